@@ -185,7 +185,7 @@ def check_records(run, folder):
 def check_tables(run, out):
     """What the runs print that end without a product."""
     if run.scattered is not None:
-        rows = re.findall(r"^ +(\d+)  \S+ +\d+ +\d+ +(\d+) +\S+ \S+B? ", out, re.M)
+        rows = re.findall(r"^ +(\d+)  \(\d+, \d+\) +\S+ +\d+ +\d+ +\d+ +\d+ +(\d+) +\S+ \S+B? ", out, re.M)
         equal([int(r) for r, _ in rows], list(range(run.ranks)), "ranks of the table")
         equal(sum(int(n) for _, n in rows), run.scattered, "entries of all ranks")
     for ranks, entries in run.planned or ():

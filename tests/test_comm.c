@@ -131,6 +131,30 @@ static void test_grids(void)
             sp_grid_destroy(&grid);
         }
     }
+    TEST("a ring is periodic: a circular shift by any number of steps wraps around in each process column") {
+        for (int q = 1; q <= size; q++) {
+            sp_grid grid;
+            MPI_Comm ring;
+            int periodic = 0, dims, coords;
+            if (size % q) continue;
+            CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size / q, q, &grid), SPMM_OK);
+            CHECK_INT(sp_ring_create(&grid, &ring), SPMM_OK);
+            MPI_Cart_get(ring, 1, &dims, &periodic, &coords);
+            CHECK(periodic && dims == size / q && coords == grid.coords[0]);
+            for (int d = 0; d < size / q; d++) {
+                const int p = grid.coords[0], count = size / q;
+                int from = -1, to = -1, came = -1;
+                CHECK_INT(sp_ring_shift(ring, d, &from, &to), SPMM_OK);
+                CHECK(from == (p + d) % count && to == (p - d + count) % count);
+                MPI_Sendrecv(&p, 1, MPI_INT, to, 1, &came, 1, MPI_INT, from, 1, ring, MPI_STATUS_IGNORE);
+                CHECK_INT(came, (p + d) % count);
+            }
+            sp_ring_destroy(&ring);
+            CHECK(ring == MPI_COMM_NULL);
+            sp_ring_destroy(&ring);
+            sp_grid_destroy(&grid);
+        }
+    }
     TEST("a grid's communicators have the error handler of the caller's") {
         MPI_Errhandler expected[2] = {MPI_ERRORS_RETURN, MPI_ERRORS_ARE_FATAL};
         for (int i = 0; i < 2; i++) {

@@ -129,7 +129,8 @@ with test("what --dry-run counts on one rank is what the ranks then have and mov
 with test("--scatter-only prints what each rank holds, and multiplies nothing"):
     result = run("-d", "cpu", "--scatter-only", "lap3d7:12", ranks=3)
     equal((result.code, result.records), (0, []), result.err)
-    rows = re.findall(r"^ +(\d+)  \S+ +(\d+) +(\d+) +(\d+) +\S+ \S+ +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) ", result.out, re.M)
+    rows = re.findall(r"^ +(\d+)  \(\d+, 0\) +\S+ +(\d+) +(\d+) +0 +1728 +(\d+) +\S+ \S+ +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) ",
+                      result.out, re.M)
     equal([(row[0], row[5], row[6], row[8]) for row in rows],
           [("0", "144", "1", "1"), ("1", "288", "2", "2"), ("2", "144", "1", "1")], result.out)
     equal(sum(int(row[2]) for row in rows), 1728, "rows")

@@ -4,11 +4,14 @@
 #include "distribute/scatter.h"
 #include "formats/multivector.h"
 #include "io/generators.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include "base/memory.h"
 #include "sample.h"
 #include "test_mpi.h"
 
-static const char *const specs[] = {"lap2d5:13", "uniform:50,7", "longrows:40,2,3,30", "lap2d5:1",
-                                    "band:3,2,2"};
+static const char *const specs[] = {
+    "lap2d5:13", "uniform:50,7", "longrows:40,2,3,30", "lap2d5:1", "band:3,2,2", "none:0", "none:6"};
 enum { SPECS = sizeof specs / sizeof specs[0] };
 static int size, me;
 
@@ -29,48 +32,127 @@ static void partition(const spmm_csr *a, const sp_grid *grid, sp_ranges *r)
     CHECK_INT(sp_ranges_share(grid, 0, a->rows, a->cols, r), SPMM_OK);
 }
 
-/** All grids of the ranks; each of root's three modes. */
-static void scatter_on(int q, int root)
+/** Makes the matrix of a spec, or a square one without entries of "none:ROWS". */
+static void make(const char *spec, spmm_precision precision, spmm_csr *a)
 {
-    for (int s = 0; s < SPECS; s++)
-        for (int precision = 0; precision < 2; precision++)
-            for (int mode = SP_SCATTER_COPY; mode <= SP_SCATTER_CONSUME; mode++) {
-                spmm_csr a, whole;
-                spmm_block block;
-                sp_grid grid;
-                sp_ranges r;
-                CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size / q, q, &grid), SPMM_OK);
-                CHECK_INT(sp_gen_csr(specs[s], (spmm_precision)precision, 1, &whole), SPMM_OK);
-                CHECK_INT(sp_gen_csr(specs[s], (spmm_precision)precision, 1, &a), SPMM_OK);
-                partition(&a, &grid, &r);
-                CHECK_INT(sp_scatter(&grid, root, &a, &r, (sp_scatter_mode)mode, NULL, NULL, &block),
-                          SPMM_OK);
-                CHECK(block.p == size / q && block.q == q);
-                CHECK_INT(block.row_begin, r.row_begin[grid.coords[0]]);
-                CHECK_INT(block.csr.rows, r.row_begin[grid.coords[0] + 1] - block.row_begin);
-                CHECK_INT(block.col_begin, r.col_begin[grid.coords[1]]);
-                CHECK_INT(block.csr.cols, r.col_begin[grid.coords[1] + 1] - block.col_begin);
-                CHECK_INT(block.x_begin, sp_x_first(&r, grid.coords[0], grid.coords[1]));
-                CHECK_INT(block.x_begin + block.x_rows, sp_x_end(&r, grid.coords[0], grid.coords[1]));
-                check_block(&whole, &block);
-                spmm_block_destroy(&block);
-                if (mode == SP_SCATTER_CONSUME && grid.rank == root) CHECK(a.irp == NULL && a.ja == NULL);
-                spmm_csr_destroy(&a);
-                spmm_csr_destroy(&whole);
-                sp_ranges_destroy(&r);
-                sp_grid_destroy(&grid);
-            }
+    const int64_t rows = atoi(spec + 5);
+    if (strncmp(spec, "none:", 5) != 0) {
+        CHECK_INT(sp_gen_csr(spec, precision, 1, a), SPMM_OK);
+        return;
+    }
+    CHECK_INT(sp_csr_create(rows, rows, 0, precision, a), SPMM_OK);
+    memset(a->irp, 0, (size_t)(rows + 1) * sizeof *a->irp);
+}
+
+/** The block lies where the ranges say. */
+static void check_place(const sp_grid *grid, const sp_ranges *r, const spmm_block *block)
+{
+    const int p = grid->coords[0], q = grid->coords[1];
+    CHECK(block->p == r->p && block->q == r->q);
+    CHECK_INT(block->row_begin, r->row_begin[p]);
+    CHECK_INT(block->csr.rows, r->row_begin[p + 1] - block->row_begin);
+    CHECK_INT(block->col_begin, r->col_begin[q]);
+    CHECK_INT(block->csr.cols, r->col_begin[q + 1] - block->col_begin);
+    CHECK_INT(block->x_begin, sp_x_first(r, p, q));
+    CHECK_INT(block->x_begin + block->x_rows, sp_x_end(r, p, q));
+}
+
+static spmm_status copy_csr(const spmm_csr *a, spmm_csr *b)
+{
+    TRY(sp_csr_create(a->rows, a->cols, a->nnz, a->precision, b));
+    memcpy(b->irp, a->irp, (size_t)(a->rows + 1) * sizeof *a->irp);
+    if (a->nnz == 0) return SPMM_OK;
+    memcpy(b->ja, a->ja, (size_t)a->nnz * sizeof *a->ja);
+    memcpy(b->as, a->as, (size_t)(a->nnz * sp_value_size(a->precision)));
+    return SPMM_OK;
+}
+
+/** Two blocks have the same bits. */
+static void check_same(const spmm_csr *a, const spmm_csr *b)
+{
+    const size_t nnz = (size_t)a->nnz;
+    CHECK(a->rows == b->rows && a->cols == b->cols && a->nnz == b->nnz && a->precision == b->precision);
+    if (a->nnz != b->nnz || a->rows != b->rows) return;
+    CHECK(memcmp(a->irp, b->irp, (size_t)(a->rows + 1) * sizeof *a->irp) == 0);
+    CHECK(nnz == 0 || memcmp(a->ja, b->ja, nnz * sizeof *a->ja) == 0);
+    CHECK(nnz == 0 || memcmp(a->as, b->as, nnz * (size_t)sp_value_size(a->precision)) == 0);
+}
+
+/** The slice is what the rank itself would convert its block to: as narrow, with the same bits. */
+static void check_slice(const spmm_csr *block, const sp_matrix *slice)
+{
+    sp_matrix own;
+    CHECK_INT(sp_matrix_create(block, SPMM_ELL, SPMM_CPU, 1e9, 1, 1, &own), SPMM_OK);
+    CHECK(slice->format == SPMM_ELL && slice->nnz == own.nnz && slice->rows == own.rows);
+    CHECK_INT(slice->width, own.width);
+    CHECK(slice->bytes[SP_COL] == own.bytes[SP_COL] && slice->bytes[SP_VAL] == own.bytes[SP_VAL]);
+    CHECK(own.bytes[SP_COL] == 0 || memcmp(slice->col, own.col, (size_t)own.bytes[SP_COL]) == 0);
+    CHECK(own.bytes[SP_VAL] == 0 || memcmp(slice->val, own.val, (size_t)own.bytes[SP_VAL]) == 0);
+    sp_matrix_destroy(&own);
+}
+
+/** Scatters a matrix by one way, and compares the blocks with those of `direct`, if that is not NULL. */
+static void scatter_by(const sp_grid *grid, int root, const char *spec, spmm_precision precision,
+                       const sp_scatter_options *o, const spmm_csr *direct, spmm_csr *copy)
+{
+    spmm_csr a, whole;
+    spmm_block block;
+    sp_matrix slice = {0};
+    sp_ranges r;
+    sp_scatter_times times;
+    make(spec, precision, &whole);
+    make(spec, precision, &a);
+    partition(&a, grid, &r);
+    CHECK_INT(sp_scatter(grid, root, &a, &r, o, &block, &slice, &times), SPMM_OK);
+    check_place(grid, &r, &block);
+    check_block(&whole, &block);
+    CHECK((times.bands > 0) == (o->two_stage && grid->dims[0] > 1 && grid->dims[1] > 1));
+    if (direct) check_same(direct, &block.csr);
+    if (copy) CHECK_INT(copy_csr(&block.csr, copy), SPMM_OK);
+    if (o->padded) check_slice(&block.csr, &slice);
+    sp_matrix_destroy(&slice);
+    spmm_block_destroy(&block);
+    if (o->mode == SP_SCATTER_CONSUME && grid->rank == root) CHECK(a.irp == NULL && a.ja == NULL);
+    spmm_csr_destroy(&a);
+    spmm_csr_destroy(&whole);
+    sp_ranges_destroy(&r);
+}
+
+/** A grid: in one stage and in two, as CSR and as ELLPACK. Over the matrices and `turn` each goes with each
+ *  of root's modes and both precisions. */
+static void scatter_on(int q, int root, int turn)
+{
+    sp_grid grid;
+    CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size / q, q, &grid), SPMM_OK);
+    for (int s = 0; s < SPECS; s++) {
+        const spmm_precision precision = (spmm_precision)((s + turn) % 2);
+        const sp_scatter_options plain = {.mode = SP_SCATTER_COPY};
+        spmm_csr direct = {0};
+        scatter_by(&grid, root, specs[s], precision, &plain, NULL, &direct);
+        for (int way = 0; way < 4; way++) {
+            const sp_scatter_options o = {.mode = (sp_scatter_mode)((s + way + turn) % 3),
+                                          .two_stage = way % 2,
+                                          .padded = way / 2,
+                                          .ell_limit = 1e9,
+                                          .threads = 2};
+            scatter_by(&grid, root, specs[s], precision, &o, &direct, NULL);
+        }
+        spmm_csr_destroy(&direct);
+    }
+    sp_grid_destroy(&grid);
 }
 
 static void test_blocks(void)
 {
     spmm_csr a;
-    TEST("each rank gets its block on every grid, in chunks of any size, however root keeps its matrix") {
+    TEST(
+        "each rank gets its block on every grid, the same bits in one stage and in two, as CSR and as ELLPACK, in chunks "
+        "of any size, however root keeps its matrix") {
         const int64_t chunks[] = {3, 100, 0};
         for (int c = 0; c < 3; c++) {
             sp_set_chunk_bytes(chunks[c]);
             for (int q = 1; q <= size; q++)
-                if (size % q == 0) scatter_on(q, c == 1 ? size - 1 : 0);
+                if (size % q == 0) scatter_on(q, c == 1 ? size - 1 : 0, c);
         }
         sp_set_chunk_bytes(0);
     }
@@ -120,11 +202,64 @@ static void test_refused(void)
     }
 }
 
+/** Scatters with a fault or beyond a limit: each rank gets the error, and nothing is left. */
+static void check_fails(int q, const sp_scatter_options *o, spmm_status expected, const char *message)
+{
+    spmm_csr a;
+    spmm_block block;
+    sp_matrix slice = {0};
+    sp_grid grid;
+    sp_ranges r;
+    CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size / q, q, &grid), SPMM_OK);
+    make("longrows:40,2,3,30", SPMM_F64, &a);
+    partition(&a, &grid, &r);
+    CHECK_INT(sp_scatter(&grid, 0, &a, &r, o, &block, &slice, NULL), expected);
+    CHECK_TEXT(spmm_error_message(), message);
+    CHECK(block.csr.irp == NULL && block.csr.ja == NULL && slice.col == NULL && slice.val == NULL);
+    spmm_csr_destroy(&a);
+    sp_ranges_destroy(&r);
+    sp_grid_destroy(&grid);
+}
+
+static void test_failures(void)
+{
+    TEST("a rank that fails in either stage is everybody's error") {
+        for (int q = 1; q <= size; q++)
+            for (int rank = 0; rank < size && size % q == 0; rank++)
+                for (int two_stage = 0; two_stage < 2; two_stage++) {
+                    char fault[64];
+                    const sp_scatter_options o = {.mode = (sp_scatter_mode)((rank + two_stage) % 3),
+                                                  .two_stage = two_stage,
+                                                  .padded = rank % 2,
+                                                  .ell_limit = 1e9,
+                                                  .threads = 1};
+                    snprintf(fault, sizeof fault, "scatter:%d", rank);
+                    setenv("SPMM_FAULT", fault, 1);
+                    check_fails(q, &o, SPMM_ERR_INTERNAL, "failing in stage scatter as told");
+                    snprintf(fault, sizeof fault, "scatter_row:%d", rank);
+                    setenv("SPMM_FAULT", fault, 1);
+                    if (two_stage && q > 1 && q < size)
+                        check_fails(q, &o, SPMM_ERR_INTERNAL, "failing in stage scatter_row as told");
+                    unsetenv("SPMM_FAULT");
+                }
+    }
+    TEST("a slice beyond the limit is everybody's error, which names the rank and the figure") {
+        for (int q = 1; q <= size; q++)
+            for (int two = 0; two < 2 && size % q == 0; two++) {
+                const sp_scatter_options o = {.two_stage = two, .padded = 1, .ell_limit = 0.5, .threads = 1};
+                check_fails(q, &o, SPMM_ERR_LIMIT, "times the CSR (longest row ");
+                CHECK_TEXT(spmm_error_message(), "the slice of rank ");
+                CHECK_TEXT(spmm_error_message(), "raise --ell-limit");
+            }
+    }
+}
+
 static void test_x(void)
 {
     spmm_csr a;
-    TEST("each rank gets its rows of root's X") {
-        for (int q = 1; q <= size; q++) {
+    TEST("each rank gets its rows of root's X, from root or by way of the first process row") {
+        for (int n = 2; n < 2 * size + 2; n++) {
+            const int q = n / 2, two_stage = n % 2;
             spmm_multivector x = {0}, mine;
             sp_grid g;
             sp_ranges r;
@@ -139,7 +274,7 @@ static void test_x(void)
                 CHECK_INT(spmm_multivector_create(31, 5, SPMM_F32, SPMM_CPU, &x), SPMM_OK);
                 sp_multivector_generate(&x, SP_X_INDEX, 0, 0, 1);
             }
-            CHECK_INT(sp_scatter_x(&g, &r, &x, &mine), SPMM_OK);
+            CHECK_INT(sp_scatter_x(&g, &r, two_stage, &x, &mine), SPMM_OK);
             for (int64_t i = 0; i < rows; i++)
                 for (int64_t j = 0; j < 5; j++)
                     CHECK(sp_multivector_get(&mine, i, j) == 1 + (double)((first + i + j) % 1000));
@@ -187,6 +322,7 @@ int main(int argc, char **argv)
     me = test_.rank;
     test_blocks();
     test_refused();
+    test_failures();
     test_x();
     test_gather();
     return test_mpi_end();

@@ -24,6 +24,8 @@ CHOICES = {
     "products": Choice("--products", 0),
     "autotune": Choice("--autotune", "off"),
     "io": Choice("--io", "root"),
+    "scatter": Choice("--scatter", "direct"),
+    "scatter_format": Choice("--scatter-format", "csr"),
     "ell_limit": Choice("--ell-limit", 3),
     "isa": Choice("SPMM_ISA", ""),
     "backend": Choice("SPMM_EXCHANGE_BACKEND", ""),

@@ -1,4 +1,4 @@
-/** Creates and destroys the cartesian process grid. */
+/** Creates and destroys cartesian process grids. */
 #include "comm/grid.h"
 
 #include <stdio.h>
@@ -67,6 +67,20 @@ sp_grid sp_grid_of_column(const sp_grid *grid, MPI_Comm comm)
     MPI_Comm_rank(comm, &some.coords[0]);
     return some;
 }
+
+spmm_status sp_ring_create(const sp_grid *grid, MPI_Comm *ring)
+{
+    const int periodic = 1;
+    *ring = MPI_COMM_NULL;
+    return SP_MPI(MPI_Cart_create(grid->col_comm, 1, &grid->dims[0], &periodic, 0, ring));
+}
+
+spmm_status sp_ring_shift(MPI_Comm ring, int steps, int *from, int *to)
+{
+    return SP_MPI(MPI_Cart_shift(ring, 0, -steps, from, to));
+}
+
+void sp_ring_destroy(MPI_Comm *ring) { sp_comm_free(ring); }
 
 void sp_grid_destroy(sp_grid *grid)
 {

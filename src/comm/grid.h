@@ -26,6 +26,23 @@ spmm_status sp_grid_create(MPI_Comm comm, int p, int q, sp_grid *grid);
  *  communicators belong to `grid` and to the caller, so it is not destroyed. Local. */
 sp_grid sp_grid_of_column(const sp_grid *grid, MPI_Comm comm);
 
+/** Arranges the ranks of a process column in a ring, a periodic cartesian grid of one dimension; ranks keep
+ *  their numbers in the process column.
+ *
+ *  Collective over grid->col_comm.
+ *  \param [out] ring  the caller frees it with sp_ring_destroy(); MPI_COMM_NULL on failure
+ *  \return SPMM_OK, SPMM_ERR_MPI */
+spmm_status sp_ring_create(const sp_grid *grid, MPI_Comm *ring);
+
+/** Determines the partners of a circular shift by `steps` ranks against the order of the ranks: this rank's
+ *  data go to rank `to`, steps ranks before it, and those of rank `from`, steps ranks after it, come here.
+ *                      Local.
+ *  \return SPMM_OK, SPMM_ERR_MPI */
+spmm_status sp_ring_shift(MPI_Comm ring, int steps, int *from, int *to);
+
+/** Frees a ring; accepts MPI_COMM_NULL. Collective over the ring. */
+void sp_ring_destroy(MPI_Comm *ring);
+
 /** Frees the communicators of the grid; accepts a zeroed grid. Collective over the ranks of the grid. */
 void sp_grid_destroy(sp_grid *grid);
 

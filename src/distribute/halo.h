@@ -4,6 +4,7 @@
 #define SP_HALO_H
 
 #include "comm/grid.h"
+#include "formats/matrix.h"
 
 /** Rows of X received from one rank: ghost rows [first, first + rows) in the local numbering of X (see
  *  sp_halo). */
@@ -45,6 +46,10 @@ typedef struct sp_halo {
     int renumbered;  /**< 1: the halo owns local.ja; 0: local.ja is the block's array */
     sp_joint *joint; /**< NULL unless `kind` is SPMM_EXCHANGE_JOINT and there are several ranks in the process
                           column: the entries that this rank does not multiply, and those that it does for others */
+    /** The entries of the block as the slice in which they were scattered, with the block's columns.
+     *  Without a joint exchange plans with kernels for SPMM_ELL use its values, and take no new ones.
+     *  Whoever creates the halo sets it; it must outlive plans. NULL: none. */
+    const sp_matrix *slice;
     const struct sp_node_rows *node; /**< common memory of this node's ranks (node_rows.h); NULL: none */
 } sp_halo;
 

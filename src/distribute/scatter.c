@@ -3,9 +3,8 @@
 
 #include <string.h>
 
-#include "base/arguments.h"
 #include "base/memory.h"
-#include "base/search.h"
+#include "distribute/scatter_ell.h"
 #include "partition/partition.h"
 #include "formats/multivector.h"
 
@@ -44,38 +43,14 @@ spmm_status sp_ranges_share(const sp_grid *grid, int root, int64_t rows, int64_t
 
 /* ---- blocks ---- */
 
-/** A rectangular block of A: rows [row, end) and columns [col, col_end). `whole` is 1 if the
- *  block has all columns of A. */
-typedef struct rectangle {
-    int64_t row, end, col, col_end;
-    int whole;
-} rectangle;
-
-static rectangle piece_of(const sp_grid *grid, const sp_ranges *r, int rank)
-{
-    const int p = rank / grid->dims[1], q = rank % grid->dims[1];
-    return (rectangle){r->row_begin[p], r->row_begin[p + 1], r->col_begin[q], r->col_begin[q + 1],
-                       grid->dims[1] == 1};
-}
-
-/** Finds the entries [*first, *end) of row i of `a` that lie in rectangle b. */
-static void entries_of(const spmm_csr *a, const rectangle *b, int64_t i, int64_t *first, int64_t *end)
-{
-    *first = a->irp[i];
-    *end = a->irp[i + 1];
-    if (b->whole) return;
-    *first = sp_lower_bound_i32(a->ja, *first, *end, b->col);
-    *end = sp_lower_bound_i32(a->ja, *first, *end, b->col_end);
-}
-
 /** Computes the row starts of rectangle b as a matrix of its own, so start[0] is 0. `start` has one element
  *  more than b has rows. */
-static void row_starts(const spmm_csr *a, const rectangle *b, int64_t *start)
+static void row_starts(const spmm_csr *a, const sp_rectangle *b, int64_t *start)
 {
     start[0] = 0;
     for (int64_t i = b->row; i < b->end; i++) {
         int64_t first, end;
-        entries_of(a, b, i, &first, &end);
+        sp_entries_of(a, b, i, &first, &end);
         start[i - b->row + 1] = start[i - b->row] + end - first;
     }
 }
@@ -88,13 +63,13 @@ typedef struct pack_cursor {
 /** Copies up to `most` entries of rectangle b to ja and as, beginning at cursor c, and advances c. ja and as
  *  may be the arrays of `a` itself, because no entry moves to a higher index. Returns the number of entries
  *  copied. */
-static int64_t pack(const spmm_csr *a, const rectangle *b, pack_cursor *c, int64_t most, int32_t *ja,
+static int64_t pack(const spmm_csr *a, const sp_rectangle *b, pack_cursor *c, int64_t most, int32_t *ja,
                     void *as)
 {
     int64_t n = 0;
     while (c->row < b->end && n < most) {
         int64_t first, end;
-        entries_of(a, b, c->row, &first, &end);
+        sp_entries_of(a, b, c->row, &first, &end);
         first += c->at;
         const int64_t take = end - first < most - n ? end - first : most - n;
         for (int64_t e = 0; e < take; e++) ja[n + e] = (int32_t)(a->ja[first + e] - b->col);
@@ -112,51 +87,12 @@ static int64_t pack(const spmm_csr *a, const rectangle *b, pack_cursor *c, int64
  *  arrays of A: only packed entries are sent in portions. */
 static int64_t portion(int whole, int64_t left) { return whole || left < PACK ? left : PACK; }
 
-static spmm_status send_entries(const sp_grid *grid, const spmm_csr *a, const rectangle *b, int64_t nnz,
-                                int to)
-{
-    const int64_t size = sp_value_size(a->precision);
-    if (b->whole) {
-        const int64_t at = a->irp[b->row];
-        TRY(sp_send(grid->comm, to, SP_TAG_JA, a->ja + at, nnz * 4));
-        return sp_send(grid->comm, to, SP_TAG_AS, (const char *)a->as + at * size, nnz * size);
-    }
-    int32_t *ja = NULL;
-    void *as = NULL;
-    pack_cursor c = {b->row, 0};
-    const int64_t room = portion(0, nnz);
-    spmm_status status;
-    TRY_GOTO(sp_alloc((void **)&ja, room, sizeof *ja, "entries to send"), done);
-    TRY_GOTO(sp_alloc(&as, room, size, "entries to send"), done);
-    for (int64_t left = nnz; left > 0;) {
-        const int64_t n = pack(a, b, &c, portion(0, left), ja, as);
-        TRY_GOTO(sp_send(grid->comm, to, SP_TAG_JA, ja, n * 4), done);
-        TRY_GOTO(sp_send(grid->comm, to, SP_TAG_AS, as, n * size), done);
-        left -= n;
-    }
-done:
-    sp_free(ja);
-    sp_free(as);
-    return status;
-}
-
-static spmm_status receive_entries(const sp_grid *grid, int root, int whole, spmm_csr *block)
-{
-    const int64_t size = sp_value_size(block->precision);
-    for (int64_t at = 0, n; at < block->nnz; at += n) {
-        n = portion(whole, block->nnz - at);
-        TRY(sp_recv(grid->comm, root, SP_TAG_JA, block->ja + at, n * 4));
-        TRY(sp_recv(grid->comm, root, SP_TAG_AS, (char *)block->as + at * size, n * size));
-    }
-    return SPMM_OK;
-}
-
 /* ---- root's own block ---- */
 
 /** Creates the block of root itself from rectangle b. If `borrow` is 1 and b has all columns of `a`, the
  *  block shares the arrays ja and as of `a`; otherwise it gets copies. It takes ownership of `start`, its row
  *  starts. */
-static spmm_status own_copy(const spmm_csr *a, const rectangle *b, int borrow, int64_t *start,
+static spmm_status own_copy(const spmm_csr *a, const sp_rectangle *b, int borrow, int64_t *start,
                             spmm_block *block)
 {
     const int64_t rows = b->end - b->row, nnz = start[rows], size = sp_value_size(a->precision);
@@ -178,7 +114,7 @@ static spmm_status own_copy(const spmm_csr *a, const rectangle *b, int borrow, i
 /** Turns `a` into the block of root itself: moves the entries of rectangle b to the front of the arrays of
  *  `a`, gives these arrays to the block, returns unused memory to the system, and destroys `a`. The block
  *  takes ownership of `start`, its row starts. */
-static void take_over(spmm_csr *a, const rectangle *b, int64_t *start, spmm_block *block)
+static void take_over(spmm_csr *a, const sp_rectangle *b, int64_t *start, spmm_block *block)
 {
     const int64_t rows = b->end - b->row, nnz = start[rows];
     pack_cursor c = {b->row, 0};
@@ -194,59 +130,88 @@ static void take_over(spmm_csr *a, const rectangle *b, int64_t *start, spmm_bloc
     spmm_csr_destroy(a);
 }
 
-/* ---- the scatter ---- */
+/* ---- a stage of the scatter: one rank sends blocks to the ranks of a communicator ---- */
 
-/** What root tells each rank before the rank allocates its block: size and precision of A, entries of the
- *  block. */
+/** What root tells each rank before the rank allocates its block. */
 typedef struct header {
-    int64_t rows, cols, nnz, precision;
+    int64_t nnz, precision, width; /* width: longest row, of a block that travels as ELLPACK; else 0 */
 } header;
 
-static spmm_status send_headers(const sp_grid *grid, int root, const spmm_csr *a, const sp_ranges *ranges,
-                                header *mine)
+/** A stage: all of the scatter, or one of two. In each, every rank agrees on errors with all others. */
+typedef struct stage {
+    const sp_grid *grid; /* of the ranks that take part; NULL: this one does not */
+    MPI_Comm all;        /* all ranks */
+    const char *name;    /* of the agreements */
+    int root;            /* number of the sender in grid->comm */
+    int first_rank;      /* number in `all` of rank 0 of grid->comm, for messages about ELLPACK */
+    int padded;          /* 1: blocks travel as ELLPACK */
+    sp_scatter_mode mode;
+    const sp_ranges *ranges; /* of the grid of this stage; without owners of X */
+    const sp_scatter_options *options;
+    sp_scatter_times *times;
+    /* of this rank, found in the course of the stage: */
+    header mine;
+    int64_t room;             /* root: entries that it packs at a time */
+    int64_t *scratch, *start; /* root: [rows of the largest block + 1]; [rows of its own block + 1] */
+    int32_t *ja;              /* root: [room] */
+    void *as;                 /* root: [room] */
+} stage;
+
+static int is_root(const stage *s) { return s->grid && s->grid->rank == s->root; }
+
+static sp_rectangle piece_of(const stage *s, int rank)
+{
+    const int q = s->ranges->q;
+    const int64_t *const row = &s->ranges->row_begin[rank / q], *const col = &s->ranges->col_begin[rank % q];
+    return (sp_rectangle){row[0], row[1], col[0], col[1], q == 1};
+}
+
+static int64_t entries_in(const spmm_csr *a, const sp_rectangle *b)
+{
+    int64_t nnz = 0;
+    if (b->whole) return a->irp[b->end] - a->irp[b->row];
+    for (int64_t i = b->row; i < b->end; i++) {
+        int64_t first, end;
+        sp_entries_of(a, b, i, &first, &end);
+        nnz += end - first;
+    }
+    return nnz;
+}
+
+/** Counts the entries of each block, on root, and the room that packing them takes. */
+static spmm_status count_blocks(stage *s, const spmm_csr *a, header *all)
+{
+    for (int r = 0; r < s->grid->size; r++) {
+        const sp_rectangle b = piece_of(s, r);
+        int64_t room = 0;
+        all[r] = (header){entries_in(a, &b), a->precision, 0};
+        if (s->padded) {
+            const sp_sizes sizes = {b.end - b.row, b.col_end - b.col, all[r].nnz};
+            all[r].width = sp_rectangle_width(a, &b);
+            TRY(sp_slice_check(&sizes, a->precision, all[r].width, s->options->ell_limit, s->first_rank + r));
+            room = sp_slice_portion(b.end - b.row, all[r].width) * all[r].width;
+        } else if (!b.whole) {
+            room = portion(0, all[r].nnz);
+        }
+        if (r != s->root && room > s->room) s->room = room;
+    }
+    return SPMM_OK;
+}
+
+static spmm_status send_headers(stage *s, const spmm_csr *a)
 {
     header *all = NULL;
     spmm_status status = SPMM_OK;
-    if (grid->rank == root) {
-        status = sp_alloc((void **)&all, grid->size, sizeof *all, "the blocks' sizes");
-        for (int r = 0; status == SPMM_OK && r < grid->size; r++) {
-            const rectangle b = piece_of(grid, ranges, r);
-            int64_t nnz = 0;
-            for (int64_t i = b.row; i < b.end && !b.whole; i++) {
-                int64_t first, end;
-                entries_of(a, &b, i, &first, &end);
-                nnz += end - first;
-            }
-            if (b.whole) nnz = a->irp[b.end] - a->irp[b.row];
-            all[r] = (header){a->rows, a->cols, nnz, a->precision};
-        }
+    if (is_root(s)) {
+        status = sp_alloc((void **)&all, s->grid->size, sizeof *all, "the blocks' sizes");
+        if (status == SPMM_OK) status = count_blocks(s, a, all);
     }
-    status = sp_agree(grid->comm, "scatter", status);
-    if (status == SPMM_OK)
+    status = sp_agree(s->all, s->name, status);
+    if (status == SPMM_OK && s->grid)
         status = SP_MPI(
-            MPI_Scatter(all, sizeof *all, MPI_BYTE, mine, sizeof *mine, MPI_BYTE, root, grid->comm));
+            MPI_Scatter(all, sizeof *all, MPI_BYTE, &s->mine, sizeof *all, MPI_BYTE, s->root, s->grid->comm));
     sp_free(all);
     return status;
-}
-
-/** Sends each rank except root the row starts and entries of its block. `scratch` has room for the row starts
- *  of the largest block. */
-static spmm_status send_blocks(const sp_grid *grid, int root, const spmm_csr *a, const sp_ranges *ranges,
-                               int64_t *scratch, sp_scatter_progress progress, void *context)
-{
-    int64_t sent = 0;
-    for (int r = 0; r < grid->size; r++) {
-        const rectangle b = piece_of(grid, ranges, r);
-        const int64_t rows = b.end - b.row;
-        row_starts(a, &b, scratch);
-        if (r != root) {
-            TRY(sp_send(grid->comm, r, SP_TAG_LENGTHS, scratch, (rows + 1) * 8));
-            TRY(send_entries(grid, a, &b, scratch[rows], r));
-        }
-        sent += scratch[rows];
-        if (progress) progress(context, a->nnz ? (double)sent / (double)a->nnz : 1.0);
-    }
-    return SPMM_OK;
 }
 
 static int64_t most_rows(const sp_ranges *ranges)
@@ -259,175 +224,275 @@ static int64_t most_rows(const sp_ranges *ranges)
     return most;
 }
 
-void sp_block_place(const sp_grid *grid, const sp_ranges *ranges, int64_t rows, int64_t cols,
-                    spmm_block *block)
+/** Allocates all that the stage fills on this rank, before anything is sent. */
+static spmm_status allocate(stage *s, spmm_csr *block, sp_matrix *slice)
 {
-    const int p = grid->coords[0], q = grid->coords[1];
-    memset(block, 0, sizeof *block);
-    block->rows = rows;
-    block->cols = cols;
-    block->row_begin = ranges->row_begin[p];
-    block->col_begin = ranges->col_begin[q];
-    block->x_begin = sp_x_first(ranges, p, q);
-    block->x_rows = sp_x_end(ranges, p, q) - block->x_begin;
-    block->p = grid->dims[0];
-    block->q = grid->dims[1];
+    if (!s->grid) return SPMM_OK;
+    const sp_rectangle mine = piece_of(s, s->grid->rank);
+    const sp_sizes sizes = {mine.end - mine.row, mine.col_end - mine.col, s->mine.nnz};
+    const spmm_precision precision = (spmm_precision)s->mine.precision;
+    if (s->padded) TRY(sp_slice_create(&sizes, precision, s->mine.width, slice));
+    if (!is_root(s)) return sp_csr_create(sizes.rows, sizes.cols, sizes.entries, precision, block);
+    /* if root copies its own block, it does so after the other blocks are sent; check now that the memory
+     * will suffice */
+    if (s->mode == SP_SCATTER_COPY || (s->mode == SP_SCATTER_BORROW && !mine.whole))
+        TRY(sp_memory_needs(sp_csr_bytes_of(&sizes, precision), "the root's own block"));
+    TRY(sp_alloc((void **)&s->scratch, most_rows(s->ranges) + 1, sizeof *s->scratch, "row starts"));
+    TRY(sp_alloc((void **)&s->start, sizes.rows + 1, sizeof *s->start, "row starts"));
+    TRY(sp_alloc((void **)&s->ja, s->room, sizeof *s->ja, "entries to send"));
+    return sp_alloc(&s->as, s->room, sp_value_size(precision), "entries to send");
 }
 
-/** Does root's part of the scatter. The entries of root's own block stay in place until all other blocks are
- *  sent. */
-static spmm_status root_part(const sp_grid *grid, int root, spmm_csr *a, const sp_ranges *ranges,
-                             sp_scatter_mode mode, int64_t *scratch, int64_t *start,
-                             sp_scatter_progress progress, void *context, spmm_block *block)
+/** Sends the entries of rectangle b, of nnz entries. */
+static spmm_status send_entries(const stage *s, const spmm_csr *a, const sp_rectangle *b, int64_t nnz, int to)
 {
-    const rectangle mine = piece_of(grid, ranges, root);
-    spmm_status status = send_blocks(grid, root, a, ranges, scratch, progress, context);
-    row_starts(a, &mine, start);
-    if (status != SPMM_OK) {
-        sp_free(start);
-        return status;
+    const int64_t size = sp_value_size(a->precision);
+    MPI_Comm comm = s->grid->comm;
+    if (b->whole) {
+        const int64_t at = a->irp[b->row];
+        TRY(sp_send(comm, to, SP_TAG_JA, a->ja + at, nnz * 4));
+        return sp_send(comm, to, SP_TAG_AS, (const char *)a->as + at * size, nnz * size);
     }
-    if (mode != SP_SCATTER_CONSUME) return own_copy(a, &mine, mode == SP_SCATTER_BORROW, start, block);
+    pack_cursor c = {b->row, 0};
+    for (int64_t left = nnz; left > 0;) {
+        const int64_t n = pack(a, b, &c, portion(0, left), s->ja, s->as);
+        TRY(sp_send(comm, to, SP_TAG_JA, s->ja, n * 4));
+        TRY(sp_send(comm, to, SP_TAG_AS, s->as, n * size));
+        left -= n;
+    }
+    return SPMM_OK;
+}
+
+static spmm_status send_block(const stage *s, const spmm_csr *a, const sp_rectangle *b, int to)
+{
+    const int64_t rows = b->end - b->row;
+    if (s->padded)
+        return sp_slice_send(s->grid->comm, to, a, b, s->options->threads, s->ja, s->as, &s->times->pad);
+    TRY(sp_send(s->grid->comm, to, SP_TAG_LENGTHS, s->scratch, (rows + 1) * 8));
+    return send_entries(s, a, b, s->scratch[rows], to);
+}
+
+/** Sends each rank except root its block. */
+static spmm_status send_blocks(const stage *s, const spmm_csr *a)
+{
+    const sp_scatter_progress progress = s->options->progress;
+    int64_t sent = 0;
+    for (int r = 0; r < s->grid->size; r++) {
+        const sp_rectangle b = piece_of(s, r);
+        row_starts(a, &b, s->scratch);
+        if (r != s->root) TRY(send_block(s, a, &b, r));
+        sent += s->scratch[b.end - b.row];
+        if (progress) progress(s->options->context, a->nnz ? (double)sent / (double)a->nnz : 1.0);
+    }
+    return SPMM_OK;
+}
+
+/** Does root's part of the stage. The entries of root's own block stay in place until all other blocks are
+ *  sent. */
+static spmm_status root_part(stage *s, spmm_csr *a, spmm_block *block, sp_matrix *slice)
+{
+    const sp_rectangle mine = piece_of(s, s->root);
+    int64_t *const start = s->start;
+    TRY(send_blocks(s, a));
+    if (s->padded) {
+        const double begin = MPI_Wtime();
+        sp_slice_fill(a, &mine, mine.row, mine.end, slice->width, s->options->threads, slice->col,
+                      slice->val);
+        s->times->pad += MPI_Wtime() - begin;
+    }
+    row_starts(a, &mine, start);
+    s->start = NULL;
+    if (s->mode != SP_SCATTER_CONSUME) return own_copy(a, &mine, s->mode == SP_SCATTER_BORROW, start, block);
     take_over(a, &mine, start, block);
     return SPMM_OK;
 }
 
-static spmm_status allocate(const sp_grid *grid, int root, const sp_ranges *ranges, sp_scatter_mode mode,
-                            const header *h, spmm_block *block, int64_t **scratch, int64_t **start)
+static spmm_status receive_block(const stage *s, spmm_csr *block, sp_matrix *slice)
 {
-    const rectangle mine = piece_of(grid, ranges, grid->rank);
-    const int64_t rows = mine.end - mine.row;
-    if (grid->rank != root)
-        return sp_csr_create(rows, mine.col_end - mine.col, h->nnz, (spmm_precision)h->precision,
-                             &block->csr);
-    /* if root copies its own block, it does so after the other blocks are sent; check now that the memory
-     * will suffice */
-    if (mode == SP_SCATTER_COPY || (mode == SP_SCATTER_BORROW && !mine.whole)) {
-        const sp_sizes sizes = {rows, h->cols, h->nnz};
-        TRY(sp_memory_needs(sp_csr_bytes_of(&sizes, (spmm_precision)h->precision), "the root's own block"));
+    const int64_t size = sp_value_size(block->precision);
+    MPI_Comm comm = s->grid->comm;
+    if (s->padded) {
+        TRY(sp_slice_receive(comm, s->root, slice));
+        const double begin = MPI_Wtime();
+        sp_ell_to_csr(slice, s->options->threads, block);
+        s->times->unpad += MPI_Wtime() - begin;
+        return SPMM_OK;
     }
-    TRY(sp_alloc((void **)scratch, most_rows(ranges) + 1, sizeof **scratch, "row starts"));
-    return sp_alloc((void **)start, rows + 1, sizeof **start, "row starts");
+    TRY(sp_recv(comm, s->root, SP_TAG_LENGTHS, block->irp, (block->rows + 1) * 8));
+    for (int64_t at = 0, n; at < block->nnz; at += n) {
+        n = portion(s->ranges->q == 1, block->nnz - at);
+        TRY(sp_recv(comm, s->root, SP_TAG_JA, block->ja + at, n * 4));
+        TRY(sp_recv(comm, s->root, SP_TAG_AS, (char *)block->as + at * size, n * size));
+    }
+    return SPMM_OK;
 }
 
-static spmm_status receive_block(const sp_grid *grid, int root, spmm_csr *block)
+/** Runs a stage. Collective over s->all.
+ *  \param [in,out] a      on root: the matrix to distribute; SP_SCATTER_CONSUME destroys it
+ *  \param [in,out] block  receives the block's CSR; destroyed on failure
+ *  \param [out]    slice  if s->padded: the same as ELLPACK; zeroed by the caller, destroyed on failure */
+static spmm_status run_stage(stage *s, spmm_csr *a, spmm_block *block, sp_matrix *slice)
 {
-    TRY(sp_recv(grid->comm, root, SP_TAG_LENGTHS, block->irp, (block->rows + 1) * 8));
-    return receive_entries(grid, root, grid->dims[1] == 1, block);
+    spmm_status status;
+    TRY_GOTO(send_headers(s, a), done);
+    TRY_GOTO(sp_agree(s->all, s->name, allocate(s, &block->csr, slice)), done);
+    if (s->grid) status = is_root(s) ? root_part(s, a, block, slice) : receive_block(s, &block->csr, slice);
+    status = sp_agree(s->all, s->name, status);
+done:
+    sp_free(s->scratch);
+    sp_free(s->start);
+    sp_free(s->ja);
+    sp_free(s->as);
+    if (status != SPMM_OK) spmm_block_destroy(block);
+    if (status != SPMM_OK && s->padded) sp_matrix_destroy(slice);
+    if (s->mode == SP_SCATTER_CONSUME && is_root(s)) spmm_csr_destroy(a);
+    return status;
+}
+
+/* ---- the scatter ---- */
+
+/** Returns the grid of the ranks of a process column or a process row. */
+static sp_grid line_of(MPI_Comm comm, int p, int q, int rank)
+{
+    return (sp_grid){.comm = comm, .rank = rank, .size = p * q, .dims = {p, q}};
+}
+
+/** The two-stage scatter: bands of rows go to the ranks of root's process column, which send pieces of them
+ *  along their process rows. */
+static spmm_status in_two_stages(const sp_grid *grid, int root, spmm_csr *a, const sp_ranges *ranges,
+                                 const sp_scatter_options *o, spmm_block *block, sp_matrix *slice,
+                                 sp_scatter_times *times)
+{
+    const int p = ranges->p, q = ranges->q, root_q = root % q, keeps = o->mode != SP_SCATTER_CONSUME;
+    int64_t all_columns[2] = {0, ranges->col_begin[q]}, band_rows[2] = {0, 0};
+    const sp_ranges bands = {.p = p, .q = 1, .row_begin = ranges->row_begin, .col_begin = all_columns};
+    const sp_ranges pieces = {.p = 1, .q = q, .row_begin = band_rows, .col_begin = ranges->col_begin};
+    const sp_grid column = line_of(grid->col_comm, p, 1, grid->coords[0]),
+                  row = line_of(grid->row_comm, 1, q, grid->coords[1]);
+    const sp_scatter_options quiet = {.ell_limit = o->ell_limit, .threads = o->threads};
+    spmm_block band = {.rows = 0};
+    stage first = {.grid = grid->coords[1] == root_q ? &column : NULL,
+                   .all = grid->comm,
+                   .name = "scatter",
+                   .root = root / q,
+                   .mode = keeps ? SP_SCATTER_BORROW : SP_SCATTER_CONSUME,
+                   .ranges = &bands,
+                   .options = o,
+                   .times = times};
+    stage second = {.grid = &row,
+                    .all = grid->comm,
+                    .name = "scatter_row",
+                    .root = root_q,
+                    .first_rank = grid->coords[0] * q,
+                    .padded = o->padded,
+                    .mode = keeps && grid->rank == root ? SP_SCATTER_COPY : SP_SCATTER_CONSUME,
+                    .ranges = &pieces,
+                    .options = &quiet,
+                    .times = times};
+    const double begin = MPI_Wtime();
+    band_rows[1] = ranges->row_begin[grid->coords[0] + 1] - ranges->row_begin[grid->coords[0]];
+    spmm_status status = run_stage(&first, a, &band, NULL);
+    times->bands = MPI_Wtime() - begin;
+    if (status == SPMM_OK) status = run_stage(&second, &band.csr, block, slice);
+    spmm_block_destroy(&band);
+    return status;
 }
 
 spmm_status sp_scatter(const sp_grid *grid, int root, spmm_csr *a, const sp_ranges *ranges,
-                       sp_scatter_mode mode, sp_scatter_progress progress, void *context, spmm_block *block)
+                       const sp_scatter_options *options, spmm_block *block, sp_matrix *slice,
+                       sp_scatter_times *times)
 {
-    header h;
-    int64_t *scratch = NULL, *start = NULL;
-    spmm_status status;
-    memset(block, 0, sizeof *block);
-    TRY_GOTO(send_headers(grid, root, a, ranges, &h), done);
-    sp_block_place(grid, ranges, h.rows, h.cols, block);
-    TRY_GOTO(sp_agree(grid->comm, "scatter", allocate(grid, root, ranges, mode, &h, block, &scratch, &start)),
-             done);
-    if (grid->rank == root) {
-        status = root_part(grid, root, a, ranges, mode, scratch, start, progress, context, block);
-        start = NULL;
-    } else {
-        status = receive_block(grid, root, &block->csr);
-    }
-    status = sp_agree(grid->comm, "scatter", status);
-done:
-    sp_free(scratch);
-    sp_free(start);
-    if (status != SPMM_OK) spmm_block_destroy(block);
-    if (mode == SP_SCATTER_CONSUME && grid->rank == root) spmm_csr_destroy(a);
-    return status;
+    sp_scatter_times unused, *const t = times ? times : &unused;
+    *t = (sp_scatter_times){.bands = 0};
+    sp_block_place(grid, ranges, ranges->row_begin[ranges->p], ranges->col_begin[ranges->q], block);
+    if (options->padded) memset(slice, 0, sizeof *slice);
+    if (options->two_stage && ranges->p > 1 && ranges->q > 1)
+        return in_two_stages(grid, root, a, ranges, options, block, slice, t);
+    stage only = {.grid = grid,
+                  .all = grid->comm,
+                  .name = "scatter",
+                  .root = root,
+                  .padded = options->padded,
+                  .mode = options->mode,
+                  .ranges = ranges,
+                  .options = options,
+                  .times = t};
+    return run_stage(&only, a, block, slice);
 }
 
-void spmm_block_destroy(spmm_block *block)
+/* ---- rows of X ---- */
+
+/** Returns where the rows of X that rank (p, q) owns begin in an array with all of them. */
+static char *rows_at(const sp_ranges *r, int p, int q, const void *all, int64_t row_bytes)
 {
-    if (!block) return;
-    if (block->borrowed) {
-        block->csr.ja = NULL;
-        block->csr.as = NULL;
-    }
-    spmm_csr_destroy(&block->csr);
-    memset(block, 0, sizeof *block);
+    return (char *)(uintptr_t)all + sp_x_first(r, p, q) * row_bytes;
 }
 
-spmm_status sp_scatter_rows(const sp_grid *grid, const sp_ranges *ranges, const void *all, int64_t row_bytes,
-                            void *mine, int tag)
+static int64_t bytes_of(const sp_ranges *r, int p, int q, int64_t row_bytes)
 {
+    return (sp_x_end(r, p, q) - sp_x_first(r, p, q)) * row_bytes;
+}
+
+/** Rank 0 sends every rank its rows. */
+static spmm_status rows_from_root(const sp_grid *grid, const sp_ranges *ranges, const void *all,
+                                  int64_t row_bytes, void *mine, int tag)
+{
+    const int me = grid->rank, columns = grid->dims[1];
+    if (me != 0)
+        return sp_recv(grid->comm, 0, tag, mine, bytes_of(ranges, me / columns, me % columns, row_bytes));
+    memcpy(mine, all, (size_t)bytes_of(ranges, 0, 0, row_bytes));
+    for (int r = 1; r < grid->size; r++)
+        TRY(sp_send(grid->comm, r, tag, rows_at(ranges, r / columns, r % columns, all, row_bytes),
+                    bytes_of(ranges, r / columns, r % columns, row_bytes)));
+    return SPMM_OK;
+}
+
+/** Returns the number of bytes of the rows of X that belong to a process column, which follow one another. */
+static int64_t column_bytes(const sp_ranges *r, int q, int64_t row_bytes)
+{
+    return (sp_x_end(r, r->p - 1, q) - sp_x_first(r, 0, q)) * row_bytes;
+}
+
+/** Rank 0 sends each rank of the first process row the rows of its process column, and these send them on.
+ *  \param [out] column  on the first process row but rank 0: room for the rows of this process column */
+static spmm_status rows_along_grid(const sp_grid *grid, const sp_ranges *ranges, const void *all,
+                                   int64_t row_bytes, char *column, void *mine, int tag)
+{
+    const int p = grid->coords[0], q = grid->coords[1];
+    const int64_t own = bytes_of(ranges, p, q, row_bytes);
+    if (p > 0) return sp_recv(grid->col_comm, 0, tag, mine, own);
+    if (q > 0) TRY(sp_recv(grid->row_comm, 0, tag, column, column_bytes(ranges, q, row_bytes)));
+    for (int to = 1; to < ranges->q && q == 0; to++)
+        TRY(sp_send(grid->row_comm, to, tag, rows_at(ranges, 0, to, all, row_bytes),
+                    column_bytes(ranges, to, row_bytes)));
+    const char *from = q == 0 ? all : column;
+    memcpy(mine, from, (size_t)own);
+    for (int to = 1; to < ranges->p; to++) {
+        from += bytes_of(ranges, to - 1, q, row_bytes);
+        TRY(sp_send(grid->col_comm, to, tag, from, bytes_of(ranges, to, q, row_bytes)));
+    }
+    return SPMM_OK;
+}
+
+spmm_status sp_scatter_rows(const sp_grid *grid, const sp_ranges *ranges, int two_stage, const void *all,
+                            int64_t row_bytes, void *mine, int tag)
+{
+    char *column = NULL;
     spmm_status status = SPMM_OK;
-    if (grid->rank != 0) {
-        const int p = grid->coords[0], q = grid->coords[1];
-        const int64_t rows = sp_x_end(ranges, p, q) - sp_x_first(ranges, p, q);
-        return sp_agree(grid->comm, "x", sp_recv(grid->comm, 0, tag, mine, rows * row_bytes));
-    }
-    for (int r = 0; r < grid->size && status == SPMM_OK; r++) {
-        const int p = r / grid->dims[1], q = r % grid->dims[1];
-        const int64_t bytes = (sp_x_end(ranges, p, q) - sp_x_first(ranges, p, q)) * row_bytes;
-        const char *const from = (const char *)all + sp_x_first(ranges, p, q) * row_bytes;
-        if (r == 0)
-            memcpy(mine, from, (size_t)bytes);
-        else
-            status = sp_send(grid->comm, r, tag, from, bytes);
-    }
-    return sp_agree(grid->comm, "x", status);
-}
-
-spmm_status sp_scatter_x(const sp_grid *grid, const sp_ranges *ranges, const spmm_multivector *whole,
-                         spmm_multivector *x)
-{
-    return sp_scatter_rows(grid, ranges, whole->data, sp_row_bytes(x), x->data, SP_TAG_X);
-}
-
-/** Checks the arguments of spmm_csr_scatter(): each rank checks its own arguments, then the ranks check that
- *  root, p and q are the same on all of them. Collective. */
-static spmm_status check_arguments(MPI_Comm comm, int root, const spmm_csr *a, int p, int q,
-                                   const spmm_block *block)
-{
-    static const char function[] = "spmm_csr_scatter";
-    const sp_common common[] = {{"root", root, 1}, {"p", p, 1}, {"q", q, 1}};
-    int rank, size;
-    TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
-    TRY(SP_MPI(MPI_Comm_size(comm, &size)));
-    spmm_status status = sp_given(function, "block", block, "a place for the block");
-    if (status == SPMM_OK && (root < 0 || root >= size))
-        status = sp_fail(SPMM_ERR_USAGE, "%s: root is %d, expected a rank of comm, 0 to %d", function, root,
-                         size - 1);
-    if (status == SPMM_OK && rank == root) status = sp_given(function, "a", a, "the matrix, on root");
-    int on_gpu = 0;
-    if (status == SPMM_OK && rank == root &&
-        (sp_csr_on_gpu(a, &on_gpu) != SPMM_OK || (!on_gpu && sp_csr_check(a) != SPMM_OK)))
-        status = sp_fail(SPMM_ERR_USAGE, "%s: %s", function, spmm_error_message());
-    if (on_gpu) status = sp_fail(SPMM_ERR_USAGE, "%s: a is in GPU memory, expected host memory", function);
-    TRY(sp_agree(comm, "scatter", status));
-    return sp_check_common(comm, function, common, 3);
-}
-
-spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, int q, spmm_block *block)
-{
-    sp_grid grid = {.size = 0};
-    sp_ranges ranges = {.p = 0};
-    int64_t shape[2] = {0, 0};
-    spmm_status status;
-    if (block) memset(block, 0, sizeof *block);
-    TRY(sp_comm_check(comm, __func__));
-    TRY(check_arguments(comm, root, a, p, q, block));
-    TRY_GOTO(sp_grid_create(comm, p, q, &grid), done);
-    status = sp_ranges_create(grid.dims[0], grid.dims[1], &ranges);
-    if (status == SPMM_OK && grid.rank == root) {
-        sp_partition_entries(a->irp, a->rows, ranges.p, ranges.row_begin);
-        status = sp_partition_columns(a, 1, ranges.q, ranges.col_begin);
-        shape[0] = a->rows;
-        shape[1] = a->cols;
-    }
-    TRY_GOTO(sp_agree(comm, "scatter", status), done);
-    TRY_GOTO(sp_bcast(comm, root, shape, sizeof shape), done);
-    TRY_GOTO(sp_ranges_share(&grid, root, shape[0], shape[1], &ranges), done);
-    /* SP_SCATTER_COPY does not write to the matrix, so const may be cast away */
-    status = sp_scatter(&grid, root, (spmm_csr *)(uintptr_t)a, &ranges, SP_SCATTER_COPY, NULL, NULL, block);
-done:
-    sp_ranges_destroy(&ranges);
-    sp_grid_destroy(&grid);
+    if (!two_stage || ranges->p == 1 || ranges->q == 1)
+        return sp_agree(grid->comm, "x", rows_from_root(grid, ranges, all, row_bytes, mine, tag));
+    if (grid->coords[0] == 0 && grid->rank != 0)
+        status = sp_alloc((void **)&column, column_bytes(ranges, grid->coords[1], row_bytes), 1,
+                          "the rows of X of a process column");
+    status = sp_agree(grid->comm, "x", status);
+    if (status == SPMM_OK)
+        status = sp_agree(grid->comm, "x", rows_along_grid(grid, ranges, all, row_bytes, column, mine, tag));
+    sp_free(column);
     return status;
+}
+
+spmm_status sp_scatter_x(const sp_grid *grid, const sp_ranges *ranges, int two_stage,
+                         const spmm_multivector *whole, spmm_multivector *x)
+{
+    return sp_scatter_rows(grid, ranges, two_stage, whole->data, sp_row_bytes(x), x->data, SP_TAG_X);
 }

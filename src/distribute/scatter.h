@@ -4,6 +4,7 @@
 
 #include "comm/grid.h"
 #include "formats/csr.h"
+#include "formats/matrix.h"
 
 /** Ranges of all blocks, the same on every rank: block (p, q) consists of rows [row_begin[p], row_begin[p+1])
  *  and columns [col_begin[q], col_begin[q+1]) of A; rank (p, q) owns rows [x_begin[q*(P+1)+p],
@@ -50,43 +51,80 @@ typedef enum sp_scatter_mode {
                             so that root never stores entries twice */
 } sp_scatter_mode;
 
-/** Callback on root, called after each block (also the block of root itself) with the fraction of all entries
- *  distributed so far. */
+/** Callback on root, called after each block that it sends (also the block of root itself) with the
+ *  fraction of all entries distributed so far. */
 typedef void (*sp_scatter_progress)(void *context, double fraction);
 
-/** Distributes a matrix: sends each rank its block of the matrix on root.
+/** How a matrix is distributed. Zeroed: root keeps it, and sends every rank its block as CSR. */
+typedef struct sp_scatter_options {
+    sp_scatter_mode mode;
+    int two_stage; /**< 1: root sends bands of whole rows to the ranks of its process column, and each of these
+                           sends the blocks of its band along its process row; the same as 0 if P or Q is 1 */
+    int padded; /**< 1: blocks travel in padded ELLPACK, in a slice for each rank, as wide as its longest row */
+    double
+        ell_limit; /**< padded: the scatter fails if a slice takes more than ell_limit times the memory of its
+                           CSR; <= 0: 3.0 times */
+    int threads;   /**< padded: OpenMP threads that convert */
+    sp_scatter_progress progress; /**< called on root only; may be NULL */
+    void *context;                /**< passed on to progress */
+} sp_scatter_options;
+
+/** Seconds that parts of the scatter took on this rank. */
+typedef struct sp_scatter_times {
+    double bands; /**< first of two stages; 0: there was one */
+    double pad;   /**< senders: conversion of CSR to slices in ELLPACK */
+    double unpad; /**< receivers: conversion of the slice to CSR, from which the halo is made */
+} sp_scatter_times;
+
+/** Distributes a matrix: each rank gets its block of the matrix on root. The blocks are the same, bit for
+ *  bit, for all options.
+ *
+ *  Memory besides the blocks, all of it requested before anything is sent:
+ *  - root: row starts of its largest and of its own block; where blocks are packed (Q > 1, or padded) up to
+ *    2^20 entries, or one padded row if that is longer
+ *  - two_stage: each rank of root's process column holds, until it has sent the blocks of its process row,
+ *    a band: the rows of its block with the columns of all blocks. Its own block takes over the arrays of
+ *    the band. On root the band is part of the matrix, or the matrix's arrays shrunk (SP_SCATTER_CONSUME)
+ *  - padded: each rank holds its slice, rows * width entries, beside its block
  *
  *  Collective over grid->comm.
- *  \param [in]     ranges    the same on every rank
- *  \param [in,out] a         on root: the whole matrix; SP_SCATTER_CONSUME destroys it, also on failure.
- *                            Ignored on other ranks
- *  \param [in]     progress  called on root only; may be NULL
- *  \param [in]     context   passed on to progress
- *  \param [out]    block     the caller destroys it with spmm_block_destroy()
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _MPI */
+ *  \param [in]     ranges  the same on every rank
+ *  \param [in,out] a       on root: the whole matrix; SP_SCATTER_CONSUME destroys it, also on failure.
+ *                          Ignored on other ranks
+ *  \param [out]    block   the caller destroys it with spmm_block_destroy()
+ *  \param [out]    slice   padded: the block as SPMM_ELL, with the columns of the block, in host memory;
+ *                          the caller destroys it. Otherwise ignored, and may be NULL
+ *  \param [out]    times   may be NULL
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (of ell_limit; found before
+ *          anything is allocated or sent), _MPI */
 spmm_status sp_scatter(const sp_grid *grid, int root, spmm_csr *a, const sp_ranges *ranges,
-                       sp_scatter_mode mode, sp_scatter_progress progress, void *context, spmm_block *block);
+                       const sp_scatter_options *options, spmm_block *block, sp_matrix *slice,
+                       sp_scatter_times *times);
 
 /** Distributes the rows of an array on rank 0 as the rows of X are distributed: each rank receives the rows
  *  whose indices are those of the rows of X that the rank owns.
  *
  *  Collective over grid->comm.
+ *  \param [in]  two_stage  1: rank 0 sends each rank of the first process row the rows of its process
+ *                         column, and that rank, which holds them meanwhile, sends the others of the
+ *                      process column theirs
  *  \param [in]  all   on rank 0: the array, one row of row_bytes bytes per row of X; ignored on other ranks
  *  \param [out] mine  the rows of the array that this rank receives
  *  \param [in]  tag   MPI tag of the messages
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MPI */
-spmm_status sp_scatter_rows(const sp_grid *grid, const sp_ranges *ranges, const void *all, int64_t row_bytes,
-                            void *mine, int tag);
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_MPI */
+spmm_status sp_scatter_rows(const sp_grid *grid, const sp_ranges *ranges, int two_stage, const void *all,
+                            int64_t row_bytes, void *mine, int tag);
 
-/** Distributes X from rank 0: sends each rank the rows of X that the rank owns.
+/** Distributes X from rank 0: each rank gets the rows of X that the rank owns.
  *
  *  Collective over grid->comm.
+ *  \param [in]     two_stage  as in sp_scatter_rows()
  *  \param [in]     whole  on rank 0: X, [n x k], in host memory; on other ranks not NULL, but its data is not
  *                         used
  *  \param [in,out] x      receives this rank's rows of X; the caller has created it, in host memory, for this
  *                         number of rows, with the precision and leading dimension of `whole`
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MPI */
-spmm_status sp_scatter_x(const sp_grid *grid, const sp_ranges *ranges, const spmm_multivector *whole,
-                         spmm_multivector *x);
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_MPI */
+spmm_status sp_scatter_x(const sp_grid *grid, const sp_ranges *ranges, int two_stage,
+                         const spmm_multivector *whole, spmm_multivector *x);
 
 #endif

@@ -9,7 +9,7 @@ static spmm_status view_csr(const spmm_csr *block, double ell_limit, int64_t k, 
     (void)ell_limit;
     (void)k;
     (void)threads;
-    m->borrowed = 1;
+    m->borrowed = SP_BORROWED;
     m->row_start = block->irp;
     m->col = block->ja;
     m->val = block->as;

@@ -60,10 +60,12 @@ done:
 void sp_matrix_destroy(sp_matrix *m)
 {
     if (!m) return;
-    for (int i = 0; i < SP_ARRAYS && !m->borrowed; i++)
+    for (int i = 0; i < SP_ARRAYS && m->borrowed != SP_BORROWED; i++) {
+        if (i == SP_VAL && m->borrowed == SP_BORROWED_VALUES) continue;
         if (m->space == SPMM_CUDA)
             sp_device_free(*array_of(m, i));
         else
             sp_free(*array_of(m, i));
+    }
     memset(m, 0, sizeof *m);
 }

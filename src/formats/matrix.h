@@ -2,6 +2,7 @@
 #ifndef SP_MATRIX_H
 #define SP_MATRIX_H
 
+#include "formats/csr.h"
 #include "spmm_types.h"
 
 enum {
@@ -31,6 +32,8 @@ typedef struct sp_segment {
     int32_t length; /**< number of entries, at most SP_SEGMENT; 0: the pack has no such segment */
     int32_t chain;  /**< as in its section */
 } sp_segment;
+
+enum { SP_BORROWED = 1, SP_BORROWED_VALUES = 2 }; /**< values of sp_matrix.borrowed besides 0 */
 
 /** The arrays that a format may have; sp_matrix has a pointer to each, and its size. */
 typedef enum sp_array {
@@ -81,7 +84,7 @@ typedef struct sp_matrix {
     spmm_format format;
     spmm_precision precision;
     spmm_device space;
-    int borrowed; /**< 1: the arrays are owned by another object and not freed */
+    int borrowed; /**< SP_BORROWED: the arrays are owned by another object and not freed; SP_BORROWED_VALUES: val is */
     int64_t rows, cols, nnz;
     int64_t width;    /**< SPMM_ELL: number of entries of the longest row; other formats: 0 */
     int64_t groups;   /**< SPMM_SELL: number of slices; SPMM_PANEL: number of panels; other formats: 0 */
@@ -120,6 +123,36 @@ typedef struct sp_matrix {
  *          _DEVICE */
 spmm_status sp_matrix_create(const spmm_csr *block, spmm_format format, spmm_device space, double ell_limit,
                              int64_t k, int threads, sp_matrix *m);
+
+/** Checks whether padded ELLPACK would take more than ell_limit times the memory of the CSR. Local.
+ *  \param [in] width      entries of the longest row
+ *  \param [in] ell_limit  <= 0: 3.0
+ *  \return SPMM_OK; SPMM_ERR_LIMIT with a message that has both sizes and says what to do */
+spmm_status sp_ell_check(const sp_sizes *sizes, spmm_precision precision, int64_t width, double ell_limit);
+
+/** Writes entries [from, from + n) of `a` as a row of padded ELLPACK, in host memory. Local.
+ *  \param [in]  first_column  column of `a` that is column 0 of the ELLPACK
+ *  \param [in]  width         entries of the row with its padding; no more than n: no padding
+ *  \param [out] col, val      elements `to` to `to` + max(n, width) - 1 are set */
+void sp_ell_put_row(const spmm_csr *a, int64_t from, int64_t n, int64_t first_column, int64_t width,
+                    int64_t to, int32_t *col, void *val);
+
+/** Converts padded ELLPACK to CSR, both in host memory. Local.
+ *  \param [in]     m  SPMM_ELL
+ *  \param [in,out] a  from sp_csr_create() with the sizes and the precision of m */
+void sp_ell_to_csr(const sp_matrix *m, int threads, spmm_csr *a);
+
+/** Makes padded ELLPACK of rows of a slice whose columns have been renumbered since, with the slice's
+ *  width. Local.
+ *  \param [in]  slice  SPMM_ELL, in host memory
+ *  \param [in]  first  first row of the slice
+ *  \param [in]  a      these rows as CSR, in host memory: as many entries in each, with the new columns.
+ *                      Its values are not read
+ *  \param [out] m      in the memory of `space`; in host memory it shares the values of the slice, which
+ *                      must outlive it. The caller destroys it, also on failure
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
+spmm_status sp_ell_of_slice(const sp_matrix *slice, int64_t first, const spmm_csr *a, spmm_device space,
+                            int threads, sp_matrix *m);
 
 /** Makes *m a view of a CSR matrix in host memory: *m shares the arrays of `a` and must not outlive `a`.
  *  Local. */

@@ -49,6 +49,8 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_
     snprintf(p->why, sizeof p->why, "named");
     TRY(f ? sp_choose(f, k, o->products, p->precision, o->device, o->format, &kernel, p->why, sizeof p->why)
           : named_kernel(o, &kernel));
+    /* p->halo numbers columns otherwise, and has the same rows; those of the joint exchange lack entries */
+    p->parts.slice = p->given->joint ? NULL : p->given->slice;
     TRY(sp_row_blocks_create(p->halo, kernel, k, o->ell_limit, p->threads, p->shape, &p->parts));
     p->space = kernel->device;
     /* boundary rows run concurrently with interior rows: in the stream of the exchange, which precedes

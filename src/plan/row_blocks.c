@@ -119,8 +119,11 @@ spmm_status sp_row_block_convert(const sp_row_blocks *parts, sp_row_block *part)
 {
     const sp_kernel *const kernel = parts->kernel;
     const int threads = parts->threads;
-    TRY(sp_matrix_create(&part->csr, kernel->format, kernel->device, parts->ell_limit, parts->k, threads,
-                         &part->a));
+    if (parts->slice && kernel->format == SPMM_ELL)
+        TRY(sp_ell_of_slice(parts->slice, part->first, &part->csr, kernel->device, threads, &part->a));
+    else
+        TRY(sp_matrix_create(&part->csr, kernel->format, kernel->device, parts->ell_limit, parts->k, threads,
+                             &part->a));
     if (kernel->device == SPMM_CPU)
         TRY(sp_thread_ranges_create(part->csr.irp, part->rows, threads, &part->work));
     const sp_setup setup = {&part->a, &part->csr, parts->k, threads, parts->shape};

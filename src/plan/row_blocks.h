@@ -33,6 +33,8 @@ typedef struct sp_row_blocks {
     double ell_limit;
     int threads;
     sp_shape shape;
+    const sp_matrix
+        *slice; /**< of the halo (sp_halo.slice): ELLPACK takes its values from there; NULL: none */
     int count;
     int interior; /**< number of interior row blocks: part[0] to part[interior - 1] */
     sp_row_block part[SP_MOST_ROW_BLOCKS];
@@ -49,7 +51,8 @@ void sp_row_blocks_find(const sp_halo *halo, int overlap, sp_row_blocks *parts);
 /** Converts each row block to the kernel's format and memory, and calls the kernel's prepare(). Local.
  *  \param [in]     halo   must outlive *parts
  *  \param [in]     k      number of columns of X in later products
- *  \param [in,out] parts  from sp_row_blocks_find(); the caller destroys them, also on failure
+ *  \param [in,out] parts  from sp_row_blocks_find(), `slice` set where there is one; the caller destroys
+ *                         them, also on failure
  *  \return the status of sp_matrix_create(), sp_thread_ranges_create() or the kernel's prepare();
  *          SPMM_ERR_MEMORY */
 spmm_status sp_row_blocks_create(const sp_halo *halo, const sp_kernel *kernel, int64_t k, double ell_limit,

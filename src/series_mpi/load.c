@@ -130,8 +130,8 @@ static spmm_status send_out(sp_series_job *job, const sp_series *all)
     spmm_status status = sp_series_create(count, job->length, first, SP_SERIES_MAJOR, precision, SPMM_CPU,
                                           &mine);
     TRY_GOTO(sp_agree(job->place.grid.comm, "series", status), done);
-    TRY_GOTO(sp_scatter_rows(&job->place.grid, &job->ranges, all->v.data, sp_row_bytes(&mine.v), mine.v.data,
-                             SP_TAG_SERIES),
+    TRY_GOTO(sp_scatter_rows(&job->place.grid, &job->ranges, 0, all->v.data, sp_row_bytes(&mine.v),
+                             mine.v.data, SP_TAG_SERIES),
              done);
     if (job->x.layout == SP_INDEX_MAJOR) {
         status = sp_series_create(count, job->length, first, SP_INDEX_MAJOR, precision, SPMM_CPU, &turned);

@@ -40,8 +40,10 @@ static void sent_rows(const sp_pearson *p, int rank, int partner, int d, int64_t
  *  receive into the ghost rows after the owned rows, even steps into those before. */
 static spmm_status step_halo(const sp_pearson *p, int d, sp_halo *h)
 {
-    const int size = p->grid->size, me = p->grid->rank, from = (me + d) % size, to = (me - d + size) % size;
+    const int me = p->grid->rank;
+    int from, to;
     int64_t first, rows;
+    TRY(sp_ring_shift(p->ring, d, &from, &to));
     *h = (sp_halo){.kind = SPMM_EXCHANGE_HALO,
                    .ghost_low = p->z.ghost_low,
                    .own = p->z.rows,
@@ -135,12 +137,14 @@ spmm_status sp_pearson_create(const sp_grid *grid, const sp_series *series, cons
     p->threads = threads;
     p->space = series->v.space;
     p->steps = grid->size / 2 + 1;
+    p->ring = MPI_COMM_NULL;
     int there = 0;
     spmm_status status = allocate(p, series);
     if (status == SPMM_OK) status = allocate_tile(p);
     TRY_GOTO(sp_agree(grid->comm, "pearson", status), failed);
     if (p->space == SPMM_CUDA && grid->size > 1)
         TRY_GOTO(sp_transport_there(grid->comm, SPMM_TRANSPORT_NCCL, SPMM_CUDA, &there, NULL), failed);
+    TRY_GOTO(sp_agree(grid->comm, "pearson", sp_ring_create(grid, &p->ring)), failed);
     p->transport = there ? SPMM_TRANSPORT_NCCL : SPMM_TRANSPORT_STAGED;
     for (int d = 1; d < p->steps; d++) TRY_GOTO(create_exchange(p, d), failed);
     *pearson = p;
@@ -157,6 +161,7 @@ void sp_pearson_destroy(sp_pearson *p)
         sp_exchange_destroy(p->exchange[d]);
         sp_halo_destroy(&p->halo[d]);
     }
+    sp_ring_destroy(&p->ring);
     sp_free(p->exchange);
     sp_free(p->halo);
     spmm_multivector_destroy(&p->z);

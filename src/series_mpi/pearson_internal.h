@@ -7,6 +7,7 @@
 
 struct sp_pearson {
     const sp_grid *grid;
+    MPI_Comm ring; /**< the ranks of the grid; in step d each receives from the rank d places further on */
     const sp_series *series;
     const int64_t *begin;
     const sp_series_kernel *kernel;

@@ -18,7 +18,7 @@ spmm_status sp_array_scatter(const sp_grid *grid, const sp_ranges *ranges, const
         status = sp_series_create(count, values, 0, SP_SERIES_MAJOR, precision, SPMM_CPU, &host);
     spmm_multivector *const to = device == SPMM_CPU ? &part->v : &host.v;
     TRY_GOTO(sp_agree(grid->comm, "series", status), done);
-    TRY_GOTO(sp_scatter_rows(grid, ranges, all, sp_value_size(precision), to->data, SP_TAG_SERIES), done);
+    TRY_GOTO(sp_scatter_rows(grid, ranges, 0, all, sp_value_size(precision), to->data, SP_TAG_SERIES), done);
     if (to != &part->v) status = spmm_multivector_copy(to, &part->v);
     status = sp_agree(grid->comm, "series", status);
 done:

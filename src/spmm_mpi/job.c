@@ -144,6 +144,29 @@ spmm_status sp_job_read_x(const sp_options *o, const sp_place *place, sp_job_inp
     return sp_options_check_column_blocks(o, &input->columns);
 }
 
+/* ---- scatter ---- */
+
+spmm_status sp_job_scatter(const sp_options *o, const sp_place *place, const sp_reference *reference,
+                           sp_job_input *input, sp_distribution *dist, sp_record *record)
+{
+    const sp_scatter_options options = {.mode = reference->mode == SP_VERIFY_FULL ? SP_SCATTER_BORROW
+                                                                                  : SP_SCATTER_CONSUME,
+                                        .two_stage = o->two_stage,
+                                        .padded = o->scatter_padded,
+                                        .ell_limit = o->ell_limit,
+                                        .threads = place->binding.threads,
+                                        .progress = sp_job_progress(place),
+                                        .context = "scattering"};
+    sp_scatter_times times;
+    TRY(sp_scatter(&place->grid, SP_ROOT, &input->a, &dist->ranges, &options, &dist->block, &dist->slice,
+                   &times));
+    record->memory.load_peak_bytes = sp_peak_bytes();
+    record->seconds.bands = times.bands;
+    record->seconds.pad = times.pad;
+    record->seconds.unpad = times.unpad;
+    return SPMM_OK;
+}
+
 /* ---- sample and renumbering ---- */
 
 spmm_status sp_job_list_sample(const sp_grid *grid, const sp_ranges *ranges, sp_reference *reference)
@@ -235,6 +258,8 @@ static void note_run(const sp_job *job, sp_record *r)
     r->run.partition = sp_partition_word(o->partition);
     r->run.overlap = !o->no_overlap;
     r->run.x = x_text(o, x, sizeof x);
+    r->scatter.way = o->io_parallel ? "none" : sp_scatter_word(o);
+    r->scatter.format = o->io_parallel ? "none" : sp_format_word(o->scatter_padded ? SPMM_ELL : SPMM_CSR);
     r->run.verify = sp_verify_words[job->reference.mode];
     r->mode = job->reference.mode;
 }
@@ -245,15 +270,12 @@ spmm_status sp_job_preamble(const sp_job *job, sp_record *record)
     const sp_grid *const grid = &job->place.grid;
     const spmm_block *const block = &job->dist.block;
     const sp_halo *const halo = &job->dist.halo;
-    const sp_rank_row mine = {job->place.binding,
-                              block->row_begin,
-                              block->csr.rows,
-                              block->csr.nnz,
-                              sp_csr_bytes(&block->csr),
-                              block->x_rows,
-                              halo->ghost_low + halo->ghost_high,
-                              halo->sent,
-                              halo->sources,
+    const sp_rank_row mine = {job->place.binding, {grid->coords[0], grid->coords[1]},
+                              block->row_begin,   block->csr.rows,
+                              block->col_begin,   block->csr.cols,
+                              block->csr.nnz,     sp_csr_bytes(&block->csr),
+                              block->x_rows,      halo->ghost_low + halo->ghost_high,
+                              halo->sent,         halo->sources,
                               halo->targets};
     sp_rank_row *all = NULL;
     note_run(job, record);
@@ -308,6 +330,7 @@ void sp_job_destroy(sp_job *job)
     sp_distribution *const d = &job->dist;
     sp_halo_destroy(&d->halo);
     sp_halo_destroy(&d->joint);
+    sp_matrix_destroy(&d->slice);
     spmm_block_destroy(&d->block); /* before input.a, whose arrays the block may share */
     sp_ranges_destroy(&d->ranges);
     sp_free(d->perm);

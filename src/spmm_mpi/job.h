@@ -25,10 +25,12 @@ typedef struct sp_job_input {
 typedef struct sp_distribution {
     sp_ranges ranges; /**< row and column blocks of A, and the owners of the rows of X */
     spmm_block block; /**< this rank's block of A */
-    sp_halo halo;     /**< which rows of X are exchanged in a product */
-    int64_t *perm;    /**< rank 0, --partition graph: perm[i] is the new index of row i of A as read */
-    sp_halo joint;    /**< the joint exchange's, if that may be chosen; else zeroed */
-    int64_t *x_old;   /**< --partition graph and generated X: indices that this rank's rows of X had before
+    sp_matrix
+        slice; /**< --scatter-format ell: the block as it arrived, from which plans take values; else zeroed */
+    sp_halo halo;   /**< which rows of X are exchanged in a product */
+    int64_t *perm;  /**< rank 0, --partition graph: perm[i] is the new index of row i of A as read */
+    sp_halo joint;  /**< the joint exchange's, if that may be chosen; else zeroed */
+    int64_t *x_old; /**< --partition graph and generated X: indices that this rank's rows of X had before
                            renumbering; else NULL */
 } sp_distribution;
 
@@ -51,7 +53,7 @@ typedef struct sp_job {
     sp_reference reference;
 } sp_job;
 
-/* The phases, besides sp_scatter() and sp_halo_create(). All are collective over the place's grid and return the same status on every rank. Each writes
+/* The phases, besides sp_halo_create(). All are collective over the place's grid and return the same status on every rank. Each writes
  * the objects that are not const. */
 
 /** Detects, before the matrix is read, what will make the run fail, e.g. a transport that is missing or an
@@ -78,6 +80,12 @@ spmm_status sp_job_collect_reference(const sp_options *o, const sp_place *place,
  *  and decides whether rank 0 verifies all rows of Y or only a sample, which it copies from A. */
 spmm_status sp_job_partition(const sp_options *o, sp_place *place, sp_job_input *input, sp_distribution *dist,
                              sp_reference *reference);
+
+/** Sends each rank its block of A, by --scatter and --scatter-format. Sets dist->block and dist->slice. If
+ *  rank 0 verifies in full, it keeps A; otherwise A is gone.
+ *  \param [in,out] record  receives the peak of memory until then, and what the scatter took on this rank */
+spmm_status sp_job_scatter(const sp_options *o, const sp_place *place, const sp_reference *reference,
+                           sp_job_input *input, sp_distribution *dist, sp_record *record);
 
 /** Stores in the record what is known before the first product, and prints it on rank 0.
  *  \param [in,out] record  has the times of this rank's phases; those of the slowest rank replace them */

@@ -1,6 +1,8 @@
 /** Computes lower bounds of the memory that a run needs, so that a matrix that cannot fit is refused before
  *  it is read. The sizes come from the header of the matrix file or the name of the generator. Each bound is
  *  the total for all ranks that share memory with rank 0. */
+#include <math.h>
+
 #include "base/budget.h"
 #include "base/memory.h"
 #include "io/generators.h"
@@ -62,6 +64,21 @@ static double blocks_bytes(const outlook *l)
     return 8 * l->q * (double)l->a.rows + (double)l->a.entries * (4 + l->value);
 }
 
+/** Returns the number of bytes needed while rank 0 distributes the matrix. */
+static double sending_bytes(const outlook *l, const sp_options *o, int ranks)
+{
+    const double whole = sp_csr_bytes_of(&l->a, o->precision), rows = (double)l->a.rows;
+    /* rank 0 has its peak when it sends the last block: the matrix and two copies of that block's row
+       starts */
+    double peak = whole + 2 * 8 * rows / l->p + blocks_bytes(l) * (l->share - 1.0 / ranks);
+    /* ELLPACK: all ranks have their entries a second time, with padding */
+    if (o->scatter_padded) peak += l->share * (double)l->a.entries * (4 + l->value);
+    /* two stages: bands, beside the matrix or, later, beside all blocks but those of the ranks that hold the
+       bands. Without knowing which ranks those are, this can be said only if all of them share memory */
+    if (!o->two_stage || l->share < 1 || l->p == 1 || l->q == 1) return peak;
+    return fmax(peak, fmax(whole * (2 - 1 / l->p), whole + blocks_bytes(l) * (1 - 1 / l->q)));
+}
+
 /** Returns the number of bytes needed while the matrix is read and distributed. */
 static double reading_bytes(const outlook *l, const sp_options *o, int ranks)
 {
@@ -76,9 +93,7 @@ static double reading_bytes(const outlook *l, const sp_options *o, int ranks)
     /* besides the matrix: its triplets, and a copy of them that is converted to CSR */
     if (o->action == SP_ACTION_CHECK_CONVERSIONS) return whole + 2 * entries * (8 + l->value) + 8 * rows;
     if (o->action == SP_ACTION_DRY_RUN) return whole;
-    /* rank 0 has its peak when it sends the last block: the matrix and two copies of that block's row
-       starts */
-    return whole + 2 * 8 * rows / l->p + blocks_bytes(l) * (l->share - 1.0 / ranks);
+    return sending_bytes(l, o, ranks);
 }
 
 /** Returns the number of bytes needed during the products. */

@@ -93,7 +93,8 @@ static spmm_status renumber(const sp_place *place, sp_job_input *input, sp_distr
 
 /** Sends each rank the indices that its rows of X had before renumbering: the generated values of X depend on
  *  these indices. */
-static spmm_status share_old_numbers(const sp_place *place, int64_t cols, sp_distribution *dist)
+static spmm_status share_old_numbers(const sp_place *place, int64_t cols, int two_stage,
+                                     sp_distribution *dist)
 {
     const sp_grid *const grid = &place->grid;
     const sp_ranges *const r = &dist->ranges;
@@ -106,7 +107,8 @@ static spmm_status share_old_numbers(const sp_place *place, int64_t cols, sp_dis
         for (int64_t i = 0; status == SPMM_OK && i < cols; i++) old[dist->perm[i]] = i;
     }
     status = sp_agree(grid->comm, "partition", status);
-    if (status == SPMM_OK) status = sp_scatter_rows(grid, r, old, sizeof *old, dist->x_old, SP_TAG_OLD_ROWS);
+    if (status == SPMM_OK)
+        status = sp_scatter_rows(grid, r, two_stage, old, sizeof *old, dist->x_old, SP_TAG_OLD_ROWS);
     sp_free(old);
     return status;
 }
@@ -142,7 +144,8 @@ spmm_status sp_job_partition(const sp_options *o, sp_place *place, sp_job_input 
     TRY(sp_agree(grid->comm, "partition", status));
     TRY(sp_bcast(grid->comm, SP_ROOT, &reference->mode, sizeof reference->mode));
     TRY(sp_ranges_share(grid, SP_ROOT, facts->rows, facts->cols, &dist->ranges));
-    if (o->partition == SP_PARTITION_GRAPH && !o->x_file) TRY(share_old_numbers(place, facts->cols, dist));
+    if (o->partition == SP_PARTITION_GRAPH && !o->x_file)
+        TRY(share_old_numbers(place, facts->cols, o->two_stage, dist));
     if (reference->mode != SP_VERIFY_SAMPLE) return SPMM_OK;
     TRY(sp_job_list_sample(grid, &dist->ranges, reference));
     if (sp_is_root(place))

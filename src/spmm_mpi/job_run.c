@@ -165,7 +165,9 @@ static spmm_status make_x(const sp_job *job, run *r)
     }
     TRY_GOTO(sp_agree(job->place.grid.comm, "x", status), done);
     if (job->options.x_file)
-        TRY_GOTO(sp_scatter_x(&job->place.grid, &job->dist.ranges, &job->input.x, host), done);
+        TRY_GOTO(
+            sp_scatter_x(&job->place.grid, &job->dist.ranges, job->options.two_stage, &job->input.x, host),
+            done);
     else
         generate(job, host);
     if (host == &staging) status = spmm_multivector_copy(&staging, &r->x);

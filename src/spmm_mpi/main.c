@@ -169,14 +169,12 @@ static spmm_status distribute(sp_job *job, sp_record *record, int *ended)
         if (o->action == SP_ACTION_DRY_RUN) return sp_job_dry_run(o, place, input);
         TRY(sp_job_partition(o, place, input, d, reference));
         record->seconds.partition = lap(&start);
-        TRY(sp_scatter(&place->grid, SP_ROOT, &input->a, &d->ranges,
-                       reference->mode == SP_VERIFY_FULL ? SP_SCATTER_BORROW : SP_SCATTER_CONSUME,
-                       sp_job_progress(place), "scattering", &d->block));
-        record->memory.load_peak_bytes = sp_peak_bytes();
+        TRY(sp_job_scatter(o, place, reference, input, d, record));
         record->seconds.scatter = lap(&start);
     }
     start = MPI_Wtime();
     TRY(sp_halo_create(&place->grid, &d->block, o->exchange, place->binding.threads, &d->halo));
+    if (o->scatter_padded) d->halo.slice = &d->slice;
     const spmm_plan_options options = sp_job_plan_options(o, &place->binding);
     TRY(sp_joint_halo_create(&place->grid, &d->block, &d->halo, &options, &d->joint));
     record->seconds.halo = lap(&start);

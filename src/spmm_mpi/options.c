@@ -14,10 +14,13 @@
 
 static const char *const partition_words[] = {"nnz", "rows", "graph", NULL};
 static const char *const io_words[] = {"root", "parallel", NULL};
+static const char *const scatter_words[] = {"direct", "two-stage", NULL};
+static const char *const scatter_format_words[] = {"csr", "ell", NULL};
 static const char *const reproducible_words[] = {"on", "off", NULL};
 static const char *const plan_words[] = {"timed", "quick", NULL};
 
 const char *sp_partition_word(sp_partition partition) { return partition_words[partition]; }
+const char *sp_scatter_word(const sp_options *o) { return scatter_words[o->two_stage]; }
 
 static spmm_status set_columns(void *options, const char *text)
 {
@@ -190,6 +193,12 @@ static const sp_option_row rows[] = {
     {0, "allow-nonfinite", NULL, "accept inf and nan in files", FLAG(allow_nonfinite, 1)},
     {0, "io", "NAME", "root (rank 0 reads and sends, default) or parallel (every rank reads its part)",
      WORDS(io_words, io_parallel)},
+    {0, "scatter", "NAME",
+     "direct (rank 0 sends every block, default), two-stage (to the first column and row of the grid, and on)",
+     WORDS(scatter_words, two_stage)},
+    {0, "scatter-format", "NAME",
+     "blocks travel as csr (default) or, for --format ell, as ell: rank 0 converts",
+     WORDS(scatter_format_words, scatter_padded)},
     {0, "cache", "FILE", "write the matrix to FILE in binary form: a MATRIX that needs no parsing",
      TEXT(cache)},
     {0, "timeout", "SECONDS", "end the job when a rank does not answer for so long (default: wait forever)",
@@ -240,6 +249,8 @@ static spmm_status check_io(const sp_options *o)
     if (!o->io_parallel) return SPMM_OK;
     if (sp_gen_is_spec(o->matrix)) needs = "a generator: give a file, or leave --io out";
     if (o->cache) needs = "--cache";
+    if (o->two_stage) needs = "--scatter two-stage: rank 0 sends nothing";
+    if (o->scatter_padded) needs = "--scatter-format ell: rank 0 sends nothing";
     if (o->grid_auto) needs = "--grid auto: --dry-run may tell a good one";
     if (o->partition == SP_PARTITION_GRAPH) needs = "--partition graph";
     if (o->action == SP_ACTION_DRY_RUN) needs = "--dry-run";
@@ -266,6 +277,15 @@ spmm_status sp_options_check_column_blocks(const sp_options *o, const sp_columns
     return SPMM_OK;
 }
 
+/** Rejects --scatter-format ell unless ELLPACK is what is multiplied. */
+static spmm_status check_scatter(const sp_options *o)
+{
+    const sp_kernel *const kernel = o->kernel ? sp_kernel_find(o->kernel) : NULL;
+    const spmm_format format = kernel ? kernel->format : o->format;
+    if (!o->scatter_padded || format == SPMM_ELL) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "--scatter-format ell is for padded ELLPACK: add --format ell");
+}
+
 /** Rejects combinations of options that contradict each other. */
 static spmm_status check(const sp_options *o)
 {
@@ -286,6 +306,7 @@ static spmm_status check(const sp_options *o)
                        "--dry-run counts blocks of rows in their order: leave --partition graph out,"
                        " or see --scatter-only");
     TRY(check_io(o));
+    TRY(check_scatter(o));
     if (!o->x_file)
         TRY(sp_options_check_column_blocks(o, &o->columns)); /* with -x FILE, K is not known yet */
     if (o->tune && o->kernel)

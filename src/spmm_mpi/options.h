@@ -47,9 +47,11 @@ typedef struct sp_options {
     int grid_auto;                      /**< 1: --grid auto: the grid of least cost */
     int64_t plan_ranks[SP_MAX_COLUMNS]; /**< [plan_count] numbers of ranks, from --plan-ranks */
     int plan_count;
-    const char *cache; /**< --cache: binary file to write the matrix to; NULL: none */
-    int io_parallel;   /**< 1: --io parallel: every rank reads its own block */
-    int verify_given;  /**< 1: --verify was given */
+    const char *cache;  /**< --cache: binary file to write the matrix to; NULL: none */
+    int io_parallel;    /**< 1: --io parallel: every rank reads its own block */
+    int two_stage;      /**< 1: --scatter two-stage */
+    int scatter_padded; /**< 1: --scatter-format ell */
+    int verify_given;   /**< 1: --verify was given */
     spmm_exchange exchange;
     spmm_transport transport;
     spmm_reduce reduce;
@@ -95,5 +97,8 @@ void sp_options_help(FILE *out);
 
 /** Returns the argument of --partition that stands for `partition`, e.g. "nnz". Local. */
 const char *sp_partition_word(sp_partition partition);
+
+/** Returns the argument of --scatter: "direct" or "two-stage". Local. */
+const char *sp_scatter_word(const sp_options *o);
 
 #endif

@@ -27,6 +27,17 @@ static void exchange_line(FILE *out, const sp_record *r)
     fprintf(out, "\n");
 }
 
+/** Ends the line of the scatter: what it consisted of, unless rank 0 sent CSR blocks to all. */
+static void scatter_parts(FILE *out, const sp_options *o, const sp_record *r)
+{
+    if (r->seconds.bands > 0)
+        fprintf(out, ", of which bands to the first process column %.3f s", r->seconds.bands);
+    if (o->scatter_padded)
+        fprintf(out, ", as ELLPACK (conversion to it %.3f s, of it to CSR %.3f s)", r->seconds.pad,
+                r->seconds.unpad);
+    fprintf(out, "\n");
+}
+
 void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r)
 {
     const sp_matrix_facts *const m = &r->matrix;
@@ -46,28 +57,29 @@ void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r)
     fprintf(out, "X          %s, %s\n", r->run.x, r->run.precision);
     exchange_line(out, r);
     if (m->read_bytes > 0)
-        fprintf(out, "read       %.3f s (%s of %s at %.0f MB/s), scattered in %.3f s\n", r->seconds.read,
+        fprintf(out, "read       %.3f s (%s of %s at %.0f MB/s), scattered in %.3f s", r->seconds.read,
                 sp_bytes_text(text, sizeof text, m->read_bytes),
                 m->binary ? "binary arrays read" : "text parsed",
                 m->parse_seconds > 0 ? m->read_bytes / m->parse_seconds / 1e6 : 0, r->seconds.scatter);
     else
-        fprintf(out, "generated  %.3f s, scattered in %.3f s\n", r->seconds.read, r->seconds.scatter);
+        fprintf(out, "generated  %.3f s, scattered in %.3f s", r->seconds.read, r->seconds.scatter);
+    scatter_parts(out, o, r);
 }
 
 void sp_report_ranks(FILE *out, const sp_rank_row *ranks, int count)
 {
-    fprintf(
-        out,
-        "\n  rank  host              first row        rows       entries     block  rows of X  received  from"
-        "      sent    to  threads  GPU\n");
+    fprintf(out, "\n  rank  (p, q)     host              first row        rows  first column     columns"
+                 "       entries     block  rows of X  received  from      sent    to  threads  GPU\n");
     for (int i = 0; i < count; i++) {
         const sp_rank_row *r = &ranks[i];
-        char text[32], gpu[64] = "-";
+        char text[32], place[32], gpu[64] = "-";
         if (r->binding.device == SPMM_CUDA)
             snprintf(gpu, sizeof gpu, "%d %.40s%s", r->binding.gpu.index, r->binding.gpu.pci,
                      r->binding.gpu_sharers > 1 ? " shared" : "");
-        fprintf(out, "  %4d  %-14.14s %12lld %11lld %13lld %9s %10lld %9lld %5d %9lld %5d %8d  %s\n", i,
-                r->binding.host, (long long)r->row_begin, (long long)r->rows, (long long)r->nnz,
+        snprintf(place, sizeof place, "(%d, %d)", r->coords[0], r->coords[1]);
+        fprintf(out, "  %4d  %-9s  %-14.14s %12lld %11lld  %12lld %11lld", i, place, r->binding.host,
+                (long long)r->row_begin, (long long)r->rows, (long long)r->col_begin, (long long)r->cols);
+        fprintf(out, " %13lld %9s %10lld %9lld %5d %9lld %5d %8d  %s\n", (long long)r->nnz,
                 sp_bytes_text(text, sizeof text, (double)r->bytes), (long long)r->x_rows,
                 (long long)r->halo_rows, r->sources, (long long)r->sent_rows, r->targets, r->binding.threads,
                 gpu);

@@ -22,10 +22,11 @@
  *  - reduce: the sum of partial Y
  *  - exchange: an exchange of X without a product; no_exchange: a product without exchange of X
  *
- *  halo is the time to set up the halo, which happens once. */
+ *  halo is the time to set up the halo, which happens once; bands, pad and unpad are those of
+ *                      sp_scatter_times. */
 typedef struct sp_seconds {
     double read, partition, scatter, halo, convert, x, exchange, no_exchange, kernel, interior, boundary,
-        reduce, apply, gather, verify, total;
+        reduce, apply, gather, verify, total, bands, pad, unpad;
 } sp_seconds;
 
 /** Facts about the matrix. */
@@ -67,6 +68,10 @@ typedef struct sp_record {
         int64_t message_rows;
     } moved; /**< communication in one product */
     struct {
+        const char *way,
+            *format; /**< arguments of --scatter and --scatter-format; "none" with --io parallel */
+    } scatter;
+    struct {
         sp_variants variants;           /**< the ways of exchanging that the plan was chosen from */
         sp_reduce_trials reduce_trials; /**< the ways of adding partial Y that it was chosen from */
         double one_rank;                /**< seconds of all ranks' kernels, about what one rank would take */
@@ -98,7 +103,10 @@ typedef struct sp_record {
 /** One line of the table of ranks that --verbose prints. */
 typedef struct sp_rank_row {
     sp_binding binding;
-    int64_t row_begin, rows, nnz, bytes;  /**< block of A: first row, number of rows, entries, bytes */
+    int coords[2];                        /**< {p, q} */
+    int64_t row_begin, rows;              /**< block of A: first row, number of rows */
+    int64_t col_begin, cols;              /**< first column, number of columns */
+    int64_t nnz, bytes;                   /**< entries, bytes */
     int64_t x_rows, halo_rows, sent_rows; /**< rows of X: x_rows owned; halo_rows received, sent_rows sent */
     int sources, targets;                 /**< number of ranks it receives from, sends to */
 } sp_rank_row;

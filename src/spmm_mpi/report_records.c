@@ -187,6 +187,8 @@ static void asked_group(sp_writer *s, const sp_options *o)
     sp_writer_int(s, "products", o->products);
     sp_writer_text(s, "autotune", on_off(o->tune));
     sp_writer_text(s, "io", o->io_parallel ? "parallel" : "root");
+    sp_writer_text(s, "scatter", sp_scatter_word(o));
+    sp_writer_text(s, "scatter_format", sp_format_word(o->scatter_padded ? SPMM_ELL : SPMM_CSR));
     sp_writer_double(s, "ell_limit", o->ell_limit);
     sp_writer_text(s, "isa", isa ? isa : "");
     sp_writer_text(s, "backend", backend ? backend : "");
@@ -198,6 +200,19 @@ typedef struct reported_run {
     const sp_options *options;
     const sp_record *record;
 } reported_run;
+
+/** Writes the group "scatter": how A was distributed; seconds.scatter is the time of all of it. */
+static void scatter_group(sp_writer *s, const sp_record *r)
+{
+    const int padded = r->seconds.pad > 0 || r->seconds.unpad > 0;
+    sp_writer_open(s, "scatter");
+    sp_writer_text(s, "way", r->scatter.way);
+    sp_writer_text(s, "format", r->scatter.format);
+    sp_writer_double(s, "bands_seconds", r->seconds.bands > 0 ? r->seconds.bands : NAN);
+    sp_writer_double(s, "pad_seconds", padded ? r->seconds.pad : NAN);
+    sp_writer_double(s, "unpad_seconds", padded ? r->seconds.unpad : NAN);
+    sp_writer_close(s);
+}
 
 /** Passes every field of the record to the writer once; JSON and CSV thus have the same order of fields. */
 static void visit(sp_writer *s, const void *record)
@@ -242,6 +257,7 @@ static void visit(sp_writer *s, const void *record)
     launch_group(s, r);
     asked_group(s, run->options);
     copies_group(s, &r->probe.copies);
+    scatter_group(s, r);
 }
 
 spmm_status sp_report_files(const sp_options *o, const sp_record *r)
