@@ -5,7 +5,7 @@ STUDIES := $(patsubst jobs/studies/%.study,%,$(wildcard jobs/studies/*.study))
 # {ranks} are more than the cores in some studies
 study_launcher = $(MPIRUN) $(strip $(call mpirun_flags,1000000)) -np {ranks}
 
-.PHONY: study-conversions $(STUDIES:%=study-%)
+.PHONY: study-conversions study-series $(STUDIES:%=study-%)
 $(STUDIES:%=study-%): study-%:
 	@+$(MAKE) $(J) link
 	$(Q)mkdir -p '$(RECORDS)'
@@ -21,6 +21,23 @@ study-conversions:
 	$(Q)$(call deps,figures)
 	$(Q)SPMM_LAUNCHER='$(study_launcher)' $(study_python) jobs/conversions --records '$(RECORDS)/conversions.jsonl' \
 	    --out '$(RECORDS)/conversions'
+
+# generated series on one GPU: walk_thread by the threads of a block, and the sums of several blocks per series by their number.
+# SERIES_ARGS: e.g. -m 2048 -p f32; a second run adds rounds to the records
+SERIES_BLOCK_SIZES ?= 32 64 128 256 512 1024
+SERIES_BLOCKS ?= 2,4,8
+SERIES_ARGS ?=
+SERIES_KERNELS := sum_blocks,sum_ordered_blocks,sum_two_launches,sum_host
+series_run = $(MPIRUN) $(strip $(call mpirun_flags,1)) -np 1 ./series_mpi -d cuda $(SERIES_ARGS) --json '$(RECORDS)/series.jsonl'
+study-series:
+	@+$(MAKE) $(J) link
+	$(Q)mkdir -p '$(RECORDS)'
+	$(Q)set -e; for size in $(SERIES_BLOCK_SIZES); do \
+	    $(series_run) --steps generate --kernel walk_thread --block-size $$size; done; \
+	$(series_run) --steps mean --kernel $(SERIES_KERNELS) --blocks-per-series $(SERIES_BLOCKS)
+	$(Q)$(call deps,figures)
+	$(Q)$(study_python) jobs/report '$(RECORDS)/series.jsonl' -o '$(RECORDS)/series.html'
+	$(Q)$(study_python) jobs/scaling '$(RECORDS)/series.jsonl' --out '$(RECORDS)/series'
 
 # the pages of docs/STUDIES.md, from the records that are kept; NVIDIA's figure for the FP64 tensor cores of an H200, in GFLOP/s
 PAGES := $(patsubst %.jsonl,%.html,$(wildcard docs/studies/*.jsonl))
@@ -44,7 +61,7 @@ $(MATRIX_NAMES):
 .DEFAULT:
 	@case '$@' in \
 	*[./]*) echo "make: no rule to make '$@'" >&2; exit 2 ;; \
-	study-*) echo "make: there is no jobs/studies/$(@:study-%=%).study; there are: $(STUDIES) (and conversions)" >&2; exit 2 ;; \
+	study-*) echo "make: there is no jobs/studies/$(@:study-%=%).study; there are: $(STUDIES) (and conversions, series)" >&2; exit 2 ;; \
 	openmp-*) echo "make: no target '$@'; those of the reports are: $(REPORT_TARGETS)" >&2; exit 2 ;; \
 	$(subst $(space),|,$(strip $(REPORT_MODES)))) echo "make: no target '$@'; the reports' kernel runs by: make all MODE=$@" >&2; exit 2 ;; \
 	esac

@@ -140,6 +140,23 @@ with test("kernels: who is the fastest at which K, and who is never far from it"
     equal([row[0] for row in tables.sweep_table(study.sweeps[0]).rows],
           ["cpu_csr_three, 1 thr.", "cpu_csr_two, 1 thr.", "cpu_csr_one, 1 thr."])
 
+with test("the sentence about kernels names what the table of outcomes has, and a faster serial product apart"):
+    for threads in ((2,), (1, 2)):
+        runs = [made.run(k * 1e-3 * (2 if t == 2 else 1.5) * factor, k=k, kernel=kernel, threads=t) for k in (1, 8) for t in threads
+                for kernel, factor in (("cpu_csr", 1.0), ("cpu_csr_static", 1.2))]
+        runs += [made.run(seconds, k=k, kernel="cpu_serial") for k, seconds in ((1, 9e-3), (8, 4e-3))]
+        study = analysed(*runs)
+        table = study.outcome_tables()[0]
+        equal([row[table.heading.index("kernel")] for row in table.rows], ["cpu_csr", "cpu_csr"])
+        within("; ".join(table.remarks), "serial products are no rows")
+        said = next(text for text in study.sentences() if "the fastest" in text)
+        rates = [row[table.heading.index("GFLOP/s")] for row in table.rows]
+        within(said, f"the fastest is cpu_csr, 2 thr. at K = 1 and 8 ({rates[0]} and {rates[1]} GFLOP/s)")
+        within(said, "; the serial product is faster: cpu_serial")
+        within(said, "at K = 8 (5.962 GFLOP/s)")
+    quick = analysed(*(made.run(t, kernel=name) for t, name in ((1e-3, "cpu_csr"), (2e-3, "cpu_ell"), (3e-3, "cpu_serial"))))
+    assert "serial" not in quick.sentences()[0], quick.sentences()
+
 with test("noise is said: how many intervals are wide, and the load where the records have it"):
     def noisy(*widths, load=None):
         runs = [made.run(1.0, k=n + 1, spread=width, interval=width is not None) if width is not None else

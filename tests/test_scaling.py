@@ -4,6 +4,7 @@ import csv
 import io
 import math
 import os
+import statistics
 import subprocess
 import sys
 
@@ -316,6 +317,25 @@ with test("the CSV has a row per point with the laws' numbers"):
     near(float(rows["cpu_csr", "4"]["speedup_absolute"]), 4.0 / 0.325)
     near(float(rows["cpu_csr", "2"]["amdahl_a"]), 0.1)
     equal(rows["cpu_serial", "1"]["karp_flatt"], "")
+
+with test("mean and deviation of the rate are those of the samples' rates, in tables and in the CSV, over rounds too"):
+    times = [[1e-3, 1.01e-3, 0.99e-3, 1.02e-3], [1.03e-3, 1e-3, 0.98e-3, 1.01e-3]]
+    rounds = [made.run(1e-3, number=n) for n in range(2)]
+    for record, of in zip(rounds, times):
+        record["apply"].update(n=4, mean=statistics.mean(of), stddev=statistics.stdev(of), variance=statistics.variance(of),
+                               median=statistics.median(of))
+    study = analysed(*rounds)
+    p, rates = study.points[0], [study.points[0].flop / 1e9 / t for of in times for t in of]
+    near(p.mean_gflops, statistics.harmonic_mean(rates), 1e-9)
+    near(p.gflops_deviation, statistics.stdev(rates), 0.01)
+    out = io.StringIO()
+    tables.write_csv(out, study.points, study.strong, study.weak)
+    row = next(csv.DictReader(io.StringIO(out.getvalue())))
+    near(float(row["variance_gflops2"]), statistics.variance(rates), 0.02)
+    near(float(row["mean_gflops"]), p.mean_gflops)
+    table = tables.points_table(study.points)
+    equal(table.rows[0][table.heading.index("mean ± dev. of it")],
+          f"{tables.significant(p.mean_gflops)} ± {tables.significant(p.gflops_deviation, 3)}")
 
 # ---- the programs ----
 

@@ -168,6 +168,18 @@ class Measured:
     def gflops(self):
         return self.flop / self.spread.median / 1e9 if self.spread.median > 0 else None
 
+    @property
+    def mean_gflops(self):
+        """Flop over the mean time: the harmonic mean of the samples' rates."""
+        return self.flop / self.spread.mean / 1e9 if self.spread.mean > 0 else None
+
+    @property
+    def gflops_deviation(self):
+        """Of the samples' rates, to first order: as many parts of their mean as the times' deviation is of theirs. None
+        where the record does not say."""
+        mean, deviation = self.mean_gflops, self.spread.deviation
+        return None if mean is None or deviation is None else mean * deviation / self.spread.mean
+
 
 class Point(Measured):
     """A product of a matrix by one kernel."""

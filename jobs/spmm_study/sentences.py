@@ -1,4 +1,6 @@
 """What came out of a study, in sentences made of its outcomes."""
+from dataclasses import replace
+
 from . import series, tables
 from .outcome import GAIN, causes, fastest_steps, noise
 
@@ -68,13 +70,39 @@ def _scaling(outcomes):
     return found
 
 
-def _winners(sweep):
-    """{kernel: the K at which it is the fastest}"""
-    shares = series.shares_of_best(sweep)
+def _winners(sweep, told):
+    """{kernel: the K at which it is the fastest}: the point that the table of outcomes has, where that has one of this
+    sweep. told: ids of the table's points."""
     found = {}
     for k in sweep.columns:
-        found.setdefault(next(name for name, of in shares.items() if of.get(k) == 1), []).append(k)
+        points = {name: p for name, line in sweep.lines.items() for p in line if p.k == k}
+        best = next((name for name, p in points.items() if id(p) in told), None) or \
+            max(points, key=lambda name, points=points: points[name].gflops)
+        found.setdefault(best, []).append(k)
     return found
+
+
+def _rates_text(sweep, winners):
+    """one at K = 1 and 8 (2 and 4 GFLOP/s); two at ..."""
+    rates = {(name, p.k): p.gflops for name, line in sweep.lines.items() for p in line}
+    return "; ".join(f"{name} at K = {_list(ks)} ({_list(tables.significant(rates[name, k]) for k in ks)} GFLOP/s)"
+                     for name, ks in winners.items())
+
+
+def _faster_serial(sweep, parallel):
+    """"" where the serial product, which the others are held against, is not faster than all of them."""
+    found, serial = {}, [(name, p) for name, line in sweep.lines.items() for p in line if p.is_serial]
+    for name, p in sorted(serial, key=lambda item: (item[1].k, -item[1].gflops)):
+        rivals = [q.gflops for line in parallel.lines.values() for q in line if q.k == p.k]
+        if rivals and p.gflops > max(rivals) and not any(p.k in ks for ks in found.values()):
+            found.setdefault(name, []).append(p.k)
+    return "; the serial product is faster: " + _rates_text(sweep, found) if found else ""
+
+
+def _parallel(sweep):
+    """The sweep without serial products: those are what the others are held against, and no rows of the table."""
+    lines = {name: [p for p in line if not p.is_serial] for name, line in sweep.lines.items()}
+    return replace(sweep, lines={name: line for name, line in lines.items() if line})
 
 
 def _steady(sweep):
@@ -92,18 +120,17 @@ def _compared(sweeps):
     return [max(members, key=lambda s: s.ranks) for members in groups.values()]
 
 
-def _kernels(sweeps):
-    found = []
-    for s in _compared(sweeps):
-        rates = {(name, p.k): p.gflops for name, line in s.lines.items() for p in line}
-        winners = "; ".join(f"{name} at K = {_list(ks)} ({_list(tables.significant(rates[name, k]) for k in ks)} GFLOP/s)"
-                            for name, ks in _winners(s).items())
+def _kernels(sweeps, outcomes):
+    found, told = [], {id(o.point) for o in outcomes}
+    for whole in _compared(sweeps):
+        s = _parallel(whole)
+        winners = _winners(s, told)
         text = f"{s.matrix} ({s.precision}, {s.ranks} rank{'s' * (s.ranks != 1)}): the fastest " \
-               f"{'are' if len(_winners(s)) > 1 else 'is'} {winners}"
+               f"{'are' if len(winners) > 1 else 'is'} {_rates_text(s, winners)}"
         steady = _steady(s)
-        if steady and len(_winners(s)) > 1:
+        if steady and len(winners) > 1:
             text += f"; {steady[0]} has at least {100 * steady[1]:.0f} % of the best at every K"
-        found.append(text)
+        found.append(text + _faster_serial(whole, s))
     return found
 
 
@@ -145,7 +172,7 @@ def missed_points(study):
 def of(study, outcomes):
     """What came out, the results first; then what is to be known about them."""
     found = _scaling(outcomes)
-    compared = _kernels(study.sweeps) if len(found) < MOST_SENTENCES else []
+    compared = _kernels(study.sweeps, outcomes) if len(found) < MOST_SENTENCES else []
     found += compared
     if not found:
         found = _rates(outcomes)

@@ -149,11 +149,11 @@ def table(measurement):
         serial = measurement.sequential(p)
         rows.append([p.step, p.kernel, str(p.ranks), str(p.threads), tables.ms(p.spread.median),
                      tables.mean_and_deviation(p.spread), tables.significant(p.rate / 1e9),
-                     tables.number(p.copy_share), tables.significant(p.gflops),
+                     tables.number(p.copy_share), *tables.rate_cells(p),
                      tables.ms(serial.spread.median) + "*" * serial.extrapolated if serial else tables.NONE,
                      tables.significant(measurement.speedup(p)), _check_text(p)])
-    heading = ["step", "kernel", "ranks", "thr.", "median ms", "mean ± dev.", "GB/s", "of copy", "GFLOP/s",
-               "serial ms", "speed-up", "check"]
+    heading = ["step", "kernel", "ranks", "thr.", "median ms", "mean ± dev.", "GB/s", "of copy",
+               *tables.RATE_HEADING, "serial ms", "speed-up", "check"]
     return tables.Table(measurement.title, heading, rows, ("step", "kernel", "check"), _remarks(measurement))
 
 
@@ -184,7 +184,7 @@ CSV_HEADING = [
     "machine", "cpu", "source", "series", "length", "layout", "precision", "device", "step", "kernel", "ranks",
     "threads", *tables.CSV_SPREAD, "bytes", "bytes_per_second", "copy_bytes_per_second", "copy_share", "flops",
     "gflops", "flop_per_byte", "sequential_s", "sequential_extrapolated", *tables.CSV_STRONG, "checked", "wrong",
-    "passed"]
+    "passed", *tables.CSV_RATES]
 
 
 def _cells(measurement, p):
@@ -197,7 +197,8 @@ def _cells(measurement, p):
         flops=p.flop, gflops=p.gflops, flop_per_byte=laws.intensity(p.flop, p.bytes) if p.bytes else None,
         sequential_s=serial and serial.spread.median, sequential_extrapolated=serial and int(serial.extrapolated),
         speedup_absolute=speed_up, efficiency_absolute=speed_up and speed_up / p.ranks, wrong=p.wrong[0],
-        checked=p.wrong[1], passed=int(p.is_checked), **tables.spread_values(p.spread))
+        checked=p.wrong[1], passed=int(p.is_checked), **tables.spread_values(p.spread),
+        **tables.rate_values(p))
 
 
 def write_csv(file, found, groups):

@@ -61,6 +61,13 @@ def mean_and_deviation(spread):
     return f"{ms(spread.mean)} ± {ms(spread.deviation)}"
 
 
+RATE_HEADING = ["GFLOP/s", "mean ± dev. of it"]
+
+
+def rate_cells(point):
+    return [significant(point.gflops), f"{significant(point.mean_gflops)} ± {significant(point.gflops_deviation, 3)}"]
+
+
 SPREAD_HEADING = ["median ms", "95 % of it", "mean ± dev.", "min", "max", "times"]
 
 
@@ -125,11 +132,10 @@ def launch(point):
 def points_table(points):
     launched = any(launch(p) != NONE for p in points)
     heading = ["machine", "matrix", "K", "prec.", "kernel", "format", "ranks", "grid", "thr."] + SPREAD_HEADING + \
-        ["GFLOP/s", "imbalance", "X received"] + ["block / sub-warp"] * launched
+        RATE_HEADING + ["imbalance", "X received"] + ["block / sub-warp"] * launched
     rows = [[p.machine, p.name, str(p.k), p.precision, p.kernel, p.format, str(p.ranks), grid(p), str(p.threads)] +
             spread_cells(p.spread) +
-            [significant(p.gflops), number(p.number("imbalance"), 3), quantity(p.moved_bytes)] +
-            [launch(p)] * launched for p in points]
+            rate_cells(p) + [number(p.number("imbalance"), 3), quantity(p.moved_bytes)] + [launch(p)] * launched for p in points]
     machines = {p.machine for p in points}
     made = with_options(Table("Points", heading, rows, ("machine", "matrix", "kernel", "format")), points)
     if len(machines) == 1:
@@ -161,9 +167,9 @@ def law_cells(one, point):
 
 def strong_table(group):
     """All series of a problem, one below the other."""
-    heading = ["what ran"] + SIZES[group.over] + SPREAD_HEADING + ["GFLOP/s"] + LAWS_HEADING + \
+    heading = ["what ran"] + SIZES[group.over] + SPREAD_HEADING + RATE_HEADING + LAWS_HEADING + \
         ["imbalance", "X received"]
-    rows = [[one.label] + size_cells(p, group.over) + spread_cells(p.spread) + [significant(p.gflops)] +
+    rows = [[one.label] + size_cells(p, group.over) + spread_cells(p.spread) + rate_cells(p) +
             law_cells(one, p) + [number(p.number("imbalance"), 3), quantity(p.moved_bytes)]
             for one in group.series for p in one.points]
     return Table(group.title, heading, rows, ("what ran",), strong_remarks(group))
@@ -413,6 +419,7 @@ def errors_table(points):
 
 CSV_SPREAD = ["rounds", "samples", "median_s", "median_low_s", "median_high_s", "mean_s", "variance_s2", "stddev_s",
               "min_s", "max_s"]
+CSV_RATES = ["mean_gflops", "variance_gflops2", "stddev_gflops"]
 CSV_STRONG = ["speedup_absolute", "efficiency_absolute", "speedup_relative", "efficiency_relative", "karp_flatt",
               "amdahl_a", "amdahl_overhead_s", "amdahl_form", "amdahl_fit_s", "amdahl_points"]
 CSV_HEADING = [
@@ -421,7 +428,7 @@ CSV_HEADING = [
     "scaled_speedup_absolute", "scaled_speedup", "scaled_efficiency", "gustafson_share", *CSV_STRONG[5:], "imbalance",
     "received_rows_max", "received_rows_all", "received_bytes_all", "model_probe_s", "model_one_rank_s",
     "model_complete_s", "flop_per_byte", "copy_bytes_per_second", "max_relative_error", "wrong",
-    "transport", "block_size", "subwarp", "registers"]
+    "transport", "block_size", "subwarp", "registers", *CSV_RATES]
 
 
 def strong_values(point, one):
@@ -441,6 +448,12 @@ def strong_values(point, one):
 def spread_values(s):
     return dict(rounds=s.rounds, samples=s.count, median_s=s.median, median_low_s=s.low, median_high_s=s.high,
                 mean_s=s.mean, variance_s2=s.variance, stddev_s=s.deviation, min_s=s.minimum, max_s=s.maximum)
+
+
+def rate_values(p):
+    deviation = p.gflops_deviation
+    return dict(mean_gflops=p.mean_gflops, stddev_gflops=deviation,
+                variance_gflops2=None if deviation is None else deviation ** 2)
 
 
 def _law_values(point, strong_series, weak_series, points):
@@ -471,7 +484,7 @@ def _point_cells(p):
         flop_per_byte=flop_per_byte, copy_bytes_per_second=p.number("copy_bytes_per_second"),
         max_relative_error=p.errors()[0], wrong=p.errors()[2], transport=p.run("transport"),
         **{n: p.middle("launch", n) for n in ("block_size", "subwarp", "registers")},
-        **spread_values(p.spread))
+        **spread_values(p.spread), **rate_values(p))
 
 
 def series_of(groups):
