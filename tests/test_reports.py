@@ -218,15 +218,17 @@ with test("make ML_Laplace fetches the matrix and runs it, and says why where th
 with test("each make command of the page was run, or lists its points"):
     for command in (c for c in commands() if c.startswith("make ")):
         words = command.split()
-        study = re.fullmatch(r"study-(\w+)", words[1])
-        if study and study[1] != "conversions":
+        study = re.fullmatch(r"study-([\w-]+)", words[1])
+        shapes = study and study[1] in ("launch-shapes", "subwarps")  # of CUDA kernels alone
+        if study and study[1] not in ("conversions", "series"):
             done = subprocess.run(["jobs/study", "--program", PROGRAM, "--dry-run", "--set", f"devices={'auto' if GPU else 'cpu'}",
                                    *(() if BASELINE else ("--set", "serial=no", "--set", "kernels=auto")),
+                                   *(("--set", "kernels=auto", "--set", "block_sizes=0", "--set", "subwarps=0") if shapes and not GPU else ()),
                                    f"jobs/studies/{study[1]}.study"], cwd=HERE, capture_output=True, text=True, timeout=60, check=False)
             equal(done.returncode, 0, f"{command}: {done.stderr[-500:]}: exit code")
         else:
             assert re.match(r"openmp-(csr|ellpack)-(compare-serial-parallel|check-conversions|(serial|parallel)-samplings)$|all$|ML_Laplace$|"
-                            r"study-conversions$", words[1]), f"nothing runs {command}"
+                            r"study-(conversions|series)$", words[1]), f"nothing runs {command}"
 
 shutil.rmtree(HERE / "records", ignore_errors=True)
 finish()

@@ -337,6 +337,64 @@ with test("mean and deviation of the rate are those of the samples' rates, in ta
     equal(table.rows[0][table.heading.index("mean ± dev. of it")],
           f"{tables.significant(p.mean_gflops)} ± {tables.significant(p.gflops_deviation, 3)}")
 
+def shaped(seconds, k=8, number=0, kernel="csr_vector_subwarp", taken=True, device="cuda", **asked_for):
+    record = made.run(seconds, k=k, kernel=kernel, number=number, device=device, gpu="NVIDIA H200" if device == "cuda" else "",
+                      settings=asked_for)
+    if taken:
+        record["launch"] = {"block_size": asked_for.get("block_size", 384), "subwarp": asked_for.get("subwarp", 2), "registers": 40}
+    return record
+
+def blocks(**more):
+    """The best of K = 1 is 512 threads, of K = 8 it is 128; a default of 384 threads beside them."""
+    return [shaped(abs(math.log2(size / best)) * 1e-3 + k * 1e-3, k, number, block_size=size, **more) for number in range(2)
+            for k, best in ((1, 512), (8, 128)) for size in (64, 128, 256, 512, 1024)] + [shaped(9e-3, **more)]
+
+with test("a table of GFLOP/s by the threads of a block marks the best of each kernel and K"):
+    for taken in (True, False):
+        study = analysed(*blocks(taken=taken), shaped(1e-3, kernel="csr_scalar3", block_size=64), *(
+            shaped(1e-3, device="cpu", kernel="cpu_csr", exchange=word) for word in ("halo", "bcast")))
+        table, = study.shape_tables()
+        equal(table.heading, ["kernel", "K", "64", "128", "256", *["384"] * taken, "512", "1024", "best", "its ms"])
+        equal([(row[0], row[1], row[-2], row[-1]) for row in table.rows],
+              [("csr_vector_subwarp", "1", "512", "1"), ("csr_vector_subwarp", "8", "128", "8")])
+        for row, best in zip(table.rows, ("512", "128")):
+            equal([name for name, cell in zip(table.heading, row) if cell.endswith(" *")], [best])
+        equal(table.rows[0][2], tables.significant(next(p for p in study.points if p.k == 1 and p.settings.get("block_size") == 64).gflops))
+        within(table.title, "GFLOP/s by threads per block: lap3d7:60, f64, 1 rank, NVIDIA H200")
+    equal(analysed(made.run(1e-3), made.run(2e-3, k=1)).shape_tables(), [])
+
+with test("a table by the lanes of a sub-warp, each block size a row of its own, and the page and the terminal have both"):
+    runs = [shaped(1e-3 * (1 + abs(math.log2(lanes) - 1)) * (2 if size == 64 else 1), block_size=size, subwarp=lanes)
+            for size in (64, 512) for lanes in (1, 2, 4, 8, 16, 32)]
+    study = analysed(*runs)
+    by_block, by_lanes = study.shape_tables()
+    equal(by_lanes.heading, ["kernel", "K", "1", "2", "4", "8", "16", "32", "best", "its ms"])
+    equal([(row[0], row[-2], row[-1]) for row in by_lanes.rows],
+          [("csr_vector_subwarp, block_size=512", "2", "1"), ("csr_vector_subwarp, block_size=64", "2", "2")])
+    equal([row[-2] for row in by_block.rows], ["512"] * 6)
+    within(start("scaling", scratch("shapes.jsonl", made.lines(runs))).stdout, "GFLOP/s by lanes of a sub-warp")
+    equal(start("report", scratch("shapes.jsonl"), "-o", scratch("shapes.html")).returncode, 0)
+    within(checked_page(scratch("shapes.html"))[0].text, "GFLOP/s by lanes of a sub-warp")
+
+if plots:
+    with test("a figure of shapes has a panel per K with a line per kernel"):
+        study = analysed(*blocks(), *blocks(kernel="csr_vector"))
+        (caption, picture), = study.shape_figures(plots)
+        within(caption, "GFLOP/s over threads per block")
+        equal([figure.axes[0].get_title() for figure in picture.parts()[0]], ["K = 1", "K = 8"])
+        labels = picture.parts()[0][0].axes[0].get_legend_handles_labels()[1]
+        equal(sorted(labels), ["csr_vector", "csr_vector_subwarp"])
+        equal(analysed(*(shaped(1e-3, block_size=n) for n in (64, 128))).shape_figures(plots), [])
+
+    with test("GFLOP/s over K are lines for up to six kernels, beside the heat map"):
+        for count in (2, 3, 6, 7):
+            study = analysed(*(made.run(k * 1e-3 * (n + 1), k=k, kernel=f"csr_{n}") for n in range(count) for k in (1, 8, 64)))
+            found = dict(study.kernel_figures(plots))
+            over = [p for c, p in found.items() if c.startswith("GFLOP/s over K")]
+            equal(len(over), count <= 6, f"{count} kernels")
+            if over:
+                equal(len(over[0].parts()[0][0].axes[0].get_legend_handles_labels()[1]), count)
+
 # ---- the programs ----
 
 with test("zero points, one point and the options' mistakes end with the documented exit codes"):

@@ -47,6 +47,17 @@ with test("operators and numbers of blocks per series are rows of their own"):
     equal(sorted(found), [("generate", "cpu_walk"), ("mean", "cpu_sum"), ("mean", "sum_blocks /2"), ("mean", "sum_blocks /8"),
                           ("minimum", "cpu_sum")])
 
+with test("a step by threads per block, and by blocks per series, has a table that marks the best"):
+    study = analysed(*(step(1e-3 * size, "generate", "walk_thread", block=size) for size in (32, 64, 1024)),
+                     *(step(1e-3 * abs(parts - 3.5), kernel="sum_blocks", parts=parts) for parts in (2, 4, 8)),
+                     step(1e-3, kernel="sum_stream"))
+    threads, parts = study.shape_tables(study.step_shapes)
+    equal(threads.heading, ["kernel", "step", "32", "64", "1024", "best", "its ms"])
+    equal([row[:2] + row[-2:] for row in threads.rows], [["walk_thread", "generate", "32", "32"]])
+    assert threads.rows[0][2].endswith(" *"), threads.rows
+    equal([row[:2] + row[-2:] for row in parts.rows], [["sum_blocks", "mean", "4", "0.5"]])
+    within("\n".join(study.text()), "GFLOP/s by blocks per series")
+
 with test("a sequential program that did a sample is marked, and one that did everything counts before it"):
     study = analysed(step(1.0, share=0.25), step(0.5, kernel="cpu_other", share=0.25, sequential=6.0))
     equal([r[10] for r in steps.table(study.steps[0]).rows], ["5000*", "5000*"])

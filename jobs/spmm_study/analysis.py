@@ -5,7 +5,7 @@ import os
 import re
 import sys
 
-from . import lines, outcome, output, pythons, records, schema, sentences, series, steps, sums, tables
+from . import lines, outcome, output, pythons, records, schema, sentences, series, shapes, steps, sums, tables
 
 
 def _ranks(text):
@@ -77,6 +77,7 @@ class Analysis:
         self.rooflines = series.rooflines(working)
         self.steps = steps.measurements(found.steps)
         self.step_groups = [group for m in self.steps for group in steps.strong(m)]
+        self.shapes, self.step_shapes = shapes.of_products(working), shapes.of_steps(self.steps)
         self.outcomes = outcome.of(self)
 
     @property
@@ -122,6 +123,9 @@ class Analysis:
     def kernel_tables(self, sweeps=None):
         return [tables.sweep_table(s) for s in (self.sweeps if sweeps is None else sweeps)]
 
+    def shape_tables(self, found=None):
+        return [shapes.table(s) for s in (self.shapes if found is None else found)]
+
     def phase_tables(self):
         return _filled([tables.phases_table(self.points)])
 
@@ -146,9 +150,11 @@ class Analysis:
         every = [("Outcome", self.outcome_tables()), ("Points", [tables.points_table(self.points)] if self.points else []),
                  ("Strong scaling", self.strong_tables()), ("Scaling over threads", self.threads_tables()),
                  ("Weak scaling", self.weak_tables()), ("Distributions and cost models", self.model_tables() + self.sum_tables()),
-                 ("GFLOP/s over K", self.kernel_tables()), ("Phases", self.phase_tables()),
+                 ("GFLOP/s over K", self.kernel_tables()),
+                 ("Shapes of launches", self.shape_tables()), ("Phases", self.phase_tables()),
                  ("Roofline", self.roofline_tables()), ("Steps of series: outcome", self.step_outcome_tables()),
                  ("Steps of series", self.step_tables()),
+                 ("Steps of series: shapes", self.shape_tables(self.step_shapes)),
                  ("Steps of series over ranks", self.step_scaling_tables()), ("Failed runs", self.failure_tables())]
         return [(heading, found) for heading, found in every if found]
 
@@ -195,6 +201,10 @@ class Analysis:
                      (f"GFLOP/s over K: {s.title}", plots.rates(s))]
         return _drawn(made)
 
+    def shape_figures(self, plots, found=None):
+        return _drawn((f"GFLOP/s over {s.name}: {s.title}", plots.shapes(s))
+                      for s in (self.shapes + self.step_shapes if found is None else found))
+
     def phase_figures(self, plots):
         """Of each machine and problem."""
         made = []
@@ -237,7 +247,7 @@ class Analysis:
         os.makedirs(folder, exist_ok=True)
         made, names = [], set()
         for figures in (self.outcome_figures, self.strong_figures, self.threads_figures, self.weak_figures, self.model_figures,
-                        self.kernel_figures, self.phase_figures, self.roofline_figures, self.step_figures,
+                        self.kernel_figures, self.shape_figures, self.phase_figures, self.roofline_figures, self.step_figures,
                         self.step_scaling_figures):
             for caption, figure in figures(plots):
                 name, number = slug(caption), 1

@@ -225,6 +225,10 @@ def _by_problem(groups, make_tables, make_figures, name="K", value=lambda g: g.k
             for members in series.by_key(groups, lambda g: (g.machine, g.matrix, g.precision)).values()]
 
 
+def _shape_blocks(study, found):
+    return [(study.shape_tables([s]), lambda plots, s=s: study.shape_figures(plots, [s])) for s in found]
+
+
 def _product_sections(page, study):
     p = study.points
     page.section("strong", "Strong scaling", _by_problem(study.strong, study.strong_tables, study.strong_figures),
@@ -238,6 +242,7 @@ def _product_sections(page, study):
                  [(study.sum_tables(), None)], "neither a probe nor one rank")
     page.section("kernels", "Kernels over K",
                  _by_problem(study.sweeps, study.kernel_tables, study.kernel_figures, "ranks", lambda s: s.ranks), "one point")
+    page.section("shapes", "Shapes of launches", _shape_blocks(study, study.shapes), "no kernel ran in two shapes")
     page.section("phases", "Phases", [(study.phase_tables(), study.phase_figures)])
     page.section("roofline", "Roofline", [(study.roofline_tables(), study.roofline_figures)])
     page.section("errors", "Errors", [([tables.errors_table(p)], None)] if p else [])
@@ -246,6 +251,8 @@ def _product_sections(page, study):
 def _series_sections(page, study):
     page.section("series", "Steps of series",
                  [(study.step_tables([m]), lambda plots, m=m: study.step_figures(plots, [m])) for m in study.steps])
+    page.section("series-shapes", "Steps of series: shapes", _shape_blocks(study, study.step_shapes),
+                 "no step was run in two shapes")
     page.section("series-ranks", "Steps of series over ranks",
                  _by_problem(study.step_groups, study.step_scaling_tables, study.step_scaling_figures),
                  "no step was run on two numbers of ranks")

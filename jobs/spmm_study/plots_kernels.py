@@ -12,6 +12,10 @@ MOST_BARS = 16
 LEAST_COMPARED = 3
 # points of a line
 LEAST_DRAWN = 3
+# lines beside the heat map of kernels that are compared
+MOST_RATES = 6
+# panels of a figure, of the least, a middle and the most K
+MOST_COLUMNS = 3
 ROW = 0.22  # inches of a row of a heat map or dot plot
 NAME = 0.062  # of a character of its name
 
@@ -102,15 +106,16 @@ def _dot_panel(sweep, k):
     return _named_panel(panel, names, 2.2)
 
 
+def _few(columns):
+    return [columns[0], columns[len(columns) // 2], columns[-1]] if len(columns) > MOST_COLUMNS else columns
+
+
 def dots(sweep):
     """A sorted dot plot per K, of the least, a middle and the most where there are more than three; None where too few
     kernels are there to compare."""
     if not is_compared(sweep):
         return None
-    columns = sweep.columns
-    if len(columns) > 3:
-        columns = [columns[0], columns[len(columns) // 2], columns[-1]]
-    return Picture(sweep.title, [_dot_panel(sweep, k) for k in columns],
+    return Picture(sweep.title, [_dot_panel(sweep, k) for k in _few(sweep.columns)],
                    draw.error_note([p for points in sweep.lines.values() for p in points]))
 
 
@@ -143,17 +148,55 @@ def rates_panel(sweep, title=None):
     return Panel(panel)
 
 
+def _has_line(sweep):
+    return any(len(points) >= LEAST_DRAWN for points in sweep.lines.values())
+
+
 def is_lines(sweep):
     """Few kernels, and one with enough K for a line?"""
-    return not is_compared(sweep) and any(len(points) >= LEAST_DRAWN for points in sweep.lines.values())
+    return not is_compared(sweep) and _has_line(sweep)
 
 
 def rates(sweep):
-    """None where no kernel ran with enough K, or kernels are so many that a heat map shows them better."""
-    if not is_lines(sweep):
+    """None where no kernel ran with enough K, or kernels are so many that a heat map alone shows them better."""
+    if not _has_line(sweep) or (is_compared(sweep) and len(sweep.lines) > MOST_RATES):
         return None
     return Picture(sweep.title, [rates_panel(sweep)],
                    draw.error_note([p for points in sweep.lines.values() for p in points]))
+
+
+# ---- shapes of a launch ----
+
+def _shape_panel(found, kind):
+    """GFLOP/s over sizes, a line per kernel, at one K or of one step."""
+    lines = sorted(((label, line) for (label, of), line in found.lines.items() if of == kind),
+                   key=lambda item: -max(p.gflops for p in item[1].values()))
+    at = f"K = {kind}" if found.kind == "K" else kind
+
+    def panel(axes):
+        values = []
+        for number, (label, line) in enumerate(lines):
+            sizes = sorted(line)
+            rates_of = [series.rates_of(line[n]) for n in sizes]
+            values += rates_of
+            draw.draw_with_errors(axes, sizes, rates_of, label, (number, len(lines)),
+                                  [f"{label}, {at}, {n} {found.name}: {tables.significant(line[n].gflops)} GFLOP/s"
+                                   for n in sizes])
+        draw.count_axis(axes, found.sizes)
+        draw.value_limits(axes, values)
+        axes.set_xlabel(found.name)
+        axes.set_ylabel("GFLOP/s")
+        axes.set_title(at)
+    return Panel(panel)
+
+
+def shapes(found):
+    """A panel per K or step; None where no kernel ran in enough sizes for a line."""
+    if all(len(line) < LEAST_DRAWN for line in found.lines.values()):
+        return None
+    kinds = _few(sorted(found.kinds)) if found.kind == "K" else found.kinds
+    return Picture(f"GFLOP/s over {found.name}: {found.title}", [_shape_panel(found, kind) for kind in kinds],
+                   draw.error_note([p for line in found.lines.values() for p in line.values()]))
 
 
 # ---- phases ----

@@ -255,7 +255,11 @@ class Point(Measured):
     @property
     def extras(self):
         """Settings without a place of their own, as a text; options that were left at their default say nothing."""
-        found = sorted((n, v) for n, v in self.settings.items() if n not in KNOWN and v not in UNSAID)
+        return self.extras_but(None)
+
+    def extras_but(self, name):
+        """The same without one of them."""
+        found = sorted((n, v) for n, v in self.settings.items() if n not in KNOWN and n != name and v not in UNSAID)
         return ", ".join(f"{n}={v}" for n, v in found)
 
     def errors(self):

@@ -135,7 +135,8 @@ def points_table(points):
         RATE_HEADING + ["imbalance", "X received"] + ["block / sub-warp"] * launched
     rows = [[p.machine, p.name, str(p.k), p.precision, p.kernel, p.format, str(p.ranks), grid(p), str(p.threads)] +
             spread_cells(p.spread) +
-            rate_cells(p) + [number(p.number("imbalance"), 3), quantity(p.moved_bytes)] + [launch(p)] * launched for p in points]
+            rate_cells(p) + [number(p.number("imbalance"), 3), quantity(p.moved_bytes)] +
+            [launch(p)] * launched for p in points]
     machines = {p.machine for p in points}
     made = with_options(Table("Points", heading, rows, ("machine", "matrix", "kernel", "format")), points)
     if len(machines) == 1:
