@@ -188,6 +188,26 @@ static void test_blocks(void)
     }
 }
 
+/** Of lap2d5:700 a rank of two has over 2^20 entries, so packed blocks and slices travel in several portions. */
+static void test_portions(void)
+{
+    if (size != 2) return;
+    TEST("blocks that are packed and slices of more than a portion arrive whole") {
+        for (int q = 1; q <= 2; q++) {
+            const sp_scatter_options plain = {.mode = SP_SCATTER_COPY},
+                                     padded = {.padded = 1, .ell_limit = 1e9, .threads = 2};
+            spmm_csr direct = {0};
+            sp_grid grid;
+            CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size / q, q, &grid), SPMM_OK);
+            scatter_by(&grid, 0, "lap2d5:700", SPMM_F64, &plain, NULL, &direct);
+            CHECK(direct.nnz > 1 << 20);
+            scatter_by(&grid, 0, "lap2d5:700", SPMM_F64, &padded, &direct, NULL);
+            spmm_csr_destroy(&direct);
+            sp_grid_destroy(&grid);
+        }
+    }
+}
+
 static void test_refused(void)
 {
     spmm_csr a;
@@ -321,6 +341,7 @@ int main(int argc, char **argv)
     test_mpi_begin(&argc, &argv, &size);
     me = test_.rank;
     test_blocks();
+    test_portions();
     test_refused();
     test_failures();
     test_x();
