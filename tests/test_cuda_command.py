@@ -61,7 +61,7 @@ with test("a record has the launch's shape, as it was asked for where the kernel
         equal((record["asked"]["block_size"], record["asked"]["subwarp"]),
               tuple(dict(zip(words[::2], words[1::2])).get(name, 0) for name in ("--block-size", "--subwarp")))
     record = run("-q", "-d", "cpu", "-r", 2, "lap2d5:40").records[0]
-    equal(record["launch"], {"block_size": None, "subwarp": None, "registers": None})
+    equal(set(record["launch"].values()), {None})
 
 with test("ranks beyond the GPUs share them, and the report says so"):
     result = run("-d", "cuda", "-v", "lap2d5:10", ranks=gpus + 1)
