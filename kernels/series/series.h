@@ -17,8 +17,8 @@
 #define SP_BOTH
 #endif
 
-/** The steps, in the order in which they run; SP_STEPS is the number of steps. SP_ARRAY_SUM marks records of --sum, which runs
- *  instead of them, with kernels of SP_MEAN. */
+/** The steps, in the order in which they run; SP_STEPS is the number of steps. SP_ARRAY_SUM marks records of
+ *  --sum, which runs instead of them, with kernels of SP_MEAN. */
 typedef enum sp_step { SP_GENERATE, SP_MEAN, SP_DEVIATION, SP_PEARSON, SP_STEPS, SP_ARRAY_SUM } sp_step;
 
 /** Memory layout of series. SP_SERIES_MAJOR: the values of one series are contiguous. SP_INDEX_MAJOR: the

@@ -244,8 +244,8 @@ spmm_status sp_destination_stream(const sp_destination *to, int *fd)
 
 /* ---- all outputs of a program ---- */
 
-/** Checks that the folder of a destination takes a new file. The file has no name where the file system can do that, so
- *  that nothing is left even if this process is killed meanwhile. */
+/** Checks that the folder of a destination takes a new file. The file has no name where the file system can
+ *  do that, so that nothing is left even if this process is killed meanwhile. */
 static spmm_status try_folder(const sp_destination *to)
 {
     char part[PATH_MAX];
@@ -283,8 +283,8 @@ static spmm_status check_suffix(const sp_named_file *file)
 }
 
 /** Determines what the name of a file denotes and, for an output, checks that it can be written.
- *  \param [out] known  1: the name denotes a file (or one to be created) or a stream, which other names may denote
- *                      too; 0: it does not */
+ *  \param [out] known  1: the name denotes a file (or one to be created) or a stream, which other names may
+ *                      denote too; 0: it does not */
 static spmm_status examine(const sp_named_file *file, sp_destination *to, int *known)
 {
     struct stat s;

@@ -42,8 +42,8 @@ spmm_status sp_destination_find(const char *path, sp_destination *to);
  *  \return SPMM_OK, SPMM_ERR_OUTPUT */
 spmm_status sp_destination_part(const sp_destination *to, char *part, int *fd);
 
-/** Keeps standard output for outputs whose name is "-": from now on what the program prints to standard output goes
- *  to standard error. Local; to be called once, before anything is printed.
+/** Keeps standard output for outputs whose name is "-": from now on what the program prints to standard
+ *  output goes to standard error. Local; to be called once, before anything is printed.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT */
 spmm_status sp_reserve_standard_output(void);
 
@@ -78,10 +78,10 @@ typedef struct sp_named_file {
     } use;
 } sp_named_file;
 
-/** Checks, before anything is read, that all outputs can be written, and that none would destroy an input or another
- *  output. Files are the same if their device and inode are, whatever their names. Changes no file and leaves none
- *  behind. Two outputs may be the same stream. A name ending like that of a compressed file is refused if the output
- *  would not be compressed in that way. Local.
+/** Checks, before anything is read, that all outputs can be written, and that none would destroy an input or
+ *  another output. Files are the same if their device and inode are, whatever their names. Changes no file
+ *  and leaves none behind. Two outputs may be the same stream. A name ending like that of a compressed file
+ *  is refused if the output would not be compressed in that way. Local.
  *  \param [in] files  all inputs and outputs, [count]
  *  \return SPMM_OK, SPMM_ERR_OUTPUT (the message has the file's name and the reason), SPMM_ERR_USAGE (two
  *          names for the same file, a compressed file that cannot be written) */

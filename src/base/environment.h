@@ -15,8 +15,8 @@ spmm_status sp_environment_check(void);
  *  if the variable is unset or invalid. Local. */
 int64_t sp_environment_number(const char *name, int64_t otherwise);
 
-/** Returns the name of a variable that has to have the same value on every rank, the one of number `index` from 0;
- *  NULL: there are fewer. Local. */
+/** Returns the name of a variable that has to have the same value on every rank, the one of number `index`
+ *  from 0; NULL: there are fewer. Local. */
 const char *sp_environment_common(int index);
 
 #endif

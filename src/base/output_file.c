@@ -63,7 +63,8 @@ static int take_permissions(int fd, const sp_destination *old)
     return fchmod(fd, mode); /* called after fchown(), which may clear permission bits */
 }
 
-/** Gives the complete file its permissions and syncs it to disk; a full disk may be reported only at this point. */
+/** Gives the complete file its permissions and syncs it to disk; a full disk may be reported only at this
+ *  point. */
 static spmm_status finish(const sp_output_file *out)
 {
     if (!out->part[0]) return SPMM_OK;

@@ -1,4 +1,5 @@
-/** Measures the bandwidth of copies within memory, to compare DRAM-bound computations with, and between host and GPU. */
+/** Measures the bandwidth of copies within memory, to compare DRAM-bound computations with, and between host
+ *  and GPU. */
 #ifndef SP_COPY_BANDWIDTH_H
 #define SP_COPY_BANDWIDTH_H
 
@@ -14,16 +15,16 @@
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_DEVICE, SPMM_ERR_MPI */
 spmm_status sp_copy_bandwidth(const sp_grid *grid, const sp_binding *binding, double *rate);
 
-/** Rates of copies between host memory and a GPU, and within the GPU, in bytes per second; 0: not measured. Pageable
- *  memory is what malloc gives; the driver copies it by way of pinned memory of its own. */
+/** Rates of copies between host memory and a GPU, and within the GPU, in bytes per second; 0: not measured.
+ *  Pageable memory is what malloc gives; the driver copies it via pinned memory of its own. */
 typedef struct sp_host_copies {
     double to_pinned, to_pageable;     /**< from the host to the GPU */
     double from_pinned, from_pageable; /**< from the GPU to the host */
     double within;                     /**< within the GPU: bytes read plus bytes written */
 } sp_host_copies;
 
-/** Times copies between host memory and the open GPU, one at a time: medians of a few. Takes a fraction of a second.
- *  Local.
+/** Times copies between host memory and the open GPU, one at a time: medians of a few. Takes a fraction of a
+ *  second. Local.
  *  \param [out] copies  zeroed if the memory for them cannot be allocated, and on failure
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_time_host_copies(sp_host_copies *copies);

@@ -10,8 +10,8 @@ typedef struct sp_message_times {
     double per_byte; /**< of an additional byte */
 } sp_message_times;
 
-/** Measures the times of messages, as medians of half round trips, in some hundredths of a second. The ranks between the
- *  first and the last one wait meanwhile.
+/** Measures the times of messages, as medians of half round trips, in some hundredths of a second. The ranks
+ *  between the first and the last one wait meanwhile.
  *
  *  Collective over grid->comm.
  *  \param [out] times  the same on every rank

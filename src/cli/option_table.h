@@ -114,7 +114,8 @@ spmm_status sp_option_numbers(const char *option, const char *text, int64_t most
  *  nothing is an option. Long option names may be abbreviated if the abbreviation is unambiguous. Local.
  *  \param [in]     argv          the strings must outlive *options and *line, which keep pointers to them
  *  \param [in]     operand_name  must outlive *line
- *  \param [in,out] options       the program's struct of options, in which `field` is a byte offset; must outlive *line
+ *  \param [in,out] options       the program's struct of options, in which `field` is a byte offset; must
+ *                                outlive *line
  *  \param [out]    line          what was given, also after a failure
  *  \return SPMM_OK; SPMM_ERR_USAGE with a message that names the option and what it takes, or suggests a name
  *          for an unknown option; the status of a failed call(); SPMM_ERR_INTERNAL if the table has too many
@@ -125,11 +126,12 @@ spmm_status sp_option_read(const sp_option_table *table, int argc, char **argv, 
 /** Returns 1 if an option that takes a file was given the name "-", standard output; else 0. Local. */
 int sp_option_names_stdout(const sp_command_line *line);
 
-/** Writes the value of an option, as ranks compare it: the words and numbers that are in effect, given or not, and of
- *  an SP_OPTION_CALL the argument as it was typed. Local.
+/** Writes the value of an option, as ranks compare it: the words and numbers that are in effect, given or
+ *  not, and of an SP_OPTION_CALL the argument as it was typed. Local.
  *  \param [in]  row   number of its row in line->table
  *  \param [out] text  [n] space for a number
- *  \return the value, in `text` or in memory of *line, "" for an option without argument; NULL: it was not given */
+ *  \return the value, in `text` or in memory of *line, "" for an option without argument; NULL: it was not
+ *          given */
 const char *sp_option_value(const sp_command_line *line, int row, char *text, size_t n);
 
 /** Prints the heading "Options:", one line of --help per option of the table, and the exit codes. Local. */

@@ -52,7 +52,7 @@ int sp_program_rank(void)
     return 0;
 }
 
-/* Only variables that count the processes of one step: a batch script of SLURM has SLURM_NTASKS and is alone. */
+/* Only variables that count the processes of one step: SLURM sets SLURM_NTASKS for a batch script alone. */
 int sp_program_launched(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
@@ -107,8 +107,8 @@ static void warn_of_singletons(int launched, int launched_rank)
     print_warning(text);
 }
 
-/** Makes the ranks agree that there is something to work on, and the same on each. They are watched meanwhile if the
- *  same --timeout is given everywhere, without which the comparison fails. Collective. */
+/** Makes the ranks agree that there is something to work on, and the same on each. They are watched meanwhile
+ *  if the same --timeout is given everywhere, without which the comparison fails. Collective. */
 static spmm_status agree_on_command(spmm_status parsed, const sp_program *program, sp_watch **watch)
 {
     int most[2] = {program->timeout, -program->timeout};

@@ -63,11 +63,12 @@ typedef struct sp_program {
     void *job;
 } sp_program;
 
-/** Runs a program from MPI_Init() to MPI_Finalize(), watched for --timeout; or prints the answer on rank 0, without
- *  MPI where a single process was launched, since login nodes may forbid MPI. An error is one line on stderr of rank
- *  0; for SPMM_ERR_USAGE a second one points to --help. If the standard output cannot be written, that is an error.
- *  If an option names "-" as its file, all that is printed goes to stderr. Ranks whose command lines differ end with
- *  SPMM_ERR_USAGE. Processes that a launcher started together and MPI does not connect get a warning.
+/** Runs a program from MPI_Init() to MPI_Finalize(), watched for --timeout; or prints the answer on rank 0,
+ *  without MPI where a single process was launched, since login nodes may forbid MPI. An error is one line on
+ *  stderr of rank 0; for SPMM_ERR_USAGE a second one points to --help. If the standard output cannot be
+ *  written, that is an error. If an option names "-" as its file, all that is printed goes to stderr. Ranks
+ *  whose command lines differ end with SPMM_ERR_USAGE. Processes that a launcher started together and MPI
+ *  does not connect get a warning.
  *
  *  Collective over all processes.
  *  \param [in] parsed  status of the options, of which any rank's failure is that of all
@@ -78,8 +79,8 @@ int sp_program_run(int argc, char **argv, spmm_status parsed, const sp_program *
  *  there is no launcher. Local. */
 int sp_program_rank(void);
 
-/** Returns the number of processes that the launcher started together, from its environment variables, without
- *  calling MPI; 1 if there is no launcher. Local. */
+/** Returns the number of processes that the launcher started together, from its environment variables,
+ *  without calling MPI; 1 if there is no launcher. Local. */
 int sp_program_launched(void);
 
 /** Writes the fields device, gpu, host and threads of a record. Local. */

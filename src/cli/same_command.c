@@ -14,7 +14,8 @@
 
 enum { MOST_FILES = 8 };
 
-/** A setting of a rank, as it is sent: KIND NAME \0 VALUE \0, where KIND tells a file's name and an absent value. */
+/** A setting of a rank, as it is sent: KIND NAME \0 VALUE \0, where KIND tells a file's name and an absent
+ *  value. */
 enum { VALUE = 'v', NONE = 'n', FILE_NAME = 'f', NO_FILE = 'g' };
 
 /** All settings of a rank, one after another. */
@@ -82,7 +83,8 @@ static spmm_status share(MPI_Comm comm, int rank, const settings *mine, settings
                                             : sp_fail(SPMM_ERR_MEMORY, "no memory for the list of options");
     TRY(sp_agree(comm, "options", status));
     if (rank == 0) memcpy(theirs->text, mine->text, theirs->bytes);
-    /* not sp_bcast(): its messages may be of another size on each rank as long as the settings have not been compared */
+    /* not sp_bcast(): its messages may be of another size on each rank as long as the settings have not been
+     *  compared */
     return SP_MPI(MPI_Bcast(theirs->text, bytes, MPI_CHAR, 0, comm));
 }
 
@@ -157,8 +159,8 @@ static fingerprint look_at(const char *path)
     return f;
 }
 
-/** Compares a file with that of rank 0. Where the names are the same and a rank has no such file, its reader says so.
- *  Collective. */
+/** Compares a file with that of rank 0. Where the names are the same and a rank has no such file, its reader
+ *  says so. Collective. */
 static spmm_status compare_file(MPI_Comm comm, const setting *file)
 {
     fingerprint here = look_at(file->value), there = here;

@@ -1,5 +1,5 @@
-/** Compresses and decompresses gzip, xz and zstd data piece by piece. Which of them a build has is decided when it is
- *  linked: of each pair of files NAME_*.c that define the same functions, one is linked. */
+/** Compresses and decompresses gzip, xz and zstd data piece by piece. Which of them a build has is decided
+ *  when it is linked: of each pair of files NAME_*.c that define the same functions, one is linked. */
 #ifndef SP_CODEC_H
 #define SP_CODEC_H
 
@@ -22,17 +22,18 @@ typedef enum sp_codec_result {
     SP_CODEC_MEMORY   /**< decompressing would take more memory than create() was told */
 } sp_codec_result;
 
-/** A decoder's functions. All members are NULL in a build without the library that they call. Local; a state may be
- *  used by one thread at a time. */
+/** A decoder's functions. All members are NULL in a build without the library that they call. Local; a state
+ *  may be used by one thread at a time. */
 typedef struct sp_codec_ops {
     /** Makes a decoder that is at the beginning of the data.
-     *  \param [in] memory  upper bound in bytes on what the window of the data, whose size their header states, may take
+     *  \param [in] memory  upper bound in bytes on what the window of the data, whose size their header
+     *                      states, may take
      *  \return the state, which destroy() frees; NULL: memory is lacking */
     void *(*create)(int64_t memory);
     /** Sets the decoder to the beginning of a member. \return 1; 0: memory is lacking */
     int (*restart)(void *state);
-    /** Decompresses until the bytes or the room are used up, or until a member ends. What precedes damage is written as
-     *  far as the library gives it, which depends on nothing but the sequence of buffers.
+    /** Decompresses until the bytes or the room are used up, or until a member ends. What precedes damage is
+     *  written as far as the library gives it, which depends on nothing but the sequence of buffers.
      *  \param [in]  buffers  out_bytes is at least 1
      *  \param [out] why      set with SP_CODEC_DAMAGED: what is wrong, in static memory */
     sp_codec_result (*step)(void *state, sp_codec_buffers *buffers, const char **why);
@@ -42,15 +43,17 @@ typedef struct sp_codec_ops {
 
 extern const sp_codec_ops sp_gzip_ops, sp_xz_ops, sp_zstd_ops;
 
-/** An encoder's functions. All members are NULL in a build without the library that they call. Local; a state may be
- *  used by one thread at a time. */
+/** An encoder's functions. All members are NULL in a build without the library that they call. Local; a state
+ *  may be used by one thread at a time. */
 typedef struct sp_encoder_ops {
-    /** Makes an encoder at the beginning of the data. \return the state, which destroy() frees; NULL: memory is lacking */
+    /** Makes an encoder at the beginning of the data. \return the state, which destroy() frees; NULL: memory
+     *  is lacking */
     void *(*create)(void);
     /** Compresses until the bytes or the space are used up.
      *  \param [in,out] buffers  out_bytes is at least 1
      *  \param [in]     last     1: no bytes follow these, so the encoder completes the data
-     *  \return SP_CODEC_GOES_ON, SP_CODEC_ENDS (with `last`: all is written), SP_CODEC_DAMAGED (the library failed) */
+     *  \return SP_CODEC_GOES_ON, SP_CODEC_ENDS (with `last`: all is written), SP_CODEC_DAMAGED (the library
+     *          failed) */
     sp_codec_result (*step)(void *state, sp_codec_buffers *buffers, int last);
     /** Frees the state. */
     void (*destroy)(void *state);
@@ -73,21 +76,22 @@ typedef struct sp_codec {
 
 enum { SP_CODEC_HEAD = 6 }; /**< number of bytes at the start of the data that tell their kind */
 
-/** Returns the kind of compressed data that begin with these bytes, whether or not this build can read it (ops->create);
- *  NULL if they begin like none.
+/** Returns the kind of compressed data that begin with these bytes, whether or not this build can read it
+ *  (ops->create); NULL if they begin like none.
  *  \param [in] n  number of bytes in head: SP_CODEC_HEAD, or all of the data if they are shorter */
 const sp_codec *sp_codec_of(const unsigned char *head, int64_t n);
 
-/** Returns 1 if data of the kind may begin with these bytes, of which there may be too few to be sure; else 0.
+/** Returns 1 if data of the kind may begin with these bytes, of which there may be too few to be sure; else
+ *  0.
  *  \param [in] n  number of bytes in head, at least 1 */
 int sp_codec_may_begin(const sp_codec *codec, const unsigned char *head, int64_t n);
 
-/** Returns the kind of compressed data that a file of this name should contain, whether or not this build can write
- *  it (encoder->create); NULL if the name ends in no such suffix. Upper and lower case are the same. */
+/** Returns the kind of compressed data that a file of this name should contain, whether or not this build can
+ *  write it (encoder->create); NULL if the name ends in no such suffix. Upper and lower case are the same. */
 const sp_codec *sp_codec_of_name(const char *path);
 
-/** Returns the names of all kinds that this build can read, "gzip, xz or zstd"; in static memory of the calling
- *  thread, until its next call. */
+/** Returns the names of all kinds that this build can read, "gzip, xz or zstd"; in static memory of the
+ *  calling thread, until its next call. */
 const char *sp_codec_names(void);
 
 #endif

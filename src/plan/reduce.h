@@ -24,9 +24,10 @@ int sp_reduce_everywhere(spmm_reduce method);
  *  storage; NULL if the method is available. Local. */
 const char *sp_reduce_missing(spmm_reduce method, spmm_device space);
 
-/** Returns the number of steps, one after the other, of a sum over `ranks` ranks by messages: ranks - 1 (linear),
- *  log2(ranks) rounded up (tree), log2(ranks) (butterfly; if that is no whole number, it is rounded down, and two steps more
- *  bring the other ranks in and give them the sum). Of other methods, which are libraries', those of a tree. Local.
+/** Returns the number of steps, one after the other, of a sum over `ranks` ranks by messages: ranks - 1
+ *  (linear), log2(ranks) rounded up (tree), log2(ranks) (butterfly; if that is no whole number, it is rounded
+ *  down, and two steps more bring the other ranks in and give them the sum). Of other methods, which are
+ *  libraries', those of a tree. Local.
  *  \param [in] ranks  >= 1 */
 int sp_reduce_steps(spmm_reduce method, int ranks);
 
@@ -38,9 +39,9 @@ int sp_reduce_steps(spmm_reduce method, int ranks);
  *  \param [in]  space      the memory that Y lies in
  *  \param [in]  method     SPMM_REDUCE_AUTO: NCCL if Y is in GPU memory and NCCL works, else tree
  *  \param [in]  threads    OpenMP threads of this rank, for adding on the host
- *  \param [out] trials    what was timed. NULL: nothing is. Else SPMM_REDUCE_AUTO takes the fastest method of those that leave the
- *                         sum on the first rank, by sums of zeros; which it is, and with three process columns or more the
- *                         bits of sums, may differ from run to run
+ *  \param [out] trials    what was timed. NULL: nothing is. Else SPMM_REDUCE_AUTO takes the fastest method of
+ *                         those that leave the sum on the first rank, by sums of zeros; which it is, and with
+ *                         three process columns or more the bits of sums, may differ from run to run
  *  \param [out] reduction  the caller destroys it; NULL if Q is 1, and on failure
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (NCCL is not available; the message says
  *          why), _MEMORY, _DEVICE, _MPI */

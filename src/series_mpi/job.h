@@ -78,11 +78,11 @@ spmm_status sp_series_measure(sp_series_job *job, const sp_series_record *record
  *  \return SPMM_OK, or the error of the kernel or output that failed */
 spmm_status sp_series_accuracy(const sp_series_options *o, const sp_place *place);
 
-/** Sums one array, cut between the ranks, by each strategy of --sum, times, checks and reports the sums, and prints the last
- *  line of the program. The array is that of the input file, or generated. Fills in job->count, length, x and mean, which
- *  are of this rank's part. Collective.
- *  \return SPMM_OK, SPMM_ERR_VERIFY if a sum is wrong, SPMM_ERR_LIMIT if one is not finite, or the error of the file
- *          reader, the kernel or an output */
+/** Sums one array, cut between the ranks, by each strategy of --sum, times, checks and reports the sums, and
+ *  prints the last line of the program. The array is that of the input file, or generated. Fills in
+ *  job->count, length, x and mean, which are of this rank's part. Collective.
+ *  \return SPMM_OK, SPMM_ERR_VERIFY if a sum is wrong, SPMM_ERR_LIMIT if one is not finite, or the error of
+ *          the file reader, the kernel or an output */
 spmm_status sp_series_sums(sp_series_job *job);
 
 /** Frees everything that the job owns; accepts a zeroed job. Collective. */
@@ -90,20 +90,22 @@ void sp_series_job_destroy(sp_series_job *job);
 
 /* ---- helpers of the phases ---- */
 
-/** Reads all series of the input file: each is a column of a Matrix Market file, or a line of a CSV file. Local.
+/** Reads all series of the input file: each is a column of a Matrix Market file, or a line of a CSV file.
+ *  Local.
  *  \param [out] all  series-major, in host memory; the caller destroys all->v
  *  \return SPMM_OK, or the error of the file reader */
 spmm_status sp_series_read(const sp_series_options *o, int threads, sp_series *all);
 
-/** Cuts `count` rows between the ranks of a grid of one column, as evenly as possible: the first ranks have one more where
- *  count is not a multiple of the number of ranks. Collective over grid->comm.
+/** Cuts `count` rows between the ranks of a grid of one column, as evenly as possible: the first ranks have
+ *  one more where count is not a multiple of the number of ranks. Collective over grid->comm.
  *  \param [in]  count   the same on every rank
- *  \param [out] ranges  the caller destroys it, also after a failure; row_begin has the first row of each rank
+ *  \param [out] ranges  the caller destroys it, also after a failure; row_begin has the first row of each
+ *                       rank
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _MPI */
 spmm_status sp_series_cut(const sp_grid *grid, int64_t count, sp_ranges *ranges);
 
-/** Fills in those members of a record that all steps share: series, run and the copy bandwidth, which is measured.
- *  Collective.
+/** Fills in those members of a record that all steps share: series, run and the copy bandwidth, which is
+ *  measured. Collective.
  *  \return SPMM_OK, or the error of the measurement */
 spmm_status sp_series_describe(const sp_series_job *job, sp_series_record *record);
 

@@ -1,5 +1,5 @@
-/** The sum of an array that is cut between the ranks: each rank sums its part, then the ranks' sums are added by one of three
- *  strategies, whose messages are those of partial Y (plan/reduce.h). */
+/** The sum of an array that is cut between the ranks: each rank sums its part, then the ranks' sums are added
+ *  by one of three strategies, whose messages are those of partial Y (plan/reduce.h). */
 #ifndef SP_SERIES_MPI_SUM_OF_ARRAY_H
 #define SP_SERIES_MPI_SUM_OF_ARRAY_H
 
@@ -20,8 +20,8 @@ typedef struct sp_array_sum {
  *  \param [in]  ranges  of sp_series_cut()
  *  \param [in]  all     on rank 0: the array, in host memory; ignored on other ranks
  *  \param [in]  device  whose memory the part is to be in
- *  \param [out] part    one series; of a rank without numbers none, of length 1. The caller destroys part->v, also after a
- *                       failure
+ *  \param [out] part    one series; of a rank without numbers none, of length 1. The caller destroys part->v,
+ *                       also after a failure
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE, _MPI */
 spmm_status sp_array_scatter(const sp_grid *grid, const sp_ranges *ranges, const void *all,
                              spmm_precision precision, spmm_device device, sp_series *part);
@@ -39,13 +39,15 @@ spmm_status sp_array_reduction(const sp_grid *line, spmm_precision precision, sp
 spmm_status sp_array_part_sum(const sp_array_sum *a, double *sum);
 
 /** Adds the sums of all ranks, in the precision of the array. Collective over the ranks of the reduction.
- *  \param [in]     summed  status of this rank's sp_array_part_sum(): after a failure the result of the others is NaN
- *  \param [in,out] sum     this rank's sum; then that of the array where sp_array_has_sum() is 1, else undefined
+ *  \param [in]     summed  status of this rank's sp_array_part_sum(): after a failure the result of the
+ *                          others is NaN
+ *  \param [in,out] sum     this rank's sum; then that of the array where sp_array_has_sum() is 1, else
+ *                          undefined
  *  \return `summed` if it is no SPMM_OK; SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_array_combine(const sp_array_sum *a, spmm_status summed, double *sum);
 
-/** Returns 1 if a rank has the sum of the array after sp_array_combine(): rank 0 with linear and tree, every rank with
- *  butterfly. Local. */
+/** Returns 1 if a rank has the sum of the array after sp_array_combine(): rank 0 with linear and tree, every
+ *  rank with butterfly. Local. */
 int sp_array_has_sum(spmm_reduce method, int rank);
 
 /** Returns the seconds of the sum of `count` numbers on `ranks` ranks by the cost model

@@ -1,5 +1,5 @@
-/** The job of --sum: one array is cut between the ranks, and summed by each strategy, which are compared with each other,
- *  with the sequential sum and with the cost model. */
+/** The job of --sum: one array is cut between the ranks, and summed by each strategy, which are compared with
+ *  each other, with the sequential sum and with the cost model. */
 #include <math.h>
 #include <string.h>
 
@@ -11,9 +11,9 @@
 #include "series_mpi/job.h"
 #include "series_mpi/sum_of_array.h"
 
-/* Without --repeat, a sum is timed REPEAT times, or as often as fits into LONG_SECONDS, but at least LEAST_REPEAT times.
- * Each time is that of one sum: in a row of sums
- * a rank may send ahead of rank 0, which hides its messages. */
+/* Without --repeat, a sum is timed REPEAT times, or as often as fits into LONG_SECONDS, but at least
+ * LEAST_REPEAT times. Each time is that of one sum: in a row of sums a rank may send ahead of rank 0, which
+ * hides its messages. */
 enum { REPEAT = 100, LEAST_REPEAT = 3, LONG_SECONDS = 10, TRIALS = 9, MOST_BATCH = 1000 };
 static const double SHORT_SECONDS = 1e-3;
 
@@ -156,7 +156,8 @@ static spmm_status probe(sums *s)
 
 /* ---- timing a strategy ---- */
 
-/** Measures the seconds of one sum on the slowest rank, or with `whole` 0 of adding the ranks' sums alone. Collective. */
+/** Measures the seconds of one sum on the slowest rank, or with `whole` 0 of adding the ranks' sums alone.
+ *  Collective. */
 static spmm_status time_sum(const sums *s, int whole, double *sum, double *seconds)
 {
     spmm_status status = SPMM_OK;
@@ -204,7 +205,8 @@ static double bound_of(const sums *s, double n)
     return (nu < 0.5 ? nu / (1 - nu) : 2 * nu) * s->absolute;
 }
 
-/** Compares the sums that the ranks have with the reference, and with that of rank 0, whose bits they must have. */
+/** Compares the sums that the ranks have with the reference, and with that of rank 0, whose bits they must
+ *  have. */
 static void compare(const sums *s, spmm_reduce method, const double *of_rank, sp_series_record *r)
 {
     const int ranks = s->line.size;
@@ -318,8 +320,8 @@ static spmm_status run(sums *s, int i, const sp_series_record *common, int *fail
     return sp_agree(s->line.comm, "report", status);
 }
 
-/** Chooses the kernel that sums a part: that of --kernel, or on a CPU that of the sequential program, so that the speed-up
- *  is that of the cut alone. */
+/** Chooses the kernel that sums a part: that of --kernel, or on a CPU that of the sequential program, so that
+ *  the speed-up is that of the cut alone. */
 static const sp_series_kernel *kernel_of(const sp_series_job *job)
 {
     if (job->options.kernels > 0) return job->options.kernel[0];
