@@ -172,6 +172,47 @@ with test("products of values of any size are found, of the values of a file, to
     path = scratch("sizes.csv", "".join(",".join(map(str, row)) + "\n" for row in values))
     passed(series(path, "--operator", "product", "--kernel", "all", ranks=2))
 
+def table_rows(result):
+    """{(step, kernel): row} of the table of steps, as text."""
+    names = "generate|mean|deviation|pearson|total"
+    return {(m[1], m[2]): m[0] for m in re.finditer(rf"^({names}) +(fastest of each step|\S+) .*$", result.out, re.M)}
+
+with test("step pearson has the times of its parts, within that of a pass; no other step has them"):
+    for ranks, edge in ((1, {}), (3, {"SPMM_TILE_EDGE": "7"})):
+        result = series("-m", 200, "-n", 400, "-r", 3, "--steps", "deviation,pearson", ranks=ranks, env=edge)
+        passed(result)
+        deviation, pearson = (r["seconds"] for r in result.records)
+        parts = ("centre", "numerators", "coefficients")
+        equal([deviation[p] for p in parts], [None] * 3, "parts of another step")
+        assert all(0 < pearson[p] <= pearson["max"] for p in parts), pearson
+        printed = re.findall(r"^ +- (\w+) +([\d.e-]+)$", result.out, re.M)
+        equal([name for name, _ in printed], list(parts), "names")
+        assert all(abs(float(ms) / (1e3 * pearson[p]) - 1) < 1e-3 for p, ms in printed), (printed, pearson)
+    one = series("-m", 200, "-n", 2000, "-r", 3, "--kernel", "cpu_dots", "--steps", "pearson").records[0]["seconds"]
+    assert one["numerators"] > one["coefficients"], one # 2000 operations a pair beside few
+
+with test("the table has the time over the step's fastest kernel, and the total over the steps by their fastest kernels"):
+    result = series("-m", 60, "-n", 300, "--kernel", "all", "-r", 3)
+    passed(result)
+    rows, before = table_rows(result), 0
+    for step in ("generate", "mean", "deviation", "pearson"):
+        found = [r for r in result.records if r["step"] == step]
+        best = min(r["seconds"]["median"] for r in found)
+        for r in found:
+            ratio = float(rows[step, r["kernel"]].split()[-2])
+            assert abs(ratio - r["seconds"]["median"] / best) < 0.006, (r["kernel"], ratio)
+            assert abs(r["seconds"]["total"] - before - r["seconds"]["median"]) < 1e-6 * r["seconds"]["total"], r
+        before += best
+    total = rows["total", "fastest of each step"].split()
+    assert abs(float(total[5]) / (1e3 * before) - 1) < 1e-3, (total, before)
+    assert "total " not in series("-m", 9, "-n", 20, "--steps", "mean").out, "one step"
+
+with test("a kernel with wrong results is not the fastest of its step"):
+    result = series("-m", 9, "-n", 20, "--steps", "mean", env={"SPMM_FAULT": "step:0:wrong"})
+    equal(result.code, 1, result.err)
+    (row,) = table_rows(result).values()
+    equal(row.split()[11], "-", row)
+
 with test("a CSV file gets one header and a row a step"):
     path = scratch("out.csv")
     for _ in range(2):

@@ -17,7 +17,7 @@ static spmm_status select_sampled(const sp_series_job *job, const spmm_multivect
     return SPMM_OK;
 }
 
-static spmm_status on_root(const sp_series_job *job, sp_series_record *r, const sp_pearson_result *result,
+static spmm_status on_root(sp_series_job *job, sp_series_record *r, const sp_pearson_result *result,
                            int everything, int last)
 {
     const spmm_multivector *sampled = &result->coefficients;
@@ -32,15 +32,18 @@ static spmm_status on_root(const sp_series_job *job, sp_series_record *r, const 
     if (status == SPMM_OK && job->sample.count > 0) sp_series_check_pearson(job, sampled, r);
     spmm_multivector_destroy(&some);
     if (status != SPMM_OK) return status;
-    if (job->options.verbosity >= 0) sp_series_report_step(stdout, r);
-    if (job->options.verbosity >= 0 && last)
+    TRY(sp_series_table_add(&job->table, r));
+    if (last && job->options.verbosity >= 0) {
+        sp_series_table_end_step(&job->table, stdout);
+        sp_series_table_total(&job->table, stdout);
         sp_series_report_pairs(stdout, &job->options, r, result, job->count);
+    }
     TRY(sp_series_report_files(&job->options, r));
     return job->options.output ? sp_multivector_write(&result->coefficients, job->options.output) : SPMM_OK;
 }
 
-spmm_status sp_series_finish_pearson(const sp_series_job *job, sp_series_record *r,
-                                     const sp_pearson_result *result, int everything, int last)
+spmm_status sp_series_finish_pearson(sp_series_job *job, sp_series_record *r, const sp_pearson_result *result,
+                                     int everything, int last)
 {
     const spmm_status status = sp_is_root(&job->place) ? on_root(job, r, result, everything, last) : SPMM_OK;
     return sp_agree(job->place.grid.comm, "output", status);
@@ -57,6 +60,7 @@ void sp_series_job_destroy(sp_series_job *job)
     sp_series_free(job->place.binding.device, job->mean);
     sp_series_free(job->place.binding.device, job->spread);
     sp_series_free(job->place.binding.device, job->work);
+    sp_series_table_destroy(&job->table);
     sp_ranges_destroy(&job->ranges);
     sp_place_destroy(&job->place);
 }

@@ -10,6 +10,7 @@
 #include "series_mpi/options.h"
 #include "series_mpi/pearson.h"
 #include "series_mpi/report.h"
+#include "series_mpi/table.h"
 
 /** The series whose results are checked against the sequential program: a sample, or with --verify full all
  *  series. */
@@ -51,6 +52,7 @@ typedef struct sp_series_job {
     sp_spread *spread; /**< [x.count] deviation of each series of this rank, in the same memory as x */
     void *work;        /**< workspace of the current kernel, in the same memory as x; NULL: not needed */
     sp_series_sample sample;
+    sp_series_table table; /**< of rank 0 */
 } sp_series_job;
 
 /* ---- phases of the program; each function returns the same status on every rank ---- */
@@ -151,10 +153,11 @@ spmm_status sp_series_check(const sp_series_job *job, sp_step step, sp_series_re
  *  \param [in,out] r           rank 0: its histogram, pearson.constant and check are filled in
  *  \param [in]     everything  1: `result` contains the coefficients of all series; 0: only of the sampled
  *                              series
- *  \param [in]     last        1: no other kernel of the step follows; the coefficients are printed
+ *  \param [in]     last        1: no other kernel of the step follows; the rest of the table of steps and the
+ *                              coefficients are printed
  *  \return the same status on every rank */
-spmm_status sp_series_finish_pearson(const sp_series_job *job, sp_series_record *r,
-                                     const sp_pearson_result *result, int everything, int last);
+spmm_status sp_series_finish_pearson(sp_series_job *job, sp_series_record *r, const sp_pearson_result *result,
+                                     int everything, int last);
 
 /** Checks the coefficients of the sampled series against references computed in long double, and stores the
  *  outcome in record->check. Local; called on rank 0 only.

@@ -18,6 +18,8 @@
  *  it. */
 enum { GPU_EDGE = 8192, CPU_EDGE = 1024, LEAST_EDGE = 128 };
 
+const char *const sp_pearson_part_words[] = {"centre", "numerators", "coefficients"};
+
 /* ---- which series are multiplied in each step ---- */
 
 static int64_t count_of(const sp_pearson *p, int rank) { return p->begin[rank + 1] - p->begin[rank]; }
@@ -96,6 +98,7 @@ static spmm_status allocate(sp_pearson *p, const sp_series *x)
     TRY(sp_alloc((void **)&p->host_spread, x->count, sizeof(sp_spread), "deviations"));
     TRY(sp_alloc((void **)&p->host_weight, p->begin[p->grid->size], sizeof(double), "weights"));
     TRY(sp_histogram_create(p->space, &p->histogram));
+    TRY(sp_part_clock_create(p->space, &p->clock));
     if (p->space == SPMM_CUDA)
         TRY(sp_device_alloc((void **)&p->weight, p->begin[p->grid->size] * 8, "weights"));
     else
@@ -173,6 +176,7 @@ void sp_pearson_destroy(sp_pearson *p)
     }
     sp_free(p->host_spread);
     sp_free(p->host_weight);
+    sp_part_clock_destroy(&p->clock);
     if (p->histogram) sp_histogram_destroy(p->space, p->histogram);
     sp_free(p);
 }
@@ -261,8 +265,12 @@ static spmm_status do_tile(sp_pearson *p, const meeting *m, int64_t i, int64_t j
                           p->weight + m->first_a + i,
                           p->weight + m->first_b + j,
                           p->threads};
+    TRY(sp_part_clock_begin(&p->clock, SP_NUMERATORS));
     TRY(p->kernel->ops->dots(&dots));
+    TRY(sp_part_clock_end(&p->clock, SP_NUMERATORS));
+    TRY(sp_part_clock_begin(&p->clock, SP_COEFFICIENTS));
     TRY(sp_tile_histogram(&tile, p->histogram));
+    TRY(sp_part_clock_end(&p->clock, SP_COEFFICIENTS));
     return collect ? sp_pearson_look(p, &tile, collect) : SPMM_OK;
 }
 
@@ -300,23 +308,33 @@ static spmm_status ring(sp_pearson *p, spmm_status status, sp_pearson_collection
     return status;
 }
 
-spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, sp_pearson_collection *collect,
-                           double *centre)
+static spmm_status centre(sp_pearson *p, const sp_spread *spread)
 {
+    TRY(sp_part_clock_begin(&p->clock, SP_CENTRE));
+    TRY(sp_series_centre(p->series, spread, &p->z, p->threads));
+    return sp_part_clock_end(&p->clock, SP_CENTRE);
+}
+
+spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, sp_pearson_collection *collect,
+                           double *seconds)
+{
+    sp_part_clock_reset(&p->clock);
     const double start = MPI_Wtime();
     TRY(share_weights(p, spread));
-    spmm_status status = sp_series_centre(p->series, spread, &p->z, p->threads);
+    p->clock.seconds[SP_CENTRE] = MPI_Wtime() - start;
+    spmm_status status = centre(p, spread);
     if (status == SPMM_OK) status = sp_histogram_clear(p->space, p->histogram);
-    if (centre) *centre = MPI_Wtime() - start;
     status = ring(p, status, collect);
     if (p->space == SPMM_CUDA) {
         const spmm_status ended = sp_device_sync();
         if (status == SPMM_OK) status = ended;
     }
+    if (status == SPMM_OK) status = sp_part_clock_finish(&p->clock);
+    if (seconds) memcpy(seconds, p->clock.seconds, sizeof p->clock.seconds);
     return sp_agree(p->grid->comm, "pearson", status);
 }
 
-spmm_status sp_pearson_pass(sp_pearson *p, const sp_spread *spread, double *centre)
+spmm_status sp_pearson_pass(sp_pearson *p, const sp_spread *spread, double *seconds)
 {
-    return sp_pearson_run(p, spread, NULL, centre);
+    return sp_pearson_run(p, spread, NULL, seconds);
 }

@@ -16,6 +16,17 @@
 
 typedef struct sp_pearson sp_pearson;
 
+/** Parts of a pass that are timed. On a GPU, the time of a part is that which the GPU spends on it. */
+typedef enum sp_pearson_part {
+    SP_CENTRE,       /**< gathering the deviations of all ranks, and making centered copies */
+    SP_NUMERATORS,   /**< products of the centered series */
+    SP_COEFFICIENTS, /**< divisions by the deviations, and the histogram */
+    SP_PEARSON_PARTS
+} sp_pearson_part;
+
+/** [SP_PEARSON_PARTS] names of the parts: "centre", "numerators", "coefficients". */
+extern const char *const sp_pearson_part_words[];
+
 /** What sp_pearson_collect() is to find in addition to the histogram. */
 typedef struct sp_pearson_wanted {
     int64_t count;         /**< number of wanted series: their coefficients with each other are collected */
@@ -61,10 +72,10 @@ void sp_pearson_destroy(sp_pearson *pearson);
  *
  *  Collective over the object's grid.
  *  \param [in]  spread  [series->count] deviations of this rank's series, in the same memory as the series
- *  \param [out] centre  seconds that this rank spent on gathering the deviations of all ranks and making
- *                       centered copies; may be NULL
+ *  \param [out] seconds [SP_PEARSON_PARTS] seconds that each part took on this rank. Waiting for series of
+ *                       other ranks is in none of them. May be NULL
  *  \return the same status on every rank */
-spmm_status sp_pearson_pass(sp_pearson *pearson, const sp_spread *spread, double *centre);
+spmm_status sp_pearson_pass(sp_pearson *pearson, const sp_spread *spread, double *seconds);
 
 /** Runs a pass as sp_pearson_pass() does, and collects the pairs and coefficients that `wanted` describes.
  *

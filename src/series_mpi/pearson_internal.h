@@ -3,6 +3,7 @@
 #define SP_SERIES_MPI_PEARSON_INTERNAL_H
 
 #include "exchange/exchange.h"
+#include "series_mpi/part_clock.h"
 #include "series_mpi/pearson.h"
 
 struct sp_pearson {
@@ -23,6 +24,7 @@ struct sp_pearson {
     int64_t edge; /**< maximum number of rows, and of columns, in a tile */
     void *tile;   /**< [edge * edge] memory of the current tile: numerators, then coefficients */
     sp_histogram *histogram;
+    sp_part_clock clock; /**< times of the parts of the current pass */
     sp_spread *host_spread;
     double *host_weight, *weight; /**< [total number of series] 1 / deviation of each series, 0 if it is
                                        constant; host_weight: in host memory; weight: in GPU memory if the
@@ -36,7 +38,7 @@ typedef struct sp_pearson_collection sp_pearson_collection;
  *  tile. Collective over p->grid.
  *  \return the same status on every rank */
 spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, sp_pearson_collection *collect,
-                           double *centre);
+                           double *seconds);
 
 /** Adds to `collect` those pairs and coefficients of a tile that sp_pearson_collect() is to find. All work is
  *  complete on return. Local.

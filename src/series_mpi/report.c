@@ -32,52 +32,6 @@ double sp_series_share(const sp_series_record *r)
                                                           : NAN;
 }
 
-void sp_series_report_table_head(FILE *out)
-{
-    fprintf(out, "\n%-10s %-24s %10s %21s %9s %6s %9s %11s %9s  %s\n", "step", "kernel", "median ms",
-            "mean +- deviation", "GB/s", "share", "GFLOP/s", "serial ms", "speed-up", "check");
-}
-
-/** Formats a value with four significant digits, but large values without an exponent. */
-static const char *number(char *text, size_t room, double value)
-{
-    snprintf(text, room, fabs(value) >= 999.5 ? "%.0f" : "%.4g", value);
-    return text;
-}
-
-static void verdict(FILE *out, const sp_series_record *r)
-{
-    if (!r->check.done)
-        fprintf(out, "not checked\n");
-    else if (r->check.wrong == 0)
-        fprintf(out, "ok\n");
-    else
-        fprintf(out, "%lld of %lld wrong, series %lld: %.9g instead of %.9g\n", (long long)r->check.wrong,
-                (long long)r->check.checked, (long long)r->check.row, r->check.found, r->check.expected);
-}
-
-void sp_series_report_step(FILE *out, const sp_series_record *r)
-{
-    const double s = r->seconds.median, share = sp_series_share(r);
-    char serial[32] = "-", speedup[32] = "-", of_copy[16] = "-", spread[48], text[4][32], kernel[64];
-    if (isfinite(r->sequential)) {
-        number(serial, sizeof serial - 1, 1e3 * r->sequential);
-        if (r->measured < 1) strcat(serial, "*");
-        number(speedup, sizeof speedup, r->sequential / s);
-    }
-    if (isfinite(share)) snprintf(of_copy, sizeof of_copy, "%.2f", share);
-    snprintf(spread, sizeof spread, "%s +- %.2g", number(text[0], sizeof text[0], 1e3 * r->seconds.mean),
-             1e3 * r->seconds.stddev);
-    snprintf(kernel, sizeof kernel, r->run.parts ? "%s /%d" : "%s", r->kernel, r->run.parts);
-    fprintf(out, "%-10s %-24s %10s %21s %9s %6s %9s %11s %9s  ",
-            r->step == SP_MEAN && r->run.op != SP_SUM ? sp_operator_word(r->run.op) : sp_step_word(r->step),
-            kernel, number(text[1], sizeof text[1], 1e3 * s), spread,
-            number(text[2], sizeof text[2], r->bytes / s / 1e9), of_copy,
-            number(text[3], sizeof text[3], r->flops / s / 1e9), serial, speedup);
-    verdict(out, r);
-    fflush(out);
-}
-
 double sp_histogram_quantile(const sp_histogram *t, double share)
 {
     const double wanted = share * (double)t->pairs;
@@ -159,10 +113,6 @@ void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_seri
                             const sp_pearson_result *result, int64_t count)
 {
     const sp_histogram *const t = &r->histogram;
-    char text[32];
-    if (r->run.ranks > 1)
-        fprintf(out, "           a rank received %s at most, by %s\n",
-                sp_bytes_text(text, sizeof text, r->pearson.received_bytes), r->pearson.transport);
     fprintf(out, "\ncoefficients of %lld pairs", (long long)t->pairs);
     if (r->pearson.constant)
         fprintf(out, "; constant series, which have none: %lld", (long long)r->pearson.constant);
@@ -229,7 +179,9 @@ static void visit(sp_writer *s, const void *record)
     sp_writer_stats(s, &r->seconds);
     sp_writer_double(s, "sequential", r->sequential);
     sp_writer_double(s, "sequential_measured_share", isfinite(r->sequential) ? r->measured : NAN);
-    sp_writer_double(s, "centre", r->step == SP_PEARSON ? r->pearson.centre_seconds : NAN);
+    for (int p = 0; p < SP_PEARSON_PARTS; p++)
+        sp_writer_double(s, sp_pearson_part_words[p], r->step == SP_PEARSON ? r->pearson.seconds[p] : NAN);
+    sp_writer_double(s, "total", r->step == SP_ARRAY_SUM ? NAN : r->total);
     sp_writer_close(s);
     sp_writer_open(s, "roofline");
     sp_writer_double(s, "bytes", r->bytes);

@@ -31,6 +31,8 @@ typedef struct sp_series_record {
     sp_step step;
     const char *kernel;
     sp_stats seconds;      /**< statistics of the seconds per run; each time is that of the slowest rank */
+    double total;          /**< median of this step plus those of the measured steps before it, each by its
+                                fastest kernel, in seconds; meaningless for SP_ARRAY_SUM */
     double bytes;          /**< lower bound of the step's DRAM traffic in bytes, summed over all ranks */
     double flops;          /**< floating-point operations of the step, summed over all ranks */
     double copy_bandwidth; /**< bytes read plus written per second while all ranks copy memory at the same
@@ -49,9 +51,9 @@ typedef struct sp_series_record {
         int64_t constant; /**< number of constant series, which have no coefficients */
         const char *transport;
         double received_bytes; /**< bytes of series that a rank receives per pass, maximum over the ranks */
-        double centre_seconds; /**< seconds for gathering the deviations and centering the series: slowest
-                                    rank, median over all passes */
-    } pearson;                 /**< meaningful for step SP_PEARSON only */
+        double seconds[SP_PEARSON_PARTS]; /**< seconds of each part of a pass: slowest rank, median over all
+                                               passes */
+    } pearson;                            /**< meaningful for step SP_PEARSON only */
     struct {
         const char *reduce; /**< strategy by which the ranks' sums are added; NULL: another step */
         int steps;          /**< of that strategy on these ranks, one after the other */
@@ -66,12 +68,6 @@ typedef struct sp_series_record {
 
 /** Prints the head of the report: series, ranks, binding and copy bandwidth. */
 void sp_series_report_head(FILE *out, const sp_series_record *r);
-
-/** Prints the heading of the table of steps. */
-void sp_series_report_table_head(FILE *out);
-
-/** Prints one row of the table of steps, from the record of a step. */
-void sp_series_report_step(FILE *out, const sp_series_record *r);
 
 /** Prints the results of step SP_PEARSON: quantiles and histogram of the coefficients, the pairs with extreme
  *  coefficients, and the series whose mean coefficient is below o->bound.

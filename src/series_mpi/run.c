@@ -23,8 +23,8 @@ typedef struct task {
     sp_series_job *job;
     const sp_series_kernel *kernel;
     sp_pearson *pearson;
-    int parts;     /* blocks per series of a kernel that divides series */
-    double centre; /* seconds that the last pass spent on centered copies */
+    int parts;                        /* blocks per series of a kernel that divides series */
+    double seconds[SP_PEARSON_PARTS]; /* of the parts of the last pass */
 } task;
 
 static sp_series_launch launch_of(const task *t)
@@ -49,7 +49,7 @@ static spmm_status run_batch(task *t, int batch)
 {
     const sp_series_launch l = launch_of(t);
     for (int i = 0; i < batch; i++) {
-        if (t->pearson) TRY(sp_pearson_pass(t->pearson, t->job->spread, &t->centre));
+        if (t->pearson) TRY(sp_pearson_pass(t->pearson, t->job->spread, t->seconds));
         if (!t->pearson) TRY(t->kernel->ops->run(&l));
     }
     return t->job->place.binding.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
@@ -83,22 +83,24 @@ static void plan_runs(const sp_series_options *o, double once, sp_series_record 
 static spmm_status time_task(task *t, sp_series_record *r)
 {
     const sp_series_options *const o = &t->job->options;
-    double once, *seconds = NULL, *centre = NULL;
+    double once, *seconds = NULL;
     TRY(time_batch(t, 1, &once)); /* this first run also serves as a warm-up */
     if (o->warmup > 0) TRY(time_batch(t, 1, &once));
     for (int i = 1; i < o->warmup; i++) TRY(time_batch(t, 1, &once));
     plan_runs(o, once, r);
     if (t->pearson) r->run.batch = 1;
-    spmm_status status = sp_alloc((void **)&seconds, 2 * (int64_t)r->run.repeat, sizeof *seconds, "times");
+    const int n = r->run.repeat;
+    spmm_status status = sp_alloc((void **)&seconds, (1 + SP_PEARSON_PARTS) * (int64_t)n, sizeof *seconds,
+                                  "times");
     TRY(sp_agree(t->job->place.grid.comm, "step", status));
-    centre = seconds + r->run.repeat;
-    for (int i = 0; i < r->run.repeat && status == SPMM_OK; i++) {
+    double *const part = seconds + n; /* [SP_PEARSON_PARTS x n] */
+    for (int i = 0; i < n && status == SPMM_OK; i++) {
         status = time_batch(t, r->run.batch, &seconds[i]);
-        centre[i] = t->centre;
+        for (int p = 0; p < SP_PEARSON_PARTS; p++) part[p * n + i] = t->seconds[p];
     }
-    if (status == SPMM_OK) status = sp_slowest(t->job->place.grid.comm, centre, r->run.repeat);
-    r->seconds = sp_stats_of(seconds, r->run.repeat);
-    r->pearson.centre_seconds = sp_stats_of(centre, r->run.repeat).median;
+    if (status == SPMM_OK) status = sp_slowest(t->job->place.grid.comm, part, SP_PEARSON_PARTS * n);
+    r->seconds = sp_stats_of(seconds, n);
+    for (int p = 0; p < SP_PEARSON_PARTS; p++) r->pearson.seconds[p] = sp_stats_of(part + p * n, n).median;
     sp_free(seconds);
     return status;
 }
@@ -174,12 +176,12 @@ static sp_series_record record_of(const sp_series_job *job, const sp_series_reco
     return r;
 }
 
-static spmm_status report(const sp_series_job *job, const sp_series_record *r)
+static spmm_status report(sp_series_job *job, sp_series_record *r)
 {
     spmm_status status = SPMM_OK;
     if (sp_is_root(&job->place)) {
-        if (job->options.verbosity >= 0) sp_series_report_step(stdout, r);
-        status = sp_series_report_files(&job->options, r);
+        status = sp_series_table_add(&job->table, r);
+        if (status == SPMM_OK) status = sp_series_report_files(&job->options, r);
     }
     return sp_agree(job->place.grid.comm, "report", status);
 }
@@ -333,8 +335,14 @@ spmm_status sp_series_measure(sp_series_job *job, const sp_series_record *record
     *failed = 0;
     for (int s = 0; s < SP_STEPS; s++)
         if (job->options.step[s]) last = s;
-    if (job->place.verbosity >= 0) sp_series_report_table_head(stdout);
-    for (int s = job->options.file ? SP_MEAN : SP_GENERATE; s <= last; s++)
-        TRY(run_step(job, (sp_step)s, record, failed));
+    FILE *const out = job->place.verbosity >= 0 ? stdout : NULL; /* verbosity is that of rank 0 */
+    if (out) sp_series_table_head(out);
+    for (int s = job->options.file ? SP_MEAN : SP_GENERATE; s <= last; s++) {
+        const spmm_status status = run_step(job, (sp_step)s, record, failed);
+        sp_series_table_end_step(&job->table,
+                                 out); /* also after an error: kernels that ran have their rows */
+        TRY(status);
+    }
+    if (last != SP_PEARSON) sp_series_table_total(&job->table, out); /* else the total is above the pairs */
     return SPMM_OK;
 }
