@@ -44,7 +44,7 @@ def net_run(net, ranks, *options, env=None, wire="fast", mca=(), **more):
 
 def hosts_of(result):
     """The table of -v: each rank's host."""
-    return re.findall(r"^ +\d+  (\S+) +\d+ +\d+ +\d+ ", result.out, re.M)
+    return re.findall(r"^ +\d+  \(\d+, \d+\) +(\S+) +\d+ +\d+ +\d+ ", result.out, re.M)
 
 
 def left(net):
