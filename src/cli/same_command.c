@@ -64,7 +64,7 @@ static spmm_status list_settings(const char *program, const sp_command_line *lin
             put(f, row->ranks == SP_RANKS_SAME_FILE, "--", row->name,
                 sp_option_value(line, i, number, sizeof number));
     }
-    put(f, 1, "the ", line->operand_name, line->operand);
+    put(f, 1, "the ", line->operand_name, line->operand); /* the last file: compare_files() relies on that */
     for (int i = 0; (name = sp_environment_common(i)); i++) {
         const char *const value = getenv(name);
         put(f, 0, "", name, value && *value ? value : NULL); /* an empty value counts as unset */
