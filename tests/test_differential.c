@@ -34,12 +34,14 @@ static MPI_Comm reversed;
 /** What a signal's handler writes: it may only copy. */
 static char last_words[200];
 
-/** Writes in what the case has ended, from a signal's handler. */
+/** Writes in what the case has ended, from a signal's handler. Then waits: mpirun may drop what it has not
+ *  read of a rank's output when that rank ends badly. */
 static void write_last_words(const char *what)
 {
     const char *const texts[] = {what, last_words, diff_.plan, "; ", diff_.step, "\n"};
     for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
         if (write(STDERR_FILENO, texts[k], strlen(texts[k])) < 0) return;
+    sleep(2);
 }
 
 static void on_alarm(int number)
