@@ -239,6 +239,30 @@ with test("--accuracy shows that f32 loses what f64 keeps, and compensation wins
     assert better["worst_relative"] < 1.2e-7
     assert all(r["sums_within_0.001"] == 1 for (p, _), r in rows.items() if p == "f64")
 
+def named(*args, ranks):
+    """(series, its sum, the reference) of each line of --accuracy -v, and the lines of its output."""
+    result = run("-d", "cpu", "-t", 1, "--accuracy", "-v", *args, program=SERIES, ranks=ranks, records=False)
+    equal(result.code, 0, result.err)
+    return [(int(m), float(a), float(b)) for m, a, b in re.findall(r"^ +Series (\d+): (\d+\.\d{6}) VS (\d+\.\d{6})$", result.out, re.M)], \
+        result.out.splitlines()
+
+with test("--accuracy -v names the first series whose sums differ, of all ranks, with both sums, below the row of the plain sum"):
+    many = ("-m", 64, "-n", 4096)
+    found, lines = named(*many, ranks=1)
+    equal(len(found), 8, "series named")
+    row = next(i for i, line in enumerate(lines) if "cpu_sum_serial" in line)
+    assert lines[row].startswith("f32") and all(" VS " in line for line in lines[row + 1:row + 9]), lines
+    equal(named(*many, ranks=3)[0], found, "on 3 ranks")
+    apart = named(*many, "--tolerance", "1000,0.3", ranks=2)[0]
+    assert apart != found and all(abs(a - b) > 0.3 for _, a, b in apart), apart
+    # fewer than 8 are all that the table counts as differing
+    few, lines = named("-m", 20, "-n", 64, ranks=5)
+    alike = float(re.findall(r"([\d.]+) %", next(line for line in lines if "cpu_sum_serial" in line))[2])
+    assert 0 < len(few) < 8 and few == sorted(few), few
+    equal(len(few), round(20 * (1 - alike / 100)), f"{few}, with {alike} % alike")
+    equal(named("-m", 9, "-n", 4, ranks=2)[0], [], "sums of four values")
+    assert " VS " not in run("-d", "cpu", "--accuracy", *many, program=SERIES, records=False).out
+
 with test("a usage error is exit code 2, one line and a hint"):
     for args, part in ((("--no-such",), "--no-such"), (("-m", "0"), "--series 0"), (("--epsilon", "101"), "0 to 100"),
                        (("--steps", "sum"), "generate, mean"), (("--kernel", "csr_rows"), "--list-kernels"),
@@ -249,7 +273,7 @@ with test("a usage error is exit code 2, one line and a hint"):
                        (("a", "b"), "more than one"), (("--top", "2000000"), "--top"),
                        (("--steps", "meen"), "did you mean mean?"), (("--steps", "mean,,pearson"), "--steps mean,,pearson: expected"),
                        (("--kernel", "cpu_sun"), "did you mean cpu_sum?"), (("-length", "9"), "did you mean --length?"),
-                       (("--seres", "9"), "did you mean --series?"), (("--tolerance", "1"), "--accuracy"),
+                       (("--seres", "9"), "did you mean --series?"), (("--tolerance", "1"), "--accuracy"), (("-v",), "--verbose is for --accuracy"),
                        (("--seed", "3", "file"), "--seed"), (("-d", "cpu", "--block-size", "64"), "--block-size"),
                        (("-d", "cpu", "--blocks-per-series", "2,4"), "--blocks-per-series"),
                        (("--blocks-per-series", "2,0"), "--blocks-per-series 0"), (("--operator", "max"), "expected one of sum"),

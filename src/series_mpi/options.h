@@ -61,7 +61,7 @@ typedef struct sp_series_options {
     sp_verify_mode verify;
     const char *output, *json, *csv; /**< paths of the output files; NULL: the file is not written */
     sp_series_action action;
-    int verbosity;        /**< -1: quiet, 0: normal */
+    int verbosity;        /**< -1: --quiet, 0: normal, 1: --verbose */
     sp_command_line line; /**< what the options were parsed from */
 } sp_series_options;
 

@@ -10,7 +10,7 @@
 #include "formats/multivector.h"
 #include "series_mpi/job.h"
 
-enum { TIMES = 5, SERIES = 2048, LEAST = 32, MOST = 65536, TOLERANCES = 8 };
+enum { TIMES = 5, SERIES = 2048, LEAST = 32, MOST = 65536, TOLERANCES = 8, NAMED = 8 };
 
 /** The series of one precision and length, and one row of the table: the sums of one kernel. */
 typedef struct bench {
@@ -123,6 +123,45 @@ static spmm_status time_kernel(bench *b, const sp_series_kernel *k)
     return SPMM_OK;
 }
 
+/** A series whose sum differs from the reference. Plain data, to be sent. */
+typedef struct differing {
+    int64_t series; /* global number; -1: there is none */
+    double sum, exact;
+} differing;
+
+/** Finds the first NAMED series of this rank whose sums have an error beyond the least tolerance. */
+static void find_differing(const bench *b, differing *found)
+{
+    double least = INFINITY;
+    int named = 0;
+    for (int t = 0; t < b->o->tolerances; t++) least = fmin(least, b->o->tolerance[t]);
+    for (int i = 0; i < NAMED; i++) found[i].series = -1;
+    for (int64_t m = 0; m < b->x.count && named < NAMED; m++)
+        if (fabsl(b->host[m] - b->exact[m]) > least)
+            found[named++] = (differing){b->x.first + m, b->host[m], (double)b->exact[m]};
+}
+
+/** Prints the first NAMED series of all ranks whose sums differ: the kernel's sum and the reference.
+ *  Collective. */
+static spmm_status name_differing(const bench *b)
+{
+    const int size = b->place->grid.size;
+    MPI_Comm comm = b->place->grid.comm;
+    differing mine[NAMED], *all = NULL;
+    spmm_status status = SPMM_OK;
+    if (sp_is_root(b->place)) status = sp_alloc((void **)&all, size, sizeof mine, "sums that differ");
+    TRY_GOTO(sp_agree(comm, "report", status), done);
+    find_differing(b, mine);
+    status = sp_collect(comm, mine, sizeof mine, all);
+    int named = 0;
+    for (int i = 0; all && status == SPMM_OK && i < size * NAMED; i++)
+        if (all[i].series >= 0 && named++ < NAMED)
+            printf("     Series %lld: %.6f VS %.6f\n", (long long)all[i].series, all[i].sum, all[i].exact);
+done:
+    sp_free(all);
+    return status;
+}
+
 static spmm_status measure(bench *b, const char *kernel)
 {
     const sp_series_kernel *const k = sp_series_find(kernel);
@@ -191,7 +230,10 @@ static spmm_status one_case(const sp_series_options *o, const sp_place *place, i
     bench b = {o, place, sp_precision_word(precision), count, length, .sum = NULL};
     spmm_status status = make_series(&b, precision);
     TRY_GOTO(sp_agree(place->grid.comm, "series", status), done);
-    for (int i = 0; names[i]; i++) TRY_GOTO(measure(&b, names[i]), done);
+    for (int i = 0; names[i]; i++) {
+        TRY_GOTO(measure(&b, names[i]), done);
+        if (i == 0 && o->verbosity > 0) TRY_GOTO(name_differing(&b), done); /* of the plain algorithm */
+    }
 done:
     sp_free(b.exact);
     sp_free(b.host);
