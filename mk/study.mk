@@ -22,10 +22,12 @@ study-conversions:
 	$(Q)SPMM_LAUNCHER='$(study_launcher)' $(study_python) jobs/conversions --records '$(RECORDS)/conversions.jsonl' \
 	    --out '$(RECORDS)/conversions'
 
-# generated series on one GPU: walk_thread by the threads of a block, and the sums of several blocks per series by their number.
+# generated series on one GPU: walk_thread by the threads of a block, the sums of several blocks per series by their number, and values
+# in each memory, with the constants of generation in constant memory beside.
 # SERIES_ARGS: e.g. -m 2048 -p f32; a second run adds rounds to the records
 SERIES_BLOCK_SIZES ?= 32 64 128 256 512 1024
 SERIES_BLOCKS ?= 2,4,8
+SERIES_MEMORIES ?= device mapped managed
 SERIES_ARGS ?=
 SERIES_KERNELS := sum_blocks,sum_ordered_blocks,sum_two_launches,sum_host
 series_run = $(MPIRUN) $(strip $(call mpirun_flags,1)) -np 1 ./series_mpi -d cuda $(SERIES_ARGS) --json '$(RECORDS)/series.jsonl'
@@ -34,7 +36,10 @@ study-series:
 	$(Q)mkdir -p '$(RECORDS)'
 	$(Q)set -e; for size in $(SERIES_BLOCK_SIZES); do \
 	    $(series_run) --steps generate --kernel walk_thread --block-size $$size; done; \
-	$(series_run) --steps mean --kernel $(SERIES_KERNELS) --blocks-per-series $(SERIES_BLOCKS)
+	$(series_run) --steps mean --kernel $(SERIES_KERNELS) --blocks-per-series $(SERIES_BLOCKS); \
+	for memory in $(SERIES_MEMORIES); do \
+	    $(series_run) --steps generate --kernel walk_thread,walk_constant --block-size 32 --memory $$memory; \
+	    $(series_run) --steps generate,mean --kernel walk_tiles,sum_stream --memory $$memory; done
 	$(Q)$(call deps,figures)
 	$(Q)$(study_python) jobs/report '$(RECORDS)/series.jsonl' -o '$(RECORDS)/series.html'
 	$(Q)$(study_python) jobs/scaling '$(RECORDS)/series.jsonl' --out '$(RECORDS)/series'

@@ -6,7 +6,7 @@ BYTES, COPY = 8e9, 16e9
 
 def step(seconds, name="mean", kernel="cpu_sum", ranks=1, threads=1, precision="f64", device="cpu", gpu="", count=1000,
          length=1000, source="generated", layout="series", sequential=4.0, share=1, wrong=0, verified=True, block=0,
-         moved=BYTES, flops=1e9, copy=COPY, operator="sum", parts=0, **apply_options):
+         moved=BYTES, flops=1e9, copy=COPY, operator="sum", parts=0, memory="device", **apply_options):
     """As src/series_mpi/report.c writes it. share: of the work, what the sequential program did."""
     times = apply_group(seconds, **apply_options)
     return {
@@ -14,7 +14,7 @@ def step(seconds, name="mean", kernel="cpu_sum", ranks=1, threads=1, precision="
         "series": {"source": source, "count": count, "length": length, "start": 100, "epsilon": 0.01, "seed": 1,
                    "layout": layout},
         "run": {"ranks": ranks, "device": device, "gpu": gpu, "host": "node1", "threads": threads,
-                "precision": precision, "block": block, "blocks_per_series": parts, "operator": operator, "repeat": 10, "warmup": 1, "batch": 1,
+                "precision": precision, "memory": memory, "block": block, "blocks_per_series": parts, "operator": operator, "repeat": 10, "warmup": 1, "batch": 1,
                 "verify": "sample" if verified else "none"},
         "step": name, "kernel": kernel,
         "seconds": {**times, "sequential": sequential,

@@ -49,6 +49,21 @@ with test("every kernel, precision and layout passes on 1 to 5 ranks, and coeffi
                     assert abs(got[q] - want[q]) < 10 ** -digits, (q, got[q], want[q], ranks)
                 equal(got["pairs"], want["pairs"], "pairs")
 
+with test("values in mapped and in managed memory have the same bits, with every kernel, layout and number of ranks"):
+    for precision in ("f64", "f32"):
+        for layout in ("series", "index"):
+            args = ("-m", 70, "-n", 133, "-p", precision, "--layout", layout, "--verify", "full", "--kernel", "all")
+            want = passed(series(*CUDA, *args), "device").records
+            for memory, ranks in (("mapped", 1), ("managed", 1), ("mapped", 3), ("managed", 2)):
+                found = passed(series(*CUDA, *args, "--memory", memory, ranks=ranks), f"{memory} {precision} {layout} {ranks}")
+                within(found.out, f"memory     {memory}")
+                equal([r["run"]["memory"] for r in found.records], [memory] * len(want), "memory")
+                equal([(r["step"], r["kernel"]) for r in found.records], [(r["step"], r["kernel"]) for r in want], "rows")
+    file = scratch("b.csv", "\n".join(",".join(str(m * i % 7 + m) for i in range(30)) for m in range(1, 20)) + "\n")
+    want = passed(series(*CUDA, file), "device").records[-1]["pearson"]
+    for memory in ("mapped", "managed"):
+        equal(passed(series(*CUDA, "--memory", memory, file), memory).records[-1]["pearson"], want, f"a file in {memory} memory")
+
 with test("fewer series than ranks, one or two values, and values of 1e300 and of 1e-300"):
     for m, n, ranks in ((1, 1, 1), (1, 5, 3), (2, 1, 2), (3, 2, 5), (2, 9, 4)):
         passed(series(*CUDA, "-m", m, "-n", n, ranks=ranks), f"{m} x {n} on {ranks}")

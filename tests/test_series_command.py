@@ -276,6 +276,8 @@ with test("a usage error is exit code 2, one line and a hint"):
                        (("--seres", "9"), "did you mean --series?"), (("--tolerance", "1"), "--accuracy"), (("-v",), "--verbose is for --accuracy"),
                        (("--seed", "3", "file"), "--seed"), (("-d", "cpu", "--block-size", "64"), "--block-size"),
                        (("-d", "cpu", "--blocks-per-series", "2,4"), "--blocks-per-series"),
+                       (("-d", "cpu", "--memory", "mapped"), "--memory mapped is for a GPU"),
+                       (("--memory", "managed", "--accuracy"), "--memory"), (("--memory", "managed", "--sum", "all"), "--memory"),
                        (("--blocks-per-series", "2,0"), "--blocks-per-series 0"), (("--operator", "max"), "expected one of sum"),
                        (("--operator", "dot", "--steps", "mean,deviation"), "need means"),
                        (("--operator", "dot", "--steps", "generate"), "step mean"),

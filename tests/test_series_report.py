@@ -40,12 +40,13 @@ with test("a step's row: rates, share of a copy, GFLOP/s, speed-up over the sequ
     equal([row[n] for n in ("of copy", "GB/s", "serial ms", "speed-up", "check")], ["-", "4", "-", "-", "not checked"])
     within("\n".join(study.text()), "== Steps of series ==")
 
-with test("operators and numbers of blocks per series are rows of their own"):
+with test("operators, numbers of blocks per series and memories are rows of their own"):
     study = analysed(step(1.0), step(2.0, operator="minimum"), step(3.0, kernel="sum_blocks", parts=2),
-                     step(4.0, kernel="sum_blocks", parts=8), step(5.0, "generate", "cpu_walk", operator="minimum"))
+                     step(4.0, kernel="sum_blocks", parts=8), step(5.0, "generate", "cpu_walk", operator="minimum"),
+                     step(6.0, kernel="sum_thread", memory="mapped"), step(7.0, kernel="sum_thread", memory="managed"))
     found = [tuple(row[:2]) for row in steps.table(study.steps[0]).rows]
     equal(sorted(found), [("generate", "cpu_walk"), ("mean", "cpu_sum"), ("mean", "sum_blocks /2"), ("mean", "sum_blocks /8"),
-                          ("minimum", "cpu_sum")])
+                          ("mean", "sum_thread, managed"), ("mean", "sum_thread, mapped"), ("minimum", "cpu_sum")])
 
 with test("a step by threads per block, and by blocks per series, has a table that marks the best"):
     study = analysed(*(step(1e-3 * size, "generate", "walk_thread", block=size) for size in (32, 64, 1024)),

@@ -18,7 +18,7 @@ VERDICTS = (SLOWER, FASTER, UNKNOWN, SAME)
 DEFAULT_TOLERANCE = 0.05  # without --fail-over
 RUN_NAMES = ("k", "device", "kernel", "format", "precision", "ranks", "threads")
 STEP_NAMES = ("device", "precision", "ranks", "threads", "block")
-STEP_DEFAULTS = {"operator": "sum", "blocks_per_series": 4}
+STEP_DEFAULTS = {"operator": "sum", "blocks_per_series": 4, "memory": "device"}
 # of an environment: what names this run of the study, and not what it ran on
 NO_FACTS = ("id", "started", "study", "slurm")
 LOADED = 1.0  # a load average that differs by as much may matter

@@ -286,12 +286,19 @@ class StepPoint(Measured):
         return self.runs[0]["step"] if operator in (None, "sum") or self.runs[0]["step"] != "mean" else operator
 
     @property
+    def memory(self):
+        """In which the values lie."""
+        return self.run("memory") or "device"
+
+    @property
     def kernel(self):
-        """With the blocks of a series, where they are several, the threads of a block, where somebody chose them, and the
-        strategy of a sum."""
+        """With the blocks of a series, where they are several, the threads of a block, where somebody chose them, the
+        memory of the values, where it is not the device's, and the strategy of a sum."""
         block, parts = self.run("block"), self.run("blocks_per_series")
         reduce = (self.runs[0].get("sum") or {}).get("reduce") or "none"
-        more = [f" /{parts}" if parts else "", f", block {block}" if block else "", f", {reduce}" if reduce != "none" else ""]
+        memory = self.memory if self.memory != "device" else ""
+        more = [f" /{parts}" if parts else "", f", block {block}" if block else "", f", {memory}" if memory else "",
+                f", {reduce}" if reduce != "none" else ""]
         return self.runs[0]["kernel"] + "".join(more)
 
     @property

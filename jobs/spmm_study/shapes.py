@@ -64,7 +64,8 @@ def of_products(points):
 
 def _step_label(point, axis):
     other = {"block": ("blocks_per_series", " /{}"), "blocks_per_series": ("block", ", block {}")}[axis]
-    return point.runs[0]["kernel"] + (other[1].format(point.run(other[0])) if point.run(other[0]) else "")
+    return point.runs[0]["kernel"] + (other[1].format(point.run(other[0])) if point.run(other[0]) else "") + \
+        (f", {point.memory}" if point.memory != "device" else "")
 
 
 def of_steps(measurements):

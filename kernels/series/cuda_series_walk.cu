@@ -20,26 +20,35 @@ __device__ inline float number_of(unsigned word, float) { return (float)(int)wor
 __device__ inline double step(double x, double share) { return fma(x, share, x); }
 __device__ inline float step(float x, float share) { return fmaf(x, share, x); }
 
-/* ---- kernel walk_thread: one thread per series ---- */
+/* ---- kernels walk_thread, walk_constant: one thread per series ---- */
 
-template <typename T>
-__global__ void __launch_bounds__(MAX_BLOCK)
-    walk_thread_kernel(const series_view<T> s, const T start, const T scale, const unsigned long long seed)
+/** What generation depends on: the first value, the factor that makes a word a share, cuRAND's seed. */
+template <typename T> struct walk_constants {
+    T start, scale;
+    unsigned long long seed;
+};
+
+template <typename T> walk_constants<T> constants_of(const sp_walk *w)
+{
+    return {(T)w->start, (T)w->epsilon * (T)0x1p-31, w->seed};
+}
+
+template <typename T> __device__ inline void walk_thread(const series_view<T> &s, const walk_constants<T> &w)
 {
     const int64_t stride = (int64_t)gridDim.x * blockDim.x;
     for (int64_t m = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; m < s.count; m += stride) {
         curandStatePhilox4_32_10_t state;
-        curand_init(seed, (unsigned long long)(s.first + m), 0, &state);
+        curand_init(w.seed, (unsigned long long)(s.first + m), 0, &state);
         T *to = s.v + m * s.across;
-        T value = start;
+        T value = w.start;
         for (int64_t i = 0; i < s.length; i += 4) {
             const uint4 random = curand4(&state);
-            const T share[4] = {scale * number_of(random.x, T()), scale * number_of(random.y, T()),
-                                scale * number_of(random.z, T()), scale * number_of(random.w, T())};
+            const T share[4] = {w.scale * number_of(random.x, T()), w.scale * number_of(random.y, T()),
+                                w.scale * number_of(random.z, T()), w.scale * number_of(random.w, T())};
 #pragma unroll
-            for (int w = 0; w < 4; w++) {
-                if (i + w >= s.length) break;
-                if (i + w > 0) value = step(value, share[w]);
+            for (int j = 0; j < 4; j++) {
+                if (i + j >= s.length) break;
+                if (i + j > 0) value = step(value, share[j]);
                 *to = value;
                 to += s.along;
             }
@@ -47,13 +56,47 @@ __global__ void __launch_bounds__(MAX_BLOCK)
     }
 }
 
+template <typename T>
+__global__ void __launch_bounds__(MAX_BLOCK)
+    walk_thread_kernel(const series_view<T> s, const walk_constants<T> w)
+{
+    walk_thread(s, w);
+}
+
 template <typename T> spmm_status run_thread(const sp_series_launch *l, cudaStream_t stream)
 {
     int block;
     TRY(series_block(l, walk_thread_kernel<T>, 0, &block));
-    walk_thread_kernel<T><<<grid_of(l->x->count, block), block, 0, stream>>>(
-        view_of<T>(l->x), (T)l->walk->start, (T)l->walk->epsilon * (T)0x1p-31, l->walk->seed);
+    walk_thread_kernel<T>
+        <<<grid_of(l->x->count, block), block, 0, stream>>>(view_of<T>(l->x), constants_of<T>(l->walk));
     return sp_device_launched("walk_thread");
+}
+
+/** The constants of both precisions: objects in constant memory are no templates. */
+struct any_constants {
+    walk_constants<double> f64;
+    walk_constants<float> f32;
+};
+__constant__ any_constants constant_memory;
+__device__ inline const walk_constants<double> &constants_in_memory(double) { return constant_memory.f64; }
+__device__ inline const walk_constants<float> &constants_in_memory(float) { return constant_memory.f32; }
+
+template <typename T>
+__global__ void __launch_bounds__(MAX_BLOCK) walk_constant_kernel(const series_view<T> s)
+{
+    walk_thread(s, constants_in_memory(T()));
+}
+
+template <typename T> spmm_status run_constant(const sp_series_launch *l, cudaStream_t stream)
+{
+    const any_constants constants = {constants_of<double>(l->walk), constants_of<float>(l->walk)};
+    int block;
+    TRY(series_block(l, walk_constant_kernel<T>, 0, &block));
+    TRY(cuda_check(cudaMemcpyToSymbolAsync(constant_memory, &constants, sizeof constants, 0,
+                                           cudaMemcpyHostToDevice, stream),
+                   "walk_constant"));
+    walk_constant_kernel<T><<<grid_of(l->x->count, block), block, 0, stream>>>(view_of<T>(l->x));
+    return sp_device_launched("walk_constant");
 }
 
 /* ---- kernel walk_tiles: random numbers are computed in parallel, only the walk is sequential ---- */
@@ -277,4 +320,5 @@ template <typename T> spmm_status run_tiles(const sp_series_launch *l, cudaStrea
 } // namespace
 
 SERIES_KERNEL(walk_thread, run_thread, NULL)
+SERIES_KERNEL(walk_constant, run_constant, NULL)
 SERIES_KERNEL(walk_tiles, run_tiles, NULL)

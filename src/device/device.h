@@ -71,8 +71,11 @@ spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what);
 /** Like sp_device_alloc(), for memory that is given to other processes, by sp_device_share() or by MPI or
  *  NCCL: these cannot be relied upon to take memory of a memory pool. Slower. */
 spmm_status sp_device_alloc_exchanged(void **p, int64_t bytes, const char *what);
-/** Frees memory from sp_device_alloc() or sp_device_alloc_exchanged(). Memory that is shared
- *  (sp_device_share()) is only marked as freed. */
+/** Like sp_device_alloc(), for unified memory, which the host can use, too, when the GPU's streams are idle: its pages
+ *  move to the processor that touches them. Fails with SPMM_ERR_DEVICE where the GPU has none. Slower. */
+spmm_status sp_device_alloc_managed(void **p, int64_t bytes, const char *what);
+/** Frees memory from sp_device_alloc(), sp_device_alloc_exchanged() or sp_device_alloc_managed(). Memory that is
+ *  shared (sp_device_share()) is only marked as freed. */
 void sp_device_free(void *p);
 
 /** Which processors can access the memory at an address. SP_REACH_ANY also means "unknown", e.g. while no
@@ -146,7 +149,8 @@ spmm_status sp_stream_copy(void *to, const void *from, int64_t bytes, sp_stream 
 spmm_status sp_stream_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t bytes,
                               int64_t rows, sp_stream stream);
 
-/** Allocates pinned host memory, which asynchronous copies to and from the GPU need. Not zeroed.
+/** Allocates pinned host memory, which asynchronous copies to and from the GPU need, and which kernels can use at the
+ *  same address (unified addressing): what is called zero-copy. Not zeroed.
  *  \param [out] p     the memory, which the caller frees by sp_device_host_free(); NULL on failure, never
  *                     NULL on success
  *  \param [in]  what  what the memory is for, in the error message

@@ -1,4 +1,4 @@
-/** Implements sp_device_alloc() and sp_device_free(). CUDA takes 60 to 170 microseconds to allocate or to
+/** Implements sp_device_alloc() and its like, and sp_device_free(). CUDA takes 60 to 170 microseconds to allocate or to
  *  free a block of a megabyte or more (H200), as long as several products take, and plans are made with a
  *  dozen of them. So memory comes from a memory pool, which keeps what is freed (CUDA C++ Programming Guide,
  *  "Stream Ordered Memory Allocator"). */
@@ -43,35 +43,46 @@ void sp_cuda_close_pool(void)
     (void)cudaGetLastError();
 }
 
-/** Allocates memory in SP_STREAM_MAIN from the pool, if there is one and pooled is 1. */
-static cudaError_t allocate(void **p, int64_t bytes, int pooled)
+/** POOLED memory comes from the pool, if there is one, in SP_STREAM_MAIN. */
+typedef enum memory_kind { POOLED, EXCHANGED, MANAGED } memory_kind;
+
+static cudaError_t allocate(void **p, int64_t bytes, memory_kind kind)
 {
     const size_t n = bytes > 0 ? (size_t)bytes : 1;
-    if (!pooled || !pool) return cudaMalloc(p, n);
+    if (kind == MANAGED) return cudaMallocManaged(p, n, cudaMemAttachGlobal);
+    if (kind == EXCHANGED || !pool) return cudaMalloc(p, n);
     return cudaMallocFromPoolAsync(p, n, pool, (cudaStream_t)sp_device_stream(SP_STREAM_MAIN));
 }
 
-static spmm_status alloc(void **p, int64_t bytes, int pooled, const char *what)
+static spmm_status alloc(void **p, int64_t bytes, memory_kind kind, const char *what)
 {
     *p = NULL;
     if (bytes < 0) return sp_fail(SPMM_ERR_LIMIT, "%s: %lld bytes", what, (long long)bytes);
     TRY(sp_cuda_enter());
-    cudaError_t error = allocate(p, bytes, pooled);
+    cudaError_t error = allocate(p, bytes, kind);
     if (error == cudaErrorMemoryAllocation && pool) { /* once more, with what the pool keeps */
         (void)cudaGetLastError();
         (void)cudaMemPoolTrimTo(pool, 0);
-        error = allocate(p, bytes, pooled);
+        error = allocate(p, bytes, kind);
     }
     if (error == cudaSuccess) return SPMM_OK;
     *p = NULL;
     return error == cudaErrorMemoryAllocation ? sp_cuda_no_memory(bytes, what) : sp_cuda_fail(error, what);
 }
 
-spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what) { return alloc(p, bytes, 1, what); }
+spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what)
+{
+    return alloc(p, bytes, POOLED, what);
+}
 
 spmm_status sp_device_alloc_exchanged(void **p, int64_t bytes, const char *what)
 {
-    return alloc(p, bytes, 0, what);
+    return alloc(p, bytes, EXCHANGED, what);
+}
+
+spmm_status sp_device_alloc_managed(void **p, int64_t bytes, const char *what)
+{
+    return alloc(p, bytes, MANAGED, what);
 }
 
 void sp_device_free(void *p)

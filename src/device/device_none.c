@@ -41,6 +41,11 @@ spmm_status sp_device_alloc_exchanged(void **p, int64_t bytes, const char *what)
     return sp_device_alloc(p, bytes, what);
 }
 
+spmm_status sp_device_alloc_managed(void **p, int64_t bytes, const char *what)
+{
+    return sp_device_alloc(p, bytes, what);
+}
+
 spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what)
 {
     (void)bytes, (void)what;

@@ -55,8 +55,8 @@ void sp_series_job_destroy(sp_series_job *job)
     void *const of_sample[] = {s->number, s->absolute, s->reduced, s->centre, s->spread, s->off, s->constant};
     for (size_t i = 0; i < sizeof of_sample / sizeof *of_sample; i++) sp_free(of_sample[i]);
     spmm_multivector_destroy(&s->series.v);
-    spmm_multivector_destroy(&job->x.v);
-    spmm_multivector_destroy(&job->rows.v);
+    sp_series_unmake(job, &job->x);
+    sp_series_unmake(job, &job->rows);
     sp_series_free(job->place.binding.device, job->mean);
     sp_series_free(job->place.binding.device, job->spread);
     sp_series_free(job->place.binding.device, job->work);

@@ -44,8 +44,8 @@ typedef struct sp_series_job {
                                 `ranges` */
     int64_t count, length; /**< count: number of series on all ranks; length: number of values in each */
 
-    sp_series x;    /**< series of this rank, in the memory of the device that computes and in the layout
-                            of --layout */
+    sp_series x;    /**< series of this rank, in the memory of the device that computes (of --memory) and in
+                            the layout of --layout */
     sp_series rows; /**< series-major copy of an index-major x, made when a step needs one; else zeroed */
     double *mean;   /**< [sp_operator_width(options.op) x x.count] mean of each series of this rank, or what
                             another operator gives, in the same memory as x; sp_series_launch.mean */
@@ -116,6 +116,16 @@ spmm_status sp_series_describe(const sp_series_job *job, sp_series_record *recor
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status sp_series_create(int64_t count, int64_t length, int64_t first, sp_series_order layout,
                              spmm_precision precision, spmm_device space, sp_series *x);
+
+/** Allocates series of this rank for the steps, with all values 0: `count` from number `first` on, of
+ *  job->length values in the precision of the options, in the memory of --memory. The caller frees them with
+ *  sp_series_unmake(), also after a failure. Local.
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
+spmm_status sp_series_make(const sp_series_job *job, int64_t count, int64_t first, sp_series_order layout,
+                           sp_series *x);
+
+/** Frees the values of series of sp_series_make(); accepts zeroed ones. Local. */
+void sp_series_unmake(const sp_series_job *job, sp_series *x);
 
 /** Allocates a zeroed array in the memory of a device. The caller frees it with sp_series_free(). Local.
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */

@@ -13,14 +13,46 @@
 #include "io/mtx_read.h"
 #include "series_mpi/job.h"
 
+/* A multivector needs at least one column. So on a rank without series, the series' multivector is
+ * [0 x length] if they are series-major, and [length x 1] if they are index-major. */
+static int64_t rows_of(const sp_series *x) { return x->layout == SP_SERIES_MAJOR ? x->count : x->length; }
+static int64_t columns_of(const sp_series *x)
+{
+    return x->layout == SP_SERIES_MAJOR ? x->length : x->count > 0 ? x->count : 1;
+}
+
 spmm_status sp_series_create(int64_t count, int64_t length, int64_t first, sp_series_order layout,
                              spmm_precision precision, spmm_device space, sp_series *x)
 {
     *x = (sp_series){count, length, first, layout, {0}};
-    /* A multivector needs at least one column. So on a rank without series, x->v is [0 x length] if it is
-       series-major, and [length x 1] if it is index-major. */
-    if (layout == SP_SERIES_MAJOR) return spmm_multivector_create(count, length, precision, space, &x->v);
-    return spmm_multivector_create(length, count > 0 ? count : 1, precision, space, &x->v);
+    return spmm_multivector_create(rows_of(x), columns_of(x), precision, space, &x->v);
+}
+
+spmm_status sp_series_make(const sp_series_job *job, int64_t count, int64_t first, sp_series_order layout,
+                           sp_series *x)
+{
+    const sp_series_options *const o = &job->options;
+    void *memory;
+    int64_t bytes;
+    if (o->memory == SP_DEVICE_MEMORY)
+        return sp_series_create(count, job->length, first, layout, o->precision, job->place.binding.device,
+                                x);
+    *x = (sp_series){count, job->length, first, layout, {0}};
+    TRY(sp_multivector_size(rows_of(x), columns_of(x), o->precision, &bytes));
+    TRY(o->memory == SP_MAPPED_MEMORY ? sp_device_host_alloc(&memory, bytes, "series")
+                                      : sp_device_alloc_managed(&memory, bytes, "series"));
+    x->v = sp_multivector_in(memory, 0, rows_of(x), 0, columns_of(x), o->precision, SPMM_CUDA);
+    TRY(sp_device_zero(memory, bytes));
+    return sp_device_sync();
+}
+
+void sp_series_unmake(const sp_series_job *job, sp_series *x)
+{
+    if (job->options.memory == SP_MAPPED_MEMORY)
+        sp_device_host_free(x->v.data);
+    else
+        spmm_multivector_destroy(&x->v);
+    memset(x, 0, sizeof *x);
 }
 
 spmm_status sp_series_alloc(spmm_device device, int64_t bytes, const char *what, void **p)
@@ -149,13 +181,15 @@ done:
 
 /** Fails if the series cannot fit into the host memory that the ranks of a node share; called before they are
  *  allocated. Counts only the minimum that the steps need: the series; a series-major copy if they are
- *  index-major; for coefficients a centered copy and, with several ranks, a buffer for received series. */
+ *  index-major; on a CPU, for coefficients a centered copy and, with several ranks, a buffer for received
+ *  series. On a GPU only series in mapped memory take host memory. */
 static spmm_status check_memory(const sp_series_job *job, int64_t count)
 {
     const sp_series_options *const o = &job->options;
     const int ordered = o->layout == SP_INDEX_MAJOR && (o->step[SP_DEVIATION] || o->step[SP_PEARSON]);
-    const int copies = 1 + ordered + (o->step[SP_PEARSON] ? 1 + (job->place.grid.size > 1) : 0);
-    if (job->place.binding.device != SPMM_CPU) return SPMM_OK;
+    const int on_cpu = job->place.binding.device == SPMM_CPU;
+    const int copies = 1 + ordered + (on_cpu && o->step[SP_PEARSON] ? 1 + (job->place.grid.size > 1) : 0);
+    if (!on_cpu && o->memory != SP_MAPPED_MEMORY) return SPMM_OK;
     return sp_memory_needs((double)count * (double)job->length * (double)sp_value_size(o->precision) *
                                copies * sp_budget_sharers(),
                            "the series and what the steps make of them");
@@ -167,8 +201,7 @@ static spmm_status make_room(sp_series_job *job)
                   count = job->begin[job->place.grid.rank + 1] - first;
     TRY(check_memory(job, count));
     const spmm_device device = job->place.binding.device;
-    TRY(sp_series_create(count, job->length, first, job->options.layout, job->options.precision, device,
-                         &job->x));
+    TRY(sp_series_make(job, count, first, job->options.layout, &job->x));
     TRY(sp_series_alloc(device, count * sp_operator_width(job->options.op) * 8, "means",
                         (void **)&job->mean));
     return sp_series_alloc(device, count * (int64_t)sizeof(sp_spread), "deviations", (void **)&job->spread);

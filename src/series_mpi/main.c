@@ -38,6 +38,9 @@ static spmm_status place(const sp_series_options *o, sp_place *place)
     if (place->binding.device == SPMM_CPU && o->parts_given)
         return sp_fail(SPMM_ERR_USAGE,
                        "--blocks-per-series is for CUDA kernels, and this run is on device cpu");
+    if (place->binding.device == SPMM_CPU && o->memory != SP_DEVICE_MEMORY)
+        return sp_fail(SPMM_ERR_USAGE, "--memory %s is for a GPU, and this run is on device cpu",
+                       sp_series_memory_word(o->memory));
     return SPMM_OK;
 }
 

@@ -12,6 +12,7 @@
 #include "cli/option_table.h"
 
 static const char *const layout_words[] = {"series", "index", NULL};
+static const char *const memory_words[] = {"device", "mapped", "managed", NULL};
 static const char *const step_words[] = {"generate", "mean", "deviation", "pearson", NULL};
 static const char *const operator_words[] = {"sum", "minimum", "maximum", "product", "dot", "matrix", NULL};
 
@@ -22,6 +23,7 @@ const char *sp_operators_word(sp_operators operators)
     return words[operators];
 }
 const char *sp_operator_word(sp_operator op) { return operator_words[op]; }
+const char *sp_series_memory_word(sp_series_memory memory) { return memory_words[memory]; }
 const char *sp_series_order_word(sp_series_order layout)
 {
     return layout == SP_ANY_LAYOUT ? "any" : layout_words[layout];
@@ -209,6 +211,9 @@ static const sp_option_row rows[] = {
     {0, "seed", "S", "of the random numbers (default 1)", CALL(set_seed)},
     {0, "layout", "NAME", "values lie by series (default) or by index: those of all series side by side",
      WORDS(layout_words, layout)},
+    {0, "memory", "NAME",
+     "where values for a GPU lie: device (default), mapped (host memory: zero-copy) or managed (unified)",
+     WORDS(memory_words, memory)},
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)",
      AUTO_WORDS(sp_device_words, device)},
     {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision)},
@@ -344,6 +349,8 @@ static spmm_status check(const sp_series_options *o)
     if (o->action == SP_SERIES_ACCURACY && o->file)
         return sp_fail(SPMM_ERR_USAGE, "--accuracy generates its series: leave %.100s out", o->file);
     if (o->action == SP_SERIES_SUM) TRY(check_sum(o));
+    if (o->memory != SP_DEVICE_MEMORY && o->action != SP_SERIES_MEASURE)
+        return sp_fail(SPMM_ERR_USAGE, "--memory is of the steps: leave it out with --accuracy and --sum");
     if (o->top > MOST_TOP) return sp_fail(SPMM_ERR_USAGE, "--top %d: expected at most %d", o->top, MOST_TOP);
     if (o->output && !o->step[SP_PEARSON])
         return sp_fail(SPMM_ERR_USAGE, "--output takes the coefficients: --steps must have pearson");

@@ -25,6 +25,10 @@ typedef enum sp_series_action {
     SP_SERIES_HELP
 } sp_series_action;
 
+/** Memory in which the values lie that a GPU works on: its own; pinned host memory, which it reads and writes
+ *  over the bus (zero-copy); unified memory, whose pages move between host and GPU. */
+typedef enum sp_series_memory { SP_DEVICE_MEMORY, SP_MAPPED_MEMORY, SP_MANAGED_MEMORY } sp_series_memory;
+
 typedef struct sp_series_options {
     const char *file;       /**< path of the input file, points into argv; NULL: the series are generated */
     int64_t series, length; /**< series: number of series to generate; length: number of values in each */
@@ -32,6 +36,7 @@ typedef struct sp_series_options {
     int walk_given; /**< 1: at least one of --start, --epsilon and --seed was given */
     sp_walk walk;
     sp_series_order layout;
+    sp_series_memory memory; /**< SP_DEVICE_MEMORY on a CPU */
     sp_device_choice device;
     spmm_precision precision;
     int threads; /**< OpenMP threads per rank; 0: the default number */
@@ -84,5 +89,8 @@ const char *sp_step_word(sp_step step);
 
 /** Returns the name of a layout: "series", "index" or "any". */
 const char *sp_series_order_word(sp_series_order layout);
+
+/** Returns the name of a memory: "device", "mapped" or "managed". */
+const char *sp_series_memory_word(sp_series_memory memory);
 
 #endif

@@ -21,6 +21,8 @@ void sp_series_report_head(FILE *out, const sp_series_record *r)
         fprintf(out, "read       %.3f s, sending out included\n", r->series.read_seconds);
     fprintf(out, "ranks      %d\n", r->run.ranks);
     sp_binding_print(out, r->run.binding);
+    if (strcmp(r->run.memory, "device") != 0)
+        fprintf(out, "memory     %s: where the values lie\n", r->run.memory);
     if (r->copy_bandwidth > 0)
         fprintf(out, "copies     %.4g GB/s, read and written, all ranks: `share` is of that\n",
                 r->copy_bandwidth / 1e9);
@@ -165,6 +167,7 @@ static void visit(sp_writer *s, const void *record)
     sp_writer_int(s, "ranks", r->run.ranks);
     sp_program_write_binding(s, r->run.binding);
     sp_writer_text(s, "precision", r->run.precision);
+    sp_writer_text(s, "memory", r->run.memory);
     sp_writer_int(s, "block", r->run.block);
     sp_writer_int(s, "blocks_per_series", r->run.parts);
     sp_writer_text(s, "operator", sp_operator_word(r->run.op));

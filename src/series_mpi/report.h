@@ -25,7 +25,7 @@ typedef struct sp_series_record {
         int batch; /**< runs per timing: short runs are timed together, and their mean time is recorded */
         const sp_binding *binding; /**< of rank 0 */
         int parts;                 /**< blocks per series; 0: the kernel does not divide series */
-        const char *precision, *verify;
+        const char *precision, *verify, *memory;
         sp_operator op; /**< operator of step SP_MEAN */
     } run;
     sp_step step;

@@ -152,6 +152,7 @@ spmm_status sp_series_describe(const sp_series_job *job, sp_series_record *r)
     r->series.epsilon = o->file ? NAN : o->walk.epsilon;
     r->series.seed = o->file ? 0 : (int64_t)o->walk.seed;
     r->series.layout = sp_series_order_word(o->layout);
+    r->run.memory = sp_series_memory_word(o->memory);
     r->run.ranks = place->grid.size;
     r->run.binding = &place->binding;
     r->run.warmup = o->warmup;
@@ -304,8 +305,7 @@ static spmm_status check_finite(const sp_series_job *job)
 static spmm_status turn(sp_series_job *job)
 {
     if (job->x.layout == SP_SERIES_MAJOR || job->rows.length) return SPMM_OK;
-    TRY(sp_series_create(job->x.count, job->length, job->x.first, SP_SERIES_MAJOR, job->options.precision,
-                         job->place.binding.device, &job->rows));
+    TRY(sp_series_make(job, job->x.count, job->x.first, SP_SERIES_MAJOR, &job->rows));
     if (job->x.count > 0) TRY(sp_series_transpose(&job->x, &job->rows, job->place.binding.threads));
     return job->place.binding.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }

@@ -804,6 +804,9 @@ cudaError_t cudaFree(void *p)
     return cudaSuccess;
 }
 
+/* all memory is the host's */
+cudaError_t cudaMallocManaged(void **p, size_t bytes, unsigned) { return cudaMalloc(p, bytes); }
+
 cudaError_t cudaFreeAsync(void *p, cudaStream_t) { return cudaFree(p); }
 
 cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned)

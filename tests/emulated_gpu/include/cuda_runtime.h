@@ -117,6 +117,7 @@ enum {
     cudaEventDisableTiming = 2,
     cudaEventInterprocess = 4,
     cudaHostAllocDefault = 0,
+    cudaMemAttachGlobal = 1,
     cudaIpcMemLazyEnablePeerAccess = 1
 };
 
@@ -172,6 +173,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t stop);
 cudaError_t cudaMalloc(void **p, size_t bytes);
+cudaError_t cudaMallocManaged(void **p, size_t bytes, unsigned flags);
 cudaError_t cudaFree(void *p);
 cudaError_t cudaFreeAsync(void *p, cudaStream_t stream);
 cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned flags);
@@ -282,6 +284,18 @@ template <class... P> struct typed_launch {
 template <class... P> typed_launch<P...> typed(launch l, void (*kernel)(P...)) { return {l, kernel}; }
 
 } // namespace emulated
+
+/** Copies to an object in constant memory, which is a variable here; `from` is read before the call returns. */
+template <class T>
+cudaError_t cudaMemcpyToSymbolAsync(T &symbol, const void *from, size_t bytes, size_t offset,
+                                    enum cudaMemcpyKind, cudaStream_t stream)
+{
+    T *const to = &symbol;
+    T staged = {};
+    memcpy((char *)&staged + offset, from, bytes);
+    emulated::queue(stream, [=] { memcpy((char *)to + offset, (const char *)&staged + offset, bytes); });
+    return cudaSuccess;
+}
 
 enum cudaLaunchAttributeID { cudaLaunchAttributeProgrammaticStreamSerialization = 6 };
 struct cudaLaunchAttribute {
