@@ -5,7 +5,7 @@ STUDIES := $(patsubst jobs/studies/%.study,%,$(wildcard jobs/studies/*.study))
 # {ranks} are more than the cores in some studies
 study_launcher = $(MPIRUN) $(strip $(call mpirun_flags,1000000)) -np {ranks}
 
-.PHONY: study-conversions study-series $(STUDIES:%=study-%)
+.PHONY: study-conversions study-series study-series-large $(STUDIES:%=study-%)
 $(STUDIES:%=study-%): study-%:
 	@+$(MAKE) $(J) link
 	$(Q)mkdir -p '$(RECORDS)'
@@ -30,19 +30,36 @@ SERIES_BLOCKS ?= 2,4,8
 SERIES_MEMORIES ?= device mapped managed
 SERIES_ARGS ?=
 SERIES_KERNELS := sum_blocks,sum_ordered_blocks,sum_two_launches,sum_host
-series_run = $(MPIRUN) $(strip $(call mpirun_flags,1)) -np 1 ./series_mpi -d cuda $(SERIES_ARGS) --json '$(RECORDS)/series.jsonl'
-study-series:
+series_run = $(MPIRUN) $(strip $(call mpirun_flags,1)) -np 1 ./series_mpi -d cuda $(SERIES_ARGS) --json '$(RECORDS)/$(@:study-%=%).jsonl'
+define series_begin
 	@+$(MAKE) $(J) link
 	$(Q)mkdir -p '$(RECORDS)'
+endef
+define series_end
+	$(Q)$(call deps,figures)
+	$(Q)$(study_python) jobs/report '$(RECORDS)/$(@:study-%=%).jsonl' -o '$(RECORDS)/$(@:study-%=%).html'
+	$(Q)$(study_python) jobs/scaling '$(RECORDS)/$(@:study-%=%).jsonl' --out '$(RECORDS)/$(@:study-%=%)'
+endef
+study-series:
+	$(series_begin)
 	$(Q)set -e; for size in $(SERIES_BLOCK_SIZES); do \
 	    $(series_run) --steps generate --kernel walk_thread --block-size $$size; done; \
 	$(series_run) --steps mean --kernel $(SERIES_KERNELS) --blocks-per-series $(SERIES_BLOCKS); \
 	for memory in $(SERIES_MEMORIES); do \
 	    $(series_run) --steps generate --kernel walk_thread,walk_constant --block-size 32 --memory $$memory; \
 	    $(series_run) --steps generate,mean --kernel walk_tiles,sum_stream --memory $$memory; done
-	$(Q)$(call deps,figures)
-	$(Q)$(study_python) jobs/report '$(RECORDS)/series.jsonl' -o '$(RECORDS)/series.html'
-	$(Q)$(study_python) jobs/scaling '$(RECORDS)/series.jsonl' --out '$(RECORDS)/series'
+	$(series_end)
+
+# generation and sums of more and longer series on one GPU, up to the 16384 x 65536 at which the report's time jumped: 8 GiB in f64, of
+# SERIES_ARGS='-p f32' 4 GiB; a size that does not fit ends the study with exit code 4
+SERIES_SIZES ?= 8192x8192 2048x65536 4096x65536 8192x65536 16384x65536
+study-series-large:
+	$(series_begin)
+	$(Q)set -e; for size in $(SERIES_SIZES); do \
+	    of="-m $${size%x*} -n $${size#*x}"; \
+	    $(series_run) $$of --steps generate --kernel walk_thread --block-size 32; \
+	    $(series_run) $$of --steps generate,mean --kernel walk_tiles,sum_interleaved,sum_stream; done
+	$(series_end)
 
 # the pages of docs/STUDIES.md, from the records that are kept; NVIDIA's figure for the FP64 tensor cores of an H200, in GFLOP/s
 PAGES := $(patsubst %.jsonl,%.html,$(wildcard docs/studies/*.jsonl))
@@ -66,7 +83,7 @@ $(MATRIX_NAMES):
 .DEFAULT:
 	@case '$@' in \
 	*[./]*) echo "make: no rule to make '$@'" >&2; exit 2 ;; \
-	study-*) echo "make: there is no jobs/studies/$(@:study-%=%).study; there are: $(STUDIES) (and conversions, series)" >&2; exit 2 ;; \
+	study-*) echo "make: there is no jobs/studies/$(@:study-%=%).study; there are: $(STUDIES) (and conversions, series, series-large)" >&2; exit 2 ;; \
 	openmp-*) echo "make: no target '$@'; those of the reports are: $(REPORT_TARGETS)" >&2; exit 2 ;; \
 	$(subst $(space),|,$(strip $(REPORT_MODES)))) echo "make: no target '$@'; the reports' kernel runs by: make all MODE=$@" >&2; exit 2 ;; \
 	esac

@@ -220,7 +220,7 @@ with test("each make command of the page was run, or lists its points"):
         words = command.split()
         study = re.fullmatch(r"study-([\w-]+)", words[1])
         shapes = study and study[1] in ("launch-shapes", "subwarps")  # of CUDA kernels alone
-        if study and study[1] not in ("conversions", "series"):
+        if study and study[1] not in ("conversions", "series", "series-large"):
             done = subprocess.run(["jobs/study", "--program", PROGRAM, "--dry-run", "--set", f"devices={'auto' if GPU else 'cpu'}",
                                    *(() if BASELINE else ("--set", "serial=no", "--set", "kernels=auto")),
                                    *(("--set", "kernels=auto", "--set", "block_sizes=0", "--set", "subwarps=0") if shapes and not GPU else ()),
@@ -228,7 +228,7 @@ with test("each make command of the page was run, or lists its points"):
             equal(done.returncode, 0, f"{command}: {done.stderr[-500:]}: exit code")
         else:
             assert re.match(r"openmp-(csr|ellpack)-(compare-serial-parallel|check-conversions|(serial|parallel)-samplings)$|all$|ML_Laplace$|"
-                            r"study-(conversions|series)$", words[1]), f"nothing runs {command}"
+                            r"study-(conversions|series|series-large)$", words[1]), f"nothing runs {command}"
 
 shutil.rmtree(HERE / "records", ignore_errors=True)
 finish()
