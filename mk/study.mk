@@ -61,6 +61,17 @@ study-series-large:
 	    $(series_run) $$of --steps generate,mean --kernel walk_tiles,sum_interleaved,sum_stream; done
 	$(series_end)
 
+# counters of the kernels, by Nsight Compute; nested launches are left out, which it does not count. PROFILE: another command line
+PROFILE ?=
+PROFILE_SERIES := ./series_mpi -d cuda --steps generate,mean,deviation -r 1 --warmup 0 --kernel \
+    walk_thread,walk_constant,walk_tiles,sum_neighboured,sum_interleaved,sum_unrolled,sum_shuffle,sum_stream,spread_block
+PROFILE_PRODUCTS := ./spmm_mpi -d cuda -k 16 -r 1 --warmup 0 --kernel all lap3d27:64
+.PHONY: profile
+profile:
+	@+$(MAKE) $(J) link
+	$(Q)$(study_python) jobs/profile $(or $(PROFILE),$(if $(WITH_SERIES),$(PROFILE_SERIES),$(PROFILE_PRODUCTS)))
+	$(Q)$(if $(PROFILE),,$(if $(WITH_SERIES),$(study_python) jobs/profile $(PROFILE_PRODUCTS)))
+
 # the pages of docs/STUDIES.md, from the records that are kept; NVIDIA's figure for the FP64 tensor cores of an H200, in GFLOP/s
 PAGES := $(patsubst %.jsonl,%.html,$(wildcard docs/studies/*.jsonl))
 PAGE_OPTIONS = $(if $(findstring H200,$@),--peak H200=67000)

@@ -8,7 +8,7 @@ from command import ROOT, equal, scratch
 import made_records as made
 
 sys.path.insert(0, str(ROOT / "jobs"))
-from spmm_study import analysis, records  # noqa: E402
+from spmm_study import analysis, profile, records  # noqa: E402
 
 
 def near(found, expected, tolerance=1e-9):

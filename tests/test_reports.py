@@ -215,6 +215,11 @@ with test("make ML_Laplace fetches the matrix and runs it, and says why where th
     out, _ = make("no_such_matrix", code=2, env={"SPMM_COLLECTION": SERVER.url, **cache})
     within(out, "is no target")
 
+with test("make profile runs jobs/profile, which says where there is no ncu"):
+    out, below = make("profile", code=2, env={"NCU": "/no/such/ncu"})
+    within(below, "link")
+    within(out, "there is no ncu")
+
 with test("each make command of the page was run, or lists its points"):
     for command in (c for c in commands() if c.startswith("make ")):
         words = command.split()
@@ -228,7 +233,7 @@ with test("each make command of the page was run, or lists its points"):
             equal(done.returncode, 0, f"{command}: {done.stderr[-500:]}: exit code")
         else:
             assert re.match(r"openmp-(csr|ellpack)-(compare-serial-parallel|check-conversions|(serial|parallel)-samplings)$|all$|ML_Laplace$|"
-                            r"study-(conversions|series|series-large)$", words[1]), f"nothing runs {command}"
+                            r"study-(conversions|series|series-large)$|profile$", words[1]), f"nothing runs {command}"
 
 shutil.rmtree(HERE / "records", ignore_errors=True)
 finish()

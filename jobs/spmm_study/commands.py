@@ -9,6 +9,7 @@ from .lines import RecordsError
 from .names import CollectionError
 from .output import SameFile
 from .points import StudyError
+from .profile import ProfileError
 from .recorder import RecordError
 
 FAILED, USAGE, BAD_INPUT, BAD_OUTPUT, INTERRUPTED = 1, 2, 3, 4, 130
@@ -32,7 +33,7 @@ def run(name):
         return _said(name, error, BAD_OUTPUT)
     except ConversionError as error:
         return _said(name, error, FAILED)
-    except CollectionError as error:
+    except (CollectionError, ProfileError) as error:
         return _said(name, f"error: {error}", error.code)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

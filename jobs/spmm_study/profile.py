@@ -1,0 +1,162 @@
+"""Counters of CUDA kernels, as Nsight Compute (ncu) finds them: a row per kernel and launch configuration."""
+import csv
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+
+from . import lines, tables
+
+FAILED, RESOURCES = 1, 4  # exit codes
+
+METRICS = ["launch__grid_size", "launch__block_size", "launch__registers_per_thread", "smsp__inst_executed.sum",
+           "dram__bytes.sum.per_second", "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
+           "sm__throughput.avg.pct_of_peak_sustained_elapsed", "smsp__sass_average_branch_targets_threads_uniform.pct",
+           "sm__warps_active.avg.pct_of_peak_sustained_active", "gpu__time_duration.sum"]
+HEADING = ["kernel", "blocks", "threads per block", "threads", "registers", "instructions", "DRAM GB/s", "memory %", "compute %",
+           "branch %", "occupancy %", "ms"]
+REMARKS = ["instructions: executed by warps; memory, compute: of the GPU's peak, the busiest unit; branch: efficiency, of branches "
+           "whose threads go the same way; occupancy: warps that are resident, of the most",
+           "ncu runs a kernel several times, with caches emptied and the clock held at its base: its times are not those of a run"]
+# units change with the size of a value, and some of their names with the version of ncu
+SECONDS = {"s": 1, "second": 1, "ms": 1e-3, "msecond": 1e-3, "us": 1e-6, "usecond": 1e-6, "ns": 1e-9, "nsecond": 1e-9}
+PREFIXES = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
+# the first table of nsys that is wanted, by the name that it has in one version or another
+API_REPORT = re.compile(r"^.*(?:CUDA API S|cuda_?api_?sum).*$", re.M)
+TOOLKIT = "/usr/local/cuda/bin"
+
+
+class ProfileError(Exception):
+    """The text says what happened and what to do; code: the exit code."""
+
+    def __init__(self, text, code=RESOURCES):
+        super().__init__(text)
+        self.code = code
+
+
+@dataclass
+class Launch:
+    """A launch of a kernel. values: {metric: number in base units; None where ncu has none}."""
+    kernel: str
+    values: dict
+
+
+# ---- running tools ----
+
+def tool(name):
+    """Where a tool of NVIDIA's is: what the variable of its name says, or on the PATH, or beside nvcc; None."""
+    asked = os.environ.get(name.upper())
+    return shutil.which(asked or name) or (None if asked else shutil.which(name, path=TOOLKIT))
+
+
+def _why(text, code):
+    """The ProfileError of what ncu wrote when it ended with a code."""
+    if "ERR_NVGPUCTRPERM" in text:
+        return ProfileError("ncu may not read the GPU's counters here (ERR_NVGPUCTRPERM): an administrator has to allow it, or a "
+                            "container has to be started with CAP_SYS_ADMIN")
+    said = re.findall(r"^==ERROR== *(.*)$", text, re.M)
+    own = [line for line in text.splitlines() if line.strip() and not line.startswith("==")]
+    what = (said[:1] or [""])[0]
+    if not said or "returned an error code" in what:
+        what = f"the program ended with exit code {code}: {(own or ['it said nothing'])[0]}"
+    return ProfileError(lines.clean(what), FAILED)
+
+
+def measure(command):
+    """\\return a Launch per kernel and launch configuration of the command"""
+    ncu = tool("ncu")
+    if not ncu:
+        raise ProfileError("there is no ncu (Nsight Compute) on the PATH: install it, or put where it is into the variable NCU")
+    with tempfile.TemporaryDirectory() as folder:
+        log = os.path.join(folder, "ncu.csv")
+        done = subprocess.run(
+            [ncu, "--csv", "--page", "raw", "--metrics", ",".join(METRICS), "--kernel-name-base", "demangled", "--filter-mode",
+             "per-launch-config", "--launch-count", "1", "--target-processes", "all", "--log-file", log, *command],
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+            env={**os.environ, "LC_ALL": "C"})
+        text = ""
+        if os.path.exists(log):
+            with open(log, encoding="utf-8", errors="replace") as file:
+                text = file.read()
+    said = done.stdout.decode(errors="replace")
+    # ncu goes on without counters, and ends with 0, where it may not read them
+    if done.returncode != 0 or "==ERROR==" in text:
+        raise _why(text + said, done.returncode)
+    launches = read(text)
+    if not launches:
+        raise ProfileError("the program launched no kernel that ncu saw: it takes -d cuda to run on a GPU", FAILED)
+    return launches
+
+
+def system_profile(command):
+    """\\return what Nsight Systems (nsys) says of the command: shares of copies, launches, synchronisation and allocation"""
+    nsys = tool("nsys")
+    if not nsys:
+        raise ProfileError("there is no nsys (Nsight Systems) on the PATH: install it, or put where it is into the variable NSYS")
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run([nsys, "profile", "--stats=true", "--trace=cuda", "--output", os.path.join(folder, "report"), *command],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    said = done.stdout.decode(errors="replace")
+    found = API_REPORT.search(said)
+    if not found:
+        last = ([line for line in said.splitlines() if line.strip()] or ["it said nothing"])[-1]
+        raise ProfileError(lines.clean(f"nsys made no report (exit code {done.returncode}): {last}"))
+    return said[found.start():].rstrip()
+
+
+# ---- what ncu writes: a row of names, a row of units, a row per launch ----
+
+def _number(text, unit):
+    """In base units; None where there is no number."""
+    try:
+        value = float(text.replace(",", ""))
+    except ValueError:
+        return None
+    rate = re.fullmatch(r"([KMGT]?)(?:B|byte)/s(?:econd)?", unit)
+    return value * (PREFIXES[rate[1]] if rate else SECONDS.get(unit, 1))
+
+
+def short(name):
+    """A kernel's name without its return type, namespaces without names, and parameters."""
+    name = re.sub(r"\(anonymous namespace\)::|<unnamed>::|\((?:bool|int|unsigned int)\)(?=\d)", "", name)
+    depth = 0
+    for i in range(len(name) - 1, -1, -1):
+        if not name.endswith(")"):
+            break
+        depth += (name[i] == ")") - (name[i] == "(")
+        if depth == 0:
+            name = name[:i]
+            break
+    return re.sub(r"^void ", "", name)
+
+
+def read(text):
+    """\\return the launches of ncu's CSV"""
+    kept = [line for line in text.splitlines() if line and not line.startswith("==")]
+    start = next((i for i, line in enumerate(kept) if line.startswith('"ID",')), None)
+    if start is None:
+        return []
+    rows = list(csv.DictReader(kept[start:], restval=""))
+    if not rows or "Kernel Name" not in rows[0]:
+        raise ProfileError("ncu's output is not what --csv --page raw was: a row of names, with \"Kernel Name\", a row of units", FAILED)
+    units, launches = rows[0], rows[1:]
+    return [Launch(row["Kernel Name"], {m: _number(row.get(m) or "", units.get(m) or "") for m in METRICS}) for row in launches]
+
+
+# ---- the table ----
+
+def _whole(value):
+    return tables.NONE if value is None else f"{value:.0f}"
+
+
+def table(title, launches):
+    rows = []
+    for launch in launches:
+        blocks, block, registers, instructions, dram, memory, compute, branch, occupancy, seconds = (launch.values[m] for m in METRICS)
+        threads = None if blocks is None or block is None else blocks * block
+        rows.append([short(launch.kernel), *map(_whole, (blocks, block, threads, registers, instructions)),
+                     tables.number(dram and dram / 1e9, 1), *(tables.number(v, 1) for v in (memory, compute, branch, occupancy)),
+                     tables.ms(seconds)])
+    return tables.Table(title, HEADING, rows, ("kernel",), REMARKS)

@@ -1,0 +1,33 @@
+"""Profiles the CUDA kernels of a program by Nsight Compute (ncu): a table of counters, a row per kernel and launch
+configuration: threads, instructions, throughput, branch efficiency, occupancy, duration.
+
+    jobs/profile [--nsys] PROGRAM [ARGUMENT...]
+    jobs/profile ./series_mpi -d cuda --kernel walk_thread,sum_unrolled --steps generate,mean -r 1 --warmup 0
+
+With --nsys by Nsight Systems (nsys): its shares of copies, launches, synchronisation and allocation.
+
+Exit codes: 0; 1 the program failed, or launched no kernel; 2 usage; 4 there is no such tool, or it may not read counters.
+"""
+import argparse
+import shlex
+
+from . import lines, profile, tables
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--nsys", action="store_true", help="Nsight Systems instead of Nsight Compute")
+    parser.add_argument("program", metavar="PROGRAM")
+    parser.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER)
+    return parser.parse_args()
+
+
+def main():
+    o = options()
+    command = [o.program, *o.arguments]
+    title = lines.clean(" ".join(map(shlex.quote, command)))
+    if o.nsys:
+        print(f"{title}\n{profile.system_profile(command)}")
+    else:
+        print(tables.text(profile.table(title, profile.measure(command))))
+    return 0
