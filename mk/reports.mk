@@ -71,7 +71,7 @@ openmp-ellpack-%: report_formats := ell,ell-nopad
 # $(call report_study,study,name of the records,its settings): tables here, figures on the page where matplotlib is
 define report_study
 	$(Q)mkdir -p '$(RECORDS)'
-	$(Q)SPMM_LAUNCHER='$(study_launcher)' jobs/study $(3) $(report_matrix) $(SET:%=--set '%') --records '$(RECORDS)/$(2).jsonl' \
+	$(Q)$(study_command) $(3) $(report_matrix) $(SET:%=--set '%') --records '$(RECORDS)/$(2).jsonl' \
 	    jobs/studies/$(1).study
 	$(Q)$(call deps,figures)
 	$(Q)$(study_python) jobs/report '$(RECORDS)/$(2).jsonl' -o '$(RECORDS)/$(2).html'

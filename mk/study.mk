@@ -4,13 +4,14 @@ SET ?=
 STUDIES := $(patsubst jobs/studies/%.study,%,$(wildcard jobs/studies/*.study))
 # {ranks} are more than the cores in some studies
 study_launcher = $(MPIRUN) $(strip $(call mpirun_flags,1000000)) -np {ranks}
+study_command = SPMM_LAUNCHER='$(study_launcher)' jobs/study
+study-hosts: study_command = MPIRUN='$(MPIRUN)' '$(PYTHON)' bench/study_hosts.py
 
 .PHONY: study-conversions study-series study-series-large $(STUDIES:%=study-%)
 $(STUDIES:%=study-%): study-%:
 	@+$(MAKE) $(J) link
 	$(Q)mkdir -p '$(RECORDS)'
-	$(Q)SPMM_LAUNCHER='$(study_launcher)' jobs/study $(SET:%=--set '%') --records '$(RECORDS)/$*.jsonl' \
-	    jobs/studies/$*.study
+	$(Q)$(study_command) $(SET:%=--set '%') --records '$(RECORDS)/$*.jsonl' jobs/studies/$*.study
 	$(Q)$(call deps,figures)
 	$(Q)$(study_python) jobs/report '$(RECORDS)/$*.jsonl' -o '$(RECORDS)/$*.html'
 	$(Q)$(study_python) jobs/scaling '$(RECORDS)/$*.jsonl' --out '$(RECORDS)/$*'

@@ -164,10 +164,10 @@ class Network:
         return (f"#!/bin/sh\ncase $1 in\n{pids}*) exit 255 ;;\nesac\nshift\n"
                 f'exec nsenter -t $pid --net --uts --ipc --mount env -i {keep} TMPDIR={self.folder} sh -c "$*"\n')
 
-    def launcher(self, mpirun, ranks, wire="fast", mca=(), pass_on=()):
+    def launcher(self, mpirun, ranks, wire="fast", mca=(), pass_on=(), each=None):
         """The command that starts `ranks` ranks, the same number on each host, the first ones near, talking through
-        that wire."""
-        each = math.ceil(ranks / len(self.hosts))
+        that wire. each: that number, of `ranks` that are known to a shell alone."""
+        each = each or math.ceil(ranks / len(self.hosts))
         options = {"plm_rsh_agent": self.agent, "btl": "tcp,self", "btl_tcp_if_include": wire,
                    "oob_tcp_if_include": wire, **dict(mca)}
         pass_on = {*pass_on, *(name for name in os.environ if re.fullmatch("(A|L|UB)SAN_OPTIONS", name))}

@@ -107,7 +107,8 @@ def study_records():
         os.chmod(path, 0o755)
     path = scratch("study.jsonl")
     text = f"matrices = lap2d5:{{9*ranks}} {scratch('none.mtx', 'no matrix')}\ndevices = cpu\nthreads = 1\nrounds = 1\nrepeats = 2\n"
-    done = start("study", "--program", PROGRAM, "--launcher", "", "--records", path, scratch("one.study", text),
+    done = start("study", "--program", PROGRAM, "--launcher", "", "--namespaces", 1, "--records", path,
+                 scratch("one.study", text),
                  env={"PATH": f"{tools}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1", "SLURM_NTASKS": "1"})
     equal(done.returncode, 1, done.stderr)
     return read(path)

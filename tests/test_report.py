@@ -179,6 +179,15 @@ with test("the model's misses are marked in its table, and counted in a sentence
     equal([(r["ranks"], "missed" in r["measured / that"]) for r in rows], [("1", False), ("2", False), ("4", True)])
     within(" ".join(study.sentences()), "The cost model misses 1 of 2 times on several ranks by more than 25 %")
 
+with test("hosts that are network namespaces are said first, with what they show, as a machine of their own"):
+    study = analysed(made.environment(namespaces=2), *pair())
+    within(study.sentences()[0], "2 network namespaces are hosts of one machine")
+    within(study.sentences()[0], "tell nothing of a network")
+    equal({p.machine for p in study.points}, {"2 network namespaces, A GPU"})
+    study = analysed(made.environment(), *pair())
+    equal({p.machine for p in study.points}, {"A GPU"})
+    assert "namespaces" not in " ".join(study.sentences())
+
 with test("steps of series have an outcome, too"):
     study = analysed(made_steps.step(1.0), made_steps.step(0.5, kernel="cpu_fast"))
     within(study.sentences()[0], "mean takes 500 ms by cpu_fast; that is 8 times as fast as the sequential program")

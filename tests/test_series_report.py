@@ -35,10 +35,21 @@ with test("a step's row: rates, share of a copy, GFLOP/s, speed-up over the sequ
     equal(table.title, "1000 series of 1000 values, f64, node1")
     row = cells(table, step="mean")
     equal([row[n] for n in table.heading], ["mean", "cpu_sum", "1", "1", "1000", "1001 ± 10", "8", "0.50", "1", "0.999 ± 0.00998",
-                                            "4000", "4", "ok"])
+                                            "4000", "4", "1.00", "ok"])
     row = cells(table, step="pearson")
     equal([row[n] for n in ("of copy", "GB/s", "serial ms", "speed-up", "check")], ["-", "4", "-", "-", "not checked"])
     within("\n".join(study.text()), "== Steps of series ==")
+
+with test("a kernel's time over the fastest right one's of the step, on as many ranks and threads"):
+    study = analysed(step(1.0), step(2.5, kernel="cpu_other"), step(0.5, kernel="cpu_fast", wrong=1),
+                     step(0.25, ranks=2), step(0.75, kernel="cpu_other", ranks=2), step(0.2, threads=2),
+                     step(9.0, "deviation", "cpu_spread"), step(0.1, "generate", "cpu_walk", wrong=1))
+    table = steps.table(study.steps[0])
+    ratios = {tuple(row[:4]): row[table.heading.index("/ fastest")] for row in table.rows}
+    equal(ratios, {("mean", "cpu_sum", "1", "1"): "1.00", ("mean", "cpu_other", "1", "1"): "2.50",
+                   ("mean", "cpu_fast", "1", "1"): "0.50", ("mean", "cpu_sum", "2", "1"): "1.00",
+                   ("mean", "cpu_other", "2", "1"): "3.00", ("mean", "cpu_sum", "1", "2"): "1.00",
+                   ("deviation", "cpu_spread", "1", "1"): "1.00", ("generate", "cpu_walk", "1", "1"): "-"})
 
 with test("operators, numbers of blocks per series and memories are rows of their own"):
     study = analysed(step(1.0), step(2.0, operator="minimum"), step(3.0, kernel="sum_blocks", parts=2),

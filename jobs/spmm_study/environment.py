@@ -95,15 +95,17 @@ def _commit(folder):
     return first_line("git", "-C", folder, "describe", "--always", "--dirty")
 
 
-def describe(study, program, root):
+def describe(study, program, root, namespaces=None):
     """The record; its id is the same for the same surroundings, whenever it is made. What changes from run to run, as
-    the load does, is no part of it: see runner.py."""
+    the load does, is no part of it: see runner.py. namespaces: how many hosts are network namespaces of this
+    machine."""
     facts = {"study": study, "host": socket.gethostname(), "system": platform.platform(), "cpu": _cpu(),
              "cores": len(os.sched_getaffinity(0)), "governor": _governor(), "memory_bytes": _memory(), "gpus": _gpus(),
              "mpi": first_line("mpirun", "--version"), "compiler": first_line("cc", "--version"),
              "nvcc": _nvcc(), "commit": _commit(root), "program": first_line(program, "--version"),
              "variables": {k: v for k, v in sorted(os.environ.items()) if VARIABLES.match(k)},
-             "slurm": {k: os.environ[k] for k in SLURM if k in os.environ}}
+             "slurm": {k: os.environ[k] for k in SLURM if k in os.environ},
+             **({"namespaces": namespaces} if namespaces else {})}
     text = json.dumps({k: v for k, v in facts.items() if k != "slurm"}, sort_keys=True)
     name = hashlib.sha256(text.encode()).hexdigest()[:8]
     return {"schema": schema.newest(), "environment": {"id": name, "started": now(), **facts}}

@@ -431,14 +431,20 @@ def _nodes(environment):
     return next((nodes for nodes in found if nodes is not None), 1)
 
 
+def namespaces_name(count):
+    """Of a machine whose hosts are network namespaces: never that of machines with a network."""
+    return f"{count} network namespaces"
+
+
 def _machine(record, environment):
     """(what multiplied, the CPU of its host), as people call them: hosts of one kind are one machine."""
     run = record["run"]
     cpu = environment.get("cpu") or run.get("host") or "unknown"
-    if run["device"] != "cpu":
-        return run.get("gpu") or "GPU", cpu
+    name = cpu if run["device"] == "cpu" else run.get("gpu") or "GPU"
+    if environment.get("namespaces"):
+        return f"{namespaces_name(environment['namespaces'])}, {name}", cpu
     nodes = _nodes(environment)
-    return (f"{nodes} nodes, {cpu}" if nodes > 1 else cpu), cpu
+    return (f"{nodes} nodes, {name}" if nodes > 1 and run["device"] == "cpu" else name), cpu
 
 
 def _key(settings, machine, run):

@@ -248,10 +248,10 @@ def missing(study, found, recorder, retry_failed=False):
     return [(r, key) for r, key in runs if recorder.done.get((key, r)) in wanted]
 
 
-def run(study, found, recorder, launcher, program, root, retry_failed=False):
+def run(study, found, recorder, launcher, program, root, retry_failed=False, namespaces=None):
     """\\return how many runs failed. Raises Interrupted, with whole records behind it."""
     todo = missing(study, found, recorder, retry_failed)
-    surroundings = environment.describe(study.name, program, root)
+    surroundings = environment.describe(study.name, program, root, namespaces)
     progress, failed = Progress(len(todo), recorder.walls), 0
     signals = Signals()
     if todo and surroundings["environment"]["id"] not in recorder.environments:

@@ -3,6 +3,7 @@ from dataclasses import replace
 
 from . import series, tables
 from .outcome import GAIN, causes, fastest_steps, noise
+from .records import namespaces_name
 
 # an efficiency of which much is lost has its cause told
 LITTLE = 0.5
@@ -169,8 +170,16 @@ def missed_points(study):
     return sum(made.missed(p) for p, made in told), len(told)
 
 
+def _namespaces(environments):
+    """What records of hosts that are none can show, and what they cannot."""
+    return [f"{namespaces_name(count)} are hosts of one machine, whose cores and memory they share. Results, "
+            f"bytes that cross between the hosts, and transports are as on {count} machines. Times and "
+            "speed-ups tell nothing of a network: what crosses is copied within the machine's memory."
+            for count in sorted({e["namespaces"] for e in environments.values() if e.get("namespaces")})]
+
+
 def of(study, outcomes):
-    """What came out, the results first; then what is to be known about them."""
+    """What came out: what the records cannot show, the results, and what is to be known about them."""
     found = _scaling(outcomes)
     compared = _kernels(study.sweeps, outcomes) if len(found) < MOST_SENTENCES else []
     found += compared
@@ -189,4 +198,4 @@ def of(study, outcomes):
     failed, runs = len(study.records.failures), study.records.runs
     found.append(f"Failed runs: {failed} of {runs}; they count for nothing here." if failed else
                  f"None of the {runs} runs failed." if runs else None)
-    return [text for text in found if text]
+    return _namespaces(study.records.environments) + [text for text in found if text]

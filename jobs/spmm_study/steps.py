@@ -45,6 +45,12 @@ class Measurement:
         of = self.sequential(point)
         return laws.speedup(of.spread.median, point.spread.median) if of and not point.is_wrong else None
 
+    def over_fastest(self, point):
+        """Time over that of the step's fastest kernel on as many ranks and threads; None where all are wrong."""
+        times = [p.spread.median for p in self.right
+                 if (p.step, p.ranks, p.threads) == (point.step, point.ranks, point.threads)]
+        return point.spread.median / min(times) if times else None
+
     @property
     def title(self):
         p = self.points[0]
@@ -151,9 +157,10 @@ def table(measurement):
                      tables.mean_and_deviation(p.spread), tables.significant(p.rate / 1e9),
                      tables.number(p.copy_share), *tables.rate_cells(p),
                      tables.ms(serial.spread.median) + "*" * serial.extrapolated if serial else tables.NONE,
-                     tables.significant(measurement.speedup(p)), _check_text(p)])
+                     tables.significant(measurement.speedup(p)), tables.number(measurement.over_fastest(p)),
+                     _check_text(p)])
     heading = ["step", "kernel", "ranks", "thr.", "median ms", "mean ± dev.", "GB/s", "of copy",
-               *tables.RATE_HEADING, "serial ms", "speed-up", "check"]
+               *tables.RATE_HEADING, "serial ms", "speed-up", "/ fastest", "check"]
     return tables.Table(measurement.title, heading, rows, ("step", "kernel", "check"), _remarks(measurement))
 
 

@@ -15,11 +15,18 @@ import re
 import subprocess
 import sys
 
-from . import asked, output, records, runner
+from . import asked, lines, output, records, runner, schema
 from .points import DEFAULTS, Kernel, StudyError, check_files, names, points, read, select
 from .recorder import Recorder, RecordError
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+
+
+def _hosts(text):
+    found = lines.whole(text, 1, schema.COUNT_MAX)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a number of hosts")
+    return found
 
 
 def options():
@@ -40,6 +47,9 @@ def options():
     parser.add_argument("--launcher", metavar="TEMPLATE",
                         default=os.environ.get("SPMM_LAUNCHER", "mpirun --bind-to none -np {ranks}"),
                         help="what starts the ranks, with {ranks} and {threads} (default: %(default)s)")
+    parser.add_argument("--namespaces", metavar="N", type=_hosts,
+                        help="the launcher's hosts are N network namespaces of this machine: records and "
+                             "pages say so")
     return parser.parse_args()
 
 
@@ -85,7 +95,8 @@ def main():
         if names(study):
             from . import collection  # not before it is needed: what HTTP takes has to be imported
             study = collection.with_files(study, found)
-        failed = runner.run(study, found, recorder, o.launcher, o.program, ROOT, o.retry_failed)
+        failed = runner.run(study, found, recorder, o.launcher, o.program, ROOT, o.retry_failed,
+                            o.namespaces)
     except runner.Interrupted as signal:
         print(f"interrupted; what was measured is in {path}, and the same command goes on", file=sys.stderr)
         return 128 + signal.args[0]
