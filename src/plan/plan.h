@@ -3,6 +3,7 @@
 #ifndef SP_PLAN_H
 #define SP_PLAN_H
 
+#include "comm/trial.h"
 #include "distribute/halo.h"
 #include "plan/choose.h"
 #include "plan/reduce.h"
@@ -11,9 +12,17 @@
  *
  *  Collective over grid->comm. Parameters and status as for spmm_plan_create(), with three differences:
  *  sp_plan_check() is not called, options must not be NULL, and options->exchange is ignored because
- *  halo->kind takes its place. */
+ *  halo->kind takes its place.
+ *  \param [in] all_kernels  1: where the library chooses the kernel, all that may be of use are timed, and not only those
+ *                           that are expected to be fast */
 spmm_status sp_plan_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo, int64_t k,
-                           const spmm_plan_options *options, spmm_plan **plan);
+                           const spmm_plan_options *options, int all_kernels, spmm_plan **plan);
+
+/** Returns 1 if so many products are to come that a plan may time what it chooses from. Local. */
+static inline int sp_plan_times(const spmm_plan_options *options)
+{
+    return !options->quick_plan && sp_products_of(options->products) >= SP_PRODUCTS_TIMED;
+}
 
 /** Computes Y := alpha A X + beta Y like spmm_apply(), but does not check the argument plan. Collective as
  *  spmm_apply() is. */
@@ -79,6 +88,8 @@ typedef struct sp_variants {
 /** The decisions made for a plan. */
 typedef struct sp_plan_facts {
     const sp_kernel *kernel;
+    const char *why;              /**< this kernel, in words; valid as long as the plan */
+    const sp_trial *kernel_trial; /**< what the kernel was chosen from; valid as long as the plan */
     spmm_transport transport; /**< SPMM_TRANSPORT_AUTO: there is no row of X or Y to exchange */
     const char *backend;      /**< sp_exchange_backend(); "": no row of X is exchanged */
     spmm_reduce reduce;       /**< SPMM_REDUCE_AUTO: Q is 1, so that nothing is summed */

@@ -69,7 +69,9 @@ struct spmm_plan {
     spmm_plan_options options; /* the caller's */
     const char *function;      /* that computes products by this plan, in messages */
     const char *product;       /* what it computes, for people */
+    int all_kernels;           /* as sp_plan_create() was told */
     char why[160];             /* this kernel */
+    sp_trial kernel_trial;     /* what it was chosen from */
     sp_plan_times times;
     sp_plan_own *own; /* what grid and halo point to, if spmm_plan_create() made the plan; else NULL */
     sp_variants variants;

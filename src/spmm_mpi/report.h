@@ -72,6 +72,7 @@ typedef struct sp_record {
             *format; /**< arguments of --scatter and --scatter-format; "none" with --io parallel */
     } scatter;
     struct {
+        sp_trial kernels;               /**< the kernels that were timed, if the plan chose one */
         sp_variants variants;           /**< the ways of exchanging that the plan was chosen from */
         sp_reduce_trials reduce_trials; /**< the ways of adding partial Y that it was chosen from */
         double one_rank;                /**< seconds of all ranks' kernels, about what one rank would take */

@@ -1,0 +1,140 @@
+/** Makes, times and compares candidates. */
+#include "comm/trial.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "comm/comm.h"
+
+/** ROWS: rows of runs that are timed; MOST: runs of a row, at most; SHORT: seconds that a row takes, at most, if it has
+ *  several. */
+enum { ROWS = 3, MOST = 10 };
+static const double SHORT = 8e-5;
+
+/** A candidate whose first run takes so many times the least time is timed no more. */
+static const double HOPELESS = 2;
+
+/** What is less than this share of a time is clearly less: times of a few runs vary by some per cent. */
+static const double CLEARLY = 0.95;
+
+/** Times a row of n runs: seconds of one. */
+static spmm_status time_row(MPI_Comm comm, const sp_trial_ops *ops, void *of, void *made, int n,
+                            double *seconds)
+{
+    TRY(SP_MPI(MPI_Barrier(comm)));
+    const double start = MPI_Wtime();
+    const spmm_status status = ops->run(of, made, n);
+    *seconds = (MPI_Wtime() - start) / n;
+    TRY(sp_agree(comm, ops->stage, status));
+    return sp_slowest(comm, seconds, 1);
+}
+
+spmm_status sp_trial_time(MPI_Comm comm, const sp_trial_ops *ops, void *of, void *made, double least,
+                          double *seconds)
+{
+    TRY(time_row(comm, ops, of, made, 1, seconds));
+    if (*seconds > HOPELESS * least) return SPMM_OK;
+    const double fit = *seconds > 0 ? SHORT / *seconds : MOST;
+    const int n = fit > MOST ? MOST : fit < 1 ? 1 : (int)fit;
+    for (int i = 0; i < ROWS; i++) {
+        double took;
+        TRY(time_row(comm, ops, of, made, n, &took));
+        if (i == 0 || took < *seconds) *seconds = took;
+    }
+    return SPMM_OK;
+}
+
+void sp_trial_add(sp_trial *trial, const char *name)
+{
+    if (trial->count == SP_MOST_TRIED) return;
+    sp_tried *const t = &trial->tried[trial->count++];
+    snprintf(t->name, sizeof t->name, "%s", name);
+    t->seconds = NAN;
+}
+
+static int left_out(spmm_status status)
+{
+    return status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT || status == SPMM_ERR_DEVICE;
+}
+
+/** Makes and times candidate i, and keeps it if it is the best so far. */
+static spmm_status try_one(MPI_Comm comm, const sp_trial_ops *ops, void *of, int i, sp_trial *trial,
+                           void **best)
+{
+    void *made = NULL;
+    double *const seconds = &trial->tried[i].seconds;
+    const double least = trial->chosen >= 0 ? trial->tried[trial->chosen].seconds : INFINITY;
+    spmm_status status = ops->make(of, i, &made);
+    if (status == SPMM_OK && trial->count > 1) status = sp_trial_time(comm, ops, of, made, least, seconds);
+    const int better = status == SPMM_OK && (trial->chosen < 0 || *seconds < CLEARLY * least);
+    if (status != SPMM_OK) *seconds = INFINITY;
+    ops->destroy(of, better ? *best : made);
+    if (better) {
+        *best = made;
+        trial->chosen = i;
+    }
+    return status;
+}
+
+spmm_status sp_trial_run(MPI_Comm comm, const sp_trial_ops *ops, void *of, double brief, sp_trial *trial,
+                         void **best)
+{
+    const double start = MPI_Wtime();
+    spmm_status status = SPMM_ERR_INTERNAL;
+    trial->chosen = -1;
+    *best = NULL;
+    for (int i = 0; i < trial->count; i++) {
+        if (trial->chosen >= 0 && trial->tried[trial->chosen].seconds < brief) break;
+        status = try_one(comm, ops, of, i, trial, best);
+        if (status == SPMM_OK || left_out(status)) continue;
+        ops->destroy(of, *best);
+        *best = NULL;
+        trial->chosen = -1;
+        return status;
+    }
+    trial->took = MPI_Wtime() - start;
+    return trial->chosen >= 0 ? SPMM_OK : status;
+}
+
+/* ---- in words ---- */
+
+/** Appends to a text of n bytes. */
+static void append(char *text, size_t n, size_t *used, const char *format, ...)
+{
+    va_list arguments;
+    if (*used >= n) return;
+    va_start(arguments, format);
+    *used += (size_t)vsnprintf(text + *used, n - *used, format, arguments);
+    va_end(arguments);
+}
+
+void sp_trial_words(const sp_trial *trial, char *text, size_t n)
+{
+    int timed = 0;
+    size_t used = 0;
+    for (int i = 0; i < trial->count; i++) timed += isfinite(trial->tried[i].seconds);
+    if (timed < 2) return;
+    const double least = trial->tried[trial->chosen].seconds;
+    append(text, n, &used, "fastest of %d timed (", timed);
+    for (int i = 0, first = 1; i < trial->count; i++) {
+        const sp_tried *const t = &trial->tried[i];
+        if (i == trial->chosen || !isfinite(t->seconds)) continue;
+        append(text, n, &used, "%s%s %.2fx", first ? "" : ", ", t->name, least > 0 ? t->seconds / least : 1);
+        first = 0;
+    }
+    append(text, n, &used, ")");
+}
+
+void sp_trial_list(const sp_trial *trial, char *text, size_t n)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < trial->count; i++) {
+        const sp_tried *const t = &trial->tried[i];
+        append(text, n, &used, "%s%s:", i > 0 ? " " : "", t->name);
+        if (isfinite(t->seconds))
+            append(text, n, &used, "%.3e", t->seconds);
+        else
+            append(text, n, &used, isnan(t->seconds) ? "-" : "failed");
+    }
+}
