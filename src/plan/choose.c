@@ -98,173 +98,198 @@ static double seconds_of(const calibration *c, int i, const double *time, const 
            c->set_up[i][2] * entries;
 }
 
-/** Returns the kernel with the given name if it may be used; NULL if it is not in the registry, or is for
- *  another device or format. */
-static const sp_kernel *allowed(const char *name, spmm_device device, spmm_format format)
+/** What is asked: the arguments of sp_order_kernels(). */
+typedef struct question {
+    const sp_features *f;
+    int64_t k, products;
+    spmm_precision precision;
+    spmm_device device;
+    spmm_format format;
+} question;
+
+/** Returns the size of a row of X in bytes. */
+static double row_bytes(const question *q) { return (double)(q->k * sp_value_size(q->precision)); }
+
+/** Appends the kernel with the given name to the list, unless it is there already, is not in the registry, or
+ *  is for another device or format. */
+static void append(const question *q, const char *name, const sp_kernel **list, int *count)
 {
-    const sp_kernel *kernel = sp_kernel_find(name);
-    if (!kernel || kernel->device != device) return NULL;
-    return format == SPMM_FORMAT_AUTO || kernel->format == format ? kernel : NULL;
+    const sp_kernel *const kernel = sp_kernel_find(name);
+    if (!kernel || kernel->device != q->device) return;
+    if (q->format != SPMM_FORMAT_AUTO && kernel->format != q->format) return;
+    for (int i = 0; i < *count; i++)
+        if (list[i] == kernel) return;
+    list[(*count)++] = kernel;
 }
 
-/** Returns the kernel to use where there is nothing to choose: the default for the format, or for CSR if
- *  format is AUTO. */
-static const sp_kernel *fallback(spmm_device device, spmm_format format)
+/** Appends the default kernel of each allowed format but CSR, which has others. */
+static void append_defaults(const question *q, const sp_kernel **list, int *count)
 {
-    return sp_kernel_default(device, format == SPMM_FORMAT_AUTO ? SPMM_CSR : format);
+    for (int format = SPMM_CSR + 1; format < SP_FORMATS; format++) {
+        const sp_kernel *const kernel = sp_kernel_default(q->device, (spmm_format)format);
+        if (kernel) append(q, kernel->id, list, count);
+    }
 }
+
+/* ---- kernels of GPUs ---- */
 
 /** Returns for how many columns of X kernels of a format compute, over k: staged panels take whole tiles. 0: the
  *  format is not for these columns, or not for the GPU. */
-static double computed_columns(spmm_format format, const sp_features *f, int64_t k, spmm_precision precision)
+static double computed_columns(const question *q, spmm_format format)
 {
-    const double tiles = (double)k * (double)sp_value_size(precision) / SP_STAGED_BYTES;
+    const double tiles = row_bytes(q) / SP_STAGED_BYTES;
     if (format != SPMM_STAGED) return 1;
-    return f->unstaged > 0 || tiles < 1 || tiles > SP_STAGED_TILES ? 0 : ceil(tiles) / tiles;
+    return q->f->unstaged > 0 || tiles < 1 || tiles > SP_STAGED_TILES ? 0 : ceil(tiles) / tiles;
 }
 
-/** Returns the fastest of the allowed kernels for `products` products; NULL if none is. */
-static const sp_kernel *fastest(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
-                                spmm_device device, spmm_format format, char *why, size_t n)
+/** Lists the allowed kernels by their estimated time for the products to come. */
+static int order_on_gpu(const question *q, int all, const sp_kernel **list, char *why, size_t n)
 {
-    const calibration *const c = &calibrations[(int)f->calibration];
-    double trait[SP_TRAITS], time[CHOICES];
-    for (int t = 0; t < SP_TRAITS; t++) trait[t] = sp_trait_of(f, (sp_trait)t, k, precision);
-    snprintf(why, n, "%s", sp_precision_word(precision));
-    estimate(&c->forest[precision], trait, time, why, n);
-    /* REPAID: staged panels, whose set-up takes milliseconds, are taken only if so many products repay it by these
-     * estimates. By measurement it can be several times as many (docs/PERFORMANCE.md). */
-    static const double REPAID = 130;
-    const double count = (double)sp_products_of(products);
-    const sp_kernel *best = NULL;
-    int number = 0;                     /* of the best one */
-    for (int i = 0; i < CHOICES; i++) { /* the last one is that for staged panels */
-        const sp_kernel *const kernel = allowed(choices[i], device, format);
-        const double columns = kernel ? computed_columns(kernel->format, f, k, precision) : 0,
-                     expected = kernel && kernel->format == SPMM_STAGED ? fmin(count, REPAID) : count;
-        if (columns == 0) continue;
-        if (best && seconds_of(c, i, time, f, k, precision, expected * columns) >=
-                        seconds_of(c, number, time, f, k, precision, expected))
+    const calibration *const c = &calibrations[(int)q->f->calibration];
+    double trait[SP_TRAITS], time[CHOICES], seconds[CHOICES];
+    int count = 0;
+    for (int t = 0; t < SP_TRAITS; t++) trait[t] = sp_trait_of(q->f, (sp_trait)t, q->k, q->precision);
+    snprintf(why, n, "%s", sp_precision_word(q->precision));
+    estimate(&c->forest[q->precision], trait, time, why, n);
+    for (int i = 0; i < CHOICES; i++) {
+        const int before = count;
+        append(q, choices[i], list, &count);
+        if (count == before) continue;
+        const double columns = computed_columns(q, list[before]->format);
+        if (columns == 0) {
+            count--;
             continue;
-        best = kernel;
-        number = i;
+        }
+        const sp_kernel *const kernel = list[before];
+        const double s = seconds_of(c, i, time, q->f, q->k, q->precision, (double)q->products * columns);
+        int at = before;
+        for (; at > 0 && seconds[at - 1] > s; at--) {
+            seconds[at] = seconds[at - 1];
+            list[at] = list[at - 1];
+        }
+        seconds[at] = s;
+        list[at] = kernel;
     }
-    return best;
+    if (all || count == 0) append_defaults(q, list, &count);
+    return !all && count > SP_TRIED ? SP_TRIED : count;
 }
 
-/** The CPU kernels with an order of rows or entries of their own. */
-enum { CLUSTERED, SORTED, SEGMENTED };
-static const char *const ordered_rows[] = {
-    [CLUSTERED] = "cpu_clustered", [SORTED] = "cpu_sorted", [SEGMENTED] = "cpu_segmented"};
+/* ---- kernels of CPUs ---- */
 
-/** Returns the CPU kernel with the given number in ordered_rows[]; NULL if it is not allowed, cannot have so
- *  many rows, or there are fewer than `repaid` products to come: as many take the time of its set-up. */
-static const sp_kernel *ordered(int number, const sp_features *f, int64_t products, int64_t repaid,
-                                spmm_format format)
-{
-    if ((products > 0 && products < repaid) || 2 * ratio(f->sum.rows, f->sum.blocks) > INT32_MAX) return NULL;
-    return allowed(ordered_rows[number], SPMM_CPU, format);
-}
+/** What a rule says of a kernel: there are too many rows for it, it cannot gain, it may, it is expected to be the
+ *  fastest. */
+typedef enum worth { IMPOSSIBLE, NO_USE, A_TRIAL, EXPECTED } worth;
 
-/** Returns cpu_clustered if it pays; NULL if it does not. Rows that would share columns in a cluster are
- *  found by the neighbours' share, and whether they are near one another already, by how often a panel uses a
- *  row of X. */
-static const sp_kernel *clustered(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
-                                  spmm_format format, char *why, size_t n)
+/** Rates cpu_clustered. Rows that would share columns in a cluster are found by the neighbours' share, and
+ *  whether they are near one another already, by how often a panel uses a row of X. */
+static worth clustered(const question *q, char *why, size_t n)
 {
-    /* REPAID: products after which the copy of A is. On two cores of an EPYC with 32 MB of cache, X of 16 MB
-     * and more took 0.2 to 0.8 of the time with rows of X of 128 bytes and more, and 1.2 to 1.7 times with
-     * shorter ones. */
+    /* On two cores of an EPYC with 32 MB of cache, X of 16 MB and more took 0.2 to 0.8 of the time with rows
+     * of X of 128 bytes and more, and 1.2 to 1.7 times with shorter ones. */
     static const double LEAST_SHARED = 0.1, LEAST_BYTES = 128;
-    enum { REPAID = 10 };
-    const double bytes = (double)(k * sp_value_size(precision)),
-                 x = bytes * f->sum.rows / fmax(f->sum.blocks, 1);
-    const double shared = sp_trait_of(f, SP_SHARED, k, precision), reuse = sp_features_reuse(f);
-    const sp_kernel *const kernel = ordered(CLUSTERED, f, products, REPAID, format);
+    const double x = row_bytes(q) * ratio(q->f->sum.rows, q->f->sum.blocks);
+    const double shared = sp_trait_of(q->f, SP_SHARED, q->k, q->precision), reuse = sp_features_reuse(q->f);
     const int scattered = shared >= LEAST_SHARED && reuse > 0 && reuse - 1 < shared / 2;
-    if (!kernel || !scattered || bytes < LEAST_BYTES || x < f->cache / 2) return NULL;
+    if (!scattered) return NO_USE;
+    if (row_bytes(q) < LEAST_BYTES || x < q->f->cache / 2) return A_TRIAL;
     snprintf(why, n,
              "X of %.3g MB, %.3g of its columns a neighbour shares, %.3g entries per fetched row of X",
              x * 1e-6, shared, reuse);
-    return kernel;
+    return EXPECTED;
 }
 
-/** Returns cpu_segmented if it pays; NULL if it does not. */
-static const sp_kernel *segmented(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
-                                  spmm_format format, char *why, size_t n)
+/** Rates cpu_segmented. */
+static worth segmented(const question *q, char *why, size_t n)
 {
     /* On two cores of an EPYC with 1 MB of L2 each, four of five matrices of 25 to 13 416 rows, on average of 63
      * to 17 000 entries, took 0.25 to 0.8 of the time with rows of X of 256 bytes and more, 0.6 to 1.1 with 128
-     * bytes, and up to 1.3 times with shorter ones; the fifth one as much as before. REPAID: products after
-     * which the copy of A is. */
+     * bytes, and up to 1.3 times with shorter ones; the fifth one as much as before. */
     static const double LEAST_IN_LONG_ROWS = 0.9, LEAST_BYTES = 128, LEAST_X = 1 << 19;
-    enum { REPAID = 10 };
-    const double bytes = (double)(k * sp_value_size(precision)),
-                 in_long_rows = f->sum.over[SP_LENGTH_BOUNDS - 1];
-    const double x = bytes * ratio(f->sum.reach, in_long_rows);
-    const sp_kernel *const kernel = ordered(SEGMENTED, f, products, REPAID, format);
-    if (!kernel || in_long_rows < LEAST_IN_LONG_ROWS * f->sum.nnz || bytes < LEAST_BYTES || x < LEAST_X)
-        return NULL;
+    const double in_long_rows = q->f->sum.over[SP_LENGTH_BOUNDS - 1];
+    const double x = row_bytes(q) * ratio(q->f->sum.reach, in_long_rows);
+    if (2 * in_long_rows < q->f->sum.nnz || in_long_rows == 0) return NO_USE;
+    if (in_long_rows < LEAST_IN_LONG_ROWS * q->f->sum.nnz || row_bytes(q) < LEAST_BYTES || x < LEAST_X)
+        return A_TRIAL;
     snprintf(why, n, "%.3g of the entries in long rows, each of which reaches over %.3g MB of X",
-             ratio(in_long_rows, f->sum.nnz), x * 1e-6);
-    return kernel;
+             ratio(in_long_rows, q->f->sum.nnz), x * 1e-6);
+    return EXPECTED;
 }
 
-/** Returns cpu_sorted if it pays; NULL if it does not. */
-static const sp_kernel *sorted(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
-                               spmm_format format, char *why, size_t n)
+/** Rates cpu_sorted. */
+static worth sorted(const question *q, char *why, size_t n)
 {
     /* On two cores of an EPYC (Zen 4), 7 of 22 real matrices, those where the length changes with more than
      * a fifth of the rows, took 0.4 to 0.95 of the time for up to 32 bytes of X per entry; the others 1 to
-     * 1.7 times. REPAID: products after which the copy of A is. */
+     * 1.7 times. */
     static const double LEAST_CHANGES = 0.2, MOST_BYTES = 32;
-    enum { REPAID = 50 };
-    const double changes = ratio(f->sum.changes, f->sum.rows);
-    const double in_long_rows = f->sum.over[SP_LENGTH_BOUNDS - 1];
-    const sp_kernel *const kernel = ordered(SORTED, f, products, REPAID, format);
-    if (!kernel || changes < LEAST_CHANGES || 2 * in_long_rows > f->sum.nnz ||
-        (double)(k * sp_value_size(precision)) > MOST_BYTES)
-        return NULL;
+    const double changes = ratio(q->f->sum.changes, q->f->sum.rows);
+    if (changes == 0) return NO_USE;
+    if (changes < LEAST_CHANGES || 2 * q->f->sum.over[SP_LENGTH_BOUNDS - 1] > q->f->sum.nnz ||
+        row_bytes(q) > MOST_BYTES)
+        return A_TRIAL;
     snprintf(why, n, "the length changes with %.3g of the rows", changes);
-    return kernel;
+    return EXPECTED;
+}
+
+/** The CPU kernels that take rows or entries in another order, from a copy of A, which `repaid` products repay.
+ *  Where several are expected to be the fastest, the first one is; a trial has them in this order, too. */
+static const struct reordering {
+    const char *name;
+    int repaid;
+    worth (*rate)(const question *q, char *why, size_t n);
+} reorderings[] = {
+    {"cpu_clustered", 10, clustered}, {"cpu_segmented", 10, segmented}, {"cpu_sorted", 50, sorted}};
+enum { REORDERINGS = sizeof reorderings / sizeof *reorderings };
+
+/** Lists the CPU kernels: the one that a rule expects to be the fastest, cpu_csr, and those that may be. */
+static int order_on_cpu(const question *q, int all, const sp_kernel **list, char *why, size_t n)
+{
+    const int fits = 2 * ratio(q->f->sum.rows, q->f->sum.blocks) <= INT32_MAX;
+    worth rated[REORDERINGS];
+    int count = 0;
+    snprintf(why, n, "no other order of rows is expected to pay");
+    for (int i = 0; i < REORDERINGS; i++) {
+        const int repaid = q->products >= reorderings[i].repaid;
+        rated[i] = !fits ? IMPOSSIBLE : repaid ? reorderings[i].rate(q, why, count ? 0 : n) : NO_USE;
+        if (rated[i] == EXPECTED && count == 0) append(q, reorderings[i].name, list, &count);
+    }
+    append(q, "cpu_csr", list, &count);
+    for (int least = EXPECTED; least >= (int)(all ? NO_USE : A_TRIAL); least--)
+        for (int i = 0; i < REORDERINGS; i++)
+            if ((int)rated[i] == least) append(q, reorderings[i].name, list, &count);
+    if (all || count == 0) append_defaults(q, list, &count);
+    return !all && count > SP_TRIED ? SP_TRIED : count;
+}
+
+int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
+                     spmm_device device, spmm_format format, int all,
+                     const sp_kernel *list[SP_MAX_CANDIDATES], char *why, size_t n)
+{
+    const question q = {f, k, sp_products_of(products), precision, device, format};
+    char reasons[256];
+    const int count = (device == SPMM_CUDA ? order_on_gpu : order_on_cpu)(&q, all, list, reasons,
+                                                                          sizeof reasons);
+    if (count == 1 && format != SPMM_FORMAT_AUTO && format != SPMM_CSR)
+        snprintf(reasons, sizeof reasons, "the only one of its format");
+    if (why) snprintf(why, n, "%s", reasons);
+    return count;
 }
 
 spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
                       spmm_device device, spmm_format format, const sp_kernel **kernel, char *why, size_t n)
 {
-    char reasons[256] = "the format's first";
-    *kernel = device == SPMM_CUDA
-                  ? fastest(f, k, products, precision, device, format, reasons, sizeof reasons)
-                  : clustered(f, k, products, precision, format, reasons, sizeof reasons);
-    if (!*kernel && device == SPMM_CPU)
-        *kernel = segmented(f, k, products, precision, format, reasons, sizeof reasons);
-    if (!*kernel && device == SPMM_CPU)
-        *kernel = sorted(f, k, products, precision, format, reasons, sizeof reasons);
-    if (!*kernel) {
-        *kernel = fallback(device, format);
-        snprintf(reasons, sizeof reasons, "the format's first");
-    }
-    if (!*kernel)
-        return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
-    if (why) snprintf(why, n, "%s", reasons);
-    return SPMM_OK;
+    const sp_kernel *list[SP_MAX_CANDIDATES];
+    const int count = sp_order_kernels(f, k, products, precision, device, format, 0, list, why, n);
+    *kernel = count > 0 ? list[0] : NULL;
+    if (count > 0) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
 }
 
 int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[SP_MAX_CANDIDATES])
 {
-    int count = 0;
-    for (int i = 0; i < CHOICES; i++)
-        if ((list[count] = allowed(choices[i], device, format))) count++;
-    for (int i = 0; i < (int)(sizeof ordered_rows / sizeof *ordered_rows); i++)
-        if ((list[count] = allowed(ordered_rows[i], device, format))) count++;
-    for (int f = 0; f < SP_FORMATS; f++) { /* the default kernel of each format */
-        const sp_kernel *const kernel = sp_kernel_default(device, (spmm_format)f);
-        int there = 0;
-        if (!kernel || (format != SPMM_FORMAT_AUTO && kernel->format != format)) continue;
-        for (int i = 0; i < count; i++) there |= list[i] == kernel;
-        if (!there) list[count++] = kernel;
-    }
-    return count;
+    static const sp_features none = {.sum = {.blocks = 1}};
+    const int64_t k = SP_STAGED_BYTES / (int64_t)sizeof(double); /* for which all kernels are */
+    return sp_order_kernels(&none, k, 0, SPMM_F64, device, format, 1, list, NULL, 0);
 }
 
 /* ---- features ---- */

@@ -86,10 +86,31 @@ enum { SP_PRODUCTS_TIMED = 100 };
 /** Returns the number of products to come; asked <= 0: the usual one. Local. */
 static inline int64_t sp_products_of(int64_t asked) { return asked > 0 ? asked : SP_PRODUCTS_EXPECTED; }
 
-/** Chooses the kernel for products with k columns. Local.
+enum { SP_MAX_CANDIDATES = 16 };
+
+/** Most kernels that are worth a trial for one matrix; csr_clustered may join them. */
+enum { SP_TRIED = 3 };
+
+/** Lists kernels for products with k columns, the one that is expected to be the fastest first. Local.
  *
- *  \param [in]  products  number of products to come; <= 0: SP_PRODUCTS_EXPECTED
- *  \param [in]  format  only kernels of this format are considered; SPMM_FORMAT_AUTO: kernels of all formats
+ *  \param [in]  products  number of products to come; <= 0: SP_PRODUCTS_EXPECTED. Kernels whose set-up so many do
+ *                         not repay come after the others, or are not listed
+ *  \param [in]  format  only kernels of this format are listed; SPMM_FORMAT_AUTO: kernels of all formats
+ *  \param [in]  all     0: those that are worth a trial; 1: all that are of use for some matrix, those that are worth a
+ *                       trial first
+ *  \param [out] list    in static storage, all different
+ *  \param [out] why     why the first one is expected to be the fastest, in a few words; may be NULL
+ *  \param [in]  n       size of the buffer `why` in bytes
+ *  \return the number of kernels in `list`, with `all` 0 at most SP_TRIED + 1; 0: no kernel has that device and
+ *          format */
+int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
+                     spmm_device device, spmm_format format, int all,
+                     const sp_kernel *list[SP_MAX_CANDIDATES], char *why, size_t n);
+
+/** Chooses the kernel for products with k columns without a trial: the first one that sp_order_kernels() lists
+ *  with `all` 0. Local.
+ *
+ *  \param [in]  products, format  as for sp_order_kernels()
  *  \param [out] kernel  the chosen kernel, in static storage; NULL on failure
  *  \param [out] why     the reason for the choice, in a few words; may be NULL
  *  \param [in]  n       size of the buffer `why` in bytes
@@ -97,10 +118,7 @@ static inline int64_t sp_products_of(int64_t asked) { return asked > 0 ? asked :
 spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
                       spmm_device device, spmm_format format, const sp_kernel **kernel, char *why, size_t n);
 
-enum { SP_MAX_CANDIDATES = 16 };
-
-/** Lists the kernels that option --autotune times for the given device and format: all that sp_choose() can
- *  return for them, over all matrices and K, and the default kernel of each format. Local.
+/** Lists the kernels of the given device and format that sp_order_kernels() lists for some matrix and K. Local.
  *  \return the number of kernels in `list`; 0 if there is none */
 int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[SP_MAX_CANDIDATES]);
 
