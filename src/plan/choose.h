@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "kernels/kernel.h"
+#include "plan/row_blocks.h"
 
 enum { SP_LENGTH_BOUNDS = 6 };
 
@@ -121,5 +122,28 @@ spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_pr
 /** Lists the kernels of the given device and format that sp_order_kernels() lists for some matrix and K. Local.
  *  \return the number of kernels in `list`; 0 if there is none */
 int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[SP_MAX_CANDIDATES]);
+
+/** What all candidates of a trial of kernels have in common. */
+typedef struct sp_kernel_trial {
+    MPI_Comm comm; /**< of all ranks that take the same kernel */
+    const sp_halo *halo;
+    const sp_kernel *const *list; /**< [count] candidates, the one expected to be the fastest first */
+    int count;
+    int64_t k; /**< columns of X in a launch */
+    double ell_limit;
+    int threads;
+    sp_shape shape;
+    double products; /**< to come: candidates are compared if that repays it */
+} sp_kernel_trial;
+
+/** Converts the row blocks for the kernel that takes the least time, on an X of this size. Products are local: no rank exchanges
+ *  anything. Only the first kernel is converted for and timed if so many of its products take no time that is worth a trial;
+ *  where there is not enough memory for X and Y the first kernel is taken.
+ *
+ *  Collective over t->comm.
+ *  \param [in,out] parts  as for sp_row_blocks_create(); destroyed by the caller, also on failure
+ *  \param [out]    trial  what was timed
+ *  \return the same status on every rank, that of sp_row_blocks_create() or of a kernel's run() */
+spmm_status sp_kernel_trial_run(const sp_kernel_trial *t, sp_row_blocks *parts, sp_trial *trial);
 
 #endif

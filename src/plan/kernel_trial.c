@@ -1,24 +1,25 @@
 /** Times kernels on the row blocks of a plan. */
-#include "plan/kernel_trial.h"
+#include "plan/choose.h"
 
 #include <string.h>
 
 #include "base/memory.h"
+#include "comm/comm.h"
 #include "formats/multivector.h"
 
 /** All products to come have to take so many seconds for a trial to be worth it: converting for two kernels more takes a
  *  millisecond and up, and a tenth of the products' time is what may be gained. */
 static const double WORTH = 2e-3;
 
-typedef struct timed {
+typedef struct timed_kernels {
     const sp_kernel_trial *t;
     const sp_row_blocks *found; /* row blocks that are not converted */
     spmm_multivector x, y;
-} timed;
+} timed_kernels;
 
 static spmm_status make(void *of, int i, void **made)
 {
-    const timed *const d = of;
+    const timed_kernels *const d = of;
     const sp_kernel_trial *const t = d->t;
     sp_row_blocks *blocks = NULL;
     spmm_status status = sp_alloc((void **)&blocks, 1, sizeof *blocks, "row blocks");
@@ -32,7 +33,7 @@ static spmm_status make(void *of, int i, void **made)
 
 static spmm_status run(void *of, void *made, int n)
 {
-    timed *const d = of;
+    timed_kernels *const d = of;
     const sp_row_blocks *const blocks = made;
     spmm_status status = SPMM_OK;
     for (int i = 0; i < n && status == SPMM_OK; i++)
@@ -51,7 +52,7 @@ static void destroy(void *of, void *made)
 }
 
 /** Makes X and Y of the size of a launch. On a CPU X has pages of its own: those that were never written are one page. */
-static spmm_status make_x_and_y(timed *d)
+static spmm_status make_x_and_y(timed_kernels *d)
 {
     const sp_kernel_trial *const t = d->t;
     const spmm_csr *const a = &t->halo->local;
@@ -64,9 +65,11 @@ static spmm_status make_x_and_y(timed *d)
 
 spmm_status sp_kernel_trial_run(const sp_kernel_trial *t, sp_row_blocks *parts, sp_trial *trial)
 {
-    static const sp_trial_ops ops = {"convert", make, run, destroy};
-    timed d = {.t = t, .found = parts};
+    static const sp_trial_ops ops = {"convert", make, run, destroy, 0};
+    timed_kernels d = {.t = t, .found = parts};
     void *best = NULL;
+    sp_kernel_trial own = *t;
+    const sp_together all = sp_ranks_together(&own.comm);
     int count = t->count;
     *trial = (sp_trial){.count = 0};
     if (count > 1) {
@@ -76,7 +79,7 @@ spmm_status sp_kernel_trial_run(const sp_kernel_trial *t, sp_row_blocks *parts, 
         if (!there) count = 1;
     }
     for (int i = 0; i < count; i++) sp_trial_add(trial, t->list[i]->id);
-    const spmm_status status = sp_trial_run(t->comm, &ops, &d, WORTH / t->products, trial, &best);
+    const spmm_status status = sp_trial_run(&all, &ops, &d, WORTH / t->products, trial, &best);
     spmm_multivector_destroy(&d.x);
     spmm_multivector_destroy(&d.y);
     TRY(status);

@@ -11,7 +11,6 @@
 #include "distribute/joint.h"
 #include "formats/csr.h"
 #include "formats/multivector.h"
-#include "plan/kernel_trial.h"
 #include "plan/plan_check.h"
 #include "plan/plan_struct.h"
 #include "plan/share_x.h"
@@ -51,7 +50,7 @@ static spmm_status list_kernels(const spmm_plan_options *o, const sp_features *f
                               sizeof p->why);
     if (*count == 0)
         return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
-    if (!sp_plan_times(o)) *count = 1;
+    if (!sp_plan_tries(o)) *count = 1;
     return SPMM_OK;
 }
 
@@ -143,9 +142,9 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
     if (p->given->joint && p->given->joint->moves.all_moved > 0)
         TRY(sp_partial_rows_create(p->grid, p->given, o, p->k, p->threads, &p->partial));
     /* two partial Y have the same sum by every method; in the caller's stream NCCL queues the sum, the others do not */
-    const int timed = sp_plan_times(o) && !o->stream && (o->any_order || p->grid->dims[1] == 2);
+    const int timed = sp_plan_tries(o) && !o->stream && (o->any_order || p->grid->dims[1] == 2);
     TRY(sp_reduction_create(p->grid, rows * ld, p->precision, p->space, o->reduce, p->threads,
-                            timed ? &p->reduce_trials : NULL, &p->reduction));
+                            timed ? &p->reduce_trial : NULL, &p->reduction));
     p->y_rows = p->grid->coords[1] == 0 || sp_reduce_everywhere(sp_reduction_method(p->reduction)) ? rows : 0;
     spmm_status status = sp_column_blocks_create(p->halo, p->k, p->precision, p->space, p->exchange,
                                                  p->column_blocks.count, &p->column_blocks);
@@ -372,7 +371,7 @@ void sp_plan_facts_of(const spmm_plan *p, sp_plan_facts *facts)
                              p->column_blocks.count,
                              p->given,
                              &p->variants,
-                             &p->reduce_trials,
+                             &p->reduce_trial,
                              p->parts.count > 0 ? p->parts.part[0].state : NULL};
 }
 

@@ -3,10 +3,12 @@
 #ifndef SP_PLAN_H
 #define SP_PLAN_H
 
-#include "comm/trial.h"
 #include "distribute/halo.h"
 #include "plan/choose.h"
 #include "plan/reduce.h"
+
+/** Size of a text that says why a kernel was chosen. */
+enum { SP_WHY_BYTES = 320 };
 
 /** Creates a plan from an existing grid, block and halo, which must outlive the plan.
  *
@@ -19,7 +21,7 @@ spmm_status sp_plan_create(const sp_grid *grid, const spmm_block *block, const s
                            const spmm_plan_options *options, int all_kernels, spmm_plan **plan);
 
 /** Returns 1 if so many products are to come that a plan may time what it chooses from. Local. */
-static inline int sp_plan_times(const spmm_plan_options *options)
+static inline int sp_plan_tries(const spmm_plan_options *options)
 {
     return !options->quick_plan && sp_products_of(options->products) >= SP_PRODUCTS_TIMED;
 }
@@ -100,7 +102,7 @@ typedef struct sp_plan_facts {
     int column_blocks;           /**< number of column blocks that X is split into; 1: X is not split */
     const sp_halo *halo;         /**< which rows are exchanged */
     const sp_variants *variants; /**< what the plan was chosen from; valid as long as the plan */
-    const sp_reduce_trials *reduce_trials; /**< what `reduce` was chosen from; valid as long as the plan */
+    const sp_trial *reduce_trial; /**< what `reduce` was chosen from; valid as long as the plan */
     const void *state; /**< the kernel's state of this rank's first row block; NULL if there is none */
 } sp_plan_facts;
 

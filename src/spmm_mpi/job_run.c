@@ -26,7 +26,7 @@ typedef struct session {
     int64_t peak_bytes;       /* peak resident set before --probe and measure_dram_bound(), which resets it */
     sp_record record;         /* the last run's; before the first run what is known by then */
     sp_tuning tuning;
-    char why[SP_MAX_COLUMNS][SP_WHY_BYTES]; /* of each run, if there is one for each K: its kernel, and why */
+    char why[SP_MAX_COLUMNS][SP_WHY_BYTES + 64]; /* of each run, if there is one for each K: its kernel, and why */
     int runs, failed;         /* runs: runs made; failed: runs whose verification failed */
     int unusable[SP_MOST_ADDED]; /* of the kernels added to the registry, 1: its library is not here */
 } session;
@@ -84,7 +84,7 @@ static spmm_status note_facts(const sp_job *job, const sp_plan_facts *facts, run
     sp_record *rec = &r->record;
     r->halo = facts->halo;
     rec->plan.variants = *facts->variants;
-    rec->plan.reduce_trials = *facts->reduce_trials;
+    rec->plan.reductions = *facts->reduce_trial;
     rec->run.overlap = facts->variants->variant[facts->variants->chosen].overlap;
     rec->moved.column_blocks = facts->column_blocks;
     rec->moved.message_rows = facts->message_rows;
@@ -452,7 +452,7 @@ static spmm_status multiply(session *s, const sp_kernel *kernel, int64_t k)
     TRY_GOTO(report(s, &r), done);
     s->record = r.record;
     if (s->runs < SP_MAX_COLUMNS)
-        snprintf(s->why[s->runs], SP_WHY_BYTES, "%s on %s: %s", r.kernel->id, sp_format_word(r.kernel->format),
+        snprintf(s->why[s->runs], sizeof s->why[0], "%s on %s, %s", r.kernel->id, sp_format_word(r.kernel->format),
                  r.record.run.why);
     s->runs++;
     s->failed += !r.record.passed;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/append.h"
+#include "cli/append.h"
 #include "base/memory.h"
 #include "base/random.h"
 
@@ -86,7 +86,7 @@ static const sp_kernel *answer(const char *line, const char *end, const char *ke
     if (n != strlen(key) || memcmp(text, key, n) != 0) return NULL;
     n = field(&line, end, &text);
     snprintf(name, sizeof name, "%.*s", n < sizeof name ? (int)n : 0, text);
-    const sp_kernel *const kernel = sp_kernel_find(name);
+    const sp_kernel *const kernel = strlen(name) == n ? sp_kernel_find(name) : NULL;
     n = field(&line, end, &text);
     if (!kernel || n == 0 || n >= sizeof number || line != end) return NULL;
     memcpy(number, text, n);

@@ -45,7 +45,7 @@ spmm_status sp_tune_find(const char *path, const char *key, spmm_device device, 
                          const sp_kernel **kernel, double *seconds);
 
 /** Appends the fastest kernel for a key to the cache file, as one line that is never mixed with lines of
- *  other processes (base/append.h). Creates missing directories.
+ *  other processes (cli/append.h). Creates missing directories.
  *
  *  Local.
  *  \param [in] seconds  time of a product with the kernel

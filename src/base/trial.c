@@ -1,45 +1,54 @@
 /** Makes, times and compares candidates. */
-#include "comm/trial.h"
+#include "base/trial.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-
-#include "comm/comm.h"
+#include <time.h>
 
 /** ROWS: rows of runs that are timed; MOST: runs of a row, at most; SHORT: seconds that a row takes, at most, if it has
  *  several. */
 enum { ROWS = 3, MOST = 10 };
 static const double SHORT = 8e-5;
 
-/** A candidate whose first run takes so many times the least time is timed no more. */
-static const double HOPELESS = 2;
+/** A candidate is timed no more if its first run, which finds nothing in caches, takes HOPELESS times the least time, or two rows
+ *  of it BEHIND times. */
+static const double HOPELESS = 4, BEHIND = 1.5;
 
 /** What is less than this share of a time is clearly less: times of a few runs vary by some per cent. */
 static const double CLEARLY = 0.95;
 
-/** Times a row of n runs: seconds of one. */
-static spmm_status time_row(MPI_Comm comm, const sp_trial_ops *ops, void *of, void *made, int n,
-                            double *seconds)
+static double now(void)
 {
-    TRY(SP_MPI(MPI_Barrier(comm)));
-    const double start = MPI_Wtime();
-    const spmm_status status = ops->run(of, made, n);
-    *seconds = (MPI_Wtime() - start) / n;
-    TRY(sp_agree(comm, ops->stage, status));
-    return sp_slowest(comm, seconds, 1);
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-spmm_status sp_trial_time(MPI_Comm comm, const sp_trial_ops *ops, void *of, void *made, double least,
+/** Times a row of n runs: seconds of one. */
+static spmm_status time_row(const sp_together *all, const sp_trial_ops *ops, void *of, void *made, int n,
+                            double *seconds)
+{
+    if (all) TRY(all->start(all->comm));
+    const double start = now();
+    const spmm_status status = ops->run(of, made, n);
+    *seconds = (now() - start) / n;
+    if (!all) return status;
+    TRY(all->agree(all->comm, ops->stage, status));
+    return all->slowest(all->comm, seconds);
+}
+
+spmm_status sp_trial_time(const sp_together *all, const sp_trial_ops *ops, void *of, void *made, double least,
                           double *seconds)
 {
-    TRY(time_row(comm, ops, of, made, 1, seconds));
+    TRY(time_row(all, ops, of, made, 1, seconds));
     if (*seconds > HOPELESS * least) return SPMM_OK;
     const double fit = *seconds > 0 ? SHORT / *seconds : MOST;
     const int n = fit > MOST ? MOST : fit < 1 ? 1 : (int)fit;
     for (int i = 0; i < ROWS; i++) {
         double took;
-        TRY(time_row(comm, ops, of, made, n, &took));
+        TRY(time_row(all, ops, of, made, n, &took));
         if (i == 0 || took < *seconds) *seconds = took;
+        if (i > 0 && *seconds > BEHIND * least) break;
     }
     return SPMM_OK;
 }
@@ -52,20 +61,21 @@ void sp_trial_add(sp_trial *trial, const char *name)
     t->seconds = NAN;
 }
 
-static int left_out(spmm_status status)
+static int left_out(const sp_trial_ops *ops, spmm_status status)
 {
-    return status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT || status == SPMM_ERR_DEVICE;
+    return ops->unsure || status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT || status == SPMM_ERR_DEVICE;
 }
 
 /** Makes and times candidate i, and keeps it if it is the best so far. */
-static spmm_status try_one(MPI_Comm comm, const sp_trial_ops *ops, void *of, int i, sp_trial *trial,
+static spmm_status try_one(const sp_together *all, const sp_trial_ops *ops, void *of, int i, sp_trial *trial,
                            void **best)
 {
     void *made = NULL;
     double *const seconds = &trial->tried[i].seconds;
     const double least = trial->chosen >= 0 ? trial->tried[trial->chosen].seconds : INFINITY;
     spmm_status status = ops->make(of, i, &made);
-    if (status == SPMM_OK && trial->count > 1) status = sp_trial_time(comm, ops, of, made, least, seconds);
+    if (status == SPMM_OK && (trial->count > 1 || ops->unsure))
+        status = sp_trial_time(all, ops, of, made, least, seconds);
     const int better = status == SPMM_OK && (trial->chosen < 0 || *seconds < CLEARLY * least);
     if (status != SPMM_OK) *seconds = INFINITY;
     ops->destroy(of, better ? *best : made);
@@ -76,23 +86,23 @@ static spmm_status try_one(MPI_Comm comm, const sp_trial_ops *ops, void *of, int
     return status;
 }
 
-spmm_status sp_trial_run(MPI_Comm comm, const sp_trial_ops *ops, void *of, double brief, sp_trial *trial,
+spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *of, double brief, sp_trial *trial,
                          void **best)
 {
-    const double start = MPI_Wtime();
+    const double start = now();
     spmm_status status = SPMM_ERR_INTERNAL;
     trial->chosen = -1;
     *best = NULL;
     for (int i = 0; i < trial->count; i++) {
         if (trial->chosen >= 0 && trial->tried[trial->chosen].seconds < brief) break;
-        status = try_one(comm, ops, of, i, trial, best);
-        if (status == SPMM_OK || left_out(status)) continue;
+        status = try_one(all, ops, of, i, trial, best);
+        if (status == SPMM_OK || left_out(ops, status)) continue;
         ops->destroy(of, *best);
         *best = NULL;
         trial->chosen = -1;
         return status;
     }
-    trial->took = MPI_Wtime() - start;
+    trial->took = now() - start;
     return trial->chosen >= 0 ? SPMM_OK : status;
 }
 
