@@ -1,5 +1,6 @@
 /** Creates plans for the product Y := alpha A X + beta Y distributed over all ranks; apply.c computes the
  *  products. */
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,9 @@
 #include "plan/plan_struct.h"
 #include "plan/share_x.h"
 #include "plan/variants.h"
+
+/** Multiply-adds of a rank: with fewer, kernels are not compared. */
+static const double LITTLE_WORK = 8192;
 
 static int threads_of(int asked) { return asked > 0 ? asked : sp_threads_default(); }
 
@@ -50,7 +54,9 @@ static spmm_status list_kernels(const spmm_plan_options *o, const sp_features *f
                               sizeof p->why);
     if (*count == 0)
         return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
-    if (!sp_plan_tries(o)) *count = 1;
+    /* so few multiply-adds take no time in any kernel */
+    const int little = f->sum.nnz * (double)k < LITTLE_WORK * fmax(f->sum.blocks, 1);
+    if (little || !sp_plan_tries(o)) *count = 1;
     return SPMM_OK;
 }
 
