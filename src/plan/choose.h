@@ -1,9 +1,8 @@
-/** Chooses a kernel if the caller names none (`--kernel auto`). On the CPU that is the first of the format,
- *  or, for a large X, cpu_clustered if the rows are numbered so that neighbours are far apart, or
- *  cpu_segmented if they are long and reach over much of it, or, for few columns, cpu_sorted if their lengths
- *  change from row to row. On a GPU a decision tree, made from measurements by bench/calibrate.py, says how the
- *  kernels compare for matrices with such features; what a kernel needs to be set up is divided by the number
- *  of products to come. */
+/** Lists the kernels that may be the fastest for a matrix (`--kernel auto`), in the order in which a trial takes
+ *  them. On the CPU rules name the first one: cpu_clustered for a large X whose rows are numbered so that neighbours are far
+ *  apart, cpu_segmented if rows are long and reach over much of X, cpu_sorted for few columns if their lengths change
+ *  from row to row, else cpu_csr. On a GPU the order is the leaf of a decision tree, made from measurements
+ *  by bench/calibrate.py, to which matrices with such features come. */
 #ifndef SP_CHOOSE_H
 #define SP_CHOOSE_H
 
@@ -34,12 +33,10 @@ typedef struct sp_features {
     } sum;
     /* Of these the greatest of all ranks counts, so that all choose alike. */
     double longest; /**< number of entries of the longest row */
-    double
-        calibration; /**< which measurements the open GPU's kind asks for: an index in choose.c; 0: the default */
-    double cache; /**< bytes of the processor's last-level cache */
-    double
-        unstaged; /**< 1: the open GPU cannot keep rows of X in shared memory as panel_staged does, or none is open;
-                         else 0 */
+    double cache;   /**< bytes of the processor's last-level cache */
+    /** 1: the open GPU cannot keep rows of X in shared memory as panel_staged does, or none is open; else 0 */
+    double unstaged;
+    double f64_slow; /**< 1: the open GPU has few units for f64, so that sums in f64 are slow; else 0 */
 } sp_features;
 
 /** The numbers that the decision tree compares, with their names in bench_gpu's CSV files and in messages:
@@ -81,7 +78,7 @@ double sp_features_reuse(const sp_features *f);
 
 enum { SP_PRODUCTS_EXPECTED = 1000 };
 
-/** So many products to come repay the timing of ways to move rows or to add partial Y. */
+/** So many products to come repay the timing of kernels, of ways to move rows or to add partial Y. */
 enum { SP_PRODUCTS_TIMED = 100 };
 
 /** Returns the number of products to come; asked <= 0: the usual one. Local. */
