@@ -145,6 +145,10 @@ static void test_words(void)
         trial.chosen = 1;
         sp_trial_words(&trial, text, sizeof text);
         CHECK(strcmp(text, "fastest of 2 timed (csr 2.00x)") == 0);
+        trial.tried[0].seconds = 0.96e-3;
+        sp_trial_words(&trial, text, sizeof text);
+        CHECK(strcmp(text, "within 5 % of the fastest of 2 timed (csr 0.96x)") == 0);
+        trial.tried[0].seconds = 2e-3;
         sp_trial_list(&trial, list, sizeof list);
         CHECK(strcmp(list, "csr:2.000e-03 ell:1.000e-03 sell:failed panel:-") == 0);
         sp_trial_list(&trial, small, sizeof small);

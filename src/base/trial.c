@@ -120,12 +120,15 @@ static void append(char *text, size_t n, size_t *used, const char *format, ...)
 
 void sp_trial_words(const sp_trial *trial, char *text, size_t n)
 {
-    int timed = 0;
+    int timed = 0, faster = 0; /* faster: by so little that it may be noise */
     size_t used = 0;
-    for (int i = 0; i < trial->count; i++) timed += isfinite(trial->tried[i].seconds);
+    const double least = trial->chosen >= 0 ? trial->tried[trial->chosen].seconds : NAN;
+    for (int i = 0; i < trial->count; i++) {
+        timed += isfinite(trial->tried[i].seconds);
+        faster |= trial->tried[i].seconds < least;
+    }
     if (timed < 2) return;
-    const double least = trial->tried[trial->chosen].seconds;
-    append(text, n, &used, "fastest of %d timed (", timed);
+    append(text, n, &used, "%sfastest of %d timed (", faster ? "within 5 % of the " : "", timed);
     for (int i = 0, first = 1; i < trial->count; i++) {
         const sp_tried *const t = &trial->tried[i];
         if (i == trial->chosen || !isfinite(t->seconds)) continue;

@@ -130,7 +130,7 @@ typedef struct sp_kernel_trial {
     double ell_limit;
     int threads;
     sp_shape shape;
-    double products; /**< to come: candidates are compared if that repays it */
+    double products; /**< to come: candidates are compared if that repays it; infinity: in any case */
 } sp_kernel_trial;
 
 /** Converts the row blocks for the kernel that takes the least time, on an X of this size. Products are local: no rank exchanges

@@ -56,7 +56,7 @@ static spmm_status list_kernels(const spmm_plan_options *o, const sp_features *f
         return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
     /* so few multiply-adds take no time in any kernel */
     const int little = f->sum.nnz * (double)k < LITTLE_WORK * fmax(f->sum.blocks, 1);
-    if (little || !sp_plan_tries(o)) *count = 1;
+    if (!p->all_kernels && (little || !sp_plan_tries(o))) *count = 1;
     return SPMM_OK;
 }
 
@@ -73,7 +73,7 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_
                          .ell_limit = o->ell_limit,
                          .threads = p->threads,
                          .shape = p->shape,
-                         .products = (double)sp_products_of(o->products)};
+                         .products = p->all_kernels ? INFINITY : (double)sp_products_of(o->products)};
     spmm_status status = sp_shape_check(p->shape);
     if (status == SPMM_OK) status = list_kernels(o, f, t.k, p, list, &t.count);
     TRY(sp_agree(p->grid->comm, "plan", status));
