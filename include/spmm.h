@@ -104,9 +104,9 @@ typedef struct spmm_plan_options {
                             of entries in the row (on P x 1 grids, with a kernel that does): its bits are the
                             same on any number of ranks. 1: with SPMM_EXCHANGE_AUTO the joint exchange may be
                             taken where it is faster */
-    int quick_plan;   /**< 0: where there are several ways of moving rows between ranks, those that may be the
-                            fastest are timed for a few products (if 100 or more are to come). 1: the numbers of
-                            rows decide */
+    int quick_plan;   /**< 0: kernels, and ways of moving rows between ranks, that may be the fastest are timed for
+                            a few products (if 100 or more are to come). 1: nothing is timed; features of the
+                            matrix and numbers of rows decide */
     int64_t products; /**< number of products to come: kernels whose set-up so many do not repay are not
                            chosen; 0: 1000 */
     void *
