@@ -75,8 +75,8 @@ include mk/peers.mk
 include mk/bench.mk
 
 ## bench-gpu      time the CUDA kernels beside cuSPARSE where it is found (ARGS=, e.g. "--csv FILE")
-## calibrate      measure what --kernel auto takes on this kind of GPU; CALIBRATE="FOLDER.." adds matrices, CALIBRATE_MORE="CSV.."
-##                keeps the GPUs of earlier measurements, as of bench/records/*calibrate*.csv
+## calibrate      time the CUDA kernels on this GPU and make the order in which --kernel auto tries them anew, from that and from earlier
+##                records (CALIBRATE_MORE="CSV.."); CALIBRATE="FOLDER.." adds matrices
 ## bench-multigpu time products on NP GPUs beside NCCL and cuSPARSE (NP=, ARGS=)
 ## bench-figures  make docs/PERFORMANCE.md's tables and plots anew from bench/records/
 include mk/bench-gpu.mk

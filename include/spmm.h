@@ -104,11 +104,11 @@ typedef struct spmm_plan_options {
                             of entries in the row (on P x 1 grids, with a kernel that does): its bits are the
                             same on any number of ranks. 1: with SPMM_EXCHANGE_AUTO the joint exchange may be
                             taken where it is faster */
-    int quick_plan;   /**< 0: where there are several ways of moving rows between ranks, those that may be the
-                            fastest are timed for a few products (if 100 or more are to come). 1: the numbers of
-                            rows decide */
-    int64_t products; /**< number of products to come, by which the set-up of a kernel is divided where the
-                           library chooses one; 0: 1000 */
+    int quick_plan;   /**< 0: kernels, and ways of moving rows between ranks, that may be the fastest are timed for
+                            a few products (if 100 or more are to come). 1: nothing is timed; features of the
+                            matrix and numbers of rows decide */
+    int64_t products; /**< number of products to come: kernels whose set-up so many do not repay are not
+                           chosen; 0: 1000 */
     void *
         stream; /**< with SPMM_CUDA, a cudaStream_t of the open GPU that products are queued in (see spmm_apply()), which
                        outlives the plan; may differ from rank to rank, but not in being NULL. CUDA's default stream is

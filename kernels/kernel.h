@@ -70,7 +70,8 @@ typedef struct sp_kernel_ops {
 typedef enum sp_exactness {
     SP_EXACT_NO,
     SP_EXACT_YES,
-    SP_EXACT_F64,    /**< in f64, equal except for the sign of a zero after an underflow; in f32, not equal */
+    SP_EXACT_F64, /**< in f64, equal except for the sign of a zero after an underflow; f32 is summed in f64 and
+                         rounded once, so not equal */
     SP_EXACT_UNSPLIT /**< equal, except in rows of more than SP_CHAIN entries, which are not cut into leaves */
 } sp_exactness;
 
@@ -111,8 +112,8 @@ const sp_kernel *sp_kernel_find(const char *id);
  *  else 0. Local. */
 int sp_kernel_left_out(const char *id);
 
-/** Returns the first kernel in the registry with the given device and format: the default if no rule of
- *  sp_choose() applies. NULL if there is none. Local. */
+/** Returns the first kernel in the registry with the given device and format, the default one of that format; NULL
+ *  if there is none. Local. */
 const sp_kernel *sp_kernel_default(spmm_device device, spmm_format format);
 
 #endif

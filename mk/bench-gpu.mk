@@ -16,7 +16,8 @@ bench-gpu:
 	@$(if $(CUSPARSE_H),:,echo 'bench-gpu: cuSPARSE was not found: without it')
 	$(Q)$(B)/bench/bench_gpu --commit '$(COMMIT)' $(ARGS)
 
-# What `auto` reads: CALIBRATE lists further runs of bench_gpu (--matrices FOLDER), one per word of it.
+# Makes the order in which CUDA kernels are tried. CALIBRATE lists folders of further matrices, CALIBRATE_MORE earlier records.
+CALIBRATE_MORE ?= $(wildcard bench/records/*-calibrate-*.csv.gz)
 CALIBRATE_SPECS = lap3d7:30 lap3d7:60 lap3d7:100 lap3d7:140 lap3d27:20 lap3d27:40 lap3d27:64 lap3d27:90 fem3:12 fem3:24 fem3:40 \
     fem3:56 lap2d5:200 lap2d5:500 lap2d5:1000 band:100000,16,2000 band:300000,8,100 band:50000,40,400 \
     band:1000000,16,4000 uniform:100000,4 uniform:30000,30 uniform:300000,10 uniform:10000,100 uniform:1000000,16 \
@@ -31,7 +32,7 @@ calibrate:
 	$(Q)$(CALIBRATE_RUN) $(CALIBRATE_SPECS) --csv $(B)/calibrate-0.csv
 	$(Q)n=0; for folder in $(CALIBRATE); do n=$$((n + 1)); \
 	    $(CALIBRATE_RUN) --matrices $$folder --csv $(B)/calibrate-$$n.csv || exit; done
-	$(Q)python3 bench/calibrate.py $(B)/calibrate-*.csv $(CALIBRATE_MORE) > $(B)/choose_trees.h
+	$(Q)python3 bench/calibrate.py $(CALIBRATE_MORE) $(B)/calibrate-*.csv > $(B)/choose_trees.h
 	$(Q)mv $(B)/choose_trees.h src/plan/choose_trees.h
 
 # the ranks' threads are divided by the program: none is bound

@@ -40,7 +40,7 @@ mpich  libmpich-dev   mpich       echo '#include <mpi.h>' | $MPICC_mpich -fsynta
 mpich  mpich          mpich       command -v $MPIRUN_mpich
 slurm  slurm-wlm      slurm       PATH=$PATH:/usr/sbin:/sbin; command -v slurmctld && command -v slurmd && command -v sbatch
 slurm  munge          munge       PATH=$PATH:/usr/sbin:/sbin; command -v munged
-calibrate python3-sklearn python  for p in python3 /usr/bin/python3 python; do $p -c 'import sklearn' && exit 0; done; false
+calibrate python3-numpy python    for p in python3 /usr/bin/python3 python; do $p -c 'import numpy' && exit 0; done; false
 figures python3-matplotlib python for p in python3 /usr/bin/python3 python; do $p -c 'import matplotlib' && exit 0; done; false
 fuzz   clang          clang       command -v ${FUZZ_CC:-clang}
 fuzz   libclang-rt-dev clang      echo 'int LLVMFuzzerTestOneInput(const char *p, unsigned long n) { return p && n ? 0 : 0; }' | ${FUZZ_CC:-clang} -x c - -o /dev/null -fsanitize=fuzzer,address,undefined

@@ -1,3 +1,6 @@
+#include <stdlib.h>
+
+#include "device/device.h"
 #include "formats/panel.h"
 #include "io/generators.h"
 #include "formats/summation.h"
@@ -52,6 +55,7 @@ static void add(sp_features *sum, const sp_features *f)
     if (f->longest > sum->longest) sum->longest = f->longest;
     sum->cache = f->cache;
     sum->unstaged = f->unstaged;
+    sum->f64_slow = f->f64_slow;
 }
 
 static void test_features(void)
@@ -118,6 +122,24 @@ static void test_features(void)
     }
 }
 
+/** Returns the place of the kernel with that name in the list; -1 if it is not there. */
+static int place_of(const char *name, const sp_kernel *const *list, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(list[i]->id, name) == 0) return i;
+    return -1;
+}
+
+/** Returns the place of a CUDA kernel in the order of kernels of all formats; -1 if it is not listed. */
+static int place(const char *name, const sp_features *f, int64_t k, int64_t products,
+                 spmm_precision precision, int all)
+{
+    const sp_kernel *list[SP_MAX_CANDIDATES];
+    const int count = sp_order_kernels(f, k, products, precision, SPMM_CUDA, SPMM_FORMAT_AUTO, all, list,
+                                       NULL, 0);
+    return place_of(name, list, count);
+}
+
 static void test_choice_on_gpus(void)
 {
     sp_features f;
@@ -125,16 +147,87 @@ static void test_choice_on_gpus(void)
         f = features_of("lap3d27:64");
         expect(&f, 1, 0, "sell_rows sell_deep", "f");
         f = features_of("fem3:24");
-        const sp_kernel *kernel;
-        CHECK_INT(sp_choose(&f, 64, 0, SPMM_F64, SPMM_CUDA, SPMM_FORMAT_AUTO, &kernel, NULL, 0), SPMM_OK);
-        CHECK_TEXT(kernel->id, "panel_mma");
+        for (int p = 0; p < 2; p++) { /* without a GPU panel_staged is none */
+            const int at = place("panel_mma", &f, 64, 0, (spmm_precision)p, 0);
+            CHECK(at >= 0 && at < SP_TRIED);
+        }
         f = features_of("longrows:3000,150,2,2900");
-        expect(&f, 8, 0, "csr_rows csr_balanced csr_deep csr_clustered sell_rows sell_deep", "entries");
+        expect(&f, 8, 0, "csr_balanced csr_deep sell_rows sell_deep", "entries");
     }
-    TEST("for one product the kernel without a set-up is taken, for many the fastest") {
+    TEST("for few products a kernel without a conversion is taken, for many the fastest") {
         f = features_of("lap3d27:64");
-        expect(&f, 1, 1, "csr_rows", "");
-        expect(&f, 1, 1 << 20, "sell_rows sell_deep", "");
+        expect(&f, 1, 1, "csr_balanced csr_deep", "");
+        expect(&f, 1, SP_PRODUCTS_TIMED - 1, "csr_balanced csr_deep", "few products");
+        expect(&f, 1, SP_PRODUCTS_TIMED, "sell_rows sell_deep", "");
+    }
+    TEST("panel_staged is for GPUs that can, for whole tiles and for products that repay it") {
+        f = even_rows(1e6, 20, 2);
+        CHECK_INT(place("panel_staged", &f, 64, 0, SPMM_F64, 0), 0);
+        CHECK_INT(place("panel_staged", &f, 64, 129, SPMM_F64, 1), -1);
+        CHECK_INT(place("panel_staged", &f, 64, 130, SPMM_F64, 0), 0);
+        CHECK_INT(place("panel_staged", &f, 31, 0, SPMM_F64, 1), -1);
+        CHECK_INT(place("panel_staged", &f, 33, 0, SPMM_F64, 0), -1); /* half of 64 columns are padding */
+        CHECK(place("panel_staged", &f, 33, 0, SPMM_F64, 1) >= SP_TRIED);
+        CHECK_INT(place("panel_staged", &f, 60, 0, SPMM_F64, 0), 0);
+        CHECK_INT(place("panel_staged", &f, 257, 0, SPMM_F64, 1), -1);
+        f.unstaged = 1;
+        CHECK_INT(place("panel_staged", &f, 64, 0, SPMM_F64, 1), -1);
+        CHECK(place("panel_mma", &f, 64, 0, SPMM_F64, 0) >= 0);
+    }
+    TEST("where units for f64 are few, kernels that sum f32 in f64 are no candidates") {
+        f = even_rows(1e6, 20, 4);
+        for (f.f64_slow = 0; f.f64_slow < 2; f.f64_slow++)
+            for (int64_t k = 1; k <= 128; k *= 2) {
+                CHECK((place("panel_mma", &f, k, 0, SPMM_F32, 1) < 0) == (f.f64_slow > 0));
+                CHECK((place("panel_staged", &f, k, 0, SPMM_F32, 1) < 0) == (f.f64_slow > 0 || k < 64));
+                CHECK(place("panel_mma", &f, k, 0, SPMM_F64, 1) >= 0);
+            }
+    }
+    TEST("csr_clustered joins three others for a large X of scattered rows that share columns") {
+        struct {
+            double rows, shared, reuse;
+            int64_t k;
+            int joins;
+        } cases[] = {{1e6, 0.5, 1.01, 16, 1}, {1e6, 0.5, 0, 16, 1}, /* 0: many long rows */
+                     {1e6, 0.5, 1.5, 16, 0},  {1e6, 0.05, 1.01, 16, 0},
+                     {1e4, 0.5, 1.01, 16, 0}, {1e6, 0.5, 1.01, 8, 0}};
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            f = even_rows(cases[i].rows, 7, cases[i].reuse);
+            f.sum.columns = 1000;
+            f.sum.shared = 1000 * cases[i].shared;
+            if (cases[i].reuse == 0) f.sum.over[SP_LENGTH_BOUNDS - 1] = f.sum.nnz / 10;
+            CHECK_INT(place("csr_clustered", &f, cases[i].k, 0, SPMM_F64, 0), cases[i].joins ? SP_TRIED : -1);
+            CHECK(place("csr_clustered", &f, cases[i].k, 0, SPMM_F64, 1) >= SP_TRIED);
+        }
+    }
+}
+
+/** With the GPU of this machine, which the emulated one can be. */
+static void test_open_gpu(void)
+{
+    static const char *const what = "the open GPU's rate of f32 to f64 decides whether f32 is summed in f64";
+    sp_device_info gpu;
+    sp_features f;
+    const char *why;
+    if (sp_device_count(&why) == 0) {
+        SKIP(what, why);
+        return;
+    }
+    TEST(what) {
+        for (int slow = 0; slow < 2; slow++) {
+            setenv("EMULATED_F32_PER_F64", slow ? "64" : "2", 1);
+            CHECK_INT(sp_device_open(0), SPMM_OK);
+            CHECK_INT(sp_device_current(&gpu), SPMM_OK);
+            f = features_of("fem3:12");
+            CHECK(sp_device_f32_per_f64() >= 1);
+            CHECK(f.f64_slow == (sp_device_f32_per_f64() > 4));
+            if (strcmp(gpu.name, "emulated") == 0) CHECK(f.f64_slow == slow);
+            CHECK((place("panel_mma", &f, 32, 0, SPMM_F32, 1) < 0) == (f.f64_slow > 0));
+            CHECK(place("panel_mma", &f, 32, 0, SPMM_F64, 1) >= 0);
+            sp_device_close();
+        }
+        unsetenv("EMULATED_F32_PER_F64");
+        CHECK_INT(sp_device_f32_per_f64(), 0);
     }
 }
 
@@ -250,31 +343,83 @@ static void test_choice_of_a_format(void)
     }
 }
 
-static void test_candidates(void)
+static int holds(const sp_kernel *const *list, int count, const sp_kernel *kernel)
+{
+    int times = 0;
+    for (int i = 0; i < count; i++) times += list[i] == kernel;
+    return times;
+}
+
+/** Checks the lists of kernels for one matrix: those that are worth a trial begin the list of all. */
+static void check_lists(const sp_features *f, int64_t k, int64_t products, spmm_device device, int format)
+{
+    const sp_kernel *tried[SP_MAX_CANDIDATES], *all[SP_MAX_CANDIDATES], *kernel;
+    for (int p = 0; p < 2; p++) {
+        const spmm_precision precision = (spmm_precision)p;
+        char why[256] = "", no_less[256] = "";
+        const int few = sp_order_kernels(f, k, products, precision, device, (spmm_format)format, 0, tried,
+                                         why, sizeof why);
+        const int many = sp_order_kernels(f, k, products, precision, device, (spmm_format)format, 1, all,
+                                          no_less, sizeof no_less);
+        CHECK_INT(few > 0, sp_kernel_default(device, format < 0 ? SPMM_CSR : (spmm_format)format) != NULL);
+        CHECK(few <= SP_TRIED + (device == SPMM_CUDA) && few <= many && many <= SP_MAX_CANDIDATES);
+        for (int i = 0; i < many; i++) {
+            CHECK(all[i]->device == device && (format < 0 || (int)all[i]->format == format));
+            CHECK_INT(holds(all, many, all[i]), 1);
+            if (i < few) CHECK(tried[i] == all[i]);
+        }
+        CHECK(strcmp(why, no_less) == 0);
+        if (few == 0) continue;
+        CHECK(why[0]);
+        CHECK_INT(sp_choose(f, k, products, precision, device, (spmm_format)format, &kernel, NULL, 0),
+                  SPMM_OK);
+        CHECK(kernel == tried[0]);
+        if (device == SPMM_CPU && format <= SPMM_CSR)
+            CHECK_INT(holds(tried, few, sp_kernel_find("cpu_csr")), 1);
+        if (format == SPMM_FORMAT_AUTO && products > 0 && products < SP_PRODUCTS_TIMED)
+            CHECK(kernel->format == SPMM_CSR);
+        if (format == SPMM_FORMAT_AUTO && products >= 1000) CHECK(device == SPMM_CPU || few >= SP_TRIED);
+    }
+}
+
+static void test_lists(void)
 {
     sp_features f;
-    TEST("the candidates are distinct, of the device and the format, and whatever is chosen is one") {
+    TEST("lists of kernels are distinct, of the device and the format, and what is tried comes first") {
         for (int device = SPMM_CPU; device <= SPMM_CUDA; device++)
-            for (int format = SPMM_FORMAT_AUTO; format < SP_FORMATS; format++) {
-                const sp_kernel *list[SP_MAX_CANDIDATES], *kernel;
-                const int count = sp_candidates((spmm_device)device, (spmm_format)format, list);
-                for (int i = 0; i < count; i++) {
-                    CHECK((int)list[i]->device == device);
-                    CHECK(format == SPMM_FORMAT_AUTO || (int)list[i]->format == format);
-                    for (int j = 0; j < i; j++) CHECK(list[i] != list[j]);
-                }
-                for (int64_t k = 1; k <= 256 && count; k *= 2)
-                    for (double reuse = 1; reuse <= 8; reuse *= 2) {
-                        int there = 0;
-                        f = even_rows(1e5, 20, reuse);
-                        if (k % 3 == 1) f.longest = 1e5;
-                        CHECK_INT(sp_choose(&f, k, 0, SPMM_F32, (spmm_device)device, (spmm_format)format,
-                                            &kernel, NULL, 0),
-                                  SPMM_OK);
-                        for (int i = 0; i < count; i++) there |= list[i] == kernel;
-                        CHECK(there);
+            for (int format = SPMM_FORMAT_AUTO; format < SP_FORMATS; format++)
+                for (int64_t k = 1; k <= 256; k *= 2)
+                    for (int i = 0; i < 48; i++) {
+                        static const int64_t products[] = {0, 1, 40, 1000};
+                        f = even_rows(i & 1 ? 1e5 : 1e7, i & 2 ? 5 : 200, i & 4 ? 1.01 : 4);
+                        f.sum.columns = 100;
+                        f.sum.shared = i & 8 ? 50 : 1;
+                        f.sum.changes = f.sum.rows / 2;
+                        f.cache = 1 << 25;
+                        f.unstaged = f.f64_slow = i % 3 == 1;
+                        check_lists(&f, k, products[i % 4], (spmm_device)device, format);
                     }
-            }
+    }
+    TEST("on a CPU few products are for cpu_csr alone, and a trial takes no order of rows that cannot gain") {
+        const sp_kernel *list[SP_MAX_CANDIDATES];
+        f = even_rows(1e6, 7, 1.5);
+        f.sum.changes = 1e5;
+        for (int64_t products = 5; products < 200; products += 95)
+            CHECK_INT(
+                sp_order_kernels(&f, 8, products, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO, 0, list, NULL, 0),
+                products == 5 ? 1 : 2);
+        CHECK_TEXT(list[1]->id, "cpu_sorted");
+        f.sum.changes = 1e3;
+        CHECK_INT(sp_order_kernels(&f, 8, 0, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO, 0, list, NULL, 0), 1);
+        CHECK_INT(sp_order_kernels(&f, 8, 0, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO, 1, list, NULL, 0), 6);
+    }
+    TEST("the reason says what decided") {
+        char why[256];
+        const sp_kernel *kernel;
+        CHECK_INT(sp_choose(&f, 8, 0, SPMM_F64, SPMM_CPU, SPMM_ELL, &kernel, why, sizeof why), SPMM_OK);
+        CHECK_TEXT(why, "the only one of its format");
+        CHECK_INT(sp_choose(&f, 8, 0, SPMM_F64, SPMM_CPU, SPMM_CSR, &kernel, why, sizeof why), SPMM_OK);
+        CHECK_TEXT(why, "no other order of rows");
     }
 }
 
@@ -286,6 +431,7 @@ int main(void)
     test_choice_of_segments();
     test_extremes();
     test_choice_of_a_format();
-    test_candidates();
+    test_lists();
+    test_open_gpu();
     return test_end();
 }

@@ -410,7 +410,7 @@ with test("one wrong element of Y fails the run: exit code 1, FAIL, the element 
 # every stage that spmm_mpi's sources agree on; and the options that lead to those that a plain run leaves out
 STAGES = sorted({name for file in (ROOT / "src").rglob("*.c") if file.stem != "nccl_found" and file.parent.name != "series_mpi"
                  for name in re.findall(r'sp_agree\([^,;]+,\s*"(\w+)"', file.read_text())})
-LEADS_TO = {"sample": ("--verify", "sample"), "grid": ("-g", "auto"), "bandwidth": ("-v",), "probe": ("--probe",), "tune": ("--autotune",),
+LEADS_TO = {"sample": ("--verify", "sample"), "grid": ("-g", "auto"), "bandwidth": ("-v",), "probe": ("--probe",),
             "conversions": ("--check-conversions",), "reduce": ("-g", "1x3"),
             "load": ("--io", "parallel"), "watch": ("--timeout", 9)}
 assert len(STAGES) >= 20 and set(LEADS_TO) <= set(STAGES), STAGES

@@ -323,10 +323,10 @@ static void check_backend(const char *name, int size)
 /** (the other transports are not there meanwhile) */
 static void check_backends(int size)
 {
-    static const char *const names[] = {"peer", "peer_by_kernel", "peer_stream", "peer_stream_by_kernel"};
+    static const char *const names[] = {"peer", "peer_stream"};
     memset(there, 0, sizeof there);
     there[SPMM_TRANSPORT_PEER] = 1;
-    for (int i = 0; i < 4; i++) check_backend(names[i], size);
+    for (int i = 0; i < 2; i++) check_backend(names[i], size);
     setenv("SPMM_EXCHANGE_BACKEND", "per_stream", 1);
     TEST("a backend that does not exist is refused") {
         const spmm_plan_options options = {.device = SPMM_CUDA};

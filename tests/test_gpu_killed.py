@@ -13,7 +13,7 @@ SOON = 10
 # products one after another that are little more than exchanges, for longer than anybody waits
 LOOP = ("-k", 4, "-r", 10 ** 8, "--warmup", 0, "--verify", "none", "-t", 1, "lap2d5:40")
 WAYS = [("cpu", "mpi", "")] + [("cuda", transport, "") for transport in ("mpi", "staged", "cuda-aware", "nccl")] + [
-    ("cuda", "peer", backend) for backend in ("peer", "peer_by_kernel", "peer_stream", "peer_stream_by_kernel")]
+    ("cuda", "peer", backend) for backend in ("peer", "peer_stream")]
 # what a transport or a backend that is not here says
 NOT_HERE = re.compile(r"transport |built without|NCCL")
 

@@ -12,11 +12,11 @@ static const sp_kernel *list[2];
 /** Index of the key's answer, -1 without one; seconds checked. */
 static int found(const char *key, double seconds)
 {
-    int index = -2;
+    const sp_kernel *kernel;
     double s = 0;
-    CHECK_INT(sp_tune_find(path, key, list, 2, &index, &s), SPMM_OK);
-    if (index >= 0) CHECK(s == seconds);
-    return index;
+    CHECK_INT(sp_tune_find(path, key, SPMM_CPU, SPMM_FORMAT_AUTO, &kernel, &s), SPMM_OK);
+    if (kernel) CHECK(s == seconds);
+    return !kernel ? -1 : kernel == list[0] ? 0 : kernel == list[1] ? 1 : -2;
 }
 
 static uint64_t hash_of_parts(const spmm_csr *a, int64_t rows, int threads)
@@ -84,6 +84,16 @@ static void test_answers(void)
         CHECK_INT(sp_tune_store(path, "key 1", "cpu_csr", 0.0625), SPMM_OK);
         CHECK_INT(found("key 1", 0.0625), 0);
     }
+    TEST("a kernel for another device or format is no answer") {
+        const sp_kernel *kernel;
+        double s;
+        CHECK_INT(sp_tune_find(path, "key 2", SPMM_CPU, SPMM_CSR, &kernel, &s), SPMM_OK);
+        CHECK(kernel == list[0]);
+        CHECK_INT(sp_tune_find(path, "key 2", SPMM_CPU, SPMM_ELL, &kernel, &s), SPMM_OK);
+        CHECK(kernel == NULL);
+        CHECK_INT(sp_tune_find(path, "key 2", SPMM_CUDA, SPMM_FORMAT_AUTO, &kernel, &s), SPMM_OK);
+        CHECK(kernel == NULL);
+    }
     TEST("damaged lines are as if not there, and what is added behind half a line is whole") {
         static const char *const damaged[] = {"",
                                               "\n\n\n",
@@ -128,22 +138,22 @@ static void test_sharing(void)
     }
     TEST("folders are made; a folder, a pipe and a file beyond any use are refused by name") {
         char deep[400];
-        int index;
+        const sp_kernel *kernel;
         double s;
         snprintf(deep, sizeof deep, "%s/a/b/tune", folder);
         CHECK_INT(sp_tune_store(deep, "key", "cpu_csr", 1), SPMM_OK);
-        CHECK_INT(sp_tune_find(deep, "key", list, 2, &index, &s), SPMM_OK);
-        CHECK_INT(index, 0);
+        CHECK_INT(sp_tune_find(deep, "key", SPMM_CPU, SPMM_FORMAT_AUTO, &kernel, &s), SPMM_OK);
+        CHECK(kernel == list[0]);
         remove(deep);
         CHECK_INT(mkfifo(deep, 0600), 0);
-        CHECK_INT(sp_tune_find(deep, "key", list, 2, &index, &s), SPMM_ERR_OPEN);
+        CHECK_INT(sp_tune_find(deep, "key", SPMM_CPU, SPMM_FORMAT_AUTO, &kernel, &s), SPMM_ERR_OPEN);
         CHECK_INT(sp_tune_store(deep, "key", "cpu_csr", 1), SPMM_ERR_OUTPUT);
         CHECK_TEXT(spmm_error_message(), deep);
-        CHECK_INT(sp_tune_find(folder, "key", list, 2, &index, &s), SPMM_ERR_OPEN);
+        CHECK_INT(sp_tune_find(folder, "key", SPMM_CPU, SPMM_FORMAT_AUTO, &kernel, &s), SPMM_ERR_OPEN);
         CHECK_INT(sp_tune_store(folder, "key", "cpu_csr", 1), SPMM_ERR_OUTPUT);
         CHECK_INT(sp_tune_store("/proc/no/such", "key", "cpu_csr", 1), SPMM_ERR_OUTPUT);
         CHECK_INT(truncate(path, 1 << 30), 0);
-        CHECK_INT(sp_tune_find(path, "key", list, 2, &index, &s), SPMM_ERR_LIMIT);
+        CHECK_INT(sp_tune_find(path, "key", SPMM_CPU, SPMM_FORMAT_AUTO, &kernel, &s), SPMM_ERR_LIMIT);
     }
 }
 

@@ -33,7 +33,7 @@ static void make(const char *spec, const spmm_plan_options *options, made *m)
     CHECK_INT(sp_halo_create(&m->grid, &m->block, options->exchange, 1, &m->halo), SPMM_OK);
     CHECK_INT(sp_joint_halo_create(&m->grid, &m->block, &m->halo, options, &m->joint), SPMM_OK);
     CHECK_INT(sp_plan_create_fastest(&m->grid, &m->block, &m->halo, m->joint.joint ? &m->joint : NULL, K,
-                                     options, &m->plan),
+                                     options, 0, &m->plan),
               SPMM_OK);
     sp_plan_facts_of(m->plan, &m->facts);
 }
@@ -138,7 +138,7 @@ static void test_fault(void)
         snprintf(fault, sizeof fault, "plan:%d", size - 1);
         setenv("SPMM_FAULT", fault, 1);
         CHECK_INT(sp_plan_create_fastest(&m.grid, &m.block, &m.halo, &m.joint, K,
-                                         &(spmm_plan_options){.any_order = 1, .threads = 1}, &plan),
+                                         &(spmm_plan_options){.any_order = 1, .threads = 1}, 0, &plan),
                   SPMM_ERR_INTERNAL);
         CHECK(plan == NULL);
         unsetenv("SPMM_FAULT");

@@ -48,19 +48,34 @@ static int64_t most_blocked(const sp_width *w)
     return most;
 }
 
-int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int grouped)
+static int64_t choose_blocks(const sp_matrix *a, const sp_vectors *v)
 {
-    const int64_t size = sp_value_size(l->x->precision), vector = w->lanes * size,
-                  stride = sp_row_bytes(l->x);
-    int64_t most = grouped ? most_blocked(w) : w->vectors;
+    const sp_width *const w = v->width;
+    const int64_t size = sp_value_size(a->precision), vector = w->lanes * size, stride = v->x_ld * size;
+    int64_t most = v->grouped ? most_blocked(w) : w->vectors;
     /* If the column block is narrow enough, the rows of X that one row of A reads stay in the L1 cache for
      * the next row of A. This fails if rows of X are a power of two apart, because a column block then maps
      * to few cache sets. */
     if ((stride & (stride - 1)) != 0) {
-        const int64_t fit = L1_BYTES * l->a->rows / (l->a->nnz + 1) / vector;
+        const int64_t fit = L1_BYTES * a->rows / (a->nnz + 1) / vector;
         if (fit < most) most = fit > 4 ? fit : most < 4 ? most : 4;
     }
-    return ceil_div(ceil_div(l->x->k, w->lanes), most);
+    return ceil_div(ceil_div(v->k, w->lanes), most);
+}
+
+sp_vectors sp_choose_vectors(const sp_matrix *a, int64_t k, int64_t x_ld, int64_t ld, int grouped)
+{
+    sp_vectors v = {.isa = sp_cpu_isa(), .grouped = grouped, .k = k, .x_ld = x_ld, .ld = ld};
+    v.width = sp_choose_width(v.isa, a->precision, k, ld);
+    v.blocks = choose_blocks(a, &v);
+    return v;
+}
+
+sp_vectors sp_vectors_of(const sp_vectors *planned, const sp_launch *l)
+{
+    const int64_t ld = l->x->ld < l->y->ld ? l->x->ld : l->y->ld;
+    if (planned->k == l->x->k && planned->x_ld == l->x->ld && planned->ld == ld) return *planned;
+    return sp_choose_vectors(l->a, l->x->k, l->x->ld, ld, planned->grouped);
 }
 
 const sp_loop *sp_choose_loops(const sp_launch *l, const sp_width *w, int64_t blocks, int64_t n, sp_block *b)

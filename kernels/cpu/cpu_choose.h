@@ -14,11 +14,24 @@
  *  \param [in] ld  the smaller of the leading dimensions of X and Y, in elements */
 const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k, int64_t ld);
 
-/** Chooses the number of column blocks into which the vectors of a row of X are divided.
- *  \param [in] w        the vector width
- *  \param [in] grouped  1: most rows of A are in runs of kind SP_RUN_BLOCK2 or SP_RUN_BLOCK3, whose loops
- *                       handle fewer vectors per row than the other loops do */
-int64_t sp_choose_blocks(const sp_launch *l, const sp_width *w, int grouped);
+/** How a product with k columns is cut into vectors. */
+typedef struct sp_vectors {
+    sp_isa isa;
+    int grouped;
+    int64_t k, x_ld, ld; /**< what it was chosen for; ld: the smaller leading dimension of X and Y, in elements */
+    const sp_width *width;
+    int64_t blocks; /**< number of column blocks into which the vectors of a row of X are divided */
+} sp_vectors;
+
+/** Chooses the vector width and the number of column blocks. Reads the environment (sp_cpu_isa()), so kernels call it in
+ *  prepare().
+ *  \param [in] x_ld, ld  leading dimension of X, and the smaller one of X and Y, in elements
+ *  \param [in] grouped   1: most rows of A are in runs of kind SP_RUN_BLOCK2 or SP_RUN_BLOCK3, whose loops
+ *                        handle fewer vectors per row than the other loops do */
+sp_vectors sp_choose_vectors(const sp_matrix *a, int64_t k, int64_t x_ld, int64_t ld, int grouped);
+
+/** Returns `planned` if it was chosen for such X and Y, as it is for those of a plan; else chooses for these. */
+sp_vectors sp_vectors_of(const sp_vectors *planned, const sp_launch *l);
 
 /** Points b->x and b->y to column block n of `blocks`, sets b->tail, and returns the loops for this column
  *  block, indexed by run kind. */

@@ -7,6 +7,7 @@
 
 #include "base/cpu_isa.h"
 #include "base/memory.h"
+#include "formats/multivector.h"
 #include "formats/thread_ranges.h"
 #include "kernels/cpu/cpu_choose.h"
 #include "kernels/cpu/cpu_runs.h"
@@ -38,6 +39,7 @@ typedef struct sp_rows {
     /* Row ranges if row lengths are uneven: of n threads, thread t computes ranges t, t + n, t + 2n and so
      * on; or if the rows have another order. Otherwise zeroed. */
     sp_thread_ranges ranges;
+    sp_vectors vectors;
     int64_t prefetch; /* prefetch distance in X, in entries of A; 0: X is not prefetched */
     int fetch;        /* 1: A is large enough to be prefetched */
     int newly;        /* 1: X has LARGE_X bytes or more; see sp_block.newly */
@@ -51,10 +53,8 @@ typedef struct sp_rows {
 typedef struct product {
     const sp_launch *l;
     const sp_rows *s;
-    sp_isa isa;
-    const sp_width *width;
-    int one;        /* 1: one contiguous column of X and of Y, which is not streamed */
-    int64_t blocks; /* number of column blocks */
+    sp_vectors v;
+    int one; /* 1: one contiguous column of X and of Y, which is not streamed */
     int stream;
 } product;
 
@@ -118,10 +118,11 @@ static spmm_status prepare(const sp_setup *setup, sp_rows *s)
     s->fetch = a->nnz * (size + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
     s->newly = a->cols * setup->k * size >= LARGE_X;
     s->prefetch = s->newly ? sp_choose_prefetch(a, s->begin, s->end, setup->k * size) : 0;
-    const sp_isa isa = sp_cpu_isa(); /* reads the environment */
+    const int64_t ld = sp_multivector_ld(setup->k, a->precision);
+    s->vectors = sp_choose_vectors(a, setup->k, ld, ld, 2 * s->runs.blocks >= a->rows);
     for (sp_run *run = s->runs.run; run < s->runs.run + s->runs.count; run++) {
         const int64_t at = s->begin[run->first], length = s->end[run->first] - at;
-        run->prefetch = sp_choose_run_prefetch(isa, run->kind, s->col + at, length, s->prefetch) > 0;
+        run->prefetch = sp_choose_run_prefetch(s->vectors.isa, run->kind, s->col + at, length, s->prefetch) > 0;
     }
     return SPMM_OK;
 }
@@ -215,7 +216,7 @@ static void run_in_run(const product *p, const sp_loop *loops, sp_block *b, cons
 {
     const sp_loop loop = loops[run->kind];
     const sp_loop brief = p->one && run->kind == SP_RUN_EQUAL
-                              ? sp_choose_short(p->isa, p->l->x->precision, b->end[first] - b->begin[first])
+                              ? sp_choose_short(p->v.isa, p->l->x->precision, b->end[first] - b->begin[first])
                               : NULL;
     if (brief && last - first > 1) {
         run_loop(brief, b, first, last);
@@ -275,7 +276,7 @@ static void run_blocks(const product *p, int64_t n, int64_t blocks, sp_block *b,
     const sp_run *run = &runs->run[sp_runs_at(runs, first)];
     column_block block[MOST_BLOCKS];
     for (int64_t m = 0; m < blocks; m++) {
-        block[m].loops = sp_choose_loops(p->l, p->width, p->blocks, n + m, b);
+        block[m].loops = sp_choose_loops(p->l, p->v.width, p->v.blocks, n + m, b);
         block[m].x = b->x;
         block[m].y = b->y;
     }
@@ -295,7 +296,7 @@ static void run_blocks(const product *p, int64_t n, int64_t blocks, sp_block *b,
 static void run_range(const product *p, int64_t first, int64_t last)
 {
     const sp_rows *const s = p->s;
-    for (int64_t n = 0; n < p->blocks && first < last; n += MOST_BLOCKS) {
+    for (int64_t n = 0; n < p->v.blocks && first < last; n += MOST_BLOCKS) {
         sp_block b = {.begin = s->begin,
                       .end = s->end,
                       .chain = SP_CHAIN,
@@ -308,7 +309,7 @@ static void run_range(const product *p, int64_t first, int64_t last)
                       .fetched = s->fetch ? s->begin[first] : -1,
                       .newly = s->newly,
                       .stream = p->stream};
-        run_blocks(p, n, p->blocks - n < MOST_BLOCKS ? p->blocks - n : MOST_BLOCKS, &b, first, last);
+        run_blocks(p, n, p->v.blocks - n < MOST_BLOCKS ? p->v.blocks - n : MOST_BLOCKS, &b, first, last);
     }
 }
 
@@ -346,8 +347,8 @@ static void run_parts(const product *p, int64_t first, int64_t last)
                   .prefetch = s->prefetch,
                   .last_entry = s->part[s->parts + last - 1] - 1,
                   .fetched = -1}; /* A is not prefetched: the hardware does it, as there are few streams */
-    for (int64_t n = 0; n < p->blocks; n++) {
-        const sp_loop *const loops = sp_choose_loops(p->l, p->width, p->blocks, n, &b);
+    for (int64_t n = 0; n < p->v.blocks; n++) {
+        const sp_loop *const loops = sp_choose_loops(p->l, p->v.width, p->v.blocks, n, &b);
         b.y = (char *)s->partial + ((const char *)b.y - (const char *)p->l->y->data);
         run_loop(loops[SP_RUN_ANY], &b, first, last);
     }
@@ -388,10 +389,8 @@ spmm_status sp_rows_run(const sp_launch *l)
     const spmm_multivector *const x = l->x, *const y = l->y;
     product p = {.l = l, .s = l->state};
     const sp_thread_ranges *const w = ranges_of(&p);
-    p.isa = sp_cpu_isa();
-    p.width = sp_choose_width(p.isa, x->precision, x->k, x->ld < y->ld ? x->ld : y->ld);
-    p.blocks = sp_choose_blocks(l, p.width, 2 * p.s->runs.blocks >= l->a->rows);
-    p.stream = sp_choose_stream(y, p.width);
+    p.v = sp_vectors_of(&p.s->vectors, l);
+    p.stream = sp_choose_stream(y, p.v.width);
     p.one = x->k == 1 && x->ld == 1 && y->ld == 1 && !p.stream;
     /* Thread t computes ranges t, t + threads, t + 2 threads, ..., so that all ranges are computed even if
      * OpenMP starts fewer threads than requested. */

@@ -7,6 +7,7 @@
 
 #include "base/cpu_isa.h"
 #include "base/memory.h"
+#include "formats/multivector.h"
 #include "base/search.h"
 #include "kernels/cpu/cpu_choose.h"
 #include "kernels/cpu/cpu_rows.h"
@@ -32,6 +33,7 @@ typedef struct segmented {
     int64_t *first;    /* [long_rows + 1] the first row of `partial` of each long row */
     void *partial;     /* [segments x partial_ld] sums of the segments, in the order of the entries */
     int64_t partial_ld;
+    sp_vectors vectors;
 } segmented;
 
 /** Pieces in the matrix: entries begin .. end - 1. */
@@ -122,6 +124,8 @@ static spmm_status cut(const sp_setup *setup, segmented *s)
     }
     s->pieces = s->segments + a->rows - s->long_rows;
     s->partial_ld = (setup->k + line - 1) / line * line;
+    const int64_t ld = sp_multivector_ld(setup->k, a->precision);
+    s->vectors = sp_choose_vectors(setup->a, setup->k, ld, ld, 0);
     if (s->pieces > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT, "%lld segments and rows: cpu_segmented takes 2^31 - 1 per rank",
                        (long long)s->pieces);
@@ -245,16 +249,14 @@ static spmm_status run(const sp_launch *l)
         plain.state = s->plain;
         return sp_rows_run(&plain);
     }
-    const spmm_multivector *const x = l->x, *const y = l->y;
-    const sp_width *const width = sp_choose_width(sp_cpu_isa(), x->precision, x->k,
-                                                  x->ld < y->ld ? x->ld : y->ld);
-    const int64_t blocks = sp_choose_blocks(l, width, 0), rows = s->pieces - s->segments;
+    const sp_vectors v = sp_vectors_of(&s->vectors, l);
+    const int64_t rows = s->pieces - s->segments;
 #pragma omp parallel num_threads(l->ranges->threads)
     {
         const int threads = omp_get_num_threads(), t = omp_get_thread_num();
-        run_pieces(l, width, blocks, sp_partition_share(s->segments, threads, t),
+        run_pieces(l, v.width, v.blocks, sp_partition_share(s->segments, threads, t),
                    sp_partition_share(s->segments, threads, t + 1));
-        run_pieces(l, width, blocks, s->segments + sp_partition_share(rows, threads, t),
+        run_pieces(l, v.width, v.blocks, s->segments + sp_partition_share(rows, threads, t),
                    s->segments + sp_partition_share(rows, threads, t + 1));
 #pragma omp barrier
 #pragma omp for schedule(static, 1) nowait

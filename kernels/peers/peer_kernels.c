@@ -1,19 +1,14 @@
 /** Makes kernels of adaptors to other libraries: an adaptor's matrix and product for each block of rows. */
 #include "kernels/peers/peer_kernels.h"
 
-#include <omp.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/trial.h"
 #include "device/device.h"
 #include "formats/multivector.h"
 #include "kernels/peers/peer_load.h"
-
-/* A way is tried by some products, after one that warms it up, but for no longer than that many seconds. On
- * a GPU several are queued at a time, as starting one takes as long as a small product. */
-enum { ROUNDS = 3, QUEUED = 8 };
-static const double TRIAL = 0.2;
 
 typedef struct peer_state {
     const peer_adaptor *peer;
@@ -85,24 +80,6 @@ static spmm_status load_matrix(peer_state *s, const sp_setup *setup)
     return line ? refused(s, line) : SPMM_OK;
 }
 
-/** Seconds of a product, the least of some. \return NULL or what went wrong */
-static const char *time_product(const peer_state *s, void *product, int on_gpu, double *seconds)
-{
-    const int queued = on_gpu ? QUEUED : 1;
-    const double begin = omp_get_wtime();
-    const char *line = s->peer->run(product);
-    if (!line && on_gpu) line = gpu_wait();
-    *seconds = omp_get_wtime() - begin;
-    for (int round = 0; round < ROUNDS && !line && omp_get_wtime() - begin < TRIAL; round++) {
-        const double start = omp_get_wtime();
-        for (int i = 0; i < queued && !line; i++) line = s->peer->run(product);
-        if (!line && on_gpu) line = gpu_wait();
-        const double one = (omp_get_wtime() - start) / queued;
-        if (one < *seconds) *seconds = one;
-    }
-    return line;
-}
-
 static void end_product(const peer_state *s, void *product)
 {
     if (product && s->peer->end) s->peer->end(product);
@@ -117,42 +94,56 @@ static int fits(const peer_form *form, const sp_setup *setup)
            !form->distributed && (form->layout == PEER_ROW || setup->k == 1);
 }
 
-/** Tries a way on the X and Y of *like, and keeps it if it is the fastest so far.
- *  \param [in,out] least    seconds of the fastest one
- *  \param [out]    problem  [SP_MESSAGE_BYTES] why it is left out, where it is */
-static spmm_status try_form(peer_state *s, const peer_form *form, const peer_product *like, double *least,
-                            char *problem)
+/** The ways of an adaptor that are tried, all on the X and Y of `like`. */
+typedef struct way_trials {
+    const peer_state *s;
+    peer_product like;
+    const peer_form *form[SP_MOST_TRIED];
+} way_trials;
+
+static spmm_status make_product(void *of, int i, void **made)
 {
-    void *product = NULL;
-    double seconds = 0;
-    TRY(sp_alloc_zero(&product, 1, s->peer->product_bytes + sizeof *like, "another library's product"));
-    peer_product *const q = product;
-    *q = *like;
-    q->form = form;
-    if (form->layout == PEER_COLUMN) q->ldx = q->a->cols, q->ldy = q->a->rows;
-    const char *line = s->peer->begin(product);
-    const int left_out = line || q->left_out;
-    if (!left_out) line = time_product(s, product, q->a->gpu != NULL, &seconds);
-    if (line) snprintf(problem, SP_MESSAGE_BYTES, "%s", line);
-    if (left_out || line || (s->product && seconds >= *least)) {
-        end_product(s, product);
-        return SPMM_OK;
-    }
-    end_product(s, s->product);
-    s->product = product;
-    *least = seconds;
-    const char *const way = s->peer->way ? s->peer->way(product) : form->contender;
-    snprintf(s->way, sizeof s->way, "%s", way);
-    return SPMM_OK;
+    const way_trials *const t = of;
+    TRY(sp_alloc_zero(made, 1, t->s->peer->product_bytes + sizeof t->like, "another library's product"));
+    peer_product *const q = *made;
+    *q = t->like;
+    q->form = t->form[i];
+    if (q->form->layout == PEER_COLUMN) q->ldx = q->a->cols, q->ldy = q->a->rows;
+    const char *const line = t->s->peer->begin(q);
+    return line || q->left_out ? refused(t->s, line) : SPMM_OK;
 }
 
+static spmm_status run_product(void *of, void *made, int n)
+{
+    const way_trials *const t = of;
+    const char *line = NULL;
+    for (int i = 0; i < n && !line; i++) line = t->s->peer->run(made);
+    if (!line && t->like.a->gpu) line = gpu_wait();
+    return line ? refused(t->s, line) : SPMM_OK;
+}
+
+static void destroy_product(void *of, void *made)
+{
+    const way_trials *const t = of;
+    end_product(t->s, made);
+}
+
+/** Takes the fastest way. */
 static spmm_status try_forms(peer_state *s, const sp_setup *setup, const peer_product *like)
 {
-    char problem[SP_MESSAGE_BYTES] = "";
-    double least = 0;
-    for (int i = 0; i < s->peer->form_count; i++)
-        if (fits(&s->peer->forms[i], setup)) TRY(try_form(s, &s->peer->forms[i], like, &least, problem));
-    return s->product ? SPMM_OK : refused(s, problem[0] ? problem : NULL);
+    static const sp_trial_ops ops = {"peer", make_product, run_product, destroy_product, 1};
+    way_trials t = {.s = s, .like = *like};
+    sp_trial trial = {.count = 0};
+    for (int i = 0; i < s->peer->form_count && trial.count < SP_MOST_TRIED; i++)
+        if (fits(&s->peer->forms[i], setup)) {
+            t.form[trial.count] = &s->peer->forms[i];
+            sp_trial_add(&trial, s->peer->forms[i].contender);
+        }
+    if (trial.count == 0) return refused(s, NULL);
+    TRY(sp_trial_run(NULL, &ops, &t, 0, &trial, &s->product));
+    const char *const way = s->peer->way ? s->peer->way(s->product) : t.form[trial.chosen]->contender;
+    snprintf(s->way, sizeof s->way, "%s", way);
+    return SPMM_OK;
 }
 
 /** X and Y of zeros, for the trials: of the size, and on a CPU in the pages, that products will have. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/append.h"
+#include "cli/append.h"
 
 struct sp_writer {
     FILE *file;

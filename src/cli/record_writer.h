@@ -56,7 +56,7 @@ void sp_writer_open(sp_writer *s, const char *group);
 /** Closes the open group. */
 void sp_writer_close(sp_writer *s);
 
-/** Appends a record to the file `path` as one line with a JSON object, whole or not at all (base/append.h).
+/** Appends a record to the file `path` as one line with a JSON object, whole or not at all (cli/append.h).
  *  The line is always valid UTF-8: a byte of a string that is not part of a UTF-8 character (file names may
  *  have such bytes) is written as the four characters \xHH.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason, SPMM_ERR_MEMORY */

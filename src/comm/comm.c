@@ -401,3 +401,22 @@ int sp_mpi_takes_device_memory(void)
     return 0;
 #endif
 }
+
+/* ---- trials ---- */
+
+static spmm_status start_together(void *comm) { return SP_MPI(MPI_Barrier(*(MPI_Comm *)comm)); }
+
+static spmm_status agree_together(void *comm, const char *stage, spmm_status local)
+{
+    return sp_agree(*(MPI_Comm *)comm, stage, local);
+}
+
+static spmm_status slowest_together(void *comm, double *seconds)
+{
+    return sp_slowest(*(MPI_Comm *)comm, seconds, 1);
+}
+
+sp_together sp_ranks_together(MPI_Comm *comm)
+{
+    return (sp_together){comm, start_together, agree_together, slowest_together};
+}

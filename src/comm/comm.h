@@ -4,6 +4,7 @@
 #define SP_COMM_H
 
 #include "base/status.h"
+#include "base/trial.h"
 #include "spmm.h"
 
 /** Makes an MPI call and gives its spmm_status, as in TRY(SP_MPI(MPI_Barrier(comm))). Under MPI's default
@@ -164,6 +165,9 @@ spmm_status sp_agree_common(MPI_Comm comm, const char *stage, spmm_status local,
 /** Replaces each of the `count` values, e.g. times in seconds, by its maximum over all ranks, on every rank.
  *  Collective over comm. */
 spmm_status sp_slowest(MPI_Comm comm, double *values, int count);
+
+/** Makes the ranks of a communicator choose together in trials. *comm must outlive what is returned. Local. */
+sp_together sp_ranks_together(MPI_Comm *comm);
 
 /** Replaces each of the `count` values by its sum over all ranks, with the same bits on every rank.
  *  Collective over comm. */

@@ -237,6 +237,10 @@ spmm_status sp_flag_set(uint32_t *flag, uint32_t value);
  *  9.0, and a build with code for it), else 0. */
 int sp_device_starts_early(void);
 
+/** Returns how many times as fast the open GPU computes in f32 as in f64; 0 if none is open or CUDA does not
+ *  tell. */
+int sp_device_f32_per_f64(void);
+
 /** Checks the kernel launch that was just made. Remembers the name of the kernel for the message of an error
  *  that CUDA reports later.
  *  \param [in] kernel  name of the kernel, in static storage */

@@ -286,6 +286,17 @@ static cudaStream_t stream_of(sp_stream stream) { return device.queue[stream]; }
  * it. */
 int sp_device_starts_early(void) { return device.code >= 90; }
 
+int sp_device_f32_per_f64(void)
+{
+    int ratio = 0;
+    if (!device.open) return 0;
+    if (cudaDeviceGetAttribute(&ratio, cudaDevAttrSingleToDoublePrecisionPerfRatio, device.ordinal) ==
+        cudaSuccess)
+        return ratio;
+    (void)cudaGetLastError();
+    return 0;
+}
+
 void *sp_device_stream(sp_stream stream) { return sp_cuda_enter() == SPMM_OK ? stream_of(stream) : NULL; }
 
 spmm_status sp_device_take_stream(void *stream)

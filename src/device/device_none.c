@@ -100,6 +100,8 @@ spmm_status sp_device_sync(void) { return refuse(); }
 
 int sp_device_starts_early(void) { return 0; }
 
+int sp_device_f32_per_f64(void) { return 0; }
+
 void *sp_device_stream(sp_stream stream) { return (void)stream, NULL; }
 
 spmm_status sp_device_take_stream(void *stream)

@@ -1,7 +1,6 @@
 /** Creates exchanges of ghost rows and chooses their backend. */
 #include "exchange/exchange.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,7 +8,6 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "comm/nccl.h"
-#include "comm/timing.h"
 #include "device/device.h"
 #include "device/device_ops.h"
 #include "distribute/node_rows.h"
@@ -133,10 +131,10 @@ typedef struct backend {
     spmm_device space;
     spmm_transport transport;
     const sp_exchange_ops *ops;
-    sp_trial trial;
+    sp_backend_use use;
 } backend;
 
-#define ROW(space, transport, name, trial) {#name, space, transport, &sp_exchange_##name, trial},
+#define ROW(space, transport, name, use) {#name, space, transport, &sp_exchange_##name, use},
 static const backend backends[] = {SP_EXCHANGE_BACKENDS(ROW)};
 #undef ROW
 
@@ -149,15 +147,15 @@ static int moves(const backend *b, spmm_transport transport, spmm_device space)
     return b->space == space && (transport == SPMM_TRANSPORT_AUTO || b->transport == transport);
 }
 
-/** Returns the last backend of the table that moves such an X and is no variant of another one, and in *count how
- *  many move it; NULL if none. */
+/** Returns the last backend of the table that moves such an X, also without a caller's stream, and in *count how many move it;
+ *  NULL if none. */
 static const backend *last_backend(spmm_transport transport, spmm_device space, int *count)
 {
     const backend *last = NULL;
     *count = 0;
     for (const backend *b = backends; b < backends + BACKENDS; b++) {
         if (!moves(b, transport, space)) continue;
-        if (b->trial != SP_TRY_VARIANT) last = b;
+        if (b->use != SP_USE_QUEUED) last = b;
         ++*count;
     }
     return last;
@@ -274,100 +272,147 @@ static spmm_status create(const sp_grid *grid, const sp_halo *halo, const sp_exc
 
 /* ---- choice of the fastest backend ---- */
 
-/** An exchange that is timed, and the first owned row of its X. */
+/** Exchanges that are timed. */
+typedef struct candidates {
+    const sp_grid *grid;
+    const sp_halo *halo;
+    const sp_exchange_options *options;
+    const backend *backend[BACKENDS];
+} candidates;
+
+/** An exchange that is timed, and an X of its own. */
 typedef struct timed_exchange {
     sp_exchange *x;
-    void *own;
+    void *memory;
 } timed_exchange;
 
-static spmm_status exchange_once(void *of)
+/** Allocates an X for trial exchanges. Collective. */
+static spmm_status allocate_x(timed_exchange *t)
 {
-    const timed_exchange *const t = of;
-    spmm_status status = sp_exchange_begin(t->x, t->own);
-    if (status == SPMM_OK) status = sp_exchange_end(t->x);
-    const spmm_status settled = sp_exchange_settle(t->x);
+    sp_exchange *const x = t->x;
+    return sp_agree(x->grid->comm, "exchange",
+                    sp_exchange_alloc(x, sp_halo_rows(x->halo) * x->pitch, &t->memory));
+}
+
+static void free_x(timed_exchange *t)
+{
+    sp_device_free(t->memory);
+    t->memory = NULL;
+    if (t->x && t->x->ops->forget) t->x->ops->forget(t->x);
+}
+
+static spmm_status exchange_once(const timed_exchange *t)
+{
+    sp_exchange *const x = t->x;
+    spmm_status status = sp_exchange_begin(x, (char *)t->memory + x->halo->ghost_low * x->pitch);
+    if (status == SPMM_OK) status = sp_exchange_end(x);
+    const spmm_status settled = sp_exchange_settle(x);
     if (status == SPMM_OK) status = settled;
     return status == SPMM_OK ? sp_device_sync() : status;
 }
 
-/** Allocates an X for a trial exchange, and measures how many seconds its exchange takes.
- *  \param [in] least  seconds of the fastest one so far, 0: this is the first: a hopeless one is not measured exactly */
-static spmm_status time_exchange(sp_exchange *x, double least, double *seconds)
+static spmm_status run_exchange(void *of, void *made, int n)
 {
-    enum { HOPELESS = 5 };
-    const int64_t bytes = sp_halo_rows(x->halo) * x->pitch;
-    void *memory = NULL;
-    spmm_status status = sp_exchange_alloc(x, bytes, &memory);
-    status = sp_agree(x->grid->comm, "exchange", status);
-    timed_exchange timed = {x, (char *)memory + x->halo->ghost_low * x->pitch};
-    if (status == SPMM_OK)
-        status = sp_time_least(x->grid->comm, "exchange", exchange_once, &timed,
-                               least > 0 ? HOPELESS * least : INFINITY, seconds);
-    sp_device_free(memory);
-    if (x->ops->forget) x->ops->forget(x);
+    spmm_status status = SPMM_OK;
+    (void)of;
+    for (int i = 0; i < n; i++) { /* all of them even after a failure: the other ranks go on, too */
+        const spmm_status one = exchange_once(made);
+        if (status == SPMM_OK) status = one;
+    }
     return status;
 }
 
-spmm_status sp_exchange_seconds(sp_exchange *x, double *seconds) { return time_exchange(x, 0, seconds); }
+static spmm_status make_exchange(void *of, int i, void **made)
+{
+    const candidates *const c = of;
+    timed_exchange *t = NULL;
+    const spmm_status status = sp_alloc_zero((void **)&t, 1, sizeof *t, "an exchange");
+    *made = t;
+    TRY(sp_agree(c->grid->comm, "exchange", status));
+    TRY(create(c->grid, c->halo, c->options, c->backend[i], &t->x));
+    return allocate_x(t);
+}
 
-/** Returns 1 if backend b is worth a trial after others. NCCL, the slow one to connect, was never faster than
- *  SPMM_TRANSPORT_PEER in docs/PERFORMANCE.md.
- *  \param [in] o      o->queued is 1: only backends that need no host are
- *  \param [in] works  1: one of the backends before works */
-static int worth_trying(const backend *b, const sp_grid *grid, const sp_halo *halo,
-                        const sp_exchange_options *o, int works)
+static void destroy_exchange(void *of, void *made)
+{
+    timed_exchange *const t = made;
+    (void)of;
+    if (!t) return;
+    free_x(t);
+    sp_exchange_destroy(t->x);
+    sp_free(t);
+}
+
+/* that a backend works, as NCCL does not if two ranks share a GPU, is seen when it is used */
+static const sp_trial_ops trial_ops = {"exchange", make_exchange, run_exchange, destroy_exchange, 1};
+
+spmm_status sp_exchange_seconds(sp_exchange *x, double *seconds)
+{
+    timed_exchange timed = {.x = x};
+    MPI_Comm comm = x->grid->comm;
+    const sp_together all = sp_ranks_together(&comm);
+    spmm_status status = allocate_x(&timed);
+    if (status == SPMM_OK)
+        status = sp_trial_time(&all, &trial_ops, NULL, &timed, INFINITY, seconds);
+    free_x(&timed);
+    return status;
+}
+
+/** Returns 1 if backend b belongs to those that are tried first. */
+static int is_first(const backend *b, const candidates *c)
 {
     enum { LITTLE = 32 << 20 }; /* limit for the mean number of bytes that a rank receives */
-    /* where rows have gaps, the one before it in the table is the same */
-    if (b->ops->by_kernel && o->pitch > o->row_bytes) return 0;
-    if (o->queued) return b->ops->queues && !(b->trial == SP_TRY_SLOW && works);
-    if (b->trial == SP_TRY_VARIANT || b->trial == SP_TRY_SLOW) return works == (b->trial == SP_TRY_VARIANT);
-    return !works || b->trial == SP_TRY_ALWAYS || halo->all_moved / grid->size * o->row_bytes < LITTLE;
+    if (c->options->queued) return b->ops->queues && b->use != SP_USE_LAST;
+    if (b->use == SP_USE_HOST) return c->halo->all_moved / c->grid->size * c->options->row_bytes < LITTLE;
+    return b->use == SP_USE_ALWAYS;
 }
 
-/** Creates an exchange with backend b, and measures it.
- *  \param [in]  least    seconds of the fastest exchange so far; 0: there is none
- *  \param [out] one      NULL if the exchange could not be created
- *  \param [out] seconds  the time of an exchange on the slowest rank, if the status is SPMM_OK
- *  \return the same status on every rank */
-static spmm_status try_backend(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *o,
-                               const backend *b, double least, sp_exchange **one, double *seconds)
+/** Lists the backends that all ranks can use. Collective.
+ *  \param [in] only  NULL: all that serve; else the only one
+ *  \param [in] rest  0: those that are tried first; 1: the others */
+static spmm_status list_backends(candidates *c, const backend *only, int rest, sp_trial *trial)
 {
-    TRY(create(grid, halo, o, b, one));
-    return time_exchange(*one, least, seconds);
+    *trial = (sp_trial){.count = 0};
+    for (const backend *b = backends; b < backends + BACKENDS; b++) {
+        const int serves = c->options->queued ? b->ops->queues : b->use != SP_USE_QUEUED;
+        int there;
+        if (!moves(b, c->options->transport, SPMM_CUDA)) continue;
+        if (only ? b != only || rest : !serves || is_first(b, c) == rest) continue;
+        TRY(sp_transport_there(c->grid->comm, b->transport, SPMM_CUDA, &there, NULL));
+        if (!there) continue;
+        c->backend[trial->count] = b;
+        sp_trial_add(trial, b->name);
+    }
+    return SPMM_OK;
 }
 
-/** Measures the backends of a transport on an X in GPU memory, and returns an exchange with the fastest in
- *  *best. A backend that is missing or cannot be set up, such as NCCL if two ranks share a GPU, is left out,
- *  unless nothing else is left.
+/** Measures the backends of a transport on an X in GPU memory, and returns an exchange with the fastest in *best. A backend
+ *  that cannot be set up is left out, unless nothing else is left.
  *  \param [in] o  o->transport is SPMM_TRANSPORT_AUTO: the backends of all transports; o->queued is 1: only those that need
  *                 no host, if there are any */
 static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *o,
                            sp_exchange **best)
 {
-    double least = 0;
-    spmm_status status = SPMM_OK, tried = SPMM_ERR_INTERNAL;
+    candidates c = {.grid = grid, .halo = halo, .options = o};
     const backend *only;
     sp_relaying relaying;
+    sp_trial trial;
+    MPI_Comm comm = grid->comm;
+    const sp_together all = sp_ranks_together(&comm);
+    spmm_status tried = SPMM_ERR_INTERNAL;
     *best = NULL;
     TRY(find_only(grid->comm, &only, &relaying));
-    for (const backend *b = backends; b < backends + BACKENDS; b++) {
-        sp_exchange *one = NULL;
-        double seconds = 0;
-        int there;
-        if (!moves(b, o->transport, SPMM_CUDA)) continue;
-        TRY_GOTO(sp_transport_there(grid->comm, b->transport, SPMM_CUDA, &there, NULL), failed);
-        if (!there || !(only ? b == only : worth_trying(b, grid, halo, o, *best != NULL))) continue;
-        tried = try_backend(grid, halo, o, b, least, &one, &seconds);
-        if (tried == SPMM_OK && (!*best || seconds < least)) {
-            sp_exchange_destroy(*best);
-            *best = one;
-            least = seconds;
-        } else {
-            sp_exchange_destroy(one);
-        }
+    for (int rest = 0; rest < 2; rest++) {
+        void *made = NULL;
+        TRY(list_backends(&c, only, rest, &trial));
+        if (trial.count == 0) continue;
+        tried = sp_trial_run(&all, &trial_ops, &c, 0, &trial, &made);
+        if (tried != SPMM_OK) continue;
+        free_x(made);
+        *best = ((timed_exchange *)made)->x;
+        sp_free(made);
+        return SPMM_OK;
     }
-    if (*best) return SPMM_OK;
     if (o->queued) {
         sp_exchange_options any = *o;
         any.queued = 0;
@@ -376,10 +421,6 @@ static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, const sp_ex
     if (tried != SPMM_ERR_INTERNAL) return tried;
     return sp_fail(SPMM_ERR_USAGE, "transport %s: SPMM_EXCHANGE_BACKEND leaves none of its backends",
                    sp_transport_words[o->transport]);
-failed:
-    sp_exchange_destroy(*best);
-    *best = NULL;
-    return status;
 }
 
 spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *o,
@@ -394,7 +435,7 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, const s
     *exchange = NULL;
     if (halo->node && halo->node->relays) {
         static const backend relayed = {"relayed", SPMM_CUDA, SPMM_TRANSPORT_AUTO, &sp_exchange_relayed,
-                                        SP_TRY_ALWAYS};
+                                        SP_USE_ALWAYS};
         return create(grid, halo, o, &relayed, exchange);
     }
     TRY(sp_transport_there(grid->comm, transport, space, &there, &why));

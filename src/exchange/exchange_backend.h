@@ -38,37 +38,34 @@ typedef struct sp_exchange_ops {
     int queues; /**< 1: `end` queues all of the exchange on the GPU, also while SP_STREAM_MAIN is captured: no host waits
                      for a GPU */
     int unpacked;  /**< 1: scattered rows are not packed: x->send is not needed */
-    int by_kernel; /**< of SPMM_TRANSPORT_PEER: 1: a kernel, and no copy engine, moves contiguous rows, too */
     int gaps;      /**< 1: rows of X may have gaps between them, see sp_exchange_options.pitch */
     int alone;     /**< 1: uses x->stream, else SP_STREAM_MOVE whatever sp_exchange_options.alone is */
 } sp_exchange_ops;
 
-/** When a backend is tried, if the caller leaves the transport to us. `before` are the table's rows above it
- *  that this X can use. */
-typedef enum sp_trial {
-    SP_TRY_ALWAYS,
-    SP_TRY_VARIANT, /**< only if one before works */
-    SP_TRY_SLOW,    /**< takes about a second to connect: only if none before works */
-    /** Moves rows through pinned host memory: only if few bytes are exchanged, or if none before works. It
-     *  needs as much pinned memory as there are bytes to exchange, and is slower by an order of magnitude if
-     *  these are many. */
-    SP_TRY_HOST
-} sp_trial;
+/** Which backends an exchange is chosen from, if the caller leaves the transport to us. */
+typedef enum sp_backend_use {
+    SP_USE_ALWAYS,
+    SP_USE_QUEUED, /**< products in the caller's stream alone: no host has a part in it */
+    /** If no other one works: takes about a second to connect, and was never faster than SPMM_TRANSPORT_PEER in
+     *  docs/PERFORMANCE.md. */
+    SP_USE_LAST,
+    /** Moves rows through pinned host memory: if few bytes are exchanged, or if no other one works. It needs as much
+     *  pinned memory as there are bytes to exchange, and is slower by an order of magnitude if these are many. */
+    SP_USE_HOST
+} sp_backend_use;
 
-/** The backends: memory of X, transport, name, trial. The file of the backend NAME defines the variable
+/** The backends: memory of X, transport, name, use. The file of the backend NAME defines the variable
  *  sp_exchange_NAME. The choice of the fastest goes through this table from top to bottom; the environment variable
  *  SPMM_EXCHANGE_BACKEND=NAME restricts it to one row. */
-#define SP_EXCHANGE_BACKENDS(B)                                              \
-    B(SPMM_CPU, SPMM_TRANSPORT_MPI, direct, SP_TRY_ALWAYS)                   \
-    B(SPMM_CPU, SPMM_TRANSPORT_SHARED, shared, SP_TRY_ALWAYS)                \
-    B(SPMM_CUDA, SPMM_TRANSPORT_PEER, peer, SP_TRY_ALWAYS)                   \
-    B(SPMM_CUDA, SPMM_TRANSPORT_PEER, peer_by_kernel, SP_TRY_VARIANT)        \
-    B(SPMM_CUDA, SPMM_TRANSPORT_PEER, peer_stream, SP_TRY_VARIANT)           \
-    B(SPMM_CUDA, SPMM_TRANSPORT_PEER, peer_stream_by_kernel, SP_TRY_VARIANT) \
-    B(SPMM_CUDA, SPMM_TRANSPORT_NCCL, nccl, SP_TRY_SLOW)                     \
-    B(SPMM_CUDA, SPMM_TRANSPORT_CUDA_AWARE, cuda_aware, SP_TRY_ALWAYS)       \
-    B(SPMM_CUDA, SPMM_TRANSPORT_STAGED, staged, SP_TRY_HOST)                 \
-    B(SPMM_CUDA, SPMM_TRANSPORT_MPI, staged_whole, SP_TRY_HOST)
+#define SP_EXCHANGE_BACKENDS(B)                                 \
+    B(SPMM_CPU, SPMM_TRANSPORT_MPI, direct, SP_USE_ALWAYS)      \
+    B(SPMM_CPU, SPMM_TRANSPORT_SHARED, shared, SP_USE_ALWAYS)   \
+    B(SPMM_CUDA, SPMM_TRANSPORT_PEER, peer, SP_USE_ALWAYS)      \
+    B(SPMM_CUDA, SPMM_TRANSPORT_PEER, peer_stream, SP_USE_QUEUED) \
+    B(SPMM_CUDA, SPMM_TRANSPORT_NCCL, nccl, SP_USE_LAST)        \
+    B(SPMM_CUDA, SPMM_TRANSPORT_CUDA_AWARE, cuda_aware, SP_USE_ALWAYS) \
+    B(SPMM_CUDA, SPMM_TRANSPORT_STAGED, staged, SP_USE_HOST)    \
+    B(SPMM_CUDA, SPMM_TRANSPORT_MPI, staged_whole, SP_USE_HOST)
 
 struct sp_exchange {
     const sp_grid *grid;
@@ -98,7 +95,7 @@ struct sp_exchange {
 /** The backend of an X whose ranks hand rows on, sp_node_rows.relays; by its name, SPMM_EXCHANGE_BACKEND asks for it. */
 extern const sp_exchange_ops sp_exchange_relayed;
 
-#define SP_DECLARE(space, transport, name, trial) extern const sp_exchange_ops sp_exchange_##name;
+#define SP_DECLARE(space, transport, name, use) extern const sp_exchange_ops sp_exchange_##name;
 SP_EXCHANGE_BACKENDS(SP_DECLARE)
 #undef SP_DECLARE
 

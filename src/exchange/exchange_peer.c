@@ -173,10 +173,15 @@ static void skip(sp_exchange *x)
 
 /* There is no `begin`: the host is busy with the messages, for which the kernels of the interior rows should
  * not wait. */
-#define OPS(kernel)                                                                                      \
-    {                                                                                                    \
-        .end = end, .create = create, .destroy = destroy, .connect = connect, .skip = skip,              \
-        .alloc = sp_peer_alloc, .takes = sp_peer_takes, .forget = sp_peer_forget, .by_kernel = (kernel), \
-        .most_bytes = INT64_MAX / 2, .unpacked = 1, .gaps = 1, .alone = 1                                \
-    }
-const sp_exchange_ops sp_exchange_peer = OPS(0), sp_exchange_peer_by_kernel = OPS(1);
+const sp_exchange_ops sp_exchange_peer = {.end = end,
+                                          .create = create,
+                                          .destroy = destroy,
+                                          .connect = connect,
+                                          .skip = skip,
+                                          .alloc = sp_peer_alloc,
+                                          .takes = sp_peer_takes,
+                                          .forget = sp_peer_forget,
+                                          .most_bytes = INT64_MAX / 2,
+                                          .unpacked = 1,
+                                          .gaps = 1,
+                                          .alone = 1};

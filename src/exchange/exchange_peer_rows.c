@@ -5,9 +5,9 @@
 
 #include "base/memory.h"
 
-/** Returns 1 if a kernel instead of copy engines moves contiguous rows, too. Rows with gaps between them are moved by a kernel in
- *  any case: copy engines take up to 1.4 times as long for them while kernels run. */
-static int moves_by_kernel(const sp_exchange *x) { return x->ops->by_kernel || x->pitch > x->row_bytes; }
+/** Returns 1 if a kernel instead of copy engines moves contiguous rows, too: those with gaps between them, for which copy engines
+ *  take up to 1.4 times as long while kernels run. */
+static int moves_by_kernel(const sp_exchange *x) { return x->pitch > x->row_bytes; }
 
 /* ---- registered buffers ---- */
 

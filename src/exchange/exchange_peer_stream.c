@@ -402,10 +402,16 @@ done:
 }
 
 /* There is no `begin`: what the host queues for the exchange should not delay the kernels of the interior rows. */
-#define OPS(kernel)                                                                               \
-    {                                                                                             \
-        .end = end, .settle = settle, .create = create, .destroy = destroy, .connect = connect,   \
-        .skip = skip, .alloc = sp_peer_alloc, .takes = sp_peer_takes, .forget = sp_peer_forget,   \
-        .most_bytes = INT64_MAX / 2, .unpacked = 1, .gaps = 1, .by_kernel = (kernel), .queues = 1 \
-    }
-const sp_exchange_ops sp_exchange_peer_stream = OPS(0), sp_exchange_peer_stream_by_kernel = OPS(1);
+const sp_exchange_ops sp_exchange_peer_stream = {.end = end,
+                                                 .settle = settle,
+                                                 .create = create,
+                                                 .destroy = destroy,
+                                                 .connect = connect,
+                                                 .skip = skip,
+                                                 .alloc = sp_peer_alloc,
+                                                 .takes = sp_peer_takes,
+                                                 .forget = sp_peer_forget,
+                                                 .most_bytes = INT64_MAX / 2,
+                                                 .unpacked = 1,
+                                                 .gaps = 1,
+                                                 .queues = 1};

@@ -13,51 +13,11 @@
 #include "formats/row_clusters.h"
 #include "formats/summation.h"
 
-/** A node of a decision tree. Its left child, for traits up to `bound`, is the next node, its right child is
- *  node `other`. A leaf has trait SP_TRAITS, and `other` is its number. */
-typedef struct choice_node {
-    double bound;
-    sp_trait trait;
-    int other;
-} choice_node;
-
-/** The kernels that can be chosen, the trees of a forest, the most names of a kind of GPU. */
-enum { CHOICES = 8, TREES = 8, GPU_NAMES = 4 };
-
-/** Trees whose mean counts, one after another (Breiman: Random forests, Machine Learning 45, 2001). */
-typedef struct choice_forest {
-    const choice_node *node;
-    const int *root; /* [TREES] the first node of each tree */
-    /** [leaves]: percent of the logarithm of a product's time by each kernel over that by the fastest one,
-     *  mean of the leaf's matrices */
-    const unsigned char (*time)[CHOICES];
-} choice_forest;
-
-/** What was measured on a GPU. */
-typedef struct calibration {
-    const char *gpu[GPU_NAMES]; /* parts of the names of the GPUs of this kind; the rest is NULL */
-    choice_forest forest[2];    /* by spmm_precision */
-    /** seconds of the fastest product: of a launch, per byte of A, per byte of X gathered, per byte of Y */
-    double product[4];
-    double set_up[CHOICES][3]; /**< seconds of each kernel's set-up: once, per row, per entry */
-} calibration;
-
 #include "plan/choose_trees.h"
 
 static double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
 static double mean_length(const sp_features *f) { return f->sum.rows > 0 ? f->sum.nnz / f->sum.rows : 0; }
-
-/** Returns the index of the calibration for the open GPU; 0 if there is none for it, or no GPU is open. */
-static int calibration_of_gpu(void)
-{
-    sp_device_info info;
-    if (sp_device_current(&info) == SPMM_OK)
-        for (int i = 0; i < CALIBRATIONS; i++)
-            for (int n = 0; n < GPU_NAMES && calibrations[i].gpu[n]; n++)
-                if (strstr(info.name, calibrations[i].gpu[n])) return i;
-    return 0;
-}
 
 /** Appends "0.25 of the entries .." to a list of reasons in `why`, unless it has that trait already. */
 static void append_reason(char *why, size_t n, double value, sp_trait trait)
@@ -69,202 +29,235 @@ static void append_reason(char *why, size_t n, double value, sp_trait trait)
     if (!strstr(why, phrases[trait])) snprintf(why + used, n - used, ", %.3g %s", value, phrases[trait]);
 }
 
-/** Walks down all trees. Writes the traits that the first one compares to `why`, a buffer of n bytes.
- *  \param [out] time  of a product by each kernel over that by the fastest one */
-static void estimate(const choice_forest *t, const double trait[SP_TRAITS], double time[CHOICES], char *why,
-                     size_t n)
+/** What is asked: the arguments of sp_order_kernels(). */
+typedef struct question {
+    const sp_features *f;
+    int64_t k, products;
+    spmm_precision precision;
+    spmm_device device;
+    spmm_format format;
+} question;
+
+/** Returns the size of a row of X in bytes. */
+static double row_bytes(const question *q) { return (double)(q->k * sp_value_size(q->precision)); }
+
+/** Returns for how many columns of X panel_staged computes, over k: it takes whole tiles. 0: it is not for these
+ *  columns, or not for the GPU. */
+static double staged_columns(const question *q)
 {
-    memset(time, 0, CHOICES * sizeof *time);
-    for (int i = 0; i < TREES; i++) {
-        const choice_node *node = t->node + t->root[i];
-        while (node->trait != SP_TRAITS) {
-            if (i == 0) append_reason(why, n, trait[node->trait], node->trait);
-            node = trait[node->trait] <= node->bound ? node + 1 : t->node + node->other;
+    const double tiles = row_bytes(q) / SP_STAGED_BYTES;
+    return q->f->unstaged > 0 || tiles < 1 || tiles > SP_STAGED_TILES ? 0 : ceil(tiles) / tiles;
+}
+
+/** Returns 1 if the kernel may be the fastest, else 0. */
+static int of_use(const question *q, const sp_kernel *kernel)
+{
+    /* products that repay the milliseconds of panel_staged's set-up: docs/KERNELS.md has how many do */
+    enum { REPAID = 130 };
+    if (kernel->exact == SP_EXACT_F64 && q->precision == SPMM_F32 && q->f->f64_slow > 0) return 0;
+    return kernel->format != SPMM_STAGED || (q->products >= REPAID && staged_columns(q) > 0);
+}
+
+/** Appends the kernel to the list, unless it is there already, or is for another device or format.
+ *  \param [in] kernel  may be NULL, which is not appended */
+static void append(const question *q, const sp_kernel *kernel, const sp_kernel **list, int *count)
+{
+    if (!kernel || kernel->device != q->device) return;
+    if (q->format != SPMM_FORMAT_AUTO && kernel->format != q->format) return;
+    for (int i = 0; i < *count; i++)
+        if (list[i] == kernel) return;
+    list[(*count)++] = kernel;
+}
+
+/** Appends the default kernel of each format but CSR, which the rules know. */
+static void append_defaults(const question *q, const sp_kernel **list, int *count)
+{
+    for (int format = SPMM_CSR + 1; format < SP_FORMATS; format++) {
+        const sp_kernel *const kernel = sp_kernel_default(q->device, (spmm_format)format);
+        if (kernel && of_use(q, kernel)) append(q, kernel, list, count);
+    }
+}
+
+/** Returns 1 if rows share columns with neighbours that are numbered far from them, else 0. Rows that would share
+ *  columns in a cluster are found by the neighbours' share, and whether they are near one another already, by how
+ *  often a panel uses a row of X. */
+static int scattered(const question *q)
+{
+    static const double LEAST_SHARED = 0.1;
+    const double shared = sp_trait_of(q->f, SP_SHARED, q->k, q->precision);
+    return shared >= LEAST_SHARED && sp_features_reuse(q->f) - 1 < shared / 2;
+}
+
+/** Returns the size of a rank's X in bytes, if it has as many rows as A. */
+static double x_bytes(const question *q) { return row_bytes(q) * ratio(q->f->sum.rows, q->f->sum.blocks); }
+
+/* ---- kernels of GPUs ---- */
+
+/** Returns 1 if enough products are to come for a trial, else 0. */
+static int is_timed(const question *q) { return q->products >= SP_PRODUCTS_TIMED; }
+
+/** Returns the leaf of the tree to which the matrix comes. Writes the traits that are compared to `why`. */
+static const choice_node *leaf_of(const question *q, char *why, size_t n)
+{
+    const choice_node *const tree = q->precision == SPMM_F64 ? f64_tree : f32_tree, *node = tree;
+    snprintf(why, n, "%s%s", sp_precision_word(q->precision), is_timed(q) ? "" : ", few products");
+    while (!node->order[0]) {
+        const double trait = sp_trait_of(q->f, node->trait, q->k, q->precision);
+        append_reason(why, n, trait, node->trait);
+        node = trait <= node->bound ? node + 1 : tree + node->other;
+    }
+    return node;
+}
+
+/** Returns 1 if a kernel comes after the others whatever the leaf says, else 0: conversions where so few products
+ *  are to come that none is timed, and panel_staged where it computes many columns that X lacks. */
+static int comes_late(const question *q, const sp_kernel *kernel)
+{
+    /* panel_staged was by more than that the fastest kernel in 1 case of 11 in which it can be used */
+    static const double MOST_COLUMNS = 1.25;
+    if (!is_timed(q) && kernel->format != SPMM_CSR) return 1;
+    return kernel->format == SPMM_STAGED && staged_columns(q) > MOST_COLUMNS;
+}
+
+/** Returns 1 if csr_clustered joins the kernels that are worth a trial, else 0. */
+static int clusters_join(const question *q)
+{
+    /* On an H200 it was faster than the best of three others in 1 case of 9 where this holds, up to 1.24 times. */
+    static const double LEAST_BYTES = 128, LEAST_X = 8e6;
+    return scattered(q) && row_bytes(q) >= LEAST_BYTES && x_bytes(q) >= LEAST_X;
+}
+
+/** Lists the CUDA kernels in the order of their leaf. */
+static int order_on_gpu(const question *q, int all, const sp_kernel **list, char *why, size_t n)
+{
+    const choice_node *const leaf = leaf_of(q, why, n);
+    const sp_kernel *const clustered = sp_kernel_find("csr_clustered");
+    const int tried = SP_TRIED + clusters_join(q);
+    int count = 0;
+    for (int late = 0; late < 2; late++)
+        for (int i = 0; i < CHOICES; i++) {
+            const sp_kernel *const kernel = sp_kernel_find(leaf->order[i]);
+            if (count == SP_TRIED && tried > SP_TRIED) append(q, clustered, list, &count);
+            if (of_use(q, kernel) && comes_late(q, kernel) == late) append(q, kernel, list, &count);
         }
-        for (int c = 0; c < CHOICES; c++) time[c] += t->time[node->other][c];
-    }
-    for (int c = 0; c < CHOICES; c++) time[c] = exp(time[c] / (100.0 * TREES));
+    append(q, clustered, list, &count);
+    if (all) append_defaults(q, list, &count);
+    return all || count < tried ? count : tried;
 }
 
-/** Returns the estimated seconds of `products` products by kernel i, its set-up included. */
-static double seconds_of(const calibration *c, int i, const double *time, const sp_features *f, int64_t k,
-                         spmm_precision precision, double products)
-{
-    const double entries = f->sum.nnz / fmax(f->sum.blocks, 1), rows = f->sum.rows / fmax(f->sum.blocks, 1);
-    const double size = (double)sp_value_size(precision), x = (double)k * size;
-    const double fastest = c->product[0] + c->product[1] * entries * (4 + size) +
-                           c->product[2] * entries * x + c->product[3] * rows * x;
-    return products * fastest * time[i] + c->set_up[i][0] + c->set_up[i][1] * rows +
-           c->set_up[i][2] * entries;
-}
+/* ---- kernels of CPUs ---- */
 
-/** Returns the kernel with the given name if it may be used; NULL if it is not in the registry, or is for
- *  another device or format. */
-static const sp_kernel *allowed(const char *name, spmm_device device, spmm_format format)
-{
-    const sp_kernel *kernel = sp_kernel_find(name);
-    if (!kernel || kernel->device != device) return NULL;
-    return format == SPMM_FORMAT_AUTO || kernel->format == format ? kernel : NULL;
-}
+/** What a rule says of a kernel: there are too many rows for it, it cannot gain, it may, it is expected to be the
+ *  fastest. */
+typedef enum worth { IMPOSSIBLE, NO_USE, A_TRIAL, EXPECTED } worth;
 
-/** Returns the kernel to use where there is nothing to choose: the default for the format, or for CSR if
- *  format is AUTO. */
-static const sp_kernel *fallback(spmm_device device, spmm_format format)
+/** Rates cpu_clustered. */
+static worth clustered(const question *q, char *why, size_t n)
 {
-    return sp_kernel_default(device, format == SPMM_FORMAT_AUTO ? SPMM_CSR : format);
-}
-
-/** Returns for how many columns of X kernels of a format compute, over k: staged panels take whole tiles. 0: the
- *  format is not for these columns, or not for the GPU. */
-static double computed_columns(spmm_format format, const sp_features *f, int64_t k, spmm_precision precision)
-{
-    const double tiles = (double)k * (double)sp_value_size(precision) / SP_STAGED_BYTES;
-    if (format != SPMM_STAGED) return 1;
-    return f->unstaged > 0 || tiles < 1 || tiles > SP_STAGED_TILES ? 0 : ceil(tiles) / tiles;
-}
-
-/** Returns the fastest of the allowed kernels for `products` products; NULL if none is. */
-static const sp_kernel *fastest(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
-                                spmm_device device, spmm_format format, char *why, size_t n)
-{
-    const calibration *const c = &calibrations[(int)f->calibration];
-    double trait[SP_TRAITS], time[CHOICES];
-    for (int t = 0; t < SP_TRAITS; t++) trait[t] = sp_trait_of(f, (sp_trait)t, k, precision);
-    snprintf(why, n, "%s", sp_precision_word(precision));
-    estimate(&c->forest[precision], trait, time, why, n);
-    /* REPAID: staged panels, whose set-up takes milliseconds, are taken only if so many products repay it by these
-     * estimates. By measurement it can be several times as many (docs/PERFORMANCE.md). */
-    static const double REPAID = 130;
-    const double count = (double)sp_products_of(products);
-    const sp_kernel *best = NULL;
-    int number = 0;                     /* of the best one */
-    for (int i = 0; i < CHOICES; i++) { /* the last one is that for staged panels */
-        const sp_kernel *const kernel = allowed(choices[i], device, format);
-        const double columns = kernel ? computed_columns(kernel->format, f, k, precision) : 0,
-                     expected = kernel && kernel->format == SPMM_STAGED ? fmin(count, REPAID) : count;
-        if (columns == 0) continue;
-        if (best && seconds_of(c, i, time, f, k, precision, expected * columns) >=
-                        seconds_of(c, number, time, f, k, precision, expected))
-            continue;
-        best = kernel;
-        number = i;
-    }
-    return best;
-}
-
-/** The CPU kernels with an order of rows or entries of their own. */
-enum { CLUSTERED, SORTED, SEGMENTED };
-static const char *const ordered_rows[] = {
-    [CLUSTERED] = "cpu_clustered", [SORTED] = "cpu_sorted", [SEGMENTED] = "cpu_segmented"};
-
-/** Returns the CPU kernel with the given number in ordered_rows[]; NULL if it is not allowed, cannot have so
- *  many rows, or there are fewer than `repaid` products to come: as many take the time of its set-up. */
-static const sp_kernel *ordered(int number, const sp_features *f, int64_t products, int64_t repaid,
-                                spmm_format format)
-{
-    if ((products > 0 && products < repaid) || 2 * ratio(f->sum.rows, f->sum.blocks) > INT32_MAX) return NULL;
-    return allowed(ordered_rows[number], SPMM_CPU, format);
-}
-
-/** Returns cpu_clustered if it pays; NULL if it does not. Rows that would share columns in a cluster are
- *  found by the neighbours' share, and whether they are near one another already, by how often a panel uses a
- *  row of X. */
-static const sp_kernel *clustered(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
-                                  spmm_format format, char *why, size_t n)
-{
-    /* REPAID: products after which the copy of A is. On two cores of an EPYC with 32 MB of cache, X of 16 MB
-     * and more took 0.2 to 0.8 of the time with rows of X of 128 bytes and more, and 1.2 to 1.7 times with
-     * shorter ones. */
-    static const double LEAST_SHARED = 0.1, LEAST_BYTES = 128;
-    enum { REPAID = 10 };
-    const double bytes = (double)(k * sp_value_size(precision)),
-                 x = bytes * f->sum.rows / fmax(f->sum.blocks, 1);
-    const double shared = sp_trait_of(f, SP_SHARED, k, precision), reuse = sp_features_reuse(f);
-    const sp_kernel *const kernel = ordered(CLUSTERED, f, products, REPAID, format);
-    const int scattered = shared >= LEAST_SHARED && reuse > 0 && reuse - 1 < shared / 2;
-    if (!kernel || !scattered || bytes < LEAST_BYTES || x < f->cache / 2) return NULL;
+    /* On two cores of an EPYC with 32 MB of cache, X of 16 MB and more took 0.2 to 0.8 of the time with rows
+     * of X of 128 bytes and more, and 1.2 to 1.7 times with shorter ones. */
+    static const double LEAST_BYTES = 128, LEAST_X = 1 << 20;
+    const double reuse = sp_features_reuse(q->f), x = x_bytes(q);
+    if (!scattered(q) || reuse == 0 || x < LEAST_X) return NO_USE;
+    if (row_bytes(q) < LEAST_BYTES || x < q->f->cache / 2) return A_TRIAL;
     snprintf(why, n,
              "X of %.3g MB, %.3g of its columns a neighbour shares, %.3g entries per fetched row of X",
-             x * 1e-6, shared, reuse);
-    return kernel;
+             x * 1e-6, sp_trait_of(q->f, SP_SHARED, q->k, q->precision), reuse);
+    return EXPECTED;
 }
 
-/** Returns cpu_segmented if it pays; NULL if it does not. */
-static const sp_kernel *segmented(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
-                                  spmm_format format, char *why, size_t n)
+/** Rates cpu_segmented. */
+static worth segmented(const question *q, char *why, size_t n)
 {
     /* On two cores of an EPYC with 1 MB of L2 each, four of five matrices of 25 to 13 416 rows, on average of 63
      * to 17 000 entries, took 0.25 to 0.8 of the time with rows of X of 256 bytes and more, 0.6 to 1.1 with 128
-     * bytes, and up to 1.3 times with shorter ones; the fifth one as much as before. REPAID: products after
-     * which the copy of A is. */
+     * bytes, and up to 1.3 times with shorter ones; the fifth one as much as before. */
     static const double LEAST_IN_LONG_ROWS = 0.9, LEAST_BYTES = 128, LEAST_X = 1 << 19;
-    enum { REPAID = 10 };
-    const double bytes = (double)(k * sp_value_size(precision)),
-                 in_long_rows = f->sum.over[SP_LENGTH_BOUNDS - 1];
-    const double x = bytes * ratio(f->sum.reach, in_long_rows);
-    const sp_kernel *const kernel = ordered(SEGMENTED, f, products, REPAID, format);
-    if (!kernel || in_long_rows < LEAST_IN_LONG_ROWS * f->sum.nnz || bytes < LEAST_BYTES || x < LEAST_X)
-        return NULL;
+    const double in_long_rows = q->f->sum.over[SP_LENGTH_BOUNDS - 1];
+    const double x = row_bytes(q) * ratio(q->f->sum.reach, in_long_rows);
+    if (in_long_rows == 0 || 2 * in_long_rows < q->f->sum.nnz) return NO_USE;
+    if (in_long_rows < LEAST_IN_LONG_ROWS * q->f->sum.nnz || row_bytes(q) < LEAST_BYTES || x < LEAST_X)
+        return A_TRIAL;
     snprintf(why, n, "%.3g of the entries in long rows, each of which reaches over %.3g MB of X",
-             ratio(in_long_rows, f->sum.nnz), x * 1e-6);
-    return kernel;
+             ratio(in_long_rows, q->f->sum.nnz), x * 1e-6);
+    return EXPECTED;
 }
 
-/** Returns cpu_sorted if it pays; NULL if it does not. */
-static const sp_kernel *sorted(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
-                               spmm_format format, char *why, size_t n)
+/** Rates cpu_sorted. */
+static worth sorted(const question *q, char *why, size_t n)
 {
     /* On two cores of an EPYC (Zen 4), 7 of 22 real matrices, those where the length changes with more than
      * a fifth of the rows, took 0.4 to 0.95 of the time for up to 32 bytes of X per entry; the others 1 to
-     * 1.7 times. REPAID: products after which the copy of A is. */
-    static const double LEAST_CHANGES = 0.2, MOST_BYTES = 32;
-    enum { REPAID = 50 };
-    const double changes = ratio(f->sum.changes, f->sum.rows);
-    const double in_long_rows = f->sum.over[SP_LENGTH_BOUNDS - 1];
-    const sp_kernel *const kernel = ordered(SORTED, f, products, REPAID, format);
-    if (!kernel || changes < LEAST_CHANGES || 2 * in_long_rows > f->sum.nnz ||
-        (double)(k * sp_value_size(precision)) > MOST_BYTES)
-        return NULL;
+     * 1.7 times. */
+    static const double LEAST_CHANGES = 0.2, MOST_BYTES = 32, LEAST_FOR_TRIAL = 0.02;
+    const double changes = ratio(q->f->sum.changes, q->f->sum.rows);
+    if (changes < LEAST_FOR_TRIAL) return NO_USE;
+    if (changes < LEAST_CHANGES || 2 * q->f->sum.over[SP_LENGTH_BOUNDS - 1] > q->f->sum.nnz ||
+        row_bytes(q) > MOST_BYTES)
+        return A_TRIAL;
     snprintf(why, n, "the length changes with %.3g of the rows", changes);
-    return kernel;
+    return EXPECTED;
+}
+
+/** The CPU kernels that take rows or entries in another order, from a copy of A, which `repaid` products repay.
+ *  Where several are expected to be the fastest, the first one is; a trial has them in this order, too. */
+static const struct reordering {
+    const char *name;
+    int repaid;
+    worth (*rate)(const question *q, char *why, size_t n);
+} reorderings[] = {
+    {"cpu_clustered", 10, clustered}, {"cpu_segmented", 10, segmented}, {"cpu_sorted", 50, sorted}};
+enum { REORDERINGS = sizeof reorderings / sizeof *reorderings };
+
+/** Lists the CPU kernels: the one that a rule expects to be the fastest, cpu_csr, and those that may be. */
+static int order_on_cpu(const question *q, int all, const sp_kernel **list, char *why, size_t n)
+{
+    const int fits = 2 * ratio(q->f->sum.rows, q->f->sum.blocks) <= INT32_MAX;
+    worth rated[REORDERINGS];
+    int count = 0;
+    snprintf(why, n, "no other order of rows is expected to pay");
+    for (int i = 0; i < REORDERINGS; i++) {
+        const int repaid = q->products >= reorderings[i].repaid;
+        rated[i] = !fits ? IMPOSSIBLE : repaid ? reorderings[i].rate(q, why, count ? 0 : n) : NO_USE;
+        if (rated[i] == EXPECTED && count == 0) append(q, sp_kernel_find(reorderings[i].name), list, &count);
+    }
+    append(q, sp_kernel_find("cpu_csr"), list, &count);
+    for (int least = EXPECTED; least >= (int)(all ? NO_USE : A_TRIAL); least--)
+        for (int i = 0; i < REORDERINGS; i++)
+            if ((int)rated[i] == least) append(q, sp_kernel_find(reorderings[i].name), list, &count);
+    if (all) append_defaults(q, list, &count);
+    return all || count < SP_TRIED ? count : SP_TRIED;
+}
+
+int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
+                     spmm_device device, spmm_format format, int all,
+                     const sp_kernel *list[SP_MAX_CANDIDATES], char *why, size_t n)
+{
+    const question q = {f, k, sp_products_of(products), precision, device, format};
+    char reasons[256];
+    int count = (device == SPMM_CUDA ? order_on_gpu : order_on_cpu)(&q, all, list, reasons, sizeof reasons);
+    /* a format that the rules would not take */
+    if (count == 0 && format != SPMM_FORMAT_AUTO) append(&q, sp_kernel_default(device, format), list, &count);
+    if (count == 1 && format > SPMM_CSR) snprintf(reasons, sizeof reasons, "the only one of its format");
+    if (why) snprintf(why, n, "%s", reasons);
+    return count;
 }
 
 spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
                       spmm_device device, spmm_format format, const sp_kernel **kernel, char *why, size_t n)
 {
-    char reasons[256] = "the format's first";
-    *kernel = device == SPMM_CUDA
-                  ? fastest(f, k, products, precision, device, format, reasons, sizeof reasons)
-                  : clustered(f, k, products, precision, format, reasons, sizeof reasons);
-    if (!*kernel && device == SPMM_CPU)
-        *kernel = segmented(f, k, products, precision, format, reasons, sizeof reasons);
-    if (!*kernel && device == SPMM_CPU)
-        *kernel = sorted(f, k, products, precision, format, reasons, sizeof reasons);
-    if (!*kernel) {
-        *kernel = fallback(device, format);
-        snprintf(reasons, sizeof reasons, "the format's first");
-    }
-    if (!*kernel)
-        return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
-    if (why) snprintf(why, n, "%s", reasons);
-    return SPMM_OK;
+    const sp_kernel *list[SP_MAX_CANDIDATES];
+    const int count = sp_order_kernels(f, k, products, precision, device, format, 0, list, why, n);
+    *kernel = count > 0 ? list[0] : NULL;
+    if (count > 0) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
 }
 
 int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[SP_MAX_CANDIDATES])
 {
-    int count = 0;
-    for (int i = 0; i < CHOICES; i++)
-        if ((list[count] = allowed(choices[i], device, format))) count++;
-    for (int i = 0; i < (int)(sizeof ordered_rows / sizeof *ordered_rows); i++)
-        if ((list[count] = allowed(ordered_rows[i], device, format))) count++;
-    for (int f = 0; f < SP_FORMATS; f++) { /* the default kernel of each format */
-        const sp_kernel *const kernel = sp_kernel_default(device, (spmm_format)f);
-        int there = 0;
-        if (!kernel || (format != SPMM_FORMAT_AUTO && kernel->format != format)) continue;
-        for (int i = 0; i < count; i++) there |= list[i] == kernel;
-        if (!there) list[count++] = kernel;
-    }
-    return count;
+    static const sp_features none = {.sum = {.blocks = 1}};
+    const int64_t k = SP_STAGED_BYTES / (int64_t)sizeof(double); /* for which all kernels are */
+    return sp_order_kernels(&none, k, 0, SPMM_F64, device, format, 1, list, NULL, 0);
 }
 
 /* ---- features ---- */
@@ -292,7 +285,8 @@ static void compare_neighbours(const spmm_csr *a, int64_t diagonal, struct sp_fe
 
 void sp_features_of(const spmm_csr *block, int64_t diagonal, int threads, sp_features *f)
 {
-    enum { SAMPLES = 2048 }; /* number of panels in the sample for sp_panel_columns() */
+    enum { SAMPLES = 2048 };       /* number of panels in the sample for sp_panel_columns() */
+    enum { MOST_F32_PER_F64 = 4 }; /* P100 to H200 have 2, GPUs for graphics 32 or 64 */
     double squares = 0, longest = 0, changes = 0, reach = 0, over[SP_LENGTH_BOUNDS] = {0};
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(max : longest) \
     reduction(+ : squares, changes, reach, over[ : SP_LENGTH_BOUNDS])
@@ -316,9 +310,9 @@ void sp_features_of(const spmm_csr *block, int64_t diagonal, int threads, sp_fea
     f->sum.panel_columns = sp_panel_columns(block, SAMPLES);
     compare_neighbours(block, diagonal, &f->sum);
     f->longest = longest;
-    f->calibration = calibration_of_gpu();
     f->cache = (double)sp_last_cache_bytes();
     f->unstaged = !sp_device_starts_early();
+    f->f64_slow = sp_device_f32_per_f64() > MOST_F32_PER_F64;
 }
 
 double sp_features_variation(const sp_features *f)

@@ -1,15 +1,15 @@
-/** Chooses a kernel if the caller names none (`--kernel auto`). On the CPU that is the first of the format,
- *  or, for a large X, cpu_clustered if the rows are numbered so that neighbours are far apart, or
- *  cpu_segmented if they are long and reach over much of it, or, for few columns, cpu_sorted if their lengths
- *  change from row to row. On a GPU a decision tree, made from measurements by bench/calibrate.py, says how the
- *  kernels compare for matrices with such features; what a kernel needs to be set up is divided by the number
- *  of products to come. */
+/** Lists the kernels that may be the fastest for a matrix (`--kernel auto`), in the order in which a trial takes
+ *  them. On the CPU rules name the first one: cpu_clustered for a large X whose rows are numbered so that neighbours are far
+ *  apart, cpu_segmented if rows are long and reach over much of X, cpu_sorted for few columns if their lengths change
+ *  from row to row, else cpu_csr. On a GPU the order is the leaf of a decision tree, made from measurements
+ *  by bench/calibrate.py, to which matrices with such features come. */
 #ifndef SP_CHOOSE_H
 #define SP_CHOOSE_H
 
 #include <stddef.h>
 
 #include "kernels/kernel.h"
+#include "plan/row_blocks.h"
 
 enum { SP_LENGTH_BOUNDS = 6 };
 
@@ -33,12 +33,10 @@ typedef struct sp_features {
     } sum;
     /* Of these the greatest of all ranks counts, so that all choose alike. */
     double longest; /**< number of entries of the longest row */
-    double
-        calibration; /**< which measurements the open GPU's kind asks for: an index in choose.c; 0: the default */
-    double cache; /**< bytes of the processor's last-level cache */
-    double
-        unstaged; /**< 1: the open GPU cannot keep rows of X in shared memory as panel_staged does, or none is open;
-                         else 0 */
+    double cache;   /**< bytes of the processor's last-level cache */
+    /** 1: the open GPU cannot keep rows of X in shared memory as panel_staged does, or none is open; else 0 */
+    double unstaged;
+    double f64_slow; /**< 1: the open GPU has few units for f64, so that sums in f64 are slow; else 0 */
 } sp_features;
 
 /** The numbers that the decision tree compares, with their names in bench_gpu's CSV files and in messages:
@@ -80,16 +78,37 @@ double sp_features_reuse(const sp_features *f);
 
 enum { SP_PRODUCTS_EXPECTED = 1000 };
 
-/** So many products to come repay the timing of ways to move rows or to add partial Y. */
+/** So many products to come repay the timing of kernels, of ways to move rows or to add partial Y. */
 enum { SP_PRODUCTS_TIMED = 100 };
 
 /** Returns the number of products to come; asked <= 0: the usual one. Local. */
 static inline int64_t sp_products_of(int64_t asked) { return asked > 0 ? asked : SP_PRODUCTS_EXPECTED; }
 
-/** Chooses the kernel for products with k columns. Local.
+enum { SP_MAX_CANDIDATES = 16 };
+
+/** Most kernels that are worth a trial for one matrix; csr_clustered may join them. */
+enum { SP_TRIED = 3 };
+
+/** Lists kernels for products with k columns, the one that is expected to be the fastest first. Local.
  *
- *  \param [in]  products  number of products to come; <= 0: SP_PRODUCTS_EXPECTED
- *  \param [in]  format  only kernels of this format are considered; SPMM_FORMAT_AUTO: kernels of all formats
+ *  \param [in]  products  number of products to come; <= 0: SP_PRODUCTS_EXPECTED. Kernels whose set-up so many do
+ *                         not repay come after the others, or are not listed
+ *  \param [in]  format  only kernels of this format are listed; SPMM_FORMAT_AUTO: kernels of all formats
+ *  \param [in]  all     0: those that are worth a trial; 1: all that are of use for some matrix, those that are worth a
+ *                       trial first
+ *  \param [out] list    in static storage, all different
+ *  \param [out] why     why the first one is expected to be the fastest, in a few words; may be NULL
+ *  \param [in]  n       size of the buffer `why` in bytes
+ *  \return the number of kernels in `list`, with `all` 0 at most SP_TRIED + 1; 0: no kernel has that device and
+ *          format */
+int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
+                     spmm_device device, spmm_format format, int all,
+                     const sp_kernel *list[SP_MAX_CANDIDATES], char *why, size_t n);
+
+/** Chooses the kernel for products with k columns without a trial: the first one that sp_order_kernels() lists
+ *  with `all` 0. Local.
+ *
+ *  \param [in]  products, format  as for sp_order_kernels()
  *  \param [out] kernel  the chosen kernel, in static storage; NULL on failure
  *  \param [out] why     the reason for the choice, in a few words; may be NULL
  *  \param [in]  n       size of the buffer `why` in bytes
@@ -97,11 +116,31 @@ static inline int64_t sp_products_of(int64_t asked) { return asked > 0 ? asked :
 spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
                       spmm_device device, spmm_format format, const sp_kernel **kernel, char *why, size_t n);
 
-enum { SP_MAX_CANDIDATES = 16 };
-
-/** Lists the kernels that option --autotune times for the given device and format: all that sp_choose() can
- *  return for them, over all matrices and K, and the default kernel of each format. Local.
+/** Lists the kernels of the given device and format that sp_order_kernels() lists for some matrix and K. Local.
  *  \return the number of kernels in `list`; 0 if there is none */
 int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[SP_MAX_CANDIDATES]);
+
+/** What all candidates of a trial of kernels have in common. */
+typedef struct sp_kernel_trial {
+    MPI_Comm comm; /**< of all ranks that take the same kernel */
+    const sp_halo *halo;
+    const sp_kernel *const *list; /**< [count] candidates, the one expected to be the fastest first */
+    int count;
+    int64_t k; /**< columns of X in a launch */
+    double ell_limit;
+    int threads;
+    sp_shape shape;
+    double products; /**< to come: candidates are compared if that repays it; infinity: in any case */
+} sp_kernel_trial;
+
+/** Converts the row blocks for the kernel that takes the least time, on an X of this size. Products are local: no rank exchanges
+ *  anything. Only the first kernel is converted for and timed if so many of its products take no time that is worth a trial;
+ *  where there is not enough memory for X and Y the first kernel is taken.
+ *
+ *  Collective over t->comm.
+ *  \param [in,out] parts  as for sp_row_blocks_create(); destroyed by the caller, also on failure
+ *  \param [out]    trial  what was timed
+ *  \return the same status on every rank, that of sp_row_blocks_create() or of a kernel's run() */
+spmm_status sp_kernel_trial_run(const sp_kernel_trial *t, sp_row_blocks *parts, sp_trial *trial);
 
 #endif

@@ -1,5 +1,6 @@
 /** Creates plans for the product Y := alpha A X + beta Y distributed over all ranks; apply.c computes the
  *  products. */
+#include <math.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,9 @@
 #include "plan/plan_struct.h"
 #include "plan/share_x.h"
 #include "plan/variants.h"
+
+/** Multiply-adds of a rank: with fewer, kernels are not compared. */
+static const double LITTLE_WORK = 8192;
 
 static int threads_of(int asked) { return asked > 0 ? asked : sp_threads_default(); }
 
@@ -38,21 +42,45 @@ static spmm_status named_kernel(const spmm_plan_options *o, const sp_kernel **ke
     return SPMM_OK;
 }
 
-/** Does the local part of sp_plan_create(): chooses the kernel and converts the block to its format.
+/** Lists the kernels that are tried: the named one, or those that are expected to be fast.
  *  \param [in] f  features of the matrix; NULL if o->kernel names the kernel */
+static spmm_status list_kernels(const spmm_plan_options *o, const sp_features *f, int64_t k, spmm_plan *p,
+                                const sp_kernel *list[SP_MAX_CANDIDATES], int *count)
+{
+    *count = 1;
+    snprintf(p->why, sizeof p->why, "named");
+    if (!f) return named_kernel(o, &list[0]);
+    *count = sp_order_kernels(f, k, o->products, p->precision, o->device, o->format, p->all_kernels, list, p->why,
+                              sizeof p->why);
+    if (*count == 0)
+        return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
+    /* so few multiply-adds take no time in any kernel */
+    const int little = f->sum.nnz * (double)k < LITTLE_WORK * fmax(f->sum.blocks, 1);
+    if (!p->all_kernels && (little || !sp_plan_tries(o))) *count = 1;
+    return SPMM_OK;
+}
+
+/** Chooses the kernel and converts the block to its format. Collective over the grid.
+ *  \param [in] f  as for list_kernels() */
 static spmm_status build(const spmm_plan_options *o, const sp_features *f, spmm_plan *p)
 {
-    const sp_kernel *kernel;
-    TRY(sp_shape_check(p->shape));
+    const sp_kernel *list[SP_MAX_CANDIDATES];
     const int blocks = p->column_blocks.count;
-    const int64_t k = p->k / blocks; /* number of columns that one kernel launch computes */
-    snprintf(p->why, sizeof p->why, "named");
-    TRY(f ? sp_choose(f, k, o->products, p->precision, o->device, o->format, &kernel, p->why, sizeof p->why)
-          : named_kernel(o, &kernel));
-    /* p->halo numbers columns otherwise, and has the same rows; those of the joint exchange lack entries */
-    p->parts.slice = p->given->joint ? NULL : p->given->slice;
-    TRY(sp_row_blocks_create(p->halo, kernel, k, o->ell_limit, p->threads, p->shape, &p->parts));
-    p->space = kernel->device;
+    sp_kernel_trial t = {.comm = p->grid->comm,
+                         .halo = p->halo, /* numbers columns otherwise than `given`, and has the same rows */
+                         .list = list,
+                         .k = p->k / blocks, /* number of columns that one kernel launch computes */
+                         .ell_limit = o->ell_limit,
+                         .threads = p->threads,
+                         .shape = p->shape,
+                         .products = p->all_kernels ? INFINITY : (double)sp_products_of(o->products)};
+    spmm_status status = sp_shape_check(p->shape);
+    if (status == SPMM_OK) status = list_kernels(o, f, t.k, p, list, &t.count);
+    TRY(sp_agree(p->grid->comm, "plan", status));
+    p->parts.slice = p->given->joint ? NULL : p->given->slice; /* those of the joint exchange lack entries */
+    TRY(sp_kernel_trial_run(&t, &p->parts, &p->kernel_trial));
+    sp_trial_words(&p->kernel_trial, p->why, sizeof p->why);
+    p->space = p->parts.kernel->device;
     /* boundary rows run concurrently with interior rows: in the stream of the exchange, which precedes
      * them; but where partial rows have to be exchanged in it meanwhile */
     if (p->space == SPMM_CUDA && sp_row_blocks_both_kinds(&p->parts) && !p->given->joint)
@@ -120,10 +148,9 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
     if (p->given->joint && p->given->joint->moves.all_moved > 0)
         TRY(sp_partial_rows_create(p->grid, p->given, o, p->k, p->threads, &p->partial));
     /* two partial Y have the same sum by every method; in the caller's stream NCCL queues the sum, the others do not */
-    const int timed = !o->quick_plan && !o->stream && sp_products_of(o->products) >= SP_PRODUCTS_TIMED &&
-                      (o->any_order || p->grid->dims[1] == 2);
+    const int timed = sp_plan_tries(o) && !o->stream && (o->any_order || p->grid->dims[1] == 2);
     TRY(sp_reduction_create(p->grid, rows * ld, p->precision, p->space, o->reduce, p->threads,
-                            timed ? &p->reduce_trials : NULL, &p->reduction));
+                            timed ? &p->reduce_trial : NULL, &p->reduction));
     p->y_rows = p->grid->coords[1] == 0 || sp_reduce_everywhere(sp_reduction_method(p->reduction)) ? rows : 0;
     spmm_status status = sp_column_blocks_create(p->halo, p->k, p->precision, p->space, p->exchange,
                                                  p->column_blocks.count, &p->column_blocks);
@@ -133,7 +160,7 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
 }
 
 static spmm_status create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo, int64_t k,
-                          const spmm_plan_options *o, spmm_plan *p)
+                          const spmm_plan_options *o, int all_kernels, spmm_plan *p)
 {
     sp_features f;
     p->grid = grid;
@@ -146,21 +173,22 @@ static spmm_status create(const sp_grid *grid, const spmm_block *block, const sp
     p->precision = block->csr.precision;
     p->shape = (sp_shape){o->block_size, o->subwarp};
     p->threads = threads_of(o->threads);
+    p->all_kernels = all_kernels;
     if (!o->kernel) TRY(sp_plan_features(grid->comm, block, o->threads, &f));
     TRY(sp_share_x(block, o, p));
     TRY(sp_relay_x(block, o, p));
     TRY(find_parts(o, p));
-    TRY(sp_agree(grid->comm, "convert", build(o, o->kernel ? NULL : &f, p)));
+    TRY(build(o, o->kernel ? NULL : &f, p));
     return connect(o, p);
 }
 
 spmm_status sp_plan_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo, int64_t k,
-                           const spmm_plan_options *options, spmm_plan **plan)
+                           const spmm_plan_options *options, int all_kernels, spmm_plan **plan)
 {
     spmm_plan *p = NULL;
     *plan = NULL;
     spmm_status status = sp_agree(grid->comm, "plan", sp_alloc_zero((void **)&p, 1, sizeof *p, "a plan"));
-    if (status == SPMM_OK) status = create(grid, block, halo, k, options, p);
+    if (status == SPMM_OK) status = create(grid, block, halo, k, options, all_kernels, p);
     if (status != SPMM_OK) {
         spmm_plan_destroy(p);
         return status;
@@ -216,7 +244,7 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
     TRY_GOTO(sp_halo_create(&own->grid, block, o->exchange, threads_of(o->threads), &own->halo), failed);
     TRY_GOTO(sp_joint_halo_create(&own->grid, block, &own->halo, o, &own->joint), failed);
     TRY_GOTO(sp_plan_create_fastest(&own->grid, block, &own->halo, own->joint.joint ? &own->joint : NULL, k,
-                                    o, plan),
+                                    o, 0, plan),
              failed);
     (*plan)->own = own;
     if (o->stream)
@@ -339,6 +367,8 @@ spmm_transport sp_plan_transport(const spmm_plan *p)
 void sp_plan_facts_of(const spmm_plan *p, sp_plan_facts *facts)
 {
     *facts = (sp_plan_facts){p->parts.kernel,
+                             p->why,
+                             &p->kernel_trial,
                              sp_plan_transport(p),
                              p->exchange ? sp_exchange_backend(p->exchange) : "",
                              sp_reduction_method(p->reduction),
@@ -347,7 +377,7 @@ void sp_plan_facts_of(const spmm_plan *p, sp_plan_facts *facts)
                              p->column_blocks.count,
                              p->given,
                              &p->variants,
-                             &p->reduce_trials,
+                             &p->reduce_trial,
                              p->parts.count > 0 ? p->parts.part[0].state : NULL};
 }
 

@@ -7,13 +7,24 @@
 #include "plan/choose.h"
 #include "plan/reduce.h"
 
+/** Size of a text that says why a kernel was chosen. */
+enum { SP_WHY_BYTES = 320 };
+
 /** Creates a plan from an existing grid, block and halo, which must outlive the plan.
  *
  *  Collective over grid->comm. Parameters and status as for spmm_plan_create(), with three differences:
  *  sp_plan_check() is not called, options must not be NULL, and options->exchange is ignored because
- *  halo->kind takes its place. */
+ *  halo->kind takes its place.
+ *  \param [in] all_kernels  1: where the library chooses the kernel, all that may be of use are timed, and not only those
+ *                           that are expected to be fast */
 spmm_status sp_plan_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo, int64_t k,
-                           const spmm_plan_options *options, spmm_plan **plan);
+                           const spmm_plan_options *options, int all_kernels, spmm_plan **plan);
+
+/** Returns 1 if so many products are to come that a plan may time what it chooses from. Local. */
+static inline int sp_plan_tries(const spmm_plan_options *options)
+{
+    return !options->quick_plan && sp_products_of(options->products) >= SP_PRODUCTS_TIMED;
+}
 
 /** Computes Y := alpha A X + beta Y like spmm_apply(), but does not check the argument plan. Collective as
  *  spmm_apply() is. */
@@ -79,6 +90,8 @@ typedef struct sp_variants {
 /** The decisions made for a plan. */
 typedef struct sp_plan_facts {
     const sp_kernel *kernel;
+    const char *why;              /**< this kernel, in words; valid as long as the plan */
+    const sp_trial *kernel_trial; /**< what the kernel was chosen from; valid as long as the plan */
     spmm_transport transport; /**< SPMM_TRANSPORT_AUTO: there is no row of X or Y to exchange */
     const char *backend;      /**< sp_exchange_backend(); "": no row of X is exchanged */
     spmm_reduce reduce;       /**< SPMM_REDUCE_AUTO: Q is 1, so that nothing is summed */
@@ -89,7 +102,7 @@ typedef struct sp_plan_facts {
     int column_blocks;           /**< number of column blocks that X is split into; 1: X is not split */
     const sp_halo *halo;         /**< which rows are exchanged */
     const sp_variants *variants; /**< what the plan was chosen from; valid as long as the plan */
-    const sp_reduce_trials *reduce_trials; /**< what `reduce` was chosen from; valid as long as the plan */
+    const sp_trial *reduce_trial; /**< what `reduce` was chosen from; valid as long as the plan */
     const void *state; /**< the kernel's state of this rank's first row block; NULL if there is none */
 } sp_plan_facts;
 

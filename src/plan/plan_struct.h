@@ -69,11 +69,13 @@ struct spmm_plan {
     spmm_plan_options options; /* the caller's */
     const char *function;      /* that computes products by this plan, in messages */
     const char *product;       /* what it computes, for people */
-    char why[160];             /* this kernel */
+    int all_kernels;           /* as sp_plan_create() was told */
+    char why[SP_WHY_BYTES];    /* this kernel */
+    sp_trial kernel_trial;     /* what it was chosen from */
     sp_plan_times times;
     sp_plan_own *own; /* what grid and halo point to, if spmm_plan_create() made the plan; else NULL */
     sp_variants variants;
-    sp_reduce_trials reduce_trials; /* what its reduction was chosen from */
+    sp_trial reduce_trial; /* what its reduction was chosen from */
     sp_node_rows node;              /* if ranks of a node have rows of X in common; else zeroed */
     int64_t k, y_rows;
     spmm_precision precision;

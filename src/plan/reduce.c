@@ -4,10 +4,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/enum_words.h"
 #include "base/memory.h"
 #include "comm/nccl.h"
-#include "comm/timing.h"
 #include "device/device.h"
+
+/** What a rank does in a step of a sum by messages, with one other rank. */
+typedef struct sum_step {
+    enum { SEND, RECEIVE, ADD, SWAP } what; /* ADD: receives and adds; SWAP: both send, and both add */
+    int with;
+} sum_step;
 
 struct sp_reduction {
     MPI_Comm comm; /* communicator of the process row */
@@ -17,6 +23,8 @@ struct sp_reduction {
     spmm_device space;
     spmm_reduce method;
     int threads;
+    sum_step *step; /* [steps] the pattern of a sum by messages, as this rank sees it */
+    int steps;
     void *buffer; /* in host memory: receives another rank's partial Y; NULL with NCCL */
     void *mirror; /* if Y is in GPU memory and NCCL is not used: copy of y in pinned host memory */
     const sp_nccl *nccl;
@@ -75,22 +83,6 @@ static spmm_status add_from(const sp_reduction *r, int from, void *y)
     return SPMM_OK;
 }
 
-static spmm_status linear(const sp_reduction *r, void *y)
-{
-    if (r->rank != 0) return send(r, 0, y);
-    for (int from = 1; from < r->size; from++) TRY(add_from(r, from, y));
-    return SPMM_OK;
-}
-
-static spmm_status tree(const sp_reduction *r, void *y)
-{
-    for (int distance = 1; distance < r->size; distance *= 2) {
-        if (r->rank % (2 * distance) != 0) return send(r, r->rank - distance, y);
-        if (r->rank + distance < r->size) TRY(add_from(r, r->rank + distance, y));
-    }
-    return SPMM_OK;
-}
-
 /** Exchanges partial Y with rank `partner`, and adds the received one to y. Both ranks get the same bits,
  *  since addition is commutative. A rank that failed cannot send NaNs from r->buffer, which it needs
  *  for receiving. It sends empty messages instead, and the partner takes these for NaNs. */
@@ -111,18 +103,17 @@ static spmm_status swap(const sp_reduction *r, int partner, void *y)
     return SPMM_OK;
 }
 
-static spmm_status butterfly(const sp_reduction *r, void *y)
+/** Follows the steps of linear, tree or butterfly. */
+static spmm_status by_messages(const sp_reduction *r, void *y)
 {
-    int core = 1;
-    while (2 * core <= r->size) core *= 2;
-    if (r->rank >= core) {
-        TRY(send(r, r->rank - core, y));
-        return receive(r, r->rank - core, y);
-    }
-    const int extra = r->rank + core < r->size ? r->rank + core : -1;
-    if (extra >= 0) TRY(add_from(r, extra, y));
-    for (int distance = 1; distance < core; distance *= 2) TRY(swap(r, r->rank ^ distance, y));
-    return extra >= 0 ? send(r, extra, y) : SPMM_OK;
+    for (const sum_step *s = r->step; s < r->step + r->steps; s++)
+        switch (s->what) {
+        case SEND: TRY(send(r, s->with, y)); break;
+        case RECEIVE: TRY(receive(r, s->with, y)); break;
+        case ADD: TRY(add_from(r, s->with, y)); break;
+        case SWAP: TRY(swap(r, s->with, y)); break;
+        }
+    return SPMM_OK;
 }
 
 static spmm_status by_mpi(const sp_reduction *r, void *y)
@@ -142,15 +133,7 @@ static spmm_status by_mpi(const sp_reduction *r, void *y)
 
 static spmm_status on_host(const sp_reduction *r, void *y)
 {
-    switch (r->method) {
-    case SPMM_REDUCE_LINEAR: return linear(r, y);
-    case SPMM_REDUCE_BUTTERFLY: return butterfly(r, y);
-    case SPMM_REDUCE_MPI: return by_mpi(r, y);
-    case SPMM_REDUCE_AUTO:
-    case SPMM_REDUCE_NCCL:
-    case SPMM_REDUCE_TREE: break;
-    }
-    return tree(r, y);
+    return r->method == SPMM_REDUCE_MPI ? by_mpi(r, y) : by_messages(r, y);
 }
 
 static spmm_status fetch(const sp_reduction *r, const void *y)
@@ -190,9 +173,51 @@ void sp_reduction_skip(sp_reduction *r)
     if (status != SPMM_OK) sp_abandon(r->comm, status); /* otherwise the other ranks would wait forever */
 }
 
+/* ---- set-up ---- */
+
+static void do_step(sp_reduction *r, int what, int with)
+{
+    r->step[r->steps].what = what;
+    r->step[r->steps++].with = with;
+}
+
+static void linear(sp_reduction *r)
+{
+    if (r->rank != 0) do_step(r, SEND, 0);
+    for (int from = 1; from < r->size && r->rank == 0; from++) do_step(r, ADD, from);
+}
+
+static void tree(sp_reduction *r)
+{
+    for (int distance = 1; distance < r->size; distance *= 2) {
+        if (r->rank % (2 * distance) != 0) {
+            do_step(r, SEND, r->rank - distance);
+            return;
+        }
+        if (r->rank + distance < r->size) do_step(r, ADD, r->rank + distance);
+    }
+}
+
+static void butterfly(sp_reduction *r)
+{
+    int core = 1;
+    while (2 * core <= r->size) core *= 2;
+    const int inside = r->rank < core, beyond = inside && r->rank + core < r->size;
+    if (!inside) do_step(r, SEND, r->rank - core);
+    if (!inside) do_step(r, RECEIVE, r->rank - core);
+    if (beyond) do_step(r, ADD, r->rank + core);
+    for (int distance = 1; distance < core && inside; distance *= 2) do_step(r, SWAP, r->rank ^ distance);
+    if (beyond) do_step(r, SEND, r->rank + core);
+}
+
 static spmm_status allocate(sp_reduction *r)
 {
     if (r->method == SPMM_REDUCE_NCCL) return SPMM_OK;
+    /* no pattern has more steps: linear has size - 1, a butterfly log2(size) + 2 */
+    TRY(sp_alloc((void **)&r->step, r->size + 2, sizeof *r->step, "steps of a sum"));
+    if (r->method == SPMM_REDUCE_LINEAR) linear(r);
+    if (r->method == SPMM_REDUCE_TREE) tree(r);
+    if (r->method == SPMM_REDUCE_BUTTERFLY) butterfly(r);
     if (r->space == SPMM_CUDA) TRY(sp_device_host_alloc(&r->mirror, bytes_of(r), "a partial Y"));
     return sp_alloc(&r->buffer, r->elements, sp_value_size(r->precision), "a partial Y");
 }
@@ -245,78 +270,79 @@ static spmm_status create(const sp_grid *grid, const sp_reduction *what, spmm_re
 
 /* ---- choice by timing ---- */
 
-/** A reduction that is timed. */
-typedef struct timed_reduction {
+/** Reductions that are timed. */
+typedef struct timed_sums {
+    const sp_grid *grid;
+    const sp_reduction *what;
+    spmm_reduce method[4];
+    void *y; /* zeros */
+} timed_sums;
+
+static spmm_status make(void *of, int i, void **made)
+{
+    const timed_sums *const t = of;
     sp_reduction *r;
-    const spmm_multivector *y;
-} timed_reduction;
-
-static spmm_status sum_once(void *of)
-{
-    const timed_reduction *const t = of;
-    const spmm_status status = sp_reduction_run(t->r, t->y->data);
-    if (t->r->space == SPMM_CPU) return status;
-    const spmm_status done = sp_device_sync();
-    return status == SPMM_OK ? done : status;
+    const spmm_status status = create(t->grid, t->what, t->method[i], 0, &r);
+    *made = r;
+    return status;
 }
 
-/** Creates a reduction by a method and times it. One that cannot be set up takes infinitely long. Collective. */
-static spmm_status try_method(const sp_grid *grid, const sp_reduction *what, spmm_reduce method,
-                              const spmm_multivector *y, sp_reduction **one, double *seconds)
+static spmm_status run(void *of, void *made, int n)
 {
-    const spmm_status made = create(grid, what, method, 0, one);
-    *seconds = INFINITY;
-    if (made == SPMM_ERR_DEVICE || made == SPMM_ERR_MEMORY) return SPMM_OK;
-    TRY(made);
-    timed_reduction timed = {*one, y};
-    return sp_time_least(grid->comm, "reduce", sum_once, &timed, INFINITY, seconds);
+    const timed_sums *const t = of;
+    spmm_status status = SPMM_OK;
+    for (int i = 0; i < n; i++) {
+        spmm_status one = sp_reduction_run(made, t->y);
+        if (one == SPMM_OK && t->what->space == SPMM_CUDA) one = sp_device_sync();
+        if (status == SPMM_OK) status = one;
+    }
+    return status;
 }
 
-/** Times the methods that leave the sum on the first rank, and keeps the fastest. Collective. */
-static spmm_status fastest(const sp_grid *grid, const sp_reduction *what, const spmm_multivector *y,
-                           sp_reduce_trials *trials, sp_reduction **best)
+static void destroy(void *of, void *made)
+{
+    (void)of;
+    sp_reduction_destroy(made);
+}
+
+/** Lists the methods that leave the sum on the first rank and that all ranks have. Collective. */
+static spmm_status list_methods(timed_sums *t, sp_trial *trial)
 {
     static const spmm_reduce methods[] = {SPMM_REDUCE_TREE, SPMM_REDUCE_MPI, SPMM_REDUCE_LINEAR,
                                           SPMM_REDUCE_NCCL};
-    double least = INFINITY;
     for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
-        sp_reduction *one = NULL;
-        double seconds;
         int there;
-        if (methods[m] == SPMM_REDUCE_LINEAR && what->size == 2) continue; /* it is the tree */
-        TRY(sp_all(grid->comm, !sp_reduce_missing(methods[m], what->space), &there));
+        if (methods[m] == SPMM_REDUCE_LINEAR && t->what->size == 2) continue; /* it is the tree */
+        TRY(sp_all(t->grid->comm, !sp_reduce_missing(methods[m], t->what->space), &there));
         if (!there) continue;
-        const spmm_status status = try_method(grid, what, methods[m], y, &one, &seconds);
-        trials->trial[trials->count].method = methods[m];
-        trials->trial[trials->count++].seconds = seconds;
-        const int faster = status == SPMM_OK && one && sp_clearly_less(seconds, least);
-        sp_reduction_destroy(faster ? *best : one);
-        if (faster) {
-            *best = one;
-            least = seconds;
-        }
-        TRY(status);
+        t->method[trial->count] = methods[m];
+        sp_trial_add(trial, sp_reduce_word(methods[m]));
     }
-    return *best ? SPMM_OK : create(grid, what, SPMM_REDUCE_TREE, 0, best);
+    return SPMM_OK;
 }
 
-static spmm_status create_fastest(const sp_grid *grid, const sp_reduction *what, sp_reduce_trials *trials,
+static spmm_status create_fastest(const sp_grid *grid, const sp_reduction *what, sp_trial *trial,
                                   sp_reduction **reduction)
 {
+    static const sp_trial_ops ops = {"reduce", make, run, destroy, 0};
+    timed_sums t = {.grid = grid, .what = what};
+    MPI_Comm comm = grid->comm;
+    const sp_together all = sp_ranks_together(&comm);
     spmm_multivector y = {.rows = 0};
+    void *best = NULL;
     const int64_t k = what->elements > 0 ? what->elements : 1; /* a rank may have no rows */
     spmm_status status = spmm_multivector_create(1, k, what->precision, what->space, &y);
     status = sp_agree(grid->comm, "reduce", status);
-    if (status == SPMM_OK) status = fastest(grid, what, &y, trials, reduction);
+    t.y = y.data;
+    if (status == SPMM_OK) status = list_methods(&t, trial);
+    if (status == SPMM_OK) status = sp_trial_run(&all, &ops, &t, 0, trial, &best);
     spmm_multivector_destroy(&y);
-    if (status == SPMM_OK) return SPMM_OK;
-    sp_reduction_destroy(*reduction);
-    *reduction = NULL;
+    *reduction = best;
     return status;
 }
 
 spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_precision precision,
-                                spmm_device space, spmm_reduce method, int threads, sp_reduce_trials *trials,
+                                spmm_device space, spmm_reduce method, int threads, sp_trial *trial,
                                 sp_reduction **reduction)
 {
     const sp_reduction what = {.comm = grid->row_comm,
@@ -327,11 +353,11 @@ spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_prec
                                .space = space,
                                .threads = threads};
     *reduction = NULL;
-    if (trials) trials->count = 0;
+    if (trial) trial->count = 0;
     if (method == SPMM_REDUCE_NCCL) TRY(sp_agree(grid->comm, "reduce", check_nccl(space)));
     if (grid->dims[1] == 1) return SPMM_OK;
     if (method != SPMM_REDUCE_AUTO) return create(grid, &what, method, 0, reduction);
-    if (trials) return create_fastest(grid, &what, trials, reduction);
+    if (trial) return create_fastest(grid, &what, trial, reduction);
     return create(grid, &what, space == SPMM_CUDA && !sp_nccl_missing() ? SPMM_REDUCE_NCCL : SPMM_REDUCE_TREE,
                   1, reduction);
 }
@@ -339,6 +365,7 @@ spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_prec
 void sp_reduction_destroy(sp_reduction *r)
 {
     if (!r) return;
+    sp_free(r->step);
     sp_free(r->buffer);
     sp_device_host_free(r->mirror);
     sp_free(r);

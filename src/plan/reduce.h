@@ -6,16 +6,6 @@
 
 typedef struct sp_reduction sp_reduction;
 
-/** The methods that a reduction was chosen from. */
-enum { SP_MOST_REDUCE_TRIALS = 4 };
-typedef struct sp_reduce_trials {
-    int count; /**< 0: nothing was timed */
-    struct {
-        spmm_reduce method;
-        double seconds; /**< of a sum, least of a few, slowest rank; infinity: it could not be set up */
-    } trial[SP_MOST_REDUCE_TRIALS];
-} sp_reduce_trials;
-
 /** Returns 1 if the reduction method leaves the sum on every rank of the process row, 0 if only on the first
  *  rank (q = 0). Local. */
 int sp_reduce_everywhere(spmm_reduce method);
@@ -39,14 +29,14 @@ int sp_reduce_steps(spmm_reduce method, int ranks);
  *  \param [in]  space      the memory that Y lies in
  *  \param [in]  method     SPMM_REDUCE_AUTO: NCCL if Y is in GPU memory and NCCL works, else tree
  *  \param [in]  threads    OpenMP threads of this rank, for adding on the host
- *  \param [out] trials    what was timed. NULL: nothing is. Else SPMM_REDUCE_AUTO takes the fastest method of
+ *  \param [out] trial     what was timed, by words of the methods. NULL: nothing is. Else SPMM_REDUCE_AUTO takes the fastest method of
  *                         those that leave the sum on the first rank, by sums of zeros; which it is, and with
  *                         three process columns or more the bits of sums, may differ from run to run
  *  \param [out] reduction  the caller destroys it; NULL if Q is 1, and on failure
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (NCCL is not available; the message says
  *          why), _MEMORY, _DEVICE, _MPI */
 spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_precision precision,
-                                spmm_device space, spmm_reduce method, int threads, sp_reduce_trials *trials,
+                                spmm_device space, spmm_reduce method, int threads, sp_trial *trial,
                                 sp_reduction **reduction);
 
 /** Frees the reduction; accepts NULL. Local. */

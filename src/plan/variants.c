@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
-#include "comm/timing.h"
 #include "distribute/joint.h"
 #include "formats/multivector.h"
 #include "plan/plan_struct.h"
@@ -16,9 +15,6 @@ static const double WORTH = 0.8;
 /** Variants are timed if their modelled time is at most NEAR times the least and SLACK seconds: of a product that takes little more
  *  than its launches the model is wrong by as much. */
 static const double NEAR = 1.3, SLACK = 15e-6;
-/** A time that is more than DOUBTED times the modelled one is measured once more: an interruption of a few milliseconds covers all of a
- *  trial. */
-static const double DOUBTED = 1.4;
 /** An exchange that takes less than this share of a product's kernels is not worth any trials. */
 static const double LITTLE = 0.02;
 
@@ -27,9 +23,6 @@ static const double EMPTY_EXCHANGE = 12e-6, LAUNCH = 4e-6;
 
 /** Number of variants that are timed at most. */
 enum { MOST_TIMED = 4 };
-
-/** A product takes so many seconds at least to be timed only once. */
-static const double LONG = 0.5;
 
 /** What the first variant takes. */
 typedef struct product_parts {
@@ -46,8 +39,13 @@ typedef struct trials {
     const sp_halo *halo, *joint;
     int64_t k;
     spmm_plan_options options;
+    int all_kernels;
     int64_t interior; /* rows of this rank that a plan could compute during the exchange */
     product_parts model;
+    const char *kernel; /* of the first plan */
+    spmm_plan *first;   /* the plan of variant 0, until it is tried */
+    sp_variants *all;
+    int candidate[MOST_TIMED]; /* numbers of the variants that are tried */
 } trials;
 
 /* ---- timing ---- */
@@ -59,43 +57,33 @@ typedef enum step { PRODUCT, KERNELS, EXCHANGE } step;
 typedef struct timed_plan {
     spmm_plan *plan;
     step what;
-    const spmm_multivector *x;
-    spmm_multivector *y;
+    spmm_multivector x, y;
 } timed_plan;
 
-static spmm_status once(void *of)
+static spmm_status create_x_and_y(timed_plan *t)
 {
-    const timed_plan *const t = of;
-    if (t->what == EXCHANGE) return sp_plan_exchange(t->plan, t->x);
-    return t->what == PRODUCT ? sp_plan_apply(t->plan, 1, t->x, 0, t->y)
-                              : sp_plan_apply_local(t->plan, t->x, t->y);
+    TRY(spmm_plan_x_create(t->plan, &t->x));
+    return spmm_plan_y_create(t->plan, &t->y);
 }
 
-static spmm_status time_some(spmm_plan *p, step what, const spmm_multivector *x, spmm_multivector *y,
-                             double *seconds)
+static void free_x_and_y(timed_plan *t)
 {
-    timed_plan timed = {p, what, x, y};
-    return sp_time_least(p->grid->comm, "plan", once, &timed, LONG, seconds);
+    spmm_multivector_destroy(&t->x);
+    spmm_multivector_destroy(&t->y);
 }
 
-static spmm_status create_x_and_y(spmm_plan *p, spmm_multivector *x, spmm_multivector *y)
+static spmm_status run(void *of, void *made, int n)
 {
-    TRY(spmm_plan_x_create(p, x));
-    TRY(spmm_plan_y_create(p, y));
-    return SPMM_OK;
-}
-
-/** Times products by a plan, with an X of zeros.
- *  \param [out] kernels, exchange  may be NULL */
-static spmm_status time_plan(spmm_plan *p, double *product, double *kernels, double *exchange)
-{
-    spmm_multivector x = {0}, y = {0};
-    spmm_status status = sp_agree(p->grid->comm, "plan", create_x_and_y(p, &x, &y));
-    if (status == SPMM_OK) status = time_some(p, PRODUCT, &x, &y, product);
-    if (status == SPMM_OK && kernels) status = time_some(p, KERNELS, &x, &y, kernels);
-    if (status == SPMM_OK && exchange) status = time_some(p, EXCHANGE, &x, &y, exchange);
-    spmm_multivector_destroy(&x);
-    spmm_multivector_destroy(&y);
+    timed_plan *const t = made;
+    spmm_status status = SPMM_OK;
+    (void)of;
+    /* all of them even after a failure: the other ranks go on, too */
+    for (int i = 0; i < n; i++) {
+        const spmm_status one = t->what == EXCHANGE  ? sp_plan_exchange(t->plan, &t->x)
+                                : t->what == PRODUCT ? sp_plan_apply(t->plan, 1, &t->x, 0, &t->y)
+                                                     : sp_plan_apply_local(t->plan, &t->x, &t->y);
+        if (status == SPMM_OK) status = one;
+    }
     return status;
 }
 
@@ -130,26 +118,41 @@ static double modelled(const trials *t, const sp_variant *v)
     return m->kernels - beside + (beside > exchange ? beside : exchange) + m->launch;
 }
 
-/** Measures the parts of the first variant. Collective. */
-static spmm_status measure(trials *t, spmm_plan *p, sp_variant *first)
+/** Times the kernels and the exchange of the first variant. Collective. */
+static spmm_status time_parts(const trials *t, double *kernels, double *exchange)
+{
+    static const sp_trial_ops ops = {.stage = "plan", .run = run};
+    timed_plan timed = {.plan = t->first, .what = KERNELS};
+    MPI_Comm comm = t->grid->comm;
+    const sp_together all = sp_ranks_together(&comm);
+    spmm_status status = sp_agree(t->grid->comm, "plan", create_x_and_y(&timed));
+    if (status == SPMM_OK) status = sp_trial_time(&all, &ops, NULL, &timed, INFINITY, kernels);
+    timed.what = EXCHANGE;
+    if (status == SPMM_OK) status = sp_trial_time(&all, &ops, NULL, &timed, INFINITY, exchange);
+    free_x_and_y(&timed);
+    return status;
+}
+
+/** Measures the parts of the first variant, of which the model is made. Collective. */
+static spmm_status measure(trials *t)
 {
     const spmm_csr *const a = &t->halo->local;
     const double rows = (double)(sp_halo_rows(t->halo) + a->rows),
                  row_bytes = (double)(sp_multivector_ld(t->k, a->precision) * sp_value_size(a->precision));
-    const int blocks = p->column_blocks.count;
-    double exchange = 0;
+    const int blocks = t->first->column_blocks.count;
+    double kernels, exchange;
     double sums[4] = {(double)t->interior, (double)a->rows,
                       (double)a->nnz * (double)(4 + sp_value_size(a->precision)), rows * row_bytes};
-    if (p->space == SPMM_CUDA) {
+    if (t->first->space == SPMM_CUDA) {
         t->model.empty = EMPTY_EXCHANGE;
         t->model.launch = LAUNCH;
     }
-    TRY(time_plan(p, &first->measured, &t->model.kernels, &exchange));
+    TRY(time_parts(t, &kernels, &exchange));
     TRY(sp_sum(t->grid->comm, sums, 4));
     t->model.interior = sums[1] > 0 ? sums[0] / sums[1] : 0;
     t->model.a_share = sums[2] > 0 ? sums[2] / (sums[2] + sums[3]) : 0;
     t->model.rows = fmax(0, exchange - blocks * t->model.empty);
-    t->model.kernels = fmax(0, t->model.kernels - (blocks - 1) * t->model.launch) /
+    t->model.kernels = fmax(0, kernels - (blocks - 1) * t->model.launch) /
                        (1 + (blocks - 1) * t->model.a_share);
     return SPMM_OK;
 }
@@ -198,68 +201,95 @@ static spmm_status create_variant(const trials *t, const sp_variant *v, spmm_pla
     spmm_plan_options o = t->options;
     o.column_blocks = v->column_blocks;
     o.no_overlap = !v->overlap;
+    /* tried already; the joint exchange has other entries */
+    if (v->exchange != SPMM_EXCHANGE_JOINT && v->column_blocks == t->all->variant[0].column_blocks)
+        o.kernel = t->kernel;
     return sp_plan_create(t->grid, t->block,
                           v->exchange == SPMM_EXCHANGE_JOINT && t->joint ? t->joint : t->halo, t->k, &o,
-                          plan);
+                          t->all_kernels, plan);
 }
 
-/** Returns the variant of least modelled time that has not been timed and is worth it; -1: none. */
-static int next(const sp_variants *all, int timed)
+/** Lists the variants that are tried: the first one, and those of the least modelled times if these are near the least one. */
+static void list_candidates(trials *t, sp_trial *trial)
 {
+    const sp_variants *const all = t->all;
     double least = INFINITY;
-    int best = -1;
-    for (int i = 0; i < all->count; i++) {
-        const sp_variant *const v = &all->variant[i];
-        const double seconds = isnan(v->measured) ? v->modelled : v->measured;
-        if (seconds < least) least = seconds;
-        if (isnan(v->measured) && (best < 0 || v->modelled < all->variant[best].modelled)) best = i;
+    int taken[SP_MOST_VARIANTS] = {1};
+    for (int i = 0; i < all->count; i++) least = fmin(least, all->variant[i].modelled);
+    t->candidate[0] = 0;
+    sp_trial_add(trial, "");
+    while (trial->count < MOST_TIMED) {
+        int best = -1;
+        for (int i = 0; i < all->count; i++)
+            if (!taken[i] && (best < 0 || all->variant[i].modelled < all->variant[best].modelled)) best = i;
+        if (best < 0 || all->variant[best].modelled > NEAR * least + SLACK) break;
+        taken[best] = 1;
+        t->candidate[trial->count] = best;
+        sp_trial_add(trial, "");
     }
-    return best >= 0 && timed < MOST_TIMED && all->variant[best].modelled <= NEAR * least + SLACK ? best : -1;
 }
 
-/** Creates and times variant i, and makes it the plan if it is faster. A variant that memory or a limit forbids is left
- *  out. Collective. */
-static spmm_status try_variant(const trials *t, sp_variants *all, int i, spmm_plan **plan)
+static spmm_status make(void *of, int i, void **made)
 {
-    spmm_plan *other = NULL;
-    sp_variant *const v = &all->variant[i];
-    spmm_status status = create_variant(t, v, &other);
-    if (status == SPMM_OK) status = time_plan(other, &v->measured, NULL, NULL);
-    if (status == SPMM_OK && v->measured > DOUBTED * v->modelled) {
-        double again;
-        status = time_plan(other, &again, NULL, NULL);
-        if (status == SPMM_OK) v->measured = fmin(v->measured, again);
+    trials *const t = of;
+    timed_plan *p = NULL;
+    spmm_status status = sp_agree(t->grid->comm, "plan",
+                                  sp_alloc_zero((void **)&p, 1, sizeof *p, "a plan that is tried"));
+    *made = p;
+    TRY(status);
+    if (i > 0) {
+        TRY(create_variant(t, &t->all->variant[t->candidate[i]], &p->plan));
+    } else {
+        p->plan = t->first;
+        t->first = NULL;
     }
-    const int faster = status == SPMM_OK && sp_clearly_less(v->measured, all->variant[all->chosen].measured);
-    if (status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT) {
-        v->measured = INFINITY;
-        status = SPMM_OK;
-    }
-    spmm_plan_destroy(faster ? *plan : other);
-    if (faster) {
-        *plan = other;
-        all->chosen = i;
-    }
-    return status;
+    return sp_agree(t->grid->comm, "plan", create_x_and_y(p));
 }
 
-/** Times the variants that may be faster than the plan. Collective. */
-static spmm_status try_all(trials *t, spmm_plan **plan, sp_variants *all)
+static void destroy(void *of, void *made)
 {
-    int i, timed = 1;
-    TRY(measure(t, *plan, &all->variant[0]));
-    if (t->options.transport == SPMM_TRANSPORT_AUTO && (*plan)->space == SPMM_CUDA && (*plan)->exchange)
-        t->options.transport = sp_exchange_transport((*plan)->exchange);
-    if ((*plan)->reduction) t->options.reduce = sp_reduction_method((*plan)->reduction); /* timed already */
-    for (i = 0; i < all->count; i++) all->variant[i].modelled = modelled(t, &all->variant[i]);
+    timed_plan *const p = made;
+    (void)of;
+    if (!p) return;
+    free_x_and_y(p);
+    spmm_plan_destroy(p->plan);
+    sp_free(p);
+}
+
+/** Times the variants that may be faster than the first plan, and takes the fastest. Collective. */
+static spmm_status try_all(trials *t, spmm_plan **plan)
+{
+    static const sp_trial_ops ops = {"plan", make, run, destroy, 0};
+    sp_trial trial = {.count = 0};
+    MPI_Comm comm = t->grid->comm;
+    const sp_together all = sp_ranks_together(&comm);
+    void *best = NULL;
+    TRY(measure(t));
+    if (t->options.transport == SPMM_TRANSPORT_AUTO && t->first->space == SPMM_CUDA && t->first->exchange)
+        t->options.transport = sp_exchange_transport(t->first->exchange);
+    if (t->first->reduction) t->options.reduce = sp_reduction_method(t->first->reduction); /* timed already */
+    for (int i = 0; i < t->all->count; i++) t->all->variant[i].modelled = modelled(t, &t->all->variant[i]);
     if (t->model.empty + t->model.rows < LITTLE * t->model.kernels) return SPMM_OK;
-    for (; (i = next(all, timed)) >= 0; timed++) TRY(try_variant(t, all, i, plan));
+    list_candidates(t, &trial);
+    *plan = NULL;
+    const spmm_status status = sp_trial_run(&all, &ops, t, 0, &trial, &best);
+    if (status != SPMM_OK) {
+        spmm_plan_destroy(t->first);
+        return status;
+    }
+    for (int i = 0; i < trial.count; i++) t->all->variant[t->candidate[i]].measured = trial.tried[i].seconds;
+    t->all->chosen = t->candidate[trial.chosen];
+    timed_plan *const p = best;
+    *plan = p->plan;
+    p->plan = NULL;
+    destroy(NULL, p);
     return SPMM_OK;
 }
 
 /** Takes the joint exchange for its fewer rows, without timing. */
-static spmm_status take_joint(const trials *t, spmm_plan **plan, sp_variants *all)
+static spmm_status take_joint(const trials *t, spmm_plan **plan)
 {
+    sp_variants *const all = t->all;
     spmm_plan *other = NULL;
     int i = 1;
     while (i < all->count && all->variant[i].exchange != SPMM_EXCHANGE_JOINT) i++;
@@ -273,34 +303,47 @@ static spmm_status take_joint(const trials *t, spmm_plan **plan, sp_variants *al
     return SPMM_OK;
 }
 
+/** What was chosen for the first plan, and holds for those that were made after it. */
+typedef struct first_choices {
+    const sp_kernel *kernel;
+    sp_trial kernel_trial, reduce_trial;
+    char why[SP_WHY_BYTES];
+} first_choices;
+
 spmm_status sp_plan_create_fastest(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
                                    const sp_halo *joint, int64_t k, const spmm_plan_options *options,
-                                   spmm_plan **plan)
+                                   int all_kernels, spmm_plan **plan)
 {
-    trials t = {.grid = grid, .block = block, .halo = halo, .joint = joint, .k = k, .options = *options};
     sp_variants all = {0};
-    TRY(sp_plan_create(grid, block, halo, k, options, plan));
-    const sp_reduce_trials reduce_trials = (*plan)->reduce_trials;
-    const sp_row_blocks *const has = &(*plan)->parts;
+    trials t = {.grid = grid, .block = block, .halo = halo, .joint = joint, .k = k, .options = *options,
+                .all_kernels = all_kernels, .all = &all};
+    TRY(sp_plan_create(grid, block, halo, k, options, all_kernels, plan));
+    spmm_plan *const p = t.first = *plan;
+    first_choices first = {p->parts.kernel, p->kernel_trial, p->reduce_trial, ""};
+    memcpy(first.why, p->why, sizeof first.why);
+    const sp_row_blocks *const has = &p->parts;
     sp_row_blocks overlapped = {.count = 0};
     /* on CPUs interior rows are apart wherever the options allow it */
-    const sp_row_blocks *const could = (*plan)->space == SPMM_CUDA ? &overlapped : has;
+    const sp_row_blocks *const could = p->space == SPMM_CUDA ? &overlapped : has;
     if (could != has) sp_row_blocks_find(halo, 1, &overlapped);
     t.interior = sp_row_blocks_interior_rows(could);
+    t.kernel = first.kernel->id;
     double any[2] = {sp_row_blocks_both_kinds(has), sp_row_blocks_both_kinds(could)};
     spmm_status status = sp_slowest(grid->comm, any, 2);
-    list(&t, *plan, any[0] > 0, any[1] > 0, &all);
+    list(&t, p, any[0] > 0, any[1] > 0, &all);
     if (status == SPMM_OK && all.count > 1)
-        status = options->quick_plan || sp_products_of(options->products) < SP_PRODUCTS_TIMED
-                     ? take_joint(&t, plan, &all)
-                     : try_all(&t, plan, &all);
+        status = sp_plan_tries(options) ? try_all(&t, plan) : take_joint(&t, plan);
     if (status != SPMM_OK) {
         spmm_plan_destroy(*plan);
         *plan = NULL;
         return status;
     }
     (*plan)->variants = all;
-    (*plan)->reduce_trials = reduce_trials;
+    (*plan)->reduce_trial = first.reduce_trial;
+    if (t.options.kernel || (*plan)->options.kernel == t.kernel) {
+        (*plan)->kernel_trial = first.kernel_trial;
+        memcpy((*plan)->why, first.why, sizeof first.why);
+    }
     return SPMM_OK;
 }
 

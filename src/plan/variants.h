@@ -15,7 +15,7 @@
  *  \param [in] joint  the halo of the joint exchange; NULL: no variant has it. Must outlive the plan, as `halo` must */
 spmm_status sp_plan_create_fastest(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
                                    const sp_halo *joint, int64_t k, const spmm_plan_options *options,
-                                   spmm_plan **plan);
+                                   int all_kernels, spmm_plan **plan);
 
 /** Creates the halo of the joint exchange beside another one, if it is worth a plan: if options->exchange leaves the
  *  choice, options->any_order allows it, and it moves clearly fewer rows.

@@ -98,6 +98,7 @@ static void print(const spmm_plan *p, const summary *s, FILE *f)
     const sp_grid *const grid = p->grid;
     const spmm_block *const b = p->block;
     const double mean = s->sum.entries / grid->size;
+    char words[SP_WHY_BYTES] = "";
     sp_plan_facts facts;
     sp_plan_facts_of(p, &facts);
     fprintf(f, "libspmm %s: %s, K = %lld, %s\n", SPMM_VERSION, p->product, (long long)p->k,
@@ -109,14 +110,12 @@ static void print(const spmm_plan *p, const summary *s, FILE *f)
         mean > 0 ? s->most.entries / mean : 1);
     fprintf(f, "device      %s, %.0f thread%s per rank\n", sp_device_word(p->space), s->most.threads,
             s->most.threads == 1 ? "" : "s");
-    fprintf(f, "kernel      %s on %s: %s\n", facts.kernel->id, sp_format_word(facts.kernel->format), p->why);
+    fprintf(f, "kernel      %s on %s, %s\n", facts.kernel->id, sp_format_word(facts.kernel->format), p->why);
     print_moves(p, &facts, s, f);
     if (p->reduction) {
         fprintf(f, "reduce      %s, over %d ranks", sp_reduce_word(facts.reduce), grid->dims[1]);
-        for (int i = 0; i < facts.reduce_trials->count; i++)
-            fprintf(f, "%s%s %.4g ms", i == 0 ? "; measured " : ", ",
-                    sp_reduce_word(facts.reduce_trials->trial[i].method),
-                    1e3 * facts.reduce_trials->trial[i].seconds);
+        sp_trial_words(facts.reduce_trial, words, sizeof words);
+        if (words[0]) fprintf(f, "; %s", words);
         fprintf(f, "\n");
     }
     if (p->stream)

@@ -91,18 +91,33 @@ spmm_status sp_job_scatter(const sp_options *o, const sp_place *place, const sp_
  *  \param [in,out] record  has the times of this rank's phases; those of the slowest rank replace them */
 spmm_status sp_job_preamble(const sp_job *job, sp_record *record);
 
-/** If no kernel is named, chooses one for each K by rule or by timing (--autotune) and prints the reason.
- *  \param [out] chosen  [SP_MAX_COLUMNS] the kernel for input.columns.k[i]; unchanged if one is named */
-spmm_status sp_job_choose(const sp_job *job, const sp_kernel **chosen);
+/** The tuning file of --autotune. */
+typedef struct sp_tuning {
+    uint64_t hash;   /**< of the matrix's sparsity pattern */
+    char path[4096]; /**< rank 0: path of the file; "": there is none */
+} sp_tuning;
+
+/** Prepares the use of the tuning file; without --autotune nothing. Collective. \return SPMM_OK, SPMM_ERR_MPI */
+spmm_status sp_job_start_tuning(const sp_job *job, sp_tuning *tuning);
+
+/** Looks up the kernel that an earlier run with --autotune found for K = k. Rank 0 warns if the file cannot be read. Collective.
+ *  \param [out] kernel   NULL: none is known, or there is no --autotune
+ *  \param [out] seconds  time of a product in that run
+ *  \return SPMM_OK, SPMM_ERR_MPI */
+spmm_status sp_job_recall(const sp_job *job, const sp_tuning *tuning, int64_t k, const sp_kernel **kernel,
+                          double *seconds);
+
+/** Appends the kernel that was found for K = k to the tuning file; without --autotune does nothing. Rank 0 warns if the file
+ *  cannot be written. Local. */
+void sp_job_remember(const sp_job *job, const sp_tuning *tuning, int64_t k, const sp_kernel *kernel,
+                     double seconds);
 
 /** Makes one run for every K and every requested kernel: converts the block, creates X, multiplies, gathers
  *  and verifies Y, and reports. With --kernel all, a kernel that refuses the matrix (SPMM_ERR_LIMIT) is
  *  reported as left out, and a table compares the other kernels. Prints a summary after the last run.
- *  \param [in]  chosen  [SP_MAX_COLUMNS] from sp_job_choose()
  *  \param [in]  record  from sp_job_preamble()
  *  \param [out] failed  number of runs whose verification failed, which is not an error */
-spmm_status sp_job_multiply(const sp_job *job, const sp_kernel *const *chosen, const sp_record *record,
-                            int *failed);
+spmm_status sp_job_multiply(const sp_job *job, const sp_record *record, int *failed);
 
 /** Implements --dry-run: rank 0 prints how much each rank would hold and communicate. */
 spmm_status sp_job_dry_run(const sp_options *o, const sp_place *place, const sp_job_input *input);

@@ -25,6 +25,8 @@ typedef struct session {
     double copy_bandwidth;    /* from sp_copy_bandwidth(), bytes per second; 0: not measured */
     int64_t peak_bytes;       /* peak resident set before --probe and measure_dram_bound(), which resets it */
     sp_record record;         /* the last run's; before the first run what is known by then */
+    sp_tuning tuning;
+    char why[SP_MAX_COLUMNS][SP_WHY_BYTES + 64]; /* of each run, if there is one for each K: its kernel, and why */
     int runs, failed;         /* runs: runs made; failed: runs whose verification failed */
     int unusable[SP_MOST_ADDED]; /* of the kernels added to the registry, 1: its library is not here */
 } session;
@@ -82,7 +84,7 @@ static spmm_status note_facts(const sp_job *job, const sp_plan_facts *facts, run
     sp_record *rec = &r->record;
     r->halo = facts->halo;
     rec->plan.variants = *facts->variants;
-    rec->plan.reduce_trials = *facts->reduce_trials;
+    rec->plan.reductions = *facts->reduce_trial;
     rec->run.overlap = facts->variants->variant[facts->variants->chosen].overlap;
     rec->moved.column_blocks = facts->column_blocks;
     rec->moved.message_rows = facts->message_rows;
@@ -113,22 +115,49 @@ static int all_asked(const sp_job *job)
     return job->options.kernel && strcmp(job->options.kernel, "all") == 0;
 }
 
-/** \param [in,out] transport  SPMM_TRANSPORT_AUTO: the plan chooses, and if it exchanges anything its choice
- *                             is stored here */
-static spmm_status make_plan(const sp_job *job, spmm_transport *transport, run *r)
+/** Takes the kernel from the tuning file, if --autotune found it in an earlier run. Collective. */
+static spmm_status recall(session *s, run *r)
 {
+    double seconds;
+    if (r->kernel) return SPMM_OK;
+    TRY(sp_job_recall(s->job, &s->tuning, r->k, &r->kernel, &seconds));
+    if (r->kernel)
+        snprintf(r->record.run.why, SP_WHY_BYTES, "tuned earlier: %.4f ms", 1e3 * seconds);
+    return SPMM_OK;
+}
+
+/** Notes the kernel that the plan chose, and why. */
+static void note_kernel(session *s, const sp_plan_facts *facts, run *r)
+{
+    const sp_trial *const trial = facts->kernel_trial;
+    r->record.plan.kernels = *trial;
+    if (r->kernel) return;
+    r->kernel = facts->kernel;
+    snprintf(r->record.run.why, SP_WHY_BYTES, "%s", facts->why);
+    if (trial->count > 1)
+        sp_job_remember(s->job, &s->tuning, r->k, r->kernel, trial->tried[trial->chosen].seconds);
+}
+
+/** Makes the plan of a run. A transport that is left to the plan is the first plan's choice from then on. */
+static spmm_status make_plan(session *s, run *r)
+{
+    const sp_job *const job = s->job;
     spmm_plan_options options = sp_job_plan_options(&job->options, &job->place.binding);
     sp_plan_facts facts;
-    const double start = MPI_Wtime();
     const sp_halo *const joint = job->dist.joint.joint ? &job->dist.joint : NULL;
-    options.kernel = r->kernel->id;
-    options.transport = *transport;
+    snprintf(r->record.run.why, SP_WHY_BYTES, "named");
+    TRY(recall(s, r));
+    const double start = MPI_Wtime();
+    options.kernel = r->kernel ? r->kernel->id : NULL;
+    options.format = r->kernel ? SPMM_FORMAT_AUTO : job->options.format;
+    options.transport = s->transport;
     if (all_asked(job)) options.quick_plan = 1; /* kernels are compared in the same way of exchanging */
     TRY(sp_plan_create_fastest(&job->place.grid, &job->dist.block, &job->dist.halo, joint, r->k, &options,
-                               &r->plan));
+                               job->options.tune, &r->plan));
     r->record.seconds.convert = MPI_Wtime() - start;
     sp_plan_facts_of(r->plan, &facts);
-    if (*transport == SPMM_TRANSPORT_AUTO) *transport = facts.transport;
+    if (s->transport == SPMM_TRANSPORT_AUTO) s->transport = facts.transport;
+    note_kernel(s, &facts, r);
     TRY(note_library(job, facts.state, r));
     return note_facts(job, &facts, r);
 }
@@ -414,7 +443,7 @@ static spmm_status multiply(session *s, const sp_kernel *kernel, int64_t k)
 {
     run r = {.kernel = kernel, .k = k, .record = s->record};
     spmm_status status;
-    TRY_GOTO(make_plan(s->job, &s->transport, &r), done);
+    TRY_GOTO(make_plan(s, &r), done);
     TRY_GOTO(prepare(s->job, &r), done);
     TRY_GOTO(products(s->job, &r), done);
     if (s->copy_bandwidth > 0) TRY_GOTO(dram_bound_share(s, &r), done);
@@ -422,6 +451,9 @@ static spmm_status multiply(session *s, const sp_kernel *kernel, int64_t k)
     TRY_GOTO(verify(s->job, &r), done);
     TRY_GOTO(report(s, &r), done);
     s->record = r.record;
+    if (s->runs < SP_MAX_COLUMNS)
+        snprintf(s->why[s->runs], sizeof s->why[0], "%s on %s, %s", r.kernel->id, sp_format_word(r.kernel->format),
+                 r.record.run.why);
     s->runs++;
     s->failed += !r.record.passed;
 done:
@@ -528,8 +560,20 @@ static spmm_status write_machine(const sp_job *job)
                                       : SPMM_OK);
 }
 
-spmm_status sp_job_multiply(const sp_job *job, const sp_kernel *const *chosen, const sp_record *record,
-                            int *failed)
+/** Prints the kernels and why they were chosen: one line if that is the same for all K, otherwise one per K. */
+static void say_choices(const session *s)
+{
+    const sp_columns *const columns = &s->job->input.columns;
+    int differ = 0;
+    for (int i = 1; i < columns->count; i++) differ |= strcmp(s->why[i], s->why[0]) != 0;
+    for (int i = 0; i < (differ ? columns->count : 1); i++) {
+        printf(i == 0 ? "\nkernel     " : "           ");
+        if (differ) printf("K = %lld: ", (long long)columns->k[i]);
+        printf("%s\n", s->why[i]);
+    }
+}
+
+spmm_status sp_job_multiply(const sp_job *job, const sp_record *record, int *failed)
 {
     const sp_options *const o = &job->options;
     const sp_columns *const columns = &job->input.columns;
@@ -544,8 +588,10 @@ spmm_status sp_job_multiply(const sp_job *job, const sp_kernel *const *chosen, c
     if (o->probe && job->place.verbosity >= 0) sp_report_probe(stdout, &s.record);
     if (job->place.verbosity >= 0) sp_report_table_head(stdout, name_width(job));
     if (all) TRY(compare_all(&s));
+    if (!all) TRY(sp_job_start_tuning(job, &s.tuning));
     for (int i = 0; i < columns->count && !all; i++)
-        TRY(multiply(&s, o->kernel ? sp_kernel_find(o->kernel) : chosen[i], columns->k[i]));
+        TRY(multiply(&s, o->kernel ? sp_kernel_find(o->kernel) : NULL, columns->k[i]));
+    if (!all && !o->kernel && job->place.verbosity >= 0) say_choices(&s);
     if (job->place.verbosity >= 0) sp_report_end(stdout, &s.record, s.runs, s.failed);
     *failed = s.failed;
     return SPMM_OK;

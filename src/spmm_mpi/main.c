@@ -187,7 +187,6 @@ static spmm_status work(void *state)
 {
     sp_job *const job = state;
     const sp_options *const o = &job->options;
-    const sp_kernel *chosen[SP_MAX_COLUMNS] = {NULL};
     sp_record record = {.gflops = 0};
     int ended, failed;
     TRY(place(o, &job->place));
@@ -201,8 +200,7 @@ static spmm_status work(void *state)
     TRY(sp_job_check(o, &job->place));
     TRY(distribute(job, &record, &ended));
     if (ended) return SPMM_OK;
-    TRY(sp_job_choose(job, chosen));
-    TRY(sp_job_multiply(job, chosen, &record, &failed));
+    TRY(sp_job_multiply(job, &record, &failed));
     return sp_program_verdict(&job->place, job->reference.mode, failed, "Y differs from the serial product");
 }
 

@@ -135,18 +135,17 @@ static void variants(FILE *out, const sp_record *r)
     }
 }
 
-/** Prints the ways of adding partial Y that were compared, if there were several. */
-static void reductions(FILE *out, const sp_record *r)
+/** Prints what was tried, if there were several candidates. */
+static void tried(FILE *out, const char *what, const sp_trial *trial)
 {
-    const sp_reduce_trials *const all = &r->plan.reduce_trials;
-    for (int i = 0; i < all->count && all->count > 1; i++) {
-        const char *const word = sp_reduce_word(all->trial[i].method);
-        fprintf(out, "%-10s %-24s", i == 0 ? "reduce" : "", word);
-        if (isfinite(all->trial[i].seconds))
-            fprintf(out, " measured %9.4f ms", 1e3 * all->trial[i].seconds);
+    for (int i = 0; i < trial->count && trial->count > 1; i++) {
+        const sp_tried *const t = &trial->tried[i];
+        fprintf(out, "%-10s %-24s", i == 0 ? what : "", t->name);
+        if (isfinite(t->seconds))
+            fprintf(out, " measured %9.4f ms", 1e3 * t->seconds);
         else
-            fprintf(out, " cannot be set up");
-        fprintf(out, "%s\n", strcmp(word, r->run.reduce) == 0 ? ", taken" : "");
+            fprintf(out, isnan(t->seconds) ? " not timed" : " cannot be set up");
+        fprintf(out, "%s\n", i == trial->chosen ? ", taken" : "");
     }
 }
 
@@ -326,7 +325,7 @@ void sp_report_end(FILE *out, const sp_record *last, int runs, int failed)
         fprintf(out, "           %lld rows cross between nodes, of %lld that ranks need of one another\n",
                 (long long)last->moved.message_rows, (long long)last->moved.all_rows);
     variants(out, last);
-    reductions(out, last);
+    tried(out, "reduce", &last->plan.reductions);
     fewer_ranks(out, last);
     if (failed) fprintf(out, "%d of %d runs failed\n", failed, runs);
 }

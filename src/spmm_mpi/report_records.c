@@ -105,15 +105,14 @@ static void plan_group(sp_writer *s, const sp_record *r)
             n += (size_t)snprintf(text + n, sizeof text - n, ":%.3e", v->measured);
     }
     const sp_variant *const chosen = all->count > 0 ? &all->variant[all->chosen] : NULL;
-    char sums[SP_MOST_REDUCE_TRIALS * 40] = "";
-    n = 0;
-    for (int i = 0; i < r->plan.reduce_trials.count && n < sizeof sums; i++)
-        if (isfinite(r->plan.reduce_trials.trial[i].seconds))
-            n += (size_t)snprintf(sums + n, sizeof sums - n, "%s%s:%.3e", n > 0 ? " " : "",
-                                  sp_reduce_word(r->plan.reduce_trials.trial[i].method),
-                                  r->plan.reduce_trials.trial[i].seconds);
+    char kernels[SP_MOST_TRIED * 64], sums[SP_MOST_TRIED * 64];
+    sp_trial_list(&r->plan.kernels, kernels, sizeof kernels);
+    sp_trial_list(&r->plan.reductions, sums, sizeof sums);
     sp_writer_open(s, "plan");
     sp_writer_int(s, "partial_rows", r->moved.partial_rows);
+    sp_writer_text(s, "kernels", kernels);
+    sp_writer_double(s, "kernels_seconds", r->plan.kernels.count > 0 ? r->plan.kernels.took : NAN);
+    sp_writer_text(s, "why", r->run.why);
     sp_writer_text(s, "variants", text);
     sp_writer_text(s, "reductions", sums);
     sp_writer_int(s, "chosen", all->chosen);

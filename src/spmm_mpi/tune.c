@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/append.h"
+#include "cli/append.h"
 #include "base/memory.h"
 #include "base/random.h"
 
@@ -76,27 +76,25 @@ static size_t field(const char **at, const char *end, const char **text)
     return (size_t)(stop - *text);
 }
 
-/** Parses a line of the cache. Returns the index in `list` of the kernel that the line names, or -1 if the
- *  line has another key, an unknown kernel, or is damaged. */
-static int answer(const char *line, const char *end, const char *key, const sp_kernel *const *list, int count,
-                  double *seconds)
+/** Parses a line of the cache. Returns the kernel that the line names; NULL if the line has another key, names no kernel of
+ *  this program, or is damaged. */
+static const sp_kernel *answer(const char *line, const char *end, const char *key, double *seconds)
 {
     const char *text;
-    char number[32], *stop;
+    char number[32], name[64], *stop;
     size_t n = field(&line, end, &text);
-    if (n != strlen(key) || memcmp(text, key, n) != 0) return -1;
+    if (n != strlen(key) || memcmp(text, key, n) != 0) return NULL;
     n = field(&line, end, &text);
-    int found = -1;
-    for (int i = 0; i < count; i++)
-        if (strlen(list[i]->id) == n && memcmp(list[i]->id, text, n) == 0) found = i;
+    snprintf(name, sizeof name, "%.*s", n < sizeof name ? (int)n : 0, text);
+    const sp_kernel *const kernel = strlen(name) == n ? sp_kernel_find(name) : NULL;
     n = field(&line, end, &text);
-    if (found < 0 || n == 0 || n >= sizeof number || line != end) return -1;
+    if (!kernel || n == 0 || n >= sizeof number || line != end) return NULL;
     memcpy(number, text, n);
     number[n] = '\0';
     const double value = strtod(number, &stop);
-    if (*stop || !isfinite(value) || value < 0) return -1;
+    if (*stop || !isfinite(value) || value < 0) return NULL;
     *seconds = value;
-    return found;
+    return kernel;
 }
 
 /** Reads a whole file into *text, which the caller frees. If the file does not exist, *bytes is 0. */
@@ -124,18 +122,22 @@ static spmm_status read_all(const char *path, char **text, size_t *bytes)
     return status;
 }
 
-spmm_status sp_tune_find(const char *path, const char *key, const sp_kernel *const *list, int count,
-                         int *index, double *seconds)
+spmm_status sp_tune_find(const char *path, const char *key, spmm_device device, spmm_format format,
+                         const sp_kernel **kernel, double *seconds)
 {
     char *text = NULL;
     size_t bytes;
-    *index = -1;
+    *kernel = NULL;
     const spmm_status status = read_all(path, &text, &bytes);
     for (const char *line = text, *const end = text ? text + bytes : NULL; status == SPMM_OK && line < end;) {
         const char *const stop = memchr(line, '\n', (size_t)(end - line));
+        double took;
         if (!stop) break; /* the last line is incomplete: ignore it */
-        const int found = answer(line, stop, key, list, count, seconds);
-        if (found >= 0) *index = found;
+        const sp_kernel *const found = answer(line, stop, key, &took);
+        if (found && found->device == device && (format == SPMM_FORMAT_AUTO || found->format == format)) {
+            *kernel = found;
+            *seconds = took;
+        }
         line = stop + 1;
     }
     sp_free(text);

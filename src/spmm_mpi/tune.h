@@ -37,16 +37,15 @@ spmm_status sp_tune_path(char *path, size_t n);
 /** Looks up in the cache file which kernel was the fastest for a key.
  *
  *  Local.
- *  \param [in]  list     [count] the kernels to choose from
- *  \param [out] index    index of the fastest kernel in list; -1: the cache has no kernel of the list for
- *                        this key
- *  \param [out] seconds  time of a product with that kernel; unchanged if index is -1
+ *  \param [in]  device, format  a kernel for another device or format is ignored; SPMM_FORMAT_AUTO: any format
+ *  \param [out] kernel          the fastest kernel, in static storage; NULL: the cache has none for this key
+ *  \param [out] seconds         time of a product with that kernel; unchanged if `kernel` is NULL
  *  \return SPMM_OK, also if the file does not exist; SPMM_ERR_OPEN, _LIMIT (file too large), _MEMORY */
-spmm_status sp_tune_find(const char *path, const char *key, const sp_kernel *const *list, int count,
-                         int *index, double *seconds);
+spmm_status sp_tune_find(const char *path, const char *key, spmm_device device, spmm_format format,
+                         const sp_kernel **kernel, double *seconds);
 
 /** Appends the fastest kernel for a key to the cache file, as one line that is never mixed with lines of
- *  other processes (base/append.h). Creates missing directories.
+ *  other processes (cli/append.h). Creates missing directories.
  *
  *  Local.
  *  \param [in] seconds  time of a product with the kernel

@@ -488,6 +488,12 @@ int multiprocessors()
     return text ? atoi(text) : 12;
 }
 
+int f32_per_f64()
+{
+    const char *const text = getenv("EMULATED_F32_PER_F64");
+    return text ? atoi(text) : 2;
+}
+
 } // namespace
 
 namespace emulated {
@@ -569,11 +575,12 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
                   {cudaDevAttrComputeCapabilityMajor, 9},
                   {cudaDevAttrMaxSharedMemoryPerMultiprocessor, emulated::SHARED_BYTES},
                   {cudaDevAttrMaxRegistersPerMultiprocessor, emulated::REGISTERS},
-                  {cudaDevAttrSingleToDoublePrecisionPerfRatio, 2},
                   {cudaDevAttrMaxSharedMemoryPerBlockOptin, SHARED},
                   {cudaDevAttrMaxBlocksPerMultiprocessor, emulated::RESIDENT_BLOCKS},
                   {cudaDevAttrReservedSharedMemoryPerBlock, emulated::RESERVED_BYTES}};
-    *value = attribute == cudaDevAttrMultiProcessorCount ? multiprocessors() : 0;
+    *value = attribute == cudaDevAttrMultiProcessorCount                ? multiprocessors()
+             : attribute == cudaDevAttrSingleToDoublePrecisionPerfRatio ? f32_per_f64()
+                                                                        : 0;
     for (const auto &limit : limits)
         if (limit.attribute == attribute) *value = limit.value;
     return cudaSuccess;

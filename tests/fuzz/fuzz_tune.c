@@ -9,17 +9,15 @@
 
 #include "spmm_mpi/tune.h"
 
-enum { MOST_KERNELS = 64 };
-
 static spmm_status find(const char *path, const char *key, int *index, double *seconds)
 {
-    const sp_kernel *list[MOST_KERNELS];
+    const sp_kernel *found = NULL;
     int count;
     const sp_kernel *const all = sp_kernels(&count);
-    if (count > MOST_KERNELS) count = MOST_KERNELS;
-    for (int i = 0; i < count; i++) list[i] = &all[i];
-    *index = -1;
-    const spmm_status status = sp_tune_find(path, key, list, count, index, seconds);
+    spmm_status status = sp_tune_find(path, key, SPMM_CPU, SPMM_FORMAT_AUTO, &found, seconds);
+    if (status == SPMM_OK && !found)
+        status = sp_tune_find(path, key, SPMM_CUDA, SPMM_FORMAT_AUTO, &found, seconds);
+    *index = found ? (int)(found - all) : -1;
     FUZZ_CHECK(*index >= -1 && *index < count);
     if (*index >= 0) FUZZ_CHECK(*seconds >= 0 && isfinite(*seconds));
     return status;

@@ -1,5 +1,5 @@
 /** Appends lines to files under a lock, and to streams. */
-#include "base/append.h"
+#include "cli/append.h"
 
 #include <errno.h>
 #include <fcntl.h>

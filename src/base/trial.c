@@ -1,0 +1,153 @@
+/** Makes, times and compares candidates. */
+#include "base/trial.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <time.h>
+
+/** ROWS: rows of runs that are timed; MOST: runs of a row, at most; SHORT: seconds that a row takes, at most, if it has
+ *  several. */
+enum { ROWS = 3, MOST = 10 };
+static const double SHORT = 8e-5;
+
+/** A candidate is timed no more if its first run, which finds nothing in caches, takes HOPELESS times the least time, or two rows
+ *  of it BEHIND times. */
+static const double HOPELESS = 4, BEHIND = 1.5;
+
+/** What is less than this share of a time is clearly less: times of a few runs vary by some per cent. */
+static const double CLEARLY = 0.95;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/** Times a row of n runs: seconds of one. */
+static spmm_status time_row(const sp_together *all, const sp_trial_ops *ops, void *of, void *made, int n,
+                            double *seconds)
+{
+    if (all) TRY(all->start(all->comm));
+    const double start = now();
+    const spmm_status status = ops->run(of, made, n);
+    *seconds = (now() - start) / n;
+    if (!all) return status;
+    TRY(all->agree(all->comm, ops->stage, status));
+    return all->slowest(all->comm, seconds);
+}
+
+spmm_status sp_trial_time(const sp_together *all, const sp_trial_ops *ops, void *of, void *made, double least,
+                          double *seconds)
+{
+    TRY(time_row(all, ops, of, made, 1, seconds));
+    if (*seconds > HOPELESS * least) return SPMM_OK;
+    const double fit = *seconds > 0 ? SHORT / *seconds : MOST;
+    const int n = fit > MOST ? MOST : fit < 1 ? 1 : (int)fit;
+    for (int i = 0; i < ROWS; i++) {
+        double took;
+        TRY(time_row(all, ops, of, made, n, &took));
+        if (i == 0 || took < *seconds) *seconds = took;
+        if (i > 0 && *seconds > BEHIND * least) break;
+    }
+    return SPMM_OK;
+}
+
+void sp_trial_add(sp_trial *trial, const char *name)
+{
+    if (trial->count == SP_MOST_TRIED) return;
+    sp_tried *const t = &trial->tried[trial->count++];
+    snprintf(t->name, sizeof t->name, "%s", name);
+    t->seconds = NAN;
+}
+
+static int left_out(const sp_trial_ops *ops, spmm_status status)
+{
+    return ops->unsure || status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT || status == SPMM_ERR_DEVICE;
+}
+
+/** Makes and times candidate i, and keeps it if it is the best so far. */
+static spmm_status try_one(const sp_together *all, const sp_trial_ops *ops, void *of, int i, sp_trial *trial,
+                           void **best)
+{
+    void *made = NULL;
+    double *const seconds = &trial->tried[i].seconds;
+    const double least = trial->chosen >= 0 ? trial->tried[trial->chosen].seconds : INFINITY;
+    spmm_status status = ops->make(of, i, &made);
+    if (status == SPMM_OK && (trial->count > 1 || ops->unsure))
+        status = sp_trial_time(all, ops, of, made, least, seconds);
+    const int better = status == SPMM_OK && (trial->chosen < 0 || *seconds < CLEARLY * least);
+    if (status != SPMM_OK) *seconds = INFINITY;
+    ops->destroy(of, better ? *best : made);
+    if (better) {
+        *best = made;
+        trial->chosen = i;
+    }
+    return status;
+}
+
+spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *of, double brief, sp_trial *trial,
+                         void **best)
+{
+    const double start = now();
+    spmm_status status = SPMM_ERR_INTERNAL;
+    trial->chosen = -1;
+    *best = NULL;
+    for (int i = 0; i < trial->count; i++) {
+        if (trial->chosen >= 0 && trial->tried[trial->chosen].seconds < brief) break;
+        status = try_one(all, ops, of, i, trial, best);
+        if (status == SPMM_OK || left_out(ops, status)) continue;
+        ops->destroy(of, *best);
+        *best = NULL;
+        trial->chosen = -1;
+        return status;
+    }
+    trial->took = now() - start;
+    return trial->chosen >= 0 ? SPMM_OK : status;
+}
+
+/* ---- in words ---- */
+
+/** Appends to a text of n bytes. */
+static void append(char *text, size_t n, size_t *used, const char *format, ...)
+{
+    va_list arguments;
+    if (*used >= n) return;
+    va_start(arguments, format);
+    *used += (size_t)vsnprintf(text + *used, n - *used, format, arguments);
+    va_end(arguments);
+}
+
+void sp_trial_words(const sp_trial *trial, char *text, size_t n)
+{
+    int timed = 0, faster = 0; /* faster: by so little that it may be noise */
+    size_t used = 0;
+    const double least = trial->chosen >= 0 ? trial->tried[trial->chosen].seconds : NAN;
+    for (int i = 0; i < trial->count; i++) {
+        timed += isfinite(trial->tried[i].seconds);
+        faster |= trial->tried[i].seconds < least;
+    }
+    if (timed < 2) return;
+    append(text, n, &used, "%sfastest of %d timed (", faster ? "within 5 % of the " : "", timed);
+    for (int i = 0, first = 1; i < trial->count; i++) {
+        const sp_tried *const t = &trial->tried[i];
+        if (i == trial->chosen || !isfinite(t->seconds)) continue;
+        append(text, n, &used, "%s%s %.2fx", first ? "" : ", ", t->name, least > 0 ? t->seconds / least : 1);
+        first = 0;
+    }
+    append(text, n, &used, ")");
+}
+
+void sp_trial_list(const sp_trial *trial, char *text, size_t n)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; i < trial->count; i++) {
+        const sp_tried *const t = &trial->tried[i];
+        append(text, n, &used, "%s%s:", i > 0 ? " " : "", t->name);
+        if (isfinite(t->seconds))
+            append(text, n, &used, "%.3e", t->seconds);
+        else
+            append(text, n, &used, isnan(t->seconds) ? "-" : "failed");
+    }
+}

@@ -1,0 +1,174 @@
+/* MPI: 1 2 3. Trials: which candidate is taken, what is left out, and that all ranks take the same. */
+#include "base/trial.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "comm/comm.h"
+#include "test_mpi.h"
+
+enum { MOST = 4 };
+
+/** Candidates of given times. */
+typedef struct faked {
+    int64_t microseconds[MOST];
+    spmm_status make[MOST], run[MOST]; /* how each ends, on the last rank */
+    int made, runs[MOST];              /* made: those that are not destroyed */
+} faked;
+
+static int size;
+
+static spmm_status make(void *of, int i, void **made)
+{
+    faked *const f = of;
+    int *const number = malloc(sizeof *number);
+    if (!number) abort();
+    *number = i;
+    *made = number;
+    f->made++;
+    return sp_agree(MPI_COMM_WORLD, "trial",
+                    test_.rank == size - 1 && f->make[i] ? sp_fail(f->make[i], "no %d", i) : SPMM_OK);
+}
+
+static spmm_status run(void *of, void *made, int n)
+{
+    faked *const f = of;
+    const int i = *(int *)made;
+    f->runs[i] += n;
+    const struct timespec pause = {0, 1000 * n * f->microseconds[i]};
+    nanosleep(&pause, NULL);
+    return test_.rank == size - 1 ? f->run[i] : SPMM_OK;
+}
+
+static void destroy(void *of, void *made)
+{
+    if (made) ((faked *)of)->made--;
+    free(made);
+}
+
+static sp_trial_ops ops = {"trial", make, run, destroy, 0};
+
+/** Runs a trial of `count` candidates. \return the number of the one that was taken; -1: none */
+static int taken(faked *f, int count, double brief, sp_trial *trial, spmm_status expected)
+{
+    MPI_Comm comm = MPI_COMM_WORLD;
+    const sp_together all = sp_ranks_together(&comm);
+    void *best = NULL;
+    int number = -1;
+    *trial = (sp_trial){.count = 0};
+    for (int i = 0; i < count; i++) sp_trial_add(trial, (const char *[]){"a", "b", "c", "d"}[i]);
+    CHECK_INT(sp_trial_run(&all, &ops, f, brief, trial, &best), expected);
+    CHECK((best != NULL) == (expected == SPMM_OK));
+    if (best) number = *(int *)best;
+    CHECK_INT(number, trial->chosen);
+    int most = number;
+    MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    CHECK_INT(number, most);
+    destroy(f, best);
+    CHECK_INT(f->made, 0); /* nothing is left of the others */
+    return number;
+}
+
+static void test_choice(void)
+{
+    sp_trial trial;
+    char text[200] = "as it was";
+    TEST("the fastest candidate is taken, wherever it stands, and the record has all times") {
+        for (int best = 0; best < 3; best++) {
+            faked f = {.microseconds = {20000, 20000, 20000}};
+            f.microseconds[best] = 2000;
+            CHECK_INT(taken(&f, 3, 0, &trial, SPMM_OK), best);
+            CHECK(trial.count == 3 && trial.took > 0);
+            for (int i = 0; i < 3; i++) CHECK(trial.tried[i].seconds >= 1e-6 * (double)f.microseconds[i]);
+        }
+    }
+    TEST("one that is far behind after its first run is run no more") {
+        faked f = {.microseconds = {2000, 60000}};
+        CHECK_INT(taken(&f, 2, 0, &trial, SPMM_OK), 0);
+        CHECK_INT(f.runs[1], 1);
+        CHECK(f.runs[0] >= 4 && f.runs[0] <= 5);
+    }
+    TEST("a first one that is brief enough is taken unseen of the others, and an only one is not timed") {
+        faked f = {.microseconds = {3000, 10}};
+        CHECK_INT(taken(&f, 2, 10, &trial, SPMM_OK), 0);
+        CHECK(f.runs[1] == 0 && isnan(trial.tried[1].seconds));
+        f.runs[0] = 0;
+        CHECK_INT(taken(&f, 1, 0, &trial, SPMM_OK), 0);
+        CHECK_INT(f.runs[0], 0);
+        sp_trial_words(&trial, text, sizeof text);
+        CHECK_TEXT(text, "as it was");
+    }
+    TEST("of about equal ones the first is taken") {
+        /* 20 and 19.8 ms: 1 % is noise, of which pauses have less */
+        faked f = {.microseconds = {20000, 19800, 19800}};
+        CHECK_INT(taken(&f, 3, 0, &trial, SPMM_OK), 0);
+    }
+}
+
+static void test_failures(void)
+{
+    sp_trial trial;
+    char text[200];
+    TEST("what does not fit into memory is left out, on every rank, and the record says so") {
+        faked f = {.microseconds = {100, 100, 100}, .make = {SPMM_ERR_MEMORY}, .run = {0, SPMM_ERR_LIMIT}};
+        CHECK_INT(taken(&f, 3, 0, &trial, SPMM_OK), 2);
+        sp_trial_list(&trial, text, sizeof text);
+        CHECK_TEXT(text, "a:failed b:failed c:");
+    }
+    TEST("if all are left out, the last one's failure is the trial's") {
+        faked f = {.make = {SPMM_ERR_MEMORY, SPMM_ERR_LIMIT}};
+        CHECK_INT(taken(&f, 2, 0, &trial, SPMM_ERR_LIMIT), -1);
+        CHECK_TEXT(spmm_error_message(), "no 1");
+    }
+    TEST("another failure ends the trial, unless the candidates are not sure to work") {
+        faked f = {.microseconds = {100, 100, 100}, .run = {0, SPMM_ERR_MPI}};
+        CHECK_INT(taken(&f, 3, 0, &trial, SPMM_ERR_MPI), -1);
+        CHECK_INT(f.runs[2], 0);
+        ops.unsure = 1;
+        f.run[0] = SPMM_ERR_MPI;
+        CHECK_INT(taken(&f, 3, 0, &trial, SPMM_OK), 2);
+        CHECK_INT(taken(&f, 1, 0, &trial, SPMM_ERR_MPI), -1); /* an only one is run, too */
+        ops.unsure = 0;
+    }
+}
+
+static void test_words(void)
+{
+    sp_trial trial = {.count = 0};
+    char text[200] = "", list[200], small[12];
+    for (int i = 0; i < 4; i++) sp_trial_add(&trial, (const char *[]){"csr", "ell", "sell", "panel"}[i]);
+    TEST("in words: how many were timed, and how much slower the others were") {
+        trial.tried[0].seconds = 2e-3;
+        trial.tried[1].seconds = 1e-3;
+        trial.tried[2].seconds = INFINITY;
+        trial.chosen = 1;
+        sp_trial_words(&trial, text, sizeof text);
+        CHECK(strcmp(text, "fastest of 2 timed (csr 2.00x)") == 0);
+        trial.tried[0].seconds = 0.96e-3;
+        sp_trial_words(&trial, text, sizeof text);
+        CHECK(strcmp(text, "within 5 % of the fastest of 2 timed (csr 0.96x)") == 0);
+        trial.tried[0].seconds = 2e-3;
+        sp_trial_list(&trial, list, sizeof list);
+        CHECK(strcmp(list, "csr:2.000e-03 ell:1.000e-03 sell:failed panel:-") == 0);
+        sp_trial_list(&trial, small, sizeof small);
+        CHECK(strcmp(small, "csr:2.000e-") == 0);
+    }
+    TEST("more candidates than there is room for are left out, and long names are cut") {
+        char name[100];
+        memset(name, 'n', sizeof name);
+        name[99] = 0;
+        for (int i = 0; i < 2 * SP_MOST_TRIED; i++) sp_trial_add(&trial, name);
+        CHECK_INT(trial.count, SP_MOST_TRIED);
+        CHECK_INT((int64_t)strlen(trial.tried[SP_MOST_TRIED - 1].name), SP_TRIED_NAME_BYTES - 1);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    test_mpi_begin(&argc, &argv, &size);
+    test_choice();
+    test_failures();
+    test_words();
+    return test_mpi_end();
+}
