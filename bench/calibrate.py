@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Makes src/plan/choose_trees.h, the order in which `auto` tries CUDA kernels, from the CSV files of bench_gpu.
+"""Makes src/plan/choose_trees.h, the order of CUDA kernels for `auto`, from the CSV files of bench_gpu.
 
     calibrate.py CSV[.gz]... > src/plan/choose_trees.h      # a tree per precision; a report goes to stderr
 
-Needs NumPy. A tree compares the traits of a matrix (SP_TRAIT_LIST in src/plan/choose.h, which the CSV files have as
-columns); its leaves are orders of the kernels. An order is judged by the time of its first kernel, of the faster one of its
-first two and of the fastest one of its first three, over the time of the fastest kernel of all: the mean of the logarithms.
-The report judges each matrix by trees that were made without it.
+Needs NumPy. A tree compares the traits of a matrix (SP_TRAIT_LIST in src/plan/choose.h, columns of the CSV
+files); its leaves are orders of the kernels. An order is judged by the time of its first kernel, of the
+faster one of its first two and of the fastest one of its first three, over the time of the fastest kernel of
+all: the mean of the logarithms. The report judges each matrix by trees that were made without it.
 """
 import csv
 import gzip
@@ -17,29 +17,30 @@ import sys
 import numpy as np
 
 KERNELS = ["csr_balanced", "csr_deep", "sell_rows", "sell_deep", "panel_mma", "panel_staged"]
-TRAITS = ["x_bytes", "mean", "variation", "over_4", "over_8", "over_16", "over_32", "over_64", "over_128", "reuse",
-          "shared", "entries"]
+TRAITS = ["x_bytes", "mean", "variation", "over_4", "over_8", "over_16", "over_32", "over_64", "over_128",
+          "reuse", "shared", "entries"]
 # A kernel that is MOST times slower is as bad as any. So many first kernels of an order are judged.
 LEAVES, LEAST_CASES, MOST, FOLDS, TRIED = 16, 24, 4.0, 20, 3
 ORDERS = np.array(list(itertools.permutations(range(len(KERNELS)), TRIED)))
 
 
 def read(paths):
-    """The cases, one per GPU, matrix, precision and K: {"seconds": {kernel: seconds}} and the columns of the CSV files."""
+    """The cases, one per GPU, matrix, precision and K: columns of the CSV files, and "seconds" by kernel."""
     cases = {}
     for path in paths:
-        with gzip.open(path, "rt", newline="") if path.endswith(".gz") else open(path, newline="") as file:
+        with (gzip.open if path.endswith(".gz") else open)(path, "rt", newline="") as file:
             for row in csv.DictReader(file):
                 if row["contender"] != "own" or row["ok"] != "1":
                     continue
                 # meshes of several sizes have the same names
                 key = (row["gpu"], row["precision"], row["matrix"], row["nnz"], row["k"])
-                cases.setdefault(key, dict(row, seconds={}))["seconds"][row["kernel"]] = float(row["median_ms"]) * 1e-3
+                case = cases.setdefault(key, dict(row, seconds={}))
+                case["seconds"][row["kernel"]] = float(row["median_ms"]) * 1e-3
     return [case for case in cases.values() if any(kernel in case["seconds"] for kernel in KERNELS)]
 
 
 def group(case):
-    """The matrix. The same one in another numbering, or a part of it (bench/variants.py), is no other matrix."""
+    """The matrix; the same one in another numbering, or a part of it (bench/variants.py), is no other one."""
     return re.sub(r"-(random|morton|t|half)\b|\.(mtx|gz|spmm)", "", case["matrix"].split("/")[-1])
 
 
@@ -56,7 +57,7 @@ def best_of(times, orders):
 
 class Tree:
     def __init__(self, traits, times, cost, cases):
-        """A leaf for some of the cases (numbers of rows of traits, times and cost, which has a column per order)."""
+        """A leaf for some of the cases, numbers of rows of traits, times and cost (a column per order)."""
         self.traits, self.times, self.cost, self.cases = traits, times, cost, cases
         sums = cost[cases].sum(axis=0)
         first = list(ORDERS[sums.argmin()])
@@ -76,8 +77,8 @@ class Tree:
         if gain.size and gain.max() > self.gain:
             at = gain.argmax()
             self.gain, self.trait = gain[at], trait
-            # as it is printed
-            self.bound, self.halves = float(f"{(value[at] + value[at + 1]) / 2:.6g}"), (cases[:at + 1], cases[at + 1:])
+            self.bound = float(f"{(value[at] + value[at + 1]) / 2:.6g}")  # as it is printed
+            self.halves = cases[:at + 1], cases[at + 1:]
 
     def split(self):
         self.children = [Tree(self.traits, self.times, self.cost, half) for half in self.halves]
@@ -86,16 +87,19 @@ class Tree:
         return [leaf for child in self.children for leaf in child.leaves()] if self.children else [self]
 
     def order_for(self, trait):
-        return self.children[int(trait[self.trait] > self.bound)].order_for(trait) if self.children else self.order
+        if not self.children:
+            return self.order
+        return self.children[int(trait[self.trait] > self.bound)].order_for(trait)
 
     def nodes(self, first=0, depth=1):
         """The lines of a table of nodes, of which the first has number `first`."""
         if not self.children:
-            return [" " * (3 + depth) + "{.order = {" + ", ".join(f'"{KERNELS[i]}"' for i in self.order) + "}},"]
+            names = ", ".join(f'"{KERNELS[i]}"' for i in self.order)
+            return [" " * (3 + depth) + "{.order = {" + names + "}},"]
         left = self.children[0].nodes(first + 1, depth + 1)
         right = self.children[1].nodes(first + 1 + len(left), depth + 1)
-        name = TRAITS[self.trait].upper()
-        return [" " * (3 + depth) + f"{{SP_{name}, {self.bound:.6g}, {first + 1 + len(left)}, {{0}}}},", *left, *right]
+        node = f"{{SP_{TRAITS[self.trait].upper()}, {self.bound:.6g}, {first + 1 + len(left)}, {{0}}}},"
+        return [" " * (3 + depth) + node, *left, *right]
 
 
 def grow(traits, times):
@@ -109,7 +113,7 @@ def grow(traits, times):
 
 
 def report(precision, cases, traits, times):
-    """How far the kernels that are tried are from the best one, each matrix judged by a tree that was made without it."""
+    """How far what is tried is from the best kernel, by trees that were made without the matrix."""
     names = sorted({group(case) for case in cases})
     fold = np.array([names.index(group(case)) % FOLDS for case in cases])
     orders = np.zeros((len(cases), len(KERNELS)), dtype=int)
@@ -120,20 +124,29 @@ def report(precision, cases, traits, times):
     found = np.minimum.accumulate(np.take_along_axis(times, orders, axis=1), axis=1)
     for tried in range(1, TRIED + 1):
         over = found[:, tried - 1]
-        print(f"{precision}, {len(cases)} cases, {len(names)} matrices, best of the first {tried}, over the best kernel: mean "
-              f"{np.exp(np.log(over).mean()):.4f}, within 1.10 {np.mean(over <= 1.1):.1%}, within 1.25 "
+        print(f"{precision}, {len(cases)} cases, {len(names)} matrices, best of first {tried} over the best: "
+              f"mean {np.exp(np.log(over).mean()):.4f}, within 1.10 {np.mean(over <= 1.1):.1%}, within 1.25 "
               f"{np.mean(over <= 1.25):.1%}, worst {over.max():.2f}", file=sys.stderr)
     for i in (-over).argsort()[:5]:
         print(f"    {over[i]:.2f}  {cases[i]['matrix']}, K = {cases[i]['k']}", file=sys.stderr)
 
 
+HEADER = f"""/* Decision trees of choose.c, made by bench/calibrate.py (make calibrate): do not edit. */
+/* clang-format off */
+enum {{ CHOICES = {len(KERNELS)} }};
+/** A leaf has the kernels in the order of their trial. The left child of another node, for traits up to
+ *  the bound, is the next node; the right child is node `other`. */
+typedef struct choice_node {{
+    sp_trait trait;
+    double bound;
+    int other;
+    const char *order[CHOICES];
+}} choice_node;
+"""
+
+
 def write(cases):
-    print("/* Decision trees of choose.c, made by bench/calibrate.py (make calibrate): do not edit. */\n/* clang-format off */\n"
-          f"enum {{ CHOICES = {len(KERNELS)} }};\n"
-          "/** A leaf has the kernels in the order of their trial. The left child of another node, for traits up to\n"
-          " * the bound, is the next node; the right child is node `other`. */\n"
-          "typedef struct choice_node {\n    sp_trait trait;\n    double bound;\n    int other;\n"
-          "    const char *order[CHOICES];\n} choice_node;\n")
+    print(HEADER)
     for precision in ("f64", "f32"):
         own = [case for case in cases if case["precision"] == precision]
         if not own:
@@ -141,7 +154,8 @@ def write(cases):
         traits = np.array([[float(case[trait]) for trait in TRAITS] for case in own])
         times = np.array([ratios(case) for case in own])
         report(precision, own, traits, times)
-        print("\n".join([f"static const choice_node {precision}_tree[] = {{", *grow(traits, times).nodes(), "};"]))
+        nodes = grow(traits, times).nodes()
+        print("\n".join([f"static const choice_node {precision}_tree[] = {{", *nodes, "};"]))
 
 
 if __name__ == "__main__":

@@ -116,15 +116,24 @@ static int is_wanted(const settings *s, const char *kernel)
 
 const sp_features *gpu_features(void) { return &here.features; }
 
+/** The name of the kernel that a plan takes, by its trial. */
+static spmm_status plan_kernel(const run *r, char *name, size_t n)
+{
+    const spmm_plan_options options = {.device = SPMM_CUDA, .format = SPMM_FORMAT_AUTO};
+    spmm_plan *plan;
+    TRY(spmm_plan_create(MPI_COMM_SELF, &r->matrix.block, r->k, &options, &plan));
+    snprintf(name, n, "%s", spmm_plan_kernel(plan));
+    spmm_plan_destroy(plan);
+    return SPMM_OK;
+}
+
 void gpu_choose(run *r)
 {
-    const sp_kernel *chosen = NULL;
-    if (sp_choose(&here.features, r->k, 0, r->matrix.precision, SPMM_CUDA, SPMM_FORMAT_AUTO, &chosen, NULL,
-                  0) != SPMM_OK)
-        return;
+    char chosen[64];
+    if (plan_kernel(r, chosen, sizeof chosen) != SPMM_OK) return;
     for (contender *c = r->contender; c < r->contender + r->contenders; c++) {
         const int own = c->library->peer == &own_kernels_peer;
-        c->is_auto = own && strcmp(c->name, chosen->id) == 0;
+        c->is_auto = own && strcmp(c->name, chosen) == 0;
         c->skip = own ? !c->is_auto && !is_wanted(&r->settings, c->name) : r->settings.cliffs;
     }
 }

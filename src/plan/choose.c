@@ -41,8 +41,8 @@ typedef struct question {
 /** Returns the size of a row of X in bytes. */
 static double row_bytes(const question *q) { return (double)(q->k * sp_value_size(q->precision)); }
 
-/** Returns for how many columns of X panel_staged computes, over k: it takes whole tiles. 0: it is not for these
- *  columns, or not for the GPU. */
+/** Returns for how many columns of X panel_staged computes, over k: it takes whole tiles. 0: it is not for
+ *  these columns, or not for the GPU. */
 static double staged_columns(const question *q)
 {
     const double tiles = row_bytes(q) / SP_STAGED_BYTES;
@@ -78,9 +78,9 @@ static void append_defaults(const question *q, const sp_kernel **list, int *coun
     }
 }
 
-/** Returns 1 if rows share columns with neighbours that are numbered far from them, else 0. Rows that would share
- *  columns in a cluster are found by the neighbours' share, and whether they are near one another already, by how
- *  often a panel uses a row of X. */
+/** Returns 1 if rows share columns with neighbours that are numbered far from them, else 0. Rows that would
+ *  share columns in a cluster are found by the neighbours' share, and whether they are near one another
+ *  already, by how often a panel uses a row of X. */
 static int scattered(const question *q)
 {
     static const double LEAST_SHARED = 0.1;
@@ -109,8 +109,8 @@ static const choice_node *leaf_of(const question *q, char *why, size_t n)
     return node;
 }
 
-/** Returns 1 if a kernel comes after the others whatever the leaf says, else 0: conversions where so few products
- *  are to come that none is timed, and panel_staged where it computes many columns that X lacks. */
+/** Returns 1 if a kernel comes after the others whatever the leaf says, else 0: conversions where so few
+ *  products are to come that none is timed, and panel_staged where it computes many columns that X lacks. */
 static int comes_late(const question *q, const sp_kernel *kernel)
 {
     /* panel_staged was by more than that the fastest kernel in 1 case of 11 in which it can be used */
@@ -122,7 +122,8 @@ static int comes_late(const question *q, const sp_kernel *kernel)
 /** Returns 1 if csr_clustered joins the kernels that are worth a trial, else 0. */
 static int clusters_join(const question *q)
 {
-    /* On an H200 it was faster than the best of three others in 1 case of 9 where this holds, up to 1.24 times. */
+    /* On an H200 it was 1.02 to 1.24 times as fast as the best of three others in 1 case of 9 where this
+     * holds. */
     static const double LEAST_BYTES = 128, LEAST_X = 8e6;
     return scattered(q) && row_bytes(q) >= LEAST_BYTES && x_bytes(q) >= LEAST_X;
 }
@@ -147,8 +148,8 @@ static int order_on_gpu(const question *q, int all, const sp_kernel **list, char
 
 /* ---- kernels of CPUs ---- */
 
-/** What a rule says of a kernel: there are too many rows for it, it cannot gain, it may, it is expected to be the
- *  fastest. */
+/** What a rule says of a kernel: there are too many rows for it, it cannot gain, it may, it is expected to
+ *  be the fastest. */
 typedef enum worth { IMPOSSIBLE, NO_USE, A_TRIAL, EXPECTED } worth;
 
 /** Rates cpu_clustered. */
@@ -169,9 +170,9 @@ static worth clustered(const question *q, char *why, size_t n)
 /** Rates cpu_segmented. */
 static worth segmented(const question *q, char *why, size_t n)
 {
-    /* On two cores of an EPYC with 1 MB of L2 each, four of five matrices of 25 to 13 416 rows, on average of 63
-     * to 17 000 entries, took 0.25 to 0.8 of the time with rows of X of 256 bytes and more, 0.6 to 1.1 with 128
-     * bytes, and up to 1.3 times with shorter ones; the fifth one as much as before. */
+    /* On two cores of an EPYC with 1 MB of L2 each, four of five matrices of 25 to 13 416 rows, on average of
+     * 63 to 17 000 entries, took 0.25 to 0.8 of the time with rows of X of 256 bytes and more, 0.6 to 1.1
+     * with 128 bytes, and up to 1.3 times with shorter ones; the fifth one as much as before. */
     static const double LEAST_IN_LONG_ROWS = 0.9, LEAST_BYTES = 128, LEAST_X = 1 << 19;
     const double in_long_rows = q->f->sum.over[SP_LENGTH_BOUNDS - 1];
     const double x = row_bytes(q) * ratio(q->f->sum.reach, in_long_rows);
@@ -199,8 +200,9 @@ static worth sorted(const question *q, char *why, size_t n)
     return EXPECTED;
 }
 
-/** The CPU kernels that take rows or entries in another order, from a copy of A, which `repaid` products repay.
- *  Where several are expected to be the fastest, the first one is; a trial has them in this order, too. */
+/** The CPU kernels that take rows or entries in another order, from a copy of A, which `repaid` products
+ *  repay. Where several are expected to be the fastest, the first one is; a trial has them in this order,
+ *  too. */
 static const struct reordering {
     const char *name;
     int repaid;
@@ -226,7 +228,7 @@ static int order_on_cpu(const question *q, int all, const sp_kernel **list, char
         for (int i = 0; i < REORDERINGS; i++)
             if ((int)rated[i] == least) append(q, sp_kernel_find(reorderings[i].name), list, &count);
     if (all) append_defaults(q, list, &count);
-    return all || count < SP_TRIED ? count : SP_TRIED;
+    return count; /* cpu_clustered is for few long rows, cpu_segmented for many: never both are rated */
 }
 
 int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
@@ -251,13 +253,6 @@ spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_pr
     *kernel = count > 0 ? list[0] : NULL;
     if (count > 0) return SPMM_OK;
     return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
-}
-
-int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[SP_MAX_CANDIDATES])
-{
-    static const sp_features none = {.sum = {.blocks = 1}};
-    const int64_t k = SP_STAGED_BYTES / (int64_t)sizeof(double); /* for which all kernels are */
-    return sp_order_kernels(&none, k, 0, SPMM_F64, device, format, 1, list, NULL, 0);
 }
 
 /* ---- features ---- */

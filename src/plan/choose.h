@@ -1,8 +1,8 @@
-/** Lists the kernels that may be the fastest for a matrix (`--kernel auto`), in the order in which a trial takes
- *  them. On the CPU rules name the first one: cpu_clustered for a large X whose rows are numbered so that neighbours are far
- *  apart, cpu_segmented if rows are long and reach over much of X, cpu_sorted for few columns if their lengths change
- *  from row to row, else cpu_csr. On a GPU the order is the leaf of a decision tree, made from measurements
- *  by bench/calibrate.py, to which matrices with such features come. */
+/** Lists the kernels that may be the fastest for a matrix (`--kernel auto`), in the order in which a trial
+ *  takes them. On the CPU rules name the first one: cpu_clustered for a large X whose rows are numbered so
+ *  that neighbours are far apart, cpu_segmented if rows are long and reach over much of X, cpu_sorted for
+ *  few columns if their lengths change from row to row, else cpu_csr. On a GPU the order is the leaf of a
+ *  decision tree, made from measurements by bench/calibrate.py, to which matrices with such features come. */
 #ifndef SP_CHOOSE_H
 #define SP_CHOOSE_H
 
@@ -32,11 +32,10 @@ typedef struct sp_features {
         double reach;
     } sum;
     /* Of these the greatest of all ranks counts, so that all choose alike. */
-    double longest; /**< number of entries of the longest row */
-    double cache;   /**< bytes of the processor's last-level cache */
-    /** 1: the open GPU cannot keep rows of X in shared memory as panel_staged does, or none is open; else 0 */
-    double unstaged;
-    double f64_slow; /**< 1: the open GPU has few units for f64, so that sums in f64 are slow; else 0 */
+    double longest;  /**< number of entries of the longest row */
+    double cache;    /**< bytes of the processor's last-level cache */
+    double unstaged; /**< 1: the open GPU, or none, cannot keep rows of X in shared memory for panel_staged */
+    double f64_slow; /**< 1: the open GPU has few units for f64, so that sums in f64 are slow */
 } sp_features;
 
 /** The numbers that the decision tree compares, with their names in bench_gpu's CSV files and in messages:
@@ -91,22 +90,22 @@ enum { SP_TRIED = 3 };
 
 /** Lists kernels for products with k columns, the one that is expected to be the fastest first. Local.
  *
- *  \param [in]  products  number of products to come; <= 0: SP_PRODUCTS_EXPECTED. Kernels whose set-up so many do
- *                         not repay come after the others, or are not listed
+ *  \param [in]  products  number of products to come; <= 0: SP_PRODUCTS_EXPECTED. Kernels whose set-up so
+ *                         many do not repay come after the others, or are not listed
  *  \param [in]  format  only kernels of this format are listed; SPMM_FORMAT_AUTO: kernels of all formats
- *  \param [in]  all     0: those that are worth a trial; 1: all that are of use for some matrix, those that are worth a
- *                       trial first
+ *  \param [in]  all     0: those that are worth a trial; 1: all that are of use for some matrix, those that
+ *                       are worth a trial first
  *  \param [out] list    in static storage, all different
  *  \param [out] why     why the first one is expected to be the fastest, in a few words; may be NULL
  *  \param [in]  n       size of the buffer `why` in bytes
- *  \return the number of kernels in `list`, with `all` 0 at most SP_TRIED + 1; 0: no kernel has that device and
- *          format */
+ *  \return the number of kernels in `list`, with `all` 0 at most SP_TRIED + 1; 0: no kernel has that device
+ *          and format */
 int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
                      spmm_device device, spmm_format format, int all,
                      const sp_kernel *list[SP_MAX_CANDIDATES], char *why, size_t n);
 
-/** Chooses the kernel for products with k columns without a trial: the first one that sp_order_kernels() lists
- *  with `all` 0. Local.
+/** Chooses the kernel for products with k columns without a trial: the first one that sp_order_kernels()
+ *  lists with `all` 0. Local.
  *
  *  \param [in]  products, format  as for sp_order_kernels()
  *  \param [out] kernel  the chosen kernel, in static storage; NULL on failure
@@ -115,10 +114,6 @@ int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_pre
  *  \return SPMM_OK, SPMM_ERR_USAGE (no kernel has that device and format) */
 spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
                       spmm_device device, spmm_format format, const sp_kernel **kernel, char *why, size_t n);
-
-/** Lists the kernels of the given device and format that sp_order_kernels() lists for some matrix and K. Local.
- *  \return the number of kernels in `list`; 0 if there is none */
-int sp_candidates(spmm_device device, spmm_format format, const sp_kernel *list[SP_MAX_CANDIDATES]);
 
 /** What all candidates of a trial of kernels have in common. */
 typedef struct sp_kernel_trial {

@@ -2,7 +2,7 @@
 /* clang-format off */
 enum { CHOICES = 6 };
 /** A leaf has the kernels in the order of their trial. The left child of another node, for traits up to
- * the bound, is the next node; the right child is node `other`. */
+ *  the bound, is the next node; the right child is node `other`. */
 typedef struct choice_node {
     sp_trait trait;
     double bound;

@@ -1,6 +1,7 @@
 /** Makes the runs, one for each K and each requested kernel, and compares them. */
 #include "spmm_mpi/job.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/enum_words.h"
@@ -525,6 +526,37 @@ static spmm_status multiply_every(session *s, int64_t k, sp_record *runs)
     return SPMM_OK;
 }
 
+/** Returns the median of the kernel, or of our fastest one if `id` is NULL, among runs with K = k. */
+static double median_of(const sp_record *runs, int count, int64_t k, const char *id)
+{
+    double least = INFINITY;
+    for (const sp_record *r = runs; r < runs + count; r++)
+        if (r->run.k == k && !r->library.version[0] && (!id || strcmp(r->run.kernel, id) == 0))
+            least = fmin(least, r->apply.median);
+    return least;
+}
+
+/** Notes which kernel `auto` takes with K number i, and its time over our best kernel's. Collective. */
+static spmm_status note_auto(session *s, int i, const sp_record *runs)
+{
+    const sp_job *const job = s->job;
+    const int64_t k = job->input.columns.k[i];
+    spmm_plan_options options = sp_job_plan_options(&job->options, &job->place.binding);
+    spmm_plan *plan;
+    sp_plan_facts facts;
+    options.format = job->options.format;
+    options.transport = s->transport;
+    TRY(sp_plan_create(&job->place.grid, &job->dist.block, &job->dist.halo, k, &options, 0, &plan));
+    sp_plan_facts_of(plan, &facts);
+    const double taken = median_of(runs, s->runs, k, facts.kernel->id), best = median_of(runs, s->runs, k, NULL);
+    const size_t n = (size_t)snprintf(s->why[i], sizeof s->why[i], "%s on %s, %s", facts.kernel->id,
+                                      sp_format_word(facts.kernel->format), facts.why);
+    if (best > 0 && taken < INFINITY && n < sizeof s->why[i])
+        snprintf(s->why[i] + n, sizeof s->why[i] - n, ": %.2f of our best time", taken / best);
+    spmm_plan_destroy(plan);
+    return SPMM_OK;
+}
+
 static spmm_status compare_all(session *s)
 {
     const sp_job *const job = s->job;
@@ -543,6 +575,8 @@ static spmm_status compare_all(session *s)
         sp_report_comparison(stdout, runs, s->runs, name_width(job));
     if (status == SPMM_OK && job->place.verbosity > 0)
         sp_report_launches(stdout, runs, s->runs, name_width(job));
+    for (int i = 0; i < columns->count && status == SPMM_OK && job->place.verbosity >= 0; i++)
+        status = note_auto(s, i, runs);
     sp_free(runs);
     return status;
 }
@@ -560,14 +594,15 @@ static spmm_status write_machine(const sp_job *job)
                                       : SPMM_OK);
 }
 
-/** Prints the kernels and why they were chosen: one line if that is the same for all K, otherwise one per K. */
-static void say_choices(const session *s)
+/** Prints the kernels and why they were chosen: one line if that is the same for all K, otherwise one per K.
+ *  \param [in] what  begins the first line */
+static void say_choices(const session *s, const char *what)
 {
     const sp_columns *const columns = &s->job->input.columns;
     int differ = 0;
     for (int i = 1; i < columns->count; i++) differ |= strcmp(s->why[i], s->why[0]) != 0;
     for (int i = 0; i < (differ ? columns->count : 1); i++) {
-        printf(i == 0 ? "\nkernel     " : "           ");
+        printf(i == 0 ? "\n%-11s" : "%-11s", i == 0 ? what : "");
         if (differ) printf("K = %lld: ", (long long)columns->k[i]);
         printf("%s\n", s->why[i]);
     }
@@ -591,7 +626,7 @@ spmm_status sp_job_multiply(const sp_job *job, const sp_record *record, int *fai
     if (!all) TRY(sp_job_start_tuning(job, &s.tuning));
     for (int i = 0; i < columns->count && !all; i++)
         TRY(multiply(&s, o->kernel ? sp_kernel_find(o->kernel) : NULL, columns->k[i]));
-    if (!all && !o->kernel && job->place.verbosity >= 0) say_choices(&s);
+    if ((all || !o->kernel) && job->place.verbosity >= 0) say_choices(&s, all ? "auto" : "kernel");
     if (job->place.verbosity >= 0) sp_report_end(stdout, &s.record, s.runs, s.failed);
     *failed = s.failed;
     return SPMM_OK;
