@@ -82,6 +82,7 @@ include mk/bench.mk
 include mk/bench-gpu.mk
 
 ## study-NAME     run jobs/studies/NAME.study, with tables, plots and a page in records/ (SET="key=words ...")
+## study-hosts    the study of that name on two hosts that are network namespaces of this machine (root, Open MPI 4)
 ## study-series   series_mpi on a GPU: walk_thread by threads per block, sums by blocks per series, with tables in records/
 ## pages          make the pages of the studies whose records are in docs/studies/
 ## NAME           4 ranks on matrices/NAME.mtx, e.g. make cage9, or on a matrix of the SuiteSparse Collection: make ML_Laplace
