@@ -82,6 +82,7 @@ include mk/bench.mk
 include mk/bench-gpu.mk
 
 ## study-NAME     run jobs/studies/NAME.study, with tables, plots and a page in records/ (SET="key=words ...")
+## study-hosts    the study of that name on two hosts that are network namespaces of this machine (root, Open MPI 4)
 ## study-series   series_mpi on a GPU: walk_thread by threads per block, sums by blocks per series, values by memory, with tables in records/
 ## study-series-large  the same for generation and sums of up to 16384 series of 65536 values (SERIES_SIZES; 8 GiB of GPU memory)
 ## profile        counters of the CUDA kernels in a table, by Nsight Compute (PROFILE="./series_mpi -d cuda ..": another program or arguments)
