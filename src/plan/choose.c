@@ -156,11 +156,12 @@ typedef enum worth { IMPOSSIBLE, NO_USE, A_TRIAL, EXPECTED } worth;
 static worth clustered(const question *q, char *why, size_t n)
 {
     /* On two cores of an EPYC with 32 MB of cache, X of 16 MB and more took 0.2 to 0.8 of the time with rows
-     * of X of 128 bytes and more, and 1.2 to 1.7 times with shorter ones. */
+     * of X of 128 bytes and more, and 1.2 to 1.7 times with shorter ones. Where no feature says so it can gain
+     * as much (SLAM_spheric, K = 64: 0.48), so a trial has it. */
     static const double LEAST_BYTES = 128, LEAST_X = 1 << 20;
     const double reuse = sp_features_reuse(q->f), x = x_bytes(q);
-    if (!scattered(q) || reuse == 0 || x < LEAST_X) return NO_USE;
-    if (row_bytes(q) < LEAST_BYTES || x < q->f->cache / 2) return A_TRIAL;
+    if (row_bytes(q) < (scattered(q) ? LEAST_BYTES : 2 * LEAST_BYTES) || x < LEAST_X) return NO_USE;
+    if (!scattered(q) || reuse == 0 || x < q->f->cache / 2) return A_TRIAL;
     snprintf(why, n,
              "X of %.3g MB, %.3g of its columns a neighbour shares, %.3g entries per fetched row of X",
              x * 1e-6, sp_trait_of(q->f, SP_SHARED, q->k, q->precision), reuse);
@@ -228,7 +229,7 @@ static int order_on_cpu(const question *q, int all, const sp_kernel **list, char
         for (int i = 0; i < REORDERINGS; i++)
             if ((int)rated[i] == least) append(q, sp_kernel_find(reorderings[i].name), list, &count);
     if (all) append_defaults(q, list, &count);
-    return count; /* cpu_clustered is for few long rows, cpu_segmented for many: never both are rated */
+    return count;
 }
 
 int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
