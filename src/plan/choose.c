@@ -177,7 +177,9 @@ static worth segmented(const question *q, char *why, size_t n)
     static const double LEAST_IN_LONG_ROWS = 0.9, LEAST_BYTES = 128, LEAST_X = 1 << 19;
     const double in_long_rows = q->f->sum.over[SP_LENGTH_BOUNDS - 1];
     const double x = row_bytes(q) * ratio(q->f->sum.reach, in_long_rows);
-    if (in_long_rows == 0 || 2 * in_long_rows < q->f->sum.nnz) return NO_USE;
+    /* short rows gain, too, where X is wide: they are taken by column (bcsstk29_g, K = 64: 0.93) */
+    const int wide = row_bytes(q) >= LEAST_BYTES && x_bytes(q) >= LEAST_X;
+    if (!wide && (in_long_rows == 0 || 2 * in_long_rows < q->f->sum.nnz)) return NO_USE;
     if (in_long_rows < LEAST_IN_LONG_ROWS * q->f->sum.nnz || row_bytes(q) < LEAST_BYTES || x < LEAST_X)
         return A_TRIAL;
     snprintf(why, n, "%.3g of the entries in long rows, each of which reaches over %.3g MB of X",
@@ -191,9 +193,9 @@ static worth sorted(const question *q, char *why, size_t n)
     /* On two cores of an EPYC (Zen 4), 7 of 22 real matrices, those where the length changes with more than
      * a fifth of the rows, took 0.4 to 0.95 of the time for up to 32 bytes of X per entry; the others 1 to
      * 1.7 times. */
-    static const double LEAST_CHANGES = 0.2, MOST_BYTES = 32, LEAST_FOR_TRIAL = 0.02;
+    static const double LEAST_CHANGES = 0.2, MOST_BYTES = 32, LEAST_FOR_TRIAL = 0.02, MOST_FOR_TRIAL = 256;
     const double changes = ratio(q->f->sum.changes, q->f->sum.rows);
-    if (changes < LEAST_FOR_TRIAL) return NO_USE;
+    if (changes < LEAST_FOR_TRIAL || row_bytes(q) > MOST_FOR_TRIAL) return NO_USE;
     if (changes < LEAST_CHANGES || 2 * q->f->sum.over[SP_LENGTH_BOUNDS - 1] > q->f->sum.nnz ||
         row_bytes(q) > MOST_BYTES)
         return A_TRIAL;
