@@ -70,6 +70,60 @@ static void wrong_memory(const spmm_block *block)
     }
 }
 
+/** Y := A X in f32 by a kernel on a GPU, X of given elements. \return 1; 0: the kernel refuses the matrix or the GPU */
+static int product_f32(MPI_Comm comm, const spmm_block *block, int64_t k, const char *kernel, spmm_multivector *y)
+{
+    const spmm_plan_options options = {.device = SPMM_CUDA, .format = SPMM_FORMAT_AUTO, .kernel = kernel};
+    spmm_plan *plan = NULL;
+    spmm_multivector x, x_gpu, y_gpu;
+    const spmm_status status = spmm_plan_create(comm, block, k, &options, &plan);
+    if (status == SPMM_ERR_LIMIT) return 0;
+    CHECK_INT(status, SPMM_OK);
+    CHECK_INT(spmm_plan_x_create(plan, &x_gpu), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(plan, &y_gpu), SPMM_OK);
+    CHECK_INT(spmm_multivector_create(x_gpu.rows, k, SPMM_F32, SPMM_CPU, &x), SPMM_OK);
+    CHECK_INT(spmm_multivector_create(y_gpu.rows, k, SPMM_F32, SPMM_CPU, y), SPMM_OK);
+    for (int64_t i = 0; i < x.rows; i++)
+        for (int64_t j = 0; j < k; j++)
+            ((float *)x.data)[i * x.ld + j] = (float)((block->x_begin + i) * 37 % 101 + j) / 63;
+    CHECK_INT(spmm_multivector_copy(&x, &x_gpu), SPMM_OK);
+    CHECK_INT(spmm_apply(plan, 1, &x_gpu, 0, &y_gpu), SPMM_OK);
+    CHECK_INT(spmm_multivector_copy(&y_gpu, y), SPMM_OK);
+    spmm_multivector_destroy(&x);
+    spmm_multivector_destroy(&x_gpu);
+    spmm_multivector_destroy(&y_gpu);
+    spmm_plan_destroy(plan);
+    return 1;
+}
+
+/** The kernels that plans choose from, which may differ from each other in f32. */
+static const char *const candidates[] = {"csr_balanced", "csr_deep",  "csr_clustered", "sell_rows",
+                                         "sell_deep",    "panel_mma", "panel_staged"};
+
+static void compare_ranks(const char *spec, int size)
+{
+    enum { K = 32 };
+    spmm_csr a;
+    spmm_block block, whole;
+    CHECK_INT(spmm_csr_generate(spec, SPMM_F32, &a), SPMM_OK);
+    for (int64_t e = 0; e < a.nnz; e++) ((float *)a.as)[e] = (float)(e * 29 % 97) / 61 - 0.7F;
+    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size, 1, &block), SPMM_OK);
+    CHECK_INT(spmm_csr_scatter(MPI_COMM_SELF, 0, &a, 1, 1, &whole), SPMM_OK);
+    for (size_t n = 0; n < sizeof candidates / sizeof *candidates; n++) {
+        spmm_multivector y, alone;
+        if (!product_f32(MPI_COMM_WORLD, &block, K, candidates[n], &y)) continue;
+        CHECK_INT(product_f32(MPI_COMM_SELF, &whole, K, candidates[n], &alone), 1);
+        for (int64_t i = 0; i < y.rows; i++)
+            CHECK(memcmp((float *)y.data + i * y.ld, (float *)alone.data + (block.row_begin + i) * alone.ld,
+                         K * sizeof(float)) == 0);
+        spmm_multivector_destroy(&y);
+        spmm_multivector_destroy(&alone);
+    }
+    spmm_block_destroy(&block);
+    spmm_block_destroy(&whole);
+    spmm_csr_destroy(&a);
+}
+
 int main(int argc, char **argv)
 {
     int size;
@@ -98,7 +152,11 @@ int main(int argc, char **argv)
         spmm_block_destroy(&block);
         spmm_csr_destroy(&a);
     }
-    TEST("so do their partial rows of Y in the joint exchange") {
+    TEST("in f32 a kernel that plans choose gives the same bits on any number of ranks, panels too") {
+        compare_ranks("fem3:3", size);
+        compare_ranks("rmat:7,6", size);
+    }
+    TEST("partial rows of Y of the joint exchange agree, too") {
         if (test_.rank == 0) CHECK_INT(spmm_csr_generate("rmat:10,8", SPMM_F64, &a), SPMM_OK);
         CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
         for (int64_t k = 1; k <= 40; k += 13) compare(&block, k, SPMM_CSR, SPMM_EXCHANGE_JOINT);

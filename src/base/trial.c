@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <time.h>
 
-/** ROWS: rows of runs that are timed; MOST: runs of a row, at most; SHORT: seconds that a row takes, at most, if it has
- *  several. */
-enum { ROWS = 3, MOST = 10 };
-static const double SHORT = 8e-5;
+/** Of each candidate LEAST_ROWS to MOST_ROWS rows of runs are timed: so many that all candidates together have PRODUCTS runs, if a
+ *  row has one. RUNS: of a row, at most. SHORT: seconds that a row takes, at most, if it has several. */
+enum { PRODUCTS = 15, LEAST_ROWS = 3, MOST_ROWS = 6, RUNS = 10 };
+static const double SHORT = 6.5e-5;
 
 /** A candidate is timed no more if each of its first two runs takes HOPELESS times the least time, or two rows of it BEHIND times. */
 static const double HOPELESS = 4, BEHIND = 1.5;
@@ -36,8 +36,9 @@ static spmm_status time_row(const sp_together *all, const sp_trial_ops *ops, voi
     return all->slowest(all->comm, seconds);
 }
 
-spmm_status sp_trial_time(const sp_together *all, const sp_trial_ops *ops, void *of, void *made, double least,
-                          double *seconds)
+/** Times one candidate by so many rows. */
+static spmm_status time_rows(const sp_together *all, const sp_trial_ops *ops, void *of, void *made, int rows,
+                             double least, double *seconds)
 {
     TRY(time_row(all, ops, of, made, 1, seconds));
     if (*seconds > HOPELESS * least) { /* an interruption can take as long */
@@ -46,15 +47,21 @@ spmm_status sp_trial_time(const sp_together *all, const sp_trial_ops *ops, void 
         *seconds = fmin(*seconds, again);
         if (*seconds > HOPELESS * least) return SPMM_OK;
     }
-    const double fit = *seconds > 0 ? SHORT / *seconds : MOST;
-    const int n = fit > MOST ? MOST : fit < 1 ? 1 : (int)fit;
-    for (int i = 0; i < ROWS; i++) {
+    const double fit = *seconds > 0 ? SHORT / *seconds : RUNS;
+    const int n = fit > RUNS ? RUNS : fit < 1 ? 1 : (int)fit;
+    for (int i = 0; i < rows; i++) {
         double took;
         TRY(time_row(all, ops, of, made, n, &took));
         if (i == 0 || took < *seconds) *seconds = took;
         if (i > 0 && *seconds > BEHIND * least) break;
     }
     return SPMM_OK;
+}
+
+spmm_status sp_trial_time(const sp_together *all, const sp_trial_ops *ops, void *of, void *made,
+                          double *seconds)
+{
+    return time_rows(all, ops, of, made, LEAST_ROWS, INFINITY, seconds);
 }
 
 void sp_trial_add(sp_trial *trial, const char *name)
@@ -77,9 +84,11 @@ static spmm_status try_one(const sp_together *all, const sp_trial_ops *ops, void
     void *made = NULL;
     double *const seconds = &trial->tried[i].seconds;
     const double least = trial->chosen >= 0 ? trial->tried[trial->chosen].seconds : INFINITY;
+    const int fit = PRODUCTS / trial->count - 1;
+    const int rows = fit < LEAST_ROWS ? LEAST_ROWS : fit > MOST_ROWS ? MOST_ROWS : fit;
     spmm_status status = ops->make(of, i, &made);
     if (status == SPMM_OK && (trial->count > 1 || ops->unsure))
-        status = sp_trial_time(all, ops, of, made, least, seconds);
+        status = time_rows(all, ops, of, made, rows, least, seconds);
     const int better = status == SPMM_OK && (trial->chosen < 0 || *seconds < CLEARLY * least);
     if (status != SPMM_OK) *seconds = INFINITY;
     ops->destroy(of, better ? *best : made);

@@ -53,9 +53,9 @@ void sp_trial_add(sp_trial *trial, const char *name);
  *  earlier one only if it takes less than 0.95 of its time, so that noise does not decide between equal ones. A candidate that
  *  fails for lack of memory, at a limit or at its device is left out. Where there is one candidate it is made and not timed.
  *
- *  A candidate takes a run that warms it up and, unless it is far behind the best one so far, three rows of runs more: one run
- *  each, or up to ten of short ones, 80 microseconds in all. Three candidates of about the same time thus take no more than 15
- *  runs or a millisecond, whichever is more.
+ *  A candidate takes a run that warms it up and, unless it is far behind the best one so far, three to six rows of runs more: one
+ *  run each, or up to ten of short ones, 65 microseconds in all. Up to three candidates of about the same time thus take no more
+ *  than 15 runs or a millisecond, whichever is more.
  *
  *  Collective over `all`.
  *  \param [in]     all    NULL: this process alone
@@ -67,14 +67,13 @@ void sp_trial_add(sp_trial *trial, const char *name);
 spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *of, double brief, sp_trial *trial,
                          void **best);
 
-/** Times one candidate as sp_trial_run() does.
+/** Times what was made as sp_trial_run() does.
  *
  *  Collective over `all`.
  *  \param [in]  all      NULL: this process alone
- *  \param [in]  least    seconds of the best one so far; infinity: there is none
  *  \param [out] seconds  the same on every rank
  *  \return the same status on every rank: SPMM_OK, the worst of those of run(), SPMM_ERR_MPI */
-spmm_status sp_trial_time(const sp_together *all, const sp_trial_ops *ops, void *of, void *made, double least,
+spmm_status sp_trial_time(const sp_together *all, const sp_trial_ops *ops, void *of, void *made,
                           double *seconds);
 
 /** Says in words what was chosen, for people: "fastest of 3 timed (csr_balanced 1.08x, sell_deep 1.21x)". Local.

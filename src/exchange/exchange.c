@@ -353,7 +353,7 @@ spmm_status sp_exchange_seconds(sp_exchange *x, double *seconds)
     const sp_together all = sp_ranks_together(&comm);
     spmm_status status = allocate_x(&timed);
     if (status == SPMM_OK)
-        status = sp_trial_time(&all, &trial_ops, NULL, &timed, INFINITY, seconds);
+        status = sp_trial_time(&all, &trial_ops, NULL, &timed, seconds);
     free_x(&timed);
     return status;
 }

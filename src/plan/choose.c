@@ -156,11 +156,12 @@ typedef enum worth { IMPOSSIBLE, NO_USE, A_TRIAL, EXPECTED } worth;
 static worth clustered(const question *q, char *why, size_t n)
 {
     /* On two cores of an EPYC with 32 MB of cache, X of 16 MB and more took 0.2 to 0.8 of the time with rows
-     * of X of 128 bytes and more, and 1.2 to 1.7 times with shorter ones. */
+     * of X of 128 bytes and more, and 1.2 to 1.7 times with shorter ones. Where no feature says so it can gain
+     * as much (SLAM_spheric, K = 64: 0.48), so a trial has it. */
     static const double LEAST_BYTES = 128, LEAST_X = 1 << 20;
     const double reuse = sp_features_reuse(q->f), x = x_bytes(q);
-    if (!scattered(q) || reuse == 0 || x < LEAST_X) return NO_USE;
-    if (row_bytes(q) < LEAST_BYTES || x < q->f->cache / 2) return A_TRIAL;
+    if (row_bytes(q) < (scattered(q) ? LEAST_BYTES : 2 * LEAST_BYTES) || x < LEAST_X) return NO_USE;
+    if (!scattered(q) || reuse == 0 || x < q->f->cache / 2) return A_TRIAL;
     snprintf(why, n,
              "X of %.3g MB, %.3g of its columns a neighbour shares, %.3g entries per fetched row of X",
              x * 1e-6, sp_trait_of(q->f, SP_SHARED, q->k, q->precision), reuse);
@@ -176,7 +177,9 @@ static worth segmented(const question *q, char *why, size_t n)
     static const double LEAST_IN_LONG_ROWS = 0.9, LEAST_BYTES = 128, LEAST_X = 1 << 19;
     const double in_long_rows = q->f->sum.over[SP_LENGTH_BOUNDS - 1];
     const double x = row_bytes(q) * ratio(q->f->sum.reach, in_long_rows);
-    if (in_long_rows == 0 || 2 * in_long_rows < q->f->sum.nnz) return NO_USE;
+    /* short rows gain, too, where X is wide: they are taken by column (bcsstk29_g, K = 64: 0.93) */
+    const int wide = row_bytes(q) >= LEAST_BYTES && x_bytes(q) >= LEAST_X;
+    if (!wide && (in_long_rows == 0 || 2 * in_long_rows < q->f->sum.nnz)) return NO_USE;
     if (in_long_rows < LEAST_IN_LONG_ROWS * q->f->sum.nnz || row_bytes(q) < LEAST_BYTES || x < LEAST_X)
         return A_TRIAL;
     snprintf(why, n, "%.3g of the entries in long rows, each of which reaches over %.3g MB of X",
@@ -190,9 +193,9 @@ static worth sorted(const question *q, char *why, size_t n)
     /* On two cores of an EPYC (Zen 4), 7 of 22 real matrices, those where the length changes with more than
      * a fifth of the rows, took 0.4 to 0.95 of the time for up to 32 bytes of X per entry; the others 1 to
      * 1.7 times. */
-    static const double LEAST_CHANGES = 0.2, MOST_BYTES = 32, LEAST_FOR_TRIAL = 0.02;
+    static const double LEAST_CHANGES = 0.2, MOST_BYTES = 32, LEAST_FOR_TRIAL = 0.02, MOST_FOR_TRIAL = 256;
     const double changes = ratio(q->f->sum.changes, q->f->sum.rows);
-    if (changes < LEAST_FOR_TRIAL) return NO_USE;
+    if (changes < LEAST_FOR_TRIAL || row_bytes(q) > MOST_FOR_TRIAL) return NO_USE;
     if (changes < LEAST_CHANGES || 2 * q->f->sum.over[SP_LENGTH_BOUNDS - 1] > q->f->sum.nnz ||
         row_bytes(q) > MOST_BYTES)
         return A_TRIAL;
@@ -228,7 +231,7 @@ static int order_on_cpu(const question *q, int all, const sp_kernel **list, char
         for (int i = 0; i < REORDERINGS; i++)
             if ((int)rated[i] == least) append(q, sp_kernel_find(reorderings[i].name), list, &count);
     if (all) append_defaults(q, list, &count);
-    return count; /* cpu_clustered is for few long rows, cpu_segmented for many: never both are rated */
+    return count;
 }
 
 int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,

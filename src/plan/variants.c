@@ -126,9 +126,9 @@ static spmm_status time_parts(const trials *t, double *kernels, double *exchange
     MPI_Comm comm = t->grid->comm;
     const sp_together all = sp_ranks_together(&comm);
     spmm_status status = sp_agree(t->grid->comm, "plan", create_x_and_y(&timed));
-    if (status == SPMM_OK) status = sp_trial_time(&all, &ops, NULL, &timed, INFINITY, kernels);
+    if (status == SPMM_OK) status = sp_trial_time(&all, &ops, NULL, &timed, kernels);
     timed.what = EXCHANGE;
-    if (status == SPMM_OK) status = sp_trial_time(&all, &ops, NULL, &timed, INFINITY, exchange);
+    if (status == SPMM_OK) status = sp_trial_time(&all, &ops, NULL, &timed, exchange);
     free_x_and_y(&timed);
     return status;
 }
