@@ -27,7 +27,7 @@ with test("auto says which kernel it takes and why, once where every K has the s
     result = run(*FAST, "-k", "1,8", MATRIX, ranks=2)
     verified(result, "auto", 2)
     kernel = result.records[1]["run"]["kernel"]
-    assert re.search(rf"^(kernel    | +K = 1:.*\n) .*{kernel} on ", result.out, re.M), result.out
+    assert re.search(rf"^(?:kernel)? +(?:K = 8: )?{kernel} on ", result.out, re.M), result.out
     result = run(*FAST, "-f", "ell", MATRIX)
     verified(result, "auto of a format", 1)
     within(result.out, "kernel     cpu_ell on ell, ")
@@ -68,6 +68,14 @@ with test("with a single candidate nothing is timed"):
     result, lines, table = tuned("-f", "ell-nopad", env=cache("one"))
     assert not table, result.out
     within(lines[0], "cpu_ell_nopad")
+
+with test("-v has the time of each kernel that was tried, and what the trial took"):
+    result = run(*FAST, "-v", "-k", 8, MATRIX)
+    line = re.search(r"^ +kernels, tried in [0-9.]+ ms: (.*)$", result.out, re.M).group(1)
+    record = result.records[0]
+    names = [text.split(":")[0] for text in record["plan"]["kernels"].split()]
+    equal([part.split()[0] for part in line.split(", ")], names)
+    equal([part.split()[0] for part in line.split(", ") if part.endswith(" (taken)")], [record["run"]["kernel"]])
 
 with test("without --autotune nothing is looked up or written"):
     env = cache("unused")

@@ -110,7 +110,9 @@ static void print(const spmm_plan *p, const summary *s, FILE *f)
         mean > 0 ? s->most.entries / mean : 1);
     fprintf(f, "device      %s, %.0f thread%s per rank\n", sp_device_word(p->space), s->most.threads,
             s->most.threads == 1 ? "" : "s");
-    fprintf(f, "kernel      %s on %s, %s\n", facts.kernel->id, sp_format_word(facts.kernel->format), p->why);
+    fprintf(f, "kernel      %s on %s, %s", facts.kernel->id, sp_format_word(facts.kernel->format), p->why);
+    if (p->kernel_trial.count > 1) fprintf(f, ", in %.2f ms", 1e3 * p->kernel_trial.took);
+    fprintf(f, "\n");
     print_moves(p, &facts, s, f);
     if (p->reduction) {
         fprintf(f, "reduce      %s, over %d ranks", sp_reduce_word(facts.reduce), grid->dims[1]);

@@ -575,7 +575,7 @@ static spmm_status compare_all(session *s)
         sp_report_comparison(stdout, runs, s->runs, name_width(job));
     if (status == SPMM_OK && job->place.verbosity > 0)
         sp_report_launches(stdout, runs, s->runs, name_width(job));
-    for (int i = 0; i < columns->count && status == SPMM_OK && job->place.verbosity >= 0; i++)
+    for (int i = 0; i < columns->count && status == SPMM_OK && job->options.verbosity >= 0; i++)
         status = note_auto(s, i, runs);
     sp_free(runs);
     return status;

@@ -191,6 +191,23 @@ static void launch_line(FILE *out, const sp_launch_shape *s)
             (long long)s->static_shared, (long long)s->dynamic_shared, s->resident, 100 * s->occupancy);
 }
 
+/** Prints the kernels that the plan's was chosen from, if there were several. */
+static void kernels_line(FILE *out, const sp_trial *trial)
+{
+    if (trial->count < 2) return;
+    fprintf(out, "         kernels, tried in %.2f ms:", 1e3 * trial->took);
+    for (int i = 0; i < trial->count; i++) {
+        const sp_tried *const t = &trial->tried[i];
+        fprintf(out, "%s %s ", i > 0 ? "," : "", t->name);
+        if (isfinite(t->seconds))
+            fprintf(out, "%.4f ms", 1e3 * t->seconds);
+        else
+            fprintf(out, isnan(t->seconds) ? "not timed" : "cannot be set up");
+        if (i == trial->chosen) fprintf(out, " (taken)");
+    }
+    fprintf(out, "\n");
+}
+
 void sp_report_phases(FILE *out, const sp_record *r)
 {
     const sp_seconds *s = &r->seconds;
@@ -203,6 +220,7 @@ void sp_report_phases(FILE *out, const sp_record *r)
                 100 * r->moved.hidden, r->run.overlap ? "" : " (--no-overlap)");
     fprintf(out, "\n");
     if (r->run.shape.block > 0) launch_line(out, &r->run.shape);
+    kernels_line(out, &r->plan.kernels);
     if (r->dram_bound.copy_bandwidth > 0) {
         char bytes[32];
         fprintf(out, "         DRAM bound: %s at the %.1f GB/s of a copy: %.2f of the time\n",
