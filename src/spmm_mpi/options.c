@@ -161,7 +161,7 @@ static const sp_option_row rows[] = {
     {0, "reproducible", "NAME",
      "on: the same bits of Y on any P x 1 grid (default); off: auto may take joint",
      WORDS(reproducible_words, any_order)},
-    {0, "plan", "NAME", "ways of exchanging: timed (the best few, for a moment; default), quick (counted)",
+    {0, "plan", "NAME", "kernel and exchange: timed (the best few, for a moment; default), quick (by features)",
      WORDS(plan_words, quick_plan)},
     {0, "transport", "NAME", "what carries X: auto, mpi, staged, cuda-aware, nccl, peer, shared",
      WORDS(sp_transport_words, transport)},
