@@ -273,7 +273,7 @@ with test("a usage error is exit code 2, one line and a hint"):
                        (("a", "b"), "more than one"), (("--top", "2000000"), "--top"),
                        (("--steps", "meen"), "did you mean mean?"), (("--steps", "mean,,pearson"), "--steps mean,,pearson: expected"),
                        (("--kernel", "cpu_sun"), "did you mean cpu_sum?"), (("-length", "9"), "did you mean --length?"),
-                       (("--seres", "9"), "did you mean --series?"), (("--tolerance", "1"), "--accuracy"), (("-v",), "--verbose is for --accuracy"),
+                       (("--seres", "9"), "did you mean --series?"), (("--tolerance", "1"), "--accuracy"), (("-v",), "--verbose is for --accuracy and --sum"),
                        (("--seed", "3", "file"), "--seed"), (("-d", "cpu", "--block-size", "64"), "--block-size"),
                        (("-d", "cpu", "--blocks-per-series", "2,4"), "--blocks-per-series"),
                        (("-d", "cpu", "--memory", "mapped"), "--memory mapped is for a GPU"),

@@ -43,6 +43,12 @@ with test("numbers of a file, in a line, a column or an array, are summed by eve
             assert abs(value - math.fsum(numbers)) <= 1e-15 * 23 * sum(map(abs, numbers)), (name, value)
             equal(where, "every rank" if name == "butterfly" else "rank 0", name)
 
+with test("-v prints the sum of each rank's part"):
+    result = summed("--sum", "tree", "-v", scratch("parts.csv", "1,2,4\n8,16,32\n"), ranks=4)
+    passed(result)
+    equal(re.findall(r"^rank (\d): partial sum (\S+)$", result.out, re.M), [("0", "3"), ("1", "12"), ("2", "16"), ("3", "32")])
+    assert "partial sum" not in summed("--sum", "tree", scratch("parts.csv", "1,2,4\n8,16,32\n"), ranks=2).out
+
 with test("fewer numbers than ranks, one number, and several series in a row"):
     for ranks, text, expected in ((5, "1,2,4\n", 7), (3, "-2.5\n", -2.5), (4, "1,2,3\n4,5,6\n7,8,9\n", 45)):
         result = summed("--sum", "all", scratch("few.csv", text), ranks=ranks)

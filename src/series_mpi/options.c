@@ -255,7 +255,7 @@ static const sp_option_row rows[] = {
      COUNT(timeout, 1)},
     {0, "list-kernels", NULL, "name the kernels, and end", ACTION(LIST_KERNELS)},
     {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", FLAG(verbosity, -1), MAY_VARY},
-    {'v', "verbose", NULL, "with --accuracy: name series whose sums differ, and print both sums",
+    {'v', "verbose", NULL, "--accuracy: name series whose sums differ, with both; --sum: print each rank's part",
      FLAG(verbosity, 1), MAY_VARY},
     {0, "version", NULL, "print the version, and end", ACTION(VERSION)},
     {'h', "help", NULL, "print this, and end", ACTION(HELP)},
@@ -342,8 +342,8 @@ static spmm_status check(const sp_series_options *o)
                        "--start, --epsilon and --seed are of generated series: leave them out, or the file");
     if (o->tolerance_given && o->action != SP_SERIES_ACCURACY)
         return sp_fail(SPMM_ERR_USAGE, "--tolerance is for --accuracy");
-    if (o->verbosity > 0 && o->action != SP_SERIES_ACCURACY)
-        return sp_fail(SPMM_ERR_USAGE, "--verbose is for --accuracy");
+    if (o->verbosity > 0 && o->action != SP_SERIES_ACCURACY && o->sums == 0)
+        return sp_fail(SPMM_ERR_USAGE, "--verbose is for --accuracy and --sum");
     if (o->file && o->steps_given && o->step[SP_GENERATE])
         return sp_fail(SPMM_ERR_USAGE, "--steps generate: the series are those of %.100s", o->file);
     if (o->action == SP_SERIES_ACCURACY && o->file)

@@ -311,9 +311,9 @@ spmm_status sp_check_conversions(const sp_coo *coo, int threads, double ell_limi
         .coo = coo, .threads = threads, .ell_limit = ell_limit, .seconds_limit = seconds_limit, .out = out};
     spmm_status status;
     TRY_GOTO(run_ours(&c, &c.csr, &c.csr_seconds), done);
-    fprintf(out, "Conversions of a %lld x %lld matrix with %lld entries, %s, %d threads\n",
+    fprintf(out, "Conversions of a %lld x %lld matrix with %lld entries, %s, %d thread%s\n",
             (long long)coo->rows, (long long)coo->cols, (long long)coo->nnz,
-            sp_precision_word(coo->precision), threads);
+            sp_precision_word(coo->precision), threads, threads == 1 ? "" : "s");
     fprintf(out,
             "sorting: of the rows by column, afterwards, not in seconds; ours sorts within its seconds\n");
     fprintf(out, LINE, "conversion", "algorithm", "seconds", "sorting", "speed-up", "result same");
