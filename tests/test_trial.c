@@ -99,6 +99,11 @@ static void test_choice(void)
         sp_trial_words(&trial, text, sizeof text);
         CHECK_TEXT(text, "as it was");
     }
+    TEST("where nothing is to be timed the first that works is taken, and runs once") {
+        faked f = {.microseconds = {20, 20, 20}, .make = {SPMM_ERR_MEMORY}};
+        CHECK_INT(taken(&f, 3, INFINITY, &trial, SPMM_OK), 1);
+        CHECK(f.runs[1] == 1 && f.runs[2] == 0);
+    }
     TEST("of about equal ones the first is taken") {
         /* 20 and 19.8 ms: 1 % is noise, of which pauses have less */
         faked f = {.microseconds = {20000, 19800, 19800}};

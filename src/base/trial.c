@@ -78,14 +78,14 @@ static int left_out(const sp_trial_ops *ops, spmm_status status)
 }
 
 /** Makes and times candidate i, and keeps it if it is the best so far. */
-static spmm_status try_one(const sp_together *all, const sp_trial_ops *ops, void *of, int i, sp_trial *trial,
-                           void **best)
+static spmm_status try_one(const sp_together *all, const sp_trial_ops *ops, void *of, int i, double brief,
+                           sp_trial *trial, void **best)
 {
     void *made = NULL;
     double *const seconds = &trial->tried[i].seconds;
     const double least = trial->chosen >= 0 ? trial->tried[trial->chosen].seconds : INFINITY;
     const int fit = PRODUCTS / trial->count - 1;
-    const int rows = fit < LEAST_ROWS ? LEAST_ROWS : fit > MOST_ROWS ? MOST_ROWS : fit;
+    const int rows = isinf(brief) ? 0 : fit < LEAST_ROWS ? LEAST_ROWS : fit > MOST_ROWS ? MOST_ROWS : fit;
     spmm_status status = ops->make(of, i, &made);
     if (status == SPMM_OK && (trial->count > 1 || ops->unsure))
         status = time_rows(all, ops, of, made, rows, least, seconds);
@@ -108,7 +108,7 @@ spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *
     *best = NULL;
     for (int i = 0; i < trial->count; i++) {
         if (trial->chosen >= 0 && trial->tried[trial->chosen].seconds < brief) break;
-        status = try_one(all, ops, of, i, trial, best);
+        status = try_one(all, ops, of, i, brief, trial, best);
         if (status == SPMM_OK || left_out(ops, status)) continue;
         ops->destroy(of, *best);
         *best = NULL;

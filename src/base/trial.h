@@ -59,7 +59,8 @@ void sp_trial_add(sp_trial *trial, const char *name);
  *
  *  Collective over `all`.
  *  \param [in]     all    NULL: this process alone
- *  \param [in]     brief  if a run of the first candidate takes fewer seconds, the others are not tried
+ *  \param [in]     brief  if a run of the first candidate takes fewer seconds, the others are not tried; infinity: the first
+ *                         candidate that can be made, and run once, is taken
  *  \param [in,out] trial  candidates by sp_trial_add(); their seconds, `chosen` and `took` are set
  *  \param [out]    best   what make() made of the chosen candidate; the caller destroys it. NULL on failure
  *  \return the same status on every rank: SPMM_OK; if every candidate was left out the status of the last one; the

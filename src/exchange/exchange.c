@@ -406,7 +406,7 @@ static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, const sp_ex
         void *made = NULL;
         TRY(list_backends(&c, only, rest, &trial));
         if (trial.count == 0) continue;
-        tried = sp_trial_run(&all, &trial_ops, &c, 0, &trial, &made);
+        tried = sp_trial_run(&all, &trial_ops, &c, o->untimed ? INFINITY : 0, &trial, &made);
         if (tried != SPMM_OK) continue;
         free_x(made);
         *best = ((timed_exchange *)made)->x;

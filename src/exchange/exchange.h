@@ -19,6 +19,7 @@ typedef struct sp_exchange_options {
      *  available transport that is the fastest in a short measurement */
     spmm_transport transport;
     int queued;  /**< 1: where there is a choice, a transport that sp_exchange_queues() is preferred */
+    int untimed; /**< 1: where there is a choice, the first transport that works is taken */
     int alone;   /**< 1: no kernel runs during the exchange, so that it may use the stream of the kernels */
     int threads; /**< OpenMP threads of this rank, for packing */
 } sp_exchange_options;

@@ -142,6 +142,7 @@ static spmm_status create_exchanges(sp_partial_rows *r, const spmm_plan_options 
                                       .space = space,
                                       .transport = transport,
                                       .queued = o->stream != NULL,
+                                      .untimed = !sp_plan_tries(o),
                                       .threads = r->threads};
     sp_relaying relaying = SP_RELAY_ALWAYS;
     if (space == SPMM_CUDA) TRY(sp_exchange_relaying(r->grid.comm, &relaying));
@@ -152,7 +153,7 @@ static spmm_status create_exchanges(sp_partial_rows *r, const spmm_plan_options 
     if (r->node) {
         int faster = 1;
         TRY(create_two_exchanges(r, &move));
-        if (relaying == SP_RELAY_FASTER && !o->quick_plan) TRY(compare_ways(r, &move, &faster));
+        if (relaying == SP_RELAY_FASTER && sp_plan_tries(o)) TRY(compare_ways(r, &move, &faster));
         if (faster) return SPMM_OK;
         destroy_exchanges(r);
         r->message_rows = j->moves.all_moved;

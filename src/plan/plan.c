@@ -133,6 +133,7 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
         .space = p->space,
         .transport = o->transport,
         .queued = o->stream != NULL,
+        .untimed = !sp_plan_tries(o),
         /* nothing that has been queued before the exchange ends is to run beside it */
         .alone = p->parts.interior == 0 && p->column_blocks.count == 1 && !p->given->joint,
         .threads = p->threads};

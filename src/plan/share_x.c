@@ -97,7 +97,7 @@ spmm_status sp_relay_x(const spmm_block *block, const spmm_plan_options *o, spmm
     if (why) return SPMM_OK;
     double each = 0, once = 0;
     spmm_status status = SPMM_OK;
-    if (relaying == SP_RELAY_FASTER && !o->quick_plan) {
+    if (relaying == SP_RELAY_FASTER && sp_plan_tries(o)) {
         status = time_exchange(o, p, p->halo, &each);
         if (status == SPMM_OK) status = time_exchange(o, p, &p->node.halo, &once);
     }
