@@ -45,7 +45,7 @@ with test("--autotune times the kernels, takes the fastest, and uses the answer 
             times = dict(text.split(":") for text in record["plan"]["kernels"].split())
             equal(len(times), int(timed), record["plan"])
             assert len(times) >= 3 and 0 < record["plan"]["kernels_seconds"] < 10, record["plan"]
-            assert 0.95 * float(times[chosen]) <= min(map(float, times.values())), line
+            assert 0.94 * float(times[chosen]) <= min(map(float, times.values())), line  # (times are rounded)
             for name in times:
                 assert name == chosen or re.search(rf"\b{name} [0-9.]+x", line), (name, line)
             equal(record["run"]["kernel"], chosen)
