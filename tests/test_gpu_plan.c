@@ -71,7 +71,8 @@ static void wrong_memory(const spmm_block *block)
 }
 
 /** Y := A X in f32 by a kernel on a GPU, X of given elements. \return 1; 0: the kernel refuses the matrix or the GPU */
-static int product_f32(MPI_Comm comm, const spmm_block *block, int64_t k, const char *kernel, spmm_multivector *y)
+static int product_f32(MPI_Comm comm, const spmm_block *block, int64_t k, const char *kernel,
+                       spmm_multivector *y)
 {
     const spmm_plan_options options = {.device = SPMM_CUDA, .format = SPMM_FORMAT_AUTO, .kernel = kernel};
     spmm_plan *plan = NULL;

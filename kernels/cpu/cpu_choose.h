@@ -18,7 +18,8 @@ const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k,
 typedef struct sp_vectors {
     sp_isa isa;
     int grouped;
-    int64_t k, x_ld, ld; /**< what it was chosen for; ld: the smaller leading dimension of X and Y, in elements */
+    int64_t k, x_ld,
+        ld; /**< what it was chosen for; ld: the smaller leading dimension of X and Y, in elements */
     const sp_width *width;
     int64_t blocks; /**< number of column blocks into which the vectors of a row of X are divided */
 } sp_vectors;

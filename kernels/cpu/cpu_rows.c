@@ -122,7 +122,8 @@ static spmm_status prepare(const sp_setup *setup, sp_rows *s)
     s->vectors = sp_choose_vectors(a, setup->k, ld, ld, 2 * s->runs.blocks >= a->rows);
     for (sp_run *run = s->runs.run; run < s->runs.run + s->runs.count; run++) {
         const int64_t at = s->begin[run->first], length = s->end[run->first] - at;
-        run->prefetch = sp_choose_run_prefetch(s->vectors.isa, run->kind, s->col + at, length, s->prefetch) > 0;
+        run->prefetch = sp_choose_run_prefetch(s->vectors.isa, run->kind, s->col + at, length, s->prefetch) >
+                        0;
     }
     return SPMM_OK;
 }

@@ -99,8 +99,8 @@ static spmm_status try_one(const sp_together *all, const sp_trial_ops *ops, void
     return status;
 }
 
-spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *of, double brief, sp_trial *trial,
-                         void **best)
+spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *of, double brief,
+                         sp_trial *trial, void **best)
 {
     const double start = now();
     spmm_status status = SPMM_ERR_INTERNAL;

@@ -13,7 +13,8 @@ enum { SP_MOST_TRIED = 16, SP_TRIED_NAME_BYTES = 48 };
 /** A candidate of a trial, and what became of it. */
 typedef struct sp_tried {
     char name[SP_TRIED_NAME_BYTES];
-    double seconds; /**< of one run on the slowest rank, least of a few; NaN: not timed; infinity: it could not be set up */
+    double
+        seconds; /**< of one run on the slowest rank, least of a few; NaN: not timed; infinity: it could not be set up */
 } sp_tried;
 
 /** What was tried. The same on all ranks, but for `took`. */
@@ -40,8 +41,8 @@ typedef struct sp_trial_ops {
  *  status in every process, and get `comm`. */
 typedef struct sp_together {
     void *comm;
-    spmm_status (*start)(void *comm);                                          /**< waits for all */
-    spmm_status (*agree)(void *comm, const char *stage, spmm_status local);    /**< as sp_agree() */
+    spmm_status (*start)(void *comm);                                       /**< waits for all */
+    spmm_status (*agree)(void *comm, const char *stage, spmm_status local); /**< as sp_agree() */
     spmm_status (*slowest)(void *comm, double *seconds); /**< makes *seconds the greatest one of all */
 } sp_together;
 
@@ -65,8 +66,8 @@ void sp_trial_add(sp_trial *trial, const char *name);
  *  \param [out]    best   what make() made of the chosen candidate; the caller destroys it. NULL on failure
  *  \return the same status on every rank: SPMM_OK; if every candidate was left out the status of the last one; the
  *          status of another failure */
-spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *of, double brief, sp_trial *trial,
-                         void **best);
+spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *of, double brief,
+                         sp_trial *trial, void **best);
 
 /** Times what was made as sp_trial_run() does.
  *

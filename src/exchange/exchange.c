@@ -352,8 +352,7 @@ spmm_status sp_exchange_seconds(sp_exchange *x, double *seconds)
     MPI_Comm comm = x->grid->comm;
     const sp_together all = sp_ranks_together(&comm);
     spmm_status status = allocate_x(&timed);
-    if (status == SPMM_OK)
-        status = sp_trial_time(&all, &trial_ops, NULL, &timed, seconds);
+    if (status == SPMM_OK) status = sp_trial_time(&all, &trial_ops, NULL, &timed, seconds);
     free_x(&timed);
     return status;
 }

@@ -37,9 +37,9 @@ typedef struct sp_exchange_ops {
     int by_mpi;                     /**< 1: MPI carries the messages, so sp_chunk_bytes() limits them, too */
     int queues; /**< 1: `end` queues all of the exchange on the GPU, also while SP_STREAM_MAIN is captured: no host waits
                      for a GPU */
-    int unpacked;  /**< 1: scattered rows are not packed: x->send is not needed */
-    int gaps;      /**< 1: rows of X may have gaps between them, see sp_exchange_options.pitch */
-    int alone;     /**< 1: uses x->stream, else SP_STREAM_MOVE whatever sp_exchange_options.alone is */
+    int unpacked; /**< 1: scattered rows are not packed: x->send is not needed */
+    int gaps;     /**< 1: rows of X may have gaps between them, see sp_exchange_options.pitch */
+    int alone;    /**< 1: uses x->stream, else SP_STREAM_MOVE whatever sp_exchange_options.alone is */
 } sp_exchange_ops;
 
 /** Which backends an exchange is chosen from, if the caller leaves the transport to us. */
@@ -57,14 +57,14 @@ typedef enum sp_backend_use {
 /** The backends: memory of X, transport, name, use. The file of the backend NAME defines the variable
  *  sp_exchange_NAME. The choice of the fastest goes through this table from top to bottom; the environment variable
  *  SPMM_EXCHANGE_BACKEND=NAME restricts it to one row. */
-#define SP_EXCHANGE_BACKENDS(B)                                 \
-    B(SPMM_CPU, SPMM_TRANSPORT_MPI, direct, SP_USE_ALWAYS)      \
-    B(SPMM_CPU, SPMM_TRANSPORT_SHARED, shared, SP_USE_ALWAYS)   \
-    B(SPMM_CUDA, SPMM_TRANSPORT_PEER, peer, SP_USE_ALWAYS)      \
-    B(SPMM_CUDA, SPMM_TRANSPORT_PEER, peer_stream, SP_USE_QUEUED) \
-    B(SPMM_CUDA, SPMM_TRANSPORT_NCCL, nccl, SP_USE_LAST)        \
+#define SP_EXCHANGE_BACKENDS(B)                                        \
+    B(SPMM_CPU, SPMM_TRANSPORT_MPI, direct, SP_USE_ALWAYS)             \
+    B(SPMM_CPU, SPMM_TRANSPORT_SHARED, shared, SP_USE_ALWAYS)          \
+    B(SPMM_CUDA, SPMM_TRANSPORT_PEER, peer, SP_USE_ALWAYS)             \
+    B(SPMM_CUDA, SPMM_TRANSPORT_PEER, peer_stream, SP_USE_QUEUED)      \
+    B(SPMM_CUDA, SPMM_TRANSPORT_NCCL, nccl, SP_USE_LAST)               \
     B(SPMM_CUDA, SPMM_TRANSPORT_CUDA_AWARE, cuda_aware, SP_USE_ALWAYS) \
-    B(SPMM_CUDA, SPMM_TRANSPORT_STAGED, staged, SP_USE_HOST)    \
+    B(SPMM_CUDA, SPMM_TRANSPORT_STAGED, staged, SP_USE_HOST)           \
     B(SPMM_CUDA, SPMM_TRANSPORT_MPI, staged_whole, SP_USE_HOST)
 
 struct sp_exchange {

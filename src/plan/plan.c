@@ -50,8 +50,8 @@ static spmm_status list_kernels(const spmm_plan_options *o, const sp_features *f
     *count = 1;
     snprintf(p->why, sizeof p->why, "named");
     if (!f) return named_kernel(o, &list[0]);
-    *count = sp_order_kernels(f, k, o->products, p->precision, o->device, o->format, p->all_kernels, list, p->why,
-                              sizeof p->why);
+    *count = sp_order_kernels(f, k, o->products, p->precision, o->device, o->format, p->all_kernels, list,
+                              p->why, sizeof p->why);
     if (*count == 0)
         return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
     /* so few multiply-adds take no time in any kernel */

@@ -92,16 +92,16 @@ typedef struct sp_plan_facts {
     const sp_kernel *kernel;
     const char *why;              /**< this kernel, in words; valid as long as the plan */
     const sp_trial *kernel_trial; /**< what the kernel was chosen from; valid as long as the plan */
-    spmm_transport transport; /**< SPMM_TRANSPORT_AUTO: there is no row of X or Y to exchange */
-    const char *backend;      /**< sp_exchange_backend(); "": no row of X is exchanged */
-    spmm_reduce reduce;       /**< SPMM_REDUCE_AUTO: Q is 1, so that nothing is summed */
+    spmm_transport transport;     /**< SPMM_TRANSPORT_AUTO: there is no row of X or Y to exchange */
+    const char *backend;          /**< sp_exchange_backend(); "": no row of X is exchanged */
+    spmm_reduce reduce;           /**< SPMM_REDUCE_AUTO: Q is 1, so that nothing is summed */
     /** Number of rows of X and partial Y that all ranks receive by messages; where a node's ranks share X or add partial rows,
      *  those that cross between nodes. Equal on all ranks. */
     int64_t message_rows;
-    int64_t interior_rows;       /**< number of this rank's rows that are computed during the exchange */
-    int column_blocks;           /**< number of column blocks that X is split into; 1: X is not split */
-    const sp_halo *halo;         /**< which rows are exchanged */
-    const sp_variants *variants; /**< what the plan was chosen from; valid as long as the plan */
+    int64_t interior_rows;        /**< number of this rank's rows that are computed during the exchange */
+    int column_blocks;            /**< number of column blocks that X is split into; 1: X is not split */
+    const sp_halo *halo;          /**< which rows are exchanged */
+    const sp_variants *variants;  /**< what the plan was chosen from; valid as long as the plan */
     const sp_trial *reduce_trial; /**< what `reduce` was chosen from; valid as long as the plan */
     const void *state; /**< the kernel's state of this rank's first row block; NULL if there is none */
 } sp_plan_facts;

@@ -76,7 +76,7 @@ struct spmm_plan {
     sp_plan_own *own; /* what grid and halo point to, if spmm_plan_create() made the plan; else NULL */
     sp_variants variants;
     sp_trial reduce_trial; /* what its reduction was chosen from */
-    sp_node_rows node;              /* if ranks of a node have rows of X in common; else zeroed */
+    sp_node_rows node;     /* if ranks of a node have rows of X in common; else zeroed */
     int64_t k, y_rows;
     spmm_precision precision;
     spmm_device space; /* memory of X and Y */

@@ -106,8 +106,7 @@ static spmm_status swap(const sp_reduction *r, int partner, void *y)
 /** Follows the steps of linear, tree or butterfly. */
 static spmm_status by_messages(const sp_reduction *r, void *y)
 {
-    for (const sum_step *s = r->step; s < r->step + r->steps; s++)
-        switch (s->what) {
+    for (const sum_step *s = r->step; s < r->step + r->steps; s++) switch (s->what) {
         case SEND: TRY(send(r, s->with, y)); break;
         case RECEIVE: TRY(receive(r, s->with, y)); break;
         case ADD: TRY(add_from(r, s->with, y)); break;

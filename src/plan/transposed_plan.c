@@ -82,8 +82,7 @@ static spmm_status build(sp_transposed_plan *t)
                             .col_begin = b->row_begin,
                             .p = b->p,
                             .q = 1};
-    TRY(sp_plan_create(&t->grid, &t->block, &t->halo, t->of->k, &options, t->of->all_kernels,
-                       &t->plan));
+    TRY(sp_plan_create(&t->grid, &t->block, &t->halo, t->of->k, &options, t->of->all_kernels, &t->plan));
     t->plan->function = "spmm_apply_transposed";
     t->plan->product = "Y := A^T X";
     TRY(sp_agree(t->grid.comm, "convert", create_x(t)));

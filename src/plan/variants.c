@@ -315,8 +315,14 @@ spmm_status sp_plan_create_fastest(const sp_grid *grid, const spmm_block *block,
                                    int all_kernels, spmm_plan **plan)
 {
     sp_variants all = {0};
-    trials t = {.grid = grid, .block = block, .halo = halo, .joint = joint, .k = k, .options = *options,
-                .all_kernels = all_kernels, .all = &all};
+    trials t = {.grid = grid,
+                .block = block,
+                .halo = halo,
+                .joint = joint,
+                .k = k,
+                .options = *options,
+                .all_kernels = all_kernels,
+                .all = &all};
     TRY(sp_plan_create(grid, block, halo, k, options, all_kernels, plan));
     spmm_plan *const p = t.first = *plan;
     first_choices first = {p->parts.kernel, p->kernel_trial, p->reduce_trial, ""};

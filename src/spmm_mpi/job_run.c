@@ -27,8 +27,9 @@ typedef struct session {
     int64_t peak_bytes;       /* peak resident set before --probe and measure_dram_bound(), which resets it */
     sp_record record;         /* the last run's; before the first run what is known by then */
     sp_tuning tuning;
-    char why[SP_MAX_COLUMNS][SP_WHY_BYTES + 64]; /* of each run, if there is one for each K: its kernel, and why */
-    int runs, failed;         /* runs: runs made; failed: runs whose verification failed */
+    char why[SP_MAX_COLUMNS]
+            [SP_WHY_BYTES + 64]; /* of each run, if there is one for each K: its kernel, and why */
+    int runs, failed;            /* runs: runs made; failed: runs whose verification failed */
     int unusable[SP_MOST_ADDED]; /* of the kernels added to the registry, 1: its library is not here */
 } session;
 
@@ -122,8 +123,7 @@ static spmm_status recall(session *s, run *r)
     double seconds;
     if (r->kernel) return SPMM_OK;
     TRY(sp_job_recall(s->job, &s->tuning, r->k, &r->kernel, &seconds));
-    if (r->kernel)
-        snprintf(r->record.run.why, SP_WHY_BYTES, "tuned earlier: %.4f ms", 1e3 * seconds);
+    if (r->kernel) snprintf(r->record.run.why, SP_WHY_BYTES, "tuned earlier: %.4f ms", 1e3 * seconds);
     return SPMM_OK;
 }
 
@@ -453,8 +453,8 @@ static spmm_status multiply(session *s, const sp_kernel *kernel, int64_t k)
     TRY_GOTO(report(s, &r), done);
     s->record = r.record;
     if (s->runs < SP_MAX_COLUMNS)
-        snprintf(s->why[s->runs], sizeof s->why[0], "%s on %s, %s", r.kernel->id, sp_format_word(r.kernel->format),
-                 r.record.run.why);
+        snprintf(s->why[s->runs], sizeof s->why[0], "%s on %s, %s", r.kernel->id,
+                 sp_format_word(r.kernel->format), r.record.run.why);
     s->runs++;
     s->failed += !r.record.passed;
 done:
@@ -548,7 +548,8 @@ static spmm_status note_auto(session *s, int i, const sp_record *runs)
     options.transport = s->transport;
     TRY(sp_plan_create(&job->place.grid, &job->dist.block, &job->dist.halo, k, &options, 0, &plan));
     sp_plan_facts_of(plan, &facts);
-    const double taken = median_of(runs, s->runs, k, facts.kernel->id), best = median_of(runs, s->runs, k, NULL);
+    const double taken = median_of(runs, s->runs, k, facts.kernel->id),
+                 best = median_of(runs, s->runs, k, NULL);
     const size_t n = (size_t)snprintf(s->why[i], sizeof s->why[i], "%s on %s, %s", facts.kernel->id,
                                       sp_format_word(facts.kernel->format), facts.why);
     if (best > 0 && taken < INFINITY && n < sizeof s->why[i])

@@ -70,7 +70,8 @@ spmm_status sp_job_recall(const sp_job *job, const sp_tuning *t, int64_t k, cons
     return SPMM_OK;
 }
 
-void sp_job_remember(const sp_job *job, const sp_tuning *t, int64_t k, const sp_kernel *kernel, double seconds)
+void sp_job_remember(const sp_job *job, const sp_tuning *t, int64_t k, const sp_kernel *kernel,
+                     double seconds)
 {
     char key[SP_TUNE_KEY_BYTES];
     if (!job->options.tune || !sp_is_root(&job->place) || !t->path[0]) return;

@@ -51,8 +51,8 @@ typedef struct sp_record {
         int overlap;
         const sp_binding *binding; /**< of rank 0 */
         const char *format, *kernel, *precision, *partition, *exchange, *transport, *reduce, *x, *verify;
-        const char *backend;   /**< the implementation that exchanges rows of X; "": none is exchanged */
-        sp_launch_shape shape; /**< of rank 0's kernel; zeroed on a CPU */
+        const char *backend;    /**< the implementation that exchanges rows of X; "": none is exchanged */
+        sp_launch_shape shape;  /**< of rank 0's kernel; zeroed on a CPU */
         char why[SP_WHY_BYTES]; /**< this kernel, in words */
     } run;
     struct {
@@ -73,10 +73,10 @@ typedef struct sp_record {
             *format; /**< arguments of --scatter and --scatter-format; "none" with --io parallel */
     } scatter;
     struct {
-        sp_trial kernels;               /**< the kernels that were timed, if the plan chose one */
-        sp_variants variants;           /**< the ways of exchanging that the plan was chosen from */
-        sp_trial reductions;            /**< the ways of adding partial Y that it was chosen from */
-        double one_rank;                /**< seconds of all ranks' kernels, about what one rank would take */
+        sp_trial kernels;     /**< the kernels that were timed, if the plan chose one */
+        sp_variants variants; /**< the ways of exchanging that the plan was chosen from */
+        sp_trial reductions;  /**< the ways of adding partial Y that it was chosen from */
+        double one_rank;      /**< seconds of all ranks' kernels, about what one rank would take */
     } plan;
     sp_seconds seconds;
     sp_stats apply;      /**< statistics of the products' times in seconds, each of the slowest rank */
