@@ -5,7 +5,6 @@
 #include <omp.h>
 #include <string.h>
 
-#include "base/cpu_isa.h"
 #include "base/memory.h"
 #include "formats/multivector.h"
 #include "formats/thread_ranges.h"

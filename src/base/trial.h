@@ -34,7 +34,8 @@ typedef struct sp_trial_ops {
     spmm_status (*run)(void *of, void *made, int n);
     /** Frees what was made; accepts NULL, and what is left of a failed make(). Collective if make() is. */
     void (*destroy)(void *of, void *made);
-    int unsure; /**< 1: whether a candidate works is seen by its first run: an only one is run, too, and any failure leaves one out */
+    int unsure; /**< 1: the first run shows whether a candidate works. A single candidate is run as well, and a
+                     candidate that fails in any way is left out */
 } sp_trial_ops;
 
 /** How all processes that choose together act as one; sp_ranks_together() makes one of a communicator. Functions return the same

@@ -305,7 +305,6 @@ static spmm_status take_joint(const trials *t, spmm_plan **plan)
 
 /** What was chosen for the first plan, and holds for those that were made after it. */
 typedef struct first_choices {
-    const sp_kernel *kernel;
     sp_trial kernel_trial, reduce_trial;
     char why[SP_WHY_BYTES];
 } first_choices;
@@ -325,7 +324,7 @@ spmm_status sp_plan_create_fastest(const sp_grid *grid, const spmm_block *block,
                 .all = &all};
     TRY(sp_plan_create(grid, block, halo, k, options, all_kernels, plan));
     spmm_plan *const p = t.first = *plan;
-    first_choices first = {p->parts.kernel, p->kernel_trial, p->reduce_trial, ""};
+    first_choices first = {p->kernel_trial, p->reduce_trial, ""};
     memcpy(first.why, p->why, sizeof first.why);
     const sp_row_blocks *const has = &p->parts;
     sp_row_blocks overlapped = {.count = 0};
@@ -333,7 +332,7 @@ spmm_status sp_plan_create_fastest(const sp_grid *grid, const spmm_block *block,
     const sp_row_blocks *const could = p->space == SPMM_CUDA ? &overlapped : has;
     if (could != has) sp_row_blocks_find(halo, 1, &overlapped);
     t.interior = sp_row_blocks_interior_rows(could);
-    t.kernel = first.kernel->id;
+    t.kernel = p->parts.kernel->id;
     double any[2] = {sp_row_blocks_both_kinds(has), sp_row_blocks_both_kinds(could)};
     spmm_status status = sp_slowest(grid->comm, any, 2);
     list(&t, p, any[0] > 0, any[1] > 0, &all);

@@ -290,19 +290,18 @@ static void results(const sums *s)
                sp_reduce_word(o->sum[i]), sp_reduce_everywhere(o->sum[i]) ? "every rank" : "rank 0");
 }
 
-/** Prints the sum of each rank's part, with -v. Collective. */
+/** Prints the sum of each rank's part. Collective. */
 static spmm_status print_parts(const sums *s)
 {
-    const sp_series_options *const o = &s->job->options;
+    const int digits = s->job->options.precision == SPMM_F64 ? 17 : 9;
     double part = 0, *of_rank = NULL;
     spmm_status status = sp_array_part_sum(&s->array, &part);
     if (status == SPMM_OK && s->line.rank == 0)
         status = sp_alloc((void **)&of_rank, s->line.size, sizeof *of_rank, "sums");
     TRY_GOTO(sp_agree(s->line.comm, "step", status), done);
     TRY_GOTO(sp_collect(s->line.comm, &part, sizeof part, of_rank), done);
-    for (int r = 0; r < s->line.size && s->line.rank == 0 && o->verbosity > 0; r++)
-        printf("%s %d: partial sum %.*g\n", r == 0 ? "\nrank" : "rank", r, o->precision == SPMM_F64 ? 17 : 9,
-               of_rank[r]);
+    for (int r = 0; r < s->line.size && s->line.rank == 0; r++)
+        printf("%s %d: partial sum %.*g\n", r == 0 ? "\nrank" : "rank", r, digits, of_rank[r]);
 done:
     sp_free(of_rank);
     return status;
@@ -383,7 +382,7 @@ static spmm_status work(sums *s)
     common.sequential = s->sequential;
     if (job->place.verbosity >= 0) head(s, &common);
     for (int i = 0; i < job->options.sums; i++) TRY(run(s, i, &common, &failed));
-    TRY(print_parts(s));
+    if (job->options.verbosity > 0) TRY(print_parts(s)); /* rank 0's on every rank */
     if (job->place.verbosity >= 0) results(s);
     return sp_program_verdict(&job->place, job->options.verify, failed,
                               "sums differ from the sequential program's");
