@@ -400,17 +400,25 @@ static void test_lists(void)
                         check_lists(&f, k, products[i % 4], (spmm_device)device, format);
                     }
     }
-    TEST("on a CPU few products are for cpu_csr alone, and a trial takes no order of rows that cannot gain") {
+    TEST(
+        "on a CPU few products are for cpu_csr alone, and a trial has the kernels that may gain at this width of X") {
+        static const struct {
+            int64_t k;
+            const char *list;
+        } expected[] = {{1, "cpu_csr cpu_segmented cpu_sorted cpu_ell_nopad "},
+                        {8, "cpu_csr cpu_segmented cpu_sorted "},
+                        {16, "cpu_csr cpu_clustered cpu_segmented cpu_sorted "},
+                        {64, "cpu_csr cpu_clustered cpu_segmented "}};
         const sp_kernel *list[SP_MAX_CANDIDATES];
         f = even_rows(1e6, 7, 1.5);
-        f.sum.changes = 1e5;
-        for (int64_t products = 5; products < 200; products += 95)
-            CHECK_INT(
-                sp_order_kernels(&f, 8, products, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO, 0, list, NULL, 0),
-                products == 5 ? 1 : 2);
-        CHECK_TEXT(list[1]->id, "cpu_sorted");
-        f.sum.changes = 1e3;
-        CHECK_INT(sp_order_kernels(&f, 8, 0, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO, 0, list, NULL, 0), 1);
+        for (int e = 0; e < 4; e++) {
+            char text[200] = "";
+            const int count = sp_order_kernels(&f, expected[e].k, 100, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO,
+                                               0, list, NULL, 0);
+            for (int i = 0; i < count; i++) strcat(strcat(text, list[i]->id), " ");
+            CHECK(strcmp(text, expected[e].list) == 0);
+        }
+        CHECK_INT(sp_order_kernels(&f, 8, 5, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO, 0, list, NULL, 0), 1);
         CHECK_INT(sp_order_kernels(&f, 8, 0, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO, 1, list, NULL, 0), 6);
     }
     TEST("the reason says what decided") {

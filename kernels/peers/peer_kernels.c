@@ -113,12 +113,17 @@ static spmm_status make_product(void *of, int i, void **made)
     return line || q->left_out ? refused(t->s, line) : SPMM_OK;
 }
 
-static spmm_status run_product(void *of, void *made, int n)
+static spmm_status run_product(void *of, void *made)
 {
     const way_trials *const t = of;
-    const char *line = NULL;
-    for (int i = 0; i < n && !line; i++) line = t->s->peer->run(made);
-    if (!line && t->like.a->gpu) line = gpu_wait();
+    const char *const line = t->s->peer->run(made);
+    return line ? refused(t->s, line) : SPMM_OK;
+}
+
+static spmm_status wait_for_gpu(void *of)
+{
+    const way_trials *const t = of;
+    const char *const line = t->like.a->gpu ? gpu_wait() : NULL;
     return line ? refused(t->s, line) : SPMM_OK;
 }
 
@@ -131,7 +136,7 @@ static void destroy_product(void *of, void *made)
 /** Takes the fastest way. */
 static spmm_status try_forms(peer_state *s, const sp_setup *setup, const peer_product *like)
 {
-    static const sp_trial_ops ops = {"peer", make_product, run_product, destroy_product, 1};
+    static const sp_trial_ops ops = {"peer", make_product, run_product, wait_for_gpu, destroy_product, 1};
     way_trials t = {.s = s, .like = *like};
     sp_trial trial = {.count = 0};
     for (int i = 0; i < s->peer->form_count && trial.count < SP_MOST_TRIED; i++)

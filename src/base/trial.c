@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <time.h>
 
-/** Of each candidate LEAST_ROWS to MOST_ROWS rows of runs are timed: so many that all candidates together have PRODUCTS runs, if a
- *  row has one. RUNS: of a row, at most. SHORT: seconds that a row takes, at most, if it has several. */
-enum { PRODUCTS = 15, LEAST_ROWS = 3, MOST_ROWS = 6, RUNS = 10 };
+/** Up to five candidates have ROWS rows of runs together. A candidate has LEAST_ROWS to MOST_ROWS of them, the one that warms it up not
+ *  counted. RUNS: of a row, at most. SHORT: seconds that a row takes, at most, if it has several. */
+enum { ROWS = 15, LEAST_ROWS = 2, MOST_ROWS = 6, RUNS = 10 };
 static const double SHORT = 6.5e-5;
 
 /** A candidate is timed no more if each of its first two runs takes HOPELESS times the least time, or two rows of it BEHIND times. */
@@ -23,26 +23,41 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/** Runs what was made n times, also after a failure: other ranks go on, too. */
+static spmm_status run_row(const sp_trial_ops *ops, void *of, void *made, int n)
+{
+    spmm_status status = SPMM_OK;
+    for (int i = 0; i < n; i++) {
+        const spmm_status one = ops->run(of, made);
+        if (status == SPMM_OK) status = one;
+    }
+    const spmm_status ended = ops->wait ? ops->wait(of) : SPMM_OK;
+    return status == SPMM_OK ? ended : status;
+}
+
 /** Times a row of n runs: seconds of one. */
 static spmm_status time_row(const sp_together *all, const sp_trial_ops *ops, void *of, void *made, int n,
                             double *seconds)
 {
     if (all) TRY(all->start(all->comm));
     const double start = now();
-    const spmm_status status = ops->run(of, made, n);
+    const spmm_status status = run_row(ops, of, made, n);
     *seconds = (now() - start) / n;
     if (!all) return status;
     TRY(all->agree(all->comm, ops->stage, status));
     return all->slowest(all->comm, seconds);
 }
 
-/** Times one candidate by so many rows. */
+/** Times one candidate by so many rows.
+ *  \param [out] had  number of rows that it had, the one that warms it up included */
 static spmm_status time_rows(const sp_together *all, const sp_trial_ops *ops, void *of, void *made, int rows,
-                             double least, double *seconds)
+                             double least, int *had, double *seconds)
 {
+    *had = 1;
     TRY(time_row(all, ops, of, made, 1, seconds));
     if (*seconds > HOPELESS * least) { /* an interruption can take as long */
         double again;
+        *had = 2;
         TRY(time_row(all, ops, of, made, 1, &again));
         *seconds = fmin(*seconds, again);
         if (*seconds > HOPELESS * least) return SPMM_OK;
@@ -51,6 +66,7 @@ static spmm_status time_rows(const sp_together *all, const sp_trial_ops *ops, vo
     const int n = fit > RUNS ? RUNS : fit < 1 ? 1 : (int)fit;
     for (int i = 0; i < rows; i++) {
         double took;
+        ++*had;
         TRY(time_row(all, ops, of, made, n, &took));
         if (i == 0 || took < *seconds) *seconds = took;
         if (i > 0 && *seconds > BEHIND * least) break;
@@ -61,7 +77,8 @@ static spmm_status time_rows(const sp_together *all, const sp_trial_ops *ops, vo
 spmm_status sp_trial_time(const sp_together *all, const sp_trial_ops *ops, void *of, void *made,
                           double *seconds)
 {
-    return time_rows(all, ops, of, made, LEAST_ROWS, INFINITY, seconds);
+    int had;
+    return time_rows(all, ops, of, made, 3, INFINITY, &had, seconds);
 }
 
 void sp_trial_add(sp_trial *trial, const char *name)
@@ -77,18 +94,25 @@ static int left_out(const sp_trial_ops *ops, spmm_status status)
     return ops->unsure || status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT || status == SPMM_ERR_DEVICE;
 }
 
-/** Makes and times candidate i, and keeps it if it is the best so far. */
+/** Makes and times candidate i, and keeps it if it is the best so far. What earlier candidates did not use of their rows, since they
+ *  were far behind, is for it and those that follow.
+ *  \param [in,out] left  number of rows that are left for all */
 static spmm_status try_one(const sp_together *all, const sp_trial_ops *ops, void *of, int i, double brief,
-                           sp_trial *trial, void **best)
+                           int *left, sp_trial *trial, void **best)
 {
     void *made = NULL;
+    int had = 0;
     double *const seconds = &trial->tried[i].seconds;
     const double least = trial->chosen >= 0 ? trial->tried[trial->chosen].seconds : INFINITY;
-    const int fit = PRODUCTS / trial->count - 1;
-    const int rows = isinf(brief) ? 0 : fit < LEAST_ROWS ? LEAST_ROWS : fit > MOST_ROWS ? MOST_ROWS : fit;
+    const int share = *left / (trial->count - i) - 1;
+    const int rows = isinf(brief)         ? 0
+                     : share < LEAST_ROWS ? LEAST_ROWS
+                     : share > MOST_ROWS  ? MOST_ROWS
+                                          : share;
     spmm_status status = ops->make(of, i, &made);
     if (status == SPMM_OK && (trial->count > 1 || ops->unsure))
-        status = time_rows(all, ops, of, made, rows, least, seconds);
+        status = time_rows(all, ops, of, made, rows, least, &had, seconds);
+    *left -= had;
     const int better = status == SPMM_OK && (trial->chosen < 0 || *seconds < CLEARLY * least);
     if (status != SPMM_OK) *seconds = INFINITY;
     ops->destroy(of, better ? *best : made);
@@ -104,11 +128,12 @@ spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *
 {
     const double start = now();
     spmm_status status = SPMM_ERR_INTERNAL;
+    int left = ROWS;
     trial->chosen = -1;
     *best = NULL;
     for (int i = 0; i < trial->count; i++) {
         if (trial->chosen >= 0 && trial->tried[trial->chosen].seconds < brief) break;
-        status = try_one(all, ops, of, i, brief, trial, best);
+        status = try_one(all, ops, of, i, brief, &left, trial, best);
         if (status == SPMM_OK || left_out(ops, status)) continue;
         ops->destroy(of, *best);
         *best = NULL;

@@ -30,8 +30,10 @@ typedef struct sp_trial_ops {
     const char *stage; /**< of agreements after a run, see sp_agree() */
     /** Makes candidate number i. Collective. \return the same status on every rank */
     spmm_status (*make)(void *of, int i, void **made);
-    /** Runs what was made n times in a row, and waits for the end. Called by all ranks equally often, also after a failure. */
-    spmm_status (*run)(void *of, void *made, int n);
+    /** Runs what was made once. Called by all ranks equally often, also after a failure. */
+    spmm_status (*run)(void *of, void *made);
+    /** Waits for the end of runs that run() only starts; NULL where it ends them itself. */
+    spmm_status (*wait)(void *of);
     /** Frees what was made; accepts NULL, and what is left of a failed make(). Collective if make() is. */
     void (*destroy)(void *of, void *made);
     int unsure; /**< 1: the first run shows whether a candidate works. A single candidate is run as well, and a
@@ -55,9 +57,9 @@ void sp_trial_add(sp_trial *trial, const char *name);
  *  earlier one only if it takes less than 0.95 of its time, so that noise does not decide between equal ones. A candidate that
  *  fails for lack of memory, at a limit or at its device is left out. Where there is one candidate it is made and not timed.
  *
- *  A candidate takes a run that warms it up and, unless it is far behind the best one so far, three to six rows of runs more: one
- *  run each, or up to ten of short ones, 65 microseconds in all. Up to three candidates of about the same time thus take no more
- *  than 15 runs or a millisecond, whichever is more.
+ *  A candidate takes a run that warms it up and, unless it is far behind the best one so far, two to six rows of runs more: one
+ *  run each, or up to ten of short ones, 65 microseconds in all. Up to five candidates thus have no more than 15 rows: of candidates
+ *  of about the same time that is 15 runs or a millisecond, whichever is more.
  *
  *  Collective over `all`.
  *  \param [in]     all    NULL: this process alone

@@ -148,88 +148,83 @@ static int order_on_gpu(const question *q, int all, const sp_kernel **list, char
 
 /* ---- kernels of CPUs ---- */
 
-/** What a rule says of a kernel: there are too many rows for it, it cannot gain, it may, it is expected to
- *  be the fastest. */
-typedef enum worth { IMPOSSIBLE, NO_USE, A_TRIAL, EXPECTED } worth;
-
-/** Rates cpu_clustered. */
-static worth clustered(const question *q, char *why, size_t n)
+/** Returns 1 if a rule expects cpu_clustered to be the fastest. */
+static int clustered(const question *q, char *why, size_t n)
 {
-    /* On two cores of an EPYC with 32 MB of cache, X of 16 MB and more took 0.2 to 0.8 of the time with rows
-     * of X of 128 bytes and more, and 1.2 to 1.7 times with shorter ones. Where no feature says so it can gain
-     * as much (SLAM_spheric, K = 64: 0.48), so a trial has it. */
-    static const double LEAST_BYTES = 128, LEAST_X = 1 << 20;
+    /* On two cores of an EPYC with 32 MB of cache, X of 16 MB and more took 0.2 to 0.8 of the time. */
     const double reuse = sp_features_reuse(q->f), x = x_bytes(q);
-    if (row_bytes(q) < (scattered(q) ? LEAST_BYTES : 2 * LEAST_BYTES) || x < LEAST_X) return NO_USE;
-    if (!scattered(q) || reuse == 0 || x < q->f->cache / 2) return A_TRIAL;
+    if (!scattered(q) || reuse == 0 || x < q->f->cache / 2) return 0;
     snprintf(why, n,
              "X of %.3g MB, %.3g of its columns a neighbour shares, %.3g entries per fetched row of X",
              x * 1e-6, sp_trait_of(q->f, SP_SHARED, q->k, q->precision), reuse);
-    return EXPECTED;
+    return 1;
 }
 
-/** Rates cpu_segmented. */
-static worth segmented(const question *q, char *why, size_t n)
+/** Returns 1 if a rule expects cpu_segmented to be the fastest. */
+static int segmented(const question *q, char *why, size_t n)
 {
     /* On two cores of an EPYC with 1 MB of L2 each, four of five matrices of 25 to 13 416 rows, on average of
-     * 63 to 17 000 entries, took 0.25 to 0.8 of the time with rows of X of 256 bytes and more, 0.6 to 1.1
-     * with 128 bytes, and up to 1.3 times with shorter ones; the fifth one as much as before. */
+     * 63 to 17 000 entries, took 0.25 to 0.8 of the time with rows of X of 256 bytes and more, and 0.6 to 1.1
+     * with 128 bytes; the fifth one as much as before. */
     static const double LEAST_IN_LONG_ROWS = 0.9, LEAST_BYTES = 128, LEAST_X = 1 << 19;
     const double in_long_rows = q->f->sum.over[SP_LENGTH_BOUNDS - 1];
     const double x = row_bytes(q) * ratio(q->f->sum.reach, in_long_rows);
-    /* short rows gain, too, where X is wide: they are taken by column (bcsstk29_g, K = 64: 0.93) */
-    const int wide = row_bytes(q) >= LEAST_BYTES && x_bytes(q) >= LEAST_X;
-    if (!wide && (in_long_rows == 0 || 2 * in_long_rows < q->f->sum.nnz)) return NO_USE;
     if (in_long_rows < LEAST_IN_LONG_ROWS * q->f->sum.nnz || row_bytes(q) < LEAST_BYTES || x < LEAST_X)
-        return A_TRIAL;
+        return 0;
     snprintf(why, n, "%.3g of the entries in long rows, each of which reaches over %.3g MB of X",
              ratio(in_long_rows, q->f->sum.nnz), x * 1e-6);
-    return EXPECTED;
+    return 1;
 }
 
-/** Rates cpu_sorted. */
-static worth sorted(const question *q, char *why, size_t n)
+/** Returns 1 if a rule expects cpu_sorted to be the fastest. */
+static int sorted(const question *q, char *why, size_t n)
 {
     /* On two cores of an EPYC (Zen 4), 7 of 22 real matrices, those where the length changes with more than
      * a fifth of the rows, took 0.4 to 0.95 of the time for up to 32 bytes of X per entry; the others 1 to
      * 1.7 times. */
-    static const double LEAST_CHANGES = 0.2, MOST_BYTES = 32, LEAST_FOR_TRIAL = 0.02, MOST_FOR_TRIAL = 256;
+    static const double LEAST_CHANGES = 0.2, MOST_BYTES = 32;
     const double changes = ratio(q->f->sum.changes, q->f->sum.rows);
-    if (changes < LEAST_FOR_TRIAL || row_bytes(q) > MOST_FOR_TRIAL) return NO_USE;
     if (changes < LEAST_CHANGES || 2 * q->f->sum.over[SP_LENGTH_BOUNDS - 1] > q->f->sum.nnz ||
         row_bytes(q) > MOST_BYTES)
-        return A_TRIAL;
+        return 0;
     snprintf(why, n, "the length changes with %.3g of the rows", changes);
-    return EXPECTED;
+    return 1;
 }
 
-/** The CPU kernels that take rows or entries in another order, from a copy of A, which `repaid` products
- *  repay. Where several are expected to be the fastest, the first one is; a trial has them in this order,
- *  too. */
-static const struct reordering {
+/** The CPU kernels beside cpu_csr, all on a copy of A, which `repaid` products repay. They join a trial where a
+ *  row of X has least to most bytes: elsewhere none was the fastest by more than 2 % on two or 16 cores. Where
+ *  several are expected to be the fastest, the first one is. */
+static const struct candidate {
     const char *name;
     int repaid;
-    worth (*rate)(const question *q, char *why, size_t n);
-} reorderings[] = {
-    {"cpu_clustered", 10, clustered}, {"cpu_segmented", 10, segmented}, {"cpu_sorted", 50, sorted}};
-enum { REORDERINGS = sizeof reorderings / sizeof *reorderings };
+    double least, most;
+    int (*expected)(const question *q, char *why, size_t n);
+} candidates[] = {{"cpu_clustered", 10, 128, INFINITY, clustered},
+                  {"cpu_segmented", 10, 0, INFINITY, segmented},
+                  {"cpu_sorted", 50, 0, 256, sorted},
+                  {"cpu_ell_nopad", 50, 0, 32, NULL}};
+enum { CANDIDATES = sizeof candidates / sizeof *candidates };
 
-/** Lists the CPU kernels: the one that a rule expects to be the fastest, cpu_csr, and those that may be. */
+/** Returns 1 if the kernel joins a trial, else 0. */
+static int joins(const question *q, const struct candidate *c)
+{
+    const double bytes = row_bytes(q);
+    return q->products >= c->repaid && bytes >= c->least && bytes <= c->most;
+}
+
+/** Lists the CPU kernels: the one that a rule expects to be the fastest, cpu_csr, and those of a trial. */
 static int order_on_cpu(const question *q, int all, const sp_kernel **list, char *why, size_t n)
 {
     const int fits = 2 * ratio(q->f->sum.rows, q->f->sum.blocks) <= INT32_MAX;
-    worth rated[REORDERINGS];
     int count = 0;
     snprintf(why, n, "no other order of rows is expected to pay");
-    for (int i = 0; i < REORDERINGS; i++) {
-        const int repaid = q->products >= reorderings[i].repaid;
-        rated[i] = !fits ? IMPOSSIBLE : repaid ? reorderings[i].rate(q, why, count ? 0 : n) : NO_USE;
-        if (rated[i] == EXPECTED && count == 0) append(q, sp_kernel_find(reorderings[i].name), list, &count);
-    }
+    for (int i = 0; i < CANDIDATES && fits && count == 0; i++)
+        if (candidates[i].expected && joins(q, &candidates[i]) && candidates[i].expected(q, why, n))
+            append(q, sp_kernel_find(candidates[i].name), list, &count);
     append(q, sp_kernel_find("cpu_csr"), list, &count);
-    for (int least = EXPECTED; least >= (int)(all ? NO_USE : A_TRIAL); least--)
-        for (int i = 0; i < REORDERINGS; i++)
-            if ((int)rated[i] == least) append(q, sp_kernel_find(reorderings[i].name), list, &count);
+    for (int late = 0; late <= all; late++)
+        for (int i = 0; i < CANDIDATES && fits; i++)
+            if (late || joins(q, &candidates[i])) append(q, sp_kernel_find(candidates[i].name), list, &count);
     if (all) append_defaults(q, list, &count);
     return count;
 }

@@ -31,16 +31,17 @@ static spmm_status make(void *of, int i, void **made)
     return sp_agree(t->comm, "convert", status);
 }
 
-static spmm_status run(void *of, void *made, int n)
+static spmm_status run(void *of, void *made)
 {
     timed_kernels *const d = of;
     const sp_row_blocks *const blocks = made;
-    spmm_status status = SPMM_OK;
-    for (int i = 0; i < n && status == SPMM_OK; i++)
-        status = sp_row_blocks_run(blocks, 0, blocks->count, d->t->shape, &d->x, &d->y, SP_STREAM_MAIN);
-    if (d->x.space == SPMM_CPU) return status;
-    const spmm_status done = sp_device_sync();
-    return status == SPMM_OK ? done : status;
+    return sp_row_blocks_run(blocks, 0, blocks->count, d->t->shape, &d->x, &d->y, SP_STREAM_MAIN);
+}
+
+static spmm_status wait_for_gpu(void *of)
+{
+    const timed_kernels *const d = of;
+    return d->x.space == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
 static void destroy(void *of, void *made)
@@ -65,7 +66,7 @@ static spmm_status make_x_and_y(timed_kernels *d)
 
 spmm_status sp_kernel_trial_run(const sp_kernel_trial *t, sp_row_blocks *parts, sp_trial *trial)
 {
-    static const sp_trial_ops ops = {"convert", make, run, destroy, 0};
+    static const sp_trial_ops ops = {"convert", make, run, wait_for_gpu, destroy, 0};
     timed_kernels d = {.t = t, .found = parts};
     void *best = NULL;
     sp_kernel_trial own = *t;

@@ -286,16 +286,11 @@ static spmm_status make(void *of, int i, void **made)
     return status;
 }
 
-static spmm_status run(void *of, void *made, int n)
+static spmm_status run(void *of, void *made)
 {
     const timed_sums *const t = of;
-    spmm_status status = SPMM_OK;
-    for (int i = 0; i < n; i++) {
-        spmm_status one = sp_reduction_run(made, t->y);
-        if (one == SPMM_OK && t->what->space == SPMM_CUDA) one = sp_device_sync();
-        if (status == SPMM_OK) status = one;
-    }
-    return status;
+    TRY(sp_reduction_run(made, t->y));
+    return t->what->space == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
 static void destroy(void *of, void *made)
@@ -323,7 +318,7 @@ static spmm_status list_methods(timed_sums *t, sp_trial *trial)
 static spmm_status create_fastest(const sp_grid *grid, const sp_reduction *what, sp_trial *trial,
                                   sp_reduction **reduction)
 {
-    static const sp_trial_ops ops = {"reduce", make, run, destroy, 0};
+    static const sp_trial_ops ops = {"reduce", make, run, NULL, destroy, 0};
     timed_sums t = {.grid = grid, .what = what};
     MPI_Comm comm = grid->comm;
     const sp_together all = sp_ranks_together(&comm);
