@@ -85,6 +85,28 @@ with test("names of kernels are without namespaces and parameters, and plain one
                            ("void f<void (*)(int)>(float (*)[3])", "f<void (*)(int)>"), ("ampere_dgemm_64x64_nn", "ampere_dgemm_64x64_nn")):
         equal(profile.short(name), expected, name)
 
+SORT = ("void radix_sort::DeviceRadixSortOnesweepKernel<radix::policy_hub<unsigned int, int, unsigned long long>::Policy1000, (bool)0, "
+        "unsigned int, int, unsigned long long, int, int, cub::identity_decomposer_t>(T7 *, T7 *, const T3 *)")
+HISTOGRAM = ("void radix_sort::DeviceRadixSortHistogramKernel<radix::policy_hub<unsigned int, int, unsigned long long>::Policy1000, (bool)0, "
+             "unsigned int, unsigned long long, cub::identity_decomposer_t>(T4 *, const T3 *)")
+V3 = ("void cusparse::csrmm_v3_kernel<cusparse::kernel_traits<int, int, double, double, double, double, (int)8, (int)1, (int)1, (int)8, (int)16, "
+      "(int)16, (bool)0, (bool)0>>(T1::params)")
+
+with test("names of kernels are no wider than a column, and still those of different kernels"):
+    alg1, alg2 = ("void cusparse::csrmm_alg{}_kernel<(bool)0, (bool)0, (bool)0, int, int, {}double, double, double, double>(T1)".format(n, more)
+                  for n, more in ((1, ""), (2, "int, int, ")))
+    short = profile.names([SORT, HISTOGRAM, V3, alg1, alg2, WALK, "void by_row_kernel<(bool)0, double>(int)"])
+    equal(list(short.values()), ["radix_sort::DeviceRadixSortOnesweepKernel<..>", "radix_sort::DeviceRadixSortHistogramKernel<..>",
+                                 "cusparse::csrmm_v3_kernel<..>", "cusparse::csrmm_alg1_kernel<0, 0, 0, int, int, ..>",
+                                 "cusparse::csrmm_alg2_kernel<0, 0, 0, int, int, ..>", "walk_thread_kernel<double>", "by_row_kernel<0, double>"], "names")
+    assert all(len(name) <= profile.WIDTH for name in short.values()), short
+    # two that differ beyond the width are as wide as it takes
+    other = V3.replace("16, (bool)0, (bool)0", "16, (bool)0, (bool)1")
+    equal(len({*profile.names([V3, other, SORT]).values()}), 3, "names of three kernels")
+    lines = run("p", env=tool("ncu", output((SORT, K1), (V3, K1), (SORT.replace("(bool)0", "(bool)1"), K1)))).stdout.splitlines()
+    assert all(len(line) < 250 for line in lines[1:5]), lines
+    equal(len({line.split("  ")[1] for line in lines[2:5]}), 3, "names of the table")
+
 with test("where ncu is not, may not count, or saw nothing, one line says so"):
     denied = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0."
     for wrote, code, part in ((None, 4, "there is no ncu"), ((denied + "\n", "PASS"), 4, "ERR_NVGPUCTRPERM"), (("", denied, 1), 4, "ERR_NVGPUCTRPERM"),

@@ -149,11 +149,100 @@ with test("the page's times of products, conversions and series are the records'
     for name, conversion, scan, single, _ in conversions:
         first, one = least[name, conversion, "scan"], least[name, conversion, "pass"]
         equal((scan, single), (f"{1e3 * first:.1f}", f"{1e3 * one:.3f}"), f"{name}, {conversion}")
-    kept = (ROOT / "bench/records/2026-11-21-series-mpi-kernels-H200.txt").read_text(encoding="utf-8")
-    section = TEXT[TEXT.index("### Series\n"):TEXT.index("## Tables and figures")]
-    for row in (line.split(" | ") for line in section.splitlines() if line.startswith("| ")):
+    written = (ROOT / "bench/records/2026-11-21-series-mpi-kernels-H200.txt").read_text(encoding="utf-8")
+    section = TEXT[TEXT.index("### Series\n"):TEXT.index("Values in other memories")]
+    for row in (line.split(" | ") for line in section.splitlines() if line.startswith("| ") and "| on one H100" not in line):
         for number in re.findall(r"\b\d+\.\d{3,}\b", row[2] if "sequential time" not in row[0] and "float" not in row[0] else ""):
-            within(kept, number)
+            within(written, number)
+
+
+
+def kept(name):
+    """Records of one H100."""
+    lines = (ROOT / f"bench/records/2026-11-25-{name}-H100.jsonl").read_text(encoding="utf-8").splitlines()
+    return [r for r in map(json.loads, lines) if "run" in r]
+
+
+def case(r):
+    return f"{re.sub(r'.*/|[.]mtx[.]gz', '', r['matrix']['source'])}, K = {r['run']['k']}"
+
+
+def tables(heading):
+    """[[column, ..], row, ..] of each table of the page whose heading begins so."""
+    blocks = [[[cell.strip() for cell in line.strip("| ").split(" | ")] for line in block.splitlines() if not line.startswith("|---")]
+              for block in re.findall(r"(?:^\|.*\n)+", TEXT, re.M)]
+    return [block for block in blocks if block[0][:len(heading)] == heading]
+
+
+def best_shapes(name, axis, held):
+    """{(kernel, case): "best size (time of size `held` over the best one's)"}."""
+    times = {}
+    for r in kept(name):
+        times.setdefault((r["run"]["kernel"], case(r)), {})[r["launch"][axis]] = r["apply"]["median"]
+    best = {key: min(line, key=line.get) for key, line in times.items() if held in line}
+    return {key: f"{size} ({times[key][held] / times[key][size]:.2f})" for key, size in best.items()}
+
+
+def series_times(name, per_value=False):
+    """{(kernel, block, memory or size, precision): ms, or ps per value}; the last run of a kind."""
+    found = {}
+    for precision in ("f64", "f32"):
+        for r in kept(name.format("" if precision == "f64" else "-f32")):
+            count, length = r["series"]["count"], r["series"]["length"]
+            key = f"{count} x {length}" if per_value else r["run"]["memory"]
+            seconds = r["seconds"]["median"]
+            found[r["kernel"], r["run"]["block"], key, precision] = f"{1e12 * seconds / count / length:.2f}" if per_value else f"{1e3 * seconds:.4g}"
+    return found
+
+
+def by_walk(kernel):
+    return 32 if kernel in ("walk_thread", "walk_constant") else 0
+
+
+with test("the page's tables of one H100 are the records'"):
+    threads, lanes = [t for t in tables(["kernel", "lap3d27:64, K = 8"]) if len(t[0]) == 5]
+    for table, shapes, rows in ((threads, best_shapes("launch-shapes", "block_size", 512), 8), (lanes, best_shapes("subwarps", "subwarp", 2), 4)):
+        equal({(row[0], head): cell for row in table[1:] for head, cell in zip(table[0][1:], row[1:])}, shapes, "shapes")
+        equal(len(table), rows + 1, "rows of shapes")
+    (matrices,) = tables(["kernel", "bcsstk16, K = 1"])
+    times = {(r["run"]["kernel"], case(r)): f"{1e3 * r['apply']['median']:.4f}" for r in kept("kernels-matrices")}
+    equal(len(matrices), 14, "rows of real matrices")
+    for row in matrices[1:]:
+        equal(row[1:], [times[row[0], head] for head in matrices[0][1:]], row[0])
+    (memories,), names = tables(["kernel", "device, f64"]), {"device": "device", "unified": "managed", "zero-copy": "mapped"}
+    times = series_times("series{}")
+    equal(len(memories), 5, "rows of memories")
+    for kernel, *cells in memories[1:]:
+        equal(cells, [times[kernel, by_walk(kernel), names[head.split(", ")[0]], head.split(", ")[1]] for head in memories[0][1:]], kernel)
+    (sizes,), times = tables(["series", "walk_thread, f64"]), series_times("series-large{}", True)
+    equal(len(sizes), 6, "rows of sizes")
+    for size, *cells in sizes[1:]:
+        of = [head.split(", ") for head in sizes[0][1:]]
+        equal(cells, [times[kernel, by_walk(kernel), size, precision] for kernel, precision in of], size)
+
+COUNTED = {"csr_scalar1": "scalar_kernel<in_memory, double>", "csr_scalar2": "scalar_kernel<in_register, double>",
+           "csr_scalar3": "scalar_kernel<bounds_once, double>", "csr_vector": "subwarp_kernel<0, 0, 32, double>",
+           "csr_vector_subwarp": "subwarp_kernel<0, 0, 2, double>", "csr_vector_by_row": "by_row_kernel<0, double>",
+           "csr_adaptive": "adaptive_kernel<double>", "csr_adaptive_subblocks": "subblocks_kernel<double>",
+           "ell_scalar": "scalar_kernel<ell_row, double>", "ell_subwarp": "subwarp_kernel<1, 0, 2, double>",
+           "walk_thread": "walk_thread_kernel<double>", "sum_neighboured": "series_kernel<neighboured, sum_of<double>, double>",
+           "sum_interleaved": "series_kernel<interleaved, sum_of<double>, double>",
+           "sum_unrolled": "series_kernel<unrolled, sum_of<double>, double>"}
+
+with test("the page's counters are those of the profile"):
+    counters = {}
+    for line in (ROOT / "bench/records/2026-11-25-profile-H100.txt").read_text(encoding="utf-8").splitlines():
+        words = line.split()
+        if line.startswith("  ") and re.fullmatch(r"[\d.]+", words[-1]):
+            counters[" ".join(words[:-11])] = words[-11:]
+    (products,), (steps,) = tables(["kernel", "threads", "instructions"]), tables(["kernel", "its name"])
+    equal((len(products), len(steps)), (11, 5), "rows of counters")
+    for row in products[1:]:
+        of = counters[COUNTED[row[0]]]
+        equal(row[1:], [of[2], *of[4:7], *of[8:10]], row[0])
+    for row in steps[1:]:
+        of = counters[COUNTED[row[0]]]
+        equal([row[2], *(cell.split()[0] for cell in row[3:])], [of[2], f"{int(of[4]) / 1e6:.1f}", of[5], of[8]], row[0])
 
 BASELINE = "cpu_csr_static" in exactness()
 SMALL = ("MATRIX=matrices/cage4.mtx", "SET=rounds=1 columns=2")

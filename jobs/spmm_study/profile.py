@@ -26,6 +26,8 @@ PREFIXES = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 # the first table of nsys that is wanted, by the name that it has in one version or another
 API_REPORT = re.compile(r"^.*(?:CUDA API S|cuda_?api_?sum).*$", re.M)
 TOOLKIT = "/usr/local/cuda/bin"
+# columns of a kernel's name in the table: template arguments beyond are left out
+WIDTH = 52
 
 
 class ProfileError(Exception):
@@ -132,6 +134,40 @@ def short(name):
     return re.sub(r"^void ", "", name)
 
 
+def _template(name):
+    """(the name before its template arguments, these), where the name ends with them; or (the name, [])."""
+    depth, end, arguments = 0, len(name) - 1, []
+    for i in range(len(name) - 1, -1, -1) if name.endswith(">") else ():
+        depth += (name[i] in ">)") - (name[i] in "<(")
+        if depth == 0 or depth == 1 and name[i] == ",":
+            arguments.insert(0, name[i + 1:end].strip())
+            end = i
+        if depth == 0:
+            return name[:i], arguments
+    return name, []
+
+
+def cut(name, width):
+    """A name with as many of its first template arguments as fit into a width, and `..` for the others."""
+    plain, arguments = _template(name)
+    if len(name) <= width or not arguments:
+        return name
+    fits = [f"{plain}<{', '.join(arguments[:n] + ['..'])}>" for n in range(len(arguments))]
+    return max((text for text in fits if len(text) <= width), key=len, default=fits[0])
+
+
+def names(kernels):
+    """\\return {kernel: its name in a table}, at most WIDTH columns where that tells the kernels apart"""
+    full = {kernel: short(kernel) for kernel in kernels}
+    found = {}
+    for kernel, name in full.items():
+        others, width = set(full.values()) - {name}, WIDTH
+        while any(cut(other, width) == cut(name, width) for other in others):
+            width += 1
+        found[kernel] = cut(name, width)
+    return found
+
+
 def read(text):
     """\\return the launches of ncu's CSV"""
     kept = [line for line in text.splitlines() if line and not line.startswith("==")]
@@ -152,11 +188,11 @@ def _whole(value):
 
 
 def table(title, launches):
-    rows = []
+    rows, named = [], names(launch.kernel for launch in launches)
     for launch in launches:
         blocks, block, registers, instructions, dram, memory, compute, branch, occupancy, seconds = (launch.values[m] for m in METRICS)
         threads = None if blocks is None or block is None else blocks * block
-        rows.append([short(launch.kernel), *map(_whole, (blocks, block, threads, registers, instructions)),
+        rows.append([named[launch.kernel], *map(_whole, (blocks, block, threads, registers, instructions)),
                      tables.number(dram and dram / 1e9, 1), *(tables.number(v, 1) for v in (memory, compute, branch, occupancy)),
                      tables.ms(seconds)])
     return tables.Table(title, HEADING, rows, ("kernel",), REMARKS)
