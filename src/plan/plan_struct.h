@@ -38,18 +38,18 @@ typedef struct sp_plan_times {
 } sp_plan_times;
 
 /** A step of a product (product.c lists them), and the column block of X that it is for. */
-typedef struct sp_step {
+typedef struct sp_plan_step {
     unsigned char what, block;
-} sp_step;
+} sp_plan_step;
 
 enum { SP_MOST_STEPS = 5 * SP_MOST_COLUMN_BLOCKS + 16 };
 
 /** The steps of a plan's products. */
-typedef struct sp_steps {
+typedef struct sp_plan_steps {
     int count, begins; /* begins: number of those that spmm_apply_begin() runs */
-    sp_step list[SP_MOST_STEPS];
+    sp_plan_step list[SP_MOST_STEPS];
     char words[SP_STEPS_BYTES]; /* for people: "begin X | interior rows | end X | .." */
-} sp_steps;
+} sp_plan_steps;
 
 /** Kinds of steps. Those of one kind alone are: the exchange without the product (SP_STEP_MOVES); or they are left out. */
 enum { SP_STEP_COMPUTES = 1, SP_STEP_MOVES = 2, SP_STEP_SUMS = 4, SP_STEP_ALL = 7 };
@@ -102,7 +102,7 @@ struct spmm_plan {
     void *stream; /* the caller's, a cudaStream_t; NULL: products are computed in the library's own */
     sp_stream boundary_stream; /* on a GPU: the stream in which the kernels for boundary rows run */
     sp_column_blocks column_blocks;
-    sp_steps steps;
+    sp_plan_steps steps;
     sp_exchange *exchange;    /* NULL: no rows of X are exchanged */
     sp_partial_rows *partial; /* NULL: the exchange is not the joint one */
     sp_reduction *reduction;  /* NULL: Q is 1, nothing is summed */

@@ -184,13 +184,13 @@ static const struct step_ops {
 #define OPS(id, name, kind, run) {name, SP_STEP_##kind, run},
     STEPS(OPS)};
 
-static void append(sp_steps *l, int what, int block)
+static void append(sp_plan_steps *l, int what, int block)
 {
-    l->list[l->count++] = (sp_step){(unsigned char)what, (unsigned char)block};
+    l->list[l->count++] = (sp_plan_step){(unsigned char)what, (unsigned char)block};
 }
 
 /** Lists what comes between the first begin of X and its end: the rows that travel are computed first. */
-static void list_overlapped(const spmm_plan *p, sp_steps *l)
+static void list_overlapped(const spmm_plan *p, sp_plan_steps *l)
 {
     const int gpu = p->space == SPMM_CUDA;
     if (p->partial) {
@@ -208,7 +208,7 @@ static void list_overlapped(const spmm_plan *p, sp_steps *l)
 }
 
 /** Writes the steps in words: "begin X | interior rows | end X | ..". */
-static void write_words(sp_steps *l)
+static void write_words(sp_plan_steps *l)
 {
     size_t used = 0;
     for (int i = 0; i < l->count && used < sizeof l->words; i++) {
@@ -222,7 +222,7 @@ static void write_words(sp_steps *l)
 
 void sp_steps_list(spmm_plan *p)
 {
-    sp_steps *const l = &p->steps;
+    sp_plan_steps *const l = &p->steps;
     l->count = 0;
     append(l, START, 0);
     for (int s = 0; s < p->column_blocks.count; s++) {
