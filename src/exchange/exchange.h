@@ -92,6 +92,13 @@ spmm_status sp_exchange_begin(sp_exchange *exchange, void *own);
  *  \return SPMM_OK, SPMM_ERR_MPI (also: a neighbour called sp_exchange_skip()), SPMM_ERR_DEVICE */
 spmm_status sp_exchange_end(sp_exchange *exchange);
 
+/** How far an exchange is, for a caller that goes through the same steps after a failure. */
+typedef enum sp_move_state {
+    SP_MOVE_NOT_BEGUN, /**< this rank failed before: the neighbours wait for sp_exchange_skip() */
+    SP_MOVE_BEGUN,     /**< sp_exchange_end() and sp_exchange_finish() are to come */
+    SP_MOVE_OVER       /**< it has ended, or the neighbours have been told of a failure */
+} sp_move_state;
+
 /** Returns 1 if the whole exchange takes place in sp_exchange_end(), so that on a GPU the owned rows need not be written before.
  *  Local. */
 int sp_exchange_starts_late(const sp_exchange *exchange);

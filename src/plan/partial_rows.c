@@ -20,12 +20,9 @@ struct sp_partial_rows {
     sp_grid node_grid;   /* with `node`: its ranks */
     sp_exchange *inside; /* with `node`: of rows within the node, before the other one; else NULL */
     sp_exchange *exchange;
-    sp_exchange *moving; /* the exchange that has begun, and has not ended; or NULL */
-    sp_event *computed;  /* on a GPU: the rows for other ranks are */
-    /* 1: there are no rows to send in the exchange within the node, and in the other one, of which the neighbours have not been
-     * told yet */
-    int failed_inside, failed_last;
-    spmm_multivector s; /* the partial rows: those of other ranks are its ghost rows */
+    sp_move_state inside_state, state; /* of these */
+    sp_event *computed;                /* on a GPU: the rows for other ranks are */
+    spmm_multivector s;                /* the partial rows: those of other ranks are its ghost rows */
     /* what is added to Y and, with `node`, within S: on a GPU in memory of their own, else arrays of the joint or of `node` */
     sp_row_sums sums, node_sums;
     int64_t message_rows;
@@ -223,7 +220,7 @@ spmm_status sp_partial_rows_update(sp_partial_rows *r, const void *on_gpu)
 
 /* ---- products ---- */
 
-static spmm_status compute(sp_partial_rows *r, const spmm_multivector *x, sp_phases *phases)
+spmm_status sp_partial_rows_compute(sp_partial_rows *r, const spmm_multivector *x, sp_phases *phases)
 {
     spmm_multivector own = *x, y = r->s;
     own.ghost_low = own.ghost_high = y.ghost_low = y.ghost_high = 0;
@@ -241,47 +238,51 @@ static spmm_status wait_for_rows(const sp_partial_rows *r, const sp_exchange *ex
     return sp_stream_wait_event(r->computed, sp_exchange_stream(exchange));
 }
 
-static spmm_status begin_exchange(sp_partial_rows *r, sp_exchange *exchange)
+/** Begins an exchange, unless this rank has failed before. */
+static spmm_status begin_move(const sp_partial_rows *r, sp_exchange *exchange, spmm_status status,
+                              sp_move_state *state)
 {
-    spmm_status status = wait_for_rows(r, exchange, 0);
-    if (status != SPMM_OK) {
-        sp_exchange_skip(exchange);
-        return status;
-    }
-    status = sp_exchange_begin(exchange, r->s.data);
-    r->moving = status == SPMM_OK ? exchange : NULL;
-    return status;
+    *state = SP_MOVE_NOT_BEGUN;
+    if (status != SPMM_OK) return SPMM_OK;
+    TRY(wait_for_rows(r, exchange, 0));
+    *state = SP_MOVE_OVER; /* after a failure the neighbours have been told */
+    TRY(sp_exchange_begin(exchange, r->s.data));
+    *state = SP_MOVE_BEGUN;
+    return SPMM_OK;
 }
 
-/** Begins the first exchange. */
-static spmm_status begin_first(sp_partial_rows *r)
+/** Ends an exchange; tells the neighbours of a failure before, if it has not begun. */
+static spmm_status end_move(const sp_partial_rows *r, sp_exchange *exchange, sp_move_state *state)
 {
-    if (!r->inside) return begin_exchange(r, r->exchange);
-    const spmm_status status = begin_exchange(r, r->inside);
-    r->failed_last = status != SPMM_OK;
-    return status;
-}
-
-static spmm_status end_exchange(sp_partial_rows *r)
-{
-    sp_exchange *const exchange = r->moving;
-    r->moving = NULL;
+    const sp_move_state was = *state;
+    *state = SP_MOVE_OVER;
+    if (was == SP_MOVE_NOT_BEGUN) sp_exchange_skip(exchange);
+    if (was != SP_MOVE_BEGUN) return SPMM_OK;
     const spmm_status waits = wait_for_rows(r, exchange, 1);
     const spmm_status ended = sp_exchange_end(exchange), finished = sp_exchange_finish(exchange);
     TRY(waits);
     return ended == SPMM_OK ? finished : ended;
 }
 
-spmm_status sp_partial_rows_begin(sp_partial_rows *r, const spmm_multivector *x, int moves, sp_phases *phases)
+int sp_partial_rows_pass_on(const sp_partial_rows *r) { return r && r->node; }
+
+spmm_status sp_partial_rows_begin(sp_partial_rows *r, spmm_status status)
 {
-    if (!r) return SPMM_OK;
-    const spmm_status status = compute(r, x, phases);
-    if (!moves) return status;
-    if (status == SPMM_OK) return begin_first(r);
-    r->failed_inside = r->inside != NULL;
-    r->failed_last = 1;
-    return status;
+    return r->node ? begin_move(r, r->inside, status, &r->inside_state)
+                   : begin_move(r, r->exchange, status, &r->state);
 }
+
+spmm_status sp_partial_rows_end_inside(sp_partial_rows *r)
+{
+    return end_move(r, r->inside, &r->inside_state);
+}
+
+spmm_status sp_partial_rows_begin_between(sp_partial_rows *r, spmm_status status)
+{
+    return begin_move(r, r->exchange, status, &r->state);
+}
+
+spmm_status sp_partial_rows_end(sp_partial_rows *r) { return end_move(r, r->exchange, &r->state); }
 
 #define ADD(T)                                                                     \
     {                                                                              \
@@ -304,7 +305,7 @@ static void add_on_host(const sp_partial_rows *r, const sp_row_sums *sums, const
     }
 }
 
-static spmm_status add_in_s(sp_partial_rows *r, sp_phases *phases)
+spmm_status sp_partial_rows_add_inside(sp_partial_rows *r, sp_phases *phases)
 {
     TRY(sp_phase_begin(phases, SP_PHASE_NODE_SUMS, 0, SP_STREAM_MAIN));
     if (r->s.space == SPMM_CPU)
@@ -315,33 +316,6 @@ static spmm_status add_in_s(sp_partial_rows *r, sp_phases *phases)
     return r->computed ? sp_event_record(r->computed, SP_STREAM_MAIN) : SPMM_OK;
 }
 
-/** Ends the exchange within the node, and begins the other one.
- *  \param [in] phases  NULL: nothing is added in between: the sums of the last product are in their places */
-static spmm_status go_on(sp_partial_rows *r, sp_phases *phases)
-{
-    const int moves = r->moving != NULL;
-    if (r->failed_inside) sp_exchange_skip(r->inside);
-    r->failed_inside = 0;
-    spmm_status status = moves ? end_exchange(r) : SPMM_OK;
-    if (status == SPMM_OK && phases) status = add_in_s(r, phases);
-    if (status == SPMM_OK) return moves ? begin_exchange(r, r->exchange) : SPMM_OK;
-    r->failed_last |= moves;
-    return status;
-}
-
-spmm_status sp_partial_rows_pass_on(sp_partial_rows *r, sp_phases *phases)
-{
-    return r && r->node ? go_on(r, phases) : SPMM_OK;
-}
-
-spmm_status sp_partial_rows_end(sp_partial_rows *r)
-{
-    if (!r) return SPMM_OK;
-    if (r->failed_last) sp_exchange_skip(r->exchange);
-    r->failed_last = 0;
-    return r->moving ? end_exchange(r) : SPMM_OK;
-}
-
 spmm_status sp_partial_rows_settle(sp_partial_rows *r)
 {
     if (!r) return SPMM_OK;
@@ -349,16 +323,8 @@ spmm_status sp_partial_rows_settle(sp_partial_rows *r)
     return inside == SPMM_OK ? last : inside;
 }
 
-spmm_status sp_partial_rows_resend(sp_partial_rows *r)
-{
-    if (!r) return SPMM_OK;
-    TRY(begin_first(r));
-    return r->node ? go_on(r, NULL) : SPMM_OK;
-}
-
 spmm_status sp_partial_rows_add(const sp_partial_rows *r, spmm_multivector *y, sp_phases *phases)
 {
-    if (!r) return SPMM_OK;
     TRY(sp_phase_begin(phases, SP_PHASE_ADD, 0, SP_STREAM_MAIN));
     if (y->space == SPMM_CPU)
         add_on_host(r, &r->sums, y);
@@ -378,10 +344,3 @@ spmm_transport sp_partial_rows_transport(const sp_partial_rows *r)
 }
 
 int64_t sp_partial_rows_messages(const sp_partial_rows *r) { return r ? r->message_rows : 0; }
-
-void sp_partial_rows_skip(sp_partial_rows *r)
-{
-    if (!r) return;
-    sp_exchange_skip(r->inside);
-    r->failed_last = 1;
-}

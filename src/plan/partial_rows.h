@@ -28,39 +28,44 @@ spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_halo *halo, con
 /** Frees the object; accepts NULL, but only if all ranks pass NULL. Collective over the grid. */
 void sp_partial_rows_destroy(sp_partial_rows *rows);
 
-/** Computes the rows for other ranks and starts to send them. This function and the next five accept NULL: then they
- *  do nothing.
- *
- *  Collective over the process column if `moves` is 1, else local. On a GPU, kernels are queued in SP_STREAM_MAIN.
+/* A product computes, begins, passes on if sp_partial_rows_pass_on(), ends, and adds. A rank that has failed calls what moves rows, too, with
+ * its status: it begins nothing, and tells the neighbours where the exchange would end. */
+
+/** Computes the rows for other ranks. Local; on a GPU queued in SP_STREAM_MAIN.
  *  \param [in]     x       X; only its owned rows are read
- *  \param [in]     moves   0: nothing is sent, and the rows that the last exchange has brought will be added
  *  \param [in,out] phases  gets the times
- *  \return SPMM_OK, the status of the kernel's run(), SPMM_ERR_DEVICE, _MPI. After a failure
- *          nothing has begun, and the neighbours have been told or will be by sp_partial_rows_pass_on() and _end() */
-spmm_status sp_partial_rows_begin(sp_partial_rows *rows, const spmm_multivector *x, int moves,
-                                  sp_phases *phases);
+ *  \return SPMM_OK, the status of the kernel's run(), SPMM_ERR_DEVICE */
+spmm_status sp_partial_rows_compute(sp_partial_rows *rows, const spmm_multivector *x, sp_phases *phases);
 
-/** Adds the rows of ranks of this node to the own ones that are for another node, after waiting for them, and starts to send
- *  the sums; does nothing if no rows are added inside nodes. To be called after sp_partial_rows_begin(), also after a failure,
- *  and before the exchange of X is ended, so that the sums travel meanwhile.
- *  \param [in,out] phases  gets the time of adding
- *  \return SPMM_OK, SPMM_ERR_MPI (also: a rank of the node has failed), SPMM_ERR_DEVICE. After a failure the ranks that wait for
- *          sums have been told or will be by sp_partial_rows_end() */
-spmm_status sp_partial_rows_pass_on(sp_partial_rows *rows, sp_phases *phases);
+/** Starts to send the rows. Collective over the process column, as are the next three functions.
+ *  \param [in] status  of this rank so far
+ *  \return SPMM_OK (also if `status` is not), SPMM_ERR_MEMORY, _DEVICE, _MPI */
+spmm_status sp_partial_rows_begin(sp_partial_rows *rows, spmm_status status);
 
-/** Waits for the rows of other ranks, as sp_exchange_end() does, or tells the neighbours of a failure; does nothing if no exchange
- *  has begun, or if it has been ended. On GPUs every rank ends the exchanges of X before. */
+/** Waits for rows of ranks of this node, if sp_partial_rows_pass_on(). To be called before the exchange of X ends.
+ *  \return SPMM_OK, SPMM_ERR_MPI (also: a rank of the node has failed), _DEVICE */
+spmm_status sp_partial_rows_end_inside(sp_partial_rows *rows);
+
+/** Starts to send the sums to other nodes; arguments and status as of sp_partial_rows_begin(). */
+spmm_status sp_partial_rows_begin_between(sp_partial_rows *rows, spmm_status status);
+
+/** Waits for the rows of other ranks. On GPUs every rank ends the exchanges of X before.
+ *  \return SPMM_OK, SPMM_ERR_MPI (also: another rank has failed), _DEVICE */
 spmm_status sp_partial_rows_end(sp_partial_rows *rows);
+
+/** Returns 1 if rows are added inside nodes, whose sums then travel between nodes; 0 if not, and if `rows` is NULL. Local. */
+int sp_partial_rows_pass_on(const sp_partial_rows *rows);
+
+/** Adds the rows of ranks of this node to the own ones that are for another node, between the two exchanges. Local; on a GPU queued in
+ *  SP_STREAM_MAIN.
+ *  \return SPMM_OK, SPMM_ERR_DEVICE */
+spmm_status sp_partial_rows_add_inside(sp_partial_rows *rows, sp_phases *phases);
 
 /** Does what sp_exchange_settle() does. Local; accepts NULL. */
 spmm_status sp_partial_rows_settle(sp_partial_rows *rows);
 
 /** Adds the rows of other ranks to rows of y, in the order of the ranks. Local; on a GPU queued in SP_STREAM_MAIN. */
 spmm_status sp_partial_rows_add(const sp_partial_rows *rows, spmm_multivector *y, sp_phases *phases);
-
-/** Only sends the rows, as the last product left them, without adding any; sp_partial_rows_end() has to follow. Collective over the
- *  process column; status as of sp_exchange_begin() and sp_exchange_end(). */
-spmm_status sp_partial_rows_resend(sp_partial_rows *rows);
 
 /** Returns 1 if partial rows move in the GPU's streams alone (sp_exchange_queues()); also if `rows` is NULL. Local. */
 int sp_partial_rows_queue(const sp_partial_rows *rows);
@@ -71,10 +76,6 @@ spmm_transport sp_partial_rows_transport(const sp_partial_rows *rows);
 /** Returns how many partial rows all ranks receive by messages, of those that are added inside nodes the sums that cross
  *  between nodes alone (sp_node_sums_create()); 0 if `rows` is NULL. Local. */
 int64_t sp_partial_rows_messages(const sp_partial_rows *rows);
-
-/** Takes the place of sp_partial_rows_begin() and _pass_on() on a rank that failed before, like sp_exchange_skip();
- *  sp_partial_rows_end() has to follow. Accepts NULL. */
-void sp_partial_rows_skip(sp_partial_rows *rows);
 
 /** As sp_row_blocks_map(), of the matrix of the rows for other ranks. Local; accepts NULL. */
 spmm_status sp_partial_rows_map(sp_partial_rows *rows, int *all);

@@ -13,7 +13,7 @@
 #include "formats/csr.h"
 #include "formats/multivector.h"
 #include "plan/plan_check.h"
-#include "plan/plan_struct.h"
+#include "plan/product.h"
 #include "plan/share_x.h"
 #include "plan/variants.h"
 
@@ -157,6 +157,7 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
                                                  p->column_blocks.count, &p->column_blocks);
     if (status == SPMM_OK && p->y_rows != rows)
         status = spmm_multivector_create(rows, p->k, p->precision, p->space, &p->y);
+    sp_steps_list(p);
     return sp_agree(p->grid->comm, "convert", status);
 }
 
@@ -379,6 +380,7 @@ void sp_plan_facts_of(const spmm_plan *p, sp_plan_facts *facts)
                              p->given,
                              &p->variants,
                              &p->reduce_trial,
+                             p->steps.words,
                              p->parts.count > 0 ? p->parts.part[0].state : NULL};
 }
 

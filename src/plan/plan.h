@@ -7,8 +7,8 @@
 #include "plan/choose.h"
 #include "plan/reduce.h"
 
-/** Size of a text that says why a kernel was chosen. */
-enum { SP_WHY_BYTES = 320 };
+/** Sizes of a text that says why a kernel was chosen, and of one that lists the steps of a product. */
+enum { SP_WHY_BYTES = 320, SP_STEPS_BYTES = 1600 };
 
 /** Creates a plan from an existing grid, block and halo, which must outlive the plan.
  *
@@ -63,8 +63,8 @@ spmm_status sp_plan_exchange(spmm_plan *plan, const spmm_multivector *x);
  *  is. */
 void sp_plan_skip(spmm_plan *plan);
 
-/** Takes the place of sp_plan_exchange() on a rank that failed before. May overwrite this rank's error
- *  message. Collective as sp_plan_exchange() is. */
+/** Takes the place of sp_plan_exchange() on a rank that failed before. Preserves this rank's error message. Collective as
+ *  sp_plan_exchange() is. */
 void sp_plan_skip_exchange(spmm_plan *plan);
 
 /** A way in which a plan can move rows between ranks. */
@@ -103,6 +103,7 @@ typedef struct sp_plan_facts {
     const sp_halo *halo;          /**< which rows are exchanged */
     const sp_variants *variants;  /**< what the plan was chosen from; valid as long as the plan */
     const sp_trial *reduce_trial; /**< what `reduce` was chosen from; valid as long as the plan */
+    const char *steps;            /**< of a product, in words; valid as long as the plan */
     const void *state; /**< the kernel's state of this rank's first row block; NULL if there is none */
 } sp_plan_facts;
 

@@ -1,4 +1,4 @@
-/** A plan's members. Private to plan.c, which creates plans, and to apply.c, which computes products. */
+/** A plan's members. Private to src/plan. */
 #ifndef SP_PLAN_STRUCT_H
 #define SP_PLAN_STRUCT_H
 
@@ -37,16 +37,32 @@ typedef struct sp_plan_times {
     int64_t queued;                  /* products that were queued and not waited for, which have no times */
 } sp_plan_times;
 
+/** A step of a product (product.c lists them), and the column block of X that it is for. */
+typedef struct sp_plan_step {
+    unsigned char what, block;
+} sp_plan_step;
+
+enum { SP_MOST_STEPS = 5 * SP_MOST_COLUMN_BLOCKS + 16 };
+
+/** The steps of a plan's products. */
+typedef struct sp_plan_steps {
+    int count, begins; /* begins: number of those that spmm_apply_begin() runs */
+    sp_plan_step list[SP_MOST_STEPS];
+    char words[SP_STEPS_BYTES]; /* for people: "begin X | interior rows | end X | .." */
+} sp_plan_steps;
+
+/** Kinds of steps. Those of one kind alone are: the exchange without the product (SP_STEP_MOVES); or they are left out. */
+enum { SP_STEP_COMPUTES = 1, SP_STEP_MOVES = 2, SP_STEP_SUMS = 4, SP_STEP_ALL = 7 };
+
 /** A product between its begin and its end. */
 typedef struct sp_pending {
     int open;                       /* 1: it has begun, and has not ended */
-    int moves;                      /* 0: nothing is exchanged */
+    int kinds;                      /* of its steps: SP_STEP_* */
     int captured;                   /* 1: it is being captured in a CUDA graph */
-    int started;                    /* 0: it failed before this rank took part in anything */
-    int blocks;                     /* number of column blocks whose exchange has begun, or failed to */
-    int exchanging;                 /* 1: that of the first one has begun */
-    int partial;                    /* 1: the exchange of partial rows has begun, or failed to */
+    int prepared;                   /* 0: it failed before its first step */
     int whole;                      /* 1: all of it is queued */
+    int block;                      /* the column block of the step that runs */
+    sp_move_state x_state;          /* of the exchange of that column block */
     spmm_status status;             /* so far */
     char message[SP_MESSAGE_BYTES]; /* of its failure */
     double alpha, beta;
@@ -86,6 +102,7 @@ struct spmm_plan {
     void *stream; /* the caller's, a cudaStream_t; NULL: products are computed in the library's own */
     sp_stream boundary_stream; /* on a GPU: the stream in which the kernels for boundary rows run */
     sp_column_blocks column_blocks;
+    sp_plan_steps steps;
     sp_exchange *exchange;    /* NULL: no rows of X are exchanged */
     sp_partial_rows *partial; /* NULL: the exchange is not the joint one */
     sp_reduction *reduction;  /* NULL: Q is 1, nothing is summed */

@@ -120,6 +120,7 @@ static void print(const spmm_plan *p, const summary *s, FILE *f)
         if (words[0]) fprintf(f, "; %s", words);
         fprintf(f, "\n");
     }
+    fprintf(f, "steps       %s\n", facts.steps);
     if (p->stream)
         fprintf(f, "stream      the caller's: %s\n",
                 sp_plan_queues(p) ? "products are queued"

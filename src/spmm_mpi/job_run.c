@@ -87,6 +87,7 @@ static spmm_status note_facts(const sp_job *job, const sp_plan_facts *facts, run
     r->halo = facts->halo;
     rec->plan.variants = *facts->variants;
     rec->plan.reductions = *facts->reduce_trial;
+    snprintf(rec->plan.steps, sizeof rec->plan.steps, "%s", facts->steps);
     rec->run.overlap = facts->variants->variant[facts->variants->chosen].overlap;
     rec->moved.column_blocks = facts->column_blocks;
     rec->moved.message_rows = facts->message_rows;

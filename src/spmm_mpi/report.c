@@ -213,6 +213,7 @@ void sp_report_phases(FILE *out, const sp_record *r)
     const sp_seconds *s = &r->seconds;
     fprintf(out, "         seconds: convert %.4f, X %.4f, apply %.6f, gather %.4f, verify %.4f\n", s->convert,
             s->x, s->apply, s->gather, s->verify);
+    fprintf(out, "         steps: %s\n", r->plan.steps);
     fprintf(out, "         a product: interior rows %.6f, boundary rows %.6f", s->interior, s->boundary);
     if (r->run.grid[1] > 1) fprintf(out, ", sum of Y by %s %.6f", r->run.reduce, s->reduce);
     if (r->moved.all_rows > 0)

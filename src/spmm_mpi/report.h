@@ -73,10 +73,11 @@ typedef struct sp_record {
             *format; /**< arguments of --scatter and --scatter-format; "none" with --io parallel */
     } scatter;
     struct {
-        sp_trial kernels;     /**< the kernels that were timed, if the plan chose one */
-        sp_variants variants; /**< the ways of exchanging that the plan was chosen from */
-        sp_trial reductions;  /**< the ways of adding partial Y that it was chosen from */
-        double one_rank;      /**< seconds of all ranks' kernels, about what one rank would take */
+        sp_trial kernels;           /**< the kernels that were timed, if the plan chose one */
+        sp_variants variants;       /**< the ways of exchanging that the plan was chosen from */
+        sp_trial reductions;        /**< the ways of adding partial Y that it was chosen from */
+        char steps[SP_STEPS_BYTES]; /**< of a product, in words */
+        double one_rank;            /**< seconds of all ranks' kernels, about what one rank would take */
     } plan;
     sp_seconds seconds;
     sp_stats apply;      /**< statistics of the products' times in seconds, each of the slowest rank */

@@ -115,6 +115,7 @@ static void plan_group(sp_writer *s, const sp_record *r)
     sp_writer_text(s, "why", r->run.why);
     sp_writer_text(s, "variants", text);
     sp_writer_text(s, "reductions", sums);
+    sp_writer_text(s, "steps", r->plan.steps);
     sp_writer_int(s, "chosen", all->chosen);
     sp_writer_double(s, "modelled_seconds", chosen ? chosen->modelled : NAN);
     sp_writer_double(s, "measured_seconds", chosen ? chosen->measured : NAN);
