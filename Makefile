@@ -26,7 +26,7 @@ run: deps-build
 run-built:
 	$(Q)set -x; $(MPIRUN) $(strip $(call mpirun_flags,$(NP)) -np $(NP)) ./spmm_mpi $(MATRIX) $(ARGS)
 
-## check          set up, build with and without CUDA, run every test (TESTS="test_plan ..." for some; JUNIT=FILE: a report for CI systems)
+## check          set up, build with and without CUDA, run every test (TESTS="test_plan ..." builds and runs some; JUNIT=FILE: a report for CI systems)
 check: deps
 	@+$(MAKE) check-builds
 
@@ -135,7 +135,9 @@ help:
 build: $(PROGRAMS:%=$(B)/%) $(B)/libspmm.a $(B)/libspmm.so $(FORTRAN_FILES) peers
 	@$(if $(WITH_SERIES),,rm -f $(B)/series_mpi)
 	@$(remember)
-build-tests: $(TEST_PROGRAMS) $(if $(WITH_SERIES),$(SERIES_TESTS)) $(FUZZ_TEST) $(YIELD)
+# all test programs, or those of TESTS
+all_tests := $(TEST_PROGRAMS) $(if $(WITH_SERIES),$(SERIES_TESTS)) $(FUZZ_TEST)
+build-tests: $(if $(TESTS),$(filter $(TESTS:%=$(B)/tests/%) $(if $(filter test_gpu_differential,$(TESTS)),$(B)/tests/test_differential),$(all_tests)),$(all_tests)) $(YIELD)
 	@:
 link: build
 	@$(if $(WITH_SERIES),,rm -f series_mpi)
@@ -149,7 +151,7 @@ RUN_TESTS = V=$(V) MPICC='$(MPICC)' MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' tests/
 # (on a machine without a GPU too), and a few of them again on the other one.
 check-builds:
 ifeq ($(WITH_CUDA),1)
-	@+$(MAKE) $(J) CUDA=0 build build-tests
+	$(if $(TESTS),,@+$(MAKE) $(J) CUDA=0 build build-tests)
 	@+$(MAKE) $(J) CUDA=1 link build-tests
 	$(Q)$(RUN_TESTS) $(REPORT) $(if $(TESTS),,--smoke $(BUILDDIR)/cpu) $(BUILDDIR)/cuda $(TESTS)
 else
