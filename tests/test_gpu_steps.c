@@ -46,22 +46,25 @@ static void test_cpu(int size)
                             joint = {.exchange = SPMM_EXCHANGE_JOINT, .transport = SPMM_TRANSPORT_MPI};
     spmm_plan_options blocks = halo;
     blocks.column_blocks = 2;
-    TEST("on one rank a product is its rows, and on several the interior ones are computed during the exchange") {
+    TEST(
+        "on one rank a product is its rows, and on several the interior ones are computed during the exchange") {
         check_steps("lap2d5:20", size, 1, &halo,
                     size == 1 ? "interior rows | boundary rows | alpha, beta"
                               : "begin X | interior rows | end X | boundary rows | finish X | alpha, beta");
     }
     TEST("partial rows travel together with X, and are added last") {
         check_steps("rmat:8,16", size, 1, &joint,
-                    size == 1 ? "interior rows | boundary rows | alpha, beta"
-                              : "begin X | partial rows | begin partial | interior rows | end X | boundary rows | "
-                                "end partial | finish X | add partial | alpha, beta");
+                    size == 1
+                        ? "interior rows | boundary rows | alpha, beta"
+                        : "begin X | partial rows | begin partial | interior rows | end X | boundary rows | "
+                          "end partial | finish X | add partial | alpha, beta");
     }
     TEST("column blocks follow one another") {
         check_steps("lap2d5:20", size, 1, &blocks,
-                    size == 1 ? "interior rows | boundary rows | interior rows 2 | boundary rows 2 | alpha, beta"
-                              : "begin X | interior rows | end X | boundary rows | finish X | begin X 2 | "
-                                "interior rows 2 | end X 2 | boundary rows 2 | finish X 2 | alpha, beta");
+                    size == 1
+                        ? "interior rows | boundary rows | interior rows 2 | boundary rows 2 | alpha, beta"
+                        : "begin X | interior rows | end X | boundary rows | finish X | begin X 2 | "
+                          "interior rows 2 | end X 2 | boundary rows 2 | finish X 2 | alpha, beta");
     }
     TEST("process columns add their products") {
         check_steps("lap2d5:20", 1, size, &halo,
@@ -73,7 +76,8 @@ static void test_cpu(int size)
 static void test_gpu(int size)
 {
     const spmm_plan_options halo = {.device = SPMM_CUDA, .exchange = SPMM_EXCHANGE_HALO, .column_blocks = 1},
-                            joint = {.device = SPMM_CUDA, .exchange = SPMM_EXCHANGE_JOINT, .column_blocks = 1};
+                            joint = {
+                                .device = SPMM_CUDA, .exchange = SPMM_EXCHANGE_JOINT, .column_blocks = 1};
     if (spmm_device_open(MPI_COMM_WORLD) != SPMM_OK) {
         SKIP("on a GPU the interior rows are queued before anything is waited for", spmm_error_message());
         return;
