@@ -197,7 +197,7 @@ static spmm_status work(void *state)
         }
         return SPMM_OK;
     }
-    TRY(sp_job_check(o, &job->place));
+    TRY(sp_job_check(o, &job->place, &job->input.file));
     TRY(distribute(job, &record, &ended));
     if (ended) return SPMM_OK;
     TRY(sp_job_multiply(job, &record, &failed));
