@@ -37,7 +37,7 @@ static spmm_status check_library(const sp_options *o, int threads)
 {
     char path[SP_MESSAGE_BYTES];
     const char *version;
-    const sp_kernel *const kernel = o->kernel ? sp_kernel_find(o->kernel) : NULL;
+    const sp_kernel *const kernel = o->kernel;
     if (!kernel || !kernel->library) return SPMM_OK;
     if (!sp_peer_kernel_found(kernel, path, sizeof path))
         return sp_fail(SPMM_ERR_USAGE,
