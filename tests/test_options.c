@@ -53,7 +53,7 @@ static void test_taken(void)
               o.verbosity == 1);
         CHECK(o.ell_limit == 2.5 && o.allow_nonfinite);
         CHECK_TEXT(o.matrix, "m.mtx");
-        CHECK_TEXT(o.kernel, "cpu_ell");
+        CHECK(o.kernel && o.kernel == sp_kernel_find("cpu_ell") && !o.all_kernels);
         CHECK_INT(
             parse("--columns 5 --device cuda --format ell-nopad --grid 2x1 --precision f64 --x uniform:42 "
                   "--threads 1 --repeat 1 --output y --quiet"),

@@ -7,15 +7,16 @@
 #include "base/memory.h"
 #include "comm/comm.h"
 #include "io/generators.h"
-#include "io/spmm_file.h"
+#include "io/matrix_file.h"
 #include "bench.h"
 
 spmm_status matrix_make(const char *name, spmm_precision precision, spmm_csr *a)
 {
-    const sp_read_options binary = {.precision = precision, .threads = omp_get_max_threads()};
+    const sp_read_options options = {.precision = precision, .threads = omp_get_max_threads()};
+    sp_matrix_file file;
     if (sp_gen_is_spec(name)) return spmm_csr_generate(name, precision, a);
-    return sp_spmm_file_is(name) ? sp_spmm_file_read(name, &binary, a, NULL)
-                                 : spmm_csr_read(name, precision, a);
+    TRY(sp_matrix_file_open(name, &options, &file));
+    return sp_matrix_file_read(&file, a, NULL, NULL, NULL);
 }
 
 /** The other ranks wait meanwhile. */

@@ -176,7 +176,7 @@ spmm_status sp_read_csv(const char *path, const sp_read_options *options, spmm_m
     r.format.precision = options->precision;
     r.format.allow_nonfinite = options->allow_nonfinite;
     sp_numparse_init();
-    TRY(sp_text_open(path, INT64_MAX, &r.stream));
+    TRY(sp_text_open(path, sp_input_descriptor(path), INT64_MAX, &r.stream));
     pthread_mutex_init(&r.lock, NULL);
     spmm_status status = detect_format(&r, path);
     if (status == SPMM_OK) {

@@ -7,6 +7,10 @@
 
 typedef struct sp_input sp_input;
 
+/** Opens a file for reading, without waiting where it is a pipe.
+ *  \return the descriptor, or minus the number of the error (errno) */
+int sp_input_descriptor(const char *path);
+
 /** Opens a regular file that contains text, plain or compressed in a way that this build can read (codec.h). The
  *  first bytes of the file, not its name, decide whether it is compressed and whether it is text.
  *  \param [in]  path    must remain valid until sp_input_close()
@@ -14,6 +18,10 @@ typedef struct sp_input sp_input;
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_UNSUPPORTED (the file is not text; the message says what it is
  *          and what to do), SPMM_ERR_MEMORY */
 spmm_status sp_input_open(const char *path, sp_input **source);
+
+/** Like sp_input_open(), of a file that is open.
+ *  \param [in] fd  what sp_input_descriptor(path) returned; the source owns it, also on failure */
+spmm_status sp_input_of(const char *path, int fd, sp_input **source);
 
 /** Reads up to `bytes` bytes of text into `buffer`. If a compressed file is damaged, the text before the damage is
  *  returned first, as far as the codec gives it, so that errors in that text are found before the damage is

@@ -340,6 +340,12 @@ void sp_reading_report_end(sp_reading *r)
 spmm_status sp_reading_begin(sp_reading *r, const char *path, const sp_read_options *options,
                              const sp_header *header)
 {
+    return sp_reading_begin_open(r, path, sp_input_descriptor(path), options, header);
+}
+
+spmm_status sp_reading_begin_open(sp_reading *r, const char *path, int fd, const sp_read_options *options,
+                                  const sp_header *header)
+{
     memset(r, 0, sizeof *r);
     r->path = path;
     r->options = *options;
@@ -348,7 +354,7 @@ spmm_status sp_reading_begin(sp_reading *r, const char *path, const sp_read_opti
     pthread_mutex_init(&r->lock, NULL);
     pthread_mutex_init(&r->whole.lock, NULL);
     sp_numparse_init();
-    TRY(sp_text_open(path, SP_LINE_MAX, &r->whole.stream));
+    TRY(sp_text_open(path, fd, SP_LINE_MAX, &r->whole.stream));
     TRY(sp_alloc_zero((void **)&r->worker, r->options.threads, sizeof *r->worker, "read buffers"));
     if (header)
         r->header = *header;
@@ -385,6 +391,11 @@ int64_t sp_reading_capacity(const sp_reading *r)
     const int64_t least = r->header.array ? 2 : r->header.field == SP_FIELD_PATTERN ? 4 : 6;
     const int64_t possible = r->header.bytes / least + 1;
     return r->header.entries < possible ? r->header.entries : possible;
+}
+
+sp_sizes sp_reading_sizes(const sp_reading *r)
+{
+    return (sp_sizes){r->header.rows, r->header.cols, r->header.array ? 0 : sp_reading_capacity(r)};
 }
 
 sp_parse_output sp_reading_target(const sp_reading *r)

@@ -62,6 +62,11 @@ typedef struct sp_reading {
 spmm_status sp_reading_begin(sp_reading *r, const char *path, const sp_read_options *options,
                              const sp_header *header);
 
+/** Like sp_reading_begin(), of a file that is open.
+ *  \param [in] fd  what sp_input_descriptor(path) returned; r owns it, also on failure */
+spmm_status sp_reading_begin_open(sp_reading *r, const char *path, int fd, const sp_read_options *options,
+                                  const sp_header *header);
+
 /** Sets the error message to that of r->error, which begins with the file and the line. Returns
  *  r->error.status if r->error is set, else `status`, and leaves the error message as it is. */
 spmm_status sp_reading_status(const sp_reading *r, spmm_status status);
@@ -78,6 +83,9 @@ int sp_reading_repeatable(const sp_reading *r);
  *  file is too short for that number. So a false size line ends in an error message and not in a huge
  *  allocation. */
 int64_t sp_reading_capacity(const sp_reading *r);
+
+/** Returns the sizes of the matrix, as sp_read_sizes() does. */
+sp_sizes sp_reading_sizes(const sp_reading *r);
 
 /** Returns an sp_parse_output for r's header and options with a capacity of sp_reading_capacity(r) entries.
  *  Its array pointers are NULL; the caller sets them. */
@@ -109,6 +117,12 @@ spmm_status sp_reading_pass(sp_reading *r, sp_wanted wanted, int anywhere, sp_re
  *  it has changed. If r->error is set and no line causes it, it is left as it is. The file must be
  *  repeatable: sp_reading_repeatable(). Returns r->error.status. */
 spmm_status sp_reading_explain(sp_reading *r);
+
+/** Reads the whole matrix as CSR, as sp_read_csr() does, from a file of which only the header has been read.
+ *  \param [out] a, info, stored, duplicates  as of sp_read_csr(); on failure, *a is zeroed
+ *  \return SPMM_OK, r->error.status, SPMM_ERR_MEMORY */
+spmm_status sp_reading_csr(sp_reading *r, spmm_csr *a, sp_mtx_info *info, int64_t *stored,
+                           int64_t *duplicates);
 
 /** Sets r->error: the file has changed between two passes. Returns r->error.status. */
 spmm_status sp_reading_changed(sp_reading *r);

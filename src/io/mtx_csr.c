@@ -292,29 +292,37 @@ static spmm_status read_compressed(sp_reading *r, spmm_csr *a, int64_t *stored, 
     return read_once(r, a, stored, duplicates);
 }
 
-spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
-                        int64_t *stored, int64_t *duplicates)
+spmm_status sp_reading_csr(sp_reading *r, spmm_csr *a, sp_mtx_info *info, int64_t *stored,
+                           int64_t *duplicates)
 {
-    sp_reading r;
-    int64_t entries = 0, summed = 0;
+    const int once = !worth_two_passes(r);
+    int64_t entries = r->header.entries, summed = 0;
     *a = (spmm_csr){0};
-    if (info) memset(info, 0, sizeof *info);
-    spmm_status status = sp_reading_begin(&r, path, options, NULL);
-    const int once = status == SPMM_OK && !worth_two_passes(&r);
-    if (status == SPMM_OK) status = check_memory(&r, once);
-    entries = r.header.entries;
+    spmm_status status = check_memory(r, once);
     if (status == SPMM_OK && !once)
-        status = read_directly(&r, a, &summed);
-    else if (status == SPMM_OK && !r.header.array && !sp_reading_repeatable(&r))
-        status = read_compressed(&r, a, &entries, &summed);
+        status = read_directly(r, a, &summed);
+    else if (status == SPMM_OK && !r->header.array && !sp_reading_repeatable(r))
+        status = read_compressed(r, a, &entries, &summed);
     else if (status == SPMM_OK)
-        status = read_once(&r, a, &entries, &summed);
-    if (status == SPMM_OK && info) sp_reading_describe(&r, info);
-    status = sp_reading_end(&r, status);
+        status = read_once(r, a, &entries, &summed);
+    if (status == SPMM_OK && info) sp_reading_describe(r, info);
     if (status != SPMM_OK) spmm_csr_destroy(a);
     if (stored) *stored = entries;
     if (duplicates) *duplicates = summed;
     return status;
+}
+
+spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
+                        int64_t *stored, int64_t *duplicates)
+{
+    sp_reading r;
+    *a = (spmm_csr){0};
+    if (info) memset(info, 0, sizeof *info);
+    if (stored) *stored = 0;
+    if (duplicates) *duplicates = 0;
+    spmm_status status = sp_reading_begin(&r, path, options, NULL);
+    if (status == SPMM_OK) status = sp_reading_csr(&r, a, info, stored, duplicates);
+    return sp_reading_end(&r, status);
 }
 
 spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a)

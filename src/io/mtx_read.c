@@ -10,8 +10,7 @@ spmm_status sp_read_sizes(const char *path, sp_sizes *sizes)
     sp_reading r;
     memset(sizes, 0, sizeof *sizes);
     const spmm_status status = sp_reading_begin(&r, path, &options, NULL);
-    if (status == SPMM_OK)
-        *sizes = (sp_sizes){r.header.rows, r.header.cols, r.header.array ? 0 : sp_reading_capacity(&r)};
+    if (status == SPMM_OK) *sizes = sp_reading_sizes(&r);
     return sp_reading_end(&r, status);
 }
 

@@ -347,19 +347,24 @@ spmm_status sp_spmm_file_block(const sp_spmm_file *f, const sp_spmm_file_range *
     return status;
 }
 
+spmm_status sp_spmm_file_whole(const sp_spmm_file *f, const sp_read_options *options, spmm_csr *a)
+{
+    const sp_spmm_file_range all = {.row_end = f->facts.rows,
+                                    .col_end = f->facts.cols,
+                                    .precision = options->precision,
+                                    .allow_nonfinite = options->allow_nonfinite,
+                                    .threads = options->threads};
+    return sp_spmm_file_block(f, &all, a);
+}
+
 spmm_status sp_spmm_file_read(const char *path, const sp_read_options *options, spmm_csr *a,
                               sp_spmm_file_facts *facts)
 {
     sp_spmm_file *f;
     *a = (spmm_csr){0};
     TRY(sp_spmm_file_open(path, &f));
-    const sp_spmm_file_range all = {.row_end = f->facts.rows,
-                                    .col_end = f->facts.cols,
-                                    .precision = options->precision,
-                                    .allow_nonfinite = options->allow_nonfinite,
-                                    .threads = options->threads};
     if (facts) *facts = f->facts;
-    const spmm_status status = sp_spmm_file_block(f, &all, a);
+    const spmm_status status = sp_spmm_file_whole(f, options, a);
     sp_spmm_file_close(f);
     return status;
 }

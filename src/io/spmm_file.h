@@ -39,8 +39,8 @@ typedef struct sp_spmm_file sp_spmm_file;
 spmm_status sp_spmm_file_write(const char *path, const spmm_csr *a, const sp_spmm_file_facts *facts,
                                int64_t chunk_bytes, int threads);
 
-/** Returns 1 if the file begins like a `.spmm` file; 0 if it does not or cannot be opened. Local. */
-int sp_spmm_file_is(const char *path);
+/** Returns 1 if the file with that descriptor begins like a `.spmm` file; 0 if it does not, or fd < 0. Local. */
+int sp_spmm_file_is(int fd);
 
 /** Opens a `.spmm` file; reads and checks its header and its chunk table.
  *
@@ -50,6 +50,10 @@ int sp_spmm_file_is(const char *path);
  *  \return SPMM_OK; SPMM_ERR_OPEN; SPMM_ERR_SYNTAX: not a `.spmm` file, cut short, or damaged;
  *          SPMM_ERR_UNSUPPORTED: a newer version, another byte order; SPMM_ERR_MEMORY */
 spmm_status sp_spmm_file_open(const char *path, sp_spmm_file **file);
+
+/** Like sp_spmm_file_open(), of a file that is open. Local.
+ *  \param [in] fd  what sp_input_descriptor(path) returned; *file owns it, also on failure */
+spmm_status sp_spmm_file_of(const char *path, int fd, sp_spmm_file **file);
 
 /** Returns what the header of an open file says; valid until the file is closed. Local. */
 const sp_spmm_file_facts *sp_spmm_file_facts_of(const sp_spmm_file *file);
@@ -91,6 +95,11 @@ typedef struct sp_spmm_file_range {
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (damaged, or a value that range->allow_nonfinite forbids),
  *          SPMM_ERR_MEMORY, SPMM_ERR_USAGE (no such rows or columns) */
 spmm_status sp_spmm_file_block(const sp_spmm_file *file, const sp_spmm_file_range *range, spmm_csr *a);
+
+/** Reads the whole matrix of an open file. Local.
+ *  \param [out] a  the caller destroys it
+ *  \return as sp_spmm_file_block() */
+spmm_status sp_spmm_file_whole(const sp_spmm_file *file, const sp_read_options *options, spmm_csr *a);
 
 /** Opens a `.spmm` file, reads the whole matrix and closes the file. Local.
  *  \param [out] a      the caller destroys it

@@ -1,10 +1,10 @@
 /** Opens a binary matrix file and checks its header and its table of checksums. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/input.h"
 #include "io/spmm_file_layout.h"
 
 spmm_status sp_spmm_file_read_at(const sp_spmm_file *f, void *to, int64_t bytes, int64_t offset)
@@ -128,9 +128,7 @@ static void set_facts(sp_spmm_file *f)
 static spmm_status open_file(sp_spmm_file *f)
 {
     struct stat info;
-    /* without O_NONBLOCK, open() of a named pipe would wait for a writer; a pipe is refused below */
-    f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (f->fd < 0) return sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened: %s", f->path, strerror(errno));
+    if (f->fd < 0) return sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened: %s", f->path, strerror(-f->fd));
     if (fstat(f->fd, &info) != 0 || !S_ISREG(info.st_mode))
         return sp_fail(SPMM_ERR_OPEN, "%s: is not a regular file", f->path);
     if (info.st_size < (off_t)sizeof f->header) {
@@ -150,12 +148,19 @@ static spmm_status open_file(sp_spmm_file *f)
 
 spmm_status sp_spmm_file_open(const char *path, sp_spmm_file **file)
 {
-    *file = NULL;
+    return sp_spmm_file_of(path, sp_input_descriptor(path), file);
+}
+
+spmm_status sp_spmm_file_of(const char *path, int fd, sp_spmm_file **file)
+{
     sp_spmm_file *f;
-    TRY(sp_alloc_zero((void **)&f, 1, sizeof *f, "a matrix file"));
+    *file = NULL;
+    spmm_status status = sp_alloc_zero((void **)&f, 1, sizeof *f, "a matrix file");
+    if (status != SPMM_OK && fd >= 0) close(fd);
+    if (status != SPMM_OK) return status;
     f->path = path;
-    f->fd = -1;
-    const spmm_status status = open_file(f);
+    f->fd = fd;
+    status = open_file(f);
     if (status != SPMM_OK) {
         sp_spmm_file_close(f);
         return status;
@@ -174,12 +179,9 @@ void sp_spmm_file_close(sp_spmm_file *f)
     sp_free(f);
 }
 
-int sp_spmm_file_is(const char *path)
+int sp_spmm_file_is(int fd)
 {
     char magic[8] = "";
-    const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0) return 0;
-    const ssize_t n = pread(fd, magic, sizeof magic, 0);
-    close(fd);
+    const ssize_t n = fd < 0 ? -1 : pread(fd, magic, sizeof magic, 0);
     return n == (ssize_t)sizeof magic && memcmp(magic, SP_FILE_MAGIC, sizeof magic) == 0;
 }

@@ -52,10 +52,10 @@ static spmm_status reserve(char **text, int64_t *room, int64_t used, int64_t byt
     return SPMM_OK;
 }
 
-spmm_status sp_text_open(const char *path, int64_t longest, sp_text *stream)
+spmm_status sp_text_open(const char *path, int fd, int64_t longest, sp_text *stream)
 {
     *stream = (sp_text){.chunk_bytes = sp_text_chunk_default(), .longest = longest};
-    return sp_input_open(path, &stream->source);
+    return sp_input_of(path, fd, &stream->source);
 }
 
 spmm_status sp_text_dup(const sp_text *stream, sp_text *other)

@@ -64,10 +64,11 @@ int64_t sp_text_chunk_default(void);
 
 /** Opens a text file.
  *  \param [in]  path     must remain valid until sp_text_close()
+ *  \param [in]  fd       what sp_input_descriptor(path) returned; the stream owns it, also on failure
  *  \param [in]  longest  maximum length of a line in bytes, without newline: SP_LINE_MAX or INT64_MAX
  *  \param [out] stream   the caller closes it by sp_text_close()
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_UNSUPPORTED (not text), SPMM_ERR_MEMORY */
-spmm_status sp_text_open(const char *path, int64_t longest, sp_text *stream);
+spmm_status sp_text_open(const char *path, int fd, int64_t longest, sp_text *stream);
 
 /** Opens a second stream, *other, for the open file of `stream`; it starts at byte 0 (see sp_input_dup()).
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_MEMORY */

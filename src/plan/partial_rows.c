@@ -35,8 +35,6 @@ static spmm_status choose(const sp_partial_rows *r, const spmm_plan_options *o, 
 {
     const spmm_block rows = {.csr = r->joint->moves.local};
     sp_features f;
-    *kernel = o->kernel ? sp_kernel_find(o->kernel) : NULL;
-    if (*kernel) return SPMM_OK;
     TRY(sp_plan_features(r->grid.comm, &rows, r->threads, &f));
     return sp_choose(&f, k, o->products, rows.csr.precision, o->device, o->format, kernel, NULL, 0);
 }
@@ -158,12 +156,11 @@ static spmm_status create_exchanges(sp_partial_rows *r, const spmm_plan_options 
     return sp_exchange_create(&r->grid, &j->moves, &move, &r->exchange);
 }
 
-static spmm_status build(sp_partial_rows *r, const spmm_plan_options *o, int64_t k)
+static spmm_status build(sp_partial_rows *r, const spmm_plan_options *o, const sp_kernel *kernel, int64_t k)
 {
     const sp_halo *const moves = &r->joint->moves;
     MPI_Comm comm = r->grid.comm;
-    const sp_kernel *kernel = NULL;
-    TRY(choose(r, o, k, &kernel));
+    if (!kernel) TRY(choose(r, o, k, &kernel));
     sp_row_blocks_find(moves, 0, &r->parts);
     TRY(sp_agree(comm, "convert",
                  sp_row_blocks_create(moves, kernel, k, o->ell_limit, r->threads, r->shape, &r->parts)));
@@ -174,7 +171,7 @@ static spmm_status build(sp_partial_rows *r, const spmm_plan_options *o, int64_t
 }
 
 spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_halo *halo, const spmm_plan_options *options,
-                                   int64_t k, int threads, sp_partial_rows **rows)
+                                   const sp_kernel *kernel, int64_t k, int threads, sp_partial_rows **rows)
 {
     sp_partial_rows *r = NULL;
     *rows = NULL;
@@ -185,7 +182,7 @@ spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_halo *halo, con
     r->threads = threads;
     r->shape = (sp_shape){options->block_size, options->subwarp};
     spmm_status status = SP_MPI(MPI_Comm_dup(grid->col_comm, &r->grid.col_comm));
-    if (status == SPMM_OK) status = build(r, options, k);
+    if (status == SPMM_OK) status = build(r, options, kernel, k);
     if (status != SPMM_OK) {
         sp_partial_rows_destroy(r);
         return status;

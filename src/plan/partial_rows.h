@@ -13,17 +13,17 @@ typedef struct sp_partial_rows sp_partial_rows;
  * within nodes, one between them. That within nodes ends before the exchange of X does, which is the order in which ranks that fail
  * have to skip them: with some transports, each exchange waits for the neighbours. */
 
-/** Converts the matrix of the partial rows to the format of a kernel, which is chosen for it unless the options name one, and
- *  creates their exchanges.
+/** Converts the matrix of the partial rows to the format of a kernel, and creates their exchanges.
  *
  *  Collective over grid->comm.
  *  \param [in]  halo    its member joint is not NULL; must outlive *rows
+ *  \param [in]  kernel  the kernel; NULL: one is chosen for that matrix
  *  \param [in]  k       number of columns of X
  *  \param [in]  threads OpenMP threads of this rank
  *  \param [out] rows    the caller destroys it; NULL on failure
  *  \return the same status on every rank: those of sp_choose(), sp_row_blocks_create(), sp_exchange_create() */
 spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_halo *halo, const spmm_plan_options *options,
-                                   int64_t k, int threads, sp_partial_rows **rows);
+                                   const sp_kernel *kernel, int64_t k, int threads, sp_partial_rows **rows);
 
 /** Frees the object; accepts NULL, but only if all ranks pass NULL. Collective over the grid. */
 void sp_partial_rows_destroy(sp_partial_rows *rows);

@@ -147,7 +147,8 @@ static spmm_status connect(const spmm_plan_options *o, spmm_plan *p)
         p->exchange = NULL;
     }
     if (p->given->joint && p->given->joint->moves.all_moved > 0)
-        TRY(sp_partial_rows_create(p->grid, p->given, o, p->k, p->threads, &p->partial));
+        TRY(sp_partial_rows_create(p->grid, p->given, o, o->kernel ? p->parts.kernel : NULL, p->k, p->threads,
+                                   &p->partial));
     /* two partial Y have the same sum by every method; in the caller's stream NCCL queues the sum, the others do not */
     const int timed = sp_plan_tries(o) && !o->stream && (o->any_order || p->grid->dims[1] == 2);
     TRY(sp_reduction_create(p->grid, rows * ld, p->precision, p->space, o->reduce, p->threads,

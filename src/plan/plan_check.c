@@ -67,21 +67,10 @@ static spmm_status check_here(const spmm_block *block, int64_t k, const spmm_pla
     return check_options(o);
 }
 
-/** Returns the index of the kernel `name` in the registry of kernels; -1 if `name` is NULL; -2 if there is no
- *  such kernel. */
-static int64_t kernel_number(const char *name)
+/** Returns a number that tells texts apart, at least 0; `none` if there is no text. */
+static int64_t text_number(const char *text, int64_t none)
 {
-    int count;
-    const sp_kernel *const found = name ? sp_kernel_find(name) : NULL;
-    if (!name) return -1;
-    return found ? found - sp_kernels(&count) : -2;
-}
-
-/** Returns a number that tells the values of SPMM_EXCHANGE_BACKEND apart; 0: it is not set. */
-static int64_t backend_number(void)
-{
-    const char *const text = getenv("SPMM_EXCHANGE_BACKEND");
-    return text && *text ? (int64_t)crc32_z(0, (const Bytef *)text, strlen(text)) : 0;
+    return text ? (int64_t)crc32_z(0, (const Bytef *)text, strlen(text)) : none;
 }
 
 static spmm_status check_common(MPI_Comm comm, const spmm_block *block, int64_t k, const spmm_plan_options *o)
@@ -94,7 +83,7 @@ static spmm_status check_common(MPI_Comm comm, const spmm_block *block, int64_t 
         {"k", k, 1},
         {"options.device", o->device, 1},
         {"options.format", o->format, 1},
-        {"options.kernel", kernel_number(o->kernel), 0},
+        {"options.kernel", text_number(o->kernel, -1), 0},
         {"options.ell_limit", ell_limit, 0},
         {"options.block_size", o->block_size, 1},
         {"options.subwarp", o->subwarp, 1},
@@ -108,7 +97,8 @@ static spmm_status check_common(MPI_Comm comm, const spmm_block *block, int64_t 
         {"options.stream", o->stream != NULL, 1},
         {"options.quick_plan", o->quick_plan != 0, 1},
         {"the environment variable SPMM_CHUNK_BYTES", sp_chunk_bytes(), 1},
-        {"the environment variable SPMM_EXCHANGE_BACKEND", backend_number(), 0},
+        {"the environment variable SPMM_EXCHANGE_BACKEND", text_number(getenv("SPMM_EXCHANGE_BACKEND"), 0),
+         0},
     };
     return sp_check_common(comm, function, all, sizeof all / sizeof *all);
 }

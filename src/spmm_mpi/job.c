@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "distribute/joint.h"
 #include "io/generators.h"
-#include "io/spmm_file.h"
 #include "spmm_mpi/check_conversions.h"
 
 spmm_status sp_job_slowest(const sp_grid *grid, sp_seconds *seconds)
@@ -46,19 +45,6 @@ sp_read_options sp_job_read_options(const sp_options *o, const sp_place *place)
                              .progress_context = "reading"};
 }
 
-/** Reads the matrix from a .spmm file, which an earlier run with --cache has written. */
-static spmm_status read_cached(const char *path, const sp_read_options *options, sp_job_input *input)
-{
-    sp_spmm_file_facts facts;
-    TRY(sp_spmm_file_read(path, options, &input->a, &facts));
-    input->info = facts.info;
-    input->facts.read_bytes = (double)sp_csr_bytes(&input->a);
-    input->facts.binary = 1;
-    input->facts.stored = facts.info.stored;
-    input->facts.duplicates = facts.duplicates;
-    return SPMM_OK;
-}
-
 static spmm_status write_cache(const sp_options *o, const sp_place *place, const sp_job_input *input)
 {
     const sp_spmm_file_facts facts = {.info = input->info, .duplicates = input->facts.duplicates};
@@ -67,18 +53,14 @@ static spmm_status write_cache(const sp_options *o, const sp_place *place, const
     return SPMM_OK;
 }
 
-static spmm_status read_text(const char *path, const sp_read_options *options, sp_job_input *input)
+static spmm_status read_file(sp_job_input *input)
 {
-    TRY(sp_read_csr(path, options, &input->a, &input->info, &input->facts.stored, &input->facts.duplicates));
-    input->facts.read_bytes = (double)input->info.bytes;
-    return SPMM_OK;
-}
-
-static spmm_status read_file(const char *path, const sp_read_options *options, sp_job_input *input)
-{
+    sp_matrix_facts *const facts = &input->facts;
     const double start = MPI_Wtime();
-    TRY((sp_spmm_file_is(path) ? read_cached : read_text)(path, options, input));
-    input->facts.parse_seconds = MPI_Wtime() - start;
+    facts->binary = input->file.binary;
+    TRY(sp_matrix_file_read(&input->file, &input->a, &input->info, &facts->stored, &facts->duplicates));
+    facts->read_bytes = (double)(facts->binary ? sp_csr_bytes(&input->a) : input->info.bytes);
+    facts->parse_seconds = MPI_Wtime() - start;
     return SPMM_OK;
 }
 
@@ -104,11 +86,9 @@ static void row_facts(const spmm_csr *a, sp_matrix_facts *facts)
 
 spmm_status sp_job_read(const sp_options *o, const sp_place *place, sp_job_input *input)
 {
-    const sp_read_options options = sp_job_read_options(o, place);
     spmm_status status = SPMM_OK;
     if (sp_is_root(place)) {
-        status = sp_gen_is_spec(o->matrix) ? generate(o, options.threads, input)
-                                           : read_file(o->matrix, &options, input);
+        status = sp_gen_is_spec(o->matrix) ? generate(o, place->binding.threads, input) : read_file(input);
         if (status == SPMM_OK) row_facts(&input->a, &input->facts);
         if (status == SPMM_OK && o->cache) status = write_cache(o, place, input);
     }
@@ -335,6 +315,7 @@ void sp_job_destroy(sp_job *job)
     sp_ranges_destroy(&d->ranges);
     sp_free(d->perm);
     sp_free(d->x_old);
+    sp_matrix_file_close(&job->input.file);
     spmm_csr_destroy(&job->input.a);
     spmm_multivector_destroy(&job->input.x);
     spmm_csr_destroy(&job->reference.rows);

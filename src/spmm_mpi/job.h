@@ -7,13 +7,14 @@
 #include "cli/program.h"
 #include "distribute/halo.h"
 #include "distribute/scatter.h"
-#include "io/mtx_read.h"
+#include "io/matrix_file.h"
 #include "kernels/kernel.h"
 #include "spmm_mpi/options.h"
 #include "spmm_mpi/report.h"
 
 /** What is read or generated. */
 typedef struct sp_job_input {
+    sp_matrix_file file;   /**< rank 0: the file of the matrix, from sp_job_check() until sp_job_read() */
     spmm_csr a;            /**< rank 0: the whole matrix A, as long as it is needed */
     sp_mtx_info info;      /**< rank 0: what the header of the matrix file says */
     sp_matrix_facts facts; /**< numbers on every rank; the words are NULL until the record has them */
@@ -57,10 +58,11 @@ typedef struct sp_job {
  * the objects that are not const. */
 
 /** Detects, before the matrix is read, what will make the run fail, e.g. a transport that is missing or an
- *  output file that cannot be written. */
-spmm_status sp_job_check(const sp_options *o, const sp_place *place);
+ *  output file that cannot be written. On rank 0, opens the file of the matrix and reads its header.
+ *  \param [out] file  rank 0: the file, open for sp_job_read(); with --io parallel closed, and only file->binary is set */
+spmm_status sp_job_check(const sp_options *o, const sp_place *place, sp_matrix_file *file);
 
-/** Reads or generates the matrix on rank 0. Writes the --cache file. */
+/** Reads the matrix on rank 0 from input->file, which is then closed, or generates it. Writes the --cache file. */
 spmm_status sp_job_read(const sp_options *o, const sp_place *place, sp_job_input *input);
 
 /** With --io parallel, replaces sp_job_read(), sp_job_partition() and the scatter: every rank reads its
@@ -142,11 +144,13 @@ spmm_status sp_job_permute(const int64_t *perm, spmm_multivector *x);
 sp_read_options sp_job_read_options(const sp_options *o, const sp_place *place);
 
 /** Checks whether the matrix, X and Y can fit in the memory that rank 0 shares with other ranks. Takes their
- *  sizes from the header of the matrix file or the name of the generator. Accepts a file that it cannot
+ *  sizes from the header of the matrix file or the name of the generator. Accepts a file of X that it cannot
  *  understand: the reader will report what is wrong.
  *
- *  Local; called on rank 0 only. \return SPMM_OK, SPMM_ERR_MEMORY */
-spmm_status sp_job_check_memory(const sp_options *o, const sp_place *place);
+ *  Local; called on rank 0 only.
+ *  \param [in] file  the file of the matrix, open; zeroed if the matrix is generated
+ *  \return SPMM_OK, SPMM_ERR_MEMORY */
+spmm_status sp_job_check_memory(const sp_options *o, const sp_place *place, const sp_matrix_file *file);
 
 /** Returns the size in bytes of the whole X and Y, which rank 0 needs besides A to verify in full. Local. */
 double sp_job_verify_bytes(const sp_job_input *input, spmm_precision precision);

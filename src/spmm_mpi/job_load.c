@@ -4,7 +4,6 @@
 
 #include "base/memory.h"
 #include "distribute/gather.h"
-#include "io/spmm_file.h"
 #include "distribute/parallel_read.h"
 #include "spmm_mpi/job.h"
 
@@ -38,7 +37,7 @@ spmm_status sp_job_load(const sp_options *o, const sp_place *place, sp_job_input
     const sp_grid *const grid = &place->grid;
     const sp_read_options options = sp_job_read_options(o, place);
     const double start = MPI_Wtime();
-    int64_t binary = sp_is_root(place) && sp_spmm_file_is(o->matrix);
+    int64_t binary = input->file.binary; /* rank 0 has it */
     sp_load l = {.rows = 0};
     spmm_status status;
     TRY(sp_bcast(grid->comm, SP_ROOT, &binary, sizeof binary));

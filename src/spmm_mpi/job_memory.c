@@ -6,7 +6,6 @@
 #include "base/budget.h"
 #include "base/memory.h"
 #include "io/generators.h"
-#include "io/spmm_file.h"
 #include "spmm_mpi/job.h"
 
 /** What is known about a run before the matrix is read. */
@@ -21,27 +20,14 @@ typedef struct outlook {
     double x_file; /* size in bytes of the whole X on rank 0 if X is read from a file, else 0 */
 } outlook;
 
-static spmm_status sizes_of(const char *matrix, sp_sizes *sizes, int *binary)
-{
-    sp_spmm_file *f;
-    *binary = 0;
-    if (sp_gen_is_spec(matrix)) return sp_gen_sizes(matrix, sizes);
-    *binary = sp_spmm_file_is(matrix);
-    if (!*binary) return sp_read_sizes(matrix, sizes);
-    TRY(sp_spmm_file_open(matrix, &f));
-    const sp_spmm_file_facts *const facts = sp_spmm_file_facts_of(f);
-    *sizes = (sp_sizes){facts->rows, facts->cols, facts->nnz};
-    sp_spmm_file_close(f);
-    return SPMM_OK;
-}
-
 /** Returns the size in bytes of `rows` rows of X or Y. */
 static double rows_bytes(const outlook *l, double rows)
 {
     return rows * (double)sp_multivector_ld(l->k, l->precision) * l->value;
 }
 
-static spmm_status look_ahead(const sp_options *o, const sp_grid *grid, outlook *l)
+static spmm_status look_ahead(const sp_options *o, const sp_grid *grid, const sp_matrix_file *file,
+                              outlook *l)
 {
     sp_sizes x;
     *l = (outlook){.share = (double)sp_budget_sharers() / grid->size,
@@ -49,8 +35,12 @@ static spmm_status look_ahead(const sp_options *o, const sp_grid *grid, outlook 
                    .value = (double)sp_value_size(o->precision),
                    .p = o->grid_auto ? grid->size : grid->dims[0],
                    .q = o->grid_auto ? 1 : grid->dims[1],
+                   .binary = file->binary,
                    .k = o->x_file ? 1 : sp_most_columns(&o->columns)};
-    TRY(sizes_of(o->matrix, &l->a, &l->binary));
+    if (sp_gen_is_spec(o->matrix))
+        TRY(sp_gen_sizes(o->matrix, &l->a));
+    else
+        l->a = sp_matrix_file_sizes(file);
     if (!o->x_file) return SPMM_OK;
     TRY(sp_read_sizes(o->x_file, &x));
     if (x.cols > 1) l->k = x.cols;
@@ -106,15 +96,12 @@ static double product_bytes(const outlook *l, const sp_options *o, spmm_device d
     return l->share * (copies * blocks_bytes(l) + of_x) + l->x_file;
 }
 
-spmm_status sp_job_check_memory(const sp_options *o, const sp_place *place)
+spmm_status sp_job_check_memory(const sp_options *o, const sp_place *place, const sp_matrix_file *file)
 {
     char what[SP_MESSAGE_BYTES / 2];
     outlook l;
-    if (o->action != SP_ACTION_MULTIPLY && o->action != SP_ACTION_SCATTER_ONLY &&
-        o->action != SP_ACTION_CHECK_CONVERSIONS && o->action != SP_ACTION_DRY_RUN)
-        return SPMM_OK;
-    if (look_ahead(o, &place->grid, &l) != SPMM_OK)
-        return SPMM_OK; /* the reader of the file will report the error */
+    if (look_ahead(o, &place->grid, file, &l) != SPMM_OK)
+        return SPMM_OK; /* the reader of X reports the error */
     snprintf(what, sizeof what, "%.300s (%lld rows%s%lld entries)", o->matrix, (long long)l.a.rows,
              l.a.entries > 0 ? ", " : " and more than ", (long long)l.a.entries);
     TRY(sp_memory_needs(reading_bytes(&l, o, place->grid.size), what));

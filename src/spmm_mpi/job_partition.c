@@ -254,9 +254,8 @@ static spmm_status plan_machine(planning *p)
     spmm_plan_options plan = sp_job_plan_options(o, &p->place->binding);
     if (!o->machine) return SPMM_OK;
     TRY(sp_machine_read(o->machine, &p->machine));
-    plan.format = o->format;
-    plan.kernel = o->kernel && sp_kernel_find(o->kernel) ? o->kernel : NULL;
-    if (plan.kernel) plan.format = sp_kernel_find(plan.kernel)->format;
+    plan.format = o->kernel ? o->kernel->format : o->format;
+    plan.kernel = o->kernel ? o->kernel->id : NULL;
     p->model.machine = &p->machine;
     TRY(sp_kernel_clock_create(&p->machine, &p->place->binding, &plan, &p->clock));
     printf("machine    %s: %d nodes of %d ranks, %s; times are of the slowest rank, in ms\n", p->machine.name,

@@ -37,7 +37,7 @@ static spmm_status check_library(const sp_options *o, int threads)
 {
     char path[SP_MESSAGE_BYTES];
     const char *version;
-    const sp_kernel *const kernel = o->kernel ? sp_kernel_find(o->kernel) : NULL;
+    const sp_kernel *const kernel = o->kernel;
     if (!kernel || !kernel->library) return SPMM_OK;
     if (!sp_peer_kernel_found(kernel, path, sizeof path))
         return sp_fail(SPMM_ERR_USAGE,
@@ -171,7 +171,21 @@ static spmm_status check_files(const sp_options *o, int running)
     return check_x(o->x_file);
 }
 
-static spmm_status check(const sp_options *o, const sp_place *place)
+/** Opens the file of the matrix and checks, by its header, that memory suffices. With --io parallel every rank opens the
+ *  file when it reads, and what is wrong with it is reported then. */
+static spmm_status open_matrix(const sp_options *o, const sp_place *place, sp_matrix_file *file)
+{
+    const sp_read_options options = sp_job_read_options(o, place);
+    if (!sp_gen_is_spec(o->matrix)) {
+        const spmm_status status = sp_matrix_file_open(o->matrix, &options, file);
+        if (status != SPMM_OK) return o->io_parallel ? SPMM_OK : status;
+    }
+    const spmm_status status = sp_job_check_memory(o, place, file);
+    if (status != SPMM_OK || o->io_parallel) sp_matrix_file_close(file);
+    return status;
+}
+
+static spmm_status check(const sp_options *o, const sp_place *place, sp_matrix_file *file)
 {
     TRY(check_ways(o, place->binding.device));
     TRY(check_kernels(o, place->binding.device));
@@ -179,11 +193,11 @@ static spmm_status check(const sp_options *o, const sp_place *place)
     TRY(check_planned_grid(o, place->grid.size));
     if (!sp_is_root(place)) return SPMM_OK;
     TRY(check_files(o, place->grid.size));
-    return sp_job_check_memory(o, place);
+    return open_matrix(o, place, file);
 }
 
-spmm_status sp_job_check(const sp_options *o, const sp_place *place)
+spmm_status sp_job_check(const sp_options *o, const sp_place *place, sp_matrix_file *file)
 {
-    TRY(sp_agree(place->grid.comm, "ready", check(o, place)));
+    TRY(sp_agree(place->grid.comm, "ready", check(o, place, file)));
     return sp_agree(place->grid.comm, "ready", check_neighbours(o, &place->grid, &place->binding));
 }

@@ -113,11 +113,6 @@ static spmm_status note_library(const sp_job *job, const void *state, run *r)
     return sp_peer_kernel_open(r->kernel, job->place.binding.threads, &rec->library.version);
 }
 
-static int all_asked(const sp_job *job)
-{
-    return job->options.kernel && strcmp(job->options.kernel, "all") == 0;
-}
-
 /** Takes the kernel from the tuning file, if --autotune found it in an earlier run. Collective. */
 static spmm_status recall(session *s, run *r)
 {
@@ -153,7 +148,8 @@ static spmm_status make_plan(session *s, run *r)
     options.kernel = r->kernel ? r->kernel->id : NULL;
     options.format = r->kernel ? SPMM_FORMAT_AUTO : job->options.format;
     options.transport = s->transport;
-    if (all_asked(job)) options.quick_plan = 1; /* kernels are compared in the same way of exchanging */
+    if (job->options.all_kernels)
+        options.quick_plan = 1; /* kernels are compared in the same way of exchanging */
     TRY(sp_plan_create_fastest(&job->place.grid, &job->dist.block, &job->dist.halo, joint, r->k, &options,
                                job->options.tune, &r->plan));
     r->record.seconds.convert = MPI_Wtime() - start;
@@ -409,7 +405,7 @@ static int name_width(const sp_job *job)
 {
     int count, width = 14;
     const sp_kernel *kernel = sp_kernels_all(&count);
-    for (int i = 0; i < count && all_asked(job); i++)
+    for (int i = 0; i < count && job->options.all_kernels; i++)
         if (kernel[i].device == job->place.binding.device && (int)strlen(kernel[i].id) > width)
             width = (int)strlen(kernel[i].id);
     return width;
@@ -614,7 +610,7 @@ spmm_status sp_job_multiply(const sp_job *job, const sp_record *record, int *fai
 {
     const sp_options *const o = &job->options;
     const sp_columns *const columns = &job->input.columns;
-    const int all = all_asked(job);
+    const int all = o->all_kernels;
     session s = {.job = job, .transport = o->transport, .record = *record};
     s.peak_bytes = sp_peak_bytes();
     if (o->probe)
@@ -626,8 +622,7 @@ spmm_status sp_job_multiply(const sp_job *job, const sp_record *record, int *fai
     if (job->place.verbosity >= 0) sp_report_table_head(stdout, name_width(job));
     if (all) TRY(compare_all(&s));
     if (!all) TRY(sp_job_start_tuning(job, &s.tuning));
-    for (int i = 0; i < columns->count && !all; i++)
-        TRY(multiply(&s, o->kernel ? sp_kernel_find(o->kernel) : NULL, columns->k[i]));
+    for (int i = 0; i < columns->count && !all; i++) TRY(multiply(&s, o->kernel, columns->k[i]));
     if ((all || !o->kernel) && job->place.verbosity >= 0) say_choices(&s, all ? "auto" : "kernel");
     if (job->place.verbosity >= 0) sp_report_end(stdout, &s.record, s.runs, s.failed);
     *failed = s.failed;

@@ -126,9 +126,8 @@ static void (*const answers[])(void) = {
 
 static spmm_status place(const sp_options *o, sp_place *place)
 {
-    const sp_kernel *kernel = o->kernel ? sp_kernel_find(o->kernel) : NULL;
     sp_device_choice device = o->action == SP_ACTION_LIST_DEVICES ? SP_DEVICE_CPU : o->device;
-    if (kernel && device == SP_DEVICE_AUTO) device = (sp_device_choice)kernel->device;
+    if (o->kernel && device == SP_DEVICE_AUTO) device = (sp_device_choice)o->kernel->device;
     /* with --dry-run, --grid describes the planned job, not the ranks that run now */
     const int planned = o->action == SP_ACTION_DRY_RUN;
     return sp_place_create(planned ? 0 : o->p, planned ? 0 : o->q, device, o->threads, o->verbosity, place);
@@ -197,7 +196,7 @@ static spmm_status work(void *state)
         }
         return SPMM_OK;
     }
-    TRY(sp_job_check(o, &job->place));
+    TRY(sp_job_check(o, &job->place, &job->input.file));
     TRY(distribute(job, &record, &ended));
     if (ended) return SPMM_OK;
     TRY(sp_job_multiply(job, &record, &failed));

@@ -41,8 +41,9 @@ static spmm_status set_kernel(void *options, const char *text)
     int count;
     const sp_kernel *const kernel = sp_kernels_all(&count);
     sp_guess guess = {.typed = text};
-    o->kernel = strcmp(text, "auto") == 0 ? NULL : text;
-    if (!o->kernel || strcmp(text, "all") == 0 || sp_kernel_find(text)) return SPMM_OK;
+    o->kernel = sp_kernel_find(text);
+    o->all_kernels = strcmp(text, "all") == 0;
+    if (o->kernel || o->all_kernels || strcmp(text, "auto") == 0) return SPMM_OK;
     if (sp_kernel_left_out(text))
         return sp_fail(SPMM_ERR_USAGE,
                        "--kernel %s: no such kernel: this build is without the baseline kernels (BASELINE=0)",
@@ -281,8 +282,7 @@ spmm_status sp_options_check_column_blocks(const sp_options *o, const sp_columns
 /** Rejects --scatter-format ell unless ELLPACK is what is multiplied. */
 static spmm_status check_scatter(const sp_options *o)
 {
-    const sp_kernel *const kernel = o->kernel ? sp_kernel_find(o->kernel) : NULL;
-    const spmm_format format = kernel ? kernel->format : o->format;
+    const spmm_format format = o->kernel ? o->kernel->format : o->format;
     if (!o->scatter_padded || format == SPMM_ELL) return SPMM_OK;
     return sp_fail(SPMM_ERR_USAGE, "--scatter-format ell is for padded ELLPACK: add --format ell");
 }
@@ -290,7 +290,7 @@ static spmm_status check_scatter(const sp_options *o)
 /** Rejects combinations of options that contradict each other. */
 static spmm_status check(const sp_options *o)
 {
-    const sp_kernel *kernel = o->kernel ? sp_kernel_find(o->kernel) : NULL;
+    const sp_kernel *const kernel = o->kernel;
     if (sp_gen_is_spec(o->matrix)) TRY(sp_gen_check(o->matrix));
     if (kernel && o->device != SP_DEVICE_AUTO && (int)o->device != (int)kernel->device)
         return sp_fail(SPMM_ERR_USAGE, "--kernel %s runs on device %s, not on %s", kernel->id,
@@ -310,9 +310,10 @@ static spmm_status check(const sp_options *o)
     TRY(check_scatter(o));
     if (!o->x_file)
         TRY(sp_options_check_column_blocks(o, &o->columns)); /* with -x FILE, K is not known yet */
-    if (o->tune && o->kernel)
-        return sp_fail(SPMM_ERR_USAGE, "--autotune chooses the kernel: leave --kernel %.100s out", o->kernel);
-    if (o->output && (o->columns.count > 1 || (o->kernel && !kernel)))
+    if (o->tune && (kernel || o->all_kernels))
+        return sp_fail(SPMM_ERR_USAGE, "--autotune chooses the kernel: leave --kernel %.100s out",
+                       kernel ? kernel->id : "all");
+    if (o->output && (o->columns.count > 1 || o->all_kernels))
         return sp_fail(SPMM_ERR_USAGE,
                        "--output takes the Y of one run: give one --columns and one --kernel");
     return SPMM_OK;

@@ -40,8 +40,9 @@ typedef struct sp_options {
     int k_given;        /**< 1: --columns was given */
     sp_device_choice device;
     spmm_format format;
-    const char *kernel; /**< argument of --kernel: name of a kernel, or "all"; NULL: auto */
-    int tune;           /**< 1: --autotune: the kernel is chosen by timing */
+    const sp_kernel *kernel; /**< the kernel that --kernel names, in the registry; NULL: auto, or all */
+    int all_kernels;         /**< 1: --kernel all */
+    int tune;                /**< 1: --autotune: the kernel is chosen by timing */
     sp_shape shape;
     int p, q;                           /**< process grid p x q; both 0: default */
     int grid_auto;                      /**< 1: --grid auto: the grid of least cost */

@@ -171,7 +171,7 @@ static void asked_group(sp_writer *s, const sp_options *o)
     if (o->p > 0) snprintf(grid, sizeof grid, "%dx%d", o->p, o->q);
     sp_writer_open(s, "asked");
     sp_writer_text(s, "device", sp_device_words[1 + (int)o->device]);
-    sp_writer_text(s, "kernel", o->kernel ? o->kernel : "auto");
+    sp_writer_text(s, "kernel", o->kernel ? o->kernel->id : o->all_kernels ? "all" : "auto");
     sp_writer_text(s, "format", sp_format_word(o->format));
     sp_writer_text(s, "grid", o->grid_auto ? "auto" : grid);
     sp_writer_int(s, "threads", o->threads);
