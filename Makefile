@@ -135,9 +135,9 @@ help:
 build: $(PROGRAMS:%=$(B)/%) $(B)/libspmm.a $(B)/libspmm.so $(FORTRAN_FILES) peers
 	@$(if $(WITH_SERIES),,rm -f $(B)/series_mpi)
 	@$(remember)
-# all test programs, or those of TESTS
+# all test programs, or those of TESTS; a script test_gpu_NAME runs the program test_NAME
 all_tests := $(TEST_PROGRAMS) $(if $(WITH_SERIES),$(SERIES_TESTS)) $(FUZZ_TEST)
-build-tests: $(if $(TESTS),$(filter $(TESTS:%=$(B)/tests/%) $(if $(filter test_gpu_differential,$(TESTS)),$(B)/tests/test_differential),$(all_tests)),$(all_tests)) $(YIELD)
+build-tests: $(if $(TESTS),$(filter $(patsubst %,$(B)/tests/%,$(TESTS) $(TESTS:test_gpu_%=test_%)),$(all_tests)),$(all_tests)) $(YIELD)
 	@:
 link: build
 	@$(if $(WITH_SERIES),,rm -f series_mpi)
