@@ -12,12 +12,11 @@
 
 #include "base/memory.h"
 #include "base/words.h"
-#include "io/spmm_file_layout.h"
+#include "io/input_kind.h"
 
 enum {
     PACKED_BYTES = 64 << 10, /* compressed bytes that are read from the file at a time */
     TEXT_BYTES = 64 << 10,   /* text that is decompressed at a time */
-    KIND_BYTES = 512,        /* bytes at the start of a text that foreign_kind() needs */
     MEMORY_SHARE = 4         /* a decoder's window may take this part of the memory that is left */
 };
 
@@ -260,89 +259,15 @@ spmm_status sp_input_read(sp_input *s, char *buffer, int64_t bytes, int64_t *got
     return *got > 0 ? SPMM_OK : s->failed;
 }
 
-/* ---- file types that are not text ---- */
-
-#define MATRIX_MARKET "write it as Matrix Market first, as SciPy's scipy.io.mmwrite does"
-#define UNPACK(command) "unpack it first (" command ")"
-
-/** The known file types that are not text, beside those of codec.h. */
-static const struct {
-    const char *what, *do_what;
-    int at, bytes;
-    const char *magic;
-} kinds[] = {
-    {"lzma data", UNPACK("xz -dk --format=lzma FILE"), 0, 3, "\x5D\0\0"},
-    {"bzip2 data", UNPACK("bzip2 -dk FILE"), 0, 3, "BZh"},
-    {"lz4 data", UNPACK("lz4 -d FILE"), 0, 4, "\x04\x22\x4D\x18"},
-    {"lzip data", UNPACK("lzip -dk FILE"), 0, 4, "LZIP"},
-    {"compress data", UNPACK("zcat FILE > OTHER"), 0, 2, "\x1F\x9D"},
-    {"a zip archive", UNPACK("unzip FILE"), 0, 4, "PK\3\4"},
-    {"an empty zip archive", "give the matrix itself", 0, 4, "PK\5\6"},
-    {"a 7z archive", UNPACK("7z x FILE"), 0, 6, "7z\xBC\xAF\x27\x1C"},
-    {"a RAR archive", UNPACK("unrar x FILE"), 0, 6, "Rar!\x1A\x07"},
-    {"a tar archive", UNPACK("tar -xf FILE") " and give the matrix of it", 257, 5, "ustar"},
-    {"HDF5 data", MATRIX_MARKET, 0, 8, "\x89HDF\r\n\x1A\n"},
-    {"a MATLAB file", MATRIX_MARKET, 0, 7, "MATLAB "},
-    {"a NumPy array", MATRIX_MARKET, 0, 6, "\x93NUMPY"},
-    {"a PETSc matrix", MATRIX_MARKET, 0, 4, "\0\x12\x7B\x50"},
-    {"a matrix in the binary form of spmm_mpi --cache", "give the text that it was made of", 0, 8,
-     SP_FILE_MAGIC},
-    {"UTF-16 text", "convert it first (iconv -f UTF-16 -t UTF-8 FILE > OTHER)", 0, 2, "\xFF\xFE"},
-    {"UTF-16 text", "convert it first (iconv -f UTF-16 -t UTF-8 FILE > OTHER)", 0, 2, "\xFE\xFF"},
-    {"a web page", "was it what a download gave instead of the file?", 0, 2, "<!"},
-    {"a web page", "was it what a download gave instead of the file?", 0, 5, "<html"},
-    {"a PDF", "give the matrix itself", 0, 5, "%PDF-"},
-};
-
-/** Says what to do with a compressed file that is not decompressed here.
- *  \param [in] outer  NULL: this build cannot; else it has been decompressed once */
-static void describe_packed(const sp_codec *packed, const sp_codec *outer, char *text, size_t n)
-{
-    if (outer)
-        snprintf(text, n, "found %s data inside of %s data, expected text in it: " UNPACK("%s FILE"),
-                 packed->name, outer->name, outer->unpack);
-    else
-        snprintf(text, n,
-                 "found %s data, which this build cannot read, expected text, plain or compressed by %s:"
-                 " " UNPACK("%s FILE") ", or build with %s",
-                 packed->name, sp_codec_names(), packed->unpack, packed->library);
-}
-
-/** Compares the first bytes of a text, plain or decompressed, with those of known file types that are not text. If one
- *  matches, returns a message that says what the file is and what to do, for example:
- *  "found bzip2 data, expected text, plain or compressed by gzip: unpack it first (bzip2 -dk FILE)".
- *  \param [in] head   the first bytes of the text
- *  \param [in] n      number of bytes in head: KIND_BYTES, or the length of the text if that is less
- *  \param [in] outer  what the file is compressed by; NULL: it is plain
- *  \return the message, or NULL if the bytes match no known type; the message is in static storage of the
- *          calling thread and valid until the thread's next call */
-static const char *foreign_kind(const unsigned char *head, int64_t n, const sp_codec *outer)
-{
-    static _Thread_local char text[256];
-    const sp_codec *const packed = sp_codec_of(head, n);
-    if (packed) {
-        describe_packed(packed, outer, text, sizeof text);
-        return text;
-    }
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (n < kinds[i].at + kinds[i].bytes) continue;
-        if (memcmp(head + kinds[i].at, kinds[i].magic, (size_t)kinds[i].bytes) != 0) continue;
-        snprintf(text, sizeof text, "found %s, expected text, plain or compressed by %s: %s", kinds[i].what,
-                 sp_codec_names(), kinds[i].do_what);
-        return text;
-    }
-    return NULL;
-}
-
 /** Refuses a file whose first bytes show that it is not text. Ignores read errors: they will occur again, and
  *  be reported, when the file is read. */
 static spmm_status check_kind(sp_input *s)
 {
-    char head[KIND_BYTES];
+    char head[SP_KIND_BYTES];
     int64_t n = 0;
-    for (int64_t got = 1; got > 0 && n < KIND_BYTES; n += got)
-        if (sp_input_read(s, head + n, KIND_BYTES - n, &got) != SPMM_OK) break;
-    const char *const kind = foreign_kind((const unsigned char *)head, n, sp_input_codec(s));
+    for (int64_t got = 1; got > 0 && n < SP_KIND_BYTES; n += got)
+        if (sp_input_read(s, head + n, SP_KIND_BYTES - n, &got) != SPMM_OK) break;
+    const char *const kind = sp_foreign_kind((const unsigned char *)head, n, sp_input_codec(s));
     sp_input_go_back(s, 0);
     return kind ? sp_fail(SPMM_ERR_UNSUPPORTED, "%s: %s", s->path, kind) : SPMM_OK;
 }

@@ -1,0 +1,71 @@
+/** Recognizes file types that are not text by their first bytes, and says what the user can do with them. */
+#include "io/input_kind.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "io/spmm_file_layout.h"
+
+#define MATRIX_MARKET "write it as Matrix Market first, as SciPy's scipy.io.mmwrite does"
+#define UNPACK(command) "unpack it first (" command ")"
+
+/** The known file types that are not text, beside those of codec.h. */
+static const struct {
+    const char *what, *do_what;
+    int at, bytes;
+    const char *magic;
+} kinds[] = {
+    {"lzma data", UNPACK("xz -dk --format=lzma FILE"), 0, 3, "\x5D\0\0"},
+    {"bzip2 data", UNPACK("bzip2 -dk FILE"), 0, 3, "BZh"},
+    {"lz4 data", UNPACK("lz4 -d FILE"), 0, 4, "\x04\x22\x4D\x18"},
+    {"lzip data", UNPACK("lzip -dk FILE"), 0, 4, "LZIP"},
+    {"compress data", UNPACK("zcat FILE > OTHER"), 0, 2, "\x1F\x9D"},
+    {"a zip archive", UNPACK("unzip FILE"), 0, 4, "PK\3\4"},
+    {"an empty zip archive", "give the matrix itself", 0, 4, "PK\5\6"},
+    {"a 7z archive", UNPACK("7z x FILE"), 0, 6, "7z\xBC\xAF\x27\x1C"},
+    {"a RAR archive", UNPACK("unrar x FILE"), 0, 6, "Rar!\x1A\x07"},
+    {"a tar archive", UNPACK("tar -xf FILE") " and give the matrix of it", 257, 5, "ustar"},
+    {"HDF5 data", MATRIX_MARKET, 0, 8, "\x89HDF\r\n\x1A\n"},
+    {"a MATLAB file", MATRIX_MARKET, 0, 7, "MATLAB "},
+    {"a NumPy array", MATRIX_MARKET, 0, 6, "\x93NUMPY"},
+    {"a PETSc matrix", MATRIX_MARKET, 0, 4, "\0\x12\x7B\x50"},
+    {"a matrix in the binary form of spmm_mpi --cache", "give the text that it was made of", 0, 8,
+     SP_FILE_MAGIC},
+    {"UTF-16 text", "convert it first (iconv -f UTF-16 -t UTF-8 FILE > OTHER)", 0, 2, "\xFF\xFE"},
+    {"UTF-16 text", "convert it first (iconv -f UTF-16 -t UTF-8 FILE > OTHER)", 0, 2, "\xFE\xFF"},
+    {"a web page", "was it what a download gave instead of the file?", 0, 2, "<!"},
+    {"a web page", "was it what a download gave instead of the file?", 0, 5, "<html"},
+    {"a PDF", "give the matrix itself", 0, 5, "%PDF-"},
+};
+
+/** Says what to do with a compressed file that is not decompressed here.
+ *  \param [in] outer  NULL: this build cannot; else it has been decompressed once */
+static void describe_packed(const sp_codec *packed, const sp_codec *outer, char *text, size_t n)
+{
+    if (outer)
+        snprintf(text, n, "found %s data inside of %s data, expected text in it: " UNPACK("%s FILE"),
+                 packed->name, outer->name, outer->unpack);
+    else
+        snprintf(text, n,
+                 "found %s data, which this build cannot read, expected text, plain or compressed by %s:"
+                 " " UNPACK("%s FILE") ", or build with %s",
+                 packed->name, sp_codec_names(), packed->unpack, packed->library);
+}
+
+const char *sp_foreign_kind(const unsigned char *head, int64_t n, const sp_codec *outer)
+{
+    static _Thread_local char text[256];
+    const sp_codec *const packed = sp_codec_of(head, n);
+    if (packed) {
+        describe_packed(packed, outer, text, sizeof text);
+        return text;
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (n < kinds[i].at + kinds[i].bytes) continue;
+        if (memcmp(head + kinds[i].at, kinds[i].magic, (size_t)kinds[i].bytes) != 0) continue;
+        snprintf(text, sizeof text, "found %s, expected text, plain or compressed by %s: %s", kinds[i].what,
+                 sp_codec_names(), kinds[i].do_what);
+        return text;
+    }
+    return NULL;
+}
