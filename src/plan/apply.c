@@ -1,4 +1,5 @@
-/** Computes products Y := alpha A X + beta Y by a plan: operands, begin and end, the caller's stream, threads. */
+/** Computes products Y := alpha A X + beta Y by a plan: operands, begin and end, the caller's stream,
+ *  threads. */
 #include <stdio.h>
 
 #include "base/arguments.h"
@@ -29,7 +30,8 @@ static spmm_status check_operands(const spmm_plan *p, const spmm_multivector *x,
     return sp_multivector_apart(x, y, p->function, "x", "y");
 }
 
-/** Returns 1 if the caller's X can be used as it is: it is row-major, and can receive the ghost rows, or need not. */
+/** Returns 1 if the caller's X can be used as it is: it is row-major, and can receive the ghost rows, or
+ *  need not. */
 static int receives_ghost_rows(const spmm_plan *p, const spmm_multivector *x)
 {
     const sp_halo *const h = p->halo;
@@ -132,7 +134,8 @@ static spmm_status prepare(spmm_plan *p, const spmm_multivector *x, double beta,
 }
 
 /** Begins a product: does what needs not wait for another rank or for a GPU.
- *  \param [in] kinds  of its steps; without SP_STEP_MOVES, ghost rows and partial rows of other ranks are used as they are
+ *  \param [in] kinds  of its steps; without SP_STEP_MOVES, ghost rows and partial rows of other ranks are
+ *                     used as they are
  *  \return this rank's status so far, which end() returns, too: it must follow in any case */
 static spmm_status begin(spmm_plan *p, int kinds, double alpha, const spmm_multivector *x, double beta,
                          const spmm_multivector *y)
@@ -148,8 +151,8 @@ static spmm_status begin(spmm_plan *p, int kinds, double alpha, const spmm_multi
     return d->status;
 }
 
-/** Returns 1 if a rank that failed before its first step can tell the others: by NCCL that takes memory and waiting, which would
- *  break a capture. */
+/** Returns 1 if a rank that failed before its first step can tell the others: by NCCL that takes memory and
+ *  waiting, which would break a capture. */
 static int may_tell(const spmm_plan *p)
 {
     return !p->pending.captured || (sp_plan_transport(p) != SPMM_TRANSPORT_NCCL &&
@@ -162,7 +165,8 @@ static spmm_status finish(spmm_plan *p)
     const sp_pending *const d = &p->pending;
     if (!d->prepared) return may_tell(p) ? sp_steps_run(p, 0, p->steps.count, d->status) : d->status;
     if (!d->whole) return sp_steps_run(p, p->steps.begins, p->steps.count, d->status);
-    const spmm_status settled = d->captured ? SPMM_OK : sp_steps_settle(p);
+    const int waits = (d->kinds & SP_STEP_MOVES) && !d->captured;
+    const spmm_status settled = waits ? sp_steps_settle(p) : SPMM_OK;
     if (d->status == SPMM_OK) return settled;
     sp_set_message(d->message);
     return d->status;
