@@ -79,10 +79,11 @@ $(TOOLKIT)/lib64/libcudart_static.a: $(shell find tests/emulated_gpu -type f) | 
 	    -c tests/emulated_gpu/emulated_gpu.cpp -o $(TOOLKIT)/lib64/emulated_gpu.o
 	$(Q)ar rcs $(TOOLKIT)/lib64/libcudadevrt.a
 	$(Q)ar rcs $@ $(TOOLKIT)/lib64/emulated_gpu.o
+emulated_tests = $(or $(TESTS),$(EMULATED_TESTS))
 check-emulated: deps $(TOOLKIT)/lib64/libcudart_static.a
 	@+$(MAKE) $(J) CUDA=1 NVCC=$(TOOLKIT)/bin/nvcc GPU_ARCH=90 NCCL=0 SERIES=1 BASELINE=1 BLAS=0 CUBLAS_SO= PEERS=0 SANITIZE=0 BUILDDIR=$(EMULATED) \
-	    TESTS='$(or $(TESTS),$(EMULATED_TESTS))' build build-tests
-	$(Q)EMULATED_GPUS=$(EMULATED_GPUS) $(RUN_TESTS) $(EMULATED)/cuda $(if $(TESTS),$(TESTS),$(EMULATED_TESTS))
+	    TESTS='$(emulated_tests)' build build-tests
+	$(Q)EMULATED_GPUS=$(EMULATED_GPUS) $(RUN_TESTS) $(EMULATED)/cuda $(emulated_tests)
 
 # Open MPI's ranks leave their core to others by a setting (tests/env.sh), MPICH's by this
 YIELD := $(if $(OPEN_MPI),,$(B)/yield.so)

@@ -5,12 +5,14 @@
 #include <stdio.h>
 #include <time.h>
 
-/** Up to five candidates have ROWS rows of runs together. A candidate has LEAST_ROWS to MOST_ROWS of them, the one that warms it up not
- *  counted. RUNS: of a row, at most. SHORT: seconds that a row takes, at most, if it has several. */
-enum { ROWS = 15, LEAST_ROWS = 2, MOST_ROWS = 6, RUNS = 10 };
+/** Up to five candidates have ROWS rows of runs together. A candidate has LEAST_ROWS to MOST_ROWS of them,
+ *  the one that warms it up not counted. ROWS_ALONE: of what is timed without others. RUNS: of a row, at
+ *  most. SHORT: seconds that a row takes, at most, if it has several. */
+enum { ROWS = 15, LEAST_ROWS = 2, MOST_ROWS = 6, ROWS_ALONE = 3, RUNS = 10 };
 static const double SHORT = 6.5e-5;
 
-/** A candidate is timed no more if each of its first two runs takes HOPELESS times the least time, or two rows of it BEHIND times. */
+/** A candidate is timed no more if each of its first two runs takes HOPELESS times the least time, or two
+ *  rows of it BEHIND times. */
 static const double HOPELESS = 4, BEHIND = 1.5;
 
 /** What is less than this share of a time is clearly less: times of a few runs vary by some per cent. */
@@ -23,7 +25,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/** Runs what was made n times, also after a failure: other ranks go on, too. */
+/** Runs what was made n times. A failure does not end the row, because the other ranks go on. */
 static spmm_status run_row(const sp_trial_ops *ops, void *of, void *made, int n)
 {
     spmm_status status = SPMM_OK;
@@ -78,7 +80,7 @@ spmm_status sp_trial_time(const sp_together *all, const sp_trial_ops *ops, void 
                           double *seconds)
 {
     int had;
-    return time_rows(all, ops, of, made, 3, INFINITY, &had, seconds);
+    return time_rows(all, ops, of, made, ROWS_ALONE, INFINITY, &had, seconds);
 }
 
 void sp_trial_add(sp_trial *trial, const char *name)
@@ -94,8 +96,8 @@ static int left_out(const sp_trial_ops *ops, spmm_status status)
     return ops->unsure || status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT || status == SPMM_ERR_DEVICE;
 }
 
-/** Makes and times candidate i, and keeps it if it is the best so far. What earlier candidates did not use of their rows, since they
- *  were far behind, is for it and those that follow.
+/** Makes and times candidate i, and keeps it if it is the best so far. What earlier candidates did not use
+ *  of their rows, since they were far behind, is for it and those that follow.
  *  \param [in,out] left  number of rows that are left for all */
 static spmm_status try_one(const sp_together *all, const sp_trial_ops *ops, void *of, int i, double brief,
                            int *left, sp_trial *trial, void **best)

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-/** Closes the text, if there is one. Returns `status`, or the status of the error in the text, with its message. */
+/** Closes the text, if there is one. Returns `status`, or the status of the error in the text, with its
+ *  message. */
 static spmm_status end_text(sp_matrix_file *f, spmm_status status)
 {
     status = sp_reading_end(&f->text, status);

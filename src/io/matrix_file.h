@@ -1,5 +1,5 @@
-/** A file that holds a matrix, Matrix Market or `.spmm`: opened once and its header read once, so that the sizes are known
- *  before the matrix is read. Does not use MPI. */
+/** A file that holds a matrix, Matrix Market or `.spmm`: opened once and its header read once, so that the
+ *  sizes are known before the matrix is read. Does not use MPI. */
 #ifndef SP_MATRIX_FILE_H
 #define SP_MATRIX_FILE_H
 
@@ -22,13 +22,15 @@ typedef struct sp_matrix_file {
  *  \return as sp_read_csr() and sp_spmm_file_open() */
 spmm_status sp_matrix_file_open(const char *path, const sp_read_options *options, sp_matrix_file *file);
 
-/** Returns the sizes of the matrix as the header of an open file has them. The number of entries is smaller if the file
- *  is too short for so many, and 0 if the file is an array, whose number of nonzeros is not known yet. Local. */
+/** Returns the sizes of the matrix as the header of an open file has them. The number of entries is smaller
+ *  if the file is too short for so many, and 0 if the file is an array, whose number of nonzeros is not
+ *  known yet. Local. */
 sp_sizes sp_matrix_file_sizes(const sp_matrix_file *file);
 
 /** Reads the whole matrix and closes the file. Local.
  *  \param [out] a           the caller destroys it
- *  \param [out] info        header of the text that was read, or that the `.spmm` file was made of; may be NULL
+ *  \param [out] info        header of the text that was read, or that the `.spmm` file was made of; may be
+ *                           NULL
  *  \param [out] stored      number of entries of that text (for an array file, of nonzeros); may be NULL
  *  \param [out] duplicates  number of its entries that were added to another entry; may be NULL
  *  \return as sp_read_csr() and sp_spmm_file_read() */

@@ -1,5 +1,5 @@
-/** The partial rows of Y that the joint exchange moves (distribute/joint.h): this rank computes those of other ranks from its
- *  own rows of X, and adds what other ranks have computed to its rows of Y. */
+/** The partial rows of Y that the joint exchange moves (distribute/joint.h): this rank computes those of
+ *  other ranks from its own rows of X, and adds what other ranks have computed to its rows of Y. */
 #ifndef SP_PARTIAL_ROWS_H
 #define SP_PARTIAL_ROWS_H
 
@@ -21,7 +21,8 @@ typedef struct sp_partial_rows sp_partial_rows;
  *  \param [in]  k       number of columns of X
  *  \param [in]  threads OpenMP threads of this rank
  *  \param [out] rows    the caller destroys it; NULL on failure
- *  \return the same status on every rank: those of sp_choose(), sp_row_blocks_create(), sp_exchange_create() */
+ *  \return the same status on every rank: those of sp_choose(), sp_row_blocks_create(),
+ *          sp_exchange_create() */
 spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_halo *halo, const spmm_plan_options *options,
                                    const sp_kernel *kernel, int64_t k, int threads, sp_partial_rows **rows);
 
@@ -42,7 +43,8 @@ spmm_status sp_partial_rows_compute(sp_partial_rows *rows, const spmm_multivecto
  *  \return SPMM_OK (also if `status` is not), SPMM_ERR_MEMORY, _DEVICE, _MPI */
 spmm_status sp_partial_rows_begin(sp_partial_rows *rows, spmm_status status);
 
-/** Waits for rows of ranks of this node, if sp_partial_rows_pass_on(). To be called before the exchange of X ends.
+/** Waits for rows of ranks of this node, if sp_partial_rows_pass_on(). To be called before the exchange of
+ *  X ends.
  *  \return SPMM_OK, SPMM_ERR_MPI (also: a rank of the node has failed), _DEVICE */
 spmm_status sp_partial_rows_end_inside(sp_partial_rows *rows);
 
@@ -53,28 +55,31 @@ spmm_status sp_partial_rows_begin_between(sp_partial_rows *rows, spmm_status sta
  *  \return SPMM_OK, SPMM_ERR_MPI (also: another rank has failed), _DEVICE */
 spmm_status sp_partial_rows_end(sp_partial_rows *rows);
 
-/** Returns 1 if rows are added inside nodes, whose sums then travel between nodes; 0 if not, and if `rows` is NULL. Local. */
+/** Returns 1 if rows are added inside nodes, whose sums then travel between nodes; 0 if not, and if `rows`
+ *  is NULL. Local. */
 int sp_partial_rows_pass_on(const sp_partial_rows *rows);
 
-/** Adds the rows of ranks of this node to the own ones that are for another node, between the two exchanges. Local; on a GPU queued in
- *  SP_STREAM_MAIN.
+/** Adds the rows of ranks of this node to the own ones that are for another node, between the two
+ *  exchanges. Local; on a GPU queued in SP_STREAM_MAIN.
  *  \return SPMM_OK, SPMM_ERR_DEVICE */
 spmm_status sp_partial_rows_add_inside(sp_partial_rows *rows, sp_phases *phases);
 
 /** Does what sp_exchange_settle() does. Local; accepts NULL. */
 spmm_status sp_partial_rows_settle(sp_partial_rows *rows);
 
-/** Adds the rows of other ranks to rows of y, in the order of the ranks. Local; on a GPU queued in SP_STREAM_MAIN. */
+/** Adds the rows of other ranks to rows of y, in the order of the ranks. Local; on a GPU queued in
+ *  SP_STREAM_MAIN. */
 spmm_status sp_partial_rows_add(const sp_partial_rows *rows, spmm_multivector *y, sp_phases *phases);
 
-/** Returns 1 if partial rows move in the GPU's streams alone (sp_exchange_queues()); also if `rows` is NULL. Local. */
+/** Returns 1 if partial rows move in the GPU's streams alone (sp_exchange_queues()); also if `rows` is
+ *  NULL. Local. */
 int sp_partial_rows_queue(const sp_partial_rows *rows);
 
 /** Returns the transport of the rows. Local. */
 spmm_transport sp_partial_rows_transport(const sp_partial_rows *rows);
 
-/** Returns how many partial rows all ranks receive by messages, of those that are added inside nodes the sums that cross
- *  between nodes alone (sp_node_sums_create()); 0 if `rows` is NULL. Local. */
+/** Returns how many partial rows all ranks receive by messages, of those that are added inside nodes the
+ *  sums that cross between nodes alone (sp_node_sums_create()); 0 if `rows` is NULL. Local. */
 int64_t sp_partial_rows_messages(const sp_partial_rows *rows);
 
 /** As sp_row_blocks_map(), of the matrix of the rows for other ranks. Local; accepts NULL. */

@@ -14,7 +14,8 @@
 #include "plan/row_blocks.h"
 #include "plan/transposed_plan.h"
 
-/** What a plan owns if spmm_plan_create() made it; in memory of its own, because several plans are tried with it. */
+/** What a plan owns if spmm_plan_create() made it; in memory of its own, because several plans are tried
+ *  with it. */
 typedef struct sp_plan_own {
     sp_grid grid;
     sp_halo halo, joint;
@@ -51,7 +52,8 @@ typedef struct sp_plan_steps {
     char words[SP_STEPS_BYTES]; /* for people: "begin X | interior rows | end X | .." */
 } sp_plan_steps;
 
-/** Kinds of steps. Those of one kind alone are: the exchange without the product (SP_STEP_MOVES); or they are left out. */
+/** Kinds of steps. Those of one kind alone are: the exchange without the product (SP_STEP_MOVES); or they
+ *  are left out. */
 enum { SP_STEP_COMPUTES = 1, SP_STEP_MOVES = 2, SP_STEP_SUMS = 4, SP_STEP_ALL = 7 };
 
 /** A product between its begin and its end. */
@@ -118,10 +120,12 @@ struct spmm_plan {
 /** Returns 1 if products of the plan are queued on the GPU as a whole: no host has a part in them. Local. */
 int sp_plan_queues(const spmm_plan *plan);
 
-/** Returns the transport of rows of X or of partial rows; SPMM_TRANSPORT_AUTO if there are none to exchange. Local. */
+/** Returns the transport of rows of X or of partial rows; SPMM_TRANSPORT_AUTO if there are none to
+ *  exchange. Local. */
 spmm_transport sp_plan_transport(const spmm_plan *plan);
 
-/** Waits until what was queued in the caller's stream is done, if there is one. Local. \return SPMM_OK, SPMM_ERR_MPI, _DEVICE */
+/** Waits until what was queued in the caller's stream is done, if there is one. Local. \return SPMM_OK,
+ *  SPMM_ERR_MPI, _DEVICE */
 spmm_status sp_plan_wait(spmm_plan *plan);
 
 /** Takes the plan for this thread. Local. \return 1; 0: another thread is in one of its functions */
@@ -145,7 +149,8 @@ spmm_status sp_plan_begin(spmm_plan *plan, double alpha, const spmm_multivector 
                           spmm_multivector *y);
 spmm_status sp_plan_end(spmm_plan *plan);
 
-/** Checks the shape, precision and memory of operand v. Error messages name plan->function as the function. Local.
+/** Checks the shape, precision and memory of operand v. Error messages name plan->function as the function.
+ *  Local.
  *  \param [in] name  name of the operand in error messages
  *  \return SPMM_OK, SPMM_ERR_USAGE */
 spmm_status sp_plan_check_operand(const spmm_plan *plan, const spmm_multivector *v, int64_t rows,

@@ -28,15 +28,16 @@ static spmm_status begin_x(spmm_plan *p)
     return begun;
 }
 
-/** On GPUs, a rank that failed before tells the neighbours here, before partial rows end: they may wait for X first. */
+/** On GPUs, a rank that failed before tells the neighbours here, before partial rows end: they may wait for
+ *  X first. */
 static spmm_status end_x(spmm_plan *p)
 {
     if (p->pending.x_state == SP_MOVE_BEGUN) return sp_exchange_end(p->exchange);
     return p->pending.x_state == SP_MOVE_NOT_BEGUN && p->space == SPMM_CUDA ? skip_x(p) : SPMM_OK;
 }
 
-/** On CPUs, a rank that failed before tells the neighbours here: in common memory that waits until they have read X, and they may wait
- *  for partial rows before. */
+/** On CPUs, a rank that failed before tells the neighbours here: in common memory that waits until they
+ *  have read X, and they may wait for partial rows before. */
 static spmm_status finish_x(spmm_plan *p)
 {
     if (p->pending.x_state == SP_MOVE_BEGUN) return sp_exchange_finish(p->exchange);
@@ -120,13 +121,15 @@ static spmm_status add(spmm_plan *p)
 
 /* ---- sums over the process row ---- */
 
-/** Waits for the exchanges, so that a rank which was told of a failure adds NaNs; not if the product is queued as a whole. */
+/** Waits for the exchanges, so that a rank which was told of a failure adds NaNs; not if the product is
+ *  queued as a whole. */
 static spmm_status settle(spmm_plan *p)
 {
     return p->pending.whole || !p->pending.prepared ? SPMM_OK : sp_steps_settle(p);
 }
 
-/** Fills this rank's partial product with NaNs after a failure, so that nobody mistakes the sum for a result. */
+/** Fills this rank's partial product with NaNs after a failure, so that nobody mistakes the sum for a
+ *  result. */
 static void poison(const spmm_multivector *product)
 {
     const int64_t bytes = sp_multivector_bytes(product);
@@ -175,7 +178,8 @@ static spmm_status reduce(spmm_plan *p)
 #define ID(id, name, kind, run) id,
 enum { STEPS(ID) };
 
-/** What a step does. run() returns its own status; that of the product so far is in p->pending, as the column block is. */
+/** What a step does. run() returns its own status; that of the product so far is in p->pending, as the
+ *  column block is. */
 static const struct step_ops {
     const char *name;
     int kind;

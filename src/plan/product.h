@@ -4,16 +4,19 @@
 
 #include "plan/plan_struct.h"
 
-/** Lists the steps of the plan's products. To be called when its exchanges, row blocks and reduction are made. Local. */
+/** Lists the steps of the plan's products. To be called when its exchanges, row blocks and reduction are
+ *  made. Local. */
 void sp_steps_list(spmm_plan *plan);
 
-/** Runs the steps from number `from` to number `to` - 1 whose kinds are in plan->pending.kinds. After a failure, steps that compute are
- *  left out; those that move data, or sum, take part nevertheless, and tell the other ranks of the failure.
+/** Runs the steps from number `from` to number `to` - 1 whose kinds are in plan->pending.kinds. After a
+ *  failure, steps that compute are left out; those that move data, or sum, take part nevertheless, and tell
+ *  the other ranks of the failure.
  *
- *  Collective over the grid with SP_STEP_MOVES or SP_STEP_SUMS, if all steps are run; on a GPU, kernels are queued.
+ *  Collective over the grid with SP_STEP_MOVES or SP_STEP_SUMS, if all steps are run; on a GPU, kernels are
+ *  queued.
  *  \param [in] status  of this rank so far
- *  \return the first failure, whose message is kept: status, or that of a step: SPMM_ERR_MPI (also: another rank has failed), _DEVICE,
- *          _MEMORY, or of the kernel's run() */
+ *  \return the first failure, whose message is kept: status, or that of a step: SPMM_ERR_MPI (also: another
+ *          rank has failed), _DEVICE, _MEMORY, or of the kernel's run() */
 spmm_status sp_steps_run(spmm_plan *plan, int from, int to, spmm_status status);
 
 /** Waits on the host until what was exchanged is there, as sp_exchange_settle() does. Local.
