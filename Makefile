@@ -8,15 +8,15 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 include mk/config.mk
 
 .PHONY: all run run-built check check-slurm check-gpu soak bench-read deps deps-build deps-lint install uninstall format \
-        lint clean help FORCE build build-tests link check-builds
+        lint clean help help-all FORCE build build-tests link check-builds
 
-## all (default)  build under build/cpu or build/cuda, and link ./spmm_mpi and ./series_mpi to it
+##* all (default)  build under build/cpu or build/cuda, and link ./spmm_mpi and ./series_mpi to it
 all:
 	@+$(MAKE) $(J) link
 	@$(remember)
 	$(if $(report_mode),@+$(MAKE) report-mode)
 
-## run            set up, build, and run 4 ranks on a real matrix (MATRIX=, NP=, ARGS= change it)
+##* run            set up, build, and run 4 ranks on a real matrix (MATRIX=, NP=, ARGS= change it)
 NP ?= 4
 MATRIX ?= matrices/bcsstk16.mtx.gz
 run: deps-build
@@ -26,17 +26,17 @@ run: deps-build
 run-built:
 	$(Q)set -x; $(MPIRUN) $(strip $(call mpirun_flags,$(NP)) -np $(NP)) ./spmm_mpi $(MATRIX) $(ARGS)
 
-## check          set up, build with and without CUDA, run every test (TESTS="test_plan ..." builds and runs some; JUNIT=FILE: a report for CI systems)
+##* check          set up, build with and without CUDA, run every test (TESTS="test_plan ..." builds and runs some; JUNIT=FILE: a report for CI systems)
 check: deps
 	@+$(MAKE) check-builds
 
-## check-quick    build, and run tests of a minute: the core, the command on 1, 2 and 4 ranks, an example (JUNIT=FILE as for check)
-## check-gpu      run the tests that concern the GPU where one is; keep the output in bench/records/
+##* check-quick    build, and run tests of a minute: the core, the command on 1, 2 and 4 ranks, an example (JUNIT=FILE as for check)
+##* check-gpu      run the tests that concern the GPU where one is; keep the output in bench/records/
 check-gpu: deps
 	@+$(MAKE) $(J) CUDA=1 link build-tests
 	$(Q)$(RUN_TESTS) --gpu --record bench/records $(BUILDDIR)/cuda $(TESTS)
 
-## check-slurm    start a SLURM in a folder of its own, submit the jobs to it, take it down (as root; installs it)
+##* check-slurm    start a SLURM in a folder of its own, submit the jobs to it, take it down (as root; installs it)
 check-slurm:
 	$(Q)$(if $(filter 0,$(shell id -u)),$(call deps,build slurm),$(call deps,build))
 	@+$(MAKE) $(J) link
@@ -60,6 +60,7 @@ SOAK_S ?= 600
 SEED ?= 1
 
 ## fuzz           a minute of libFuzzer on each reader (FUZZ_S=60 or FUZZ_TOTAL_S=, FUZZ_TARGETS="fuzz_mtx ..."; clang)
+## fuzz-add       put an input into the corpus (INPUT=build/fuzz/found/FILE AS=fuzz_mtx/NAME)
 ## fuzz-coverage  which lines of the readers the corpus reaches
 include mk/fuzz.mk
 
@@ -68,20 +69,20 @@ bench-read:
 	@+$(MAKE) $(J) $(B)/bench/bench_read
 	$(Q)$(B)/bench/bench_read $(ARGS)
 
-## bench-cpu      time the CPU kernels beside those sparse libraries that are here (ARGS=, CSV=)
+##* bench-cpu      time the CPU kernels beside those sparse libraries that are here (ARGS=, CSV=)
 ## bench-cpu-deps install the libraries (apt-get; MKL by pip, into build/)
 ## bench-mpi      time the product of NP ranks beside PETSc's where it is found (ARGS=, NP=, CSV=)
 include mk/peers.mk
 include mk/bench.mk
 
-## bench-gpu      time the CUDA kernels beside cuSPARSE where it is found (ARGS=, e.g. "--csv FILE")
+##* bench-gpu      time the CUDA kernels beside cuSPARSE where it is found (ARGS=, e.g. "--csv FILE")
 ## calibrate      time the CUDA kernels on this GPU and make the order in which --kernel auto tries them anew, from that and from earlier
 ##                records (CALIBRATE_MORE="CSV.."); CALIBRATE="FOLDER.." adds matrices
 ## bench-multigpu time products on NP GPUs beside NCCL and cuSPARSE (NP=, ARGS=)
 ## bench-figures  make docs/PERFORMANCE.md's tables and plots anew from bench/records/
 include mk/bench-gpu.mk
 
-## study-NAME     run jobs/studies/NAME.study, with tables, plots and a page in records/ (SET="key=words ...")
+##* study-NAME     run jobs/studies/NAME.study, with tables, plots and a page in records/ (SET="key=words ...")
 ## study-hosts    the study of that name on two hosts that are network namespaces of this machine (root, Open MPI 4)
 ## study-series   series_mpi on a GPU: walk_thread by threads per block, sums by blocks per series, values by memory, with tables in records/
 ## study-series-large  the same for generation and sums of up to 16384 series of 65536 values (SERIES_SIZES; 8 GiB of GPU memory)
@@ -97,21 +98,21 @@ include mk/reports.mk
 
 ## deps           install what is missing (Debian, Ubuntu: apt-get), or say what to load; NO_DEPS=1 skips it
 deps:
-	$(Q)$(call deps,build test optional)
+	$(Q)$(call deps,build test optional adaptors)
 deps-build:
 	$(Q)$(call deps,build optional)
 deps-lint:
 	$(Q)$(call deps,build lint)
 deps = $(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' METIS='$(METIS)' ISAL='$(ISAL)' LZMA='$(LZMA)' ZSTD='$(ZSTD)' HWLOC='$(HWLOC)' CLANG='$(CLANG)' CLANG_USED='$(CLANG_USED)' $(foreach v,MPICC_openmpi MPIRUN_openmpi MPICC_mpich MPIRUN_mpich,$(v)='$($(v))') BLAS='$(if $(WITH_SERIES),$(BLAS),0)' BLAS_LIBS='$(BLAS_LIBS)' CFLAGS='$(CFLAGS)' FUZZ_CC='$(FUZZ_CC)' sh mk/deps.sh $(1))
 
-## install        put the programs, libspmm, headers, the Fortran module, spmm.pc, CMake's files and man pages under PREFIX
+##* install        put the programs, libspmm, libmm, headers, the Fortran module, spmm.pc, CMake's files and man pages under PREFIX
 ## uninstall      remove them
 include mk/fortran.mk
 include mk/install.mk
 
 ## format         clang-format all sources in place
 ## lint           clang-format, clang-tidy and cppcheck, as they are set in the repo; findings fail
-FORMATTED = $(wildcard include/*.h src/*/*.[ch] kernels/*.[ch] kernels/*/*.[ch] kernels/*/*.cu kernels/*/*.cuh kernels/peers/adaptors/* tests/*.[ch] tests/fuzz/*.[ch] bench/*.[ch] \
+FORMATTED = $(wildcard include/*.h src/*/*.[ch] contrib/*/*.[ch] kernels/*.[ch] kernels/*/*.[ch] kernels/*/*.cu kernels/*/*.cuh kernels/peers/adaptors/* tests/*.[ch] tests/fuzz/*.[ch] bench/*.[ch] \
                 bench/common/*.[ch] bench/cpu/*.c bench/gpu/*.[ch] bench/mpi/*.c bench/multigpu/*.[ch] bench/peers/*.c bench/peers/*.cpp \
                 examples/*.[ch])
 format: deps-lint
@@ -119,20 +120,22 @@ format: deps-lint
 lint: deps-lint
 	$(Q)MPICC='$(MPICC)' JOBS=$(NPROC) sh mk/lint.sh $(FORMATTED)
 
-## clean          remove build/, ./spmm_mpi and ./series_mpi
+##* clean          remove build/, ./spmm_mpi and ./series_mpi
 clean:
 	$(Q)rm -rf $(BUILDDIR) spmm_mpi series_mpi
 
-## help           this list
+##* help           this list; make help-all: every target, and the variables of a build
 help:
-	@sed -n 's/^## //p' Makefile | sed 's/^/  make /'
+	@sed -n 's/^##\* //p' Makefile | sed 's/^/  make /'
+help-all:
+	@sed -n 's/^##\*\{0,1\} //p' Makefile | sed 's/^/  make /'
 	@echo
 	@sed -n 's/^## //p' mk/config.mk | sed 's/^/  /'
 
 # --- below: what the targets above are made of ------------------------------------------------
 
 # (of an earlier build with SERIES=1 no series_mpi is left: what is there is what was asked for)
-build: $(PROGRAMS:%=$(B)/%) $(B)/libspmm.a $(B)/libspmm.so $(FORTRAN_FILES) peers
+build: $(PROGRAMS:%=$(B)/%) $(B)/libspmm.a $(B)/libspmm.so $(B)/libmm.a $(B)/libmm.so $(FORTRAN_FILES) peers
 	@$(if $(WITH_SERIES),,rm -f $(B)/series_mpi)
 	@$(remember)
 # all test programs, or those of TESTS; a script test_gpu_NAME runs the program test_NAME
@@ -196,6 +199,15 @@ $(B)/libspmm.so.$(VERSION): $(LIB_OBJECTS) $(B)/link-flags mk/libspmm.map
 $(B)/libspmm.so: $(B)/libspmm.so.$(VERSION)
 	@ln -sf $(<F) $(B)/$(SONAME) && ln -sf $(SONAME) $@ && touch -h $@
 
+$(B)/libmm.a: $(MM_OBJECTS)
+	$(call say,AR,$@)
+	$(Q)rm -f $@ && ar rcs $@ $^
+$(B)/libmm.so.$(VERSION): $(MM_OBJECTS) $(B)/flags mk/libmm.map
+	$(call say,LD,$@)
+	$(Q)$(MPICC) -shared -Wl,-soname,$(MM_SONAME) -Wl,--version-script=mk/libmm.map $(if $(SANITIZED),,-Wl,-z,defs) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(MM_OBJECTS) -Wl,--as-needed -lm
+$(B)/libmm.so: $(B)/libmm.so.$(VERSION)
+	@ln -sf $(<F) $(B)/$(MM_SONAME) && ln -sf $(MM_SONAME) $@ && touch -h $@
+
 KEEP := $(if $(SANITIZED),$(B)/mk/keep_modules.o)
 # MORE_LIBS: of those programs that are linked with more
 MORE_LIBS :=
@@ -204,6 +216,7 @@ $(B)/spmm_mpi: $(B)/src/spmm_mpi/main.o $(KEEP) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(link_program)
 
+$(B)/tests/test_mmio $(B)/tests/nist_client: $(B)/libmm.a
 $(TEST_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(link_program)

@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/performance/*.svg from the CSV files of bench/records/, and names them in docs/PERFORMANCE.md; the README
-shows first-page.svg.
+"""Draws docs/performance/*.svg from the CSV files of bench/records/, and names them in docs/PERFORMANCE.md.
 
     plots.py [--records DIR] [--out DIR] [--doc FILE]
 
@@ -87,43 +86,6 @@ def over_k(machine, precision, cases, peer_name):
     return figure
 
 
-# ---- the README's plot: generated matrices and real ones ----
-
-FIRST_GENERATED = ("lap3d27", "fem3", "uniform", "rmat")
-
-
-def by_ratio(cases):
-    """Matrices by the geometric mean over K of cuSPARSE's time over ours, the worst first."""
-    def mean(name):
-        return recorded.mean(recorded.ratio(c.peer, c.auto) for c in cases if c.matrix == name and c.auto)
-    return sorted(recorded.matrices(cases), key=mean)
-
-
-def first_page(cases):
-    """A row of generated matrices, and a row of real ones from the worst to the best. None where not all are there."""
-    cases = [c for c in cases if c.peer]
-    real = by_ratio([c for c in cases if recorded.is_file(c.matrix) and ".mtx" in c.matrix])
-    made = [next((n for n in recorded.matrices(recorded.generated(cases)) if n.startswith(kind + ":")), None)
-            for kind in FIRST_GENERATED]
-    if len(real) < 4 or None in made:
-        return None
-    last = len(real) - 1
-    places = ["least gain", "lower third", "upper third", "greatest gain"]
-    chosen = [real[i] for i in (0, last // 3, 2 * last // 3, last)]
-    figure, grid = plt.subplots(2, 4, figsize=(10, 4.9), layout="constrained", sharex=True)
-    for panel, name in zip(grid.flat, made + chosen):
-        draw_over_k(panel, [c for c in cases if c.matrix == name], "cuSPARSE, its fastest algorithm")
-        panel.lines[0].set(color="tab:blue", linewidth=1.8)
-        panel.set_xticks([1, 4, 16, 64], ["1", "4", "16", "64"])
-    for panel, name, place in zip(grid[1], chosen, places):
-        panel.set_title(f"{recorded.short(name).split('.')[0]}\n({place} of {len(real)} real ones)", fontsize=9)
-    figure.supxlabel("columns of X, K", fontsize=9)
-    figure.supylabel("GFLOP/s", fontsize=9)
-    figure.legend(*grid[0][0].get_legend_handles_labels(), loc="upper center", bbox_to_anchor=(0.5, 0), ncol=2,
-                  frameon=False)
-    return figure
-
-
 # ---- roofline ----
 
 def peak_of(machine, precision):
@@ -177,10 +139,6 @@ def roofline(machine, precision, cases):
 
 def draw_all(folder, out):
     made = []
-    for machine, precision, cases in recorded.groups(recorded.gpu(folder)):
-        figure = first_page(cases) if precision == "f64" else None
-        if figure:
-            save(figure, out, "first-page", [], "")
     for machine, precision, cases in recorded.groups(recorded.generated(recorded.gpu(folder))):
         name, label = f"{slug(machine)}-{precision}", f"{machine}, {precision}"
         for kind, figure, caption in [

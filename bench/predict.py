@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Holds predictions of spmm_mpi --dry-run --machine against what is measured, on this machine's cores or GPUs.
+"""Holds predictions of jobs/predict against what is measured, on this machine's cores or GPUs.
 
     bench/predict.py --csv bench/records/DATE-predict-cpu.csv        # the matrices of make bench-cpu
     bench/predict.py --ranks 1,2 --rounds 7 -k 8,64 fem3:30 A.mtx
     bench/predict.py -d cuda --ranks 1 --program build/cuda/spmm_mpi lap3d27:90 rmat:20,20
 
-In each round, of each number of ranks and matrix: a machine file is probed by as many ranks, times are predicted by one
-process, and the best plan is run; so all three see the same machine, if it is busy with other things. The table has medians
+In each round, of each number of ranks and matrix: a machine file is probed by as many ranks, one rank is run, from whose kernel
+and the counts of --dry-run times are predicted, and the best plan is run; so all see the same machine, if it is busy with other things. The table has medians
 over the rounds. Run it with tests/env.sh in the environment where there are more ranks than cores.
 """
 import argparse
@@ -46,8 +46,6 @@ def options():
 
 def record_of(command, path):
     """The last record that the command appends."""
-    if os.path.exists(path):
-        os.remove(path)
     done = subprocess.run([*command, "--json", path], capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(command)}: {done.stderr}")
@@ -57,16 +55,21 @@ def record_of(command, path):
 
 def case(o, folder, matrix, k, ranks):
     """(prediction, record) of one round."""
-    machine, records = os.path.join(folder, "a.machine"), os.path.join(folder, "a.jsonl")
-    run = [*shlex.split(o.mpirun), "-np", str(ranks), o.program, "-d", o.device, "-t", "1", "-k", str(k), "--verify", "none"]
+    machine, one, counts, predicted = (os.path.join(folder, name) for name in ("a.machine", "one.jsonl", "counts.jsonl", "p.jsonl"))
+    for path in (one, counts, predicted):
+        if os.path.exists(path):
+            os.remove(path)
+    options = [o.program, "-d", o.device, "-t", "1", "-k", str(k)]
+    run = [*shlex.split(o.mpirun), "-np", str(ranks), *options, "--verify", "none"]
     if not os.path.exists(machine):
         subprocess.run([*run, "-q", "-r", "1", f"--probe={machine}", "lap2d5:20"], capture_output=True, check=True)
-    predicted = record_of([o.program, "-d", o.device, "-k", str(k), "--dry-run", "--plan-ranks", str(ranks), "--machine", machine,
-                           matrix], records)["prediction"]
-    plan = ["-g", "x".join(map(str, predicted["grid"]))]
-    if predicted["exchange"] != "none":
-        plan += ["--exchange", predicted["exchange"]]
-    return predicted, record_of([*run, "-r", "15", *plan, matrix], records)
+    record_of([*options, "--verify", "none", "-v", "-r", "15", matrix], one)
+    record_of([*options, "--dry-run", "-g", "auto", "--plan-ranks", str(ranks), "--ranks-per-node", str(ranks), matrix], counts)
+    foreseen = record_of([sys.executable, f"{ROOT}/jobs/predict", machine, counts, one], predicted)["prediction"]
+    plan = ["-g", "x".join(map(str, foreseen["grid"]))]
+    if foreseen["exchange"] != "none":
+        plan += ["--exchange", foreseen["exchange"]]
+    return foreseen, record_of([*run, "-r", "15", *plan, matrix], os.path.join(folder, "a.jsonl"))
 
 
 def summary(matrix, k, ranks, rounds):

@@ -15,6 +15,8 @@
  *    letter may be D or E.
  *  - An index outside the matrix makes mm_read_mtx_crd_data() and its callers fail.
  *
+ *  The functions are in libmm, which spmm.pc and CMake's target spmm::spmm name beside libspmm.
+ *
  *  For large files use spmm_csr_read() of spmm_types.h, which reads with all OpenMP threads.
  *
  *  All functions are local; several threads may use them at once on different files. Indices are 1-based as

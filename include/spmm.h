@@ -33,6 +33,9 @@
  *    the same time if what these threads call collectively (spmm_plan_create(), spmm_multivector_dot(), ..)
  *    is over different communicators. On a GPU they cannot: all calls use the process's streams, so that one
  *    thread at a time calls the library.
+ *  - A process that is forked from one that has called functions of the library has neither its threads nor its
+ *    MPI: there, functions that return a status return SPMM_ERR_USAGE, where a product would hang. The destroy
+ *    functions free memory. A fork before the first call, and a program that exec starts, are free to use it.
  *  - Indices are 0-based; counts of rows, columns, entries and bytes are int64_t.
  */
 #ifndef SPMM_H
@@ -83,9 +86,12 @@ typedef struct spmm_plan_options {
                              kernel or, without a name, one chosen for the matrix */
     const char *kernel; /**< name of a kernel, as spmm_mpi --list-kernels prints it for the device and the
                              format; NULL: the library chooses one for the matrix, K and the precision */
-    int threads; /**< number of OpenMP threads of this rank, with SPMM_CPU; 0: omp_get_max_threads(), reduced
-                      to the maximum if that is less. The maximum is 4 per core or 256, whichever is more, but
-                      never more than OMP_THREAD_LIMIT. A greater number gives SPMM_ERR_USAGE */
+    int threads; /**< number of OpenMP threads of this rank, with SPMM_CPU. 0: OMP_NUM_THREADS or, where the
+                      program has called omp_set_num_threads(), its number. If neither chose one: the cores
+                      that this rank is bound to, divided by the number of ranks of the node that share them,
+                      which comes from the launcher's environment variables. The default is reduced to the
+                      maximum. The maximum is 4 per core or 256, whichever is more, but never more than
+                      OMP_THREAD_LIMIT. A greater number gives SPMM_ERR_USAGE */
     double ell_limit; /**< maximum ratio of the size of the matrix in padded ELLPACK to its size in CSR; if it
                            is exceeded, SPMM_ELL is refused. 0: 3.0 */
     int block_size;   /**< threads per CUDA block, a multiple of 32 up to 1024; 0: the kernel's default */
@@ -104,9 +110,9 @@ typedef struct spmm_plan_options {
                             of entries in the row (on P x 1 grids, with a kernel that does): its bits are the
                             same on any number of ranks. 1: with SPMM_EXCHANGE_AUTO the joint exchange may be
                             taken where it is faster */
-    int quick_plan;   /**< 0: kernels, and ways of moving rows between ranks, that may be the fastest are timed for
-                            a few products (if 100 or more are to come). 1: nothing is timed; features of the
-                            matrix and numbers of rows decide */
+    int quick_plan; /**< 0: kernels, and ways of moving rows between ranks, that may be the fastest are timed for
+                         a few products (if 100 or more are to come). 1: nothing is timed; features of the
+                         matrix and numbers of rows decide */
     int64_t products; /**< number of products to come: kernels whose set-up so many do not repay are not
                            chosen; 0: 1000 */
     void *

@@ -247,8 +247,8 @@ typedef enum spmm_transport {
     SPMM_TRANSPORT_NCCL = 4,       /**< NCCL, if the build has it */
     SPMM_TRANSPORT_PEER = 5,       /**< GPUs of one node write into each other's memory (CUDA IPC) */
     SPMM_TRANSPORT_SHARED = 6      /**< CPU ranks of one node read each other's rows in common memory; rows of
-                                        other nodes come by MPI, once for each node. The joint exchange's sums
-                                        of rows are added inside a node before they go to another one */
+                                        other nodes come by MPI, once for each node. Partial rows of the joint
+                                        exchange come by MPI */
 } spmm_transport;
 
 /** How the ranks of a process row add their partial sums of Y (Q > 1). Every method adds in a fixed order. */

@@ -22,6 +22,10 @@ site_python || exit 2
 # srun does not take this from the job any more (since 22.05), so both launchers are told below
 cpus=${SLURM_CPUS_PER_TASK:-1}
 export OMP_NUM_THREADS=$cpus OMP_PLACES=cores
+# mpirun of Open MPI notices within a minute, and not after eight, that a node is gone without a word (docs/SLURM.md)
+export OMPI_MCA_oob_tcp_keepalive_time=${OMPI_MCA_oob_tcp_keepalive_time:-20}
+export OMPI_MCA_oob_tcp_keepalive_intvl=${OMPI_MCA_oob_tcp_keepalive_intvl:-10}
+export OMPI_MCA_oob_tcp_keepalive_probes=${OMPI_MCA_oob_tcp_keepalive_probes:-4}
 # where jobs are submitted without the environment, srun would leave this one behind, too
 unset SLURM_EXPORT_ENV
 

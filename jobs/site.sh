@@ -4,7 +4,8 @@
 
 # site_wrong NAME EXPECTED: says that a setting is wrong
 site_wrong() {
-    echo "error: ${SPMM_SITE:-jobs/site.env}: $1=${!1}: expected $2" >&2
+    local text="${SPMM_SITE:-jobs/site.env}: $1=${!1}: expected $2"
+    echo "error: ${text//[[:cntrl:]]/?}" >&2
     return 2
 }
 

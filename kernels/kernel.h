@@ -86,9 +86,11 @@ typedef struct sp_kernel {
     const char *library; /**< the library whose kernel it is, e.g. "MKL"; NULL: ours */
 } sp_kernel;
 
-#define KERNEL(id, device, format, exact, what) extern const sp_kernel_ops sp_kernel_##id;
-#include "kernels/kernels.def"
-#undef KERNEL
+/** Begins the definition of the operations of kernel `id`, which an initializer follows. The declaration gives
+ *  them external linkage in C++, too. */
+#define SP_KERNEL(id)                          \
+    extern const sp_kernel_ops sp_kernel_##id; \
+    const sp_kernel_ops sp_kernel_##id
 
 enum { SP_MOST_ADDED = 8 };
 

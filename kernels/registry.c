@@ -14,6 +14,10 @@ enum {
 };
 #undef KERNEL
 
+#define KERNEL(id, device, format, exact, what) extern const sp_kernel_ops sp_kernel_##id;
+#include "kernels/kernels.def"
+#undef KERNEL
+
 static sp_kernel registry[KERNELS + SP_MOST_ADDED] = {
 #define KERNEL(id, device, format, exact, what) \
     {#id, SPMM_##device, SPMM_##format, SP_EXACT_##exact, what, &sp_kernel_##id, NULL},

@@ -33,7 +33,7 @@ calibrate:
 	$(Q)n=0; for folder in $(CALIBRATE); do n=$$((n + 1)); \
 	    $(CALIBRATE_RUN) --matrices $$folder --csv $(B)/calibrate-$$n.csv || exit; done
 	$(Q)python3 bench/calibrate.py $(CALIBRATE_MORE) $(B)/calibrate-*.csv > $(B)/choose_trees.h
-	$(Q)mv $(B)/choose_trees.h src/plan/choose_trees.h
+	$(Q)mv $(B)/choose_trees.h src/product/choose_trees.h
 
 # the ranks' threads are divided by the program: none is bound
 bench-multigpu:

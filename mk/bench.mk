@@ -23,14 +23,15 @@ petsc_libs = $(call petsc_config,--libs)
 probe_scipy = $(PYTHON) -c 'import scipy.sparse' 2>/dev/null
 
 # looked for only when they are wanted
-ifneq ($(filter bench-cpu-built,$(MAKECMDGOALS)),)
+ifneq ($(filter bench-cpu-built bench-cpu-adaptors,$(MAKECMDGOALS)),)
   BENCH_PEERS_FOUND := $(foreach p,$(BENCH_PEERS),$(shell $(if $(filter scipy,$(p)),$(probe_scipy),$(call probe,$(p))) && echo $(p)))
 endif
 
 bench-cpu:
 	@+$(MAKE) $(J) CUDA=0 SANITIZE=0 bench-cpu-built
 	@+$(MAKE) CUDA=0 SANITIZE=0 bench-cpu-run
-bench-cpu-built: $(B)/bench/bench_cpu $(BENCH_PEERS_FOUND:%=$(B)/peers/peer_%.so)
+bench-cpu-built: $(B)/bench/bench_cpu bench-cpu-adaptors
+bench-cpu-adaptors: $(BENCH_PEERS_FOUND:%=$(B)/peers/peer_%.so)
 	@rm -f $(patsubst %,$(B)/peers/peer_%.so,$(filter-out $(BENCH_PEERS_FOUND),$(BENCH_PEERS)))
 bench-cpu-run:
 	$(if $(CSV),,@rm -f $(bench_csv))
@@ -39,8 +40,8 @@ bench-cpu-run:
 	    [ ! -f $(bench_csv) ] || $(PYTHON) bench/summary_cpu.py $(bench_csv) || [ $$status != 0 ] || status=1; exit $$status
 bench-cpu-deps:
 	$(Q)export MPICC='$(MPICC)' PYTHON='$(PYTHON)' MKL_DIR='$(MKL_DIR)'; status=0; \
-	    sh mk/deps.sh peers || status=1; sh bench/peers/mkl.sh || status=1; exit $$status
-.PHONY: bench-cpu bench-cpu-built bench-cpu-run bench-cpu-deps
+	    sh mk/deps.sh adaptors peers || status=1; sh bench/peers/mkl.sh || status=1; exit $$status
+.PHONY: bench-cpu bench-cpu-built bench-cpu-adaptors bench-cpu-run bench-cpu-deps
 
 # what all benches share
 BENCH_COMMON := $(call object,$(wildcard bench/common/*.c))

@@ -23,8 +23,8 @@ build-quick: $(patsubst tests/%.c,$(B)/tests/%,$(wildcard $(QUICK_TESTS:%=tests/
 clang_sanitizes = $(shell t=$$(mktemp) && printf '\043include <omp.h>\nint main(void) { return omp_get_max_threads() == 0; }\n' \
     | $(CLANG) -fopenmp -fsanitize=address,undefined -x c - -o $$t >/dev/null 2>&1 && echo 1; rm -f $$t)
 check-asan: deps
-	@+status=0; $(MAKE) $(J) SANITIZE=1 check-unit || status=1; \
-	$(if $(CLANG_USED),:,$(if $(clang_sanitizes),$(MAKE) $(J) SANITIZE=1 CC='$(CLANG)' check-unit || status=1, \
+	@+status=0; $(MAKE) $(J) SANITIZE=1 check-unit UNIT_OPTIONS='--most-ranks 4' || status=1; \
+	$(if $(CLANG_USED),:,$(if $(clang_sanitizes),$(MAKE) $(J) SANITIZE=1 CC='$(CLANG)' check-unit UNIT_OPTIONS='--most-ranks 4' || status=1, \
 	    echo 'check-asan: no $(CLANG) with OpenMP and sanitizers here (libomp-dev, libclang-rt-dev): gcc alone')); \
 	exit $$status
 
@@ -80,10 +80,15 @@ $(TOOLKIT)/lib64/libcudart_static.a: $(shell find tests/emulated_gpu -type f) | 
 	$(Q)ar rcs $(TOOLKIT)/lib64/libcudadevrt.a
 	$(Q)ar rcs $@ $(TOOLKIT)/lib64/emulated_gpu.o
 emulated_tests = $(or $(TESTS),$(EMULATED_TESTS))
+ifneq ($(word 2,$(CURDIR)),)
+check-emulated:
+	@echo 'check-emulated: $(CURDIR): expected a folder without a space in its path' >&2; exit 1
+else
 check-emulated: deps $(TOOLKIT)/lib64/libcudart_static.a
 	@+$(MAKE) $(J) CUDA=1 NVCC=$(TOOLKIT)/bin/nvcc GPU_ARCH=90 NCCL=0 SERIES=1 BASELINE=1 BLAS=0 CUBLAS_SO= PEERS=0 SANITIZE=0 BUILDDIR=$(EMULATED) \
 	    TESTS='$(emulated_tests)' build build-tests
 	$(Q)EMULATED_GPUS=$(EMULATED_GPUS) $(RUN_TESTS) $(EMULATED)/cuda $(emulated_tests)
+endif
 
 # Open MPI's ranks leave their core to others by a setting (tests/env.sh), MPICH's by this
 YIELD := $(if $(OPEN_MPI),,$(B)/yield.so)

@@ -35,6 +35,8 @@ GPU_ARCH ?=
 SERIES ?= 1
 ## BASELINE=1        0: leave out the baseline kernels, those of earlier course work that others are compared with
 BASELINE ?= 1
+## RELAYS=0          1: GPUs of a node hand rows of X on to one another, and ranks of a node add partial rows, before they cross to other nodes
+RELAYS ?= 0
 ## PEERS=auto|1|0    build adaptors to the other libraries of --kernel that are found (Eigen, MKL, cuSPARSE) | demand all | none
 PEERS ?= auto
 ##                   MKL_DIR=DIR  where MKL is (default: $MKLROOT, else where make bench-cpu-deps puts it)
@@ -69,6 +71,7 @@ VERSION := $(shell sed -n 's/^.define SPMM_VERSION "\(.*\)"/\1/p' include/spmm_t
 # before 1.0 a new minor version may need programs to be compiled anew, so that it is part of the name
 INTERFACE := $(subst $() ,.,$(wordlist 1,$(if $(VERSION:0.%=),1,2),$(subst ., ,$(VERSION))))
 SONAME := libspmm.so.$(INTERFACE)
+MM_SONAME := libmm.so.$(INTERFACE)
 
 # --- which compiler ---------------------------------------------------------------------------
 
@@ -137,10 +140,13 @@ endif
 # 1 or empty
 WITH_SERIES := $(filter-out 0,$(SERIES))
 WITH_BASELINE := $(filter-out 0,$(BASELINE))
+WITH_RELAYS := $(filter-out 0,$(RELAYS))
 ifeq ($(filter 0 1,$(SERIES)),)
   problem := SERIES=$(SERIES) is not one of 1 and 0
 else ifeq ($(filter 0 1,$(BASELINE)),)
   problem := BASELINE=$(BASELINE) is not one of 1 and 0
+else ifeq ($(filter 0 1,$(RELAYS)),)
+  problem := RELAYS=$(RELAYS) is not one of 1 and 0
 endif
 
 METIS_FOUND :=
@@ -257,15 +263,16 @@ cuda_link = -L$(dir $(1)) -Wl$(comma)-rpath$(comma)$(abspath $(dir $(1)))
 # --- what there is to build -------------------------------------------------------------------
 
 # of each pair, the one that this build links instead of the other (mk/series.mk has those of series_mpi)
-UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda.c,src/device/device_cuda.c src/device/device_cuda_flags.c src/device/device_cuda_ipc.c src/device/device_cuda_memory.c src/device/device_cuda_properties.c) \
+UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda.c,$(wildcard src/device/device_cuda*.c)) \
           $(if $(NCCL_FOUND),src/comm/nccl_none.c,src/comm/nccl_found.c) \
+          $(addprefix src/relays/,$(if $(WITH_RELAYS),relays_none.c,relays.c node_sums.c two_steps.c)) \
           $(if $(METIS_FOUND),src/partition/graph_cut_none.c,src/partition/graph_cut_metis.c) \
           src/codec/gzip_$(if $(ISAL_FOUND),zlib,isal).c src/codec/xz_$(if $(LZMA_FOUND),none,found).c \
           src/codec/zstd_$(if $(ZSTD_FOUND),none,found).c src/device/topology_$(if $(HWLOC_FOUND),none,hwloc).c
 # all that there is to compile in these folders
 sources = $(filter-out $(UNUSED),$(wildcard $(addsuffix /*.c,$(1)) $(if $(filter 1,$(WITH_CUDA)),$(addsuffix /*.cu,$(1)))))
 # libspmm; what both programs share; a program (docs/DESIGN.md, "Layers")
-LIB_FOLDERS := $(addprefix src/,base device formats dense codec io partition comm distribute exchange plan) kernels \
+LIB_FOLDERS := $(addprefix src/,base device formats dense codec io partition comm distribute halo exchange relays product plan) kernels \
     $(addprefix kernels/,cpu cuda $(if $(WITH_BASELINE),baseline))
 LIB_SOURCES := $(call sources,$(LIB_FOLDERS))
 CLI_SOURCES := $(call sources,src/cli)
@@ -276,11 +283,15 @@ CLI_OBJECTS := $(call object,$(CLI_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
 PROGRAMS := spmm_mpi $(if $(WITH_SERIES),series_mpi)
 ARCHIVES := $(B)/program.a $(B)/cli.a $(B)/libspmm.a
+# libmm, NIST's functions for Matrix Market files: libspmm calls none of them, but reads numbers by the same parser
+MM_OBJECTS := $(call object,contrib/mmio/mmio.c src/io/numparse.c)
 # tests/install_client.c is compiled by its test, against an installed libspmm
 # tests/test_fuzz_corpus.c has its own rule (mk/fuzz.mk)
 FUZZ_TEST := $(B)/tests/test_fuzz_corpus
 SERIES_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/test_series*.c tests/test_gpu_series*.c tests/test_gpu_pearson.c))
-TEST_PROGRAMS := $(filter-out $(SERIES_TESTS) $(FUZZ_TEST),$(patsubst %.c,$(B)/%,$(filter-out tests/install_client.c tests/bench_peer.c,$(wildcard tests/*.c))))
+# with RELAYS=1 alone there is what it tests
+RELAYS_TEST := $(B)/tests/test_node_sums
+TEST_PROGRAMS := $(filter-out $(SERIES_TESTS) $(FUZZ_TEST) $(if $(WITH_RELAYS),,$(RELAYS_TEST)),$(patsubst %.c,$(B)/%,$(filter-out tests/install_client.c tests/bench_peer.c,$(wildcard tests/*.c))))
 BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench_series.c,$(wildcard bench/*.c)))
 
 # --- running ----------------------------------------------------------------------------------

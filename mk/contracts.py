@@ -22,7 +22,7 @@ def prototypes(text):
 
 def main():
     failed = 0
-    for what, folders, share in (("public", ["include"], 1), ("private", ["src", "kernels"], PRIVATE_SHARE)):
+    for what, folders, share in (("public", ["include"], 1), ("private", ["src", "contrib", "kernels"], PRIVATE_SHARE)):
         found = [(path.relative_to(ROOT), *p) for folder in folders for path in sorted((ROOT / folder).rglob("*.h"))
                  for p in prototypes(path.read_text())]
         without = [f for f in found if not f[3]]

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs what the build, the tests or the lint need and this machine lacks. Usage:
-#     deps.sh build|optional|test|clang|openmpi|mpich|slurm|lint|fuzz|figures|peers...
-# What is in groups optional, fuzz and peers (the libraries of bench-cpu) is left out where it cannot be had; that is no error, but of peers.
+#     deps.sh build|optional|test|adaptors|clang|openmpi|mpich|slurm|lint|fuzz|figures|peers...
+# Groups adaptors and peers are the libraries of bench-cpu: adaptors are small, so that tests compile with them, too. What is in
+# groups optional, fuzz, adaptors and peers is left out where it cannot be had; that is no error, but where peers are wanted.
 #
 # (Debian's mpi4py is Open MPI's, which beside MPICH would become the mpirun of the machine.)
 # THE list: group, package of Debian 12 and Ubuntu 24.04, module or name elsewhere, and a command that
@@ -30,6 +31,9 @@ test   groff-base     groff       command -v groff
 test   xz-utils       xz          test "$LZMA" = 0 || command -v xz
 test   zstd           zstd        test "$ZSTD" = 0 || command -v zstd
 test   binutils       binutils    command -v nm
+test   tar            tar         command -v tar
+test   gzip           gzip        command -v gzip
+test   g++            gcc         command -v g++
 test   iproute2       iproute2    PATH=$PATH:/usr/sbin:/sbin; command -v ip
 clang  clang          llvm        command -v ${CLANG:-clang}
 clang  libclang-rt-dev compiler-rt echo 'int main(void) { return 0; }' | ${CLANG:-clang} -fsanitize=address,undefined -x c - -o /dev/null
@@ -45,15 +49,17 @@ figures python3-matplotlib python for p in python3 /usr/bin/python3 python; do $
 fuzz   clang          clang       command -v ${FUZZ_CC:-clang}
 fuzz   libclang-rt-dev clang      echo 'int LLVMFuzzerTestOneInput(const char *p, unsigned long n) { return p && n ? 0 : 0; }' | ${FUZZ_CC:-clang} -x c - -o /dev/null -fsanitize=fuzzer,address,undefined
 fuzz   libomp-dev     clang       { echo '#include <omp.h>' && echo 'int main(void) { return 0; }'; } | ${FUZZ_CC:-clang} -fopenmp -x c - -o /dev/null
+fuzz   tar            tar         command -v tar
+fuzz   gzip           gzip        command -v gzip
 fuzz   llvm           clang       command -v llvm-cov
 fuzz   libfast-float-dev fast_float echo '#include <fast_float/fast_float.h>' | ${FUZZ_CC:-clang} -fsyntax-only -x c++ -
 peers  g++            gcc         command -v g++
 peers  pkg-config     pkg-config  command -v pkg-config
-peers  libtrilinos-kokkos-dev kokkos echo '#include <Kokkos_Core.hpp>' | g++ -E -I/usr/include/trilinos -x c++ -
-peers  libtrilinos-kokkos-kernels-dev kokkos-kernels echo '#include <KokkosKernels_config.h>' | g++ -E -I/usr/include/trilinos -x c++ -
-peers  libeigen3-dev  eigen       echo '#include <Eigen/SparseCore>' | g++ -E -I/usr/include/eigen3 -x c++ -
+adaptors libtrilinos-kokkos-dev kokkos echo '#include <Kokkos_Core.hpp>' | g++ -E -I/usr/include/trilinos -x c++ -
+adaptors libtrilinos-kokkos-kernels-dev kokkos-kernels echo '#include <KokkosKernels_config.h>' | g++ -E -I/usr/include/trilinos -x c++ -
+adaptors libeigen3-dev  eigen       echo '#include <Eigen/SparseCore>' | g++ -E -I/usr/include/eigen3 -x c++ -
 peers  libgraphblas-dev graphblas echo '#include <GraphBLAS.h>' | g++ -E -x c++ -
-peers  librsb-dev     librsb      echo '#include <rsb.h>' | g++ -E -x c++ -
+adaptors librsb-dev     librsb      echo '#include <rsb.h>' | g++ -E -x c++ -
 peers  libpetsc-real-dev petsc    pkg-config --exists petsc || pkg-config --exists PETSc
 peers  python3-scipy  python      for p in "$PYTHON" python3 /usr/bin/python3; do $p -c 'import scipy.sparse' && exit 0; done; false
 peers  python3-pip    python      sh bench/peers/mkl.sh --there || for p in "$PYTHON" python3 /usr/bin/python3; do $p -m pip --version && exit 0; done; false
@@ -73,7 +79,7 @@ find_missing() {
         case " $wanted " in *" $group "*) ;; *) continue ;; esac
         (eval "$check") >/dev/null 2>&1 && continue
         case $group in
-        optional | fuzz | peers) extra="$extra $package" options="$options $name" ;;
+        optional | fuzz | adaptors | peers) extra="$extra $package" options="$options $name" ;;
         test) missing="$missing $package" tests="$tests $name" ;;
         *) missing="$missing $package" needed="$needed $name" ;;
         esac
@@ -118,7 +124,7 @@ apt_install() {
 [ -z "$extra" ] || install $extra || for package in $extra; do
     install $package || echo "deps: apt-get could not install $package: going on without"
 done
-case " $* " in *" peers "*) wanted="build peers" ;; *) wanted=build ;; esac
+case " $* " in *" peers "*) wanted="build adaptors peers" ;; *) wanted=build ;; esac
 find_missing
 missing=$missing$extra
 [ -z "$missing" ] || echo "deps: still missing:$missing" >&2

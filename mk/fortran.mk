@@ -22,4 +22,4 @@ $(B)/fortran/flags: FORCE
 # (a compiler puts .mod files into the folder where it is run: how to name another is each one's own)
 $(B)/fortran/libspmm_fortran.a: fortran/spmm.f90 $(B)/fortran/flags
 	$(call say,FC,$<)
-	$(Q)cd $(@D) && rm -f $(@F) && $(MPIFC) $(ALL_FCFLAGS) -c $(abspath $<) -o spmm.o && ar rcs $(@F) spmm.o
+	$(Q)cd $(@D) && rm -f $(@F) && $(MPIFC) $(ALL_FCFLAGS) -c "$$OLDPWD"/$< -o spmm.o && ar rcs $(@F) spmm.o

@@ -15,14 +15,30 @@ FUZZ_ORACLE := $(if $(FUZZ),$(shell printf '\043include <fast_float/fast_float.h
 FUZZ_SHARED = $(patsubst %,$(B)/tests/fuzz/%.o,fuzz faults ways made_spmm $(if $(WITH_SERIES),series,series_none) $(or $(FUZZ_ORACLE),oracle_none))
 FUZZ_OBJECTS = $(FUZZ_SHARED) $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%.o,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PROGRAMS = $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
-FUZZ_ARCHIVES = $(if $(WITH_SERIES),$(B)/series.a) $(ARCHIVES)
+FUZZ_ARCHIVES = $(if $(WITH_SERIES),$(B)/series.a) $(ARCHIVES) $(B)/libmm.a
 
 $(B)/tests/fuzz/%.o: tests/fuzz/%.cpp $(B)/flags
 	@mkdir -p $(@D)
 	$(call say,CXX,$<)
 	$(Q)$(FUZZ_CC) -xc++ $(OPT) -MMD -MP -c $< -o $@
 
+# The corpus has a folder of inputs for each target. It is unpacked under another name first, so that an
+# interrupted make leaves no part of it behind as the whole.
+FUZZ_ARCHIVE := tests/fuzz/corpus.tar.gz
+FUZZ_CORPUS := $(B)/fuzz-corpus
+$(FUZZ_CORPUS): $(FUZZ_ARCHIVE)
+	$(Q)rm -rf $@ $@.new && mkdir -p $@.new && gzip -dc $< | tar xf - -o -C $@.new && touch $@.new && mv $@.new $@
+# Adds an input to that folder and packs it (GNU tar). The same inputs make the same archive, whoever packs them.
+fuzz_add_target = $(patsubst %/,%,$(dir $(AS)))
+fuzz-add: $(FUZZ_CORPUS)
+	$(Q)[ -f '$(INPUT)' ] && [ -f 'tests/fuzz/$(fuzz_add_target).c' ] && [ -n '$(notdir $(AS))' ] || \
+	    { echo 'make fuzz-add INPUT=FILE AS=TARGET/NAME, TARGET one of $(filter fuzz_%,$(FUZZ_TARGETS))' >&2; exit 2; }
+	$(Q)mkdir -p '$(FUZZ_CORPUS)/$(fuzz_add_target)' && cp '$(INPUT)' '$(FUZZ_CORPUS)/$(AS)'
+	$(Q)LC_ALL=C tar -C $(FUZZ_CORPUS) --format=ustar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner \
+	    --mode=a=rX,u+w -cf $(FUZZ_CORPUS).tar . && gzip -9nf $(FUZZ_CORPUS).tar && mv $(FUZZ_CORPUS).tar.gz $(FUZZ_ARCHIVE)
+
 # the corpus as a test
+$(FUZZ_TEST): | $(FUZZ_CORPUS)
 $(FUZZ_TEST): private MORE_LIBS = $(SERIES_LIBS) $(FUZZ_WRAP)
 $(FUZZ_TEST): $(B)/tests/test_fuzz_corpus.o $(FUZZ_OBJECTS) $(KEEP) $(FUZZ_ARCHIVES)
 	$(call say,LD,$@)
@@ -44,15 +60,15 @@ endif
 fuzz_make = $(MAKE) $(J) CC='$(FUZZ_CC)' CUDA=0 METIS=0 BLAS=0 FUZZ=$(1)
 
 # what the targets are for
-FUZZ_SOURCES := $(filter-out %/generators.c,$(wildcard src/io/*.c)) $(filter src/codec/%,$(LIB_SOURCES)) src/cli/option_table.c \
+FUZZ_SOURCES := $(filter-out %/generators.c,$(wildcard src/io/*.c)) contrib/mmio/mmio.c $(filter src/codec/%,$(LIB_SOURCES)) src/cli/option_table.c \
                     $(PROGRAMS:%=src/%/options.c) src/spmm_mpi/tune.c
 fuzz-coverage:
 	$(Q)$(call deps,build fuzz)
 	@+$(call fuzz_make,coverage) $(BUILDDIR)/fuzz-coverage/tests/test_fuzz_corpus
 	$(Q)FUZZ_CC='$(FUZZ_CC)' tests/fuzz/coverage $(BUILDDIR)/fuzz-coverage $(FUZZ_SOURCES)
 
-.PHONY: fuzz fuzz-build fuzz-programs fuzz-coverage
-fuzz-programs: $(FUZZ_PROGRAMS)
+.PHONY: fuzz fuzz-build fuzz-programs fuzz-coverage fuzz-add
+fuzz-programs: $(FUZZ_PROGRAMS) $(FUZZ_CORPUS)
 fuzz-build:
 	@+$(call fuzz_make,run) fuzz-programs
 fuzz:

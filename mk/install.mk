@@ -6,6 +6,11 @@ D = $(DESTDIR)$(PREFIX)
 OPENMP_LIBS = $(if $(CLANG_USED),-L$(abspath $(shell $(mpicc) -print-resource-dir)/../..) -lomp,-lgomp)
 PRIVATE_LIBS = $(strip $(CUDA_LIBS) $(LIBS) $(OPENMP_LIBS))
 
+# the wrapper for C++ beside that for C, which CMake asks for what a program of C++ has to be linked with
+wrapper := $(firstword $(MPICC))
+MPICXX := $(if $(findstring /,$(wrapper)),$(dir $(wrapper)))$(patsubst cc,CC,$(subst mpicc,mpicxx,$(subst \
+    mpiicc,mpiicpc,$(notdir $(wrapper)))))
+
 # What can be in the library, and what of it is in this one: other build systems are told yes or no.
 FEATURES := cuda nccl metis isal lzma zstd hwloc openmp baseline fortran
 FEATURES_FOUND = openmp $(if $(filter 1,$(WITH_CUDA)),cuda) $(if $(NCCL_FOUND),nccl) $(if $(METIS_FOUND),metis) $(if $(ISAL_FOUND),isal) \
@@ -15,7 +20,9 @@ PC_FEATURES = $(foreach f,$(FEATURES),-e '/^@features@$$/i $f=$(call yes_no,$f)'
 CMAKE_FEATURES = -e '/^@features@$$/i set(spmm_FEATURES $(FEATURES))' $(foreach f,$(FEATURES),-e '/^@features@$$/i set(spmm_$f $(call yes_no,$f))')
 # $(call write,FOLDER,FILE,sed's words for the features): a file for another build system, made of mk/FILE.in
 write = sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|g' -e 's|@interface@|$(INTERFACE)|g' -e 's|@soname@|$(SONAME)|g' \
+    -e 's|@mm_soname@|$(MM_SONAME)|g' \
     -e 's|@mpifort@|$(shell command -v $(firstword $(MPIFC) none))|g' \
+    -e 's|@mpicxx@|$(shell command -v $(MPICXX))|g' \
     -e 's|@mpicc@|$(shell command -v $(firstword $(MPICC)))|g' -e 's|@private@|$(PRIVATE_LIBS)|' $(3) -e '/^@features@$$/d' \
     mk/$(2).in > $(D)/lib/$(1)/$(2) && chmod 644 $(D)/lib/$(1)/$(2)
 
@@ -27,15 +34,50 @@ $(B)/spmm.3: docs/spmm.3.in mk/man.awk docs/spmm_mpi.1 examples/product.c $(wild
 	$(Q)awk -f mk/man.awk $< > $@
 FUNCTIONS = $(shell sed -n 's/^[a-z].*[ *]\(spmm_[a-z_0-9]*\)(.*)*/\1/p' include/spmm.h include/spmm_types.h)
 
-install:
-	@+$(MAKE) $(J) build $(B)/spmm.3
+# The archives as they are installed have no global symbols but those that the shared libraries export (mk/libNAME.map), so that a
+# program may have functions of the other names: each is one object, whose other symbols are local. (-d: common symbols, as those of
+# OpenMP, are defined, so that they can be.) NIST's functions are weak, for programs that bring some of them along. Tests and our
+# programs are linked with $(B)/lib*.a, which have all symbols; so are programs of others where objects hold no machine code yet
+# (-flto), or sanitizers look for their own symbols.
+PUBLIC := $(B)/public/libspmm.a $(B)/public/libmm.a
+LD ?= ld
+OBJCOPY ?= objcopy
+# C++ of nvcc: groups are dissolved, as a linker takes groups of one name for copies, be the name local or not; and objcopy makes no
+# unique symbol local, unless it is made weak before
+public_object = $(LD) -r -d $(if $(filter 1,$(WITH_CUDA)),--force-group-allocation) -o $@.o --whole-archive $< \
+    $(if $(filter 1,$(WITH_CUDA)),&& $(OBJCOPY) --wildcard --weaken-symbol='_Z*' $@.o) \
+    && $(OBJCOPY) --wildcard $(patsubst %,--keep-global-symbol='%',$(exported)) $(WEAK) $@.o
+exported = $(subst ;, ,$(shell sed -n 's/^ *global: //p' $(filter %.map,$^)))
+$(B)/public/libspmm.a: $(B)/libspmm.a mk/libspmm.map $(B)/flags
+$(B)/public/libmm.a: $(B)/libmm.a mk/libmm.map $(B)/flags
+$(B)/public/libmm.a: private WEAK = --weaken
+$(PUBLIC):
+	@mkdir -p $(@D)
+	$(call say,LOCAL,$@)
+	$(Q)rm -f $@ && $(if $(SANITIZED)$(findstring -flto,$(ALL_CFLAGS)),cp $< $@,$(public_object) && ar rcs $@ $@.o && rm $@.o)
+
+# Shells, sed, compilers, pkg-config, CMake and loaders read the path, each with characters of its own; and what is written into
+# spmm.pc has to be the same from every folder. So a path that one of them may misread is refused before anything is built.
+PATH_CHARACTERS := A-Za-z0-9/._+@=~-
+# $(call check_path,VARIABLE,how its first character has to compare,what is expected)
+check_path = path='$(subst ','\'',$($(1)))'; begin=$${path%%"$${path\#?}"}; \
+    [ -z "$$(printf %s "$$path" | LC_ALL=C tr -d '\200-\377$(PATH_CHARACTERS)')" ] && [ "$$begin" $(2) ] || { \
+    printf '%s\n' "make install: $(1)=$$path"': expected $(3) of letters, digits and /._+@=~-' >&2; exit 1; }
+.PHONY: check-prefix
+check-prefix:
+	@$(call check_path,PREFIX,= /,an absolute path$(comma) as PREFIX=$$HOME/spmm$(comma))
+	@$(call check_path,DESTDIR,!= '~',a path)
+
+install: check-prefix
+	@+$(MAKE) $(J) build $(B)/spmm.3 $(PUBLIC)
 	$(call say,INST,$(D))
 	$(Q)$(INSTALL) -d $(D)/bin $(D)/lib/pkgconfig $(D)/lib/cmake/spmm $(D)/include $(D)/share/man/man1 $(D)/share/man/man3
 	$(Q)$(INSTALL) -m 755 $(PROGRAMS:%=$(B)/%) $(D)/bin/
 	$(if $(PEER_OBJECTS),$(Q)$(INSTALL) -d $(D)/lib/spmm_mpi/peers && $(INSTALL) -m 755 $(PEER_OBJECTS) $(D)/lib/spmm_mpi/peers/)
-	$(Q)$(INSTALL) -m 644 $(B)/libspmm.a $(D)/lib/
-	$(Q)$(INSTALL) -m 755 $(B)/libspmm.so.$(VERSION) $(D)/lib/
-	$(Q)ln -sf libspmm.so.$(VERSION) $(D)/lib/$(SONAME) && ln -sf $(SONAME) $(D)/lib/libspmm.so
+	$(Q)$(INSTALL) -m 644 $(PUBLIC) $(D)/lib/
+	$(Q)$(INSTALL) -m 755 $(B)/libspmm.so.$(VERSION) $(B)/libmm.so.$(VERSION) $(D)/lib/
+	$(Q)for so in libspmm.so libmm.so; do \
+	    ln -sf $$so.$(VERSION) $(D)/lib/$$so.$(INTERFACE) && ln -sf $$so.$(INTERFACE) $(D)/lib/$$so || exit 1; done
 	$(Q)$(INSTALL) -m 644 $(wildcard include/*.h) $(D)/include/
 	$(Q)$(call write,pkgconfig,spmm.pc,$(PC_FEATURES))
 	$(Q)$(call write,cmake/spmm,spmmConfig.cmake,$(CMAKE_FEATURES))
@@ -48,11 +90,19 @@ install:
 	$(Q)$(INSTALL) -m 644 $(B)/spmm.3 $(D)/share/man/man3/
 	$(Q)for name in spmm.h $(FUNCTIONS); do \
 	    echo '.so man3/spmm.3' > $(D)/share/man/man3/$$name.3 && chmod 644 $(D)/share/man/man3/$$name.3 || exit 1; done
+	$(Q)$(INSTALL) -d $(addprefix $(D)/share/,bash-completion/completions zsh/site-functions fish/vendor_completions.d)
+	$(Q)for name in $(PROGRAMS); do \
+	    $(B)/$$name --completion bash > $(D)/share/bash-completion/completions/$$name && \
+	    $(B)/$$name --completion zsh > $(D)/share/zsh/site-functions/_$$name && \
+	    $(B)/$$name --completion fish > $(D)/share/fish/vendor_completions.d/$$name.fish || exit 1; done
 
-uninstall:
+uninstall: check-prefix
 	$(call say,RM,$(D))
 	$(Q)rm -f $(D)/bin/spmm_mpi $(D)/bin/series_mpi $(D)/lib/libspmm.a $(addprefix $(D)/lib/,libspmm.so $(SONAME) libspmm.so.$(VERSION)) \
+	    $(addprefix $(D)/lib/,libmm.a libmm.so $(MM_SONAME) libmm.so.$(VERSION)) \
 	    $(patsubst include/%,$(D)/include/%,$(wildcard include/*.h)) \
 	    $(D)/lib/libspmm_fortran.a $(addprefix $(D)/lib/pkgconfig/,spmm.pc spmm-fortran.pc) $(D)/share/man/man1/spmm_mpi.1 $(D)/share/man/man1/series_mpi.1
 	$(Q)rm -f $(patsubst %,$(D)/share/man/man3/%.3,spmm spmm.h $(FUNCTIONS))
+	$(Q)rm -f $(foreach name,spmm_mpi series_mpi,$(addprefix $(D)/share/,bash-completion/completions/$(name) zsh/site-functions/_$(name) \
+	    fish/vendor_completions.d/$(name).fish))
 	$(Q)rm -rf $(D)/lib/spmm_mpi $(D)/lib/cmake/spmm $(D)/share/spmm $(D)/include/spmm_fortran

@@ -7,7 +7,7 @@ c_files= cu=
 for file in "$@"; do
     case $file in
     kernels/peers/adaptors/*) ;; # needs the headers of other libraries
-    src/*.c | kernels/*.c | include/*.h) c_files="$c_files $file" ;;
+    src/*.c | contrib/*.c | kernels/*.c | include/*.h) c_files="$c_files $file" ;;
     esac
 done
 

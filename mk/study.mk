@@ -101,6 +101,6 @@ $(MATRIX_NAMES):
 	esac
 	@matrix=$$(matrices/get --offline --print '$@' 2>/dev/null) || \
 	{ matrices/get --tries 1 --dry-run '$@' >/dev/null && matrix=$$(matrices/get --print '$@'); } || \
-	{ echo "make: '$@' is no target (make help lists them), matrices/$@.mtx is not there, and it was not fetched from the" \
+	{ echo "make: '$@' is no target (make help-all lists them), matrices/$@.mtx is not there, and it was not fetched from the" \
 	    "SuiteSparse Collection (the line above says why; matrices/get $@ does it where there is a network)" >&2; exit 2; }; \
 	$(MAKE) run MATRIX="$$matrix"

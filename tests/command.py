@@ -1,16 +1,20 @@
 """Runs spmm_mpi for the tests: one place for mpirun, time limits, records and PASS lines."""
 import glob
 import json
+import math
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = os.environ.get("SPMM_MPI", str(ROOT / "spmm_mpi"))
 SERIES = os.path.join(os.path.dirname(PROGRAM), "series_mpi")
 NO_SERIES = None if os.path.exists(SERIES) else "the build is without series_mpi (SERIES=0)"
+LINKED = pathlib.Path(os.environ.get("BUILD", os.path.dirname(PROGRAM)), "link-flags")
+RELAYS = LINKED.exists() and "src/relays/relays.o" in LINKED.read_text()  # made with RELAYS=1
 PROGRAMS = (PROGRAM,) if NO_SERIES else (PROGRAM, SERIES)
 MPIRUN = os.environ.get("MPIRUN", "mpirun").split()
 MATRICES = sorted(p for p in (ROOT / "matrices").iterdir() if ".mtx" in p.name)
@@ -41,10 +45,21 @@ def parts(path):
     return glob.glob(glob.escape(path) + ".part*")
 
 
+def patience(seconds):
+    """As many seconds of a free machine, on a busy one more (tests/patience): limits of all that may hang or wait."""
+    if time.monotonic() - patience.asked > 5:
+        patience.asked = time.monotonic()
+        patience.factor = float(subprocess.run([ROOT / "tests/patience"], capture_output=True, text=True, check=True).stdout)
+    return seconds * patience.factor
+
+
+patience.asked, patience.factor = -math.inf, 1
+
+
 def run(*args, ranks=1, env=None, cwd=None, limit=60, stdout=subprocess.PIPE, records=True, launcher=None,
         program=PROGRAM):
-    """mpirun -np ranks program args; launcher: instead of mpirun -np ranks. A run beyond its limit raises: nothing
-    may hang."""
+    """mpirun -np ranks program args; launcher: instead of mpirun -np ranks. A run beyond its limit (see patience())
+    raises: nothing may hang."""
     path = scratch("records.jsonl")
     if os.path.exists(path):
         os.remove(path)
@@ -52,7 +67,7 @@ def run(*args, ranks=1, env=None, cwd=None, limit=60, stdout=subprocess.PIPE, re
     if records and "--json" not in args:
         command += ["--json", path]
     done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
-                          timeout=limit, cwd=cwd, env={**os.environ, **(env or {})})
+                          timeout=patience(limit), cwd=cwd, env={**os.environ, **(env or {})})
     lines = open(path).read().splitlines() if os.path.exists(path) else []
     return Result(done.returncode, done.stdout or "", done.stderr, [json.loads(line) for line in lines])
 

@@ -55,7 +55,7 @@ static inline void change_values(distributed *d, int64_t version)
 static double x_of(int64_t row, int64_t column) { return (double)((row * 7 + column * 3) % 13 - 6); }
 
 /** Fills a multivector whose first row is row `first` of the whole. */
-static void fill(spmm_multivector *x, int64_t first)
+static inline void fill(spmm_multivector *x, int64_t first)
 {
     spmm_multivector host;
     CHECK_INT(spmm_multivector_create(x->rows, x->k, x->precision, SPMM_CPU, &host), SPMM_OK);
@@ -78,8 +78,8 @@ static void add_product(const spmm_csr *a, int transposed, int64_t k, double sca
 }
 
 /** Checks that y has alpha op(A) X + beta X from row `first` on. */
-static void check_rows(const spmm_csr *a, int transposed, double alpha, double beta,
-                       const spmm_multivector *y, int64_t first)
+static inline void check_rows(const spmm_csr *a, int transposed, double alpha, double beta,
+                              const spmm_multivector *y, int64_t first)
 {
     const int64_t rows = transposed ? a->cols : a->rows, k = y->k;
     double *const expected = calloc((size_t)(rows * k + 1), sizeof *expected);

@@ -37,6 +37,9 @@ text() {
     fi
 }
 
+# patience SECONDS: as many of a free machine, on a busy one more, in whole seconds
+patience() { awk -v seconds="$1" -v factor="$(tests/patience)" 'BEGIN { printf "%.0f\n", seconds * factor }'; }
+
 # scratch: a folder of the test's own, removed when it ends
 scratch() {
     scratch=$(mktemp -d "${TMPDIR:-/tmp}/spmm-test.XXXXXX")

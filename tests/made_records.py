@@ -56,7 +56,7 @@ def run(seconds, matrix="lap3d7:60", rows=216000, nnz=1490400, k=8, ranks=1, gri
 
 
 def prediction(seconds, matrix="lap3d7:60", rows=216000, nnz=1490400, k=8, ranks=1, machine="a machine", device="cpu"):
-    """As spmm_mpi --dry-run --machine writes it."""
+    """As jobs/predict writes it."""
     return {"version": "0.1.0", "matrix": {"source": matrix, "rows": rows, "cols": rows, "nnz": nnz},
             "prediction": {"machine": machine, "processor": "", "device": device, "ranks": ranks, "ranks_per_node": 4,
                            "threads": 1, "grid": [ranks, 1], "partition": "nnz", "exchange": "halo" if ranks > 1 else "none",

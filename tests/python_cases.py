@@ -558,6 +558,58 @@ def _():
             near_again(plan)
 
 
+def hinted(call, *arguments, **keywords):
+    """What the TypeError of the call names behind its last colon."""
+    return str(refused(TypeError, ": ", call, *arguments, **keywords)).rpartition(": ")[2]
+
+
+def parts_of(hint, **names):
+    """The arrays of "its parts one after the other, X.real and X.imag"."""
+    assert "parts" in hint and hint.count(" and ") == 1, hint
+    real, imaginary = hint.rpartition(", ")[2].split(" and ")
+    return tuple(eval(part, {"numpy": np, **names}) for part in (real, imaginary))
+
+
+@case("what is said of a complex A, X and of an out of another type is a way that works")
+def _():
+    product = A @ X
+    with Plan(comm, on_root(A), 4) as plan:
+        mine, expected = np.ascontiguousarray(X[plan.x_range]), product[plan.y_range]
+        for dtype in (complex, np.complex64, np.clongdouble):
+            x = (mine * (1 - 2j)).astype(dtype)
+            real, imaginary = parts_of(hinted(plan.__matmul__, x), X=x)
+            found = plan @ real + 1j * (plan @ imaginary)
+            assert np.allclose(found, expected * (1 - 2j), rtol=0, atol=1e-12 if dtype is complex else 1e-4)
+        for wrong in (np.empty(expected.shape, np.float32), np.empty(expected.shape, complex), np.empty(expected.shape, int, order="F")):
+            hint = hinted(plan.apply, mine, out=wrong)
+            assert hint.startswith("out="), hint
+            out = eval(hint[len("out="):], {"numpy": np, "out": wrong})
+            assert plan.apply(mine, out=out) is out
+            near(out, expected, hint)
+        assert "numpy.empty" in str(refused(TypeError, "out is a list", plan.apply, mine, out=[]))
+        masked = np.ma.array(np.zeros(expected.shape), mask=False)
+        out = eval(hinted(plan.apply, mine, out=masked), {"out": masked})
+        near(plan.apply(mine, out=out), expected)
+        near(np.asarray(masked.data), expected)
+        x = mine.astype(int)
+        near(plan @ eval(hinted(plan.__matmul__, x), {"numpy": np, "X": x}), (A @ X.astype(int).astype(float))[plan.y_range])
+    with Plan(comm, on_root(A.astype(np.float32)), 4) as plan:
+        x = X[plan.x_range] * 1j
+        real, imaginary = parts_of(hinted(plan.__matmul__, x), X=x)
+        near(plan @ imaginary, product[plan.y_range].astype(np.float32))
+        assert not (plan @ real).any()
+    for dtype in (complex, np.complex64, np.clongdouble):
+        a = (A * (2 + 3j)).astype(dtype)
+        for form in ("csr", "dok"):
+            b = a.asformat(form) if dtype is complex else a
+            hint = hinted(Plan, comm, on_root(b), 4)
+            found = 0
+            for factor, part in zip((1, 1j), parts_of(hint, A=b)):
+                with Plan(comm, on_root(part), 4) as plan:
+                    found = found + factor * (plan @ X[plan.x_range].astype(plan.dtype))
+            assert np.allclose(found, product[plan.y_range] * (2 + 3j), rtol=0, atol=1e-12 if dtype is complex else 1e-4)
+
+
 @case("X @ plan and plan * X are refused, and a plan is neither copied nor pickled")
 def _():
     with Plan(comm, on_root(A), 4) as plan:

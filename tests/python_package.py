@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 
-from command import MPIRUN, ROOT
+from command import MPIRUN, ROOT, patience
 
 BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build/cpu")).resolve()
 LIBRARY = BUILD / "libspmm.so"
@@ -17,7 +17,7 @@ def python(*args, ranks=0, limit=100, env=None, interpreter=None):
     launcher = [*MPIRUN, "-np", str(ranks)] if ranks else []
     told = {**os.environ, **ENVIRONMENT, **(env or {})}
     return subprocess.run([*launcher, interpreter or sys.executable, *map(str, args)], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, timeout=limit, check=False,
+                          stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True, timeout=patience(limit), check=False,
                           env={name: value for name, value in told.items() if value is not None})
 
 

@@ -23,7 +23,7 @@ import sys
 import tempfile
 
 import soak_differential
-from command import MPIRUN, NO_SERIES, PROGRAM, ROOT, SERIES, equal, within
+from command import MPIRUN, NO_SERIES, PROGRAM, ROOT, SERIES, equal, patience, within
 
 try:
     import numpy as np
@@ -103,7 +103,7 @@ def command_of(run, json_path):
 
 
 def variables(run):
-    return {**run.env, "HOME": "home", "XDG_CACHE_HOME": ""}
+    return {"SPMM_TUNE_CACHE": "tune", **run.env}
 
 
 def pasteable(run, folder):
@@ -122,7 +122,7 @@ def start(run, folder, limit):
                                text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                start_new_session=True)
     try:
-        out, err = process.communicate(timeout=limit)
+        out, err = process.communicate(timeout=patience(limit))
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()

@@ -4,13 +4,14 @@ of ranks in turn.
 That program compares and says what differs. Here it is started again and again until the time is up, each
 time with the cases that follow, and what a case ended in is counted, also where it hung or crashed. A case
 that fails is printed with the command that runs it alone."""
+import math
 import os
 import re
 import shlex
 import subprocess
 import time
 
-from command import MPIRUN, PROGRAM, ROOT
+from command import MPIRUN, PROGRAM, ROOT, patience
 
 TESTER = os.path.join(os.path.dirname(os.path.realpath(PROGRAM)), "tests", "test_differential")
 RANKS = (1, 2, 3, 4, 6, 1, 2, 4, 5, 8)
@@ -49,7 +50,7 @@ def outcome(ranks, seed, first, code, out, err):
 def run(ranks, seed, first, limits, environment=None, more=()):
     """Runs cases from `first` on. \\param limits  what bounds them, words such as --cases 20"""
     command = [*MPIRUN, "-np", str(ranks), TESTER, "--seed", str(seed), "--from", str(first),
-               *map(str, limits), *more]
+               "--limit", str(math.ceil(patience(60))), *map(str, limits), *more]
     done = subprocess.run(command, cwd=ROOT, env={**os.environ, **(environment or {})}, text=True,
                           errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False)

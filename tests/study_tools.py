@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from command import ROOT, equal, scratch
+from command import ROOT, equal, patience, scratch
 import made_records as made
 
 sys.path.insert(0, str(ROOT / "jobs"))
@@ -30,7 +30,7 @@ def analysed(*lines, name="made.jsonl", **options):
 def start(program, *args, env=None):
     """A program of jobs/, as a user starts it."""
     command = [sys.executable, str(ROOT / "jobs" / program), *map(str, args)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, **(env or {})})
+    return subprocess.run(command, capture_output=True, text=True, timeout=patience(60), env={**os.environ, **(env or {})})
 
 
 def without_matplotlib():

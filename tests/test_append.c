@@ -111,7 +111,7 @@ static void test_crowds(void)
         unlink(path);
         const int fd = open(path, O_RDWR | O_CREAT, 0600);
         CHECK_INT(flock(fd, LOCK_EX), 0);
-        alarm(20);
+        alarm(60);
         CHECK_INT(sp_writer_json(path, visit, &(item){1, "a"}), SPMM_OK);
         alarm(0);
         close(fd);

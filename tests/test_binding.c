@@ -39,14 +39,13 @@ static void test_cores(void)
 {
     sp_binding b = {.cores = 1, .core_sharers = 1, .threads = 1, .device = SPMM_CPU};
     TEST("a report counts cores, where it counts hardware threads it says so, and what is oversubscribed") {
-        CHECK_TEXT(report(&b), "device     cpu: 1 thread per rank (1 core shared by 1 rank)\n");
+        CHECK_TEXT(report(&b), "device     cpu: 1 thread on 1 core per rank\n");
         b = (sp_binding){.cores = 2, .core_sharers = 3, .threads = 2, .device = SPMM_CPU};
         if (sp_topology_built())
             CHECK_TEXT(report(&b),
-                       "(2 hardware threads of 1 core shared by 3 ranks), oversubscribed: 6 threads on 2 "
-                       "hardware threads of 1 core\n");
+                       "per rank, 3 ranks share 2 hardware threads of 1 core; oversubscribed: 6 threads\n");
         else
-            CHECK_TEXT(report(&b), "(2 cores shared by 3 ranks), oversubscribed: 6 threads on 2 cores\n");
+            CHECK_TEXT(report(&b), "per rank, 3 ranks share 2 cores; oversubscribed: 6 threads\n");
     }
 }
 

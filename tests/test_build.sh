@@ -1,12 +1,12 @@
 #!/bin/bash
-# The build itself, on a copy of the tree: nothing is built twice, everything that must be is.
+# The build itself, on a copy of the tree in a folder whose name has a space: nothing is built twice, everything that must be is.
 # limit: 480
 . tests/lib.sh
 # what `make check` was told is not meant here
 unset SERIES BASELINE PEERS
 scratch
-mkdir "$scratch/tree" && cp -r Makefile mk include src fortran kernels tests "$scratch/tree/" || exit 1
-cd "$scratch/tree" || exit 1
+mkdir "$scratch/my tree" && cp -r Makefile mk include src contrib fortran kernels tests "$scratch/my tree/" || exit 1
+cd "$scratch/my tree" || exit 1
 # few flags, so that it is quick
 build() { make NO_DEPS=1 V=0 BUILDDIR=build CUDA=0 PEERS=0 OPT=-O0 "$@" 2>&1; }
 
@@ -24,12 +24,15 @@ ok "a touched header rebuilds what includes it" grep -q 'CC *src/base/status.c' 
 touch include/spmm_types.h
 out=$(build)
 ok "a touched public header rebuilds the kernels" grep -q 'CC *kernels/' <<<"$out"
+touch kernels/kernels.def
+ok "a touched table of kernels rebuilds the files that name kernels" \
+    test "$(build | sed -n 's/^  CC *//p' | sort | paste -sd ' ')" = "kernels/no_cuda.c kernels/registry.c"
 touch tests/test.h
 ok "a touched test header rebuilds no source of the library" test "$(build | grep -c 'CC *src/')" = 0
 
 out=$(build CFLAGS=-DSOME_FLAG)
-# of nccl_*, graph_cut_*, gzip_*, xz_*, zstd_* and topology_* one of two each, and no device_cuda*
-ok "changed flags rebuild everything" test "$(grep -c 'CC *src/' <<<"$out")" = $(($(ls src/*/*.c | grep -vc device_cuda) - 6))
+# of nccl_*, graph_cut_*, gzip_*, xz_*, zstd_* and topology_* one of two each, no device_cuda*, and of src/relays one file
+ok "changed flags rebuild everything" test "$(grep -c 'CC *src/' <<<"$out")" = $(($(ls src/*/*.c | grep -Evc 'device_cuda|src/relays/') + 1 - 6))
 ok "and the same flags again do nothing" test "$(work "$(build CFLAGS=-DSOME_FLAG)")" = 0
 
 printf 'int sp_extra(void);\nint sp_extra(void) { return 1; }\n' >src/base/extra.c
@@ -168,10 +171,32 @@ else
     skip "CUDA=auto with nvcc builds for the GPU too" "no nvcc"
 fi
 
-help=$(make help)
-for target in all run check check-slurm check-gpu asan check-asan check-tsan check-toolchains bench-read deps install uninstall format lint clean CUDA= MPICC= CC= WERROR= METIS= ISAL= LZMA= ZSTD= HWLOC= SERIES= BASELINE= PEERS= NO_DEPS=1 V=; do
+text "the emulated GPU wants a folder without a space" "expected a folder without a space" "$(make NO_DEPS=1 BUILDDIR=build check-emulated 2>&1)"
+
+# the corpus of the fuzz targets
+archive=tests/fuzz/corpus.tar.gz
+add() { make NO_DEPS=1 V=0 BUILDDIR=build CUDA=0 fuzz-add "$@" 2>&1; }
+before=$(sum <$archive)
+printf '0@0@1,2\n' >input
+out=$(add INPUT=input AS=fuzz_none/new)
+text "make fuzz-add for no target is refused" "TARGET one of fuzz_csv" "$out"
+out=$(add INPUT=no-such-file AS=fuzz_csv/new)
+text "and without an input" "INPUT=FILE" "$out"
+ok "and the archive stays as it was" test "$(sum <$archive)" = "$before"
+out=$(add INPUT=input AS=fuzz_csv/new) || printf '%s\n' "$out"
+ok "make fuzz-add adds one input to the archive" sh -c "tar xzOf $archive ./fuzz_csv/new | cmp - input"
+rm -r build/cpu/fuzz-corpus
+make NO_DEPS=1 V=0 BUILDDIR=build CUDA=0 build/cpu/fuzz-corpus >/dev/null
+ok "which the build unpacks" cmp build/cpu/fuzz-corpus/fuzz_csv/new input
+rm build/cpu/fuzz-corpus/fuzz_csv/new
+mv build/cpu/fuzz-corpus/fuzz_csv/01071b86 input
+out=$(add INPUT=input AS=fuzz_csv/01071b86) || printf '%s\n' "$out"
+ok "and the same inputs make the same archive" test "$(sum <$archive)" = "$before"
+
+help=$(make help-all)
+for target in all run check check-slurm check-gpu asan check-asan check-tsan check-toolchains fuzz fuzz-add bench-read deps install uninstall format lint clean CUDA= MPICC= CC= WERROR= METIS= ISAL= LZMA= ZSTD= HWLOC= SERIES= BASELINE= PEERS= NO_DEPS=1 V=; do
     [[ $help == *"$target"* ]] || missing+=" $target"
 done
-ok "make help lists every target and variable" test -z "$missing"
+ok "make help-all lists every target and variable" test -z "$missing"
 ok "make clean leaves nothing behind" sh -c 'make BUILDDIR=build clean && ! test -e build && ! test -e spmm_mpi'
 finish

@@ -4,7 +4,7 @@
 #include "formats/panel.h"
 #include "io/generators.h"
 #include "formats/summation.h"
-#include "plan/choose.h"
+#include "product/choose.h"
 #include "sample.h"
 #include "test.h"
 

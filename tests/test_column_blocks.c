@@ -1,7 +1,7 @@
 /* Column blocks of X: which numbers of them fit, which is best, and where they lie. */
 #include "base/memory.h"
 #include "formats/multivector.h"
-#include "plan/column_blocks.h"
+#include "product/column_blocks.h"
 #include "test.h"
 
 static void test_numbers(void)

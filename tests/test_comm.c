@@ -60,6 +60,23 @@ static void test_messages(void)
         }
         sp_set_chunk_bytes(0);
     }
+    TEST("a transfer is never more than SP_MOST_CHUNKS messages, however small the chunks shall be") {
+        enum { BYTES = 100000 };
+        static unsigned char out[BYTES], in[BYTES];
+        MPI_Request request[2 * SP_MOST_CHUNKS];
+        int count = 0;
+        sp_set_chunk_bytes(3);
+        CHECK_INT(sp_chunks(3 * SP_MOST_CHUNKS), SP_MOST_CHUNKS);
+        CHECK(sp_chunks(BYTES) <= SP_MOST_CHUNKS && sp_chunks(BYTES) > SP_MOST_CHUNKS / 2);
+        CHECK_INT(sp_chunk_of(1 << 30, INT64_MAX), 1 << 30);
+        for (int i = 0; i < BYTES; i++) out[i] = (unsigned char)(i * 31 + me);
+        CHECK_INT(sp_irecv(MPI_COMM_WORLD, (me + 1) % size, 5, in, BYTES, request, &count), SPMM_OK);
+        CHECK_INT(sp_isend(MPI_COMM_WORLD, (me + size - 1) % size, 5, out, BYTES, request, &count), SPMM_OK);
+        CHECK_INT(count, 2 * sp_chunks(BYTES));
+        CHECK_INT(sp_wait(request, count), SPMM_OK);
+        for (int i = 0; i < BYTES; i++) CHECK(in[i] == (unsigned char)(i * 31 + (me + 1) % size));
+        sp_set_chunk_bytes(0);
+    }
     TEST("messages that are not waited for arrive in chunks of any size") {
         const int64_t chunks[] = {3, 7, 0};
         for (int c = 0; c < 3; c++) {

@@ -3,7 +3,10 @@ that."""
 import csv
 import os
 import random
+import signal
 import statistics
+import subprocess
+import sys
 
 from command import ROOT, equal, finish, scratch, test, within
 import made_records as made
@@ -240,6 +243,39 @@ with test("the page is whole, needs nothing from elsewhere, and has a picture pe
     with open(table, encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     equal((len(rows), [r["regression"] for r in rows].count("1"), float(rows[0]["ratio_low"]) > 1.05), (10, 1, True))
+
+with test("the CSV has no cell that is a formula, and names that are printed have no control characters"):
+    evil = [made.run(1e-3, matrix="=1+2", number=r) for r in range(3)]
+    table = scratch("cells\x1b.csv")
+    equal(compared(evil, evil, "--csv", table).returncode, 0)
+    with open(table, encoding="utf-8", newline="") as file:
+        row = next(csv.DictReader(file))
+    equal((row["point"].split()[0], float(row["ratio"])), ("'=1+2", 1))
+    done = start("scaling", scratch("old.jsonl"), "--csv", table)
+    with open(table, encoding="utf-8", newline="") as file:
+        row = next(csv.DictReader(file))
+    equal((done.returncode, row["source"], float(row["median_s"])), (0, "'=1+2", 1e-3), done.stderr)
+    for words in ((scratch("no\x1b\n.jsonl"), table), (table, table, "--\x1b\n")):
+        done = start("compare", *words)
+        equal(("\x1b" in done.stderr, "\\x1b\\x0a" in done.stderr), (False, True), done.stderr)
+
+with test("a reader that goes ends the programs by SIGPIPE, silently, and closed streams are a line and 4"):
+    good = scratch("good.jsonl", made.lines(study(1)))
+    reading, writing = os.pipe()
+    os.close(reading)
+    for words in (("jobs/compare", good, good), ("jobs/compare", "--help"), ("jobs/scaling", good), ("matrices/get", "--help"),
+                  ("jobs/study", "--dry-run", "--set", "matrices=lap2d5:9", ROOT / "jobs/studies/strong.study")):
+        done = subprocess.run([sys.executable, ROOT / words[0], *words[1:]], stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False,
+                              env={**os.environ, "PYTHONUNBUFFERED": ""}, cwd=scratch("."))
+        equal((done.returncode, done.stderr), (-signal.SIGPIPE, b""), words)
+    os.close(writing)
+    for closed in (">&-", "2>&-", "<&- >&- 2>&-"):
+        equal(subprocess.run(f"{sys.executable} jobs/compare {good} {good} {closed}", shell=True, cwd=ROOT, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, check=False).returncode, 4, closed)
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([sys.executable, ROOT / "jobs/compare", "--help"], stdout=full, stderr=subprocess.PIPE, check=False,
+                              env={**os.environ, "PYTHONUNBUFFERED": ""})
+    equal((done.returncode, done.stderr), (4, b"compare: error: output: No space left on device\n"))
 
 with test("wrong arguments end with 2, wrong files with 3, an output that cannot be written with 4, each with a line"):
     good = scratch("good.jsonl", made.lines(study(1)))

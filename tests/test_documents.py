@@ -9,7 +9,7 @@ import re
 import shutil
 import subprocess
 
-from command import MPIRUN, NO_SERIES, PROGRAM, ROOT, SCRATCH, SERIES, equal, finish, skip, test, within
+from command import MPIRUN, NO_SERIES, PROGRAM, ROOT, SCRATCH, SERIES, equal, finish, patience, skip, test, within
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md")])
 # what a command begins with; anything else in a block is output, code or a file's text
@@ -39,7 +39,7 @@ RULES = [
     rule(r"^jobs/submit ", [(r"(?<!--dry-run)$", " --dry-run")]),
     rule(r"^jobs/study (?!.*--dry-run)", [(r"$", " --dry-run")]),
     rule(r"^jobs/study .*--dry-run"),
-    rule(r"^jobs/(scaling|report|compare|conversions) "),
+    rule(r"^jobs/(scaling|report|compare|conversions|predict) "),
     rule(r"spmm_mpi .*lap3d27:64", [("lap3d27:64", "lap3d27:12")]),
     rule(r"spmm_mpi .*lap3d7:60"),
     rule(r"spmm_mpi .*\bMATRIX\b", [(r"\bMATRIX\b", "A.mtx")]),
@@ -88,7 +88,7 @@ def stage():
     """A folder like the project's, with the files that a reader would bring."""
     here = pathlib.Path(SCRATCH.name) / "tree"
     here.mkdir()
-    for name in ("Makefile", "mk", "src", "fortran", "kernels", "include", "bench", "tests", "docs", "examples", "matrices", "jobs",
+    for name in ("Makefile", "mk", "src", "contrib", "fortran", "kernels", "include", "bench", "tests", "docs", "examples", "matrices", "jobs",
                  "CHANGELOG.md", "README.md", "LICENSE"):
         (here / name).symlink_to(ROOT / name)
     (here / "spmm_mpi").symlink_to(os.path.realpath(PROGRAM))
@@ -126,7 +126,7 @@ def run_all(path, here, used):
         if command.startswith(("jobs/scaling", "jobs/report")) and plots_missing():
             continue
         done = subprocess.run(["bash", "-c", as_run(command, known[0].change)], cwd=here, stdin=subprocess.DEVNULL,
-                              capture_output=True, text=True, timeout=120, check=False)
+                              capture_output=True, text=True, timeout=patience(120), check=False)
         assert done.returncode == 0, f"{command}: exit code {done.returncode}: {done.stdout[-500:]}{done.stderr[-1500:]}"
 
 

@@ -168,6 +168,43 @@ static void test_threads(void)
         omp_set_num_threads(before);
         CHECK_INT(sp_threads_default(), before);
     }
+    TEST("cores are divided among the ranks of a node, by what launchers say") {
+        static const struct {
+            int cores, quota, node, ranks, threads;
+        } cases[] = {{2, 0, 2, 1, 2},    {2, 0, 2, 2, 1},    {2, 0, 2, 4, 1},    {64, 0, 64, 2, 32},
+                     {32, 0, 64, 64, 1}, {32, 0, 64, 2, 32}, {32, 0, 64, 4, 16}, {1, 0, 64, 64, 1},
+                     {16, 0, 64, 3, 16}, {64, 4, 64, 1, 4},  {64, 4, 64, 2, 2},  {64, 4, 64, 8, 1},
+                     {8, 16, 64, 8, 8},  {48, 0, 48, 5, 9},  {4, 0, 0, 2, 2}};
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+            CHECK_INT(sp_threads_share(cases[i].cores, cases[i].quota, cases[i].node, cases[i].ranks),
+                      cases[i].threads);
+        static const char *const launchers[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                                "MV2_COMM_WORLD_LOCAL_SIZE", "SLURM_STEP_TASKS_PER_NODE",
+                                                "SLURM_NODEID"};
+        char *kept[5];
+        for (int i = 0; i < 5; i++) {
+            kept[i] = getenv(launchers[i]) ? strdup(getenv(launchers[i])) : NULL;
+            unsetenv(launchers[i]);
+        }
+        CHECK_INT(sp_threads_local_ranks(), 1);
+        setenv("SLURM_STEP_TASKS_PER_NODE", "4(x2),3", 1);
+        for (int node = 0; node < 4; node++) {
+            setenv("SLURM_NODEID", (const char *[]){"0", "1", "2", "3"}[node], 1);
+            CHECK_INT(sp_threads_local_ranks(), ((const int[]){4, 4, 3, 1})[node]);
+        }
+        setenv("SLURM_STEP_TASKS_PER_NODE", "many", 1);
+        CHECK_INT(sp_threads_local_ranks(), 1);
+        for (int i = 0; i < 3; i++) {
+            setenv(launchers[i], "7", 1);
+            CHECK_INT(sp_threads_local_ranks(), 7);
+            unsetenv(launchers[i]);
+        }
+        for (int i = 0; i < 5; i++) {
+            unsetenv(launchers[i]);
+            if (kept[i]) setenv(launchers[i], kept[i], 1);
+            free(kept[i]);
+        }
+    }
     TEST("a control group's quota is whole cores, rounded up") {
         CHECK_INT(quota_of("max 100000\n"), 0);
         CHECK_INT(quota_of("200000 100000\n"), 2);

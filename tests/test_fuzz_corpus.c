@@ -1,5 +1,6 @@
-/** Every input of tests/fuzz/corpus through its fuzz target: what once went wrong stays tested, by any compiler.
- *  A target aborts where something is wrong; the input is then named. limit: 300 */
+/** Every input of tests/fuzz/corpus.tar.gz, which the build unpacks, through its fuzz target: what once went
+ *  wrong stays tested, by any compiler. A target aborts where something is wrong; the input is then named.
+ *  limit: 300 */
 #include <dirent.h>
 #include <signal.h>
 #include <unistd.h>
@@ -41,7 +42,8 @@ static void run_file(int (*target)(const uint8_t *, size_t))
 static void run_folder(const char *name, int (*target)(const uint8_t *, size_t))
 {
     char folder[256], sentence[128];
-    snprintf(folder, sizeof folder, "tests/fuzz/corpus/%s", name);
+    snprintf(folder, sizeof folder, "%s/fuzz-corpus/%s", getenv("BUILD") ? getenv("BUILD") : "build/cpu",
+             name);
     snprintf(sentence, sizeof sentence, "%s gets through its corpus", name);
     TEST(sentence) {
         int files = 0;

@@ -1,21 +1,26 @@
 """matrices/get and name: in study files, against a server on the loopback that stands for the collection and its
 errors.
 limit: 300"""
+import email.message
 import gzip
+import hashlib
+import io
 import json
 import os
+import re
 import subprocess
 import sys
 import tarfile
 import threading
 import time
+import urllib.request
 
 import collection_server as served
-from command import PROGRAM, ROOT, equal, finish, scratch, skip, test, within
+from command import PROGRAM, ROOT, equal, finish, patience, scratch, skip, test, within
 from collection_server import INDEX, archive, cut, length, matrix, member
 
 sys.path.insert(0, str(ROOT / "jobs"))
-from spmm_study import collection, names  # noqa: E402
+from spmm_study import collection, download, names  # noqa: E402
 
 SERVER = served.Server()
 SERVER.silence = threading.Event()
@@ -208,6 +213,17 @@ with test("every list of matrices/lists can be read, names no matrix twice, and 
         equal(len({item.name for item in items}), len(items), path)
         assert items and path.read_text().startswith("# "), path
 
+with test("what the list small pins is what lies in matrices/, and another matrix of such a name is refused"):
+    folder, pins = cache(), {item.name: item.sha256 for item in names.read_list(names.list_path("small"))}
+    for name, sha256 in pins.items():
+        path = str(ROOT / "matrices" / f"{name.split('/')[1]}.mtx")
+        text = read(path) if os.path.exists(path) else gzip.decompress(read(path + ".gz"))
+        equal(sha256, None if name == "HB/bcsstk16" else hashlib.sha256(text).hexdigest(), name)
+    SERVER.add("HB/nos4", matrix(50))
+    refused(3, f"expected {pins['HB/nos4']} as {names.list_path('small')}:3 says", folder, "HB/nos4")
+    SERVER.add("HB/nos4", read(ROOT / "matrices/nos4.mtx"))
+    equal(get(folder, "HB/nos4")[0], 0)
+
 # ---- connections ----
 
 with test("a download that is cut off goes on where it stopped, by itself"):
@@ -282,7 +298,47 @@ with test("redirections are followed, but not in circles, nor to files"):
     for place in ("file:///etc/passwd", "ftp://127.0.0.1/x"):
         faults("HB/twice", served.code(302, Location=place))
         refused(4, "/MM/HB/twice.tar.gz", folder, "HB/twice", "--tries", "1")
+    for place in ("http://[bad", "http://a..b/x"):
+        faults("HB/twice", served.code(302, Location=place))
+        refused(4, "/MM/HB/twice.tar.gz: ", folder, "HB/twice", "--tries", "1")
     faults("HB/twice")
+
+with test("redirections from https lead to https alone"):
+    def redirected(to):
+        """The answer of a server on https that says so, or the error."""
+        server, headers = download.Server("https://127.0.0.1:9"), email.message.Message()
+        headers["Location"] = to
+        request = urllib.request.Request("https://127.0.0.1:9/MM/HB/one.tar.gz")
+        request.timeout = 1
+        try:
+            server._opener.error("http", request, io.BytesIO(), 302, "Found", headers)
+        except (download.DownloadError, OSError) as error:
+            return str(error)
+    for to in (SERVER.url + "/MM/HB/one.tar.gz", SERVER.url.replace("http:", "HTTP:") + "/MM/HB/one.tar.gz"):
+        SERVER.log.clear()
+        within(redirected(to), "https://127.0.0.1:9/MM/HB/one.tar.gz: found a redirection to ")
+        equal(SERVER.log, [])
+    for to in ("https://127.0.0.1:9/x", "//127.0.0.1:9/x", "/x"):
+        within(redirected(to), "Connection refused")
+
+with test("what a server or an archive says is printed without controls"):
+    odd, folder = "\x1b[31mred\x07\x9b", cache()
+
+    def said(number):
+        return lambda handler, data: (handler.send_response(number, odd), handler.send_header("Content-Length", "0"),
+                                      handler.end_headers())
+    one, index = SERVER.files["/MM/HB/one.tar.gz"], SERVER.files[INDEX]
+    for fault in (said(403), said(503), served.code(302, Location=f"ftp://127.0.0.1/{odd}"),
+                  served.code(302, Location=f"http://{odd}/"), served.code(206, Content_Range=odd)):
+        faults("HB/one", fault)
+        code, _, err = get(folder, "HB/one", "--tries", "1")
+        equal((code, re.findall("[\x00-\x09\x0b-\x1f\x7f-\x9f]", err), len(err.splitlines())), (4, [], 2), err)
+    SERVER.files["/MM/HB/one.tar.gz"] = archive([member(f"one/{odd}\n", data=b"x")])
+    SERVER.files[INDEX] = index.replace(b"HB,one", b"HB,\x1b[31mone")
+    for name in ("HB/one", "one"):
+        code, _, err = get(folder, name)
+        equal((code, re.findall("[\x00-\x09\x0b-\x1f\x7f-\x9f]", err)), (3, []), err)
+    SERVER.files["/MM/HB/one.tar.gz"], SERVER.files[INDEX] = one, index
 
 with test("a server that is silent, and one that is not there, are exit code 4"):
     folder = cache()
@@ -308,6 +364,12 @@ with test("an archive that is damaged, cut off, or none, leaves nothing in the c
            "does not begin with %%MatrixMarket": archive([member("one/one.mtx", data=b"<html>")]),
            "not a tar archive": gzip.compress(b"x" * 5000), "expected NAME.tar.gz": b"",
            "a second member": archive([member("one/one.mtx", data=text)] * 2)}
+    for said, fields in (("a sparse file", {"GNU.sparse.map": "0,0", "GNU.sparse.size": "4096"}),
+                         ("invalid literal", {"GNU.sparse.size": "abc"}),
+                         ("headers of more than", {"comment": "x" * 2 ** 20})):
+        info, data = member("one/one.mtx", data=text)
+        info.pax_headers = fields
+        bad[said] = archive([(info, data)])
     for said, data in bad.items():
         SERVER.files["/MM/HB/one.tar.gz"] = data
         refused(3, said, folder, "HB/one")
@@ -339,7 +401,7 @@ with test("a matrix that comes again and differs is refused, as is one that a li
     for old in (path, path.replace("one.mtx", "one_b.mtx")):
         os.unlink(old)
     SERVER.add("HB/one", matrix(50, "x"))
-    refused(3, "checksums.txt:1 says: delete that line if the new one is right", folder, "HB/one")
+    refused(3, "checksums.txt:1 says: remove it there if the new one is right", folder, "HB/one")
     assert not os.path.exists(path)
     SERVER.add("HB/one", matrix(50).replace(b"7 7 7.5", b"7 7 7.6"))
     refused(3, f"expected {sha256}", folder, "HB/one")
@@ -394,9 +456,9 @@ with test("two processes at once: one downloads, the other waits, both have it")
         if SERVER.log:
             break
         time.sleep(0.05)
-    time.sleep(0.7)
+    time.sleep(patience(0.7))
     SERVER.gate.set()
-    found = [one.communicate(timeout=30) for one in both]
+    found = [one.communicate(timeout=patience(30)) for one in both]
     equal([one.returncode for one in both], [0, 0], found)
     equal((len(SERVER.log), found[0][0], leftovers(folder)), (1, found[1][0], []))
     within(found[0][1] + found[1][1], "another process is getting it: waiting")
@@ -442,7 +504,7 @@ def on_small_disk(kilobytes, *args):
     os.makedirs(folder, exist_ok=True)
     script = 'mount -t tmpfs -o size="$1" none "$2" || exit 99; shift 2; "$@"; code=$?; find "$CACHE" -type f; exit $code'
     done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", f"{kilobytes}k", folder,
-                           *words("--cache", folder, *args)], capture_output=True, text=True, timeout=60, check=False,
+                           *words("--cache", folder, *args)], capture_output=True, text=True, timeout=patience(60), check=False,
                           env={**ENVIRONMENT, "CACHE": folder})
     return None if done.returncode == 99 or "unshare" in done.stderr else (done.returncode, done.stderr, done.stdout)
 
@@ -454,7 +516,7 @@ else:
     with test(SENTENCE):
         SERVER.files["/MM/HB/dense.tar.gz"] = archive([member("dense/dense.mtx", data=matrix(5) + b"%" * 900000)])
         for name, fault, text in (("HB/big", [], "room for"), ("HB/big", [length(None)], "No space left"),
-                                  ("HB/dense", [], "No space left")):
+                                  ("HB/dense", [], "room for")):
             faults(name, *fault)
             code, err, left = on_small_disk(500, name)
             equal((code, left), (4, ""), err)
@@ -470,7 +532,7 @@ def study(text, folder, *options, records="named.jsonl"):
     launcher = os.environ.get("MPIRUN", "mpirun") + " -np {ranks}"
     done = subprocess.run([sys.executable, str(ROOT / "jobs/study"), "--program", PROGRAM, "--launcher", launcher,
                            "--records", path, *options, scratch("named.study", text)], capture_output=True, text=True,
-                          timeout=60, check=False, env={**ENVIRONMENT, "SPMM_MATRICES": folder})
+                          timeout=patience(60), check=False, env={**ENVIRONMENT, "SPMM_MATRICES": folder})
     assert "Traceback" not in done.stderr, done.stderr
     runs = [json.loads(line) for line in open(path, encoding="utf-8")] if os.path.exists(path) else []
     return done.returncode, done.stdout, done.stderr, [r for r in runs if "study" in r]
@@ -526,7 +588,7 @@ with test("jobs/submit fetches before it submits, and submits nothing where that
     def submit(word, *options):
         path = scratch("submitted.study", f"columns = 1\nmatrices = lap2d5:9 {word} # name:comment\n")
         done = subprocess.run([str(ROOT / "jobs/submit"), "cpu", "--study", path, *options], capture_output=True,
-                              text=True, env=env, check=False, timeout=60)
+                              text=True, env=env, check=False, timeout=patience(60))
         return done.returncode, done.stdout + done.stderr
     found = submit("name:HB/one", "--dry-run")
     equal(found[0], 0, found)

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from command import MPIRUN, PROGRAM, finish, run, scratch, skip, test
+from command import MPIRUN, PROGRAM, finish, patience, run, scratch, skip, test
 
 SOON = 10
 # products one after another that are little more than exchanges, for longer than anybody waits
@@ -64,7 +64,7 @@ def on_gpus(pids):
 
 
 def wait_until(condition, seconds, what):
-    end = time.monotonic() + seconds
+    end = time.monotonic() + patience(seconds)
     while not condition():
         assert time.monotonic() < end, f"{what} took more than {seconds:.1f} s"
         time.sleep(0.05)

@@ -7,7 +7,11 @@ if why_not:
     print("SKIP hosts with GPUs:", why_not)
     raise SystemExit(0)
 
-from command import MPIRUN, SCRATCH, equal, finish, run, test, verified
+from command import MPIRUN, RELAYS, SCRATCH, equal, finish, run, test, verified
+
+if not RELAYS:
+    print("SKIP hosts with GPUs: the build is without relays (RELAYS=0)")
+    raise SystemExit(0)
 
 if run("-d", "cuda", "-r", 1, "-t", 1, "lap2d5:9", ranks=1).code != 0:
     print("SKIP hosts with GPUs: no GPU")

@@ -6,6 +6,7 @@
 #include "gpu_products_cases.h"
 #include "made_nodes.h"
 #include "plan/plan.h"
+#include "relays/relays.h"
 
 static int size;
 
@@ -13,7 +14,7 @@ static const char *const specs[] = {"uniform:600,9", "rmat:9,8", "longrows:300,2
                                     "uniform:7,2"};
 enum { SPECS = sizeof specs / sizeof *specs };
 
-/** Asks for rows that are handed on; NULL: as the plan finds it best. */
+/** Asks for a backend; NULL: for none. */
 static void ask_for(const char *backend)
 {
     if (backend)
@@ -89,10 +90,10 @@ static void test_choice(void)
     static const struct {
         const char *backend;
         int node_size, quick, relays;
-    } cases[] = {{"relayed", 2, 0, 1}, {NULL, 2, 1, 1},      {NULL, 2, 0, -1},     {"staged", 2, 1, 0},
+    } cases[] = {{"relayed", 2, 0, 1}, {NULL, 2, 1, 1},      {NULL, 2, 0, 1},      {"staged", 2, 1, 0},
                  {"relayed", 1, 0, 0}, {"relayed", 0, 0, 0}, {"relayed", -1, 0, 0}};
     TEST(
-        "rows are handed on if that is faster or asked for, and never where each rank is on a node of its own") {
+        "rows are handed on unless another backend is asked for, and never where each rank is on a node of its own") {
         spmm_block block;
         reference r;
         make_block("uniform:600,9", SPMM_F64, REALS, 0, 0, &block);
@@ -103,7 +104,7 @@ static void test_choice(void)
             ask_for(cases[i].backend);
             node_size = cases[i].node_size;
             const int relays = check(&block, &r, &options);
-            if (cases[i].relays >= 0) CHECK_INT(relays, cases[i].relays);
+            CHECK_INT(relays, cases[i].relays);
         }
         node_size = 0;
         ask_for(NULL);
@@ -205,11 +206,36 @@ static void test_exchanges(void)
     }
 }
 
+/** In a build without relays. */
+static void test_asked(void)
+{
+    TEST("without RELAYS=1 a plan refuses relays that are asked for by name") {
+        const spmm_plan_options options = {.device = SPMM_CUDA, .quick_plan = 1};
+        spmm_block block;
+        spmm_plan *plan;
+        make_block("uniform:600,9", SPMM_F64, REALS, 0, 0, &block);
+        ask_for("relayed");
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 4, &options, &plan), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "built without RELAYS=1");
+        ask_for(NULL);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 4, &options, &plan), SPMM_OK);
+        CHECK(plan && !hands_on(plan));
+        spmm_plan_destroy(plan);
+        spmm_block_destroy(&block);
+    }
+}
+
 int main(int argc, char **argv)
 {
     test_mpi_begin(&argc, &argv, &size);
     if (spmm_device_open(MPI_COMM_WORLD) != SPMM_OK) {
         SKIP("GPUs of several nodes hand rows on", spmm_error_message());
+        return test_mpi_end();
+    }
+    if (!sp_relays_built()) {
+        test_asked();
+        SKIP("GPUs of several nodes hand rows on", "the build is without relays (RELAYS=0)");
+        spmm_device_close();
         return test_mpi_end();
     }
     test_choice();

@@ -115,8 +115,8 @@ static void follow(streamed *s, int transposed, double alpha, double beta, uint3
     const spmm_multivector *const from = transposed ? &s->y : &s->x, *const to = transposed ? &s->x : &s->y;
     spmm_multivector *const x = transposed ? &s->p.y : &s->p.x, *const y = transposed ? &s->p.x : &s->p.y;
     spmm_plan *const plan = s->p.plan;
-    const spmm_plan *const of = transposed ? sp_transposed_plan_of(plan->transposed) : plan;
-    const int q = s->d.block.q, held = sp_plan_queues(of) && (q == 1 || !transposed);
+    const sp_product *const of = transposed ? sp_transposed_product(plan->transposed) : plan->forward;
+    const int q = s->d.block.q, held = sp_product_queues(of) && (q == 1 || !transposed);
     spoil(x);
     spoil(y);
     if (held) hold_up(number);
@@ -163,7 +163,7 @@ static void test_stream_order(void)
         streamed_create("lap3d7:5", SPMM_F64, 1, (spmm_plan_options){.quick_plan = 1}, &s);
         CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
         spoil(&s.p.x);
-        const int held = sp_plan_queues(s.p.plan);
+        const int held = sp_product_queues(s.p.plan->forward);
         if (held) hold_up(1000);
         queue_copy(&s.x, &s.p.x);
         CHECK_INT(spmm_apply_begin(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
@@ -225,7 +225,7 @@ static void test_wrong_streams(void)
         rewind(f);
         text[fread(text, 1, sizeof text - 1, f)] = '\0';
         fclose(f);
-        const int queued = sp_plan_queues(s.p.plan);
+        const int queued = sp_product_queues(s.p.plan->forward);
         if (test_.rank == 0)
             CHECK_TEXT(text, queued ? "the caller's: products are queued" : "products wait for the GPU");
         if (test_.rank == 0) CHECK_TEXT(text, queued ? "queued      3 products" : "products    3: mean");
@@ -257,7 +257,7 @@ static void replay(const char *spec, int q, spmm_exchange exchange, double alpha
     streamed s;
     streamed_create(spec, SPMM_F64, q, (spmm_plan_options){.quick_plan = 1, .exchange = exchange}, &s);
     CHECK_INT(spmm_apply(s.p.plan, alpha, &s.p.x, beta, &s.p.y), SPMM_OK);
-    if (sp_plan_queues(s.p.plan)) {
+    if (sp_product_queues(s.p.plan->forward)) {
         cudaGraphExec_t const one = captured(&s, 1, alpha, beta),
                               two = captured(&s, beta == 0 ? 3 : 1, alpha, beta);
         for (int times = 0; times < 30; times++) {
@@ -283,7 +283,7 @@ static int ranks_queue(void)
 {
     streamed s;
     streamed_create("lap2d5:20", SPMM_F64, 1, (spmm_plan_options){.quick_plan = 1}, &s);
-    const int queued = sp_plan_queues(s.p.plan);
+    const int queued = sp_product_queues(s.p.plan->forward);
     streamed_destroy(&s);
     return queued;
 }
@@ -325,7 +325,7 @@ static void test_refused_captures(void)
         spmm_multivector other, wide;
         cudaGraph_t graph;
         streamed_create("lap2d5:20", SPMM_F64, 1, (spmm_plan_options){.quick_plan = 1}, &s);
-        const int queues = sp_plan_queues(s.p.plan);
+        const int queues = sp_product_queues(s.p.plan->forward);
         const char *const host = "needs the host";
         refused(&s, 0, &s.p.x, &s.p.y, queues ? "expected a product by the plan before the capture" : host);
         CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);

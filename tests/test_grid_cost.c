@@ -1,7 +1,6 @@
 /* The cost of a process grid, by hand, and the grid of least cost. */
 #include "sample.h"
 #include "spmm_mpi/grid_cost.h"
-#include "spmm_mpi/kernel_rate.h"
 #include "test.h"
 
 /** n x n, an entry wherever |i - j| is at most `band`. */
@@ -16,17 +15,29 @@ static spmm_csr banded(int64_t n, int64_t band)
     return a;
 }
 
-static sp_grid_cost cost_of(const spmm_csr *a, sp_partition partition, int p, int q, int64_t k,
-                            sp_rank_count *counts)
+static sp_grid_cost cost_by(const sp_cost_model *model, const spmm_csr *a, sp_partition partition, int p,
+                            int q, sp_rank_count *counts)
 {
     sp_ranges ranges;
     sp_grid_cost cost;
-    const sp_cost_model model = {sp_machine_unknown(), 1, SPMM_EXCHANGE_AUTO, 0, k, 2};
     CHECK_INT(sp_ranges_create(p, q, &ranges), SPMM_OK);
     CHECK_INT(sp_grid_cost_ranges(a, partition, 2, &ranges), SPMM_OK);
-    CHECK_INT(sp_grid_cost_count(a, &ranges, &model, counts, &cost), SPMM_OK);
+    CHECK_INT(sp_grid_cost_count(a, &ranges, model, counts, &cost), SPMM_OK);
     sp_ranges_destroy(&ranges);
     return cost;
+}
+
+static sp_grid_cost cost_of(const spmm_csr *a, sp_partition partition, int p, int q, int64_t k,
+                            sp_rank_count *counts)
+{
+    return cost_by(&(sp_cost_model){SPMM_EXCHANGE_AUTO, 0, k, 2, 0, 0}, a, partition, p, q, counts);
+}
+
+/** Of one exchange, with 64 columns. */
+static double cost_with(spmm_exchange exchange, const spmm_csr *a, int p, int q)
+{
+    const sp_cost_model model = {exchange, exchange == SPMM_EXCHANGE_JOINT, 64, 2, 0, 0};
+    return cost_by(&model, a, SP_PARTITION_NNZ, p, q, NULL).cost;
 }
 
 static void test_costs(void)
@@ -39,7 +50,7 @@ static void test_costs(void)
         CHECK(c.most.rows == 4 && c.most.nnz == 11 && c.most.x_rows == 4 && c.most.halo_rows == 1);
         CHECK(c.most.boundary_rows == 1 && c.most.partial_rows == 0 && c.most.sends_to == 1);
         const double block = 11 * 12 + 5 * 8, x_and_y = (4 + 1 + 4) * 8;
-        CHECK(c.held == block + 11 * 4 + x_and_y + 8 && c.time.total == block + x_and_y + 8 * 8);
+        CHECK(c.held == block + 11 * 4 + x_and_y + 8 && c.cost == block + x_and_y + 8 * 8);
         CHECK(counts[0].halo_rows == 1 && counts[1].halo_rows == 1 && counts[0].nnz == counts[1].nnz);
         spmm_csr_destroy(&a);
     }
@@ -49,15 +60,14 @@ static void test_costs(void)
         const sp_grid_cost c = cost_of(&a, SP_PARTITION_ROWS, 1, 2, 3, NULL);
         const double row = 4 * 8, block = 11 * 12 + 9 * 8, x_and_y = (4 + 8) * row;
         CHECK(c.received == 0 && c.most.partial_rows == 8 && c.moved == 8 * row);
-        CHECK(c.held == block + 11 * 4 + x_and_y && c.time.total == block + x_and_y + (8 + 3) * 8 * row);
+        CHECK(c.held == block + 11 * 4 + x_and_y && c.cost == block + x_and_y + (8 + 3) * 8 * row);
         spmm_csr_destroy(&a);
     }
 }
 
-/** The best grid of a machine of which only ratios are assumed. */
 static sp_grid_cost best_of(const spmm_csr *a, sp_partition partition, int ranks, int64_t k, FILE *table)
 {
-    const sp_cost_model model = {sp_machine_unknown(), 1, SPMM_EXCHANGE_AUTO, 0, k, 1};
+    const sp_cost_model model = {SPMM_EXCHANGE_AUTO, 0, k, 1, 0, 0};
     sp_grid_cost best = {0};
     CHECK_INT(sp_grid_cost_best(a, partition, ranks, &model, table, &best), SPMM_OK);
     return best;
@@ -85,116 +95,58 @@ static void test_best(void)
         sp_rank_count counts[2];
         (void)best_of(&a, SP_PARTITION_NNZ, 4, 1, f);
         const sp_grid_cost c = cost_of(&a, SP_PARTITION_NNZ, 2, 1, 1, counts);
-        sp_grid_cost_head(f, 1, 1);
-        sp_grid_cost_line(f, &a, &c, 1);
+        sp_grid_cost_head(f, 1);
+        sp_grid_cost_line(f, &a, &c);
         sp_grid_cost_ranks(f, counts, 2, 1);
         fclose(f);
         CHECK_TEXT(text, "moved, K = 1 ");
-        for (int n = 0; n < 6; n++)
-            CHECK_TEXT(text,
-                       ((const char *[]){" 4x1 ", " 2x2 ", " 1x4 ", " halo ", " (0,0) ", " (1,0) "})[n]);
+        for (int n = 0; n < 5; n++)
+            CHECK_TEXT(text, ((const char *[]){" 4x1 ", " 2x2 ", " 1x4 ", " (0,0) ", " (1,0) "})[n]);
         free(text);
         spmm_csr_destroy(&a);
     }
 }
 
-/* ---- predictions ---- */
-
-/** Two nodes of two ranks; one rank alone copies 2^30 bytes in a second, a node twice that in f64. */
-static sp_machine two_nodes(void)
+static void test_exchanges(void)
 {
-    return (sp_machine){.nodes = 2,
-                        .ranks_per_node = 2,
-                        .threads = 1,
-                        .copy_rate = 1 << 30,
-                        .node_copy_rate = 1.5 * (1 << 30),
-                        .inside_rate = 1 << 28,
-                        .inside_latency = 1e-6,
-                        .between_rate = 1 << 26,
-                        .between_latency = 1e-5,
-                        .efficiency = 0.5};
-}
-
-static sp_product_time time_of(const spmm_csr *a, const sp_machine *machine, int p, int q,
-                               spmm_exchange exchange)
-{
-    sp_ranges ranges;
-    sp_grid_cost cost;
-    const sp_cost_model model = {machine, sp_stated_rate(machine, (int64_t)p * q), exchange, 0, 64, 2};
-    CHECK_INT(sp_ranges_create(p, q, &ranges), SPMM_OK);
-    CHECK_INT(sp_grid_cost_ranges(a, SP_PARTITION_NNZ, 1, &ranges), SPMM_OK);
-    CHECK_INT(sp_grid_cost_count(a, &ranges, &model, NULL, &cost), SPMM_OK);
-    sp_ranges_destroy(&ranges);
-    return cost.time;
-}
-
-static int near(double a, double b) { return a > b * (1 - 1e-12) && a < b * (1 + 1e-12); }
-
-static void test_predictions(void)
-{
-    const sp_machine machine = two_nodes();
-    spmm_csr a = banded(32, 3);
-    TEST(
-        "one rank takes the DRAM bound of its block at the efficiency of its kernel, and exchanges nothing") {
-        const sp_product_time t = time_of(&a, &machine, 1, 1, SPMM_EXCHANGE_AUTO);
-        const double bytes = (double)a.nnz * 12 + 8 * 33 + 64 * 8 * 64;
-        CHECK(near(t.kernel, bytes / (0.5 * (1 << 30))));
-        CHECK(t.exchange == 0 && t.reduce == 0 && t.barrier == 0 && t.total == t.kernel);
-    }
-    TEST("two ranks of a node share its copy rate, and exchange inside it: a latency and three rows of X") {
-        const sp_product_time t = time_of(&a, &machine, 2, 1, SPMM_EXCHANGE_HALO);
-        const double bytes = (double)a.nnz / 2 * 12 + 8 * 17 + 512 * (16 + 3 + 16);
-        CHECK(near(t.kernel, bytes / (0.5 * 0.75 * (1 << 30))));
-        CHECK(near(t.exchange, 1e-6 + 3 * 512.0 / (1 << 28)));
-        CHECK(near(t.barrier, 1e-6) && t.reduce == 0);
-    }
-    TEST(
-        "on two nodes the middle ranks have a neighbour in both, and a broadcast shares the rate between nodes") {
-        const sp_product_time t = time_of(&a, &machine, 4, 1, SPMM_EXCHANGE_HALO);
-        CHECK(near(t.exchange, 1e-6 + 3 * 512.0 / (1 << 28) + 1e-5 + 3 * 512.0 / (1 << 26)));
-        CHECK(near(t.barrier, 1e-6 + 1e-5));
-        const sp_product_time b = time_of(&a, &machine, 4, 1, SPMM_EXCHANGE_BCAST);
-        CHECK(b.exchange > t.exchange && b.kernel == t.kernel);
-        /* a rank receives 8 rows of its neighbour and half of the 16 of the other node, and hands these on */
-        CHECK(near(b.exchange, 1e-6 + 16 * 512.0 / (1 << 28) + 1e-5 + 16 * 512.0 / (1 << 26)));
-    }
-    TEST("the parts add up on every grid, and what is slower or larger takes no less time") {
-        static const int grids[][2] = {{1, 1}, {2, 1}, {1, 2}, {4, 1}, {2, 2}, {1, 4}};
-        spmm_csr more = banded(32, 9);
-        for (size_t n = 0; n < sizeof grids / sizeof *grids; n++) {
-            const int p = grids[n][0], q = grids[n][1];
-            const sp_product_time t = time_of(&a, &machine, p, q, SPMM_EXCHANGE_HALO);
-            CHECK(near(t.total, t.kernel + t.exchange + t.reduce + t.barrier));
-            CHECK((q > 1) == (t.reduce > 0));
-            CHECK(time_of(&more, &machine, p, q, SPMM_EXCHANGE_HALO).total > t.total);
-            CHECK(time_of(&a, &machine, p, q, SPMM_EXCHANGE_AUTO).total <= t.total);
-            sp_machine slower = machine;
-            slower.inside_rate /= 2, slower.between_rate /= 2, slower.inside_latency *= 2;
-            CHECK((time_of(&a, &slower, p, q, SPMM_EXCHANGE_HALO).total > t.total) == (p * q > 1));
-            sp_machine beside = machine;
-            beside.overlap = 1;
-            CHECK(time_of(&a, &beside, p, q, SPMM_EXCHANGE_HALO).total <= t.total);
-        }
-        spmm_csr_destroy(&more);
-    }
-    TEST("the best grid is the one of the least time of all, though not all are counted") {
+    TEST("what is asked for is counted, auto costs the least of all, and the best grid no more than any") {
+        spmm_csr a = banded(32, 9);
         for (int ranks = 1; ranks <= 4; ranks++) {
-            const sp_cost_model model = {&machine, sp_stated_rate(&machine, ranks), SPMM_EXCHANGE_AUTO, 0, 64,
-                                         1};
-            sp_grid_cost best = {0};
-            CHECK_INT(sp_grid_cost_best(&a, SP_PARTITION_NNZ, ranks, &model, NULL, &best), SPMM_OK);
-            for (int q = 1; q <= ranks; q++)
-                if (ranks % q == 0)
-                    CHECK(best.time.total <= time_of(&a, &machine, ranks / q, q, SPMM_EXCHANGE_AUTO).total);
+            const double best = best_of(&a, SP_PARTITION_NNZ, ranks, 64, NULL).cost;
+            for (int q = 1; q <= ranks; q++) {
+                if (ranks % q) continue;
+                const double least = cost_of(&a, SP_PARTITION_NNZ, ranks / q, q, 64, NULL).cost;
+                CHECK(best <= least);
+                for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_JOINT; e++)
+                    CHECK(least <= cost_with((spmm_exchange)e, &a, ranks / q, q));
+            }
         }
+        spmm_csr_destroy(&a);
     }
-    spmm_csr_destroy(&a);
+    TEST("rows that are not consecutive are copied before they are sent") {
+        const int64_t i[] = {0, 0, 0, 1, 2, 3, 4, 5, 6, 7}, j[] = {0, 4, 6, 1, 2, 3, 4, 5, 6, 7};
+        spmm_csr a;
+        sp_rank_count counts[2];
+        CHECK_INT(spmm_csr_from_triplets(8, 8, 10, i, j, NULL, SPMM_F64, &a), SPMM_OK);
+        const sp_cost_model model = {SPMM_EXCHANGE_HALO, 0, 64, 1, 0, 0};
+        const sp_grid_cost c = cost_by(&model, &a, SP_PARTITION_ROWS, 2, 1, counts);
+        CHECK_INT(counts[1].packed_rows, 2);
+        CHECK(c.cost == 4 * 12 + 5 * 8 + 512 * (4 + 4 + 2 * 2 + 8 * 2));
+        spmm_csr_destroy(&a);
+    }
+    TEST("a broadcast of a line moves all other rows, and a joint exchange as many as the halo") {
+        spmm_csr a = banded(32, 1);
+        const double halo = cost_with(SPMM_EXCHANGE_HALO, &a, 4, 1);
+        CHECK(cost_with(SPMM_EXCHANGE_BCAST, &a, 4, 1) == halo + (24 - 2) * 8 * 512);
+        CHECK(cost_with(SPMM_EXCHANGE_JOINT, &a, 4, 1) == halo + 2 * 2 * 512); /* both rows are packed */
+        spmm_csr_destroy(&a);
+    }
 }
 
 int main(void)
 {
     test_costs();
     test_best();
-    test_predictions();
+    test_exchanges();
     return test_end();
 }

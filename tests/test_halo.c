@@ -1,5 +1,5 @@
 /* MPI: 1 2 3 4 5. The halo against its definition, entry by entry. */
-#include "distribute/halo.h"
+#include "halo/halo.h"
 #include "sample.h"
 #include "test_mpi.h"
 

@@ -149,7 +149,7 @@ launched() {
     printf '%s\n' '#!/bin/bash' "echo '$mpirun_says'" >"$scratch/slurm/mpirun"
     chmod +x "$scratch/slurm/mpirun"
     out=$(SPMM_SITE=$scratch/site.env SLURM_NTASKS_PER_NODE=4 SLURM_CPUS_PER_TASK=2 PATH=$scratch/slurm:$PATH \
-        bash -c '. jobs/common.sh && launcher 8 && echo "$GREETING"' 2>&1)
+        bash -c '. jobs/common.sh && launcher 8 && echo "$GREETING" && env | grep keepalive | sort' 2>&1)
     code=$?
 }
 mpirun_says="mpirun (Open MPI) 4.1.4"
@@ -177,8 +177,11 @@ launched
 text "an mpirun that does not say whose it is" "SITE_LAUNCHER=openmpi, mpich or intelmpi" "$out"
 ok "ends the job" test "$code" = 2
 launched SITE_LAUNCHER=openmpi "SITE_SETUP='export GREETING=hello; module() { :; }
-    GREETING+=\" world\"'" 
+    GREETING+=\" world\"
+    export OMPI_MCA_oob_tcp_keepalive_time=77'" 
 text "SITE_SETUP is run in the job, line by line" "hello world" "$out"
+text "mpirun of Open MPI is told to look after its connections, as SITE_SETUP says where it does" \
+    "keepalive_intvl=10"$'\n'"OMPI_MCA_oob_tcp_keepalive_probes=4"$'\n'"OMPI_MCA_oob_tcp_keepalive_time=77" "$out"
 launched "SITE_SETUP='false'"
 ok "and ends it where its last line fails" test "$code" = 4
 
@@ -216,6 +219,7 @@ done
 
 refused "no name of a job is a usage error that lists them" "NAME: collect, cpu, gpu-node, many-nodes, strong, weak" --dry-run
 refused "an unknown job is named" "no job jobs/nix.sbatch" nix --dry-run
+refused "and without the controls that it may have" "jobs/a?[31m?b.sbatch" $'a\e[31m\nb' --dry-run
 refused "a missing study is named" "no study nix.study" cpu --dry-run --study nix.study
 refused "--study without a file is a usage error" "--study FILE" cpu --study
 echo 'matrices = lap2d5:9' >"$scratch/own.study"

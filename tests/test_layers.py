@@ -9,10 +9,10 @@ import subprocess
 from command import ROOT, equal, finish, skip, test
 
 # of these the build links one (mk/config.mk, mk/series.mk): they define the same functions
-PAIRS = [{"src/device/device_none.c", "src/device/device_cuda.c", "src/device/device_cuda_flags.c", "src/device/device_cuda_ipc.c",
-          "src/device/device_cuda_memory.c", "src/device/device_cuda_properties.c"},
+PAIRS = [{"src/device/device_none.c", *(f"src/device/{p.name}" for p in (ROOT / "src/device").glob("device_cuda*.c"))},
          {"src/device/topology_none.c", "src/device/topology_hwloc.c"},
          {"src/comm/nccl_none.c", "src/comm/nccl_found.c"},
+         {"src/relays/relays_none.c", "src/relays/relays.c", "src/relays/node_sums.c", "src/relays/two_steps.c"},
          {"src/partition/graph_cut_none.c", "src/partition/graph_cut_metis.c"},
          {"src/codec/gzip_zlib.c", "src/codec/gzip_isal.c"},
          {"src/codec/xz_none.c", "src/codec/xz_found.c"},
@@ -32,8 +32,8 @@ def layers():
 
 
 def sources():
-    """Path -> text of every source of src, kernels and include."""
-    found = [p for top in ("src", "kernels", "include") for p in sorted((ROOT / top).rglob("*"))]
+    """Path -> text of every source of src, contrib, kernels and include."""
+    found = [p for top in ("src", "contrib", "kernels", "include") for p in sorted((ROOT / top).rglob("*"))]
     return {str(p.relative_to(ROOT)): p.read_text() for p in found if p.suffix in (".c", ".h", ".cu", ".cuh", ".def")}
 
 
@@ -108,20 +108,20 @@ def defined_twice(files):
             if len(paths) > 1 and not (kind == "function" and (name == "main" or any(paths <= pair for pair in PAIRS)))]
 
 
-def exported():
-    library = pathlib.Path(os.environ["BUILD"]) / "libspmm.so"
+def exported(library):
+    library = pathlib.Path(os.environ["BUILD"]) / library
     table = subprocess.run(["nm", "-D", "--defined-only", str(library)], capture_output=True, text=True, check=True).stdout
     return {line.split()[2] for line in table.splitlines() if line.split()[1] in "TDBRVWi"}
 
 
 files, table = sources(), layers()
 
-with test("the table of folders in docs/DESIGN.md has every folder of src and kernels, and no other"):
+with test("the table of folders in docs/DESIGN.md has every folder of src, contrib and kernels, and no other"):
     equal(sorted(table), sorted({os.path.dirname(path) for path in files}))
 
-with test("src has at most 14 folders, of at most 32 files each"):
+with test("src has at most 18 folders, of at most 32 files each"):
     count = collections.Counter(os.path.dirname(path) for path in files)
-    assert sum(folder.startswith("src/") for folder in count) <= 14, sorted(count)
+    assert sum(folder.startswith("src/") for folder in count) <= 18, sorted(count)
     equal({folder: n for folder, n in count.items() if n > 32}, {})
     equal(sorted(os.listdir(ROOT / "src")), sorted(f[4:] for f in count if f.startswith("src/")))
 
@@ -131,8 +131,8 @@ with test("no include goes up, around a wall or, where there is to be no MPI, to
 for path, line, why in (("src/base/memory.h", '#include "plan/plan.h"', "src/base/memory.h includes src/plan/plan.h: upward"),
                         ("src/series_mpi/load.c", '#include "spmm_mpi/job.h"',
                          "src/series_mpi/load.c includes src/spmm_mpi/job.h: around a wall"),
-                        ("src/distribute/halo.c", '#include "kernels/kernel.h"',
-                         "src/distribute/halo.c includes kernels/kernel.h: around a wall"),
+                        ("src/halo/halo.c", '#include "kernels/kernel.h"',
+                         "src/halo/halo.c includes kernels/kernel.h: around a wall"),
                         ("src/io/csv.c", '#include "spmm.h"', "src/io/csv.c sees <mpi.h>"),
                         ("src/plan/plan.c", '#include "plan.h"', "src/plan/plan.c includes a header that is not there")):
     with test(f"and one that does is found: {why}"):
@@ -171,13 +171,14 @@ with test("and a second one is found"):
                "src/io/csv.h": files["src/io/csv.h"] + "\ntypedef struct sp_grid {\n    int x;\n} sp_grid;\n"}
     equal(len(defined_twice(planted)), len(defined_twice(files)) + 2)
 
-sentence = "libspmm.so exports the functions that the headers of include/ declare and those that Fortran calls, and nothing else"
+sentence = "libspmm.so and libmm.so export the functions that the headers of include/ declare and those that Fortran calls, and nothing else"
 if re.search("asan|tsan", os.environ.get("BUILD", "asan")):
     skip(sentence, "not with sanitizers")
 else:
     with test(sentence):
         headers = "".join(code(text) for path, text in files.items() if path.startswith("include/") or path == "src/plan/fortran.h")
         macros = set(re.findall(r"^#define (\w+)", headers, re.M))
-        equal(exported(), set(re.findall(r"\b((?:spmm|mm)_\w+)\(", headers)) - macros)
+        for library, prefix in (("libspmm.so", "spmm"), ("libmm.so", "mm")):
+            equal(exported(library), set(re.findall(rf"\b({prefix}_\w+)\(", headers)) - macros)
 
 finish()

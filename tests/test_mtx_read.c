@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "files.h"
 #include "io/mtx_read.h"
+#include "io/text_chunks.h"
 #include "test.h"
 
 #define REAL "%%MatrixMarket matrix coordinate real general\n"
@@ -79,6 +80,13 @@ static void test_numbers(void)
     TEST("numbers may be written with D, with +, without leading or trailing digits") {
         READS(REAL "9 9 7\n1 1 1D2\n2 2 +3\n3 3 .5\n4 4 5.\n5 5 1E0\n+6 06 2d-1\n7 7 -.25e+1\n", 9, 9,
               "1 1 100 2 2 3 3 3 .5 4 4 5 5 5 1 6 6 .2 7 7 -2.5");
+    }
+    TEST("an exponent of three digits may lack its letter after a decimal point, as Fortran writes it") {
+        READS(REAL "9 9 3\n1 1 0.25-102\n2 2 -1.5+003\n3 3 1.-200\n", 9, 9,
+              "1 1 .25e-102 2 2 -1500 3 3 1e-200");
+    }
+    TEST("explicit zeros on the diagonal of a skew-symmetric matrix stay") {
+        READS(SKEW "2 2 2\n2 1 3\n2 2 0.0\n", 2, 2, "2 1 3 2 2 0");
     }
     TEST("values that underflow are 0 or subnormal") {
         READS(REAL "1 2 2\n1 1 1e-400\n1 2 4e-320\n", 1, 2, "1 1 0 1 2 4e-320");
@@ -297,10 +305,41 @@ static const refusal refusals[] = {
         ":6: found an entry of the upper triangle, expected only the lower one, which line 4 began"),
     BAD("both triangles, the upper one first", SKEW "3 3 2\n1 2 1\n2 1 1\n", SYNTAX,
         ":4: found an entry of the lower triangle, expected only the upper one, which line 3 began: the matrix is skew"),
-    BAD("the diagonal of a skew-symmetric matrix", SKEW "3 3 2\n2 1 1\n2 2 0\n", SYNTAX,
-        ":4: found the diagonal entry (2, 2), expected none"),
+    BAD("the diagonal of a skew-symmetric matrix", SKEW "3 3 2\n2 1 1\n2 2 1e-300\n", SYNTAX,
+        ":4: found the diagonal entry (2, 2), expected none but zeros"),
+    BAD("lines that end in CR alone", "%%MatrixMarket matrix coordinate real general\r1 1 1\r1 1 1\r", SYNTAX,
+        ":1: found lines that end in CR alone, expected LF or CR LF"),
+    BAD("an edge list", "# Nodes: 3\n0\t1\n", SYNTAX,
+        "(this looks like an edge list: write it as Matrix Market"),
+    BAD("comma-separated values", "row,column,value\n1,1,2\n", SYNTAX,
+        "(this looks like comma-separated values:"),
     BAD("the first of two errors", REAL "3 3 2\n1 1 x\n9 9 1\n", SYNTAX, ":3: found \"x\""),
 };
+
+/** Text with more blank lines than are accepted, before the size line or after it. */
+static void check_blank(const char *before, const char *after, const char *expected)
+{
+    const size_t first = strlen(before), blank = SP_BLANK_MAX + 100, last = strlen(after);
+    char *const text = malloc(first + blank + last);
+    sp_coo coo;
+    if (!text) abort();
+    memcpy(text, before, first);
+    memset(text + first, '\n', blank);
+    memcpy(text + first + blank, after, last);
+    write_bytes(text, first + blank + last);
+    CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_SYNTAX);
+    CHECK_TEXT(spmm_error_message(), expected);
+    free(text);
+}
+
+static void test_blank(void)
+{
+    TEST("ten million blank lines are too many, before the size line and after it") {
+        check_blank(REAL, "1 1 1\n1 1 1\n", "blank or comments, expected the size line");
+        check_blank(REAL "2 2 2\n1 1 1\n", "2 2 1\n",
+                    "that are blank or comments, expected at most 10000000");
+    }
+}
 
 static void test_refused(void)
 {
@@ -736,6 +775,7 @@ int main(void)
     test_numbers();
     test_shapes();
     test_options();
+    test_blank();
     test_refused();
     test_line_limit();
     test_sizes();

@@ -174,6 +174,11 @@ static void test_spellings(void)
         CHECK_INT(kind_of("1e+", 1), SP_NUMBER_FINITE);
         CHECK_INT(kind_of("1.2.3", 3), SP_NUMBER_FINITE);
         CHECK_INT(kind_of("0x10", 1), SP_NUMBER_FINITE);
+        /* an exponent without its letter has three digits, after a number with a point */
+        CHECK_INT(kind_of("1-200", 1), SP_NUMBER_FINITE);
+        CHECK_INT(kind_of("1.5-20", 3), SP_NUMBER_FINITE);
+        CHECK_INT(kind_of("1.5-2000", 3), SP_NUMBER_FINITE);
+        CHECK_INT(kind_of("1.5-200", 7), SP_NUMBER_FINITE);
     }
     TEST("a locale with a decimal comma changes nothing") {
         const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};

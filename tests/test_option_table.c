@@ -75,8 +75,8 @@ static void test_lines(void)
             {"--o", "--o: ambiguous: --on or --off"},
             {"-f", "-f: expected FILE after it"},
             {"--on=1", "--on takes no argument: --on=1"},
-            {"--wrod red", "unknown option --wrod: --help lists them; did you mean --word?"},
-            {"-W", "unknown option -W: --help lists them; did you mean -w?"},
+            {"--wrod red", "unknown option --wrod: --help-all lists them; did you mean --word?"},
+            {"-W", "unknown option -W: --help-all lists them; did you mean -w?"},
             {"a b", "more than one thing: a and b"}};
         for (int i = 0; i < 8; i++) {
             CHECK_INT(read_line(wrong[i][0]), SPMM_ERR_USAGE);
@@ -116,7 +116,7 @@ static void test_values(void)
         char *text;
         size_t bytes;
         FILE *const f = open_memstream(&text, &bytes);
-        sp_option_help(&(sp_option_table){.rows = rows, .count = 3}, f);
+        sp_option_help(&(sp_option_table){.rows = rows, .count = 3}, 1, f);
         fclose(f);
         static const char options[] =
             "Options:\n  -w, --word WORD                a word\n  -f, --file FILE                a file\n"

@@ -126,12 +126,12 @@ static void test_names(void)
         refused("a.mtx b.mtx", "more than one matrix: a.mtx and b.mtx");
     }
     TEST("an option that is nearly known is refused with the one that may be meant") {
-        refused("--kernle auto", "unknown option --kernle: --help lists them; did you mean --kernel?");
+        refused("--kernle auto", "unknown option --kernle: --help-all lists them; did you mean --kernel?");
         refused("--dryrun", "did you mean --dry-run?");
         refused("--list_kernels", "did you mean --list-kernels?");
         refused("--JSON=x", "did you mean --json?");
         refused("-K 8", "did you mean -k?");
-        refused("--zzz", "unknown option --zzz: --help lists them");
+        refused("--zzz", "unknown option --zzz: --help-all lists them");
         CHECK(!strstr(spmm_error_message(), "did you mean"));
     }
     TEST("a word that is nearly known is refused with the one that may be meant, a far one without") {
@@ -191,14 +191,14 @@ static void test_arguments(void)
 
 static void test_machines(void)
 {
-    TEST("--probe takes a file after =, and no other word; --machine is for --dry-run") {
+    TEST("--probe takes a file after =, and no other word; --ranks-per-node is for --dry-run") {
         CHECK_INT(parse("--probe=a.machine b.mtx"), SPMM_OK);
         CHECK(o.probe == 1 && strcmp(o.probe_file, "a.machine") == 0 && strcmp(o.matrix, "b.mtx") == 0);
         CHECK_INT(parse("--probe b.mtx"), SPMM_OK);
         CHECK(o.probe == 1 && !o.probe_file && strcmp(o.matrix, "b.mtx") == 0);
-        CHECK_INT(parse("--dry-run --machine a.machine"), SPMM_OK);
-        CHECK_TEXT(o.machine, "a.machine");
-        refused("--machine a.machine", "--machine is for --dry-run");
+        CHECK_INT(parse("--dry-run --ranks-per-node 4"), SPMM_OK);
+        CHECK_INT(o.ranks_per_node, 4);
+        refused("--ranks-per-node 4", "--ranks-per-node is for --dry-run");
         refused("--probe=", "expected the name of a file");
     }
 }
@@ -210,6 +210,10 @@ static void test_overridden(void)
         CHECK(o.verbosity == 1 && o.threads == 4 && o.action == SP_ACTION_MULTIPLY && !o.csv);
         CHECK_TEXT(o.json, "b");
         CHECK_TEXT(o.cache, "c");
+        for (int last = 0; last < 2; last++) {
+            CHECK_INT(parse(last ? "--help --completion bash" : "--completion bash --help"), SPMM_OK);
+            CHECK_INT(o.action, SP_ACTION_HELP);
+        }
         CHECK_INT(parse("-v -q --probe --no-overlap --help --dry-run --version"), SPMM_OK);
         CHECK(o.verbosity == -1 && o.probe == 1 && !o.probe_file && o.no_overlap == 1 &&
               o.action == SP_ACTION_HELP);
@@ -260,7 +264,7 @@ static void test_help(void)
         char *text = NULL;
         size_t n = 0;
         FILE *f = open_memstream(&text, &n);
-        sp_options_help(f);
+        sp_options_help(1, f);
         fclose(f);
         CHECK_TEXT(text, "-k, --columns LIST");
         CHECK_TEXT(text, "--list-kernels");

@@ -1,13 +1,15 @@
 """Outputs of both programs: none destroys what is read, names say what is written, "-" is standard output.
 limit: 300"""
+import csv
 import gzip
 import json
 import lzma
 import os
+import shlex
 import shutil
 import subprocess
 
-from command import NO_SERIES, PROGRAM, ROOT, SERIES, equal, finish, run, scratch, skip, test, verified, within
+from command import NO_SERIES, PROGRAM, ROOT, SERIES, equal, finish, patience, run, scratch, skip, test, verified, within
 
 FAST = ("-d", "cpu", "-r", 1, "--warmup", 0, "-t", 1)
 HEAD = "%%MatrixMarket matrix coordinate real general\n"
@@ -64,16 +66,14 @@ with test("the same on two ranks, with --io parallel, and with a matrix that is 
     kept(cached, *FAST, "--cache", cached, cached)
     kept(cached, *FAST, "-o", cached, cached)
 
-with test("the tuning file, a machine file and a standard stream that lead to an input are refused"):
-    machine = scratch("machine", "")
-    equal(run(*FAST, f"--probe={machine}", "lap2d5:9", records=False).code, 0)
+with test("the tuning file and a standard stream that lead to an input are refused"):
     kept(matrix, *FAST, "--autotune", matrix, env={"SPMM_TUNE_CACHE": matrix})
-    kept(machine, "--dry-run", "--machine", machine, "--cache", machine, matrix)
+    kept(matrix, *FAST, f"--probe={matrix}", matrix)
     for name in ("/dev/stdout", "-"):
         before = content(matrix)
         with open(matrix, "ab") as stdout:
             done = subprocess.run([PROGRAM, "-q", "-d", "cpu", "-o", name, matrix], stdout=stdout,
-                                  stderr=subprocess.PIPE, text=True, timeout=60, check=False)
+                                  stderr=subprocess.PIPE, text=True, timeout=patience(60), check=False)
         equal((done.returncode, content(matrix)), (2, before), done.stderr)
 
 with test("series_mpi refuses it, too"):
@@ -84,6 +84,53 @@ with test("series_mpi refuses it, too"):
         for flag in ("-o", "--json", "--csv"):
             for name in names_of(series):
                 kept(series, "-d", "cpu", "-t", 1, "-r", 1, flag, name, series, program=SERIES)
+
+ODD = "odd\x1b[31m\n\a\u009b.mtx"
+SHOWN = "odd\\x1B[31m\\x0A\\x07\\xC2\\x9B.mtx"  # as lines of the report have that name
+
+with test("names are printed without control characters, in every line that has one"):
+    odd = scratch(ODD, MATRIX)
+    result = run(*FAST, "-v", "--cache", scratch(ODD + ".spmm"), odd, records=False)
+    equal((result.code, [c for c in result.out + result.err if c < " " and c != "\n" or "\x7f" <= c < "\xa0"]), (0, []))
+    within(result.out, f'cache      "{scratch(SHOWN)}.spmm" written\n')
+    within(result.out, f'matrix     "{scratch(SHOWN)}", 3 x 3')
+    within(run("--dry-run", odd, records=False).out, f'matrix     "{scratch(SHOWN)}", 3 x 3')
+    within(run(*FAST, odd + "no", records=False).err, "\\x1B[31m")
+    renamed = scratch("re\x1bnamed")
+    os.symlink(PROGRAM, renamed)
+    equal(run("--nothing", program=renamed, records=False).err.count('"re\\x1Bnamed"'), 3)
+    if not NO_SERIES:
+        series = scratch("odd\x1b.csv", "1,2,4\n2,1,7\n")
+        for args in ((), ("--sum", "linear")):
+            result = run("-d", "cpu", "-r", 1, *args, series, program=SERIES, records=False)
+            equal((result.code, "\x1b" in result.out), (0, False), result.err)
+            within(result.out, '\\x1B.csv"')
+
+with test("the CSV has no cell that is a formula, and no control character"):
+    for name, cell in (("=1+2.mtx", "'=1+2.mtx"), ("+1.mtx", "'+1.mtx"), ("-1.mtx", "'-1.mtx"), ("@a.mtx", "'@a.mtx"),
+                       ("\t=1.mtx", "\\x09=1.mtx"), ("a=1.mtx", "a=1.mtx"), ("a\n\u009b.mtx", "a\\x0a\\xc2\\x9b.mtx")):
+        scratch(name, MATRIX)
+        equal(run("-q", *FAST, "--csv", "cells.csv", "--", name, cwd=scratch("."), records=False).code, 0)
+        with open(scratch("cells.csv"), encoding="utf-8", newline="") as file:
+            rows = list(csv.DictReader(file))
+        equal(rows[-1]["matrix.source"], cell)
+        assert float(rows[-1]["apply.median"]) > 0, rows[-1]
+
+with test("standard streams that are closed are no files of the program: exit code 4 where output is lost"):
+    runs = [(PROGRAM, (*map(str, FAST), "lap2d5:9"))]
+    if not NO_SERIES:
+        runs.append((SERIES, ("-d", "cpu", "-t", "1", "-n", "64", "-m", "64", "-r", "1")))
+    for program, words in runs:
+        for closed, code in (("<&- >&- 2>&-", 4), (">&- 2>&-", 4), (">&-", 4), ("2>&-", 0), ("<&-", 0), ("<&- 2>&-", 0)):
+            for more in ((), ("--json", "/dev/null"), ("--json", scratch("closed.jsonl")))[:3 if program == PROGRAM else 1]:
+                command = f"{shlex.join([program, *words, *more])} {closed}"
+                done = subprocess.run(command, shell=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                      timeout=60, check=False)
+                equal((done.returncode, "cannot write" in done.stderr), (code, closed == ">&-"), command)
+        equal(subprocess.run(f"{program} --version <&- >&- 2>&-", shell=True, timeout=60, check=False).returncode, 4)
+    with open(scratch("closed.jsonl"), encoding="utf-8") as file:  # nothing else came into it
+        equal(all(json.loads(line)["version"] for line in file), True)
+    verified(run(*FAST, "-o", scratch("Y"), "lap2d5:9", launcher=["sh", "-c", 'exec "$@" <&- 2>&-', "sh"]), "Y", 1)
 
 with test("by its name Y is compressed, and unpacks to what is written without"):
     plain = scratch("Y.mtx")

@@ -342,7 +342,7 @@ static void test_kernels(void)
     }
     TEST("every rank knows the facts of the whole matrix") {
         sp_features whole;
-        CHECK_INT(sp_plan_features(MPI_COMM_WORLD, &block, 1, &whole), SPMM_OK);
+        CHECK_INT(sp_features_of_blocks(MPI_COMM_WORLD, &block, 1, &whole), SPMM_OK);
         CHECK(whole.sum.rows == 81 && whole.sum.nnz == 369 && whole.longest == 5);
     }
     destroy(&a, &block);

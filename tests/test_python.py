@@ -2,6 +2,7 @@
 tests/python_cases.py has.
 limit: 400"""
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -184,6 +185,38 @@ with test("a product after MPI_Finalize is refused"):
                   ranks=2, limit=60)
     equal((done.returncode, done.stdout.count("spmm_apply: MPI is not running")), (0, 2), done.stdout[-1500:])
 
+with test("a process that is forked, by multiprocessing too, is refused everything but to free the plan"):
+    script = scratch("fork.py", END + """
+import multiprocessing, os, signal
+z = numpy.ones((3, 2))
+calls = [lambda: plan @ x, lambda: plan.apply(x, out=y), lambda: plan.T @ y, plan.x_zeros, plan.block, lambda: plan.prepare(3), plan.view,
+         lambda: plan.update_values(None), lambda: spmm_mpi.Plan(comm, None), lambda: spmm_mpi.dot(comm, x), lambda: spmm_mpi.norms(comm, x),
+         lambda: spmm_mpi.times(z, z[:2]), lambda: spmm_mpi.axpby(1, z, 0, z), lambda: spmm_mpi.scale(2, z), lambda: spmm_mpi.device_open(comm)]
+def refused():
+    signal.alarm(50)
+    said = []
+    for call in calls:
+        try:
+            call()
+        except spmm_mpi.Error as error:
+            said.append("was forked from one that uses libspmm" in str(error) and error.status == spmm_mpi.Status.USAGE)
+    plan.close()
+    os._exit(0 if said == [True] * len(calls) else 1)
+child = multiprocessing.get_context("fork").Process(target=refused)
+child.start()
+child.join()
+other = os.fork()
+if other == 0:
+    with plan._lock:
+        refused()
+print("told" if (child.exitcode, os.waitpid(other, 0)[1]) == (0, 0) else f"not told {child.exitcode}", flush=True)
+plan.apply(x, out=y)
+print("right" if (y == 1).all() else "wrong", flush=True)
+plan.close()
+""")
+    done = python(script, ranks=2, limit=110)
+    equal((done.returncode, done.stdout.count("right"), done.stdout.count("told"), done.stdout.count("not")), (0, 4, 2, 0), done.stdout[-1500:])
+
 # ---- installing it ----
 
 
@@ -210,12 +243,15 @@ if environment is None:
     skip(sentence, WHY_NOT)
 else:
     with test(sentence):
-        shutil.copytree(ROOT / "python", scratch("python"), ignore=shutil.ignore_patterns("__pycache__"))
+        tree = shutil.copytree(ROOT / "python", scratch("python"), ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
+        before = set(pathlib.Path(tree).rglob("*"))
         done = environment("-m", "pip", "install", "--no-deps", "--no-build-isolation", "--no-index", scratch("python"))
         equal(done.returncode, 0, done.stdout[-3000:])
         done = environment("-c", "import spmm_mpi; print(spmm_mpi.__file__, spmm_mpi.__version__, spmm_mpi.library_path())")
         within(done.stdout, command.SCRATCH.name)
         within(done.stdout, f"{_library.VERSION} {LIBRARY}")
+    with test("and leaves no file in the tree"):
+        equal(sorted(map(str, set(pathlib.Path(tree).rglob("*")) - before)), [])
 
 with test("the example with SciPy's LOBPCG finds the eigenvalues that SciPy finds alone"):
     for ranks, arguments in ((1, ()), (3, (MATRICES[0].parent / "bcsstk16.mtx.gz", 3, 1e-5))):

@@ -4,7 +4,7 @@ import os
 import shlex
 import subprocess
 
-from command import MPIRUN, NO_SERIES, PROGRAM, ROOT, SERIES, equal, finish, scratch, skip, test, within
+from command import MPIRUN, NO_SERIES, PROGRAM, ROOT, SERIES, equal, finish, patience, scratch, skip, test, within
 
 SMALL = ("-d", "cpu", "-r", "1", "--warmup", "0")
 
@@ -19,7 +19,7 @@ def start(*commands):
         lines.append(f"{n}) {set_own}exec {shlex.join(map(str, command))} ;;")
     script = scratch("by-rank.sh", "\n".join([*lines, "esac", ""]))
     os.chmod(script, 0o755)
-    done = subprocess.run([*MPIRUN, "-np", str(len(commands)), script], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run([*MPIRUN, "-np", str(len(commands)), script], capture_output=True, text=True, timeout=patience(60), check=False)
     done.lines = [line for line in done.stderr.splitlines() if ": error: " in line]
     return done
 
@@ -113,7 +113,7 @@ with test("processes that MPI does not connect are warned of, once"):
                             ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID")):
         for rank in (0, 1):
             own = {**os.environ, size: "4", rank_name: str(rank)}
-            done = subprocess.run([PROGRAM, "-q", *SMALL, A], capture_output=True, text=True, timeout=60, env=own, check=False)
+            done = subprocess.run([PROGRAM, "-q", *SMALL, A], capture_output=True, text=True, timeout=patience(60), env=own, check=False)
             equal("the launcher started 4 processes" in done.stderr, rank == 0, f"{size}: {done.stderr}")
 
 finish()

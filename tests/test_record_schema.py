@@ -7,7 +7,7 @@ import subprocess
 import sys
 import warnings
 
-from command import NO_SERIES, PROGRAM, ROOT, SERIES, equal, finish, run, scratch, skip, test, within
+from command import NO_SERIES, PROGRAM, ROOT, SERIES, equal, finish, patience, run, scratch, skip, test, within
 import made_records as made
 from study_tools import start
 from spmm_study import environment, lines, records, schema
@@ -120,7 +120,10 @@ def machine_file():
 
 
 def all_records():
-    made_by = {"spmm_mpi, predictions": run("-d", "cpu", "--dry-run", "--plan-ranks", "1,2", "--machine", machine_file(), "lap2d5:40").records,
+    counts, predicted = scratch("counts.jsonl"), scratch("predicted.jsonl")
+    run("-d", "cpu", "--dry-run", "--plan-ranks", "1,2", "--json", counts, "lap2d5:40", records=False)
+    equal(start("predict", machine_file(), counts, "--json", predicted).returncode, 0)
+    made_by = {"spmm_mpi, counts": read(counts), "jobs/predict": read(predicted),
                "spmm_mpi": run("-q", "-r", 6, "-t", 1, "--probe", "-g", "1x2", "--csv", scratch("runs.csv"), "lap2d5:40", ranks=2).records +
                run("-q", "-r", 2, "-t", 1, "--verify", "none", "lap2d5:9").records, "jobs/study": study_records()}
     path = scratch("conversions.jsonl")
@@ -130,7 +133,7 @@ def all_records():
     for name, words in () if NO_SERIES else (("steps", ("-m", "20", "-n", "50", "-r", "2")), ("sums", ("--accuracy", "-n", "32")),
                                             ("arrays", ("--sum", "all", "-n", "32", "-r", "6"))):
         path = scratch(f"{name}.jsonl")
-        subprocess.run([SERIES, "-q", "-d", "cpu", *words, "--json", path], check=True, timeout=60, stdout=subprocess.DEVNULL)
+        subprocess.run([SERIES, "-q", "-d", "cpu", *words, "--json", path], check=True, timeout=patience(60), stdout=subprocess.DEVNULL)
         made_by[f"series_mpi, {name}"] = read(path)
     return made_by
 
@@ -236,7 +239,7 @@ with test("a record of a newer schema is refused with both numbers, and what to 
 with test("without docs/record.schema.json jobs/ says what is missing"):
     shutil.copytree(ROOT / "jobs", scratch("alone/jobs"))
     done = subprocess.run([sys.executable, scratch("alone/jobs/scaling"), scratch("study.jsonl")], capture_output=True, text=True,
-                          timeout=60, check=False)
+                          timeout=patience(60), check=False)
     equal((done.returncode, len(done.stderr.splitlines())), (3, 1), done.stderr)
     within(done.stderr, scratch("alone/docs/record.schema.json") + ": No such file")
 

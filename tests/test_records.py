@@ -8,7 +8,7 @@ import resource
 import subprocess
 import sys
 
-from command import PROGRAM, ROOT, equal, finish, scratch, test, within
+from command import PROGRAM, ROOT, equal, finish, patience, scratch, test, within
 import fuzz_jobs
 import made_records as made
 import made_steps
@@ -95,7 +95,7 @@ with test("what is no JSON, or none of ours, is refused with its line: NaN, numb
     refused(good + line[:-30] + "\n" + good, "not JSON: column")
     for text in ("[]", "1", "null", '"a"'):
         refused(f"{good}{text}\n", "expected an object")
-    refused(good + '{"a": "' + "b" * 2 ** 20 + '"}\n', "a line of more than")
+    refused(good + '{"a": "' + "b" * 2 ** 25 + '"}\n', "a line of more than")
     refused("\x89PNG\r\n", "not JSON", line=1)
     refused("not a record", "not JSON", line=1)
 
@@ -190,7 +190,7 @@ ONE = "matrices = lap2d5:9\ndevices = cpu\nrounds = 1\nrepeats = 1\nthreads = 1\
 def study(records_file, *options, text=ONE, launcher="", **more):
     words = [sys.executable, str(ROOT / "jobs/study"), "--program", PROGRAM, "--launcher", launcher, "--records", records_file,
              *options, scratch("one.study", text)]
-    return subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, **more)
+    return subprocess.run(words, capture_output=True, text=True, timeout=patience(60), check=False, **more)
 
 
 def runs_in(path):

@@ -1,5 +1,5 @@
 /* MPI: 1 2 3 4 5. Sums over process rows, on the CPU. */
-#include "plan/reduce.h"
+#include "product/reduce.h"
 
 #include "base/enum_words.h"
 #include "sample.h"

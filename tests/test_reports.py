@@ -10,7 +10,7 @@ import shutil
 import subprocess
 
 import collection_server as served
-from command import MPIRUN, NO_SERIES, PROGRAM, ROOT, SCRATCH, SERIES, equal, exactness, finish, run, skip, test, within
+from command import MPIRUN, NO_SERIES, PROGRAM, ROOT, SCRATCH, SERIES, equal, exactness, finish, patience, run, skip, test, within
 
 PAGE = ROOT / "docs/REPORTS.md"
 TEXT = PAGE.read_text(encoding="utf-8")
@@ -50,7 +50,7 @@ def make(*words, code=0, env=None):
     # nothing is compiled: what the makefiles would find out by compiling is not asked for
     done = subprocess.run(["make", "NO_DEPS=1", "MPICC=true", *(f"{name}=0" for name in PROBED), f"MAKE={HERE}/make-below",
                            f"MPIRUN={' '.join(MPIRUN)}", *words], cwd=HERE, text=True,
-                          capture_output=True, timeout=100, check=False, env={**CLEAN, **(env or {})})
+                          capture_output=True, timeout=patience(100), check=False, env={**CLEAN, **(env or {})})
     equal(done.returncode, code, f"make {' '.join(words)}: {done.stdout[-800:]}{done.stderr[-800:]}: exit code")
     return done.stdout + done.stderr, (HERE / "made").read_text(encoding="utf-8") if (HERE / "made").exists() else ""
 
@@ -87,7 +87,7 @@ def run_programs():
         if command.startswith(("make", "jobs/profile")) or NO_SERIES and "series" in command or "-d cuda" in command and not GPU:
             continue
         done = subprocess.run(["bash", "-c", short(command)], cwd=HERE, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                              timeout=60, check=False)
+                              timeout=patience(60), check=False)
         refused = "-f ell " in command
         equal(done.returncode, 4 if refused else 0, f"{command}: {done.stdout[-500:]}{done.stderr[-500:]}: exit code")
         if refused:
@@ -318,7 +318,7 @@ with test("each make command of the page was run, or lists its points"):
             done = subprocess.run(["jobs/study", "--program", PROGRAM, "--dry-run", "--set", f"devices={'auto' if GPU else 'cpu'}",
                                    *(() if BASELINE else ("--set", "serial=no", "--set", "kernels=auto")),
                                    *(("--set", "kernels=auto", "--set", "block_sizes=0", "--set", "subwarps=0") if shapes and not GPU else ()),
-                                   f"jobs/studies/{study[1]}.study"], cwd=HERE, capture_output=True, text=True, timeout=60, check=False)
+                                   f"jobs/studies/{study[1]}.study"], cwd=HERE, capture_output=True, text=True, timeout=patience(60), check=False)
             equal(done.returncode, 0, f"{command}: {done.stderr[-500:]}: exit code")
         else:
             assert re.match(r"openmp-(csr|ellpack)-(compare-serial-parallel|check-conversions|(serial|parallel)-samplings)$|all$|ML_Laplace$|"

@@ -1,5 +1,5 @@
 /* Row blocks: which runs of interior rows get a row block of their own. */
-#include "plan/row_blocks.h"
+#include "product/row_blocks.h"
 #include "test.h"
 
 enum { MOST = 400 };

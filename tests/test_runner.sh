@@ -27,8 +27,38 @@ out=$(V=0 bash tests/run --most-ranks 1 "$BUILD" test_scatter)
 ok "--most-ranks leaves out what wants more" test $? = 0
 fails hang "0 passed, 1 failed, 0 skipped" "longer than 2 s" "a program that runs too long is one failure"
 
-# what CI systems read: counts, the failure with its text, reasons of what was skipped, times that add up
+out=$(ALWAYS_FAILS=hang TEST_LIMIT=2 TEST_PATIENCE=8 V=0 bash tests/run "$BUILD" test_always_fails)
+text "on a busy machine it is one later, as its limit is stretched" "longer than 2 s, on a busy machine 1" "$out"
+
+# stretched LOADAVG: the factor there, if /proc/loadavg were that
 scratch
+stretched() {
+    echo "$1" >"$scratch/loadavg"
+    env -u TEST_PATIENCE tests/patience "$scratch/loadavg"
+}
+cores=$(env -u OMP_NUM_THREADS nproc)
+found="$(stretched "$((5 * cores)).00 0.1 0.1 1/99 9") $(stretched "0.50 9 9 $((3 * cores + 1))/999 9") "
+found+="$(stretched "0.50 9 9 1/999 9") $(stretched "$((99 * cores)).00 9 9 1/999 9") $(TEST_PATIENCE=7 tests/patience)"
+ok "limits are stretched by the load of a core, by what runs this moment if that is more, or as told" \
+    test "$found" = "5.00 3.00 1.00 20.00 7"
+"$PYTHON" - >"$scratch/out" 2>&1 <<'END'
+import os
+import sys
+
+sys.path.insert(0, "tests")
+os.environ["TEST_PATIENCE"] = "2.5"
+import command
+assert command.patience(4) == 10, command.patience(4)
+command.run(2, launcher=["env"], program="sleep", limit=1, records=False)
+os.environ["TEST_PATIENCE"], command.patience.asked = "1", 0
+try:
+    command.run(2, launcher=["env"], program="sleep", limit=1, records=False)
+except command.subprocess.TimeoutExpired:
+    print("ended")
+END
+text "so are those of runs within tests" "ended" "$(cat "$scratch/out")"
+
+# what CI systems read: counts, the failure with its text, reasons of what was skipped, times that add up
 report=$scratch/report.xml
 ALWAYS_FAILS=check V=0 bash tests/run --junit "$report" "$BUILD" test_always_fails test_always_fails test_no_such >/dev/null 2>&1
 ALWAYS_FAILS=crash V=0 bash tests/run --junit "$scratch/crash.xml" "$BUILD" test_always_fails >/dev/null 2>&1

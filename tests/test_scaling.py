@@ -8,7 +8,7 @@ import statistics
 import subprocess
 import sys
 
-from command import ROOT, equal, finish, parts, run, scratch, skip, test, within
+from command import ROOT, equal, finish, parts, patience, run, scratch, skip, test, within
 import made_records as made
 from study_tools import Checker, analysed, cells, checked_page, near, start, without_matplotlib
 from spmm_study import analysis, laws, page, records, series, tables
@@ -449,7 +449,7 @@ with test("a page, a table and a plot that the disk has no room for leave the ol
                 file.write("older")
         words = ["bash", "-c", 'ulimit -f 1; exec "$@"', "-", sys.executable, str(ROOT / "jobs" / program), found, option,
                  scratch("drawn") if option == "--out" else files[0]]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=patience(60), check=False)
         equal((done.returncode, len(complaints(done))), (4, 1), done.stderr)
         assert any(f"error: {path}: File too large" in done.stderr for path in files), done.stderr
         for path in files:
@@ -467,7 +467,7 @@ with test("a page replaces what a link points to, keeps its permissions, and goe
     equal(os.stat(target).st_mode & 0o777, 0o604)
     equal(start("report", found, "-o", "/dev/null").returncode, 0)
     with open(scratch("printed"), "w+", encoding="utf-8") as file:
-        subprocess.run([sys.executable, str(ROOT / "jobs/report"), found, "-o", "/dev/stdout"], stdout=file, check=True, timeout=60)
+        subprocess.run([sys.executable, str(ROOT / "jobs/report"), found, "-o", "/dev/stdout"], stdout=file, check=True, timeout=patience(60))
         file.seek(0)
         text = file.read()
     assert text.startswith("<!DOCTYPE") and "/dev/stdout: 1 points" in text.splitlines()[-1], text[-200:]

@@ -374,7 +374,7 @@ with test("an output in a folder that is not there is exit code 4 before the wor
     equal((result.code, os.path.exists(scratch("twice"))), (2, False), result.err)
 
 with test("help, version and kernels are told once, from any number of ranks"):
-    for option, part in (("--help", "--epsilon PCT"), ("--version", "series_mpi 0."), ("--list-kernels", "cpu_walk ")):
+    for option, part in (("--help-all", "--epsilon PCT"), ("--version", "series_mpi 0."), ("--list-kernels", "cpu_walk ")):
         for ranks in (1, 2):
             result = run(option, program=SERIES, ranks=ranks, records=False)
             equal(result.code, 0, option)

@@ -6,7 +6,7 @@
 
 #include "comm/comm.h"
 #include "device/node_memory.h"
-#include "distribute/node_rows.h"
+#include "halo/node_rows.h"
 #include "exchange/exchange.h"
 #include "formats/multivector.h"
 #include "made_nodes.h"
@@ -308,85 +308,10 @@ static void test_rows_once(void)
     }
 }
 
-/** Moves an X of which row j is j by one of the two halos of a node whose ranks hand rows on. */
-static void move(const sp_grid *grid, const sp_halo *halo, spmm_multivector *x)
-{
-    const sp_exchange_options options = {
-        .row_bytes = sp_row_bytes(x), .space = SPMM_CPU, .transport = SPMM_TRANSPORT_MPI, .threads = 1};
-    sp_exchange *exchange;
-    CHECK_INT(sp_exchange_create(grid, halo, &options, &exchange), SPMM_OK);
-    CHECK_INT(sp_exchange_begin(exchange, x->data), SPMM_OK);
-    CHECK_INT(sp_exchange_end(exchange), SPMM_OK);
-    CHECK_INT(sp_exchange_finish(exchange), SPMM_OK);
-    sp_exchange_destroy(exchange);
-}
-
-/** Checks that both halos bring each rank the rows that its columns need, after which no row is missing.
- *  \return 1 if rows are handed on */
-static int check_relays(const sp_grid *grid, const spmm_block *block, const sp_halo *halo)
-{
-    sp_node_rows node;
-    sp_node_rows common = {0};
-    const char *why;
-    int shared;
-    CHECK_INT(sp_node_relays_create(grid, block, halo, 1, &node, &why), SPMM_OK);
-    if (why) return 0;
-    const sp_halo *const h = &node.halo;
-    CHECK_INT(sp_node_rows_create(grid, block, halo, 1, &common, &why, &shared), SPMM_OK);
-    CHECK_INT(h->all_moved, common.halo.all_moved); /* once for each node */
-    sp_node_rows_destroy(&common);
-    spmm_multivector x;
-    const sp_grid inside = sp_grid_of_column(grid, node.comm);
-    CHECK_INT(sp_multivector_create(h->ghost_low, h->own, h->ghost_high, 1, SPMM_F64, SPMM_CPU, &x), SPMM_OK);
-    for (int64_t i = 0; i < sp_halo_rows(h); i++) *(double *)sp_row(&x, i - h->ghost_low) = -1;
-    for (int64_t i = 0; i < h->own; i++) *(double *)sp_row(&x, i) = (double)(block->x_begin + i);
-    move(grid, &node.between, &x);
-    move(&inside, &node.inside, &x);
-    for (int64_t e = 0; e < block->csr.nnz; e++) {
-        const double row = *(double *)sp_row(&x, h->local.ja[e] - h->ghost_low);
-        CHECK(row == (double)(block->col_begin + block->csr.ja[e]));
-        CHECK(e == 0 || (h->local.ja[e] < h->local.ja[e - 1]) == (block->csr.ja[e] < block->csr.ja[e - 1]));
-    }
-    for (int64_t i = 0; i < sp_halo_rows(h); i++) CHECK(*(double *)sp_row(&x, i - h->ghost_low) >= 0);
-    spmm_multivector_destroy(&x);
-    sp_node_rows_destroy(&node);
-    return 1;
-}
-
-static void test_relays(void)
-{
-    static const char *const specs[] = {"uniform:60,5", "longrows:30,2,3,25", "rmat:7,8", "lap2d5:9",
-                                        "uniform:5,2"};
-    int handed_on = 0;
-    TEST("without common memory, rows that several ranks of a node need cross once and are handed on") {
-        for (int m = 0; m < 5; m++)
-            for (int q = 1; q <= size; q++) {
-                spmm_csr a;
-                spmm_block block;
-                if (size % q) continue;
-                scatter(specs[m], q, &a, &block);
-                for (node_size = -1; node_size <= size; node_size++)
-                    for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_BCAST; e++) {
-                        sp_grid grid;
-                        sp_halo halo;
-                        CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size / q, q, &grid), SPMM_OK);
-                        CHECK_INT(sp_halo_create(&grid, &block, (spmm_exchange)e, 1, &halo), SPMM_OK);
-                        handed_on += check_relays(&grid, &block, &halo);
-                        sp_halo_destroy(&halo);
-                        sp_grid_destroy(&grid);
-                    }
-                node_size = 0;
-                destroy(&a, &block);
-            }
-        CHECK(size < 3 || handed_on > 3);
-    }
-}
-
 int main(int argc, char **argv)
 {
     test_mpi_begin(&argc, &argv, &size);
     test_rows_once();
-    test_relays();
     test_products();
     test_choice();
     test_lives();

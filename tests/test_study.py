@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from command import PROGRAM, ROOT, equal, finish, scratch, test, within
+from command import PROGRAM, ROOT, equal, finish, patience, scratch, test, within
 
 sys.path.insert(0, str(ROOT / "jobs"))
 from spmm_study import points  # noqa: E402
@@ -25,7 +25,7 @@ def study(text, *options, records=None, program=PROGRAM, launcher=LAUNCHER, name
     words = [sys.executable, str(ROOT / "jobs/study"), "--program", str(program), "--launcher", launcher, *options,
              study_file(text, name)]
     result = subprocess.run(words + (["--records", records] if records else []), capture_output=True, text=True,
-                            timeout=120, check=False)
+                            timeout=patience(120), check=False)
     return result.returncode, result.stdout, result.stderr
 
 
@@ -77,7 +77,7 @@ with test("--dry-run lists points and what is missing, and runs and writes nothi
     equal(study(text, "--dry-run", records=nowhere)[0], 0)
     assert not os.path.exists(nowhere)
 
-with test("machines: predictions come before the runs, of each matrix, K and the numbers of ranks; one that fails is told"):
+with test("machines: predictions come after the runs, of each matrix, K and the numbers of ranks; one that fails is told"):
     machine = scratch("a.machine", "name = one\ndevice = cpu\nnodes = 1\nranks_per_node = 2\ncopy_rate = 1e10\nnode_copy_rate = 2e10\n"
                       "inside_rate = 1e9\ninside_latency = 1e-6\nefficiency = 0.5\n")
     foreseen = scratch("foreseen.jsonl")
@@ -85,11 +85,13 @@ with test("machines: predictions come before the runs, of each matrix, K and the
     for _ in range(2):
         code, out, err = study(text, records=foreseen)
         equal((code, err), (0, ""))
-    made = [r["prediction"] for r in records_of(foreseen) if "prediction" in r]
+    written = records_of(foreseen)
+    made = [r["prediction"] for r in written if "prediction" in r]
+    equal(["prediction" in r for r in written], [False] * (len(written) - len(made)) + [True] * len(made))
     equal([(p["k"], p["ranks"]) for p in made], [(1, 1), (1, 2), (8, 1), (8, 2)], "once")
     out = study(text.replace("2\nmach", "2 3\nmach"), records=foreseen)[1]
     within(out, "3 ranks are planned, and the machine has 1 nodes of 2")
-    within(out, "predicted by /no/such.machine: lap2d5:20: FAILED: spmm_mpi: error: /no/such.machine")
+    within(out, "predicted by /no/such.machine: lap2d5:20: FAILED: /no/such.machine: No such file")
 
 with test("--only takes the points with a value"):
     some = scratch("some.jsonl")
@@ -129,12 +131,12 @@ with test("SIGTERM ends it with whole records and its run with it, and the same 
             job.stdout.readline()
         time.sleep(0.1)
         job.send_signal(number)
-        out, err = job.communicate(timeout=30)
+        out, err = job.communicate(timeout=patience(30))
         equal(job.returncode, 128 + number)
         within(err, "the same command goes on")
     partial = runs_of(stopped)
     assert 4 <= len(partial) < 16, len(partial)
-    equal(subprocess.run(words, capture_output=True, check=False, timeout=120).returncode, 0)
+    equal(subprocess.run(words, capture_output=True, check=False, timeout=patience(120)).returncode, 0)
     points_run = [(r["study"]["point"], r["study"]["round"]) for r in runs_of(stopped)]
     equal((len(points_run), len(set(points_run))), (16, 16), "each once")
 
@@ -149,14 +151,14 @@ with test("a run that SIGTERM ends just before the study, as a batch system may,
             time.sleep(0.02)
         time.sleep(0.3)
         job.send_signal(signal.SIGTERM)
-        out, err = job.communicate(timeout=30)
+        out, err = job.communicate(timeout=patience(30))
         equal((job.returncode, runs_of(both)), (143, []), err)
 
 with test("what a kill left of a line is cut off, and the run is made again"):
     with open(stopped, "rb+") as file:
         data = file.read()
         file.truncate(len(data) - 20)
-    equal(subprocess.run(words, capture_output=True, check=False, timeout=120).returncode, 0)
+    equal(subprocess.run(words, capture_output=True, check=False, timeout=patience(120)).returncode, 0)
     equal(len(runs_of(stopped)), 16)
 
 with test("two studies do not write into one file at the same time"):
@@ -177,7 +179,7 @@ with test("a full disk leaves whole lines and a clear error"):
              "    for n in range(100): r.append({'study': {'point': 'p' * 50, 'round': n, 'code': 0, 'wall_seconds': 1}})\n"
              "except RecordError as e: print(n, e)\n")
     done = subprocess.run([sys.executable, "-c", child, str(ROOT / "jobs"), full], capture_output=True, text=True,
-                          check=True, timeout=30)
+                          check=True, timeout=patience(30))
     written, _, message = done.stdout.partition(" ")
     within(message, full)
     assert 5 < int(written) < 100 and len(runs_of(full)) == int(written), done.stdout
@@ -236,7 +238,7 @@ with test("jobs/conversions times the conversions of several matrices, some roun
     path = scratch("conversions.jsonl")
     words = [sys.executable, str(ROOT / "jobs/conversions"), "--program", str(PROGRAM), "--launcher", LAUNCHER, "--rounds",
              "2", "--records", path, "--out", scratch("conversions"), str(ROOT / "matrices/cage4.mtx"), "lap2d5:9"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=patience(60))
     equal(done.returncode, 0, done.stderr)
     lines = [line for line in done.stdout.splitlines() if "COO to" in line]
     equal((len(lines), {line[-4:].strip() for line in lines}), (18, {"yes"}), done.stdout)
@@ -244,9 +246,9 @@ with test("jobs/conversions times the conversions of several matrices, some roun
     equal(len(records_of(path)), 4)
     with open(path, "a", encoding="utf-8") as file:
         file.write('{"conversions": {"mat')  # a kill, or a full disk
-    again = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60).stdout
+    again = subprocess.run(words, capture_output=True, text=True, check=True, timeout=patience(60)).stdout
     equal((len(records_of(path)), "round" in again), (4, False))
-    bad = subprocess.run(words[:-2] + ["none.mtx"], capture_output=True, text=True, check=False, timeout=60)
+    bad = subprocess.run(words[:-2] + ["none.mtx"], capture_output=True, text=True, check=False, timeout=patience(60))
     equal((bad.returncode, len(bad.stderr.splitlines())), (1, 1), bad.stderr)
     within(bad.stderr, "none.mtx: exit code 3: spmm_mpi: error")
 
@@ -326,7 +328,7 @@ with test("records of older versions mean the defaults, and what their commands 
     for lines, missing in (("reductions = auto tree\noptions = --verify none\nserial = yes", 0), ("reductions = tree linear\noptions = --verify none", 1),
                            ("reductions = tree", 1)):
         within(study(f"{ASKED}{lines}\n", "--dry-run", records=older)[1], f", {missing} runs to do")
-    done = subprocess.run([sys.executable, str(ROOT / "jobs/scaling"), older], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, str(ROOT / "jobs/scaling"), older], capture_output=True, text=True, check=True, timeout=patience(60))
     for table in ("Points", "Phases", "GFLOP/s over K"):
         within(done.stdout.split(f"== {table} ==")[1].split("==")[0], "options=--verify none, reduce=tree")
 
@@ -340,7 +342,7 @@ with test("rounds of one point that took different ways get a warning"):
     within(out.splitlines()[1], "WARNING: another way than in an earlier round: transport none and mpi")
     assert "WARNING" not in out.splitlines()[0], out
     within(out.splitlines()[-1], "2 runs; WARNING: rounds of 1 points took different ways")
-    done = subprocess.run([sys.executable, str(ROOT / "jobs/scaling"), path], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, str(ROOT / "jobs/scaling"), path], capture_output=True, text=True, check=True, timeout=patience(60))
     within(done.stderr, "took different ways, 1 point: lap2d5:20 K=1 auto f64 1 ranks: transport none and mpi")
     within(done.stdout, "2 x 6")
 
@@ -415,7 +417,7 @@ with test("an output that is an input by any name is refused with exit code 2, a
     before = {path: open(path, encoding="utf-8").read() for path in (sample, matrix, machine, of_study, writes)}
     for command in tried:
         done = subprocess.run([sys.executable, str(ROOT / "jobs" / command[0]), *command[1:]], capture_output=True, text=True,
-                              cwd=folder, timeout=60, check=False, env={**os.environ, "SPMM_MPI": str(PROGRAM)})
+                              cwd=folder, timeout=patience(60), check=False, env={**os.environ, "SPMM_MPI": str(PROGRAM)})
         equal((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), f"{command} {done.stderr}")
         within(done.stderr, "expected another")
         equal({path: open(path, encoding="utf-8").read() for path in before}, before, str(command))

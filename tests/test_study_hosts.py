@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from command import MPIRUN, PROGRAM, ROOT, equal, finish, scratch, skip, test, within
+from command import MPIRUN, PROGRAM, ROOT, equal, finish, patience, scratch, skip, test, within
 from study_tools import start
 from spmm_study import records
 
@@ -23,7 +23,7 @@ SAID = "2 network namespaces are hosts of one machine"
 def study(command, path, *options):
     words = [sys.executable, str(ROOT / command), "--program", PROGRAM, "--records", path, *options, STUDY]
     done = subprocess.run(words, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                          timeout=100, check=False)
+                          timeout=patience(100), check=False)
     with open(path, encoding="utf-8") as file:
         lines = list(map(json.loads, file))
     return done, [r for r in lines if "environment" in r], [r for r in lines if "run" in r]

@@ -1,10 +1,14 @@
-/* Plans and threads: one plan refuses a second thread, and plans of their own do not disturb one another.
+/* Plans and threads: one plan refuses a second thread, and threads with plans of their own do not disturb one
+ * another. Forks.
  *
  * MPI: 1 2 3
  * limit: 240 */
+#include <omp.h>
 #include <pthread.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/threads.h"
 #include "distributed.h"
 #include "plan/plan_struct.h"
 
@@ -250,14 +254,164 @@ static void test_refusal(void)
     }
 }
 
+/** Threads of a plan for whose number nobody asked, in words of its view. */
+static void default_threads(distributed *d, int *threads, int *crowded)
+{
+    spmm_plan *plan;
+    char *text;
+    size_t n;
+    FILE *const f = open_memstream(&text, &n);
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d->block, K, NULL, &plan), SPMM_OK);
+    CHECK_INT(spmm_plan_view(plan, f), SPMM_OK);
+    fclose(f);
+    *threads = plan->forward->threads;
+    *crowded = strstr(text, "oversubscribed") != NULL;
+    CHECK(test_.rank > 0 || strstr(text, "per rank"));
+    free(text);
+    spmm_plan_destroy(plan);
+}
+
+static void test_share(void)
+{
+    TEST("ranks of a node divide its cores, unless the program or OMP_NUM_THREADS chose; too many are told") {
+        const char *const told = getenv("OMP_NUM_THREADS");
+        char *const kept = told ? strdup(told) : NULL;
+        const int before = omp_get_max_threads(), cores = omp_get_num_procs();
+        const int node = (int)sysconf(_SC_NPROCESSORS_ONLN), most = cores + 1;
+        int threads, crowded;
+        distributed d;
+        distributed_create("uniform:60,4", SPMM_F64, 1, &d);
+        unsetenv("OMP_NUM_THREADS");
+        omp_set_num_threads(cores);
+        default_threads(&d, &threads, &crowded);
+        CHECK(threads == 1 || threads * size <= node);
+        CHECK(size > 1 || sp_threads_quota(NULL) > 0 || threads == cores);
+        CHECK(test_.rank > 0 || !crowded);
+        omp_set_num_threads(most);
+        default_threads(&d, &threads, &crowded);
+        CHECK_INT(threads, most);
+        CHECK(test_.rank > 0 || crowded);
+        setenv("OMP_NUM_THREADS", "any", 1); /* (the runtime has read it at the start of the program) */
+        omp_set_num_threads(cores);
+        default_threads(&d, &threads, &crowded);
+        CHECK_INT(threads, cores);
+        omp_set_num_threads(before);
+        unsetenv("OMP_NUM_THREADS");
+        if (kept) setenv("OMP_NUM_THREADS", kept, 1);
+        free(kept);
+        distributed_destroy(&d);
+    }
+}
+
+/** Waits for a forked process. Returns its exit code; -1: it was ended by a signal, of alarm() perhaps. */
+static int code_of(pid_t child)
+{
+    int status;
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/** Calls every function that has a status, in a forked process. Returns how many did not say that it is one. */
+static int not_refused(distributed *d, spmm_plan *plan, spmm_multivector *x, spmm_multivector *y)
+{
+    static const int64_t zero;
+    const double one[K] = {1};
+    double g[K * K];
+    spmm_plan *other;
+    spmm_block block;
+    spmm_multivector v;
+    spmm_csr a;
+    int failed = 0;
+#define FORKED(name, call)                \
+    failed += (call) != SPMM_ERR_USAGE || \
+              strstr(spmm_error_message(), name ": this process was forked") != spmm_error_message()
+    FORKED("spmm_apply", spmm_apply(plan, 1, x, 0, y));
+    FORKED("spmm_apply_begin", spmm_apply_begin(plan, 1, x, 0, y));
+    FORKED("spmm_apply_end", spmm_apply_end(plan));
+    FORKED("spmm_apply_transposed", spmm_apply_transposed(plan, 1, y, 0, x));
+    FORKED("spmm_plan_update_values", spmm_plan_update_values(plan));
+    FORKED("spmm_plan_view", spmm_plan_view(plan, stdout));
+    FORKED("spmm_plan_x_create", spmm_plan_x_create(plan, &v));
+    FORKED("spmm_multivector_create", spmm_plan_y_create(plan, &v));
+    FORKED("spmm_plan_create", spmm_plan_create(MPI_COMM_SELF, &d->block, K, NULL, &other));
+    FORKED("spmm_csr_scatter", spmm_csr_scatter(MPI_COMM_SELF, 0, &d->a, 1, 1, &block));
+    FORKED("spmm_device_open", spmm_device_open(MPI_COMM_SELF));
+    FORKED("spmm_multivector_dot", spmm_multivector_dot(MPI_COMM_SELF, x, x, g, K));
+    FORKED("spmm_multivector_norms", spmm_multivector_norms(MPI_COMM_SELF, x, g));
+    FORKED("spmm_multivector_times", spmm_multivector_times(1, x, g, K, 0, x));
+    FORKED("spmm_multivector_axpby", spmm_multivector_axpby(1, x, 0, x));
+    FORKED("spmm_multivector_scale", spmm_multivector_scale(one, x));
+    FORKED("spmm_multivector_copy", spmm_multivector_copy(x, y));
+    FORKED("spmm_multivector_create", spmm_multivector_create(9, K, SPMM_F64, SPMM_CPU, &v));
+    FORKED("spmm_csr_generate", spmm_csr_generate("lap2d5:300", SPMM_F64, &a));
+    FORKED("spmm_csr_read", spmm_csr_read("/nowhere", SPMM_F64, &a));
+    FORKED("spmm_csr_from_triplets", spmm_csr_from_triplets(1, 1, 1, &zero, &zero, one, SPMM_F64, &a));
+    return failed;
+}
+
+/** In a forked process: everything is refused, and what it has can be freed. */
+static int in_fork(distributed *d, spmm_plan *plan, spmm_multivector *x, spmm_multivector *y)
+{
+    alarm(60);
+    const int failed = not_refused(d, plan, x, y);
+    spmm_multivector_destroy(x);
+    spmm_plan_destroy(plan);
+    spmm_multivector_destroy(y);
+    distributed_destroy(d);
+    return failed;
+}
+
+static void test_fork(void)
+{
+    TEST("a process that is forked after a product with threads is refused, and its parent computes on") {
+        distributed d;
+        spmm_plan *plan;
+        spmm_multivector x, y;
+        const spmm_plan_options options = {.threads = 3};
+        distributed_create("lap2d5:90", SPMM_F64, 1, &d);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, &options, &plan), SPMM_OK);
+        CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+        CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+        for (int n = 0; n < 3; n++) {
+            fill(&x, d.block.x_begin);
+            CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
+            check_rows(&d.a, 0, 1, 0, &y, d.block.row_begin);
+            if (n == 1) CHECK(sp_plan_try(plan)); /* of a thread that the forked process has not */
+            const pid_t child = fork();
+            if (child == 0) _exit(in_fork(&d, plan, &x, &y));
+            CHECK_INT(code_of(child), 0);
+            if (n == 1) (void)sp_plan_give(plan, SPMM_OK);
+        }
+        spmm_multivector_destroy(&x);
+        spmm_multivector_destroy(&y);
+        spmm_plan_destroy(plan);
+        distributed_destroy(&d);
+    }
+}
+
+/** Uses the library in a process that is forked before its parent does. Returns 0 if it works there. */
+static int fork_first(void)
+{
+    const pid_t child = fork();
+    if (child != 0) return code_of(child);
+    spmm_csr a;
+    alarm(60);
+    const int failed = spmm_csr_generate("lap2d5:300", SPMM_F64, &a) != SPMM_OK;
+    spmm_csr_destroy(&a);
+    _exit(failed);
+}
+
 int main(int argc, char **argv)
 {
+    const int first = fork_first();
     int level;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &test_.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     test_.any = test_any_;
     test_refusal();
+    test_share();
+    TEST("a process that is forked before the library is used may use it") CHECK_INT(first, 0);
+    test_fork();
     if (level == MPI_THREAD_MULTIPLE) {
         test_one_plan();
         test_own_plans();

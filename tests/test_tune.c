@@ -177,6 +177,8 @@ static void test_names(void)
         unsetenv("XDG_CACHE_HOME");
         unsetenv("HOME");
         CHECK_INT(sp_tune_path(text, sizeof text), SPMM_ERR_OPEN);
+        setenv("HOME", "relative/home", 1);
+        CHECK_INT(sp_tune_path(text, sizeof text), SPMM_ERR_OPEN);
         setenv("HOME", "/a/name/that/is/far/too/long/for/the/place/that/was/made/for/it", 1);
         CHECK_INT(sp_tune_path(text, sizeof text), SPMM_ERR_OPEN);
     }

@@ -1,10 +1,10 @@
 /* MPI: 1 2 3 4. The ways of exchanging that a plan is chosen from: which there are, that all ranks take the same, and that the
  * product is right whichever it is. */
-#include "plan/variants.h"
+#include "plan/plan.h"
 
 #include <math.h>
 
-#include "distribute/joint.h"
+#include "halo/joint.h"
 #include "formats/multivector.h"
 #include "sample.h"
 #include "test_mpi.h"
@@ -13,7 +13,7 @@ enum { K = 8 };
 
 static int size;
 
-/** A plan as sp_plan_create_fastest() makes it, and what it needs. */
+/** A plan as sp_plan_create() makes it, and what it needs. */
 typedef struct made {
     spmm_csr a;
     spmm_block block;
@@ -32,8 +32,8 @@ static void make(const char *spec, const spmm_plan_options *options, made *m)
     CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size, 1, &m->grid), SPMM_OK);
     CHECK_INT(sp_halo_create(&m->grid, &m->block, options->exchange, 1, &m->halo), SPMM_OK);
     CHECK_INT(sp_joint_halo_create(&m->grid, &m->block, &m->halo, options, &m->joint), SPMM_OK);
-    CHECK_INT(sp_plan_create_fastest(&m->grid, &m->block, &m->halo, m->joint.joint ? &m->joint : NULL, K,
-                                     options, 0, &m->plan),
+    CHECK_INT(sp_plan_create(&m->grid, &m->block, &m->halo, m->joint.joint ? &m->joint : NULL, K, options, 0,
+                             &m->plan),
               SPMM_OK);
     sp_plan_facts_of(m->plan, &m->facts);
 }
@@ -137,8 +137,8 @@ static void test_fault(void)
         make("rmat:9,8", &(spmm_plan_options){.quick_plan = 1, .any_order = 1, .threads = 1}, &m);
         snprintf(fault, sizeof fault, "plan:%d", size - 1);
         setenv("SPMM_FAULT", fault, 1);
-        CHECK_INT(sp_plan_create_fastest(&m.grid, &m.block, &m.halo, &m.joint, K,
-                                         &(spmm_plan_options){.any_order = 1, .threads = 1}, 0, &plan),
+        CHECK_INT(sp_plan_create(&m.grid, &m.block, &m.halo, &m.joint, K,
+                                 &(spmm_plan_options){.any_order = 1, .threads = 1}, 0, &plan),
                   SPMM_ERR_INTERNAL);
         CHECK(plan == NULL);
         unsetenv("SPMM_FAULT");

@@ -138,7 +138,7 @@ static void print_help(int program, const char *usage, const settings *defaults)
 {
     const sp_option_table table = table_of(program);
     printf("usage: %s\n", usage);
-    sp_option_help(&table, stdout);
+    sp_option_help(&table, 1, stdout);
     if (!(program & OF_PRODUCTS)) return;
     printf("Without a matrix:");
     for (int i = 0; i < defaults->matrices; i++) printf("%s%s", i % 4 ? " " : "\n  ", defaults->matrix[i]);

@@ -4,7 +4,7 @@
 
 #include "device/device.h"
 #include "kernels/kernel.h"
-#include "plan/choose.h"
+#include "product/choose.h"
 #include "../common/bench.h"
 
 /* ---- own_kernels.c ---- */

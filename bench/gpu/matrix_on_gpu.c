@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "device/difference.h"
 #include "formats/multivector.h"
-#include "plan/choose.h"
+#include "product/choose.h"
 #include "spmm_mpi/dram_bound.h"
 #include "gpu.h"
 

@@ -126,8 +126,22 @@ void close()
     if (Kokkos::is_initialized()) Kokkos::finalize();
 }
 
+/** By name: C++17 has no designated initializers. */
+constexpr peer_adaptor adaptor()
+{
+    peer_adaptor p = {};
+    p.package = "kokkos";
+    p.forms = forms;
+    p.form_count = form_count;
+    p.product_bytes = sizeof(product);
+    p.open = open;
+    p.begin = begin;
+    p.end = end;
+    p.run = run;
+    p.close = close;
+    return p;
+}
+
 } // namespace
 
-extern "C" const peer_adaptor spmm_peer = {"kokkos", forms, form_count, 0,   sizeof(product), open, nullptr,
-                                           nullptr,  begin, end,        run, nullptr,         0,    {},
-                                           nullptr,  close};
+extern "C" const peer_adaptor spmm_peer = adaptor();

@@ -263,5 +263,5 @@ def start(program, options):
     """The analysis of the records that the command line names; what was odd about them is said on the standard error."""
     study = Analysis(records.read(options.records), options.predict, options.peak)
     for remark in study.records.remarks:
-        print(f"{program}: {remark}", file=sys.stderr)
+        print(f"{program}: {lines.clean(remark)}", file=sys.stderr)
     return study

@@ -1,12 +1,23 @@
-"""Unpacks a matrix of the SuiteSparse Matrix Collection: NAME.tar.gz with NAME/NAME.mtx and files beside it."""
+"""Unpacks a matrix of the SuiteSparse Matrix Collection: NAME.tar.gz with NAME/NAME.mtx and files beside it.
+
+An archive is not trusted: what it may ask for of memory, disk and time is bounded before any of it is given.
+"""
 import gzip
 import hashlib
+import math
 import os
 import re
 import tarfile
 import zlib
 
-CHUNK = 2 ** 20
+from . import download
+
+CHUNK = 2 ** 16
+HEADERS = 2 * CHUNK  # bytes of a member's headers; tarfile holds long names and extended headers in memory
+MOST_MEMBERS = 1000
+RATIO, ALLOWED = 100, 2 ** 26  # unpacked bytes: per packed byte, and beyond; text of matrices packs 3 to 30 times
+# what tarfile raises for headers that are none, by version of Python and header
+NO_TAR = (tarfile.TarError, ArithmeticError, LookupError, MemoryError, RecursionError, ValueError)
 
 
 class ArchiveError(Exception):
@@ -16,7 +27,6 @@ class ArchiveError(Exception):
 def unpack(archive, name, folder):
     """(SHA-256, size, first line) of NAME.mtx. The folder is there and empty; it gets the regular files NAME/*, of
     which none may lead out of it. All of the archive is read, to its checksum. Raises ArchiveError, OSError of the disk."""
-    found = {}
     with open(archive, "rb") as file:
         start = file.read(2)
         file.seek(0)
@@ -25,25 +35,24 @@ def unpack(archive, name, folder):
                                (": it is a page of text, from a proxy perhaps" if start[:1] in (b"<", b"\n") else ""))
         with gzip.GzipFile(fileobj=file) as packed:
             try:
-                with tarfile.open(fileobj=_Whole(packed), mode="r|", bufsize=CHUNK) as tar:
-                    for member in tar:
-                        _extract(tar, member, name, folder, found)
-                while packed.read(CHUNK):  # to the end, where gzip's checksum is
-                    pass
+                found = _members(_Bounded(packed, RATIO * os.path.getsize(archive) + ALLOWED), name, folder)
             except (EOFError, zlib.error, gzip.BadGzipFile) as error:
                 raise ArchiveError(f"damaged or cut off ({error})") from None
-            except tarfile.TarError as error:
-                raise ArchiveError(f"not a tar archive within gzip, or a damaged one ({error})") from None
+            except NO_TAR as error:
+                raise ArchiveError("not a tar archive within gzip, or a damaged one "
+                                   f"({str(error)[:80] or type(error).__name__})") from None
     if f"{name}.mtx" not in found:
-        raise ArchiveError(f"found {', '.join(sorted(found)) or 'no file'}, expected {name}/{name}.mtx")
+        more = " .." if len(found) > 5 else ""
+        raise ArchiveError(f"found {', '.join(sorted(found)[:5]) or 'no file'}{more}, expected {name}/{name}.mtx")
     return found[f"{name}.mtx"]
 
 
-class _Whole:
-    """tarfile takes a short read for the end, and gives out what an archive was cut to."""
+class _Bounded:
+    """What is unpacked: `left` bytes at most, of which `room` before whoever reads grants more. Reads are whole:
+    tarfile takes a short one for the end, and gives out what an archive was cut to."""
 
-    def __init__(self, file):
-        self.file = file
+    def __init__(self, file, most):
+        self.file, self.most, self.left, self.room = file, most, most, HEADERS
 
     def read(self, size):
         parts = []
@@ -53,35 +62,79 @@ class _Whole:
                 break
             parts.append(data)
             size -= len(data)
+            self.left -= len(data)
+            self.room -= len(data)
+        self.check(0)
+        if self.room < 0:
+            raise ArchiveError(f"found headers of more than {download.size_text(HEADERS)}")
         return b"".join(parts)
 
+    def check(self, size):
+        """Raises ArchiveError where that many bytes more would be too many."""
+        if size > self.left:
+            raise ArchiveError(f"found more than {download.size_text(self.most)} unpacked, expected at most {RATIO} "
+                               f"times the packed size and {download.size_text(ALLOWED)}")
 
-def _extract(tar, member, name, folder, found):
-    shown = repr(member.name)[:80]
+
+def _members(source, name, folder):
+    """{file: what unpack() returns of NAME.mtx, None of others} of the members, which are in the folder."""
+    found = {}
+    with tarfile.open(fileobj=source, mode="r|", bufsize=CHUNK) as tar:
+        for count, member in enumerate(tar):
+            if count == MOST_MEMBERS:
+                raise ArchiveError(f"found more than {MOST_MEMBERS} members")
+            file = _file(member, name)
+            if file in found:
+                raise ArchiveError(f"found a second member {_shown(member)}")
+            if file:
+                source.check(member.size)
+                source.room = member.size + HEADERS
+                found[file] = _extract(tar, member, os.path.join(folder, file), file == f"{name}.mtx")
+            else:
+                source.room = HEADERS
+    source.room = math.inf
+    while source.read(CHUNK):  # to the end, where gzip's checksum is
+        pass
+    return found
+
+
+def _shown(member):
+    return repr(member.name)[:80]
+
+
+def _file(member, name):
+    """FILE of the member NAME/FILE; None of the folder's own. Raises ArchiveError for what must not be unpacked."""
     if member.isdir() and member.name.rstrip("/") in (name, ".", f"./{name}"):
-        return
-    match = re.fullmatch(r"(?:\./)?([^/]+)/([^/\0]+)", member.name)
+        return None
+    match = re.fullmatch(r"(?:\./)?([^/]+)/([ -.0-~]{1,200})", member.name)
     if not match or match[1] != name or match[2] in (".", ".."):
-        raise ArchiveError(f"found the member {shown}, expected {name}/FILE")
-    if not member.isreg():
-        raise ArchiveError(f"found the member {shown}, which is a link or a device, expected a regular file")
-    if match[2] in found:
-        raise ArchiveError(f"found a second member {shown}")
+        raise ArchiveError(f"found the member {_shown(member)}, expected {name}/FILE")
+    if not member.isreg() or member.issparse():
+        raise ArchiveError(f"found the member {_shown(member)}, which is a link, a device or a sparse file, "
+                           "expected a regular file")
+    return match[2]
+
+
+def _extract(tar, member, path, is_matrix):
+    download.check_room(member.size, path)
     digest, size, first = hashlib.sha256(), 0, b""
     source = tar.extractfile(member)
-    with open(os.path.join(folder, match[2]), "xb") as out:
+    with open(path, "xb") as out:
         while True:
             data = source.read(CHUNK)
             if not data:
                 break
             first = first or data[:1024]
-            digest.update(data)
             size += len(data)
             out.write(data)
+            if is_matrix:
+                digest.update(data)
         if size != member.size:
-            raise ArchiveError(f"cut off within the member {shown}")
+            raise ArchiveError(f"cut off within the member {_shown(member)}")
+        if not is_matrix:
+            return None
         out.flush()
-        os.fsync(out.fileno())
-    if match[2] == f"{name}.mtx" and not first.lower().startswith(b"%%matrixmarket"):
-        raise ArchiveError(f"{shown} does not begin with %%MatrixMarket")
-    found[match[2]] = digest.hexdigest(), size, first.split(b"\n", 1)[0].decode("ascii", "replace").strip()
+        os.fsync(out.fileno())  # the others are not worth a wait for the disk each
+    if not first.lower().startswith(b"%%matrixmarket"):
+        raise ArchiveError(f"{_shown(member)} does not begin with %%MatrixMarket")
+    return digest.hexdigest(), size, first.split(b"\n", 1)[0].decode("ascii", "replace").strip()

@@ -16,7 +16,7 @@ import sys
 import time
 from collections import namedtuple
 
-from . import archive, download, names, output
+from . import archive, download, lines, names, output
 from .names import BAD_DATA, NAME, RESOURCES, USAGE, CollectionError
 from .points import File
 
@@ -225,7 +225,7 @@ class Cache:
 
     def _compare(self, name, expected, size, sha256=None):
         """Raises CollectionError where an Item says something else. sha256: None where it was not computed."""
-        file, advice = f"{name.split('/')[1]}.mtx", "delete that line if the new one is right"
+        file, advice = f"{name.split('/')[1]}.mtx", "remove it there if the new one is right"
         for item in expected:
             if item.bytes not in (None, size):
                 raise CollectionError(f"{name}: found {file} of {size} bytes, expected {item.bytes} as {item.where} says: "
@@ -350,7 +350,7 @@ def place(path, folder):
 
 def say(text):
     """A line about what is going on, where it is not part of the output."""
-    print(text, file=sys.stderr, flush=True)
+    print(lines.clean(text), file=sys.stderr, flush=True)
 
 
 def with_files(study, found):

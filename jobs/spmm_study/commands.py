@@ -1,6 +1,8 @@
 """Starts a command, and says in one line what went wrong."""
+import argparse
 import importlib
 import os
+import signal
 import sys
 
 from . import lines
@@ -15,16 +17,44 @@ from .recorder import RecordError
 FAILED, USAGE, BAD_INPUT, BAD_OUTPUT, INTERRUPTED = 1, 2, 3, 4, 130
 
 
+class Parser(argparse.ArgumentParser):
+    """Shows a module's text as it is written, and words of the command line without controls."""
+
+    def __init__(self, **named):
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **named)
+
+    def error(self, message):
+        super().error(lines.clean(message))
+
+
 def run(name):
-    """The exit code of jobs/NAME. Usage errors end in argparse, with 2."""
+    """The exit code of jobs/NAME. Usage errors end in argparse, with 2. Where nobody reads the output any more, as of
+    `jobs/NAME | head`, SIGPIPE ends the process, as it does cat."""
+    if sys.stdout is None or sys.stderr is None:  # closed by who started it
+        sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")
+        return _said(name, "error: the standard output or the standard error is closed", BAD_OUTPUT)
     for stream in (sys.stdout, sys.stderr):  # what the locale has no character for; bytes of names that are no text
         stream.reconfigure(errors="backslashreplace")
     try:
-        code = importlib.import_module(f".{name}_command", __package__).main()
-        sys.stdout.flush()
-        return code
+        return _ended(name)
+    except BrokenPipeError:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # not before: a server that closes its connection is no such end
+        os.kill(os.getpid(), signal.SIGPIPE)
+        raise
+
+
+def _main(name):
+    try:
+        return importlib.import_module(f".{name}_command", __package__).main()
+    finally:
+        sys.stdout.flush()  # of argparse's --help, too
+
+
+def _ended(name):
+    try:
+        return _main(name)
     except SameFile as error:
-        return _said(name, f"error: {lines.clean(str(error))}", USAGE)
+        return _said(name, f"error: {error}", USAGE)
     except RecordsError as error:
         return _said(name, f"error: {error}", BAD_INPUT)
     except StudyError as error:
@@ -36,14 +66,15 @@ def run(name):
     except (CollectionError, ProfileError) as error:
         return _said(name, f"error: {error}", error.code)
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BAD_OUTPUT
+        raise
     except OSError as error:
+        if error.filename is None:  # what could not be written is not tried again at the end of the process
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _said(name, f"error: {error.filename or 'output'}: {error.strerror}", BAD_OUTPUT)
     except KeyboardInterrupt:
         return _said(name, "interrupted", INTERRUPTED)
 
 
 def _said(name, text, code):
-    print(f"{name}: {text}", file=sys.stderr)
+    print(f"{name}: {lines.clean(str(text))}", file=sys.stderr)
     return code

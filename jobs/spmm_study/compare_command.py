@@ -18,6 +18,7 @@ import io
 import re
 
 from . import compare, compare_page, output, records, tables
+from .commands import Parser
 from .lines import RecordsError
 
 HEADING = ["", "new/old", "interval", "old ms", "new ms", "rounds", "point", "run differently"]
@@ -43,7 +44,7 @@ def _confidence(text):
 
 
 def options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__)
     parser.add_argument("old", metavar="OLD", help="the records to compare with, JSON Lines")
     parser.add_argument("new", metavar="NEW", help="the records that are judged")
     parser.add_argument("--fail-over", metavar="PERCENT", type=_fail_over,
@@ -120,8 +121,9 @@ def csv_text(found):
     writer.writerow(CSV_HEADING)
     for p in found.pairs:
         r, (old, new) = p.ratio, p.sides
-        writer.writerow([p.label, p.verdict, int(p.fails), r.value, r.low, r.high, found.confidence, old.seconds,
-                         new.seconds, old.rounds, new.rounds, p.differently])
+        row = (p.label, p.verdict, int(p.fails), r.value, r.low, r.high, found.confidence, old.seconds, new.seconds,
+               old.rounds, new.rounds, p.differently)
+        writer.writerow(map(output.csv_cell, row))
     return made.getvalue()
 
 

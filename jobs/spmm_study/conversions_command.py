@@ -5,11 +5,11 @@ table, and a plot where matplotlib is there. Started again it runs what is missi
 
 Exit codes: 0; 1 a result differed or a run failed; 2 usage; 3 records that are none; 4 output.
 """
-import argparse
 import json
 import os
 
-from . import conversions, output, pythons, schema
+from . import conversions, lines, output, pythons, schema
+from .commands import Parser
 from .recorder import RecordError
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
@@ -17,7 +17,7 @@ MATRICES = [os.path.join(ROOT, "matrices", name) for name in ("bcsstk16.mtx.gz",
 
 
 def options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__)
     parser.add_argument("matrices", metavar="MATRIX", nargs="*", default=MATRICES)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--records", default="conversions.jsonl")
@@ -39,7 +39,7 @@ def measure(o):
                 record = conversions.measure(o.program, o.launcher, matrix)
                 output.append(fd, json.dumps({"schema": schema.newest(), "conversions": record}).encode() + b"\n")
                 records.append(record)
-                print(f"round {n + 1} of {o.rounds}: {os.path.basename(matrix)}", flush=True)
+                print(f"round {n + 1} of {o.rounds}: {lines.clean(os.path.basename(matrix))}", flush=True)
     finally:
         os.close(fd)
     return records
@@ -60,5 +60,5 @@ def main():
     except ImportError:
         print(f"no plot: none of {pythons.tried()} has matplotlib (python3-matplotlib in Debian and Ubuntu)")
     else:
-        print("plot: " + ", ".join(plots.save(conversions.figure(records), o.out)))
+        print("plot: " + ", ".join(map(lines.clean, plots.save(conversions.figure(records), o.out))))
     return 0 if all(same for *_, same in conversions.combined(records)) else 1

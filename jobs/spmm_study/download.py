@@ -16,6 +16,7 @@ import urllib.request
 CHUNK = 2 ** 18
 ENOUGH = 2 ** 20  # bytes of an attempt after which the attempts are counted anew
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60  # seconds before another attempt; doubled each time
+SHOWN = 200  # characters of what a server said
 BUSY = (408, 429, 500, 502, 503, 504)  # answers that may be others a little later
 
 
@@ -35,12 +36,21 @@ class _Cut(Exception):
         self.wait = wait
 
 
+class _Redirections(urllib.request.HTTPRedirectHandler):
+    """None leads from HTTPS to HTTP, where anybody on the way may answer."""
+
+    def redirect_request(self, req, fp, code, msg, headers, newurl):
+        if req.type == "https" and urllib.parse.urlsplit(newurl).scheme != "https":
+            raise DownloadError(f"{req.full_url}: found a redirection to {newurl[:SHOWN]}, expected one to https")
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
 def _opener():
     """Of HTTP and HTTPS alone, with the proxies of the environment: no redirection leads to a file or to FTP."""
     opener = urllib.request.OpenerDirector()
     for handler in (urllib.request.ProxyHandler, urllib.request.UnknownHandler, urllib.request.HTTPHandler,
                     urllib.request.HTTPSHandler, urllib.request.HTTPDefaultErrorHandler,
-                    urllib.request.HTTPRedirectHandler, urllib.request.HTTPErrorProcessor):
+                    _Redirections, urllib.request.HTTPErrorProcessor):
         opener.add_handler(handler())
     return opener
 
@@ -79,6 +89,13 @@ def size_text(count):
     return f"{count} bytes"
 
 
+def check_room(size, path):
+    """Raises OSError where a file of that size would not fit beside that path."""
+    room = shutil.disk_usage(os.path.dirname(path)).free
+    if size > room:
+        raise OSError(errno.ENOSPC, f"{size_text(size)} are to come, and there is room for {size_text(room)}", path)
+
+
 class Server:
     """A server and how long and how often to try it."""
 
@@ -108,6 +125,8 @@ class Server:
             raise _Cut(_reason(reason, self.timeout)) from None
         except (OSError, http.client.HTTPException) as error:
             raise _Cut(_reason(error, self.timeout)) from None
+        except ValueError as error:  # a redirection to what is no address
+            raise DownloadError(f"{url}: {str(error)[:SHOWN]}") from None
 
     def _again(self, url, attempt):
         """What attempt() returns, as soon as one succeeds; attempt() says how many bytes it got until it failed."""
@@ -203,7 +222,8 @@ class _Attempt:
             found = re.fullmatch(r"bytes (\d{1,18})-\d{1,18}/(\d{1,18}|\*)", answer.headers.get("Content-Range", ""))
             if not found or int(found[1]) != self.have:
                 self.drop()
-                raise _Cut(f"found Content-Range {answer.headers.get('Content-Range')}, expected one from {self.have}")
+                found = answer.headers.get("Content-Range", "none")[:SHOWN]
+                raise _Cut(f"found Content-Range {found}, expected one from {self.have}")
             return None if length is None else self.have + length
         self.have = 0
         etag, date = answer.headers.get("ETag", ""), answer.headers.get("Last-Modified")
@@ -212,10 +232,7 @@ class _Attempt:
         with open(self.part, "wb"):
             pass
         if length is not None:
-            room = shutil.disk_usage(os.path.dirname(self.part)).free
-            if length > room:
-                raise OSError(errno.ENOSPC, f"{size_text(length)} are to come, and there is room for {size_text(room)}",
-                              self.part)
+            check_room(length, self.part)
         if validator:
             with open(self.note, "w", encoding="utf-8") as file:
                 json.dump({"url": self.url, "validator": validator}, file)
@@ -244,7 +261,7 @@ def _check_code(url, answer):
     """Raises _Cut for an answer that may be another soon, DownloadError for others that are no file."""
     if answer.code in (200, 206):
         return
-    said = f"HTTP {answer.code} {answer.reason or ''}".rstrip()
+    said = f"HTTP {answer.code} {(answer.reason or '')[:SHOWN]}".rstrip()
     if answer.code in BUSY:
         raise _Cut(said, _whole(answer.headers.get("Retry-After")))
     raise DownloadError(f"{url}: {said}", missing=answer.code in (404, 410))
@@ -255,7 +272,7 @@ def _reason(error, timeout):
         return f"no answer within {timeout:g} seconds"
     if isinstance(error, http.client.IncompleteRead):
         return "the connection ended early"
-    return getattr(error, "strerror", None) or str(error) or type(error).__name__
+    return (getattr(error, "strerror", None) or str(error) or type(error).__name__)[:SHOWN]
 
 
 def _remove(path):

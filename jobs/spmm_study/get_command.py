@@ -14,6 +14,7 @@ import os
 import sys
 
 from . import collection, download, lines, names, output, points
+from .commands import Parser
 from .names import CollectionError
 
 
@@ -25,8 +26,7 @@ def _whole(text):
 
 
 def options():
-    parser = argparse.ArgumentParser(prog="matrices/get", description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(prog="matrices/get", description=__doc__)
     parser.add_argument("names", metavar="NAME", nargs="*", help="GROUP/NAME, or NAME where one group alone has it")
     parser.add_argument("--list", metavar="LIST", action="append", default=[],
                         help="the names in matrices/lists/LIST.txt, or in a file by its path")
@@ -86,7 +86,8 @@ class _All:
     def get(self, name):
         path = self.cache.path(name, self.o.check, (lambda text: None) if self.o.print else collection.say)
         path = collection.place(path, self.o.to) if self.o.to else path
-        print(path if self.o.print else f"{name}: {path}, {download.size_text(os.path.getsize(path))}", flush=True)
+        text = path if self.o.print else lines.clean(f"{name}: {path}, {download.size_text(os.path.getsize(path))}")
+        print(text, flush=True)
 
     def show(self, name):
         size, entry = self.cache.download_size(name), self.cache.index().get(name)
@@ -111,5 +112,5 @@ def main():
         return found.each(asked, found.get)
     code = found.each(asked, found.show)
     print(f"{len(asked)} matri{'x' if len(asked) == 1 else 'ces'}, {download.size_text(found.total)} to come, packed; "
-          f"in {cache.folder}")
+          f"in {lines.clean(cache.folder)}")
     return code

@@ -22,10 +22,11 @@ Item = namedtuple("Item", "name sha256 bytes where")
 
 
 class CollectionError(Exception):
-    """The text says what was found and what was expected; code: the exit code."""
+    """The text says what was found and what was expected, without controls that a server, an archive or a list may have
+    had in it; code: the exit code."""
 
     def __init__(self, text, code=BAD_DATA):
-        super().__init__(text)
+        super().__init__(lines.clean(text))
         self.code = code
 
 

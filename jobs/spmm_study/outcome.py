@@ -12,7 +12,9 @@ from . import laws, series, steps, tables
 # SCALES on loses nothing worth a cause; a share of the DRAM bound from MEMORY to IN_CACHE is what memory gives, and
 # more than that came from a cache; a cause is told where it has this part of the time that was lost
 NOISY, GAIN, SCALES, MEMORY, IN_CACHE, CAUSE = 0.10, 1.05, 0.9, 0.7, 1.05, 0.25
-NOT_KNOWN, SLOWER = "not known", "a product slower than its share, why is not known"
+# a load average of more than this for each thread of the run is other programs' work
+BUSY = 2
+NOT_KNOWN, SLOWER = "not known", "a product slower than its share"
 
 
 @dataclass
@@ -58,6 +60,38 @@ class Outcome:
     @property
     def efficiency(self):
         return self.speedup and self.speedup / self.size
+
+    @property
+    def speedup_bounds(self):
+        """Least and greatest speed-up that the intervals of both times allow; None without intervals."""
+        if self.speedup is None:
+            return None
+        one, here = self.one.first.spread, self.point.spread
+        if None in (one.low, here.low) or 0 in (one.median, here.median, here.low):
+            return None
+        factor = self.speedup * here.median / one.median
+        return factor * one.low / here.high, factor * one.high / here.low
+
+    @property
+    def is_told(self):
+        """Whether the intervals tell a faster run from one that gains nothing or is slower. Of a problem that grows only the
+        efficiency is said."""
+        if self.size == 1 or self.is_weak or not self.speedup_bounds:
+            return True
+        low, high = self.speedup_bounds
+        even = 1 / GAIN <= self.speedup <= GAIN and high - low <= 2 * NOISY
+        return even or low > 1 or high <= GAIN
+
+    @property
+    def is_slower(self):
+        """Than one rank, GPU or thread, as far as the intervals are known."""
+        return self.speedup < 1 / GAIN and (not self.speedup_bounds or self.speedup_bounds[1] < 1)
+
+    @property
+    def load(self):
+        """Load average when the runs began, where that was more than this run's own; else None."""
+        load = statistics.median(self.point.loads) if self.point.loads else 0
+        return load if load > BUSY * self.point.ranks * self.point.threads else None
 
     @property
     def is_weak(self):
@@ -160,14 +194,28 @@ def _memory_text(o):
     return f"memory: {100 * share:.0f} % of the DRAM bound" if round(share, 2) >= MEMORY else None
 
 
+def unexplained(o):
+    """What may have slowed a product that has no other cause; None: the record has none."""
+    if o.load:
+        return f"the machine was busy with other work: load average {o.load:.2g}"
+    return "times are too noisy for a cause" if is_noisy(o.point) else None
+
+
 def limit(o):
     """In words, by the facts of the record alone."""
-    found, memory, share = [], _memory_text(o), o.dram_share
+    found, memory, share, why = [], _memory_text(o), o.dram_share, unexplained(o)
+    if not o.is_told:
+        low, high = o.speedup_bounds
+        return f"cannot tell (speed-up {low:.2f} to {high:.2f})" + (f"; {why}" if why else "")
     if o.size > 1 and o.efficiency is not None and o.efficiency >= SCALES:
         found.append("scales")
     if memory and share <= IN_CACHE:
         found.append(memory)
-    found += [f"{cause}: {100 * part:.0f} % of the time" for cause, part in causes(o) if not (found and cause == SLOWER)]
+    for cause, part in causes(o):
+        if cause != SLOWER:
+            found.append(f"{cause}: {100 * part:.0f} % of the time")
+        elif not found and why:
+            found.append(why)
     if (o.waiting_rows or 0) > 0.5 and o.efficiency is not None and o.efficiency < SCALES:
         found.append(f"{100 * o.waiting_rows:.0f} % of its rows wait for received ones")
     if not found or found == ["scales"]:

@@ -5,6 +5,8 @@ import os
 import stat
 import tempfile
 
+from . import lines
+
 
 class SameFile(Exception):
     """An output is an input, or two outputs are one file; the text says which."""
@@ -98,6 +100,15 @@ def write(path, data):
         _write(path, data)
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from error
+
+
+def csv_cell(value):
+    """A value as it stands in a CSV. A text that spreadsheets would take for a formula begins with an apostrophe, as in the
+    program's records; numbers stay as they are."""
+    if not isinstance(value, str):
+        return "" if value is None else value
+    text = lines.clean(value)
+    return f"'{text}" if text.startswith(("=", "+", "-", "@")) else text
 
 
 def append(fd, line):

@@ -42,7 +42,7 @@ DEFAULTS = {
     "warmup": ("2", "products before those"),
     "serial": ("no", "yes: the serial product of each matrix, K and precision, too, for absolute speed-up"),
     "probe": ("no", "yes: measure latency, bandwidth and the time of an operation, for the cost models"),
-    "machines": ("", "machine files: times are predicted by them for each point before the runs"),
+    "machines": ("", "machine files: times are predicted by them for each point after the runs"),
     "options": ("", "further words for spmm_mpi; those that have a line of their own count as that line"),
     "timeout": ("3600", "seconds a run may take"),
 }

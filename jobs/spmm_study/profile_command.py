@@ -12,10 +12,11 @@ import argparse
 import shlex
 
 from . import lines, profile, tables
+from .commands import Parser
 
 
 def options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__)
     parser.add_argument("--nsys", action="store_true", help="Nsight Systems instead of Nsight Compute")
     parser.add_argument("program", metavar="PROGRAM")
     parser.add_argument("arguments", metavar="ARGUMENT", nargs=argparse.REMAINDER)

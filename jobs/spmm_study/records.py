@@ -1,7 +1,7 @@
 """Reads the records of studies (JSON Lines) and combines the rounds of a point.
 
-A line is an environment, a prediction as `spmm_mpi --dry-run --machine` writes it, a run as `spmm_mpi --json` writes it, with or without the group `study` that says which
-point of which study it is, a failed run, which has that group alone, or a step as `series_mpi --json` writes it.
+A line is an environment, counts as `spmm_mpi --dry-run --json` writes them, a prediction of jobs/predict, a run as
+`spmm_mpi --json` writes it, with or without the group `study` that says which point of which study it is, a failed run, which has that group alone, or a step as `series_mpi --json` writes it.
 """
 import json
 import os
@@ -355,7 +355,7 @@ class Failure:
 
 @dataclass
 class Prediction:
-    """Of one number of ranks on one machine, as `spmm_mpi --dry-run --machine` writes it."""
+    """Of one number of ranks on one machine, as jobs/predict writes it."""
     source: str
     values: dict
 
@@ -386,6 +386,7 @@ class Records:
     runs: int
     steps: list = field(default_factory=list)
     predictions: list = field(default_factory=list)
+    counts: list = field(default_factory=list)  # of --dry-run, as they were read
     lines: list = field(default_factory=list)  # of the files, as they were read: bytes with a newline each
 
 
@@ -563,6 +564,8 @@ def read(paths):
                 unread += 1
             elif kind == "prediction":
                 result.predictions.append(Prediction(found["matrix"]["source"], found["prediction"]))
+            elif kind == "counts":
+                result.counts.append(found)
             else:
                 runs.append((where, kind, found, found.get("study") or {}))
     if unread:

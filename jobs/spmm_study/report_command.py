@@ -6,13 +6,13 @@ was run where, scaling, kernels, phases, roofline, errors, failures, environment
 
 Without matplotlib the page has no figures. Exit codes: 0 done, 2 usage, 3 records cannot be read, 4 output.
 """
-import argparse
 
-from . import analysis, output, page, pythons
+from . import analysis, lines, output, page, pythons
+from .commands import Parser
 
 
 def options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the page")
     parser.add_argument("--title", help="default: the names of the studies")
     analysis.add_options(parser)
@@ -26,5 +26,5 @@ def main():
     study = analysis.start("report", o)
     text = page.report(study, o.title or page.title_of(study), analysis.drawing("report"))
     output.write(o.output, text)
-    print(f"{o.output}: {len(study.measured)} points, {len(text) / 1e6:.1f} MB")
+    print(f"{lines.clean(o.output)}: {len(study.measured)} points, {len(text) / 1e6:.1f} MB")
     return 0

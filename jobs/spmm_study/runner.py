@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 
-from . import asked, environment, lines, records, schema
+from . import asked, environment, lines, machine, predict, records, schema
 from .points import schedule
 from .recorder import RecordError
 from .records import SERIAL
@@ -126,7 +126,7 @@ def run_one(words, json_file, timeout, signals, kind="run"):
 
 
 def _record_of(json_file, kind):
-    """(the last record of a run or of predictions, ""), or ({}, why there is none)."""
+    """(the last record of a run or of counts, ""), or ({}, why there is none)."""
     record, why = {}, "it wrote no record"
     try:
         for line in lines.read(json_file):
@@ -189,7 +189,7 @@ class Progress:
             outcome = f"{a['median'] * 1e3:.4g} ms ({a['min'] * 1e3:.4g} to {a['max'] * 1e3:.4g})" + \
                 (f"; WARNING: another way than in an earlier round: {differs}" if differs else "")
         left = self.left(rest)
-        print(f"[{self.number}/{self.total}] round {round_number + 1}: {what}: {outcome}" +
+        print(f"[{self.number}/{self.total}] round {round_number + 1}: {lines.clean(f'{what}: {outcome}')}" +
               (f"; {duration(left)} left" if rest and left is not None else ""), flush=True)
 
 
@@ -206,8 +206,7 @@ def _foreseen(study, found):
     for settings in found.values():
         matrix = settings["matrix"]
         file = study.files.get(matrix)
-        words = ["-k", str(settings["k"]), "-d", settings["device"], "-p", settings["precision"]]
-        words += ["--kernel", settings["kernel"]] if settings["kernel"] not in ("auto", "all") else ["-f", settings["format"]]
+        words = ["-k", str(settings["k"]), "-p", settings["precision"]]
         key = (*words, *asked.words_of(settings, asked.PREDICTED), "--", file.path if file else matrix)
         if not settings["kernel"].startswith(SERIAL):
             wanted.setdefault(key, set()).add(settings["ranks"])
@@ -215,27 +214,36 @@ def _foreseen(study, found):
     return wanted, names
 
 
-def predict(study, found, recorder, launcher, program, folder, signals):
-    """Appends predictions by each machine file of the study. One that fails is told, and no failure of the study."""
+def foresee(study, found, recorder, launcher, program, folder, signals):
+    """Appends predictions by each machine file of the study, and by its runs where the file has no efficiency. One that
+    fails is told, and no failure of the study."""
     wanted, names = _foreseen(study, found)
-    for machine in study.values["machines"]:
-        for number, (words, ranks) in enumerate(wanted.items()):
-            json_file = os.path.join(folder, f"prediction-{number}.json")
-            plan = ["--dry-run", "--machine", machine, "--plan-ranks", ",".join(map(str, sorted(ranks))), "--json", json_file]
-            made, error = _predictions([*launcher_words(launcher, 1, 1), program, *plan, *words], json_file,
-                                       float(study.values["timeout"][0]), signals)
-            print(f"predicted by {machine}: {names[words]}" + (f": FAILED: {error}" if error else f", {len(made)} numbers of ranks"),
-                  flush=True)
+    for path in study.values["machines"]:
+        for words, ranks in wanted.items():
+            try:
+                of = machine.read(path)
+                plan = ["--dry-run", "--ranks-per-node", str(of.ranks_per_node), "-d", of.device, "-g", "auto", "--plan-ranks",
+                        ",".join(map(str, sorted(ranks)))]
+                counts = _counted([*launcher_words(launcher, 1, 1), program, *plan, *words], os.path.join(folder, "counts.json"),
+                                  float(study.values["timeout"][0]), signals)
+                for record in counts:
+                    record["matrix"]["source"] = names[words]
+                made, error = predict.best(counts, of, records.read([recorder.path]).points), ""
+            except lines.RecordsError as failure:
+                made, error = [], str(failure)
+            outcome = f": FAILED: {error}" if error else f", {len(made)} numbers of ranks"
+            print(lines.clean(f"predicted by {path}: {names[words]}{outcome}"), flush=True)
             for record in made:
-                record["matrix"]["source"] = names[words]
                 recorder.append(record)
 
 
-def _predictions(words, json_file, timeout, signals):
-    """(records, "") or ([], why there are none)"""
-    _, code, error, _ = run_one(words, json_file, timeout, signals, "prediction")
+def _counted(words, json_file, timeout, signals):
+    """Records of --dry-run. Raises RecordsError."""
+    _, code, error, _ = run_one([*words[:-2], "--json", json_file, *words[-2:]], json_file, timeout, signals, "counts")
     try:
-        return ([], error) if code else ([lines.parse(line) for line in lines.read(json_file)], "")
+        if code:
+            raise lines.RecordsError(error)
+        return [lines.parse(line) for line in lines.read(json_file)]
     finally:
         if os.path.exists(json_file):
             os.remove(json_file)
@@ -257,8 +265,6 @@ def run(study, found, recorder, launcher, program, root, retry_failed=False, nam
     if todo and surroundings["environment"]["id"] not in recorder.environments:
         recorder.append(surroundings)
     with _temporary_folder() as folder:
-        if todo:
-            predict(study, found, recorder, launcher, program, folder, signals)
         for n, (round_number, key) in enumerate(todo):
             signals.check()
             json_file = os.path.join(folder, f"{n}.json")
@@ -289,6 +295,8 @@ def run(study, found, recorder, launcher, program, root, retry_failed=False, nam
             failed += code != 0
             differs = records.differences(recorder.ways.get(key, []))
             progress.say(round_number, found[key], record, error, todo[n + 1:], differs)
+        if todo:
+            foresee(study, found, recorder, launcher, program, folder, signals)
     return failed
 
 
@@ -299,7 +307,7 @@ def list_points(study, found, recorder):
     for _, key in todo:
         rounds[key] = rounds.get(key, 0) + 1
     for key in found:
-        print(f"{rounds.get(key, 0)} of {study.values['rounds'][0]} to run: {key}")
+        print(f"{rounds.get(key, 0)} of {study.values['rounds'][0]} to run: {lines.clean(key)}")
     left = Progress(0, recorder.walls).left(todo)
     print(f"{len(found)} points, {len(todo)} runs to do" + (f", about {duration(left)}" if todo and left else ""))
     sys.stdout.flush()

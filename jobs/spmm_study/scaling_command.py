@@ -5,15 +5,15 @@
 
 Exit codes: 0 done, 2 usage, 3 records cannot be read, 4 output, or no matplotlib for the plots of --out.
 """
-import argparse
 
-from . import analysis, output, pythons
+from . import analysis, lines, output, pythons
+from .commands import Parser
 
 NOT_DRAWN = 4
 
 
 def options():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(description=__doc__)
     parser.add_argument("--out", metavar="DIR", help="draw the plots there, as SVG and PNG")
     parser.add_argument("--csv", metavar="FILE", help="a row per point; steps of series_mpi beside products: FILE-series")
     analysis.add_options(parser)
@@ -29,11 +29,11 @@ def main():
     print("\n\n".join(study.text()))
     if o.csv:
         for path in study.write_csv(o.csv):
-            print(path)
+            print(lines.clean(path))
     if o.out:
         plots = analysis.drawing("scaling")
         if not plots:
             return NOT_DRAWN
         for path in study.draw(plots, o.out):
-            print(path)
+            print(lines.clean(path))
     return 0

@@ -161,6 +161,14 @@ def _grid_of_ranks(value, name):
                                                              f"{value['ranks']}")
 
 
+def _of_every_rank(value, name):
+    """The lists of counts are as long as the first one; those of the joint exchange may be empty."""
+    ranks = len(value["rows"])
+    for inner, found in value.items():
+        if len(found) != ranks and (found or not inner.startswith("joint_")):
+            raise Mismatch(f"{name}.{inner}", f"of {len(found)} ranks", f"one of {ranks}, as {name}.rows")
+
+
 def _goes_on(value, name):
     """jobs/study needs these of its own records, to go on."""
     for inner in ("point", "round", "code", "wall_seconds"):
@@ -177,7 +185,8 @@ KINDS = {
     "step": (f"a step of {STEP_PROGRAM}", "#/$defs/step", {"seconds": _in_order}),
     "run": ("a run of spmm_mpi", "#/$defs/run", {"run": _grid_of_ranks, "apply": _in_order}),
     "own": ("a run of jobs/study", "#/$defs/failure", {"study": _goes_on}),
-    "prediction": ("a prediction of spmm_mpi", "#/$defs/prediction_record", {"prediction": _grid_of_ranks}),
+    "prediction": ("a prediction of jobs/predict", "#/$defs/prediction_record", {"prediction": _grid_of_ranks}),
+    "counts": ("counts of spmm_mpi --dry-run", "#/$defs/counts_record", {"counts": _grid_of_ranks, "per_rank": _of_every_rank}),
     "conversions": ("of jobs/conversions", "#/$defs/conversions_record", {}),
 }
 
@@ -187,8 +196,9 @@ def kind_of(record):
     of_study = record.get("study")
     if "environment" in record:
         return "environment"
-    if "prediction" in record:
-        return "prediction"
+    for name in ("prediction", "counts"):
+        if name in record:
+            return name
     if record.get("program") == ACCURACY_PROGRAM:
         return "accuracy"
     if isinstance(of_study, dict) and of_study.get("code") not in (None, 0):

@@ -2,7 +2,7 @@
 from dataclasses import replace
 
 from . import series, tables
-from .outcome import GAIN, causes, fastest_steps, noise
+from .outcome import GAIN, SLOWER, causes, fastest_steps, is_noisy, noise, unexplained
 from .records import namespaces_name
 
 # an efficiency of which much is lost has its cause told
@@ -26,7 +26,8 @@ def _reason(found):
     if (worst.waiting_rows or 0) > 0.5:
         told.append(f"{100 * worst.waiting_rows:.0f} % of its rows wait for received ones")
     at = f" at K = {worst.k}" if len(found) > 1 else ""
-    told += [f"{100 * part:.0f} % of the time{at} goes to {cause}" for cause, part in causes(worst)[:1]]
+    told += [f"{100 * part:.0f} % of the time{at} goes to {cause}" for cause, part in causes(worst)[:1] if cause != SLOWER]
+    told = told or [text for text in [unexplained(worst)] if text]
     return ": " + ", and ".join(told) if told else ", and the records do not say why"
 
 
@@ -38,6 +39,12 @@ def _at(found):
     return f"K = {_list(o.k for o in found)}"
 
 
+def _unknown_sentence(problem, found):
+    bounds = [o.speedup_bounds for o in found]
+    return (f"{problem}: whether it is faster on {found[-1].place} than on one at {_at(found)}, the times cannot tell "
+            f"({min(low for low, _ in bounds):.2f} to {max(high for _, high in bounds):.2f} times as fast by their 95 % intervals)")
+
+
 def _strong_sentence(problem, found):
     stuck = [o for o in found if o.speedup <= GAIN]
     faster = [o for o in found if o.speedup > GAIN]
@@ -47,7 +54,7 @@ def _strong_sentence(problem, found):
                 f"efficiency {_span([o.efficiency for o in found])})")
         bad = [o for o in found if o.efficiency < LITTLE]
         return text + (_reason(bad) if bad else "")
-    slower = all(o.speedup < 1 / GAIN for o in stuck)
+    slower = all(o.is_slower for o in stuck)
     what = f"is slower on {last.place} than on one" if slower else f"gains nothing from {_from_what(last)}"
     text = f"{problem} {what} at {_at(stuck)} ({_span([o.speedup for o in stuck])} times as fast){_reason(stuck)}"
     return text + (f"; at {_at(faster)} it is {_span([o.speedup for o in faster])} times as fast" if faster else "")
@@ -67,7 +74,11 @@ def _scaling(outcomes):
     found = []
     for (machine, problem, precision, *_), members in groups.items():
         name = f"{problem} ({precision}, {machine})" if several else problem
-        found.append((_weak_sentence if members[0].is_weak else _strong_sentence)(name, members))
+        told = [o for o in members if o.is_told]
+        if told:
+            found.append((_weak_sentence if told[0].is_weak else _strong_sentence)(name, told))
+        if len(told) < len(members):
+            found.append(_unknown_sentence(name, [o for o in members if not o.is_told]))
     return found
 
 
@@ -194,7 +205,9 @@ def of(study, outcomes):
     if missed:
         found.append(f"The cost model misses {missed} of {told} times on several ranks by more than "
                      f"{100 * series.MISS:.0f} %; they are marked.")
-    found.append(noise(study.measured))
+    # where most times are noisy, that is the first thing to know
+    told = [p for p in study.measured if p.spread.width is not None]
+    found.insert(0 if 2 * sum(map(is_noisy, told)) > len(told) else len(found), noise(study.measured))
     failed, runs = len(study.records.failures), study.records.runs
     found.append(f"Failed runs: {failed} of {runs}; they count for nothing here." if failed else
                  f"None of the {runs} runs failed." if runs else None)

@@ -16,6 +16,7 @@ import subprocess
 import sys
 
 from . import asked, lines, output, records, runner, schema
+from .commands import Parser
 from .points import DEFAULTS, Kernel, StudyError, check_files, names, points, read, select
 from .recorder import Recorder, RecordError
 
@@ -32,8 +33,7 @@ def _hosts(text):
 def options():
     keys = "\n".join(f"  {key:<11} {what}{f' (default {default})' if default else ''}"
                      for key, (default, what) in DEFAULTS.items())
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                     epilog="lines of a study file, `key = words`, # begins a comment:\n" + keys)
+    parser = Parser(description=__doc__, epilog="lines of a study file, `key = words`, # begins a comment:\n" + keys)
     parser.add_argument("study", metavar="STUDY", help="the study file")
     parser.add_argument("--records", metavar="FILE", help="default: the study's name.jsonl, in the current folder")
     parser.add_argument("--dry-run", action="store_true", help="list the points and what is missing, run nothing")
@@ -98,11 +98,11 @@ def main():
         failed = runner.run(study, found, recorder, o.launcher, o.program, ROOT, o.retry_failed,
                             o.namespaces)
     except runner.Interrupted as signal:
-        print(f"interrupted; what was measured is in {path}, and the same command goes on", file=sys.stderr)
+        print(f"interrupted; what was measured is in {lines.clean(path)}, and the same command goes on", file=sys.stderr)
         return 128 + signal.args[0]
     finally:
         recorder.close()
     differ = sum(bool(records.differences(ways)) for ways in recorder.ways.values())
-    print(f"{path}: {len(recorder.done)} runs" + (f", {failed} failed now" if failed else "") +
+    print(f"{lines.clean(path)}: {len(recorder.done)} runs" + (f", {failed} failed now" if failed else "") +
           (f"; WARNING: rounds of {differ} points took different ways" if differ else ""))
     return 1 if failed else 0

@@ -2,7 +2,7 @@
 import csv
 from dataclasses import dataclass, field
 
-from . import laws, series
+from . import laws, output, series
 
 NONE = "-"
 # residual of a fit beyond which nothing should be predicted by it
@@ -503,7 +503,7 @@ def write_rows(file, heading, rows):
     writer = csv.DictWriter(file, heading, restval="", lineterminator="\n")
     writer.writeheader()
     for cells in rows:
-        writer.writerow({name: "" if value is None else value for name, value in cells.items()})
+        writer.writerow({name: output.csv_cell(value) for name, value in cells.items()})
 
 
 def write_csv(file, points, strong_groups, weak_groups):

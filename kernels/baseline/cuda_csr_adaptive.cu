@@ -88,4 +88,4 @@ spmm_status run(const sp_launch *l)
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_csr_adaptive = {run, baseline_prepare<fill>, baseline_release, NULL};
+SP_KERNEL(csr_adaptive) = {run, baseline_prepare<fill>, baseline_release, NULL};

@@ -52,4 +52,4 @@ spmm_status run(const sp_launch *l)
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_csr_adaptive_subblocks = {run, baseline_prepare<fill>, baseline_release, NULL};
+SP_KERNEL(csr_adaptive_subblocks) = {run, baseline_prepare<fill>, baseline_release, NULL};

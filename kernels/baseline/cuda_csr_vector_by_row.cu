@@ -45,7 +45,5 @@ template <bool shuffle> spmm_status run(const sp_launch *l)
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_csr_vector_by_row = {run<false>, baseline_prepare<fill<false>>,
-                                                   baseline_release, NULL};
-const sp_kernel_ops sp_kernel_csr_vector_by_row_shuffle = {run<true>, baseline_prepare<fill<true>>,
-                                                           baseline_release, NULL};
+SP_KERNEL(csr_vector_by_row) = {run<false>, baseline_prepare<fill<false>>, baseline_release, NULL};
+SP_KERNEL(csr_vector_by_row_shuffle) = {run<true>, baseline_prepare<fill<true>>, baseline_release, NULL};

@@ -87,13 +87,12 @@ template <class Sum, typename T> void launch_scalar(const sp_launch *l, cudaStre
 
 } // namespace
 
-#define SCALAR_KERNEL(id, sum)                                                                            \
-    static spmm_status run_##id(const sp_launch *l)                                                       \
-    {                                                                                                     \
-        return launch_product<launch_scalar<sum, double>, launch_scalar<sum, float>>(l, #id);             \
-    }                                                                                                     \
-    const sp_kernel_ops sp_kernel_##id = {run_##id, baseline_prepare<fill_scalar<sum>>, baseline_release, \
-                                          NULL};
+#define SCALAR_KERNEL(id, sum)                                                                \
+    static spmm_status run_##id(const sp_launch *l)                                           \
+    {                                                                                         \
+        return launch_product<launch_scalar<sum, double>, launch_scalar<sum, float>>(l, #id); \
+    }                                                                                         \
+    SP_KERNEL(id) = {run_##id, baseline_prepare<fill_scalar<sum>>, baseline_release, NULL};
 SCALAR_KERNEL(csr_scalar1, in_memory)
 SCALAR_KERNEL(csr_scalar2, in_register)
 SCALAR_KERNEL(csr_scalar3, bounds_once)

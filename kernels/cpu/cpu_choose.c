@@ -153,20 +153,6 @@ int64_t sp_choose_run_prefetch(sp_isa isa, sp_run_kind kind, const int32_t *list
     return 2 * newly > n ? prefetch : 0;
 }
 
-int sp_find_newly_touched(const int32_t *list, int64_t n, int height, int bytes, int64_t *newly)
-{
-    enum { PREFETCHED_BYTES_OF_BLOCK = 8192 };
-    int count = 0;
-    for (int64_t e = 0; e < n && count < SP_NEWLY_TOUCHED; e++) {
-        int64_t m = e + 1;
-        while (m < n && list[m] < list[e] + height) m++;
-        if (m == n || list[m] != list[e] + height) newly[count++] = list[e];
-    }
-    const int64_t groups = count ? PREFETCHED_BYTES_OF_BLOCK / ((int64_t)count * bytes) : 0;
-    for (int f = 0; f < count; f++) newly[f] += (groups > 0 ? groups : 1) * height;
-    return count;
-}
-
 /* ---- streaming stores of Y ---- */
 
 static atomic_llong forced_stream_from = -1;

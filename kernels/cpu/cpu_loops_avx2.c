@@ -1,5 +1,5 @@
 /** Instantiates the loops of cpu_loops_vector.h and cpu_loops_shift.h for AVX2 with FMA, with vectors of one
- *  element, of 16 bytes and of 32 bytes. */
+ *  element and of 16 bytes. cpu_loops_avx2_32.c does so with vectors of 32 bytes. */
 #include "kernels/cpu/cpu_loops.h"
 
 #if defined(__x86_64__)
@@ -65,33 +65,9 @@
 #define MASK_OF(n) WINDOW_128(window32, 8, n)
 #include "kernels/cpu/cpu_loops_vector.h"
 
-#define TARGET AVX2
-#define VALUE double
-#define NAME(name) name##_f64_32
-#define LANES 4
-#define VECTORS 8
-#define BLOCKED 4
-#define VECTOR __m256d
-#define INTRINSIC(op) _mm256_##op##_pd
-#define MASK __m256i
-#define MASK_OF(n) WINDOW_256(window64, 4, n)
-#include "kernels/cpu/cpu_loops_vector.h"
-
-#define TARGET AVX2
-#define VALUE float
-#define NAME(name) name##_f32_32
-#define LANES 8
-#define VECTORS 8
-#define BLOCKED 4
-#define VECTOR __m256
-#define INTRINSIC(op) _mm256_##op##_ps
-#define MASK __m256i
-#define MASK_OF(n) WINDOW_256(window32, 8, n)
-#include "kernels/cpu/cpu_loops_vector.h"
-
 static const sp_width widths[] = {
-    {SPMM_F64, 1, 1, loops_f64_8}, {SPMM_F64, 2, 1, loops_f64_16}, {SPMM_F64, 4, 8, loops_f64_32},
-    {SPMM_F32, 1, 1, loops_f32_4}, {SPMM_F32, 4, 1, loops_f32_16}, {SPMM_F32, 8, 8, loops_f32_32},
+    {SPMM_F64, 1, 1, loops_f64_8}, {SPMM_F64, 2, 1, loops_f64_16}, {SPMM_F64, 4, 8, sp_loops_avx2_f64_32},
+    {SPMM_F32, 1, 1, loops_f32_4}, {SPMM_F32, 4, 1, loops_f32_16}, {SPMM_F32, 8, 8, sp_loops_avx2_f32_32},
 };
 
 const sp_width *sp_widths_avx2(int *count)

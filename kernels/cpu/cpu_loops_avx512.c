@@ -1,5 +1,5 @@
 /** Instantiates the loops of cpu_loops_vector.h and cpu_loops_shift.h for AVX-512, with vectors of one
- *  element, of 32 bytes and of 64 bytes. */
+ *  element. cpu_loops_avx512_32.c and cpu_loops_avx512_64.c do so with vectors of 32 bytes and of 64 bytes. */
 #include "kernels/cpu/cpu_loops.h"
 
 #if defined(__x86_64__)
@@ -24,60 +24,12 @@
 #define STREAM(p, v) sp_stream_f64(p, v)
 #include "kernels/cpu/cpu_loops_vector.h"
 
-/* The loops for vectors of 32 bytes once more: AVX-512 has 32 vector registers, twice as many as AVX2, so the
- * loops for SP_RUN_BLOCK2 and SP_RUN_BLOCK3 can handle up to 8 vectors per row. */
-#define TARGET AVX512
-#define VALUE double
-#define NAME(name) name##_f64_32
-#define LANES 4
-#define VECTORS 8
-#define BLOCKED 8
-#define VECTOR __m256d
-#define INTRINSIC(op) _mm256_##op##_pd
-#define MASK __m256i
-#define MASK_OF(n) WINDOW_256(window64, 4, n)
-#include "kernels/cpu/cpu_loops_vector.h"
-
-#define TARGET AVX512
-#define VALUE float
-#define NAME(name) name##_f32_32
-#define LANES 8
-#define VECTORS 8
-#define BLOCKED 8
-#define VECTOR __m256
-#define INTRINSIC(op) _mm256_##op##_ps
-#define MASK __m256i
-#define MASK_OF(n) WINDOW_256(window32, 8, n)
-#include "kernels/cpu/cpu_loops_vector.h"
-
-#define BIT_MASKS
-#define TARGET AVX512
-#define VALUE double
-#define NAME(name) name##_f64_64
-#define LANES 8
-#define VECTORS 16
-#define BLOCKED 8
-#define VECTOR __m512d
-#define INTRINSIC(op) _mm512_##op##_pd
-#define MASK __mmask8
-#define MASK_OF(n) ((__mmask8)BITS(n))
-#include "kernels/cpu/cpu_loops_vector.h"
-
-#define TARGET AVX512
-#define VALUE float
-#define NAME(name) name##_f32_64
-#define LANES 16
-#define VECTORS 16
-#define BLOCKED 8
-#define VECTOR __m512
-#define INTRINSIC(op) _mm512_##op##_ps
-#define MASK __mmask16
-#define MASK_OF(n) ((__mmask16)BITS(n))
-#include "kernels/cpu/cpu_loops_vector.h"
-
 static const sp_width widths[] = {
-    {SPMM_F64, 1, 1, loops_f64_8},  {SPMM_F64, 4, 8, loops_f64_32},   {SPMM_F64, 8, 16, loops_f64_64},
-    {SPMM_F32, 8, 8, loops_f32_32}, {SPMM_F32, 16, 16, loops_f32_64},
+    {SPMM_F64, 1, 1, loops_f64_8},
+    {SPMM_F64, 4, 8, sp_loops_avx512_f64_32},
+    {SPMM_F64, 8, 16, sp_loops_avx512_f64_64},
+    {SPMM_F32, 8, 8, sp_loops_avx512_f32_32},
+    {SPMM_F32, 16, 16, sp_loops_avx512_f32_64},
 };
 
 const sp_width *sp_widths_avx512(int *count)

@@ -10,6 +10,8 @@
  *   BIT_MASKS                         defined if masks are bit masks (AVX-512)
  *   SHIFT_BY_LANES(b)                 optional, and only if LANES is 1: the loop of cpu_loops_shift.h, which
  *                                     is used for SP_RUN_SHIFT if X and Y are contiguous
+ *   TABLE                             optional: declares the table of the loops, if other files refer to it;
+ *                                     the default is a static table with the name NAME(loops)
  * and undefines all of them except BIT_MASKS at its end. If INTRINSIC is not defined, a vector is one VALUE.
  * Then FMA(a, x, c) must be defined, and STREAM(p, v) may be defined if the processor has streaming
  * stores. */
@@ -332,6 +334,9 @@ TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, c
     b->first = b->last;
 }
 
+#ifndef TABLE
+#define TABLE static const sp_loop NAME(loops)
+#endif
 #ifndef SHIFT_BY_LANES
 #define SHIFT_BY_LANES(b) (void)0
 #endif
@@ -391,7 +396,7 @@ ANY(9) ANY(10) ANY(11) ANY(12) ANY(13) ANY(14) ANY(15) ANY(16)
 #define ROW_MIDDLE(v) ROW_ANY(v)
 #endif
 
-static const sp_loop NAME(loops)[VECTORS][2][SP_RUN_KINDS] = {
+TABLE[VECTORS][2][SP_RUN_KINDS] = {
     ROW_FEW(1),
 #if VECTORS > 1
     ROW_FEW(2), ROW_BLOCKS(3), ROW_BLOCKS(4), ROW_MIDDLE(5), ROW_MIDDLE(6), ROW_MIDDLE(7), ROW_MIDDLE(8),
@@ -403,6 +408,7 @@ static const sp_loop NAME(loops)[VECTORS][2][SP_RUN_KINDS] = {
 /* clang-format on */
 
 #undef ONE
+#undef TABLE
 #undef SHIFT_BY_LANES
 #undef LOOP
 #undef BOTH

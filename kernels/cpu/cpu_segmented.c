@@ -264,4 +264,4 @@ static spmm_status run(const sp_launch *l)
     return SPMM_OK;
 }
 
-const sp_kernel_ops sp_kernel_cpu_segmented = {run, prepare, destroy, values};
+SP_KERNEL(cpu_segmented) = {run, prepare, destroy, values};

@@ -211,8 +211,8 @@ static spmm_status run_balanced(const sp_launch *l) { return run<false>(l, "csr_
 
 static spmm_status run_deep(const sp_launch *l) { return run<true>(l, "csr_deep"); }
 
-const sp_kernel_ops sp_kernel_csr_balanced = {run_balanced, prepare, sp_cuda_release_lists, NULL};
+SP_KERNEL(csr_balanced) = {run_balanced, prepare, sp_cuda_release_lists, NULL};
 static spmm_status run_clustered(const sp_launch *l) { return run<false>(l, "csr_clustered"); }
 
-const sp_kernel_ops sp_kernel_csr_clustered = {run_clustered, prepare_clustered, sp_cuda_release_lists, NULL};
-const sp_kernel_ops sp_kernel_csr_deep = {run_deep, prepare, sp_cuda_release_lists, NULL};
+SP_KERNEL(csr_clustered) = {run_clustered, prepare_clustered, sp_cuda_release_lists, NULL};
+SP_KERNEL(csr_deep) = {run_deep, prepare, sp_cuda_release_lists, NULL};

@@ -10,6 +10,8 @@
 #include "kernels/cuda/cuda_panels.cuh"
 #include "kernels/cuda/cuda_staging.cuh"
 
+extern const sp_kernel_ops sp_kernel_panel_mma; /* for products that the plan is not for */
+
 namespace {
 
 constexpr int BARRIER_BYTES = 128, DEPTH = SP_STEP_DEPTH;
@@ -391,4 +393,4 @@ spmm_status prepare(const sp_setup *setup, void **state)
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_panel_staged = {run, prepare, release, values};
+SP_KERNEL(panel_staged) = {run, prepare, release, values};

@@ -167,5 +167,5 @@ spmm_status run_deep(const sp_launch *l) { return run<true>(l, "sell_deep"); }
 
 } // namespace
 
-const sp_kernel_ops sp_kernel_sell_deep = {run_deep, sp_cuda_prepare_sums, sp_cuda_release_lists, NULL};
-const sp_kernel_ops sp_kernel_sell_rows = {run_rows, sp_cuda_prepare_sums, sp_cuda_release_lists, NULL};
+SP_KERNEL(sell_deep) = {run_deep, sp_cuda_prepare_sums, sp_cuda_release_lists, NULL};
+SP_KERNEL(sell_rows) = {run_rows, sp_cuda_prepare_sums, sp_cuda_release_lists, NULL};

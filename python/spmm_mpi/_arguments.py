@@ -3,6 +3,8 @@ import operator
 
 import numpy as np
 
+from . import _library as c
+
 INT_MAX, INT64_MAX = 2 ** 31 - 1, 2 ** 63 - 1
 
 
@@ -32,6 +34,7 @@ def real_number(name, value):
 def check_comm(comm):
     """A wrong communicator is an error of this rank alone: by it no others can be told."""
     from mpi4py import MPI
+    c.check_fork()
     if isinstance(comm, MPI.Comm) and comm == MPI.COMM_NULL:
         raise ValueError("comm is MPI.COMM_NULL, expected a communicator that this rank is in")
     if not isinstance(comm, MPI.Intracomm):

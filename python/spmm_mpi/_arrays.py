@@ -137,13 +137,14 @@ def kind_of(x, name):
     """What x is an array of, and how to reach its memory. TypeError."""
     if isinstance(x, np.ndarray):
         if isinstance(x, np.ma.MaskedArray):
-            raise TypeError(f"{name} is a masked array, and a product has no masks: {name}.filled(0)")
+            raise TypeError(f"{name} is a masked array, and a product has no masks: {'out.data' if name == 'out' else f'{name}.filled(0)'}")
         return NUMPY, np.asarray(x)
     if torch_tensor(x):
         if x.requires_grad:
             raise TypeError(f"{name} is a tensor that requires a gradient, which libspmm does not compute: {name}.detach()")
         if x.layout is not torch_tensor(x).strided:
-            raise TypeError(f"{name} is a tensor of layout {x.layout}, expected a dense one: {name}.to_dense()")
+            dense = "torch.empty(out.shape, dtype=out.dtype)" if name == "out" else f"{name}.to_dense()"
+            raise TypeError(f"{name} is a tensor of layout {x.layout}, expected a dense one: {dense}")
         if x.device.type == "cpu":
             return TORCH_CPU, x.numpy()
         if x.device.type != "cuda":
@@ -153,23 +154,23 @@ def kind_of(x, name):
         return (CUPY if type(x).__module__.partition(".")[0] == "cupy" else DEVICE), x
     if hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__"):
         return by_dlpack(x, name)
-    raise TypeError(f"{name} is a {type(x).__name__}, expected an array of NumPy, CuPy or PyTorch (numpy.asarray, "
-                    f".toarray() of a sparse one)")
+    way = "plan.y_zeros(), numpy.empty" if name == "out" else "numpy.asarray, .toarray() of a sparse one"
+    raise TypeError(f"{name} is a {type(x).__name__}, expected an array of NumPy, CuPy or PyTorch ({way})")
 
 
 def layout(x, kind, name, dtype):
     """(element type, shape, strides in bytes or None, address, whether it may be written). TypeError where the element type is
     another; dtype: None takes all that libspmm has."""
     if kind in (NUMPY, TORCH_CPU):
-        check_type(name, x.dtype, dtype)
+        check_type(name, x.dtype, dtype, kind)
         return x.dtype, x.shape, x.strides, x.ctypes.data, x.flags.writeable
     if kind == TORCH:  # its __cuda_array_interface__ takes longer than all the rest
         found = torch_types().get(x.dtype) or str(x.dtype).partition(".")[2]
-        check_type(name, found, dtype)
+        check_type(name, found, dtype, kind)
         return found, tuple(x.shape), tuple(step * found.itemsize for step in x.stride()), x.data_ptr(), True
     interface = x.__cuda_array_interface__
     found = np.dtype(interface["typestr"])
-    check_type(name, found, dtype)
+    check_type(name, found, dtype, kind)
     if interface.get("mask") is not None:
         raise TypeError(f"{name} is a masked array, and a product has no masks")
     address, read_only = interface["data"]
@@ -231,16 +232,25 @@ def torch_types():
     return _torch_types
 
 
-
-def check_type(name, found, expected):
-    if expected is None and found not in TYPES:
-        raise TypeError(f"{name} is {found}, expected float64 or float32: {name}.astype(numpy.float64)")
-    if expected is not None and found != expected:
-        raise TypeError(wrong_type(name, found, expected))
+def check_type(name, found, expected, kind):
+    if found not in TYPES if expected is None else found != expected:
+        raise TypeError(wrong_type(name, found, expected, kind))
 
 
-def wrong_type(name, found, expected):
-    return f"{name} is {found}, expected {expected}: {name}.astype(numpy.{expected})"
+def wrong_type(name, found, expected, kind=NUMPY):
+    """What to say of an array of another type, with the way that works: of an `out` a converted copy would have the result
+    alone, and a conversion to real numbers loses imaginary parts. expected: None stands for both types of libspmm."""
+    text, wanted = f"{name} is {found}, expected {expected or 'float64 or float32'}", expected or TYPES[0]
+    of_torch, imaginary = kind in (TORCH, TORCH_CPU), "complex" in str(found)
+    if name == "out":
+        module = "torch" if of_torch else "cupy" if kind == CUPY else "numpy"
+        return f"{text}: out={module}.empty_like(out, dtype={module}.{wanted})"
+    cast = f".to(torch.{wanted})" if of_torch else f".astype(numpy.{wanted})"
+    if not imaginary:
+        return f"{text}: {name}{cast}"
+    if str(found) == ("complex64" if wanted == TYPES[1] else "complex128"):  # their parts have the type, and are views
+        cast = {CUPY: ".copy()", TORCH: ".contiguous()"}.get(kind, "")
+    return f"{text}: its parts one after the other, {name}.real{cast} and {name}.imag{cast}"
 
 
 def check_shape(shape, name, rows, whose):
@@ -295,6 +305,17 @@ def examine(x, name, rows, dtype, space):
     return operand
 
 
+ROWS_APART = "out is not row-major, nor column-major: on a GPU the elements of a row or column must be consecutive"
+
+
+def contiguous_out(operand):
+    """An `out` of that shape and type on the GPU which is taken."""
+    shape = (operand.rows,) if operand.vector else (operand.rows, operand.k)
+    if operand.kind == TORCH:
+        return f"out=torch.empty({shape}, dtype=torch.{operand.dtype}, device=out.device)"
+    return f"out=cupy.empty({shape}, cupy.{operand.dtype})"
+
+
 def has_columns(operand):
     """Whether elements of a column are consecutive, and columns lie apart, as in Fortran's order; libspmm converts these."""
     strides, size = operand.strides, operand.dtype.itemsize
@@ -304,6 +325,8 @@ def has_columns(operand):
 
 def check_rows_on_gpu(operand, name):
     """On a GPU rows of consecutive elements are asked for."""
+    if not operand.direct and name == "out":
+        raise ValueError(f"{ROWS_APART}: {contiguous_out(operand)}")
     if not operand.direct:
         raise ValueError(f"{name} is not row-major, nor column-major: on a GPU the elements of a row or column must be consecutive: "
                          f"cupy.ascontiguousarray({name}), {name}.contiguous()")
@@ -333,7 +356,7 @@ def check_out(operand, out, rows, k, vector):
         raise ValueError(f"out has the shape {list(out.shape)}, expected {expected} as of X")
     if operand.memory is None and operand.ld != k and not operand.columns:
         if operand.kind >= CUPY:
-            raise ValueError("out is a part of another array on the GPU, expected one of its own (contiguous)")
+            raise ValueError(f"out is a part of another array on the GPU, expected one of its own (contiguous): {contiguous_out(operand)}")
         operand.direct = False
 
 

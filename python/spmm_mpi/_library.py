@@ -278,6 +278,22 @@ class Library:
             raise Error(self.spmm_error_message().decode(errors="replace") or Status(status).name, Status(status))
 
 
+# whether this process was forked from one that had loaded libspmm
+forked = False
+
+
+def in_forked():
+    global forked
+    forked = True
+
+
+def check_fork():
+    """Refuses a forked process, before mpi4py or a lock is waited for that a thread of the other process may hold. Error."""
+    if forked:
+        raise Error("this process was forked from one that uses libspmm, and has neither its threads nor its MPI: expected a call in that "
+                    "process, or in one that was started anew (multiprocessing.get_context(\"spawn\"))", Status.USAGE)
+
+
 _loaded = None
 
 
@@ -286,6 +302,7 @@ def loaded():
     global _loaded
     if _loaded is None:
         _loaded = Library()
+        os.register_at_fork(after_in_child=in_forked)
     return _loaded
 
 

@@ -69,6 +69,10 @@ def entries(a, copy):
         raise TypeError(f"A is a {type(a).__name__}, expected a sparse matrix or array of SciPy (scipy.sparse.csr_array)")
     if len(a.shape) != 2:
         raise ValueError(f"A has {len(a.shape)} dimension, expected 2")
+    if a.dtype.kind == "c":
+        cast = "" if a.dtype.itemsize in (8, 16) else ".astype(numpy.float64)"
+        raise TypeError(f"the values of A are {a.dtype}, expected float64 or float32: a plan for each of its parts, A.real{cast} and "
+                        f"A.imag{cast}")
     if a.dtype not in PRECISIONS:
         raise TypeError(f"the values of A are {a.dtype}, expected float64 or float32: A.astype(numpy.float64)")
     if a.shape[1] > MOST_COLUMNS:

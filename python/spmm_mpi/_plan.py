@@ -17,6 +17,8 @@ def serialised(method):
     """A method that has the plan for itself: ctypes lets other threads run while libspmm computes."""
     @functools.wraps(method)
     def alone(self, *arguments, **named):
+        if c.forked:
+            c.check_fork()
         with self._lock:
             return method(self, *arguments, **named)
     return alone
@@ -601,12 +603,12 @@ class Plan:
 
     # ---- the end ----
 
-    @serialised
     def close(self):
-        """Frees the plan. Collective; nothing happens the second time. After MPI_Finalize it only frees memory. Arrays of
-        x_zeros() and y_zeros() stay valid."""
-        if not self._closed:
-            self._release()
+        """Frees the plan. Collective; nothing happens the second time. After MPI_Finalize, and in a forked process, it only frees
+        memory. Arrays of x_zeros() and y_zeros() stay valid."""
+        with self._lock if not c.forked else c.no_lock:  # which a thread may hold that is not here
+            if not self._closed:
+                self._release()
 
     def _release(self):
         from mpi4py import MPI
@@ -616,7 +618,7 @@ class Plan:
         self._products.clear()
         if self._block is not None:
             self._block.release()
-        if not MPI.Is_finalized():
+        if not MPI.Is_finalized() and not c.forked:
             self._comm.Free()
 
     def _check_open(self):

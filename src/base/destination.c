@@ -70,6 +70,14 @@ static int same(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
+void sp_open_standard_streams(void)
+{
+    static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) < 0)
+            return; /* gets the number fd, the least */
+}
+
 /* The descriptor of standard output, unless it is kept for the outputs named "-". */
 static int reserved = STDOUT_FILENO;
 

@@ -42,6 +42,11 @@ spmm_status sp_destination_find(const char *path, sp_destination *to);
  *  \return SPMM_OK, SPMM_ERR_OUTPUT */
 spmm_status sp_destination_part(const sp_destination *to, char *part, int *fd);
 
+/** Opens /dev/null in place of the standard streams that whoever started the program has closed, so that no
+ *  other file gets their numbers. Writes to such a standard output fail. Writes to such a standard error are
+ *  lost. Local; to be called first in main(). */
+void sp_open_standard_streams(void);
+
 /** Keeps standard output for outputs whose name is "-": from now on what the program prints to standard
  *  output goes to standard error. Local; to be called once, before anything is printed.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT */

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/words.h"
+
 static _Thread_local char message[SP_MESSAGE_BYTES];
 
 static const struct {
@@ -47,7 +49,7 @@ void sp_set_message(const char *text)
     /* file names and arguments may contain any bytes, but a message is one line and must not control the
      * terminal */
     for (char *p = message; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 0x7f) *p = '?';
+        for (int bytes = sp_control(p); bytes > 0; bytes--) p[bytes - 1] = '?';
 }
 
 spmm_status sp_fail(spmm_status status, const char *format, ...)

@@ -4,11 +4,36 @@
 #include <ctype.h>
 #include <errno.h>
 #include <omp.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "base/memory.h"
 #include "base/words.h"
+
+atomic_int sp_fork_state = SP_FORK_UNWATCHED;
+
+static void in_forked(void) { atomic_store(&sp_fork_state, SP_FORKED); }
+
+static void watch_forks(void)
+{
+    pthread_atfork(NULL, NULL, in_forked);
+    atomic_store(&sp_fork_state, SP_FORK_WATCHED);
+}
+
+spmm_status sp_fork_refuse(const char *function)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_forks);
+    if (!sp_is_forked()) return SPMM_OK;
+    return sp_fail(
+        SPMM_ERR_USAGE,
+        "%s: this process was forked from one that uses libspmm, and has neither its threads nor its MPI:"
+        " expected a call in that process, or in one that was started anew (exec, spawn)",
+        function);
+}
 
 /** Returns the maximum number of threads of a rank, apart from OMP_THREAD_LIMIT. */
 static int bound(void)
@@ -20,9 +45,66 @@ static int bound(void)
 
 int sp_threads_most(void) { return omp_get_thread_limit() < bound() ? omp_get_thread_limit() : bound(); }
 
+/** Returns the number for node `node` in SLURM's list of tasks per node, e.g. "4(x2),3"; 0 if it has none. */
+static int tasks_of_node(const char *list, int node)
+{
+    while (list) {
+        int tasks, times = 1, end = 0;
+        if (sscanf(list, "%9d%n", &tasks, &end) != 1) return 0;
+        list += end;
+        if (sscanf(list, "(x%9d)%n", &times, &end) == 1 && end > 0) list += end;
+        if (node < times) return tasks;
+        node -= times;
+        list = *list == ',' ? list + 1 : NULL;
+    }
+    return 0;
+}
+
+int sp_threads_local_ranks(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                        "MV2_COMM_WORLD_LOCAL_SIZE"};
+    int ranks = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names && ranks < 1; i++)
+        if (getenv(names[i])) ranks = atoi(getenv(names[i]));
+    /* a batch script has no variable of a step */
+    const char *const tasks = getenv("SLURM_STEP_TASKS_PER_NODE"), *const node = getenv("SLURM_NODEID");
+    if (ranks < 1 && tasks) ranks = tasks_of_node(tasks, node ? atoi(node) : 0);
+    return ranks > 1 ? ranks : 1;
+}
+
+int sp_threads_share(int cores, int quota, int node_cores, int ranks)
+{
+    const int limited = quota > 0 && quota < cores; /* all ranks of a group share it */
+    const int64_t sharers = limited || node_cores < 1
+                                ? ranks
+                                : ((int64_t)ranks * cores + node_cores - 1) / node_cores;
+    const int64_t share = (limited ? quota : cores) / (sharers > 1 ? sharers : 1);
+    return share > 1 ? (int)share : 1;
+}
+
+static int share_of_rank;
+
+static void find_share(void)
+{
+    share_of_rank = sp_threads_share(omp_get_num_procs(), sp_threads_quota(NULL),
+                                     (int)sysconf(_SC_NPROCESSORS_ONLN), sp_threads_local_ranks());
+}
+
+int sp_threads_of_rank(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_share);
+    return share_of_rank;
+}
+
 int sp_threads_default(void)
 {
-    const int asked = omp_get_max_threads(), most = sp_threads_most();
+    const char *const told = getenv("OMP_NUM_THREADS");
+    const int most = sp_threads_most();
+    int asked = omp_get_max_threads();
+    /* what the program or the variable did not choose is the runtime's default: all cores, in every rank */
+    if ((!told || !*told) && asked == omp_get_num_procs()) asked = sp_threads_of_rank();
     return asked < 1 ? 1 : asked < most ? asked : most;
 }
 
@@ -70,6 +152,69 @@ spmm_status sp_threads_told(int *threads)
     }
     *threads = first < sp_threads_most() ? (int)first : sp_threads_most();
     return SPMM_OK;
+}
+
+/** Reads OMP_STACKSIZE, or GOMP_STACKSIZE, as the OpenMP runtime does: kilobytes, or with a letter B, K, M
+ *  or G.
+ *  \param [out] name  of the variable that counts
+ *  \return the size in bytes; 0: neither is set, or it is no size, of which the runtime warns */
+static size_t told_stack(const char **name)
+{
+    static const char letters[] = "bkmg";
+    *name = getenv("OMP_STACKSIZE") ? "OMP_STACKSIZE" : "GOMP_STACKSIZE";
+    const char *const text = getenv(*name), *rest;
+    long long value = 0;
+    if (!text || !(rest = read_number(text, &value))) return 0;
+    const char *const letter = *rest ? strchr(letters, tolower((unsigned char)*rest)) : letters + 1;
+    if (!letter || rest[*rest ? 1 + strspn(rest + 1, " \t") : 0]) return 0;
+    const int shift = 10 * (int)(letter - letters);
+    return value > INT64_MAX >> shift ? (size_t)INT64_MAX : value == 0 ? 1 : (size_t)value << shift;
+}
+
+/** A thread that ends when all have been started. */
+static void *wait_for_all(void *lock)
+{
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    return NULL;
+}
+
+/** Returns 0, or the errno for which the threads cannot be started. */
+static int start_all(const pthread_attr_t *attributes, int count, pthread_t *thread)
+{
+    pthread_mutex_t all_started = PTHREAD_MUTEX_INITIALIZER;
+    int failed = 0, started = 0;
+    pthread_mutex_lock(&all_started);
+    while (!failed && started < count) {
+        failed = pthread_create(&thread[started], attributes, wait_for_all, &all_started);
+        started += !failed;
+    }
+    pthread_mutex_unlock(&all_started);
+    while (started > 0) pthread_join(thread[--started], NULL);
+    return failed;
+}
+
+spmm_status sp_threads_try(int threads)
+{
+    const char *name;
+    const size_t stack = told_stack(&name);
+    pthread_attr_t attributes;
+    pthread_t *thread;
+    if (threads < 2) return SPMM_OK;
+    if (stack > 0 && stack < SP_STACK_LEAST)
+        return sp_fail(SPMM_ERR_USAGE, "%s=%s: expected at least %dK, which a thread may need", name,
+                       SHOWN(getenv(name)), SP_STACK_LEAST >> 10);
+    TRY(sp_alloc((void **)&thread, threads, sizeof *thread, "threads"));
+    pthread_attr_init(&attributes);
+    int failed = stack > 0 ? pthread_attr_setstacksize(&attributes, stack) : 0;
+    if (!failed) failed = start_all(&attributes, threads - 1, thread);
+    pthread_attr_destroy(&attributes);
+    sp_free(thread);
+    if (failed && stack > 0)
+        return sp_fail(SPMM_ERR_USAGE, "%s=%s: cannot start %d threads with stacks of that size: %s", name,
+                       SHOWN(getenv(name)), threads, strerror(failed));
+    return failed ? sp_fail(SPMM_ERR_LIMIT, "cannot start %d threads: %s", threads, strerror(failed))
+                  : SPMM_OK;
 }
 
 int sp_threads_quota(const char *path)

@@ -1,9 +1,10 @@
 /** Makes, times and compares candidates. */
 #include "base/trial.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
+
+#include "base/words.h"
 
 /** Up to five candidates have ROWS rows of runs together. A candidate has LEAST_ROWS to MOST_ROWS of them,
  *  the one that warms it up not counted. ROWS_ALONE: of what is timed without others. RUNS: of a row, at
@@ -148,16 +149,6 @@ spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *
 
 /* ---- in words ---- */
 
-/** Appends to a text of n bytes. */
-static void append(char *text, size_t n, size_t *used, const char *format, ...)
-{
-    va_list arguments;
-    if (*used >= n) return;
-    va_start(arguments, format);
-    *used += (size_t)vsnprintf(text + *used, n - *used, format, arguments);
-    va_end(arguments);
-}
-
 void sp_trial_words(const sp_trial *trial, char *text, size_t n)
 {
     int timed = 0, faster = 0; /* faster: by so little that it may be noise */
@@ -168,14 +159,18 @@ void sp_trial_words(const sp_trial *trial, char *text, size_t n)
         faster |= trial->tried[i].seconds < least;
     }
     if (timed < 2) return;
-    append(text, n, &used, "%sfastest of %d timed (", faster ? "within 5 % of the " : "", timed);
+    sp_text_add(text, n, &used,
+                faster ? "the first candidate, within 5 %% of the fastest of %d timed (time over its: "
+                       : "fastest of %d timed (slower: ",
+                timed);
     for (int i = 0, first = 1; i < trial->count; i++) {
         const sp_tried *const t = &trial->tried[i];
         if (i == trial->chosen || !isfinite(t->seconds)) continue;
-        append(text, n, &used, "%s%s %.2fx", first ? "" : ", ", t->name, least > 0 ? t->seconds / least : 1);
+        sp_text_add(text, n, &used, "%s%s %.2fx", first ? "" : ", ", t->name,
+                    least > 0 ? t->seconds / least : 1);
         first = 0;
     }
-    append(text, n, &used, ")");
+    sp_text_add(text, n, &used, ")");
 }
 
 void sp_trial_list(const sp_trial *trial, char *text, size_t n)
@@ -184,10 +179,10 @@ void sp_trial_list(const sp_trial *trial, char *text, size_t n)
     text[0] = '\0';
     for (int i = 0; i < trial->count; i++) {
         const sp_tried *const t = &trial->tried[i];
-        append(text, n, &used, "%s%s:", i > 0 ? " " : "", t->name);
+        sp_text_add(text, n, &used, "%s%s:", i > 0 ? " " : "", t->name);
         if (isfinite(t->seconds))
-            append(text, n, &used, "%.3e", t->seconds);
+            sp_text_add(text, n, &used, "%.3e", t->seconds);
         else
-            append(text, n, &used, isnan(t->seconds) ? "-" : "failed");
+            sp_text_add(text, n, &used, isnan(t->seconds) ? "-" : "failed");
     }
 }

@@ -2,22 +2,31 @@
 #include "base/words.h"
 
 #include <ctype.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { LONGEST = 40 }; /* maximum length of the words that are compared */
 
+int sp_control(const char *text)
+{
+    const unsigned char *const p = (const unsigned char *)text;
+    if (p[0] == 0xC2 && p[1] >= 0x80 && p[1] < 0xA0) return 2;
+    return p[0] != '\0' && (p[0] < ' ' || p[0] == 0x7f);
+}
+
 /** Returns 1 if a message can show the text without quotation marks. */
 static int plain(const char *text)
 {
     for (const char *p = text; *p; p++)
-        if ((unsigned char)*p <= ' ' || *p == 0x7f || *p == '"' || *p == '\\') return 0;
+        if (sp_control(p) || *p == ' ' || *p == '"' || *p == '\\') return 0;
     return *text != '\0';
 }
 
 const char *sp_shown(char *buf, size_t n, const char *text)
 {
-    const size_t room = n - sizeof "\\x00\"..."; /* the rest is reserved for the longest possible ending */
+    /* the rest is reserved for the longest possible ending */
+    const size_t room = n - sizeof "\\x00\\x00\"...";
     size_t used = 0;
     if (plain(text)) {
         if (snprintf(buf, n, "%s", text) >= (int)n) memcpy(buf + n - 4, "...", 4);
@@ -25,16 +34,25 @@ const char *sp_shown(char *buf, size_t n, const char *text)
     }
     buf[used++] = '"';
     for (; *text && used < room; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c < ' ' || c == 0x7f) {
-            used += (size_t)snprintf(buf + used, n - used, "\\x%02X", c);
-            continue;
-        }
-        if (c == '"' || c == '\\') buf[used++] = '\\';
-        buf[used++] = (char)c;
+        const int bytes = sp_control(text);
+        for (int i = 0; i < bytes; i++)
+            used += (size_t)snprintf(buf + used, n - used, "\\x%02X", (unsigned char)text[i]);
+        if (bytes == 2) text++;
+        if (bytes > 0) continue;
+        if (*text == '"' || *text == '\\') buf[used++] = '\\';
+        buf[used++] = *text;
     }
     snprintf(buf + used, n - used, "\"%s", *text ? "..." : "");
     return buf;
+}
+
+void sp_text_add(char *text, size_t n, size_t *used, const char *format, ...)
+{
+    va_list arguments;
+    if (*used >= n) return;
+    va_start(arguments, format);
+    *used += (size_t)vsnprintf(text + *used, n - *used, format, arguments);
+    va_end(arguments);
 }
 
 /** Maps characters that the comparison does not distinguish (upper and lower case, '_' and '-') to one of

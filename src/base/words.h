@@ -4,9 +4,13 @@
 
 #include <stddef.h>
 
+/** Returns the number of bytes of the control character that the text begins with: 1 of ASCII, 2 of U+0080 to
+ *  U+009F in UTF-8, which terminals obey, too; 0: the text begins with another character. Local. */
+int sp_control(const char *text);
+
 /** Formats a text for a message: unchanged if it is plain, else in quotation marks. A text is not plain if
- *  it is empty or contains blanks, quotation marks, backslashes or control characters. In quotation marks, a
- *  control character becomes \xNN. A text that does not fit is cut and ends in "...". Local.
+ *  it is empty or contains blanks, quotation marks, backslashes or control characters. In quotation marks,
+ *  each byte of a control character becomes \xNN. A text that does not fit is cut and ends in "...". Local.
  *  \param [out] buf  receives the formatted text
  *  \param [in]  n    size of buf in bytes, at least 16
  *  \return buf */
@@ -15,6 +19,17 @@ const char *sp_shown(char *buf, size_t n, const char *text);
 /** Returns the text as formatted by sp_shown(), in a buffer that exists until the end of the enclosing
  *  block. */
 #define SHOWN(text) sp_shown((char[128]){0}, 128, text)
+
+enum { SP_SHOWN_BYTES = 4 * 4096 + 8 }; /**< room for any path, also if each byte becomes \xNN */
+
+/** Returns the text as SHOWN() does, but not cut, for lines of the report. */
+#define SHOWN_WHOLE(text) sp_shown((char[SP_SHOWN_BYTES]){0}, SP_SHOWN_BYTES, text)
+
+/** Appends to a text as printf() writes; what does not fit is cut. Local.
+ *  \param [in,out] text  [n]
+ *  \param [in,out] used  length of the text, or more where it was cut */
+__attribute__((format(printf, 4, 5))) void sp_text_add(char *text, size_t n, size_t *used, const char *format,
+                                                       ...);
 
 /** Finds the known word nearest to a typed word. Initialize as {.typed = text}, then pass each known word to
  *  sp_guess_offer(). */

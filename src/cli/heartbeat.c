@@ -1,10 +1,12 @@
 /** Exchanges heartbeats between rank 0 and the other ranks, in a thread of each rank: see heartbeat.h. */
 #include "cli/heartbeat.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,7 +18,8 @@ enum {
     ALIVE = 1,
     LEAVING = 2, /* content of the last message that a rank sends */
     HOST_BYTES = 64,
-    BEATS = 8 /* heartbeats per timeout */
+    BEATS = 8, /* heartbeats per timeout */
+    MARGIN = 5 /* seconds that mpirun may take to end the job once it knows of the loss */
 };
 
 /** A peer: a rank that exchanges heartbeats with this rank. */
@@ -33,6 +36,8 @@ struct sp_watch {
     int rank, size;
     double seconds;
     double patience;  /* seconds of silence after which a peer is overdue */
+    double hold;      /* seconds of silence until which mpirun may end a job that has lost a host */
+    int warned;       /* 1: the silence that lasts has been reported */
     int peers;        /* number of peers: on rank 0 all other ranks, elsewhere 1 (rank 0) */
     watched *peer;    /* [peers] state of each peer */
     char *host;       /* [size * HOST_BYTES] host name of each rank */
@@ -78,29 +83,80 @@ static int converse(sp_watch *w, int i, double now)
     return 0;
 }
 
-/** Ends the job if a peer is overdue. The message names all peers that have been silent for at least half the
- *  timeout, since the ranks of a lost node fall silent one after another. */
-static void look_for_silence(sp_watch *w, double now)
+static const char *host_of(const sp_watch *w, int rank) { return w->host + (size_t)rank * HOST_BYTES; }
+
+static double silence(const sp_watch *w, int i, double now)
+{
+    return w->peer[i].has_left ? 0 : now - w->peer[i].last_heard;
+}
+
+/** Returns 1 for a peer that has been silent for at least half the timeout: the ranks of a lost node fall
+ *  silent one after another. */
+static int is_silent(const sp_watch *w, int i, double now) { return silence(w, i, now) > w->seconds / 2; }
+
+/** Returns 1 if all peers on one other host are silent: the host may be lost. */
+static int has_lost_a_host(const sp_watch *w, double now)
+{
+    for (int i = 0; i < w->peers; i++) {
+        const char *const host = host_of(w, rank_of(w, i));
+        int answers = strcmp(host, host_of(w, w->rank)) == 0 || !is_silent(w, i, now);
+        for (int j = 0; j < w->peers && !answers; j++)
+            answers = !is_silent(w, j, now) && strcmp(host, host_of(w, rank_of(w, j))) == 0;
+        if (!answers) return 1;
+    }
+    return 0;
+}
+
+/** Writes which peers are silent: "ranks 2 (on far), 3 (on far) did not answer for 3 s (--timeout)". Returns
+ *  how many. */
+static int name_silent(const sp_watch *w, double now, char *text, size_t bytes)
 {
     char list[384] = "";
-    int overdue = 0, silent = 0;
-    for (int i = 0; i < w->peers; i++)
-        overdue += !w->peer[i].has_left && now - w->peer[i].last_heard > w->patience;
-    if (!overdue) return;
+    int silent = 0;
     for (int i = 0; i < w->peers; i++) {
         const size_t n = strlen(list);
-        if (w->peer[i].has_left || now - w->peer[i].last_heard <= w->seconds / 2) continue;
+        if (!is_silent(w, i, now)) continue;
         if (n < sizeof list - HOST_BYTES - 32)
             snprintf(list + n, sizeof list - n, "%s%d (on %s)", silent ? ", " : "", rank_of(w, i),
-                     w->host + (size_t)rank_of(w, i) * HOST_BYTES);
+                     host_of(w, rank_of(w, i)));
         else if (strcmp(list + n - 3, "...") != 0)
             snprintf(list + n, sizeof list - n, ", ...");
         silent++;
     }
-    sp_abandon(w->comm, sp_fail(SPMM_ERR_MPI,
-                                "%s %s did not answer for %g s (--timeout): stopped, or lost with %s node%s",
-                                silent == 1 ? "rank" : "ranks", list, w->seconds,
-                                silent == 1 ? "its" : "their", silent == 1 ? "" : "s"));
+    snprintf(text, bytes, "%s %s did not answer for %g s (--timeout)", silent == 1 ? "rank" : "ranks", list,
+             w->seconds);
+    return silent;
+}
+
+/** Ends the job if a peer is overdue; if a host may be lost, only after w->hold. MPI_Abort() makes mpirun send
+ *  a message to the lost host, and while a message is unacknowledged the kernel sends no keepalives: mpirun
+ *  would wait until the kernel gives up the message, a quarter of an hour by default. What another rank than
+ *  rank 0 prints may be such a message, too. */
+static void look_for_silence(sp_watch *w, double now)
+{
+    char text[SP_MESSAGE_BYTES - 128];
+    double longest = 0;
+    for (int i = 0; i < w->peers; i++)
+        if (longest < silence(w, i, now)) longest = silence(w, i, now);
+    if (longest <= w->patience) {
+        w->warned = 0;
+        return;
+    }
+    const int lost = has_lost_a_host(w, now), held = lost && longest <= w->hold;
+    if (held && (w->warned || w->rank != 0)) return;
+    const int one = name_silent(w, now, text, sizeof text) == 1;
+    if (held) {
+        fprintf(stderr,
+                "%s: warning: %s: waiting until %g s for mpirun, whose keepalives notice a lost node\n",
+                program_invocation_short_name, text, w->hold);
+        w->warned = 1;
+        return;
+    }
+    const int waits = lost && w->hold == 0 && getenv("OMPI_COMMAND");
+    sp_abandon(w->comm,
+               sp_fail(SPMM_ERR_MPI, "%s: stopped, or lost with %s node%s%s", text, one ? "its" : "their",
+                       one ? "" : "s",
+                       waits ? "; mpirun may wait for a lost node, see --timeout in spmm_mpi(1)" : ""));
 }
 
 static void *watch(void *argument)
@@ -120,6 +176,24 @@ static void *watch(void *argument)
         nanosleep(&nap, NULL);
     }
     return NULL;
+}
+
+/** Returns the seconds of silence after which mpirun of Open MPI 4 has ended a job that lost a host: what the
+ *  keepalives of its connections take, which Open MPI passes to the ranks if they are set, and MARGIN. 0 if
+ *  they are not set, or switched off. */
+static double keepalive_seconds(void)
+{
+    static const char *const name[] = {"OMPI_MCA_oob_tcp_keepalive_time", "OMPI_MCA_oob_tcp_keepalive_intvl",
+                                       "OMPI_MCA_oob_tcp_keepalive_probes"};
+    double value[] = {300, 20, 9}; /* Open MPI's own */
+    int set = 0;
+    for (int i = 0; i < 3; i++) {
+        const char *const text = getenv(name[i]);
+        if (!text) continue;
+        set = 1;
+        value[i] = atoi(text);
+    }
+    return set && value[0] > 0 ? value[0] + value[1] * value[2] + MARGIN : 0;
 }
 
 int sp_watch_thread_level(int seconds) { return seconds > 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED; }
@@ -188,6 +262,7 @@ spmm_status sp_watch_start(MPI_Comm comm, int seconds, sp_watch **watch)
         w->size = size;
         w->seconds = seconds;
         w->patience = seconds + (rank > 1 ? 0.5 : 0); /* let rank 1 report a silent rank 0 first */
+        w->hold = keepalive_seconds();
         w->peers = rank == 0 ? size - 1 : 1;
         status = allocate(w);
     }

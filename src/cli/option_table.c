@@ -77,12 +77,12 @@ spmm_status sp_option_numbers(const char *option, const char *text, int64_t most
 /** Returns 1 if the option may stand without its argument. */
 static int is_optional(const sp_option_row *row) { return row->argument && row->argument[0] == '['; }
 
-void sp_option_help(const sp_option_table *table, FILE *out)
+void sp_option_help(const sp_option_table *table, int all, FILE *out)
 {
-    fprintf(out, "Options:\n");
+    fprintf(out, all ? "Options:\n" : "Options (--help-all lists them all):\n");
     for (const sp_option_row *row = table->rows; row < table->rows + table->count; row++) {
         char form[64], letter[8] = "    ";
-        if (!row->help) continue;
+        if (!row->help || (row->rare && !all)) continue;
         if (row->letter) snprintf(letter, sizeof letter, "-%c, ", row->letter);
         if (is_optional(row))
             snprintf(form, sizeof form, "%s--%s[=%s", letter, row->name, row->argument + 1);
@@ -236,7 +236,7 @@ static spmm_status read_long(reader *r, const char *word)
     }
     if (index < 0) {
         const sp_guess guess = guess_long(r->table, name);
-        return sp_fail(SPMM_ERR_USAGE, "unknown option %s: --help lists them%s", SHOWN(word),
+        return sp_fail(SPMM_ERR_USAGE, "unknown option %s: --help-all lists them%s", SHOWN(word),
                        MEANT(&guess, "--", ""));
     }
     if (!r->table->rows[index].argument && text[n])
@@ -259,7 +259,7 @@ static spmm_status unknown_letter(const sp_option_table *table, char letter)
                                                              : tolower((unsigned char)letter)),
                shown[2] = {letter, '\0'}, meant[2] = {other, '\0'};
     const sp_guess guess = {.word = find_letter(table, other) >= 0 ? meant : NULL};
-    return sp_fail(SPMM_ERR_USAGE, "unknown option -%s: --help lists them%s", SHOWN(shown),
+    return sp_fail(SPMM_ERR_USAGE, "unknown option -%s: --help-all lists them%s", SHOWN(shown),
                    MEANT(&guess, "-", ""));
 }
 

@@ -36,9 +36,13 @@ typedef struct sp_option_row {
     const char *help; /**< NULL: --help does not list the option, an older name of another one */
     spmm_status (*call)(void *options, const char *text); /**< errors of call() should name the option */
     const char *const *words;                             /**< for SP_OPTION_WORD: the words, then NULL */
-    size_t field;                                         /**< byte offset in the program's options struct */
+    /** For SP_OPTION_CALL, for completion: returns word i of those that the option takes, NULL after the last;
+     *  NULL: it takes no words. */
+    const char *(*names)(int i);
+    size_t field; /**< byte offset in the program's options struct */
     sp_option_kind kind;
     sp_option_ranks ranks;
+    int rare; /**< 1: --help-all lists the option, --help does not */
     union {
         int least; /**< for SP_OPTION_COUNT: the smallest argument allowed */
         int value; /**< for SP_OPTION_FLAG and SP_OPTION_RAISE: the value to store in the field; for
@@ -57,6 +61,7 @@ typedef struct sp_option_row {
 #define RAISE(member, number) .kind = SP_OPTION_RAISE, FIELD(member), .value = number
 #define COUNT(member, minimum) .kind = SP_OPTION_COUNT, FIELD(member), .least = minimum
 #define MAY_VARY .ranks = SP_RANKS_MAY_VARY
+#define RARE .rare = 1
 #define SAME_FILE .ranks = SP_RANKS_SAME_FILE
 
 typedef struct sp_option_table {
@@ -134,7 +139,8 @@ int sp_option_names_stdout(const sp_command_line *line);
  *          given */
 const char *sp_option_value(const sp_command_line *line, int row, char *text, size_t n);
 
-/** Prints the heading "Options:", one line of --help per option of the table, and the exit codes. Local. */
-void sp_option_help(const sp_option_table *table, FILE *out);
+/** Prints a heading, one line of --help per option of the table, and the exit codes. Local.
+ *  \param [in] all  1: also the options that are rare */
+void sp_option_help(const sp_option_table *table, int all, FILE *out);
 
 #endif

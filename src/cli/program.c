@@ -8,6 +8,7 @@
 
 #include "base/destination.h"
 #include "base/enum_words.h"
+#include "base/words.h"
 #include "cli/heartbeat.h"
 #include "cli/same_command.h"
 
@@ -73,12 +74,12 @@ static spmm_status flushed(spmm_status status)
 static void print_warning(const char *text)
 {
     fflush(stdout);
-    fprintf(stderr, "%s: warning: %s\n", program_invocation_short_name, text);
+    fprintf(stderr, "%s: warning: %s\n", SHOWN(program_invocation_short_name), text);
 }
 
 static void print_error(spmm_status status)
 {
-    const char *const name = program_invocation_short_name;
+    const char *const name = SHOWN(program_invocation_short_name);
     fflush(stdout);
     fprintf(stderr, "%s: error: %s\n", name, spmm_error_message());
     if (status == SPMM_ERR_USAGE) fprintf(stderr, "%s: see %s --help\n", name, name);

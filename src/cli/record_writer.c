@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "cli/append.h"
 
 struct sp_writer {
@@ -35,12 +36,13 @@ static int character(const unsigned char *p)
 }
 
 /** Writes text as a quoted UTF-8 string. A byte that is not part of a UTF-8 character (file names may have
- *  such bytes) is written as the four characters \xHH. */
+ *  such bytes), and in CSV a control character's, is written as the four characters \xHH. A CSV cell that
+ *  spreadsheets would take for a formula begins with an apostrophe. */
 static void quoted(FILE *f, const char *text, int json)
 {
-    fputc('"', f);
+    fputs(!json && *text && strchr("=+-@", *text) ? "\"'" : "\"", f);
     for (const unsigned char *p = (const unsigned char *)text; *p;) {
-        const int bytes = character(p);
+        const int control = json ? 0 : sp_control((const char *)p), bytes = control ? 0 : character(p);
         if (!bytes)
             fprintf(f, "%s\\x%02x", json ? "\\" : "", *p);
         else if (json && *p < 0x20)
@@ -99,6 +101,16 @@ void sp_writer_pair(sp_writer *s, const char *name, const char *first, const cha
         sp_writer_int(s, first, pair[0]);
         sp_writer_int(s, second, pair[1]);
     }
+}
+
+void sp_writer_list(sp_writer *s, const char *name, int64_t count,
+                    int64_t (*of)(const void *data, int64_t index, int which), const void *data, int which)
+{
+    if (!field(s, name)) return;
+    if (s->kind == JSON) fputc('[', s->file);
+    for (int64_t i = 0; i < count; i++)
+        fprintf(s->file, "%s%" PRId64, i == 0 ? "" : s->kind == JSON ? "," : " ", of(data, i, which));
+    if (s->kind == JSON) fputc(']', s->file);
 }
 
 void sp_writer_schema(sp_writer *s) { sp_writer_int(s, "schema", SP_RECORD_SCHEMA); }

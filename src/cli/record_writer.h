@@ -49,6 +49,11 @@ void sp_writer_stats(sp_writer *s, const sp_stats *stats);
  *  \param [in] pair           [2] the integers */
 void sp_writer_pair(sp_writer *s, const char *name, const char *first, const char *second, const int *pair);
 
+/** Writes `count` integers: an array in JSON, one field with blanks between them in CSV.
+ *  \param [in] of  called with `data`, 0 to count - 1 and `which`; returns the integer */
+void sp_writer_list(sp_writer *s, const char *name, int64_t count,
+                    int64_t (*of)(const void *data, int64_t index, int which), const void *data, int which);
+
 /** Opens a group: the fields that follow, up to sp_writer_close(), form an object in JSON. Groups cannot be
  *  nested. The string `group` must stay valid until the group is closed. */
 void sp_writer_open(sp_writer *s, const char *group);
@@ -63,7 +68,9 @@ void sp_writer_close(sp_writer *s);
 spmm_status sp_writer_json(const char *path, sp_writer_visit visit, const void *record);
 
 /** Appends a record to the file `path` as one CSV row, whole or not at all; a new or empty file first gets
- *  the header. Bytes that are not UTF-8 are written as by sp_writer_json().
+ *  the header. Bytes that are not UTF-8 are written as by sp_writer_json(), and those of control characters
+ *  likewise. A text that begins with =, +, - or @ gets an apostrophe before it, because spreadsheets would
+ *  compute it; numbers stay as they are.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason, SPMM_ERR_MEMORY */
 spmm_status sp_writer_csv(const char *path, sp_writer_visit visit, const void *record);
 

@@ -38,7 +38,7 @@ static spmm_status choose_threads(int asked, sp_binding *binding)
     if (binding->threads == 0) binding->threads = binding->cores / binding->core_sharers;
     if (binding->threads > sp_threads_most()) binding->threads = sp_threads_most();
     if (binding->threads < 1) binding->threads = 1;
-    return SPMM_OK;
+    return sp_threads_try(binding->threads);
 }
 
 static spmm_status place_threads(MPI_Comm comm, int asked, sp_binding *binding)
@@ -127,9 +127,12 @@ void sp_binding_print(FILE *out, const sp_binding *binding)
         char cores[64];
         const int threads = binding->threads * binding->core_sharers;
         sp_cores_text(cores, sizeof cores, binding);
-        fprintf(out, "device     cpu: %d thread%s per rank (%s shared by %d rank%s)", binding->threads,
-                plural(binding->threads), cores, binding->core_sharers, plural(binding->core_sharers));
-        if (threads > binding->cores) fprintf(out, ", oversubscribed: %d threads on %s", threads, cores);
+        fprintf(out, "device     cpu: %d thread%s", binding->threads, plural(binding->threads));
+        if (binding->core_sharers > 1)
+            fprintf(out, " per rank, %d ranks share %s", binding->core_sharers, cores);
+        else
+            fprintf(out, " on %s per rank", cores);
+        if (threads > binding->cores) fprintf(out, "; oversubscribed: %d threads", threads);
         fprintf(out, "\n");
     }
 }

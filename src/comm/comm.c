@@ -15,6 +15,8 @@
 
 #include "base/budget.h"
 #include "base/memory.h"
+#include "base/threads.h"
+#include "base/words.h"
 
 enum { KEY_BYTES = 64 };
 
@@ -32,7 +34,7 @@ int sp_mpi_runs(void)
     int begun = 0, ended = 0;
     MPI_Initialized(&begun);
     MPI_Finalized(&ended);
-    return begun && !ended;
+    return begun && !ended && !sp_is_forked();
 }
 
 void sp_comm_free(MPI_Comm *comm)
@@ -44,6 +46,7 @@ void sp_comm_free(MPI_Comm *comm)
 spmm_status sp_comm_check(MPI_Comm comm, const char *function)
 {
     int inter = 0;
+    TRY(sp_fork_check(function));
     if (!sp_mpi_runs())
         return sp_fail(SPMM_ERR_USAGE,
                        "%s: MPI is not running: expected a call between MPI_Init and MPI_Finalize", function);
@@ -103,7 +106,7 @@ void sp_abandon(MPI_Comm comm, spmm_status status)
     int rank = 0;
     MPI_Comm_rank(comm, &rank);
     fflush(stdout);
-    fprintf(stderr, "%s: error: ", program_invocation_short_name);
+    fprintf(stderr, "%s: error: ", SHOWN(program_invocation_short_name));
     if (rank > 0) fprintf(stderr, "rank %d: ", rank); /* the same prefix as in the messages of sp_agree() */
     fprintf(stderr, "%s\n", spmm_error_message());
     fflush(stderr);
@@ -133,10 +136,16 @@ int64_t sp_chunk_bytes(void)
     return known;
 }
 
+int64_t sp_chunk_of(int64_t most, int64_t bytes)
+{
+    const int64_t few = bytes / SP_MOST_CHUNKS + (bytes % SP_MOST_CHUNKS > 0);
+    return most >= few ? most : few < MOST_CHUNK_BYTES ? few : MOST_CHUNK_BYTES;
+}
+
 /** Returns the size of the chunk at byte `at` of a message of `bytes` bytes; 0 at its end. */
 static int64_t chunk_at(int64_t at, int64_t bytes)
 {
-    const int64_t left = bytes - at, chunk = sp_chunk_bytes();
+    const int64_t left = bytes - at, chunk = sp_chunk_of(sp_chunk_bytes(), bytes);
     return left < chunk ? left : chunk;
 }
 
@@ -156,7 +165,7 @@ spmm_status sp_recv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes)
 
 int sp_chunks(int64_t bytes)
 {
-    const int64_t chunk = sp_chunk_bytes();
+    const int64_t chunk = sp_chunk_of(sp_chunk_bytes(), bytes);
     return (int)((bytes + chunk - 1) / chunk);
 }
 
@@ -183,6 +192,25 @@ spmm_status sp_wait(MPI_Request *request, int count)
      * its size */
     MPI_Status *volatile ignore = MPI_STATUSES_IGNORE;
     return SP_MPI(MPI_Waitall(count, request, ignore));
+}
+
+spmm_status sp_swap_lists(MPI_Comm comm, MPI_Comm all, int lists, int64_t size, const int64_t *sent,
+                          const void *out, const int64_t *received, void *in)
+{
+    MPI_Request *request;
+    int count, chunks = 0, requests = 0;
+    MPI_Comm_size(comm, &count);
+    count *= lists;
+    for (int i = 0; i < count; i++) chunks += sp_chunks(size * sent[i]) + sp_chunks(size * received[i]);
+    spmm_status status = sp_agree(
+        all, "halo", sp_alloc((void **)&request, chunks, sizeof *request, "the halo's messages"));
+    for (int i = 0; status == SPMM_OK && i < count; in = (char *)in + size * received[i++])
+        status = sp_irecv(comm, i / lists, SP_TAG_HALO_LIST, in, size * received[i], request, &requests);
+    for (int i = 0; status == SPMM_OK && i < count; out = (const char *)out + size * sent[i++])
+        status = sp_isend(comm, i / lists, SP_TAG_HALO_LIST, out, size * sent[i], request, &requests);
+    if (status == SPMM_OK) status = sp_wait(request, requests);
+    sp_free(request);
+    return status;
 }
 
 spmm_status sp_bcast(MPI_Comm comm, int root, void *data, int64_t bytes)

@@ -84,7 +84,7 @@ typedef enum sp_tag {
     SP_TAG_PICKED         /* series_mpi: the picked coefficients */
 } sp_tag;
 
-/** Sends `bytes` bytes to rank `to` (MPI_Send), in messages of at most sp_chunk_bytes() bytes. The receiver
+/** Sends `bytes` bytes to rank `to` (MPI_Send), in messages of sp_chunk_of() bytes. The receiver
  *  calls sp_recv() or sp_irecv() with the same number of bytes and has the same sp_chunk_bytes().
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_send(MPI_Comm comm, int to, int tag, const void *data, int64_t bytes);
@@ -93,14 +93,19 @@ spmm_status sp_send(MPI_Comm comm, int to, int tag, const void *data, int64_t by
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_recv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes);
 
-/** Broadcasts `bytes` bytes from rank root, in messages of at most sp_chunk_bytes() bytes. Collective over
- *  comm.
+/** Broadcasts `bytes` bytes from rank root, in messages of sp_chunk_of() bytes. Collective over comm.
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_bcast(MPI_Comm comm, int root, void *data, int64_t bytes);
 
 /** Returns the maximum size of a message in bytes: the environment variable SPMM_CHUNK_BYTES, 1 to 2^30,
  *  which is read once. The default is 1 GiB, so that counts stay below 2^31 in every MPI library. Local. */
 int64_t sp_chunk_bytes(void);
+
+/** Returns the size in bytes of the messages that a transfer of `bytes` bytes is divided into: `most`, e.g.
+ *  sp_chunk_bytes(), or more where there would be more than SP_MOST_CHUNKS messages: MPI libraries take for
+ *  messages under way time that grows with their square. Local. */
+int64_t sp_chunk_of(int64_t most, int64_t bytes);
+enum { SP_MOST_CHUNKS = 4096 };
 
 /** Sets the maximum size of a message in bytes, which must be the same on every rank; 0: SPMM_CHUNK_BYTES is
  *  read again. For tests. Local. */
@@ -122,6 +127,16 @@ spmm_status sp_isend(MPI_Comm comm, int to, int tag, const void *data, int64_t b
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_irecv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes, MPI_Request *request,
                      int *count);
+
+/** Sends lists to the ranks of comm, and receives theirs. `out` and `in` have one list after the other, those of a rank
+ *  together. Collective over comm and `all`.
+ *  \param [in]  all             agrees on a lack of memory
+ *  \param [in]  lists           number of lists for each rank
+ *  \param [in]  size            bytes of an element
+ *  \param [in]  sent, received  [ranks * lists] numbers of elements
+ *  \return SPMM_OK, SPMM_ERR_MEMORY (on every rank), SPMM_ERR_MPI */
+spmm_status sp_swap_lists(MPI_Comm comm, MPI_Comm all, int lists, int64_t size, const int64_t *sent,
+                          const void *out, const int64_t *received, void *in);
 
 /** Waits until all `count` requests are complete. \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_wait(MPI_Request *request, int count);

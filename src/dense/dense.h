@@ -1,5 +1,5 @@
 /** Products of multivectors with small dense matrices, on this rank's rows. spmm_types.h declares what programs
- *  call; the inner products of distributed multivectors are in distribute/inner_products.c. */
+ *  call; the inner products of distributed multivectors are in comm/inner_products.c. */
 #ifndef SP_DENSE_H
 #define SP_DENSE_H
 

@@ -75,6 +75,7 @@ static spmm_status axpby(double alpha, const spmm_multivector *x, double beta, s
 spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, const double *r, int64_t ldr,
                                    double beta, spmm_multivector *y)
 {
+    TRY(sp_fork_check(__func__));
     TRY(sp_alike(x, y, __func__));
     TRY(sp_given(__func__, "r", r, "a matrix with a row for each column of x"));
     if (ldr < y->k)
@@ -89,6 +90,7 @@ spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, cons
 
 spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y)
 {
+    TRY(sp_fork_check(__func__));
     TRY(sp_alike(x, y, __func__));
     if (x->k != y->k)
         return sp_fail(SPMM_ERR_USAGE, "%s: x has %lld columns and y %lld, expected the same", __func__,
@@ -126,6 +128,7 @@ static spmm_status scale_on_gpu(const double *factor, spmm_multivector *x)
 
 spmm_status spmm_multivector_scale(const double *factor, spmm_multivector *x)
 {
+    TRY(sp_fork_check(__func__));
     TRY(sp_multivector_check(x, __func__, "x"));
     TRY(sp_given(__func__, "factor", factor, "a factor for each column of x"));
     TRY(sp_small_check(&(sp_small){"factor", factor, 1, x->k, x->k}, x, "x", __func__));

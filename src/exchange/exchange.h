@@ -4,7 +4,7 @@
 #define SP_EXCHANGE_H
 
 #include "device/device.h"
-#include "distribute/halo.h"
+#include "halo/halo.h"
 
 typedef struct sp_exchange sp_exchange;
 
@@ -24,8 +24,7 @@ typedef struct sp_exchange_options {
     int threads; /**< OpenMP threads of this rank, for packing */
 } sp_exchange_options;
 
-/** Creates an exchange; by the halo of an sp_node_rows whose member `relays` is 1, one in which ranks of a node hand rows on. Allocates
- *  its buffers and message lists, so that later exchanges allocate nothing.
+/** Creates an exchange. Allocates its buffers and message lists, so that later exchanges allocate nothing.
  *  (With SPMM_TRANSPORT_PEER, the first exchange of an X still maps that X on the ranks that write to it.)
  *
  *  Collective over grid->comm.
@@ -57,6 +56,10 @@ void sp_exchange_destroy(sp_exchange *exchange);
  *  \param [out] memory  the caller frees it with sp_device_free()
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_exchange_alloc(sp_exchange *exchange, int64_t bytes, void **memory);
+
+/** Frees what the exchange keeps of memory from sp_exchange_alloc() that the caller has freed. Collective over
+ *  the process column; accepts NULL. */
+void sp_exchange_forget(sp_exchange *exchange);
 
 /** Returns 1 if X lies in memory that the ranks of a node share, from sp_exchange_share(); 0 if not, and if
  *  `exchange` is NULL. Local. */
@@ -131,33 +134,35 @@ void sp_exchange_skip(sp_exchange *exchange);
  *  each neighbour has to do the same. Local. */
 int sp_exchange_queues(const sp_exchange *exchange);
 
+/** Returns 1 if sp_exchange_skip() waits for the GPU, which a capture in a CUDA graph forbids; 0 also if
+ *  `exchange` is NULL. Local. */
+int sp_exchange_skip_waits(const sp_exchange *exchange);
+
 /** Returns the transport that the exchange uses; never SPMM_TRANSPORT_AUTO. Local. */
 spmm_transport sp_exchange_transport(const sp_exchange *exchange);
 
-/** Returns the name of the exchange's backend, as the environment variable SPMM_EXCHANGE_BACKEND takes it; of an exchange
- *  that hands rows on inside nodes, the names of the backend between nodes and of that inside, with a + between. Belongs to the
+/** Returns the name of the exchange's backend, as the environment variable SPMM_EXCHANGE_BACKEND takes it. Belongs to the
  *  exchange. Local. */
 const char *sp_exchange_backend(const sp_exchange *exchange);
 
-/** Whether rows that several ranks of a node need cross the network once (distribute/node_rows.h). */
-typedef enum sp_relaying {
-    SP_RELAY_NEVER,  /**< the environment variable SPMM_EXCHANGE_BACKEND names a backend that does not */
-    SP_RELAY_FASTER, /**< if it takes less time */
-    SP_RELAY_ALWAYS  /**< SPMM_EXCHANGE_BACKEND=relayed */
-} sp_relaying;
+/** The name of an exchange made of two of any backends (relays/relays.h). */
+#define SP_RELAYED "relayed"
 
-/** Finds out whether rows are to be handed on. Collective over comm; the same on every rank.
- *  \return as of sp_exchange_create(), if ranks have different environments or there is no such backend */
-spmm_status sp_exchange_relaying(MPI_Comm comm, sp_relaying *relaying);
+/** Reads the environment variable SPMM_EXCHANGE_BACKEND. Collective over comm.
+ *  \param [out] name  a backend or SP_RELAYED, in the environment; NULL: none is named
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (there is no such backend, or ranks have
+ *          different ones), SPMM_ERR_MPI */
+spmm_status sp_exchange_asked(MPI_Comm comm, const char **name);
 
-/** Measures how many seconds an exchange of X in GPU memory takes, by exchanges of zeros, on the slowest rank. Collective over the
- *  grid.
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _MPI */
-spmm_status sp_exchange_seconds(sp_exchange *exchange, double *seconds);
+/** What a transport does or needs. */
+typedef enum sp_transport_trait {
+    SP_TRANSPORT_IN_PLACE = 1, /**< ranks of a node read X where it lies, in memory that they share */
+    SP_TRANSPORT_IN_NODE = 2,  /**< it reaches ranks of the same node only, or, in place, is for these */
+    SP_TRANSPORT_OWN_GPU = 4   /**< ranks must not share a GPU */
+} sp_transport_trait;
 
-/** Creates an exchange, measures it by sp_exchange_seconds(), and destroys it. Arguments and status as of sp_exchange_create(). */
-spmm_status sp_exchange_try(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *options,
-                            double *seconds);
+/** Returns 1 if a transport has a trait. Local. */
+int sp_transport_has(spmm_transport transport, sp_transport_trait trait);
 
 /** Returns the reason why this rank cannot use the transport for an X in memory `space`, in static storage;
  *  NULL if the transport is available. Local. */

@@ -1,5 +1,5 @@
 /** State of an exchange, and the table of operations that each exchange backend implements. Private to the
- *  files src/exchange/exchange*.c. */
+ *  files src/exchange/exchange*.c and to src/relays, whose exchanges are made of two. */
 #ifndef SP_EXCHANGE_BACKEND_H
 #define SP_EXCHANGE_BACKEND_H
 
@@ -14,8 +14,18 @@ typedef struct sp_message {
     int64_t bytes;
 } sp_message;
 
-/** An exchange backend: its operations and capabilities. The operations begin, end, settle, skip, alloc and
- *  takes implement the functions sp_exchange_begin() and so on. Only `end` must not be NULL. */
+/** Where X may lie. The functions of exchange.h with these names say what they do. */
+typedef struct sp_exchange_memory {
+    spmm_status (*alloc)(sp_exchange *x, int64_t bytes, void **memory);
+    spmm_status (*share)(sp_exchange *x, int for_copies, void **memory); /**< NULL: X is not shared */
+    int (*takes)(const sp_exchange *x, const void *row);
+    void *(*reads_at)(const sp_exchange *x); /**< NULL: kernels read X where the caller has it */
+    void (*forget)(
+        sp_exchange *x); /**< NULL, or frees memory from alloc; collective over the process column */
+} sp_exchange_memory;
+
+/** How rows move: the operations and capabilities of a backend. begin, end, settle, skip and finish implement
+ *  the functions sp_exchange_begin() and so on. Only `end` must not be NULL. */
 typedef struct sp_exchange_ops {
     spmm_status (*begin)(sp_exchange *x); /**< NULL: the whole exchange takes place in `end` */
     spmm_status (*end)(sp_exchange *x);
@@ -26,20 +36,16 @@ typedef struct sp_exchange_ops {
     spmm_status (*settle)(sp_exchange *x);
     void (*skip)(sp_exchange *x);          /**< NULL: a rank that failed sends empty messages instead */
     spmm_status (*finish)(sp_exchange *x); /**< NULL: nothing is left to do after the kernels */
-    /* alloc, share and takes are NULL if X may lie in any memory */
-    spmm_status (*alloc)(sp_exchange *x, int64_t bytes, void **memory);
-    spmm_status (*share)(sp_exchange *x, int for_copies, void **memory);
-    int (*takes)(const sp_exchange *x, const void *row);
-    void *(*reads_at)(const sp_exchange *x); /**< NULL: kernels read X where the caller has it */
-    void (*forget)(sp_exchange *x); /**< frees the memory from alloc; collective over the process column */
-    const char *(*missing)(void);   /**< why this rank cannot use the backend; NULL: it always can */
-    int64_t most_bytes;             /**< maximum size of a message; 0: sp_chunk_bytes() */
-    int by_mpi;                     /**< 1: MPI carries the messages, so sp_chunk_bytes() limits them, too */
-    int queues; /**< 1: `end` queues all of the exchange on the GPU, also while SP_STREAM_MAIN is captured: no host waits
-                     for a GPU */
-    int unpacked; /**< 1: scattered rows are not packed: x->send is not needed */
-    int gaps;     /**< 1: rows of X may have gaps between them, see sp_exchange_options.pitch */
-    int alone;    /**< 1: uses x->stream, else SP_STREAM_MOVE whatever sp_exchange_options.alone is */
+    const char *(*missing)(void);          /**< why this rank cannot use the backend; NULL: it always can */
+    const sp_exchange_memory *memory;      /**< NULL: X may lie anywhere */
+    int64_t most_bytes;                    /**< maximum size of a message; 0: sp_chunk_bytes() */
+    int by_mpi; /**< 1: MPI carries the messages; sp_chunk_bytes() limits them, too */
+    int queues; /**< 1: `end` queues all of the exchange on the GPU, also while SP_STREAM_MAIN is captured: no
+                         host waits for a GPU */
+    int skip_waits; /**< 1: `skip` waits for the GPU, which a capture forbids */
+    int unpacked;   /**< 1: scattered rows are not packed: x->send is not needed */
+    int gaps;       /**< 1: rows of X may have gaps between them, see sp_exchange_options.pitch */
+    int alone;      /**< 1: uses x->stream, else SP_STREAM_MOVE whatever sp_exchange_options.alone is */
 } sp_exchange_ops;
 
 /** Which backends an exchange is chosen from, if the caller leaves the transport to us. */
@@ -67,6 +73,19 @@ typedef enum sp_backend_use {
     B(SPMM_CUDA, SPMM_TRANSPORT_STAGED, staged, SP_USE_HOST)           \
     B(SPMM_CUDA, SPMM_TRANSPORT_MPI, staged_whole, SP_USE_HOST)
 
+/** A row of that table. */
+typedef struct sp_backend {
+    const char *name;
+    spmm_device space;
+    spmm_transport transport;
+    const sp_exchange_ops *ops;
+    sp_backend_use use;
+} sp_backend;
+
+/** Makes an exchange by a backend; other arguments and status as of sp_exchange_create(). */
+spmm_status sp_exchange_make(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *options,
+                             const sp_backend *backend, sp_exchange **exchange);
+
 struct sp_exchange {
     const sp_grid *grid;
     MPI_Comm comm; /**< communicator of the process column */
@@ -78,6 +97,7 @@ struct sp_exchange {
     sp_exchange_options options;
     sp_stream stream; /**< of the exchange on a GPU */
     int queues;       /**< see sp_exchange_queues() */
+    int skip_waits;   /**< see sp_exchange_skip_waits() */
     int beside;       /**< see sp_exchange_beside() */
     const sp_exchange_ops *ops;
     int ins, outs; /**< ins: number of messages to receive; outs: number of messages to send */
@@ -92,12 +112,14 @@ struct sp_exchange {
     void *state;          /**< private to the backend */
 };
 
-/** The backend of an X whose ranks hand rows on, sp_node_rows.relays; by its name, SPMM_EXCHANGE_BACKEND asks for it. */
-extern const sp_exchange_ops sp_exchange_relayed;
-
 #define SP_DECLARE(space, transport, name, use) extern const sp_exchange_ops sp_exchange_##name;
 SP_EXCHANGE_BACKENDS(SP_DECLARE)
 #undef SP_DECLARE
+
+/** Lists the messages of an exchange, and allocates what MPI needs for them. Local.
+ *  \param [in] most  greatest size of a message in bytes, as of sp_chunk_of()
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (too many messages) */
+spmm_status sp_exchange_list_messages(sp_exchange *x, int64_t most);
 
 /** Packs the rows to send into the buffer x->send. On a GPU, queues the packing in SP_STREAM_MOVE. Local.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */

@@ -95,4 +95,5 @@ const sp_exchange_ops sp_exchange_nccl = {.end = end,
                                           .skip = skip,
                                           .missing = sp_nccl_missing,
                                           .by_mpi = 1,
-                                          .queues = 1};
+                                          .queues = 1,
+                                          .skip_waits = 1};

@@ -68,10 +68,11 @@ spmm_status sp_peer_attach_trial(const sp_exchange *x, int i, const sp_shared *t
  *  rows belong in the target's X. Collective over the process column. \return SPMM_OK, SPMM_ERR_MPI, _MEMORY */
 spmm_status sp_peer_send_offsets(const sp_exchange *x);
 
-/** The operations `alloc`, `takes` and `forget` of sp_exchange_ops: forget() detaches the targets' buffers,
- *  waits until all ranks of the process column have done so, then ends the sharing of this rank's buffers. */
-spmm_status sp_peer_alloc(sp_exchange *x, int64_t bytes, void **memory);
-int sp_peer_takes(const sp_exchange *x, const void *row);
+/** X lies in memory that is shared with other ranks of the node. */
+extern const sp_exchange_memory sp_peer_memory;
+
+/** Detaches the targets' buffers, waits until all ranks of the process column have done so, then ends the
+ *  sharing of this rank's buffers. Collective over the process column. */
 void sp_peer_forget(sp_exchange *x);
 
 /** Says where this rank's X is. Local. \param [in] base  row 0 of X; NULL: this rank failed */

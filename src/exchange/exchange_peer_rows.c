@@ -19,7 +19,7 @@ static int buffer_of(const sp_peer *p, const char *row)
     return -1;
 }
 
-int sp_peer_takes(const sp_exchange *x, const void *row) { return buffer_of(x->state, row) >= 0; }
+static int takes(const sp_exchange *x, const void *row) { return buffer_of(x->state, row) >= 0; }
 
 static spmm_status add_buffer(sp_peer *p, int64_t bytes, void **memory)
 {
@@ -39,7 +39,7 @@ static spmm_status add_buffer(sp_peer *p, int64_t bytes, void **memory)
     return SPMM_OK;
 }
 
-spmm_status sp_peer_alloc(sp_exchange *x, int64_t bytes, void **memory)
+static spmm_status alloc(sp_exchange *x, int64_t bytes, void **memory)
 {
     sp_peer *const p = x->state;
     for (int r = 0; r < p->buffers; r++)
@@ -95,6 +95,8 @@ void sp_peer_forget(sp_exchange *x)
     p->buffer = NULL;
     p->buffers = 0;
 }
+
+const sp_exchange_memory sp_peer_memory = {.alloc = alloc, .takes = takes, .forget = sp_peer_forget};
 
 void sp_peer_place_of(const sp_exchange *x, const char *base, sp_peer_place *place)
 {

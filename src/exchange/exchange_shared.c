@@ -16,7 +16,7 @@
 
 #include "base/memory.h"
 #include "device/node_memory.h"
-#include "distribute/node_rows.h"
+#include "halo/node_rows.h"
 #include "exchange/exchange_backend.h"
 
 /* The last area is for copies of an X that lies elsewhere. */
@@ -334,6 +334,8 @@ static void *reads_at(const sp_exchange *x)
     return s->collects ? s->collected : x->base;
 }
 
+static const sp_exchange_memory memory = {.share = share, .takes = takes, .reads_at = reads_at};
+
 const sp_exchange_ops sp_exchange_shared = {.begin = begin,
                                             .end = end,
                                             .create = create,
@@ -341,7 +343,5 @@ const sp_exchange_ops sp_exchange_shared = {.begin = begin,
                                             .connect = connect,
                                             .skip = skip,
                                             .finish = finish,
-                                            .share = share,
-                                            .takes = takes,
-                                            .reads_at = reads_at,
+                                            .memory = &memory,
                                             .by_mpi = 1};

@@ -10,8 +10,10 @@
 
 #include <string.h>
 
+#include "base/arguments.h"
 #include "base/memory.h"
 #include "base/search.h"
+#include "base/threads.h"
 #include "formats/csr_sort.h"
 
 enum {
@@ -321,4 +323,43 @@ spmm_status sp_csr_from_coo(sp_coo *coo, int threads, spmm_csr *a, int64_t *dupl
     if (status != SPMM_OK) spmm_csr_destroy(a);
     if (duplicates) *duplicates = summed;
     return status;
+}
+
+/* ---- for users of the library ---- */
+
+static spmm_status copy_triplets(int64_t nnz, const int64_t *row_index, const int64_t *col_index,
+                                 const double *val, sp_coo *coo)
+{
+    for (int64_t t = 0; t < nnz; t++) {
+        if (row_index[t] < 0 || row_index[t] >= coo->rows || col_index[t] < 0 || col_index[t] >= coo->cols)
+            return sp_fail(SPMM_ERR_USAGE, "triplet %lld is at (%lld, %lld) of a %lld x %lld matrix",
+                           (long long)t, (long long)row_index[t], (long long)col_index[t],
+                           (long long)coo->rows, (long long)coo->cols);
+        coo->I[t] = (int32_t)row_index[t];
+        coo->J[t] = (int32_t)col_index[t];
+        if (val) sp_value_set(coo->val, coo->precision, t, val[t]);
+    }
+    return SPMM_OK;
+}
+
+spmm_status spmm_csr_from_triplets(int64_t rows, int64_t cols, int64_t nnz, const int64_t *row_index,
+                                   const int64_t *col_index, const double *val, spmm_precision precision,
+                                   spmm_csr *a)
+{
+    sp_coo coo;
+    TRY(sp_given(__func__, "a", a, "a place for the matrix"));
+    memset(a, 0, sizeof *a);
+    TRY(sp_fork_check(__func__));
+    TRY(sp_precision_check(__func__, precision));
+    if (nnz > 0) {
+        TRY(sp_given(__func__, "row_index", row_index, "row indices, [nnz]"));
+        TRY(sp_given(__func__, "col_index", col_index, "column indices, [nnz]"));
+    }
+    TRY(sp_coo_create(rows, cols, nnz, SP_GENERAL, precision, val != NULL, &coo));
+    const spmm_status status = copy_triplets(nnz, row_index, col_index, val, &coo);
+    if (status != SPMM_OK) {
+        sp_coo_destroy(&coo);
+        return status;
+    }
+    return sp_csr_from_coo(&coo, sp_threads_default(), a, NULL);
 }

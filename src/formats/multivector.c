@@ -11,7 +11,6 @@
 #include "device/device.h"
 #include "device/device_ops.h"
 #include "device/node_memory.h"
-#include "mmio.h"
 
 enum { SECTOR_BYTES = 32 };
 
@@ -84,6 +83,7 @@ spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision prec
 {
     TRY(sp_given(__func__, "v", v, "a place for the multivector"));
     memset(v, 0, sizeof *v);
+    TRY(sp_fork_check(__func__));
     TRY(sp_precision_check(__func__, precision));
     TRY(sp_among(__func__, "space", (int)space, "spmm_device", SPMM_CPU, SPMM_CUDA));
     return sp_multivector_create(0, rows, 0, k, precision, space, v);
@@ -316,6 +316,7 @@ static spmm_status copy(const spmm_multivector *src, spmm_multivector *dst)
 
 spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst)
 {
+    TRY(sp_fork_check(__func__));
     TRY(sp_multivector_check_any(src, __func__, "src"));
     TRY(sp_multivector_check_any(dst, __func__, "dst"));
     if (src->rows != dst->rows || src->k != dst->k || src->precision != dst->precision)
@@ -414,14 +415,9 @@ static void write_values(FILE *f, const spmm_multivector *v)
 spmm_status sp_multivector_write(const spmm_multivector *v, const char *path)
 {
     sp_output_file out;
-    MM_typecode code;
     TRY(sp_output_file_open(path, sp_codec_of_name(path), &out));
-    mm_initialize_typecode(&code);
-    mm_set_matrix(&code);
-    mm_set_array(&code);
-    mm_set_real(&code);
-    mm_set_general(&code);
-    if (mm_write_banner(out.file, code) == 0 && mm_write_mtx_array_size64(out.file, v->rows, v->k) == 0)
-        write_values(out.file, v);
+    fprintf(out.file, "%%%%MatrixMarket matrix array real general\n%lld %lld\n", (long long)v->rows,
+            (long long)v->k);
+    write_values(out.file, v);
     return sp_output_file_close(&out, SPMM_OK); /* also reports write errors of the calls above */
 }

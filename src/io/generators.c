@@ -481,6 +481,7 @@ spmm_status spmm_csr_generate(const char *spec, spmm_precision precision, spmm_c
 {
     TRY(sp_given(__func__, "a", a, "a place for the matrix"));
     memset(a, 0, sizeof *a);
+    TRY(sp_fork_check(__func__));
     TRY(sp_given(__func__, "spec", spec, "a generator, as \"lap3d27:32\""));
     TRY(sp_precision_check(__func__, precision));
     return sp_gen_csr(spec, precision, sp_threads_default(), a);

@@ -84,6 +84,18 @@ static spmm_status refuse_pipe(const char *path)
         path);
 }
 
+/** Says what to do with a name that is no file's, but an address or looks like one of the SuiteSparse Matrix
+ *  Collection: GROUP/NAME, with nothing else in it. */
+static const char *hint_of(const char *path)
+{
+    static const char word[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    const size_t group = strspn(path, word), name = path[group] == '/' ? strspn(path + group + 1, word) : 0;
+    if (strstr(path, "://")) return " (it is an address: download the file first)";
+    if (group > 0 && name > 0 && !path[group + 1 + name])
+        return " (a matrix of the SuiteSparse collection? matrices/get GROUP/NAME downloads it)";
+    return "";
+}
+
 static spmm_status cannot_open(const char *path, int reason)
 {
     char name[512];
@@ -93,8 +105,8 @@ static spmm_status cannot_open(const char *path, int reason)
                        " (... > FILE)");
     /* a shell passes <(...) as the path /dev/fd/N, but mpirun does not pass descriptor N on to the ranks */
     if (reason == ENOENT && strncmp(path, "/dev/fd/", 8) == 0) return refuse_pipe(path);
-    return sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened: %s", sp_shown(name, sizeof name, path),
-                   strerror(reason));
+    return sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened: %s%s", sp_shown(name, sizeof name, path),
+                   strerror(reason), reason == ENOENT ? hint_of(path) : "");
 }
 
 static spmm_status check_file(sp_input *s)

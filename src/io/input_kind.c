@@ -1,6 +1,7 @@
 /** Recognizes file types that are not text by their first bytes, and says what the user can do with them. */
 #include "io/input_kind.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -8,6 +9,11 @@
 
 #define MATRIX_MARKET "write it as Matrix Market first, as SciPy's scipy.io.mmwrite does"
 #define UNPACK(command) "unpack it first (" command ")"
+
+#define FROM_NPZ                                                                        \
+    "write it as Matrix Market first (python3 -c \"import scipy.io as i, scipy.sparse " \
+    "as s; i.mmwrite('A.mtx', s.load_npz('FILE'))\")"
+#define DOWNLOAD "was it what a download gave instead of the file?"
 
 /** The known file types that are not text, beside those of codec.h. */
 static const struct {
@@ -20,6 +26,9 @@ static const struct {
     {"lz4 data", UNPACK("lz4 -d FILE"), 0, 4, "\x04\x22\x4D\x18"},
     {"lzip data", UNPACK("lzip -dk FILE"), 0, 4, "LZIP"},
     {"compress data", UNPACK("zcat FILE > OTHER"), 0, 2, "\x1F\x9D"},
+    {"a .npz file of SciPy", FROM_NPZ, 30, 11, "indices.npy"},
+    {"a .npz file of SciPy", FROM_NPZ, 30, 7, "row.npy"},
+    {"a .npz file of NumPy", MATRIX_MARKET, 30, 9, "arr_0.npy"},
     {"a zip archive", UNPACK("unzip FILE"), 0, 4, "PK\3\4"},
     {"an empty zip archive", "give the matrix itself", 0, 4, "PK\5\6"},
     {"a 7z archive", UNPACK("7z x FILE"), 0, 6, "7z\xBC\xAF\x27\x1C"},
@@ -33,8 +42,11 @@ static const struct {
      SP_FILE_MAGIC},
     {"UTF-16 text", "convert it first (iconv -f UTF-16 -t UTF-8 FILE > OTHER)", 0, 2, "\xFF\xFE"},
     {"UTF-16 text", "convert it first (iconv -f UTF-16 -t UTF-8 FILE > OTHER)", 0, 2, "\xFE\xFF"},
-    {"a web page", "was it what a download gave instead of the file?", 0, 2, "<!"},
-    {"a web page", "was it what a download gave instead of the file?", 0, 5, "<html"},
+    {"a web page", DOWNLOAD, 0, 2, "<!"},
+    {"a web page", DOWNLOAD, 0, 5, "<html"},
+    {"JSON", DOWNLOAD, 0, 2, "{\""},
+    {"a Git LFS pointer", "fetch the file that it stands for (git lfs pull)", 0, 24,
+     "version https://git-lfs."},
     {"a PDF", "give the matrix itself", 0, 5, "%PDF-"},
 };
 
@@ -52,9 +64,22 @@ static void describe_packed(const sp_codec *packed, const sp_codec *outer, char 
                  packed->name, sp_codec_names(), packed->unpack, packed->library);
 }
 
+/** Returns 1 if the bytes begin a MATLAB file of version 4, which has no magic number but five int32 numbers
+ *  (type, rows, columns, imaginary part, length of the name) and a name. */
+static int is_matlab_4(const unsigned char *head, int64_t n)
+{
+    int32_t number[5];
+    if (n < (int64_t)sizeof number + 1) return 0;
+    memcpy(number, head, sizeof number);
+    const int32_t type = number[0], length = number[4];
+    return type >= 0 && type <= 52 && type % 10 <= 2 && number[1] >= 0 && number[2] >= 0 &&
+           (number[3] | 1) == 1 && length > 1 && length <= n - (int64_t)sizeof number &&
+           head[sizeof number + (size_t)length - 1] == 0 && isalpha(head[sizeof number]);
+}
+
 const char *sp_foreign_kind(const unsigned char *head, int64_t n, const sp_codec *outer)
 {
-    static _Thread_local char text[256];
+    static _Thread_local char text[320];
     const sp_codec *const packed = sp_codec_of(head, n);
     if (packed) {
         describe_packed(packed, outer, text, sizeof text);
@@ -67,5 +92,28 @@ const char *sp_foreign_kind(const unsigned char *head, int64_t n, const sp_codec
                  sp_codec_names(), kinds[i].do_what);
         return text;
     }
-    return NULL;
+    if (!is_matlab_4(head, n)) return NULL;
+    snprintf(text, sizeof text, "found a MATLAB file, expected text: " MATRIX_MARKET);
+    return text;
+}
+
+/** Returns the number of bytes up to the end of the line. */
+static size_t line_bytes(const char *p, const char *end)
+{
+    const char *const newline = memchr(p, '\n', (size_t)(end - p));
+    return (size_t)((newline ? newline : end) - p);
+}
+
+const char *sp_text_kind(const char *p, const char *end)
+{
+    /* title of 72 characters and key of 8 */
+    const size_t bytes = line_bytes(p, end), card = bytes >= 73 && bytes <= 81;
+    const char *const what = *p == '#'               ? "an edge list"
+                             : memchr(p, ',', bytes) ? "comma-separated values"
+                             : card                  ? "a Harwell-Boeing or Rutherford-Boeing file"
+                                                     : NULL;
+    static _Thread_local char text[160];
+    if (!what) return "";
+    snprintf(text, sizeof text, " (this looks like %s: " MATRIX_MARKET ")", what);
+    return text;
 }

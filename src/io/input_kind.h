@@ -16,4 +16,10 @@ enum { SP_KIND_BYTES = 512 }; /**< number of bytes at the start of a file that s
  *          calling thread and valid until the thread's next call */
 const char *sp_foreign_kind(const unsigned char *head, int64_t n, const sp_codec *outer);
 
+/** Guesses what a text is that does not begin with the banner of Matrix Market, for the end of a message. Local.
+ *  \param [in] p, end  its first line that is not blank, [p, end)
+ *  \return " (this looks like ..: ..)", or "" if nothing is known; in static storage of the calling thread and
+ *          valid until the thread's next call */
+const char *sp_text_kind(const char *p, const char *end);
+
 #endif

@@ -330,6 +330,7 @@ spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *
     const sp_read_options options = {.precision = precision, .threads = sp_threads_default()};
     TRY(sp_given(__func__, "a", a, "a place for the matrix"));
     memset(a, 0, sizeof *a);
+    TRY(sp_fork_check(__func__));
     TRY(sp_given(__func__, "path", path, "the name of a file"));
     TRY(sp_precision_check(__func__, precision));
     TRY(sp_environment_check());

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "io/input_kind.h"
 #include "io/numparse.h"
 
 enum { QUOTE_BYTES = 96, QUOTED = 32 };
@@ -89,14 +90,21 @@ static spmm_status banner_word(const char **p, int which, int64_t line, int *val
                         sp_quote(quote, sizeof quote, begin, end), allowed);
 }
 
-/** Reads lines up to the first nonblank line and sets *p to the first nonblank character of that line. Skips
- *  a byte order mark. */
-static spmm_status find_banner(sp_text *stream, const char **p, sp_read_error *error)
+/** As sp_text_line(), of lines up to the size line, of which there is a limited number. */
+static spmm_status header_line(sp_text *stream, const char **line, const char **end, sp_read_error *error)
+{
+    if (stream->lines < SP_BLANK_MAX) return sp_text_line(stream, line, end, error);
+    return sp_error_set(error, SPMM_ERR_SYNTAX, stream->lines,
+                        "found %d lines, blank or comments, expected the size line", SP_BLANK_MAX);
+}
+
+/** Reads lines up to the first nonblank line and sets *p to the first nonblank character of that line, *end to
+ *  its newline. Skips a byte order mark. */
+static spmm_status find_banner(sp_text *stream, const char **p, const char **end, sp_read_error *error)
 {
     static const char mark[] = "\xEF\xBB\xBF"; /* the byte order mark in UTF-8 */
-    const char *end;
     do {
-        TRY(sp_text_line(stream, p, &end, error));
+        TRY(header_line(stream, p, end, error));
         if (!*p)
             return sp_error_set(error, SPMM_ERR_SYNTAX, stream->lines > 0 ? stream->lines : 1,
                                 "found %s, expected the banner: %%%%MatrixMarket matrix ...",
@@ -109,16 +117,21 @@ static spmm_status find_banner(sp_text *stream, const char **p, sp_read_error *e
 
 static spmm_status read_banner(sp_text *stream, sp_header *h, sp_read_error *error)
 {
-    const char *p, *end;
+    const char *p, *end, *line_end;
     char quote[QUOTE_BYTES];
     int value[BANNER_WORDS];
-    TRY(find_banner(stream, &p, error));
+    TRY(find_banner(stream, &p, &line_end, error));
     const int64_t line = stream->lines;
     end = sp_word_end(p);
     if (!same_word(p, end, "%%MatrixMarket"))
         return sp_error_set(error, SPMM_ERR_SYNTAX, line,
-                            "found %s, expected the banner: %%%%MatrixMarket matrix ...",
-                            sp_quote(quote, sizeof quote, p, end));
+                            "found %s, expected the banner: %%%%MatrixMarket matrix ...%s",
+                            sp_quote(quote, sizeof quote, p, end), sp_text_kind(p, line_end));
+    const char *const cr = memchr(p, '\r', (size_t)(line_end - p));
+    if (cr && cr + 1 < line_end)
+        return sp_error_set(
+            error, SPMM_ERR_SYNTAX, line,
+            "found lines that end in CR alone, expected LF or CR LF (tr '\\r' '\\n' < FILE > OTHER)");
     p = end;
     for (int k = 0; k < BANNER_WORDS; k++) TRY(banner_word(&p, k, line, &value[k], error));
     h->array = value[1];
@@ -191,7 +204,7 @@ spmm_status sp_read_header(sp_text *stream, sp_header *header, sp_read_error *er
     memset(header, 0, sizeof *header);
     TRY(read_banner(stream, header, error));
     do {
-        TRY(sp_text_line(stream, &p, &end, error));
+        TRY(header_line(stream, &p, &end, error));
         if (!p)
             return sp_error_set(error, SPMM_ERR_SYNTAX, stream->lines,
                                 "found the end of the file, expected the size line: rows columns%s",

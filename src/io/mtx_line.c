@@ -91,11 +91,11 @@ sp_line_kind sp_parse_line(const sp_parse_output *t, const char *p, int64_t line
         return SP_LINE_WRONG;
     c.p = sp_skip_blanks(c.p);
     if (*c.p != '\n') return wrong_word(&c, "the end of the line");
-    if (!h->array && h->symmetry == SP_SKEW && entry->i == entry->j) {
+    if (!h->array && h->symmetry == SP_SKEW && entry->i == entry->j && entry->value != 0) {
         char found[96];
         snprintf(found, sizeof found, "the diagonal entry (%lld, %lld)", (long long)entry->i,
                  (long long)entry->j);
-        return wrong(&c, found, "none in a skew-symmetric matrix");
+        return wrong(&c, found, "none but zeros in a skew-symmetric matrix");
     }
     return SP_LINE_ENTRY;
 }

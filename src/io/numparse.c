@@ -148,15 +148,25 @@ typedef struct decimal {
 
 enum { POWER_LIMIT = 1000000 }; /* numbers above 10^POWER_LIMIT overflow, below its reciprocal underflow */
 
+/** Returns 1 if an exponent without its letter is at p: a sign and exactly three digits, as Fortran writes it
+ *  where the letter has no room (0.25-102). */
+static int without_letter(const char *p)
+{
+    return (*p == '-' || *p == '+') && is_digit(p[1]) && is_digit(p[2]) && is_digit(p[3]) && !is_digit(p[4]);
+}
+
 /** Scans an optional exponent, E or D [+-] digits, at p, and adds it to *power. A letter without digits is
- *  not part of the number. Returns the first character after the number. */
-static const char *scan_exponent(const char *p, int64_t *power)
+ *  not part of the number. Returns the first character after the number.
+ *  \param [in] point  1: the digits before have a decimal point, so that the letter may be missing */
+static const char *scan_exponent(const char *p, int point, int64_t *power)
 {
     const char letter = (char)(*p | 0x20);
-    if (letter != 'e' && letter != 'd') return p;
-    const int minus = p[1] == '-';
-    const char *q = p + 1 + (minus || p[1] == '+');
-    if (!is_digit(*q)) return p;
+    const int bare = point && without_letter(p);
+    if (letter != 'e' && letter != 'd' && !bare) return p;
+    if (!bare) p++;
+    const int minus = *p == '-';
+    const char *q = p + (minus || *p == '+');
+    if (!is_digit(*q)) return bare ? p : p - 1;
     int64_t exponent = 0;
     for (; is_digit(*q); q++)
         if (exponent < INT64_MAX / 32) exponent = exponent * 10 + (*q - '0');
@@ -270,7 +280,8 @@ static sp_number_kind parse(const char *p, const char **stop, double *value, int
     if (kind == SP_NUMBER_NONE) {
         const char *end = scan_decimal(digits, real, &d);
         if (end == digits) return SP_NUMBER_NONE;
-        if (real) end = scan_exponent(end, &d.power);
+        const int point = memchr(digits, '.', (size_t)(end - digits)) != NULL;
+        if (real) end = scan_exponent(end, point, &d.power);
         *stop = end;
         magnitude = decimal_value(&d);
         kind = isinf(magnitude) ? SP_NUMBER_OVERFLOW : SP_NUMBER_FINITE;

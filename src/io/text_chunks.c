@@ -85,7 +85,7 @@ void sp_text_go_back(sp_text *s, int64_t position, int64_t lines)
     s->kept_begin = s->kept_end = 0;
     s->bytes = position;
     s->lines = lines;
-    s->entries = s->chunks = 0;
+    s->entries = s->blank = s->chunks = 0;
 }
 
 static spmm_status source_failed(const sp_text *s, spmm_status status, sp_read_error *error)
@@ -230,6 +230,7 @@ static void place(sp_text *s, sp_chunk *c)
     c->lines = count_entries(c->text, c->bytes, &c->entries);
     s->lines += c->lines;
     s->entries += c->entries;
+    s->blank += c->lines - c->entries;
 }
 
 /** Reads text into c->text until a newline has been read, or to the end of the file. Sets *n to the length of
@@ -275,5 +276,10 @@ spmm_status sp_text_chunk(sp_text *s, sp_chunk *c, sp_read_error *error)
     memset(c->text + bytes, 'x', SP_CHUNK_PAD);
     c->bytes = bytes;
     place(s, c);
-    return SPMM_OK;
+    if (s->blank <= SP_BLANK_MAX + s->entries) return SPMM_OK;
+    return sp_error_set(
+        error, SPMM_ERR_SYNTAX, s->lines,
+        "found %lld lines that are blank or comments, expected at most %d beyond the number of "
+        "entries",
+        (long long)s->blank, SP_BLANK_MAX);
 }

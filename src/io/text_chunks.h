@@ -10,6 +10,12 @@
 #define SP_LINE_MAX (1 << 20) /* maximum length of a line in bytes, without newline; the standard says 1024 */
 #endif
 
+#ifndef SP_BLANK_MAX /* fuzz targets and tests are built with fewer */
+/** Most lines before the size line, and most that are blank or comments beyond the number of entries: a few
+ *  kilobytes of compressed text can be a billion of them. */
+#define SP_BLANK_MAX 10000000
+#endif
+
 enum {
     SP_CHUNK_BYTES = 256 << 10, /**< default chunk size: a chunk stays in a core's cache while it is parsed */
     SP_CHUNK_PAD = 64           /**< number of readable bytes after the text of a chunk */
@@ -43,6 +49,7 @@ typedef struct sp_text {
     int64_t chunks;  /**< number of chunks handed out so far */
     int64_t lines;   /**< number of lines handed out so far */
     int64_t entries; /**< number of entries in the chunks handed out so far */
+    int64_t blank;   /**< number of lines in these chunks that are blank or comments */
     int64_t bytes;   /**< number of bytes of text read so far */
 } sp_text;
 
@@ -87,7 +94,8 @@ spmm_status sp_text_line(sp_text *stream, const char **line, const char **end, s
 /** Reads the next chunk; chunk->bytes is 0 at the end of the file. Only one thread may call it at a time.
  *  \param [in,out] chunk  zeroed before the first call; its buffer is used again, and grows as needed
  *  \param [out]    error  zeroed by the caller
- *  \return as sp_text_line() */
+ *  \return as sp_text_line(); SPMM_ERR_SYNTAX also after more than SP_BLANK_MAX blank lines and comments
+ *          beyond the number of entries */
 spmm_status sp_text_chunk(sp_text *stream, sp_chunk *chunk, sp_read_error *error);
 
 /** Returns the number of bytes of text handed out so far. */

@@ -147,7 +147,7 @@ static int greatest_divisor(int a, int b) { return b == 0 ? a : greatest_divisor
 /** Returns 1 if nodes have to be marked, so that what several ranks of one need counts once. */
 static int marks_nodes(const model *m)
 {
-    return m->crossing.once && m->crossing.per_node > 1 && m->crossing.per_node < (int64_t)m->P * m->Q;
+    return m->crossing.x_once && m->crossing.per_node > 1 && m->crossing.per_node < (int64_t)m->P * m->Q;
 }
 
 /** Returns a number of process rows after which nodes begin in all process columns, or P. */
@@ -308,15 +308,14 @@ static spmm_status cover_and_book(const joint_model *m, const int64_t *row_begin
 spmm_status sp_joint_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin, const int64_t *x_begin,
                             sp_crossing crossing, int threads, sp_rank_count *counts)
 {
+    static const char what[] = "marks of rows that cross between nodes";
     joint_model m = {.a = a, .Q = Q, .crossing = crossing, .counts = counts};
     spmm_status status = SPMM_OK;
     for (int64_t r = 0; r < (int64_t)P * Q; r++) counts[r].joint = (sp_joint_count){.received = 0};
-    if (crossing.once) {
-        static const char what[] = "marks of rows that cross between nodes";
+    if (crossing.x_once)
         TRY_GOTO(sp_alloc((void **)&m.column_node, a->cols, sizeof *m.column_node, what), done);
-        TRY_GOTO(sp_alloc((void **)&m.row_node, a->rows, sizeof *m.row_node, what), done);
-        for (int64_t j = 0; j < a->cols; j++) m.column_node[j] = -1;
-    }
+    if (crossing.y_once) TRY_GOTO(sp_alloc((void **)&m.row_node, a->rows, sizeof *m.row_node, what), done);
+    for (int64_t j = 0; m.column_node && j < a->cols; j++) m.column_node[j] = -1;
     for (int p = 0; p < P; p++) TRY_GOTO(cover_and_book(&m, row_begin, x_begin, P, p, threads), done);
 done:
     sp_free(m.column_node);

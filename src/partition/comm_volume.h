@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 
-/** What a rank communicates in the joint exchange (distribute/joint.h): rows of X and partial rows of Y. */
+/** What a rank communicates in the joint exchange (halo/joint.h): rows of X and partial rows of Y. */
 typedef struct sp_joint_count {
     int64_t received, sent;         /**< rows */
     int64_t far_received, far_sent; /**< of these, those that come from other nodes or go there */
@@ -40,9 +40,11 @@ typedef struct sp_rank_count {
 typedef struct sp_crossing {
     int per_node; /**< ranks of a node, >= 1: rank r is on node r / per_node */
     /** 0: each rank gets rows for itself. 1: a row of X that several ranks of a node need crosses once, and counts as received
-     *  from another node by the first of them; so do partial rows of Y that several ranks of a node compute for the
-     *  same row, and count as sent by the first of them (distribute/node_rows.h, node_sums.h) */
-    int once;
+     *  from another node by the first of them (halo/node_rows.h) */
+    int x_once;
+    /** 1: so do partial rows of Y that several ranks of a node compute for the same row, and count as sent by the first of
+     *  them (relays/relays.h) */
+    int y_once;
 } sp_crossing;
 
 /** Counts for every rank what the rank computes and communicates.
@@ -52,7 +54,7 @@ typedef struct sp_crossing {
  *  of column block q thus belong to the P ranks of process column q, and the halo exchange takes place within
  *  each process column.
  *
- *  Local. Memory: per thread that has a process row to count, 4 bytes per column (8 with crossing.once), 20 bytes per rank, and 8 per process column.
+ *  Local. Memory: per thread that has a process row to count, 4 bytes per column (8 with crossing.x_once), 20 bytes per rank, and 8 per process column.
  *  \param [in]  a          the whole matrix; its values are not read
  *  \param [in]  row_begin  [P + 1], from 0 to a->rows
  *  \param [in]  col_begin  [Q + 1], from 0 to a->cols
@@ -70,7 +72,7 @@ spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_b
  *  status as for sp_comm_volume().
  *
  *  Local. Takes a matching per pair of ranks that have entries in common, as sp_joint_cover_create() does. Memory: 4 bytes per column
- *  and 33 per entry of the longest process row; with crossing.once, 4 more per column and row.
+ *  and 33 per entry of the longest process row; with crossing.x_once, 4 more per column; with .y_once per row.
  *  \param [in,out] counts  [P * Q] their member joint is set */
 spmm_status sp_joint_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin, const int64_t *x_begin,
                             sp_crossing crossing, int threads, sp_rank_count *counts);

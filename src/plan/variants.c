@@ -1,4 +1,4 @@
-/** Chooses how a plan moves rows, by a model and by timing. */
+/** Chooses how a product moves rows, by a model and by timing. */
 #include "plan/variants.h"
 
 #include <math.h>
@@ -6,9 +6,8 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
-#include "distribute/joint.h"
+#include "halo/joint.h"
 #include "formats/multivector.h"
-#include "plan/plan_struct.h"
 
 /** The joint exchange is worth its second kernel and the adding if it moves less than this share of the halo's rows. */
 static const double WORTH = 0.8;
@@ -42,31 +41,29 @@ typedef struct trials {
     int all_kernels;
     int64_t interior; /* rows of this rank that a plan could compute during the exchange */
     product_parts model;
-    const char *kernel; /* of the first plan */
-    spmm_plan *first;   /* the plan of variant 0, until it is tried */
+    const char *kernel; /* of the first one */
+    sp_product *first;  /* that of variant 0, until it is tried */
     sp_variants *all;
     int candidate[MOST_TIMED]; /* numbers of the variants that are tried */
 } trials;
 
 /* ---- timing ---- */
 
-/** What is timed: whole products, products without their exchange, or exchanges. */
-typedef enum step { PRODUCT, KERNELS, EXCHANGE } step;
-
-/** A plan that is timed, and its operands. */
-typedef struct timed_plan {
-    spmm_plan *plan;
-    step what;
+/** A product that is timed, and its operands. */
+typedef struct timed_product {
+    sp_product *product;
+    int kinds; /* of the steps that are timed */
     spmm_multivector x, y;
-} timed_plan;
+} timed_product;
 
-static spmm_status create_x_and_y(timed_plan *t)
+static spmm_status create_x_and_y(timed_product *t)
 {
-    TRY(spmm_plan_x_create(t->plan, &t->x));
-    return spmm_plan_y_create(t->plan, &t->y);
+    const sp_product *const p = t->product;
+    TRY(sp_product_x_create(p, 0, &t->x));
+    return spmm_multivector_create(p->y_rows, p->k, p->precision, p->space, &t->y);
 }
 
-static void free_x_and_y(timed_plan *t)
+static void free_x_and_y(timed_product *t)
 {
     spmm_multivector_destroy(&t->x);
     spmm_multivector_destroy(&t->y);
@@ -74,11 +71,9 @@ static void free_x_and_y(timed_plan *t)
 
 static spmm_status run(void *of, void *made)
 {
-    timed_plan *const t = made;
+    timed_product *const t = made;
     (void)of;
-    if (t->what == EXCHANGE) return sp_plan_exchange(t->plan, &t->x);
-    if (t->what == KERNELS) return sp_plan_apply_local(t->plan, &t->x, &t->y);
-    return sp_plan_apply(t->plan, 1, &t->x, 0, &t->y);
+    return sp_product_run(t->product, t->kinds, &t->x, &t->y);
 }
 
 /* ---- the model ---- */
@@ -116,12 +111,12 @@ static double modelled(const trials *t, const sp_variant *v)
 static spmm_status time_parts(const trials *t, double *kernels, double *exchange)
 {
     static const sp_trial_ops ops = {.stage = "plan", .run = run};
-    timed_plan timed = {.plan = t->first, .what = KERNELS};
+    timed_product timed = {.product = t->first, .kinds = SP_STEP_COMPUTES | SP_STEP_SUMS};
     MPI_Comm comm = t->grid->comm;
     const sp_together all = sp_ranks_together(&comm);
     spmm_status status = sp_agree(t->grid->comm, "plan", create_x_and_y(&timed));
     if (status == SPMM_OK) status = sp_trial_time(&all, &ops, NULL, &timed, kernels);
-    timed.what = EXCHANGE;
+    timed.kinds = SP_STEP_MOVES;
     if (status == SPMM_OK) status = sp_trial_time(&all, &ops, NULL, &timed, exchange);
     free_x_and_y(&timed);
     return status;
@@ -166,7 +161,7 @@ static void add(sp_variants *all, spmm_exchange exchange, int column_blocks, int
 /** Lists the variants; the first is the plan p, which there is. The same on all ranks.
  *  \param [in] apart     1: p computes interior rows apart from the others, on a rank at least
  *  \param [in] interior  1: a plan could */
-static void list(const trials *t, const spmm_plan *p, int apart, int interior, sp_variants *all)
+static void list(const trials *t, const sp_product *p, int apart, int interior, sp_variants *all)
 {
     const spmm_plan_options *const o = &t->options;
     const int best = sp_column_blocks_best(t->k, p->precision, INT64_MAX), overlap = !o->no_overlap,
@@ -190,7 +185,7 @@ static void list(const trials *t, const spmm_plan *p, int apart, int interior, s
     if (t->joint) add(all, SPMM_EXCHANGE_JOINT, o->column_blocks > 1 ? o->column_blocks : 1, overlap);
 }
 
-static spmm_status create_variant(const trials *t, const sp_variant *v, spmm_plan **plan)
+static spmm_status create_variant(const trials *t, const sp_variant *v, sp_product **product)
 {
     spmm_plan_options o = t->options;
     o.column_blocks = v->column_blocks;
@@ -198,9 +193,9 @@ static spmm_status create_variant(const trials *t, const sp_variant *v, spmm_pla
     /* tried already; the joint exchange has other entries */
     if (v->exchange != SPMM_EXCHANGE_JOINT && v->column_blocks == t->all->variant[0].column_blocks)
         o.kernel = t->kernel;
-    return sp_plan_create(t->grid, t->block,
-                          v->exchange == SPMM_EXCHANGE_JOINT && t->joint ? t->joint : t->halo, t->k, &o,
-                          t->all_kernels, plan);
+    return sp_product_create(t->grid, t->block,
+                             v->exchange == SPMM_EXCHANGE_JOINT && t->joint ? t->joint : t->halo, t->k, &o,
+                             t->all_kernels, product);
 }
 
 /** Lists the variants that are tried: the first one, and those of the least modelled times if these are near the least one. */
@@ -226,15 +221,16 @@ static void list_candidates(trials *t, sp_trial *trial)
 static spmm_status make(void *of, int i, void **made)
 {
     trials *const t = of;
-    timed_plan *p = NULL;
+    timed_product *p = NULL;
     spmm_status status = sp_agree(t->grid->comm, "plan",
-                                  sp_alloc_zero((void **)&p, 1, sizeof *p, "a plan that is tried"));
+                                  sp_alloc_zero((void **)&p, 1, sizeof *p, "a product that is tried"));
     *made = p;
     TRY(status);
+    p->kinds = SP_STEP_ALL;
     if (i > 0) {
-        TRY(create_variant(t, &t->all->variant[t->candidate[i]], &p->plan));
+        TRY(create_variant(t, &t->all->variant[t->candidate[i]], &p->product));
     } else {
-        p->plan = t->first;
+        p->product = t->first;
         t->first = NULL;
     }
     return sp_agree(t->grid->comm, "plan", create_x_and_y(p));
@@ -242,16 +238,16 @@ static spmm_status make(void *of, int i, void **made)
 
 static void destroy(void *of, void *made)
 {
-    timed_plan *const p = made;
+    timed_product *const p = made;
     (void)of;
     if (!p) return;
     free_x_and_y(p);
-    spmm_plan_destroy(p->plan);
+    sp_product_destroy(p->product);
     sp_free(p);
 }
 
-/** Times the variants that may be faster than the first plan, and takes the fastest. Collective. */
-static spmm_status try_all(trials *t, spmm_plan **plan)
+/** Times the variants that may be faster than the first one, and takes the fastest. Collective. */
+static spmm_status try_all(trials *t, sp_product **product)
 {
     static const sp_trial_ops ops = {"plan", make, run, NULL, destroy, 0};
     sp_trial trial = {.count = 0};
@@ -265,49 +261,49 @@ static spmm_status try_all(trials *t, spmm_plan **plan)
     for (int i = 0; i < t->all->count; i++) t->all->variant[i].modelled = modelled(t, &t->all->variant[i]);
     if (t->model.empty + t->model.rows < LITTLE * t->model.kernels) return SPMM_OK;
     list_candidates(t, &trial);
-    *plan = NULL;
+    *product = NULL;
     const spmm_status status = sp_trial_run(&all, &ops, t, 0, &trial, &best);
     if (status != SPMM_OK) {
-        spmm_plan_destroy(t->first);
+        sp_product_destroy(t->first);
         return status;
     }
     for (int i = 0; i < trial.count; i++) t->all->variant[t->candidate[i]].measured = trial.tried[i].seconds;
     t->all->chosen = t->candidate[trial.chosen];
-    timed_plan *const p = best;
-    *plan = p->plan;
-    p->plan = NULL;
+    timed_product *const p = best;
+    *product = p->product;
+    p->product = NULL;
     destroy(NULL, p);
     return SPMM_OK;
 }
 
 /** Takes the joint exchange for its fewer rows, without timing. */
-static spmm_status take_joint(const trials *t, spmm_plan **plan)
+static spmm_status take_joint(const trials *t, sp_product **product)
 {
     sp_variants *const all = t->all;
-    spmm_plan *other = NULL;
+    sp_product *other = NULL;
     int i = 1;
     while (i < all->count && all->variant[i].exchange != SPMM_EXCHANGE_JOINT) i++;
     if (i == all->count) return SPMM_OK;
     const spmm_status status = create_variant(t, &all->variant[i], &other);
     if (status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT) return SPMM_OK;
     TRY(status);
-    spmm_plan_destroy(*plan);
-    *plan = other;
+    sp_product_destroy(*product);
+    *product = other;
     all->chosen = i;
     return SPMM_OK;
 }
 
-/** What was chosen for the first plan, and holds for those that were made after it. */
+/** What was chosen for the first product, and holds for those that were made after it. */
 typedef struct first_choices {
     sp_trial kernel_trial, reduce_trial;
     char why[SP_WHY_BYTES];
 } first_choices;
 
-spmm_status sp_plan_create_fastest(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
-                                   const sp_halo *joint, int64_t k, const spmm_plan_options *options,
-                                   int all_kernels, spmm_plan **plan)
+spmm_status sp_product_create_fastest(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
+                                      const sp_halo *joint, int64_t k, const spmm_plan_options *options,
+                                      int all_kernels, sp_variants *all, sp_product **product)
 {
-    sp_variants all = {0};
+    memset(all, 0, sizeof *all);
     trials t = {.grid = grid,
                 .block = block,
                 .halo = halo,
@@ -315,33 +311,32 @@ spmm_status sp_plan_create_fastest(const sp_grid *grid, const spmm_block *block,
                 .k = k,
                 .options = *options,
                 .all_kernels = all_kernels,
-                .all = &all};
-    TRY(sp_plan_create(grid, block, halo, k, options, all_kernels, plan));
-    spmm_plan *const p = t.first = *plan;
+                .all = all};
+    TRY(sp_product_create(grid, block, halo, k, options, all_kernels, product));
+    sp_product *const p = t.first = *product;
     first_choices first = {p->kernel_trial, p->reduce_trial, ""};
     memcpy(first.why, p->why, sizeof first.why);
     const sp_row_blocks *const has = &p->parts;
     sp_row_blocks overlapped = {.count = 0};
-    /* on CPUs interior rows are apart wherever the options allow it */
+    /* on CPUs interior rows are computed separately wherever the options allow it */
     const sp_row_blocks *const could = p->space == SPMM_CUDA ? &overlapped : has;
     if (could != has) sp_row_blocks_find(halo, 1, &overlapped);
     t.interior = sp_row_blocks_interior_rows(could);
     t.kernel = p->parts.kernel->id;
     double any[2] = {sp_row_blocks_both_kinds(has), sp_row_blocks_both_kinds(could)};
     spmm_status status = sp_slowest(grid->comm, any, 2);
-    list(&t, p, any[0] > 0, any[1] > 0, &all);
-    if (status == SPMM_OK && all.count > 1)
-        status = sp_plan_tries(options) ? try_all(&t, plan) : take_joint(&t, plan);
+    list(&t, p, any[0] > 0, any[1] > 0, all);
+    if (status == SPMM_OK && all->count > 1)
+        status = sp_plan_tries(options) ? try_all(&t, product) : take_joint(&t, product);
     if (status != SPMM_OK) {
-        spmm_plan_destroy(*plan);
-        *plan = NULL;
+        sp_product_destroy(*product);
+        *product = NULL;
         return status;
     }
-    (*plan)->variants = all;
-    (*plan)->reduce_trial = first.reduce_trial;
-    if (t.options.kernel || (*plan)->options.kernel == t.kernel) {
-        (*plan)->kernel_trial = first.kernel_trial;
-        memcpy((*plan)->why, first.why, sizeof first.why);
+    (*product)->reduce_trial = first.reduce_trial;
+    if (t.options.kernel || (*product)->options.kernel == t.kernel) {
+        (*product)->kernel_trial = first.kernel_trial;
+        memcpy((*product)->why, first.why, sizeof first.why);
     }
     return SPMM_OK;
 }
@@ -351,8 +346,7 @@ spmm_status sp_joint_halo_create(const sp_grid *grid, const spmm_block *block, c
 {
     memset(joint, 0, sizeof *joint);
     if (o->exchange != SPMM_EXCHANGE_AUTO || !o->any_order || sp_halo_all_moved(halo) == 0) return SPMM_OK;
-    TRY(sp_halo_create(grid, block, SPMM_EXCHANGE_JOINT, o->threads > 0 ? o->threads : sp_threads_default(),
-                       joint));
+    TRY(sp_halo_create(grid, block, SPMM_EXCHANGE_JOINT, sp_threads_of(o->threads), joint));
     if ((double)sp_halo_all_moved(joint) > WORTH * (double)sp_halo_all_moved(halo)) sp_halo_destroy(joint);
     return SPMM_OK;
 }

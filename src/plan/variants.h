@@ -1,23 +1,47 @@
-/** Variants of a plan: the ways of moving rows between ranks that it could take, ranked by a model and timed for a moment. */
+/** Variants of a product: the ways of moving rows between ranks that it could take, ranked by a model and
+ *  timed for a moment. */
 #ifndef SP_VARIANTS_H
 #define SP_VARIANTS_H
 
-#include "plan/plan.h"
+#include "product/product.h"
 
-/** Creates a plan of each variant that may be the fastest, times a few products, and keeps the fastest. Variants differ in
- *  what is not given by the options: the exchange and, on GPUs, the number of column blocks, and whether interior
- *  rows are computed during the exchange. The model's times are made of the parts that the first variant, the one of
- *  sp_plan_create(), was measured to take: its kernels, and its exchange; see docs/SCALING.md. Only variants with a
- *  modelled time near the least are created. Nothing is timed if there is only one variant, or if the options have
- *  quick_plan set: then the plan is of the joint exchange where `joint` moves clearly fewer rows.
+/** A way in which a product can move rows between ranks. */
+typedef struct sp_variant {
+    spmm_exchange exchange; /**< never SPMM_EXCHANGE_AUTO */
+    int column_blocks;
+    int overlap;     /**< 1: interior rows are computed during the exchange */
+    double modelled; /**< seconds of a product by the model; NaN: it was not needed */
+    double
+        measured; /**< seconds of a product, least of a few, slowest rank; NaN: not timed; infinity: there was not
+                          enough memory */
+} sp_variant;
+
+enum { SP_MOST_VARIANTS = 8 };
+
+/** The variants that a product was chosen from. */
+typedef struct sp_variants {
+    int count;  /**< 0: it was made as the options say */
+    int chosen; /**< number of the one that was taken */
+    sp_variant variant[SP_MOST_VARIANTS];
+} sp_variants;
+
+/** Creates a product of each variant that may be the fastest, times a few of each, and keeps the fastest.
+ *  Variants differ in what is not given by the options: the exchange and, on GPUs, the number of column
+ *  blocks, and whether interior rows are computed during the exchange. The model's times are made of the parts
+ *  that the first variant, the one of sp_product_create(), was measured to take: its kernels, and its exchange;
+ *  see docs/SCALING.md. Only variants with a modelled time near the least are created. Nothing is timed if
+ *  there is only one variant, or if the options have quick_plan set: then the product is of the joint exchange
+ *  if `joint` moves clearly fewer rows.
  *
- *  Collective over grid->comm. Parameters and status as for sp_plan_create(), with one more:
- *  \param [in] joint  the halo of the joint exchange; NULL: no variant has it. Must outlive the plan, as `halo` must */
-spmm_status sp_plan_create_fastest(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
-                                   const sp_halo *joint, int64_t k, const spmm_plan_options *options,
-                                   int all_kernels, spmm_plan **plan);
+ *  Collective over grid->comm. Parameters and status as of sp_product_create(), with two more:
+ *  \param [in]  joint  the halo of the joint exchange; NULL: no variant has it. Must outlive the product, as
+ *                      `halo` must
+ *  \param [out] all    what the product was chosen from */
+spmm_status sp_product_create_fastest(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
+                                      const sp_halo *joint, int64_t k, const spmm_plan_options *options,
+                                      int all_kernels, sp_variants *all, sp_product **product);
 
-/** Creates the halo of the joint exchange beside another one, if it is worth a plan: if options->exchange leaves the
+/** Creates the halo of the joint exchange beside another one, if it is worth a product: if options->exchange leaves the
  *  choice, options->any_order allows it, and it moves clearly fewer rows.
  *
  *  Collective over grid->comm.

@@ -3,7 +3,8 @@
 
 #include "base/arguments.h"
 #include "base/enum_words.h"
-#include "distribute/joint.h"
+#include "base/threads.h"
+#include "halo/joint.h"
 #include "formats/multivector.h"
 #include "plan/plan_struct.h"
 
@@ -16,11 +17,11 @@ typedef struct summary {
     struct {
         double entries, received, neighbours, threads;
         double created, products, seconds, least, greatest; /* times: of the slowest rank */
-        double queued;
+        double queued, crowd; /* crowd: 1: a rank has more threads than its share of the cores */
     } most;
 } summary;
 
-static spmm_status summarize(const spmm_plan *p, summary *s)
+static spmm_status summarize(const sp_product *p, summary *s)
 {
     const sp_halo *const h = p->given;
     const sp_halo *const partial = h->joint ? &h->joint->moves : NULL;
@@ -37,32 +38,34 @@ static spmm_status summarize(const spmm_plan *p, summary *s)
     s->most.least = p->times.least;
     s->most.greatest = p->times.greatest;
     s->most.queued = (double)p->times.queued;
+    s->most.crowd = p->space == SPMM_CPU && p->threads > sp_threads_of_rank();
     TRY(sp_sum(p->grid->comm, (double *)&s->sum, sizeof s->sum / sizeof(double)));
     return sp_slowest(p->grid->comm, (double *)&s->most, sizeof s->most / sizeof(double));
 }
 
-/** Tells which of the rows that ranks need of others do not travel by messages of their own. */
-static void print_kept(const spmm_plan *p, FILE *f)
+/** Tells how many of the rows that ranks need of others do not travel. */
+static void print_kept(const sp_product *p, FILE *f)
 {
-    const sp_joint *const j = p->given->joint;
-    const int64_t read = p->given->all_moved - p->halo->all_moved,
-                  kept = j ? j->moves.all_moved - sp_partial_rows_messages(p->partial) : 0;
-    if (read > 0 && p->halo->node->relays)
-        fprintf(
-            f,
-            "            %lld of the rows do not cross between nodes: a row that several ranks of a node need crosses once\n",
-            (long long)read);
-    else if (read > 0)
+    const int64_t read = p->given->all_moved - p->halo->all_moved;
+    if (read > 0 && sp_exchange_shares(p->exchange))
         fprintf(f, "            %lld of the rows are read in place, in memory that ranks of a node share\n",
                 (long long)read);
-    if (kept > 0)
-        fprintf(
-            f,
-            "            %lld of the rows are partial rows of Y that stay inside a node, or are added there\n",
-            (long long)kept);
 }
 
-static void print_moves(const spmm_plan *p, const sp_plan_facts *facts, const summary *s, FILE *f)
+static void print_variants(const sp_variants *all, FILE *f)
+{
+    for (int n = 0; n < all->count; n++) {
+        const sp_variant *const v = &all->variant[n];
+        fprintf(f, "%s%s, %d column block%s, %s", n == 0 ? "chosen from " : "            ",
+                sp_exchange_word(v->exchange), v->column_blocks, v->column_blocks == 1 ? "" : "s",
+                v->overlap ? "overlapped" : "not overlapped");
+        if (v->modelled == v->modelled) fprintf(f, ": modelled %.4g ms", 1e3 * v->modelled);
+        if (v->measured == v->measured) fprintf(f, ", measured %.4g ms", 1e3 * v->measured);
+        fprintf(f, "%s\n", n == all->chosen ? " (taken)" : "");
+    }
+}
+
+static void print_moves(const sp_product *p, const summary *s, FILE *f)
 {
     const double row = (double)(sp_multivector_ld(p->k, p->precision) * sp_value_size(p->precision));
     const int64_t moved = sp_halo_all_moved(p->given);
@@ -70,61 +73,54 @@ static void print_moves(const spmm_plan *p, const sp_plan_facts *facts, const su
         fprintf(f, "exchange    none: no rank needs rows of another one\n");
         return;
     }
-    fprintf(f, "exchange    %s by %s", sp_exchange_word(p->given->kind), sp_transport_word(facts->transport));
+    fprintf(f, "exchange    %s by %s", sp_exchange_word(p->given->kind),
+            sp_transport_word(sp_product_transport(p)));
     /* between GPUs a transport has several */
-    if (p->space == SPMM_CUDA && *facts->backend) fprintf(f, " (%s)", facts->backend);
+    if (p->space == SPMM_CUDA && p->exchange) fprintf(f, " (%s)", sp_exchange_backend(p->exchange));
     fprintf(f, ": %lld rows, %.3g MB per product; a rank receives at most %.0f rows from %.0f ranks\n",
             (long long)moved, (double)moved * row / 1e6, s->most.received, s->most.neighbours);
     print_kept(p, f);
-    if (facts->column_blocks > 1)
+    if (p->column_blocks.count > 1)
         fprintf(f, "overlap     X in %d column blocks, each exchanged during the product of the one before\n",
-                facts->column_blocks);
+                p->column_blocks.count);
     else
         fprintf(f, "overlap     %.0f %% of the rows are computed during the exchange\n",
                 s->sum.rows > 0 ? 100 * s->sum.interior / s->sum.rows : 0);
-    for (int n = 0; n < facts->variants->count; n++) {
-        const sp_variant *const v = &facts->variants->variant[n];
-        fprintf(f, "%s%s, %d column block%s, %s", n == 0 ? "chosen from " : "            ",
-                sp_exchange_word(v->exchange), v->column_blocks, v->column_blocks == 1 ? "" : "s",
-                v->overlap ? "overlapped" : "not overlapped");
-        if (v->modelled == v->modelled) fprintf(f, ": modelled %.4g ms", 1e3 * v->modelled);
-        if (v->measured == v->measured) fprintf(f, ", measured %.4g ms", 1e3 * v->measured);
-        fprintf(f, "%s\n", n == facts->variants->chosen ? " (taken)" : "");
-    }
 }
 
-static void print(const spmm_plan *p, const summary *s, FILE *f)
+static void print(const sp_product *p, const sp_variants *variants, const summary *s, FILE *f)
 {
     const sp_grid *const grid = p->grid;
     const spmm_block *const b = p->block;
     const double mean = s->sum.entries / grid->size;
     char words[SP_WHY_BYTES] = "";
-    sp_plan_facts facts;
-    sp_plan_facts_of(p, &facts);
-    fprintf(f, "libspmm %s: %s, K = %lld, %s\n", SPMM_VERSION, p->product, (long long)p->k,
+    const sp_kernel *const kernel = p->parts.kernel;
+    fprintf(f, "libspmm %s: %s, K = %lld, %s\n", SPMM_VERSION, p->formula, (long long)p->k,
             sp_precision_word(p->precision));
     fprintf(
         f,
         "matrix      %lld x %lld, %.0f entries on a %d x %d grid; a rank has at most %.0f, %.3g of the mean\n",
         (long long)b->rows, (long long)b->cols, s->sum.entries, grid->dims[0], grid->dims[1], s->most.entries,
         mean > 0 ? s->most.entries / mean : 1);
-    fprintf(f, "device      %s, %.0f thread%s per rank\n", sp_device_word(p->space), s->most.threads,
-            s->most.threads == 1 ? "" : "s");
-    fprintf(f, "kernel      %s on %s, %s", facts.kernel->id, sp_format_word(facts.kernel->format), p->why);
+    fprintf(f, "device      %s, %.0f thread%s per rank%s\n", sp_device_word(p->space), s->most.threads,
+            s->most.threads == 1 ? "" : "s", s->most.crowd > 0 ? ", oversubscribed: more than cores" : "");
+    fprintf(f, "kernel      %s on %s, %s", kernel->id, sp_format_word(kernel->format), p->why);
     if (p->kernel_trial.count > 1) fprintf(f, ", in %.2f ms", 1e3 * p->kernel_trial.took);
     fprintf(f, "\n");
-    print_moves(p, &facts, s, f);
+    print_moves(p, s, f);
+    if (variants) print_variants(variants, f);
     if (p->reduction) {
-        fprintf(f, "reduce      %s, over %d ranks", sp_reduce_word(facts.reduce), grid->dims[1]);
-        sp_trial_words(facts.reduce_trial, words, sizeof words);
+        fprintf(f, "reduce      %s, over %d ranks", sp_reduce_word(sp_reduction_method(p->reduction)),
+                grid->dims[1]);
+        sp_trial_words(&p->reduce_trial, words, sizeof words);
         if (words[0]) fprintf(f, "; %s", words);
         fprintf(f, "\n");
     }
-    fprintf(f, "steps       %s\n", facts.steps);
+    fprintf(f, "steps       %s\n", p->steps.words);
     if (p->stream)
         fprintf(f, "stream      the caller's: %s\n",
-                sp_plan_queues(p) ? "products are queued"
-                                  : "products wait for the GPU, as hosts have a part in them");
+                sp_product_queues(p) ? "products are queued"
+                                     : "products wait for the GPU, as hosts have a part in them");
     fprintf(f, "set-up      %.4g s\n", s->most.created);
     if (s->most.queued > 0) fprintf(f, "queued      %.0f products, which have no times\n", s->most.queued);
     if (s->most.products > 0)
@@ -135,22 +131,23 @@ static void print(const spmm_plan *p, const summary *s, FILE *f)
         fprintf(f, "products    none yet\n");
 }
 
-static spmm_status view(const spmm_plan *p, FILE *f)
+static spmm_status view(const sp_product *p, const sp_variants *variants, FILE *f)
 {
     summary s;
     TRY(summarize(p, &s));
-    if (p->grid->rank == 0) print(p, &s, f);
+    if (p->grid->rank == 0) print(p, variants, &s, f);
     return SPMM_OK;
 }
 
 static spmm_status view_all(const spmm_plan *p, FILE *f, const char *function)
 {
-    TRY(sp_agree(p->grid->comm, "report",
-                 p->grid->rank == 0 ? sp_given(function, "f", f, "a file open for writing") : SPMM_OK));
-    TRY(view(p, f));
-    if (p->transposed) TRY(view(sp_transposed_plan_of(p->transposed), f));
-    const int failed = p->grid->rank == 0 && (fflush(f) != 0 || ferror(f));
-    return sp_agree(p->grid->comm, "report",
+    const sp_grid *const grid = p->forward->grid;
+    TRY(sp_agree(grid->comm, "report",
+                 grid->rank == 0 ? sp_given(function, "f", f, "a file open for writing") : SPMM_OK));
+    TRY(view(p->forward, &p->variants, f));
+    if (p->transposed) TRY(view(sp_transposed_product(p->transposed), NULL, f));
+    const int failed = grid->rank == 0 && (fflush(f) != 0 || ferror(f));
+    return sp_agree(grid->comm, "report",
                     failed ? sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write to the file", function) : SPMM_OK);
 }
 

@@ -21,12 +21,19 @@ static void list_kernels(void)
             printf("%s: %s\n", k[i].id, k[i].ops->missing);
 }
 
-static void help(void) { sp_series_options_help(stdout); }
+static sp_series_job the_job; /* of main(), and of what is printed without MPI */
+
+static void help(void) { sp_series_options_help(0, stdout); }
+static void help_all(void) { sp_series_options_help(1, stdout); }
+static void completion(void) { sp_series_options_completion(&the_job.options, stdout); }
 static void version(void) { printf("series_mpi %s\n", SPMM_VERSION); }
 
 /** What the actions print that need no MPI. */
-static void (*const answers[])(void) = {
-    [SP_SERIES_LIST_KERNELS] = list_kernels, [SP_SERIES_VERSION] = version, [SP_SERIES_HELP] = help};
+static void (*const answers[])(void) = {[SP_SERIES_LIST_KERNELS] = list_kernels,
+                                        [SP_SERIES_COMPLETION] = completion,
+                                        [SP_SERIES_VERSION] = version,
+                                        [SP_SERIES_HELP] = help,
+                                        [SP_SERIES_HELP_ALL] = help_all};
 
 static spmm_status place(const sp_series_options *o, sp_place *place)
 {
@@ -85,16 +92,16 @@ static void destroy(void *job) { sp_series_job_destroy(job); }
 
 int main(int argc, char **argv)
 {
-    static sp_series_job job;
-    const sp_series_options *const o = &job.options;
-    const spmm_status status = sp_series_options_parse(argc, argv, &job.options);
+    const sp_series_options *const o = &the_job.options;
+    sp_open_standard_streams();
+    const spmm_status status = sp_series_options_parse(argc, argv, &the_job.options);
     const sp_program program = {.name = "series_mpi " SPMM_VERSION,
                                 .line = &o->line,
                                 .answer = answers[o->action],
                                 .timeout = o->timeout,
-                                .verbosity = &job.options.verbosity,
+                                .verbosity = &the_job.options.verbosity,
                                 .work = work,
                                 .destroy = destroy,
-                                .job = &job};
+                                .job = &the_job};
     return sp_program_run(argc, argv, status, &program);
 }

@@ -9,6 +9,7 @@
 #include "kernels/kernel.h"
 #define OPTIONS sp_series_options
 #include "base/words.h"
+#include "cli/completion.h"
 #include "cli/option_table.h"
 
 static const char *const layout_words[] = {"series", "index", NULL};
@@ -200,20 +201,34 @@ static spmm_status set_sum(void *options, const char *text)
     return SPMM_OK;
 }
 
+static const char *kernel_name(int i)
+{
+    int count;
+    const sp_series_kernel *const kernel = sp_series_kernels(&count);
+    return i == 0 ? "auto" : i == 1 ? "all" : i - 2 < count ? kernel[i - 2].id : NULL;
+}
+
+static spmm_status set_completion(void *options, const char *text)
+{
+    sp_series_options *const o = options;
+    if (o->action < SP_SERIES_COMPLETION) o->action = SP_SERIES_COMPLETION;
+    return sp_option_word("completion", text, sp_completion_shells, &o->shell);
+}
+
 #define ACTION(name) RAISE(action, SP_SERIES_##name)
 /** Table of all options. Both the parser and the text of --help are made from this table. */
 static const sp_option_row rows[] = {
     {'m', "series", "M", "series to generate (default 8192; 1 with --sum)", CALL(set_series)},
     {'n', "length", "N", "values of each (default 8192)", CALL(set_length)},
-    {0, "start", "V", "the first value of each (default 100)", CALL(set_start)},
+    {0, "start", "V", "the first value of each (default 100)", CALL(set_start), RARE},
     {0, "epsilon", "PCT", "the most that a value differs from the one before, in percent (default 1)",
-     CALL(set_epsilon)},
-    {0, "seed", "S", "of the random numbers (default 1)", CALL(set_seed)},
+     CALL(set_epsilon), RARE},
+    {0, "seed", "S", "of the random numbers (default 1)", CALL(set_seed), RARE},
     {0, "layout", "NAME", "values lie by series (default) or by index: those of all series side by side",
-     WORDS(layout_words, layout)},
+     WORDS(layout_words, layout), RARE},
     {0, "memory", "NAME",
      "where values for a GPU lie: device (default), mapped (host memory: zero-copy) or managed (unified)",
-     WORDS(memory_words, memory)},
+     WORDS(memory_words, memory), RARE},
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)",
      AUTO_WORDS(sp_device_words, device)},
     {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision)},
@@ -222,48 +237,53 @@ static const sp_option_row rows[] = {
     {0, "steps", "LIST", "measured: of generate,mean,deviation,pearson (default: all)", CALL(set_steps)},
     {0, "operator", "NAME",
      "step mean reduces each series by: sum (default), minimum, maximum, product, dot (with itself), matrix",
-     WORDS(operator_words, op)},
+     WORDS(operator_words, op), RARE},
     {0, "kernel", "LIST", "names of --list-kernels, one or more per step, or all (compared in a table)",
-     CALL(set_kernel)},
+     CALL(set_kernel), .names = kernel_name},
     {0, "block-size", "N", "threads of a CUDA block, a multiple of 32 (default: the kernel's choice)",
-     CALL(set_block_size)},
+     CALL(set_block_size), RARE},
     {0, "blocks-per-series", "LIST",
      "CUDA blocks that share a series, in kernels that divide it: each is measured (default 4)",
-     CALL(set_parts)},
-    {'r', "repeat", "N",
-     "timed runs per step (default 10, of --sum 100; at least 3 of one that takes over a second)",
+     CALL(set_parts), RARE},
+    {'r', "repeat", "N", "timed runs per step (default 10, of --sum 100; at least 3 of a step of seconds)",
      COUNT(repeat, 1)},
-    {0, "warmup", "N", "runs before the timed ones (default 1)", COUNT(warmup, 0)},
+    {0, "warmup", "N", "runs before the timed ones (default 1)", COUNT(warmup, 0), RARE},
     {0, "top", "K", "pairs to name, of the most and of the least alike (default 5)", COUNT(top, 0)},
-    {0, "bound", "R", "series with a mean coefficient below it stand apart (default 0)", CALL(set_bound)},
-    {0, "verify", "NAME",
-     "against the sequential program: sample (64 series and their pairs, default), full, none",
+    {0, "bound", "R", "series with a mean coefficient below it stand apart (default 0)", CALL(set_bound),
+     RARE},
+    {0, "verify", "NAME", "against the serial program: sample (64 series, default), full, none",
      WORDS(sp_verify_words, verify)},
     {0, "accuracy", NULL, "a table of how exact sums are, by precision, length and algorithm, and end",
-     ACTION(ACCURACY)},
+     ACTION(ACCURACY), RARE},
     {0, "tolerance", "LIST", "of --accuracy: differences that count as equal (default 0.1,0.01,0.001)",
-     CALL(set_tolerance)},
+     CALL(set_tolerance), RARE},
     {0, "sum", "LIST",
      "cut one series between the ranks, add their sums by linear, tree, butterfly or all, and end",
-     CALL(set_sum)},
-    {'o', "output", "FILE",
-     "write all coefficients as a Matrix Market array file; FILE.gz, .xz, .zst: compressed; -: standard output",
+     CALL(set_sum), RARE},
+    {'o', "output", "FILE", "write all coefficients as a Matrix Market array (.gz, .xz, .zst; -: stdout)",
      TEXT(output)},
     {0, "json", "FILE", "append one JSON object per step and kernel", TEXT(json)},
     {0, "csv", "FILE", "append one row per step and kernel, with a header when the file is new", TEXT(csv)},
     {0, "timeout", "SECONDS", "end the job when a rank does not answer for so long (default: wait forever)",
-     COUNT(timeout, 1)},
+     COUNT(timeout, 1), RARE},
     {0, "list-kernels", NULL, "name the kernels, and end", ACTION(LIST_KERNELS)},
     {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", FLAG(verbosity, -1), MAY_VARY},
-    {'v', "verbose", NULL,
-     "--accuracy: name series whose sums differ, with both; --sum: print each rank's part",
+    {'v', "verbose", NULL, "--accuracy: series whose sums differ, with both; --sum: each rank's part",
      FLAG(verbosity, 1), MAY_VARY},
     {0, "version", NULL, "print the version, and end", ACTION(VERSION)},
     {'h', "help", NULL, "print this, and end", ACTION(HELP)},
+    {0, "help-all", NULL, "print this with all options, and end", ACTION(HELP_ALL)},
+    {0, "completion", "SHELL", "print what bash, zsh or fish completes options by, and end",
+     CALL(set_completion), RARE},
 };
 static const sp_option_table table = {.rows = rows, .count = sizeof rows / sizeof *rows};
 
-void sp_series_options_help(FILE *out)
+void sp_series_options_completion(const sp_series_options *o, FILE *out)
+{
+    sp_completion_write(&table, "series_mpi", "file", o->shell, out);
+}
+
+void sp_series_options_help(int all, FILE *out)
 {
     fprintf(
         out,
@@ -272,7 +292,7 @@ void sp_series_options_help(FILE *out)
         "on N ranks, each on its cores or its GPU, checked against the sequential program.\n\n"
         "FILE is a Matrix Market array, one column per series, or CSV, one line per series; plain or compressed. Without\n"
         "one series are generated, each value the one before changed by a random share.\n\n");
-    sp_option_help(&table, out);
+    sp_option_help(&table, all, out);
 }
 
 static spmm_status check_kernels(const sp_series_options *o)

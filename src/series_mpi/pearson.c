@@ -246,7 +246,7 @@ static meeting meet(const sp_pearson *p, int d)
 /** Computes the tile that starts at row i of a and row j of b: numerators, coefficients and histogram. If
  *  `collect` is not NULL, also collects the wanted results from the tile. */
 static spmm_status do_tile(sp_pearson *p, const meeting *m, int64_t i, int64_t j,
-                           sp_pearson_collection *collect)
+                           const sp_tile_visitor *visitor)
 {
     const int64_t row = sp_row_bytes(&p->z);
     const int64_t rows = m->rows_a - i < p->edge ? m->rows_a - i : p->edge,
@@ -271,21 +271,21 @@ static spmm_status do_tile(sp_pearson *p, const meeting *m, int64_t i, int64_t j
     TRY(sp_part_clock_begin(&p->clock, SP_COEFFICIENTS));
     TRY(sp_tile_histogram(&tile, p->histogram));
     TRY(sp_part_clock_end(&p->clock, SP_COEFFICIENTS));
-    return collect ? sp_pearson_look(p, &tile, collect) : SPMM_OK;
+    return visitor->look ? visitor->look(p, &tile, visitor->collect) : SPMM_OK;
 }
 
-static spmm_status do_meeting(sp_pearson *p, int d, sp_pearson_collection *collect)
+static spmm_status do_meeting(sp_pearson *p, int d, const sp_tile_visitor *visitor)
 {
     const meeting m = meet(p, d);
     for (int64_t j = 0; j < m.rows_b; j += p->edge)
         for (int64_t i = 0; i < m.rows_a && !(m.same && i > j); i += p->edge)
-            TRY(do_tile(p, &m, i, j, collect));
+            TRY(do_tile(p, &m, i, j, visitor));
     return SPMM_OK;
 }
 
 /** Runs all steps of a pass. While the series of one step are multiplied, those of the next step arrive. If
  *  `status` is an error, this rank still takes part in the exchanges, so that no other rank waits for it. */
-static spmm_status ring(sp_pearson *p, spmm_status status, sp_pearson_collection *collect)
+static spmm_status ring(sp_pearson *p, spmm_status status, const sp_tile_visitor *visitor)
 {
     for (int d = 0; d < p->steps; d++) {
         sp_exchange *const next = d + 1 < p->steps ? p->exchange[d + 1] : NULL;
@@ -299,7 +299,7 @@ static spmm_status ring(sp_pearson *p, spmm_status status, sp_pearson_collection
             begun = sp_exchange_begin(next, p->z.data);
         else
             sp_exchange_skip(next);
-        if (status == SPMM_OK) status = begun == SPMM_OK ? do_meeting(p, d, collect) : begun;
+        if (status == SPMM_OK) status = begun == SPMM_OK ? do_meeting(p, d, visitor) : begun;
         if (next && begun == SPMM_OK) {
             const spmm_status ended = sp_exchange_end(next);
             if (status == SPMM_OK) status = ended;
@@ -315,7 +315,7 @@ static spmm_status centre(sp_pearson *p, const sp_spread *spread)
     return sp_part_clock_end(&p->clock, SP_CENTRE);
 }
 
-spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, sp_pearson_collection *collect,
+spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, const sp_tile_visitor *visitor,
                            double *seconds)
 {
     sp_part_clock_reset(&p->clock);
@@ -324,7 +324,7 @@ spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, sp_pearson_co
     p->clock.seconds[SP_CENTRE] = MPI_Wtime() - start;
     spmm_status status = centre(p, spread);
     if (status == SPMM_OK) status = sp_histogram_clear(p->space, p->histogram);
-    status = ring(p, status, collect);
+    status = ring(p, status, visitor);
     if (p->space == SPMM_CUDA) {
         const spmm_status ended = sp_device_sync();
         if (status == SPMM_OK) status = ended;
@@ -336,5 +336,6 @@ spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, sp_pearson_co
 
 spmm_status sp_pearson_pass(sp_pearson *p, const sp_spread *spread, double *seconds)
 {
-    return sp_pearson_run(p, spread, NULL, seconds);
+    const sp_tile_visitor nobody = {NULL, NULL};
+    return sp_pearson_run(p, spread, &nobody, seconds);
 }

@@ -184,7 +184,8 @@ static spmm_status pick(const sp_tile *t, sp_pearson_collection *c)
     return pick_columns(t, w, p);
 }
 
-spmm_status sp_pearson_look(sp_pearson *p, const sp_tile *tile, sp_pearson_collection *collect)
+/** Adds to `collect` those pairs and coefficients of a tile that are to be found. All work is complete on return. */
+static spmm_status look(sp_pearson *p, const sp_tile *tile, sp_pearson_collection *collect)
 {
     TRY(look_for_best(p, tile, collect));
     return pick(tile, collect);
@@ -344,7 +345,7 @@ spmm_status sp_pearson_collect(sp_pearson *p, const sp_spread *spread, const sp_
     memset(result, 0, sizeof *result);
     spmm_status status;
     TRY_GOTO(sp_agree(p->grid->comm, "pearson", begin_collection(wanted, &c)), done);
-    TRY_GOTO(sp_pearson_run(p, spread, &c, NULL), done);
+    TRY_GOTO(sp_pearson_run(p, spread, &(sp_tile_visitor){look, &c}, NULL), done);
     TRY_GOTO(gather_tally(p, &result->histogram), done);
     TRY_GOTO(gather_best(p, &c.most, &result->most, &result->most_count), done);
     TRY_GOTO(gather_best(p, &c.least, &result->least, &result->least_count), done);

@@ -34,15 +34,15 @@ struct sp_pearson {
 /** What sp_pearson_collect() has found so far on this rank; the struct is defined in pearson_collect.c. */
 typedef struct sp_pearson_collection sp_pearson_collection;
 
-/** Runs a pass as sp_pearson_pass() does. If `collect` is not NULL, also calls sp_pearson_look() for every
- *  tile. Collective over p->grid.
- *  \return the same status on every rank */
-spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, sp_pearson_collection *collect,
-                           double *seconds);
+/** What is done with each tile of a pass, when its coefficients are there. */
+typedef struct sp_tile_visitor {
+    spmm_status (*look)(sp_pearson *p, const sp_tile *tile, sp_pearson_collection *collect); /**< or NULL */
+    sp_pearson_collection *collect;
+} sp_tile_visitor;
 
-/** Adds to `collect` those pairs and coefficients of a tile that sp_pearson_collect() is to find. All work is
- *  complete on return. Local.
- *  \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE */
-spmm_status sp_pearson_look(sp_pearson *p, const sp_tile *tile, sp_pearson_collection *collect);
+/** Runs a pass as sp_pearson_pass() does, and calls the visitor for every tile. Collective over p->grid.
+ *  \return the same status on every rank */
+spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, const sp_tile_visitor *visitor,
+                           double *seconds);
 
 #endif

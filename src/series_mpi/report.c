@@ -6,13 +6,14 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/words.h"
 
 /* ---- text output ---- */
 
 void sp_series_report_head(FILE *out, const sp_series_record *r)
 {
     fprintf(out, "series_mpi %s: Pearson's coefficients of series of measurements\n", SPMM_VERSION);
-    fprintf(out, "series     %s, %lld series of %lld values, %s, by %s\n", r->series.source,
+    fprintf(out, "series     %s, %lld series of %lld values, %s, by %s\n", SHOWN_WHOLE(r->series.source),
             (long long)r->series.count, (long long)r->series.length, r->run.precision, r->series.layout);
     if (strcmp(r->series.source, "generated") == 0)
         fprintf(out, "           from %g on, each value within %g %% of the one before, seed %lld\n",

@@ -1,11 +1,11 @@
 /** The sum of an array that is cut between the ranks: each rank sums its part, then the ranks' sums are added
- *  by one of three strategies, whose messages are those of partial Y (plan/reduce.h). */
+ *  by one of three strategies, whose messages are those of partial Y (product/reduce.h). */
 #ifndef SP_SERIES_MPI_SUM_OF_ARRAY_H
 #define SP_SERIES_MPI_SUM_OF_ARRAY_H
 
 #include "distribute/scatter.h"
 #include "kernels/series/series.h"
-#include "plan/reduce.h"
+#include "product/reduce.h"
 
 /** A rank's part of a sum. It borrows what it points to. */
 typedef struct sp_array_sum {

@@ -5,6 +5,7 @@
 
 #include "base/enum_words.h"
 #include "base/memory.h"
+#include "base/words.h"
 #include "cli/message_times.h"
 #include "device/device.h"
 #include "formats/multivector.h"
@@ -252,7 +253,7 @@ static void head(const sums *s, const sp_series_record *r)
     printf("series_mpi %s: the sum of one array by %d rank%s\n", SPMM_VERSION, r->run.ranks,
            r->run.ranks == 1 ? "" : "s");
     printf("numbers    %lld, %s, %s; rank 0 has %lld of them, and the last rank %lld\n",
-           (long long)r->series.length, r->series.source, r->run.precision,
+           (long long)r->series.length, SHOWN_WHOLE(r->series.source), r->run.precision,
            (long long)s->job->ranges.row_begin[1],
            (long long)(r->series.length - s->job->ranges.row_begin[r->run.ranks - 1]));
     sp_binding_print(stdout, r->run.binding);

@@ -1,47 +1,33 @@
-/** The cost model: predicts the time of a product on a P x Q process grid of a machine, from exact counts of what each
- *  rank computes and communicates. It chooses the grid of --grid auto and predicts for --dry-run --machine. Runs on
- *  rank 0 only. No MPI.
+/** What a product costs on a P x Q process grid: exact counts of what each rank computes and communicates, and the model
+ *  by which --grid auto compares grids. Runs on rank 0 only. No MPI.
  *
- *  A rank takes, one after another,
- *    kernel    the bytes of its block's DRAM bound (dram_bound.h) / the rate of the kernel (kernel_rate.h),
- *    exchange  a latency for each message it receives or sends, whichever are more, plus the bytes / the rate, inside
- *              its node and between nodes apart; the ranks of a node share the rate between nodes, and what
- *              several of them need, or add, crosses once (sp_crossing). Rows that are
- *              packed are copied at the copy rate before, but not between GPUs of a node. The share `overlap` of all but the
- *              latencies passes while the longest run of interior rows is computed, as far as it lasts, or on GPUs while
- *              column blocks are, if more passes then,
- *    reduce    for each step of a tree over the process row a latency, a partial Y / the rate, and its addition,
- *    barrier   log2 of the ranks latencies: what times of products are measured between.
- *  The product takes as long as the rank for which the sum is greatest. Not in the model: contention
- *  in a network, and waiting for a neighbour that is late. Latencies and rates are those of the LogGP family of models
- *  (Alexandrov et al., SPAA 1995), with the gap per message left out. */
+ *  The model counts in copies of a byte, and takes a received byte for 8 of them, which is about the ratio of a GPU's
+ *  memory bandwidth to NVLink's, and of a socket's to InfiniBand's. A rank costs the bytes of its block's DRAM bound
+ *  (dram_bound.h), those that it receives or sends, whichever are more, those that it packs, and for each step of a tree
+ *  over the process row a partial Y and its addition; the grid costs as much as the rank that costs the most. Latencies
+ *  are left out: with them, times on a machine are predicted from the same counts by jobs/predict. */
 #ifndef SP_SPMM_MPI_GRID_COST_H
 #define SP_SPMM_MPI_GRID_COST_H
 
 #include <stdio.h>
 
-#include "cli/machine.h"
 #include "distribute/scatter.h"
 #include "partition/comm_volume.h"
 #include "partition/partition.h"
 
-/** What predictions of products have in common. */
+/** What the costs of grids are counted for. */
 typedef struct sp_cost_model {
-    const sp_machine *machine; /**< sp_machine_unknown() for a machine of which only ratios are assumed */
-    double
-        kernel_rate; /**< bytes of the DRAM bound that a rank multiplies per second while its node is busy */
-    spmm_exchange exchange; /**< SPMM_EXCHANGE_AUTO: the one that takes the least time */
+    spmm_exchange exchange; /**< SPMM_EXCHANGE_AUTO: the one that costs the least */
     int joint;              /**< 1: the joint exchange is counted, and is one of these */
     int64_t k;              /**< columns of X */
     int threads;            /**< OpenMP threads that count */
+    int per_node; /**< ranks of a node, for the counts of what crosses between nodes; 0: there is one node */
+    spmm_device device; /**< on which the ranks multiply */
 } sp_cost_model;
 
-/** Predicted times of the slowest rank in seconds; `total` is the sum of the others. */
-typedef struct sp_product_time {
-    double kernel;
-    double exchange; /**< what prolongs the product: without what passes while the rank computes */
-    double reduce, barrier, total;
-} sp_product_time;
+/** Returns what of a row crosses between nodes: on CPUs ranks of a node read each other's rows of X, relays hand them on, and
+ *  node sums add partial rows. Local. */
+sp_crossing sp_crossing_of(const sp_cost_model *model);
 
 /** Cost of one product on a p x q process grid. The numbers of rows and entries are exact. */
 typedef struct sp_grid_cost {
@@ -53,14 +39,8 @@ typedef struct sp_grid_cost {
                              in a tree reduction, partial Y */
     double held;  /**< bytes that a rank stores, maximum over the ranks: block of A, renumbered copy of the
                              column indices of A, X with ghost rows, Y, and rows of X packed for sending */
-    sp_product_time time;   /**< of the exchange below */
-    spmm_exchange exchange; /**< the exchange of the least time, or the one that the model names */
+    double cost;  /**< of the slowest rank by the model, in copied bytes */
 } sp_grid_cost;
-
-/** Returns a machine that stands for any: a copy of a byte takes a unit of time and a received byte 8, which is about
- *  the ratio of a GPU's memory bandwidth to NVLink's, and of a socket's to InfiniBand's; latencies are 0. Times are in
- *  that unit. Static storage. */
-const sp_machine *sp_machine_unknown(void);
 
 /** Determines the row blocks and column blocks (balanced by entries, or of equal size with SP_PARTITION_ROWS)
  *  and the owners of the rows of X. With SP_PARTITION_GRAPH the caller has set ranges->row_begin, and the row
@@ -71,7 +51,7 @@ const sp_machine *sp_machine_unknown(void);
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_grid_cost_ranges(const spmm_csr *a, sp_partition partition, int threads, sp_ranges *ranges);
 
-/** Counts what a product costs on the grid of `ranges`, and predicts its time.
+/** Counts what a product costs on the grid of `ranges`.
  *
  *  Local.
  *  \param [out] counts  [P*Q] what each rank holds, sends and receives; may be NULL
@@ -79,16 +59,8 @@ spmm_status sp_grid_cost_ranges(const spmm_csr *a, sp_partition partition, int t
 spmm_status sp_grid_cost_count(const spmm_csr *a, const sp_ranges *ranges, const sp_cost_model *model,
                                sp_rank_count *counts, sp_grid_cost *cost);
 
-/** Predicts the time once more, by another model, from what has been counted: sets cost->time and cost->exchange.
- *
- *  Local.
- *  \param [in] counts  [P*Q] of sp_grid_cost_count()
- *  \return SPMM_OK, SPMM_ERR_MEMORY */
-spmm_status sp_grid_cost_predict(const spmm_csr *a, const sp_ranges *ranges, const sp_cost_model *model,
-                                 const sp_rank_count *counts, sp_grid_cost *cost);
-
-/** Finds the p x q grid of the least time among all grids with p*q = ranks. If several grids have the least
- *  time, takes the one with the smallest q. Without a table, grids that cannot be faster than one found before,
+/** Finds the p x q grid of the least cost among all grids with p*q = ranks. If several grids have the least
+ *  cost, takes the one with the smallest q. Without a table, grids that cannot cost less than one found before,
  *  whatever their counts, are not counted.
  *
  *  Local.
@@ -100,15 +72,11 @@ spmm_status sp_grid_cost_predict(const spmm_csr *a, const sp_ranges *ranges, con
 spmm_status sp_grid_cost_best(const spmm_csr *a, sp_partition partition, int ranks,
                               const sp_cost_model *model, FILE *table, sp_grid_cost *best);
 
-/** Returns the bytes that the kernel of a rank moves at least: the DRAM bound of its block. Local. */
-double sp_rank_bytes(const sp_rank_count *count, spmm_precision precision, int64_t k);
+/** Prints the column headings of the cost table for products with k columns. */
+void sp_grid_cost_head(FILE *out, int64_t k);
 
-/** Prints the column headings of the cost table for products with k columns.
- *  \param [in] timed  1: the table has the columns of predicted times and of the exchange */
-void sp_grid_cost_head(FILE *out, int64_t k, int timed);
-
-/** Prints one line of the cost table: the cost of one grid. \param [in] timed  as for the heading */
-void sp_grid_cost_line(FILE *out, const spmm_csr *a, const sp_grid_cost *cost, int timed);
+/** Prints one line of the cost table: the cost of one grid. */
+void sp_grid_cost_line(FILE *out, const spmm_csr *a, const sp_grid_cost *cost);
 
 /** Prints a table with one line per rank of a p x q grid. \param [in] counts  [p*q], from
  *  sp_grid_cost_count() */

@@ -3,11 +3,12 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/enum_words.h"
 #include "base/memory.h"
-#include "distribute/joint.h"
+#include "base/words.h"
+#include "cli/progress.h"
+#include "halo/joint.h"
 #include "io/generators.h"
 #include "spmm_mpi/check_conversions.h"
 
@@ -16,22 +17,14 @@ spmm_status sp_job_slowest(const sp_grid *grid, sp_seconds *seconds)
     return sp_slowest(grid->comm, (double *)seconds, sizeof *seconds / sizeof(double));
 }
 
-/** Shows `fraction` as a percentage, in the same place of stderr each time.
- *  \param [in] context  name of the phase */
-static void show_progress(void *context, double fraction)
-{
-    static int last = -1;
-    const int percent = (int)(100 * fraction);
-    if (percent == last) return;
-    last = percent;
-    fprintf(stderr, percent < 100 ? "\r%s %3d%%" : "\r%s done\033[K\r", (const char *)context, percent);
-    if (percent >= 100) fputs("\033[K", stderr);
-    fflush(stderr);
-}
-
 sp_scatter_progress sp_job_progress(const sp_place *place)
 {
-    return place->verbosity >= 0 && isatty(STDERR_FILENO) ? show_progress : NULL;
+    return place->verbosity >= 0 && sp_progress_is_seen() ? sp_progress_show : NULL;
+}
+
+void sp_job_phase(const sp_place *place, const char *phase)
+{
+    if (sp_job_progress(place)) sp_progress_phase(phase);
 }
 
 /* ---- read ---- */
@@ -49,7 +42,7 @@ static spmm_status write_cache(const sp_options *o, const sp_place *place, const
 {
     const sp_spmm_file_facts facts = {.info = input->info, .duplicates = input->facts.duplicates};
     TRY(sp_spmm_file_write(o->cache, &input->a, &facts, 0, place->binding.threads));
-    if (place->verbosity >= 0) printf("cache      %s written\n", o->cache);
+    if (place->verbosity >= 0) printf("cache      %s written\n", SHOWN_WHOLE(o->cache));
     return SPMM_OK;
 }
 
@@ -64,12 +57,14 @@ static spmm_status read_file(sp_job_input *input)
     return SPMM_OK;
 }
 
-static spmm_status generate(const sp_options *o, int threads, sp_job_input *input)
+static spmm_status generate(const sp_options *o, const sp_place *place, sp_job_input *input)
 {
     input->info = (sp_mtx_info){.format = "generated", .field = "real", .symmetry = "general"};
-    TRY(sp_gen_csr(o->matrix, o->precision, threads, &input->a));
+    sp_job_phase(place, "generating");
+    const spmm_status status = sp_gen_csr(o->matrix, o->precision, place->binding.threads, &input->a);
+    sp_job_phase(place, NULL);
     input->facts.stored = input->a.nnz;
-    return SPMM_OK;
+    return status;
 }
 
 static void row_facts(const spmm_csr *a, sp_matrix_facts *facts)
@@ -88,7 +83,7 @@ spmm_status sp_job_read(const sp_options *o, const sp_place *place, sp_job_input
 {
     spmm_status status = SPMM_OK;
     if (sp_is_root(place)) {
-        status = sp_gen_is_spec(o->matrix) ? generate(o, place->binding.threads, input) : read_file(input);
+        status = sp_gen_is_spec(o->matrix) ? generate(o, place, input) : read_file(input);
         if (status == SPMM_OK) row_facts(&input->a, &input->facts);
         if (status == SPMM_OK && o->cache) status = write_cache(o, place, input);
     }
@@ -267,10 +262,13 @@ spmm_status sp_job_preamble(const sp_job *job, sp_record *record)
     TRY(sp_agree(grid->comm, "report", status));
     status = sp_collect(grid->comm, &mine, sizeof mine, all);
     if (status == SPMM_OK && job->place.verbosity >= 0) {
-        sp_report_preamble(stdout, o, record);
-        if (job->reference.mode != o->verify)
-            printf("verify     a sample of %d rows: the whole Y and X would not fit in rank 0's memory\n",
-                   SP_SAMPLE_ROWS);
+        if (!o->brief) {
+            sp_report_preamble(stdout, o, record);
+            if (job->reference.mode != o->verify)
+                printf("verify     a sample of %d rows: the whole Y and X would not fit in rank 0's memory\n",
+                       SP_SAMPLE_ROWS);
+        }
+        if (o->action == SP_ACTION_SCATTER_ONLY) sp_report_exchange(stdout, record);
         if (o->verbosity > 0 || o->action == SP_ACTION_SCATTER_ONLY) sp_report_ranks(stdout, all, grid->size);
         fflush(stdout);
     }

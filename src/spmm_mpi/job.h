@@ -5,7 +5,7 @@
 #define SP_SPMM_MPI_JOB_H
 
 #include "cli/program.h"
-#include "distribute/halo.h"
+#include "halo/halo.h"
 #include "distribute/scatter.h"
 #include "io/matrix_file.h"
 #include "kernels/kernel.h"
@@ -132,9 +132,11 @@ void sp_job_destroy(sp_job *job);
 
 /* ---- functions that the job*.c files share ---- */
 
-/** Returns a callback that shows the progress of a phase, whose name is its context, on stderr; NULL if stderr
- *  is not a terminal or this rank prints nothing. Local. */
+/** Returns sp_progress_show(), or NULL if nobody sees it or this rank prints nothing. Local. */
 sp_scatter_progress sp_job_progress(const sp_place *place);
+
+/** Shows the name of a phase as sp_progress_phase() does, where sp_job_progress() shows progress. Local. */
+void sp_job_phase(const sp_place *place, const char *phase);
 
 /** Replaces x, in host memory, by its renumbered copy: row i becomes row perm[i]. Local.
  *  \return SPMM_OK, SPMM_ERR_MEMORY; on failure x is unchanged */

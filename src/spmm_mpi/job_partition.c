@@ -1,26 +1,25 @@
 /** Chooses the grid and the blocks, renumbers the matrix, selects rows to verify; implements --dry-run. */
 #include <string.h>
 
-#include "base/enum_words.h"
 #include "base/memory.h"
+#include "base/words.h"
 #include "partition/comm_volume.h"
 #include "partition/reorder.h"
 #include "spmm_mpi/grid_cost.h"
 #include "spmm_mpi/job.h"
-#include "spmm_mpi/kernel_rate.h"
 
 /* ---- the grid ---- */
 
-/** Returns the cost model of a machine of which only ratios are assumed, for a product with most columns. */
+/** Returns the cost model of a product with most columns. */
 static sp_cost_model usual_model(const sp_options *o, const sp_place *place, const sp_job_input *input)
 {
-    return (sp_cost_model){.machine = sp_machine_unknown(),
-                           .kernel_rate = 1,
-                           .exchange = o->exchange,
-                           .joint = o->exchange == SPMM_EXCHANGE_JOINT ||
-                                    (o->exchange == SPMM_EXCHANGE_AUTO && o->any_order),
-                           .k = sp_most_columns(&input->columns),
-                           .threads = place->binding.threads};
+    return (sp_cost_model){
+        .exchange = o->exchange,
+        .joint = o->exchange == SPMM_EXCHANGE_JOINT || (o->exchange == SPMM_EXCHANGE_AUTO && o->any_order),
+        .k = sp_most_columns(&input->columns),
+        .threads = place->binding.threads,
+        .per_node = o->ranks_per_node,
+        .device = o->device == SP_DEVICE_AUTO ? place->binding.device : (spmm_device)o->device};
 }
 
 /** With --grid auto, rank 0 finds the grid of least cost, and all ranks create it in place of *grid. */
@@ -56,11 +55,7 @@ static spmm_status count_received(const spmm_csr *a, sp_partition partition, int
     TRY(sp_ranges_create(blocks->p, blocks->q, &ranges));
     memcpy(ranges.row_begin, blocks->row_begin, (size_t)(ranges.p + 1) * sizeof *ranges.row_begin);
     spmm_status status = sp_grid_cost_ranges(a, partition, threads, &ranges);
-    const sp_cost_model model = {.machine = sp_machine_unknown(),
-                                 .kernel_rate = 1,
-                                 .exchange = SPMM_EXCHANGE_HALO,
-                                 .k = 1,
-                                 .threads = threads};
+    const sp_cost_model model = {.exchange = SPMM_EXCHANGE_HALO, .k = 1, .threads = threads};
     if (status == SPMM_OK) status = sp_grid_cost_count(a, &ranges, &model, NULL, &cost);
     *received = cost.received;
     sp_ranges_destroy(&ranges);
@@ -155,17 +150,7 @@ spmm_status sp_job_partition(const sp_options *o, sp_place *place, sp_job_input 
 
 /* ---- --dry-run; rank 0 only ---- */
 
-/** What the lines of the table are made with. */
-typedef struct planning {
-    const sp_options *options;
-    const sp_place *place;
-    const spmm_csr *a;
-    sp_machine machine; /* of --machine */
-    sp_kernel_clock clock;
-    sp_cost_model model; /* its kernel_rate is that of the line */
-} planning;
-
-/** A grid of a line, what its ranks have and move, and what that costs. */
+/** A grid of a line of the table, what its ranks have and move, and what that costs. */
 typedef struct planned_grid {
     sp_ranges ranges;
     sp_rank_count *counts; /* [P*Q] */
@@ -178,106 +163,65 @@ static void destroy_grid(planned_grid *g)
     sp_ranges_destroy(&g->ranges);
 }
 
+/** Determines the grid of a number of ranks: that of --grid, which may be the best one, or P x 1. */
+static spmm_status grid_of(const sp_options *o, const spmm_csr *a, const sp_cost_model *model, int ranks,
+                           int dims[2])
+{
+    sp_grid_cost best = {.p = 0};
+    const int given = o->p * o->q == ranks;
+    if (o->grid_auto) TRY(sp_grid_cost_best(a, o->partition, ranks, model, NULL, &best));
+    dims[0] = given ? o->p : o->grid_auto ? best.p : ranks;
+    dims[1] = ranks / dims[0];
+    return SPMM_OK;
+}
+
 /** Counts a grid. \param [out] g  zeroed by the caller, who destroys it, also after a failure */
-static spmm_status count_grid(const planning *p, int rows, int columns, planned_grid *g)
+static spmm_status count_grid(const sp_options *o, const spmm_csr *a, const sp_cost_model *model,
+                              const int dims[2], planned_grid *g)
 {
-    TRY(sp_ranges_create(rows, columns, &g->ranges));
-    TRY(sp_alloc((void **)&g->counts, (int64_t)rows * columns, sizeof *g->counts, "counts of the ranks"));
-    TRY(sp_grid_cost_ranges(p->a, p->options->partition, p->model.threads, &g->ranges));
-    return sp_grid_cost_count(p->a, &g->ranges, &p->model, g->counts, &g->cost);
+    TRY(sp_ranges_create(dims[0], dims[1], &g->ranges));
+    TRY(sp_alloc((void **)&g->counts, (int64_t)dims[0] * dims[1], sizeof *g->counts, "counts of the ranks"));
+    TRY(sp_grid_cost_ranges(a, o->partition, model->threads, &g->ranges));
+    return sp_grid_cost_count(a, &g->ranges, model, g->counts, &g->cost);
 }
 
-/** Counts in place of g another grid of as many ranks. */
-static spmm_status count_other(const planning *p, int rows, int columns, planned_grid *g)
+static spmm_status print_grid(const sp_options *o, const spmm_csr *a, const sp_cost_model *model,
+                              const planned_grid *g)
 {
-    if (g->ranges.p == rows && g->ranges.q == columns) return SPMM_OK;
-    destroy_grid(g);
-    *g = (planned_grid){.counts = NULL};
-    return count_grid(p, rows, columns, g);
-}
-
-/** Makes the line of a number of ranks: of the grid of --grid, or of the best one, which is asked for or belongs to a
- *  prediction. \param [out] g  zeroed by the caller, who destroys it, also after a failure */
-static spmm_status plan_grid(planning *p, int ranks, planned_grid *g)
-{
-    const sp_options *const o = p->options;
-    TRY(count_grid(p, ranks, 1, g));
-    if (o->machine) {
-        TRY(sp_kernel_rate(&p->clock, p->a, &g->ranges, g->counts, p->model.k, &p->model.kernel_rate));
-        TRY(sp_grid_cost_predict(p->a, &g->ranges, &p->model, g->counts, &g->cost));
-    }
-    if (o->p * o->q == ranks) return count_other(p, o->p, o->q, g);
-    if (!o->grid_auto && !o->machine) return SPMM_OK;
-    sp_grid_cost best = g->cost;
-    TRY(sp_grid_cost_best(p->a, o->partition, ranks, &p->model, NULL, &best));
-    return count_other(p, best.p, best.q, g);
-}
-
-static spmm_status print_plan(const planning *p, const planned_grid *g)
-{
-    const sp_options *const o = p->options;
-    sp_grid_cost_line(stdout, p->a, &g->cost, o->machine != NULL);
+    sp_grid_cost_line(stdout, a, &g->cost);
     if (o->verbosity > 0) {
-        if (o->machine)
-            printf("%8s a rank multiplies %.3g bytes/s of its DRAM bound\n", "", p->model.kernel_rate);
         sp_grid_cost_ranks(stdout, g->counts, g->cost.p, g->cost.q);
         printf("\n");
     }
     fflush(stdout);
-    if (!o->machine) return SPMM_OK;
-    const sp_prediction prediction = {o, p->a, &p->machine, p->model.kernel_rate, p->model.k, &g->cost};
-    return sp_report_prediction(&prediction);
+    return sp_report_counts(&(sp_counts_record){o, a, model, &g->cost, g->counts});
 }
 
-static spmm_status plan_one(planning *p, int ranks)
+static spmm_status plan_one(const sp_options *o, const spmm_csr *a, const sp_cost_model *model, int ranks)
 {
     planned_grid g = {.counts = NULL};
-    spmm_status status = plan_grid(p, ranks, &g);
-    if (status == SPMM_OK) status = print_plan(p, &g);
+    int dims[2];
+    TRY(grid_of(o, a, model, ranks, dims));
+    spmm_status status = count_grid(o, a, model, dims, &g);
+    if (status == SPMM_OK) status = print_grid(o, a, model, &g);
     destroy_grid(&g);
     return status;
-}
-
-static spmm_status plan_lines(planning *p)
-{
-    const sp_options *const o = p->options;
-    sp_grid_cost_head(stdout, p->model.k, o->machine != NULL);
-    for (int i = 0; i < o->plan_count; i++) TRY(plan_one(p, (int)o->plan_ranks[i]));
-    if (o->plan_count == 0) TRY(plan_one(p, p->place->grid.size));
-    return SPMM_OK;
-}
-
-/** Reads the machine file, if one is given, and prepares timings of the kernel. */
-static spmm_status plan_machine(planning *p)
-{
-    const sp_options *const o = p->options;
-    spmm_plan_options plan = sp_job_plan_options(o, &p->place->binding);
-    if (!o->machine) return SPMM_OK;
-    TRY(sp_machine_read(o->machine, &p->machine));
-    plan.format = o->kernel ? o->kernel->format : o->format;
-    plan.kernel = o->kernel ? o->kernel->id : NULL;
-    p->model.machine = &p->machine;
-    TRY(sp_kernel_clock_create(&p->machine, &p->place->binding, &plan, &p->clock));
-    printf("machine    %s: %d nodes of %d ranks, %s; times are of the slowest rank, in ms\n", p->machine.name,
-           p->machine.nodes, p->machine.ranks_per_node, sp_device_word((spmm_device)p->machine.device));
-    return SPMM_OK;
 }
 
 static spmm_status plan_all(const sp_options *o, const sp_place *place, const sp_job_input *input)
 {
     const spmm_csr *const a = &input->a;
-    planning p = {.options = o, .place = place, .a = a, .model = usual_model(o, place, input)};
+    const sp_cost_model model = usual_model(o, place, input);
     char whole[32];
     printf("matrix     %s, %lld x %lld, %lld entries: %s as CSR, which rank 0 holds while it sends it out\n",
-           o->matrix, (long long)a->rows, (long long)a->cols, (long long)a->nnz,
+           SHOWN_WHOLE(o->matrix), (long long)a->rows, (long long)a->cols, (long long)a->nnz,
            sp_bytes_text(whole, sizeof whole, (double)sp_csr_bytes(a)));
-    spmm_status status = plan_machine(&p);
-    if (status == SPMM_OK) status = plan_lines(&p);
-    sp_kernel_clock_destroy(&p.clock);
-    if (status == SPMM_OK)
-        printf(
-            "each the most of any rank; `from`: neighbours; waiting rows: those that need a received row of X\n");
-    return status;
+    sp_grid_cost_head(stdout, model.k);
+    for (int i = 0; i < o->plan_count; i++) TRY(plan_one(o, a, &model, (int)o->plan_ranks[i]));
+    if (o->plan_count == 0) TRY(plan_one(o, a, &model, place->grid.size));
+    printf(
+        "each the most of any rank; `from`: neighbours; waiting rows: those that need a received row of X\n");
+    return SPMM_OK;
 }
 
 spmm_status sp_job_dry_run(const sp_options *o, const sp_place *place, const sp_job_input *input)

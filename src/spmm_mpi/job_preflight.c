@@ -6,14 +6,13 @@
 #include "base/destination.h"
 #include "base/enum_words.h"
 #include "base/words.h"
-#include "cli/machine.h"
-#include "distribute/node_rows.h"
+#include "halo/node_rows.h"
 #include "io/generators.h"
 #include "io/input.h"
 #include "partition/reorder.h"
 #include "kernels/peers/peer_kernels.h"
 #include "exchange/exchange.h"
-#include "plan/reduce.h"
+#include "product/reduce.h"
 #include "spmm_mpi/job.h"
 #include "spmm_mpi/tune.h"
 
@@ -23,7 +22,7 @@ static spmm_status check_ways(const sp_options *o, spmm_device device)
 {
     const char *why = o->transport == SPMM_TRANSPORT_AUTO ? NULL : sp_transport_missing(o->transport, device);
     if (why) return sp_fail(SPMM_ERR_USAGE, "--transport %s: %s", sp_transport_word(o->transport), why);
-    if (o->transport == SPMM_TRANSPORT_SHARED && o->column_blocks > 1)
+    if (sp_transport_has(o->transport, SP_TRANSPORT_IN_PLACE) && o->column_blocks > 1)
         return sp_fail(SPMM_ERR_USAGE,
                        "--transport shared: X is cut into blocks of columns (--column-blocks %d)",
                        o->column_blocks);
@@ -89,10 +88,11 @@ static spmm_status check_neighbours(const sp_options *o, const sp_grid *g, const
     int which, on_node = g->dims[0], in_column = 1, in_row = 1;
     spmm_status column = SPMM_OK, row = SPMM_OK;
     if (o->grid_auto || o->action != SP_ACTION_MULTIPLY) return SPMM_OK;
-    if (o->transport == SPMM_TRANSPORT_SHARED) return check_common_memory(g);
+    if (sp_transport_has(o->transport, SP_TRANSPORT_IN_PLACE)) return check_common_memory(g);
     if (binding->device == SPMM_CPU) return SPMM_OK;
-    if (o->transport == SPMM_TRANSPORT_PEER) column = sp_node_rank(g->col_comm, &which, &on_node);
-    if (o->transport == SPMM_TRANSPORT_NCCL)
+    if (sp_transport_has(o->transport, SP_TRANSPORT_IN_NODE))
+        column = sp_node_rank(g->col_comm, &which, &on_node);
+    if (sp_transport_has(o->transport, SP_TRANSPORT_OWN_GPU))
         column = sp_node_sharers(g->col_comm, binding->gpu.pci, &which, &in_column);
     if (o->reduce == SPMM_REDUCE_NCCL) row = sp_node_sharers(g->row_comm, binding->gpu.pci, &which, &in_row);
     TRY(column);
@@ -113,20 +113,6 @@ static spmm_status check_matrix(const char *matrix)
     if (sp_gen_is_spec(matrix) || access(matrix, F_OK) == 0 || errno != ENOENT) return SPMM_OK;
     if (!*sp_gen_meant(matrix, meant, sizeof meant)) return SPMM_OK;
     return sp_fail(SPMM_ERR_OPEN, "%s: no such file, and no such generator%s", SHOWN(matrix), meant);
-}
-
-/** Checks the machine file, and that the machine has the ranks that are planned. */
-static spmm_status check_machine(const sp_options *o, int running)
-{
-    sp_machine machine;
-    if (!o->machine) return SPMM_OK;
-    TRY(sp_machine_read(o->machine, &machine));
-    int64_t most = o->plan_count == 0 ? running : 0;
-    for (int i = 0; i < o->plan_count; i++)
-        if (o->plan_ranks[i] > most) most = o->plan_ranks[i];
-    if (most <= sp_machine_ranks(&machine)) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "--machine %s: %lld ranks are planned, and the machine has %d nodes of %d",
-                   SHOWN(o->machine), (long long)most, machine.nodes, machine.ranks_per_node);
 }
 
 /** Checks that the file of -x can be opened: it is read after the matrix, so an error would come late. */
@@ -152,7 +138,6 @@ static spmm_status check_outputs(const sp_options *o)
     const sp_named_file files[] = {
         {"the matrix", sp_gen_is_spec(o->matrix) ? NULL : o->matrix, SP_READ},
         {"--x", o->x_file, SP_READ},
-        {"--machine", o->machine, SP_READ},
         {"--cache", o->cache, SP_REPLACED},
         {"--probe", o->probe_file, SP_REPLACED},
         {"--output", o->action == SP_ACTION_MULTIPLY ? o->output : NULL, SP_COMPRESSED},
@@ -163,10 +148,9 @@ static spmm_status check_outputs(const sp_options *o)
     return sp_outputs_check(files, sizeof files / sizeof *files);
 }
 
-static spmm_status check_files(const sp_options *o, int running)
+static spmm_status check_files(const sp_options *o)
 {
     TRY(check_outputs(o));
-    TRY(check_machine(o, running));
     TRY(check_matrix(o->matrix));
     return check_x(o->x_file);
 }
@@ -192,7 +176,7 @@ static spmm_status check(const sp_options *o, const sp_place *place, sp_matrix_f
     TRY(check_library(o, place->binding.threads));
     TRY(check_planned_grid(o, place->grid.size));
     if (!sp_is_root(place)) return SPMM_OK;
-    TRY(check_files(o, place->grid.size));
+    TRY(check_files(o));
     return open_matrix(o, place, file);
 }
 

@@ -6,13 +6,13 @@
 
 #include "base/enum_words.h"
 #include "base/memory.h"
+#include "base/words.h"
 #include "cli/copy_bandwidth.h"
 #include "distribute/gather.h"
 #include "formats/multivector.h"
 #include "formats/summation.h"
 #include "kernels/peers/peer_kernels.h"
 #include "plan/plan.h"
-#include "plan/variants.h"
 #include "spmm_mpi/dram_bound.h"
 #include "spmm_mpi/probe.h"
 
@@ -30,6 +30,7 @@ typedef struct session {
     char why[SP_MAX_COLUMNS]
             [SP_WHY_BYTES + 64]; /* of each run, if there is one for each K: its kernel, and why */
     int runs, failed;            /* runs: runs made; failed: runs whose verification failed */
+    int noisy;                   /* runs whose times spread */
     int unusable[SP_MOST_ADDED]; /* of the kernels added to the registry, 1: its library is not here */
 } session;
 
@@ -150,8 +151,8 @@ static spmm_status make_plan(session *s, run *r)
     options.transport = s->transport;
     if (job->options.all_kernels)
         options.quick_plan = 1; /* kernels are compared in the same way of exchanging */
-    TRY(sp_plan_create_fastest(&job->place.grid, &job->dist.block, &job->dist.halo, joint, r->k, &options,
-                               job->options.tune, &r->plan));
+    TRY(sp_plan_create(&job->place.grid, &job->dist.block, &job->dist.halo, joint, r->k, &options,
+                       job->options.tune, &r->plan));
     r->record.seconds.convert = MPI_Wtime() - start;
     sp_plan_facts_of(r->plan, &facts);
     if (s->transport == SPMM_TRANSPORT_AUTO) s->transport = facts.transport;
@@ -386,9 +387,12 @@ static spmm_status verify(const sp_job *job, run *r)
     spmm_status status = SPMM_OK;
     sp_error *error = &r->record.error;
     *error = (sp_error){.row = -1};
-    if (sp_is_root(&job->place) && reference->mode != SP_VERIFY_NONE)
+    if (sp_is_root(&job->place) && reference->mode != SP_VERIFY_NONE) {
+        sp_job_phase(&job->place, "verifying");
         status = sp_verify(reference->mode == SP_VERIFY_FULL ? &job->input.a : &reference->rows, r->x_seen,
                            &r->gathered, job->place.binding.threads, error);
+        sp_job_phase(&job->place, NULL);
+    }
     TRY(sp_agree(job->place.grid.comm, "verify", status));
     if (reference->mode == SP_VERIFY_SAMPLE && error->row >= 0) error->row = reference->sampled[error->row];
     if (job->dist.perm && error->row >= 0) error->row = old_number(job->dist.perm, error->row);
@@ -443,7 +447,10 @@ static spmm_status multiply(session *s, const sp_kernel *kernel, int64_t k)
     spmm_status status;
     TRY_GOTO(make_plan(s, &r), done);
     TRY_GOTO(prepare(s->job, &r), done);
-    TRY_GOTO(products(s->job, &r), done);
+    sp_job_phase(&s->job->place, "multiplying");
+    status = products(s->job, &r);
+    sp_job_phase(&s->job->place, NULL);
+    if (status != SPMM_OK) goto done;
     if (s->copy_bandwidth > 0) TRY_GOTO(dram_bound_share(s, &r), done);
     TRY_GOTO(collect(s->job, &r), done);
     TRY_GOTO(verify(s->job, &r), done);
@@ -454,6 +461,7 @@ static spmm_status multiply(session *s, const sp_kernel *kernel, int64_t k)
                  sp_format_word(r.kernel->format), r.record.run.why);
     s->runs++;
     s->failed += !r.record.passed;
+    s->noisy += sp_report_is_noisy(&r.record);
 done:
     destroy_run(&r);
     return status;
@@ -491,7 +499,7 @@ static spmm_status open_libraries(session *s)
         const int broken = found && sp_peer_kernel_open(&kernel[i], threads, &version) != SPMM_OK;
         double missing = !found || broken;
         if (broken && job->place.verbosity >= 0)
-            printf("%7s  %-*s  left out: %s\n", "", name_width(job), kernel[i].id, spmm_error_message());
+            printf("%4s  %-*s  left out: %s\n", "", name_width(job), kernel[i].id, spmm_error_message());
         TRY(sp_slowest(job->place.grid.comm, &missing, 1));
         s->unusable[i - ours] = missing > 0;
     }
@@ -514,7 +522,7 @@ static spmm_status multiply_every(session *s, int64_t k, sp_record *runs)
             runs[s->runs - 1] = s->record;
         } else if (status == SPMM_ERR_LIMIT) {
             if (job->place.verbosity >= 0)
-                printf("%7lld  %-*s  left out: %s\n", (long long)k, name_width(job), kernel[i].id,
+                printf("%4lld  %-*s  left out: %s\n", (long long)k, name_width(job), kernel[i].id,
                        spmm_error_message());
         } else {
             return status;
@@ -543,14 +551,15 @@ static spmm_status note_auto(session *s, int i, const sp_record *runs)
     sp_plan_facts facts;
     options.format = job->options.format;
     options.transport = s->transport;
-    TRY(sp_plan_create(&job->place.grid, &job->dist.block, &job->dist.halo, k, &options, 0, &plan));
+    TRY(sp_plan_create(&job->place.grid, &job->dist.block, &job->dist.halo, NULL, k, &options, 0, &plan));
     sp_plan_facts_of(plan, &facts);
     const double taken = median_of(runs, s->runs, k, facts.kernel->id),
                  best = median_of(runs, s->runs, k, NULL);
-    const size_t n = (size_t)snprintf(s->why[i], sizeof s->why[i], "%s on %s, %s", facts.kernel->id,
-                                      sp_format_word(facts.kernel->format), facts.why);
-    if (best > 0 && taken < INFINITY && n < sizeof s->why[i])
-        snprintf(s->why[i] + n, sizeof s->why[i] - n, ": %.2f of our best time", taken / best);
+    size_t used = 0;
+    sp_text_add(s->why[i], sizeof s->why[i], &used, "%s on %s, %s", facts.kernel->id,
+                sp_format_word(facts.kernel->format), facts.why);
+    if (best > 0 && taken < INFINITY)
+        sp_text_add(s->why[i], sizeof s->why[i], &used, ": %.2f of our best time", taken / best);
     spmm_plan_destroy(plan);
     return SPMM_OK;
 }
@@ -579,19 +588,6 @@ static spmm_status compare_all(session *s)
     return status;
 }
 
-/** Measures this machine and writes the file of --probe=FILE. Collective. */
-static spmm_status write_machine(const sp_job *job)
-{
-    const sp_place *const place = &job->place;
-    const spmm_plan_options options = sp_job_plan_options(&job->options, &place->binding);
-    sp_machine machine;
-    TRY(sp_probe_nodes(&place->grid, &place->binding, &options, &machine));
-    return sp_agree(place->grid.comm, "probe",
-                    sp_is_root(place) ? sp_machine_write(job->options.probe_file, &machine,
-                                                         "# measured by spmm_mpi --probe\n")
-                                      : SPMM_OK);
-}
-
 /** Prints the kernels and why they were chosen: one line if that is the same for all K, otherwise one per K.
  *  \param [in] what  begins the first line */
 static void say_choices(const session *s, const char *what)
@@ -600,11 +596,16 @@ static void say_choices(const session *s, const char *what)
     int differ = 0;
     for (int i = 1; i < columns->count; i++) differ |= strcmp(s->why[i], s->why[0]) != 0;
     for (int i = 0; i < (differ ? columns->count : 1); i++) {
-        printf(i == 0 ? "\n%-11s" : "%-11s", i == 0 ? what : "");
-        if (differ) printf("K = %lld: ", (long long)columns->k[i]);
-        printf("%s\n", s->why[i]);
+        char text[sizeof s->why[0] + 32] = "";
+        size_t used = 0;
+        if (differ) sp_text_add(text, sizeof text, &used, "K = %lld: ", (long long)columns->k[i]);
+        sp_text_add(text, sizeof text, &used, "%s", s->why[i]);
+        sp_report_line(stdout, i == 0 ? what : "", text);
     }
 }
+
+/** Returns 1 on the rank that prints a report, unless only its tables are wanted. */
+static int says(const sp_job *job) { return job->place.verbosity >= 0 && !job->options.brief; }
 
 spmm_status sp_job_multiply(const sp_job *job, const sp_record *record, int *failed)
 {
@@ -616,15 +617,23 @@ spmm_status sp_job_multiply(const sp_job *job, const sp_record *record, int *fai
     if (o->probe)
         TRY(sp_probe_machine(&job->place.grid, job->place.binding.device, &job->dist.block.csr, columns->k[0],
                              &s.record.probe));
-    if (o->probe_file) TRY(write_machine(job));
+    if (o->probe_file) {
+        const spmm_plan_options options = sp_job_plan_options(o, &job->place.binding);
+        TRY(sp_probe_nodes(&job->place.grid, &job->place.binding, &options, o->probe_file));
+    }
     if (o->probe || (o->verbosity >= 0 && (all || o->verbosity > 0))) TRY(measure_dram_bound(&s));
     if (o->probe && job->place.verbosity >= 0) sp_report_probe(stdout, &s.record);
+    if (says(job)) printf("\n");
     if (job->place.verbosity >= 0) sp_report_table_head(stdout, name_width(job));
     if (all) TRY(compare_all(&s));
     if (!all) TRY(sp_job_start_tuning(job, &s.tuning));
     for (int i = 0; i < columns->count && !all; i++) TRY(multiply(&s, o->kernel, columns->k[i]));
-    if ((all || !o->kernel) && job->place.verbosity >= 0) say_choices(&s, all ? "auto" : "kernel");
-    if (job->place.verbosity >= 0) sp_report_end(stdout, &s.record, s.runs, s.failed);
+    if (says(job)) {
+        printf("\n");
+        sp_report_noise(stdout, &s.record, s.noisy, s.runs);
+        if (all || !o->kernel) say_choices(&s, all ? "auto" : "kernel");
+        sp_report_end(stdout, &s.record, o->verbosity > 0, s.runs, s.failed);
+    }
     *failed = s.failed;
     return SPMM_OK;
 }

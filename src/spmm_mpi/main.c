@@ -1,13 +1,16 @@
 /** The main program of spmm_mpi: parses the options and runs the phases declared in job.h. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/destination.h"
 #include "base/enum_words.h"
 #include "base/memory.h"
+#include "base/words.h"
 #include "formats/summation.h"
 #include "kernels/peers/peer_kernels.h"
 #include "kernels/peers/peer_load.h"
 #include "exchange/exchange.h"
-#include "plan/variants.h"
+#include "plan/plan.h"
 #include "spmm_mpi/job.h"
 
 static const char *exactness(const sp_kernel *kernel)
@@ -38,7 +41,7 @@ static void list_others(int width)
         char path[SP_MESSAGE_BYTES];
         const char *version;
         if (!sp_peer_kernel_found(&kernel[i], path, sizeof path)) {
-            printf("%-*s  none here: no %s\n", width, kernel[i].id, path);
+            printf("%-*s  none here: no %s\n", width, kernel[i].id, SHOWN_WHOLE(path));
         } else if (sp_peer_kernel_open(&kernel[i], 1, &version) != SPMM_OK) {
             printf("%s\n", spmm_error_message());
         } else {
@@ -117,19 +120,27 @@ static void list_transports(void)
     }
 }
 
-static void help(void) { sp_options_help(stdout); }
+static sp_job the_job; /* of main(), and of what is printed without MPI */
+
+static void help(void) { sp_options_help(0, stdout); }
+static void help_all(void) { sp_options_help(1, stdout); }
+static void completion(void) { sp_options_completion(&the_job.options, stdout); }
 static void version(void) { printf("spmm_mpi %s\n", SPMM_VERSION); }
 
 /** What the actions print that need no MPI. */
-static void (*const answers[])(void) = {
-    [SP_ACTION_LIST_KERNELS] = list_kernels, [SP_ACTION_VERSION] = version, [SP_ACTION_HELP] = help};
+static void (*const answers[])(void) = {[SP_ACTION_LIST_KERNELS] = list_kernels,
+                                        [SP_ACTION_COMPLETION] = completion,
+                                        [SP_ACTION_VERSION] = version,
+                                        [SP_ACTION_HELP] = help,
+                                        [SP_ACTION_HELP_ALL] = help_all};
 
 static spmm_status place(const sp_options *o, sp_place *place)
 {
-    sp_device_choice device = o->action == SP_ACTION_LIST_DEVICES ? SP_DEVICE_CPU : o->device;
-    if (o->kernel && device == SP_DEVICE_AUTO) device = (sp_device_choice)o->kernel->device;
-    /* with --dry-run, --grid describes the planned job, not the ranks that run now */
+    /* with --dry-run, --device and --grid describe the planned job, not the ranks that run now */
     const int planned = o->action == SP_ACTION_DRY_RUN;
+    const int on_cores = o->action == SP_ACTION_LIST_DEVICES || (planned && o->device != SP_DEVICE_AUTO);
+    sp_device_choice device = on_cores ? SP_DEVICE_CPU : o->device;
+    if (o->kernel && device == SP_DEVICE_AUTO) device = (sp_device_choice)o->kernel->device;
     return sp_place_create(planned ? 0 : o->p, planned ? 0 : o->q, device, o->threads, o->verbosity, place);
 }
 
@@ -182,6 +193,16 @@ static spmm_status distribute(sp_job *job, sp_record *record, int *ended)
     return SPMM_OK;
 }
 
+/** Prints the first line before the matrix is read, which may take long, and notes the load before that. */
+static void begin_report(const sp_job *job, sp_record *record)
+{
+    const sp_options *const o = &job->options;
+    if (getloadavg(&record->load, 1) != 1) record->load = -1;
+    if (job->place.verbosity < 0 || o->brief || o->action > SP_ACTION_SCATTER_ONLY) return;
+    sp_report_head(stdout);
+    fflush(stdout);
+}
+
 static spmm_status work(void *state)
 {
     sp_job *const job = state;
@@ -197,6 +218,7 @@ static spmm_status work(void *state)
         return SPMM_OK;
     }
     TRY(sp_job_check(o, &job->place, &job->input.file));
+    begin_report(job, &record);
     TRY(distribute(job, &record, &ended));
     if (ended) return SPMM_OK;
     TRY(sp_job_multiply(job, &record, &failed));
@@ -211,18 +233,18 @@ static void destroy(void *job)
 
 int main(int argc, char **argv)
 {
-    static sp_job job;
-    const sp_options *const o = &job.options;
+    const sp_options *const o = &the_job.options;
+    sp_open_standard_streams();
     sp_peer_kernels_add();
-    const spmm_status status = sp_options_parse(argc, argv, &job.options);
+    const spmm_status status = sp_options_parse(argc, argv, &the_job.options);
     const sp_program program = {.name = "spmm_mpi " SPMM_VERSION,
                                 .line = &o->line,
                                 .all_read = o->io_parallel,
                                 .answer = answers[o->action],
                                 .timeout = o->timeout,
-                                .verbosity = &job.options.verbosity,
+                                .verbosity = &the_job.options.verbosity,
                                 .work = work,
                                 .destroy = destroy,
-                                .job = &job};
+                                .job = &the_job};
     return sp_program_run(argc, argv, status, &program);
 }

@@ -9,8 +9,9 @@
 #include "io/generators.h"
 #define OPTIONS sp_options
 #include "base/words.h"
+#include "cli/completion.h"
 #include "cli/option_table.h"
-#include "plan/column_blocks.h"
+#include "product/column_blocks.h"
 
 static const char *const partition_words[] = {"nnz", "rows", "graph", NULL};
 static const char *const io_words[] = {"root", "parallel", NULL};
@@ -134,6 +135,20 @@ static spmm_status set_ell_limit(void *options, const char *text)
     return SPMM_OK;
 }
 
+static const char *kernel_name(int i)
+{
+    int count;
+    const sp_kernel *const kernel = sp_kernels_all(&count);
+    return i == 0 ? "auto" : i == 1 ? "all" : i - 2 < count ? kernel[i - 2].id : NULL;
+}
+
+static spmm_status set_completion(void *options, const char *text)
+{
+    sp_options *const o = options;
+    if (o->action < SP_ACTION_COMPLETION) o->action = SP_ACTION_COMPLETION;
+    return sp_option_word("completion", text, sp_completion_shells, &o->shell);
+}
+
 #define ACTION(name) RAISE(action, SP_ACTION_##name) /* of several actions, the last in sp_action wins */
 #define NEXT_WORD(name, object, word) ", " word
 /** All options of spmm_mpi, in the order in which --help lists them. */
@@ -142,89 +157,97 @@ static const sp_option_row rows[] = {
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)",
      AUTO_WORDS(sp_device_words, device)},
     {'f', "format", "NAME", "auto" SPMM_FORMAT_LIST(NEXT_WORD), AUTO_WORDS(sp_format_words, format)},
-    {0, "kernel", "NAME", "auto, a name of --list-kernels, or all (compared in a table)", CALL(set_kernel)},
+    {0, "kernel", "NAME", "auto, a name of --list-kernels, or all (compared in a table)", CALL(set_kernel),
+     .names = kernel_name},
     {0, "autotune", NULL, "auto: time the kernels for a moment, take the fastest, remember it",
      FLAG(tune, 1)},
     /* an older name of --autotune; Open MPI 4's mpirun takes it for an option of its own */
     {0, "tune", NULL, NULL, FLAG(tune, 1)},
     {0, "block-size", "N", "threads of a CUDA block, a multiple of 32 (default: the kernel's choice)",
-     CALL(set_block_size)},
+     CALL(set_block_size), RARE},
     {0, "subwarp", "N", "lanes that share an element, 1 to 32, where a CUDA kernel has that",
-     CALL(set_subwarp)},
-    {'g', "grid", "PxQ", "process grid: P row blocks by Q column blocks of A, or auto (default: ranks x 1)",
+     CALL(set_subwarp), RARE},
+    {'g', "grid", "PxQ", "process grid: P row blocks by Q column blocks, or auto (default: ranks x 1)",
      CALL(set_grid)},
-    {0, "partition", "NAME",
-     "blocks: nnz (balanced by entries, default), rows (even), graph (renumbered by METIS)",
+    {0, "partition", "NAME", "rows: nnz (balanced by entries, default), rows (even), graph (METIS)",
      WORDS(partition_words, partition)},
     {0, "exchange", "NAME",
      "halo (rows of X that a block needs), bcast (all of its columns'), joint (or partial Y: fewest rows), auto",
-     WORDS(sp_exchange_words, exchange)},
+     WORDS(sp_exchange_words, exchange), RARE},
     {0, "reproducible", "NAME",
      "on: the same bits of Y on any P x 1 grid (default); off: auto may take joint",
-     WORDS(reproducible_words, any_order)},
+     WORDS(reproducible_words, any_order), RARE},
     {0, "plan", "NAME",
      "kernel and exchange: timed (the best few, for a moment; default), quick (by features)",
-     WORDS(plan_words, quick_plan)},
+     WORDS(plan_words, quick_plan), RARE},
     {0, "transport", "NAME", "what carries X: auto, mpi, staged, cuda-aware, nccl, peer, shared",
-     WORDS(sp_transport_words, transport)},
+     WORDS(sp_transport_words, transport), RARE},
     {0, "reduce", "NAME", "partial Y are summed by auto, linear, tree, butterfly, mpi, nccl",
-     WORDS(sp_reduce_words, reduce)},
+     WORDS(sp_reduce_words, reduce), RARE},
     {0, "column-blocks", "N",
      "exchange X in N blocks of columns, beside products of those before (default: chosen)",
-     COUNT(column_blocks, 1)},
-    {0, "no-overlap", NULL, "compute when the exchange has ended, not during it", FLAG(no_overlap, 1)},
+     COUNT(column_blocks, 1), RARE},
+    {0, "no-overlap", NULL, "compute when the exchange has ended, not during it", FLAG(no_overlap, 1), RARE},
     {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision)},
     {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a Matrix Market file", CALL(set_x),
      SAME_FILE},
     {'t', "threads", "N", "OpenMP threads per rank (default: the cores it is bound to)", COUNT(threads, 1),
      MAY_VARY},
     {0, "products", "N", "products that the choice of a kernel should reckon with (default 1000)",
-     COUNT(products, 1)},
+     COUNT(products, 1), RARE},
     {'r', "repeat", "N", "timed products (default 10)", COUNT(repeat, 1)},
-    {0, "warmup", "N", "products before the timed ones (default 2)", COUNT(warmup, 0)},
+    {0, "warmup", "N", "products before the timed ones (default 2)", COUNT(warmup, 0), RARE},
     {0, "verify", "NAME", "full (default), sample (1000 rows), none", CALL(set_verify)},
     {0, "probe", "[FILE]",
      "measure messages, operations and copies for a moment, and print them; FILE gets the machine",
-     CALL(set_probe)},
+     CALL(set_probe), RARE},
     {'o', "output", "FILE",
-     "write Y as a Matrix Market array file; by its suffix compressed: .gz, .xz, .zst; - is standard output",
-     TEXT(output)},
+     "write Y as a Matrix Market array (.gz, .xz, .zst: compressed; -: standard output)", TEXT(output)},
     {0, "json", "FILE", "append one JSON object per run", TEXT(json)},
     {0, "csv", "FILE", "append one row per run, with a header when the file is new", TEXT(csv)},
-    {0, "ell-limit", "R", "refuse padded ELLPACK beyond R times the CSR (default 3)", CALL(set_ell_limit)},
-    {0, "allow-nonfinite", NULL, "accept inf and nan in files", FLAG(allow_nonfinite, 1)},
+    {0, "ell-limit", "R", "refuse padded ELLPACK beyond R times the CSR (default 3)", CALL(set_ell_limit),
+     RARE},
+    {0, "allow-nonfinite", NULL, "accept inf and nan in files", FLAG(allow_nonfinite, 1), RARE},
     {0, "io", "NAME", "root (rank 0 reads and sends, default) or parallel (every rank reads its part)",
-     WORDS(io_words, io_parallel)},
+     WORDS(io_words, io_parallel), RARE},
     {0, "scatter", "NAME",
      "direct (rank 0 sends every block, default), two-stage (to the first column and row of the grid, and on)",
-     WORDS(scatter_words, two_stage)},
+     WORDS(scatter_words, two_stage), RARE},
     {0, "scatter-format", "NAME",
      "blocks travel as csr (default) or, for --format ell, as ell: rank 0 converts",
-     WORDS(scatter_format_words, scatter_padded)},
+     WORDS(scatter_format_words, scatter_padded), RARE},
     {0, "cache", "FILE", "write the matrix to FILE in binary form: a MATRIX that needs no parsing",
-     TEXT(cache)},
+     TEXT(cache), RARE},
     {0, "timeout", "SECONDS", "end the job when a rank does not answer for so long (default: wait forever)",
-     COUNT(timeout, 1)},
-    {0, "scatter-only", NULL, "print what each rank holds, and end", ACTION(SCATTER_ONLY)},
+     COUNT(timeout, 1), RARE},
+    {0, "scatter-only", NULL, "print what each rank holds, and end", ACTION(SCATTER_ONLY), RARE},
     {0, "dry-run", NULL, "print what ranks would hold, move and need, and end", ACTION(DRY_RUN)},
-    {0, "plan-ranks", "LIST", "--dry-run for these numbers of ranks, on one", CALL(set_plan_ranks)},
-    {0, "machine", "FILE", "--dry-run: predict times on the machine of FILE, and the best grid and exchange",
-     TEXT(machine), SAME_FILE},
+    {0, "plan-ranks", "LIST", "--dry-run for these numbers of ranks, on one", CALL(set_plan_ranks), RARE},
+    {0, "ranks-per-node", "N", "--dry-run: count what crosses between nodes of N ranks, too",
+     COUNT(ranks_per_node, 1), RARE},
     {0, "check-conversions", NULL, "compare and time the conversion algorithms, and end",
-     ACTION(CHECK_CONVERSIONS)},
+     ACTION(CHECK_CONVERSIONS), RARE},
     {0, "list-kernels", NULL, "name the kernels, and end", ACTION(LIST_KERNELS)},
-    {0, "list-devices", NULL,
-     "name the devices (-v: all that CUDA tells of them) and the transports, and end", ACTION(LIST_DEVICES)},
+    {0, "list-devices", NULL, "name devices (-v: their properties) and transports, and end",
+     ACTION(LIST_DEVICES)},
+    {0, "brief", NULL, "print the tables of times and PASS or FAIL alone", FLAG(brief, 1), MAY_VARY},
     {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", FLAG(verbosity, -1), MAY_VARY},
-    {'v', "verbose", NULL,
-     "print one row per rank, the phases of each run, its share of the DRAM bound, launches",
-     FLAG(verbosity, 1), MAY_VARY},
+    {'v', "verbose", NULL, "add rows of ranks, phases, errors, bounds and launches", FLAG(verbosity, 1),
+     MAY_VARY},
     {0, "version", NULL, "print the version, and end", ACTION(VERSION)},
     {'h', "help", NULL, "print this, and end", ACTION(HELP)},
+    {0, "help-all", NULL, "print this with all options, and end", ACTION(HELP_ALL)},
+    {0, "completion", "SHELL", "print what bash, zsh or fish completes options by, and end",
+     CALL(set_completion), RARE},
 };
 static const sp_option_table table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
 
-void sp_options_help(FILE *out)
+void sp_options_completion(const sp_options *o, FILE *out)
+{
+    sp_completion_write(&table, "spmm_mpi", "matrix", o->shell, out);
+}
+
+void sp_options_help(int all, FILE *out)
 {
     int kinds;
     const sp_gen_kind *kind = sp_gen_kinds(&kinds);
@@ -241,7 +264,7 @@ void sp_options_help(FILE *out)
         fprintf(out, "  %-30s %s\n", form, kind[i].what);
     }
     fprintf(out, "\n");
-    sp_option_help(&table, out);
+    sp_option_help(&table, all, out);
 }
 
 /** Rejects options that need the whole matrix on one rank if --io parallel is given. */
@@ -300,8 +323,8 @@ static spmm_status check(const sp_options *o)
                        sp_format_word(kernel->format), sp_format_word(o->format));
     if (o->plan_count > 0 && o->action != SP_ACTION_DRY_RUN)
         return sp_fail(SPMM_ERR_USAGE, "--plan-ranks is for --dry-run");
-    if (o->machine && o->action != SP_ACTION_DRY_RUN)
-        return sp_fail(SPMM_ERR_USAGE, "--machine is for --dry-run");
+    if (o->ranks_per_node > 0 && o->action != SP_ACTION_DRY_RUN)
+        return sp_fail(SPMM_ERR_USAGE, "--ranks-per-node is for --dry-run");
     if (o->action == SP_ACTION_DRY_RUN && o->partition == SP_PARTITION_GRAPH)
         return sp_fail(SPMM_ERR_USAGE,
                        "--dry-run counts blocks of rows in their order: leave --partition graph out,"

@@ -29,8 +29,10 @@ typedef enum sp_action {
     SP_ACTION_CHECK_CONVERSIONS,
     SP_ACTION_LIST_KERNELS,
     SP_ACTION_LIST_DEVICES,
+    SP_ACTION_COMPLETION,
     SP_ACTION_VERSION,
-    SP_ACTION_HELP
+    SP_ACTION_HELP,
+    SP_ACTION_HELP_ALL
 } sp_action;
 
 /** The options of spmm_mpi; those not on the command line have their default values. */
@@ -59,7 +61,7 @@ typedef struct sp_options {
     int no_overlap;
     int probe;              /**< 1: --probe was given */
     const char *probe_file; /**< --probe=FILE: machine file to write; NULL: none */
-    const char *machine;    /**< --machine: machine file to predict by; NULL: none */
+    int ranks_per_node;     /**< argument of --ranks-per-node; 0: there is one node */
     int any_order;          /**< 1: --reproducible off */
     int quick_plan;         /**< 1: --plan quick */
     int column_blocks;      /**< argument of --column-blocks; 0: the plan chooses the number */
@@ -77,6 +79,8 @@ typedef struct sp_options {
     double ell_limit;
     int allow_nonfinite;
     sp_action action;
+    int shell;            /**< --completion: index in sp_completion_shells */
+    int brief;            /**< 1: --brief: of the report, the tables alone */
     int verbosity;        /**< -1: --quiet; 0: default; 1: --verbose */
     sp_command_line line; /**< what the options were parsed from */
 } sp_options;
@@ -93,8 +97,11 @@ int64_t sp_most_columns(const sp_columns *columns);
  *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that says what is expected */
 spmm_status sp_options_check_column_blocks(const sp_options *o, const sp_columns *columns);
 
-/** Prints the text of --help. Local. */
-void sp_options_help(FILE *out);
+/** Prints the text of --help or, if all is 1, of --help-all. Local. */
+void sp_options_help(int all, FILE *out);
+
+/** Prints the script of --completion. Local. */
+void sp_options_completion(const sp_options *o, FILE *out);
 
 /** Returns the argument of --partition that stands for `partition`, e.g. "nnz". Local. */
 const char *sp_partition_word(sp_partition partition);

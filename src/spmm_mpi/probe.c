@@ -3,17 +3,19 @@
 
 #include <string.h>
 
+#include "base/enum_words.h"
 #include "base/memory.h"
+#include "base/output_file.h"
 #include "base/stats.h"
 #include "cli/copy_bandwidth.h"
 #include "cli/message_times.h"
-#include "distribute/block.h"
+#include "halo/block.h"
 #include "formats/matrix.h"
 #include "formats/multivector.h"
 #include "formats/serial.h"
 #include "plan/plan.h"
 #include "spmm_mpi/job.h"
-#include "spmm_mpi/kernel_rate.h"
+#include "spmm_mpi/tune.h"
 
 enum { TRIALS = 9 };
 
@@ -81,6 +83,15 @@ spmm_status sp_probe_machine(const sp_grid *grid, spmm_device device, const spmm
 
 /* ---- a machine file ---- */
 
+/** What is measured of the machine. Rates are in bytes per second, times in seconds; 0: there is no such exchange. */
+typedef struct machine {
+    int nodes, ranks_per_node;
+    double copy_rate,
+        node_copy_rate; /* bytes read plus written by a copy: of one rank alone, of a node's together */
+    double inside_rate, inside_latency;   /* of a rank, within its node */
+    double between_rate, between_latency; /* of a node's ranks together */
+} machine;
+
 /* Exchanges that are timed: rows and columns of a large one, and how many. Between GPUs 8 MB reach three quarters of the rate of 64 MB. */
 enum {
     EXCHANGE_ROWS = 1 << 14,
@@ -119,7 +130,7 @@ static spmm_status time_plan(const sp_grid *g, const spmm_block *block, int64_t 
     spmm_multivector x = {0};
     spmm_status status;
     TRY(sp_halo_create(g, block, SPMM_EXCHANGE_HALO, options->threads, &halo));
-    TRY_GOTO(sp_plan_create(g, block, &halo, k, options, 0, &plan), done);
+    TRY_GOTO(sp_plan_create(g, block, &halo, NULL, k, options, 0, &plan), done);
     TRY_GOTO(sp_agree(g->comm, "probe", spmm_plan_x_create(plan, &x)), done);
     TRY_GOTO(sp_job_time_exchange(g, plan, &x, 2, seconds), done); /* the first ones make connections */
     TRY_GOTO(sp_job_time_exchange(g, plan, &x, repeat, seconds), done);
@@ -160,7 +171,7 @@ static spmm_status probe_exchange(const sp_grid *g, int other, const spmm_plan_o
 }
 
 /** Measures the copy rate of rank 0 alone, while the others wait, and of all ranks of a node. */
-static spmm_status probe_copies(const sp_grid *g, const sp_binding *binding, sp_machine *m)
+static spmm_status probe_copies(const sp_grid *g, const sp_binding *binding, machine *m)
 {
     sp_grid self = {0};
     spmm_status status = SPMM_OK;
@@ -178,16 +189,8 @@ static spmm_status probe_copies(const sp_grid *g, const sp_binding *binding, sp_
     return SPMM_OK;
 }
 
-/** Copies a text without what would end it in a machine file. */
-static void copy_text(char *to, size_t n, const char *from)
-{
-    snprintf(to, n, "%s", from);
-    for (char *c = to; *c; c++)
-        if (*c == '#' || (unsigned char)*c < ' ') *c = ' ';
-}
-
 /** Finds the nodes, which must have the same number of ranks each, in the order of the ranks. Collective. */
-static spmm_status find_nodes(const sp_grid *g, sp_machine *m)
+static spmm_status find_nodes(const sp_grid *g, machine *m)
 {
     int node_rank, right;
     TRY(sp_node_rank(g->comm, &node_rank, &m->ranks_per_node));
@@ -199,29 +202,63 @@ static spmm_status find_nodes(const sp_grid *g, sp_machine *m)
                                            " placed node after node");
 }
 
-spmm_status sp_probe_nodes(const sp_grid *grid, const sp_binding *binding, const spmm_plan_options *options,
-                           sp_machine *machine)
+/** Measures exchanges of the ranks in a line, by rank. Collective. */
+static spmm_status probe_exchanges(const sp_grid *line, const spmm_plan_options *options, machine *m)
 {
-    char processor[sizeof machine->processor];
-    sp_machine *const m = machine;
+    const int node = line->rank / m->ranks_per_node * m->ranks_per_node;
+    const int next = node + (line->rank - node + 1) % m->ranks_per_node;
+    if (m->ranks_per_node > 1) TRY(probe_exchange(line, next, options, &m->inside_latency, &m->inside_rate));
+    if (m->nodes > 1)
+        TRY(probe_exchange(line, (line->rank + m->ranks_per_node) % line->size, options, &m->between_latency,
+                           &m->between_rate));
+    m->between_rate *= m->ranks_per_node;
+    return SPMM_OK;
+}
+
+/** Writes a text without what would end it. */
+static void write_text(FILE *f, const char *key, const char *text)
+{
+    fprintf(f, "%s = ", key);
+    for (const char *c = text; *c; c++) fputc(*c == '#' || (unsigned char)*c < ' ' ? ' ' : *c, f);
+    fputc('\n', f);
+}
+
+static void write_exchange(FILE *f, const char *where, double rate, double latency)
+{
+    if (rate > 0) fprintf(f, "%s_rate = %.4g\n%s_latency = %.4g\n", where, rate, where, latency);
+}
+
+static spmm_status write_machine(const machine *m, const sp_binding *binding, const char *path)
+{
+    char cpu[128];
+    sp_output_file out;
+    TRY(sp_output_file_open(path, NULL, &out));
+    FILE *const f = out.file;
+    fprintf(f, "# measured by spmm_mpi --probe\n");
+    write_text(f, "name", binding->host);
+    write_text(f, "processor",
+               binding->device == SPMM_CPU ? sp_cpu_name(cpu, sizeof cpu) : binding->gpu.name);
+    fprintf(f, "device = %s\nnodes = %d\nranks_per_node = %d\nthreads = %d\n",
+            sp_device_word(binding->device), m->nodes, m->ranks_per_node, binding->threads);
+    fprintf(f, "copy_rate = %.4g\nnode_copy_rate = %.4g\n", m->copy_rate, m->node_copy_rate);
+    write_exchange(f, "inside", m->inside_rate, m->inside_latency);
+    write_exchange(f, "between", m->between_rate, m->between_latency);
+    if (binding->device == SPMM_CUDA) fprintf(f, "overlap = 1\n"); /* rows of X have a stream of their own */
+    return sp_output_file_close(&out, SPMM_OK);
+}
+
+spmm_status sp_probe_nodes(const sp_grid *grid, const sp_binding *binding, const spmm_plan_options *options,
+                           const char *path)
+{
+    machine m = {.nodes = 0};
     /* exchanges are of a P x 1 grid */
     sp_grid line = {0};
-    *m = (sp_machine){.device = (int)binding->device, .threads = binding->threads};
-    copy_text(m->name, sizeof m->name, binding->host);
-    copy_text(m->processor, sizeof m->processor, sp_processor_name(binding, processor, sizeof processor));
-    if (binding->device == SPMM_CUDA) m->overlap = 1; /* rows of X have a stream of their own */
-    TRY(sp_agree(grid->comm, "probe", find_nodes(grid, m)));
-    TRY(probe_copies(grid, binding, m));
+    TRY(sp_agree(grid->comm, "probe", find_nodes(grid, &m)));
+    TRY(probe_copies(grid, binding, &m));
     TRY(sp_grid_create(grid->comm, grid->size, 1, &line));
-    const int node = grid->rank / m->ranks_per_node * m->ranks_per_node;
-    const int next = node + (grid->rank - node + 1) % m->ranks_per_node;
-    spmm_status status = SPMM_OK;
-    if (m->ranks_per_node > 1)
-        status = probe_exchange(&line, next, options, &m->inside_latency, &m->inside_rate);
-    if (status == SPMM_OK && m->nodes > 1)
-        status = probe_exchange(&line, (grid->rank + m->ranks_per_node) % grid->size, options,
-                                &m->between_latency, &m->between_rate);
-    m->between_rate *= m->ranks_per_node;
+    spmm_status status = probe_exchanges(&line, options, &m);
     sp_grid_destroy(&line);
-    return status;
+    TRY(status);
+    if (grid->rank == 0) status = write_machine(&m, binding, path);
+    return sp_agree(grid->comm, "probe", status);
 }

@@ -5,27 +5,15 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/enum_words.h"
 #include "base/memory.h"
+#include "base/words.h"
+
+enum { NOISY = 10 }; /* standard deviation in percent of the mean, above which times are called noisy */
 
 static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0; }
-
-static void exchange_line(FILE *out, const sp_record *r)
-{
-    if (r->moved.all_rows == 0) {
-        fprintf(out, "exchange   none: every rank owns the rows of X that it needs\n");
-        return;
-    }
-    fprintf(out,
-            "exchange   %s: a rank receives at most %lld rows of X%s from %d neighbour%s; all ranks %lld",
-            r->run.exchange, (long long)r->moved.rows, r->moved.partial_rows > 0 ? " and partial Y" : "",
-            r->moved.neighbours, r->moved.neighbours == 1 ? "" : "s", (long long)r->moved.all_rows);
-    if (r->moved.partial_rows > 0) fprintf(out, " (%lld of Y)", (long long)r->moved.partial_rows);
-    if (r->moved.all_rows < r->moved.bcast_rows)
-        fprintf(out, ", %.3g %% of a broadcast", 100 * share(r->moved.all_rows, r->moved.bcast_rows));
-    fprintf(out, "\n");
-}
 
 /** Ends the line of the scatter: what it consisted of, unless rank 0 sent CSR blocks to all. */
 static void scatter_parts(FILE *out, const sp_options *o, const sp_record *r)
@@ -38,24 +26,37 @@ static void scatter_parts(FILE *out, const sp_options *o, const sp_record *r)
     fprintf(out, "\n");
 }
 
+static void x_line(FILE *out, const sp_options *o, const sp_record *r)
+{
+    fprintf(out, "X          ");
+    if (o->x_file)
+        fprintf(out, "from %s", SHOWN_WHOLE(o->x_file));
+    else if (o->x_kind == SP_X_UNIFORM)
+        fprintf(out, "random, seed %llu", (unsigned long long)o->x_seed);
+    else
+        fprintf(out, o->x_kind == SP_X_ONES ? "all 1" : "1 + (row + column) mod 1000");
+    fprintf(out, "; %s\n", r->run.precision);
+}
+
+void sp_report_head(FILE *out) { fprintf(out, "spmm_mpi %s: Y := A X\n", SPMM_VERSION); }
+
 void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r)
 {
     const sp_matrix_facts *const m = &r->matrix;
-    static const char *const partition[] = {"entries", "even blocks", "a cut graph"};
+    static const char *const partition[] = {"balanced by entries", "in even blocks", "by a cut graph"};
     char text[32];
-    fprintf(out, "spmm_mpi %s: Y := A X\n", SPMM_VERSION);
-    fprintf(out, "matrix     %s, %lld x %lld, %lld entries (%s %s", m->source, (long long)m->rows,
-            (long long)m->cols, (long long)m->nnz, m->field, m->symmetry);
+    fprintf(out, "matrix     %s, %lld x %lld, %lld entries (%s%s %s", SHOWN_WHOLE(m->source),
+            (long long)m->rows, (long long)m->cols, (long long)m->nnz, m->field,
+            strcmp(m->field, "pattern") == 0 ? ", values 1," : "", m->symmetry);
     if (m->stored != m->nnz) fprintf(out, ", %lld stored", (long long)m->stored);
     fprintf(out, ")\n           entries per row: mean %.1f, longest %lld; empty rows: %lld\n",
             share(m->nnz, m->rows), (long long)m->longest, (long long)m->empty);
     if (m->duplicates)
         fprintf(out, "           %lld duplicate entries were summed\n", (long long)m->duplicates);
-    fprintf(out, "ranks      %d as a %d x %d grid, rows by %s, imbalance %.3f\n", r->run.ranks,
-            r->run.grid[0], r->run.grid[1], partition[o->partition], r->imbalance);
+    fprintf(out, "ranks      %d as a %d x %d grid, rows %s, imbalance %.3f\n", r->run.ranks, r->run.grid[0],
+            r->run.grid[1], partition[o->partition], r->imbalance);
     sp_binding_print(out, r->run.binding);
-    fprintf(out, "X          %s, %s\n", r->run.x, r->run.precision);
-    exchange_line(out, r);
+    x_line(out, o, r);
     if (m->read_bytes > 0)
         fprintf(out, "read       %.3f s (%s of %s at %.0f MB/s), scattered in %.3f s", r->seconds.read,
                 sp_bytes_text(text, sizeof text, m->read_bytes),
@@ -88,32 +89,47 @@ void sp_report_ranks(FILE *out, const sp_rank_row *ranks, int count)
 
 void sp_report_table_head(FILE *out, int width)
 {
-    fprintf(out,
-            "\n      K  %-*s  format     median ms       min       max  stddev   GFLOP/s   max rel err"
-            "  mean rel err   wrong  bits   result\n",
-            width, "kernel");
+    fprintf(out, "   K  %-*s  format     median ms        min  stddev   GFLOP/s   error  result\n", width,
+            "kernel");
+}
+
+/** Returns the standard deviation of a product's times in percent of their mean. */
+static double spread(const sp_record *r)
+{
+    return r->apply.mean > 0 ? 100 * r->apply.stddev / r->apply.mean : 0;
+}
+
+/** Writes the largest relative error; "0" says that Y has the bits of the serial product. */
+static const char *error_text(const sp_record *r, char *text, size_t n)
+{
+    if (r->mode == SP_VERIFY_NONE) return "-";
+    if (!r->error.different) return "0";
+    snprintf(text, n, "%.1e", r->error.max_relative);
+    return text;
 }
 
 void sp_report_run(FILE *out, const sp_record *r, int width)
 {
-    const double spread = r->apply.mean > 0 ? 100 * r->apply.stddev / r->apply.mean : 0;
-    fprintf(out, "%7lld  %-*s  %-9s %11.4f %9.4f %9.4f %6.1f%% %9.2f", (long long)r->run.k, width,
-            r->run.kernel, r->run.format, 1e3 * r->apply.median, 1e3 * r->apply.min, 1e3 * r->apply.max,
-            spread, r->gflops);
-    if (r->mode == SP_VERIFY_NONE)
-        fprintf(out, "             -             -       -  -      not verified\n");
-    else
-        fprintf(out, "      %8.2e      %8.2e %7lld  %-5s  %s\n", r->error.max_relative,
-                r->error.mean_relative, (long long)r->error.wrong, r->error.different ? "differ" : "same",
-                r->passed ? "PASS" : "FAIL");
+    char error[32];
+    fprintf(out, "%4lld  %-*s  %-9s %10.4f %10.4f %6.1f%% %9.2f %7s  %s\n", (long long)r->run.k, width,
+            r->run.kernel, r->run.format, 1e3 * r->apply.median, 1e3 * r->apply.min, spread(r), r->gflops,
+            error_text(r, error, sizeof error),
+            r->mode == SP_VERIFY_NONE ? "not verified"
+            : r->passed               ? "PASS"
+                                      : "FAIL");
     if (r->library.version[0])
-        fprintf(out, "         theirs: %s: %s; set-up %.4f s\n", r->library.version, r->library.way,
+        fprintf(out, "      theirs: %s: %s; set-up %.4f s\n", r->library.version, r->library.way,
                 r->seconds.convert);
-    if (r->mode != SP_VERIFY_NONE && r->error.wrong)
-        fprintf(out,
-                "         first wrong: Y(%lld,%lld) = %.17g, the serial product has %.17g (bound %.2e)\n",
+    if (r->passed || r->mode == SP_VERIFY_NONE) return;
+    fprintf(out, "      wrong: %lld of %lld elements", (long long)r->error.wrong,
+            (long long)r->error.checked);
+    if (!r->error.wrong)
+        fprintf(out, "; %lld have other bits than they must", (long long)r->error.different);
+    else
+        fprintf(out, "; first wrong: Y(%lld,%lld) = %.17g,\n      the serial product has %.17g (bound %.2e)",
                 (long long)r->error.row + 1, (long long)r->error.column + 1, r->error.found,
                 r->error.expected, r->error.bound);
+    fprintf(out, "\n");
 }
 
 /** Prints the ways of exchanging that were compared, if there were several. */
@@ -153,8 +169,10 @@ static void tried(FILE *out, const char *what, const sp_trial *trial)
 static void fewer_ranks(FILE *out, const sp_record *r)
 {
     if (r->run.ranks > 1 && r->plan.one_rank > 0 && r->plan.one_rank < r->apply.median)
-        fprintf(out, "ranks      1 would take about %.4f ms for a product, the kernels' time of all %d\n",
-                1e3 * r->plan.one_rank, r->run.ranks);
+        fprintf(
+            out,
+            "one rank   may be faster: by estimate %.4f ms at K = %lld, the sum of %d ranks' kernel times\n",
+            1e3 * r->plan.one_rank, (long long)r->run.k, r->run.ranks);
 }
 
 void sp_report_probe(FILE *out, const sp_record *r)
@@ -211,14 +229,18 @@ static void kernels_line(FILE *out, const sp_trial *trial)
 void sp_report_phases(FILE *out, const sp_record *r)
 {
     const sp_seconds *s = &r->seconds;
-    fprintf(out, "         seconds: convert %.4f, X %.4f, apply %.6f, gather %.4f, verify %.4f\n", s->convert,
-            s->x, s->apply, s->gather, s->verify);
+    fprintf(out,
+            "         seconds: convert %.4f, X %.4f, apply %.6f, kernel %.6f, gather %.4f, verify %.4f\n",
+            s->convert, s->x, s->apply, s->kernel, s->gather, s->verify);
+    fprintf(out, "         %d products, from %.4f to %.4f ms\n", r->run.repeat, 1e3 * r->apply.min,
+            1e3 * r->apply.max);
     fprintf(out, "         steps: %s\n", r->plan.steps);
     fprintf(out, "         a product: interior rows %.6f, boundary rows %.6f", s->interior, s->boundary);
     if (r->run.grid[1] > 1) fprintf(out, ", sum of Y by %s %.6f", r->run.reduce, s->reduce);
     if (r->moved.all_rows > 0)
-        fprintf(out, "; exchange by %s %.6f alone, %.0f %% of it hidden%s", r->run.transport, s->exchange,
-                100 * r->moved.hidden, r->run.overlap ? "" : " (--no-overlap)");
+        fprintf(out, "; exchange by %s %.6f alone, %.0f %% of it hidden%s; %.0f %% of the rows wait for none",
+                r->run.transport, s->exchange, 100 * r->moved.hidden, r->run.overlap ? "" : " (--no-overlap)",
+                100 * r->moved.interior);
     fprintf(out, "\n");
     if (r->run.shape.block > 0) launch_line(out, &r->run.shape);
     kernels_line(out, &r->plan.kernels);
@@ -242,29 +264,25 @@ void sp_report_comparison(FILE *out, sp_record *runs, int count, int width)
     const sp_record *best = runs;
     if (count < 1) return;
     qsort(runs, (size_t)count, sizeof *runs, by_k_and_time);
-    fprintf(
-        out,
-        "\n      K  %-*s  format     median ms  to best   GFLOP/s  bound   max rel err  bits    set-up ms\n",
-        width, "fastest first");
+    fprintf(out, "\n   K  %-*s  format     median ms to best  stddev  GFLOP/s bound   error   set-up\n",
+            width, "fastest first");
     for (const sp_record *r = runs; r < runs + count; r++) {
-        char bound[16] = "-";
+        char bound[16] = "-", error[32];
         if (r->run.k != best->run.k) {
             best = r;
             fputc('\n', out);
         }
         if (r->dram_bound.copy_bandwidth > 0) snprintf(bound, sizeof bound, "%.3f", r->dram_bound.share);
-        fprintf(out, "%7lld  %-*s  %-9s %11.4f %8.2f %9.2f  %5s", (long long)r->run.k, width, r->run.kernel,
-                r->run.format, 1e3 * r->apply.median,
-                best->apply.median > 0 ? r->apply.median / best->apply.median : 1, r->gflops, bound);
-        if (r->mode == SP_VERIFY_NONE)
-            fprintf(out, "             -  -     ");
-        else
-            fprintf(out, "      %8.2e  %-6s", r->error.max_relative, r->error.different ? "differ" : "same");
-        fprintf(out, "  %9.2f%s\n", 1e3 * r->seconds.convert, r->library.version[0] ? "  theirs" : "");
+        fprintf(out, "%4lld  %-*s  %-9s %10.4f %7.2f %6.1f%% %8.2f %5s %7s %8.2f%s\n", (long long)r->run.k,
+                width, r->run.kernel, r->run.format, 1e3 * r->apply.median,
+                best->apply.median > 0 ? r->apply.median / best->apply.median : 1, spread(r), r->gflops,
+                bound, error_text(r, error, sizeof error), 1e3 * r->seconds.convert,
+                r->library.version[0] ? "  theirs" : "");
     }
     if (runs->dram_bound.copy_bandwidth > 0)
         fprintf(out,
-                "bound: the time of the least DRAM traffic, at the %.1f GB/s of a copy, over the median\n",
+                "bound: the time of the least DRAM traffic, at the %.1f GB/s of a copy, over the median;"
+                " set-up in ms\n",
                 runs->dram_bound.copy_bandwidth / 1e9);
 }
 
@@ -299,52 +317,98 @@ static void errors(FILE *out, const sp_record *r)
     const int f64 = strcmp(r->run.precision, "f64") == 0;
     const double epsilon = f64 ? DBL_EPSILON : (double)FLT_EPSILON;
     if (r->mode == SP_VERIFY_NONE) {
-        fprintf(out, "\nerrors     not verified; machine epsilon of %s: %.17g\n", r->run.precision, epsilon);
+        fprintf(out, "errors     not verified; machine epsilon of %s: %.17g\n", r->run.precision, epsilon);
         return;
     }
-    fprintf(out,
-            "\nerrors     against the plain serial product, last run; machine epsilon of %s: %.17g, unit"
-            " round-off: half of it;\n"
-            "           largest relative %.2e, %.3g times epsilon; mean %.2e, %.3g times;"
-            " beyond the bound 2 gamma_n sum|a||x|:\n"
-            "           %lld of %lld elements; `same` bits: identical\n",
-            r->run.precision, epsilon, r->error.max_relative, r->error.max_relative / epsilon,
-            r->error.mean_relative, r->error.mean_relative / epsilon, (long long)r->error.wrong,
-            (long long)r->error.checked);
+    fprintf(
+        out,
+        "errors     against the serial product; machine epsilon of %s: %.17g, unit round-off: half of it\n"
+        "           largest relative %.2e, %.3g times epsilon; mean %.2e, %.3g times\n"
+        "           beyond the bound 2 gamma_n sum|a||x|: %lld of %lld elements; bits: %s\n",
+        r->run.precision, epsilon, r->error.max_relative, r->error.max_relative / epsilon,
+        r->error.mean_relative, r->error.mean_relative / epsilon, (long long)r->error.wrong,
+        (long long)r->error.checked, r->error.different ? "differ" : "the same");
 }
 
-void sp_report_end(FILE *out, const sp_record *last, int runs, int failed)
+/** Appends by what means the rows of exchange_text() move. */
+static void transport_text(const sp_record *r, char *text, size_t n, size_t *used)
 {
-    char root[32], rank[32], load[32];
-    errors(out, last);
+    sp_text_add(text, n, used, "; transport %s", r->run.transport);
+    if (r->moved.column_blocks > 1)
+        sp_text_add(text, n, used, " in %d column blocks, %.0f %% of its time hidden", r->moved.column_blocks,
+                    100 * r->moved.hidden);
+    else if (r->moved.message_rows == 0)
+        sp_text_add(text, n, used, ": read in place in the node's memory");
+    else
+        sp_text_add(text, n, used, ", %.0f %% of its time hidden", 100 * r->moved.hidden);
+    if (r->moved.message_rows > 0 && r->moved.message_rows < r->moved.all_rows)
+        sp_text_add(text, n, used, "; %lld rows travel as messages", (long long)r->moved.message_rows);
+}
+
+/** Writes what the ranks exchange for a product and, if that is known, how. */
+static void exchange_text(const sp_record *r, char *text, size_t n)
+{
+    size_t used = 0;
+    sp_text_add(text, n, &used, "%s: at most %lld rows of X%s per rank from %d neighbour%s; %lld in all",
+                r->run.exchange, (long long)r->moved.rows, r->moved.partial_rows > 0 ? " and partial Y" : "",
+                r->moved.neighbours, r->moved.neighbours == 1 ? "" : "s", (long long)r->moved.all_rows);
+    if (r->moved.partial_rows > 0)
+        sp_text_add(text, n, &used, " (%lld of Y)", (long long)r->moved.partial_rows);
+    if (r->moved.all_rows < r->moved.bcast_rows)
+        sp_text_add(text, n, &used, ", %.3g %% of what a broadcast moves",
+                    100 * share(r->moved.all_rows, r->moved.bcast_rows));
+    if (r->run.transport) transport_text(r, text, n, &used);
+}
+
+void sp_report_line(FILE *out, const char *label, const char *text)
+{
+    enum { MARGIN = 11, WIDTH = 100 - MARGIN };
+    while (strlen(text) > WIDTH) {
+        int n = WIDTH;
+        while (n > 0 && text[n] != ' ') n--;
+        if (n == 0) break;
+        fprintf(out, "%-*s%.*s\n", MARGIN, label, n, text);
+        text += n + 1;
+        label = "";
+    }
+    fprintf(out, "%-*s%s\n", MARGIN, label, text);
+}
+
+void sp_report_exchange(FILE *out, const sp_record *r)
+{
+    char text[512] = "none: every rank owns the rows of X that it needs";
+    if (r->run.ranks == 1) return;
+    if (r->moved.all_rows > 0) exchange_text(r, text, sizeof text);
+    sp_report_line(out, "exchange", text);
+}
+
+int sp_report_is_noisy(const sp_record *r) { return spread(r) > NOISY; }
+
+void sp_report_noise(FILE *out, const sp_record *r, int noisy, int runs)
+{
+    if (noisy == 0) return;
+    fprintf(out, "noise      stddev above %d %% in %d of %d row%s", NOISY, noisy, runs, runs == 1 ? "" : "s");
+    if (r->load >= 0) fprintf(out, " (load %.1f on %ld cores)", r->load, sysconf(_SC_NPROCESSORS_ONLN));
+    fprintf(out, ": repeat on an idle machine\n");
+}
+
+void sp_report_end(FILE *out, const sp_record *last, int verbose, int runs, int failed)
+{
+    char root[32], rank[32], load[32], text[160];
+    sp_report_exchange(out, last);
+    if (verbose) {
+        variants(out, last);
+        tried(out, "reduce", &last->plan.reductions);
+        errors(out, last);
+    }
     fprintf(out, "memory     peak %s on rank 0 (%s after reading and scattering), at most %s on a rank\n",
             sp_bytes_text(root, sizeof root, (double)last->memory.root_peak_bytes),
             sp_bytes_text(load, sizeof load, (double)last->memory.load_peak_bytes),
             sp_bytes_text(rank, sizeof rank, (double)last->memory.rank_peak_bytes));
-    fprintf(
-        out,
-        "seconds    read %.4f, partition %.4f, scatter %.4f; last run: convert %.4f, X %.4f, exchange %.6f,\n"
-        "           kernel %.6f, apply %.6f, gather %.4f, verify %.4f; total %.4f\n",
-        last->seconds.read, last->seconds.partition, last->seconds.scatter, last->seconds.convert,
-        last->seconds.x, last->seconds.exchange, last->seconds.kernel, last->seconds.apply,
-        last->seconds.gather, last->seconds.verify, last->seconds.total);
-    if (last->moved.all_rows > 0 && last->moved.column_blocks > 1)
-        fprintf(out, "exchange   by %s in %d column blocks, %.0f %% of its time hidden\n",
-                last->run.transport, last->moved.column_blocks, 100 * last->moved.hidden);
-    else if (last->moved.all_rows > 0 && last->moved.message_rows == 0)
-        fprintf(out,
-                "exchange   by %s: ranks of a node read each other's rows of X in place, and none is moved\n",
-                last->run.transport);
-    else if (last->moved.all_rows > 0)
-        fprintf(
-            out,
-            "exchange   by %s, %.0f %% of its time hidden behind the %.0f %% of the rows that wait for no row of X\n",
-            last->run.transport, 100 * last->moved.hidden, 100 * last->moved.interior);
-    if (last->moved.message_rows > 0 && last->moved.message_rows < last->moved.all_rows)
-        fprintf(out, "           %lld rows cross between nodes, of %lld that ranks need of one another\n",
-                (long long)last->moved.message_rows, (long long)last->moved.all_rows);
-    variants(out, last);
-    tried(out, "reduce", &last->plan.reductions);
+    snprintf(text, sizeof text, "read %.3f, scatter %.3f, set-up %.3f, gather %.3f, verify %.3f; total %.3f",
+             last->seconds.read, last->seconds.scatter, last->seconds.convert, last->seconds.gather,
+             last->seconds.verify, last->seconds.total);
+    sp_report_line(out, "seconds", text);
     fewer_ranks(out, last);
     if (failed) fprintf(out, "%d of %d runs failed\n", failed, runs);
 }

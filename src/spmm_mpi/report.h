@@ -81,6 +81,7 @@ typedef struct sp_record {
     } plan;
     sp_seconds seconds;
     sp_stats apply;      /**< statistics of the products' times in seconds, each of the slowest rank */
+    double load;         /**< load average of rank 0's node before the job's own work; negative: unknown */
     double gflops;       /**< 2 nnz K / median apply / 1e9 */
     double imbalance;    /**< entries per rank: maximum / mean; 1 if there are no entries */
     sp_verify_mode mode; /**< verification mode that was used; sample may replace full */
@@ -114,17 +115,22 @@ typedef struct sp_rank_row {
     int sources, targets;                 /**< number of ranks it receives from, sends to */
 } sp_rank_row;
 
-/** A prediction of --dry-run --machine: one number of ranks. */
-typedef struct sp_prediction {
+/** What --dry-run counts on one grid. */
+typedef struct sp_counts_record {
     const sp_options *options;
     const spmm_csr *a;
-    const sp_machine *machine;
-    double kernel_rate; /**< see sp_cost_model */
-    int64_t k;
+    const sp_cost_model *model;
     const sp_grid_cost *cost;
-} sp_prediction;
+    const sp_rank_count *ranks; /**< [P*Q] */
+} sp_counts_record;
 
-/** Prints what is known before the first product: matrix, grid, binding, X, exchange, times of reading. */
+/** Prints a text behind a label of at most 10 letters, broken at blanks into lines of at most 100 columns. */
+void sp_report_line(FILE *out, const char *label, const char *text);
+
+/** Prints the first line: the program's name and version, and what it computes. */
+void sp_report_head(FILE *out);
+
+/** Prints what is known before the first product: matrix, grid, binding, X, times of reading. */
 void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r);
 
 /** Prints the table of ranks, with one line per rank. \param [in] ranks  [count] */
@@ -134,7 +140,8 @@ void sp_report_ranks(FILE *out, const sp_rank_row *ranks, int count);
 void sp_report_table_head(FILE *out, int width);
 
 /** Prints one line of the table of runs; of another library's kernel a second one, which names library and
- *  way, and the time of set-up. If Y is wrong, a further line has its first wrong element.
+ *  way, and the time of set-up. If the run failed, a further line has the number of
+ *  wrong elements and the first of them.
  *  \param [in] width  width of the column of kernel names */
 void sp_report_run(FILE *out, const sp_record *r, int width);
 
@@ -154,16 +161,27 @@ void sp_report_comparison(FILE *out, sp_record *runs, int count, int width);
  *  one. \param [in] runs  [count] \param [in] width  width of the column of kernel names */
 void sp_report_launches(FILE *out, const sp_record *runs, int count, int width);
 
-/** Prints the summary after the last run: errors, memory, phases and exchange of that run, and the number
- *  of failed runs. */
-void sp_report_end(FILE *out, const sp_record *last, int runs, int failed);
+/** Prints what ranks exchange for a product and, if r->run.transport is not NULL, by which transport; nothing
+ *  on one rank. */
+void sp_report_exchange(FILE *out, const sp_record *r);
+
+/** Returns 1 if the times of the run's products spread so much that near times have no order. */
+int sp_report_is_noisy(const sp_record *r);
+
+/** Prints how many of the runs were noisy, and the load; nothing if none was. \param [in] r  any of the runs */
+void sp_report_noise(FILE *out, const sp_record *r, int noisy, int runs);
+
+/** Prints the summary after the last run: exchange, memory and phases of that run, and the number of failed
+ *  runs.
+ *  \param [in] verbose  1: also the ways of exchanging that were compared, and the errors */
+void sp_report_end(FILE *out, const sp_record *last, int verbose, int runs, int failed);
 
 /** Appends the record *r to the files of --json and --csv, where these are given.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason, SPMM_ERR_MEMORY */
 spmm_status sp_report_files(const sp_options *o, const sp_record *r);
 
-/** Appends a prediction to the files of --json and --csv, where these are given.
+/** Appends what --dry-run counts on a grid to the files of --json and --csv, where these are given.
  *  \return as sp_report_files() */
-spmm_status sp_report_prediction(const sp_prediction *p);
+spmm_status sp_report_counts(const sp_counts_record *counts);
 
 #endif

@@ -1,9 +1,13 @@
 /** Writes a run's record as JSON Lines and CSV. */
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/enum_words.h"
+#include "base/words.h"
+#include "formats/multivector.h"
+#include "product/column_blocks.h"
 #include "spmm_mpi/report.h"
 
 static void run_group(sp_writer *s, const sp_record *r)
@@ -91,18 +95,14 @@ static void probe_group(sp_writer *s, const sp_record *r)
 static void plan_group(sp_writer *s, const sp_record *r)
 {
     const sp_variants *const all = &r->plan.variants;
-    char text[SP_MOST_VARIANTS * 80];
-    size_t n = 0;
-    text[0] = '\0';
-    for (int i = 0; i < all->count && n < sizeof text; i++) {
+    char text[SP_MOST_VARIANTS * 80] = "";
+    size_t used = 0;
+    for (int i = 0; i < all->count; i++) {
         const sp_variant *const v = &all->variant[i];
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s:%d:%s", i > 0 ? " " : "",
-                              sp_exchange_word(v->exchange), v->column_blocks,
-                              v->overlap ? "overlap" : "wait");
-        if (!isnan(v->modelled) && n < sizeof text)
-            n += (size_t)snprintf(text + n, sizeof text - n, ":%.3e", v->modelled);
-        if (isfinite(v->measured) && n < sizeof text)
-            n += (size_t)snprintf(text + n, sizeof text - n, ":%.3e", v->measured);
+        sp_text_add(text, sizeof text, &used, "%s%s:%d:%s", i > 0 ? " " : "", sp_exchange_word(v->exchange),
+                    v->column_blocks, v->overlap ? "overlap" : "wait");
+        if (!isnan(v->modelled)) sp_text_add(text, sizeof text, &used, ":%.3e", v->modelled);
+        if (isfinite(v->measured)) sp_text_add(text, sizeof text, &used, ":%.3e", v->measured);
     }
     const sp_variant *const chosen = all->count > 0 ? &all->variant[all->chosen] : NULL;
     char kernels[SP_MOST_TRIED * 64], sums[SP_MOST_TRIED * 64];
@@ -265,41 +265,95 @@ spmm_status sp_report_files(const sp_options *o, const sp_record *r)
     return sp_writer_files(o->json, o->csv, visit, &(reported_run){o, r});
 }
 
-/** Passes every field of a prediction to the writer once. */
-static void visit_prediction(sp_writer *s, const void *record)
+/* ---- --dry-run ---- */
+
+#define WIDE(name, member)                       \
+    {                                            \
+        name, offsetof(sp_rank_count, member), 1 \
+    }
+#define SMALL(name, member)                      \
+    {                                            \
+        name, offsetof(sp_rank_count, member), 0 \
+    }
+
+/** The lists of the group "per_rank": members of sp_rank_count, an int64_t or else an int. The last ones are those of the
+ *  joint exchange. */
+/* clang-format off */
+static const struct {
+    const char *name;
+    size_t field;
+    int wide;
+} per_rank[] = {
+    WIDE("rows", rows), WIDE("nnz", nnz), WIDE("x_rows", x_rows), WIDE("halo_rows", halo_rows),
+    WIDE("sent_rows", sent_rows), WIDE("packed_rows", packed_rows), WIDE("boundary_rows", boundary_rows),
+    WIDE("interior_run", interior_run), SMALL("receives_from", receives_from), SMALL("sends_to", sends_to),
+    WIDE("far_rows", far_rows), WIDE("far_sent", far_sent), SMALL("far_from", far_from), SMALL("far_to", far_to),
+    WIDE("joint_received", joint.received), WIDE("joint_sent", joint.sent),
+    SMALL("joint_receives_from", joint.receives_from), SMALL("joint_sends_to", joint.sends_to),
+    WIDE("joint_far_received", joint.far_received), WIDE("joint_far_sent", joint.far_sent),
+    SMALL("joint_far_from", joint.far_from), SMALL("joint_far_to", joint.far_to),
+};
+/* clang-format on */
+enum { LISTS = sizeof per_rank / sizeof *per_rank, JOINT_LISTS = 8 };
+
+static int64_t count_of(const void *record, int64_t rank, int list)
 {
-    const sp_prediction *const p = record;
-    const sp_product_time *const t = &p->cost->time;
+    const sp_rank_count *const c = ((const sp_counts_record *)record)->ranks + rank;
+    const void *const field = (const char *)c + per_rank[list].field;
+    return per_rank[list].wide ? *(const int64_t *)field : *(const int *)field;
+}
+
+static int64_t column_blocks_of(const void *record, int64_t rank, int list)
+{
+    const sp_counts_record *const c = record;
+    (void)list;
+    return sp_column_blocks_best(c->model->k, c->a->precision, c->ranks[rank].halo_rows);
+}
+
+static void counts_group(sp_writer *s, const sp_counts_record *c)
+{
+    const int64_t row = sp_multivector_ld(c->model->k, c->a->precision) * sp_value_size(c->a->precision);
+    sp_writer_open(s, "counts");
+    sp_writer_int(s, "ranks", (int64_t)c->cost->p * c->cost->q);
+    sp_writer_pair(s, "grid", "grid_p", "grid_q", (const int[]){c->cost->p, c->cost->q});
+    number_or_null(s, "ranks_per_node", c->model->per_node);
+    sp_writer_text(s, "device", sp_device_word(c->model->device));
+    sp_writer_bool(s, "crosses_once", sp_crossing_of(c->model).x_once);
+    sp_writer_text(s, "partition", sp_partition_word(c->options->partition));
+    sp_writer_text(s, "exchange", sp_exchange_word(c->options->exchange));
+    sp_writer_text(s, "precision", sp_precision_word(c->a->precision));
+    sp_writer_int(s, "k", c->model->k);
+    sp_writer_int(s, "row_bytes", row);
+    sp_writer_int(s, "received_rows", c->cost->received);
+    sp_writer_double(s, "joint_rows", c->model->joint ? (double)c->cost->joint : NAN);
+    sp_writer_double(s, "moved_bytes", c->cost->moved);
+    sp_writer_double(s, "held_bytes", c->cost->held);
+    sp_writer_close(s);
+}
+
+/** Passes every field of what --dry-run counts to the writer once. */
+static void visit_counts(sp_writer *s, const void *record)
+{
+    const sp_counts_record *const c = record;
+    const int64_t ranks = (int64_t)c->cost->p * c->cost->q;
     sp_writer_text(s, "version", SPMM_VERSION);
     sp_writer_open(s, "matrix");
-    sp_writer_text(s, "source", p->options->matrix);
-    sp_writer_int(s, "rows", p->a->rows);
-    sp_writer_int(s, "cols", p->a->cols);
-    sp_writer_int(s, "nnz", p->a->nnz);
+    sp_writer_text(s, "source", c->options->matrix);
+    sp_writer_int(s, "rows", c->a->rows);
+    sp_writer_int(s, "cols", c->a->cols);
+    sp_writer_int(s, "nnz", c->a->nnz);
     sp_writer_close(s);
-    sp_writer_open(s, "prediction");
-    sp_writer_text(s, "machine", p->machine->name);
-    sp_writer_text(s, "processor", p->machine->processor);
-    sp_writer_text(s, "device", sp_device_word((spmm_device)p->machine->device));
-    sp_writer_int(s, "ranks", (int64_t)p->cost->p * p->cost->q);
-    sp_writer_int(s, "ranks_per_node", p->machine->ranks_per_node);
-    sp_writer_int(s, "threads", p->machine->threads);
-    sp_writer_pair(s, "grid", "grid_p", "grid_q", (const int[]){p->cost->p, p->cost->q});
-    sp_writer_text(s, "partition", sp_partition_word(p->options->partition));
-    sp_writer_text(s, "exchange", p->cost->received > 0 ? sp_exchange_word(p->cost->exchange) : "none");
-    sp_writer_text(s, "precision", sp_precision_word(p->a->precision));
-    sp_writer_int(s, "k", p->k);
-    sp_writer_double(s, "seconds", t->total);
-    sp_writer_double(s, "kernel_seconds", t->kernel);
-    sp_writer_double(s, "exchange_seconds", t->exchange);
-    sp_writer_double(s, "reduce_seconds", t->reduce);
-    sp_writer_double(s, "barrier_seconds", t->barrier);
-    sp_writer_double(s, "kernel_bytes_per_second", p->kernel_rate);
+    counts_group(s, c);
+    sp_writer_open(s, "per_rank");
+    for (int i = 0; i < LISTS; i++)
+        sp_writer_list(s, per_rank[i].name, i < LISTS - JOINT_LISTS || c->model->joint ? ranks : 0, count_of,
+                       c, i);
+    sp_writer_list(s, "column_blocks", ranks, column_blocks_of, c, 0);
     sp_writer_close(s);
     sp_writer_schema(s);
 }
 
-spmm_status sp_report_prediction(const sp_prediction *p)
+spmm_status sp_report_counts(const sp_counts_record *c)
 {
-    return sp_writer_files(p->options->json, p->options->csv, visit_prediction, p);
+    return sp_writer_files(c->options->json, c->options->csv, visit_counts, c);
 }

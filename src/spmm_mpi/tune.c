@@ -54,10 +54,10 @@ spmm_status sp_tune_path(char *path, size_t n)
         length = snprintf(path, n, "%s", file);
     else if (cache && cache[0] == '/') /* the XDG specification says to ignore relative paths */
         length = snprintf(path, n, "%s/spmm_mpi/tune", cache);
-    else if (home && home[0])
+    else if (home && home[0] == '/')
         length = snprintf(path, n, "%s/.cache/spmm_mpi/tune", home);
     else
-        return sp_fail(SPMM_ERR_OPEN, "none of SPMM_TUNE_CACHE, XDG_CACHE_HOME and HOME is set");
+        return sp_fail(SPMM_ERR_OPEN, "none of SPMM_TUNE_CACHE, XDG_CACHE_HOME and HOME names a folder");
     if (length < 0 || (size_t)length >= n) return sp_fail(SPMM_ERR_OPEN, "%.200s...: too long a name", path);
     return SPMM_OK;
 }

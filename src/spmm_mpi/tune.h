@@ -27,11 +27,12 @@ const char *sp_cpu_name(char *text, size_t n);
 
 /** Determines the path of the cache file. If the environment variable SPMM_TUNE_CACHE is set, its value is
  *  the path, and an empty value turns the cache off. Otherwise the path is spmm_mpi/tune in the directory
- *  XDG_CACHE_HOME or, by default, in ~/.cache. The directories need not exist.
+ *  XDG_CACHE_HOME or, by default, in $HOME/.cache. The directories need not exist. Relative paths of these two
+ *  variables are ignored, as the XDG specification wants it.
  *
  *  Local.
  *  \param [out] path  [n]; "" if the cache is turned off
- *  \return SPMM_OK, SPMM_ERR_OPEN if none of the variables is set or the path is too long */
+ *  \return SPMM_OK, SPMM_ERR_OPEN if none of the variables names a folder or the path is too long */
 spmm_status sp_tune_path(char *path, size_t n);
 
 /** Looks up in the cache file which kernel was the fastest for a key.

@@ -118,11 +118,12 @@ void fuzz_put(const char *path, const void *data, size_t size)
     }
 }
 
-void fuzz_help(void (*help)(FILE *))
+void fuzz_help(void (*help)(int, FILE *))
 {
     FILE *const f = fopen("/dev/null", "w");
     if (!f) return;
-    help(f);
+    help(0, f);
+    help(1, f);
     fclose(f);
 }
 

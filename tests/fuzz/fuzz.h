@@ -1,6 +1,7 @@
 /** Fuzz targets: functions that take any bytes, feed them to a reader, and abort where it does wrong.
  *
- *  `make fuzz` links each with libFuzzer; tests/test_fuzz_corpus.c runs all of them on the files of tests/fuzz/corpus.
+ *  `make fuzz` links each with libFuzzer; tests/test_fuzz_corpus.c runs all of them on the files of
+ *  tests/fuzz/corpus.tar.gz.
  *
  *  An input begins with four bytes that say how it is read, printable ones in files written by hand:
  *
@@ -81,7 +82,7 @@ void fuzz_chunk(int64_t bytes);
 void fuzz_put(const char *path, const void *data, size_t size);
 
 /** Calls a program's function that prints its help. */
-void fuzz_help(void (*help)(FILE *));
+void fuzz_help(void (*help)(int, FILE *));
 
 /** Parses arguments of series_mpi, reordering argv, and aborts unless what comes out is sound. Returns the status; SPMM_OK,
  *  without parsing, in a build without series_mpi. */

@@ -46,9 +46,20 @@ static void as_csr(const char *path, const sp_read_options *options, ways_outcom
     set_status(o, sp_read_csr(path, options, &o->a, &o->info, &o->stored, &o->duplicates));
 }
 
+/** Returns 1 if two messages are alike, but for the memory that was left when each was written. */
+static int alike(const char *a, const char *b)
+{
+    static const char limit[] = "data that take more than ";
+    const char *const from_a = strstr(a, limit), *const from_b = strstr(b, limit);
+    if (!from_a || !from_b || from_a - a != from_b - b || strncmp(a, b, (size_t)(from_a - a)) != 0)
+        return strcmp(a, b) == 0;
+    const char *const unit_a = strstr(from_a, " of memory"), *const unit_b = strstr(from_b, " of memory");
+    return unit_a && unit_b && strcmp(unit_a, unit_b) == 0;
+}
+
 void ways_same_refusal(const ways_outcome *a, const ways_outcome *b)
 {
-    if (a->status != b->status || strcmp(a->message, b->message) != 0)
+    if (a->status != b->status || !alike(a->message, b->message))
         fuzz_fail("%d \"%s\" and %d \"%s\"", (int)a->status, a->message, (int)b->status, b->message);
 }
 

@@ -103,7 +103,7 @@ cluster_idle() { [ "$(sinfo -h -p check -o "%T %D" 2>/dev/null)" = "idle 2" ]; }
 
 # cluster_wait SECONDS COMMAND...: until it succeeds
 cluster_wait() {
-    local end=$((SECONDS + $1))
+    local end=$((SECONDS + $(patience "$1")))
     shift
     until "$@" >/dev/null 2>&1; do
         [ $SECONDS -lt $end ] || return 1

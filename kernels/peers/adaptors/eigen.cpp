@@ -107,8 +107,22 @@ const char *run(void *handle)
 
 const char *way(const void *handle) { return static_cast<const product *>(handle)->way; }
 
+/** By name: C++17 has no designated initializers. */
+constexpr peer_adaptor adaptor()
+{
+    peer_adaptor p = {};
+    p.package = "eigen";
+    p.forms = forms;
+    p.form_count = sizeof forms / sizeof *forms;
+    p.product_bytes = sizeof(product);
+    p.open = open;
+    p.begin = begin;
+    p.run = run;
+    p.rebinds = 1;
+    p.way = way;
+    return p;
+}
+
 } // namespace
 
-extern "C" const peer_adaptor spmm_peer = {"eigen", forms,   3,   0, sizeof(product), open, nullptr, nullptr,
-                                           begin,   nullptr, run, 1, nullptr,         0,    {},      way,
-                                           nullptr};
+extern "C" const peer_adaptor spmm_peer = adaptor();

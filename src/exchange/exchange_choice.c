@@ -1,0 +1,236 @@
+/** Chooses the backend of an exchange: by the transport that was asked for, or by timing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/enum_words.h"
+#include "base/memory.h"
+#include "base/words.h"
+#include "device/device.h"
+#include "exchange/exchange_backend.h"
+
+#define ROW(space, transport, name, use) {#name, space, transport, &sp_exchange_##name, use},
+static const sp_backend backends[] = {SP_EXCHANGE_BACKENDS(ROW)};
+#undef ROW
+
+enum { BACKENDS = sizeof backends / sizeof *backends };
+
+/** Returns 1 if backend b moves an X in memory `space` by the transport, or by any if the transport is
+ *  SPMM_TRANSPORT_AUTO. */
+static int moves(const sp_backend *b, spmm_transport transport, spmm_device space)
+{
+    return b->space == space && (transport == SPMM_TRANSPORT_AUTO || b->transport == transport);
+}
+
+/** Returns the last backend of the table that moves such an X, also without a caller's stream, and in *count how many move it;
+ *  NULL if none. */
+static const sp_backend *last_backend(spmm_transport transport, spmm_device space, int *count)
+{
+    const sp_backend *last = NULL;
+    *count = 0;
+    for (const sp_backend *b = backends; b < backends + BACKENDS; b++) {
+        if (!moves(b, transport, space)) continue;
+        if (b->use != SP_USE_QUEUED) last = b;
+        ++*count;
+    }
+    return last;
+}
+
+spmm_status sp_exchange_asked(MPI_Comm comm, const char **name)
+{
+    const char *const text = getenv("SPMM_EXCHANGE_BACKEND");
+    int row = 0;
+    *name = text && *text ? text : NULL;
+    while (*name && row < BACKENDS && strcmp(backends[row].name, text) != 0) row++;
+    const int relayed = *name && strcmp(text, SP_RELAYED) == 0;
+    const int64_t number = !*name ? -1 : relayed ? BACKENDS + 1 : row;
+    TRY(sp_check_common(comm, "SPMM_EXCHANGE_BACKEND", &(sp_common){"its row", number, 0}, 1));
+    return number == BACKENDS
+               ? sp_fail(SPMM_ERR_USAGE, "SPMM_EXCHANGE_BACKEND=%s: there is no such backend", SHOWN(text))
+               : SPMM_OK;
+}
+
+/** Finds the only backend that SPMM_EXCHANGE_BACKEND leaves. Collective over comm.
+ *  \param [out] only  NULL: all of them
+ *  \return as of sp_exchange_asked() */
+static spmm_status find_only(MPI_Comm comm, const sp_backend **only)
+{
+    const char *name;
+    *only = NULL;
+    TRY(sp_exchange_asked(comm, &name));
+    for (const sp_backend *b = backends; b < backends + BACKENDS; b++)
+        if (name && strcmp(b->name, name) == 0) *only = b;
+    return SPMM_OK;
+}
+
+int sp_transport_has(spmm_transport transport, sp_transport_trait trait)
+{
+    switch (transport) {
+    case SPMM_TRANSPORT_NCCL: return trait == SP_TRANSPORT_OWN_GPU;
+    case SPMM_TRANSPORT_PEER: return trait == SP_TRANSPORT_IN_NODE;
+    case SPMM_TRANSPORT_SHARED: return trait == SP_TRANSPORT_IN_NODE || trait == SP_TRANSPORT_IN_PLACE;
+    default: return 0;
+    }
+}
+
+const char *sp_transport_missing(spmm_transport transport, spmm_device space)
+{
+    int count;
+    const sp_backend *const b = last_backend(transport, space, &count);
+    if (!b && space == SPMM_CUDA) return "it is for CPUs, and X is in GPU memory";
+    if (!b) return "it is for GPUs, and X is in host memory";
+    return transport != SPMM_TRANSPORT_AUTO && b->ops->missing ? b->ops->missing() : NULL;
+}
+
+spmm_status sp_transport_there(MPI_Comm comm, spmm_transport transport, spmm_device space, int *all,
+                               const char **why)
+{
+    const char *const reason = sp_transport_missing(transport, space);
+    if (why) *why = reason;
+    return sp_all(comm, !reason, all);
+}
+
+/* ---- choice of the fastest backend ---- */
+
+/** Exchanges that are timed. */
+typedef struct candidates {
+    const sp_grid *grid;
+    const sp_halo *halo;
+    const sp_exchange_options *options;
+    const sp_backend *backend[BACKENDS];
+} candidates;
+
+/** An exchange that is timed, and an X of its own. */
+typedef struct timed_exchange {
+    sp_exchange *x;
+    void *memory;
+} timed_exchange;
+
+static void free_x(timed_exchange *t)
+{
+    sp_device_free(t->memory);
+    t->memory = NULL;
+    sp_exchange_forget(t->x);
+}
+
+static spmm_status run_exchange(void *of, void *made)
+{
+    const timed_exchange *const t = made;
+    sp_exchange *const x = t->x;
+    (void)of;
+    spmm_status status = sp_exchange_begin(x, (char *)t->memory + x->halo->ghost_low * x->pitch);
+    if (status == SPMM_OK) status = sp_exchange_end(x);
+    const spmm_status settled = sp_exchange_settle(x);
+    if (status == SPMM_OK) status = settled;
+    return status == SPMM_OK ? sp_device_sync() : status;
+}
+
+static spmm_status make_exchange(void *of, int i, void **made)
+{
+    const candidates *const c = of;
+    timed_exchange *t = NULL;
+    const spmm_status status = sp_alloc_zero((void **)&t, 1, sizeof *t, "an exchange");
+    *made = t;
+    TRY(sp_agree(c->grid->comm, "exchange", status));
+    TRY(sp_exchange_make(c->grid, c->halo, c->options, c->backend[i], &t->x));
+    return sp_agree(c->grid->comm, "exchange",
+                    sp_exchange_alloc(t->x, sp_halo_rows(c->halo) * t->x->pitch, &t->memory));
+}
+
+static void destroy_exchange(void *of, void *made)
+{
+    timed_exchange *const t = made;
+    (void)of;
+    if (!t) return;
+    free_x(t);
+    sp_exchange_destroy(t->x);
+    sp_free(t);
+}
+
+/* that a backend works, as NCCL does not if two ranks share a GPU, is seen when it is used */
+static const sp_trial_ops trial_ops = {"exchange", make_exchange, run_exchange, NULL, destroy_exchange, 1};
+
+/** Returns 1 if backend b belongs to those that are tried first. */
+static int is_first(const sp_backend *b, const candidates *c)
+{
+    enum { LITTLE = 32 << 20 }; /* limit for the mean number of bytes that a rank receives */
+    if (c->options->queued) return b->ops->queues && b->use != SP_USE_LAST;
+    if (b->use == SP_USE_HOST) return c->halo->all_moved / c->grid->size * c->options->row_bytes < LITTLE;
+    return b->use == SP_USE_ALWAYS;
+}
+
+/** Lists the backends that all ranks can use. Collective.
+ *  \param [in] only  NULL: all that serve; else the only one
+ *  \param [in] rest  0: those that are tried first; 1: the others */
+static spmm_status list_backends(candidates *c, const sp_backend *only, int rest, sp_trial *trial)
+{
+    *trial = (sp_trial){.count = 0};
+    for (const sp_backend *b = backends; b < backends + BACKENDS; b++) {
+        const int serves = c->options->queued ? b->ops->queues : b->use != SP_USE_QUEUED;
+        int there;
+        if (!moves(b, c->options->transport, SPMM_CUDA)) continue;
+        if (only ? b != only || rest : !serves || is_first(b, c) == rest) continue;
+        TRY(sp_transport_there(c->grid->comm, b->transport, SPMM_CUDA, &there, NULL));
+        if (!there) continue;
+        c->backend[trial->count] = b;
+        sp_trial_add(trial, b->name);
+    }
+    return SPMM_OK;
+}
+
+/** Measures the backends of a transport on an X in GPU memory, and returns an exchange with the fastest in *best. A backend
+ *  that cannot be set up is left out, unless nothing else is left.
+ *  \param [in] o  o->transport is SPMM_TRANSPORT_AUTO: the backends of all transports; o->queued is 1: only those that need
+ *                 no host, if there are any */
+static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *o,
+                           sp_exchange **best)
+{
+    candidates c = {.grid = grid, .halo = halo, .options = o};
+    const sp_backend *only;
+    sp_trial trial;
+    MPI_Comm comm = grid->comm;
+    const sp_together all = sp_ranks_together(&comm);
+    spmm_status tried = SPMM_ERR_INTERNAL;
+    *best = NULL;
+    TRY(find_only(grid->comm, &only));
+    for (int rest = 0; rest < 2; rest++) {
+        void *made = NULL;
+        TRY(list_backends(&c, only, rest, &trial));
+        if (trial.count == 0) continue;
+        tried = sp_trial_run(&all, &trial_ops, &c, o->untimed ? INFINITY : 0, &trial, &made);
+        if (tried != SPMM_OK) continue;
+        free_x(made);
+        *best = ((timed_exchange *)made)->x;
+        sp_free(made);
+        return SPMM_OK;
+    }
+    if (o->queued) {
+        sp_exchange_options any = *o;
+        any.queued = 0;
+        return fastest(grid, halo, &any, best);
+    }
+    if (tried != SPMM_ERR_INTERNAL) return tried;
+    return sp_fail(SPMM_ERR_USAGE, "transport %s: SPMM_EXCHANGE_BACKEND leaves none of its backends",
+                   sp_transport_words[o->transport]);
+}
+
+spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *o,
+                               sp_exchange **exchange)
+{
+    const spmm_device space = o->space;
+    const spmm_transport transport = space == SPMM_CPU && o->transport == SPMM_TRANSPORT_AUTO
+                                         ? SPMM_TRANSPORT_MPI
+                                         : o->transport;
+    const char *why;
+    int there, count;
+    *exchange = NULL;
+    TRY(sp_transport_there(grid->comm, transport, space, &there, &why));
+    if (!there) {
+        const spmm_status status = why ? sp_fail(SPMM_ERR_USAGE, "transport %s: %s",
+                                                 sp_transport_words[transport], why)
+                                       : SPMM_OK;
+        TRY(sp_agree(grid->comm, "exchange", status));
+    }
+    const sp_backend *const last = last_backend(transport, space, &count);
+    if (count > 1 && halo->all_moved > 0) return fastest(grid, halo, o, exchange);
+    return sp_exchange_make(grid, halo, o, last, exchange);
+}

@@ -1,0 +1,130 @@
+/** Messages of an exchange: their lists, packing, and what a rank sends that failed. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/device_ops.h"
+#include "exchange/exchange_backend.h"
+
+/** Returns the number of messages into which cut() splits one of `bytes` bytes. */
+static int64_t pieces(int64_t bytes, int64_t most)
+{
+    const int64_t chunk = sp_chunk_of(most, bytes);
+    return (bytes + chunk - 1) / chunk;
+}
+
+/** Splits message m into messages of sp_chunk_of() bytes, and appends these to list[*count]. */
+static void cut(sp_message m, int64_t most, sp_message *list, int *count)
+{
+    const int64_t chunk = sp_chunk_of(most, m.bytes);
+    for (int64_t left = m.bytes; left > 0; left -= chunk) {
+        sp_message piece = m;
+        piece.bytes = left < chunk ? left : chunk;
+        list[(*count)++] = piece;
+        m.at += piece.bytes;
+        m.stage += piece.bytes;
+    }
+}
+
+static void list_messages(sp_exchange *x, int64_t most)
+{
+    const sp_halo *const h = x->halo;
+    int64_t stage = 0;
+    for (int i = 0; i < h->sources; i++) {
+        const sp_halo_recv *const s = &h->source[i];
+        const sp_message m = {s->rank, 0, s->first * x->pitch, stage, s->rows * x->row_bytes};
+        cut(m, most, x->in, &x->ins);
+        stage += m.bytes;
+    }
+    stage = 0;
+    for (int i = 0; i < h->targets; i++) {
+        const sp_halo_send *const t = &h->target[i];
+        const sp_message m = {t->rank, t->packed,
+                              t->packed ? t->first * x->row_bytes : (t->first + h->ghost_low) * x->pitch,
+                              stage, t->rows * x->row_bytes};
+        cut(m, most, x->out, &x->outs);
+        stage += m.bytes;
+    }
+}
+
+spmm_status sp_exchange_list_messages(sp_exchange *x, int64_t most)
+{
+    const sp_halo *const h = x->halo;
+    int64_t ins = 0, outs = 0;
+    for (int i = 0; i < h->sources; i++) ins += pieces(h->source[i].rows * x->row_bytes, most);
+    for (int i = 0; i < h->targets; i++) outs += pieces(h->target[i].rows * x->row_bytes, most);
+    if (ins + outs > INT32_MAX)
+        return sp_fail(SPMM_ERR_LIMIT, "%lld messages an exchange", (long long)ins + (long long)outs);
+    TRY(sp_alloc((void **)&x->in, ins, sizeof *x->in, "the exchange's messages"));
+    TRY(sp_alloc((void **)&x->out, outs, sizeof *x->out, "the exchange's messages"));
+    TRY(sp_alloc((void **)&x->request, ins + outs, sizeof(MPI_Request), "the exchange's requests"));
+    TRY(sp_alloc((void **)&x->status, ins + outs, sizeof *x->status, "the exchange's requests"));
+    TRY(sp_alloc((void **)&x->done, ins, sizeof *x->done, "the exchange's requests"));
+    list_messages(x, most);
+    return SPMM_OK;
+}
+
+/* ---- packing ---- */
+
+static void pack_on_host(const sp_exchange *x)
+{
+    enum { ALONE = 1 << 16 }; /* up to so many bytes, one thread packs alone: faster than waking others */
+    const int64_t row_bytes = x->row_bytes, rows = x->halo->packed;
+    const char *const own = x->base + x->halo->ghost_low * row_bytes;
+#pragma omp parallel for schedule(static) num_threads(x->options.threads) if (rows * row_bytes > ALONE)
+    for (int64_t i = 0; i < rows; i++)
+        memcpy(x->send + i * row_bytes, own + x->halo->list[i] * row_bytes, (size_t)row_bytes);
+}
+
+spmm_status sp_exchange_pack(const sp_exchange *x)
+{
+    if (x->space == SPMM_CPU) {
+        pack_on_host(x);
+        return SPMM_OK;
+    }
+    if (x->halo->packed == 0) return SPMM_OK;
+    return sp_cuda_pack(x->base + x->halo->ghost_low * x->row_bytes, x->row_bytes, x->list, x->halo->packed,
+                        x->send, sp_device_stream(SP_STREAM_MOVE));
+}
+
+char *sp_message_data(const sp_exchange *x, const sp_message *m)
+{
+    return (m->packed ? x->send : x->base) + m->at;
+}
+
+spmm_status sp_exchange_check(const sp_exchange *x, const MPI_Status *status, const sp_message *m)
+{
+    int bytes = 0;
+    TRY(SP_MPI(MPI_Get_count(status, MPI_BYTE, &bytes)));
+    if (bytes == m->bytes) return SPMM_OK;
+    return sp_fail(SPMM_ERR_MPI, "rank %d sent %d bytes of X instead of %lld: it failed",
+                   sp_exchange_rank_of(x, m->peer), bytes, (long long)m->bytes);
+}
+
+int sp_exchange_rank_of(const sp_exchange *x, int peer)
+{
+    MPI_Group column, grid;
+    int rank = peer;
+    MPI_Comm_group(x->comm, &column);
+    MPI_Comm_group(x->grid->comm, &grid);
+    MPI_Group_translate_ranks(column, 1, &peer, grid, &rank);
+    MPI_Group_free(&column);
+    MPI_Group_free(&grid);
+    return rank;
+}
+
+void sp_exchange_give_up(sp_exchange *x)
+{
+    for (int i = 0; i < x->outs; i++)
+        MPI_Isend(NULL, 0, MPI_BYTE, x->out[i].peer, SP_TAG_ROWS, x->comm, &x->request[x->ins + i]);
+    (void)sp_wait(x->request, x->ins + x->outs);
+}
+
+void sp_exchange_skip_messages(sp_exchange *x)
+{
+    for (int i = 0; i < x->outs; i++)
+        MPI_Isend(NULL, 0, MPI_BYTE, x->out[i].peer, SP_TAG_ROWS, x->comm, &x->request[i]);
+    for (int i = 0; i < x->ins; i++)
+        MPI_Recv(x->drop, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer, SP_TAG_ROWS, x->comm,
+                 MPI_STATUS_IGNORE);
+    (void)sp_wait(x->request, x->outs);
+}

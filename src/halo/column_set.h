@@ -1,0 +1,28 @@
+/** Sets of columns as bitmaps, bit j % 64 of word j / 64 for column j. */
+#ifndef SP_COLUMN_SET_H
+#define SP_COLUMN_SET_H
+
+#include <stdint.h>
+
+enum { SP_SET_WORD = 64 }; /**< bits per word */
+
+/** Returns the number of words of a set of columns 0 to cols - 1; at least 1. Local. */
+static inline int64_t sp_set_words(int64_t cols) { return cols / SP_SET_WORD + 1; }
+
+/** Adds column j. Local; may be called by several threads for one set at a time. */
+static inline void sp_set_add(uint64_t *set, int64_t j)
+{
+    const uint64_t bit = UINT64_C(1) << (j % SP_SET_WORD);
+    uint64_t *const word = &set[j / SP_SET_WORD];
+    if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit)) __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
+}
+
+/** Returns the number of columns in the set before column j. Local.
+ *  \param [in] in_words_before  number of columns in the set before the word of column j */
+static inline int64_t sp_set_before(const uint64_t *set, int64_t in_words_before, int64_t j)
+{
+    const uint64_t low = set[j / SP_SET_WORD] & ((UINT64_C(1) << (j % SP_SET_WORD)) - 1);
+    return in_words_before + __builtin_popcountll(low);
+}
+
+#endif

@@ -1,0 +1,422 @@
+/** Splits blocks for the joint exchange. */
+#include "halo/joint.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "partition/joint_cover.h"
+
+static const char what[] = "the joint exchange";
+
+/** Numbers of rows and entries that go to one rank, or come from it. */
+typedef struct amount {
+    int64_t rows, entries;
+} amount;
+
+/** Rows of A, one after the other. */
+typedef struct given_rows {
+    int32_t *length; /* [rows] */
+    int32_t *ja;     /* [entries] */
+    char *as;        /* [entries] */
+} given_rows;
+
+typedef struct splitting {
+    const sp_grid *grid;
+    const spmm_csr *a;
+    const int64_t *first; /* [parts + 1] */
+    int parts, me;
+    sp_joint_cover cover;
+    unsigned char *gone; /* [nnz] 1: another rank multiplies the entry */
+    int64_t *load;       /* [parts] */
+    amount *give, *take; /* [parts] each: rows that other ranks compute for this one, and the reverse */
+    given_rows out, in;
+    MPI_Request *request;
+    sp_joint *joint;
+} splitting;
+
+/* ---- what goes ---- */
+
+/** Marks the entries that have to go, because only a partial row serves them, and counts rows and entries for each
+ *  rank. */
+static void mark_gone(splitting *s)
+{
+    const sp_joint_cover *const c = &s->cover;
+    for (int p = 0; p < s->parts; p++)
+        for (int64_t i = c->pair[p]; i < c->pair[p + 1]; i++) {
+            if (!c->moved[i]) continue;
+            s->give[p].rows++;
+            for (int64_t e = c->start[i]; e < c->start[i + 1]; e++) {
+                if (c->comes[c->needed[p] + c->col[e]]) continue;
+                s->gone[c->entry[e]] = 1;
+                s->give[p].entries++;
+            }
+        }
+}
+
+/** Marks up to `most` of the entries that may go to rank p because both their row and their column travel. */
+static void give_more(splitting *s, int p, int64_t most)
+{
+    const sp_joint_cover *const c = &s->cover;
+    for (int64_t i = c->pair[p]; i < c->pair[p + 1]; i++)
+        for (int64_t e = c->start[i]; e < c->start[i + 1] && c->moved[i] && most > 0; e++) {
+            if (s->gone[c->entry[e]]) continue;
+            s->gone[c->entry[e]] = 1;
+            s->give[p].entries++;
+            most--;
+        }
+}
+
+/** Gives entries that may be multiplied on either side to ranks that have less to do: each rank with more entries than the
+ *  mean shares out the excess in proportion to what the others lack.
+ *  \param [out] load  [parts] the number of entries that each rank would multiply otherwise */
+static spmm_status balance(splitting *s, int64_t *load)
+{
+    double mean = 0, lack = 0;
+    int64_t mine = s->a->nnz;
+    TRY(SP_MPI(MPI_Alltoall(s->give, 2, MPI_INT64_T, s->take, 2, MPI_INT64_T, s->grid->col_comm)));
+    for (int p = 0; p < s->parts; p++) mine += s->take[p].entries - s->give[p].entries;
+    TRY(SP_MPI(MPI_Allgather(&mine, 1, MPI_INT64_T, load, 1, MPI_INT64_T, s->grid->col_comm)));
+    for (int p = 0; p < s->parts; p++) mean += (double)load[p] / s->parts;
+    for (int p = 0; p < s->parts; p++) lack += (double)load[p] < mean ? mean - (double)load[p] : 0;
+    const double excess = (double)mine - mean;
+    for (int p = 0; p < s->parts && excess > 0 && lack > 0; p++)
+        if ((double)load[p] < mean) give_more(s, p, (int64_t)(excess * (mean - (double)load[p]) / lack));
+    return SPMM_OK;
+}
+
+/** Copies the block without the entries that go. */
+static spmm_status copy_rest(const splitting *s)
+{
+    const spmm_csr *const a = s->a;
+    spmm_csr *const rest = &s->joint->rest;
+    const size_t size = (size_t)sp_value_size(a->precision);
+    *rest = (spmm_csr){.rows = a->rows, .cols = a->cols, .nnz = a->nnz, .precision = a->precision};
+    for (int p = 0; p < s->parts; p++) rest->nnz -= s->give[p].entries;
+    TRY(sp_alloc((void **)&rest->irp, a->rows + 1, sizeof *rest->irp, what));
+    TRY(sp_alloc((void **)&rest->ja, rest->nnz, sizeof *rest->ja, what));
+    TRY(sp_alloc(&rest->as, rest->nnz, size, what));
+    int64_t n = 0;
+    for (int64_t i = 0; i < a->rows; i++) {
+        rest->irp[i] = n;
+        for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) {
+            if (s->gone[e]) continue;
+            rest->ja[n] = a->ja[e];
+            memcpy((char *)rest->as + (size_t)n++ * size, (const char *)a->as + (size_t)e * size, size);
+        }
+    }
+    rest->irp[a->rows] = n;
+    return SPMM_OK;
+}
+
+/** Lists the rows that go, with columns numbered from the first of their owner. */
+static void fill_out(splitting *s)
+{
+    const sp_joint_cover *const c = &s->cover;
+    const size_t size = (size_t)sp_value_size(s->a->precision);
+    int64_t row = 0, n = 0;
+    for (int p = 0; p < s->parts; p++)
+        for (int64_t i = c->pair[p]; i < c->pair[p + 1]; i++) {
+            if (!c->moved[i]) continue;
+            const int64_t before = n;
+            for (int64_t k = c->start[i]; k < c->start[i + 1]; k++) {
+                const int64_t e = c->entry[k];
+                if (!s->gone[e]) continue;
+                s->out.ja[n] = (int32_t)(s->a->ja[e] - s->first[p]);
+                memcpy(s->out.as + (size_t)n++ * size, (const char *)s->a->as + (size_t)e * size, size);
+            }
+            s->out.length[row++] = (int32_t)(n - before);
+        }
+}
+
+static spmm_status allocate_rows(const amount *all, int parts, spmm_precision precision, given_rows *list)
+{
+    amount sum = {0, 0};
+    for (int p = 0; p < parts; p++) {
+        sum.rows += all[p].rows;
+        sum.entries += all[p].entries;
+    }
+    if (sum.rows > INT32_MAX)
+        return sp_fail(SPMM_ERR_LIMIT, "%lld partial rows of a rank in the joint exchange",
+                       (long long)sum.rows);
+    TRY(sp_alloc((void **)&list->length, sum.rows, sizeof *list->length, what));
+    TRY(sp_alloc((void **)&list->ja, sum.entries, sizeof *list->ja, what));
+    return sp_alloc((void **)&list->as, sum.entries, (size_t)sp_value_size(precision), what);
+}
+
+/* ---- messages ---- */
+
+/** A function that starts messages: sp_irecv(), or starts_sending(). */
+typedef spmm_status start_message(MPI_Comm comm, int rank, int tag, void *data, int64_t bytes,
+                                  MPI_Request *request, int *count);
+
+static spmm_status start_sending(MPI_Comm comm, int rank, int tag, void *data, int64_t bytes,
+                                 MPI_Request *request, int *count)
+{
+    return sp_isend(comm, rank, tag, data, bytes, request, count);
+}
+
+/** Starts the messages to or from all ranks, three per rank. */
+static spmm_status start(const splitting *s, start_message *begin, const amount *all, const given_rows *list,
+                         int *count)
+{
+    MPI_Comm comm = s->grid->col_comm;
+    const int64_t size = sp_value_size(s->a->precision);
+    amount at = {0, 0};
+    for (int p = 0; p < s->parts; p++) {
+        TRY(begin(comm, p, SP_TAG_JOINT, list->length + at.rows, 4 * all[p].rows, s->request, count));
+        TRY(begin(comm, p, SP_TAG_JOINT, list->ja + at.entries, 4 * all[p].entries, s->request, count));
+        TRY(begin(comm, p, SP_TAG_JOINT, list->as + at.entries * size, size * all[p].entries, s->request,
+                  count));
+        at.rows += all[p].rows;
+        at.entries += all[p].entries;
+    }
+    return SPMM_OK;
+}
+
+static int messages(const splitting *s, const amount *all)
+{
+    int n = 0;
+    for (int p = 0; p < s->parts; p++)
+        n += sp_chunks(4 * all[p].rows) + sp_chunks(4 * all[p].entries) +
+             sp_chunks(sp_value_size(s->a->precision) * all[p].entries);
+    return n;
+}
+
+static spmm_status swap_rows(splitting *s)
+{
+    int count = 0;
+    TRY(SP_MPI(MPI_Alltoall(s->give, 2, MPI_INT64_T, s->take, 2, MPI_INT64_T, s->grid->col_comm)));
+    spmm_status status = allocate_rows(s->give, s->parts, s->a->precision, &s->out);
+    if (status == SPMM_OK) status = allocate_rows(s->take, s->parts, s->a->precision, &s->in);
+    if (status == SPMM_OK)
+        status = sp_alloc((void **)&s->request, messages(s, s->give) + messages(s, s->take),
+                          sizeof(MPI_Request), what);
+    TRY(sp_agree(s->grid->comm, "halo", status));
+    fill_out(s);
+    TRY(start(s, sp_irecv, s->take, &s->in, &count));
+    TRY(start(s, start_sending, s->give, &s->out, &count));
+    return sp_wait(s->request, count);
+}
+
+/* ---- what comes ---- */
+
+/** Makes the matrix of the rows that this rank computes for others from what has come. */
+static spmm_status make_partial(splitting *s)
+{
+    spmm_csr *const m = &s->joint->moves.local;
+    int64_t rows = 0;
+    for (int p = 0; p < s->parts; p++) rows += s->take[p].rows;
+    *m = (spmm_csr){
+        .rows = rows, .cols = s->first[s->me + 1] - s->first[s->me], .precision = s->a->precision};
+    TRY(sp_alloc((void **)&m->irp, rows + 1, sizeof *m->irp, what));
+    m->irp[0] = 0;
+    for (int64_t i = 0; i < rows; i++) m->irp[i + 1] = m->irp[i] + s->in.length[i];
+    m->nnz = m->irp[rows];
+    m->ja = s->in.ja;
+    m->as = s->in.as;
+    s->in.ja = NULL;
+    s->in.as = NULL;
+    return SPMM_OK;
+}
+
+/** Lists how the partial rows travel. */
+static spmm_status list_moves(splitting *s)
+{
+    sp_halo *const h = &s->joint->moves;
+    int64_t in = 0, out = 0;
+    h->kind = SPMM_EXCHANGE_HALO;
+    h->own = h->local.rows;
+    TRY(sp_alloc((void **)&h->source, s->parts, sizeof *h->source, what));
+    TRY(sp_alloc((void **)&h->target, s->parts, sizeof *h->target, what));
+    for (int p = 0; p < s->parts; p++) {
+        const int64_t comes = s->give[p].rows, goes = s->take[p].rows;
+        if (comes > 0) h->source[h->sources++] = (sp_halo_recv){p, in + (p > s->me ? h->own : 0), comes};
+        if (goes > 0) h->target[h->targets++] = (sp_halo_send){p, 0, out, goes};
+        *(p < s->me ? &h->ghost_low : &h->ghost_high) += comes;
+        in += comes;
+        out += goes;
+    }
+    h->sent = out;
+    if (sp_halo_rows(h) > INT32_MAX)
+        return sp_fail(SPMM_ERR_LIMIT, "%lld partial rows of a rank in the joint exchange",
+                       (long long)sp_halo_rows(h));
+    return SPMM_OK;
+}
+
+spmm_status sp_sum_lists_create(const int32_t *row, int64_t low, int64_t own, int64_t high, int64_t rows,
+                                sp_sum_lists *l)
+{
+    int64_t *at = NULL, addends = 0, n = 0;
+    TRY(sp_alloc_zero((void **)&at, rows + 1, sizeof *at, what));
+    for (int64_t g = 0; g < low + high; g++)
+        if (row[g] >= 0) at[row[g]]++, addends++;
+    for (int64_t i = 0; i < rows; i++) l->count += at[i] > 0;
+    spmm_status status = sp_alloc((void **)&l->row, l->count, sizeof *l->row, what);
+    if (status == SPMM_OK) status = sp_alloc((void **)&l->start, l->count + 1, sizeof *l->start, what);
+    if (status == SPMM_OK) status = sp_alloc((void **)&l->addend, addends, sizeof *l->addend, what);
+    if (status != SPMM_OK) {
+        sp_free(at);
+        return status;
+    }
+    /* a counting sort by row, which keeps the order of the ghost rows */
+    l->start[0] = 0;
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t count = at[i];
+        at[i] = l->start[n];
+        if (count == 0) continue;
+        l->row[n] = (int32_t)i;
+        l->start[n + 1] = l->start[n] + count;
+        n++;
+    }
+    for (int64_t g = 0; g < low + high; g++)
+        if (row[g] >= 0) l->addend[at[row[g]]++] = (int32_t)(g < low ? g : g + own);
+    sp_free(at);
+    return SPMM_OK;
+}
+
+void sp_sum_lists_destroy(sp_sum_lists *l)
+{
+    sp_free(l->row);
+    sp_free(l->start);
+    sp_free(l->addend);
+    *l = (sp_sum_lists){0};
+}
+
+spmm_status sp_joint_list_sums(sp_joint *j)
+{
+    const sp_halo *const m = &j->moves;
+    return sp_sum_lists_create(j->row, m->ghost_low, m->own, m->ghost_high, j->rest.rows, &j->sums);
+}
+
+/** Lists the rows of the block to which partial rows are added. */
+static spmm_status list_sums(splitting *s)
+{
+    sp_joint *const j = s->joint;
+    const sp_joint_cover *const c = &s->cover;
+    int64_t n = 0;
+    TRY(sp_alloc((void **)&j->row, j->moves.ghost_low + j->moves.ghost_high, sizeof *j->row, what));
+    for (int64_t i = 0; i < c->pair[s->parts]; i++)
+        if (c->moved[i]) j->row[n++] = (int32_t)c->row[i];
+    return sp_joint_list_sums(j);
+}
+
+static spmm_status allocate(splitting *s)
+{
+    TRY(sp_alloc_zero((void **)&s->joint, 1, sizeof *s->joint, what));
+    TRY(sp_alloc_zero((void **)&s->gone, s->a->nnz, 1, what));
+    TRY(sp_alloc_zero((void **)&s->give, s->parts, sizeof *s->give, what));
+    return sp_alloc_zero((void **)&s->take, s->parts, sizeof *s->take, what);
+}
+
+static spmm_status split(splitting *s, int threads)
+{
+    TRY(allocate(s));
+    TRY(sp_joint_cover_create(s->a, 0, s->a->rows, s->first, s->parts, s->me, threads, &s->cover));
+    mark_gone(s);
+    return sp_alloc((void **)&s->load, s->parts, sizeof *s->load, what);
+}
+
+static spmm_status build(splitting *s, int threads)
+{
+    TRY(sp_agree(s->grid->comm, "halo", split(s, threads)));
+    TRY(balance(s, s->load));
+    TRY(sp_agree(s->grid->comm, "halo", copy_rest(s)));
+    TRY(swap_rows(s));
+    spmm_status status = make_partial(s);
+    if (status == SPMM_OK) status = list_moves(s);
+    if (status == SPMM_OK) status = list_sums(s);
+    TRY(sp_agree(s->grid->comm, "halo", status));
+    sp_halo *const h = &s->joint->moves;
+    h->all_moved = h->ghost_low + h->ghost_high;
+    return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, &h->all_moved, 1, MPI_INT64_T, MPI_SUM, s->grid->comm));
+}
+
+spmm_status sp_joint_create(const sp_grid *grid, const spmm_block *block, const int64_t *first, int threads,
+                            sp_joint **joint)
+{
+    splitting s = {
+        .grid = grid, .a = &block->csr, .first = first, .parts = grid->dims[0], .me = grid->coords[0]};
+    const spmm_status status = build(&s, threads);
+    sp_joint_cover_destroy(&s.cover);
+    sp_free(s.gone);
+    sp_free(s.load);
+    sp_free(s.give);
+    sp_free(s.take);
+    sp_free(s.out.length);
+    sp_free(s.out.ja);
+    sp_free(s.out.as);
+    sp_free(s.in.length);
+    sp_free(s.in.ja);
+    sp_free(s.in.as);
+    sp_free(s.request);
+    if (status != SPMM_OK) {
+        sp_joint_destroy(s.joint);
+        s.joint = NULL;
+    }
+    *joint = s.joint;
+    return status;
+}
+
+/* ---- new values ---- */
+
+/** Finds the entries that go, ordered by the ranks that they go to and, within a rank, as fill_out() ordered them.
+ *  \param [in]     first  [parts + 1] owners of the columns
+ *  \param [in,out] next   [parts] where the next value for each rank goes; each is advanced by their number
+ *  \param [out]    out    their values; NULL: they are only counted. Otherwise the others are copied to `rest` */
+static void part_values(const spmm_csr *a, const int64_t *first, int64_t *next, const spmm_csr *rest,
+                        char *out)
+{
+    for (int64_t i = 0; i < a->rows; i++) {
+        int64_t kept = rest->irp[i];
+        int p = 0;
+        for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) {
+            const int stays = kept < rest->irp[i + 1] && rest->ja[kept] == a->ja[e];
+            while (a->ja[e] >= first[p + 1]) p++;
+            if (out)
+                sp_values_copy(a->precision, a->as, e, 1, stays ? rest->as : out, stays ? kept : next[p]);
+            *(stays ? &kept : &next[p]) += 1;
+        }
+    }
+}
+
+spmm_status sp_joint_update(const sp_grid *grid, const spmm_block *block, sp_joint *j)
+{
+    const spmm_csr *const a = &block->csr, *const m = &j->moves.local;
+    const int parts = grid->dims[0];
+    const int64_t size = sp_value_size(a->precision), begin = block->x_begin - block->col_begin;
+    int64_t *first = NULL, *count = NULL, *next = NULL;
+    char *out = NULL;
+    spmm_status status = sp_alloc((void **)&first, parts + 1, sizeof *first, what);
+    if (status == SPMM_OK) status = sp_alloc_zero((void **)&count, parts, sizeof *count, what);
+    if (status == SPMM_OK) status = sp_alloc((void **)&next, parts, sizeof *next, what);
+    if (status == SPMM_OK) status = sp_alloc((void **)&out, a->nnz - j->rest.nnz, (size_t)size, what);
+    TRY_GOTO(sp_agree(grid->comm, "halo", status), done);
+    TRY_GOTO(SP_MPI(MPI_Allgather(&begin, 1, MPI_INT64_T, first, 1, MPI_INT64_T, grid->col_comm)), done);
+    first[parts] = a->cols;
+    part_values(a, first, count, &j->rest, NULL);
+    for (int p = 0; p < parts; p++) next[p] = p == 0 ? 0 : next[p - 1] + count[p - 1];
+    part_values(a, first, next, &j->rest, out);
+    for (int p = 0; p < parts; p++) next[p] = 0; /* from now on: values that come */
+    for (int t = 0; t < j->moves.targets; t++) {
+        const sp_halo_send *const to = &j->moves.target[t];
+        next[to->rank] = m->irp[to->first + to->rows] - m->irp[to->first];
+    }
+    status = sp_swap_lists(grid->col_comm, grid->comm, 1, size, count, out, next, m->as);
+done:
+    sp_free(first);
+    sp_free(count);
+    sp_free(next);
+    sp_free(out);
+    return status;
+}
+
+void sp_joint_destroy(sp_joint *j)
+{
+    if (!j) return;
+    spmm_csr_destroy(&j->rest);
+    spmm_csr_destroy(&j->moves.local);
+    sp_halo_lists_destroy(&j->moves);
+    sp_free(j->row);
+    sp_sum_lists_destroy(&j->sums);
+    sp_free(j);
+}

@@ -1,0 +1,261 @@
+/** Determines which rows of X the ranks of a node have in common, and who receives which rows of other nodes. */
+#include "halo/node_rows.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/search.h"
+#include "halo/column_set.h"
+
+enum { ROWS = 1024 }; /* rows that a thread scans at a time */
+
+/** Temporary data of sp_node_rows_create(). */
+typedef struct node_setup {
+    const sp_grid *grid;
+    const spmm_block *block;
+    const sp_halo *halo;
+    int threads;
+    int64_t *first;   /* [P + 1], first row of X of each rank of the process column */
+    int64_t from, to; /* columns [from, to) are owned by ranks of this node */
+    int64_t words;
+    uint64_t *mine, *all; /* bitmaps of columns of other nodes: that this rank needs, that the node needs */
+    int64_t *before;      /* [words + 1], number of columns in `all` before each word */
+} node_setup;
+
+/* ---- ranks ---- */
+
+/** Finds the ranks of the node, and whether they are consecutive in the process column on all nodes. */
+static spmm_status find_ranks(const sp_grid *grid, sp_node_rows *node, int *consecutive, int *shared)
+{
+    const int p = grid->coords[0];
+    TRY(sp_node_comm(grid->col_comm, &node->comm));
+    node->made = 1;
+    MPI_Comm_rank(node->comm, &node->rank);
+    MPI_Comm_size(node->comm, &node->size);
+    int most[2] = {p - node->rank, node->rank - p};
+    TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_INT, MPI_MAX, node->comm)));
+    node->first_rank = p - node->rank;
+    TRY(sp_all(grid->comm, most[0] == -most[1], consecutive));
+    TRY(sp_all(grid->comm, node->size == 1, shared));
+    *shared = !*shared;
+    return SPMM_OK;
+}
+
+spmm_status sp_node_ranks_check(const sp_grid *grid, int *consecutive, int *shared)
+{
+    sp_node_rows node = {0};
+    const spmm_status status = find_ranks(grid, &node, consecutive, shared);
+    sp_node_rows_destroy(&node);
+    return status;
+}
+
+static spmm_status allocate(node_setup *s, sp_node_rows *node)
+{
+    static const char what[] = "the rows of a node";
+    s->words = sp_set_words(s->block->csr.cols);
+    TRY(sp_alloc_zero((void **)&s->first, s->grid->dims[0] + 1, sizeof *s->first, what));
+    TRY(sp_alloc_zero((void **)&s->mine, s->words, sizeof *s->mine, what));
+    TRY(sp_alloc_zero((void **)&s->all, s->words, sizeof *s->all, what));
+    TRY(sp_alloc_zero((void **)&s->before, s->words + 1, sizeof *s->before, what));
+    TRY(sp_alloc_zero((void **)&node->begin, node->size + 1, sizeof *node->begin, what));
+    TRY(sp_alloc_zero((void **)&node->share, node->size + 1, sizeof *node->share, what));
+    TRY(sp_alloc_zero((void **)&node->reads_own, node->size, 1, what));
+    TRY(sp_alloc_zero((void **)&node->reads_share, node->size, 1, what));
+    return sp_alloc_zero((void **)&node->readers, node->size, 1, what);
+}
+
+/** Finds which rows of X each rank of the process column owns. */
+static spmm_status find_owners(node_setup *s, sp_node_rows *node)
+{
+    const int parts = s->grid->dims[0];
+    TRY(SP_MPI(
+        MPI_Allgather(&s->halo->own, 1, MPI_INT64_T, s->first + 1, 1, MPI_INT64_T, s->grid->col_comm)));
+    for (int p = 0; p < parts; p++) s->first[p + 1] += s->first[p];
+    s->from = s->first[node->first_rank];
+    s->to = s->first[node->first_rank + node->size];
+    node->near = s->to - s->from;
+    return SPMM_OK;
+}
+
+/* ---- columns of other nodes ---- */
+
+/** Marks the columns of other nodes that this rank needs: those of its block's entries, or all of them for a
+ *  broadcast. */
+static void mark_needed(const node_setup *s)
+{
+    const spmm_csr *const a = &s->block->csr;
+    const int64_t from = s->from, to = s->to;
+    uint64_t *const set = s->mine;
+    if (s->halo->kind == SPMM_EXCHANGE_BCAST) {
+        for (int64_t j = 0; j < from; j++) sp_set_add(set, j);
+        for (int64_t j = to; j < a->cols; j++) sp_set_add(set, j);
+        return;
+    }
+#pragma omp parallel for schedule(dynamic, ROWS) num_threads(s->threads)
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int64_t begin = a->irp[i], end = a->irp[i + 1];
+        for (int64_t e = begin; e < end && a->ja[e] < from; e++) sp_set_add(set, a->ja[e]);
+        for (int64_t e = end; e > begin && a->ja[e - 1] >= to; e--) sp_set_add(set, a->ja[e - 1]);
+    }
+}
+
+/** Returns the number of columns in s->all before column j. */
+static int64_t ghosts_before(const node_setup *s, int64_t j)
+{
+    return sp_set_before(s->all, s->before[j / SP_SET_WORD], j);
+}
+
+/** Finds the columns that any rank of the node needs, and divides them evenly among its ranks. */
+static spmm_status unite(node_setup *s, sp_node_rows *node)
+{
+    enum { MOST = 1 << 24 }; /* words per reduction: MPI may copy them */
+    for (int64_t at = 0; at < s->words; at += MOST) {
+        const int64_t left = s->words - at;
+        TRY(SP_MPI(MPI_Allreduce(s->mine + at, s->all + at, (int)(left < MOST ? left : MOST), MPI_UINT64_T,
+                                 MPI_BOR, node->comm)));
+    }
+    for (int64_t w = 0; w < s->words; w++) s->before[w + 1] = s->before[w] + __builtin_popcountll(s->all[w]);
+    const int64_t ghosts = s->before[s->words];
+    node->low = ghosts_before(s, s->from);
+    for (int i = 0; i <= node->size; i++) node->share[i] = sp_partition_share(ghosts, node->size, i);
+    return SPMM_OK;
+}
+
+/** Finds whose shares this rank needs, and leaves in s->mine only the columns that it receives itself. */
+static void divide(node_setup *s, sp_node_rows *node)
+{
+    const int64_t low = node->share[node->rank], high = node->share[node->rank + 1];
+    int whose = 0;
+    for (int64_t w = 0; w < s->words; w++) {
+        uint64_t received = 0;
+        int64_t g = s->before[w];
+        for (uint64_t bits = s->all[w]; bits; bits &= bits - 1, g++) {
+            const uint64_t bit = bits & -bits;
+            while (g >= node->share[whose + 1]) whose++;
+            if (s->mine[w] & bit) node->reads_share[whose] = 1;
+            if (g >= low && g < high) received |= bit;
+        }
+        s->mine[w] = received;
+    }
+    node->reads_share[node->rank] = 0; /* what it receives itself it need not be told of */
+}
+
+/* ---- numbering ---- */
+
+static void place_sources(const sp_node_rows *node, sp_halo *h)
+{
+    int64_t g = node->share[node->rank];
+    for (int i = 0; i < h->sources; i++) {
+        h->source[i].first = g < node->low ? g : g + node->near;
+        g += h->source[i].rows;
+    }
+}
+
+/** Returns the row of the common memory that column j is. */
+static int64_t common_row_of(const node_setup *s, const sp_node_rows *node, int64_t j)
+{
+    if (j >= s->from && j < s->to) return node->low + j - s->from;
+    return ghosts_before(s, j) + (j < s->from ? 0 : node->near);
+}
+
+static spmm_status renumber(const node_setup *s, const sp_node_rows *node, sp_halo *h)
+{
+    const spmm_csr *const a = &s->block->csr;
+    TRY(sp_alloc((void **)&h->local.ja, a->nnz, sizeof *a->ja, "local column indices"));
+    h->renumbered = 1;
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (int64_t e = 0; e < a->nnz; e++) { h->local.ja[e] = (int32_t)common_row_of(s, node, a->ja[e]); }
+    return SPMM_OK;
+}
+
+static void number_rows(const node_setup *s, sp_node_rows *node)
+{
+    sp_halo *const h = &node->halo;
+    for (int i = 0; i <= node->size; i++)
+        node->begin[i] = node->low + s->first[node->first_rank + i] - s->from;
+    h->node = node;
+    h->kind = s->halo->kind;
+    h->own = s->halo->own;
+    h->all_bcast = s->halo->all_bcast;
+    h->ghost_low = node->begin[node->rank];
+    h->ghost_high = node->share[node->size] + node->near - h->ghost_low - h->own;
+    h->local = s->block->csr;
+    h->local.cols = sp_halo_rows(h);
+}
+
+/** Tells each rank of the node whether this rank needs rows of it. */
+static spmm_status find_readers(const node_setup *s, sp_node_rows *node)
+{
+    char *needs;
+    for (int i = 0; i < s->halo->sources; i++) {
+        const int rank = s->halo->source[i].rank - node->first_rank;
+        if (rank >= 0 && rank < node->size) node->reads_own[rank] = 1;
+    }
+    const spmm_status status = sp_alloc((void **)&needs, node->size, 1, "readers");
+    TRY(sp_agree(s->grid->comm, "halo", status));
+    for (int i = 0; i < node->size; i++) needs[i] = (char)(node->reads_own[i] | node->reads_share[i]);
+    const spmm_status told = SP_MPI(MPI_Alltoall(needs, 1, MPI_CHAR, node->readers, 1, MPI_CHAR, node->comm));
+    sp_free(needs);
+    return told;
+}
+
+/** Finds the rows that cross between nodes. */
+static spmm_status find_messages(node_setup *s, sp_node_rows *node)
+{
+    mark_needed(s);
+    TRY(unite(s, node));
+    divide(s, node);
+    TRY(sp_halo_of_columns(s->grid, s->block, s->first, s->mine, &node->halo));
+    place_sources(node, &node->halo);
+    int64_t rows = node->share[node->rank + 1] - node->share[node->rank];
+    TRY(SP_MPI(MPI_Allreduce(&rows, &node->halo.all_moved, 1, MPI_INT64_T, MPI_SUM, s->grid->comm)));
+    return SPMM_OK;
+}
+
+static spmm_status build(node_setup *s, int on_one_node, sp_node_rows *node)
+{
+    TRY(sp_agree(s->grid->comm, "halo", allocate(s, node)));
+    TRY(find_owners(s, node));
+    if (!on_one_node) TRY(find_messages(s, node));
+    number_rows(s, node);
+    TRY(find_readers(s, node));
+    return sp_agree(s->grid->comm, "halo", on_one_node ? SPMM_OK : renumber(s, node, &node->halo));
+}
+
+static void free_setup(const node_setup *s)
+{
+    sp_free(s->first);
+    sp_free(s->mine);
+    sp_free(s->all);
+    sp_free(s->before);
+}
+
+spmm_status sp_node_rows_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
+                                int threads, sp_node_rows *node, const char **why, int *shared)
+{
+    node_setup s = {.grid = grid, .block = block, .halo = halo, .threads = threads};
+    int consecutive, on_one_node;
+    spmm_status status;
+    memset(node, 0, sizeof *node);
+    *why = NULL;
+    TRY_GOTO(find_ranks(grid, node, &consecutive, shared), done);
+    TRY_GOTO(sp_all(grid->comm, node->size == grid->dims[0], &on_one_node), done);
+    if (consecutive) TRY_GOTO(build(&s, on_one_node, node), done);
+    if (!consecutive) *why = SP_NOT_CONSECUTIVE;
+done:
+    free_setup(&s);
+    if (status != SPMM_OK || !consecutive) sp_node_rows_destroy(node);
+    return status;
+}
+
+void sp_node_rows_destroy(sp_node_rows *node)
+{
+    if (node->made) sp_comm_free(&node->comm);
+    sp_halo_destroy(&node->halo);
+    sp_free(node->begin);
+    sp_free(node->share);
+    sp_free(node->reads_own);
+    sp_free(node->reads_share);
+    sp_free(node->readers);
+    memset(node, 0, sizeof *node);
+}

@@ -1,0 +1,169 @@
+/** Turns halos round for products with the transpose. */
+#include "halo/transposed.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "halo/joint.h"
+#include "formats/csr.h"
+
+static const char what[] = "the transpose";
+
+/** Rows [first, first + rows) of a matrix. */
+typedef struct row_range {
+    int64_t first, rows;
+} row_range;
+
+/** Copies two ranges of rows, one after the other, to a new matrix. */
+static spmm_status copy_rows(const spmm_csr *a, row_range one, row_range two, spmm_csr *b)
+{
+    const row_range range[] = {one, two};
+    int64_t row = 0, entry = 0;
+    for (int r = 0; r < 2; r++) entry += a->irp[range[r].first + range[r].rows] - a->irp[range[r].first];
+    TRY(sp_csr_create(one.rows + two.rows, a->cols, entry, a->precision, b));
+    entry = 0;
+    for (int r = 0; r < 2; r++) {
+        const int64_t first = range[r].first, begin = a->irp[first];
+        const int64_t count = a->irp[first + range[r].rows] - begin;
+        for (int64_t i = 0; i < range[r].rows; i++) b->irp[++row] = entry + a->irp[first + i + 1] - begin;
+        if (count > 0) memcpy(b->ja + entry, a->ja + begin, (size_t)count * sizeof *b->ja);
+        sp_values_copy(a->precision, a->as, begin, count, b->as, entry);
+        entry += count;
+    }
+    return SPMM_OK;
+}
+
+/** Splits the transpose of the block into the rows that this rank owns and those of other ranks. */
+static spmm_status split(const sp_halo *h, int threads, spmm_csr *owned, spmm_csr *others)
+{
+    spmm_csr all;
+    if (h->local.rows > INT32_MAX)
+        return sp_fail(SPMM_ERR_LIMIT,
+                       "a block of %lld rows has no transpose with 32-bit column indices: use more ranks",
+                       (long long)h->local.rows);
+    TRY(sp_csr_add_transpose(&h->local, 0, 1, threads, &all));
+    const row_range low = {0, h->ghost_low}, own = {h->ghost_low, h->own},
+                    high = {h->ghost_low + h->own, h->ghost_high}, none = {0, 0};
+    spmm_status status = copy_rows(&all, own, none, owned);
+    if (status == SPMM_OK) status = copy_rows(&all, low, high, others);
+    spmm_csr_destroy(&all);
+    return status;
+}
+
+/** Lists the messages of partial rows: from the ranks that rows of X are sent to, and to those that they come from.
+ *  \param [in] me  this rank's number in the process column */
+static spmm_status list_moves(const sp_halo *h, int me, sp_halo *moves)
+{
+    int64_t in = 0;
+    moves->kind = SPMM_EXCHANGE_HALO;
+    moves->own = moves->sent = h->ghost_low + h->ghost_high;
+    TRY(sp_alloc((void **)&moves->source, h->targets, sizeof *moves->source, what));
+    TRY(sp_alloc((void **)&moves->target, h->sources, sizeof *moves->target, what));
+    for (int n = 0; n < h->targets; n++) {
+        const int rank = h->target[n].rank;
+        const int64_t rows = h->target[n].rows;
+        moves->source[moves->sources++] = (sp_halo_recv){rank, in + (rank > me ? moves->own : 0), rows};
+        *(rank < me ? &moves->ghost_low : &moves->ghost_high) += rows;
+        in += rows;
+    }
+    for (int n = 0; n < h->sources; n++) {
+        const sp_halo_recv *const s = &h->source[n];
+        const int64_t first = s->rank < me ? s->first : s->first - h->own;
+        moves->target[moves->targets++] = (sp_halo_send){s->rank, 0, first, s->rows};
+    }
+    return sp_halo_rows(moves) > INT32_MAX
+               ? sp_fail(SPMM_ERR_LIMIT, "%lld partial rows of a rank in a product with the transpose",
+                         (long long)sp_halo_rows(moves))
+               : SPMM_OK;
+}
+
+/** Lists the owned rows to which partial rows are added: those that were sent. */
+static spmm_status list_sums(const sp_halo *h, sp_joint *j)
+{
+    int64_t n = 0;
+    TRY(sp_alloc((void **)&j->row, j->moves.ghost_low + j->moves.ghost_high, sizeof *j->row, what));
+    for (int t = 0; t < h->targets; t++) {
+        const sp_halo_send *const s = &h->target[t];
+        for (int64_t i = s->first; i < s->first + s->rows; i++)
+            j->row[n++] = s->packed ? h->list[i] : (int32_t)i;
+    }
+    return sp_joint_list_sums(j);
+}
+
+static spmm_status build(const sp_grid *grid, const sp_halo *h, int threads, sp_halo *t)
+{
+    TRY(sp_alloc_zero((void **)&t->joint, 1, sizeof *t->joint, what));
+    TRY(split(h, threads, &t->joint->rest, &t->joint->moves.local));
+    TRY(list_moves(h, grid->coords[0], &t->joint->moves));
+    t->local = t->joint->rest;
+    return list_sums(h, t->joint);
+}
+
+spmm_status sp_halo_transpose(const sp_grid *grid, const sp_halo *halo, int threads, sp_halo *transposed)
+{
+    *transposed = (sp_halo){.kind = SPMM_EXCHANGE_JOINT, .own = halo->local.rows};
+    const spmm_status status = sp_agree(grid->comm, "halo", build(grid, halo, threads, transposed));
+    if (status != SPMM_OK) {
+        sp_halo_destroy(transposed);
+        return status;
+    }
+    transposed->joint->moves.all_moved = halo->all_moved;
+    transposed->all_bcast = halo->all_bcast;
+    return SPMM_OK;
+}
+
+/** Makes the map of the transpose: transposes a matrix whose values are the numbers of its entries. */
+static spmm_status create_map(const sp_halo *halo, int threads, sp_transposed_map *map)
+{
+    sp_halo numbered = *halo;
+    spmm_csr to[SP_TRANSPOSED_PARTS] = {{0}, {0}};
+    spmm_status status;
+    if (halo->local.nnz >= SP_NOWHERE)
+        return sp_fail(
+            SPMM_ERR_LIMIT,
+            "new values of the transpose of %lld entries per rank: 2^32 - 1 are the most; use more ranks",
+            (long long)halo->local.nnz);
+    numbered.local.precision = SPMM_F64;
+    numbered.local.as = NULL;
+    TRY(sp_alloc(&numbered.local.as, numbered.local.nnz, sizeof(double), what));
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t e = 0; e < numbered.local.nnz; e++) ((double *)numbered.local.as)[e] = (double)e;
+    TRY_GOTO(split(&numbered, threads, &to[0], &to[1]), done);
+    for (int n = 0; n < SP_TRANSPOSED_PARTS; n++)
+        TRY_GOTO(sp_alloc((void **)&map->from[n], to[n].nnz, sizeof *map->from[n], what), done);
+    for (int n = 0; n < SP_TRANSPOSED_PARTS; n++) {
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (int64_t e = 0; e < to[n].nnz; e++)
+            map->from[n][e] = (sp_value_place)((const double *)to[n].as)[e];
+    }
+done:
+    for (int n = 0; n < SP_TRANSPOSED_PARTS; n++) spmm_csr_destroy(&to[n]);
+    sp_free(numbered.local.as);
+    if (status != SPMM_OK) sp_transposed_map_destroy(map);
+    return status;
+}
+
+spmm_status sp_halo_transpose_map(const sp_halo *halo, int threads, sp_transposed_map *map)
+{
+    return map->from[0] ? SPMM_OK : create_map(halo, threads, map);
+}
+
+static void gather(const sp_halo *halo, const sp_value_place *place, int threads, spmm_csr *to)
+{
+    sp_values_gather(to->precision, halo->local.as, place, to->nnz, threads, to->as);
+}
+
+spmm_status sp_halo_transpose_values(const sp_halo *halo, int threads, sp_transposed_map *map,
+                                     sp_halo *transposed)
+{
+    TRY(sp_halo_transpose_map(halo, threads, map));
+    gather(halo, map->from[0], threads, &transposed->joint->rest);
+    gather(halo, map->from[1], threads, &transposed->joint->moves.local);
+    return SPMM_OK;
+}
+
+void sp_transposed_map_destroy(sp_transposed_map *map)
+{
+    for (int n = 0; n < SP_TRANSPOSED_PARTS; n++) sp_free(map->from[n]);
+    *map = (sp_transposed_map){{NULL}};
+}

@@ -1,0 +1,238 @@
+/** Computes products with the transpose of a plan's matrix, by a product of the transposed blocks. */
+#include "plan/transposed_product.h"
+
+#include <string.h>
+
+#include "base/arguments.h"
+#include "base/memory.h"
+#include "device/device.h"
+#include "device/device_ops.h"
+#include "halo/joint.h"
+#include "halo/transposed.h"
+#include "formats/multivector.h"
+
+struct sp_transposed {
+    const sp_product *of;
+    sp_grid grid;    /* the product's, but each process column for itself: it sums its own rows of Y */
+    sp_halo forward; /* of rows of X alone, if the product's is the joint one; else zeroed */
+    sp_halo halo;
+    sp_transposed_map map; /* for new values; zeroed before the first update */
+    /* the arrays of such a map in GPU memory, if values are gathered there: then those of the host grow old */
+    sp_value_place *gpu_map[SP_TRANSPOSED_PARTS];
+    spmm_block block; /* the transpose of this rank's block; its arrays are those of the halo */
+    sp_product *product;
+    /* Of a process row, whose first rank alone is given X, all rows of X: in the memory of the device, and in host memory
+     * if that is another. */
+    spmm_multivector x, staged;
+};
+
+/* ---- set-up ---- */
+
+/** Returns the options for the transpose: the kernel and the format of the product may suit the matrix alone. */
+static spmm_plan_options options_of(const sp_product *p)
+{
+    spmm_plan_options o = p->options;
+    o.kernel = NULL;
+    o.format = SPMM_FORMAT_AUTO;
+    o.column_blocks = 0;
+    o.reduce = SPMM_REDUCE_AUTO;
+    if (sp_transport_has(o.transport, SP_TRANSPORT_IN_PLACE))
+        o.transport = SPMM_TRANSPORT_AUTO; /* partial rows go by messages */
+    return o;
+}
+
+static const sp_halo *forward_halo(const sp_transposed *t)
+{
+    return t->of->given->joint ? &t->forward : t->of->given;
+}
+
+static spmm_status transpose(sp_transposed *t)
+{
+    const sp_product *const p = t->of;
+    if (p->given->joint) TRY(sp_halo_create(p->grid, p->block, SPMM_EXCHANGE_HALO, p->threads, &t->forward));
+    return sp_halo_transpose(p->grid, forward_halo(t), p->threads, &t->halo);
+}
+
+int sp_transposed_shares_x(const sp_transposed *t)
+{
+    return t->of->grid->dims[1] > 1 && !sp_reduce_everywhere(sp_reduction_method(t->of->reduction));
+}
+
+static spmm_status create_x(sp_transposed *t)
+{
+    const sp_product *const p = t->of;
+    const int64_t rows = t->halo.own;
+    if (!sp_transposed_shares_x(t)) return SPMM_OK;
+    TRY(spmm_multivector_create(rows, p->k, p->precision, p->space, &t->x));
+    return p->space == SPMM_CPU ? SPMM_OK
+                                : spmm_multivector_create(rows, p->k, p->precision, SPMM_CPU, &t->staged);
+}
+
+static spmm_status build(sp_transposed *t)
+{
+    const spmm_block *const b = t->of->block;
+    const spmm_plan_options options = options_of(t->of);
+    TRY(transpose(t));
+    t->block = (spmm_block){.csr = t->halo.local,
+                            .rows = b->cols,
+                            .cols = b->rows,
+                            .row_begin = b->x_begin,
+                            .col_begin = b->row_begin,
+                            .p = b->p,
+                            .q = 1};
+    TRY(sp_product_create(&t->grid, &t->block, &t->halo, t->of->k, &options, t->of->all_kernels,
+                          &t->product));
+    t->product->function = "spmm_apply_transposed";
+    t->product->formula = "Y := A^T X";
+    TRY(sp_agree(t->grid.comm, "convert", create_x(t)));
+    sp_product_use_stream(t->product, t->of->stream); /* trials were waited for */
+    return SPMM_OK;
+}
+
+spmm_status sp_transposed_create(const sp_product *of, sp_transposed **transposed)
+{
+    const double start = MPI_Wtime();
+    sp_transposed *t = NULL;
+    *transposed = NULL;
+    TRY(sp_agree(of->grid->comm, "plan",
+                 sp_alloc_zero((void **)&t, 1, sizeof *t, "a product with the transpose")));
+    t->of = of;
+    t->grid = *of->grid;
+    t->grid.dims[1] = 1;
+    t->grid.coords[1] = 0;
+    const spmm_status status = build(t);
+    if (status != SPMM_OK) {
+        sp_transposed_destroy(t);
+        return status;
+    }
+    t->product->times.created = MPI_Wtime() - start;
+    *transposed = t;
+    return SPMM_OK;
+}
+
+const sp_product *sp_transposed_product(const sp_transposed *t) { return t->product; }
+
+/** The matrices that the transpose is split into, as of sp_transposed_map. */
+static const spmm_csr *part_of(const sp_transposed *t, int part)
+{
+    return part == 0 ? &t->halo.joint->rest : &t->halo.joint->moves.local;
+}
+
+static spmm_status upload_map(sp_transposed *t)
+{
+    TRY(sp_halo_transpose_map(forward_halo(t), t->of->threads, &t->map));
+    for (int n = 0; n < SP_TRANSPOSED_PARTS; n++) {
+        const int64_t bytes = part_of(t, n)->nnz * (int64_t)sizeof *t->gpu_map[n];
+        TRY(sp_device_alloc((void **)&t->gpu_map[n], bytes, "places of values"));
+        TRY(sp_device_upload(t->gpu_map[n], t->map.from[n], bytes));
+    }
+    sp_transposed_map_destroy(&t->map);
+    return SPMM_OK;
+}
+
+static void free_gpu_map(sp_transposed *t)
+{
+    for (int n = 0; n < SP_TRANSPOSED_PARTS; n++) {
+        sp_device_free(t->gpu_map[n]);
+        t->gpu_map[n] = NULL;
+    }
+}
+
+spmm_status sp_transposed_map_values(sp_transposed *t, int *all)
+{
+    int partial = 0;
+    TRY(sp_row_blocks_map(&t->product->parts, all));
+    TRY(sp_partial_rows_map(t->product->partial, &partial));
+    *all = *all && partial;
+    if (!*all || t->gpu_map[SP_TRANSPOSED_PARTS - 1]) return SPMM_OK;
+    const spmm_status status = upload_map(t);
+    if (status == SPMM_OK) return SPMM_OK;
+    free_gpu_map(t);
+    *all = 0;
+    return status == SPMM_ERR_MEMORY ? SPMM_OK : status;
+}
+
+/** Gathers the values of part n of the transpose in `to`, both in GPU memory, and takes them over. */
+static spmm_status update_part(sp_transposed *t, int n, const void *values, void *to)
+{
+    const spmm_csr *const part = part_of(t, n);
+    TRY(sp_cuda_gather(t->gpu_map[n], part->nnz, (int)sp_value_size(part->precision), values, to,
+                       sp_device_stream(SP_STREAM_MAIN)));
+    return n == 0 ? sp_row_blocks_update(&t->product->parts, to)
+                  : sp_partial_rows_update(t->product->partial, to);
+}
+
+static spmm_status update_on_gpu(sp_transposed *t, const void *values)
+{
+    int64_t most = 0;
+    void *to = NULL;
+    for (int n = 0; n < SP_TRANSPOSED_PARTS; n++)
+        if (part_of(t, n)->nnz > most) most = part_of(t, n)->nnz;
+    spmm_status status = sp_device_alloc(&to, most * sp_value_size(t->halo.joint->rest.precision),
+                                         "new values");
+    for (int n = 0; n < SP_TRANSPOSED_PARTS && status == SPMM_OK; n++)
+        if (part_of(t, n)->nnz > 0) status = update_part(t, n, values, to);
+    sp_device_free(to);
+    return status;
+}
+
+spmm_status sp_transposed_update(sp_transposed *t, const void *on_gpu)
+{
+    if (on_gpu) return update_on_gpu(t, on_gpu);
+    TRY(sp_halo_transpose_values(forward_halo(t), t->of->threads, &t->map, &t->halo));
+    TRY(sp_row_blocks_update(&t->product->parts, NULL));
+    return sp_partial_rows_update(t->product->partial, NULL);
+}
+
+void sp_transposed_destroy(sp_transposed *t)
+{
+    if (!t) return;
+    sp_product_destroy(t->product);
+    sp_halo_destroy(&t->halo);
+    sp_halo_destroy(&t->forward);
+    sp_transposed_map_destroy(&t->map);
+    free_gpu_map(t);
+    spmm_multivector_destroy(&t->x);
+    spmm_multivector_destroy(&t->staged);
+    sp_free(t);
+}
+
+/* ---- products ---- */
+
+/** Checks X, of which ranks other than the first of a process row have no rows, and Y. */
+static spmm_status check_operands(const sp_transposed *t, const spmm_multivector *x,
+                                  const spmm_multivector *y)
+{
+    TRY(sp_product_check_operand(t->product, x, t->of->y_rows, "x"));
+    TRY(sp_product_check_operand(t->product, y, t->product->y_rows, "y"));
+    return sp_multivector_apart(x, y, t->product->function, "x", "y");
+}
+
+/** Copies X from the first rank of the process row to the others. */
+static spmm_status spread(sp_transposed *t, const spmm_multivector *x, const spmm_multivector *y)
+{
+    const sp_grid *const grid = t->of->grid;
+    spmm_multivector *const host = t->of->space == SPMM_CUDA ? &t->staged : &t->x;
+    const int first = grid->coords[1] == 0;
+    spmm_status status = check_operands(t, x, y);
+    if (status == SPMM_OK && first && x->layout == SPMM_COLUMN_MAJOR) { /* which is converted where it is */
+        status = spmm_multivector_copy(x, &t->x);
+        x = &t->x;
+    }
+    if (status == SPMM_OK && first && x != host) status = spmm_multivector_copy(x, host);
+    TRY(sp_agree(grid->row_comm, "apply", status));
+    TRY(sp_bcast(grid->row_comm, 0, host->data, sp_multivector_bytes(host)));
+    return host == &t->x ? SPMM_OK : spmm_multivector_copy(host, &t->x);
+}
+
+spmm_status sp_transposed_apply(sp_transposed *t, double alpha, const spmm_multivector *x, double beta,
+                                spmm_multivector *y)
+{
+    if (!sp_transposed_shares_x(t)) return sp_product_apply(t->product, alpha, x, beta, y);
+    if (t->product->stream) TRY(sp_device_take_stream(t->product->stream));
+    const spmm_status status = spread(t, x, y);
+    if (t->product->stream) (void)sp_device_return_stream(); /* later calls report errors */
+    if (status == SPMM_OK) return sp_product_apply(t->product, alpha, &t->x, beta, y);
+    sp_product_skip(t->product, SP_STEP_ALL);
+    return status;
+}

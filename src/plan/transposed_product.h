@@ -1,0 +1,45 @@
+/** Products with the transpose of a plan's matrix. */
+#ifndef SP_TRANSPOSED_PRODUCT_H
+#define SP_TRANSPOSED_PRODUCT_H
+
+#include "product/product.h"
+
+/** Products with the transpose of a matrix. X is distributed like the Y of a product with the matrix, and Y
+ *  like its X. */
+typedef struct sp_transposed sp_transposed;
+
+/** Transposes the block of a product on every rank, chooses a kernel for it, and converts it.
+ *
+ *  Collective over the product's grid.
+ *  \param [in]  of          the product with the matrix; must outlive the result, and its block has the values
+ *  \param [out] transposed  the caller destroys it; NULL on failure
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (a block has 2^31 rows or more), _DEVICE,
+ *          _MPI */
+spmm_status sp_transposed_create(const sp_product *of, sp_transposed **transposed);
+
+/** Computes Y := alpha A^T X + beta Y; status and operands as for spmm_apply_transposed(). Collective as spmm_apply() is,
+ *  and over the process row. */
+spmm_status sp_transposed_apply(sp_transposed *transposed, double alpha, const spmm_multivector *x,
+                                double beta, spmm_multivector *y);
+
+/** Returns the product of the transposed block. Local. */
+const sp_product *sp_transposed_product(const sp_transposed *transposed);
+
+/** Returns 1 if only the first rank of each process row is given X, which then travels over the row by the
+ *  hosts. Local. */
+int sp_transposed_shares_x(const sp_transposed *transposed);
+
+/** As sp_row_blocks_map(), of all values of the transpose, for a product on a GPU. Local. */
+spmm_status sp_transposed_map_values(sp_transposed *transposed, int *all);
+
+/** Takes over the values that the product's block has now. Local.
+ *  \param [in] on_gpu  if sp_transposed_map_values() says that all are copied, those values in GPU memory, in the order of the product's
+ *                      block; NULL: that block has them in host memory
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _DEVICE */
+spmm_status sp_transposed_update(sp_transposed *transposed, const void *on_gpu);
+
+/** Frees the object; accepts NULL, but only if all ranks pass NULL. Collective over the product's grid; after MPI_Finalize it
+ *  only frees memory. */
+void sp_transposed_destroy(sp_transposed *transposed);
+
+#endif

@@ -1,0 +1,292 @@
+/** Computes products Y := alpha A X + beta Y: operands, begin and end, the caller's stream. */
+#include <stdio.h>
+
+#include "base/enum_words.h"
+#include "formats/multivector.h"
+#include "product/steps.h"
+
+spmm_transport sp_product_transport(const sp_product *p)
+{
+    if (p->exchange) return sp_exchange_transport(p->exchange);
+    return p->partial ? sp_partial_rows_transport(p->partial) : SPMM_TRANSPORT_AUTO;
+}
+
+/* ---- operands ---- */
+
+spmm_status sp_product_check_operand(const sp_product *p, const spmm_multivector *v, int64_t rows,
+                                     const char *name)
+{
+    TRY(sp_multivector_check_any(v, p->function, name));
+    if (v->rows == rows && v->k == p->k && v->precision == p->precision && v->space == p->space)
+        return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE,
+                   "%s: %s is %lld x %lld %s in %s memory, expected %lld x %lld %s in %s memory", p->function,
+                   name, (long long)v->rows, (long long)v->k, sp_precision_word(v->precision),
+                   sp_memory_word(v->space), (long long)rows, (long long)p->k,
+                   sp_precision_word(p->precision), sp_memory_word(p->space));
+}
+
+/** Returns 1 if the caller's X can be used as it is: it is row-major, and can receive the ghost rows, or
+ *  need not. */
+static int receives_ghost_rows(const sp_product *p, const spmm_multivector *x)
+{
+    const sp_halo *const h = p->halo;
+    if (x->layout == SPMM_COLUMN_MAJOR) return 0;
+    if (!p->column_blocks.in_x || (h->ghost_low + h->ghost_high == 0 && !p->exchange)) return 1;
+    return x->ld == sp_multivector_ld(p->k, p->precision) && x->ghost_low >= h->ghost_low &&
+           x->ghost_high >= h->ghost_high &&
+           (!p->exchange || sp_exchange_takes(p->exchange, sp_row(x, -h->ghost_low)));
+}
+
+/** Checks that a buffer which this product needs may be allocated: not while a stream is captured. */
+static spmm_status check_allocation(const sp_product *p)
+{
+    if (!p->pending.captured) return SPMM_OK;
+    return sp_fail(
+        SPMM_ERR_USAGE,
+        "%s: the stream is being captured in a CUDA graph, and this product needs memory for a copy of x or y that "
+        "no product before needed: expected one with such x, y and beta before the capture",
+        p->function);
+}
+
+/** Copies X into the plan's; on a GPU that is queued. */
+static spmm_status copy_x(sp_product *p, const spmm_multivector *x)
+{
+    if (x->layout == SPMM_COLUMN_MAJOR) return sp_multivector_axpby(1, x, 0, &p->x, p->threads);
+    if (p->space == SPMM_CPU) return spmm_multivector_copy(x, &p->x);
+    return sp_stream_copy_2d(p->x.data, sp_row_bytes(&p->x), x->data, sp_row_bytes(x),
+                             x->k * sp_value_size(x->precision), x->rows, SP_STREAM_MAIN);
+}
+
+/** Sets the plan's column blocks to those of the caller's X, or of a copy of it if the caller's X cannot
+ *  be used as it is.
+ *  \param [in] exchange  the exchange that will move them; NULL: none */
+static spmm_status set_x(sp_product *p, const spmm_multivector *x, const sp_exchange *exchange)
+{
+    if (!receives_ghost_rows(p, x)) {
+        if (!p->x.data) {
+            TRY(check_allocation(p));
+            TRY(sp_product_x_create(p, 1, &p->x));
+        }
+        TRY(copy_x(p, x));
+        x = &p->x;
+    }
+    p->pending.x = *x;
+    return sp_column_blocks_set(&p->column_blocks, x, exchange, p->threads);
+}
+
+/** Determines where the kernels write A X: to the caller's y if possible, else to p->y. */
+static spmm_status find_y(sp_product *p, double beta, const spmm_multivector *y, spmm_multivector *product)
+{
+    const int64_t rows = p->halo->local.rows;
+    const int direct = p->y_rows == rows && beta == 0 && y->layout == SPMM_ROW_MAJOR &&
+                       (!p->reduction || y->ld == sp_multivector_ld(p->k, p->precision));
+    if (!direct && !p->y.data) TRY(check_allocation(p));
+    if (!direct && !p->y.data) TRY(spmm_multivector_create(rows, p->k, p->precision, p->space, &p->y));
+    *product = direct ? *y : p->y;
+    return SPMM_OK;
+}
+
+/* ---- products ---- */
+
+/** Checks that a product can be captured in a CUDA graph. */
+static spmm_status check_capture(const sp_product *p)
+{
+    static const char captured[] = "the stream is being captured in a CUDA graph";
+    const int sums = sp_exchange_queues(p->exchange) && sp_partial_rows_queue(p->partial);
+    if (!sp_product_queues(p))
+        return sp_fail(SPMM_ERR_USAGE, "%s: %s, and %s %s needs the host: expected another", p->function,
+                       captured, sums ? "reduce" : "transport",
+                       sums ? sp_reduce_word(sp_reduction_method(p->reduction))
+                            : sp_transport_word(sp_product_transport(p)));
+    if (p->times.products + p->times.queued == 0)
+        return sp_fail(SPMM_ERR_USAGE, "%s: %s, expected a product by the plan before the capture",
+                       p->function, captured);
+    return SPMM_OK;
+}
+
+/** Returns v, or the row-major multivector that a column-major one of a single column is as well. */
+static spmm_multivector by_rows(const spmm_multivector *v)
+{
+    spmm_multivector r = *v;
+    if (v->k == 1 && v->layout == SPMM_COLUMN_MAJOR) {
+        r.layout = SPMM_ROW_MAJOR;
+        r.ld = 1;
+    }
+    return r;
+}
+
+/** Checks Y, and determines where the kernels write A X. */
+static spmm_status set_y(sp_product *p, const spmm_multivector *x, double beta, const spmm_multivector *y)
+{
+    TRY(sp_product_check_operand(p, y, p->y_rows, "y"));
+    TRY(sp_multivector_apart(x, y, p->function, "x", "y"));
+    p->pending.y = by_rows(y);
+    return find_y(p, beta, &p->pending.y, &p->pending.product);
+}
+
+/** Checks the operands, and determines where kernels read X and write A X. */
+static spmm_status prepare(sp_product *p, const spmm_multivector *x, double beta, const spmm_multivector *y)
+{
+    sp_pending *const d = &p->pending;
+    if (p->stream) TRY(sp_device_captures(p->stream, &d->captured));
+    if (d->captured) TRY(check_capture(p));
+    TRY(sp_product_check_operand(p, x, p->halo->own, "x"));
+    if (d->kinds & SP_STEP_COMPUTES) TRY(set_y(p, x, beta, y));
+    const spmm_multivector rows = by_rows(x);
+    return set_x(p, &rows, d->kinds & SP_STEP_MOVES ? p->exchange : NULL);
+}
+
+/** Begins a product: does what needs not wait for another rank or for a GPU.
+ *  \param [in] kinds  of its steps; without SP_STEP_MOVES, ghost rows and partial rows of other ranks are
+ *                     used as they are
+ *  \return this rank's status so far, which end() returns, too: it must follow in any case */
+static spmm_status begin(sp_product *p, int kinds, double alpha, const spmm_multivector *x, double beta,
+                         const spmm_multivector *y)
+{
+    sp_pending *const d = &p->pending;
+    *d = (sp_pending){.open = 1, .kinds = kinds, .alpha = alpha, .beta = beta};
+    d->status = prepare(p, x, beta, y);
+    sp_phases_clear(&p->phases);
+    d->prepared = d->status == SPMM_OK;
+    d->whole = d->prepared && sp_product_queues(p);
+    if (d->prepared) d->status = sp_steps_run(p, 0, d->whole ? p->steps.count : p->steps.begins, SPMM_OK);
+    if (d->status != SPMM_OK) snprintf(d->message, sizeof d->message, "%s", spmm_error_message());
+    return d->status;
+}
+
+/** Returns 1 if a rank that failed before its first step can tell the others: not if that waits for the GPU,
+ *  which would break a capture. */
+static int may_tell(const sp_product *p)
+{
+    const int waits = sp_exchange_skip_waits(p->exchange) || sp_partial_rows_skip_waits(p->partial) ||
+                      sp_reduction_method(p->reduction) == SPMM_REDUCE_NCCL;
+    return !p->pending.captured || !waits;
+}
+
+/** Does what begin() left. */
+static spmm_status finish(sp_product *p)
+{
+    const sp_pending *const d = &p->pending;
+    if (!d->prepared) return may_tell(p) ? sp_steps_run(p, 0, p->steps.count, d->status) : d->status;
+    if (!d->whole) return sp_steps_run(p, p->steps.begins, p->steps.count, d->status);
+    const int waits = (d->kinds & SP_STEP_MOVES) && !d->captured;
+    const spmm_status settled = waits ? sp_steps_settle(p) : SPMM_OK;
+    if (d->status == SPMM_OK) return settled;
+    sp_set_message(d->message);
+    return d->status;
+}
+
+/** Ends a product that begin() began. */
+static spmm_status end(sp_product *p)
+{
+    sp_pending *const d = &p->pending;
+    d->open = 0;
+    if (d->status != SPMM_OK) sp_set_message(d->message); /* other calls may have failed since */
+    const spmm_status status = finish(p);
+    if (p->space == SPMM_CPU || d->captured || !d->prepared) return status;
+    const spmm_status done =
+        sp_device_sync(); /* also after a failure: kernels queued before it may still read X */
+    return status == SPMM_OK ? done : status;
+}
+
+/** Counts a product that took so many seconds. */
+static void count(sp_product_times *t, double seconds)
+{
+    t->least = t->products == 0 || seconds < t->least ? seconds : t->least;
+    t->greatest = seconds > t->greatest ? seconds : t->greatest;
+    t->seconds += seconds;
+    t->products++;
+}
+
+/** Begins a product in the caller's stream, if there is one. */
+static spmm_status begin_in_stream(sp_product *p, double alpha, const spmm_multivector *x, double beta,
+                                   const spmm_multivector *y)
+{
+    const spmm_status taken = p->stream ? sp_device_take_stream(p->stream) : SPMM_OK;
+    const spmm_status status = begin(p, SP_STEP_ALL, alpha, x, beta, y);
+    const spmm_status returned = p->stream ? sp_device_return_stream() : SPMM_OK;
+    if (status != SPMM_OK) return status;
+    return taken == SPMM_OK ? returned : taken;
+}
+
+spmm_status sp_product_begin(sp_product *p, double alpha, const spmm_multivector *x, double beta,
+                             const spmm_multivector *y)
+{
+    const double now = MPI_Wtime();
+    const spmm_status status = begin_in_stream(p, alpha, x, beta, y);
+    p->pending.seconds = MPI_Wtime() - now;
+    return status;
+}
+
+spmm_status sp_product_end(sp_product *p)
+{
+    const double now = MPI_Wtime();
+    if (p->stream) TRY(sp_device_take_stream(p->stream));
+    const spmm_status status = end(p);
+    if (p->stream) (void)sp_device_return_stream(); /* later calls report errors */
+    TRY(status);
+    count(&p->times, p->pending.seconds + MPI_Wtime() - now);
+    return SPMM_OK;
+}
+
+spmm_status sp_product_apply(sp_product *p, double alpha, const spmm_multivector *x, double beta,
+                             const spmm_multivector *y)
+{
+    const spmm_status status = sp_product_begin(p, alpha, x, beta, y);
+    if (!p->stream || !p->pending.whole || status != SPMM_OK) return sp_product_end(p);
+    p->pending.open = 0;
+    p->times.queued += !p->pending.captured;
+    return SPMM_OK;
+}
+
+int sp_product_queues(const sp_product *p)
+{
+    /* a rank that fails in an exchange tells those that it adds with by NaNs: without a stream, the exchange is waited for first */
+    const int sums = !p->reduction || (p->stream && sp_reduction_method(p->reduction) == SPMM_REDUCE_NCCL);
+    return p->space == SPMM_CUDA && sums && sp_exchange_queues(p->exchange) &&
+           sp_partial_rows_queue(p->partial);
+}
+
+spmm_status sp_product_wait(sp_product *p)
+{
+    if (!p->stream) return SPMM_OK;
+    TRY(sp_device_take_stream(p->stream));
+    const spmm_status status = sp_steps_settle(p);
+    const spmm_status done = sp_device_sync();
+    (void)sp_device_return_stream();
+    return status == SPMM_OK ? done : status;
+}
+
+spmm_status sp_product_run(sp_product *p, int kinds, const spmm_multivector *x, const spmm_multivector *y)
+{
+    if (kinds == SP_STEP_MOVES && !p->exchange && !p->partial) return SPMM_OK;
+    (void)begin(p, kinds, 1, x, 0, y);
+    return end(p);
+}
+
+void sp_product_skip(sp_product *p, int kinds)
+{
+    p->pending = (sp_pending){.kinds = kinds};
+    (void)sp_steps_run(p, 0, p->steps.count, SPMM_ERR_INTERNAL);
+}
+
+/* ---- times ---- */
+
+spmm_status sp_product_measure(sp_product *p)
+{
+    return p->phases.on ? SPMM_OK : sp_phases_create(p->space, p->column_blocks.count, &p->phases);
+}
+
+spmm_status sp_product_seconds(const sp_product *p, sp_apply_seconds *s)
+{
+    double partial, add;
+    TRY(sp_phase_seconds(&p->phases, SP_PHASE_INTERIOR, &s->interior));
+    TRY(sp_phase_seconds(&p->phases, SP_PHASE_BOUNDARY, &s->boundary));
+    TRY(sp_phase_seconds(&p->phases, SP_PHASE_REDUCE, &s->reduce));
+    TRY(sp_phase_seconds(&p->phases, SP_PHASE_PARTIAL, &partial));
+    TRY(sp_phase_seconds(&p->phases, SP_PHASE_ADD, &add));
+    s->kernel = s->interior + s->boundary + partial + add;
+    return p->boundary_stream == SP_STREAM_MAIN ? SPMM_OK
+                                                : sp_phase_seconds(&p->phases, SP_PHASE_KERNELS, &s->kernel);
+}

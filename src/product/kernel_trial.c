@@ -1,0 +1,90 @@
+/** Times kernels on the row blocks of a plan. */
+#include "product/choose.h"
+
+#include <string.h>
+
+#include "base/memory.h"
+#include "comm/comm.h"
+#include "formats/multivector.h"
+
+/** All products to come have to take so many seconds for a trial to be worth it: converting for two kernels more takes a
+ *  millisecond and up, and a tenth of the products' time is what may be gained. */
+static const double WORTH = 2e-3;
+
+typedef struct timed_kernels {
+    const sp_kernel_trial *t;
+    const sp_row_blocks *found; /* row blocks that are not converted */
+    spmm_multivector x, y;
+} timed_kernels;
+
+static spmm_status make(void *of, int i, void **made)
+{
+    const timed_kernels *const d = of;
+    const sp_kernel_trial *const t = d->t;
+    sp_row_blocks *blocks = NULL;
+    spmm_status status = sp_alloc((void **)&blocks, 1, sizeof *blocks, "row blocks");
+    if (status == SPMM_OK) {
+        *blocks = *d->found;
+        status = sp_row_blocks_create(t->halo, t->list[i], t->k, t->ell_limit, t->threads, t->shape, blocks);
+    }
+    *made = blocks;
+    return sp_agree(t->comm, "convert", status);
+}
+
+static spmm_status run(void *of, void *made)
+{
+    timed_kernels *const d = of;
+    const sp_row_blocks *const blocks = made;
+    return sp_row_blocks_run(blocks, 0, blocks->count, d->t->shape, &d->x, &d->y, SP_STREAM_MAIN);
+}
+
+static spmm_status wait_for_gpu(void *of)
+{
+    const timed_kernels *const d = of;
+    return d->x.space == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
+}
+
+static void destroy(void *of, void *made)
+{
+    (void)of;
+    if (!made) return;
+    sp_row_blocks_destroy(made);
+    sp_free(made);
+}
+
+/** Makes X and Y of the size of a launch. On a CPU X has pages of its own: those that were never written are one page. */
+static spmm_status make_x_and_y(timed_kernels *d)
+{
+    const sp_kernel_trial *const t = d->t;
+    const spmm_csr *const a = &t->halo->local;
+    const spmm_device space = t->list[0]->device;
+    TRY(spmm_multivector_create(a->cols, t->k, a->precision, space, &d->x));
+    TRY(spmm_multivector_create(a->rows, t->k, a->precision, space, &d->y));
+    if (space == SPMM_CPU) sp_multivector_generate(&d->x, SP_X_UNIFORM, 1, 0, t->threads);
+    return SPMM_OK;
+}
+
+spmm_status sp_kernel_trial_run(const sp_kernel_trial *t, sp_row_blocks *parts, sp_trial *trial)
+{
+    static const sp_trial_ops ops = {"convert", make, run, wait_for_gpu, destroy, 0};
+    timed_kernels d = {.t = t, .found = parts};
+    void *best = NULL;
+    sp_kernel_trial own = *t;
+    const sp_together all = sp_ranks_together(&own.comm);
+    int count = t->count;
+    *trial = (sp_trial){.count = 0};
+    if (count > 1) {
+        int there;
+        const spmm_status lacks = make_x_and_y(&d);
+        TRY(sp_all(t->comm, lacks == SPMM_OK, &there));
+        if (!there) count = 1;
+    }
+    for (int i = 0; i < count; i++) sp_trial_add(trial, t->list[i]->id);
+    const spmm_status status = sp_trial_run(&all, &ops, &d, WORTH / t->products, trial, &best);
+    spmm_multivector_destroy(&d.x);
+    spmm_multivector_destroy(&d.y);
+    TRY(status);
+    *parts = *(sp_row_blocks *)best;
+    sp_free(best);
+    return SPMM_OK;
+}

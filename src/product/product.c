@@ -1,0 +1,207 @@
+/** Sets up products: chooses kernel, exchange and reduction, and converts this rank's block. */
+#include "product/product.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
+#include "halo/joint.h"
+#include "formats/multivector.h"
+#include "product/share_x.h"
+#include "product/steps.h"
+
+/** Multiply-adds of a rank: with fewer, kernels are not compared. */
+static const double LITTLE_WORK = 8192;
+
+static spmm_status named_kernel(const spmm_plan_options *o, const sp_kernel **kernel)
+{
+    *kernel = sp_kernel_find(o->kernel);
+    if (!*kernel) return sp_fail(SPMM_ERR_USAGE, "no kernel %s: see --list-kernels", o->kernel);
+    if ((*kernel)->device != o->device || (o->format != SPMM_FORMAT_AUTO && (*kernel)->format != o->format))
+        return sp_fail(SPMM_ERR_USAGE, "kernel %s is for another device or format: see --list-kernels",
+                       (*kernel)->id);
+    return SPMM_OK;
+}
+
+/** Lists the kernels that are tried: the named one, or those that are expected to be fast.
+ *  \param [in] f  features of the matrix; NULL if o->kernel names the kernel */
+static spmm_status list_kernels(const spmm_plan_options *o, const sp_features *f, int64_t k, sp_product *p,
+                                const sp_kernel *list[SP_MAX_CANDIDATES], int *count)
+{
+    *count = 1;
+    snprintf(p->why, sizeof p->why, "named");
+    if (!f) return named_kernel(o, &list[0]);
+    *count = sp_order_kernels(f, k, o->products, p->precision, o->device, o->format, p->all_kernels, list,
+                              p->why, sizeof p->why);
+    if (*count == 0)
+        return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
+    /* so few multiply-adds take no time in any kernel */
+    const int little = f->sum.nnz * (double)k < LITTLE_WORK * fmax(f->sum.blocks, 1);
+    if (!p->all_kernels && (little || !sp_plan_tries(o))) *count = 1;
+    return SPMM_OK;
+}
+
+/** Chooses the kernel and converts the block to its format. Collective over the grid.
+ *  \param [in] f  as for list_kernels() */
+static spmm_status build(const spmm_plan_options *o, const sp_features *f, sp_product *p)
+{
+    const sp_kernel *list[SP_MAX_CANDIDATES];
+    const int blocks = p->column_blocks.count;
+    sp_kernel_trial t = {.comm = p->grid->comm,
+                         .halo = p->halo, /* numbers columns otherwise than `given`, and has the same rows */
+                         .list = list,
+                         .k = p->k / blocks, /* number of columns that one kernel launch computes */
+                         .ell_limit = o->ell_limit,
+                         .threads = p->threads,
+                         .shape = p->shape,
+                         .products = p->all_kernels ? INFINITY : (double)sp_products_of(o->products)};
+    spmm_status status = sp_shape_check(p->shape);
+    if (status == SPMM_OK) status = list_kernels(o, f, t.k, p, list, &t.count);
+    TRY(sp_agree(p->grid->comm, "plan", status));
+    p->parts.slice = p->given->joint ? NULL : p->given->slice; /* those of the joint exchange lack entries */
+    TRY(sp_kernel_trial_run(&t, &p->parts, &p->kernel_trial));
+    sp_trial_words(&p->kernel_trial, p->why, sizeof p->why);
+    p->space = p->parts.kernel->device;
+    /* boundary rows run concurrently with interior rows: in the stream of the exchange, which precedes
+     * them; but where partial rows have to be exchanged in it meanwhile */
+    if (p->space == SPMM_CUDA && sp_row_blocks_both_kinds(&p->parts) && !p->given->joint)
+        p->boundary_stream = SP_STREAM_MOVE;
+    return SPMM_OK;
+}
+
+/** Determines the row blocks and the number of column blocks, which is the same on all ranks. Collective over
+ *  the grid. If o->column_blocks is not 0, X is split into that many column blocks. If it is 0, X is not
+ *  split on CPUs. On GPUs, if rows of X are exchanged (but not by the joint exchange), overlap is not
+ *  disabled, and fewer than half of the rows of all ranks' blocks are interior, X is split into
+ *  sp_column_blocks_best() column blocks, and interior rows are not computed separately. */
+static spmm_status find_parts(const spmm_plan_options *o, sp_product *p)
+{
+    spmm_status status = SPMM_OK;
+    double rows[2];
+    p->column_blocks.count = 1;
+    if (o->column_blocks != 0 && !sp_column_blocks_fit(p->k, p->precision, o->column_blocks))
+        status = sp_fail(
+            SPMM_ERR_USAGE,
+            "%d column blocks of K = %lld: expected a divisor up to %d that leaves multiples of 32 bytes",
+            o->column_blocks, (long long)p->k, SP_MOST_COLUMN_BLOCKS);
+    TRY(sp_agree(p->grid->comm, "plan", status));
+    if (o->column_blocks > 0) p->column_blocks.count = o->column_blocks;
+    sp_row_blocks_find(p->halo, !o->no_overlap && o->column_blocks < 2, &p->parts);
+    if (o->column_blocks > 0 || o->no_overlap || o->device == SPMM_CPU || p->halo->all_moved == 0 ||
+        p->given->joint)
+        return SPMM_OK;
+    rows[0] = (double)sp_row_blocks_interior_rows(&p->parts);
+    rows[1] = (double)p->halo->local.rows;
+    TRY(sp_sum(p->grid->comm, rows, 2));
+    if (2 * rows[0] >= rows[1]) return SPMM_OK;
+    double ghosts = (double)(p->halo->ghost_low + p->halo->ghost_high);
+    TRY(sp_slowest(p->grid->comm, &ghosts, 1));
+    p->column_blocks.count = sp_column_blocks_best(p->k, p->precision, (int64_t)ghosts);
+    /* few interior rows hide little, and cost a launch with its tail */
+    sp_row_blocks_find(p->halo, 0, &p->parts);
+    return SPMM_OK;
+}
+
+/** Does the collective part of sp_product_create(): creates the exchange, the reduction and the column
+ *  blocks. */
+static spmm_status connect(const spmm_plan_options *o, sp_product *p)
+{
+    const int64_t ld = sp_multivector_ld(p->k, p->precision), rows = p->halo->local.rows;
+    const int64_t size = sp_value_size(p->precision);
+    const sp_exchange_options move = {
+        .row_bytes = sp_multivector_ld(p->k / p->column_blocks.count, p->precision) * size,
+        .pitch = ld * size,
+        .space = p->space,
+        .transport = o->transport,
+        .queued = o->stream != NULL,
+        .untimed = !sp_plan_tries(o),
+        /* nothing that has been queued before the exchange ends is to run beside it */
+        .alone = p->parts.interior == 0 && p->column_blocks.count == 1 && !p->given->joint,
+        .threads = p->threads};
+    const int moves = p->halo->all_moved > 0;
+    /* even if no row is exchanged, it is an error to request a transport that is not available */
+    const int named = o->transport != SPMM_TRANSPORT_AUTO &&
+                      (!sp_transport_has(o->transport, SP_TRANSPORT_IN_PLACE) || p->space != SPMM_CPU);
+    if (p->relays) TRY(sp_relays_exchange(p->relays, &move, &p->exchange));
+    if (!p->exchange && (moves || named)) TRY(sp_exchange_create(p->grid, p->halo, &move, &p->exchange));
+    if (!moves && !sp_exchange_shares(p->exchange)) {
+        sp_exchange_destroy(p->exchange);
+        p->exchange = NULL;
+    }
+    if (p->given->joint && p->given->joint->moves.all_moved > 0)
+        TRY(sp_partial_rows_create(p->grid, p->given, o, o->kernel ? p->parts.kernel : NULL, p->k, p->threads,
+                                   &p->partial));
+    /* with two addends every method gives the same bits; only NCCL can sum in the caller's stream */
+    const int timed = sp_plan_tries(o) && !o->stream && (o->any_order || p->grid->dims[1] == 2);
+    TRY(sp_reduction_create(p->grid, rows * ld, p->precision, p->space, o->reduce, p->threads,
+                            timed ? &p->reduce_trial : NULL, &p->reduction));
+    p->y_rows = p->grid->coords[1] == 0 || sp_reduce_everywhere(sp_reduction_method(p->reduction)) ? rows : 0;
+    spmm_status status = sp_column_blocks_create(p->halo, p->k, p->precision, p->space, p->exchange,
+                                                 p->column_blocks.count, &p->column_blocks);
+    if (status == SPMM_OK && p->y_rows != rows)
+        status = spmm_multivector_create(rows, p->k, p->precision, p->space, &p->y);
+    sp_steps_list(p);
+    return sp_agree(p->grid->comm, "convert", status);
+}
+
+static spmm_status create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo, int64_t k,
+                          const spmm_plan_options *o, int all_kernels, sp_product *p)
+{
+    sp_features f;
+    p->grid = grid;
+    p->halo = p->given = halo;
+    p->block = block;
+    p->options = *o;
+    p->function = "spmm_apply";
+    p->formula = "Y := A X";
+    p->k = k;
+    p->precision = block->csr.precision;
+    p->shape = (sp_shape){o->block_size, o->subwarp};
+    p->threads = sp_threads_of(o->threads);
+    p->all_kernels = all_kernels;
+    if (!o->kernel) TRY(sp_features_of_blocks(grid->comm, block, o->threads, &f));
+    TRY(sp_share_x(block, o, p));
+    TRY(find_parts(o, p));
+    TRY(build(o, o->kernel ? NULL : &f, p));
+    return connect(o, p);
+}
+
+spmm_status sp_product_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo, int64_t k,
+                              const spmm_plan_options *options, int all_kernels, sp_product **product)
+{
+    sp_product *p = NULL;
+    *product = NULL;
+    spmm_status status = sp_agree(grid->comm, "plan", sp_alloc_zero((void **)&p, 1, sizeof *p, "a product"));
+    if (status == SPMM_OK) status = create(grid, block, halo, k, options, all_kernels, p);
+    if (status != SPMM_OK) {
+        sp_product_destroy(p);
+        return status;
+    }
+    *product = p;
+    return SPMM_OK;
+}
+
+void sp_product_destroy(sp_product *p)
+{
+    if (!p) return;
+    if (p->pending.open && sp_mpi_runs()) (void)sp_product_end(p);
+    if (sp_mpi_runs()) (void)sp_product_wait(p);
+    sp_exchange_destroy(p->exchange);
+    sp_partial_rows_destroy(p->partial);
+    sp_reduction_destroy(p->reduction);
+    sp_row_blocks_destroy(&p->parts);
+    sp_phases_destroy(&p->phases);
+    sp_column_blocks_destroy(&p->column_blocks);
+    spmm_multivector_destroy(&p->x);
+    spmm_multivector_destroy(&p->y);
+    sp_node_rows_destroy(&p->node);
+    sp_relays_destroy(p->relays);
+    sp_free(p);
+}
+
+void sp_product_use_stream(sp_product *p, void *stream)
+{
+    if (stream) (void)sp_device_sync(); /* products report errors */
+    p->stream = stream;
+}

@@ -1,0 +1,25 @@
+/** Converts one row block to the format of its kernel. */
+#include "product/row_blocks.h"
+
+spmm_status sp_row_block_convert(const sp_row_blocks *parts, sp_row_block *part)
+{
+    const sp_kernel *const kernel = parts->kernel;
+    const int threads = parts->threads;
+    if (parts->slice && kernel->format == SPMM_ELL)
+        TRY(sp_ell_of_slice(parts->slice, part->first, &part->csr, kernel->device, threads, &part->a));
+    else
+        TRY(sp_matrix_create(&part->csr, kernel->format, kernel->device, parts->ell_limit, parts->k, threads,
+                             &part->a));
+    if (kernel->device == SPMM_CPU)
+        TRY(sp_thread_ranges_create(part->csr.irp, part->rows, threads, &part->work));
+    const sp_setup setup = {&part->a, &part->csr, parts->k, threads, parts->shape};
+    return kernel->ops->prepare ? kernel->ops->prepare(&setup, &part->state) : SPMM_OK;
+}
+
+void sp_row_block_release(const sp_row_blocks *parts, sp_row_block *part)
+{
+    if (parts->kernel && parts->kernel->ops->release) parts->kernel->ops->release(part->state);
+    part->state = NULL;
+    sp_matrix_destroy(&part->a);
+    sp_thread_ranges_destroy(&part->work);
+}

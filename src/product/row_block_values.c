@@ -1,0 +1,259 @@
+/** Writes new values of A, on the same pattern, to the arrays that kernels read.
+ *
+ *  A format stores the entries of A in an order of its own, and a kernel's state may have copies of them. Where each of them
+ *  comes from is found without knowledge of any format: a row block is converted whose values are the numbers of its
+ *  entries. Later updates copy values by that map. */
+#include <string.h>
+
+#include "base/memory.h"
+#include "device/device_ops.h"
+#include "formats/csr.h"
+#include "product/row_blocks.h"
+
+enum { MOST_ARRAYS = 1 + SP_MOST_COPIES };
+
+/** Where the values of one array come from. */
+typedef struct value_map {
+    int64_t count;
+    int in_order;         /* 1: entry i of the row block is element i; the rest is padding */
+    sp_value_place *from; /* [count] in the memory of the matrix; NULL if in_order */
+} value_map;
+
+struct sp_value_maps {
+    spmm_device space;
+    int count;
+    value_map map[MOST_ARRAYS];
+};
+
+void sp_value_maps_destroy(sp_value_maps *maps)
+{
+    for (int n = 0; maps && n < maps->count; n++)
+        if (maps->space == SPMM_CUDA)
+            sp_device_free(maps->map[n].from);
+        else
+            sp_free(maps->map[n].from);
+    sp_free(maps);
+}
+
+/** Lists the arrays that have values of the row block, but for those of its CSR.
+ *  \return their number; -1: not all are known */
+static int list_arrays(const sp_kernel *kernel, const sp_row_block *p, sp_value_copy arrays[MOST_ARRAYS])
+{
+    const int own = !p->a.borrowed && p->a.val;
+    if (own) arrays[0] = (sp_value_copy){p->a.val, p->a.bytes[SP_VAL] / sp_value_size(p->csr.precision)};
+    const int copies = kernel->ops->values ? kernel->ops->values(p->state, arrays + own) : 0;
+    return copies < 0 ? -1 : own + copies;
+}
+
+/* ---- maps ---- */
+
+/** Replaces the values of a row block by the numbers of their entries, from 1 on, as bits. */
+static void number_entries(const spmm_csr *a, int threads)
+{
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t e = 0; e < a->nnz; e++)
+        if (a->precision == SPMM_F64)
+            ((uint64_t *)a->as)[e] = (uint64_t)e + 1;
+        else
+            ((uint32_t *)a->as)[e] = (uint32_t)e + 1;
+}
+
+/** Translates the numbers that an array has got. What is not a number of an entry is padding.
+ *  \param [in] numbers  [map->count] in host memory */
+static void translate(const void *numbers, const spmm_csr *a, int threads, value_map *map)
+{
+    int64_t unlike = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : unlike)
+    for (int64_t i = 0; i < map->count; i++) {
+        const uint64_t number = a->precision == SPMM_F64 ? ((const uint64_t *)numbers)[i]
+                                                         : ((const uint32_t *)numbers)[i];
+        /* padding is a zero, or no number at all */
+        map->from[i] = number > (uint64_t)a->nnz ? SP_NOWHERE : (sp_value_place)(number - 1);
+        unlike += map->from[i] != (i < a->nnz ? (sp_value_place)i : SP_NOWHERE);
+    }
+    map->in_order = unlike == 0 && map->count >= a->nnz;
+}
+
+/** Makes the map of an array of a row block on the CPU. */
+static spmm_status map_on_host(const sp_value_copy *array, const spmm_csr *a, int threads, value_map *map)
+{
+    map->count = array->count;
+    TRY(sp_alloc((void **)&map->from, map->count, sizeof *map->from, "places of values"));
+    translate(array->val, a, threads, map);
+    if (map->in_order) {
+        sp_free(map->from);
+        map->from = NULL;
+    }
+    return SPMM_OK;
+}
+
+/** Makes the map of an array of a row block on a GPU. */
+static spmm_status map_on_gpu(const sp_value_copy *array, const spmm_csr *a, int threads, value_map *map)
+{
+    const int64_t bytes = array->count * sp_value_size(a->precision),
+                  map_bytes = array->count * (int64_t)sizeof *map->from;
+    value_map host = {0};
+    sp_value_copy numbers = {NULL, array->count};
+    spmm_status status;
+    TRY(sp_alloc(&numbers.val, bytes, 1, "places of values"));
+    TRY_GOTO(sp_device_download(numbers.val, array->val, bytes), done);
+    TRY_GOTO(map_on_host(&numbers, a, threads, &host), done);
+    *map = (value_map){.count = host.count, .in_order = host.in_order};
+    if (host.in_order) goto done;
+    TRY_GOTO(sp_device_alloc((void **)&map->from, map_bytes, "places of values"), done);
+    TRY_GOTO(sp_device_upload(map->from, host.from, map_bytes), done);
+done:
+    sp_free(numbers.val);
+    sp_free(host.from);
+    return status;
+}
+
+/** Makes the maps of row block p from another one, whose values are numbers of entries.
+ *  \param [out] maps  those that could be made, also on failure; none if the row blocks are unlike, as they can
+ *                     be where a kernel does without something for lack of memory */
+static spmm_status make_maps(const sp_row_blocks *parts, const sp_row_block *p, const sp_row_block *numbered,
+                             sp_value_maps *maps)
+{
+    sp_value_copy arrays[MOST_ARRAYS] = {{NULL, 0}}, numbers[MOST_ARRAYS] = {{NULL, 0}};
+    const int count = list_arrays(parts->kernel, p, arrays);
+    if (list_arrays(parts->kernel, numbered, numbers) != count) return SPMM_OK;
+    for (int n = 0; n < count; n++)
+        if (arrays[n].count != numbers[n].count) return SPMM_OK;
+    while (maps->count < count) {
+        const int n = maps->count++;
+        TRY((p->a.space == SPMM_CUDA ? map_on_gpu : map_on_host)(&numbers[n], &p->csr, parts->threads,
+                                                                 &maps->map[n]));
+    }
+    return SPMM_OK;
+}
+
+static spmm_status create_maps(const sp_row_blocks *parts, sp_row_block *p)
+{
+    sp_row_block numbered = {.first = p->first, .rows = p->rows, .csr = p->csr, .borrowed = 1};
+    sp_value_maps *maps = NULL;
+    spmm_status status;
+    numbered.csr.as = NULL;
+    TRY_GOTO(sp_alloc(&numbered.csr.as, p->csr.nnz, sp_value_size(p->csr.precision), "numbers of entries"),
+             done);
+    TRY_GOTO(sp_alloc_zero((void **)&maps, 1, sizeof *maps, "places of values"), done);
+    maps->space = p->a.space;
+    number_entries(&numbered.csr, parts->threads);
+    TRY_GOTO(sp_row_block_convert(parts, &numbered), done);
+    TRY_GOTO(make_maps(parts, p, &numbered, maps), done);
+    p->unmapped = maps->count == 0;
+    if (!p->unmapped) {
+        p->maps = maps;
+        maps = NULL;
+    }
+done:
+    sp_value_maps_destroy(maps);
+    sp_row_block_release(parts, &numbered);
+    sp_free(numbered.csr.as);
+    return status;
+}
+
+/* ---- values ---- */
+
+static void copy_in_order(const spmm_csr *a, int threads, void *val)
+{
+    enum { PIECE = 1 << 16 };
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t e = 0; e < a->nnz; e += PIECE)
+        sp_values_copy(a->precision, a->as, e, e + PIECE < a->nnz ? PIECE : a->nnz - e, val, e);
+}
+
+/** Copies the values to their places on the GPU.
+ *  \param [in] values  those of the row block, in GPU memory; NULL: they are in host memory */
+static spmm_status write_on_gpu(const sp_row_block *p, const sp_value_copy *arrays, const void *values)
+{
+    const int size = (int)sp_value_size(p->csr.precision);
+    const int64_t bytes = p->csr.nnz * size;
+    void *copy = NULL;
+    spmm_status status = SPMM_OK;
+    for (int n = 0; n < p->maps->count; n++) {
+        const value_map *const map = &p->maps->map[n];
+        if (map->in_order) {
+            TRY_GOTO(values ? sp_device_copy(arrays[n].val, values, bytes)
+                            : sp_device_upload(arrays[n].val, p->csr.as, bytes),
+                     done);
+            continue;
+        }
+        if (!values) {
+            TRY_GOTO(sp_device_alloc(&copy, bytes, "new values"), done);
+            TRY_GOTO(sp_device_upload(copy, p->csr.as, bytes), done);
+            values = copy;
+        }
+        TRY_GOTO(sp_cuda_gather(map->from, map->count, size, values, arrays[n].val,
+                                sp_device_stream(SP_STREAM_MAIN)),
+                 done);
+    }
+    status = sp_device_sync();
+done:
+    sp_device_free(copy);
+    return status;
+}
+
+static spmm_status write_values(const sp_row_blocks *parts, sp_row_block *p, const void *on_gpu)
+{
+    sp_value_copy arrays[MOST_ARRAYS] = {{NULL, 0}};
+    (void)list_arrays(parts->kernel, p, arrays);
+    const char *const values = on_gpu ? (const char *)on_gpu + p->entry * sp_value_size(p->csr.precision)
+                                      : NULL;
+    if (p->maps->space == SPMM_CUDA) return write_on_gpu(p, arrays, values);
+    for (int n = 0; n < p->maps->count; n++)
+        if (p->maps->map[n].in_order)
+            copy_in_order(&p->csr, parts->threads, arrays[n].val);
+        else
+            sp_values_gather(p->csr.precision, p->csr.as, p->maps->map[n].from, p->maps->map[n].count,
+                             parts->threads, arrays[n].val);
+    return SPMM_OK;
+}
+
+/** Converts the row block again, with the values that it has now. */
+static spmm_status convert_again(const sp_row_blocks *parts, sp_row_block *p)
+{
+    sp_row_block_release(parts, p);
+    const spmm_status status = sp_row_block_convert(parts, p);
+    p->lost = status != SPMM_OK;
+    if (p->lost) sp_row_block_release(parts, p);
+    return status;
+}
+
+/** Makes the maps of a row block, unless there are some, or its values are not known.
+ *  \param [out] needed  0: it has no values but in its CSR */
+static spmm_status find_maps(const sp_row_blocks *parts, sp_row_block *p, int *needed)
+{
+    sp_value_copy arrays[MOST_ARRAYS];
+    const int count = list_arrays(parts->kernel, p, arrays);
+    *needed = p->csr.nnz > 0 && (count != 0 || p->lost);
+    if (!*needed || p->lost || p->maps || p->unmapped || count < 0 || p->csr.nnz >= SP_NOWHERE)
+        return SPMM_OK;
+    const spmm_status status = create_maps(parts, p);
+    return status == SPMM_ERR_MEMORY ? SPMM_OK : status;
+}
+
+spmm_status sp_row_blocks_map(sp_row_blocks *parts, int *all)
+{
+    *all = 1;
+    for (int i = 0; i < parts->count; i++) {
+        sp_row_block *const p = &parts->part[i];
+        int needed;
+        TRY(find_maps(parts, p, &needed));
+        *all &= !needed || (p->maps && !p->lost);
+    }
+    return SPMM_OK;
+}
+
+static spmm_status update(const sp_row_blocks *parts, sp_row_block *p, const void *on_gpu)
+{
+    int needed;
+    TRY(find_maps(parts, p, &needed));
+    if (!needed) return SPMM_OK;
+    return p->maps && !p->lost ? write_values(parts, p, on_gpu) : convert_again(parts, p);
+}
+
+spmm_status sp_row_blocks_update(sp_row_blocks *parts, const void *on_gpu)
+{
+    for (int i = 0; i < parts->count; i++) TRY(update(parts, &parts->part[i], on_gpu));
+    return SPMM_OK;
+}

@@ -1,0 +1,99 @@
+/** Decides whether the ranks of a node keep X in common memory, and allocates X accordingly. */
+#include "product/share_x.h"
+
+#include <stdlib.h>
+
+#include "halo/joint.h"
+#include "formats/multivector.h"
+
+/** Creates the exchange for X in common memory. Only what was asked for by name is an error if the system has no
+ *  such memory. */
+static spmm_status connect(const spmm_plan_options *o, const sp_halo *halo, sp_product *p)
+{
+    const int64_t row_bytes = sp_multivector_ld(p->k, p->precision) * sp_value_size(p->precision);
+    const sp_exchange_options move = {
+        .row_bytes = row_bytes, .space = SPMM_CPU, .transport = SPMM_TRANSPORT_SHARED, .threads = p->threads};
+    const spmm_status status = sp_exchange_create(p->grid, &p->node.halo, &move, &p->exchange);
+    if (status == SPMM_OK) {
+        p->halo = &p->node.halo;
+        return SPMM_OK;
+    }
+    sp_node_rows_destroy(&p->node);
+    p->halo = halo;
+    const int lacks = status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT;
+    return o->transport == SPMM_TRANSPORT_AUTO && lacks ? SPMM_OK : status;
+}
+
+/** Few: less than one row in FEW of those that ranks own is sent to others. */
+enum { FEW = 20 };
+
+/** Determines whether messages are better than common memory: if the ranks are on one node and the rows that they need of
+ *  each other are few and scattered. Next to each other they share cache lines and pages, and copying them takes little:
+ *  with cnr-2000 at K = 4 and 8 products took 1.1 to 1.4 times as long in common memory. Collective. */
+static spmm_status few_and_scattered(const sp_product *p, int *few)
+{
+    double rows[3] = {(double)p->halo->packed, (double)p->halo->own,
+                      (double)(p->node.size < p->grid->dims[0])};
+    TRY(sp_sum(p->grid->comm, rows, 3));
+    *few = rows[0] > 0 && FEW * rows[0] < rows[1] && rows[2] == 0;
+    return SPMM_OK;
+}
+
+/** Returns the block whose columns are the rows of X that this rank needs: the joint exchange leaves the other entries to other
+ *  ranks, and needs no rows of X for them. */
+static spmm_block multiplied_here(const spmm_block *block, const sp_product *p)
+{
+    spmm_block here = *block;
+    if (p->given->joint) here.csr = p->given->joint->rest;
+    return here;
+}
+
+spmm_status sp_share_x(const spmm_block *block, const spmm_plan_options *o, sp_product *p)
+{
+    const int named = sp_transport_has(o->transport, SP_TRANSPORT_IN_PLACE);
+    const char *why = NULL;
+    int together = 0;
+    const spmm_block rest = multiplied_here(block, p);
+    if (o->device == SPMM_CUDA && sp_halo_all_moved(p->given) > 0)
+        return sp_relays_create(p->grid, &rest, o->transport, p->threads, &p->halo, &p->relays);
+    if (o->device != SPMM_CPU || p->halo->all_moved == 0 || (!named && o->transport != SPMM_TRANSPORT_AUTO))
+        return SPMM_OK;
+    if (o->column_blocks > 1)
+        why = "X is cut into blocks of columns";
+    else
+        TRY(sp_node_rows_create(p->grid, &rest, p->halo, p->threads, &p->node, &why, &together));
+    if (why && named) return sp_fail(SPMM_ERR_USAGE, "transport shared: %s", why);
+    if (why) return SPMM_OK;
+    int few = 0;
+    if (together && !named) TRY(few_and_scattered(p, &few));
+    if ((!together || few) && !named) {
+        sp_node_rows_destroy(&p->node);
+        return SPMM_OK;
+    }
+    return connect(o, p->halo, p);
+}
+
+/** Allocates an X in common memory, or, if there is none left, an X that the plan will copy into it. */
+static spmm_status create_shared(const sp_product *p, int for_copies, spmm_multivector *x)
+{
+    const sp_halo *const h = p->halo;
+    void *memory;
+    TRY(sp_exchange_share(p->exchange, for_copies, &memory));
+    if (!memory) return sp_multivector_create(0, h->own, 0, p->k, p->precision, SPMM_CPU, x);
+    *x = sp_multivector_in(memory, h->ghost_low, h->own, h->ghost_high, p->k, p->precision, SPMM_CPU);
+    return SPMM_OK;
+}
+
+spmm_status sp_product_x_create(const sp_product *p, int for_copies, spmm_multivector *x)
+{
+    const sp_halo *const h = p->halo;
+    void *memory = NULL;
+    int64_t bytes = 0;
+    if (sp_exchange_shares(p->exchange)) return create_shared(p, for_copies, x);
+    if (!p->exchange || !p->column_blocks.in_x || p->space == SPMM_CPU)
+        return sp_multivector_create(h->ghost_low, h->own, h->ghost_high, p->k, p->precision, p->space, x);
+    TRY(sp_multivector_size(sp_halo_rows(h), p->k, p->precision, &bytes));
+    TRY(sp_exchange_alloc(p->exchange, bytes, &memory));
+    *x = sp_multivector_in(memory, h->ghost_low, h->own, h->ghost_high, p->k, p->precision, SPMM_CUDA);
+    return SPMM_OK;
+}
