@@ -9,6 +9,7 @@ import os
 import re
 import shlex
 import subprocess
+import tempfile
 import time
 
 from command import MPIRUN, PROGRAM, ROOT, patience
@@ -49,12 +50,14 @@ def outcome(ranks, seed, first, code, out, err):
 
 def run(ranks, seed, first, limits, environment=None, more=()):
     """Runs cases from `first` on. \\param limits  what bounds them, words such as --cases 20"""
-    command = [*MPIRUN, "-np", str(ranks), TESTER, "--seed", str(seed), "--from", str(first),
-               "--limit", str(math.ceil(patience(60))), *map(str, limits), *more]
-    done = subprocess.run(command, cwd=ROOT, env={**os.environ, **(environment or {})}, text=True,
-                          errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, check=False)
-    return outcome(ranks, seed, first, done.returncode, done.stdout, done.stderr)
+    with tempfile.NamedTemporaryFile(mode="r", errors="replace") as words:
+        command = [*MPIRUN, "-np", str(ranks), TESTER, "--seed", str(seed), "--from", str(first), "--words",
+                   words.name, "--limit", str(math.ceil(patience(60))), *map(str, limits), *more]
+        done = subprocess.run(command, cwd=ROOT, env={**os.environ, **(environment or {})}, text=True,
+                              errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, check=False)
+        # a rank's last line: mpirun may lose what it has not read of a rank that ends badly
+        return outcome(ranks, seed, first, done.returncode, done.stdout, done.stderr + words.read())
 
 
 def soak(seconds, seed, tell=print):

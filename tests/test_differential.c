@@ -3,17 +3,19 @@
  *  is wrong. By hand, or by `make soak`:
  *
  *      mpirun -np N build/cpu/tests/test_differential [--seed S] [--from I] [--cases C] [--seconds T]
- *                                                     [--limit L] [--cuda] [--spoil] [--verbose]
+ *                                                     [--limit L] [--words FILE] [--cuda] [--spoil] [--verbose]
  *
  *  runs cases I, I + 1, .. of seed S on N ranks, C of them (1) or until T seconds have passed. Case I of a
  *  seed is the same whenever it is run on as many ranks. --limit: seconds after which a case that has not
- *  ended counts as hanging (60); --cuda: on GPUs; --spoil: results are made wrong. What differs is printed;
+ *  ended counts as hanging (60); --words: a file to which a rank that hangs or crashes also appends its line,
+ *  because mpirun may lose it; --cuda: on GPUs; --spoil: results are made wrong. What differs is printed;
  *  the last line counts, and what failed stands in lines that begin with FAIL. Exit status 1 if a case
  *  failed, 77 if one hung.
  *
  *  MPI: 1 2 3 4
  *  limit: 300 */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 
 #include "differential_dense.h"
@@ -33,14 +35,21 @@ static MPI_Comm reversed;
 
 /** What a signal's handler writes: it may only copy. */
 static char last_words[200];
+static int words_file = -1; /* of --words */
+
+static void write_texts(int to, const char *const *texts, size_t count)
+{
+    for (size_t k = 0; k < count; k++)
+        if (write(to, texts[k], strlen(texts[k])) < 0) return;
+}
 
 /** Writes in what the case has ended, from a signal's handler. Then waits: mpirun may drop what it has not
  *  read of a rank's output when that rank ends badly. */
 static void write_last_words(const char *what)
 {
     const char *const texts[] = {what, last_words, diff_.plan, "; ", diff_.step, "\n"};
-    for (size_t k = 0; k < sizeof texts / sizeof *texts; k++)
-        if (write(STDERR_FILENO, texts[k], strlen(texts[k])) < 0) return;
+    write_texts(STDERR_FILENO, texts, sizeof texts / sizeof *texts);
+    if (words_file >= 0) write_texts(words_file, texts, sizeof texts / sizeof *texts);
     sleep(2);
 }
 
@@ -191,7 +200,8 @@ static settings parse(int argc, char **argv)
     static const struct option known[] = {
         {"seed", 1, NULL, 's'},    {"from", 1, NULL, 'f'},    {"cases", 1, NULL, 'c'},
         {"seconds", 1, NULL, 't'}, {"limit", 1, NULL, 'l'},   {"cuda", 0, NULL, 'g'},
-        {"spoil", 0, NULL, 'w'},   {"verbose", 0, NULL, 'v'}, {NULL, 0, NULL, 0}};
+        {"spoil", 0, NULL, 'w'},   {"verbose", 0, NULL, 'v'}, {"words", 1, NULL, 'o'},
+        {NULL, 0, NULL, 0}};
     settings s = {.seed = 1, .limit = 60, .program = argv[0]};
     int option;
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
@@ -204,6 +214,7 @@ static settings parse(int argc, char **argv)
         case 'g': s.cuda = 1; break;
         case 'w': s.spoil = 1; break;
         case 'v': s.verbose = 1; break;
+        case 'o': words_file = open(optarg, O_WRONLY | O_APPEND | O_CLOEXEC); break;
         default: MPI_Abort(MPI_COMM_WORLD, 2);
         }
     }
