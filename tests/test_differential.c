@@ -198,10 +198,9 @@ static uint64_t number_of(const char *text)
 static settings parse(int argc, char **argv)
 {
     static const struct option known[] = {
-        {"seed", 1, NULL, 's'},    {"from", 1, NULL, 'f'},    {"cases", 1, NULL, 'c'},
-        {"seconds", 1, NULL, 't'}, {"limit", 1, NULL, 'l'},   {"cuda", 0, NULL, 'g'},
-        {"spoil", 0, NULL, 'w'},   {"verbose", 0, NULL, 'v'}, {"words", 1, NULL, 'o'},
-        {NULL, 0, NULL, 0}};
+        {"seed", 1, NULL, 's'},  {"from", 1, NULL, 'f'}, {"cases", 1, NULL, 'c'}, {"seconds", 1, NULL, 't'},
+        {"limit", 1, NULL, 'l'}, {"cuda", 0, NULL, 'g'}, {"spoil", 0, NULL, 'w'}, {"verbose", 0, NULL, 'v'},
+        {"words", 1, NULL, 'o'}, {NULL, 0, NULL, 0}};
     settings s = {.seed = 1, .limit = 60, .program = argv[0]};
     int option;
     while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {

@@ -41,7 +41,7 @@ with test("a graph's joint exchange moves fewer rows, and the report and the rec
     assert 0 < joint.records[0]["plan"]["partial_rows"] < moved["all_rows"], joint.records
     equal((joint.records[0]["run"]["exchange"], halo.records[0]["plan"]["partial_rows"]), ("joint", 0))
     said = re.sub(r"\n {11}", " ", joint.out)
-    assert "rows of X and partial Y per rank from 3 neighbours" in said and "of Y)" in said, joint.out
+    assert "rows of X and partial Y of 3 other ranks" in said and "of Y)" in said, joint.out
 
 with test("auto takes it only if the order of sums is free; what was compared is in report and record"):
     result = run(*QUICK, GRAPH, ranks=3)

@@ -171,7 +171,8 @@ static void fewer_ranks(FILE *out, const sp_record *r)
     if (r->run.ranks > 1 && r->plan.one_rank > 0 && r->plan.one_rank < r->apply.median)
         fprintf(
             out,
-            "one rank   may be faster: by estimate %.4f ms at K = %lld, the sum of %d ranks' kernel times\n",
+            "one rank   may take %.4f ms at K = %lld (an estimate: the %d ranks' kernel times added up); try "
+            "-np 1\n",
             1e3 * r->plan.one_rank, (long long)r->run.k, r->run.ranks);
 }
 
@@ -338,7 +339,7 @@ static void transport_text(const sp_record *r, char *text, size_t n, size_t *use
         sp_text_add(text, n, used, " in %d column blocks, %.0f %% of its time hidden", r->moved.column_blocks,
                     100 * r->moved.hidden);
     else if (r->moved.message_rows == 0)
-        sp_text_add(text, n, used, ": read in place in the node's memory");
+        sp_text_add(text, n, used, ": read in place, not sent");
     else
         sp_text_add(text, n, used, ", %.0f %% of its time hidden", 100 * r->moved.hidden);
     if (r->moved.message_rows > 0 && r->moved.message_rows < r->moved.all_rows)
@@ -349,13 +350,14 @@ static void transport_text(const sp_record *r, char *text, size_t n, size_t *use
 static void exchange_text(const sp_record *r, char *text, size_t n)
 {
     size_t used = 0;
-    sp_text_add(text, n, &used, "%s: at most %lld rows of X%s per rank from %d neighbour%s; %lld in all",
+    sp_text_add(text, n, &used,
+                "%s: a rank needs at most %lld rows of X%s of %d other rank%s; %lld rows in all",
                 r->run.exchange, (long long)r->moved.rows, r->moved.partial_rows > 0 ? " and partial Y" : "",
                 r->moved.neighbours, r->moved.neighbours == 1 ? "" : "s", (long long)r->moved.all_rows);
     if (r->moved.partial_rows > 0)
         sp_text_add(text, n, &used, " (%lld of Y)", (long long)r->moved.partial_rows);
     if (r->moved.all_rows < r->moved.bcast_rows)
-        sp_text_add(text, n, &used, ", %.3g %% of what a broadcast moves",
+        sp_text_add(text, n, &used, ", %.3g %% of a broadcast's",
                     100 * share(r->moved.all_rows, r->moved.bcast_rows));
     if (r->run.transport) transport_text(r, text, n, &used);
 }
@@ -392,9 +394,21 @@ void sp_report_noise(FILE *out, const sp_record *r, int noisy, int runs)
     fprintf(out, ": repeat on an idle machine\n");
 }
 
+/** Prints where the program's time went: the parts that were timed, and products for the rest. */
+static void seconds(FILE *out, const sp_record *r, int runs)
+{
+    char text[160];
+    const double input = r->seconds.read + r->seconds.scatter;
+    const double timed = input + r->seconds.convert + r->seconds.gather + r->seconds.verify;
+    snprintf(text, sizeof text, "total %.3f: input %.3f, set-up %.3f, %s %.3f, gather %.3f, verify %.3f",
+             r->seconds.total, input, r->seconds.convert, runs > 1 ? "products and other rows" : "products",
+             fmax(0, r->seconds.total - timed), r->seconds.gather, r->seconds.verify);
+    sp_report_line(out, "seconds", text);
+}
+
 void sp_report_end(FILE *out, const sp_record *last, int verbose, int runs, int failed)
 {
-    char root[32], rank[32], load[32], text[160];
+    char root[32], rank[32], load[32];
     sp_report_exchange(out, last);
     if (verbose) {
         variants(out, last);
@@ -405,10 +419,7 @@ void sp_report_end(FILE *out, const sp_record *last, int verbose, int runs, int 
             sp_bytes_text(root, sizeof root, (double)last->memory.root_peak_bytes),
             sp_bytes_text(load, sizeof load, (double)last->memory.load_peak_bytes),
             sp_bytes_text(rank, sizeof rank, (double)last->memory.rank_peak_bytes));
-    snprintf(text, sizeof text, "read %.3f, scatter %.3f, set-up %.3f, gather %.3f, verify %.3f; total %.3f",
-             last->seconds.read, last->seconds.scatter, last->seconds.convert, last->seconds.gather,
-             last->seconds.verify, last->seconds.total);
-    sp_report_line(out, "seconds", text);
+    seconds(out, last, runs);
     fewer_ranks(out, last);
     if (failed) fprintf(out, "%d of %d runs failed\n", failed, runs);
 }
