@@ -23,9 +23,10 @@ spmm_status sp_shape_check(sp_shape shape);
 typedef struct sp_setup {
     const sp_matrix *a;  /**< the matrix in the kernel's format and memory; outlives the kernel's state */
     const spmm_csr *csr; /**< the matrix `a` in host memory; the state must not keep a pointer to it */
-    int64_t k;           /**< number of columns of X in later products */
+    int64_t k;           /**< number of columns of X in later products, for which choices are made */
     int threads;         /**< OpenMP threads, for prepare() and for a CPU kernel's products */
     sp_shape shape;
+    int64_t most; /**< number of columns that workspaces must have room for, at least k */
 } sp_setup;
 
 /** Arguments of a kernel's run(), which computes one product y := a x. x and y are in the memory a->space and
@@ -63,7 +64,13 @@ typedef struct sp_kernel_ops {
      *  \param [out] copies  [SP_MOST_COPIES]
      *  \return their number; -1: the state does not know them, and has to be made anew for new values */
     int (*values)(void *state, sp_value_copy *copies);
+    /** Makes a state that prepare() made for products of setup->k columns instead, at most the `most` that it was made
+     *  for. NULL: the state has to be made anew for other numbers of columns. Accepts a NULL state. */
+    spmm_status (*set_k)(const sp_setup *setup, void *state);
 } sp_kernel_ops;
+
+/** The set_k() of kernels whose states serve any number of columns. \return SPMM_OK */
+spmm_status sp_kernel_any_k(const sp_setup *setup, void *state);
 
 /** Whether a kernel's Y equals the serial product bit for bit: whether each element of Y is summed in the
  *  canonical order of formats/summation.h. */

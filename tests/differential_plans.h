@@ -46,7 +46,7 @@ static const known_kernel known_kernels[] = {
 typedef struct planned {
     whole matrix;
     spmm_precision precision;
-    int64_t k;
+    int64_t k, most; /* columns of products; those that the plans were made for */
     int p, q, own;      /* own: the block is the tester's */
     kernel_order order; /* of the plan's kernel */
     spmm_plan_options options;
@@ -192,7 +192,7 @@ static inline int draw_plan(planned *t)
     t->q = diff_.ranks / t->p;
     t->own = draw_percent(50);
     t->options = draw_options();
-    t->k = draw_k(&t->options, t->precision);
+    t->k = t->most = draw_k(&t->options, t->precision);
     describe_plan(t);
     diff_step("making the plan");
     if (!make_block(t)) return 0;
@@ -228,18 +228,18 @@ static inline void planned_destroy(planned *t)
 /** Asks for a plan in which one rank has made a mistake; every rank must be refused. */
 static inline void refused_plan(const planned *t)
 {
-    enum { BLOCK_IS_NULL, K_IS_NONE, OTHER_K, SHIFTED, MORE_X, OTHER_EXCHANGE, MISTAKES };
-    static const char *const names[] = {"no block",        "K of 0",          "another K",
+    enum { BLOCK_IS_NULL, K_IS_LESS, OTHER_K, SHIFTED, MORE_X, OTHER_EXCHANGE, MISTAKES };
+    static const char *const names[] = {"no block",        "K of -1",         "another K",
                                         "a shifted block", "a row of X more", "another exchange"};
     const int mistake = (int)draw_below(MISTAKES), bad = (int)draw_below(diff_.ranks);
     spmm_block block = t->block;
     spmm_plan_options o = t->options;
-    int64_t k = t->k;
+    int64_t k = t->most;
     spmm_plan *plan = NULL;
     if ((mistake == OTHER_K || mistake == OTHER_EXCHANGE) && diff_.ranks == 1) return; /* no mistake then */
     diff_step("a plan with %s on rank %d", names[mistake], bad);
     if (diff_.rank == bad) {
-        if (mistake == K_IS_NONE) k = 0;
+        if (mistake == K_IS_LESS) k = -1;
         if (mistake == OTHER_K) k++;
         if (mistake == SHIFTED) block.row_begin++;
         if (mistake == MORE_X) block.x_rows++;

@@ -126,6 +126,7 @@ static inline void judge_bits(const product *r)
     if (!t->alone || r->transposed) return;
     /* between devices only the sum itself has the same bits */
     if (diff_.device == SPMM_CUDA && (r->alpha != 1 || r->beta != 0)) return;
+    if (t->precision == SPMM_F32 && order_of(spmm_plan_kernel(t->plan)) == ORDER_CANONICAL_F64) return;
     if (!went_well(spmm_plan_x_create(t->alone, &x), "X alone")) return;
     if (!went_well(spmm_plan_y_create(t->alone, &y), "Y alone")) return;
     operand alone_x = {.view = x, .image = x, .here = x}, alone_y = {.view = y, .image = y, .here = y};
@@ -209,6 +210,19 @@ static inline void step_product(planned *t)
     product_destroy(&r);
 }
 
+/** Another number of columns. */
+static inline void step_columns(planned *t)
+{
+    const int64_t any = draw_below(t->most + 1), few = draw_below(t->most < 8 ? t->most + 1 : 9);
+    const int most = draw_percent(20), narrow = draw_percent(50);
+    t->k = most ? t->most : narrow ? few : any;
+    diff_step("%lld columns", (long long)t->k);
+    const spmm_status status = spmm_plan_set_k(t->plan, t->k);
+    same_status(status, "spmm_plan_set_k()");
+    went_well(status, "spmm_plan_set_k()");
+    if (t->alone) went_well(spmm_plan_set_k(t->alone, t->k), "columns alone");
+}
+
 /** New values of A, and a product with them. */
 static inline void step_update(planned *t)
 {
@@ -281,6 +295,7 @@ static inline void mistake_answered(const product *r, int bad, int made, spmm_st
 /** One rank passes something wrong: it is refused, nobody hangs, and the next product is right. */
 static inline void step_mistake(planned *t)
 {
+    if (t->k == 0) return; /* operands without elements lie nowhere, and overlap nothing */
     product r;
     product_make(t, &r);
     const int bad = (int)draw_below(diff_.ranks), begun = draw_percent(40) && !r.transposed;

@@ -28,7 +28,6 @@ static int32_t *row_of(call *c, int64_t i) { return c->block.csr.ja + c->block.c
 
 static void no_block(call *c) { c->block_given = NULL; }
 static void no_plan(call *c) { c->plan_given = NULL; }
-static void k_0(call *c) { c->k = 0; }
 static void k_negative(call *c) { c->k = -3; }
 static void p_0(call *c) { c->block.p = 0; }
 static void p_negative(call *c) { c->block.p = -c->block.p, c->block.q = -c->block.q; }
@@ -113,7 +112,6 @@ static const struct {
 } mistakes[] = {
     {"block is NULL", no_block, ALONE},
     {"plan is NULL", no_plan, ALONE},
-    {"k is 0", k_0, ALONE},
     {"k is -3", k_negative, ALONE},
     {"block.p x block.q is 0 x", p_0, ALONE},
     {"block.p x block.q is -", p_negative, ALONE},

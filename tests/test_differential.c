@@ -86,7 +86,7 @@ static void case_begin(const settings *s, uint64_t number)
 
 static void one_step(planned *t, planned *other)
 {
-    switch (draw_below(11)) {
+    switch (draw_below(13)) {
     case 0:
     case 1:
     case 2: step_product(t); break;
@@ -97,7 +97,12 @@ static void one_step(planned *t, planned *other)
     case 4:
     case 5: step_begun(t, other); break;
     case 6: step_mistake(t); break;
-    case 7: refused_plan(t); break;
+    case 7:
+    case 8:
+        step_columns(t);
+        step_product(t);
+        break;
+    case 9: refused_plan(t); break;
     default: step_dense();
     }
 }

@@ -34,7 +34,7 @@ static void test_shapes(void)
     }
     TEST("bad and overflowing shapes are refused") {
         CHECK_INT(spmm_multivector_create(-1, 3, SPMM_F64, SPMM_CPU, &v), SPMM_ERR_USAGE);
-        CHECK_INT(spmm_multivector_create(3, 0, SPMM_F64, SPMM_CPU, &v), SPMM_ERR_USAGE);
+        CHECK_INT(spmm_multivector_create(3, -1, SPMM_F64, SPMM_CPU, &v), SPMM_ERR_USAGE);
         CHECK_INT(spmm_multivector_create(INT64_MAX / 2, 64, SPMM_F64, SPMM_CPU, &v), SPMM_ERR_LIMIT);
         CHECK_INT(spmm_multivector_create(3, INT64_MAX, SPMM_F64, SPMM_CPU, &v), SPMM_ERR_LIMIT);
         CHECK_INT(spmm_multivector_create(INT64_C(1) << 40, 1 << 10, SPMM_F64, SPMM_CPU, &v),

@@ -279,7 +279,7 @@ static const spmm_multivector *bad(int which)
     v = good(0);
     switch (which) {
     case 0: v.rows = -1; break;
-    case 1: v.k = 0; break;
+    case 1: v.k = -1; break;
     case 2: v.ld = K - 1; break;
     case 3: v.precision = (spmm_precision)7; break;
     case 4: v.space = (spmm_device)7; break;
@@ -289,7 +289,7 @@ static const spmm_multivector *bad(int which)
     }
     return &v;
 }
-static const char *const said[] = {"rows >= 0",   "k >= 1",       "leading dimension", "spmm_precision",
+static const char *const said[] = {"rows >= 0",   "k >= 0",       "leading dimension", "spmm_precision",
                                    "spmm_device", "data is NULL", "rows before",       "aligned"};
 
 static void test_wrong_collective(void)

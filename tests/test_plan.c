@@ -317,7 +317,7 @@ static void test_kernels(void)
             CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, &wrong[i], &plan), SPMM_ERR_USAGE);
             CHECK(plan == NULL);
         }
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 0, NULL, &plan), SPMM_ERR_USAGE);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, -1, NULL, &plan), SPMM_ERR_USAGE);
         const spmm_plan_options tight = {.format = SPMM_ELL, .ell_limit = 0.01};
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, &tight, &plan), SPMM_ERR_LIMIT);
         CHECK_TEXT(spmm_error_message(), "ell-nopad");

@@ -74,7 +74,7 @@ static spmm_status cut_long_rows(const sp_setup *setup, sp_rows *s)
     const int64_t line = 64 / size;
     for (int64_t i = 0; i < rows; i++) s->parts += sp_row_parts(s->end[i] - s->begin[i]);
     if (s->parts == 0) return SPMM_OK;
-    s->partial_ld = (setup->k + line - 1) / line * line;
+    s->partial_ld = (setup->most + line - 1) / line * line;
     TRY(sp_alloc((void **)&s->part, 2 * s->parts, sizeof *s->part, "parts of long rows"));
     TRY(sp_alloc(&s->partial, s->parts * s->partial_ld, size, "sums of parts of long rows"));
     for (int64_t i = 0, p = 0; i < rows; i++)
@@ -105,25 +105,40 @@ static spmm_status divide(const sp_setup *setup, sp_rows *s)
     return sp_thread_ranges_create(setup->csr->irp, rows, (uneven ? RANGES : 1) * setup->threads, &s->ranges);
 }
 
-static spmm_status prepare(const sp_setup *setup, sp_rows *s)
+/** Chooses what depends on the number of columns. */
+static void choose(const sp_matrix *a, int64_t k, sp_rows *s)
 {
-    const sp_matrix *const a = setup->a;
-    const int64_t size = sp_value_size(a->precision);
-    s->col = a->col;
-    s->val = a->val;
-    TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_PART, setup->threads, &s->runs));
-    TRY(cut_long_rows(setup, s));
-    TRY(divide(setup, s));
-    s->fetch = a->nnz * (size + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
-    s->newly = a->cols * setup->k * size >= LARGE_X;
-    s->prefetch = s->newly ? sp_choose_prefetch(a, s->begin, s->end, setup->k * size) : 0;
-    const int64_t ld = sp_multivector_ld(setup->k, a->precision);
-    s->vectors = sp_choose_vectors(a, setup->k, ld, ld, 2 * s->runs.blocks >= a->rows);
+    const int64_t size = sp_value_size(a->precision), ld = sp_multivector_ld(k, a->precision);
+    s->newly = a->cols * k * size >= LARGE_X;
+    s->prefetch = s->newly ? sp_choose_prefetch(a, s->begin, s->end, k * size) : 0;
+    s->vectors = sp_choose_vectors(a, k, ld, ld, 2 * s->runs.blocks >= a->rows);
     for (sp_run *run = s->runs.run; run < s->runs.run + s->runs.count; run++) {
         const int64_t at = s->begin[run->first], length = s->end[run->first] - at;
         run->prefetch = sp_choose_run_prefetch(s->vectors.isa, run->kind, s->col + at, length, s->prefetch) >
                         0;
     }
+}
+
+static spmm_status prepare(const sp_setup *setup, sp_rows *s)
+{
+    const sp_matrix *const a = setup->a;
+    s->col = a->col;
+    s->val = a->val;
+    TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_PART, setup->threads, &s->runs));
+    TRY(cut_long_rows(setup, s));
+    TRY(divide(setup, s));
+    s->fetch = a->nnz * (sp_value_size(a->precision) + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
+    choose(a, setup->k, s);
+    return SPMM_OK;
+}
+
+spmm_status sp_rows_set_k(const sp_setup *setup, void *state)
+{
+    sp_rows *const s = state;
+    sp_matrix ordered;
+    if (!s) return SPMM_OK;
+    if (s->row) sp_matrix_view_csr(&s->copy, &ordered);
+    choose(s->row ? &ordered : setup->a, setup->k, s);
     return SPMM_OK;
 }
 

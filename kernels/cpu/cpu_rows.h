@@ -28,6 +28,10 @@ spmm_status sp_rows_create_ordered(const sp_setup *setup, spmm_csr *copy, int32_
  *  \return SPMM_OK */
 spmm_status sp_rows_run(const sp_launch *launch);
 
+/** Makes a state one for setup->k columns, as the set_k() of a kernel; accepts NULL.
+ *  \return SPMM_OK */
+spmm_status sp_rows_set_k(const sp_setup *setup, void *state);
+
 /** Frees a state of sp_rows_create() and the memory that it owns, as the release() of a kernel; accepts
  *  NULL. */
 void sp_rows_destroy(void *state);

@@ -122,7 +122,7 @@ static spmm_status cut(const sp_setup *setup, segmented *s)
         s->long_rows += segments > 0;
     }
     s->pieces = s->segments + a->rows - s->long_rows;
-    s->partial_ld = (setup->k + line - 1) / line * line;
+    s->partial_ld = (setup->most + line - 1) / line * line;
     const int64_t ld = sp_multivector_ld(setup->k, a->precision);
     s->vectors = sp_choose_vectors(setup->a, setup->k, ld, ld, 0);
     if (s->pieces > INT32_MAX)
@@ -173,6 +173,15 @@ static int values(void *state, sp_value_copy *copies)
     if (!s || s->plain) return 0;
     copies[0] = (sp_value_copy){s->val, s->start[s->pieces]};
     return 1;
+}
+
+static spmm_status set_k(const sp_setup *setup, void *state)
+{
+    segmented *const s = state;
+    if (s && s->plain) return sp_rows_set_k(setup, s->plain);
+    const int64_t ld = sp_multivector_ld(setup->k, setup->a->precision);
+    if (s) s->vectors = sp_choose_vectors(setup->a, setup->k, ld, ld, 0);
+    return SPMM_OK;
 }
 
 /* ---- computing Y := A X ---- */
@@ -264,4 +273,4 @@ static spmm_status run(const sp_launch *l)
     return SPMM_OK;
 }
 
-SP_KERNEL(cpu_segmented) = {run, prepare, destroy, values};
+SP_KERNEL(cpu_segmented) = {run, prepare, destroy, values, set_k};

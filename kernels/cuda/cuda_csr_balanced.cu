@@ -29,15 +29,15 @@ int sp_cuda_list_values(void *state, sp_value_copy *copies)
     return 1;
 }
 
-/** Allocates the sums of sections of setup->k columns, and their counters. */
+/** Allocates the sums of sections of setup->most columns, and their counters. */
 static spmm_status allocate_sums(const sp_setup *setup, sp_work_lists *s)
 {
     /* FEWEST: least number of columns in a tile of blockIdx.y. */
     enum { FEWEST = 8 };
     const int64_t partials = s->long_rows.partials;
     if (partials == 0) return SPMM_OK;
-    const int64_t counters = partials * (setup->k / FEWEST + 1) * (int64_t)sizeof *s->counter;
-    TRY(sp_device_alloc(&s->partial, partials * partial_ld(setup->k) * sp_value_size(setup->a->precision),
+    const int64_t counters = partials * (setup->most / FEWEST + 1) * (int64_t)sizeof *s->counter;
+    TRY(sp_device_alloc(&s->partial, partials * partial_ld(setup->most) * sp_value_size(setup->a->precision),
                         "partial sums of long rows"));
     TRY(sp_device_alloc((void **)&s->counter, counters, "counters of long rows"));
     return sp_device_zero(s->counter, counters);
@@ -211,8 +211,8 @@ static spmm_status run_balanced(const sp_launch *l) { return run<false>(l, "csr_
 
 static spmm_status run_deep(const sp_launch *l) { return run<true>(l, "csr_deep"); }
 
-SP_KERNEL(csr_balanced) = {run_balanced, prepare, sp_cuda_release_lists, NULL};
+SP_KERNEL(csr_balanced) = {run_balanced, prepare, sp_cuda_release_lists, NULL, sp_kernel_any_k};
 static spmm_status run_clustered(const sp_launch *l) { return run<false>(l, "csr_clustered"); }
 
-SP_KERNEL(csr_clustered) = {run_clustered, prepare_clustered, sp_cuda_release_lists, NULL};
-SP_KERNEL(csr_deep) = {run_deep, prepare, sp_cuda_release_lists, NULL};
+SP_KERNEL(csr_clustered) = {run_clustered, prepare_clustered, sp_cuda_release_lists, NULL, sp_kernel_any_k};
+SP_KERNEL(csr_deep) = {run_deep, prepare, sp_cuda_release_lists, NULL, sp_kernel_any_k};

@@ -393,4 +393,4 @@ spmm_status prepare(const sp_setup *setup, void **state)
 
 } // namespace
 
-SP_KERNEL(panel_staged) = {run, prepare, release, values};
+SP_KERNEL(panel_staged) = {run, prepare, release, values, sp_kernel_any_k};

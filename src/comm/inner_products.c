@@ -27,13 +27,14 @@ typedef struct job {
 static spmm_status sum_here(job *j)
 {
     const int64_t k = j->y ? j->y->k : 1;
-    if (j->x->k > MOST_ELEMENTS / k)
+    if (k > 0 && j->x->k > MOST_ELEMENTS / k)
         return sp_fail(SPMM_ERR_LIMIT, "%s: %lld x %lld inner products are too many", j->function,
                        (long long)j->x->k, (long long)k);
     j->count = j->x->k * k;
     j->slice = (j->count + j->size - 1) / j->size;
     TRY(sp_alloc_zero((void **)&j->sums, 2 * j->size * j->slice, sizeof *j->sums, "inner products"));
     j->slices = j->sums + j->size * j->slice;
+    if (j->count == 0) return SPMM_OK;
     return j->y ? sp_gram(j->x, j->y, j->sums) : sp_squares(j->x, j->sums);
 }
 

@@ -84,8 +84,8 @@ spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, cons
     TRY(sp_small_check(&(sp_small){"r", r, x->k, y->k, ldr}, y, "y", __func__));
     TRY(same_or_apart(x, y, __func__));
     alpha = sp_rounded(alpha, y->precision);
-    if (alpha == 0) return axpby(0, y, beta, y);
-    return y->rows > 0 ? sp_times(alpha, x, r, ldr, sp_rounded(beta, y->precision), y) : SPMM_OK;
+    if (alpha == 0 || x->k == 0) return axpby(0, y, beta, y);
+    return y->rows > 0 && y->k > 0 ? sp_times(alpha, x, r, ldr, sp_rounded(beta, y->precision), y) : SPMM_OK;
 }
 
 spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y)
@@ -132,6 +132,7 @@ spmm_status spmm_multivector_scale(const double *factor, spmm_multivector *x)
     TRY(sp_multivector_check(x, __func__, "x"));
     TRY(sp_given(__func__, "factor", factor, "a factor for each column of x"));
     TRY(sp_small_check(&(sp_small){"factor", factor, 1, x->k, x->k}, x, "x", __func__));
+    if (x->k == 0) return SPMM_OK;
     if (x->space == SPMM_CUDA) return scale_on_gpu(factor, x);
     scale(factor, x);
     return SPMM_OK;

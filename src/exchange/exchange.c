@@ -41,6 +41,13 @@ static spmm_status allocate(sp_exchange *x)
     return x->ops->create ? x->ops->create(x) : SPMM_OK;
 }
 
+static void set_rows(sp_exchange *x, int64_t row_bytes, int64_t pitch)
+{
+    x->row_bytes = row_bytes;
+    x->pitch = x->ops->gaps && pitch > 0 ? pitch : row_bytes;
+    if (x->done) sp_exchange_list_again(x);
+}
+
 spmm_status sp_exchange_make(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *o,
                              const sp_backend *b, sp_exchange **exchange)
 {
@@ -52,17 +59,18 @@ spmm_status sp_exchange_make(const sp_grid *grid, const sp_halo *halo, const sp_
         x->comm = grid->col_comm;
         x->halo = halo;
         x->ops = b->ops;
-        x->row_bytes = o->row_bytes;
-        x->pitch = x->ops->gaps && o->pitch > 0 ? o->pitch : o->row_bytes;
         x->space = b->space;
         x->transport = b->transport;
         x->backend = b->name;
         x->options = *o;
+        if (o->most_row_bytes < o->row_bytes) x->options.most_row_bytes = o->row_bytes;
+        x->row_bytes = x->options.most_row_bytes; /* for lists and buffers */
         x->stream = x->ops->alone && o->alone ? SP_STREAM_MAIN : SP_STREAM_MOVE;
         x->queues = x->ops->queues;
         x->skip_waits = x->ops->skip_waits;
         x->beside = !o->alone;
         status = allocate(x);
+        set_rows(x, o->row_bytes, o->pitch);
     }
     status = sp_agree(grid->comm, "exchange", status);
     if (status == SPMM_OK && x->ops->connect) status = x->ops->connect(x);
@@ -91,6 +99,13 @@ void sp_exchange_destroy(sp_exchange *x)
         sp_device_free(x->list);
     }
     sp_free(x);
+}
+
+spmm_status sp_exchange_set_rows(sp_exchange *x, int64_t row_bytes, int64_t pitch)
+{
+    if (!x) return SPMM_OK;
+    set_rows(x, row_bytes, pitch);
+    return x->ops->set_rows ? x->ops->set_rows(x) : SPMM_OK;
 }
 
 /* ---- exchanging ---- */
@@ -136,9 +151,9 @@ void *sp_exchange_reads_at(const sp_exchange *x)
 
 int sp_exchange_shares(const sp_exchange *x) { return x && x->ops->memory && x->ops->memory->share; }
 
-spmm_status sp_exchange_share(sp_exchange *x, int for_copies, void **memory)
+spmm_status sp_exchange_share(sp_exchange *x, int64_t row_bytes, int for_copies, void **memory)
 {
-    return x->ops->memory->share(x, for_copies, memory);
+    return x->ops->memory->share(x, row_bytes, for_copies, memory);
 }
 
 spmm_status sp_exchange_alloc(sp_exchange *x, int64_t bytes, void **memory)

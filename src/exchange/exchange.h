@@ -1,5 +1,5 @@
-/** Exchanges the ghost rows of X that an sp_halo lists. An exchange is created for one row size and one
- *  transport. */
+/** Exchanges the ghost rows of X that an sp_halo lists. An exchange is created for one transport and for the longest
+ *  rows that it is to move. */
 #ifndef SP_EXCHANGE_H
 #define SP_EXCHANGE_H
 
@@ -14,6 +14,7 @@ typedef struct sp_exchange_options {
     /** Distance in bytes between rows of X; 0: row_bytes. If it is more than row_bytes, what is exchanged is a column block within
      *  X, for transports that can leave gaps; others move one whose rows lie without gaps: see sp_exchange_pitch(). */
     int64_t pitch;
+    int64_t most_row_bytes; /**< greatest row_bytes of sp_exchange_set_rows(), for buffers; 0: row_bytes */
     spmm_device space; /**< the memory that X lies in */
     /** SPMM_TRANSPORT_SHARED needs the halo of an sp_node_rows. SPMM_TRANSPORT_AUTO: MPI for host memory; for GPU memory the
      *  available transport that is the fastest in a short measurement */
@@ -36,7 +37,14 @@ typedef struct sp_exchange_options {
 spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *options,
                                sp_exchange **exchange);
 
-/** Returns the distance in bytes between rows of the X that the exchange moves: options.pitch, or options.row_bytes. Equal on
+/** Makes later exchanges move rows of another size.
+ *
+ *  Collective over grid->comm, while no exchange takes place; accepts NULL.
+ *  \param [in] row_bytes, pitch  as of sp_exchange_options, row_bytes is at most options.most_row_bytes
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _MPI */
+spmm_status sp_exchange_set_rows(sp_exchange *exchange, int64_t row_bytes, int64_t pitch);
+
+/** Returns the distance in bytes between rows of the X that the exchange moves: the pitch, or row_bytes. Equal on
  *  all ranks. Local. */
 int64_t sp_exchange_pitch(const sp_exchange *exchange);
 
@@ -66,11 +74,12 @@ void sp_exchange_forget(sp_exchange *exchange);
 int sp_exchange_shares(const sp_exchange *exchange);
 
 /** Finds memory for an X that ranks of a node share, in which this rank's own rows are zeros. Local.
+ *  \param [in]  row_bytes   of that X, at most options.most_row_bytes; it is taken by exchanges of such rows alone
  *  \param [in]  for_copies  1: for the caller's copies of an X that lies elsewhere; there is memory for one
  *  \param [out] memory      row 0 of X, ghost rows included; spmm_multivector_destroy() frees it, and may do so
  *                           after the exchange is destroyed. NULL: no more such memory is left
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
-spmm_status sp_exchange_share(sp_exchange *exchange, int for_copies, void **memory);
+spmm_status sp_exchange_share(sp_exchange *exchange, int64_t row_bytes, int for_copies, void **memory);
 
 /** Returns 1 if the exchange accepts an X whose row 0 lies at address `row`: with some transports X must lie
  *  in memory from sp_exchange_alloc(). Local. */

@@ -17,7 +17,8 @@ typedef struct sp_message {
 /** Where X may lie. The functions of exchange.h with these names say what they do. */
 typedef struct sp_exchange_memory {
     spmm_status (*alloc)(sp_exchange *x, int64_t bytes, void **memory);
-    spmm_status (*share)(sp_exchange *x, int for_copies, void **memory); /**< NULL: X is not shared */
+    /** NULL: X is not shared */
+    spmm_status (*share)(sp_exchange *x, int64_t row_bytes, int for_copies, void **memory);
     int (*takes)(const sp_exchange *x, const void *row);
     void *(*reads_at)(const sp_exchange *x); /**< NULL: kernels read X where the caller has it */
     void (*forget)(
@@ -36,6 +37,9 @@ typedef struct sp_exchange_ops {
     spmm_status (*settle)(sp_exchange *x);
     void (*skip)(sp_exchange *x);          /**< NULL: a rank that failed sends empty messages instead */
     spmm_status (*finish)(sp_exchange *x); /**< NULL: nothing is left to do after the kernels */
+    /** Follows x->row_bytes, x->pitch and the lists of messages, which have changed; NULL: nothing else depends on them.
+     *  Collective over the grid; returns the same status on every rank. */
+    spmm_status (*set_rows)(sp_exchange *x);
     const char *(*missing)(void);          /**< why this rank cannot use the backend; NULL: it always can */
     const sp_exchange_memory *memory;      /**< NULL: X may lie anywhere */
     int64_t most_bytes;                    /**< maximum size of a message; 0: sp_chunk_bytes() */
@@ -91,6 +95,7 @@ struct sp_exchange {
     MPI_Comm comm; /**< communicator of the process column */
     const sp_halo *halo;
     int64_t row_bytes, pitch; /**< of a row in X: bytes that are exchanged, and bytes to the next row */
+    int64_t most_bytes;       /**< greatest size of a message, as of sp_chunk_of() */
     spmm_device space;
     spmm_transport transport;
     const char *backend; /**< its name in the table, or names of two backends */
@@ -120,6 +125,9 @@ SP_EXCHANGE_BACKENDS(SP_DECLARE)
  *  \param [in] most  greatest size of a message in bytes, as of sp_chunk_of()
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (too many messages) */
 spmm_status sp_exchange_list_messages(sp_exchange *x, int64_t most);
+
+/** Lists the messages of an exchange for rows of x->row_bytes, at most those that it was created for. Local. */
+void sp_exchange_list_again(sp_exchange *x);
 
 /** Packs the rows to send into the buffer x->send. On a GPU, queues the packing in SP_STREAM_MOVE. Local.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */

@@ -12,10 +12,13 @@ static int64_t pieces(int64_t bytes, int64_t most)
     return (bytes + chunk - 1) / chunk;
 }
 
-/** Splits message m into messages of sp_chunk_of() bytes, and appends these to list[*count]. */
-static void cut(sp_message m, int64_t most, sp_message *list, int *count)
+/** Splits message m into messages of sp_chunk_of() bytes, and appends these to list[*count]. There are no more of them than
+ *  with the longest rows, for which there is room in the lists. */
+static void cut(const sp_exchange *x, sp_message m, sp_message *list, int *count)
 {
-    const int64_t chunk = sp_chunk_of(most, m.bytes);
+    const int64_t room = pieces(m.bytes / x->row_bytes * x->options.most_row_bytes, x->most_bytes);
+    int64_t chunk = sp_chunk_of(x->most_bytes, m.bytes);
+    if (pieces(m.bytes, x->most_bytes) > room) chunk = (m.bytes + room - 1) / room;
     for (int64_t left = m.bytes; left > 0; left -= chunk) {
         sp_message piece = m;
         piece.bytes = left < chunk ? left : chunk;
@@ -25,14 +28,15 @@ static void cut(sp_message m, int64_t most, sp_message *list, int *count)
     }
 }
 
-static void list_messages(sp_exchange *x, int64_t most)
+static void list_messages(sp_exchange *x)
 {
     const sp_halo *const h = x->halo;
     int64_t stage = 0;
+    x->ins = x->outs = 0;
     for (int i = 0; i < h->sources; i++) {
         const sp_halo_recv *const s = &h->source[i];
         const sp_message m = {s->rank, 0, s->first * x->pitch, stage, s->rows * x->row_bytes};
-        cut(m, most, x->in, &x->ins);
+        cut(x, m, x->in, &x->ins);
         stage += m.bytes;
     }
     stage = 0;
@@ -41,15 +45,18 @@ static void list_messages(sp_exchange *x, int64_t most)
         const sp_message m = {t->rank, t->packed,
                               t->packed ? t->first * x->row_bytes : (t->first + h->ghost_low) * x->pitch,
                               stage, t->rows * x->row_bytes};
-        cut(m, most, x->out, &x->outs);
+        cut(x, m, x->out, &x->outs);
         stage += m.bytes;
     }
 }
+
+void sp_exchange_list_again(sp_exchange *x) { list_messages(x); }
 
 spmm_status sp_exchange_list_messages(sp_exchange *x, int64_t most)
 {
     const sp_halo *const h = x->halo;
     int64_t ins = 0, outs = 0;
+    x->most_bytes = most;
     for (int i = 0; i < h->sources; i++) ins += pieces(h->source[i].rows * x->row_bytes, most);
     for (int i = 0; i < h->targets; i++) outs += pieces(h->target[i].rows * x->row_bytes, most);
     if (ins + outs > INT32_MAX)
@@ -59,7 +66,7 @@ spmm_status sp_exchange_list_messages(sp_exchange *x, int64_t most)
     TRY(sp_alloc((void **)&x->request, ins + outs, sizeof(MPI_Request), "the exchange's requests"));
     TRY(sp_alloc((void **)&x->status, ins + outs, sizeof *x->status, "the exchange's requests"));
     TRY(sp_alloc((void **)&x->done, ins, sizeof *x->done, "the exchange's requests"));
-    list_messages(x, most);
+    list_messages(x);
     return SPMM_OK;
 }
 

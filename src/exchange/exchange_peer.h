@@ -66,7 +66,7 @@ spmm_status sp_peer_make_trial(sp_exchange *x, sp_shared *trial);
 spmm_status sp_peer_attach_trial(const sp_exchange *x, int i, const sp_shared *trial);
 /** Tells each source where its rows belong in this rank's X, and receives from each target where this rank's
  *  rows belong in the target's X. Collective over the process column. \return SPMM_OK, SPMM_ERR_MPI, _MEMORY */
-spmm_status sp_peer_send_offsets(const sp_exchange *x);
+spmm_status sp_peer_send_offsets(sp_exchange *x);
 
 /** X lies in memory that is shared with other ranks of the node. */
 extern const sp_exchange_memory sp_peer_memory;

@@ -178,7 +178,7 @@ spmm_status sp_peer_attach_trial(const sp_exchange *x, int i, const sp_shared *t
     return attach(&p->remote[i], &place, &mapped);
 }
 
-spmm_status sp_peer_send_offsets(const sp_exchange *x)
+spmm_status sp_peer_send_offsets(sp_exchange *x)
 {
     const sp_peer *const p = x->state;
     for (int i = 0; i < x->outs; i++)

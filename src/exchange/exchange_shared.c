@@ -3,9 +3,9 @@
  *  rows, and that these wait until it has read them. Rows of other nodes arrive by messages (exchange_direct.c),
  *  each on one rank, in memory that all ranks of the node read.
  *
- *  The common memory is one file per process column and node. It has the ranks' counters, then AREAS areas, each
- *  with room for the rows of one X: ghost rows of lower nodes, own rows of the node's ranks, ghost rows of higher
- *  nodes. An area takes memory only where somebody has written rows, and each rank maps the areas that it uses.
+ *  The common memory is one file per process column and node. It has the ranks' counters, then, for each size that rows
+ *  can have, AREAS areas, each with room for the rows of one X: ghost rows of lower nodes, own rows of the node's ranks,
+ *  ghost rows of higher nodes. An area takes memory only where somebody has written rows, and each rank maps the areas that it uses.
  *  A rank chooses the area of an X alone, when it creates the X. Should neighbours then multiply by an X in
  *  another area, a rank collects the rows that it needs in memory of its own, for this product. */
 #include <sched.h>
@@ -20,7 +20,7 @@
 #include "exchange/exchange_backend.h"
 
 /* The last area is for copies of an X that lies elsewhere. */
-enum { AREAS = 16, LINE = 64, HUGE_PAGE = 2 << 20 };
+enum { AREAS = 16, LINE = 64, HUGE_PAGE = 2 << 20, SECTOR = 32 };
 
 /** What a rank tells the others of its node. Each counter holds the number of the exchange, shifted by
  *  SHIFT, the area of its X, shifted by 1, and 1 if the rank failed. One writes, the others read. */
@@ -32,16 +32,24 @@ typedef struct counters {
 
 enum { SHIFT = 8 };
 
+/** The areas for rows of one size. */
+typedef struct areas {
+    int64_t row_bytes;
+    int64_t begin, bytes; /* in the file: where the first one begins; of each */
+    void *at[AREAS];      /* mappings; NULL: not mapped yet */
+    struct areas *next;
+} areas;
+
 typedef struct shared {
     int descriptor;
-    counters *of; /* [ranks of the node] */
-    int64_t counters_bytes, area_bytes, page;
-    void *area[AREAS]; /* mappings; NULL: not mapped yet */
-    uint64_t number;   /* of the current exchange */
-    int at;            /* area of the current X */
-    int receives;      /* 1: ranks of the node receive rows of other nodes */
-    int collects;      /* 1: the current product reads rows in `collected` */
-    char *collected;   /* rows in the node's numbering; NULL: not needed so far */
+    counters *of;                       /* [ranks of the node] */
+    int64_t counters_bytes, most_bytes; /* most_bytes: of an area of the longest rows */
+    areas *all, *now;                   /* those that were used; those of x->row_bytes */
+    uint64_t number;                    /* of the current exchange */
+    int at;                             /* area of the current X */
+    int receives;                       /* 1: ranks of the node receive rows of other nodes */
+    int collects;                       /* 1: the current product reads rows in `collected` */
+    char *collected;                    /* rows in the node's numbering; NULL: not needed so far */
 } shared;
 
 static const sp_node_rows *node_of(const sp_exchange *x) { return x->halo->node; }
@@ -49,6 +57,47 @@ static const sp_node_rows *node_of(const sp_exchange *x) { return x->halo->node;
 /* ---- set-up ---- */
 
 static int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+/** Returns the number, from 0 on, of a size that sp_multivector_ld() gives rows. */
+static int64_t size_number(int64_t row_bytes)
+{
+    int64_t n = 0;
+    while (row_bytes < SECTOR && 4 << n < row_bytes) n++;
+    return row_bytes < SECTOR ? n : row_bytes / SECTOR + 2;
+}
+
+/** Finds the areas for rows of so many bytes. All ranks find them at the same place in the file: those for longer rows
+ *  follow, because they are larger and have a greater number. */
+static spmm_status find_areas(const sp_exchange *x, int64_t row_bytes, areas **found)
+{
+    shared *const s = x->state;
+    areas *a = s->all;
+    while (a && a->row_bytes != row_bytes) a = a->next;
+    *found = a;
+    if (a) return SPMM_OK;
+    TRY(sp_alloc_zero((void **)&a, 1, sizeof *a, "places of X in common memory"));
+    a->row_bytes = row_bytes;
+    a->bytes = round_up(sp_halo_rows(x->halo) * row_bytes, HUGE_PAGE);
+    a->begin = s->counters_bytes + size_number(row_bytes) * AREAS * a->bytes;
+    a->next = s->all;
+    s->all = *found = a;
+    return SPMM_OK;
+}
+
+static spmm_status map_area(const shared *s, areas *a, int i)
+{
+    return a->at[i] || a->bytes == 0
+               ? SPMM_OK
+               : sp_node_memory_map(s->descriptor, a->begin + i * a->bytes, a->bytes, &a->at[i]);
+}
+
+static spmm_status set_rows(sp_exchange *x)
+{
+    areas *now;
+    TRY(sp_agree(x->grid->comm, "exchange", find_areas(x, x->row_bytes, &now)));
+    ((shared *)x->state)->now = now;
+    return SPMM_OK;
+}
 
 static spmm_status create(sp_exchange *x)
 {
@@ -59,25 +108,24 @@ static spmm_status create(sp_exchange *x)
     if (!node_of(x))
         return sp_fail(SPMM_ERR_USAGE, "transport shared: the ranks of a node have no rows of X in common");
     int64_t all;
-    s->page = sysconf(_SC_PAGESIZE);
     s->counters_bytes = round_up((int64_t)node_of(x)->size * (int64_t)sizeof(counters), HUGE_PAGE);
-    if (__builtin_mul_overflow(sp_halo_rows(x->halo), x->row_bytes, &all) || all > INT64_MAX / (2 * AREAS))
+    if (__builtin_mul_overflow(sp_halo_rows(x->halo), x->row_bytes, &all) ||
+        all / HUGE_PAGE + 1 > INT64_MAX / 2 / AREAS / (size_number(x->row_bytes) + 1) / HUGE_PAGE)
         return sp_fail(SPMM_ERR_LIMIT, "%lld rows of X do not fit 64-bit sizes",
                        (long long)sp_halo_rows(x->halo));
-    s->area_bytes = round_up(all, HUGE_PAGE);
+    s->most_bytes = round_up(all, HUGE_PAGE);
     s->receives = node_of(x)->share[node_of(x)->size] > 0;
-    return SPMM_OK;
+    return find_areas(x, x->row_bytes, &s->now);
 }
 
 /** Maps the counters, and one area to see whether the address space has room for it. */
-static spmm_status map_first(shared *s)
+static spmm_status map_first(const sp_exchange *x)
 {
+    shared *const s = x->state;
     void *memory = NULL;
     TRY(sp_node_memory_map(s->descriptor, 0, s->counters_bytes, &memory));
     s->of = memory;
-    return s->area_bytes == 0
-               ? SPMM_OK
-               : sp_node_memory_map(s->descriptor, s->counters_bytes, s->area_bytes, &s->area[0]);
+    return map_area(s, s->now, 0);
 }
 
 static spmm_status connect(sp_exchange *x)
@@ -87,11 +135,11 @@ static spmm_status connect(sp_exchange *x)
     sp_node_file file = {0};
     spmm_status status = SPMM_OK;
     if (node->rank == 0)
-        status = sp_node_file_create(s->counters_bytes + AREAS * s->area_bytes, &s->descriptor, &file);
+        status = sp_node_file_create(s->now->begin + AREAS * s->now->bytes, &s->descriptor, &file);
     TRY(sp_agree(x->grid->comm, "exchange", status));
     TRY(SP_MPI(MPI_Bcast(&file, sizeof file, MPI_BYTE, 0, node->comm)));
     if (node->rank > 0) status = sp_node_file_open(&file, &s->descriptor);
-    if (status == SPMM_OK) status = map_first(s);
+    if (status == SPMM_OK) status = map_first(x);
     return sp_agree(x->grid->comm, "exchange", status);
 }
 
@@ -99,7 +147,11 @@ static void destroy(sp_exchange *x)
 {
     shared *const s = x->state;
     if (!s) return;
-    for (int i = 0; i < AREAS; i++) sp_node_memory_unmap(s->area[i], s->area_bytes);
+    for (areas *a = s->all, *next; a; a = next) {
+        next = a->next;
+        for (int i = 0; i < AREAS; i++) sp_node_memory_unmap(a->at[i], a->bytes);
+        sp_free(a);
+    }
     sp_node_memory_unmap(s->of, s->counters_bytes);
     if (s->descriptor >= 0) close(s->descriptor);
     sp_free(s->collected);
@@ -109,35 +161,28 @@ static void destroy(sp_exchange *x)
 
 /* ---- areas ---- */
 
-static int64_t place_of(const shared *s, int area) { return s->counters_bytes + area * s->area_bytes; }
-
-static spmm_status map_area(shared *s, int area)
-{
-    return s->area[area]
-               ? SPMM_OK
-               : sp_node_memory_map(s->descriptor, place_of(s, area), s->area_bytes, &s->area[area]);
-}
-
-static spmm_status share(sp_exchange *x, int for_copies, void **memory)
+static spmm_status share(sp_exchange *x, int64_t row_bytes, int for_copies, void **memory)
 {
     shared *const s = x->state;
     const sp_node_rows *const node = node_of(x);
     int i = for_copies ? AREAS - 1 : 0;
+    areas *a;
     *memory = NULL;
-    while (i < AREAS - 1 && s->area[i] && sp_node_memory_lent(s->area[i])) i++;
-    if (s->area_bytes == 0 || (i == AREAS - 1 && !for_copies)) return SPMM_OK;
-    TRY(map_area(s, i));
-    TRY(sp_node_memory_lend(s->descriptor, s->area[i], s->area_bytes, place_of(s, i),
-                            node->begin[node->rank] * x->row_bytes, x->halo->own * x->row_bytes));
-    *memory = s->area[i];
+    TRY(find_areas(x, row_bytes, &a));
+    while (i < AREAS - 1 && a->at[i] && sp_node_memory_lent(a->at[i])) i++;
+    if (a->bytes == 0 || (i == AREAS - 1 && !for_copies)) return SPMM_OK;
+    TRY(map_area(s, a, i));
+    TRY(sp_node_memory_lend(s->descriptor, a->at[i], a->bytes, a->begin + i * a->bytes,
+                            node->begin[node->rank] * row_bytes, x->halo->own * row_bytes));
+    *memory = a->at[i];
     return SPMM_OK;
 }
 
-/** Returns the area that begins at `row`; AREAS if none does. */
+/** Returns the area of the current size that begins at `row`; AREAS if none does. */
 static int area_at(const shared *s, const void *row)
 {
     int i = 0;
-    while (i < AREAS && s->area[i] != row) i++;
+    while (i < AREAS && s->now->at[i] != row) i++;
     return row ? i : AREAS;
 }
 
@@ -241,7 +286,7 @@ static spmm_status finish(sp_exchange *x)
 static void copy_rows(const shared *s, const sp_exchange *x, int area, int64_t first, int64_t end)
 {
     if (end <= first) return;
-    memcpy(s->collected + first * x->row_bytes, (const char *)s->area[area] + first * x->row_bytes,
+    memcpy(s->collected + first * x->row_bytes, (const char *)s->now->at[area] + first * x->row_bytes,
            (size_t)((end - first) * x->row_bytes));
 }
 
@@ -256,10 +301,10 @@ static spmm_status collect_own(sp_exchange *x)
     shared *const s = x->state;
     const sp_node_rows *const node = node_of(x);
     if (!s->collected)
-        TRY(sp_alloc((void **)&s->collected, s->area_bytes, 1, "rows of X from several multivectors"));
+        TRY(sp_alloc((void **)&s->collected, s->most_bytes, 1, "rows of X from several multivectors"));
     for (int i = 0; i < node->size; i++) {
         if (i != node->rank && !node->reads_own[i] && !node->reads_share[i]) continue;
-        TRY(map_area(s, area_of(s, i)));
+        TRY(map_area(s, s->now, area_of(s, i)));
         if (i == node->rank || node->reads_own[i])
             copy_rows(s, x, area_of(s, i), node->begin[i], node->begin[i + 1]);
     }
@@ -343,5 +388,6 @@ const sp_exchange_ops sp_exchange_shared = {.begin = begin,
                                             .connect = connect,
                                             .skip = skip,
                                             .finish = finish,
+                                            .set_rows = set_rows,
                                             .memory = &memory,
                                             .by_mpi = 1};

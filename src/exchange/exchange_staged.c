@@ -8,8 +8,10 @@
 #include "exchange/exchange_backend.h"
 
 typedef struct staging {
-    char *in, *out;   /* staging buffers in pinned host memory; in: received rows; out: rows to send */
-    sp_event **event; /* [outs] recorded after the copy of each outgoing message to the host */
+    char *in, *out; /* staging buffers in pinned host memory; in: received rows; out: rows to send */
+    int events;
+    sp_event **
+        event; /* [events] one for each of [outs], recorded after the copy of each outgoing message to the host */
     sp_event *placed; /* recorded after the copies of the received messages to the GPU */
 } staging;
 
@@ -24,7 +26,7 @@ static void destroy(sp_exchange *x)
 {
     staging *const m = x->state;
     if (!m) return;
-    for (int i = 0; m->event && i < x->outs; i++) sp_event_destroy(m->event[i]);
+    for (int i = 0; m->event && i < m->events; i++) sp_event_destroy(m->event[i]);
     sp_event_destroy(m->placed);
     sp_device_host_free(m->in);
     sp_device_host_free(m->out);
@@ -40,6 +42,7 @@ static spmm_status create(sp_exchange *x)
     x->state = m;
     TRY(sp_device_host_alloc((void **)&m->in, bytes_of(x->in, x->ins), "rows to receive"));
     TRY(sp_device_host_alloc((void **)&m->out, bytes_of(x->out, x->outs), "rows to send"));
+    m->events = x->outs;
     TRY(sp_alloc_zero((void **)&m->event, x->outs, sizeof(sp_event *), "marks"));
     for (int i = 0; i < x->outs; i++) TRY(sp_event_create(&m->event[i]));
     return sp_event_create(&m->placed);

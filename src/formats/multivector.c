@@ -35,14 +35,14 @@ static void zero_rows(const spmm_multivector *v)
 spmm_status sp_multivector_size(int64_t rows, int64_t k, spmm_precision precision, int64_t *bytes)
 {
     int64_t elements;
-    if (rows < 0 || k < 1)
-        return sp_fail(SPMM_ERR_USAGE, "a multivector of %lld x %lld: rows must be >= 0 and columns >= 1",
+    if (rows < 0 || k < 0)
+        return sp_fail(SPMM_ERR_USAGE, "a multivector of %lld x %lld: rows and columns must be >= 0",
                        (long long)rows, (long long)k);
     if (k > INT64_MAX / 64 || __builtin_mul_overflow(rows, sp_multivector_ld(k, precision), &elements) ||
         elements > INT64_MAX / 16)
         return sp_fail(SPMM_ERR_LIMIT, "a multivector of %lld x %lld does not fit 64-bit sizes",
                        (long long)rows, (long long)k);
-    *bytes = elements * sp_value_size(precision);
+    *bytes = k > 0 ? elements * sp_value_size(precision) : 0;
     return SPMM_OK;
 }
 
@@ -55,6 +55,13 @@ spmm_multivector sp_multivector_in(void *memory, int64_t before, int64_t rows, i
     return v;
 }
 
+spmm_multivector sp_multivector_with_k(const spmm_multivector *v, int64_t k)
+{
+    if (!v->data) return *v;
+    return sp_multivector_in(sp_row(v, -v->ghost_low), v->ghost_low, v->rows, v->ghost_high, k, v->precision,
+                             v->space);
+}
+
 spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, int64_t k,
                                   spmm_precision precision, spmm_device space, spmm_multivector *v)
 {
@@ -62,6 +69,10 @@ spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, 
     int64_t bytes = 0;
     memset(v, 0, sizeof *v);
     TRY(sp_multivector_size(rows < 0 ? rows : before + rows + behind, k, precision, &bytes));
+    if (k == 0) { /* no elements, and no ghost rows */
+        *v = (spmm_multivector){.rows = rows, .precision = precision, .space = space};
+        return SPMM_OK;
+    }
     TRY(space == SPMM_CPU ? sp_alloc(&memory, bytes, 1, "a multivector")
                           : sp_device_alloc_exchanged(&memory, bytes, "a multivector"));
     spmm_multivector all = sp_multivector_in(memory, 0, before + rows + behind, 0, k, precision, space);
@@ -91,13 +102,13 @@ spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision prec
 
 static spmm_status check_sizes(const spmm_multivector *v, const char *function, const char *name)
 {
-    if (v->rows < 0 || v->k < 1)
-        return sp_fail(SPMM_ERR_USAGE, "%s: %s is %lld x %lld, expected rows >= 0 and k >= 1", function, name,
+    if (v->rows < 0 || v->k < 0)
+        return sp_fail(SPMM_ERR_USAGE, "%s: %s is %lld x %lld, expected rows >= 0 and k >= 0", function, name,
                        (long long)v->rows, (long long)v->k);
     TRY(sp_among(function, "layout", (int)v->layout, "spmm_layout", SPMM_ROW_MAJOR, SPMM_COLUMN_MAJOR));
     const int by_columns = v->layout == SPMM_COLUMN_MAJOR;
-    const int64_t least = by_columns ? v->rows : v->k;
-    if (v->ld < least || v->ld < 1)
+    const int64_t least = by_columns && v->k > 0 ? v->rows : v->k;
+    if (v->ld < least || (v->k > 0 && v->ld < 1))
         return sp_fail(SPMM_ERR_USAGE, "%s: %s has leading dimension %lld, expected at least %s = %lld",
                        function, name, (long long)v->ld, by_columns ? "rows" : "k", (long long)least);
     if (by_columns && (v->ghost_low != 0 || v->ghost_high != 0))
@@ -115,6 +126,8 @@ static spmm_status check_sizes(const spmm_multivector *v, const char *function, 
 static int extent(const spmm_multivector *v, int64_t *bytes)
 {
     int64_t rows;
+    *bytes = 0;
+    if (v->k == 0) return 1;
     if (__builtin_mul_overflow(v->ld, sp_value_size(v->precision), bytes)) return 0; /* also without rows */
     if (v->layout == SPMM_COLUMN_MAJOR)
         return !__builtin_mul_overflow(v->k - 1, v->ld, &rows) &&
@@ -270,6 +283,7 @@ static spmm_status multiply(double beta, const spmm_multivector *y, int threads)
 spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
                                  int threads)
 {
+    if (y->k == 0) return SPMM_OK;
     alpha = sp_rounded(alpha, y->precision);
     beta = sp_rounded(beta, y->precision);
     if (alpha == 0) return multiply(beta, y, threads);
@@ -332,7 +346,7 @@ spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector 
             "%s: src is %s in %s memory and dst %s in %s memory, expected the same layout or the same memory",
             __func__, layout_word(src->layout), sp_memory_word(src->space), layout_word(dst->layout),
             sp_memory_word(dst->space));
-    if (src->rows == 0) return SPMM_OK;
+    if (src->rows == 0 || src->k == 0) return SPMM_OK;
     if (src->layout == SPMM_ROW_MAJOR && dst->layout == SPMM_ROW_MAJOR) return copy(src, dst);
     if (src->layout == dst->layout) {
         const spmm_multivector from = transposed(src);

@@ -62,6 +62,10 @@ spmm_status sp_multivector_size(int64_t rows, int64_t k, spmm_precision precisio
 spmm_multivector sp_multivector_in(void *memory, int64_t before, int64_t rows, int64_t behind, int64_t k,
                                    spmm_precision precision, spmm_device space);
 
+/** Returns a multivector of k columns, at most those of v, in the memory of v, which is sp_multivector_in()'s or has no data.
+ *  Local. */
+spmm_multivector sp_multivector_with_k(const spmm_multivector *v, int64_t k);
+
 /** Allocates a multivector of `rows` own rows, with `before` ghost rows before them (v->ghost_low) and
  *  `behind` ghost rows after them (v->ghost_high). All elements are zero. Local.
  *  \param [out] v  the caller destroys it by spmm_multivector_destroy(); zeroed on failure

@@ -78,10 +78,11 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
     TRY_GOTO(sp_grid_create(comm, block->p, block->q, &own->grid), failed);
     TRY_GOTO(sp_halo_create(&own->grid, block, o->exchange, sp_threads_of(o->threads), &own->halo), failed);
     TRY_GOTO(sp_joint_halo_create(&own->grid, block, &own->halo, o, &own->joint), failed);
-    TRY_GOTO(
-        sp_plan_create(&own->grid, block, &own->halo, own->joint.joint ? &own->joint : NULL, k, o, 0, plan),
-        failed);
+    TRY_GOTO(sp_plan_create(&own->grid, block, &own->halo, own->joint.joint ? &own->joint : NULL,
+                            k > 0 ? k : 1, o, 0, plan),
+             failed);
     (*plan)->own = own;
+    (*plan)->k_max = (*plan)->forward->k = k;
     sp_product_use_stream((*plan)->forward, o->stream); /* trials were waited for */
     (*plan)->forward->times.created = MPI_Wtime() - start;
     return SPMM_OK;
@@ -102,6 +103,52 @@ void spmm_plan_destroy(spmm_plan *p)
 
 const char *spmm_plan_kernel(const spmm_plan *plan) { return plan ? plan->forward->parts.kernel->id : ""; }
 
+/* ---- numbers of columns ---- */
+
+static spmm_status check_columns(const spmm_plan *p, int64_t k, const char *function)
+{
+    if (k >= 0 && k <= p->k_max) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "%s: k is %lld, expected 0 to %lld, for which the plan was made", function,
+                   (long long)k, (long long)p->k_max);
+}
+
+static spmm_status check_k(const spmm_plan *p, int64_t k)
+{
+    static const char function[] = "spmm_plan_set_k";
+    int captured = 0;
+    TRY(check_columns(p, k, function));
+    if (p->forward->stream) TRY(sp_device_captures(p->forward->stream, &captured));
+    return captured ? sp_fail(SPMM_ERR_USAGE, "%s: the stream is being captured in a CUDA graph", function)
+                    : SPMM_OK;
+}
+
+/** Waits for products that were queued, and brings values to host memory if they are converted anew. */
+static spmm_status get_ready(spmm_plan *p, int64_t k)
+{
+    TRY(sp_product_wait(p->forward));
+    const int converts = sp_product_converts(p->forward, k) ||
+                         (p->transposed && sp_transposed_converts(p->transposed, k));
+    return converts ? sp_plan_refresh(p->own) : SPMM_OK;
+}
+
+static spmm_status set_k(spmm_plan *p, int64_t k)
+{
+    MPI_Comm comm = p->forward->grid->comm;
+    TRY(sp_agree_common(comm, "plan", check_k(p, k), "spmm_plan_set_k", &(sp_common){"k", k, 1}, 1));
+    if (k == p->forward->k) return SPMM_OK;
+    TRY(sp_agree(comm, "convert", get_ready(p, k)));
+    spmm_status status = sp_product_set_k(p->forward, k);
+    if (status == SPMM_OK && p->transposed) status = sp_transposed_set_k(p->transposed, k);
+    if (status != SPMM_OK) p->forward->k = 0;
+    return status;
+}
+
+spmm_status spmm_plan_set_k(spmm_plan *p, int64_t k)
+{
+    TRY(sp_plan_take(p, __func__, 1));
+    return sp_plan_give(p, set_k(p, k));
+}
+
 /* ---- new values ---- */
 
 spmm_status sp_plan_refresh(sp_plan_own *own)
@@ -119,7 +166,7 @@ static spmm_status map_values(spmm_plan *p, int *all)
 {
     *all = 0;
     if (p->forward->space != SPMM_CUDA || p->forward->given->joint) return SPMM_OK;
-    TRY(sp_row_blocks_map(&p->forward->parts, all));
+    TRY(sp_product_map_values(p->forward, all));
     return *all && p->transposed ? sp_transposed_map_values(p->transposed, all) : SPMM_OK;
 }
 
@@ -152,7 +199,7 @@ static spmm_status find_values(spmm_plan *p, const void **values, void **copy)
 
 static spmm_status update(spmm_plan *p, const void *values)
 {
-    TRY(sp_row_blocks_update(&p->forward->parts, values));
+    TRY(sp_product_update_values(p->forward, values));
     TRY(sp_partial_rows_update(p->forward->partial, NULL));
     return p->transposed ? sp_transposed_update(p->transposed, values) : SPMM_OK;
 }
@@ -230,15 +277,31 @@ void sp_plan_facts_of(const spmm_plan *plan, sp_plan_facts *facts)
                              p->parts.count > 0 ? p->parts.part[0].state : NULL};
 }
 
+/* ---- multivectors ---- */
+
+static spmm_status create_x(const spmm_plan *p, int64_t k, const char *function, spmm_multivector *x)
+{
+    TRY(sp_fork_check(function));
+    TRY(check_columns(p, k, function));
+    if (!p->forward->exchange) return sp_product_x_create(p->forward, k, 0, x);
+    if (!sp_plan_try(p)) return sp_plan_refuse(function); /* the exchange keeps account of memory for X */
+    return sp_plan_give(p, sp_product_x_create(p->forward, k, 0, x));
+}
+
 spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
 {
     TRY(sp_given(__func__, "x", x, "a place for the multivector"));
     memset(x, 0, sizeof *x);
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
-    TRY(sp_fork_check(__func__));
-    if (!p->forward->exchange) return sp_product_x_create(p->forward, 0, x);
-    if (!sp_plan_try(p)) return sp_plan_refuse(__func__); /* the exchange keeps account of memory for X */
-    return sp_plan_give(p, sp_product_x_create(p->forward, 0, x));
+    return create_x(p, p->forward->k, __func__, x);
+}
+
+spmm_status spmm_plan_x_create_k(const spmm_plan *p, int64_t k, spmm_multivector *x)
+{
+    TRY(sp_given(__func__, "x", x, "a place for the multivector"));
+    memset(x, 0, sizeof *x);
+    TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
+    return create_x(p, k, __func__, x);
 }
 
 spmm_status spmm_plan_y_create(const spmm_plan *p, spmm_multivector *y)
@@ -248,4 +311,14 @@ spmm_status spmm_plan_y_create(const spmm_plan *p, spmm_multivector *y)
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
     const sp_product *const f = p->forward;
     return spmm_multivector_create(f->y_rows, f->k, f->precision, f->space, y);
+}
+
+spmm_status spmm_plan_y_create_k(const spmm_plan *p, int64_t k, spmm_multivector *y)
+{
+    TRY(sp_given(__func__, "y", y, "a place for the multivector"));
+    memset(y, 0, sizeof *y);
+    TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
+    TRY(check_columns(p, k, __func__));
+    const sp_product *const f = p->forward;
+    return spmm_multivector_create(f->y_rows, k, f->precision, f->space, y);
 }

@@ -60,7 +60,7 @@ static spmm_status check_here(const spmm_block *block, int64_t k, const spmm_pla
     if (block->p < 1 || block->q < 1)
         return sp_fail(SPMM_ERR_USAGE, "%s: block.p x block.q is %d x %d, expected the process grid",
                        function, block->p, block->q);
-    if (k < 1) return sp_fail(SPMM_ERR_USAGE, "%s: k is %lld, expected at least 1", function, (long long)k);
+    if (k < 0) return sp_fail(SPMM_ERR_USAGE, "%s: k is %lld, expected at least 0", function, (long long)k);
     TRY(sp_precision_check(function, block->csr.precision));
     TRY(check_size(block, k));
     TRY(sp_environment_check());

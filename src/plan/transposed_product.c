@@ -19,6 +19,7 @@ struct sp_transposed {
     sp_transposed_map map; /* for new values; zeroed before the first update */
     /* the arrays of such a map in GPU memory, if values are gathered there: then those of the host grow old */
     sp_value_place *gpu_map[SP_TRANSPOSED_PARTS];
+    int old;          /* 1: the values of `halo`, which are in host memory, are not those of products */
     spmm_block block; /* the transpose of this rank's block; its arrays are those of the halo */
     sp_product *product;
     /* Of a process row, whose first rank alone is given X, all rows of X: in the memory of the device, and in host memory
@@ -63,9 +64,10 @@ static spmm_status create_x(sp_transposed *t)
     const sp_product *const p = t->of;
     const int64_t rows = t->halo.own;
     if (!sp_transposed_shares_x(t)) return SPMM_OK;
-    TRY(spmm_multivector_create(rows, p->k, p->precision, p->space, &t->x));
-    return p->space == SPMM_CPU ? SPMM_OK
-                                : spmm_multivector_create(rows, p->k, p->precision, SPMM_CPU, &t->staged);
+    TRY(spmm_multivector_create(rows, p->widths.most, p->precision, p->space, &t->x));
+    return p->space == SPMM_CPU
+               ? SPMM_OK
+               : spmm_multivector_create(rows, p->widths.most, p->precision, SPMM_CPU, &t->staged);
 }
 
 static spmm_status build(sp_transposed *t)
@@ -80,11 +82,12 @@ static spmm_status build(sp_transposed *t)
                             .col_begin = b->row_begin,
                             .p = b->p,
                             .q = 1};
-    TRY(sp_product_create(&t->grid, &t->block, &t->halo, t->of->k, &options, t->of->all_kernels,
+    TRY(sp_product_create(&t->grid, &t->block, &t->halo, t->of->widths.most, &options, t->of->all_kernels,
                           &t->product));
     t->product->function = "spmm_apply_transposed";
     t->product->formula = "Y := A^T X";
     TRY(sp_agree(t->grid.comm, "convert", create_x(t)));
+    TRY(sp_transposed_set_k(t, t->of->k));
     sp_product_use_stream(t->product, t->of->stream); /* trials were waited for */
     return SPMM_OK;
 }
@@ -109,6 +112,23 @@ spmm_status sp_transposed_create(const sp_product *of, sp_transposed **transpose
     *transposed = t;
     return SPMM_OK;
 }
+
+spmm_status sp_transposed_set_k(sp_transposed *t, int64_t k)
+{
+    spmm_status status = SPMM_OK;
+    if (t->old && sp_product_converts(t->product, k)) {
+        status = sp_halo_transpose_values(forward_halo(t), t->of->threads, &t->map, &t->halo);
+        t->old = status != SPMM_OK;
+    }
+    TRY(sp_agree(t->grid.comm, "convert", status));
+    TRY(sp_product_set_k(t->product, k));
+    if (k == 0) return SPMM_OK;
+    t->x = sp_multivector_with_k(&t->x, k);
+    t->staged = sp_multivector_with_k(&t->staged, k);
+    return SPMM_OK;
+}
+
+int sp_transposed_converts(const sp_transposed *t, int64_t k) { return sp_product_converts(t->product, k); }
 
 const sp_product *sp_transposed_product(const sp_transposed *t) { return t->product; }
 
@@ -141,7 +161,7 @@ static void free_gpu_map(sp_transposed *t)
 spmm_status sp_transposed_map_values(sp_transposed *t, int *all)
 {
     int partial = 0;
-    TRY(sp_row_blocks_map(&t->product->parts, all));
+    TRY(sp_product_map_values(t->product, all));
     TRY(sp_partial_rows_map(t->product->partial, &partial));
     *all = *all && partial;
     if (!*all || t->gpu_map[SP_TRANSPOSED_PARTS - 1]) return SPMM_OK;
@@ -158,7 +178,7 @@ static spmm_status update_part(sp_transposed *t, int n, const void *values, void
     const spmm_csr *const part = part_of(t, n);
     TRY(sp_cuda_gather(t->gpu_map[n], part->nnz, (int)sp_value_size(part->precision), values, to,
                        sp_device_stream(SP_STREAM_MAIN)));
-    return n == 0 ? sp_row_blocks_update(&t->product->parts, to)
+    return n == 0 ? sp_product_update_values(t->product, to)
                   : sp_partial_rows_update(t->product->partial, to);
 }
 
@@ -178,9 +198,10 @@ static spmm_status update_on_gpu(sp_transposed *t, const void *values)
 
 spmm_status sp_transposed_update(sp_transposed *t, const void *on_gpu)
 {
+    t->old = on_gpu != NULL;
     if (on_gpu) return update_on_gpu(t, on_gpu);
     TRY(sp_halo_transpose_values(forward_halo(t), t->of->threads, &t->map, &t->halo));
-    TRY(sp_row_blocks_update(&t->product->parts, NULL));
+    TRY(sp_product_update_values(t->product, NULL));
     return sp_partial_rows_update(t->product->partial, NULL);
 }
 
@@ -229,6 +250,7 @@ spmm_status sp_transposed_apply(sp_transposed *t, double alpha, const spmm_multi
                                 spmm_multivector *y)
 {
     if (!sp_transposed_shares_x(t)) return sp_product_apply(t->product, alpha, x, beta, y);
+    if (t->product->k == 0) return check_operands(t, x, y);
     if (t->product->stream) TRY(sp_device_take_stream(t->product->stream));
     const spmm_status status = spread(t, x, y);
     if (t->product->stream) (void)sp_device_return_stream(); /* later calls report errors */

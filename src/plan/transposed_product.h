@@ -17,6 +17,10 @@ typedef struct sp_transposed sp_transposed;
  *          _MPI */
 spmm_status sp_transposed_create(const sp_product *of, sp_transposed **transposed);
 
+/** As sp_product_set_k() and sp_product_converts(), where values are those of the block of the product with the matrix. */
+spmm_status sp_transposed_set_k(sp_transposed *transposed, int64_t k);
+int sp_transposed_converts(const sp_transposed *transposed, int64_t k);
+
 /** Computes Y := alpha A^T X + beta Y; status and operands as for spmm_apply_transposed(). Collective as spmm_apply() is,
  *  and over the process row. */
 spmm_status sp_transposed_apply(sp_transposed *transposed, double alpha, const spmm_multivector *x,

@@ -59,7 +59,7 @@ typedef struct timed_product {
 static spmm_status create_x_and_y(timed_product *t)
 {
     const sp_product *const p = t->product;
-    TRY(sp_product_x_create(p, 0, &t->x));
+    TRY(sp_product_x_create(p, p->k, 0, &t->x));
     return spmm_multivector_create(p->y_rows, p->k, p->precision, p->space, &t->y);
 }
 

@@ -66,7 +66,7 @@ static spmm_status set_x(sp_product *p, const spmm_multivector *x, const sp_exch
     if (!receives_ghost_rows(p, x)) {
         if (!p->x.data) {
             TRY(check_allocation(p));
-            TRY(sp_product_x_create(p, 1, &p->x));
+            TRY(sp_product_create_copy(p));
         }
         TRY(copy_x(p, x));
         x = &p->x;
@@ -82,12 +82,22 @@ static spmm_status find_y(sp_product *p, double beta, const spmm_multivector *y,
     const int direct = p->y_rows == rows && beta == 0 && y->layout == SPMM_ROW_MAJOR &&
                        (!p->reduction || y->ld == sp_multivector_ld(p->k, p->precision));
     if (!direct && !p->y.data) TRY(check_allocation(p));
-    if (!direct && !p->y.data) TRY(spmm_multivector_create(rows, p->k, p->precision, p->space, &p->y));
+    if (!direct && !p->y.data) {
+        TRY(spmm_multivector_create(rows, p->widths.most, p->precision, p->space, &p->y));
+        p->y = sp_multivector_with_k(&p->y, p->k);
+    }
     *product = direct ? *y : p->y;
     return SPMM_OK;
 }
 
 /* ---- products ---- */
+
+/** Checks the operands of a product without columns, which is nothing else. */
+static spmm_status check_empty(const sp_product *p, const spmm_multivector *x, const spmm_multivector *y)
+{
+    TRY(sp_product_check_operand(p, x, p->halo->own, "x"));
+    return p->pending.kinds & SP_STEP_COMPUTES ? sp_product_check_operand(p, y, p->y_rows, "y") : SPMM_OK;
+}
 
 /** Checks that a product can be captured in a CUDA graph. */
 static spmm_status check_capture(const sp_product *p)
@@ -146,9 +156,9 @@ static spmm_status begin(sp_product *p, int kinds, double alpha, const spmm_mult
 {
     sp_pending *const d = &p->pending;
     *d = (sp_pending){.open = 1, .kinds = kinds, .alpha = alpha, .beta = beta};
-    d->status = prepare(p, x, beta, y);
+    d->status = p->k > 0 ? prepare(p, x, beta, y) : check_empty(p, x, y);
     sp_phases_clear(&p->phases);
-    d->prepared = d->status == SPMM_OK;
+    d->prepared = d->status == SPMM_OK && p->k > 0;
     d->whole = d->prepared && sp_product_queues(p);
     if (d->prepared) d->status = sp_steps_run(p, 0, d->whole ? p->steps.count : p->steps.begins, SPMM_OK);
     if (d->status != SPMM_OK) snprintf(d->message, sizeof d->message, "%s", spmm_error_message());
@@ -168,6 +178,7 @@ static int may_tell(const sp_product *p)
 static spmm_status finish(sp_product *p)
 {
     const sp_pending *const d = &p->pending;
+    if (p->k == 0) return d->status; /* no other rank waits */
     if (!d->prepared) return may_tell(p) ? sp_steps_run(p, 0, p->steps.count, d->status) : d->status;
     if (!d->whole) return sp_steps_run(p, p->steps.begins, p->steps.count, d->status);
     const int waits = (d->kinds & SP_STEP_MOVES) && !d->captured;
@@ -268,7 +279,7 @@ spmm_status sp_product_run(sp_product *p, int kinds, const spmm_multivector *x, 
 void sp_product_skip(sp_product *p, int kinds)
 {
     p->pending = (sp_pending){.kinds = kinds};
-    (void)sp_steps_run(p, 0, p->steps.count, SPMM_ERR_INTERNAL);
+    if (p->k > 0) (void)sp_steps_run(p, 0, p->steps.count, SPMM_ERR_INTERNAL);
 }
 
 /* ---- times ---- */

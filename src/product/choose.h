@@ -135,7 +135,8 @@ typedef struct sp_kernel_trial {
     const sp_halo *halo;
     const sp_kernel *const *list; /**< [count] candidates, the one expected to be the fastest first */
     int count;
-    int64_t k; /**< columns of X in a launch */
+    int64_t k;    /**< columns of X in a launch */
+    int64_t most; /**< greatest k of later launches, see sp_row_blocks_create() */
     double ell_limit;
     int threads;
     sp_shape shape;
@@ -151,5 +152,15 @@ typedef struct sp_kernel_trial {
  *  \param [out]    trial  what was timed
  *  \return the same status on every rank, that of sp_row_blocks_create() or of a kernel's run() */
 spmm_status sp_kernel_trial_run(const sp_kernel_trial *t, sp_row_blocks *parts, sp_trial *trial);
+
+/** Times the kernel of converted row blocks as sp_kernel_trial_run() does; t->list is not read.
+ *
+ *  Collective over t->comm.
+ *  \param [out] seconds  of a product, the same on every rank
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, or of a kernel's run() */
+spmm_status sp_kernel_trial_time(const sp_kernel_trial *t, sp_row_blocks *parts, double *seconds);
+
+/** Returns 1 if products of so many seconds repay a trial. Local. */
+int sp_kernel_trial_pays(const sp_kernel_trial *t, double seconds);
 
 #endif

@@ -31,11 +31,53 @@ int sp_column_blocks_best(int64_t k, spmm_precision precision, int64_t rows)
     return best;
 }
 
+int sp_column_blocks_fitting(int64_t k, spmm_precision precision, int most)
+{
+    while (most > 1 && !sp_column_blocks_fit(k, precision, most)) most--;
+    return most;
+}
+
 static spmm_status allocate(sp_exchange *exchange, spmm_device space, int64_t bytes, void **memory)
 {
     if (exchange && space == SPMM_CUDA) return sp_exchange_alloc(exchange, bytes, memory);
     return space == SPMM_CPU ? sp_alloc(memory, bytes, 1, "blocks of X")
                              : sp_device_alloc_exchanged(memory, bytes, "blocks of X");
+}
+
+/** Sets the column blocks to parts of X, or to copies in blocks->memory. */
+static void place(const sp_halo *halo, spmm_precision precision, spmm_device space, sp_column_blocks *blocks)
+{
+    const int64_t bytes = sp_halo_rows(halo) * sp_multivector_ld(blocks->width, precision) *
+                          sp_value_size(precision);
+    for (int s = 0; s < blocks->count; s++)
+        blocks->x[s] = blocks->in_x
+                           ? (spmm_multivector){.rows = halo->own,
+                                                .k = blocks->width,
+                                                .precision = precision,
+                                                .space = space,
+                                                .ghost_low = halo->ghost_low,
+                                                .ghost_high = halo->ghost_high}
+                           : sp_multivector_in((char *)blocks->memory + s * bytes, halo->ghost_low, halo->own,
+                                               halo->ghost_high, blocks->width, precision, space);
+}
+
+/** Determines how wide column blocks are, and whether they are parts of X. */
+static void cut(int64_t k, spmm_precision precision, const sp_exchange *exchange, int count,
+                sp_column_blocks *blocks)
+{
+    const int64_t x_pitch = sp_multivector_ld(k, precision) * sp_value_size(precision);
+    blocks->count = count;
+    blocks->width = k / count;
+    blocks->in_x = count == 1 || (exchange && sp_exchange_pitch(exchange) == x_pitch);
+}
+
+void sp_column_blocks_set_k(const sp_halo *halo, int64_t k, const sp_exchange *exchange, int count,
+                            sp_column_blocks *blocks)
+{
+    const spmm_precision precision = blocks->x[0].precision;
+    const spmm_device space = blocks->x[0].space;
+    cut(k, precision, exchange, count, blocks);
+    place(halo, precision, space, blocks);
 }
 
 spmm_status sp_column_blocks_create(const sp_halo *halo, int64_t k, spmm_precision precision,
@@ -44,26 +86,15 @@ spmm_status sp_column_blocks_create(const sp_halo *halo, int64_t k, spmm_precisi
 {
     int64_t bytes = 0, all;
     memset(blocks, 0, sizeof *blocks);
-    const int64_t x_pitch = sp_multivector_ld(k, precision) * sp_value_size(precision);
-    blocks->count = count;
-    blocks->width = k / count;
-    blocks->in_x = count == 1 || (exchange && sp_exchange_pitch(exchange) == x_pitch);
-    for (int s = 0; s < count && blocks->in_x; s++)
-        blocks->x[s] = (spmm_multivector){.rows = halo->own,
-                                          .k = blocks->width,
-                                          .precision = precision,
-                                          .space = space,
-                                          .ghost_low = halo->ghost_low,
-                                          .ghost_high = halo->ghost_high};
+    cut(k, precision, exchange, count, blocks);
+    if (blocks->in_x) place(halo, precision, space, blocks);
     if (blocks->in_x) return SPMM_OK;
     TRY(sp_multivector_size(sp_halo_rows(halo), blocks->width, precision, &bytes));
     if (__builtin_mul_overflow(bytes, count, &all))
         return sp_fail(SPMM_ERR_LIMIT, "%d blocks of %lld rows of X do not fit 64-bit sizes", count,
                        (long long)sp_halo_rows(halo));
     TRY(allocate(exchange, space, all, &blocks->memory));
-    for (int s = 0; s < count; s++)
-        blocks->x[s] = sp_multivector_in((char *)blocks->memory + s * bytes, halo->ghost_low, halo->own,
-                                         halo->ghost_high, blocks->width, precision, space);
+    place(halo, precision, space, blocks);
     return SPMM_OK;
 }
 

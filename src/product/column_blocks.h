@@ -42,6 +42,16 @@ int sp_column_blocks_best(int64_t k, spmm_precision precision, int64_t rows);
 spmm_status sp_column_blocks_create(const sp_halo *halo, int64_t k, spmm_precision precision,
                                     spmm_device space, sp_exchange *exchange, int count,
                                     sp_column_blocks *blocks);
+
+/** Makes column blocks ones of another X, of fewer columns or as many as that which they were created for. Allocates
+ *  nothing. Local.
+ *  \param [in] exchange, count  as of sp_column_blocks_create(), for an X of k columns; count is at most the one created */
+void sp_column_blocks_set_k(const sp_halo *halo, int64_t k, const sp_exchange *exchange, int count,
+                            sp_column_blocks *blocks);
+
+/** Returns the greatest number of column blocks up to `most` that sp_column_blocks_fit() accepts. Local. */
+int sp_column_blocks_fitting(int64_t k, spmm_precision precision, int most);
+
 /** Frees the memory of the column blocks and zeroes *blocks; accepts zeroed objects. Local. */
 void sp_column_blocks_destroy(sp_column_blocks *blocks);
 

@@ -25,7 +25,8 @@ static spmm_status make(void *of, int i, void **made)
     spmm_status status = sp_alloc((void **)&blocks, 1, sizeof *blocks, "row blocks");
     if (status == SPMM_OK) {
         *blocks = *d->found;
-        status = sp_row_blocks_create(t->halo, t->list[i], t->k, t->ell_limit, t->threads, t->shape, blocks);
+        status = sp_row_blocks_create(t->halo, t->list[i], t->k, t->most, t->ell_limit, t->threads, t->shape,
+                                      blocks);
     }
     *made = blocks;
     return sp_agree(t->comm, "convert", status);
@@ -53,11 +54,10 @@ static void destroy(void *of, void *made)
 }
 
 /** Makes X and Y of the size of a launch. On a CPU X has pages of its own: those that were never written are one page. */
-static spmm_status make_x_and_y(timed_kernels *d)
+static spmm_status make_x_and_y(timed_kernels *d, spmm_device space)
 {
     const sp_kernel_trial *const t = d->t;
     const spmm_csr *const a = &t->halo->local;
-    const spmm_device space = t->list[0]->device;
     TRY(spmm_multivector_create(a->cols, t->k, a->precision, space, &d->x));
     TRY(spmm_multivector_create(a->rows, t->k, a->precision, space, &d->y));
     if (space == SPMM_CPU) sp_multivector_generate(&d->x, SP_X_UNIFORM, 1, 0, t->threads);
@@ -75,7 +75,7 @@ spmm_status sp_kernel_trial_run(const sp_kernel_trial *t, sp_row_blocks *parts, 
     *trial = (sp_trial){.count = 0};
     if (count > 1) {
         int there;
-        const spmm_status lacks = make_x_and_y(&d);
+        const spmm_status lacks = make_x_and_y(&d, t->list[0]->device);
         TRY(sp_all(t->comm, lacks == SPMM_OK, &there));
         if (!there) count = 1;
     }
@@ -87,4 +87,19 @@ spmm_status sp_kernel_trial_run(const sp_kernel_trial *t, sp_row_blocks *parts, 
     *parts = *(sp_row_blocks *)best;
     sp_free(best);
     return SPMM_OK;
+}
+
+int sp_kernel_trial_pays(const sp_kernel_trial *t, double seconds) { return seconds >= WORTH / t->products; }
+
+spmm_status sp_kernel_trial_time(const sp_kernel_trial *t, sp_row_blocks *parts, double *seconds)
+{
+    static const sp_trial_ops ops = {.stage = "convert", .run = run, .wait = wait_for_gpu};
+    timed_kernels d = {.t = t};
+    MPI_Comm comm = t->comm;
+    const sp_together all = sp_ranks_together(&comm);
+    spmm_status status = sp_agree(t->comm, "convert", make_x_and_y(&d, parts->kernel->device));
+    if (status == SPMM_OK) status = sp_trial_time(&all, &ops, &d, parts, seconds);
+    spmm_multivector_destroy(&d.x);
+    spmm_multivector_destroy(&d.y);
+    return status;
 }

@@ -75,7 +75,7 @@ static spmm_status build(sp_partial_rows *r, const spmm_plan_options *o, const s
     if (!kernel) TRY(choose(r, o, k, &kernel));
     sp_row_blocks_find(moves, 0, &r->parts);
     TRY(sp_agree(comm, "convert",
-                 sp_row_blocks_create(moves, kernel, k, o->ell_limit, r->threads, r->shape, &r->parts)));
+                 sp_row_blocks_create(moves, kernel, k, k, o->ell_limit, r->threads, r->shape, &r->parts)));
     TRY(create_exchange(r, o, k));
     spmm_status status = create_s(r, k);
     if (status == SPMM_OK) status = sp_row_sums_create(r->lists, kernel->device, &r->sums);
@@ -113,6 +113,19 @@ void sp_partial_rows_destroy(sp_partial_rows *r)
     sp_row_blocks_destroy(&r->parts);
     sp_comm_free(&r->grid.col_comm);
     sp_free(r);
+}
+
+int sp_partial_rows_made_anew(const sp_partial_rows *r, int64_t k)
+{
+    return r && sp_row_blocks_made_anew(&r->parts, k);
+}
+
+spmm_status sp_partial_rows_set_k(sp_partial_rows *r, int64_t k)
+{
+    if (!r) return SPMM_OK;
+    r->s = sp_multivector_with_k(&r->s, k);
+    TRY(sp_agree(r->grid.comm, "convert", sp_row_blocks_set_k(&r->parts, k)));
+    return sp_exchange_set_rows(r->exchange, sp_row_bytes(&r->s), 0);
 }
 
 spmm_status sp_partial_rows_map(sp_partial_rows *r, int *all)

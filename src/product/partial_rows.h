@@ -21,6 +21,15 @@ typedef struct sp_partial_rows sp_partial_rows;
 spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_halo *halo, const spmm_plan_options *options,
                                    const sp_kernel *kernel, int64_t k, int threads, sp_partial_rows **rows);
 
+/** Makes products ones of k columns, at least 1 and at most those that the object was created for.
+ *
+ *  Collective over grid->comm; accepts NULL.
+ *  \return the same status on every rank: those of sp_row_blocks_set_k(), sp_exchange_set_rows() */
+spmm_status sp_partial_rows_set_k(sp_partial_rows *rows, int64_t k);
+
+/** As sp_row_blocks_made_anew(). Local; accepts NULL. */
+int sp_partial_rows_made_anew(const sp_partial_rows *rows, int64_t k);
+
 /** Frees the object; accepts NULL, but only if all ranks pass NULL. Collective over the grid. */
 void sp_partial_rows_destroy(sp_partial_rows *rows);
 

@@ -52,6 +52,7 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, sp_pr
                          .halo = p->halo, /* numbers columns otherwise than `given`, and has the same rows */
                          .list = list,
                          .k = p->k / blocks, /* number of columns that one kernel launch computes */
+                         .most = p->k,
                          .ell_limit = o->ell_limit,
                          .threads = p->threads,
                          .shape = p->shape,
@@ -112,6 +113,7 @@ static spmm_status connect(const spmm_plan_options *o, sp_product *p)
     const sp_exchange_options move = {
         .row_bytes = sp_multivector_ld(p->k / p->column_blocks.count, p->precision) * size,
         .pitch = ld * size,
+        .most_row_bytes = ld * size,
         .space = p->space,
         .transport = o->transport,
         .queued = o->stream != NULL,
@@ -139,6 +141,7 @@ static spmm_status connect(const spmm_plan_options *o, sp_product *p)
     p->y_rows = p->grid->coords[1] == 0 || sp_reduce_everywhere(sp_reduction_method(p->reduction)) ? rows : 0;
     spmm_status status = sp_column_blocks_create(p->halo, p->k, p->precision, p->space, p->exchange,
                                                  p->column_blocks.count, &p->column_blocks);
+    p->widths.column_blocks = p->column_blocks.count;
     if (status == SPMM_OK && p->y_rows != rows)
         status = spmm_multivector_create(rows, p->k, p->precision, p->space, &p->y);
     sp_steps_list(p);
@@ -155,7 +158,7 @@ static spmm_status create(const sp_grid *grid, const spmm_block *block, const sp
     p->options = *o;
     p->function = "spmm_apply";
     p->formula = "Y := A X";
-    p->k = k;
+    p->k = p->widths.most = p->widths.k = k;
     p->precision = block->csr.precision;
     p->shape = (sp_shape){o->block_size, o->subwarp};
     p->threads = sp_threads_of(o->threads);
@@ -191,6 +194,7 @@ void sp_product_destroy(sp_product *p)
     sp_partial_rows_destroy(p->partial);
     sp_reduction_destroy(p->reduction);
     sp_row_blocks_destroy(&p->parts);
+    sp_row_blocks_destroy(&p->widths.other);
     sp_phases_destroy(&p->phases);
     sp_column_blocks_destroy(&p->column_blocks);
     spmm_multivector_destroy(&p->x);

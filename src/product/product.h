@@ -11,6 +11,7 @@
 #include "product/partial_rows.h"
 #include "product/phases.h"
 #include "product/reduce.h"
+#include "product/widths.h"
 #include "relays/relays.h"
 
 /** Sizes of a text that says why a kernel was chosen, and of one that lists the steps of a product. */
@@ -76,12 +77,14 @@ typedef struct sp_product {
     sp_product_times times;
     sp_node_rows node; /**< if ranks of a node have rows of X in common; else zeroed */
     sp_relays *relays; /**< if they hand rows of X on; else NULL */
-    int64_t k, y_rows;
+    int64_t k; /**< columns of X and Y; 0: products do nothing */
+    int64_t y_rows;
     spmm_precision precision;
     spmm_device space; /**< memory of X and Y */
     sp_shape shape;
     int threads;
     sp_row_blocks parts;
+    sp_widths widths; /**< what it takes for products of fewer columns */
     void *stream; /**< the caller's, a cudaStream_t; NULL: products are computed in the library's own */
     sp_stream boundary_stream; /**< on a GPU: the stream in which the kernels for boundary rows run */
     sp_column_blocks column_blocks;
@@ -108,6 +111,22 @@ typedef struct sp_product {
  *  \return status as of spmm_plan_create(), the same on every rank */
 spmm_status sp_product_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo, int64_t k,
                               const spmm_plan_options *options, int all_kernels, sp_product **product);
+
+/** Makes products ones of k columns, from 0 to those that the product was created for.
+ *
+ *  Collective over the grid, while no product is computed. If sp_product_converts() returns 1 for that k, the block has its
+ *  values in host memory.
+ *  \return the same status on every rank: SPMM_OK, or of the conversion of A and the kernel's set-up: SPMM_ERR_MEMORY,
+ *          _LIMIT, _DEVICE, _MPI; then products are undefined until the next call */
+spmm_status sp_product_set_k(sp_product *product, int64_t k);
+
+/** Returns 1 if sp_product_set_k() may read values of the block. The same on all ranks. Local. */
+int sp_product_converts(const sp_product *product, int64_t k);
+
+/** As sp_row_blocks_map() and sp_row_blocks_update(), of all that the product has converted of its block, but for partial
+ *  rows. Local. */
+spmm_status sp_product_map_values(sp_product *product, int *all);
+spmm_status sp_product_update_values(sp_product *product, const void *on_gpu);
 
 /** Ends a product that has begun, waits for what was queued, and frees all; accepts NULL. Collective over the
  *  grid; after MPI_Finalize it only frees memory. */
@@ -153,10 +172,14 @@ spmm_status sp_product_check_operand(const sp_product *product, const spmm_multi
                                      const char *name);
 
 /** Allocates this rank's rows of X. Local.
+ *  \param [in]  k           columns of X, at most those that the product was created for
  *  \param [in]  for_copies  1: for the product's own copy of the caller's X
  *  \param [out] x           zeroed by the caller, who destroys it
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
-spmm_status sp_product_x_create(const sp_product *product, int for_copies, spmm_multivector *x);
+spmm_status sp_product_x_create(const sp_product *product, int64_t k, int for_copies, spmm_multivector *x);
+
+/** Allocates the product's own copy of the caller's X, for all numbers of columns unless ranks share it. Local. */
+spmm_status sp_product_create_copy(sp_product *product);
 
 /** Seconds that the phases of one product took on this rank. */
 typedef struct sp_apply_seconds {

@@ -356,6 +356,11 @@ spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_prec
                   1, reduction);
 }
 
+void sp_reduction_set_elements(sp_reduction *r, int64_t elements)
+{
+    if (r) r->elements = elements;
+}
+
 void sp_reduction_destroy(sp_reduction *r)
 {
     if (!r) return;

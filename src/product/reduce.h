@@ -39,6 +39,10 @@ spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_prec
                                 spmm_device space, spmm_reduce method, int threads, sp_trial *trial,
                                 sp_reduction **reduction);
 
+/** Makes later sums ones of another number of elements, at most that which the reduction was created for; the same on all
+ *  ranks of a process row. Local; accepts NULL. */
+void sp_reduction_set_elements(sp_reduction *reduction, int64_t elements);
+
 /** Frees the reduction; accepts NULL. Local. */
 void sp_reduction_destroy(sp_reduction *reduction);
 

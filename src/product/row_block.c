@@ -8,12 +8,21 @@ spmm_status sp_row_block_convert(const sp_row_blocks *parts, sp_row_block *part)
     if (parts->slice && kernel->format == SPMM_ELL)
         TRY(sp_ell_of_slice(parts->slice, part->first, &part->csr, kernel->device, threads, &part->a));
     else
-        TRY(sp_matrix_create(&part->csr, kernel->format, kernel->device, parts->ell_limit, parts->k, threads,
-                             &part->a));
+        TRY(sp_matrix_create(&part->csr, kernel->format, kernel->device, parts->ell_limit, parts->made,
+                             threads, &part->a));
     if (kernel->device == SPMM_CPU)
         TRY(sp_thread_ranges_create(part->csr.irp, part->rows, threads, &part->work));
-    const sp_setup setup = {&part->a, &part->csr, parts->k, threads, parts->shape};
-    return kernel->ops->prepare ? kernel->ops->prepare(&setup, &part->state) : SPMM_OK;
+    return sp_row_block_set_k(parts, part, 1);
+}
+
+spmm_status sp_row_block_set_k(const sp_row_blocks *parts, sp_row_block *part, int anew)
+{
+    const sp_kernel_ops *const ops = parts->kernel->ops;
+    const sp_setup setup = {&part->a, &part->csr, parts->k, parts->threads, parts->shape, parts->most};
+    if (!anew) return ops->set_k ? ops->set_k(&setup, part->state) : SPMM_OK;
+    if (ops->release) ops->release(part->state);
+    part->state = NULL;
+    return ops->prepare ? ops->prepare(&setup, &part->state) : SPMM_OK;
 }
 
 void sp_row_block_release(const sp_row_blocks *parts, sp_row_block *part)

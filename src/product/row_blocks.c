@@ -115,11 +115,12 @@ static spmm_status cut_out(const spmm_csr *a, sp_row_block *part)
     return SPMM_OK;
 }
 
-spmm_status sp_row_blocks_create(const sp_halo *halo, const sp_kernel *kernel, int64_t k, double ell_limit,
-                                 int threads, sp_shape shape, sp_row_blocks *parts)
+spmm_status sp_row_blocks_create(const sp_halo *halo, const sp_kernel *kernel, int64_t k, int64_t most,
+                                 double ell_limit, int threads, sp_shape shape, sp_row_blocks *parts)
 {
     parts->kernel = kernel;
-    parts->k = k;
+    parts->made = parts->k = k;
+    parts->most = most;
     parts->ell_limit = ell_limit;
     parts->threads = threads;
     parts->shape = shape;
@@ -128,6 +129,35 @@ spmm_status sp_row_blocks_create(const sp_halo *halo, const sp_kernel *kernel, i
         TRY(sp_row_block_convert(parts, &parts->part[i]));
     }
     return SPMM_OK;
+}
+
+int sp_row_blocks_made_anew(const sp_row_blocks *parts, int64_t k)
+{
+    return parts->count > 0 && k != parts->k && parts->kernel->ops->prepare && !parts->kernel->ops->set_k;
+}
+
+spmm_status sp_row_blocks_set_k(sp_row_blocks *parts, int64_t k)
+{
+    if (k == parts->k) return SPMM_OK;
+    const int anew = sp_row_blocks_made_anew(parts, k);
+    parts->k = k;
+    for (int i = 0; i < parts->count; i++) {
+        if (parts->part[i].lost) continue; /* it has no matrix */
+        const spmm_status status = sp_row_block_set_k(parts, &parts->part[i], anew);
+        if (status != SPMM_OK) parts->k = 0; /* the next call does it again */
+        TRY(status);
+    }
+    return SPMM_OK;
+}
+
+int64_t sp_row_blocks_bytes(const sp_row_blocks *parts)
+{
+    int64_t bytes = 0;
+    for (int i = 0; i < parts->count; i++)
+        for (int n = 0; n < SP_ARRAYS && parts->part[i].a.borrowed != SP_BORROWED; n++)
+            if (n != SP_VAL || parts->part[i].a.borrowed != SP_BORROWED_VALUES)
+                bytes += parts->part[i].a.bytes[n];
+    return bytes;
 }
 
 void sp_row_blocks_destroy(sp_row_blocks *parts)

@@ -29,7 +29,9 @@ typedef struct sp_row_block {
 /** The row blocks of a rank's block of A. */
 typedef struct sp_row_blocks {
     const sp_kernel *kernel;
-    int64_t k; /**< number of columns of X that the row blocks were made for */
+    int64_t made; /**< number of columns of X that the format was chosen for */
+    int64_t k;    /**< of products */
+    int64_t most; /**< greatest k of sp_row_blocks_set_k() */
     double ell_limit;
     int threads;
     sp_shape shape;
@@ -51,16 +53,32 @@ void sp_row_blocks_find(const sp_halo *halo, int overlap, sp_row_blocks *parts);
 /** Converts each row block to the kernel's format and memory, and calls the kernel's prepare(). Local.
  *  \param [in]     halo   must outlive *parts
  *  \param [in]     k      number of columns of X in later products
+ *  \param [in]     most   greatest k of sp_row_blocks_set_k()
  *  \param [in,out] parts  from sp_row_blocks_find(), `slice` set where there is one; the caller destroys
  *                         them, also on failure
  *  \return the status of sp_matrix_create(), sp_thread_ranges_create() or the kernel's prepare();
  *          SPMM_ERR_MEMORY */
-spmm_status sp_row_blocks_create(const sp_halo *halo, const sp_kernel *kernel, int64_t k, double ell_limit,
-                                 int threads, sp_shape shape, sp_row_blocks *parts);
+spmm_status sp_row_blocks_create(const sp_halo *halo, const sp_kernel *kernel, int64_t k, int64_t most,
+                                 double ell_limit, int threads, sp_shape shape, sp_row_blocks *parts);
+
+/** Makes the row blocks ones for products of k columns. Local.
+ *  \return SPMM_OK; otherwise the status of the kernel's prepare(), and products are undefined until the next call */
+spmm_status sp_row_blocks_set_k(sp_row_blocks *parts, int64_t k);
+
+/** Returns 1 if sp_row_blocks_set_k() makes states anew, from the values in host memory. Local. */
+int sp_row_blocks_made_anew(const sp_row_blocks *parts, int64_t k);
+
+/** Returns the bytes of the row blocks in the kernel's format, without arrays that belong to the block of A. Local. */
+int64_t sp_row_blocks_bytes(const sp_row_blocks *parts);
 
 /** Converts one row block, whose CSR is set, as sp_row_blocks_create() does. Local.
  *  \param [in,out] part  the caller releases it, also on failure */
 spmm_status sp_row_block_convert(const sp_row_blocks *parts, sp_row_block *part);
+
+/** Makes the kernel's state of a converted row block one for parts->k columns. Local.
+ *  \param [in] anew  1: the state is freed, and prepared again; also where there is none
+ *  \return the status of the kernel's prepare() or set_k() */
+spmm_status sp_row_block_set_k(const sp_row_blocks *parts, sp_row_block *part, int anew);
 
 /** Frees what sp_row_block_convert() has allocated. Local. */
 void sp_row_block_release(const sp_row_blocks *parts, sp_row_block *part);

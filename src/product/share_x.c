@@ -74,26 +74,28 @@ spmm_status sp_share_x(const spmm_block *block, const spmm_plan_options *o, sp_p
 }
 
 /** Allocates an X in common memory, or, if there is none left, an X that the plan will copy into it. */
-static spmm_status create_shared(const sp_product *p, int for_copies, spmm_multivector *x)
+static spmm_status create_shared(const sp_product *p, int64_t k, int for_copies, spmm_multivector *x)
 {
     const sp_halo *const h = p->halo;
+    const int64_t row_bytes = sp_multivector_ld(k, p->precision) * sp_value_size(p->precision);
     void *memory;
-    TRY(sp_exchange_share(p->exchange, for_copies, &memory));
-    if (!memory) return sp_multivector_create(0, h->own, 0, p->k, p->precision, SPMM_CPU, x);
-    *x = sp_multivector_in(memory, h->ghost_low, h->own, h->ghost_high, p->k, p->precision, SPMM_CPU);
+    TRY(sp_exchange_share(p->exchange, row_bytes, for_copies, &memory));
+    if (!memory) return sp_multivector_create(0, h->own, 0, k, p->precision, SPMM_CPU, x);
+    *x = sp_multivector_in(memory, h->ghost_low, h->own, h->ghost_high, k, p->precision, SPMM_CPU);
     return SPMM_OK;
 }
 
-spmm_status sp_product_x_create(const sp_product *p, int for_copies, spmm_multivector *x)
+spmm_status sp_product_x_create(const sp_product *p, int64_t k, int for_copies, spmm_multivector *x)
 {
     const sp_halo *const h = p->halo;
     void *memory = NULL;
     int64_t bytes = 0;
-    if (sp_exchange_shares(p->exchange)) return create_shared(p, for_copies, x);
+    if (k == 0) return spmm_multivector_create(h->own, 0, p->precision, p->space, x);
+    if (sp_exchange_shares(p->exchange)) return create_shared(p, k, for_copies, x);
     if (!p->exchange || !p->column_blocks.in_x || p->space == SPMM_CPU)
-        return sp_multivector_create(h->ghost_low, h->own, h->ghost_high, p->k, p->precision, p->space, x);
-    TRY(sp_multivector_size(sp_halo_rows(h), p->k, p->precision, &bytes));
+        return sp_multivector_create(h->ghost_low, h->own, h->ghost_high, k, p->precision, p->space, x);
+    TRY(sp_multivector_size(sp_halo_rows(h), k, p->precision, &bytes));
     TRY(sp_exchange_alloc(p->exchange, bytes, &memory));
-    *x = sp_multivector_in(memory, h->ghost_low, h->own, h->ghost_high, p->k, p->precision, SPMM_CUDA);
+    *x = sp_multivector_in(memory, h->ghost_low, h->own, h->ghost_high, k, p->precision, SPMM_CUDA);
     return SPMM_OK;
 }

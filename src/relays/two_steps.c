@@ -108,9 +108,15 @@ static void destroy(sp_exchange *x)
     sp_node_sums_destroy(t->sums);
 }
 
+static spmm_status set_rows(sp_exchange *x)
+{
+    TRY(sp_exchange_set_rows(steps_of(x)->between, x->row_bytes, 0));
+    return sp_exchange_set_rows(steps_of(x)->inside, x->row_bytes, 0);
+}
+
 static const sp_exchange_memory memory = {.alloc = alloc, .takes = takes};
 
-#define REST .destroy = destroy, .settle = settle, .skip = skip, .memory = &memory
+#define REST .destroy = destroy, .settle = settle, .skip = skip, .set_rows = set_rows, .memory = &memory
 static const sp_exchange_ops handing_on = {.begin = begin, .end = pass_on_and_end, REST};
 /* so that sums travel while interior rows are computed */
 static const sp_exchange_ops adding_on_cpus = {.begin = begin_and_pass_on, .end = end, REST};
