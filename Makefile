@@ -167,7 +167,7 @@ endif
 stamp = mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' > $@
 $(B)/flags: FORCE
 	@$(if $(problem),echo '$(problem)' >&2; exit 1)
-	@$(call stamp,$(MPICC) $(MPI_COMPILE) $(COMPILER) $(ALL_CFLAGS))
+	@$(call stamp,$(MPICC) $(MPI_COMPILE) $(COMPILER) $(ALL_CFLAGS) $(VERSION))
 $(B)/nvcc-flags: FORCE
 	@$(call stamp,$(NVCC) $(shell $(NVCC) --version 2>/dev/null | tail -1) $(ALL_NVCCFLAGS))
 $(B)/link-flags: FORCE

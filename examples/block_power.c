@@ -95,7 +95,7 @@ static void prepare(solver *s)
      * |lambda_k+1 / lambda_wanted| a product. */
     s->k = 2 * s->wanted < s->block.rows ? 2 * s->wanted : (int)s->block.rows;
     if (s->wanted > s->k) stop(2, "K is more than the matrix has rows");
-    const spmm_plan_options options = {.device = s->device, .format = SPMM_FORMAT_AUTO};
+    const spmm_plan_options options = {.device = s->device};
     MUST(spmm_plan_create(MPI_COMM_WORLD, &s->block, s->k, &options, &s->plan));
     vectors_create(s, &s->x);
     vectors_create(s, &s->y);

@@ -131,12 +131,10 @@ contains
   end subroutine
 
   subroutine prepare()
-    type(spmm_plan_options) :: options
     integer(c_int) :: status
     k = int(min(int(2 * wanted, int64), block%rows)) ! more columns than are wanted let those converge faster
     if (wanted > k) call give_up(2, "K is more than the matrix has rows")
-    options%format = SPMM_FORMAT_AUTO
-    call spmm_plan_create(MPI_COMM_WORLD, block, int(k, c_int64_t), plan, status, options)
+    call spmm_plan_create(MPI_COMM_WORLD, block, int(k, c_int64_t), plan, status)
     call must(status)
     call create(x)
     call create(y)

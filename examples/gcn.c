@@ -77,8 +77,7 @@ static spmm_block load(const char *graph, int rank)
 /** A layer before its activation, A H W: h has this rank's rows of H, [rows x features], W is [features x k]. */
 static spmm_multivector layer(const spmm_block *block, const spmm_multivector *h, int which, int k)
 {
-    const spmm_plan_options options = {.format = SPMM_FORMAT_AUTO,
-                                       .products = 1}; /* training has thousands */
+    const spmm_plan_options options = {.products = 1}; /* training has thousands */
     double *const w = malloc((size_t)(h->k * k) * sizeof *w);
     spmm_multivector hw, y;
     spmm_plan *plan;

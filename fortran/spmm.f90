@@ -40,8 +40,8 @@ module spmm
   ! spmm_layout
   integer(c_int), parameter, public :: SPMM_ROW_MAJOR = 0, SPMM_COLUMN_MAJOR = 1
   ! spmm_format
-  integer(c_int), parameter, public :: SPMM_FORMAT_AUTO = -1, SPMM_FORMAT_CSR = 0, SPMM_FORMAT_ELL = 1, &
-    SPMM_FORMAT_ELL_NOPAD = 2, SPMM_FORMAT_SELL = 3, SPMM_FORMAT_PANEL = 4, SPMM_FORMAT_STAGED = 5, SPMM_FORMAT_COUNT = 6
+  integer(c_int), parameter, public :: SPMM_FORMAT_AUTO = 0, SPMM_FORMAT_CSR = 1, SPMM_FORMAT_ELL = 2, &
+    SPMM_FORMAT_ELL_NOPAD = 3, SPMM_FORMAT_SELL = 4, SPMM_FORMAT_PANEL = 5, SPMM_FORMAT_STAGED = 6, SPMM_FORMAT_COUNT = 7
   ! spmm_exchange
   integer(c_int), parameter, public :: SPMM_EXCHANGE_AUTO = 0, SPMM_EXCHANGE_HALO = 1, SPMM_EXCHANGE_BCAST = 2, &
     SPMM_EXCHANGE_JOINT = 3
@@ -95,6 +95,7 @@ module spmm
     integer(c_int) :: no_overlap = 0
     integer(c_int) :: column_blocks = 0
     integer(c_int) :: any_order = 0
+    integer(c_int) :: exact = 0
     integer(c_int) :: quick_plan = 0
     integer(c_int64_t) :: products = 0
     type(c_ptr) :: stream = c_null_ptr ! with CUDA Fortran: transfer(stream, c_null_ptr) of an integer(cuda_stream_kind)

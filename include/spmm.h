@@ -82,7 +82,7 @@ spmm_status spmm_device_open(MPI_Comm comm);
  *  defaults. All members except `threads` and `stream` must be the same on every rank. */
 typedef struct spmm_plan_options {
     spmm_device device; /**< default SPMM_CPU; SPMM_CUDA only after spmm_device_open() */
-    spmm_format format; /**< storage format of A; default SPMM_CSR. SPMM_FORMAT_AUTO: the format of the named
+    spmm_format format; /**< storage format of A. SPMM_FORMAT_AUTO (0): the format of the named
                              kernel or, without a name, one chosen for the matrix */
     const char *kernel; /**< name of a kernel, as spmm_mpi --list-kernels prints it for the device and the
                              format; NULL: the library chooses one for the matrix, K and the precision */
@@ -106,10 +106,15 @@ typedef struct spmm_plan_options {
                             column block takes a multiple of 32 bytes. 1: X is not cut. 0: the library
                             chooses; it cuts X only on GPUs, and only if too few rows of Y can be computed
                             without ghost rows */
-    int any_order; /**< 0: each element of Y is summed in the one order that depends on nothing but the number
-                            of entries in the row (on P x 1 grids, with a kernel that does): its bits are the
-                            same on any number of ranks. 1: with SPMM_EXCHANGE_AUTO the joint exchange may be
-                            taken where it is faster */
+    int any_order; /**< 0: on P x 1 grids each element of Y is summed in an order that does not depend on the
+                            number of ranks. Its bits are the same on any number of ranks, but in f32 on a GPU
+                            only with the same kernel: some kernels sum f32 in f64, and the library chooses by
+                            time. `exact` or `kernel` settles that. 1: with SPMM_EXCHANGE_AUTO the joint
+                            exchange may be taken where it is faster */
+    int exact; /**< 1: Y := A X has the bits of the serial product, on any number of ranks, threads and GPUs (in f64
+                    on a GPU but for the sign of a zero after an underflow): the library chooses only among kernels and
+                    exchanges that sum in its order. What is asked for by name and cannot is SPMM_ERR_USAGE, as are Q > 1
+                    and any_order. Has no effect on spmm_apply_transposed() */
     int quick_plan; /**< 0: kernels, and ways of moving rows between ranks, that may be the fastest are timed for
                          a few products (if 100 or more are to come). 1: nothing is timed; features of the
                          matrix and numbers of rows decide */
@@ -127,8 +132,8 @@ typedef struct spmm_plan spmm_plan;
 /** Prepares repeated products Y := alpha A X + beta Y: determines which rows of X each rank needs from which
  *  owner, chooses the kernel (the same on all ranks, for the matrix as a whole), converts the block
  *  to the kernel's format, and moves the result to the device. spmm_mpi --list-kernels tells which kernels
- *  reproduce the serial product bit by bit (on P x 1 grids, with alpha = 1 and beta = 0); with
- *  SPMM_FORMAT_AUTO the library may choose another kernel.
+ *  reproduce the serial product bit by bit (on P x 1 grids, with alpha = 1 and beta = 0); the library may choose
+ *  another kernel, unless options.exact is set.
  *
  *  Collective over comm; the plan keeps a duplicate of comm. Checked on each rank: sizes and ranges lie
  *  within the whole matrix; row starts begin at 0, do not decrease and end at nnz; column indices increase

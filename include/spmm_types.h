@@ -13,9 +13,9 @@ extern "C" {
 #endif
 
 /** The version of this header; before 1.0 a minor version may change the interface. spmm_version() is the library's. */
-#define SPMM_VERSION "0.2.0"
+#define SPMM_VERSION "0.3.0"
 #define SPMM_VERSION_MAJOR 0
-#define SPMM_VERSION_MINOR 2
+#define SPMM_VERSION_MINOR 3
 #define SPMM_VERSION_PATCH 0
 
 /** All status codes. Each has a name, the exit code of the program spmm_mpi, and a text. */
@@ -46,7 +46,7 @@ typedef enum spmm_status {
 typedef enum spmm_precision { SPMM_F64 = 0, SPMM_F32 = 1 } spmm_precision;
 typedef enum spmm_device { SPMM_CPU = 0, SPMM_CUDA = 1 } spmm_device;
 
-/** All storage formats, numbered from 0. Each has a name, the suffix of the object sp_format_* that
+/** All storage formats, numbered from 1. Each has a name, the suffix of the object sp_format_* that
  *  implements it, and a word for options, records and messages. SPMM_ELL is ELLPACK padded to the longest
  *  row, SPMM_ELL_NOPAD is ELLPACK without padding, SPMM_SELL is sliced ELLPACK with the rows sorted by
  *  length, a panel of SPMM_PANEL is 8 rows with one list of column indices for all of them, and SPMM_STAGED is
@@ -61,8 +61,8 @@ typedef enum spmm_device { SPMM_CPU = 0, SPMM_CUDA = 1 } spmm_device;
 
 /* clang-format off */
 typedef enum spmm_format {
-    SPMM_FORMAT_AUTO = -1, /**< the library chooses; only in the options of a plan, no matrix has this
-                                format */
+    SPMM_FORMAT_AUTO = 0, /**< the library chooses; only in the options of a plan, no matrix has this
+                               format */
 #define SPMM_FORMAT_ENUM(name, object, word) name,
     SPMM_FORMAT_LIST(SPMM_FORMAT_ENUM)
 #undef SPMM_FORMAT_ENUM

@@ -121,6 +121,10 @@ const sp_kernel *sp_kernel_find(const char *id);
  *  else 0. Local. */
 int sp_kernel_left_out(const char *id);
 
+/** Returns 1 if the kernel gives each row of up to `longest` entries the bits of the serial product in this
+ *  precision, else 0. Local. */
+int sp_kernel_is_exact(const sp_kernel *kernel, spmm_precision precision, int64_t longest);
+
 /** Returns the first kernel in the registry with the given device and format, the default one of that format; NULL
  *  if there is none. Local. */
 const sp_kernel *sp_kernel_default(spmm_device device, spmm_format format);

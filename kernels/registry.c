@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/status.h"
+#include "formats/summation.h"
 
 #define KERNEL(id, device, format, exact, what) +1
 enum {
@@ -66,6 +67,12 @@ int sp_kernel_left_out(const char *id)
     for (size_t i = 0; i < sizeof baseline / sizeof *baseline; i++)
         if (strcmp(baseline[i], id) == 0) return !sp_kernel_find(id);
     return 0;
+}
+
+int sp_kernel_is_exact(const sp_kernel *kernel, spmm_precision precision, int64_t longest)
+{
+    return kernel->exact == SP_EXACT_YES || (kernel->exact == SP_EXACT_F64 && precision == SPMM_F64) ||
+           (kernel->exact == SP_EXACT_UNSPLIT && longest <= SP_CHAIN);
 }
 
 const sp_kernel *sp_kernel_default(spmm_device device, spmm_format format)

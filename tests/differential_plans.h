@@ -100,6 +100,8 @@ static inline spmm_plan_options draw_options(void)
     o.any_order = draw_percent(30);
     o.quick_plan = draw_percent(70);
     o.products = DRAW_FROM(products);
+    o.exact = draw_percent(20);
+    if (o.exact && draw_percent(80)) o.any_order = 0;
     return o;
 }
 
@@ -112,12 +114,24 @@ static inline int64_t draw_k(const spmm_plan_options *o, spmm_precision precisio
     return o->column_blocks > 1 && draw_percent(90) ? (k + step - 1) / step * step : k;
 }
 
+/** Whether a plan that asks for the serial product's bits asks for something else that cannot keep them. */
+static inline int plan_is_not_exact(const planned *t)
+{
+    const spmm_plan_options *const o = &t->options;
+    const kernel_order order = o->kernel                                             ? order_of(o->kernel)
+                               : o->format == SPMM_PANEL || o->format == SPMM_STAGED ? ORDER_CANONICAL_F64
+                                                                                     : ORDER_CANONICAL;
+    return t->q > 1 || o->any_order || o->exchange == SPMM_EXCHANGE_JOINT || order > ORDER_CANONICAL_F64 ||
+           (order == ORDER_CANONICAL_F64 && t->precision == SPMM_F32);
+}
+
 /** Whether a plan is refused by what spmm.h says of its options: 1 yes, 0 no, -1 either. */
 static inline int plan_is_refused(const planned *t)
 {
     const spmm_plan_options *const o = &t->options;
     const int64_t value = t->precision == SPMM_F32 ? 4 : 8, n = o->column_blocks;
     if (n > 1 && (t->k % n != 0 || t->k / n * value % 32 != 0)) return 1;
+    if (o->exact && plan_is_not_exact(t)) return 1;
     if (n > 1 && o->transport == SPMM_TRANSPORT_SHARED)
         return -1;                     /* which reads whole rows, if it reads any */
     if (o->ell_limit < 1e9) return -1; /* how large the padded matrix is, is the library's to say */
@@ -128,16 +142,17 @@ static inline int plan_is_refused(const planned *t)
 static inline void describe_plan(const planned *t)
 {
     const spmm_plan_options *const o = &t->options;
-    snprintf(diff_.plan, sizeof diff_.plan,
-             "%lld x %lld, %lld entries, %s, K %lld, grid %d x %d, %s%s, format %d, kernel %s, exchange %d, "
-             "transport %d, reduction %d, column blocks %d, no overlap %d, any order %d, quick plan %d, "
-             "threads %d, products %lld",
-             (long long)t->matrix.a.rows, (long long)t->matrix.a.cols, (long long)t->matrix.a.nnz,
-             t->precision == SPMM_F32 ? "f32" : "f64", (long long)t->k, t->p, t->q,
-             t->own ? "own block" : "scattered", diff_.rank == diff_.world_rank ? "" : ", ranks reversed",
-             (int)o->format, o->kernel ? o->kernel : "any", (int)o->exchange, (int)o->transport,
-             (int)o->reduce, o->column_blocks, o->no_overlap, o->any_order, o->quick_plan, o->threads,
-             (long long)o->products);
+    snprintf(
+        diff_.plan, sizeof diff_.plan,
+        "%lld x %lld, %lld entries, %s, K %lld, grid %d x %d, %s%s, format %d, kernel %s, exchange %d, "
+        "transport %d, reduction %d, column blocks %d, no overlap %d, any order %d, exact %d, quick plan %d, "
+        "threads %d, products %lld",
+        (long long)t->matrix.a.rows, (long long)t->matrix.a.cols, (long long)t->matrix.a.nnz,
+        t->precision == SPMM_F32 ? "f32" : "f64", (long long)t->k, t->p, t->q,
+        t->own ? "own block" : "scattered", diff_.rank == diff_.world_rank ? "" : ", ranks reversed",
+        (int)o->format, o->kernel ? o->kernel : "any", (int)o->exchange, (int)o->transport, (int)o->reduce,
+        o->column_blocks, o->no_overlap, o->any_order, o->exact, o->quick_plan, o->threads,
+        (long long)o->products);
 }
 
 /** Makes this rank's block, by the library or with the tester's own cuts. Returns 0 after a difference. */
@@ -163,6 +178,9 @@ static inline void make_alone(planned *t)
     const spmm_plan_options *const o = &t->options;
     spmm_plan_options alone = {.format = SPMM_CSR, .threads = 1, .quick_plan = 1};
     t->order = order_of(kernel);
+    if (o->exact &&
+        (t->order > ORDER_CANONICAL_F64 || (t->order == ORDER_CANONICAL_F64 && t->precision == SPMM_F32)))
+        differs("the plan's kernel %s does not keep the serial product's bits", kernel);
     if (t->q > 1 || o->exchange == SPMM_EXCHANGE_JOINT ||
         (o->any_order && o->exchange == SPMM_EXCHANGE_AUTO) || t->order == ORDER_OWN ||
         (t->order == ORDER_CANONICAL_F64 && t->precision == SPMM_F32) ||

@@ -416,7 +416,7 @@ def _():
 @case("every option is taken by the program's words, and anything else is refused with what there is")
 def _():
     words = {"device": "cpu", "format": "csr ell ell-nopad auto", "exchange": "auto halo bcast joint", "transport": "auto mpi shared",
-             "reduce": "auto linear tree butterfly mpi", "reproducible": "on off", "plan": "timed quick", "kernel": "auto cpu_csr"}
+             "reduce": "auto linear tree butterfly mpi", "reproducible": "on off exact", "plan": "timed quick", "kernel": "auto cpu_csr"}
     for name, list_ in words.items():
         for one in list_.split():
             if name == "transport" and one == "shared" and ranks == 1:

@@ -99,6 +99,7 @@ static void other_transport(call *c) { c->options.transport = SPMM_TRANSPORT_MPI
 static void other_reduce(call *c) { c->options.reduce = SPMM_REDUCE_LINEAR; }
 static void other_column_blocks(call *c) { c->options.column_blocks = 1; }
 static void other_overlap(call *c) { c->options.no_overlap = 1; }
+static void other_exact(call *c) { c->options.exact = 1; }
 static void other_ell_limit(call *c) { c->options.ell_limit = 2; }
 static void other_subwarp(call *c) { c->options.subwarp = 2; }
 
@@ -160,7 +161,7 @@ static const struct {
     {"k is 3 on one rank and 4 on another", other_k, TOGETHER},
     {"block.p is 1 on one rank", other_grid, TOGETHER},
     {"f32", other_precision, TOGETHER},
-    {"options.format is 0 on one rank and 1 on another", other_format, TOGETHER},
+    {"options.format is 0 on one rank and 2 on another", other_format, TOGETHER},
     {"options.device is 0 on one rank and 1 on another", other_device, TOGETHER},
     {"options.kernel differs", other_kernel, TOGETHER},
     {"kernel", unknown_kernel, ALONE},
@@ -169,6 +170,7 @@ static const struct {
     {"options.reduce is 0 on one rank and 1", other_reduce, TOGETHER},
     {"options.column_blocks is 0 on one rank and 1", other_column_blocks, TOGETHER},
     {"options.no_overlap is 0 on one rank and 1", other_overlap, TOGETHER},
+    {"options.exact is 0 on one rank and 1", other_exact, TOGETHER},
     {"options.ell_limit differs", other_ell_limit, TOGETHER},
     {"options.subwarp is 0 on one rank and 2", other_subwarp, TOGETHER},
 };

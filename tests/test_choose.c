@@ -328,7 +328,7 @@ static void test_choice_of_a_format(void)
     TEST("a format keeps the choice to its kernels, and one without kernels is refused") {
         const sp_features f = even_rows(1e6, 80, 6);
         for (int device = SPMM_CPU; device <= SPMM_CUDA; device++)
-            for (int format = SPMM_CSR; format < SP_FORMATS; format++) {
+            for (int format = SP_FIRST_FORMAT; format < SP_FORMATS; format++) {
                 const sp_kernel *kernel;
                 const spmm_status status = sp_choose(&f, 64, 0, SPMM_F64, (spmm_device)device,
                                                      (spmm_format)format, &kernel, NULL, 0);
@@ -361,10 +361,11 @@ static void check_lists(const sp_features *f, int64_t k, int64_t products, spmm_
                                          why, sizeof why);
         const int many = sp_order_kernels(f, k, products, precision, device, (spmm_format)format, 1, all,
                                           no_less, sizeof no_less);
-        CHECK_INT(few > 0, sp_kernel_default(device, format < 0 ? SPMM_CSR : (spmm_format)format) != NULL);
+        CHECK_INT(few > 0, sp_kernel_default(
+                               device, format == SPMM_FORMAT_AUTO ? SPMM_CSR : (spmm_format)format) != NULL);
         CHECK(few <= SP_TRIED + 1 && few <= many && many <= SP_MAX_CANDIDATES);
         for (int i = 0; i < many; i++) {
-            CHECK(all[i]->device == device && (format < 0 || (int)all[i]->format == format));
+            CHECK(all[i]->device == device && (format == SPMM_FORMAT_AUTO || (int)all[i]->format == format));
             CHECK_INT(holds(all, many, all[i]), 1);
             if (i < few) CHECK(tried[i] == all[i]);
         }

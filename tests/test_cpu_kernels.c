@@ -50,7 +50,7 @@ typedef struct formats {
 
 static void formats_convert(formats *f)
 {
-    for (int n = 0; n < SP_FORMATS; n++)
+    for (int n = SP_FIRST_FORMAT; n < SP_FORMATS; n++)
         if (sp_matrix_create(&f->csr, (spmm_format)n, SPMM_CPU, 1e9, 0, 2, &f->matrix[n]) != SPMM_OK) abort();
 }
 
@@ -62,7 +62,7 @@ static void formats_create(sample s, sample_values kind, spmm_precision precisio
 
 static void formats_destroy(formats *f)
 {
-    for (int n = 0; n < SP_FORMATS; n++) sp_matrix_destroy(&f->matrix[n]);
+    for (int n = SP_FIRST_FORMAT; n < SP_FORMATS; n++) sp_matrix_destroy(&f->matrix[n]);
     spmm_csr_destroy(&f->csr);
 }
 

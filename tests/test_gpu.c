@@ -97,7 +97,7 @@ static void free_matrix(spmm_csr *a)
 static void upload_formats(const spmm_csr *a, sp_matrix device[SP_FORMATS])
 {
     const int64_t k = a->precision == SPMM_F64 ? 1 : 64;
-    for (int f = 0; f < SP_FORMATS; f++)
+    for (int f = SP_FIRST_FORMAT; f < SP_FORMATS; f++)
         CHECK(sp_matrix_create(a, (spmm_format)f, SPMM_CUDA, 1e9, k, 2, &device[f]) == SPMM_OK);
 }
 
@@ -296,7 +296,7 @@ static void run_structure(const structure *s, spmm_precision precision)
         expectation_destroy(&e);
         spmm_multivector_destroy(&x);
     }
-    for (int f = 0; f < SP_FORMATS; f++) sp_matrix_destroy(&device[f]);
+    for (int f = SP_FIRST_FORMAT; f < SP_FORMATS; f++) sp_matrix_destroy(&device[f]);
     free_matrix(&a);
 }
 
@@ -341,7 +341,7 @@ static void test_special_values(spmm_precision precision)
         expectation_destroy(&e);
         spmm_multivector_destroy(&x);
     }
-    for (int f = 0; f < SP_FORMATS; f++) sp_matrix_destroy(&device[f]);
+    for (int f = SP_FIRST_FORMAT; f < SP_FORMATS; f++) sp_matrix_destroy(&device[f]);
     free_matrix(&a);
 }
 

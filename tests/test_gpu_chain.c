@@ -102,13 +102,13 @@ static void check_spec(const char *spec, spmm_precision precision)
     chain c = {.spec = spec};
     CHECK_INT(spmm_csr_generate(spec, precision, &c.a), SPMM_OK);
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        for (int f = 0; f < SP_FORMATS; f++) {
+        for (int f = SP_FIRST_FORMAT; f < SP_FORMATS; f++) {
             const spmm_status status = sp_matrix_create(&c.a, (spmm_format)f, SPMM_CUDA, 3, columns[i], 2,
                                                         &c.device[f]);
             CHECK(status == SPMM_OK || status == SPMM_ERR_LIMIT);
         }
         check_columns(&c, columns[i]);
-        for (int f = 0; f < SP_FORMATS; f++) sp_matrix_destroy(&c.device[f]);
+        for (int f = SP_FIRST_FORMAT; f < SP_FORMATS; f++) sp_matrix_destroy(&c.device[f]);
     }
     spmm_csr_destroy(&c.a);
 }

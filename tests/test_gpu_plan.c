@@ -97,6 +97,22 @@ static int product_f32(MPI_Comm comm, const spmm_block *block, int64_t k, const 
     return 1;
 }
 
+/** Checks that in f32 a plan for exact bits takes none of the kernels that sum in f64, and is refused for their formats. */
+static void check_exact(const spmm_block *block, int64_t k)
+{
+    for (int f = SPMM_FORMAT_AUTO; f <= SPMM_STAGED; f++) {
+        const spmm_plan_options options = {
+            .device = SPMM_CUDA, .format = (spmm_format)f, .ell_limit = 1e9, .exact = 1};
+        const int refused = f == SPMM_PANEL || f == SPMM_STAGED;
+        spmm_plan *plan = NULL;
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, k, &options, &plan),
+                  refused ? SPMM_ERR_USAGE : SPMM_OK);
+        if (refused) CHECK_TEXT(spmm_error_message(), "keeps the serial product's bits in f32");
+        CHECK(strncmp(spmm_plan_kernel(plan), "panel", 5) != 0);
+        spmm_plan_destroy(plan);
+    }
+}
+
 /** The kernels that plans choose from, which may differ from each other in f32. */
 static const char *const candidates[] = {"csr_balanced", "csr_deep",  "csr_clustered", "sell_rows",
                                          "sell_deep",    "panel_mma", "panel_staged"};
@@ -120,6 +136,7 @@ static void compare_ranks(const char *spec, int size)
         spmm_multivector_destroy(&y);
         spmm_multivector_destroy(&alone);
     }
+    check_exact(&block, K);
     spmm_block_destroy(&block);
     spmm_block_destroy(&whole);
     spmm_csr_destroy(&a);

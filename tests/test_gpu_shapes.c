@@ -105,10 +105,10 @@ static void check_precision(spmm_precision precision)
     spmm_csr csr;
     sp_matrix device[SP_FORMATS];
     make_matrix(precision, &csr);
-    for (int f = 0; f < SP_FORMATS; f++)
+    for (int f = SP_FIRST_FORMAT; f < SP_FORMATS; f++)
         CHECK(sp_matrix_create(&csr, (spmm_format)f, SPMM_CUDA, 1e9, 0, 2, &device[f]) == SPMM_OK);
     for (size_t n = 0; n < (brief ? 1 : sizeof ks / sizeof *ks); n++) check_columns(&csr, device, ks[n]);
-    for (int f = 0; f < SP_FORMATS; f++) sp_matrix_destroy(&device[f]);
+    for (int f = SP_FIRST_FORMAT; f < SP_FORMATS; f++) sp_matrix_destroy(&device[f]);
     spmm_csr_destroy(&csr);
 }
 

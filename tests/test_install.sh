@@ -48,7 +48,7 @@ if ! command -v pkg-config >/dev/null; then
 else
     ok "spmm.pc has the version of spmm.h" grep -q "\"$(pkg-config --modversion spmm)\"" "$prefix/include/spmm_types.h"
     # (Open MPI's old C++ bindings and MPICH's are not ours; a wrapper that is told another compiler takes it)
-    printf '#include <spmm.h>\nint main() { spmm_plan_options o = {}; return o.format != SPMM_CSR; }\n' >client.cpp
+    printf '#include <spmm.h>\nint main() { spmm_plan_options o = {}; return o.format != SPMM_FORMAT_AUTO; }\n' >client.cpp
     if command -v c++ >/dev/null; then
         ok "spmm.h is C++11 without a warning" env OMPI_CC=c++ MPICH_CC=c++ \
             $MPICC -x c++ -std=c++11 -Wall -Wextra -Werror -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX -fsyntax-only \
@@ -115,7 +115,7 @@ cmake_project() {
     mkdir -p project && cat >project/CMakeLists.txt <<'CMAKE'
 cmake_minimum_required(VERSION 3.13)
 project(client C)
-find_package(spmm 0.2 REQUIRED)
+find_package(spmm 0.3 REQUIRED)
 foreach(library spmm spmm_static)
   add_executable(by_${library} ../install_client.c)
   target_link_libraries(by_${library} PRIVATE spmm::${library} m)
@@ -126,7 +126,7 @@ foreach(library spmm spmm_static)
 endforeach()
 message(STATUS "spmm ${spmm_VERSION} cuda=${spmm_cuda} of ${spmm_FEATURES}")
 CMAKE
-    sed -i "s/spmm 0.2 REQ/spmm $version REQ/" project/CMakeLists.txt
+    sed -i "s/spmm 0.3 REQ/spmm $version REQ/" project/CMakeLists.txt
 }
 if command -v cmake >/dev/null; then
     cmake_project

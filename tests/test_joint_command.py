@@ -79,6 +79,21 @@ with test("--dry-run counts it before the job, as few rows as the ranks then mov
     subprocess.run([sys.executable, ROOT / "jobs/predict", machine, counts, "--json", predicted], check=True, stdout=subprocess.DEVNULL)
     equal(json.loads(open(predicted, encoding="utf-8").read())["prediction"]["exchange"], "joint")
 
+with test("exact bits are the serial product's; what cannot keep them is refused"):
+    exact = ("--reproducible", "exact")
+    for precision in ("f64", "f32"):
+        result = run(*QUICK, *exact, "-p", precision, "-k", 3, GRAPH, ranks=3)
+        record = result.records[0]
+        verified(result, precision, 1)
+        equal((record["asked"]["reproducible"], record["run"]["exchange"], record["error"]["different"]), ("exact", "halo", 0), record)
+    kernels = {record["run"]["kernel"] for record in run(*QUICK, *exact, "--kernel", "all", GRAPH).records}
+    assert "cpu_csr" in kernels and not kernels & {"cpu_csr_static", "cpu_serial"}, kernels
+    for words, says in ((("--exchange", "joint"), "the joint exchange adds partial sums"), (("-g", "1x2"), "expected a P x 1 grid"),
+                        (("--kernel", "cpu_csr_static"), "cpu_csr_static does not keep")):
+        result = run(*QUICK, *exact, *words, GRAPH, ranks=2)
+        equal((result.code, len(result.error_lines())), (2, 1), result.err)
+        assert says in result.err or "there is no kernel" in result.err, result.err
+
 with test("X may be cut into blocks of columns"):
     for ranks in (2, 3):
         record = run(*QUICK, "--exchange", "joint", "--column-blocks", 4, "-k", 16, GRAPH, ranks=ranks).records[0]

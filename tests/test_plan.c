@@ -311,7 +311,7 @@ static void test_kernels(void)
     scatter("lap2d5:9", SPMM_F64, 0, 1, &a, &block);
     TEST("a wrong kernel, K or format is every rank's error, and leaves no plan") {
         const spmm_plan_options wrong[] = {
-            {.kernel = "no_such"}, {.kernel = "cpu_ell"}, {.kernel = "csr_rows"}};
+            {.kernel = "no_such"}, {.format = SPMM_CSR, .kernel = "cpu_ell"}, {.kernel = "csr_rows"}};
         spmm_plan *plan;
         for (int i = 0; i < 3; i++) {
             CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, &wrong[i], &plan), SPMM_ERR_USAGE);
@@ -328,17 +328,48 @@ static void test_kernels(void)
             spmm_plan_options options;
             const char *kernel;
         } plans[] = {{{.format = SPMM_CSR}, "cpu_csr"},
+                     {{.kernel = "cpu_ell"}, "cpu_ell"},
                      {{.format = SPMM_ELL}, "cpu_ell"},
                      {{.format = SPMM_FORMAT_AUTO}, "cpu_csr"},
                      {{.format = SPMM_FORMAT_AUTO, .kernel = "cpu_ell_nopad"}, "cpu_ell_nopad"}};
         spmm_plan *plan;
-        for (int i = 0; i < 4; i++) {
+        for (int i = 0; i < 5; i++) {
             CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 8, &plans[i].options, &plan), SPMM_OK);
             CHECK_TEXT(spmm_plan_kernel(plan), plans[i].kernel);
             spmm_plan_destroy(plan);
         }
         const spmm_plan_options none = {.format = SPMM_PANEL};
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 8, &none, &plan), SPMM_ERR_USAGE);
+    }
+    TEST("exact bits are a plan's, or refused with what cannot keep them") {
+        static const struct {
+            spmm_plan_options options;
+            const char *says; /* NULL: a plan is made */
+        } plans[] = {{{.exact = 1}, NULL},
+                     {{.exact = 1, .format = SPMM_ELL_NOPAD}, NULL},
+                     {{.exact = 1, .kernel = "cpu_segmented"}, NULL},
+                     {{.exact = 1, .exchange = SPMM_EXCHANGE_JOINT}, "the joint exchange adds partial sums"},
+                     {{.exact = 1, .any_order = 1}, "options.exact and options.any_order"},
+                     {{.exact = 1, .kernel = "cpu_csr_static"}, "cpu_csr_static does not keep"}};
+        spmm_plan *plan;
+        for (size_t i = 0; i < sizeof plans / sizeof *plans; i++) {
+            const char *const kernel = plans[i].options.kernel;
+            if (kernel && !sp_kernel_find(kernel)) continue; /* a build without the baseline */
+            CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 8, &plans[i].options, &plan),
+                      plans[i].says ? SPMM_ERR_USAGE : SPMM_OK);
+            if (plans[i].says) CHECK_TEXT(spmm_error_message(), plans[i].says);
+            spmm_plan_destroy(plan);
+        }
+        for (int q = 2; q <= size; q++) {
+            spmm_csr b;
+            spmm_block cut;
+            if (size % q) continue;
+            scatter("lap2d5:9", SPMM_F64, 0, q, &b, &cut);
+            CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &cut, 8, &(spmm_plan_options){.exact = 1}, &plan),
+                      SPMM_ERR_USAGE);
+            CHECK_TEXT(spmm_error_message(), "expected a P x 1 grid");
+            destroy(&b, &cut);
+        }
     }
     TEST("every rank knows the facts of the whole matrix") {
         sp_features whole;

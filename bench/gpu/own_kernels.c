@@ -60,7 +60,7 @@ static const char *own_load(void *handle) { return failed(have(handle, SPMM_CSR,
 
 static void own_unload(void *handle)
 {
-    for (int f = 0; f < SP_FORMATS; f++) sp_matrix_destroy(&((matrix *)handle)->in[f]);
+    for (int f = SP_FIRST_FORMAT; f < SP_FORMATS; f++) sp_matrix_destroy(&((matrix *)handle)->in[f]);
 }
 
 static const char *own_begin(void *handle)

@@ -76,18 +76,18 @@ class Options(Structure):
     """spmm_plan_options."""
     _fields_ = [("device", c_int), ("format", c_int), ("kernel", c_char_p), ("threads", c_int), ("ell_limit", c_double),
                 ("block_size", c_int), ("subwarp", c_int), ("exchange", c_int), ("transport", c_int), ("reduce", c_int),
-                ("no_overlap", c_int), ("column_blocks", c_int), ("any_order", c_int), ("quick_plan", c_int),
-                ("products", c_int64), ("stream", c_void_p)]
+                ("no_overlap", c_int), ("column_blocks", c_int), ("any_order", c_int), ("exact", c_int),
+                ("quick_plan", c_int), ("products", c_int64), ("stream", c_void_p)]
 
 
 # the words of the program's options, with the numbers of the enumerations
 WORDS = {
     "device": {"cpu": CPU, "cuda": CUDA},
-    "format": {"auto": -1, "csr": 0, "ell": 1, "ell-nopad": 2, "sell": 3, "panel": 4, "staged": 5},
+    "format": {"auto": 0, "csr": 1, "ell": 2, "ell-nopad": 3, "sell": 4, "panel": 5, "staged": 6},
     "exchange": {"auto": 0, "halo": 1, "bcast": 2, "joint": 3},
     "transport": {"auto": 0, "mpi": 1, "staged": 2, "cuda-aware": 3, "nccl": 4, "peer": 5, "shared": 6},
     "reduce": {"auto": 0, "linear": 1, "tree": 2, "butterfly": 3, "mpi": 4, "nccl": 5},
-    "reproducible": {"on": 0, "off": 1},
+    "reproducible": {"on": (0, 0), "off": (1, 0), "exact": (0, 1)},  # any_order, exact
     "plan": {"timed": 0, "quick": 1},
 }
 

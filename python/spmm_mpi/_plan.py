@@ -99,7 +99,8 @@ def options_of(given):
     o.device = c.CUDA if given["device"] == "auto" else word("device", given["device"])
     for name in ("format", "exchange", "transport", "reduce"):
         setattr(o, name, word(name, given[name]))
-    o.any_order, o.quick_plan = word("reproducible", given["reproducible"]), word("plan", given["plan"])
+    o.any_order, o.exact = word("reproducible", given["reproducible"])
+    o.quick_plan = word("plan", given["plan"])
     if given["kernel"] not in (None, "auto"):
         o.kernel = given["kernel"].encode()
     for name in ("threads", "block_size", "subwarp", "column_blocks"):

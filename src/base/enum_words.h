@@ -5,9 +5,8 @@
 
 #include "spmm_types.h"
 
-/** The words of each enumeration, in the order of its values, terminated by NULL. The lists for devices and
- *  formats begin with "auto", so that the word for a value v has index v + 1 (SPMM_FORMAT_AUTO is -1;
- *  spmm_device has no value for "auto"). */
+/** The words of each enumeration, in the order of its values, terminated by NULL. The list for devices
+ *  begins with "auto", for which spmm_device has no value, so that the word for a value v has index v + 1. */
 extern const char *const sp_precision_words[], *const sp_device_words[], *const sp_format_words[],
                                                                              *const sp_exchange_words[],
                                                                                  *const sp_transport_words[],
@@ -20,7 +19,7 @@ static inline const char *sp_device_word(spmm_device d) { return sp_device_words
 /** Returns the name of a device's memory in messages, "host" or "GPU". */
 static inline const char *sp_memory_word(spmm_device d) { return d == SPMM_CPU ? "host" : "GPU"; }
 /** Returns the word for a format, e.g. "csr"; "auto" for SPMM_FORMAT_AUTO. */
-static inline const char *sp_format_word(spmm_format f) { return sp_format_words[1 + (int)f]; }
+static inline const char *sp_format_word(spmm_format f) { return sp_format_words[f]; }
 /** Returns the word for an exchange, e.g. "halo". */
 static inline const char *sp_exchange_word(spmm_exchange e) { return sp_exchange_words[e]; }
 /** Returns the word for a transport, e.g. "staged". */

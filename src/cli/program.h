@@ -52,7 +52,7 @@ spmm_status sp_program_verdict(const sp_place *place, sp_verify_mode verify, int
 
 /** What sp_program_run() runs. */
 typedef struct sp_program {
-    const char *name;            /**< the program and its version, "spmm_mpi 0.2.0" */
+    const char *name;            /**< the program and its version, "spmm_mpi 0.3.0" */
     const sp_command_line *line; /**< compared between the ranks (same_command.h) */
     int all_read;                /**< as of sp_same_command() */
     void (*answer)(void);        /**< prints what needs no MPI, e.g. --help, and the program ends; or NULL */

@@ -35,6 +35,6 @@ typedef struct sp_format {
 SPMM_FORMAT_LIST(SP_FORMAT_OBJECT)
 #undef SP_FORMAT_OBJECT
 
-extern const sp_format *const sp_formats[SP_FORMATS]; /**< by spmm_format */
+extern const sp_format *const sp_formats[SP_FORMATS]; /**< by spmm_format; NULL for SPMM_FORMAT_AUTO */
 
 #endif

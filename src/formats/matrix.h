@@ -6,6 +6,8 @@
 #include "spmm_types.h"
 
 enum {
+    SP_FIRST_FORMAT = SPMM_FORMAT_AUTO +
+                      1, /**< a matrix has a format from SP_FIRST_FORMAT to SP_FORMATS - 1 */
     SP_FORMATS = SPMM_FORMAT_COUNT,
     SP_SLICE = 32,       /**< rows per slice of SPMM_SELL: as many as a warp has lanes */
     SP_PANEL = 8,        /**< rows per panel of SPMM_PANEL: the rows of an FP64 tensor-core operand */

@@ -27,6 +27,10 @@ static spmm_status check_options(const spmm_plan_options *o)
                  SPMM_TRANSPORT_SHARED));
     TRY(sp_among(function, "options.reduce", (int)o->reduce, "spmm_reduce", SPMM_REDUCE_AUTO,
                  SPMM_REDUCE_NCCL));
+    if (o->exact && o->any_order)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "%s: options.exact and options.any_order are both set, expected one of them",
+                       function);
     if (!(o->ell_limit >= 0)) /* unlike ell_limit < 0, this also refuses NaN */
         return sp_fail(SPMM_ERR_USAGE, "%s: options.ell_limit is %g, expected 0 or more", function,
                        o->ell_limit);
@@ -94,6 +98,7 @@ static spmm_status check_common(MPI_Comm comm, const spmm_block *block, int64_t 
         {"options.column_blocks", o->column_blocks, 1},
         {"options.products", o->products, 1},
         {"options.any_order", o->any_order != 0, 1},
+        {"options.exact", o->exact != 0, 1},
         {"options.stream", o->stream != NULL, 1},
         {"options.quick_plan", o->quick_plan != 0, 1},
         {"the environment variable SPMM_CHUNK_BYTES", sp_chunk_bytes(), 1},

@@ -299,6 +299,23 @@ typedef struct first_choices {
     char why[SP_WHY_BYTES];
 } first_choices;
 
+/** Refuses what cannot keep the serial product's bits, if these are asked for. The same on all ranks. */
+static spmm_status check_exact(const sp_grid *grid, const sp_halo *halo, const spmm_plan_options *o)
+{
+    if (!o->exact) return SPMM_OK;
+    if (halo->joint || o->exchange == SPMM_EXCHANGE_JOINT)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "the joint exchange adds partial sums, which does not keep the serial product's bits: "
+                       "expected another exchange, or no demand for exact bits");
+    if (grid->dims[1] > 1)
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "the grid is %d x %d, and partial sums of %d ranks are added, which does not keep the serial "
+            "product's bits: expected a P x 1 grid, or no demand for exact bits",
+            grid->dims[0], grid->dims[1], grid->dims[1]);
+    return SPMM_OK;
+}
+
 spmm_status sp_product_create_fastest(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
                                       const sp_halo *joint, int64_t k, const spmm_plan_options *options,
                                       int all_kernels, sp_variants *all, sp_product **product)
@@ -312,6 +329,7 @@ spmm_status sp_product_create_fastest(const sp_grid *grid, const spmm_block *blo
                 .options = *options,
                 .all_kernels = all_kernels,
                 .all = all};
+    TRY(check_exact(grid, halo, options));
     TRY(sp_product_create(grid, block, halo, k, options, all_kernels, product));
     sp_product *const p = t.first = *product;
     first_choices first = {p->kernel_trial, p->reduce_trial, ""};

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/enum_words.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "halo/joint.h"
@@ -14,14 +15,30 @@
 /** Multiply-adds of a rank: with fewer, kernels are not compared. */
 static const double LITTLE_WORK = 8192;
 
-static spmm_status named_kernel(const spmm_plan_options *o, const sp_kernel **kernel)
+static spmm_status named_kernel(const spmm_plan_options *o, spmm_precision precision,
+                                const sp_kernel **kernel)
 {
     *kernel = sp_kernel_find(o->kernel);
     if (!*kernel) return sp_fail(SPMM_ERR_USAGE, "no kernel %s: see --list-kernels", o->kernel);
     if ((*kernel)->device != o->device || (o->format != SPMM_FORMAT_AUTO && (*kernel)->format != o->format))
         return sp_fail(SPMM_ERR_USAGE, "kernel %s is for another device or format: see --list-kernels",
                        (*kernel)->id);
+    if (o->exact && !sp_kernel_is_exact(*kernel, precision, INT64_MAX))
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "kernel %s does not keep the serial product's bits in %s: expected another one, or no demand "
+            "for exact bits",
+            (*kernel)->id, sp_precision_word(precision));
     return SPMM_OK;
+}
+
+/** Keeps of a list those kernels that give the serial product's bits. */
+static void keep_exact(spmm_precision precision, const sp_kernel **list, int *count)
+{
+    int kept = 0;
+    for (int i = 0; i < *count; i++)
+        if (sp_kernel_is_exact(list[i], precision, INT64_MAX)) list[kept++] = list[i];
+    *count = kept;
 }
 
 /** Lists the kernels that are tried: the named one, or those that are expected to be fast.
@@ -31,11 +48,18 @@ static spmm_status list_kernels(const spmm_plan_options *o, const sp_features *f
 {
     *count = 1;
     snprintf(p->why, sizeof p->why, "named");
-    if (!f) return named_kernel(o, &list[0]);
+    if (!f) return named_kernel(o, p->precision, &list[0]);
     *count = sp_order_kernels(f, k, o->products, p->precision, o->device, o->format, p->all_kernels, list,
                               p->why, sizeof p->why);
     if (*count == 0)
         return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
+    if (o->exact) keep_exact(p->precision, list, count);
+    if (*count == 0)
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "no kernel for format %s keeps the serial product's bits in %s: expected another format, or no "
+            "demand for exact bits",
+            sp_format_word(o->format), sp_precision_word(p->precision));
     /* so few multiply-adds take no time in any kernel */
     const int little = f->sum.nnz * (double)k < LITTLE_WORK * fmax(f->sum.blocks, 1);
     if (!p->all_kernels && (little || !sp_plan_tries(o))) *count = 1;

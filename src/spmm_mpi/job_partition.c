@@ -13,13 +13,14 @@
 /** Returns the cost model of a product with most columns. */
 static sp_cost_model usual_model(const sp_options *o, const sp_place *place, const sp_job_input *input)
 {
-    return (sp_cost_model){
-        .exchange = o->exchange,
-        .joint = o->exchange == SPMM_EXCHANGE_JOINT || (o->exchange == SPMM_EXCHANGE_AUTO && o->any_order),
-        .k = sp_most_columns(&input->columns),
-        .threads = place->binding.threads,
-        .per_node = o->ranks_per_node,
-        .device = o->device == SP_DEVICE_AUTO ? place->binding.device : (spmm_device)o->device};
+    return (sp_cost_model){.exchange = o->exchange,
+                           .joint = o->exchange == SPMM_EXCHANGE_JOINT ||
+                                    (o->exchange == SPMM_EXCHANGE_AUTO && o->bits == SP_BITS_ANY),
+                           .k = sp_most_columns(&input->columns),
+                           .threads = place->binding.threads,
+                           .per_node = o->ranks_per_node,
+                           .device = o->device == SP_DEVICE_AUTO ? place->binding.device
+                                                                 : (spmm_device)o->device};
 }
 
 /** With --grid auto, rank 0 finds the grid of least cost, and all ranks create it in place of *grid. */

@@ -76,7 +76,8 @@ spmm_plan_options sp_job_plan_options(const sp_options *o, const sp_binding *bin
                                .reduce = o->reduce,
                                .no_overlap = o->no_overlap,
                                .column_blocks = o->column_blocks,
-                               .any_order = o->any_order,
+                               .any_order = o->bits == SP_BITS_ANY,
+                               .exact = o->bits == SP_BITS_EXACT,
                                .quick_plan = o->quick_plan,
                                .products = o->products};
 }
@@ -367,9 +368,7 @@ static int must_be_exact(const sp_job *job, const sp_kernel *kernel, const sp_ha
     if (job->place.grid.dims[1] > 1)
         return 0;              /* Y is the sum of several partial Y, which rounds differently */
     if (halo->joint) return 0; /* so are some rows of Y */
-    return kernel->exact == SP_EXACT_YES ||
-           (kernel->exact == SP_EXACT_F64 && job->options.precision == SPMM_F64) ||
-           (kernel->exact == SP_EXACT_UNSPLIT && job->input.facts.longest <= SP_CHAIN);
+    return sp_kernel_is_exact(kernel, job->options.precision, job->input.facts.longest);
 }
 
 /** Returns the index before renumbering of the row whose index after renumbering is `row`. */
@@ -517,6 +516,9 @@ static spmm_status multiply_every(session *s, int64_t k, sp_record *runs)
     for (int i = 0; i < kernels; i++) {
         if (kernel[i].device != job->place.binding.device || (i >= ours && s->unusable[i - ours])) continue;
         if (job->options.format != SPMM_FORMAT_AUTO && job->options.format != kernel[i].format) continue;
+        if (job->options.bits == SP_BITS_EXACT &&
+            !sp_kernel_is_exact(&kernel[i], job->options.precision, INT64_MAX))
+            continue;
         const spmm_status status = multiply(s, &kernel[i], k);
         if (status == SPMM_OK) {
             runs[s->runs - 1] = s->record;

@@ -17,10 +17,11 @@ static const char *const partition_words[] = {"nnz", "rows", "graph", NULL};
 static const char *const io_words[] = {"root", "parallel", NULL};
 static const char *const scatter_words[] = {"direct", "two-stage", NULL};
 static const char *const scatter_format_words[] = {"csr", "ell", NULL};
-static const char *const reproducible_words[] = {"on", "off", NULL};
+static const char *const reproducible_words[] = {"on", "off", "exact", NULL};
 static const char *const plan_words[] = {"timed", "quick", NULL};
 
 const char *sp_partition_word(sp_partition partition) { return partition_words[partition]; }
+const char *sp_bits_word(sp_bits bits) { return reproducible_words[bits]; }
 const char *sp_scatter_word(const sp_options *o) { return scatter_words[o->two_stage]; }
 
 static spmm_status set_columns(void *options, const char *text)
@@ -156,7 +157,7 @@ static const sp_option_row rows[] = {
     {'k', "columns", "LIST", "columns of X, e.g. 64 or 1,8,64: one run each (default 64)", CALL(set_columns)},
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)",
      AUTO_WORDS(sp_device_words, device)},
-    {'f', "format", "NAME", "auto" SPMM_FORMAT_LIST(NEXT_WORD), AUTO_WORDS(sp_format_words, format)},
+    {'f', "format", "NAME", "auto" SPMM_FORMAT_LIST(NEXT_WORD), WORDS(sp_format_words, format)},
     {0, "kernel", "NAME", "auto, a name of --list-kernels, or all (compared in a table)", CALL(set_kernel),
      .names = kernel_name},
     {0, "autotune", NULL, "auto: time the kernels for a moment, take the fastest, remember it",
@@ -175,8 +176,8 @@ static const sp_option_row rows[] = {
      "halo (rows of X that a block needs), bcast (all of its columns'), joint (or partial Y: fewest rows), auto",
      WORDS(sp_exchange_words, exchange), RARE},
     {0, "reproducible", "NAME",
-     "on: the same bits of Y on any P x 1 grid (default); off: auto may take joint",
-     WORDS(reproducible_words, any_order), RARE},
+     "on: the same bits of Y on any P x 1 grid (default); exact: the serial ones; off: auto may take joint",
+     WORDS(reproducible_words, bits), RARE},
     {0, "plan", "NAME",
      "kernel and exchange: timed (the best few, for a moment; default), quick (by features)",
      WORDS(plan_words, quick_plan), RARE},

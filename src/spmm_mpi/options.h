@@ -35,6 +35,9 @@ typedef enum sp_action {
     SP_ACTION_HELP_ALL
 } sp_action;
 
+/** Which bits of Y are asked for, in the order of the words of --reproducible. */
+typedef enum sp_bits { SP_BITS_REPRODUCIBLE, SP_BITS_ANY, SP_BITS_EXACT } sp_bits;
+
 /** The options of spmm_mpi; those not on the command line have their default values. */
 typedef struct sp_options {
     const char *matrix; /**< file or generator spec; points into argv or static storage */
@@ -62,7 +65,7 @@ typedef struct sp_options {
     int probe;              /**< 1: --probe was given */
     const char *probe_file; /**< --probe=FILE: machine file to write; NULL: none */
     int ranks_per_node;     /**< argument of --ranks-per-node; 0: there is one node */
-    int any_order;          /**< 1: --reproducible off */
+    sp_bits bits;           /**< --reproducible */
     int quick_plan;         /**< 1: --plan quick */
     int column_blocks;      /**< argument of --column-blocks; 0: the plan chooses the number */
     int products;           /**< argument of --products; 0: the default of spmm_plan_options */
@@ -105,6 +108,9 @@ void sp_options_completion(const sp_options *o, FILE *out);
 
 /** Returns the argument of --partition that stands for `partition`, e.g. "nnz". Local. */
 const char *sp_partition_word(sp_partition partition);
+
+/** Returns the argument of --reproducible: "on", "off" or "exact". Local. */
+const char *sp_bits_word(sp_bits bits);
 
 /** Returns the argument of --scatter: "direct" or "two-stage". Local. */
 const char *sp_scatter_word(const sp_options *o);

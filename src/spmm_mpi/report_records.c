@@ -182,7 +182,7 @@ static void asked_group(sp_writer *s, const sp_options *o)
     sp_writer_int(s, "subwarp", o->shape.subwarp);
     sp_writer_text(s, "overlap", on_off(!o->no_overlap));
     sp_writer_int(s, "column_blocks", o->column_blocks);
-    sp_writer_text(s, "reproducible", on_off(!o->any_order));
+    sp_writer_text(s, "reproducible", sp_bits_word(o->bits));
     sp_writer_text(s, "plan", o->quick_plan ? "quick" : "timed");
     sp_writer_int(s, "products", o->products);
     sp_writer_text(s, "autotune", on_off(o->tune));

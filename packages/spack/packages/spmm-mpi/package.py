@@ -15,7 +15,7 @@ class SpmmMpi(MakefilePackage, CudaPackage):
 
     license("MIT")
 
-    version("0.2.0")
+    version("0.3.0")
 
     variant("nccl", default=False, when="+cuda", description="Move rows between GPUs with NCCL where it is fastest")
     variant("metis", default=False, description="Cut graphs of matrices with METIS (--partition graph)")
