@@ -279,6 +279,14 @@ const char *spmm_plan_kernel(const spmm_plan *plan);
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _OUTPUT (f reports an error), _MPI */
 spmm_status spmm_plan_view(const spmm_plan *plan, FILE *f);
 
+/** Returns what spmm_plan_view() prints as a string.
+ *
+ *  Collective over the plan's communicator, as spmm_plan_view() is; rank 0 gets the text.
+ *  \param [out] text  on rank 0 the text, which ends in a newline and which the caller frees by free(). On other ranks
+ *                     NULL, and the argument may be NULL. NULL on failure
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _MPI */
+spmm_status spmm_plan_view_text(const spmm_plan *plan, char **text);
+
 /** Frees the plan; accepts NULL if all ranks pass NULL. A product that has begun is ended before, and a call of
  *  another thread that is in the plan returns before; no call may follow. Collective over the plan's communicator;
  *  after MPI_Finalize it only frees memory. */

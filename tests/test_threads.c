@@ -188,6 +188,7 @@ static void test_own_plans(void)
 static void check_refused(spmm_plan *plan, spmm_multivector *x, spmm_multivector *y)
 {
     spmm_multivector more;
+    char *text;
 #define REFUSED(name, call)                                                      \
     do {                                                                         \
         CHECK_INT(call, SPMM_ERR_USAGE);                                         \
@@ -200,6 +201,7 @@ static void check_refused(spmm_plan *plan, spmm_multivector *x, spmm_multivector
     REFUSED("spmm_apply_transposed", spmm_apply_transposed(plan, 1, y, 0, x));
     REFUSED("spmm_plan_update_values", spmm_plan_update_values(plan));
     REFUSED("spmm_plan_view", spmm_plan_view(plan, stdout));
+    REFUSED("spmm_plan_view_text", spmm_plan_view_text(plan, &text));
     if (size > 1) REFUSED("spmm_plan_x_create", spmm_plan_x_create(plan, &more));
     CHECK_INT(spmm_plan_y_create(plan, &more), SPMM_OK); /* of what never changes */
     spmm_multivector_destroy(&more);
@@ -320,6 +322,7 @@ static int not_refused(distributed *d, spmm_plan *plan, spmm_multivector *x, spm
     spmm_block block;
     spmm_multivector v;
     spmm_csr a;
+    char *text;
     int failed = 0;
 #define FORKED(name, call)                \
     failed += (call) != SPMM_ERR_USAGE || \
@@ -330,6 +333,7 @@ static int not_refused(distributed *d, spmm_plan *plan, spmm_multivector *x, spm
     FORKED("spmm_apply_transposed", spmm_apply_transposed(plan, 1, y, 0, x));
     FORKED("spmm_plan_update_values", spmm_plan_update_values(plan));
     FORKED("spmm_plan_view", spmm_plan_view(plan, stdout));
+    FORKED("spmm_plan_view_text", spmm_plan_view_text(plan, &text));
     FORKED("spmm_plan_x_create", spmm_plan_x_create(plan, &v));
     FORKED("spmm_multivector_create", spmm_plan_y_create(plan, &v));
     FORKED("spmm_plan_create", spmm_plan_create(MPI_COMM_SELF, &d->block, K, NULL, &other));

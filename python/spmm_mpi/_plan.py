@@ -323,13 +323,13 @@ class Plan:
     @serialised
     def view(self):
         """Returns a text on rank 0 that describes the plan of the K that was used last; "" on the others. Collective. Error: no K was used yet, or
-        libspmm has no spmm_plan_view."""
+        libspmm has no spmm_plan_view_text."""
         self._check_open()
         product = self._products.get(self._last)
         if product is None:
             raise c.Error("the plan has had no product: prepare(k) makes one for K columns")
-        function = product.lib.need("spmm_plan_view")
-        text, status = c.written(lambda stream: function(product.handle, stream))
+        function = product.lib.need("spmm_plan_view_text")
+        text, status = c.written(lambda text: function(product.handle, text))
         product.lib.check(status)
         return text
 

@@ -315,6 +315,7 @@ contains
     type(spmm_plan) :: plan
     type(spmm_plan_options) :: o
     type(spmm_multivector) :: v
+    character(:), allocatable :: text
     call make_block(block, "lap2d5:10")
     call spmm_plan_create(MPI_COMM_NULL, block, 3_int64, plan, status)
     call fails("a plan without a communicator", SPMM_ERR_USAGE, "spmm_plan_create: comm")
@@ -354,6 +355,9 @@ contains
     call fails("and Y", SPMM_ERR_USAGE, "spmm_plan_y_create: plan")
     call spmm_plan_view(plan, status)
     call fails("and a view of it", SPMM_ERR_USAGE, "spmm_plan_view: plan")
+    call spmm_plan_view_text(plan, text, status)
+    call fails("also as a text", SPMM_ERR_USAGE, "spmm_plan_view_text: plan")
+    call check("which is empty then", text == "")
     call spmm_plan_update_values(plan, status)
     call fails("and new values", SPMM_ERR_USAGE, "spmm_plan_update_values: plan")
     call spmm_apply(plan, 1.0_real64, v, 0.0_real64, v, status)
@@ -376,6 +380,7 @@ contains
     integer(c_int64_t), pointer :: irp(:)
     integer(c_int32_t), pointer :: ja(:)
     real(real64) :: sums(2), all_sums(2)
+    character(:), allocatable :: text
     integer :: j
     call make_block(block, "lap2d5:10")
     call spmm_csr_pointers(block%csr, irp, ja, as, status)
@@ -407,6 +412,9 @@ contains
     call check("and multiplied", right(1.0_real64, block, py))
     call spmm_plan_view(plan, status)
     call check("a plan is printed", status == SPMM_OK)
+    call spmm_plan_view_text(plan, text, status)
+    call check("or a text, on rank 0", status == SPMM_OK .and. (rank > 0 .eqv. text == "") .and. &
+               (rank > 0 .or. index(text, "matrix      100 x 100, 460 entries") > 0))
     ! the matrix is symmetric: with X and Y in each other's place the same comes out
     call spmm_apply_transposed(plan, 1.0_real64, x, -1.0_real64, y, status)
     sums = [sum(abs(py(:3, :))), sum(abs(px(:3, :)))]
