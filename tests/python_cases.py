@@ -809,6 +809,24 @@ def _():
         refused(spmm_mpi.Error, "no product", plan.view)
 
 
+@case("diagonal() is SciPy's, of new values, too")
+def _():
+    need("spmm_plan_diagonal")
+    for dtype in (np.float64, np.float32):
+        a = A.astype(dtype)
+        for grid in {(ranks, 1), (1, ranks)}:
+            with Plan(comm, on_root(a), 4, grid=grid) as plan:
+                found = plan.diagonal()
+                assert found.dtype == dtype and (found == a.diagonal()[plan.y_range]).all()
+                assert np.count_nonzero(a.diagonal()) > 0
+                plan.update_values(on_root(a * 3))
+                assert (plan.diagonal() == (a * 3).diagonal()[plan.y_range]).all()
+    with Plan(comm, on_root(A)) as plan:
+        refused(spmm_mpi.Error, "no product", plan.diagonal)
+    with Plan(comm, on_root(A[:50]), 4) as plan:
+        refused(spmm_mpi.Error, "expected a square one", plan.diagonal)
+
+
 @case("a libspmm without them says so")
 def _():
     held = {name: getattr(loaded(), name) for name in newer(comm_type())}

@@ -201,6 +201,7 @@ static void check_refused(spmm_plan *plan, spmm_multivector *x, spmm_multivector
     REFUSED("spmm_apply_transposed", spmm_apply_transposed(plan, 1, y, 0, x));
     REFUSED("spmm_plan_update_values", spmm_plan_update_values(plan));
     REFUSED("spmm_plan_view", spmm_plan_view(plan, stdout));
+    REFUSED("spmm_plan_diagonal", spmm_plan_diagonal(plan, y));
     REFUSED("spmm_plan_view_text", spmm_plan_view_text(plan, &text));
     if (size > 1) REFUSED("spmm_plan_x_create", spmm_plan_x_create(plan, &more));
     CHECK_INT(spmm_plan_y_create(plan, &more), SPMM_OK); /* of what never changes */
@@ -333,6 +334,7 @@ static int not_refused(distributed *d, spmm_plan *plan, spmm_multivector *x, spm
     FORKED("spmm_apply_transposed", spmm_apply_transposed(plan, 1, y, 0, x));
     FORKED("spmm_plan_update_values", spmm_plan_update_values(plan));
     FORKED("spmm_plan_view", spmm_plan_view(plan, stdout));
+    FORKED("spmm_plan_diagonal", spmm_plan_diagonal(plan, y));
     FORKED("spmm_plan_view_text", spmm_plan_view_text(plan, &text));
     FORKED("spmm_plan_x_create", spmm_plan_x_create(plan, &v));
     FORKED("spmm_multivector_create", spmm_plan_y_create(plan, &v));
@@ -344,6 +346,7 @@ static int not_refused(distributed *d, spmm_plan *plan, spmm_multivector *x, spm
     FORKED("spmm_multivector_times", spmm_multivector_times(1, x, g, K, 0, x));
     FORKED("spmm_multivector_axpby", spmm_multivector_axpby(1, x, 0, x));
     FORKED("spmm_multivector_scale", spmm_multivector_scale(one, x));
+    FORKED("spmm_multivector_scale_rows", spmm_multivector_scale_rows(x, y));
     FORKED("spmm_multivector_copy", spmm_multivector_copy(x, y));
     FORKED("spmm_multivector_create", spmm_multivector_create(9, K, SPMM_F64, SPMM_CPU, &v));
     FORKED("spmm_csr_generate", spmm_csr_generate("lap2d5:300", SPMM_F64, &a));

@@ -123,6 +123,8 @@ NEWER = {
     "spmm_plan_view_text": (c_int, [c_void_p, POINTER(c_void_p)]),
     "spmm_multivector_times": (c_int, [c_double, POINTER(Multivector), c_void_p, c_int64, c_double, POINTER(Multivector)]),
     "spmm_multivector_axpby": (c_int, [c_double, POINTER(Multivector), c_double, POINTER(Multivector)]),
+    "spmm_plan_diagonal": (c_int, [c_void_p, POINTER(Multivector)]),
+    "spmm_multivector_scale_rows": (c_int, [POINTER(Multivector), POINTER(Multivector)]),
     "spmm_multivector_scale": (c_int, [c_void_p, POINTER(Multivector)]),
 }
 

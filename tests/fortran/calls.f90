@@ -281,6 +281,31 @@ contains
     call spmm_multivector_destroy(x)
   end subroutine
 
+  ! A has 20 on its diagonal.
+  subroutine diagonals(plan, rows)
+    type(spmm_plan), intent(in) :: plan
+    integer(c_int64_t), intent(in) :: rows
+    type(spmm_multivector) :: d, x
+    real(real64), pointer :: pd(:, :), px(:, :)
+    call spmm_multivector_create(rows, 1_int64, SPMM_F64, SPMM_CPU, d, status)
+    call spmm_multivector_pointer(d, pd, status)
+    call spmm_plan_diagonal(plan, d, status)
+    call check("the diagonal has them", status == SPMM_OK .and. all(abs(pd(1, :) - 20) < 1e-12_real64))
+    call spmm_multivector_create(rows, 2_int64, SPMM_F64, SPMM_CPU, x, status)
+    call spmm_multivector_pointer(x, px, status)
+    px(1, :) = 0.5_real64
+    px(2, :) = 3
+    call spmm_multivector_scale_rows(d, x, status)
+    call check("rows are scaled by it", status == SPMM_OK .and. all(abs(px(1, :) - 10) < 1e-12_real64) .and. &
+               all(abs(px(2, :) - 60) < 1e-12_real64))
+    call spmm_multivector_scale_rows(x, d, status)
+    call fails("factors of two columns", SPMM_ERR_USAGE, "spmm_multivector_scale_rows: d is")
+    call spmm_plan_diagonal(plan, x, status)
+    call fails("a diagonal of two columns", SPMM_ERR_USAGE, "spmm_plan_diagonal: ")
+    call spmm_multivector_destroy(d)
+    call spmm_multivector_destroy(x)
+  end subroutine
+
   subroutine make_block(block, spec)
     type(spmm_block), intent(out) :: block
     character(*), intent(in) :: spec
@@ -358,6 +383,8 @@ contains
     call spmm_plan_view_text(plan, text, status)
     call fails("also as a text", SPMM_ERR_USAGE, "spmm_plan_view_text: plan")
     call check("which is empty then", text == "")
+    call spmm_plan_diagonal(plan, v, status)
+    call fails("and a diagonal", SPMM_ERR_USAGE, "spmm_plan_diagonal: plan")
     call spmm_plan_update_values(plan, status)
     call fails("and new values", SPMM_ERR_USAGE, "spmm_plan_update_values: plan")
     call spmm_apply(plan, 1.0_real64, v, 0.0_real64, v, status)
@@ -410,6 +437,7 @@ contains
     call check("new values are taken over", status == SPMM_OK)
     call spmm_apply(plan, 1.0_real64, x, 0.0_real64, y, status)
     call check("and multiplied", right(1.0_real64, block, py))
+    call diagonals(plan, y%rows)
     call spmm_plan_view(plan, status)
     call check("a plan is printed", status == SPMM_OK)
     call spmm_plan_view_text(plan, text, status)
