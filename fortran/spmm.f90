@@ -114,6 +114,7 @@ module spmm
   public :: spmm_multivector_create, spmm_multivector_destroy, spmm_multivector_copy, spmm_multivector_pointer
   public :: spmm_multivector_dot, spmm_multivector_norms, spmm_multivector_times, spmm_multivector_axpby, spmm_multivector_scale
   public :: spmm_plan_create, spmm_plan_destroy, spmm_plan_kernel, spmm_plan_view, spmm_plan_x_create, spmm_plan_y_create
+  public :: spmm_plan_view_text, spmm_plan_diagonal, spmm_multivector_scale_rows
   public :: spmm_apply, spmm_apply_begin, spmm_apply_end, spmm_apply_transposed, spmm_plan_update_values
 
   ! call spmm_multivector_pointer(v, p, status): p(ld, rows), real(real64) or real(real32), points to the rows of a multivector
@@ -253,6 +254,18 @@ module spmm
       type(spmm_multivector), intent(inout) :: x
       integer(c_int) :: status
     end function
+    function c_multivector_scale_rows(d, x) bind(c, name="spmm_multivector_scale_rows") result(status)
+      import
+      type(spmm_multivector), intent(in) :: d
+      type(spmm_multivector), intent(inout) :: x
+      integer(c_int) :: status
+    end function
+    function c_plan_diagonal(plan, d) bind(c, name="spmm_plan_diagonal") result(status)
+      import
+      type(c_ptr), value :: plan
+      type(spmm_multivector), intent(inout) :: d
+      integer(c_int) :: status
+    end function
     function c_plan_create(comm, block, k, options, plan) bind(c, name="spmm_fortran_plan_create") result(status)
       import
       integer(c_int), value :: comm
@@ -276,6 +289,16 @@ module spmm
       type(c_ptr), value :: plan
       integer(c_int) :: status
     end function
+    function c_plan_view_text(plan, text) bind(c, name="spmm_plan_view_text") result(status)
+      import
+      type(c_ptr), value :: plan
+      type(c_ptr), intent(out) :: text
+      integer(c_int) :: status
+    end function
+    subroutine c_free(p) bind(c, name="free")
+      import
+      type(c_ptr), value :: p
+    end subroutine
     function c_plan_x_create(plan, x) bind(c, name="spmm_plan_x_create") result(status)
       import
       type(c_ptr), value :: plan
@@ -572,6 +595,13 @@ contains
     status = c_multivector_scale(place, x)
   end subroutine
 
+  subroutine spmm_multivector_scale_rows(d, x, status)
+    type(spmm_multivector), intent(in) :: d
+    type(spmm_multivector), intent(inout) :: x
+    integer(c_int), intent(out) :: status
+    status = c_multivector_scale_rows(d, x)
+  end subroutine
+
   subroutine multivector_pointer_f64(v, p, status)
     type(spmm_multivector), intent(in) :: v
     real(real64), pointer, intent(out) :: p(:, :)
@@ -653,6 +683,25 @@ contains
     type(spmm_plan), intent(in) :: plan
     integer(c_int), intent(out) :: status
     status = c_plan_view(plan%handle)
+  end subroutine
+
+  ! text: on rank 0 what spmm_plan_view() prints; empty on others, and on failure
+  subroutine spmm_plan_view_text(plan, text, status)
+    type(spmm_plan), intent(in) :: plan
+    character(:), allocatable, intent(out) :: text
+    integer(c_int), intent(out) :: status
+    type(c_ptr) :: said
+    status = c_plan_view_text(plan%handle, said)
+    text = ""
+    if (c_associated(said)) text = text_of(said)
+    call c_free(said)
+  end subroutine
+
+  subroutine spmm_plan_diagonal(plan, d, status)
+    type(spmm_plan), intent(in) :: plan
+    type(spmm_multivector), intent(inout) :: d
+    integer(c_int), intent(out) :: status
+    status = c_plan_diagonal(plan%handle, d)
   end subroutine
 
   subroutine spmm_plan_x_create(plan, x, status)

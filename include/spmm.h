@@ -302,6 +302,19 @@ spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_mult
  *          that the plan computes with are undefined, and the call may be repeated */
 spmm_status spmm_plan_update_values(spmm_plan *plan);
 
+/** Copies the diagonal of A, which is square, to d: element i of d is a(i, i) in row i of Y, 0 where A has no such entry.
+ *  d is what a diagonal preconditioner multiplies rows by, see spmm_multivector_scale_rows(). The values are those that the
+ *  plan computes with: csr.as of the blocks has to be as spmm_plan_create() or the last spmm_plan_update_values()
+ *  found it.
+ *
+ *  Collective over the plan's communicator. Not while a product is computed.
+ *  \param [in,out] plan  reusable
+ *  \param [in,out] d     [rows x 1]: of as many rows as spmm_plan_y_create() gives, of the plan's precision, in host or GPU
+ *                        memory, whatever the plan's; complete on return
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (A is not square; a wrong d), _MEMORY, _NO_DEVICE,
+ *          _DEVICE, _MPI. On error d is undefined */
+spmm_status spmm_plan_diagonal(spmm_plan *plan, spmm_multivector *d);
+
 /** Returns the name of the kernel that the plan runs with the number of columns that products have now, in static storage; "" if plan is NULL. Local. */
 const char *spmm_plan_kernel(const spmm_plan *plan);
 
@@ -314,6 +327,14 @@ const char *spmm_plan_kernel(const spmm_plan *plan);
  *  \param [in] f  open for writing on rank 0; ignored on other ranks (may be NULL)
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _OUTPUT (f reports an error), _MPI */
 spmm_status spmm_plan_view(const spmm_plan *plan, FILE *f);
+
+/** Returns what spmm_plan_view() prints as a string.
+ *
+ *  Collective over the plan's communicator, as spmm_plan_view() is; rank 0 gets the text.
+ *  \param [out] text  on rank 0 the text, which ends in a newline and which the caller frees by free(). On other ranks
+ *                     NULL, and the argument may be NULL. NULL on failure
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _MPI */
+spmm_status spmm_plan_view_text(const spmm_plan *plan, char **text);
 
 /** Frees the plan; accepts NULL if all ranks pass NULL. A product that has begun is ended before, and a call of
  *  another thread that is in the plan returns before; no call may follow. Collective over the plan's communicator;

@@ -108,8 +108,8 @@ typedef struct spmm_multivector {
                                         ghost rows after the last row. spmm_apply() receives other ranks' rows
                                         of X there, see spmm_plan_x_create() */
     spmm_layout layout; /**< column-major multivectors, without ghost rows, are for spmm_apply(), _begin() and
-                                        _transposed(), which convert them, and spmm_multivector_copy(), which
-                                        converts, too */
+                                        _transposed(), which convert them, spmm_multivector_copy(), which
+                                        converts, too, and spmm_multivector_scale_rows() */
 } spmm_multivector;
 
 /** One rank's block of a distributed matrix. A program may fill in this struct itself, by these rules:
@@ -222,6 +222,14 @@ spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, doub
  *  \param [in]     factor  in host memory, [k]. Must not overlap x
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_scale(const double *factor, spmm_multivector *x);
+
+/** Multiplies row i of x by element i of d: with d the inverse of a matrix's diagonal (spmm_plan_diagonal()) this is the
+ *  diagonal preconditioner. Local; complete on return. Neither ghost rows nor padding are read or written. This is a
+ *  multiplication for a factor of 0, too: NaNs stay NaNs.
+ *  \param [in]     d  [rows x 1], of x's rows, precision and space. Must not overlap x, ghost rows and padding included
+ *  \param [in,out] x  [rows x k], row-major or column-major, as d may be
+ *  \return SPMM_OK, SPMM_ERR_USAGE, _NO_DEVICE, _DEVICE */
+spmm_status spmm_multivector_scale_rows(const spmm_multivector *d, spmm_multivector *x);
 
 /** Which rows of X are sent to which rank. */
 typedef enum spmm_exchange {

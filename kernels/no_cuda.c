@@ -69,6 +69,12 @@ spmm_status sp_cuda_scale(const double *factor, spmm_multivector *x, void *strea
     return refuse(NULL);
 }
 
+spmm_status sp_cuda_scale_rows(const void *factor, int64_t stride, spmm_multivector *x, void *stream)
+{
+    (void)factor, (void)stride, (void)x, (void)stream;
+    return refuse(NULL);
+}
+
 spmm_status sp_cuda_gram(const spmm_multivector *x, const spmm_multivector *y, double *g)
 {
     (void)x, (void)y, (void)g;

@@ -801,12 +801,30 @@ def _():
 
 @case("view() is a text")
 def _():
-    need("spmm_plan_view")
+    need("spmm_plan_view_text")
     with Plan(comm, on_root(A), 4) as plan:
         text = plan.view()
-        assert rank or text
+        assert "matrix      90 x 90, " in text if rank == 0 else text == "", text
     with Plan(comm, on_root(A)) as plan:
         refused(spmm_mpi.Error, "no product", plan.view)
+
+
+@case("diagonal() is SciPy's, of new values, too")
+def _():
+    need("spmm_plan_diagonal")
+    for dtype in (np.float64, np.float32):
+        a = A.astype(dtype)
+        for grid in {(ranks, 1), (1, ranks)}:
+            with Plan(comm, on_root(a), 4, grid=grid) as plan:
+                found = plan.diagonal()
+                assert found.dtype == dtype and (found == a.diagonal()[plan.y_range]).all()
+                assert np.count_nonzero(a.diagonal()) > 0
+                plan.update_values(on_root(a * 3))
+                assert (plan.diagonal() == (a * 3).diagonal()[plan.y_range]).all()
+    with Plan(comm, on_root(A)) as plan:
+        refused(spmm_mpi.Error, "no product", plan.diagonal)
+    with Plan(comm, on_root(A[:50]), 4) as plan:
+        refused(spmm_mpi.Error, "expected a square one", plan.diagonal)
 
 
 @case("a libspmm without them says so")
@@ -820,7 +838,7 @@ def _():
             refused(spmm_mpi.Error, "no function spmm_apply_transposed", plan.T.__matmul__, x)
             refused(spmm_mpi.Error, "no function spmm_apply_transposed", plan.apply_transposed, x, out=x.copy())
             refused(spmm_mpi.Error, "no function spmm_plan_update_values", plan.update_values, None)
-            refused(spmm_mpi.Error, "no function spmm_plan_view", plan.view)
+            refused(spmm_mpi.Error, "no function spmm_plan_view_text", plan.view)
         finally:
             for name, function in held.items():
                 setattr(loaded(), name, function)

@@ -4,10 +4,10 @@ from mpi4py import MPI
 
 import spmm_mpi
 from python_ranks import A, Skipped, case, comm, near, need, on_root, random_x, rank, ranks, refused, rows_of, run_all
-from spmm_mpi import axpby, dot, norms, scale, times
+from spmm_mpi import axpby, dot, norms, scale, scale_rows, times
 from spmm_mpi._library import loaded
 
-NAMES = [f"spmm_multivector_{name}" for name in ("dot", "norms", "times", "axpby", "scale")]
+NAMES = [f"spmm_multivector_{name}" for name in ("dot", "norms", "times", "axpby", "scale", "scale_rows")]
 N = 203
 
 
@@ -93,6 +93,27 @@ def _():
     close(times(random_x(31, 4), r, out=nan), random_x(31, 4) @ r)
     nan[:] = np.nan
     close(axpby(1, random_x(31, 3), 0, nan), random_x(31, 3))
+
+
+@case("rows are scaled as NumPy does it, in every layout of X and d, and nothing beside them is touched")
+def _():
+    need(*NAMES)
+    for dtype in (np.float64, np.float32):
+        x, d = random_x(31, 4, dtype, 3), random_x(31, 1, dtype, 5)
+        for factors in [*layouts(d), d[:, 0], np.repeat(d[:, 0], 2)[::2]]:
+            for i, mine in enumerate(layouts(x)):
+                whole = mine.base if i == 1 else None
+                assert scale_rows(factors, mine) is mine
+                assert (mine == x * d).all()
+                assert whole is None or (np.isnan(whole[:, :1]).all() and np.isnan(whole[:, -2:]).all())
+        refused(ValueError, "d has 30 rows, expected 31", scale_rows, d[1:], x)
+        refused(ValueError, "d has 4 columns, expected 1", scale_rows, x.copy(), x)
+        refused(spmm_mpi.Error, "overlap", scale_rows, x[:, 0], x)
+    refused(TypeError, "d is float32, expected float64", scale_rows, np.ones(31, np.float32), random_x(31, 4))
+    refused(TypeError, "d is a list", scale_rows, [1.0] * 31, random_x(31, 4))
+    frozen = random_x(31, 4)
+    frozen.flags.writeable = False
+    refused(ValueError, "X is read-only", scale_rows, np.ones(31), frozen)
 
 
 @case("out may be X, or other columns of the same array")

@@ -188,6 +188,7 @@ static void test_own_plans(void)
 static void check_refused(spmm_plan *plan, spmm_multivector *x, spmm_multivector *y)
 {
     spmm_multivector more;
+    char *text;
 #define REFUSED(name, call)                                                      \
     do {                                                                         \
         CHECK_INT(call, SPMM_ERR_USAGE);                                         \
@@ -200,6 +201,8 @@ static void check_refused(spmm_plan *plan, spmm_multivector *x, spmm_multivector
     REFUSED("spmm_apply_transposed", spmm_apply_transposed(plan, 1, y, 0, x));
     REFUSED("spmm_plan_update_values", spmm_plan_update_values(plan));
     REFUSED("spmm_plan_view", spmm_plan_view(plan, stdout));
+    REFUSED("spmm_plan_diagonal", spmm_plan_diagonal(plan, y));
+    REFUSED("spmm_plan_view_text", spmm_plan_view_text(plan, &text));
     if (size > 1) REFUSED("spmm_plan_x_create", spmm_plan_x_create(plan, &more));
     CHECK_INT(spmm_plan_y_create(plan, &more), SPMM_OK); /* of what never changes */
     spmm_multivector_destroy(&more);
@@ -320,6 +323,7 @@ static int not_refused(distributed *d, spmm_plan *plan, spmm_multivector *x, spm
     spmm_block block;
     spmm_multivector v;
     spmm_csr a;
+    char *text;
     int failed = 0;
 #define FORKED(name, call)                \
     failed += (call) != SPMM_ERR_USAGE || \
@@ -330,6 +334,8 @@ static int not_refused(distributed *d, spmm_plan *plan, spmm_multivector *x, spm
     FORKED("spmm_apply_transposed", spmm_apply_transposed(plan, 1, y, 0, x));
     FORKED("spmm_plan_update_values", spmm_plan_update_values(plan));
     FORKED("spmm_plan_view", spmm_plan_view(plan, stdout));
+    FORKED("spmm_plan_diagonal", spmm_plan_diagonal(plan, y));
+    FORKED("spmm_plan_view_text", spmm_plan_view_text(plan, &text));
     FORKED("spmm_plan_x_create", spmm_plan_x_create(plan, &v));
     FORKED("spmm_multivector_create", spmm_plan_y_create(plan, &v));
     FORKED("spmm_plan_create", spmm_plan_create(MPI_COMM_SELF, &d->block, K, NULL, &other));
@@ -340,6 +346,7 @@ static int not_refused(distributed *d, spmm_plan *plan, spmm_multivector *x, spm
     FORKED("spmm_multivector_times", spmm_multivector_times(1, x, g, K, 0, x));
     FORKED("spmm_multivector_axpby", spmm_multivector_axpby(1, x, 0, x));
     FORKED("spmm_multivector_scale", spmm_multivector_scale(one, x));
+    FORKED("spmm_multivector_scale_rows", spmm_multivector_scale_rows(x, y));
     FORKED("spmm_multivector_copy", spmm_multivector_copy(x, y));
     FORKED("spmm_multivector_create", spmm_multivector_create(9, K, SPMM_F64, SPMM_CPU, &v));
     FORKED("spmm_csr_generate", spmm_csr_generate("lap2d5:300", SPMM_F64, &a));

@@ -138,6 +138,49 @@ static void test_rectangles(void)
 
 static int has_line(const char *text, const char *line) { return text && strstr(text, line) != NULL; }
 
+static char *contents(FILE *f, char *to, size_t bytes)
+{
+    rewind(f);
+    to[fread(to, 1, bytes - 1, f)] = '\0';
+    fclose(f);
+    return to;
+}
+
+static void test_view_text(void)
+{
+    TEST("a view as a string is what the view prints, on rank 0") {
+        static char printed[1 << 14];
+        const spmm_plan_options options = {.device = device};
+        distributed d;
+        spmm_plan *plan;
+        distributed_create("lap2d5:20", SPMM_F64, 1, &d);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, 4, &options, &plan), SPMM_OK);
+        for (int transposed = 0; transposed < 2; transposed++) {
+            char unset, *text = &unset;
+            FILE *const f = tmpfile();
+            if (transposed) check_both(&d, plan);
+            CHECK_INT(spmm_plan_view(plan, f), SPMM_OK);
+            CHECK_INT(spmm_plan_view_text(plan, &text), SPMM_OK);
+            CHECK(test_.rank == 0 ? text != NULL : text == NULL);
+            CHECK(!text || (*text && strcmp(text, contents(f, printed, sizeof printed)) == 0));
+            CHECK(!text || transposed == has_line(text, "Y := A^T X, K = 4, f64\n"));
+            free(text);
+        }
+        char unset, *text = &unset;
+        CHECK_INT(spmm_plan_view_text(plan, test_.rank == 0 ? &text : NULL), SPMM_OK);
+        if (test_.rank == 0) free(text);
+        text = &unset;
+        CHECK_INT(spmm_plan_view_text(plan, test_.rank == 0 ? NULL : &text), SPMM_ERR_USAGE);
+        CHECK_TEXT(spmm_error_message(), "spmm_plan_view_text: text is NULL, expected a place for the text");
+        CHECK(test_.rank == 0 || text == NULL);
+        text = &unset;
+        CHECK_INT(spmm_plan_view_text(NULL, &text), SPMM_ERR_USAGE);
+        CHECK(text == NULL);
+        spmm_plan_destroy(plan);
+        distributed_destroy(&d);
+    }
+}
+
 static void test_view(void)
 {
     TEST("a view has the kernel, the exchange and the products, of the transpose, too, once it is there") {

@@ -2,6 +2,7 @@
  *  staged in shared memory, and each thread computes 4 x 4 elements of the result in registers. cuBLAS is not used:
  *  the order of summation would be its own, and libspmm would need it wherever it is linked. */
 #include <algorithm>
+#include <utility>
 
 #include "kernels/cuda/cuda_block.cuh"
 extern "C" {
@@ -269,6 +270,28 @@ template <typename T> __global__ void __launch_bounds__(BLOCK) scale(const doubl
         x.data[e / x.k * x.ld + e % x.k] *= (T)factor[e % x.k];
 }
 
+/** Multiplies the rows of x, or, of one that is column-major and given as the row-major one of its transpose, the columns. */
+template <typename T>
+__global__ void __launch_bounds__(BLOCK)
+    scale_rows(const T *factor, int64_t stride, matrix<T> x, int by_columns)
+{
+    const int64_t all = x.rows * x.k;
+    for (int64_t e = blockIdx.x * (int64_t)BLOCK + threadIdx.x; e < all; e += gridDim.x * (int64_t)BLOCK) {
+        const int64_t i = e / x.k, j = e - i * x.k;
+        x.data[i * x.ld + j] *= factor[(by_columns ? j : i) * stride];
+    }
+}
+
+template <typename T>
+void launch_scale_rows(const void *factor, int64_t stride, const spmm_multivector *x, cudaStream_t stream)
+{
+    const unsigned blocks = (unsigned)std::min((x->rows * x->k + BLOCK - 1) / BLOCK, (int64_t)1 << 20);
+    const int by_columns = x->layout == SPMM_COLUMN_MAJOR;
+    matrix<T> m = view<T>(x);
+    if (by_columns) std::swap(m.rows, m.k);
+    scale_rows<T><<<blocks, BLOCK, 0, stream>>>((const T *)factor, stride, m, by_columns);
+}
+
 cudaStream_t main_stream() { return (cudaStream_t)sp_device_stream(SP_STREAM_MAIN); }
 
 } // namespace
@@ -310,4 +333,13 @@ extern "C" spmm_status sp_cuda_scale(const double *factor, spmm_multivector *x, 
     else
         scale<float><<<blocks, BLOCK, 0, (cudaStream_t)stream>>>(factor, view<float>(x));
     return sp_device_launched("scale");
+}
+
+extern "C" spmm_status sp_cuda_scale_rows(const void *factor, int64_t stride, spmm_multivector *x,
+                                          void *stream)
+{
+    if (x->rows == 0) return SPMM_OK;
+    const auto launch = x->precision == SPMM_F64 ? launch_scale_rows<double> : launch_scale_rows<float>;
+    launch(factor, stride, x, (cudaStream_t)stream);
+    return sp_device_launched("scale_rows");
 }

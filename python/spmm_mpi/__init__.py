@@ -11,13 +11,14 @@ a rank passes and gets its own rows, as arrays of NumPy or, with device="cuda", 
 TypeError and ValueError. Plan has the details, docs/PYTHON.md of the sources the prices.
 
 What block solvers need between products, on the same arrays: dot(comm, X, Y), norms(comm, X), times(X, R), axpby(alpha, X, beta, out),
-scale(factor, X).
+scale(factor, X),
+scale_rows(d, X).
 """
 from ._arrays import DeviceArray
 from ._library import Error, Status, device_open, library_path
-from ._multivectors import axpby, dot, norms, scale, times
+from ._multivectors import axpby, dot, norms, scale, scale_rows, times
 from ._plan import Plan
 from ._version import VERSION as __version__
 
 __all__ = ["DeviceArray", "Error", "Plan", "Status", "__version__", "axpby", "device_open", "dot", "library_path", "norms", "scale",
-           "times"]
+           "scale_rows", "times"]

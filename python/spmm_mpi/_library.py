@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 import threading
-from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_int64, c_size_t, c_void_p
+from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_int64, c_void_p
 
 from ._version import VERSION
 
@@ -120,9 +120,11 @@ NEWER = {
     "spmm_apply_begin": (c_int, [c_void_p, c_double, POINTER(Multivector), c_double, POINTER(Multivector)]),
     "spmm_apply_end": (c_int, [c_void_p]),
     "spmm_plan_update_values": (c_int, [c_void_p]),
-    "spmm_plan_view": (c_int, [c_void_p, c_void_p]),
+    "spmm_plan_view_text": (c_int, [c_void_p, POINTER(c_void_p)]),
     "spmm_multivector_times": (c_int, [c_double, POINTER(Multivector), c_void_p, c_int64, c_double, POINTER(Multivector)]),
     "spmm_multivector_axpby": (c_int, [c_double, POINTER(Multivector), c_double, POINTER(Multivector)]),
+    "spmm_plan_diagonal": (c_int, [c_void_p, POINTER(Multivector)]),
+    "spmm_multivector_scale_rows": (c_int, [POINTER(Multivector), POINTER(Multivector)]),
     "spmm_multivector_scale": (c_int, [c_void_p, POINTER(Multivector)]),
 }
 
@@ -335,21 +337,14 @@ def device_open(comm):
     gpu_is_open = True
 
 
-# ---- text that C writes to a FILE ----
+# ---- text that C allocates ----
 
 def written(write):
-    """What write(FILE*) wrote, and what it returned."""
-    libc = ctypes.CDLL(None)
-    libc.open_memstream.restype = c_void_p
-    libc.open_memstream.argtypes = [POINTER(c_void_p), POINTER(c_size_t)]
-    libc.fclose.argtypes = [c_void_p]
-    libc.free.argtypes = [c_void_p]
-    text, size = c_void_p(), c_size_t()
-    stream = libc.open_memstream(ctypes.byref(text), ctypes.byref(size))
-    if not stream:
-        raise MemoryError("no memory for a text")
-    status = write(stream)
-    libc.fclose(stream)
-    said = ctypes.string_at(text, size.value).decode(errors="replace")
-    libc.free(text)
+    """The text that write(char **) returned, "" where it is NULL, and its status."""
+    text = c_void_p()
+    status = write(ctypes.byref(text))
+    said = ctypes.string_at(text).decode(errors="replace") if text else ""
+    free = ctypes.CDLL(None).free
+    free.restype, free.argtypes = None, [c_void_p]
+    free(text)
     return said, status

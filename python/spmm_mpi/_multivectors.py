@@ -1,4 +1,4 @@
-"""What block solvers compute between products: X^T Y, norms of columns, X R, sums and scaled columns of multivectors.
+"""What block solvers compute between products: X^T Y, norms of columns, X R, sums, scaled columns and scaled rows of multivectors.
 
 They are functions of arrays and need no plan. X, Y and out are this rank's rows [rows, K] of float64 or float32, or vectors [rows],
 which count as one column: arrays of NumPy, multivectors of plan.x_zeros() and y_zeros(), or where a GPU is open (by device_open() or
@@ -176,5 +176,18 @@ def scale(factor, X):
         factor = np.full(x.k, real_number("factor", factor))
     factor = small_matrix("factor", factor, (x.k,))
     x.call(function, factor.ctypes.data, x.reference)
+    x.finish()
+    return X
+
+
+def scale_rows(d, X):
+    """Multiplies row i of X by d[i], in place, and returns X: with d = 1 / plan.diagonal() the diagonal preconditioner.
+
+    d: an array [rows] or [rows, 1] of X's dtype, in X's memory. X: [rows, K], which d must not overlap. Local; errors as of times()."""
+    lib = c.loaded()
+    function = lib.need("spmm_multivector_scale_rows")
+    x = Rows(X, "X", written=True)
+    factors = Rows(d, "d", like=x, k=1)
+    x.call(function, factors.reference, x.reference)
     x.finish()
     return X

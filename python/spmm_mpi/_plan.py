@@ -1,4 +1,5 @@
 """Plans: the products of one matrix."""
+import ctypes
 import functools
 import threading
 import warnings
@@ -324,15 +325,29 @@ class Plan:
     @serialised
     def view(self):
         """Returns a text on rank 0 that describes the plan of the K that was used last; "" on the others. Collective. Error: no K was used yet, or
-        libspmm has no spmm_plan_view."""
+        libspmm has no spmm_plan_view_text."""
         self._check_open()
         product = self._products.get(self._last)
         if product is None:
             raise c.Error("the plan has had no product: prepare(k) makes one for K columns")
-        function = product.lib.need("spmm_plan_view")
-        text, status = c.written(lambda stream: function(product.handle, stream))
+        function = product.lib.need("spmm_plan_view_text")
+        text, status = c.written(lambda text: function(product.handle, text))
         product.lib.check(status)
         return text
+
+    @serialised
+    def diagonal(self):
+        """Returns the diagonal of A, which is square: this rank's rows y_range of it [y rows], an array of NumPy of the plan's dtype in
+        host memory, 0 where A has no entry. Collective. Error: A is not square, no K was used yet, a product has begun, or libspmm has
+        no spmm_plan_diagonal."""
+        self._check_idle()
+        product = self._products.get(self._last)
+        if product is None:
+            raise c.Error("the plan has had no product: prepare(k) makes one for K columns")
+        found = np.empty(self._rows(1, product), self._dtype)
+        struct = c.Multivector(len(found), 1, 1, product.precision, c.CPU, found.ctypes.data, 0, 0)
+        product.lib.check(product.lib.need("spmm_plan_diagonal")(product.handle, ctypes.byref(struct)))
+        return found
 
     def __repr__(self):
         if self._closed:

@@ -78,6 +78,11 @@ spmm_status sp_cuda_axpby(double alpha, const spmm_multivector *x, double beta, 
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_scale(const double *factor, spmm_multivector *x, void *stream);
 
+/** Multiplies row i of x, in device memory and of either layout, by factor[i * stride]. Local.
+ *  \param [in] factor  in device memory, of x's precision
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_cuda_scale_rows(const void *factor, int64_t stride, spmm_multivector *x, void *stream);
+
 /* What follows runs in SP_STREAM_MAIN and is complete on return. */
 
 /** Computes X^T Y in f64, g[i * y->k + j] := sum of x(r, i) y(r, j) over the rows r; x and y are in device memory

@@ -1,5 +1,6 @@
 /** Prints what a plan is and how long its products took. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/arguments.h"
 #include "base/enum_words.h"
@@ -139,14 +140,25 @@ static spmm_status view(const sp_product *p, const sp_variants *variants, FILE *
     return SPMM_OK;
 }
 
-static spmm_status view_all(const spmm_plan *p, FILE *f, const char *function)
+/** Writes all of it and agrees on the outcome. Collective.
+ *  \param [in]  opened  whether rank 0 can write to f
+ *  \param [out] failed  1 on rank 0: f could not be written */
+static spmm_status view_all(const spmm_plan *p, spmm_status opened, FILE *f, int *failed)
 {
     const sp_grid *const grid = p->forward->grid;
-    TRY(sp_agree(grid->comm, "report",
-                 grid->rank == 0 ? sp_given(function, "f", f, "a file open for writing") : SPMM_OK));
+    TRY(sp_agree(grid->comm, "report", opened));
     TRY(view(p->forward, &p->variants, f));
     if (p->transposed) TRY(view(sp_transposed_product(p->transposed), NULL, f));
-    const int failed = grid->rank == 0 && (fflush(f) != 0 || ferror(f));
+    *failed = grid->rank == 0 && (fflush(f) != 0 || ferror(f));
+    return SPMM_OK;
+}
+
+static spmm_status view_file(const spmm_plan *p, FILE *f, const char *function)
+{
+    const sp_grid *const grid = p->forward->grid;
+    int failed;
+    TRY(view_all(p, grid->rank == 0 ? sp_given(function, "f", f, "a file open for writing") : SPMM_OK, f,
+                 &failed));
     return sp_agree(grid->comm, "report",
                     failed ? sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write to the file", function) : SPMM_OK);
 }
@@ -154,5 +166,43 @@ static spmm_status view_all(const spmm_plan *p, FILE *f, const char *function)
 spmm_status spmm_plan_view(const spmm_plan *p, FILE *f)
 {
     TRY(sp_plan_take(p, __func__, 0));
-    return sp_plan_give(p, view_all(p, f, __func__));
+    return sp_plan_give(p, view_file(p, f, __func__));
+}
+
+static spmm_status no_memory(const char *function)
+{
+    return sp_fail(SPMM_ERR_MEMORY, "%s: no memory for the text", function);
+}
+
+/** Opens a file in memory on rank 0. Local. */
+static spmm_status open_text(char **text, char **said, size_t *bytes, FILE **f, const char *function)
+{
+    TRY(sp_given(function, "text", text, "a place for the text"));
+    *f = open_memstream(said, bytes);
+    return *f ? SPMM_OK : no_memory(function);
+}
+
+static spmm_status view_text(const spmm_plan *p, char **text, const char *function)
+{
+    const sp_grid *const grid = p->forward->grid;
+    char *said = NULL;
+    size_t bytes = 0;
+    FILE *f = NULL;
+    int failed = 0;
+    spmm_status status = grid->rank == 0 ? open_text(text, &said, &bytes, &f, function) : SPMM_OK;
+    status = view_all(p, status, f, &failed);
+    if (f && fclose(f) != 0) failed = 1;
+    if (status == SPMM_OK) status = sp_agree(grid->comm, "report", failed ? no_memory(function) : SPMM_OK);
+    if (status == SPMM_OK && grid->rank == 0)
+        *text = said;
+    else
+        free(said);
+    return status;
+}
+
+spmm_status spmm_plan_view_text(const spmm_plan *p, char **text)
+{
+    if (text) *text = NULL;
+    TRY(sp_plan_take(p, __func__, 0));
+    return sp_plan_give(p, view_text(p, text, __func__));
 }

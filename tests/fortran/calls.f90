@@ -281,6 +281,31 @@ contains
     call spmm_multivector_destroy(x)
   end subroutine
 
+  ! A has 20 on its diagonal.
+  subroutine diagonals(plan, rows)
+    type(spmm_plan), intent(in) :: plan
+    integer(c_int64_t), intent(in) :: rows
+    type(spmm_multivector) :: d, x
+    real(real64), pointer :: pd(:, :), px(:, :)
+    call spmm_multivector_create(rows, 1_int64, SPMM_F64, SPMM_CPU, d, status)
+    call spmm_multivector_pointer(d, pd, status)
+    call spmm_plan_diagonal(plan, d, status)
+    call check("the diagonal has them", status == SPMM_OK .and. all(abs(pd(1, :) - 20) < 1e-12_real64))
+    call spmm_multivector_create(rows, 2_int64, SPMM_F64, SPMM_CPU, x, status)
+    call spmm_multivector_pointer(x, px, status)
+    px(1, :) = 0.5_real64
+    px(2, :) = 3
+    call spmm_multivector_scale_rows(d, x, status)
+    call check("rows are scaled by it", status == SPMM_OK .and. all(abs(px(1, :) - 10) < 1e-12_real64) .and. &
+               all(abs(px(2, :) - 60) < 1e-12_real64))
+    call spmm_multivector_scale_rows(x, d, status)
+    call fails("factors of two columns", SPMM_ERR_USAGE, "spmm_multivector_scale_rows: d is")
+    call spmm_plan_diagonal(plan, x, status)
+    call fails("a diagonal of two columns", SPMM_ERR_USAGE, "spmm_plan_diagonal: ")
+    call spmm_multivector_destroy(d)
+    call spmm_multivector_destroy(x)
+  end subroutine
+
   subroutine make_block(block, spec)
     type(spmm_block), intent(out) :: block
     character(*), intent(in) :: spec
@@ -315,6 +340,7 @@ contains
     type(spmm_plan) :: plan
     type(spmm_plan_options) :: o
     type(spmm_multivector) :: v
+    character(:), allocatable :: text
     call make_block(block, "lap2d5:10")
     call spmm_plan_create(MPI_COMM_NULL, block, 3_int64, plan, status)
     call fails("a plan without a communicator", SPMM_ERR_USAGE, "spmm_plan_create: comm")
@@ -354,6 +380,11 @@ contains
     call fails("and Y", SPMM_ERR_USAGE, "spmm_plan_y_create: plan")
     call spmm_plan_view(plan, status)
     call fails("and a view of it", SPMM_ERR_USAGE, "spmm_plan_view: plan")
+    call spmm_plan_view_text(plan, text, status)
+    call fails("also as a text", SPMM_ERR_USAGE, "spmm_plan_view_text: plan")
+    call check("which is empty then", text == "")
+    call spmm_plan_diagonal(plan, v, status)
+    call fails("and a diagonal", SPMM_ERR_USAGE, "spmm_plan_diagonal: plan")
     call spmm_plan_update_values(plan, status)
     call fails("and new values", SPMM_ERR_USAGE, "spmm_plan_update_values: plan")
     call spmm_apply(plan, 1.0_real64, v, 0.0_real64, v, status)
@@ -376,6 +407,7 @@ contains
     integer(c_int64_t), pointer :: irp(:)
     integer(c_int32_t), pointer :: ja(:)
     real(real64) :: sums(2), all_sums(2)
+    character(:), allocatable :: text
     integer :: j
     call make_block(block, "lap2d5:10")
     call spmm_csr_pointers(block%csr, irp, ja, as, status)
@@ -405,8 +437,12 @@ contains
     call check("new values are taken over", status == SPMM_OK)
     call spmm_apply(plan, 1.0_real64, x, 0.0_real64, y, status)
     call check("and multiplied", right(1.0_real64, block, py))
+    call diagonals(plan, y%rows)
     call spmm_plan_view(plan, status)
     call check("a plan is printed", status == SPMM_OK)
+    call spmm_plan_view_text(plan, text, status)
+    call check("or a text, on rank 0", status == SPMM_OK .and. (rank > 0 .eqv. text == "") .and. &
+               (rank > 0 .or. index(text, "matrix      100 x 100, 460 entries") > 0))
     ! the matrix is symmetric: with X and Y in each other's place the same comes out
     call spmm_apply_transposed(plan, 1.0_real64, x, -1.0_real64, y, status)
     sums = [sum(abs(py(:3, :))), sum(abs(px(:3, :)))]

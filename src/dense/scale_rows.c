@@ -1,0 +1,62 @@
+/** Multiplies rows of multivectors by numbers: spmm_multivector_scale_rows(). */
+#include "base/arguments.h"
+#include "base/enum_words.h"
+#include "base/threads.h"
+#include "device/device.h"
+#include "device/device_ops.h"
+#include "formats/multivector.h"
+
+static spmm_status check(const spmm_multivector *d, const spmm_multivector *x, const char *function)
+{
+    TRY(sp_fork_check(function));
+    TRY(sp_multivector_check_any(d, function, "d"));
+    TRY(sp_multivector_check_any(x, function, "x"));
+    if (d->k != 1 || d->rows != x->rows || d->precision != x->precision || d->space != x->space)
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "%s: d is %lld x %lld %s in %s memory, expected %lld x 1 %s in %s memory, as x has rows",
+            function, (long long)d->rows, (long long)d->k, sp_precision_word(d->precision),
+            sp_memory_word(d->space), (long long)x->rows, sp_precision_word(x->precision),
+            sp_memory_word(x->space));
+    return sp_multivector_apart(d, x, function, "d", "x");
+}
+
+enum { ROWS = 1024 }; /* rows that a thread multiplies at a time, of columns one after another */
+
+/* Multiplies rows `begin` to `end` - 1 in the element type T. */
+#define SCALE_ROWS(T)                                                                        \
+    {                                                                                        \
+        const T *const restrict factor = d->data;                                            \
+        T *const restrict data = x->data;                                                    \
+        for (int64_t i = begin; i < end && !by_columns; i++)                                 \
+            for (int64_t j = 0; j < x->k; j++) data[i * x->ld + j] *= factor[i * stride];    \
+        for (int64_t j = 0; j < x->k && by_columns; j++)                                     \
+            for (int64_t i = begin; i < end; i++) data[j * x->ld + i] *= factor[i * stride]; \
+    }
+
+static void scale_rows(const spmm_multivector *d, int64_t stride, spmm_multivector *x)
+{
+    const int by_columns = x->layout == SPMM_COLUMN_MAJOR;
+#pragma omp parallel for schedule(static) num_threads(sp_threads_default())
+    for (int64_t begin = 0; begin < x->rows; begin += ROWS) {
+        const int64_t end = begin + ROWS < x->rows ? begin + ROWS : x->rows;
+        if (x->precision == SPMM_F64)
+            SCALE_ROWS(double)
+        else
+            SCALE_ROWS(float)
+    }
+}
+
+spmm_status spmm_multivector_scale_rows(const spmm_multivector *d, spmm_multivector *x)
+{
+    TRY(check(d, x, __func__));
+    const int64_t stride = d->layout == SPMM_COLUMN_MAJOR ? 1 : d->ld;
+    if (x->space == SPMM_CPU) {
+        scale_rows(d, stride, x);
+        return SPMM_OK;
+    }
+    /* without an open GPU nothing is launched, and sp_device_sync() says so */
+    if (sp_device_stream(SP_STREAM_MAIN))
+        TRY(sp_cuda_scale_rows(d->data, stride, x, sp_device_stream(SP_STREAM_MAIN)));
+    return sp_device_sync();
+}
