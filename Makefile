@@ -17,7 +17,7 @@ all:
 	$(if $(report_mode),@+$(MAKE) report-mode)
 
 ##* run            set up, build, and run 4 ranks on a real matrix (MATRIX=, NP=, ARGS= change it)
-NP ?= 4
+NP ?= $(if $(filter 0,$(MPI)),1,4)
 MATRIX ?= matrices/bcsstk16.mtx.gz
 run: deps-build
 	@+$(MAKE) $(J) link
@@ -45,6 +45,7 @@ check-slurm:
 ## asan           build with address and undefined-behaviour sanitizers, in build/asan
 ## check-asan     run the C tests on that build, and on one by clang where clang is (TESTS= for others)
 ## check-tsan     run the C tests on a build with clang's thread sanitizer (TESTS= for others)
+## check-one-rank build with MPI=0, for one process where no MPI is installed, and run the C tests of one rank (TESTS= for others)
 ## check-emulated build the CUDA code for a GPU that is emulated on the CPU, and run tests of it there (slow; TESTS= for others)
 ## check-toolchains  build with gcc and clang, Open MPI and MPICH, run the C tests and a sweep on each (TOOLCHAINS= for some)
 include mk/checks.mk
@@ -103,7 +104,7 @@ deps-build:
 	$(Q)$(call deps,build optional)
 deps-lint:
 	$(Q)$(call deps,build lint)
-deps = $(if $(filter 1,$(NO_DEPS)),:,MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' METIS='$(METIS)' ISAL='$(ISAL)' LZMA='$(LZMA)' ZSTD='$(ZSTD)' HWLOC='$(HWLOC)' CLANG='$(CLANG)' CLANG_USED='$(CLANG_USED)' $(foreach v,MPICC_openmpi MPIRUN_openmpi MPICC_mpich MPIRUN_mpich,$(v)='$($(v))') BLAS='$(if $(WITH_SERIES),$(BLAS),0)' BLAS_LIBS='$(BLAS_LIBS)' CFLAGS='$(CFLAGS)' FUZZ_CC='$(FUZZ_CC)' sh mk/deps.sh $(1))
+deps = $(if $(filter 1,$(NO_DEPS)),:,MPI='$(MPI)' MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' METIS='$(METIS)' ISAL='$(ISAL)' LZMA='$(LZMA)' ZSTD='$(ZSTD)' HWLOC='$(HWLOC)' CLANG='$(CLANG)' CLANG_USED='$(CLANG_USED)' $(foreach v,MPICC_openmpi MPIRUN_openmpi MPICC_mpich MPIRUN_mpich,$(v)='$($(v))') BLAS='$(if $(WITH_SERIES),$(BLAS),0)' BLAS_LIBS='$(BLAS_LIBS)' CFLAGS='$(CFLAGS)' FUZZ_CC='$(FUZZ_CC)' sh mk/deps.sh $(1))
 
 ##* install        put the programs, libspmm, libmm, headers, the Fortran module, spmm.pc, CMake's files and man pages under PREFIX
 ## uninstall      remove them

@@ -1,6 +1,6 @@
 # Builds that are made for their tests alone: by sanitizers, by every compiler with every MPI, and for an emulated GPU.
 
-.PHONY: check-quick build-quick asan check-asan check-tsan check-toolchains check-unit check-emulated
+.PHONY: check-quick build-quick check-one-rank asan check-asan check-tsan check-toolchains check-unit check-emulated
 
 asan:
 	@+$(MAKE) $(J) SANITIZE=1 build build-tests
@@ -18,6 +18,14 @@ check-quick: deps
 	$(Q)$(RUN_TESTS) $(REPORT) --most-ranks 4 $(B) $(QUICK_TESTS)
 build-quick: $(patsubst tests/%.c,$(B)/tests/%,$(wildcard $(QUICK_TESTS:%=tests/%.c))) $(YIELD)
 	@:
+
+# the build of make MPI=0: all C tests that run on one rank, and what is said of that build
+check-one-rank:
+	$(Q)$(if $(filter 1,$(NO_DEPS)),:,MPI=0 CLANG_USED= sh mk/deps.sh build test optional)
+	@+$(MAKE) $(J) MPI=0 CUDA=0 build build-tests
+	@+$(MAKE) MPI=0 CUDA=0 run-one-rank
+run-one-rank:
+	$(Q)$(RUN_TESTS) --unit --most-ranks 1 $(if $(TESTS),,--also 'test_one_rank test_layers') $(B) $(TESTS)
 
 # clang's sanitizers see other code than gcc's
 clang_sanitizes = $(shell t=$$(mktemp) && printf '\043include <omp.h>\nint main(void) { return omp_get_max_threads() == 0; }\n' \
@@ -91,7 +99,7 @@ check-emulated: deps $(TOOLKIT)/lib64/libcudart_static.a
 endif
 
 # Open MPI's ranks leave their core to others by a setting (tests/env.sh), MPICH's by this
-YIELD := $(if $(OPEN_MPI),,$(B)/yield.so)
+YIELD := $(if $(OPEN_MPI)$(filter 0,$(MPI)),,$(B)/yield.so)
 $(B)/yield.so: mk/yield.c $(B)/flags
 	$(call say,LD,$@)
 	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -O2 $(WARNINGS) -fPIC -shared -o $@ $< -ldl

@@ -4,6 +4,12 @@
 BUILDDIR ?= build
 include mk/settings.mk
 
+## MPI=1             0: libspmm and the programs for one process, where no MPI is installed: contrib/one_rank in place of it
+MPI ?= 1
+# (of the environment it is some other program's)
+ifneq ($(filter environment,$(origin MPI)),)
+  MPI := 1
+endif
 ## CUDA=auto|1|0     build the GPU side when nvcc is found | demand it | leave it out
 CUDA ?= auto
 ## METIS=auto|1|0    cut graphs of matrices with METIS 5 when it is found | demand it | leave it out
@@ -48,6 +54,13 @@ MPICC ?= mpicc
 GCC ?= gcc
 CLANG ?= clang
 MPIRUN ?= mpirun
+# no wrapper, then, and no launcher; the settings keep those of builds with MPI
+ifeq ($(MPI),0)
+  said_MPICC := $(MPICC)
+  said_MPIRUN := $(MPIRUN)
+  override MPICC := $(if $(filter command file,$(firstword $(origin CC))),$(CC),cc)
+  override MPIRUN := $(if $(word 2,$(CURDIR)),,$(CURDIR)/)mk/alone
+endif
 NVCC ?= $(firstword $(shell command -v nvcc) \
                     $(wildcard $(CUDA_HOME)/bin/nvcc $(CUDA_PATH)/bin/nvcc /usr/local/cuda/bin/nvcc))
 ## CFLAGS= LDFLAGS=  are added to ours;  OPT="-O3 -g"  replaces the optimisation;  NVCCFLAGS=  likewise
@@ -79,7 +92,7 @@ MM_SONAME := libmm.so.$(INTERFACE)
 # the last build, means this one. Open MPI, MPICH and Intel MPI each read a variable of their own; $(shell) does not
 # see what is exported.
 comma := ,
-ifneq ($(filter command file,$(firstword $(origin CC))),)
+ifneq ($(and $(filter-out 0,$(MPI)),$(filter command file,$(firstword $(origin CC)))),)
   export OMPI_CC := $(CC)
   export MPICH_CC := $(CC)
   export I_MPI_CC := $(CC)
@@ -90,8 +103,8 @@ mpicc = $(MPI_ENV) $(MPICC)
 COMPILER := $(shell $(mpicc) --version 2>/dev/null | head -1)
 CLANG_USED := $(findstring clang,$(COMPILER))
 # of Open MPI, else of MPICH
-MPI_COMMAND := $(shell $(mpicc) --showme:command 2>/dev/null || $(mpicc) -show 2>/dev/null)
-MPI_COMPILE := $(shell $(mpicc) --showme:compile 2>/dev/null || $(mpicc) -show 2>/dev/null)
+MPI_COMMAND := $(if $(filter-out 0,$(MPI)),$(shell $(mpicc) --showme:command 2>/dev/null || $(mpicc) -show 2>/dev/null))
+MPI_COMPILE := $(if $(filter-out 0,$(MPI)),$(shell $(mpicc) --showme:compile 2>/dev/null || $(mpicc) -show 2>/dev/null))
 
 # --- which build ------------------------------------------------------------------------------
 
@@ -117,13 +130,17 @@ else ifeq ($(WITH_CUDA),1)
 else
   KIND := cpu
 endif
-B := $(BUILDDIR)/$(KIND)
+B := $(BUILDDIR)/$(KIND)$(if $(filter 0,$(MPI)),-one)
 
 problem :=
 ifeq ($(filter auto 0 1,$(CUDA)),)
   problem := CUDA=$(CUDA) is not one of auto, 1 and 0
 else ifeq ($(WITH_CUDA)$(NVCC_FOUND),1)
   problem := CUDA=1 needs nvcc, and there is none: put it on PATH (module load cuda), set NVCC=, or use CUDA=0
+else ifeq ($(filter 0 1,$(MPI)),)
+  problem := MPI=$(MPI) is not one of 1 and 0
+else ifeq ($(MPI)$(shell command -v $(firstword $(MPICC))),0)
+  problem := there is no $(MPICC): install a C compiler, or set CC=
 else ifeq ($(shell command -v $(firstword $(MPICC))),)
   problem := there is no $(MPICC): run `make deps`, or load an MPI (module load openmpi), or set MPICC=
 else ifneq ($(if $(MPI_ENV),$(findstring $(CC),$(MPI_COMMAND)),$(CC)),$(CC))
@@ -198,7 +215,7 @@ endif
 # --- flags ------------------------------------------------------------------------------------
 
 # "FOLDER/FILE.h" of src, "kernels/.."
-INCLUDES := -Iinclude -Isrc -I.
+INCLUDES := $(if $(filter 0,$(MPI)),-Icontrib/one_rank) -Iinclude -Isrc -I.
 DEFINES := $(if $(WITH_BASELINE),,-DSP_NO_BASELINE)
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 # of clang, about loops that it does not vectorise, as with sanitizers or OPT=-O0
@@ -264,6 +281,7 @@ cuda_link = -L$(dir $(1)) -Wl$(comma)-rpath$(comma)$(abspath $(dir $(1)))
 
 # of each pair, the one that this build links instead of the other (mk/series.mk has those of series_mpi)
 UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda.c,$(wildcard src/device/device_cuda*.c)) \
+          $(if $(filter 0,$(MPI)),src/plan/fortran.c) \
           $(if $(NCCL_FOUND),src/comm/nccl_none.c,src/comm/nccl_found.c) \
           $(addprefix src/relays/,$(if $(WITH_RELAYS),relays_none.c,relays.c node_sums.c two_steps.c)) \
           $(if $(METIS_FOUND),src/partition/graph_cut_none.c,src/partition/graph_cut_metis.c) \
@@ -273,7 +291,7 @@ UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda
 sources = $(filter-out $(UNUSED),$(wildcard $(addsuffix /*.c,$(1)) $(if $(filter 1,$(WITH_CUDA)),$(addsuffix /*.cu,$(1)))))
 # libspmm; what both programs share; a program (docs/DESIGN.md, "Layers")
 LIB_FOLDERS := $(addprefix src/,base device formats dense codec io partition comm distribute halo exchange relays product plan) kernels \
-    $(addprefix kernels/,cpu cuda $(if $(WITH_BASELINE),baseline))
+    $(if $(filter 0,$(MPI)),contrib/one_rank) $(addprefix kernels/,cpu cuda $(if $(WITH_BASELINE),baseline))
 LIB_SOURCES := $(call sources,$(LIB_FOLDERS))
 CLI_SOURCES := $(call sources,src/cli)
 PROGRAM_SOURCES := $(filter-out %/main.c,$(call sources,src/spmm_mpi kernels/peers))
@@ -300,7 +318,7 @@ BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench_series.c,$(wild
 PYTHON ?= $(shell for p in python3 /usr/bin/python3 python; do \
               $$p -c 'import scipy.sparse' 2>/dev/null && { command -v $$p; exit; }; done; echo python3)
 # ("mpirun (Open MPI) 4.1.4"; called by another name, as mpirun.openmpi: "mpirun.openmpi (OpenRTE) 4.1.4")
-OPEN_MPI := $(if $(shell $(MPIRUN) --version 2>/dev/null | head -1 | grep -i 'open *mpi\|openrte'),1)
+OPEN_MPI := $(if $(and $(filter-out 0,$(MPI)),$(shell $(MPIRUN) --version 2>/dev/null | head -1 | grep -i 'open *mpi\|openrte')),1)
 # Open MPI asks to be told that root is meant, and that there may be more ranks ($(1)) than cores
 mpirun_flags = $(if $(OPEN_MPI),$(if $(filter 0,$(shell id -u)),--allow-run-as-root) \
     $(shell test $(1) -le $(NPROC) || echo --oversubscribe --bind-to none))

@@ -11,8 +11,8 @@ list() {
     cat <<'LIST'
 build  gcc            gcc         command -v gcc && command -v ld
 build  libc6-dev      gcc         echo '#include <stdio.h>' | gcc -fsyntax-only -x c -
-build  libopenmpi-dev openmpi     echo '#include <mpi.h>' | $MPICC -fsyntax-only -x c -
-build  openmpi-bin    openmpi     command -v mpirun
+build  libopenmpi-dev openmpi     test "$MPI" = 0 || echo '#include <mpi.h>' | $MPICC -fsyntax-only -x c -
+build  openmpi-bin    openmpi     test "$MPI" = 0 || command -v mpirun
 build  zlib1g-dev     zlib        echo '#include <zlib.h>' | gcc -fsyntax-only -x c -
 build  libomp-dev     llvm-openmp test -z "$CLANG_USED" || echo '#include <omp.h>' | $MPICC -fopenmp -fsyntax-only -x c -
 build  g++            gcc         test -z "$NVCC" || command -v g++
@@ -24,7 +24,7 @@ optional libhwloc-dev hwloc       test "$HWLOC" = 0 || echo '#include <hwloc.h>'
 optional libopenblas-dev openblas  test "$BLAS" = 0 || { echo '#include <cblas.h>' && echo 'int main(void) { return 0; }'; } | $MPICC $CFLAGS -x c - -o /dev/null ${BLAS_LIBS:--lopenblas}
 test   python3-scipy  python      for p in python3 /usr/bin/python3 python; do $p -c 'import scipy.sparse' && exit 0; done; false
 test   python3-jsonschema python for p in python3 /usr/bin/python3 python; do $p -c 'import scipy.sparse, jsonschema' && exit 0; done; false
-test   python3-mpi4py mpi4py      echo '#include <mpi.h>' | $MPICC -dM -E -x c - | grep -q MPICH_VERSION && exit 0; for p in python3 /usr/bin/python3 python; do $p -c 'import scipy.sparse, mpi4py' && exit 0; done; false
+test   python3-mpi4py mpi4py      test "$MPI" = 0 && exit 0; echo '#include <mpi.h>' | $MPICC -dM -E -x c - | grep -q MPICH_VERSION && exit 0; for p in python3 /usr/bin/python3 python; do $p -c 'import scipy.sparse, mpi4py' && exit 0; done; false
 test   pkg-config     pkg-config  command -v pkg-config
 test   cmake          cmake       command -v cmake
 test   groff-base     groff       command -v groff

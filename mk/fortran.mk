@@ -2,7 +2,7 @@
 # compiler alone; for others the source is installed. libspmm itself needs no Fortran.
 
 FORTRAN_FOUND :=
-ifeq ($(SANITIZED)$(FUZZ)$(filter 0,$(FORTRAN)),)
+ifeq ($(SANITIZED)$(FUZZ)$(filter 0,$(FORTRAN))$(filter 0,$(MPI)),)
   # a module of the same MPI as MPICC's, which links
   FORTRAN_FOUND := $(if $(shell command -v $(firstword $(MPIFC) none)),$(shell t=$$(mktemp -d) && cd $$t && \
       printf 'program t\nuse mpi_f08\nuse iso_c_binding\ninteger(c_int) :: e\ncall MPI_Init(e)\nend program\n' > t.f90 \
@@ -10,6 +10,8 @@ ifeq ($(SANITIZED)$(FUZZ)$(filter 0,$(FORTRAN)),)
 endif
 ifeq ($(filter auto 0 1,$(FORTRAN)),)
   problem := FORTRAN=$(FORTRAN) is not one of auto, 1 and 0
+else ifeq ($(problem)$(MPI)$(FORTRAN),01)
+  problem := FORTRAN=1 needs an MPI, whose module mpi_f08 it uses: with MPI=0 there is no module for Fortran, use FORTRAN=0
 else ifeq ($(problem)$(FORTRAN)$(FORTRAN_FOUND),1)
   problem := FORTRAN=1 needs a wrapper of this MPI for Fortran with mpi_f08: install gfortran, set MPIFC=, or use FORTRAN=0
 endif

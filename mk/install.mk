@@ -12,8 +12,8 @@ MPICXX := $(if $(findstring /,$(wrapper)),$(dir $(wrapper)))$(patsubst cc,CC,$(s
     mpiicc,mpiicpc,$(notdir $(wrapper)))))
 
 # What can be in the library, and what of it is in this one: other build systems are told yes or no.
-FEATURES := cuda nccl metis isal lzma zstd hwloc openmp baseline fortran
-FEATURES_FOUND = openmp $(if $(filter 1,$(WITH_CUDA)),cuda) $(if $(NCCL_FOUND),nccl) $(if $(METIS_FOUND),metis) $(if $(ISAL_FOUND),isal) \
+FEATURES := mpi cuda nccl metis isal lzma zstd hwloc openmp baseline fortran
+FEATURES_FOUND = openmp $(if $(filter 1,$(MPI)),mpi) $(if $(filter 1,$(WITH_CUDA)),cuda) $(if $(NCCL_FOUND),nccl) $(if $(METIS_FOUND),metis) $(if $(ISAL_FOUND),isal) \
     $(if $(LZMA_FOUND),lzma) $(if $(ZSTD_FOUND),zstd) $(if $(HWLOC_FOUND),hwloc) $(if $(WITH_BASELINE),baseline) $(if $(FORTRAN_FOUND),fortran)
 yes_no = $(if $(filter $(1),$(FEATURES_FOUND)),yes,no)
 PC_FEATURES = $(foreach f,$(FEATURES),-e '/^@features@$$/i $f=$(call yes_no,$f)')
@@ -23,7 +23,7 @@ write = sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|g' -e 's|@inte
     -e 's|@mm_soname@|$(MM_SONAME)|g' \
     -e 's|@mpifort@|$(shell command -v $(firstword $(MPIFC) none))|g' \
     -e 's|@mpicxx@|$(shell command -v $(MPICXX))|g' \
-    -e 's|@mpicc@|$(shell command -v $(firstword $(MPICC)))|g' -e 's|@private@|$(PRIVATE_LIBS)|' $(3) -e '/^@features@$$/d' \
+    -e 's|@mpicc@|$(shell command -v $(firstword $(MPICC)))|g' -e 's|@one_rank@|$(if $(filter 0,$(MPI)), -I$${includedir}/spmm/one_rank)|' -e 's|@private@|$(PRIVATE_LIBS)|' $(3) -e '/^@features@$$/d' \
     mk/$(2).in > $(D)/lib/$(1)/$(2) && chmod 644 $(D)/lib/$(1)/$(2)
 
 # the library's man page, made of the headers; a page of a function's name leads to it (the last closing one of the pattern is for make,
@@ -82,7 +82,8 @@ install: check-prefix
 	$(Q)$(call write,pkgconfig,spmm.pc,$(PC_FEATURES))
 	$(Q)$(call write,cmake/spmm,spmmConfig.cmake,$(CMAKE_FEATURES))
 	$(Q)$(call write,cmake/spmm,spmmConfigVersion.cmake)
-	$(Q)$(INSTALL) -d $(D)/share/spmm && $(INSTALL) -m 644 fortran/spmm.f90 $(D)/share/spmm/
+	$(if $(filter 0,$(MPI)),$(Q)$(INSTALL) -d $(D)/include/spmm/one_rank && $(INSTALL) -m 644 contrib/one_rank/mpi.h $(D)/include/spmm/one_rank/)
+	$(if $(filter 1,$(MPI)),$(Q)$(INSTALL) -d $(D)/share/spmm && $(INSTALL) -m 644 fortran/spmm.f90 $(D)/share/spmm/)
 	$(if $(FORTRAN_FOUND),$(Q)$(INSTALL) -d $(D)/include/spmm_fortran && $(INSTALL) -m 644 $(B)/fortran/*.mod $(D)/include/spmm_fortran/ && \
 	    $(INSTALL) -m 644 $(B)/fortran/libspmm_fortran.a $(D)/lib/)
 	$(if $(FORTRAN_FOUND),$(Q)$(call write,pkgconfig,spmm-fortran.pc))
@@ -105,4 +106,4 @@ uninstall: check-prefix
 	$(Q)rm -f $(patsubst %,$(D)/share/man/man3/%.3,spmm spmm.h $(FUNCTIONS))
 	$(Q)rm -f $(foreach name,spmm_mpi series_mpi,$(addprefix $(D)/share/,bash-completion/completions/$(name) zsh/site-functions/_$(name) \
 	    fish/vendor_completions.d/$(name).fish))
-	$(Q)rm -rf $(D)/lib/spmm_mpi $(D)/lib/cmake/spmm $(D)/share/spmm $(D)/include/spmm_fortran
+	$(Q)rm -rf $(D)/lib/spmm_mpi $(D)/lib/cmake/spmm $(D)/share/spmm $(D)/include/spmm_fortran $(D)/include/spmm

@@ -1,12 +1,12 @@
 # The settings of the last build, $(BUILDDIR)/settings: what `make`, `make build` or `make run` was told, on the command
 # line or by the environment, is the default of every later target, so that `make install` installs what `make CUDA=0`
 # built. Said again, a variable is what it is then said to be; `make clean` forgets them all.
-REMEMBERED := CUDA METIS METIS_LIBS ISAL LZMA ZSTD HWLOC BLAS BLAS_LIBS NCCL NCCL_HOME SERIES BASELINE RELAYS PEERS MKL_DIR MKLROOT FORTRAN MPIFC FCFLAGS GPU_ARCH MPICC MPIRUN CC NVCC CFLAGS LDFLAGS OPT NVCCFLAGS WERROR
+REMEMBERED := MPI CUDA METIS METIS_LIBS ISAL LZMA ZSTD HWLOC BLAS BLAS_LIBS NCCL NCCL_HOME SERIES BASELINE RELAYS PEERS MKL_DIR MKLROOT FORTRAN MPIFC FCFLAGS GPU_ARCH MPICC MPIRUN CC NVCC CFLAGS LDFLAGS OPT NVCCFLAGS WERROR
 
 include $(wildcard $(BUILDDIR)/settings)
 # those that nobody says now
 recalled := $(strip $(foreach v,$(REMEMBERED),$(and $(filter-out undefined,$(origin last_$v)), \
-    $(filter undefined default $(if $(filter CC,$v),environment),$(origin $v)),$v)))
+    $(filter undefined default $(if $(filter CC MPI,$v),environment),$(origin $v)),$v)))
 $(foreach v,$(recalled),$(eval $v := $$(last_$v)))
 setting = $(1)=$(if $(word 2,$($(1))),'$($(1))',$($(1)))
 ifneq ($(and $(recalled),$(filter 0,$(MAKELEVEL)),$(filter-out clean help format lint uninstall,$(or $(MAKECMDGOALS),all))),)
@@ -17,6 +17,6 @@ endif
 # was told its variables by the one above it, not by a user; CC of the environment is not meant for us (mk/config.mk).
 hash := \#
 quoted = '$(subst ','\'',$(1))'
-told = $(foreach v,$(REMEMBERED),$(if $(filter command $(if $(filter CC,$v),,environment),$(firstword $(origin $v))),$v))
-lines = $(foreach v,$(recalled) $(told),$(call quoted,last_$v := $(subst $(hash),\$(hash),$(subst $$,$$$$,$($v)))))
+told = $(foreach v,$(REMEMBERED),$(if $(filter command $(if $(filter CC MPI,$v),,environment),$(firstword $(origin $v))),$v))
+lines = $(foreach v,$(recalled) $(told),$(call quoted,last_$v := $(subst $(hash),\$(hash),$(subst $$,$$$$,$(or $(said_$v),$($v))))))
 remember = $(if $(and $(filter 0,$(MAKELEVEL)),$(if $(SANITIZED),,1),$(told)),mkdir -p $(BUILDDIR) && printf '%s\n' $(lines) > $(BUILDDIR)/settings,:)

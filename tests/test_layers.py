@@ -160,8 +160,9 @@ with test("the libraries that decompress are called only in the files of src/cod
 with test("hwloc is called only in topology_hwloc.c: the build links it or topology_none.c"):
     equal(lines_with(r"\bhwloc_|\bHWLOC_", files, lambda p: p.endswith("/topology_hwloc.c")), [])
 
-with test("exit and abort are called in main.c alone"):
-    equal(lines_with(r"(^|[^A-Za-z0-9_])(exit|_exit|_Exit|abort) *\(", files, lambda p: p.endswith("/main.c")), [])
+with test("exit and abort are called in main.c alone, and in the MPI of one rank, as MPI does"):
+    equal(lines_with(r"(^|[^A-Za-z0-9_])(exit|_exit|_Exit|abort) *\(", files,
+                     lambda p: p.endswith("/main.c") or p == "contrib/one_rank/process.c"), [])
 
 with test("no type and no function has two definitions, but for those of which the build links one"):
     equal(defined_twice(files), [])
@@ -171,14 +172,19 @@ with test("and a second one is found"):
                "src/io/csv.h": files["src/io/csv.h"] + "\ntypedef struct sp_grid {\n    int x;\n} sp_grid;\n"}
     equal(len(defined_twice(planted)), len(defined_twice(files)) + 2)
 
-sentence = "libspmm.so and libmm.so export the functions that the headers of include/ declare and those that Fortran calls, and nothing else"
+sentence = "libspmm.so and libmm.so export the functions that the headers of include/ declare, those that Fortran calls, what tells their MPI, and nothing else"
 if re.search("asan|tsan", os.environ.get("BUILD", "asan")):
     skip(sentence, "not with sanitizers")
 else:
     with test(sentence):
-        headers = "".join(code(text) for path, text in files.items() if path.startswith("include/") or path == "src/plan/fortran.h")
+        one_rank = pathlib.Path(os.environ["BUILD"]).name.endswith("-one")
+        more = "contrib/one_rank/mpi.h" if one_rank else "src/plan/fortran.h"
+        headers = "".join(code(text) for path, text in files.items() if path.startswith("include/") or path == more)
         macros = set(re.findall(r"^#define (\w+)", headers, re.M))
-        for library, prefix in (("libspmm.so", "spmm"), ("libmm.so", "mm")):
-            equal(exported(library), set(re.findall(rf"\b({prefix}_\w+)\(", headers)) - macros)
+        mark = set(re.findall(r"^#define SPMM_MPI_CHECK (\w+)", files["contrib/one_rank/mpi.h" if one_rank else "include/spmm.h"], re.M))
+        own = {f"spmm_one_rank_{name}" for name in re.findall(r"SPMM_ONE_RANK\((\w+)\)[^_]", headers)}
+        own |= set(re.findall(r"\b(spmm_one_rank_(?:world|self))\b", headers))
+        for library, prefix, others in (("libspmm.so", "spmm", mark | own - {"spmm_one_rank_function"}), ("libmm.so", "mm", set())):
+            equal(exported(library), (set(re.findall(rf"\b({prefix}_\w+)\(", headers)) - macros) | others)
 
 finish()

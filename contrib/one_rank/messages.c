@@ -1,0 +1,324 @@
+/** Messages from rank 0 to itself: a send copies what it sends, unless a receive waits for it. */
+#include <pthread.h>
+#include <string.h>
+
+#include "contrib/one_rank/one_rank.h"
+
+/* of all lists of messages and states of requests */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
+
+enum { TO_OTHERS = 0, FROM_OTHERS = 1 };
+
+/** Checks the arguments of a message; receives: any source and any tag will do. */
+static int check_message(MPI_Comm comm, int count, MPI_Datatype type, int rank, int tag, int receives,
+                         const char *call)
+{
+    int error = sp_one_rank_check(comm, call);
+    if (error) return error;
+    error = sp_one_rank_buffer(count, type);
+    if (!error && rank != 0 && rank != MPI_PROC_NULL && !(receives && rank == MPI_ANY_SOURCE))
+        error = MPI_ERR_RANK;
+    if (!error && tag < 0 && !(receives && tag == MPI_ANY_TAG)) error = MPI_ERR_TAG;
+    return error ? sp_one_rank_fail(comm, error, call) : MPI_SUCCESS;
+}
+
+static int fits(int wanted, int tag) { return wanted == MPI_ANY_TAG || wanted == tag; }
+
+/** Copies a message into a receive's buffer, which is done by it; under the lock. */
+static void deliver(MPI_Request receive, int tag, const void *data, int64_t bytes)
+{
+    const int64_t room = receive->bytes;
+    receive->error = bytes > room ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+    receive->bytes = bytes > room ? room : bytes;
+    if (receive->bytes > 0) memcpy(receive->data, data, (size_t)receive->bytes);
+    receive->status = (MPI_Status){0, tag, receive->error, receive->bytes};
+    receive->done = 1;
+}
+
+static void append(sp_one_rank_message **list, sp_one_rank_message *message)
+{
+    while (*list) list = &(*list)->next;
+    *list = message;
+}
+
+/** Makes a message of a list; with a copy of the data, if there are any. NULL: no memory. */
+static sp_one_rank_message *make_message(int tag, const void *data, int64_t bytes, MPI_Request receive)
+{
+    sp_one_rank_message *const m = calloc(1, sizeof *m);
+    void *const copy = data && bytes > 0 ? malloc((size_t)bytes) : NULL;
+    if (!m || (data && bytes > 0 && !copy)) {
+        free(m);
+        free(copy);
+        return NULL;
+    }
+    if (copy) memcpy(copy, data, (size_t)bytes);
+    *m = (sp_one_rank_message){tag, bytes, copy, receive, NULL};
+    return m;
+}
+
+/** Sends to a receive that waits, or into the list of sent messages. */
+static int send(MPI_Comm comm, const void *data, int64_t bytes, int tag)
+{
+    int error = MPI_SUCCESS;
+    pthread_mutex_lock(&lock);
+    sp_one_rank_message **at = &comm->awaited;
+    while (*at && !fits((*at)->tag, tag)) at = &(*at)->next;
+    if (*at) {
+        sp_one_rank_message *const found = *at;
+        *at = found->next;
+        deliver(found->receive, tag, data, bytes);
+        free(found);
+    } else {
+        sp_one_rank_message *const message = make_message(tag, data, bytes, NULL);
+        if (message)
+            append(&comm->sent, message);
+        else
+            error = MPI_ERR_NO_MEM;
+    }
+    pthread_cond_broadcast(&arrived);
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+/** Receives a message that was sent, or puts the receive into the list of those that wait. */
+static int receive(MPI_Request request, int tag)
+{
+    int error = MPI_SUCCESS;
+    const MPI_Comm comm = request->comm;
+    pthread_mutex_lock(&lock);
+    sp_one_rank_message **at = &comm->sent;
+    while (*at && !fits(tag, (*at)->tag)) at = &(*at)->next;
+    if (*at) {
+        sp_one_rank_message *const found = *at;
+        *at = found->next;
+        deliver(request, found->tag, found->data, found->bytes);
+        free(found->data);
+        free(found);
+    } else {
+        sp_one_rank_message *const waits = make_message(tag, NULL, 0, request);
+        if (waits)
+            append(&comm->awaited, waits);
+        else
+            error = MPI_ERR_NO_MEM;
+    }
+    pthread_mutex_unlock(&lock);
+    return error;
+}
+
+void sp_one_rank_drop_messages(MPI_Comm comm)
+{
+    pthread_mutex_lock(&lock);
+    while (comm->sent) {
+        sp_one_rank_message *const first = comm->sent;
+        comm->sent = first->next;
+        free(first->data);
+        free(first);
+    }
+    while (comm->awaited) {
+        sp_one_rank_message *const first = comm->awaited;
+        comm->awaited = first->next;
+        free(first);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+/** Makes a request; from MPI_PROC_NULL, or of a send, it is done at once. NULL: no memory. */
+static MPI_Request make_request(MPI_Comm comm, void *data, int64_t bytes, int done)
+{
+    const MPI_Request request = calloc(1, sizeof *request);
+    if (!request) return NULL;
+    request->comm = comm;
+    request->data = data;
+    request->bytes = bytes;
+    request->done = done;
+    request->status = (MPI_Status){MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, 0};
+    return request;
+}
+
+int MPI_Isend(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm,
+              MPI_Request *request)
+{
+    int error = check_message(comm, count, type, to, tag, TO_OTHERS, "MPI_Isend");
+    if (error) return error;
+    *request = make_request(comm, NULL, 0, 1);
+    if (!*request) return sp_one_rank_fail(comm, MPI_ERR_NO_MEM, "MPI_Isend");
+    error = to == MPI_PROC_NULL ? MPI_SUCCESS : send(comm, data, sp_one_rank_bytes(count, type), tag);
+    if (!error) return MPI_SUCCESS;
+    free(*request);
+    *request = MPI_REQUEST_NULL;
+    return sp_one_rank_fail(comm, error, "MPI_Isend");
+}
+
+int MPI_Irecv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+              MPI_Request *request)
+{
+    int error = check_message(comm, count, type, from, tag, FROM_OTHERS, "MPI_Irecv");
+    if (error) return error;
+    *request = make_request(comm, data, sp_one_rank_bytes(count, type), from == MPI_PROC_NULL);
+    if (!*request) return sp_one_rank_fail(comm, MPI_ERR_NO_MEM, "MPI_Irecv");
+    error = from == MPI_PROC_NULL ? MPI_SUCCESS : receive(*request, tag);
+    if (!error) return MPI_SUCCESS;
+    free(*request);
+    *request = MPI_REQUEST_NULL;
+    return sp_one_rank_fail(comm, error, "MPI_Irecv");
+}
+
+/** Ends a request that is done: its status, its error, and the request is no more. */
+static int complete(MPI_Request *request, MPI_Status *status)
+{
+    const int error = (*request)->error;
+    if (status) *status = (*request)->status;
+    free(*request);
+    *request = MPI_REQUEST_NULL;
+    return error;
+}
+
+/** Whether a request is done; waits: until it is. */
+static int is_done(MPI_Request request, int waits)
+{
+    pthread_mutex_lock(&lock);
+    while (waits && !request->done) pthread_cond_wait(&arrived, &lock);
+    const int done = request->done;
+    pthread_mutex_unlock(&lock);
+    return done;
+}
+
+static const MPI_Status empty_status = {MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_SUCCESS, 0};
+
+/** MPI_Wait() and MPI_Test(). */
+static int wait_or_test(MPI_Request *request, int waits, int *flag, MPI_Status *status, const char *call)
+{
+    sp_one_rank_must_run(call);
+    *flag = 1;
+    if (*request == MPI_REQUEST_NULL) {
+        if (status) *status = empty_status;
+        return MPI_SUCCESS;
+    }
+    *flag = is_done(*request, waits);
+    if (!*flag) return MPI_SUCCESS;
+    const MPI_Comm comm = (*request)->comm;
+    const int error = complete(request, status);
+    return error ? sp_one_rank_fail(comm, error, call) : MPI_SUCCESS;
+}
+
+int MPI_Wait(MPI_Request *request, MPI_Status *status)
+{
+    int flag;
+    return wait_or_test(request, 1, &flag, status, "MPI_Wait");
+}
+
+int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status)
+{
+    return wait_or_test(request, 0, flag, status, "MPI_Test");
+}
+
+int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
+{
+    int error = check_message(comm, count, type, to, tag, TO_OTHERS, "MPI_Send");
+    if (error || to == MPI_PROC_NULL) return error;
+    error = send(comm, data, sp_one_rank_bytes(count, type), tag);
+    return error ? sp_one_rank_fail(comm, error, "MPI_Send") : MPI_SUCCESS;
+}
+
+int MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status)
+{
+    MPI_Request request;
+    int flag;
+    const int error = MPI_Irecv(data, count, type, from, tag, comm, &request);
+    return error ? error : wait_or_test(&request, 1, &flag, status, "MPI_Recv");
+}
+
+int MPI_Sendrecv(const void *out, int out_count, MPI_Datatype out_type, int to, int out_tag, void *in,
+                 int in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm, MPI_Status *status)
+{
+    const int error = MPI_Send(out, out_count, out_type, to, out_tag, comm);
+    return error ? error : MPI_Recv(in, in_count, in_type, from, in_tag, comm, status);
+}
+
+int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
+{
+    const int error = check_message(comm, 0, MPI_BYTE, from, tag, FROM_OTHERS, "MPI_Iprobe");
+    if (error) return error;
+    MPI_Status found = {MPI_PROC_NULL, MPI_ANY_TAG, MPI_SUCCESS, 0};
+    *flag = from == MPI_PROC_NULL;
+    pthread_mutex_lock(&lock);
+    for (const sp_one_rank_message *m = comm->sent; m && !*flag; m = m->next)
+        if (fits(tag, m->tag)) {
+            found = (MPI_Status){0, m->tag, MPI_SUCCESS, m->bytes};
+            *flag = 1;
+        }
+    pthread_mutex_unlock(&lock);
+    if (*flag && status) *status = found;
+    return MPI_SUCCESS;
+}
+
+int MPI_Waitall(int n, MPI_Request *request, MPI_Status *status)
+{
+    sp_one_rank_must_run("MPI_Waitall");
+    MPI_Comm failed = MPI_COMM_NULL;
+    for (int i = 0; i < n; i++) {
+        MPI_Status *const own = status ? &status[i] : NULL;
+        if (request[i] == MPI_REQUEST_NULL) {
+            if (own) *own = empty_status;
+            continue;
+        }
+        (void)is_done(request[i], 1);
+        const MPI_Comm comm = request[i]->comm;
+        if (complete(&request[i], own) != MPI_SUCCESS) failed = comm;
+    }
+    return failed ? sp_one_rank_fail(failed, MPI_ERR_IN_STATUS, "MPI_Waitall") : MPI_SUCCESS;
+}
+
+/** Completes those of the requests that are done; returns how many there are that are not null. */
+static int complete_some(int n, MPI_Request *request, int *count, int *which, MPI_Status *status,
+                         MPI_Comm *failed)
+{
+    int active = 0;
+    *count = 0;
+    for (int i = 0; i < n; i++) {
+        if (request[i] == MPI_REQUEST_NULL) continue;
+        active++;
+        if (!request[i]->done) continue;
+        const MPI_Comm comm = request[i]->comm;
+        if (complete(&request[i], status ? &status[*count] : NULL) != MPI_SUCCESS) *failed = comm;
+        which[(*count)++] = i;
+    }
+    return active;
+}
+
+/** MPI_Waitsome() and MPI_Testsome(). */
+static int wait_or_test_some(int n, MPI_Request *request, int waits, int *count, int *which,
+                             MPI_Status *status, const char *call)
+{
+    sp_one_rank_must_run(call);
+    MPI_Comm failed = MPI_COMM_NULL;
+    pthread_mutex_lock(&lock);
+    int active = complete_some(n, request, count, which, status, &failed);
+    while (waits && active > 0 && *count == 0) {
+        pthread_cond_wait(&arrived, &lock);
+        active = complete_some(n, request, count, which, status, &failed);
+    }
+    pthread_mutex_unlock(&lock);
+    if (active == 0) *count = MPI_UNDEFINED;
+    return failed ? sp_one_rank_fail(failed, MPI_ERR_IN_STATUS, call) : MPI_SUCCESS;
+}
+
+int MPI_Waitsome(int n, MPI_Request *request, int *count, int *which, MPI_Status *status)
+{
+    return wait_or_test_some(n, request, 1, count, which, status, "MPI_Waitsome");
+}
+
+int MPI_Testsome(int n, MPI_Request *request, int *count, int *which, MPI_Status *status)
+{
+    return wait_or_test_some(n, request, 0, count, which, status, "MPI_Testsome");
+}
+
+int MPI_Get_count(const MPI_Status *status, MPI_Datatype type, int *count)
+{
+    sp_one_rank_must_run("MPI_Get_count");
+    if (type == MPI_DATATYPE_NULL) return sp_one_rank_fail(NULL, MPI_ERR_TYPE, "MPI_Get_count");
+    const int64_t size = sp_one_rank_bytes(1, type), n = status->spmm_bytes / size;
+    *count = status->spmm_bytes % size || n > INT32_MAX ? MPI_UNDEFINED : (int)n;
+    return MPI_SUCCESS;
+}
