@@ -51,3 +51,9 @@ def relay(script, ranks, failed, limit=100):
         print(f"FAIL {failed}: exit code {code}", flush=True)
         return True
     return told
+
+
+def section(heading, number=0):
+    """A program in docs/PYTHON.md: block `number` of those below that heading."""
+    text = (ROOT / "docs/PYTHON.md").read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return re.findall(r"```python\n(.*?)```", text, re.S)[number]

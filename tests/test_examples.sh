@@ -12,7 +12,7 @@ cp examples/*.c "$scratch/"
 matrices=$PWD/matrices
 cd "$scratch" || exit 1
 export PKG_CONFIG_PATH=$scratch/usr/lib/pkgconfig
-for example in block_power lobpcg gcn; do
+for example in block_power lobpcg gcn block_cg block_minres; do
     ok "$example builds by the command that its head gives" \
         $MPICC -std=c11 -Wall -Wextra -Werror $example.c -o $example $(pkg-config --cflags --libs spmm) -lm
 done
@@ -100,6 +100,29 @@ done
 text "two rounds are too few" "NOT converged in 2 rounds" "$(run 2 ./lobpcg lap2d5:12 5 1e-5 2)"
 text "more vectors than it has room for are a usage error" "exit status 2" "$(run 1 ./lobpcg lap2d5:12 61)"
 text "a file that is not there is named" "missing.mtx" "$(run 2 ./lobpcg missing.mtx)"
+
+# both have dependent right-hand sides
+for ranks in 1 2 4; do
+    out=$(run $ranks ./block_cg lap2d5:40 8 1e-10)
+    text "block CG solves for 8 right-hand sides on $ranks ranks" "K = 8: converged" "$out"
+    text "with exit status 0" "exit status 0" "$out"
+    out=$(run $ranks ./block_minres lap2d5:30 8 1e-10 1)
+    text "block MINRES solves an indefinite system on $ranks ranks" "K = 8: converged" "$out"
+    text "with exit status 0" "exit status 0" "$out"
+done
+text "block CG takes one right-hand side, and more than the matrix has rows" "converged converged" \
+    "$(echo "$(run 2 ./block_cg lap2d5:9 1 | grep -o ' converged')" "$(run 2 ./block_cg lap2d5:3 16 | grep -o ' converged')" | xargs)"
+text "block MINRES, too" "converged converged" \
+    "$(echo "$(run 2 ./block_minres lap2d5:9 1 | grep -o ' converged')" "$(run 2 ./block_minres lap2d5:3 16 | grep -o ' converged')" | xargs)"
+text "it solves with a real stiffness matrix" "K = 8: converged" "$(run 2 ./block_cg "$matrices/bcsstk16.mtx.gz" 8 1e-8 3000)"
+text "an indefinite matrix is none for block CG" "NOT converged" "$(run 2 ./block_cg "$matrices/G51.mtx" 8 1e-3)"
+text "but for block MINRES" "K = 8: converged" "$(run 2 ./block_minres "$matrices/G51.mtx" 8 1e-3 0.5)"
+for solver in block_cg block_minres; do
+    out=$(run 2 ./$solver lap2d5:40 8 1e-10 $([ $solver = block_cg ] || echo 1) 9)
+    text "nine rounds of $solver are too few" "NOT converged in 9 rounds" "$out"
+    text "which is exit status 1" "exit status 1" "$out"
+    text "a matrix that is not square is a usage error" "exit status 2" "$(run 1 ./$solver "$matrices/lp_e226.mtx")"
+done
 
 for ranks in 1 2 3; do
     out=$(run $ranks ./gcn "$matrices/wiki-Vote.mtx.gz" "h$ranks" 40 9 5)

@@ -16,9 +16,10 @@ scale_rows(d, X).
 """
 from ._arrays import DeviceArray
 from ._library import Error, Status, device_open, library_path
+from ._matmul import matmul
 from ._multivectors import axpby, dot, norms, scale, scale_rows, times
 from ._plan import Plan
 from ._version import VERSION as __version__
 
-__all__ = ["DeviceArray", "Error", "Plan", "Status", "__version__", "axpby", "device_open", "dot", "library_path", "norms", "scale",
+__all__ = ["DeviceArray", "Error", "Plan", "Status", "__version__", "axpby", "device_open", "dot", "library_path", "matmul", "norms", "scale",
            "scale_rows", "times"]

@@ -61,9 +61,12 @@ def increases_in_rows(indptr, indices):
 
 
 def entries(a, copy):
-    """The entries of SciPy matrix a, duplicates summed. TypeError, ValueError.
+    """The entries of SciPy matrix a, or of Entries, duplicates summed. TypeError, ValueError.
 
     copy: the arrays are the result's own; else they may be those of a."""
+    if isinstance(a, Entries):
+        nnz = len(a.data)
+        return Entries(a.shape, own_array(a.indptr, np.int64, copy), own_array(a.indices[:nnz], np.int32, copy), own_array(a.data, a.dtype, copy))
     import scipy.sparse
     if not scipy.sparse.issparse(a):
         raise TypeError(f"A is a {type(a).__name__}, expected a sparse matrix or array of SciPy (scipy.sparse.csr_array)")

@@ -254,8 +254,8 @@ class Plan:
         return c.comm_handle(self._comm)
 
     def _own_y_rows(self, product):
-        """This rank's rows of Y; of a process row the first rank has them, or by that product's way of summing all."""
-        if self._rank % self._grid[1] == 0:
+        """This rank's rows of Y; of a process row the first rank has them, or by the butterfly all."""
+        if self._rank % self._grid[1] == 0 or self._options.reduce == c.WORDS["reduce"]["butterfly"]:
             return self._block_rows.stop - self._block_rows.start
         return product.create(1).shape[0] if product else 0
 
@@ -558,6 +558,51 @@ class Plan:
         self._last = k
         return self._products[k]
 
+    # ---- for solvers of SciPy ----
+
+    def operator(self, *others):
+        """Returns a context manager that gives rank 0 a scipy.sparse.linalg.LinearOperator, behind which all ranks multiply, and the
+        other ranks None. Its vectors are whole, on rank 0: rows travel from there and back.
+
+            with plan.operator() as op:
+                if op is not None:  # rank 0
+                    values, vectors = scipy.sparse.linalg.eigsh(op, 4)
+
+        The other ranks stay in the with statement's head and serve, until rank 0 leaves its body. Where it leaves by an exception they
+        raise an Error; an exception of any rank in a product is raised on all, and ends the operator. matvec, matmat, rmatvec and
+        rmatmat take and give arrays of NumPy, converted to the plan's dtype; complex ones are multiplied by parts. A plan made for
+        one k takes that many columns and no others.
+
+        others: further plans over the same ranks that are used at the same time (eigsh(A, M=B), a preconditioner): the context manager
+        gives a tuple of as many operators. Collective. TypeError: this rank has something else in place of a plan."""
+        from ._operator import Serving
+        for other in others:
+            if not isinstance(other, Plan):
+                raise TypeError(f"operator: another plan is a {type(other).__name__}, expected a Plan")
+        return Serving((self, *others))
+
+    def _alone(self, transposed, x):
+        if self._comm.size > 1:
+            raise c.Error(f"the plan has {self._comm.size} ranks, and this call is one of rank 0 alone: plan.operator()", c.Status.USAGE)
+        return by_parts(lambda part: (self.T if transposed else self) @ part, x, self._dtype)
+
+    def matvec(self, x):
+        """Returns A x, on one rank: with this method, matmat(), rmatvec() and rmatmat(), scipy.sparse.linalg.aslinearoperator(plan)
+        takes a plan as it is. x: [n] or [n, 1], converted to the plan's dtype. Error: there are several ranks."""
+        return self._alone(0, x)
+
+    def matmat(self, X):
+        """Returns A X, on one rank; else like matvec()."""
+        return self._alone(0, X)
+
+    def rmatvec(self, x):
+        """Returns A^T x, on one rank; else like matvec()."""
+        return self._alone(1, x)
+
+    def rmatmat(self, X):
+        """Returns A^T X, on one rank; else like matvec()."""
+        return self._alone(1, X)
+
     # ---- new values ----
 
     @serialised
@@ -678,6 +723,14 @@ class Transposed:
     def apply(self, X, *, out, alpha=1.0, beta=0.0):
         """See Plan.apply_transposed."""
         return self.T.apply_transposed(X, out=out, alpha=alpha, beta=beta)
+
+
+def by_parts(multiply, x, dtype):
+    """The product of an x of any numbers by one that takes arrays of NumPy of that dtype."""
+    x = np.asarray(x)
+    if x.dtype.kind == "c":
+        return by_parts(multiply, x.real, dtype) + 1j * by_parts(multiply, x.imag, dtype)
+    return multiply(np.ascontiguousarray(x, dtype))
 
 
 def columns_in(x):

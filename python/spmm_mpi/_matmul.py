@@ -1,0 +1,417 @@
+"""matmul: products of this process alone, with matrices whose values may have changed since the last one.
+
+The plan of a pattern is kept, as an Analysis, and found again by what the index arrays hold: a matrix that was seen before is compared with
+its plan first, another one with the plans of the same fingerprint. An Analysis lives as long as one of the matrices that it was used for."""
+import collections
+import sys
+import threading
+import weakref
+
+import numpy as np
+
+from . import _arrays as arrays
+from . import _library as c
+from . import _matrix as matrix
+from ._plan import Plan
+
+F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
+EXACT = 2 ** 53  # whole numbers up to this one are numbers of f64
+MOST = 64  # plans that are kept; the one that was not used for the longest time goes first
+PRODUCTS = 20  # what a plan may cost: as if so many products were to come
+
+
+# ---- what is computed ----
+
+def types_of(a, x):
+    """(the type of the result by the rules of NumPy and SciPy, the type that it is computed in); of the types of A and X. TypeError."""
+    for name, dtype in (("A", a), ("X", x)):
+        if dtype.kind == "c":
+            raise TypeError(f"{name} is {dtype}, and libspmm multiplies real numbers: a product for each part, {name}.real and {name}.imag")
+        if dtype.kind == "f" and dtype.itemsize > 8:
+            raise TypeError(f"{name} is {dtype}, and libspmm has float64 and float32: {name}.astype(numpy.float64)")
+        if dtype.kind not in "biuf":
+            raise TypeError(f"{name} is {dtype}, expected real numbers: {name}.astype(numpy.float64)")
+    both = np.result_type(a, x)
+    result = F32 if both == np.float16 else both  # SciPy has no sparse matrices of float16
+    return result, result if result in (F64, F32) else F64
+
+
+def magnitude(values):
+    """The largest absolute value of whole numbers, as an int of Python."""
+    return max(-int(values.min()), int(values.max())) if values.size else 0
+
+
+def exact(source, x):
+    """Whether no sum of a product of whole numbers, nor a part of one, exceeds 2^53."""
+    return int(np.diff(source.indptr).max(initial=0)) * magnitude(source.data) * magnitude(x) < EXACT
+
+
+def limbs(values, bits):
+    """Whole numbers modulo 2^64 as the sum of part i times 2^(i bits): the parts, [i, ..] of f64."""
+    given = values.astype(np.uint64 if values.dtype == np.uint64 else np.int64).view(np.uint64)
+    mask = np.uint64(2 ** bits - 1)
+    return np.array([(given >> np.uint64(shift)) & mask for shift in range(0, 64, bits)], F64)
+
+
+def modulo(values, x, longest, multiply):
+    """The product of whole numbers modulo 2^64, as uint64: of parts of A and X whose products f64 sums exactly, of at most `longest` in a
+    row. multiply(values, X): the product of f64 with these values of A."""
+    bits = (53 - int(longest).bit_length()) // 2
+    parts = limbs(x.reshape(len(x), -1), bits)
+    count, rows, k = parts.shape
+    side_by_side = np.ascontiguousarray(parts.transpose(1, 0, 2)).reshape(rows, count * k)
+    y = 0
+    for i, part in enumerate(limbs(values, bits)):
+        found = multiply(part, np.ascontiguousarray(side_by_side[:, :(count - i) * k])).astype(np.uint64)
+        for j in range(count - i):
+            y = y + (found[:, j * k:(j + 1) * k] << np.uint64((i + j) * bits))
+    return y.reshape(len(y), *x.shape[1:])
+
+
+def as_type(y, dtype):
+    """Numbers of f64, or whole ones, as the result's: modulo the range of their type, and bool by whether they are 0."""
+    if dtype.kind == "b":
+        return y != 0
+    return y.astype(np.int64).astype(dtype) if dtype.kind in "iu" and y.dtype == F64 else y.astype(dtype, copy=False)
+
+
+# ---- A ----
+
+class Source:
+    """A matrix in CSR in host memory: shape and arrays. owner: what lives as long as its pattern, and changes when it does."""
+
+    def __init__(self, shape, indptr, indices, data, owner):
+        self.shape, self.indptr, self.indices, self.data, self.owner = tuple(map(int, shape)), indptr, indices, data, owner
+
+    def checked(self):
+        """Itself, or a Source whose column indices increase in rows, where entries stored more than once are summed. ValueError."""
+        matrix.check_csr(self.shape, self.indptr, self.indices, self.data)
+        nnz = int(self.indptr[-1])
+        indices, data = self.indices[:nnz], self.data[:nnz]
+        if matrix.increases_in_rows(self.indptr, indices):
+            return self
+        wide = data.astype(np.result_type(data.dtype, np.int64)) if data.dtype.kind in "biu" else data
+        return Source(self.shape, *summed(self.indptr, indices, wide), self.owner)
+
+
+def summed(indptr, indices, data):
+    """A CSR with column indices that increase in each row, duplicates summed."""
+    rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+    order = np.lexsort((indices, rows))
+    rows, cols = rows[order], indices[order]
+    first = np.flatnonzero(np.concatenate([[True], (rows[1:] != rows[:-1]) | (cols[1:] != cols[:-1])]))
+    return np.searchsorted(first, indptr), cols[first], np.add.reduceat(data[order], first)
+
+
+WIDE = {"i": np.int64, "u": np.int64}  # small whole numbers would be summed modulo their range
+OWNERS = {"csr": "indices", "csc": "indices", "bsr": "indices", "coo": "col", "dia": "offsets", "lil": "rows"}
+
+
+def source_of(A, x):
+    """A as a Source for a product with an X of that type, and the types of the product (see types_of()). TypeError, ValueError."""
+    torch = arrays.torch_tensor(A)
+    if torch:
+        source = of_torch(torch, A)
+        return source, *types_of(source.data.dtype, x)
+    if type(A).__module__.startswith("cupyx.scipy.sparse"):
+        raise TypeError("A is in the memory of a GPU, expected a sparse matrix in host memory: A.get()")
+    sparse = sys.modules.get("scipy.sparse")  # a program that has not imported it has no matrices of it
+    if sparse is None or not sparse.issparse(A):
+        raise TypeError(f"A is a {type(A).__name__}, expected a sparse matrix or array of SciPy (scipy.sparse.csr_array) or a tensor of "
+                        f"layout torch.sparse_csr")
+    if len(A.shape) != 2:
+        raise ValueError(f"A has {len(A.shape)} dimensions, expected 2")
+    result, computed = types_of(A.dtype, x)
+    owner = getattr(A, OWNERS.get(A.format, ""), A)
+    if A.format != "csr":
+        matrix.check_indices(A)
+        A = of_type(A, WIDE.get(result.kind, computed) if result != np.uint64 else result).tocsr()  # which may sum duplicates
+    return Source(A.shape, A.indptr, A.indices, A.data, owner), result, computed
+
+
+def of_type(A, dtype):
+    """A matrix of SciPy with values of that type. astype() would sum duplicates in the type that they have, and in the caller's matrix."""
+    if A.format in ("csc", "bsr"):
+        return type(A)((A.data.astype(dtype), A.indices, A.indptr), shape=A.shape)
+    if A.format == "coo":
+        return type(A)((A.data.astype(dtype), (A.row, A.col)), shape=A.shape)
+    return A.astype(dtype)
+
+
+def of_torch(torch, A):
+    if A.layout is not torch.sparse_csr or A.dim() != 2:
+        raise TypeError(f"A is a tensor of layout {A.layout} and {A.dim()} dimensions, expected torch.sparse_csr and 2: A.to_sparse_csr()")
+    if A.requires_grad:
+        raise TypeError("A is a tensor that requires a gradient, which libspmm does not compute: A.detach(), or for the gradient of X "
+                        "spmm_mpi.torch")
+    if A.device.type != "cpu":
+        raise TypeError(f"A is on device {A.device}, expected a matrix in host memory: A.cpu()")
+    return Source(A.shape, A.crow_indices().numpy(), A.col_indices().numpy(), A.values().numpy(), A)
+
+
+# ---- plans of patterns ----
+
+class Analysis:
+    """The plan of a pattern. owners: where the Cache has it by matrices that have been seen; places: and by what else; in_order: matrices
+    with its key have their values in the plan's order. Its lock is held by who uses the plan, which may be closed (None) before."""
+
+    def __init__(self, source, dtype, options):
+        nnz = int(source.indptr[-1])
+        entries = matrix.Entries(source.shape, source.indptr, source.indices[:nnz], np.zeros(nnz, dtype))
+        self.plan = Plan(own_comm(), entries, rows="distributed", **options)
+        self.lock, self.in_order, self.owners, self.places = threading.Lock(), True, set(), []
+
+    def same(self, source):
+        held = self.plan._block.entries()
+        return (held.shape == source.shape and np.array_equal(held.indptr, source.indptr) and
+                np.array_equal(held.indices, source.indices[:len(held.indices)]))
+
+    def multiply(self, values, x, out=None):
+        self.set(values)
+        return self.plan @ x if out is None else self.plan.apply(x, out=out)
+
+    def set(self, values):
+        """Gives the plan values, if they are others than it has (in any bit: NaN is not NaN, and -0 is 0)."""
+        held = self.plan._block.values
+        if len(values) < len(held):
+            raise ValueError(f"A has {len(values)} entries, and the matrix for which its key was used before {len(held)}")
+        values = np.ascontiguousarray(values[:len(held)], held.dtype)
+        bits = np.int64 if held.dtype == F64 else np.int32
+        if not np.array_equal(held.view(bits), values.view(bits)):
+            self.plan.update_values(values)
+
+    def close(self):
+        plan, self.plan = self.plan, None
+        plan.close()
+
+
+def own_comm():
+    """A communicator of this process alone."""
+    from mpi4py import MPI
+    return MPI.COMM_SELF
+
+
+def fingerprint(source):
+    """What patterns that are alike have in common, from a few of the indices."""
+    parts = [part[::max(len(part) // 64, 1)].astype(np.int64).tobytes() for part in (source.indptr, source.indices[:source.indptr[-1]])]
+    return source.shape, int(source.indptr[-1]), *parts
+
+
+class Cache:
+    """Analyses by owner, by fingerprint and by key."""
+
+    def __init__(self):
+        self.lock, self.gone = threading.Lock(), collections.deque()
+        self.clear()
+
+    def clear(self):
+        self.owned, self.alike, self.keyed = {}, {}, {}
+        self.all = collections.OrderedDict()  # in the order of their last use
+
+    # A matrix can be freed, and freed() be called, within any statement of this thread: it never waits for a lock.
+
+    def freed(self, owner):
+        self.gone.append(owner)
+        self.sweep()
+
+    def sweep(self):
+        """Forgets owners that were freed, and closes plans that have none left, unless another call is doing so."""
+        while self.gone and self.lock.acquire(blocking=False):
+            try:
+                while self.gone:
+                    self.forget(self.gone.popleft())
+            finally:
+                self.lock.release()
+
+    def forget(self, owner):
+        analysis, _ = self.owned.pop(owner, (None, None))
+        if analysis is not None:
+            analysis.owners.discard(owner)
+            if not analysis.owners and analysis.lock.acquire(blocking=False):
+                try:
+                    self.remove(analysis)
+                finally:
+                    analysis.lock.release()
+
+    def remove(self, analysis):
+        """Closes a plan. The caller has both locks."""
+        for owner in analysis.owners:
+            self.owned.pop(owner)[1].detach()
+        for table, place in analysis.places:
+            table[place].remove(analysis)
+            if not table[place]:
+                del table[place]
+        self.all.pop(id(analysis), None)
+        analysis.close()
+
+    def find(self, source, dtype, key, options):
+        """(the Analysis for a matrix, made if need be and with its lock held; the matrix with its values in the plan's order)."""
+        named = tuple(sorted(options.items()))
+        owned, keyed = (id(source.owner), dtype, named), None if key is None else (key, source.shape, dtype, named)
+        while True:
+            with self.lock:
+                analysis = self.found(source, owned, keyed)
+            there = source
+            if analysis is None:
+                there = source.checked()
+                analysis = self.made(there, dtype, options, owned, keyed, there is source)
+            analysis.lock.acquire()
+            if analysis.plan is not None:  # else another thread has closed it
+                return analysis, there
+            analysis.lock.release()
+
+    def found(self, source, owned, keyed):
+        """The Analysis of a matrix that was seen before, if its pattern is still that; by its key without a look at it."""
+        if keyed is None:
+            analysis = self.owned.get(owned, (None,))[0]
+            good = analysis is not None and analysis.same(source)
+        else:
+            analysis = next(iter(self.keyed.get(keyed, ())), None)
+            good = analysis is not None and analysis.in_order
+        if not good:
+            return None
+        self.own(analysis, owned, source.owner)
+        self.all.move_to_end(id(analysis))
+        return analysis
+
+    def made(self, source, dtype, options, owned, keyed, in_order):
+        """The Analysis of a matrix with increasing column indices: that of its key, one of the same pattern, or a new one."""
+        place = (*fingerprint(source), dtype, *owned[2:])
+        with self.lock:
+            analysis = self.matching(place, source, keyed)
+            if analysis is not None:
+                self.adopt(analysis, source, owned, keyed, in_order)
+        if analysis is None:
+            analysis = Analysis(source, dtype, {"products": PRODUCTS, **options})
+            with self.lock:
+                self.add(analysis, self.alike, place)
+                self.adopt(analysis, source, owned, keyed, in_order)
+        self.sweep()
+        return analysis
+
+    def matching(self, place, source, keyed):
+        for analysis in self.keyed.get(keyed, ()):
+            return analysis
+        for analysis in self.alike.get(place, ()):
+            if analysis.same(source):
+                return analysis
+        return None
+
+    def adopt(self, analysis, source, owned, keyed, in_order):
+        """Has an open Analysis found by this matrix, and by its key, from now on, and closes those beyond MOST."""
+        self.own(analysis, owned, source.owner)
+        if keyed is not None:
+            analysis.in_order = analysis.in_order and in_order
+            if keyed not in self.keyed:
+                self.add(analysis, self.keyed, keyed)
+        self.all[id(analysis)] = analysis
+        self.all.move_to_end(id(analysis))
+        for old in list(self.all.values())[:max(len(self.all) - MOST, 0)]:
+            if old.lock.acquire(blocking=False):
+                try:
+                    self.remove(old)
+                finally:
+                    old.lock.release()
+
+    @staticmethod
+    def add(analysis, table, place):
+        table.setdefault(place, []).append(analysis)
+        analysis.places.append((table, place))
+
+    def own(self, analysis, place, owner):
+        """Lets the Analysis live as long as the owner, and the owner's former one no longer for its sake."""
+        before = self.owned.get(place)
+        if before and before[0] is analysis and before[1].alive:
+            return
+        if before:
+            before[1].detach()
+            self.forget(place)
+        try:
+            self.owned[place] = analysis, weakref.finalize(owner, self.freed, place)
+            analysis.owners.add(place)
+        except TypeError:  # it has no weak references: only MOST ends the plan
+            pass
+
+
+cache = Cache()
+
+
+# ---- the product ----
+
+def matmul(A, X, out=None, *, key=None, **options):
+    """Returns Y = A X, of this process alone: A and X are whole, and no other rank has a part in it. Local.
+
+    A: a sparse matrix [m, n] of SciPy in any format (CSR is not converted), or a tensor of layout torch.sparse_csr in host memory.
+    X: [n, K] or a vector [n]; what numpy.asarray takes, or a tensor in host memory. Y: [m, K] or [m], of NumPy or, of a tensor X, of
+    PyTorch. Any layout, and K, m and n may be 0. out: what is written and returned in place of a new array, of that shape and type.
+
+    The type of Y is that of NumPy's and SciPy's rules: of float32 alone float32, which is computed in float32; of whole numbers or bool
+    theirs, with sums modulo its range, computed in float64 and exactly: where a sum could exceed 2^53, by a few products of parts of the
+    numbers; else float64.
+
+    What the product needs to know of the pattern of A is a Plan, which is kept until no matrix with that pattern is left that matmul() was
+    called with; 64 of them at most. The values of A are read at each call. Whether the pattern is a known one is seen by comparing
+    indptr and indices with the plan's; with a `key`, any hashable object, matrices of the same key, shape and type are taken for
+    ones with the same pattern without a look at it, and the caller answers for that. The other keywords are those of Plan (threads,
+    kernel, format, products, ..).
+
+    TypeError: the type or kind of an argument (complex numbers and long double among them). ValueError: its shape, indices or
+    values. Error: libspmm failed or was not found."""
+    c.check_fork()
+    kind, x = operand(X, "X")
+    source, result, computed = source_of(A, x.dtype)
+    if x.ndim not in (1, 2) or x.shape[0] != source.shape[1]:
+        raise ValueError(f"X has the shape {list(x.shape)}, expected [{source.shape[1]}, K] or [{source.shape[1]}] for A of "
+                         f"{source.shape[0]} x {source.shape[1]}")
+    shape = source.shape[:1] + x.shape[1:]
+    target = None if out is None else target_of(out, kind, shape, result)
+    y = product(source, x, shape, result, computed, target, key, options)
+    if target is not None and y is not target:
+        target[...] = y
+    if out is not None:
+        return out
+    return y if kind == arrays.NUMPY else sys.modules["torch"].from_numpy(y)
+
+
+def operand(X, name):
+    """(the kind of an array in host memory, the array as one of NumPy). TypeError."""
+    if hasattr(X, "tocsr") or hasattr(X, "to_dense") and getattr(X, "is_sparse", False):
+        raise TypeError(f"{name} is a sparse {type(X).__name__}, expected a dense array: {name}.toarray(), or A @ {name} of SciPy")
+    known = isinstance(X, np.ndarray) or arrays.torch_tensor(X) or hasattr(X, "__cuda_array_interface__") or hasattr(X, "__dlpack__")
+    kind, x = arrays.kind_of(X if known else np.asarray(X), name)
+    if kind >= arrays.CUPY:
+        raise TypeError(f"{name} is in the memory of a GPU, and A in the host's, expected both there: {name}.get(), {name}.cpu(), or "
+                        f"spmm_mpi.Plan(..., device=\"cuda\")")
+    return kind, x
+
+
+def target_of(out, kind, shape, dtype):
+    """`out` as an array of NumPy. TypeError, ValueError."""
+    if not isinstance(out, np.ndarray) and not arrays.torch_tensor(out):
+        raise TypeError(f"out is a {type(out).__name__}, expected an array to write into: numpy.empty({shape}, numpy.{dtype})")
+    found, target = arrays.kind_of(out, "out")
+    if found != kind:
+        raise TypeError(f"out is a {type(out).__name__}, expected an array of the kind of X")
+    if target.dtype != dtype:
+        raise TypeError(arrays.wrong_type("out", target.dtype, dtype, kind))
+    if target.shape != shape:
+        raise ValueError(f"out has the shape {list(target.shape)}, expected {list(shape)}")
+    if not target.flags.writeable:
+        raise ValueError("out is read-only")
+    return target
+
+
+def product(source, x, shape, result, computed, target, key, options):
+    """The product of arrays of NumPy; target: where it is written if it can be at once, or None."""
+    if 0 in shape or x.shape[0] == 0:
+        return np.zeros(shape, result)
+    analysis, there = cache.find(source, computed, key, options)
+    try:
+        if result.kind in "iu" and not exact(source, x):
+            longest = np.diff(there.indptr).max()
+            return as_type(modulo(there.data[:there.indptr[-1]], x, longest, analysis.multiply), result)
+        in_place = target is not None and result == computed and not np.may_share_memory(target, x)
+        return as_type(analysis.multiply(there.data, np.asarray(x, computed), target if in_place else None), result)
+    finally:
+        analysis.lock.release()
+        cache.sweep()

@@ -1,0 +1,123 @@
+"""Plans as LinearOperators of SciPy: rank 0 calls them, and the other ranks serve.
+
+A product begins with a message to the ranks that serve: which plan, by A or A^T, how many columns. Rows of X are scattered from rank 0,
+each rank multiplies, and rows of Y are gathered. Before rows travel and after the product the ranks agree on whether all went well, so that an
+exception of one is raised by all, and none waits."""
+import numpy as np
+from mpi4py import MPI
+from scipy.sparse.linalg import LinearOperator
+
+from ._library import Error
+from ._plan import agree, attempt, by_parts
+
+LEAVE = -1
+
+
+class Ranges:
+    """Which rows of X (side 0) and of Y (side 1) the ranks take and give. Collective."""
+
+    def __init__(self, plan):
+        first = plan.comm.rank % plan._grid[1] == 0  # of a process row: the one that gives its rows of Y, where others have them, too
+        y = plan.y_range
+        mine = plan.x_range, (y if first else slice(y.start, y.start)), y
+        said = plan.comm.allgather([(one.start, one.stop - one.start) for one in mine])
+        self.x, self.y_given, self.y_taken = ([place[i] for place in said] for i in range(3))
+
+    def given(self, side):
+        return self.y_given if side else self.x
+
+    def taken(self, side):
+        return self.y_taken if side else self.x
+
+
+class Distributed(LinearOperator):
+    """On rank 0 the whole A of a plan: an operator for the solvers of scipy.sparse.linalg. Complex vectors are multiplied by parts."""
+
+    def __init__(self, plan, multiply):
+        super().__init__(plan.dtype, plan.shape)
+        self._multiply = multiply  # (transposed, X [rows, K] of the plan's dtype) -> Y
+
+    def _matmat(self, X):
+        return by_parts(lambda x: self._multiply(0, x), X, self.dtype)
+
+    def _rmatmat(self, X):
+        return by_parts(lambda x: self._multiply(1, x), X, self.dtype)
+
+    def _matvec(self, x):
+        return self._matmat(x.reshape(-1, 1)).reshape(-1)
+
+    def _rmatvec(self, x):
+        return self._rmatmat(x.reshape(-1, 1)).reshape(-1)
+
+
+class Serving:
+    """The context manager of Plan.operator()."""
+
+    def __init__(self, plans):
+        self.plans, self.comm, self.open = plans, plans[0].comm, False
+
+    def __enter__(self):
+        self.ranges = [Ranges(plan) for plan in self.plans]
+        self.open = True
+        found = [None] * len(self.plans)
+        if self.comm.rank == 0:
+            found = [Distributed(plan, lambda transposed, x, i=i: self.multiply(i, transposed, x)) for i, plan in enumerate(self.plans)]
+        else:
+            self.serve()
+        return found[0] if len(found) == 1 else tuple(found)
+
+    def __exit__(self, kind, error, trace):
+        if self.comm.rank == 0 and self.open:
+            self.open = False
+            self.comm.bcast((LEAVE, error and f"{kind.__name__}: {error}", 0))
+
+    def multiply(self, i, transposed, x):
+        """Rank 0's product with all of X. Raises what any rank raised; then nobody serves any more."""
+        if not self.open:
+            raise Error("nobody serves this operator any more: the block of plan.operator() was left, or a product has failed")
+        if x.shape[1] == 0:
+            return np.zeros((self.plans[i].shape[transposed], 0), x.dtype)
+        self.comm.bcast((i, transposed, x.shape[1]))
+        return self.step(i, transposed, x.shape[1], x)
+
+    def serve(self):
+        """The other ranks' part: products until rank 0 leaves. Error: it left by an exception, or a product failed."""
+        while True:
+            i, transposed, k = self.comm.bcast(None)
+            if i == LEAVE:
+                self.open = False
+                if transposed:
+                    raise Error(f"rank 0 left the operator by {transposed}")
+                return
+            self.step(i, transposed, k)
+
+    def step(self, i, transposed, k, x=None):
+        """One product. Collective; x [rows, K] and the result are rank 0's."""
+        plan, ranges, rank = self.plans[i], self.ranges[i], self.comm.rank
+        taken, given = ranges.taken(transposed), ranges.given(1 - transposed)
+
+        def room():
+            y = np.empty((plan.shape[transposed], k), plan.dtype) if rank == 0 else None
+            return np.empty((taken[rank][1], k), plan.dtype), y
+        mine, y = self.agreed(room)
+        row = (MPI.FLOAT if plan.dtype == np.float32 else MPI.DOUBLE).Create_contiguous(k).Commit()
+        try:
+            self.comm.Scatterv([x, *places(taken), row] if rank == 0 else None, [mine, taken[rank][1], row])
+            part = self.agreed(lambda: (plan.T if transposed else plan) @ mine)
+            self.comm.Gatherv([part, given[rank][1], row], [y, *places(given), row] if rank == 0 else None)
+        finally:
+            row.Free()
+        return y
+
+    def agreed(self, function):
+        """What the function returned on this rank. Collective: where it raised on some rank, all raise, and the operator is closed."""
+        found, error = attempt(function)
+        if self.comm.allreduce(int(error is not None), MPI.MAX):
+            self.open = False
+            agree(self.comm, error)
+        return found
+
+
+def places(ranges):
+    """Counts and displacements, in rows."""
+    return [rows for _, rows in ranges], [start for start, _ in ranges]

@@ -1,0 +1,303 @@
+"""matmul of the Python package, held against SciPy: run by tests/test_solvers.py, on each rank by itself."""
+import gc
+import os
+import threading
+import warnings
+
+import numpy as np
+import scipy.sparse
+from mpi4py import MPI
+
+import spmm_mpi
+from python_ranks import Skipped, case, random_matrix, random_x, rank, refused, run_all
+from spmm_mpi import _matmul, matmul
+
+FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
+warnings.simplefilter("ignore", scipy.sparse.SparseEfficiencyWarning)
+
+
+def known():
+    return len(_matmul.cache.all)
+
+
+def counted(made=[]):
+    """How many plans have been made so far."""
+    if not made:
+        made.append(0)
+        before = _matmul.Plan
+
+        def count(*arguments, **named):
+            made[0] += 1
+            return before(*arguments, **named)
+        _matmul.Plan = count
+    return made[0]
+
+
+counted()
+
+
+def as_scipy(a, x, **named):
+    """The product, which has to be SciPy's: exactly, of whole numbers, shape and type."""
+    expected, found = a @ x, matmul(a, x, **named)
+    what = f"{a.format} {a.dtype} @ {x.dtype} {x.shape}"
+    assert type(found) is np.ndarray and found.shape == expected.shape and found.dtype == expected.dtype, f"{what}: {found.dtype} {found.shape}"
+    if expected.dtype.kind in "biu":
+        assert (found == expected).all(), what
+    else:
+        tolerance = (1e-12 if expected.dtype == np.float64 else 1e-4) * max(1, abs(expected).max(initial=0))
+        assert (abs(found - expected) <= tolerance).all(), f"{what}: off by {abs(found - expected).max()}"
+    return found
+
+
+@case("all formats of SciPy, matrices and arrays, multiply as SciPy does")
+def _():
+    for array in (scipy.sparse.csr_matrix, scipy.sparse.csr_array):
+        a = array(random_matrix(40, 30, density=0.3))
+        for form in FORMATS:
+            for x in (random_x(30, 4), random_x(30, 1), random_x(30, 1)[:, 0], random_x(30, 0), random_x(30, 8)[:, ::2], random_x(30, 3)[::-1],
+                      np.asfortranarray(random_x(30, 5))):
+                as_scipy(a.asformat(form), x)
+
+
+@case("the type of the result is SciPy's, for bool, whole numbers and both floating-point ones")
+def _():
+    kinds = (bool, np.int8, np.uint8, np.int16, np.uint32, np.int64, np.uint64, np.float32, np.float64)
+    a, x = random_matrix(40, 30, density=0.3), random_x(30, 3)
+    for form in ("csr", "csc", "coo"):
+        for of_a in kinds:
+            for of_x in kinds:
+                as_scipy((abs(a) * 200).astype(of_a).asformat(form), (abs(x) * 200).astype(of_x))
+    assert matmul(a.astype(np.float32), x.astype(np.float16)).dtype == np.float32
+
+
+@case("sums of whole numbers are exact modulo the range of their type, how large the numbers may be")
+def _():
+    rng = np.random.default_rng(1)
+    for of_a, of_x in ((np.int64, np.int64), (np.uint64, np.uint64), (np.int64, np.int8), (np.int32, np.uint32)):
+        a = random_matrix(50, 40, density=0.4)
+        a = scipy.sparse.csr_matrix((rng.integers(np.iinfo(of_a).min, np.iinfo(of_a).max, a.nnz, of_a), a.indices, a.indptr), shape=a.shape)
+        for shape in ((40, 3), (40,)):
+            x = rng.integers(np.iinfo(of_x).min, np.iinfo(of_x).max, shape, of_x)
+            for form in FORMATS[:4]:
+                as_scipy(a.asformat(form), x)
+    a = scipy.sparse.csr_matrix(np.array([[2 ** 53, 1, -2 ** 53]]))
+    assert matmul(a, np.ones(3, np.int64)) == [1]  # 0 where summed in f64
+
+
+@case("entries stored more than once are summed, before and after their values change")
+def _():
+    for dtype in (np.float64, np.int8, np.int64):
+        a = scipy.sparse.csr_matrix((np.array([100, 100, 3, 4, 5], dtype), [3, 3, 0, 2, 1], [0, 3, 3, 5]), shape=(3, 5))
+        for x in (np.arange(5).astype(np.int64), np.eye(5, dtype=dtype)):
+            as_scipy(a, x)
+            as_scipy(a.tocoo(), x)
+            as_scipy(a, x, key="twice")
+            a.data[1] = 7
+            as_scipy(a, x, key="twice")
+            as_scipy(a, x)
+    many = scipy.sparse.coo_matrix((np.full(3, 2 ** 62), ([0] * 3, [1] * 3)), shape=(2, 2))
+    as_scipy(many, np.array([1, 5]))
+
+
+@case("int64 and int32 indices are taken alike")
+def _():
+    a = random_matrix(40, 30)
+    wide = a.copy()
+    wide.indices, wide.indptr = a.indices.astype(np.int64), a.indptr.astype(np.int64)
+    as_scipy(wide, random_x(30, 2))
+    before = counted()
+    as_scipy(a, random_x(30, 2))
+    assert counted() == before
+
+
+@case("new values are multiplied by the plan of the pattern, which is made once")
+def _():
+    a, x = random_matrix(60, 60), random_x(60, 3)
+    first, before = as_scipy(a, x), counted()
+    a.data *= 2
+    assert (as_scipy(a, x) == 2 * first).all()
+    a.data[:] = -0.0
+    assert np.signbit(matmul(a, x)).sum() == np.signbit(a @ x).sum()
+    a.data[0] = np.nan
+    assert np.isnan(matmul(a, x)).any()
+    a.data = np.ones(a.nnz)
+    as_scipy(a, x)
+    as_scipy(a.copy() * 3, x)
+    as_scipy(a.tocsc(), x)
+    as_scipy(a.tocsc(), x[:, :2])
+    assert counted() == before, "a copy has the same pattern"
+
+
+@case("another pattern in the same arrays is seen")
+def _():
+    a, x = scipy.sparse.csr_matrix(np.eye(6)[::-1] + 2 * np.eye(6)), random_x(6, 2)
+    as_scipy(a, x)
+    a.indices[:2] = [2, 4]
+    as_scipy(a, x)
+    a.indices[:2] = a.indices[1::-1].copy()
+    as_scipy(a, x)
+    a.indptr[1] = 1
+    as_scipy(a, x)
+    a.indices[3] = 6
+    refused(ValueError, "A has a column index outside 0 to 5", matmul, a, x)
+    a.indices[3], a.indptr[2] = 0, 60
+    refused(ValueError, "A.indptr", matmul, a, x)
+
+
+@case("a plan goes with the last matrix of its pattern")
+def _():
+    gc.collect()
+    there = known()
+    a, x = random_matrix(61, 61), random_x(61, 3)
+    twin = a.copy()
+    matmul(a, x), matmul(twin, x), matmul(a.tocsc(), x)
+    assert known() == there + 1
+    plan = _matmul.cache.owned[id(a.indices), np.dtype(np.float64), ()][0].plan
+    del a
+    assert known() == there + 1
+    matmul(twin, x.astype(np.float32))
+    del twin
+    assert known() == there and plan._closed
+    for i in range(_matmul.MOST + 5):
+        keep = getattr(keep, "all", []) if i else []
+        keep.append(random_matrix(20, 20 + i))
+        matmul(keep[-1], random_x(20 + i, 1))
+        keep = type("Kept", (), {"all": keep})
+    assert known() == _matmul.MOST
+    as_scipy(keep.all[0], random_x(20, 1))
+    del keep
+    gc.collect()
+    assert known() == there and not _matmul.cache.owned, known()
+    assert not any(len(table) > there for table in (_matmul.cache.alike, _matmul.cache.keyed))
+
+
+@case("a key stands for the pattern")
+def _():
+    a, x = random_matrix(62, 62), random_x(62, 3)
+    matmul(a, x, key=("mesh", 7))
+    before = counted()
+    a.data *= 3
+    as_scipy(a, x, key=("mesh", 7))
+    as_scipy(a.copy(), x, key=("mesh", 7))
+    assert counted() == before
+    as_scipy(a, x.astype(np.float32), key=("mesh", 7))
+    refused(ValueError, "A has 0 entries, and the matrix for which its key was used before", matmul, scipy.sparse.csr_matrix((62, 62)), x,
+            key=("mesh", 7))
+    as_scipy(scipy.sparse.csr_matrix((62, 62)), x)
+
+
+@case("out is written in place, whatever its layout, and may overlap X")
+def _():
+    for dtype in (np.float64, np.float32, np.int32, bool):
+        a, x = (random_matrix(30, 30) * 9).astype(dtype), (random_x(30, 3) * 9).astype(dtype)
+        for out in (np.ones((30, 3), dtype), np.ones((30, 3), dtype, "F"), np.ones((30, 6), dtype)[:, ::2], x.copy()):
+            given = out if out.flags.c_contiguous and (out == x).all() else x
+            expected = matmul(a, given)
+            assert matmul(a, given, out=out) is out and (out == expected).all()
+        refused(TypeError, "out is", matmul, a, x, np.empty((30, 3), np.int64))
+        refused(ValueError, "out has the shape [3, 30], expected [30, 3]", matmul, a, x, np.empty((3, 30), dtype))
+    out.flags.writeable = False
+    refused(ValueError, "out is read-only", matmul, a, x, out)
+    refused(TypeError, "out is a list", matmul, a, x, [])
+
+
+@case("matrices and X without rows, columns or entries multiply")
+def _():
+    for m, n in ((0, 5), (5, 0), (0, 0), (5, 5)):
+        for dtype in (np.float64, np.int16):
+            for form in ("csr", "csc", "coo"):
+                a = scipy.sparse.csr_matrix((m, n), dtype=dtype).asformat(form)
+                for shape in ((n, 2), (n, 0), (n,)):
+                    as_scipy(a, np.ones(shape, dtype))
+
+
+@case("what cannot be multiplied is refused with what to do")
+def _():
+    a, x = random_matrix(20, 20), random_x(20, 2)
+    refused(TypeError, "A is complex128, and libspmm multiplies real numbers: a product for each part, A.real and A.imag", matmul, a * 1j, x)
+    refused(TypeError, "X is complex64", matmul, a, x.astype(np.complex64))
+    refused(TypeError, "X is float128, and libspmm has float64 and float32: X.astype(numpy.float64)", matmul, a, x.astype(np.longdouble))
+    refused(TypeError, "A is float128", matmul, a.astype(np.longdouble), x)
+    refused(TypeError, "X is object", matmul, a, x.astype(object))
+    refused(ValueError, "X has the shape [19, 2], expected [20, K] or [20]", matmul, a, x[1:])
+    refused(ValueError, "X has the shape [20, 2, 1]", matmul, a, x[:, :, None])
+    refused(ValueError, "X has the shape []", matmul, a, 3)
+    refused(TypeError, "X is a sparse csr_matrix, expected a dense array: X.toarray(), or A @ X of SciPy", matmul, a, a)
+    refused(TypeError, "A is a ndarray, expected a sparse matrix or array of SciPy", matmul, x, x)
+    refused(TypeError, "X is a masked array", matmul, a, np.ma.masked_array(x))
+    refused(ValueError, "threads", matmul, a, x, threads=-1)
+    assert matmul(a, x.tolist()).shape == (20, 2)
+    as_scipy(a, np.asarray(np.asmatrix(x)), threads=1, kernel="cpu_csr")
+
+
+@case("threads multiply at the same time")
+def _():
+    if MPI.Query_thread() != MPI.THREAD_MULTIPLE:
+        raise Skipped("mpi4py has no MPI_THREAD_MULTIPLE")
+    raised, shared = [], random_matrix(70, 70)
+
+    def work(i):
+        try:
+            for n in range(30):
+                as_scipy(shared, random_x(70, 1 + n % 3))
+                own = random_matrix(70, 70 + n % 7, seed=i)
+                own.data += n
+                as_scipy(own, random_x(70 + n % 7, 2))
+        except BaseException as error:
+            raised.append(error)
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if raised:
+        raise raised[0]
+
+
+@case("tensors of PyTorch in CSR multiply, and give tensors for tensors")
+def _():
+    try:
+        import torch
+    except ImportError as error:
+        raise Skipped(str(error)) from None
+    warnings.simplefilter("ignore", UserWarning)  # CSR tensors are "in beta state"
+    for dtype, of_x in ((torch.float64, torch.float64), (torch.float32, torch.float32), (torch.int32, torch.int64), (torch.bool, torch.bool)):
+        a = (random_matrix(30, 20, density=0.3) * 9).astype(str(dtype)[6:])
+        for index in (torch.int32, torch.int64):
+            theirs = torch.sparse_csr_tensor(torch.tensor(a.indptr, dtype=index), torch.tensor(a.indices, dtype=index), torch.tensor(a.data), a.shape)
+            for x in (torch.tensor(random_x(20, 3) * 9).to(of_x), torch.tensor(random_x(20, 1)[:, 0] * 9).to(of_x)):
+                y = matmul(theirs, x)
+                expected = as_scipy(a, x.numpy())
+                assert isinstance(y, torch.Tensor) and (y.numpy() == expected).all() and y.numpy().dtype == expected.dtype
+                assert (matmul(theirs, x.numpy()) == expected).all() and (matmul(a, x).numpy() == expected).all()
+                out = torch.empty_like(y)
+                assert matmul(theirs, x, out=out) is out and (out == y).all()
+            if dtype.is_floating_point:
+                theirs.values()[:] *= 2
+                assert (matmul(theirs, x).numpy() == 2 * expected).all()
+    refused(TypeError, "expected torch.sparse_csr and 2: A.to_sparse_csr()", matmul, torch.eye(3).to_sparse(), torch.eye(3))
+    refused(TypeError, "X is a sparse Tensor", matmul, scipy.sparse.eye(3), torch.eye(3).to_sparse())
+    eye = torch.eye(3).to_sparse_csr()
+    refused(TypeError, "spmm_mpi.torch", matmul, eye.requires_grad_(), torch.eye(3))
+    refused(TypeError, "requires a gradient", matmul, eye.detach(), torch.eye(3, requires_grad=True))
+    refused(TypeError, "expected an array of the kind of X", matmul, eye.detach(), torch.eye(3), np.empty((3, 3), np.float32))
+
+
+@case("a forked process is refused, and frees what it has")
+def _():
+    a = random_matrix(20, 20)
+    matmul(a, random_x(20, 1))
+    child = os.fork()
+    if child == 0:
+        told = 1
+        try:
+            matmul(a, random_x(20, 1))
+        except spmm_mpi.Error as error:
+            del a
+            gc.collect()
+            told = "forked" not in str(error)
+        os._exit(told)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+run_all()

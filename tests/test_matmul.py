@@ -1,0 +1,19 @@
+"""matmul of the Python package: what tests/python_matmul_cases.py has, on one rank and on ranks that do not know of each other, and
+the program of docs/PYTHON.md.
+limit: 300"""
+import command
+from command import ROOT, equal, finish, scratch, skip, test
+from python_package import missing, python, relay, section
+
+why = missing()
+if why:
+    skip("matmul multiplies as SciPy does", why)
+    finish()
+
+for ranks in (1, 2):
+    command.failed |= relay(ROOT / "tests/python_matmul_cases.py", ranks, f"the cases run on {ranks} ranks to their end")
+
+with test("the program of docs/PYTHON.md has SciPy's product, before and after the values change"):
+    done = python(scratch("program.py", section("A product without ranks") + "assert abs(Y - A @ X).max() < 1e-12 and abs(Y).max() > 1\n"))
+    equal(done.returncode, 0, done.stdout[-2000:])
+finish()
