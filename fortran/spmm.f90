@@ -115,6 +115,7 @@ module spmm
   public :: spmm_multivector_dot, spmm_multivector_norms, spmm_multivector_times, spmm_multivector_axpby, spmm_multivector_scale
   public :: spmm_plan_create, spmm_plan_destroy, spmm_plan_kernel, spmm_plan_view, spmm_plan_x_create, spmm_plan_y_create
   public :: spmm_plan_view_text, spmm_plan_diagonal, spmm_multivector_scale_rows
+  public :: spmm_plan_set_k, spmm_plan_x_create_k, spmm_plan_y_create_k
   public :: spmm_apply, spmm_apply_begin, spmm_apply_end, spmm_apply_transposed, spmm_plan_update_values
 
   ! call spmm_multivector_pointer(v, p, status): p(ld, rows), real(real64) or real(real32), points to the rows of a multivector
@@ -308,6 +309,26 @@ module spmm
     function c_plan_y_create(plan, y) bind(c, name="spmm_plan_y_create") result(status)
       import
       type(c_ptr), value :: plan
+      type(spmm_multivector), intent(out) :: y
+      integer(c_int) :: status
+    end function
+    function c_plan_set_k(plan, k) bind(c, name="spmm_plan_set_k") result(status)
+      import
+      type(c_ptr), value :: plan
+      integer(c_int64_t), value :: k
+      integer(c_int) :: status
+    end function
+    function c_plan_x_create_k(plan, k, x) bind(c, name="spmm_plan_x_create_k") result(status)
+      import
+      type(c_ptr), value :: plan
+      integer(c_int64_t), value :: k
+      type(spmm_multivector), intent(out) :: x
+      integer(c_int) :: status
+    end function
+    function c_plan_y_create_k(plan, k, y) bind(c, name="spmm_plan_y_create_k") result(status)
+      import
+      type(c_ptr), value :: plan
+      integer(c_int64_t), value :: k
       type(spmm_multivector), intent(out) :: y
       integer(c_int) :: status
     end function
@@ -716,6 +737,30 @@ contains
     type(spmm_multivector), intent(out) :: y
     integer(c_int), intent(out) :: status
     status = c_plan_y_create(plan%handle, y)
+  end subroutine
+
+  ! products that follow have k columns, 0 to the k of spmm_plan_create()
+  subroutine spmm_plan_set_k(plan, k, status)
+    type(spmm_plan), intent(in) :: plan
+    integer(c_int64_t), intent(in) :: k
+    integer(c_int), intent(out) :: status
+    status = c_plan_set_k(plan%handle, k)
+  end subroutine
+
+  subroutine spmm_plan_x_create_k(plan, k, x, status)
+    type(spmm_plan), intent(in) :: plan
+    integer(c_int64_t), intent(in) :: k
+    type(spmm_multivector), intent(out) :: x
+    integer(c_int), intent(out) :: status
+    status = c_plan_x_create_k(plan%handle, k, x)
+  end subroutine
+
+  subroutine spmm_plan_y_create_k(plan, k, y, status)
+    type(spmm_plan), intent(in) :: plan
+    integer(c_int64_t), intent(in) :: k
+    type(spmm_multivector), intent(out) :: y
+    integer(c_int), intent(out) :: status
+    status = c_plan_y_create_k(plan%handle, k, y)
   end subroutine
 
   subroutine spmm_plan_update_values(plan, status)

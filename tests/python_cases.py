@@ -275,8 +275,36 @@ def _():
         refused(ValueError, "no plan for k = 7", plan.x_zeros, 7)
         refused(ValueError, "no plan for k = None", plan.y_zeros)
     with Plan(comm, on_root(A), [2, 4]) as plan:
-        assert sorted(plan.kernels) == [2, 4]
+        assert sorted(plan.kernels) == [2, 4] and len(plan._made_for) == 1
         near(plan @ X[plan.x_range], (A @ X)[plan.y_range])
+
+
+@case("one plan of libspmm serves all K, and a greater K makes it anew")
+def _():
+    with Plan(comm, on_root(A)) as plan:
+        wide = random_x(90, 40)
+        for k, most in ((3, 3), (1, 3), (5, 8), (8, 8), (2, 8), (33, 64), (40, 64), (3, 64)):
+            near(plan @ wide[plan.x_range, :k], (A @ wide[:, :k])[plan.y_range], str(k))
+            near(plan.T @ wide[plan.y_range, :k], (A.T @ wide[:, :k])[plan.x_range], str(k))
+            assert [made.most for made in plan._made_for] == [most], [made.most for made in plan._made_for]
+        x = plan.x_zeros(3)
+        x[:] = wide[plan.x_range, :3]
+        near(plan @ x, (A @ wide[:, :3])[plan.y_range])
+        near(plan @ wide[plan.x_range, :2], (A @ wide[:, :2])[plan.y_range])
+        near(plan @ x, (A @ wide[:, :3])[plan.y_range])
+
+
+@case("X without columns gives Y without columns")
+def _():
+    with Plan(comm, on_root(A)) as plan:
+        none = X[plan.x_range, :0]
+        rows = len(X[plan.y_range])
+        for _ in range(2):
+            assert (plan @ none).shape == (rows, 0)
+            assert (plan.T @ X[plan.y_range, :0]).shape == (len(none), 0)
+            near(plan @ X[plan.x_range], (A @ X)[plan.y_range])
+            assert plan.apply(none, out=np.empty((rows, 0)), alpha=2.0, beta=3.0).shape == (rows, 0)
+            assert (plan @ np.empty((len(none), 0), order="F")).shape == (rows, 0)
 
 
 # ---- matrices ----
@@ -486,7 +514,7 @@ def bad_x(plan):
             (TypeError, "masked", np.ma.array(good)), (TypeError, "X is a float", 1.0),
             (ValueError, f"expected {rows}, those that this rank owns", np.vstack([good, np.ones((1, 4))])),
             (ValueError, "X has 3 dimensions", good[None]), (ValueError, "X has 0 dimensions", np.ones(())),
-            (ValueError, "X has no columns", good[:, :0]), (ValueError, "columns", wide), (ValueError, "1 column", good[:, 0])]
+            (ValueError, "columns", good[:, :0]), (ValueError, "columns", wide), (ValueError, "1 column", good[:, 0])]
 
 
 def near_again(plan):

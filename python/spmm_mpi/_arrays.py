@@ -259,15 +259,16 @@ def check_shape(shape, name, rows, whose):
         raise ValueError(f"{name} has {len(shape)} dimensions, expected [{any_}, K] or a vector [{any_}]")
     if rows is not None and shape[0] != rows:
         raise ValueError(f"{name} has {shape[0]} rows, expected {rows}, {whose}")
-    if len(shape) == 2 and shape[1] < 1:
-        raise ValueError(f"{name} has no columns, expected at least 1")
 
 
 def examine_rows(x, name, rows=None, dtype=None):
     """The Operand of rows that functions of multivectors use: they touch nothing between rows. TypeError, ValueError. Local.
 
     rows, dtype: those of X, which it has to fit; None: any, float64 or float32."""
-    return operand_of(x, *kind_of(x, name), name, rows, dtype, "as X has")
+    operand = operand_of(x, *kind_of(x, name), name, rows, dtype, "as X has")
+    if operand.k < 1:
+        raise ValueError(f"{name} has no columns, expected at least 1")
+    return operand
 
 
 def operand_of(x, kind, reached, name, rows, dtype, whose):

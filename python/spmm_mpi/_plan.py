@@ -10,7 +10,7 @@ from . import _arrays as arrays
 from . import _library as c
 from . import _matrix as matrix
 from ._arguments import INT_MAX, INT64_MAX, check_comm, real_number, whole_number
-from ._product import Product, usual_on_gpu
+from ._product import Made, Product, usual_on_gpu
 
 # ---- threads ----
 
@@ -142,8 +142,9 @@ class Plan:
         than once are summed. rows="root": the whole matrix on rank 0, and None on the others. rows="distributed": each rank its
         rows [own rows, n], in the order of the ranks.
     k: columns of X. One number: products have that K and no other, and a product waits for the neighbours alone. Several, or
-        None: a product has any K, its plan is made at its first product (and kept, with a converted copy of A where the format
-        is not CSR) or by prepare(), and each product begins with an MPI_Allreduce by which the ranks agree on K.
+        None: a product has any K, 0 included, and begins with an MPI_Allreduce by which the ranks agree on K. One plan of libspmm, with
+        at most two converted copies of A, serves all K up to the greatest one so far; a greater K makes it anew, for the next power of
+        two, at its first product or by prepare(): arrays of x_zeros() that were made before are copied by each product then.
     grid: (P, Q), how A is cut into blocks of rows and of columns; None: (ranks, 1).
     device: cpu, cuda, or auto (a GPU where the library and all ranks have one).
     stream: with device="cuda", a stream of PyTorch or CuPy, or the number of a cudaStream_t (0: the default stream), that lives as long
@@ -169,7 +170,7 @@ class Plan:
     def __init__(self, comm, A, k=None, *, rows="root", grid=None, device="cpu", format="auto", kernel="auto", threads=0,
                  exchange="auto", transport="auto", reduce="auto", no_overlap=False, column_blocks=0, reproducible="on",
                  plan="timed", block_size=0, subwarp=0, ell_limit=0, products=0, stream=None):
-        self._products, self._block, self._closed, self._quick, self._end = {}, None, True, None, None
+        self._products, self._made_for, self._block, self._closed, self._quick, self._end = {}, [], None, True, None, None
         check_comm(comm)
         given = {"device": device, "format": format, "kernel": kernel, "threads": threads, "exchange": exchange,
                  "transport": transport, "reduce": reduce, "no_overlap": no_overlap, "column_blocks": column_blocks,
@@ -200,8 +201,12 @@ class Plan:
                            else matrix.RankBlock.scattered(self._comm, mine, self._grid))
             self._describe(rows)
             self._closed = False
+            for one in sorted(self._columns, reverse=True):  # the greatest one first: its plan serves the others
+                self._products[one] = Product(self, one, self._plan_for(one))
             for one in self._columns:
-                self._products[one] = Product(self, one)
+                self._products[one] = self._products.pop(one)  # in the order of the caller
+            if self._columns:
+                self._products[self._columns[0]].use()
         except BaseException:
             self._release()
             raise
@@ -297,16 +302,13 @@ class Plan:
     @property
     @serialised
     def kernels(self):
-        """The names of the kernels of the plans that there are: K -> name."""
-        return {k: self._name(product) for k, product in self._products.items()}
+        """The names of the kernels of the K that were used: K -> name."""
+        return {k: product.kernel for k, product in self._products.items()}
 
     @property
     def kernel(self):
         """The name of the kernel for the K that was used last; None: no plan of a K has been made."""
         return self.kernels.get(self._last)
-
-    def _name(self, product):
-        return product.lib.spmm_plan_kernel(product.handle).decode()
 
     @property
     def device(self):
@@ -331,6 +333,7 @@ class Plan:
         if product is None:
             raise c.Error("the plan has had no product: prepare(k) makes one for K columns")
         function = product.lib.need("spmm_plan_view_text")
+        product.use()
         text, status = c.written(lambda text: function(product.handle, text))
         product.lib.check(status)
         return text
@@ -554,9 +557,25 @@ class Plan:
         if k not in self._products:
             if self._only:
                 self._check_k(k)
-            self._products[k] = Product(self, k)
+            self._products[k] = Product(self, k, self._plan_for(k))
+        self._products[k].use()
         self._last = k
         return self._products[k]
+
+    def _plan_for(self, k):
+        """A Made for K columns and more, made if need be: then it takes the place of the one for fewer columns. Collective."""
+        if c.loaded().spmm_plan_set_k is None:  # an older libspmm: a plan for each K
+            self._made_for.append(Made(self, k))
+            return self._made_for[-1]
+        if not self._made_for or self._made_for[0].most < k:
+            first = not self._made_for or self._options.column_blocks > 1
+            made = Made(self, max(k, 1) if first else 1 << (k - 1).bit_length())
+            for product in self._products.values():
+                product.move(made)
+            for old in self._made_for:
+                old.destroy()
+            self._made_for[:] = [made]
+        return self._made_for[0]
 
     # ---- for solvers of SciPy ----
 
@@ -622,8 +641,8 @@ class Plan:
         if kinds[0] == "matrix":
             mine = self._scattered_values(mine)
         self._block.values[:] = mine
-        for product in self._products.values():
-            c.loaded().check(update(product.handle))
+        for made in self._made_for:
+            c.loaded().check(update(made.handle))
 
     def _new_values(self, values):
         """This rank's new values, or the Entries of rank 0's whole matrix. Local."""
@@ -674,8 +693,11 @@ class Plan:
     def _release(self):
         from mpi4py import MPI
         self._closed, self._quick, self._end = True, None, None
+        for made in self._made_for:
+            made.destroy()
+        self._made_for.clear()
         for product in self._products.values():
-            product.destroy()
+            product.clear()
         self._products.clear()
         if self._block is not None:
             self._block.release()

@@ -1,4 +1,4 @@
-"""The products of one K: an spmm_plan, and how arrays reach it."""
+"""The products of one K, how arrays reach them, and the spmm_plan that computes them."""
 import ctypes
 import sys
 
@@ -123,16 +123,40 @@ class UsualOnGpu(Usual):
             self.kind.wait(self.gpu)
 
 
-class Product:
-    """An spmm_plan, and what its calls pass again and again."""
+class Made:
+    """An spmm_plan for at most `most` columns. `k`: those that its products have now."""
 
-    def __init__(self, plan, k):
-        self.lib, self.plan, self.k = c.loaded(), plan, k
+    def __init__(self, plan, most):
+        self.lib, self.most, self.k = c.loaded(), most, most
         self.handle = ctypes.c_void_p()
-        handle = plan._handle()
-        self.lib.check(self.lib.spmm_plan_create(handle, ctypes.byref(plan._block.struct), k, ctypes.byref(plan._options),
-                                                 ctypes.byref(self.handle)))
-        self.spares, self.results = {}, ([], [])
+        self.lib.check(self.lib.spmm_plan_create(plan._handle(), ctypes.byref(plan._block.struct), most,
+                                                 ctypes.byref(plan._options), ctypes.byref(self.handle)))
+
+    def use(self, k):
+        """Makes products ones of k columns. Collective."""
+        if self.k != k:
+            self.k = None  # unless all goes well
+            self.lib.check(self.lib.spmm_plan_set_k(self.handle, k))
+            self.k = k
+
+    def create(self, side, k, struct):
+        """Makes *struct a multivector of k columns like X (side 0) or Y (side 1). Local. Returns the status."""
+        if self.k == k:
+            return (self.lib.spmm_plan_x_create, self.lib.spmm_plan_y_create)[side](self.handle, struct)
+        return (self.lib.spmm_plan_x_create_k, self.lib.spmm_plan_y_create_k)[side](self.handle, k, struct)
+
+    def destroy(self):
+        """Collective over the plan's communicator, but after MPI_Finalize."""
+        self.lib.spmm_plan_destroy(self.handle)  # ends a product that has begun, which may use spares
+
+
+class Product:
+    """The products of K columns, and what their calls pass again and again."""
+
+    def __init__(self, plan, k, made):
+        self.lib, self.plan, self.k, self.made = c.loaded(), plan, k, made
+        self.spares, self.results, self.kernel = {}, ([], []), None
+        self.use()
         self.begun = None  # the operands of a product that has begun, kept until libspmm has done with them
         self.dtype, self.precision, self.space = plan._dtype, plan._block.struct.csr.precision, plan._options.device
         self.y_rows = plan._own_y_rows(self)
@@ -142,13 +166,26 @@ class Product:
         usual = UsualOnGpu if self.space == c.CUDA else Usual
         self.usual = {(side, written): usual(self, side) for side in (0, 1) for written in (False, True)}
 
+    @property
+    def handle(self):
+        return self.made.handle
+
+    def use(self):
+        """Makes the plan's products those of K columns. Collective."""
+        if self.made.k != self.k or self.kernel is None:
+            self.made.use(self.k)
+            self.kernel = self.lib.spmm_plan_kernel(self.handle).decode()
+
+    def move(self, made):
+        """Takes another spmm_plan: what was allocated for the old one would be copied by each product."""
+        self.made, self.spares, self.results = made, {}, ([], [])
+
     def described(self, rows, ld, address, space, layout=c.ROW_MAJOR):
         return c.Multivector(rows, self.k, ld, self.precision, space, address, 0, 0, layout)
 
     def create(self, side):
         """A multivector like X (side 0) or Y (side 1), zeroed. Local."""
-        function = (self.lib.spmm_plan_x_create, self.lib.spmm_plan_y_create)[side]
-        return arrays.allocated(lambda struct: function(self.handle, struct), self.space)
+        return arrays.allocated(lambda struct: self.made.create(side, self.k, struct), self.space)
 
     def spare(self, side):
         """The multivector that X or Y is copied into, or out of, if it cannot be used as it is."""
@@ -168,6 +205,8 @@ class Product:
 
     def place(self, operand, side, name):
         """(the operand as libspmm can use it, the spare that it is a copy in, or None); side: 0 with rows of X, 1 of Y."""
+        if self.k == 0:
+            return self.described(self.rows[side], 0, None, self.space), None
         if operand.kind >= arrays.CUPY and not operand.made:
             if not self.plan._options.stream:
                 arrays.wait_for(operand)
@@ -247,6 +286,7 @@ class Product:
     def quick(self, source, target, alpha, beta, out):
         """run() for what Usual took, where nothing can go wrong before libspmm is called."""
         self.usual[0, False].wait()
+        self.use()
         status = self.lib.spmm_apply(self.handle, alpha, source, beta, target)
         if status:
             self.lib.check(status)
@@ -259,8 +299,7 @@ class Product:
         if function is self.lib.spmm_apply_begin:
             self.lib.spmm_apply_end(self.handle)
 
-    def destroy(self):
-        """Collective over the plan's communicator, but after MPI_Finalize."""
-        self.lib.spmm_plan_destroy(self.handle)  # ends a product that has begun, which may use the spares
+    def clear(self):
+        """Forgets the spares and results."""
         self.spares.clear()
         self.results = ([], [])

@@ -28,6 +28,7 @@ spmm_status sp_plan_create(const sp_grid *grid, const spmm_block *block, const s
         sp_free(p);
         return status;
     }
+    p->k_max = k;
     *plan = p;
     return SPMM_OK;
 }

@@ -18,6 +18,7 @@ typedef struct summary {
     struct {
         double entries, received, neighbours, threads;
         double created, products, seconds, least, greatest; /* times: of the slowest rank */
+        double first_bytes, second_bytes;                   /* of converted matrices */
         double queued, crowd; /* crowd: 1: a rank has more threads than its share of the cores */
     } most;
 } summary;
@@ -33,6 +34,8 @@ static spmm_status summarize(const sp_product *p, summary *s)
                                 (partial ? partial->ghost_low + partial->ghost_high : 0));
     s->most.neighbours = (double)(h->sources + (partial ? partial->sources : 0));
     s->most.threads = (double)p->threads;
+    s->most.first_bytes = (double)sp_row_blocks_bytes(p->widths.second ? &p->widths.other : &p->parts);
+    s->most.second_bytes = (double)sp_row_blocks_bytes(p->widths.second ? &p->parts : &p->widths.other);
     s->most.created = p->times.created;
     s->most.products = (double)p->times.products;
     s->most.seconds = p->times.seconds;
@@ -51,6 +54,21 @@ static void print_kept(const sp_product *p, FILE *f)
     if (read > 0 && sp_exchange_shares(p->exchange))
         fprintf(f, "            %lld of the rows are read in place, in memory that ranks of a node share\n",
                 (long long)read);
+}
+
+/** Tells the bytes of the converted matrices, and which of them is taken now. */
+static void print_widths(const sp_product *p, const summary *s, FILE *f)
+{
+    const sp_widths *const w = &p->widths;
+    const sp_row_blocks *const first = w->second ? &w->other : &p->parts, *const second = w->second
+                                                                                              ? &p->parts
+                                                                                              : &w->other;
+    fprintf(f, "matrices    %s: %.3g MB of its own at most on a rank, for up to %lld columns",
+            first->kernel->id, s->most.first_bytes / 1e6, (long long)w->most);
+    if (second->kernel)
+        fprintf(f, "; %s: %.3g MB, for few columns%s", second->kernel->id, s->most.second_bytes / 1e6,
+                w->second ? " (taken now)" : "");
+    fprintf(f, "\n");
 }
 
 static void print_variants(const sp_variants *all, FILE *f)
@@ -108,6 +126,7 @@ static void print(const sp_product *p, const sp_variants *variants, const summar
     fprintf(f, "kernel      %s on %s, %s", kernel->id, sp_format_word(kernel->format), p->why);
     if (p->kernel_trial.count > 1) fprintf(f, ", in %.2f ms", 1e3 * p->kernel_trial.took);
     fprintf(f, "\n");
+    print_widths(p, s, f);
     print_moves(p, s, f);
     if (variants) print_variants(variants, f);
     if (p->reduction) {

@@ -153,10 +153,15 @@ spmm_status sp_row_blocks_set_k(sp_row_blocks *parts, int64_t k)
 int64_t sp_row_blocks_bytes(const sp_row_blocks *parts)
 {
     int64_t bytes = 0;
-    for (int i = 0; i < parts->count; i++)
-        for (int n = 0; n < SP_ARRAYS && parts->part[i].a.borrowed != SP_BORROWED; n++)
-            if (n != SP_VAL || parts->part[i].a.borrowed != SP_BORROWED_VALUES)
-                bytes += parts->part[i].a.bytes[n];
+    for (int i = 0; i < parts->count; i++) {
+        const sp_row_block *const p = &parts->part[i];
+        sp_value_copy copies[SP_MOST_COPIES];
+        for (int n = 0; n < SP_ARRAYS && p->a.borrowed != SP_BORROWED; n++)
+            if (n != SP_VAL || p->a.borrowed != SP_BORROWED_VALUES) bytes += p->a.bytes[n];
+        const int count = parts->kernel->ops->values ? parts->kernel->ops->values(p->state, copies) : 0;
+        for (int n = 0; n < count; n++)
+            bytes += copies[n].count * (sp_value_size(p->csr.precision) + (int64_t)sizeof *p->csr.ja);
+    }
     return bytes;
 }
 

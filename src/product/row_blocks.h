@@ -68,7 +68,8 @@ spmm_status sp_row_blocks_set_k(sp_row_blocks *parts, int64_t k);
 /** Returns 1 if sp_row_blocks_set_k() makes states anew, from the values in host memory. Local. */
 int sp_row_blocks_made_anew(const sp_row_blocks *parts, int64_t k);
 
-/** Returns the bytes of the row blocks in the kernel's format, without arrays that belong to the block of A. Local. */
+/** Returns the bytes of the row blocks in the kernel's format, and of entries that the kernel has copied, without arrays that
+ *  belong to the block of A. Local. */
 int64_t sp_row_blocks_bytes(const sp_row_blocks *parts);
 
 /** Converts one row block, whose CSR is set, as sp_row_blocks_create() does. Local.

@@ -192,8 +192,8 @@ contains
     call check("a destroyed multivector is zeros", v%rows == 0 .and. .not. c_associated(v%data))
     call spmm_multivector_create(-1_int64, 3_int64, SPMM_F64, SPMM_CPU, v, status)
     call fails("negative rows", SPMM_ERR_USAGE, "-1 x 3: rows")
-    call spmm_multivector_create(4_int64, 0_int64, SPMM_F64, SPMM_CPU, v, status)
-    call fails("no columns", SPMM_ERR_USAGE, "4 x 0: rows")
+    call spmm_multivector_create(4_int64, -1_int64, SPMM_F64, SPMM_CPU, v, status)
+    call fails("negative columns", SPMM_ERR_USAGE, "4 x -1: rows")
     call spmm_multivector_create(4_int64, 3_int64, 9, SPMM_CPU, v, status)
     call fails("a multivector in a precision that is none", SPMM_ERR_USAGE, "spmm_multivector_create: precision")
     call spmm_multivector_create(4_int64, 3_int64, SPMM_F64, 9, v, status)
@@ -346,8 +346,8 @@ contains
     call fails("a plan without a communicator", SPMM_ERR_USAGE, "spmm_plan_create: comm")
     call spmm_plan_create(MPI_COMM_WORLD, nothing, 3_int64, plan, status)
     call fails("a plan of no block", SPMM_ERR_USAGE, "spmm_plan_create: block")
-    call spmm_plan_create(MPI_COMM_WORLD, block, 0_int64, plan, status)
-    call fails("a plan of no columns", SPMM_ERR_USAGE, "spmm_plan_create: k is 0")
+    call spmm_plan_create(MPI_COMM_WORLD, block, -1_int64, plan, status)
+    call fails("a plan of -1 columns", SPMM_ERR_USAGE, "spmm_plan_create: k is -1")
     call spmm_plan_create(MPI_COMM_WORLD, block, 3_int64, plan, status, kernel="cpu_nothing")
     call fails("a kernel that is none", SPMM_ERR_USAGE, "cpu_nothing")
     o%format = 77
@@ -387,6 +387,8 @@ contains
     call fails("and a diagonal", SPMM_ERR_USAGE, "spmm_plan_diagonal: plan")
     call spmm_plan_update_values(plan, status)
     call fails("and new values", SPMM_ERR_USAGE, "spmm_plan_update_values: plan")
+    call spmm_plan_set_k(plan, 1_int64, status)
+    call fails("and columns", SPMM_ERR_USAGE, "spmm_plan_set_k: plan")
     call spmm_apply(plan, 1.0_real64, v, 0.0_real64, v, status)
     call fails("and a product", SPMM_ERR_USAGE, "spmm_apply: plan")
     call spmm_apply_begin(plan, 1.0_real64, v, 0.0_real64, v, status)
@@ -449,10 +451,37 @@ contains
     call MPI_Allreduce(sums, all_sums, 2, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD)
     call check("a product with the transpose of a symmetric matrix is the same", status == SPMM_OK .and. &
                all_sums(1) < 1e-10_real64 .and. all_sums(2) > 1)
+    call fewer_columns(plan, 2.0_real64, size(py, 2))
     call spmm_plan_destroy(plan)
     call spmm_multivector_destroy(x)
     call spmm_multivector_destroy(y)
     call spmm_block_destroy(block)
+  end subroutine
+
+  ! A product of two columns by a plan that was made for three: the second column of X is `factor` times the first one.
+  subroutine fewer_columns(plan, factor, rows)
+    type(spmm_plan), intent(in) :: plan
+    real(real64), intent(in) :: factor
+    integer, intent(in) :: rows
+    type(spmm_multivector) :: x, y
+    real(real64), pointer :: px(:, :), py(:, :)
+    call spmm_plan_set_k(plan, 4_int64, status)
+    call fails("more columns than the plan was made for", SPMM_ERR_USAGE, "spmm_plan_set_k: k is 4, expected 0 to 3")
+    call spmm_plan_set_k(plan, 2_int64, status)
+    call check("a plan takes fewer columns", status == SPMM_OK)
+    call spmm_plan_x_create_k(plan, 2_int64, x, status)
+    call check("X has so many", status == SPMM_OK .and. x%k == 2)
+    call spmm_plan_y_create_k(plan, 2_int64, y, status)
+    call check("and Y", status == SPMM_OK .and. y%k == 2)
+    call spmm_multivector_pointer(x, px, status)
+    call spmm_multivector_pointer(y, py, status)
+    px(1, :) = 1
+    px(2, :) = factor
+    call spmm_apply(plan, 1.0_real64, x, 0.0_real64, y, status)
+    call check("and the product has them", status == SPMM_OK .and. size(py, 2) == rows .and. &
+               all(abs(py(2, :) - factor * py(1, :)) < 1e-11_real64))
+    call spmm_multivector_destroy(x)
+    call spmm_multivector_destroy(y)
   end subroutine
 
   ! Arrays of Fortran's own order, X(rows, 3), as X and Y.
