@@ -1,7 +1,7 @@
 // Solves A X = B for K right-hand sides at once by conjugate gradients with the diagonal as preconditioner. A is symmetric
 // positive definite. The columns are systems of their own, which share the products.
 //
-//     mpicxx -std=c++11 cg.cpp -o cg $(pkg-config --cflags --libs spmm)
+//     mpicxx -std=c++11 -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX cg.cpp -o cg $(pkg-config --cflags --libs spmm)
 //     mpirun -np 2 ./cg [MATRIX [K [TOLERANCE [ITERATIONS]]]]
 //
 // MATRIX is a Matrix Market file or a generator's specification; the others are 8, 1e-8 and 1000. Prints the residual of the worst
