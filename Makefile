@@ -115,7 +115,7 @@ include mk/install.mk
 ## lint           clang-format, clang-tidy and cppcheck, as they are set in the repo; findings fail
 FORMATTED = $(wildcard include/*.h src/*/*.[ch] contrib/*/*.[ch] kernels/*.[ch] kernels/*/*.[ch] kernels/*/*.cu kernels/*/*.cuh kernels/peers/adaptors/* tests/*.[ch] tests/fuzz/*.[ch] bench/*.[ch] \
                 bench/common/*.[ch] bench/cpu/*.c bench/gpu/*.[ch] bench/mpi/*.c bench/multigpu/*.[ch] bench/peers/*.c bench/peers/*.cpp \
-                examples/*.[ch])
+                examples/*.[ch] examples/*.cpp)
 format: deps-lint
 	$(Q)clang-format -i $(FORMATTED)
 lint: deps-lint

@@ -62,6 +62,17 @@ module spmm
     type(c_ptr) :: as = c_null_ptr
   end type spmm_csr
 
+  type, bind(c), public :: spmm_rows
+    type(c_ptr) :: irp = c_null_ptr ! c_loc() of arrays of integers, 0-based, and of values
+    type(c_ptr) :: ja = c_null_ptr
+    type(c_ptr) :: as = c_null_ptr
+    integer(c_int) :: irp_bytes = 4, ja_bytes = 4
+    integer(c_int) :: map_bytes = 4
+    integer(c_int64_t) :: first_column = 0
+    type(c_ptr) :: map = c_null_ptr
+    integer(c_int64_t) :: map_size = 0
+  end type spmm_rows
+
   type, bind(c), public :: spmm_multivector
     integer(c_int64_t) :: rows = 0, k = 0
     integer(c_int64_t) :: ld = 0
@@ -114,7 +125,7 @@ module spmm
   public :: spmm_multivector_create, spmm_multivector_destroy, spmm_multivector_copy, spmm_multivector_pointer
   public :: spmm_multivector_dot, spmm_multivector_norms, spmm_multivector_times, spmm_multivector_axpby, spmm_multivector_scale
   public :: spmm_plan_create, spmm_plan_destroy, spmm_plan_kernel, spmm_plan_view, spmm_plan_x_create, spmm_plan_y_create
-  public :: spmm_plan_view_text, spmm_plan_diagonal, spmm_multivector_scale_rows
+  public :: spmm_block_from_rows, spmm_plan_view_text, spmm_plan_diagonal, spmm_multivector_scale_rows
   public :: spmm_plan_set_k, spmm_plan_x_create_k, spmm_plan_y_create_k
   public :: spmm_apply, spmm_apply_begin, spmm_apply_end, spmm_apply_transposed, spmm_plan_update_values
 
@@ -187,6 +198,16 @@ module spmm
       integer(c_int), value :: comm
       integer(c_int), value :: root, p, q
       type(spmm_csr), intent(in) :: a
+      type(spmm_block), intent(out) :: block
+      integer(c_int) :: status
+    end function
+    function c_block_from_rows(comm, rows, x_rows, precision, part, parts, block) &
+        bind(c, name="spmm_fortran_block_from_rows") result(status)
+      import
+      integer(c_int), value :: comm
+      integer(c_int64_t), value :: rows, x_rows
+      integer(c_int), value :: precision, parts
+      type(spmm_rows), intent(in) :: part(*)
       type(spmm_block), intent(out) :: block
       integer(c_int) :: status
     end function
@@ -521,6 +542,16 @@ contains
     type(spmm_block), intent(out) :: block
     integer(c_int), intent(out) :: status
     status = c_csr_scatter(int(comm%MPI_VAL, c_int), root, a, p, q, block)
+  end subroutine
+
+  subroutine spmm_block_from_rows(comm, rows, x_rows, precision, part, block, status)
+    type(MPI_Comm), intent(in) :: comm
+    integer(c_int64_t), intent(in) :: rows, x_rows
+    integer(c_int), intent(in) :: precision
+    type(spmm_rows), intent(in) :: part(:)
+    type(spmm_block), intent(out) :: block
+    integer(c_int), intent(out) :: status
+    status = c_block_from_rows(int(comm%MPI_VAL, c_int), rows, x_rows, precision, part, size(part, kind=c_int), block)
   end subroutine
 
   subroutine spmm_block_destroy(block)

@@ -73,6 +73,36 @@ static const int *const spmm_mpi_check __attribute__((used)) = &SPMM_MPI_CHECK;
  *          of the matrix a violate the rules of spmm_csr), _MEMORY, _MPI */
 spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, int q, spmm_block *block);
 
+/** Makes this rank's block of a matrix whose rows are distributed already, from arrays as PETSc, hypre and Trilinos hand them
+ *  out. The grid is (number of ranks) x 1: a rank has all entries of its rows, and the ranks' rows, and their rows of X, follow one
+ *  another in the order of the ranks. So A has as many rows as all ranks have, and as many columns as they have rows of X.
+ *
+ *  The entries are in one part or several, which each have all of the rank's rows: part[0] those of the rank's own columns and
+ *  part[1] the others, for example. Rows are sorted by column, and duplicates, also of several parts, are summed in increasing order of
+ *  value, as in spmm_csr_read(). All is copied; the caller keeps the arrays. For new values on the same pattern a second block is
+ *  made, of which csr.as is copied to that of the first, before spmm_plan_update_values().
+ *
+ *  - PETSc, MATMPIAIJ: of MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, &garray), MatGetRowIJ() and MatSeqAIJGetArrayRead() give the arrays of each.
+ *    Ad: first_column is the start of MatGetOwnershipRangeColumn(); Ao: map is garray, map_size its number of columns. All
+ *    are PetscInt, whose size is sizeof(PetscInt). MATSEQAIJ: one part.
+ *  - hypre, ParCSR: of hypre_ParCSRMatrixDiag() and _Offd(), hypre_CSRMatrixI(), _J() and _Data(), with sizeof(HYPRE_Int). Diag:
+ *    first_column is hypre_ParCSRMatrixFirstColDiag(); Offd: map is hypre_ParCSRMatrixColMapOffd(), with sizeof(HYPRE_BigInt), map_size
+ *    hypre_CSRMatrixNumCols().
+ *  - Trilinos, Tpetra: one part, of getLocalMatrixHost(): graph.row_map, graph.entries and values; map is
+ *    getColMap()->getMyGlobalIndices(). Epetra: ExtractCrsDataPointers() and ColMap().MyGlobalElements(). The row map has to be
+ *    contiguous.
+ *
+ *  Collective over comm.
+ *  \param [in]  rows       number of this rank's rows of A, and of Y
+ *  \param [in]  x_rows     number of this rank's rows of X; of a square matrix usually `rows`, so that X is distributed like Y
+ *  \param [in]  precision  type of the values in the parts and of the block's; the same on every rank
+ *  \param [in]  part       [parts]; parts may differ from rank to rank, and be 0
+ *  \param [out] block      this rank's block; the caller destroys it
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (a wrong argument; row starts that decrease; a column or an index
+ *          of map that is out of range: the message says which), _MEMORY, _LIMIT (2^31 columns or more), _MPI */
+spmm_status spmm_block_from_rows(MPI_Comm comm, int64_t rows, int64_t x_rows, spmm_precision precision,
+                                 const spmm_rows *part, int parts, spmm_block *block);
+
 /** Frees the arrays that the block owns and zeroes the block; accepts NULL and zeroed objects. Local. */
 void spmm_block_destroy(spmm_block *block);
 

@@ -92,6 +92,20 @@ typedef struct spmm_csr {
     void *as;                 /**< values, [nnz] of double or float */
 } spmm_csr;
 
+/** Entries of a rank's rows in arrays of a program's or another library's, for spmm_block_from_rows(). The arrays are in
+ *  host memory; integers are signed, or unsigned and as small. Columns of a row may be in any order. */
+typedef struct spmm_rows {
+    const void *irp; /**< row starts, [rows + 1]: row i has entries irp[i] to irp[i + 1] - 1 of ja and as; irp[0] need not
+                          be 0 */
+    const void *ja;  /**< column indices */
+    const void *as;  /**< values, of the precision that is named in the call; NULL: all are 1.0 */
+    int irp_bytes, ja_bytes; /**< sizes of an element of irp and of ja: 4 or 8, as sizeof gives them */
+    int map_bytes;           /**< that of an element of map; ignored without map */
+    int64_t first_column;    /**< added to each index to get the column of A: 0 if ja has columns of A; ignored with map */
+    const void *map;         /**< [map_size] the column of A of each index; NULL: first_column counts */
+    int64_t map_size;        /**< ignored without map */
+} spmm_rows;
+
 /** How the elements of a multivector lie in memory: element (i, j) is data[i * ld + j], or data[j * ld + i]. */
 typedef enum spmm_layout { SPMM_ROW_MAJOR = 0, SPMM_COLUMN_MAJOR = 1 } spmm_layout;
 

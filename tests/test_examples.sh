@@ -8,7 +8,7 @@ case $BUILD in *cuda) cuda=1 ;; *asan* | *tsan*) skip "the examples build and ru
 command -v pkg-config >/dev/null || { skip "the examples build and run" "no pkg-config"; finish; }
 ok "libspmm is installed for them" make NO_DEPS=1 CUDA=$cuda BUILDDIR="$(dirname "$BUILD")" MPICC="$MPICC" \
     install PREFIX="$scratch/usr"
-cp examples/*.c "$scratch/"
+cp examples/*.c examples/*.cpp "$scratch/"
 matrices=$PWD/matrices
 cd "$scratch" || exit 1
 export PKG_CONFIG_PATH=$scratch/usr/lib/pkgconfig
@@ -123,6 +123,48 @@ for solver in block_cg block_minres; do
     text "which is exit status 1" "exit status 1" "$out"
     text "a matrix that is not square is a usage error" "exit status 2" "$(run 1 ./$solver "$matrices/lp_e226.mtx")"
 done
+
+# the wrapper for C++ beside that for C; mpicc of another compiler may stand alone
+mpicxx=${MPICC/%mpicc/mpicxx}
+if [ "$mpicxx" = "$MPICC" ] || ! echo 'int main() { return 0; }' >c++.cpp || ! $mpicxx c++.cpp -o c++ 2>/dev/null; then
+    skip "conjugate gradients in C++ build and converge" "no compiler for C++ beside $MPICC"
+else
+    ok "cg builds by the command that its head gives" \
+        $mpicxx -std=c++11 -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX -Wall -Wextra -Werror cg.cpp -o cg $(pkg-config --cflags --libs spmm)
+    for ranks in 1 2 3; do
+        out=$(run $ranks ./cg lap3d7:8 4 1e-8)
+        text "conjugate gradients in C++ converge on $ranks ranks" "exit status 0" "$out"
+        ok "to the known solution" awk '/^converged/ { bad = !($NF < 1e-6 && $NF > 0); n++ } END { exit bad || n != 1 }' <<<"$out"
+    done
+    text "the diagonal preconditioner copes with a matrix of structures" "exit status 0" \
+        "$(run 2 ./cg "$matrices/bcsstk16.mtx.gz" 3 1e-8 199)"
+    out=$(run 2 ./cg lap3d7:8 4 1e-8 3)
+    text "three iterations are too few" "NOT converged after 3" "$out"
+    text "which is exit status 1, too" "exit status 1" "$out"
+    text "a missing file is named by it, too" "missing.mtx" "$(run 2 ./cg missing.mtx)"
+fi
+
+petsc=
+for name in PETSc petsc; do
+    [ -n "$petsc" ] || ! pkg-config --exists $name || petsc=$(pkg-config --cflags --libs $name)
+done
+# PETSc of another MPI, of complex scalars or older than the example wants does not count
+if [ -z "$petsc" ] || ! printf '%s\n' '#include <petscmat.h>' '#if defined(PETSC_USE_COMPLEX) || !defined(PetscCall)' '#error' '#endif' \
+    'int main(int c, char **v) { return PetscInitialize(&c, &v, 0, 0) || PetscFinalize(); }' >found.c ||
+    ! $MPICC found.c -o found $petsc 2>/dev/null || ! $MPIRUN -np 1 ./found 2>/dev/null; then
+    skip "a shell matrix of PETSc has libspmm's products" "no PETSc of this MPI"
+else
+    ok "petsc_shell builds by the command that its head gives" \
+        $MPICC -std=c11 -Wall -Wextra -Werror petsc_shell.c -o petsc_shell $(pkg-config --cflags --libs spmm) $petsc
+    for ranks in 1 2 3; do
+        out=$(run $ranks ./petsc_shell -n 20 -k 5)
+        text "a shell matrix of PETSc has PETSc's own products on $ranks ranks" "exit status 0" "$out"
+    done
+    text "and says how near" "MatMatMult " "$out"
+    sed 's/\.as = values/.as = NULL/' petsc_shell.c >ones.c
+    ok "(the same with other values builds)" $MPICC -std=c11 ones.c -o ones $(pkg-config --cflags --libs spmm) $petsc
+    text "(and does not have them)" "exit status 1" "$(run 2 ./ones -n 20 -k 5)"
+fi
 
 for ranks in 1 2 3; do
     out=$(run $ranks ./gcn "$matrices/wiki-Vote.mtx.gz" "h$ranks" 40 9 5)

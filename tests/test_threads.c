@@ -340,6 +340,7 @@ static int not_refused(distributed *d, spmm_plan *plan, spmm_multivector *x, spm
     FORKED("spmm_multivector_create", spmm_plan_y_create(plan, &v));
     FORKED("spmm_plan_create", spmm_plan_create(MPI_COMM_SELF, &d->block, K, NULL, &other));
     FORKED("spmm_csr_scatter", spmm_csr_scatter(MPI_COMM_SELF, 0, &d->a, 1, 1, &block));
+    FORKED("spmm_block_from_rows", spmm_block_from_rows(MPI_COMM_SELF, 0, 0, SPMM_F64, NULL, 0, &block));
     FORKED("spmm_device_open", spmm_device_open(MPI_COMM_SELF));
     FORKED("spmm_multivector_dot", spmm_multivector_dot(MPI_COMM_SELF, x, x, g, K));
     FORKED("spmm_multivector_norms", spmm_multivector_norms(MPI_COMM_SELF, x, g));

@@ -5,6 +5,12 @@
 
 #include "base/status.h"
 
+spmm_status spmm_fortran_block_from_rows(int comm, int64_t rows, int64_t x_rows, spmm_precision precision,
+                                         const spmm_rows *part, int parts, spmm_block *block)
+{
+    return spmm_block_from_rows(MPI_Comm_f2c(comm), rows, x_rows, precision, part, parts, block);
+}
+
 spmm_status spmm_fortran_csr_scatter(int comm, int root, const spmm_csr *a, int p, int q, spmm_block *block)
 {
     return spmm_csr_scatter(MPI_Comm_f2c(comm), root, a, p, q, block);

@@ -6,6 +6,10 @@
 
 #include "spmm.h"
 
+/** spmm_block_from_rows() for a Fortran handle. Collective over comm. */
+spmm_status spmm_fortran_block_from_rows(int comm, int64_t rows, int64_t x_rows, spmm_precision precision,
+                                         const spmm_rows *part, int parts, spmm_block *block);
+
 /** spmm_csr_scatter() for a Fortran handle. Collective over comm. */
 spmm_status spmm_fortran_csr_scatter(int comm, int root, const spmm_csr *a, int p, int q, spmm_block *block);
 

@@ -21,6 +21,7 @@ program calls
   call multivectors()
   call pointers()
   call dense()
+  call block_of_rows()
   call plans()
   call wrong_plans()
   call products()
@@ -279,6 +280,35 @@ contains
     call spmm_multivector_axpby(1.0_real64, x, 0.0_real64, y, status)
     call fails("y of other rows", SPMM_ERR_USAGE, "spmm_multivector_axpby")
     call spmm_multivector_destroy(x)
+  end subroutine
+
+  ! Two rows on each rank: 2 on the diagonal, in this rank's own columns, and 1 in the first column of A.
+  subroutine block_of_rows()
+    integer(c_int32_t), target :: own_starts(3) = [0, 1, 2], own_columns(2) = [0, 1]
+    integer(c_int64_t), target :: starts(3) = [0, 1, 2], columns(2) = [0, 0], map(1) = [0]
+    real(real64), target :: own(2) = [2, 2], others(2) = [1, 1]
+    type(spmm_rows) :: part(2)
+    type(spmm_block), target :: block
+    integer(c_int64_t), pointer :: irp(:)
+    integer(c_int32_t), pointer :: ja(:)
+    real(real64), pointer :: as(:)
+    part(1) = spmm_rows(irp=c_loc(own_starts), ja=c_loc(own_columns), as=c_loc(own), first_column=int(2 * rank, c_int64_t))
+    part(2) = spmm_rows(irp=c_loc(starts), ja=c_loc(columns), as=c_loc(others), irp_bytes=8, ja_bytes=8, map=c_loc(map), &
+                        map_bytes=8, map_size=1_int64)
+    call spmm_block_from_rows(MPI_COMM_WORLD, 2_int64, 2_int64, SPMM_F64, part, block, status)
+    call check("a block is made of rows of two parts", status == SPMM_OK .and. block%rows == 2 * ranks .and. &
+               block%cols == 2 * ranks .and. block%row_begin == 2 * rank .and. block%x_begin == 2 * rank)
+    call spmm_csr_pointers(block%csr, irp, ja, as, status)
+    if (rank == 0) then
+      call check("whose duplicates are summed", all(ja == [0, 0, 1]) .and. all(abs(as - [3, 1, 2]) < 1e-12_real64))
+    else
+      call check("with columns of the whole matrix", all(ja == [0, 2 * rank, 0, 2 * rank + 1]) .and. &
+                 all(abs(as - [1, 2, 1, 2]) < 1e-12_real64))
+    end if
+    call spmm_block_destroy(block)
+    map = 2 * ranks
+    call spmm_block_from_rows(MPI_COMM_WORLD, 2_int64, 2_int64, SPMM_F64, part, block, status)
+    call fails("a column beyond the last", SPMM_ERR_USAGE, "spmm_block_from_rows: part[1].map[0] is")
   end subroutine
 
   ! A has 20 on its diagonal.
