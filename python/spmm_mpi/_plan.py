@@ -8,7 +8,7 @@ import numpy as np
 from . import _arrays as arrays
 from . import _library as c
 from . import _matrix as matrix
-from ._arguments import INT_MAX, INT64_MAX, check_comm, real_number, whole_number
+from ._arguments import ABSENT, INT_MAX, INT64_MAX, comm_and_matrix, real_number, whole_number
 from ._product import Product, usual_on_gpu
 
 # ---- threads ----
@@ -135,7 +135,8 @@ class Plan:
          transport="auto", reduce="auto", no_overlap=False, column_blocks=0, reproducible="on", plan="timed", block_size=0,
          subwarp=0, ell_limit=0, products=0, stream=None)
 
-    comm: a communicator of mpi4py; the plan has a duplicate of it.
+    comm: a communicator of mpi4py; the plan has a duplicate of it. Plan(A) is Plan(MPI.COMM_WORLD, A); with a libspmm that has no MPI
+        (make MPI=0, the wheel) it is the plan of this process, and comm may be None.
     A: a sparse matrix of SciPy in any format, of float64 or float32; the plan has a copy of it. Entries that are stored more
         than once are summed. rows="root": the whole matrix on rank 0, and None on the others. rows="distributed": each rank its
         rows [own rows, n], in the order of the ranks.
@@ -164,11 +165,11 @@ class Plan:
 
     __array_ufunc__ = None  # X @ plan and plan * X are no products: NumPy must not make arrays of plans of them
 
-    def __init__(self, comm, A, k=None, *, rows="root", grid=None, device="cpu", format="auto", kernel="auto", threads=0,
+    def __init__(self, comm, A=ABSENT, k=None, *, rows="root", grid=None, device="cpu", format="auto", kernel="auto", threads=0,
                  exchange="auto", transport="auto", reduce="auto", no_overlap=False, column_blocks=0, reproducible="on",
                  plan="timed", block_size=0, subwarp=0, ell_limit=0, products=0, stream=None):
         self._products, self._block, self._closed, self._quick, self._end = {}, None, True, None, None
-        check_comm(comm)
+        comm, A = comm_and_matrix(comm, A)
         given = {"device": device, "format": format, "kernel": kernel, "threads": threads, "exchange": exchange,
                  "transport": transport, "reduce": reduce, "no_overlap": no_overlap, "column_blocks": column_blocks,
                  "reproducible": reproducible, "plan": plan, "block_size": block_size, "subwarp": subwarp,
@@ -611,14 +612,13 @@ class Plan:
                 self._release()
 
     def _release(self):
-        from mpi4py import MPI
         self._closed, self._quick, self._end = True, None, None
         for product in self._products.values():
             product.destroy()
         self._products.clear()
         if self._block is not None:
             self._block.release()
-        if not MPI.Is_finalized() and not c.forked:
+        if c.mpi_runs() and not c.forked:
             self._comm.Free()
 
     def _check_open(self):
@@ -679,5 +679,7 @@ def columns_on_gpu(x):
 
 
 def maximum():
+    if c.without_mpi():
+        return None
     from mpi4py import MPI
     return MPI.MAX
