@@ -28,7 +28,7 @@ run-built:
 
 ##* check          set up, build with and without CUDA, run every test (TESTS="test_plan ..." builds and runs some; JUNIT=FILE: a report for CI systems)
 check: deps
-	@+$(MAKE) check-builds
+	@+$(MAKE) $(if $(filter 0,$(MPI)),check-one-rank,check-builds)
 
 ##* check-quick    build, and run tests of a minute: the core, the command on 1, 2 and 4 ranks, an example (JUNIT=FILE as for check)
 ##* check-gpu      run the tests that concern the GPU where one is; keep the output in bench/records/
@@ -110,6 +110,9 @@ deps = $(if $(filter 1,$(NO_DEPS)),:,MPI='$(MPI)' MPICC='$(MPICC)' NVCC='$(if $(
 ## uninstall      remove them
 include mk/fortran.mk
 include mk/install.mk
+
+## wheel          the Python package with libspmm of MPI=0 inside, for pip, in build/wheel (with nvcc for GPUs, too; GPU_ARCH="80 90")
+include mk/wheel.mk
 
 ## format         clang-format all sources in place
 ## lint           clang-format, clang-tidy and cppcheck, as they are set in the repo; findings fail

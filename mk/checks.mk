@@ -1,6 +1,6 @@
 # Builds that are made for their tests alone: by sanitizers, by every compiler with every MPI, and for an emulated GPU.
 
-.PHONY: check-quick build-quick check-one-rank asan check-asan check-tsan check-toolchains check-unit check-emulated
+.PHONY: check-quick build-quick check-one-rank run-one-rank asan check-asan check-tsan check-toolchains check-unit check-emulated
 
 asan:
 	@+$(MAKE) $(J) SANITIZE=1 build build-tests
@@ -23,9 +23,10 @@ build-quick: $(patsubst tests/%.c,$(B)/tests/%,$(wildcard $(QUICK_TESTS:%=tests/
 check-one-rank:
 	$(Q)$(if $(filter 1,$(NO_DEPS)),:,MPI=0 CLANG_USED= sh mk/deps.sh build test optional)
 	@+$(MAKE) $(J) MPI=0 CUDA=0 build build-tests
+	$(if $(TESTS),,@+$(MAKE) CUDA=0 NO_DEPS=1 wheel)
 	@+$(MAKE) MPI=0 CUDA=0 run-one-rank
 run-one-rank:
-	$(Q)$(RUN_TESTS) --unit --most-ranks 1 $(if $(TESTS),,--also 'test_one_rank test_layers') $(B) $(TESTS)
+	$(Q)$(RUN_TESTS) --unit --most-ranks 1 $(if $(TESTS),,--also 'test_one_rank test_layers test_wheel') $(B) $(TESTS)
 
 # clang's sanitizers see other code than gcc's
 clang_sanitizes = $(shell t=$$(mktemp) && printf '\043include <omp.h>\nint main(void) { return omp_get_max_threads() == 0; }\n' \

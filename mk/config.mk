@@ -249,7 +249,9 @@ ifeq ($(WITH_CUDA)$(if $(NVCC_FOUND),1),11)
           /usr/lib/x86_64-linux-gnu))))
   CUDA_INCLUDE := $(patsubst %/cuda_runtime.h,%,$(firstword $(wildcard \
       $(addsuffix /cuda_runtime.h,$(CUDA_TOP)/$(CUDA_TARGET)/include $(CUDA_TOP)/include /usr/include))))
-  CUDA_LIBS := $(if $(CUDA_LIB),-L$(abspath $(CUDA_LIB))) -lcudart_static -ldl -lrt -lpthread -lstdc++
+  # (mk/wheel.mk links another one)
+  STDCXX ?= -lstdc++
+  CUDA_LIBS := $(if $(CUDA_LIB),-L$(abspath $(CUDA_LIB))) -lcudart_static -ldl -lrt -lpthread $(STDCXX)
 
   NVCC_KNOWS := $(patsubst sm_%,%,$(shell $(NVCC) --list-gpu-code 2>/dev/null))
   ARCHS := $(patsubst sm_%,%,$(subst .,,$(subst $(comma), ,$(GPU_ARCH))))

@@ -7,7 +7,7 @@ prefix=$scratch/usr
 # the build under test; `make` finds it up to date
 cuda=0
 case $BUILD in *cuda) cuda=1 ;; *asan* | *tsan*) skip "make install puts libspmm in place" "not with sanitizers"; finish ;; esac
-install() { command make NO_DEPS=1 CUDA=$cuda BUILDDIR="$(dirname "$BUILD")" MPICC="$MPICC" "$@" 2>&1; }
+install() { command make NO_DEPS=1 MPI=1 CUDA=$cuda BUILDDIR="$(dirname "$BUILD")" MPICC="$MPICC" "$@" 2>&1; }
 
 # prefixes that spmm.pc could not have, or that a shell should have expanded; DESTDIR, so that none of them is this machine's own
 for wrong in "/my software" '~/spmm' software/spmm '/a&b' '/a|b' "/a'b" ''; do
@@ -142,7 +142,7 @@ if command -v cmake >/dev/null; then
     ok "and reads and writes" env -u LD_LIBRARY_PATH by_cmake/nist_by_spmm cage4.mtx cage4_cmake.mtx
     ok "by the static target, too" by_cmake/nist_by_spmm_static cage4.mtx cage4_cmake.mtx
     ok "which needs no libmm.so" sh -c '! ldd by_cmake/nist_by_spmm_static | grep -q libmm'
-    text "CMake is told what is in the library" "spmm $version cuda=$([ $cuda = 1 ] && echo yes || echo no) of cuda nccl" \
+    text "CMake is told what is in the library" "spmm $version cuda=$([ $cuda = 1 ] && echo yes || echo no) of mpi cuda nccl" \
         "$(cmake -S project -B by_cmake 2>&1 | tr ';' ' ')"
     # versions: what is asked for, whether this one will do
     for asked in "0.1 no" "$interface yes" "$version yes" "${version%%.*} yes" "${version%.*}.99 no" "99 no" "$version;EXACT yes"; do

@@ -4,6 +4,7 @@ import operator
 import numpy as np
 
 from . import _library as c
+from . import _world
 
 INT_MAX, INT64_MAX = 2 ** 31 - 1, 2 ** 63 - 1
 
@@ -31,10 +32,20 @@ def real_number(name, value):
         raise TypeError(f"{name} is {value!r}, expected a real number of f64") from None
 
 
+ABSENT = object()  # of an argument: it was not given
+
+
+def comm_and_matrix(comm, A):
+    """(communicator, A) of Plan(comm, A), and of Plan(A), whose communicator is the world."""
+    return (_world.world(), comm) if A is ABSENT else (check_comm(comm), A)
+
+
 def check_comm(comm):
-    """A wrong communicator is an error of this rank alone: by it no others can be told."""
-    from mpi4py import MPI
+    """Returns the communicator. A wrong one is an error of this rank alone: by it no others can be told."""
     c.check_fork()
+    if c.without_mpi():
+        return _world.one_rank(comm)
+    from mpi4py import MPI
     if isinstance(comm, MPI.Comm) and comm == MPI.COMM_NULL:
         raise ValueError("comm is MPI.COMM_NULL, expected a communicator that this rank is in")
     if not isinstance(comm, MPI.Intracomm):
@@ -42,3 +53,4 @@ def check_comm(comm):
         raise TypeError(f"comm is {what}, expected a communicator of mpi4py such as MPI.COMM_WORLD")
     if MPI.Is_finalized():
         raise ValueError("MPI has been finalized")
+    return comm

@@ -5,6 +5,7 @@ import contextlib
 import ctypes
 import ctypes.util
 import enum
+import importlib.util
 import os
 import re
 import subprocess
@@ -147,12 +148,30 @@ def comm_type():
 
 
 def comm_handle(comm):
-    """The MPI_Comm of a communicator of mpi4py."""
+    """The MPI_Comm of a communicator of mpi4py, or the only one where libspmm has no MPI."""
+    if loaded().world is not None:
+        return loaded().world
     from mpi4py import MPI
     return comm_type().from_address(MPI._addressof(comm))
 
 
 # ---- finding it ----
+
+BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")  # of a wheel: it has libspmm and libgomp
+OPENMP = "libgomp.so.1"
+
+
+def open_openmp(folder):
+    """Sees to it that a libspmm of a folder with an OpenMP runtime of its own finds one: that of the process, else of the system, else
+    that one."""
+    bundled = os.path.join(folder, OPENMP)
+    if folder != BUNDLED or not os.path.exists(bundled):
+        return
+    try:
+        ctypes.CDLL(OPENMP)
+    except OSError:
+        ctypes.CDLL(bundled)
+
 
 HOW = (f"build it by `make`, install it by `make install PREFIX=DIR`, and set SPMM_LIBRARY to DIR/lib or to the file "
        f"({SONAME})")
@@ -181,6 +200,7 @@ def pkg_config_folder():
 
 def places():
     """Files and names to try, in this order."""
+    yield os.path.join(BUNDLED, SONAME)
     folder = pkg_config_folder()
     if folder:
         yield os.path.join(folder, SONAME)
@@ -209,11 +229,23 @@ def open_library():
             continue
         try:
             check_interface(file)
+            open_openmp(os.path.dirname(file))
             return ctypes.CDLL(file), file
         except (OSError, Error) as error:
             why.append(str(error))
     because = f" ({'; '.join(dict.fromkeys(why))})" if why else ""
     raise Error(f"libspmm was not found{because}: {HOW}")
+
+
+def one_rank_world(lib):
+    """The MPI_Comm of all of a libspmm without an MPI (make MPI=0), which is started here; None: the library has an MPI."""
+    if not hasattr(lib, "spmm_one_rank_Init_thread"):
+        return None
+    begun, level, multiple = c_int(), c_int(), 3
+    lib.spmm_one_rank_Initialized(ctypes.byref(begun))
+    if not begun.value:
+        lib.spmm_one_rank_Init_thread(None, None, multiple, ctypes.byref(level))
+    return c_void_p(ctypes.addressof(ctypes.c_char.in_dll(lib, "spmm_one_rank_world")))
 
 
 def check_mpi(lib, file):
@@ -252,8 +284,10 @@ class Library:
     def __init__(self):
         lib, self.file = open_library()
         check_version(lib, self.file)
-        check_mpi(lib, self.file)
-        comm = comm_type()
+        self.world = one_rank_world(lib)
+        if self.world is None:
+            check_mpi(lib, self.file)
+        comm = comm_type() if self.world is None else c_void_p
         try:
             for name, prototype in prototypes(comm).items():
                 self.declare(lib, name, prototype)
@@ -297,6 +331,24 @@ def check_fork():
     if forked:
         raise Error("this process was forked from one that uses libspmm, and has neither its threads nor its MPI: expected a call in that "
                     "process, or in one that was started anew (multiprocessing.get_context(\"spawn\"))", Status.USAGE)
+
+
+def without_mpi():
+    """Whether libspmm is one for a single process. Error: there is none, and no mpi4py by which other ranks could be told so."""
+    try:
+        return loaded().world is not None
+    except Error:
+        if importlib.util.find_spec("mpi4py") is None:
+            raise
+        return False
+
+
+def mpi_runs():
+    """Whether communicators can be used: before MPI_Finalize."""
+    if without_mpi():
+        return True
+    from mpi4py import MPI
+    return not MPI.Is_finalized()
 
 
 _loaded = None

@@ -12,6 +12,7 @@ import numpy as np
 from . import _arrays as arrays
 from . import _library as c
 from . import _matrix as matrix
+from . import _world as world
 from ._plan import Plan
 
 F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
@@ -158,7 +159,7 @@ class Analysis:
     def __init__(self, source, dtype, options):
         nnz = int(source.indptr[-1])
         entries = matrix.Entries(source.shape, source.indptr, source.indices[:nnz], np.zeros(nnz, dtype))
-        self.plan = Plan(own_comm(), entries, rows="distributed", **options)
+        self.plan = Plan(world.own(), entries, rows="distributed", **options)
         self.lock, self.in_order, self.owners, self.places = threading.Lock(), True, set(), []
 
     def same(self, source):
@@ -183,12 +184,6 @@ class Analysis:
     def close(self):
         plan, self.plan = self.plan, None
         plan.close()
-
-
-def own_comm():
-    """A communicator of this process alone."""
-    from mpi4py import MPI
-    return MPI.COMM_SELF
 
 
 def fingerprint(source):

@@ -84,7 +84,7 @@ def dot(comm, X, Y=None):
     time. Products are summed in float64 also for float32, in an order that depends on the numbers of rows alone.
     Collective. TypeError, ValueError: an argument of this rank is wrong; Error on the other ranks then. Error: libspmm failed, kx
     or dtype differ between ranks, or no GPU is open."""
-    check_comm(comm)
+    comm = check_comm(comm)
     lib = c.loaded()
     function, handle = lib.need("spmm_multivector_dot"), c.comm_handle(comm)
     try:
@@ -103,7 +103,7 @@ def norms(comm, X):
     on every rank.
 
     comm: a communicator of mpi4py. X: this rank's rows [rows, k]. Collective; errors as of dot()."""
-    check_comm(comm)
+    comm = check_comm(comm)
     lib = c.loaded()
     function, handle = lib.need("spmm_multivector_norms"), c.comm_handle(comm)
     try:

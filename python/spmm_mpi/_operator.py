@@ -4,9 +4,9 @@ A product begins with a message to the ranks that serve: which plan, by A or A^T
 each rank multiplies, and rows of Y are gathered. Before rows travel and after the product the ranks agree on whether all went well, so that an
 exception of one is raised by all, and none waits."""
 import numpy as np
-from mpi4py import MPI
 from scipy.sparse.linalg import LinearOperator
 
+from . import _world as world
 from ._library import Error
 from ._plan import agree, attempt, by_parts
 
@@ -77,6 +77,8 @@ class Serving:
             raise Error("nobody serves this operator any more: the block of plan.operator() was left, or a product has failed")
         if x.shape[1] == 0:
             return np.zeros((self.plans[i].shape[transposed], 0), x.dtype)
+        if self.comm.size == 1:
+            return self.agreed(lambda: (self.plans[i].T if transposed else self.plans[i]) @ x)
         self.comm.bcast((i, transposed, x.shape[1]))
         return self.step(i, transposed, x.shape[1], x)
 
@@ -92,7 +94,8 @@ class Serving:
             self.step(i, transposed, k)
 
     def step(self, i, transposed, k, x=None):
-        """One product. Collective; x [rows, K] and the result are rank 0's."""
+        """One product on several ranks. Collective; x [rows, K] and the result are rank 0's."""
+        from mpi4py import MPI
         plan, ranges, rank = self.plans[i], self.ranges[i], self.comm.rank
         taken, given = ranges.taken(transposed), ranges.given(1 - transposed)
 
@@ -112,7 +115,7 @@ class Serving:
     def agreed(self, function):
         """What the function returned on this rank. Collective: where it raised on some rank, all raise, and the operator is closed."""
         found, error = attempt(function)
-        if self.comm.allreduce(int(error is not None), MPI.MAX):
+        if self.comm.allreduce(int(error is not None), world.maximum()):
             self.open = False
             agree(self.comm, error)
         return found

@@ -9,7 +9,8 @@ import numpy as np
 from . import _arrays as arrays
 from . import _library as c
 from . import _matrix as matrix
-from ._arguments import INT_MAX, INT64_MAX, check_comm, real_number, whole_number
+from . import _world as world
+from ._arguments import ABSENT, INT_MAX, INT64_MAX, comm_and_matrix, real_number, whole_number
 from ._product import Made, Product, usual_on_gpu
 
 # ---- threads ----
@@ -137,7 +138,8 @@ class Plan:
          transport="auto", reduce="auto", no_overlap=False, column_blocks=0, reproducible="on", plan="timed", block_size=0,
          subwarp=0, ell_limit=0, products=0, stream=None)
 
-    comm: a communicator of mpi4py; the plan has a duplicate of it.
+    comm: a communicator of mpi4py; the plan has a duplicate of it. Plan(A) is Plan(MPI.COMM_WORLD, A); with a libspmm that has no MPI
+        (make MPI=0, the wheel) it is the plan of this process, and comm may be None.
     A: a sparse matrix of SciPy in any format, of float64 or float32; the plan has a copy of it. Entries that are stored more
         than once are summed. rows="root": the whole matrix on rank 0, and None on the others. rows="distributed": each rank its
         rows [own rows, n], in the order of the ranks.
@@ -167,11 +169,11 @@ class Plan:
 
     __array_ufunc__ = None  # X @ plan and plan * X are no products: NumPy must not make arrays of plans of them
 
-    def __init__(self, comm, A, k=None, *, rows="root", grid=None, device="cpu", format="auto", kernel="auto", threads=0,
+    def __init__(self, comm, A=ABSENT, k=None, *, rows="root", grid=None, device="cpu", format="auto", kernel="auto", threads=0,
                  exchange="auto", transport="auto", reduce="auto", no_overlap=False, column_blocks=0, reproducible="on",
                  plan="timed", block_size=0, subwarp=0, ell_limit=0, products=0, stream=None):
         self._products, self._made_for, self._block, self._closed, self._quick, self._end = {}, [], None, True, None, None
-        check_comm(comm)
+        comm, A = comm_and_matrix(comm, A)
         given = {"device": device, "format": format, "kernel": kernel, "threads": threads, "exchange": exchange,
                  "transport": transport, "reduce": reduce, "no_overlap": no_overlap, "column_blocks": column_blocks,
                  "reproducible": reproducible, "plan": plan, "block_size": block_size, "subwarp": subwarp,
@@ -253,7 +255,7 @@ class Plan:
         self._x_range = slice(block.x_begin, block.x_begin + block.x_rows)
         self._block_rows = slice(block.row_begin, block.row_begin + block.csr.rows)
         self._distributed = rows == "distributed"
-        self._said, self._max = np.zeros((2, 3), np.int64), maximum()
+        self._said, self._max = np.zeros((2, 3), np.int64), world.maximum()
 
     def _handle(self):
         return c.comm_handle(self._comm)
@@ -691,7 +693,6 @@ class Plan:
                 self._release()
 
     def _release(self):
-        from mpi4py import MPI
         self._closed, self._quick, self._end = True, None, None
         for made in self._made_for:
             made.destroy()
@@ -701,7 +702,7 @@ class Plan:
         self._products.clear()
         if self._block is not None:
             self._block.release()
-        if not MPI.Is_finalized() and not c.forked:
+        if c.mpi_runs() and not c.forked:
             self._comm.Free()
 
     def _check_open(self):
@@ -767,8 +768,3 @@ def columns_on_gpu(x):
     if usual_on_gpu(type(x)) is None:
         return 0
     return x.shape[1] if x.ndim == 2 else 1
-
-
-def maximum():
-    from mpi4py import MPI
-    return MPI.MAX

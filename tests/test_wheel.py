@@ -1,0 +1,153 @@
+"""make wheel: what is in it, and that an environment without an MPI multiplies with it.
+limit: 900"""
+import base64
+import csv
+import hashlib
+import io
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+
+from command import ROOT, equal, finish, patience, scratch, skip, test, within
+
+BUILD = pathlib.Path(os.environ.get("BUILD", ROOT / "build/cpu-one")).resolve()
+CASES = ROOT / "tests/wheel_cases.py"
+if not BUILD.name.endswith("-one"):
+    skip("make wheel makes a wheel", "this build has an MPI (make check-one-rank)")
+    finish()
+
+
+def ran(*command, env=None, limit=100):
+    return subprocess.run([*map(str, command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, text=True,
+                          timeout=patience(limit), check=False, env=env, cwd=ROOT)
+
+
+def plain(**more):
+    """An environment that leads to no libspmm and no package."""
+    kept = {name: value for name, value in os.environ.items() if not re.match("SPMM_|PYTHON|LD_|PKG_CONFIG", name)}
+    return {**kept, "OMP_NUM_THREADS": "2", **more}
+
+
+with test("make wheel makes one, and says its size"):
+    made = ran("make", "NO_DEPS=1", "CUDA=0", f"BUILDDIR={BUILD.parent}", f"PYTHON={sys.executable}", "wheel", limit=800)
+    found = re.search(r"^(\S+\.whl): [\d.]+ MB", made.stdout, re.M)
+    assert made.returncode == 0 and found, made.stdout[-2000:]
+if not found:
+    finish()
+wheel = (ROOT / found[1]).resolve()
+names = zipfile.ZipFile(wheel).namelist()
+read = zipfile.ZipFile(wheel).read
+
+with test("it has the package, libspmm, an OpenMP runtime and the licence"):
+    interface = re.search(r'SPMM_VERSION "(\d+\.\d+)', (ROOT / "include/spmm_types.h").read_text())[1]
+    equal({"spmm_mpi/__init__.py", f"spmm_mpi/lib/libspmm.so.{interface}", "spmm_mpi/lib/libgomp.so.1"} - set(names), set())
+    equal({n for n in names if n.endswith(".py")}, {f"spmm_mpi/{p.name}" for p in (ROOT / "python/spmm_mpi").glob("*.py")})
+    assert any(n.endswith(".dist-info/LICENSE") for n in names), names
+
+with test("RECORD has the sum and the size of every file"):
+    record = next(n for n in names if n.endswith("/RECORD"))
+    rows = {row[0]: row[1:] for row in csv.reader(io.StringIO(read(record).decode()))}
+    equal(set(rows), set(names))
+    for name in set(names) - {record}:
+        sum_ = base64.urlsafe_b64encode(hashlib.sha256(read(name)).digest()).rstrip(b"=").decode()
+        equal(rows[name], [f"sha256={sum_}", str(len(read(name)))])
+
+with test("it needs NumPy alone; SciPy and mpi4py are extras"):
+    text = read(next(n for n in names if n.endswith("/METADATA"))).decode()
+    equal([line for line in text.splitlines() if line.startswith("Requires-Dist") and "extra" not in line], ["Requires-Dist: numpy>=1.20"])
+
+folder = pathlib.Path(scratch("wheel"))
+folder.mkdir()
+libraries = [folder / pathlib.Path(n).name for n in names if "/lib/" in n]
+for library in libraries:
+    library.write_bytes(read(f"spmm_mpi/lib/{library.name}"))
+ours = next(p for p in libraries if p.name.startswith("libspmm"))
+its_openmp = next(p for p in libraries if p.name.startswith("libgomp"))
+
+if shutil.which("readelf"):
+    with test("the platform in its name is the newest glibc that its libraries need"):
+        said = "".join(ran("readelf", "-V", p).stdout for p in libraries)
+        newest = max(tuple(map(int, v)) for v in re.findall(r"Name: GLIBC_(\d+)\.(\d+)", said))
+        within(wheel.name, f"-py3-none-manylinux_{newest[0]}_{newest[1]}_{os.uname().machine}.whl")
+    with test("libspmm needs nothing but glibc, zlib and OpenMP"):
+        needed = re.findall(r"NEEDED.*\[(.*)\]", ran("readelf", "-d", ours).stdout)
+        equal([n for n in needed if not re.match(r"lib(c|m|dl|rt|pthread|z|gomp|gcc_s)\.so|ld-linux", n)], [])
+else:
+    skip("the platform in its name is the newest glibc that its libraries need", "no readelf")
+
+with test("the same files make the same wheel"):
+    copy = folder / f"libspmm.so.{interface}.0"
+    shutil.copy(ours, copy)
+    for place in ("first", "second"):
+        done = ran(sys.executable, "mk/wheel.py", "--library", copy, "--openmp", its_openmp, "--out", folder / place)
+        assert done.returncode == 0, done.stdout
+    equal((folder / "first" / wheel.name).read_bytes(), wheel.read_bytes())
+    equal((folder / "first" / wheel.name).read_bytes(), (folder / "second" / wheel.name).read_bytes())
+
+with test("a libspmm that needs a library which others may lack is refused"):
+    spoiled = folder / f"libspmm.so.{interface}.9"
+    spoiled.write_bytes(ours.read_bytes().replace(b"\0libz.so.1\0", b"\0libq.so.1\0"))
+    done = ran(sys.executable, "mk/wheel.py", "--library", spoiled, "--openmp", its_openmp, "--out", folder)
+    assert done.returncode == 1, done.stdout
+    within(done.stdout, "needs libq.so.1, expected glibc's libraries")
+
+# ---- installed ----
+
+venv = folder / "venv"
+made = ran(sys.executable, "-m", "venv", "--system-site-packages", venv)
+python = venv / "bin/python"
+if made.returncode or ran(python, "-c", "import pip, numpy, scipy.sparse", env=plain()).returncode:
+    skip("an environment without an MPI multiplies with it", "this Python has no venv with pip, or no SciPy")
+    finish()
+
+with test("pip installs it without an index"):
+    done = ran(python, "-m", "pip", "install", "--no-index", "--no-deps", "--disable-pip-version-check", wheel, env=plain())
+    assert done.returncode == 0, done.stdout
+
+with test("without mpi4py a plan's products are SciPy's, by the libspmm inside"):
+    done = ran(python, CASES, "alone", env=plain())
+    assert done.returncode == 0, done.stdout
+    within(done.stdout, f"{venv}/lib")
+
+with test("there is one OpenMP runtime of that name: the system's"):
+    done = ran(python, CASES, "openmp", env=plain())
+    assert done.returncode == 0 and len(done.stdout.split()) == 1, done.stdout
+
+with test("where the system has none, it is the one inside"):
+    done = ran(python, CASES, "bundled_openmp", env=plain())
+    equal(done.stdout.split(), [str(next(venv.rglob("spmm_mpi/lib/libgomp.so.1")))])
+
+with test("a forked process is told, and its parent goes on"):
+    done = ran(python, CASES, "forked", env=plain())
+    assert done.returncode == 0, done.stdout
+
+with test("a wrong communicator is told"):
+    within(ran(python, CASES, "wrong", env=plain()).stdout, "is for one process without an MPI: expected Plan(A)")
+
+for case, sentence in (("torch_first", "PyTorch, imported before it, goes on"), ("torch_last", "so does PyTorch, imported after it")):
+    if ran(python, "-c", "import torch", env=plain()).returncode:
+        skip(sentence, "no PyTorch")
+        continue
+    with test(sentence):
+        done = ran(python, CASES, case, env=plain())
+        assert done.returncode == 0, done.stdout
+
+if ran(python, "-c", "import mpi4py.MPI", env=plain()).returncode:
+    skip("a communicator of mpi4py may have one rank", "no mpi4py")
+else:
+    with test("a communicator of mpi4py may have one rank"):
+        done = ran(python, CASES, "mpi", env=plain())
+        assert done.returncode == 0, done.stdout
+    mpirun = shutil.which("mpirun")
+    if mpirun:
+        with test("on two ranks what is needed is told"):
+            done = ran(mpirun, "-np", 2, python, CASES, "mpi", env=plain())
+            assert done.returncode != 0, done.stdout
+            within(done.stdout, "comm has 2 ranks, and ")
+            within(done.stdout, "is for one process (make MPI=0): expected a libspmm of mpi4py's MPI")
+
+finish()
