@@ -21,12 +21,13 @@ sys.dont_write_bytecode = True
 os.environ["SPMM_LIBRARY"] = str(LIBRARY)
 from spmm_mpi import _library  # noqa: E402 (it is in the tree, not installed)
 
-HEADERS = (ROOT / "include/spmm_types.h").read_text() + (ROOT / "include/spmm.h").read_text()
+HEADERS = (ROOT / "include/spmm_types.h").read_text() + "".join(
+    (ROOT / "include" / name).read_text() for name in ("spmm.h", "spmm_extended.h"))
 
 # ---- the mirror of the headers ----
 
 STRUCTURES = {"spmm_csr": _library.Csr, "spmm_multivector": _library.Multivector, "spmm_block": _library.Block,
-              "spmm_plan_options": _library.Options}
+              "spmm_plan_options": _library.Options, "spmm_plan_study": _library.Study}
 PREFIX = {"device": "SPMM_", "format": "SPMM_", "exchange": "SPMM_EXCHANGE_", "transport": "SPMM_TRANSPORT_", "reduce": "SPMM_REDUCE_"}
 
 
@@ -44,7 +45,7 @@ def constants():
 
 def compiled(lines):
     """What a C program with those statements prints, by line, compiled against the headers of this tree."""
-    source = scratch("mirror.c", "#include <stdio.h>\n#include <stddef.h>\n#include <spmm.h>\nint main(void)\n{\n"
+    source = scratch("mirror.c", "#include <stdio.h>\n#include <stddef.h>\n#include <spmm_extended.h>\nint main(void)\n{\n"
                      + "\n".join(lines) + "\nreturn 0;\n}\n")
     program = scratch("mirror")
     subprocess.run([*os.environ.get("MPICC", "mpicc").split(), "-std=c11", f"-I{ROOT / 'include'}", source, "-o", program], check=True)

@@ -130,8 +130,8 @@ class Product:
         self.lib, self.plan, self.k = c.loaded(), plan, k
         self.handle = ctypes.c_void_p()
         handle = plan._handle()
-        self.lib.check(self.lib.spmm_plan_create(handle, ctypes.byref(plan._block.struct), k, ctypes.byref(plan._options),
-                                                 ctypes.byref(self.handle)))
+        self.lib.check(self.lib.spmm_plan_create_extended(handle, ctypes.byref(plan._block.struct), k, ctypes.byref(plan._options),
+                                                          ctypes.byref(plan._study), ctypes.byref(self.handle)))
         self.spares, self.results = {}, ([], [])
         self.begun = None  # the operands of a product that has begun, kept until libspmm has done with them
         self.dtype, self.precision, self.space = plan._dtype, plan._block.struct.csr.precision, plan._options.device

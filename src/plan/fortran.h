@@ -4,7 +4,7 @@
 #ifndef SP_FORTRAN_H
 #define SP_FORTRAN_H
 
-#include "spmm.h"
+#include "spmm_extended.h"
 
 /** spmm_csr_scatter() for a Fortran handle. Collective over comm. */
 spmm_status spmm_fortran_csr_scatter(int comm, int root, const spmm_csr *a, int p, int q, spmm_block *block);
@@ -22,6 +22,11 @@ spmm_status spmm_fortran_multivector_norms(int comm, const spmm_multivector *x, 
 /** spmm_plan_create() for a Fortran handle. Collective over comm. */
 spmm_status spmm_fortran_plan_create(int comm, const spmm_block *block, int64_t k,
                                      const spmm_plan_options *options, spmm_plan **plan);
+
+/** spmm_plan_create_extended() for a Fortran handle. Collective over comm. */
+spmm_status spmm_fortran_plan_create_extended(int comm, const spmm_block *block, int64_t k,
+                                              const spmm_plan_options *options, const spmm_plan_study *study,
+                                              spmm_plan **plan);
 
 /** spmm_plan_view() on standard output, which Fortran has no FILE for. Collective over the plan's communicator. */
 spmm_status spmm_fortran_plan_view(const spmm_plan *plan);

@@ -10,6 +10,7 @@
 
 #include "kernels/kernel.h"
 #include "product/row_blocks.h"
+#include "spmm_extended.h"
 
 enum { SP_LENGTH_BOUNDS = 6 };
 
@@ -92,9 +93,9 @@ enum { SP_PRODUCTS_TIMED = 100 };
 static inline int64_t sp_products_of(int64_t asked) { return asked > 0 ? asked : SP_PRODUCTS_EXPECTED; }
 
 /** Returns 1 if so many products are to come that a plan may time what it chooses from. Local. */
-static inline int sp_plan_tries(const spmm_plan_options *options)
+static inline int sp_plan_tries(const spmm_plan_options *options, const spmm_plan_study *study)
 {
-    return !options->quick_plan && sp_products_of(options->products) >= SP_PRODUCTS_TIMED;
+    return !study->quick_plan && sp_products_of(options->products) >= SP_PRODUCTS_TIMED;
 }
 
 enum { SP_MAX_CANDIDATES = 16 };
