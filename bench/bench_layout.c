@@ -112,13 +112,13 @@ static spmm_status time_all(const char *name, operands *o)
     return SPMM_OK;
 }
 
-static spmm_status make(const spmm_block *block, int64_t k, const spmm_plan_options *options, operands *o)
+static spmm_status make(const spmm_block *block, const device_run *r, operands *o)
 {
     spmm_multivector host;
-    TRY(spmm_plan_create(MPI_COMM_WORLD, block, k, options, &o->plan));
+    TRY(spmm_plan_create_extended(MPI_COMM_WORLD, block, r->k, &r->options, &r->study, &o->plan));
     TRY(spmm_plan_x_create(o->plan, &o->x[0]));
     TRY(spmm_plan_y_create(o->plan, &o->y[0]));
-    TRY(spmm_multivector_create(o->x[0].rows, k, SPMM_F64, SPMM_CPU, &host));
+    TRY(spmm_multivector_create(o->x[0].rows, r->k, SPMM_F64, SPMM_CPU, &host));
     sp_multivector_generate(&host, SP_X_UNIFORM, 1, block->x_begin, omp_get_max_threads());
     const spmm_status status = spmm_multivector_copy(&host, &o->x[0]);
     spmm_multivector_destroy(&host);
@@ -127,13 +127,13 @@ static spmm_status make(const spmm_block *block, int64_t k, const spmm_plan_opti
     return make_others(&o->y[0], &o->y[1], &o->y[2]);
 }
 
-static spmm_status run_matrix(const char *name, int64_t k, const spmm_plan_options *options)
+static spmm_status run_matrix(const char *name, const device_run *r)
 {
     bench_matrix m;
     operands o;
     memset(&o, 0, sizeof o);
     TRY(bench_matrix_create(NULL, name, SPMM_F64, &m));
-    spmm_status status = sp_agree(MPI_COMM_WORLD, "apply", make(&m.block, k, options, &o));
+    spmm_status status = sp_agree(MPI_COMM_WORLD, "apply", make(&m.block, r, &o));
     if (status == SPMM_OK) status = time_all(name, &o);
     for (int i = 0; i < 3; i++) {
         spmm_multivector_destroy(&o.x[i]);
@@ -153,7 +153,7 @@ static spmm_status work(int argc, char **argv)
         for (int c = 0; c < CALLS; c++) printf(",%s", calls[c].name);
         printf(",wrong\n");
     }
-    for (int i = 3; i < argc; i++) TRY(run_matrix(argv[i], r.k, &r.options));
+    for (int i = 3; i < argc; i++) TRY(run_matrix(argv[i], &r));
     return SPMM_OK;
 }
 

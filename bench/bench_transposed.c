@@ -104,24 +104,26 @@ static spmm_status time_all(const char *name, const spmm_block *b, operands *o)
     return SPMM_OK;
 }
 
-static spmm_status run_matrix(const char *name, int64_t k, const spmm_plan_options *options)
+static spmm_status run_matrix(const char *name, const device_run *r)
 {
     bench_matrix m;
-    operands o = {.device = options->device};
+    operands o = {.device = r->options.device};
     TRY(bench_matrix_create(NULL, name, SPMM_F64, &m));
     for (int64_t e = 0; e < m.block.csr.nnz; e++) ((double *)m.block.csr.as)[e] = (double)(e % 9 - 4);
     o.a = &m.block.csr;
     const int64_t bytes = o.a->nnz * 8;
-    spmm_status status = spmm_plan_create(MPI_COMM_WORLD, &m.block, k, options, &o.plan);
-    if (status == SPMM_OK) status = spmm_plan_create(MPI_COMM_WORLD, &m.block, k, options, &o.alone);
+    spmm_status status = spmm_plan_create_extended(MPI_COMM_WORLD, &m.block, r->k, &r->options, &r->study,
+                                                   &o.plan);
+    if (status == SPMM_OK)
+        status = spmm_plan_create_extended(MPI_COMM_WORLD, &m.block, r->k, &r->options, &r->study, &o.alone);
     if (status == SPMM_OK) status = spmm_plan_x_create(o.plan, &o.x);
     if (status == SPMM_OK) status = spmm_plan_y_create(o.plan, &o.y);
     if (status == SPMM_OK)
-        status = options->device == SPMM_CUDA ? sp_device_alloc(&o.copy, bytes, "values")
-                                              : sp_alloc(&o.copy, bytes, 1, "values");
+        status = r->options.device == SPMM_CUDA ? sp_device_alloc(&o.copy, bytes, "values")
+                                                : sp_alloc(&o.copy, bytes, 1, "values");
     status = sp_agree(MPI_COMM_WORLD, "apply", status);
     if (status == SPMM_OK) status = time_all(name, &m.block, &o);
-    if (options->device == SPMM_CUDA)
+    if (r->options.device == SPMM_CUDA)
         sp_device_free(o.copy);
     else
         sp_free(o.copy);
@@ -142,7 +144,7 @@ static spmm_status work(int argc, char **argv)
             "# on %s, ms, median of %d\n"
             "matrix,k,kernel,ax_ms,atx_ms,atx_speed,update_ms,update_both_ms,copy_ms,update_copies,update_both_copies,first_atx_ms,first_update_ms,wrong\n",
             r.on, ROUNDS);
-    for (int i = 3; i < argc; i++) TRY(run_matrix(argv[i], r.k, &r.options));
+    for (int i = 3; i < argc; i++) TRY(run_matrix(argv[i], &r));
     return SPMM_OK;
 }
 

@@ -97,9 +97,6 @@ module spmm
     integer(c_int) :: format = 0
     type(c_ptr) :: kernel = c_null_ptr ! left alone: spmm_plan_create() has an argument `kernel`
     integer(c_int) :: threads = 0
-    real(c_double) :: ell_limit = 0
-    integer(c_int) :: block_size = 0
-    integer(c_int) :: subwarp = 0
     integer(c_int) :: exchange = 0
     integer(c_int) :: transport = 0
     integer(c_int) :: reduce = 0
@@ -107,10 +104,18 @@ module spmm
     integer(c_int) :: column_blocks = 0
     integer(c_int) :: any_order = 0
     integer(c_int) :: exact = 0
-    integer(c_int) :: quick_plan = 0
     integer(c_int64_t) :: products = 0
     type(c_ptr) :: stream = c_null_ptr ! with CUDA Fortran: transfer(stream, c_null_ptr) of an integer(cuda_stream_kind)
   end type spmm_plan_options
+
+  ! of spmm_extended.h
+  type, bind(c), public :: spmm_plan_study
+    real(c_double) :: ell_limit = 0
+    integer(c_int) :: block_size = 0
+    integer(c_int) :: subwarp = 0
+    integer(c_int) :: quick_plan = 0
+    integer(c_int) :: all_kernels = 0
+  end type spmm_plan_study
 
   ! A plan: opaque; copies of it are the same plan.
   type, public :: spmm_plan
@@ -124,6 +129,7 @@ module spmm
   public :: spmm_device_open, spmm_device_close
   public :: spmm_multivector_create, spmm_multivector_destroy, spmm_multivector_copy, spmm_multivector_pointer
   public :: spmm_multivector_dot, spmm_multivector_norms, spmm_multivector_times, spmm_multivector_axpby, spmm_multivector_scale
+  public :: spmm_plan_create_extended
   public :: spmm_plan_create, spmm_plan_destroy, spmm_plan_kernel, spmm_plan_view, spmm_plan_x_create, spmm_plan_y_create
   public :: spmm_block_from_rows, spmm_plan_view_text, spmm_plan_diagonal, spmm_multivector_scale_rows
   public :: spmm_plan_set_k, spmm_plan_x_create_k, spmm_plan_y_create_k
@@ -294,6 +300,17 @@ module spmm
       type(spmm_block), intent(in) :: block
       integer(c_int64_t), value :: k
       type(spmm_plan_options), intent(in) :: options
+      type(c_ptr), intent(out) :: plan
+      integer(c_int) :: status
+    end function
+    function c_plan_create_extended(comm, block, k, options, study, plan) bind(c, name="spmm_fortran_plan_create_extended") &
+      result(status)
+      import
+      integer(c_int), value :: comm
+      type(spmm_block), intent(in) :: block
+      integer(c_int64_t), value :: k
+      type(spmm_plan_options), intent(in) :: options
+      type(spmm_plan_study), intent(in) :: study
       type(c_ptr), intent(out) :: plan
       integer(c_int) :: status
     end function
@@ -710,13 +727,41 @@ contains
     character(*), intent(in), optional :: kernel
     type(spmm_plan_options) :: o
     character(kind=c_char), allocatable, target :: name(:)
-    integer :: i
     if (present(options)) o = options
-    if (present(kernel)) then
-      name = [(kernel(i:i), i=1, len_trim(kernel)), c_null_char]
-      o%kernel = c_loc(name)
-    end if
+    if (present(kernel)) call use_kernel(kernel, name, o)
     status = c_plan_create(int(comm%MPI_VAL, c_int), block, k, o, plan%handle)
+  end subroutine
+
+  subroutine spmm_plan_create_extended(comm, block, k, plan, status, options, kernel, study)
+    type(MPI_Comm), intent(in) :: comm
+    type(spmm_block), intent(in), target :: block
+    integer(c_int64_t), intent(in) :: k
+    type(spmm_plan), intent(out) :: plan
+    integer(c_int), intent(out) :: status
+    type(spmm_plan_options), intent(in), optional :: options
+    character(*), intent(in), optional :: kernel
+    type(spmm_plan_study), intent(in), optional :: study
+    type(spmm_plan_options) :: o
+    type(spmm_plan_study) :: s
+    character(kind=c_char), allocatable, target :: name(:)
+    if (present(options)) o = options
+    if (present(study)) s = study
+    if (present(kernel)) call use_kernel(kernel, name, o)
+    status = c_plan_create_extended(int(comm%MPI_VAL, c_int), block, k, o, s, plan%handle)
+  end subroutine
+
+  ! The options' kernel is the one of that name, which lies in `name`.
+  subroutine use_kernel(kernel, name, o)
+    character(*), intent(in) :: kernel
+    character(kind=c_char), allocatable, target, intent(out) :: name(:)
+    type(spmm_plan_options), intent(inout) :: o
+    integer :: i
+    allocate(name(len_trim(kernel) + 1))
+    do i = 1, len_trim(kernel)
+      name(i) = kernel(i:i)
+    end do
+    name(size(name)) = c_null_char
+    o%kernel = c_loc(name)
   end subroutine
 
   subroutine spmm_plan_destroy(plan)

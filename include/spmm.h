@@ -116,8 +116,9 @@ void spmm_block_destroy(spmm_block *block);
  *          message says why), SPMM_ERR_USAGE, _DEVICE, _MPI */
 spmm_status spmm_device_open(MPI_Comm comm);
 
-/** Options of a plan. Zero-initialize the struct, then set the members that shall differ from their
- *  defaults. All members except `threads` and `stream` must be the same on every rank. */
+/** Options of a plan; spmm_extended.h has those of studies. Zero-initialize the struct, then set the members that
+ *  shall differ from their defaults: with zeros the library chooses what is fast. All members except `threads` and
+ *  `stream` must be the same on every rank. */
 typedef struct spmm_plan_options {
     spmm_device device; /**< default SPMM_CPU; SPMM_CUDA only after spmm_device_open() */
     spmm_format format; /**< storage format of A. SPMM_FORMAT_AUTO (0): the format of the named
@@ -130,10 +131,6 @@ typedef struct spmm_plan_options {
                       which comes from the launcher's environment variables. The default is reduced to the
                       maximum. The maximum is 4 per core or 256, whichever is more, but never more than
                       OMP_THREAD_LIMIT. A greater number gives SPMM_ERR_USAGE */
-    double ell_limit; /**< maximum ratio of the size of the matrix in padded ELLPACK to its size in CSR; if it
-                           is exceeded, SPMM_ELL is refused. 0: 3.0 */
-    int block_size;   /**< threads per CUDA block, a multiple of 32 up to 1024; 0: the kernel's default */
-    int subwarp; /**< GPU lanes per element of Y, for kernels with this parameter; 0: the kernel's default */
     spmm_exchange exchange;   /**< which rows of X each rank sends to which other ranks */
     spmm_transport transport; /**< what carries the rows of X between ranks */
     spmm_reduce reduce;       /**< how partial sums of Y are added (Q > 1) */
@@ -153,13 +150,10 @@ typedef struct spmm_plan_options {
                     on a GPU but for the sign of a zero after an underflow): the library chooses only among kernels and
                     exchanges that sum in its order. What is asked for by name and cannot is SPMM_ERR_USAGE, as are Q > 1
                     and any_order. Has no effect on spmm_apply_transposed() */
-    int quick_plan; /**< 0: kernels, and ways of moving rows between ranks, that may be the fastest are timed for
-                         a few products (if 100 or more are to come). 1: nothing is timed; features of the
-                         matrix and numbers of rows decide */
     int64_t products; /**< number of products to come: kernels whose set-up so many do not repay are not
                            chosen; 0: 1000 */
     void *
-        stream; /**< with SPMM_CUDA, a cudaStream_t of the open GPU that products are queued in (see spmm_apply()), which
+        stream; /**< with SPMM_CUDA, a cudaStream_t of the open GPU that products are queued in (spmm(3)), which
                        outlives the plan; may differ from rank to rank, but not in being NULL. CUDA's default stream is
                        cudaStreamLegacy. NULL: the library's own stream, and products are complete on return */
 } spmm_plan_options;
@@ -240,23 +234,8 @@ spmm_status spmm_plan_y_create_k(const spmm_plan *plan, int64_t k, spmm_multivec
 
 /** Computes Y := alpha A X + beta Y; complete on return, unless the plan has a stream.
  *
- *  With spmm_plan_options.stream, products come after what was queued in that stream before, and what is queued
- *  there afterwards comes after them, on any transport. A product is queued, and the function returns, where no
- *  host has a part in it: nothing is exchanged, or rows travel by SPMM_TRANSPORT_NCCL or by SPMM_TRANSPORT_PEER
- *  ordered by the GPUs' streams (which the plan prefers then), and partial sums, where Q > 1, by
- *  SPMM_REDUCE_NCCL. (Hosts of neighbors wait for one another even so, if one is products ahead; and a product
- *  that is the first to need a certain buffer waits for the stream.) Otherwise the product is complete on
- *  return; spmm_plan_view() says which. What fails in the GPU after it was queued is an error of a later call,
- *  or of spmm_apply_end(); a GPU that fails in the middle of an exchange can leave its neighbors' streams
- *  waiting until such a call. The functions without a plan do not know of the stream: they come after products
- *  that were queued, but not after other work in the stream, and what they compute is complete on return.
- *
- *  Such products can be captured in a CUDA graph, by all ranks or by none: call this function while the stream
- *  is being captured. One product with the same x and y, alpha and beta must have been computed before, which
- *  allocates what is needed. A graph is launched by all ranks, in the same order among their products by the
- *  plan, and not twice at a time; it is valid until the plan, x or y is destroyed. What cannot be captured is
- *  SPMM_ERR_USAGE, which leaves the capture sound; ranks have to agree on that before they launch. While it
- *  lasts, the only functions of the library to be called are products in that stream.
+ *  With spmm_plan_options.stream the product is queued where it can be: spmm(3), "STREAMS AND GRAPHS", says when,
+ *  and what a CUDA graph can capture.
  *
  *  Collective over the plan's communicator: every rank calls it, but waits only for its neighbors. A call
  *  allocates memory only if it is the first that needs a certain buffer, e.g. for a copy of x; later calls

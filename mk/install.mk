@@ -32,7 +32,7 @@ $(B)/spmm.3: docs/spmm.3.in mk/man.awk docs/spmm_mpi.1 examples/product.c $(wild
 	@mkdir -p $(@D)
 	$(call say,MAN,$@)
 	$(Q)awk -f mk/man.awk $< > $@
-FUNCTIONS = $(shell sed -n 's/^[a-z].*[ *]\(spmm_[a-z_0-9]*\)(.*)*/\1/p' include/spmm.h include/spmm_types.h)
+FUNCTIONS = $(shell sed -n 's/^[a-z].*[ *]\(spmm_[a-z_0-9]*\)(.*)*/\1/p' include/spmm.h include/spmm_types.h include/spmm_extended.h)
 
 # The archives as they are installed have no global symbols but those that the shared libraries export (mk/libNAME.map), so that a
 # program may have functions of the other names: each is one object, whose other symbols are local. (-d: common symbols, as those of
@@ -89,7 +89,7 @@ install: check-prefix
 	$(if $(FORTRAN_FOUND),$(Q)$(call write,pkgconfig,spmm-fortran.pc))
 	$(Q)$(INSTALL) -m 644 $(PROGRAMS:%=docs/%.1) $(D)/share/man/man1/
 	$(Q)$(INSTALL) -m 644 $(B)/spmm.3 $(D)/share/man/man3/
-	$(Q)for name in spmm.h $(FUNCTIONS); do \
+	$(Q)for name in spmm.h spmm_extended.h $(FUNCTIONS); do \
 	    echo '.so man3/spmm.3' > $(D)/share/man/man3/$$name.3 && chmod 644 $(D)/share/man/man3/$$name.3 || exit 1; done
 	$(Q)$(INSTALL) -d $(addprefix $(D)/share/,bash-completion/completions zsh/site-functions fish/vendor_completions.d)
 	$(Q)for name in $(PROGRAMS); do \
@@ -103,7 +103,7 @@ uninstall: check-prefix
 	    $(addprefix $(D)/lib/,libmm.a libmm.so $(MM_SONAME) libmm.so.$(VERSION)) \
 	    $(patsubst include/%,$(D)/include/%,$(wildcard include/*.h)) \
 	    $(D)/lib/libspmm_fortran.a $(addprefix $(D)/lib/pkgconfig/,spmm.pc spmm-fortran.pc) $(D)/share/man/man1/spmm_mpi.1 $(D)/share/man/man1/series_mpi.1
-	$(Q)rm -f $(patsubst %,$(D)/share/man/man3/%.3,spmm spmm.h $(FUNCTIONS))
+	$(Q)rm -f $(patsubst %,$(D)/share/man/man3/%.3,spmm spmm.h spmm_extended.h $(FUNCTIONS))
 	$(Q)rm -f $(foreach name,spmm_mpi series_mpi,$(addprefix $(D)/share/,bash-completion/completions/$(name) zsh/site-functions/_$(name) \
 	    fish/vendor_completions.d/$(name).fish))
 	$(Q)rm -rf $(D)/lib/spmm_mpi $(D)/lib/cmake/spmm $(D)/share/spmm $(D)/include/spmm_fortran $(D)/include/spmm

@@ -63,8 +63,7 @@ static void test_begin_and_end(void)
     TEST("a product that is begun and ended apart is the product") {
         for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_MPI; t++)
             for (int q = 1; q <= size; q++) {
-                spmm_plan_options options = {
-                    .device = device, .transport = (spmm_transport)t, .quick_plan = 1};
+                spmm_plan_options options = {.device = device, .transport = (spmm_transport)t, .products = 1};
                 if (size % q) continue;
                 begin_and_end("lap3d7:5", SPMM_F64, q, &options);
                 options.exchange = SPMM_EXCHANGE_JOINT;
@@ -336,7 +335,7 @@ static void test_zero(void)
         for (int q = 1; q <= size; q++)
             for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_JOINT; e++) {
                 const spmm_plan_options options = {
-                    .device = device, .exchange = (spmm_exchange)e, .quick_plan = 1};
+                    .device = device, .exchange = (spmm_exchange)e, .products = 1};
                 if (size % q) continue;
                 check_all_zero("rmat:6,8", e % 2 ? SPMM_F32 : SPMM_F64, q, &options);
                 check_all_zero("lap2d5:9", SPMM_F64, q, &options);
@@ -348,7 +347,7 @@ static void test_layouts(void)
 {
     TEST("column-major X and Y give the bits of row-major ones") {
         for (int q = 1; q <= size; q++) {
-            spmm_plan_options options = {.device = device, .quick_plan = 1};
+            spmm_plan_options options = {.device = device, .products = 1};
             if (size % q) continue;
             check_layouts("lap3d7:5", SPMM_F64, 1, q, &options);
             check_layouts("uniform:150,4", SPMM_F32, 5, q, &options);
@@ -362,7 +361,7 @@ static void test_layouts(void)
         }
     }
     TEST("what is wrong with a column-major multivector, and where none is taken, is an error") {
-        const spmm_plan_options options = {.device = device, .quick_plan = 1};
+        const spmm_plan_options options = {.device = device, .products = 1};
         distributed d;
         planned p;
         by_columns c;

@@ -2,7 +2,7 @@
  *  reports.
  *
  *  The tester draws products at random and compares every result with arithmetic that is exact for the
- *  purpose. It knows the library by spmm.h alone. All ranks draw the same numbers from the number of the
+ *  purpose. It knows the library by spmm.h and spmm_extended.h alone. All ranks draw the same numbers from the number of the
  *  case, so they agree without messages; what differs from rank to rank is a function of the rank. The
  *  parts are
  *
@@ -26,7 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "spmm.h"
+#include "spmm_extended.h"
 
 enum { DIFF_SHOWN = 5, DIFF_RANKS = 64 }; /* differences that a rank prints of a case; most ranks */
 

@@ -50,6 +50,7 @@ typedef struct planned {
     int p, q, own;      /* own: the block is the tester's */
     kernel_order order; /* of the plan's kernel */
     spmm_plan_options options;
+    spmm_plan_study study;
     spmm_block block, alone_block;
     spmm_plan *plan, *alone; /* alone: NULL if no bits are promised */
 } planned;
@@ -64,7 +65,7 @@ static inline kernel_order order_of(const char *kernel)
 
 /** Draws format and kernel: the library's choice, a format without a kernel, or a kernel with its format or
  *  without. */
-static inline void draw_kernel(spmm_plan_options *o)
+static inline void draw_kernel(spmm_plan_options *o, spmm_plan_study *s)
 {
     const known_kernel *named;
     do named = &DRAW_FROM(known_kernels);
@@ -73,11 +74,11 @@ static inline void draw_kernel(spmm_plan_options *o)
     o->format = kind == 0 ? SPMM_CSR : kind == 1 ? SPMM_FORMAT_AUTO : named->format;
     if (kind > 2) o->kernel = named->name;
     if (kind == 3 && draw_percent(30)) o->format = SPMM_FORMAT_AUTO;
-    if (draw_percent(80)) o->ell_limit = 1e9;
+    if (draw_percent(80)) s->ell_limit = 1e9;
 }
 
 /** Draws the options of a plan. */
-static inline spmm_plan_options draw_options(void)
+static inline spmm_plan_options draw_options(spmm_plan_study *s)
 {
     static const spmm_exchange exchanges[] = {SPMM_EXCHANGE_AUTO, SPMM_EXCHANGE_HALO, SPMM_EXCHANGE_BCAST,
                                               SPMM_EXCHANGE_JOINT};
@@ -90,7 +91,7 @@ static inline spmm_plan_options draw_options(void)
     static const int blocks[] = {0, 0, 0, 1, 1, 2, 4};
     static const int64_t products[] = {0, 1, 50, 100, 1000000};
     spmm_plan_options o = {.device = diff_.device};
-    draw_kernel(&o);
+    draw_kernel(&o, s);
     o.exchange = DRAW_FROM(exchanges);
     o.transport = o.device == SPMM_CUDA ? DRAW_FROM(on_gpus) : DRAW_FROM(on_cpus);
     o.reduce = DRAW_FROM(reductions);
@@ -98,7 +99,8 @@ static inline spmm_plan_options draw_options(void)
     o.threads = (int)draw_below(4);
     o.no_overlap = draw_percent(50);
     o.any_order = draw_percent(30);
-    o.quick_plan = draw_percent(70);
+    s->quick_plan = draw_percent(70);
+    s->all_kernels = draw_percent(10);
     o.products = DRAW_FROM(products);
     o.exact = draw_percent(20);
     if (o.exact && draw_percent(80)) o.any_order = 0;
@@ -133,8 +135,8 @@ static inline int plan_is_refused(const planned *t)
     if (n > 1 && (t->k % n != 0 || t->k / n * value % 32 != 0)) return 1;
     if (o->exact && plan_is_not_exact(t)) return 1;
     if (n > 1 && o->transport == SPMM_TRANSPORT_SHARED)
-        return -1;                     /* which reads whole rows, if it reads any */
-    if (o->ell_limit < 1e9) return -1; /* how large the padded matrix is, is the library's to say */
+        return -1;                           /* which reads whole rows, if it reads any */
+    if (t->study.ell_limit < 1e9) return -1; /* how large the padded matrix is, is the library's to say */
     if (o->kernel && order_of(o->kernel) == ORDER_CHAIN) return -1; /* a build may be without the baseline */
     return o->device == SPMM_CUDA ? -1 : 0;
 }
@@ -151,7 +153,7 @@ static inline void describe_plan(const planned *t)
         t->precision == SPMM_F32 ? "f32" : "f64", (long long)t->k, t->p, t->q,
         t->own ? "own block" : "scattered", diff_.rank == diff_.world_rank ? "" : ", ranks reversed",
         (int)o->format, o->kernel ? o->kernel : "any", (int)o->exchange, (int)o->transport, (int)o->reduce,
-        o->column_blocks, o->no_overlap, o->any_order, o->exact, o->quick_plan, o->threads,
+        o->column_blocks, o->no_overlap, o->any_order, o->exact, t->study.quick_plan, o->threads,
         (long long)o->products);
 }
 
@@ -176,7 +178,8 @@ static inline void make_alone(planned *t)
 {
     const char *const kernel = spmm_plan_kernel(t->plan);
     const spmm_plan_options *const o = &t->options;
-    spmm_plan_options alone = {.format = SPMM_CSR, .threads = 1, .quick_plan = 1};
+    spmm_plan_options alone = {.format = SPMM_CSR, .threads = 1};
+    spmm_plan_study study = {.quick_plan = 1};
     t->order = order_of(kernel);
     if (o->exact &&
         (t->order > ORDER_CANONICAL_F64 || (t->order == ORDER_CANONICAL_F64 && t->precision == SPMM_F32)))
@@ -189,11 +192,12 @@ static inline void make_alone(planned *t)
     if (t->order == ORDER_CHAIN) { /* not the canonical order, but the kernel's own whatever the ranks */
         alone.format = SPMM_FORMAT_AUTO;
         alone.kernel = kernel;
-        alone.ell_limit = 1e18;
+        study.ell_limit = 1e18;
     }
     if (!went_well(spmm_csr_scatter(MPI_COMM_SELF, 0, &t->matrix.a, 1, 1, &t->alone_block), "scatter alone"))
         return;
-    went_well(spmm_plan_create(MPI_COMM_SELF, &t->alone_block, t->k, &alone, &t->alone), "a plan alone");
+    went_well(spmm_plan_create_extended(MPI_COMM_SELF, &t->alone_block, t->k, &alone, &study, &t->alone),
+              "a plan alone");
 }
 
 /** Draws a plan. Returns 0 if there is none: it was refused, or failed. planned_destroy() either way. */
@@ -209,13 +213,14 @@ static inline int draw_plan(planned *t)
     t->p = draw_percent(45) ? diff_.ranks : any;
     t->q = diff_.ranks / t->p;
     t->own = draw_percent(50);
-    t->options = draw_options();
+    t->options = draw_options(&t->study);
     t->k = t->most = draw_k(&t->options, t->precision);
     describe_plan(t);
     diff_step("making the plan");
     if (!make_block(t)) return 0;
     diff_.counts.plans++;
-    const spmm_status status = spmm_plan_create(diff_.comm, &t->block, t->k, &t->options, &t->plan);
+    const spmm_status status = spmm_plan_create_extended(diff_.comm, &t->block, t->k, &t->options, &t->study,
+                                                         &t->plan);
     const int refused = plan_is_refused(t);
     if (same_status(status, "spmm_plan_create()") != SPMM_OK) {
         diff_.counts.refused++;
@@ -264,8 +269,9 @@ static inline void refused_plan(const planned *t)
         if (mistake == OTHER_EXCHANGE)
             o.exchange = o.exchange == SPMM_EXCHANGE_HALO ? SPMM_EXCHANGE_BCAST : SPMM_EXCHANGE_HALO;
     }
-    was_refused(spmm_plan_create(diff_.comm, diff_.rank == bad && mistake == BLOCK_IS_NULL ? NULL : &block, k,
-                                 &o, &plan),
+    was_refused(spmm_plan_create_extended(diff_.comm,
+                                          diff_.rank == bad && mistake == BLOCK_IS_NULL ? NULL : &block, k,
+                                          &o, &t->study, &plan),
                 "spmm_plan_create()");
     if (plan) differs("a plan that was refused is not NULL");
     spmm_plan_destroy(plan);

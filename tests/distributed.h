@@ -2,7 +2,7 @@
 #ifndef SP_DISTRIBUTED_H
 #define SP_DISTRIBUTED_H
 
-#include "spmm.h"
+#include "spmm_extended.h"
 
 #include "formats/csr.h"
 #include "sample.h"

@@ -5,7 +5,7 @@
  * limit: 240   (an MPI library whose waiting ranks spin needs long for four of them on two busy cores) */
 #include <stdint.h>
 
-#include "spmm.h"
+#include "spmm_extended.h"
 #include "test_mpi.h"
 
 static int ranks;
@@ -20,6 +20,7 @@ typedef struct call {
     const spmm_block *block_given;
     int64_t k;
     spmm_plan_options options;
+    spmm_plan_study study;
     spmm_plan *plan, **plan_given;
 } call;
 
@@ -39,8 +40,8 @@ static void transport_9(call *c) { c->options.transport = (spmm_transport)9; }
 static void reduce_9(call *c) { c->options.reduce = (spmm_reduce)-1; }
 static void column_blocks_negative(call *c) { c->options.column_blocks = -1; }
 static void threads_negative(call *c) { c->options.threads = -1; }
-static void block_size_33(call *c) { c->options.block_size = 33; }
-static void ell_limit_negative(call *c) { c->options.ell_limit = -1; }
+static void block_size_33(call *c) { c->study.block_size = 33; }
+static void ell_limit_negative(call *c) { c->study.ell_limit = -1; }
 
 static void precision_7(call *c) { c->block.csr.precision = (spmm_precision)7; }
 static void rows_negative(call *c) { c->block.csr.rows = -1; }
@@ -100,8 +101,8 @@ static void other_reduce(call *c) { c->options.reduce = SPMM_REDUCE_LINEAR; }
 static void other_column_blocks(call *c) { c->options.column_blocks = 1; }
 static void other_overlap(call *c) { c->options.no_overlap = 1; }
 static void other_exact(call *c) { c->options.exact = 1; }
-static void other_ell_limit(call *c) { c->options.ell_limit = 2; }
-static void other_subwarp(call *c) { c->options.subwarp = 2; }
+static void other_ell_limit(call *c) { c->study.ell_limit = 2; }
+static void other_subwarp(call *c) { c->study.subwarp = 2; }
 
 /** from: a rank makes the mistake by itself, or only beside others */
 enum { ALONE = 1, TOGETHER };
@@ -124,7 +125,7 @@ static const struct {
     {"options.reduce is -1", reduce_9, ALONE},
     {"options.threads = -1", threads_negative, ALONE},
     {"33", block_size_33, ALONE},
-    {"options.ell_limit is -1", ell_limit_negative, ALONE},
+    {"study.ell_limit is -1", ell_limit_negative, ALONE},
     {"blocks", column_blocks_negative, ALONE},
 
     {"precision is 7", precision_7, ALONE},
@@ -171,8 +172,8 @@ static const struct {
     {"options.column_blocks is 0 on one rank and 1", other_column_blocks, TOGETHER},
     {"options.no_overlap is 0 on one rank and 1", other_overlap, TOGETHER},
     {"options.exact is 0 on one rank and 1", other_exact, TOGETHER},
-    {"options.ell_limit differs", other_ell_limit, TOGETHER},
-    {"options.subwarp is 0 on one rank and 2", other_subwarp, TOGETHER},
+    {"study.ell_limit differs", other_ell_limit, TOGETHER},
+    {"study.subwarp is 0 on one rank and 2", other_subwarp, TOGETHER},
 };
 
 static void *copy_of(const void *from, int64_t bytes)
@@ -217,10 +218,14 @@ static void one_mistake(const spmm_block *block, int i, int who)
     c.plan_given = &c.plan;
     memset(&c.plan, 0xff, sizeof c.plan);
     if (test_.rank == who) mistakes[i].make(&c);
-    const spmm_status status = spmm_plan_create(MPI_COMM_WORLD, c.block_given, c.k, &c.options, c.plan_given);
+    const int study = strncmp(mistakes[i].part, "study.", 6) == 0 || mistakes[i].make == block_size_33;
+    const spmm_status status = study ? spmm_plan_create_extended(MPI_COMM_WORLD, c.block_given, c.k,
+                                                                 &c.options, &c.study, c.plan_given)
+                                     : spmm_plan_create(MPI_COMM_WORLD, c.block_given, c.k, &c.options,
+                                                        c.plan_given);
     if (status != SPMM_ERR_USAGE) printf("  mistake %d of rank %d: \"%s\"\n", i, who, mistakes[i].part);
     CHECK_INT(status, SPMM_ERR_USAGE);
-    CHECK_TEXT(spmm_error_message(), "spmm_plan_create: ");
+    CHECK_TEXT(spmm_error_message(), study ? "spmm_plan_create_extended: " : "spmm_plan_create: ");
     CHECK_TEXT(spmm_error_message(), mistakes[i].part);
     CHECK(!c.plan_given || c.plan == nothing);
     check_same_message();
@@ -520,7 +525,7 @@ static void test_apply(void)
 /** Creates a plan for k columns, which is to be refused on every rank. */
 static void check_too_many_columns(const spmm_block *block, int64_t k, spmm_transport transport)
 {
-    const spmm_plan_options options = {.transport = transport, .quick_plan = 1};
+    const spmm_plan_options options = {.transport = transport, .products = 1};
     spmm_plan *plan;
     CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, k, &options, &plan), SPMM_ERR_LIMIT);
     CHECK(plan == NULL);
@@ -708,7 +713,7 @@ static void leave(int n, left *l)
                                  .transport = n % 2           ? SPMM_TRANSPORT_MPI
                                               : n == LEFT - 1 ? SPMM_TRANSPORT_AUTO
                                                               : SPMM_TRANSPORT_SHARED,
-                                 .quick_plan = 1};
+                                 .products = 1};
     scatter(n == 4 ? ranks : 1, &l->block);
     CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &l->block, 3, n == 4 ? NULL : &o, &l->plan), SPMM_OK);
     CHECK_INT(spmm_plan_x_create(l->plan, &l->x), SPMM_OK);

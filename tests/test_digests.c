@@ -1,6 +1,6 @@
 /** The bits of Y: each line of tests/digests.txt is a product, or several by one plan, and the digest of the
  *  results. The head of that file says how a line is written, and how digests are written anew. The test sees
- *  the library through spmm.h alone, so that it compiles whatever changes inside.
+ *  the library through spmm.h and spmm_extended.h alone, so that it compiles whatever changes inside.
  *
  *      mpirun -np N build/cpu/tests/test_digests [--cuda] [--write]
  *
@@ -27,6 +27,7 @@ typedef struct digest_case {
     spmm_precision precision;
     char matrix[64], kernel[32], steps[96];
     spmm_plan_options options;
+    spmm_plan_study study;
     operand_kind x, y;
     diff_values values;
     double alpha, beta;
@@ -57,7 +58,7 @@ static const struct {
     WORD("format=auto", options.format, SPMM_FORMAT_AUTO),
     WORD("format=ell", options.format, SPMM_ELL),
     WORD("format=ell-nopad", options.format, SPMM_ELL_NOPAD),
-    WORD("plan=timed", options.quick_plan, 0),
+    WORD("plan=timed", study.quick_plan, 0),
     WORD("overlap=no", options.no_overlap, 1),
     WORD("x=created", x, OPERAND_CREATED),
     WORD("x=rows", x, OPERAND_ROWS),
@@ -95,7 +96,8 @@ static int read_case(const char *line, digest_case *c)
     const char *const last = strrchr(line, ' ');
     const int length = last ? (int)(last - line) : 0;
     *c = (digest_case){.x = OPERAND_X_OF_PLAN, .y = OPERAND_Y_OF_PLAN, .steps = "apply", .alpha = 1};
-    c->options = (spmm_plan_options){.threads = 2, .quick_plan = 1, .ell_limit = 1e3};
+    c->options = (spmm_plan_options){.threads = 2};
+    c->study = (spmm_plan_study){.quick_plan = 1, .ell_limit = 1e3};
     if (length >= (int)sizeof c->text) return 0;
     snprintf(c->text, sizeof c->text, "%.*s", length, line);
     long long k = 0;
@@ -220,10 +222,10 @@ static int make_plan(digest_run *r)
         o.kernel = c->kernel;
         o.format = SPMM_FORMAT_AUTO;
     }
-    spmm_status status = spmm_plan_create(diff_.comm, b, c->k, &o, &r->plan);
+    spmm_status status = spmm_plan_create_extended(diff_.comm, b, c->k, &o, &c->study, &r->plan);
     if (status == SPMM_ERR_LIMIT && strcmp(c->kernel, "panel_staged") == 0) { /* not for this K or GPU */
         o.kernel = "csr_rows";
-        status = spmm_plan_create(diff_.comm, b, c->k, &o, &r->plan);
+        status = spmm_plan_create_extended(diff_.comm, b, c->k, &o, &c->study, &r->plan);
     }
     went_well(status, "spmm_plan_create()");
     if (same_status(status, "spmm_plan_create()") != SPMM_OK) return 0;

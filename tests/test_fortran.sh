@@ -7,7 +7,7 @@ scratch
 # each function of the headers is a name of the module, but those of which it is said here why not
 exceptions=""
 missing=
-functions=$(sed -n 's/^[a-z].*[ *]\(spmm_[a-z_0-9]*\)(.*/\1/p' include/spmm.h include/spmm_types.h)
+functions=$(sed -n 's/^[a-z].*[ *]\(spmm_[a-z_0-9]*\)(.*/\1/p' include/spmm.h include/spmm_types.h include/spmm_extended.h)
 for name in $functions; do
     case " $exceptions " in *" $name "*) continue ;; esac
     grep -qE "^  public ::.*\b$name\b" fortran/spmm.f90 && grep -qE "^  (subroutine|function) $name\(" fortran/spmm.f90 || missing+=" $name"
@@ -29,7 +29,7 @@ mpifort=$(pkg-config --variable=mpifort spmm-fortran)
 text "spmm.pc says so" "yes" "$(pkg-config --variable=fortran spmm)"
 
 # constants and members as the compiler sees them in C, compared with those of the module
-headers=$($MPICC -E -P include/spmm_types.h && sed -n '/^typedef struct spmm_plan_options/,/^}/p' include/spmm.h |
+headers=$($MPICC -E -P include/spmm_types.h && sed -n '/^typedef struct spmm_plan_\(options\|study\)/,/^}/p' include/spmm.h include/spmm_extended.h |
     sed 's|/\*\*<.*\*/||; /\/\*\*</,/\*\//{ s|/\*\*<.*||; t; d }')
 # every enumerator
 constants=$(tr '\n' ' ' <<<"$headers" | grep -oE 'typedef enum [^}]*\}' | grep -oE '\bSPMM_[A-Z0-9_]+\b')
@@ -43,7 +43,7 @@ ok "the headers' constants and members are found" test "$(wc -l <<<"$constants")
 # a type has the name of a constant in Fortran: formats are called SPMM_FORMAT_
 formats=" $(sed -n 's/^    F(\(SPMM_[A-Z_]*\),.*/\1/p' include/spmm_types.h | tr '\n' ' ')"
 {
-    printf '#include <stdio.h>\n#include <stddef.h>\n#include "spmm.h"\nint main(void) {\n'
+    printf '#include <stdio.h>\n#include <stddef.h>\n#include "spmm_extended.h"\nint main(void) {\n'
     for c in $constants; do echo "printf(\"$c %d\\n\", $c);"; done
     while read -r type member; do echo "printf(\"$type $member %d\\n\", (int)offsetof($type, $member));"; done <<<"$members"
     for type in $(cut -d' ' -f1 <<<"$members" | sort -u); do echo "printf(\"$type %d\\n\", (int)sizeof($type));"; done

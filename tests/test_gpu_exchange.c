@@ -273,8 +273,7 @@ static void check_many(const char *spec, int64_t k, int column_blocks, int produ
 static void check_broken(int size, int stays_broken)
 {
     /* (trials of a plan would have attached the memory of X before) */
-    const spmm_plan_options options = {
-        .device = SPMM_CUDA, .transport = SPMM_TRANSPORT_PEER, .quick_plan = 1};
+    const spmm_plan_options options = {.device = SPMM_CUDA, .transport = SPMM_TRANSPORT_PEER, .products = 1};
     spmm_block block;
     spmm_plan *plan;
     spmm_multivector x, y;

@@ -1,7 +1,7 @@
 /* The GPU through the public interface, as a program that embeds the library uses it.
  * MPI: 1 2 4 */
 #include "device/device.h"
-#include "spmm.h"
+#include "spmm_extended.h"
 #include "test_mpi.h"
 
 /** The rows' products on the GPU are those on the CPU, bit for bit. */
@@ -101,11 +101,11 @@ static int product_f32(MPI_Comm comm, const spmm_block *block, int64_t k, const 
 static void check_exact(const spmm_block *block, int64_t k)
 {
     for (int f = SPMM_FORMAT_AUTO; f <= SPMM_STAGED; f++) {
-        const spmm_plan_options options = {
-            .device = SPMM_CUDA, .format = (spmm_format)f, .ell_limit = 1e9, .exact = 1};
+        const spmm_plan_options options = {.device = SPMM_CUDA, .format = (spmm_format)f, .exact = 1};
+        const spmm_plan_study padded = {.ell_limit = 1e9};
         const int refused = f == SPMM_PANEL || f == SPMM_STAGED;
         spmm_plan *plan = NULL;
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, k, &options, &plan),
+        CHECK_INT(spmm_plan_create_extended(MPI_COMM_WORLD, block, k, &options, &padded, &plan),
                   refused ? SPMM_ERR_USAGE : SPMM_OK);
         if (refused) CHECK_TEXT(spmm_error_message(), "keeps the serial product's bits in f32");
         CHECK(strncmp(spmm_plan_kernel(plan), "panel", 5) != 0);

@@ -72,7 +72,7 @@ static void test_products(void)
                             .exchange = (spmm_exchange)e,
                             .any_order = e == SPMM_EXCHANGE_JOINT,
                             .column_blocks = e != SPMM_EXCHANGE_BCAST && m == 0 ? 2 : 0,
-                            .quick_plan = turn % 2,
+                            .products = turn % 2,
                             .no_overlap = turn % 3 == 0};
                         relays += check(&block, &r, &options);
                     }
@@ -100,7 +100,7 @@ static void test_choice(void)
         reference_create(&block, 4, REALS, SPMM_REDUCE_AUTO, &r);
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             const spmm_plan_options options = {
-                .device = SPMM_CUDA, .transport = SPMM_TRANSPORT_STAGED, .quick_plan = cases[i].quick};
+                .device = SPMM_CUDA, .transport = SPMM_TRANSPORT_STAGED, .products = cases[i].quick};
             ask_for(cases[i].backend);
             node_size = cases[i].node_size;
             const int relays = check(&block, &r, &options);
@@ -122,7 +122,7 @@ static void fail(const spmm_block *block, const reference *r, spmm_exchange exch
                                        .transport = one_node ? SPMM_TRANSPORT_PEER : SPMM_TRANSPORT_STAGED,
                                        .exchange = exchange,
                                        .column_blocks = one_node ? 2 : 0,
-                                       .quick_plan = 1,
+                                       .products = 1,
                                        .any_order = exchange == SPMM_EXCHANGE_JOINT};
     spmm_plan *plan;
     spmm_multivector x, y, wrong;
@@ -210,7 +210,7 @@ static void test_exchanges(void)
 static void test_asked(void)
 {
     TEST("without RELAYS=1 a plan refuses relays that are asked for by name") {
-        const spmm_plan_options options = {.device = SPMM_CUDA, .quick_plan = 1};
+        const spmm_plan_options options = {.device = SPMM_CUDA, .products = 1};
         spmm_block block;
         spmm_plan *plan;
         make_block("uniform:600,9", SPMM_F64, REALS, 0, 0, &block);

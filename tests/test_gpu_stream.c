@@ -146,7 +146,7 @@ static void test_stream_order(void)
                 streamed s;
                 if (size % q) continue;
                 streamed_create(t ? "uniform:60,4" : "lap3d7:5", t ? SPMM_F32 : SPMM_F64, q,
-                                (spmm_plan_options){.transport = (spmm_transport)t, .quick_plan = 1}, &s);
+                                (spmm_plan_options){.transport = (spmm_transport)t, .products = 1}, &s);
                 /* what products need is allocated by the first ones, which therefore wait */
                 CHECK_INT(spmm_apply(s.p.plan, 2, &s.p.x, -3, &s.p.y), SPMM_OK);
                 CHECK_INT(spmm_apply_transposed(s.p.plan, 2, &s.p.y, -3, &s.p.x), SPMM_OK);
@@ -160,7 +160,7 @@ static void test_stream_order(void)
     }
     TEST("a product of a stream is begun without waiting for it, and complete at the end") {
         streamed s;
-        streamed_create("lap3d7:5", SPMM_F64, 1, (spmm_plan_options){.quick_plan = 1}, &s);
+        streamed_create("lap3d7:5", SPMM_F64, 1, (spmm_plan_options){.products = 1}, &s);
         CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
         spoil(&s.p.x);
         const int held = sp_product_queues(s.p.plan->forward);
@@ -175,7 +175,7 @@ static void test_stream_order(void)
     }
     TEST("new values and multivector operations come after products that are queued") {
         streamed s;
-        streamed_create("lap3d7:5", SPMM_F64, 1, (spmm_plan_options){.quick_plan = 1}, &s);
+        streamed_create("lap3d7:5", SPMM_F64, 1, (spmm_plan_options){.products = 1}, &s);
         for (int version = 0; version < 3; version++) {
             set_values(&s.d.a, version);
             for (int64_t e = 0; e < s.d.block.csr.nnz; e++) /* on one rank the block is the matrix */
@@ -218,7 +218,7 @@ static void test_wrong_streams(void)
         static char text[1 << 14];
         streamed s;
         FILE *const f = tmpfile();
-        streamed_create("lap2d5:20", SPMM_F64, 1, (spmm_plan_options){.quick_plan = 1}, &s);
+        streamed_create("lap2d5:20", SPMM_F64, 1, (spmm_plan_options){.products = 1}, &s);
         for (int times = 0; times < 3; times++)
             CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
         CHECK_INT(spmm_plan_view(s.p.plan, f), SPMM_OK);
@@ -255,7 +255,7 @@ static cudaGraphExec_t captured(streamed *s, int steps, double alpha, double bet
 static void replay(const char *spec, int q, spmm_exchange exchange, double alpha, double beta)
 {
     streamed s;
-    streamed_create(spec, SPMM_F64, q, (spmm_plan_options){.quick_plan = 1, .exchange = exchange}, &s);
+    streamed_create(spec, SPMM_F64, q, (spmm_plan_options){.products = 1, .exchange = exchange}, &s);
     CHECK_INT(spmm_apply(s.p.plan, alpha, &s.p.x, beta, &s.p.y), SPMM_OK);
     if (sp_product_queues(s.p.plan->forward)) {
         cudaGraphExec_t const one = captured(&s, 1, alpha, beta),
@@ -282,7 +282,7 @@ static void replay(const char *spec, int q, spmm_exchange exchange, double alpha
 static int ranks_queue(void)
 {
     streamed s;
-    streamed_create("lap2d5:20", SPMM_F64, 1, (spmm_plan_options){.quick_plan = 1}, &s);
+    streamed_create("lap2d5:20", SPMM_F64, 1, (spmm_plan_options){.products = 1}, &s);
     const int queued = sp_product_queues(s.p.plan->forward);
     streamed_destroy(&s);
     return queued;
@@ -324,7 +324,7 @@ static void test_refused_captures(void)
         streamed s;
         spmm_multivector other, wide;
         cudaGraph_t graph;
-        streamed_create("lap2d5:20", SPMM_F64, 1, (spmm_plan_options){.quick_plan = 1}, &s);
+        streamed_create("lap2d5:20", SPMM_F64, 1, (spmm_plan_options){.products = 1}, &s);
         const int queues = sp_product_queues(s.p.plan->forward);
         const char *const host = "needs the host";
         refused(&s, 0, &s.p.x, &s.p.y, queues ? "expected a product by the plan before the capture" : host);
@@ -373,7 +373,7 @@ static void test_lone_capture(void)
         streamed s;
         cudaGraph_t graph;
         streamed_create("lap2d5:20", SPMM_F64, 1,
-                        (spmm_plan_options){.quick_plan = 1, .transport = SPMM_TRANSPORT_PEER}, &s);
+                        (spmm_plan_options){.products = 1, .transport = SPMM_TRANSPORT_PEER}, &s);
         CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
         CUDA_OK(cudaStreamSynchronize(stream)); /* (an emulated GPU works only while its host asks for it) */
         MPI_Barrier(MPI_COMM_WORLD);
@@ -433,7 +433,7 @@ static void check_csr_on_gpu(const char *spec, spmm_precision precision, int q, 
     distributed d;
     planned p;
     options.device = SPMM_CUDA;
-    options.quick_plan = 1;
+    options.products = 1;
     distributed_create(spec, precision, q, &d);
     const spmm_block gpu = upload_block(&d.block);
     distributed moved = {d.a, gpu};

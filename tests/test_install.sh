@@ -19,7 +19,7 @@ out=$(install install PREFIX=/opt/spmm DESTDIR="$scratch/my stage")
 text "so is a DESTDIR with a space" "make install: DESTDIR=$scratch/my stage: expected a path of letters" "$out"
 ok "make install PREFIX= works" install install PREFIX="$prefix"
 missing=
-for file in bin/spmm_mpi lib/libspmm.a lib/libspmm.so lib/libmm.a lib/libmm.so include/spmm.h include/spmm_types.h lib/pkgconfig/spmm.pc \
+for file in bin/spmm_mpi lib/libspmm.a lib/libspmm.so lib/libmm.a lib/libmm.so include/spmm.h include/spmm_types.h include/spmm_extended.h lib/pkgconfig/spmm.pc \
     lib/cmake/spmm/spmmConfig.cmake lib/cmake/spmm/spmmConfigVersion.cmake; do
     [ -e "$prefix/$file" ] || missing+=" $file"
 done
@@ -48,7 +48,7 @@ if ! command -v pkg-config >/dev/null; then
 else
     ok "spmm.pc has the version of spmm.h" grep -q "\"$(pkg-config --modversion spmm)\"" "$prefix/include/spmm_types.h"
     # (Open MPI's old C++ bindings and MPICH's are not ours; a wrapper that is told another compiler takes it)
-    printf '#include <spmm.h>\nint main() { spmm_plan_options o = {}; return o.format != SPMM_FORMAT_AUTO; }\n' >client.cpp
+    printf '#include <spmm_extended.h>\nint main() { spmm_plan_options o = {}; return o.format != SPMM_FORMAT_AUTO; }\n' >client.cpp
     if command -v c++ >/dev/null; then
         ok "spmm.h is C++11 without a warning" env OMPI_CC=c++ MPICH_CC=c++ \
             $MPICC -x c++ -std=c++11 -Wall -Wextra -Werror -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX -fsyntax-only \

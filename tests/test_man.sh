@@ -5,8 +5,8 @@ scratch
 page=$scratch/spmm.3
 ok "the library's man page is made of the headers" sh -c "awk -f mk/man.awk docs/spmm.3.in >$page"
 missing=
-functions=$(sed -n 's/^[a-z].*[ *]\(spmm_[a-z_0-9]*\)(.*/\1/p' include/spmm.h include/spmm_types.h)
-types=$(sed -n 's/^} \(spmm_[a-z_]*\);$/\1/p; s/^typedef.*[ }]\(spmm_[a-z_]*\);$/\1/p' include/spmm.h include/spmm_types.h)
+functions=$(sed -n 's/^[a-z].*[ *]\(spmm_[a-z_0-9]*\)(.*/\1/p' include/spmm.h include/spmm_types.h include/spmm_extended.h)
+types=$(sed -n 's/^} \(spmm_[a-z_]*\);$/\1/p; s/^typedef.*[ }]\(spmm_[a-z_]*\);$/\1/p' include/spmm.h include/spmm_types.h include/spmm_extended.h)
 for name in $functions $types; do grep -qx "\.SS $name" "$page" || missing+=" $name"; done
 # (the pattern above may find too few: a floor)
 ok "it has a section for every function and type" test -z "$missing" -a "$(wc -w <<<"$functions $types")" -ge 27

@@ -44,12 +44,12 @@ static double product(const spmm_csr *a, int64_t i, int64_t j)
  *  the plan makes them, and of the caller's own making. */
 static void multiply(const spmm_csr *a, const spmm_block *block, const spmm_plan_options *options, int64_t k)
 {
-    spmm_plan_options quick = options ? *options : (spmm_plan_options){.quick_plan = 1};
-    quick.quick_plan = 1; /* ways of exchanging are timed in a test of their own */
+    static const spmm_plan_study quick = {
+        .quick_plan = 1}; /* ways of exchanging are timed in a test of their own */
     static const double factors[][2] = {{1, 0}, {1, 0}, {-2, 0}, {1, 1}, {3, -1}};
     spmm_plan *plan;
     spmm_multivector x[2], y[2];
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, k, &quick, &plan), SPMM_OK);
+    CHECK_INT(spmm_plan_create_extended(MPI_COMM_WORLD, block, k, options, &quick, &plan), SPMM_OK);
     CHECK_INT(spmm_plan_x_create(plan, &x[0]), SPMM_OK);
     CHECK_INT(spmm_plan_y_create(plan, &y[0]), SPMM_OK);
     CHECK_INT(x[0].rows, block->x_rows);
@@ -318,8 +318,15 @@ static void test_kernels(void)
             CHECK(plan == NULL);
         }
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, -1, NULL, &plan), SPMM_ERR_USAGE);
-        const spmm_plan_options tight = {.format = SPMM_ELL, .ell_limit = 0.01};
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, &tight, &plan), SPMM_ERR_LIMIT);
+        const spmm_plan_options padded = {.format = SPMM_ELL};
+        const spmm_plan_study tight = {.ell_limit = 0.01};
+        CHECK_INT(spmm_plan_create_extended(MPI_COMM_WORLD, &block, 3, &padded, &tight, &plan),
+                  SPMM_ERR_LIMIT);
+        CHECK_TEXT(spmm_error_message(), "ell-nopad");
+        CHECK_INT(spmm_plan_create_extended(MPI_COMM_WORLD, &block, 3, &padded, NULL, &plan), SPMM_OK);
+        spmm_plan_destroy(plan);
+        CHECK_INT(spmm_plan_create_extended(MPI_COMM_WORLD, &block, 3, &padded, &tight, &plan),
+                  SPMM_ERR_LIMIT);
         CHECK_TEXT(spmm_error_message(), "ell-nopad");
         spmm_plan_destroy(NULL);
     }

@@ -12,6 +12,7 @@
 enum { K = 8 };
 
 static int size;
+static spmm_plan_study study; /* of the plans that make() makes */
 
 /** A plan as sp_plan_create() makes it, and what it needs. */
 typedef struct made {
@@ -32,8 +33,8 @@ static void make(const char *spec, const spmm_plan_options *options, made *m)
     CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size, 1, &m->grid), SPMM_OK);
     CHECK_INT(sp_halo_create(&m->grid, &m->block, options->exchange, 1, &m->halo), SPMM_OK);
     CHECK_INT(sp_joint_halo_create(&m->grid, &m->block, &m->halo, options, &m->joint), SPMM_OK);
-    CHECK_INT(sp_plan_create(&m->grid, &m->block, &m->halo, m->joint.joint ? &m->joint : NULL, K, options, 0,
-                             &m->plan),
+    CHECK_INT(sp_plan_create(&m->grid, &m->block, &m->halo, m->joint.joint ? &m->joint : NULL, K, options,
+                             &study, &m->plan),
               SPMM_OK);
     sp_plan_facts_of(m->plan, &m->facts);
 }
@@ -98,10 +99,12 @@ static void test_options(void)
 {
     made m;
     TEST("quick plans, and plans for few products, are not timed: rows decide") {
-        const spmm_plan_options few[] = {{.any_order = 1, .quick_plan = 1, .threads = 1},
+        const spmm_plan_options few[] = {{.any_order = 1, .threads = 1},
                                          {.any_order = 1, .products = 5, .threads = 1}};
         for (int i = 0; i < 2; i++) {
+            study.quick_plan = i == 0;
             make("rmat:9,8", &few[i], &m);
+            study.quick_plan = 0;
             CHECK_INT(check_variants(&m), 0);
             CHECK(m.facts.halo == (size > 1 ? &m.joint : &m.halo));
             check_product(&m);
@@ -134,11 +137,11 @@ static void test_fault(void)
     TEST(fault_sentence) {
         spmm_plan *plan;
         char fault[32];
-        make("rmat:9,8", &(spmm_plan_options){.quick_plan = 1, .any_order = 1, .threads = 1}, &m);
+        make("rmat:9,8", &(spmm_plan_options){.products = 1, .any_order = 1, .threads = 1}, &m);
         snprintf(fault, sizeof fault, "plan:%d", size - 1);
         setenv("SPMM_FAULT", fault, 1);
         CHECK_INT(sp_plan_create(&m.grid, &m.block, &m.halo, &m.joint, K,
-                                 &(spmm_plan_options){.any_order = 1, .threads = 1}, 0, &plan),
+                                 &(spmm_plan_options){.any_order = 1, .threads = 1}, NULL, &plan),
                   SPMM_ERR_INTERNAL);
         CHECK(plan == NULL);
         unsetenv("SPMM_FAULT");

@@ -11,7 +11,7 @@
 
 #include "base/stats.h"
 #include "base/status.h"
-#include "spmm.h"
+#include "spmm_extended.h"
 #include "kernels/peers/peer.h"
 
 enum { MAX_MATRICES = 4096, MAX_LIST = 192, MAX_REPEAT = 1000, MAX_CONTENDERS = 64, MAX_LIBRARIES = 8 };
@@ -205,6 +205,7 @@ int run_under_mpi(int argc, char **argv, const char *name, int *rank,
 /** What the command line of a bench asks for that times a plan's calls on one kind of device. */
 typedef struct device_run {
     spmm_plan_options options; /**< device and kernel; kernel lies in argv[1] */
+    spmm_plan_study study;     /**< padded ELLPACK of any size */
     int64_t k;
     char on[256]; /**< the rank's GPU or host */
 } device_run;

@@ -279,8 +279,8 @@ spmm_status device_run_ready(const char *name, int argc, char **argv, device_run
     *r = (device_run){.k = argc > 2 ? atoll(argv[2]) : 0,
                       .options = {.device = cuda ? SPMM_CUDA : SPMM_CPU,
                                   .kernel = colon ? colon + 1 : NULL,
-                                  .format = SPMM_FORMAT_AUTO,
-                                  .ell_limit = 100}};
+                                  .format = SPMM_FORMAT_AUTO},
+                      .study = {.ell_limit = 100}};
     if (argc < 4 || !(cuda || cpu) || r->k < 1)
         return sp_fail(SPMM_ERR_USAGE, "usage: %s cpu|cuda[:KERNEL] K MATRIX...", name);
     TRY(sp_bind_rank(MPI_COMM_WORLD, cuda ? SP_DEVICE_CUDA : SP_DEVICE_CPU, 0, &binding));

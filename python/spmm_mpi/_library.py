@@ -1,4 +1,4 @@
-"""libspmm.so by ctypes: where it is found, the mirror of include/spmm_types.h and spmm.h, errors.
+"""libspmm.so by ctypes: where it is found, the mirror of include/spmm_types.h, spmm.h and spmm_extended.h, errors.
 
 tests/test_python.py holds sizes, offsets and numbers against what a C compiler says."""
 import contextlib
@@ -75,10 +75,14 @@ class Block(Structure):
 
 class Options(Structure):
     """spmm_plan_options."""
-    _fields_ = [("device", c_int), ("format", c_int), ("kernel", c_char_p), ("threads", c_int), ("ell_limit", c_double),
-                ("block_size", c_int), ("subwarp", c_int), ("exchange", c_int), ("transport", c_int), ("reduce", c_int),
+    _fields_ = [("device", c_int), ("format", c_int), ("kernel", c_char_p), ("threads", c_int), ("exchange", c_int), ("transport", c_int), ("reduce", c_int),
                 ("no_overlap", c_int), ("column_blocks", c_int), ("any_order", c_int), ("exact", c_int),
-                ("quick_plan", c_int), ("products", c_int64), ("stream", c_void_p)]
+                ("products", c_int64), ("stream", c_void_p)]
+
+
+class Study(Structure):
+    """spmm_plan_study."""
+    _fields_ = [("ell_limit", c_double), ("block_size", c_int), ("subwarp", c_int), ("quick_plan", c_int), ("all_kernels", c_int)]
 
 
 # the words of the program's options, with the numbers of the enumerations
@@ -102,7 +106,7 @@ def prototypes(comm):
         "spmm_csr_scatter": (c_int, [comm, c_int, POINTER(Csr), c_int, c_int, POINTER(Block)]),
         "spmm_block_destroy": (None, [POINTER(Block)]),
         "spmm_device_open": (c_int, [comm]),
-        "spmm_plan_create": (c_int, [comm, POINTER(Block), c_int64, POINTER(Options), POINTER(c_void_p)]),
+        "spmm_plan_create_extended": (c_int, [comm, POINTER(Block), c_int64, POINTER(Options), POINTER(Study), POINTER(c_void_p)]),
         "spmm_plan_x_create": (c_int, [c_void_p, multivector]),
         "spmm_plan_y_create": (c_int, [c_void_p, multivector]),
         "spmm_apply": (c_int, [c_void_p, c_double, multivector, c_double, multivector]),

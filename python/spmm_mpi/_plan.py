@@ -102,16 +102,24 @@ def options_of(given):
     for name in ("format", "exchange", "transport", "reduce"):
         setattr(o, name, word(name, given[name]))
     o.any_order, o.exact = word("reproducible", given["reproducible"])
-    o.quick_plan = word("plan", given["plan"])
     if given["kernel"] not in (None, "auto"):
         o.kernel = given["kernel"].encode()
-    for name in ("threads", "block_size", "subwarp", "column_blocks"):
+    for name in ("threads", "column_blocks"):
         setattr(o, name, whole_number(name, given[name], 0, INT_MAX))
     o.products = whole_number("products", given["products"], 0, INT64_MAX)
-    o.ell_limit = real_number("ell_limit", given["ell_limit"])
     o.no_overlap = bool(given["no_overlap"])
     o.stream = stream_of(given["stream"])
     return o
+
+
+def study_of(given):
+    """spmm_plan_study of the keywords."""
+    s = c.Study()
+    s.quick_plan = word("plan", given["plan"])
+    for name in ("block_size", "subwarp"):
+        setattr(s, name, whole_number(name, given[name], 0, INT_MAX))
+    s.ell_limit = real_number("ell_limit", given["ell_limit"])
+    return s
 
 
 def grid_of(grid, rows, ranks):
@@ -151,7 +159,7 @@ class Plan:
     device: cpu, cuda, or auto (a GPU where the library and all ranks have one).
     stream: with device="cuda", a stream of PyTorch or CuPy, or the number of a cudaStream_t (0: the default stream), that lives as long
         as the plan: products come after what was queued in it before and before what is queued afterwards, and arrays on the GPU are not
-        complete on return, where libspmm need not wait (spmm_apply in spmm.h says when). None: products are complete on return.
+        complete on return, where libspmm need not wait ("STREAMS AND GRAPHS" in man 3 spmm says when). None: products are complete on return.
     The other keywords and their words are the options of the program (spmm_mpi --help, man spmm_mpi); 0 stands for their
     defaults. They must be the same on all ranks, but for threads, the OpenMP threads of this rank.
 
@@ -225,7 +233,7 @@ class Plan:
         if rows not in ("root", "distributed"):
             raise ValueError(f"rows is {rows!r}, expected root or distributed")
         self._columns, self._only = columns_of(k)
-        self._options = options_of(given)
+        self._options, self._study = options_of(given), study_of(given)
         self._grid = grid_of(grid, rows, comm.size)
         mine = None
         if rows == "distributed":
@@ -566,9 +574,6 @@ class Plan:
 
     def _plan_for(self, k):
         """A Made for K columns and more, made if need be: then it takes the place of the one for fewer columns. Collective."""
-        if c.loaded().spmm_plan_set_k is None:  # an older libspmm: a plan for each K
-            self._made_for.append(Made(self, k))
-            return self._made_for[-1]
         if not self._made_for or self._made_for[0].most < k:
             first = not self._made_for or self._options.column_blocks > 1
             made = Made(self, max(k, 1) if first else 1 << (k - 1).bit_length())

@@ -129,8 +129,9 @@ class Made:
     def __init__(self, plan, most):
         self.lib, self.most, self.k = c.loaded(), most, most
         self.handle = ctypes.c_void_p()
-        self.lib.check(self.lib.spmm_plan_create(plan._handle(), ctypes.byref(plan._block.struct), most,
-                                                 ctypes.byref(plan._options), ctypes.byref(self.handle)))
+        self.lib.check(self.lib.spmm_plan_create_extended(plan._handle(), ctypes.byref(plan._block.struct), most,
+                                                          ctypes.byref(plan._options), ctypes.byref(plan._study),
+                                                          ctypes.byref(self.handle)))
 
     def use(self, k):
         """Makes products ones of k columns. Collective."""

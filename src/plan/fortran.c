@@ -35,6 +35,13 @@ spmm_status spmm_fortran_plan_create(int comm, const spmm_block *block, int64_t 
     return spmm_plan_create(MPI_Comm_f2c(comm), block, k, options, plan);
 }
 
+spmm_status spmm_fortran_plan_create_extended(int comm, const spmm_block *block, int64_t k,
+                                              const spmm_plan_options *options, const spmm_plan_study *study,
+                                              spmm_plan **plan)
+{
+    return spmm_plan_create_extended(MPI_Comm_f2c(comm), block, k, options, study, plan);
+}
+
 spmm_status spmm_fortran_plan_view(const spmm_plan *plan) { return spmm_plan_view(plan, stdout); }
 
 spmm_status spmm_fortran_usage(const char *message) { return sp_fail(SPMM_ERR_USAGE, "%s", message); }

@@ -4,7 +4,7 @@
 #ifndef SP_FORTRAN_H
 #define SP_FORTRAN_H
 
-#include "spmm.h"
+#include "spmm_extended.h"
 
 /** spmm_block_from_rows() for a Fortran handle. Collective over comm. */
 spmm_status spmm_fortran_block_from_rows(int comm, int64_t rows, int64_t x_rows, spmm_precision precision,
@@ -26,6 +26,11 @@ spmm_status spmm_fortran_multivector_norms(int comm, const spmm_multivector *x, 
 /** spmm_plan_create() for a Fortran handle. Collective over comm. */
 spmm_status spmm_fortran_plan_create(int comm, const spmm_block *block, int64_t k,
                                      const spmm_plan_options *options, spmm_plan **plan);
+
+/** spmm_plan_create_extended() for a Fortran handle. Collective over comm. */
+spmm_status spmm_fortran_plan_create_extended(int comm, const spmm_block *block, int64_t k,
+                                              const spmm_plan_options *options, const spmm_plan_study *study,
+                                              spmm_plan **plan);
 
 /** spmm_plan_view() on standard output, which Fortran has no FILE for. Collective over the plan's communicator. */
 spmm_status spmm_fortran_plan_view(const spmm_plan *plan);

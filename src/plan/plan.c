@@ -15,15 +15,16 @@
 /* ---- set-up ---- */
 
 spmm_status sp_plan_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
-                           const sp_halo *joint, int64_t k, const spmm_plan_options *options, int all_kernels,
-                           spmm_plan **plan)
+                           const sp_halo *joint, int64_t k, const spmm_plan_options *options,
+                           const spmm_plan_study *study, spmm_plan **plan)
 {
+    static const spmm_plan_study none;
     spmm_plan *p = NULL;
     *plan = NULL;
     spmm_status status = sp_agree(grid->comm, "plan", sp_alloc_zero((void **)&p, 1, sizeof *p, "a plan"));
     if (status == SPMM_OK)
-        status = sp_product_create_fastest(grid, block, halo, joint, k, options, all_kernels, &p->variants,
-                                           &p->forward);
+        status = sp_product_create_fastest(grid, block, halo, joint, k, options, study ? study : &none,
+                                           &p->variants, &p->forward);
     if (status != SPMM_OK) {
         sp_free(p);
         return status;
@@ -62,17 +63,20 @@ static spmm_status fetch(const spmm_block *block, const spmm_plan_options *o, sp
     return status;
 }
 
-spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
-                             const spmm_plan_options *options, spmm_plan **plan)
+/** Creates a plan for a public function, which messages name. */
+static spmm_status create(const char *function, MPI_Comm comm, const spmm_block *block, int64_t k,
+                          const spmm_plan_options *options, const spmm_plan_study *study, spmm_plan **plan)
 {
     static const spmm_plan_options defaults;
-    const spmm_plan_options *o = options ? options : &defaults;
+    static const spmm_plan_study none;
+    const spmm_plan_options *const o = options ? options : &defaults;
+    const spmm_plan_study *const s = study ? study : &none;
     sp_plan_own *own = NULL;
     spmm_status status;
     if (plan) *plan = NULL;
-    TRY(sp_comm_check(comm, __func__));
+    TRY(sp_comm_check(comm, function));
     const double start = MPI_Wtime(); /* MPICH ends a program that asks before MPI_Init() */
-    TRY(sp_plan_check(comm, block, k, o, plan));
+    TRY(sp_plan_check(function, comm, block, k, o, s, plan));
     TRY(sp_agree(comm, "plan", sp_alloc_zero((void **)&own, 1, sizeof *own, "a plan")));
     TRY_GOTO(sp_agree(comm, "plan", fetch(block, o, own)), failed);
     if (own->on_gpu) block = &own->host;
@@ -80,7 +84,7 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
     TRY_GOTO(sp_halo_create(&own->grid, block, o->exchange, sp_threads_of(o->threads), &own->halo), failed);
     TRY_GOTO(sp_joint_halo_create(&own->grid, block, &own->halo, o, &own->joint), failed);
     TRY_GOTO(sp_plan_create(&own->grid, block, &own->halo, own->joint.joint ? &own->joint : NULL,
-                            k > 0 ? k : 1, o, 0, plan),
+                            k > 0 ? k : 1, o, s, plan),
              failed);
     (*plan)->own = own;
     (*plan)->k_max = (*plan)->forward->k = k;
@@ -89,7 +93,20 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
     return SPMM_OK;
 failed:
     destroy_own(own);
-    return status == SPMM_ERR_USAGE ? sp_fail(status, "%s: %s", __func__, spmm_error_message()) : status;
+    return status == SPMM_ERR_USAGE ? sp_fail(status, "%s: %s", function, spmm_error_message()) : status;
+}
+
+spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
+                             const spmm_plan_options *options, spmm_plan **plan)
+{
+    return create(__func__, comm, block, k, options, NULL, plan);
+}
+
+spmm_status spmm_plan_create_extended(MPI_Comm comm, const spmm_block *block, int64_t k,
+                                      const spmm_plan_options *options, const spmm_plan_study *study,
+                                      spmm_plan **plan)
+{
+    return create(__func__, comm, block, k, options, study, plan);
 }
 
 void spmm_plan_destroy(spmm_plan *p)

@@ -8,16 +8,14 @@
 /** Creates a plan from an existing grid, block and halo, which must outlive the plan: the fastest of the
  *  variants of its product (sp_product_create_fastest()).
  *
- *  Collective over grid->comm. Parameters and status as for spmm_plan_create(), with three differences:
+ *  Collective over grid->comm. Parameters and status as for spmm_plan_create_extended(), with three differences:
  *  sp_plan_check() is not called, options must not be NULL, and options->exchange is ignored because
  *  halo->kind takes its place.
- *  \param [in] joint        the halo of the joint exchange, which must outlive the plan, too; NULL: no variant
- *                           has it
- *  \param [in] all_kernels  1: where the library chooses the kernel, all that may be of use are timed, and not
- *                           only those that are expected to be fast */
+ *  \param [in] joint  the halo of the joint exchange, which must outlive the plan, too; NULL: no variant has it
+ *  \param [in] study  NULL for the defaults */
 spmm_status sp_plan_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
-                           const sp_halo *joint, int64_t k, const spmm_plan_options *options, int all_kernels,
-                           spmm_plan **plan);
+                           const sp_halo *joint, int64_t k, const spmm_plan_options *options,
+                           const spmm_plan_study *study, spmm_plan **plan);
 
 /** Computes Y := alpha A X + beta Y like spmm_apply(), but does not check the argument plan. Collective as
  *  spmm_apply() is. */

@@ -1,4 +1,4 @@
-/** Checks the arguments of spmm_plan_create(), on each rank and for agreement of all ranks. */
+/** Checks the arguments of spmm_plan_create() and its extended form, on each rank and for agreement of all ranks. */
 #include "plan/plan_check.h"
 
 #include <stdio.h>
@@ -13,9 +13,7 @@
 #include "formats/multivector.h"
 #include "kernels/kernel.h"
 
-static const char function[] = "spmm_plan_create";
-
-static spmm_status check_options(const spmm_plan_options *o)
+static spmm_status check_options(const char *function, const spmm_plan_options *o)
 {
     char threads[64];
     TRY(sp_among(function, "options.device", (int)o->device, "spmm_device", SPMM_CPU, SPMM_CUDA));
@@ -31,9 +29,6 @@ static spmm_status check_options(const spmm_plan_options *o)
         return sp_fail(SPMM_ERR_USAGE,
                        "%s: options.exact and options.any_order are both set, expected one of them",
                        function);
-    if (!(o->ell_limit >= 0)) /* unlike ell_limit < 0, this also refuses NaN */
-        return sp_fail(SPMM_ERR_USAGE, "%s: options.ell_limit is %g, expected 0 or more", function,
-                       o->ell_limit);
     if (o->stream && o->device == SPMM_CPU)
         return sp_fail(SPMM_ERR_USAGE,
                        "%s: options.stream is given, expected NULL with options.device SPMM_CPU", function);
@@ -48,7 +43,7 @@ static spmm_status check_options(const spmm_plan_options *o)
 }
 
 /** Checks that k columns of all rows of X or of Y have a size in bytes, so that those of any rank have, and sums of them. */
-static spmm_status check_size(const spmm_block *block, int64_t k)
+static spmm_status check_size(const char *function, const spmm_block *block, int64_t k)
 {
     const int64_t rows = block->rows > block->cols ? block->rows : block->cols;
     int64_t bytes;
@@ -56,8 +51,8 @@ static spmm_status check_size(const spmm_block *block, int64_t k)
     return sp_fail(SPMM_ERR_LIMIT, "%s: k is %lld: %s", function, (long long)k, spmm_error_message());
 }
 
-static spmm_status check_here(const spmm_block *block, int64_t k, const spmm_plan_options *o,
-                              spmm_plan *const *plan)
+static spmm_status check_here(const char *function, const spmm_block *block, int64_t k,
+                              const spmm_plan_options *o, const spmm_plan_study *s, spmm_plan *const *plan)
 {
     TRY(sp_given(function, "plan", plan, "a place for the plan"));
     TRY(sp_given(function, "block", block, "this rank's part of A"));
@@ -66,9 +61,12 @@ static spmm_status check_here(const spmm_block *block, int64_t k, const spmm_pla
                        function, block->p, block->q);
     if (k < 0) return sp_fail(SPMM_ERR_USAGE, "%s: k is %lld, expected at least 0", function, (long long)k);
     TRY(sp_precision_check(function, block->csr.precision));
-    TRY(check_size(block, k));
+    TRY(check_size(function, block, k));
     TRY(sp_environment_check());
-    return check_options(o);
+    if (!(s->ell_limit >= 0)) /* unlike ell_limit < 0, this also refuses NaN */
+        return sp_fail(SPMM_ERR_USAGE, "%s: study.ell_limit is %g, expected 0 or more", function,
+                       s->ell_limit);
+    return check_options(function, o);
 }
 
 /** Returns a number that tells texts apart, at least 0; `none` if there is no text. */
@@ -77,10 +75,11 @@ static int64_t text_number(const char *text, int64_t none)
     return text ? (int64_t)crc32_z(0, (const Bytef *)text, strlen(text)) : none;
 }
 
-static spmm_status check_common(MPI_Comm comm, const spmm_block *block, int64_t k, const spmm_plan_options *o)
+static spmm_status check_common(const char *function, MPI_Comm comm, const spmm_block *block, int64_t k,
+                                const spmm_plan_options *o, const spmm_plan_study *s)
 {
     int64_t ell_limit;
-    memcpy(&ell_limit, &o->ell_limit, sizeof ell_limit);
+    memcpy(&ell_limit, &s->ell_limit, sizeof ell_limit);
     const sp_common all[] = {
         {"block.p", block->p, 1},
         {"block.q", block->q, 1},
@@ -88,9 +87,11 @@ static spmm_status check_common(MPI_Comm comm, const spmm_block *block, int64_t 
         {"options.device", o->device, 1},
         {"options.format", o->format, 1},
         {"options.kernel", text_number(o->kernel, -1), 0},
-        {"options.ell_limit", ell_limit, 0},
-        {"options.block_size", o->block_size, 1},
-        {"options.subwarp", o->subwarp, 1},
+        {"study.ell_limit", ell_limit, 0},
+        {"study.block_size", s->block_size, 1},
+        {"study.subwarp", s->subwarp, 1},
+        {"study.quick_plan", s->quick_plan != 0, 1},
+        {"study.all_kernels", s->all_kernels != 0, 1},
         {"options.exchange", o->exchange, 1},
         {"options.transport", o->transport, 1},
         {"options.reduce", o->reduce, 1},
@@ -100,7 +101,6 @@ static spmm_status check_common(MPI_Comm comm, const spmm_block *block, int64_t 
         {"options.any_order", o->any_order != 0, 1},
         {"options.exact", o->exact != 0, 1},
         {"options.stream", o->stream != NULL, 1},
-        {"options.quick_plan", o->quick_plan != 0, 1},
         {"the environment variable SPMM_CHUNK_BYTES", sp_chunk_bytes(), 1},
         {"the environment variable SPMM_EXCHANGE_BACKEND", text_number(getenv("SPMM_EXCHANGE_BACKEND"), 0),
          0},
@@ -108,9 +108,10 @@ static spmm_status check_common(MPI_Comm comm, const spmm_block *block, int64_t 
     return sp_check_common(comm, function, all, sizeof all / sizeof *all);
 }
 
-spmm_status sp_plan_check(MPI_Comm comm, const spmm_block *block, int64_t k, const spmm_plan_options *options,
+spmm_status sp_plan_check(const char *function, MPI_Comm comm, const spmm_block *block, int64_t k,
+                          const spmm_plan_options *options, const spmm_plan_study *study,
                           spmm_plan *const *plan)
 {
-    TRY(sp_agree(comm, "plan", check_here(block, k, options, plan)));
-    return check_common(comm, block, k, options);
+    TRY(sp_agree(comm, "plan", check_here(function, block, k, options, study, plan)));
+    return check_common(function, comm, block, k, options, study);
 }

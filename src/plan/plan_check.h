@@ -3,15 +3,18 @@
 #define SP_PLAN_CHECK_H
 
 #include "comm/comm.h"
+#include "spmm_extended.h"
 
 /** Checks that the arguments of spmm_plan_create() are present, have valid values, and agree over the ranks.
  *  Only options->threads may differ between ranks, and some ranks may have passed NULL options and others the
  *  defaults.
  *
  *  Collective over comm, which sp_comm_check() must have accepted.
- *  \param [in] options  not NULL
+ *  \param [in] function  public function, for the messages
+ *  \param [in] options, study  not NULL
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MPI */
-spmm_status sp_plan_check(MPI_Comm comm, const spmm_block *block, int64_t k, const spmm_plan_options *options,
+spmm_status sp_plan_check(const char *function, MPI_Comm comm, const spmm_block *block, int64_t k,
+                          const spmm_plan_options *options, const spmm_plan_study *study,
                           spmm_plan *const *plan);
 
 #endif

@@ -82,7 +82,7 @@ static spmm_status build(sp_transposed *t)
                             .col_begin = b->row_begin,
                             .p = b->p,
                             .q = 1};
-    TRY(sp_product_create(&t->grid, &t->block, &t->halo, t->of->widths.most, &options, t->of->all_kernels,
+    TRY(sp_product_create(&t->grid, &t->block, &t->halo, t->of->widths.most, &options, &t->of->study,
                           &t->product));
     t->product->function = "spmm_apply_transposed";
     t->product->formula = "Y := A^T X";

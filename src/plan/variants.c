@@ -38,7 +38,7 @@ typedef struct trials {
     const sp_halo *halo, *joint;
     int64_t k;
     spmm_plan_options options;
-    int all_kernels;
+    const spmm_plan_study *study;
     int64_t interior; /* rows of this rank that a plan could compute during the exchange */
     product_parts model;
     const char *kernel; /* of the first one */
@@ -195,7 +195,7 @@ static spmm_status create_variant(const trials *t, const sp_variant *v, sp_produ
         o.kernel = t->kernel;
     return sp_product_create(t->grid, t->block,
                              v->exchange == SPMM_EXCHANGE_JOINT && t->joint ? t->joint : t->halo, t->k, &o,
-                             t->all_kernels, product);
+                             t->study, product);
 }
 
 /** Lists the variants that are tried: the first one, and those of the least modelled times if these are near the least one. */
@@ -318,7 +318,7 @@ static spmm_status check_exact(const sp_grid *grid, const sp_halo *halo, const s
 
 spmm_status sp_product_create_fastest(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
                                       const sp_halo *joint, int64_t k, const spmm_plan_options *options,
-                                      int all_kernels, sp_variants *all, sp_product **product)
+                                      const spmm_plan_study *study, sp_variants *all, sp_product **product)
 {
     memset(all, 0, sizeof *all);
     trials t = {.grid = grid,
@@ -327,10 +327,10 @@ spmm_status sp_product_create_fastest(const sp_grid *grid, const spmm_block *blo
                 .joint = joint,
                 .k = k,
                 .options = *options,
-                .all_kernels = all_kernels,
+                .study = study,
                 .all = all};
     TRY(check_exact(grid, halo, options));
-    TRY(sp_product_create(grid, block, halo, k, options, all_kernels, product));
+    TRY(sp_product_create(grid, block, halo, k, options, study, product));
     sp_product *const p = t.first = *product;
     first_choices first = {p->kernel_trial, p->reduce_trial, ""};
     memcpy(first.why, p->why, sizeof first.why);
@@ -345,7 +345,7 @@ spmm_status sp_product_create_fastest(const sp_grid *grid, const spmm_block *blo
     spmm_status status = sp_slowest(grid->comm, any, 2);
     list(&t, p, any[0] > 0, any[1] > 0, all);
     if (status == SPMM_OK && all->count > 1)
-        status = sp_plan_tries(options) ? try_all(&t, product) : take_joint(&t, product);
+        status = sp_plan_tries(options, study) ? try_all(&t, product) : take_joint(&t, product);
     if (status != SPMM_OK) {
         sp_product_destroy(*product);
         *product = NULL;

@@ -245,6 +245,14 @@ int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_pre
     return count;
 }
 
+int sp_keep_exact(spmm_precision precision, const sp_kernel **list, int count)
+{
+    int kept = 0;
+    for (int i = 0; i < count; i++)
+        if (sp_kernel_is_exact(list[i], precision, INT64_MAX)) list[kept++] = list[i];
+    return kept;
+}
+
 spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
                       spmm_device device, spmm_format format, const sp_kernel **kernel, char *why, size_t n)
 {

@@ -10,6 +10,7 @@
 
 #include "kernels/kernel.h"
 #include "product/row_blocks.h"
+#include "spmm_extended.h"
 
 enum { SP_LENGTH_BOUNDS = 6 };
 
@@ -92,9 +93,9 @@ enum { SP_PRODUCTS_TIMED = 100 };
 static inline int64_t sp_products_of(int64_t asked) { return asked > 0 ? asked : SP_PRODUCTS_EXPECTED; }
 
 /** Returns 1 if so many products are to come that a plan may time what it chooses from. Local. */
-static inline int sp_plan_tries(const spmm_plan_options *options)
+static inline int sp_plan_tries(const spmm_plan_options *options, const spmm_plan_study *study)
 {
-    return !options->quick_plan && sp_products_of(options->products) >= SP_PRODUCTS_TIMED;
+    return !study->quick_plan && sp_products_of(options->products) >= SP_PRODUCTS_TIMED;
 }
 
 enum { SP_MAX_CANDIDATES = 16 };
@@ -117,6 +118,10 @@ enum { SP_TRIED = 3 };
 int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
                      spmm_device device, spmm_format format, int all,
                      const sp_kernel *list[SP_MAX_CANDIDATES], char *why, size_t n);
+
+/** Keeps of a list, in its order, those kernels that give the serial product's bits. Local.
+ *  \return their number */
+int sp_keep_exact(spmm_precision precision, const sp_kernel **list, int count);
 
 /** Chooses the kernel for products with k columns without a trial: the first one that sp_order_kernels()
  *  lists with `all` 0. Local.

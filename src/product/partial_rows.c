@@ -50,7 +50,8 @@ static spmm_status create_s(sp_partial_rows *r, int64_t k)
     return SPMM_OK;
 }
 
-static spmm_status create_exchange(sp_partial_rows *r, const spmm_plan_options *o, int64_t k)
+static spmm_status create_exchange(sp_partial_rows *r, const spmm_plan_options *o,
+                                   const spmm_plan_study *study, int64_t k)
 {
     const spmm_precision precision = r->joint->moves.local.precision;
     const spmm_device space = r->parts.kernel->device;
@@ -60,7 +61,7 @@ static spmm_status create_exchange(sp_partial_rows *r, const spmm_plan_options *
                                       .space = space,
                                       .transport = transport,
                                       .queued = o->stream != NULL,
-                                      .untimed = !sp_plan_tries(o),
+                                      .untimed = !sp_plan_tries(o, study),
                                       .threads = r->threads};
     r->moves = &r->joint->moves;
     r->lists = &r->joint->sums;
@@ -68,22 +69,24 @@ static spmm_status create_exchange(sp_partial_rows *r, const spmm_plan_options *
     return r->exchange ? SPMM_OK : sp_exchange_create(&r->grid, r->moves, &move, &r->exchange);
 }
 
-static spmm_status build(sp_partial_rows *r, const spmm_plan_options *o, const sp_kernel *kernel, int64_t k)
+static spmm_status build(sp_partial_rows *r, const spmm_plan_options *o, const spmm_plan_study *study,
+                         const sp_kernel *kernel, int64_t k)
 {
     const sp_halo *const moves = &r->joint->moves;
     MPI_Comm comm = r->grid.comm;
     if (!kernel) TRY(choose(r, o, k, &kernel));
     sp_row_blocks_find(moves, 0, &r->parts);
     TRY(sp_agree(comm, "convert",
-                 sp_row_blocks_create(moves, kernel, k, k, o->ell_limit, r->threads, r->shape, &r->parts)));
-    TRY(create_exchange(r, o, k));
+                 sp_row_blocks_create(moves, kernel, k, k, study->ell_limit, r->threads, r->shape, &r->parts)));
+    TRY(create_exchange(r, o, study, k));
     spmm_status status = create_s(r, k);
     if (status == SPMM_OK) status = sp_row_sums_create(r->lists, kernel->device, &r->sums);
     return sp_agree(comm, "convert", status);
 }
 
 spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_halo *halo, const spmm_plan_options *options,
-                                   const sp_kernel *kernel, int64_t k, int threads, sp_partial_rows **rows)
+                                   const spmm_plan_study *study, const sp_kernel *kernel, int64_t k,
+                                   int threads, sp_partial_rows **rows)
 {
     sp_partial_rows *r = NULL;
     *rows = NULL;
@@ -92,9 +95,9 @@ spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_halo *halo, con
     r->grid = *grid;
     r->grid.col_comm = MPI_COMM_NULL;
     r->threads = threads;
-    r->shape = (sp_shape){options->block_size, options->subwarp};
+    r->shape = (sp_shape){study->block_size, study->subwarp};
     spmm_status status = SP_MPI(MPI_Comm_dup(grid->col_comm, &r->grid.col_comm));
-    if (status == SPMM_OK) status = build(r, options, kernel, k);
+    if (status == SPMM_OK) status = build(r, options, study, kernel, k);
     if (status != SPMM_OK) {
         sp_partial_rows_destroy(r);
         return status;

@@ -5,6 +5,7 @@
 
 #include "product/phases.h"
 #include "product/row_blocks.h"
+#include "spmm_extended.h"
 
 typedef struct sp_partial_rows sp_partial_rows;
 
@@ -19,7 +20,8 @@ typedef struct sp_partial_rows sp_partial_rows;
  *  \return the same status on every rank: those of sp_choose(), sp_row_blocks_create(),
  *          sp_exchange_create() */
 spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_halo *halo, const spmm_plan_options *options,
-                                   const sp_kernel *kernel, int64_t k, int threads, sp_partial_rows **rows);
+                                   const spmm_plan_study *study, const sp_kernel *kernel, int64_t k,
+                                   int threads, sp_partial_rows **rows);
 
 /** Makes products ones of k columns, at least 1 and at most those that the object was created for.
  *

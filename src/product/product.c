@@ -32,15 +32,6 @@ static spmm_status named_kernel(const spmm_plan_options *o, spmm_precision preci
     return SPMM_OK;
 }
 
-/** Keeps of a list those kernels that give the serial product's bits. */
-static void keep_exact(spmm_precision precision, const sp_kernel **list, int *count)
-{
-    int kept = 0;
-    for (int i = 0; i < *count; i++)
-        if (sp_kernel_is_exact(list[i], precision, INT64_MAX)) list[kept++] = list[i];
-    *count = kept;
-}
-
 /** Lists the kernels that are tried: the named one, or those that are expected to be fast.
  *  \param [in] f  features of the matrix; NULL if o->kernel names the kernel */
 static spmm_status list_kernels(const spmm_plan_options *o, const sp_features *f, int64_t k, sp_product *p,
@@ -49,11 +40,11 @@ static spmm_status list_kernels(const spmm_plan_options *o, const sp_features *f
     *count = 1;
     snprintf(p->why, sizeof p->why, "named");
     if (!f) return named_kernel(o, p->precision, &list[0]);
-    *count = sp_order_kernels(f, k, o->products, p->precision, o->device, o->format, p->all_kernels, list,
-                              p->why, sizeof p->why);
+    *count = sp_order_kernels(f, k, o->products, p->precision, o->device, o->format, p->study.all_kernels,
+                              list, p->why, sizeof p->why);
     if (*count == 0)
         return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
-    if (o->exact) keep_exact(p->precision, list, count);
+    if (o->exact) *count = sp_keep_exact(p->precision, list, *count);
     if (*count == 0)
         return sp_fail(
             SPMM_ERR_USAGE,
@@ -62,7 +53,7 @@ static spmm_status list_kernels(const spmm_plan_options *o, const sp_features *f
             sp_format_word(o->format), sp_precision_word(p->precision));
     /* so few multiply-adds take no time in any kernel */
     const int little = f->sum.nnz * (double)k < LITTLE_WORK * fmax(f->sum.blocks, 1);
-    if (!p->all_kernels && (little || !sp_plan_tries(o))) *count = 1;
+    if (!p->study.all_kernels && (little || !sp_plan_tries(o, &p->study))) *count = 1;
     return SPMM_OK;
 }
 
@@ -77,10 +68,10 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, sp_pr
                          .list = list,
                          .k = p->k / blocks, /* number of columns that one kernel launch computes */
                          .most = p->k,
-                         .ell_limit = o->ell_limit,
+                         .ell_limit = p->study.ell_limit,
                          .threads = p->threads,
                          .shape = p->shape,
-                         .products = p->all_kernels ? INFINITY : (double)sp_products_of(o->products)};
+                         .products = p->study.all_kernels ? INFINITY : (double)sp_products_of(o->products)};
     spmm_status status = sp_shape_check(p->shape);
     if (status == SPMM_OK) status = list_kernels(o, f, t.k, p, list, &t.count);
     TRY(sp_agree(p->grid->comm, "plan", status));
@@ -141,7 +132,7 @@ static spmm_status connect(const spmm_plan_options *o, sp_product *p)
         .space = p->space,
         .transport = o->transport,
         .queued = o->stream != NULL,
-        .untimed = !sp_plan_tries(o),
+        .untimed = !sp_plan_tries(o, &p->study),
         /* nothing that has been queued before the exchange ends is to run beside it */
         .alone = p->parts.interior == 0 && p->column_blocks.count == 1 && !p->given->joint,
         .threads = p->threads};
@@ -156,10 +147,10 @@ static spmm_status connect(const spmm_plan_options *o, sp_product *p)
         p->exchange = NULL;
     }
     if (p->given->joint && p->given->joint->moves.all_moved > 0)
-        TRY(sp_partial_rows_create(p->grid, p->given, o, o->kernel ? p->parts.kernel : NULL, p->k, p->threads,
-                                   &p->partial));
+        TRY(sp_partial_rows_create(p->grid, p->given, o, &p->study, o->kernel ? p->parts.kernel : NULL, p->k,
+                                   p->threads, &p->partial));
     /* with two addends every method gives the same bits; only NCCL can sum in the caller's stream */
-    const int timed = sp_plan_tries(o) && !o->stream && (o->any_order || p->grid->dims[1] == 2);
+    const int timed = sp_plan_tries(o, &p->study) && !o->stream && (o->any_order || p->grid->dims[1] == 2);
     TRY(sp_reduction_create(p->grid, rows * ld, p->precision, p->space, o->reduce, p->threads,
                             timed ? &p->reduce_trial : NULL, &p->reduction));
     p->y_rows = p->grid->coords[1] == 0 || sp_reduce_everywhere(sp_reduction_method(p->reduction)) ? rows : 0;
@@ -173,7 +164,7 @@ static spmm_status connect(const spmm_plan_options *o, sp_product *p)
 }
 
 static spmm_status create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo, int64_t k,
-                          const spmm_plan_options *o, int all_kernels, sp_product *p)
+                          const spmm_plan_options *o, const spmm_plan_study *study, sp_product *p)
 {
     sp_features f;
     p->grid = grid;
@@ -184,9 +175,9 @@ static spmm_status create(const sp_grid *grid, const spmm_block *block, const sp
     p->formula = "Y := A X";
     p->k = p->widths.most = p->widths.k = k;
     p->precision = block->csr.precision;
-    p->shape = (sp_shape){o->block_size, o->subwarp};
+    p->shape = (sp_shape){study->block_size, study->subwarp};
     p->threads = sp_threads_of(o->threads);
-    p->all_kernels = all_kernels;
+    p->study = *study;
     if (!o->kernel) TRY(sp_features_of_blocks(grid->comm, block, o->threads, &f));
     TRY(sp_share_x(block, o, p));
     TRY(find_parts(o, p));
@@ -195,12 +186,13 @@ static spmm_status create(const sp_grid *grid, const spmm_block *block, const sp
 }
 
 spmm_status sp_product_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo, int64_t k,
-                              const spmm_plan_options *options, int all_kernels, sp_product **product)
+                              const spmm_plan_options *options, const spmm_plan_study *study,
+                              sp_product **product)
 {
     sp_product *p = NULL;
     *product = NULL;
     spmm_status status = sp_agree(grid->comm, "plan", sp_alloc_zero((void **)&p, 1, sizeof *p, "a product"));
-    if (status == SPMM_OK) status = create(grid, block, halo, k, options, all_kernels, p);
+    if (status == SPMM_OK) status = create(grid, block, halo, k, options, study, p);
     if (status != SPMM_OK) {
         sp_product_destroy(p);
         return status;

@@ -68,9 +68,9 @@ typedef struct sp_product {
     const sp_halo *given; /**< what sp_product_create() was told */
     const spmm_block *block;
     spmm_plan_options options; /**< the caller's */
+    spmm_plan_study study;     /**< the caller's */
     const char *function;      /**< public function that computes it, in messages */
     const char *formula;       /**< what it computes, for people */
-    int all_kernels;           /**< as sp_product_create() was told */
     char why[SP_WHY_BYTES];    /**< this kernel */
     sp_trial kernel_trial;     /**< what it was chosen from */
     sp_trial reduce_trial;     /**< what its reduction was chosen from */
@@ -101,16 +101,16 @@ typedef struct sp_product {
 } sp_product;
 
 /** Creates a product from a grid, a block and a halo, which must outlive it: chooses kernel, exchange and
- *  reduction, converts the block, and lists the steps. spmm_plan_create() says what the options mean, of which
- *  `exchange` is ignored: the halo has a kind.
+ *  reduction, converts the block, and lists the steps. spmm_plan_create_extended() says what the options mean,
+ *  of which `exchange` is ignored: the halo has a kind.
  *
  *  Collective over grid->comm.
- *  \param [in]  all_kernels  1: where the kernel is to be chosen, all that may be of use are timed, and not
- *                            only those that are expected to be fast
- *  \param [out] product      the caller destroys it; NULL on failure
- *  \return status as of spmm_plan_create(), the same on every rank */
+ *  \param [in]  study    not NULL
+ *  \param [out] product  the caller destroys it; NULL on failure
+ *  \return status as of spmm_plan_create_extended(), the same on every rank */
 spmm_status sp_product_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo, int64_t k,
-                              const spmm_plan_options *options, int all_kernels, sp_product **product);
+                              const spmm_plan_options *options, const spmm_plan_study *study,
+                              sp_product **product);
 
 /** Makes products ones of k columns, from 0 to those that the product was created for.
  *

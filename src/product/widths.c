@@ -56,11 +56,11 @@ static sp_kernel_trial trial_of(const sp_product *p, int64_t k)
                              .halo = p->halo,
                              .k = k,
                              .most = p->widths.most,
-                             .ell_limit = p->options.ell_limit,
+                             .ell_limit = p->study.ell_limit,
                              .threads = p->threads,
                              .shape = p->shape,
-                             .products = p->all_kernels ? INFINITY
-                                                        : (double)sp_products_of(p->options.products)};
+                             .products = p->study.all_kernels ? INFINITY
+                                                              : (double)sp_products_of(p->options.products)};
 }
 
 /** Lists the kernels that may be faster than that of the first matrix for k columns.
@@ -68,10 +68,11 @@ static sp_kernel_trial trial_of(const sp_product *p, int64_t k)
 static int list_others(sp_product *p, const sp_features *f, int64_t k, const sp_kernel **list)
 {
     const sp_kernel *all[SP_MAX_CANDIDATES];
-    const int tries = sp_plan_tries(&p->options);
+    const int tries = sp_plan_tries(&p->options, &p->study);
     int count = sp_order_kernels(f, k, p->options.products, p->precision, p->options.device,
-                                 p->options.format, p->all_kernels, all, NULL, 0);
+                                 p->options.format, p->study.all_kernels, all, NULL, 0);
     int others = 0;
+    if (p->options.exact) count = sp_keep_exact(p->precision, all, count);
     if (count > 1 && !tries) count = 1;
     for (int i = 0; i < count; i++)
         if (all[i] != first_of(p)->kernel) list[others++] = all[i];
@@ -102,7 +103,7 @@ static void find_again(const sp_row_blocks *parts, sp_row_blocks *found)
 static spmm_status decide(sp_product *p)
 {
     const sp_kernel *list[SP_MAX_CANDIDATES];
-    const int tries = sp_plan_tries(&p->options);
+    const int tries = sp_plan_tries(&p->options, &p->study);
     sp_kernel_trial t = trial_of(p, 1);
     sp_row_blocks second;
     sp_features f;
@@ -129,7 +130,7 @@ static spmm_status decide(sp_product *p)
 static spmm_status compare(sp_product *p, int64_t k, unsigned char *choice)
 {
     double first, second;
-    if (sp_plan_tries(&p->options)) {
+    if (sp_plan_tries(&p->options, &p->study)) {
         TRY(time_matrix(p, first_of(p), launched(p, k), &first));
         TRY(time_matrix(p, second_of(p), launched(p, k), &second));
         *choice = second < CLEARLY * first ? SP_WIDTH_SECOND : SP_WIDTH_FIRST;

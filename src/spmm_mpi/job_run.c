@@ -68,9 +68,6 @@ spmm_plan_options sp_job_plan_options(const sp_options *o, const sp_binding *bin
     return (spmm_plan_options){.device = binding->device,
                                .format = SPMM_FORMAT_AUTO,
                                .threads = binding->threads,
-                               .ell_limit = o->ell_limit,
-                               .block_size = o->shape.block,
-                               .subwarp = o->shape.subwarp,
                                .exchange = o->exchange,
                                .transport = o->transport,
                                .reduce = o->reduce,
@@ -78,8 +75,17 @@ spmm_plan_options sp_job_plan_options(const sp_options *o, const sp_binding *bin
                                .column_blocks = o->column_blocks,
                                .any_order = o->bits == SP_BITS_ANY,
                                .exact = o->bits == SP_BITS_EXACT,
-                               .quick_plan = o->quick_plan,
                                .products = o->products};
+}
+
+/** Returns what a plan's study is by the command line. */
+static spmm_plan_study study_of(const sp_options *o)
+{
+    return (spmm_plan_study){.ell_limit = o->ell_limit,
+                             .block_size = o->shape.block,
+                             .subwarp = o->shape.subwarp,
+                             .quick_plan = o->quick_plan,
+                             .all_kernels = o->tune};
 }
 
 /** Stores the plan's choices (transport, reduction, column blocks) in the record. Collective. */
@@ -142,6 +148,7 @@ static spmm_status make_plan(session *s, run *r)
 {
     const sp_job *const job = s->job;
     spmm_plan_options options = sp_job_plan_options(&job->options, &job->place.binding);
+    spmm_plan_study study = study_of(&job->options);
     sp_plan_facts facts;
     const sp_halo *const joint = job->dist.joint.joint ? &job->dist.joint : NULL;
     snprintf(r->record.run.why, SP_WHY_BYTES, "named");
@@ -151,9 +158,9 @@ static spmm_status make_plan(session *s, run *r)
     options.format = r->kernel ? SPMM_FORMAT_AUTO : job->options.format;
     options.transport = s->transport;
     if (job->options.all_kernels)
-        options.quick_plan = 1; /* kernels are compared in the same way of exchanging */
-    TRY(sp_plan_create(&job->place.grid, &job->dist.block, &job->dist.halo, joint, r->k, &options,
-                       job->options.tune, &r->plan));
+        study.quick_plan = 1; /* kernels are compared in the same way of exchanging */
+    TRY(sp_plan_create(&job->place.grid, &job->dist.block, &job->dist.halo, joint, r->k, &options, &study,
+                       &r->plan));
     r->record.seconds.convert = MPI_Wtime() - start;
     sp_plan_facts_of(r->plan, &facts);
     if (s->transport == SPMM_TRANSPORT_AUTO) s->transport = facts.transport;
@@ -551,9 +558,12 @@ static spmm_status note_auto(session *s, int i, const sp_record *runs)
     spmm_plan_options options = sp_job_plan_options(&job->options, &job->place.binding);
     spmm_plan *plan;
     sp_plan_facts facts;
+    spmm_plan_study study = study_of(&job->options);
     options.format = job->options.format;
     options.transport = s->transport;
-    TRY(sp_plan_create(&job->place.grid, &job->dist.block, &job->dist.halo, NULL, k, &options, 0, &plan));
+    study.all_kernels = 0;
+    TRY(sp_plan_create(&job->place.grid, &job->dist.block, &job->dist.halo, NULL, k, &options, &study,
+                       &plan));
     sp_plan_facts_of(plan, &facts);
     const double taken = median_of(runs, s->runs, k, facts.kernel->id),
                  best = median_of(runs, s->runs, k, NULL);

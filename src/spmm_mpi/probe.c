@@ -130,7 +130,7 @@ static spmm_status time_plan(const sp_grid *g, const spmm_block *block, int64_t 
     spmm_multivector x = {0};
     spmm_status status;
     TRY(sp_halo_create(g, block, SPMM_EXCHANGE_HALO, options->threads, &halo));
-    TRY_GOTO(sp_plan_create(g, block, &halo, NULL, k, options, 0, &plan), done);
+    TRY_GOTO(sp_plan_create(g, block, &halo, NULL, k, options, NULL, &plan), done);
     TRY_GOTO(sp_agree(g->comm, "probe", spmm_plan_x_create(plan, &x)), done);
     TRY_GOTO(sp_job_time_exchange(g, plan, &x, 2, seconds), done); /* the first ones make connections */
     TRY_GOTO(sp_job_time_exchange(g, plan, &x, repeat, seconds), done);

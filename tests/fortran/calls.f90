@@ -358,6 +358,10 @@ contains
     call spmm_plan_create(MPI_COMM_WORLD, block, 3_int64, plan, status, kernel="cpu_csr  ")
     call check("with the kernel that is named", status == SPMM_OK .and. spmm_plan_kernel(plan) == "cpu_csr")
     call spmm_plan_destroy(plan)
+    call spmm_plan_create_extended(MPI_COMM_WORLD, block, 3_int64, plan, status, kernel="cpu_csr", &
+      study=spmm_plan_study(quick_plan=1))
+    call check("so with a study", status == SPMM_OK .and. spmm_plan_kernel(plan) == "cpu_csr")
+    call spmm_plan_destroy(plan)
     options%format = SPMM_FORMAT_ELL
     call spmm_plan_create(MPI_COMM_WORLD, block, 3_int64, plan, status, options)
     call check("with a format", status == SPMM_OK .and. index(spmm_plan_kernel(plan), "ell") > 0)
@@ -395,9 +399,8 @@ contains
     o = spmm_plan_options(reduce=77)
     call spmm_plan_create(MPI_COMM_WORLD, block, 3_int64, plan, status, o)
     call fails("a reduction that is none", SPMM_ERR_USAGE, "options.reduce")
-    o = spmm_plan_options(ell_limit=-1)
-    call spmm_plan_create(MPI_COMM_WORLD, block, 3_int64, plan, status, o)
-    call fails("a negative limit", SPMM_ERR_USAGE, "options.ell_limit")
+    call spmm_plan_create_extended(MPI_COMM_WORLD, block, 3_int64, plan, status, study=spmm_plan_study(ell_limit=-1))
+    call fails("a negative limit", SPMM_ERR_USAGE, "study.ell_limit")
     o = spmm_plan_options(column_blocks=2)
     call spmm_plan_create(MPI_COMM_WORLD, block, 3_int64, plan, status, o)
     call fails("column blocks that do not divide K", SPMM_ERR_USAGE, "column blocks")
