@@ -12,6 +12,9 @@ A is a sparse matrix [m, n] of SciPy, whole on rank 0 or by rows on all ranks. X
 a rank passes and gets its own rows, as arrays of NumPy or, with device="cuda", of CuPy or PyTorch. Errors are spmm_mpi.Error,
 TypeError and ValueError. Plan has the details, docs/PYTHON.md of the sources the prices.
 
+matmul(A, X) is a product of this process alone, plan.operator() an operator of SciPy with all ranks behind it, and spmm_mpi.torch has products
+that PyTorch differentiates.
+
 What block solvers need between products, on the same arrays: dot(comm, X, Y), norms(comm, X), times(X, R), axpby(alpha, X, beta, out),
 scale(factor, X),
 scale_rows(d, X).

@@ -141,7 +141,8 @@ def kind_of(x, name):
         return NUMPY, np.asarray(x)
     if torch_tensor(x):
         if x.requires_grad:
-            raise TypeError(f"{name} is a tensor that requires a gradient, which libspmm does not compute: {name}.detach()")
+            raise TypeError(f"{name} is a tensor that requires a gradient, which libspmm does not compute: {name}.detach(), or the "
+                            f"functions of spmm_mpi.torch")
         if x.layout is not torch_tensor(x).strided:
             dense = "torch.empty(out.shape, dtype=out.dtype)" if name == "out" else f"{name}.to_dense()"
             raise TypeError(f"{name} is a tensor of layout {x.layout}, expected a dense one: {dense}")

@@ -28,7 +28,7 @@ enum { SP_PLAN_FREE = 0, SP_PLAN_TAKEN, SP_PLAN_BEGUN };
 
 struct spmm_plan {
     atomic_int taken; /* one of SP_PLAN_* */
-    int64_t k_max; /* that spmm_plan_create() was told */
+    int64_t k_max;    /* that spmm_plan_create() was told */
     sp_product *forward;
     sp_transposed *transposed; /* NULL before the first product with the transpose */
     sp_variants variants;      /* what `forward` was chosen from */

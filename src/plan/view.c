@@ -122,7 +122,8 @@ static void print(const sp_product *p, const sp_variants *variants, const summar
         (long long)b->rows, (long long)b->cols, s->sum.entries, grid->dims[0], grid->dims[1], s->most.entries,
         mean > 0 ? s->most.entries / mean : 1);
     fprintf(f, "device      %s, %.0f thread%s per rank%s\n", sp_device_word(p->space), s->most.threads,
-            s->most.threads == 1 ? "" : "s", s->most.crowd > 0 ? ", oversubscribed: more threads than cores" : "");
+            s->most.threads == 1 ? "" : "s",
+            s->most.crowd > 0 ? ", oversubscribed: more threads than cores" : "");
     fprintf(f, "kernel      %s on %s, %s", kernel->id, sp_format_word(kernel->format), p->why);
     if (p->kernel_trial.count > 1) fprintf(f, ", in %.2f ms", 1e3 * p->kernel_trial.took);
     fprintf(f, "\n");

@@ -76,8 +76,9 @@ static spmm_status build(sp_partial_rows *r, const spmm_plan_options *o, const s
     MPI_Comm comm = r->grid.comm;
     if (!kernel) TRY(choose(r, o, k, &kernel));
     sp_row_blocks_find(moves, 0, &r->parts);
-    TRY(sp_agree(comm, "convert",
-                 sp_row_blocks_create(moves, kernel, k, k, study->ell_limit, r->threads, r->shape, &r->parts)));
+    TRY(sp_agree(
+        comm, "convert",
+        sp_row_blocks_create(moves, kernel, k, k, study->ell_limit, r->threads, r->shape, &r->parts)));
     TRY(create_exchange(r, o, study, k));
     spmm_status status = create_s(r, k);
     if (status == SPMM_OK) status = sp_row_sums_create(r->lists, kernel->device, &r->sums);

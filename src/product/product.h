@@ -77,7 +77,7 @@ typedef struct sp_product {
     sp_product_times times;
     sp_node_rows node; /**< if ranks of a node have rows of X in common; else zeroed */
     sp_relays *relays; /**< if they hand rows of X on; else NULL */
-    int64_t k; /**< columns of X and Y; 0: products do nothing */
+    int64_t k;         /**< columns of X and Y; 0: products do nothing */
     int64_t y_rows;
     spmm_precision precision;
     spmm_device space; /**< memory of X and Y */
@@ -85,7 +85,7 @@ typedef struct sp_product {
     int threads;
     sp_row_blocks parts;
     sp_widths widths; /**< what it takes for products of fewer columns */
-    void *stream; /**< the caller's, a cudaStream_t; NULL: products are computed in the library's own */
+    void *stream;     /**< the caller's, a cudaStream_t; NULL: products are computed in the library's own */
     sp_stream boundary_stream; /**< on a GPU: the stream in which the kernels for boundary rows run */
     sp_column_blocks column_blocks;
     sp_steps steps;

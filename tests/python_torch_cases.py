@@ -1,0 +1,90 @@
+"""What PyTorch differentiates of the Python package: run by tests/test_torch.py under mpirun. device: cpu, or cuda as the first argument."""
+import sys
+
+import numpy as np
+import scipy.sparse
+import torch
+from mpi4py import MPI
+from torch.autograd import gradcheck, gradgradcheck
+
+import spmm_mpi.torch as layers
+from python_ranks import case, comm, on_root, random_matrix, random_x, refused, run_all
+from spmm_mpi import Plan
+
+DEVICE = sys.argv[1] if len(sys.argv) > 1 else "cpu"
+
+
+def tensor(values, gradient=True):
+    return torch.tensor(values, device=DEVICE, requires_grad=gradient)
+
+
+def alike(found, expected, bound=1e-12):
+    found, expected = found.detach().cpu().double().numpy(), expected.detach().cpu().double().numpy()
+    assert found.shape == expected.shape and abs(found - expected).max(initial=0) <= bound, abs(found - expected).max(initial=0)
+
+
+@case("gradcheck: of A X and A^T X, once and twice, of matrices and vectors")
+def _():
+    a = random_matrix(11, 7, density=0.4)
+    for k in (None, 3):
+        with Plan(MPI.COMM_SELF, a, k, device=DEVICE) as plan:
+            for by, rows in ((plan, 7), (plan.T, 11)):
+                x = tensor(random_x(rows, 3))
+                assert gradcheck(lambda x, by=by: layers.matmul(by, x), (x,)) and gradgradcheck(lambda x, by=by: layers.matmul(by, x), (x,))
+    with Plan(MPI.COMM_SELF, a, device=DEVICE) as plan:
+        assert gradcheck(lambda x: layers.matmul(plan, x), (tensor(random_x(7, 1)[:, 0]),))
+        assert gradcheck(lambda x: layers.matmul(plan, x.T), (tensor(random_x(3, 7)),)), "another layout"
+        assert gradcheck(lambda x: layers.matmul(plan, x).sum(), (tensor(random_x(7, 2)),)), "a gradient whose elements are one"
+
+
+@case("gradcheck: of X W by both")
+def _():
+    assert gradcheck(lambda x, w: layers.linear(MPI.COMM_SELF, x, w), (tensor(random_x(9, 4)), tensor(random_x(4, 3))))
+    assert gradcheck(lambda w: layers.linear(MPI.COMM_SELF, tensor(random_x(9, 4), False), w), (tensor(random_x(4, 3)),))
+
+
+@case("a network on all ranks has the gradients of the dense one")
+def _():
+    a = random_matrix(60, 60, density=0.2)
+    for matrix, symmetric in ((a, False), (a + a.T, True)):
+        for dtype, bound in ((np.float64, 1e-11), (np.float32, 1e-3)):
+            m, x, w = matrix.astype(dtype), random_x(60, 5, dtype), random_x(5, 4, dtype, seed=3)
+            whole, weights = tensor(x), tensor(w)
+            dense = tensor(m.toarray(), False)
+            expected = torch.tanh(dense @ torch.tanh(dense @ whole @ weights))
+            (expected ** 2).sum().backward()
+            with Plan(comm, on_root(m), device=DEVICE) as plan:
+                mine, own = tensor(x[plan.x_range]), tensor(w)
+                inner = torch.tanh(layers.matmul(plan, layers.linear(comm, mine, own), symmetric=symmetric))
+                found = torch.tanh(layers.matmul(plan, inner, symmetric=symmetric))
+                (found ** 2).sum().backward()
+                alike(found, expected[plan.y_range], bound)
+                alike(mine.grad, whole.grad[plan.x_range], bound)
+                alike(own.grad, weights.grad, bound)
+                bits = comm.allgather(own.grad.cpu().numpy().tobytes())
+                assert len(set(bits)) == 1, "every rank has the same bits"
+                assert own.grad.dtype == own.dtype and found.dtype == own.dtype
+
+
+@case("gradients by A^T of a matrix that is not square")
+def _():
+    a, x = random_matrix(50, 30, density=0.3), random_x(30, 4)
+    with Plan(comm, on_root(a), 4, device=DEVICE) as plan:
+        mine = tensor(x[plan.x_range])
+        layers.matmul(plan, mine).pow(2).sum().backward()
+        alike(mine.grad, torch.tensor(2 * (a.T @ (a @ x)))[plan.x_range], 1e-11)
+
+
+@case("what is no tensor, plan or communicator is refused")
+def _():
+    with Plan(MPI.COMM_SELF, scipy.sparse.identity(5, format="csr"), device=DEVICE) as plan:
+        refused(TypeError, "X is a ndarray, expected a tensor of PyTorch", layers.matmul, plan, np.eye(5))
+        refused(TypeError, "plan is a ndarray, expected a spmm_mpi.Plan, or plan.T", layers.matmul, np.eye(5), torch.eye(5))
+        refused(TypeError, "X is float32, expected float64", layers.matmul, plan, torch.eye(5, device=DEVICE))
+        refused(TypeError, "expected the same: W.to(torch.float32)", layers.linear, comm, torch.eye(5), torch.eye(5).double())
+        refused(TypeError, "W is a ndarray", layers.linear, comm, torch.eye(5), np.eye(5))
+        refused(TypeError, "expected a communicator of mpi4py", layers.linear, None, torch.eye(5), torch.eye(5))
+        refused(TypeError, "spmm_mpi.torch", plan.__matmul__, torch.eye(5, requires_grad=True))
+
+
+run_all()
