@@ -514,7 +514,7 @@ def bad_x(plan):
             (TypeError, "masked", np.ma.array(good)), (TypeError, "X is a float", 1.0),
             (ValueError, f"expected {rows}, those that this rank owns", np.vstack([good, np.ones((1, 4))])),
             (ValueError, "X has 3 dimensions", good[None]), (ValueError, "X has 0 dimensions", np.ones(())),
-            (ValueError, "columns", good[:, :0]), (ValueError, "columns", wide), (ValueError, "1 column", good[:, 0])]
+            (ValueError, "columns", wide), (ValueError, "1 column", good[:, 0])]
 
 
 def near_again(plan):
