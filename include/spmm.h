@@ -51,12 +51,15 @@ extern "C" {
 #endif
 
 /* A program and libspmm need one mpi.h: the library of make MPI=0 lacks this symbol and has another one, which its mpi.h
- * names. The linker's message, or the loader's, is the name. */
+ * names. The linker's message, or the loader's, is the name. A program that is not linked with
+ * libspmm, but opens it by dlopen() or takes types alone, defines SPMM_NO_MPI_CHECK. */
 #ifndef SPMM_MPI_CHECK
 #define SPMM_MPI_CHECK spmm_ERROR_program_compiled_with_MPI_but_libspmm_is_of_make_MPI_0__link_one_of_its_MPI
 #endif
 extern const int SPMM_MPI_CHECK;
+#ifndef SPMM_NO_MPI_CHECK
 static const int *const spmm_mpi_check __attribute__((used)) = &SPMM_MPI_CHECK;
+#endif
 
 /** Distributes the matrix of rank `root` over a P x Q grid of the ranks. Rows and columns are each cut into
  *  ranges with balanced numbers of entries.

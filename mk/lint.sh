@@ -48,6 +48,7 @@ for file in $c_files; do
 done
 printf '%s ' $tidy | xargs -r -P "$JOBS" -n 1 sh -c '
     flags=$1; shift
+    case $1 in contrib/one_rank/*) flags="-Icontrib/one_rank $flags" ;; esac
     clang-tidy --quiet "$@" -- $flags 2>/dev/null' sh \
     "-xc -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -I. -isystem build/lint $mpi $cuda -fopenmp -Wall -Wextra" || status=1
 

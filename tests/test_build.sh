@@ -194,7 +194,7 @@ out=$(add INPUT=input AS=fuzz_csv/01071b86) || printf '%s\n' "$out"
 ok "and the same inputs make the same archive" test "$(sum <$archive)" = "$before"
 
 help=$(make help-all)
-for target in all run check check-slurm check-gpu asan check-asan check-tsan check-toolchains fuzz fuzz-add bench-read deps install uninstall format lint clean CUDA= MPICC= CC= WERROR= METIS= ISAL= LZMA= ZSTD= HWLOC= SERIES= BASELINE= PEERS= NO_DEPS=1 V=; do
+for target in all run check check-slurm check-gpu asan check-asan check-tsan check-one-rank check-toolchains wheel fuzz fuzz-add bench-read deps install uninstall format lint clean MPI= CUDA= MPICC= CC= WERROR= METIS= ISAL= LZMA= ZSTD= HWLOC= SERIES= BASELINE= PEERS= NO_DEPS=1 V=; do
     [[ $help == *"$target"* ]] || missing+=" $target"
 done
 ok "make help-all lists every target and variable" test -z "$missing"

@@ -43,7 +43,7 @@ ok "the headers' constants and members are found" test "$(wc -l <<<"$constants")
 # a type has the name of a constant in Fortran: formats are called SPMM_FORMAT_
 formats=" $(sed -n 's/^    F(\(SPMM_[A-Z_]*\),.*/\1/p' include/spmm_types.h | tr '\n' ' ')"
 {
-    printf '#include <stdio.h>\n#include <stddef.h>\n#include "spmm_extended.h"\nint main(void) {\n'
+    printf '#include <stdio.h>\n#include <stddef.h>\n#define SPMM_NO_MPI_CHECK\n#include "spmm_extended.h"\nint main(void) {\n'
     for c in $constants; do echo "printf(\"$c %d\\n\", $c);"; done
     while read -r type member; do echo "printf(\"$type $member %d\\n\", (int)offsetof($type, $member));"; done <<<"$members"
     for type in $(cut -d' ' -f1 <<<"$members" | sort -u); do echo "printf(\"$type %d\\n\", (int)sizeof($type));"; done

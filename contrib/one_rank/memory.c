@@ -21,7 +21,7 @@ int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm co
     if (bytes < 0) return sp_one_rank_fail(comm, MPI_ERR_ARG, "MPI_Win_allocate_shared");
     void *const memory = mmap(NULL, bytes > 0 ? (size_t)bytes : 1, PROT_READ | PROT_WRITE,
                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    const MPI_Win made = memory != MAP_FAILED ? malloc(sizeof *made) : NULL;
+    MPI_Win made = memory != MAP_FAILED ? malloc(sizeof *made) : NULL;
     if (!made) {
         if (memory != MAP_FAILED) munmap(memory, bytes > 0 ? (size_t)bytes : 1);
         return sp_one_rank_fail(comm, MPI_ERR_NO_MEM, "MPI_Win_allocate_shared");

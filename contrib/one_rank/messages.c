@@ -85,7 +85,7 @@ static int send(MPI_Comm comm, const void *data, int64_t bytes, int tag)
 static int receive(MPI_Request request, int tag)
 {
     int error = MPI_SUCCESS;
-    const MPI_Comm comm = request->comm;
+    MPI_Comm comm = request->comm;
     pthread_mutex_lock(&lock);
     sp_one_rank_message **at = &comm->sent;
     while (*at && !fits(tag, (*at)->tag)) at = &(*at)->next;
@@ -126,7 +126,7 @@ void sp_one_rank_drop_messages(MPI_Comm comm)
 /** Makes a request; from MPI_PROC_NULL, or of a send, it is done at once. NULL: no memory. */
 static MPI_Request make_request(MPI_Comm comm, void *data, int64_t bytes, int done)
 {
-    const MPI_Request request = calloc(1, sizeof *request);
+    MPI_Request request = calloc(1, sizeof *request);
     if (!request) return NULL;
     request->comm = comm;
     request->data = data;
@@ -197,7 +197,7 @@ static int wait_or_test(MPI_Request *request, int waits, int *flag, MPI_Status *
     }
     *flag = is_done(*request, waits);
     if (!*flag) return MPI_SUCCESS;
-    const MPI_Comm comm = (*request)->comm;
+    MPI_Comm comm = (*request)->comm;
     const int error = complete(request, status);
     return error ? sp_one_rank_fail(comm, error, call) : MPI_SUCCESS;
 }
@@ -264,7 +264,7 @@ int MPI_Waitall(int n, MPI_Request *request, MPI_Status *status)
             continue;
         }
         (void)is_done(request[i], 1);
-        const MPI_Comm comm = request[i]->comm;
+        MPI_Comm comm = request[i]->comm;
         if (complete(&request[i], own) != MPI_SUCCESS) failed = comm;
     }
     return failed ? sp_one_rank_fail(failed, MPI_ERR_IN_STATUS, "MPI_Waitall") : MPI_SUCCESS;
@@ -280,7 +280,7 @@ static int complete_some(int n, MPI_Request *request, int *count, int *which, MP
         if (request[i] == MPI_REQUEST_NULL) continue;
         active++;
         if (!request[i]->done) continue;
-        const MPI_Comm comm = request[i]->comm;
+        MPI_Comm comm = request[i]->comm;
         if (complete(&request[i], status ? &status[*count] : NULL) != MPI_SUCCESS) *failed = comm;
         which[(*count)++] = i;
     }
