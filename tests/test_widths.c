@@ -11,14 +11,13 @@ static void test_kernels(const char *const *kernels, int count)
 {
     for (int n = 0; n < count; n++)
         for (int f32 = 0; f32 < 2; f32++)
-            test_way(&(way){.matrix = n % 2 ? graph : uneven,
-                            .kernel = kernels[n],
-                            .precision = f32 ? SPMM_F32 : SPMM_F64,
-                            .options = {.exchange = n % 3 ? SPMM_EXCHANGE_HALO : SPMM_EXCHANGE_BCAST,
-                                        .no_overlap = f32,
-                                        .ell_limit = 100,
-                                        .format = SPMM_FORMAT_AUTO},
-                            .q = 1});
+            test_way(&(way){
+                .matrix = n % 2 ? graph : uneven,
+                .kernel = kernels[n],
+                .precision = f32 ? SPMM_F32 : SPMM_F64,
+                .options = {.exchange = n % 3 ? SPMM_EXCHANGE_HALO : SPMM_EXCHANGE_BCAST, .no_overlap = f32},
+                .study = {.ell_limit = 100},
+                .q = 1});
 }
 
 static void test_exchanges(const spmm_transport *transports, int count)
@@ -27,8 +26,8 @@ static void test_exchanges(const spmm_transport *transports, int count)
         for (int joint = 0; joint < 2; joint++)
             test_way(&(way){.matrix = joint ? graph : mesh,
                             .options = {.exchange = joint ? SPMM_EXCHANGE_JOINT : SPMM_EXCHANGE_HALO,
-                                        .transport = transports[n],
-                                        .quick_plan = 1},
+                                        .transport = transports[n]},
+                            .study = {.quick_plan = 1},
                             .q = 1});
 }
 
@@ -50,9 +49,8 @@ static void test_sums(void)
 /** A second matrix serves products of one column. */
 static void test_second(void)
 {
-    const way timed = {.matrix = "rmat:10,9", .options = {.format = SPMM_FORMAT_AUTO}, .q = 1};
-    const way ruled = {
-        .matrix = "rmat:9,9", .options = {.format = SPMM_FORMAT_AUTO, .quick_plan = 1}, .q = 1};
+    const way timed = {.matrix = "rmat:10,9", .q = 1};
+    const way ruled = {.matrix = "rmat:9,9", .study = {.quick_plan = 1}, .q = 1};
     wide w = {.how = &ruled};
     test_way(&timed);
     test_way(&ruled);

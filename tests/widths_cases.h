@@ -13,6 +13,7 @@ typedef struct way {
     const char *matrix, *kernel;
     spmm_precision precision;
     spmm_plan_options options;
+    spmm_plan_study study;
     int q;
 } way;
 
@@ -55,7 +56,8 @@ static int make_plan(const wide *w, int64_t k, spmm_plan **plan)
     o.threads = device == SPMM_CPU ? 2 : 0;
     o.kernel = w->how->kernel;
     if (k % 16 != 0 || k == 0) o.column_blocks = o.column_blocks > 1;
-    const spmm_status status = spmm_plan_create(MPI_COMM_WORLD, &w->of.block, k, &o, plan);
+    const spmm_status status = spmm_plan_create_extended(MPI_COMM_WORLD, &w->of.block, k, &o, &w->how->study,
+                                                         plan);
     if (status != SPMM_OK) printf("  %s\n", spmm_error_message());
     CHECK_INT(status, SPMM_OK);
     return status == SPMM_OK;
