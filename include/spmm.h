@@ -231,7 +231,8 @@ spmm_status spmm_plan_y_create_k(const spmm_plan *plan, int64_t k, spmm_multivec
  *                        alpha = 0, y is exactly beta y (beta = 1: as it was; beta = 0: zeros), whatever A and X
  *                        have, NaNs and infinities, too; x is checked, and exchanged for other ranks, nevertheless
  *  \param [in]     x     this rank's rows of X, [x_rows x k], with the k of spmm_plan_set_k(), in the memory
- *                        of the plan's device; the ghost rows of x are overwritten. Each call copies a column-major x of several columns. If x
+ *                        of the plan's device; the ghost rows of x are overwritten. Each call copies a
+ *                        column-major x of several columns. If x
  *                        has fewer ghost rows than the plan needs, or another leading dimension than
  *                        spmm_plan_x_create() gives, each call copies x. With SPMM_TRANSPORT_PEER and _SHARED,
  *                        each call also copies an x that spmm_plan_x_create() did not create for this plan
