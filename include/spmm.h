@@ -161,7 +161,8 @@ typedef struct spmm_plan_options {
                        cudaStreamLegacy. NULL: the library's own stream, and products are complete on return */
 } spmm_plan_options;
 
-/** A plan: all data that repeated products with one matrix and up to K columns need; opaque. For one thread at a time. */
+/** A plan: all data that repeated products with one matrix and up to K columns need; opaque. For one thread
+ *  at a time. */
 typedef struct spmm_plan spmm_plan;
 
 /** Prepares repeated products Y := alpha A X + beta Y: determines which rows of X each rank needs from which
@@ -180,8 +181,9 @@ typedef struct spmm_plan spmm_plan;
  *                        SPMM_CUDA the arrays of its CSR may be in memory of the open GPU, where the plan's stream, or the
  *                        caller, has to have written them; planning then takes a copy in host memory, which the
  *                        plan keeps
- *  \param [in]  k        columns of X, >= 0, such that the bytes of all rows of X, and of Y, fit an int64_t. Products have
- *                        so many columns, or fewer, as spmm_plan_set_k() says. A product without columns does nothing
+ *  \param [in]  k        columns of X, >= 0, such that the bytes of all rows of X, and of Y, fit an int64_t.
+ *                        Products have so many columns, or fewer, as spmm_plan_set_k() says. A product
+ *                        without columns does nothing
  *  \param [in]  options  NULL for the defaults
  *  \param [out] plan     the caller destroys it
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (one of these checks failed, a rank asked
@@ -191,44 +193,50 @@ typedef struct spmm_plan spmm_plan;
 spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
                              const spmm_plan_options *options, spmm_plan **plan);
 
-/** Sets the number of columns of X and Y of the products that follow, those with the transpose included; at first it is the k
- *  that spmm_plan_create() was told. The bits of Y are those of a plan that was made for this number of columns, as far as they
- *  do not depend on what a plan chooses: its kernel, its exchange and its reduction stay as they were chosen. Buffers and the
- *  matrix are those of the plan; but the first call that asks for few columns (at most 8, and at most half of those that the plan
- *  was made for) may convert the matrix a second time, for a kernel that takes less than 0.9 of the time with one column, and, as
- *  later calls do for other ranges of columns, times both kernels. spmm_plan_view() tells the bytes of both matrices. There are never
- *  more than two, and one alone where options.kernel names the kernel. (Where this is a kernel of another library, or a baseline,
- *  each call prepares it anew.) With a divisor of options.column_blocks that fits this number of columns X is cut in as many column
- *  blocks as fit.
+/** Sets the number of columns of X and Y of the products that follow, those with the transpose included; at
+ *  first it is the k that spmm_plan_create() was told. The bits of Y are those of a plan that was made for
+ *  this number of columns, as far as they do not depend on what a plan chooses: its kernel, its exchange and
+ *  its reduction stay as they were chosen. Buffers and the matrix are those of the plan; but the first call
+ *  that asks for few columns (at most 8, and at most half of those that the plan was made for) may convert
+ *  the matrix a second time, for a kernel that takes less than 0.9 of the time with one column, and, as later
+ *  calls do for other ranges of columns, times both kernels. spmm_plan_view() tells the bytes of both
+ *  matrices. There are never more than two, and one alone where options.kernel names the kernel. (Where this
+ *  is a kernel of another library, or a baseline, each call prepares it anew.) X is cut into the greatest
+ *  number of column blocks that fits k, up to that of the plan's own columns.
  *
- *  Multivectors that were created for another number of columns stay valid. A CUDA graph of a product has the number of columns that
- *  it was captured with, and can be launched whatever the plan's is, unless the kernel is prepared anew.
+ *  Multivectors that were created for another number of columns stay valid. A CUDA graph of a product has the
+ *  number of columns that it was captured with, and can be launched whatever the plan's is, unless the kernel
+ *  is prepared anew.
  *
- *  Collective over the plan's communicator. Not while a product is computed, and not while the plan's stream is captured. Products
- *  that were queued are waited for. Where k is the plan's already, this takes one agreement of the ranks.
+ *  Collective over the plan's communicator. Not while a product is computed, and not while the plan's stream
+ *  is captured. Products that were queued are waited for. Where k is the plan's already, this takes one
+ *  agreement of the ranks.
  *  \param [in] k  0 to the k of spmm_plan_create(), the same on every rank
- *  \return the same status on every rank: SPMM_OK; SPMM_ERR_USAGE, and nothing has changed; SPMM_ERR_MEMORY, _LIMIT, _DEVICE, _MPI, and
- *          the plan has 0 columns: the call may be repeated */
+ *  \return the same status on every rank: SPMM_OK; SPMM_ERR_USAGE, and nothing has changed; SPMM_ERR_MEMORY,
+ *            _LIMIT, _DEVICE, _MPI, and the plan has 0 columns: the call may be repeated */
 spmm_status spmm_plan_set_k(spmm_plan *plan, int64_t k);
 
-/** Allocates this rank's rows of X, zeroed, in the memory of the plan's device, with the columns that products have now and with space
- *  for the ghost rows that spmm_apply() receives. If X and Y are distributed alike, this multivector can also serve as Y,
- *  so that X and Y can be swapped from product to product. Local. The caller destroys the multivector,
- *  before or after the plan. With SPMM_TRANSPORT_SHARED, which SPMM_TRANSPORT_AUTO is on CPUs where ranks
- *  share a node, other ranks read these rows in place during spmm_apply(). With SPMM_TRANSPORT_PEER the plan
- *  keeps the multivector's memory for reuse until the plan is destroyed.
+/** Allocates this rank's rows of X, zeroed, in the memory of the plan's device, with the columns that
+ *  products have now and with space for the ghost rows that spmm_apply() receives. If X and Y are distributed
+ *  alike, this multivector can also serve as Y, so that X and Y can be swapped from product to product.
+ *  Local. The caller destroys the multivector, before or after the plan. With SPMM_TRANSPORT_SHARED, which
+ *  SPMM_TRANSPORT_AUTO is on CPUs where ranks share a node, other ranks read these rows in place during
+ *  spmm_apply(). With SPMM_TRANSPORT_PEER the plan keeps the multivector's memory for reuse until the plan is
+ *  destroyed.
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status spmm_plan_x_create(const spmm_plan *plan, spmm_multivector *x);
 
-/** As spmm_plan_x_create(), with k columns, for products with so many. The numbers of rows and of ghost rows are the same for every k
- *  but 0, which has no ghost rows and no memory; the leading dimension is that which spmm_multivector_create() gives k columns. The
- *  first k columns of a wider multivector are an X of k columns, too, but of another leading dimension, so that each product copies it
- *  where ghost rows are received.
+/** As spmm_plan_x_create(), with k columns, for products with so many. The numbers of rows and of ghost rows
+ *  are the same for every k but 0, which has no ghost rows and no memory; the leading dimension is that which
+ *  spmm_multivector_create() gives k columns. The first k columns of a wider multivector are an X of k
+ *  columns, too, but of another leading dimension, so that each product copies it where ghost rows are
+ *  received.
  *  \param [in] k  0 to the k of spmm_plan_create() */
 spmm_status spmm_plan_x_create_k(const spmm_plan *plan, int64_t k, spmm_multivector *x);
 
-/** Allocates this rank's rows of Y, zeroed, in the memory of the plan's device, with the columns that products have now: the rows of its block if q
- *  is 0 or the plan sums by SPMM_REDUCE_BUTTERFLY, else 0 rows. Local. The caller destroys the multivector.
+/** Allocates this rank's rows of Y, zeroed, in the memory of the plan's device, with the columns that
+ *  products have now: the rows of its block if q is 0 or the plan sums by SPMM_REDUCE_BUTTERFLY, else 0 rows.
+ *  Local. The caller destroys the multivector.
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status spmm_plan_y_create(const spmm_plan *plan, spmm_multivector *y);
 
@@ -247,8 +255,9 @@ spmm_status spmm_plan_y_create_k(const spmm_plan *plan, int64_t k, spmm_multivec
  *  \param [in]     alpha, beta  may differ from rank to rank: they are those of the rank's rows of Y. With
  *                        alpha = 0, y is exactly beta y (beta = 1: as it was; beta = 0: zeros), whatever A and X
  *                        have, NaNs and infinities, too; x is checked, and exchanged for other ranks, nevertheless
- *  \param [in]     x     this rank's rows of X, [x_rows x k], with the k of spmm_plan_set_k(), in the memory of the plan's device; the ghost
- *                        rows of x are overwritten. Each call copies a column-major x of several columns. If x
+ *  \param [in]     x     this rank's rows of X, [x_rows x k], with the k of spmm_plan_set_k(), in the memory
+ *                        of the plan's device; the ghost rows of x are overwritten. Each call copies a
+ *                        column-major x of several columns. If x
  *                        has fewer ghost rows than the plan needs, or another leading dimension than
  *                        spmm_plan_x_create() gives, each call copies x. With SPMM_TRANSPORT_PEER and _SHARED,
  *                        each call also copies an x that spmm_plan_x_create() did not create for this plan
@@ -335,7 +344,8 @@ spmm_status spmm_plan_update_values(spmm_plan *plan);
  *          _DEVICE, _MPI. On error d is undefined */
 spmm_status spmm_plan_diagonal(spmm_plan *plan, spmm_multivector *d);
 
-/** Returns the name of the kernel that the plan runs with the number of columns that products have now, in static storage; "" if plan is NULL. Local. */
+/** Returns the name of the kernel that the plan runs with the number of columns that products have now, in
+ *  static storage; "" if plan is NULL. Local. */
 const char *spmm_plan_kernel(const spmm_plan *plan);
 
 /** Prints what the plan is and how long its products took, for people: the matrix and its distribution, the kernel and why

@@ -189,7 +189,7 @@ void spmm_device_close(void);
 
 /** Allocates a multivector of zeros without ghost rows. The leading dimension is padded so that no row
  *  occupies more 32-byte sectors than necessary: the size of a row is a multiple of 32 bytes or, below 32
- *  bytes, a power of two. Local. The caller destroys the multivector.
+ *  bytes, a power of two. Without columns (k = 0) it has no memory. Local. The caller destroys the multivector.
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT (the size overflows), _NO_DEVICE (space is SPMM_CUDA and
  *          no GPU is open), _DEVICE */
 spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision precision, spmm_device space,
