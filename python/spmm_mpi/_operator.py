@@ -4,7 +4,6 @@ A product begins with a message to the ranks that serve: which plan, by A or A^T
 each rank multiplies, and rows of Y are gathered. Before rows travel and after the product the ranks agree on whether all went well, so that an
 exception of one is raised by all, and none waits."""
 import numpy as np
-from mpi4py import MPI
 from scipy.sparse.linalg import LinearOperator
 
 from ._library import Error
@@ -94,6 +93,10 @@ class Serving:
     def step(self, i, transposed, k, x=None):
         """One product. Collective; x [rows, K] and the result are rank 0's."""
         plan, ranges, rank = self.plans[i], self.ranges[i], self.comm.rank
+        by = plan.T if transposed else plan
+        if self.comm.size == 1:
+            return self.agreed(lambda: by @ x)
+        from mpi4py import MPI
         taken, given = ranges.taken(transposed), ranges.given(1 - transposed)
 
         def room():
@@ -103,7 +106,7 @@ class Serving:
         row = (MPI.FLOAT if plan.dtype == np.float32 else MPI.DOUBLE).Create_contiguous(k).Commit()
         try:
             self.comm.Scatterv([x, *places(taken), row] if rank == 0 else None, [mine, taken[rank][1], row])
-            part = self.agreed(lambda: (plan.T if transposed else plan) @ mine)
+            part = self.agreed(lambda: by @ mine)
             self.comm.Gatherv([part, given[rank][1], row], [y, *places(given), row] if rank == 0 else None)
         finally:
             row.Free()
@@ -112,7 +115,7 @@ class Serving:
     def agreed(self, function):
         """What the function returned on this rank. Collective: where it raised on some rank, all raise, and the operator is closed."""
         found, error = attempt(function)
-        if self.comm.allreduce(int(error is not None), MPI.MAX):
+        if any(self.comm.allgather(error is not None)):
             self.open = False
             agree(self.comm, error)
         return found
