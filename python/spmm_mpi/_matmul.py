@@ -1,7 +1,8 @@
 """matmul: products of this process alone, with matrices whose values may have changed since the last one.
 
 The plan of a pattern is kept, as an Analysis, and found again by what the index arrays hold: a matrix that was seen before is compared with
-its plan first, another one with the plans of the same fingerprint. An Analysis lives as long as one of the matrices that it was used for."""
+its plan first, another one with the plans of the same fingerprint. An Analysis lives as long as one of the matrices that it was used
+for."""
 import collections
 import sys
 import threading

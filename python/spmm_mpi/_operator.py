@@ -6,7 +6,6 @@ exception of one is raised by all, and none waits."""
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from . import _world as world
 from ._library import Error
 from ._plan import agree, attempt, by_parts
 
@@ -77,8 +76,6 @@ class Serving:
             raise Error("nobody serves this operator any more: the block of plan.operator() was left, or a product has failed")
         if x.shape[1] == 0:
             return np.zeros((self.plans[i].shape[transposed], 0), x.dtype)
-        if self.comm.size == 1:
-            return self.agreed(lambda: (self.plans[i].T if transposed else self.plans[i]) @ x)
         self.comm.bcast((i, transposed, x.shape[1]))
         return self.step(i, transposed, x.shape[1], x)
 
@@ -94,9 +91,12 @@ class Serving:
             self.step(i, transposed, k)
 
     def step(self, i, transposed, k, x=None):
-        """One product on several ranks. Collective; x [rows, K] and the result are rank 0's."""
-        from mpi4py import MPI
+        """One product. Collective; x [rows, K] and the result are rank 0's."""
         plan, ranges, rank = self.plans[i], self.ranges[i], self.comm.rank
+        by = plan.T if transposed else plan
+        if self.comm.size == 1:
+            return self.agreed(lambda: by @ x)
+        from mpi4py import MPI
         taken, given = ranges.taken(transposed), ranges.given(1 - transposed)
 
         def room():
@@ -106,7 +106,7 @@ class Serving:
         row = (MPI.FLOAT if plan.dtype == np.float32 else MPI.DOUBLE).Create_contiguous(k).Commit()
         try:
             self.comm.Scatterv([x, *places(taken), row] if rank == 0 else None, [mine, taken[rank][1], row])
-            part = self.agreed(lambda: (plan.T if transposed else plan) @ mine)
+            part = self.agreed(lambda: by @ mine)
             self.comm.Gatherv([part, given[rank][1], row], [y, *places(given), row] if rank == 0 else None)
         finally:
             row.Free()
@@ -115,7 +115,7 @@ class Serving:
     def agreed(self, function):
         """What the function returned on this rank. Collective: where it raised on some rank, all raise, and the operator is closed."""
         found, error = attempt(function)
-        if self.comm.allreduce(int(error is not None), world.maximum()):
+        if any(self.comm.allgather(error is not None)):
             self.open = False
             agree(self.comm, error)
         return found
