@@ -148,7 +148,7 @@ static inline void judge_bits(const product *r)
 /** Makes one element of the result wrong, which the comparison must find. */
 static inline void spoil(product *r)
 {
-    if (!diff_.spoil || r->out.view.rows == 0) return;
+    if (!diff_.spoil || r->out.view.rows == 0 || r->out.view.k == 0) return;
     const int64_t i = r->out.view.rows / 2;
     const double v = element(&r->out, i, 0);
     element_set(&r->out, i, 0, isnan(v) ? 0 : v * 1.001 + 1);
