@@ -7,19 +7,19 @@
 #include "plan/plan_struct.h"
 
 /** Rows begin .. end - 1 of a block. */
-typedef struct piece {
+typedef struct diagonal_part {
     int64_t begin, end;
-} piece;
+} diagonal_part;
 
 /** Returns the rows whose diagonal entries lie in the columns of the block: of the ranks of a process row, every row is one's. */
-static piece piece_of(const spmm_block *b)
+static diagonal_part piece_of(const spmm_block *b)
 {
     const int64_t first = b->col_begin - b->row_begin, last = first + b->csr.cols;
-    const piece p = {first > 0 ? first : 0, last < b->csr.rows ? last : b->csr.rows};
-    return p.begin < p.end ? p : (piece){0, 0};
+    const diagonal_part p = {first > 0 ? first : 0, last < b->csr.rows ? last : b->csr.rows};
+    return p.begin < p.end ? p : (diagonal_part){0, 0};
 }
 
-static void read_piece(const spmm_block *b, piece mine, int threads, void *values)
+static void read_piece(const spmm_block *b, diagonal_part mine, int threads, void *values)
 {
     const spmm_csr *const a = &b->csr;
 #pragma omp parallel for schedule(static) num_threads(threads)
@@ -32,7 +32,8 @@ static void read_piece(const spmm_block *b, piece mine, int threads, void *value
 }
 
 /** Gives all ranks of the process row the pieces of the others. Collective over it. */
-static spmm_status share(const sp_grid *grid, piece *all, piece mine, int64_t size, void *values)
+static spmm_status share(const sp_grid *grid, diagonal_part *all, diagonal_part mine, int64_t size,
+                         void *values)
 {
     if (grid->dims[1] == 1) return SPMM_OK;
     TRY(sp_collect_everywhere(grid->row_comm, &mine, sizeof mine, all));
@@ -63,7 +64,7 @@ static spmm_status write(const sp_product *p, void *values, spmm_multivector *d)
 
 /** Waits for products, which may read d, and allocates room for the rows of the block and the pieces of the process row. Local. */
 static spmm_status prepare(const spmm_plan *plan, const spmm_multivector *d, const char *function,
-                           void **values, piece **all)
+                           void **values, diagonal_part **all)
 {
     const sp_product *const p = plan->forward;
     TRY(check(p, d, function));
@@ -77,9 +78,9 @@ static spmm_status diagonal(const spmm_plan *plan, spmm_multivector *d, const ch
 {
     const sp_product *const p = plan->forward;
     const spmm_block *const b = p->block;
-    const piece mine = piece_of(b);
+    const diagonal_part mine = piece_of(b);
     void *values = NULL;
-    piece *all = NULL;
+    diagonal_part *all = NULL;
     if (b->rows != b->cols)
         return sp_fail(SPMM_ERR_USAGE, "%s: the matrix is %lld x %lld, expected a square one", function,
                        (long long)b->rows, (long long)b->cols);
