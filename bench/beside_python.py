@@ -1,7 +1,7 @@
 """spmm_mpi beside SciPy, PyTorch (MKL on cores, cuSPARSE on a GPU) and CuPy, as a Python program sees them.
 
     SPMM_LIBRARY=DIR PYTHONPATH=python python3 bench/beside_python.py [--device cpu|cuda] [--k 1,8,64]
-                                                         [--rounds 3] [--contenders LIST] MATRIX.mtx[.gz]... > CSV
+                                         [--rounds 3] [--seconds 2] [--contenders LIST] MATRIX.mtx[.gz]... > CSV
     python3 bench/beside_python.py --table CSV...        the table of docs/PYTHON.md
 
 Timed is how long it takes until the first, the tenth and the hundredth product are there. The first one has everything
@@ -12,9 +12,8 @@ and a product of another small matrix, come before. X and Y are float64 in C ord
     scipy     A @ X                                                   torch     torch.sparse_csr_tensor of A, then @
     cupy      cupyx.scipy.sparse.csr_matrix of A, then @
 
-Each contender has a process of its own, and the processes take turns, --rounds of each; the rows have the medians. A
-product beyond two seconds' worth of them is not run: the hundredth is then the first and 99 times the median of the
-others. `ok` is 0 where a result is not SciPy's. Exit status 1: one is not."""
+Each contender has a process of its own, and the processes take turns, --rounds of each; the rows have the medians. Products
+beyond --seconds are not run: the hundredth is then the first and 99 times the median of the others. `ok` is 0 where a result is not SciPy's. Exit status 1: one is not."""
 import argparse
 import csv
 import math
@@ -30,7 +29,6 @@ OURS, THEIRS = ("plan", "matmul"), ("scipy", "torch", "cupy")
 COUNTS = (1, 10, 100)
 COLUMNS = ("machine", "cores", "device", "contender", "version", "matrix", "entries", "k", "first_ms", "tenth_ms",
            "hundredth_ms", "product_ms", "ok")
-BUDGET = 2.0
 
 
 # ---- contenders: each returns (version, to_device, make, wait): make(A) is a function of X ----
@@ -90,7 +88,7 @@ def on_device(device):
 # ---- one process: one contender, all matrices ----
 
 
-def timed(make, a, x, wait):
+def timed(make, a, x, wait, budget):
     """\\return (seconds until the 1st, 10th, 100th product, of one of the later ones, the last product)"""
     wait()
     begin = time.perf_counter()
@@ -98,7 +96,7 @@ def timed(make, a, x, wait):
     y = multiply(x)
     wait()
     until, each = [time.perf_counter() - begin], []
-    while len(until) < COUNTS[-1] and (len(until) < COUNTS[1] or sum(each) < BUDGET):
+    while len(until) < COUNTS[-1] and (len(until) < COUNTS[1] or sum(each) < budget):
         start = time.perf_counter()
         y = multiply(x)
         wait()
@@ -110,7 +108,7 @@ def timed(make, a, x, wait):
     return (until[0], until[COUNTS[1] - 1], last, one), y
 
 
-def one_process(contender, device, ks, folder, names):
+def one_process(contender, device, ks, folder, names, budget):
     import numpy as np
     import scipy.sparse as sparse
     version, to_device, make, wait = globals()[contender](device)
@@ -124,7 +122,7 @@ def one_process(contender, device, ks, folder, names):
         for k in ks:
             x = draw.standard_normal((a.shape[1], k))
             # (copies: what a library keeps of a matrix that it has seen would not be a first product)
-            seconds, y = timed(make, a.copy(), to_device(x), wait)
+            seconds, y = timed(make, a.copy(), to_device(x), wait, budget)
             y = y.get() if hasattr(y, "get") else y.cpu().numpy() if hasattr(y, "cpu") else y
             right = a @ x
             close = np.abs(y - right).max(initial=0) <= 1e-12 * (abs(a) @ np.abs(x)).max(initial=0)
@@ -157,7 +155,8 @@ def run(options):
         for _ in range(options.rounds):
             for contender in options.contenders:
                 done = subprocess.run([sys.executable, __file__, "--child", contender, "--device", options.device, "--k",
-                                       ",".join(map(str, options.k)), "--folder", folder, *names],
+                                       ",".join(map(str, options.k)), "--seconds", str(options.seconds), "--folder", folder,
+                                       *names],
                                       stdout=subprocess.PIPE, text=True, check=False)
                 if done.returncode != 0:
                     print(f"beside_python.py: {contender} ended with {done.returncode}", file=sys.stderr)
@@ -205,6 +204,7 @@ def main():
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--k", type=lambda text: list(map(int, words(text))), default=[1, 8, 64])
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--contenders", type=words)
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--child", help=argparse.SUPPRESS)
@@ -215,7 +215,7 @@ def main():
     if options.table:
         return table(options.matrices)
     if options.child:
-        return one_process(options.child, options.device, options.k, options.folder, options.matrices)
+        return one_process(options.child, options.device, options.k, options.folder, options.matrices, options.seconds)
     return run(options)
 
 

@@ -11,6 +11,7 @@ import weakref
 import numpy as np
 
 from . import _arrays as arrays
+from . import _gpu_matrix as gpu_matrix
 from . import _library as c
 from . import _matrix as matrix
 from . import _world as world
@@ -96,6 +97,56 @@ class Source:
         return Source(self.shape, *summed(self.indptr, indices, wide), self.owner)
 
 
+    def entries(self, dtype):
+        """The pattern, with values of 0: what its plan is made of."""
+        nnz = int(self.indptr[-1])
+        return matrix.Entries(self.shape, self.indptr, self.indices[:nnz], np.zeros(nnz, dtype))
+
+    def same(self, held):
+        """Whether it has the pattern of these entries."""
+        return (held.shape == self.shape and np.array_equal(held.indptr, self.indptr) and
+                np.array_equal(held.indices, self.indices[:len(held.indices)]))
+
+    def fingerprint(self):
+        """What patterns that are alike have in common, from a few of the indices."""
+        used = self.indices[:self.indptr[-1]]
+        return self.shape, len(used), *(part[::max(len(part) // 64, 1)].astype(np.int64).tobytes() for part in (self.indptr, used))
+
+
+class GpuSource(gpu_matrix.GpuEntries):
+    """A matrix in CSR in GPU memory, as Source."""
+
+    def __init__(self, A):
+        shape, indptr, indices, data, self.owner = gpu_matrix.parts(A)
+        self.given = A
+        super().__init__(shape, indptr, indices, data)
+
+    def checked(self):
+        made = gpu_matrix.entries(self.given, copy=False)
+        if len(made.data) == int(self.indptr[-1]) and bool((made.indices == self.indices[:len(made.data)]).all()):
+            return self
+        return SummedOnGpu(made, self.owner)
+
+    def entries(self, dtype):
+        made = gpu_matrix.entries(self.given, copy=True)
+        made.data[:] = 0
+        return made
+
+    def same(self, held):
+        return held.same_pattern(self)
+
+    def fingerprint(self):
+        return self.shape, int(self.indptr[-1])
+
+
+class SummedOnGpu(GpuSource):
+    """One whose arrays were made anew, because column indices did not increase."""
+
+    def __init__(self, made, owner):
+        gpu_matrix.GpuEntries.__init__(self, made.shape, made.indptr, made.indices, made.data)
+        self.given, self.owner = made, owner
+
+
 def summed(indptr, indices, data):
     """A CSR with column indices that increase in each row, duplicates summed."""
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
@@ -115,8 +166,6 @@ def source_of(A, x):
     if torch:
         source = of_torch(torch, A)
         return source, *types_of(source.data.dtype, x)
-    if type(A).__module__.startswith("cupyx.scipy.sparse"):
-        raise TypeError("A is in the memory of a GPU, expected a sparse matrix in host memory: A.get()")
     sparse = sys.modules.get("scipy.sparse")  # a program that has not imported it has no matrices of it
     if sparse is None or not sparse.issparse(A):
         raise TypeError(f"A is a {type(A).__name__}, expected a sparse matrix or array of SciPy (scipy.sparse.csr_array) or a tensor of "
@@ -146,8 +195,6 @@ def of_torch(torch, A):
     if A.requires_grad:
         raise TypeError("A is a tensor that requires a gradient, which libspmm does not compute: A.detach(), or for the gradient of X "
                         "spmm_mpi.torch")
-    if A.device.type != "cpu":
-        raise TypeError(f"A is on device {A.device}, expected a matrix in host memory: A.cpu()")
     return Source(A.shape, A.crow_indices().numpy(), A.col_indices().numpy(), A.values().numpy(), A)
 
 
@@ -158,15 +205,11 @@ class Analysis:
     with its key have their values in the plan's order. Its lock is held by who uses the plan, which may be closed (None) before."""
 
     def __init__(self, source, dtype, options):
-        nnz = int(source.indptr[-1])
-        entries = matrix.Entries(source.shape, source.indptr, source.indices[:nnz], np.zeros(nnz, dtype))
-        self.plan = Plan(world.own(), entries, rows="distributed", **options)
+        self.plan = Plan(world.own(), source.entries(dtype), rows="distributed", **options)
         self.lock, self.in_order, self.owners, self.places = threading.Lock(), True, set(), []
 
     def same(self, source):
-        held = self.plan._block.entries()
-        return (held.shape == source.shape and np.array_equal(held.indptr, source.indptr) and
-                np.array_equal(held.indices, source.indices[:len(held.indices)]))
+        return source.same(self.plan._block.entries())
 
     def multiply(self, values, x, out=None):
         self.set(values)
@@ -174,6 +217,9 @@ class Analysis:
 
     def set(self, values):
         """Gives the plan values, if they are others than it has (in any bit: NaN is not NaN, and -0 is 0)."""
+        if self.plan._block.on_gpu:
+            self.plan.update_values(values[:len(self.plan._block.held.data)])
+            return
         held = self.plan._block.values
         if len(values) < len(held):
             raise ValueError(f"A has {len(values)} entries, and the matrix for which its key was used before {len(held)}")
@@ -185,12 +231,6 @@ class Analysis:
     def close(self):
         plan, self.plan = self.plan, None
         plan.close()
-
-
-def fingerprint(source):
-    """What patterns that are alike have in common, from a few of the indices."""
-    parts = [part[::max(len(part) // 64, 1)].astype(np.int64).tobytes() for part in (source.indptr, source.indices[:source.indptr[-1]])]
-    return source.shape, int(source.indptr[-1]), *parts
 
 
 class Cache:
@@ -243,7 +283,8 @@ class Cache:
     def find(self, source, dtype, key, options):
         """(the Analysis for a matrix, made if need be and with its lock held; the matrix with its values in the plan's order)."""
         named = tuple(sorted(options.items()))
-        owned, keyed = (id(source.owner), dtype, named), None if key is None else (key, source.shape, dtype, named)
+        on_gpu = isinstance(source, GpuSource)
+        owned, keyed = (id(source.owner), dtype, named), None if key is None else (key, on_gpu, source.shape, dtype, named)
         while True:
             with self.lock:
                 analysis = self.found(source, owned, keyed)
@@ -272,7 +313,7 @@ class Cache:
 
     def made(self, source, dtype, options, owned, keyed, in_order):
         """The Analysis of a matrix with increasing column indices: that of its key, one of the same pattern, or a new one."""
-        place = (*fingerprint(source), dtype, *owned[2:])
+        place = (*source.fingerprint(), dtype, *owned[2:])
         with self.lock:
             analysis = self.matching(place, source, keyed)
             if analysis is not None:
@@ -339,7 +380,9 @@ def matmul(A, X, out=None, *, key=None, **options):
 
     A: a sparse matrix [m, n] of SciPy in any format (CSR is not converted), or a tensor of layout torch.sparse_csr in host memory.
     X: [n, K] or a vector [n]; what numpy.asarray takes, or a tensor in host memory. Y: [m, K] or [m], of NumPy or, of a tensor X, of
-    PyTorch. Any layout, and K, m and n may be 0. out: what is written and returned in place of a new array, of that shape and type.
+    PyTorch. Or A of cupyx.scipy.sparse or torch.sparse_csr in GPU memory, float64 or float32, and X of A's type there: the product is
+    computed on the GPU, and Y is there. Its pattern comes to host memory once, when its plan is made; values stay on the GPU.
+    Any layout, and K, m and n may be 0. out: what is written and returned in place of a new array, of that shape and type.
 
     The type of Y is that of NumPy's and SciPy's rules: of float32 alone float32, which is computed in float32; of whole numbers or bool
     theirs, with sums modulo its range, computed in float64 and exactly: where a sum could exceed 2^53, by a few products of parts of the
@@ -354,6 +397,8 @@ def matmul(A, X, out=None, *, key=None, **options):
     TypeError: the type or kind of an argument (complex numbers and long double among them). ValueError: its shape, indices or
     values. Error: libspmm failed or was not found."""
     c.check_fork()
+    if gpu_matrix.is_on_gpu(A):
+        return product_on_gpu(A, X, out, key, {"device": "cuda", **options})
     kind, x = operand(X, "X")
     source, result, computed = source_of(A, x.dtype)
     if x.ndim not in (1, 2) or x.shape[0] != source.shape[1]:
@@ -395,6 +440,32 @@ def target_of(out, kind, shape, dtype):
     if not target.flags.writeable:
         raise ValueError("out is read-only")
     return target
+
+
+def product_on_gpu(A, X, out, key, options):
+    """The product of a matrix in GPU memory."""
+    kind, _ = arrays.kind_of(X, "X")
+    if kind < arrays.CUPY:
+        raise TypeError("X is in host memory, and A in a GPU's, expected both there: cupy.asarray(X), X.cuda()")
+    source = GpuSource(A)
+    dtype = gpu_matrix.dtype_of(source.data)
+    if dtype not in (F64, F32):
+        raise TypeError(f"A is {dtype}, expected float64 or float32 on a GPU")
+    if len(X.shape) not in (1, 2) or X.shape[0] != source.shape[1]:
+        raise ValueError(f"X has the shape {list(X.shape)}, expected [{source.shape[1]}, K] or [{source.shape[1]}] for A of "
+                         f"{source.shape[0]} x {source.shape[1]}")
+    shape = source.shape[:1] + tuple(X.shape[1:])
+    if 0 in shape or X.shape[0] == 0 or int(source.indptr[-1]) == 0:
+        y = gpu_matrix.zeros(source.data if kind == arrays.TORCH or out is None else out, shape)
+        if out is not None:
+            out[...] = y
+        return y if out is None else out
+    analysis, there = cache.find(source, dtype, key, options)
+    try:
+        return analysis.multiply(there.data, X, out)
+    finally:
+        analysis.lock.release()
+        cache.sweep()
 
 
 def product(source, x, shape, result, computed, target, key, options):

@@ -110,7 +110,7 @@ class RankBlock:
 
     def __init__(self):
         self.struct = c.Block()
-        self.held = None  # Entries whose arrays the struct points to; None: those are libspmm's
+        self.held = None  # Entries or GpuEntries whose arrays the struct points to; None: those are libspmm's
 
     @classmethod
     def scattered(cls, comm, whole, grid):
@@ -148,8 +148,22 @@ class RankBlock:
         """The values [nnz] of the block, in place: valid until release()."""
         return self.array("as", self.dtype, self.struct.csr.nnz)
 
+    def assign(self, values):
+        """Gives the entries new values."""
+        if self.on_gpu:
+            self.held.assign(values)
+        else:
+            self.values[:] = values
+
+    @property
+    def on_gpu(self):
+        """Whether the arrays are in the memory of a GPU."""
+        return self.held is not None and not isinstance(self.held, Entries)
+
     def entries(self):
         """The block in place: valid until release()."""
+        if self.on_gpu:
+            return self.held
         csr = self.struct.csr
         return Entries((csr.rows, csr.cols), self.array("irp", np.int64, csr.rows + 1), self.array("ja", np.int32, csr.nnz),
                        self.values)

@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 
 from . import _arrays as arrays
+from . import _gpu_matrix as gpu_matrix
 from . import _library as c
 from . import _matrix as matrix
 from . import _world as world
@@ -182,6 +183,8 @@ class Plan:
                  plan="timed", block_size=0, subwarp=0, ell_limit=0, products=0, stream=None):
         self._products, self._made_for, self._block, self._closed, self._quick, self._end = {}, [], None, True, None, None
         comm, A = comm_and_matrix(comm, A)
+        if rows == "root" and comm.size == 1 and gpu_matrix.is_on_gpu(A):
+            rows = "distributed"  # of one rank, which has all of them: nothing is sent from host memory
         given = {"device": device, "format": format, "kernel": kernel, "threads": threads, "exchange": exchange,
                  "transport": transport, "reduce": reduce, "no_overlap": no_overlap, "column_blocks": column_blocks,
                  "reproducible": reproducible, "plan": plan, "block_size": block_size, "subwarp": subwarp,
@@ -236,7 +239,9 @@ class Plan:
         self._options, self._study = options_of(given), study_of(given)
         self._grid = grid_of(grid, rows, comm.size)
         mine = None
-        if rows == "distributed":
+        if gpu_matrix.is_on_gpu(A):
+            mine = self._on_gpu(A, rows)
+        elif rows == "distributed":
             mine = matrix.entries(A, copy=True)
         elif comm.rank == 0:
             mine = matrix.entries(A, copy=False)
@@ -246,6 +251,15 @@ class Plan:
         open_gpu = c.gpu_is_open if self._options.device == c.CUDA else None
         return mine, {"rows": mine.shape[0] if mine else 0,
                       "alike": (rows, self._grid, (self._columns, self._only), given["device"], *of_all, open_gpu)}
+
+    def _on_gpu(self, A, rows):
+        """This rank's rows of a matrix in GPU memory. Local."""
+        if rows == "root":
+            raise TypeError('A is in the memory of a GPU, from where it is not sent to other ranks: A.get(), A.cpu(), or on each rank its '
+                            'rows and rows="distributed"')
+        if self._options.device != c.CUDA:
+            raise TypeError('A is in the memory of a GPU, and the plan computes on the CPU: Plan(..., device="cuda")')
+        return gpu_matrix.entries(A)
 
     def _open(self, device):
         """Opens a GPU for this rank, if one is asked for and none is open. Collective."""
@@ -332,6 +346,8 @@ class Plan:
         import scipy.sparse
         self._check_open()
         here = self._block.entries()
+        if self._block.on_gpu:
+            here = here.on_host()
         return scipy.sparse.csr_matrix((here.data.copy(), here.indices.copy(), here.indptr.copy()), shape=here.shape)
 
     @serialised
@@ -642,17 +658,19 @@ class Plan:
         self._check_idle()
         update = c.loaded().need("spmm_plan_update_values")
         mine, error = attempt(self._new_values, values)
-        kinds = agree(self._comm, error, "values" if isinstance(mine, np.ndarray) else "matrix")
+        kinds = agree(self._comm, error, "values" if self._block.on_gpu or isinstance(mine, np.ndarray) else "matrix")
         if len(set(kinds)) != 1:
             raise ValueError(f"values are an array on some ranks and a matrix or None on others: {', '.join(kinds)}")
         if kinds[0] == "matrix":
             mine = self._scattered_values(mine)
-        self._block.values[:] = mine
+        self._block.assign(mine)
         for made in self._made_for:
             c.loaded().check(update(made.handle))
 
     def _new_values(self, values):
         """This rank's new values, or the Entries of rank 0's whole matrix. Local."""
+        if self._block.on_gpu:
+            return self._values_on_gpu(values)
         if isinstance(values, np.ndarray):
             here = self._block.values
             if values.dtype != here.dtype:
@@ -672,6 +690,18 @@ class Plan:
             raise ValueError(f"the new matrix is {whole.shape[0]} x {whole.shape[1]} {whole.dtype}, expected {self._shape[0]} x "
                              f"{self._shape[1]} {self._dtype} as before")
         return whole
+
+    def _values_on_gpu(self, values):
+        """New values of a matrix that is in GPU memory: an array, there or of NumPy, or a matrix there. Local."""
+        here = self._block.held
+        if gpu_matrix.is_on_gpu(values):
+            return self._same_pattern(gpu_matrix.entries(values, copy=False), here).data
+        values = gpu_matrix.like(here.data, values)
+        if gpu_matrix.dtype_of(values) != here.dtype:
+            raise TypeError(arrays.wrong_type("values", gpu_matrix.dtype_of(values), here.dtype))
+        if tuple(values.shape) != tuple(here.data.shape):
+            raise ValueError(f"values have the shape {list(values.shape)}, expected [{len(here.data)}], one for each entry of block()")
+        return values
 
     def _scattered_values(self, whole):
         """This rank's part of the new values of a matrix on rank 0. Collective."""

@@ -1,0 +1,143 @@
+"""Matrices of CuPy and PyTorch in the memory of a GPU as blocks of libspmm, which reads their arrays there.
+
+Arrays of both libraries are compared, cut and summed by the same operators; what differs stands in the first functions."""
+import sys
+
+import numpy as np
+
+from . import _arrays as arrays
+from . import _library as c
+from . import _matrix as matrix
+
+
+def is_on_gpu(A):
+    """Whether A is a sparse matrix in the memory of a GPU."""
+    if arrays.torch_tensor(A):
+        return A.device.type == "cuda" and (A.is_sparse or A.layout in layouts(sys.modules["torch"]))
+    return isinstance(A, GpuEntries) or type(A).__module__.startswith("cupyx.scipy.sparse")
+
+
+def layouts(torch):
+    return torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc
+
+
+def dtype_of(array):
+    """The type of an array as NumPy's. TypeError: NumPy has none of that kind."""
+    torch = arrays.torch_tensor(array)
+    return np.dtype(str(array.dtype).partition(".")[2]) if torch else np.dtype(array.dtype)
+
+
+def as_type(array, dtype, copy=False):
+    """The array as a contiguous one of another type; copy: in any case another array."""
+    torch = arrays.torch_tensor(array)
+    if torch:
+        return array.to(getattr(torch, np.dtype(dtype).name), copy=copy).contiguous()
+    return sys.modules["cupy"].ascontiguousarray(array.astype(dtype, copy=copy))
+
+
+def like(array, values):
+    """Values, of NumPy or on a GPU, as an array of the library of `array`, on its GPU."""
+    torch = arrays.torch_tensor(array)
+    return torch.as_tensor(values, device=array.device) if torch else sys.modules["cupy"].asarray(values)
+
+
+def zeros(array, shape):
+    """Zeros of the type of `array`, on its GPU."""
+    torch = arrays.torch_tensor(array)
+    if torch:
+        return torch.zeros(shape, dtype=array.dtype, device=array.device)
+    return sys.modules["cupy"].zeros(shape, array.dtype)
+
+
+def wait(array):
+    """Waits for what the caller's stream does with an array: libspmm has streams of its own."""
+    torch = arrays.torch_tensor(array)
+    if torch:
+        torch.cuda.current_stream(array.device).synchronize()
+    else:
+        sys.modules["cupy"].cuda.get_current_stream().synchronize()
+
+
+def on_host(array):
+    return array.cpu().numpy() if arrays.torch_tensor(array) else array.get()
+
+
+class GpuEntries:
+    """A matrix in CSR in GPU memory as libspmm wants it: row starts of int64, column indices of int32 that increase strictly in a row."""
+
+    def __init__(self, shape, indptr, indices, data):
+        self.shape, self.indptr, self.indices, self.data = shape, indptr, indices, data
+
+    @property
+    def dtype(self):
+        return dtype_of(self.data)
+
+    def csr(self):
+        """As an spmm_csr, which this object keeps alive."""
+        address = [part.data_ptr() if arrays.torch_tensor(part) else part.data.ptr for part in (self.indptr, self.indices, self.data)]
+        return c.Csr(self.shape[0], self.shape[1], len(self.data), matrix.PRECISIONS[self.dtype], *address)
+
+    def same_pattern(self, other):
+        """Whether another matrix, whose arrays may be longer, has these entries."""
+        return (self.shape == other.shape and len(self.indptr) == len(other.indptr) and len(self.indices) <= len(other.indices) and
+                bool((like(self.indptr, other.indptr) == self.indptr).all()) and
+                bool((like(self.indices, other.indices)[:len(self.indices)] == self.indices).all()))
+
+    def assign(self, values):
+        """Takes values for the entries, of NumPy or on a GPU."""
+        self.data[:] = like(self.data, values)
+        wait(self.data)
+
+    def on_host(self):
+        return matrix.Entries(self.shape, on_host(self.indptr), on_host(self.indices), on_host(self.data))
+
+
+def parts(A):
+    """(shape, indptr, indices, data, owner) of a matrix on a GPU, as they are: owner lives as long as the pattern. TypeError."""
+    if arrays.torch_tensor(A):
+        if A.dim() != 2 or A.layout is not sys.modules["torch"].sparse_csr:
+            raise TypeError(f"A is a tensor of layout {A.layout} and {A.dim()} dimensions, expected torch.sparse_csr and 2: A.to_sparse_csr()")
+        if A.requires_grad:
+            raise TypeError("A is a tensor that requires a gradient, which libspmm does not compute: A.detach()")
+        return tuple(A.shape), A.crow_indices(), A.col_indices(), A.values(), A
+    if isinstance(A, GpuEntries):
+        return A.shape, A.indptr, A.indices, A.data, A
+    ours = A if A.format == "csr" else A.tocsr()
+    return tuple(map(int, A.shape)), ours.indptr, ours.indices, ours.data, A.indices if ours is A else A
+
+
+def entries(A, copy=True):
+    """A matrix on a GPU as GpuEntries, duplicates summed. TypeError, ValueError.
+
+    copy: the arrays are the result's own; else they may be those of A."""
+    shape, indptr, indices, data, _ = parts(A)
+    if dtype_of(data) not in matrix.PRECISIONS:
+        raise TypeError(f"the values of A are {dtype_of(data)}, expected float64 or float32")
+    if shape[1] > matrix.MOST_COLUMNS:
+        raise ValueError(f"A has {shape[1]} columns, and a column index of libspmm holds {matrix.MOST_COLUMNS} at most")
+    if len(indptr) != shape[0] + 1:
+        raise ValueError(f"A has {len(indptr)} row starts, expected {shape[0] + 1} for {shape[0]} rows")
+    nnz = int(indptr[-1])
+    if not 0 <= nnz <= min(len(indices), len(data)):
+        raise ValueError(f"the row starts of A end with {nnz}, and there are {len(indices)} column indices and {len(data)} values")
+    indices, data = indices[:nnz], data[:nnz]
+    if int(indptr[0]) != 0 or bool((indptr[1:] < indptr[:-1]).any()):
+        raise ValueError("the row starts of A do not begin with 0, or decrease")
+    if nnz and (int(indices.min()) < 0 or int(indices.max()) >= shape[1]):
+        raise ValueError(f"A has a column index outside 0 to {shape[1] - 1}")
+    if not matrix.increases_in_rows(indptr, indices):
+        return entries(summed(A), copy=False)
+    made = GpuEntries(shape, as_type(indptr, np.int64, copy), as_type(indices, np.int32, copy), as_type(data, dtype_of(data), copy))
+    wait(made.data)
+    return made
+
+
+def summed(A):
+    """The matrix with column indices that increase in each row, duplicates summed."""
+    if arrays.torch_tensor(A):
+        return A.to_sparse_coo().coalesce().to_sparse_csr()
+    if isinstance(A, GpuEntries):
+        raise ValueError("the column indices of A do not increase in its rows")
+    ours = A.tocsr().copy()
+    ours.sum_duplicates()
+    return ours
