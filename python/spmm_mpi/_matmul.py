@@ -381,7 +381,7 @@ def matmul(A, X, out=None, *, key=None, **options):
     A: a sparse matrix [m, n] of SciPy in any format (CSR is not converted), or a tensor of layout torch.sparse_csr in host memory.
     X: [n, K] or a vector [n]; what numpy.asarray takes, or a tensor in host memory. Y: [m, K] or [m], of NumPy or, of a tensor X, of
     PyTorch. Or A of cupyx.scipy.sparse or torch.sparse_csr in GPU memory, float64 or float32, and X of A's type there: the product is
-    computed on the GPU, and Y is there. Its pattern comes to host memory once, when its plan is made; values stay on the GPU.
+    computed on the GPU, and Y is there. The matrix comes to host memory once, when its plan is made; new values stay on the GPU.
     Any layout, and K, m and n may be 0. out: what is written and returned in place of a new array, of that shape and type.
 
     The type of Y is that of NumPy's and SciPy's rules: of float32 alone float32, which is computed in float32; of whole numbers or bool
