@@ -130,10 +130,13 @@ static void test_failures(void)
         sp_trial_list(&trial, text, sizeof text);
         CHECK_TEXT(text, "a:failed b:failed c:");
     }
-    TEST("if all are left out, the last one's failure is the trial's") {
-        faked f = {.make = {SPMM_ERR_MEMORY, SPMM_ERR_LIMIT}};
-        CHECK_INT(taken(&f, 2, 0, &trial, SPMM_ERR_LIMIT), -1);
+    TEST("if all are left out, too little memory is the trial's failure, else the last one's") {
+        faked f = {.make = {SPMM_ERR_LIMIT, SPMM_ERR_MEMORY, SPMM_ERR_DEVICE}};
+        CHECK_INT(taken(&f, 3, 0, &trial, SPMM_ERR_MEMORY), -1);
         CHECK_TEXT(spmm_error_message(), "no 1");
+        f.make[1] = SPMM_ERR_LIMIT;
+        CHECK_INT(taken(&f, 3, 0, &trial, SPMM_ERR_DEVICE), -1);
+        CHECK_TEXT(spmm_error_message(), "no 2");
     }
     TEST("another failure ends the trial, unless the candidates are not sure to work") {
         faked f = {.microseconds = {100, 100, 100}, .run = {0, SPMM_ERR_MPI}};

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/status.h"
 #include "base/words.h"
 
 /** Up to five candidates have ROWS rows of runs together. A candidate has LEAST_ROWS to MOST_ROWS of them,
@@ -126,17 +127,31 @@ static spmm_status try_one(const sp_together *all, const sp_trial_ops *ops, void
     return status;
 }
 
+/** What is said if nothing works: that memory was short, if it ever was, rather than what the last candidate lacks. */
+typedef struct failure {
+    spmm_status status;
+    char text[SP_MESSAGE_BYTES];
+} failure;
+
+static void remember(spmm_status status, failure *f)
+{
+    if (f->status == SPMM_ERR_MEMORY) return;
+    f->status = status;
+    snprintf(f->text, sizeof f->text, "%s", spmm_error_message());
+}
+
 spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *of, double brief,
                          sp_trial *trial, void **best)
 {
     const double start = now();
-    spmm_status status = SPMM_ERR_INTERNAL;
+    failure failed = {.status = SPMM_ERR_INTERNAL};
     int left = ROWS;
     trial->chosen = -1;
     *best = NULL;
     for (int i = 0; i < trial->count; i++) {
         if (trial->chosen >= 0 && trial->tried[trial->chosen].seconds < brief) break;
-        status = try_one(all, ops, of, i, brief, &left, trial, best);
+        const spmm_status status = try_one(all, ops, of, i, brief, &left, trial, best);
+        if (status != SPMM_OK) remember(status, &failed);
         if (status == SPMM_OK || left_out(ops, status)) continue;
         ops->destroy(of, *best);
         *best = NULL;
@@ -144,7 +159,7 @@ spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *
         return status;
     }
     trial->took = now() - start;
-    return trial->chosen >= 0 ? SPMM_OK : status;
+    return trial->chosen >= 0 ? SPMM_OK : sp_fail(failed.status, "%s", failed.text);
 }
 
 /* ---- in words ---- */
