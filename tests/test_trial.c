@@ -161,12 +161,12 @@ static void test_words(void)
         trial.tried[2].seconds = INFINITY;
         trial.chosen = 1;
         sp_trial_words(&trial, text, sizeof text);
-        CHECK(strcmp(text, "fastest of 2 timed (slower: csr 2.00x)") == 0);
+        CHECK(strcmp(text, "fastest of 2 in a trial (others took: csr 2.00x)") == 0);
         trial.tried[0].seconds = 0.96e-3;
         sp_trial_words(&trial, text, sizeof text);
         CHECK(
             strcmp(text,
-                   "the first candidate, within 5 % of the fastest of 2 timed (time over its: csr 0.96x)") ==
+                   "the first candidate, within 5 % of the fastest of 2 in a trial (others took: csr 0.96x)") ==
             0);
         trial.tried[0].seconds = 2e-3;
         sp_trial_list(&trial, list, sizeof list);

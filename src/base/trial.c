@@ -175,8 +175,8 @@ void sp_trial_words(const sp_trial *trial, char *text, size_t n)
     }
     if (timed < 2) return;
     sp_text_add(text, n, &used,
-                faster ? "the first candidate, within 5 %% of the fastest of %d timed (time over its: "
-                       : "fastest of %d timed (slower: ",
+                faster ? "the first candidate, within 5 %% of the fastest of %d in a trial (others took: "
+                       : "fastest of %d in a trial (others took: ",
                 timed);
     for (int i = 0, first = 1; i < trial->count; i++) {
         const sp_tried *const t = &trial->tried[i];

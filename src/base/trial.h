@@ -84,7 +84,7 @@ spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *
 spmm_status sp_trial_time(const sp_together *all, const sp_trial_ops *ops, void *of, void *made,
                           double *seconds);
 
-/** Says in words what was chosen, for people: "fastest of 3 timed (csr_balanced 1.08x, sell_deep 1.21x)".
+/** Says in words what was chosen, for people: "fastest of 3 in a trial (others took: csr_balanced 1.08x, ..".
  *  Local.
  *  \param [out] text  buffer of n bytes; unchanged if fewer than two candidates were timed */
 void sp_trial_words(const sp_trial *trial, char *text, size_t n);

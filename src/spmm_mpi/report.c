@@ -168,11 +168,10 @@ static void tried(FILE *out, const char *what, const sp_trial *trial)
 /** Says so if fewer ranks would be faster. */
 static void fewer_ranks(FILE *out, const sp_record *r)
 {
-    if (r->run.ranks > 1 && r->plan.one_rank > 0 && r->plan.one_rank < r->apply.median)
+    if (r->run.ranks > 1 && r->plan.one_rank > 0 && r->plan.one_rank < r->apply.min)
         fprintf(
             out,
-            "one rank   may take %.4f ms at K = %lld (an estimate: the %d ranks' kernel times added up); try "
-            "-np 1\n",
+            "one rank   would take about %.4f ms at K = %lld, the %d ranks' kernel times added up: try -np 1\n",
             1e3 * r->plan.one_rank, (long long)r->run.k, r->run.ranks);
 }
 
@@ -357,7 +356,7 @@ static void exchange_text(const sp_record *r, char *text, size_t n)
     if (r->moved.partial_rows > 0)
         sp_text_add(text, n, &used, " (%lld of Y)", (long long)r->moved.partial_rows);
     if (r->moved.all_rows < r->moved.bcast_rows)
-        sp_text_add(text, n, &used, ", %.3g %% of a broadcast's",
+        sp_text_add(text, n, &used, ", %.3g %% of X to all ranks",
                     100 * share(r->moved.all_rows, r->moved.bcast_rows));
     if (r->run.transport) transport_text(r, text, n, &used);
 }
@@ -394,15 +393,20 @@ void sp_report_noise(FILE *out, const sp_record *r, int noisy, int runs)
     fprintf(out, ": repeat on an idle machine\n");
 }
 
-/** Prints where the program's time went: the parts that were timed, and products for the rest. */
+/** Prints where the program's time went: the parts that were timed, and products for the rest; of several rows the
+ *  parts of the last one. */
 static void seconds(FILE *out, const sp_record *r, int runs)
 {
     char text[160];
     const double input = r->seconds.read + r->seconds.scatter;
     const double timed = input + r->seconds.convert + r->seconds.gather + r->seconds.verify;
-    snprintf(text, sizeof text, "total %.3f: input %.3f, set-up %.3f, %s %.3f, gather %.3f, verify %.3f",
-             r->seconds.total, input, r->seconds.convert, runs > 1 ? "products and other rows" : "products",
-             fmax(0, r->seconds.total - timed), r->seconds.gather, r->seconds.verify);
+    size_t used = 0;
+    sp_text_add(text, sizeof text, &used, "total %.3f: input %.3f, ", r->seconds.total, input);
+    if (runs > 1) sp_text_add(text, sizeof text, &used, "of the last row ");
+    sp_text_add(text, sizeof text, &used, "set-up %.3f, ", r->seconds.convert);
+    if (runs == 1)
+        sp_text_add(text, sizeof text, &used, "products %.3f, ", fmax(0, r->seconds.total - timed));
+    sp_text_add(text, sizeof text, &used, "gather %.3f, verify %.3f", r->seconds.gather, r->seconds.verify);
     sp_report_line(out, "seconds", text);
 }
 
