@@ -280,7 +280,8 @@ done:
 /** Runs the three algorithms that convert to one format, and prints one line of the table for each. */
 static spmm_status check_format(checks *c, spmm_format format)
 {
-    static const char *const title[] = {"COO to CSR", "COO to ELL", "COO to ELL, no padding"};
+    static const char *const title[] = {
+        [SPMM_CSR] = "COO to CSR", [SPMM_ELL] = "COO to ELL", [SPMM_ELL_NOPAD] = "COO to ELL, no padding"};
     outcome ours = {.seconds = c->csr_seconds, .same = 1}, first = {0}, o;
     if (format != SPMM_CSR) {
         const spmm_status status = run_ours_ell(c, format, &ours);
