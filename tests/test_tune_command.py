@@ -41,7 +41,7 @@ with test("--autotune times the kernels, takes the fastest, and uses the answer 
         assert table, result.out
         equal(len(lines), 2, "a line a K")
         for k, line, record in zip((1, 8), lines, result.records):
-            chosen, timed = re.search(rf" K = {k}: (\w+) on [\w-]+, .*fastest of (\d) timed \(", line).groups()
+            chosen, timed = re.search(rf" K = {k}: (\w+) on [\w-]+, .*fastest of (\d) in a trial \(", line).groups()
             times = dict(text.split(":") for text in record["plan"]["kernels"].split())
             equal(len(times), int(timed), record["plan"])
             assert len(times) >= 3 and 0 < record["plan"]["kernels_seconds"] < 10, record["plan"]
