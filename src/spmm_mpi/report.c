@@ -356,7 +356,7 @@ static void exchange_text(const sp_record *r, char *text, size_t n)
     if (r->moved.partial_rows > 0)
         sp_text_add(text, n, &used, " (%lld of Y)", (long long)r->moved.partial_rows);
     if (r->moved.all_rows < r->moved.bcast_rows)
-        sp_text_add(text, n, &used, ", %.3g %% of X to all ranks",
+        sp_text_add(text, n, &used, ", %.3g %% of what sending all X to all takes",
                     100 * share(r->moved.all_rows, r->moved.bcast_rows));
     if (r->run.transport) transport_text(r, text, n, &used);
 }
