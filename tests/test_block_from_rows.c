@@ -205,6 +205,7 @@ static void test_mistakes(void)
         refused(&mapped, "part[0].map[1] is 4294967296, expected a column, below ");
         map[1] = 1;
         CHECK_INT(make(&mapped, 1), SPMM_OK);
+        spmm_block_destroy(&made);
     }
     TEST("numbers of rows, precision, parts, block and communicator are looked at") {
         const int64_t few = test_.rank ? ROWS : -1;
