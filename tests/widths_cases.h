@@ -103,7 +103,7 @@ static int same_bits(const spmm_multivector *a, const spmm_multivector *b)
 {
     const int64_t size_of = sp_value_size(a->precision);
     int same = a->rows == b->rows && a->k == b->k;
-    for (int64_t i = 0; i < a->rows && same; i++)
+    for (int64_t i = 0; i < a->rows && a->k > 0 && same; i++)
         same = memcmp((const char *)a->data + i * a->ld * size_of,
                       (const char *)b->data + i * b->ld * size_of, (size_t)(a->k * size_of)) == 0;
     return same;
