@@ -96,11 +96,10 @@ class Source:
         wide = data.astype(np.result_type(data.dtype, np.int64)) if data.dtype.kind in "biu" else data
         return Source(self.shape, *summed(self.indptr, indices, wide), self.owner)
 
-
     def entries(self, dtype):
-        """The pattern, with values of 0: what its plan is made of."""
+        """What its plan is made of, once checked() has returned it."""
         nnz = int(self.indptr[-1])
-        return matrix.Entries(self.shape, self.indptr, self.indices[:nnz], np.zeros(nnz, dtype))
+        return matrix.Entries(self.shape, self.indptr, self.indices[:nnz], self.data[:nnz].astype(dtype))
 
     def same(self, held):
         """Whether it has the pattern of these entries."""
@@ -118,33 +117,27 @@ class GpuSource(gpu_matrix.GpuEntries):
 
     def __init__(self, A):
         shape, indptr, indices, data, self.owner = gpu_matrix.parts(A)
-        self.given = A
+        self.given, self.made = A, None
         super().__init__(shape, indptr, indices, data)
 
     def checked(self):
-        made = gpu_matrix.entries(self.given, copy=False)
-        if len(made.data) == int(self.indptr[-1]) and bool((made.indices == self.indices[:len(made.data)]).all()):
+        """Itself, or a GpuSource whose column indices increase in rows. ValueError."""
+        self.made = gpu_matrix.entries(self.given, copy=False)
+        if len(self.made.data) == int(self.indptr[-1]) and bool((self.made.indices == self.indices[:len(self.made.data)]).all()):
             return self
-        return SummedOnGpu(made, self.owner)
+        ordered = GpuSource(self.made)
+        ordered.made, ordered.owner = self.made, self.owner
+        return ordered
 
     def entries(self, dtype):
-        made = gpu_matrix.entries(self.given, copy=True)
-        made.data[:] = 0
-        return made
+        """What its plan is made of, once checked() has returned it. dtype: its own."""
+        return self.made
 
     def same(self, held):
         return held.same_pattern(self)
 
     def fingerprint(self):
         return self.shape, int(self.indptr[-1])
-
-
-class SummedOnGpu(GpuSource):
-    """One whose arrays were made anew, because column indices did not increase."""
-
-    def __init__(self, made, owner):
-        gpu_matrix.GpuEntries.__init__(self, made.shape, made.indptr, made.indices, made.data)
-        self.given, self.owner = made, owner
 
 
 def summed(indptr, indices, data):
