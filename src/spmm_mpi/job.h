@@ -1,6 +1,7 @@
 /** The state and the phases of spmm_mpi. main.c calls the phases in order. job_preflight.c and job_memory.c
  *  make the checks before the matrix is read; job.c, job_load.c and job_partition.c implement the phases
- *  before the products; job_tune.c chooses kernels; job_run.c makes the runs; job_time.c times products. */
+ *  before the products; job_tune.c chooses kernels; job_multiply.c makes the runs, job_run.c
+ *  one of them; job_time.c times products. */
 #ifndef SP_SPMM_MPI_JOB_H
 #define SP_SPMM_MPI_JOB_H
 
@@ -169,6 +170,9 @@ spmm_status sp_job_slowest(const sp_grid *grid, sp_seconds *seconds);
 /** Returns the options that all plans of the job share; the caller sets the kernel and, if an earlier plan
  *  has chosen one, the transport. Local. */
 spmm_plan_options sp_job_plan_options(const sp_options *o, const sp_binding *binding);
+
+/** Returns the options of studies (spmm_extended.h) that all plans of the job share. Local. */
+spmm_plan_study sp_job_plan_study(const sp_options *o);
 
 /** Stores what a product by a plan with that halo exchanges, and the imbalance of the entries that ranks multiply. Collective over the grid. */
 spmm_status sp_job_note_halo(const sp_grid *grid, const sp_halo *halo, sp_record *record);

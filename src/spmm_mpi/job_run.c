@@ -1,5 +1,5 @@
-/** Makes the runs, one for each K and each requested kernel, and compares them. */
-#include "spmm_mpi/job.h"
+/** Makes a run: a plan for one K and one kernel, its products, their result and their times. */
+#include "spmm_mpi/job_run.h"
 
 #include <math.h>
 #include <string.h>
@@ -7,32 +7,12 @@
 #include "base/enum_words.h"
 #include "base/memory.h"
 #include "base/words.h"
-#include "cli/copy_bandwidth.h"
 #include "distribute/gather.h"
 #include "formats/multivector.h"
 #include "formats/summation.h"
 #include "kernels/peers/peer_kernels.h"
 #include "plan/plan.h"
 #include "spmm_mpi/dram_bound.h"
-#include "spmm_mpi/probe.h"
-
-/* ---- one run ---- */
-
-/** What the runs have in common. */
-typedef struct session {
-    const sp_job *job;
-    spmm_transport transport; /* that of --transport; if that is auto, the choice of the first plan */
-    int64_t touched;          /* number of nonempty columns of the block; set with copy_bandwidth */
-    double copy_bandwidth;    /* from sp_copy_bandwidth(), bytes per second; 0: not measured */
-    int64_t peak_bytes;       /* peak resident set before --probe and measure_dram_bound(), which resets it */
-    sp_record record;         /* the last run's; before the first run what is known by then */
-    sp_tuning tuning;
-    char why[SP_MAX_COLUMNS]
-            [SP_WHY_BYTES + 64]; /* of each run, if there is one for each K: its kernel, and why */
-    int runs, failed;            /* runs: runs made; failed: runs whose verification failed */
-    int noisy;                   /* runs whose times spread */
-    int unusable[SP_MOST_ADDED]; /* of the kernels added to the registry, 1: its library is not here */
-} session;
 
 /** Data of one run, i.e. of one K and one kernel. */
 typedef struct run {
@@ -78,8 +58,7 @@ spmm_plan_options sp_job_plan_options(const sp_options *o, const sp_binding *bin
                                .products = o->products};
 }
 
-/** Returns what a plan's study is by the command line. */
-static spmm_plan_study study_of(const sp_options *o)
+spmm_plan_study sp_job_plan_study(const sp_options *o)
 {
     return (spmm_plan_study){.ell_limit = o->ell_limit,
                              .block_size = o->shape.block,
@@ -122,7 +101,7 @@ static spmm_status note_library(const sp_job *job, const void *state, run *r)
 }
 
 /** Takes the kernel from the tuning file, if --autotune found it in an earlier run. Collective. */
-static spmm_status recall(session *s, run *r)
+static spmm_status recall(sp_session *s, run *r)
 {
     double seconds;
     if (r->kernel) return SPMM_OK;
@@ -132,7 +111,7 @@ static spmm_status recall(session *s, run *r)
 }
 
 /** Notes the kernel that the plan chose, and why. */
-static void note_kernel(session *s, const sp_plan_facts *facts, run *r)
+static void note_kernel(sp_session *s, const sp_plan_facts *facts, run *r)
 {
     const sp_trial *const trial = facts->kernel_trial;
     r->record.plan.kernels = *trial;
@@ -144,11 +123,11 @@ static void note_kernel(session *s, const sp_plan_facts *facts, run *r)
 }
 
 /** Makes the plan of a run. A transport that is left to the plan is the first plan's choice from then on. */
-static spmm_status make_plan(session *s, run *r)
+static spmm_status make_plan(sp_session *s, run *r)
 {
     const sp_job *const job = s->job;
     spmm_plan_options options = sp_job_plan_options(&job->options, &job->place.binding);
-    spmm_plan_study study = study_of(&job->options);
+    spmm_plan_study study = sp_job_plan_study(&job->options);
     sp_plan_facts facts;
     const sp_halo *const joint = job->dist.joint.joint ? &job->dist.joint : NULL;
     snprintf(r->record.run.why, SP_WHY_BYTES, "named");
@@ -240,7 +219,7 @@ static spmm_status prepare(const sp_job *job, run *r)
 
 /** Computes the members of record.dram_bound. The share is the minimum time of the slowest rank (its DRAM
  *  traffic at its copy bandwidth) divided by the median time of a product. */
-static spmm_status dram_bound_share(const session *s, run *r)
+static spmm_status dram_bound_share(const sp_session *s, run *r)
 {
     sp_record *rec = &r->record;
     MPI_Comm comm = s->job->place.grid.comm;
@@ -410,8 +389,7 @@ static spmm_status verify(const sp_job *job, run *r)
     return SPMM_OK;
 }
 
-/** Returns the width of the column of kernel names in the tables. */
-static int name_width(const sp_job *job)
+int sp_job_name_width(const sp_job *job)
 {
     int count, width = 14;
     const sp_kernel *kernel = sp_kernels_all(&count);
@@ -422,7 +400,7 @@ static int name_width(const sp_job *job)
 }
 
 /** Completes the record and reports it. Collective. */
-static spmm_status report(const session *s, run *r)
+static spmm_status report(const sp_session *s, run *r)
 {
     const sp_job *const job = s->job;
     const sp_place *const place = &job->place;
@@ -439,7 +417,7 @@ static spmm_status report(const session *s, run *r)
     TRY(sp_job_slowest(&place->grid, &rec->seconds));
     spmm_status status = SPMM_OK;
     if (sp_is_root(place)) {
-        if (place->verbosity >= 0) sp_report_run(stdout, rec, name_width(job));
+        if (place->verbosity >= 0) sp_report_run(stdout, rec, sp_job_name_width(job));
         if (place->verbosity > 0) sp_report_phases(stdout, rec);
         fflush(stdout);
         status = sp_report_files(&job->options, rec);
@@ -447,7 +425,7 @@ static spmm_status report(const session *s, run *r)
     return sp_agree(place->grid.comm, "report", status);
 }
 
-static spmm_status multiply(session *s, const sp_kernel *kernel, int64_t k)
+spmm_status sp_job_run(sp_session *s, const sp_kernel *kernel, int64_t k)
 {
     run r = {.kernel = kernel, .k = k, .record = s->record};
     spmm_status status;
@@ -471,181 +449,4 @@ static spmm_status multiply(session *s, const sp_kernel *kernel, int64_t k)
 done:
     destroy_run(&r);
     return status;
-}
-
-/* ---- all runs ---- */
-
-/** Measures the copy bandwidth and counts the rows of X that a product reads, for the DRAM bound. This and
- *  --probe raise the peak of memory; so the peak was stored before, and is reset afterwards. */
-static spmm_status measure_dram_bound(session *s)
-{
-    const sp_place *const place = &s->job->place;
-    const spmm_status status = sp_touched_columns(&s->job->dist.block.csr, &s->touched);
-    TRY(sp_agree(place->grid.comm, "bandwidth", status));
-    const spmm_status measured = sp_copy_bandwidth(&place->grid, &place->binding, &s->copy_bandwidth);
-    sp_peak_restart();
-    return measured;
-}
-
-/** Opens the libraries of the other libraries' kernels of the job's device, before anything is timed. Those
- *  that cannot be used on every rank are left out; rank 0 says why where it has one that it cannot use.
- *  Collective. */
-static spmm_status open_libraries(session *s)
-{
-    const sp_job *const job = s->job;
-    const int threads = job->place.binding.threads;
-    int ours, count;
-    (void)sp_kernels(&ours);
-    const sp_kernel *const kernel = sp_kernels_all(&count);
-    for (int i = ours; i < count; i++) {
-        char path[SP_MESSAGE_BYTES];
-        const char *version;
-        const int found = kernel[i].device == job->place.binding.device &&
-                          sp_peer_kernel_found(&kernel[i], path, sizeof path);
-        const int broken = found && sp_peer_kernel_open(&kernel[i], threads, &version) != SPMM_OK;
-        double missing = !found || broken;
-        if (broken && job->place.verbosity >= 0)
-            printf("%4s  %-*s  left out: %s\n", "", name_width(job), kernel[i].id, spmm_error_message());
-        TRY(sp_slowest(job->place.grid.comm, &missing, 1));
-        s->unusable[i - ours] = missing > 0;
-    }
-    return SPMM_OK;
-}
-
-/** Makes one run with K = k for every kernel of the job's device and format. Appends each record to `runs`,
- *  of which it increments the number s->runs. */
-static spmm_status multiply_every(session *s, int64_t k, sp_record *runs)
-{
-    const sp_job *const job = s->job;
-    int ours, kernels;
-    (void)sp_kernels(&ours);
-    const sp_kernel *kernel = sp_kernels_all(&kernels);
-    for (int i = 0; i < kernels; i++) {
-        if (kernel[i].device != job->place.binding.device || (i >= ours && s->unusable[i - ours])) continue;
-        if (job->options.format != SPMM_FORMAT_AUTO && job->options.format != kernel[i].format) continue;
-        if (job->options.bits == SP_BITS_EXACT &&
-            !sp_kernel_is_exact(&kernel[i], job->options.precision, INT64_MAX))
-            continue;
-        const spmm_status status = multiply(s, &kernel[i], k);
-        if (status == SPMM_OK) {
-            runs[s->runs - 1] = s->record;
-        } else if (status == SPMM_ERR_LIMIT) {
-            if (job->place.verbosity >= 0)
-                printf("%4lld  %-*s  left out: %s\n", (long long)k, name_width(job), kernel[i].id,
-                       spmm_error_message());
-        } else {
-            return status;
-        }
-    }
-    return SPMM_OK;
-}
-
-/** Returns the median of the kernel, or of our fastest one if `id` is NULL, among runs with K = k. */
-static double median_of(const sp_record *runs, int count, int64_t k, const char *id)
-{
-    double least = INFINITY;
-    for (const sp_record *r = runs; r < runs + count; r++)
-        if (r->run.k == k && !r->library.version[0] && (!id || strcmp(r->run.kernel, id) == 0))
-            least = fmin(least, r->apply.median);
-    return least;
-}
-
-/** Notes which kernel `auto` takes with K number i, and its time over our best kernel's. Collective. */
-static spmm_status note_auto(session *s, int i, const sp_record *runs)
-{
-    const sp_job *const job = s->job;
-    const int64_t k = job->input.columns.k[i];
-    spmm_plan_options options = sp_job_plan_options(&job->options, &job->place.binding);
-    spmm_plan *plan;
-    sp_plan_facts facts;
-    spmm_plan_study study = study_of(&job->options);
-    options.format = job->options.format;
-    options.transport = s->transport;
-    study.all_kernels = 0;
-    TRY(sp_plan_create(&job->place.grid, &job->dist.block, &job->dist.halo, NULL, k, &options, &study,
-                       &plan));
-    sp_plan_facts_of(plan, &facts);
-    const double taken = median_of(runs, s->runs, k, facts.kernel->id),
-                 best = median_of(runs, s->runs, k, NULL);
-    size_t used = 0;
-    sp_text_add(s->why[i], sizeof s->why[i], &used, "%s on %s, %s", facts.kernel->id,
-                sp_format_word(facts.kernel->format), facts.why);
-    if (best > 0 && taken < INFINITY)
-        sp_text_add(s->why[i], sizeof s->why[i], &used, ": %.2f of our best time", taken / best);
-    spmm_plan_destroy(plan);
-    return SPMM_OK;
-}
-
-static spmm_status compare_all(session *s)
-{
-    const sp_job *const job = s->job;
-    const sp_columns *const columns = &job->input.columns;
-    int kernels;
-    sp_record *runs = NULL;
-    (void)sp_kernels_all(&kernels);
-    spmm_status status = sp_alloc((void **)&runs, (int64_t)kernels * columns->count, sizeof *runs, "records");
-    status = sp_agree(job->place.grid.comm, "report", status);
-    if (status == SPMM_OK) status = open_libraries(s);
-    for (int i = 0; i < columns->count && status == SPMM_OK; i++)
-        status = multiply_every(s, columns->k[i], runs);
-    if (status == SPMM_OK && s->runs == 0)
-        status = sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
-    if (status == SPMM_OK && job->place.verbosity >= 0)
-        sp_report_comparison(stdout, runs, s->runs, name_width(job));
-    if (status == SPMM_OK && job->place.verbosity > 0)
-        sp_report_launches(stdout, runs, s->runs, name_width(job));
-    for (int i = 0; i < columns->count && status == SPMM_OK && job->options.verbosity >= 0; i++)
-        status = note_auto(s, i, runs);
-    sp_free(runs);
-    return status;
-}
-
-/** Prints the kernels and why they were chosen: one line if that is the same for all K, otherwise one per K.
- *  \param [in] what  begins the first line */
-static void say_choices(const session *s, const char *what)
-{
-    const sp_columns *const columns = &s->job->input.columns;
-    int differ = 0;
-    for (int i = 1; i < columns->count; i++) differ |= strcmp(s->why[i], s->why[0]) != 0;
-    for (int i = 0; i < (differ ? columns->count : 1); i++) {
-        char text[sizeof s->why[0] + 32] = "";
-        size_t used = 0;
-        if (differ) sp_text_add(text, sizeof text, &used, "K = %lld: ", (long long)columns->k[i]);
-        sp_text_add(text, sizeof text, &used, "%s", s->why[i]);
-        sp_report_line(stdout, i == 0 ? what : "", text);
-    }
-}
-
-/** Returns 1 on the rank that prints a report, unless only its tables are wanted. */
-static int says(const sp_job *job) { return job->place.verbosity >= 0 && !job->options.brief; }
-
-spmm_status sp_job_multiply(const sp_job *job, const sp_record *record, int *failed)
-{
-    const sp_options *const o = &job->options;
-    const sp_columns *const columns = &job->input.columns;
-    const int all = o->all_kernels;
-    session s = {.job = job, .transport = o->transport, .record = *record};
-    s.peak_bytes = sp_peak_bytes();
-    if (o->probe)
-        TRY(sp_probe_machine(&job->place.grid, job->place.binding.device, &job->dist.block.csr, columns->k[0],
-                             &s.record.probe));
-    if (o->probe_file) {
-        const spmm_plan_options options = sp_job_plan_options(o, &job->place.binding);
-        TRY(sp_probe_nodes(&job->place.grid, &job->place.binding, &options, o->probe_file));
-    }
-    if (o->probe || (o->verbosity >= 0 && (all || o->verbosity > 0))) TRY(measure_dram_bound(&s));
-    if (o->probe && job->place.verbosity >= 0) sp_report_probe(stdout, &s.record);
-    if (says(job)) printf("\n");
-    if (job->place.verbosity >= 0) sp_report_table_head(stdout, name_width(job));
-    if (all) TRY(compare_all(&s));
-    if (!all) TRY(sp_job_start_tuning(job, &s.tuning));
-    for (int i = 0; i < columns->count && !all; i++) TRY(multiply(&s, o->kernel, columns->k[i]));
-    if (says(job)) {
-        printf("\n");
-        sp_report_noise(stdout, &s.record, s.noisy, s.runs);
-        if (all || !o->kernel) say_choices(&s, all ? "auto" : "kernel");
-        sp_report_end(stdout, &s.record, o->verbosity > 0, s.runs, s.failed);
-    }
-    *failed = s.failed;
-    return SPMM_OK;
 }
