@@ -2,6 +2,7 @@
 #     pass "it works"; fail "it works"; skip "it works" "no GPU"; finish
 #     ok "it works" command...        passes when the command does; shows its output when not
 #     text "it says so" "part" "$out"      passes when the text has that part
+#     on_gpus "it works" "1 2 3" program...   passes when the program does on each of these numbers of ranks; skipped without a GPU
 
 . tests/env.sh
 tests_failed=0
@@ -35,6 +36,16 @@ text() {
         printf '%s\n' "  does not contain \"$2\":" "$3"
         fail "$1"
     fi
+}
+
+on_gpus() {
+    local sentence=$1 numbers=$2 ranks
+    shift 2
+    if ! $MPIRUN -np 1 "$SPMM_MPI" -q -d cuda -r 1 lap2d5:9 >/dev/null 2>&1; then
+        skip "$sentence" "no GPU"
+        return
+    fi
+    for ranks in $numbers; do ok "$sentence, $ranks ranks" $MPIRUN -np "$ranks" "$@"; done
 }
 
 # patience SECONDS: as many of a free machine, on a busy one more, in whole seconds

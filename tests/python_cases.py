@@ -1,7 +1,6 @@
 """What the Python package computes and refuses, held against SciPy: run by tests/test_python.py under mpirun."""
 import gc
 import pickle
-import threading
 import warnings
 
 import numpy as np
@@ -9,29 +8,13 @@ import scipy.sparse
 from mpi4py import MPI
 
 import spmm_mpi
-from python_ranks import A, Skipped, X, case, comm, near, need, on_root, random_matrix, random_x, rank, ranks, refused, rows_of, run_all
+from python_ranks import A, Skipped, X, case, comm, in_threads, near, need, on_root, random_matrix, random_x, rank, ranks, refused, rows_of, run_all
 from spmm_mpi import Plan
 from spmm_mpi._library import comm_type, loaded, newer
 
 # ---- threads ----
 
-def in_threads(turn):
-    """Calls turn(i) in three threads at a time, 40 times each, and raises what one of them raised."""
-    raised = []
-
-    def work(i):
-        try:
-            for _ in range(40):
-                turn(i)
-        except BaseException as error:
-            raised.append(error)
-    threads = [threading.Thread(target=work, args=(i,)) for i in (1, 2, 3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if raised:
-        raise raised[0]
+THREADS, TURNS = (1, 2, 3), 40
 
 
 @case("threads that share a plan take turns: all of their products are right")
@@ -62,9 +45,9 @@ def _():
             with Plan(MPI.COMM_SELF, a, k) as plan:
                 if k is None:
                     plan.prepare(8)
-                in_threads(lambda i: near(way(plan, i), i * ax, "A X"))
+                in_threads(lambda i: near(way(plan, i), i * ax, "A X"), THREADS, TURNS)
         with Plan(MPI.COMM_SELF, a, k) as plan:
-            in_threads(lambda i: near(plan.T @ (i * x), i * atx, "A^T X"))
+            in_threads(lambda i: near(plan.T @ (i * x), i * atx, "A^T X"), THREADS, TURNS)
 
 
 @case("threads compute by plans of their own and between products at a time")
@@ -81,7 +64,7 @@ def _():
         near(spmm_mpi.dot(comms[i], y), y.T @ y, "a Gram matrix")
         near(spmm_mpi.norms(comms[i], y), np.linalg.norm(y, axis=0), "norms")
         near(spmm_mpi.times(y, np.eye(8), alpha=2), 2 * y, "X R")
-    in_threads(turn)
+    in_threads(turn, THREADS, TURNS)
     for one in comms:
         one.Free()
 

@@ -1,7 +1,6 @@
 """matmul of the Python package, held against SciPy: run by tests/test_solvers.py, on each rank by itself."""
 import gc
 import os
-import threading
 import warnings
 
 import numpy as np
@@ -9,7 +8,7 @@ import scipy.sparse
 from mpi4py import MPI
 
 import spmm_mpi
-from python_ranks import Skipped, case, random_matrix, random_x, rank, refused, run_all
+from python_ranks import Skipped, case, in_threads, random_matrix, random_x, refused, run_all
 from spmm_mpi import _matmul, matmul
 
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
@@ -234,24 +233,15 @@ def _():
 def _():
     if MPI.Query_thread() != MPI.THREAD_MULTIPLE:
         raise Skipped("mpi4py has no MPI_THREAD_MULTIPLE")
-    raised, shared = [], random_matrix(70, 70)
+    shared = random_matrix(70, 70)
 
     def work(i):
-        try:
-            for n in range(30):
-                as_scipy(shared, random_x(70, 1 + n % 3))
-                own = random_matrix(70, 70 + n % 7, seed=i)
-                own.data += n
-                as_scipy(own, random_x(70 + n % 7, 2))
-        except BaseException as error:
-            raised.append(error)
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if raised:
-        raise raised[0]
+        for n in range(30):
+            as_scipy(shared, random_x(70, 1 + n % 3))
+            own = random_matrix(70, 70 + n % 7, seed=i)
+            own.data += n
+            as_scipy(own, random_x(70 + n % 7, 2))
+    in_threads(work, range(4))
 
 
 @case("tensors of PyTorch in CSR multiply, and give tensors for tensors")

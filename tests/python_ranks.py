@@ -1,5 +1,6 @@
 """What the cases of the Python package share, under mpirun: a case runs on all ranks, and has passed if it has on all."""
 import sys
+import threading
 import traceback
 
 import numpy as np
@@ -55,6 +56,25 @@ def need(*functions):
         assert name in newer(comm_type()), name
         if getattr(loaded(), name) is None:
             raise Skipped(f"libspmm has no {name}")
+
+
+def in_threads(function, numbers, times=1):
+    """Calls function(i) so many times for each of the numbers, which have a thread each, and raises what one of them raised."""
+    raised = []
+
+    def work(i):
+        try:
+            for _ in range(times):
+                function(i)
+        except BaseException as error:
+            raised.append(error)
+    threads = [threading.Thread(target=work, args=(i,)) for i in numbers]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if raised:
+        raise raised[0]
 
 
 def refused(kind, part, call, *arguments, **keywords):
