@@ -1,10 +1,12 @@
 /** What a plan for many columns costs at fewer (spmm_plan_set_k()), beside a plan that is made for these.
  *
- *      mpirun -np RANKS bench_widths cpu|cuda[:KERNEL] MOST MATRIX...    MATRIX: a generator's spec, a Matrix Market or an .spmm file
+ *      mpirun -np RANKS bench_widths cpu|cuda[:KERNEL] MOST MATRIX...    MATRIX: a generator's spec, a Matrix
+ *      Market or an .spmm file
  *
- *  For 1, 8, 33 and MOST columns: both plans multiply in turn, each after a product that is not timed, and the medians of
- *  ROUNDS products of the slowest rank are shown, in milliseconds. `same` is 1 where Y has the same bits. CSV on the standard
- *  output. The bars: `over` at most 1.15 in 90 % of the rows and 1.5 in all, `same` 1. Exit status 1: other bits. */
+ *  For 1, 8, 33 and MOST columns: both plans multiply in turn, each after a product that is not timed, and
+ *  the medians of ROUNDS products of the slowest rank are shown, in milliseconds. `same` is 1 where Y has the
+ *  same bits. CSV on the standard output. The bars: `over` at most 1.15 in 90 % of the rows and 1.5 in all,
+ *  `same` 1. Exit status 1: other bits. */
 
 #include <math.h>
 #include <string.h>

@@ -33,9 +33,10 @@
  *    the same time if what these threads call collectively (spmm_plan_create(), spmm_multivector_dot(), ..)
  *    is over different communicators. On a GPU they cannot: all calls use the process's streams, so that one
  *    thread at a time calls the library.
- *  - A process that is forked from one that has called functions of the library has neither its threads nor its
- *    MPI: there, functions that return a status return SPMM_ERR_USAGE, where a product would hang. The destroy
- *    functions free memory. A fork before the first call, and a program that exec starts, are free to use it.
+ *  - A process that is forked from one that has called functions of the library has neither its threads nor
+ *    its MPI: there, functions that return a status return SPMM_ERR_USAGE, where a product would hang. The
+ *    destroy functions free memory. A fork before the first call, and a program that exec starts, are free to
+ *    use it.
  *  - Indices are 0-based; counts of rows, columns, entries and bytes are int64_t.
  */
 #ifndef SPMM_H
@@ -50,9 +51,9 @@
 extern "C" {
 #endif
 
-/* A program and libspmm need one mpi.h: the library of make MPI=0 lacks this symbol and has another one, which its mpi.h
- * names. The linker's message, or the loader's, is the name. A program that is not linked with
- * libspmm, but opens it by dlopen() or takes types alone, defines SPMM_NO_MPI_CHECK. */
+/* A program and libspmm need one mpi.h: the library of make MPI=0 lacks this symbol and has another one,
+ * which its mpi.h names. The linker's message, or the loader's, is the name. A program that is not linked
+ * with libspmm, but opens it by dlopen() or takes types alone, defines SPMM_NO_MPI_CHECK. */
 #ifndef SPMM_MPI_CHECK
 #define SPMM_MPI_CHECK spmm_ERROR_program_compiled_with_MPI_but_libspmm_is_of_make_MPI_0__link_one_of_its_MPI
 #endif
@@ -76,33 +77,38 @@ static const int *const spmm_mpi_check __attribute__((used)) = &SPMM_MPI_CHECK;
  *          of the matrix a violate the rules of spmm_csr), _MEMORY, _MPI */
 spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, int q, spmm_block *block);
 
-/** Makes this rank's block of a matrix whose rows are distributed already, from arrays as PETSc, hypre and Trilinos hand them
- *  out. The grid is (number of ranks) x 1: a rank has all entries of its rows, and the ranks' rows, and their rows of X, follow one
- *  another in the order of the ranks. So A has as many rows as all ranks have, and as many columns as they have rows of X.
+/** Makes this rank's block of a matrix whose rows are distributed already, from arrays as PETSc, hypre and
+ *  Trilinos hand them out. The grid is (number of ranks) x 1: a rank has all entries of its rows, and the
+ *  ranks' rows, and their rows of X, follow one another in the order of the ranks. So A has as many rows as
+ *  all ranks have, and as many columns as they have rows of X.
  *
- *  The entries are in one part or several, which each have all of the rank's rows: part[0] those of the rank's own columns and
- *  part[1] the others, for example. Rows are sorted by column, and duplicates, also of several parts, are summed in increasing order of
- *  value, as in spmm_csr_read(). All is copied; the caller keeps the arrays. For new values on the same pattern a second block is
- *  made, of which csr.as is copied to that of the first, before spmm_plan_update_values().
+ *  The entries are in one part or several, which each have all of the rank's rows: part[0] those of the
+ *  rank's own columns and part[1] the others, for example. Rows are sorted by column, and duplicates, also of
+ *  several parts, are summed in increasing order of value, as in spmm_csr_read(). All is copied; the caller
+ *  keeps the arrays. For new values on the same pattern a second block is made, of which csr.as is copied to
+ *  that of the first, before spmm_plan_update_values().
  *
- *  - PETSc, MATMPIAIJ: of MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, &garray), MatGetRowIJ() and MatSeqAIJGetArrayRead() give the arrays of each.
- *    Ad: first_column is the start of MatGetOwnershipRangeColumn(); Ao: map is garray, map_size its number of columns. All
- *    are PetscInt, whose size is sizeof(PetscInt). MATSEQAIJ: one part.
- *  - hypre, ParCSR: of hypre_ParCSRMatrixDiag() and _Offd(), hypre_CSRMatrixI(), _J() and _Data(), with sizeof(HYPRE_Int). Diag:
- *    first_column is hypre_ParCSRMatrixFirstColDiag(); Offd: map is hypre_ParCSRMatrixColMapOffd(), with sizeof(HYPRE_BigInt), map_size
- *    hypre_CSRMatrixNumCols().
+ *  - PETSc, MATMPIAIJ: of MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, &garray), MatGetRowIJ() and MatSeqAIJGetArrayRead()
+ *    give the arrays of each. Ad: first_column is the start of MatGetOwnershipRangeColumn(); Ao: map is
+ *    garray, map_size its number of columns. All are PetscInt, whose size is sizeof(PetscInt). MATSEQAIJ: one
+ *    part.
+ *  - hypre, ParCSR: of hypre_ParCSRMatrixDiag() and _Offd(), hypre_CSRMatrixI(), _J() and _Data(), with
+ *    sizeof(HYPRE_Int). Diag: first_column is hypre_ParCSRMatrixFirstColDiag(); Offd: map is
+ *    hypre_ParCSRMatrixColMapOffd(), with sizeof(HYPRE_BigInt), map_size hypre_CSRMatrixNumCols().
  *  - Trilinos, Tpetra: one part, of getLocalMatrixHost(): graph.row_map, graph.entries and values; map is
- *    getColMap()->getMyGlobalIndices(). Epetra: ExtractCrsDataPointers() and ColMap().MyGlobalElements(). The row map has to be
- *    contiguous.
+ *    getColMap()->getMyGlobalIndices(). Epetra: ExtractCrsDataPointers() and ColMap().MyGlobalElements(). The
+ *    row map has to be contiguous.
  *
  *  Collective over comm.
  *  \param [in]  rows       number of this rank's rows of A, and of Y
- *  \param [in]  x_rows     number of this rank's rows of X; of a square matrix usually `rows`, so that X is distributed like Y
+ *  \param [in]  x_rows     number of this rank's rows of X; of a square matrix usually `rows`, so that X is
+ *                          distributed like Y
  *  \param [in]  precision  type of the values in the parts and of the block's; the same on every rank
  *  \param [in]  part       [parts]; parts may differ from rank to rank, and be 0
  *  \param [out] block      this rank's block; the caller destroys it
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (a wrong argument; row starts that decrease; a column or an index
- *          of map that is out of range: the message says which), _MEMORY, _LIMIT (2^31 columns or more), _MPI */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (a wrong argument; row starts that
+ *          decrease; a column or an index of map that is out of range: the message says which), _MEMORY,
+ *          _LIMIT (2^31 columns or more), _MPI */
 spmm_status spmm_block_from_rows(MPI_Comm comm, int64_t rows, int64_t x_rows, spmm_precision precision,
                                  const spmm_rows *part, int parts, spmm_block *block);
 
@@ -119,9 +125,9 @@ void spmm_block_destroy(spmm_block *block);
  *          message says why), SPMM_ERR_USAGE, _DEVICE, _MPI */
 spmm_status spmm_device_open(MPI_Comm comm);
 
-/** Options of a plan; spmm_extended.h has those of studies. Zero-initialize the struct, then set the members that
- *  shall differ from their defaults: with zeros the library chooses what is fast. All members except `threads` and
- *  `stream` must be the same on every rank. */
+/** Options of a plan; spmm_extended.h has those of studies. Zero-initialize the struct, then set the members
+ *  that shall differ from their defaults: with zeros the library chooses what is fast. All members except
+ *  `threads` and `stream` must be the same on every rank. */
 typedef struct spmm_plan_options {
     spmm_device device; /**< default SPMM_CPU; SPMM_CUDA only after spmm_device_open() */
     spmm_format format; /**< storage format of A. SPMM_FORMAT_AUTO (0): the format of the named
@@ -168,8 +174,8 @@ typedef struct spmm_plan spmm_plan;
 /** Prepares repeated products Y := alpha A X + beta Y: determines which rows of X each rank needs from which
  *  owner, chooses the kernel (the same on all ranks, for the matrix as a whole), converts the block
  *  to the kernel's format, and moves the result to the device. spmm_mpi --list-kernels tells which kernels
- *  reproduce the serial product bit by bit (on P x 1 grids, with alpha = 1 and beta = 0); the library may choose
- *  another kernel, unless options.exact is set.
+ *  reproduce the serial product bit by bit (on P x 1 grids, with alpha = 1 and beta = 0); the library may
+ *  choose another kernel, unless options.exact is set.
  *
  *  Collective over comm; the plan keeps a duplicate of comm. Checked on each rank: sizes and ranges lie
  *  within the whole matrix; row starts begin at 0, do not decrease and end at nnz; column indices increase
@@ -177,10 +183,10 @@ typedef struct spmm_plan spmm_plan;
  *  and all options except threads are the same; blocks agree along process rows and process columns; and the
  *  ranges of rows, of columns and of rows of X follow one another without gap or overlap.
  *  \param [in]  block    this rank's block of A; may have 0 rows or columns. The caller keeps it, and it
- *                        must outlive the plan (a CSR plan on the CPU reads it in place); it is not changed. With
- *                        SPMM_CUDA the arrays of its CSR may be in memory of the open GPU, where the plan's stream, or the
- *                        caller, has to have written them; planning then takes a copy in host memory, which the
- *                        plan keeps
+ *                        must outlive the plan (a CSR plan on the CPU reads it in place); it is not changed.
+ *                        With SPMM_CUDA the arrays of its CSR may be in memory of the open GPU, where the
+ *                        plan's stream, or the caller, has to have written them; planning then takes a copy
+ *                        in host memory, which the plan keeps
  *  \param [in]  k        columns of X, >= 0, such that the bytes of all rows of X, and of Y, fit an int64_t.
  *                        Products have so many columns, or fewer, as spmm_plan_set_k() says. A product
  *                        without columns does nothing
@@ -245,113 +251,120 @@ spmm_status spmm_plan_y_create_k(const spmm_plan *plan, int64_t k, spmm_multivec
 
 /** Computes Y := alpha A X + beta Y; complete on return, unless the plan has a stream.
  *
- *  With spmm_plan_options.stream the product is queued where it can be: spmm(3), "STREAMS AND GRAPHS", says when,
- *  and what a CUDA graph can capture.
+ *  With spmm_plan_options.stream the product is queued where it can be: spmm(3), "STREAMS AND GRAPHS", says
+ *  when, and what a CUDA graph can capture.
  *
  *  Collective over the plan's communicator: every rank calls it, but waits only for its neighbors. A call
  *  allocates memory only if it is the first that needs a certain buffer, e.g. for a copy of x; later calls
  *  reuse the buffer.
  *  \param [in,out] plan  reusable
  *  \param [in]     alpha, beta  may differ from rank to rank: they are those of the rank's rows of Y. With
- *                        alpha = 0, y is exactly beta y (beta = 1: as it was; beta = 0: zeros), whatever A and X
- *                        have, NaNs and infinities, too; x is checked, and exchanged for other ranks, nevertheless
+ *                        alpha = 0, y is exactly beta y (beta = 1: as it was; beta = 0: zeros), whatever A
+ *                        and X have, NaNs and infinities, too; x is checked, and exchanged for other ranks,
+ *                        nevertheless
  *  \param [in]     x     this rank's rows of X, [x_rows x k], with the k of spmm_plan_set_k(), in the memory
  *                        of the plan's device; the ghost rows of x are overwritten. Each call copies a
  *                        column-major x of several columns. If x
  *                        has fewer ghost rows than the plan needs, or another leading dimension than
- *                        spmm_plan_x_create() gives, each call copies x. With SPMM_TRANSPORT_PEER and _SHARED,
- *                        each call also copies an x that spmm_plan_x_create() did not create for this plan
+ *                        spmm_plan_x_create() gives, each call copies x. With SPMM_TRANSPORT_PEER and
+ *                        _SHARED, each call also copies an x that spmm_plan_x_create() did not create for
+ *                        this plan
  *  \param [in,out] y     this rank's rows of Y, shaped as by spmm_plan_y_create(); not read if beta is 0;
  *                        padding columns are overwritten; must not overlap x, ghost rows and padding
- *                        included. A column-major y is written from a row-major one of the plan's, and what lies
- *                        between its columns stays as it is; its bits are those of a row-major y
+ *                        included. A column-major y is written from a row-major one of the plan's, and what
+ *                        lies between its columns stays as it is; its bits are those of a row-major y
  *  \return this rank's status: SPMM_OK, SPMM_ERR_USAGE (a shape, precision or space differs from the plan's,
  *          a leading dimension is below k, x and y overlap, or an argument is NULL; the other ranks are
- *          told, unless plan is NULL, another thread uses it or MPI has been finalized), _MEMORY, _DEVICE, _MPI
- *          (also: a neighbor failed and sent nothing). On error y is undefined, but the rank has taken part in the exchange
- *          and in the sum, so that no other rank waits forever. Ranks that cannot be told (those of the same
- *          process row and, over NCCL, the neighbors) get NaNs. A program should agree on the outcome, and
- *          should end after SPMM_ERR_DEVICE: what a GPU had begun to send may never arrive */
+ *          told, unless plan is NULL, another thread uses it or MPI has been finalized), _MEMORY, _DEVICE,
+ *          _MPI (also: a neighbor failed and sent nothing). On error y is undefined, but the rank has taken
+ *          part in the exchange and in the sum, so that no other rank waits forever. Ranks that cannot be
+ *          told (those of the same process row and, over NCCL, the neighbors) get NaNs. A program should
+ *          agree on the outcome, and should end after SPMM_ERR_DEVICE: what a GPU had begun to send may never
+ *          arrive */
 spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                        spmm_multivector *y);
 
-/** Begins to compute Y := alpha A X + beta Y, and returns without waiting for what other ranks or a GPU do, so that the
- *  program can do something else meanwhile; spmm_apply() is this and spmm_apply_end(). On CPUs the exchange begins, and
- *  spmm_apply_end() multiplies. On a GPU all of the product is queued, or what comes before the host's part in it: the
- *  messages of a transport, or a sum over the process row.
+/** Begins to compute Y := alpha A X + beta Y, and returns without waiting for what other ranks or a GPU do,
+ *  so that the program can do something else meanwhile; spmm_apply() is this and spmm_apply_end(). On CPUs
+ *  the exchange begins, and spmm_apply_end() multiplies. On a GPU all of the product is queued, or what comes
+ *  before the host's part in it: the messages of a transport, or a sum over the process row.
  *
- *  Collective as spmm_apply() is. spmm_apply_end() must follow on every rank, after a failure, too: only there are other
- *  ranks told of it. Until then X and Y, with ghost rows and padding, must stay as they are and where they are (the structs
- *  may go), and of the functions of this plan only spmm_plan_x_create(), spmm_plan_y_create(), spmm_plan_kernel() and
- *  spmm_plan_view() can be called; other plans' products may be computed, in the same order on all ranks.
- *  spmm_plan_destroy() ends the product.
+ *  Collective as spmm_apply() is. spmm_apply_end() must follow on every rank, after a failure, too: only
+ *  there are other ranks told of it. Until then X and Y, with ghost rows and padding, must stay as they are
+ *  and where they are (the structs may go), and of the functions of this plan only spmm_plan_x_create(),
+ *  spmm_plan_y_create(), spmm_plan_kernel() and spmm_plan_view() can be called; other plans' products may be
+ *  computed, in the same order on all ranks. spmm_plan_destroy() ends the product.
  *  \param [in,out] plan  as of spmm_apply(), as are the other parameters
- *  \return this rank's status so far: as spmm_apply(). SPMM_ERR_USAGE without effect, so that no end belongs to it, if
- *          plan is NULL, another thread uses it or a product of the plan has begun already */
+ *  \return this rank's status so far: as spmm_apply(). SPMM_ERR_USAGE without effect, so that no end belongs
+ *          to it, if plan is NULL, another thread uses it or a product of the plan has begun already */
 spmm_status spmm_apply_begin(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                              spmm_multivector *y);
 
-/** Ends the product that spmm_apply_begin() began; Y is complete on return, with a stream, too. Collective as spmm_apply() is.
+/** Ends the product that spmm_apply_begin() began; Y is complete on return, with a stream, too. Collective as
+ *  spmm_apply() is.
  *  \return the product's status, as of spmm_apply(); SPMM_ERR_USAGE if no product of the plan has begun */
 spmm_status spmm_apply_end(spmm_plan *plan);
 
 /** Computes Y := alpha A^T X + beta Y with the plan's matrix; complete on return.
  *
- *  X is distributed like the Y of spmm_apply(), and Y like its X: partial sums of rows that other ranks own travel
- *  where the rows of X come from in spmm_apply(), and are added in the order of the ranks, on CPUs first those of each
- *  node. The result is the same in every run on the same grid; its last bits depend on the number of ranks and, on CPUs, on
- *  their nodes. The first call transposes the block and chooses
+ *  X is distributed like the Y of spmm_apply(), and Y like its X: partial sums of rows that other ranks own
+ *  travel where the rows of X come from in spmm_apply(), and are added in the order of the ranks, on CPUs
+ *  first those of each node. The result is the same in every run on the same grid; its last bits depend on
+ *  the number of ranks and, on CPUs, on their nodes. The first call transposes the block and chooses
  *  a kernel for it, which takes about as long as spmm_plan_create() and as much memory as the plan again.
  *
- *  Collective over the plan's communicator, as spmm_apply() is; the first call, and each call on a grid with Q > 1,
- *  wait for all ranks, or for the process row.
+ *  Collective over the plan's communicator, as spmm_apply() is; the first call, and each call on a grid with
+ *  Q > 1, wait for all ranks, or for the process row.
  *  \param [in,out] plan  reusable
  *  \param [in]     alpha, beta  as of spmm_apply()
- *  \param [in]     x     [m x k]: this rank's rows, shaped as by spmm_plan_y_create(), in the memory of the plan's
- *                        device: a multivector of 0 rows where that gives none, which is checked like any other
- *  \param [in,out] y     [n x k]: this rank's rows, shaped as by spmm_plan_x_create(), whose ghost rows are neither
- *                        read nor written; not read if beta is 0; must not overlap x
+ *  \param [in]     x     [m x k]: this rank's rows, shaped as by spmm_plan_y_create(), in the memory of the
+ *                        plan's device: a multivector of 0 rows where that gives none, which is checked like
+ *                        any other
+ *  \param [in,out] y     [n x k]: this rank's rows, shaped as by spmm_plan_x_create(), whose ghost rows are
+ *                        neither read nor written; not read if beta is 0; must not overlap x
  *  \return as spmm_apply(), but where the first rank of a process row alone has rows of X, a wrong x or y is
- *          SPMM_ERR_USAGE on all ranks of that process row; and, from the first call, SPMM_ERR_MEMORY, _LIMIT (a
- *          block has 2^31 rows or more) on all ranks */
+ *          SPMM_ERR_USAGE on all ranks of that process row; and, from the first call, SPMM_ERR_MEMORY, _LIMIT
+ *          (a block has 2^31 rows or more) on all ranks */
 spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                                   spmm_multivector *y);
 
-/** Takes over new values of A: the plan computes with those that the array csr.as of its block has now. The pattern, that
- *  is csr.irp and csr.ja, must be as it was. Kernels that read the block in place need nothing but this call; others have
- *  copies of the values, in another order. The first call finds out that order, which takes about as long as the
- *  conversion in spmm_plan_create() and leaves 4 bytes per copied value; later calls copy the values. (A kernel
- *  of another library is prepared anew by each call.) Where the CSR is in GPU memory values are copied within the GPU, those of
- *  the transpose, too, unless the exchange is SPMM_EXCHANGE_JOINT: then they go by the host. They have to be there before
- *  the call, by what was queued in the plan's stream or else complete.
+/** Takes over new values of A: the plan computes with those that the array csr.as of its block has now. The
+ *  pattern, that is csr.irp and csr.ja, must be as it was. Kernels that read the block in place need nothing
+ *  but this call; others have copies of the values, in another order. The first call finds out that order,
+ *  which takes about as long as the conversion in spmm_plan_create() and leaves 4 bytes per copied value;
+ *  later calls copy the values. (A kernel of another library is prepared anew by each call.) Where the CSR is
+ *  in GPU memory values are copied within the GPU, those of the transpose, too, unless the exchange is
+ *  SPMM_EXCHANGE_JOINT: then they go by the host. They have to be there before the call, by what was queued
+ *  in the plan's stream or else complete.
  *
  *  Collective over the plan's communicator. Not while a product is computed.
  *  \param [in,out] plan  reusable
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _DEVICE, _MPI. On error, the values
- *          that the plan computes with are undefined, and the call may be repeated */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _DEVICE, _MPI. On error,
+ *          the values that the plan computes with are undefined, and the call may be repeated */
 spmm_status spmm_plan_update_values(spmm_plan *plan);
 
-/** Copies the diagonal of A, which is square, to d: element i of d is a(i, i) in row i of Y, 0 where A has no such entry.
- *  d is what a diagonal preconditioner multiplies rows by, see spmm_multivector_scale_rows(). The values are those that the
- *  plan computes with: csr.as of the blocks has to be as spmm_plan_create() or the last spmm_plan_update_values()
- *  found it.
+/** Copies the diagonal of A, which is square, to d: element i of d is a(i, i) in row i of Y, 0 where A has no
+ *  such entry. d is what a diagonal preconditioner multiplies rows by, see spmm_multivector_scale_rows(). The
+ *  values are those that the plan computes with: csr.as of the blocks has to be as spmm_plan_create() or the
+ *  last spmm_plan_update_values() found it.
  *
  *  Collective over the plan's communicator. Not while a product is computed.
  *  \param [in,out] plan  reusable
- *  \param [in,out] d     [rows x 1]: of as many rows as spmm_plan_y_create() gives, of the plan's precision, in host or GPU
- *                        memory, whatever the plan's; complete on return
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (A is not square; a wrong d), _MEMORY, _NO_DEVICE,
- *          _DEVICE, _MPI. On error d is undefined */
+ *  \param [in,out] d     [rows x 1]: of as many rows as spmm_plan_y_create() gives, of the plan's precision,
+ *                        in host or GPU memory, whatever the plan's; complete on return
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (A is not square; a wrong d), _MEMORY,
+ *          _NO_DEVICE, _DEVICE, _MPI. On error d is undefined */
 spmm_status spmm_plan_diagonal(spmm_plan *plan, spmm_multivector *d);
 
 /** Returns the name of the kernel that the plan runs with the number of columns that products have now, in
  *  static storage; "" if plan is NULL. Local. */
 const char *spmm_plan_kernel(const spmm_plan *plan);
 
-/** Prints what the plan is and how long its products took, for people: the matrix and its distribution, the kernel and why
- *  it was chosen, how rows travel, by what, how many, and what else was compared, the time of the set-up, and the number
- *  of products so far with their times, each that of the slowest rank. A plan that has computed products with the
- *  transpose prints the same of these. The text may change from version to version.
+/** Prints what the plan is and how long its products took, for people: the matrix and its distribution, the
+ *  kernel and why it was chosen, how rows travel, by what, how many, and what else was compared, the time of
+ *  the set-up, and the number of products so far with their times, each that of the slowest rank. A plan that
+ *  has computed products with the transpose prints the same of these. The text may change from version to
+ *  version.
  *
  *  Collective over the plan's communicator; rank 0 writes.
  *  \param [in] f  open for writing on rank 0; ignored on other ranks (may be NULL)
@@ -361,38 +374,39 @@ spmm_status spmm_plan_view(const spmm_plan *plan, FILE *f);
 /** Returns what spmm_plan_view() prints as a string.
  *
  *  Collective over the plan's communicator, as spmm_plan_view() is; rank 0 gets the text.
- *  \param [out] text  on rank 0 the text, which ends in a newline and which the caller frees by free(). On other ranks
- *                     NULL, and the argument may be NULL. NULL on failure
+ *  \param [out] text  on rank 0 the text, which ends in a newline and which the caller frees by free(). On
+ *                     other ranks NULL, and the argument may be NULL. NULL on failure
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _MPI */
 spmm_status spmm_plan_view_text(const spmm_plan *plan, char **text);
 
-/** Frees the plan; accepts NULL if all ranks pass NULL. A product that has begun is ended before, and a call of
- *  another thread that is in the plan returns before; no call may follow. Collective over the plan's communicator;
- *  after MPI_Finalize it only frees memory. */
+/** Frees the plan; accepts NULL if all ranks pass NULL. A product that has begun is ended before, and a call
+ *  of another thread that is in the plan returns before; no call may follow. Collective over the plan's
+ *  communicator; after MPI_Finalize it only frees memory. */
 void spmm_plan_destroy(spmm_plan *plan);
 
 /** Computes the inner products of all columns of X with all columns of Y, G := X^T Y, on every rank.
  *
  *  Collective over comm: each rank passes its rows, 0 of them if it has none, e.g. of multivectors of
- *  spmm_plan_x_create(). Neither ghost rows nor padding columns are read. Products and sums are in f64 also where x
- *  and y are f32, whose products f64 holds exactly. The order of summation is fixed: a rank cuts its rows into sections
- *  by their number alone, and the ranks' sums are added in the order of the ranks. So every rank gets the same bits,
- *  and they are the same from run to run with the same rows on each rank, for any number of threads and any MPI
- *  library; with other numbers of rows on the ranks, or on GPUs, they may differ by rounding errors.
- *  \param [in]  x, y  [rows x kx] and [rows x ky]: on a rank the same rows, precision and space, on all ranks the same
- *                     columns and precision. They may be the same, which takes half of the time and gives an exactly
- *                     symmetric G, or overlap in any way
- *  \param [out] g     in host memory, [kx x ky], row-major: element (i, j) is g[i * ldg + j]. Must not overlap
- *                     x or y
+ *  spmm_plan_x_create(). Neither ghost rows nor padding columns are read. Products and sums are in f64 also
+ *  where x and y are f32, whose products f64 holds exactly. The order of summation is fixed: a rank cuts its
+ *  rows into sections by their number alone, and the ranks' sums are added in the order of the ranks. So
+ *  every rank gets the same bits, and they are the same from run to run with the same rows on each rank, for
+ *  any number of threads and any MPI library; with other numbers of rows on the ranks, or on GPUs, they may
+ *  differ by rounding errors.
+ *  \param [in]  x, y  [rows x kx] and [rows x ky]: on a rank the same rows, precision and space, on all ranks
+ *                     the same columns and precision. They may be the same, which takes half of the time and
+ *                     gives an exactly symmetric G, or overlap in any way
+ *  \param [out] g     in host memory, [kx x ky], row-major: element (i, j) is g[i * ldg + j]. Must not
+ *                     overlap x or y
  *                     (from the first to the last element of each; this rank's rows)
  *  \param [in]  ldg   leading dimension of g, >= ky; what lies between its rows is left as it is
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT (kx * ky > 2^30), _NO_DEVICE,
- *          _DEVICE, _MPI. On failure g is undefined */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT (kx * ky > 2^30),
+ *          _NO_DEVICE, _DEVICE, _MPI. On failure g is undefined */
 spmm_status spmm_multivector_dot(MPI_Comm comm, const spmm_multivector *x, const spmm_multivector *y,
                                  double *g, int64_t ldg);
 
-/** Computes the Euclidean norms of the columns of X on every rank, in f64: the square roots of the diagonal of X^T X,
- *  up to rounding. Squares beyond the range of f64 become infinite or 0.
+/** Computes the Euclidean norms of the columns of X on every rank, in f64: the square roots of the diagonal
+ *  of X^T X, up to rounding. Squares beyond the range of f64 become infinite or 0.
  *
  *  Collective over comm, with the same fixed order of summation as spmm_multivector_dot().
  *  \param [in]  x     [rows x k]; on all ranks the same columns and precision

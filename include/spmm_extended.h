@@ -1,6 +1,6 @@
 /** \file spmm_extended.h
- *  Options of studies and tests: spmm_plan_create() with more to set. Programs that compute products need none of
- *  them. The conventions of spmm.h hold.
+ *  Options of studies and tests: spmm_plan_create() with more to set. Programs that compute products need
+ *  none of them. The conventions of spmm.h hold.
  */
 #ifndef SPMM_EXTENDED_H
 #define SPMM_EXTENDED_H
@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/** What a study sets beside the options of a plan. Zero-initialize the struct, then set the members that shall differ
- *  from their defaults. All members must be the same on every rank. */
+/** What a study sets beside the options of a plan. Zero-initialize the struct, then set the members that
+ *  shall differ from their defaults. All members must be the same on every rank. */
 typedef struct spmm_plan_study {
     double ell_limit; /**< maximum ratio of the size of the matrix in padded ELLPACK to its size in CSR; if it
                            is exceeded, SPMM_ELL is refused. 0: 3.0 */

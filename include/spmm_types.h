@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-/** The version of this header; before 1.0 a minor version may change the interface. spmm_version() is the library's. */
+/** The version of this header; before 1.0 a minor version may change the interface. spmm_version() is the
+ *  library's. */
 #define SPMM_VERSION "0.3.0"
 #define SPMM_VERSION_MAJOR 0
 #define SPMM_VERSION_MINOR 3
@@ -49,8 +50,8 @@ typedef enum spmm_device { SPMM_CPU = 0, SPMM_CUDA = 1 } spmm_device;
 /** All storage formats, numbered from 1. Each has a name, the suffix of the object sp_format_* that
  *  implements it, and a word for options, records and messages. SPMM_ELL is ELLPACK padded to the longest
  *  row, SPMM_ELL_NOPAD is ELLPACK without padding, SPMM_SELL is sliced ELLPACK with the rows sorted by
- *  length, a panel of SPMM_PANEL is 8 rows with one list of column indices for all of them, and SPMM_STAGED is
- *  panels in an order for which a GPU keeps rows of X in shared memory. */
+ *  length, a panel of SPMM_PANEL is 8 rows with one list of column indices for all of them, and SPMM_STAGED
+ *  is panels in an order for which a GPU keeps rows of X in shared memory. */
 #define SPMM_FORMAT_LIST(F)                   \
     F(SPMM_CSR, csr, "csr")                   \
     F(SPMM_ELL, ell, "ell")                   \
@@ -70,7 +71,8 @@ typedef enum spmm_format {
 } spmm_format;
 /* clang-format on */
 
-/** Returns the version of the library that the program runs with, in static storage, and its three numbers. Local.
+/** Returns the version of the library that the program runs with, in static storage, and its three numbers.
+ *  Local.
  *  \param [out] major, minor, patch  each may be NULL */
 const char *spmm_version(int *major, int *minor, int *patch);
 
@@ -81,8 +83,9 @@ const char *spmm_status_string(spmm_status status);
  *  failed. The library owns the text, which is valid until the next failure in this thread. Local. */
 const char *spmm_error_message(void);
 
-/** A sparse matrix in compressed sparse row format, in host memory; in the block of a plan on a GPU also in GPU memory, all three
- *  arrays. Column indices increase strictly within a row. Programs may read the members; spmm_csr_destroy() frees the arrays. */
+/** A sparse matrix in compressed sparse row format, in host memory; in the block of a plan on a GPU also in
+ *  GPU memory, all three arrays. Column indices increase strictly within a row. Programs may read the
+ *  members; spmm_csr_destroy() frees the arrays. */
 typedef struct spmm_csr {
     int64_t rows, cols;       /**< numbers of rows and columns, m x n; n <= 2^31 - 1 */
     int64_t nnz;              /**< number of stored entries, = irp[rows] */
@@ -92,8 +95,9 @@ typedef struct spmm_csr {
     void *as;                 /**< values, [nnz] of double or float */
 } spmm_csr;
 
-/** Entries of a rank's rows in arrays of a program's or another library's, for spmm_block_from_rows(). The arrays are in
- *  host memory; integers are signed, or unsigned and as small. Columns of a row may be in any order. */
+/** Entries of a rank's rows in arrays of a program's or another library's, for spmm_block_from_rows(). The
+ *  arrays are in host memory; integers are signed, or unsigned and as small. Columns of a row may be in any
+ *  order. */
 typedef struct spmm_rows {
     const void *irp; /**< row starts, [rows + 1]: row i has entries irp[i] to irp[i + 1] - 1 of ja and as; irp[0] need not
                           be 0 */
@@ -106,7 +110,8 @@ typedef struct spmm_rows {
     int64_t map_size;        /**< ignored without map */
 } spmm_rows;
 
-/** How the elements of a multivector lie in memory: element (i, j) is data[i * ld + j], or data[j * ld + i]. */
+/** How the elements of a multivector lie in memory: element (i, j) is data[i * ld + j], or data[j * ld +
+ *  i]. */
 typedef enum spmm_layout { SPMM_ROW_MAJOR = 0, SPMM_COLUMN_MAJOR = 1 } spmm_layout;
 
 /** A dense multivector [rows x k]. To describe memory of its
@@ -141,7 +146,8 @@ typedef struct spmm_block {
                                   block */
 } spmm_block;
 
-/** Reads a Matrix Market file (plain, or compressed by gzip, and by xz or zstd where the library was built with liblzma or libzstd) with all OpenMP threads of the process.
+/** Reads a Matrix Market file (plain, or compressed by gzip, and by xz or zstd where the library was built
+ *  with liblzma or libzstd) with all OpenMP threads of the process.
  *
  *  Local. Accepts real, integer and pattern (values 1.0) matrices that are general, symmetric or
  *  skew-symmetric, in coordinate or array format. Duplicate entries are summed in increasing order of value
@@ -189,7 +195,8 @@ void spmm_device_close(void);
 
 /** Allocates a multivector of zeros without ghost rows. The leading dimension is padded so that no row
  *  occupies more 32-byte sectors than necessary: the size of a row is a multiple of 32 bytes or, below 32
- *  bytes, a power of two. Without columns (k = 0) it has no memory. Local. The caller destroys the multivector.
+ *  bytes, a power of two. Without columns (k = 0) it has no memory. Local. The caller destroys the
+ *  multivector.
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT (the size overflows), _NO_DEVICE (space is SPMM_CUDA and
  *          no GPU is open), _DEVICE */
 spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision precision, spmm_device space,
@@ -198,10 +205,10 @@ spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision prec
 /** Frees the memory, ghost rows included, and zeroes *v; accepts NULL and zeroed objects. Local. */
 void spmm_multivector_destroy(spmm_multivector *v);
 
-/** Copies the elements of src to dst. Both must have the same rows, k and precision; their leading dimensions may differ, and
- *  their spaces or their layouts, but not both. Ghost rows are not copied. Local; complete on return. The memory of src
- *  and that of dst, ghost rows and padding included, must not overlap. If the leading dimensions are equal
- *  and a GPU is involved, the padding columns of dst are overwritten.
+/** Copies the elements of src to dst. Both must have the same rows, k and precision; their leading dimensions
+ *  may differ, and their spaces or their layouts, but not both. Ghost rows are not copied. Local; complete on
+ *  return. The memory of src and that of dst, ghost rows and padding included, must not overlap. If the
+ *  leading dimensions are equal and a GPU is involved, the padding columns of dst are overwritten.
  *  \return SPMM_OK, SPMM_ERR_USAGE, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst);
 
@@ -212,35 +219,37 @@ spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector 
  *  ranks, but a GPU's may differ from a CPU's. Neither ghost rows nor padding columns are read or written.
  *
  *  y may be x itself, or other columns of the same memory: with the leading dimension of x, x->data for
- *  Y := alpha X R + beta Y in place, or an address that is at least K (or, before x, L) elements away within a row. In
- *  any other case the memory from the first to the last element of x must not overlap that of y. In place on a GPU more
- *  than 64 columns take temporary memory of the size of y.
- *  \param [in]     r    in host memory, [K x L], row-major: element (i, j) is r[i * ldr + j]; R is the same on every
- *                       rank if the rows of Y are to fit together. Must not overlap y
+ *  Y := alpha X R + beta Y in place, or an address that is at least K (or, before x, L) elements away within
+ *  a row. In any other case the memory from the first to the last element of x must not overlap that of y. In
+ *  place on a GPU more than 64 columns take temporary memory of the size of y.
+ *  \param [in]     r    in host memory, [K x L], row-major: element (i, j) is r[i * ldr + j]; R is the same
+ *                       on every rank if the rows of Y are to fit together. Must not overlap y
  *  \param [in]     ldr  leading dimension of r, >= L
  *  \param [in,out] y    not read if beta is 0
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, const double *r, int64_t ldr,
                                    double beta, spmm_multivector *y);
 
-/** Computes Y := alpha X + beta Y. Local; complete on return. x and y have the same rows, columns, precision and space,
- *  and overlap only as in spmm_multivector_times(). Neither ghost rows nor padding columns are read or written. To
- *  copy columns into other columns of the same memory, alpha is 1 and beta 0. With alpha = 0, Y is exactly beta Y,
- *  whatever X has: NaNs and infinities do not count.
+/** Computes Y := alpha X + beta Y. Local; complete on return. x and y have the same rows, columns, precision
+ *  and space, and overlap only as in spmm_multivector_times(). Neither ghost rows nor padding columns are
+ *  read or written. To copy columns into other columns of the same memory, alpha is 1 and beta 0. With alpha
+ *  = 0, Y is exactly beta Y, whatever X has: NaNs and infinities do not count.
  *  \param [in,out] y  not read if beta is 0
  *  \return SPMM_OK, SPMM_ERR_USAGE, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y);
 
-/** Multiplies column j of x by factor[j], rounded to the precision of x. Local; complete on return. Neither ghost
- *  rows nor padding columns are read or written. This is a multiplication for a factor of 0, too: NaNs stay NaNs.
+/** Multiplies column j of x by factor[j], rounded to the precision of x. Local; complete on return. Neither
+ *  ghost rows nor padding columns are read or written. This is a multiplication for a factor of 0, too: NaNs
+ *  stay NaNs.
  *  \param [in]     factor  in host memory, [k]. Must not overlap x
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_scale(const double *factor, spmm_multivector *x);
 
-/** Multiplies row i of x by element i of d: with d the inverse of a matrix's diagonal (spmm_plan_diagonal()) this is the
- *  diagonal preconditioner. Local; complete on return. Neither ghost rows nor padding are read or written. This is a
- *  multiplication for a factor of 0, too: NaNs stay NaNs.
- *  \param [in]     d  [rows x 1], of x's rows, precision and space. Must not overlap x, ghost rows and padding included
+/** Multiplies row i of x by element i of d: with d the inverse of a matrix's diagonal (spmm_plan_diagonal())
+ *  this is the diagonal preconditioner. Local; complete on return. Neither ghost rows nor padding are read or
+ *  written. This is a multiplication for a factor of 0, too: NaNs stay NaNs.
+ *  \param [in]     d  [rows x 1], of x's rows, precision and space. Must not overlap x, ghost rows and
+ *                     padding included
  *  \param [in,out] x  [rows x k], row-major or column-major, as d may be
  *  \return SPMM_OK, SPMM_ERR_USAGE, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_scale_rows(const spmm_multivector *d, spmm_multivector *x);

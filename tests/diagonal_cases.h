@@ -1,4 +1,5 @@
-/** The diagonal of a plan's matrix and rows scaled by numbers, on CPUs (test_diagonal) and GPUs (test_gpu_diagonal). */
+/** The diagonal of a plan's matrix and rows scaled by numbers, on CPUs (test_diagonal) and GPUs
+ *  (test_gpu_diagonal). */
 #ifndef SP_DIAGONAL_CASES_H
 #define SP_DIAGONAL_CASES_H
 
@@ -9,7 +10,8 @@
 
 /* ---- the diagonal ---- */
 
-/** Checks the diagonal in host memory `d`, whose first row is row `first` of A, and that nothing else was written. */
+/** Checks the diagonal in host memory `d`, whose first row is row `first` of A, and that nothing else was
+ *  written. */
 static void check_elements(const spmm_csr *a, const spmm_multivector *d, int64_t stride, int64_t first)
 {
     for (int64_t i = 0; i < d->rows * stride; i++) {
@@ -143,7 +145,8 @@ static void test_wrong_diagonals(void)
 
 /* ---- scaled rows ---- */
 
-/** Elements that an operand's memory has, gaps and ghost rows included: each is a NaN but those of the operand. */
+/** Elements that an operand's memory has, gaps and ghost rows included: each is a NaN but those of the
+ *  operand. */
 typedef struct operand {
     spmm_multivector v;
     void *host, *gpu; /* the memory, and its copy */

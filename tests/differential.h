@@ -2,9 +2,9 @@
  *  reports.
  *
  *  The tester draws products at random and compares every result with arithmetic that is exact for the
- *  purpose. It knows the library by spmm.h and spmm_extended.h alone. All ranks draw the same numbers from the number of the
- *  case, so they agree without messages; what differs from rank to rank is a function of the rank. The
- *  parts are
+ *  purpose. It knows the library by spmm.h and spmm_extended.h alone. All ranks draw the same numbers from
+ *  the number of the case, so they agree without messages; what differs from rank to rank is a function of
+ *  the rank. The parts are
  *
  *      differential.h            this
  *      differential_judge.h      one element against the exact one

@@ -1,4 +1,5 @@
-/* MPI: 1 2 3 4 6. Blocks of rows as other libraries hand them out, against the matrix that they were taken from. */
+/* MPI: 1 2 3 4 6. Blocks of rows as other libraries hand them out, against the matrix that they were taken
+ * from. */
 #include "sample.h"
 #include "spmm.h"
 #include "test_mpi.h"
@@ -30,8 +31,8 @@ static void arrays_destroy(arrays *a) { free(a->irp), free(a->ja), free(a->as), 
 /** Which entries of the rows a part has: all, those of own columns [low, high), the others. */
 typedef enum choice { ALL, OWN, OTHERS } choice;
 
-/** Copies entries of rows [begin, end) of `a`, each row backward: with columns of A, those of own columns counted from the first of
- *  them, the others by a map. */
+/** Copies entries of rows [begin, end) of `a`, each row backward: with columns of A, those of own columns
+ *  counted from the first of them, the others by a map. */
 static arrays take(const spmm_csr *a, int64_t begin, int64_t end, int64_t low, int64_t high, choice which)
 {
     const int64_t most = a->irp[end] - a->irp[begin];

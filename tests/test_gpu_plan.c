@@ -70,7 +70,8 @@ static void wrong_memory(const spmm_block *block)
     }
 }
 
-/** Y := A X in f32 by a kernel on a GPU, X of given elements. \return 1; 0: the kernel refuses the matrix or the GPU */
+/** Y := A X in f32 by a kernel on a GPU, X of given elements. \return 1; 0: the kernel refuses the matrix or
+ *  the GPU */
 static int product_f32(MPI_Comm comm, const spmm_block *block, int64_t k, const char *kernel,
                        spmm_multivector *y)
 {
@@ -97,7 +98,8 @@ static int product_f32(MPI_Comm comm, const spmm_block *block, int64_t k, const 
     return 1;
 }
 
-/** Checks that in f32 a plan for exact bits takes none of the kernels that sum in f64, and is refused for their formats. */
+/** Checks that in f32 a plan for exact bits takes none of the kernels that sum in f64, and is refused for
+ *  their formats. */
 static void check_exact(const spmm_block *block, int64_t k)
 {
     for (int f = SPMM_FORMAT_AUTO; f <= SPMM_STAGED; f++) {

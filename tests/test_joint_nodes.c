@@ -1,6 +1,6 @@
-/* The joint exchange where ranks share nodes: products are right, rows of X are read in place, and what travels is what is counted
- * before. Nodes are made up (made_nodes.h). With RELAYS=1 partial rows are added inside nodes.
- * MPI: 1 2 3 4 6 */
+/* The joint exchange where ranks share nodes: products are right, rows of X are read in place, and what
+ * travels is what is counted before. Nodes are made up (made_nodes.h). With RELAYS=1 partial rows are added
+ * inside nodes. MPI: 1 2 3 4 6 */
 #include "distributed.h"
 #include "halo/joint.h"
 #include "formats/multivector.h"
@@ -82,7 +82,8 @@ static void test_products(void)
 
 /** Multiplies once more by a new plan. \return Y, which the caller destroys */
 /** Returns a product.
- *  \param [out] messages  rows that travel by messages, and of these the partial rows that stay inside a node, of all ranks */
+ *  \param [out] messages  rows that travel by messages, and of these the partial rows that stay inside a
+ *                         node, of all ranks */
 static spmm_multivector product_of(const distributed *d, spmm_transport transport, int64_t messages[2])
 {
     sp_plan_facts facts;
@@ -109,7 +110,8 @@ static spmm_multivector product_of(const distributed *d, spmm_transport transpor
     return y;
 }
 
-/** Returns the rows that cross between nodes of the joint exchange, as they are counted from the whole matrix. */
+/** Returns the rows that cross between nodes of the joint exchange, as they are counted from the whole
+ *  matrix. */
 static int64_t counted_rows(const distributed *d)
 {
     int64_t rows[8], x[8], n = 0;
@@ -195,7 +197,8 @@ static void test_view(void)
 
 /* ---- failures ---- */
 
-/** Products and exchanges in which rank `bad` has a wrong X. Every rank needs something of every other one. */
+/** Products and exchanges in which rank `bad` has a wrong X. Every rank needs something of every other
+ *  one. */
 static void fail(const distributed *d, int bad, spmm_transport transport)
 {
     const spmm_plan_options o = {.exchange = SPMM_EXCHANGE_JOINT, .threads = 1, .transport = transport};

@@ -1,5 +1,5 @@
-/** The calls of MPI that the library and its programs make, on one rank, where every MPI has to do the same: a real one, and
- *  contrib/one_rank, which stands for one in builds of `make MPI=0`. MPI: 1 */
+/** The calls of MPI that the library and its programs make, on one rank, where every MPI has to do the same:
+ *  a real one, and contrib/one_rank, which stands for one in builds of `make MPI=0`. MPI: 1 */
 #include <stdio.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* Node sums: who adds partial rows inside a node, and what crosses between nodes. Nodes are made up (made_nodes.h); test_joint_nodes has
- * products. Built with RELAYS=1 alone.
+/* Node sums: who adds partial rows inside a node, and what crosses between nodes. Nodes are made up
+ * (made_nodes.h); test_joint_nodes has products. Built with RELAYS=1 alone.
  * MPI: 1 2 3 4 6 */
 #include "relays/two_steps.h"
 #include "distributed.h"
@@ -38,8 +38,8 @@ static void sample_halo_destroy(sample_halo *s)
     distributed_destroy(&s->d);
 }
 
-/** Counts, by definition, the rows of Y of this rank for which another node computes something, once for each node, and, in
- *  *direct, once for each of its ranks. */
+/** Counts, by definition, the rows of Y of this rank for which another node computes something, once for each
+ *  node, and, in *direct, once for each of its ranks. */
 static int64_t rows_of_nodes(const sp_joint *j, int me, int64_t *direct)
 {
     int64_t count = 0, g = 0;
@@ -64,7 +64,8 @@ static int64_t sum_of(int64_t mine)
 }
 
 /** Checks that a step is between ranks that may have a part in it, and returns how many rows come.
- *  \param [in] comm  the node's ranks, by which those of the first step are numbered; MPI_COMM_NULL: the step between nodes */
+ *  \param [in] comm  the node's ranks, by which those of the first step are numbered; MPI_COMM_NULL: the step
+ *                    between nodes */
 static int64_t check_step(const sp_halo *h, int me, MPI_Comm comm)
 {
     int64_t rows = 0;

@@ -1,6 +1,6 @@
-/* Relays: rows of X that several ranks of a node need cross between nodes once and are handed on, in host memory here. Nodes are made up
- * (made_nodes.h). Without RELAYS=1 there are none, and who asks for them by name is told so.
- * MPI: 1 2 3 4 6 */
+/* Relays: rows of X that several ranks of a node need cross between nodes once and are handed on, in host
+ * memory here. Nodes are made up (made_nodes.h). Without RELAYS=1 there are none, and who asks for them by
+ * name is told so. MPI: 1 2 3 4 6 */
 #include "relays/relays.h"
 
 #include "halo/node_rows.h"
@@ -8,7 +8,8 @@
 #include "formats/multivector.h"
 #include "made_nodes.h"
 
-/** Moves an X of which row j is j, and checks that no column of the block lacks its row, and that columns keep their order. */
+/** Moves an X of which row j is j, and checks that no column of the block lacks its row, and that columns
+ *  keep their order. */
 static void check_exchange(const spmm_block *block, const sp_halo *h, const sp_relays *relays)
 {
     const sp_exchange_options move = {

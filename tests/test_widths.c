@@ -1,7 +1,7 @@
 /* MPI: 1 2 3 4
  * limit: 300
- * A plan computes products of fewer columns than it was made for, with the bits of plans that are made for these.
- * --cuda: on GPUs. */
+ * A plan computes products of fewer columns than it was made for, with the bits of plans that are made for
+ * these. --cuda: on GPUs. */
 #include "widths_cases.h"
 
 static const char graph[] = "rmat:8,7", mesh[] = "lap3d7:7", uneven[] = "longrows:300,5,3,280";

@@ -1,5 +1,5 @@
-/** A plan's products of fewer columns than it was made for, each compared bit by bit with that of a plan that was made for
- *  so many. */
+/** A plan's products of fewer columns than it was made for, each compared bit by bit with that of a plan that
+ *  was made for so many. */
 #ifndef SP_WIDTHS_CASES_H
 #define SP_WIDTHS_CASES_H
 
@@ -109,8 +109,9 @@ static int same_bits(const spmm_multivector *a, const spmm_multivector *b)
     return same;
 }
 
-/** Whether two plans' products must have the same bits. In f32 a GPU's kernels sum in f32 or in f64, and a plan may
- *  take either where it chooses: for products without a named kernel, and for all those with the transpose. */
+/** Whether two plans' products must have the same bits. In f32 a GPU's kernels sum in f32 or in f64, and a
+ *  plan may take either where it chooses: for products without a named kernel, and for all those with the
+ *  transpose. */
 static int has_bits(const way *how, int product)
 {
     return device == SPMM_CPU || how->precision == SPMM_F64 || (how->kernel && product != TRANSPOSED);

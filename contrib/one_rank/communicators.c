@@ -1,4 +1,5 @@
-/** Communicators, of one rank each, with what is attached to them; groups; Cartesian communicators; datatypes. */
+/** Communicators, of one rank each, with what is attached to them; groups; Cartesian communicators;
+ *  datatypes. */
 #include <pthread.h>
 
 #include "contrib/one_rank/one_rank.h"

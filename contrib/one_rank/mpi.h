@@ -1,17 +1,17 @@
 /** \file mpi.h
- *  MPI for a program of one process, where no MPI is installed (make MPI=0): the calls that this project makes, with
- *  the meaning that the MPI standard gives them on communicators of one rank.
+ *  MPI for a program of one process, where no MPI is installed (make MPI=0): the calls that this project
+ *  makes, with the meaning that the MPI standard gives them on communicators of one rank.
  *
  *  - Every communicator has one rank, 0. Messages go from rank 0 to itself. A collective operation copies.
- *  - Other ranks are errors of class MPI_ERR_RANK, MPI_PROC_NULL is what it is in MPI. Errors go to the error handler
- *    of the communicator: MPI_ERRORS_ARE_FATAL, the default, prints one line and ends the program.
+ *  - Other ranks are errors of class MPI_ERR_RANK, MPI_PROC_NULL is what it is in MPI. Errors go to the error
+ *    handler of the communicator: MPI_ERRORS_ARE_FATAL, the default, prints one line and ends the program.
  *  - A blocking receive without a message waits until another thread sends one.
  *  - All thread levels are provided, up to MPI_THREAD_MULTIPLE.
- *  - Before MPI_Init() and after MPI_Finalize() a call ends the program, but for MPI_Initialized(), MPI_Finalized(),
- *    MPI_Get_version(), MPI_Get_library_version(), MPI_Error_string() and MPI_Wtime().
+ *  - Before MPI_Init() and after MPI_Finalize() a call ends the program, but for MPI_Initialized(),
+ *    MPI_Finalized(), MPI_Get_version(), MPI_Get_library_version(), MPI_Error_string() and MPI_Wtime().
  *
- *  The functions have symbols of their own, spmm_one_rank_*, which libspmm has: a program may have both this header's
- *  functions and, in another library, those of a real MPI. */
+ *  The functions have symbols of their own, spmm_one_rank_*, which libspmm has: a program may have both this
+ *  header's functions and, in another library, those of a real MPI. */
 #ifndef SPMM_ONE_RANK_MPI_H
 #define SPMM_ONE_RANK_MPI_H
 
@@ -25,8 +25,8 @@ extern "C" {
 #define MPI_VERSION 3
 #define MPI_SUBVERSION 1
 
-/** What spmm.h refers to in place of its own name: a program that was compiled with this header is linked to, and
- *  loads, no libspmm but one of make MPI=0. The name is the linker's error message. */
+/** What spmm.h refers to in place of its own name: a program that was compiled with this header is linked to,
+ *  and loads, no libspmm but one of make MPI=0. The name is the linker's error message. */
 #define SPMM_MPI_CHECK spmm_ERROR_program_compiled_without_MPI_but_libspmm_is_for_MPI__compile_it_with_mpicc
 
 /** The symbol of a function. */

@@ -42,8 +42,8 @@ struct spmm_one_rank_request {
 /** Ends the program unless it is between MPI_Init() and MPI_Finalize(), as an MPI does. Local. */
 void sp_one_rank_must_run(const char *call);
 
-/** Hands an error of a call to the communicator's handler: returns the code, or ends the program. comm: NULL for an
- *  error without a communicator, which is that of the world. Local. */
+/** Hands an error of a call to the communicator's handler: returns the code, or ends the program. comm: NULL
+ *  for an error without a communicator, which is that of the world. Local. */
 int sp_one_rank_fail(MPI_Comm comm, int code, const char *call);
 
 /** Returns MPI_SUCCESS, or the result of sp_one_rank_fail(), for a call with a communicator. Local. */

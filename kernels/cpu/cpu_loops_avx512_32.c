@@ -1,6 +1,6 @@
 /** Instantiates the loops of cpu_loops_vector.h for AVX-512, with vectors of 32 bytes. AVX-512 has 32 vector
- *  registers, twice as many as AVX2, so the loops for SP_RUN_BLOCK2 and SP_RUN_BLOCK3 can handle up to 8 vectors
- *  per row. */
+ *  registers, twice as many as AVX2, so the loops for SP_RUN_BLOCK2 and SP_RUN_BLOCK3 can handle up to 8
+ *  vectors per row. */
 #include "kernels/cpu/cpu_loops.h"
 
 #if defined(__x86_64__)

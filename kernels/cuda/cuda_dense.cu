@@ -1,6 +1,7 @@
-/** Products of multivectors with small dense matrices on a GPU, and inner products of their columns. Blocks of rows are
- *  staged in shared memory, and each thread computes 4 x 4 elements of the result in registers. cuBLAS is not used:
- *  the order of summation would be its own, and libspmm would need it wherever it is linked. */
+/** Products of multivectors with small dense matrices on a GPU, and inner products of their columns. Blocks
+ *  of rows are staged in shared memory, and each thread computes 4 x 4 elements of the result in registers.
+ *  cuBLAS is not used: the order of summation would be its own, and libspmm would need it wherever it is
+ *  linked. */
 #include <algorithm>
 #include <utility>
 
@@ -28,12 +29,14 @@ template <typename T> matrix<T> view(const spmm_multivector *v)
 
 /* ---- X^T Y ---- */
 
-/* A block computes SIDE x SIDE elements of X^T Y for a section of rows. (SIDE / 4)^2 threads have them all, for some of
- * the staged rows; the block has as many such groups of threads as it can, and adds their sums in order. */
+/* A block computes SIDE x SIDE elements of X^T Y for a section of rows. (SIDE / 4)^2 threads have them all,
+ * for some of the staged rows; the block has as many such groups of threads as it can, and adds their sums in
+ * order. */
 constexpr int64_t MOST_SECTIONS = 512;
 constexpr int STAGED = 2048; /* elements of X and of Y that are staged at a time */
 
-/** Copies rows from `row` on of columns [column, column + SIDE) to shared memory; 0 where there is nothing. */
+/** Copies rows from `row` on of columns [column, column + SIDE) to shared memory; 0 where there is
+ *  nothing. */
 template <typename T, int SIDE>
 __device__ inline void stage(const matrix<T> &v, int64_t row, int64_t end, int64_t column, double *out)
 {
@@ -88,7 +91,8 @@ __global__ void __launch_bounds__(BLOCK) gram(const matrix<T> x, const matrix<T>
     }
 }
 
-/** Adds the sections' sums of `count` elements: eight threads per element, which the first of them adds in order. */
+/** Adds the sections' sums of `count` elements: eight threads per element, which the first of them adds in
+ *  order. */
 __global__ void __launch_bounds__(BLOCK)
     add_sections(const double *part, int64_t sections, int64_t count, double *sum)
 {
@@ -206,8 +210,8 @@ __device__ inline void multiply(const matrix<T> &x, const T *r, int64_t l, int64
     }
 }
 
-/** Computes 64 rows (blockIdx.x) and 64 columns (blockIdx.y) of y. All of x that the block needs is read before anything
- *  is written: y may be x if there is one column of blocks. */
+/** Computes 64 rows (blockIdx.x) and 64 columns (blockIdx.y) of y. All of x that the block needs is read
+ *  before anything is written: y may be x if there is one column of blocks. */
 template <typename T>
 __global__ void __launch_bounds__(BLOCK) times(T alpha, const matrix<T> x, const T *r, T beta, matrix<T> y)
 {
@@ -270,7 +274,8 @@ template <typename T> __global__ void __launch_bounds__(BLOCK) scale(const doubl
         x.data[e / x.k * x.ld + e % x.k] *= (T)factor[e % x.k];
 }
 
-/** Multiplies the rows of x, or, of one that is column-major and given as the row-major one of its transpose, the columns. */
+/** Multiplies the rows of x, or, of one that is column-major and given as the row-major one of its transpose,
+ *  the columns. */
 template <typename T>
 __global__ void __launch_bounds__(BLOCK)
     scale_rows(const T *factor, int64_t stride, matrix<T> x, int by_columns)

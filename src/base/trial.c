@@ -127,7 +127,8 @@ static spmm_status try_one(const sp_together *all, const sp_trial_ops *ops, void
     return status;
 }
 
-/** What is said if nothing works: that memory was short, if it ever was, rather than what the last candidate lacks. */
+/** What is said if nothing works: that memory was short, if it ever was, rather than what the last candidate
+ *  lacks. */
 typedef struct failure {
     spmm_status status;
     char text[SP_MESSAGE_BYTES];

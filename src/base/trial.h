@@ -70,8 +70,8 @@ void sp_trial_add(sp_trial *trial, const char *name);
  *                         infinity: the first candidate that can be made, and run once, is taken
  *  \param [in,out] trial  candidates by sp_trial_add(); their seconds, `chosen` and `took` are set
  *  \param [out]    best   what make() made of the chosen candidate; the caller destroys it. NULL on failure
- *  \return the same status on every rank: SPMM_OK; if every candidate was left out SPMM_ERR_MEMORY where memory was
- *          short for one, else the status of the last one; the status of another failure */
+ *  \return the same status on every rank: SPMM_OK; if every candidate was left out SPMM_ERR_MEMORY where
+ *          memory was short for one, else the status of the last one; the status of another failure */
 spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *of, double brief,
                          sp_trial *trial, void **best);
 

@@ -3,8 +3,8 @@
 #ifndef SP_PROGRESS_H
 #define SP_PROGRESS_H
 
-/** Returns 1 if what this process writes to stderr appears on a terminal: its own, or that of Open MPI's mpirun,
- *  which forwards it via a pipe; 0 for files and other pipes. Looks once. */
+/** Returns 1 if what this process writes to stderr appears on a terminal: its own, or that of Open MPI's
+ *  mpirun, which forwards it via a pipe; 0 for files and other pipes. Looks once. */
 int sp_progress_is_seen(void);
 
 /** Shows `fraction` as a percentage; from 1 on, removes the line. A callback of readers and of the scatter.

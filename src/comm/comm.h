@@ -20,8 +20,8 @@ spmm_status sp_mpi_status(int code, const char *call);
 /** Returns 1 between MPI_Init and MPI_Finalize, else 0. Local. */
 int sp_mpi_runs(void);
 
-/** Frees a communicator, and sets it to MPI_COMM_NULL; accepts MPI_COMM_NULL. Collective over *comm, but before
- *  MPI_Init and after MPI_Finalize it frees nothing, as MPI ends a program that calls it then. */
+/** Frees a communicator, and sets it to MPI_COMM_NULL; accepts MPI_COMM_NULL. Collective over *comm, but
+ *  before MPI_Init and after MPI_Finalize it frees nothing, as MPI ends a program that calls it then. */
 void sp_comm_free(MPI_Comm *comm);
 
 /** Checks that a collective function can use comm. If it cannot, there is no way to tell the other ranks.
@@ -128,8 +128,8 @@ spmm_status sp_isend(MPI_Comm comm, int to, int tag, const void *data, int64_t b
 spmm_status sp_irecv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes, MPI_Request *request,
                      int *count);
 
-/** Sends lists to the ranks of comm, and receives theirs. `out` and `in` have one list after the other, those of a rank
- *  together. Collective over comm and `all`.
+/** Sends lists to the ranks of comm, and receives theirs. `out` and `in` have one list after the other, those
+ *  of a rank together. Collective over comm and `all`.
  *  \param [in]  all             agrees on a lack of memory
  *  \param [in]  lists           number of lists for each rank
  *  \param [in]  size            bytes of an element
@@ -170,8 +170,8 @@ enum { SP_MOST_COMMON = 32 };
  *          differs), _MPI */
 spmm_status sp_check_common(MPI_Comm comm, const char *function, const sp_common *list, int count);
 
-/** Does the work of sp_agree() and, if no rank failed, of sp_check_common() in a single reduction, for functions that
- *  solvers call often. Collective over comm.
+/** Does the work of sp_agree() and, if no rank failed, of sp_check_common() in a single reduction, for
+ *  functions that solvers call often. Collective over comm.
  *  \param [in] local  this rank's status; if it is not SPMM_OK, the values of the list do not matter
  *  \return the same status on every rank, as sp_agree() and sp_check_common() */
 spmm_status sp_agree_common(MPI_Comm comm, const char *stage, spmm_status local, const char *function,
@@ -181,7 +181,8 @@ spmm_status sp_agree_common(MPI_Comm comm, const char *stage, spmm_status local,
  *  Collective over comm. */
 spmm_status sp_slowest(MPI_Comm comm, double *values, int count);
 
-/** Makes the ranks of a communicator choose together in trials. *comm must outlive what is returned. Local. */
+/** Makes the ranks of a communicator choose together in trials. *comm must outlive what is returned.
+ *  Local. */
 sp_together sp_ranks_together(MPI_Comm *comm);
 
 /** Replaces each of the `count` values by its sum over all ranks, with the same bits on every rank.
@@ -212,8 +213,8 @@ spmm_status sp_node_rank(MPI_Comm comm, int *node_rank, int *node_size);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_MPI */
 spmm_status sp_node_sharers(MPI_Comm comm, const char *key, int *place, int *sharers);
 
-/** Memory that ranks of a node share: each of them has a part, which the others can read and write. A zeroed object
- *  has none. */
+/** Memory that ranks of a node share: each of them has a part, which the others can read and write. A zeroed
+ *  object has none. */
 typedef struct sp_node_memory {
     int made; /**< 1: `window` exists */
     MPI_Win window;

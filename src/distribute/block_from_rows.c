@@ -118,7 +118,8 @@ done:
 
 /* ---- the entries ---- */
 
-/** Returns the global column of an index of a part, which may be out of range; -1: it is no index of the map. */
+/** Returns the global column of an index of a part, which may be out of range; -1: it is no index of the
+ *  map. */
 static int64_t column_of(const spmm_rows *p, int64_t index)
 {
     int64_t column;
@@ -152,7 +153,8 @@ static spmm_status blame(const spmm_rows *part, int parts, int64_t i, int64_t co
     return SPMM_OK;
 }
 
-/** Writes the entries of row i, those of the parts one after another. \return 1; 0: a column is out of range */
+/** Writes the entries of row i, those of the parts one after another. \return 1; 0: a column is out of
+ *  range */
 static int write_row(const spmm_rows *part, int parts, int64_t i, spmm_csr *a)
 {
     int64_t at = a->irp[i];

@@ -1,5 +1,5 @@
-/** Exchanges the ghost rows of X that an sp_halo lists. An exchange is created for one transport and for the longest
- *  rows that it is to move. */
+/** Exchanges the ghost rows of X that an sp_halo lists. An exchange is created for one transport and for the
+ *  longest rows that it is to move. */
 #ifndef SP_EXCHANGE_H
 #define SP_EXCHANGE_H
 
@@ -44,12 +44,12 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, const s
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _MPI */
 spmm_status sp_exchange_set_rows(sp_exchange *exchange, int64_t row_bytes, int64_t pitch);
 
-/** Returns the distance in bytes between rows of the X that the exchange moves: the pitch, or row_bytes. Equal on
- *  all ranks. Local. */
+/** Returns the distance in bytes between rows of the X that the exchange moves: the pitch, or row_bytes.
+ *  Equal on all ranks. Local. */
 int64_t sp_exchange_pitch(const sp_exchange *exchange);
 
-/** Says whether kernels of this rank will run beside the exchanges that follow: with none, one may take more of the GPU. At first
- *  they are taken to, unless options.alone is 1. Local; accepts NULL. */
+/** Says whether kernels of this rank will run beside the exchanges that follow: with none, one may take more
+ *  of the GPU. At first they are taken to, unless options.alone is 1. Local; accepts NULL. */
 void sp_exchange_beside(sp_exchange *exchange, int kernels);
 
 /** Returns the stream of the exchange on a GPU. Local. */
@@ -65,8 +65,8 @@ void sp_exchange_destroy(sp_exchange *exchange);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_exchange_alloc(sp_exchange *exchange, int64_t bytes, void **memory);
 
-/** Frees what the exchange keeps of memory from sp_exchange_alloc() that the caller has freed. Collective over
- *  the process column; accepts NULL. */
+/** Frees what the exchange keeps of memory from sp_exchange_alloc() that the caller has freed. Collective
+ *  over the process column; accepts NULL. */
 void sp_exchange_forget(sp_exchange *exchange);
 
 /** Returns 1 if X lies in memory that the ranks of a node share, from sp_exchange_share(); 0 if not, and if
@@ -74,10 +74,11 @@ void sp_exchange_forget(sp_exchange *exchange);
 int sp_exchange_shares(const sp_exchange *exchange);
 
 /** Finds memory for an X that ranks of a node share, in which this rank's own rows are zeros. Local.
- *  \param [in]  row_bytes   of that X, at most options.most_row_bytes; it is taken by exchanges of such rows alone
+ *  \param [in]  row_bytes   of that X, at most options.most_row_bytes; it is taken by exchanges of such rows
+ *                           alone
  *  \param [in]  for_copies  1: for the caller's copies of an X that lies elsewhere; there is memory for one
- *  \param [out] memory      row 0 of X, ghost rows included; spmm_multivector_destroy() frees it, and may do so
- *                           after the exchange is destroyed. NULL: no more such memory is left
+ *  \param [out] memory      row 0 of X, ghost rows included; spmm_multivector_destroy() frees it, and may do
+ *                           so after the exchange is destroyed. NULL: no more such memory is left
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_exchange_share(sp_exchange *exchange, int64_t row_bytes, int for_copies, void **memory);
 
@@ -87,7 +88,8 @@ int sp_exchange_takes(const sp_exchange *exchange, const void *row);
 
 /** Starts sending owned rows and receiving ghost rows. This overlaps with everything the caller does before
  *  sp_exchange_end(). On a GPU, the exchange starts after the work that is queued in sp_exchange_stream():
- *  the caller must have made this stream wait for the kernels that write the owned rows or access the ghost rows.
+ *  the caller must have made this stream wait for the kernels that write the owned rows or access the ghost
+ *  rows.
  *
  *  Collective over the process column, as are sp_exchange_end() and _skip(). All three accept NULL: then
  *  nothing is exchanged.
@@ -111,14 +113,14 @@ typedef enum sp_move_state {
     SP_MOVE_OVER       /**< it has ended, or the neighbours have been told of a failure */
 } sp_move_state;
 
-/** Returns 1 if the whole exchange takes place in sp_exchange_end(), so that on a GPU the owned rows need not be written before.
- *  Local. */
+/** Returns 1 if the whole exchange takes place in sp_exchange_end(), so that on a GPU the owned rows need not
+ *  be written before. Local. */
 int sp_exchange_starts_late(const sp_exchange *exchange);
 
-/** Waits on the host until the exchanges that have been ended are done on the GPU, or a neighbour has failed in the
- *  middle of one; with transports whose neighbours report that in sp_exchange_end(), returns at once. To be called
- *  before the host waits for GPU work that was queued after sp_exchange_end(), also after a failure: otherwise it
- *  might wait for ever. Local; accepts NULL.
+/** Waits on the host until the exchanges that have been ended are done on the GPU, or a neighbour has failed
+ *  in the middle of one; with transports whose neighbours report that in sp_exchange_end(), returns at once.
+ *  To be called before the host waits for GPU work that was queued after sp_exchange_end(), also after a
+ *  failure: otherwise it might wait for ever. Local; accepts NULL.
  *  \return SPMM_OK, SPMM_ERR_MPI (a neighbour failed), SPMM_ERR_DEVICE */
 spmm_status sp_exchange_settle(sp_exchange *exchange);
 
@@ -132,15 +134,15 @@ spmm_status sp_exchange_finish(sp_exchange *exchange);
  *  sp_exchange_finish(): in the X that was passed, or in a copy. Local. */
 void *sp_exchange_reads_at(const sp_exchange *exchange);
 
-/** Takes the place of sp_exchange_begin(), sp_exchange_end() and sp_exchange_finish() on a rank that failed and has nothing to
- *  send: tells the neighbours of the failure, and receives and drops the rows that they send. With NCCL the
- *  neighbours cannot be told; they receive NaNs. */
+/** Takes the place of sp_exchange_begin(), sp_exchange_end() and sp_exchange_finish() on a rank that failed
+ *  and has nothing to send: tells the neighbours of the failure, and receives and drops the rows that they
+ *  send. With NCCL the neighbours cannot be told; they receive NaNs. */
 void sp_exchange_skip(sp_exchange *exchange);
 
-/** Returns 1 if the exchange takes place in the GPU's streams alone, so that no host waits for a GPU in it, and
- *  sp_exchange_settle() may be called much later; also if `exchange` is NULL. Such an exchange can be captured in a CUDA graph if
- *  it has taken place before with the same X's on all neighbours. A rank that captures posts where its X is as for an exchange, and
- *  each neighbour has to do the same. Local. */
+/** Returns 1 if the exchange takes place in the GPU's streams alone, so that no host waits for a GPU in it,
+ *  and sp_exchange_settle() may be called much later; also if `exchange` is NULL. Such an exchange can be
+ *  captured in a CUDA graph if it has taken place before with the same X's on all neighbours. A rank that
+ *  captures posts where its X is as for an exchange, and each neighbour has to do the same. Local. */
 int sp_exchange_queues(const sp_exchange *exchange);
 
 /** Returns 1 if sp_exchange_skip() waits for the GPU, which a capture in a CUDA graph forbids; 0 also if
@@ -150,8 +152,8 @@ int sp_exchange_skip_waits(const sp_exchange *exchange);
 /** Returns the transport that the exchange uses; never SPMM_TRANSPORT_AUTO. Local. */
 spmm_transport sp_exchange_transport(const sp_exchange *exchange);
 
-/** Returns the name of the exchange's backend, as the environment variable SPMM_EXCHANGE_BACKEND takes it. Belongs to the
- *  exchange. Local. */
+/** Returns the name of the exchange's backend, as the environment variable SPMM_EXCHANGE_BACKEND takes it.
+ *  Belongs to the exchange. Local. */
 const char *sp_exchange_backend(const sp_exchange *exchange);
 
 /** The name of an exchange made of two of any backends (relays/relays.h). */

@@ -21,8 +21,8 @@ static int moves(const sp_backend *b, spmm_transport transport, spmm_device spac
     return b->space == space && (transport == SPMM_TRANSPORT_AUTO || b->transport == transport);
 }
 
-/** Returns the last backend of the table that moves such an X, also without a caller's stream, and in *count how many move it;
- *  NULL if none. */
+/** Returns the last backend of the table that moves such an X, also without a caller's stream, and in *count
+ *  how many move it; NULL if none. */
 static const sp_backend *last_backend(spmm_transport transport, spmm_device space, int *count)
 {
     const sp_backend *last = NULL;
@@ -177,10 +177,10 @@ static spmm_status list_backends(candidates *c, const sp_backend *only, int rest
     return SPMM_OK;
 }
 
-/** Measures the backends of a transport on an X in GPU memory, and returns an exchange with the fastest in *best. A backend
- *  that cannot be set up is left out, unless nothing else is left.
- *  \param [in] o  o->transport is SPMM_TRANSPORT_AUTO: the backends of all transports; o->queued is 1: only those that need
- *                 no host, if there are any */
+/** Measures the backends of a transport on an X in GPU memory, and returns an exchange with the fastest in
+ *  *best. A backend that cannot be set up is left out, unless nothing else is left.
+ *  \param [in] o  o->transport is SPMM_TRANSPORT_AUTO: the backends of all transports; o->queued is 1: only
+ *                 those that need no host, if there are any */
 static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *o,
                            sp_exchange **best)
 {

@@ -12,8 +12,8 @@ static int64_t pieces(int64_t bytes, int64_t most)
     return (bytes + chunk - 1) / chunk;
 }
 
-/** Splits message m into messages of sp_chunk_of() bytes, and appends these to list[*count]. There are no more of them than
- *  with the longest rows, for which there is room in the lists. */
+/** Splits message m into messages of sp_chunk_of() bytes, and appends these to list[*count]. There are no
+ *  more of them than with the longest rows, for which there is room in the lists. */
 static void cut(const sp_exchange *x, sp_message m, sp_message *list, int *count)
 {
     const int64_t room = pieces(m.bytes / x->row_bytes * x->options.most_row_bytes, x->most_bytes);

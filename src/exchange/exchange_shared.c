@@ -1,13 +1,14 @@
-/** Exchange backend for ranks of a node whose X lies in common memory: they read the rows of their neighbours in
- *  place. What is left of the exchange on a node is that a rank waits until its neighbours have written their
- *  rows, and that these wait until it has read them. Rows of other nodes arrive by messages (exchange_direct.c),
- *  each on one rank, in memory that all ranks of the node read.
+/** Exchange backend for ranks of a node whose X lies in common memory: they read the rows of their neighbours
+ *  in place. What is left of the exchange on a node is that a rank waits until its neighbours have written
+ *  their rows, and that these wait until it has read them. Rows of other nodes arrive by messages
+ *  (exchange_direct.c), each on one rank, in memory that all ranks of the node read.
  *
- *  The common memory is one file per process column and node. It has the ranks' counters, then, for each size that rows
- *  can have, AREAS areas, each with room for the rows of one X: ghost rows of lower nodes, own rows of the node's ranks,
- *  ghost rows of higher nodes. An area takes memory only where somebody has written rows, and each rank maps the areas that it uses.
- *  A rank chooses the area of an X alone, when it creates the X. Should neighbours then multiply by an X in
- *  another area, a rank collects the rows that it needs in memory of its own, for this product. */
+ *  The common memory is one file per process column and node. It has the ranks' counters, then, for each size
+ *  that rows can have, AREAS areas, each with room for the rows of one X: ghost rows of lower nodes, own rows
+ *  of the node's ranks, ghost rows of higher nodes. An area takes memory only where somebody has written
+ *  rows, and each rank maps the areas that it uses. A rank chooses the area of an X alone, when it creates
+ *  the X. Should neighbours then multiply by an X in another area, a rank collects the rows that it needs in
+ *  memory of its own, for this product. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -66,8 +67,8 @@ static int64_t size_number(int64_t row_bytes)
     return row_bytes < SECTOR ? n : row_bytes / SECTOR + 2;
 }
 
-/** Finds the areas for rows of so many bytes. All ranks find them at the same place in the file: those for longer rows
- *  follow, because they are larger and have a greater number. */
+/** Finds the areas for rows of so many bytes. All ranks find them at the same place in the file: those for
+ *  longer rows follow, because they are larger and have a greater number. */
 static spmm_status find_areas(const sp_exchange *x, int64_t row_bytes, areas **found)
 {
     shared *const s = x->state;
@@ -207,8 +208,8 @@ static void nap(int64_t times)
     }
 }
 
-/** Waits until the counter has reached the current exchange. A rank that waits for long leaves its core to others:
- *  they may be what it waits for. Meanwhile MPI moves messages that others wait for.
+/** Waits until the counter has reached the current exchange. A rank that waits for long leaves its core to
+ *  others: they may be what it waits for. Meanwhile MPI moves messages that others wait for.
  *  \param [out] value  the counter */
 static spmm_status await(const sp_exchange *x, const _Atomic uint64_t *counter, uint64_t *value)
 {
@@ -236,8 +237,8 @@ static spmm_status failure_of(const sp_exchange *x, int rank, const char *what)
                    sp_exchange_rank_of(x, node_of(x)->first_rank + rank), what);
 }
 
-/** Waits until the ranks whose rows this rank needs have written their own, and finds out whether one of them has
- *  its X in another area. */
+/** Waits until the ranks whose rows this rank needs have written their own, and finds out whether one of them
+ *  has its X in another area. */
 static spmm_status await_ready(sp_exchange *x)
 {
     shared *const s = x->state;
@@ -268,8 +269,8 @@ static spmm_status await_received(sp_exchange *x)
     return status;
 }
 
-/** Tells that this rank has read what it needs, and waits until its own rows, and those that it received, have
- *  been read. */
+/** Tells that this rank has read what it needs, and waits until its own rows, and those that it received,
+ *  have been read. */
 static spmm_status finish(sp_exchange *x)
 {
     shared *const s = x->state;

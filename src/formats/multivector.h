@@ -62,8 +62,8 @@ spmm_status sp_multivector_size(int64_t rows, int64_t k, spmm_precision precisio
 spmm_multivector sp_multivector_in(void *memory, int64_t before, int64_t rows, int64_t behind, int64_t k,
                                    spmm_precision precision, spmm_device space);
 
-/** Returns a multivector of k columns, at most those of v, in the memory of v, which is sp_multivector_in()'s or has no data.
- *  Local. */
+/** Returns a multivector of k columns, at most those of v, in the memory of v, which is sp_multivector_in()'s
+ *  or has no data. Local. */
 spmm_multivector sp_multivector_with_k(const spmm_multivector *v, int64_t k);
 
 /** Allocates a multivector of `rows` own rows, with `before` ghost rows before them (v->ghost_low) and
@@ -73,8 +73,9 @@ spmm_multivector sp_multivector_with_k(const spmm_multivector *v, int64_t k);
 spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, int64_t k,
                                   spmm_precision precision, spmm_device space, spmm_multivector *v);
 
-/** Computes y := alpha x + beta y; if beta is 0, y is not read, and if alpha is 0, x is not. x and y have the same shape, precision and
- *  space, and may be the same multivector. At most one of them is column-major. On a GPU the operation is queued in SP_STREAM_MAIN. Local.
+/** Computes y := alpha x + beta y; if beta is 0, y is not read, and if alpha is 0, x is not. x and y have the
+ *  same shape, precision and space, and may be the same multivector. At most one of them is column-major. On
+ *  a GPU the operation is queued in SP_STREAM_MAIN. Local.
  *  \param [in] threads  OpenMP threads; not used on a GPU
  *  \return SPMM_OK, SPMM_ERR_DEVICE */
 spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
@@ -106,8 +107,8 @@ static inline double sp_multivector_get(const spmm_multivector *v, int64_t i, in
 /** Returns the size in bytes of a row of v, padding included. Local. */
 static inline int64_t sp_row_bytes(const spmm_multivector *v) { return v->ld * sp_value_size(v->precision); }
 
-/** Returns the address of row i of v, which is row-major, in the memory that v->space names: own rows from 0 on, with ghost rows
- *  before and after them, from -v->ghost_low to v->rows + v->ghost_high - 1. Local. */
+/** Returns the address of row i of v, which is row-major, in the memory that v->space names: own rows from 0
+ *  on, with ghost rows before and after them, from -v->ghost_low to v->rows + v->ghost_high - 1. Local. */
 static inline void *sp_row(const spmm_multivector *v, int64_t i)
 {
     return (char *)v->data + i * sp_row_bytes(v);

@@ -1,4 +1,5 @@
-/** Determines which rows of X the ranks of a node have in common, and who receives which rows of other nodes. */
+/** Determines which rows of X the ranks of a node have in common, and who receives which rows of other
+ *  nodes. */
 #include "halo/node_rows.h"
 
 #include <string.h>

@@ -54,25 +54,27 @@ typedef struct sp_crossing {
  *  of column block q thus belong to the P ranks of process column q, and the halo exchange takes place within
  *  each process column.
  *
- *  Local. Memory: per thread that has a process row to count, 4 bytes per column (8 with crossing.x_once), 20 bytes per rank, and 8 per process column.
+ *  Local. Memory: per thread that has a process row to count, 4 bytes per column (8 with crossing.x_once), 20
+ *  bytes per rank, and 8 per process column.
  *  \param [in]  a          the whole matrix; its values are not read
  *  \param [in]  row_begin  [P + 1], from 0 to a->rows
  *  \param [in]  col_begin  [Q + 1], from 0 to a->cols
  *  \param [in]  x_begin    [Q * (P + 1)], global rows of X as sp_x_ranges() computes them: the ranges of
  *                          column block q go from col_begin[q] to col_begin[q+1]
- *  \param [in]  threads    OpenMP threads, >= 1, among which the process rows are divided, those of a node together; the
- *                          counts do not depend on the number of threads
+ *  \param [in]  threads    OpenMP threads, >= 1, among which the process rows are divided, those of a node
+ *                          together; the counts do not depend on the number of threads
  *  \param [out] counts     [P * Q]
  *  \return SPMM_OK, SPMM_ERR_USAGE (boundaries that do not cover the matrix in order), _LIMIT, _MEMORY */
 spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin,
                            const int64_t *col_begin, const int64_t *x_begin, sp_crossing crossing,
                            int threads, sp_rank_count *counts);
 
-/** Counts for every rank what it would communicate in the joint exchange. Parameters, except for the last ones, and
- *  status as for sp_comm_volume().
+/** Counts for every rank what it would communicate in the joint exchange. Parameters, except for the last
+ *  ones, and status as for sp_comm_volume().
  *
- *  Local. Takes a matching per pair of ranks that have entries in common, as sp_joint_cover_create() does. Memory: 4 bytes per column
- *  and 33 per entry of the longest process row; with crossing.x_once, 4 more per column; with .y_once per row.
+ *  Local. Takes a matching per pair of ranks that have entries in common, as sp_joint_cover_create() does.
+ *  Memory: 4 bytes per column and 33 per entry of the longest process row; with crossing.x_once, 4 more per
+ *  column; with .y_once per row.
  *  \param [in,out] counts  [P * Q] their member joint is set */
 spmm_status sp_joint_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin, const int64_t *x_begin,
                             sp_crossing crossing, int threads, sp_rank_count *counts);

@@ -11,7 +11,8 @@ typedef struct diagonal_part {
     int64_t begin, end;
 } diagonal_part;
 
-/** Returns the rows whose diagonal entries lie in the columns of the block: of the ranks of a process row, every row is one's. */
+/** Returns the rows whose diagonal entries lie in the columns of the block: of the ranks of a process row,
+ *  every row is one's. */
 static diagonal_part piece_of(const spmm_block *b)
 {
     const int64_t first = b->col_begin - b->row_begin, last = first + b->csr.cols;
@@ -62,7 +63,8 @@ static spmm_status write(const sp_product *p, void *values, spmm_multivector *d)
     return spmm_multivector_copy(&from, &to);
 }
 
-/** Waits for products, which may read d, and allocates room for the rows of the block and the pieces of the process row. Local. */
+/** Waits for products, which may read d, and allocates room for the rows of the block and the pieces of the
+ *  process row. Local. */
 static spmm_status prepare(const spmm_plan *plan, const spmm_multivector *d, const char *function,
                            void **values, diagonal_part **all)
 {

@@ -8,10 +8,11 @@
 /** Creates a plan from an existing grid, block and halo, which must outlive the plan: the fastest of the
  *  variants of its product (sp_product_create_fastest()).
  *
- *  Collective over grid->comm. Parameters and status as for spmm_plan_create_extended(), with three differences:
- *  sp_plan_check() is not called, options must not be NULL, and options->exchange is ignored because
- *  halo->kind takes its place.
- *  \param [in] joint  the halo of the joint exchange, which must outlive the plan, too; NULL: no variant has it
+ *  Collective over grid->comm. Parameters and status as for spmm_plan_create_extended(), with three
+ *  differences: sp_plan_check() is not called, options must not be NULL, and options->exchange is ignored
+ *  because halo->kind takes its place.
+ *  \param [in] joint  the halo of the joint exchange, which must outlive the plan, too; NULL: no variant has
+ *                     it
  *  \param [in] study  NULL for the defaults */
 spmm_status sp_plan_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
                            const sp_halo *joint, int64_t k, const spmm_plan_options *options,

@@ -1,4 +1,5 @@
-/** Checks the arguments of spmm_plan_create() and its extended form, on each rank and for agreement of all ranks. */
+/** Checks the arguments of spmm_plan_create() and its extended form, on each rank and for agreement of all
+ *  ranks. */
 #include "plan/plan_check.h"
 
 #include <stdio.h>
@@ -42,7 +43,8 @@ static spmm_status check_options(const char *function, const spmm_plan_options *
     return SPMM_OK;
 }
 
-/** Checks that k columns of all rows of X or of Y have a size in bytes, so that those of any rank have, and sums of them. */
+/** Checks that k columns of all rows of X or of Y have a size in bytes, so that those of any rank have, and
+ *  sums of them. */
 static spmm_status check_size(const char *function, const spmm_block *block, int64_t k)
 {
     const int64_t rows = block->rows > block->cols ? block->rows : block->cols;

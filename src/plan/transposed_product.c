@@ -29,7 +29,8 @@ struct sp_transposed {
 
 /* ---- set-up ---- */
 
-/** Returns the options for the transpose: the kernel and the format of the product may suit the matrix alone. */
+/** Returns the options for the transpose: the kernel and the format of the product may suit the matrix
+ *  alone. */
 static spmm_plan_options options_of(const sp_product *p)
 {
     spmm_plan_options o = p->options;

@@ -11,18 +11,20 @@ typedef struct sp_transposed sp_transposed;
 /** Transposes the block of a product on every rank, chooses a kernel for it, and converts it.
  *
  *  Collective over the product's grid.
- *  \param [in]  of          the product with the matrix; must outlive the result, and its block has the values
+ *  \param [in]  of          the product with the matrix; must outlive the result, and its block has the
+ *                           values
  *  \param [out] transposed  the caller destroys it; NULL on failure
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (a block has 2^31 rows or more), _DEVICE,
- *          _MPI */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (a block has 2^31 rows or more),
+ *          _DEVICE, _MPI */
 spmm_status sp_transposed_create(const sp_product *of, sp_transposed **transposed);
 
-/** As sp_product_set_k() and sp_product_converts(), where values are those of the block of the product with the matrix. */
+/** As sp_product_set_k() and sp_product_converts(), where values are those of the block of the product with
+ *  the matrix. */
 spmm_status sp_transposed_set_k(sp_transposed *transposed, int64_t k);
 int sp_transposed_converts(const sp_transposed *transposed, int64_t k);
 
-/** Computes Y := alpha A^T X + beta Y; status and operands as for spmm_apply_transposed(). Collective as spmm_apply() is,
- *  and over the process row. */
+/** Computes Y := alpha A^T X + beta Y; status and operands as for spmm_apply_transposed(). Collective as
+ *  spmm_apply() is, and over the process row. */
 spmm_status sp_transposed_apply(sp_transposed *transposed, double alpha, const spmm_multivector *x,
                                 double beta, spmm_multivector *y);
 
@@ -37,13 +39,13 @@ int sp_transposed_shares_x(const sp_transposed *transposed);
 spmm_status sp_transposed_map_values(sp_transposed *transposed, int *all);
 
 /** Takes over the values that the product's block has now. Local.
- *  \param [in] on_gpu  if sp_transposed_map_values() says that all are copied, those values in GPU memory, in the order of the product's
- *                      block; NULL: that block has them in host memory
+ *  \param [in] on_gpu  if sp_transposed_map_values() says that all are copied, those values in GPU memory, in
+ *                      the order of the product's block; NULL: that block has them in host memory
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _DEVICE */
 spmm_status sp_transposed_update(sp_transposed *transposed, const void *on_gpu);
 
-/** Frees the object; accepts NULL, but only if all ranks pass NULL. Collective over the product's grid; after MPI_Finalize it
- *  only frees memory. */
+/** Frees the object; accepts NULL, but only if all ranks pass NULL. Collective over the product's grid; after
+ *  MPI_Finalize it only frees memory. */
 void sp_transposed_destroy(sp_transposed *transposed);
 
 #endif

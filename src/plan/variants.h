@@ -27,11 +27,11 @@ typedef struct sp_variants {
 
 /** Creates a product of each variant that may be the fastest, times a few of each, and keeps the fastest.
  *  Variants differ in what is not given by the options: the exchange and, on GPUs, the number of column
- *  blocks, and whether interior rows are computed during the exchange. The model's times are made of the parts
- *  that the first variant, the one of sp_product_create(), was measured to take: its kernels, and its exchange;
- *  see docs/SCALING.md. Only variants with a modelled time near the least are created. Nothing is timed if
- *  there is only one variant, or if the study has quick_plan set: then the product is of the joint exchange
- *  if `joint` moves clearly fewer rows.
+ *  blocks, and whether interior rows are computed during the exchange. The model's times are made of the
+ *  parts that the first variant, the one of sp_product_create(), was measured to take: its kernels, and its
+ *  exchange; see docs/SCALING.md. Only variants with a modelled time near the least are created. Nothing is
+ *  timed if there is only one variant, or if the study has quick_plan set: then the product is of the joint
+ *  exchange if `joint` moves clearly fewer rows.
  *
  *  Collective over grid->comm. Parameters and status as of sp_product_create(), with two more:
  *  \param [in]  joint  the halo of the joint exchange; NULL: no variant has it. Must outlive the product, as
@@ -41,8 +41,8 @@ spmm_status sp_product_create_fastest(const sp_grid *grid, const spmm_block *blo
                                       const sp_halo *joint, int64_t k, const spmm_plan_options *options,
                                       const spmm_plan_study *study, sp_variants *all, sp_product **product);
 
-/** Creates the halo of the joint exchange beside another one, if it is worth a product: if options->exchange leaves the
- *  choice, options->any_order allows it, and it moves clearly fewer rows.
+/** Creates the halo of the joint exchange beside another one, if it is worth a product: if options->exchange
+ *  leaves the choice, options->any_order allows it, and it moves clearly fewer rows.
  *
  *  Collective over grid->comm.
  *  \param [in]  halo   the halo without partial rows

@@ -9,8 +9,8 @@
 
 enum { SP_MOST_COLUMN_BLOCKS = 16 };
 
-/** The column blocks of X: parts of X itself, whose rows have gaps between them if there are several, or copies in which
- *  the rows are contiguous, for transports that cannot leave gaps. */
+/** The column blocks of X: parts of X itself, whose rows have gaps between them if there are several, or
+ *  copies in which the rows are contiguous, for transports that cannot leave gaps. */
 typedef struct sp_column_blocks {
     int count;     /**< number of column blocks, at least 1 */
     int in_x;      /**< 1: they are parts of X; 0: copies */
@@ -28,14 +28,15 @@ int sp_column_blocks_fit(int64_t k, spmm_precision precision, int count);
 
 /** Returns the best number of column blocks on GPUs, as a rule: the greatest number up to four that
  *  sp_column_blocks_fit() accepts and that leaves at least 128 bytes per row, because kernels are slow on
- *  narrower rows, and 8 MB per exchange, because an exchange without rows takes as long as one of some MB. With n column blocks,
- *  n kernels run one after another: all except the last
+ *  narrower rows, and 8 MB per exchange, because an exchange without rows takes as long as one of some MB.
+ *  With n column blocks, n kernels run one after another: all except the last
  *  overlap with an exchange, but each of them reads the whole matrix. Local.
  *  \param [in] rows  number of rows of X that a rank receives; INT64_MAX: enough for any number of blocks */
 int sp_column_blocks_best(int64_t k, spmm_precision precision, int64_t rows);
 
 /** Decides whether column blocks are copies, and allocates these. Local.
- *  \param [in]  exchange  the exchange that will move the column blocks; NULL: they are not exchanged, and copied
+ *  \param [in]  exchange  the exchange that will move the column blocks; NULL: they are not exchanged, and
+ *                         copied
  *  \param [in]  count     a number that sp_column_blocks_fit() accepts
  *  \param [out] blocks    the caller destroys them, also on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _LIMIT */
@@ -43,9 +44,10 @@ spmm_status sp_column_blocks_create(const sp_halo *halo, int64_t k, spmm_precisi
                                     spmm_device space, sp_exchange *exchange, int count,
                                     sp_column_blocks *blocks);
 
-/** Makes column blocks ones of another X, of fewer columns or as many as that which they were created for. Allocates
- *  nothing. Local.
- *  \param [in] exchange, count  as of sp_column_blocks_create(), for an X of k columns; count is at most the one created */
+/** Makes column blocks ones of another X, of fewer columns or as many as that which they were created for.
+ *  Allocates nothing. Local.
+ *  \param [in] exchange, count  as of sp_column_blocks_create(), for an X of k columns; count is at most the
+ *                               one created */
 void sp_column_blocks_set_k(const sp_halo *halo, int64_t k, const sp_exchange *exchange, int count,
                             sp_column_blocks *blocks);
 
@@ -56,7 +58,8 @@ int sp_column_blocks_fitting(int64_t k, spmm_precision precision, int most);
 void sp_column_blocks_destroy(sp_column_blocks *blocks);
 
 /** Makes the column blocks those of X. Copies are of its owned rows; on a GPU they
- *  are queued in SP_STREAM_MAIN, and the stream of the exchange waits for what the exchange is to read. Local.
+ *  are queued in SP_STREAM_MAIN, and the stream of the exchange waits for what the exchange is to read.
+ *  Local.
  *  \param [in] x         X with all K columns. If blocks->in_x is 1, it must have room for the ghost
  *                        rows, and the exchange must take it (sp_exchange_takes())
  *  \param [in] exchange  the exchange that will move the column blocks; NULL: they are not exchanged

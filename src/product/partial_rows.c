@@ -155,7 +155,8 @@ spmm_status sp_partial_rows_compute(sp_partial_rows *r, const spmm_multivector *
     return r->computed ? sp_event_record(r->computed, SP_STREAM_MAIN) : SPMM_OK;
 }
 
-/** Makes the exchange wait for the rows that it sends. As late as possible, because rows of X travel in the same stream.
+/** Makes the exchange wait for the rows that it sends. As late as possible, because rows of X travel in the
+ *  same stream.
  *  \param [in] late  1: in sp_exchange_end(), 0: in sp_exchange_begin() */
 static spmm_status wait_for_rows(const sp_partial_rows *r, int late)
 {

@@ -101,8 +101,8 @@ typedef struct sp_product {
 } sp_product;
 
 /** Creates a product from a grid, a block and a halo, which must outlive it: chooses kernel, exchange and
- *  reduction, converts the block, and lists the steps. spmm_plan_create_extended() says what the options mean,
- *  of which `exchange` is ignored: the halo has a kind.
+ *  reduction, converts the block, and lists the steps. spmm_plan_create_extended() says what the options
+ *  mean, of which `exchange` is ignored: the halo has a kind.
  *
  *  Collective over grid->comm.
  *  \param [in]  study    not NULL
@@ -114,17 +114,17 @@ spmm_status sp_product_create(const sp_grid *grid, const spmm_block *block, cons
 
 /** Makes products ones of k columns, from 0 to those that the product was created for.
  *
- *  Collective over the grid, while no product is computed. If sp_product_converts() returns 1 for that k, the block has its
- *  values in host memory.
- *  \return the same status on every rank: SPMM_OK, or of the conversion of A and the kernel's set-up: SPMM_ERR_MEMORY,
- *          _LIMIT, _DEVICE, _MPI; then products are undefined until the next call */
+ *  Collective over the grid, while no product is computed. If sp_product_converts() returns 1 for that k, the
+ *  block has its values in host memory.
+ *  \return the same status on every rank: SPMM_OK, or of the conversion of A and the kernel's set-up:
+ *          SPMM_ERR_MEMORY, _LIMIT, _DEVICE, _MPI; then products are undefined until the next call */
 spmm_status sp_product_set_k(sp_product *product, int64_t k);
 
 /** Returns 1 if sp_product_set_k() may read values of the block. The same on all ranks. Local. */
 int sp_product_converts(const sp_product *product, int64_t k);
 
-/** As sp_row_blocks_map() and sp_row_blocks_update(), of all that the product has converted of its block, but for partial
- *  rows. Local. */
+/** As sp_row_blocks_map() and sp_row_blocks_update(), of all that the product has converted of its block, but
+ *  for partial rows. Local. */
 spmm_status sp_product_map_values(sp_product *product, int *all);
 spmm_status sp_product_update_values(sp_product *product, const void *on_gpu);
 
@@ -178,7 +178,8 @@ spmm_status sp_product_check_operand(const sp_product *product, const spmm_multi
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status sp_product_x_create(const sp_product *product, int64_t k, int for_copies, spmm_multivector *x);
 
-/** Allocates the product's own copy of the caller's X, for all numbers of columns unless ranks share it. Local. */
+/** Allocates the product's own copy of the caller's X, for all numbers of columns unless ranks share it.
+ *  Local. */
 spmm_status sp_product_create_copy(sp_product *product);
 
 /** Seconds that the phases of one product took on this rank. */

@@ -29,9 +29,10 @@ int sp_reduce_steps(spmm_reduce method, int ranks);
  *  \param [in]  space      the memory that Y lies in
  *  \param [in]  method     SPMM_REDUCE_AUTO: NCCL if Y is in GPU memory and NCCL works, else tree
  *  \param [in]  threads    OpenMP threads of this rank, for adding on the host
- *  \param [out] trial     what was timed, by words of the methods. NULL: nothing is. Else SPMM_REDUCE_AUTO takes the fastest method of
- *                         those that leave the sum on the first rank, by sums of zeros; which it is, and with
- *                         three process columns or more the bits of sums, may differ from run to run
+ *  \param [out] trial     what was timed, by words of the methods. NULL: nothing is. Else SPMM_REDUCE_AUTO
+ *                         takes the fastest method of those that leave the sum on the first rank, by sums of
+ *                         zeros; which it is, and with three process columns or more the bits of sums, may
+ *                         differ from run to run
  *  \param [out] reduction  the caller destroys it; NULL if Q is 1, and on failure
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (NCCL is not available; the message says
  *          why), _MEMORY, _DEVICE, _MPI */
@@ -39,8 +40,8 @@ spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_prec
                                 spmm_device space, spmm_reduce method, int threads, sp_trial *trial,
                                 sp_reduction **reduction);
 
-/** Makes later sums ones of another number of elements, at most that which the reduction was created for; the same on all
- *  ranks of a process row. Local; accepts NULL. */
+/** Makes later sums ones of another number of elements, at most that which the reduction was created for; the
+ *  same on all ranks of a process row. Local; accepts NULL. */
 void sp_reduction_set_elements(sp_reduction *reduction, int64_t elements);
 
 /** Frees the reduction; accepts NULL. Local. */

@@ -62,14 +62,15 @@ spmm_status sp_row_blocks_create(const sp_halo *halo, const sp_kernel *kernel, i
                                  double ell_limit, int threads, sp_shape shape, sp_row_blocks *parts);
 
 /** Makes the row blocks ones for products of k columns. Local.
- *  \return SPMM_OK; otherwise the status of the kernel's prepare(), and products are undefined until the next call */
+ *  \return SPMM_OK; otherwise the status of the kernel's prepare(), and products are undefined until the next
+ *          call */
 spmm_status sp_row_blocks_set_k(sp_row_blocks *parts, int64_t k);
 
 /** Returns 1 if sp_row_blocks_set_k() makes states anew, from the values in host memory. Local. */
 int sp_row_blocks_made_anew(const sp_row_blocks *parts, int64_t k);
 
-/** Returns the bytes of the row blocks in the kernel's format, and of entries that the kernel has copied, without arrays that
- *  belong to the block of A. Local. */
+/** Returns the bytes of the row blocks in the kernel's format, and of entries that the kernel has copied,
+ *  without arrays that belong to the block of A. Local. */
 int64_t sp_row_blocks_bytes(const sp_row_blocks *parts);
 
 /** Converts one row block, whose CSR is set, as sp_row_blocks_create() does. Local.
@@ -84,17 +85,19 @@ spmm_status sp_row_block_set_k(const sp_row_blocks *parts, sp_row_block *part, i
 /** Frees what sp_row_block_convert() has allocated. Local. */
 void sp_row_block_release(const sp_row_blocks *parts, sp_row_block *part);
 
-/** Finds out where values of the row blocks go, if that is not known yet: what sp_row_blocks_update() does in its first call. Local.
+/** Finds out where values of the row blocks go, if that is not known yet: what sp_row_blocks_update() does in
+ *  its first call. Local.
  *  \param [out] all  1: updates copy values, whose entries in host memory they need not read; 0: some convert
  *  \return SPMM_OK; otherwise the status of sp_row_blocks_create(), and nothing has changed */
 spmm_status sp_row_blocks_map(sp_row_blocks *parts, int *all);
 
-/** Takes over the values that the matrix given to sp_row_blocks_create() has now, on the same pattern. The first call
- *  converts each row block again to find out where values go, and keeps four bytes for each; later calls copy the values.
- *  Where a kernel's values are not known (sp_kernel_ops.values), memory is lacking, or a row block has 2^31 - 1 entries or
- *  more, every call converts. Local.
- *  \param [in] on_gpu  if sp_row_blocks_map() says that all are copied, the values of the matrix in GPU memory, which are read in
- *                      place of those in host memory; NULL: those in host memory are
+/** Takes over the values that the matrix given to sp_row_blocks_create() has now, on the same pattern. The
+ *  first call converts each row block again to find out where values go, and keeps four bytes for each; later
+ *  calls copy the values. Where a kernel's values are not known (sp_kernel_ops.values), memory is lacking, or
+ *  a row block has 2^31 - 1 entries or more, every call converts. Local.
+ *  \param [in] on_gpu  if sp_row_blocks_map() says that all are copied, the values of the matrix in GPU
+ *                      memory, which are read in place of those in host memory; NULL: those in host memory
+ *                      are
  *  \return SPMM_OK; otherwise the status of sp_row_blocks_create(), and products are undefined */
 spmm_status sp_row_blocks_update(sp_row_blocks *parts, const void *on_gpu);
 

@@ -1,5 +1,5 @@
-/** Makes products ones of other numbers of columns: chooses between two converted matrices, and tells all parts of a
- *  product how long rows are. */
+/** Makes products ones of other numbers of columns: chooses between two converted matrices, and tells all
+ *  parts of a product how long rows are. */
 #include "product/widths.h"
 
 #include <math.h>
@@ -10,9 +10,11 @@
 #include "product/product.h"
 #include "product/steps.h"
 
-/** Products of at most so many columns, and half of those that the plan was made for, can have a second matrix. */
+/** Products of at most so many columns, and half of those that the plan was made for, can have a second
+ *  matrix. */
 enum { NARROW = 8 };
-/** A kernel on the second matrix is taken if it takes less than this share of the time of the kernel on the first. */
+/** A kernel on the second matrix is taken if it takes less than this share of the time of the kernel on the
+ *  first. */
 static const double CLEARLY = 0.9;
 
 static int range_of(int64_t k)

@@ -1,4 +1,5 @@
-/** What a product takes for fewer columns than it was created for: which of at most two converted matrices. */
+/** What a product takes for fewer columns than it was created for: which of at most two converted
+ *  matrices. */
 #ifndef SP_WIDTHS_H
 #define SP_WIDTHS_H
 
@@ -11,8 +12,9 @@ enum { SP_WIDTHS = 64 };
 /** Which matrix a product takes for a number of columns. */
 typedef enum sp_width_choice { SP_WIDTH_UNKNOWN, SP_WIDTH_FIRST, SP_WIDTH_SECOND } sp_width_choice;
 
-/** Of a product: the matrix that it has been created with is the first one. A second one in another kernel's format is made
- *  for one column, when products of few columns are asked for, if its kernel is clearly faster then. */
+/** Of a product: the matrix that it has been created with is the first one. A second one in another kernel's
+ *  format is made for one column, when products of few columns are asked for, if its kernel is clearly faster
+ *  then. */
 typedef struct sp_widths {
     int64_t most; /**< columns that the product was created for, at least 1 */
     int64_t k;    /**< columns, at least 1, that all but the product's k follow; 0: none, after a failure */

@@ -87,7 +87,8 @@ static void skip(sp_exchange *x)
     sp_exchange_skip(steps_of(x)->second);
 }
 
-/* X lies where the exchange inside the node wants it: that between nodes is by messages, from and to any memory. */
+/* X lies where the exchange inside the node wants it: that between nodes is by messages, from and to any
+ * memory. */
 
 static spmm_status alloc(sp_exchange *x, int64_t bytes, void **memory)
 {

@@ -1,13 +1,15 @@
-/** An exchange made of two, one between nodes and one inside, and what node sums are. Private to src/relays. */
+/** An exchange made of two, one between nodes and one inside, and what node sums are. Private to
+ *  src/relays. */
 #ifndef SP_TWO_STEPS_H
 #define SP_TWO_STEPS_H
 
 #include "halo/joint.h"
 #include "exchange/exchange.h"
 
-/** How the partial rows of an sp_joint travel in two steps. They form a multivector S: the moves.own rows that this rank
- *  computes, in their order, then those that come from ranks of this node, then those that come from other nodes, each in the
- *  order of the ranks. Both halos have this numbering, without ghost_low, so that one S serves both exchanges. */
+/** How the partial rows of an sp_joint travel in two steps. They form a multivector S: the moves.own rows
+ *  that this rank computes, in their order, then those that come from ranks of this node, then those that
+ *  come from other nodes, each in the order of the ranks. Both halos have this numbering, without ghost_low,
+ *  so that one S serves both exchanges. */
 typedef struct sp_node_sums {
     MPI_Comm comm; /**< ranks of the process column on this node, in its order */
     spmm_precision precision;
@@ -23,22 +25,23 @@ typedef struct sp_node_sums {
     sp_sum_lists to_y;
 } sp_node_sums;
 
-/** Finds out which ranks compute partial rows for the same rows, and who adds them: in turn the ranks that compute one. With
- *  one rank of a process column on each node, or all on one, there is nothing to add.
+/** Finds out which ranks compute partial rows for the same rows, and who adds them: in turn the ranks that
+ *  compute one. With one rank of a process column on each node, or all on one, there is nothing to add.
  *
  *  Collective over grid->comm.
  *  \param [in]  joint  from sp_joint_create() or sp_halo_transpose(); must outlive *sums
- *  \param [out] sums   the caller destroys it; NULL on failure, and on all ranks if nothing can be added inside a node: then
- *                      partial rows travel by joint->moves, in one step
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (2^31 rows of S on a rank or more), _MPI */
+ *  \param [out] sums   the caller destroys it; NULL on failure, and on all ranks if nothing can be added
+ *                      inside a node: then partial rows travel by joint->moves, in one step
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (2^31 rows of S on a rank or
+ *          more), _MPI */
 spmm_status sp_node_sums_create(const sp_grid *grid, const sp_joint *joint, sp_node_sums **sums);
 
 /** Frees the object, its lists and the communicator; accepts NULL. Collective over the ranks of comm. */
 void sp_node_sums_destroy(sp_node_sums *sums);
 
-/** Creates such an exchange. Without `sums` the one between nodes comes first. With them the one inside does, and
- *  rows that it has brought are added before the other one begins: on CPUs in sp_exchange_begin(), which waits for
- *  ranks of the node, on GPUs in sp_exchange_end().
+/** Creates such an exchange. Without `sums` the one between nodes comes first. With them the one inside does,
+ *  and rows that it has brought are added before the other one begins: on CPUs in sp_exchange_begin(), which
+ *  waits for ranks of the node, on GPUs in sp_exchange_end().
  *
  *  Collective over grid->comm.
  *  \param [in]     comm             ranks of the process column on this node, by which `inside` numbers them

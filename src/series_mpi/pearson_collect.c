@@ -70,8 +70,8 @@ static void add(best *b, const sp_pair *pair)
 
 /** Returns the coefficient that a pair must reach to be among the `top` best: the stricter of two bounds.
  *  For the first, the pairs of the histogram are counted from its best bin on until there are `top` of them;
- *  the bound is the worse edge of the last bin counted. The second, if the list is full, is the coefficient of
- *  its last pair. The list must have been trimmed by trim(). */
+ *  the bound is the worse edge of the last bin counted. The second, if the list is full, is the coefficient
+ *  of its last pair. The list must have been trimmed by trim(). */
 static double threshold(const best *b, const sp_histogram *t)
 {
     const int end = b->sign > 0 ? 0 : SP_BINS - 1;
@@ -184,7 +184,8 @@ static spmm_status pick(const sp_tile *t, sp_pearson_collection *c)
     return pick_columns(t, w, p);
 }
 
-/** Adds to `collect` those pairs and coefficients of a tile that are to be found. All work is complete on return. */
+/** Adds to `collect` those pairs and coefficients of a tile that are to be found. All work is complete on
+ *  return. */
 static spmm_status look(sp_pearson *p, const sp_tile *tile, sp_pearson_collection *collect)
 {
     TRY(look_for_best(p, tile, collect));

@@ -106,8 +106,8 @@ static double least_cost(const spmm_csr *a, const sp_ranges *r, const sp_cost_mo
     return least;
 }
 
-/** Returns a cost that no p x q grid is below: its mean kernel and its sum, which depend on the sizes of the matrix
- *  alone. */
+/** Returns a cost that no p x q grid is below: its mean kernel and its sum, which depend on the sizes of the
+ *  matrix alone. */
 static double lower_bound(const spmm_csr *a, int p, int q, const sp_cost_model *model)
 {
     const sp_rank_count whole = {.nnz = a->nnz, .rows = a->rows * q, .x_rows = a->cols};

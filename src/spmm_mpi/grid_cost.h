@@ -1,11 +1,12 @@
-/** What a product costs on a P x Q process grid: exact counts of what each rank computes and communicates, and the model
- *  by which --grid auto compares grids. Runs on rank 0 only. No MPI.
+/** What a product costs on a P x Q process grid: exact counts of what each rank computes and communicates,
+ *  and the model by which --grid auto compares grids. Runs on rank 0 only. No MPI.
  *
- *  The model counts in copies of a byte, and takes a received byte for 8 of them, which is about the ratio of a GPU's
- *  memory bandwidth to NVLink's, and of a socket's to InfiniBand's. A rank costs the bytes of its block's DRAM bound
- *  (dram_bound.h), those that it receives or sends, whichever are more, those that it packs, and for each step of a tree
- *  over the process row a partial Y and its addition; the grid costs as much as the rank that costs the most. Latencies
- *  are left out: with them, times on a machine are predicted from the same counts by jobs/predict. */
+ *  The model counts in copies of a byte, and takes a received byte for 8 of them, which is about the ratio of
+ *  a GPU's memory bandwidth to NVLink's, and of a socket's to InfiniBand's. A rank costs the bytes of its
+ *  block's DRAM bound (dram_bound.h), those that it receives or sends, whichever are more, those that it
+ *  packs, and for each step of a tree over the process row a partial Y and its addition; the grid costs as
+ *  much as the rank that costs the most. Latencies are left out: with them, times on a machine are predicted
+ *  from the same counts by jobs/predict. */
 #ifndef SP_SPMM_MPI_GRID_COST_H
 #define SP_SPMM_MPI_GRID_COST_H
 
@@ -25,8 +26,8 @@ typedef struct sp_cost_model {
     spmm_device device; /**< on which the ranks multiply */
 } sp_cost_model;
 
-/** Returns what of a row crosses between nodes: on CPUs ranks of a node read each other's rows of X, relays hand them on, and
- *  node sums add partial rows. Local. */
+/** Returns what of a row crosses between nodes: on CPUs ranks of a node read each other's rows of X, relays
+ *  hand them on, and node sums add partial rows. Local. */
 sp_crossing sp_crossing_of(const sp_cost_model *model);
 
 /** Cost of one product on a p x q process grid. The numbers of rows and entries are exact. */
@@ -60,8 +61,8 @@ spmm_status sp_grid_cost_count(const spmm_csr *a, const sp_ranges *ranges, const
                                sp_rank_count *counts, sp_grid_cost *cost);
 
 /** Finds the p x q grid of the least cost among all grids with p*q = ranks. If several grids have the least
- *  cost, takes the one with the smallest q. Without a table, grids that cannot cost less than one found before,
- *  whatever their counts, are not counted.
+ *  cost, takes the one with the smallest q. Without a table, grids that cannot cost less than one found
+ *  before, whatever their counts, are not counted.
  *
  *  Local.
  *  \param [in]     partition  SP_PARTITION_GRAPH is approximated by SP_PARTITION_NNZ

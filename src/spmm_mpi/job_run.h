@@ -20,9 +20,11 @@ typedef struct sp_session {
     int unusable[SP_MOST_ADDED]; /* of the kernels added to the registry, 1: its library is not here */
 } sp_session;
 
-/** Makes a run with K = k by the kernel, verifies and reports it, and adds it to *s. Collective over the job's grid.
+/** Makes a run with K = k by the kernel, verifies and reports it, and adds it to *s. Collective over the
+ *  job's grid.
  *  \param [in] kernel  NULL: the plan chooses
- *  \return the same status on every rank: SPMM_OK also where the verification failed, which s->failed counts */
+ *  \return the same status on every rank: SPMM_OK also where the verification failed, which s->failed
+ *          counts */
 spmm_status sp_job_run(sp_session *s, const sp_kernel *kernel, int64_t k);
 
 /** Returns the width of the column of kernel names in the tables. Local. */

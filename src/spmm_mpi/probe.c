@@ -83,7 +83,8 @@ spmm_status sp_probe_machine(const sp_grid *grid, spmm_device device, const spmm
 
 /* ---- a machine file ---- */
 
-/** What is measured of the machine. Rates are in bytes per second, times in seconds; 0: there is no such exchange. */
+/** What is measured of the machine. Rates are in bytes per second, times in seconds; 0: there is no such
+ *  exchange. */
 typedef struct machine {
     int nodes, ranks_per_node;
     double copy_rate,
@@ -92,7 +93,8 @@ typedef struct machine {
     double between_rate, between_latency; /* of a node's ranks together */
 } machine;
 
-/* Exchanges that are timed: rows and columns of a large one, and how many. Between GPUs 8 MB reach three quarters of the rate of 64 MB. */
+/* Exchanges that are timed: rows and columns of a large one, and how many. Between GPUs 8 MB reach three
+ * quarters of the rate of 64 MB. */
 enum {
     EXCHANGE_ROWS = 1 << 14,
     GPU_ROWS = 1 << 17,
@@ -142,7 +144,8 @@ done:
     return status;
 }
 
-/** Times exchanges in which every rank receives `rows` rows of k columns from rank `other` of its own. Collective. */
+/** Times exchanges in which every rank receives `rows` rows of k columns from rank `other` of its own.
+ *  Collective. */
 static spmm_status time_ring(const sp_grid *g, int other, int64_t rows, int64_t k,
                              const spmm_plan_options *options, int repeat, double *median)
 {
@@ -153,8 +156,8 @@ static spmm_status time_ring(const sp_grid *g, int other, int64_t rows, int64_t 
     return status;
 }
 
-/** Measures latency and rate of exchanges with rank `other`. A small exchange takes a latency, and a barrier after it
- *  log2 of the ranks more.
+/** Measures latency and rate of exchanges with rank `other`. A small exchange takes a latency, and a barrier
+ *  after it log2 of the ranks more.
  *  \param [out] rate  bytes per second that this rank receives */
 static spmm_status probe_exchange(const sp_grid *g, int other, const spmm_plan_options *options,
                                   double *latency, double *rate)

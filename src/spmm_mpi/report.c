@@ -311,7 +311,8 @@ void sp_report_launches(FILE *out, const sp_record *runs, int count, int width)
                 " that it can have\n");
 }
 
-/** Prints relative errors beside the machine epsilon, and how many elements are beyond the bound of `wrong`. */
+/** Prints relative errors beside the machine epsilon, and how many elements are beyond the bound of
+ *  `wrong`. */
 static void errors(FILE *out, const sp_record *r)
 {
     const int f64 = strcmp(r->run.precision, "f64") == 0;
@@ -393,8 +394,8 @@ void sp_report_noise(FILE *out, const sp_record *r, int noisy, int runs)
     fprintf(out, ": repeat on an idle machine\n");
 }
 
-/** Prints where the program's time went: the parts that were timed, and products for the rest; of several rows the
- *  parts of the last one. */
+/** Prints where the program's time went: the parts that were timed, and products for the rest; of several
+ *  rows the parts of the last one. */
 static void seconds(FILE *out, const sp_record *r, int runs)
 {
     char text[160];

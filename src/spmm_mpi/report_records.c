@@ -146,8 +146,8 @@ static void launch_group(sp_writer *s, const sp_record *r)
     sp_writer_close(s);
 }
 
-/** Writes the group "copies": what --probe measured between rank 0's memory and its GPU. It is no part of the group
- *  "probe", so that earlier CSV columns keep their positions. */
+/** Writes the group "copies": what --probe measured between rank 0's memory and its GPU. It is no part of the
+ *  group "probe", so that earlier CSV columns keep their positions. */
 static void copies_group(sp_writer *s, const sp_host_copies *c)
 {
     sp_writer_open(s, "copies");
@@ -276,8 +276,8 @@ spmm_status sp_report_files(const sp_options *o, const sp_record *r)
         name, offsetof(sp_rank_count, member), 0 \
     }
 
-/** The lists of the group "per_rank": members of sp_rank_count, an int64_t or else an int. The last ones are those of the
- *  joint exchange. */
+/** The lists of the group "per_rank": members of sp_rank_count, an int64_t or else an int. The last ones are
+ *  those of the joint exchange. */
 /* clang-format off */
 static const struct {
     const char *name;
