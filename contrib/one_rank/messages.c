@@ -270,7 +270,7 @@ int MPI_Waitall(int n, MPI_Request *request, MPI_Status *status)
     return failed ? sp_one_rank_fail(failed, MPI_ERR_IN_STATUS, "MPI_Waitall") : MPI_SUCCESS;
 }
 
-/** Completes those of the requests that are done; returns how many there are that are not null. */
+/** Completes the requests that are done. Returns the number of requests that are not null. */
 static int complete_some(int n, MPI_Request *request, int *count, int *which, MPI_Status *status,
                          MPI_Comm *failed)
 {

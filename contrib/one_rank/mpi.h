@@ -10,8 +10,8 @@
  *  - Before MPI_Init() and after MPI_Finalize() a call ends the program, but for MPI_Initialized(),
  *    MPI_Finalized(), MPI_Get_version(), MPI_Get_library_version(), MPI_Error_string() and MPI_Wtime().
  *
- *  The functions have symbols of their own, spmm_one_rank_*, which libspmm has: a program may have both this
- *  header's functions and, in another library, those of a real MPI. */
+ *  The functions have their own symbols, spmm_one_rank_*, in libspmm. A program can therefore use them beside
+ *  another library that is linked with a real MPI. */
 #ifndef SPMM_ONE_RANK_MPI_H
 #define SPMM_ONE_RANK_MPI_H
 
@@ -112,7 +112,7 @@ extern struct spmm_one_rank_comm spmm_one_rank_world, spmm_one_rank_self;
 #define MPI_STATUS_IGNORE ((MPI_Status *)0)
 #define MPI_STATUSES_IGNORE ((MPI_Status *)0)
 
-/* (not enumerations, as programs compare them by #if, too) */
+/* Macros instead of enumerators, because programs also compare them in #if. */
 #define MPI_PROC_NULL (-2)
 #define MPI_ANY_SOURCE (-1)
 #define MPI_ANY_TAG (-1)
