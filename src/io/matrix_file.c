@@ -1,60 +1,72 @@
-/** Opens a matrix file of either format by one descriptor, and reads it. */
+/** Opens a matrix file of any format by one descriptor, and reads it. */
 #include "io/matrix_file.h"
 
 #include <string.h>
 
-/** Closes the text, if there is one. Returns `status`, or the status of the error in the text, with its
- *  message. */
-static spmm_status end_text(sp_matrix_file *f, spmm_status status)
+#include "base/arguments.h"
+#include "base/environment.h"
+#include "base/threads.h"
+#include "io/input.h"
+
+/** All formats in the order in which they are tried. The last one takes what is left, and says what a file is that none
+ *  can read. */
+static const sp_matrix_format *const formats[] = {&sp_format_spmm, &sp_format_mtx};
+
+static const sp_matrix_format *format_of(int fd, const sp_read_options *options)
 {
-    status = sp_reading_end(&f->text, status);
-    memset(&f->text, 0, sizeof f->text);
-    return status;
+    const size_t last = sizeof formats / sizeof *formats - 1;
+    size_t k = 0;
+    while (k < last && (fd < 0 || !formats[k]->is(fd, options))) k++;
+    return formats[k];
 }
 
 spmm_status sp_matrix_file_open(const char *path, const sp_read_options *options, sp_matrix_file *f)
 {
     const int fd = sp_input_descriptor(path);
-    memset(f, 0, sizeof *f);
-    f->options = *options;
-    f->binary = sp_spmm_file_is(fd);
-    if (f->binary) return sp_spmm_file_of(path, fd, &f->spmm);
-    const spmm_status status = sp_reading_begin_open(&f->text, path, fd, options, NULL);
-    return status == SPMM_OK ? SPMM_OK : end_text(f, status);
+    *f = (sp_matrix_file){.format = format_of(fd, options), .options = *options};
+    return f->format->open(path, fd, options, &f->file);
 }
 
-sp_sizes sp_matrix_file_sizes(const sp_matrix_file *f)
-{
-    if (!f->binary) return sp_reading_sizes(&f->text);
-    const sp_spmm_file_facts *const facts = sp_spmm_file_facts_of(f->spmm);
-    return (sp_sizes){facts->rows, facts->cols, facts->nnz};
-}
-
-static spmm_status read_spmm(const sp_matrix_file *f, spmm_csr *a, sp_mtx_info *info, int64_t *stored,
-                             int64_t *duplicates)
-{
-    const sp_spmm_file_facts *const facts = sp_spmm_file_facts_of(f->spmm);
-    if (info) *info = facts->info;
-    if (stored) *stored = facts->info.stored;
-    if (duplicates) *duplicates = facts->duplicates;
-    return sp_spmm_file_whole(f->spmm, &f->options, a);
-}
+sp_sizes sp_matrix_file_sizes(const sp_matrix_file *f) { return f->format->sizes(f->file); }
 
 spmm_status sp_matrix_file_read(sp_matrix_file *f, spmm_csr *a, sp_mtx_info *info, int64_t *stored,
                                 int64_t *duplicates)
 {
-    spmm_status status;
-    if (f->binary)
-        status = read_spmm(f, a, info, stored, duplicates);
-    else
-        status = end_text(f, sp_reading_csr(&f->text, a, info, stored, duplicates));
+    sp_mtx_info of_file = {.stored = 0};
+    int64_t entries = 0, summed = 0;
+    const spmm_status status = f->format->read(f->file, &f->options, a, &of_file, &entries, &summed);
+    if (info) *info = of_file;
+    if (stored) *stored = entries;
+    if (duplicates) *duplicates = summed;
     sp_matrix_file_close(f);
     return status;
 }
 
+int sp_matrix_file_binary(const sp_matrix_file *f) { return f->format && f->format->binary; }
+
+sp_file_way sp_matrix_file_way(const sp_matrix_file *f) { return f->format ? f->format->way : SP_FILE_TEXT; }
+
 void sp_matrix_file_close(sp_matrix_file *f)
 {
-    sp_spmm_file_close(f->spmm);
-    f->spmm = NULL;
-    (void)end_text(f, SPMM_OK);
+    if (f->file) f->format->close(f->file);
+    f->file = NULL;
+}
+
+static spmm_status read_csr(const char *path, const sp_read_options *options, spmm_csr *a)
+{
+    sp_matrix_file f;
+    TRY(sp_matrix_file_open(path, options, &f));
+    return sp_matrix_file_read(&f, a, NULL, NULL, NULL);
+}
+
+spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a)
+{
+    const sp_read_options options = {.precision = precision, .threads = sp_threads_default()};
+    TRY(sp_given(__func__, "a", a, "a place for the matrix"));
+    memset(a, 0, sizeof *a);
+    TRY(sp_fork_check(__func__));
+    TRY(sp_given(__func__, "path", path, "the name of a file"));
+    TRY(sp_precision_check(__func__, precision));
+    TRY(sp_environment_check());
+    return read_csr(path, &options, a);
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "io/input.h"
+#include "io/matrix_format.h"
 #include "io/spmm_file_layout.h"
 
 spmm_status sp_spmm_file_read_at(const sp_spmm_file *f, void *to, int64_t bytes, int64_t offset)
@@ -185,3 +186,47 @@ int sp_spmm_file_is(int fd)
     const ssize_t n = fd < 0 ? -1 : pread(fd, magic, sizeof magic, 0);
     return n == (ssize_t)sizeof magic && memcmp(magic, SP_FILE_MAGIC, sizeof magic) == 0;
 }
+
+/* ---- as a format of matrix files ---- */
+
+static int is_spmm(int fd, const sp_read_options *options)
+{
+    (void)options;
+    return sp_spmm_file_is(fd);
+}
+
+static spmm_status open_spmm(const char *path, int fd, const sp_read_options *options, void **file)
+{
+    sp_spmm_file *f;
+    (void)options;
+    const spmm_status status = sp_spmm_file_of(path, fd, &f);
+    *file = f;
+    return status;
+}
+
+static sp_sizes sizes_of_spmm(const void *file)
+{
+    const sp_spmm_file_facts *const facts = sp_spmm_file_facts_of(file);
+    return (sp_sizes){facts->rows, facts->cols, facts->nnz};
+}
+
+static spmm_status read_spmm(void *file, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
+                             int64_t *stored, int64_t *duplicates)
+{
+    const sp_spmm_file_facts *const facts = sp_spmm_file_facts_of(file);
+    *info = facts->info;
+    *stored = facts->info.stored;
+    *duplicates = facts->duplicates;
+    return sp_spmm_file_whole(file, options, a);
+}
+
+static void close_spmm(void *file) { sp_spmm_file_close(file); }
+
+const sp_matrix_format sp_format_spmm = {.name = ".spmm",
+                                         .way = SP_FILE_CSR,
+                                         .binary = 1,
+                                         .is = is_spmm,
+                                         .open = open_spmm,
+                                         .sizes = sizes_of_spmm,
+                                         .read = read_spmm,
+                                         .close = close_spmm};

@@ -10,6 +10,7 @@
 #include "cli/progress.h"
 #include "halo/joint.h"
 #include "io/generators.h"
+#include "io/spmm_file.h"
 #include "spmm_mpi/check_conversions.h"
 
 spmm_status sp_job_slowest(const sp_grid *grid, sp_seconds *seconds)
@@ -50,7 +51,7 @@ static spmm_status read_file(sp_job_input *input)
 {
     sp_matrix_facts *const facts = &input->facts;
     const double start = MPI_Wtime();
-    facts->binary = input->file.binary;
+    facts->binary = sp_matrix_file_binary(&input->file);
     TRY(sp_matrix_file_read(&input->file, &input->a, &input->info, &facts->stored, &facts->duplicates));
     facts->read_bytes = (double)(facts->binary ? sp_csr_bytes(&input->a) : input->info.bytes);
     facts->parse_seconds = MPI_Wtime() - start;

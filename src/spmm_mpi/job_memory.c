@@ -35,7 +35,7 @@ static spmm_status look_ahead(const sp_options *o, const sp_grid *grid, const sp
                    .value = (double)sp_value_size(o->precision),
                    .p = o->grid_auto ? grid->size : grid->dims[0],
                    .q = o->grid_auto ? 1 : grid->dims[1],
-                   .binary = file->binary,
+                   .binary = sp_matrix_file_binary(file),
                    .k = o->x_file ? 1 : sp_most_columns(&o->columns)};
     if (sp_gen_is_spec(o->matrix))
         TRY(sp_gen_sizes(o->matrix, &l->a));
