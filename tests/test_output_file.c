@@ -14,7 +14,7 @@
 #include "test.h"
 
 static char other[256];
-static const sp_spmm_file_facts facts = {
+static const sp_csr_file_facts facts = {
     .info = {.format = "coordinate", .field = "real", .symmetry = "general"}};
 
 /** Writes `bytes` times the letter; `status` is what the rest of the work came to. */

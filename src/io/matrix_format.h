@@ -6,11 +6,13 @@
 #include "formats/csr.h"
 #include "io/mtx_read.h"
 
+struct sp_csr_file; /* csr_file.h */
+
 /** How all ranks can read a file of a format, each a part of it (--io parallel). */
 typedef enum sp_file_way {
     SP_FILE_WHOLE, /**< they cannot: one rank reads the whole file */
     SP_FILE_TEXT,  /**< each parses a part of the text: sp_load_text() */
-    SP_FILE_CSR /**< each reads its rows: sp_load_csr(); whether this file allows it shows when it is opened */
+    SP_FILE_CSR    /**< each reads its rows, if csr() allows it: sp_load_csr() */
 } sp_file_way;
 
 /** A format. The functions are local; `file` is what open() has made. */
@@ -35,6 +37,8 @@ typedef struct sp_matrix_format {
     spmm_status (*read)(void *file, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
                         int64_t *stored, int64_t *duplicates);
     void (*close)(void *file); /**< frees it too; keeps the error message */
+    /** SP_FILE_CSR: returns what the file's rows are read from; NULL: one rank must read this file whole. */
+    struct sp_csr_file *(*csr)(void *file);
 } sp_matrix_format;
 
 extern const sp_matrix_format sp_format_spmm; /**< `.spmm`: spmm_file_open.c */

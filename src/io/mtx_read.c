@@ -3,13 +3,17 @@
 
 #include "base/memory.h"
 #include "formats/multivector.h"
+#include "io/input.h"
+#include "io/petsc_file.h"
 
 spmm_status sp_read_sizes(const char *path, sp_sizes *sizes)
 {
     const sp_read_options options = {.threads = 1};
+    const int fd = sp_input_descriptor(path);
     sp_reading r;
     memset(sizes, 0, sizeof *sizes);
-    const spmm_status status = sp_reading_begin(&r, path, &options, NULL);
+    if (sp_petsc_file_is(fd)) return sp_petsc_file_sizes(path, fd, sizes);
+    const spmm_status status = sp_reading_begin_open(&r, path, fd, &options, NULL);
     if (status == SPMM_OK) *sizes = sp_reading_sizes(&r);
     return sp_reading_end(&r, status);
 }
@@ -138,9 +142,11 @@ static spmm_status read_dense_coordinate(sp_reading *r, spmm_multivector *x)
 
 spmm_status sp_read_dense(const char *path, const sp_read_options *options, spmm_multivector *x)
 {
+    const int fd = sp_input_descriptor(path);
     sp_reading r;
     memset(x, 0, sizeof *x);
-    spmm_status status = sp_reading_begin(&r, path, options, NULL);
+    if (sp_petsc_file_is(fd)) return sp_petsc_file_dense(path, fd, options, x);
+    spmm_status status = sp_reading_begin_open(&r, path, fd, options, NULL);
     if (status == SPMM_OK) status = r.header.array ? read_dense_array(&r, x) : read_dense_coordinate(&r, x);
     if (status != SPMM_OK) spmm_multivector_destroy(x);
     return sp_reading_end(&r, status);

@@ -40,7 +40,7 @@ typedef struct sp_mtx_info {
  *          _MEMORY */
 spmm_status sp_read_coo(const char *path, const sp_read_options *options, sp_coo *coo, sp_mtx_info *info);
 
-/** Reads only the header of a file and sets *sizes to the sizes of the matrix. sizes->entries is the number
+/** Reads only the header of a Matrix Market file, or of a dense matrix or vector of PETSc, and sets *sizes to the sizes of the matrix. sizes->entries is the number
  *  in the size line, or a smaller number if the file is too short for so many entries. For an array file,
  *  sizes->entries is 0, because the number of nonzeros is not known yet. Local.
  *  \return as sp_read_coo() */
@@ -67,7 +67,8 @@ spmm_status sp_read_sizes(const char *path, sp_sizes *sizes);
 spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
                         int64_t *stored, int64_t *duplicates);
 
-/** Reads a dense multivector from an array or coordinate file into host memory. Entries missing in a
+/** Reads a dense multivector from an array or coordinate file, or from a dense matrix or vector of PETSc
+ *  (petsc_file.h), into host memory. Entries missing in a
  *  coordinate file are 0, duplicates are summed in the order of the file, and both triangles of a symmetric
  *  file are stored.
  *

@@ -41,7 +41,7 @@ sp_read_options sp_job_read_options(const sp_options *o, const sp_place *place)
 
 static spmm_status write_cache(const sp_options *o, const sp_place *place, const sp_job_input *input)
 {
-    const sp_spmm_file_facts facts = {.info = input->info, .duplicates = input->facts.duplicates};
+    const sp_csr_file_facts facts = {.info = input->info, .duplicates = input->facts.duplicates};
     TRY(sp_spmm_file_write(o->cache, &input->a, &facts, 0, place->binding.threads));
     if (place->verbosity >= 0) printf("cache      %s written\n", SHOWN_WHOLE(o->cache));
     return SPMM_OK;

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/words.h"
 #include "distribute/gather.h"
 #include "distribute/parallel_read.h"
 #include "spmm_mpi/job.h"
@@ -42,16 +41,10 @@ spmm_status sp_job_load(const sp_options *o, const sp_place *place, sp_job_input
     sp_load l = {.rows = 0};
     spmm_status status;
     TRY(sp_bcast(grid->comm, SP_ROOT, &way, sizeof way));
-    if (way == SP_FILE_WHOLE)
-        return sp_fail(
-            SPMM_ERR_UNSUPPORTED,
-            "%s: found a file that one rank must read, expected Matrix Market text or a file whose rows can be "
-            "read alone: convert it first (--convert FILE.spmm), or read it without --io parallel",
-            SHOWN(o->matrix));
-    TRY_GOTO((way == SP_FILE_CSR ? sp_load_spmm : sp_load_text)(grid, o->matrix, &options, o->partition, &l),
+    TRY_GOTO((way == SP_FILE_TEXT ? sp_load_text : sp_load_csr)(grid, o->matrix, &options, o->partition, &l),
              done);
     input->facts.parse_seconds = MPI_Wtime() - start;
-    take_facts(&l, way == SP_FILE_CSR, input);
+    take_facts(&l, way != SP_FILE_TEXT, input);
     TRY_GOTO(take_ranges(grid, &l, &dist->ranges), done);
     sp_block_place(grid, &dist->ranges, l.rows, l.cols, &dist->block);
     dist->block.csr = l.csr;
