@@ -11,7 +11,7 @@ import subprocess
 
 from command import MPIRUN, NO_SERIES, PROGRAM, ROOT, SCRATCH, SERIES, equal, finish, patience, skip, test, within
 
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md")])
+DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md")})
 # what a command begins with; anything else in a block is output, code or a file's text
 FIRST = re.compile(r"(\./|jobs/|tests/|bench/|matrices/|packages/)[\w./-]+$|"
                    r"(make|mpirun|mpicc|mpifort|pkg-config|python3|git|module|for|srun|sbatch|sinfo|sacctmgr|spack|eb|docker|apptainer|gzip|cd)$")
