@@ -50,7 +50,8 @@ $(B)/bench/common.a: $(BENCH_COMMON) mk/bench.mk
 # as an installed libspmm's user sees it: spmm.h alone, beside the adaptors' interface
 $(B)/bench/common/own.o: private INCLUDES = -Iinclude -I.
 
-$(BENCH_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(B)/bench/common.a $(ARCHIVES)
+# (bench_read has NIST's fscanf loop beside ours)
+$(BENCH_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(B)/bench/common.a $(ARCHIVES) $(B)/libmm.a
 	$(call say,LD,$@)
 	$(Q)$(link_program)
 

@@ -31,9 +31,10 @@ run-one-rank:
 # clang's sanitizers see other code than gcc's
 clang_sanitizes = $(shell t=$$(mktemp) && printf '\043include <omp.h>\nint main(void) { return omp_get_max_threads() == 0; }\n' \
     | $(CLANG) -fopenmp -fsanitize=address,undefined -x c - -o $$t >/dev/null 2>&1 && echo 1; rm -f $$t)
+asan_options = --most-ranks $(or $(MOST_RANKS),4)
 check-asan: deps
-	@+status=0; $(MAKE) $(J) SANITIZE=1 check-unit UNIT_OPTIONS='--most-ranks 4' || status=1; \
-	$(if $(CLANG_USED),:,$(if $(clang_sanitizes),$(MAKE) $(J) SANITIZE=1 CC='$(CLANG)' check-unit UNIT_OPTIONS='--most-ranks 4' || status=1, \
+	@+status=0; $(MAKE) $(J) SANITIZE=1 check-unit UNIT_OPTIONS='$(asan_options)' || status=1; \
+	$(if $(CLANG_USED),:,$(if $(clang_sanitizes),$(MAKE) $(J) SANITIZE=1 CC='$(CLANG)' check-unit UNIT_OPTIONS='$(asan_options)' || status=1, \
 	    echo 'check-asan: no $(CLANG) with OpenMP and sanitizers here (libomp-dev, libclang-rt-dev): gcc alone')); \
 	exit $$status
 
@@ -45,6 +46,7 @@ check-tsan: deps
 
 # --- every compiler with every MPI, each in a folder of its own under build/toolchains/
 
+# MOST_RANKS=3                                                   C tests on no more ranks
 # TOOLCHAINS="gcc-openmpi gcc-mpich clang-openmpi clang-mpich"   those of check-toolchains
 TOOLCHAINS ?= $(known_toolchains)
 # Debian's names; where others are meant: MPICC_mpich=/opt/mpich/bin/mpicc MPIRUN_mpich=/opt/mpich/bin/mpirun ..
@@ -59,7 +61,7 @@ first = $(firstword $(subst -, ,$(1)))
 last = $(lastword $(subst -, ,$(1)))
 run_toolchain = echo '-- $(1)'; $(MAKE) $(J) CUDA=0 SANITIZE=0 WERROR=1 BUILDDIR=$(BUILDDIR)/toolchains/$(1) \
     CC='$(CC_$(call first,$(1)))' MPICC='$(MPICC_$(call last,$(1)))' MPIRUN='$(MPIRUN_$(call last,$(1)))' \
-    UNIT_OPTIONS="--also '$(TOOLCHAIN_TESTS)'" UNIT_SETTINGS="SWEEP_RANKS='1 3'" check-unit || status=1;
+    UNIT_OPTIONS="$(MOST_RANKS:%=--most-ranks %) --also '$(TOOLCHAIN_TESTS)'" UNIT_SETTINGS="SWEEP_RANKS='1 3'" check-unit || status=1;
 known_toolchains := $(foreach c,gcc clang,$(c)-openmpi $(c)-mpich)
 unknown_toolchains = $(filter-out $(known_toolchains),$(TOOLCHAINS))
 check-toolchains:

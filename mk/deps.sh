@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what the build, the tests or the lint need and this machine lacks. Usage:
-#     deps.sh build|optional|test|adaptors|clang|openmpi|mpich|slurm|lint|fuzz|figures|peers...
+#     deps.sh build|optional|test|adaptors|clang|openmpi|mpich|slurm|ci|lint|fuzz|figures|peers...
 # Groups adaptors and peers are the libraries of bench-cpu: adaptors are small, so that tests compile with them, too. What is in
 # groups optional, fuzz, adaptors and peers is left out where it cannot be had; that is no error, but where peers are wanted.
 #
@@ -63,6 +63,7 @@ adaptors librsb-dev     librsb      echo '#include <rsb.h>' | g++ -E -x c++ -
 peers  libpetsc-real-dev petsc    pkg-config --exists petsc || pkg-config --exists PETSc
 peers  python3-scipy  python      for p in "$PYTHON" python3 /usr/bin/python3; do $p -c 'import scipy.sparse' && exit 0; done; false
 peers  python3-pip    python      sh bench/peers/mkl.sh --there || for p in "$PYTHON" python3 /usr/bin/python3; do $p -m pip --version && exit 0; done; false
+ci     ccache         ccache      command -v ccache
 lint   clang-format   clang       command -v clang-format
 lint   clang-tidy     clang       command -v clang-tidy
 lint   cppcheck       cppcheck    command -v cppcheck
@@ -79,7 +80,7 @@ find_missing() {
         case " $wanted " in *" $group "*) ;; *) continue ;; esac
         (eval "$check") >/dev/null 2>&1 && continue
         case $group in
-        optional | fuzz | adaptors | peers) extra="$extra $package" options="$options $name" ;;
+        optional | ci | fuzz | adaptors | peers) extra="$extra $package" options="$options $name" ;;
         test) missing="$missing $package" tests="$tests $name" ;;
         *) missing="$missing $package" needed="$needed $name" ;;
         esac

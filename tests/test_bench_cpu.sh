@@ -7,6 +7,9 @@ case $BUILD in *cuda) cuda=1 ;; *asan* | *tsan*) skip "bench_cpu times our kerne
 scratch
 ok "bench_cpu builds without any library" \
     make NO_DEPS=1 CUDA=$cuda BUILDDIR="$(dirname "$BUILD")" MPICC="$MPICC" "$BUILD/bench/bench_cpu"
+programs=$(for source in bench/bench_*.c; do [ "$source" = bench/bench_series.c ] || echo "$BUILD/${source%.c}"; done)
+ok "the other programs of bench/ build" \
+    make -j "$(nproc)" NO_DEPS=1 CUDA=$cuda BUILDDIR="$(dirname "$BUILD")" MPICC="$MPICC" $programs
 mkdir "$scratch/bench" "$scratch/peers"
 cp "$BUILD/bench/bench_cpu" "$scratch/bench" || { fail "bench_cpu is there"; finish; }
 csv=$scratch/out.csv

@@ -8,7 +8,7 @@ scratch
 mkdir "$scratch/my tree" && cp -r Makefile mk include src contrib fortran kernels tests "$scratch/my tree/" || exit 1
 cd "$scratch/my tree" || exit 1
 # few flags, so that it is quick
-build() { make NO_DEPS=1 V=0 BUILDDIR=build CUDA=0 PEERS=0 OPT=-O0 "$@" 2>&1; }
+build() { make -j "$(nproc)" NO_DEPS=1 V=0 BUILDDIR=build CUDA=0 PEERS=0 OPT=-O0 "$@" 2>&1; }
 
 out=$(build) || { printf '%s\n' "$out"; fail "make builds a fresh copy of the tree"; finish; }
 pass "make builds a fresh copy of the tree"

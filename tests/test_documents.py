@@ -1,6 +1,6 @@
 """The commands of README and documents: each line of a block of theirs that is a command is run as it is printed, or by the
 rule below that says what is changed (less work, a file that a reader brings) or why it cannot be run here. A command that no
-rule knows is a failure, and so is a rule that no command needs."""
+rule knows is a failure, and so is a rule that no command needs. Links, and files that the documents name, are there."""
 # limit: 300
 import collections
 import os
@@ -11,7 +11,7 @@ import subprocess
 
 from command import MPIRUN, NO_SERIES, PROGRAM, ROOT, SCRATCH, SERIES, equal, finish, patience, skip, test, within
 
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md")])
+DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md")})
 # what a command begins with; anything else in a block is output, code or a file's text
 FIRST = re.compile(r"(\./|jobs/|tests/|bench/|matrices/|packages/)[\w./-]+$|"
                    r"(make|mpirun|mpicc|mpifort|pkg-config|python3|git|module|for|srun|sbatch|sinfo|sacctmgr|spack|eb|docker|apptainer|gzip|cd)$")
@@ -150,4 +150,15 @@ with test("links between the documents lead to files and headings"):
                 heads = [re.sub(r"[^\w\- ]", "", h).strip().lower().replace(" ", "-")
                          for h in re.findall(r"^#+ (.*)$", file.read_text(encoding="utf-8"), re.M)]
                 within(heads, anchor)
+
+FOLDERS = "src|docs|mk|jobs|bench|tests|kernels|packages|contrib|python|fortran|examples|matrices"
+with test("files that the documents name in quotes are there"):
+    # CHANGELOG names files of older versions; capitals stand for any name
+    names = {p.name for folder in (*FOLDERS.split("|"), "include") for p in (ROOT / folder).rglob("*")}
+    for DOCUMENT in (d for d in DOCUMENTS if d.name != "CHANGELOG.md"):
+        text = DOCUMENT.read_text(encoding="utf-8")
+        paths = [path for path in re.findall(rf"`((?:{FOLDERS})/[\w./-]*\w)`", text) if not re.search(r"[A-Z]{4}(?!\w*\.md)", path)]
+        absent = [path for path in paths if not (ROOT / path).exists()]
+        absent += [name for name in re.findall(r"`(\w+\.(?:c|h|cu|cuh|py|sh|def|mk))`", text) if name not in names]
+        equal(absent, [], str(DOCUMENT.relative_to(ROOT)))
 finish()

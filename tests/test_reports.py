@@ -1,5 +1,5 @@
-"""docs/REPORTS.md: its commands run in a short form, kernels and records that it names are there, its times are those of the
-records; and mk/reports.mk: what the reports' targets run, and what is refused.
+"""docs/REPORTS.md: its commands run in a short form, kernels and records that it names are there; its times, and the tables of
+bench/records/2026-11-25-reports-tables.md, are those of the records; mk/reports.mk: what the reports' targets run, and what is refused.
 limit: 300"""
 import json
 import os
@@ -12,8 +12,8 @@ import subprocess
 import collection_server as served
 from command import MPIRUN, NO_SERIES, PROGRAM, ROOT, SCRATCH, SERIES, equal, exactness, finish, patience, run, skip, test, within
 
-PAGE = ROOT / "docs/REPORTS.md"
-TEXT = PAGE.read_text(encoding="utf-8")
+PAGE, TABLES = ROOT / "docs/REPORTS.md", ROOT / "bench/records/2026-11-25-reports-tables.md"
+TEXT = PAGE.read_text(encoding="utf-8") + TABLES.read_text(encoding="utf-8")
 ROWS = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in TEXT.splitlines() if line.startswith("| ")]
 SERVER = served.Server()
 SERVER.add("Janna/ML_Laplace", served.matrix(50))
@@ -69,9 +69,8 @@ def listed():
 
 def commands():
     """Each command of the page once."""
-    found = [word for row in ROWS for cell in row for word in re.findall(r"`([^`]+)`", cell)]
-    found += re.findall(r"`(make all [^`]+)`", TEXT)
-    return list(dict.fromkeys(w for w in found if re.match(r"(make|mpirun|\./|jobs/)", w)))
+    found = re.findall(r"`([^`\n]+)`", PAGE.read_text(encoding="utf-8"))
+    return list(dict.fromkeys(w for w in found if re.match(r"(make|mpirun|\./\w+|jobs/\w+) ", w)))
 
 
 def short(command):
@@ -114,8 +113,9 @@ with test("kernels and files that the page names are there"):
         assert name in known | sources | THEIRS, f"nothing is called {name}"
     for word in re.findall(r"`(\w+)\(\)`", TEXT):
         assert word in sources, f"nothing is called {word}"
-    for target in re.findall(r"\]\(([^)#]+)", TEXT):
-        assert (PAGE.parent / target).exists(), f"{target} is not there"
+    for page in (PAGE, TABLES):
+        for target in re.findall(r"\]\(([^)#]+)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target} is not there"
 
 
 def product_times():
@@ -150,7 +150,7 @@ with test("the page's times of products, conversions and series are the records'
         first, one = least[name, conversion, "scan"], least[name, conversion, "pass"]
         equal((scan, single), (f"{1e3 * first:.1f}", f"{1e3 * one:.3f}"), f"{name}, {conversion}")
     written = (ROOT / "bench/records/2026-11-21-series-mpi-kernels-H200.txt").read_text(encoding="utf-8")
-    section = TEXT[TEXT.index("### Series\n"):TEXT.index("Values in other memories")]
+    section = TEXT[TEXT.index("### Series\n"):TEXT.index("## Tables and figures")]
     for row in (line.split(" | ") for line in section.splitlines() if line.startswith("| ") and "| on one H100" not in line):
         for number in re.findall(r"\b\d+\.\d{3,}\b", row[2] if "sequential time" not in row[0] and "float" not in row[0] else ""):
             within(written, number)

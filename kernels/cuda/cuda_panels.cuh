@@ -3,10 +3,10 @@
  *
  *  A tile of A (8 rows, 4 columns) is multiplied by 16 columns of four rows of X in one mma.m16n8k4, as
  *  Y^T = X^T A^T: the shape m8n8k4, in which A would come first, runs at half the rate (measured; see
- *  docs/SURPRISES.md).
+ *  bench/records/FACTS.md).
  *
  *  The tensor core adds the four products of a tile to the sum one after another and rounds each time, which
- *  gives the same bits as four fma operations (measured; see docs/SURPRISES.md). The zeros of a tile are
+ *  gives the same bits as four fma operations (measured; see bench/records/FACTS.md). The zeros of a tile are
  *  multiplied, too. This is harmless unless they meet an infinity or a NaN of X; then the sum is a NaN, and
  *  the panel is computed again entry by entry. If the precision is f32, values are widened to f64 for the
  *  product, and each sum is rounded to f32 once at the end. */
