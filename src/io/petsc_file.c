@@ -42,7 +42,7 @@ static int64_t index_size(const unsigned char *bytes, int64_t n)
 static int64_t object_at(int fd, int64_t offset)
 {
     unsigned char bytes[8];
-    return index_size(bytes, pread(fd, bytes, sizeof bytes, (off_t)offset));
+    return index_size(bytes, sp_file_peek(fd, bytes, sizeof bytes, offset));
 }
 
 int sp_petsc_file_is(int fd) { return fd >= 0 && object_at(fd, 0) > 0; }
