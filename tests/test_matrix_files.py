@@ -1,7 +1,6 @@
-"""Files of the formats that people have, written by SciPy, by PETSc, and by this test: the same CSR, and the same Y on three ranks.
+"""Files of the formats that people have: read by the Python package, the same CSR; by three ranks, the same Y.
 limit: 300"""
 import os
-import subprocess
 
 from command import equal, finish, run, scratch, skip, test
 from python_package import missing, python
@@ -16,7 +15,7 @@ import scipy.io
 import scipy.sparse
 
 ROWS = COLS = 120
-MATRIX, VECTOR, DENSE = 1211216, 1211214, -1
+MATRIX, VECTOR = 1211216, 1211214
 RNG = np.random.default_rng(7)
 
 
@@ -122,88 +121,4 @@ for kind in sorted({os.path.splitext(path)[1] for path, _, _ in FILES}):
             if a.nnz:
                 same_product(path, a, parallel)
 
-A = matrix()
-GOOD = petsc(scratch("good.petsc"), A.shape, *triplets(A))
-
-
-def refused(path, message, code=3, args=()):
-    for ranks, more in ((1, ()), (3, ("--io", "parallel"))):
-        if args and ranks == 3:
-            continue
-        done = run("-q", "-d", "cpu", *more, *args, path, ranks=ranks)
-        equal(done.code, code, f"{path}: {done.out} {done.err}")
-        assert any(message in line for line in done.error_lines()), f"{path}: {done.err}"
-
-
-def changed(at, text):
-    whole = bytearray(open(GOOD, "rb").read())
-    whole[at:at + len(text)] = text
-    return scratch("changed.petsc", bytes(whole))
-
-
-with test("a matrix of PETSc that is cut short, damaged, complex or dense is refused with what was found and expected"):
-    whole = open(GOOD, "rb").read()
-    for length in (9, 16, 100, 16 + 4 * ROWS + 5, len(whole) - 1):
-        refused(scratch("cut.petsc", whole[:length]), "it is cut short")
-    refused(changed(4, b"\xff\xff\xff\xfe"), "found a PETSc matrix of -2 rows, 120 columns")
-    refused(changed(12, b"\x7f\xff\xff\xff"), "it is cut short")
-    refused(changed(16, b"\xff\xff\xff\xff"), "row 1: found a length of -1 entries, expected 0 to")
-    refused(changed(16 + 4 * ROWS, b"\x00\x00\x00\x78"), "found a column beyond the last one")
-    refused(petsc(scratch("complex.petsc"), A.shape, *triplets(A), value=">c16"), "found complex values of PETSc")
-    refused(petsc(scratch("nan.petsc"), A.shape, np.diff(A.indptr), A.indices, np.full(A.nnz, np.nan)), 'found "nan" in row')
-    dense = scratch("dense.petsc", np.array([MATRIX, 3, 2, DENSE], ">i4").tobytes() + bytes(48))
-    refused(dense, "found a dense matrix of PETSc, expected a sparse matrix")
-    refused(scratch("vector.petsc", np.array([VECTOR, 3], ">i4").tobytes() + bytes(24)), "found a vector of PETSc")
-
-with test("--x takes a dense matrix and a vector of PETSc, with both sizes of indices"):
-    for index in (">i4", ">i8"):
-        for k in (1, 5):
-            x = RNG.standard_normal((COLS, k))
-            scipy.io.mmwrite(scratch("x.mtx"), x, precision=17)
-            files = [scratch("x.petsc", np.array([MATRIX, COLS, k, DENSE], index).tobytes() + x.astype(">f8").tobytes())]
-            if k == 1:
-                files.append(scratch("v.petsc", np.array([VECTOR, COLS], index).tobytes() + x.astype(">f8").tobytes()))
-            results = []
-            for name in (scratch("x.mtx"), *files):
-                done = run("-q", "-d", "cpu", "--x", name, "-o", scratch("y.mtx"), GOOD, ranks=2)
-                equal(done.code, 0, f"{name}: {done.err}")
-                results.append(open(scratch("y.mtx"), "rb").read())
-            assert all(y == results[0] for y in results), (index, k)
-    refused(GOOD, "found a sparse matrix of PETSc, expected a dense one or a vector", args=("--x", GOOD))
-
-WRITE = r"""
-#include <petscmat.h>
-int main(int argc, char **argv)
-{
-    Mat a;
-    PetscViewer file;
-    PetscInt n = 50;
-    if (PetscInitialize(&argc, &argv, NULL, NULL)) return 1;
-    if (MatCreateSeqAIJ(PETSC_COMM_SELF, n, n + 1, 3, NULL, &a)) return 1;
-    for (PetscInt i = 0; i < n; i++)
-        for (PetscInt j = i; j < i + 2; j++)
-            if (MatSetValue(a, i, j, 1.0 / (PetscReal)(1 + i + 7 * j), INSERT_VALUES)) return 1;
-    if (MatAssemblyBegin(a, MAT_FINAL_ASSEMBLY) || MatAssemblyEnd(a, MAT_FINAL_ASSEMBLY)) return 1;
-    if (PetscViewerBinaryOpen(PETSC_COMM_SELF, argv[1], FILE_MODE_WRITE, &file) || MatView(a, file)) return 1;
-    return PetscViewerDestroy(&file) || MatDestroy(&a) || PetscFinalize();
-}
-"""
-NAME = "a file that PETSc wrote is read as its matrix"
-flags = next((done.stdout.split() for name in ("petsc", "PETSc") for done in [subprocess.run(["pkg-config", "--cflags", "--libs", name],
-              capture_output=True, text=True, check=False)] if done.returncode == 0), None)
-program = scratch("write")
-if flags is None:
-    skip(NAME, "there is no PETSc")
-elif subprocess.run([os.environ.get("MPICC", "mpicc"), "-x", "c", scratch("write.c", WRITE), "-x", "none", "-o", program, *flags],
-                    capture_output=True, check=False).returncode:
-    skip(NAME, "PETSc does not compile with this MPI")
-else:
-    with test(NAME):
-        path = scratch("by-petsc.petsc")
-        done = subprocess.run([program, path], capture_output=True, text=True, check=False)
-        equal(done.returncode, 0, done.stderr)
-        i = np.repeat(np.arange(50), 2)
-        j = i + np.tile([0, 1], 50)
-        equal(python("-c", READ, path).returncode, 0)
-        same_csr(path, scipy.sparse.csr_matrix((1.0 / (1 + i + 7 * j), (i, j)), shape=(50, 51)))
 finish()

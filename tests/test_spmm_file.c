@@ -49,6 +49,9 @@ static void test_whole(void)
                 CHECK(found.rows == a.rows && found.cols == a.cols && found.nnz == a.nnz &&
                       found.precision == precision && found.duplicates == 5);
                 CHECK(memcmp(&found.info, &facts.info, sizeof found.info) == 0);
+                spmm_csr_destroy(&b);
+                CHECK_INT(spmm_csr_read(path, precision, &b), SPMM_OK);
+                CHECK(sample_same_csr(&a, &b));
                 spmm_csr_destroy(&a);
                 spmm_csr_destroy(&b);
             }

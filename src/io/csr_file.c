@@ -12,6 +12,17 @@
 #include "formats/csr.h"
 #include "formats/csr_sort.h"
 
+int64_t sp_file_peek(int fd, void *to, int64_t bytes, int64_t offset)
+{
+    for (int64_t done = 0;;) {
+        const ssize_t n = pread(fd, (char *)to + done, (size_t)(bytes - done), (off_t)(offset + done));
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return done;
+        done += n;
+        if (done == bytes) return done;
+    }
+}
+
 spmm_status sp_csr_file_read_at(const sp_csr_file *f, void *to, int64_t bytes, int64_t offset)
 {
     for (int64_t done = 0; done < bytes;) {

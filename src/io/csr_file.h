@@ -60,6 +60,10 @@ typedef struct sp_csr_file {
         start; /**< if `lengths`: the start of a row that was found last, so that the next ones are found from it */
 } sp_csr_file;
 
+/** Reads up to `bytes` bytes at byte `offset`, to tell what a file is. Local.
+ *  \return how many there are before the end of the file, or before what cannot be read */
+int64_t sp_file_peek(int fd, void *to, int64_t bytes, int64_t offset);
+
 /** Reads exactly `bytes` bytes at byte `offset` of the file. Local. \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX
  *  (the file is too short) */
 spmm_status sp_csr_file_read_at(const sp_csr_file *file, void *to, int64_t bytes, int64_t offset);

@@ -42,7 +42,7 @@ static int64_t index_size(const unsigned char *bytes, int64_t n)
 static int64_t object_at(int fd, int64_t offset)
 {
     unsigned char bytes[8];
-    return index_size(bytes, pread(fd, bytes, sizeof bytes, (off_t)offset));
+    return index_size(bytes, sp_file_peek(fd, bytes, sizeof bytes, offset));
 }
 
 int sp_petsc_file_is(int fd) { return fd >= 0 && object_at(fd, 0) > 0; }
@@ -179,15 +179,12 @@ const sp_matrix_format sp_format_petsc = {.name = "PETSc",
 static spmm_status lay_out_dense(sp_csr_file *f, petsc_head *h)
 {
     TRY(read_head(f, h));
-    if (h->entries != DENSE)
-        return sp_fail(SPMM_ERR_UNSUPPORTED,
-                       "%s: found a sparse matrix of PETSc, expected a dense one or a vector", f->path);
     if (h->cols == 0)
         return sp_fail(SPMM_ERR_SYNTAX, "%s: found a multivector of 0 columns, expected at least 1", f->path);
     if (h->rows > (INT64_C(1) << 55) / h->cols)
         return sp_fail(SPMM_ERR_SYNTAX, "%s: found a dense matrix of %lld x %lld: it is damaged", f->path,
                        (long long)h->rows, (long long)h->cols);
-    return lay_values(f, h, h->bytes, h->rows * h->cols);
+    return h->entries == DENSE ? lay_values(f, h, h->bytes, h->rows * h->cols) : lay_out_aij(f);
 }
 
 spmm_status sp_petsc_file_sizes(const char *path, int fd, sp_sizes *sizes)
@@ -239,6 +236,18 @@ static spmm_status read_rows(const sp_csr_file *f, const sp_read_options *o, spm
     return status;
 }
 
+/** Adds the entries of a sparse matrix to x, which is zero. */
+static spmm_status read_entries(sp_csr_file *f, const sp_read_options *o, spmm_multivector *x)
+{
+    spmm_csr a;
+    TRY(sp_csr_file_whole(f, o, &a, NULL));
+    for (int64_t i = 0; i < a.rows; i++)
+        for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++)
+            sp_value_set(x->data, x->precision, i * x->ld + a.ja[e], sp_value_get(a.as, a.precision, e));
+    spmm_csr_destroy(&a);
+    return SPMM_OK;
+}
+
 spmm_status sp_petsc_file_dense(const char *path, int fd, const sp_read_options *options, spmm_multivector *x)
 {
     sp_csr_file f = file_of(path, fd);
@@ -249,7 +258,8 @@ spmm_status sp_petsc_file_dense(const char *path, int fd, const sp_read_options 
         status = sp_memory_needs((double)h.rows * (double)h.cols * (double)sp_value_size(options->precision),
                                  path);
     if (status == SPMM_OK) status = spmm_multivector_create(h.rows, h.cols, options->precision, SPMM_CPU, x);
-    if (status == SPMM_OK) status = read_rows(&f, options, x);
+    if (status == SPMM_OK)
+        status = h.entries == DENSE ? read_rows(&f, options, x) : read_entries(&f, options, x);
     if (status != SPMM_OK) spmm_multivector_destroy(x);
     close(fd);
     return status;

@@ -172,8 +172,8 @@ spmm_status sp_spmm_file_read(const char *path, const sp_read_options *options, 
 int sp_spmm_file_is(int fd)
 {
     char magic[8] = "";
-    const ssize_t n = fd < 0 ? -1 : pread(fd, magic, sizeof magic, 0);
-    return n == (ssize_t)sizeof magic && memcmp(magic, SP_FILE_MAGIC, sizeof magic) == 0;
+    return fd >= 0 && sp_file_peek(fd, magic, sizeof magic, 0) == (int64_t)sizeof magic &&
+           memcmp(magic, SP_FILE_MAGIC, sizeof magic) == 0;
 }
 
 /* ---- as a format of matrix files ---- */
