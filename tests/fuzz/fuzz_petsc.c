@@ -118,6 +118,9 @@ int fuzz_petsc(const uint8_t *data, size_t size)
     fuzz_input in;
     if (!fuzz_begin(&in, "petsc", data, size) || in.size > MOST) return 0;
     memcpy(bytes, in.data, in.size);
+    /* what is no file of PETSc is another target's */
+    if (in.size < 8 || (memcmp(bytes, "\0\x12\x7B", 3) != 0 && memcmp(bytes, "\0\0\0\0\0\x12\x7B", 7) != 0))
+        return fuzz_end();
     const size_t index = in.size > 4 && bytes[0] == 0 && bytes[1] == 0 ? 8 : 4;
     for (size_t k = 4 * index; in.extra & 1 && k < in.size && k < 32 * index; k++)
         if (k % index < index - 1) bytes[k] = 0;
