@@ -8,7 +8,7 @@
 #include "base/output_file.h"
 #include "files.h"
 #include "formats/multivector.h"
-#include "io/spmm_file.h"
+#include "files/spmm_file.h"
 #include "sample.h"
 #include "small_disk.h"
 #include "test.h"

@@ -4,8 +4,8 @@
 
 #include "base/memory.h"
 #include "files.h"
-#include "io/spmm_file.h"
-#include "io/spmm_file_layout.h"
+#include "files/spmm_file.h"
+#include "files/spmm_file_layout.h"
 #include "distribute/parallel_read.h"
 #include "sample.h"
 #include "test_mpi.h"

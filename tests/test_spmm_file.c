@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "files.h"
-#include "io/spmm_file.h"
-#include "io/spmm_file_layout.h"
+#include "files/spmm_file.h"
+#include "files/spmm_file_layout.h"
 #include "sample.h"
 #include "test.h"
 

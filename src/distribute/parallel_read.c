@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "io/csr_file.h"
-#include "io/matrix_file.h"
+#include "files/csr_file.h"
+#include "files/matrix_file.h"
 #include "distribute/file_part.h"
 #include "distribute/shuffle_entries.h"
 

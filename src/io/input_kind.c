@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/spmm_file_layout.h"
-
 #define MATRIX_MARKET "write it as Matrix Market first, as SciPy's scipy.io.mmwrite does"
 #define UNPACK(command) "unpack it first (" command ")"
 

@@ -40,11 +40,15 @@ typedef struct sp_mtx_info {
  *          _MEMORY */
 spmm_status sp_read_coo(const char *path, const sp_read_options *options, sp_coo *coo, sp_mtx_info *info);
 
-/** Reads only the header of a Matrix Market file, or of a dense matrix or vector of PETSc, and sets *sizes to the sizes of the matrix. sizes->entries is the number
+/** Reads only the header of a file and sets *sizes to the sizes of the matrix. sizes->entries is the number
  *  in the size line, or a smaller number if the file is too short for so many entries. For an array file,
  *  sizes->entries is 0, because the number of nonzeros is not known yet. Local.
  *  \return as sp_read_coo() */
 spmm_status sp_read_sizes(const char *path, sp_sizes *sizes);
+
+/** Like sp_read_sizes(), of a file that is open. Local.
+ *  \param [in] fd  what sp_input_descriptor(path) returned; the function owns it, also on failure */
+spmm_status sp_read_sizes_of(const char *path, int fd, sp_sizes *sizes);
 
 /** Reads a sparse matrix as CSR. Both triangles of a symmetric matrix are stored, rows are sorted by column,
  *  and duplicates are summed in increasing order of value (see sp_csr_sort_sum_duplicates()). The result is
@@ -67,8 +71,7 @@ spmm_status sp_read_sizes(const char *path, sp_sizes *sizes);
 spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
                         int64_t *stored, int64_t *duplicates);
 
-/** Reads a dense multivector from an array or coordinate file, or from a dense matrix or vector of PETSc
- *  (petsc_file.h), into host memory. Entries missing in a
+/** Reads a dense multivector from an array or coordinate file into host memory. Entries missing in a
  *  coordinate file are 0, duplicates are summed in the order of the file, and both triangles of a symmetric
  *  file are stored.
  *
@@ -76,5 +79,9 @@ spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_c
  *  \param [out] x  [rows x cols], as the size line says; the caller destroys it
  *  \return as sp_read_coo(); a file with 0 columns is SPMM_ERR_SYNTAX */
 spmm_status sp_read_dense(const char *path, const sp_read_options *options, spmm_multivector *x);
+
+/** Like sp_read_dense(), of a file that is open. Local.
+ *  \param [in] fd  what sp_input_descriptor(path) returned; the function owns it, also on failure */
+spmm_status sp_read_dense_of(const char *path, int fd, const sp_read_options *options, spmm_multivector *x);
 
 #endif

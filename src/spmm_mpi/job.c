@@ -10,7 +10,8 @@
 #include "cli/progress.h"
 #include "halo/joint.h"
 #include "io/generators.h"
-#include "io/spmm_file.h"
+#include "files/dense_file.h"
+#include "files/spmm_file.h"
 #include "spmm_mpi/check_conversions.h"
 
 spmm_status sp_job_slowest(const sp_grid *grid, sp_seconds *seconds)
@@ -95,7 +96,7 @@ spmm_status sp_job_read(const sp_options *o, const sp_place *place, sp_job_input
 static spmm_status read_x(const char *path, sp_read_options options, int64_t cols, spmm_multivector *x)
 {
     options.progress = NULL;
-    TRY(sp_read_dense(path, &options, x));
+    TRY(sp_dense_file_read(path, &options, x));
     if (x->rows != cols)
         return sp_fail(SPMM_ERR_SYNTAX, "%s: X has %lld rows, and A %lld columns", path, (long long)x->rows,
                        (long long)cols);

@@ -8,7 +8,7 @@
 #include "cli/program.h"
 #include "halo/halo.h"
 #include "distribute/scatter.h"
-#include "io/matrix_file.h"
+#include "files/matrix_file.h"
 #include "kernels/kernel.h"
 #include "spmm_mpi/options.h"
 #include "spmm_mpi/report.h"

@@ -6,6 +6,7 @@
 #include "base/budget.h"
 #include "base/memory.h"
 #include "io/generators.h"
+#include "files/dense_file.h"
 #include "spmm_mpi/job.h"
 
 /** What is known about a run before the matrix is read. */
@@ -42,7 +43,7 @@ static spmm_status look_ahead(const sp_options *o, const sp_grid *grid, const sp
     else
         l->a = sp_matrix_file_sizes(file);
     if (!o->x_file) return SPMM_OK;
-    TRY(sp_read_sizes(o->x_file, &x));
+    TRY(sp_dense_file_sizes(o->x_file, &x));
     if (x.cols > 1) l->k = x.cols;
     l->x_file = rows_bytes(l, (double)x.rows);
     return SPMM_OK;

@@ -9,7 +9,7 @@
 #include "halo/node_rows.h"
 #include "io/generators.h"
 #include "io/input.h"
-#include "io/petsc_file.h"
+#include "files/petsc_file.h"
 #include "partition/reorder.h"
 #include "kernels/peers/peer_kernels.h"
 #include "exchange/exchange.h"

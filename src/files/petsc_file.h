@@ -13,7 +13,7 @@
 #ifndef SP_PETSC_FILE_H
 #define SP_PETSC_FILE_H
 
-#include "io/csr_file.h"
+#include "files/csr_file.h"
 
 extern const sp_matrix_format sp_format_petsc; /**< an AIJ matrix */
 

@@ -5,9 +5,9 @@
 #include <zlib.h>
 
 #include "base/memory.h"
-#include "io/spmm_file.h"
+#include "io/input_kind.h"
+#include "files/spmm_file.h"
 
-#define SP_FILE_MAGIC "SPMMfile"
 #define SP_FILE_MARK UINT64_C(0x0102030405060708) /* in the other byte order it reads 0x0807060504030201 */
 
 enum { SP_FILE_VERSION = 1, SP_FILE_ALIGN = 4096, SP_FILE_CHUNK = 4 << 20, SP_FILE_CHUNK_STEP = 64 };

@@ -42,6 +42,6 @@ typedef struct sp_matrix_format {
 } sp_matrix_format;
 
 extern const sp_matrix_format sp_format_spmm; /**< `.spmm`: spmm_file_open.c */
-extern const sp_matrix_format sp_format_mtx;  /**< Matrix Market: mtx_csr.c */
+extern const sp_matrix_format sp_format_mtx;  /**< Matrix Market: mtx_file.c */
 
 #endif

@@ -4,7 +4,7 @@
 #ifndef SP_CSR_FILE_H
 #define SP_CSR_FILE_H
 
-#include "io/matrix_format.h"
+#include "files/matrix_format.h"
 
 /** What the header of a file says about the matrix. */
 typedef struct sp_csr_file_facts {

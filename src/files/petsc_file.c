@@ -1,5 +1,5 @@
 /** Opens binary files of PETSc, and reads dense matrices and vectors of them. */
-#include "io/petsc_file.h"
+#include "files/petsc_file.h"
 
 #include <errno.h>
 #include <math.h>

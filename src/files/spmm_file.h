@@ -15,7 +15,7 @@
 #ifndef SP_SPMM_FILE_H
 #define SP_SPMM_FILE_H
 
-#include "io/csr_file.h"
+#include "files/csr_file.h"
 
 /** Writes the matrix `a` to a file sequentially. The file appears complete or not at all (see
  *  base/output_file.h) and replaces an existing file of that name. If path is a device or a pipe, the data is

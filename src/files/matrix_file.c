@@ -1,5 +1,5 @@
 /** Opens a matrix file of any format by one descriptor, and reads it. */
-#include "io/matrix_file.h"
+#include "files/matrix_file.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "base/environment.h"
 #include "base/threads.h"
 #include "io/input.h"
-#include "io/petsc_file.h"
+#include "files/petsc_file.h"
 
 /** All formats in the order in which they are tried. The last one takes what is left, and says what a file is that none
  *  can read. */

@@ -1,5 +1,5 @@
 /** Reads a whole matrix or a block from a binary matrix file, chunk by chunk, and verifies the checksums if it has any. */
-#include "io/csr_file.h"
+#include "files/csr_file.h"
 
 #include <errno.h>
 #include <math.h>

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "io/input.h"
-#include "io/spmm_file_layout.h"
+#include "files/spmm_file_layout.h"
 
 /** Checks the header's magic, byte order, version and checksum. The other fields are meaningful only if these
  *  are right. */

@@ -3,7 +3,7 @@
 #ifndef SP_MATRIX_FILE_H
 #define SP_MATRIX_FILE_H
 
-#include "io/matrix_format.h"
+#include "files/matrix_format.h"
 
 /** A matrix file of which the header has been read. */
 typedef struct sp_matrix_file {

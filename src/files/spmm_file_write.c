@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/output_file.h"
-#include "io/spmm_file_layout.h"
+#include "files/spmm_file_layout.h"
 
 static void set_text(char *to, size_t n, const char *text) { snprintf(to, n, "%s", text); }
 
