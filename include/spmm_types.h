@@ -99,15 +99,17 @@ typedef struct spmm_csr {
  *  arrays are in host memory; integers are signed, or unsigned and as small. Columns of a row may be in any
  *  order. */
 typedef struct spmm_rows {
-    const void *irp; /**< row starts, [rows + 1]: row i has entries irp[i] to irp[i + 1] - 1 of ja and as; irp[0] need not
+    const void *
+        irp; /**< row starts, [rows + 1]: row i has entries irp[i] to irp[i + 1] - 1 of ja and as; irp[0] need not
                           be 0 */
-    const void *ja;  /**< column indices */
-    const void *as;  /**< values, of the precision that is named in the call; NULL: all are 1.0 */
+    const void *ja;          /**< column indices */
+    const void *as;          /**< values, of the precision that is named in the call; NULL: all are 1.0 */
     int irp_bytes, ja_bytes; /**< sizes of an element of irp and of ja: 4 or 8, as sizeof gives them */
     int map_bytes;           /**< that of an element of map; ignored without map */
-    int64_t first_column;    /**< added to each index to get the column of A: 0 if ja has columns of A; ignored with map */
-    const void *map;         /**< [map_size] the column of A of each index; NULL: first_column counts */
-    int64_t map_size;        /**< ignored without map */
+    int64_t
+        first_column; /**< added to each index to get the column of A: 0 if ja has columns of A; ignored with map */
+    const void *map;  /**< [map_size] the column of A of each index; NULL: first_column counts */
+    int64_t map_size; /**< ignored without map */
 } spmm_rows;
 
 /** How the elements of a multivector lie in memory: element (i, j) is data[i * ld + j], or data[j * ld +
@@ -146,10 +148,12 @@ typedef struct spmm_block {
                                   block */
 } spmm_block;
 
-/** Reads a Matrix Market file (plain, or compressed by gzip, and by xz or zstd where the library was built
- *  with liblzma or libzstd) with all OpenMP threads of the process.
+/** Reads a matrix from a file with all OpenMP threads of the process. The file's first bytes tell its format:
+ *  Matrix Market (plain, or compressed by gzip, and by xz or zstd where the library was built with liblzma or
+ *  libzstd), the AIJ matrix of a binary file of PETSc (real values, indices of 32 or 64 bits), or what
+ *  spmm_mpi --cache has written.
  *
- *  Local. Accepts real, integer and pattern (values 1.0) matrices that are general, symmetric or
+ *  Local. Of Matrix Market, accepts real, integer and pattern (values 1.0) matrices that are general, symmetric or
  *  skew-symmetric, in coordinate or array format. Duplicate entries are summed in increasing order of value
  *  (-0 before +0), so that the sum depends neither on the order in the file nor on the number of threads.
  *
@@ -158,7 +162,7 @@ typedef struct spmm_block {
  *  \param [out] a          the whole matrix, symmetric parts expanded; the caller destroys it
  *  \return SPMM_OK, SPMM_ERR_USAGE (also: an environment variable SPMM_* has an invalid value), _OPEN,
  *          _SYNTAX, _UNSUPPORTED (complex values, or 2^31 or more rows or columns; the message names file
- *          and line), _MEMORY */
+ *          and place), _MEMORY */
 spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a);
 
 /** Generates a matrix from a generator's specification.

@@ -292,7 +292,7 @@ UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda
 # all that there is to compile in these folders
 sources = $(filter-out $(UNUSED),$(wildcard $(addsuffix /*.c,$(1)) $(if $(filter 1,$(WITH_CUDA)),$(addsuffix /*.cu,$(1)))))
 # libspmm; what both programs share; a program (docs/DESIGN.md, "Layers")
-LIB_FOLDERS := $(addprefix src/,base device formats dense codec io partition comm distribute halo exchange relays product plan) kernels \
+LIB_FOLDERS := $(addprefix src/,base device formats dense codec io files partition comm distribute halo exchange relays product plan) kernels \
     $(if $(filter 0,$(MPI)),contrib/one_rank) $(addprefix kernels/,cpu cuda $(if $(WITH_BASELINE),baseline))
 LIB_SOURCES := $(call sources,$(LIB_FOLDERS))
 CLI_SOURCES := $(call sources,src/cli)

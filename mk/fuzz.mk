@@ -60,7 +60,7 @@ endif
 fuzz_make = $(MAKE) $(J) CC='$(FUZZ_CC)' CUDA=0 METIS=0 BLAS=0 FUZZ=$(1)
 
 # what the targets are for
-FUZZ_SOURCES := $(filter-out %/generators.c,$(wildcard src/io/*.c)) contrib/mmio/mmio.c $(filter src/codec/%,$(LIB_SOURCES)) src/cli/option_table.c \
+FUZZ_SOURCES := $(filter-out %/generators.c,$(wildcard src/io/*.c src/files/*.c)) contrib/mmio/mmio.c $(filter src/codec/%,$(LIB_SOURCES)) src/cli/option_table.c \
                     $(PROGRAMS:%=src/%/options.c) src/spmm_mpi/tune.c
 fuzz-coverage:
 	$(Q)$(call deps,build fuzz)

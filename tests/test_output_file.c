@@ -8,13 +8,13 @@
 #include "base/output_file.h"
 #include "files.h"
 #include "formats/multivector.h"
-#include "io/spmm_file.h"
+#include "files/spmm_file.h"
 #include "sample.h"
 #include "small_disk.h"
 #include "test.h"
 
 static char other[256];
-static const sp_spmm_file_facts facts = {
+static const sp_csr_file_facts facts = {
     .info = {.format = "coordinate", .field = "real", .symmetry = "general"}};
 
 /** Writes `bytes` times the letter; `status` is what the rest of the work came to. */

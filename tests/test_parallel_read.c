@@ -4,8 +4,8 @@
 
 #include "base/memory.h"
 #include "files.h"
-#include "io/spmm_file.h"
-#include "io/spmm_file_layout.h"
+#include "files/spmm_file.h"
+#include "files/spmm_file_layout.h"
 #include "distribute/parallel_read.h"
 #include "sample.h"
 #include "test_mpi.h"
@@ -106,7 +106,7 @@ static void check_grids(const spmm_csr *a, int64_t stored, int64_t duplicates, c
                 sp_set_chunk_bytes(bounds[b].send);
                 options->threads = 1 + turn++ % 3;
                 CHECK_INT(
-                    (binary ? sp_load_spmm : sp_load_text)(&grid, path, options, (sp_partition)partition, &l),
+                    (binary ? sp_load_csr : sp_load_text)(&grid, path, options, (sp_partition)partition, &l),
                     SPMM_OK);
                 if (l.row_begin) check_load(a, stored, duplicates, info, &grid, (sp_partition)partition, &l);
                 sp_load_destroy(&l);
@@ -128,7 +128,7 @@ static void test_blocks(void)
             for (int p = 0; p < 2; p++) {
                 sp_read_options options = {.precision = p ? SPMM_F32 : SPMM_F64, .threads = 1};
                 spmm_csr a;
-                sp_spmm_file_facts facts = {.rows = 0};
+                sp_csr_file_facts facts = {.rows = 0};
                 int64_t stored, duplicates;
                 write_text(text, mtx_text(&kinds[k], (uint64_t)(k + p), 1, text));
                 CHECK_INT(sp_read_csr(path, &options, &a, &facts.info, &stored, &duplicates), SPMM_OK);
@@ -158,8 +158,7 @@ static void refused(int binary, spmm_status status, const char *message)
         sp_load l;
         make_grid(ranks / q, q, &grid);
         sp_set_message("");
-        CHECK_INT((binary ? sp_load_spmm : sp_load_text)(&grid, path, &options, SP_PARTITION_NNZ, &l),
-                  status);
+        CHECK_INT((binary ? sp_load_csr : sp_load_text)(&grid, path, &options, SP_PARTITION_NNZ, &l), status);
         CHECK_TEXT(spmm_error_message(), message);
         CHECK(!l.row_begin && !l.csr.irp);
         sp_grid_destroy(&grid);
@@ -247,7 +246,7 @@ static void test_damaged_binary(void)
     TEST("a damaged .spmm file is refused on all ranks, whoever reads the damaged part") {
         spmm_csr a;
         const sp_read_options options = {.threads = 1};
-        const sp_spmm_file_facts facts = {.rows = 0};
+        const sp_csr_file_facts facts = {.rows = 0};
         write_text(text, mtx_text(&kinds[0], 3, 1, text));
         CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_OK);
         MPI_Barrier(MPI_COMM_WORLD);
@@ -304,7 +303,10 @@ static void test_refused(void)
         refused(1, SPMM_ERR_OPEN, "a.mtx: cannot be opened");
         write_text("%%MatrixMarket matrix coordinate real general\n3 x 1\n", 52);
         refused(0, SPMM_ERR_SYNTAX, "a.mtx:2: found \"x\", expected the number of columns");
-        refused(1, SPMM_ERR_SYNTAX, "a.mtx: found 52 bytes, expected 512 of header: it is not a .spmm file");
+        refused(1, SPMM_ERR_SYNTAX, "a.mtx:2: found \"x\", expected the number of columns");
+        write_text(array, sizeof array - 1);
+        refused(1, SPMM_ERR_UNSUPPORTED,
+                "a.mtx: found a Matrix Market file, of which no rank can read its rows alone");
     }
     TEST("a value beyond f32 is refused, or an infinity when that is allowed") {
         sp_read_options options = {.precision = SPMM_F32, .threads = 1};
@@ -427,7 +429,7 @@ static void test_memory(void)
             make_grid(k % 2 ? 2 : 4, k % 2 ? 2 : 1, &grid);
             sp_peak_restart();
             const int64_t before = status_bytes("VmHWM");
-            CHECK_INT((k < 2 ? sp_load_text : sp_load_spmm)(&grid, path, &options, SP_PARTITION_NNZ, &l),
+            CHECK_INT((k < 2 ? sp_load_text : sp_load_csr)(&grid, path, &options, SP_PARTITION_NNZ, &l),
                       SPMM_OK);
             const double grown = (double)(status_bytes("VmHWM") - before),
                          share = (double)sp_csr_bytes(&l.csr);
@@ -439,7 +441,7 @@ static void test_memory(void)
             sp_grid_destroy(&grid);
             if (k == 1) {
                 spmm_csr a;
-                const sp_spmm_file_facts facts = {.rows = 0};
+                const sp_csr_file_facts facts = {.rows = 0};
                 MPI_Barrier(MPI_COMM_WORLD);
                 if (me == 0) {
                     CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_OK);

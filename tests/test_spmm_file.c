@@ -7,17 +7,17 @@
 #include <unistd.h>
 
 #include "files.h"
-#include "io/spmm_file.h"
-#include "io/spmm_file_layout.h"
+#include "files/spmm_file.h"
+#include "files/spmm_file_layout.h"
 #include "sample.h"
 #include "test.h"
 
-static const sp_spmm_file_facts facts = {.info = {.format = "coordinate",
-                                                  .field = "real",
-                                                  .symmetry = "skew-symmetric",
-                                                  .stored = 77,
-                                                  .bytes = 1234},
-                                         .duplicates = 5};
+static const sp_csr_file_facts facts = {.info = {.format = "coordinate",
+                                                 .field = "real",
+                                                 .symmetry = "skew-symmetric",
+                                                 .stored = 77,
+                                                 .bytes = 1234},
+                                        .duplicates = 5};
 
 /** Chunks of 64 bytes put several into every section; 0: the default. */
 static const int64_t chunks[] = {64, 192, 0};
@@ -39,7 +39,7 @@ static void test_whole(void)
                 const spmm_precision precision = k % 2 ? SPMM_F32 : SPMM_F64;
                 const sp_read_options options = {.precision = precision, .threads = 1 + k / 6 * 2};
                 spmm_csr a, b;
-                sp_spmm_file_facts found;
+                sp_csr_file_facts found;
                 sample_csr((sample)s, SAMPLE_REALS, precision, &a);
                 CHECK_INT(sp_spmm_file_write(path, &a, &facts, chunks[k / 2 % 3], 1 + k / 6), SPMM_OK);
                 CHECK(is_binary());
@@ -49,6 +49,9 @@ static void test_whole(void)
                 CHECK(found.rows == a.rows && found.cols == a.cols && found.nnz == a.nnz &&
                       found.precision == precision && found.duplicates == 5);
                 CHECK(memcmp(&found.info, &facts.info, sizeof found.info) == 0);
+                spmm_csr_destroy(&b);
+                CHECK_INT(spmm_csr_read(path, precision, &b), SPMM_OK);
+                CHECK(sample_same_csr(&a, &b));
                 spmm_csr_destroy(&a);
                 spmm_csr_destroy(&b);
             }
@@ -97,13 +100,13 @@ static void test_ranges(void)
         snprintf(name, sizeof name, "any rows and columns can be read alone: %s", sample_name((sample)s));
         TEST(name) {
             spmm_csr a, b;
-            sp_spmm_file *f;
+            sp_csr_file *f;
             sample_csr((sample)s, SAMPLE_REALS, s % 2 ? SPMM_F32 : SPMM_F64, &a);
             for (int c = 0; c < 3; c++) {
                 CHECK_INT(sp_spmm_file_write(path, &a, &facts, chunks[c], 1), SPMM_OK);
                 CHECK_INT(sp_spmm_file_open(path, &f), SPMM_OK);
                 for (uint64_t k = 0; k < 60; k++) {
-                    sp_spmm_file_range r = {.precision = a.precision, .threads = 1 + (int)(k % 3)};
+                    sp_csr_file_range r = {.precision = a.precision, .threads = 1 + (int)(k % 3)};
                     r.row_begin = (int64_t)sp_random_below(k, 0, 0, (uint64_t)a.rows + 1);
                     r.row_end = r.row_begin +
                                 (int64_t)sp_random_below(k, 0, 1, (uint64_t)(a.rows - r.row_begin) + 1);
@@ -111,32 +114,32 @@ static void test_ranges(void)
                     r.col_end = k % 4 ? r.col_begin + (int64_t)sp_random_below(
                                                           k, 0, 3, (uint64_t)(a.cols - r.col_begin) + 1)
                                       : a.cols;
-                    CHECK_INT(sp_spmm_file_block(f, &r, &b), SPMM_OK);
+                    CHECK_INT(sp_csr_file_block(f, &r, &b, NULL), SPMM_OK);
                     CHECK(sample_is_block(&a, r.row_begin, r.row_end, r.col_begin, r.col_end, &b));
                     spmm_csr_destroy(&b);
                 }
-                sp_spmm_file_close(f);
+                sp_csr_file_close(f);
             }
             spmm_csr_destroy(&a);
         }
     }
     TEST("row starts and columns come in ranges of their own; what is beyond the matrix is refused") {
         spmm_csr a, b;
-        sp_spmm_file *f;
+        sp_csr_file *f;
         int64_t irp[200];
         int32_t ja[2000];
         sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
         CHECK_INT(sp_spmm_file_write(path, &a, &facts, 64, 1), SPMM_OK);
         CHECK_INT(sp_spmm_file_open(path, &f), SPMM_OK);
-        CHECK_INT(sp_spmm_file_row_starts(f, 10, 73, irp), SPMM_OK);
+        CHECK_INT(sp_csr_file_row_starts(f, 10, 73, irp), SPMM_OK);
         CHECK(memcmp(irp, a.irp + 10, 64 * sizeof *irp) == 0);
-        CHECK_INT(sp_spmm_file_columns(f, 33, 1001, 2, ja), SPMM_OK);
+        CHECK_INT(sp_csr_file_columns(f, 33, 1001, 2, ja), SPMM_OK);
         CHECK(memcmp(ja, a.ja + 33, 968 * sizeof *ja) == 0);
-        CHECK_INT(sp_spmm_file_row_starts(f, 10, 151, irp), SPMM_ERR_USAGE);
-        CHECK_INT(sp_spmm_file_columns(f, -1, 5, 1, ja), SPMM_ERR_USAGE);
-        const sp_spmm_file_range beyond = {.row_end = 151, .col_end = 150, .threads = 1};
-        CHECK_INT(sp_spmm_file_block(f, &beyond, &b), SPMM_ERR_USAGE);
-        sp_spmm_file_close(f);
+        CHECK_INT(sp_csr_file_row_starts(f, 10, 151, irp), SPMM_ERR_USAGE);
+        CHECK_INT(sp_csr_file_columns(f, -1, 5, 1, ja), SPMM_ERR_USAGE);
+        const sp_csr_file_range beyond = {.row_end = 151, .col_end = 150, .threads = 1};
+        CHECK_INT(sp_csr_file_block(f, &beyond, &b, NULL), SPMM_ERR_USAGE);
+        sp_csr_file_close(f);
         spmm_csr_destroy(&a);
     }
 }
@@ -157,15 +160,15 @@ static void test_chunk_memory(void)
     }
     TEST(sentence) {
         struct rlimit before, small;
-        sp_spmm_file_range r = {.precision = SPMM_F32, .threads = 3};
+        sp_csr_file_range r = {.precision = SPMM_F32, .threads = 3};
         spmm_csr a, b;
-        sp_spmm_file *f;
+        sp_csr_file *f;
         sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
         CHECK_INT(sp_spmm_file_write(path, &a, &facts, 1 << 30, 1), SPMM_OK);
         r.row_end = a.rows;
         r.col_end = a.cols;
         CHECK_INT(sp_spmm_file_open(path, &f), SPMM_OK);
-        CHECK_INT(sp_spmm_file_block(f, &r, &b), SPMM_OK); /* the threads have their stacks now */
+        CHECK_INT(sp_csr_file_block(f, &r, &b, NULL), SPMM_OK); /* the threads have their stacks now */
         spmm_csr_destroy(&b);
         CHECK(getrlimit(RLIMIT_AS, &before) == 0);
         small = before;
@@ -173,11 +176,11 @@ static void test_chunk_memory(void)
         CHECK(setrlimit(RLIMIT_AS, &small) == 0);
         for (int k = 0; k < 2; k++) {
             r.col_end = a.cols - k;
-            CHECK_INT(sp_spmm_file_block(f, &r, &b), SPMM_OK);
+            CHECK_INT(sp_csr_file_block(f, &r, &b, NULL), SPMM_OK);
             spmm_csr_destroy(&b);
         }
         setrlimit(RLIMIT_AS, &before);
-        sp_spmm_file_close(f);
+        sp_csr_file_close(f);
         spmm_csr_destroy(&a);
     }
 }
@@ -190,11 +193,11 @@ static void test_nonfinite(void)
         "nan and inf are refused like those of a text, with row and column, or taken where that is allowed") {
         for (int k = 0; k < 12; k++) {
             spmm_csr a, b;
-            sp_spmm_file *f;
+            sp_csr_file *f;
             char message[120];
             sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, k % 2 ? SPMM_F32 : SPMM_F64, &a);
             const int64_t row = 40, e = a.irp[row] + 1;
-            sp_spmm_file_range r = {.col_end = a.cols, .row_end = a.rows, .threads = 1 + k % 3};
+            sp_csr_file_range r = {.col_end = a.cols, .row_end = a.rows, .threads = 1 + k % 3};
             r.precision = k % 4 < 2 ? SPMM_F64 : SPMM_F32;
             for (int64_t at = e; at < a.nnz; at += 500) /* the first one counts */
                 if (k % 2)
@@ -210,15 +213,15 @@ static void test_nonfinite(void)
                 r.row_begin = part ? row - 3 : 0;
                 r.col_begin = part == 2 ? a.ja[e] : 0;
                 r.allow_nonfinite = 0;
-                CHECK_INT(sp_spmm_file_block(f, &r, &b), SPMM_ERR_SYNTAX);
+                CHECK_INT(sp_csr_file_block(f, &r, &b, NULL), SPMM_ERR_SYNTAX);
                 CHECK_TEXT(spmm_error_message(), message);
                 CHECK(b.irp == NULL);
                 r.allow_nonfinite = 1;
-                CHECK_INT(sp_spmm_file_block(f, &r, &b), SPMM_OK);
+                CHECK_INT(sp_csr_file_block(f, &r, &b, NULL), SPMM_OK);
                 CHECK(!isfinite(sample_get(b.as, b.precision, part == 0 ? e : b.irp[3] + (part == 1))));
                 spmm_csr_destroy(&b);
             }
-            sp_spmm_file_close(f);
+            sp_csr_file_close(f);
             spmm_csr_destroy(&a);
         }
     }
@@ -299,16 +302,16 @@ static void test_damaged_bytes(void)
             }
     }
     TEST("who reads other parts does not notice") {
-        sp_spmm_file *f;
-        sp_spmm_file_range r = {.row_end = 20, .col_end = a.cols, .threads = 1};
+        sp_csr_file *f;
+        sp_csr_file_range r = {.row_end = 20, .col_end = a.cols, .threads = 1};
         poison(h.offset[SP_FILE_VALUES] + h.bytes[SP_FILE_VALUES] - 1, 1);
         CHECK_INT(sp_spmm_file_open(path, &f), SPMM_OK);
-        CHECK_INT(sp_spmm_file_block(f, &r, &b), SPMM_OK);
+        CHECK_INT(sp_csr_file_block(f, &r, &b, NULL), SPMM_OK);
         CHECK(sample_is_block(&a, r.row_begin, r.row_end, r.col_begin, r.col_end, &b));
         spmm_csr_destroy(&b);
         r.row_end = a.rows;
-        CHECK_INT(sp_spmm_file_block(f, &r, &b), SPMM_ERR_SYNTAX);
-        sp_spmm_file_close(f);
+        CHECK_INT(sp_csr_file_block(f, &r, &b, NULL), SPMM_ERR_SYNTAX);
+        sp_csr_file_close(f);
     }
     spmm_csr_destroy(&a);
 }
@@ -462,21 +465,21 @@ static void test_wrong_indices(void)
         a.ja[a.irp[9] + 1] = a.ja[a.irp[9]];
         written(&a);
         refused(SPMM_ERR_SYNTAX, "a.spmm: the columns of row 10 are not in order");
-        sp_spmm_file *f;
-        const sp_spmm_file_range part = {.row_end = a.rows, .col_end = 3, .threads = 1};
+        sp_csr_file *f;
+        const sp_csr_file_range part = {.row_end = a.rows, .col_end = 3, .threads = 1};
         CHECK_INT(sp_spmm_file_open(path, &f), SPMM_OK);
-        CHECK_INT(sp_spmm_file_block(f, &part, &b), SPMM_ERR_SYNTAX);
+        CHECK_INT(sp_csr_file_block(f, &part, &b, NULL), SPMM_ERR_SYNTAX);
         CHECK_TEXT(spmm_error_message(), "the columns of row 10 are not in order");
-        sp_spmm_file_close(f);
+        sp_csr_file_close(f);
         for (int k = 0; k < 2; k++) { /* also where neither its row nor its column is asked for */
-            const sp_spmm_file_range first = {.row_end = 12, .col_end = 3, .threads = 2};
+            const sp_csr_file_range first = {.row_end = 12, .col_end = 3, .threads = 2};
             a.ja[a.irp[9] + 1] = k ? -1 : (int32_t)a.cols;
             written(&a);
             refused(SPMM_ERR_SYNTAX, "a.spmm: found a column beyond the last one");
             CHECK_INT(sp_spmm_file_open(path, &f), SPMM_OK);
-            CHECK_INT(sp_spmm_file_block(f, &first, &b), SPMM_ERR_SYNTAX);
+            CHECK_INT(sp_csr_file_block(f, &first, &b, NULL), SPMM_ERR_SYNTAX);
             CHECK_TEXT(spmm_error_message(), "found a column beyond the last one");
-            sp_spmm_file_close(f);
+            sp_csr_file_close(f);
         }
         a.ja[a.irp[9] + 1] = column;
     }

@@ -7,7 +7,7 @@
 #include "base/memory.h"
 #include "comm/comm.h"
 #include "io/generators.h"
-#include "io/matrix_file.h"
+#include "files/matrix_file.h"
 #include "bench.h"
 
 spmm_status matrix_make(const char *name, spmm_precision precision, spmm_csr *a)

@@ -77,7 +77,7 @@ def combine(applies):
 def short_name(source):
     """A matrix as people call it."""
     name = os.path.basename(source)
-    for ending in (".gz", ".mtx", ".spmm"):
+    for ending in (".gz", ".mtx", ".spmm", ".petsc"):
         name = name[:-len(ending)] if name.endswith(ending) else name
     return name
 

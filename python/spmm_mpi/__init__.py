@@ -15,7 +15,7 @@ TypeError and ValueError. Plan has the details, docs/PYTHON.md of the sources th
 matmul(A, X) is a product of this process alone, plan.operator() an operator of SciPy with all ranks behind it, and spmm_mpi.torch has products
 that PyTorch differentiates.
 
-What block solvers need between products, on the same arrays: dot(comm, X, Y), norms(comm, X), times(X, R), axpby(alpha, X, beta, out),
+read(path) is the matrix of a file. What block solvers need between products, on the same arrays: dot(comm, X, Y), norms(comm, X), times(X, R), axpby(alpha, X, beta, out),
 scale(factor, X),
 scale_rows(d, X).
 """
@@ -24,7 +24,8 @@ from ._library import Error, Status, device_open, library_path
 from ._matmul import matmul
 from ._multivectors import axpby, dot, norms, scale, scale_rows, times
 from ._plan import Plan
+from ._read import read
 from ._version import VERSION as __version__
 
-__all__ = ["DeviceArray", "Error", "Plan", "Status", "__version__", "axpby", "device_open", "dot", "library_path", "matmul", "norms", "scale",
+__all__ = ["DeviceArray", "Error", "Plan", "Status", "__version__", "axpby", "device_open", "dot", "library_path", "matmul", "norms", "read", "scale",
            "scale_rows", "times"]

@@ -103,6 +103,8 @@ def prototypes(comm):
     """Function -> (its result, its arguments); comm: the C type of MPI_Comm."""
     multivector = POINTER(Multivector)
     return {
+        "spmm_csr_read": (c_int, [c_char_p, c_int, POINTER(Csr)]),
+        "spmm_csr_destroy": (None, [POINTER(Csr)]),
         "spmm_csr_scatter": (c_int, [comm, c_int, POINTER(Csr), c_int, c_int, POINTER(Block)]),
         "spmm_block_destroy": (None, [POINTER(Block)]),
         "spmm_device_open": (c_int, [comm]),

@@ -1,11 +1,12 @@
-/** Reads text and `.spmm` files with all ranks: chooses the boundaries of the blocks, then builds or reads
+/** Reads text and files of rows with all ranks: chooses the boundaries of the blocks, then builds or reads
  *  them. */
 #include "distribute/parallel_read.h"
 
 #include <string.h>
 
 #include "base/memory.h"
-#include "io/spmm_file.h"
+#include "files/csr_file.h"
+#include "files/matrix_file.h"
 #include "distribute/file_part.h"
 #include "distribute/shuffle_entries.h"
 
@@ -268,14 +269,14 @@ spmm_status sp_load_text(const sp_grid *grid, const char *path, const sp_read_op
     return status;
 }
 
-/* ---- .spmm ---- */
+/* ---- files of rows ---- */
 
 enum { PIECE = 1 << 20 }; /* column indices per call of next_of_file(): one chunk of the file, 4 MiB */
 
-/** Source of entries that delivers the column indices of this rank's share of a `.spmm` file, so that the
+/** Source of entries that delivers the column indices of this rank's share of the file, so that the
  *  entries per column can be counted. */
 typedef struct file_columns {
-    const sp_spmm_file *file;
+    const sp_csr_file *file;
     int64_t at, end;
     int threads;
     int32_t *column; /* column indices that next_of_file() delivers, [PIECE] */
@@ -288,15 +289,15 @@ static spmm_status next_of_file(void *context, sp_entries *entries)
     const int64_t cut = (c->at / PIECE + 1) * PIECE, end = cut < c->end ? cut : c->end;
     *entries = (sp_entries){0};
     if (c->at >= c->end) return SPMM_OK;
-    TRY(sp_spmm_file_columns(c->file, c->at, end, c->threads, c->column));
+    TRY(sp_csr_file_columns(c->file, c->at, end, c->threads, c->column));
     *entries = (sp_entries){.n = end - c->at, .I = c->column, .J = c->column};
     c->at = end;
     return SPMM_OK;
 }
 
-static spmm_status count_columns(const sp_grid *grid, const sp_spmm_file *f, int threads, counts_of *t)
+static spmm_status count_columns(const sp_grid *grid, const sp_csr_file *f, int threads, counts_of *t)
 {
-    const int64_t nnz = sp_spmm_file_facts_of(f)->nnz;
+    const int64_t nnz = sp_csr_file_facts_of(f)->nnz;
     file_columns c = {f, sp_partition_share(nnz, grid->size, grid->rank),
                       sp_partition_share(nnz, grid->size, grid->rank + 1), threads, NULL};
     spmm_status status = sp_alloc((void **)&c.column, PIECE, sizeof *c.column, "columns that are counted");
@@ -309,14 +310,14 @@ static spmm_status count_columns(const sp_grid *grid, const sp_spmm_file *f, int
 
 /** Chooses the block boundaries in l, and sets l->longest and l->empty from the row starts in the file.
  *  Collective. */
-static spmm_status cut_file(const sp_grid *grid, const sp_spmm_file *f, const sp_read_options *o,
+static spmm_status cut_file(const sp_grid *grid, sp_csr_file *f, const sp_read_options *o,
                             sp_partition partition, sp_load *l)
 {
     counts_of t;
     spmm_status status = create_tallies(grid, l, &t);
     if (status == SPMM_OK)
-        status = sp_spmm_file_row_starts(f, t.rows.begin[grid->rank], t.rows.begin[grid->rank + 1],
-                                         t.rows.count);
+        status = sp_csr_file_row_starts(f, t.rows.begin[grid->rank], t.rows.begin[grid->rank + 1],
+                                        t.rows.count);
     status = sp_agree(grid->comm, "load", status);
     if (status == SPMM_OK) status = sp_row_counts_lengths(grid, &t.rows, &l->longest, &l->empty);
     if (status == SPMM_OK && partition != SP_PARTITION_ROWS) {
@@ -329,39 +330,68 @@ static spmm_status cut_file(const sp_grid *grid, const sp_spmm_file *f, const sp
     return status;
 }
 
-static spmm_status read_block(const sp_grid *grid, const sp_spmm_file *f, const sp_read_options *o,
-                              sp_load *l)
+/** Reads this rank's block and adds up the facts about all of them. Collective. */
+static spmm_status read_blocks(const sp_grid *grid, sp_csr_file *f, const sp_read_options *o, sp_load *l)
 {
     const int64_t *const r = l->row_begin + grid->coords[0], *const c = l->col_begin + grid->coords[1];
-    const sp_spmm_file_range range = {r[0], r[1], c[0], c[1], o->precision, o->allow_nonfinite, o->threads};
-    return sp_spmm_file_block(f, &range, &l->csr);
+    const sp_csr_file_range range = {r[0], r[1], c[0], c[1], o->precision, o->allow_nonfinite, o->threads};
+    int64_t duplicates;
+    spmm_csr_destroy(&l->csr);
+    TRY(sp_agree(grid->comm, "load", sp_csr_file_block(f, &range, &l->csr, &duplicates)));
+    return add_up(grid, duplicates, l);
 }
 
-static void take_facts(const sp_spmm_file *f, sp_load *l)
+/** Chooses the boundaries and reads the blocks; both once more if summing duplicates moves the boundaries. Collective. */
+static spmm_status load_rows(const sp_grid *grid, sp_csr_file *f, const sp_read_options *o,
+                             sp_partition partition, sp_load *l)
 {
-    const sp_spmm_file_facts *const facts = sp_spmm_file_facts_of(f);
+    int moved = 0;
+    TRY(cut_file(grid, f, o, partition, l));
+    TRY(read_blocks(grid, f, o, l));
+    if (l->duplicates == 0) return SPMM_OK;
+    if (partition != SP_PARTITION_ROWS) TRY(cut_again(grid, l, &moved));
+    if (moved) TRY(read_blocks(grid, f, o, l));
+    return find_lengths(grid, l);
+}
+
+static void take_facts(const sp_csr_file *f, sp_load *l)
+{
+    const sp_csr_file_facts *const facts = sp_csr_file_facts_of(f);
     l->rows = facts->rows;
     l->cols = facts->cols;
     l->stored = facts->info.stored;
     l->info = facts->info;
 }
 
-spmm_status sp_load_spmm(const sp_grid *grid, const char *path, const sp_read_options *options,
-                         sp_partition partition, sp_load *l)
+/** Opens the file and sets *f to what its rows are read from, which `file` owns. Local. */
+static spmm_status open_rows(const char *path, const sp_read_options *options, sp_matrix_file *file,
+                             sp_csr_file **f)
 {
-    sp_spmm_file *f = NULL;
+    TRY(sp_matrix_file_open(path, options, file));
+    *f = file->format->csr ? file->format->csr(file->file) : NULL;
+    if (*f) return SPMM_OK;
+    return sp_fail(
+        SPMM_ERR_UNSUPPORTED,
+        "%s: found a %s file, of which no rank can read its rows alone, expected Matrix Market text or a file "
+        "of rows: convert it first (--convert FILE.spmm), or read it without --io parallel",
+        path, file->format->name);
+}
+
+spmm_status sp_load_csr(const sp_grid *grid, const char *path, const sp_read_options *options,
+                        sp_partition partition, sp_load *l)
+{
+    sp_matrix_file file;
+    sp_csr_file *f = NULL;
     memset(l, 0, sizeof *l);
-    spmm_status status = sp_spmm_file_open(path, &f);
+    spmm_status status = open_rows(path, options, &file, &f);
     if (status == SPMM_OK) status = allocate_bounds(grid, l);
     status = sp_agree(grid->comm, "read", status);
     if (status == SPMM_OK) {
         take_facts(f, l);
-        status = cut_file(grid, f, options, partition, l);
-        if (status == SPMM_OK) status = sp_agree(grid->comm, "load", read_block(grid, f, options, l));
-        if (status == SPMM_OK) status = add_up(grid, 0, l);
-        l->duplicates = sp_spmm_file_facts_of(f)->duplicates;
+        status = load_rows(grid, f, options, partition, l);
+        l->duplicates += sp_csr_file_facts_of(f)->duplicates;
     }
-    sp_spmm_file_close(f);
+    sp_matrix_file_close(&file);
     if (status == SPMM_OK && options->progress) options->progress(options->progress_context, 1.0);
     if (status != SPMM_OK) sp_load_destroy(l);
     return status;

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/spmm_file_layout.h"
-
 #define MATRIX_MARKET "write it as Matrix Market first, as SciPy's scipy.io.mmwrite does"
 #define UNPACK(command) "unpack it first (" command ")"
 
@@ -38,6 +36,9 @@ static const struct {
     {"a MATLAB file", MATRIX_MARKET, 0, 7, "MATLAB "},
     {"a NumPy array", MATRIX_MARKET, 0, 6, "\x93NUMPY"},
     {"a PETSc matrix", MATRIX_MARKET, 0, 4, "\0\x12\x7B\x50"},
+    {"a PETSc matrix", MATRIX_MARKET, 0, 8, "\0\0\0\0\0\x12\x7B\x50"},
+    {"a PETSc vector", MATRIX_MARKET, 0, 4, "\0\x12\x7B\x4E"},
+    {"a PETSc vector", MATRIX_MARKET, 0, 8, "\0\0\0\0\0\x12\x7B\x4E"},
     {"a matrix in the binary form of spmm_mpi --cache", "give the text that it was made of", 0, 8,
      SP_FILE_MAGIC},
     {"UTF-16 text", "convert it first (iconv -f UTF-16 -t UTF-8 FILE > OTHER)", 0, 2, "\xFF\xFE"},
@@ -77,6 +78,9 @@ static int is_matlab_4(const unsigned char *head, int64_t n)
            head[sizeof number + (size_t)length - 1] == 0 && isalpha(head[sizeof number]);
 }
 
+/** Returns 1 if matrices of that kind are read where they are not compressed. */
+static int is_readable(const char *what) { return strncmp(what, "a PETSc ", 8) == 0; }
+
 const char *sp_foreign_kind(const unsigned char *head, int64_t n, const sp_codec *outer)
 {
     static _Thread_local char text[320];
@@ -88,6 +92,11 @@ const char *sp_foreign_kind(const unsigned char *head, int64_t n, const sp_codec
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         if (n < kinds[i].at + kinds[i].bytes) continue;
         if (memcmp(head + kinds[i].at, kinds[i].magic, (size_t)kinds[i].bytes) != 0) continue;
+        if (outer && is_readable(kinds[i].what)) {
+            snprintf(text, sizeof text, "found %s inside of %s data, expected it plain: " UNPACK("%s FILE"),
+                     kinds[i].what, outer->name, outer->unpack);
+            return text;
+        }
         snprintf(text, sizeof text, "found %s, expected text, plain or compressed by %s: %s", kinds[i].what,
                  sp_codec_names(), kinds[i].do_what);
         return text;

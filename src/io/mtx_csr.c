@@ -3,10 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arguments.h"
-#include "base/environment.h"
 #include "base/memory.h"
-#include "base/threads.h"
 #include "formats/csr.h"
 #include "formats/csr_sort.h"
 #include "io/mtx_body.h"
@@ -323,16 +320,4 @@ spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_c
     spmm_status status = sp_reading_begin(&r, path, options, NULL);
     if (status == SPMM_OK) status = sp_reading_csr(&r, a, info, stored, duplicates);
     return sp_reading_end(&r, status);
-}
-
-spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a)
-{
-    const sp_read_options options = {.precision = precision, .threads = sp_threads_default()};
-    TRY(sp_given(__func__, "a", a, "a place for the matrix"));
-    memset(a, 0, sizeof *a);
-    TRY(sp_fork_check(__func__));
-    TRY(sp_given(__func__, "path", path, "the name of a file"));
-    TRY(sp_precision_check(__func__, precision));
-    TRY(sp_environment_check());
-    return sp_read_csr(path, &options, a, NULL, NULL, NULL);
 }

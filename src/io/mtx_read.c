@@ -3,15 +3,21 @@
 
 #include "base/memory.h"
 #include "formats/multivector.h"
+#include "io/input.h"
 
-spmm_status sp_read_sizes(const char *path, sp_sizes *sizes)
+spmm_status sp_read_sizes_of(const char *path, int fd, sp_sizes *sizes)
 {
     const sp_read_options options = {.threads = 1};
     sp_reading r;
     memset(sizes, 0, sizeof *sizes);
-    const spmm_status status = sp_reading_begin(&r, path, &options, NULL);
+    const spmm_status status = sp_reading_begin_open(&r, path, fd, &options, NULL);
     if (status == SPMM_OK) *sizes = sp_reading_sizes(&r);
     return sp_reading_end(&r, status);
+}
+
+spmm_status sp_read_sizes(const char *path, sp_sizes *sizes)
+{
+    return sp_read_sizes_of(path, sp_input_descriptor(path), sizes);
 }
 
 static spmm_status read_coordinate(sp_reading *r, sp_coo *coo)
@@ -138,9 +144,14 @@ static spmm_status read_dense_coordinate(sp_reading *r, spmm_multivector *x)
 
 spmm_status sp_read_dense(const char *path, const sp_read_options *options, spmm_multivector *x)
 {
+    return sp_read_dense_of(path, sp_input_descriptor(path), options, x);
+}
+
+spmm_status sp_read_dense_of(const char *path, int fd, const sp_read_options *options, spmm_multivector *x)
+{
     sp_reading r;
     memset(x, 0, sizeof *x);
-    spmm_status status = sp_reading_begin(&r, path, options, NULL);
+    spmm_status status = sp_reading_begin_open(&r, path, fd, options, NULL);
     if (status == SPMM_OK) status = r.header.array ? read_dense_array(&r, x) : read_dense_coordinate(&r, x);
     if (status != SPMM_OK) spmm_multivector_destroy(x);
     return sp_reading_end(&r, status);

@@ -46,6 +46,10 @@ spmm_status sp_read_coo(const char *path, const sp_read_options *options, sp_coo
  *  \return as sp_read_coo() */
 spmm_status sp_read_sizes(const char *path, sp_sizes *sizes);
 
+/** Like sp_read_sizes(), of a file that is open. Local.
+ *  \param [in] fd  what sp_input_descriptor(path) returned; the function owns it, also on failure */
+spmm_status sp_read_sizes_of(const char *path, int fd, sp_sizes *sizes);
+
 /** Reads a sparse matrix as CSR. Both triangles of a symmetric matrix are stored, rows are sorted by column,
  *  and duplicates are summed in increasing order of value (see sp_csr_sort_sum_duplicates()). The result is
  *  bit for bit that of sp_read_coo() followed by sp_csr_from_coo().
@@ -75,5 +79,9 @@ spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_c
  *  \param [out] x  [rows x cols], as the size line says; the caller destroys it
  *  \return as sp_read_coo(); a file with 0 columns is SPMM_ERR_SYNTAX */
 spmm_status sp_read_dense(const char *path, const sp_read_options *options, spmm_multivector *x);
+
+/** Like sp_read_dense(), of a file that is open. Local.
+ *  \param [in] fd  what sp_input_descriptor(path) returned; the function owns it, also on failure */
+spmm_status sp_read_dense_of(const char *path, int fd, const sp_read_options *options, spmm_multivector *x);
 
 #endif

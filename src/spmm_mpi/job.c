@@ -10,6 +10,8 @@
 #include "cli/progress.h"
 #include "halo/joint.h"
 #include "io/generators.h"
+#include "files/dense_file.h"
+#include "files/spmm_file.h"
 #include "spmm_mpi/check_conversions.h"
 
 spmm_status sp_job_slowest(const sp_grid *grid, sp_seconds *seconds)
@@ -40,7 +42,7 @@ sp_read_options sp_job_read_options(const sp_options *o, const sp_place *place)
 
 static spmm_status write_cache(const sp_options *o, const sp_place *place, const sp_job_input *input)
 {
-    const sp_spmm_file_facts facts = {.info = input->info, .duplicates = input->facts.duplicates};
+    const sp_csr_file_facts facts = {.info = input->info, .duplicates = input->facts.duplicates};
     TRY(sp_spmm_file_write(o->cache, &input->a, &facts, 0, place->binding.threads));
     if (place->verbosity >= 0) printf("cache      %s written\n", SHOWN_WHOLE(o->cache));
     return SPMM_OK;
@@ -50,7 +52,7 @@ static spmm_status read_file(sp_job_input *input)
 {
     sp_matrix_facts *const facts = &input->facts;
     const double start = MPI_Wtime();
-    facts->binary = input->file.binary;
+    facts->binary = sp_matrix_file_binary(&input->file);
     TRY(sp_matrix_file_read(&input->file, &input->a, &input->info, &facts->stored, &facts->duplicates));
     facts->read_bytes = (double)(facts->binary ? sp_csr_bytes(&input->a) : input->info.bytes);
     facts->parse_seconds = MPI_Wtime() - start;
@@ -94,7 +96,7 @@ spmm_status sp_job_read(const sp_options *o, const sp_place *place, sp_job_input
 static spmm_status read_x(const char *path, sp_read_options options, int64_t cols, spmm_multivector *x)
 {
     options.progress = NULL;
-    TRY(sp_read_dense(path, &options, x));
+    TRY(sp_dense_file_read(path, &options, x));
     if (x->rows != cols)
         return sp_fail(SPMM_ERR_SYNTAX, "%s: X has %lld rows, and A %lld columns", path, (long long)x->rows,
                        (long long)cols);

@@ -8,7 +8,7 @@
 #include "cli/program.h"
 #include "halo/halo.h"
 #include "distribute/scatter.h"
-#include "io/matrix_file.h"
+#include "files/matrix_file.h"
 #include "kernels/kernel.h"
 #include "spmm_mpi/options.h"
 #include "spmm_mpi/report.h"
@@ -60,7 +60,7 @@ typedef struct sp_job {
 
 /** Detects, before the matrix is read, what will make the run fail, e.g. a transport that is missing or an
  *  output file that cannot be written. On rank 0, opens the file of the matrix and reads its header.
- *  \param [out] file  rank 0: the file, open for sp_job_read(); with --io parallel closed, and only file->binary is set */
+ *  \param [out] file  rank 0: the file, open for sp_job_read(); with --io parallel closed, and only file->format is set */
 spmm_status sp_job_check(const sp_options *o, const sp_place *place, sp_matrix_file *file);
 
 /** Reads the matrix on rank 0 from input->file, which is then closed, or generates it. Writes the --cache file. */

@@ -37,13 +37,14 @@ spmm_status sp_job_load(const sp_options *o, const sp_place *place, sp_job_input
     const sp_grid *const grid = &place->grid;
     const sp_read_options options = sp_job_read_options(o, place);
     const double start = MPI_Wtime();
-    int64_t binary = input->file.binary; /* rank 0 has it */
+    int64_t way = sp_matrix_file_way(&input->file); /* rank 0 has it */
     sp_load l = {.rows = 0};
     spmm_status status;
-    TRY(sp_bcast(grid->comm, SP_ROOT, &binary, sizeof binary));
-    TRY_GOTO((binary ? sp_load_spmm : sp_load_text)(grid, o->matrix, &options, o->partition, &l), done);
+    TRY(sp_bcast(grid->comm, SP_ROOT, &way, sizeof way));
+    TRY_GOTO((way == SP_FILE_TEXT ? sp_load_text : sp_load_csr)(grid, o->matrix, &options, o->partition, &l),
+             done);
     input->facts.parse_seconds = MPI_Wtime() - start;
-    take_facts(&l, (int)binary, input);
+    take_facts(&l, way != SP_FILE_TEXT, input);
     TRY_GOTO(take_ranges(grid, &l, &dist->ranges), done);
     sp_block_place(grid, &dist->ranges, l.rows, l.cols, &dist->block);
     dist->block.csr = l.csr;

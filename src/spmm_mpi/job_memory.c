@@ -6,6 +6,7 @@
 #include "base/budget.h"
 #include "base/memory.h"
 #include "io/generators.h"
+#include "files/dense_file.h"
 #include "spmm_mpi/job.h"
 
 /** What is known about a run before the matrix is read. */
@@ -35,14 +36,14 @@ static spmm_status look_ahead(const sp_options *o, const sp_grid *grid, const sp
                    .value = (double)sp_value_size(o->precision),
                    .p = o->grid_auto ? grid->size : grid->dims[0],
                    .q = o->grid_auto ? 1 : grid->dims[1],
-                   .binary = file->binary,
+                   .binary = sp_matrix_file_binary(file),
                    .k = o->x_file ? 1 : sp_most_columns(&o->columns)};
     if (sp_gen_is_spec(o->matrix))
         TRY(sp_gen_sizes(o->matrix, &l->a));
     else
         l->a = sp_matrix_file_sizes(file);
     if (!o->x_file) return SPMM_OK;
-    TRY(sp_read_sizes(o->x_file, &x));
+    TRY(sp_dense_file_sizes(o->x_file, &x));
     if (x.cols > 1) l->k = x.cols;
     l->x_file = rows_bytes(l, (double)x.rows);
     return SPMM_OK;

@@ -9,6 +9,7 @@
 #include "halo/node_rows.h"
 #include "io/generators.h"
 #include "io/input.h"
+#include "files/petsc_file.h"
 #include "partition/reorder.h"
 #include "kernels/peers/peer_kernels.h"
 #include "exchange/exchange.h"
@@ -126,7 +127,12 @@ static spmm_status check_x(const char *path)
     sp_guess_offer(&guess, "index");
     if (guess.word && access(path, F_OK) != 0 && errno == ENOENT)
         return sp_fail(SPMM_ERR_OPEN, "--x %s: no such file%s", SHOWN(path), MEANT(&guess, "", ""));
-    TRY(sp_input_open(path, &source));
+    const int fd = sp_input_descriptor(path);
+    if (sp_petsc_file_is(fd)) {
+        close(fd);
+        return SPMM_OK;
+    }
+    TRY(sp_input_of(path, fd, &source));
     sp_input_close(source);
     return SPMM_OK;
 }

@@ -190,7 +190,7 @@ static const sp_option_row rows[] = {
      COUNT(column_blocks, 1), RARE},
     {0, "no-overlap", NULL, "compute when the exchange has ended, not during it", FLAG(no_overlap, 1), RARE},
     {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision)},
-    {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a Matrix Market file", CALL(set_x),
+    {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a file (Matrix Market, PETSc)", CALL(set_x),
      SAME_FILE},
     {'t', "threads", "N", "OpenMP threads per rank (default: the cores it is bound to)", COUNT(threads, 1),
      MAY_VARY},
@@ -252,11 +252,12 @@ void sp_options_help(int all, FILE *out)
 {
     int kinds;
     const sp_gen_kind *kind = sp_gen_kinds(&kinds);
-    fprintf(out,
-            "Usage: mpirun -np N spmm_mpi [OPTIONS] [MATRIX]\n\n"
-            "Y := A X on N ranks: A sparse, X a dense multivector of K columns. Each rank computes on its\n"
-            "cores or its GPU; Y is gathered and checked against the serial product.\n\n"
-            "MATRIX is a Matrix Market file, plain or compressed, or a generator (default lap3d27:32):\n");
+    fprintf(
+        out,
+        "Usage: mpirun -np N spmm_mpi [OPTIONS] [MATRIX]\n\n"
+        "Y := A X on N ranks: A sparse, X a dense multivector of K columns. Each rank computes on its\n"
+        "cores or its GPU; Y is gathered and checked against the serial product.\n\n"
+        "MATRIX is a file (Matrix Market, plain or compressed; PETSc) or a generator (default lap3d27:32):\n");
     for (int i = 0; i < kinds; i++) {
         char form[64];
         int n = snprintf(form, sizeof form, "%s:", kind[i].name);

@@ -14,7 +14,7 @@ typedef struct outcome {
     spmm_status status;
     char message[SP_MESSAGE_BYTES];
     spmm_csr a;
-    sp_spmm_file_facts facts;
+    sp_csr_file_facts facts;
 } outcome;
 
 static void read_file(const char *path, const sp_read_options *options, outcome *o)
@@ -55,7 +55,7 @@ static void check_contents(const made_spmm *m, const spmm_csr *a)
 }
 
 /** Entries of the block in row i of all, from e on. */
-static void check_block_row(const spmm_csr *all, const sp_spmm_file_range *r, const spmm_csr *block,
+static void check_block_row(const spmm_csr *all, const sp_csr_file_range *r, const spmm_csr *block,
                             int64_t i)
 {
     int64_t e = block->irp[i - r->row_begin];
@@ -73,13 +73,13 @@ static void check_block_row(const spmm_csr *all, const sp_spmm_file_range *r, co
 static void check_block(const fuzz_input *in, const char *path, const int choice[3], const outcome *whole,
                         int faults)
 {
-    sp_spmm_file *f;
+    sp_csr_file *f;
     spmm_csr block = {0};
     if (faults) fuzz_fault_on(in);
     spmm_status status = sp_spmm_file_open(path, &f);
     if (status == SPMM_OK) {
-        const sp_spmm_file_facts *const facts = sp_spmm_file_facts_of(f);
-        sp_spmm_file_range r = {.row_begin = choice[0] % (facts->rows + 1),
+        const sp_csr_file_facts *const facts = sp_csr_file_facts_of(f);
+        sp_csr_file_range r = {.row_begin = choice[0] % (facts->rows + 1),
                                 .row_end = facts->rows,
                                 .col_begin = choice[1] % (facts->cols + 1),
                                 .precision = in->read.precision,
@@ -87,37 +87,37 @@ static void check_block(const fuzz_input *in, const char *path, const int choice
                                 .threads = in->read.threads};
         r.col_end = r.col_begin + choice[2] % (facts->cols - r.col_begin + 1);
         if (r.row_begin & 1) r.row_end = r.row_begin + (r.row_end - r.row_begin) / 2;
-        status = sp_spmm_file_block(f, &r, &block);
+        status = sp_csr_file_block(f, &r, &block, NULL);
         if (status == SPMM_OK) FUZZ_CHECK(sp_csr_check(&block) == SPMM_OK);
         for (int64_t i = r.row_begin;
              i < r.row_end && status == SPMM_OK && whole->status == SPMM_OK && !faults; i++)
             check_block_row(&whole->a, &r, &block, i);
         spmm_csr_destroy(&block);
         r.row_end = facts->rows + 1;
-        if (status == SPMM_OK) FUZZ_CHECK(sp_spmm_file_block(f, &r, &block) == SPMM_ERR_USAGE);
+        if (status == SPMM_OK) FUZZ_CHECK(sp_csr_file_block(f, &r, &block, NULL) == SPMM_ERR_USAGE);
         r.row_end = r.row_begin;
         r.col_begin = r.col_end + 1;
-        if (status == SPMM_OK) FUZZ_CHECK(sp_spmm_file_block(f, &r, &block) == SPMM_ERR_USAGE);
+        if (status == SPMM_OK) FUZZ_CHECK(sp_csr_file_block(f, &r, &block, NULL) == SPMM_ERR_USAGE);
     }
     fuzz_fault_off();
     if (status != SPMM_OK) fuzz_refused(status, path, FUZZ_PATH);
     if (!faults && whole->status == SPMM_OK) FUZZ_CHECK(status == SPMM_OK);
-    sp_spmm_file_close(f);
+    sp_csr_file_close(f);
 }
 
 /** Parts that are not of the file are refused. */
 static void check_ranges(const char *path)
 {
-    sp_spmm_file *f;
+    sp_csr_file *f;
     int64_t start[4];
     int32_t column[4];
     if (sp_spmm_file_open(path, &f) != SPMM_OK) return;
-    const sp_spmm_file_facts *const facts = sp_spmm_file_facts_of(f);
-    FUZZ_CHECK(sp_spmm_file_row_starts(f, facts->rows, facts->rows + 1, start) == SPMM_ERR_USAGE);
-    FUZZ_CHECK(sp_spmm_file_row_starts(f, -1, 0, start) == SPMM_ERR_USAGE);
-    FUZZ_CHECK(sp_spmm_file_columns(f, facts->nnz, facts->nnz + 1, 1, column) == SPMM_ERR_USAGE);
-    FUZZ_CHECK(sp_spmm_file_columns(f, 1, 0, 1, column) == SPMM_ERR_USAGE);
-    sp_spmm_file_close(f);
+    const sp_csr_file_facts *const facts = sp_csr_file_facts_of(f);
+    FUZZ_CHECK(sp_csr_file_row_starts(f, facts->rows, facts->rows + 1, start) == SPMM_ERR_USAGE);
+    FUZZ_CHECK(sp_csr_file_row_starts(f, -1, 0, start) == SPMM_ERR_USAGE);
+    FUZZ_CHECK(sp_csr_file_columns(f, facts->nnz, facts->nnz + 1, 1, column) == SPMM_ERR_USAGE);
+    FUZZ_CHECK(sp_csr_file_columns(f, 1, 0, 1, column) == SPMM_ERR_USAGE);
+    sp_csr_file_close(f);
 }
 
 static void check_written(const fuzz_input *in, const outcome *whole, int chunk)

@@ -13,7 +13,7 @@
 #ifndef SP_FUZZ_MADE_SPMM_H
 #define SP_FUZZ_MADE_SPMM_H
 
-#include "io/spmm_file_layout.h"
+#include "files/spmm_file_layout.h"
 #include "fuzz.h"
 
 enum { MOST_ENTRIES = 3000, MOST_FILE = 1 << 17 };

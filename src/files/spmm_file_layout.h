@@ -5,20 +5,12 @@
 #include <zlib.h>
 
 #include "base/memory.h"
-#include "io/spmm_file.h"
+#include "io/input_kind.h"
+#include "files/spmm_file.h"
 
-#define SP_FILE_MAGIC "SPMMfile"
 #define SP_FILE_MARK UINT64_C(0x0102030405060708) /* in the other byte order it reads 0x0807060504030201 */
 
 enum { SP_FILE_VERSION = 1, SP_FILE_ALIGN = 4096, SP_FILE_CHUNK = 4 << 20, SP_FILE_CHUNK_STEP = 64 };
-
-/** The sections of a `.spmm` file that are cut into chunks, in the order of the file. */
-typedef enum sp_spmm_file_section {
-    SP_FILE_ROWS,
-    SP_FILE_COLUMNS,
-    SP_FILE_VALUES,
-    SP_FILE_SECTIONS
-} sp_spmm_file_section;
 
 /** The header as it is stored in the file. The members magic, mark (which shows the byte order) and version
  *  have the same offsets in every version of the format. */
@@ -37,19 +29,6 @@ typedef struct sp_spmm_file_header {
 } sp_spmm_file_header;
 
 _Static_assert(sizeof(sp_spmm_file_header) == 512, "the header has its size in every build");
-
-/** An open `.spmm` file. */
-struct sp_spmm_file {
-    const char *path;
-    int fd;
-    sp_spmm_file_header header;
-    uint32_t *table; /**< CRC-32 of each chunk of the file, in file order */
-    sp_spmm_file_facts facts;
-};
-
-/** Reads exactly `bytes` bytes at byte `offset` of the file. \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX
- *  (the file is too short) */
-spmm_status sp_spmm_file_read_at(const sp_spmm_file *file, void *to, int64_t bytes, int64_t offset);
 
 /** Returns the CRC-32 of `bytes` bytes of data, a header or a chunk; bytes must be below 2^32. */
 static inline uint32_t sp_spmm_file_check(const void *data, int64_t bytes)

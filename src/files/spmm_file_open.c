@@ -5,30 +5,12 @@
 #include <unistd.h>
 
 #include "io/input.h"
-#include "io/spmm_file_layout.h"
-
-spmm_status sp_spmm_file_read_at(const sp_spmm_file *f, void *to, int64_t bytes, int64_t offset)
-{
-    for (int64_t done = 0; done < bytes;) {
-        const int64_t left = bytes - done, piece = left < 1 << 30 ? left : 1 << 30;
-        const ssize_t n = pread(f->fd, (char *)to + done, (size_t)piece, (off_t)(offset + done));
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return sp_fail(SPMM_ERR_OPEN, "%s: cannot be read: %s", f->path, strerror(errno));
-        if (n == 0) {
-            const long long end = offset + done;
-            return sp_fail(SPMM_ERR_SYNTAX, "%s: ends at byte %lld, expected %lld more: it is cut short",
-                           f->path, end, (long long)left);
-        }
-        done += n;
-    }
-    return SPMM_OK;
-}
+#include "files/spmm_file_layout.h"
 
 /** Checks the header's magic, byte order, version and checksum. The other fields are meaningful only if these
  *  are right. */
-static spmm_status check_kind(const sp_spmm_file *f)
+static spmm_status check_kind(const sp_csr_file *f, const sp_spmm_file_header *h)
 {
-    const sp_spmm_file_header *const h = &f->header;
     if (memcmp(h->magic, SP_FILE_MAGIC, sizeof h->magic) != 0)
         return sp_fail(SPMM_ERR_SYNTAX, "%s: does not begin with \"%s\": it is not a .spmm file", f->path,
                        SP_FILE_MAGIC);
@@ -82,11 +64,11 @@ static const char *find_nonsense(const sp_spmm_file_header *h, sp_spmm_file_head
 
 /** Checks the fields of the header that check_kind() does not check, and the length of the file. The fields
  *  may be wrong even if the checksum is right. */
-static spmm_status check_header(const sp_spmm_file *f)
+static spmm_status check_header(const sp_csr_file *f, const sp_spmm_file_header *h)
 {
     sp_spmm_file_header same;
     struct stat info;
-    const char *const field = find_nonsense(&f->header, &same);
+    const char *const field = find_nonsense(h, &same);
     if (field) return sp_fail(SPMM_ERR_SYNTAX, "%s: its header makes no sense (%s)", f->path, field);
     if (fstat(f->fd, &info) != 0)
         return sp_fail(SPMM_ERR_OPEN, "%s: cannot be examined: %s", f->path, strerror(errno));
@@ -99,61 +81,67 @@ static spmm_status check_header(const sp_spmm_file *f)
     return SPMM_OK;
 }
 
-static spmm_status read_table(sp_spmm_file *f)
+static spmm_status read_table(sp_csr_file *f, const sp_spmm_file_header *h)
 {
-    const int64_t chunks = sp_spmm_file_chunks_before(&f->header, SP_FILE_SECTIONS);
+    const int64_t chunks = sp_spmm_file_chunks_before(h, SP_FILE_SECTIONS);
     const int64_t bytes = chunks * (int64_t)sizeof *f->table;
     TRY(sp_alloc((void **)&f->table, chunks, sizeof *f->table, "the checksums of a matrix file"));
-    TRY(sp_spmm_file_read_at(f, f->table, bytes, sizeof f->header));
-    if ((uint32_t)crc32_z(0, (const Bytef *)f->table, (size_t)bytes) != f->header.table_check)
+    TRY(sp_csr_file_read_at(f, f->table, bytes, sizeof *h));
+    if ((uint32_t)crc32_z(0, (const Bytef *)f->table, (size_t)bytes) != h->table_check)
         return sp_fail(SPMM_ERR_SYNTAX, "%s: its table of checksums is damaged", f->path);
     return SPMM_OK;
 }
 
-static void set_facts(sp_spmm_file *f)
+static void set_facts(sp_csr_file *f, const sp_spmm_file_header *h)
 {
-    const sp_spmm_file_header *const h = &f->header;
-    f->facts = (sp_spmm_file_facts){.rows = h->rows,
-                                    .cols = h->cols,
-                                    .nnz = h->nnz,
-                                    .precision = (spmm_precision)h->precision,
-                                    .info = {.stored = h->stored, .bytes = h->text_bytes},
-                                    .duplicates = h->duplicates};
+    f->facts = (sp_csr_file_facts){.rows = h->rows,
+                                   .cols = h->cols,
+                                   .nnz = h->nnz,
+                                   .precision = (spmm_precision)h->precision,
+                                   .info = {.stored = h->stored, .bytes = h->text_bytes},
+                                   .duplicates = h->duplicates};
     sp_mtx_info *const info = &f->facts.info;
     memcpy(info->format, h->format, sizeof info->format);
     memcpy(info->field, h->field, sizeof info->field);
     memcpy(info->symmetry, h->symmetry, sizeof info->symmetry);
+    const sp_number types[] = {SP_NUMBER_I64, SP_NUMBER_I32,
+                               h->precision == SPMM_F32 ? SP_NUMBER_F32 : SP_NUMBER_F64};
+    for (int k = 0; k < SP_FILE_SECTIONS; k++)
+        f->section[k] = (sp_csr_section){types[k], h->offset[k], h->bytes[k]};
+    f->sorted = 1;
+    f->chunk_bytes = h->chunk_bytes;
 }
 
-static spmm_status open_file(sp_spmm_file *f)
+static spmm_status open_file(sp_csr_file *f)
 {
+    sp_spmm_file_header h;
     struct stat info;
     if (f->fd < 0) return sp_fail(SPMM_ERR_OPEN, "%s: cannot be opened: %s", f->path, strerror(-f->fd));
     if (fstat(f->fd, &info) != 0 || !S_ISREG(info.st_mode))
         return sp_fail(SPMM_ERR_OPEN, "%s: is not a regular file", f->path);
-    if (info.st_size < (off_t)sizeof f->header) {
-        const int begins = info.st_size >= 8 && sp_spmm_file_read_at(f, f->header.magic, 8, 0) == SPMM_OK &&
-                           memcmp(f->header.magic, SP_FILE_MAGIC, 8) == 0;
+    if (info.st_size < (off_t)sizeof h) {
+        const int begins = info.st_size >= 8 && sp_csr_file_read_at(f, h.magic, 8, 0) == SPMM_OK &&
+                           memcmp(h.magic, SP_FILE_MAGIC, 8) == 0;
         return sp_fail(SPMM_ERR_SYNTAX, "%s: found %lld bytes, expected %zu of header: %s", f->path,
-                       (long long)info.st_size, sizeof f->header,
+                       (long long)info.st_size, sizeof h,
                        begins ? "it is cut short" : "it is not a .spmm file");
     }
-    TRY(sp_spmm_file_read_at(f, &f->header, sizeof f->header, 0));
-    TRY(check_kind(f));
-    TRY(check_header(f));
-    TRY(read_table(f));
-    set_facts(f);
+    TRY(sp_csr_file_read_at(f, &h, sizeof h, 0));
+    TRY(check_kind(f, &h));
+    TRY(check_header(f, &h));
+    TRY(read_table(f, &h));
+    set_facts(f, &h);
     return SPMM_OK;
 }
 
-spmm_status sp_spmm_file_open(const char *path, sp_spmm_file **file)
+spmm_status sp_spmm_file_open(const char *path, sp_csr_file **file)
 {
     return sp_spmm_file_of(path, sp_input_descriptor(path), file);
 }
 
-spmm_status sp_spmm_file_of(const char *path, int fd, sp_spmm_file **file)
+spmm_status sp_spmm_file_of(const char *path, int fd, sp_csr_file **file)
 {
-    sp_spmm_file *f;
+    sp_csr_file *f;
     *file = NULL;
     spmm_status status = sp_alloc_zero((void **)&f, 1, sizeof *f, "a matrix file");
     if (status != SPMM_OK && fd >= 0) close(fd);
@@ -162,26 +150,55 @@ spmm_status sp_spmm_file_of(const char *path, int fd, sp_spmm_file **file)
     f->fd = fd;
     status = open_file(f);
     if (status != SPMM_OK) {
-        sp_spmm_file_close(f);
+        sp_csr_file_close(f);
         return status;
     }
     *file = f;
     return SPMM_OK;
 }
 
-const sp_spmm_file_facts *sp_spmm_file_facts_of(const sp_spmm_file *file) { return &file->facts; }
-
-void sp_spmm_file_close(sp_spmm_file *f)
+spmm_status sp_spmm_file_read(const char *path, const sp_read_options *options, spmm_csr *a,
+                              sp_csr_file_facts *facts)
 {
-    if (!f) return;
-    if (f->fd >= 0) close(f->fd);
-    sp_free(f->table);
-    sp_free(f);
+    sp_csr_file *f;
+    *a = (spmm_csr){0};
+    TRY(sp_spmm_file_open(path, &f));
+    if (facts) *facts = f->facts;
+    const spmm_status status = sp_csr_file_whole(f, options, a, NULL);
+    sp_csr_file_close(f);
+    return status;
 }
 
 int sp_spmm_file_is(int fd)
 {
     char magic[8] = "";
-    const ssize_t n = fd < 0 ? -1 : pread(fd, magic, sizeof magic, 0);
-    return n == (ssize_t)sizeof magic && memcmp(magic, SP_FILE_MAGIC, sizeof magic) == 0;
+    return fd >= 0 && sp_file_peek(fd, magic, sizeof magic, 0) == (int64_t)sizeof magic &&
+           memcmp(magic, SP_FILE_MAGIC, sizeof magic) == 0;
 }
+
+/* ---- as a format of matrix files ---- */
+
+static int is_spmm(int fd, const sp_read_options *options)
+{
+    (void)options;
+    return sp_spmm_file_is(fd);
+}
+
+static spmm_status open_spmm(const char *path, int fd, const sp_read_options *options, void **file)
+{
+    sp_csr_file *f;
+    (void)options;
+    const spmm_status status = sp_spmm_file_of(path, fd, &f);
+    *file = f;
+    return status;
+}
+
+const sp_matrix_format sp_format_spmm = {.name = ".spmm",
+                                         .way = SP_FILE_CSR,
+                                         .binary = 1,
+                                         .is = is_spmm,
+                                         .open = open_spmm,
+                                         .sizes = sp_csr_file_sizes,
+                                         .read = sp_csr_file_read,
+                                         .close = sp_csr_file_end,
+                                         .csr = sp_csr_file_itself};

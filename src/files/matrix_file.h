@@ -1,17 +1,16 @@
-/** A file that holds a matrix, Matrix Market or `.spmm`: opened once and its header read once, so that the
- *  sizes are known before the matrix is read. Does not use MPI. */
+/** A file that holds a matrix, of any format: opened once and its header read once, so that the sizes are known before
+ *  the matrix is read. Does not use MPI. */
 #ifndef SP_MATRIX_FILE_H
 #define SP_MATRIX_FILE_H
 
-#include "io/mtx_body.h"
-#include "io/spmm_file.h"
+#include "files/matrix_format.h"
 
-/** A matrix file of which the header has been read. Must not be moved while it is open. */
+/** A matrix file of which the header has been read. */
 typedef struct sp_matrix_file {
+    const sp_matrix_format
+        *format; /**< what the file begins like; set even if opening it fails; NULL: zeroed */
     sp_read_options options;
-    int binary;         /**< 1: the file begins like a `.spmm` file; set even if opening it fails */
-    sp_spmm_file *spmm; /**< a `.spmm` file that is open; else NULL */
-    sp_reading text;    /**< a Matrix Market file that is open; else zeroed */
+    void *file; /**< what format->open() has made; NULL: closed */
 } sp_matrix_file;
 
 /** Opens the file and reads its header. Its first bytes, not its name, tell the format.
@@ -19,7 +18,7 @@ typedef struct sp_matrix_file {
  *  Local.
  *  \param [in]  path  must remain valid until sp_matrix_file_close()
  *  \param [out] file  the caller closes it by sp_matrix_file_close(); on failure it is closed
- *  \return as sp_read_csr() and sp_spmm_file_open() */
+ *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED (also for more than 2^31 - 1 rows or columns), _MEMORY */
 spmm_status sp_matrix_file_open(const char *path, const sp_read_options *options, sp_matrix_file *file);
 
 /** Returns the sizes of the matrix as the header of an open file has them. The number of entries is smaller
@@ -29,13 +28,19 @@ sp_sizes sp_matrix_file_sizes(const sp_matrix_file *file);
 
 /** Reads the whole matrix and closes the file. Local.
  *  \param [out] a           the caller destroys it
- *  \param [out] info        header of the text that was read, or that the `.spmm` file was made of; may be
+ *  \param [out] info        what the file's header says, or for a `.spmm` file that of the text it was made of; may be
  *                           NULL
- *  \param [out] stored      number of entries of that text (for an array file, of nonzeros); may be NULL
+ *  \param [out] stored      number of entries in the file, or in that text (for an array file, of nonzeros); may be NULL
  *  \param [out] duplicates  number of its entries that were added to another entry; may be NULL
- *  \return as sp_read_csr() and sp_spmm_file_read() */
+ *  \return as sp_matrix_file_open() */
 spmm_status sp_matrix_file_read(sp_matrix_file *file, spmm_csr *a, sp_mtx_info *info, int64_t *stored,
                                 int64_t *duplicates);
+
+/** Returns 1 if the file is binary (sp_matrix_format); 0 if it is text or *file is zeroed. Local. */
+int sp_matrix_file_binary(const sp_matrix_file *file);
+
+/** Returns how all ranks can read the file; SP_FILE_TEXT if *file is zeroed. Local. */
+sp_file_way sp_matrix_file_way(const sp_matrix_file *file);
 
 /** Closes the file and frees its buffers; accepts zeroed and closed objects. Local. */
 void sp_matrix_file_close(sp_matrix_file *file);

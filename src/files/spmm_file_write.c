@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/output_file.h"
-#include "io/spmm_file_layout.h"
+#include "files/spmm_file_layout.h"
 
 static void set_text(char *to, size_t n, const char *text) { snprintf(to, n, "%s", text); }
 
-static spmm_status make_header(const spmm_csr *a, const sp_spmm_file_facts *facts, int64_t chunk_bytes,
+static spmm_status make_header(const spmm_csr *a, const sp_csr_file_facts *facts, int64_t chunk_bytes,
                                sp_spmm_file_header *h)
 {
     memset(h, 0, sizeof *h);
@@ -63,7 +63,7 @@ static void write_contents(FILE *f, const sp_spmm_file_header *h, const uint32_t
     }
 }
 
-spmm_status sp_spmm_file_write(const char *path, const spmm_csr *a, const sp_spmm_file_facts *facts,
+spmm_status sp_spmm_file_write(const char *path, const spmm_csr *a, const sp_csr_file_facts *facts,
                                int64_t chunk_bytes, int threads)
 {
     const void *const data[SP_FILE_SECTIONS] = {a->irp, a->ja, a->as};

@@ -1,0 +1,524 @@
+/** Reads a whole matrix or a block from a binary matrix file, chunk by chunk, and verifies the checksums if it has any. */
+#include "files/csr_file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/memory.h"
+#include "formats/csr.h"
+#include "formats/csr_sort.h"
+
+int64_t sp_file_peek(int fd, void *to, int64_t bytes, int64_t offset)
+{
+    for (int64_t done = 0;;) {
+        const ssize_t n = pread(fd, (char *)to + done, (size_t)(bytes - done), (off_t)(offset + done));
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return done;
+        done += n;
+        if (done == bytes) return done;
+    }
+}
+
+spmm_status sp_csr_file_read_at(const sp_csr_file *f, void *to, int64_t bytes, int64_t offset)
+{
+    for (int64_t done = 0; done < bytes;) {
+        const int64_t left = bytes - done, piece = left < 1 << 30 ? left : 1 << 30;
+        const ssize_t n = pread(f->fd, (char *)to + done, (size_t)piece, (off_t)(offset + done));
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return sp_fail(SPMM_ERR_OPEN, "%s: cannot be read: %s", f->path, strerror(errno));
+        if (n == 0) {
+            const long long end = offset + done;
+            return sp_fail(SPMM_ERR_SYNTAX, "%s: ends at byte %lld, expected %lld more: it is cut short",
+                           f->path, end, (long long)left);
+        }
+        done += n;
+    }
+    return SPMM_OK;
+}
+
+/* ---- sections ---- */
+
+int64_t sp_number_size(sp_number type)
+{
+    static const int8_t size[] = {1, 1, 2, 2, 4, 4, 8, 8, 4, 8};
+    return size[type];
+}
+
+/** A request to read elements [first, end) of a section of the file. */
+typedef struct wanted {
+    const sp_csr_file *file;
+    int section;
+    int64_t first, end; /* element numbers */
+    char *to;
+    sp_number type; /* type of the numbers to store at `to`: I64, I32, F64 or F32 */
+    int allow_nonfinite;
+} wanted;
+
+static int converts(const wanted *w) { return w->type != w->file->section[w->section].type; }
+
+static const char *section_name(int section)
+{
+    return section == SP_FILE_ROWS ? "row starts" : section == SP_FILE_COLUMNS ? "columns" : "values";
+}
+
+static int64_t longest_chunk(const sp_csr_file *f, int section)
+{
+    return f->section[section].bytes < f->chunk_bytes ? f->section[section].bytes : f->chunk_bytes;
+}
+
+static int64_t chunk_size(const sp_csr_file *f, int section, int64_t c)
+{
+    const int64_t left = f->section[section].bytes - c * f->chunk_bytes;
+    return left < f->chunk_bytes ? left : f->chunk_bytes;
+}
+
+/** Checks chunk c of a section, which is at `data`. */
+static spmm_status check_chunk(const sp_csr_file *f, int section, int64_t c, const void *data)
+{
+    const int64_t bytes = chunk_size(f, section, c);
+    int64_t before = 0;
+    for (int s = 0; s < section; s++) before += (f->section[s].bytes + f->chunk_bytes - 1) / f->chunk_bytes;
+    if ((uint32_t)crc32(0, data, (uInt)bytes) == f->table[before + c]) return SPMM_OK;
+    const long long first = f->section[section].offset + c * f->chunk_bytes, end = first + bytes;
+    return sp_fail(SPMM_ERR_SYNTAX, "%s: bytes %lld to %lld, of its %s, are damaged (checksum)", f->path,
+                   first, end, section_name(section));
+}
+
+static void swap_bytes(void *numbers, int64_t n, int64_t size)
+{
+    uint16_t *const of_2 = numbers;
+    uint32_t *const of_4 = numbers;
+    uint64_t *const of_8 = numbers;
+    for (int64_t k = 0; size == 2 && k < n; k++) of_2[k] = __builtin_bswap16(of_2[k]);
+    for (int64_t k = 0; size == 4 && k < n; k++) of_4[k] = __builtin_bswap32(of_4[k]);
+    for (int64_t k = 0; size == 8 && k < n; k++) of_8[k] = __builtin_bswap64(of_8[k]);
+}
+
+/** Reads elements [first, first + n) of a section as numbers of this machine. If the file has checksums, they are chunk
+ *  number c. */
+static spmm_status read_elements(const sp_csr_file *f, int section, int64_t c, int64_t first, int64_t n,
+                                 void *to)
+{
+    const int64_t size = sp_number_size(f->section[section].type);
+    TRY(sp_csr_file_read_at(f, to, n * size, f->section[section].offset + first * size));
+    if (f->table) TRY(check_chunk(f, section, c, to));
+    if (f->swapped) swap_bytes(to, n, size);
+    return SPMM_OK;
+}
+
+static int64_t integer_at(const void *numbers, sp_number type, int64_t k)
+{
+    switch (type) {
+    case SP_NUMBER_I8: return ((const int8_t *)numbers)[k];
+    case SP_NUMBER_U8: return ((const uint8_t *)numbers)[k];
+    case SP_NUMBER_I16: return ((const int16_t *)numbers)[k];
+    case SP_NUMBER_U16: return ((const uint16_t *)numbers)[k];
+    case SP_NUMBER_I32: return ((const int32_t *)numbers)[k];
+    case SP_NUMBER_U32: return ((const uint32_t *)numbers)[k];
+    default: return ((const int64_t *)numbers)[k]; /* of U64, those beyond int64 become negative */
+    }
+}
+
+static double real_at(const void *numbers, sp_number type, int64_t k)
+{
+    switch (type) {
+    case SP_NUMBER_F64: return ((const double *)numbers)[k];
+    case SP_NUMBER_F32: return ((const float *)numbers)[k];
+    case SP_NUMBER_U64: return (double)((const uint64_t *)numbers)[k];
+    default: return (double)integer_at(numbers, type, k);
+    }
+}
+
+/** Stores elements at, ..., at + n - 1 of `chunk` as elements to, ..., to + n - 1 of the array w->to, converted to w->type.
+ *  A column that no int32 can hold becomes -1. */
+static spmm_status convert(const wanted *w, const void *chunk, int64_t at, int64_t n, int64_t to)
+{
+    const sp_number from = w->file->section[w->section].type;
+    void *const out = w->to;
+    int beyond = 0;
+    for (int64_t k = 0; k < n; k++) {
+        if (w->type == SP_NUMBER_F64) {
+            ((double *)out)[to + k] = real_at(chunk, from, at + k);
+        } else if (w->type == SP_NUMBER_F32) {
+            const double value = real_at(chunk, from, at + k);
+            ((float *)out)[to + k] = (float)value;
+            beyond |= isinf((float)value) && !isinf(value);
+        } else {
+            const int64_t value = integer_at(chunk, from, at + k);
+            if (w->type == SP_NUMBER_I64)
+                ((int64_t *)out)[to + k] = value;
+            else
+                ((int32_t *)out)[to + k] = value < 0 || value > INT32_MAX ? -1 : (int32_t)value;
+        }
+    }
+    if (beyond && !w->allow_nonfinite)
+        return sp_fail(SPMM_ERR_SYNTAX,
+                       "%s: found a value beyond the range of a float, expected none (or --allow-nonfinite)",
+                       w->file->path);
+    return SPMM_OK;
+}
+
+/** Reads the elements of request w that lie in chunk c. Reads them directly to their destination if they need no
+ *  conversion and are a whole chunk or have no checksum, else through *scratch.
+ *  \param [in,out] scratch  buffer for a chunk, allocated when it is first needed (NULL before) */
+static spmm_status take_chunk(const wanted *w, int64_t c, char **scratch)
+{
+    const sp_csr_file *const f = w->file;
+    const int64_t size = sp_number_size(f->section[w->section].type);
+    int64_t first = c * (f->chunk_bytes / size), end = first + chunk_size(f, w->section, c) / size;
+    const int64_t from = first > w->first ? first : w->first, to = end < w->end ? end : w->end;
+    if (!f->table) {
+        first = from;
+        end = to;
+    }
+    if (from == first && to == end && !converts(w))
+        return read_elements(f, w->section, c, first, end - first, w->to + (first - w->first) * size);
+    if (!*scratch)
+        TRY(sp_alloc((void **)scratch, longest_chunk(f, w->section), 1, "a part of a matrix file"));
+    TRY(read_elements(f, w->section, c, first, end - first, *scratch));
+    if (converts(w)) return convert(w, *scratch, from - first, to - from, from - w->first);
+    memcpy(w->to + (from - w->first) * size, *scratch + (from - first) * size, (size_t)((to - from) * size));
+    return SPMM_OK;
+}
+
+/** Reads all elements of request w with up to `threads` threads. If several chunks fail, reports the error of
+ *  the first of these chunks in the file. */
+static spmm_status take_all(const wanted *w, int threads)
+{
+    if (w->first == w->end) return SPMM_OK;
+    const int64_t each = w->file->chunk_bytes / sp_number_size(w->file->section[w->section].type);
+    const int64_t begin = w->first / each, end = (w->end - 1) / each + 1;
+    spmm_status status = SPMM_OK;
+    int64_t failed = INT64_MAX;
+    char message[SP_MESSAGE_BYTES] = "";
+    if (threads > end - begin) threads = (int)(end - begin);
+#pragma omp parallel num_threads(threads)
+    {
+        char *scratch = NULL;
+#pragma omp for schedule(dynamic, 1)
+        for (int64_t c = begin; c < end; c++) {
+            const spmm_status mine = take_chunk(w, c, &scratch);
+            if (mine == SPMM_OK) continue;
+#pragma omp critical(sp_csr_file_failed)
+            if (c < failed) {
+                failed = c;
+                status = mine;
+                snprintf(message, sizeof message, "%s", spmm_error_message());
+            }
+        }
+        sp_free(scratch);
+    }
+    if (status != SPMM_OK) sp_set_message(message);
+    return status;
+}
+
+static spmm_status out_of_range(const sp_csr_file *f, const char *what, int64_t first, int64_t end,
+                                int64_t size)
+{
+    return sp_fail(SPMM_ERR_USAGE, "%s: %s %lld to %lld of %lld", f->path, what, (long long)first,
+                   (long long)end, (long long)size);
+}
+
+static spmm_status length_wrong(const sp_csr_file *f, int64_t row, int64_t length, int64_t left)
+{
+    return sp_fail(SPMM_ERR_SYNTAX, "%s: row %lld: found a length of %lld entries, expected 0 to %lld",
+                   f->path, (long long)row + 1, (long long)length, (long long)left);
+}
+
+enum { LENGTHS = 1 << 14 }; /* row lengths that are read at once */
+
+/** Like sp_csr_file_row_starts(), of a file with lengths, which are added up. */
+static spmm_status add_lengths(sp_csr_file *f, int64_t first, int64_t end, int64_t *irp)
+{
+    const int known = f->row <= first;
+    int64_t length[LENGTHS], row = known ? f->row : 0, start = known ? f->start : 0;
+    if (row == first) irp[0] = start;
+    while (row < end) {
+        const int64_t n = end - row < LENGTHS ? end - row : LENGTHS;
+        const wanted w = {f, SP_FILE_ROWS, row, row + n, (char *)length, SP_NUMBER_I64, 0};
+        TRY(take_all(&w, 1));
+        for (int64_t k = 0; k < n; k++) {
+            if (length[k] < 0 || length[k] > f->facts.nnz - start)
+                return length_wrong(f, row, length[k], f->facts.nnz - start);
+            start += length[k];
+            if (++row >= first) irp[row - first] = start;
+        }
+    }
+    f->row = row;
+    f->start = start;
+    if (row == f->facts.rows && start != f->facts.nnz)
+        return sp_fail(SPMM_ERR_SYNTAX, "%s: found rows of %lld entries in all, expected %lld", f->path,
+                       (long long)start, (long long)f->facts.nnz);
+    return SPMM_OK;
+}
+
+spmm_status sp_csr_file_row_starts(sp_csr_file *f, int64_t first, int64_t end, int64_t *irp)
+{
+    const sp_csr_file_facts *const h = &f->facts;
+    if (first < 0 || end < first || end > h->rows) return out_of_range(f, "rows", first, end, h->rows);
+    if (f->lengths) return add_lengths(f, first, end, irp);
+    const wanted w = {f, SP_FILE_ROWS, first, end + 1, (char *)irp, SP_NUMBER_I64, 0};
+    TRY(take_all(&w, 1));
+    int wrong = irp[0] < 0 || irp[end - first] > h->nnz || (first == 0 && irp[0] != 0) ||
+                (end == h->rows && irp[end - first] != h->nnz);
+    for (int64_t i = first; i < end; i++) wrong |= irp[i - first] > irp[i - first + 1];
+    if (wrong) return sp_fail(SPMM_ERR_SYNTAX, "%s: its row starts make no sense", f->path);
+    return SPMM_OK;
+}
+
+spmm_status sp_csr_file_columns(const sp_csr_file *f, int64_t first, int64_t end, int threads, int32_t *ja)
+{
+    const sp_csr_file_facts *const h = &f->facts;
+    if (first < 0 || end < first || end > h->nnz) return out_of_range(f, "entries", first, end, h->nnz);
+    const wanted w = {f, SP_FILE_COLUMNS, first, end, (char *)ja, SP_NUMBER_I32, 0};
+    TRY(take_all(&w, threads));
+    int64_t wrong = end;
+    for (int64_t e = end; e > first; e--)
+        if (ja[e - 1 - first] < 0 || ja[e - 1 - first] >= h->cols) wrong = e - 1;
+    if (wrong < end)
+        return sp_fail(SPMM_ERR_SYNTAX,
+                       "%s: found a column beyond the last one, in entry %lld, expected 1 to %lld", f->path,
+                       (long long)wrong + 1, (long long)h->cols);
+    return SPMM_OK;
+}
+
+static sp_number number_of(spmm_precision precision)
+{
+    return precision == SPMM_F32 ? SP_NUMBER_F32 : SP_NUMBER_F64;
+}
+
+spmm_status sp_csr_file_values(const sp_csr_file *f, const sp_csr_file_range *r, int64_t first, int64_t end,
+                               void *as)
+{
+    const wanted w = {f, SP_FILE_VALUES, first, end, as, number_of(r->precision), r->allow_nonfinite};
+    return take_all(&w, r->threads);
+}
+
+/* ---- blocks ---- */
+
+static spmm_status columns_disordered(const sp_csr_file *f, int64_t row)
+{
+    return sp_fail(SPMM_ERR_SYNTAX, "%s: the columns of row %lld are not in order", f->path,
+                   (long long)row + 1);
+}
+
+static spmm_status check_order(const sp_csr_file *f, const sp_csr_file_range *r, const spmm_csr *a)
+{
+    int64_t wrong = INT64_MAX;
+#pragma omp parallel for schedule(static) num_threads(r->threads) reduction(min : wrong)
+    for (int64_t i = 0; i < a->rows; i++)
+        for (int64_t e = a->irp[i] + 1; e < a->irp[i + 1]; e++)
+            if (a->ja[e - 1] >= a->ja[e] && i < wrong) wrong = i;
+    return wrong == INT64_MAX ? SPMM_OK : columns_disordered(f, r->row_begin + wrong);
+}
+
+/** Fails if matrix a contains a value that is not finite, as the readers of text files do; the error message
+ *  names the first such value of the block. */
+static spmm_status check_finite(const sp_csr_file *f, const sp_csr_file_range *r, const spmm_csr *a)
+{
+    int64_t wrong = INT64_MAX, row = 0;
+#pragma omp parallel for schedule(static) num_threads(r->threads) reduction(min : wrong)
+    for (int64_t e = 0; e < a->nnz; e++)
+        if (!isfinite(sp_value_get(a->as, a->precision, e)) && e < wrong) wrong = e;
+    if (wrong == INT64_MAX) return SPMM_OK;
+    while (a->irp[row + 1] <= wrong) row++;
+    const double value = sp_value_get(a->as, a->precision, wrong);
+    const int64_t in_row = r->row_begin + row + 1, in_column = r->col_begin + a->ja[wrong] + 1;
+    return sp_fail(
+        SPMM_ERR_SYNTAX,
+        "%s: found \"%s\" in row %lld, column %lld, expected a finite value (or --allow-nonfinite)", f->path,
+        isnan(value) ? "nan"
+        : value > 0  ? "inf"
+                     : "-inf",
+        (long long)in_row, (long long)in_column);
+}
+
+static spmm_status allocate_entries(spmm_csr *a)
+{
+    TRY(sp_alloc((void **)&a->ja, a->nnz, sizeof *a->ja, "column indices"));
+    return sp_alloc(&a->as, a->nnz, sp_value_size(a->precision), "values");
+}
+
+static spmm_status whole_rows(sp_csr_file *f, const sp_csr_file_range *r, spmm_csr *a)
+{
+    const sp_sizes sizes = {0, a->cols, a->rows == f->facts.rows ? f->facts.nnz : 0};
+    TRY(sp_memory_needs(sp_csr_bytes_of(&sizes, a->precision), f->path));
+    TRY(sp_csr_file_row_starts(f, r->row_begin, r->row_end, a->irp));
+    const int64_t first = a->irp[0], end = a->irp[a->rows];
+    for (int64_t i = 0; i <= a->rows; i++) a->irp[i] -= first;
+    a->nnz = end - first;
+    TRY(allocate_entries(a));
+    TRY(sp_csr_file_columns(f, first, end, r->threads, a->ja));
+    if (f->sorted) TRY(check_order(f, r, a));
+    return sp_csr_file_values(f, r, first, end, a->as);
+}
+
+enum { GROUP_ROWS = 1 << 20 };
+
+/** Buffers for reading a block of only some columns. They hold the row starts of a group of rows, and as many
+ *  entries as a chunk of the file's column section holds. */
+typedef struct parts {
+    int64_t *start;      /* [group + 1] row starts, as entry numbers in the whole file */
+    int32_t *column;     /* [each] column indices */
+    void *value;         /* [each] values in the precision of the block to read */
+    int64_t group, each; /* group: rows in a group, at most GROUP_ROWS; each: entries in a chunk */
+    int64_t last;        /* column of the previous entry in the current row; -1: the row has none yet */
+} parts;
+
+static void parts_destroy(parts *p)
+{
+    sp_free(p->start);
+    sp_free(p->column);
+    sp_free(p->value);
+}
+
+static spmm_status parts_create(const sp_csr_file *f, const spmm_csr *a, parts *p)
+{
+    *p = (parts){.group = a->rows < GROUP_ROWS ? a->rows : GROUP_ROWS,
+                 .each = longest_chunk(f, SP_FILE_COLUMNS) /
+                         sp_number_size(f->section[SP_FILE_COLUMNS].type)};
+    TRY(sp_alloc((void **)&p->start, p->group + 1, sizeof *p->start, "row starts"));
+    TRY(sp_alloc((void **)&p->column, p->each, sizeof *p->column, "column indices"));
+    return sp_alloc(&p->value, p->each, sp_value_size(a->precision), "values");
+}
+
+/** Processes the n entries p->column[at] to p->column[at + n - 1], which belong to row `row` of the block. If
+ *  `append` is 1, appends the entries in the requested columns to matrix a; if it is 0, adds their number to
+ *  a->irp[row + 1]. */
+static spmm_status part_of_row(const sp_csr_file *f, const sp_csr_file_range *r, parts *p, int64_t row,
+                               int64_t at, int64_t n, int append, spmm_csr *a)
+{
+    int64_t to = append ? a->nnz : 0;
+    for (int64_t k = at; k < at + n; k++) {
+        const int64_t column = p->column[k];
+        if (f->sorted && column <= p->last) return columns_disordered(f, r->row_begin + row);
+        p->last = column;
+        if (column < r->col_begin || column >= r->col_end) continue;
+        if (append) {
+            a->ja[to] = (int32_t)(column - r->col_begin);
+            sp_value_set(a->as, a->precision, to, sp_value_get(p->value, a->precision, k));
+        }
+        to++;
+    }
+    if (append)
+        a->nnz = to;
+    else
+        a->irp[row + 1] += to;
+    return SPMM_OK;
+}
+
+/** Calls part_of_row() for all entries in rows [row, row + count) of the block; p->start holds the starts of
+ *  these rows. */
+static spmm_status part_of_group(const sp_csr_file *f, const sp_csr_file_range *r, parts *p, int64_t row,
+                                 int64_t count, int append, spmm_csr *a)
+{
+    int64_t i = 0;
+    p->last = -1;
+    for (int64_t e = p->start[0]; e < p->start[count];) {
+        /* each read ends at the end of a chunk, so that no chunk is read twice */
+        const int64_t cut = (e / p->each + 1) * p->each, end = cut < p->start[count] ? cut : p->start[count];
+        TRY(sp_csr_file_columns(f, e, end, r->threads, p->column));
+        if (append) TRY(sp_csr_file_values(f, r, e, end, p->value));
+        for (const int64_t first = e; e < end;) {
+            for (; p->start[i + 1] <= e; i++) p->last = -1;
+            const int64_t stop = p->start[i + 1] < end ? p->start[i + 1] : end;
+            TRY(part_of_row(f, r, p, row + i, e - first, stop - e, append, a));
+            e = stop;
+        }
+    }
+    return SPMM_OK;
+}
+
+static spmm_status part_of_rows(sp_csr_file *f, const sp_csr_file_range *r, parts *p, int append, spmm_csr *a)
+{
+    for (int64_t i = 0; i < a->rows; i += p->group) {
+        const int64_t count = a->rows - i < p->group ? a->rows - i : p->group;
+        TRY(sp_csr_file_row_starts(f, r->row_begin + i, r->row_begin + i + count, p->start));
+        TRY(part_of_group(f, r, p, i, count, append, a));
+    }
+    return SPMM_OK;
+}
+
+static spmm_status some_columns(sp_csr_file *f, const sp_csr_file_range *r, spmm_csr *a)
+{
+    parts p;
+    spmm_status status = parts_create(f, a, &p);
+    for (int64_t i = 0; i <= a->rows; i++) a->irp[i] = 0;
+    if (status == SPMM_OK) status = part_of_rows(f, r, &p, 0, a);
+    for (int64_t i = 0; i < a->rows; i++) a->irp[i + 1] += a->irp[i];
+    a->nnz = a->irp[a->rows];
+    if (status == SPMM_OK) status = allocate_entries(a);
+    a->nnz = 0;
+    if (status == SPMM_OK) status = part_of_rows(f, r, &p, 1, a);
+    parts_destroy(&p);
+    return status;
+}
+
+spmm_status sp_csr_file_block(sp_csr_file *f, const sp_csr_file_range *r, spmm_csr *a, int64_t *duplicates)
+{
+    const sp_csr_file_facts *const h = &f->facts;
+    int64_t summed = 0;
+    *a = (spmm_csr){0};
+    if (r->row_begin < 0 || r->row_end < r->row_begin || r->row_end > h->rows)
+        return out_of_range(f, "rows", r->row_begin, r->row_end, h->rows);
+    if (r->col_begin < 0 || r->col_end < r->col_begin || r->col_end > h->cols)
+        return out_of_range(f, "columns", r->col_begin, r->col_end, h->cols);
+    a->rows = r->row_end - r->row_begin;
+    a->cols = r->col_end - r->col_begin;
+    a->precision = r->precision;
+    spmm_status status = sp_alloc((void **)&a->irp, a->rows + 1, sizeof *a->irp, "row starts");
+    if (status == SPMM_OK) status = a->cols == h->cols ? whole_rows(f, r, a) : some_columns(f, r, a);
+    if (status == SPMM_OK && !r->allow_nonfinite) status = check_finite(f, r, a);
+    if (status == SPMM_OK && !f->sorted) status = sp_csr_sort_sum_duplicates(a, r->threads, &summed);
+    if (duplicates) *duplicates = summed;
+    if (status != SPMM_OK) spmm_csr_destroy(a);
+    return status;
+}
+
+spmm_status sp_csr_file_whole(sp_csr_file *f, const sp_read_options *options, spmm_csr *a,
+                              int64_t *duplicates)
+{
+    const sp_csr_file_range all = {.row_end = f->facts.rows,
+                                   .col_end = f->facts.cols,
+                                   .precision = options->precision,
+                                   .allow_nonfinite = options->allow_nonfinite,
+                                   .threads = options->threads};
+    return sp_csr_file_block(f, &all, a, duplicates);
+}
+
+const sp_csr_file_facts *sp_csr_file_facts_of(const sp_csr_file *file) { return &file->facts; }
+
+void sp_csr_file_close(sp_csr_file *f)
+{
+    if (!f) return;
+    if (f->fd >= 0) close(f->fd);
+    sp_free(f->table);
+    sp_free(f);
+}
+
+/* ---- as a format of matrix files ---- */
+
+sp_sizes sp_csr_file_sizes(const void *file)
+{
+    const sp_csr_file_facts *const facts = sp_csr_file_facts_of(file);
+    return (sp_sizes){facts->rows, facts->cols, facts->nnz};
+}
+
+spmm_status sp_csr_file_read(void *file, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
+                             int64_t *stored, int64_t *duplicates)
+{
+    const sp_csr_file_facts *const facts = sp_csr_file_facts_of(file);
+    *info = facts->info;
+    *stored = facts->info.stored;
+    const spmm_status status = sp_csr_file_whole(file, options, a, duplicates);
+    *duplicates += facts->duplicates;
+    return status;
+}
+
+void sp_csr_file_end(void *file) { sp_csr_file_close(file); }
+
+sp_csr_file *sp_csr_file_itself(void *file) { return file; }

@@ -1,0 +1,139 @@
+/** Reads matrices of binary files whose rows can be found and read alone: a CSR matrix in three sections, of numbers of any
+ *  type and byte order, with or without checksums. Those who open files of a format (spmm_file.h, petsc_file.h) say
+ *  where the sections are. Does not use MPI. */
+#ifndef SP_CSR_FILE_H
+#define SP_CSR_FILE_H
+
+#include "files/matrix_format.h"
+
+/** What the header of a file says about the matrix. */
+typedef struct sp_csr_file_facts {
+    int64_t rows, cols, nnz;
+    spmm_precision precision; /**< precision of the values in the file */
+    sp_mtx_info
+        info; /**< `.spmm`: header of the text file that the matrix was read from; others: their kind and size */
+    int64_t
+        duplicates; /**< `.spmm`: number of entries of that text file that were summed into others; others: 0 */
+} sp_csr_file_facts;
+
+/** The type of the numbers of a section. */
+typedef enum sp_number {
+    SP_NUMBER_I8,
+    SP_NUMBER_U8, /**< also for bool */
+    SP_NUMBER_I16,
+    SP_NUMBER_U16,
+    SP_NUMBER_I32,
+    SP_NUMBER_U32,
+    SP_NUMBER_I64,
+    SP_NUMBER_U64,
+    SP_NUMBER_F32,
+    SP_NUMBER_F64
+} sp_number;
+
+/** The sections of a file, in the order of a `.spmm` file. */
+typedef enum sp_csr_section_name {
+    SP_FILE_ROWS,
+    SP_FILE_COLUMNS,
+    SP_FILE_VALUES,
+    SP_FILE_SECTIONS
+} sp_csr_section_name;
+
+/** An array of numbers in a file. */
+typedef struct sp_csr_section {
+    sp_number type;
+    int64_t offset, bytes;
+} sp_csr_section;
+
+/** An open file. Who opens one fills all members but those of the last line, and has checked that the sections lie in the
+ *  file. */
+typedef struct sp_csr_file {
+    const char *path;
+    int fd; /**< owned */
+    sp_csr_file_facts facts;
+    sp_csr_section section[SP_FILE_SECTIONS];
+    int swapped; /**< 1: the numbers have the other byte order than this machine */
+    int lengths; /**< 1: SP_FILE_ROWS are the lengths of the rows; 0: their starts and the number of entries */
+    int sorted; /**< 1: rows are sorted by column and without duplicates, else the file is damaged; 0: any order */
+    int64_t chunk_bytes; /**< the sections are read in pieces of that many bytes */
+    uint32_t *table; /**< CRC-32 of each chunk of the file, in file order, owned; NULL: the file has none */
+    int64_t row,
+        start; /**< if `lengths`: the start of a row that was found last, so that the next ones are found from it */
+} sp_csr_file;
+
+/** Reads up to `bytes` bytes at byte `offset`, to tell what a file is. Local.
+ *  \return how many there are before the end of the file, or before what cannot be read */
+int64_t sp_file_peek(int fd, void *to, int64_t bytes, int64_t offset);
+
+/** Reads exactly `bytes` bytes at byte `offset` of the file. Local. \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX
+ *  (the file is too short) */
+spmm_status sp_csr_file_read_at(const sp_csr_file *file, void *to, int64_t bytes, int64_t offset);
+
+/** Returns the size of a number in bytes. Local. */
+int64_t sp_number_size(sp_number type);
+
+/** Returns what the header of an open file says; valid until the file is closed. Local. */
+const sp_csr_file_facts *sp_csr_file_facts_of(const sp_csr_file *file);
+
+/** Closes the file and frees it; accepts NULL. */
+void sp_csr_file_close(sp_csr_file *file);
+
+/** Reads and checks elements `first` to `end`, both included, of the array of row starts. If the file has lengths, they
+ *  are read from row 0 on, or from the last call's `end` if that is not beyond `first`. Local; one thread per file.
+ *  \param [out] irp  [end - first + 1]; a row start is the number of the row's first entry in the whole file
+ *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (damaged), SPMM_ERR_MEMORY, SPMM_ERR_USAGE (no such
+ *          rows) */
+spmm_status sp_csr_file_row_starts(sp_csr_file *file, int64_t first, int64_t end, int64_t *irp);
+
+/** Reads the column indices of entries [first, end) of the file and checks their range. Local.
+ *  \param [in]  first, end  entry numbers in the whole file, as sp_csr_file_row_starts() returns them
+ *  \param [out] ja          column indices, [end - first]
+ *  \return as sp_csr_file_row_starts() */
+spmm_status sp_csr_file_columns(const sp_csr_file *file, int64_t first, int64_t end, int threads,
+                                int32_t *ja);
+
+/** The block of rows and columns to read, and how to read its values. */
+typedef struct sp_csr_file_range {
+    int64_t row_begin, row_end, col_begin, col_end;
+    /** Precision of the matrix in memory: f32 values are widened to f64, f64 values are rounded to f32. (If
+     *  the text file that the `.spmm` file was made from had duplicates, rounding their f64 sum to f32
+     *  differs from reading the text as f32, which rounds the duplicates before it sums them.) */
+    spmm_precision precision;
+    int allow_nonfinite; /**< 0: inf, nan and values beyond the range of `precision` are errors */
+    int threads;
+} sp_csr_file_range;
+
+/** Reads the values of entries [first, end) of the file, as sp_csr_file_columns() reads columns. Local.
+ *  \param [in]  how  says precision, allow_nonfinite (values that are not finite in the file are not looked for) and threads
+ *  \param [out] as   [end - first], of how->precision
+ *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX, SPMM_ERR_MEMORY */
+spmm_status sp_csr_file_values(const sp_csr_file *file, const sp_csr_file_range *how, int64_t first,
+                               int64_t end, void *as);
+
+/** Reads a block of rows and columns as a CSR matrix; column 0 of *a is column range->col_begin of the file.
+ *
+ *  Local. Memory: the block, and up to one chunk per thread. If the block has only some of the columns, the
+ *  function also needs up to 3 chunks and the row starts of up to 2^20 rows (8 MiB); it then reads the column
+ *  indices of all entries in the block's rows twice, and their values once. A buffer for a chunk is never
+ *  longer than the section that the chunk belongs to.
+ *  \param [out] a           the caller destroys it; its rows are sorted and without duplicates
+ *  \param [out] duplicates  number of entries of the block that were added to another entry; may be NULL
+ *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (damaged, or a value that range->allow_nonfinite forbids),
+ *          SPMM_ERR_MEMORY, SPMM_ERR_USAGE (no such rows or columns) */
+spmm_status sp_csr_file_block(sp_csr_file *file, const sp_csr_file_range *range, spmm_csr *a,
+                              int64_t *duplicates);
+
+/** Reads the whole matrix of an open file. Local.
+ *  \param [out] a           the caller destroys it; its rows are sorted and without duplicates
+ *  \param [out] duplicates  number of entries of the block that were added to another entry; may be NULL
+ *  \return as sp_csr_file_block() */
+spmm_status sp_csr_file_whole(sp_csr_file *file, const sp_read_options *options, spmm_csr *a,
+                              int64_t *duplicates);
+
+/* hooks of the formats (sp_matrix_format) of which open() makes an sp_csr_file */
+sp_sizes sp_csr_file_sizes(const void *file);
+spmm_status sp_csr_file_read(void *file, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
+                             int64_t *stored, int64_t *duplicates);
+void sp_csr_file_end(void *file);
+sp_csr_file *sp_csr_file_itself(void *file);
+
+#endif

@@ -1,0 +1,73 @@
+/** Opens a matrix file of any format by one descriptor, and reads it. */
+#include "files/matrix_file.h"
+
+#include <string.h>
+
+#include "base/arguments.h"
+#include "base/environment.h"
+#include "base/threads.h"
+#include "io/input.h"
+#include "files/petsc_file.h"
+
+/** All formats in the order in which they are tried. The last one takes what is left, and says what a file is that none
+ *  can read. */
+static const sp_matrix_format *const formats[] = {&sp_format_spmm, &sp_format_petsc, &sp_format_mtx};
+
+static const sp_matrix_format *format_of(int fd, const sp_read_options *options)
+{
+    const size_t last = sizeof formats / sizeof *formats - 1;
+    size_t k = 0;
+    while (k < last && (fd < 0 || !formats[k]->is(fd, options))) k++;
+    return formats[k];
+}
+
+spmm_status sp_matrix_file_open(const char *path, const sp_read_options *options, sp_matrix_file *f)
+{
+    const int fd = sp_input_descriptor(path);
+    *f = (sp_matrix_file){.format = format_of(fd, options), .options = *options};
+    return f->format->open(path, fd, options, &f->file);
+}
+
+sp_sizes sp_matrix_file_sizes(const sp_matrix_file *f) { return f->format->sizes(f->file); }
+
+spmm_status sp_matrix_file_read(sp_matrix_file *f, spmm_csr *a, sp_mtx_info *info, int64_t *stored,
+                                int64_t *duplicates)
+{
+    sp_mtx_info of_file = {.stored = 0};
+    int64_t entries = 0, summed = 0;
+    const spmm_status status = f->format->read(f->file, &f->options, a, &of_file, &entries, &summed);
+    if (info) *info = of_file;
+    if (stored) *stored = entries;
+    if (duplicates) *duplicates = summed;
+    sp_matrix_file_close(f);
+    return status;
+}
+
+int sp_matrix_file_binary(const sp_matrix_file *f) { return f->format && f->format->binary; }
+
+sp_file_way sp_matrix_file_way(const sp_matrix_file *f) { return f->format ? f->format->way : SP_FILE_TEXT; }
+
+void sp_matrix_file_close(sp_matrix_file *f)
+{
+    if (f->file) f->format->close(f->file);
+    f->file = NULL;
+}
+
+static spmm_status read_csr(const char *path, const sp_read_options *options, spmm_csr *a)
+{
+    sp_matrix_file f;
+    TRY(sp_matrix_file_open(path, options, &f));
+    return sp_matrix_file_read(&f, a, NULL, NULL, NULL);
+}
+
+spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a)
+{
+    const sp_read_options options = {.precision = precision, .threads = sp_threads_default()};
+    TRY(sp_given(__func__, "a", a, "a place for the matrix"));
+    memset(a, 0, sizeof *a);
+    TRY(sp_fork_check(__func__));
+    TRY(sp_given(__func__, "path", path, "the name of a file"));
+    TRY(sp_precision_check(__func__, precision));
+    TRY(sp_environment_check());
+    return read_csr(path, &options, a);
+}
