@@ -80,7 +80,7 @@ include mk/bench.mk
 ## calibrate      time the CUDA kernels on this GPU and make the order in which --kernel auto tries them anew, from that and from earlier
 ##                records (CALIBRATE_MORE="CSV.."); CALIBRATE="FOLDER.." adds matrices
 ## bench-multigpu time products on NP GPUs beside NCCL and cuSPARSE (NP=, ARGS=)
-## bench-figures  make docs/PERFORMANCE.md's tables and plots anew from bench/records/
+## bench-figures  make bench/records/TABLES.md's tables and plots anew from bench/records/
 include mk/bench-gpu.mk
 
 ##* study-NAME     run jobs/studies/NAME.study, with tables, plots and a page in records/ (SET="key=words ...")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Draws docs/performance/*.svg from the CSV files of bench/records/, and names them in docs/PERFORMANCE.md.
+"""Draws docs/performance/*.svg from the CSV files of bench/records/, and names them in bench/records/TABLES.md.
 
     plots.py [--records DIR] [--out DIR] [--doc FILE]
 

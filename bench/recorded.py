@@ -193,7 +193,7 @@ def mean(ratios):
 def options(doc, **more):
     """--records, --doc and `more` of the command line of a program with that docstring."""
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for name, default in {"records": "bench/records", "doc": "docs/PERFORMANCE.md", **more}.items():
+    for name, default in {"records": "bench/records", "doc": "bench/records/TABLES.md", **more}.items():
         parser.add_argument("--" + name, default=default)
     return parser.parse_args()
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the tables of docs/PERFORMANCE.md from the CSV files of bench/records/.
+"""Writes the tables of bench/records/TABLES.md from the CSV files of bench/records/.
 
     tables.py [--records DIR] [--doc FILE]
     tables.py --print NAME,... --records DIR_OR_FILE

@@ -1,5 +1,5 @@
 /* Times every CUDA kernel of the registry beside cuSPARSE, checked, in one process: bench_gpu --help,
- * docs/PERFORMANCE.md. */
+ * bench/records/TABLES.md. */
 #include <string.h>
 
 #include "base/enum_words.h"

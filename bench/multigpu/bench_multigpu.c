@@ -10,7 +10,7 @@
 #include "../common/own.h"
 #include "../common/bench.h"
 
-/* what is to be reached: docs/PERFORMANCE.md */
+/* bars: bench/README.md */
 static const double MEAN = 4.0, LEAST = 1.3;
 /* of ours: as it is, without overlap, in any order of summation, and with --verbose by each transport */
 enum { PARTS = 9, TRANSPORTS = SPMM_TRANSPORT_PEER, AUTO = 0, NO_OVERLAP, ANY_ORDER, OURS };

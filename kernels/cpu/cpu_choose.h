@@ -51,7 +51,7 @@ int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64
 
 /** Chooses the prefetch distance in X within a run. Where each row of A has the columns of the previous row, each
  *  plus 1, the hardware prefetches, too; if the loops did so for entries most of which find their row of X in the
- *  cache, that would cost more than it gains; with AVX-512 it was a gain (docs/KERNELS.md).
+ *  cache, that would cost more than it gains; with AVX-512 it was a gain (bench/records/HISTORY.md).
  *  \param [in] list      [n], the column indices of the run's first row
  *  \param [in] prefetch  the distance for the whole matrix, from sp_choose_prefetch()
  *  \return `prefetch` or 0 */

@@ -66,7 +66,8 @@ __global__ void __launch_bounds__(BLOCK)
 
 /* A thread of push() waits for its reads, but not for its stores to another GPU. So each thread has as many
  * reads in flight as its registers can hold. Few blocks with many threads leave most multiprocessors to the
- * kernel that runs at the same time; alone, four times as many take a tenth less (docs/PERFORMANCE.md). */
+ * kernel that runs at the same time; without one, four times as many take a tenth less
+ * (bench/records/TABLES.md). */
 constexpr int PUSH_BLOCK = 1024, PUSH_BLOCKS = 16, PUSH_ALONE = 4, PUSH_DEPTH = 4, PUSH_MOST = 32;
 
 /** The receivers of one launch of push(), passed to push() by value. */

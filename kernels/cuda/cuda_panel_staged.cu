@@ -320,7 +320,7 @@ int choose_shape(const sp_setup *setup, sp_stage_shape *shape)
 
 /** Returns the capacity of steps with which another plan is likely to be better; 0: this one is good. A product is
  *  fastest where steps are long and their room is nearly full: with less of it, tiles and values run out of
- *  room before rows of X do, with more it is the other way round (docs/KERNELS.md has the times). */
+ *  room before rows of X do, with more it is the other way round (bench/records/HISTORY.md has the times). */
 double better_capacity(const sp_matrix *m, const sp_staging *p)
 {
     /* LONG: panels per step that are enough. FULL: share of the room that is filled at best; it is too large below

@@ -57,7 +57,7 @@ typedef enum sp_backend_use {
     SP_USE_ALWAYS,
     SP_USE_QUEUED, /**< products in the caller's stream alone: no host has a part in it */
     /** If no other one works: takes about a second to connect, and was never faster than SPMM_TRANSPORT_PEER in
-     *  docs/PERFORMANCE.md. */
+     *  bench/records/TABLES.md. */
     SP_USE_LAST,
     /** Moves rows through pinned host memory: if few bytes are exchanged, or if no other one works. It needs as much
      *  pinned memory as there are bytes to exchange, and is slower by an order of magnitude if these are many. */

@@ -17,7 +17,7 @@ static const double NEAR = 1.3, SLACK = 15e-6;
 /** An exchange that takes less than this share of a product's kernels is not worth any trials. */
 static const double LITTLE = 0.02;
 
-/** On GPUs: seconds of an exchange whatever its rows, and of a launch with its tail (docs/PERFORMANCE.md, small halos). */
+/** On GPUs: seconds of an exchange of few rows, and of a launch with its tail (bench/records/TABLES.md). */
 static const double EMPTY_EXCHANGE = 12e-6, LAUNCH = 4e-6;
 
 /** Number of variants that are timed at most. */
@@ -181,7 +181,7 @@ static void list(const trials *t, const sp_product *p, int apart, int interior, 
         sp_column_blocks_best(t->k / 2, p->precision, INT64_MAX) == best &&
         sp_column_blocks_fit(t->k, p->precision, 2 * best))
         add(all, t->halo->kind, 2 * best, 1);
-    /* cutting X was never faster with the joint exchange (docs/PERFORMANCE.md) */
+    /* cutting X was never faster with the joint exchange (bench/records/TABLES.md) */
     if (t->joint) add(all, SPMM_EXCHANGE_JOINT, o->column_blocks > 1 ? o->column_blocks : 1, overlap);
 }
 

@@ -53,7 +53,7 @@ static double staged_columns(const question *q)
 /** Returns 1 if the kernel may be the fastest, else 0. */
 static int of_use(const question *q, const sp_kernel *kernel)
 {
-    /* products that repay the milliseconds of panel_staged's set-up: docs/KERNELS.md has how many do */
+    /* products that repay the milliseconds of panel_staged's set-up: bench/records/HISTORY.md */
     enum { REPAID = 130 };
     if (kernel->exact == SP_EXACT_F64 && q->precision == SPMM_F32 && q->f->f64_slow > 0) return 0;
     return kernel->format != SPMM_STAGED || (q->products >= REPAID && staged_columns(q) > 0);
