@@ -104,7 +104,7 @@ deps-build:
 	$(Q)$(call deps,build optional)
 deps-lint:
 	$(Q)$(call deps,build lint)
-deps = $(if $(filter 1,$(NO_DEPS)),:,MPI='$(MPI)' MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' METIS='$(METIS)' ISAL='$(ISAL)' LZMA='$(LZMA)' ZSTD='$(ZSTD)' HWLOC='$(HWLOC)' CLANG='$(CLANG)' CLANG_USED='$(CLANG_USED)' $(foreach v,MPICC_openmpi MPIRUN_openmpi MPICC_mpich MPIRUN_mpich,$(v)='$($(v))') BLAS='$(if $(WITH_SERIES),$(BLAS),0)' BLAS_LIBS='$(BLAS_LIBS)' CFLAGS='$(CFLAGS)' FUZZ_CC='$(FUZZ_CC)' sh mk/deps.sh $(1))
+deps = $(if $(filter 1,$(NO_DEPS)),:,MPI='$(MPI)' MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' METIS='$(METIS)' ISAL='$(ISAL)' BZIP2='$(BZIP2)' LZMA='$(LZMA)' ZSTD='$(ZSTD)' HWLOC='$(HWLOC)' CLANG='$(CLANG)' CLANG_USED='$(CLANG_USED)' $(foreach v,MPICC_openmpi MPIRUN_openmpi MPICC_mpich MPIRUN_mpich,$(v)='$($(v))') BLAS='$(if $(WITH_SERIES),$(BLAS),0)' BLAS_LIBS='$(BLAS_LIBS)' CFLAGS='$(CFLAGS)' FUZZ_CC='$(FUZZ_CC)' sh mk/deps.sh $(1))
 
 ##* install        put the programs, libspmm, libmm, headers, the Fortran module, spmm.pc, CMake's files and man pages under PREFIX
 ## uninstall      remove them

@@ -18,6 +18,8 @@ METIS ?= auto
 METIS_LIBS ?= -lmetis
 ## ISAL=auto|1|0     inflate gzip files with ISA-L when it is found | demand it | leave it to zlib
 ISAL ?= auto
+## BZIP2=auto|1|0    read bzip2 files when libbz2 is found | demand it | leave it out
+BZIP2 ?= auto
 ## LZMA=auto|1|0 ZSTD=auto|1|0   read xz and zstd files when liblzma and libzstd are found | demand it | leave it out
 LZMA ?= auto
 ZSTD ?= auto
@@ -191,11 +193,12 @@ else ifeq ($$(problem)$($(1))$$($(1)_FOUND),1)
 endif
 endef
 $(eval $(call optional,ISAL,isa-l/igzip_lib.h,isal_inflate(0) + ISAL_GZIP_NO_HDR_VER,-lisal,libisal-dev))
+$(eval $(call optional,BZIP2,bzlib.h,(BZ2_bzlibVersion() != 0),-lbz2,libbz2-dev))
 $(eval $(call optional,LZMA,lzma.h,lzma_version_number(),-llzma,liblzma-dev))
 $(eval $(call optional,ZSTD,zstd.h,ZSTD_DCtx_setParameter(0$(comma)ZSTD_d_windowLogMax$(comma)27),-lzstd,libzstd-dev))
 # (hwloc 1 lacks this function)
 $(eval $(call optional,HWLOC,hwloc.h,hwloc_topology_set_components(0$(comma)HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST$(comma)0),-lhwloc,libhwloc-dev))
-OPTIONAL_LIBS := $(foreach k,ISAL LZMA ZSTD HWLOC,$(if $($(k)_FOUND),$($(k)_LIBS)))
+OPTIONAL_LIBS := $(foreach k,ISAL BZIP2 LZMA ZSTD HWLOC,$(if $($(k)_FOUND),$($(k)_LIBS)))
 
 NCCL_FOUND :=
 # (nccl.h has declarations that our warnings object to)
@@ -287,7 +290,8 @@ UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda
           $(if $(NCCL_FOUND),src/comm/nccl_none.c,src/comm/nccl_found.c) \
           $(addprefix src/relays/,$(if $(WITH_RELAYS),relays_none.c,relays.c node_sums.c two_steps.c)) \
           $(if $(METIS_FOUND),src/partition/graph_cut_none.c,src/partition/graph_cut_metis.c) \
-          src/codec/gzip_$(if $(ISAL_FOUND),zlib,isal).c src/codec/xz_$(if $(LZMA_FOUND),none,found).c \
+          src/codec/gzip_$(if $(ISAL_FOUND),zlib,isal).c src/codec/bzip2_$(if $(BZIP2_FOUND),none,found).c \
+          src/codec/xz_$(if $(LZMA_FOUND),none,found).c \
           src/codec/zstd_$(if $(ZSTD_FOUND),none,found).c src/device/topology_$(if $(HWLOC_FOUND),none,hwloc).c
 # all that there is to compile in these folders
 sources = $(filter-out $(UNUSED),$(wildcard $(addsuffix /*.c,$(1)) $(if $(filter 1,$(WITH_CUDA)),$(addsuffix /*.cu,$(1)))))

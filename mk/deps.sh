@@ -18,6 +18,7 @@ build  libomp-dev     llvm-openmp test -z "$CLANG_USED" || echo '#include <omp.h
 build  g++            gcc         test -z "$NVCC" || command -v g++
 optional libmetis-dev metis       test "$METIS" = 0 || echo '#include <metis.h>' | $MPICC $CFLAGS -fsyntax-only -x c -
 optional libisal-dev  isa-l       test "$ISAL" = 0 || echo '#include <isa-l/igzip_lib.h>' | $MPICC $CFLAGS -fsyntax-only -x c -
+optional libbz2-dev   bzip2       test "$BZIP2" = 0 || echo '#include <bzlib.h>' | $MPICC $CFLAGS -fsyntax-only -x c -
 optional liblzma-dev  xz          test "$LZMA" = 0 || echo '#include <lzma.h>' | $MPICC $CFLAGS -fsyntax-only -x c -
 optional libzstd-dev  zstd        test "$ZSTD" = 0 || echo '#include <zstd.h>' | $MPICC $CFLAGS -fsyntax-only -x c -
 optional libhwloc-dev hwloc       test "$HWLOC" = 0 || echo '#include <hwloc.h>' | $MPICC $CFLAGS -fsyntax-only -x c -
@@ -28,6 +29,7 @@ test   python3-mpi4py mpi4py      test "$MPI" = 0 && exit 0; echo '#include <mpi
 test   pkg-config     pkg-config  command -v pkg-config
 test   cmake          cmake       command -v cmake
 test   groff-base     groff       command -v groff
+test   bzip2          bzip2       test "$BZIP2" = 0 || command -v bzip2
 test   xz-utils       xz          test "$LZMA" = 0 || command -v xz
 test   zstd           zstd        test "$ZSTD" = 0 || command -v zstd
 test   binutils       binutils    command -v nm

@@ -12,9 +12,9 @@ MPICXX := $(if $(findstring /,$(wrapper)),$(dir $(wrapper)))$(patsubst cc,CC,$(s
     mpiicc,mpiicpc,$(notdir $(wrapper)))))
 
 # What can be in the library, and what of it is in this one: other build systems are told yes or no.
-FEATURES := mpi cuda nccl metis isal lzma zstd hwloc openmp baseline fortran
+FEATURES := mpi cuda nccl metis isal bzip2 lzma zstd hwloc openmp baseline fortran
 FEATURES_FOUND = openmp $(if $(filter 1,$(MPI)),mpi) $(if $(filter 1,$(WITH_CUDA)),cuda) $(if $(NCCL_FOUND),nccl) $(if $(METIS_FOUND),metis) $(if $(ISAL_FOUND),isal) \
-    $(if $(LZMA_FOUND),lzma) $(if $(ZSTD_FOUND),zstd) $(if $(HWLOC_FOUND),hwloc) $(if $(WITH_BASELINE),baseline) $(if $(FORTRAN_FOUND),fortran)
+    $(if $(BZIP2_FOUND),bzip2) $(if $(LZMA_FOUND),lzma) $(if $(ZSTD_FOUND),zstd) $(if $(HWLOC_FOUND),hwloc) $(if $(WITH_BASELINE),baseline) $(if $(FORTRAN_FOUND),fortran)
 yes_no = $(if $(filter $(1),$(FEATURES_FOUND)),yes,no)
 PC_FEATURES = $(foreach f,$(FEATURES),-e '/^@features@$$/i $f=$(call yes_no,$f)')
 CMAKE_FEATURES = -e '/^@features@$$/i set(spmm_FEATURES $(FEATURES))' $(foreach f,$(FEATURES),-e '/^@features@$$/i set(spmm_$f $(call yes_no,$f))')

@@ -1,7 +1,7 @@
 # The settings of the last build, $(BUILDDIR)/settings: what `make`, `make build` or `make run` was told, on the command
 # line or by the environment, is the default of every later target, so that `make install` installs what `make CUDA=0`
 # built. Said again, a variable is what it is then said to be; `make clean` forgets them all.
-REMEMBERED := MPI CUDA METIS METIS_LIBS ISAL LZMA ZSTD HWLOC BLAS BLAS_LIBS NCCL NCCL_HOME SERIES BASELINE RELAYS PEERS MKL_DIR MKLROOT FORTRAN MPIFC FCFLAGS GPU_ARCH MPICC MPIRUN CC NVCC CFLAGS LDFLAGS OPT NVCCFLAGS WERROR
+REMEMBERED := MPI CUDA METIS METIS_LIBS ISAL BZIP2 LZMA ZSTD HWLOC BLAS BLAS_LIBS NCCL NCCL_HOME SERIES BASELINE RELAYS PEERS MKL_DIR MKLROOT FORTRAN MPIFC FCFLAGS GPU_ARCH MPICC MPIRUN CC NVCC CFLAGS LDFLAGS OPT NVCCFLAGS WERROR
 
 include $(wildcard $(BUILDDIR)/settings)
 # those that nobody says now

@@ -2,7 +2,7 @@
 # nvcc it has the CUDA kernels, and the CUDA runtime and C++'s library linked statically.
 
 WHEEL_BUILD := $(BUILDDIR)/wheel
-WHEEL_LEFT_OUT := METIS=0 ISAL=0 LZMA=0 ZSTD=0 HWLOC=0 BLAS=0 NCCL=0 FORTRAN=0 SERIES=0 BASELINE=0 RELAYS=0 PEERS=0 SANITIZE=0
+WHEEL_LEFT_OUT := METIS=0 ISAL=0 BZIP2=0 LZMA=0 ZSTD=0 HWLOC=0 BLAS=0 NCCL=0 FORTRAN=0 SERIES=0 BASELINE=0 RELAYS=0 PEERS=0 SANITIZE=0
 .PHONY: wheel wheel-of-build
 wheel:
 	$(Q)$(if $(filter 1,$(NO_DEPS)),:,MPI=0 NVCC='$(if $(filter 1,$(WITH_CUDA)),$(NVCC))' sh mk/deps.sh build)

@@ -31,7 +31,7 @@ touch tests/test.h
 ok "a touched test header rebuilds no source of the library" test "$(build | grep -c 'CC *src/')" = 0
 
 out=$(build CFLAGS=-DSOME_FLAG)
-# of nccl_*, graph_cut_*, gzip_*, xz_*, zstd_* and topology_* one of two each, no device_cuda*, and of src/relays one file
+# of nccl_*, graph_cut_*, gzip_*, bzip2_*, xz_*, zstd_* and topology_* one of two each, no device_cuda*, and of src/relays one file
 ok "changed flags rebuild everything" test "$(grep -c 'CC *src/' <<<"$out")" = $(($(ls src/*/*.c | grep -Evc 'device_cuda|src/relays/') + 1 - 6))
 ok "and the same flags again do nothing" test "$(work "$(build CFLAGS=-DSOME_FLAG)")" = 0
 
@@ -95,7 +95,7 @@ fi
 mkdir bare && for tool in sh sed sort tr id cat printf test; do ln -s "$(command -v $tool)" bare/; done
 out=$(PATH=$PWD/bare sh mk/deps.sh build test optional 2>&1)
 text "without apt-get deps says what to load" "module load gcc openmpi zlib;" "$out"
-text "and what is optional" "optional, the build goes without: hwloc isa-l metis openblas xz zstd" "$out"
+text "and what is optional" "optional, the build goes without: bzip2 hwloc isa-l metis openblas xz zstd" "$out"
 out=$(PATH=$PWD/bare sh mk/deps.sh test optional 2>&1)
 ok "what is not needed is no error" test $? = 0
 
@@ -122,7 +122,7 @@ ok "METIS=0 leaves it out, be it there or not" test $? = 0
 if out=$(make NO_DEPS=1 BUILDDIR=build LZMA=yes 2>&1); then fail "a wrong LZMA= fails"; else
     text "a wrong LZMA= fails and says what it may be" "LZMA=yes is not one of auto, 1 and 0" "$out"
 fi
-for knob in "ISAL isa-l/igzip_lib.h libisal-dev" "LZMA lzma.h liblzma-dev" "ZSTD zstd.h libzstd-dev" "HWLOC hwloc.h libhwloc-dev"; do
+for knob in "ISAL isa-l/igzip_lib.h libisal-dev" "BZIP2 bzlib.h libbz2-dev" "LZMA lzma.h liblzma-dev" "ZSTD zstd.h libzstd-dev" "HWLOC hwloc.h libhwloc-dev"; do
     read -r name header package <<<"$knob"
     # headers are looked for, but no compiler's own nor the system's: as on a machine that lacks them
     if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=0 "$name=1" CFLAGS=-nostdinc 2>&1); then
@@ -132,10 +132,10 @@ for knob in "ISAL isa-l/igzip_lib.h libisal-dev" "LZMA lzma.h liblzma-dev" "ZSTD
         text "and names the package" "install $package" "$out"
     fi
 done
-out=$(build ISAL=0 LZMA=0 ZSTD=0 -n)
-[[ $out == *gzip_zlib.c*xz_none.c*zstd_none.c* && $out != *_found.c* && $out != *gzip_isal.c* && $out != *-lisal* && $out != *-llzma* &&
+out=$(build ISAL=0 BZIP2=0 LZMA=0 ZSTD=0 -n)
+[[ $out == *bzip2_none.c*gzip_zlib.c*xz_none.c*zstd_none.c* && $out != *_found.c* && $out != *gzip_isal.c* && $out != *-lisal* && $out != *-lbz2* && $out != *-llzma* &&
     $out != *-lzstd* ]]
-ok "ISAL=0, LZMA=0 and ZSTD=0 leave out what reads compressed files, but zlib" test $? = 0
+ok "ISAL=0, BZIP2=0, LZMA=0 and ZSTD=0 leave out what reads compressed files, but zlib" test $? = 0
 out=$(build HWLOC=0 -n)
 [[ $out == *topology_none.c* && $out != *topology_hwloc.c* && $out != *-lhwloc* ]]
 ok "HWLOC=0 leaves it out, be it there or not" test $? = 0
@@ -194,7 +194,7 @@ out=$(add INPUT=input AS=fuzz_csv/01071b86) || printf '%s\n' "$out"
 ok "and the same inputs make the same archive" test "$(sum <$archive)" = "$before"
 
 help=$(make help-all)
-for target in all run check check-slurm check-gpu asan check-asan check-tsan check-one-rank check-toolchains wheel fuzz fuzz-add bench-read deps install uninstall format lint clean MPI= CUDA= MPICC= CC= WERROR= METIS= ISAL= LZMA= ZSTD= HWLOC= SERIES= BASELINE= PEERS= NO_DEPS=1 V=; do
+for target in all run check check-slurm check-gpu asan check-asan check-tsan check-one-rank check-toolchains wheel fuzz fuzz-add bench-read deps install uninstall format lint clean MPI= CUDA= MPICC= CC= WERROR= METIS= ISAL= BZIP2= LZMA= ZSTD= HWLOC= SERIES= BASELINE= PEERS= NO_DEPS=1 V=; do
     [[ $help == *"$target"* ]] || missing+=" $target"
 done
 ok "make help-all lists every target and variable" test -z "$missing"

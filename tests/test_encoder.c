@@ -68,10 +68,10 @@ static void test_kind(const char *name)
 static void test_failure(void)
 {
     TEST("a full disk is an error of the stream, at the latest when it is closed") {
-        const char *const names[] = {"a.gz", "a.xz", "a.zst"};
+        const char *const names[] = {"a.gz", "a.bz2", "a.xz", "a.zst"};
         fill(1);
         const int full = open("/dev/full", O_WRONLY);
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 4; i++) {
             const sp_codec *const codec = sp_codec_of_name(names[i]);
             if (!codec->encoder->create) continue;
             FILE *f = sp_encoder_open(codec, full);
@@ -101,6 +101,7 @@ int main(void)
     files_begin("packed");
     test_names();
     test_kind("a.gz");
+    test_kind("a.bz2");
     test_kind("a.xz");
     test_kind("a.zst");
     test_failure();

@@ -15,6 +15,7 @@ PAIRS = [{"src/device/device_none.c", *(f"src/device/{p.name}" for p in (ROOT / 
          {"src/relays/relays_none.c", "src/relays/relays.c", "src/relays/node_sums.c", "src/relays/two_steps.c"},
          {"src/partition/graph_cut_none.c", "src/partition/graph_cut_metis.c"},
          {"src/codec/gzip_zlib.c", "src/codec/gzip_isal.c"},
+         {"src/codec/bzip2_none.c", "src/codec/bzip2_found.c"},
          {"src/codec/xz_none.c", "src/codec/xz_found.c"},
          {"src/codec/zstd_none.c", "src/codec/zstd_found.c"},
          {"kernels/series/no_blas.c", "kernels/series/cpu_series_blas.c"}]
@@ -154,7 +155,7 @@ with test("METIS is called only in graph_cut_metis.c: the build links it or grap
     equal(lines_with(r"\bMETIS_[A-Z]|\bidx_t\b", files, lambda p: p.endswith("/graph_cut_metis.c")), [])
 
 with test("the libraries that decompress are called only in the files of src/codec that the build links for them"):
-    for library, caller in ((r"\binflate\w*\(|\bisal_", "gzip_"), (r"\blzma_", "xz_found"), (r"\bZSTD_", "zstd_found")):
+    for library, caller in ((r"\binflate\w*\(|\bisal_", "gzip_"), (r"\bBZ2_", "bzip2_found"), (r"\blzma_", "xz_found"), (r"\bZSTD_", "zstd_found")):
         equal(lines_with(library, files, lambda p: p.startswith(f"src/codec/{caller}")), [])
 
 with test("hwloc is called only in topology_hwloc.c: the build links it or topology_none.c"):

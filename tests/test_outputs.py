@@ -155,13 +155,13 @@ with test("by its name Y is compressed, and unpacks to what is written without")
     assert ".gz" not in missing and ".GZ" not in missing, missing
 
 with test("names of compressed files that would not be ones are refused before the run"):
-    for args, part in ((("-o", scratch("Y.bz2")), "--output "), (("-o", scratch("Y.mtx.zip")), "expected .gz, .xz, .zst"),
+    for args, part in ((("-o", scratch("Y.lz4")), "--output "), (("-o", scratch("Y.mtx.zip")), "expected .gz, .bz2, .xz, .zst"),
                        (("--cache", scratch("A.spmm.gz")), "--cache "), (("--json", scratch("r.jsonl.gz")), "uncompressed"),
                        (("--csv", scratch("r.csv.xz")), "--csv "), ((f"--probe={scratch('m.zst')}",), "--probe ")):
         result = run(*FAST, *args, "lap2d5:9", ranks=2, records=False)
         equal((result.code, result.out, len(result.error_lines())), (2, "", 1), f"{args}: {result.err}")
         within(result.error_lines()[0], part)
-    equal([n for n in os.listdir(scratch(".")) if n.startswith(("Y.bz2", "Y.mtx.zip", "A.spmm.gz", "r.", "m."))], [])
+    equal([n for n in os.listdir(scratch(".")) if n.startswith(("Y.lz4", "Y.mtx.zip", "A.spmm.gz", "r.", "m."))], [])
 
 with test("Y as - is all of standard output, and what the program prints goes to standard error"):
     for ranks in (1, 2):

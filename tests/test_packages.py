@@ -114,7 +114,7 @@ with test("the Spack package's variants are variables of make, each on and off")
         given = dict(word.split("=", 1) for word in build[:-1])
         for name in ("cuda", "nccl", "metis", "blas", "hwloc", "fortran", "series", "baseline"):
             equal(given[name.upper()], str(int(name in names)), name)
-        for name in ("ISAL", "LZMA", "ZSTD"):
+        for name in ("ISAL", "BZIP2", "LZMA", "ZSTD"):
             equal(given[name], str(int("compression" in names)), name)
         equal(given["PEERS"], "0")
         equal((given["PREFIX"], given["MPICC"], given["NO_DEPS"]), ("/opt/spmm", "/opt/mpi/bin/mpicc", "1"))

@@ -41,7 +41,7 @@ def stage():
 HERE = stage()
 # names of the reports that look like ours
 THEIRS = {"csr_vector_sub_warp", "csr_adaptive_sub_block", "coo_to_ellpack_parallel"}
-PROBED = ("CUDA", "METIS", "ISAL", "LZMA", "ZSTD", "HWLOC", "NCCL", "BLAS", "FORTRAN", "PEERS")
+PROBED = ("CUDA", "METIS", "ISAL", "BZIP2", "LZMA", "ZSTD", "HWLOC", "NCCL", "BLAS", "FORTRAN", "PEERS")
 
 
 def make(*words, code=0, env=None):

@@ -272,7 +272,7 @@ static spmm_status try_folder(const sp_destination *to)
 /** Checks that an output whose name ends like that of a compressed file will be one. */
 static spmm_status check_suffix(const sp_named_file *file)
 {
-    static const char *const others[] = {".bz2", ".Z", ".lz4", ".lz", ".lzma", ".zip", ".7z", NULL};
+    static const char *const others[] = {".Z", ".lz4", ".lz", ".lzma", ".zip", ".7z", NULL};
     const char *const dot = strrchr(file->path, '.');
     const sp_codec *const codec = sp_codec_of_name(file->path);
     int other = 0;
@@ -283,7 +283,7 @@ static spmm_status check_suffix(const sp_named_file *file)
                        file->name, SHOWN(file->path), dot);
     if (other)
         return sp_fail(SPMM_ERR_USAGE,
-                       "%s %s: found a name ending in %s, expected .gz, .xz, .zst or none of these",
+                       "%s %s: found a name ending in %s, expected .gz, .bz2, .xz, .zst or none of these",
                        file->name, SHOWN(file->path), dot);
     return sp_fail(SPMM_ERR_USAGE,
                    "%s %s: this build cannot write %s: give a name ending in .gz, or build with %s",

@@ -76,7 +76,7 @@ typedef struct sp_named_file {
     const char *path; /**< name of the file; NULL: the user gave none */
     enum {
         SP_REPLACED,   /**< written as a whole */
-        SP_COMPRESSED, /**< written as a whole, compressed if its name ends in .gz, .xz or .zst */
+        SP_COMPRESSED, /**< written as a whole, compressed if its name ends in .gz, .bz2, .xz or .zst */
         SP_APPENDED,   /**< lines are added at its end */
         SP_REMEMBERED, /**< lines are added at its end; if that fails the program goes on, so it is not tried here */
         SP_READ

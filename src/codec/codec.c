@@ -5,11 +5,14 @@
 #include <string.h>
 #include <strings.h>
 
-/** Ratios: deflate codes 258 bytes in 2 bits at best. LZMA codes 273 bytes in 14 binary decisions, none of them with a
+/** Ratios: deflate codes 258 bytes in 2 bits at best. A block of bzip2 has at most 900,000 bytes,
+ *  of which 5 stand for up to 259 of text, and takes 24 bytes at least. LZMA codes 273 bytes in 14 binary decisions, none of them with a
  *  probability of more than 2017/2048: 7091 bytes of text a byte. A block of zstd has at most 128 KiB of text and takes 4
  *  bytes at least. */
 static const sp_codec codecs[] = {
     {"gzip", "\x1F\x8B", 2, "gunzip -k", "zlib (zlib1g-dev)", 1032, &sp_gzip_ops, ".gz", &sp_gzip_encoder},
+    {"bzip2", "BZh", 3, "bzip2 -dk", "libbz2 (libbz2-dev)", 1 << 21, &sp_bzip2_ops, ".bz2",
+     &sp_bzip2_encoder},
     {"xz", "\3757zXZ\0", 6, "unxz -k", "liblzma (liblzma-dev)", 8192, &sp_xz_ops, ".xz", &sp_xz_encoder},
     {"zstd", "\x28\xB5\x2F\xFD", 4, "unzstd", "libzstd (libzstd-dev)", 32768, &sp_zstd_ops, ".zst",
      &sp_zstd_encoder},

@@ -1,4 +1,4 @@
-/** Compresses and decompresses gzip, xz and zstd data piece by piece. Which of them a build has is decided
+/** Compresses and decompresses gzip, bzip2, xz and zstd data piece by piece. Which of them a build has is decided
  *  when it is linked: of each pair of files NAME_*.c that define the same functions, one is linked. */
 #ifndef SP_CODEC_H
 #define SP_CODEC_H
@@ -16,7 +16,7 @@ typedef struct sp_codec_buffers {
 /** What a step has come to. */
 typedef enum sp_codec_result {
     SP_CODEC_GOES_ON, /**< more bytes or more room are needed */
-    SP_CODEC_ENDS, /**< the member (gzip), stream (xz) or frame (zstd) ends here: its checksum is right, and
+    SP_CODEC_ENDS, /**< the member (gzip), stream (bzip2, xz) or frame (zstd) ends here: its checksum is right, and
                            all of its text has been written */
     SP_CODEC_DAMAGED, /**< the bytes are not what the format demands, or a checksum is wrong */
     SP_CODEC_MEMORY   /**< decompressing would take more memory than create() was told */
@@ -41,7 +41,7 @@ typedef struct sp_codec_ops {
     void (*destroy)(void *state);
 } sp_codec_ops;
 
-extern const sp_codec_ops sp_gzip_ops, sp_xz_ops, sp_zstd_ops;
+extern const sp_codec_ops sp_gzip_ops, sp_bzip2_ops, sp_xz_ops, sp_zstd_ops;
 
 /** An encoder's functions. All members are NULL in a build without the library that they call. Local; a state
  *  may be used by one thread at a time. */
@@ -59,7 +59,7 @@ typedef struct sp_encoder_ops {
     void (*destroy)(void *state);
 } sp_encoder_ops;
 
-extern const sp_encoder_ops sp_gzip_encoder, sp_xz_encoder, sp_zstd_encoder;
+extern const sp_encoder_ops sp_gzip_encoder, sp_bzip2_encoder, sp_xz_encoder, sp_zstd_encoder;
 
 /** A kind of compressed data. */
 typedef struct sp_codec {
@@ -90,7 +90,7 @@ int sp_codec_may_begin(const sp_codec *codec, const unsigned char *head, int64_t
  *  write it (encoder->create); NULL if the name ends in no such suffix. Upper and lower case are the same. */
 const sp_codec *sp_codec_of_name(const char *path);
 
-/** Returns the names of all kinds that this build can read, "gzip, xz or zstd"; in static memory of the
+/** Returns the names of all kinds that this build can read, "gzip, bzip2, xz or zstd"; in static memory of the
  *  calling thread, until its next call. */
 const char *sp_codec_names(void);
 

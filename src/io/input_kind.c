@@ -20,7 +20,6 @@ static const struct {
     const char *magic;
 } kinds[] = {
     {"lzma data", UNPACK("xz -dk --format=lzma FILE"), 0, 3, "\x5D\0\0"},
-    {"bzip2 data", UNPACK("bzip2 -dk FILE"), 0, 3, "BZh"},
     {"lz4 data", UNPACK("lz4 -d FILE"), 0, 4, "\x04\x22\x4D\x18"},
     {"lzip data", UNPACK("lzip -dk FILE"), 0, 4, "LZIP"},
     {"compress data", UNPACK("zcat FILE > OTHER"), 0, 2, "\x1F\x9D"},

@@ -260,7 +260,7 @@ static const sp_option_row rows[] = {
     {0, "sum", "LIST",
      "cut one series between the ranks, add their sums by linear, tree, butterfly or all, and end",
      CALL(set_sum), RARE},
-    {'o', "output", "FILE", "write all coefficients as a Matrix Market array (.gz, .xz, .zst; -: stdout)",
+    {'o', "output", "FILE", "write all coefficients as a Matrix Market array (.gz, .bz2, .xz, .zst; -: stdout)",
      TEXT(output)},
     {0, "json", "FILE", "append one JSON object per step and kernel", TEXT(json)},
     {0, "csv", "FILE", "append one row per step and kernel, with a header when the file is new", TEXT(csv)},

@@ -203,7 +203,7 @@ static const sp_option_row rows[] = {
      "measure messages, operations and copies for a moment, and print them; FILE gets the machine",
      CALL(set_probe), RARE},
     {'o', "output", "FILE",
-     "write Y as a Matrix Market array (.gz, .xz, .zst: compressed; -: standard output)", TEXT(output)},
+     "write Y as a Matrix Market array (.gz, .bz2, .xz, .zst: compressed; -: standard output)", TEXT(output)},
     {0, "json", "FILE", "append one JSON object per run", TEXT(json)},
     {0, "csv", "FILE", "append one row per run, with a header when the file is new", TEXT(csv)},
     {0, "ell-limit", "R", "refuse padded ELLPACK beyond R times the CSR (default 3)", CALL(set_ell_limit),

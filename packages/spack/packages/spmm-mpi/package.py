@@ -20,7 +20,7 @@ class SpmmMpi(MakefilePackage, CudaPackage):
     variant("nccl", default=False, when="+cuda", description="Move rows between GPUs with NCCL where it is fastest")
     variant("metis", default=False, description="Cut graphs of matrices with METIS (--partition graph)")
     variant("blas", default=False, when="+series", description="Let series_mpi multiply with OpenBLAS, to compare with")
-    variant("compression", default=False, description="Read xz and zstd files, and gzip files by ISA-L, twice as fast")
+    variant("compression", default=False, description="Read bzip2, xz and zstd files, and gzip files by ISA-L, twice as fast")
     variant("hwloc", default=False, description="Name the cores that are near a GPU")
     variant("fortran", default=False, description="Build the library's module for Fortran")
     variant("series", default=True, description="Build series_mpi, too")
@@ -36,6 +36,7 @@ class SpmmMpi(MakefilePackage, CudaPackage):
     depends_on("openblas", when="+blas")
     depends_on("hwloc@2.1:", when="+hwloc")
     depends_on("isa-l", when="+compression")
+    depends_on("bzip2", when="+compression")
     depends_on("xz", when="+compression")
     depends_on("zstd", when="+compression")
     depends_on("nccl", when="+nccl")
@@ -52,7 +53,7 @@ class SpmmMpi(MakefilePackage, CudaPackage):
         found = [f"PREFIX={self.prefix}", f"MPICC={spec['mpi'].mpicc}", "NO_DEPS=1"]
         found += [f"{name.upper()}={chosen(name)}" for name in ("cuda", "nccl", "metis", "blas", "hwloc", "series", "baseline", "fortran")]
         # other libraries' kernels are there to be measured: who wants them builds from the tree
-        found += [f"{name}={chosen('compression')}" for name in ("ISAL", "LZMA", "ZSTD")] + ["PEERS=0"]
+        found += [f"{name}={chosen('compression')}" for name in ("ISAL", "BZIP2", "LZMA", "ZSTD")] + ["PEERS=0"]
         if spec.satisfies("+cuda"):
             found.append(f"NVCC={spec['cuda'].prefix.bin.nvcc}")
             archs = [arch for arch in spec.variants["cuda_arch"].value if arch != "none"]

@@ -1,0 +1,93 @@
+/** bzip2 through libbz2. */
+#include <bzlib.h>
+#include <stdlib.h>
+
+#include "codec/codec.h"
+
+/** libbz2 has no call that resets a stream. */
+static int restart(void *state)
+{
+    bz_stream *const z = state;
+    BZ2_bzDecompressEnd(z);
+    *z = (bz_stream){0};
+    return BZ2_bzDecompressInit(z, 0, 0) == BZ_OK;
+}
+
+static void *create(int64_t memory)
+{
+    (void)memory; /* a block has 900 kB at most, and takes 3.7 MB */
+    bz_stream *const z = calloc(1, sizeof *z);
+    if (z && restart(z)) return z;
+    free(z);
+    return NULL;
+}
+
+/** Moves the stream's buffers into *b. */
+static void take_buffers(const bz_stream *z, sp_codec_buffers *b)
+{
+    *b = (sp_codec_buffers){(const unsigned char *)z->next_in, z->avail_in, (unsigned char *)z->next_out,
+                            z->avail_out};
+}
+
+static void give_buffers(bz_stream *z, const sp_codec_buffers *b)
+{
+    z->next_in = (char *)(uintptr_t)b->in;
+    z->avail_in = (unsigned)b->in_bytes;
+    z->next_out = (char *)b->out;
+    z->avail_out = (unsigned)b->out_bytes;
+}
+
+static sp_codec_result step(void *state, sp_codec_buffers *b, const char **why)
+{
+    bz_stream *const z = state;
+    give_buffers(z, b);
+    const int code = BZ2_bzDecompress(z);
+    take_buffers(z, b);
+    switch (code) {
+    case BZ_OK: return SP_CODEC_GOES_ON;
+    case BZ_STREAM_END: return SP_CODEC_ENDS;
+    case BZ_MEM_ERROR: return SP_CODEC_MEMORY;
+    case BZ_DATA_ERROR_MAGIC: *why = "incorrect header"; break;
+    default: *why = "incorrect data or checksum"; break;
+    }
+    return SP_CODEC_DAMAGED;
+}
+
+static void destroy(void *state)
+{
+    BZ2_bzDecompressEnd(state);
+    free(state);
+}
+
+const sp_codec_ops sp_bzip2_ops = {create, restart, step, destroy};
+
+/* ---- writing ---- */
+
+static void *create_encoder(void)
+{
+    enum { BLOCK = 9 }; /* in 100 kB; smaller blocks are hardly faster */
+    bz_stream *const z = calloc(1, sizeof *z);
+    if (z && BZ2_bzCompressInit(z, BLOCK, 0, 0) == BZ_OK) return z;
+    free(z);
+    return NULL;
+}
+
+static sp_codec_result encode(void *state, sp_codec_buffers *b, int last)
+{
+    bz_stream *const z = state;
+    if (!last && b->in_bytes == 0)
+        return SP_CODEC_GOES_ON; /* libbz2 takes a call without progress for wrong */
+    give_buffers(z, b);
+    const int code = BZ2_bzCompress(z, last ? BZ_FINISH : BZ_RUN);
+    take_buffers(z, b);
+    if (code == BZ_STREAM_END) return SP_CODEC_ENDS;
+    return code == BZ_RUN_OK || code == BZ_FINISH_OK ? SP_CODEC_GOES_ON : SP_CODEC_DAMAGED;
+}
+
+static void destroy_encoder(void *state)
+{
+    BZ2_bzCompressEnd(state);
+    free(state);
+}
+
+const sp_encoder_ops sp_bzip2_encoder = {create_encoder, encode, destroy_encoder};
