@@ -2,7 +2,7 @@
 limit: 300"""
 import os
 
-from command import equal, finish, run, scratch, skip, test
+from command import equal, finish, run, scratch, skip, test, within
 from python_package import missing, python
 
 why = missing()
@@ -213,5 +213,39 @@ with test("an .npz that is not a stored CSR is not read by all ranks, and the me
     done = run("-q", "-d", "cpu", "--io", "parallel", scratch("deflated.npz"), ranks=2)
     equal(done.code, 3)
     assert "--convert FILE.spmm" in done.err, done.err
+
+ENDINGS = ("mtx", "mtx.gz", "npz", "petsc", "spmm")
+with test("--convert writes each format, and what it reads from any of them is the same, bit by bit"):
+    a = matrix(40, 300)
+    a.data[:4] = [0.1, -0.0, 5e-324, 1.7976931348623157e308]
+    start = petsc(scratch("start.petsc"), a.shape, *triplets(a))
+    for precision in ("f64", "f32"):
+        options = ("-p", precision, "--allow-nonfinite")
+        first = {end: scratch(f"first-{precision}.{end}") for end in ENDINGS}
+        for end, path in first.items():
+            done = run(*options, "--convert", path, start, ranks=2 if end == "npz" else 1)
+            equal(done.code, 0, done.err)
+            within(done.out, f"converted  {start} to {path}: 40 x 300, {a.nnz} entries")
+        seen = scipy.sparse.load_npz(first["npz"])
+        equal(seen.shape, a.shape)
+        np.testing.assert_array_equal(seen.indptr, a.indptr)
+        np.testing.assert_array_equal(seen.indices, a.indices)
+        with np.errstate(over="ignore"):
+            equal(seen.data.tobytes(), a.data.astype(np.float64 if precision == "f64" else np.float32).tobytes())
+        for source in first.values():
+            for end in ("mtx", "npz", "petsc"):
+                path = scratch(f"second.{end}")
+                equal(run(*options, "-q", "--convert", path, source).code, 0)
+                equal(open(path, "rb").read(), open(first[end], "rb").read(), f"{source} to {end}")
+
+with test("--convert refuses an unknown ending, its own input, a folder that is not there and --io parallel"):
+    for name, code, message, more in (("A.foo", 2, "expected a name that ends in .mtx", ()), ("A.npz.gz", 2, "expected a name", ()),
+                                      (start, 2, "are one file", ()), ("/no/such/folder/A.npz", 4, "/no/such/folder", ()),
+                                      (scratch("A.npz"), 2, "--io parallel does not go with --convert", ("--io", "parallel"))):
+        done = run("--convert", name, *more, start)
+        equal(done.code, code, done.err)
+        within(done.err, message)
+    equal(run("-q", "--convert", scratch("generated.npz"), "lap2d5:9").code, 0)
+    equal(scipy.sparse.load_npz(scratch("generated.npz")).shape, (81, 81))
 
 finish()

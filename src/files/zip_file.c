@@ -209,7 +209,7 @@ static spmm_status more(feed *f, sp_codec_buffers *b)
 }
 
 /** Inflates the first `bytes` bytes of a member; `whole`: these are all, and the end is checked. */
-static spmm_status inflate_with(feed *f, void *state, void *to, int64_t bytes, int whole)
+static spmm_status unpack_with(feed *f, void *state, void *to, int64_t bytes, int whole)
 {
     unsigned char beyond;
     const char *why = "it cannot be inflated";
@@ -235,13 +235,13 @@ static spmm_status inflate_with(feed *f, void *state, void *to, int64_t bytes, i
     }
 }
 
-static spmm_status inflate_member(const sp_zip *z, const sp_zip_member *m, void *to, int64_t bytes, int whole)
+static spmm_status unpack_member(const sp_zip *z, const sp_zip_member *m, void *to, int64_t bytes, int whole)
 {
     feed f = {z, m, -1, 0, NULL};
     void *const state = sp_gzip_ops.create(INT64_C(1) << 24);
     spmm_status status = state ? sp_alloc((void **)&f.buffer, FEED_BYTES, 1, "a part of a zip archive")
                                : sp_fail(SPMM_ERR_MEMORY, "%s: no memory to inflate it", z->path);
-    if (status == SPMM_OK) status = inflate_with(&f, state, to, bytes, whole);
+    if (status == SPMM_OK) status = unpack_with(&f, state, to, bytes, whole);
     if (state) sp_gzip_ops.destroy(state);
     sp_free(f.buffer);
     return status;
@@ -249,13 +249,13 @@ static spmm_status inflate_member(const sp_zip *z, const sp_zip_member *m, void 
 
 spmm_status sp_zip_begin(const sp_zip *z, const sp_zip_member *m, void *to, int64_t bytes)
 {
-    return m->deflated ? inflate_member(z, m, to, bytes, 0) : read_at(z, to, bytes, m->offset);
+    return m->deflated ? unpack_member(z, m, to, bytes, 0) : read_at(z, to, bytes, m->offset);
 }
 
 spmm_status sp_zip_unpack(const sp_zip *z, const sp_zip_member *m, void **to)
 {
     TRY(sp_alloc(to, m->bytes, 1, "a member of a zip archive"));
-    const spmm_status status = inflate_member(z, m, *to, m->bytes, 1);
+    const spmm_status status = unpack_member(z, m, *to, m->bytes, 1);
     if (status == SPMM_OK) return SPMM_OK;
     sp_free(*to);
     *to = NULL;
