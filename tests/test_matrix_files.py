@@ -2,7 +2,7 @@
 limit: 300"""
 import os
 
-from command import equal, finish, run, scratch, skip, test
+from command import equal, finish, run, scratch, skip, test, within
 from python_package import missing, python
 
 why = missing()
@@ -40,7 +40,7 @@ def with_duplicates(a):
     return row[order], col[order], data[order]
 
 
-def compressed(row, col, data, rows):
+def compressed_rows(row, col, data, rows):
     """Row lengths, columns and values of triplets, whose order is kept within the rows."""
     order = np.argsort(row, kind="stable")
     return np.bincount(row, minlength=rows), col[order], data[order]
@@ -69,15 +69,58 @@ def petsc_files():
             yield petsc(scratch(f"{name}{index[1:]}.petsc"), shape, *triplets(a), index), a
     a = matrix()
     yield petsc(scratch("two-objects.petsc"), a.shape, *triplets(a), behind=np.array([VECTOR, 3, 0, 0], ">i4").tobytes() + bytes(16)), a
-    yield petsc(scratch("disordered.petsc"), a.shape, *compressed(*with_duplicates(a), ROWS)), a
+    yield petsc(scratch("disordered.petsc"), a.shape, *compressed_rows(*with_duplicates(a), ROWS)), a
     single = a.astype(np.float32)
     yield petsc(scratch("single.petsc"), a.shape, *triplets(single), value=">f4"), single.astype(float)
     empty = scipy.sparse.csr_matrix((7, 5))
     yield petsc(scratch("empty.petsc"), empty.shape, *triplets(empty)), empty
 
 
+def npz(name, how=np.savez, **arrays):
+    path = scratch(name)
+    how(path, **arrays)
+    return path
+
+
+def arrays_of(a, index, value):
+    return {"format": np.array(b"csr"), "shape": np.array(a.shape), "indptr": a.indptr.astype(index), "indices": a.indices.astype(index),
+            "data": a.data.astype(value)}
+
+
+def npz_files():
+    for compressed in (False, True):
+        for layout in ("csr", "csc", "coo", "bsr"):
+            for shape in ("square", "wide"):
+                a = matrix(*SHAPES[shape])
+                path = scratch(f"{layout}-{shape}-{compressed}.npz")
+                b = a.tobsr((5, 4)) if layout == "bsr" else a.asformat(layout)
+                scipy.sparse.save_npz(path, b, compressed)
+                expected = b.tocsr() if layout == "bsr" else a
+                expected.sort_indices()
+                yield path, expected, layout == "csr" and not compressed
+    for value in ("?", "i1", "u2", "<i4", ">i8", "u8", "<f4", ">f8"):
+        a = matrix(kind="pattern" if value == "?" else "integer")
+        a.data = abs(a.data)
+        yield npz(f"of-{value.strip('<>?')}-values.npz", **arrays_of(a, "<i4", value)), a, True
+    a = matrix()
+    yield npz("wide-indices.npz", **arrays_of(a, "<i8", "<f8")), a, True
+    yield npz("other-order.npz", np.savez_compressed, **arrays_of(a, ">i4", ">f8")), a, False
+    longer = arrays_of(a, "<i4", "<f8")
+    longer["indices"], longer["data"] = np.r_[longer["indices"], [7, 7]], np.r_[longer["data"], [1.0, np.nan]]
+    yield npz("longer-arrays.npz", **longer), a, True
+    row, col, data = with_duplicates(a)
+    yield npz("duplicates.npz", format=np.array("coo"), shape=np.array(a.shape), row=row, col=col, data=data), a, False
+    lengths, columns, values = compressed_rows(row, col, data, ROWS)
+    yield npz("disordered.npz", format=np.array(b"csr"), shape=np.array(a.shape), indptr=np.r_[0, np.cumsum(lengths)], indices=columns,
+              data=values), a, True
+    empty = scipy.sparse.csr_matrix((7, 5))
+    scipy.sparse.save_npz(scratch("empty.npz"), empty)
+    yield scratch("empty.npz"), empty, False
+
+
 for path, a in petsc_files():
     FILES.append((path, a, True))
+FILES += npz_files()
 
 READ = """
 import sys
@@ -120,5 +163,89 @@ for kind in sorted({os.path.splitext(path)[1] for path, _, _ in FILES}):
         for path, a, parallel in of_kind:
             if a.nnz:
                 same_product(path, a, parallel)
+
+A = matrix()
+GOOD = arrays_of(A, "<i4", "<f8")
+
+
+def refused(path, message):
+    for ranks, more in ((1, ()), (3, ("--io", "parallel"))):
+        done = run("-q", "-d", "cpu", *more, path, ranks=ranks)
+        equal(done.code, 3, f"{path}: {done.out} {done.err}")
+        assert any(message in line for line in done.error_lines()), f"{path}: {done.err}"
+
+
+with test("an .npz that is damaged, or has another content, is refused with what was found and expected"):
+    path = npz("good.npz", **GOOD)
+    whole = open(path, "rb").read()
+    for length in (40, len(whole) // 2, len(whole) - 1):
+        refused(scratch("cut.npz", whole[:length]), "it is damaged or cut short")
+    values = bytearray(whole)
+    at = whole.index(A.data.tobytes())
+    values[at + 5] ^= 1
+    done = run("-q", "-d", "cpu", scratch("bit.npz", bytes(values)))
+    equal(done.code, 3)
+    assert "its member data.npy is damaged (checksum)" in done.err, done.err
+    packed = bytearray(open(npz("packed.npz", np.savez_compressed, **GOOD), "rb").read())
+    packed[len(packed) // 3] ^= 16
+    equal(run("-q", "-d", "cpu", scratch("bit.npz", bytes(packed))).code, 3)
+    for change, message in (({"indices": GOOD["indices"] + 1}, "found a column beyond the last one, in entry"),
+                            ({"indptr": GOOD["indptr"][::-1].copy()}, "its row starts make no sense"),
+                            ({"indptr": GOOD["indptr"] + 1}, "as its last row start, expected 0 to"),
+                            ({"indptr": GOOD["indptr"][1:]}, "the sizes of its arrays do not fit"),
+                            ({"shape": np.array([ROWS, 2 ** 31])}, "expected 0 to 2147483647"),
+                            ({"format": np.array(b"dia")}, 'found a matrix in the format "dia"'),
+                            ({"data": GOOD["data"] * 1j}, "found complex numbers of 16 bytes"),
+                            ({"data": GOOD["data"].astype(object)}, "found pickled objects in data.npy"),
+                            ({"data": GOOD["data"].astype("f2")}, "found floating-point numbers of 2 bytes"),
+                            ({"data": np.where(np.arange(A.nnz) == 9, np.inf, GOOD["data"])}, 'found "inf" in row')):
+        refused(npz("changed.npz", **{**GOOD, **change}), message)
+    refused(npz("other.npz", a=np.ones(3)), "found no format.npy in it, expected a sparse matrix as SciPy's save_npz() writes it")
+    csc = A.tocsc()
+    csc.data[3] = np.nan
+    scipy.sparse.save_npz(scratch("nan.npz"), csc)
+    row, column = csc.tocoo().row[3] + 1, csc.tocoo().col[3] + 1
+    done = run("-q", "-d", "cpu", scratch("nan.npz"))
+    assert f'found "nan" in row {row}, column {column}' in done.err, done.err
+
+with test("an .npz that is not a stored CSR is not read by all ranks, and the message says what to do"):
+    scipy.sparse.save_npz(scratch("deflated.npz"), A)
+    done = run("-q", "-d", "cpu", "--io", "parallel", scratch("deflated.npz"), ranks=2)
+    equal(done.code, 3)
+    assert "--convert FILE.spmm" in done.err, done.err
+
+ENDINGS = ("mtx", "mtx.gz", "npz", "petsc", "spmm")
+with test("--convert writes each format, and what it reads from any of them is the same, bit by bit"):
+    a = matrix(40, 300)
+    a.data[:4] = [0.1, -0.0, 5e-324, 1.7976931348623157e308]
+    start = petsc(scratch("start.petsc"), a.shape, *triplets(a))
+    for precision in ("f64", "f32"):
+        options = ("-p", precision, "--allow-nonfinite")
+        first = {end: scratch(f"first-{precision}.{end}") for end in ENDINGS}
+        for end, path in first.items():
+            done = run(*options, "--convert", path, start, ranks=2 if end == "npz" else 1)
+            equal(done.code, 0, done.err)
+            within(done.out, f"converted  {start} to {path}: 40 x 300, {a.nnz} entries")
+        seen = scipy.sparse.load_npz(first["npz"])
+        equal(seen.shape, a.shape)
+        np.testing.assert_array_equal(seen.indptr, a.indptr)
+        np.testing.assert_array_equal(seen.indices, a.indices)
+        with np.errstate(over="ignore"):
+            equal(seen.data.tobytes(), a.data.astype(np.float64 if precision == "f64" else np.float32).tobytes())
+        for source in first.values():
+            for end in ("mtx", "npz", "petsc"):
+                path = scratch(f"second.{end}")
+                equal(run(*options, "-q", "--convert", path, source).code, 0)
+                equal(open(path, "rb").read(), open(first[end], "rb").read(), f"{source} to {end}")
+
+with test("--convert refuses an unknown ending, its own input, a folder that is not there and --io parallel"):
+    for name, code, message, more in (("A.foo", 2, "expected a name that ends in .mtx", ()), ("A.npz.gz", 2, "expected a name", ()),
+                                      (start, 2, "are one file", ()), ("/no/such/folder/A.npz", 4, "/no/such/folder", ()),
+                                      (scratch("A.npz"), 2, "--io parallel does not go with --convert", ("--io", "parallel"))):
+        done = run("--convert", name, *more, start)
+        equal(done.code, code, done.err)
+        within(done.err, message)
+    equal(run("-q", "--convert", scratch("generated.npz"), "lap2d5:9").code, 0)
+    equal(scipy.sparse.load_npz(scratch("generated.npz")).shape, (81, 81))
 
 finish()

@@ -103,10 +103,14 @@ static void swap_bytes(void *numbers, int64_t n, int64_t size)
 static spmm_status read_elements(const sp_csr_file *f, int section, int64_t c, int64_t first, int64_t n,
                                  void *to)
 {
-    const int64_t size = sp_number_size(f->section[section].type);
-    TRY(sp_csr_file_read_at(f, to, n * size, f->section[section].offset + first * size));
+    const sp_csr_section *const s = &f->section[section];
+    const int64_t size = sp_number_size(s->type);
+    if (s->memory)
+        memcpy(to, s->memory + s->offset + first * size, (size_t)(n * size));
+    else
+        TRY(sp_csr_file_read_at(f, to, n * size, s->offset + first * size));
     if (f->table) TRY(check_chunk(f, section, c, to));
-    if (f->swapped) swap_bytes(to, n, size);
+    if (s->swapped) swap_bytes(to, n, size);
     return SPMM_OK;
 }
 
@@ -281,8 +285,8 @@ spmm_status sp_csr_file_columns(const sp_csr_file *f, int64_t first, int64_t end
         if (ja[e - 1 - first] < 0 || ja[e - 1 - first] >= h->cols) wrong = e - 1;
     if (wrong < end)
         return sp_fail(SPMM_ERR_SYNTAX,
-                       "%s: found a column beyond the last one, in entry %lld, expected 1 to %lld", f->path,
-                       (long long)wrong + 1, (long long)h->cols);
+                       "%s: found a %s beyond the last one, in entry %lld, expected 1 to %lld", f->path,
+                       f->transposed ? "row" : "column", (long long)wrong + 1, (long long)h->cols);
     return SPMM_OK;
 }
 
@@ -316,9 +320,7 @@ static spmm_status check_order(const sp_csr_file *f, const sp_csr_file_range *r,
     return wrong == INT64_MAX ? SPMM_OK : columns_disordered(f, r->row_begin + wrong);
 }
 
-/** Fails if matrix a contains a value that is not finite, as the readers of text files do; the error message
- *  names the first such value of the block. */
-static spmm_status check_finite(const sp_csr_file *f, const sp_csr_file_range *r, const spmm_csr *a)
+spmm_status sp_csr_file_check_finite(const sp_csr_file *f, const sp_csr_file_range *r, const spmm_csr *a)
 {
     int64_t wrong = INT64_MAX, row = 0;
 #pragma omp parallel for schedule(static) num_threads(r->threads) reduction(min : wrong)
@@ -334,7 +336,7 @@ static spmm_status check_finite(const sp_csr_file *f, const sp_csr_file_range *r
         isnan(value) ? "nan"
         : value > 0  ? "inf"
                      : "-inf",
-        (long long)in_row, (long long)in_column);
+        (long long)(f->transposed ? in_column : in_row), (long long)(f->transposed ? in_row : in_column));
 }
 
 static spmm_status allocate_entries(spmm_csr *a)
@@ -472,7 +474,7 @@ spmm_status sp_csr_file_block(sp_csr_file *f, const sp_csr_file_range *r, spmm_c
     a->precision = r->precision;
     spmm_status status = sp_alloc((void **)&a->irp, a->rows + 1, sizeof *a->irp, "row starts");
     if (status == SPMM_OK) status = a->cols == h->cols ? whole_rows(f, r, a) : some_columns(f, r, a);
-    if (status == SPMM_OK && !r->allow_nonfinite) status = check_finite(f, r, a);
+    if (status == SPMM_OK && !r->allow_nonfinite) status = sp_csr_file_check_finite(f, r, a);
     if (status == SPMM_OK && !f->sorted) status = sp_csr_sort_sum_duplicates(a, r->threads, &summed);
     if (duplicates) *duplicates = summed;
     if (status != SPMM_OK) spmm_csr_destroy(a);

@@ -42,6 +42,8 @@ typedef enum sp_csr_section_name {
 typedef struct sp_csr_section {
     sp_number type;
     int64_t offset, bytes;
+    int swapped;        /**< 1: the numbers have the other byte order than this machine */
+    const char *memory; /**< what `offset` counts from, not owned; NULL: the file */
 } sp_csr_section;
 
 /** An open file. Who opens one fills all members but those of the last line, and has checked that the sections lie in the
@@ -51,9 +53,9 @@ typedef struct sp_csr_file {
     int fd; /**< owned */
     sp_csr_file_facts facts;
     sp_csr_section section[SP_FILE_SECTIONS];
-    int swapped; /**< 1: the numbers have the other byte order than this machine */
     int lengths; /**< 1: SP_FILE_ROWS are the lengths of the rows; 0: their starts and the number of entries */
     int sorted; /**< 1: rows are sorted by column and without duplicates, else the file is damaged; 0: any order */
+    int transposed; /**< 1: the file has the transpose of the matrix, so that messages call its columns rows */
     int64_t chunk_bytes; /**< the sections are read in pieces of that many bytes */
     uint32_t *table; /**< CRC-32 of each chunk of the file, in file order, owned; NULL: the file has none */
     int64_t row,
@@ -108,6 +110,11 @@ typedef struct sp_csr_file_range {
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX, SPMM_ERR_MEMORY */
 spmm_status sp_csr_file_values(const sp_csr_file *file, const sp_csr_file_range *how, int64_t first,
                                int64_t end, void *as);
+
+/** Fails if block `a` of the range has a value that is not finite, as the readers of text files do. Local.
+ *  \return SPMM_OK, SPMM_ERR_SYNTAX (the message has the first such value of the block, and its place) */
+spmm_status sp_csr_file_check_finite(const sp_csr_file *file, const sp_csr_file_range *range,
+                                     const spmm_csr *a);
 
 /** Reads a block of rows and columns as a CSR matrix; column 0 of *a is column range->col_begin of the file.
  *

@@ -11,7 +11,8 @@
 
 /** All formats in the order in which they are tried. The last one takes what is left, and says what a file is that none
  *  can read. */
-static const sp_matrix_format *const formats[] = {&sp_format_spmm, &sp_format_petsc, &sp_format_mtx};
+static const sp_matrix_format *const formats[] = {&sp_format_spmm, &sp_format_petsc, &sp_format_npz,
+                                                  &sp_format_mtx};
 
 static const sp_matrix_format *format_of(int fd, const sp_read_options *options)
 {

@@ -11,7 +11,7 @@
 #include "formats/multivector.h"
 
 enum { CLASS_MAT = 1211216, CLASS_VEC = 1211214, DENSE = -1 };
-enum { CHUNK = 1 << 20 };
+enum { CHUNK = 1 << 20, SWAPPED = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
 
 /** What the first object of a file says about itself. */
 typedef struct petsc_head {
@@ -90,14 +90,14 @@ static spmm_status lay_values(sp_csr_file *f, const petsc_head *h, int64_t at, i
 {
     sp_csr_section *const values = &f->section[SP_FILE_VALUES];
     const int64_t found = h->file_bytes, expected = at + 8 * n;
-    *values = (sp_csr_section){SP_NUMBER_F64, at, 8 * n};
+    *values = (sp_csr_section){SP_NUMBER_F64, at, 8 * n, SWAPPED, NULL};
     if (found == expected || (found > expected && object_at(f->fd, expected) > 0)) return SPMM_OK;
     if (found == at + 16 * n)
         return sp_fail(
             SPMM_ERR_UNSUPPORTED,
             "%s: found complex values of PETSc (or real ones of 128 bits), expected real ones of 64 or 32 bits",
             f->path);
-    *values = (sp_csr_section){SP_NUMBER_F32, at, 4 * n};
+    *values = (sp_csr_section){SP_NUMBER_F32, at, 4 * n, SWAPPED, NULL};
     if (found == at + 4 * n) return SPMM_OK;
     return sp_fail(SPMM_ERR_SYNTAX, "%s: found %lld bytes, expected %lld as its first %d say: %s", f->path,
                    (long long)found, (long long)expected, (int)h->bytes,
@@ -113,8 +113,8 @@ static spmm_status lay_out_aij(sp_csr_file *f)
                        f->path, h.class == CLASS_VEC ? "vector" : "dense matrix");
     const sp_number index = h.index == 8 ? SP_NUMBER_I64 : SP_NUMBER_I32;
     const int64_t columns = h.bytes + h.rows * h.index, values = columns + h.entries * h.index;
-    f->section[SP_FILE_ROWS] = (sp_csr_section){index, h.bytes, h.rows * h.index};
-    f->section[SP_FILE_COLUMNS] = (sp_csr_section){index, columns, h.entries * h.index};
+    f->section[SP_FILE_ROWS] = (sp_csr_section){index, h.bytes, h.rows * h.index, SWAPPED, NULL};
+    f->section[SP_FILE_COLUMNS] = (sp_csr_section){index, columns, h.entries * h.index, SWAPPED, NULL};
     TRY(lay_values(f, &h, values, h.entries));
     const sp_csr_section *const last = &f->section[SP_FILE_VALUES];
     f->facts = (sp_csr_file_facts){.rows = h.rows,
@@ -132,11 +132,7 @@ static spmm_status lay_out_aij(sp_csr_file *f)
 /** Returns the file for read_head() and the members that every file of PETSc has. */
 static sp_csr_file file_of(const char *path, int fd)
 {
-    return (sp_csr_file){.path = path,
-                         .fd = fd,
-                         .swapped = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-                         .lengths = 1,
-                         .chunk_bytes = CHUNK};
+    return (sp_csr_file){.path = path, .fd = fd, .lengths = 1, .chunk_bytes = CHUNK};
 }
 
 /* ---- an AIJ matrix, as a format of matrix files ---- */

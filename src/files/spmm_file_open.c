@@ -107,7 +107,7 @@ static void set_facts(sp_csr_file *f, const sp_spmm_file_header *h)
     const sp_number types[] = {SP_NUMBER_I64, SP_NUMBER_I32,
                                h->precision == SPMM_F32 ? SP_NUMBER_F32 : SP_NUMBER_F64};
     for (int k = 0; k < SP_FILE_SECTIONS; k++)
-        f->section[k] = (sp_csr_section){types[k], h->offset[k], h->bytes[k]};
+        f->section[k] = (sp_csr_section){.type = types[k], .offset = h->offset[k], .bytes = h->bytes[k]};
     f->sorted = 1;
     f->chunk_bytes = h->chunk_bytes;
 }

@@ -8,8 +8,8 @@
 #define MATRIX_MARKET "write it as Matrix Market first, as SciPy's scipy.io.mmwrite does"
 #define UNPACK(command) "unpack it first (" command ")"
 
-#define FROM_NPZ                                                                        \
-    "write it as Matrix Market first (python3 -c \"import scipy.io as i, scipy.sparse " \
+#define FROM_NPZ                                                                                                                       \
+    "a matrix of an .npz is read uncompressed; else write it as Matrix Market first (python3 -c \"import scipy.io as i, scipy.sparse " \
     "as s; i.mmwrite('A.mtx', s.load_npz('FILE'))\")"
 #define DOWNLOAD "was it what a download gave instead of the file?"
 

@@ -11,6 +11,7 @@
 #include "halo/joint.h"
 #include "io/generators.h"
 #include "files/dense_file.h"
+#include "files/matrix_write.h"
 #include "files/spmm_file.h"
 #include "spmm_mpi/check_conversions.h"
 
@@ -40,9 +41,14 @@ sp_read_options sp_job_read_options(const sp_options *o, const sp_place *place)
                              .progress_context = "reading"};
 }
 
+static sp_csr_file_facts facts_of(const sp_job_input *input)
+{
+    return (sp_csr_file_facts){.info = input->info, .duplicates = input->facts.duplicates};
+}
+
 static spmm_status write_cache(const sp_options *o, const sp_place *place, const sp_job_input *input)
 {
-    const sp_csr_file_facts facts = {.info = input->info, .duplicates = input->facts.duplicates};
+    const sp_csr_file_facts facts = facts_of(input);
     TRY(sp_spmm_file_write(o->cache, &input->a, &facts, 0, place->binding.threads));
     if (place->verbosity >= 0) printf("cache      %s written\n", SHOWN_WHOLE(o->cache));
     return SPMM_OK;
@@ -91,6 +97,18 @@ spmm_status sp_job_read(const sp_options *o, const sp_place *place, sp_job_input
     }
     TRY(sp_agree(place->grid.comm, "read", status));
     return sp_bcast(place->grid.comm, SP_ROOT, &input->facts, sizeof input->facts);
+}
+
+spmm_status sp_job_convert(const sp_options *o, const sp_place *place, const sp_job_input *input)
+{
+    const spmm_csr *const a = &input->a;
+    const sp_csr_file_facts facts = facts_of(input);
+    spmm_status status = SPMM_OK;
+    if (sp_is_root(place)) status = sp_matrix_write(o->convert, a, &facts, place->binding.threads);
+    if (status == SPMM_OK && place->verbosity >= 0 && sp_is_root(place))
+        printf("converted  %s to %s: %lld x %lld, %lld entries\n", SHOWN_WHOLE(o->matrix),
+               SHOWN_WHOLE(o->convert), (long long)a->rows, (long long)a->cols, (long long)a->nnz);
+    return sp_agree(place->grid.comm, "read", status);
 }
 
 static spmm_status read_x(const char *path, sp_read_options options, int64_t cols, spmm_multivector *x)

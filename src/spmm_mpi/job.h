@@ -66,6 +66,9 @@ spmm_status sp_job_check(const sp_options *o, const sp_place *place, sp_matrix_f
 /** Reads the matrix on rank 0 from input->file, which is then closed, or generates it. Writes the --cache file. */
 spmm_status sp_job_read(const sp_options *o, const sp_place *place, sp_job_input *input);
 
+/** Writes the matrix, which rank 0 has, to the file of --convert, and says so. Collective. */
+spmm_status sp_job_convert(const sp_options *o, const sp_place *place, const sp_job_input *input);
+
 /** With --io parallel, replaces sp_job_read(), sp_job_partition() and the scatter: every rank reads its
  *  own block of A. Sets dist->ranges and dist->block. */
 spmm_status sp_job_load(const sp_options *o, const sp_place *place, sp_job_input *input,

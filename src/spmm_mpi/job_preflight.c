@@ -145,6 +145,7 @@ static spmm_status check_outputs(const sp_options *o)
         {"the matrix", sp_gen_is_spec(o->matrix) ? NULL : o->matrix, SP_READ},
         {"--x", o->x_file, SP_READ},
         {"--cache", o->cache, SP_REPLACED},
+        {"--convert", o->convert, SP_COMPRESSED},
         {"--probe", o->probe_file, SP_REPLACED},
         {"--output", o->action == SP_ACTION_MULTIPLY ? o->output : NULL, SP_COMPRESSED},
         {"--json", o->json, SP_APPENDED},

@@ -138,7 +138,8 @@ static spmm_status place(const sp_options *o, sp_place *place)
 {
     /* with --dry-run, --device and --grid describe the planned job, not the ranks that run now */
     const int planned = o->action == SP_ACTION_DRY_RUN;
-    const int on_cores = o->action == SP_ACTION_LIST_DEVICES || (planned && o->device != SP_DEVICE_AUTO);
+    const int on_cores = o->action == SP_ACTION_LIST_DEVICES || o->action == SP_ACTION_CONVERT ||
+                         (planned && o->device != SP_DEVICE_AUTO);
     sp_device_choice device = on_cores ? SP_DEVICE_CPU : o->device;
     if (o->kernel && device == SP_DEVICE_AUTO) device = (sp_device_choice)o->kernel->device;
     return sp_place_create(planned ? 0 : o->p, planned ? 0 : o->q, device, o->threads, o->verbosity, place);
@@ -172,6 +173,7 @@ static spmm_status distribute(sp_job *job, sp_record *record, int *ended)
         TRY(sp_job_collect_reference(o, place, d, input, reference));
     } else {
         TRY(sp_job_read(o, place, input));
+        if (o->action == SP_ACTION_CONVERT) return sp_job_convert(o, place, input);
         TRY(sp_job_read_x(o, place, input));
         record->seconds.read = lap(&start);
         if (o->action == SP_ACTION_CHECK_CONVERSIONS)

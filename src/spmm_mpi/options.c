@@ -11,6 +11,7 @@
 #include "base/words.h"
 #include "cli/completion.h"
 #include "cli/option_table.h"
+#include "files/matrix_write.h"
 #include "product/column_blocks.h"
 
 static const char *const partition_words[] = {"nnz", "rows", "graph", NULL};
@@ -150,6 +151,17 @@ static spmm_status set_completion(void *options, const char *text)
     return sp_option_word("completion", text, sp_completion_shells, &o->shell);
 }
 
+static spmm_status set_convert(void *options, const char *text)
+{
+    sp_options *const o = options;
+    if (!sp_matrix_write_knows(text))
+        return sp_fail(SPMM_ERR_USAGE, "--convert %s: expected a name that ends in " SP_MATRIX_ENDINGS,
+                       SHOWN(text));
+    o->convert = text;
+    if (o->action < SP_ACTION_CONVERT) o->action = SP_ACTION_CONVERT;
+    return SPMM_OK;
+}
+
 #define ACTION(name) RAISE(action, SP_ACTION_##name) /* of several actions, the last in sp_action wins */
 #define NEXT_WORD(name, object, word) ", " word
 /** All options of spmm_mpi, in the order in which --help lists them. */
@@ -219,6 +231,8 @@ static const sp_option_row rows[] = {
      WORDS(scatter_format_words, scatter_padded), RARE},
     {0, "cache", "FILE", "write the matrix to FILE in binary form: a MATRIX that needs no parsing",
      TEXT(cache), RARE},
+    {0, "convert", "FILE", "write the matrix to FILE (.mtx, .mtx.gz, .npz, .petsc, .spmm), and end",
+     CALL(set_convert)},
     {0, "timeout", "SECONDS", "end the job when a rank does not answer for so long (default: wait forever)",
      COUNT(timeout, 1), RARE},
     {0, "scatter-only", NULL, "print what each rank holds, and end", ACTION(SCATTER_ONLY), RARE},
@@ -276,6 +290,7 @@ static spmm_status check_io(const sp_options *o)
     if (!o->io_parallel) return SPMM_OK;
     if (sp_gen_is_spec(o->matrix)) needs = "a generator: give a file, or leave --io out";
     if (o->cache) needs = "--cache";
+    if (o->action == SP_ACTION_CONVERT) needs = "--convert";
     if (o->two_stage) needs = "--scatter two-stage: rank 0 sends nothing";
     if (o->scatter_padded) needs = "--scatter-format ell: rank 0 sends nothing";
     if (o->grid_auto) needs = "--grid auto: --dry-run may tell a good one";

@@ -25,6 +25,7 @@ typedef struct sp_columns {
 typedef enum sp_action {
     SP_ACTION_MULTIPLY,
     SP_ACTION_SCATTER_ONLY,
+    SP_ACTION_CONVERT,
     SP_ACTION_DRY_RUN,
     SP_ACTION_CHECK_CONVERSIONS,
     SP_ACTION_LIST_KERNELS,
@@ -54,6 +55,7 @@ typedef struct sp_options {
     int64_t plan_ranks[SP_MAX_COLUMNS]; /**< [plan_count] numbers of ranks, from --plan-ranks */
     int plan_count;
     const char *cache;  /**< --cache: binary file to write the matrix to; NULL: none */
+    const char *convert; /**< --convert: file to write the matrix to, by its ending; NULL: none */
     int io_parallel;    /**< 1: --io parallel: every rank reads its own block */
     int two_stage;      /**< 1: --scatter two-stage */
     int scatter_padded; /**< 1: --scatter-format ell */

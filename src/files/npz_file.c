@@ -1,0 +1,505 @@
+/** Reads sparse matrices that SciPy's save_npz() has written: a zip archive of NumPy arrays. CSR, CSC, COO and BSR,
+ *  stored or deflated. All ranks can read the rows of a stored CSR.
+ *  Sources: scipy/sparse/_matrix_io.py for the names of the arrays; NumPy Enhancement Proposal 1 for theirs. */
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "files/csr_file.h"
+#include "files/zip_file.h"
+#include "formats/csr_sort.h"
+
+enum { HEAD_BYTES = 4096, DIMENSIONS = 3, ARRAYS = 3, CHUNK = 1 << 20 };
+
+/** An array of NumPy in a member of the archive. */
+typedef struct array {
+    const sp_zip_member *member;
+    char kind; /* of its elements: i, u, b (bool), f, S or U (text) */
+    int size;  /* of an element, in bytes */
+    int swapped;
+    int dimensions;
+    int64_t shape[DIMENSIONS];
+    int64_t count; /* of elements */
+    int64_t start; /* of the elements, in the member */
+    void *memory;  /* an unpacked member; NULL: it is stored */
+} array;
+
+typedef enum layout { CSR, CSC, COO, BSR, LAYOUTS } layout;
+
+/** Names of the arrays of a layout, in the order of SP_FILE_ROWS, SP_FILE_COLUMNS, SP_FILE_VALUES. */
+static const struct {
+    const char *word, *member[ARRAYS];
+} layouts[LAYOUTS] = {
+    [CSR] = {"csr", {"indptr.npy", "indices.npy", "data.npy"}},
+    [CSC] = {"csc", {"indptr.npy", "indices.npy", "data.npy"}},
+    [COO] = {"coo", {"row.npy", "col.npy", "data.npy"}},
+    [BSR] = {"bsr", {"indptr.npy", "indices.npy", "data.npy"}},
+};
+
+typedef struct npz_file {
+    sp_zip zip;
+    layout layout;
+    int64_t rows, cols;
+    int64_t height, width; /* of a block; 1 but for BSR */
+    array array[ARRAYS];
+    sp_csr_file view; /* CSR, CSC: the matrix or its transpose; COO: columns and values; BSR: the blocks */
+} npz_file;
+
+/* ---- arrays ---- */
+
+static spmm_status array_damaged(const npz_file *f, const sp_zip_member *m, const char *what)
+{
+    return sp_fail(SPMM_ERR_SYNTAX, "%s: its array %s is damaged (%s)", f->zip.path, m->name, what);
+}
+
+static const char *skip_to(const char *p, const char *key)
+{
+    p = strstr(p, key);
+    if (!p) return NULL;
+    p += strlen(key);
+    while (*p == ' ' || *p == ':' || *p == '\'' || *p == '"') p++;
+    return p;
+}
+
+static spmm_status take_type(const npz_file *f, const char *p, array *a)
+{
+    char end = 0, order = 0;
+    if (sscanf(p, "%c%c%d%c", &order, &a->kind, &a->size, &end) < 3 || (end != '\'' && end != '"')) {
+        if (strncmp(p, "|O", 2) == 0 || *p == 'O')
+            return sp_fail(SPMM_ERR_UNSUPPORTED,
+                           "%s: found pickled objects in %s, expected numbers: they are not unpickled",
+                           f->zip.path, a->member->name);
+        return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: found the type \"%.16s\" in %s, expected one of numbers",
+                       f->zip.path, isprint((unsigned char)*p) ? p : "", a->member->name);
+    }
+    if (a->kind == 'U' && a->size < HEAD_BYTES) a->size *= 4; /* characters of 4 bytes */
+    a->swapped = a->size > 1 && order == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '>' : '<');
+    return SPMM_OK;
+}
+
+static spmm_status take_shape(const npz_file *f, const char *p, array *a)
+{
+    a->count = 1;
+    if (!p || *p != '(') return array_damaged(f, a->member, "no shape");
+    for (p++; *p == ' ' || *p == ',' || *p == ')' || isdigit((unsigned char)*p); p++) {
+        if (*p == ')') return SPMM_OK;
+        if (!isdigit((unsigned char)*p)) continue;
+        int64_t n = 0;
+        for (; isdigit((unsigned char)*p); p++)
+            if (n < INT64_C(1) << 55) n = 10 * n + (*p - '0');
+        p--;
+        if (a->dimensions == DIMENSIONS || __builtin_mul_overflow(a->count, n, &a->count) ||
+            a->count > INT64_C(1) << 55)
+            return array_damaged(f, a->member, "its shape is too large");
+        a->shape[a->dimensions++] = n;
+    }
+    return array_damaged(f, a->member, "no shape");
+}
+
+/** Reads the head of an array, and all of it into `head` if it is short.
+ *  \param [out] head  [HEAD_BYTES + 1], the beginning of the member */
+static spmm_status open_array(const npz_file *f, const char *name, array *a, char *head)
+{
+    *a = (array){.member = sp_zip_find(&f->zip, name)};
+    const sp_zip_member *const m = a->member;
+    if (!m)
+        return sp_fail(SPMM_ERR_SYNTAX,
+                       "%s: found no %s in it, expected a sparse matrix as SciPy's save_npz() writes it",
+                       f->zip.path, name);
+    const int64_t n = m->bytes < HEAD_BYTES ? m->bytes : HEAD_BYTES;
+    TRY(sp_zip_begin(&f->zip, m, head, n));
+    if (n < 12 || memcmp(head, "\x93NUMPY", 6) != 0) return array_damaged(f, m, "it is no array of NumPy");
+    const unsigned char *const p = (unsigned char *)head;
+    const int64_t wide = p[6] > 1,
+                  length = p[8] | p[9] << 8 | (wide ? (int64_t)p[10] << 16 | (int64_t)p[11] << 24 : 0);
+    a->start = (wide ? 12 : 10) + length;
+    if (p[6] < 1 || p[6] > 3 || a->start > n) return array_damaged(f, m, "its head");
+    const char kept = head[a->start];
+    head[a->start] = 0;
+    const char *const text = head + (wide ? 12 : 10), *const type = skip_to(text, "descr"),
+                      *const order = skip_to(text, "fortran_order");
+    if (!type || !order) return array_damaged(f, m, "its head");
+    TRY(take_type(f, type, a));
+    TRY(take_shape(f, skip_to(text, "shape"), a));
+    if (strncmp(order, "True", 4) == 0 && a->dimensions > 1)
+        return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: found %s in Fortran's order, expected C's", f->zip.path,
+                       m->name);
+    head[a->start] = kept;
+    head[n] = 0;
+    if (a->size < 0 || a->size > 4 * HEAD_BYTES || a->count * a->size != m->bytes - a->start)
+        return array_damaged(f, m, "its length is not that of its shape");
+    return SPMM_OK;
+}
+
+/** Finds the type of an array's numbers. \param [in] reals  0: they must be integers; bool is none */
+static spmm_status number_of(const npz_file *f, const array *a, int reals, sp_number *number)
+{
+    static const struct {
+        char kind;
+        int size;
+        sp_number number;
+    } types[] = {{'i', 1, SP_NUMBER_I8},  {'i', 2, SP_NUMBER_I16}, {'i', 4, SP_NUMBER_I32},
+                 {'i', 8, SP_NUMBER_I64}, {'u', 1, SP_NUMBER_U8},  {'u', 2, SP_NUMBER_U16},
+                 {'u', 4, SP_NUMBER_U32}, {'u', 8, SP_NUMBER_U64}, {'b', 1, SP_NUMBER_U8},
+                 {'f', 4, SP_NUMBER_F32}, {'f', 8, SP_NUMBER_F64}};
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+        *number = types[k].number;
+        if (types[k].kind == a->kind && types[k].size == a->size &&
+            (reals || a->kind == 'i' || a->kind == 'u'))
+            return SPMM_OK;
+    }
+    return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: found %s of %d bytes in %s, expected %s", f->zip.path,
+                   a->kind == 'c'   ? "complex numbers"
+                   : a->kind == 'f' ? "floating-point numbers"
+                                    : "elements",
+                   a->size, a->member->name,
+                   reals ? "bool, integers, or real numbers of 4 or 8 bytes" : "integers");
+}
+
+/* ---- opening ---- */
+
+static spmm_status take_layout(npz_file *f, char *head)
+{
+    array a;
+    char word[16] = "";
+    TRY(open_array(f, "format.npy", &a, head));
+    const int each = a.kind == 'U' ? 4 : 1;
+    if ((a.kind != 'S' && a.kind != 'U') || a.dimensions > 0 || a.start + a.size > HEAD_BYTES)
+        return array_damaged(f, a.member, "it is no word");
+    for (int k = 0; k < (int)sizeof word - 1 && k * each < a.size; k++)
+        word[k] = head[a.start + (int64_t)k * each + (a.swapped ? each - 1 : 0)];
+    for (f->layout = 0; f->layout < LAYOUTS; f->layout++)
+        if (strcmp(layouts[f->layout].word, word) == 0) return SPMM_OK;
+    for (char *p = word; *p; p++)
+        if (!isalnum((unsigned char)*p)) *p = '?';
+    return sp_fail(
+        SPMM_ERR_UNSUPPORTED,
+        "%s: found a matrix in the format \"%s\", expected csr, csc, coo or bsr: convert it first "
+        "(python3 -c \"import scipy.sparse as s; s.save_npz('B.npz', s.load_npz('FILE').tocsr())\")",
+        f->zip.path, word);
+}
+
+static spmm_status take_sizes(npz_file *f, char *head)
+{
+    array a;
+    sp_number number;
+    TRY(open_array(f, "shape.npy", &a, head));
+    TRY(number_of(f, &a, 0, &number));
+    if (a.count != 2 || a.dimensions != 1 || a.size < 4)
+        return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: found a shape of %lld numbers, expected 2", f->zip.path,
+                       (long long)a.count);
+    int64_t size[2];
+    for (int k = 0; k < 2; k++) {
+        uint64_t bits = 0;
+        for (int b = 0; b < a.size; b++)
+            bits |= (uint64_t)(unsigned char)head[a.start + k * a.size + (a.swapped ? a.size - 1 - b : b)]
+                    << 8 * b;
+        size[k] = a.size == 4 ? (int32_t)bits : (int64_t)bits;
+        if (size[k] < 0 || size[k] > INT32_MAX)
+            return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: found %lld %s, expected 0 to %d", f->zip.path,
+                           (long long)size[k], k ? "columns" : "rows", INT32_MAX);
+    }
+    f->rows = size[0];
+    f->cols = size[1];
+    return SPMM_OK;
+}
+
+static spmm_status sizes_wrong(const npz_file *f)
+{
+    return sp_fail(SPMM_ERR_SYNTAX,
+                   "%s: the sizes of its arrays do not fit each other, or its shape of %lld x %lld",
+                   f->zip.path, (long long)f->rows, (long long)f->cols);
+}
+
+/** Checks the sizes of the arrays, and sets those of the view. */
+static spmm_status fit_sizes(npz_file *f)
+{
+    const array *const rows = &f->array[SP_FILE_ROWS], *const columns = &f->array[SP_FILE_COLUMNS],
+                       *const values = &f->array[SP_FILE_VALUES];
+    sp_csr_file_facts *const facts = &f->view.facts;
+    const int blocks = f->layout == BSR;
+    if (rows->dimensions != 1 || columns->dimensions != 1 || values->dimensions != (blocks ? 3 : 1))
+        return sizes_wrong(f);
+    f->height = blocks ? values->shape[1] : 1;
+    f->width = blocks ? values->shape[2] : 1;
+    if (f->height < 1 || f->width < 1 || f->rows % f->height != 0 || f->cols % f->width != 0)
+        return sizes_wrong(f);
+    facts->rows = (f->layout == CSC ? f->cols : f->rows) / f->height;
+    facts->cols = (f->layout == CSC ? f->rows : f->cols) / f->width;
+    facts->nnz = columns->count < values->shape[0] ? columns->count : values->shape[0];
+    if (f->layout == COO)
+        return rows->count == facts->nnz && columns->count == values->count ? SPMM_OK : sizes_wrong(f);
+    return rows->count == facts->rows + 1 ? SPMM_OK : sizes_wrong(f);
+}
+
+static spmm_status set_view(npz_file *f)
+{
+    sp_number number[ARRAYS];
+    struct stat info;
+    for (int k = 0; k < ARRAYS; k++) TRY(number_of(f, &f->array[k], k == SP_FILE_VALUES, &number[k]));
+    TRY(fit_sizes(f));
+    const int64_t n = f->view.facts.nnz,
+                  lengths[ARRAYS] = {f->array[SP_FILE_ROWS].count, n, n * f->height * f->width};
+    for (int k = 0; k < ARRAYS; k++) {
+        const array *const a = &f->array[k];
+        f->view.section[k] = (sp_csr_section){number[k], a->member->offset + a->start, lengths[k] * a->size,
+                                              a->swapped, NULL};
+    }
+    f->view.transposed = f->layout == CSC;
+    f->view.chunk_bytes = CHUNK;
+    f->view.facts.precision = number[SP_FILE_VALUES] == SP_NUMBER_F32 ? SPMM_F32 : SPMM_F64;
+    f->view.facts.info = (sp_mtx_info){.format = "npz",
+                                       .field = "real",
+                                       .symmetry = "general",
+                                       .stored = lengths[SP_FILE_VALUES],
+                                       .bytes = fstat(f->zip.fd, &info) == 0 ? (int64_t)info.st_size : 0};
+    if (f->array[SP_FILE_VALUES].kind != 'f') strcpy(f->view.facts.info.field, "integer");
+    return SPMM_OK;
+}
+
+/** Sets the number of entries by the last row start: SciPy's arrays may be longer. */
+static spmm_status set_entries(npz_file *f)
+{
+    const sp_csr_file *const v = &f->view;
+    int64_t last = 0;
+    const sp_csr_section *const s = &v->section[SP_FILE_ROWS];
+    const int64_t size = sp_number_size(s->type), at = s->offset + s->bytes - size;
+    unsigned char bytes[8];
+    if (s->memory)
+        memcpy(bytes, s->memory + at, (size_t)size);
+    else
+        TRY(sp_csr_file_read_at(v, bytes, size, at));
+    for (int b = 0; b < size; b++) last |= (int64_t)((uint64_t)bytes[s->swapped ? size - 1 - b : b] << 8 * b);
+    if (size < 8 && last >> (8 * size - 1)) last = -1;
+    if (last < 0 || last > v->facts.nnz)
+        return sp_fail(SPMM_ERR_SYNTAX, "%s: found %lld as its last row start, expected 0 to %lld", v->path,
+                       (long long)last, (long long)v->facts.nnz);
+    f->view.facts.nnz = last;
+    f->view.facts.info.stored = last * f->height * f->width;
+    return SPMM_OK;
+}
+
+static int all_stored(const npz_file *f)
+{
+    for (int k = 0; k < ARRAYS; k++)
+        if (f->array[k].member->deflated) return 0;
+    return 1;
+}
+
+static spmm_status open_arrays(npz_file *f)
+{
+    char head[HEAD_BYTES + 1];
+    TRY(sp_zip_open(f->zip.path, f->zip.fd, &f->zip));
+    TRY(take_layout(f, head));
+    TRY(take_sizes(f, head));
+    for (int k = 0; k < ARRAYS; k++) TRY(open_array(f, layouts[f->layout].member[k], &f->array[k], head));
+    TRY(set_view(f));
+    return f->layout != COO && all_stored(f) ? set_entries(f) : SPMM_OK;
+}
+
+static void close_npz(void *file)
+{
+    npz_file *const f = file;
+    close(f->zip.fd);
+    for (int k = 0; k < ARRAYS; k++) sp_free(f->array[k].memory);
+    sp_free(f);
+}
+
+static spmm_status open_npz(const char *path, int fd, const sp_read_options *options, void **file)
+{
+    npz_file *f;
+    (void)options;
+    *file = NULL;
+    spmm_status status = sp_alloc_zero((void **)&f, 1, sizeof *f, "a matrix file");
+    if (status != SPMM_OK) close(fd);
+    if (status != SPMM_OK) return status;
+    f->zip.path = f->view.path = path;
+    f->zip.fd = f->view.fd = fd;
+    status = open_arrays(f);
+    if (status == SPMM_OK)
+        *file = f;
+    else
+        close_npz(f);
+    return status;
+}
+
+static int is_npz(int fd, const sp_read_options *options)
+{
+    unsigned char head[30 + SP_ZIP_NAME];
+    (void)options;
+    const int64_t n = sp_file_peek(fd, head, sizeof head, 0);
+    if (n < 30 || memcmp(head, "PK\3\4", 4) != 0) return 0;
+    const int64_t name = head[26] | head[27] << 8;
+    return name > 4 && name <= SP_ZIP_NAME && 30 + name <= n && memcmp(head + 30 + name - 4, ".npy", 4) == 0;
+}
+
+static sp_sizes sizes_of_npz(const void *file)
+{
+    const npz_file *const f = file;
+    return (sp_sizes){f->rows, f->cols, f->view.facts.nnz * f->height * f->width};
+}
+
+/* ---- reading ---- */
+
+/** Unpacks the arrays that are deflated, each by a thread, and checks the others. */
+static spmm_status unpack(npz_file *f, int threads)
+{
+    spmm_status status[ARRAYS];
+    char message[ARRAYS][SP_MESSAGE_BYTES];
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads < ARRAYS ? threads : ARRAYS)
+    for (int k = ARRAYS - 1; k >= 0; k--) { /* the values, which take longest, first */
+        array *const a = &f->array[k];
+        status[k] = a->member->deflated ? sp_zip_unpack(&f->zip, a->member, &a->memory) : SPMM_OK;
+        if (status[k] != SPMM_OK) snprintf(message[k], sizeof message[k], "%s", spmm_error_message());
+    }
+    for (int k = 0; k < ARRAYS; k++) {
+        array *const a = &f->array[k];
+        if (status[k] != SPMM_OK) sp_set_message(message[k]);
+        TRY(status[k]);
+        if (!a->member->deflated) TRY(sp_zip_check(&f->zip, a->member, threads));
+        if (!a->member->deflated) continue;
+        f->view.section[k].memory = a->memory;
+        f->view.section[k].offset = a->start;
+    }
+    return f->layout == COO ? SPMM_OK : set_entries(f);
+}
+
+static spmm_status read_csc(npz_file *f, const sp_read_options *o, spmm_csr *a, int64_t *duplicates)
+{
+    spmm_csr t;
+    TRY(sp_csr_file_whole(&f->view, o, &t, duplicates));
+    const spmm_status status = sp_csr_add_transpose(&t, 0, 1, o->threads, a);
+    spmm_csr_destroy(&t);
+    return status;
+}
+
+static sp_csr_file_range range_of(const sp_read_options *o)
+{
+    return (sp_csr_file_range){
+        .precision = o->precision, .allow_nonfinite = o->allow_nonfinite, .threads = o->threads};
+}
+
+static spmm_status check_triplets(const npz_file *f, const sp_coo *coo)
+{
+    for (int64_t e = 0; e < coo->nnz; e++) {
+        const double value = sp_value_get(coo->val, coo->precision, e);
+        if (isfinite(value)) continue;
+        int64_t irp[2] = {0, 1};
+        int32_t column = coo->J[e];
+        const spmm_csr one = {1,
+                              coo->cols,
+                              1,
+                              coo->precision,
+                              irp,
+                              &column,
+                              (char *)coo->val + e * sp_value_size(coo->precision)};
+        const sp_csr_file_range r = {.row_begin = coo->I[e], .threads = 1};
+        return sp_csr_file_check_finite(&f->view, &r, &one);
+    }
+    return SPMM_OK;
+}
+
+static spmm_status read_coo(npz_file *f, const sp_read_options *o, spmm_csr *a, int64_t *duplicates)
+{
+    const int64_t n = f->view.facts.nnz;
+    const sp_csr_file_range how = range_of(o);
+    sp_csr_file rows = f->view;
+    sp_coo coo;
+    rows.section[SP_FILE_COLUMNS] = f->view.section[SP_FILE_ROWS];
+    rows.facts.cols = f->rows;
+    rows.transposed = 1;
+    spmm_status status = sp_coo_create(f->rows, f->cols, n, SP_GENERAL, o->precision, 1, &coo);
+    if (status == SPMM_OK) status = sp_csr_file_columns(&rows, 0, n, o->threads, coo.I);
+    if (status == SPMM_OK) status = sp_csr_file_columns(&f->view, 0, n, o->threads, coo.J);
+    if (status == SPMM_OK) status = sp_csr_file_values(&f->view, &how, 0, n, coo.val);
+    if (status == SPMM_OK && !o->allow_nonfinite) status = check_triplets(f, &coo);
+    if (status == SPMM_OK) return sp_csr_from_coo(&coo, o->threads, a, duplicates);
+    sp_coo_destroy(&coo);
+    return status;
+}
+
+/** Stores the rows of blocks [0, count) of block row `row`, of which the first is block `first` of the file. */
+static void take_blocks(const npz_file *f, int64_t row, int64_t first, int64_t count, const int32_t *column,
+                        const void *value, spmm_csr *a)
+{
+    int64_t e = first * f->height * f->width;
+    for (int64_t i = 0; i < f->height; i++) {
+        a->irp[row * f->height + i] = e;
+        for (int64_t b = first; b < first + count; b++)
+            for (int64_t j = 0; j < f->width; j++, e++) {
+                a->ja[e] = (int32_t)(column[b] * f->width + j);
+                sp_value_set(a->as, a->precision, e,
+                             sp_value_get(value, a->precision, (b * f->height + i) * f->width + j));
+            }
+    }
+}
+
+static spmm_status fill_from_blocks(npz_file *f, const sp_read_options *o, int64_t *start, int32_t *column,
+                                    void *value, spmm_csr *a)
+{
+    const int64_t rows = f->view.facts.rows, blocks = f->view.facts.nnz;
+    const sp_csr_file_range how = range_of(o);
+    TRY(sp_csr_file_row_starts(&f->view, 0, rows, start));
+    TRY(sp_csr_file_columns(&f->view, 0, blocks, o->threads, column));
+    TRY(sp_csr_file_values(&f->view, &how, 0, a->nnz, value));
+#pragma omp parallel for schedule(static) num_threads(o->threads)
+    for (int64_t i = 0; i < rows; i++) take_blocks(f, i, start[i], start[i + 1] - start[i], column, value, a);
+    a->irp[a->rows] = a->nnz;
+    return o->allow_nonfinite ? SPMM_OK : sp_csr_file_check_finite(&f->view, &how, a);
+}
+
+static spmm_status read_bsr(npz_file *f, const sp_read_options *o, spmm_csr *a, int64_t *duplicates)
+{
+    const int64_t blocks = f->view.facts.nnz, nnz = blocks * f->height * f->width;
+    int64_t *start = NULL;
+    int32_t *column = NULL;
+    void *value = NULL;
+    spmm_status status = sp_csr_create(f->rows, f->cols, nnz, o->precision, a);
+    if (status == SPMM_OK)
+        status = sp_alloc((void **)&start, f->view.facts.rows + 1, sizeof *start, "row starts");
+    if (status == SPMM_OK) status = sp_alloc((void **)&column, blocks, sizeof *column, "columns of blocks");
+    if (status == SPMM_OK) status = sp_alloc(&value, nnz, sp_value_size(o->precision), "blocks");
+    if (status == SPMM_OK) status = fill_from_blocks(f, o, start, column, value, a);
+    sp_free(start);
+    sp_free(column);
+    sp_free(value);
+    return status == SPMM_OK ? sp_csr_sort_sum_duplicates(a, o->threads, duplicates) : status;
+}
+
+static spmm_status read_npz(void *file, const sp_read_options *o, spmm_csr *a, sp_mtx_info *info,
+                            int64_t *stored, int64_t *duplicates)
+{
+    npz_file *const f = file;
+    *a = (spmm_csr){0};
+    *duplicates = 0;
+    spmm_status status = unpack(f, o->threads);
+    if (status == SPMM_OK && f->layout == CSR) status = sp_csr_file_whole(&f->view, o, a, duplicates);
+    if (status == SPMM_OK && f->layout == CSC) status = read_csc(f, o, a, duplicates);
+    if (status == SPMM_OK && f->layout == COO) status = read_coo(f, o, a, duplicates);
+    if (status == SPMM_OK && f->layout == BSR) status = read_bsr(f, o, a, duplicates);
+    *info = f->view.facts.info;
+    *stored = info->stored;
+    if (status != SPMM_OK) spmm_csr_destroy(a);
+    return status;
+}
+
+/** The rows of a CSR that is stored can be read alone. (Its checksums are those of whole arrays, and are not checked then.) */
+static sp_csr_file *csr_of_npz(void *file)
+{
+    npz_file *const f = file;
+    return f->layout == CSR && all_stored(f) ? &f->view : NULL;
+}
+
+const sp_matrix_format sp_format_npz = {.name = ".npz",
+                                        .way = SP_FILE_CSR,
+                                        .binary = 1,
+                                        .is = is_npz,
+                                        .open = open_npz,
+                                        .sizes = sizes_of_npz,
+                                        .read = read_npz,
+                                        .close = close_npz,
+                                        .csr = csr_of_npz};
