@@ -2,6 +2,7 @@
 #include "files/harwell_boeing.h"
 
 #include <ctype.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -371,7 +372,7 @@ static int is_hb(int fd, const sp_read_options *options)
     sp_text text;
     (void)options;
     if (pread(fd, head, 2, 0) != 2 || memcmp(head, "%%", 2) == 0) return 0;
-    const int other = dup(fd);
+    const int other = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (other < 0 || sp_text_open("", other, SP_LINE_MAX, &text) != SPMM_OK) return 0;
     const int is = is_head(&text);
     sp_text_close(&text);

@@ -11,6 +11,12 @@
 #define FROM_NPZ                                                                                                                       \
     "a matrix of an .npz is read uncompressed; else write it as Matrix Market first (python3 -c \"import scipy.io as i, scipy.sparse " \
     "as s; i.mmwrite('A.mtx', s.load_npz('FILE'))\")"
+#define FROM_MAT                                                                                                    \
+    "convert it first, with the name of its variable for A (python3 -c \"import scipy.io as i, scipy.sparse as s; " \
+    "s.save_npz('A.npz', s.csr_matrix(i.loadmat('FILE')['A']))\")"
+#define FROM_HDF5                                                                                                            \
+    "convert it first, with the names of its datasets (python3 -c \"import h5py, scipy.sparse as s; f = h5py.File('FILE'); " \
+    "s.save_npz('A.npz', s.csr_matrix((f['data'][:], f['indices'][:], f['indptr'][:])))\")"
 #define DOWNLOAD "was it what a download gave instead of the file?"
 
 /** The known file types that are not text, beside those of codec.h. */
@@ -31,8 +37,8 @@ static const struct {
     {"a 7z archive", UNPACK("7z x FILE"), 0, 6, "7z\xBC\xAF\x27\x1C"},
     {"a RAR archive", UNPACK("unrar x FILE"), 0, 6, "Rar!\x1A\x07"},
     {"a tar archive", UNPACK("tar -xf FILE") " and give the matrix of it", 257, 5, "ustar"},
-    {"HDF5 data", MATRIX_MARKET, 0, 8, "\x89HDF\r\n\x1A\n"},
-    {"a MATLAB file", MATRIX_MARKET, 0, 7, "MATLAB "},
+    {"HDF5 data", FROM_HDF5, 0, 8, "\x89HDF\r\n\x1A\n"},
+    {"a MATLAB file", FROM_MAT, 0, 7, "MATLAB "},
     {"a NumPy array", MATRIX_MARKET, 0, 6, "\x93NUMPY"},
     {"a PETSc matrix", MATRIX_MARKET, 0, 4, "\0\x12\x7B\x50"},
     {"a PETSc matrix", MATRIX_MARKET, 0, 8, "\0\0\0\0\0\x12\x7B\x50"},
@@ -82,7 +88,7 @@ static int is_readable(const char *what) { return strncmp(what, "a PETSc ", 8) =
 
 const char *sp_foreign_kind(const unsigned char *head, int64_t n, const sp_codec *outer)
 {
-    static _Thread_local char text[320];
+    static _Thread_local char text[512];
     const sp_codec *const packed = sp_codec_of(head, n);
     if (packed) {
         describe_packed(packed, outer, text, sizeof text);
@@ -101,7 +107,7 @@ const char *sp_foreign_kind(const unsigned char *head, int64_t n, const sp_codec
         return text;
     }
     if (!is_matlab_4(head, n)) return NULL;
-    snprintf(text, sizeof text, "found a MATLAB file, expected text: " MATRIX_MARKET);
+    snprintf(text, sizeof text, "found a MATLAB file, expected text: " FROM_MAT);
     return text;
 }
 
