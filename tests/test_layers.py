@@ -28,7 +28,9 @@ def layers():
     """Folder of the table -> its place in it, "yes" where it may see MPI, and who may include it (None: all after it)."""
     text = (ROOT / "docs/DESIGN.md").read_text().split("\n## Layers", 1)[1].split("\n## ", 1)[0]
     rows = re.findall(r"^\| `([^`]+)` \|[^|]*\| (yes|no) \| ([^|]*) \|$", text, re.M)
-    return {folder: Folder(place, mpi, None if seen == "all" else re.findall(r"`([^`]+)`", seen))
+    lists = dict(re.findall(r"^- Seen by, `([^`]+)`: (.*(?:\n .*)*)", text, re.M))
+    return {folder: Folder(place, mpi, None if seen == "all" else
+                           re.findall(r"`([^`]+)`", lists[folder] if seen == "list" else seen))
             for place, (folder, mpi, seen) in enumerate(rows)}
 
 

@@ -1,4 +1,9 @@
-"""Plans: the products of one matrix."""
+"""Plans: the products of one matrix.
+
+In a collective function each rank does its local work, catches what goes wrong, and all exchange that (agree()). In a
+product of a plan for one K nothing is exchanged: a rank whose X is wrong calls spmm_apply() with NULL, which takes its
+place in the exchange and notifies its neighbors. Python's garbage collection frees nothing collectively, as it runs
+on each rank at another time."""
 import ctypes
 import functools
 import threading

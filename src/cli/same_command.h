@@ -1,5 +1,18 @@
 /** Compares the command lines and environments of ranks, which launchers and wrapper scripts may give each a
- *  different one. What may differ is listed in docs/DESIGN.md, "Ranks and their command lines". */
+ *  different one. The first difference is reported with two ranks. A row of an option table says MAY_VARY or
+ *  SAME_FILE, and a row of base/environment.c has `own`, if ranks may differ:
+ *
+ *      -t, OMP_NUM_THREADS     any number of threads
+ *      -q, -v                  any; those of rank 0 count and replace the others', as collective steps depend
+ *                              on them
+ *      the matrix, -x FILE     names of files with the same length and the same first and last 64 KiB; with
+ *                              --io parallel this is also checked if the name is the same
+ *      SPMM_ISA, SPMM_MEMORY_CHECK, SPMM_GPU_KEPT_MB, SPMM_TUNE_CACHE, SPMM_FAULT
+ *                              any value
+ *
+ *  All other options and variables, the program and its version must be the same. Values in effect are compared,
+ *  so that an option may be given on one rank as its default; options of type SP_OPTION_CALL are compared as
+ *  they were typed. */
 #ifndef SP_SAME_COMMAND_H
 #define SP_SAME_COMMAND_H
 

@@ -1,5 +1,8 @@
 /** Products of multivectors with small dense matrices, on this rank's rows. spmm_types.h declares what programs
- *  call; the inner products of distributed multivectors are in comm/inner_products.c. */
+ *  call; the inner products of distributed multivectors are in comm/inner_products.c.
+ *
+ *  No BLAS is used, on CPUs or GPUs: its threads and its order of summation would be its own, and libspmm would
+ *  have to be linked with one. */
 #ifndef SP_DENSE_H
 #define SP_DENSE_H
 

@@ -13,7 +13,11 @@
  *  hosts share. A host that queues exchange n waits until its neighbours' hosts have posted theirs: if ranks are in
  *  step, it never does. A rank that fails later, in the middle of an exchange, cannot set its flags any more. It
  *  marks its board as broken, and those whose streams wait for it, whose hosts look at the boards meanwhile
- *  (settle()), set the flags in its place. */
+ *  (settle()), set the flags in its place.
+ *
+ *  Products in a caller's stream use this order, all others the order by messages. It is not available if ranks
+ *  share a GPU, before CUDA 12, without shared memory of the hosts, or if a trial exchange of flags at set-up takes
+ *  more than TRIAL_SECONDS. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
