@@ -42,7 +42,7 @@ check-slurm:
 	@+$(MAKE) $(J) link
 	$(Q)MPICC='$(MPICC)' MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' tests/slurm/check
 
-## asan           build with address and undefined-behaviour sanitizers, in build/asan
+## asan           build with address and undefined-behavior sanitizers, in build/asan
 ## check-asan     run the C tests on that build, and on one by clang where clang is (TESTS= for others)
 ## check-tsan     run the C tests on a build with clang's thread sanitizer (TESTS= for others)
 ## check-one-rank build with MPI=0, for one process where no MPI is installed, and run the C tests of one rank (TESTS= for others)

@@ -16,7 +16,7 @@
 /** One way to have the rows. */
 typedef struct outcome {
     int64_t moved, most, boundary, most_entries, cut;
-    int neighbours;
+    int neighbors;
     double seconds;
 } outcome;
 
@@ -32,7 +32,7 @@ static spmm_status count(const spmm_csr *a, int parts, const int64_t *begin, out
         o->boundary += c[p].boundary_rows;
         if (c[p].halo_rows > o->most) o->most = c[p].halo_rows;
         if (c[p].nnz > o->most_entries) o->most_entries = c[p].nnz;
-        if (c[p].receives_from > o->neighbours) o->neighbours = (int)c[p].receives_from;
+        if (c[p].receives_from > o->neighbors) o->neighbors = (int)c[p].receives_from;
     }
     sp_free(c);
     return status;
@@ -54,7 +54,7 @@ static void print(const char *name, const char *rows, const spmm_csr *a, int par
 {
     const double n = (double)a->rows, share = (double)a->nnz / parts;
     printf("%-18s %-9s %10lld %8.4f %9lld %8.4f %10d %7.3f %11lld %8.2f\n", name, rows, (long long)o->moved,
-           (double)o->moved / n, (long long)o->most, (double)o->boundary / n, o->neighbours,
+           (double)o->moved / n, (long long)o->most, (double)o->boundary / n, o->neighbors,
            (double)o->most_entries / share, (long long)o->cut, o->seconds);
 }
 
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
     printf(
         "%d parts; halo: rows of X that ranks receive; /row: of all rows of A; wait: rows with a halo column\n"
         "%-18s %-9s %10s %8s %9s %8s %10s %7s %11s %8s\n",
-        parts, "matrix", "rows", "halo", "/row", "largest", "wait", "neighbours", "balance", "edge cut", "s");
+        parts, "matrix", "rows", "halo", "/row", "largest", "wait", "neighbors", "balance", "edge cut", "s");
     for (int n = 1; n < of->matrices; n++)
         if (bench_one(of->matrix[n], parts) != SPMM_OK) {
             fprintf(stderr, "bench_graph: %s: %s\n", of->matrix[n], spmm_error_message());

@@ -11,7 +11,7 @@ The points are random with fixed seeds, so that the same scale gives the same ma
     blocks3                  3x3 blocks on a 3D Delaunay mesh: springs between its points, as in elasticity
     rgg                      weighted Laplacian of a random geometric graph in the square
     kkt                      [H A^T; A 0]: H as delaunay3d; a row of A has entries at the corners of a tetrahedron
-    grid7, grid27            a cubic grid's points and their 6 or 26 neighbours
+    grid7, grid27            a cubic grid's points and their 6 or 26 neighbors
     grid27x3                 3x3 blocks on the latter
 
 In NAME-random the points are numbered at random, in NAME-morton along the Morton curve: the worst and about the best that
@@ -28,7 +28,7 @@ from scipy.spatial import Delaunay, cKDTree
 
 MORTON_BITS = 16  # of a coordinate
 SHIFT = 1e-3      # of the diagonal: the matrices are positive definite
-RGG_NEIGHBOURS = 13
+RGG_NEIGHBORS = 13
 
 # the layout of a .spmm file: src/io/spmm_file.h
 HEADER = struct.Struct("=8sQQqqqq16s16s20sIqqqq3q3qqI304xI")
@@ -80,13 +80,13 @@ def springs(points, edges):
 
 def saddle(points, simplices, edges, rng):
     """[H A^T; A 0] and the places of its last rows: a constraint for every second point, on the corners of a tetrahedron
-    taken at random; its values are their distances from the centre."""
+    taken at random; its values are their distances from the center."""
     n, m = len(points), len(points) // 2
     corners = simplices[rng.choice(len(simplices), m, replace=False)]
-    centres = points[corners].mean(axis=1)
-    values = np.linalg.norm(points[corners] - centres[:, None, :], axis=2)
+    centers = points[corners].mean(axis=1)
+    values = np.linalg.norm(points[corners] - centers[:, None, :], axis=2)
     a = sparse.csr_matrix((values.ravel(), corners.ravel(), np.arange(0, 4 * m + 1, 4)), shape=(m, n))
-    return sparse.bmat([[laplacian(points, edges), a.T], [a, None]], format="csr"), centres
+    return sparse.bmat([[laplacian(points, edges), a.T], [a, None]], format="csr"), centers
 
 
 def morton(points):
@@ -116,11 +116,11 @@ def cases(scale):
     points, _, edges = mesh(3, 3, int(18_000 * scale))
     yield "blocks3", springs(points, edges), (morton(points)[:, None] * 3 + np.arange(3)).ravel()
     points = np.random.default_rng(4).random((int(150_000 * scale), 2))
-    edges = cKDTree(points).query_pairs(np.sqrt(RGG_NEIGHBOURS / np.pi / len(points)), output_type="ndarray")
+    edges = cKDTree(points).query_pairs(np.sqrt(RGG_NEIGHBORS / np.pi / len(points)), output_type="ndarray")
     yield "rgg", laplacian(points, edges.astype(np.int64)), morton(points)
     points, simplices, edges = mesh(5, 3, int(100_000 * scale))
-    a, centres = saddle(points, simplices, edges, np.random.default_rng(6))
-    yield "kkt", a, np.concatenate((morton(points), len(points) + morton(centres)))
+    a, centers = saddle(points, simplices, edges, np.random.default_rng(6))
+    yield "kkt", a, np.concatenate((morton(points), len(points) + morton(centers)))
     rng = np.random.default_rng(7)
     edge = 80 * scale ** (1 / 3)
     for name, share, corners in (("grid7", 1, False), ("grid27", 0.55, True)):
@@ -132,7 +132,7 @@ def cases(scale):
 
 
 def grid(edge, corners):
-    """The Laplacian of a cubic grid whose points have neighbours along the axes or, with corners, in a cube around them;
+    """The Laplacian of a cubic grid whose points have neighbors along the axes or, with corners, in a cube around them;
     and the points."""
     line = sparse.diags([1, 1, 1], [-1, 0, 1], shape=(edge, edge))
     if corners:

@@ -3,7 +3,7 @@
  *     mpirun -np 4 ./block_cg [MATRIX [K [TOLERANCE [ROUNDS]]]]
  * MATRIX is a file or a generator's spec. Exit status: 0 when |b - A x| <= TOLERANCE |b| for each column, computed from X; 1
  * when not, as A is not definite or ROUNDS are few; 2 usage; 4 an error. The method (O'Leary, Linear Algebra Appl. 29, 1980)
- * minimises over the Krylov spaces of all columns together. Residuals are kept as Q C with orthonormal Q (Dubrulle, ETNA 12,
+ * minimizes over the Krylov spaces of all columns together. Residuals are kept as Q C with orthonormal Q (Dubrulle, ETNA 12,
  * 2001), without dependent columns: the last right-hand side is the first again. Q C being small, it begins anew. */
 #include <math.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static void small_product(int k, const double *a, const double *b, double *c)
 
 /** V := Q with r orthonormal columns and zeros after them, V = Q S. A column that the ones before it give but for 1e-7 of its
  *  length is dropped. Cholesky's method on the Gram matrix G = D F^T F D; again for its rounding errors. \return r */
-static int orthonormalise(int k, spmm_multivector *v, double *s)
+static int orthonormalize(int k, spmm_multivector *v, double *s)
 {
     small g, f, t;
     int r = 0, from[MOST]; /* column j of Q comes from column from[j] of V */
@@ -125,7 +125,7 @@ int main(int argc, char **argv)
             must(spmm_multivector_norms(MPI_COMM_WORLD, q, now));
             residual = largest(k, 1, now, norm);
             if (residual <= tolerance || rounds == most) break;
-            r = orthonormalise(k, q, c);
+            r = orthonormalize(k, q, c);
             must(spmm_multivector_axpby(1, q, 0, p));
         }
         must(spmm_apply(plan, 1, p, 0, ap));
@@ -134,7 +134,7 @@ int main(int argc, char **argv)
         small_product(k, g, c, gc);
         must(spmm_multivector_times(1, p, gc, k, 1, x));  /* X := X + P G C */
         must(spmm_multivector_times(-1, ap, g, k, 1, q)); /* Q S := Q - A P G */
-        r = orthonormalise(k, q, s);
+        r = orthonormalize(k, q, s);
         small_product(k, s, c, c);
         for (int e = 0; e < k * k; e++) g[e] = s[e % k * k + e / k];
         must(spmm_multivector_times(1, p, g, k, 0, p)); /* P := Q + P S^T */

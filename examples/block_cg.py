@@ -3,7 +3,7 @@
     mpirun -np 4 python block_cg.py [MATRIX.mtx[.gz] or lap2d:N [K [TOLERANCE [ROUNDS]]]]
 
 It needs the package spmm_mpi (docs/PYTHON.md). Exit status: 0 when |b - A x| <= TOLERANCE |b| for each column, computed from X; 1 when not,
-because A is not definite or ROUNDS are too few. The method (O'Leary, Linear Algebra Appl. 29, 1980) minimises over the Krylov spaces of all
+because A is not definite or ROUNDS are too few. The method (O'Leary, Linear Algebra Appl. 29, 1980) minimizes over the Krylov spaces of all
 columns together. Residuals are kept as Q C with orthonormal Q (Dubrulle, ETNA 12, 2001), from which dependent columns are dropped, so
 that blocks become narrower: the plan takes any number of columns. The last right-hand side is the first again, to show it. When Q C is
 small, or nothing is left of Q, it begins anew with the true residual."""
@@ -58,7 +58,7 @@ def factors(G):
     return vectors[:, keep] / root / length[:, None], (vectors[:, keep] * root).T * length
 
 
-def orthonormalise(V):
+def orthonormalize(V):
     """(Q, S): V = Q S, where Q has as many columns as V has independent ones."""
     S = np.eye(V.shape[1])
     for _ in range(2):  # the second time for the rounding errors of the first
@@ -84,14 +84,14 @@ def solve(plan, B, tolerance, rounds):
             residual = (spmm_mpi.norms(comm, R) / norms).max()
             if residual <= tolerance or used == rounds:
                 break
-            Q, C = orthonormalise(R)
+            Q, C = orthonormalize(R)
             P = Q
         AP = plan @ P
         G = small(inverse, dot(P, AP))
         if G is None:
             break
         X += P @ (G @ C)
-        Q, S = orthonormalise(Q - AP @ G)
+        Q, S = orthonormalize(Q - AP @ G)
         P = Q + P @ S.T
         C = S @ C
         if (np.linalg.norm(C, axis=0) / norms).max() <= tolerance or used == rounds - 1:

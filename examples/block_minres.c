@@ -3,9 +3,9 @@
  *     mpirun -np 4 ./block_minres [MATRIX [K [TOLERANCE [SHIFT [ROUNDS]]]]]
  * MATRIX is a file or a generator's spec. Exit status: 0 when |b - (A - SHIFT) x| <= TOLERANCE |b| for each column, computed
  * from X; 1 when not; 2 usage; 4 an error. The method (O'Leary, Linear Algebra Appl. 29, 1980; Gutknecht and Schmelzer, Appl.
- * Numer. Math. 58, 2008) minimises the residuals over the Krylov spaces of all columns together. Here block Lanczos makes an
+ * Numer. Math. 58, 2008) minimizes the residuals over the Krylov spaces of all columns together. Here block Lanczos makes an
  * orthonormal basis Q of A times these spaces, and by the same recurrence P = A^-1 Q, so that a step is X += P Q^T R: iterates of
- * MINRES without a factorisation of the block tridiagonal matrix. Dependent columns are dropped: the last right-hand side is the
+ * MINRES without a factorization of the block tridiagonal matrix. Dependent columns are dropped: the last right-hand side is the
  * first again. When R is small, or nothing is left of Q, it begins anew with the true residual. */
 #include <math.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static void small_product(int k, const double *a, const double *b, double *c)
 /** V := Q with r orthonormal columns and zeros after them, V = Q S; U := U T as Q = V T.
  *  A column that the ones before it give but for 1e-7 of its length is dropped. Cholesky's method on the Gram matrix
  *  G = D F^T F D; again for its rounding errors. \return r */
-static int orthonormalise(int k, spmm_multivector *v, spmm_multivector *u, double *s)
+static int orthonormalize(int k, spmm_multivector *v, spmm_multivector *u, double *s)
 {
     small g, f, t;
     int r = 0, from[MOST]; /* column j of Q comes from column from[j] of V */
@@ -119,7 +119,7 @@ int main(int argc, char **argv)
             if (residual <= tolerance || rounds >= most) break;
             must(spmm_multivector_axpby(1, &v[R], 0, &v[P]));
             multiply(plan, shift, &v[R], &v[Q]);
-            r = orthonormalise(k, &v[Q], &v[P], s);
+            r = orthonormalize(k, &v[Q], &v[P], s);
             memset(s, 0, sizeof s); /* there are no Q0 and P0 */
         }
         must(spmm_multivector_dot(MPI_COMM_WORLD, &v[Q], &v[R], g, k));
@@ -133,7 +133,7 @@ int main(int argc, char **argv)
         for (int e = 0; e < k * k; e++) g[e] = s[e % k * k + e / k];
         must(spmm_multivector_times(-1, &v[Q0], g, k, 1, &v[W]));
         must(spmm_multivector_times(-1, &v[P0], g, k, 1, &v[U]));
-        r = orthonormalise(k, &v[W], &v[U], s);
+        r = orthonormalize(k, &v[W], &v[U], s);
         const spmm_multivector before[2] = {v[Q0], v[P0]};
         v[Q0] = v[Q], v[P0] = v[P], v[Q] = v[W], v[P] = v[U], v[W] = before[0], v[U] = before[1];
         if (largest(k, &v[R], norm) <= tolerance || rounds + 1 == most) r = 0;

@@ -4,9 +4,9 @@
 
 It needs the package spmm_mpi (docs/PYTHON.md), and block_cg.py beside it. Exit status: 0 when |b - (A - SHIFT) x| <= TOLERANCE |b| for each
 column, computed from X; 1 when ROUNDS are too few. The method (O'Leary, Linear Algebra Appl. 29, 1980; Gutknecht and Schmelzer, Appl. Numer.
-Math. 58, 2008) minimises the residuals over the Krylov spaces of all columns together. Here block Lanczos makes an orthonormal basis Q
+Math. 58, 2008) minimizes the residuals over the Krylov spaces of all columns together. Here block Lanczos makes an orthonormal basis Q
 of A times these spaces, and by the same recurrence P = A^-1 Q, so that a step is X += P Q^T R: the iterates of MINRES, without a
-factorisation of the block tridiagonal matrix. Dependent columns are dropped, so that blocks become narrower. When R is small, or nothing
+factorization of the block tridiagonal matrix. Dependent columns are dropped, so that blocks become narrower. When R is small, or nothing
 is left of Q, it begins anew with the true residual."""
 import sys
 
@@ -16,7 +16,7 @@ import spmm_mpi
 from block_cg import comm, dot, factors, read, right_hand_sides, small
 
 
-def orthonormalise(V, U):
+def orthonormalize(V, U):
     """(Q, P, S): V = Q S, where Q has as many columns as V has independent ones; P is made of U as Q of V."""
     S = np.eye(V.shape[1])
     for _ in range(2):  # the second time for the rounding errors of the first
@@ -36,7 +36,7 @@ def solve(multiply, B, tolerance, rounds):
             residual = (spmm_mpi.norms(comm, R) / norms).max()
             if residual <= tolerance or used == rounds:
                 break
-            Q, P, S = orthonormalise(multiply(R), R)
+            Q, P, S = orthonormalize(multiply(R), R)
             if not Q.shape[1]:  # A R is 0: no X has a smaller residual
                 break
             before = None
@@ -49,7 +49,7 @@ def solve(multiply, B, tolerance, rounds):
         if before is not None:
             W, U = W - before[0] @ S.T, U - before[1] @ S.T
         before = Q, P
-        Q, P, S = orthonormalise(W, U)
+        Q, P, S = orthonormalize(W, U)
         if (spmm_mpi.norms(comm, R) / norms).max() <= tolerance or used == rounds - 1:
             Q = Q[:, :0]
     return X, used, residual

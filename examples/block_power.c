@@ -8,7 +8,7 @@
  * TOLERANCE * |lambda_1| for each of the K vectors, 1 when ROUNDS were not enough, 2 usage, 4 an error.
  *
  * The method. A product multiplies each eigenvector's part of a vector by its eigenvalue, so the large ones come to
- * dominate. One vector alone would find the first eigenvector only; a block of vectors that is orthonormalised now
+ * dominate. One vector alone would find the first eigenvector only; a block of vectors that is orthonormalized now
  * and then spans the dominant ones together, and a Rayleigh-Ritz step combines its columns so that each becomes one of
  * them. Nearly all the work is Y := A X with a few columns: what libspmm is for. */
 #include <math.h>
@@ -149,7 +149,7 @@ static void swap(solver *s)
 }
 
 /** Random numbers in a column, a function of the whole matrix's row: the same start on any number of ranks. */
-static void randomise(const solver *s, vectors *v, int column, int seed)
+static void randomize(const solver *s, vectors *v, int column, int seed)
 {
     for (int64_t i = 0; i < v->host.rows; i++) {
         uint64_t h = (uint64_t)(s->block.x_begin + i) * 2654435761u + (uint64_t)(seed + column) * 40503u + 1;
@@ -179,7 +179,7 @@ static void inner_products(const solver *s, const vectors *a, const vectors *b, 
     sum_over_ranks(g, k * k);
 }
 
-/* ---- orthonormalisation: Cholesky QR, two reductions for all columns together ---- */
+/* ---- orthonormalization: Cholesky QR, two reductions for all columns together ---- */
 
 /** G = L L^T. \return k, or the first column that depends on those before it. */
 static int cholesky(int k, const double *g, double *l)
@@ -212,7 +212,7 @@ static void solve_rows(const solver *s, vectors *x)
 
 /** The columns of X become orthonormal and keep their span. One pass leaves errors that grow with the square of
  *  the condition; after a second one they are rounding errors. */
-static void orthonormalise(solver *s, vectors *x)
+static void orthonormalize(solver *s, vectors *x)
 {
     int attempts = 0;
     for (int pass = 0; pass < 2;) {
@@ -224,7 +224,7 @@ static void orthonormalise(solver *s, vectors *x)
         } else {
             /* the matrix has a lower rank than the block has columns: try another direction */
             if (++attempts > 2 * s->k) stop(4, "the vectors cannot be made orthonormal");
-            randomise(s, x, bad, 1000 * (s->rounds + 1) + attempts);
+            randomize(s, x, bad, 1000 * (s->rounds + 1) + attempts);
         }
     }
 }
@@ -351,7 +351,7 @@ static int improve(solver *s, double tolerance)
         swap(s);
     }
     fetch(s, &s->x);
-    orthonormalise(s, &s->x);
+    orthonormalize(s, &s->x);
     store(s, &s->x);
     multiply(s, 1);
     fetch(s, &s->y);
@@ -362,7 +362,7 @@ static int improve(solver *s, double tolerance)
 
 static int iterate(solver *s, double tolerance, int rounds)
 {
-    for (int j = 0; j < s->k; j++) randomise(s, &s->x, j, 1);
+    for (int j = 0; j < s->k; j++) randomize(s, &s->x, j, 1);
     store(s, &s->x);
     int done = improve(s, tolerance);
     while (!done && s->rounds < rounds) {

@@ -39,11 +39,11 @@ program block_power
   call prepare()
 
   values = 0
-  call randomise(1, k, 1)
+  call randomize(1, k, 1)
   done = .false.
   do round = 1, rounds
     if (round > 1) call power()
-    call orthonormalise()
+    call orthonormalize()
     call multiply(1.0_real64)
     call rayleigh_ritz()
     done = all(residuals(:wanted) <= tolerance * abs(values(1)))
@@ -142,7 +142,7 @@ contains
   end subroutine
 
   ! Random numbers in columns first to last, a function of the whole matrix's row: the same on any number of ranks.
-  subroutine randomise(first, last, seed)
+  subroutine randomize(first, last, seed)
     integer, intent(in) :: first, last, seed
     integer :: j
     integer(int64) :: i, h
@@ -187,26 +187,26 @@ contains
   end subroutine
 
   ! The columns of X become orthonormal and keep their span: twice by a Cholesky factor of X^T X.
-  subroutine orthonormalise()
+  subroutine orthonormalize()
     integer :: pass, bad, attempts
     attempts = 0
     pass = 1
     do while (pass <= 2)
       call inner_products(x, x)
-      call factorise(bad)
+      call factorize(bad)
       if (bad == 0) then
         call solve()
         pass = pass + 1
       else ! the matrix has a lower rank than the block has columns: another direction
         attempts = attempts + 1
         if (attempts > 2 * k) call give_up(4, "the vectors cannot be made orthonormal")
-        call randomise(bad, bad, 1000 * round + attempts)
+        call randomize(bad, bad, 1000 * round + attempts)
       end if
     end do
   end subroutine
 
   ! g = L L^T, L replaces its lower triangle; bad: the column that depends on those before it, or 0
-  subroutine factorise(bad)
+  subroutine factorize(bad)
     integer, intent(out) :: bad
     integer :: j
     real(real64) :: pivot

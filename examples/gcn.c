@@ -3,7 +3,7 @@
  *     mpicc gcn.c -o gcn $(pkg-config --cflags --libs spmm) -lm
  *     mpirun -np 4 ./gcn GRAPH [FILE [FEATURES [HIDDEN [CLASSES]]]]
  * GRAPH is a square matrix, in a file or by a generator's spec such as rmat:10,8: an entry of row i and column j other than the
- * diagonal is an edge from j to i, whatever its value. A is the adjacency with a loop at each vertex, normalised:
+ * diagonal is an edge from j to i, whatever its value. A is the adjacency with a loop at each vertex, normalized:
  * D^-1/2 (adjacency + I) D^-1/2, where D has the lengths of the rows (Kipf and Welling, ICLR 2017). FILE receives H2,
  * row-major, as it lies in memory. H0, W0 and W1 are made up: input() below. Exit status: 0, 2 usage, 4 an error.
  *
@@ -34,8 +34,8 @@ static double input(int which, int64_t i, int64_t j)
     return (double)((i * 7 + j * 13 + i * j % 11 + which * 5) % 33 - 16) / 16;
 }
 
-/** The normalised adjacency of the graph whose edges are the entries of g. */
-static spmm_csr normalise(const spmm_csr *g)
+/** The normalized adjacency of the graph whose edges are the entries of g. */
+static spmm_csr normalize(const spmm_csr *g)
 {
     const int64_t most = g->nnz + g->rows;
     int64_t *const row = malloc((size_t)(2 * most + 1) * sizeof *row), *const col = row + most, count = 0;
@@ -56,7 +56,7 @@ static spmm_csr normalise(const spmm_csr *g)
     return a;
 }
 
-/** The graph is read on rank 0, and its normalised adjacency handed out: each rank gets rows. */
+/** The graph is read on rank 0, and its normalized adjacency handed out: each rank gets rows. */
 static spmm_block load(const char *graph, int rank)
 {
     spmm_csr g = {.rows = 0}, a = {.rows = 0};
@@ -65,7 +65,7 @@ static spmm_block load(const char *graph, int rank)
         const int made = strchr(graph, ':') != NULL;
         must(made ? spmm_csr_generate(graph, SPMM_F32, &g) : spmm_csr_read(graph, SPMM_F32, &g));
         if (g.rows != g.cols) stop(4, "the matrix of a graph is square");
-        a = normalise(&g);
+        a = normalize(&g);
     }
     must(
         spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block)); /* ranks x 1: X and Y are distributed alike */

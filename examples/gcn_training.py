@@ -2,9 +2,9 @@
 
     mpirun -np 4 python gcn_training.py [VERTICES [EPOCHS [cuda]]]
 
-It needs the package spmm_mpi (docs/PYTHON.md) and PyTorch. Vertices are distributed by rows, and weights are on every rank. A is the normalised
-adjacency (Kipf and Welling, ICLR 2017) of a made-up graph of 4 classes, whose vertices have more neighbours in their own class; features tell
-the class badly. A tenth of the vertices is labelled. The forward and the backward product travel between ranks, and so does the sum of the
+It needs the package spmm_mpi (docs/PYTHON.md) and PyTorch. Vertices are distributed by rows, and weights are on every rank. A is the normalized
+adjacency (Kipf and Welling, ICLR 2017) of a made-up graph of 4 classes, whose vertices have more neighbors in their own class; features tell
+the class badly. A tenth of the vertices is labeled. The forward and the backward product travel between ranks, and so does the sum of the
 gradients of the weights, in a fixed order: each run on the same ranks ends in the same bits, of which the last line is a hash.
 Exit status: 0 if 80 percent of the other vertices have their class in the end, 1 if not."""
 import hashlib
@@ -47,7 +47,7 @@ def main():
             torch.cuda.set_device(comm.Split_type(MPI.COMM_TYPE_SHARED).rank % torch.cuda.device_count())
         own = plan.x_range
         x, classes = torch.from_numpy(x[own]).to(device), torch.from_numpy(classes[own]).to(device)
-        labelled = torch.arange(own.start, own.stop, device=device) % 10 == 0
+        labeled = torch.arange(own.start, own.stop, device=device) % 10 == 0
         torch.manual_seed(1)  # the same weights on every rank
         weights = [(torch.rand(shape) - 0.5).to(device).requires_grad_() for shape in ((FEATURES, HIDDEN), (HIDDEN, CLASSES))]
         optimizer = torch.optim.Adam(weights, lr=0.02)
@@ -58,10 +58,10 @@ def main():
 
         for epoch in range(epochs):
             optimizer.zero_grad()
-            loss = torch.nn.functional.cross_entropy(network()[labelled], classes[labelled], reduction="sum") / ((vertices + 9) // 10)
+            loss = torch.nn.functional.cross_entropy(network()[labeled], classes[labeled], reduction="sum") / ((vertices + 9) // 10)
             loss.backward()  # collective
             optimizer.step()
-        right = (network().argmax(1) == classes)[~labelled].sum().item()
+        right = (network().argmax(1) == classes)[~labeled].sum().item()
         share = comm.allreduce(right) / (vertices - (vertices + 9) // 10)
         bits = hashlib.sha256(b"".join(w.detach().cpu().numpy().tobytes() for w in weights)).hexdigest()
         alike = len(set(comm.allgather(bits))) == 1

@@ -217,7 +217,7 @@ void spmm_multivector_destroy(spmm_multivector *v);
  *  \return SPMM_OK, SPMM_ERR_USAGE, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst);
 
-/** Computes Y := alpha X R + beta Y with a small dense matrix R, e.g. to orthonormalise X or to combine its
+/** Computes Y := alpha X R + beta Y with a small dense matrix R, e.g. to orthonormalize X or to combine its
  *  columns anew. Local; complete on return. x [rows x K] and y [rows x L] have the same rows, precision and
  *  space. Computed in their precision, to which alpha, beta and R are rounded. With alpha = 0, Y is exactly
  *  beta Y, whatever X and R have. The bits of a row of y do not depend on the number of rows, threads or

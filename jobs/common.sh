@@ -41,7 +41,7 @@ whose_mpirun() {
 }
 
 # launcher RANKS: the words before the program. Nodes are filled one after another, and not one rank on each: few
-# ranks are then neighbours. Of a node's GPUs each rank sees all and takes that of its number there: no --gpu-bind, with
+# ranks are then neighbors. Of a node's GPUs each rank sees all and takes that of its number there: no --gpu-bind, with
 # which ranks could not write into each other's memory.
 launcher() {
     local tasks=${SLURM_NTASKS_PER_NODE:-$1} by=srun words

@@ -1,14 +1,14 @@
 /** An order of rows for matrices of a structured grid whose points are numbered line by line: rows that follow one
- *  another belong to neighbouring points of the grid, in all of its directions. In lines a row of X is needed
+ *  another belong to neighboring points of the grid, in all of its directions. In lines a row of X is needed
  *  again a line and a plane later, when caches and shared memory have dropped it.
  *
- *  The grid is recognised by its stencil: in most rows the columns lie at the same distances from the middle one.
+ *  The grid is recognized by its stencil: in most rows the columns lie at the same distances from the middle one.
  *  These distances, sorted, are those within a line, then those to the next lines, then those to the next planes.
  *
  *  The points are taken in cells of 2 x 2 x 2, all unknowns of a point together. The cross-section of the grid, in x
  *  and y, is divided into columns of equally many cells, some 4 x 4, and each column is taken layer by layer. There
  *  are as many columns as thread blocks, or a multiple of that, and all blocks climb at the same pace: what a column
- *  needs of its neighbours is in the cache when they need it. Columns of equal size come of a path through the
+ *  needs of its neighbors is in the cache when they need it. Columns of equal size come of a path through the
  *  cross-section, to and fro in strips, which is cut into equal parts. A is not permuted, and neither are X and Y. */
 #ifndef SP_GRID_ORDER_H
 #define SP_GRID_ORDER_H
@@ -47,7 +47,7 @@ typedef struct sp_stencil_grid {
                             block takes any rows that follow one another */
 } sp_stencil_grid;
 
-/** Recognises a grid. Local.
+/** Recognizes a grid. Local.
  *  \param [in]  sample  [samples] rows of the block, spread over it
  *  \param [in]  rows    of the block
  *  \param [in]  blocks  that work at a time, at least 1
@@ -198,7 +198,7 @@ SP_HOST_DEVICE static inline int64_t sp_stencil_unit_begin(const sp_stencil_grid
  *  \param [in]  a      SPMM_CSR in GPU memory
  *  \param [out] grid   unspecified without an order
  *  \param [out] order  [a->rows] in GPU memory: the row that comes first, second, ..; the caller frees it by
- *                      sp_device_free(). NULL: no grid is recognised, or failure
+ *                      sp_device_free(). NULL: no grid is recognized, or failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_grid_order(const sp_matrix *a, sp_stencil_grid *grid, int32_t **order);
 

@@ -108,6 +108,6 @@ $(B)/yield.so: mk/yield.c $(B)/flags
 	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -O2 $(WARNINGS) -fPIC -shared -o $@ $< -ldl
 
 ifeq ($(KIND),asan-clang)
-# the loops that are expanded for each K would take clang minutes: gcc's build looks for undefined behaviour there
+# the loops that are expanded for each K would take clang minutes: gcc's build looks for undefined behavior there
 $(B)/kernels/cpu/cpu_loops_%.o: override OPT += -fno-sanitize=$(UNDEFINED)
 endif

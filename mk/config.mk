@@ -65,7 +65,7 @@ ifeq ($(MPI),0)
 endif
 NVCC ?= $(firstword $(shell command -v nvcc) \
                     $(wildcard $(CUDA_HOME)/bin/nvcc $(CUDA_PATH)/bin/nvcc /usr/local/cuda/bin/nvcc))
-## CFLAGS= LDFLAGS=  are added to ours;  OPT="-O3 -g"  replaces the optimisation;  NVCCFLAGS=  likewise
+## CFLAGS= LDFLAGS=  are added to ours;  OPT="-O3 -g"  replaces the optimization;  NVCCFLAGS=  likewise
 OPT ?= -O3 -g
 ## WERROR=0          1: warnings are errors, as in .ci/run
 WERROR ?= 0
@@ -116,7 +116,7 @@ ifeq ($(CUDA),auto)
 else
   WITH_CUDA := $(CUDA)
 endif
-# SANITIZE=1: addresses and undefined behaviour, or =thread
+# SANITIZE=1: addresses and undefined behavior, or =thread
 SANITIZE ?= 0
 SANITIZED := $(filter 1 thread,$(SANITIZE))
 # FUZZ: the two builds of mk/fuzz.mk, by clang: run, coverage
@@ -221,7 +221,7 @@ endif
 INCLUDES := $(if $(filter 0,$(MPI)),-Icontrib/one_rank) -Iinclude -Isrc -I.
 DEFINES := $(if $(WITH_BASELINE),,-DSP_NO_BASELINE)
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
-# of clang, about loops that it does not vectorise, as with sanitizers or OPT=-O0
+# of clang, about loops that it does not vectorize, as with sanitizers or OPT=-O0
 WARNINGS += $(if $(CLANG_USED),-Wno-pass-failed)
 ifeq ($(WERROR),1)
   WARNINGS += -Werror

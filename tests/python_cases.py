@@ -731,7 +731,7 @@ def _():
                 refused(kind, "", plan.begin, wrong, out=out)  # (of some, out has too few columns)
             refused(TypeError, "out is a NoneType", plan.begin, X[plan.x_range], out=None)
             bad = rank == ranks - 1
-            if k == 4:  # one rank alone: it fails at once, its neighbours at the end
+            if k == 4:  # one rank alone: it fails at once, its neighbors at the end
                 if bad:
                     refused(TypeError, "alpha is", plan.begin, X[plan.x_range], out=out, alpha="1")
                 else:

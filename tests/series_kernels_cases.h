@@ -314,7 +314,7 @@ static void test_sums(const sp_series_kernel *k)
 }
 
 /** Values whose sum cancels but for the ones among them, which plain sums lose. */
-static double cancelling(int64_t m, int64_t i)
+static double canceling(int64_t m, int64_t i)
 {
     return i % 3 == 0 ? 1e17 + (double)m : i % 3 == 1 ? 1 : -1e17 - (double)m;
 }
@@ -324,7 +324,7 @@ static void test_compensated(const sp_series_kernel *k)
     char name[160];
     snprintf(name, sizeof name, "%s keeps what plain sums lose", k->id);
     TEST(name) {
-        sp_series x = filled(5, 3000, SP_SERIES_MAJOR, SPMM_F64, cancelling);
+        sp_series x = filled(5, 3000, SP_SERIES_MAJOR, SPMM_F64, canceling);
         double sum[5];
         run_step(k, &x, 1, NULL, 0, sum, sizeof sum);
         for (int m = 0; m < 5; m++) CHECK(sum[m] == 1000);
@@ -347,7 +347,7 @@ static double in_order(const sp_series *x, int64_t m, int block)
 
 static void test_order(const sp_series_kernel *k)
 {
-    TEST("sum_ordered adds neighbours only, in their order") {
+    TEST("sum_ordered adds neighbors only, in their order") {
         sp_series x = filled(7, 5003, SP_SERIES_MAJOR, SPMM_F64, unit_real);
         double sum[7];
         run_step(k, &x, 1, NULL, 96, sum, sizeof sum);
@@ -385,11 +385,11 @@ static void check_spreads(const sp_series_kernel *k, const sp_series *x)
         const int same = x->length == 1 || m == 2;
         CHECK_INT(s[m].constant, same);
         if (same) {
-            CHECK(s[m].deviation == 0 && s[m].centre == get_value(x, m, 0));
+            CHECK(s[m].deviation == 0 && s[m].center == get_value(x, m, 0));
             continue;
         }
         const double n = (double)x->length, off = 4 * n * unit * (fabs((double)right[m]) + (double)dev[m]);
-        CHECK(fabsl(s[m].centre - right[m]) <= off);
+        CHECK(fabsl(s[m].center - right[m]) <= off);
         const long double found = ldexpl(s[m].deviation, s[m].exponent);
         CHECK(fabsl(found - dev[m]) <= (4 * n * unit) * dev[m] + n * off * (off / dev[m]));
         CHECK(s[m].deviation < 2.01 * sqrt(n) && s[m].deviation >= 0.99);
@@ -573,7 +573,7 @@ static void test_tiles(spmm_device space, const char *where)
 static void test_copies(spmm_device space, const char *where)
 {
     char name[160];
-    snprintf(name, sizeof name, "transposed, centred and combined series are right, on %s", where);
+    snprintf(name, sizeof name, "transposed, centered and combined series are right, on %s", where);
     TEST(name) {
         for (int p = 0; p < 2; p++) {
             sp_series host = filled(45, 131, SP_SERIES_MAJOR, (spmm_precision)p, small_integer),
@@ -590,15 +590,15 @@ static void test_copies(spmm_device space, const char *where)
             double *const w = device_memory(space, sizeof weight);
             from_host(space, spread, s, sizeof s);
             from_host(space, w, weight, sizeof weight);
-            CHECK_INT(sp_series_centre(&x, spread, &z.v, 2), SPMM_OK);
+            CHECK_INT(sp_series_center(&x, spread, &z.v, 2), SPMM_OK);
             CHECK_INT(sp_series_combine(&x.v, w, sum, 2), SPMM_OK);
             CHECK_INT(sp_series_project(&x.v, sum, dot, 2), SPMM_OK);
             if (space == SPMM_CUDA) CHECK_INT(sp_device_sync(), SPMM_OK);
-            sp_series turned = moved(&y, SPMM_CPU), centred = moved(&z, SPMM_CPU);
+            sp_series turned = moved(&y, SPMM_CPU), centered = moved(&z, SPMM_CPU);
             CHECK_INT(different(&host, &turned), 0);
             for (int m = 0; m < 45; m++)
                 for (int i = 0; i < 131; i++)
-                    CHECK(get_value(&centred, m, i) ==
+                    CHECK(get_value(&centered, m, i) ==
                           (m == 7 ? 0 : (get_value(&host, m, i) - 3) * ldexp(1, -(m % 3))));
             for (int i = 0; i < 131; i++) {
                 double right = 0;
@@ -617,7 +617,7 @@ static void test_copies(spmm_device space, const char *where)
             spmm_multivector_destroy(&y.v);
             spmm_multivector_destroy(&z.v);
             spmm_multivector_destroy(&turned.v);
-            spmm_multivector_destroy(&centred.v);
+            spmm_multivector_destroy(&centered.v);
         }
     }
 }

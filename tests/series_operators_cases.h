@@ -120,7 +120,7 @@ static int64_t right_products(const sp_series_kernel *k, const sp_series *run, c
 static void test_order_of_matrices(const sp_series_kernel *k)
 {
     char name[160];
-    snprintf(name, sizeof name, "%s: products of matrices differ where two neighbours changed places", k->id);
+    snprintf(name, sizeof name, "%s: products of matrices differ where two neighbors changed places", k->id);
     TEST(name) {
         sp_series x = filled(4, 70, SP_SERIES_MAJOR, SPMM_F64, any_real);
         CHECK_INT(right_products(k, &x, &x), 4);

@@ -63,7 +63,7 @@ def below(key, a, b, n):
 COLUMN, VALUE, EDGE = 1, 2, 3
 
 
-def neighbours(n, dimensions, star):
+def neighbors(n, dimensions, star):
     """Pairs of points of a grid that a stencil joins, as a matrix."""
     line = scipy.sparse.diags([1, 1, 1], [-1, 0, 1], (n, n))
     eye = scipy.sparse.identity(n)
@@ -74,12 +74,12 @@ def neighbours(n, dimensions, star):
 
 
 def stencil(n, dimensions, star, diagonal):
-    at = neighbours(n, dimensions, star)
+    at = neighbors(n, dimensions, star)
     return n ** dimensions, at.row, at.col, np.where(at.row == at.col, diagonal, -1.0)
 
 
 def fem3(n):
-    points = neighbours(n, 3, False)
+    points = neighbors(n, 3, False)
     i, j = (np.add.outer(3 * at, d).ravel() for at, d in ((points.row, [0, 0, 0, 1, 1, 1, 2, 2, 2]),
                                                          (points.col, [0, 1, 2, 0, 1, 2, 0, 1, 2])))
     return 3 * n ** 3, i, j, unit(VALUE, np.minimum(i, j), np.maximum(i, j)) + np.where(i == j, 81.0, 0)

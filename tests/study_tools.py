@@ -23,7 +23,7 @@ def cells(table, **wanted):
     return found[0]
 
 
-def analysed(*lines, name="made.jsonl", **options):
+def analyzed(*lines, name="made.jsonl", **options):
     return analysis.Analysis(records.read([scratch(name, made.lines(lines))]), **options)
 
 

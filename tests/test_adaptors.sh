@@ -8,7 +8,7 @@ scratch
 build() { make NO_DEPS=1 V=0 CUDA=$cuda MPICC="$MPICC" PYTHON="$PYTHON" WERROR=1 "$@"; }
 ok "bench_cpu builds" build BUILDDIR="$(dirname "$BUILD")" "$BUILD/bench/bench_cpu"
 mkdir "$scratch/bench" && cp "$BUILD/bench/bench_cpu" "$scratch/bench/" || finish
-# without optimisation, as Kokkos takes minutes with it
+# without optimization, as Kokkos takes minutes with it
 ok "adaptors to all libraries that are found compile without a warning" build -j2 OPT=-O0 BUILDDIR="$scratch/build" \
     MKL_DIR="${MKLROOT:-$(realpath -m "$BUILD/../peers/mkl")}" bench-cpu-adaptors
 [ ! -d "$scratch"/build/*/peers ] || ln -s "$scratch"/build/*/peers "$scratch/peers"

@@ -107,7 +107,7 @@ static void test_features(void)
         }
         CHECK(fabs(sum.sum.panel_columns / f.sum.panel_columns - 1) < 0.01); /* samples, scaled */
         sum.sum.panel_columns = f.sum.panel_columns;
-        /* a sample, without the neighbours in other blocks */
+        /* a sample, without the neighbors in other blocks */
         CHECK(fabs(sp_trait_of(&sum, SP_SHARED, 1, SPMM_F64) - sp_trait_of(&f, SP_SHARED, 1, SPMM_F64)) <
               0.1);
         sum.sum.columns = f.sum.columns;

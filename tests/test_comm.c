@@ -96,7 +96,7 @@ static void test_messages(void)
     }
 }
 
-static void test_neighbours(void)
+static void test_neighbors(void)
 {
     TEST("ranks of a node are numbered, and those with equal keys are counted") {
         int rank, n, place, sharers;
@@ -199,7 +199,7 @@ int main(int argc, char **argv)
     me = test_.rank;
     test_agreement();
     test_messages();
-    test_neighbours();
+    test_neighbors();
     test_grids();
     return test_mpi_end();
 }

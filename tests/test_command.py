@@ -163,7 +163,7 @@ wrong_inputs = {
     "no file": (None, "No such file"),
     "empty": ("", "empty"),
     "no banner": ("2 3 2\n1 1 1\n2 3 2.5\n", ":1"),
-    "misspelt banner": (good.replace("Matrix", "Matrx"), ":1"),
+    "misspelled banner": (good.replace("Matrix", "Matrx"), ":1"),
     "unknown field": (good.replace("real", "quaternion"), "quaternion"),
     "unknown symmetry": (good.replace("general", "odd"), "odd"),
     "complex": (good.replace("real", "complex"), "complex"),

@@ -172,7 +172,7 @@ static void check_large(void)
     }
 }
 
-/** Rows that have columns in common with their neighbours, which the kernels treat together. */
+/** Rows that have columns in common with their neighbors, which the kernels treat together. */
 static void check_structures(void)
 {
     static const char *const spec[] = {"lap2d5:23",       "lap3d7:20",           "lap3d27:7",

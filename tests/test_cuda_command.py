@@ -30,7 +30,7 @@ for ranks in sorted({1, 2, gpus}):  # starting CUDA takes a second or two a run
 
 
 def scattered(edge):
-    """A file: a cubic grid's points and their neighbours along the axes, the points numbered at random."""
+    """A file: a cubic grid's points and their neighbors along the axes, the points numbered at random."""
     n = edge ** 3
     number = random.Random(1).sample(range(n), n)
     lines = []

@@ -73,7 +73,7 @@ with test("the coordinates and the columns of each rank's block are in the table
     equal([row[:3] for row in rows], [(r, r // 3, r % 3) for r in range(6)], result.out)
     for r in rows:
         assert r[6] == 216 - r[5] if r[2] == 2 else r[5] + r[6] == rows[r[0] + 1][5], rows
-    equal(sum(row[7] for row in rows), 1296, "entries: 7 * 216 without the neighbours beyond 6 sides of 36")
+    equal(sum(row[7] for row in rows), 1296, "entries: 7 * 216 without the neighbors beyond 6 sides of 36")
 
 with test("ELLPACK beyond --ell-limit is refused before it is sent, with the figure, rank and limit"):
     for way in ("direct", "two-stage"):

@@ -1,4 +1,4 @@
-/* The exchange of ghost rows by itself: what arrives where, by each exchange, and what a rank hears of a neighbour
+/* The exchange of ghost rows by itself: what arrives where, by each exchange, and what a rank hears of a neighbor
  * that failed.
  * MPI: 1 2 3 5 */
 #include "base/memory.h"

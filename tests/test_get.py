@@ -491,7 +491,7 @@ with test("the cache is where SPMM_MATRICES, XDG_CACHE_HOME or HOME say, and an 
     found = subprocess.run(words("HB/one"), capture_output=True, text=True, check=False, env=env)
     equal((found.returncode, len(found.stderr.splitlines())), (4, 1), found.stderr)
 
-with test("spmm_mpi does not take the variables for misspelt ones of its own"):
+with test("spmm_mpi does not take the variables for misspelled ones of its own"):
     found = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=False,
                            env={**ENVIRONMENT, "SPMM_MATRICES": "x"})
     equal((found.returncode, found.stderr), (0, ""))

@@ -121,7 +121,7 @@ static void check_steps(spmm_transport transport)
     spmm_block_destroy(&block);
 }
 
-/** X's come and go while a plan lives, and one outlives it: neighbours may write into their memory. */
+/** X's come and go while a plan lives, and one outlives it: neighbors may write into their memory. */
 static void check_lives(spmm_transport transport)
 {
     const spmm_plan_options options = {.device = SPMM_CUDA, .transport = transport};
@@ -159,7 +159,7 @@ static void check_lives(spmm_transport transport)
     spmm_block_destroy(&block);
 }
 
-/** Rank 0 comes with a wrong X; its neighbours do not wait, and the next product is right. */
+/** Rank 0 comes with a wrong X; its neighbors do not wait, and the next product is right. */
 static void check_failure(spmm_transport transport)
 {
     const spmm_plan_options options = {.device = SPMM_CUDA, .transport = transport};
@@ -268,7 +268,7 @@ static void check_many(const char *spec, int64_t k, int column_blocks, int produ
     spmm_block_destroy(&block);
 }
 
-/** Rank 1 cannot attach a neighbour's X, when the others are in the exchange already: nobody waits for it, in this
+/** Rank 1 cannot attach a neighbor's X, when the others are in the exchange already: nobody waits for it, in this
  *  product or the next one. */
 static void check_broken(int size, int stays_broken)
 {
@@ -378,7 +378,7 @@ int main(int argc, char **argv)
         for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_PEER; t++)
             if (there[t]) check_lives((spmm_transport)t);
     }
-    TEST("one rank's wrong argument leaves no neighbour waiting, and the next product is right") {
+    TEST("one rank's wrong argument leaves no neighbor waiting, and the next product is right") {
         for (int t = SPMM_TRANSPORT_MPI; t <= SPMM_TRANSPORT_PEER; t++)
             if (there[t]) check_failure((spmm_transport)t);
     }

@@ -1,4 +1,4 @@
-/** Grids are recognised by their stencils, and their order takes every row once, in columns. */
+/** Grids are recognized by their stencils, and their order takes every row once, in columns. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -148,7 +148,7 @@ static double group_columns(const spmm_csr *a, const int32_t *order, int group)
 
 static void test_shared(void)
 {
-    /* of a panel of 8 rows, and of 128: 4 x 4 x 4 points with their 27 neighbours have 64, 10 x 10 x 4 have 400 */
+    /* of a panel of 8 rows, and of 128: 4 x 4 x 4 points with their 27 neighbors have 64, 10 x 10 x 4 have 400 */
     spmm_csr a;
     sp_stencil_grid grid;
     CHECK_INT(sp_gen_csr("lap3d27:40", SPMM_F64, 2, &a), SPMM_OK);
@@ -226,7 +226,7 @@ static void test_far(void)
 int main(void)
 {
     TEST(
-        "grids of two and three dimensions are recognised, with any number of unknowns, and taken row by row")
+        "grids of two and three dimensions are recognized, with any number of unknowns, and taken row by row")
         test_found();
     TEST("each row has a position of its own in grids and columns of any shape") test_any_shape();
     TEST("rows of X that a group of rows needs are few") test_shared();

@@ -107,7 +107,7 @@ static void test_samples(void)
             spmm_csr_destroy(&a);
         }
     }
-    TEST("neighbours along a line exchange one row each, as it lies in X") {
+    TEST("neighbors along a line exchange one row each, as it lies in X") {
         CHECK_INT(spmm_csr_generate("band:40,3,3", SPMM_F64, &a), SPMM_OK);
         check_grids(&a);
         spmm_csr_destroy(&a);

@@ -133,13 +133,13 @@ cat >"$scratch/slurm/sbatch" <<'EOF'
 case "$*" in *collect.sbatch*) echo "sbatch: error: Invalid account" >&2 && exit 7 ;; esac
 echo "42;cluster1"
 EOF
-printf '%s\n' '#!/bin/bash' "echo \"\$*\" >$scratch/cancelled" >"$scratch/slurm/scancel"
+printf '%s\n' '#!/bin/bash' "echo \"\$*\" >$scratch/canceled" >"$scratch/slurm/scancel"
 chmod +x "$scratch"/slurm/*
 site "SITE_RECORDS=$scratch/records"
 PATH=$scratch/slurm:$PATH submit strong
 text "where sbatch refuses the collecting job, it says why" "Invalid account" "$out"
 ok "its exit code is that of jobs/submit" test "$code" = 7
-text "and the array is cancelled, on its cluster" "-M cluster1 42" "$(cat "$scratch/cancelled" 2>&1)"
+text "and the array is canceled, on its cluster" "-M cluster1 42" "$(cat "$scratch/canceled" 2>&1)"
 
 # ---- within a job ----
 

@@ -20,7 +20,7 @@ SCALE = 0.003
 CASES = {name: (a, order) for name, a, order in meshes.cases(SCALE)}
 
 
-def neighbours(a):
+def neighbors(a):
     """How far apart in number the row and the column of an entry are, on average."""
     i, j = a.nonzero()
     return np.mean(abs(i - j))
@@ -60,14 +60,14 @@ with test("the program writes all of them, and the same in a second run"):
             first, second = (open(scratch(f"{folder}/{name}-{numbering}.spmm"), "rb").read() for folder in ("one", "two"))
             assert first == second, name
 
-with test("the Morton order is another numbering of the same matrix, and neighbours have near numbers in it"):
+with test("the Morton order is another numbering of the same matrix, and neighbors have near numbers in it"):
     for name, (a, order) in CASES.items():
         equal(sorted(order), list(range(a.shape[0])), name)
         other = a[order][:, order]
         back = np.argsort(order)
         assert (other[back][:, back] != a).nnz == 0, name
-        if name != "grid27x3":  # of 3 x 3 x 3 points, all of which are neighbours
-            assert neighbours(other) < 0.7 * neighbours(a), (name, neighbours(other), neighbours(a))
+        if name != "grid27x3":  # of 3 x 3 x 3 points, all of which are neighbors
+            assert neighbors(other) < 0.7 * neighbors(a), (name, neighbors(other), neighbors(a))
 
 with test("spmm_mpi reads what is written, and its product is that of SciPy"):
     x, y = scratch("x.mtx"), scratch("y.mtx")

@@ -200,7 +200,7 @@ static void test_grids(MPI_Comm comm)
     const int dims[2] = {1, 1}, periods[2] = {1, 0}, remain[2] = {0, 1};
     int coords[2] = {9, 9}, from = 9, to = 9, size = 0, flag = 1;
     MPI_Comm grid, row;
-    TEST("on a grid of one rank the neighbour is the rank itself around a ring, and nobody elsewhere") {
+    TEST("on a grid of one rank the neighbor is the rank itself around a ring, and nobody elsewhere") {
         MPI_Cart_create(comm, 2, dims, periods, 0, &grid);
         MPI_Cart_coords(grid, 0, 2, coords);
         CHECK(coords[0] == 0 && coords[1] == 0);

@@ -203,7 +203,7 @@ static const refusal refusals[] = {
     BAD("a file of blank lines", "\n \n\n", SYNTAX, ":3: found only blank lines, expected the banner"),
     BAD("a file without a banner", "1 1 1\n1 1 1\n", SYNTAX,
         ":1: found \"1\", expected the banner: %%MatrixMarket"),
-    BAD("a misspelt banner", "%MatrixMarket matrix coordinate real general\n", SYNTAX,
+    BAD("a misspelled banner", "%MatrixMarket matrix coordinate real general\n", SYNTAX,
         ":1: found \"%MatrixMarket\", expected"),
     BAD("a binary file", "\x89PNG\r\n\x1a\n\0\0\0", SYNTAX, ":1: found \"\\x89PNG\", expected the banner"),
     BAD("an unknown object", "%%MatrixMarket mangled coordinate real general\n", SYNTAX,

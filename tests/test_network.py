@@ -73,7 +73,7 @@ with network.Network(SCRATCH.name) as net:
                 assert summed or r["error"]["different"] == 0, what
             assert result.records, what
 
-    with test("Y is the same file from 1 rank here and from 2, 4 and 5 ranks of two hosts, neighbours or not"):
+    with test("Y is the same file from 1 rank here and from 2, 4 and 5 ranks of two hosts, neighbors or not"):
         path = scratch("y.mtx")
         run(*QUICK, "-k", 3, "-o", path, MATRICES[1])
         one = open(path).read()

@@ -165,7 +165,7 @@ with test("made-up addresses are under .invalid, and packages/README.md names ea
         elsewhere = [url for url in re.findall(r"https?://[^\s'\")]+", text) if ".invalid" not in url]
         equal(elsewhere, [], path)
 
-with test("CITATION.cff has what its format demands, and the licence of LICENSE"):
+with test("CITATION.cff has what its format demands, and the license of LICENSE"):
     found = citation()
     equal(found["cff-version"], "1.2.0")
     assert {"message", "title", "authors", "version"} <= set(found)

@@ -441,10 +441,10 @@ static void test_refused(void)
     destroy(&a, &block);
 }
 
-static void test_neighbours(void)
+static void test_neighbors(void)
 {
     spmm_csr a;
-    TEST("one rank's wrong argument is told to its neighbours, and nobody waits; the next product is right") {
+    TEST("one rank's wrong argument is told to its neighbors, and nobody waits; the next product is right") {
         for (int q = 1, blocks = 0; q <= size; blocks = !blocks, q += !blocks)
             for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_JOINT; e++) {
                 const spmm_plan_options options = {.exchange = (spmm_exchange)e,
@@ -489,7 +489,7 @@ int main(int argc, char **argv)
     test_power();
     test_kernels();
     test_refused();
-    test_neighbours();
+    test_neighbors();
     test_lacking();
     return test_mpi_end();
 }

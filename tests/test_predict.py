@@ -76,11 +76,11 @@ with test("two ranks of a node share its copy rate, and exchange inside it: a la
     near(one["exchange_seconds"], 1e-6 + 3 * 512 / 2 ** 28)
     near(one["barrier_seconds"], 1e-6)
 
-with test("on two nodes the middle ranks have a neighbour in both, and a broadcast shares the rate between nodes"):
+with test("on two nodes the middle ranks have a neighbor in both, and a broadcast shares the rate between nodes"):
     one = of_band(TWO_NODES, "4x1", "--exchange", "halo")[0]
     near(one["exchange_seconds"], 1e-6 + 3 * 512 / 2 ** 28 + 1e-5 + 3 * 512 / 2 ** 26)
     near(one["barrier_seconds"], 1.1e-5)
-    # a rank receives 8 rows of its neighbour and half of the 16 of the other node, and hands these on
+    # a rank receives 8 rows of its neighbor and half of the 16 of the other node, and hands these on
     shared = 1e-6 + 16 * 512 / 2 ** 28 + 1e-5 + 16 * 512 / 2 ** 26
     near(of_band(TWO_NODES, "4x1", "--exchange", "bcast")[0]["exchange_seconds"], shared)
     # without relays each GPU receives all 16 from two ranks

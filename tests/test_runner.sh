@@ -62,7 +62,7 @@ text "so are those of runs within tests" "ended" "$(cat "$scratch/out")"
 report=$scratch/report.xml
 ALWAYS_FAILS=check V=0 bash tests/run --junit "$report" "$BUILD" test_always_fails test_always_fails test_no_such >/dev/null 2>&1
 ALWAYS_FAILS=crash V=0 bash tests/run --junit "$scratch/crash.xml" "$BUILD" test_always_fails >/dev/null 2>&1
-printf '%s\n' 'SKIP a < "b": no & c' 'a \033[1m colour and \377' 'FAIL a sentence' >"$scratch/odd"
+printf '%s\n' 'SKIP a < "b": no & c' 'a \033[1m color and \377' 'FAIL a sentence' >"$scratch/odd"
 printf '#!/bin/sh\nprintf "$(cat %s)\\n"\nsleep 0.4\necho PASS late\nsleep 0.3\n' "$scratch/odd" >"$scratch/test_always_fails"
 chmod +x "$scratch/test_always_fails"
 mkdir -p "$scratch/odd-build/tests" && mv "$scratch/test_always_fails" "$scratch/odd-build/tests/"
@@ -87,7 +87,7 @@ assert "signal 11" in crash[0][1].find("failure").get("message"), xml.tostring(c
 suite = odd[0]
 assert counts(suite) == ["3", "1", "0", "1"], xml.tostring(odd)
 assert suite[0].get("name") == 'a < "b"' and suite[0].find("skipped").get("message") == "no & c", xml.tostring(odd)
-assert "colour" in suite[1].find("failure").text
+assert "color" in suite[1].find("failure").text
 times = [float(c.get("time")) for c in suite]
 assert times[2] > 0.2 and times[2] == max(times) and sum(times) < float(suite.get("time")) - 0.1, (times, suite.attrib)
 END

@@ -10,7 +10,7 @@ import sys
 
 from command import ROOT, equal, finish, parts, patience, run, scratch, skip, test, within
 import made_records as made
-from study_tools import Checker, analysed, cells, checked_page, near, start, without_matplotlib
+from study_tools import Checker, analyzed, cells, checked_page, near, start, without_matplotlib
 from spmm_study import analysis, laws, page, records, series, tables
 
 try:
@@ -96,7 +96,7 @@ with test("rounds of a point are combined: median of medians, all samples' mean 
 with test("strong scaling of records by a law: series, speed-ups against one rank and the serial product, the fit"):
     rows = made.amdahl(1e-3, 0.05, 3e-6, math.log2)
     serial = [made.run(2e-3, kernel="cpu_serial"), made.run(9e-3, kernel="cpu_serial", k=9)]
-    study = analysed(made.environment(), *serial, *rows)
+    study = analyzed(made.environment(), *serial, *rows)
     equal([len(g.series) for g in study.strong], [1], "series")
     one = study.strong[0].series[0]
     equal([p.ranks for p in one.points], [1, 2, 4, 8, 16])
@@ -109,14 +109,14 @@ with test("strong scaling of records by a law: series, speed-ups against one ran
 with test("predictions of the same matrix, K, precision and device stand beside measured times, and of ranks that were not run"):
     ranks = (1, 2, 4, 1000)
     foreseen = [made.prediction(1.1 / p, ranks=p) for p in ranks]
-    study = analysed(made.environment(), *made.amdahl(1.0, 0.0, 0.0, math.log2, (1, 2, 4, 8)), *foreseen, made.prediction(3.0, k=64),
+    study = analyzed(made.environment(), *made.amdahl(1.0, 0.0, 0.0, math.log2, (1, 2, 4, 8)), *foreseen, made.prediction(3.0, k=64),
                      made.prediction(3.0, device="cuda"), made.prediction(2.0, matrix="lap3d7:61"), made.prediction(1.2))
     equal([(p.ranks, p.seconds) for p in study.strong[0].predictions], [(1, 1.2), (2, 0.55), (4, 0.275), (1000, 0.0011)])
     table = study.strong_tables()[2]
     within(table.title, "Predictions: lap3d7:60")
     equal([(row[1], row[-2], row[-1]) for row in table.rows],
           [("1", "1000", "1.20"), ("2", "500", "1.10"), ("4", "250", "1.10"), ("1000", tables.NONE, tables.NONE)])
-    equal(len(analysed(*foreseen).points), 0, "predictions alone are no points")
+    equal(len(analyzed(*foreseen).points), 0, "predictions alone are no points")
     if plots:
         picture = plots.strong(study.strong[0])
         assert picture, "no picture"
@@ -125,7 +125,7 @@ with test("predictions of the same matrix, K, precision and device stand beside 
 
 with test("scaling over threads of one rank gives its serial fraction back, beside a strong scaling of other threads"):
     rows = [made.run(0.1 + 0.9 / t, threads=t) for t in (1, 2, 4, 8)] + [made.run(0.2, threads=4, ranks=2)]
-    study = analysed(*rows)
+    study = analyzed(*rows)
     one = study.threaded[0].series[0]
     equal(([one.size(p) for p in one.points], len(study.threaded), len(study.strong)), ([1, 2, 4, 8], 1, 1))
     near(one.fit.serial, 0.1, 1e-6)
@@ -133,7 +133,7 @@ with test("scaling over threads of one rank gives its serial fraction back, besi
     within(tables.text(study.threads_tables()[0]), "threads")
 
 with test("distributions are series of their own that begin with the same one rank; the fastest grid of a kind counts"):
-    study = analysed(made.run(1.0), made.run(0.5, ranks=4), made.run(0.6, ranks=4, grid=(1, 4)),
+    study = analyzed(made.run(1.0), made.run(0.5, ranks=4), made.run(0.6, ranks=4, grid=(1, 4)),
                      made.run(0.9, ranks=8, grid=(2, 4)), made.run(0.8, ranks=8, grid=(4, 2)))
     found = {s.label.split(", ")[1][3:]: [p.spread.median for p in s.points] for s in study.strong[0].series}
     equal(found, {"rows": [1.0, 0.5], "columns": [1.0, 0.6], "blocks": [1.0, 0.8]})
@@ -142,7 +142,7 @@ with test("weak scaling by Gustafson's law gives its share back, by the entries'
     share, weak = 0.1, "uniform:{1000*ranks},10"
     rows = [made.run(1e-3 * (w / laws.gustafson(share, p)), matrix=f"uniform:{1000 * p},10", rows=1000 * p,
                      nnz=round(10000 * w), ranks=p, weak=weak) for p, w in ((1, 1), (2, 2.1), (4, 3.9), (8, 8))]
-    study = analysed(*rows, made.run(2e-3, matrix="uniform:1000,10", rows=1000, nnz=10000, kernel="cpu_serial"))
+    study = analyzed(*rows, made.run(2e-3, matrix="uniform:1000,10", rows=1000, nnz=10000, kernel="cpu_serial"))
     equal((len(study.strong), len(study.weak)), (0, 1))
     one = study.weak[0].series[0]
     near(one.share, share, 1e-6)
@@ -151,7 +151,7 @@ with test("weak scaling by Gustafson's law gives its share back, by the entries'
 
 with test("cost models use the probe's rates, or one rank's, and are left out without either"):
     probe = (1e-6, 1e-9, 2e-9)
-    study = analysed(made.run(1e-3, probe=probe), made.run(6e-4, ranks=4, grid=(2, 2), probe=probe, received=400))
+    study = analyzed(made.run(1e-3, probe=probe), made.run(6e-4, ranks=4, grid=(2, 2), probe=probe, received=400))
     one = study.strong[0].series[0]
     model = series.models(one, one.points[1], study.points)
     p = one.points[1]
@@ -159,7 +159,7 @@ with test("cost models use the probe's rates, or one rank's, and are left out wi
     flop = 1e-3 / p.flop
     near(model.notes_one_rank, 1e-3 / 4 + p.rows / 2 * 8 * (flop + 8e-9))
     near(model.complete, model.notes_one_rank + 100 * 8 * 8e-9 + (2 + 1) * 1e-6 + 0.01 * 1e-3 / 4)
-    equal(analysed(made.run(1.0, ranks=2), made.run(1.0, ranks=4)).model_tables(), [], "without probe and one rank")
+    equal(analyzed(made.run(1.0, ranks=2), made.run(1.0, ranks=4)).model_tables(), [], "without probe and one rank")
 
 with test("the steps of a sum, and how many ranks add in each, are those of the three strategies"):
     for q in range(1, 40):
@@ -170,16 +170,16 @@ with test("the steps of a sum, and how many ranks add in each, are those of the 
     equal([laws.sum_steps(q, "butterfly") for q in (1, 2, 3, 5, 8, 1000)], [0, 1, 3, 4, 3, 11])
     equal(laws.sum_adders(6, "tree"), [(3, 1), (1, 1), (1, 1)])
 
-with test("the generalised law is Amdahl's for a_1 and a_p, and the notes' speed-up of a sum without T_com"):
-    near(laws.generalised_speedup({1: 0.1, 10: 0.9}), 1 / (0.1 + 0.9 / 10))
-    near(laws.generalised_speedup({1: 0.25, 2: 0.25, 4: 0.5}), 2.0)
+with test("the generalized law is Amdahl's for a_1 and a_p, and the notes' speed-up of a sum without T_com"):
+    near(laws.generalized_speedup({1: 0.1, 10: 0.9}), 1 / (0.1 + 0.9 / 10))
+    near(laws.generalized_speedup({1: 0.25, 2: 0.25, 4: 0.5}), 2.0)
     for n, p in ((1000, 4), (64, 8), (16, 16)):
         for reduce, steps in (("linear", p - 1), ("tree", math.log2(p)), ("butterfly", math.log2(p))):
             found = laws.array_shares(n, p, reduce)
             near(sum(found.values()), 1.0)
-            near(laws.generalised_speedup(found), (n - 1) / (n / p - 1 + steps))
-    near(laws.generalised_speedup(laws.array_shares(10, 3, "tree")), 9 / (3 + 2))
-    near(laws.generalised_speedup(laws.array_shares(10, 3, "butterfly")), 9 / (3 + 2))
+            near(laws.generalized_speedup(found), (n - 1) / (n / p - 1 + steps))
+    near(laws.generalized_speedup(laws.array_shares(10, 3, "tree")), 9 / (3 + 2))
+    near(laws.generalized_speedup(laws.array_shares(10, 3, "butterfly")), 9 / (3 + 2))
 
 with test("shares of a product: the fullest rank's excess is one rank's, and adding partial Y is that of those who add"):
     product = laws.Product(100, 1000, 3, (1, 4), 8)
@@ -188,15 +188,15 @@ with test("shares of a product: the fullest rank's excess is one rank's, and add
     equal(laws.product_shares(laws.Product(100, 1000, 3, (2, 2), 8), 1.0, "tree"), {2: 300 / 6000, 4: 1.0})
     rows = laws.Product(100, 1000, 3, (4, 1), 8)
     equal(laws.product_shares(rows), {4: 1.0})
-    near(laws.generalised_speedup(laws.product_shares(rows, 1.6)), 4 / 1.6)
+    near(laws.generalized_speedup(laws.product_shares(rows, 1.6)), 4 / 1.6)
     # T of the notes' model without T_com: by columns, summed by all to one
-    near(laws.generalised_speedup(laws.product_shares(product, 1.0, "linear")),
+    near(laws.generalized_speedup(laws.product_shares(product, 1.0, "linear")),
          6000 / laws.model_seconds(product, laws.Rates(1.0, 0.0), "linear"))
 
-with test("jobs/scaling prints the generalised law beside the measured speed-up, of products over ranks"):
-    study = analysed(made.run(1.0), made.run(0.5, ranks=4, grid=(1, 4), reduce="linear"), made.run(0.4, ranks=2))
+with test("jobs/scaling prints the generalized law beside the measured speed-up, of products over ranks"):
+    study = analyzed(made.run(1.0), made.run(0.5, ranks=4, grid=(1, 4), reduce="linear"), made.run(0.4, ranks=2))
     table = study.strong_tables()[-1]
-    within(table.title, "Amdahl's law, generalised")
+    within(table.title, "Amdahl's law, generalized")
     # 216000 rows, 1490400 entries, imbalance 1.01
     allowed = 1 / ((1.01 - 1) / 3 * (1 - 1 / 4) + 1 / 4 + 3 * 216000 / (2 * 1490400))
     row = cells(table, ranks="4")
@@ -207,7 +207,7 @@ with test("jobs/scaling prints the generalised law beside the measured speed-up,
 
 with test("sums of partial Y stand beside their model, each strategy by itself, also those of one point"):
     probe = (1e-6, 1e-9, 2e-9)
-    study = analysed(*(made.run(1e-3 * (n + 1), ranks=4, grid=(1, 4), reduce=reduce, probe=probe, number=n)
+    study = analyzed(*(made.run(1e-3 * (n + 1), ranks=4, grid=(1, 4), reduce=reduce, probe=probe, number=n)
                        for n, reduce in enumerate(("linear", "tree", "butterfly"))), made.run(1.0, ranks=4, probe=probe))
     table, = study.sum_tables()
     for n, (reduce, steps) in enumerate((("linear", 3), ("tree", 2), ("butterfly", 2))):
@@ -216,9 +216,9 @@ with test("sums of partial Y stand beside their model, each strategy by itself, 
         equal((row["steps"], row["product ms"], row["sum ms"], row["model ms"], row["with latency"], row["measured / that"]),
               (str(steps), tables.ms(1e-3 * (n + 1)), tables.ms(5e-5 * (n + 1)), tables.ms(model),
                tables.ms(model + steps * 1e-6), f"{5e-5 * (n + 1) / (model + steps * 1e-6):.2f}"), reduce)
-    table, = analysed(made.run(1.0, ranks=4, grid=(2, 2))).sum_tables()
+    table, = analyzed(made.run(1.0, ranks=4, grid=(2, 2))).sum_tables()
     equal((table.rows[0][7], table.rows[0][9]), ("50", tables.NONE), "without a probe")
-    equal(analysed(made.run(1.0, ranks=4)).sum_tables(), [], "nothing is summed by rows")
+    equal(analyzed(made.run(1.0, ranks=4)).sum_tables(), [], "nothing is summed by rows")
 
 with test("a cut last line is left out with a remark; a broken line elsewhere ends with file and line"):
     text = made.lines([made.environment(), made.run(1.0), made.run(0.5, ranks=2)])
@@ -238,26 +238,26 @@ with test("a record of other types ends with file and line; a run without times 
         odd[group][name] = value
         result = start("scaling", scratch("odd.jsonl", made.lines([made.run(1.0), odd])))
         equal((result.returncode, "odd.jsonl:2: " in result.stderr), (3, True), f"{group}.{name}: {result.stderr}")
-    study = analysed(made.run(1.0, nnz=0), made.run(1.0, nnz=0, ranks=2), made.run(0.0, k=3))
+    study = analyzed(made.run(1.0, nnz=0), made.run(1.0, nnz=0, ranks=2), made.run(0.0, k=3))
     equal((len(study.points), len(study.records.remarks)), (2, 1))
     assert study.text() and page.report(study, "empty", plots)
 
 with test("a failed point is listed with its exit code and last line, and not when it was tried again with success"):
-    study = analysed(made.run(1.0), made.failed(137, "Killed <here> & there", "p=1"), made.failed(4, "once", "again"))
+    study = analyzed(made.run(1.0), made.failed(137, "Killed <here> & there", "p=1"), made.failed(4, "once", "again"))
     within(tables.text(study.failure_tables()[0]), "137")
     retried = made.run(1.0, ranks=2)
     retried["study"]["point"] = "again"
-    study = analysed(made.run(1.0), made.failed(4, "once", "again"), retried)
+    study = analyzed(made.run(1.0), made.failed(4, "once", "again"), retried)
     equal(study.failure_tables(), [])
     wrong = made.run(1.0)
     wrong["error"]["passed"] = False
-    equal([len(x) for x in (analysed(wrong).points, analysed(wrong).records.failures)], [0, 1], "wrong elements")
+    equal([len(x) for x in (analyzed(wrong).points, analyzed(wrong).records.failures)], [0, 1], "wrong elements")
 
 with test("plain records of spmm_mpi, without a study, scale too"):
     rows = [made.run(1.0 / p, ranks=p, threads=3 - p) for p in (1, 2)]
     for r in rows:
         del r["study"], r["apply"]["variance"], r["apply"]["median_low"]
-    study = analysed(*rows)
+    study = analyzed(*rows)
     near(study.strong[0].series[0].relative(study.strong[0].series[0].points[1]), 2.0)
     within(tables.text(study.strong_tables()[0]), "threads per rank differ")
 
@@ -268,7 +268,7 @@ with test("what is asked for distinguishes points and series, with a study and w
         record["asked"] = {"reduce": word or "auto", "block_size": launch.get("block_size") or 0}
         return {k: v for k, v in record.items() if k != "study"} if plain else record
     for plain in (False, True):
-        study = analysed(made.environment(), *(one(t, ranks, word, number, plain) for number in range(1 if plain else 3) for t, word in
+        study = analyzed(made.environment(), *(one(t, ranks, word, number, plain) for number in range(1 if plain else 3) for t, word in
                                                ((1e-3, ""), (2e-3, "linear"), (3e-3, "tree")) for ranks in (1, 2, 4)))
         equal(len(study.points), 9)
         labels = [s.label for s in study.strong[0].series]
@@ -277,11 +277,11 @@ with test("what is asked for distinguishes points and series, with a study and w
         for table in [*study.phase_tables(), tables.points_table(study.points), tables.errors_table(study.points)]:
             place = table.heading.index("options")
             equal(sorted({row[place] for row in table.rows}), ["-", "reduce=linear", "reduce=tree"], table.title)
-    sizes = analysed(*(one(t, 1, "", plain=True, block_size=size, registers=40) for t, size in ((1e-3, 32), (2e-3, 64), (3e-3, 128))))
+    sizes = analyzed(*(one(t, 1, "", plain=True, block_size=size, registers=40) for t, size in ((1e-3, 32), (2e-3, 64), (3e-3, 128))))
     equal([p.extras for p in sizes.points], ["block_size=32", "block_size=64", "block_size=128"])
     equal([row[-1] for row in tables.points_table(sizes.points).rows], ["32, 40 reg.", "64, 40 reg.", "128, 40 reg."])
     equal(len(tables.sweep_table(sizes.sweeps[0]).rows), 3, "a line each")
-    equal([r for r in analysed(made.run(1e-3), made.run(2e-3, number=1)).records.remarks if "ways" in r], [])
+    equal([r for r in analyzed(made.run(1e-3), made.run(2e-3, number=1)).records.remarks if "ways" in r], [])
 
 with test("rounds that took different ways are named: by kernel, transport, backend, grid, exchange, block size"):
     def taken(number, group, name, value):
@@ -298,17 +298,17 @@ with test("rounds that took different ways are named: by kernel, transport, back
                                       ("launch", "registers", (40, 80), "registers 40 and 80"),
                                       ("moved", "column_blocks", (1, 4), "column_blocks 1 and 4"),
                                       ("moved", "reduce", ("tree", "mpi"), "reduce tree and mpi")):
-        found = analysed(*(taken(n, group, name, v) for n, v in enumerate(values))).records.remarks
+        found = analyzed(*(taken(n, group, name, v) for n, v in enumerate(values))).records.remarks
         equal(len(found), 1, f"{name}: {found}")
         within(found[0], "WARNING: rounds of one point took different ways, 1 point: lap3d7:60 K=8 auto f64 2 ranks: " + says)
-        equal(analysed(*(taken(n, group, name, values[0]) for n in range(2))).records.remarks, [])
+        equal(analyzed(*(taken(n, group, name, values[0]) for n in range(2))).records.remarks, [])
     where = scratch("ways.html")
     lines = made.lines([taken(0, "run", "transport", "mpi"), taken(1, "run", "transport", "shared")])
     equal(start("report", scratch("ways-page.jsonl", lines), "-o", where).returncode, 0)
     within(checked_page(where)[0].text, "transport mpi and shared")
 
 with test("the CSV has a row per point with the laws' numbers"):
-    study = analysed(made.run(4.0, kernel="cpu_serial"), *made.amdahl(1.0, 0.1, 0.0, math.log2, (1, 2, 4)))
+    study = analyzed(made.run(4.0, kernel="cpu_serial"), *made.amdahl(1.0, 0.1, 0.0, math.log2, (1, 2, 4)))
     out = io.StringIO()
     tables.write_csv(out, study.points, study.strong, study.weak)
     rows = {(r["kernel"], r["ranks"]): r for r in csv.DictReader(io.StringIO(out.getvalue()))}
@@ -324,7 +324,7 @@ with test("mean and deviation of the rate are those of the samples' rates, in ta
     for record, of in zip(rounds, times):
         record["apply"].update(n=4, mean=statistics.mean(of), stddev=statistics.stdev(of), variance=statistics.variance(of),
                                median=statistics.median(of))
-    study = analysed(*rounds)
+    study = analyzed(*rounds)
     p, rates = study.points[0], [study.points[0].flop / 1e9 / t for of in times for t in of]
     near(p.mean_gflops, statistics.harmonic_mean(rates), 1e-9)
     near(p.gflops_deviation, statistics.stdev(rates), 0.01)
@@ -351,7 +351,7 @@ def blocks(**more):
 
 with test("a table of GFLOP/s by the threads of a block marks the best of each kernel and K"):
     for taken in (True, False):
-        study = analysed(*blocks(taken=taken), shaped(1e-3, kernel="csr_scalar3", block_size=64), *(
+        study = analyzed(*blocks(taken=taken), shaped(1e-3, kernel="csr_scalar3", block_size=64), *(
             shaped(1e-3, device="cpu", kernel="cpu_csr", exchange=word) for word in ("halo", "bcast")))
         table, = study.shape_tables()
         equal(table.heading, ["kernel", "K", "64", "128", "256", *["384"] * taken, "512", "1024", "best", "its ms"])
@@ -361,12 +361,12 @@ with test("a table of GFLOP/s by the threads of a block marks the best of each k
             equal([name for name, cell in zip(table.heading, row) if cell.endswith(" *")], [best])
         equal(table.rows[0][2], tables.significant(next(p for p in study.points if p.k == 1 and p.settings.get("block_size") == 64).gflops))
         within(table.title, "GFLOP/s by threads per block: lap3d7:60, f64, 1 rank, NVIDIA H200")
-    equal(analysed(made.run(1e-3), made.run(2e-3, k=1)).shape_tables(), [])
+    equal(analyzed(made.run(1e-3), made.run(2e-3, k=1)).shape_tables(), [])
 
 with test("a table by the lanes of a sub-warp, each block size a row of its own, and the page and the terminal have both"):
     runs = [shaped(1e-3 * (1 + abs(math.log2(lanes) - 1)) * (2 if size == 64 else 1), block_size=size, subwarp=lanes)
             for size in (64, 512) for lanes in (1, 2, 4, 8, 16, 32)]
-    study = analysed(*runs)
+    study = analyzed(*runs)
     by_block, by_lanes = study.shape_tables()
     equal(by_lanes.heading, ["kernel", "K", "1", "2", "4", "8", "16", "32", "best", "its ms"])
     equal([(row[0], row[-2], row[-1]) for row in by_lanes.rows],
@@ -378,17 +378,17 @@ with test("a table by the lanes of a sub-warp, each block size a row of its own,
 
 if plots:
     with test("a figure of shapes has a panel per K with a line per kernel"):
-        study = analysed(*blocks(), *blocks(kernel="csr_vector"))
+        study = analyzed(*blocks(), *blocks(kernel="csr_vector"))
         (caption, picture), = study.shape_figures(plots)
         within(caption, "GFLOP/s over threads per block")
         equal([figure.axes[0].get_title() for figure in picture.parts()[0]], ["K = 1", "K = 8"])
         labels = picture.parts()[0][0].axes[0].get_legend_handles_labels()[1]
         equal(sorted(labels), ["csr_vector", "csr_vector_subwarp"])
-        equal(analysed(*(shaped(1e-3, block_size=n) for n in (64, 128))).shape_figures(plots), [])
+        equal(analyzed(*(shaped(1e-3, block_size=n) for n in (64, 128))).shape_figures(plots), [])
 
     with test("GFLOP/s over K are lines for up to six kernels, beside the heat map"):
         for count in (2, 3, 6, 7):
-            study = analysed(*(made.run(k * 1e-3 * (n + 1), k=k, kernel=f"csr_{n}") for n in range(count) for k in (1, 8, 64)))
+            study = analyzed(*(made.run(k * 1e-3 * (n + 1), k=k, kernel=f"csr_{n}") for n in range(count) for k in (1, 8, 64)))
             found = dict(study.kernel_figures(plots))
             over = [p for c, p in found.items() if c.startswith("GFLOP/s over K")]
             equal(len(over), count <= 6, f"{count} kernels")
@@ -490,7 +490,7 @@ with test("text of the records is escaped"):
     evil = "a<b>&\"c'\u0001</script><script>alert(1)</script>"
     rows = [made.environment(cpu=evil, host=evil), made.run(1.0, matrix=evil), made.run(0.5, matrix=evil, ranks=2),
             made.failed(1, evil, evil)]
-    text = page.report(analysed(*rows), evil, plots)
+    text = page.report(analyzed(*rows), evil, plots)
     found = Checker(text)
     assert found.tags.count("script") == 1 and "b" not in found.tags, found.tags
     within("".join(found.words), "a<b>&\"c'")
@@ -513,7 +513,7 @@ if plots:
             [made.run(2e-3, k=16), *(made.run(1e-3, weak="w:{ranks}", ranks=p) for p in (1, 2, 4))]
         texts = []
         for folder in ("first", "second"):
-            files = analysed(*rows, peaks=[("", 1e11)]).draw(plots, scratch(folder))
+            files = analyzed(*rows, peaks=[("", 1e11)]).draw(plots, scratch(folder))
             texts.append([open(f, encoding="utf-8").read() for f in files if f.endswith(".svg")])
             assert all(os.path.getsize(f) > 1000 for f in files)
         kinds = ("speed-up", "strong-scaling", "efficiency", "weak-scaling", "phases", "roofline")

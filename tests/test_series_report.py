@@ -10,7 +10,7 @@ from command import equal, finish, scratch, skip, test, within
 import made_records as made
 import made_steps
 from made_steps import step
-from study_tools import analysed, cells, checked_page, near, start, without_matplotlib
+from study_tools import analyzed, cells, checked_page, near, start, without_matplotlib
 from spmm_study import laws, page, series, steps, tables
 
 try:
@@ -29,7 +29,7 @@ def rows_of(path):
 # ---- tables ----
 
 with test("a step's row: rates, share of a copy, GFLOP/s, speed-up over the sequential program, check"):
-    study = analysed(step(1.0), step(2.0, "pearson", "cpu_blas", sequential=None, copy=None, verified=False))
+    study = analyzed(step(1.0), step(2.0, "pearson", "cpu_blas", sequential=None, copy=None, verified=False))
     equal((len(study.points), len(study.steps), len(study.measured)), (0, 1, 2))
     table = steps.table(study.steps[0])
     equal(table.title, "1000 series of 1000 values, f64, node1")
@@ -41,7 +41,7 @@ with test("a step's row: rates, share of a copy, GFLOP/s, speed-up over the sequ
     within("\n".join(study.text()), "== Steps of series ==")
 
 with test("a kernel's time over the fastest right one's of the step, on as many ranks and threads"):
-    study = analysed(step(1.0), step(2.5, kernel="cpu_other"), step(0.5, kernel="cpu_fast", wrong=1),
+    study = analyzed(step(1.0), step(2.5, kernel="cpu_other"), step(0.5, kernel="cpu_fast", wrong=1),
                      step(0.25, ranks=2), step(0.75, kernel="cpu_other", ranks=2), step(0.2, threads=2),
                      step(9.0, "deviation", "cpu_spread"), step(0.1, "generate", "cpu_walk", wrong=1))
     table = steps.table(study.steps[0])
@@ -52,7 +52,7 @@ with test("a kernel's time over the fastest right one's of the step, on as many 
                    ("deviation", "cpu_spread", "1", "1"): "1.00", ("generate", "cpu_walk", "1", "1"): "-"})
 
 with test("operators, numbers of blocks per series and memories are rows of their own"):
-    study = analysed(step(1.0), step(2.0, operator="minimum"), step(3.0, kernel="sum_blocks", parts=2),
+    study = analyzed(step(1.0), step(2.0, operator="minimum"), step(3.0, kernel="sum_blocks", parts=2),
                      step(4.0, kernel="sum_blocks", parts=8), step(5.0, "generate", "cpu_walk", operator="minimum"),
                      step(6.0, kernel="sum_thread", memory="mapped"), step(7.0, kernel="sum_thread", memory="managed"))
     found = [tuple(row[:2]) for row in steps.table(study.steps[0]).rows]
@@ -60,7 +60,7 @@ with test("operators, numbers of blocks per series and memories are rows of thei
                           ("mean", "sum_thread, managed"), ("mean", "sum_thread, mapped"), ("minimum", "cpu_sum")])
 
 with test("a step by threads per block, and by blocks per series, has a table that marks the best"):
-    study = analysed(*(step(1e-3 * size, "generate", "walk_thread", block=size) for size in (32, 64, 1024)),
+    study = analyzed(*(step(1e-3 * size, "generate", "walk_thread", block=size) for size in (32, 64, 1024)),
                      *(step(1e-3 * abs(parts - 3.5), kernel="sum_blocks", parts=parts) for parts in (2, 4, 8)),
                      step(1e-3, kernel="sum_stream"))
     threads, parts = study.shape_tables(study.step_shapes)
@@ -71,14 +71,14 @@ with test("a step by threads per block, and by blocks per series, has a table th
     within("\n".join(study.text()), "GFLOP/s by blocks per series")
 
 with test("a sequential program that did a sample is marked, and one that did everything counts before it"):
-    study = analysed(step(1.0, share=0.25), step(0.5, kernel="cpu_other", share=0.25, sequential=6.0))
+    study = analyzed(step(1.0, share=0.25), step(0.5, kernel="cpu_other", share=0.25, sequential=6.0))
     equal([r[10] for r in steps.table(study.steps[0]).rows], ["5000*", "5000*"])
     within(tables.text(steps.table(study.steps[0])), "extrapolated")
-    study = analysed(step(1.0, share=0.25), step(0.5, kernel="cpu_other", sequential=6.0))
+    study = analyzed(step(1.0, share=0.25), step(0.5, kernel="cpu_other", sequential=6.0))
     equal([r[10] for r in steps.table(study.steps[0]).rows], ["6000", "6000"])
 
 with test("precisions, shapes, layouts and devices have tables of their own; rounds of one point are put together"):
-    study = analysed(step(1.0), step(3.0), step(1.0, precision="f32"), step(1.0, count=10), step(1.0, layout="index"),
+    study = analyzed(step(1.0), step(3.0), step(1.0, precision="f32"), step(1.0, count=10), step(1.0, layout="index"),
                      step(1.0, device="cuda", gpu="NVIDIA H200"), step(1.0, source="/a/folder/of mine.mtx"))
     titles = [m.title for m in study.steps]
     equal(sorted(titles), sorted([
@@ -88,9 +88,9 @@ with test("precisions, shapes, layouts and devices have tables of their own; rou
     (both,) = next(m for m in study.steps if m.title == "1000 series of 1000 values, f64, node1").points
     equal((both.spread.rounds, both.spread.median, both.spread.count), (2, 2.0, 20))
 
-with test("sums of one array stand beside T and S of their model, and the generalised law beside their speed-up over ranks"):
+with test("sums of one array stand beside T and S of their model, and the generalized law beside their speed-up over ranks"):
     strategies = (("linear", 3), ("tree", 2), ("butterfly", 2))
-    study = analysed(*(made_steps.array_sum(4e-6, reduce, sequential=6e-6, model=1e-6) for reduce, _ in strategies),
+    study = analyzed(*(made_steps.array_sum(4e-6, reduce, sequential=6e-6, model=1e-6) for reduce, _ in strategies),
                      *(made_steps.array_sum(2e-6, reduce, 4, steps=n, model=250e-9 + n * 1e-6, sequential=6e-6)
                        for reduce, n in strategies), made_steps.array_sum(1.0, ranks=4, wrong=1))
     equal([p.kernel for p in study.steps[0].right if p.ranks == 1], [f"cpu_sum_serial, {reduce}" for reduce, _ in strategies])
@@ -105,12 +105,12 @@ with test("sums of one array stand beside T and S of their model, and the genera
                f"{2e-6 / model:.2f}"], reduce)
         row = cells(law, **{"what ran": f"cpu_sum_serial, {reduce}"})
         equal((row["ranks"], row["S"], row["S rel."]),
-              ("4", f"{laws.generalised_speedup(laws.array_shares(1001, 4, reduce)):.2f}", "2.00"), reduce)
+              ("4", f"{laws.generalized_speedup(laws.array_shares(1001, 4, reduce)):.2f}", "2.00"), reduce)
     equal(cells(law, **{"what ran": "cpu_sum_serial, linear"})["shares"], "a_1 0.004, a_4 0.996", "996 additions by four ranks, 4 by one")
     within(page.report(study, "sums", None), "Sum of one array")
 
 with test("a step with something wrong is shown as wrong, is a failure, and counts for no law"):
-    study = analysed(step(1.0), step(0.5, ranks=2, wrong=3), step(0.1, kernel="cpu_fast", wrong=1), step(2.0))
+    study = analyzed(step(1.0), step(0.5, ranks=2, wrong=3), step(0.1, kernel="cpu_fast", wrong=1), step(2.0))
     table = steps.table(study.steps[0])
     row = cells(table, ranks="2")
     equal((row["check"], row["speed-up"], row["median ms"]), ("WRONG: 3 of 64", "-", "500"))
@@ -123,17 +123,17 @@ with test("a step with something wrong is shown as wrong, is a failure, and coun
     assert "WRONG: 3 of 64" in text and "WRONG: 1 of 64" in text and "2 of them failed" in text
 
 with test("a wrong step without a time is a failure, too"):
-    study = analysed(step(1.0), step(0.0, wrong=5))
+    study = analyzed(step(1.0), step(0.0, wrong=5))
     equal(([f.error for f in study.records.failures], len(study.measured)), (["5 of 64 checked are wrong"], 1))
 
 with test("a wrong round beside a right one of the same point stays a row of its own"):
-    study = analysed(step(1.0), step(9.0, wrong=2))
+    study = analyzed(step(1.0), step(9.0, wrong=2))
     equal([(r[4], r[-1]) for r in steps.table(study.steps[0]).rows], [("1000", "ok"), ("9000", "WRONG: 2 of 64")])
 
 # ---- over ranks ----
 
 with test("over ranks: speed-up 2 at 2 ranks, 4 at 4, absolute ones by the sequential program"):
-    study = analysed(*(step(1.0 / p, ranks=p) for p in (4, 1, 2)), step(1.0, "deviation", "cpu_spread"))
+    study = analyzed(*(step(1.0 / p, ranks=p) for p in (4, 1, 2)), step(1.0, "deviation", "cpu_spread"))
     equal([g.title for g in study.step_groups], ["mean of 1000 series of 1000 values, f64, node1"])
     one = study.step_groups[0].series[0]
     equal([p.ranks for p in one.points], [1, 2, 4])
@@ -145,21 +145,21 @@ with test("over ranks: speed-up 2 at 2 ranks, 4 at 4, absolute ones by the seque
     near(one.fit.serial, 0.0)
 
 with test("Amdahl's law comes back from steps; without one rank and the sequential program there is no speed-up"):
-    study = analysed(*(step(0.1 + 0.9 / p, ranks=p) for p in (1, 2, 4, 8)))
+    study = analyzed(*(step(0.1 + 0.9 / p, ranks=p) for p in (1, 2, 4, 8)))
     near(study.step_groups[0].series[0].fit.serial, 0.1, 1e-6)
     within("\n".join(study.text()), "Amdahl's law with overhead")
-    study = analysed(step(1.0, ranks=2, sequential=None), step(0.5, ranks=4, sequential=None))
+    study = analyzed(step(1.0, ranks=2, sequential=None), step(0.5, ranks=4, sequential=None))
     within(tables.text(steps.strong_table(study.step_groups[0])), "the sequential program did not run")
     one = study.step_groups[0].series[0]
     equal((one.relative(one.points[1]), one.absolute(one.points[1])), (None, None))
 
 with test("f32 and f64 scale apart; numbers of threads do where one number of ranks has several"):
-    study = analysed(*(step(t / p, ranks=p, precision=f) for p in (1, 2) for f, t in (("f64", 1.0), ("f32", 0.4))))
+    study = analyzed(*(step(t / p, ranks=p, precision=f) for p in (1, 2) for f, t in (("f64", 1.0), ("f32", 0.4))))
     equal(sorted((g.precision, g.series[0].points[1].spread.median) for g in study.step_groups),
           [("f32", 0.2), ("f64", 0.5)])
-    study = analysed(*(step(1.0 / p / t, ranks=p, threads=t) for p in (1, 2) for t in (1, 4)))
+    study = analyzed(*(step(1.0 / p / t, ranks=p, threads=t) for p in (1, 2) for t in (1, 4)))
     equal([one.label for one in study.step_groups[0].series], ["cpu_sum, 1 thread", "cpu_sum, 4 threads"])
-    study = analysed(step(1.0, threads=4), step(0.5, threads=2, ranks=2))
+    study = analyzed(step(1.0, threads=4), step(0.5, threads=2, ranks=2))
     within(tables.text(steps.strong_table(study.step_groups[0])), "threads per rank differ")
 
 # ---- files ----
@@ -182,7 +182,7 @@ with test("the CSV has a row per step with the same numbers; beside products it 
     within(result.stdout, "both-series.csv")
 
 with test("records of spmm_mpi give the same tables and CSV with steps beside them as without"):
-    alone, mixed = analysed(*made.everything()), analysed(*made.everything(), *made_steps.everything())
+    alone, mixed = analyzed(*made.everything()), analyzed(*made.everything(), *made_steps.everything())
     headings = {heading for heading, _ in mixed.sections()} - {heading for heading, _ in alone.sections()}
     equal(headings, {"Steps of series: outcome", "Steps of series", "Steps of series over ranks"})
     kept = [text for text in mixed.text() if not text.startswith("== Steps")]
@@ -200,10 +200,10 @@ with test("a line that is no step ends with file and line; what has no time, or 
         odd[group][name] = value
         result = start("scaling", scratch("odd.jsonl", made.lines([step(1.0), odd])))
         equal((result.returncode, "odd.jsonl:2: " in result.stderr), (3, True), f"{group}.{name}: {result.stderr}")
-    study = analysed(step(1.0), step(0.0), *[{"program": "series_mpi --accuracy", "kernel": "cpu_sum"}] * 3)
+    study = analyzed(step(1.0), step(0.0), *[{"program": "series_mpi --accuracy", "kernel": "cpu_sum"}] * 3)
     equal((len(study.measured), study.records.runs, len(study.records.remarks)), (1, 2, 2))
     within(study.records.remarks[0], "left out: 3")
-    study = analysed(step(1.0, flops=0, moved=0))
+    study = analyzed(step(1.0, flops=0, moved=0))
     equal((len(study.measured), steps.roofline_points(study.steps[0])), (1, []))
     assert study.text() and study.step_figures(plots) == [] if plots else study.text()
 
@@ -219,7 +219,7 @@ with test("the page of steps alone has their sections, and speaks of no product"
 
 with test("names of files are shown without their folders, and texts are escaped"):
     evil = "/a folder/a<b>&\"c'\u0001</script><script>alert(1)"
-    study = analysed(*(step(1.0 / p, evil, evil, p, source="/a folder/data.mtx") for p in (1, 2)))
+    study = analyzed(*(step(1.0 / p, evil, evil, p, source="/a folder/data.mtx") for p in (1, 2)))
     text = page.report(study, "evil", plots)
     assert text.count("<script>") == 1 and "data" in text and "/a folder/data" not in text
     study.write_csv(scratch("evil.csv"))
@@ -240,7 +240,7 @@ if plots:
     with test("rooflines and scaling of steps are written as SVG and PNG, the same SVG for the same records"):
         texts = []
         for folder in ("first", "second"):
-            files = analysed(*made_steps.everything()).draw(plots, scratch(folder))
+            files = analyzed(*made_steps.everything()).draw(plots, scratch(folder))
             texts.append([open(f, encoding="utf-8").read() for f in files if f.endswith(".svg")])
             assert all(os.path.getsize(f) > 1000 for f in files)
         names = [os.path.basename(f) for f in files]
@@ -249,7 +249,7 @@ if plots:
         assert texts[0] == texts[1], "SVG of the same records"
 
     with test("the roofline: a point a step and kernel at its place, a roof of copy and peak, or the best measured"):
-        study = analysed(step(1.0), step(2.0, kernel="cpu_slow"), step(0.8, "pearson", "cpu_blas", flops=8e12),
+        study = analyzed(step(1.0), step(2.0, kernel="cpu_slow"), step(0.8, "pearson", "cpu_blas", flops=8e12),
                          step(0.5, ranks=2, copy=32e9))
         points = steps.roofline_points(study.steps[0])
         equal(series.device_bandwidth(study.steps[0].points), 32e9)
@@ -269,7 +269,7 @@ if plots:
 
     with test("numbers beside crowded points do not overlap"):
         for apart, most in ((0.001, 6), (0.05, 40)):
-            study = analysed(*(step(1 + n * apart, kernel=f"k{n}") for n in range(40)))
+            study = analyzed(*(step(1 + n * apart, kernel=f"k{n}") for n in range(40)))
             (figure,), _ = plots.steps_roofline("crowded", steps.roofline_points(study.steps[0])).parts()
             canvas = FigureCanvasAgg(figure)
             canvas.draw()

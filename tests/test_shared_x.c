@@ -74,7 +74,7 @@ static void multiply(const spmm_csr *a, const spmm_block *block, const spmm_plan
         fill(block, time, &x[i]);
         CHECK_INT(spmm_apply(plan, 1, &x[i], 0, &y), SPMM_OK);
         check_y(a, block, &y, time);
-        /* at once: neighbours must have read it */
+        /* at once: neighbors must have read it */
         memset(x[i].data, 0xff, (size_t)(x[i].rows * sp_row_bytes(&x[i])));
     }
     spmm_plan_destroy(plan);
@@ -161,7 +161,7 @@ static void test_lives(void)
     spmm_csr a;
     spmm_block block;
     scatter("lap2d5:60", 1, &a, &block);
-    TEST("an X is zero at first, even in memory of one before, and outlives its plan and its neighbours' X") {
+    TEST("an X is zero at first, even in memory of one before, and outlives its plan and its neighbors' X") {
         spmm_plan *plan;
         spmm_multivector x, again;
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 9, NULL, &plan), SPMM_OK);
@@ -207,7 +207,7 @@ static void fail(const spmm_csr *a, const spmm_block *block, int bad)
         const spmm_status status = spmm_apply(plan, 1, test_.rank == bad ? &wrong : &x, 0, &y);
         if (test_.rank == bad) CHECK_INT(status, SPMM_ERR_USAGE);
         if (test_.rank == bad) CHECK_TEXT(spmm_error_message(), "spmm_apply: x is");
-        if (test_.rank == bad - 1 || test_.rank == bad + 1) { /* a neighbour in a stencil */
+        if (test_.rank == bad - 1 || test_.rank == bad + 1) { /* a neighbor in a stencil */
             CHECK_INT(status, SPMM_ERR_MPI);
             CHECK_TEXT(spmm_error_message(), "it failed");
         }

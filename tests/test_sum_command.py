@@ -4,7 +4,7 @@ import math
 import re
 
 from command import SERIES, equal, finish, run, scratch, test, within
-from study_tools import analysed
+from study_tools import analyzed
 
 CPU = ("-d", "cpu", "-t", 1, "-r", 2, "--warmup", 0)
 STEPS = {"linear": lambda p: p - 1, "tree": lambda p: math.ceil(math.log2(p)),
@@ -78,7 +78,7 @@ with test("a record has the strategy, its steps, T_calc, T_com, and the model's 
 
 with test("the three strategies are three points, of one step"):
     lines = summed("-n", 500, "--sum", "all", ranks=2).records + summed("-n", 500, "--sum", "all", ranks=2).records
-    study = analysed(*lines)
+    study = analyzed(*lines)
     equal(sorted((p.step, p.kernel, p.spread.rounds) for p in study.measured),
           [("sum", f"cpu_sum_serial, {name}", 2) for name in sorted(STEPS)], "points")
 

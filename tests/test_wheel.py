@@ -42,7 +42,7 @@ wheel = (ROOT / found[1]).resolve()
 names = zipfile.ZipFile(wheel).namelist()
 read = zipfile.ZipFile(wheel).read
 
-with test("it has the package, libspmm, an OpenMP runtime and the licence"):
+with test("it has the package, libspmm, an OpenMP runtime and the license"):
     interface = re.search(r'SPMM_VERSION "(\d+\.\d+)', (ROOT / "include/spmm_types.h").read_text())[1]
     equal({"spmm_mpi/__init__.py", f"spmm_mpi/lib/libspmm.so.{interface}", "spmm_mpi/lib/libgomp.so.1"} - set(names), set())
     equal({n for n in names if n.endswith(".py")}, {f"spmm_mpi/{p.name}" for p in (ROOT / "python/spmm_mpi").glob("*.py")})

@@ -237,7 +237,7 @@ static int is_done(const method *m, const contender *c, double best)
 }
 
 /** A short product is timed after others of the same contender, so that it finds its own matrix and vectors
- *  in the caches, not its neighbour's, and its threads awake; for a long one that is too little to matter. */
+ *  in the caches, not its neighbor's, and its threads awake; for a long one that is too little to matter. */
 static void settle(run *r, contender *c)
 {
     /* least is the same on every rank, and so is the number of products */

@@ -105,7 +105,7 @@ class Analysis:
         found = []
         for group in self.strong if groups is None else groups:
             found += [tables.strong_table(group), tables.fits_table(group, self.predict), tables.predictions_table(group),
-                      sums.generalised_table(group)]
+                      sums.generalized_table(group)]
         return _filled(found)
 
     def threads_tables(self):
@@ -139,7 +139,7 @@ class Analysis:
     def step_scaling_tables(self, groups=None):
         found = []
         for group in self.step_groups if groups is None else groups:
-            found += [steps.strong_table(group), tables.fits_table(group, self.predict), sums.generalised_table(group)]
+            found += [steps.strong_table(group), tables.fits_table(group, self.predict), sums.generalized_table(group)]
         return _filled(found)
 
     def failure_tables(self):

@@ -1,8 +1,8 @@
-"""Colours of figures and of the page. Those of series are told apart with any colour vision (after Okabe and Ito), and
+"""Colors of figures and of the page. Those of series are told apart with any color vision (after Okabe and Ito), and
 light and dark stand beside each other, so that both are there for every name."""
 
 # {name: (in files and on a light page, on a dark one)}
-COLOURS = {
+COLORS = {
     "ink": ("#1b1b1b", "#e8e6e3"), "muted": ("#5f5f5f", "#a8a8a8"), "grid": ("#dcdcdc", "#3d4043"),
     "paper": ("#fffffe", "#16181b"), "heat": ("#5aa9e6", "#1f67a8"), "link": ("#0b57a4", "#8ab8f0"),
     "c0": ("#0072b2", "#56b4e9"), "c1": ("#c44e00", "#ff9a4d"), "c2": ("#00785b", "#45d6a8"),
@@ -10,9 +10,9 @@ COLOURS = {
 
 
 def light(name):
-    return COLOURS[name][0]
+    return COLORS[name][0]
 
 
 def style(which):
     """CSS variables: which = 0: light, 1: dark."""
-    return " ".join(f"--{name}: {pair[which]};" for name, pair in COLOURS.items())
+    return " ".join(f"--{name}: {pair[which]};" for name, pair in COLORS.items())

@@ -6,7 +6,7 @@ Logarithms are compared, since times are positive, are skewed, and differ by fac
 - Two or more rounds on both sides: Welch's t interval of the difference of the mean logarithms of the rounds' medians,
   with his degrees of freedom (B. L. Welch: The generalization of Student's problem when several different population
   variances are involved, Biometrika 34, 1947). Rounds, and not the times within them, are the sample: times of one run
-  share its memory, its binding and its neighbours, and agree better with one another than with those of the next run
+  share its memory, its binding and its neighbors, and agree better with one another than with those of the next run
   (T. Kalibera and R. Jones: Rigorous benchmarking in reasonable time, ISMM 2013).
 - One round on one side: Student's t with the variance of the other side, which is taken for that of both.
 - One round on both: of the point itself no more is known than the spread within each run. The interval is that of the

@@ -1,8 +1,8 @@
-"""What all figures share: colours, markers, axes, legends, tips, and how a figure becomes a file or a part of the page.
+"""What all figures share: colors, markers, axes, legends, tips, and how a figure becomes a file or a part of the page.
 
 A Picture is some panels with a title. As a file it is one figure; on the page each panel and the legend is an SVG of
-its own, so that they stack where there is little room, in the colours that colours.py has for light and dark.
-Series differ by colour, marker and dash, so that they are told apart in black and white, too.
+its own, so that they stack where there is little room, in the colors that colours.py has for light and dark.
+Series differ by color, marker and dash, so that they are told apart in black and white, too.
 
 Needs matplotlib (Debian, Ubuntu: python3-matplotlib).
 """
@@ -77,10 +77,10 @@ def wrapped(text, wide=MOST_TITLE):
 
 
 def look(number):
-    """Colour, marker, dash and filling of the n-th series; no two of the first hundred are alike."""
-    colour = SERIES[number % len(SERIES)]
-    return {"marker": MARKERS[number % len(MARKERS)], "linestyle": DASHES[number % len(DASHES)], "color": colour,
-            "markerfacecolor": PAPER if number // len(SERIES) % 2 else colour, "markersize": 5, "linewidth": 1.1,
+    """Color, marker, dash and filling of the n-th series; no two of the first hundred are alike."""
+    color = SERIES[number % len(SERIES)]
+    return {"marker": MARKERS[number % len(MARKERS)], "linestyle": DASHES[number % len(DASHES)], "color": color,
+            "markerfacecolor": PAPER if number // len(SERIES) % 2 else color, "markersize": 5, "linewidth": 1.1,
             "markeredgewidth": 0.9}
 
 
@@ -300,7 +300,7 @@ def save(figure, path):
 # ---- the page ----
 
 def svg(figure, prefix):
-    """<svg> to stand inside a page: ids that begin with the prefix, colours by name, fonts left to the page, nothing
+    """<svg> to stand inside a page: ids that begin with the prefix, colors by name, fonts left to the page, nothing
     that refers to elsewhere."""
     text = _svg_text(figure, facecolor="none", pad_inches=0.03)
     text = text[text.index("<svg"):]
@@ -321,6 +321,6 @@ def svg(figure, prefix):
         text = re.sub(pattern, by, text, flags=re.DOTALL)
     # a hundredth of a point is not seen
     text = re.sub(r'\b(?:d|x|y)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text)
-    for name, (light, _) in colours.COLOURS.items():
+    for name, (light, _) in colours.COLORS.items():
         text = text.replace(light, f"var(--{name})")
     return text.strip()

@@ -147,9 +147,9 @@ def fit_amdahl(times):
     return best
 
 
-# ---- Amdahl's law, generalised ----
+# ---- Amdahl's law, generalized ----
 
-def generalised_speedup(shares):
+def generalized_speedup(shares):
     """S_p = T_s / T_p = 1 / sum a_i / i, of T_s = a_1 T_s + .. + a_p T_s, a_i T_s being the work that i ranks do at the same
     time [N, 2.4]. shares: {i: a_i}. With a_1 = a and a_p = 1 - a it is Amdahl's law."""
     return 1 / sum(share / ranks for ranks, share in shares.items())
@@ -239,12 +239,12 @@ def model_seconds(product, rates, reduce="tree"):
     return multiply + sum_seconds(product, Rates(rates.flop, rates.byte), reduce)
 
 
-def left_out_seconds(product, rates, received_rows, neighbours, imbalance, reduce="tree"):
-    """What the models leave out: rows of X that a rank receives, a message a neighbour and a step, and the most loaded
+def left_out_seconds(product, rates, received_rows, neighbors, imbalance, reduce="tree"):
+    """What the models leave out: rows of X that a rank receives, a message a neighbor and a step, and the most loaded
     rank's work beyond the mean. Nothing is hidden behind the product here: an upper bound."""
     p, q = product.grid
     travel = received_rows * product.k * product.value_bytes * rates.byte
-    messages = (neighbours + sum_steps(q, reduce)) * rates.latency
+    messages = (neighbors + sum_steps(q, reduce)) * rates.latency
     waiting = (max(1.0, imbalance) - 1) * 2.0 * product.nnz * product.k / (p * q) * rates.flop
     return travel + messages + waiting
 

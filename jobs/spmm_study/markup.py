@@ -48,17 +48,17 @@ def table_html(table, name):
             f"<tbody>{body}</tbody></table></div>\n{remarks}</div>")
 
 
-def _labelled(svg, text):
+def _labeled(svg, text):
     return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(text)}" ', 1)
 
 
 def figure_html(plots, caption, picture, number):
     """Each panel and the legend by itself, so that they stack where there is little room."""
     name, (panels, legend) = f"figure{number}", picture.parts()
-    drawn = [_labelled(plots.svg(figure, f"{name}-{n}"), f"{caption}, panel {n} of {len(panels)}")
+    drawn = [_labeled(plots.svg(figure, f"{name}-{n}"), f"{caption}, panel {n} of {len(panels)}")
              for n, figure in enumerate(panels, 1)]
     if legend:
-        drawn.append(_labelled(plots.svg(legend, f"{name}-legend"), f"{caption}, legend"))
+        drawn.append(_labeled(plots.svg(legend, f"{name}-legend"), f"{caption}, legend"))
     note = f" ({picture.note})" if picture.note else ""
     return (f'<figure id="{name}"><div class="panels">{"".join(drawn)}</div><figcaption>Figure {number}. '
             f'{escape(caption + note)}.{anchor(name, "figure")}</figcaption></figure>')

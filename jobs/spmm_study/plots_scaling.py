@@ -216,12 +216,12 @@ def _models(axes, one, points):
     for x, (y, _, _), text in zip(ranks, values, _tips(one, values, "ms")):
         draw.tip_at(axes, x, y, text)
     made = [series.models(one, p, points) for p in one.points]
-    for name, label, dash, colour in MODELS:
+    for name, label, dash, color in MODELS:
         y = [getattr(m, name) for m in made]
         if all(v is not None for v in y):
             y = [1e3 * v for v in y]
             values = values + y
-            axes.plot(ranks, y, color=colour, linewidth=1.1, linestyle=dash, label=label)
+            axes.plot(ranks, y, color=color, linewidth=1.1, linestyle=dash, label=label)
     missed = [p for p, m in zip(one.points, made) if m.missed(p)]
     if missed:
         axes.plot([p.ranks for p in missed], [1e3 * p.spread.median for p in missed], linestyle="", marker="o",

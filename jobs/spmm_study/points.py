@@ -462,7 +462,7 @@ def select(found, conditions):
 
 def schedule(keys, rounds):
     """(round, key) of all runs: every point once in each round, and each round begins elsewhere, so that what drifts
-    with time, and what a neighbour in the order leaves behind, does not always meet the same point."""
+    with time, and what a neighbor in the order leaves behind, does not always meet the same point."""
     keys = list(keys)
     for r in range(rounds):
         start = r * len(keys) // rounds

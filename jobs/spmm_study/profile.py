@@ -93,7 +93,7 @@ def measure(command):
 
 
 def system_profile(command):
-    """\\return what Nsight Systems (nsys) says of the command: shares of copies, launches, synchronisation and allocation"""
+    """\\return what Nsight Systems (nsys) says of the command: shares of copies, launches, synchronization and allocation"""
     nsys = tool("nsys")
     if not nsys:
         raise ProfileError("there is no nsys (Nsight Systems) on the PATH: install it, or put where it is into the variable NSYS")

@@ -4,7 +4,7 @@ configuration: threads, instructions, throughput, branch efficiency, occupancy, 
     jobs/profile [--nsys] PROGRAM [ARGUMENT...]
     jobs/profile ./series_mpi -d cuda --kernel walk_thread,sum_unrolled --steps generate,mean -r 1 --warmup 0
 
-With --nsys by Nsight Systems (nsys): its shares of copies, launches, synchronisation and allocation.
+With --nsys by Nsight Systems (nsys): its shares of copies, launches, synchronization and allocation.
 
 Exit codes: 0; 1 the program failed, or launched no kernel; 2 usage; 4 there is no such tool, or it may not read counters.
 """

@@ -1,5 +1,5 @@
 """Sums over ranks beside the notes' model: of partial Y in products, and of one array that is cut between the ranks
-(series_mpi --sum); and Amdahl's law, generalised, of both."""
+(series_mpi --sum); and Amdahl's law, generalized, of both."""
 import statistics
 
 from . import laws, records, series, tables
@@ -51,7 +51,7 @@ def partial_tables(points):
         heading = ["K", "kernel", "ranks", "grid", "sum", "steps", "product ms", "sum ms", "of it", "model ms",
                    "with latency", "measured / that"]
         remarks = ["model: steps (m / P) K (T_calc + T_com), by the probe" if any(row[9] != tables.NONE for row in rows)
-                   else "no probe of the same matrix, K and precision: the sums are not modelled"]
+                   else "no probe of the same matrix, K and precision: the sums are not modeled"]
         if rows:
             made.append(tables.Table(f"Sums of partial Y: {name}, {precision}, {machine}", heading, rows,
                                      ("kernel", "sum"), remarks))
@@ -76,11 +76,11 @@ def _count(point):
 def _array_row(measurement, p):
     calc, com, model = (p.middle("sum", f"{name}_seconds") for name in ("calc", "com", "model"))
     measured = measurement.speedup(p)
-    modelled = (_count(p) - 1) * calc / model if calc and model else None
+    modeled = (_count(p) - 1) * calc / model if calc and model else None
     return [p.kernel, str(p.ranks), tables.ms(p.spread.median), tables.number(measured),
             tables.number(measured and measured / p.ranks), tables.ms(p.middle("sum", "combine_seconds")),
             str(laws.sum_steps(p.ranks, _array_reduce(p))), tables.significant(calc, 3),
-            tables.significant(com, 3), tables.ms(model), tables.number(modelled), tables.number(p.spread.median / model if model else None)]
+            tables.significant(com, 3), tables.ms(model), tables.number(modeled), tables.number(p.spread.median / model if model else None)]
 
 
 def array_table(measurement):
@@ -96,7 +96,7 @@ def array_table(measurement):
                          "sequential program"])
 
 
-# ---- Amdahl's law, generalised ----
+# ---- Amdahl's law, generalized ----
 
 def shares(point):
     """{i: a_i}; None of what the law has no operations for."""
@@ -111,7 +111,7 @@ def _shares_text(found):
     return ", ".join(f"a_{ranks} {tables.significant(share, 3)}" for ranks, share in found.items())
 
 
-def generalised_table(group):
+def generalized_table(group):
     """None where no point has shares."""
     rows = []
     for one in group.series if group.over == "ranks" else ():
@@ -119,12 +119,12 @@ def generalised_table(group):
             found = shares(p) if p.ranks > 1 else None
             if not found:
                 continue
-            allowed, relative = laws.generalised_speedup(found), one.relative(p)
+            allowed, relative = laws.generalized_speedup(found), one.relative(p)
             rows.append([one.label, str(p.ranks), tables.NONE if is_array(p) else tables.grid(p), _shares_text(found),
                          tables.number(allowed), tables.number(relative),
                          tables.number(relative / allowed if relative else None)])
     heading = ["what ran", "ranks", "grid", "shares", "S", "S rel.", "S rel. / S"]
-    title = f"{group.title}: Amdahl's law, generalised, S = 1 / (a_1 + a_2 / 2 + .. + a_p / p)"
+    title = f"{group.title}: Amdahl's law, generalized, S = 1 / (a_1 + a_2 / 2 + .. + a_p / p)"
     remark = "a_i: operations that i ranks do at the same time, in parts of those of one rank; messages and memory are " \
         "not in it"
     return tables.Table(title, heading, rows, ("what ran", "shares"), [remark]) if rows else None

@@ -304,7 +304,7 @@ def models_remarks(group, points):
     latency, byte, flop = series.probed(points, group.series[0].points[0])
     if (latency, byte, flop) == (None, None, None):
         return ["no probe in the records: T_com is unknown, so columns, blocks and what the model leaves out are not "
-                "modelled"]
+                "modeled"]
     probe = [f"{name} {value:.3g} s{unit}" for name, value, unit in
              (("latency", latency, ""), ("T_com", byte, " per byte"), ("T_calc", flop, " per flop")) if value is not None]
     return ["probe: " + ", ".join(probe)]

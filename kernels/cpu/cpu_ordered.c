@@ -1,6 +1,6 @@
 /** The kernels cpu_clustered and cpu_sorted: they run the CPU products of cpu_rows.h on a copy of a CSR
  *  matrix whose rows have another order, in clusters that share columns (formats/row_clusters.h), or by
- *  length. The former is for an X larger than the caches and rows numbered so that neighbours are far apart.
+ *  length. The former is for an X larger than the caches and rows numbered so that neighbors are far apart.
  *  The latter is for few columns, where the loop over a row is so short that it takes longer to mispredict
  *  its end: rows of equal lengths end alike, and four of them are computed side by side. */
 #include <string.h>
@@ -42,7 +42,7 @@ static int64_t class_of(const spmm_csr *a, int64_t i)
 }
 
 /** Orders the rows by their lengths, longest first, within windows of WINDOW rows, so that rows of X which
- *  neighbours share are still in the cache. */
+ *  neighbors share are still in the cache. */
 static spmm_status sort_by_length(const spmm_csr *a, int threads, int32_t *row)
 {
     /* CLASSES: long rows, then those of SP_CHAIN .. 0 entries */

@@ -123,8 +123,8 @@ __global__ void __launch_bounds__(THREADS) hash_clusters(int64_t clusters, unsig
 /** Finds the least hash around each cluster.
  *  \param least  [clusters] in, that of the cluster itself */
 __global__ void __launch_bounds__(THREADS)
-    find_neighbours(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *of_row,
-                    const int32_t *of_col, unsigned seed, unsigned *least)
+    find_neighbors(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *of_row,
+                   const int32_t *of_col, unsigned seed, unsigned *least)
 {
     const int64_t padded = (rows + LANES - 1) / LANES * LANES;
     for (int64_t i = first_item() / LANES; i < padded; i += grid_size() / LANES) {
@@ -287,8 +287,8 @@ spmm_status next_level(clusters *s, int *joined)
     int64_t after;
     int32_t *const label = s->label[level - 1] + s->count[level - 1];
     hash_clusters<<<blocks_for(count), THREADS, 0, s->stream>>>(count, seed, s->hash);
-    find_neighbours<<<blocks_for(rows * LANES), THREADS, 0, s->stream>>>(s->a->row_start, s->a->col, rows,
-                                                                         s->of_row, s->of_col, seed, s->hash);
+    find_neighbors<<<blocks_for(rows * LANES), THREADS, 0, s->stream>>>(s->a->row_start, s->a->col, rows,
+                                                                        s->of_row, s->of_col, seed, s->hash);
     TRY(sp_device_zero(s->mark + count, sizeof *s->mark));
     find_roots<<<blocks_for(count), THREADS, 0, s->stream>>>(s->hash, count, seed, label, s->mark);
     TRY(number_marked(s, count, &after));

@@ -1,10 +1,10 @@
 /** Orders rows along a curve through a layout of the matrix's graph (formats/row_clusters.h), on the GPU.
  *
- *  Clusters of rows are compact, but not round, and clusters that follow one another need not be neighbours. In
+ *  Clusters of rows are compact, but not round, and clusters that follow one another need not be neighbors. In
  *  the plane or in space a Hilbert curve is better; so the graph is laid out in space. Chunks of CHUNK rows, in
  *  the order of the clusters, are the vertices of a small graph. Their distances from PIVOTS of them, by
  *  breadth-first search, give three coordinates by Pivot MDS (Brandes and Pich: Eigensolver methods for
- *  progressive multidimensional scaling of large data, Graph Drawing 2006), which repeated means over neighbours
+ *  progressive multidimensional scaling of large data, Graph Drawing 2006), which repeated means over neighbors
  *  make smooth: of the chunks, of chunks of PIECE rows, and of the rows. Rows are sorted along the curve (Skilling:
  *  Programming the Hilbert curve, AIP Conference Proceedings 707, 2004). */
 #include <cub/device/device_radix_sort.cuh>
@@ -20,14 +20,14 @@ extern "C" {
 
 namespace {
 
-/* NEIGHBOURS: entries of a row that count for one mean; EDGES: entries of a row that count as edges of the small
+/* NEIGHBORS: entries of a row that count for one mean; EDGES: entries of a row that count as edges of the small
  * graph; PARTS: of the sum of the Gram matrix. */
 enum {
     CHUNK = 64,
     PIECE = 8,
     PIVOTS = 32,
     DIMENSIONS = 3,
-    NEIGHBOURS = 8,
+    NEIGHBORS = 8,
     EDGES = 2,
     PARTS = 64,
     CHUNK_PASSES = 10,
@@ -156,7 +156,7 @@ __global__ void __launch_bounds__(THREADS) find_means(small_graph g, double *mea
 
 /** Returns the squared distance from pivot `lane`, less the means of its pivot and of its vertex; a warp must
  *  call it. */
-__device__ inline double centred(const small_graph &g, const double *mean, int v)
+__device__ inline double centered(const small_graph &g, const double *mean, int v)
 {
     const int lane = threadIdx.x % 32;
     double value = squared(g, lane, v) - mean[lane], sum = value;
@@ -165,7 +165,7 @@ __device__ inline double centred(const small_graph &g, const double *mean, int v
     return value - sum / PIVOTS;
 }
 
-/** Computes the Gram matrix of the centred columns, a part per block. A warp has a row of it. */
+/** Computes the Gram matrix of the centered columns, a part per block. A warp has a row of it. */
 __global__ void __launch_bounds__(PIVOTS * 32)
     multiply_columns(small_graph g, const double *mean, double *part)
 {
@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(PIVOTS * 32)
     double sum = 0;
     for (int first = blockIdx.x * 32; first < g.vertices; first += PARTS * 32) {
         const int v = first + warp;
-        tile[warp][lane] = v < g.vertices ? centred(g, mean, v) : 0; /* v is the same in a warp */
+        tile[warp][lane] = v < g.vertices ? centered(g, mean, v) : 0; /* v is the same in a warp */
         __syncthreads();
         for (int i = 0; i < 32; i++) sum += tile[i][warp] * tile[i][lane];
         __syncthreads();
@@ -201,7 +201,7 @@ __global__ void __launch_bounds__(THREADS)
 {
     const int lane = threadIdx.x % 32;
     for (int64_t v = first_item() / 32; v < g.vertices; v += grid_size() / 32) {
-        const float value = (float)centred(g, mean, (int)v);
+        const float value = (float)centered(g, mean, (int)v);
         point p = {};
         for (int d = 0; d < DIMENSIONS; d++) {
             float sum = value * axis.of[d][lane];
@@ -213,12 +213,12 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** Returns the mean of the points of a sub-warp of NEIGHBOURS lanes, of which each has the sum of `count`, `own` if
+/** Returns the mean of the points of a sub-warp of NEIGHBORS lanes, of which each has the sum of `count`, `own` if
  *  there are none. */
 __device__ inline point mean_of(point sum, float count, const point &own)
 {
 #pragma unroll
-    for (int step = NEIGHBOURS / 2; step > 0; step /= 2) {
+    for (int step = NEIGHBORS / 2; step > 0; step /= 2) {
         count += __shfl_xor_sync(~0u, count, step);
 #pragma unroll
         for (int d = 0; d < DIMENSIONS; d++) sum.at[d] += __shfl_xor_sync(~0u, sum.at[d], step);
@@ -227,23 +227,23 @@ __device__ inline point mean_of(point sum, float count, const point &own)
     return sum;
 }
 
-/** Moves each vertex to the mean of its neighbours. */
+/** Moves each vertex to the mean of its neighbors. */
 __global__ void __launch_bounds__(THREADS) smooth_vertices(small_graph g, const point *from, point *to)
 {
-    const int64_t padded = (g.vertices + NEIGHBOURS - 1) / NEIGHBOURS * NEIGHBOURS;
-    for (int64_t v = first_item() / NEIGHBOURS; v < padded; v += grid_size() / NEIGHBOURS) {
+    const int64_t padded = (g.vertices + NEIGHBORS - 1) / NEIGHBORS * NEIGHBORS;
+    for (int64_t v = first_item() / NEIGHBORS; v < padded; v += grid_size() / NEIGHBORS) {
         const bool is = v < g.vertices;
         point sum = {};
         float count = 0;
         if (is)
-            for (int64_t e = g.start[v] + threadIdx.x % NEIGHBOURS; e < g.start[v + 1]; e += NEIGHBOURS) {
+            for (int64_t e = g.start[v] + threadIdx.x % NEIGHBORS; e < g.start[v + 1]; e += NEIGHBORS) {
                 const point p = from[g.edge[e] & ((1ull << g.bits) - 1)];
                 for (int d = 0; d < DIMENSIONS; d++) sum.at[d] += p.at[d];
                 count++;
             }
         for (int d = 0; d < DIMENSIONS; d++) sum.at[d] /= fmaxf(count, 1);
         const point mean = mean_of(sum, count > 0 ? 1 : 0, is ? from[v] : sum);
-        if (is && threadIdx.x % NEIGHBOURS == 0) to[v] = mean;
+        if (is && threadIdx.x % NEIGHBORS == 0) to[v] = mean;
     }
 }
 
@@ -266,7 +266,7 @@ __device__ inline point mean_of_row(const int32_t *col, int64_t begin, int64_t l
 {
     point sum = {};
     float count = 0;
-    for (int64_t e = threadIdx.x % NEIGHBOURS; e < length; e += NEIGHBOURS) {
+    for (int64_t e = threadIdx.x % NEIGHBORS; e < length; e += NEIGHBORS) {
         const point p = from[col[begin + e]];
         for (int d = 0; d < DIMENSIONS; d++) sum.at[d] += p.at[d];
         count++;
@@ -278,9 +278,9 @@ __device__ inline point mean_of_row(const int32_t *col, int64_t begin, int64_t l
 __global__ void __launch_bounds__(THREADS) smooth_rows(const int64_t *row_start, const int32_t *col,
                                                        int64_t rows, int pass, const point *from, point *to)
 {
-    const int lane = threadIdx.x % NEIGHBOURS;
-    const int64_t padded = (rows + NEIGHBOURS - 1) / NEIGHBOURS * NEIGHBOURS;
-    for (int64_t i = first_item() / NEIGHBOURS; i < padded; i += grid_size() / NEIGHBOURS) {
+    const int lane = threadIdx.x % NEIGHBORS;
+    const int64_t padded = (rows + NEIGHBORS - 1) / NEIGHBORS * NEIGHBORS;
+    for (int64_t i = first_item() / NEIGHBORS; i < padded; i += grid_size() / NEIGHBORS) {
         const int64_t begin = i < rows ? row_start[i] : 0, length = i < rows ? row_start[i + 1] - begin : 0;
         const point own = i < rows ? from[i] : point();
         point mean;
@@ -292,11 +292,10 @@ __global__ void __launch_bounds__(THREADS) smooth_rows(const int64_t *row_start,
             if (has) {
                 /* one of the lane's part of the row: at random, as entries that are alike in all rows, as in
                  * a stencil, would move all rows to one side */
-                const unsigned first = (unsigned)lane * (unsigned)length / NEIGHBOURS,
-                               next = (unsigned)(lane + 1) * (unsigned)length / NEIGHBOURS,
-                               hash = sp_hash((unsigned)i * NEIGHBOURS + (unsigned)lane, (unsigned)pass);
-                p = from[col[begin +
-                             (length <= NEIGHBOURS ? (unsigned)lane : first + hash % (next - first))]];
+                const unsigned first = (unsigned)lane * (unsigned)length / NEIGHBORS,
+                               next = (unsigned)(lane + 1) * (unsigned)length / NEIGHBORS,
+                               hash = sp_hash((unsigned)i * NEIGHBORS + (unsigned)lane, (unsigned)pass);
+                p = from[col[begin + (length <= NEIGHBORS ? (unsigned)lane : first + hash % (next - first))]];
             }
             mean = mean_of(p, has ? 1 : 0, own);
         }
@@ -466,12 +465,12 @@ spmm_status make_graph(layout *s, const int32_t *order, int chunk)
     return sp_device_launched("graph of chunks");
 }
 
-/** Moves the vertices of the graph to the means of their neighbours, and their rows to them. `passes` is
+/** Moves the vertices of the graph to the means of their neighbors, and their rows to them. `passes` is
  *  even. */
 spmm_status smooth_graph(layout *s, int passes)
 {
     for (int pass = 0; pass < passes; pass++)
-        smooth_vertices<<<blocks_for(s->g.vertices * (int64_t)NEIGHBOURS), THREADS, 0, s->stream>>>(
+        smooth_vertices<<<blocks_for(s->g.vertices * (int64_t)NEIGHBORS), THREADS, 0, s->stream>>>(
             s->g, s->vertex[pass % 2], s->vertex[(pass + 1) % 2]);
     place_rows<<<blocks_for(s->a->rows), THREADS, 0, s->stream>>>(s->chunk, s->vertex[0], s->a->rows,
                                                                   s->row[0]);
@@ -544,7 +543,7 @@ spmm_status sort_along_curve(layout *s, const int32_t *order, int32_t *sorted)
 {
     const int64_t rows = s->a->rows;
     for (int pass = 0; pass < PASSES; pass++)
-        smooth_rows<<<blocks_for(rows * NEIGHBOURS), THREADS, 0, s->stream>>>(
+        smooth_rows<<<blocks_for(rows * NEIGHBORS), THREADS, 0, s->stream>>>(
             s->a->row_start, s->a->col, rows, pass, s->row[pass % 2], s->row[(pass + 1) % 2]);
     TRY(sp_device_zero(s->bounds->high, sizeof s->bounds->high));
     TRY(sp_device_nan(s->bounds->low, sizeof s->bounds->low));

@@ -384,7 +384,7 @@ spmm_status make_plan(const sp_matrix *m, sp_staging *p, int units, plan_sums *s
 
 spmm_status sp_staging_plan(const sp_matrix *m, const sp_stage_shape *shape, sp_staging **plan)
 {
-    /* UNIT: panels per unit, where the matrix has none. The blocks work on neighbouring units at a time, so that what
+    /* UNIT: panels per unit, where the matrix has none. The blocks work on neighboring units at a time, so that what
      * one copies is in the L2 for the other. */
     static const int64_t UNIT = 160;
     plan_sums sums = {};

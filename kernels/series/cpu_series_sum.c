@@ -89,14 +89,14 @@ static spmm_status spread_by_one(const sp_series_launch *l) { return spread(l, 1
 const sp_series_ops sp_series_cpu_spread = {.run = spread_by_threads};
 const sp_series_ops sp_series_cpu_spread_serial = {.run = spread_by_one};
 
-/* ---- centered copies (called by sp_series_centre() in series_tile.c) ---- */
+/* ---- centered copies (called by sp_series_center() in series_tile.c) ---- */
 
-void sp_cpu_centre(const sp_series *x, const sp_spread *s, spmm_multivector *z, int threads)
+void sp_cpu_center(const sp_series *x, const sp_spread *s, spmm_multivector *z, int threads)
 {
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t m = 0; m < x->count; m++)
         if (x->v.precision == SPMM_F64)
-            centre_f64(sp_row(&x->v, m), x->length, &s[m], sp_row(z, m));
+            center_f64(sp_row(&x->v, m), x->length, &s[m], sp_row(z, m));
         else
-            centre_f32(sp_row(&x->v, m), x->length, &s[m], sp_row(z, m));
+            center_f32(sp_row(&x->v, m), x->length, &s[m], sp_row(z, m));
 }

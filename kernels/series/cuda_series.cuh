@@ -99,7 +99,7 @@ template <typename O> __device__ inline typename O::element warp_halves(typename
 
 /** Combines one element per thread of the block, in the order of the threads: neighbors at distance 1, 2, 4,
  *  ... All threads must call this. Returns the result. */
-template <typename O> __device__ inline typename O::element block_neighbours(typename O::element mine)
+template <typename O> __device__ inline typename O::element block_neighbors(typename O::element mine)
 {
     auto *const all = put_shared(mine);
     for (unsigned away = 1; away < blockDim.x; away *= 2) {

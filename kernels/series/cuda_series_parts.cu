@@ -21,7 +21,7 @@ template <typename O, bool ordered>
 __device__ inline typename O::element part_of_series(const typename O::value *v, int64_t length)
 {
     const int64_t parts = gridDim.y, p = blockIdx.y, from = length * p / parts, to = length * (p + 1) / parts;
-    if constexpr (ordered) return block_neighbours<O>(consecutive<O>(v, from, to));
+    if constexpr (ordered) return block_neighbors<O>(consecutive<O>(v, from, to));
     return shuffled_join<O>(strided<O>(v, from, to));
 }
 

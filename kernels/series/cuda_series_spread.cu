@@ -73,16 +73,16 @@ __global__ void __launch_bounds__(MAX_BLOCK)
             off += x - about;
         });
         block_extent(high, low);
-        const T centre = about + of_first(shuffled_sum(off)) / (T)s.length;
-        sp_spread of = {(double)centre, 0, 0, 0};
+        const T center = about + of_first(shuffled_sum(off)) / (T)s.length;
+        sp_spread of = {(double)center, 0, 0, 0};
         if (high == low) {
-            of.centre = (double)low;
+            of.center = (double)low;
             of.constant = 1;
         } else {
-            of.exponent = ilogb(fmax(centre - low, high - centre));
+            of.exponent = ilogb(fmax(center - low, high - center));
             const T one = (T)sp_scale(of.exponent, 0), two = (T)sp_scale(of.exponent, 1);
             for_values(v, s.length, [&](T x) {
-                const T d = (x - centre) * one * two;
+                const T d = (x - center) * one * two;
                 square += d * d;
             });
             of.deviation = sqrt((double)shuffled_sum(square));
@@ -100,22 +100,22 @@ template <typename T> spmm_status run_spread(const sp_series_launch *l, cudaStre
 
 /* ---- centered copies ---- */
 
-enum { CENTRE_THREADS = 256 };
+enum { CENTER_THREADS = 256 };
 
 template <typename T>
-__global__ void __launch_bounds__(CENTRE_THREADS)
-    centre_kernel(const series_view<T> s, const sp_spread *spread, T *z, int64_t ldz)
+__global__ void __launch_bounds__(CENTER_THREADS)
+    center_kernel(const series_view<T> s, const sp_spread *spread, T *z, int64_t ldz)
 {
     enum { WIDE = VECTOR_BYTES / sizeof(T) };
     using vector = typename vector_of<T, WIDE>::type;
     for (int64_t m = blockIdx.x; m < s.count; m += gridDim.x) {
         const sp_spread of = spread[m];
-        const T about = (T)of.centre, one = (T)sp_scale(of.exponent, 0), two = (T)sp_scale(of.exponent, 1);
+        const T about = (T)of.center, one = (T)sp_scale(of.exponent, 0), two = (T)sp_scale(of.exponent, 1);
         const T *const from = s.v + m * s.across;
         T *const to = z + m * ldz;
         const int64_t vectors = s.length / WIDE;
 #pragma unroll 4
-        for (int64_t i = threadIdx.x; i < vectors; i += CENTRE_THREADS) {
+        for (int64_t i = threadIdx.x; i < vectors; i += CENTER_THREADS) {
             union {
                 vector v;
                 T t[WIDE];
@@ -124,16 +124,16 @@ __global__ void __launch_bounds__(CENTRE_THREADS)
             for (int j = 0; j < WIDE; j++) x.t[j] = of.constant ? T(0) : (x.t[j] - about) * one * two;
             ((vector *)to)[i] = x.v;
         }
-        for (int64_t i = vectors * WIDE + threadIdx.x; i < s.length; i += CENTRE_THREADS)
+        for (int64_t i = vectors * WIDE + threadIdx.x; i < s.length; i += CENTER_THREADS)
             to[i] = of.constant ? T(0) : (from[i] - about) * one * two;
     }
 }
 
 template <typename T>
-void centre(const sp_series *x, const sp_spread *spread, spmm_multivector *z, cudaStream_t stream)
+void center(const sp_series *x, const sp_spread *spread, spmm_multivector *z, cudaStream_t stream)
 {
-    centre_kernel<T>
-        <<<grid_of(x->count, 1), CENTRE_THREADS, 0, stream>>>(view_of<T>(x), spread, (T *)z->data, z->ld);
+    center_kernel<T>
+        <<<grid_of(x->count, 1), CENTER_THREADS, 0, stream>>>(view_of<T>(x), spread, (T *)z->data, z->ld);
 }
 
 /* ---- transposition to the other layout ---- */
@@ -147,13 +147,13 @@ template <typename T> void transpose(const spmm_multivector *from, spmm_multivec
 
 SERIES_KERNEL(spread_block, run_spread, NULL)
 
-spmm_status sp_cuda_centre(const sp_series *x, const sp_spread *spread, spmm_multivector *z)
+spmm_status sp_cuda_center(const sp_series *x, const sp_spread *spread, spmm_multivector *z)
 {
     const cudaStream_t stream = main_stream();
     if (!stream) return SPMM_ERR_NO_DEVICE;
     if (x->count == 0) return SPMM_OK;
-    (x->v.precision == SPMM_F64 ? centre<double> : centre<float>)(x, spread, z, stream);
-    return sp_device_launched("centred series");
+    (x->v.precision == SPMM_F64 ? center<double> : center<float>)(x, spread, z, stream);
+    return sp_device_launched("centered series");
 }
 
 spmm_status sp_cuda_transpose(const sp_series *from, sp_series *to)

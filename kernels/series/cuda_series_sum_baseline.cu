@@ -9,11 +9,11 @@ namespace {
 /* ---- reductions of one element per thread over a block; join() returns the result in thread 0 ---- */
 
 /** Reduction that combines neighbors at distance 1, 2, 4, ..., which preserves the order of the values. */
-struct neighboured {
+struct neighbored {
     static const bool ordered = false;
     template <typename O> static __device__ typename O::element join(typename O::element mine)
     {
-        return block_neighbours<O>(mine);
+        return block_neighbors<O>(mine);
     }
 };
 
@@ -69,7 +69,7 @@ struct in_order {
     static const bool ordered = true;
     template <typename O> static __device__ typename O::element join(typename O::element mine)
     {
-        return block_neighbours<O>(mine);
+        return block_neighbors<O>(mine);
     }
 };
 
@@ -238,7 +238,7 @@ template <typename T> spmm_status run_global(const sp_series_launch *l, cudaStre
 
 } // namespace
 
-REDUCTION_KERNEL(sum_neighboured, by_blocks<neighboured>, false, NULL, 0)
+REDUCTION_KERNEL(sum_neighboured, by_blocks<neighbored>, false, NULL, 0)
 /* The registry does not offer sum_interleaved for matrices: it is compiled for them so that tests see that a
    changed order gives another product. */
 REDUCTION_KERNEL(sum_interleaved, by_blocks<interleaved>, true, NULL, 0)

@@ -43,7 +43,7 @@ struct halves_padded {
 };
 
 /** Combines neighbors at distance 1, 2, 4, 8 and 16, which keeps the order. */
-struct neighbours {
+struct neighbors {
     template <typename O>
     static __device__ typename O::element join(typename O::element mine, typename O::element *all)
     {
@@ -59,7 +59,7 @@ struct neighbours {
     }
 };
 
-struct neighbours_padded {
+struct neighbors_padded {
     template <typename O>
     static __device__ typename O::element join(typename O::element mine, typename O::element *all)
     {
@@ -69,7 +69,7 @@ struct neighbours_padded {
     }
 };
 
-struct neighbours_shuffled {
+struct neighbors_shuffled {
     template <typename O>
     static __device__ typename O::element join(typename O::element mine, typename O::element *all)
     {
@@ -116,6 +116,6 @@ template <typename W> struct by_warps {
 
 REDUCTION_KERNEL(sum_warp, by_warps<halves>, false, NULL, 0)
 REDUCTION_KERNEL(sum_warp_padded, by_warps<halves_padded>, false, NULL, 0)
-REDUCTION_KERNEL(sum_ordered_warp, by_warps<neighbours>, true, NULL, 0)
-REDUCTION_KERNEL(sum_ordered_warp_padded, by_warps<neighbours_padded>, true, NULL, 0)
-REDUCTION_KERNEL(sum_ordered_warp_shuffle, by_warps<neighbours_shuffled>, true, NULL, 0)
+REDUCTION_KERNEL(sum_ordered_warp, by_warps<neighbors>, true, NULL, 0)
+REDUCTION_KERNEL(sum_ordered_warp_padded, by_warps<neighbors_padded>, true, NULL, 0)
+REDUCTION_KERNEL(sum_ordered_warp_shuffle, by_warps<neighbors_shuffled>, true, NULL, 0)

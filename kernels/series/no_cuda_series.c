@@ -14,7 +14,7 @@ static spmm_status refuse(void)
     return sp_fail(SPMM_ERR_NO_DEVICE, "series on a GPU: this build was made without CUDA");
 }
 
-spmm_status sp_cuda_centre(const sp_series *x, const sp_spread *spread, spmm_multivector *z)
+spmm_status sp_cuda_center(const sp_series *x, const sp_spread *spread, spmm_multivector *z)
 {
     (void)x, (void)spread, (void)z;
     return refuse();

@@ -107,9 +107,9 @@ typedef struct sp_walk {
 
 /** Result of step SP_DEVIATION for one series. */
 typedef struct sp_spread {
-    double centre;    /**< mean of the series, corrected by the mean of the residuals x - mean */
-    double deviation; /**< sqrt(sum (x - centre)^2) * 2^-exponent; the sum is not divided by the length */
-    int32_t exponent; /**< the largest |x - centre| is in [2^exponent, 2^(exponent + 1)); 0 if constant */
+    double center;    /**< mean of the series, corrected by the mean of the residuals x - mean */
+    double deviation; /**< sqrt(sum (x - center)^2) * 2^-exponent; the sum is not divided by the length */
+    int32_t exponent; /**< the largest |x - center| is in [2^exponent, 2^(exponent + 1)); 0 if constant */
     int32_t constant; /**< 1: all values of the series are equal */
 } sp_spread;
 
@@ -197,12 +197,12 @@ const sp_series_kernel *sp_series_default(sp_step step, spmm_device device, sp_s
 
 /* ---- operations with one implementation per device, chosen by where the data is ---- */
 
-/** Writes centered and scaled series to z: row m of z is (series m of x - centre) * 2^-exponent, and zero if
+/** Writes centered and scaled series to z: row m of z is (series m of x - center) * 2^-exponent, and zero if
  *  series m is constant. The absolute values are less than 2. x is series-major; z is [count x length], and
  *  its padding is not written; spread is [count]. All are in the same memory. On a GPU, the work is only
  *  enqueued.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, _DEVICE */
-spmm_status sp_series_centre(const sp_series *x, const sp_spread *spread, spmm_multivector *z, int threads);
+spmm_status sp_series_center(const sp_series *x, const sp_spread *spread, spmm_multivector *z, int threads);
 
 /** Copies the series `from` to `to`, which has the other layout and is in the same memory. On a GPU, the work
  *  is only enqueued.
@@ -308,11 +308,11 @@ spmm_status sp_series_project(const spmm_multivector *z, const double *sum, doub
 
 /* ---- implementations per device, called by the functions above ---- */
 
-/** CPU implementation of sp_series_centre(). */
-void sp_cpu_centre(const sp_series *x, const sp_spread *spread, spmm_multivector *z, int threads);
+/** CPU implementation of sp_series_center(). */
+void sp_cpu_center(const sp_series *x, const sp_spread *spread, spmm_multivector *z, int threads);
 
-/** GPU implementation of sp_series_centre(). */
-spmm_status sp_cuda_centre(const sp_series *x, const sp_spread *spread, spmm_multivector *z);
+/** GPU implementation of sp_series_center(). */
+spmm_status sp_cuda_center(const sp_series *x, const sp_spread *spread, spmm_multivector *z);
 
 /** GPU implementation of sp_series_transpose(). */
 spmm_status sp_cuda_transpose(const sp_series *from, sp_series *to);

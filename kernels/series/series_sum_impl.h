@@ -147,30 +147,30 @@ static void NAME(differences)(const T *v, int64_t n, T about, T one, T two, int 
 static sp_spread NAME(spread)(const T *v, int64_t n, double mean, int lanes)
 {
     T low = v[0], high = v[0], off, squares;
-    sp_spread s = {.centre = mean};
+    sp_spread s = {.center = mean};
     for (int64_t i = 0; i < n; i++) {
         low = v[i] < low ? v[i] : low;
         high = v[i] > high ? v[i] : high;
     }
     if (low == high) {
-        s.centre = (double)low;
+        s.center = (double)low;
         s.constant = 1;
         return s;
     }
     NAME(differences)(v, n, (T)mean, 1, 1, lanes, &off, &squares);
-    const T centre = (T)mean + off / (T)n, below = centre - low, above = high - centre;
-    s.centre = (double)centre;
+    const T center = (T)mean + off / (T)n, below = center - low, above = high - center;
+    s.center = (double)center;
     s.exponent = ilogb((double)(below > above ? below : above));
     const T one = (T)sp_scale(s.exponent, 0), two = (T)sp_scale(s.exponent, 1);
-    NAME(differences)(v, n, centre, one, two, lanes, &off, &squares);
+    NAME(differences)(v, n, center, one, two, lanes, &off, &squares);
     s.deviation = sqrt((double)squares);
     return s;
 }
 
 /** Writes the series v, centered and scaled, to z, a row of n values. */
-static void NAME(centre)(const T *v, int64_t n, const sp_spread *s, T *z)
+static void NAME(center)(const T *v, int64_t n, const sp_spread *s, T *z)
 {
-    const T about = (T)s->centre, one = (T)sp_scale(s->exponent, 0), two = (T)sp_scale(s->exponent, 1);
+    const T about = (T)s->center, one = (T)sp_scale(s->exponent, 0), two = (T)sp_scale(s->exponent, 1);
     for (int64_t i = 0; i < n; i++) z[i] = s->constant ? 0 : (v[i] - about) * one * two;
 }
 

@@ -112,10 +112,10 @@ spmm_status sp_tile_find(const sp_tile *tile, double low, double high, sp_pair *
                                     : find_on_cpu(tile, low, high, pair, room, found);
 }
 
-spmm_status sp_series_centre(const sp_series *x, const sp_spread *spread, spmm_multivector *z, int threads)
+spmm_status sp_series_center(const sp_series *x, const sp_spread *spread, spmm_multivector *z, int threads)
 {
-    if (on_gpu(&x->v)) return sp_cuda_centre(x, spread, z);
-    sp_cpu_centre(x, spread, z, threads);
+    if (on_gpu(&x->v)) return sp_cuda_center(x, spread, z);
+    sp_cpu_center(x, spread, z, threads);
     return SPMM_OK;
 }
 

@@ -21,7 +21,7 @@ from ._product import Made, Product, usual_on_gpu
 
 # ---- threads ----
 
-def serialised(method):
+def serialized(method):
     """A method that has the plan for itself: ctypes lets other threads run while libspmm computes."""
     @functools.wraps(method)
     def alone(self, *arguments, **named):
@@ -157,7 +157,7 @@ class Plan:
     A: a sparse matrix of SciPy in any format, of float64 or float32; the plan has a copy of it. Entries that are stored more
         than once are summed. rows="root": the whole matrix on rank 0, and None on the others. rows="distributed": each rank its
         rows [own rows, n], in the order of the ranks.
-    k: columns of X. One number: products have that K and no other, and a product waits for the neighbours alone. Several, or
+    k: columns of X. One number: products have that K and no other, and a product waits for the neighbors alone. Several, or
         None: a product has any K, 0 included, and begins with an MPI_Allreduce by which the ranks agree on K. One plan of libspmm, with
         at most two converted copies of A, serves all K up to the greatest one so far; a greater K makes it anew, for the next power of
         two, at its first product or by prepare(): arrays of x_zeros() that were made before are copied by each product then.
@@ -322,14 +322,14 @@ class Plan:
         return self._x_range
 
     @property
-    @serialised
+    @serialized
     def y_range(self):
         """The rows of Y that this rank has, as a slice. With a P x 1 grid and a square A they are x_range."""
         begin = self._block_rows.start
         return slice(begin, begin + self._rows(1, self._products.get(self._last)))
 
     @property
-    @serialised
+    @serialized
     def kernels(self):
         """The names of the kernels of the K that were used: K -> name."""
         return {k: product.kernel for k, product in self._products.items()}
@@ -344,7 +344,7 @@ class Plan:
         """Where it computes: cpu or cuda."""
         return "cuda" if self._options.device == c.CUDA else "cpu"
 
-    @serialised
+    @serialized
     def block(self):
         """Returns a copy of this rank's entries: a scipy.sparse.csr_matrix [rows of the block, columns of the block]. On P x 1
         grids these are the rows y_range of A. The order of its `data` is the one that update_values() takes."""
@@ -355,7 +355,7 @@ class Plan:
             here = here.on_host()
         return scipy.sparse.csr_matrix((here.data.copy(), here.indices.copy(), here.indptr.copy()), shape=here.shape)
 
-    @serialised
+    @serialized
     def view(self):
         """Returns a text on rank 0 that describes the plan of the K that was used last; "" on the others. Collective. Error: no K was used yet, or
         libspmm has no spmm_plan_view_text."""
@@ -369,7 +369,7 @@ class Plan:
         product.lib.check(status)
         return text
 
-    @serialised
+    @serialized
     def diagonal(self):
         """Returns the diagonal of A, which is square: this rank's rows y_range of it [y rows], an array of NumPy of the plan's dtype in
         host memory, 0 where A has no entry. Collective. Error: A is not square, no K was used yet, a product has begun, or libspmm has
@@ -393,7 +393,7 @@ class Plan:
 
     # ---- multivectors ----
 
-    @serialised
+    @serialized
     def prepare(self, k):
         """Makes the plan for K columns, if there is none yet. Collective. ValueError: k differs between ranks, or the plan was
         made for one other K."""
@@ -414,7 +414,7 @@ class Plan:
         """Returns this rank's rows of Y [y rows, K], zeroed, in memory of libspmm. Else like x_zeros()."""
         return self._zeros(k, 1)
 
-    @serialised
+    @serialized
     def _zeros(self, k, side):
         self._check_open()
         if k is None and len(self._products) == 1:
@@ -425,7 +425,7 @@ class Plan:
 
     # ---- products ----
 
-    @serialised
+    @serialized
     def __matmul__(self, X):
         """Returns Y = A X, this rank's rows [y rows, K], or [y rows] of a vector, as an array of the kind of X.
 
@@ -443,7 +443,7 @@ class Plan:
                 return product.quick(source, usual.take(out, True), 1.0, 0.0, out)
         return self._multiply("spmm_apply", (0, 1), X, None, 1, 0)
 
-    @serialised
+    @serialized
     def apply(self, X, *, out, alpha=1.0, beta=0.0):
         """Computes out := alpha A X + beta out, and returns out; allocates nothing from the second call on.
 
@@ -471,13 +471,13 @@ class Plan:
         """The transposed matrix: plan.T @ Y, plan.T.apply(Y, out=X)."""
         return Transposed(self)
 
-    @serialised
+    @serialized
     def apply_transposed(self, X, *, out, alpha=1.0, beta=0.0):
         """Computes out := alpha A^T X + beta out, and returns out: X has this rank's rows of Y [y rows, K], out those of X
         [x rows, K]. Else like apply(). Error on every rank: libspmm has no spmm_apply_transposed."""
         return self._multiply("spmm_apply_transposed", (1, 0), X, (out,), alpha, beta)
 
-    @serialised
+    @serialized
     def begin(self, X, *, out, alpha=1.0, beta=0.0):
         """Begins out := alpha A X + beta out, and returns while rows of X may still be under way and a GPU computes; end() completes
         it. Until then X and out belong to the product. One product of a plan can have begun. Else like apply(): collective, and
@@ -487,7 +487,7 @@ class Plan:
         self._end = product.begin(x, y, alpha, beta)
         self._quick = None  # so that _check_idle() is asked
 
-    @serialised
+    @serialized
     def end(self):
         """Completes the product that begin() began, and returns its out. Collective. Error: none has begun; libspmm failed, or another
         rank has."""
@@ -503,7 +503,7 @@ class Plan:
         if self._end is not None:
             raise c.Error("a product of the plan has begun: end() comes first", c.Status.USAGE)
 
-    @serialised
+    @serialized
     def _multiply(self, name, sides, X, out, alpha, beta):
         """out: a tuple of one, or None where it is to be made."""
         self._check_idle()
@@ -652,7 +652,7 @@ class Plan:
 
     # ---- new values ----
 
-    @serialised
+    @serialized
     def update_values(self, values):
         """Gives A new values; its pattern stays. Products of every K then use them. Collective.
 

@@ -271,7 +271,7 @@ class Product:
         self.begun = x, y
         status, result = self.call(self.lib.spmm_apply_begin, x, y, (0, 1), alpha, beta)
         if status:
-            self.lib.spmm_apply_end(self.handle)  # the neighbours must not wait for this rank
+            self.lib.spmm_apply_end(self.handle)  # the neighbors must not wait for this rank
             self.lib.check(status)
 
         def end():
@@ -295,7 +295,7 @@ class Product:
         return out
 
     def tell(self, function):
-        """Takes the place of a product on a rank that cannot take part, so that its neighbours do not wait: they fail, too."""
+        """Takes the place of a product on a rank that cannot take part, so that its neighbors do not wait: they fail, too."""
         function(self.handle, 1.0, None, 0.0, None)
         if function is self.lib.spmm_apply_begin:
             self.lib.spmm_apply_end(self.handle)

@@ -161,7 +161,7 @@ spmm_status sp_exchange_alloc(sp_exchange *x, int64_t bytes, void **memory)
     const sp_exchange_memory *const m = x->ops->memory;
     TRY(m && m->alloc ? m->alloc(x, bytes, memory) : sp_device_alloc_exchanged(memory, bytes, "X"));
     spmm_status status = sp_device_zero(*memory, bytes);
-    if (status == SPMM_OK) status = sp_device_sync(); /* neighbours may write as soon as an exchange begins */
+    if (status == SPMM_OK) status = sp_device_sync(); /* neighbors may write as soon as an exchange begins */
     if (status != SPMM_OK) {
         sp_device_free(*memory);
         *memory = NULL;

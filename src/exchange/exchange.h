@@ -15,7 +15,7 @@ typedef struct sp_exchange_options {
      *  X, for transports that can leave gaps; others move one whose rows lie without gaps: see sp_exchange_pitch(). */
     int64_t pitch;
     int64_t most_row_bytes; /**< greatest row_bytes of sp_exchange_set_rows(), for buffers; 0: row_bytes */
-    spmm_device space; /**< the memory that X lies in */
+    spmm_device space;      /**< the memory that X lies in */
     /** SPMM_TRANSPORT_SHARED needs the halo of an sp_node_rows. SPMM_TRANSPORT_AUTO: MPI for host memory; for GPU memory the
      *  available transport that is the fastest in a short measurement */
     spmm_transport transport;
@@ -97,31 +97,31 @@ int sp_exchange_takes(const sp_exchange *exchange, const void *row);
  *                       end of the exchange, the caller must not write the owned rows, and not access the
  *                       ghost rows. Rows are sp_exchange_pitch() bytes apart
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _MPI. After a failure, sp_exchange_end() must not be called:
- *          the neighbours have already been told of the failure */
+ *          the neighbors have already been told of the failure */
 spmm_status sp_exchange_begin(sp_exchange *exchange, void *own);
 
 /** Completes the exchange. On a GPU this may be the whole exchange, so that the kernels which the caller
  *  queued after sp_exchange_begin() do not wait for the host. In host memory, all ghost rows have arrived on
  *  return; on a GPU, kernels queued in SP_STREAM_MAIN after this call wait for the ghost rows.
- *  \return SPMM_OK, SPMM_ERR_MPI (also: a neighbour called sp_exchange_skip()), SPMM_ERR_DEVICE */
+ *  \return SPMM_OK, SPMM_ERR_MPI (also: a neighbor called sp_exchange_skip()), SPMM_ERR_DEVICE */
 spmm_status sp_exchange_end(sp_exchange *exchange);
 
 /** How far an exchange is, for a caller that goes through the same steps after a failure. */
 typedef enum sp_move_state {
-    SP_MOVE_NOT_BEGUN, /**< this rank failed before: the neighbours wait for sp_exchange_skip() */
+    SP_MOVE_NOT_BEGUN, /**< this rank failed before: the neighbors wait for sp_exchange_skip() */
     SP_MOVE_BEGUN,     /**< sp_exchange_end() and sp_exchange_finish() are to come */
-    SP_MOVE_OVER       /**< it has ended, or the neighbours have been told of a failure */
+    SP_MOVE_OVER       /**< it has ended, or the neighbors have been told of a failure */
 } sp_move_state;
 
 /** Returns 1 if the whole exchange takes place in sp_exchange_end(), so that on a GPU the owned rows need not
  *  be written before. Local. */
 int sp_exchange_starts_late(const sp_exchange *exchange);
 
-/** Waits on the host until the exchanges that have been ended are done on the GPU, or a neighbour has failed
- *  in the middle of one; with transports whose neighbours report that in sp_exchange_end(), returns at once.
+/** Waits on the host until the exchanges that have been ended are done on the GPU, or a neighbor has failed
+ *  in the middle of one; with transports whose neighbors report that in sp_exchange_end(), returns at once.
  *  To be called before the host waits for GPU work that was queued after sp_exchange_end(), also after a
  *  failure: otherwise it might wait for ever. Local; accepts NULL.
- *  \return SPMM_OK, SPMM_ERR_MPI (a neighbour failed), SPMM_ERR_DEVICE */
+ *  \return SPMM_OK, SPMM_ERR_MPI (a neighbor failed), SPMM_ERR_DEVICE */
 spmm_status sp_exchange_settle(sp_exchange *exchange);
 
 /** Ends a product: must be called when the kernels have read X, if sp_exchange_begin() succeeded, even if
@@ -135,14 +135,14 @@ spmm_status sp_exchange_finish(sp_exchange *exchange);
 void *sp_exchange_reads_at(const sp_exchange *exchange);
 
 /** Takes the place of sp_exchange_begin(), sp_exchange_end() and sp_exchange_finish() on a rank that failed
- *  and has nothing to send: tells the neighbours of the failure, and receives and drops the rows that they
- *  send. With NCCL the neighbours cannot be told; they receive NaNs. */
+ *  and has nothing to send: tells the neighbors of the failure, and receives and drops the rows that they
+ *  send. With NCCL the neighbors cannot be told; they receive NaNs. */
 void sp_exchange_skip(sp_exchange *exchange);
 
 /** Returns 1 if the exchange takes place in the GPU's streams alone, so that no host waits for a GPU in it,
  *  and sp_exchange_settle() may be called much later; also if `exchange` is NULL. Such an exchange can be
- *  captured in a CUDA graph if it has taken place before with the same X's on all neighbours. A rank that
- *  captures posts where its X is as for an exchange, and each neighbour has to do the same. Local. */
+ *  captured in a CUDA graph if it has taken place before with the same X's on all neighbors. A rank that
+ *  captures posts where its X is as for an exchange, and each neighbor has to do the same. Local. */
 int sp_exchange_queues(const sp_exchange *exchange);
 
 /** Returns 1 if sp_exchange_skip() waits for the GPU, which a capture in a CUDA graph forbids; 0 also if

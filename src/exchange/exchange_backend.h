@@ -5,9 +5,9 @@
 
 #include "exchange/exchange.h"
 
-/** One message: consecutive rows to or from one neighbour. Offsets are in bytes. */
+/** One message: consecutive rows to or from one neighbor. Offsets are in bytes. */
 typedef struct sp_message {
-    int peer;   /**< the neighbour's rank in the process column's communicator */
+    int peer;   /**< the neighbor's rank in the process column's communicator */
     int packed; /**< 1: `at` is an offset in sp_exchange.send; 0: `at` is an offset from sp_exchange.base */
     int64_t at;
     int64_t stage; /**< offset of the message in the staging buffer for sent or for received rows */
@@ -40,10 +40,10 @@ typedef struct sp_exchange_ops {
     /** Follows x->row_bytes, x->pitch and the lists of messages, which have changed; NULL: nothing else depends on them.
      *  Collective over the grid; returns the same status on every rank. */
     spmm_status (*set_rows)(sp_exchange *x);
-    const char *(*missing)(void);          /**< why this rank cannot use the backend; NULL: it always can */
-    const sp_exchange_memory *memory;      /**< NULL: X may lie anywhere */
-    int64_t most_bytes;                    /**< maximum size of a message; 0: sp_chunk_bytes() */
-    int by_mpi; /**< 1: MPI carries the messages; sp_chunk_bytes() limits them, too */
+    const char *(*missing)(void);     /**< why this rank cannot use the backend; NULL: it always can */
+    const sp_exchange_memory *memory; /**< NULL: X may lie anywhere */
+    int64_t most_bytes;               /**< maximum size of a message; 0: sp_chunk_bytes() */
+    int by_mpi;                       /**< 1: MPI carries the messages; sp_chunk_bytes() limits them, too */
     int queues; /**< 1: `end` queues all of the exchange on the GPU, also while SP_STREAM_MAIN is captured: no
                          host waits for a GPU */
     int skip_waits; /**< 1: `skip` waits for the GPU, which a capture forbids */
@@ -140,15 +140,15 @@ char *sp_message_data(const sp_exchange *x, const sp_message *m);
 int sp_exchange_rank_of(const sp_exchange *x, int peer);
 
 /** Cleans up after a failure between the first MPI_Irecv and the first MPI_Isend: sends an empty message in
- *  place of each outgoing one, so that no neighbour waits in vain, and waits for the incoming messages. */
+ *  place of each outgoing one, so that no neighbor waits in vain, and waits for the incoming messages. */
 void sp_exchange_give_up(sp_exchange *x);
 
-/** What sp_exchange_skip() does for messages: sends empty ones, by which the neighbours see that this rank
- *  failed, and receives those of the neighbours into x->drop. */
+/** What sp_exchange_skip() does for messages: sends empty ones, by which the neighbors see that this rank
+ *  failed, and receives those of the neighbors into x->drop. */
 void sp_exchange_skip_messages(sp_exchange *x);
 
 /** Checks that the received message m has its full length. Local.
- *  \return SPMM_OK, SPMM_ERR_MPI (the message is shorter: the neighbour failed) */
+ *  \return SPMM_OK, SPMM_ERR_MPI (the message is shorter: the neighbor failed) */
 spmm_status sp_exchange_check(const sp_exchange *x, const MPI_Status *status, const sp_message *m);
 
 #endif

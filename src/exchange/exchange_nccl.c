@@ -48,7 +48,7 @@ static spmm_status skip_with(const sp_exchange *x, void *drop, const void *nan)
     return status == SPMM_OK ? sp_stream_sync(SP_STREAM_MOVE) : status;
 }
 
-/** Sends NaNs to the neighbours, and drops the rows they send. NaNs must be sent because a neighbour's NCCL
+/** Sends NaNs to the neighbors, and drops the rows they send. NaNs must be sent because a neighbor's NCCL
  *  receive waits for all its bytes, and cannot be told that this rank failed. */
 static void skip(sp_exchange *x)
 {
@@ -66,7 +66,7 @@ done:
     sp_free(host);
     sp_device_free(nan);
     sp_device_free(drop);
-    if (status != SPMM_OK) sp_abandon(x->grid->comm, status); /* else the neighbours would wait forever */
+    if (status != SPMM_OK) sp_abandon(x->grid->comm, status); /* else the neighbors would wait forever */
 }
 
 /** Queues packing and NCCL's group, and makes SP_STREAM_MAIN wait for them. There is no `begin`: starting a

@@ -1,11 +1,11 @@
-/** Exchange backend that writes rows straight into the neighbours' X in GPU memory (CUDA IPC), ordered by messages
+/** Exchange backend that writes rows straight into the neighbors' X in GPU memory (CUDA IPC), ordered by messages
  *  of the hosts. exchange_peer_stream.c has the order by streams, exchange_peer_rows.c what both do.
  *
  *  The writes go over NVLink if the GPUs are connected by it. All ranks of a process column must be on one
  *  node. The owner of a row writes it into the X of each rank that needs it, without packing and without a
  *  receive.
  *
- *  Each exchange takes two small MPI messages per neighbour: a rank that needs rows sends each owner of such
+ *  Each exchange takes two small MPI messages per neighbor: a rank that needs rows sends each owner of such
  *  rows a ready message, and the owner answers when it has queued its writes. Only after this
  *  answer does the rank that needs rows queue a wait for the owner's event. So no kernel ever waits for
  *  another GPU, and a rank that fails can report its failure in the message.

@@ -1,4 +1,4 @@
-/** What the two orders of the peer transport share: registered buffers, where neighbours' X's are, and the writes.
+/** What the two orders of the peer transport share: registered buffers, where neighbors' X's are, and the writes.
  *  Private to the files src/exchange/exchange_peer*.c. */
 #ifndef SP_EXCHANGE_PEER_H
 #define SP_EXCHANGE_PEER_H

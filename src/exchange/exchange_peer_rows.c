@@ -25,7 +25,7 @@ static spmm_status add_buffer(sp_peer *p, int64_t bytes, void **memory)
 {
     sp_peer_buffer one = {.bytes = bytes > SP_SHARED_BYTES ? bytes : SP_SHARED_BYTES};
     sp_peer_buffer *const more = realloc(p->buffer, (size_t)(p->buffers + 1) * sizeof *more);
-    if (!more) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate the list of X's that neighbours write to");
+    if (!more) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate the list of X's that neighbors write to");
     p->buffer = more;
     TRY(sp_device_alloc_exchanged(memory, one.bytes, "X"));
     const spmm_status shared = sp_device_share(*memory, &one.shared);
@@ -57,7 +57,7 @@ static spmm_status attach(sp_peer_remote *g, const sp_peer_place *i, void **mapp
     *mapped = NULL;
     if (i->buffer >= g->buffers) {
         void **const more = realloc(g->buffer, (size_t)(i->buffer + 1) * sizeof *more);
-        if (!more) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate the list of a neighbour's X's");
+        if (!more) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate the list of a neighbor's X's");
         for (int r = g->buffers; r <= i->buffer; r++) more[r] = NULL;
         g->buffer = more;
         g->buffers = (int)i->buffer + 1;
@@ -71,7 +71,7 @@ spmm_status sp_peer_shake_hands(sp_exchange *x, spmm_status prepared, const void
 {
     sp_peer *const p = x->state;
     spmm_status status = prepared;
-    if (status == SPMM_OK) status = sp_alloc(all, x->grid->dims[0], (size_t)bytes, "what neighbours say");
+    if (status == SPMM_OK) status = sp_alloc(all, x->grid->dims[0], (size_t)bytes, "what neighbors say");
     TRY(sp_agree(x->grid->comm, "exchange", status));
     TRY(SP_MPI(MPI_Allgather(mine, bytes, MPI_BYTE, *all, bytes, MPI_BYTE, x->comm)));
     p->connected = 1;
@@ -87,7 +87,7 @@ void sp_peer_forget(sp_exchange *x)
         p->remote[i].buffer = NULL;
         p->remote[i].buffers = 0;
     }
-    /* after MPI_Finalize nobody says whether neighbours have detached theirs: the buffers stay until the process ends */
+    /* after MPI_Finalize nobody says whether neighbors have detached theirs: the buffers stay until the process ends */
     const int runs = sp_mpi_runs();
     if (p->connected && runs) MPI_Barrier(x->comm);
     for (int r = 0; runs && r < p->buffers; r++) sp_device_unshare(p->buffer[r].memory);

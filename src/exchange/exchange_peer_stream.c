@@ -1,16 +1,16 @@
-/** Exchange backend that writes rows straight into the neighbours' X (exchange_peer_rows.c), ordered by the GPUs'
- *  streams alone: no messages, and nothing that a host has to wait for but the neighbours' hosts themselves.
+/** Exchange backend that writes rows straight into the neighbors' X (exchange_peer_rows.c), ordered by the GPUs'
+ *  streams alone: no messages, and nothing that a host has to wait for but the neighbors' hosts themselves.
  *
- *  Exchanges have numbers. For each neighbour a rank has two flags in its GPU's memory, which the neighbour sets to
- *  the number of an exchange by its stream (sp_stream_flags()): `came`, after the neighbour's writes of rows, and
- *  `free`, after the kernels that read the neighbour's ghost rows of the exchange before. In the stream
+ *  Exchanges have numbers. For each neighbor a rank has two flags in its GPU's memory, which the neighbor sets to
+ *  the number of an exchange by its stream (sp_stream_flags()): `came`, after the neighbor's writes of rows, and
+ *  `free`, after the kernels that read the neighbor's ghost rows of the exchange before. In the stream
  *  of the exchange, exchange n is: set `free` at the sources to n; wait until each target's `free` has reached n; write the rows; set
  *  `came` at the targets to n; wait until each source's `came` has reached n. A stream waits only for what others
  *  have queued before they wait for the same exchange, so no order in which GPUs take up their work can end in a
  *  circle, and no kernel waits at all.
  *
  *  Where X is in an exchange, and whether a rank failed before it, each host says in a notice, in memory that the
- *  hosts share. A host that queues exchange n waits until its neighbours' hosts have posted theirs: if ranks are in
+ *  hosts share. A host that queues exchange n waits until its neighbors' hosts have posted theirs: if ranks are in
  *  step, it never does. A rank that fails later, in the middle of an exchange, cannot set its flags any more. It
  *  marks its board as broken, and those whose streams wait for it, whose hosts look at the boards meanwhile
  *  (settle()), set the flags in its place.
@@ -25,7 +25,7 @@
 #include "base/memory.h"
 #include "exchange/exchange_peer.h"
 
-/* NOTICES: how many exchanges a rank can be ahead of its neighbours; a power of two, since numbers wrap around.
+/* NOTICES: how many exchanges a rank can be ahead of its neighbors; a power of two, since numbers wrap around.
  * FLAG_BYTES: distance of flags, which several GPUs write, in memory.
  * SPINS: how often a host looks before it lets others use its core. */
 enum { NOTICES = 8, FLAG_BYTES = 64, SPINS = 200 };
@@ -35,7 +35,7 @@ enum { TRIAL_SECONDS = 5 };
  * around. */
 static const uint32_t START = UINT32_MAX - 20;
 
-/** What a rank shows to its neighbours, in memory that the hosts share. */
+/** What a rank shows to its neighbors, in memory that the hosts share. */
 typedef struct board {
     _Alignas(64) _Atomic uint32_t posted; /* number of the rank's last notice */
     _Atomic int broken;            /* 1: the rank failed in the middle of an exchange, and makes no more */
@@ -43,16 +43,16 @@ typedef struct board {
 } board;
 
 /* Those of exchanges that are captured in a CUDA graph have no numbers, as a graph does the same each time: a flag is set to 1,
- * and whoever has waited for that sets its own flag to 0, before it sets the one by which its neighbour goes on. */
+ * and whoever has waited for that sets its own flag to 0, before it sets the one by which its neighbor goes on. */
 enum flag_kind { CAME, FREE, CAPTURED_CAME, CAPTURED_FREE, FLAG_KINDS };
 
-/** A neighbour: a source, a target, or both. */
-typedef struct neighbour {
+/** A neighbor: a source, a target, or both. */
+typedef struct neighbor {
     int rank; /* in x->comm */
     board *board;
     uint32_t *flags; /* its flags, in its GPU's memory, attached */
     int lost;        /* 1: it is broken, and its flags here were set in its place */
-} neighbour;
+} neighbor;
 
 typedef struct stream_peer {
     sp_peer shared;
@@ -63,8 +63,8 @@ typedef struct stream_peer {
     uint32_t number; /* of the last exchange */
     int queued;      /* 1: streams may wait for flags of exchanges up to `number` */
     int count;
-    neighbour *neighbour; /* [count] */
-    int *source, *target; /* [ins], [outs]: numbers of neighbours */
+    neighbor *neighbor;   /* [count] */
+    int *source, *target; /* [ins], [outs]: numbers of neighbors */
     int *comes;           /* [ins] 1: the source takes part in this exchange */
     sp_flag_op *op;       /* [2 (ins + outs)] */
     int captured;         /* 1: this exchange is being captured */
@@ -85,13 +85,13 @@ static void destroy(sp_exchange *x)
 {
     stream_peer *const p = x->state;
     if (!p) return;
-    for (int i = 0; p->neighbour && i < p->count; i++) sp_device_detach(p->neighbour[i].flags);
+    for (int i = 0; p->neighbor && i < p->count; i++) sp_device_detach(p->neighbor[i].flags);
     sp_peer_forget(x);
     p->shared.connected = 0;
     if (p->flags_shared && sp_mpi_runs()) sp_device_unshare(p->flags);
     sp_device_free(p->flags);
     sp_node_memory_destroy(&p->boards);
-    sp_free(p->neighbour);
+    sp_free(p->neighbor);
     sp_free(p->source);
     sp_free(p->target);
     sp_free(p->comes);
@@ -99,12 +99,12 @@ static void destroy(sp_exchange *x)
     sp_peer_destroy(x);
 }
 
-/** Returns the number of the neighbour with that rank; adds it if it is new. */
-static int neighbour_of(stream_peer *p, int rank)
+/** Returns the number of the neighbor with that rank; adds it if it is new. */
+static int neighbor_of(stream_peer *p, int rank)
 {
     for (int i = 0; i < p->count; i++)
-        if (p->neighbour[i].rank == rank) return i;
-    p->neighbour[p->count].rank = rank;
+        if (p->neighbor[i].rank == rank) return i;
+    p->neighbor[p->count].rank = rank;
     return p->count++;
 }
 
@@ -115,13 +115,13 @@ static spmm_status create(sp_exchange *x)
     TRY(sp_peer_create(x, sizeof(stream_peer)));
     stream_peer *const p = x->state;
     p->number = START;
-    TRY(sp_alloc_zero((void **)&p->neighbour, ins + outs, sizeof *p->neighbour, what));
+    TRY(sp_alloc_zero((void **)&p->neighbor, ins + outs, sizeof *p->neighbor, what));
     TRY(sp_alloc_zero((void **)&p->source, ins, sizeof *p->source, what));
     TRY(sp_alloc_zero((void **)&p->target, outs, sizeof *p->target, what));
     TRY(sp_alloc_zero((void **)&p->comes, ins, sizeof *p->comes, what));
     TRY(sp_alloc_zero((void **)&p->op, 2 * ((int64_t)ins + outs), sizeof *p->op, what));
-    for (int i = 0; i < ins; i++) p->source[i] = neighbour_of(p, x->in[i].peer);
-    for (int i = 0; i < outs; i++) p->target[i] = neighbour_of(p, x->out[i].peer);
+    for (int i = 0; i < ins; i++) p->source[i] = neighbor_of(p, x->in[i].peer);
+    for (int i = 0; i < outs; i++) p->target[i] = neighbor_of(p, x->out[i].peer);
     return SPMM_OK;
 }
 
@@ -180,7 +180,7 @@ static spmm_status attach_all(const sp_exchange *x, const stream_handshake *all)
 {
     stream_peer *const p = x->state;
     for (int i = 0; i < x->outs; i++) TRY(sp_peer_attach_trial(x, i, &all[x->out[i].peer].trial));
-    for (neighbour *g = p->neighbour; g < p->neighbour + p->count; g++) {
+    for (neighbor *g = p->neighbor; g < p->neighbor + p->count; g++) {
         void *mapped;
         TRY(sp_device_attach(&all[g->rank].flags, &mapped));
         g->flags = mapped;
@@ -194,7 +194,7 @@ static spmm_status share_boards(sp_exchange *x)
     stream_peer *const p = x->state;
     TRY(sp_node_memory_create(x->comm, sizeof(board), &p->boards));
     p->board = sp_node_memory_of(&p->boards, x->grid->coords[0]);
-    for (neighbour *g = p->neighbour; g < p->neighbour + p->count; g++) {
+    for (neighbor *g = p->neighbor; g < p->neighbor + p->count; g++) {
         g->board = sp_node_memory_of(&p->boards, g->rank);
         if (!g->board) return sp_fail(SPMM_ERR_MPI, "a rank's part of the memory of a node cannot be found");
     }
@@ -215,9 +215,9 @@ static void rest(const sp_exchange *x, int64_t times)
     sched_yield();
 }
 
-/** Waits for a neighbour's notice.
- *  \return 1; 0: there is none, as the neighbour failed in the middle of an exchange */
-static int wait_for_notice(const sp_exchange *x, const neighbour *g, uint32_t number)
+/** Waits for a neighbor's notice.
+ *  \return 1; 0: there is none, as the neighbor failed in the middle of an exchange */
+static int wait_for_notice(const sp_exchange *x, const neighbor *g, uint32_t number)
 {
     for (int64_t times = 1;; times++) {
         if (atomic_load(&g->board->broken)) return 0;
@@ -232,16 +232,16 @@ static void post(const sp_exchange *x, const char *base)
 {
     stream_peer *const p = x->state;
     const uint32_t number = ++p->number;
-    /* the notice that it replaces has been read when a neighbour has begun the exchange after that one */
-    for (int i = 0; i < p->count; i++) (void)wait_for_notice(x, &p->neighbour[i], number - NOTICES + 1);
+    /* the notice that it replaces has been read when a neighbor has begun the exchange after that one */
+    for (int i = 0; i < p->count; i++) (void)wait_for_notice(x, &p->neighbor[i], number - NOTICES + 1);
     sp_peer_place_of(x, base, &p->board->notice[number % NOTICES]);
     p->board->notice[number % NOTICES].captured = p->captured;
     atomic_store_explicit(&p->board->posted, number, memory_order_release);
 }
 
-/** Reads a neighbour's notice of this exchange; its `at` is -1 if it failed, or captures the exchange and this rank does not,
+/** Reads a neighbor's notice of this exchange; its `at` is -1 if it failed, or captures the exchange and this rank does not,
  *  or the other way round. */
-static void read_notice(const sp_exchange *x, const neighbour *g, sp_peer_place *place)
+static void read_notice(const sp_exchange *x, const neighbor *g, sp_peer_place *place)
 {
     const stream_peer *const p = x->state;
     place->at = -1;
@@ -252,7 +252,7 @@ static void read_notice(const sp_exchange *x, const neighbour *g, sp_peer_place 
 
 /* ---- exchanges ---- */
 
-/** Queues operations of this exchange on flags of a kind, CAME or FREE: sets those of neighbours, then waits for this rank's
+/** Queues operations of this exchange on flags of a kind, CAME or FREE: sets those of neighbors, then waits for this rank's
  *  own, which it sets back if the exchange is captured. */
 static spmm_status queue_flags(const sp_exchange *x, enum flag_kind kind)
 {
@@ -264,7 +264,7 @@ static spmm_status queue_flags(const sp_exchange *x, enum flag_kind kind)
         /* `came` is set at targets and waited for of sources, `free` the other way round */
         const int sources = (kind == CAME) == (step > 0), n = sources ? x->ins : x->outs;
         for (int i = 0; i < n; i++) {
-            const neighbour *const g = &p->neighbour[sources ? p->source[i] : p->target[i]];
+            const neighbor *const g = &p->neighbor[sources ? p->source[i] : p->target[i]];
             if (sources ? !p->comes[i] : p->shared.place[i].at < 0) continue;
             *op++ = (sp_flag_op){step == 0 ? flag_at(g->flags, x->grid->coords[0], flag)
                                            : flag_at(p->flags, g->rank, flag),
@@ -291,9 +291,9 @@ static spmm_status end(sp_exchange *x)
     if (atomic_load(&p->board->broken))
         return sp_fail(SPMM_ERR_DEVICE, "the GPU failed in the middle of an earlier exchange of X");
     post(x, x->base);
-    for (int i = 0; i < x->outs; i++) read_notice(x, &p->neighbour[p->target[i]], &p->shared.place[i]);
+    for (int i = 0; i < x->outs; i++) read_notice(x, &p->neighbor[p->target[i]], &p->shared.place[i]);
     for (int i = 0; i < x->ins; i++) {
-        read_notice(x, &p->neighbour[p->source[i]], &place);
+        read_notice(x, &p->neighbor[p->source[i]], &place);
         p->comes[i] = place.at >= 0;
         if (!p->comes[i])
             missed = sp_fail(SPMM_ERR_MPI,
@@ -303,7 +303,7 @@ static spmm_status end(sp_exchange *x)
     }
     if (p->captured && !sp_peer_attached(x))
         return sp_fail(SPMM_ERR_USAGE,
-                       "X of a neighbour has been in no product before the capture in a CUDA graph");
+                       "X of a neighbor has been in no product before the capture in a CUDA graph");
     p->queued |= !p->captured;
     const spmm_status status = queue(x);
     if (status != SPMM_OK) atomic_store(&p->board->broken, 1);
@@ -316,22 +316,22 @@ static void skip(sp_exchange *x)
     post(x, NULL);
 }
 
-/** Sets the flags that a neighbour does not set, so that no stream waits for it any more. */
-static spmm_status replace(const sp_exchange *x, const neighbour *g)
+/** Sets the flags that a neighbor does not set, so that no stream waits for it any more. */
+static spmm_status replace(const sp_exchange *x, const neighbor *g)
 {
     const stream_peer *const p = x->state;
     TRY(sp_flag_set(flag_at(p->flags, g->rank, FREE), p->number));
     return sp_flag_set(flag_at(p->flags, g->rank, CAME), p->number);
 }
 
-/** Looks whether neighbours are broken, and replaces those that are. A rank that is broken itself replaces all of
+/** Looks whether neighbors are broken, and replaces those that are. A rank that is broken itself replaces all of
  *  them, as they do not set flags for it any more. */
 static spmm_status look_around(const sp_exchange *x)
 {
     const stream_peer *const p = x->state;
     const int alone = atomic_load(&p->board->broken);
     spmm_status status = SPMM_OK;
-    for (neighbour *g = p->neighbour; g < p->neighbour + p->count; g++) {
+    for (neighbor *g = p->neighbor; g < p->neighbor + p->count; g++) {
         if (g->lost || !(alone || atomic_load(&g->board->broken))) continue;
         g->lost = 1;
         TRY(replace(x, g));
@@ -384,8 +384,8 @@ static spmm_status try_flags(const sp_exchange *x)
     TRY(queue_flags(x, FREE));
     TRY(queue_flags(x, CAME));
     if (wait_for_trial(x) == SPMM_OK) return SPMM_OK;
-    for (int i = 0; i < p->count; i++) TRY(replace(x, &p->neighbour[i]));
-    return sp_fail(SPMM_ERR_DEVICE, "transport peer: flags that neighbours set do not arrive");
+    for (int i = 0; i < p->count; i++) TRY(replace(x, &p->neighbor[i]));
+    return sp_fail(SPMM_ERR_DEVICE, "transport peer: flags that neighbors set do not arrive");
 }
 
 static spmm_status connect(sp_exchange *x)

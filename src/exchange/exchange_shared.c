@@ -1,5 +1,5 @@
-/** Exchange backend for ranks of a node whose X lies in common memory: they read the rows of their neighbours
- *  in place. What is left of the exchange on a node is that a rank waits until its neighbours have written
+/** Exchange backend for ranks of a node whose X lies in common memory: they read the rows of their neighbors
+ *  in place. What is left of the exchange on a node is that a rank waits until its neighbors have written
  *  their rows, and that these wait until it has read them. Rows of other nodes arrive by messages
  *  (exchange_direct.c), each on one rank, in memory that all ranks of the node read.
  *
@@ -7,7 +7,7 @@
  *  that rows can have, AREAS areas, each with room for the rows of one X: ghost rows of lower nodes, own rows
  *  of the node's ranks, ghost rows of higher nodes. An area takes memory only where somebody has written
  *  rows, and each rank maps the areas that it uses. A rank chooses the area of an X alone, when it creates
- *  the X. Should neighbours then multiply by an X in another area, a rank collects the rows that it needs in
+ *  the X. Should neighbors then multiply by an X in another area, a rank collects the rows that it needs in
  *  memory of its own, for this product. */
 #include <sched.h>
 #include <stdatomic.h>

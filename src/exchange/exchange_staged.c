@@ -1,6 +1,6 @@
 /** Exchange backend that sends rows of an X in GPU memory by MPI from staging buffers in pinned host memory.
  *
- *  With SPMM_TRANSPORT_MPI there is one message per neighbour (more if it exceeds sp_chunk_bytes()). With
+ *  With SPMM_TRANSPORT_MPI there is one message per neighbor (more if it exceeds sp_chunk_bytes()). With
  *  SPMM_TRANSPORT_STAGED the messages are smaller, so that one is copied to the host while another is
  *  sent. */
 #include "base/memory.h"
@@ -62,7 +62,7 @@ static spmm_status fetch(sp_exchange *x)
 }
 
 /** Queues the copies to the host, and then posts the receives. Between the column blocks of a product nobody waits
- *  for the GPU: the rows received before must have left the staging buffer, because a message that a neighbour has
+ *  for the GPU: the rows received before must have left the staging buffer, because a message that a neighbor has
  *  sent already arrives as soon as its receive is posted. */
 static spmm_status begin(sp_exchange *x)
 {
@@ -99,7 +99,7 @@ static spmm_status place(sp_exchange *x, int count)
 }
 
 /** Sends each message as soon as its copy to the host is complete, and meanwhile copies received messages to
- *  the GPU. A message whose copy failed is sent empty, so that no neighbour waits for it in vain. */
+ *  the GPU. A message whose copy failed is sent empty, so that no neighbor waits for it in vain. */
 static spmm_status end(sp_exchange *x)
 {
     const staging *const m = x->state;

@@ -88,7 +88,7 @@ static spmm_status first_level(clusters *s)
 }
 
 /** Finds the least hash around each cluster, its own included. */
-static void find_neighbours(clusters *s, uint32_t seed)
+static void find_neighbors(clusters *s, uint32_t seed)
 {
     const spmm_csr *const a = s->a;
     for (int64_t i = 0; i < s->count[s->levels]; i++) s->hash[i] = sp_hash((uint32_t)i, seed);
@@ -111,7 +111,7 @@ static spmm_status next_level(clusters *s, int *joined)
     const uint32_t seed = SP_SEED_CLUSTERS + (uint32_t)s->levels;
     int32_t *const label = s->label[s->levels - 1] + s->count[s->levels - 1], *number;
     TRY(sp_alloc((void **)&number, count, sizeof *number, "clusters of rows"));
-    find_neighbours(s, seed);
+    find_neighbors(s, seed);
     for (int64_t i = 0; i < count; i++) {
         int64_t at = i;
         for (int64_t next = sp_unhash(s->hash[at], seed); next != at; next = sp_unhash(s->hash[at], seed))

@@ -7,7 +7,7 @@
  *  columns which they have in common (Broder: On the resemblance and containment of documents, 1997); rows
  *  with the same one are a cluster of level 1. Each column belongs to the cluster of that of its rows whose
  *  hash is least, so the matrix becomes one of clusters by clusters, of any two sets of rows and columns,
- *  square or not. From then on a cluster is joined to the neighbour with the least hash if that is less than
+ *  square or not. From then on a cluster is joined to the neighbor with the least hash if that is less than
  *  its own, and so on until a cluster whose own hash is the least around: those that end at the same one are
  *  a cluster of the next level, some ten of them, which are connected. Levels are added until there is one
  *  cluster or few are joined. In the order clusters of every level are contiguous.

@@ -176,8 +176,8 @@ static spmm_status build(setup *s, spmm_exchange kind, int threads, sp_halo *h)
 {
     const int me = s->grid->coords[0];
     spmm_status status = sp_alloc((void **)&s->first, s->parts + 1, sizeof *s->first, "owners of X");
-    if (status == SPMM_OK) status = sp_alloc((void **)&s->receive, s->parts, 8, "neighbours");
-    if (status == SPMM_OK) status = sp_alloc((void **)&s->send, s->parts, 8, "neighbours");
+    if (status == SPMM_OK) status = sp_alloc((void **)&s->receive, s->parts, 8, "neighbors");
+    if (status == SPMM_OK) status = sp_alloc((void **)&s->send, s->parts, 8, "neighbors");
     if (status == SPMM_OK) status = sp_block_check(s->grid, s->block, threads);
     TRY(sp_agree(s->grid->comm, "halo", status));
     TRY(sp_blocks_fit(s->grid, s->block, s->first));
@@ -189,7 +189,7 @@ static spmm_status build(setup *s, spmm_exchange kind, int threads, sp_halo *h)
         all_columns(s);
     else
         TRY(swap_lists(s, h));
-    status = sp_halo_list_neighbours(s->grid, s->receive, s->send, h);
+    status = sp_halo_list_neighbors(s->grid, s->receive, s->send, h);
     h->local = s->block->csr;
     h->local.cols = sp_halo_rows(h);
     if (status == SPMM_OK && h->kind != SPMM_EXCHANGE_BCAST && s->parts > 1) status = renumber(s, threads, h);
@@ -222,8 +222,8 @@ spmm_status sp_halo_of_columns(const sp_grid *grid, const spmm_block *block, int
 {
     setup s = {.grid = grid, .block = block, .parts = grid->dims[0], .first = first, .needed = needed};
     memset(halo, 0, sizeof *halo);
-    spmm_status status = sp_alloc((void **)&s.receive, s.parts, 8, "neighbours");
-    if (status == SPMM_OK) status = sp_alloc((void **)&s.send, s.parts, 8, "neighbours");
+    spmm_status status = sp_alloc((void **)&s.receive, s.parts, 8, "neighbors");
+    if (status == SPMM_OK) status = sp_alloc((void **)&s.send, s.parts, 8, "neighbors");
     if (status == SPMM_OK)
         status = sp_alloc((void **)&s.before, sp_set_words(block->csr.cols) + 1, sizeof *s.before, "columns");
     status = sp_agree(grid->comm, "halo", status);
@@ -232,7 +232,7 @@ spmm_status sp_halo_of_columns(const sp_grid *grid, const spmm_block *block, int
         status = swap_lists(&s, halo);
     }
     if (status == SPMM_OK)
-        status = sp_agree(grid->comm, "halo", sp_halo_list_neighbours(grid, s.receive, s.send, halo));
+        status = sp_agree(grid->comm, "halo", sp_halo_list_neighbors(grid, s.receive, s.send, halo));
     sp_free(s.receive);
     sp_free(s.send);
     sp_free(s.before);

@@ -88,8 +88,8 @@ spmm_status sp_halo_of_columns(const sp_grid *grid, const spmm_block *block, int
  *  \param [in,out] halo     `own` is set, and `list`: the own rows to send, increasing for each rank, one rank after the
  *                           other; NULL: all own rows go to each. Otherwise zeroed; the caller destroys it, also on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
-spmm_status sp_halo_list_neighbours(const sp_grid *grid, const int64_t *receive, const int64_t *send,
-                                    sp_halo *halo);
+spmm_status sp_halo_list_neighbors(const sp_grid *grid, const int64_t *receive, const int64_t *send,
+                                   sp_halo *halo);
 
 /** Removes lists of contiguous rows from halo->list, so that these are sent directly from X, without packing, and sets `packed`.
  *  Local.

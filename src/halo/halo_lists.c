@@ -29,8 +29,8 @@ void sp_halo_shorten_lists(sp_halo *h)
     h->packed = kept;
 }
 
-spmm_status sp_halo_list_neighbours(const sp_grid *grid, const int64_t *receive, const int64_t *send,
-                                    sp_halo *h)
+spmm_status sp_halo_list_neighbors(const sp_grid *grid, const int64_t *receive, const int64_t *send,
+                                   sp_halo *h)
 {
     const int me = grid->coords[0], parts = grid->dims[0];
     int64_t in = 0, out = 0;
@@ -38,8 +38,8 @@ spmm_status sp_halo_list_neighbours(const sp_grid *grid, const int64_t *receive,
         h->sources += receive[p] > 0;
         h->targets += send[p] > 0;
     }
-    TRY(sp_alloc((void **)&h->source, h->sources, sizeof *h->source, "neighbours"));
-    TRY(sp_alloc((void **)&h->target, h->targets, sizeof *h->target, "neighbours"));
+    TRY(sp_alloc((void **)&h->source, h->sources, sizeof *h->source, "neighbors"));
+    TRY(sp_alloc((void **)&h->target, h->targets, sizeof *h->target, "neighbors"));
     h->sources = h->targets = 0;
     for (int p = 0; p < parts; p++) {
         if (receive[p] > 0)

@@ -61,7 +61,7 @@ static void count_entries(const model *m, int p, int q, int64_t i, int64_t from,
         boundary = 1;
         if (s->stamp[column] == p) continue;
         s->stamp[column] = p;
-        /* neighbouring columns mostly have the same owner */
+        /* neighboring columns mostly have the same owner */
         if (column < owned[owner] || column >= owned[owner + 1]) owner = sp_part_of(owned, m->P, column);
         const int32_t supplier = q * m->P + owner;
         int32_t *const ends = s->ends + 2 * (int64_t)supplier;

@@ -8,8 +8,8 @@
 /** An undirected graph without self-loops; each edge is stored in both directions. */
 typedef struct sp_graph {
     int64_t vertices;
-    int64_t *start;     /**< index in `neighbour` of each vertex's first neighbour, [vertices + 1] */
-    int32_t *neighbour; /**< neighbours of all vertices, in increasing order for each vertex */
+    int64_t *start;    /**< index in `neighbor` of each vertex's first neighbor, [vertices + 1] */
+    int32_t *neighbor; /**< neighbors of all vertices, in increasing order for each vertex */
     const int64_t
         *row_start; /**< row starts of A (borrowed); vertex v has weight row_start[v+1] - row_start[v] + 1 */
 } sp_graph;

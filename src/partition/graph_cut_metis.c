@@ -14,13 +14,13 @@ enum { SEED = 1, LEAST_VERTICES = 4 };
 /** The graph, copied to METIS's integers, and two partitions of it: by_cut minimizes the edge cut, by_volume
  *  the communication volume. */
 typedef struct copy {
-    idx_t *start, *neighbour, *weight, *by_cut, *by_volume;
+    idx_t *start, *neighbor, *weight, *by_cut, *by_volume;
 } copy;
 
 static void copy_destroy(copy *c)
 {
     sp_free(c->start);
-    sp_free(c->neighbour);
+    sp_free(c->neighbor);
     sp_free(c->weight);
     sp_free(c->by_cut);
     sp_free(c->by_volume);
@@ -47,30 +47,29 @@ static spmm_status copy_create(const sp_graph *g, int parts, copy *c)
     spmm_status status;
     *c = (copy){0};
     TRY_GOTO(alloc(&c->start, n + 1), done);
-    TRY_GOTO(alloc(&c->neighbour, arcs), done);
+    TRY_GOTO(alloc(&c->neighbor, arcs), done);
     TRY_GOTO(alloc(&c->weight, n), done);
     TRY_GOTO(alloc(&c->by_cut, n), done);
     TRY_GOTO(alloc(&c->by_volume, n), done);
     for (int64_t v = 0; v <= n; v++) c->start[v] = (idx_t)g->start[v];
-    for (int64_t e = 0; e < arcs; e++) c->neighbour[e] = (idx_t)g->neighbour[e];
+    for (int64_t e = 0; e < arcs; e++) c->neighbor[e] = (idx_t)g->neighbor[e];
     for (int64_t v = 0; v < n; v++) c->weight[v] = weight_of(g, v, parts);
 done:
     if (status != SPMM_OK) copy_destroy(c);
     return status;
 }
 
-/** Checks that an idx_t holds the sum of all weights and the index of the last neighbour, as METIS
+/** Checks that an idx_t holds the sum of all weights and the index of the last neighbor, as METIS
  *  requires. */
 static spmm_status check_limits(const sp_graph *g)
 {
     const int64_t n = g->vertices, arcs = g->start[n], weight = g->row_start[n] + n;
     const int64_t most = sizeof(idx_t) == 4 ? INT32_MAX : INT64_MAX;
     if (arcs <= most && weight <= most) return SPMM_OK;
-    return sp_fail(
-        SPMM_ERR_LIMIT,
-        "a graph of %lld vertices with %lld neighbours, and %lld entries and rows: METIS was built "
-        "with %d-bit integers and counts to %lld",
-        (long long)n, (long long)arcs, (long long)weight, 8 * (int)sizeof(idx_t), (long long)most);
+    return sp_fail(SPMM_ERR_LIMIT,
+                   "a graph of %lld vertices with %lld neighbors, and %lld entries and rows: METIS was built "
+                   "with %d-bit integers and counts to %lld",
+                   (long long)n, (long long)arcs, (long long)weight, 8 * (int)sizeof(idx_t), (long long)most);
 }
 
 /** Partitions the graph with METIS, which minimizes `type`, METIS_OBJTYPE_CUT or METIS_OBJTYPE_VOL.
@@ -83,7 +82,7 @@ static spmm_status call_metis(const sp_graph *g, int parts, idx_t type, copy *c,
     options[METIS_OPTION_OBJTYPE] = type;
     options[METIS_OPTION_SEED] = SEED;
     options[METIS_OPTION_NUMBERING] = 0;
-    const int answer = METIS_PartGraphKway(&vertices, &constraints, c->start, c->neighbour, c->weight, NULL,
+    const int answer = METIS_PartGraphKway(&vertices, &constraints, c->start, c->neighbor, c->weight, NULL,
                                            NULL, &count, NULL, NULL, options, objective, part);
     if (answer == METIS_OK) return SPMM_OK;
     if (answer == METIS_ERROR_MEMORY)
@@ -94,14 +93,14 @@ static spmm_status call_metis(const sp_graph *g, int parts, idx_t type, copy *c,
 }
 
 /** Counts the rows of X that a partition communicates: each vertex counts once for each other part that
- *  contains a neighbour of the vertex. `last` is scratch memory, [parts]. */
+ *  contains a neighbor of the vertex. `last` is scratch memory, [parts]. */
 static int64_t count_volume(const sp_graph *g, int parts, const idx_t *part, int32_t *last)
 {
     int64_t volume = 0;
     for (int p = 0; p < parts; p++) last[p] = -1;
     for (int64_t v = 0; v < g->vertices; v++)
         for (int64_t e = g->start[v]; e < g->start[v + 1]; e++) {
-            const idx_t p = part[g->neighbour[e]];
+            const idx_t p = part[g->neighbor[e]];
             volume += p != part[v] && last[p] != v;
             last[p] = (int32_t)v;
         }

@@ -9,7 +9,7 @@
 static void graph_destroy(sp_graph *g)
 {
     sp_free(g->start);
-    sp_free(g->neighbour);
+    sp_free(g->neighbor);
 }
 
 /** Builds the pattern of the transpose of `a`: its row starts in `start`, its column indices in `row`. The
@@ -42,7 +42,7 @@ static int64_t merge(const int32_t *x, int64_t nx, const int32_t *y, int64_t ny,
 }
 
 /** Builds the graph of A + A^T without the diagonal. Memory per entry of A: 4 bytes for A^T and 8 bytes for
- *  the neighbours. */
+ *  the neighbors. */
 static spmm_status graph_create(const spmm_csr *a, sp_graph *g)
 {
     const int64_t n = a->rows;
@@ -53,12 +53,12 @@ static spmm_status graph_create(const spmm_csr *a, sp_graph *g)
     TRY_GOTO(sp_alloc((void **)&start, n + 1, sizeof *start, "starts of the transposed pattern"), done);
     TRY_GOTO(sp_alloc((void **)&row, a->nnz, sizeof *row, "the transposed pattern"), done);
     TRY_GOTO(sp_alloc((void **)&g->start, n + 1, sizeof *g->start, "starts of the graph"), done);
-    TRY_GOTO(sp_alloc((void **)&g->neighbour, 2 * a->nnz, sizeof *g->neighbour, "the graph"), done);
+    TRY_GOTO(sp_alloc((void **)&g->neighbor, 2 * a->nnz, sizeof *g->neighbor, "the graph"), done);
     transpose(a, start, row);
     g->start[0] = 0;
     for (int64_t v = 0; v < n; v++)
         g->start[v + 1] = g->start[v] + merge(a->ja + a->irp[v], a->irp[v + 1] - a->irp[v], row + start[v],
-                                              start[v + 1] - start[v], v, g->neighbour + g->start[v]);
+                                              start[v + 1] - start[v], v, g->neighbor + g->start[v]);
 done:
     sp_free(start);
     sp_free(row);
@@ -71,7 +71,7 @@ static int64_t count_cut(const sp_graph *g, const int32_t *part)
     int64_t cut = 0;
     for (int64_t v = 0; v < g->vertices; v++)
         for (int64_t e = g->start[v]; e < g->start[v + 1]; e++)
-            cut += g->neighbour[e] > v && part[g->neighbour[e]] != part[v];
+            cut += g->neighbor[e] > v && part[g->neighbor[e]] != part[v];
     return cut;
 }
 

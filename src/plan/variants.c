@@ -11,7 +11,7 @@
 
 /** The joint exchange is worth its second kernel and the adding if it moves less than this share of the halo's rows. */
 static const double WORTH = 0.8;
-/** Variants are timed if their modelled time is at most NEAR times the least and SLACK seconds: of a product that takes little more
+/** Variants are timed if their modeled time is at most NEAR times the least and SLACK seconds: of a product that takes little more
  *  than its launches the model is wrong by as much. */
 static const double NEAR = 1.3, SLACK = 15e-6;
 /** An exchange that takes less than this share of a product's kernels is not worth any trials. */
@@ -83,7 +83,7 @@ static double kernels_in_blocks(const product_parts *m, int n)
     return m->kernels * (1 + (n - 1) * m->a_share) + (n - 1) * m->launch;
 }
 
-/** Returns the modelled time of a product with n column blocks: each but the first is exchanged while the one before is
+/** Returns the modeled time of a product with n column blocks: each but the first is exchanged while the one before is
  *  multiplied, and each reads all of A. */
 static double in_blocks(const product_parts *m, int n)
 {
@@ -92,7 +92,7 @@ static double in_blocks(const product_parts *m, int n)
     return each + kernels + (n - 1) * wait;
 }
 
-static double modelled(const trials *t, const sp_variant *v)
+static double modeled(const trials *t, const sp_variant *v)
 {
     product_parts scaled = t->model;
     const product_parts *const m = &scaled;
@@ -198,20 +198,20 @@ static spmm_status create_variant(const trials *t, const sp_variant *v, sp_produ
                              t->study, product);
 }
 
-/** Lists the variants that are tried: the first one, and those of the least modelled times if these are near the least one. */
+/** Lists the variants that are tried: the first one, and those of the least modeled times if these are near the least one. */
 static void list_candidates(trials *t, sp_trial *trial)
 {
     const sp_variants *const all = t->all;
     double least = INFINITY;
     int taken[SP_MOST_VARIANTS] = {1};
-    for (int i = 0; i < all->count; i++) least = fmin(least, all->variant[i].modelled);
+    for (int i = 0; i < all->count; i++) least = fmin(least, all->variant[i].modeled);
     t->candidate[0] = 0;
     sp_trial_add(trial, "");
     while (trial->count < MOST_TIMED) {
         int best = -1;
         for (int i = 0; i < all->count; i++)
-            if (!taken[i] && (best < 0 || all->variant[i].modelled < all->variant[best].modelled)) best = i;
-        if (best < 0 || all->variant[best].modelled > NEAR * least + SLACK) break;
+            if (!taken[i] && (best < 0 || all->variant[i].modeled < all->variant[best].modeled)) best = i;
+        if (best < 0 || all->variant[best].modeled > NEAR * least + SLACK) break;
         taken[best] = 1;
         t->candidate[trial->count] = best;
         sp_trial_add(trial, "");
@@ -258,7 +258,7 @@ static spmm_status try_all(trials *t, sp_product **product)
     if (t->options.transport == SPMM_TRANSPORT_AUTO && t->first->space == SPMM_CUDA && t->first->exchange)
         t->options.transport = sp_exchange_transport(t->first->exchange);
     if (t->first->reduction) t->options.reduce = sp_reduction_method(t->first->reduction); /* timed already */
-    for (int i = 0; i < t->all->count; i++) t->all->variant[i].modelled = modelled(t, &t->all->variant[i]);
+    for (int i = 0; i < t->all->count; i++) t->all->variant[i].modeled = modeled(t, &t->all->variant[i]);
     if (t->model.empty + t->model.rows < LITTLE * t->model.kernels) return SPMM_OK;
     list_candidates(t, &trial);
     *product = NULL;

@@ -9,8 +9,8 @@
 typedef struct sp_variant {
     spmm_exchange exchange; /**< never SPMM_EXCHANGE_AUTO */
     int column_blocks;
-    int overlap;     /**< 1: interior rows are computed during the exchange */
-    double modelled; /**< seconds of a product by the model; NaN: it was not needed */
+    int overlap;    /**< 1: interior rows are computed during the exchange */
+    double modeled; /**< seconds of a product by the model; NaN: it was not needed */
     double
         measured; /**< seconds of a product, least of a few, slowest rank; NaN: not timed; infinity: there was not
                           enough memory */
@@ -29,7 +29,7 @@ typedef struct sp_variants {
  *  Variants differ in what is not given by the options: the exchange and, on GPUs, the number of column
  *  blocks, and whether interior rows are computed during the exchange. The model's times are made of the
  *  parts that the first variant, the one of sp_product_create(), was measured to take: its kernels, and its
- *  exchange; see docs/SCALING.md. Only variants with a modelled time near the least are created. Nothing is
+ *  exchange; see docs/SCALING.md. Only variants with a modeled time near the least are created. Nothing is
  *  timed if there is only one variant, or if the study has quick_plan set: then the product is of the joint
  *  exchange if `joint` moves clearly fewer rows.
  *

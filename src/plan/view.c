@@ -16,7 +16,7 @@ typedef struct summary {
         double interior;      /* rows computed during the exchange */
     } sum;
     struct {
-        double entries, received, neighbours, threads;
+        double entries, received, neighbors, threads;
         double created, products, seconds, least, greatest; /* times: of the slowest rank */
         double first_bytes, second_bytes;                   /* of converted matrices */
         double queued, crowd; /* crowd: 1: a rank has more threads than its share of the cores */
@@ -32,7 +32,7 @@ static spmm_status summarize(const sp_product *p, summary *s)
     s->sum.interior = (double)sp_row_blocks_interior_rows(&p->parts);
     s->most.received = (double)(h->ghost_low + h->ghost_high +
                                 (partial ? partial->ghost_low + partial->ghost_high : 0));
-    s->most.neighbours = (double)(h->sources + (partial ? partial->sources : 0));
+    s->most.neighbors = (double)(h->sources + (partial ? partial->sources : 0));
     s->most.threads = (double)p->threads;
     s->most.first_bytes = (double)sp_row_blocks_bytes(p->widths.second ? &p->widths.other : &p->parts);
     s->most.second_bytes = (double)sp_row_blocks_bytes(p->widths.second ? &p->parts : &p->widths.other);
@@ -78,7 +78,7 @@ static void print_variants(const sp_variants *all, FILE *f)
         fprintf(f, "%s%s, %d column block%s, %s", n == 0 ? "chosen from " : "            ",
                 sp_exchange_word(v->exchange), v->column_blocks, v->column_blocks == 1 ? "" : "s",
                 v->overlap ? "overlapped" : "not overlapped");
-        if (v->modelled == v->modelled) fprintf(f, ": modelled %.4g ms", 1e3 * v->modelled);
+        if (v->modeled == v->modeled) fprintf(f, ": modeled %.4g ms", 1e3 * v->modeled);
         if (v->measured == v->measured) fprintf(f, ", measured %.4g ms", 1e3 * v->measured);
         fprintf(f, "%s\n", n == all->chosen ? " (taken)" : "");
     }
@@ -97,7 +97,7 @@ static void print_moves(const sp_product *p, const summary *s, FILE *f)
     /* between GPUs a transport has several */
     if (p->space == SPMM_CUDA && p->exchange) fprintf(f, " (%s)", sp_exchange_backend(p->exchange));
     fprintf(f, ": %lld rows, %.3g MB per product; a rank receives at most %.0f rows from %.0f ranks\n",
-            (long long)moved, (double)moved * row / 1e6, s->most.received, s->most.neighbours);
+            (long long)moved, (double)moved * row / 1e6, s->most.received, s->most.neighbors);
     print_kept(p, f);
     if (p->column_blocks.count > 1)
         fprintf(f, "overlap     X in %d column blocks, each exchanged during the product of the one before\n",

@@ -79,8 +79,8 @@ static void append_defaults(const question *q, const sp_kernel **list, int *coun
     }
 }
 
-/** Returns 1 if rows share columns with neighbours that are numbered far from them, else 0. Rows that would
- *  share columns in a cluster are found by the neighbours' share, and whether they are near one another
+/** Returns 1 if rows share columns with neighbors that are numbered far from them, else 0. Rows that would
+ *  share columns in a cluster are found by the neighbors' share, and whether they are near one another
  *  already, by how often a panel uses a row of X. */
 static int scattered(const question *q)
 {
@@ -155,8 +155,7 @@ static int clustered(const question *q, char *why, size_t n)
     /* On two cores of an EPYC with 32 MB of cache, X of 16 MB and more took 0.2 to 0.8 of the time. */
     const double reuse = sp_features_reuse(q->f), x = x_bytes(q);
     if (!scattered(q) || reuse == 0 || x < q->f->cache / 2) return 0;
-    snprintf(why, n,
-             "X of %.3g MB, %.3g of its columns a neighbour shares, %.3g entries per fetched row of X",
+    snprintf(why, n, "X of %.3g MB, %.3g of its columns a neighbor shares, %.3g entries per fetched row of X",
              x * 1e-6, sp_trait_of(q->f, SP_SHARED, q->k, q->precision), reuse);
     return 1;
 }
@@ -266,7 +265,7 @@ spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_pr
 /* ---- features ---- */
 
 /** Compares a sample of the short rows, each with the row of one of its columns. */
-static void compare_neighbours(const spmm_csr *a, int64_t diagonal, struct sp_feature_sums *sum)
+static void compare_neighbors(const spmm_csr *a, int64_t diagonal, struct sp_feature_sums *sum)
 {
     enum { SAMPLES = 2048 };
     const int64_t step = a->rows / SAMPLES + 1;
@@ -311,7 +310,7 @@ void sp_features_of(const spmm_csr *block, int64_t diagonal, int threads, sp_fea
     f->sum.reach = reach;
     memcpy(f->sum.over, over, sizeof over);
     f->sum.panel_columns = sp_panel_columns(block, SAMPLES);
-    compare_neighbours(block, diagonal, &f->sum);
+    compare_neighbors(block, diagonal, &f->sum);
     f->longest = longest;
     f->cache = (double)sp_last_cache_bytes();
     f->unstaged = !sp_device_starts_early();

@@ -1,6 +1,6 @@
 /** Lists the kernels that may be the fastest for a matrix (`--kernel auto`), in the order in which a trial
  *  takes them. On the CPU rules name the first one: cpu_clustered for a large X whose rows are numbered so
- *  that neighbours are far apart, cpu_segmented if rows are long and reach over much of X, cpu_sorted for
+ *  that neighbors are far apart, cpu_segmented if rows are long and reach over much of X, cpu_sorted for
  *  few columns if their lengths change from row to row, else cpu_csr. On a GPU the order is the leaf of a
  *  decision tree, made from measurements by bench/calibrate.py, to which matrices with such features come. */
 #ifndef SP_CHOOSE_H
@@ -52,7 +52,7 @@ typedef struct sp_features {
     F(SP_OVER_64, "over_64", "of the entries in rows beyond 64")     \
     F(SP_OVER_128, "over_128", "of the entries in rows beyond 128")  \
     F(SP_REUSE, "reuse", "entries per fetched row of X")             \
-    F(SP_SHARED, "shared", "of its columns a neighbour shares")      \
+    F(SP_SHARED, "shared", "of its columns a neighbor shares")       \
     F(SP_ENTRIES, "entries", "entries per block")
 #define SP_TRAIT_NAME(id, column, phrase) id,
 typedef enum sp_trait { SP_TRAIT_LIST(SP_TRAIT_NAME) SP_TRAITS } sp_trait;

@@ -169,7 +169,7 @@ spmm_status sp_partial_rows_begin(sp_partial_rows *r, spmm_status status)
     r->state = SP_MOVE_NOT_BEGUN;
     if (status != SPMM_OK) return SPMM_OK;
     TRY(wait_for_rows(r, 0));
-    r->state = SP_MOVE_OVER; /* after a failure the neighbours have been told */
+    r->state = SP_MOVE_OVER; /* after a failure the neighbors have been told */
     TRY(sp_exchange_begin(r->exchange, r->s.data));
     r->state = SP_MOVE_BEGUN;
     return SPMM_OK;

@@ -36,7 +36,7 @@ int sp_partial_rows_made_anew(const sp_partial_rows *rows, int64_t k);
 void sp_partial_rows_destroy(sp_partial_rows *rows);
 
 /* A product computes, begins, ends, and adds. A rank that has failed calls what moves rows, too, with its
- * status: it begins nothing, and tells the neighbours where the exchange would end. */
+ * status: it begins nothing, and tells the neighbors where the exchange would end. */
 
 /** Computes the rows for other ranks. Local; on a GPU queued in SP_STREAM_MAIN.
  *  \param [in]     x       X; only its owned rows are read

@@ -8,7 +8,7 @@
 
 /* ---- exchange of X ---- */
 
-/** Takes the place of the exchange of a column block that has not begun: the neighbours are told. */
+/** Takes the place of the exchange of a column block that has not begun: the neighbors are told. */
 static spmm_status skip_x(sp_product *p)
 {
     p->pending.x_state = SP_MOVE_OVER;
@@ -28,7 +28,7 @@ static spmm_status begin_x(sp_product *p)
     return begun;
 }
 
-/** On GPUs, a rank that failed before tells the neighbours here, before partial rows end: they may wait for
+/** On GPUs, a rank that failed before tells the neighbors here, before partial rows end: they may wait for
  *  X first. */
 static spmm_status end_x(sp_product *p)
 {
@@ -36,7 +36,7 @@ static spmm_status end_x(sp_product *p)
     return p->pending.x_state == SP_MOVE_NOT_BEGUN && p->space == SPMM_CUDA ? skip_x(p) : SPMM_OK;
 }
 
-/** On CPUs, a rank that failed before tells the neighbours here: in common memory that waits until they
+/** On CPUs, a rank that failed before tells the neighbors here: in common memory that waits until they
  *  have read X, and they may wait for partial rows before. */
 static spmm_status finish_x(sp_product *p)
 {

@@ -215,7 +215,7 @@ static spmm_status make_halo(node_sums_setup *s, int step, int64_t first, int64_
     h->own = s->joint->moves.own;
     h->list = s->list[step];
     s->list[step] = NULL;
-    TRY(sp_halo_list_neighbours(s->grid, s->receive[step], s->send[step], h));
+    TRY(sp_halo_list_neighbors(s->grid, s->receive[step], s->send[step], h));
     for (int k = 0; k < h->sources; k++) {
         h->source[k].first = first;
         first += h->source[k].rows;

@@ -43,7 +43,7 @@ void sp_relays_destroy(sp_relays *relays);
 /** Creates an exchange of partial rows that adds them inside nodes, where that can be: on CPUs unless
  *  `asked` is SPMM_TRANSPORT_MPI, and on GPUs as of sp_relays_create(), unless it is SPMM_TRANSPORT_PEER.
  *  On CPUs sp_exchange_begin() then waits for ranks of the node, and a rank that failed ends, or skips, the
- *  exchange before it tells neighbours of the exchange of X.
+ *  exchange before it tells neighbors of the exchange of X.
  *
  *  Collective over grid->comm.
  *  \param [in]     joint     must outlive the exchange

@@ -121,7 +121,7 @@ static const sp_exchange_memory memory = {.alloc = alloc, .takes = takes};
 static const sp_exchange_ops handing_on = {.begin = begin, .end = pass_on_and_end, REST};
 /* so that sums travel while interior rows are computed */
 static const sp_exchange_ops adding_on_cpus = {.begin = begin_and_pass_on, .end = end, REST};
-/* neighbours wait for X first */
+/* neighbors wait for X first */
 static const sp_exchange_ops adding_on_gpus = {.end = make_both, REST};
 #undef REST
 

@@ -132,7 +132,7 @@ static spmm_status compute(const sp_series_job *job, sp_series_sample *s)
     note(s, job->count, SP_DEVIATION, start);
     if (!job->options.step[SP_PEARSON] || s->count < 2) goto done;
     start = MPI_Wtime();
-    sp_cpu_centre(&s->series, spread, &z, 1);
+    sp_cpu_center(&s->series, spread, &z, 1);
     volatile double kept = all_pairs(&z, spread);
     (void)kept;
     note(s, job->count, SP_PEARSON, start);
@@ -164,14 +164,14 @@ static void refer(sp_series_sample *s, int64_t i, int64_t length)
         off += fabsl(d);
     }
     s->absolute[i] = (double)absolute;
-    s->centre[i] = (double)mean;
+    s->center[i] = (double)mean;
     s->spread[i] = (double)sqrtl(squares);
     s->off[i] = (double)(off / length);
 }
 
 static spmm_status make_reference(int64_t length, int threads, sp_series_sample *s)
 {
-    double **const list[] = {&s->absolute, &s->centre, &s->spread, &s->off};
+    double **const list[] = {&s->absolute, &s->center, &s->spread, &s->off};
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
         TRY(sp_alloc((void **)list[i], s->count, sizeof(double), "the reference"));
     TRY(sp_alloc((void **)&s->constant, s->count, sizeof *s->constant, "the reference"));
@@ -230,15 +230,15 @@ static void compare(sp_series_record *r, int64_t row, double found, double expec
     r->check.expected = expected;
 }
 
-/** Returns an upper bound on |centre - mean| for sampled series i, in units of the standard deviation of that
+/** Returns an upper bound on |center - mean| for sampled series i, in units of the standard deviation of that
  *  series, spread / sqrt(length). */
-static double centre_error(const sp_series_job *job, int64_t i)
+static double center_error(const sp_series_job *job, int64_t i)
 {
     const sp_series_sample *const s = &job->sample;
     const spmm_precision p = job->options.precision;
     const double n = (double)job->length, unit = unit_of(p);
     if (s->spread[i] == 0) return 0;
-    return sqrt(n) * (2 * unit * fabs(s->centre[i]) + gamma_of(n + 8, p) * s->off[i]) / s->spread[i];
+    return sqrt(n) * (2 * unit * fabs(s->center[i]) + gamma_of(n + 8, p) * s->off[i]) / s->spread[i];
 }
 
 static spmm_status check_values(const sp_series_job *job, sp_series_record *r)
@@ -279,8 +279,8 @@ static void compare_reduced(const sp_series_job *job, const double *all, int64_t
     const double n = (double)job->length, tiny = p == SPMM_F64 ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN;
     const double *const right = s->reduced ? s->reduced + i : NULL;
     if (op == SP_SUM)
-        compare(r, m, all[m], s->centre[i],
-                2 * (gamma_of(n, p) * s->absolute[i] / n + unit_of(p) * fabs(s->centre[i])) + n * tiny);
+        compare(r, m, all[m], s->center[i],
+                2 * (gamma_of(n, p) * s->absolute[i] / n + unit_of(p) * fabs(s->center[i])) + n * tiny);
     else if (op == SP_DOT)
         compare(r, m, all[m], right[0], 2 * gamma_of(n, p) * right[0] + n * tiny);
     else if (op == SP_PRODUCT) /* an exponent may differ where a mantissa is rounded to a power of two */
@@ -320,7 +320,7 @@ static void compare_deviations(const sp_series_job *job, const double *all, sp_s
     const double n = (double)job->length;
     for (int64_t i = 0; i < s->count; i++) {
         const int64_t m = s->number[i];
-        const double found = ldexp(all[m], (int)all[job->count + m]), off = centre_error(job, i);
+        const double found = ldexp(all[m], (int)all[job->count + m]), off = center_error(job, i);
         const double bound = 2 * (gamma_of(n + 8, job->options.precision) + off * off);
         compare(r, m, all[2 * job->count + m], s->constant[i], 0.5);
         if (!s->constant[i] && bound < 1) compare(r, m, found, s->spread[i], bound * s->spread[i]);
@@ -398,7 +398,7 @@ void sp_series_check_pearson(const sp_series_job *job, const spmm_multivector *c
     for (int64_t i = 0; i < s->count; i++)
         for (int64_t j = i + 1; j < s->count; j++) {
             const int none = s->constant[i] || s->constant[j];
-            const double a = centre_error(job, i), b = centre_error(job, j),
+            const double a = center_error(job, i), b = center_error(job, j),
                          found = sp_multivector_get(coefficients, i, j),
                          expected = none ? 0 : coefficient(s, i, j, job->length),
                          bound = none ? 0 : 2 * (2 * gamma + a * b + a * a + b * b);

@@ -52,7 +52,7 @@ spmm_status sp_series_finish_pearson(sp_series_job *job, sp_series_record *r, co
 void sp_series_job_destroy(sp_series_job *job)
 {
     sp_series_sample *const s = &job->sample;
-    void *const of_sample[] = {s->number, s->absolute, s->reduced, s->centre, s->spread, s->off, s->constant};
+    void *const of_sample[] = {s->number, s->absolute, s->reduced, s->center, s->spread, s->off, s->constant};
     for (size_t i = 0; i < sizeof of_sample / sizeof *of_sample; i++) sp_free(of_sample[i]);
     spmm_multivector_destroy(&s->series.v);
     sp_series_unmake(job, &job->x);

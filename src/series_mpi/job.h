@@ -26,8 +26,8 @@ typedef struct sp_series_sample {
     double
         *reduced; /**< [SP_WIDEST x count] results of --operator, value after value, product in long double;
                           NULL if it is SP_SUM; component c of sampled series i is reduced[c * count + i] */
-    double *centre, *spread, *off; /**< [count] reference values per sampled series, computed in long double;
-                                        centre: mean; spread: sqrt(sum (x - mean)^2); off: mean of |x -
+    double *center, *spread, *off; /**< [count] reference values per sampled series, computed in long double;
+                                        center: mean; spread: sqrt(sum (x - mean)^2); off: mean of |x -
                                         mean| */
     int *constant;                 /**< [count] 1: all values of the sampled series are equal */
     double seconds[SP_STEPS];      /**< seconds that the sequential program takes per step for all series,

@@ -308,11 +308,11 @@ static spmm_status ring(sp_pearson *p, spmm_status status, const sp_tile_visitor
     return status;
 }
 
-static spmm_status centre(sp_pearson *p, const sp_spread *spread)
+static spmm_status center(sp_pearson *p, const sp_spread *spread)
 {
-    TRY(sp_part_clock_begin(&p->clock, SP_CENTRE));
-    TRY(sp_series_centre(p->series, spread, &p->z, p->threads));
-    return sp_part_clock_end(&p->clock, SP_CENTRE);
+    TRY(sp_part_clock_begin(&p->clock, SP_CENTER));
+    TRY(sp_series_center(p->series, spread, &p->z, p->threads));
+    return sp_part_clock_end(&p->clock, SP_CENTER);
 }
 
 spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, const sp_tile_visitor *visitor,
@@ -321,8 +321,8 @@ spmm_status sp_pearson_run(sp_pearson *p, const sp_spread *spread, const sp_tile
     sp_part_clock_reset(&p->clock);
     const double start = MPI_Wtime();
     TRY(share_weights(p, spread));
-    p->clock.seconds[SP_CENTRE] = MPI_Wtime() - start;
-    spmm_status status = centre(p, spread);
+    p->clock.seconds[SP_CENTER] = MPI_Wtime() - start;
+    spmm_status status = center(p, spread);
     if (status == SPMM_OK) status = sp_histogram_clear(p->space, p->histogram);
     status = ring(p, status, visitor);
     if (p->space == SPMM_CUDA) {

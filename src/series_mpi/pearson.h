@@ -18,7 +18,7 @@ typedef struct sp_pearson sp_pearson;
 
 /** Parts of a pass that are timed. On a GPU, the time of a part is that which the GPU spends on it. */
 typedef enum sp_pearson_part {
-    SP_CENTRE,       /**< gathering the deviations of all ranks, and making centered copies */
+    SP_CENTER,       /**< gathering the deviations of all ranks, and making centered copies */
     SP_NUMERATORS,   /**< products of the centered series */
     SP_COEFFICIENTS, /**< divisions by the deviations, and the histogram */
     SP_PEARSON_PARTS

@@ -207,7 +207,7 @@ static const char *x_text(const sp_options *o, char *buf, size_t n)
 }
 
 /** Returns the number of ranks that this rank receives rows of X or partial rows of Y from. */
-static int neighbours(const sp_halo *h)
+static int neighbors(const sp_halo *h)
 {
     const sp_halo *const other = h->joint ? &h->joint->moves : NULL;
     int count = h->sources;
@@ -223,12 +223,12 @@ spmm_status sp_job_note_halo(const sp_grid *grid, const sp_halo *halo, sp_record
     const sp_halo *const partial = halo->joint ? &halo->joint->moves : NULL;
     const int64_t rows = partial ? partial->ghost_low + partial->ghost_high : 0;
     double all = (double)(halo->local.nnz + (partial ? partial->local.nnz : 0));
-    double most[3] = {(double)(halo->ghost_low + halo->ghost_high + rows), neighbours(halo), all};
+    double most[3] = {(double)(halo->ghost_low + halo->ghost_high + rows), neighbors(halo), all};
     TRY(sp_slowest(grid->comm, most, 3));
     TRY(sp_sum(grid->comm, &all, 1));
     record->imbalance = all > 0 ? most[2] * grid->size / all : 1;
     record->moved.rows = (int64_t)most[0];
-    record->moved.neighbours = (int)most[1];
+    record->moved.neighbors = (int)most[1];
     record->moved.all_rows = sp_halo_all_moved(halo);
     record->moved.partial_rows = partial ? partial->all_moved : 0;
     record->moved.bcast_rows = halo->all_bcast;

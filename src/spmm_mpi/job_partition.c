@@ -221,7 +221,7 @@ static spmm_status plan_all(const sp_options *o, const sp_place *place, const sp
     for (int i = 0; i < o->plan_count; i++) TRY(plan_one(o, a, &model, (int)o->plan_ranks[i]));
     if (o->plan_count == 0) TRY(plan_one(o, a, &model, place->grid.size));
     printf(
-        "each the most of any rank; `from`: neighbours; waiting rows: those that need a received row of X\n");
+        "each the most of any rank; `from`: neighbors; waiting rows: those that need a received row of X\n");
     return SPMM_OK;
 }
 

@@ -84,7 +84,7 @@ static spmm_status check_common_memory(const sp_grid *g)
  *
  *  Collective over the grid; the status may differ between ranks. All collective queries come before
  *  the first return on an error, so that every rank takes part in them. */
-static spmm_status check_neighbours(const sp_options *o, const sp_grid *g, const sp_binding *binding)
+static spmm_status check_neighbors(const sp_options *o, const sp_grid *g, const sp_binding *binding)
 {
     int which, on_node = g->dims[0], in_column = 1, in_row = 1;
     spmm_status column = SPMM_OK, row = SPMM_OK;
@@ -190,5 +190,5 @@ static spmm_status check(const sp_options *o, const sp_place *place, sp_matrix_f
 spmm_status sp_job_check(const sp_options *o, const sp_place *place, sp_matrix_file *file)
 {
     TRY(sp_agree(place->grid.comm, "ready", check(o, place, file)));
-    return sp_agree(place->grid.comm, "ready", check_neighbours(o, &place->grid, &place->binding));
+    return sp_agree(place->grid.comm, "ready", check_neighbors(o, &place->grid, &place->binding));
 }

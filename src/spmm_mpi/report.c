@@ -143,7 +143,7 @@ static void variants(FILE *out, const sp_record *r)
         snprintf(name, sizeof name, "%s%s%s", sp_exchange_word(v->exchange), blocks,
                  v->overlap ? "" : ", no overlap");
         fprintf(out, "%-10s %-24s", i == 0 ? "plan" : "", name);
-        if (!isnan(v->modelled)) fprintf(out, " modelled %9.4f ms,", 1e3 * v->modelled);
+        if (!isnan(v->modeled)) fprintf(out, " modeled %9.4f ms,", 1e3 * v->modeled);
         if (isfinite(v->measured)) fprintf(out, " measured %9.4f ms", 1e3 * v->measured);
         if (isnan(v->measured)) fprintf(out, " not timed");
         if (isinf(v->measured)) fprintf(out, " too little memory");
@@ -353,7 +353,7 @@ static void exchange_text(const sp_record *r, char *text, size_t n)
     sp_text_add(text, n, &used,
                 "%s: a rank needs at most %lld rows of X%s of %d other rank%s; %lld rows in all",
                 r->run.exchange, (long long)r->moved.rows, r->moved.partial_rows > 0 ? " and partial Y" : "",
-                r->moved.neighbours, r->moved.neighbours == 1 ? "" : "s", (long long)r->moved.all_rows);
+                r->moved.neighbors, r->moved.neighbors == 1 ? "" : "s", (long long)r->moved.all_rows);
     if (r->moved.partial_rows > 0)
         sp_text_add(text, n, &used, " (%lld of Y)", (long long)r->moved.partial_rows);
     if (r->moved.all_rows < r->moved.bcast_rows)

@@ -61,7 +61,7 @@ typedef struct sp_record {
         int64_t all_rows;     /**< the same, sum over all ranks */
         int64_t partial_rows; /**< partial rows of Y among them, joint exchange */
         int64_t bcast_rows;   /**< the value that all_rows would have with --exchange bcast */
-        int neighbours;       /**< number of ranks that a rank receives from, maximum over the ranks */
+        int neighbors;        /**< number of ranks that a rank receives from, maximum over the ranks */
         int column_blocks;    /**< number of column blocks of X, which are exchanged one after another */
         double interior;      /**< fraction of the rows of Y that are computed during the exchange */
         double hidden;        /**< fraction of the exchange's time that does not prolong the product */

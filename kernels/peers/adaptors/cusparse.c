@@ -329,7 +329,7 @@ static const char *reserve(cusparse_product *q, size_t bytes, int at_begin)
     return bytes <= q->workspace_bytes ? NULL : "cuSPARSE needs a larger workspace than at begin";
 }
 
-static const char *analyse_vectors(cusparse_product *q, int at_begin)
+static const char *analyze_vectors(cusparse_product *q, int at_begin)
 {
     size_t bytes = 0;
     const peer_matrix *const a = q->p.a;
@@ -348,7 +348,7 @@ static const char *analyse_vectors(cusparse_product *q, int at_begin)
     return NULL;
 }
 
-static const char *analyse_matrices(cusparse_product *q, int at_begin)
+static const char *analyze_matrices(cusparse_product *q, int at_begin)
 {
     size_t bytes = 0;
     const peer_matrix *const a = q->p.a;
@@ -367,13 +367,13 @@ static const char *analyse_matrices(cusparse_product *q, int at_begin)
     return status == CUSPARSE_STATUS_NOT_SUPPORTED ? NULL : checked(status, "cusparseSpMM_preprocess");
 }
 
-/** Describes X and Y, and has A analysed for products of these. */
-static const char *analyse(cusparse_product *q, int at_begin)
+/** Describes X and Y, and has A analyzed for products of these. */
+static const char *analyze(cusparse_product *q, int at_begin)
 {
     destroy_dense(q);
     q->ldx = q->p.ldx;
     q->ldy = q->p.ldy;
-    return q->form->vector ? analyse_vectors(q, at_begin) : analyse_matrices(q, at_begin);
+    return q->form->vector ? analyze_vectors(q, at_begin) : analyze_matrices(q, at_begin);
 }
 
 static const char *set_up(cusparse_product *q)
@@ -382,7 +382,7 @@ static const char *set_up(cusparse_product *q)
     CUSPARSE(cusparseSetStream(handle, (cudaStream_t)q->p.stream));
     TRY_LINE(have((cusparse_matrix *)q->p.a, q->form->storage, &q->p.earlier));
     TRY_LINE(describe_a(q));
-    TRY_LINE(analyse(q, 1));
+    TRY_LINE(analyze(q, 1));
     const arrays *const p = &((const cusparse_matrix *)q->p.a)->in[q->form->storage].gpu;
     snprintf(q->way, sizeof q->way, q->form->storage == IN_BLOCKS ? "%s, blocks of %d" : "%s", q->form->way,
              (int)p->block);
@@ -411,10 +411,10 @@ static void cusparse_end(void *of)
     q->p.a->gpu->free(q->workspace);
 }
 
-/** Analyses again where the distance between rows is another than at begin, as for blocks of columns of Y. */
+/** Analyzes again where the distance between rows is another than at begin, as for blocks of columns of Y. */
 static const char *bind(cusparse_product *q)
 {
-    if (q->ldx != q->p.ldx || q->ldy != q->p.ldy) return analyse(q, 0);
+    if (q->ldx != q->p.ldx || q->ldy != q->p.ldy) return analyze(q, 0);
     if (q->form->vector) {
         CUSPARSE(cusparseDnVecSetValues(q->vx, (void *)q->p.x));
         CUSPARSE(cusparseDnVecSetValues(q->vy, q->p.y));

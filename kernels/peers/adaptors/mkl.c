@@ -54,7 +54,7 @@ static const char *mkl_begin(void *handle)
     mkl_product *const q = handle;
     if (create(q) != SPARSE_STATUS_SUCCESS) return "mkl_sparse_create_csr failed";
     const sparse_operation_t n = SPARSE_OPERATION_NON_TRANSPOSE;
-    /* a hint that it does not support is no error: it then optimises without */
+    /* a hint that it does not support is no error: it then optimizes without */
     if (is_vector(q))
         mkl_sparse_set_mv_hint(q->m, n, general, MANY_CALLS);
     else
