@@ -225,7 +225,7 @@ COUNTED = {"csr_scalar1": "scalar_kernel<in_memory, double>", "csr_scalar2": "sc
            "csr_vector_subwarp": "subwarp_kernel<0, 0, 2, double>", "csr_vector_by_row": "by_row_kernel<0, double>",
            "csr_adaptive": "adaptive_kernel<double>", "csr_adaptive_subblocks": "subblocks_kernel<double>",
            "ell_scalar": "scalar_kernel<ell_row, double>", "ell_subwarp": "subwarp_kernel<1, 0, 2, double>",
-           "walk_thread": "walk_thread_kernel<double>", "sum_neighboured": "series_kernel<neighbored, sum_of<double>, double>",
+           "walk_thread": "walk_thread_kernel<double>", "sum_neighboured": "series_kernel<neighboured, sum_of<double>, double>",
            "sum_interleaved": "series_kernel<interleaved, sum_of<double>, double>",
            "sum_unrolled": "series_kernel<unrolled, sum_of<double>, double>"}
 

@@ -64,7 +64,7 @@ static int64_t reach(int64_t c, int64_t n) { return 1 + inside(c - 1, n) + insid
 
 /** Writes the indices of a grid point and of its neighbors to col in increasing order and returns their
  *  number. If `star` is 1, diagonal neighbors are left out. */
-static int64_t neighbours(int64_t n, int dimensions, int star, int64_t point, int32_t *col)
+static int64_t neighbors(int64_t n, int dimensions, int star, int64_t point, int32_t *col)
 {
     const int64_t x = point % n, y = point / n % n, z = dimensions == 3 ? point / n / n : 0;
     int64_t count = 0;
@@ -82,7 +82,7 @@ static int64_t neighbours(int64_t n, int dimensions, int star, int64_t point, in
 static void stencil_row(const generator *g, int dimensions, int star, double diagonal, int64_t row,
                         int32_t *col, double *val)
 {
-    const int64_t count = neighbours(g->arg[0], dimensions, star, row, col);
+    const int64_t count = neighbors(g->arg[0], dimensions, star, row, col);
     for (int64_t e = 0; e < count; e++) val[e] = col[e] == row ? diagonal : -1.0;
 }
 
@@ -140,7 +140,7 @@ static int64_t count_fem(const generator *g, int64_t row) { return 3 * count_3d2
 static void row_fem(const generator *g, int64_t row, int32_t *col, double *val)
 {
     int32_t point[27];
-    const int64_t count = neighbours(g->arg[0], 3, 0, row / 3, point);
+    const int64_t count = neighbors(g->arg[0], 3, 0, row / 3, point);
     for (int64_t e = 0; e < 3 * count; e++) {
         const int64_t c = 3 * (int64_t)point[e / 3] + e % 3;
         const uint64_t low = (uint64_t)(c < row ? c : row), high = (uint64_t)(c < row ? row : c);
