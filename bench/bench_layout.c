@@ -1,11 +1,12 @@
 /** What products cost with column-major X and Y, beside row-major ones.
  *
- *      mpirun -np RANKS bench_layout cpu|cuda[:KERNEL] K MATRIX...    MATRIX: a generator's spec, a Matrix Market or an .spmm file
+ *      mpirun -np RANKS bench_layout cpu|cuda[:KERNEL] K MATRIX... MATRIX: a generator's spec, a Matrix
+ *      Market or an .spmm file
  *
- *  Each time is that of the slowest rank; the calls take turns, and the medians of ROUNDS rounds are shown, in milliseconds. `pinched`
- *  is a product with row-major X and Y whose leading dimension is K alone, as programs have them that do not ask the library for
- *  memory. A column-major Y is compared with a row-major one, bit by bit: exit status 1 if they differ. CSV on the standard
- *  output. */
+ *  Each time is that of the slowest rank; the calls take turns, and the medians of ROUNDS rounds are shown,
+ *  in milliseconds. `pinched` is a product with row-major X and Y whose leading dimension is K alone, as
+ *  programs have them that do not ask the library for memory. A column-major Y is compared with a row-major
+ *  one, bit by bit: exit status 1 if they differ. CSV on the standard output. */
 #include <omp.h>
 #include <string.h>
 

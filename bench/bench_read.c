@@ -1,10 +1,10 @@
-/** Times reading a Matrix Market file into COO by sp_read_coo, and into CSR by sp_read_csr, as spmm_mpi does, against
- *  the fscanf loop of the format's example program, which makes COO, interleaved, on the same files with a warm page
- *  cache: bench_read --help.
+/** Times reading a Matrix Market file into COO by sp_read_coo, and into CSR by sp_read_csr, as spmm_mpi does,
+ *  against the fscanf loop of the format's example program, which makes COO, interleaved, on the same files
+ *  with a warm page cache: bench_read --help.
  *
- *  FILEs are coordinate; compressed ones are read without the fscanf loop, times are then over the first reader's, and
- *  MB/s are those of the text. Without FILEs three of plain text are written into DIR and removed afterwards: values of 17 digits,
- *  short values, a pattern. */
+ *  FILEs are coordinate; compressed ones are read without the fscanf loop, times are then over the first
+ *  reader's, and MB/s are those of the text. Without FILEs three of plain text are written into DIR and
+ *  removed afterwards: values of 17 digits, short values, a pattern. */
 #include <inttypes.h>
 #include <math.h>
 #include <omp.h>
@@ -58,9 +58,9 @@ static int write_file(const char *path, int kind, int64_t bytes)
 
 /* ---- the readers ---- */
 
-/** What a reader found, for comparison: the number of entries in the file; the sum of value * (1 + row + column) over
- *  them, which does not depend on their order but for rounding, nor on whether duplicates were summed; and the sum of
- *  these terms' magnitudes. */
+/** What a reader found, for comparison: the number of entries in the file; the sum of value * (1 + row +
+ *  column) over them, which does not depend on their order but for rounding, nor on whether duplicates were
+ *  summed; and the sum of these terms' magnitudes. */
 typedef struct found {
     int64_t entries;
     double sum, size;
@@ -187,7 +187,8 @@ static int add_readers(reader *m, int readers, read_method by, int threads)
     return readers;
 }
 
-/** Returns 1 if the file begins like plain text, 0 if it is compressed; sets *bytes to the length of its text. */
+/** Returns 1 if the file begins like plain text, 0 if it is compressed; sets *bytes to the length of its
+ *  text. */
 static int is_plain(const char *path, int64_t *bytes)
 {
     const sp_read_options options = {.precision = SPMM_F64, .threads = 1};

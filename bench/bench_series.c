@@ -2,8 +2,9 @@
  *
  *      [mpirun -np R] bench_series [--device cpu|cuda] [--commit TEXT] [M N]...     default 8192 8192
  *
- *  A line a shape and precision, as CSV: medians and extremes of the pass (centered copies, numerators, coefficients,
- *  histogram), and on one rank of the BLAS's syrk and gemm on the same series, alternating with it. */
+ *  A line a shape and precision, as CSV: medians and extremes of the pass (centered copies, numerators,
+ *  coefficients, histogram), and on one rank of the BLAS's syrk and gemm on the same series, alternating with
+ *  it. */
 #include <mpi.h>
 #include <omp.h>
 #include <stdlib.h>

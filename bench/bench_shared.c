@@ -1,9 +1,11 @@
-/** Products on CPU ranks by two transports of X, mpi and shared, in turn, so that both meet the same noise of the machine.
+/** Products on CPU ranks by two transports of X, mpi and shared, in turn, so that both meet the same noise of
+ *  the machine.
  *
- *      mpirun -np 2 bench_shared PAIRS K,K,.. MATRIX...      MATRIX: a generator's spec or a Matrix Market file
+ *      mpirun -np 2 bench_shared PAIRS K,K,.. MATRIX... MATRIX: a generator's spec or a Matrix Market file
  *
- *  One thread a rank, f64. A row of the CSV: medians of a product and of its exchange alone in ms, for each transport, the
- *  exchange's share of the product in %, and the median over the pairs of (product shared / product mpi). */
+ *  One thread a rank, f64. A row of the CSV: medians of a product and of its exchange alone in ms, for each
+ *  transport, the exchange's share of the product in %, and the median over the pairs of (product shared /
+ *  product mpi). */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +51,8 @@ static void destroy(way *w)
     sp_free(w->exchange);
 }
 
-/** Times one product, or one exchange alone, from the barrier that all ranks leave to the one that all reach. */
+/** Times one product, or one exchange alone, from the barrier that all ranks leave to the one that all
+ *  reach. */
 static double seconds_of(way *w, int product)
 {
     MPI_Barrier(MPI_COMM_WORLD);

@@ -1,13 +1,15 @@
-/** What products with the transpose and new values cost, beside products with the matrix and a copy of its values.
+/** What products with the transpose and new values cost, beside products with the matrix and a copy of its
+ *  values.
  *
- *      mpirun -np RANKS bench_transposed cpu|cuda[:KERNEL] K MATRIX...    MATRIX: a generator's spec, a Matrix Market or an .spmm file
+ *      mpirun -np RANKS bench_transposed cpu|cuda[:KERNEL] K MATRIX... MATRIX: a generator's spec, a Matrix
+ *      Market or an .spmm file
  *
- *  Each time is that of the slowest rank; the calls take turns, each after one that is not timed, and the medians of ROUNDS rounds
- *  are shown, in milliseconds.
- *  `first` are the first calls, which make the transpose and the map of values. `copy` is memcpy() of the values by all
- *  threads, to the GPU where the plan is there. A^T of a matrix of integers is compared with sums made here: exit status 1
- *  if an element differs. CSV on the standard output. The bars: A X by at least 0.6 of its speed, values within
- *  twice the time of the copy. */
+ *  Each time is that of the slowest rank; the calls take turns, each after one that is not timed, and the
+ *  medians of ROUNDS rounds are shown, in milliseconds. `first` are the first calls, which make the transpose
+ *  and the map of values. `copy` is memcpy() of the values by all threads, to the GPU where the plan is
+ *  there. A^T of a matrix of integers is compared with sums made here: exit status 1 if an element differs.
+ *  CSV on the standard output. The bars: A X by at least 0.6 of its speed, values within twice the time of
+ *  the copy. */
 
 #include "base/memory.h"
 #include "comm/comm.h"

@@ -1,12 +1,14 @@
-/** How often the blocks of a GPU would read each row of X if they kept rows of X in shared memory, by the order in which the
- *  rows of A are taken: simulated, not timed. It says for which matrices and orders a kernel that stages rows of X can pay.
+/** How often the blocks of a GPU would read each row of X if they kept rows of X in shared memory, by the
+ *  order in which the rows of A are taken: simulated, not timed. It says for which matrices and orders a
+ *  kernel that stages rows of X can pay.
  *
  *      bench_walks [MATRIX...]      MATRIX: a generator's spec, a Matrix Market file or an .spmm file
  *
- *  The model: BLOCKS blocks, one per multiprocessor, share units of rows that follow one another in the order; each takes
- *  panels of SP_PANEL rows, in steps of as many panels as the slots hold, at most `panels`. A row of X stays in its slot until
- *  another one needs it; those that the block will not need again go first, then the one used longest ago. What the last step
- *  used stays, since its products are computed while the rows of the next step are copied. */
+ *  The model: BLOCKS blocks, one per multiprocessor, share units of rows that follow one another in the
+ *  order; each takes panels of SP_PANEL rows, in steps of as many panels as the slots hold, at most `panels`.
+ *  A row of X stays in its slot until another one needs it; those that the block will not need again go
+ *  first, then the one used longest ago. What the last step used stays, since its products are computed while
+ *  the rows of the next step are copied. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +23,8 @@
 
 enum { BLOCKS = 132, UNITS = 2 * BLOCKS, MOST_SLOTS = 608 };
 
-/** Slots of shared memory for rows of X, and panels per step, that 227 kB hold beside two steps of the matrix. */
+/** Slots of shared memory for rows of X, and panels per step, that 227 kB hold beside two steps of the
+ *  matrix. */
 typedef struct capacity {
     int columns; /* of f64 */
     int slots, panels;
@@ -29,7 +32,8 @@ typedef struct capacity {
 static const capacity capacities[] = {{64, 372, 8}, {32, MOST_SLOTS, 16}};
 enum { CAPACITIES = sizeof capacities / sizeof *capacities };
 
-/** Rows in the order in which they are taken; unit u has the rows order[unit[u]] .. order[unit[u + 1] - 1]. */
+/** Rows in the order in which they are taken; unit u has the rows order[unit[u]] .. order[unit[u + 1] -
+ *  1]. */
 typedef struct walk {
     int32_t *order; /* [rows] */
     int64_t unit[UNITS + 1];
@@ -46,7 +50,8 @@ typedef struct cache {
     int64_t *needed; /* [cols] the last step that needs it */
 } cache;
 
-/** The distinct columns of a block's panels: those of panel p are column[start[p]] .. column[start[p + 1] - 1]. */
+/** The distinct columns of a block's panels: those of panel p are column[start[p]] .. column[start[p + 1] -
+ *  1]. */
 typedef struct panels {
     int64_t count;
     int64_t *start;
@@ -98,7 +103,8 @@ static int64_t end_of_step(const panels *p, int64_t first, int most, cache *c)
     return end;
 }
 
-/** Returns the slot to be filled next: an empty one, else one of no further use, else the one used longest ago. */
+/** Returns the slot to be filled next: an empty one, else one of no further use, else the one used longest
+ *  ago. */
 static int victim(const cache *c)
 {
     int best = -1, best_useful = 2;
@@ -202,7 +208,8 @@ static void cut_evenly(int64_t rows, walk *w)
     }
 }
 
-/** Visits the rows that can be reached from `start` within a unit, level by level: adds them to list[0 ..] and marks them.
+/** Visits the rows that can be reached from `start` within a unit, level by level: adds them to list[0 ..]
+ *  and marks them.
  *  \param number  [rows] the unit of each row; -1 - unit once visited \return how many */
 static int64_t visit(const spmm_csr *a, int32_t start, int32_t unit, int32_t *number, int32_t *list)
 {
@@ -220,8 +227,8 @@ static int64_t visit(const spmm_csr *a, int32_t start, int32_t unit, int32_t *nu
     return count;
 }
 
-/** Orders the rows of each unit by the distance from a row at its end: one that is farthest from one that is farthest from
- *  the first (the pseudo-peripheral vertex of George and Liu, without its iteration). */
+/** Orders the rows of each unit by the distance from a row at its end: one that is farthest from one that is
+ *  farthest from the first (the pseudo-peripheral vertex of George and Liu, without its iteration). */
 static spmm_status order_by_levels(const spmm_csr *a, walk *w)
 {
     int32_t *number, *list;
@@ -282,8 +289,8 @@ static spmm_status print(const char *name, const char *how, const spmm_csr *a, c
     return SPMM_OK;
 }
 
-/** The rows as they are numbered and in clusters; if the matrix is square, also by levels within units, and with units that
- *  METIS cuts. */
+/** The rows as they are numbered and in clusters; if the matrix is square, also by levels within units, and
+ *  with units that METIS cuts. */
 static spmm_status measure(const char *name, const spmm_csr *a, walk *w)
 {
     double start, seconds;

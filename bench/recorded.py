@@ -22,8 +22,8 @@ Time = namedtuple("Time", "ms name gflops")
 # product: bytes, the least that it moves, 0 where not recorded; copy: bytes/s
 Case = namedtuple("Case", "machine matrix precision k date auto best peer vector libraries flop bytes copy")
 
-# A product on several GPUs, ms: peer, all-gather and cuSPARSE; ours, by auto; plain, the same without overlap, None where
-# not measured; exchange, ours alone; no_exchange, ours without it
+# A product on several GPUs, ms: peer, all-gather and cuSPARSE; ours, by auto; plain, the same without
+# overlap, None where not measured; exchange, ours alone; no_exchange, ours without it
 Multi = namedtuple("Multi", "machine ranks matrix precision k date peer ours plain exchange no_exchange way transport")
 
 

@@ -1,10 +1,11 @@
-/* Block conjugate gradients: A X = B for K right-hand sides and a symmetric positive definite A, on any MPI ranks:
- *     mpicc block_cg.c -o block_cg $(pkg-config --cflags --libs spmm) -lm
- *     mpirun -np 4 ./block_cg [MATRIX [K [TOLERANCE [ROUNDS]]]]
- * MATRIX is a file or a generator's spec. Exit status: 0 when |b - A x| <= TOLERANCE |b| for each column, computed from X; 1
- * when not, as A is not definite or ROUNDS are few; 2 usage; 4 an error. The method (O'Leary, Linear Algebra Appl. 29, 1980)
- * minimizes over the Krylov spaces of all columns together. Residuals are kept as Q C with orthonormal Q (Dubrulle, ETNA 12,
- * 2001), without dependent columns: the last right-hand side is the first again. Q C being small, it begins anew. */
+/* Block conjugate gradients: A X = B for K right-hand sides and a symmetric positive definite A, on any MPI
+ *     ranks: mpicc block_cg.c -o block_cg $(pkg-config --cflags --libs spmm) -lm mpirun -np 4 ./block_cg
+ *     [MATRIX [K [TOLERANCE [ROUNDS]]]]
+ * MATRIX is a file or a generator's spec. Exit status: 0 when |b - A x| <= TOLERANCE |b| for each column,
+ * computed from X; 1 when not, as A is not definite or ROUNDS are few; 2 usage; 4 an error. The method
+ * (O'Leary, Linear Algebra Appl. 29, 1980) minimizes over the Krylov spaces of all columns together.
+ * Residuals are kept as Q C with orthonormal Q (Dubrulle, ETNA 12, 2001), without dependent columns: the last
+ * right-hand side is the first again. Q C being small, it begins anew. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,8 +30,9 @@ static void small_product(int k, const double *a, const double *b, double *c)
     memcpy(c, sum, sizeof sum);
 }
 
-/** V := Q with r orthonormal columns and zeros after them, V = Q S. A column that the ones before it give but for 1e-7 of its
- *  length is dropped. Cholesky's method on the Gram matrix G = D F^T F D; again for its rounding errors. \return r */
+/** V := Q with r orthonormal columns and zeros after them, V = Q S. A column that the ones before it give but
+ *  for 1e-7 of its length is dropped. Cholesky's method on the Gram matrix G = D F^T F D; again for its
+ *  rounding errors. \return r */
 static int orthonormalize(int k, spmm_multivector *v, double *s)
 {
     small g, f, t;
@@ -63,7 +65,8 @@ static int orthonormalize(int k, spmm_multivector *v, double *s)
     return r;
 }
 
-/** The inverse of the first r rows and columns of G, in place (Gauss and Jordan). \return 0: G is not positive definite */
+/** The inverse of the first r rows and columns of G, in place (Gauss and Jordan). \return 0: G is not
+ *  positive definite */
 static int invert(int k, int r, double *g)
 {
     for (int p = 0; p < r; p++) {

@@ -1,12 +1,13 @@
-/* Block MINRES: (A - SHIFT) X = B for K right-hand sides and a symmetric A, definite or not, on any MPI ranks:
- *     mpicc block_minres.c -o block_minres $(pkg-config --cflags --libs spmm) -lm
- *     mpirun -np 4 ./block_minres [MATRIX [K [TOLERANCE [SHIFT [ROUNDS]]]]]
- * MATRIX is a file or a generator's spec. Exit status: 0 when |b - (A - SHIFT) x| <= TOLERANCE |b| for each column, computed
- * from X; 1 when not; 2 usage; 4 an error. The method (O'Leary, Linear Algebra Appl. 29, 1980; Gutknecht and Schmelzer, Appl.
- * Numer. Math. 58, 2008) minimizes the residuals over the Krylov spaces of all columns together. Here block Lanczos makes an
- * orthonormal basis Q of A times these spaces, and by the same recurrence P = A^-1 Q, so that a step is X += P Q^T R: iterates of
- * MINRES without a factorization of the block tridiagonal matrix. Dependent columns are dropped: the last right-hand side is the
- * first again. When R is small, or nothing is left of Q, it begins anew with the true residual. */
+/* Block MINRES: (A - SHIFT) X = B for K right-hand sides and a symmetric A, definite or not, on any MPI
+ *     ranks: mpicc block_minres.c -o block_minres $(pkg-config --cflags --libs spmm) -lm mpirun -np 4
+ *     ./block_minres [MATRIX [K [TOLERANCE [SHIFT [ROUNDS]]]]]
+ * MATRIX is a file or a generator's spec. Exit status: 0 when |b - (A - SHIFT) x| <= TOLERANCE |b| for each
+ * column, computed from X; 1 when not; 2 usage; 4 an error. The method (O'Leary, Linear Algebra Appl. 29,
+ * 1980; Gutknecht and Schmelzer, Appl. Numer. Math. 58, 2008) minimizes the residuals over the Krylov spaces
+ * of all columns together. Here block Lanczos makes an orthonormal basis Q of A times these spaces, and by
+ * the same recurrence P = A^-1 Q, so that a step is X += P Q^T R: iterates of MINRES without a factorization
+ * of the block tridiagonal matrix. Dependent columns are dropped: the last right-hand side is the first
+ * again. When R is small, or nothing is left of Q, it begins anew with the true residual. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,9 +32,9 @@ static void small_product(int k, const double *a, const double *b, double *c)
     memcpy(c, sum, sizeof sum);
 }
 
-/** V := Q with r orthonormal columns and zeros after them, V = Q S; U := U T as Q = V T.
- *  A column that the ones before it give but for 1e-7 of its length is dropped. Cholesky's method on the Gram matrix
- *  G = D F^T F D; again for its rounding errors. \return r */
+/** V := Q with r orthonormal columns and zeros after them, V = Q S; U := U T as Q = V T. A column that the
+ *  ones before it give but for 1e-7 of its length is dropped. Cholesky's method on the Gram matrix G = D F^T
+ *  F D; again for its rounding errors. \return r */
 static int orthonormalize(int k, spmm_multivector *v, spmm_multivector *u, double *s)
 {
     small g, f, t;

@@ -1,16 +1,18 @@
-/* Block power iteration: the K eigenvalues of largest magnitude of a symmetric matrix, and their eigenvectors, on any
- * number of MPI processes, with the products on cores or GPUs. It uses an installed libspmm and MPI, nothing else:
+/* Block power iteration: the K eigenvalues of largest magnitude of a symmetric matrix, and their
+ * eigenvectors, on any number of MPI processes, with the products on cores or GPUs. It uses an installed
+ * libspmm and MPI, nothing else:
  *
  *     mpicc block_power.c -o block_power $(pkg-config --cflags --libs spmm) -lm
  *     mpirun -np 4 ./block_power [--cuda] [MATRIX [K [TOLERANCE [ROUNDS]]]]
  *
- * MATRIX is a Matrix Market file or a generator's spec such as lap2d5:30. Exit status: 0 when |A v - lambda v| <=
- * TOLERANCE * |lambda_1| for each of the K vectors, 1 when ROUNDS were not enough, 2 usage, 4 an error.
+ * MATRIX is a Matrix Market file or a generator's spec such as lap2d5:30. Exit status: 0 when |A v - lambda
+ * v| <= TOLERANCE * |lambda_1| for each of the K vectors, 1 when ROUNDS were not enough, 2 usage, 4 an error.
  *
- * The method. A product multiplies each eigenvector's part of a vector by its eigenvalue, so the large ones come to
- * dominate. One vector alone would find the first eigenvector only; a block of vectors that is orthonormalized now
- * and then spans the dominant ones together, and a Rayleigh-Ritz step combines its columns so that each becomes one of
- * them. Nearly all the work is Y := A X with a few columns: what libspmm is for. */
+ * The method. A product multiplies each eigenvector's part of a vector by its eigenvalue, so the large ones
+ * come to dominate. One vector alone would find the first eigenvector only; a block of vectors that is
+ * orthonormalized now and then spans the dominant ones together, and a Rayleigh-Ritz step combines its
+ * columns so that each becomes one of them. Nearly all the work is Y := A X with a few columns: what libspmm
+ * is for. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,12 +21,12 @@
 
 #include <spmm.h>
 
-/* products between two Rayleigh-Ritz steps beyond the one that the step itself needs: more save reductions, but too
- * many make the columns so alike that they lose digits */
+/* products between two Rayleigh-Ritz steps beyond the one that the step itself needs: more save reductions,
+ * but too many make the columns so alike that they lose digits */
 enum { PRODUCTS = 5 };
 
-/* Collective functions of the library return the same status on every rank, and one could leave together; local ones
- * (and spmm_apply) may fail on one rank alone. An example ends all ranks either way. */
+/* Collective functions of the library return the same status on every rank, and one could leave together;
+ * local ones (and spmm_apply) may fail on one rank alone. An example ends all ranks either way. */
 #define MUST(call)                                                      \
     do {                                                                \
         if ((call) != SPMM_OK) {                                        \
@@ -41,8 +43,8 @@ static void stop(int code, const char *text)
 
 /* ---- the problem ---- */
 
-/** This rank's rows of a block of vectors, where the plan multiplies and where this program computes. Without a GPU
- *  both are the same memory. */
+/** This rank's rows of a block of vectors, where the plan multiplies and where this program computes. Without
+ *  a GPU both are the same memory. */
 typedef struct vectors {
     spmm_multivector plan, host;
 } vectors;
@@ -148,7 +150,8 @@ static void swap(solver *s)
     s->y = t;
 }
 
-/** Random numbers in a column, a function of the whole matrix's row: the same start on any number of ranks. */
+/** Random numbers in a column, a function of the whole matrix's row: the same start on any number of
+ *  ranks. */
 static void randomize(const solver *s, vectors *v, int column, int seed)
 {
     for (int64_t i = 0; i < v->host.rows; i++) {
@@ -158,8 +161,8 @@ static void randomize(const solver *s, vectors *v, int column, int seed)
     }
 }
 
-/** All ranks must go on with the same bits, or their decisions could differ: rank 0 sums and tells the others, as
- *  MPI_Allreduce need not give all the same. */
+/** All ranks must go on with the same bits, or their decisions could differ: rank 0 sums and tells the
+ *  others, as MPI_Allreduce need not give all the same. */
 static void sum_over_ranks(double *values, int count)
 {
     int rank;
@@ -210,8 +213,8 @@ static void solve_rows(const solver *s, vectors *x)
         }
 }
 
-/** The columns of X become orthonormal and keep their span. One pass leaves errors that grow with the square of
- *  the condition; after a second one they are rounding errors. */
+/** The columns of X become orthonormal and keep their span. One pass leaves errors that grow with the square
+ *  of the condition; after a second one they are rounding errors. */
 static void orthonormalize(solver *s, vectors *x)
 {
     int attempts = 0;
@@ -312,8 +315,8 @@ static void must_be_symmetric(int k, const double *h)
     if (apart > 1e-8 * all) stop(4, "the matrix is not symmetric");
 }
 
-/** X is orthonormal and Y = A X. Within X's span the best approximations to eigenvectors are X V, where
- *  X^T A X = V diag(value) V^T. Y is turned alike, so that Y = A X stays true: the residuals cost no product, and Y
+/** X is orthonormal and Y = A X. Within X's span the best approximations to eigenvectors are X V, where X^T A
+ *  X = V diag(value) V^T. Y is turned alike, so that Y = A X stays true: the residuals cost no product, and Y
  *  is the next product's X. */
 static void rayleigh_ritz(solver *s)
 {
@@ -344,7 +347,8 @@ static int converged(solver *s, double tolerance)
 /** One round: powers, an orthonormal basis, the best vectors in it. */
 static int improve(solver *s, double tolerance)
 {
-    /* without the scaling, A^n X would soon leave the range of a double; before the first round it is unknown */
+    /* without the scaling, A^n X would soon leave the range of a double; before the first round it is
+     * unknown */
     const double alpha = s->value[0] != 0 ? 1 / fabs(s->value[0]) : 1;
     for (int i = 0; i < (s->rounds > 0 ? PRODUCTS : 0); i++) {
         multiply(s, alpha);

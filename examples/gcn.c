@@ -1,14 +1,15 @@
-/* The forward step of a graph convolution network of two layers, H2 := A relu(A H0 W0) W1 in f32, on any number of MPI
- * processes. It uses an installed libspmm and MPI, nothing else:
+/* The forward step of a graph convolution network of two layers, H2 := A relu(A H0 W0) W1 in f32, on any
+ * number of MPI processes. It uses an installed libspmm and MPI, nothing else:
  *     mpicc gcn.c -o gcn $(pkg-config --cflags --libs spmm) -lm
  *     mpirun -np 4 ./gcn GRAPH [FILE [FEATURES [HIDDEN [CLASSES]]]]
- * GRAPH is a square matrix, in a file or by a generator's spec such as rmat:10,8: an entry of row i and column j other than the
- * diagonal is an edge from j to i, whatever its value. A is the adjacency with a loop at each vertex, normalized:
- * D^-1/2 (adjacency + I) D^-1/2, where D has the lengths of the rows (Kipf and Welling, ICLR 2017). FILE receives H2,
- * row-major, as it lies in memory. H0, W0 and W1 are made up: input() below. Exit status: 0, 2 usage, 4 an error.
+ * GRAPH is a square matrix, in a file or by a generator's spec such as rmat:10,8: an entry of row i and
+ * column j other than the diagonal is an edge from j to i, whatever its value. A is the adjacency with a loop
+ * at each vertex, normalized: D^-1/2 (adjacency + I) D^-1/2, where D has the lengths of the rows (Kipf and
+ * Welling, ICLR 2017). FILE receives H2, row-major, as it lies in memory. H0, W0 and W1 are made up: input()
+ * below. Exit status: 0, 2 usage, 4 an error.
  *
- * H W is multiplied first, as it has fewer columns than H; a row of it is computed by its rank alone. Then A times it exchanges
- * the rows that other ranks need. Neither depends on the number of ranks, in any bit. */
+ * H W is multiplied first, as it has fewer columns than H; a row of it is computed by its rank alone. Then A
+ * times it exchanges the rows that other ranks need. Neither depends on the number of ranks, in any bit. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +75,8 @@ static spmm_block load(const char *graph, int rank)
     return block;
 }
 
-/** A layer before its activation, A H W: h has this rank's rows of H, [rows x features], W is [features x k]. */
+/** A layer before its activation, A H W: h has this rank's rows of H, [rows x features], W is [features x
+ *  k]. */
 static spmm_multivector layer(const spmm_block *block, const spmm_multivector *h, int which, int k)
 {
     const spmm_plan_options options = {.products = 1}; /* training has thousands */

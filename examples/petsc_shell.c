@@ -1,11 +1,13 @@
-/* A PETSc matrix whose products libspmm computes: a MATSHELL with MatMult, MatMultTranspose and MatMatMult, made of a MATMPIAIJ.
+/* A PETSc matrix whose products libspmm computes: a MATSHELL with MatMult, MatMultTranspose and MatMatMult,
+ * made of a MATMPIAIJ.
  *
  *     mpicc petsc_shell.c -o petsc_shell $(pkg-config --cflags --libs spmm PETSc)
  *     mpirun -np 2 ./petsc_shell [-n 40] [-k 8]
  *
- * (Debian's pkg-config calls it petsc, too.) The matrix is of convection and diffusion on an n x n grid, and not symmetric. Prints how far
- * the products are from PETSc's own. Exit status: 0 they agree, 1 they do not, another one an error. For PETSc 3.17 or newer with
- * real scalars; a column-major X, as PETSc has it, costs libspmm a copy of it in each product. */
+ * (Debian's pkg-config calls it petsc, too.) The matrix is of convection and diffusion on an n x n grid, and
+ * not symmetric. Prints how far the products are from PETSc's own. Exit status: 0 they agree, 1 they do not,
+ * another one an error. For PETSc 3.17 or newer with real scalars; a column-major X, as PETSc has it, costs
+ * libspmm a copy of it in each product. */
 #include <petscmat.h>
 #include <spmm.h>
 

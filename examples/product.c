@@ -6,7 +6,8 @@
 
 #include <spmm.h>
 
-/* An error of one rank is one of all ranks in a collective function; in a local one it may be of this rank alone. */
+/* An error of one rank is one of all ranks in a collective function; in a local one it may be of this rank
+ * alone. */
 static void must(spmm_status status)
 {
     if (status == SPMM_OK) return;

@@ -155,16 +155,16 @@ typedef struct spmm_plan_options {
                             only with the same kernel: some kernels sum f32 in f64, and the library chooses by
                             time. `exact` or `kernel` settles that. 1: with SPMM_EXCHANGE_AUTO the joint
                             exchange may be taken where it is faster */
-    int exact; /**< 1: Y := A X has the bits of the serial product, on any number of ranks, threads and GPUs (in f64
-                    on a GPU but for the sign of a zero after an underflow): the library chooses only among kernels and
-                    exchanges that sum in its order. What is asked for by name and cannot is SPMM_ERR_USAGE, as are Q > 1
-                    and any_order. Has no effect on spmm_apply_transposed() */
+    int exact; /**< 1: Y := A X has the bits of the serial product, on any number of ranks, threads and GPUs
+                    (in f64 on a GPU but for the sign of a zero after an underflow): the library chooses only
+                    among kernels and exchanges that sum in its order. What is asked for by name and cannot is
+                    SPMM_ERR_USAGE, as are Q > 1 and any_order. Has no effect on spmm_apply_transposed() */
     int64_t products; /**< number of products to come: kernels whose set-up so many do not repay are not
                            chosen; 0: 1000 */
-    void *
-        stream; /**< with SPMM_CUDA, a cudaStream_t of the open GPU that products are queued in (spmm(3)), which
-                       outlives the plan; may differ from rank to rank, but not in being NULL. CUDA's default stream is
-                       cudaStreamLegacy. NULL: the library's own stream, and products are complete on return */
+    void *stream; /**< with SPMM_CUDA, a cudaStream_t of the open GPU that products are queued in (spmm(3)),
+                       which outlives the plan; may differ from rank to rank, but not in being NULL. CUDA's
+                       default stream is cudaStreamLegacy. NULL: the library's own stream, and products are
+                       complete on return */
 } spmm_plan_options;
 
 /** A plan: all data that repeated products with one matrix and up to K columns need; opaque. For one thread

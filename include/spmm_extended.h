@@ -18,11 +18,11 @@ typedef struct spmm_plan_study {
                            is exceeded, SPMM_ELL is refused. 0: 3.0 */
     int block_size;   /**< threads per CUDA block, a multiple of 32 up to 1024; 0: the kernel's default */
     int subwarp; /**< GPU lanes per element of Y, for kernels with this parameter; 0: the kernel's default */
-    int quick_plan; /**< 0: kernels, and ways of moving rows between ranks, that may be the fastest are timed for
-                           a few products (if 100 or more are to come). 1: nothing is timed; features of the
-                           matrix and numbers of rows decide */
-    int all_kernels; /**< 1: where the library chooses the kernel, all that may be of use are timed, and not only
-                           those that are expected to be fast */
+    int quick_plan;  /**< 0: kernels, and ways of moving rows between ranks, that may be the fastest are timed
+                           for a few products (if 100 or more are to come). 1: nothing is timed; features of
+                           the matrix and numbers of rows decide */
+    int all_kernels; /**< 1: where the library chooses the kernel, all that may be of use are timed, and not
+                           only those that are expected to be fast */
 } spmm_plan_study;
 
 /** Creates a plan as spmm_plan_create() does, which is this function without a study.

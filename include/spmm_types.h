@@ -99,17 +99,16 @@ typedef struct spmm_csr {
  *  arrays are in host memory; integers are signed, or unsigned and as small. Columns of a row may be in any
  *  order. */
 typedef struct spmm_rows {
-    const void *
-        irp; /**< row starts, [rows + 1]: row i has entries irp[i] to irp[i + 1] - 1 of ja and as; irp[0] need not
-                          be 0 */
-    const void *ja;          /**< column indices */
-    const void *as;          /**< values, of the precision that is named in the call; NULL: all are 1.0 */
+    const void *irp; /**< row starts, [rows + 1]: row i has entries irp[i] to irp[i + 1] - 1 of ja and as;
+                          irp[0] need not be 0 */
+    const void *ja;  /**< column indices */
+    const void *as;  /**< values, of the precision that is named in the call; NULL: all are 1.0 */
     int irp_bytes, ja_bytes; /**< sizes of an element of irp and of ja: 4 or 8, as sizeof gives them */
     int map_bytes;           /**< that of an element of map; ignored without map */
-    int64_t
-        first_column; /**< added to each index to get the column of A: 0 if ja has columns of A; ignored with map */
-    const void *map;  /**< [map_size] the column of A of each index; NULL: first_column counts */
-    int64_t map_size; /**< ignored without map */
+    int64_t first_column; /**< added to each index to get the column of A: 0 if ja has columns of A; ignored
+                           with map */
+    const void *map;      /**< [map_size] the column of A of each index; NULL: first_column counts */
+    int64_t map_size;     /**< ignored without map */
 } spmm_rows;
 
 /** How the elements of a multivector lie in memory: element (i, j) is data[i * ld + j], or data[j * ld +
@@ -149,14 +148,15 @@ typedef struct spmm_block {
 } spmm_block;
 
 /** Reads a matrix from a file with all OpenMP threads of the process. The file's first bytes tell its format:
- *  Matrix Market (plain, or compressed by gzip, and by bzip2, xz or zstd where the library was built with their
- *  libraries), SciPy's save_npz() (CSR, CSC, COO or BSR; real values, integers or bool), the AIJ matrix of a
- *  binary file of PETSc (real values, indices of 32 or 64 bits), a Harwell-Boeing or Rutherford-Boeing file, or
- *  what spmm_mpi --cache has written.
+ *  Matrix Market (plain, or compressed by gzip, and by bzip2, xz or zstd where the library was built with
+ *  their libraries), SciPy's save_npz() (CSR, CSC, COO or BSR; real values, integers or bool), the AIJ matrix
+ *  of a binary file of PETSc (real values, indices of 32 or 64 bits), a Harwell-Boeing or Rutherford-Boeing
+ *  file, or what spmm_mpi --cache has written.
  *
- *  Local. Of Matrix Market, accepts real, integer and pattern (values 1.0) matrices that are general, symmetric or
- *  skew-symmetric, in coordinate or array format. Duplicate entries are summed in increasing order of value
- *  (-0 before +0), so that the sum depends neither on the order in the file nor on the number of threads.
+ *  Local. Of Matrix Market, accepts real, integer and pattern (values 1.0) matrices that are general,
+ *  symmetric or skew-symmetric, in coordinate or array format. Duplicate entries are summed in increasing
+ *  order of value (-0 before +0), so that the sum depends neither on the order in the file nor on the number
+ *  of threads.
  *
  *  \param [in]  path       file name
  *  \param [in]  precision  element type of *a
@@ -266,10 +266,10 @@ typedef enum spmm_exchange {
     SPMM_EXCHANGE_HALO = 1,  /**< each rank gets only the rows of X that its block needs */
     SPMM_EXCHANGE_BCAST = 2, /**< each rank of a process column gets all rows of X that correspond to its
                                  columns */
-    SPMM_EXCHANGE_JOINT =
-        3 /**< per pair of ranks, rows of X in one direction or partial sums of rows of Y in the
-                                 other, the fewest that serve all entries; sums leave the canonical order, so that Y
-                                 depends in its last bits on the number of ranks and on their nodes, but not on the run */
+    SPMM_EXCHANGE_JOINT = 3 /**< per pair of ranks, rows of X in one direction or partial sums of rows of Y in
+                                 the other, the fewest that serve all entries; sums leave the canonical order,
+                                 so that Y depends in its last bits on the number of ranks and on their nodes,
+                                 but not on the run */
 } spmm_exchange;
 
 /** What carries the rows of X between ranks. */

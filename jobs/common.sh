@@ -1,6 +1,7 @@
 # shellcheck shell=bash source=jobs/site.sh
 # Sourced by jobs/*.sbatch, in the folder that the job was submitted from: the root of the tree.
-#     run_study STUDY [RANKS]     runs a study, or its points of that many ranks, as site.env says; ends the job
+#     run_study STUDY [RANKS]     runs a study, or its points of that many ranks, as site.env says;
+#                                 ends the job
 set -u
 . jobs/site.sh || exit 2
 
@@ -22,7 +23,8 @@ site_python || exit 2
 # srun does not take this from the job any more (since 22.05), so both launchers are told below
 cpus=${SLURM_CPUS_PER_TASK:-1}
 export OMP_NUM_THREADS=$cpus OMP_PLACES=cores
-# mpirun of Open MPI notices within a minute, and not after eight, that a node is gone without a word (docs/SLURM.md)
+# mpirun of Open MPI notices within a minute, and not after eight, that a node is gone without a word
+# (docs/SLURM.md)
 export OMPI_MCA_oob_tcp_keepalive_time=${OMPI_MCA_oob_tcp_keepalive_time:-20}
 export OMPI_MCA_oob_tcp_keepalive_intvl=${OMPI_MCA_oob_tcp_keepalive_intvl:-10}
 export OMPI_MCA_oob_tcp_keepalive_probes=${OMPI_MCA_oob_tcp_keepalive_probes:-4}
@@ -40,9 +42,9 @@ whose_mpirun() {
     esac
 }
 
-# launcher RANKS: the words before the program. Nodes are filled one after another, and not one rank on each: few
-# ranks are then neighbors. Of a node's GPUs each rank sees all and takes that of its number there: no --gpu-bind, with
-# which ranks could not write into each other's memory.
+# launcher RANKS: the words before the program. Nodes are filled one after another, and not one rank on each:
+# few ranks are then neighbors. Of a node's GPUs each rank sees all and takes that of its number there: no
+# --gpu-bind, with which ranks could not write into each other's memory.
 launcher() {
     local tasks=${SLURM_NTASKS_PER_NODE:-$1} by=srun words
     [ "$SITE_LAUNCHER" = srun ] || by=$(whose_mpirun) || return 2
@@ -62,8 +64,9 @@ launcher() {
     echo "$words${SITE_LAUNCHER_OPTIONS:+ $SITE_LAUNCHER_OPTIONS}"
 }
 
-# Before its time limit SLURM sends SIGTERM to this shell alone (#SBATCH --signal=B:TERM@60): the study ends its run, has
-# whole records behind it, and says how to go on. The shell must outlive it, or SLURM would kill both.
+# Before its time limit SLURM sends SIGTERM to this shell alone (#SBATCH --signal=B:TERM@60): the study ends
+# its run, has whole records behind it, and says how to go on. The shell must outlive it, or SLURM would kill
+# both.
 study_pid="" stopped=""
 stop() {
     stopped=1

@@ -1,6 +1,7 @@
 # shellcheck shell=bash source=jobs/site.env
-# Sourced by jobs/submit and jobs/common.sh: the settings of jobs/site.env, or of the file that SPMM_SITE names, with the default of
-# what is empty or missing there, and a word about what no site can have. From the root of the tree.
+# Sourced by jobs/submit and jobs/common.sh: the settings of jobs/site.env, or of the file that SPMM_SITE
+# names, with the default of what is empty or missing there, and a word about what no site can have. From the
+# root of the tree.
 
 # site_wrong NAME EXPECTED: says that a setting is wrong
 site_wrong() {

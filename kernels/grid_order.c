@@ -19,8 +19,8 @@ static int same_distances(const sp_stencil_sample *a, const sp_stencil_sample *b
     return 1;
 }
 
-/** Returns the sample whose distances most samples have (Boyer and Moore: MJRTY, a fast majority vote algorithm,
- *  1991), NULL if less than half of them have the same. \param [out] unknowns  per point */
+/** Returns the sample whose distances most samples have (Boyer and Moore: MJRTY, a fast majority vote
+ *  algorithm, 1991), NULL if less than half of them have the same. \param [out] unknowns per point */
 static const sp_stencil_sample *find_majority(const sp_stencil_sample *sample, int samples, int32_t *unknowns)
 {
     const sp_stencil_sample *most = NULL;
@@ -38,8 +38,8 @@ static const sp_stencil_sample *find_majority(const sp_stencil_sample *sample, i
     return 2 * same >= samples ? most : NULL;
 }
 
-/** Finds the distances of points from those of columns. Returns 0 if the columns are not those of whole points, or
- *  not the same to both sides. */
+/** Finds the distances of points from those of columns. Returns 0 if the columns are not those of whole
+ *  points, or not the same to both sides. */
 static int find_distances(const sp_stencil_sample *row, int32_t unknowns, stencil *s)
 {
     s->count = row->length / unknowns;
@@ -57,7 +57,8 @@ static int find_distances(const sp_stencil_sample *row, int32_t unknowns, stenci
     return 1;
 }
 
-/** Returns the multiple of `unit` in [low, high], low > 0, nearest to the middle of [low, high] that divides `all`; 0 if there is none. */
+/** Returns the multiple of `unit` in [low, high], low > 0, nearest to the middle of [low, high] that divides
+ *  `all`; 0 if there is none. */
 static int64_t find_stride(int64_t low, int64_t high, int64_t unit, int64_t all)
 {
     int64_t best = 0;
@@ -103,8 +104,8 @@ static int find_directions(stencil *s, int64_t points, sp_stencil_grid *g)
     return i == s->count;
 }
 
-/** How columns could be: strips of the cross-section, columns, and parts of a column; no parts if blocks take any rows
- *  that follow one another. */
+/** How columns could be: strips of the cross-section, columns, and parts of a column; no parts if blocks take
+ *  any rows that follow one another. */
 typedef struct division {
     int64_t strips, columns, parts;
 } division;
@@ -123,13 +124,14 @@ static int is_aligned(const site *s, division d)
            s->cells / d.columns % (s->box.cells[1] / d.strips) == 0;
 }
 
-/** Returns what a product takes by an estimate, in rows of X and Y that are moved per row of the matrix; INFINITY if
- *  shared memory has no room for the rows of X that a layer needs and the next one needs again. */
+/** Returns what a product takes by an estimate, in rows of X and Y that are moved per row of the matrix;
+ *  INFINITY if shared memory has no room for the rows of X that a layer needs and the next one needs
+ *  again. */
 static double cost_of(const site *s, division d)
 {
-    /* MOVED: rows of X and Y that are moved anyway. AGAIN: cost of a row of X that is read from memory again, over that
-     * of one that is in the L2. LOOSE: what is lost where blocks do not climb at the same pace. UNIT: rows that a block
-     * takes at a time then. */
+    /* MOVED: rows of X and Y that are moved anyway. AGAIN: cost of a row of X that is read from memory again,
+     * over that of one that is in the L2. LOOSE: what is lost where blocks do not climb at the same pace.
+     * UNIT: rows that a block takes at a time then. */
     enum { LAYERS = 2, MOVED = 2, AGAIN = 2, UNIT = 1280 };
     static const double LOOSE = 1.06;
     const int plane = s->box.depth == 1;
@@ -187,8 +189,8 @@ static void try_strips(const site *s, int64_t strips, division *best, double *le
 /** Divides a grid into columns. */
 static void choose_columns(const stencil *s, int64_t blocks, sp_stencil_grid *g)
 {
-    /* ROOM: rows of X that shared memory may have, beside tiles and values, which take less of it where rows have
-     * FEW entries */
+    /* ROOM: rows of X that shared memory may have, beside tiles and values, which take less of it where rows
+     * have FEW entries */
     enum { ROOM = 720, MORE_ROOM = 800, FEW = 16, WIDEST = 16 /* strips, in cells */ };
     const int plane = g->points[2] == 1;
     const sp_stencil_box box = sp_stencil_box_of(g);

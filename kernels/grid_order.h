@@ -1,15 +1,17 @@
-/** An order of rows for matrices of a structured grid whose points are numbered line by line: rows that follow one
- *  another belong to neighboring points of the grid, in all of its directions. In lines a row of X is needed
- *  again a line and a plane later, when caches and shared memory have dropped it.
+/** An order of rows for matrices of a structured grid whose points are numbered line by line: rows that
+ *  follow one another belong to neighboring points of the grid, in all of its directions. In lines a row of X
+ *  is needed again a line and a plane later, when caches and shared memory have dropped it.
  *
- *  The grid is recognized by its stencil: in most rows the columns lie at the same distances from the middle one.
- *  These distances, sorted, are those within a line, then those to the next lines, then those to the next planes.
+ *  The grid is recognized by its stencil: in most rows the columns lie at the same distances from the middle
+ *  one. These distances, sorted, are those within a line, then those to the next lines, then those to the
+ *  next planes.
  *
- *  The points are taken in cells of 2 x 2 x 2, all unknowns of a point together. The cross-section of the grid, in x
- *  and y, is divided into columns of equally many cells, some 4 x 4, and each column is taken layer by layer. There
- *  are as many columns as thread blocks, or a multiple of that, and all blocks climb at the same pace: what a column
- *  needs of its neighbors is in the cache when they need it. Columns of equal size come of a path through the
- *  cross-section, to and fro in strips, which is cut into equal parts. A is not permuted, and neither are X and Y. */
+ *  The points are taken in cells of 2 x 2 x 2, all unknowns of a point together. The cross-section of the
+ *  grid, in x and y, is divided into columns of equally many cells, some 4 x 4, and each column is taken
+ *  layer by layer. There are as many columns as thread blocks, or a multiple of that, and all blocks climb at
+ *  the same pace: what a column needs of its neighbors is in the cache when they need it. Columns of equal
+ *  size come of a path through the cross-section, to and fro in strips, which is cut into equal parts. A is
+ *  not permuted, and neither are X and Y. */
 #ifndef SP_GRID_ORDER_H
 #define SP_GRID_ORDER_H
 
@@ -39,12 +41,11 @@ typedef struct sp_stencil_sample {
 typedef struct sp_stencil_grid {
     int32_t unknowns;  /**< per point; their rows follow one another */
     int32_t points[3]; /**< in each direction; 1 in z for a grid of the plane */
-    int32_t
-        strips; /**< of the cross-section: y, which is 1 for a grid of the plane, is divided into so many */
-    int32_t columns; /**< into which the path through the strips is divided */
-    int32_t
-        parts; /**< into which each column is divided along its height: z, or y for a grid of the plane; 0: a
-                            block takes any rows that follow one another */
+    int32_t strips;    /**< of the cross-section: y, which is 1 for a grid of the plane, is divided into so
+                         many */
+    int32_t columns;   /**< into which the path through the strips is divided */
+    int32_t parts; /**< into which each column is divided along its height: z, or y for a grid of the plane;
+                            0: a block takes any rows that follow one another */
 } sp_stencil_grid;
 
 /** Recognizes a grid. Local.
@@ -64,8 +65,8 @@ SP_HOST_DEVICE static inline int64_t sp_stencil_sampled_row(int64_t rows, int i,
     return row < rows ? row : rows - 1;
 }
 
-/** Asks a row of a CSR matrix whose columns ascend in each row. On a GPU `lanes` threads do that together, of which this is
- *  number `lane`; elsewhere it is number 0 of 1. */
+/** Asks a row of a CSR matrix whose columns ascend in each row. On a GPU `lanes` threads do that together, of
+ *  which this is number `lane`; elsewhere it is number 0 of 1. */
 SP_HOST_DEVICE static inline void sp_stencil_ask(const int64_t *row_start, const int32_t *col, int64_t rows,
                                                  int64_t row, int lane, int lanes, sp_stencil_sample *sample)
 {
@@ -116,8 +117,8 @@ SP_HOST_DEVICE static inline sp_stencil_box sp_stencil_box_of(const sp_stencil_g
     return box;
 }
 
-/** Returns how many cells of the cross-section come before cell (x, y) on the path: strip by strip, along each to
- *  and fro, across each upwards. */
+/** Returns how many cells of the cross-section come before cell (x, y) on the path: strip by strip, along
+ *  each to and fro, across each upwards. */
 SP_HOST_DEVICE static inline int64_t sp_stencil_path(const sp_stencil_box *b, int64_t strips, int64_t x,
                                                      int64_t y)
 {
@@ -129,8 +130,8 @@ SP_HOST_DEVICE static inline int64_t sp_stencil_path(const sp_stencil_box *b, in
 
 SP_HOST_DEVICE static inline int64_t sp_stencil_least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/** Returns how many points the first `count` cells of the path have. The last cells of each direction may have fewer
- *  than the others. */
+/** Returns how many points the first `count` cells of the path have. The last cells of each direction may
+ *  have fewer than the others. */
 SP_HOST_DEVICE static inline int64_t sp_stencil_path_points(const sp_stencil_box *b, int64_t strips,
                                                             int64_t count)
 {
@@ -172,14 +173,15 @@ SP_HOST_DEVICE static inline int64_t sp_stencil_grid_position(const sp_stencil_g
     return before * g->unknowns + row % g->unknowns;
 }
 
-/** Returns the number of units: each is a part of a column, and they come one after another in the order; 0 without
- *  parts. */
+/** Returns the number of units: each is a part of a column, and they come one after another in the order; 0
+ *  without parts. */
 SP_HOST_DEVICE static inline int64_t sp_stencil_units(const sp_stencil_grid *g)
 {
     return (int64_t)g->columns * g->parts;
 }
 
-/** Returns the position at which unit u begins; that of the end for u = sp_stencil_units(). There must be parts. */
+/** Returns the position at which unit u begins; that of the end for u = sp_stencil_units(). There must be
+ *  parts. */
 SP_HOST_DEVICE static inline int64_t sp_stencil_unit_begin(const sp_stencil_grid *g, int64_t u)
 {
     const sp_stencil_box b = sp_stencil_box_of(g);
@@ -192,8 +194,8 @@ SP_HOST_DEVICE static inline int64_t sp_stencil_unit_begin(const sp_stencil_grid
     return (begin * b.height + (end - begin) * layer * SP_STENCIL_CELL) * g->unknowns;
 }
 
-/** Orders the rows of a matrix in GPU memory, if it is a grid's of at least SP_ORDERED_ROWS rows. Local; complete on
- *  return but for the order itself, which comes in the main stream.
+/** Orders the rows of a matrix in GPU memory, if it is a grid's of at least SP_ORDERED_ROWS rows. Local;
+ *  complete on return but for the order itself, which comes in the main stream.
  *
  *  \param [in]  a      SPMM_CSR in GPU memory
  *  \param [out] grid   unspecified without an order

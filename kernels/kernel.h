@@ -59,13 +59,14 @@ typedef struct sp_kernel_ops {
      *  on failure. The member is NULL if products need nothing more. */
     spmm_status (*prepare)(const sp_setup *setup, void **state);
     void (*release)(void *state); /**< frees the state from prepare(); accepts a NULL state. May be NULL */
-    /** Lists the arrays of a state that have values of the matrix besides the matrix's own, so that new values
-     *  can be written there. NULL: there are none. Accepts a NULL state.
+    /** Lists the arrays of a state that have values of the matrix besides the matrix's own, so that new
+     *  values can be written there. NULL: there are none. Accepts a NULL state.
      *  \param [out] copies  [SP_MOST_COPIES]
      *  \return their number; -1: the state does not know them, and has to be made anew for new values */
     int (*values)(void *state, sp_value_copy *copies);
-    /** Makes a state that prepare() made for products of setup->k columns instead, at most the `most` that it was made
-     *  for. NULL: the state has to be made anew for other numbers of columns. Accepts a NULL state. */
+    /** Makes a state that prepare() made for products of setup->k columns instead, at most the `most` that it
+     *  was made for. NULL: the state has to be made anew for other numbers of columns. Accepts a NULL
+     *  state. */
     spmm_status (*set_k)(const sp_setup *setup, void *state);
 } sp_kernel_ops;
 
@@ -77,9 +78,10 @@ spmm_status sp_kernel_any_k(const sp_setup *setup, void *state);
 typedef enum sp_exactness {
     SP_EXACT_NO,
     SP_EXACT_YES,
-    SP_EXACT_F64, /**< in f64, equal except for the sign of a zero after an underflow; f32 is summed in f64 and
-                         rounded once, so not equal */
-    SP_EXACT_UNSPLIT /**< equal, except in rows of more than SP_CHAIN entries, which are not cut into leaves */
+    SP_EXACT_F64,    /**< in f64, equal except for the sign of a zero after an underflow; f32 is summed in f64
+                         and rounded once, so not equal */
+    SP_EXACT_UNSPLIT /**< equal, except in rows of more than SP_CHAIN entries, which are not cut into
+                          leaves */
 } sp_exactness;
 
 /** An entry of the registry of kernels. */
@@ -93,8 +95,8 @@ typedef struct sp_kernel {
     const char *library; /**< the library whose kernel it is, e.g. "MKL"; NULL: ours */
 } sp_kernel;
 
-/** Begins the definition of the operations of kernel `id`, which an initializer follows. The declaration gives
- *  them external linkage in C++, too. */
+/** Begins the definition of the operations of kernel `id`, which an initializer follows. The declaration
+ *  gives them external linkage in C++, too. */
 #define SP_KERNEL(id)                          \
     extern const sp_kernel_ops sp_kernel_##id; \
     const sp_kernel_ops sp_kernel_##id
@@ -125,8 +127,8 @@ int sp_kernel_left_out(const char *id);
  *  precision, else 0. Local. */
 int sp_kernel_is_exact(const sp_kernel *kernel, spmm_precision precision, int64_t longest);
 
-/** Returns the first kernel in the registry with the given device and format, the default one of that format; NULL
- *  if there is none. Local. */
+/** Returns the first kernel in the registry with the given device and format, the default one of that format;
+ *  NULL if there is none. Local. */
 const sp_kernel *sp_kernel_default(spmm_device device, spmm_format format);
 
 #endif

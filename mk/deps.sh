@@ -1,8 +1,9 @@
 #!/bin/sh
 # Installs what the build, the tests or the lint need and this machine lacks. Usage:
 #     deps.sh build|optional|test|adaptors|clang|openmpi|mpich|slurm|ci|lint|fuzz|figures|peers...
-# Groups adaptors and peers are the libraries of bench-cpu: adaptors are small, so that tests compile with them, too. What is in
-# groups optional, fuzz, adaptors and peers is left out where it cannot be had; that is no error, but where peers are wanted.
+# Groups adaptors and peers are the libraries of bench-cpu: adaptors are small, so that tests compile with
+# them, too. What is in groups optional, fuzz, adaptors and peers is left out where it cannot be had; that is
+# no error, but where peers are wanted.
 #
 # (Debian's mpi4py is Open MPI's, which beside MPICH would become the mpirun of the machine.)
 # THE list: group, package of Debian 12 and Ubuntu 24.04, module or name elsewhere, and a command that
@@ -74,7 +75,8 @@ LIST
 MPICC=${MPICC:-mpicc}
 
 missing= extra=
-# by their names elsewhere: what there is no build without, what the tests skip something without, what is optional
+# by their names elsewhere: what there is no build without, what the tests skip something without, what is
+# optional
 needed= tests= options=
 find_missing() {
     missing= extra= needed= tests= options=

@@ -1,6 +1,7 @@
-/* Preloaded by tests/run where ranks are MPICH's. A rank of MPICH that waits asks its network (UCX) again and again, and has
- * no setting to leave the core to others: with more ranks than cores each message waits for the end of a time slice, and
- * the tests of minutes would take hours. Here a rank that was told often that nothing came sleeps for a moment. */
+/* Preloaded by tests/run where ranks are MPICH's. A rank of MPICH that waits asks its network (UCX) again and
+ * again, and has no setting to leave the core to others: with more ranks than cores each message waits for
+ * the end of a time slice, and the tests of minutes would take hours. Here a rank that was told often that
+ * nothing came sleeps for a moment. */
 #include <dlfcn.h>
 #include <time.h>
 

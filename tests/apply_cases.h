@@ -1,4 +1,5 @@
-/** How products are called: begun and ended apart, on row-major and column-major multivectors. On CPUs (test_apply) and on GPUs (test_gpu_stream). */
+/** How products are called: begun and ended apart, on row-major and column-major multivectors. On CPUs
+ *  (test_apply) and on GPUs (test_gpu_stream). */
 #ifndef SP_APPLY_CASES_H
 #define SP_APPLY_CASES_H
 
@@ -144,7 +145,8 @@ static void test_wrong_begin(void)
 
 /* ---- layouts ---- */
 
-/** A column-major multivector of the caller's with `gap` elements between columns, which hold 77, in the memory of the device. */
+/** A column-major multivector of the caller's with `gap` elements between columns, which hold 77, in the
+ *  memory of the device. */
 typedef struct by_columns {
     spmm_multivector v;
     void *host; /* [elements], to look at */

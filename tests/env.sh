@@ -9,7 +9,8 @@ export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe PRTE_MCA_hwloc_default_binding_policy=none
 export OMPI_MCA_mpi_yield_when_idle=1
-# a job that failed ends at once: without this mpirun sleeps for one to four seconds, a minute or more of the tests
+# a job that failed ends at once: without this mpirun sleeps for one to four seconds, a minute or more of the
+# tests
 export OMPI_MCA_odls_base_sigkill_timeout=0
 # more threads than cores, too: a waiting one must not spin
 export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
@@ -17,7 +18,8 @@ export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}
 # and no single-copy transfers, which containers forbid
 export OMPI_MCA_pml=ob1 OMPI_MCA_btl=self,vader OMPI_MCA_btl_vader_single_copy_mechanism=none
 export OMPI_MCA_btl_base_warn_component_unused=0
-# hwloc, which both MPIs ask for the cores, looks for GPUs by OpenCL and CUDA, too: 200 MB and a second per rank (docs/SURPRISES.md)
+# hwloc, which both MPIs ask for the cores, looks for GPUs by OpenCL and CUDA, too: 200 MB and a second per
+# rank (docs/SURPRISES.md)
 export HWLOC_COMPONENTS=${HWLOC_COMPONENTS:--opencl,-cuda,-nvml,-gl}
 # MPICH: its launcher starts the ranks itself; how they wait is mk/yield.c's subject
 export HYDRA_LAUNCHER=fork

@@ -24,7 +24,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 sys.path[:0] = [os.path.join(ROOT, "tests"), os.path.join(ROOT, "jobs")]
 import made_records as made  # noqa: E402
 import made_steps  # noqa: E402
-from spmm_study import analysis, compare, compare_command, compare_page, conversions, lines, page, points, records  # noqa: E402
+from spmm_study import analysis, compare, compare_command, compare_page, conversions  # noqa: E402
+from spmm_study import lines, page, points, records  # noqa: E402
 from spmm_study.recorder import Recorder, RecordError  # noqa: E402
 
 try:

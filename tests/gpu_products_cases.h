@@ -116,9 +116,9 @@ static inline void put_nan(spmm_multivector *v)
     spmm_multivector_destroy(&host);
 }
 
-/** Checks several products, each with values that differ from those before: with the plan's X and Y, and with the
- *  caller's own X, which has no room for ghost rows and another leading dimension; with integers also alpha and
- *  beta. */
+/** Checks several products, each with values that differ from those before: with the plan's X and Y, and with
+ *  the caller's own X, which has no room for ghost rows and another leading dimension; with integers also
+ *  alpha and beta. */
 static inline void multiply(const reference *r, spmm_plan *plan, int64_t x_rows)
 {
     static const double factors[] = {1, 2, -0.5};

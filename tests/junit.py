@@ -11,7 +11,8 @@ import socket
 import sys
 import xml.etree.ElementTree as xml
 
-NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # characters that XML 1.0 cannot have
+# characters that XML 1.0 cannot have
+NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 VERDICT = re.compile(r"(PASS|FAIL|SKIP) (.*)")
 MOST_LINES = 200  # of what stands before a failure
 

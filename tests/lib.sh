@@ -2,7 +2,8 @@
 #     pass "it works"; fail "it works"; skip "it works" "no GPU"; finish
 #     ok "it works" command...        passes when the command does; shows its output when not
 #     text "it says so" "part" "$out"      passes when the text has that part
-#     on_gpus "it works" "1 2 3" program...   passes when the program does on each of these numbers of ranks; skipped without a GPU
+#     on_gpus "it works" "1 2 3" program...   passes when the program does on each of these numbers of ranks;
+#                                           skipped without a GPU
 
 . tests/env.sh
 tests_failed=0

@@ -1,5 +1,5 @@
-/** Nodes that are made up: this MPI_Comm_split_type(), which the linker takes for all of the program, cuts the ranks of one
- *  machine into nodes of `node_size`. */
+/** Nodes that are made up: this MPI_Comm_split_type(), which the linker takes for all of the program, cuts
+ *  the ranks of one machine into nodes of `node_size`. */
 #ifndef SP_MADE_NODES_H
 #define SP_MADE_NODES_H
 

@@ -1,4 +1,5 @@
-/* The expected outcome for each file of the shared collection: initializers of `outcomes` in test_mtx_read.c. */
+/* The expected outcome for each file of the shared collection: initializers of `outcomes` in
+ * test_mtx_read.c. */
 {"tricky/crlf_mhda416.mtx", SPMM_OK, 8562, 0}, {"tricky/crlf_problem1.mtx", SPMM_OK, 2779, 0},
     {"tricky/fmm_2col_array.mtx", SPMM_OK, 6, 0},
     {"tricky/fmm_array_hermitian.mtx", SPMM_ERR_UNSUPPORTED, 0, 0},

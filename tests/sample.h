@@ -56,8 +56,8 @@ static inline void sample_set(void *data, spmm_precision precision, int64_t e, d
         ((float *)data)[e] = (float)v;
 }
 
-/** Makes a multivector of NaNs with the given leading dimension. It has exactly rows x ld elements in memory of
- *  its own, so that the address sanitizer reports an access past the end. The caller frees its data. */
+/** Makes a multivector of NaNs with the given leading dimension. It has exactly rows x ld elements in memory
+ *  of its own, so that the address sanitizer reports an access past the end. The caller frees its data. */
 static inline spmm_multivector sample_multivector(int64_t rows, int64_t k, int64_t ld,
                                                   spmm_precision precision)
 {
@@ -155,7 +155,8 @@ static inline int sample_same(const spmm_multivector *v, const spmm_multivector 
     return 1;
 }
 
-/** Says whether the GPU is that of tests/emulated_gpu: slow, and its kernels end the process when they fail. */
+/** Says whether the GPU is that of tests/emulated_gpu: slow, and its kernels end the process when they
+ *  fail. */
 static inline int sample_gpu_is_emulated(void)
 {
     static int known = -1;

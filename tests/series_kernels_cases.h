@@ -16,8 +16,9 @@
 
 /* ---- helpers ---- */
 
-/** Says whether the next of many cases is left out: of kernels on an emulated GPU, which is slow, one in `every` is
- *  tried. Where that number and those of each parameter's values have no common divisor, all values are. */
+/** Says whether the next of many cases is left out: of kernels on an emulated GPU, which is slow, one in
+ *  `every` is tried. Where that number and those of each parameter's values have no common divisor, all
+ *  values are. */
 static int left_out(const sp_series_kernel *k, int every, int *number)
 {
     return k->device == SPMM_CUDA && sample_gpu_is_emulated() && (*number)++ % every != 0;

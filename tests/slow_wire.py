@@ -15,8 +15,8 @@ SOL_PACKET, PACKET_VNET_HDR, PACKET_IGNORE_OUTGOING, ETH_P_ALL = 263, 15, 23, 3
 
 def end(interface):
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    # each frame comes with the kernel's note on what is left to the hardware (check sums, cutting into segments)
-    # and is sent on with it: a frame alone would arrive with a check sum that nobody has computed
+    # each frame comes with the kernel's note on what is left to the hardware (check sums, cutting into
+    # segments) and is sent on with it: a frame alone would arrive with a check sum that nobody has computed
     s.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
     s.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)

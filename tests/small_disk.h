@@ -29,8 +29,8 @@ static inline int be_root_(void)
            tell_kernel_("/proc/self/uid_map", users) && tell_kernel_("/proc/self/gid_map", groups);
 }
 
-/** Mounts a file system in memory of `size` bytes (as tmpfs takes it: "64k") on the folder `place`; only this process and its
- *  later children see it.
+/** Mounts a file system in memory of `size` bytes (as tmpfs takes it: "64k") on the folder `place`; only this
+ *  process and its later children see it.
  *  \return 1; 0 if the system does not let this user mount one */
 static inline int small_disk(const char *place, const char *size)
 {
@@ -41,8 +41,8 @@ static inline int small_disk(const char *place, const char *size)
     return mount("none", place, "tmpfs", 0, option) == 0;
 }
 
-/** Waits for the child that ran the test `sentence` on a small disk. It exits with test_.tests_failed, which is
- *  counted here as at most one failed test, or with NO_SMALL_DISK, which skips the test. */
+/** Waits for the child that ran the test `sentence` on a small disk. It exits with test_.tests_failed, which
+ *  is counted here as at most one failed test, or with NO_SMALL_DISK, which skips the test. */
 static inline void small_disk_end(pid_t child, const char *sentence)
 {
     int status = 0;

@@ -9,8 +9,9 @@
  *          return test_end();
  *      }
  *
- *  prints `PASS name`, `FAIL name` (after file, line and what was found; a test without a CHECK fails) or `SKIP name: why`, which tests/run counts.
- *  Under MPI only rank 0 prints these lines, and a check that fails on any rank fails the test: see test_mpi.h. */
+ *  prints `PASS name`, `FAIL name` (after file, line and what was found; a test without a CHECK fails) or
+ *  `SKIP name: why`, which tests/run counts. Under MPI only rank 0 prints these lines, and a check that fails
+ *  on any rank fails the test: see test_mpi.h. */
 #ifndef SP_TEST_H
 #define SP_TEST_H
 
@@ -19,9 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/** TEST_THREADS_WATCHED is 1 with the thread sanitizer, which makes everything ten times slower; TEST_SANITIZED is
- *  1 with the thread or the address sanitizer, both of which need memory of their own. gcc and clang announce them
- *  differently. */
+/** TEST_THREADS_WATCHED is 1 with the thread sanitizer, which makes everything ten times slower;
+ *  TEST_SANITIZED is 1 with the thread or the address sanitizer, both of which need memory of their own. gcc
+ *  and clang announce them differently. */
 #ifndef __has_feature
 #define __has_feature(name) 0
 #endif

@@ -1,5 +1,5 @@
-/* The public interface given wrong arguments: every mistake has a status and a message that names it, on every rank
- * although one rank alone makes it, and nobody waits for ever.
+/* The public interface given wrong arguments: every mistake has a status and a message that names it, on
+ * every rank although one rank alone makes it, and nobody waits for ever.
  *
  * MPI: 1 2 3 4
  * limit: 240   (an MPI library whose waiting ranks spin needs long for four of them on two busy cores) */
@@ -698,7 +698,8 @@ static int without_mpi(void)
     return failed;
 }
 
-/** Plans of all kinds, each of which has computed a product, one with the transpose and, of the last, one that has begun. */
+/** Plans of all kinds, each of which has computed a product, one with the transpose and, of the last, one
+ *  that has begun. */
 typedef struct left {
     spmm_block block;
     spmm_plan *plan;

@@ -141,7 +141,8 @@ static void test_half_lines(void)
         }
     }
     TEST("wherever a row or the header was cut off, likewise") {
-        /* (a row that lacks but digits of its last field cannot be told from one that lacks only its newline) */
+        /* (a row that lacks but digits of its last field cannot be told from one that lacks only its
+         * newline) */
         for (size_t n = 0; n < strlen(csv_line) - strlen("0.125\n"); n++) {
             const int length = snprintf(text, sizeof text, HEAD "1,\"b\",1\n%.*s", (int)n, csv_line);
             write_bytes(text, (size_t)length);

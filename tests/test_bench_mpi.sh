@@ -1,5 +1,6 @@
 #!/bin/bash
-# bench_mpi on tiny matrices: beside PETSc where it is found, and beside a library made here that is right or wrong.
+# bench_mpi on tiny matrices: beside PETSc where it is found, and beside a library made here that is right or
+# wrong.
 # limit: 240
 . tests/lib.sh
 cuda=0

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The build itself, on a copy of the tree in a folder whose name has a space: nothing is built twice, everything that must be is.
+# The build itself, on a copy of the tree in a folder whose name has a space: nothing is built twice,
+# everything that must be is.
 # limit: 480
 . tests/lib.sh
 # what `make check` was told is not meant here
@@ -31,7 +32,8 @@ touch tests/test.h
 ok "a touched test header rebuilds no source of the library" test "$(build | grep -c 'CC *src/')" = 0
 
 out=$(build CFLAGS=-DSOME_FLAG)
-# of nccl_*, graph_cut_*, gzip_*, bzip2_*, xz_*, zstd_* and topology_* one of two each, no device_cuda*, and of src/relays one file
+# of nccl_*, graph_cut_*, gzip_*, bzip2_*, xz_*, zstd_* and topology_* one of two each, no device_cuda*, and
+# of src/relays one file
 ok "changed flags rebuild everything" test "$(grep -c 'CC *src/' <<<"$out")" = $(($(ls src/*/*.c | grep -Evc 'device_cuda|src/relays/') + 1 - 7))
 ok "and the same flags again do nothing" test "$(work "$(build CFLAGS=-DSOME_FLAG)")" = 0
 

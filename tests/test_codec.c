@@ -1,6 +1,6 @@
-/** Compressed inputs of each kind, as the commands that users have pack them: what comes out, and how damage, rests and what takes
- *  too much memory are refused. A build without a kind's library refuses it; without the command its tests are skipped.
- *  limit: 120 */
+/** Compressed inputs of each kind, as the commands that users have pack them: what comes out, and how damage,
+ *  rests and what takes too much memory are refused. A build without a kind's library refuses it; without the
+ *  command its tests are skipped. limit: 120 */
 #include <malloc.h>
 #include <sys/resource.h>
 
@@ -209,7 +209,8 @@ static size_t add_crc(unsigned char *bytes, size_t n)
     return n + 4;
 }
 
-/** Writes a number as xz's index has it: seven bits per byte, the lowest first. Returns the number of bytes. */
+/** Writes a number as xz's index has it: seven bits per byte, the lowest first. Returns the number of
+ *  bytes. */
 static size_t put_number(unsigned char *to, uint64_t value)
 {
     size_t n = 0;
@@ -234,8 +235,8 @@ static size_t add_plain_chunks(void)
     return bytes;
 }
 
-/** A stream of xz whose one block holds the text as it is, without a checksum, and asks for a dictionary of 256 MiB.
- *  Its bytes are written here since versions of the command write headers of different lengths. */
+/** A stream of xz whose one block holds the text as it is, without a checksum, and asks for a dictionary of
+ *  256 MiB. Its bytes are written here since versions of the command write headers of different lengths. */
 static void make_wide_stream(void)
 {
     enum { MIB_256 = 32, BLOCK_HEADER = 12 };
@@ -328,7 +329,8 @@ static void test_missing(const kind *k)
     }
 }
 
-/** Decompresses damaged data by a decoder whose memory malloc() has filled with a byte. Returns the length of the text. */
+/** Decompresses damaged data by a decoder whose memory malloc() has filled with a byte. Returns the length of
+ *  the text. */
 static int64_t unpack_damaged(const sp_codec_ops *ops, int fill, unsigned char *out, int64_t room)
 {
     /* a gzip member of 84 bytes of text with one bit flipped, by which a match begins before the text does */

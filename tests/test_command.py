@@ -246,7 +246,8 @@ with test("a file that is no text is named by its first bytes, with what to do, 
                 *((program, (path,)) for program in PROGRAMS[1:])]
         for program, args in ways if name in ("lzma", "tar.gz") else ways[:1]:
             result = run(*CPU, *args, ranks=2 if "--io" in args else 1, program=program)
-            began = result.out if "--io" in args else ""  # every rank reads its part after the first line of the report
+            # every rank reads its part after the first line of the report
+            began = result.out if "--io" in args else ""
             equal((result.code, len(result.error_lines()), result.out), (3, 1, began), f"{name} {args}: {result.err}")
             for part in (path, what, do):
                 within(result.error_lines()[0], part)
@@ -446,8 +447,8 @@ with test("one wrong element of Y fails the run: exit code 1, FAIL, the element 
     result = run(*FAST, "--verify", "sample", "lap3d7:20", ranks=3, env={"SPMM_FAULT": "apply:1:wrong"})
     equal(result.code, 1, "in a sample: " + result.err)
 
-# every stage that spmm_mpi's sources agree on, but for calls that the program does not make; and the options that lead to
-# those that a plain run leaves out
+# every stage that spmm_mpi's sources agree on, but for calls that the program does not make; and the options
+# that lead to those that a plain run leaves out
 UNCALLED = ("nccl_found", "block_from_rows", "diagonal")
 STAGES = sorted({name for file in (ROOT / "src").rglob("*.c") if file.stem not in UNCALLED and file.parent.name != "series_mpi"
                  for name in re.findall(r'sp_agree\([^,;]+,\s*"(\w+)"', file.read_text())})
@@ -513,7 +514,8 @@ with test("a program that is killed while it writes Y leaves the older file as i
         path = scratch("older.mtx", "older")
         job = subprocess.Popen([PROGRAM, *map(str, FAST), "-k", "16", "--verify", "none", "-o", path, "lap2d5:500"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        # (an empty one is there for a moment when it looks whether the folder takes a file, on file systems without O_TMPFILE)
+        # (an empty one is there for a moment when it looks whether the folder takes a file, on file systems
+        # without O_TMPFILE)
         while job.poll() is None and not any(size_of(part) for part in parts(path)):
             time.sleep(0.005)
         job.send_signal(sent)

@@ -111,7 +111,8 @@ with test("from too few samples nothing is told: neither that it is slower, nor 
     within(done.stdout, "0 slower, 0 faster, 0 the same within 5 %, 9 cannot be told")
     wide = comparison(study(1, rounds=2, between=0.2), study(2, rounds=2, between=0.2), fail_over=0.05)
     assert len(wide.of(compare.UNKNOWN)) >= 8, [p.verdict for p in wide.pairs]
-    found = comparison(study(1, rounds=1), study(2, rounds=4, factor=planted), fail_over=0.05)  # one side has the spread of both
+    # one side has the spread of both
+    found = comparison(study(1, rounds=1), study(2, rounds=4, factor=planted), fail_over=0.05)
     assert found.pairs[0].ratio.low is not None and not found.remarks(), found.remarks()
 
 with test("quantiles are those of tables, and of SciPy where it is"):
@@ -159,7 +160,8 @@ with test("a result that became wrong, and a run that fails now, fail always; wh
         equal(done.returncode, 0, done.stdout)
         within(done.stdout, "Failed in NEW, as before")
         within(compared(study(1) + [odd], study(2)).stdout, "Failed in OLD, and not in NEW: 1")
-    alone = [{k: v for k, v in r.items() if k != "study"} for r in (made.run(1e-3), wrong)]  # spmm_mpi --json by itself
+    # spmm_mpi --json by itself
+    alone = [{k: v for k, v in r.items() if k != "study"} for r in (made.run(1e-3), wrong)]
     equal(compared(alone[:1], [alone[1]]).returncode, 1)
     unverified = made.run(1e-3)
     unverified["run"]["verify"], unverified["error"] = "none", {"passed": False, "checked": 0, "wrong": 0}
@@ -181,7 +183,8 @@ with test("environments that differ, and kernels that were chosen differently, a
     for part in ("kernel cpu_csr → cpu_ell", "format csr → ell", "commit", "9999fff", "NVIDIA H100", "Another CPU", "OMP_PROC_BIND", "3.50"):
         within(done.stdout, part)
     plain = [[{k: v for k, v in r.items() if k != "study"} for r in side[1:]] for side in (old, new)]
-    within(compared(*plain).stdout, "kernel cpu_csr → cpu_ell")  # what was asked for is not known: the rest is the same
+    # what was asked for is not known: the rest is the same
+    within(compared(*plain).stdout, "kernel cpu_csr → cpu_ell")
     equal(compared(old, old).stdout.count("What differs"), 0)
 
 with test("of --kernel all a kernel that is gone and one that is new are not one another's"):
@@ -322,7 +325,8 @@ with test("what two sets were asked for differently is named, with a study and w
     within(compared([alone(1e-3, reduce="tree")], [alone(1e-3, reduce="linear")]).stdout.split("Points")[0], "reduce")
     equal(compared([alone(1e-3)], [alone(1e-3)]).stdout.count("run differently"), 0)
     older = {k: v for k, v in alone(1e-3).items() if k not in ("asked", "launch")}
-    equal(compared([older], [alone(1e-3, 256)]).stdout.count("run differently"), 0)  # what a record does not say does not differ
+    # what a record does not say does not differ
+    equal(compared([older], [alone(1e-3, 256)]).stdout.count("run differently"), 0)
     several = [alone(t, reduce=word) for t, word in ((1e-3, "linear"), (2e-3, "tree"), (3e-3, "butterfly"))]
     found = comparison(several, [alone(t, reduce=word) for t, word in ((3e-3, "butterfly"), (2e-3, "tree"), (1e-3, "linear"))])
     equal([(len(found.pairs), p.ratio.value, p.chosen) for p in found.pairs], [(3, 1.0, {})] * 3)

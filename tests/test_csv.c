@@ -1,5 +1,5 @@
-/** Series from CSV files: what is accepted, what is refused and how it is said, for any number of threads and wherever
- *  the text is cut.  limit: 300 */
+/** Series from CSV files: what is accepted, what is refused and how it is said, for any number of threads and
+ *  wherever the text is cut. limit: 300 */
 #include <math.h>
 
 #include "files.h"

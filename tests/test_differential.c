@@ -3,7 +3,8 @@
  *  is wrong. By hand, or by `make soak`:
  *
  *      mpirun -np N build/cpu/tests/test_differential [--seed S] [--from I] [--cases C] [--seconds T]
- *                                                     [--limit L] [--words FILE] [--cuda] [--spoil] [--verbose]
+ *                                                     [--limit L] [--words FILE] [--cuda] [--spoil]
+ *                                                     [--verbose]
  *
  *  runs cases I, I + 1, .. of seed S on N ranks, C of them (1) or until T seconds have passed. Case I of a
  *  seed is the same whenever it is run on as many ranks. --limit: seconds after which a case that has not

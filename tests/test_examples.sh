@@ -17,8 +17,8 @@ for example in block_power lobpcg gcn block_cg block_minres; do
         $MPICC -std=c11 -Wall -Wextra -Werror $example.c -o $example $(pkg-config --cflags --libs spmm) -lm
 done
 
-# power RANKS ARGS...: its output, then its exit status. MPICH's mpiexec may end before it has read what a rank wrote just
-# before MPI_Abort(): a run without a word is made again.
+# power RANKS ARGS...: its output, then its exit status. MPICH's mpiexec may end before it has read what a
+# rank wrote just before MPI_Abort(): a run without a word is made again.
 power() {
     local ranks=$1 out status
     shift

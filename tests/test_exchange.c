@@ -1,5 +1,5 @@
-/* The exchange of ghost rows by itself: what arrives where, by each exchange, and what a rank hears of a neighbor
- * that failed.
+/* The exchange of ghost rows by itself: what arrives where, by each exchange, and what a rank hears of a
+ * neighbor that failed.
  * MPI: 1 2 3 5 */
 #include "base/memory.h"
 #include "comm/comm.h"
@@ -9,7 +9,8 @@
 
 enum { K = 3 };
 
-/** A block of a matrix with its grid, halo, exchange and X; element (i, j) of X is 10 times its global row, plus j. */
+/** A block of a matrix with its grid, halo, exchange and X; element (i, j) of X is 10 times its global row,
+ *  plus j. */
 typedef struct fixture {
     spmm_block block;
     sp_grid grid;
@@ -49,7 +50,8 @@ static void destroy(fixture *f)
 
 static spmm_status begin(const fixture *f) { return sp_exchange_begin(f->exchange, f->x.data); }
 
-/** Checks that each column index of the renumbered block meets the row of X that the block's own one names. */
+/** Checks that each column index of the renumbered block meets the row of X that the block's own one
+ *  names. */
 static void check_ghost_rows(const fixture *f)
 {
     const spmm_csr *const local = &f->halo.local;
@@ -72,7 +74,8 @@ static void check_arrival(const char *spec, spmm_exchange kind)
     destroy(&f);
 }
 
-/** The last rank fails: the ranks that need its rows hear of it, the others do not, and the next exchange is right. */
+/** The last rank fails: the ranks that need its rows hear of it, the others do not, and the next exchange is
+ *  right. */
 static void check_failure(int size)
 {
     fixture f;

@@ -172,7 +172,8 @@ static void test_short_rows(void)
         CHECK(sp_has_long_rows(&a, 2));
         CHECK(sp_short_row_limit(&a, 1) == SP_LEAF && sp_short_row_limit(&a, 4) == SP_LEAF);
         CHECK(sp_short_row_limit(&a, 5) == SP_CHAIN);
-        /* two vectors of columns are staged in matrices of few entries, most of them not in rows of medium length */
+        /* two vectors of columns are staged in matrices of few entries, most of them not in rows of medium
+         * length */
         CHECK(sp_short_row_limit_for(50, 100, 4, SPMM_F64) == SP_LEAF);
         CHECK(sp_short_row_limit_for(51, 100, 4, SPMM_F64) == SP_CHAIN);
         CHECK(sp_short_row_limit_for(50, SP_STAGED_ENTRIES + 1, 8, SPMM_F32) == SP_CHAIN);

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The Fortran module of an installed libspmm: that it has all of spmm.h, with C's values and layouts, and what its functions do.
+# The Fortran module of an installed libspmm: that it has all of spmm.h, with C's values and layouts, and what
+# its functions do.
 # limit: 300
 . tests/lib.sh
 scratch

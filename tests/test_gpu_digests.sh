@@ -1,5 +1,7 @@
 #!/bin/bash
-# Y on GPUs has the digests that tests/digests.txt has of it: on one rank, and on ranks that have a GPU each or share one. limit: 300
+# Y on GPUs has the digests that tests/digests.txt has of it: on one rank, and on ranks that have a GPU each
+# or share one.
+# limit: 300
 . tests/lib.sh
 
 on_gpus "Y on GPUs has the bits that tests/digests.txt has of it" "1 2 3 4 6" "$BUILD/tests/test_digests" --cuda

@@ -1,5 +1,5 @@
-/* Several GPUs through the public interface: rows of X and partial Y on the move, by every transport, exchange and
- * reduction that is there, give what CPUs give.
+/* Several GPUs through the public interface: rows of X and partial Y on the move, by every transport,
+ * exchange and reduction that is there, give what CPUs give.
  * MPI: 1 2 3 4
  * limit: 300 */
 #include "comm/comm.h"
@@ -236,8 +236,8 @@ static int only_backend(const char *name)
     return status == SPMM_OK;
 }
 
-/** Products one after another, of different X's, the last one in memory of the caller's, with one and with several column
- *  blocks: their numbers wrap around meanwhile. */
+/** Products one after another, of different X's, the last one in memory of the caller's, with one and with
+ *  several column blocks: their numbers wrap around meanwhile. */
 static void check_many(const char *spec, int64_t k, int column_blocks, int products)
 {
     const spmm_plan_options options = {
@@ -268,8 +268,8 @@ static void check_many(const char *spec, int64_t k, int column_blocks, int produ
     spmm_block_destroy(&block);
 }
 
-/** Rank 1 cannot attach a neighbor's X, when the others are in the exchange already: nobody waits for it, in this
- *  product or the next one. */
+/** Rank 1 cannot attach a neighbor's X, when the others are in the exchange already: nobody waits for it, in
+ *  this product or the next one. */
 static void check_broken(int size, int stays_broken)
 {
     /* (trials of a plan would have attached the memory of X before) */

@@ -122,7 +122,8 @@ static void check_clusters(const spmm_csr *a, const sp_matrix *csr, const char *
     sp_device_free(gpu_order);
 }
 
-/** Checks sp_cuda_grid_order(): the order has each row where the grid puts it, and there is none without a grid. */
+/** Checks sp_cuda_grid_order(): the order has each row where the grid puts it, and there is none without a
+ *  grid. */
 static void check_grid(const char *spec)
 {
     spmm_csr a;

@@ -45,7 +45,8 @@ static void release(pair *p)
     sp_device_free(p->there);
 }
 
-/** Checks that both multivectors of the pair have the same elements, up to rounding, and that padding is as it was. */
+/** Checks that both multivectors of the pair have the same elements, up to rounding, and that padding is as
+ *  it was. */
 static void check_same(const pair *p, double tolerance)
 {
     const spmm_multivector *const v = &p->host;

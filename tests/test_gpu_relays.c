@@ -1,5 +1,5 @@
-/* GPUs of several nodes: rows that ranks of a node have in common cross between nodes once and are handed on inside, and partial
- * rows are added there; products are what CPUs give. Nodes are made up (made_nodes.h).
+/* GPUs of several nodes: rows that ranks of a node have in common cross between nodes once and are handed on
+ * inside, and partial rows are added there; products are what CPUs give. Nodes are made up (made_nodes.h).
  * MPI: 3 4 6
  * limit: 300 */
 #include "comm/comm.h"
@@ -113,8 +113,8 @@ static void test_choice(void)
     }
 }
 
-/** A product in which rank `bad` has a wrong X: the others learn it or get right rows, nobody waits, and the next product is
- *  right. */
+/** A product in which rank `bad` has a wrong X: the others learn it or get right rows, nobody waits, and the
+ *  next product is right. */
 static void fail(const spmm_block *block, const reference *r, spmm_exchange exchange, int bad)
 {
     const int one_node = node_size == 0;

@@ -1,7 +1,8 @@
 /* Every CUDA kernel with launch shapes that a user may set, and several products with one set-up: small
  * integers make each product exact in any order of summation.
  *
- * --brief: one launch shape, K and product of each kernel, for compute-sanitizer's racecheck; so on an emulated GPU. */
+ * --brief: one launch shape, K and product of each kernel, for compute-sanitizer's racecheck; so on an
+ * emulated GPU. */
 #include "test.h"
 
 #include "device/device.h"
@@ -36,7 +37,8 @@ static void make_matrix(spmm_precision precision, spmm_csr *a)
     CHECK(sp_csr_from_coo(&coo, 1, a, NULL) == SPMM_OK);
 }
 
-/** What was noted of the last launch: what the GPU has room for, and what the user asked for of kernels that take it. */
+/** What was noted of the last launch: what the GPU has room for, and what the user asked for of kernels that
+ *  take it. */
 static void check_launch(const sp_kernel *kernel, sp_shape asked)
 {
     const sp_launch_shape taken = sp_device_last_launch();

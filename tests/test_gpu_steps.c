@@ -1,4 +1,5 @@
-/* The steps of a product, in their order: on CPUs and GPUs, without and with an exchange, partial rows and sums.
+/* The steps of a product, in their order: on CPUs and GPUs, without and with an exchange, partial rows and
+ * sums.
  * MPI: 1 2 4 */
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +7,8 @@
 #include "spmm.h"
 #include "test_mpi.h"
 
-/** Makes this rank's block of a generated matrix. \return its steps as a view says them, on rank 0; elsewhere "" */
+/** Makes this rank's block of a generated matrix. \return its steps as a view says them, on rank 0; elsewhere
+ *  "" */
 static const char *steps_of(const char *spec, int p, int q, const spmm_plan_options *o)
 {
     static char text[1 << 14];

@@ -1,7 +1,5 @@
-/* MPI: 1 2 3 4
- * limit: 300
- * Products on the caller's terms on GPUs: begun and ended apart, in the caller's stream, captured in CUDA graphs. What
- * has to wait is held up by a flag that the host sets, not by time. */
+/* MPI: 1 2 3 4 limit: 300 Products on the caller's terms on GPUs: begun and ended apart, in the caller's
+ * stream, captured in CUDA graphs. What has to wait is held up by a flag that the host sets, not by time. */
 #include "spmm.h"
 
 #include "test_mpi.h"
@@ -108,8 +106,8 @@ static void spoil(const spmm_multivector *v)
 
 /* ---- order ---- */
 
-/** X comes by the stream, the product follows, and Y leaves: nothing of it is done until the stream is released, if
- *  the product is queued as a whole. */
+/** X comes by the stream, the product follows, and Y leaves: nothing of it is done until the stream is
+ *  released, if the product is queued as a whole. */
 static void follow(streamed *s, int transposed, double alpha, double beta, uint32_t number)
 {
     const spmm_multivector *const from = transposed ? &s->y : &s->x, *const to = transposed ? &s->x : &s->y;
@@ -307,7 +305,8 @@ static void test_replays(void)
     }
 }
 
-/** One captured product that is refused, after which the capture is sound; y: what is to be multiplied into. */
+/** One captured product that is refused, after which the capture is sound; y: what is to be multiplied
+ *  into. */
 static void refused(streamed *s, int transposed, spmm_multivector *x, spmm_multivector *y, const char *why)
 {
     cudaGraph_t graph = NULL;
@@ -426,7 +425,8 @@ static void change_on_gpu(distributed *d, const spmm_block *gpu, int64_t version
         CUDA_OK(cudaMemcpyAsync(gpu->csr.as, d->block.csr.as, (size_t)bytes, cudaMemcpyHostToDevice, stream));
 }
 
-/** Products and new values of a CSR in GPU memory. \param [in] transposed  when the first one with the transpose comes */
+/** Products and new values of a CSR in GPU memory. \param [in] transposed when the first one with the
+ *  transpose comes */
 static void check_csr_on_gpu(const char *spec, spmm_precision precision, int q, spmm_plan_options options,
                              int transposed)
 {

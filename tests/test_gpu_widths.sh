@@ -1,6 +1,7 @@
 #!/bin/bash
-# Products of fewer columns than plans were made for, on GPUs (test_widths.c): on one rank, and on ranks that have a GPU each
-# or share one. limit: 600
+# Products of fewer columns than plans were made for, on GPUs (test_widths.c): on one rank, and on ranks that
+# have a GPU each or share one.
+# limit: 600
 . tests/lib.sh
 
 on_gpus "products of fewer columns on GPUs have the bits of plans for these" "1 2 3" "$BUILD/tests/test_widths" --cuda

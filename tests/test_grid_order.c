@@ -8,8 +8,8 @@
 #include "io/generators.h"
 #include "test.h"
 
-/** A grid to be made: points in x, y and z, unknowns per point, how far the stencil reaches, and whether only along
- *  the axes. */
+/** A grid to be made: points in x, y and z, unknowns per point, how far the stencil reaches, and whether only
+ *  along the axes. */
 typedef struct made {
     int points[3], unknowns, reach, star;
 } made;
@@ -130,7 +130,8 @@ static void test_any_shape(void)
                 }
 }
 
-/** Returns the mean number of distinct columns per group of so many rows, which follow one another in the order. */
+/** Returns the mean number of distinct columns per group of so many rows, which follow one another in the
+ *  order. */
 static double group_columns(const spmm_csr *a, const int32_t *order, int group)
 {
     int32_t *last;
@@ -148,7 +149,8 @@ static double group_columns(const spmm_csr *a, const int32_t *order, int group)
 
 static void test_shared(void)
 {
-    /* of a panel of 8 rows, and of 128: 4 x 4 x 4 points with their 27 neighbors have 64, 10 x 10 x 4 have 400 */
+    /* of a panel of 8 rows, and of 128: 4 x 4 x 4 points with their 27 neighbors have 64, 10 x 10 x 4 have
+     * 400 */
     spmm_csr a;
     sp_stencil_grid grid;
     CHECK_INT(sp_gen_csr("lap3d27:40", SPMM_F64, 2, &a), SPMM_OK);

@@ -9,7 +9,8 @@ cuda=0
 case $BUILD in *cuda) cuda=1 ;; *asan* | *tsan*) skip "make install puts libspmm in place" "not with sanitizers"; finish ;; esac
 install() { command make NO_DEPS=1 MPI=1 CUDA=$cuda BUILDDIR="$(dirname "$BUILD")" MPICC="$MPICC" "$@" 2>&1; }
 
-# prefixes that spmm.pc could not have, or that a shell should have expanded; DESTDIR, so that none of them is this machine's own
+# prefixes that spmm.pc could not have, or that a shell should have expanded; DESTDIR, so that none of them is
+# this machine's own
 for wrong in "/my software" '~/spmm' software/spmm '/a&b' '/a|b' "/a'b" ''; do
     out=$(install install DESTDIR="$scratch/wrong" PREFIX="$wrong") && fail "make install PREFIX='$wrong' is refused" ||
         text "make install PREFIX='$wrong' is refused" "make install: PREFIX=$wrong: expected an absolute path" "$out"
@@ -34,7 +35,8 @@ text "the soname of the shared library follows the version" "[libspmm.so.$interf
     "$(readelf -d "$prefix/lib/libspmm.so" 2>&1 | grep SONAME)"
 text "so does that of libmm" "[libmm.so.$interface]" "$(readelf -d "$prefix/lib/libmm.so" 2>&1 | grep SONAME)"
 ok "the program says the same version" test "$("$prefix/bin/spmm_mpi" --version)" = "spmm_mpi $version"
-# names of the library's own, each as a function of the program's (those of two underscores are the compilers')
+# names of the library's own, each as a function of the program's (those of two underscores are the
+# compilers')
 nm -g --defined-only "$BUILD/libspmm.a" "$BUILD/libmm.a" | awk '$2 == "T" && $3 !~ /^(spmm|mm|__|\.)/ && !seen[$3]++ {
     print "int " $3 "(void);\nint " $3 "(void) { return 0; }" }' >"$scratch/names.c"
 cp tests/install_client.c tests/nist_client.c matrices/cage4.mtx "$scratch/" && cd "$scratch" || exit 1

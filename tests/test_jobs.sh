@@ -110,7 +110,8 @@ site 'SITE_SBATCH_OPTIONS="--exclusive --mem=0"'
 says "--exclusive is said once" "sbatch --exclusive --mem=0 --output" cpu
 lacks "--no-exclusive shares nodes whatever site.env says" --exclusive cpu --no-exclusive
 
-# the job that collects: who pays, where it waits, whom to tell; not the nodes, cores, GPUs, time or memory of the others
+# the job that collects: who pays, where it waits, whom to tell; not the nodes, cores, GPUs, time or memory of
+# the others
 site 'SITE_SBATCH_OPTIONS="--qos=low --mem=0 --hint=nomultithread"' 'SITE_SBATCH_OPTIONS_CPU="-C cpu"' SITE_CORES_PER_NODE=64
 submit strong --dry-run -A proj -q regular --partition big --reservation=r1 --mail-type=END --mail-user me@example.org -xn7 \
     --nodes=4 --gpus-per-node 4 -c 8 --time 4:00:00 --mem=3G -w n1,n2 --signal=B:TERM@99 --job-name=x
@@ -143,7 +144,8 @@ text "and the array is canceled, on its cluster" "-M cluster1 42" "$(cat "$scrat
 
 # ---- within a job ----
 
-# launched SETTINGS...: the words before the program on 8 ranks, 4 on a node, with 2 cores each; mpirun is $mpirun_says
+# launched SETTINGS...: the words before the program on 8 ranks, 4 on a node, with 2 cores each; mpirun is
+# $mpirun_says
 launched() {
     site "$@"
     printf '%s\n' '#!/bin/bash' "echo '$mpirun_says'" >"$scratch/slurm/mpirun"

@@ -1,5 +1,5 @@
-/* MPI: 1 2 3 4 6. The joint exchange: what is left and what is given away are the block, the rows that travel are as few as
- * can be, and products are right. */
+/* MPI: 1 2 3 4 6. The joint exchange: what is left and what is given away are the block, the rows that travel
+ * are as few as can be, and products are right. */
 #include "halo/joint.h"
 #include "formats/multivector.h"
 #include "partition/comm_volume.h"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The man pages: troff has nothing to say, and the library's has each function and type of the headers and a program that works.
+# The man pages: troff has nothing to say, and the library's has each function and type of the headers and a
+# program that works.
 . tests/lib.sh
 scratch
 page=$scratch/spmm.3

@@ -1,5 +1,5 @@
-/* MPI: 1 3, limit: 120. What memory is left: limits of control groups in made-up trees, allocations that are not touched,
- * ranks that share. */
+/* MPI: 1 3, limit: 120. What memory is left: limits of control groups in made-up trees, allocations that are
+ * not touched, ranks that share. */
 #include <sys/stat.h>
 
 #include "base/budget.h"

@@ -69,7 +69,8 @@ class Limited:
 sentence = "in a cgroup of 300 MB what is too much ends in one line and exit code 4, and what fits passes, on 1 and 3 ranks"
 BAND = scratch("band.mtx", HEAD + "100000 100000 100000\n" + "".join(f"{i} {i} 1\n" for i in range(1, 100001)))
 group = Limited(300000000)
-# (libcublas and libcublasLt, 600 MB, are loaded by each rank of series_mpi: there is no memory left to share out)
+# (libcublas and libcublasLt, 600 MB, are loaded by each rank of series_mpi: there is no memory left to share
+# out)
 CUBLAS = "cublas" in subprocess.run(["ldd", SERIES], capture_output=True, text=True, check=False).stdout
 series_sentence = "and so does series_mpi"
 if not group.folder:
@@ -92,7 +93,8 @@ else:
     else:
         with test(series_sentence):
             for ranks in (1, 3):
-                # (the series fit, but not with what the steps make of them: that is seen before the first step)
+                # (the series fit, but not with what the steps make of them: that is seen before the first
+                # step)
                 result = run("-d", "cpu", "-m", 20000, "-n", 1000, program=SERIES, ranks=ranks, launcher=group.launcher(ranks))
                 equal((result.code, len(result.error_lines()), result.records), (4, 1, []), result.err)
                 within(result.error_lines()[0], "the series and what the steps make of them")

@@ -1,5 +1,5 @@
-/** test.h under MPI: rank 0 prints, and a check that fails on any rank fails the test. Every rank must run the same
- *  tests in the same order. */
+/** test.h under MPI: rank 0 prints, and a check that fails on any rank fails the test. Every rank must run
+ *  the same tests in the same order. */
 #ifndef SP_TEST_MPI_H
 #define SP_TEST_MPI_H
 

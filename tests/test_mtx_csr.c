@@ -1,4 +1,5 @@
-/** A file -> CSR in two passes: the same as by triplets, bit for bit, within the memory of the CSR.  limit: 300 */
+/** A file -> CSR in two passes: the same as by triplets, bit for bit, within the memory of the CSR. limit:
+ *  300 */
 #include "base/memory.h"
 #include "files.h"
 #include "io/mtx_read.h"
@@ -130,9 +131,9 @@ typedef struct order_kind {
     const char *field, *symmetry, *order;
 } order_kind;
 
-/** Writes 240 entries, sorted by their major index (the row, or the column) but for the last `late` lines, which hold 1,
- *  and for entry `swapped`, which holds the one after the next one's; returns the length. The minor indices of each major
- *  one decrease, and the last is written twice. */
+/** Writes 240 entries, sorted by their major index (the row, or the column) but for the last `late` lines,
+ *  which hold 1, and for entry `swapped`, which holds the one after the next one's; returns the length. The
+ *  minor indices of each major one decrease, and the last is written twice. */
 static int text_in_order(const order_kind *kind, int late, int swapped, char *text)
 {
     enum { N = 240, SIZE = 160 };
@@ -227,7 +228,8 @@ typedef enum change_kind { SAME, OTHER_ROW, LAST_ROW, FEWER, MORE, NOTHING, OTHE
 
 enum { DIAGONAL = 16 };
 
-/** Writes a symmetric file of a diagonal, changed. Its lines are in no order, so that it is read in two passes. */
+/** Writes a symmetric file of a diagonal, changed. Its lines are in no order, so that it is read in two
+ *  passes. */
 static int diagonal_text(change_kind kind, char *text)
 {
     const int lines = kind == FEWER ? 2 : kind == MORE ? DIAGONAL + 1 : DIAGONAL;

@@ -399,8 +399,8 @@ static void test_refused(void)
 
 enum { LINE_MOST = 1 << 20 };
 
-/** A file of 7 lines of which line `line` has so many bytes: a comment, in line 7 an entry and blanks, which end the
- *  file without a newline. */
+/** A file of 7 lines of which line `line` has so many bytes: a comment, in line 7 an entry and blanks, which
+ *  end the file without a newline. */
 static void write_long_line(int line, int bytes, int crlf, int packed)
 {
     static const char *const lines[] = {

@@ -1,5 +1,5 @@
-/* MPI: 1 2 3 4 6. Inner products, norms, products with small matrices, sums and scaling of multivectors, against naive
- * sums, and what is refused. */
+/* MPI: 1 2 3 4 6. Inner products, norms, products with small matrices, sums and scaling of multivectors,
+ * against naive sums, and what is refused. */
 #include <math.h>
 #include <omp.h>
 
@@ -339,7 +339,8 @@ static void test_wrong_collective(void)
     }
 }
 
-/** Results in host memory that overlap what they are computed from, by one element at either end or inside. */
+/** Results in host memory that overlap what they are computed from, by one element at either end or
+ *  inside. */
 static void test_overlaps(void)
 {
     static double many[4 * ROWS * K];

@@ -1,4 +1,5 @@
-/* MPI: 1 2 3 4 5, limit: 240. Matrices read by all ranks: the blocks are those of the matrix that one rank reads. */
+/* MPI: 1 2 3 4 5, limit: 240. Matrices read by all ranks: the blocks are those of the matrix that one rank
+ * reads. */
 #include <math.h>
 #include <sys/stat.h>
 

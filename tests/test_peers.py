@@ -23,7 +23,8 @@ def text(name, rows, cols, entries):
     return scratch(name, f"{HEAD}{rows} {cols} {len(entries)}\n{lines}")
 
 
-# entries in the first of three row blocks alone, and in every other row of it; in none; in fewer rows than ranks
+# entries in the first of three row blocks alone, and in every other row of it; in none; in fewer rows than
+# ranks
 TOP = text("top.mtx", 90, 70, [(i, (7 * i + 11 * j) % 70 + 1, i - j / 3) for i in range(1, 31, 2) for j in range(1, 6)])
 NONE = text("none.mtx", 9, 9, [])
 TINY = text("tiny.mtx", 2, 3, [(1, 2, 0.1), (2, 1, -3), (2, 3, 7)])

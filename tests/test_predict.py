@@ -141,12 +141,14 @@ with test("without an efficiency in the file that of a run counts: of the most r
     share = bytes_of_run / 1e-3 / 4e10
     near(found[0]["kernel_bytes_per_second"], share * 1e10)  # of a copy here, of a copy there
     near(found[2]["kernel_bytes_per_second"], min(share * 1e10, 0.5e10))  # four ranks share the node
-    fast = {**record, "seconds": {**record["seconds"], "kernel": 1e-5}}  # in a cache: faster than a copy, beside others, too
+    # in a cache: faster than a copy, beside others, too
+    fast = {**record, "seconds": {**record["seconds"], "kernel": 1e-5}}
     found = predictions(without, path, scratch("runs.jsonl", json.dumps(fast) + "\n"))
     near(found[2]["kernel_bytes_per_second"], 100 * share * 0.5e10)
     more = {**record, "run": {**record["run"], "ranks": 2, "grid": [2, 1]}, "seconds": {**record["seconds"], "kernel": 2e-3}, "imbalance": 1}
     found = predictions(without, path, scratch("more.jsonl", "".join(json.dumps(r) + "\n" for r in (record, more))))
-    near(found[1]["kernel_bytes_per_second"], share * 1e10)  # the run on two ranks is what two are held against
+    # the run on two ranks is what two are held against
+    near(found[1]["kernel_bytes_per_second"], share * 1e10)
     assert found[2]["kernel_bytes_per_second"] != found[1]["kernel_bytes_per_second"], found
     done, _ = foreseen(machine_file({**ONE_NODE, "efficiency": None, "device": "cuda"}), path, runs)
     within(done.stderr, "f64, cuda in the records")

@@ -156,7 +156,8 @@ with test("every field that a program writes is described with its type, and eve
         for record in made_records:
             where = written[kind(record)]
             equal(list(found({"$ref": schema.KINDS[kind(record)][1]}, record, where)), [], program)
-    of_study = {name for names in written.values() for name in names if name.startswith("study")}  # the same in all kinds
+    # the same in all kinds
+    of_study = {name for names in written.values() for name in names if name.startswith("study")}
     for kind_name in ("run", "failure", "step"):
         written[kind_name] |= of_study if written[kind_name] else set()
     del written["own"]

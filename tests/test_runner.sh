@@ -1,6 +1,6 @@
 #!/bin/bash
-# The runner itself: each way to fail is noticed, counted and shown. And what tests/bare refuses before it does anything,
-# and what make fuzz says.
+# The runner itself: each way to fail is noticed, counted and shown. And what tests/bare refuses before it
+# does anything, and what make fuzz says.
 . tests/lib.sh
 
 # fails WAY COUNT TEXT SENTENCE: the fixture fails that way; the runner's last line and text say so

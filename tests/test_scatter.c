@@ -188,7 +188,8 @@ static void test_blocks(void)
     }
 }
 
-/** Of lap2d5:700 a rank of two has over 2^20 entries, so packed blocks and slices travel in several portions. */
+/** Of lap2d5:700 a rank of two has over 2^20 entries, so packed blocks and slices travel in several
+ *  portions. */
 static void test_portions(void)
 {
     if (size != 2) return;

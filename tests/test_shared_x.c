@@ -29,8 +29,8 @@ static void destroy(spmm_csr *a, spmm_block *block)
     spmm_csr_destroy(a);
 }
 
-/** Checks every element of Y = A X against its definition, for an X of kind index of which all elements are increased
- *  by `more`; all are small integers. */
+/** Checks every element of Y = A X against its definition, for an X of kind index of which all elements are
+ *  increased by `more`; all are small integers. */
 static void check_y(const spmm_csr *a, const spmm_block *block, const spmm_multivector *y, double more)
 {
     for (int64_t i = 0; i < y->rows; i++)
@@ -58,7 +58,8 @@ static spmm_transport transport_of(const spmm_plan *plan)
 
 enum { XS = 20, K = 3 }; /* XS: more than there are areas */
 
-/** Products with many X of the plan and one of the caller's, of which each rank takes another one in each product. */
+/** Products with many X of the plan and one of the caller's, of which each rank takes another one in each
+ *  product. */
 static void multiply(const spmm_csr *a, const spmm_block *block, const spmm_plan_options *options, int alike)
 {
     spmm_plan *plan;

@@ -1,4 +1,5 @@
-/** The binary matrix file: what is written comes back, whole and in ranges; what is damaged is refused.  limit: 120 */
+/** The binary matrix file: what is written comes back, whole and in ranges; what is damaged is refused.
+ *  limit: 120 */
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>

@@ -313,7 +313,8 @@ static int code_of(pid_t child)
     return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/** Calls every function that has a status, in a forked process. Returns how many did not say that it is one. */
+/** Calls every function that has a status, in a forked process. Returns how many did not say that it is
+ *  one. */
 static int not_refused(distributed *d, spmm_plan *plan, spmm_multivector *x, spmm_multivector *y)
 {
     static const int64_t zero;

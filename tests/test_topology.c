@@ -1,5 +1,6 @@
-/** The topology of machines that hwloc makes up: tests/topology.xml has two packages of two cores of two hardware
- *  threads, a GPU at each and one that is at neither; other machines are hwloc's descriptions of a synthetic one. */
+/** The topology of machines that hwloc makes up: tests/topology.xml has two packages of two cores of two
+ *  hardware threads, a GPU at each and one that is at neither; other machines are hwloc's descriptions of a
+ *  synthetic one. */
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,8 +19,8 @@ typedef struct answer {
 } answer;
 
 /** Asks on the machine that the variable describes, NULL: this one.
- *  \param [in] cpu  the only one of this machine that the process is bound to; -1: the process is on the machine
- *                   that is made up, unbound */
+ *  \param [in] cpu  the only one of this machine that the process is bound to; -1: the process is on the
+ *                   machine that is made up, unbound */
 static answer ask(const char *variable, const char *value, int cpu, const char *pci)
 {
     answer a = {.last = -1};

@@ -4,7 +4,8 @@ import command
 from command import ROOT, equal, finish, scratch, skip, test, within
 from python_package import ENVIRONMENT, missing, python, relay, section
 
-ENVIRONMENT["OMP_NUM_THREADS"] = "1"  # PyTorch's threads and libspmm's would wait for one another on few cores
+# PyTorch's threads and libspmm's would wait for one another on few cores
+ENVIRONMENT["OMP_NUM_THREADS"] = "1"
 why = missing()
 if why is None and python("-c", "import torch").returncode:
     why = "this Python has no torch"

@@ -1,5 +1,5 @@
-/** Vertex covers of bipartite graphs: every edge is covered, and no cover is smaller, against all subsets of small graphs and a
- *  matching that is found otherwise. */
+/** Vertex covers of bipartite graphs: every edge is covered, and no cover is smaller, against all subsets of
+ *  small graphs and a matching that is found otherwise. */
 #include "partition/vertex_cover.h"
 
 #include <stdlib.h>

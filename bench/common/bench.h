@@ -196,7 +196,8 @@ typedef struct bench {
 /** The main function. \return exit status: 0, 1 wrong, 2 usage, 3 input, 4 resources */
 int bench_main(const bench *b, int argc, char **argv);
 
-/** The main function of a bench without contenders: between MPI_Init and MPI_Finalize runs program(), whose error rank 0 prints.
+/** The main function of a bench without contenders: between MPI_Init and MPI_Finalize runs program(), whose
+ *  error rank 0 prints.
  *  \param [out] rank  of MPI_COMM_WORLD
  *  \return exit status by the status of program() */
 int run_under_mpi(int argc, char **argv, const char *name, int *rank,
@@ -210,8 +211,10 @@ typedef struct device_run {
     char on[256]; /**< the rank's GPU or host */
 } device_run;
 
-/** Reads NAME cpu|cuda[:KERNEL] K MATRIX..., whose matrices are argv[3] and further, and binds the rank to its cores or GPU.
- *  \param [in,out] argv  the colon of argv[1] is overwritten  \return SPMM_OK, SPMM_ERR_USAGE, or as sp_bind_rank() */
+/** Reads NAME cpu|cuda[:KERNEL] K MATRIX..., whose matrices are argv[3] and further, and binds the rank to
+ *  its cores or GPU.
+ *  \param [in,out] argv  the colon of argv[1] is overwritten \return SPMM_OK, SPMM_ERR_USAGE, or as
+ *                        sp_bind_rank() */
 spmm_status device_run_ready(const char *name, int argc, char **argv, device_run *r);
 
 /** Adds an adaptor; \return it. Local. */

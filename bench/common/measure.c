@@ -10,9 +10,9 @@
 #include "base/memory.h"
 #include "bench.h"
 
-/* seconds: that a case may spend on doing disturbed products again; below which a product is short, and how long
- * others of the same contender precede it then; of a batch on the GPU, so that the start of its first product, which
- * waits for the host, is little of it */
+/* seconds: that a case may spend on doing disturbed products again; below which a product is short, and how
+ * long others of the same contender precede it then; of a batch on the GPU, so that the start of its first
+ * product, which waits for the host, is little of it */
 static const double AGAIN = 2, SHORT = 0.03, SETTLE = 0.003, BATCH = 0.5e-3;
 /* share of a product's time that its threads may have waited for a core */
 static const double TOLERATED = 0.02;

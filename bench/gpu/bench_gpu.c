@@ -15,8 +15,8 @@ static sp_binding binding;
 static double copy; /* bytes a second, read + written, of a copy in device memory */
 static char peer_text[128];
 
-/* a result's value[]: quotients of the times of cuSPARSE's SpMM, or the faster of it and SpMV, over our best's or what auto
- * takes; of our best's over what auto takes */
+/* a result's value[]: quotients of the times of cuSPARSE's SpMM, or the faster of it and SpMV, over our
+ * best's or what auto takes; of our best's over what auto takes */
 enum { PEER_BEST, PEER_AUTO, VECTOR_BEST, VECTOR_AUTO, BEST_AUTO };
 
 /* ---- the head ---- */

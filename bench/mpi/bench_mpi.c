@@ -1,5 +1,5 @@
-/* Times libspmm's distributed product beside PETSc's, in one MPI program on the same row blocks: bench_mpi --help,
- * bench/README.md. */
+/* Times libspmm's distributed product beside PETSc's, in one MPI program on the same row blocks: bench_mpi
+ * --help, bench/README.md. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Times products on several GPUs, one rank per GPU, by libspmm and by what a user would write with NCCL and cuSPARSE,
- * checked: bench_multigpu --help, bench/README.md. */
+/* Times products on several GPUs, one rank per GPU, by libspmm and by what a user would write with NCCL and
+ * cuSPARSE, checked: bench_multigpu --help, bench/README.md. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -114,8 +114,8 @@ static const char *transport_of(const contender *c)
 
 static int is_own(const contender *c) { return c->library->peer == &own_peer; }
 
-/** Names the backend of the exchange, and lists the variants that the plan was chosen from: exchange/column blocks, "-" without
- *  overlap, modeled and measured milliseconds, "*" after the one that was chosen. */
+/** Names the backend of the exchange, and lists the variants that the plan was chosen from: exchange/column
+ *  blocks, "-" without overlap, modeled and measured milliseconds, "*" after the one that was chosen. */
 static const char *variants_of(const contender *c, char *text, size_t bytes)
 {
     sp_plan_facts facts;

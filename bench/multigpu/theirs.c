@@ -1,6 +1,7 @@
-/* What a user would write today: X's rows gathered whole on every GPU by ncclAllGather, in place, then a product of
- * the block of rows by cuSPARSE, in one stream. X is owned in even parts whatever the blocks of A are, so that the
- * all-gather is one call without padding; a column-major X is gathered by one such call a column, in a group. */
+/* What a user would write today: X's rows gathered whole on every GPU by ncclAllGather, in place, then a
+ * product of the block of rows by cuSPARSE, in one stream. X is owned in even parts whatever the blocks of A
+ * are, so that the all-gather is one call without padding; a column-major X is gathered by one such call a
+ * column, in a group. */
 #include <nccl.h>
 #include <string.h>
 

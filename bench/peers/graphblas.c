@@ -1,5 +1,5 @@
-/* SuiteSparse:GraphBLAS: C += A * X on a full C, its fastest form, C and X full by rows or by columns. It adds
- * onto Y where the others overwrite it; zeroing Y is not timed. */
+/* SuiteSparse:GraphBLAS: C += A * X on a full C, its fastest form, C and X full by rows or by columns. It
+ * adds onto Y where the others overwrite it; zeroing Y is not timed. */
 #include <GraphBLAS.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* PETSc: MatMatMult(MAT_REUSE_MATRIX) of a MATAIJ and a dense matrix, which PETSc stores by columns, or MatMult of
- * vectors. One thread a rank; on one rank PETSc's own choice of types is the sequential ones. */
+/* PETSc: MatMatMult(MAT_REUSE_MATRIX) of a MATAIJ and a dense matrix, which PETSc stores by columns, or
+ * MatMult of vectors. One thread a rank; on one rank PETSc's own choice of types is the sequential ones. */
 #include <petscmat.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* SciPy: csr_array @ ndarray in C and in Fortran order, in a Python process of its own (scipy_child.py), which
- * times the product itself. SciPy allocates the result of each product: that is within the time. One thread.
+/* SciPy: csr_array @ ndarray in C and in Fortran order, in a Python process of its own (scipy_child.py),
+ * which times the product itself. SciPy allocates the result of each product: that is within the time. One
+ * thread.
  *
  * Arrays pass through one shared memory file, commands and answers through a pipe each way. */
 #include <fcntl.h>

@@ -15,7 +15,8 @@ from . import download
 CHUNK = 2 ** 16
 HEADERS = 2 * CHUNK  # bytes of a member's headers; tarfile holds long names and extended headers in memory
 MOST_MEMBERS = 1000
-RATIO, ALLOWED = 100, 2 ** 26  # unpacked bytes: per packed byte, and beyond; text of matrices packs 3 to 30 times
+# unpacked bytes: per packed byte, and beyond; text of matrices packs 3 to 30 times
+RATIO, ALLOWED = 100, 2 ** 26
 # what tarfile raises for headers that are none, by version of Python and header
 NO_TAR = (tarfile.TarError, ArithmeticError, LookupError, MemoryError, RecursionError, ValueError)
 

@@ -33,12 +33,14 @@ def run(name):
     if sys.stdout is None or sys.stderr is None:  # closed by who started it
         sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")
         return _said(name, "error: the standard output or the standard error is closed", BAD_OUTPUT)
-    for stream in (sys.stdout, sys.stderr):  # what the locale has no character for; bytes of names that are no text
+    # what the locale has no character for; bytes of names that are no text
+    for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")
     try:
         return _ended(name)
     except BrokenPipeError:
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # not before: a server that closes its connection is no such end
+        # not before: a server that closes its connection is no such end
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGPIPE)
         raise
 

@@ -11,8 +11,8 @@ from .runner import last_line, launcher_words
 SHORTEST = 5e-7  # seconds; the program prints six digits, and what is shorter as 0
 
 TITLE = re.compile(r"Conversions of a (\d+) x (\d+) matrix with (\d+) entries, (\w+), (\d+) threads")
-# LINE of src/spmm_mpi/check_conversions.c: conversion (only once) and algorithm in fixed columns, seconds (~: an estimate), sorting,
-# speed-up, result
+# LINE of src/spmm_mpi/check_conversions.c: conversion (only once) and algorithm in fixed columns, seconds (~:
+# an estimate), sorting, speed-up, result
 LINE = re.compile(r"^(.{22}) (.{30,}?)\s+(~?)(\d+\.\d+)\s+(-|\d+\.\d+)\s+~?[\d.]+\s+(.*)$")
 
 

@@ -55,7 +55,8 @@ def karp_flatt(speed_up, p):
 
 # points beside p = 1 that a law is drawn through, or its parameters told for
 LEAST_FREE = 3
-# p - 1: a rank that talks to all others, one after another, or a root that does; log2 p: trees, as in barriers and sums
+# p - 1: a rank that talks to all others, one after another, or a root that does; log2 p: trees, as in
+# barriers and sums
 OVERHEADS = {"p-1": lambda p: p - 1.0, "log2 p": math.log2}
 
 

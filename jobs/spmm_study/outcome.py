@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from . import laws, series, steps, tables
 
-# an interval wider than this part of the median is noise; a speed-up up to GAIN gains nothing; an efficiency from
-# SCALES on loses nothing worth a cause; a share of the DRAM bound from MEMORY to IN_CACHE is what memory gives, and
-# more than that came from a cache; a cause is told where it has this part of the time that was lost
+# an interval wider than this part of the median is noise; a speed-up up to GAIN gains nothing; an efficiency
+# from SCALES on loses nothing worth a cause; a share of the DRAM bound from MEMORY to IN_CACHE is what memory
+# gives, and more than that came from a cache; a cause is told where it has this part of the time that was
+# lost
 NOISY, GAIN, SCALES, MEMORY, IN_CACHE, CAUSE = 0.10, 1.05, 0.9, 0.7, 1.05, 0.25
 # a load average of more than this for each thread of the run is other programs' work
 BUSY = 2

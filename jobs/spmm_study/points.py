@@ -62,8 +62,9 @@ MOST_WORD = 4096  # characters
 MOST_RUNS = 1_000_000
 SETTINGS = ("matrix", "k", "device", "kernel", "format", "precision", "ranks", "threads", "grid")
 
-# values: {key: words}; places: {key: FILE:LINE}, of those that the file has; pins: names.Items of its lists; files: of its
-# matrices by name, once they are there, {word: File}; name: GROUP/NAME; given: settings that `options` has
+# values: {key: words}; places: {key: FILE:LINE}, of those that the file has; pins: names.Items of its lists;
+# files: of its matrices by name, once they are there, {word: File}; name: GROUP/NAME; given: settings that
+# `options` has
 Study = namedtuple("Study", "name path values places pins files given", defaults=((), {}, {}))
 File = namedtuple("File", "path name")
 Kernel = namedtuple("Kernel", "name device format")

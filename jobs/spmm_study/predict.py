@@ -7,7 +7,8 @@ from collections import namedtuple
 from .lines import RecordsError
 from .records import BYTES
 
-# what a rank exchanges in its node, and with others: rows of X (and of partial Y), rows that are packed, numbers of ranks
+# what a rank exchanges in its node, and with others: rows of X (and of partial Y), rows that are packed,
+# numbers of ranks
 Traffic = namedtuple("Traffic", "near_in near_out far_in far_out packed near_from near_to far_from far_to")
 
 

@@ -17,7 +17,8 @@ GRACE = 1  # seconds between a signal to a run and the same to us, at most
 PATIENCE = 10  # seconds between SIGTERM and SIGKILL of a run
 MOST_SAID = 2 ** 16  # bytes of its words, the last, in which to look for an error
 SHARED = "/dev/shm"  # where ranks of a node meet
-ROOM = 2 ** 20  # bytes that a run needs in the temporary folder: its record, its words, and what MPI keeps there
+# bytes that a run needs in the temporary folder: its record, its words, and what MPI keeps there
+ROOM = 2 ** 20
 
 
 class Interrupted(Exception):

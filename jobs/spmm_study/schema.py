@@ -177,7 +177,8 @@ def _goes_on(value, name):
                            _made(_found(f"#/$defs/study/properties/{inner}")).expected)
 
 
-# what a record is, if one of its own names says so: its name, its place in the description, and what is between fields
+# what a record is, if one of its own names says so: its name, its place in the description, and what is
+# between fields
 KINDS = {
     "environment": ("an environment", "#/$defs/environment_record", {}),
     "failure": ("a failed run", "#/$defs/failure", {}),

@@ -1,7 +1,7 @@
 /** The serial product as a kernel, so that it is timed like any other product and absolute speed-ups can be
  *  computed: one thread, one row after another. With up to 8 columns the sums are kept in registers. With
- *  more columns sp_serial_plain_product() of formats/serial.h, which loops over all columns for each entry, is
- *  faster. */
+ *  more columns sp_serial_plain_product() of formats/serial.h, which loops over all columns for each entry,
+ *  is faster. */
 #include "formats/serial.h"
 #include "kernels/baseline/cpu_baseline.h"
 

@@ -24,22 +24,23 @@ typedef struct sp_vectors {
     int64_t blocks; /**< number of column blocks into which the vectors of a row of X are divided */
 } sp_vectors;
 
-/** Chooses the vector width and the number of column blocks. Reads the environment (sp_cpu_isa()), so kernels call it in
- *  prepare().
+/** Chooses the vector width and the number of column blocks. Reads the environment (sp_cpu_isa()), so kernels
+ *  call it in prepare().
  *  \param [in] x_ld, ld  leading dimension of X, and the smaller one of X and Y, in elements
  *  \param [in] grouped   1: most rows of A are in runs of kind SP_RUN_BLOCK2 or SP_RUN_BLOCK3, whose loops
  *                        handle fewer vectors per row than the other loops do */
 sp_vectors sp_choose_vectors(const sp_matrix *a, int64_t k, int64_t x_ld, int64_t ld, int grouped);
 
-/** Returns `planned` if it was chosen for such X and Y, as it is for those of a plan; else chooses for these. */
+/** Returns `planned` if it was chosen for such X and Y, as it is for those of a plan; else chooses for
+ *  these. */
 sp_vectors sp_vectors_of(const sp_vectors *planned, const sp_launch *l);
 
 /** Points b->x and b->y to column block n of `blocks`, sets b->tail, and returns the loops for this column
  *  block, indexed by run kind. */
 const sp_loop *sp_choose_loops(const sp_launch *l, const sp_width *w, int64_t blocks, int64_t n, sp_block *b);
 
-/** Returns the loop for rows of n entries each, which begin at equal distances, and one contiguous column of X
- *  and Y; NULL if there is none for this n or processor. */
+/** Returns the loop for rows of n entries each, which begin at equal distances, and one contiguous column of
+ *  X and Y; NULL if there is none for this n or processor. */
 sp_loop sp_choose_short(sp_isa isa, spmm_precision precision, int64_t n);
 
 /** Chooses the prefetch distance in X: a row of X is prefetched this many entries of A before it is used. The
@@ -49,9 +50,9 @@ sp_loop sp_choose_short(sp_isa isa, spmm_precision precision, int64_t n);
  *  \return the prefetch distance in entries of A; 0: X need not be prefetched */
 int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64_t *end, int64_t bytes);
 
-/** Chooses the prefetch distance in X within a run. Where each row of A has the columns of the previous row, each
- *  plus 1, the hardware prefetches, too; if the loops did so for entries most of which find their row of X in the
- *  cache, that would cost more than it gains; with AVX-512 it was a gain (bench/records/HISTORY.md).
+/** Chooses the prefetch distance in X within a run. Where each row of A has the columns of the previous row,
+ *  each plus 1, the hardware prefetches, too; if the loops did so for entries most of which find their row of
+ *  X in the cache, that would cost more than it gains; with AVX-512 it was a gain (bench/records/HISTORY.md).
  *  \param [in] list      [n], the column indices of the run's first row
  *  \param [in] prefetch  the distance for the whole matrix, from sp_choose_prefetch()
  *  \return `prefetch` or 0 */

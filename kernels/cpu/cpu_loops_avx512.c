@@ -1,5 +1,6 @@
 /** Instantiates the loops of cpu_loops_vector.h and cpu_loops_shift.h for AVX-512, with vectors of one
- *  element. cpu_loops_avx512_32.c and cpu_loops_avx512_64.c do so with vectors of 32 bytes and of 64 bytes. */
+ *  element. cpu_loops_avx512_32.c and cpu_loops_avx512_64.c do so with vectors of 32 bytes and of 64
+ *  bytes. */
 #include "kernels/cpu/cpu_loops.h"
 
 #if defined(__x86_64__)

@@ -74,8 +74,8 @@ TARGET SP_INLINE static void NAME(store)(const sp_block *b, int64_t i, const VEC
 }
 
 #if LANES == 1
-/** Adds two entries to a chain, in one column of X. Loads are what limits the speed there, so that one load gets both
- *  column indices. */
+/** Adds two entries to a chain, in one column of X. Loads are what limits the speed there, so that one load
+ *  gets both column indices. */
 TARGET SP_INLINE static VALUE NAME(add_two)(const VALUE sum, const VALUE *val, const int32_t *col,
                                             const VALUE *x, const int64_t ldx)
 {
@@ -195,8 +195,9 @@ TARGET SP_INLINE static void NAME(long_rows)(sp_block *b, const NAME(group) g, c
 }
 
 #if LANES == 1
-/** Computes rows i .. i + SP_TOGETHER - 1 of Y in one column, if each is one chain, and none is short: side by side up to
- *  the end of the shortest one, so that one addition need not wait for another, then to their ends.
+/** Computes rows i .. i + SP_TOGETHER - 1 of Y in one column, if each is one chain, and none is short: side
+ *  by side up to the end of the shortest one, so that one addition need not wait for another, then to their
+ *  ends.
  *  \return 1; 0 if it has computed nothing */
 TARGET SP_INLINE static int NAME(rows_together)(sp_block *b, const int64_t i, const int64_t ldx)
 {

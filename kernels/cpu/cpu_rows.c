@@ -260,9 +260,9 @@ static const sp_loop *enter_block(const column_block *block, sp_block *b)
     return block->loops;
 }
 
-/** Computes rows first .. last - 1 of Y in several column blocks, row by row. Rows of X are then read from end
- *  to end, which the hardware prefetches well, and they spread over all sets of the caches, whereas a few columns
- *  of many rows lie in few sets if rows are a power of two apart. */
+/** Computes rows first .. last - 1 of Y in several column blocks, row by row. Rows of X are then read from
+ *  end to end, which the hardware prefetches well, and they spread over all sets of the caches, whereas a few
+ *  columns of many rows lie in few sets if rows are a power of two apart. */
 static void run_by_rows(const column_block *block, int64_t blocks, sp_block *b, int64_t first, int64_t last)
 {
     for (int64_t i = first; i < last; i++)
@@ -283,8 +283,8 @@ static void run_by_chunks(const product *p, const column_block *block, int64_t b
     }
 }
 
-/** Computes rows first .. last - 1 of Y, none of which is cut into parts, in column blocks n .. n + blocks - 1,
- *  at most MOST_BLOCKS. */
+/** Computes rows first .. last - 1 of Y, none of which is cut into parts, in column blocks n .. n + blocks -
+ *  1, at most MOST_BLOCKS. */
 static void run_blocks(const product *p, int64_t n, int64_t blocks, sp_block *b, int64_t first, int64_t last)
 {
     const sp_runs *const runs = &p->s->runs;

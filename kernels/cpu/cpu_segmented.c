@@ -1,7 +1,7 @@
-/** The kernel cpu_segmented: long rows are cut into segments (formats/summation.h), which are computed in the order of
- *  their columns, so that segments of different rows meet in the same rows of X while these are in the cache; then the
- *  segments of each row are added in the canonical order. For matrices of few, long rows, as of linear programs
- *  and set covers: one row after another would pass over all of X. */
+/** The kernel cpu_segmented: long rows are cut into segments (formats/summation.h), which are computed in the
+ *  order of their columns, so that segments of different rows meet in the same rows of X while these are in
+ *  the cache; then the segments of each row are added in the canonical order. For matrices of few, long rows,
+ *  as of linear programs and set covers: one row after another would pass over all of X. */
 #include <omp.h>
 #include <string.h>
 
@@ -17,9 +17,9 @@ enum {
     STRIP = 64       /* columns of Y for which the sums of segments are added in registers or the L1 cache */
 };
 
-/** Pieces of A: the segments of long rows first, then all other rows, either kind by column. To the loops, a piece is a
- *  row of A. Its entries are copied to where it comes, as the processor can follow one stream of them, but not one per
- *  row. */
+/** Pieces of A: the segments of long rows first, then all other rows, either kind by column. To the loops, a
+ *  piece is a row of A. Its entries are copied to where it comes, as the processor can follow one stream of
+ *  them, but not one per row. */
 typedef struct segmented {
     void *plain; /* if memory lacked for the rest: the state of cpu_csr's products; else NULL */
     int64_t segments, pieces;

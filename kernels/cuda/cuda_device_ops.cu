@@ -75,8 +75,9 @@ struct pushes {
     sp_push to[PUSH_MOST];
 };
 
-/** Copies rows of x, which are `pitch` vectors apart, to their receivers, where they are as far apart. 2^lane_bits threads copy a row; each thread copies one vector at a
- *  time. blockIdx.y is the index of the receiver. */
+/** Copies rows of x, which are `pitch` vectors apart, to their receivers, where they are as far apart.
+ *  2^lane_bits threads copy a row; each thread copies one vector at a time. blockIdx.y is the index of the
+ *  receiver. */
 template <typename V>
 __global__ void __launch_bounds__(PUSH_BLOCK) push(const V *__restrict__ x, int64_t pitch, int64_t words,
                                                    int lane_bits, __grid_constant__ const pushes all)
@@ -128,8 +129,8 @@ void launch_push(const void *x, int64_t pitch, int64_t row_bytes, const sp_push 
     }
 }
 
-/* A block transposes tiles of TILE x TILE elements through shared memory, whose lines are one element longer, so that the threads
- * of a warp, which read a column of it, are in different banks. */
+/* A block transposes tiles of TILE x TILE elements through shared memory, whose lines are one element longer,
+ * so that the threads of a warp, which read a column of it, are in different banks. */
 constexpr int TILE = 32, TILE_LINES = 8, MOST_TILES = 1 << 20;
 
 /** Computes y := alpha x^T + beta y; x is row-major [lines x length], y [length x lines]. */
@@ -252,7 +253,8 @@ extern "C" spmm_status sp_cuda_split(const void *x, int64_t x_pitch, int64_t row
     return sp_device_launched("split");
 }
 
-/** Launches transpose() for y := alpha x + beta y, of which one is column-major: for x as a row-major matrix of `lines` lines. */
+/** Launches transpose() for y := alpha x + beta y, of which one is column-major: for x as a row-major matrix
+ *  of `lines` lines. */
 template <typename T>
 void launch_transpose(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
                       cudaStream_t stream)

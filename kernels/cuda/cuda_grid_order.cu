@@ -1,5 +1,5 @@
-/** Orders the rows of a structured grid's matrix in columns (kernels/grid_order.h), on the GPU: a sample of rows is
- *  asked there and looked at on the host. */
+/** Orders the rows of a structured grid's matrix in columns (kernels/grid_order.h), on the GPU: a sample of
+ *  rows is asked there and looked at on the host. */
 #include "kernels/cuda/cuda_block.cuh"
 #include "kernels/cuda/cuda_passes.cuh"
 

@@ -293,7 +293,8 @@ spmm_status compute_sizes(lists *l, int64_t k, sp_sections *p)
 }
 
 /** Counts the rows, and waits for the counts.
- *  \param [in] k  number of columns of X in later products; 0: all rows of up to SP_CHAIN entries are short */
+ *  \param [in] k  number of columns of X in later products; 0: all rows of up to SP_CHAIN entries are
+ *                 short */
 spmm_status count(lists *l, int64_t k, sp_sections *p)
 {
     statistics *s;

@@ -28,7 +28,8 @@ struct sp_work_lists {
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status sp_cuda_prepare_long_rows(const sp_setup *setup, const int64_t *start, void **state);
 
-/** Like sp_cuda_prepare_long_rows(), for SPMM_CSR: lists them on the GPU. The state is NULL on failure alone. */
+/** Like sp_cuda_prepare_long_rows(), for SPMM_CSR: lists them on the GPU. The state is NULL on failure
+ *  alone. */
 spmm_status sp_cuda_prepare_csr(const sp_setup *setup, void **state);
 
 /** Like sp_cuda_prepare_long_rows(), for a format that does not store the entries of long rows: copies these
@@ -262,8 +263,8 @@ __device__ inline void wait_for_copies()
 #endif
 }
 
-/** Leaves of a pack in shared memory: for a part of their entries, `vectors` vectors of the rows of X, and the
- *  values of A. Rows of the arrays are padded, so that lanes that each walk along a row meet different
+/** Leaves of a pack in shared memory: for a part of their entries, `vectors` vectors of the rows of X, and
+ *  the values of A. Rows of the arrays are padded, so that lanes that each walk along a row meet different
  *  banks. */
 template <typename T, typename X, int vectors> struct staged_leaves {
     static constexpr int entries = SP_LEAF / vectors;
@@ -271,8 +272,8 @@ template <typename T, typename X, int vectors> struct staged_leaves {
     T val[SECTION_LEAVES][entries + 1];
 };
 
-/** Returns the first entry of part i of a leaf, as its number in the segment. A segment that is one chain fills
- *  the parts of its four leaves in turn. */
+/** Returns the first entry of part i of a leaf, as its number in the segment. A segment that is one chain
+ *  fills the parts of its four leaves in turn. */
 template <int vectors> __device__ inline int entry_of(bool chain, int leaf, int i)
 {
     constexpr int part = SP_LEAF / vectors;

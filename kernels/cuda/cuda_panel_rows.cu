@@ -1,7 +1,7 @@
-/** Brings rows that share columns into one panel (formats/panel.h), on the GPU. Rows that follow one another along
- *  a curve are near one another, but the best eight of them seldom follow one another: in the windows of an order
- *  panels are filled greedily, each with the row that has the largest share of its columns in the panel already.
- *  A warp has a window, and for each of its columns a bit per row that has the column. */
+/** Brings rows that share columns into one panel (formats/panel.h), on the GPU. Rows that follow one another
+ *  along a curve are near one another, but the best eight of them seldom follow one another: in the windows
+ *  of an order panels are filled greedily, each with the row that has the largest share of its columns in the
+ *  panel already. A warp has a window, and for each of its columns a bit per row that has the column. */
 #include "kernels/cuda/cuda_passes.cuh"
 
 extern "C" {
@@ -11,8 +11,8 @@ extern "C" {
 
 namespace {
 
-/* ROWS: of a window; of twice as many rows panels would gain a few percent more. TABLE: places for the window's columns;
- * one with more than MOST of them keeps its order. */
+/* ROWS: of a window; of twice as many rows panels would gain a few percent more. TABLE: places for the
+ * window's columns; one with more than MOST of them keeps its order. */
 enum { WARP = 32, ROWS = 2 * WARP, TABLE = 1024, MOST = TABLE * 3 / 4 };
 constexpr int32_t NO_COLUMN = -1;
 constexpr unsigned ALL_LANES = 0xffffffffu;

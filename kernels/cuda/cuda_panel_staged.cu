@@ -1,11 +1,11 @@
-/** The kernel panel_staged: row panels on the FP64 tensor cores (cuda_panels.cuh), with the rows of X in shared
- *  memory, where the panels that follow one another find them: a row is read from the L2 cache 1.5 to 4 times
- *  per product, not once per panel that needs it. Which rows are there when is planned once per matrix
- *  (cuda_staging.cuh).
+/** The kernel panel_staged: row panels on the FP64 tensor cores (cuda_panels.cuh), with the rows of X in
+ *  shared memory, where the panels that follow one another find them: a row is read from the L2 cache 1.5 to
+ *  4 times per product, not once per panel that needs it. Which rows are there when is planned once per
+ *  matrix (cuda_staging.cuh).
  *
  *  A block stays on its multiprocessor and takes the steps of one sequence. Its first warps multiply, a panel
- *  each; the last ones queue bulk copies for the step after (PTX ISA, "cp.async.bulk"). Two mbarriers per step
- *  tell when its copies have arrived and when it has been multiplied. */
+ *  each; the last ones queue bulk copies for the step after (PTX ISA, "cp.async.bulk"). Two mbarriers per
+ *  step tell when its copies have arrived and when it has been multiplied. */
 #include "kernels/cuda/cuda_long_rows.cuh"
 #include "kernels/cuda/cuda_panels.cuh"
 #include "kernels/cuda/cuda_staging.cuh"
@@ -16,7 +16,8 @@ namespace {
 
 constexpr int BARRIER_BYTES = 128, DEPTH = SP_STEP_DEPTH;
 constexpr int WARPS = SP_STEP_PANELS; /* that multiply */
-/** Warps that copy. Meshes of f64 need more than eight, which takes registers from those that multiply; f32 lacks these. */
+/** Warps that copy. Meshes of f64 need more than eight, which takes registers from those that multiply; f32
+ *  lacks these. */
 template <typename T> constexpr int PRODUCERS = sizeof(T) == sizeof(double) ? 12 : 8;
 
 template <typename T> struct staged_args : panel_args<T> {
@@ -184,8 +185,8 @@ __device__ inline void multiply_steps(const staged_args<T> &a, const stage_memor
         if (p < panels)
             sum_staged_panel<T, V, NT>((const uint4 *)step, val, memory.x + vector * VECTOR_BYTES, begin, end,
                                        sums);
-        /* every lane for itself: compute-sanitizer's racecheck does not see that one of them speaks for all after
-         * __syncwarp(), which would take 0 to 1 % less time */
+        /* every lane for itself: compute-sanitizer's racecheck does not see that one of them speaks for all
+         * after __syncwarp(), which would take 0 to 1 % less time */
         barrier_arrive(memory.empty + 8 * at);
         if (p < panels) store_panel<T, V, NT>(a, panel, first_column, vector, sums);
     }
@@ -265,8 +266,8 @@ spmm_status run(const sp_launch *l)
     return launch_product<run_typed<double>, run_typed<float>>(l, "panel_staged");
 }
 
-/** Lets the kernel have all the shared memory of the GPU: another plan for it may need more. Returns 0 if that is
- *  refused. */
+/** Lets the kernel have all the shared memory of the GPU: another plan for it may need more. Returns 0 if
+ *  that is refused. */
 template <typename T> int allow_shared_memory(void)
 {
     int device, shared;
@@ -294,7 +295,8 @@ void divide_room(sp_stage_shape *shape, double capacity)
     if (shape->slots > SP_STAGED_ROWS) shape->slots = SP_STAGED_ROWS;
 }
 
-/** Chooses the shape of a first plan. Returns 0 if rows of X are too short or too long, or the GPU too old. */
+/** Chooses the shape of a first plan. Returns 0 if rows of X are too short or too long, or the GPU too
+ *  old. */
 int choose_shape(const sp_setup *setup, sp_stage_shape *shape)
 {
     /* ROOM: for the tiles and values of a step, over those of its panels if all were alike. MOST: bytes for
@@ -318,14 +320,15 @@ int choose_shape(const sp_setup *setup, sp_stage_shape *shape)
     return shape->sequences > 0;
 }
 
-/** Returns the capacity of steps with which another plan is likely to be better; 0: this one is good. A product is
- *  fastest where steps are long and their room is nearly full: with less of it, tiles and values run out of
- *  room before rows of X do, with more it is the other way round (bench/records/HISTORY.md has the times). */
+/** Returns the capacity of steps with which another plan is likely to be better; 0: this one is good. A
+ *  product is fastest where steps are long and their room is nearly full: with less of it, tiles and values
+ *  run out of room before rows of X do, with more it is the other way round (bench/records/HISTORY.md has the
+ *  times). */
 double better_capacity(const sp_matrix *m, const sp_staging *p)
 {
-    /* LONG: panels per step that are enough. FULL: share of the room that is filled at best; it is too large below
-     * LOOSE, and may be too small above TIGHT. LIVE: rows of X that a panel holds while its step and the next one
-     * are there, over those that are copied for it. GROWTH: less is not worth another plan. */
+    /* LONG: panels per step that are enough. FULL: share of the room that is filled at best; it is too large
+     * below LOOSE, and may be too small above TIGHT. LIVE: rows of X that a panel holds while its step and
+     * the next one are there, over those that are copied for it. GROWTH: less is not worth another plan. */
     enum { LONG = 13 };
     static const double FULL = 0.88, LOOSE = 0.83, TIGHT = 0.86, LIVE = 2.15, GROWTH = 1.1;
     const double panels = (double)m->groups, bytes = panel_bytes(m), steps = (double)p->all_steps,

@@ -190,11 +190,12 @@ spmm_status order_grid(const sp_matrix *a, int32_t **order)
     return sp_cuda_grid_order(a, &grid, order);
 }
 
-/** Counts the tiles in the order of the rows, in that of a grid, and in clusters, until one of these saves some. */
+/** Counts the tiles in the order of the rows, in that of a grid, and in clusters, until one of these saves
+ *  some. */
 spmm_status choose_order(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
-    /* ENOUGH: entries per tile from which on the rows keep their order; a tile has room for 32. LEAST: one of so
-     * many tiles must be saved. */
+    /* ENOUGH: entries per tile from which on the rows keep their order; a tile has room for 32. LEAST: one of
+     * so many tiles must be saved. */
     enum { ENOUGH = 16, LEAST = 8 };
     spmm_status (*const find[])(const sp_matrix *, int32_t **) = {order_grid, cluster_for_panels};
     TRY(count(s, m, tiles, entries));
@@ -208,8 +209,8 @@ spmm_status choose_order(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entri
 
 enum { GROUP = 128, TABLE = 8192, MOST_DISTINCT = TABLE * 3 / 4 };
 
-/** Counts the distinct columns of a block's group of GROUP rows that follow one another in the order; more than
- *  MOST_DISTINCT are not told apart. One of `step` groups is taken. */
+/** Counts the distinct columns of a block's group of GROUP rows that follow one another in the order; more
+ *  than MOST_DISTINCT are not told apart. One of `step` groups is taken. */
 __global__ void __launch_bounds__(THREADS)
     count_group(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *order,
                 int64_t step, unsigned long long *sum)
@@ -267,7 +268,8 @@ spmm_status take_better(panels *s, int32_t *order, double *reads)
     return status;
 }
 
-/** Takes the rows in clusters, or along a curve, if that is better. Waits. \param [in,out] reads  as take_better() */
+/** Takes the rows in clusters, or along a curve, if that is better. Waits. \param [in,out] reads as
+ *  take_better() */
 spmm_status try_clusters_and_curve(panels *s, double *reads)
 {
     int32_t *clusters, *curve = NULL;
@@ -281,7 +283,8 @@ spmm_status try_clusters_and_curve(panels *s, double *reads)
     return third;
 }
 
-/** Brings rows that share columns into one panel, if that saves tiles. Waits. \param [in,out] tiles  counted */
+/** Brings rows that share columns into one panel, if that saves tiles. Waits. \param [in,out] tiles
+ *  counted */
 spmm_status regroup(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
     /* one of so many tiles must be saved: with a twentieth fewer a product took 3 % longer, presumably
@@ -294,8 +297,8 @@ spmm_status regroup(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
     return take_fewer(s, m, regrouped, LEAST, tiles, entries);
 }
 
-/** Chooses an order in which rows that follow one another need the same rows of X: their own, that of a grid, in
- *  clusters, or along a curve. Counts the tiles. */
+/** Chooses an order in which rows that follow one another need the same rows of X: their own, that of a grid,
+ *  in clusters, or along a curve. Counts the tiles. */
 spmm_status choose_walk(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
     /* GOOD: of meshes in space, with 7 to 27 entries per row and numbered along a

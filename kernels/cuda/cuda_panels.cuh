@@ -90,8 +90,8 @@ template <int V, int NT> struct panel_sums {
     double pair[pairs][4];
 
     __device__ double of(int r, int j, int v) const { return pair[(j * V + v) / 2][(j * V + v) % 2 * 2 + r]; }
-    /** Says whether a sum of the first `count` columns is a NaN, where vector 0 of the lane begins with column
-     *  `first` of them. */
+    /** Says whether a sum of the first `count` columns is a NaN, where vector 0 of the lane begins with
+     *  column `first` of them. */
     __device__ bool any_nan(int first, int count) const
     {
         bool nan = false;
@@ -129,8 +129,8 @@ template <typename T> __device__ inline int64_t row_of_panel(const panel_args<T>
 }
 
 /** Computes `count` columns of the rows of a panel, from column `first` on, entry by entry in column order;
- *  each lane computes one element of Y at a time. This function has sums of its own: if a kernel's were passed
- *  to it, the compiler would not keep them in registers. */
+ *  each lane computes one element of Y at a time. This function has sums of its own: if a kernel's were
+ *  passed to it, the compiler would not keep them in registers. */
 template <typename T>
 __device__ __noinline__ void sum_entries(const panel_args<T> &a, int64_t panel, int first, int count)
 {

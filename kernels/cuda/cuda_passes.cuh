@@ -25,15 +25,15 @@ inline unsigned blocks_for(int64_t n)
     return (unsigned)(blocks < 1 ? 1 : blocks < MOST ? blocks : MOST);
 }
 
-/** Returns where the search for a key begins in a hash table of N places (Knuth: The Art of Computer Programming,
- *  volume 3, multiplicative hashing). */
+/** Returns where the search for a key begins in a hash table of N places (Knuth: The Art of Computer
+ *  Programming, volume 3, multiplicative hashing). */
 template <int N> __device__ inline int table_start(int32_t key)
 {
     return (int)((uint32_t)key * 2654435769u % N);
 }
 
-/** Returns the place of a key in a hash table, where it is put if it is not there; it is not `none`, which is in
- *  empty places. The table must not become full. \param [out] added  whether this call has put it there */
+/** Returns the place of a key in a hash table, where it is put if it is not there; it is not `none`, which is
+ *  in empty places. The table must not become full. \param [out] added whether this call has put it there */
 template <int N>
 __device__ inline int table_place(int32_t (&table)[N], int32_t key, int32_t none, bool *added)
 {

@@ -25,8 +25,9 @@ extern "C" int sp_cuda_probe(int *architecture)
     return error;
 }
 
-/** Sets the members of *shape that the compiler and the GPU decide: registers, static_shared and resident. The other
- *  ones say how the kernel was launched on the current GPU. \return the error of the first call that failed */
+/** Sets the members of *shape that the compiler and the GPU decide: registers, static_shared and resident.
+ *  The other ones say how the kernel was launched on the current GPU. \return the error of the first call
+ *  that failed */
 extern "C" int sp_cuda_occupancy(const void *kernel, sp_launch_shape *shape)
 {
     cudaFuncAttributes attributes = {};

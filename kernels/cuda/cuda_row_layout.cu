@@ -1,12 +1,12 @@
 /** Orders rows along a curve through a layout of the matrix's graph (formats/row_clusters.h), on the GPU.
  *
- *  Clusters of rows are compact, but not round, and clusters that follow one another need not be neighbors. In
- *  the plane or in space a Hilbert curve is better; so the graph is laid out in space. Chunks of CHUNK rows, in
- *  the order of the clusters, are the vertices of a small graph. Their distances from PIVOTS of them, by
- *  breadth-first search, give three coordinates by Pivot MDS (Brandes and Pich: Eigensolver methods for
- *  progressive multidimensional scaling of large data, Graph Drawing 2006), which repeated means over neighbors
- *  make smooth: of the chunks, of chunks of PIECE rows, and of the rows. Rows are sorted along the curve (Skilling:
- *  Programming the Hilbert curve, AIP Conference Proceedings 707, 2004). */
+ *  Clusters of rows are compact, but not round, and clusters that follow one another need not be neighbors.
+ *  In the plane or in space a Hilbert curve is better; so the graph is laid out in space. Chunks of CHUNK
+ *  rows, in the order of the clusters, are the vertices of a small graph. Their distances from PIVOTS of
+ *  them, by breadth-first search, give three coordinates by Pivot MDS (Brandes and Pich: Eigensolver methods
+ *  for progressive multidimensional scaling of large data, Graph Drawing 2006), which repeated means over
+ *  neighbors make smooth: of the chunks, of chunks of PIECE rows, and of the rows. Rows are sorted along the
+ *  curve (Skilling: Programming the Hilbert curve, AIP Conference Proceedings 707, 2004). */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 #include <math.h>
@@ -20,8 +20,8 @@ extern "C" {
 
 namespace {
 
-/* NEIGHBORS: entries of a row that count for one mean; EDGES: entries of a row that count as edges of the small
- * graph; PARTS: of the sum of the Gram matrix. */
+/* NEIGHBORS: entries of a row that count for one mean; EDGES: entries of a row that count as edges of the
+ * small graph; PARTS: of the sum of the Gram matrix. */
 enum {
     CHUNK = 64,
     PIECE = 8,
@@ -213,8 +213,8 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** Returns the mean of the points of a sub-warp of NEIGHBORS lanes, of which each has the sum of `count`, `own` if
- *  there are none. */
+/** Returns the mean of the points of a sub-warp of NEIGHBORS lanes, of which each has the sum of `count`,
+ *  `own` if there are none. */
 __device__ inline point mean_of(point sum, float count, const point &own)
 {
 #pragma unroll
@@ -373,8 +373,8 @@ __device__ inline bool alike(const int64_t *row_start, const int32_t *col, int64
            col[row_start[i] + length - 1] == col[row_start[j] + length - 1];
 }
 
-/** Sets the rows' keys, in the order of the clusters, which rows of one cell keep. Rows with the same columns, the
- *  unknowns of a point, follow one another in that order, and stay together. */
+/** Sets the rows' keys, in the order of the clusters, which rows of one cell keep. Rows with the same
+ *  columns, the unknowns of a point, follow one another in that order, and stay together. */
 __global__ void __launch_bounds__(THREADS)
     find_keys(const int64_t *row_start, const int32_t *col, const point *at, const int32_t *order,
               int64_t rows, const box *b, unsigned *key)

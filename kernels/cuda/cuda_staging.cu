@@ -1,7 +1,7 @@
 /** Plans which rows of X are in shared memory when (cuda_staging.cuh). A thread block plans a sequence of
  *  panels, as the block that will follow the plan takes them: step by step, with the rows that are held in a
- *  hash table. A row of X stays in its slot until another one needs it; the slot used longest ago is given away
- *  first. What the step before uses stays, since its products are computed while the rows of a step are
+ *  hash table. A row of X stays in its slot until another one needs it; the slot used longest ago is given
+ *  away first. What the step before uses stays, since its products are computed while the rows of a step are
  *  copied. */
 #include "kernels/cuda/cuda_staging.cuh"
 
@@ -37,8 +37,8 @@ struct plan_args {
     plan_sums *sums;
 };
 
-/** What a block knows while it plans. The table has the rows of X that are held, and those of the panels that may
- *  be in the step. */
+/** What a block knows while it plans. The table has the rows of X that are held, and those of the panels that
+ *  may be in the step. */
 struct state {
     int32_t key[TABLE];   /* row of X, or NO_ROW */
     int16_t value[TABLE]; /* its slot; NO_SLOT, and once it is missing MISSING plus its number */
@@ -102,8 +102,8 @@ __device__ inline int begin_step(state &s, const plan_args &a, int now)
     return stay;
 }
 
-/** Loads what is known of the panels from `first` on, before `end`. Returns how many have their columns in the
- *  buffer. */
+/** Loads what is known of the panels from `first` on, before `end`. Returns how many have their columns in
+ *  the buffer. */
 __device__ inline int load_panels(state &s, const plan_args &a, int64_t first, int64_t end)
 {
     const int most = (int)min((int64_t)SP_STEP_PANELS, end - first);
@@ -185,8 +185,8 @@ __device__ inline void list_free(state &s, const plan_args &a, int now)
     __syncthreads();
 }
 
-/** Chooses the color of a missing row's slot: one that no other row of its tile has, if there is one, and that
- *  many free slots have. */
+/** Chooses the color of a missing row's slot: one that no other row of its tile has, if there is one, and
+ *  that many free slots have. */
 __device__ inline int choose_color(state &s, unsigned used)
 {
     int best = 0, best_room = INT32_MIN;
@@ -200,8 +200,8 @@ __device__ inline int choose_color(state &s, unsigned used)
     return best;
 }
 
-/** Chooses the colors of the slots of the missing rows of a tile: its four rows are read together, from different
- *  banks if their slots have different colors. */
+/** Chooses the colors of the slots of the missing rows of a tile: its four rows are read together, from
+ *  different banks if their slots have different colors. */
 __device__ inline void color_tile(state &s, const int32_t *column)
 {
     int value[COLORS];
@@ -282,8 +282,8 @@ __device__ inline void write_tiles(const state &s, const plan_args &a)
     }
 }
 
-/** Plans a step from panel `first` on, before `end`. Returns the number of its panels: 0 if the rows that stay
- *  leave no room, -1 if there is never room. */
+/** Plans a step from panel `first` on, before `end`. Returns the number of its panels: 0 if the rows that
+ *  stay leave no room, -1 if there is never room. */
 __device__ inline int plan_step(state &s, const plan_args &a, int64_t first, int64_t end, int now,
                                 int64_t first_load, sp_step *step)
 {
@@ -384,8 +384,8 @@ spmm_status make_plan(const sp_matrix *m, sp_staging *p, int units, plan_sums *s
 
 spmm_status sp_staging_plan(const sp_matrix *m, const sp_stage_shape *shape, sp_staging **plan)
 {
-    /* UNIT: panels per unit, where the matrix has none. The blocks work on neighboring units at a time, so that what
-     * one copies is in the L2 for the other. */
+    /* UNIT: panels per unit, where the matrix has none. The blocks work on neighboring units at a time, so
+     * that what one copies is in the L2 for the other. */
     static const int64_t UNIT = 160;
     plan_sums sums = {};
     *plan = NULL;

@@ -19,8 +19,8 @@ enum {
                                                 slots differ mod 4 are in different banks */
 };
 
-/** A step: panels that a block multiplies after one wait. The block copies to shared memory the rows of X that
- *  they need and that are not there, and the panels' tiles and values. */
+/** A step: panels that a block multiplies after one wait. The block copies to shared memory the rows of X
+ *  that they need and that are not there, and the panels' tiles and values. */
 struct alignas(16) sp_step {
     int64_t first_tile, first_value, first_load;
     int32_t first_panel, panels, tiles, values, loads;

@@ -82,8 +82,8 @@ __device__ inline void wait_for_previous()
 #endif
 }
 
-/** Sets column indices to themselves. Called after wait_for_previous(), it keeps the compiler from loading the
- *  rows of X before: it may move loads by __ldg() across anything but what they depend on. */
+/** Sets column indices to themselves. Called after wait_for_previous(), it keeps the compiler from loading
+ *  the rows of X before: it may move loads by __ldg() across anything but what they depend on. */
 template <int N> __device__ inline void use_after(int32_t (&col)[N])
 {
 #pragma unroll

@@ -67,10 +67,11 @@ typedef struct peer_product {
     void *y;          /**< [rows x k] */
     int64_t ldx, ldy; /**< distance between rows in PEER_ROW, between columns in PEER_COLUMN */
     void *stream;     /**< with a->gpu: the cudaStream_t in which run() queues the product */
-    int left_out; /**< begin sets it where the form is not for this A or K; the line that it returns says why */
-    double
-        earlier; /**< begin may set it: seconds that an earlier begin spent on what this product needs, too */
-    double seconds; /**< run may set it, by a clock of its own */
+    int left_out;     /**< begin sets it where the form is not for this A or K; the line that it returns says
+                       why */
+    double earlier;   /**< begin may set it: seconds that an earlier begin spent on what this product needs,
+                         too */
+    double seconds;   /**< run may set it, by a clock of its own */
 } peer_product;
 
 typedef struct peer_adaptor {

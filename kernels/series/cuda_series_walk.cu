@@ -161,9 +161,9 @@ template <typename T> union some_of {
     T value[WIDE];
 };
 
-/** A tile in shared memory: row r belongs to series r of the block. It first contains the relative changes from
- *  value to value ("shares", see step()), which walk() overwrites with the values of the series. Each row is
- *  padded by 16 bytes, so that lanes that access different rows access different banks. */
+/** A tile in shared memory: row r belongs to series r of the block. It first contains the relative changes
+ *  from value to value ("shares", see step()), which walk() overwrites with the values of the series. Each
+ *  row is padded by 16 bytes, so that lanes that access different rows access different banks. */
 template <typename T, int TILE> struct tile_of {
     enum { WIDE = VECTOR_BYTES / sizeof(T), PITCH = TILE / WIDE + 1 };
     some_of<T> row[SIDE][PITCH];

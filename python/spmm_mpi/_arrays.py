@@ -249,7 +249,8 @@ def wrong_type(name, found, expected, kind=NUMPY):
     cast = f".to(torch.{wanted})" if of_torch else f".astype(numpy.{wanted})"
     if not imaginary:
         return f"{text}: {name}{cast}"
-    if str(found) == ("complex64" if wanted == TYPES[1] else "complex128"):  # their parts have the type, and are views
+    # their parts have the type, and are views
+    if str(found) == ("complex64" if wanted == TYPES[1] else "complex128"):
         cast = {CUPY: ".copy()", TORCH: ".contiguous()"}.get(kind, "")
     return f"{text}: its parts one after the other, {name}.real{cast} and {name}.imag{cast}"
 
@@ -322,7 +323,8 @@ def has_columns(operand):
     """Whether elements of a column are consecutive, and columns lie apart, as in Fortran's order; libspmm converts these."""
     strides, size = operand.strides, operand.dtype.itemsize
     return (operand.k > 1 and strides is not None and operand.address % size == 0 and strides[0] == size and strides[1] % size == 0 and
-            strides[1] >= max(operand.rows, 1) * size and c.loaded().spmm_apply_begin is not None)  # an older libspmm knows no layouts
+            # an older libspmm knows no layouts
+            strides[1] >= max(operand.rows, 1) * size and c.loaded().spmm_apply_begin is not None)
 
 
 def check_rows_on_gpu(operand, name):

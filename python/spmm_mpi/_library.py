@@ -163,7 +163,8 @@ def comm_handle(comm):
 
 # ---- finding it ----
 
-BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")  # of a wheel: it has libspmm and libgomp
+# of a wheel: it has libspmm and libgomp
+BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
 OPENMP = "libgomp.so.1"
 
 

@@ -169,7 +169,8 @@ def source_of(A, x):
     owner = getattr(A, OWNERS.get(A.format, ""), A)
     if A.format != "csr":
         matrix.check_indices(A)
-        A = of_type(A, WIDE.get(result.kind, computed) if result != np.uint64 else result).tocsr()  # which may sum duplicates
+        # which may sum duplicates
+        A = of_type(A, WIDE.get(result.kind, computed) if result != np.uint64 else result).tocsr()
     return Source(A.shape, A.indptr, A.indices, A.data, owner), result, computed
 
 
@@ -237,7 +238,8 @@ class Cache:
         self.owned, self.alike, self.keyed = {}, {}, {}
         self.all = collections.OrderedDict()  # in the order of their last use
 
-    # A matrix can be freed, and freed() be called, within any statement of this thread: it never waits for a lock.
+    # A matrix can be freed, and freed() be called, within any statement of this thread: it never waits for a
+    # lock.
 
     def freed(self, owner):
         self.gone.append(owner)

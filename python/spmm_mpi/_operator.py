@@ -16,7 +16,8 @@ class Ranges:
     """Which rows of X (side 0) and of Y (side 1) the ranks take and give. Collective."""
 
     def __init__(self, plan):
-        first = plan.comm.rank % plan._grid[1] == 0  # of a process row: the one that gives its rows of Y, where others have them, too
+        # of a process row: the one that gives its rows of Y, where others have them, too
+        first = plan.comm.rank % plan._grid[1] == 0
         y = plan.y_range
         mine = plan.x_range, (y if first else slice(y.start, y.start)), y
         said = plan.comm.allgather([(one.start, one.stop - one.start) for one in mine])

@@ -181,7 +181,8 @@ class Plan:
     do not.
     """
 
-    __array_ufunc__ = None  # X @ plan and plan * X are no products: NumPy must not make arrays of plans of them
+    # X @ plan and plan * X are no products: NumPy must not make arrays of plans of them
+    __array_ufunc__ = None
 
     def __init__(self, comm, A=ABSENT, k=None, *, rows="root", grid=None, device="cpu", format="auto", kernel="auto", threads=0,
                  exchange="auto", transport="auto", reduce="auto", no_overlap=False, column_blocks=0, reproducible="on",
@@ -219,7 +220,8 @@ class Plan:
                            else matrix.RankBlock.scattered(self._comm, mine, self._grid))
             self._describe(rows)
             self._closed = False
-            for one in sorted(self._columns, reverse=True):  # the greatest one first: its plan serves the others
+            # the greatest one first: its plan serves the others
+            for one in sorted(self._columns, reverse=True):
                 self._products[one] = Product(self, one, self._plan_for(one))
             for one in self._columns:
                 self._products[one] = self._products.pop(one)  # in the order of the caller
@@ -757,7 +759,8 @@ class Plan:
             self.close()
 
     def __del__(self):
-        # to free it is collective, and ranks collect their garbage at other times: so it stays until the process ends
+        # to free it is collective, and ranks collect their garbage at other times: so it stays until the
+        # process ends
         if not getattr(self, "_closed", True):
             warnings.warn("a spmm_mpi.Plan was not closed: its memory is lost until the process ends", ResourceWarning)
 

@@ -162,8 +162,8 @@ class Product:
         self.dtype, self.precision, self.space = plan._dtype, plan._block.struct.csr.precision, plan._options.device
         self.y_rows = plan._own_y_rows(self)
         self.rows = (plan._x_range.stop - plan._x_range.start, self.y_rows)
-        # made once, since making them takes longer than a small product: side, and whether it is written -> the shapes and
-        # an spmm_multivector of contiguous arrays
+        # made once, since making them takes longer than a small product: side, and whether it is written ->
+        # the shapes and an spmm_multivector of contiguous arrays
         usual = UsualOnGpu if self.space == c.CUDA else Usual
         self.usual = {(side, written): usual(self, side) for side in (0, 1) for written in (False, True)}
 

@@ -78,7 +78,8 @@ typedef struct sp_named_file {
         SP_REPLACED,   /**< written as a whole */
         SP_COMPRESSED, /**< written as a whole, compressed if its name ends in .gz, .bz2, .xz or .zst */
         SP_APPENDED,   /**< lines are added at its end */
-        SP_REMEMBERED, /**< lines are added at its end; if that fails the program goes on, so it is not tried here */
+        SP_REMEMBERED, /**< lines are added at its end; if that fails the program goes on, so it is not tried
+                            here */
         SP_READ
     } use;
 } sp_named_file;

@@ -30,8 +30,8 @@ static spmm_status refuse(double bytes, const char *what, double room)
         sp_bytes_text(wanted, sizeof wanted, bytes), what, sp_bytes_text(there, sizeof there, room));
 }
 
-/* Requests of less than COUNTED_FROM bytes are not counted. Linux grants more memory than there is and kills a
- * process that then uses it; the budget turns that into an error message. */
+/* Requests of less than COUNTED_FROM bytes are not counted. Linux grants more memory than there is and kills
+ * a process that then uses it; the budget turns that into an error message. */
 spmm_status sp_memory_take(int64_t bytes, const char *what)
 {
     int64_t room;

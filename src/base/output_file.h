@@ -23,7 +23,8 @@ typedef struct sp_output_file {
 
 /** Opens an output file. A process can have only one open at a time. Local.
  *  \param [in] path   must outlive *out
- *  \param [in] codec  what compresses the file: one that this build can write (encoder->create); NULL: nothing
+ *  \param [in] codec  what compresses the file: one that this build can write (encoder->create); NULL:
+ *                     nothing
  *  \return SPMM_OK (then sp_output_file_close() must follow), SPMM_ERR_OUTPUT (the message has the path and
  *          the reason) */
 spmm_status sp_output_file_open(const char *path, const sp_codec *codec, sp_output_file *out);

@@ -41,8 +41,8 @@ int sp_threads_most(void);
 int sp_threads_local_ranks(void);
 
 /** Returns a rank's number of threads, at least 1. With it, all threads on the node have a core each, if
- *  there are enough cores. A rank that is bound to some of the node's cores shares them with a number of ranks
- *  that is not known here: the ranks are assumed to be spread evenly over the cores. Local.
+ *  there are enough cores. A rank that is bound to some of the node's cores shares them with a number of
+ *  ranks that is not known here: the ranks are assumed to be spread evenly over the cores. Local.
  *  \param [in] cores       cores that the rank is bound to
  *  \param [in] quota       CPU quota of the ranks' control group in cores; 0: none
  *  \param [in] node_cores  cores of the node

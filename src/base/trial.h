@@ -14,8 +14,8 @@ enum { SP_MOST_TRIED = 16, SP_TRIED_NAME_BYTES = 48 };
 /** A candidate of a trial, and what became of it. */
 typedef struct sp_tried {
     char name[SP_TRIED_NAME_BYTES];
-    double
-        seconds; /**< of one run on the slowest rank, least of a few; NaN: not timed; infinity: it could not be set up */
+    double seconds; /**< of one run on the slowest rank, least of a few; NaN: not timed; infinity: it could
+                      not be set up */
 } sp_tried;
 
 /** What was tried. The same on all ranks, but for `took`. */
@@ -37,8 +37,8 @@ typedef struct sp_trial_ops {
     spmm_status (*wait)(void *of);
     /** Frees what was made; accepts NULL, and what is left of a failed make(). Collective if make() is. */
     void (*destroy)(void *of, void *made);
-    int unsure; /**< 1: the first run shows whether a candidate works. A single candidate is run as well, and a
-                     candidate that fails in any way is left out */
+    int unsure; /**< 1: the first run shows whether a candidate works. A single candidate is run as well, and
+                     a candidate that fails in any way is left out */
 } sp_trial_ops;
 
 /** How all processes that choose together act as one; sp_ranks_together() makes one of a communicator.

@@ -36,8 +36,8 @@ static void write_quoted(const char *text, const char *special, FILE *out)
 
 /* ---- bash ---- */
 
-/** Writes the branch of a `case` for an option before the word: one that takes words, or one that takes neither
- *  words nor files and so completes nothing. */
+/** Writes the branch of a `case` for an option before the word: one that takes words, or one that takes
+ *  neither words nor files and so completes nothing. */
 static void bash_branch(const sp_option_row *row, FILE *out)
 {
     if (!row->argument || !row->help || (!word(row, 0) && takes_file(row))) return;

@@ -128,10 +128,10 @@ static int name_silent(const sp_watch *w, double now, char *text, size_t bytes)
     return silent;
 }
 
-/** Ends the job if a peer is overdue; if a host may be lost, only after w->hold. MPI_Abort() makes mpirun send
- *  a message to the lost host, and while a message is unacknowledged the kernel sends no keepalives: mpirun
- *  would wait until the kernel gives up the message, a quarter of an hour by default. What another rank than
- *  rank 0 prints may be such a message, too. */
+/** Ends the job if a peer is overdue; if a host may be lost, only after w->hold. MPI_Abort() makes mpirun
+ *  send a message to the lost host, and while a message is unacknowledged the kernel sends no keepalives:
+ *  mpirun would wait until the kernel gives up the message, a quarter of an hour by default. What another
+ *  rank than rank 0 prints may be such a message, too. */
 static void look_for_silence(sp_watch *w, double now)
 {
     char text[SP_MESSAGE_BYTES - 128];

@@ -25,7 +25,8 @@ typedef enum sp_option_kind {
 typedef enum sp_option_ranks {
     SP_RANKS_AGREE,    /**< the same on every rank */
     SP_RANKS_MAY_VARY, /**< any value on any rank */
-    SP_RANKS_SAME_FILE /**< the same text, or names of files with the same content, e.g. on disks of the nodes */
+    SP_RANKS_SAME_FILE /**< the same text, or names of files with the same content, e.g. on disks of the
+                            nodes */
 } sp_option_ranks;
 
 typedef struct sp_option_row {
@@ -36,7 +37,8 @@ typedef struct sp_option_row {
     const char *help; /**< NULL: --help does not list the option, an older name of another one */
     spmm_status (*call)(void *options, const char *text); /**< errors of call() should name the option */
     const char *const *words;                             /**< for SP_OPTION_WORD: the words, then NULL */
-    /** For SP_OPTION_CALL, for completion: returns word i of those that the option takes, NULL after the last;
+    /** For SP_OPTION_CALL, for completion: returns word i of those that the option takes, NULL after the
+     *  last;
      *  NULL: it takes no words. */
     const char *(*names)(int i);
     size_t field; /**< byte offset in the program's options struct */
@@ -74,11 +76,11 @@ typedef struct sp_option_table {
 /** What a command line has set. */
 typedef struct sp_command_line {
     const sp_option_table *table;
-    const void *options;      /**< the program's struct of options */
-    const char *operand_name; /**< what an error message calls the operand, e.g. "matrix" */
-    const char *operand;      /**< NULL: the command line has none, or table->operand is set */
-    const char *
-        given[SP_OPTION_ROWS]; /**< argument or, without one, name of each option that was given; else NULL */
+    const void *options;               /**< the program's struct of options */
+    const char *operand_name;          /**< what an error message calls the operand, e.g. "matrix" */
+    const char *operand;               /**< NULL: the command line has none, or table->operand is set */
+    const char *given[SP_OPTION_ROWS]; /**< argument or, without one, name of each option that was given; else
+                                            NULL */
     char notes
         [SP_MESSAGE_BYTES]; /**< text of a warning that lists the options overridden by others; "": none */
 } sp_command_line;

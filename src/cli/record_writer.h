@@ -8,8 +8,8 @@
 #include "base/stats.h"
 #include "base/status.h"
 
-/** The version of docs/record.schema.json that the records follow: its $defs/schema has the same number. It grows when a
- *  field is removed or gets another name, meaning or unit, and not when one is added. */
+/** The version of docs/record.schema.json that the records follow: its $defs/schema has the same number. It
+ *  grows when a field is removed or gets another name, meaning or unit, and not when one is added. */
 enum { SP_RECORD_SCHEMA = 1 };
 
 /** A record writer: receives the fields of a record and writes a JSON object, a CSV header or a CSV row. */
@@ -36,8 +36,8 @@ void sp_writer_double(sp_writer *s, const char *name, double value);
 /** Writes a field that is true or false. */
 void sp_writer_bool(sp_writer *s, const char *name, int value);
 
-/** Writes the version of the records' description as the field "schema". Every record has it once, after the fields
- *  that were there before it. */
+/** Writes the version of the records' description as the field "schema". Every record has it once, after the
+ *  fields that were there before it. */
 void sp_writer_schema(sp_writer *s);
 
 /** Writes *stats as the fields n, median, mean, stddev, variance, min, max, median_low and median_high. */

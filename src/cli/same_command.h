@@ -10,9 +10,9 @@
  *      SPMM_ISA, SPMM_MEMORY_CHECK, SPMM_GPU_KEPT_MB, SPMM_TUNE_CACHE, SPMM_FAULT
  *                              any value
  *
- *  All other options and variables, the program and its version must be the same. Values in effect are compared,
- *  so that an option may be given on one rank as its default; options of type SP_OPTION_CALL are compared as
- *  they were typed. */
+ *  All other options and variables, the program and its version must be the same. Values in effect are
+ *  compared, so that an option may be given on one rank as its default; options of type SP_OPTION_CALL are
+ *  compared as they were typed. */
 #ifndef SP_SAME_COMMAND_H
 #define SP_SAME_COMMAND_H
 

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <strings.h>
 
-/** Ratios: deflate codes 258 bytes in 2 bits at best. A block of bzip2 has at most 900,000 bytes,
- *  of which 5 stand for up to 259 of text, and takes 24 bytes at least. LZMA codes 273 bytes in 14 binary decisions, none of them with a
- *  probability of more than 2017/2048: 7091 bytes of text a byte. A block of zstd has at most 128 KiB of text and takes 4
- *  bytes at least. */
+/** Ratios: deflate codes 258 bytes in 2 bits at best. A block of bzip2 has at most 900,000 bytes, of which 5
+ *  stand for up to 259 of text, and takes 24 bytes at least. LZMA codes 273 bytes in 14 binary decisions,
+ *  none of them with a probability of more than 2017/2048: 7091 bytes of text a byte. A block of zstd has at
+ *  most 128 KiB of text and takes 4 bytes at least. */
 static const sp_codec codecs[] = {
     {"gzip", "\x1F\x8B", 2, "gunzip -k", "zlib (zlib1g-dev)", 1032, &sp_gzip_ops, ".gz", &sp_gzip_encoder},
     {"bzip2", "BZh", 3, "bzip2 -dk", "libbz2 (libbz2-dev)", 1 << 21, &sp_bzip2_ops, ".bz2",
@@ -19,8 +19,8 @@ static const sp_codec codecs[] = {
 };
 enum { CODECS = sizeof codecs / sizeof *codecs };
 
-/** Returns whether the first n bytes are, as far as they go, those of a skippable frame of zstd: 50 to 5F, 2A, 4D, 18.
- *  Such frames, in which pzstd notes sizes, may stand before and between those with text. */
+/** Returns whether the first n bytes are, as far as they go, those of a skippable frame of zstd: 50 to 5F,
+ *  2A, 4D, 18. Such frames, in which pzstd notes sizes, may stand before and between those with text. */
 static int may_skip(const sp_codec *codec, const unsigned char *head, int64_t n)
 {
     const int64_t rest = n < 4 ? n - 1 : 3;

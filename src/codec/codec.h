@@ -1,5 +1,6 @@
-/** Compresses and decompresses gzip, bzip2, xz and zstd data piece by piece. Which of them a build has is decided
- *  when it is linked: of each pair of files NAME_*.c that define the same functions, one is linked. */
+/** Compresses and decompresses gzip, bzip2, xz and zstd data piece by piece. Which of them a build has is
+ *  decided when it is linked: of each pair of files NAME_*.c that define the same functions, one is
+ *  linked. */
 #ifndef SP_CODEC_H
 #define SP_CODEC_H
 
@@ -16,8 +17,8 @@ typedef struct sp_codec_buffers {
 /** What a step has come to. */
 typedef enum sp_codec_result {
     SP_CODEC_GOES_ON, /**< more bytes or more room are needed */
-    SP_CODEC_ENDS, /**< the member (gzip), stream (bzip2, xz) or frame (zstd) ends here: its checksum is right, and
-                           all of its text has been written */
+    SP_CODEC_ENDS,    /**< the member (gzip), stream (bzip2, xz) or frame (zstd) ends here: its checksum is
+                           right, and all of its text has been written */
     SP_CODEC_DAMAGED, /**< the bytes are not what the format demands, or a checksum is wrong */
     SP_CODEC_MEMORY   /**< decompressing would take more memory than create() was told */
 } sp_codec_result;
@@ -90,8 +91,8 @@ int sp_codec_may_begin(const sp_codec *codec, const unsigned char *head, int64_t
  *  write it (encoder->create); NULL if the name ends in no such suffix. Upper and lower case are the same. */
 const sp_codec *sp_codec_of_name(const char *path);
 
-/** Returns the names of all kinds that this build can read, "gzip, bzip2, xz or zstd"; in static memory of the
- *  calling thread, until its next call. */
+/** Returns the names of all kinds that this build can read, "gzip, bzip2, xz or zstd"; in static memory of
+ *  the calling thread, until its next call. */
 const char *sp_codec_names(void);
 
 #endif

@@ -1,4 +1,5 @@
-/** Compresses what is written to a stdio stream: a cookie of fopencookie(), which hands text to an encoder. */
+/** Compresses what is written to a stdio stream: a cookie of fopencookie(), which hands text to an
+ *  encoder. */
 #include "codec/encoder_stream.h"
 
 #include <errno.h>

@@ -1,12 +1,13 @@
-/** gzip through ISA-L, which inflates two to three times as fast as zlib. The header of a member is read here, because ISA-L
- *  2.30 refuses one that has a checksum and is not in a single buffer. */
+/** gzip through ISA-L, which inflates two to three times as fast as zlib. The header of a member is read
+ *  here, because ISA-L 2.30 refuses one that has a checksum and is not in a single buffer. */
 #include <isa-l/igzip_lib.h>
 #include <stdlib.h>
 #include <zlib.h>
 
 #include "codec/codec.h"
 
-/** The fields of a member's header, in their order. All from EXTRA_LENGTH on are there only if a flag says so. */
+/** The fields of a member's header, in their order. All from EXTRA_LENGTH on are there only if a flag says
+ *  so. */
 typedef enum header_field { FIXED, EXTRA_LENGTH, EXTRA, NAME, COMMENT, CHECKSUM, DATA } header_field;
 
 enum { FIXED_BYTES = 10, FLAGS_AT = 3, UNKNOWN_FLAGS = 0xE0 };

@@ -51,20 +51,21 @@ typedef struct sp_binding {
  *          GPU; the message says why), SPMM_ERR_DEVICE, SPMM_ERR_MEMORY, SPMM_ERR_MPI */
 spmm_status sp_bind_rank(MPI_Comm comm, sp_device_choice choice, int threads, sp_binding *binding);
 
-/** Finds the ranks that are bound to cores that are all far from their GPU, as far as sp_topology_near() knows.
+/** Finds the ranks that are bound to cores that are all far from their GPU, as far as sp_topology_near()
+ *  knows.
  *
  *  Collective over comm; does nothing without GPUs.
  *  \param [in,out] binding  of sp_bind_rank()
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_find_far_ranks(MPI_Comm comm, sp_binding *binding);
 
-/** Returns the number of cores that the binding has and the word for them, e.g. "8 cores", or "16 hardware threads
- *  of 8 cores"; to be called by a thread of that rank. Local.
+/** Returns the number of cores that the binding has and the word for them, e.g. "8 cores", or "16 hardware
+ *  threads of 8 cores"; to be called by a thread of that rank. Local.
  *  \param [out] text  [n] what is returned */
 const char *sp_cores_text(char *text, size_t n, const sp_binding *binding);
 
-/** Prints the line "device" of a report: the GPU and, where ranks are far from theirs, a line that says so; or the
- *  numbers of threads and cores, and how many ranks share them. Local. */
+/** Prints the line "device" of a report: the GPU and, where ranks are far from theirs, a line that says so;
+ *  or the numbers of threads and cores, and how many ranks share them. Local. */
 void sp_binding_print(FILE *out, const sp_binding *binding);
 
 #endif

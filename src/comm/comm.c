@@ -113,7 +113,8 @@ void sp_abandon(MPI_Comm comm, spmm_status status)
     /* MPICH's mpiexec may end before it has read the message */
     static const struct timespec moment = {.tv_nsec = 100000000};
     (void)nanosleep(&moment, NULL);
-    /* MPICH 4.0 ends the processes of any other communicator by messages, and waits for a stopped rank forever */
+    /* MPICH 4.0 ends the processes of any other communicator by messages, and waits for a stopped rank
+     * forever */
     int same = MPI_UNEQUAL;
     MPI_Comm_compare(comm, MPI_COMM_WORLD, &same);
     MPI_Abort(same == MPI_UNEQUAL ? comm : MPI_COMM_WORLD, sp_exit_code(status));

@@ -1,5 +1,5 @@
-/** Inner products of multivectors whose rows are distributed: each rank multiplies its own rows, and the ranks' sums
- *  are added in the order of the ranks. */
+/** Inner products of multivectors whose rows are distributed: each rank multiplies its own rows, and the
+ *  ranks' sums are added in the order of the ranks. */
 #include <math.h>
 #include <string.h>
 
@@ -38,8 +38,8 @@ static spmm_status sum_here(job *j)
     return j->y ? sp_gram(j->x, j->y, j->sums) : sp_squares(j->x, j->sums);
 }
 
-/** Adds the sums of all ranks, in the order of the ranks: each rank gets its slice of all sums, adds, and hands the
- *  result out. MPI_Reduce would leave the order to the MPI library. */
+/** Adds the sums of all ranks, in the order of the ranks: each rank gets its slice of all sums, adds, and
+ *  hands the result out. MPI_Reduce would leave the order to the MPI library. */
 static spmm_status sum_over_ranks(const job *j)
 {
     const int n = (int)j->slice;

@@ -1,15 +1,15 @@
-/** Products of multivectors with small dense matrices, on this rank's rows. spmm_types.h declares what programs
- *  call; the inner products of distributed multivectors are in comm/inner_products.c.
+/** Products of multivectors with small dense matrices, on this rank's rows. spmm_types.h declares what
+ *  programs call; the inner products of distributed multivectors are in comm/inner_products.c.
  *
- *  No BLAS is used, on CPUs or GPUs: its threads and its order of summation would be its own, and libspmm would
- *  have to be linked with one. */
+ *  No BLAS is used, on CPUs or GPUs: its threads and its order of summation would be its own, and libspmm
+ *  would have to be linked with one. */
 #ifndef SP_DENSE_H
 #define SP_DENSE_H
 
 #include "base/status.h"
 
-/** Checks x and y for operations on both: each is a valid multivector, and they have the same rows, precision and
- *  space. Local.
+/** Checks x and y for operations on both: each is a valid multivector, and they have the same rows, precision
+ *  and space. Local.
  *  \param [in] function  name of the public function, for the message
  *  \return SPMM_OK, SPMM_ERR_USAGE */
 spmm_status sp_alike(const spmm_multivector *x, const spmm_multivector *y, const char *function);
@@ -21,34 +21,36 @@ typedef struct sp_small {
     int64_t rows, cols, ld; /**< ld is at least cols */
 } sp_small;
 
-/** Checks a small matrix, which is given, beside a multivector, which is valid: its size fits 64 bits, it is aligned and
- *  in host memory, and the memory from its first to its last element does not overlap that of v. Local.
+/** Checks a small matrix, which is given, beside a multivector, which is valid: its size fits 64 bits, it is
+ *  aligned and in host memory, and the memory from its first to its last element does not overlap that of v.
+ *  Local.
  *  \param [in] name, function  v's name and the public function's, for the message
  *  \return SPMM_OK, SPMM_ERR_USAGE */
 spmm_status sp_small_check(const sp_small *small, const spmm_multivector *v, const char *name,
                            const char *function);
 
-/** Computes this rank's part of X^T Y, g[i * y->k + j] := sum of x(r, i) y(r, j) over the rows r, in f64 whatever
- *  the precision. Both have passed sp_multivector_check() and have the same rows, precision and space.
+/** Computes this rank's part of X^T Y, g[i * y->k + j] := sum of x(r, i) y(r, j) over the rows r, in f64
+ *  whatever the precision. Both have passed sp_multivector_check() and have the same rows, precision and
+ *  space.
  *
  *  Local; uses all OpenMP threads. The rows are cut into sections, whose number depends on the number of rows
- *  alone; within a section a sum is one chain of fused multiply-adds, and sections are added in their order, so
- *  that the bits depend neither on threads nor on the instruction set. On a GPU the sections are others. If x and
- *  y are the same, half of the products are computed and the result is symmetric.
+ *  alone; within a section a sum is one chain of fused multiply-adds, and sections are added in their order,
+ *  so that the bits depend neither on threads nor on the instruction set. On a GPU the sections are others.
+ *  If x and y are the same, half of the products are computed and the result is symmetric.
  *  \param [out] g  in host memory, [x->k x y->k]
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_gram(const spmm_multivector *x, const spmm_multivector *y, double *g);
 
-/** Computes the sums of the squares of this rank's part of the columns of x, in f64, in the order of sp_gram().
- *  Local; uses all OpenMP threads.
+/** Computes the sums of the squares of this rank's part of the columns of x, in f64, in the order of
+ *  sp_gram(). Local; uses all OpenMP threads.
  *  \param [out] sum  in host memory, [x->k]
  *  \return as sp_gram() */
 spmm_status sp_squares(const spmm_multivector *x, double *sum);
 
-/** Computes y := alpha x r + beta y; y is not read if beta is 0. x and y have passed sp_multivector_check(), have the
- *  same rows, precision and space, and share no column, or y is columns 0 .. y->k - 1 of x. Computed in the
- *  precision of x and y, to which alpha, beta and r are rounded; each element of x r is one chain of fused
- *  multiply-adds on CPUs.
+/** Computes y := alpha x r + beta y; y is not read if beta is 0. x and y have passed sp_multivector_check(),
+ *  have the same rows, precision and space, and share no column, or y is columns 0 .. y->k - 1 of x. Computed
+ *  in the precision of x and y, to which alpha, beta and r are rounded; each element of x r is one chain of
+ *  fused multiply-adds on CPUs.
  *
  *  Local; uses all OpenMP threads. On a GPU the operation is complete on return.
  *  \param [in] r    in host memory, [x->k x y->k], row-major

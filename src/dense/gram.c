@@ -1,5 +1,5 @@
-/** Computes X^T Y and the norms of columns on the cores: the rows are cut into sections, and each section is summed
- *  in chunks that the caches hold. */
+/** Computes X^T Y and the norms of columns on the cores: the rows are cut into sections, and each section is
+ *  summed in chunks that the caches hold. */
 #include "dense/dense.h"
 
 #include <omp.h>
@@ -10,9 +10,9 @@
 #include "dense/tile.h"
 #include "device/device_ops.h"
 
-/* A section is what one thread sums. There are enough of them for 64 threads and more, and so few that to add them
- * costs little. SIDE: rows and columns of the part of X^T Y that is computed at a time. CHUNK: rows of X and Y that
- * are packed at a time; both packed chunks take 64 KiB, which the second-level cache holds. */
+/* A section is what one thread sums. There are enough of them for 64 threads and more, and so few that to add
+ * them costs little. SIDE: rows and columns of the part of X^T Y that is computed at a time. CHUNK: rows of X
+ * and Y that are packed at a time; both packed chunks take 64 KiB, which the second-level cache holds. */
 enum { MOST_SECTIONS = 128, LEAST_ROWS = 512, SIDE = 64, CHUNK = 128, MOST_DIRECT = 64 };
 
 /** Returns the number of sections that `rows` rows are cut into; 0 if rows is 0. */
@@ -40,8 +40,8 @@ static int64_t section_begin(int64_t rows, int64_t section)
             for (int j = 0; j < (width); j++) out[j] = j < there ? (double)from[j] : 0; \
     }
 
-/** Packs columns [column, column + columns) of rows [row, row + rows) of v as tiles read them: `width` columns
- *  beside one another, all rows, then the next ones. */
+/** Packs columns [column, column + columns) of rows [row, row + rows) of v as tiles read them: `width`
+ *  columns beside one another, all rows, then the next ones. */
 static void pack(const spmm_multivector *v, int64_t row, int64_t rows, int64_t column, int64_t columns,
                  int width, double *out)
 {
@@ -66,15 +66,16 @@ typedef struct part {
     sp_tile_f64 tile;
 } part;
 
-/** Rows of a multivector as tiles read them: element (t, c) of the columns from c on that a tile has begins at
- *  at[c * column + t * step]. */
+/** Rows of a multivector as tiles read them: element (t, c) of the columns from c on that a tile has begins
+ *  at at[c * column + t * step]. */
 typedef struct operand {
     const double *at;
     int64_t step, column;
 } operand;
 
-/** Returns rows [row, row + n) of columns [column, column + columns) of v: where they are if they are whole tiles
- *  of f64 in short rows, else packed: of rows that lie far apart, by a power of two at worst, the cache would hold few.
+/** Returns rows [row, row + n) of columns [column, column + columns) of v: where they are if they are whole
+ *  tiles of f64 in short rows, else packed: of rows that lie far apart, by a power of two at worst, the cache
+ *  would hold few.
  *  \param [in] packed  room for a chunk */
 static operand rows_of(const spmm_multivector *v, int64_t row, int64_t n, int64_t column, int64_t columns,
                        int width, double *packed)

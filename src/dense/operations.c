@@ -1,4 +1,5 @@
-/** Checks and runs what programs call on multivectors of one rank: spmm_multivector_times(), _axpby(), _scale(). */
+/** Checks and runs what programs call on multivectors of one rank: spmm_multivector_times(), _axpby(),
+ *  _scale(). */
 #include "base/arguments.h"
 #include "base/enum_words.h"
 #include "base/threads.h"
@@ -19,8 +20,8 @@ spmm_status sp_alike(const spmm_multivector *x, const spmm_multivector *y, const
         (long long)y->rows, sp_precision_word(y->precision), sp_memory_word(y->space));
 }
 
-/** Returns 1 if x and y are different columns of the same rows: elements apart by less than the leading dimension
- *  that both have. */
+/** Returns 1 if x and y are different columns of the same rows: elements apart by less than the leading
+ *  dimension that both have. */
 static int side_by_side(const spmm_multivector *x, const spmm_multivector *y)
 {
     const int64_t size = sp_value_size(x->precision);
@@ -37,8 +38,9 @@ static uintptr_t end_of(const spmm_multivector *v)
     return (uintptr_t)v->data + (uintptr_t)(elements * sp_value_size(v->precision));
 }
 
-/** Returns 1 if the memory of x, from its first to its last element, does not overlap that of y. (sp_multivector_apart()
- *  counts the padding of the last row as well, which columns of a wider multivector do not have.) */
+/** Returns 1 if the memory of x, from its first to its last element, does not overlap that of y.
+ *  (sp_multivector_apart() counts the padding of the last row as well, which columns of a wider multivector
+ *  do not have.) */
 static int apart(const spmm_multivector *x, const spmm_multivector *y)
 {
     return x->rows == 0 || y->rows == 0 || end_of(x) <= (uintptr_t)y->data || end_of(y) <= (uintptr_t)x->data;

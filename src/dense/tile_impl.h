@@ -1,4 +1,5 @@
-/** One tile of C += A B (tile.h), for one instruction set and precision. The file that includes this one defines
+/** One tile of C += A B (tile.h), for one instruction set and precision. The file that includes this one
+ *  defines
  *
  *      TARGET        attribute of the functions
  *      NAME          name of the function

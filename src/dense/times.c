@@ -8,8 +8,8 @@
 #include "dense/tile.h"
 #include "device/device_ops.h"
 
-/* rows whose product is computed before it is written, which is why Y may be the memory of X; with 64 columns they
- * take 32 KiB */
+/* rows whose product is computed before it is written, which is why Y may be the memory of X; with 64 columns
+ * they take 32 KiB */
 enum { CHUNK = 64 };
 
 /** What all chunks need. */

@@ -5,8 +5,8 @@
  *      WIDTH        columns of a tile
  *      TILE         member of small_product: the loop of a tile (tile.h) */
 
-/** Packs R as tiles read it: WIDTH columns beside one another, all rows, then the next ones; columns that it lacks
- *  are 0. */
+/** Packs R as tiles read it: WIDTH columns beside one another, all rows, then the next ones; columns that it
+ *  lacks are 0. */
 static void NAME(pack)(const small_product *p, const double *r, int64_t ldr, VALUE *out)
 {
     const int64_t rows = p->x->k, cols = p->y->k;

@@ -71,11 +71,12 @@ spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what);
 /** Like sp_device_alloc(), for memory that is given to other processes, by sp_device_share() or by MPI or
  *  NCCL: these cannot be relied upon to take memory of a memory pool. Slower. */
 spmm_status sp_device_alloc_exchanged(void **p, int64_t bytes, const char *what);
-/** Like sp_device_alloc(), for unified memory, which the host can use, too, when the GPU's streams are idle: its pages
- *  move to the processor that touches them. Fails with SPMM_ERR_DEVICE where the GPU has none. Slower. */
+/** Like sp_device_alloc(), for unified memory, which the host can use, too, when the GPU's streams are idle:
+ *  its pages move to the processor that touches them. Fails with SPMM_ERR_DEVICE where the GPU has none.
+ *  Slower. */
 spmm_status sp_device_alloc_managed(void **p, int64_t bytes, const char *what);
-/** Frees memory from sp_device_alloc(), sp_device_alloc_exchanged() or sp_device_alloc_managed(). Memory that is
- *  shared (sp_device_share()) is only marked as freed. */
+/** Frees memory from sp_device_alloc(), sp_device_alloc_exchanged() or sp_device_alloc_managed(). Memory that
+ *  is shared (sp_device_share()) is only marked as freed. */
 void sp_device_free(void *p);
 
 /** Which processors can access the memory at an address. SP_REACH_ANY also means "unknown", e.g. while no
@@ -86,7 +87,8 @@ sp_reach sp_device_reach(const void *p);
 
 /** Zeroes GPU memory; the operation is queued in SP_STREAM_MAIN. */
 spmm_status sp_device_zero(void *p, int64_t bytes);
-/** Zeroes `bytes` bytes from the start of each of `rows` rows, which lie `pitch` bytes apart; otherwise the same. */
+/** Zeroes `bytes` bytes from the start of each of `rows` rows, which lie `pitch` bytes apart; otherwise the
+ *  same. */
 spmm_status sp_device_zero_2d(void *p, int64_t pitch, int64_t bytes, int64_t rows);
 /** Fills GPU memory with bytes 0xff, which are NaNs in either precision; the operation is queued in
  *  SP_STREAM_MAIN. */
@@ -119,14 +121,14 @@ void *sp_device_stream(sp_stream stream);
 /** Makes SP_STREAM_MAIN stand for a stream of the caller's, a cudaStream_t of the open GPU, until
  *  sp_device_return_stream(). What waits for SP_STREAM_MAIN then waits for that stream. */
 spmm_status sp_device_take_stream(void *stream);
-/** Makes SP_STREAM_MAIN the library's own stream again. What is queued there from now on comes after what was queued in the
- *  caller's stream, unless that is being captured. Does nothing if no stream was taken. */
+/** Makes SP_STREAM_MAIN the library's own stream again. What is queued there from now on comes after what was
+ *  queued in the caller's stream, unless that is being captured. Does nothing if no stream was taken. */
 spmm_status sp_device_return_stream(void);
 /** Asks whether what is queued in a stream, a cudaStream_t, goes into a CUDA graph instead of being run.
  *  \param [out] captured  1 if it does; 0 if not, and on failure */
 spmm_status sp_device_captures(void *stream, int *captured);
-/** Checks that a cudaStream_t is one of the open GPU, and is not being captured. What is no cudaStream_t at all is not
- *  noticed. \return SPMM_OK, SPMM_ERR_USAGE, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+/** Checks that a cudaStream_t is one of the open GPU, and is not being captured. What is no cudaStream_t at
+ *  all is not noticed. \return SPMM_OK, SPMM_ERR_USAGE, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_device_check_stream(void *stream);
 
 /** Makes all work queued in the stream `later` from now on wait for all work queued in `earlier` so far.
@@ -149,8 +151,8 @@ spmm_status sp_stream_copy(void *to, const void *from, int64_t bytes, sp_stream 
 spmm_status sp_stream_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t bytes,
                               int64_t rows, sp_stream stream);
 
-/** Allocates pinned host memory, which asynchronous copies to and from the GPU need, and which kernels can use at the
- *  same address (unified addressing): what is called zero-copy. Not zeroed.
+/** Allocates pinned host memory, which asynchronous copies to and from the GPU need, and which kernels can
+ *  use at the same address (unified addressing): what is called zero-copy. Not zeroed.
  *  \param [out] p     the memory, which the caller frees by sp_device_host_free(); NULL on failure, never
  *                     NULL on success
  *  \param [in]  what  what the memory is for, in the error message
@@ -215,19 +217,21 @@ spmm_status sp_event_create_shared(sp_event **event, sp_shared *shared);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, _DEVICE */
 spmm_status sp_event_attach(const sp_shared *shared, sp_event **event);
 
-/** An operation of a stream on a flag: a number of 32 bits in GPU memory of this process or, attached, of another
- *  one. Flags count up and wrap around: a flag has reached a value if (int32_t)(flag - value) >= 0. */
+/** An operation of a stream on a flag: a number of 32 bits in GPU memory of this process or, attached, of
+ *  another one. Flags count up and wrap around: a flag has reached a value if (int32_t)(flag - value) >=
+ *  0. */
 typedef struct sp_flag_op {
     uint32_t *flag;
     uint32_t value;
-    /** 0: sets the flag to the value. Whoever sees that also sees what the stream wrote before, in whichever GPU's
-     *  memory. 1: what is queued from now on waits until the flag has reached the value; no kernel runs meanwhile */
+    /** 0: sets the flag to the value. Whoever sees that also sees what the stream wrote before, in whichever
+     *  GPU's memory. 1: what is queued from now on waits until the flag has reached the value; no kernel runs
+     *  meanwhile */
     int waits;
 } sp_flag_op;
 /** Returns why streams cannot set flags and wait for them, in static storage; NULL: they can. */
 const char *sp_flags_missing(void);
-/** Queues operations on flags in the stream, one after another. A stream that waits for a flag which nobody sets
- *  can only be helped by sp_flag_set(): the host must not wait for such a stream by other means.
+/** Queues operations on flags in the stream, one after another. A stream that waits for a flag which nobody
+ *  sets can only be helped by sp_flag_set(): the host must not wait for such a stream by other means.
  *  \param [in] op  [count], copied */
 spmm_status sp_stream_flags(const sp_flag_op *op, int count, sp_stream stream);
 /** Sets a flag, beside all streams; done on return. */

@@ -1,5 +1,6 @@
-/** Which GPUs there are, and which one is this process's: device.h with the CUDA runtime. The runtime is linked
- *  statically, so that the program also starts without a driver and sp_device_count() can tell what is missing.
+/** Which GPUs there are, and which one is this process's: device.h with the CUDA runtime. The runtime is
+ *  linked statically, so that the program also starts without a driver and sp_device_count() can tell what is
+ *  missing.
  *
  *  A process uses one GPU, with one in-order stream for kernels and copies and one for the exchange of X.
  *  These streams do not synchronize with the legacy default stream, which nothing here uses. */

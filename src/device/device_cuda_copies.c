@@ -5,7 +5,8 @@
 #include "base/threads.h"
 #include "device/device_cuda.h"
 
-/* PIECE: bytes of a staging buffer. STAGE_FROM: copies of pageable memory of so many bytes go through them. */
+/* PIECE: bytes of a staging buffer. STAGE_FROM: copies of pageable memory of so many bytes go through
+ * them. */
 enum { PIECE = 16 << 20, STAGE_FROM = 4 << 20, STAGES = 2 };
 
 static struct {

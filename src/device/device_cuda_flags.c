@@ -1,16 +1,18 @@
-/** Implements a part of device.h: flags, by the stream memory operations of the CUDA driver. The driver's function
- *  is asked for at run time, so that nothing is linked to libcuda.
+/** Implements a part of device.h: flags, by the stream memory operations of the CUDA driver. The driver's
+ *  function is asked for at run time, so that nothing is linked to libcuda.
  *
- *  What CUDA promises (CUDA Driver API, "Stream Memory Operations"): a write comes after all work that its stream
- *  was given before, and a fence of the scope of __threadfence_system() stands before it, so whoever sees the flag
- *  sees the rows, too. A wait ends when (int32_t)(*flag - value) >= 0, a cyclic comparison. Where a GPU may reorder
- *  remote writes that have reached it, CUDA says so (CanFlushRemoteWrites), and the wait flushes them. */
+ *  What CUDA promises (CUDA Driver API, "Stream Memory Operations"): a write comes after all work that its
+ *  stream was given before, and a fence of the scope of __threadfence_system() stands before it, so whoever
+ *  sees the flag sees the rows, too. A wait ends when (int32_t)(*flag - value) >= 0, a cyclic comparison.
+ *  Where a GPU may reorder remote writes that have reached it, CUDA says so (CanFlushRemoteWrites), and the
+ *  wait flushes them. */
 #include <cuda.h>
 #include <stdlib.h>
 
 #include "device/device_cuda.h"
 
-/* from this version on the operations need no parameter of the kernel module; 255 operations is a batch's limit */
+/* from this version on the operations need no parameter of the kernel module; 255 operations is a batch's
+ * limit */
 enum { VERSION = 12000, MOST_OPS = 128 };
 
 typedef CUresult (*batch_function)(CUstream, unsigned, CUstreamBatchMemOpParams *, unsigned);

@@ -1,7 +1,7 @@
-/** Implements sp_device_alloc() and its like, and sp_device_free(). CUDA takes 60 to 170 microseconds to allocate or to
- *  free a block of a megabyte or more (H200), as long as several products take, and plans are made with a
- *  dozen of them. So memory comes from a memory pool, which keeps what is freed (CUDA C++ Programming Guide,
- *  "Stream Ordered Memory Allocator"). */
+/** Implements sp_device_alloc() and its like, and sp_device_free(). CUDA takes 60 to 170 microseconds to
+ *  allocate or to free a block of a megabyte or more (H200), as long as several products take, and plans are
+ *  made with a dozen of them. So memory comes from a memory pool, which keeps what is freed (CUDA C++
+ *  Programming Guide, "Stream Ordered Memory Allocator"). */
 #include "base/environment.h"
 #include "base/memory.h"
 #include "device/device_cuda.h"

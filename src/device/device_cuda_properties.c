@@ -1,5 +1,5 @@
-/** Lists the properties of a GPU in words, as deviceQuery of the CUDA samples does. CUDA 13 has taken clocks and
- *  other members out of cudaDeviceProp, so that all is asked for by attributes. */
+/** Lists the properties of a GPU in words, as deviceQuery of the CUDA samples does. CUDA 13 has taken clocks
+ *  and other members out of cudaDeviceProp, so that all is asked for by attributes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -42,8 +42,8 @@ static void versions_text(const query *q)
              runtime % 1000 / 10);
 }
 
-/** Returns the FP32 cores of a multiprocessor, by "Arithmetic Instructions" of the CUDA C++ Programming Guide: CUDA has
- *  no attribute for them. 0: the compute capability is not in that table. */
+/** Returns the FP32 cores of a multiprocessor, by "Arithmetic Instructions" of the CUDA C++ Programming
+ *  Guide: CUDA has no attribute for them. 0: the compute capability is not in that table. */
 static int cores_of(const sp_device_info *info)
 {
     static const struct {

@@ -1,5 +1,6 @@
-/** Operations on rows in device memory: packing for the exchange of X, sums of Y, and products of multivectors with
- *  small matrices. A function with a parameter `stream` queues a kernel in it and does not wait for it. */
+/** Operations on rows in device memory: packing for the exchange of X, sums of Y, and products of
+ *  multivectors with small matrices. A function with a parameter `stream` queues a kernel in it and does not
+ *  wait for it. */
 #ifndef SP_DEVICE_OPS_H
 #define SP_DEVICE_OPS_H
 
@@ -47,10 +48,10 @@ typedef struct sp_push {
     void *to; /**< destination of the rows; may be in another GPU's memory */
 } sp_push;
 
-/** Writes the rows for each neighbor to their destination. A single launch serves all neighbors, of few blocks if another kernel
- *  may run at the same time. Local; returns the same errors as
- *  sp_cuda_pack().
- *  \param [in] pitch      distance in bytes between the starts of consecutive rows, of x and at the destinations
+/** Writes the rows for each neighbor to their destination. A single launch serves all neighbors, of few
+ *  blocks if another kernel may run at the same time. Local; returns the same errors as sp_cuda_pack().
+ *  \param [in] pitch      distance in bytes between the starts of consecutive rows, of x and at the
+ *                         destinations
  *  \param [in] row_bytes  size in bytes of a row: 4, 8, 16, or a multiple of 32; x, pitch and the
  *                         destinations are aligned to the largest power of two that divides row_bytes, up to
  *                         16
@@ -68,7 +69,8 @@ spmm_status sp_cuda_split(const void *x, int64_t x_pitch, int64_t rows, int coun
                           int64_t slice_bytes, void *stream);
 
 /** Computes y := alpha x + beta y for all rows and the k columns of y; y is not read if beta is 0. x and y
- *  are in device memory, have the same precision, and may be the same multivector, or of different layouts. Local.
+ *  are in device memory, have the same precision, and may be the same multivector, or of different layouts.
+ *  Local.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
                           void *stream);
@@ -85,20 +87,21 @@ spmm_status sp_cuda_scale_rows(const void *factor, int64_t stride, spmm_multivec
 
 /* What follows runs in SP_STREAM_MAIN and is complete on return. */
 
-/** Computes X^T Y in f64, g[i * y->k + j] := sum of x(r, i) y(r, j) over the rows r; x and y are in device memory
- *  and have the same rows and precision. The order of summation depends on the shapes alone. Local.
+/** Computes X^T Y in f64, g[i * y->k + j] := sum of x(r, i) y(r, j) over the rows r; x and y are in device
+ *  memory and have the same rows and precision. The order of summation depends on the shapes alone. Local.
  *  \param [out] g  in host memory, [x->k x y->k]
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_cuda_gram(const spmm_multivector *x, const spmm_multivector *y, double *g);
 
-/** Computes the sums of the squares of the columns of x in f64, in an order that depends on the shape alone. Local.
+/** Computes the sums of the squares of the columns of x in f64, in an order that depends on the shape alone.
+ *  Local.
  *  \param [out] sum  in host memory, [x->k]
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_cuda_squares(const spmm_multivector *x, double *sum);
 
-/** Computes y := alpha x r + beta y in the precision of x and y, which are in device memory and have the same rows;
- *  y is not read if beta is 0. y may be columns 0 .. y->k - 1 of x; with more than 64 columns that takes memory
- *  for another y. Local.
+/** Computes y := alpha x r + beta y in the precision of x and y, which are in device memory and have the same
+ *  rows; y is not read if beta is 0. y may be columns 0 .. y->k - 1 of x; with more than 64 columns that
+ *  takes memory for another y. Local.
  *  \param [in] r    in host memory, [x->k x y->k], row-major
  *  \param [in] ldr  leading dimension of r
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */

@@ -61,7 +61,8 @@ spmm_status sp_node_file_open(const sp_node_file *file, int *descriptor)
     struct stat facts;
     snprintf(path, sizeof path, "/proc/%lld/fd/%lld", (long long)file->process, (long long)file->descriptor);
     *descriptor = -1;
-    /* looked at before it is opened: in another namespace the number may be that of somebody's device or pipe */
+    /* looked at before it is opened: in another namespace the number may be that of somebody's device or
+     * pipe */
     if (stat(path, &facts) != 0) return refused(path);
     if (facts.st_dev != file->device || facts.st_ino != file->inode) {
         errno = ENOENT;
@@ -130,8 +131,8 @@ static int provide(int descriptor, int64_t at, int64_t length)
     return !failed;
 }
 
-/** Makes huge pages of the pages that provide() got. Most systems have huge pages for shared memory switched off, but
- *  not for who asks for them. A failure does not matter. */
+/** Makes huge pages of the pages that provide() got. Most systems have huge pages for shared memory switched
+ *  off, but not for who asks for them. A failure does not matter. */
 static void make_huge(char *memory, int64_t own, int64_t length)
 {
     const int64_t first = own / HUGE_PAGE * HUGE_PAGE,

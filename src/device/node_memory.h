@@ -1,6 +1,6 @@
 /** Memory for multivectors that the processes of a node share: a file without a name (memfd), of which each
- *  process maps what it needs. It is no part of any mounted file system, so that the size of /dev/shm does not
- *  matter, and the system frees it when the last process has ended, however that ends. */
+ *  process maps what it needs. It is no part of any mounted file system, so that the size of /dev/shm does
+ *  not matter, and the system frees it when the last process has ended, however that ends. */
 #ifndef SP_NODE_MEMORY_H
 #define SP_NODE_MEMORY_H
 
@@ -33,8 +33,8 @@ spmm_status sp_node_memory_map(int descriptor, int64_t at, int64_t bytes, void *
 /** Lends a mapping to a multivector: from now on spmm_multivector_destroy() of a multivector whose first row,
  *  ghost rows included, lies at `memory` ends the loan, instead of freeing the memory. Counts this process's
  *  own bytes against the memory budget and makes the system provide their pages now, as zeros and near the
- *  threads that will use them: later there would be no way to refuse them but a signal. Large ones are huge pages where
- *  the system has them. Local.
+ *  threads that will use them: later there would be no way to refuse them but a signal. Large ones are huge
+ *  pages where the system has them. Local.
  *  \param [in] memory       from sp_node_memory_map(), not lent
  *  \param [in] bytes        of the mapping
  *  \param [in] at           where `memory` lies in the file
@@ -47,7 +47,8 @@ spmm_status sp_node_memory_lend(int descriptor, void *memory, int64_t bytes, int
 /** Returns 1 if the mapping is lent. Local; any thread. */
 int sp_node_memory_lent(const void *memory);
 
-/** Ends a loan: the process's own bytes become zeros, and their pages go back to the system. Local; any thread.
+/** Ends a loan: the process's own bytes become zeros, and their pages go back to the system. Local; any
+ *  thread.
  *  \param [in] memory  may be NULL, or memory of another kind
  *  \return 1; 0 if `memory` is not lent, and nothing was done */
 int sp_node_memory_return(void *memory);

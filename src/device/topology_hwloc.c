@@ -1,5 +1,5 @@
-/** The machine as hwloc 2.1 or newer describes it. HWLOC_XMLFILE and HWLOC_SYNTHETIC give it another machine, as
- *  tests do. */
+/** The machine as hwloc 2.1 or newer describes it. HWLOC_XMLFILE and HWLOC_SYNTHETIC give it another machine,
+ *  as tests do. */
 #include <hwloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -45,7 +45,8 @@ static hwloc_topology_t enter(int devices)
 
 static void leave(void) { pthread_mutex_unlock(&machine.lock); }
 
-/** Returns the hardware threads that the calling thread is bound to, which the caller frees; NULL: not known. */
+/** Returns the hardware threads that the calling thread is bound to, which the caller frees; NULL: not
+ *  known. */
 static hwloc_bitmap_t bound_threads(hwloc_topology_t t)
 {
     hwloc_bitmap_t set = t ? hwloc_bitmap_alloc() : NULL;

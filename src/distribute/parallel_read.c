@@ -341,7 +341,8 @@ static spmm_status read_blocks(const sp_grid *grid, sp_csr_file *f, const sp_rea
     return add_up(grid, duplicates, l);
 }
 
-/** Chooses the boundaries and reads the blocks; both once more if summing duplicates moves the boundaries. Collective. */
+/** Chooses the boundaries and reads the blocks; both once more if summing duplicates moves the boundaries.
+ *  Collective. */
 static spmm_status load_rows(const sp_grid *grid, sp_csr_file *f, const sp_read_options *o,
                              sp_partition partition, sp_load *l)
 {

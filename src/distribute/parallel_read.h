@@ -41,19 +41,20 @@ typedef struct sp_load {
  *                          as by sp_partition_entries() and, if Q > 1, columns as by sp_partition_columns()
  *  \param [out] out        the caller destroys it, also on failure (it is then empty)
  *  \return the same status on every rank: SPMM_OK, or the errors of sp_read_csr() (the message names file and
- *          line); SPMM_ERR_UNSUPPORTED also for compressed files, array files, pipes and devices: one rank can
- *          read these and scatter the matrix */
+ *          line); SPMM_ERR_UNSUPPORTED also for compressed files, array files, pipes and devices: one rank
+ *          can read these and scatter the matrix */
 spmm_status sp_load_text(const sp_grid *grid, const char *path, const sp_read_options *options,
                          sp_partition partition, sp_load *out);
 
-/** Reads a file whose rows can be read alone (io/csr_file.h); otherwise like sp_load_text(). Collective over grid->comm.
+/** Reads a file whose rows can be read alone (io/csr_file.h); otherwise like sp_load_text(). Collective over
+ *  grid->comm.
  *
  *  Every rank reads only what it needs; with Q > 1 the ranks of a process row read the same rows, and each
- *  keeps its columns. Damage is detected only in the parts of the file that are read. If a file that is not `.spmm` has
- *  duplicates, it is read once more where summing them moves the boundaries. Of a `.spmm` file, out->stored,
- *  out->duplicates and out->info describe the text file from which it was made.
- *  \return the same status on every rank: SPMM_OK, or the errors of sp_matrix_file_open() and sp_csr_file_block();
- *          SPMM_ERR_UNSUPPORTED also for files of other formats */
+ *  keeps its columns. Damage is detected only in the parts of the file that are read. If a file that is not
+ *  `.spmm` has duplicates, it is read once more where summing them moves the boundaries. Of a `.spmm` file,
+ *  out->stored, out->duplicates and out->info describe the text file from which it was made.
+ *  \return the same status on every rank: SPMM_OK, or the errors of sp_matrix_file_open() and
+ *          sp_csr_file_block(); SPMM_ERR_UNSUPPORTED also for files of other formats */
 spmm_status sp_load_csr(const sp_grid *grid, const char *path, const sp_read_options *options,
                         sp_partition partition, sp_load *out);
 

@@ -58,13 +58,14 @@ typedef void (*sp_scatter_progress)(void *context, double fraction);
 /** How a matrix is distributed. Zeroed: root keeps it, and sends every rank its block as CSR. */
 typedef struct sp_scatter_options {
     sp_scatter_mode mode;
-    int two_stage; /**< 1: root sends bands of whole rows to the ranks of its process column, and each of these
-                           sends the blocks of its band along its process row; the same as 0 if P or Q is 1 */
-    int padded; /**< 1: blocks travel in padded ELLPACK, in a slice for each rank, as wide as its longest row */
-    double
-        ell_limit; /**< padded: the scatter fails if a slice takes more than ell_limit times the memory of its
-                           CSR; <= 0: 3.0 times */
-    int threads;   /**< padded: OpenMP threads that convert */
+    int two_stage; /**< 1: root sends bands of whole rows to the ranks of its process column, and each of
+                           these sends the blocks of its band along its process row; the same as 0 if P or Q
+                           is 1 */
+    int padded;    /**< 1: blocks travel in padded ELLPACK, in a slice for each rank, as wide as its longest
+                     row */
+    double ell_limit; /**< padded: the scatter fails if a slice takes more than ell_limit times the memory of
+                           its CSR; <= 0: 3.0 times */
+    int threads;      /**< padded: OpenMP threads that convert */
     sp_scatter_progress progress; /**< called on root only; may be NULL */
     void *context;                /**< passed on to progress */
 } sp_scatter_options;

@@ -3,7 +3,8 @@
 
 #include "base/memory.h"
 
-/* PORTION: entries, padding included, that are converted and sent at a time, so that this takes bounded memory */
+/* PORTION: entries, padding included, that are converted and sent at a time, so that this takes bounded
+ * memory */
 enum { PORTION = 1 << 20 };
 
 int64_t sp_rectangle_width(const spmm_csr *a, const sp_rectangle *b)

@@ -11,13 +11,14 @@ typedef struct sp_exchange sp_exchange;
 /** What an exchange is created for. */
 typedef struct sp_exchange_options {
     int64_t row_bytes; /**< size in bytes of what is exchanged of a row of X, padding included */
-    /** Distance in bytes between rows of X; 0: row_bytes. If it is more than row_bytes, what is exchanged is a column block within
-     *  X, for transports that can leave gaps; others move one whose rows lie without gaps: see sp_exchange_pitch(). */
+    /** Distance in bytes between rows of X; 0: row_bytes. If it is more than row_bytes, what is exchanged is
+     *  a column block within X, for transports that can leave gaps; others move one whose rows lie without
+     *  gaps: see sp_exchange_pitch(). */
     int64_t pitch;
     int64_t most_row_bytes; /**< greatest row_bytes of sp_exchange_set_rows(), for buffers; 0: row_bytes */
     spmm_device space;      /**< the memory that X lies in */
-    /** SPMM_TRANSPORT_SHARED needs the halo of an sp_node_rows. SPMM_TRANSPORT_AUTO: MPI for host memory; for GPU memory the
-     *  available transport that is the fastest in a short measurement */
+    /** SPMM_TRANSPORT_SHARED needs the halo of an sp_node_rows. SPMM_TRANSPORT_AUTO: MPI for host memory; for
+     *  GPU memory the available transport that is the fastest in a short measurement */
     spmm_transport transport;
     int queued;  /**< 1: where there is a choice, a transport that sp_exchange_queues() is preferred */
     int untimed; /**< 1: where there is a choice, the first transport that works is taken */

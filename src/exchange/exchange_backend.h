@@ -37,8 +37,8 @@ typedef struct sp_exchange_ops {
     spmm_status (*settle)(sp_exchange *x);
     void (*skip)(sp_exchange *x);          /**< NULL: a rank that failed sends empty messages instead */
     spmm_status (*finish)(sp_exchange *x); /**< NULL: nothing is left to do after the kernels */
-    /** Follows x->row_bytes, x->pitch and the lists of messages, which have changed; NULL: nothing else depends on them.
-     *  Collective over the grid; returns the same status on every rank. */
+    /** Follows x->row_bytes, x->pitch and the lists of messages, which have changed; NULL: nothing else
+     *  depends on them. Collective over the grid; returns the same status on every rank. */
     spmm_status (*set_rows)(sp_exchange *x);
     const char *(*missing)(void);     /**< why this rank cannot use the backend; NULL: it always can */
     const sp_exchange_memory *memory; /**< NULL: X may lie anywhere */
@@ -56,17 +56,18 @@ typedef struct sp_exchange_ops {
 typedef enum sp_backend_use {
     SP_USE_ALWAYS,
     SP_USE_QUEUED, /**< products in the caller's stream alone: no host has a part in it */
-    /** If no other one works: takes about a second to connect, and was never faster than SPMM_TRANSPORT_PEER in
-     *  bench/records/TABLES.md. */
+    /** If no other one works: takes about a second to connect, and was never faster than SPMM_TRANSPORT_PEER
+     *  in bench/records/TABLES.md. */
     SP_USE_LAST,
-    /** Moves rows through pinned host memory: if few bytes are exchanged, or if no other one works. It needs as much
-     *  pinned memory as there are bytes to exchange, and is slower by an order of magnitude if these are many. */
+    /** Moves rows through pinned host memory: if few bytes are exchanged, or if no other one works. It needs
+     *  as much pinned memory as there are bytes to exchange, and is slower by an order of magnitude if these
+     *  are many. */
     SP_USE_HOST
 } sp_backend_use;
 
 /** The backends: memory of X, transport, name, use. The file of the backend NAME defines the variable
- *  sp_exchange_NAME. The choice of the fastest goes through this table from top to bottom; the environment variable
- *  SPMM_EXCHANGE_BACKEND=NAME restricts it to one row. */
+ *  sp_exchange_NAME. The choice of the fastest goes through this table from top to bottom; the environment
+ *  variable SPMM_EXCHANGE_BACKEND=NAME restricts it to one row. */
 #define SP_EXCHANGE_BACKENDS(B)                                        \
     B(SPMM_CPU, SPMM_TRANSPORT_MPI, direct, SP_USE_ALWAYS)             \
     B(SPMM_CPU, SPMM_TRANSPORT_SHARED, shared, SP_USE_ALWAYS)          \
@@ -126,7 +127,8 @@ SP_EXCHANGE_BACKENDS(SP_DECLARE)
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (too many messages) */
 spmm_status sp_exchange_list_messages(sp_exchange *x, int64_t most);
 
-/** Lists the messages of an exchange for rows of x->row_bytes, at most those that it was created for. Local. */
+/** Lists the messages of an exchange for rows of x->row_bytes, at most those that it was created for.
+ *  Local. */
 void sp_exchange_list_again(sp_exchange *x);
 
 /** Packs the rows to send into the buffer x->send. On a GPU, queues the packing in SP_STREAM_MOVE. Local.

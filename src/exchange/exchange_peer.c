@@ -1,5 +1,5 @@
-/** Exchange backend that writes rows straight into the neighbors' X in GPU memory (CUDA IPC), ordered by messages
- *  of the hosts. exchange_peer_stream.c has the order by streams, exchange_peer_rows.c what both do.
+/** Exchange backend that writes rows straight into the neighbors' X in GPU memory (CUDA IPC), ordered by
+ *  messages of the hosts. exchange_peer_stream.c has the order by streams, exchange_peer_rows.c what both do.
  *
  *  The writes go over NVLink if the GPUs are connected by it. All ranks of a process column must be on one
  *  node. The owner of a row writes it into the X of each rank that needs it, without packing and without a

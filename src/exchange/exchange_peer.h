@@ -1,5 +1,5 @@
-/** What the two orders of the peer transport share: registered buffers, where neighbors' X's are, and the writes.
- *  Private to the files src/exchange/exchange_peer*.c. */
+/** What the two orders of the peer transport share: registered buffers, where neighbors' X's are, and the
+ *  writes. Private to the files src/exchange/exchange_peer*.c. */
 #ifndef SP_EXCHANGE_PEER_H
 #define SP_EXCHANGE_PEER_H
 
@@ -48,12 +48,14 @@ spmm_status sp_peer_create(sp_exchange *x, size_t bytes);
  *  Collective over the grid.
  *  \param [in]  prepared  this rank's status so far; a failure of any rank is every rank's
  *  \param [in]  mine      [bytes] what this rank says
- *  \param [out] all       [ranks of the process column * bytes] the caller frees it, also on failure; NULL before the call
+ *  \param [out] all       [ranks of the process column * bytes] the caller frees it, also on failure; NULL
+ *                         before the call
  *  \return the same status on every rank: SPMM_OK, `prepared` of a rank, SPMM_ERR_MEMORY, _MPI */
 spmm_status sp_peer_shake_hands(sp_exchange *x, spmm_status prepared, const void *mine, int bytes,
                                 void **all);
 
-/** Forgets the buffers, and frees the state. Collective over the process column if the exchange is connected. */
+/** Forgets the buffers, and frees the state. Collective over the process column if the exchange is
+ *  connected. */
 void sp_peer_destroy(sp_exchange *x);
 
 /** Checks that all ranks of the process column are on one node. Collective over it.
@@ -62,10 +64,12 @@ spmm_status sp_peer_check_node(const sp_exchange *x);
 /** Makes a registered buffer that the other ranks attach as a test, and which is then forgotten. Local.
  *  \param [out] trial  its handle \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_DEVICE */
 spmm_status sp_peer_make_trial(sp_exchange *x, sp_shared *trial);
-/** Attaches target i's buffer of sp_peer_make_trial(). Local. \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_DEVICE */
+/** Attaches target i's buffer of sp_peer_make_trial(). Local. \return SPMM_OK, SPMM_ERR_MEMORY,
+ *  SPMM_ERR_DEVICE */
 spmm_status sp_peer_attach_trial(const sp_exchange *x, int i, const sp_shared *trial);
 /** Tells each source where its rows belong in this rank's X, and receives from each target where this rank's
- *  rows belong in the target's X. Collective over the process column. \return SPMM_OK, SPMM_ERR_MPI, _MEMORY */
+ *  rows belong in the target's X. Collective over the process column. \return SPMM_OK, SPMM_ERR_MPI,
+ *  _MEMORY */
 spmm_status sp_peer_send_offsets(sp_exchange *x);
 
 /** X lies in memory that is shared with other ranks of the node. */
@@ -77,7 +81,8 @@ void sp_peer_forget(sp_exchange *x);
 
 /** Says where this rank's X is. Local. \param [in] base  row 0 of X; NULL: this rank failed */
 void sp_peer_place_of(const sp_exchange *x, const char *base, sp_peer_place *place);
-/** Returns 1 if the buffers that `place` names are attached already, so that sp_peer_write_rows() attaches none. Local. */
+/** Returns 1 if the buffers that `place` names are attached already, so that sp_peer_write_rows() attaches
+ *  none. Local. */
 int sp_peer_attached(const sp_exchange *x);
 /** Queues the writes to all targets whose X's are at `place`, in x->stream. Attaches those buffers of theirs
  *  that are new. Local. \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */

@@ -5,8 +5,8 @@
 
 #include "base/memory.h"
 
-/** Returns 1 if a kernel instead of copy engines moves contiguous rows, too: those with gaps between them, for which copy engines
- *  take up to 1.4 times as long while kernels run. */
+/** Returns 1 if a kernel instead of copy engines moves contiguous rows, too: those with gaps between them,
+ *  for which copy engines take up to 1.4 times as long while kernels run. */
 static int moves_by_kernel(const sp_exchange *x) { return x->pitch > x->row_bytes; }
 
 /* ---- registered buffers ---- */
@@ -50,8 +50,8 @@ static spmm_status alloc(sp_exchange *x, int64_t bytes, void **memory)
     return add_buffer(p, bytes, memory);
 }
 
-/** Sets *mapped to this rank's mapping of the buffer that the place of target g's X names. Attaches the buffer if
- *  this is the first place that names it. */
+/** Sets *mapped to this rank's mapping of the buffer that the place of target g's X names. Attaches the
+ *  buffer if this is the first place that names it. */
 static spmm_status attach(sp_peer_remote *g, const sp_peer_place *i, void **mapped)
 {
     *mapped = NULL;
@@ -87,7 +87,8 @@ void sp_peer_forget(sp_exchange *x)
         p->remote[i].buffer = NULL;
         p->remote[i].buffers = 0;
     }
-    /* after MPI_Finalize nobody says whether neighbors have detached theirs: the buffers stay until the process ends */
+    /* after MPI_Finalize nobody says whether neighbors have detached theirs: the buffers stay until the
+     * process ends */
     const int runs = sp_mpi_runs();
     if (p->connected && runs) MPI_Barrier(x->comm);
     for (int r = 0; runs && r < p->buffers; r++) sp_device_unshare(p->buffer[r].memory);

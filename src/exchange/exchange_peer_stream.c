@@ -1,23 +1,24 @@
-/** Exchange backend that writes rows straight into the neighbors' X (exchange_peer_rows.c), ordered by the GPUs'
- *  streams alone: no messages, and nothing that a host has to wait for but the neighbors' hosts themselves.
+/** Exchange backend that writes rows straight into the neighbors' X (exchange_peer_rows.c), ordered by the
+ *  GPUs' streams alone: no messages, and nothing that a host has to wait for but the neighbors' hosts
+ *  themselves.
  *
- *  Exchanges have numbers. For each neighbor a rank has two flags in its GPU's memory, which the neighbor sets to
- *  the number of an exchange by its stream (sp_stream_flags()): `came`, after the neighbor's writes of rows, and
- *  `free`, after the kernels that read the neighbor's ghost rows of the exchange before. In the stream
- *  of the exchange, exchange n is: set `free` at the sources to n; wait until each target's `free` has reached n; write the rows; set
- *  `came` at the targets to n; wait until each source's `came` has reached n. A stream waits only for what others
- *  have queued before they wait for the same exchange, so no order in which GPUs take up their work can end in a
- *  circle, and no kernel waits at all.
+ *  Exchanges have numbers. For each neighbor a rank has two flags in its GPU's memory, which the neighbor
+ *  sets to the number of an exchange by its stream (sp_stream_flags()): `came`, after the neighbor's writes
+ *  of rows, and `free`, after the kernels that read the neighbor's ghost rows of the exchange before. In the
+ *  stream of the exchange, exchange n is: set `free` at the sources to n; wait until each target's `free` has
+ *  reached n; write the rows; set `came` at the targets to n; wait until each source's `came` has reached n.
+ *  A stream waits only for what others have queued before they wait for the same exchange, so no order in
+ *  which GPUs take up their work can end in a circle, and no kernel waits at all.
  *
- *  Where X is in an exchange, and whether a rank failed before it, each host says in a notice, in memory that the
- *  hosts share. A host that queues exchange n waits until its neighbors' hosts have posted theirs: if ranks are in
- *  step, it never does. A rank that fails later, in the middle of an exchange, cannot set its flags any more. It
- *  marks its board as broken, and those whose streams wait for it, whose hosts look at the boards meanwhile
- *  (settle()), set the flags in its place.
+ *  Where X is in an exchange, and whether a rank failed before it, each host says in a notice, in memory that
+ *  the hosts share. A host that queues exchange n waits until its neighbors' hosts have posted theirs: if
+ *  ranks are in step, it never does. A rank that fails later, in the middle of an exchange, cannot set its
+ *  flags any more. It marks its board as broken, and those whose streams wait for it, whose hosts look at the
+ *  boards meanwhile (settle()), set the flags in its place.
  *
- *  Products in a caller's stream use this order, all others the order by messages. It is not available if ranks
- *  share a GPU, before CUDA 12, without shared memory of the hosts, or if a trial exchange of flags at set-up takes
- *  more than TRIAL_SECONDS. */
+ *  Products in a caller's stream use this order, all others the order by messages. It is not available if
+ *  ranks share a GPU, before CUDA 12, without shared memory of the hosts, or if a trial exchange of flags at
+ *  set-up takes more than TRIAL_SECONDS. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -25,14 +26,15 @@
 #include "base/memory.h"
 #include "exchange/exchange_peer.h"
 
-/* NOTICES: how many exchanges a rank can be ahead of its neighbors; a power of two, since numbers wrap around.
+/* NOTICES: how many exchanges a rank can be ahead of its neighbors; a power of two, since numbers wrap
+ * around.
  * FLAG_BYTES: distance of flags, which several GPUs write, in memory.
  * SPINS: how often a host looks before it lets others use its core. */
 enum { NOTICES = 8, FLAG_BYTES = 64, SPINS = 200 };
 enum { TRIAL_SECONDS = 5 };
 
-/* The number before the first exchange: all runs of more exchanges than these pass the point where numbers wrap
- * around. */
+/* The number before the first exchange: all runs of more exchanges than these pass the point where numbers
+ * wrap around. */
 static const uint32_t START = UINT32_MAX - 20;
 
 /** What a rank shows to its neighbors, in memory that the hosts share. */
@@ -42,8 +44,9 @@ typedef struct board {
     sp_peer_place notice[NOTICES]; /* of exchange n: notice[n % NOTICES]; at is -1: the rank failed */
 } board;
 
-/* Those of exchanges that are captured in a CUDA graph have no numbers, as a graph does the same each time: a flag is set to 1,
- * and whoever has waited for that sets its own flag to 0, before it sets the one by which its neighbor goes on. */
+/* Those of exchanges that are captured in a CUDA graph have no numbers, as a graph does the same each time: a
+ * flag is set to 1, and whoever has waited for that sets its own flag to 0, before it sets the one by which
+ * its neighbor goes on. */
 enum flag_kind { CAME, FREE, CAPTURED_CAME, CAPTURED_FREE, FLAG_KINDS };
 
 /** A neighbor: a source, a target, or both. */
@@ -131,8 +134,8 @@ typedef struct stream_handshake {
         flags; /* handles: of a registered buffer that the others attach, as a test; of the flags */
 } stream_handshake;
 
-/** Checks that no other rank of the node uses this rank's GPU: whether a GPU that waits in one process gets on with
- *  the work of another one, CUDA does not say. */
+/** Checks that no other rank of the node uses this rank's GPU: whether a GPU that waits in one process gets
+ *  on with the work of another one, CUDA does not say. */
 static spmm_status check_alone(const sp_exchange *x)
 {
     sp_device_info info;
@@ -205,8 +208,8 @@ static spmm_status share_boards(sp_exchange *x)
 
 /* ---- the host's waiting ---- */
 
-/** To be called each time that the host has looked for something in vain: lets MPI see what has become of the other
- *  ranks, as it does while a message is waited for. \param [in] times  that it has looked */
+/** To be called each time that the host has looked for something in vain: lets MPI see what has become of the
+ *  other ranks, as it does while a message is waited for. \param [in] times that it has looked */
 static void rest(const sp_exchange *x, int64_t times)
 {
     int there;
@@ -239,8 +242,8 @@ static void post(const sp_exchange *x, const char *base)
     atomic_store_explicit(&p->board->posted, number, memory_order_release);
 }
 
-/** Reads a neighbor's notice of this exchange; its `at` is -1 if it failed, or captures the exchange and this rank does not,
- *  or the other way round. */
+/** Reads a neighbor's notice of this exchange; its `at` is -1 if it failed, or captures the exchange and this
+ *  rank does not, or the other way round. */
 static void read_notice(const sp_exchange *x, const neighbor *g, sp_peer_place *place)
 {
     const stream_peer *const p = x->state;
@@ -252,8 +255,8 @@ static void read_notice(const sp_exchange *x, const neighbor *g, sp_peer_place *
 
 /* ---- exchanges ---- */
 
-/** Queues operations of this exchange on flags of a kind, CAME or FREE: sets those of neighbors, then waits for this rank's
- *  own, which it sets back if the exchange is captured. */
+/** Queues operations of this exchange on flags of a kind, CAME or FREE: sets those of neighbors, then waits
+ *  for this rank's own, which it sets back if the exchange is captured. */
 static spmm_status queue_flags(const sp_exchange *x, enum flag_kind kind)
 {
     const stream_peer *const p = x->state;
@@ -324,8 +327,8 @@ static spmm_status replace(const sp_exchange *x, const neighbor *g)
     return sp_flag_set(flag_at(p->flags, g->rank, CAME), p->number);
 }
 
-/** Looks whether neighbors are broken, and replaces those that are. A rank that is broken itself replaces all of
- *  them, as they do not set flags for it any more. */
+/** Looks whether neighbors are broken, and replaces those that are. A rank that is broken itself replaces all
+ *  of them, as they do not set flags for it any more. */
 static spmm_status look_around(const sp_exchange *x)
 {
     const stream_peer *const p = x->state;
@@ -405,7 +408,8 @@ done:
     return status;
 }
 
-/* There is no `begin`: what the host queues for the exchange should not delay the kernels of the interior rows. */
+/* There is no `begin`: what the host queues for the exchange should not delay the kernels of the interior
+ * rows. */
 const sp_exchange_ops sp_exchange_peer_stream = {.end = end,
                                                  .settle = settle,
                                                  .create = create,

@@ -10,8 +10,9 @@
 typedef struct staging {
     char *in, *out; /* staging buffers in pinned host memory; in: received rows; out: rows to send */
     int events;
-    sp_event **
-        event; /* [events] one for each of [outs], recorded after the copy of each outgoing message to the host */
+    sp_event *
+        *event; /* [events] one for each of [outs], recorded after the copy of each outgoing message to the
+                  host */
     sp_event *placed; /* recorded after the copies of the received messages to the GPU */
 } staging;
 
@@ -61,9 +62,9 @@ static spmm_status fetch(sp_exchange *x)
     return SPMM_OK;
 }
 
-/** Queues the copies to the host, and then posts the receives. Between the column blocks of a product nobody waits
- *  for the GPU: the rows received before must have left the staging buffer, because a message that a neighbor has
- *  sent already arrives as soon as its receive is posted. */
+/** Queues the copies to the host, and then posts the receives. Between the column blocks of a product nobody
+ *  waits for the GPU: the rows received before must have left the staging buffer, because a message that a
+ *  neighbor has sent already arrives as soon as its receive is posted. */
 static spmm_status begin(sp_exchange *x)
 {
     const staging *const m = x->state;

@@ -1,4 +1,5 @@
-/** Reads a whole matrix or a block from a binary matrix file, chunk by chunk, and verifies the checksums if it has any. */
+/** Reads a whole matrix or a block from a binary matrix file, chunk by chunk, and verifies the checksums if
+ *  it has any. */
 #include "files/csr_file.h"
 
 #include <errno.h>
@@ -98,8 +99,8 @@ static void swap_bytes(void *numbers, int64_t n, int64_t size)
     for (int64_t k = 0; size == 8 && k < n; k++) of_8[k] = __builtin_bswap64(of_8[k]);
 }
 
-/** Reads elements [first, first + n) of a section as numbers of this machine. If the file has checksums, they are chunk
- *  number c. */
+/** Reads elements [first, first + n) of a section as numbers of this machine. If the file has checksums, they
+ *  are chunk number c. */
 static spmm_status read_elements(const sp_csr_file *f, int section, int64_t c, int64_t first, int64_t n,
                                  void *to)
 {
@@ -137,8 +138,8 @@ static double real_at(const void *numbers, sp_number type, int64_t k)
     }
 }
 
-/** Stores elements at, ..., at + n - 1 of `chunk` as elements to, ..., to + n - 1 of the array w->to, converted to w->type.
- *  A column that no int32 can hold becomes -1. */
+/** Stores elements at, ..., at + n - 1 of `chunk` as elements to, ..., to + n - 1 of the array w->to,
+ *  converted to w->type. A column that no int32 can hold becomes -1. */
 static spmm_status convert(const wanted *w, const void *chunk, int64_t at, int64_t n, int64_t to)
 {
     const sp_number from = w->file->section[w->section].type;
@@ -166,8 +167,8 @@ static spmm_status convert(const wanted *w, const void *chunk, int64_t at, int64
     return SPMM_OK;
 }
 
-/** Reads the elements of request w that lie in chunk c. Reads them directly to their destination if they need no
- *  conversion and are a whole chunk or have no checksum, else through *scratch.
+/** Reads the elements of request w that lie in chunk c. Reads them directly to their destination if they need
+ *  no conversion and are a whole chunk or have no checksum, else through *scratch.
  *  \param [in,out] scratch  buffer for a chunk, allocated when it is first needed (NULL before) */
 static spmm_status take_chunk(const wanted *w, int64_t c, char **scratch)
 {

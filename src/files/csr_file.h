@@ -1,6 +1,6 @@
-/** Reads matrices of binary files whose rows can be found and read alone: a CSR matrix in three sections, of numbers of any
- *  type and byte order, with or without checksums. Those who open files of a format (spmm_file.h, petsc_file.h) say
- *  where the sections are. Does not use MPI. */
+/** Reads matrices of binary files whose rows can be found and read alone: a CSR matrix in three sections, of
+ *  numbers of any type and byte order, with or without checksums. Those who open files of a format
+ *  (spmm_file.h, petsc_file.h) say where the sections are. Does not use MPI. */
 #ifndef SP_CSR_FILE_H
 #define SP_CSR_FILE_H
 
@@ -10,10 +10,10 @@
 typedef struct sp_csr_file_facts {
     int64_t rows, cols, nnz;
     spmm_precision precision; /**< precision of the values in the file */
-    sp_mtx_info
-        info; /**< `.spmm`: header of the text file that the matrix was read from; others: their kind and size */
-    int64_t
-        duplicates; /**< `.spmm`: number of entries of that text file that were summed into others; others: 0 */
+    sp_mtx_info info; /**< `.spmm`: header of the text file that the matrix was read from; others: their kind
+                   and size */
+    int64_t duplicates; /**< `.spmm`: number of entries of that text file that were summed into others;
+                         others: 0 */
 } sp_csr_file_facts;
 
 /** The type of the numbers of a section. */
@@ -46,28 +46,32 @@ typedef struct sp_csr_section {
     const char *memory; /**< what `offset` counts from, not owned; NULL: the file */
 } sp_csr_section;
 
-/** An open file. Who opens one fills all members but those of the last line, and has checked that the sections lie in the
- *  file. */
+/** An open file. Who opens one fills all members but those of the last line, and has checked that the
+ *  sections lie in the file. */
 typedef struct sp_csr_file {
     const char *path;
     int fd; /**< owned */
     sp_csr_file_facts facts;
     sp_csr_section section[SP_FILE_SECTIONS];
-    int lengths; /**< 1: SP_FILE_ROWS are the lengths of the rows; 0: their starts and the number of entries */
-    int sorted; /**< 1: rows are sorted by column and without duplicates, else the file is damaged; 0: any order */
-    int transposed; /**< 1: the file has the transpose of the matrix, so that messages call its columns rows */
+    int lengths;    /**< 1: SP_FILE_ROWS are the lengths of the rows; 0: their starts and the number of
+                      entries */
+    int sorted;     /**< 1: rows are sorted by column and without duplicates, else the file is damaged; 0: any
+                     order */
+    int transposed; /**< 1: the file has the transpose of the matrix, so that messages call its columns
+                         rows */
     int64_t chunk_bytes; /**< the sections are read in pieces of that many bytes */
     uint32_t *table; /**< CRC-32 of each chunk of the file, in file order, owned; NULL: the file has none */
     int64_t row,
-        start; /**< if `lengths`: the start of a row that was found last, so that the next ones are found from it */
+        start; /**< if `lengths`: the start of a row that was found last, so that the next ones are found from
+                    it */
 } sp_csr_file;
 
 /** Reads up to `bytes` bytes at byte `offset`, to tell what a file is. Local.
  *  \return how many there are before the end of the file, or before what cannot be read */
 int64_t sp_file_peek(int fd, void *to, int64_t bytes, int64_t offset);
 
-/** Reads exactly `bytes` bytes at byte `offset` of the file. Local. \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX
- *  (the file is too short) */
+/** Reads exactly `bytes` bytes at byte `offset` of the file. Local. \return SPMM_OK, SPMM_ERR_OPEN,
+ *  SPMM_ERR_SYNTAX (the file is too short) */
 spmm_status sp_csr_file_read_at(const sp_csr_file *file, void *to, int64_t bytes, int64_t offset);
 
 /** Returns the size of a number in bytes. Local. */
@@ -79,8 +83,9 @@ const sp_csr_file_facts *sp_csr_file_facts_of(const sp_csr_file *file);
 /** Closes the file and frees it; accepts NULL. */
 void sp_csr_file_close(sp_csr_file *file);
 
-/** Reads and checks elements `first` to `end`, both included, of the array of row starts. If the file has lengths, they
- *  are read from row 0 on, or from the last call's `end` if that is not beyond `first`. Local; one thread per file.
+/** Reads and checks elements `first` to `end`, both included, of the array of row starts. If the file has
+ *  lengths, they are read from row 0 on, or from the last call's `end` if that is not beyond `first`. Local;
+ *  one thread per file.
  *  \param [out] irp  [end - first + 1]; a row start is the number of the row's first entry in the whole file
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (damaged), SPMM_ERR_MEMORY, SPMM_ERR_USAGE (no such
  *          rows) */
@@ -105,7 +110,8 @@ typedef struct sp_csr_file_range {
 } sp_csr_file_range;
 
 /** Reads the values of entries [first, end) of the file, as sp_csr_file_columns() reads columns. Local.
- *  \param [in]  how  says precision, allow_nonfinite (values that are not finite in the file are not looked for) and threads
+ *  \param [in]  how  says precision, allow_nonfinite (values that are not finite in the file are not looked
+ *                    for) and threads
  *  \param [out] as   [end - first], of how->precision
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX, SPMM_ERR_MEMORY */
 spmm_status sp_csr_file_values(const sp_csr_file *file, const sp_csr_file_range *how, int64_t first,

@@ -4,8 +4,8 @@
 
 #include "io/mtx_read.h"
 
-/** Reads only the sizes of a Matrix Market file or of a binary one of PETSc, as sp_read_sizes() and sp_petsc_file_sizes()
- *  do. Local. */
+/** Reads only the sizes of a Matrix Market file or of a binary one of PETSc, as sp_read_sizes() and
+ *  sp_petsc_file_sizes() do. Local. */
 spmm_status sp_dense_file_sizes(const char *path, sp_sizes *sizes);
 
 /** Reads X from a Matrix Market file or from a binary one of PETSc. Local.

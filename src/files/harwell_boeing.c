@@ -95,7 +95,8 @@ static int small_number(const char **p)
     return digits > 0 ? n : -1;
 }
 
-/** Parses "(nP,rFw.dEe)", where all but the letter and w may be missing. Returns 1; 0: it is something else. */
+/** Parses "(nP,rFw.dEe)", where all but the letter and w may be missing. Returns 1; 0: it is something
+ *  else. */
 static int parse_format(const char *p, const char *letters, field_format *format)
 {
     *format = (field_format){.count = 1};
@@ -198,7 +199,8 @@ static spmm_status read_head(hb_file *f)
     return SPMM_OK;
 }
 
-/** Sets [*begin, *end) to the next word of the line at or after p, which ends before `limit`. Returns 0: there is none. */
+/** Sets [*begin, *end) to the next word of the line at or after p, which ends before `limit`. Returns 0:
+ *  there is none. */
 static int word_after(const char *p, const char *limit, const char **begin, const char **end)
 {
     while (p < limit && sp_is_blank(*p)) p++;
@@ -208,9 +210,9 @@ static int word_after(const char *p, const char *limit, const char **begin, cons
     return *end > *begin;
 }
 
-/** Sets f->word for a new line, of which `fields` are read. SciPy's hb_write makes fields that are one column narrower
- *  than its format says. As many words as fields are the fields: in a line that keeps to the format, they are those of its
- *  columns. */
+/** Sets f->word for a new line, of which `fields` are read. SciPy's hb_write makes fields that are one column
+ *  narrower than its format says. As many words as fields are the fields: in a line that keeps to the format,
+ *  they are those of its columns. */
 static void choose_words(hb_file *f, const field_format *format, int64_t fields)
 {
     const int64_t width = (int64_t)format->count * format->width;
@@ -241,8 +243,9 @@ static spmm_status next_field(hb_file *f, const field_format *format, int64_t le
     return *e - *b <= FIELD_MAX ? SPMM_OK : wrong(f, SPMM_ERR_SYNTAX, *b, *e, "a number");
 }
 
-/** Reads the next number. As in Fortran, one without a point has format->decimals digits behind it, and one without an
- *  exponent is divided by 10^scale. Both are added to the exponent of the text, so that rounding is correct. */
+/** Reads the next number. As in Fortran, one without a point has format->decimals digits behind it, and one
+ *  without an exponent is divided by 10^scale. Both are added to the exponent of the text, so that rounding
+ *  is correct. */
 static spmm_status next_value(hb_file *f, const sp_read_options *options, int64_t left, double *value)
 {
     char field[FIELD_MAX + SP_PARSE_PAD + 1] = "", word[2 * FIELD_MAX] = "";

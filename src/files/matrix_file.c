@@ -10,8 +10,8 @@
 #include "files/petsc_file.h"
 #include "io/input.h"
 
-/** All formats in the order in which they are tried. The last one takes what is left, and says what a file is that none
- *  can read. */
+/** All formats in the order in which they are tried. The last one takes what is left, and says what a file is
+ *  that none can read. */
 static const sp_matrix_format *const formats[] = {&sp_format_spmm, &sp_format_petsc, &sp_format_npz,
                                                   &sp_format_harwell_boeing, &sp_format_mtx};
 

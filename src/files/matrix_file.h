@@ -1,5 +1,5 @@
-/** A file that holds a matrix, of any format: opened once and its header read once, so that the sizes are known before
- *  the matrix is read. Does not use MPI. */
+/** A file that holds a matrix, of any format: opened once and its header read once, so that the sizes are
+ *  known before the matrix is read. Does not use MPI. */
 #ifndef SP_MATRIX_FILE_H
 #define SP_MATRIX_FILE_H
 
@@ -18,7 +18,8 @@ typedef struct sp_matrix_file {
  *  Local.
  *  \param [in]  path  must remain valid until sp_matrix_file_close()
  *  \param [out] file  the caller closes it by sp_matrix_file_close(); on failure it is closed
- *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED (also for more than 2^31 - 1 rows or columns), _MEMORY */
+ *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED (also for more than 2^31 - 1 rows or columns),
+ *          _MEMORY */
 spmm_status sp_matrix_file_open(const char *path, const sp_read_options *options, sp_matrix_file *file);
 
 /** Returns the sizes of the matrix as the header of an open file has them. The number of entries is smaller
@@ -28,9 +29,10 @@ sp_sizes sp_matrix_file_sizes(const sp_matrix_file *file);
 
 /** Reads the whole matrix and closes the file. Local.
  *  \param [out] a           the caller destroys it
- *  \param [out] info        what the file's header says, or for a `.spmm` file that of the text it was made of; may be
- *                           NULL
- *  \param [out] stored      number of entries in the file, or in that text (for an array file, of nonzeros); may be NULL
+ *  \param [out] info        what the file's header says, or for a `.spmm` file that of the text it was made
+ *                           of; may be NULL
+ *  \param [out] stored      number of entries in the file, or in that text (for an array file, of nonzeros);
+ *                           may be NULL
  *  \param [out] duplicates  number of its entries that were added to another entry; may be NULL
  *  \return as sp_matrix_file_open() */
 spmm_status sp_matrix_file_read(sp_matrix_file *file, spmm_csr *a, sp_mtx_info *info, int64_t *stored,

@@ -63,8 +63,8 @@ static written_array array_of(const char *name, const char *kind, const char *sh
     return a;
 }
 
-/** Writes what the local header and the directory's entry have in common, from the version on. The sizes are in a zip64
- *  field, as they may be of any length. */
+/** Writes what the local header and the directory's entry have in common, from the version on. The sizes are
+ *  in a zip64 field, as they may be of any length. */
 static int64_t put_common(unsigned char *p, const written_array *a, int extra)
 {
     const int64_t name = (int64_t)strlen(a->name);

@@ -1,5 +1,5 @@
-/** Writes matrices to files of the formats that are read: Matrix Market text, .npz, PETSc's and .spmm. Does not use
- *  MPI. */
+/** Writes matrices to files of the formats that are read: Matrix Market text, .npz, PETSc's and .spmm. Does
+ *  not use MPI. */
 #ifndef SP_MATRIX_WRITE_H
 #define SP_MATRIX_WRITE_H
 
@@ -8,12 +8,13 @@
 /** The endings of file names that sp_matrix_write() knows, for messages. */
 #define SP_MATRIX_ENDINGS ".mtx (also .mtx.gz, .bz2, .xz, .zst), .npz, .petsc or .spmm"
 
-/** Returns 1 if sp_matrix_write() knows the ending of the name, else 0. Upper and lower case are the same. Local. */
+/** Returns 1 if sp_matrix_write() knows the ending of the name, else 0. Upper and lower case are the same.
+ *  Local. */
 int sp_matrix_write_knows(const char *path);
 
-/** Writes a matrix to a file whose format the ending of its name tells. The file appears complete or not at all
- *  (base/output_file.h) and replaces an existing one. What is read back has the same pattern and the same bits of values;
- *  PETSc's format holds values of f64 only, to which those of f32 are widened.
+/** Writes a matrix to a file whose format the ending of its name tells. The file appears complete or not at
+ *  all (base/output_file.h) and replaces an existing one. What is read back has the same pattern and the same
+ *  bits of values; PETSc's format holds values of f64 only, to which those of f32 are widened.
  *
  *  - .mtx: coordinate real general, values with 17 digits (9 in f32)
  *  - .npz: CSR, stored, as SciPy's load_npz() reads it; all ranks can read its rows

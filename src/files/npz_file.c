@@ -1,6 +1,6 @@
-/** Reads sparse matrices that SciPy's save_npz() has written: a zip archive of NumPy arrays. CSR, CSC, COO and BSR,
- *  stored or deflated. All ranks can read the rows of a stored CSR.
- *  Sources: scipy/sparse/_matrix_io.py for the names of the arrays; NumPy Enhancement Proposal 1 for theirs. */
+/** Reads sparse matrices that SciPy's save_npz() has written: a zip archive of NumPy arrays. CSR, CSC, COO
+ *  and BSR, stored or deflated. All ranks can read the rows of a stored CSR. Sources:
+ *  scipy/sparse/_matrix_io.py for the names of the arrays; NumPy Enhancement Proposal 1 for theirs. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -422,7 +422,8 @@ static spmm_status read_coo(npz_file *f, const sp_read_options *o, spmm_csr *a, 
     return status;
 }
 
-/** Stores the rows of blocks [0, count) of block row `row`, of which the first is block `first` of the file. */
+/** Stores the rows of blocks [0, count) of block row `row`, of which the first is block `first` of the
+ *  file. */
 static void take_blocks(const npz_file *f, int64_t row, int64_t first, int64_t count, const int32_t *column,
                         const void *value, spmm_csr *a)
 {
@@ -487,7 +488,8 @@ static spmm_status read_npz(void *file, const sp_read_options *o, spmm_csr *a, s
     return status;
 }
 
-/** The rows of a CSR that is stored can be read alone. (Its checksums are those of whole arrays, and are not checked then.) */
+/** The rows of a CSR that is stored can be read alone. (Its checksums are those of whole arrays, and are not
+ *  checked then.) */
 static sp_csr_file *csr_of_npz(void *file)
 {
     npz_file *const f = file;

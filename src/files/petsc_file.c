@@ -29,8 +29,8 @@ static int64_t index_at(const unsigned char *bytes, int64_t size, int k)
     return size == 4 ? (int32_t)value : (int64_t)value;
 }
 
-/** Returns the size of an index if an object of PETSc begins with these 8 bytes, of which n are there; else 0. All its
- *  classes have numbers from 1211211 on. */
+/** Returns the size of an index if an object of PETSc begins with these 8 bytes, of which n are there; else
+ *  0. All its classes have numbers from 1211211 on. */
 static int64_t index_size(const unsigned char *bytes, int64_t n)
 {
     static const unsigned char classes[] = {0, 0, 0, 0, 0, 0x12, 0x7B};
@@ -193,7 +193,8 @@ spmm_status sp_petsc_file_sizes(const char *path, int fd, sp_sizes *sizes)
     return status;
 }
 
-/** Copies n rows from `from`, [n x x->k], to row `row` of x; checks that they are finite unless `allow_nonfinite`. */
+/** Copies n rows from `from`, [n x x->k], to row `row` of x; checks that they are finite unless
+ *  `allow_nonfinite`. */
 static spmm_status take_rows(const char *path, const void *from, int64_t row, int64_t n, int allow_nonfinite,
                              spmm_multivector *x)
 {

@@ -29,7 +29,8 @@
 spmm_status sp_spmm_file_write(const char *path, const spmm_csr *a, const sp_csr_file_facts *facts,
                                int64_t chunk_bytes, int threads);
 
-/** Returns 1 if the file with that descriptor begins like a `.spmm` file; 0 if it does not, or fd < 0. Local. */
+/** Returns 1 if the file with that descriptor begins like a `.spmm` file; 0 if it does not, or fd < 0.
+ *  Local. */
 int sp_spmm_file_is(int fd);
 
 /** Opens a `.spmm` file; reads and checks its header and its chunk table.

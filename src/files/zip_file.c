@@ -35,8 +35,8 @@ typedef struct directory {
     int64_t offset, bytes, members, end; /* end: where the record of the archive's end begins */
 } directory;
 
-/** Replaces what does not fit the record at byte `at` by the numbers of the zip64 record, which a locator before it
- *  points to. */
+/** Replaces what does not fit the record at byte `at` by the numbers of the zip64 record, which a locator
+ *  before it points to. */
 static spmm_status find_directory_64(const sp_zip *z, int64_t at, directory *d)
 {
     unsigned char locator[LOCATOR_BYTES], end[END64_BYTES];
@@ -98,7 +98,8 @@ static void take_large(const unsigned char *extra, int64_t n, uint64_t *bytes, u
     }
 }
 
-/** Reads the entry of a member at p, of which `left` bytes are there. \param [out] bytes  length of the entry */
+/** Reads the entry of a member at p, of which `left` bytes are there. \param [out] bytes length of the
+ *  entry */
 static spmm_status read_entry(const sp_zip *z, const directory *d, const unsigned char *p, int64_t left,
                               sp_zip_member *m, int64_t *bytes)
 {
@@ -169,8 +170,8 @@ static spmm_status member_damaged(const sp_zip *z, const sp_zip_member *m, const
     return sp_fail(SPMM_ERR_SYNTAX, "%s: its member %s is damaged (%s)", z->path, m->name, why);
 }
 
-/** What is given to a decoder of gzip data, which is deflated data between a header and its CRC and length: so that the one decoder of
- *  the build, zlib's or ISA-L's, inflates and checks members, too. */
+/** What is given to a decoder of gzip data, which is deflated data between a header and its CRC and length:
+ *  so that the one decoder of the build, zlib's or ISA-L's, inflates and checks members, too. */
 typedef struct feed {
     const sp_zip *zip;
     const sp_zip_member *member;

@@ -1,6 +1,6 @@
 /** Members of a zip archive: where they are, and their contents. Members are stored or deflated; archives and
- *  members beyond 4 GiB (zip64) are read, encrypted ones and archives in several parts are not. Does not use MPI.
- *  Source: PKWARE, "APPNOTE.TXT - .ZIP File Format Specification", version 6.3. */
+ *  members beyond 4 GiB (zip64) are read, encrypted ones and archives in several parts are not. Does not use
+ *  MPI. Source: PKWARE, "APPNOTE.TXT - .ZIP File Format Specification", version 6.3. */
 #ifndef SP_ZIP_FILE_H
 #define SP_ZIP_FILE_H
 
@@ -27,8 +27,8 @@ typedef struct sp_zip {
 /** Reads the directory of the archive. Local.
  *  \param [in]  path  for messages; must outlive *zip
  *  \param [in]  fd    an open file, which the caller closes
- *  \return SPMM_OK; SPMM_ERR_OPEN; SPMM_ERR_SYNTAX: no archive, damaged or cut short; SPMM_ERR_UNSUPPORTED: more than
- *          SP_ZIP_MEMBERS members, another compression, encrypted */
+ *  \return SPMM_OK; SPMM_ERR_OPEN; SPMM_ERR_SYNTAX: no archive, damaged or cut short; SPMM_ERR_UNSUPPORTED:
+ *          more than SP_ZIP_MEMBERS members, another compression, encrypted */
 spmm_status sp_zip_open(const char *path, int fd, sp_zip *zip);
 
 /** Returns the member of that name; NULL: there is none. Local. */

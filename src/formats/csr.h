@@ -45,7 +45,8 @@ spmm_status sp_csr_check_starts(const spmm_csr *a, int threads);
  *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what is wrong, and where) */
 spmm_status sp_csr_check(const spmm_csr *a);
 
-/** Tells whether the arrays of `a` are in GPU memory; those that have no elements may be anywhere. Reads none of them. Local.
+/** Tells whether the arrays of `a` are in GPU memory; those that have no elements may be anywhere. Reads none
+ *  of them. Local.
  *  \param [out] on_gpu  1: all are; 0: none is, or no GPU is open
  *  \return SPMM_OK, SPMM_ERR_USAGE (some are) */
 spmm_status sp_csr_on_gpu(const spmm_csr *a, int *on_gpu);
@@ -83,10 +84,11 @@ spmm_status sp_csr_pick(const spmm_csr *a, const int64_t *row_index, int64_t cou
  *  \return SPMM_OK, SPMM_ERR_USAGE (`a` is not square, or perm is not a permutation), SPMM_ERR_MEMORY */
 spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, spmm_csr *b);
 
-/** Adds a matrix and its transpose: a = own * B + mirrored * B^T, where entries on the diagonal of B are stored only once,
- *  with the sign `own`, if that is not 0. Duplicates are kept. In each row of a, the entries of B and those of B^T keep
- *  their order, and the latter are sorted by column; those of B come first unless B has entries above its diagonal. So
- *  rows of a are sorted if `own` is 0, or if B is a triangle whose rows are sorted. Local.
+/** Adds a matrix and its transpose: a = own * B + mirrored * B^T, where entries on the diagonal of B are
+ *  stored only once, with the sign `own`, if that is not 0. Duplicates are kept. In each row of a, the
+ *  entries of B and those of B^T keep their order, and the latter are sorted by column; those of B come first
+ *  unless B has entries above its diagonal. So rows of a are sorted if `own` is 0, or if B is a triangle
+ *  whose rows are sorted. Local.
  *
  *  Besides a, it needs at most as much memory as the column indices of B, for the offsets of the threads.
  *  \param [in]  b         b->as may be NULL: all values are 1
@@ -102,8 +104,8 @@ typedef uint32_t sp_value_place;
 
 #define SP_NOWHERE UINT32_MAX /**< the sp_value_place of padding, which stays as it is */
 
-/** Sets to[i] = from[place[i]], by `threads` threads; `to` and `from` are arrays of values of precision p in host memory
- *  that do not overlap. Local.
+/** Sets to[i] = from[place[i]], by `threads` threads; `to` and `from` are arrays of values of precision p in
+ *  host memory that do not overlap. Local.
  *  \param [in] place  [count] */
 void sp_values_gather(spmm_precision p, const void *from, const sp_value_place *place, int64_t count,
                       int threads, void *to);

@@ -54,17 +54,18 @@ done:
 
 /* ---- transposes ---- */
 
-/** What becomes of entry (i, k) of b: it is stored as (i, k) with the sign `own` unless that is 0, and, unless it is a
- *  diagonal entry that is stored already, as (k, i) with the sign `mirrored`. */
+/** What becomes of entry (i, k) of b: it is stored as (i, k) with the sign `own` unless that is 0, and,
+ *  unless it is a diagonal entry that is stored already, as (k, i) with the sign `mirrored`. */
 typedef struct transposition {
     const spmm_csr *b;
     spmm_csr *a;
     int own, mirrored;
-    int own_first; /* 1: in a row of a, entries of b come before mirrored ones, as where b is lower triangular */
-    int parts;     /* b is cut into parts of consecutive rows */
+    int own_first;  /* 1: in a row of a, entries of b come before mirrored ones, as where b is lower
+                      triangular */
+    int parts;      /* b is cut into parts of consecutive rows */
     int64_t *first; /* the first row of each part, [parts + 1] */
-    /* [parts][a->rows]: number of mirrored entries of a part in each row of a; later, where the next one of the part
-     * is stored, from the beginning of the row */
+    /* [parts][a->rows]: number of mirrored entries of a part in each row of a; later, where the next one of
+     * the part is stored, from the beginning of the row */
     uint32_t *offset;
 } transposition;
 
@@ -75,8 +76,8 @@ static int64_t own_entries(const transposition *t, int64_t i)
     return t->own ? t->b->irp[i + 1] - t->b->irp[i] : 0;
 }
 
-/** Counts the mirrored entries of a part for each row of a, and returns their number. Sets *upper to 1 if an entry of the
- *  part is above the diagonal. */
+/** Counts the mirrored entries of a part for each row of a, and returns their number. Sets *upper to 1 if an
+ *  entry of the part is above the diagonal. */
 static int64_t count_mirrored(const transposition *t, int part, int *upper)
 {
     const int64_t *const irp = t->b->irp;

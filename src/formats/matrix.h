@@ -77,16 +77,17 @@ typedef enum sp_array {
  *                  tile, within a tile in the order of the bits, beginning at val[row_start[p]]. Rows of more
  *                  than SP_CHAIN entries are empty in their panel.
  *                  row_start, tile_start [groups+1].
- *  SPMM_STAGED     the same, with rows in an order in which those that follow one another need the same rows
- *                  of X, for a kernel that keeps these in shared memory. Where the order comes of a grid, it has
- *                  units: panels [unit_start[u], unit_start[u+1]) are to be taken by one thread block, one unit after
- *                  another by all blocks at a time; unit_start [units+1].
- */
+ *  SPMM_STAGED the same, with rows in an order in which those that follow one another need the same rows of
+ *                  X, for a kernel that keeps these in shared memory. Where the order comes of a grid, it has
+ *                  units: panels [unit_start[u], unit_start[u+1]) are to be taken by one thread block, one
+ *                  unit after another by all blocks at a time; unit_start [units+1].
+  */
 typedef struct sp_matrix {
     spmm_format format;
     spmm_precision precision;
     spmm_device space;
-    int borrowed; /**< SP_BORROWED: the arrays are owned by another object and not freed; SP_BORROWED_VALUES: val is */
+    int borrowed; /**< SP_BORROWED: the arrays are owned by another object and not freed; SP_BORROWED_VALUES:
+                       val is */
     int64_t rows, cols, nnz;
     int64_t width;    /**< SPMM_ELL: number of entries of the longest row; other formats: 0 */
     int64_t groups;   /**< SPMM_SELL: number of slices; SPMM_PANEL: number of panels; other formats: 0 */

@@ -210,9 +210,10 @@ void spmm_multivector_destroy(spmm_multivector *v)
 
 enum { TILE = 32 };
 
-/* Computes a tile of y := alpha x + beta y in the element type T: lines [along, along_end) of x become columns of y. Lines of either are
- * read and written in one piece, by way of a buffer: those of a column-major multivector often lie a multiple of 4096 bytes apart,
- * so that no cache keeps many of them at a time. */
+/* Computes a tile of y := alpha x + beta y in the element type T: lines [along, along_end) of x become
+ * columns of y. Lines of either are read and written in one piece, by way of a buffer: those of a
+ * column-major multivector often lie a multiple of 4096 bytes apart, so that no cache keeps many of them at a
+ * time. */
 #define TRANSPOSE(T)                                                               \
     {                                                                              \
         T tile[TILE][TILE + 1];                                                    \

@@ -24,16 +24,17 @@ double sp_panel_columns(const spmm_csr *a, int64_t samples);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_panels(const sp_matrix *a, int64_t k, sp_matrix *m);
 
-/** Brings rows that share columns into one panel: within windows of 64 rows of an order, on the GPU. Local; complete on
- *  return but for the order itself, which comes in the main stream.
+/** Brings rows that share columns into one panel: within windows of 64 rows of an order, on the GPU. Local;
+ *  complete on return but for the order itself, which comes in the main stream.
  *  \param [in]  a          SPMM_CSR in GPU memory, with fewer than 2^31 rows
  *  \param [in]  order      [a->rows] in GPU memory; the caller keeps it; NULL: the rows' own
- *  \param [out] regrouped  like order; the caller frees it by sp_device_free(); NULL without rows, and on failure
+ *  \param [out] regrouped  like order; the caller frees it by sp_device_free(); NULL without rows, and on
+ *                          failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_regroup_rows(const sp_matrix *a, const int32_t *order, int32_t **regrouped);
 
-/** Like sp_cuda_panels(), to SPMM_STAGED: with rows along a curve through a layout of the matrix, if rows that
- *  follow one another share more columns then. */
+/** Like sp_cuda_panels(), to SPMM_STAGED: with rows along a curve through a layout of the matrix, if rows
+ *  that follow one another share more columns then. */
 spmm_status sp_cuda_staged_panels(const sp_matrix *a, int64_t k, sp_matrix *m);
 
 #endif

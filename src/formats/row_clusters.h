@@ -101,16 +101,16 @@ spmm_status sp_cluster_rows(const spmm_csr *a, int threads, int32_t *order);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_cluster_rows(const sp_matrix *a, int32_t **order);
 
-/** Like sp_cuda_cluster_rows(), but *order is NULL where it is not worth it: in small matrices, where there is
- *  no memory to find out, where rows have little in common, and where a row of the same cluster does not
+/** Like sp_cuda_cluster_rows(), but *order is NULL where it is not worth it: in small matrices, where there
+ *  is no memory to find out, where rows have little in common, and where a row of the same cluster does not
  *  share `more` times as many columns with a row as the next row does. A sample of rows tells, at a fraction
  *  of the time.
  *  \param [in] more  > 0 */
 spmm_status sp_cuda_row_order(const sp_matrix *a, double more, int32_t **order);
 
 /** Orders the rows of a square block along a curve through a layout of its graph in space, on the GPU: of
- *  meshes numbered at random, rows that follow one another need three quarters to two thirds of the columns that
- *  they need in clusters. Local; complete on return.
+ *  meshes numbered at random, rows that follow one another need three quarters to two thirds of the columns
+ *  that they need in clusters. Local; complete on return.
  *
  *  \param [in]  a         SPMM_CSR in GPU memory, as many columns as rows, at least one
  *  \param [in]  clusters  [a->rows] in GPU memory: the order from sp_cuda_cluster_rows(); the caller keeps it

@@ -14,10 +14,11 @@ typedef struct sp_short_row {
 } sp_short_row;
 
 /** Entries of the largest matrices whose long rows are staged in shared memory in products of two vectors of
- *  columns per row of X. All blocks of a launch have the shared memory of those that stage, which is taken from
- *  the L1 cache: on one H200, matrices of up to 0.95 million entries took 0.5 to 0.9 of the time, those of 1.2
- *  million as long, and meshes of 2 million with a few long rows 1.2 to 1.6 times as long. (A launch of its
- *  own for the long rows takes 2 to 3 us more.) One vector takes half the memory, and is always staged. */
+ *  columns per row of X. All blocks of a launch have the shared memory of those that stage, which is taken
+ *  from the L1 cache: on one H200, matrices of up to 0.95 million entries took 0.5 to 0.9 of the time, those
+ *  of 1.2 million as long, and meshes of 2 million with a few long rows 1.2 to 1.6 times as long. (A launch
+ *  of its own for the long rows takes 2 to 3 us more.) One vector takes half the memory, and is always
+ *  staged. */
 enum { SP_STAGED_ENTRIES = 1 << 20 };
 
 /** Returns the number of entries of the longest rows that are listed as short ones: SP_CHAIN, but SP_LEAF for
@@ -26,8 +27,8 @@ enum { SP_STAGED_ENTRIES = 1 << 20 };
  *  takes more instructions, but no time if the sections are few. Local. */
 int64_t sp_short_row_limit(const spmm_csr *a, int64_t k);
 
-/** Like sp_short_row_limit(), for a matrix of `entries` entries that has `medium` of them in rows of more than
- *  SP_LEAF and up to SP_CHAIN entries. */
+/** Like sp_short_row_limit(), for a matrix of `entries` entries that has `medium` of them in rows of more
+ *  than SP_LEAF and up to SP_CHAIN entries. */
 int64_t sp_short_row_limit_for(int64_t medium, int64_t entries, int64_t k, spmm_precision precision);
 
 /** Order of short rows. SP_ORDER_ROWS: as in the matrix. SP_ORDER_LENGTHS: longest first. SP_ORDER_CLASSES:
@@ -111,8 +112,8 @@ spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *give
 /** Frees the arrays in GPU memory, and zeroes *p. Local. */
 void sp_cuda_sections_destroy(sp_sections *p);
 
-/** Lists the sections of the rows of more than SP_CHAIN entries, those of several sections first: equal to what
- *  sp_sections_create() lists. Local; complete on return.
+/** Lists the sections of the rows of more than SP_CHAIN entries, those of several sections first: equal to
+ *  what sp_sections_create() lists. Local; complete on return.
  *  \param [in]  a  SPMM_CSR in GPU memory
  *  \param [out] p  as in sp_cuda_row_lists()
  *  \return as sp_cuda_row_lists() */

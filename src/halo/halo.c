@@ -157,8 +157,8 @@ static spmm_status renumber(const setup *s, int threads, sp_halo *h)
 
 /* ---- a halo or a broadcast ---- */
 
-/** Replaces s->block by the entries that this rank multiplies in the joint exchange, and finds the columns that they
- *  need. Collective. */
+/** Replaces s->block by the entries that this rank multiplies in the joint exchange, and finds the columns
+ *  that they need. Collective. */
 static spmm_status make_joint(setup *s, int threads, sp_halo *h)
 {
     TRY(sp_joint_create(s->grid, s->block, s->first, threads, &h->joint));

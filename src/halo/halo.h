@@ -39,13 +39,13 @@ typedef struct sp_halo {
     int64_t packed;
     int64_t sent; /**< number of rows of X sent, summed over all targets */
     int64_t all_moved,
-        all_bcast; /**< total number of rows received: all_moved by `kind`, all_bcast by a broadcast */
-    spmm_csr
-        local; /**< the block with local column indices; shares the block's row starts and values, or, of the
-                          joint exchange, those of joint->rest */
-    int renumbered;  /**< 1: the halo owns local.ja; 0: local.ja is the block's array */
+        all_bcast;  /**< total number of rows received: all_moved by `kind`, all_bcast by a broadcast */
+    spmm_csr local; /**< the block with local column indices; shares the block's row starts and values, or, of
+                          the joint exchange, those of joint->rest */
+    int renumbered; /**< 1: the halo owns local.ja; 0: local.ja is the block's array */
     sp_joint *joint; /**< NULL unless `kind` is SPMM_EXCHANGE_JOINT and there are several ranks in the process
-                          column: the entries that this rank does not multiply, and those that it does for others */
+                          column: the entries that this rank does not multiply, and those that it does for
+                          others */
     /** The entries of the block as the slice in which they were scattered, with the block's columns.
      *  Without a joint exchange plans with kernels for SPMM_ELL use its values, and take no new ones.
      *  Whoever creates the halo sets it; it must outlive plans. NULL: none. */
@@ -72,8 +72,8 @@ spmm_status sp_halo_create(const sp_grid *grid, const spmm_block *block, spmm_ex
 int64_t sp_halo_all_moved(const sp_halo *halo);
 
 /** Makes the lists of messages for the rows that each rank of a process column wants to receive, whatever its
- *  block needs: sources, targets, their rows, and the sum of those sent. Rows to receive are numbered as if X had
- *  them and the own rows alone. The other members of *halo are zero. Collective over grid->comm.
+ *  block needs: sources, targets, their rows, and the sum of those sent. Rows to receive are numbered as if X
+ *  had them and the own rows alone. The other members of *halo are zero. Collective over grid->comm.
  *  \param [in] first   first row of X of each rank of the process column, [P + 1]; not changed
  *  \param [in] needed  bitmap of the columns of the block to receive, none of them this rank's; not changed
  *  \param [out] halo   the caller destroys it
@@ -81,18 +81,19 @@ int64_t sp_halo_all_moved(const sp_halo *halo);
 spmm_status sp_halo_of_columns(const sp_grid *grid, const spmm_block *block, int64_t *first, uint64_t *needed,
                                sp_halo *halo);
 
-/** Lists the messages of a halo: sets its sources, targets, ghost_low, ghost_high and sent, and takes lists of contiguous rows
- *  out of halo->list. Local.
+/** Lists the messages of a halo: sets its sources, targets, ghost_low, ghost_high and sent, and takes lists
+ *  of contiguous rows out of halo->list. Local.
  *  \param [in]     receive  [P] number of rows to receive from each rank of the process column
  *  \param [in]     send     [P] number of rows to send to each
- *  \param [in,out] halo     `own` is set, and `list`: the own rows to send, increasing for each rank, one rank after the
- *                           other; NULL: all own rows go to each. Otherwise zeroed; the caller destroys it, also on failure
+ *  \param [in,out] halo     `own` is set, and `list`: the own rows to send, increasing for each rank, one
+ *                           rank after the other; NULL: all own rows go to each. Otherwise zeroed; the caller
+ *                           destroys it, also on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_halo_list_neighbors(const sp_grid *grid, const int64_t *receive, const int64_t *send,
                                    sp_halo *halo);
 
-/** Removes lists of contiguous rows from halo->list, so that these are sent directly from X, without packing, and sets `packed`.
- *  Local.
+/** Removes lists of contiguous rows from halo->list, so that these are sent directly from X, without packing,
+ *  and sets `packed`. Local.
  *  \param [in,out] halo  the members `first` of its targets are where their lists begin */
 void sp_halo_shorten_lists(sp_halo *halo);
 

@@ -36,8 +36,8 @@ typedef struct splitting {
 
 /* ---- what goes ---- */
 
-/** Marks the entries that have to go, because only a partial row serves them, and counts rows and entries for each
- *  rank. */
+/** Marks the entries that have to go, because only a partial row serves them, and counts rows and entries for
+ *  each rank. */
 static void mark_gone(splitting *s)
 {
     const sp_joint_cover *const c = &s->cover;
@@ -66,8 +66,8 @@ static void give_more(splitting *s, int p, int64_t most)
         }
 }
 
-/** Gives entries that may be multiplied on either side to ranks that have less to do: each rank with more entries than the
- *  mean shares out the excess in proportion to what the others lack.
+/** Gives entries that may be multiplied on either side to ranks that have less to do: each rank with more
+ *  entries than the mean shares out the excess in proportion to what the others lack.
  *  \param [out] load  [parts] the number of entries that each rank would multiply otherwise */
 static spmm_status balance(splitting *s, int64_t *load)
 {
@@ -359,10 +359,12 @@ spmm_status sp_joint_create(const sp_grid *grid, const spmm_block *block, const 
 
 /* ---- new values ---- */
 
-/** Finds the entries that go, ordered by the ranks that they go to and, within a rank, as fill_out() ordered them.
+/** Finds the entries that go, ordered by the ranks that they go to and, within a rank, as fill_out() ordered
+ *  them.
  *  \param [in]     first  [parts + 1] owners of the columns
  *  \param [in,out] next   [parts] where the next value for each rank goes; each is advanced by their number
- *  \param [out]    out    their values; NULL: they are only counted. Otherwise the others are copied to `rest` */
+ *  \param [out]    out    their values; NULL: they are only counted. Otherwise the others are copied to
+ *                         `rest` */
 static void part_values(const spmm_csr *a, const int64_t *first, int64_t *next, const spmm_csr *rest,
                         char *out)
 {

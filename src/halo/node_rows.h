@@ -10,8 +10,8 @@
 typedef struct sp_node_rows {
     /** The block in the node's numbering of X: all rows before this rank's own in the common memory count as
      *  ghost_low and all after them as ghost_high. Sources and targets are those of messages between nodes:
-     *  rows that this rank receives for its node, and own rows that it sends to ranks that receive for theirs.
-     *  all_moved are the rows that cross between nodes. halo.node points to this object. */
+     *  rows that this rank receives for its node, and own rows that it sends to ranks that receive for
+     *  theirs. all_moved are the rows that cross between nodes. halo.node points to this object. */
     sp_halo halo;
     MPI_Comm comm;  /**< ranks of the process column on this node, in its order */
     int made;       /**< 1: comm exists */
@@ -20,8 +20,8 @@ typedef struct sp_node_rows {
     int64_t low,
         near; /**< in the node's numbering: rows before those that its ranks own, and rows that they own */
     int64_t *begin; /**< [size + 1] row where the own rows of each rank begin, in the node's numbering */
-    /** [size + 1] rank i receives ghost rows share[i] .. share[i + 1] - 1, counted without the rows between that
-     *  the node's ranks own: number g is row g if g < low, else row g + near */
+    /** [size + 1] rank i receives ghost rows share[i] .. share[i + 1] - 1, counted without the rows between
+     *  that the node's ranks own: number g is row g if g < low, else row g + near */
     int64_t *share;
     char *reads_own,
         *reads_share; /**< [size] 1: this rank's block needs own rows, or ghost rows, of that rank */

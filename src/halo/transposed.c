@@ -50,7 +50,8 @@ static spmm_status split(const sp_halo *h, int threads, spmm_csr *owned, spmm_cs
     return status;
 }
 
-/** Lists the messages of partial rows: from the ranks that rows of X are sent to, and to those that they come from.
+/** Lists the messages of partial rows: from the ranks that rows of X are sent to, and to those that they come
+ *  from.
  *  \param [in] me  this rank's number in the process column */
 static spmm_status list_moves(const sp_halo *h, int me, sp_halo *moves)
 {

@@ -1,21 +1,23 @@
-/** How the transpose of a distributed block is multiplied: each rank multiplies the transpose of its own entries, and
- *  sends the sums of rows that other ranks own to them. */
+/** How the transpose of a distributed block is multiplied: each rank multiplies the transpose of its own
+ *  entries, and sends the sums of rows that other ranks own to them. */
 #ifndef SP_TRANSPOSED_H
 #define SP_TRANSPOSED_H
 
 #include "halo/halo.h"
 #include "formats/csr.h"
 
-/** Turns a halo round: the rows of X that a rank receives for A X are the rows of A^T X of which it sends partial
- *  sums. In the result, X has this rank's rows of A, without ghost rows; `local` is the transpose of the block in
- *  its own columns, [own] x [rows of the block]; and `joint` has the transpose in the columns of others and the
- *  lists by which its partial rows travel and are added, in the order of the ranks that they come from.
+/** Turns a halo round: the rows of X that a rank receives for A X are the rows of A^T X of which it sends
+ *  partial sums. In the result, X has this rank's rows of A, without ghost rows; `local` is the transpose of
+ *  the block in its own columns, [own] x [rows of the block]; and `joint` has the transpose in the columns of
+ *  others and the lists by which its partial rows travel and are added, in the order of the ranks that they
+ *  come from.
  *
  *  Collective over grid->comm.
  *  \param [in]  halo        of kind SPMM_EXCHANGE_HALO or _BCAST; need not outlive the result
  *  \param [in]  threads     OpenMP threads of this rank
  *  \param [out] transposed  the caller destroys it; zeroed on failure
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (the block has 2^31 rows or more), _MPI */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (the block has 2^31 rows or more),
+ *          _MPI */
 spmm_status sp_halo_transpose(const sp_grid *grid, const sp_halo *halo, int threads, sp_halo *transposed);
 
 enum { SP_TRANSPOSED_PARTS = 2 }; /**< joint->rest and joint->moves.local */

@@ -20,8 +20,8 @@ enum {
     MEMORY_SHARE = 4         /* a decoder's window may take this part of the memory that is left */
 };
 
-/** What decompresses a file. A decoder is always given the same sequence of buffers, whatever sizes the source is read
- *  in: how much text precedes damage must not depend on them. */
+/** What decompresses a file. A decoder is always given the same sequence of buffers, whatever sizes the
+ *  source is read in: how much text precedes damage must not depend on them. */
 typedef struct unpacking {
     const sp_codec *codec;
     void *state;
@@ -163,8 +163,8 @@ static spmm_status refill(sp_input *s, int64_t wanted)
     return SPMM_OK;
 }
 
-/** Begins the next member, if there is one. First skips zero bytes: files from tapes or disks may be padded with
- *  zeros to a whole block. */
+/** Begins the next member, if there is one. First skips zero bytes: files from tapes or disks may be padded
+ *  with zeros to a whole block. */
 static spmm_status next_member(sp_input *s)
 {
     unpacking *const u = s->unpack;
@@ -227,8 +227,8 @@ static spmm_status unpack_some(sp_input *s, sp_codec_buffers *b)
     return SPMM_OK;
 }
 
-/** Decompresses up to TEXT_BYTES bytes of text. Returns their number; there are fewer only at the end of the text, or
- *  where reading fails (s->failed). */
+/** Decompresses up to TEXT_BYTES bytes of text. Returns their number; there are fewer only at the end of the
+ *  text, or where reading fails (s->failed). */
 static int64_t unpack_text(sp_input *s, void *text)
 {
     sp_codec_buffers b = {.out = text, .out_bytes = TEXT_BYTES};
@@ -326,7 +326,8 @@ int64_t sp_input_bytes_left_at_most(const sp_input *s)
     const int64_t end = s->file_bytes < s->limit ? s->file_bytes : s->limit;
     const int64_t left = end > s->position ? end - s->position : 0;
     if (!s->unpack) return left;
-    /* PACKED_BYTES + 1 covers what was read but not handed out yet: compressed bytes here and in the decoder, and text */
+    /* PACKED_BYTES + 1 covers what was read but not handed out yet: compressed bytes here and in the decoder,
+     * and text */
     const int64_t ratio = s->unpack->codec->ratio;
     return left > INT64_MAX / ratio - PACKED_BYTES - 1 ? INT64_MAX : (left + PACKED_BYTES + 1) * ratio;
 }

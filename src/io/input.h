@@ -11,8 +11,8 @@ typedef struct sp_input sp_input;
  *  \return the descriptor, or minus the number of the error (errno) */
 int sp_input_descriptor(const char *path);
 
-/** Opens a regular file that contains text, plain or compressed in a way that this build can read (codec.h). The
- *  first bytes of the file, not its name, decide whether it is compressed and whether it is text.
+/** Opens a regular file that contains text, plain or compressed in a way that this build can read (codec.h).
+ *  The first bytes of the file, not its name, decide whether it is compressed and whether it is text.
  *  \param [in]  path    must remain valid until sp_input_close()
  *  \param [out] source  closed by sp_input_close()
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_UNSUPPORTED (the file is not text; the message says what it is
@@ -23,12 +23,13 @@ spmm_status sp_input_open(const char *path, sp_input **source);
  *  \param [in] fd  what sp_input_descriptor(path) returned; the source owns it, also on failure */
 spmm_status sp_input_of(const char *path, int fd, sp_input **source);
 
-/** Reads up to `bytes` bytes of text into `buffer`. If a compressed file is damaged, the text before the damage is
- *  returned first, as far as the codec gives it, so that errors in that text are found before the damage is
- *  reported. How far that is does not depend on the sizes that the source is read in.
+/** Reads up to `bytes` bytes of text into `buffer`. If a compressed file is damaged, the text before the
+ *  damage is returned first, as far as the codec gives it, so that errors in that text are found before the
+ *  damage is reported. How far that is does not depend on the sizes that the source is read in.
  *  \param [out] got  number of bytes read; on success, 0 only at the end of the text
- *  \return SPMM_OK; SPMM_ERR_OPEN if the file cannot be read or decompressed, SPMM_ERR_MEMORY if decompressing it takes too
- *          much memory: every later call then returns the same, and sp_input_error() says why */
+ *  \return SPMM_OK; SPMM_ERR_OPEN if the file cannot be read or decompressed, SPMM_ERR_MEMORY if
+ *          decompressing it takes too much memory: every later call then returns the same, and
+ *          sp_input_error() says why */
 spmm_status sp_input_read(sp_input *source, char *buffer, int64_t bytes, int64_t *got);
 
 /** Returns the message of the last failed sp_input_read(), "found ..., expected ..."; owned by the source. */

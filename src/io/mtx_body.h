@@ -17,10 +17,10 @@ typedef int (*sp_read_sink)(void *context, const sp_entries *entries);
 /** A contiguous range of the body of a file, which the threads read chunk by chunk. */
 typedef struct sp_region {
     sp_text stream;
-    int64_t begin; /**< offset in bytes of the region's first line */
-    pthread_mutex_t
-        lock; /**< not an OpenMP lock, which would spin while another thread decompresses a chunk */
-    int done; /**< 1: the region has no more chunks to hand out */
+    int64_t begin;        /**< offset in bytes of the region's first line */
+    pthread_mutex_t lock; /**< not an OpenMP lock, which would spin while another thread decompresses a
+                               chunk */
+    int done;             /**< 1: the region has no more chunks to hand out */
 } sp_region;
 
 /** A thread's buffers: a chunk of text and the entries parsed from it. */
@@ -75,8 +75,8 @@ spmm_status sp_reading_status(const sp_reading *r, spmm_status status);
  *  sp_reading_status() returns. */
 spmm_status sp_reading_end(sp_reading *r, spmm_status status);
 
-/** Returns 1 if the body can be read again from anywhere, which is so unless the file is compressed; else 0: each pass
- *  then decompresses it from its beginning. */
+/** Returns 1 if the body can be read again from anywhere, which is so unless the file is compressed; else 0:
+ *  each pass then decompresses it from its beginning. */
 int sp_reading_repeatable(const sp_reading *r);
 
 /** Returns an upper bound on the number of entries in the body: the number in the size line, or fewer if the

@@ -1,5 +1,5 @@
-/** Reads a Matrix Market file into CSR: in one pass if the file is sorted by row or by column, and memory suffices for
- *  what its order needs; else in two passes; or through COO triplets, in one pass. */
+/** Reads a Matrix Market file into CSR: in one pass if the file is sorted by row or by column, and memory
+ *  suffices for what its order needs; else in two passes; or through COO triplets, in one pass. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,12 +13,13 @@ enum {
     ROWS_PER_ENTRY = 4 /* a matrix with more than 4 rows per entry is read in one pass */
 };
 
-/* for progress reports: of two passes the first takes about this share of the time; the pass in file order ends here,
- * as two may have to follow it */
+/* for progress reports: of two passes the first takes about this share of the time; the pass in file order
+ * ends here, as two may have to follow it */
 #define FIRST_PASS 0.4
 #define IN_ORDER 0.99
 
-/* entries in the order of their file and the matrix made of them may take this share of the memory that is left */
+/* entries in the order of their file and the matrix made of them may take this share of the memory that is
+ * left */
 #define SHARE 0.25
 
 static spmm_status read_once(sp_reading *r, spmm_csr *a, int64_t *stored, int64_t *duplicates)
@@ -65,7 +66,8 @@ static int place(void *context, const sp_entries *entries) { return sp_csr_build
 
 /* ---- one pass, for a file sorted by row or by column ---- */
 
-/** The order of a file. Its major index is the one by which it is sorted, the other one is the minor index. */
+/** The order of a file. Its major index is the one by which it is sorted, the other one is the minor
+ *  index. */
 typedef enum file_order { ORDER_NONE, ORDER_BY_ROW, ORDER_BY_COLUMN } file_order;
 
 /** Where a chunk begins and ends: its entries, of which there is one at least, and their major indices. */
@@ -74,8 +76,9 @@ typedef struct chunk_ends {
     int32_t first_major, last_major;
 } chunk_ends;
 
-/** A file that is read in its order. b holds its entries as they stand there: it is the CSR matrix of the entries in the
- *  file, if it is sorted by row, or that of their transpose. b.as is NULL if all values are 1 and b is not the result. */
+/** A file that is read in its order. b holds its entries as they stand there: it is the CSR matrix of the
+ *  entries in the file, if it is sorted by row, or that of their transpose. b.as is NULL if all values are 1
+ *  and b is not the result. */
 typedef struct ordered {
     file_order order;
     sp_csr_builder fill;
@@ -111,8 +114,8 @@ static int find_order(void *context, const sp_entries *entries)
     return 0;
 }
 
-/** Adds a chunk's ends to o->chunk, or sets o->failed if the chunk is not sorted or memory is lacking. Returns 1 if
- *  the file may still have the order. */
+/** Adds a chunk's ends to o->chunk, or sets o->failed if the chunk is not sorted or memory is lacking.
+ *  Returns 1 if the file may still have the order. */
 static int note_chunk(ordered *o, const chunk_ends *chunk, int sorted)
 {
     pthread_mutex_lock(&o->lock);
@@ -130,8 +133,8 @@ static int note_chunk(ordered *o, const chunk_ends *chunk, int sorted)
     return so_far;
 }
 
-/** Sink for sp_reading_pass(): counts the entries of each major index, and stores minor indices and values where they
- *  stand in the file. */
+/** Sink for sp_reading_pass(): counts the entries of each major index, and stores minor indices and values
+ *  where they stand in the file. */
 static int append(void *context, const sp_entries *entries)
 {
     ordered *const o = context;
@@ -157,8 +160,8 @@ static int holds(const spmm_csr *b, int32_t major, int64_t entry)
     return b->irp[major] <= entry && entry < b->irp[major + 1];
 }
 
-/** Turns the counts into starts. Returns 1 if the file has its order: each chunk has, so that it is enough that the first
- *  and the last entry of each one are within their major indices' entries. */
+/** Turns the counts into starts. Returns 1 if the file has its order: each chunk has, so that it is enough
+ *  that the first and the last entry of each one are within their major indices' entries. */
 static int order_holds(const ordered *o)
 {
     const spmm_csr *const b = &o->b;
@@ -209,9 +212,9 @@ static spmm_status finish_in_order(const sp_reading *r, ordered *o, spmm_csr *a,
     return sp_csr_sort_sum_duplicates(a, r->options.threads, duplicates);
 }
 
-/** Returns 1 if memory suffices for reading a file in its order: if it does not become the CSR matrix as it is, the
- *  entries of the file and the matrix exist at the same time. They may take a part of what is there; two passes need
- *  no more than the matrix. */
+/** Returns 1 if memory suffices for reading a file in its order: if it does not become the CSR matrix as it
+ *  is, the entries of the file and the matrix exist at the same time. They may take a part of what is there;
+ *  two passes need no more than the matrix. */
 static int memory_for(const sp_reading *r, file_order order)
 {
     const sp_header *const h = &r->header;
@@ -222,10 +225,10 @@ static int memory_for(const sp_reading *r, file_order order)
            copies * sp_csr_bytes_of(&sizes, r->options.precision) <= SHARE * (double)sp_available_bytes();
 }
 
-/** Reads a file that is sorted by row or by column in one pass: its order is that of the entries of the CSR matrix or of
- *  its transpose.
- *  \param [out] done  0: the file is not sorted, or memory is lacking: *a is zeroed, and the file is to be read in another
- *                     way */
+/** Reads a file that is sorted by row or by column in one pass: its order is that of the entries of the CSR
+ *  matrix or of its transpose.
+ *  \param [out] done  0: the file is not sorted, or memory is lacking: *a is zeroed, and the file is to be
+ *                     read in another way */
 static spmm_status read_sorted(sp_reading *r, spmm_csr *a, int64_t *duplicates, int *done)
 {
     ordered o = {.lock = PTHREAD_MUTEX_INITIALIZER};
@@ -236,8 +239,8 @@ static spmm_status read_sorted(sp_reading *r, spmm_csr *a, int64_t *duplicates, 
     r->progress_to = IN_ORDER;
     spmm_status status = read_in_order(r, &o);
     if (status == SPMM_OK && !o.failed) status = finish_in_order(r, &o, a, duplicates);
-    /* an error in a line is one in any order; the threads get the chunks of the file one after another, so that it is
-     * the first one */
+    /* an error in a line is one in any order; the threads get the chunks of the file one after another, so
+     * that it is the first one */
     *done = !o.failed && (status == SPMM_OK || r->error.line > 0);
     free(o.chunk);
     spmm_csr_destroy(&o.b);
@@ -277,8 +280,8 @@ static spmm_status read_directly(sp_reading *r, spmm_csr *a, int64_t *duplicates
     return done ? status : read_twice(r, a, duplicates);
 }
 
-/** Reads a compressed coordinate file. If it is not sorted it is decompressed once more, and not twice, which would take
- *  longer than the triplets do. */
+/** Reads a compressed coordinate file. If it is not sorted it is decompressed once more, and not twice, which
+ *  would take longer than the triplets do. */
 static spmm_status read_compressed(sp_reading *r, spmm_csr *a, int64_t *stored, int64_t *duplicates)
 {
     int done;

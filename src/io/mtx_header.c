@@ -98,8 +98,8 @@ static spmm_status header_line(sp_text *stream, const char **line, const char **
                         "found %d lines, blank or comments, expected the size line", SP_BLANK_MAX);
 }
 
-/** Reads lines up to the first nonblank line and sets *p to the first nonblank character of that line, *end to
- *  its newline. Skips a byte order mark. */
+/** Reads lines up to the first nonblank line and sets *p to the first nonblank character of that line, *end
+ *  to its newline. Skips a byte order mark. */
 static spmm_status find_banner(sp_text *stream, const char **p, const char **end, sp_read_error *error)
 {
     static const char mark[] = "\xEF\xBB\xBF"; /* the byte order mark in UTF-8 */

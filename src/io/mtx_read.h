@@ -61,8 +61,8 @@ spmm_status sp_read_sizes_of(const char *path, int fd, sp_sizes *sizes);
  *
  *  Memory: the peak is the CSR matrix before duplicates are summed, and about 3 MB per thread. In f64, the
  *  matrix takes 8 bytes per row and 12 bytes per entry of the file, 24 if the file is symmetric. For files
- *  that are parsed only once (arrays, compressed files that are not sorted, files of few chunks or few entries
- *  per row) the peak is 2.0 times the CSR matrix.
+ *  that are parsed only once (arrays, compressed files that are not sorted, files of few chunks or few
+ *  entries per row) the peak is 2.0 times the CSR matrix.
  *  \param [out] a           the caller destroys it
  *  \param [out] info        may be NULL
  *  \param [out] stored      number of entries in the file (for an array file, of nonzeros); may be NULL

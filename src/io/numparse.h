@@ -49,8 +49,8 @@ typedef enum sp_number_kind {
 } sp_number_kind;
 
 /** Parses a real number in any spelling: [+-] digits [. digits] [E|D [+-] digits], .5, 5., inf, infinity,
- *  nan; letters in upper or lower case; any number of digits. After a decimal point, the letter may be missing
- *  before a sign and exactly three digits, as Fortran writes them (0.25-102).
+ *  nan; letters in upper or lower case; any number of digits. After a decimal point, the letter may be
+ *  missing before a sign and exactly three digits, as Fortran writes them (0.25-102).
  *  \param [in]  p      the text; blanks are not skipped
  *  \param [out] stop   the first byte after the number; p if there is no number
  *  \param [out] value  the number, correctly rounded; 0 if there is no number */

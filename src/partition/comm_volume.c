@@ -19,11 +19,11 @@ typedef struct model {
 /** Temporary arrays of one thread. The owners of X are numbered by process column: rank (o, q) has the index
  *  q*P + o in these arrays, although its rank number is o*Q + q. */
 typedef struct workspace {
-    int32_t *stamp; /**< per column of A: the last process row found to need that row of X; -1: none */
-    int32_t *
-        node; /**< per column of A: the last node found to need that row of X of another; -1: none; or NULL */
-    int64_t *fresh;     /**< per owner: of `wanted`, those that no rank before on the same node needs */
-    int64_t *wanted;    /**< per owner: number of its rows of X that the current process row needs */
+    int32_t *stamp;  /**< per column of A: the last process row found to need that row of X; -1: none */
+    int32_t *node;   /**< per column of A: the last node found to need that row of X of another; -1: none; or
+                        NULL */
+    int64_t *fresh;  /**< per owner: of `wanted`, those that no rank before on the same node needs */
+    int64_t *wanted; /**< per owner: number of its rows of X that the current process row needs */
     int32_t *suppliers; /**< list of the owners with wanted > 0 */
     int32_t *ends;      /**< [2] per owner with wanted > 0: its first and last row of X that is needed */
     int64_t count;      /**< number of suppliers */
@@ -243,7 +243,8 @@ typedef struct joint_model {
 } joint_model;
 
 /** Counts the rows of X and partial rows of Y that cross from owner o to rank `to`, on another node.
- *  \param [in] seen  [columns of all owners that have entries] zeroed; 1 is set for those that have been counted */
+ *  \param [in] seen  [columns of all owners that have entries] zeroed; 1 is set for those that have been
+ *                    counted */
 static int64_t count_far(const joint_model *m, const sp_joint_cover *c, int o, int from, int to,
                          unsigned char *seen)
 {

@@ -24,8 +24,8 @@ typedef struct sp_rank_count {
     int64_t partial_rows;  /**< rows of Y summed over the process row: equal to `rows`, or 0 if Q == 1 */
     int64_t boundary_rows; /**< rows of the block that need a row of X from another rank */
     int64_t interior_run;  /**< most consecutive rows of the block that need none */
-    int64_t
-        packed_rows; /**< of sent_rows, those that are packed: the rows for a rank that are not consecutive */
+    int64_t packed_rows;   /**< of sent_rows, those that are packed: the rows for a rank that are not
+                              consecutive */
     /* what crosses between nodes, by sp_crossing */
     int64_t far_rows;     /**< of halo_rows, those that come from other nodes */
     int64_t far_sent;     /**< of sent_rows, those that go to other nodes */
@@ -39,11 +39,11 @@ typedef struct sp_rank_count {
 /** Where ranks are, and what of a row that several ranks of a node need crosses between nodes. */
 typedef struct sp_crossing {
     int per_node; /**< ranks of a node, >= 1: rank r is on node r / per_node */
-    /** 0: each rank gets rows for itself. 1: a row of X that several ranks of a node need crosses once, and counts as received
-     *  from another node by the first of them (halo/node_rows.h) */
+    /** 0: each rank gets rows for itself. 1: a row of X that several ranks of a node need crosses once, and
+     *  counts as received from another node by the first of them (halo/node_rows.h) */
     int x_once;
-    /** 1: so do partial rows of Y that several ranks of a node compute for the same row, and count as sent by the first of
-     *  them (relays/relays.h) */
+    /** 1: so do partial rows of Y that several ranks of a node compute for the same row, and count as sent by
+     *  the first of them (relays/relays.h) */
     int y_once;
 } sp_crossing;
 

@@ -1,4 +1,5 @@
-/** Sorts the entries of a block by the owners of their columns, and covers each owner's by rows of X and of Y. */
+/** Sorts the entries of a block by the owners of their columns, and covers each owner's by rows of X and of
+ *  Y. */
 #include "partition/joint_cover.h"
 
 #include <string.h>
@@ -23,7 +24,8 @@ typedef struct owner_run {
     int64_t first, end;
 } owner_run;
 
-/** Finds the next run of a row's entries that another rank owns, in [from, end). \return 1; 0: there is none */
+/** Finds the next run of a row's entries that another rank owns, in [from, end). \return 1; 0: there is
+ *  none */
 static int next_run(const covering *s, int64_t from, int64_t end, owner_run *r)
 {
     const int32_t *const ja = s->a->ja;
@@ -39,7 +41,8 @@ static int next_run(const covering *s, int64_t from, int64_t end, owner_run *r)
     return 0;
 }
 
-/** Counts pairs and entries of each owner p in c->pair[p + 1] and s->entries[p + 1], and marks the columns. */
+/** Counts pairs and entries of each owner p in c->pair[p + 1] and s->entries[p + 1], and marks the
+ *  columns. */
 static void count(covering *s)
 {
     owner_run r;
@@ -53,7 +56,8 @@ static void count(covering *s)
     }
 }
 
-/** Turns the counts into the owners' first pairs and entries, and numbers the marked columns of each owner. */
+/** Turns the counts into the owners' first pairs and entries, and numbers the marked columns of each
+ *  owner. */
 static void number(covering *s)
 {
     sp_joint_cover *const c = s->c;
@@ -90,8 +94,8 @@ static void fill(covering *s, int64_t *pair_at, int64_t *entry_at)
 }
 
 /** Turns the graph of an owner's entries around: its columns with their pairs. Of several smallest covers,
- *  sp_vertex_cover() takes one with the most vertices of the first kind, and rows of X are to come where that is not more:
- *  nothing is added up then, and they travel while interior rows are multiplied.
+ *  sp_vertex_cover() takes one with the most vertices of the first kind, and rows of X are to come where that
+ *  is not more: nothing is added up then, and they travel while interior rows are multiplied.
  *  \param [in,out] start  [columns + 1], zeroed
  *  \param [out]    adjacent  [entries] numbers of pairs, from the owner's first */
 static void turn_around(const sp_joint_cover *c, int p, int64_t *start, int32_t *adjacent)

@@ -1,14 +1,15 @@
-/** Decides for the joint exchange, per pair of ranks, which rows of X travel to the rank whose rows of Y need them, and for which
- *  rows of Y a partial sum travels from the rank that owns the rows of X: the fewest rows in all, a minimum vertex
- *  cover of the graph of the block's entries (as in SHIRO, arXiv 2512.20178). No MPI. */
+/** Decides for the joint exchange, per pair of ranks, which rows of X travel to the rank whose rows of Y need
+ *  them, and for which rows of Y a partial sum travels from the rank that owns the rows of X: the fewest rows
+ *  in all, a minimum vertex cover of the graph of the block's entries (as in SHIRO, arXiv 2512.20178). No
+ *  MPI. */
 #ifndef SP_JOINT_COVER_H
 #define SP_JOINT_COVER_H
 
 #include "base/status.h"
 
-/** The entries of some rows of A whose columns other ranks own, by owner. A pair is an owner and a row that has entries in
- *  the owner's columns. The pairs of one owner are consecutive, in increasing order of rows, and so are the
- *  pairs of owners 0, 1, ... */
+/** The entries of some rows of A whose columns other ranks own, by owner. A pair is an owner and a row that
+ *  has entries in the owner's columns. The pairs of one owner are consecutive, in increasing order of rows,
+ *  and so are the pairs of owners 0, 1, ... */
 typedef struct sp_joint_cover {
     int parts;            /**< number of owners */
     int64_t *pair;        /**< [parts + 1] the first pair of each owner */
@@ -21,14 +22,14 @@ typedef struct sp_joint_cover {
     unsigned char *comes; /**< [columns that have entries] 1: the row of X comes */
 } sp_joint_cover;
 
-/** Finds the covers of rows [row_begin, row_end) of a. An entry is served by the row of X if that comes, else by the
- *  partial sum of its row. The result does not depend on the number of threads.
+/** Finds the covers of rows [row_begin, row_end) of a. An entry is served by the row of X if that comes, else
+ *  by the partial sum of its row. The result does not depend on the number of threads.
  *
  *  Local. Memory: 4 bytes per column, 16 per entry that others own, 17 per pair,
  *  and 36 per column of the owners that are being covered.
  *  \param [in]  a        its values are not read; its column indices increase in each row
- *  \param [in]  bound    [parts + 1] owner p has columns bound[p] to bound[p + 1] - 1; entries in columns of none
- *                        are left out
+ *  \param [in]  bound    [parts + 1] owner p has columns bound[p] to bound[p + 1] - 1; entries in columns of
+ *                        none are left out
  *  \param [in]  me       the owner whose entries are left out, because it asks
  *  \param [in]  threads  OpenMP threads, among which the owners are divided
  *  \param [out] cover    the caller destroys it, also on failure

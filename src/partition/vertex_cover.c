@@ -51,8 +51,8 @@ static int find_levels(search *s)
     return grows;
 }
 
-/** Changes the matching along the path in s->queue[0 .. depth], whose rows' edges are at s->next: each row gets the
- *  column of its edge, the last of which had none. */
+/** Changes the matching along the path in s->queue[0 .. depth], whose rows' edges are at s->next: each row
+ *  gets the column of its edge, the last of which had none. */
 static void augment(search *s, int32_t depth)
 {
     for (int32_t d = depth; d >= 0; d--) {
@@ -97,8 +97,8 @@ static void match(search *s)
     }
 }
 
-/** Marks what Koenig's theorem says: the rows that no alternating path from an unmatched row leads to, and the columns
- *  that one does. find_levels() has returned 0. */
+/** Marks what Koenig's theorem says: the rows that no alternating path from an unmatched row leads to, and
+ *  the columns that one does. find_levels() has returned 0. */
 static void mark_cover(const search *s, unsigned char *row_in, unsigned char *col_in, int64_t *size)
 {
     memset(col_in, 0, (size_t)s->g->cols);

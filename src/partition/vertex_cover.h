@@ -4,20 +4,22 @@
 
 #include "base/status.h"
 
-/** A bipartite graph of rows and columns: row i has edges to columns col[start[i]] to col[start[i + 1] - 1]. */
+/** A bipartite graph of rows and columns: row i has edges to columns col[start[i]] to col[start[i + 1] -
+ *  1]. */
 typedef struct sp_bipartite {
     int32_t rows, cols;
     const int64_t *start; /**< [rows + 1], need not begin at 0 */
     const int32_t *col;   /**< numbers of columns, 0 to cols - 1 */
 } sp_bipartite;
 
-/** Finds a smallest set of rows and columns such that each edge has its row or its column in the set. It is found
- *  from a maximum matching, which has as many edges as the set has members (D. Koenig, "Graphok es matrixok",
- *  Matematikai es Fizikai Lapok 38, 1931); the matching is Hopcroft's and Karp's ("An n^5/2 algorithm for maximum
- *  matchings in bipartite graphs", SIAM Journal on Computing 2, 1973). The result depends on nothing but the graph. Of
- *  all smallest sets, it has the most rows.
+/** Finds a smallest set of rows and columns such that each edge has its row or its column in the set. It is
+ *  found from a maximum matching, which has as many edges as the set has members (D. Koenig, "Graphok es
+ *  matrixok", Matematikai es Fizikai Lapok 38, 1931); the matching is Hopcroft's and Karp's ("An n^5/2
+ *  algorithm for maximum matchings in bipartite graphs", SIAM Journal on Computing 2, 1973). The result
+ *  depends on nothing but the graph. Of all smallest sets, it has the most rows.
  *
- *  Local. Time: at most of the order of edges * sqrt(rows + cols). Memory: 24 bytes per row and 4 bytes per column.
+ *  Local. Time: at most of the order of edges * sqrt(rows + cols). Memory: 24 bytes per row and 4 bytes per
+ *  column.
  *  \param [out] row_in  [rows] 1: the row is in the set, else 0
  *  \param [out] col_in  [cols] likewise
  *  \param [out] size    number of members

@@ -1,6 +1,7 @@
-/** What fortran/spmm.f90 calls where Fortran cannot call spmm.h itself: functions that take communicators, which are
- *  integers in Fortran and C's MPI alone can convert, or a FILE, and the message of arguments that only Fortran can check.
- *  Part of libspmm, so that the module needs no C compiler and any Fortran compiler can make it. */
+/** What fortran/spmm.f90 calls where Fortran cannot call spmm.h itself: functions that take communicators,
+ *  which are integers in Fortran and C's MPI alone can convert, or a FILE, and the message of arguments that
+ *  only Fortran can check. Part of libspmm, so that the module needs no C compiler and any Fortran compiler
+ *  can make it. */
 #ifndef SP_FORTRAN_H
 #define SP_FORTRAN_H
 
@@ -32,7 +33,8 @@ spmm_status spmm_fortran_plan_create_extended(int comm, const spmm_block *block,
                                               const spmm_plan_options *options, const spmm_plan_study *study,
                                               spmm_plan **plan);
 
-/** spmm_plan_view() on standard output, which Fortran has no FILE for. Collective over the plan's communicator. */
+/** spmm_plan_view() on standard output, which Fortran has no FILE for. Collective over the plan's
+ *  communicator. */
 spmm_status spmm_fortran_plan_view(const spmm_plan *plan);
 
 /** Makes `message` the calling thread's error message. Local.

@@ -178,7 +178,8 @@ spmm_status sp_plan_refresh(sp_plan_own *own)
     return SPMM_OK;
 }
 
-/** Finds out whether all new values can be copied to their places within the GPU, those of the transpose, too.
+/** Finds out whether all new values can be copied to their places within the GPU, those of the transpose,
+ *  too.
  *  \param [out] all  0: some have to be in host memory */
 static spmm_status map_values(spmm_plan *p, int *all)
 {
@@ -188,7 +189,8 @@ static spmm_status map_values(spmm_plan *p, int *all)
     return *all && p->transposed ? sp_transposed_map_values(p->transposed, all) : SPMM_OK;
 }
 
-/** Copies the values of the host to the GPU. Without memory for that, the kernels' arrays are written one by one.
+/** Copies the values of the host to the GPU. Without memory for that, the kernels' arrays are written one by
+ *  one.
  *  \param [out] copy  the caller frees it; NULL without memory */
 static spmm_status upload_values(const spmm_csr *a, void **copy)
 {

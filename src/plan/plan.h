@@ -52,8 +52,8 @@ typedef struct sp_plan_facts {
     spmm_transport transport;     /**< SPMM_TRANSPORT_AUTO: there is no row of X or Y to exchange */
     const char *backend;          /**< sp_exchange_backend(); "": no row of X is exchanged */
     spmm_reduce reduce;           /**< SPMM_REDUCE_AUTO: Q is 1, so that nothing is summed */
-    /** Number of rows of X and partial Y that all ranks receive by messages; of rows that a node's ranks share, hand on or add
-     *  (relays/relays.h), those that cross between nodes. Equal on all ranks. */
+    /** Number of rows of X and partial Y that all ranks receive by messages; of rows that a node's ranks
+     *  share, hand on or add (relays/relays.h), those that cross between nodes. Equal on all ranks. */
     int64_t message_rows;
     int64_t interior_rows;        /**< number of this rank's rows that are computed during the exchange */
     int column_blocks;            /**< number of column blocks that X is split into; 1: X is not split */

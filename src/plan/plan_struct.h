@@ -11,8 +11,8 @@
 typedef struct sp_plan_own {
     sp_grid grid;
     sp_halo halo, joint;
-    /* The caller's block, if its CSR is in GPU memory, which planning copies to host memory; else NULL. Values
-     * there may be newer. */
+    /* The caller's block, if its CSR is in GPU memory, which planning copies to host memory; else NULL.
+     * Values there may be newer. */
     const spmm_block *on_gpu;
     spmm_block host;
     int stale;

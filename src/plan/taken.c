@@ -34,8 +34,8 @@ spmm_status sp_plan_take(const spmm_plan *p, const char *function, int idle)
 {
     TRY(sp_given(function, "plan", p, "a plan of spmm_plan_create()"));
     TRY(sp_fork_check(function)); /* first: the flag may be that of a thread that is not here */
-    /* before MPI is called, which may not allow it to two threads; and a plan whose product has begun is not even
-     * taken, so that no thread gets between spmm_apply_begin() and spmm_apply_end() of another one */
+    /* before MPI is called, which may not allow it to two threads; and a plan whose product has begun is not
+     * even taken, so that no thread gets between spmm_apply_begin() and spmm_apply_end() of another one */
     if (!(idle ? take_from(p, SP_PLAN_FREE) : sp_plan_try(p))) {
         if (atomic_load_explicit(flag_of(p), memory_order_relaxed) != SP_PLAN_BEGUN)
             return sp_plan_refuse(function);

@@ -17,13 +17,14 @@ struct sp_transposed {
     sp_halo forward; /* of rows of X alone, if the product's is the joint one; else zeroed */
     sp_halo halo;
     sp_transposed_map map; /* for new values; zeroed before the first update */
-    /* the arrays of such a map in GPU memory, if values are gathered there: then those of the host grow old */
+    /* the arrays of such a map in GPU memory, if values are gathered there: then those of the host grow
+     * old */
     sp_value_place *gpu_map[SP_TRANSPOSED_PARTS];
     int old;          /* 1: the values of `halo`, which are in host memory, are not those of products */
     spmm_block block; /* the transpose of this rank's block; its arrays are those of the halo */
     sp_product *product;
-    /* Of a process row, whose first rank alone is given X, all rows of X: in the memory of the device, and in host memory
-     * if that is another. */
+    /* Of a process row, whose first rank alone is given X, all rows of X: in the memory of the device, and in
+     * host memory if that is another. */
     spmm_multivector x, staged;
 };
 

@@ -9,10 +9,11 @@
 #include "halo/joint.h"
 #include "formats/multivector.h"
 
-/** The joint exchange is worth its second kernel and the adding if it moves less than this share of the halo's rows. */
+/** The joint exchange is worth its second kernel and the adding if it moves less than this share of the
+ *  halo's rows. */
 static const double WORTH = 0.8;
-/** Variants are timed if their modeled time is at most NEAR times the least and SLACK seconds: of a product that takes little more
- *  than its launches the model is wrong by as much. */
+/** Variants are timed if their modeled time is at most NEAR times the least and SLACK seconds: of a product
+ *  that takes little more than its launches the model is wrong by as much. */
 static const double NEAR = 1.3, SLACK = 15e-6;
 /** An exchange that takes less than this share of a product's kernels is not worth any trials. */
 static const double LITTLE = 0.02;
@@ -83,8 +84,8 @@ static double kernels_in_blocks(const product_parts *m, int n)
     return m->kernels * (1 + (n - 1) * m->a_share) + (n - 1) * m->launch;
 }
 
-/** Returns the modeled time of a product with n column blocks: each but the first is exchanged while the one before is
- *  multiplied, and each reads all of A. */
+/** Returns the modeled time of a product with n column blocks: each but the first is exchanged while the one
+ *  before is multiplied, and each reads all of A. */
 static double in_blocks(const product_parts *m, int n)
 {
     const double kernels = kernels_in_blocks(m, n), each = m->empty + m->rows / n;
@@ -198,7 +199,8 @@ static spmm_status create_variant(const trials *t, const sp_variant *v, sp_produ
                              t->study, product);
 }
 
-/** Lists the variants that are tried: the first one, and those of the least modeled times if these are near the least one. */
+/** Lists the variants that are tried: the first one, and those of the least modeled times if these are near
+ *  the least one. */
 static void list_candidates(trials *t, sp_trial *trial)
 {
     const sp_variants *const all = t->all;

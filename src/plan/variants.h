@@ -9,11 +9,10 @@
 typedef struct sp_variant {
     spmm_exchange exchange; /**< never SPMM_EXCHANGE_AUTO */
     int column_blocks;
-    int overlap;    /**< 1: interior rows are computed during the exchange */
-    double modeled; /**< seconds of a product by the model; NaN: it was not needed */
-    double
-        measured; /**< seconds of a product, least of a few, slowest rank; NaN: not timed; infinity: there was not
-                          enough memory */
+    int overlap;     /**< 1: interior rows are computed during the exchange */
+    double modeled;  /**< seconds of a product by the model; NaN: it was not needed */
+    double measured; /**< seconds of a product, least of a few, slowest rank; NaN: not timed; infinity: there
+                          was not enough memory */
 } sp_variant;
 
 enum { SP_MOST_VARIANTS = 8 };

@@ -253,7 +253,8 @@ spmm_status sp_product_apply(sp_product *p, double alpha, const spmm_multivector
 
 int sp_product_queues(const sp_product *p)
 {
-    /* a rank that fails in an exchange tells those that it adds with by NaNs: without a stream, the exchange is waited for first */
+    /* a rank that fails in an exchange tells those that it adds with by NaNs: without a stream, the exchange
+     * is waited for first */
     const int sums = !p->reduction || (p->stream && sp_reduction_method(p->reduction) == SPMM_REDUCE_NCCL);
     return p->space == SPMM_CUDA && sums && sp_exchange_queues(p->exchange) &&
            sp_partial_rows_queue(p->partial);

@@ -148,9 +148,10 @@ typedef struct sp_kernel_trial {
     double products; /**< to come: candidates are compared if that repays it; infinity: in any case */
 } sp_kernel_trial;
 
-/** Converts the row blocks for the kernel that takes the least time, on an X of this size. Products are local: no rank exchanges
- *  anything. Only the first kernel is converted for and timed if so many of its products take no time that is worth a trial;
- *  where there is not enough memory for X and Y the first kernel is taken.
+/** Converts the row blocks for the kernel that takes the least time, on an X of this size. Products are
+ *  local: no rank exchanges anything. Only the first kernel is converted for and timed if so many of its
+ *  products take no time that is worth a trial; where there is not enough memory for X and Y the first kernel
+ *  is taken.
  *
  *  Collective over t->comm.
  *  \param [in,out] parts  as for sp_row_blocks_create(); destroyed by the caller, also on failure

@@ -7,8 +7,8 @@
 #include "comm/comm.h"
 #include "formats/multivector.h"
 
-/** All products to come have to take so many seconds for a trial to be worth it: converting for two kernels more takes a
- *  millisecond and up, and a tenth of the products' time is what may be gained. */
+/** All products to come have to take so many seconds for a trial to be worth it: converting for two kernels
+ *  more takes a millisecond and up, and a tenth of the products' time is what may be gained. */
 static const double WORTH = 2e-3;
 
 typedef struct timed_kernels {
@@ -53,7 +53,8 @@ static void destroy(void *of, void *made)
     sp_free(made);
 }
 
-/** Makes X and Y of the size of a launch. On a CPU X has pages of its own: those that were never written are one page. */
+/** Makes X and Y of the size of a launch. On a CPU X has pages of its own: those that were never written are
+ *  one page. */
 static spmm_status make_x_and_y(timed_kernels *d, spmm_device space)
 {
     const sp_kernel_trial *const t = d->t;

@@ -11,7 +11,8 @@
 struct sp_partial_rows {
     const sp_joint *joint;
     sp_grid
-        grid; /* the plan's, with a process column of its own, so that messages of X are not taken for partial rows */
+        grid; /* the plan's, with a process column of its own, so that messages of X are not taken for partial
+                 rows */
     int threads;
     sp_shape shape;
     sp_row_blocks parts; /* one row block: the rows for other ranks */

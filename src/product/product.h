@@ -184,8 +184,8 @@ spmm_status sp_product_create_copy(sp_product *product);
 
 /** Seconds that the phases of one product took on this rank. */
 typedef struct sp_apply_seconds {
-    /** All kernels: interior, boundary and, of the joint exchange, partial rows; or the span from the first to
-     *  the last if they run concurrently. */
+    /** All kernels: interior, boundary and, of the joint exchange, partial rows; or the span from the first
+     *  to the last if they run concurrently. */
     double kernel;
     double interior; /**< kernels for the interior rows; 0 with column blocks */
     double boundary; /**< kernels for the rows that are not interior; with column blocks, for all rows */

@@ -1,8 +1,8 @@
 /** Writes new values of A, on the same pattern, to the arrays that kernels read.
  *
- *  A format stores the entries of A in an order of its own, and a kernel's state may have copies of them. Where each of them
- *  comes from is found without knowledge of any format: a row block is converted whose values are the numbers of its
- *  entries. Later updates copy values by that map. */
+ *  A format stores the entries of A in an order of its own, and a kernel's state may have copies of them.
+ *  Where each of them comes from is found without knowledge of any format: a row block is converted whose
+ *  values are the numbers of its entries. Later updates copy values by that map. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -109,8 +109,8 @@ done:
 }
 
 /** Makes the maps of row block p from another one, whose values are numbers of entries.
- *  \param [out] maps  those that could be made, also on failure; none if the row blocks are unlike, as they can
- *                     be where a kernel does without something for lack of memory */
+ *  \param [out] maps  those that could be made, also on failure; none if the row blocks are unlike, as they
+ *                     can be where a kernel does without something for lack of memory */
 static spmm_status make_maps(const sp_row_blocks *parts, const sp_row_block *p, const sp_row_block *numbered,
                              sp_value_maps *maps)
 {

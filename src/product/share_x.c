@@ -6,8 +6,8 @@
 #include "halo/joint.h"
 #include "formats/multivector.h"
 
-/** Creates the exchange for X in common memory. Only what was asked for by name is an error if the system has no
- *  such memory. */
+/** Creates the exchange for X in common memory. Only what was asked for by name is an error if the system has
+ *  no such memory. */
 static spmm_status connect(const spmm_plan_options *o, const sp_halo *halo, sp_product *p)
 {
     const int64_t row_bytes = sp_multivector_ld(p->k, p->precision) * sp_value_size(p->precision);
@@ -27,9 +27,10 @@ static spmm_status connect(const spmm_plan_options *o, const sp_halo *halo, sp_p
 /** Few: less than one row in FEW of those that ranks own is sent to others. */
 enum { FEW = 20 };
 
-/** Determines whether messages are better than common memory: if the ranks are on one node and the rows that they need of
- *  each other are few and scattered. Next to each other they share cache lines and pages, and copying them takes little:
- *  with cnr-2000 at K = 4 and 8 products took 1.1 to 1.4 times as long in common memory. Collective. */
+/** Determines whether messages are better than common memory: if the ranks are on one node and the rows that
+ *  they need of each other are few and scattered. Next to each other they share cache lines and pages, and
+ *  copying them takes little: with cnr-2000 at K = 4 and 8 products took 1.1 to 1.4 times as long in common
+ *  memory. Collective. */
 static spmm_status few_and_scattered(const sp_product *p, int *few)
 {
     double rows[3] = {(double)p->halo->packed, (double)p->halo->own,
@@ -39,8 +40,8 @@ static spmm_status few_and_scattered(const sp_product *p, int *few)
     return SPMM_OK;
 }
 
-/** Returns the block whose columns are the rows of X that this rank needs: the joint exchange leaves the other entries to other
- *  ranks, and needs no rows of X for them. */
+/** Returns the block whose columns are the rows of X that this rank needs: the joint exchange leaves the
+ *  other entries to other ranks, and needs no rows of X for them. */
 static spmm_block multiplied_here(const spmm_block *block, const sp_product *p)
 {
     spmm_block here = *block;

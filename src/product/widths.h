@@ -1,11 +1,11 @@
 /** What a product takes for fewer columns than it was created for: which of at most two converted
  *  matrices.
  *
- *  Kernel, exchange and reduction stay as they were chosen. Row blocks get the new number by sp_kernel_ops.set_k
- *  or are prepared again; the exchange lists its messages again (sp_exchange_set_rows()); column blocks, partial
- *  rows, copies of X and Y and the list of steps follow. Elements are summed in the order of a plan for that
- *  number of columns. Whether there is a second matrix is decided at one column, because a matrix that is the
- *  fastest for a few columns can be slow for one. */
+ *  Kernel, exchange and reduction stay as they were chosen. Row blocks get the new number by
+ *  sp_kernel_ops.set_k or are prepared again; the exchange lists its messages again (sp_exchange_set_rows());
+ *  column blocks, partial rows, copies of X and Y and the list of steps follow. Elements are summed in the
+ *  order of a plan for that number of columns. Whether there is a second matrix is decided at one column,
+ *  because a matrix that is the fastest for a few columns can be slow for one. */
 #ifndef SP_WIDTHS_H
 #define SP_WIDTHS_H
 

@@ -7,12 +7,14 @@
 
 static const char what[] = "the sums of partial rows of a node";
 
-/** A partial row: its number among those that one rank computes for another. The context says which of the two `rank` is. */
+/** A partial row: its number among those that one rank computes for another. The context says which of the
+ *  two `rank` is. */
 typedef struct place {
     int32_t rank, index;
 } place;
 
-/** What a node computes for one row of this rank: which of its ranks' partial rows the others are added to. */
+/** What a node computes for one row of this rank: which of its ranks' partial rows the others are added
+ *  to. */
 typedef struct tally {
     int64_t ranks, seen; /* ranks that compute a partial row; those of them looked at so far */
     int64_t turn;        /* goes from row to row, so that each rank adds about as many */
@@ -33,8 +35,8 @@ typedef struct node_sums_setup {
     place *told;  /* [moves.own] the same of the rows that this rank computes, told by their owners */
     place *given,
         *taken; /* [rows sent inside], [rows received inside]: the owner of each row, and its number among the
-                               rows that the rank which receives it here computes for that owner, or, if it is the owner,
-                               that the sender computes for it */
+                               rows that the rank which receives it here computes for that owner, or, if it is
+                               the owner, that the sender computes for it */
     int64_t *first; /* [parts] the first own row of S that is for each rank */
     int64_t *ghost; /* [parts] the first ghost row of moves that comes from each rank */
     int64_t *send[STEPS], *receive[STEPS]; /* [parts] rows to and from each rank */
@@ -49,8 +51,8 @@ typedef struct node_sums_setup {
 /* ---- nodes ---- */
 
 /** Finds the ranks of each node.
- *  \param [out] some  the same on every rank: 0 if each rank of every process column is alone on its node, or all of them are
- *                     on one */
+ *  \param [out] some  the same on every rank: 0 if each rank of every process column is alone on its node, or
+ *                     all of them are on one */
 static spmm_status find_nodes(node_sums_setup *s, int *some)
 {
     int first = s->me, size, simple;
@@ -85,7 +87,8 @@ static spmm_status allocate(node_sums_setup *s)
 }
 
 /** Decides who adds the partial rows of one row of this rank.
- *  \param [in,out] adder  [count] of its partial rows: their own places; then those of the rows that they are added to */
+ *  \param [in,out] adder  [count] of its partial rows: their own places; then those of the rows that they are
+ *                         added to */
 static void decide(node_sums_setup *s, const int32_t *addend, int64_t count)
 {
     const sp_halo *const m = &s->joint->moves;
@@ -188,7 +191,8 @@ static spmm_status allocate_lists(node_sums_setup *s)
     return sp_alloc((void **)&s->row, all, sizeof *s->row, what);
 }
 
-/** Lists the own rows that are sent in a step, for each rank in the order of S, and inside a node what they are. */
+/** Lists the own rows that are sent in a step, for each rank in the order of S, and inside a node what they
+ *  are. */
 static void list_rows(node_sums_setup *s, int step)
 {
     const sp_halo *const m = &s->joint->moves;
@@ -235,7 +239,8 @@ static int number_in_node(const node_sums_setup *s, int rank)
 
 /* ---- sums ---- */
 
-/** Finds what the rows that come are added to: rows for this rank to its rows of Y, others to those that it computes. */
+/** Finds what the rows that come are added to: rows for this rank to its rows of Y, others to those that it
+ *  computes. */
 static spmm_status list_sums(node_sums_setup *s)
 {
     const sp_joint *const j = s->joint;

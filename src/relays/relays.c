@@ -16,12 +16,12 @@ static const char what[] = "the rows that a node hands on";
 
 struct sp_relays {
     const sp_grid *grid;
-    /* node.halo: at first in the node's numbering, at last in that of the X of this rank; its messages are those
-     * between nodes */
+    /* node.halo: at first in the node's numbering, at last in that of the X of this rank; its messages are
+     * those between nodes */
     sp_node_rows node;
-    /* Afterwards: rows between ranks of the node, which have their numbers in node.comm: own rows, and rows that
-     * node.halo has brought. The numbers of rows to send count from the first own row, so that they may be
-     * negative. */
+    /* Afterwards: rows between ranks of the node, which have their numbers in node.comm: own rows, and rows
+     * that node.halo has brought. The numbers of rows to send count from the first own row, so that they may
+     * be negative. */
     sp_halo inside;
 };
 

@@ -13,15 +13,18 @@
 typedef struct sp_node_sums {
     MPI_Comm comm; /**< ranks of the process column on this node, in its order */
     spmm_precision precision;
-    /** First step: rows for ranks of this node, and those that these are to add to rows of theirs. Ranks are numbered as in comm. */
+    /** First step: rows for ranks of this node, and those that these are to add to rows of theirs. Ranks are
+     *  numbered as in comm. */
     sp_halo inside;
-    /** After it: an own row of S, and then the rows that came for it, in the order of the ranks, are added to the first of these. The
-     *  own rows stay as they are, so that an exchange can be repeated. `row` does not increase. */
+    /** After it: an own row of S, and then the rows that came for it, in the order of the ranks, are added to
+     *  the first of these. The own rows stay as they are, so that an exchange can be repeated. `row` does not
+     *  increase. */
     sp_sum_lists to_first;
-    /** Second step: own rows and these sums, for ranks of other nodes, of each node one for a row of Y. between.all_moved rows cross the network. */
+    /** Second step: own rows and these sums, for ranks of other nodes, of each node one for a row of Y.
+     *  between.all_moved rows cross the network. */
     sp_halo between;
-    /** At the end: which rows of S are added to which rows of joint->rest, those of this node's ranks first, each in the order
-     *  of the ranks. */
+    /** At the end: which rows of S are added to which rows of joint->rest, those of this node's ranks first,
+     *  each in the order of the ranks. */
     sp_sum_lists to_y;
 } sp_node_sums;
 

@@ -196,8 +196,8 @@ const char *sp_pearson_transport(const sp_pearson *p)
 
 /* ---- running a pass ---- */
 
-/** Gathers the weights of the series of all ranks on every rank. The weight of a series is 1 / deviation, or 0
- *  if the series is constant. The weights are stored in p->weight: in GPU memory if the tiles are computed
+/** Gathers the weights of the series of all ranks on every rank. The weight of a series is 1 / deviation, or
+ *  0 if the series is constant. The weights are stored in p->weight: in GPU memory if the tiles are computed
  *  there, else in host memory. Collective. */
 static spmm_status share_weights(sp_pearson *p, const sp_spread *spread)
 {

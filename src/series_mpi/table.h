@@ -1,5 +1,6 @@
 /** The table of steps that series_mpi prints. A row has the time over that of the fastest kernel of its step,
- *  so the rows of a step are kept until all kernels of the step have run. Only rank 0 calls these functions. */
+ *  so the rows of a step are kept until all kernels of the step have run. Only rank 0 calls these
+ *  functions. */
 #ifndef SP_SERIES_MPI_TABLE_H
 #define SP_SERIES_MPI_TABLE_H
 

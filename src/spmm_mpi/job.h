@@ -27,12 +27,12 @@ typedef struct sp_job_input {
 typedef struct sp_distribution {
     sp_ranges ranges; /**< row and column blocks of A, and the owners of the rows of X */
     spmm_block block; /**< this rank's block of A */
-    sp_matrix
-        slice; /**< --scatter-format ell: the block as it arrived, from which plans take values; else zeroed */
-    sp_halo halo;   /**< which rows of X are exchanged in a product */
-    int64_t *perm;  /**< rank 0, --partition graph: perm[i] is the new index of row i of A as read */
-    sp_halo joint;  /**< the joint exchange's, if that may be chosen; else zeroed */
-    int64_t *x_old; /**< --partition graph and generated X: indices that this rank's rows of X had before
+    sp_matrix slice;  /**< --scatter-format ell: the block as it arrived, from which plans take values; else
+                    zeroed */
+    sp_halo halo;     /**< which rows of X are exchanged in a product */
+    int64_t *perm;    /**< rank 0, --partition graph: perm[i] is the new index of row i of A as read */
+    sp_halo joint;    /**< the joint exchange's, if that may be chosen; else zeroed */
+    int64_t *x_old;   /**< --partition graph and generated X: indices that this rank's rows of X had before
                            renumbering; else NULL */
 } sp_distribution;
 
@@ -55,15 +55,17 @@ typedef struct sp_job {
     sp_reference reference;
 } sp_job;
 
-/* The phases, besides sp_halo_create(). All are collective over the place's grid and return the same status on every rank. Each writes
- * the objects that are not const. */
+/* The phases, besides sp_halo_create(). All are collective over the place's grid and return the same status
+ * on every rank. Each writes the objects that are not const. */
 
 /** Detects, before the matrix is read, what will make the run fail, e.g. a transport that is missing or an
  *  output file that cannot be written. On rank 0, opens the file of the matrix and reads its header.
- *  \param [out] file  rank 0: the file, open for sp_job_read(); with --io parallel closed, and only file->format is set */
+ *  \param [out] file  rank 0: the file, open for sp_job_read(); with --io parallel closed, and only
+ *                     file->format is set */
 spmm_status sp_job_check(const sp_options *o, const sp_place *place, sp_matrix_file *file);
 
-/** Reads the matrix on rank 0 from input->file, which is then closed, or generates it. Writes the --cache file. */
+/** Reads the matrix on rank 0 from input->file, which is then closed, or generates it. Writes the --cache
+ *  file. */
 spmm_status sp_job_read(const sp_options *o, const sp_place *place, sp_job_input *input);
 
 /** Writes the matrix, which rank 0 has, to the file of --convert, and says so. Collective. */
@@ -103,18 +105,20 @@ typedef struct sp_tuning {
     char path[4096]; /**< rank 0: path of the file; "": there is none */
 } sp_tuning;
 
-/** Prepares the use of the tuning file; without --autotune nothing. Collective. \return SPMM_OK, SPMM_ERR_MPI */
+/** Prepares the use of the tuning file; without --autotune nothing. Collective. \return SPMM_OK,
+ *  SPMM_ERR_MPI */
 spmm_status sp_job_start_tuning(const sp_job *job, sp_tuning *tuning);
 
-/** Looks up the kernel that an earlier run with --autotune found for K = k. Rank 0 warns if the file cannot be read. Collective.
+/** Looks up the kernel that an earlier run with --autotune found for K = k. Rank 0 warns if the file cannot
+ *  be read. Collective.
  *  \param [out] kernel   NULL: none is known, or there is no --autotune
  *  \param [out] seconds  time of a product in that run
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_job_recall(const sp_job *job, const sp_tuning *tuning, int64_t k, const sp_kernel **kernel,
                           double *seconds);
 
-/** Appends the kernel that was found for K = k to the tuning file; without --autotune does nothing. Rank 0 warns if the file
- *  cannot be written. Local. */
+/** Appends the kernel that was found for K = k to the tuning file; without --autotune does nothing. Rank 0
+ *  warns if the file cannot be written. Local. */
 void sp_job_remember(const sp_job *job, const sp_tuning *tuning, int64_t k, const sp_kernel *kernel,
                      double seconds);
 
@@ -177,7 +181,8 @@ spmm_plan_options sp_job_plan_options(const sp_options *o, const sp_binding *bin
 /** Returns the options of studies (spmm_extended.h) that all plans of the job share. Local. */
 spmm_plan_study sp_job_plan_study(const sp_options *o);
 
-/** Stores what a product by a plan with that halo exchanges, and the imbalance of the entries that ranks multiply. Collective over the grid. */
+/** Stores what a product by a plan with that halo exchanges, and the imbalance of the entries that ranks
+ *  multiply. Collective over the grid. */
 spmm_status sp_job_note_halo(const sp_grid *grid, const sp_halo *halo, sp_record *record);
 
 /** Arrays for the times in seconds of repeated products, each [repeat]; NULL: this time is not wanted. */

@@ -162,8 +162,8 @@ static spmm_status check_files(const sp_options *o)
     return check_x(o->x_file);
 }
 
-/** Opens the file of the matrix and checks, by its header, that memory suffices. With --io parallel every rank opens the
- *  file when it reads, and what is wrong with it is reported then. */
+/** Opens the file of the matrix and checks, by its header, that memory suffices. With --io parallel every
+ *  rank opens the file when it reads, and what is wrong with it is reported then. */
 static spmm_status open_matrix(const sp_options *o, const sp_place *place, sp_matrix_file *file)
 {
     const sp_read_options options = sp_job_read_options(o, place);

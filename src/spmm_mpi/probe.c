@@ -73,7 +73,8 @@ spmm_status sp_probe_machine(const sp_grid *grid, spmm_device device, const spmm
     TRY(sp_time_messages(grid, &messages));
     probe->latency = messages.latency;
     probe->per_byte = messages.per_byte;
-    /* only rank 0 computes and copies; the other ranks wait, since on a shared core they would slow rank 0 down */
+    /* only rank 0 computes and copies; the other ranks wait, since on a shared core they would slow rank 0
+     * down */
     if (grid->rank == 0) status = probe_operations(block, k, &probe->per_flop);
     if (grid->rank == 0 && device == SPMM_CUDA && status == SPMM_OK)
         status = sp_time_host_copies(&probe->copies);

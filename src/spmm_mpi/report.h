@@ -56,8 +56,8 @@ typedef struct sp_record {
         char why[SP_WHY_BYTES]; /**< this kernel, in words */
     } run;
     struct {
-        int64_t
-            rows; /**< number of rows of X and partial rows of Y that a rank receives, maximum over the ranks */
+        int64_t rows; /**< number of rows of X and partial rows of Y that a rank receives, maximum over the
+                       ranks */
         int64_t all_rows;     /**< the same, sum over all ranks */
         int64_t partial_rows; /**< partial rows of Y among them, joint exchange */
         int64_t bcast_rows;   /**< the value that all_rows would have with --exchange bcast */
@@ -65,7 +65,8 @@ typedef struct sp_record {
         int column_blocks;    /**< number of column blocks of X, which are exchanged one after another */
         double interior;      /**< fraction of the rows of Y that are computed during the exchange */
         double hidden;        /**< fraction of the exchange's time that does not prolong the product */
-        /** Number of rows of X and partial Y that travel as messages, sum over all ranks (sp_plan_facts.message_rows). */
+        /** Number of rows of X and partial Y that travel as messages, sum over all ranks
+         *  (sp_plan_facts.message_rows). */
         int64_t message_rows;
     } moved; /**< communication in one product */
     struct {
@@ -157,8 +158,8 @@ void sp_report_phases(FILE *out, const sp_record *r);
  *  \param [in]     width  width of the column of kernel names */
 void sp_report_comparison(FILE *out, sp_record *runs, int count, int width);
 
-/** Prints the table of the launches of --kernel all: threads, registers, shared memory, occupancy; nothing if no run has
- *  one. \param [in] runs  [count] \param [in] width  width of the column of kernel names */
+/** Prints the table of the launches of --kernel all: threads, registers, shared memory, occupancy; nothing if
+ *  no run has one. \param [in] runs [count] \param [in] width width of the column of kernel names */
 void sp_report_launches(FILE *out, const sp_record *runs, int count, int width);
 
 /** Prints what ranks exchange for a product and, if r->run.transport is not NULL, by which transport; nothing
@@ -168,7 +169,8 @@ void sp_report_exchange(FILE *out, const sp_record *r);
 /** Returns 1 if the times of the run's products spread so much that near times have no order. */
 int sp_report_is_noisy(const sp_record *r);
 
-/** Prints how many of the runs were noisy, and the load; nothing if none was. \param [in] r  any of the runs */
+/** Prints how many of the runs were noisy, and the load; nothing if none was. \param [in] r any of the
+ *  runs */
 void sp_report_noise(FILE *out, const sp_record *r, int noisy, int runs);
 
 /** Prints the summary after the last run: exchange, memory and phases of that run, and the number of failed

@@ -76,8 +76,8 @@ static size_t field(const char **at, const char *end, const char **text)
     return (size_t)(stop - *text);
 }
 
-/** Parses a line of the cache. Returns the kernel that the line names; NULL if the line has another key, names no kernel of
- *  this program, or is damaged. */
+/** Parses a line of the cache. Returns the kernel that the line names; NULL if the line has another key,
+ *  names no kernel of this program, or is damaged. */
 static const sp_kernel *answer(const char *line, const char *end, const char *key, double *seconds)
 {
     const char *text;

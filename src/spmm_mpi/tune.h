@@ -27,8 +27,8 @@ const char *sp_cpu_name(char *text, size_t n);
 
 /** Determines the path of the cache file. If the environment variable SPMM_TUNE_CACHE is set, its value is
  *  the path, and an empty value turns the cache off. Otherwise the path is spmm_mpi/tune in the directory
- *  XDG_CACHE_HOME or, by default, in $HOME/.cache. The directories need not exist. Relative paths of these two
- *  variables are ignored, as the XDG specification wants it.
+ *  XDG_CACHE_HOME or, by default, in $HOME/.cache. The directories need not exist. Relative paths of these
+ *  two variables are ignored, as the XDG specification wants it.
  *
  *  Local.
  *  \param [out] path  [n]; "" if the cache is turned off
@@ -38,7 +38,7 @@ spmm_status sp_tune_path(char *path, size_t n);
 /** Looks up in the cache file which kernel was the fastest for a key.
  *
  *  Local.
- *  \param [in]  device, format  a kernel for another device or format is ignored; SPMM_FORMAT_AUTO: any format
+ *  \param [in]  device, format a kernel for another device or format is ignored; SPMM_FORMAT_AUTO: any format
  *  \param [out] kernel          the fastest kernel, in static storage; NULL: the cache has none for this key
  *  \param [out] seconds         time of a product with that kernel; unchanged if `kernel` is NULL
  *  \return SPMM_OK, also if the file does not exist; SPMM_ERR_OPEN, _LIMIT (file too large), _MEMORY */

@@ -1,5 +1,5 @@
-/** The system calls and allocations of the code under test, counted, and failing when told to: the linker puts the
- *  functions of faults.c in their places (--wrap, mk/fuzz.mk). */
+/** The system calls and allocations of the code under test, counted, and failing when told to: the linker
+ *  puts the functions of faults.c in their places (--wrap, mk/fuzz.mk). */
 #ifndef SP_FAULTS_H
 #define SP_FAULTS_H
 

@@ -55,7 +55,8 @@ typedef struct fuzz_input {
     int fault_after;
 } fuzz_input;
 
-/** Reads the head and notes what is allocated and open. Returns 0 where the input is too short to have one. */
+/** Reads the head and notes what is allocated and open. Returns 0 where the input is too short to have
+ *  one. */
 int fuzz_begin(fuzz_input *in, const char *target, const uint8_t *data, size_t size);
 
 /** Aborts if anything that was allocated or opened since fuzz_begin() still is. Returns 0. */
@@ -72,7 +73,8 @@ const char *fuzz_file(const void *data, size_t size);
 /** A name in a folder of its own, for what is written. */
 const char *fuzz_folder_file(const char *name);
 
-/** Removes that file, if it is there, and aborts when anything else is left in the folder. Returns whether it was. */
+/** Removes that file, if it is there, and aborts when anything else is left in the folder. Returns whether it
+ *  was. */
 int fuzz_folder_clean(const char *path);
 
 /** Sets the size of the pieces in which files are read. */
@@ -84,8 +86,8 @@ void fuzz_put(const char *path, const void *data, size_t size);
 /** Calls a program's function that prints its help. */
 void fuzz_help(void (*help)(int, FILE *));
 
-/** Parses arguments of series_mpi, reordering argv, and aborts unless what comes out is sound. Returns the status; SPMM_OK,
- *  without parsing, in a build without series_mpi. */
+/** Parses arguments of series_mpi, reordering argv, and aborts unless what comes out is sound. Returns the
+ *  status; SPMM_OK, without parsing, in a build without series_mpi. */
 spmm_status fuzz_series_options(int argc, char **argv);
 
 /** From here to fuzz_fault_off() the input's fault is at work. */

@@ -1,7 +1,8 @@
 /** Matrix Market files that are packed: what comes out is what the text gives, or the damage.
  *
- *  Bit 3 of extra clear: the text, and 4 bytes behind it that say how it is packed, and what is added to or missing from
- *  the packed file. Bit 3 set: the packed file itself. The other bits are those of ways_check(). */
+ *  Bit 3 of extra clear: the text, and 4 bytes behind it that say how it is packed, and what is added to or
+ *  missing from the packed file. Bit 3 set: the packed file itself. The other bits are those of
+ *  ways_check(). */
 #include <string.h>
 #include <zlib.h>
 
@@ -81,8 +82,8 @@ int fuzz_gzip(const uint8_t *data, size_t size)
         const size_t n = pack(packed, in.data, in.size, in.data + in.size, &intact);
         const char *const path = fuzz_file(packed, n);
         ways_check(&in, path, &o);
-        /* (what begins like a compressed file would be unpacked when it is not packed; of other files that are no
-         * text the message says in what they were found) */
+        /* (what begins like a compressed file would be unpacked when it is not packed; of other files that
+         * are no text the message says in what they were found) */
         if (intact && !sp_foreign_kind(in.data, (int64_t)in.size, NULL)) check_same_packed(&in, path, &o);
     }
     ways_destroy(&o);

@@ -1,6 +1,7 @@
 /** mmio.h: a matrix that is read, written and read again is the same.
  *
- *  Bit 0 of extra: by the functions for banner, sizes and entries, else for whole matrices; bits 1, 2: what for. */
+ *  Bit 0 of extra: by the functions for banner, sizes and entries, else for whole matrices; bits 1, 2: what
+ *  for. */
 #include "fuzz.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/** Files of SciPy's save_npz(): one outcome for any number of threads, and blocks of rows that are read without checksums. */
+/** Files of SciPy's save_npz(): one outcome for any number of threads, and blocks of rows that are read
+ *  without checksums. */
 #include <string.h>
 
 #include "files/csr_file.h"

@@ -19,8 +19,8 @@ static const char *digits(const char *p)
     return p;
 }
 
-/** Whether Fortran's exponent without its letter is at p: a sign and exactly three digits after a number with a
- *  decimal point. */
+/** Whether Fortran's exponent without its letter is at p: a sign and exactly three digits after a number with
+ *  a decimal point. */
 static int bare_exponent(int point, const char *p)
 {
     return point && (*p == '-' || *p == '+') && digits(p + 1) == p + 4;

@@ -1,7 +1,7 @@
 /** Binary files of PETSc: one outcome for any number of threads, whole or in blocks, and dense ones as X.
  *
- *  Bit 0 of extra: the numbers behind the head are small, so that lengths and columns are likely to be right: bytes that
- *  make an index are 0 but for the last one. */
+ *  Bit 0 of extra: the numbers behind the head are small, so that lengths and columns are likely to be right:
+ *  bytes that make an index are 0 but for the last one. */
 #include <string.h>
 
 #include "formats/csr.h"

@@ -55,8 +55,7 @@ static void check_contents(const made_spmm *m, const spmm_csr *a)
 }
 
 /** Entries of the block in row i of all, from e on. */
-static void check_block_row(const spmm_csr *all, const sp_csr_file_range *r, const spmm_csr *block,
-                            int64_t i)
+static void check_block_row(const spmm_csr *all, const sp_csr_file_range *r, const spmm_csr *block, int64_t i)
 {
     int64_t e = block->irp[i - r->row_begin];
     for (int64_t k = all->irp[i]; k < all->irp[i + 1]; k++) {
@@ -69,7 +68,8 @@ static void check_block_row(const spmm_csr *all, const sp_csr_file_range *r, con
     FUZZ_CHECK(e == block->irp[i - r->row_begin + 1]);
 }
 
-/** A block of an accepted file is that part of it; of another one it may be accepted, and is then in order. */
+/** A block of an accepted file is that part of it; of another one it may be accepted, and is then in
+ *  order. */
 static void check_block(const fuzz_input *in, const char *path, const int choice[3], const outcome *whole,
                         int faults)
 {
@@ -80,11 +80,11 @@ static void check_block(const fuzz_input *in, const char *path, const int choice
     if (status == SPMM_OK) {
         const sp_csr_file_facts *const facts = sp_csr_file_facts_of(f);
         sp_csr_file_range r = {.row_begin = choice[0] % (facts->rows + 1),
-                                .row_end = facts->rows,
-                                .col_begin = choice[1] % (facts->cols + 1),
-                                .precision = in->read.precision,
-                                .allow_nonfinite = in->read.allow_nonfinite,
-                                .threads = in->read.threads};
+                               .row_end = facts->rows,
+                               .col_begin = choice[1] % (facts->cols + 1),
+                               .precision = in->read.precision,
+                               .allow_nonfinite = in->read.allow_nonfinite,
+                               .threads = in->read.threads};
         r.col_end = r.col_begin + choice[2] % (facts->cols - r.col_begin + 1);
         if (r.row_begin & 1) r.row_end = r.row_begin + (r.row_end - r.row_begin) / 2;
         status = sp_csr_file_block(f, &r, &block, NULL);

@@ -1,5 +1,5 @@
-/** The tuning file: its first line is the key that is looked for, the rest the file. What is added is found, whatever
- *  was in the file. */
+/** The tuning file: its first line is the key that is looked for, the rest the file. What is added is found,
+ *  whatever was in the file. */
 #include "fuzz.h"
 
 #include <math.h>

@@ -20,7 +20,8 @@ enum { MOST_ENTRIES = 3000, MOST_FILE = 1 << 17 };
 
 /** What a patch does; its first byte % 8. */
 typedef enum patch_kind {
-    PATCH_FIELD, /**< a field of the header, before the file is laid out: which, one of odd_numbers, what is added */
+    PATCH_FIELD, /**< a field of the header, before the file is laid out: which, one of odd_numbers, what is
+                      added */
     PATCH_LAID_OUT, /**< the same, behind that */
     PATCH_BYTE,     /**< a byte before checksums are made: where (2 bytes), which */
     PATCH_DAMAGE,   /**< the same, behind that */

@@ -153,7 +153,8 @@ static void check_faults(const fuzz_input *in, const char *path, const ways_outc
     else if (o.a.irp && in->fault != FUZZ_CUT)
         ways_same(expected, &o, 1);
     if (fuzz_harmless(in) && o.a.irp) ways_same(expected, &o, 1);
-    /* (a multivector without columns is refused by its size line, and a matrix by what is wrong after that) */
+    /* (a multivector without columns is refused by its size line, and a matrix by what is wrong after
+     * that) */
     if (!dense && fuzz_harmless(in) && o.status != SPMM_OK && expected->status != SPMM_OK)
         ways_same_refusal(expected, &o);
     ways_destroy(&o);

@@ -5,7 +5,8 @@
 # Ports, sockets, keys, state and logs are its own: a SLURM or munge of the machine is neither used nor seen.
 
 cluster= # its folder
-# by what srun starts ranks of the machine's MPI: Open MPI speaks PMIx (whose library comes with it), MPICH PMI-2, which Debian's SLURM has itself
+# by what srun starts ranks of the machine's MPI: Open MPI speaks PMIx (whose library comes with it), MPICH
+# PMI-2, which Debian's SLURM has itself
 case $(mpirun --version 2>&1) in
 *HYDRA*) CLUSTER_MPI=pmi2 ;;
 *) CLUSTER_MPI=pmix ;;
@@ -15,7 +16,8 @@ cluster_pids=()
 cluster_start() {
     cluster=$1
     mkdir -p "$cluster"/{state,munge,tmp/n1,tmp/n2,log} || return 1
-    chmod 711 "$cluster" "$cluster/munge" # munge wants the way to its socket open, and nobody else to write there
+    # munge wants the way to its socket open, and nobody else to write there
+    chmod 711 "$cluster" "$cluster/munge"
     cluster_munge && cluster_configure || return 1
     # what a caller may have set is for another SLURM
     local v
@@ -58,7 +60,8 @@ print(*(x.getsockname()[1] for x in s))' "$1"
 }
 
 # Each node claims 6 CPUs and 4 GPUs, whatever the machine has: jobs are placed as on a real one, and bound to
-# nothing (no TaskPlugin, the default). TmpFS holds the node's name: what srun's PMIx plugin makes there would clash otherwise.
+# nothing (no TaskPlugin, the default). TmpFS holds the node's name: what srun's PMIx plugin makes there would
+# clash otherwise.
 cluster_configure() {
     local ctl n1 n2 i
     read -r ctl n1 n2 <<<"$(free_ports 3)"

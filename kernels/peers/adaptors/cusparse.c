@@ -1,5 +1,5 @@
-/* cuSPARSE by its generic interface: SpMM on CSR (and on blocks, where A is made of them), and for one
- * column SpMV on CSR, sliced ELLPACK and blocks. 32-bit row starts, as it wants them beside 32-bit columns. */
+/* cuSPARSE by its generic interface: SpMM on CSR (and on blocks, where A is made of them), and for one column
+ * SpMV on CSR, sliced ELLPACK and blocks. 32-bit row starts, as it wants them beside 32-bit columns. */
 #include <cusparse.h>
 #include <omp.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/** The part of the CUDA driver's header that this project uses, on an emulated GPU: stream memory operations. Names and
- *  values are those of the CUDA Toolkit. */
+/** The part of the CUDA driver's header that this project uses, on an emulated GPU: stream memory operations.
+ *  Names and values are those of the CUDA Toolkit. */
 #ifndef SP_EMULATED_CUDA_H
 #define SP_EMULATED_CUDA_H
 

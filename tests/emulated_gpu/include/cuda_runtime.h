@@ -1,6 +1,7 @@
-/** The part of the CUDA runtime that this project uses, on an emulated GPU (../emulated_gpu.cpp). In C it is what
- *  device_cuda.c calls; in C++ it is also what CUDA C++ has beside the language: types, built-in variables and
- *  functions, and launches, into which ../nvcc translates <<< >>>. Names and values are those of the CUDA Toolkit. */
+/** The part of the CUDA runtime that this project uses, on an emulated GPU (../emulated_gpu.cpp). In C it is
+ *  what device_cuda.c calls; in C++ it is also what CUDA C++ has beside the language: types, built-in
+ *  variables and functions, and launches, into which ../nvcc translates <<< >>>. Names and values are those
+ *  of the CUDA Toolkit. */
 #ifndef SP_EMULATED_CUDA_RUNTIME_H
 #define SP_EMULATED_CUDA_RUNTIME_H
 
@@ -209,7 +210,8 @@ cudaError_t cudaIpcCloseMemHandle(void *p);
 
 /* ---- types and built-in variables ---- */
 
-/* the stream of a grid that a kernel launches, which nothing waits for but the end of the kernel's own grid */
+/* the stream of a grid that a kernel launches, which nothing waits for but the end of the kernel's own
+ * grid */
 #define cudaStreamFireAndForget ((cudaStream_t)4)
 
 #define __CUDA_ARCH__ 900
@@ -262,7 +264,8 @@ struct launch {
 /** Calls body(context) in each thread of the grid, block after block. Complete on return. */
 void run_grid(const launch &l, void (*body)(void *), void *context);
 
-/** Runs the work at once or, if the stream waits for something, behind that; what a kernel launches, behind its grid. */
+/** Runs the work at once or, if the stream waits for something, behind that; what a kernel launches, behind
+ *  its grid. */
 void queue(cudaStream_t stream, std::function<void()> work);
 
 /** kernel<<<l>>>(arguments) for a kernel of any type. */
@@ -285,7 +288,8 @@ template <class... P> typed_launch<P...> typed(launch l, void (*kernel)(P...)) {
 
 } // namespace emulated
 
-/** Copies to an object in constant memory, which is a variable here; `from` is read before the call returns. */
+/** Copies to an object in constant memory, which is a variable here; `from` is read before the call
+ *  returns. */
 template <class T>
 cudaError_t cudaMemcpyToSymbolAsync(T &symbol, const void *from, size_t bytes, size_t offset,
                                     enum cudaMemcpyKind, cudaStream_t stream)
@@ -320,8 +324,8 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(P...)
 
 namespace emulated {
 
-/** What a multiprocessor has, and what each kernel takes of it; shared memory that is declared in a kernel is not
- *  counted, as it is in static variables. */
+/** What a multiprocessor has, and what each kernel takes of it; shared memory that is declared in a kernel is
+ *  not counted, as it is in static variables. */
 enum {
     RESIDENT_THREADS = 2048,
     RESIDENT_BLOCKS = 32,
@@ -451,7 +455,10 @@ template <class T> T __ldg(const T *p) { return *p; }
 template <class T> T __ldcs(const T *p) { return *p; }
 template <class T> T __ldcg(const T *p) { return *p; }
 template <class T> void __stcs(T *p, T value) { *p = value; }
-inline long long __double_as_longlong(double d) { return emulated::value_of<long long>(emulated::bits_of(d)); }
+inline long long __double_as_longlong(double d)
+{
+    return emulated::value_of<long long>(emulated::bits_of(d));
+}
 inline double __longlong_as_double(long long n) { return emulated::value_of<double>(emulated::bits_of(n)); }
 inline double __hiloint2double(int high, int low)
 {

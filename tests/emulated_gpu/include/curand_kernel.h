@@ -1,5 +1,5 @@
-/** The part of cuRAND's device functions that this project uses, for an emulated GPU: Philox4x32-10 (Salmon, Moraes,
- *  Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3, SC 2011), four words a call. */
+/** The part of cuRAND's device functions that this project uses, for an emulated GPU: Philox4x32-10 (Salmon,
+ *  Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3, SC 2011), four words a call. */
 #ifndef SP_EMULATED_CURAND_KERNEL_H
 #define SP_EMULATED_CURAND_KERNEL_H
 

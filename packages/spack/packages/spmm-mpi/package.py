@@ -1,5 +1,5 @@
-# Where the project is published is not written here yet: packages/README.md says what to fill in then, and how to
-# install this from a tree until then (spack dev-build).
+# Where the project is published is not written here yet: packages/README.md says what to fill in then, and
+# how to install this from a tree until then (spack dev-build).
 from spack.package import *
 
 try:  # Spack 1.0 and newer have the build systems in the repository of packages

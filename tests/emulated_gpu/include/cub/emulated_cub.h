@@ -1,5 +1,5 @@
-/** The part of CUB that this project uses, on the emulated GPU. As in CUB, a call without temporary memory only says
- *  how much is needed. */
+/** The part of CUB that this project uses, on the emulated GPU. As in CUB, a call without temporary memory
+ *  only says how much is needed. */
 #ifndef SP_EMULATED_CUB_H
 #define SP_EMULATED_CUB_H
 
