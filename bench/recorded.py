@@ -15,7 +15,7 @@ GPU_COLUMNS = {"gpu", "matrix", "precision", "k", "contender", "kernel", "layout
 MULTI_COLUMNS = {"gpu", "ranks", "matrix", "precision", "k", "contender", "transport", "overlap", "no_exchange_ms"}
 CPU_COLUMNS = {"machine", "threads", "matrix", "precision", "k", "contender", "layout", "median_ms"}
 
-# Times in ms; name: kernel, library or both, for people. None: nobody ran.
+# Times in ms; name: kernel, library or both, human-readable. None: was not run.
 Time = namedtuple("Time", "ms name gflops")
 # auto: what `auto` takes; best: our fastest kernel; peer: cuSPARSE's fastest SpMM, or the fastest library of
 # summary_cpu's bar; vector: cuSPARSE's fastest SpMV; libraries: {name: Time}, on the CPU; flop and bytes of a

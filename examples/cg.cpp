@@ -1,11 +1,13 @@
-// Solves A X = B for K right-hand sides at once by conjugate gradients with the diagonal as preconditioner. A is symmetric
-// positive definite. The columns are systems of their own, which share the products.
+// Solves A X = B for K right-hand sides at once by conjugate gradients with the diagonal as preconditioner. A
+// is symmetric positive definite. The columns are separate systems, which share the products.
 //
-//     mpicxx -std=c++11 -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX cg.cpp -o cg $(pkg-config --cflags --libs spmm)
+//     mpicxx -std=c++11 -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX cg.cpp -o cg \
+//         $(pkg-config --cflags --libs spmm)
 //     mpirun -np 2 ./cg [MATRIX [K [TOLERANCE [ITERATIONS]]]]
 //
-// MATRIX is a Matrix Market file or a generator's specification; the others are 8, 1e-8 and 1000. Prints the residual of the worst
-// column, from A X itself, and how far X is from the solution that B was made of. Exit status: 0 converged, 1 not, 2 an error.
+// MATRIX is a matrix file or a generator specification; the others are 8, 1e-8 and 1000. Prints the residual
+// of the worst column, computed from A X, and the distance of X from the solution that B was made of. Exit
+// status: 0 converged, 1 not converged, 2 an error.
 #include <mpi.h>
 #include <spmm.h>
 
@@ -57,7 +59,8 @@ static std::vector<double> dots(const multivector &x, const multivector &y)
     return found;
 }
 
-// y := y + x times the numbers a / b, one for each column: a diagonal matrix R. A column with b = 0 has converged.
+// y := beta y + sign x R, where R is the diagonal matrix of the quotients a / b. A column with b = 0 has
+// converged.
 static void add(double sign, const multivector &x, const std::vector<double> &a, const std::vector<double> &b,
                 double beta, const multivector &y)
 {

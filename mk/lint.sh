@@ -14,6 +14,9 @@ done
 echo "lint: contracts"
 python3 "$(dirname "$0")/contracts.py" || status=1
 
+echo "lint: words"
+python3 "$(dirname "$0")/words.py" || status=1
+
 echo "lint: functions of tests"
 awk '/^\{$/ { begin = FNR }
     /^\}$/ && FNR - begin > 61 { print FILENAME ":" begin ": a function of more than 60 lines"; bad = 1 }

@@ -229,7 +229,7 @@ static inline void step_dot_mistake(dense *d)
     if (here && mistake == MORE_ROWS) x.rows++;
     if (here && mistake == COLUMN_MAJOR) x.layout = SPMM_COLUMN_MAJOR;
     if (here && mistake == OVERLAP) x.data = g;
-    /* without rows nothing overlaps, and a rank's own rows of x and y agree */
+    /* without rows nothing overlaps, and a rank's owned rows of x and y agree */
     const int real = mistake == OVERLAP ? d->rows > 0 : mistake == MORE_COLUMNS ? x.k > 0 : 1;
     int refused = here && real;
     MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_MAX, diff_.comm);

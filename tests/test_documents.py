@@ -161,4 +161,38 @@ with test("files that the documents name in quotes are there"):
         absent = [path for path in paths if not (ROOT / path).exists()]
         absent += [name for name in re.findall(r"`(\w+\.(?:c|h|cu|cuh|py|sh|def|mk))`", text) if name not in names]
         equal(absent, [], str(DOCUMENT.relative_to(ROOT)))
+
+# CHANGELOG names what older versions had
+CURRENT = [d for d in (*DOCUMENTS, *ROOT.glob("docs/*.1"), ROOT / "docs/spmm.3.in") if d.name != "CHANGELOG.md"]
+SOURCES = "\n".join(p.read_text(encoding="utf-8", errors="replace") for folder in (*FOLDERS.split("|"), "include")
+                    for p in sorted((ROOT / folder).rglob("*"))
+                    if p.suffix in (".c", ".h", ".cu", ".cuh", ".cpp", ".def", ".py", ".sh", ".mk", ".f90", ".in", "") and p.is_file()
+                    and folder != "docs" and p != pathlib.Path(__file__).resolve()) + (ROOT / "Makefile").read_text(encoding="utf-8")
+# options of zstd, git, sbatch, the linker, EasyBuild
+OTHERS = {"--ultra", "--prefix", "--gpus-per-task", "--gc-sections", "--robot", "--check-contrib", "--check-style", "--new-pr"}
+
+
+def named(pattern, text):
+    return set(re.findall(pattern, text.replace("\\-", "-")))
+
+
+with test("options, functions and variables that the documents name are there"):
+    known = {"option": named(r"(?:--|[\"'])([a-z][a-z0-9-]+)", SOURCES), "name": named(r"\b\w+\b", SOURCES)}
+    for DOCUMENT in CURRENT:
+        text = DOCUMENT.read_text(encoding="utf-8")
+        absent = [o for o in named(r"(?<![\w-])--[a-z][a-z0-9-]+", text) - OTHERS if o[2:] not in known["option"]]
+        absent += [n for n in named(r"\b(?:spmm|sp)_\w+(?=\()|\bSPMM_[A-Z0-9_]+[A-Z0-9]\b(?![*_])", text) if n not in known["name"]]
+        equal(absent, [], str(DOCUMENT.relative_to(ROOT)))
+with test("lists of matrices have as many as matrices/README.md says"):
+    rows = re.findall(r"\]\(lists/([\w.-]+)\) \|[^|]*\| (\d+) \|", (ROOT / "matrices/README.md").read_text(encoding="utf-8"))
+    equal([(n, int(count)) for n, count in rows],
+          [(n, len(re.findall(r"^\w+/", (ROOT / "matrices/lists" / n).read_text(encoding="utf-8"), re.M))) for n, _ in rows])
+    assert rows, "no row of the table was read"
+WORDS = "comments and documents have American spelling, the words of the glossary and lines that fit"
+if (ROOT / ".git").exists():
+    with test(WORDS):
+        done = subprocess.run(["python3", ROOT / "mk/words.py"], capture_output=True, text=True, check=False)
+        equal(done.returncode, 0, done.stdout)
+else:
+    skip(WORDS, "this is no checkout of git, which lists the files")
 finish()

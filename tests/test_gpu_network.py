@@ -36,7 +36,7 @@ def per_exchange(net, ranks, backend, exchange):
 
 
 def check_bytes(hosts):
-    """Two ranks on each host, by each rank's messages and handed on."""
+    """Two ranks on each host, by each rank's messages and forwarded."""
     with network.Network(SCRATCH.name, hosts=hosts) as net:
         ranks = 2 * hosts
         for exchange in ("halo", "joint"):

@@ -1,4 +1,4 @@
-/* GPUs of several nodes: rows that ranks of a node have in common cross between nodes once and are handed on
+/* GPUs of several nodes: rows that ranks of a node have in common cross between nodes once and are forwarded
  * inside, and partial rows are added there; products are what CPUs give. Nodes are made up (made_nodes.h).
  * MPI: 3 4 6
  * limit: 300 */
@@ -23,7 +23,7 @@ static void ask_for(const char *backend)
         unsetenv("SPMM_EXCHANGE_BACKEND");
 }
 
-/** Returns 1 if rows of X are handed on by the plan. */
+/** Returns 1 if rows of X are forwarded by the plan. */
 static int hands_on(const spmm_plan *plan)
 {
     sp_plan_facts facts;
@@ -32,7 +32,7 @@ static int hands_on(const spmm_plan *plan)
 }
 
 /** Checks products by a plan with these options.
- *  \return 1 if rows of X are handed on */
+ *  \return 1 if rows of X are forwarded */
 static int check(const spmm_block *block, const reference *r, const spmm_plan_options *o)
 {
     const int failed = test_.failed;
@@ -84,7 +84,7 @@ static void test_products(void)
     }
 }
 
-/** Without the variable, with another one, and where nothing can be handed on. */
+/** Without the variable, with another one, and where nothing can be forwarded. */
 static void test_choice(void)
 {
     static const struct {
@@ -93,7 +93,7 @@ static void test_choice(void)
     } cases[] = {{"relayed", 2, 0, 1}, {NULL, 2, 1, 1},      {NULL, 2, 0, 1},      {"staged", 2, 1, 0},
                  {"relayed", 1, 0, 0}, {"relayed", 0, 0, 0}, {"relayed", -1, 0, 0}};
     TEST(
-        "rows are handed on unless another backend is asked for, and never where each rank is on a node of its own") {
+        "rows are forwarded unless another backend is asked for, and never where each rank is on a node of its own") {
         spmm_block block;
         reference r;
         make_block("uniform:600,9", SPMM_F64, REALS, 0, 0, &block);

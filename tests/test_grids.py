@@ -105,7 +105,7 @@ with test("a halo moves what a stencil needs, a broadcast everything, and auto t
 
 
 def planned(ranks, *options):
-    """The line of --dry-run for that number of ranks: grid, entries, own rows, received, by all, neighbors."""
+    """The line of --dry-run for that number of ranks: grid, entries, owned rows, received, by all, neighbors."""
     out = run("--dry-run", "--plan-ranks", ranks, *options, records=False).out
     line = re.search(rf"^ *{ranks} +(\d+)x(\d+) +(\d+) +([\d.]+) +(\d+) +(\d+) +(\d+) +(\d+) ", out, re.M)
     assert line, out

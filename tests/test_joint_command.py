@@ -1,4 +1,4 @@
-"""The joint exchange and the choice among ways of exchanging, through the program. limit: 200"""
+"""The joint exchange and the choice among exchanges, through the program. limit: 200"""
 import json
 import os
 import re

@@ -99,7 +99,7 @@ static void check_sums(const sample_halo *s)
     CHECK_INT(sum_of(far), once);
     CHECK_INT(sums->between.all_moved, once);
     CHECK_INT(sums->to_first.start[sums->to_first.count] + sums->to_y.start[sums->to_y.count], in + far);
-    /* what is added to own rows is what need not cross */
+    /* what is added to owned rows is what need not cross */
     CHECK_INT(sum_of(sums->to_first.start[sums->to_first.count]), direct - once);
     sp_node_sums_destroy(sums);
 }

@@ -45,7 +45,7 @@ static double product(const spmm_csr *a, int64_t i, int64_t j)
 static void multiply(const spmm_csr *a, const spmm_block *block, const spmm_plan_options *options, int64_t k)
 {
     static const spmm_plan_study quick = {
-        .quick_plan = 1}; /* ways of exchanging are timed in a test of their own */
+        .quick_plan = 1}; /* exchanges are timed in a test of their own */
     static const double factors[][2] = {{1, 0}, {1, 0}, {-2, 0}, {1, 1}, {3, -1}};
     spmm_plan *plan;
     spmm_multivector x[2], y[2];

@@ -1,4 +1,4 @@
-/* Relays: rows of X that several ranks of a node need cross between nodes once and are handed on, in host
+/* Relays: rows of X that several ranks of a node need cross between nodes once and are forwarded, in host
  * memory here. Nodes are made up (made_nodes.h). Without RELAYS=1 there are none, and who asks for them by
  * name is told so. MPI: 1 2 3 4 6 */
 #include "relays/relays.h"
@@ -37,7 +37,7 @@ static void check_exchange(const spmm_block *block, const sp_halo *h, const sp_r
     spmm_multivector_destroy(&x);
 }
 
-/** \return 1 if rows are handed on */
+/** \return 1 if rows are forwarded */
 static int check_relays(const sp_grid *grid, const spmm_block *block, const sp_halo *halo)
 {
     const sp_halo *h = halo;
@@ -60,7 +60,7 @@ static void test_rows(void)
     static const char *const specs[] = {"uniform:60,5", "longrows:30,2,3,25", "rmat:7,8", "lap2d5:9",
                                         "uniform:5,2"};
     int handed_on = 0;
-    TEST("rows that several ranks of a node need cross once and are handed on, where the build has that") {
+    TEST("rows that several ranks of a node need cross once and are forwarded, where the build has that") {
         for (int m = 0; m < 5; m++)
             for (int q = 1; q <= size; q++) {
                 distributed d;

@@ -17,7 +17,7 @@ from study_tools import Checker, analyzed, cells, checked_page, near, start, wit
 from spmm_study import analysis, markup, outcome, page, records, series, tables
 
 try:
-    from spmm_study import colours, plots
+    from spmm_study import colors, plots
 except ImportError:
     plots = None
 
@@ -322,7 +322,7 @@ if plots:
             for node in root.iter():
                 href = node.get("href")
                 assert href is None or href[1:] in names, href
-        assert set(re.findall(r"var\(--(\w+)\)", text)) <= set(colours.COLORS), "names of colors"
+        assert set(re.findall(r"var\(--(\w+)\)", text)) <= set(colors.COLORS), "names of colors"
         words = " ".join("".join(node.itertext()) for one in drawn for node in tree.fromstring(one).iter("text"))
         for expected in ("ranks, p", "speed-up over one", "GFLOP/s", "cpu_csr, by rows, 1 thread", "ideal", "16"):
             within(words, expected)

@@ -1,4 +1,4 @@
-/* MPI: 1 2 3 4. The ways of exchanging that a plan is chosen from: which there are, that all ranks take the
+/* MPI: 1 2 3 4. The exchanges that a plan is chosen from: which there are, that all ranks take the
  * same, and that the product is right whichever it is. */
 #include "plan/plan.h"
 

@@ -63,7 +63,7 @@ static void test_right(void)
 
 static void test_long_rows(void)
 {
-    TEST("in long rows bits are compared with the canonical order, and errors are against the plain loop") {
+    TEST("in long rows bits are compared with the canonical order, and errors are those against one chain") {
         for (int p = 0; p < 2; p++) {
             sp_matrix m;
             make("longrows:500,5,3,300", (spmm_precision)p, 7);

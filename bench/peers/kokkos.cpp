@@ -1,5 +1,5 @@
-/* Kokkos Kernels: KokkosSparse::spmv on rank-2 views, row-major (LayoutRight) and column-major (LayoutLeft), in
- * the execution space that the package was built for; Debian's has Kokkos::Serial only, one thread.
+/* Kokkos Kernels: KokkosSparse::spmv on rank-2 views, row-major (LayoutRight) and column-major (LayoutLeft),
+ * in the execution space that the package was built for; Debian's has Kokkos::Serial only, one thread.
  *
  * kokkos-blocks is what it could do with all threads: each calls spmv on its own block of rows, balanced by
  * entries. No user of the package would get that without writing it. */
@@ -17,8 +17,8 @@ namespace {
 
 using device = Kokkos::Device<Kokkos::DefaultHostExecutionSpace, Kokkos::HostSpace>;
 using unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
-/* with int and size_t the library's machine code for any x86-64 would be called; with this type of offsets its
-   headers are compiled here, for this processor */
+/* with int and size_t the library's machine code for any x86-64 would be called; with this type of offsets
+   its headers are compiled here, for this processor */
 using offset = uint32_t;
 template <class T>
 using csr = KokkosSparse::CrsMatrix<const T, const int32_t, device, unmanaged, const offset>;

@@ -1,7 +1,7 @@
 """What all figures share: colors, markers, axes, legends, tips, and how a figure becomes a file or a part of the page.
 
 A Picture is some panels with a title. As a file it is one figure; on the page each panel and the legend is an SVG of
-its own, so that they stack where there is little room, in the colors that colours.py has for light and dark.
+its own, so that they stack where there is little room, in the colors that colors.py has for light and dark.
 Series differ by color, marker and dash, so that they are told apart in black and white, too.
 
 Needs matplotlib (Debian, Ubuntu: python3-matplotlib).
@@ -17,10 +17,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from . import colours, output
+from . import colors, output
 
-INK, MUTED, GRID, PAPER, HEAT = map(colours.light, ("ink", "muted", "grid", "paper", "heat"))
-SERIES = [colours.light(f"c{n}") for n in range(6)]
+INK, MUTED, GRID, PAPER, HEAT = map(colors.light, ("ink", "muted", "grid", "paper", "heat"))
+SERIES = [colors.light(f"c{n}") for n in range(6)]
 MARKERS = "os^vD<>pPX*hd"
 DASHES = ["-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5))]
 HATCHES = ["", "///", "...", "\\\\\\", "xxx", "---", "|||", "ooo"]
@@ -321,6 +321,6 @@ def svg(figure, prefix):
         text = re.sub(pattern, by, text, flags=re.DOTALL)
     # a hundredth of a point is not seen
     text = re.sub(r'\b(?:d|x|y)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text)
-    for name, (light, _) in colours.COLORS.items():
+    for name, (light, _) in colors.COLORS.items():
         text = text.replace(light, f"var(--{name})")
     return text.strip()

@@ -4,7 +4,7 @@ import gzip
 import html
 import os
 
-from . import colours, tables
+from . import colors, tables
 
 FOLDER = os.path.dirname(os.path.realpath(__file__))
 # bytes of compressed records that a page carries
@@ -81,8 +81,8 @@ def sorting():
 
 
 def document(title, body):
-    style = (f":root {{ color-scheme: light dark; {colours.style(0)} }}\n@media screen and (prefers-color-scheme: dark) "
-             f"{{ :root {{ {colours.style(1)} }} }}\n{_file('page.css')}")
+    style = (f":root {{ color-scheme: light dark; {colors.style(0)} }}\n@media screen and (prefers-color-scheme: dark) "
+             f"{{ :root {{ {colors.style(1)} }} }}\n{_file('page.css')}")
     return "\n".join(['<!DOCTYPE html>', '<html lang="en"><head><meta charset="utf-8">',
                       '<meta name="viewport" content="width=device-width, initial-scale=1">',
                       f"<title>{escape(title)}</title>", f"<style>{style}</style></head><body>", *body,

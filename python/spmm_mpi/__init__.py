@@ -9,7 +9,7 @@
 Where libspmm has no MPI (the wheel, make MPI=0), Plan(A, k=8) is the plan of this process, and mpi4py is not needed.
 
 A is a sparse matrix [m, n] of SciPy, whole on rank 0 or by rows on all ranks. X [n, K] and Y [m, K] are distributed by rows;
-a rank passes and gets its own rows, as arrays of NumPy or, with device="cuda", of CuPy or PyTorch. Errors are spmm_mpi.Error,
+a rank passes and gets its owned rows, as arrays of NumPy or, with device="cuda", of CuPy or PyTorch. Errors are spmm_mpi.Error,
 TypeError and ValueError. Plan has the details, docs/PYTHON.md of the sources the prices.
 
 matmul(A, X) is a product of this process alone, plan.operator() an operator of SciPy with all ranks behind it, and spmm_mpi.torch has products

@@ -228,7 +228,7 @@ class Analysis:
 
 
 class Cache:
-    """Analyses by owner, by fingerprint and by key."""
+    """Results of analysis by owner, by fingerprint and by key."""
 
     def __init__(self):
         self.lock, self.gone = threading.Lock(), collections.deque()

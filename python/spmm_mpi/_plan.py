@@ -156,7 +156,7 @@ class Plan:
         (make MPI=0, the wheel) it is the plan of this process, and comm may be None.
     A: a sparse matrix of SciPy in any format, of float64 or float32; the plan has a copy of it. Entries that are stored more
         than once are summed. rows="root": the whole matrix on rank 0, and None on the others. rows="distributed": each rank its
-        rows [own rows, n], in the order of the ranks.
+        rows [owned rows, n], in the order of the ranks.
     k: columns of X. One number: products have that K and no other, and a product waits for the neighbors alone. Several, or
         None: a product has any K, 0 included, and begins with an MPI_Allreduce by which the ranks agree on K. One plan of libspmm, with
         at most two converted copies of A, serves all K up to the greatest one so far; a greater K makes it anew, for the next power of

@@ -1,14 +1,16 @@
-/** A GPU of compute capability 9.0 that is emulated on the CPU, for tests of the CUDA code where there is no GPU: the
- *  CUDA runtime's functions, and launches. It says whether kernels compute what they should and whether their threads
- *  wait for each other; it says nothing of time, of races between threads, or of what nvcc makes of the code.
+/** A GPU of compute capability 9.0 that is emulated on the CPU, for tests of the CUDA code where there is no
+ *  GPU: the CUDA runtime's functions, and launches. It says whether kernels compute what they should and
+ *  whether their threads wait for each other; it says nothing of time, of races between threads, or of what
+ *  nvcc makes of the code.
  *
- *  One thread of the process does everything, and at once: a launch is complete when it returns, blocks run one after
- *  another, and the threads of a block are coroutines, each with a stack of its own, which run until they have to
- *  wait. Only a stream that waits for another process, for an event or a flag, has a queue; it is looked at when the
- *  host asks for a stream or waits. Processes share memory and events as with CUDA IPC: each has GPUs of its own,
- *  EMULATED_GPUS of them (1), and GPUs of the same number pass for the same one. EMULATED_NO_MEMOPS: the driver has no
- *  stream memory operations; EMULATED_NO_ATTACH: other processes' memory cannot be attached. GPU memory is host memory, filled with a pattern, as nothing may depend on what is there before; behind
- *  each allocation there is a margin, which cudaFree() checks. */
+ *  One thread of the process does everything, and at once: a launch is complete when it returns, blocks run
+ *  one after another, and the threads of a block are coroutines, each with a stack of its own, which run
+ *  until they have to wait. Only a stream that waits for another process, for an event or a flag, has a
+ *  queue; it is looked at when the host asks for a stream or waits. Processes share memory and events as with
+ *  CUDA IPC: each has GPUs of its own, EMULATED_GPUS of them (1), and GPUs of the same number pass for the
+ *  same one. EMULATED_NO_MEMOPS: the driver has no stream memory operations; EMULATED_NO_ATTACH: other
+ *  processes' memory cannot be attached. GPU memory is host memory, filled with a pattern, as nothing may
+ *  depend on what is there before; behind each allocation there is a margin, which cudaFree() checks. */
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -59,8 +61,8 @@ struct thread {
 struct warp {
     unsigned alive, waiting, mask;
     unsigned generation;
-    /* by the parity of the generation, as some lanes may be at the next barrier already when others read: which
-     * lanes have come, and what they exchange */
+    /* by the parity of the generation, as some lanes may be at the next barrier already when others read:
+     * which lanes have come, and what they exchange */
     unsigned came[2];
     uint64_t value[2][WARP];
     double matrix[2][WARP][3];
@@ -345,8 +347,8 @@ void bulk_prefetch(const void *from, uint32_t bytes)
 
 void copy(uint32_t to, const void *from, int bytes) { memcpy(shared_at(to), from, (size_t)bytes); }
 
-/* The distribution over the lanes is that of cuda_panels.cuh; the four products are added one after another, and
- * each sum is rounded. */
+/* The distribution over the lanes is that of cuda_panels.cuh; the four products are added one after another,
+ * and each sum is rounded. */
 void multiply_m16n8k4(double &c0, double &c1, double &c2, double &c3, double a0, double a1, double b)
 {
     warp &w = my_warp();
@@ -508,7 +510,8 @@ void queue(cudaStream_t stream, std::function<void()> work)
 
 } // namespace emulated
 
-/* Errors that a GPU may report do not occur here, but for memory that is not there: what is wrong ends the process. */
+/* Errors that a GPU may report do not occur here, but for memory that is not there: what is wrong ends the
+ * process. */
 cudaError_t cudaGetLastError(void) { return cudaSuccess; }
 
 const char *cudaGetErrorString(cudaError_t error)
