@@ -83,6 +83,23 @@ for ranks in 1 2 4; do
     ok "all of it was done on $ranks" test "$(grep -c '^PASS' <<<"$out")" -ge 80
 done
 
+# other formats of files, of which the first bytes tell: the same sentences are true
+"$root_folder/$BUILD/spmm_mpi" -d cpu --convert small.npz small.mtx >converted 2>&1
+"$root_folder/$BUILD/spmm_mpi" -d cpu --convert small.petsc small.mtx >>converted 2>&1
+{
+    printf '%-72s%-8s\n' "a small matrix" small
+    printf '%14d%14d%14d%14d\n' 3 1 1 1
+    printf '%-14s%14d%14d%14d%14d\n' RUA 3 3 4 0
+    printf '%-16s%-16s%-20s%-20s\n' "(8I3)" "(8I3)" "(4E12.4)" ""
+    printf '%3d%3d%3d%3d\n%3d%3d%3d%3d\n' 1 3 4 5 1 2 2 3
+    printf '%12s%12s%12s%12s\n' 1.0 2.0 3.0 4.0
+} >small.rua
+for format in npz petsc rua; do
+    out=$($MPIRUN -np 2 ./calls small.$format 2>&1)
+    sed "s/^FAIL .*/& (small.$format)/" <<<"$out" | grep '^FAIL' && tests_failed=1
+    ok "all of it is done with a matrix of small.$format" test "$(grep -c '^PASS' <<<"$out")" -ge 80
+done
+
 # the other way: with the module's source, as another compiler has to
 mkdir other && cd other || exit 1
 ok "the module's source compiles with a program" "$mpifort" $(pkg-config --variable=source spmm) "$calls" -o calls \
