@@ -281,9 +281,10 @@ with test("xz is read as matrix, as X and as series where the build has liblzma,
         equal(run(*FAST, scratch("short.mtx", short)).code, 3, short)
 with test("bzip2 is read where the build has libbz2, else it is named with what to do"):
     result = run(*FAST, scratch("plain.mtx", bz2.compress(good.encode())))
+    linked = subprocess.run(["ldd", PROGRAM], capture_output=True, text=True, check=True).stdout
+    equal(result.code, 0 if "libbz2" in linked else 3, result.err)
     if result.code != 0:
         within(result.err, "unpack it first (bzip2 -dk FILE), or build with libbz2 (libbz2-dev)")
-    assert result.code in (0, 3), result.err
 with test("a file of a byte or two is looked at, too"):
     for short in (b"\x1f", b"\x1f\x8b", b"%", b"P"):
         equal(run(*FAST, scratch("short.mtx", short)).code, 3, short)
