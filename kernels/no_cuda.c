@@ -16,7 +16,7 @@ static spmm_status refuse(const sp_launch *l)
 }
 
 #define CPU(id)
-#define CUDA(id) SP_KERNEL(id) = {refuse, NULL, NULL, NULL, NULL};
+#define CUDA(id) SP_KERNEL(id) = {refuse, NULL, NULL, NULL, NULL, NULL};
 #define KERNEL(id, backend, format, exact, what) backend(id)
 #include "kernels/kernels.def"
 #undef KERNEL

@@ -27,4 +27,4 @@ static spmm_status run(const sp_launch *l)
     return SPMM_OK;
 }
 
-SP_KERNEL(cpu_csr_static) = {run, NULL, NULL, NULL, NULL};
+SP_KERNEL(cpu_csr_static) = {run, NULL, NULL, NULL, NULL, NULL};

@@ -4,4 +4,4 @@
 #define ROW_LENGTH(a, i) ((a)->nz_per_row[i])
 #include "kernels/baseline/cpu_baseline_ell.h"
 
-SP_KERNEL(cpu_ell_nopad_transposed) = {run, sp_baseline_prepare, sp_baseline_release, NULL, NULL};
+SP_KERNEL(cpu_ell_nopad_transposed) = {run, sp_baseline_prepare, sp_baseline_release, NULL, NULL, NULL};

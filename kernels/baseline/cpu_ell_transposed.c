@@ -4,4 +4,4 @@
 #define ROW_LENGTH(a, i) ((a)->width)
 #include "kernels/baseline/cpu_baseline_ell.h"
 
-SP_KERNEL(cpu_ell_transposed) = {run, sp_baseline_prepare, sp_baseline_release, NULL, NULL};
+SP_KERNEL(cpu_ell_transposed) = {run, sp_baseline_prepare, sp_baseline_release, NULL, NULL, NULL};

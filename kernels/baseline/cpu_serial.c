@@ -57,6 +57,6 @@ static spmm_status run(const sp_launch *l)
     return SPMM_OK;
 }
 
-SP_KERNEL(cpu_serial) = {run, NULL, NULL, NULL, NULL};
-SP_KERNEL(cpu_serial_ell) = {run, NULL, NULL, NULL, NULL};
-SP_KERNEL(cpu_serial_ell_nopad) = {run, NULL, NULL, NULL, NULL};
+SP_KERNEL(cpu_serial) = {run, NULL, NULL, NULL, NULL, NULL};
+SP_KERNEL(cpu_serial_ell) = {run, NULL, NULL, NULL, NULL, NULL};
+SP_KERNEL(cpu_serial_ell_nopad) = {run, NULL, NULL, NULL, NULL, NULL};

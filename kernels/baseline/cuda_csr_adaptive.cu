@@ -88,4 +88,4 @@ spmm_status run(const sp_launch *l)
 
 } // namespace
 
-SP_KERNEL(csr_adaptive) = {run, baseline_prepare<fill>, baseline_release, NULL, NULL};
+SP_KERNEL(csr_adaptive) = {run, baseline_prepare<fill>, baseline_release, NULL, NULL, NULL};

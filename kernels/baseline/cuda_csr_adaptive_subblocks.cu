@@ -52,4 +52,4 @@ spmm_status run(const sp_launch *l)
 
 } // namespace
 
-SP_KERNEL(csr_adaptive_subblocks) = {run, baseline_prepare<fill>, baseline_release, NULL, NULL};
+SP_KERNEL(csr_adaptive_subblocks) = {run, baseline_prepare<fill>, baseline_release, NULL, NULL, NULL};

@@ -107,4 +107,4 @@ spmm_status run(const sp_launch *l) { return launch_product<launch<double>, laun
 
 } // namespace
 
-SP_KERNEL(csr_queue) = {run, baseline_prepare<fill>, baseline_release, NULL, NULL};
+SP_KERNEL(csr_queue) = {run, baseline_prepare<fill>, baseline_release, NULL, NULL, NULL};

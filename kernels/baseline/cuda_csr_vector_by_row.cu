@@ -45,5 +45,7 @@ template <bool shuffle> spmm_status run(const sp_launch *l)
 
 } // namespace
 
-SP_KERNEL(csr_vector_by_row) = {run<false>, baseline_prepare<fill<false>>, baseline_release, NULL, NULL};
-SP_KERNEL(csr_vector_by_row_shuffle) = {run<true>, baseline_prepare<fill<true>>, baseline_release, NULL, NULL};
+SP_KERNEL(csr_vector_by_row) = {run<false>, baseline_prepare<fill<false>>, baseline_release, NULL, NULL,
+                                NULL};
+SP_KERNEL(csr_vector_by_row_shuffle) = {run<true>, baseline_prepare<fill<true>>, baseline_release, NULL, NULL,
+                                        NULL};

@@ -92,7 +92,7 @@ template <class Sum, typename T> void launch_scalar(const sp_launch *l, cudaStre
     {                                                                                         \
         return launch_product<launch_scalar<sum, double>, launch_scalar<sum, float>>(l, #id); \
     }                                                                                         \
-    SP_KERNEL(id) = {run_##id, baseline_prepare<fill_scalar<sum>>, baseline_release, NULL, NULL};
+    SP_KERNEL(id) = {run_##id, baseline_prepare<fill_scalar<sum>>, baseline_release, NULL, NULL, NULL};
 SCALAR_KERNEL(csr_scalar1, in_memory)
 SCALAR_KERNEL(csr_scalar2, in_register)
 SCALAR_KERNEL(csr_scalar3, bounds_once)

@@ -86,7 +86,8 @@ void launch_subwarp(const sp_launch *l, cudaStream_t stream)
         return launch_product<launch_subwarp<F, shuffle, L, double>, launch_subwarp<F, shuffle, L, float>>( \
             l, #id);                                                                                        \
     }                                                                                                       \
-    SP_KERNEL(id) = {run_##id, baseline_prepare<fill_subwarp<F, shuffle, L>>, baseline_release, NULL, NULL};
+    SP_KERNEL(id) = {run_##id, baseline_prepare<fill_subwarp<F, shuffle, L>>, baseline_release, NULL, NULL, \
+                     NULL};
 SUBWARP_KERNEL(csr_vector, SPMM_CSR, false, WARP)
 SUBWARP_KERNEL(csr_vector_shuffle, SPMM_CSR, true, WARP)
 SUBWARP_KERNEL(csr_vector_subwarp, SPMM_CSR, false, LANES)

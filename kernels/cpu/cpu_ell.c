@@ -34,4 +34,5 @@ static spmm_status prepare(const sp_setup *setup, void **state)
     return sp_rows_create(setup, begin, begin + a->rows, begin, state);
 }
 
-SP_KERNEL(cpu_ell) = {sp_rows_run, prepare, sp_rows_destroy, sp_rows_values, sp_rows_set_k};
+SP_KERNEL(cpu_ell) = {sp_rows_run,    prepare,       sp_rows_destroy,
+                      sp_rows_values, sp_rows_set_k, sp_rows_new_values};

@@ -47,6 +47,7 @@ typedef struct sp_block {
     const int64_t *begin, *end; /**< row i of A has the entries begin[i] .. end[i] - 1 of col and val */
     const int32_t *col;
     const void *val;
+    const void *common; /**< the value that all entries have; NULL: they differ, or it is not known */
     const int32_t *row; /**< row of Y that each row of A is; NULL: row i is row i */
     const void *x;      /**< address of X's row 0 at the first column of the column block */
     void *y;            /**< address of Y's row 0 at the first column of the column block */
@@ -81,6 +82,8 @@ typedef struct sp_width {
     int lanes;   /**< elements per vector */
     int vectors; /**< maximum number of vectors per row for which `loops` contains loops */
     sp_loops loops;
+    sp_loops equal_values; /**< the loops for one vector per row and matrices whose values are all equal
+                                (b->common); NULL: none */
 } sp_width;
 
 /** Returns the vector widths that any processor has, the narrower ones first within a precision; *count is
@@ -107,14 +110,16 @@ SP_INLINE static void sp_fetch_row(const void *x, int64_t offset, int bytes)
 /** Prefetches the entries of A up to SP_FETCH_ENTRIES positions beyond `end`, with the hint that they are
  *  used once. Without this, the hardware loses track of the entries if several rows are read side by side, or
  *  between scattered reads of X.
- *  \param [in] size     size in bytes of a value of A
+ *  \param [in] size     size in bytes of a value of A; 0: prefetch no values
  *  \param [in] columns  1: prefetch values and column indices; 0: prefetch only values */
 SP_INLINE static void sp_fetch_entries(sp_block *b, int64_t end, int size, int columns)
 {
     enum { STEP = 16 }; /* entries per step: one cache line of column indices, and one or two of values */
-    for (const int64_t stop = end + SP_FETCH_ENTRIES; b->fetched < stop; b->fetched += STEP) {
+    const int64_t stop = end + SP_FETCH_ENTRIES;
+    if (!size && !columns && b->fetched < stop) b->fetched = stop;
+    for (; b->fetched < stop; b->fetched += STEP) {
         const uintptr_t val = (uintptr_t)b->val + (uintptr_t)(b->fetched * size);
-        __builtin_prefetch((const void *)val, 0, 0);
+        if (size) __builtin_prefetch((const void *)val, 0, 0);
         if (size > 4) __builtin_prefetch((const void *)(val + 64), 0, 0);
         if (columns) __builtin_prefetch(b->col + b->fetched, 0, 0);
     }

@@ -5,6 +5,8 @@
  *   VALUE, NAME(name), TARGET, LANES, VECTOR, INTRINSIC(op)   as described in cpu_loops_vector.h
  *   LOAD_FIRST(p, n)                  loads the first n elements at p, and zeros into the other lanes
  *   TRANSPOSE(t)                      transposes the matrix VECTOR t[LANES] in place
+ *   EQUAL_VALUES                      optional: defined for matrices whose values are all equal (b->common);
+ *                                     then nothing of A is read but one list of columns
  * and undefines them at its end. The loop computes LANES rows at a time, and sets b->first to the first row
  * that is left over; the caller computes the rows left over. */
 
@@ -13,6 +15,11 @@ TARGET SP_INLINE static VECTOR NAME(chain_by_lanes)(const VALUE *val, int64_t st
                                                     const VALUE *x, int64_t from, int64_t to)
 {
     VECTOR sum = INTRINSIC(setzero)();
+#ifdef EQUAL_VALUES
+    const VECTOR common = INTRINSIC(set1)(*val);
+    (void)stride;
+    for (int64_t e = from; e < to; e++) sum = INTRINSIC(fmadd)(common, INTRINSIC(loadu)(x + col[e]), sum);
+#else
     for (int64_t e = from; e < to; e += LANES) {
         VECTOR t[LANES];
         const int some = to - e < LANES ? (int)(to - e) : LANES;
@@ -21,6 +28,7 @@ TARGET SP_INLINE static VECTOR NAME(chain_by_lanes)(const VALUE *val, int64_t st
         SP_UNROLL for (int j = 0; j < LANES; j++) if (j < some)
             sum = INTRINSIC(fmadd)(t[j], INTRINSIC(loadu)(x + col[e + j]), sum);
     }
+#endif
     return sum;
 }
 
@@ -49,9 +57,15 @@ TARGET static void NAME(shift_by_lanes)(sp_block *b)
     const int64_t stride = b->begin[first + 1] - at;
     const int32_t *const col = b->col + b->begin[b->origin];
     for (; b->last - b->first >= LANES; b->first += LANES) {
+#ifdef EQUAL_VALUES
+        const VALUE *const val = b->common;
+        const int bytes = 0;
+#else
         const VALUE *const val = (const VALUE *)b->val + at + (b->first - first) * stride;
+        const int bytes = sizeof(VALUE);
+#endif
+        if (b->fetched >= 0) sp_fetch_entries(b, at + (b->first + LANES - first) * stride, bytes, 0);
         const VALUE *const x = (const VALUE *)b->x + (b->first - b->origin);
-        if (b->fetched >= 0) sp_fetch_entries(b, at + (b->first + LANES - first) * stride, sizeof(VALUE), 0);
         const VECTOR sum = n > SP_CHAIN ? NAME(leaves_by_lanes)(val, stride, col, x, n)
                                         : NAME(chain_by_lanes)(val, stride, col, x, 0, n);
         VALUE *const y = (VALUE *)b->y + b->first;
@@ -69,4 +83,5 @@ TARGET static void NAME(shift_by_lanes)(sp_block *b)
 #undef VECTOR
 #undef INTRINSIC
 #undef LOAD_FIRST
+#undef EQUAL_VALUES
 #undef TRANSPOSE

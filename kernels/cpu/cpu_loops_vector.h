@@ -10,6 +10,8 @@
  *   BIT_MASKS                         defined if masks are bit masks (AVX-512)
  *   SHIFT_BY_LANES(b)                 optional, and only if LANES is 1: the loop of cpu_loops_shift.h, which
  *                                     is used for SP_RUN_SHIFT if X and Y are contiguous
+ *   EQUAL_VALUES                      optional: defined in loops for matrices whose values are all equal. They
+ *                                     read the value b->common, and neither b->val nor the memory there
  *   TABLE                             optional: declares the table of the loops, if other files refer to it;
  *                                     the default is a static table with the name NAME(loops)
  * and undefines all of them except BIT_MASKS at its end. If INTRINSIC is not defined, a vector is one VALUE.
@@ -46,6 +48,17 @@
 #ifndef STREAM
 #define STREAM(p, v) STORE(p, v)
 #endif
+#endif
+
+/* VALUES_AT(p, e): the address of value e, if p is that of value 0; VALUES(b, e): the address of value e of A */
+#ifdef EQUAL_VALUES
+#define VALUES_AT(p, e) (p)
+#define VALUES(b, e) ((const VALUE *)(b)->common)
+#define VALUE_BYTES 0
+#else
+#define VALUES_AT(p, e) ((p) + (e))
+#define VALUES(b, e) ((const VALUE *)(b)->val + (e))
+#define VALUE_BYTES (int)sizeof(VALUE)
 #endif
 
 /** A group of rows of A that are computed together: row i and the rows after it. */
@@ -86,7 +99,7 @@ TARGET SP_INLINE static VALUE NAME(add_two)(const VALUE sum, const VALUE *val, c
 #else
     const int32_t first = col[0], second = col[1];
 #endif
-    return FMA(val[1], x[second * ldx], FMA(val[0], x[first * ldx], sum));
+    return FMA(*VALUES_AT(val, 1), x[second * ldx], FMA(*val, x[first * ldx], sum));
 }
 #endif
 
@@ -109,10 +122,10 @@ TARGET SP_INLINE static void NAME(chains)(const sp_block *b, const NAME(group) g
 #if LANES == 1
     for (; vectors == 1 && rows == SP_TOGETHER && lists == rows && e + 1 < to; e += 2)
         SP_UNROLL for (int r = 0; r < rows; r++) sum[r][0] = NAME(add_two)(
-            sum[r][0], g.val + r * g.stride + e, g.col + r * g.stride + e, g.x, ldx);
+            sum[r][0], VALUES_AT(g.val, r * g.stride + e), g.col + r * g.stride + e, g.x, ldx);
 #endif
     for (; e < to; e++) {
-        SP_UNROLL for (int r = 0; r < rows; r++) a[r] = SPREAD(g.val[r * g.stride + e]);
+        SP_UNROLL for (int r = 0; r < rows; r++) a[r] = SPREAD(*VALUES_AT(g.val, r * g.stride + e));
         SP_UNROLL for (int r = 0; r < rows; r++)
         {
             const int own = r < lists;
@@ -171,10 +184,10 @@ TARGET SP_INLINE static void NAME(long_rows)(sp_block *b, const NAME(group) g, c
         const int whole = together && g.n - e >= SP_SEGMENT && e % SP_SEGMENT == 0;
         end = whole ? e + SP_SEGMENT : g.n - e < SP_LEAF ? g.n : e + SP_LEAF;
         if (rows == 1 && vectors <= SP_FETCH_VECTORS && b->fetched >= 0)
-            sp_fetch_entries(b, g.val + end - (const VALUE *)b->val, sizeof(VALUE), 1);
+            sp_fetch_entries(b, g.col + end - b->col, VALUE_BYTES, 1);
         if (whole) {
             const NAME(group)
-                leaves = {.val = g.val + e,
+                leaves = {.val = VALUES_AT(g.val, e),
                           .col = g.col + e,
                           .x = g.x,
                           .stride = SP_LEAF,
@@ -215,17 +228,18 @@ TARGET SP_INLINE static int NAME(rows_together)(sp_block *b, const int64_t i, co
     VALUE sum[SP_TOGETHER];
     SP_UNROLL for (int r = 0; r < SP_TOGETHER; r++)
     {
-        val[r] = (const VALUE *)b->val + begin[r];
+        val[r] = VALUES(b, begin[r]);
         col[r] = b->col + begin[r];
         sum[r] = 0;
     }
     int64_t e = 0;
     for (; e + 1 < least; e += 2)
         SP_UNROLL for (int r = 0; r < SP_TOGETHER; r++)
-            sum[r] = NAME(add_two)(sum[r], val[r] + e, col[r] + e, x, ldx);
+            sum[r] = NAME(add_two)(sum[r], VALUES_AT(val[r], e), col[r] + e, x, ldx);
     SP_UNROLL for (int r = 0; r < SP_TOGETHER; r++)
     {
-        for (int64_t k = e; k < end[r] - begin[r]; k++) sum[r] = FMA(val[r][k], x[col[r][k] * ldx], sum[r]);
+        for (int64_t k = e; k < end[r] - begin[r]; k++)
+            sum[r] = FMA(*VALUES_AT(val[r], k), x[col[r][k] * ldx], sum[r]);
         NAME(store)(b, i + r, &sum[r], 1, 0, 0);
     }
     return 1;
@@ -242,7 +256,7 @@ TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int
         const int64_t at = b->begin[i], n = b->end[i] - at;
         if ((n > b->chain) != leaves) break;
         if (!leaves && vectors <= SP_FETCH_VECTORS && b->fetched >= 0)
-            sp_fetch_entries(b, at + n, sizeof(VALUE), 1);
+            sp_fetch_entries(b, at + n, VALUE_BYTES, 1);
 #if LANES == 1
         /* in their own order, rows of like lengths are too rare to look for them */
         if (vectors == 1 && !leaves && b->row && b->last - i >= SP_TOGETHER &&
@@ -253,7 +267,7 @@ TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int
 #endif
         const NAME(group) g = {.i = i,
                                .n = n,
-                               .val = (const VALUE *)b->val + at,
+                               .val = VALUES(b, at),
                                .col = b->col + at,
                                .x = b->x,
                                .prefetch = b->prefetch,
@@ -286,10 +300,10 @@ TARGET SP_INLINE static void NAME(equal)(sp_block *b, const int64_t ldx, const i
     const int64_t prefetch = b->prefetch ? NAME(equal_prefetch)(b, n, stride) : 0;
     for (int64_t i = first; i < b->last; i += height) {
         const int64_t p = at + (i - first) * stride, end = p + height * stride;
-        if (b->fetched >= 0) sp_fetch_entries(b, end, sizeof(VALUE), 1);
+        if (b->fetched >= 0) sp_fetch_entries(b, end, VALUE_BYTES, 1);
         const NAME(group) g = {.i = i,
                                .n = n,
-                               .val = (const VALUE *)b->val + p,
+                               .val = VALUES(b, p),
                                .col = b->col + p,
                                .x = b->x,
                                .stride = stride,
@@ -317,12 +331,12 @@ TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, c
     for (int64_t i = first; i < b->last; i += height) {
         const int64_t p = at + (i - first) * stride, shift = list ? i - b->origin : 0;
         if (vectors <= SP_FETCH_VECTORS && b->fetched >= 0)
-            sp_fetch_entries(b, p + height * n, sizeof(VALUE), !list);
+            sp_fetch_entries(b, p + height * n, VALUE_BYTES, !list);
         for (int f = 0; f < count; f++)
             sp_fetch_row(b->x, (newly[f] + shift) * ldx * (int64_t)sizeof(VALUE), bytes);
         const NAME(group) g = {.i = i,
                                .n = n,
-                               .val = (const VALUE *)b->val + p,
+                               .val = VALUES(b, p),
                                .col = list ? list : b->col + p,
                                .x = (const VALUE *)b->x + shift * ldx,
                                .stride = stride};
@@ -423,6 +437,10 @@ TABLE[VECTORS][2][SP_RUN_KINDS] = {
 #undef VALUE
 #undef NAME
 #undef TARGET
+#undef EQUAL_VALUES
+#undef VALUES_AT
+#undef VALUES
+#undef VALUE_BYTES
 #undef LANES
 #undef VECTORS
 #undef BLOCKED

@@ -90,5 +90,7 @@ static spmm_status prepare_sorted(const sp_setup *setup, void **state)
     return prepare(setup, sort_by_length, state);
 }
 
-SP_KERNEL(cpu_clustered) = {sp_rows_run, prepare_clustered, sp_rows_destroy, sp_rows_values, sp_rows_set_k};
-SP_KERNEL(cpu_sorted) = {sp_rows_run, prepare_sorted, sp_rows_destroy, sp_rows_values, sp_rows_set_k};
+SP_KERNEL(cpu_clustered) = {sp_rows_run,    prepare_clustered, sp_rows_destroy,
+                            sp_rows_values, sp_rows_set_k,     sp_rows_new_values};
+SP_KERNEL(cpu_sorted) = {sp_rows_run,    prepare_sorted, sp_rows_destroy,
+                         sp_rows_values, sp_rows_set_k,  sp_rows_new_values};

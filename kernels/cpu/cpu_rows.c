@@ -31,6 +31,7 @@ typedef struct sp_rows {
     const int64_t *begin, *end;
     const int32_t *col;
     const void *val;
+    const void *common; /* the value that all entries have; NULL: they differ */
     void *owned;
     spmm_csr copy; /* owned, if the rows have another order than in the matrix, and */
     int32_t *row;  /* [rows], owned: the row of Y that each is; NULL: they have not */
@@ -119,11 +120,56 @@ static void choose(const sp_matrix *a, int64_t k, sp_rows *s)
     }
 }
 
+/** Returns 1 if the values at positions begin .. end - 1 have the bits of the value at `at`. */
+static int are_equal(const void *val, spmm_precision precision, int64_t begin, int64_t end, int64_t at)
+{
+    uint64_t differ = 0;
+    if (precision == SPMM_F64)
+        for (int64_t e = begin; e < end; e++)
+            differ |= ((const uint64_t *)val)[e] ^ ((const uint64_t *)val)[at];
+    else
+        for (int64_t e = begin; e < end; e++)
+            differ |= ((const uint32_t *)val)[e] ^ ((const uint32_t *)val)[at];
+    return differ == 0;
+}
+
+/** Returns the address of a value that all entries have, bit for bit; NULL if values differ or there are
+ *  none. Entries that differ are usually among the first ones. */
+static const void *find_common(const sp_rows *s, const sp_matrix *a, int threads)
+{
+    int64_t first = 0;
+    while (first < a->rows && s->begin[first] == s->end[first]) first++;
+    if (first == a->rows) return NULL;
+    const int64_t at = s->begin[first];
+    int equal = are_equal(s->val, a->precision, at, s->end[first], at);
+    /* a thread may read `equal` late, which only costs time */
+#pragma omp parallel for schedule(static) num_threads(threads) if (equal)
+    for (int64_t i = first; i < a->rows; i++) {
+        int so_far;
+#pragma omp atomic read
+        so_far = equal;
+        if (!so_far || are_equal(s->val, a->precision, s->begin[i], s->end[i], at)) continue;
+#pragma omp atomic write
+        equal = 0;
+    }
+    return equal ? (const char *)s->val + at * sp_value_size(a->precision) : NULL;
+}
+
+void sp_rows_new_values(const sp_setup *setup, void *state)
+{
+    sp_rows *const s = state;
+    sp_matrix ordered;
+    if (!s) return;
+    if (s->row) sp_matrix_view_csr(&s->copy, &ordered);
+    s->common = find_common(s, s->row ? &ordered : setup->a, setup->threads);
+}
+
 static spmm_status prepare(const sp_setup *setup, sp_rows *s)
 {
     const sp_matrix *const a = setup->a;
     s->col = a->col;
     s->val = a->val;
+    s->common = find_common(s, a, setup->threads);
     TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_PART, setup->threads, &s->runs));
     TRY(cut_long_rows(setup, s));
     TRY(divide(setup, s));
@@ -231,7 +277,8 @@ static void run_in_run(const product *p, const sp_loop *loops, sp_block *b, cons
 {
     const sp_loop loop = loops[run->kind];
     const sp_loop brief = p->one && run->kind == SP_RUN_EQUAL
-                              ? sp_choose_short(p->v.isa, p->l->x->precision, b->end[first] - b->begin[first])
+                              ? sp_choose_short(p->v.isa, p->l->x->precision, b->end[first] - b->begin[first],
+                                                b->common != NULL)
                               : NULL;
     if (brief && last - first > 1) {
         run_loop(brief, b, first, last);
@@ -317,6 +364,7 @@ static void run_range(const product *p, int64_t first, int64_t last)
                       .chain = SP_CHAIN,
                       .col = s->col,
                       .val = s->val,
+                      .common = s->common,
                       .row = s->row,
                       .ldx = p->l->x->ld,
                       .ldy = p->l->y->ld,
@@ -357,6 +405,7 @@ static void run_parts(const product *p, int64_t first, int64_t last)
                   .chain = SP_LEAF,
                   .col = s->col,
                   .val = s->val,
+                  .common = s->common,
                   .ldx = p->l->x->ld,
                   .ldy = s->partial_ld,
                   .prefetch = s->prefetch,

@@ -273,4 +273,4 @@ static spmm_status run(const sp_launch *l)
     return SPMM_OK;
 }
 
-SP_KERNEL(cpu_segmented) = {run, prepare, destroy, values, set_k};
+SP_KERNEL(cpu_segmented) = {run, prepare, destroy, values, set_k, NULL};

@@ -211,8 +211,9 @@ static spmm_status run_balanced(const sp_launch *l) { return run<false>(l, "csr_
 
 static spmm_status run_deep(const sp_launch *l) { return run<true>(l, "csr_deep"); }
 
-SP_KERNEL(csr_balanced) = {run_balanced, prepare, sp_cuda_release_lists, NULL, sp_kernel_any_k};
+SP_KERNEL(csr_balanced) = {run_balanced, prepare, sp_cuda_release_lists, NULL, sp_kernel_any_k, NULL};
 static spmm_status run_clustered(const sp_launch *l) { return run<false>(l, "csr_clustered"); }
 
-SP_KERNEL(csr_clustered) = {run_clustered, prepare_clustered, sp_cuda_release_lists, NULL, sp_kernel_any_k};
-SP_KERNEL(csr_deep) = {run_deep, prepare, sp_cuda_release_lists, NULL, sp_kernel_any_k};
+SP_KERNEL(csr_clustered) = {run_clustered, prepare_clustered, sp_cuda_release_lists,
+                            NULL,          sp_kernel_any_k,   NULL};
+SP_KERNEL(csr_deep) = {run_deep, prepare, sp_cuda_release_lists, NULL, sp_kernel_any_k, NULL};

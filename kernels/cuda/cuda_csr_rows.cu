@@ -3,4 +3,4 @@
 
 static spmm_status run(const sp_launch *l) { return run_rows<FROM_CSR>(l, "csr_rows"); }
 
-SP_KERNEL(csr_rows) = {run, sp_cuda_prepare_csr, sp_cuda_release_lists, NULL, sp_kernel_any_k};
+SP_KERNEL(csr_rows) = {run, sp_cuda_prepare_csr, sp_cuda_release_lists, NULL, sp_kernel_any_k, NULL};

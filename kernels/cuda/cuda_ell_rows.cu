@@ -9,4 +9,4 @@ static spmm_status prepare(const sp_setup *s, void **state)
 
 static spmm_status run(const sp_launch *l) { return run_rows<FROM_ELL>(l, "ell_rows"); }
 
-SP_KERNEL(ell_rows) = {run, prepare, sp_cuda_release_lists, NULL, sp_kernel_any_k};
+SP_KERNEL(ell_rows) = {run, prepare, sp_cuda_release_lists, NULL, sp_kernel_any_k, NULL};

@@ -151,4 +151,5 @@ spmm_status run(const sp_launch *l)
 
 } // namespace
 
-SP_KERNEL(panel_mma) = {run, sp_cuda_prepare_copied_rows, sp_cuda_release_lists, sp_cuda_list_values, sp_kernel_any_k};
+SP_KERNEL(panel_mma) = {
+    run, sp_cuda_prepare_copied_rows, sp_cuda_release_lists, sp_cuda_list_values, sp_kernel_any_k, NULL};

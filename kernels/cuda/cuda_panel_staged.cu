@@ -396,4 +396,4 @@ spmm_status prepare(const sp_setup *setup, void **state)
 
 } // namespace
 
-SP_KERNEL(panel_staged) = {run, prepare, release, values, sp_kernel_any_k};
+SP_KERNEL(panel_staged) = {run, prepare, release, values, sp_kernel_any_k, NULL};

@@ -167,5 +167,5 @@ spmm_status run_deep(const sp_launch *l) { return run<true>(l, "sell_deep"); }
 
 } // namespace
 
-SP_KERNEL(sell_deep) = {run_deep, sp_cuda_prepare_sums, sp_cuda_release_lists, NULL, sp_kernel_any_k};
-SP_KERNEL(sell_rows) = {run_rows, sp_cuda_prepare_sums, sp_cuda_release_lists, NULL, sp_kernel_any_k};
+SP_KERNEL(sell_deep) = {run_deep, sp_cuda_prepare_sums, sp_cuda_release_lists, NULL, sp_kernel_any_k, NULL};
+SP_KERNEL(sell_rows) = {run_rows, sp_cuda_prepare_sums, sp_cuda_release_lists, NULL, sp_kernel_any_k, NULL};

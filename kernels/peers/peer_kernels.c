@@ -255,7 +255,7 @@ static spmm_status run(const sp_launch *launch)
     {                                                                    \
         return prepare(#id, setup, state);                               \
     }                                                                    \
-    static const sp_kernel_ops id##_ops = {run, prepare_##id, release, values, NULL};
+    static const sp_kernel_ops id##_ops = {run, prepare_##id, release, values, NULL, NULL};
 #include "kernels/peers/peers.def"
 #undef PEER
 

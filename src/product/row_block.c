@@ -15,14 +15,25 @@ spmm_status sp_row_block_convert(const sp_row_blocks *parts, sp_row_block *part)
     return sp_row_block_set_k(parts, part, 1);
 }
 
+static sp_setup setup_of(const sp_row_blocks *parts, const sp_row_block *part)
+{
+    return (sp_setup){&part->a, &part->csr, parts->k, parts->threads, parts->shape, parts->most};
+}
+
 spmm_status sp_row_block_set_k(const sp_row_blocks *parts, sp_row_block *part, int anew)
 {
     const sp_kernel_ops *const ops = parts->kernel->ops;
-    const sp_setup setup = {&part->a, &part->csr, parts->k, parts->threads, parts->shape, parts->most};
+    const sp_setup setup = setup_of(parts, part);
     if (!anew) return ops->set_k ? ops->set_k(&setup, part->state) : SPMM_OK;
     if (ops->release) ops->release(part->state);
     part->state = NULL;
     return ops->prepare ? ops->prepare(&setup, &part->state) : SPMM_OK;
+}
+
+void sp_row_block_new_values(const sp_row_blocks *parts, sp_row_block *part)
+{
+    const sp_setup setup = setup_of(parts, part);
+    if (parts->kernel->ops->new_values) parts->kernel->ops->new_values(&setup, part->state);
 }
 
 void sp_row_block_release(const sp_row_blocks *parts, sp_row_block *part)

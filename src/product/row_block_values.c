@@ -248,8 +248,10 @@ static spmm_status update(const sp_row_blocks *parts, sp_row_block *p, const voi
 {
     int needed;
     TRY(find_maps(parts, p, &needed));
-    if (!needed) return SPMM_OK;
-    return p->maps && !p->lost ? write_values(parts, p, on_gpu) : convert_again(parts, p);
+    if (needed && (!p->maps || p->lost)) return convert_again(parts, p);
+    if (needed) TRY(write_values(parts, p, on_gpu));
+    sp_row_block_new_values(parts, p);
+    return SPMM_OK;
 }
 
 spmm_status sp_row_blocks_update(sp_row_blocks *parts, const void *on_gpu)
