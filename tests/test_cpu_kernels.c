@@ -149,6 +149,14 @@ static void check_samples(sample_values kind)
     threads_checked = FEW_THREADS;
 }
 
+/* 1: the matrices below have values that are all equal */
+static int equal_values;
+
+static void set_value(spmm_csr *a, int64_t e)
+{
+    sample_set(a->as, a->precision, e, equal_values ? 1.0 / 3 : sp_random_unit(5, (uint64_t)e, 0));
+}
+
 /** A matrix large enough for every loop's steady state, chunks of rows included. */
 static void check_large(void)
 {
@@ -184,8 +192,7 @@ static void check_structures(void)
             formats f;
             if (sp_gen_csr(spec[n], p ? SPMM_F32 : SPMM_F64, 2, &f.csr) != SPMM_OK) abort();
             /* values that differ, and groups that are broken here and there */
-            for (int64_t e = 0; e < f.csr.nnz; e++)
-                sample_set(f.csr.as, f.csr.precision, e, sp_random_unit(5, (uint64_t)e, 0));
+            for (int64_t e = 0; e < f.csr.nnz; e++) set_value(&f.csr, e);
             for (int64_t i = 40; i < f.csr.rows; i += 97)
                 if (f.csr.irp[i] < f.csr.irp[i + 1] && f.csr.ja[f.csr.irp[i]] > 0) f.csr.ja[f.csr.irp[i]]--;
             formats_convert(&f);
@@ -213,7 +220,7 @@ static void check_long_runs(int64_t n, spmm_precision precision)
             const int64_t at = f.csr.irp[i] + e, like = kind == 3 ? i : i / 3;
             f.csr.ja[at] = (int32_t)(first[kind] + 2 * e +
                                      (kind < 3 ? 0 : sp_random_below(9, (uint64_t)like, (uint64_t)e, 2)));
-            sample_set(f.csr.as, precision, at, sp_random_unit(5, (uint64_t)at, 0));
+            set_value(&f.csr, at);
         }
     }
     formats_convert(&f);
@@ -233,11 +240,13 @@ static void check_lengths(void)
         const spmm_precision precision = p ? SPMM_F32 : SPMM_F64;
         formats f;
         sample_lengths(canonical_lengths, CANONICAL_LENGTHS, precision, &f.csr);
+        for (int64_t e = 0; equal_values && e < f.csr.nnz; e++) set_value(&f.csr, e);
         formats_convert(&f);
         for (int n = 0; n < 12; n += k_step)
             check_kernels(&f, SAMPLE_REALS, ks[n], ks[n], (ks[n] + 7) / 8 * 8);
         formats_destroy(&f);
         sample_lengths(giants, 6, precision, &f.csr);
+        for (int64_t e = 0; equal_values && e < f.csr.nnz; e++) set_value(&f.csr, e);
         formats_convert(&f);
         threads_checked = ALL_THREADS;
         for (int n = 0; n < 4; n++) check_kernels(&f, SAMPLE_REALS, giant_ks[n], giant_ks[n], giant_ks[n]);
@@ -312,6 +321,15 @@ static void test_isa(sp_isa isa)
     TEST(NAMED("so they are where rows share columns")) { check_structures(); }
     TEST(NAMED("so they are for rows of all lengths, alone and with others of the same columns")) {
         check_lengths();
+    }
+    TEST(NAMED("so they are where all values are equal, and also if Y is stored past the caches")) {
+        equal_values = 1;
+        check_structures();
+        check_lengths();
+        set_streaming(1);
+        check_structures();
+        set_streaming(0);
+        equal_values = 0;
     }
     TEST(NAMED("stored past the caches, Y is the same and nothing beside it is written")) {
         set_streaming(1);

@@ -25,6 +25,17 @@ static void scatter(const char *spec, spmm_precision precision, int integers, in
     CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, a, size / q, q, block), SPMM_OK);
 }
 
+/** Gives the matrix, and this rank's block of it on size x 1, the values of a stage: all 3; or all 3 but one in
+ *  500; or all -2. */
+static void set_values(spmm_csr *a, spmm_block *block, int stage)
+{
+    for (int64_t e = 0; e < a->nnz; e++)
+        sample_set(a->as, a->precision, e, stage == 2 ? -2 : stage == 1 && e % 500 == 499 ? 1 : 3);
+    const int64_t bytes = a->precision == SPMM_F64 ? 8 : 4;
+    memcpy(block->csr.as, (const char *)a->as + a->irp[block->row_begin] * bytes,
+           (size_t)(block->csr.nnz * bytes));
+}
+
 static void destroy(spmm_csr *a, spmm_block *block)
 {
     spmm_block_destroy(block);
@@ -40,12 +51,42 @@ static double product(const spmm_csr *a, int64_t i, int64_t j)
     return sum;
 }
 
+/** A plan by that kernel for which all values are equal at first, then not, then equal again. */
+static void change_equal_values(const char *spec, const char *kernel, spmm_precision precision, int64_t k)
+{
+    static const int stages[] = {0, 1, 2, 1, 0};
+    const spmm_plan_options options = {.kernel = kernel};
+    spmm_csr a;
+    spmm_block block;
+    spmm_plan *plan;
+    spmm_multivector x, y;
+    scatter(spec, precision, 0, 1, &a, &block);
+    set_values(&a, &block, stages[0]);
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, k, &options, &plan), SPMM_OK);
+    CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+    sp_multivector_generate(&x, SP_X_INDEX, 0, block.x_begin, 1);
+    for (int n = 0; n < 5; n++) {
+        if (n > 0) set_values(&a, &block, stages[n]);
+        if (n > 0) CHECK_INT(spmm_plan_update_values(plan), SPMM_OK);
+        CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
+        int same = 1;
+        for (int64_t i = 0; i < y.rows; i++)
+            for (int64_t j = 0; j < k; j++)
+                same &= sp_multivector_get(&y, i, j) == product(&a, block.row_begin + i, j);
+        CHECK(same);
+    }
+    spmm_plan_destroy(plan);
+    spmm_multivector_destroy(&x);
+    spmm_multivector_destroy(&y);
+    destroy(&a, &block);
+}
+
 /** alpha A X + beta Y through the public interface, on small integers, checked by the definition: X and Y as
  *  the plan makes them, and of the caller's own making. */
 static void multiply(const spmm_csr *a, const spmm_block *block, const spmm_plan_options *options, int64_t k)
 {
-    static const spmm_plan_study quick = {
-        .quick_plan = 1}; /* exchanges are timed in a test of their own */
+    static const spmm_plan_study quick = {.quick_plan = 1}; /* exchanges are timed in a test of their own */
     static const double factors[][2] = {{1, 0}, {1, 0}, {-2, 0}, {1, 1}, {3, -1}};
     spmm_plan *plan;
     spmm_multivector x[2], y[2];
@@ -163,6 +204,16 @@ static void test_products(void)
                          5);
                 destroy(&a, &block);
             }
+    }
+    TEST("values that become equal, or cease to be, are read anew by every kernel on rows") {
+        static const char *const kernels[] = {"cpu_csr", "cpu_sorted", "cpu_clustered", "cpu_ell",
+                                              "cpu_ell_nopad"},
+                                 *const specs[] = {"lap2d5:30", "fem3:5", "rmat:8,8", "longrows:500,5,3,300"};
+        static const int64_t ks[] = {1, 2, 4, 8, 16};
+        for (int n = 0; n < 5; n++)
+            for (int s = 0; s < (n == 3 ? 2 : 4); s++) /* padding of ELLPACK is bounded */
+                for (int k = 0; k < 5; k++)
+                    change_equal_values(specs[s], kernels[n], (n + s + k) % 2 ? SPMM_F32 : SPMM_F64, ks[k]);
     }
     TEST("every exchange, reduction and overlap gives the same, on every grid, for any shape of matrix") {
         const char *const specs[] = {"uniform:40,6", "longrows:30,2,3,25", "band:50,5,9", "uniform:3,2",
