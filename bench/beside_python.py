@@ -2,7 +2,7 @@
 
     SPMM_LIBRARY=DIR PYTHONPATH=python python3 bench/beside_python.py [--device cpu|cuda] [--k 1,8,64]
                                          [--rounds 3] [--seconds 2] [--contenders LIST] MATRIX.mtx[.gz]... > CSV
-    python3 bench/beside_python.py --table CSV...        the table of docs/PYTHON.md
+    python3 bench/beside_python.py --table CSV...        a table of them in Markdown
 
 Timed is how long it takes until the first, the tenth and the hundredth product are there. The first one has everything
 that the library does with a matrix of SciPy before it multiplies: conversion, planning, the copy to the GPU. Imports,

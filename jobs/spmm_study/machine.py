@@ -1,5 +1,5 @@
 """Machine files: small texts that say how fast a machine copies and communicates, `key = value` a line; # begins a comment.
-docs/OUTPUT.md has the table of keys. Rates are in bytes per second, times in seconds."""
+spmm_mpi(1), MACHINE FILES, has the keys. Rates are in bytes per second, times in seconds."""
 import re
 from dataclasses import dataclass
 

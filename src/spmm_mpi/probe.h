@@ -28,7 +28,7 @@ spmm_status sp_probe_machine(const sp_grid *grid, spmm_device device, const spmm
 /** Measures what a machine file says of the machine that the ranks run on, and writes the file: copies of one
  *  rank and of all, latency and rate of exchanges by the transport of the options, inside a node and between
  *  nodes. The kernel's efficiency depends on the matrix and is not measured. Takes about a second.
- *  docs/OUTPUT.md has the table of keys, which jobs/predict reads.
+ *  spmm_mpi(1), MACHINE FILES, has the keys, which jobs/predict reads.
  *
  *  Collective over grid->comm.
  *  \param [in] options  as for the products of the run
