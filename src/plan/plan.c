@@ -112,9 +112,7 @@ spmm_status spmm_plan_create_extended(MPI_Comm comm, const spmm_block *block, in
 void spmm_plan_destroy(spmm_plan *p)
 {
     if (!p) return;
-    while (!sp_is_forked() && !sp_plan_try(p))
-        sched_yield(); /* wait until the call of another thread has
-                          returned */
+    while (!sp_is_forked() && !sp_plan_try(p)) sched_yield(); /* another thread is in a call */
     sp_transposed_destroy(p->transposed);
     sp_product_destroy(p->forward);
     destroy_own(p->own);
@@ -307,9 +305,7 @@ static spmm_status create_x(const spmm_plan *p, int64_t k, const char *function,
     TRY(sp_fork_check(function));
     TRY(check_columns(p, k, function));
     if (!p->forward->exchange) return sp_product_x_create(p->forward, k, 0, x);
-    if (!sp_plan_try(p))
-        return sp_plan_refuse(function); /* the exchange records which memory is used for
-                                            X */
+    if (!sp_plan_try(p)) return sp_plan_refuse(function); /* the exchange keeps a list of memory for X */
     return sp_plan_give(p, sp_product_x_create(p->forward, k, 0, x));
 }
 
