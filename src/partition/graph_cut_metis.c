@@ -108,7 +108,7 @@ static int64_t count_volume(const sp_graph *g, int parts, const idx_t *part, int
 }
 
 /** Partitions the graph for a small edge cut, which is fast. If at most half of the edges are cut, also
- *  partitions it for a small communication volume, and keeps whichever partition moves fewer rows of X.
+ *  partitions it for a small communication volume, and keeps the partition that moves fewer rows of X.
  *
  *  Rows moved (and seconds), METIS 5.1, 32 parts:
  *      matrix            by cut           by volume

@@ -1,5 +1,4 @@
-/** Takes the place of graph_cut_metis.c in builds without METIS: every call fails with a message that says
- *  so. */
+/** Replaces graph_cut_metis.c in builds without METIS: every call fails with a message that names METIS. */
 #include "partition/graph_cut.h"
 
 spmm_status sp_graph_ready(void)
