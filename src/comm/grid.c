@@ -84,8 +84,8 @@ void sp_ring_destroy(MPI_Comm *ring) { sp_comm_free(ring); }
 
 void sp_grid_destroy(sp_grid *grid)
 {
-    if (grid->size > 0) { /* not a zeroed grid: a zeroed MPI_Comm is MPI_COMM_NULL in some MPI libraries
-                             only */
+    /* skip a zeroed grid; in some MPI libraries a zeroed MPI_Comm is not MPI_COMM_NULL */
+    if (grid->size > 0) {
         sp_comm_free(&grid->row_comm);
         sp_comm_free(&grid->col_comm);
         sp_comm_free(&grid->comm);

@@ -176,8 +176,8 @@ spmm_status sp_csr_pick(const spmm_csr *a, const int64_t *row_index, int64_t cou
     return SPMM_OK;
 }
 
-/* Values of a row lie together, and rows anywhere: what is read AHEAD places later is asked for now, as no
- * processor foresees it. */
+/* The values of a row are contiguous, but the rows may be anywhere. No processor predicts that, so values
+ * that are needed AHEAD places later are prefetched. */
 #define GATHER(T)                                                                                         \
     enum { AHEAD = 64 };                                                                                  \
     const int64_t last = count - 1;                                                                       \

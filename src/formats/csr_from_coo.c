@@ -172,7 +172,7 @@ static void list_block(const builder *b, int64_t block, uint16_t *list, int32_t 
         list[cut[o]++] = (uint16_t)k;
         if (mirrored && owner_of(b, J[k]) != o) list[cut[owner_of(b, J[k])]++] = (uint16_t)k;
     }
-    /* cut[o] has advanced to where the list of owner o + 1 begins: move each element up by one */
+    /* cut[o] has advanced to the beginning of the list of owner o + 1: move each element up by one */
     memmove(cut + 1, cut, (size_t)b->owners * sizeof *cut);
     cut[0] = 0;
 }
