@@ -74,7 +74,7 @@ spmm_status sp_option_numbers(const char *option, const char *text, int64_t most
     return SPMM_OK;
 }
 
-/** Returns 1 if the option may stand without its argument. */
+/** Returns 1 if the argument of the option may be omitted. */
 static int is_optional(const sp_option_row *row) { return row->argument && row->argument[0] == '['; }
 
 void sp_option_help(const sp_option_table *table, int all, FILE *out)

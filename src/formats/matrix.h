@@ -61,26 +61,26 @@ typedef enum sp_array {
  *                  padded with col = -1, val = 0. A kernel stops at the first -1, so that a non-finite X is
  *                  never multiplied by a padding zero. The baseline kernels use the same layout for their
  *                  arrays values and col_indices.
- *  SPMM_ELL_NOPAD  rows without padding: row i has nz_per_row[i] entries, starting at row_start[i]; row_start,
- *                  nz_per_row [rows].
+ *  SPMM_ELL_NOPAD  rows without padding: row i has nz_per_row[i] entries, starting at row_start[i];
+ *                  row_start, nz_per_row [rows].
  *  SPMM_SELL       sliced ELLPACK (Kreutzer et al.: SIAM J. Sci. Comput. 36(5), 2014) of the rows of up to
- *                  SP_CHAIN entries. A slice consists of SP_SLICE rows, stored by columns: entry j of row r of
- *                  slice s is at row_start[s] + j*SP_SLICE + r. Rows are padded with col = -1 to the length of
- *                  the longest row of the slice; row_start [groups+1]. target [groups*SP_SLICE] is the row of Y
- *                  for each of these rows, or INT32_MIN for an empty row that fills up the last slice. The
- *                  entries of the longer rows follow, starting at row_start[groups], row by row; section
- *                  [sections], pack [packs+1], segment [packs*SP_SEGMENTS].
- *  SPMM_PANEL      SP_PANEL consecutive rows share one list of their distinct columns, in increasing order, in
- *                  tiles of SP_TILE_COLUMNS (after Wang et al.: TC-GNN, USENIX ATC 2023). Panel p has the tiles
- *                  [tile_start[p], tile_start[p+1]). The columns of tile t are col[4t .. 4t+3] (the last tile of
- *                  a panel repeats its last column). Bit 4*row + column of mask[t] is set if the tile has that
- *                  entry. The values of panel p are stored tile by tile, within a tile in the order of the bits,
- *                  beginning at val[row_start[p]]. Rows of more than SP_CHAIN entries are empty in their panel;
- *                  row_start, tile_start [groups+1].
- *  SPMM_STAGED     as SPMM_PANEL, with rows in an order in which consecutive rows need the same rows of X, for a
- *                  kernel that keeps these in shared memory. If the order is that of a grid, it has units: one
- *                  thread block processes the panels [unit_start[u], unit_start[u+1]) of a unit, and all blocks
- *                  process consecutive units at the same time; unit_start [units+1]. */
+ *                  SP_CHAIN entries. A slice consists of SP_SLICE rows, stored by columns: entry j of row r
+ *                  of slice s is at row_start[s] + j*SP_SLICE + r. Rows are padded with col = -1 to the
+ *                  length of the longest row of the slice; row_start [groups+1]. target [groups*SP_SLICE] is
+ *                  the row of Y for each of these rows, or INT32_MIN for an empty row that fills up the last
+ *                  slice. The entries of the longer rows follow, starting at row_start[groups], row by row;
+ *                  section [sections], pack [packs+1], segment [packs*SP_SEGMENTS].
+ *  SPMM_PANEL      SP_PANEL consecutive rows share one list of their distinct columns, in increasing order,
+ *                  in tiles of SP_TILE_COLUMNS (after Wang et al.: TC-GNN, USENIX ATC 2023). Panel p has the
+ *                  tiles [tile_start[p], tile_start[p+1]). The columns of tile t are col[4t .. 4t+3] (the
+ *                  last tile of a panel repeats its last column). Bit 4*row + column of mask[t] is set if the
+ *                  tile has that entry. The values of panel p are stored tile by tile, within a tile in the
+ *                  order of the bits, beginning at val[row_start[p]]. Rows of more than SP_CHAIN entries are
+ *                  empty in their panel; row_start, tile_start [groups+1].
+ *  SPMM_STAGED     as SPMM_PANEL, with rows in an order in which consecutive rows need the same rows of X,
+ *                  for a kernel that keeps these in shared memory. If the order is that of a grid, it has
+ *                  units: one thread block processes the panels [unit_start[u], unit_start[u+1]) of a unit,
+ *                  and all blocks process consecutive units at the same time; unit_start [units+1]. */
 typedef struct sp_matrix {
     spmm_format format;
     spmm_precision precision;

@@ -1,4 +1,4 @@
-/** Implements the phases before the products if rank 0 reads the matrix: read, scatter, halo, report. */
+/** Implements the phases before the products, if rank 0 reads the matrix: read, scatter, halo, report. */
 #include "spmm_mpi/job.h"
 
 #include <stdlib.h>
@@ -206,7 +206,7 @@ static const char *x_text(const sp_options *o, char *buf, size_t n)
     return buf;
 }
 
-/** Returns the number of ranks that this rank receives rows of X or partial rows of Y from. */
+/** Returns the number of ranks from which this rank receives rows of X or partial rows of Y. */
 static int neighbors(const sp_halo *h)
 {
     const sp_halo *const other = h->joint ? &h->joint->moves : NULL;

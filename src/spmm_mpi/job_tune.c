@@ -1,4 +1,4 @@
-/** Remembers in the tuning file which kernel --autotune found for each K. */
+/** Stores in the tuning file the kernel that --autotune found for each K, and looks it up. */
 #include <string.h>
 
 #include "base/cpu_isa.h"

@@ -162,7 +162,8 @@ static spmm_status set_convert(void *options, const char *text)
     return SPMM_OK;
 }
 
-#define ACTION(name) RAISE(action, SP_ACTION_##name) /* of several actions, the last in sp_action wins */
+/* if several actions are given, the last one in sp_action is performed */
+#define ACTION(name) RAISE(action, SP_ACTION_##name)
 #define NEXT_WORD(name, object, word) ", " word
 /** All options of spmm_mpi, in the order in which --help lists them. */
 static const sp_option_row rows[] = {
@@ -174,7 +175,7 @@ static const sp_option_row rows[] = {
      .names = kernel_name},
     {0, "autotune", NULL, "auto: time the kernels for a moment, take the fastest, remember it",
      FLAG(tune, 1)},
-    /* an older name of --autotune; Open MPI 4's mpirun takes it for an option of its own */
+    /* an older name of --autotune; mpirun of Open MPI 4 interprets --tune as its own option */
     {0, "tune", NULL, NULL, FLAG(tune, 1)},
     {0, "block-size", "N", "threads of a CUDA block, a multiple of 32 (default: the kernel's choice)",
      CALL(set_block_size), RARE},
@@ -319,7 +320,7 @@ spmm_status sp_options_check_column_blocks(const sp_options *o, const sp_columns
     return SPMM_OK;
 }
 
-/** Rejects --scatter-format ell unless ELLPACK is what is multiplied. */
+/** Rejects --scatter-format ell unless a kernel on ELLPACK is used. */
 static spmm_status check_scatter(const sp_options *o)
 {
     const spmm_format format = o->kernel ? o->kernel->format : o->format;

@@ -1,5 +1,5 @@
-/** Implements --probe: measures the time of a message, of a byte and of a floating-point operation, and what
- *  a machine file says. */
+/** Implements --probe: measures the time of a message, of a byte and of a floating-point operation, and the
+ *  values of a machine file. */
 #ifndef SP_SPMM_MPI_PROBE_H
 #define SP_SPMM_MPI_PROBE_H
 
@@ -7,7 +7,7 @@
 #include "comm/binding.h"
 #include "comm/grid.h"
 
-/** Results of --probe, in seconds but for copies. */
+/** Results of --probe, in seconds except for copies. */
 typedef struct sp_probe {
     double latency;  /**< time of an 8-byte message between the first and the last rank; 0 on one rank */
     double per_byte; /**< time per additional byte of a message; 0 on one rank */
@@ -25,16 +25,16 @@ typedef struct sp_probe {
 spmm_status sp_probe_machine(const sp_grid *grid, spmm_device device, const spmm_csr *block, int64_t k,
                              sp_probe *probe);
 
-/** Measures what a machine file says of the machine that the ranks run on, and writes the file: copies of one
- *  rank and of all, latency and rate of exchanges by the transport of the options, inside a node and between
- *  nodes. The kernel's efficiency depends on the matrix and is not measured. Takes about a second.
+/** Measures the values of a machine file on the machine of the ranks, and writes the file: copies of one rank
+ *  and of all ranks, latency and rate of exchanges with the transport of the options, within a node and
+ *  between nodes. The kernel's efficiency depends on the matrix and is not measured. Takes about a second.
  *  docs/OUTPUT.md has the table of keys, which jobs/predict reads.
  *
  *  Collective over grid->comm.
  *  \param [in] options  as for the products of the run
  *  \param [in] path     file that rank 0 replaces
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (nodes of different numbers of ranks, or
- *          ranks that are not placed node after node), _MEMORY, _DEVICE, _MPI, _OUTPUT */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (nodes have different numbers of ranks, or
+ *          ranks of a node are not consecutive), _MEMORY, _DEVICE, _MPI, _OUTPUT */
 spmm_status sp_probe_nodes(const sp_grid *grid, const sp_binding *binding, const spmm_plan_options *options,
                            const char *path);
 

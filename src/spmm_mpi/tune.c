@@ -1,4 +1,4 @@
-/** Implements the cache of --autotune: hash of a sparsity pattern, path, look-up and appending. */
+/** Implements the cache of --autotune: hash of a sparsity pattern, path, lookup and appending. */
 #include "spmm_mpi/tune.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ spmm_status sp_tune_path(char *path, size_t n)
     return SPMM_OK;
 }
 
-/* ---- finding ---- */
+/* ---- lookup ---- */
 
 /** Reads the next tab-separated field of a line. Sets *text to the beginning of the field and *at to the
  *  beginning of the next field.
