@@ -15,7 +15,7 @@
  *    letter may be D or E.
  *  - An index outside the matrix makes mm_read_mtx_crd_data() and its callers fail.
  *
- *  The functions are in libmm, which spmm.pc and CMake's target spmm::spmm name beside libspmm.
+ *  The functions are in libmm, which spmm.pc and CMake's target spmm::spmm name in addition to libspmm.
  *
  *  For large files use spmm_csr_read() of spmm_types.h, which reads with all OpenMP threads.
  *

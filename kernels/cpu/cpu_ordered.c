@@ -69,7 +69,7 @@ static spmm_status prepare(const sp_setup *setup, order find, void **state)
     *state = NULL;
     if (setup->csr->rows > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT,
-                       "%lld rows: a kernel with its own order of rows takes 2^31 - 1 per rank",
+                       "%lld rows: a kernel that reorders rows supports at most 2^31 - 1 per rank",
                        (long long)setup->csr->rows);
     TRY(sp_alloc((void **)&row, setup->csr->rows, sizeof *row, "order of rows"));
     spmm_status status = find(setup->csr, setup->threads, row);

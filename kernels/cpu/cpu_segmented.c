@@ -129,7 +129,8 @@ static spmm_status cut(const sp_setup *setup, segmented *s)
     const int64_t ld = sp_multivector_ld(setup->k, a->precision);
     s->vectors = sp_choose_vectors(setup->a, setup->k, ld, ld, 0);
     if (s->pieces > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld segments and rows: cpu_segmented takes 2^31 - 1 per rank",
+        return sp_fail(SPMM_ERR_LIMIT,
+                       "%lld segments and rows: cpu_segmented supports at most 2^31 - 1 per rank",
                        (long long)s->pieces);
     TRY(sp_alloc((void **)&s->start, s->pieces + 1, sizeof *s->start, "segments of rows"));
     TRY(sp_alloc((void **)&s->target, s->pieces, sizeof *s->target, "segments of rows"));

@@ -291,7 +291,8 @@ spmm_status compute_sizes(lists *l, int64_t k, sp_sections *p)
     p->packs = r->pack[SECTION_CLASSES];
     l->short_rows = l->a->rows - r->row[SECTION_CLASSES];
     if (p->count <= INT32_MAX) return SPMM_OK;
-    return sp_fail(SPMM_ERR_LIMIT, "%lld sections of long rows: 2^31 - 1 are held", (long long)p->count);
+    return sp_fail(SPMM_ERR_LIMIT, "%lld sections of long rows: expected at most 2^31 - 1",
+                   (long long)p->count);
 }
 
 /** Counts the rows, and waits for the counts.

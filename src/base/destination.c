@@ -237,7 +237,7 @@ spmm_status sp_destination_part(const sp_destination *to, char *part, int *fd)
         sp_writing_end();
         if (errno != EEXIST) break;
     }
-    return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: its folder takes no new file: %s", to->path,
+    return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: cannot create a file in its folder: %s", to->path,
                    strerror(errno));
 }
 

@@ -40,7 +40,7 @@ static spmm_status check_fault(const char *text)
     for (size_t i = 0; stage > 0 && digits > 0 && i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(text + stage + 1 + digits, kinds[i]) == 0) return SPMM_OK;
     return sp_fail(SPMM_ERR_USAGE,
-                   "SPMM_FAULT=%s: expected STAGE:RANK, with :kill, :stop, :wrong or nothing behind it",
+                   "SPMM_FAULT=%s: expected STAGE:RANK, optionally followed by :kill, :stop or :wrong",
                    SHOWN(text));
 }
 
@@ -99,7 +99,7 @@ static spmm_status check_name(const char *entry)
         sp_guess_offer(&guess, rows[i].name + sizeof prefix - 1);
     }
     if (!guess.word) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "environment variable %s: there is none of that name%s", SHOWN(name),
+    return sp_fail(SPMM_ERR_USAGE, "environment variable %s: no variable has this name%s", SHOWN(name),
                    MEANT(&guess, prefix, ""));
 }
 

@@ -31,7 +31,7 @@ spmm_status sp_fork_refuse(const char *function)
     return sp_fail(
         SPMM_ERR_USAGE,
         "%s: this process was forked from one that uses libspmm, and has neither its threads nor its MPI:"
-        " expected a call in that process, or in one that was started anew (exec, spawn)",
+        " expected a call in the parent process, or in a process started with exec or spawn",
         function);
 }
 

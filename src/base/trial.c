@@ -62,7 +62,7 @@ static spmm_status time_rows(const sp_together *all, const sp_trial_ops *ops, vo
 {
     *had = 1;
     TRY(time_row(all, ops, of, made, 1, seconds));
-    if (*seconds > HOPELESS * least) { /* an interruption of the process can take as long */
+    if (*seconds > HOPELESS * least) { /* the run may have been interrupted: repeat it */
         double again;
         *had = 2;
         TRY(time_row(all, ops, of, made, 1, &again));

@@ -147,7 +147,7 @@ static void look_for_silence(sp_watch *w, double now)
     const int one = name_silent(w, now, text, sizeof text) == 1;
     if (held) {
         fprintf(stderr,
-                "%s: warning: %s: waiting until %g s for mpirun, whose keepalives notice a lost node\n",
+                "%s: warning: %s: waiting until %g s for mpirun, whose keepalives detect a lost node\n",
                 program_invocation_short_name, text, w->hold);
         w->warned = 1;
         return;
@@ -205,7 +205,7 @@ static spmm_status allocate(sp_watch *w)
     if (level < MPI_THREAD_MULTIPLE)
         return sp_fail(
             SPMM_ERR_MPI,
-            "--timeout needs an MPI library that gives MPI_THREAD_MULTIPLE, and this one does not");
+            "--timeout needs an MPI library with MPI_THREAD_MULTIPLE, which this one does not provide");
     TRY(sp_alloc_zero((void **)&w->peer, w->peers, sizeof *w->peer, "the watch of the ranks"));
     return sp_alloc_zero((void **)&w->host, w->size, HOST_BYTES, "the names of the hosts");
 }

@@ -48,8 +48,8 @@ spmm_status sp_option_item(const char *option, const char *text, const char **re
 {
     const size_t n = strcspn(*rest, ",");
     if (n == 0)
-        return sp_fail(SPMM_ERR_USAGE, "--%s %s: expected one value, or several with one comma between",
-                       option, SHOWN(text));
+        return sp_fail(SPMM_ERR_USAGE, "--%s %s: expected one value, or several separated by commas", option,
+                       SHOWN(text));
     if (n >= room)
         return sp_fail(SPMM_ERR_USAGE, "--%s %s: a value of more than %zu letters", option, SHOWN(text),
                        room - 1);

@@ -104,8 +104,7 @@ static void warn_of_singletons(int launched, int launched_rank)
     if (size != 1 || launched <= 1 || launched_rank != 0) return;
     snprintf(
         text, sizeof text,
-        "the launcher started %d processes, and each is a program of one rank, which does all of the work: "
-        "use the mpirun of the MPI that this program is built with, or the right --mpi of srun",
+        "the launcher started %d processes, but MPI does not connect them, so each does all of the work: use the mpirun of the MPI library of this program, or the right --mpi of srun",
         launched);
     print_warning(text);
 }

@@ -3,8 +3,8 @@
  *  table says MAY_VARY or SAME_FILE, and a row of base/environment.c has `own`, if ranks may differ:
  *
  *      -t, OMP_NUM_THREADS     any number of threads
- *      -q, -v                  any; those of rank 0 count and replace the others', as collective steps depend
- *                              on them
+ *      -q, -v                  any; the values of rank 0 replace those of the other ranks, because collective
+ *                              steps depend on them
  *      the matrix, -x FILE     names of files with the same length and the same first and last 64 KiB; with
  *                              --io parallel this is also checked if the name is the same
  *      SPMM_ISA, SPMM_MEMORY_CHECK, SPMM_GPU_KEPT_MB, SPMM_TUNE_CACHE, SPMM_FAULT

@@ -233,7 +233,7 @@ void sp_node_memory_destroy(sp_node_memory *memory);
 
 /** The shared counter of the allocations of the ranks of a node. A zeroed object has no counter. */
 typedef struct sp_shared_memory {
-    int shared; /**< 1: the ranks count together */
+    int shared; /**< 1: the ranks count their allocations together */
     /** Rank 0's part is the counter: the number of bytes that the ranks have allocated together. */
     sp_node_memory counter;
 } sp_shared_memory;

@@ -25,7 +25,8 @@ static spmm_status check(int p, int q, int size)
     char grids[256];
     if (p < 1 || q < 1)
         return sp_fail(SPMM_ERR_USAGE,
-                       "grid %dx%d: expected at least 1x1, and as many ranks as there are, %d", p, q, size);
+                       "grid %dx%d: expected at least 1x1, and a product equal to the number of ranks, %d", p,
+                       q, size);
     if ((int64_t)p * q == size) return SPMM_OK;
     list_grids(size, grids, sizeof grids);
     return sp_fail(SPMM_ERR_USAGE,

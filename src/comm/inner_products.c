@@ -68,7 +68,7 @@ static spmm_status run(job *j, spmm_status checked)
 static spmm_status check_dot(const job *j, const double *g, int64_t ldg)
 {
     TRY(sp_alike(j->x, j->y, j->function));
-    TRY(sp_given(j->function, "g", g, "room for the inner products"));
+    TRY(sp_given(j->function, "g", g, "memory for the inner products"));
     if (ldg < j->y->k)
         return sp_fail(SPMM_ERR_USAGE, "%s: ldg is %lld, expected at least the %lld columns of y",
                        j->function, (long long)ldg, (long long)j->y->k);
@@ -92,7 +92,7 @@ spmm_status spmm_multivector_dot(MPI_Comm comm, const spmm_multivector *x, const
 static spmm_status check_norms(const job *j, const double *norm)
 {
     TRY(sp_multivector_check(j->x, j->function, "x"));
-    TRY(sp_given(j->function, "norm", norm, "room for a norm of each column"));
+    TRY(sp_given(j->function, "norm", norm, "memory for one norm per column"));
     return sp_small_check(&(sp_small){"norm", norm, 1, j->x->k, j->x->k}, j->x, "x", j->function);
 }
 

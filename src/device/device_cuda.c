@@ -134,7 +134,7 @@ static spmm_status find(int index, int *ordinal)
 static spmm_status describe(int ordinal, sp_device_info *info)
 {
     struct cudaDeviceProp p;
-    CUDA(cudaGetDeviceProperties(&p, ordinal), "cannot ask for its properties");
+    CUDA(cudaGetDeviceProperties(&p, ordinal), "cannot query its properties");
     snprintf(info->name, sizeof info->name, "%.127s", p.name);
     CUDA(cudaDeviceGetPCIBusId(info->pci, sizeof info->pci, ordinal), "cannot ask for its bus id");
     info->index = ordinal;

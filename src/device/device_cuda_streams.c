@@ -55,7 +55,7 @@ spmm_status sp_device_captures(void *stream, int *captured)
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     *captured = 0;
     TRY(sp_cuda_enter());
-    CUDA(cudaStreamIsCapturing(stream, &status), "asking whether a stream is captured");
+    CUDA(cudaStreamIsCapturing(stream, &status), "querying the capture of a stream");
     *captured = status != cudaStreamCaptureStatusNone;
     return SPMM_OK;
 }

@@ -102,7 +102,7 @@ static spmm_status find_place(MPI_Comm comm, counts mine, spmm_block *block)
         if (r == rank) block->row_begin = sum.rows, block->x_begin = sum.x_rows;
         if (__builtin_add_overflow(sum.rows, all[r].rows, &sum.rows) ||
             __builtin_add_overflow(sum.x_rows, all[r].x_rows, &sum.x_rows)) {
-            status = sp_fail(SPMM_ERR_LIMIT, "%s: the ranks' rows together do not fit 64 bits", function);
+            status = sp_fail(SPMM_ERR_LIMIT, "%s: the total number of rows does not fit 64 bits", function);
             goto done;
         }
     }

@@ -12,9 +12,9 @@ static spmm_status check_kind(const char *path)
 {
     struct stat info;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
-        return sp_fail(
-            SPMM_ERR_UNSUPPORTED,
-            "%s: is a pipe or a device, of which ranks cannot read parts: copy it into a file first", path);
+        return sp_fail(SPMM_ERR_UNSUPPORTED,
+                       "%s: is a pipe or a device, which ranks cannot read in parts: copy it to a file first",
+                       path);
     return SPMM_OK;
 }
 

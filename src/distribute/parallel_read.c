@@ -86,7 +86,7 @@ static spmm_status finish_block(sp_csr_builder *fill, const char *path, int64_t 
 {
     int same;
     TRY(sp_csr_builder_finish(fill, &same, duplicates));
-    return same ? SPMM_OK : sp_fail(SPMM_ERR_SYNTAX, "%s: has other entries than a moment before", path);
+    return same ? SPMM_OK : sp_fail(SPMM_ERR_SYNTAX, "%s: has changed while it was read", path);
 }
 
 /** Gives the builder the number of entries in each row of this rank's block. Takes the numbers from
@@ -373,7 +373,7 @@ static spmm_status open_rows(const char *path, const sp_read_options *options, s
     if (*f) return SPMM_OK;
     return sp_fail(
         SPMM_ERR_UNSUPPORTED,
-        "%s: found a %s file, of which no rank can read its rows alone, expected Matrix Market text or a file "
+        "%s: found a %s file, which ranks cannot read in parts, expected Matrix Market text or a file "
         "of rows: convert it first (--convert FILE.spmm), or read it without --io parallel",
         path, file->format->name);
 }

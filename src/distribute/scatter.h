@@ -42,7 +42,7 @@ static inline int64_t sp_x_end(const sp_ranges *r, int p, int q) { return sp_x_f
 void sp_block_place(const sp_grid *grid, const sp_ranges *ranges, int64_t rows, int64_t cols,
                     spmm_block *block);
 
-/** What sp_scatter() does with the matrix on root. */
+/** How sp_scatter() treats the matrix on root. */
 typedef enum sp_scatter_mode {
     SP_SCATTER_COPY,   /**< the caller keeps the matrix; root's block is a copy */
     SP_SCATTER_BORROW, /**< the caller keeps the matrix; if Q is 1, root's block shares the arrays ja and as

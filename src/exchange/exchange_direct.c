@@ -45,7 +45,7 @@ static spmm_status end(sp_exchange *x)
 
 static const char *not_cuda_aware(void)
 {
-    return sp_mpi_takes_device_memory() ? NULL : "the MPI library does not say that it takes GPU memory";
+    return sp_mpi_takes_device_memory() ? NULL : "the MPI library does not report support for GPU memory";
 }
 
 const sp_exchange_ops sp_exchange_direct = {.begin = begin, .end = end, .by_mpi = 1};

@@ -292,21 +292,21 @@ static spmm_status end(sp_exchange *x)
     spmm_status missed = SPMM_OK;
     TRY(sp_device_captures(sp_device_stream(SP_STREAM_MAIN), &p->captured));
     if (atomic_load(&p->board->broken))
-        return sp_fail(SPMM_ERR_DEVICE, "the GPU failed in the middle of an earlier exchange of X");
+        return sp_fail(SPMM_ERR_DEVICE, "the GPU failed during an earlier exchange of X");
     post(x, x->base);
     for (int i = 0; i < x->outs; i++) read_notice(x, &p->neighbor[p->target[i]], &p->shared.place[i]);
     for (int i = 0; i < x->ins; i++) {
         read_notice(x, &p->neighbor[p->source[i]], &place);
         p->comes[i] = place.at >= 0;
         if (!p->comes[i])
-            missed = sp_fail(SPMM_ERR_MPI,
-                             "rank %d wrote no rows of X: it failed, or one of us captured "
-                             "the exchange in a CUDA graph and the other did not",
-                             sp_exchange_rank_of(x, x->in[i].peer));
+            missed = sp_fail(
+                SPMM_ERR_MPI,
+                "rank %d wrote no rows of X: it failed, or only one of the two ranks captured the exchange in a CUDA graph",
+                sp_exchange_rank_of(x, x->in[i].peer));
     }
     if (p->captured && !sp_peer_attached(x))
         return sp_fail(SPMM_ERR_USAGE,
-                       "X of a neighbor has been in no product before the capture in a CUDA graph");
+                       "the X of a neighbor was in no product before the capture in a CUDA graph");
     p->queued |= !p->captured;
     const spmm_status status = queue(x);
     if (status != SPMM_OK) atomic_store(&p->board->broken, 1);
@@ -338,7 +338,7 @@ static spmm_status look_around(const sp_exchange *x)
         if (g->lost || !(alone || atomic_load(&g->board->broken))) continue;
         g->lost = 1;
         TRY(replace(x, g));
-        status = sp_fail(SPMM_ERR_MPI, "rank %d failed in the middle of an exchange of X",
+        status = sp_fail(SPMM_ERR_MPI, "rank %d failed during an exchange of X",
                          sp_exchange_rank_of(x, g->rank));
     }
     return status;

@@ -12,7 +12,7 @@ static spmm_status invert(const int64_t *perm, int64_t n, int64_t *old)
     for (int64_t i = 0; i < n; i++) old[i] = -1;
     for (int64_t i = 0; i < n; i++) {
         if (perm[i] < 0 || perm[i] >= n || old[perm[i]] >= 0)
-            return sp_fail(SPMM_ERR_USAGE, "no permutation of %lld rows: row %lld goes to %lld%s",
+            return sp_fail(SPMM_ERR_USAGE, "not a permutation of %lld rows: row %lld goes to %lld%s",
                            (long long)n, (long long)i, (long long)perm[i],
                            perm[i] < 0 || perm[i] >= n ? "" : ", as another one does");
         old[perm[i]] = i;
@@ -37,7 +37,7 @@ spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, 
     memset(b, 0, sizeof *b);
     if (a->rows != a->cols)
         return sp_fail(SPMM_ERR_USAGE,
-                       "rows and columns renumbered alike: a %lld x %lld matrix is not square",
+                       "cannot renumber rows and columns together: a %lld x %lld matrix is not square",
                        (long long)a->rows, (long long)a->cols);
     int64_t *old, none;
     spmm_status status;

@@ -92,7 +92,7 @@ failed:
 spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision precision, spmm_device space,
                                     spmm_multivector *v)
 {
-    TRY(sp_given(__func__, "v", v, "a place for the multivector"));
+    TRY(sp_given(__func__, "v", v, "the address of a multivector"));
     memset(v, 0, sizeof *v);
     TRY(sp_fork_check(__func__));
     TRY(sp_precision_check(__func__, precision));
@@ -370,7 +370,7 @@ spmm_status sp_multivector_permute(const spmm_multivector *src, const int64_t *p
             (long long)src->rows, (long long)src->k, (long long)dst->rows, (long long)dst->k);
     for (int64_t i = 0; i < src->rows; i++)
         if (perm[i] < 0 || perm[i] >= src->rows)
-            return sp_fail(SPMM_ERR_USAGE, "no permutation of %lld rows: row %lld goes to %lld",
+            return sp_fail(SPMM_ERR_USAGE, "not a permutation of %lld rows: row %lld goes to %lld",
                            (long long)src->rows, (long long)i, (long long)perm[i]);
     const size_t bytes = (size_t)(src->k * sp_value_size(src->precision));
 #pragma omp parallel for schedule(static) num_threads(sp_threads_default())

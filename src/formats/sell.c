@@ -146,7 +146,8 @@ spmm_status sp_sections_create(const spmm_csr *a, int64_t limit, const int64_t *
     memset(p, 0, sizeof *p);
     count_sections(a, limit, size, p);
     if (p->count > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld sections of long rows: 2^31 - 1 are held", (long long)p->count);
+        return sp_fail(SPMM_ERR_LIMIT, "%lld sections of long rows: expected at most 2^31 - 1",
+                       (long long)p->count);
     TRY_GOTO(sp_alloc((void **)&p->section, p->count, sizeof *p->section, "long rows"), done);
     TRY_GOTO(sp_alloc((void **)&p->pack, p->packs + 1, sizeof *p->pack, "packs of long rows"), done);
     TRY_GOTO(

@@ -122,7 +122,7 @@ static spmm_status create_map(const sp_halo *halo, int threads, sp_transposed_ma
     if (halo->local.nnz >= SP_NOWHERE)
         return sp_fail(
             SPMM_ERR_LIMIT,
-            "new values of the transpose of %lld entries per rank: 2^32 - 1 are the most; use more ranks",
+            "new values of the transpose of %lld entries per rank: expected at most 2^32 - 1; use more ranks",
             (long long)halo->local.nnz);
     numbered.local.precision = SPMM_F64;
     numbered.local.as = NULL;

@@ -4,7 +4,7 @@
 spmm_status sp_graph_ready(void)
 {
     return sp_fail(SPMM_ERR_USAGE,
-                   "this build was made without METIS, which cuts graphs: install libmetis-dev (or "
+                   "this build was made without METIS, which partitions graphs: install libmetis-dev (or "
                    "load METIS; CFLAGS=-I, LDFLAGS=-L) and run make METIS=1");
 }
 

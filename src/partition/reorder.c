@@ -141,7 +141,8 @@ spmm_status sp_graph_partition(const spmm_csr *a, int parts, int64_t *perm, int6
 {
     if (edge_cut) *edge_cut = 0;
     if (a->rows != a->cols)
-        return sp_fail(SPMM_ERR_USAGE, "a graph is made of a square matrix, and this one is %lld x %lld",
+        return sp_fail(SPMM_ERR_USAGE,
+                       "graph partitioning needs a square matrix, and this one is %lld x %lld",
                        (long long)a->rows, (long long)a->cols);
     if (parts < 1) return sp_fail(SPMM_ERR_USAGE, "a graph cut into %d parts: must be 1 or more", parts);
     if (parts == 1) {

@@ -47,7 +47,7 @@ static spmm_status check_transposed_capture(const spmm_plan *p)
     TRY(sp_device_captures(p->forward->stream, &captured));
     if (!captured || (p->transposed && !sp_transposed_shares_x(p->transposed))) return SPMM_OK;
     return sp_fail(SPMM_ERR_USAGE, "spmm_apply_transposed: the stream is being captured in a CUDA graph, %s",
-                   p->transposed ? "and X travels over the process row by the hosts"
+                   p->transposed ? "and the hosts broadcast X over the process row"
                                  : "expected a product with the transpose before the capture");
 }
 

@@ -311,7 +311,7 @@ static spmm_status create_x(const spmm_plan *p, int64_t k, const char *function,
 
 spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
 {
-    TRY(sp_given(__func__, "x", x, "a place for the multivector"));
+    TRY(sp_given(__func__, "x", x, "the address of a multivector"));
     memset(x, 0, sizeof *x);
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
     return create_x(p, p->forward->k, __func__, x);
@@ -319,7 +319,7 @@ spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
 
 spmm_status spmm_plan_x_create_k(const spmm_plan *p, int64_t k, spmm_multivector *x)
 {
-    TRY(sp_given(__func__, "x", x, "a place for the multivector"));
+    TRY(sp_given(__func__, "x", x, "the address of a multivector"));
     memset(x, 0, sizeof *x);
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
     return create_x(p, k, __func__, x);
@@ -327,7 +327,7 @@ spmm_status spmm_plan_x_create_k(const spmm_plan *p, int64_t k, spmm_multivector
 
 spmm_status spmm_plan_y_create(const spmm_plan *p, spmm_multivector *y)
 {
-    TRY(sp_given(__func__, "y", y, "a place for the multivector"));
+    TRY(sp_given(__func__, "y", y, "the address of a multivector"));
     memset(y, 0, sizeof *y);
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
     const sp_product *const f = p->forward;
@@ -336,7 +336,7 @@ spmm_status spmm_plan_y_create(const spmm_plan *p, spmm_multivector *y)
 
 spmm_status spmm_plan_y_create_k(const spmm_plan *p, int64_t k, spmm_multivector *y)
 {
-    TRY(sp_given(__func__, "y", y, "a place for the multivector"));
+    TRY(sp_given(__func__, "y", y, "the address of a multivector"));
     memset(y, 0, sizeof *y);
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
     TRY(check_columns(p, k, __func__));

@@ -314,12 +314,12 @@ static spmm_status check_exact(const sp_grid *grid, const sp_halo *halo, const s
     if (halo->joint || o->exchange == SPMM_EXCHANGE_JOINT)
         return sp_fail(SPMM_ERR_USAGE,
                        "the joint exchange adds partial sums, which does not keep the serial product's bits: "
-                       "expected another exchange, or no demand for exact bits");
+                       "expected another exchange, or no requirement of exact bits");
     if (grid->dims[1] > 1)
         return sp_fail(
             SPMM_ERR_USAGE,
             "the grid is %d x %d, and partial sums of %d ranks are added, which does not keep the serial "
-            "product's bits: expected a P x 1 grid, or no demand for exact bits",
+            "product's bits: expected a P x 1 grid, or no requirement of exact bits",
             grid->dims[0], grid->dims[1], grid->dims[1]);
     return SPMM_OK;
 }

@@ -63,7 +63,7 @@ static void print_widths(const sp_product *p, const summary *s, FILE *f)
     const sp_row_blocks *const first = w->second ? &w->other : &p->parts, *const second = w->second
                                                                                               ? &p->parts
                                                                                               : &w->other;
-    fprintf(f, "matrices    %s: %.3g MB of its own at most on a rank, for up to %lld columns",
+    fprintf(f, "matrices    %s: %.3g MB of copies at most on a rank, for up to %lld columns",
             first->kernel->id, s->most.first_bytes / 1e6, (long long)w->most);
     if (second->kernel)
         fprintf(f, "; %s: %.3g MB, for few columns%s", second->kernel->id, s->most.second_bytes / 1e6,
@@ -89,7 +89,7 @@ static void print_moves(const sp_product *p, const summary *s, FILE *f)
     const double row = (double)(sp_multivector_ld(p->k, p->precision) * sp_value_size(p->precision));
     const int64_t moved = sp_halo_all_moved(p->given);
     if (moved == 0) {
-        fprintf(f, "exchange    none: no rank needs rows of another one\n");
+        fprintf(f, "exchange    none: no rank needs rows of another rank\n");
         return;
     }
     fprintf(f, "exchange    %s by %s", sp_exchange_word(p->given->kind),
@@ -100,7 +100,7 @@ static void print_moves(const sp_product *p, const summary *s, FILE *f)
             (long long)moved, (double)moved * row / 1e6, s->most.received, s->most.neighbors);
     print_kept(p, f);
     if (p->column_blocks.count > 1)
-        fprintf(f, "overlap     X in %d column blocks, each exchanged during the product of the one before\n",
+        fprintf(f, "overlap     X in %d column blocks, each exchanged while the previous one is multiplied\n",
                 p->column_blocks.count);
     else
         fprintf(f, "overlap     %.0f %% of the rows are computed during the exchange\n",
@@ -141,9 +141,9 @@ static void print(const sp_product *p, const sp_variants *variants, const summar
     if (p->stream)
         fprintf(f, "stream      the caller's: %s\n",
                 sp_product_queues(p) ? "products are queued"
-                                     : "products wait for the GPU, as hosts have a part in them");
+                                     : "products wait for the GPU, because some steps need the host");
     fprintf(f, "set-up      %.4g s\n", s->most.created);
-    if (s->most.queued > 0) fprintf(f, "queued      %.0f products, which have no times\n", s->most.queued);
+    if (s->most.queued > 0) fprintf(f, "queued      %.0f products, not timed\n", s->most.queued);
     if (s->most.products > 0)
         fprintf(f, "products    %.0f: mean %.4g ms, least %.4g, greatest %.4g, of the slowest rank\n",
                 s->most.products, 1e3 * s->most.seconds / s->most.products, 1e3 * s->most.least,

@@ -156,7 +156,8 @@ static int clustered(const question *q, char *why, size_t n)
     /* on a CPU with 32 MB of cache, cpu_clustered was faster when X had 16 MB or more */
     const double reuse = sp_features_reuse(q->f), x = x_bytes(q);
     if (!scattered(q) || reuse == 0 || x < q->f->cache / 2) return 0;
-    snprintf(why, n, "X of %.3g MB, %.3g of its columns a neighbor shares, %.3g entries per fetched row of X",
+    snprintf(why, n,
+             "X of %.3g MB, %.3g of its columns shared with a neighbor, %.3g entries per fetched row of X",
              x * 1e-6, sp_trait_of(q->f, SP_SHARED, q->k, q->precision), reuse);
     return 1;
 }
@@ -217,7 +218,7 @@ static int order_on_cpu(const question *q, int all, const sp_kernel **list, char
 {
     const int fits = 2 * ratio(q->f->sum.rows, q->f->sum.blocks) <= INT32_MAX;
     int count = 0;
-    snprintf(why, n, "no other order of rows is expected to pay");
+    snprintf(why, n, "no other order of rows is expected to be faster");
     for (int i = 0; i < CANDIDATES && fits && count == 0; i++)
         if (candidates[i].expected && joins(q, &candidates[i]) && candidates[i].expected(q, why, n))
             append(q, sp_kernel_find(candidates[i].name), list, &count);
@@ -258,7 +259,7 @@ spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_pr
     const int count = sp_order_kernels(f, k, products, precision, device, format, 0, list, why, n);
     *kernel = count > 0 ? list[0] : NULL;
     if (count > 0) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
+    return sp_fail(SPMM_ERR_USAGE, "no kernel supports that format on that device: see --list-kernels");
 }
 
 /* ---- features ---- */

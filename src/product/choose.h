@@ -45,18 +45,18 @@ typedef struct sp_features {
 
 /** The numbers that the decision tree compares, with their names in bench_gpu's CSV files and in messages:
  *  F(identifier, column, phrase). */
-#define SP_TRAIT_LIST(F)                                             \
-    F(SP_X_BYTES, "x_bytes", "bytes of X per entry")                 \
-    F(SP_MEAN, "mean", "entries per row")                            \
-    F(SP_VARIATION, "variation", "times the mean varies the length") \
-    F(SP_OVER_4, "over_4", "of the entries in rows beyond 4")        \
-    F(SP_OVER_8, "over_8", "of the entries in rows beyond 8")        \
-    F(SP_OVER_16, "over_16", "of the entries in rows beyond 16")     \
-    F(SP_OVER_32, "over_32", "of the entries in rows beyond 32")     \
-    F(SP_OVER_64, "over_64", "of the entries in rows beyond 64")     \
-    F(SP_OVER_128, "over_128", "of the entries in rows beyond 128")  \
-    F(SP_REUSE, "reuse", "entries per fetched row of X")             \
-    F(SP_SHARED, "shared", "of its columns a neighbor shares")       \
+#define SP_TRAIT_LIST(F)                                                  \
+    F(SP_X_BYTES, "x_bytes", "bytes of X per entry")                      \
+    F(SP_MEAN, "mean", "entries per row")                                 \
+    F(SP_VARIATION, "variation", "relative deviation of the row lengths") \
+    F(SP_OVER_4, "over_4", "of the entries in rows longer than 4")        \
+    F(SP_OVER_8, "over_8", "of the entries in rows longer than 8")        \
+    F(SP_OVER_16, "over_16", "of the entries in rows longer than 16")     \
+    F(SP_OVER_32, "over_32", "of the entries in rows longer than 32")     \
+    F(SP_OVER_64, "over_64", "of the entries in rows longer than 64")     \
+    F(SP_OVER_128, "over_128", "of the entries in rows longer than 128")  \
+    F(SP_REUSE, "reuse", "entries per fetched row of X")                  \
+    F(SP_SHARED, "shared", "of its columns shared with a neighbor")       \
     F(SP_ENTRIES, "entries", "entries per block")
 #define SP_TRAIT_NAME(id, column, phrase) id,
 typedef enum sp_trait { SP_TRAIT_LIST(SP_TRAIT_NAME) SP_TRAITS } sp_trait;

@@ -26,8 +26,7 @@ static spmm_status named_kernel(const spmm_plan_options *o, spmm_precision preci
     if (o->exact && !sp_kernel_is_exact(*kernel, precision, INT64_MAX))
         return sp_fail(
             SPMM_ERR_USAGE,
-            "kernel %s does not keep the serial product's bits in %s: expected another one, or no demand "
-            "for exact bits",
+            "kernel %s does not keep the serial product's bits in %s: expected another one, or no requirement of exact bits",
             (*kernel)->id, sp_precision_word(precision));
     return SPMM_OK;
 }
@@ -43,13 +42,12 @@ static spmm_status list_kernels(const spmm_plan_options *o, const sp_features *f
     *count = sp_order_kernels(f, k, o->products, p->precision, o->device, o->format, p->study.all_kernels,
                               list, p->why, sizeof p->why);
     if (*count == 0)
-        return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
+        return sp_fail(SPMM_ERR_USAGE, "no kernel supports that format on that device: see --list-kernels");
     if (o->exact) *count = sp_keep_exact(p->precision, list, *count);
     if (*count == 0)
         return sp_fail(
             SPMM_ERR_USAGE,
-            "no kernel for format %s keeps the serial product's bits in %s: expected another format, or no "
-            "demand for exact bits",
+            "no kernel for format %s keeps the serial product's bits in %s: expected another format, or no requirement of exact bits",
             sp_format_word(o->format), sp_precision_word(p->precision));
     /* with so few multiply-adds all kernels take the same time */
     const int little = f->sum.nnz * (double)k < LITTLE_WORK * fmax(f->sum.blocks, 1);

@@ -316,7 +316,7 @@ spmm_status sp_check_conversions(const sp_coo *coo, int threads, double ell_limi
             (long long)coo->rows, (long long)coo->cols, (long long)coo->nnz,
             sp_precision_word(coo->precision), threads, threads == 1 ? "" : "s");
     fprintf(out,
-            "sorting: of the rows by column, afterwards, not in seconds; ours sorts within its seconds\n");
+            "sorting: time to sort the rows by column afterwards, not part of seconds; ours includes it\n");
     fprintf(out, LINE, "conversion", "algorithm", "seconds", "sorting", "speed-up", "result same");
     for (int format = SPMM_CSR; format <= SPMM_ELL_NOPAD; format++)
         TRY_GOTO(check_format(&c, (spmm_format)format), done);

@@ -133,7 +133,7 @@ spmm_status sp_job_read_x(const sp_options *o, const sp_place *place, sp_job_inp
     int64_t k = input->x.k;
     TRY(sp_bcast(place->grid.comm, SP_ROOT, &k, sizeof k));
     if (o->k_given && (o->columns.count != 1 || o->columns.k[0] != k))
-        return sp_fail(SPMM_ERR_USAGE, "%s has %lld columns: leave --columns out, or give %lld", o->x_file,
+        return sp_fail(SPMM_ERR_USAGE, "%s has %lld columns: omit --columns, or give %lld", o->x_file,
                        (long long)k, (long long)k);
     input->columns = (sp_columns){{k}, 1};
     return sp_options_check_column_blocks(o, &input->columns);

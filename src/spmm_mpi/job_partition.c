@@ -215,14 +215,14 @@ static spmm_status plan_all(const sp_options *o, const sp_place *place, const sp
     const spmm_csr *const a = &input->a;
     const sp_cost_model model = usual_model(o, place, input);
     char whole[32];
-    printf("matrix     %s, %lld x %lld, %lld entries: %s as CSR, which rank 0 holds while it sends it out\n",
+    printf("matrix     %s, %lld x %lld, %lld entries: %s as CSR, which rank 0 holds during the scatter\n",
            SHOWN_WHOLE(o->matrix), (long long)a->rows, (long long)a->cols, (long long)a->nnz,
            sp_bytes_text(whole, sizeof whole, (double)sp_csr_bytes(a)));
     sp_grid_cost_head(stdout, model.k);
     for (int i = 0; i < o->plan_count; i++) TRY(plan_one(o, a, &model, (int)o->plan_ranks[i]));
     if (o->plan_count == 0) TRY(plan_one(o, a, &model, place->grid.size));
     printf(
-        "each the most of any rank; `from`: neighbors; waiting rows: those that need a received row of X\n");
+        "maxima over the ranks; from: number of neighbors; waiting rows: rows that need a received row of X\n");
     return SPMM_OK;
 }
 

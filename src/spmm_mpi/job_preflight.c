@@ -52,7 +52,7 @@ static spmm_status check_kernels(const sp_options *o, spmm_device device)
         return sp_fail(SPMM_ERR_USAGE, "--%s is for CUDA kernels, and this run is on device cpu",
                        o->shape.block != 0 ? "block-size" : "subwarp");
     if (o->format != SPMM_FORMAT_AUTO && !sp_kernel_default(device, o->format))
-        return sp_fail(SPMM_ERR_USAGE, "--format %s: no kernel has it on device %s: see --list-kernels",
+        return sp_fail(SPMM_ERR_USAGE, "--format %s: no kernel supports it on device %s: see --list-kernels",
                        sp_format_word(o->format), sp_device_word(device));
     return SPMM_OK;
 }

@@ -36,7 +36,7 @@ static void list_others(int width)
     int ours, count;
     (void)sp_kernels(&ours);
     const sp_kernel *const kernel = sp_kernels_all(&count);
-    printf("other libraries, to compare with; auto and --autotune take none of these\n");
+    printf("other libraries, for comparison; auto and --autotune do not choose them\n");
     for (int i = ours; i < count; i++) {
         char path[SP_MESSAGE_BYTES];
         const char *version;
@@ -66,7 +66,7 @@ static void list_kernels(void)
     }
     list_others(width);
     printf(
-        "exact: bit for bit the serial product; to N: but for rows over N entries; f64: in that precision\n");
+        "exact: the bits of the serial product; to N: except rows over N entries; f64: only in that precision\n");
     if (sp_device_count(&why) == 0) printf("cuda: none can run here: %s\n", why);
 }
 

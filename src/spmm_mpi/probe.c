@@ -202,8 +202,8 @@ static spmm_status find_nodes(const sp_grid *g, machine *m)
     TRY(sp_all(g->comm, m->nodes * m->ranks_per_node == g->size && node_rank == g->rank % m->ranks_per_node,
                &right));
     return right ? SPMM_OK
-                 : sp_fail(SPMM_ERR_USAGE, "--probe: a machine file is of nodes with as many ranks each,"
-                                           " placed node after node");
+                 : sp_fail(SPMM_ERR_USAGE,
+                           "--probe: a machine file needs nodes with equal numbers of consecutive ranks");
 }
 
 /** Measures exchanges between ranks of one node and between nodes. Collective. */

@@ -20,9 +20,9 @@ static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)pa
 static void scatter_parts(FILE *out, const sp_options *o, const sp_record *r)
 {
     if (r->seconds.bands > 0)
-        fprintf(out, ", of which bands to the first process column %.3f s", r->seconds.bands);
+        fprintf(out, ", of which sending bands to the first process column %.3f s", r->seconds.bands);
     if (o->scatter_padded)
-        fprintf(out, ", as ELLPACK (conversion to it %.3f s, of it to CSR %.3f s)", r->seconds.pad,
+        fprintf(out, ", as ELLPACK (conversion to ELLPACK %.3f s, back to CSR %.3f s)", r->seconds.pad,
                 r->seconds.unpad);
     fprintf(out, "\n");
 }
@@ -125,7 +125,7 @@ void sp_report_run(FILE *out, const sp_record *r, int width)
     fprintf(out, "      wrong: %lld of %lld elements", (long long)r->error.wrong,
             (long long)r->error.checked);
     if (!r->error.wrong)
-        fprintf(out, "; %lld have other bits than they must", (long long)r->error.different);
+        fprintf(out, "; %lld do not have the required bits", (long long)r->error.different);
     else
         fprintf(out, "; first wrong: Y(%lld,%lld) = %.17g,\n      the serial product has %.17g (bound %.2e)",
                 (long long)r->error.row + 1, (long long)r->error.column + 1, r->error.found,
@@ -239,9 +239,11 @@ void sp_report_phases(FILE *out, const sp_record *r)
     fprintf(out, "         a product: interior rows %.6f, boundary rows %.6f", s->interior, s->boundary);
     if (r->run.grid[1] > 1) fprintf(out, ", sum of Y by %s %.6f", r->run.reduce, s->reduce);
     if (r->moved.all_rows > 0)
-        fprintf(out, "; exchange by %s %.6f alone, %.0f %% of it hidden%s; %.0f %% of the rows wait for none",
-                r->run.transport, s->exchange, 100 * r->moved.hidden, r->run.overlap ? "" : " (--no-overlap)",
-                100 * r->moved.interior);
+        fprintf(
+            out,
+            "; exchange by %s %.6f alone, %.0f %% of it hidden%s; %.0f %% of the rows need no exchanged rows",
+            r->run.transport, s->exchange, 100 * r->moved.hidden, r->run.overlap ? "" : " (--no-overlap)",
+            100 * r->moved.interior);
     fprintf(out, "\n");
     if (r->run.shape.block > 0) launch_line(out, &r->run.shape);
     kernels_line(out, &r->plan.kernels);
@@ -305,11 +307,11 @@ void sp_report_launches(FILE *out, const sp_record *runs, int count, int width)
                 (long long)s->static_shared, (long long)s->dynamic_shared, s->resident, 100 * s->occupancy);
     }
     if (lines > 0)
-        fprintf(out,
-                "launch: of rank 0; threads, sub-warp: lanes, registers: of a thread, static + dynamic:"
-                " bytes of shared memory of a block;\n"
-                "resident: blocks that a multiprocessor has room for; occupancy: their threads of the most"
-                " that it can have\n");
+        fprintf(
+            out,
+            "launch: of rank 0; threads, sub-warp: lanes, registers: of a thread, static + dynamic:"
+            " bytes of shared memory of a block;\n"
+            "resident: blocks that run on a multiprocessor at a time; occupancy: their threads over the maximum\n");
 }
 
 /** Prints relative errors, the machine epsilon, and the number of elements beyond the bound of `wrong`. */
@@ -343,7 +345,7 @@ static void transport_text(const sp_record *r, char *text, size_t n, size_t *use
     else
         sp_text_add(text, n, used, ", %.0f %% of its time hidden", 100 * r->moved.hidden);
     if (r->moved.message_rows > 0 && r->moved.message_rows < r->moved.all_rows)
-        sp_text_add(text, n, used, "; %lld rows travel as messages", (long long)r->moved.message_rows);
+        sp_text_add(text, n, used, "; %lld rows are sent as messages", (long long)r->moved.message_rows);
 }
 
 /** Writes the communication of a product and, if known, its transport. */
@@ -357,7 +359,7 @@ static void exchange_text(const sp_record *r, char *text, size_t n)
     if (r->moved.partial_rows > 0)
         sp_text_add(text, n, &used, " (%lld of Y)", (long long)r->moved.partial_rows);
     if (r->moved.all_rows < r->moved.bcast_rows)
-        sp_text_add(text, n, &used, ", %.3g %% of what sending all X to all takes",
+        sp_text_add(text, n, &used, ", %.3g %% of the rows of a broadcast of X",
                     100 * share(r->moved.all_rows, r->moved.bcast_rows));
     if (r->run.transport) transport_text(r, text, n, &used);
 }
