@@ -213,8 +213,8 @@ spmm_status choose_order(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entri
 
 enum { GROUP = 128, TABLE = 8192, MOST_DISTINCT = TABLE * 3 / 4 };
 
-/** Counts the distinct columns of groups of GROUP consecutive rows in the order, one group per block; beyond
- *  MOST_DISTINCT, columns are counted repeatedly. Only one of `step` groups is counted. */
+/** Counts the distinct columns of groups of GROUP consecutive rows in the order, one group per block. The
+ *  count of a group stops at MOST_DISTINCT. Only one of `step` groups is counted. */
 __global__ void __launch_bounds__(THREADS)
     count_group(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *order,
                 int64_t step, unsigned long long *sum)

@@ -348,7 +348,7 @@ void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
  *  Otherwise it covers all columns. blockIdx.y is the number of the tile. It varies slowest, so that while a
  *  tile runs, only its columns of X compete for the L2 cache. This saves more time than reading A again for
  *  each tile costs. Each lane has two vectors if there are more than 8 vectors: with one per lane, a warp has
- *  fewer bytes of X in flight (docs/KERNELS.md). */
+ *  fewer bytes of X in flight. */
 template <rows_source F, bool deep, typename T, int V> int launch_columns(rows_args<T> a, cudaStream_t stream)
 {
     constexpr int tile = WARP * V;

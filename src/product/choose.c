@@ -264,7 +264,7 @@ spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_pr
 
 /* ---- features ---- */
 
-/** Compares a sample of the short rows i with the row of one of the columns of row i. */
+/** Counts the columns that a short row i shares with row c, for a random column c of row i, in a sample. */
 static void compare_neighbors(const spmm_csr *a, int64_t diagonal, struct sp_feature_sums *sum)
 {
     enum { SAMPLES = 2048 };
