@@ -224,10 +224,9 @@ static const sp_option_row rows[] = {
     {0, "epsilon", "PCT", "maximum change from value to value, in percent (default 1)", CALL(set_epsilon),
      RARE},
     {0, "seed", "S", "of the random numbers (default 1)", CALL(set_seed), RARE},
-    {0, "layout", "NAME", "store values by series (default) or by index: values of all series side by side",
+    {0, "layout", "NAME", "store values by series (default), or by index for all series",
      WORDS(layout_words, layout), RARE},
-    {0, "memory", "NAME",
-     "memory of values for a GPU: device (default), mapped (host memory: zero-copy) or managed (unified)",
+    {0, "memory", "NAME", "values for a GPU: device (default), mapped (zero-copy), managed",
      WORDS(memory_words, memory), RARE},
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU if one is available)",
      AUTO_WORDS(sp_device_words, device)},
@@ -235,17 +234,15 @@ static const sp_option_row rows[] = {
     {'t', "threads", "N", "OpenMP threads per rank (default: the cores to which it is bound)",
      COUNT(threads, 1), MAY_VARY},
     {0, "steps", "LIST", "steps to measure: generate,mean,deviation,pearson (default: all)", CALL(set_steps)},
-    {0, "operator", "NAME",
-     "step mean reduces each series by: sum (default), minimum, maximum, product, dot (with itself), matrix",
+    {0, "operator", "NAME", "of step mean: sum (default), minimum, maximum, product, dot, matrix",
      WORDS(operator_words, op), RARE},
-    {0, "kernel", "LIST", "names of --list-kernels, one or more per step, or all (compared in a table)",
-     CALL(set_kernel), .names = kernel_name},
-    {0, "block-size", "N", "threads of a CUDA block, a multiple of 32 (default: the kernel's choice)",
+    {0, "kernel", "LIST", "names of --list-kernels, several per step, or all (in a table)", CALL(set_kernel),
+     .names = kernel_name},
+    {0, "block-size", "N", "threads per CUDA block, a multiple of 32 (default: the kernel's)",
      CALL(set_block_size), RARE},
-    {0, "blocks-per-series", "LIST",
-     "CUDA blocks that share a series, in kernels that divide it: each is measured (default 4)",
+    {0, "blocks-per-series", "LIST", "CUDA blocks per series, for kernels that divide it (default 4)",
      CALL(set_parts), RARE},
-    {'r', "repeat", "N", "timed runs per step (default 10, of --sum 100; at least 3 of a step of seconds)",
+    {'r', "repeat", "N", "timed runs per step (default 10, --sum 100; slow steps at least 3)",
      COUNT(repeat, 1)},
     {0, "warmup", "N", "runs before the timed ones (default 1)", COUNT(warmup, 0), RARE},
     {0, "top", "K", "number of most and least correlated pairs to print (default 5)", COUNT(top, 0)},
@@ -253,23 +250,21 @@ static const sp_option_row rows[] = {
      RARE},
     {0, "verify", "NAME", "against the serial program: sample (64 series, default), full, none",
      WORDS(sp_verify_words, verify)},
-    {0, "accuracy", NULL, "print a table of the accuracy of sums by precision, length and algorithm, and end",
-     ACTION(ACCURACY), RARE},
-    {0, "tolerance", "LIST", "for --accuracy: differences that count as equal (default 0.1,0.01,0.001)",
+    {0, "accuracy", NULL, "print the accuracy of sums by precision and algorithm, and end", ACTION(ACCURACY),
+     RARE},
+    {0, "tolerance", "LIST", "for --accuracy: differences taken as equal (default 0.1,0.01,0.001)",
      CALL(set_tolerance), RARE},
-    {0, "sum", "LIST",
-     "divide one series among the ranks, add their sums by linear, tree, butterfly or all, and end",
-     CALL(set_sum), RARE},
-    {'o', "output", "FILE",
-     "write all coefficients as a Matrix Market array (.gz, .bz2, .xz, .zst; -: stdout)", TEXT(output)},
+    {0, "sum", "LIST", "divide a series among ranks, add by linear, tree, butterfly or all", CALL(set_sum),
+     RARE},
+    {'o', "output", "FILE", "write coefficients as .mtx (.gz, .bz2, .xz, .zst; -: stdout)", TEXT(output)},
     {0, "json", "FILE", "append one JSON object per step and kernel", TEXT(json)},
-    {0, "csv", "FILE", "append one row per step and kernel, with a header when the file is new", TEXT(csv)},
-    {0, "timeout", "SECONDS", "end the job if a rank does not answer for so long (default: wait forever)",
+    {0, "csv", "FILE", "append one row per step and kernel; a header if FILE is new", TEXT(csv)},
+    {0, "timeout", "SECONDS", "end the job if a rank does not answer for so long (default: never)",
      COUNT(timeout, 1), RARE},
     {0, "list-kernels", NULL, "name the kernels, and end", ACTION(LIST_KERNELS)},
     {'q', "quiet", NULL, "print only PASS or FAIL, and errors", FLAG(verbosity, -1), MAY_VARY},
-    {'v', "verbose", NULL, "--accuracy: series whose sums differ, with both; --sum: each rank's part",
-     FLAG(verbosity, 1), MAY_VARY},
+    {'v', "verbose", NULL, "--accuracy: series that differ; --sum: each rank's part", FLAG(verbosity, 1),
+     MAY_VARY},
     {0, "version", NULL, "print the version, and end", ACTION(VERSION)},
     {'h', "help", NULL, "print this, and end", ACTION(HELP)},
     {0, "help-all", NULL, "print this with all options, and end", ACTION(HELP_ALL)},
@@ -288,10 +283,12 @@ void sp_series_options_help(int all, FILE *out)
     fprintf(
         out,
         "Usage: mpirun -np N series_mpi [OPTIONS] [FILE]\n\n"
-        "How alike are series of measurements? Their means, deviations and Pearson's coefficient of every pair,\n"
-        "on N ranks, each on its cores or its GPU, checked against the sequential program.\n\n"
-        "FILE is a Matrix Market array, one column per series, or CSV, one line per series; plain or compressed. Without\n"
-        "one series are generated, each value the one before changed by a random share.\n\n");
+        "How alike are series of measurements? Computes their means, their deviations and Pearson's\n"
+        "coefficient of every pair, on N ranks, each on its cores or its GPU, and checks them against the\n"
+        "sequential program.\n\n"
+        "FILE is a Matrix Market array, one column per series, or CSV, one line per series; plain or\n"
+        "compressed. Without FILE, series are generated: each value is the previous one changed by a\n"
+        "random share.\n\n");
     sp_option_help(&table, all, out);
 }
 
