@@ -6,7 +6,7 @@
  *  NISTIR 5935, 1996).
  *
  *  Differences, all of them extensions:
- *  - The ..._size64 functions take sizes beyond int.
+ *  - The ..._size64 functions support sizes beyond int.
  *  - The banner may follow blanks or a byte order mark, its words may be in upper or lower case, and "double"
  *    means "real"; comment lines may have any length and may stand between entries.
  *  - Integer matrices are read and written where NIST's version handles only real ones.
@@ -15,7 +15,7 @@
  *    letter may be D or E.
  *  - An index outside the matrix makes mm_read_mtx_crd_data() and its callers fail.
  *
- *  The functions are in libmm, which spmm.pc and CMake's target spmm::spmm name beside libspmm.
+ *  The functions are in libmm, which spmm.pc and CMake's target spmm::spmm name in addition to libspmm.
  *
  *  For large files use spmm_csr_read() of spmm_types.h, which reads with all OpenMP threads.
  *
@@ -161,7 +161,7 @@ int mm_is_valid(MM_typecode matcode);
 int mm_write_mtx_crd(const char *fname, int M, int N, int nz, int I[], int J[], double val[],
                      MM_typecode matcode);
 
-/** Reads the entries, which follow the size line, into the caller's arrays.
+/** Reads the entries that follow the size line into the caller's arrays.
  *  \param [in]  M, N, nz  the sizes that mm_read_mtx_crd_size() returned
  *  \param [out] I, J      1-based row and column indices, [nz]
  *  \param [out] val       values, [nz]; for complex matrices [2 nz]; for patterns not written, may be NULL

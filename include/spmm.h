@@ -12,7 +12,7 @@
  *  - "Collective" functions are called by every rank of the communicator, between MPI_Init and MPI_Finalize,
  *    and return the same status on every rank: no rank is left waiting for another rank that failed or was
  *    given wrong arguments. The exception is an unusable communicator (MPI_COMM_NULL, an inter-communicator):
- *    then the other ranks cannot be told.
+ *    then the other ranks cannot be notified.
  *  - Arguments are checked first. A function returns SPMM_ERR_USAGE for NULL in place of a required object, a
  *    value outside its enumeration, an impossible size or leading dimension, or data in another kind of
  *    memory than `space` says (checked only while a GPU is open). The message names the function, the
@@ -21,22 +21,22 @@
  *  - Communicators that the library creates inherit the error handler of the caller's communicator. Under
  *    MPI's default, MPI_ERRORS_ARE_FATAL, a failing MPI call ends the program; under MPI_ERRORS_RETURN the
  *    function returns SPMM_ERR_MPI, and other ranks may then wait for the failed rank.
- *  - Threads: MPI_THREAD_FUNNELED is enough where one thread makes all calls (the library's OpenMP threads
- *    call no MPI), MPI_THREAD_SERIALIZED where threads call in turn; MPI_THREAD_MULTIPLE is needed where they
- *    call at the same time. A plan is used by one thread at a time. A call of a function of a plan that
- *    another thread is in returns SPMM_ERR_USAGE and has no effect: it communicates nothing, and no other
- *    rank is told of it. (spmm_plan_y_create() and spmm_plan_kernel() are never refused, spmm_plan_x_create()
- *    only where rows of X are exchanged; spmm_plan_destroy() waits until the other call has returned.) This
- *    does not put threads in order: on several ranks two threads must not use one plan without a lock of the
- *    program's, because all ranks have to compute the same products in the same order, by one plan and,
- *    within a thread, by all its plans. Different plans and multivectors can be used by different threads at
- *    the same time if what these threads call collectively (spmm_plan_create(), spmm_multivector_dot(), ..)
- *    is over different communicators. On a GPU they cannot: all calls use the process's streams, so that one
- *    thread at a time calls the library.
- *  - A process that is forked from one that has called functions of the library has neither its threads nor
- *    its MPI: there, functions that return a status return SPMM_ERR_USAGE, where a product would hang. The
- *    destroy functions free memory. A fork before the first call, and a program that exec starts, are free to
- *    use it.
+ *  - Threads: MPI_THREAD_FUNNELED is enough if one thread makes all calls (the library's OpenMP threads call
+ *    no MPI). MPI_THREAD_SERIALIZED is enough if threads call one at a time. MPI_THREAD_MULTIPLE is needed if
+ *    they call at the same time. A plan is used by one thread at a time. A call with a plan that another
+ *    thread is using returns SPMM_ERR_USAGE and has no effect: it communicates nothing, and the other ranks
+ *    do not learn of it. (spmm_plan_y_create() and spmm_plan_kernel() are never refused. spmm_plan_x_create()
+ *    is refused only if the plan exchanges rows of X. spmm_plan_destroy() waits until the other call has
+ *    returned.) This check does not order the threads. On several ranks, two threads must not use one plan
+ *    without a lock of the program, because all ranks must compute the products of a plan in the same order.
+ *    Within a thread this holds for the products of all its plans. Different plans and multivectors can be
+ *    used by different threads at the same time if what these threads call collectively (spmm_plan_create(),
+ *    spmm_multivector_dot(), ..) is over different communicators. On a GPU only one thread at a time may call
+ *    the library, because all calls use the same streams of the process.
+ *  - Fork: a child that was forked after the first call of the library has neither the parent's threads nor
+ *    its MPI. In such a child, functions that return a status return SPMM_ERR_USAGE, because a product would
+ *    hang; the destroy functions still free memory. A child that was forked before the first call, or that
+ *    calls exec, can use the library.
  *  - Indices are 0-based; counts of rows, columns, entries and bytes are int64_t.
  */
 #ifndef SPMM_H
@@ -51,9 +51,10 @@
 extern "C" {
 #endif
 
-/* A program and libspmm need one mpi.h: the library of make MPI=0 lacks this symbol and has another one,
- * which its mpi.h names. The linker's message, or the loader's, is the name. A program that is not linked
- * with libspmm, but opens it by dlopen() or takes types alone, defines SPMM_NO_MPI_CHECK. */
+/* A program and libspmm must be compiled with the same mpi.h. A library built with make MPI=0 lacks this
+ * symbol; it has another one, which its own mpi.h names. So a mismatch fails at link or load time, and the
+ * name of the missing symbol is the message. A program that opens libspmm by dlopen(), or uses only its
+ * types, defines SPMM_NO_MPI_CHECK. */
 #ifndef SPMM_MPI_CHECK
 #define SPMM_MPI_CHECK spmm_ERROR_program_compiled_with_MPI_but_libspmm_is_of_make_MPI_0__link_one_of_its_MPI
 #endif
@@ -82,20 +83,21 @@ spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, 
  *  ranks' rows, and their rows of X, follow one another in the order of the ranks. So A has as many rows as
  *  all ranks have, and as many columns as they have rows of X.
  *
- *  The entries are in one part or several, which each have all of the rank's rows: part[0] those of the
- *  rank's own columns and part[1] the others, for example. Rows are sorted by column, and duplicates, also of
- *  several parts, are summed in increasing order of value, as in spmm_csr_read(). All is copied; the caller
- *  keeps the arrays. For new values on the same pattern a second block is made, of which csr.as is copied to
- *  that of the first, before spmm_plan_update_values().
+ *  The entries are in one or more parts, and each part has all of the rank's rows. For example, part[0] has
+ *  the entries in the columns that the rank owns, and part[1] has the others. Rows are sorted by column, and
+ *  duplicates, also those in different parts, are summed in increasing order of value, as in spmm_csr_read().
+ *  All arrays are copied; the caller keeps them. For new values on the same pattern, make a second block,
+ *  copy its csr.as to the csr.as of the first block, and call spmm_plan_update_values().
  *
- *  - PETSc, MATMPIAIJ: of MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, &garray), MatGetRowIJ() and MatSeqAIJGetArrayRead()
- *    give the arrays of each. Ad: first_column is the start of MatGetOwnershipRangeColumn(); Ao: map is
- *    garray, map_size its number of columns. All are PetscInt, whose size is sizeof(PetscInt). MATSEQAIJ: one
- *    part.
- *  - hypre, ParCSR: of hypre_ParCSRMatrixDiag() and _Offd(), hypre_CSRMatrixI(), _J() and _Data(), with
- *    sizeof(HYPRE_Int). Diag: first_column is hypre_ParCSRMatrixFirstColDiag(); Offd: map is
- *    hypre_ParCSRMatrixColMapOffd(), with sizeof(HYPRE_BigInt), map_size hypre_CSRMatrixNumCols().
- *  - Trilinos, Tpetra: one part, of getLocalMatrixHost(): graph.row_map, graph.entries and values; map is
+ *  - PETSc, MATMPIAIJ: MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, &garray) gives the two parts; MatGetRowIJ() and
+ *    MatSeqAIJGetArrayRead() give the arrays of each part. Ad: first_column is the start of
+ *    MatGetOwnershipRangeColumn(); Ao: map is garray, map_size its number of columns. All are PetscInt, whose
+ *    size is sizeof(PetscInt). MATSEQAIJ: one part.
+ *  - hypre, ParCSR: hypre_ParCSRMatrixDiag() and _Offd() give the two parts; hypre_CSRMatrixI(), _J() and
+ *    _Data() give the arrays of each part, with integers of sizeof(HYPRE_Int). Diag: first_column is
+ *    hypre_ParCSRMatrixFirstColDiag(); Offd: map is hypre_ParCSRMatrixColMapOffd(), with
+ *    sizeof(HYPRE_BigInt), map_size hypre_CSRMatrixNumCols().
+ *  - Trilinos, Tpetra: one part, from getLocalMatrixHost(): graph.row_map, graph.entries and values; map is
  *    getColMap()->getMyGlobalIndices(). Epetra: ExtractCrsDataPointers() and ColMap().MyGlobalElements(). The
  *    row map has to be contiguous.
  *
@@ -125,19 +127,19 @@ void spmm_block_destroy(spmm_block *block);
  *          message says why), SPMM_ERR_USAGE, _DEVICE, _MPI */
 spmm_status spmm_device_open(MPI_Comm comm);
 
-/** Options of a plan; spmm_extended.h has those of studies. Zero-initialize the struct, then set the members
- *  that shall differ from their defaults: with zeros the library chooses what is fast. All members except
- *  `threads` and `stream` must be the same on every rank. */
+/** Options of a plan; spmm_extended.h has options for studies and tests. Zero-initialize the struct, then set
+ *  the members that shall differ from their defaults. Zeros let the library choose what is fast. All members
+ *  except `threads` and `stream` must be the same on every rank. */
 typedef struct spmm_plan_options {
     spmm_device device; /**< default SPMM_CPU; SPMM_CUDA only after spmm_device_open() */
     spmm_format format; /**< storage format of A. SPMM_FORMAT_AUTO (0): the format of the named
                              kernel or, without a name, one chosen for the matrix */
     const char *kernel; /**< name of a kernel, as spmm_mpi --list-kernels prints it for the device and the
                              format; NULL: the library chooses one for the matrix, K and the precision */
-    int threads; /**< number of OpenMP threads of this rank, with SPMM_CPU. 0: OMP_NUM_THREADS or, where the
-                      program has called omp_set_num_threads(), its number. If neither chose one: the cores
-                      that this rank is bound to, divided by the number of ranks of the node that share them,
-                      which comes from the launcher's environment variables. The default is reduced to the
+    int threads; /**< number of OpenMP threads of this rank, with SPMM_CPU. 0: OMP_NUM_THREADS or, if the
+                      program has called omp_set_num_threads(), that number. If neither was set: the number of
+                      cores that this rank is bound to, divided by the number of ranks of the node that share
+                      them (according to the launcher's environment variables). The default is reduced to the
                       maximum. The maximum is 4 per core or 256, whichever is more, but never more than
                       OMP_THREAD_LIMIT. A greater number gives SPMM_ERR_USAGE */
     spmm_exchange exchange;   /**< which rows of X each rank sends to which other ranks */
@@ -151,45 +153,46 @@ typedef struct spmm_plan_options {
                             chooses; it cuts X only on GPUs, and only if too few rows of Y can be computed
                             without ghost rows */
     int any_order; /**< 0: on P x 1 grids each element of Y is summed in an order that does not depend on the
-                            number of ranks. Its bits are the same on any number of ranks, but in f32 on a GPU
-                            only with the same kernel: some kernels sum f32 in f64, and the library chooses by
-                            time. `exact` or `kernel` settles that. 1: with SPMM_EXCHANGE_AUTO the joint
-                            exchange may be taken where it is faster */
+                        number of ranks. Its bits are the same on any number of ranks if the kernel is the
+                        same. In f32 on a GPU some kernels sum in f64, and the library chooses the kernel by
+                        time; set `exact` or `kernel` for reproducible bits. 1: SPMM_EXCHANGE_AUTO may select
+                        the joint exchange where it is faster */
     int exact; /**< 1: Y := A X has the bits of the serial product, on any number of ranks, threads and GPUs
-                    (in f64 on a GPU but for the sign of a zero after an underflow): the library chooses only
-                    among kernels and exchanges that sum in its order. What is asked for by name and cannot is
-                    SPMM_ERR_USAGE, as are Q > 1 and any_order. Has no effect on spmm_apply_transposed() */
-    int64_t products; /**< number of products to come: kernels whose set-up so many do not repay are not
-                           chosen; 0: 1000 */
-    void *stream; /**< with SPMM_CUDA, a cudaStream_t of the open GPU that products are queued in (spmm(3)),
-                       which outlives the plan; may differ from rank to rank, but not in being NULL. CUDA's
-                       default stream is cudaStreamLegacy. NULL: the library's own stream, and products are
-                       complete on return */
+                    (except, in f64 on a GPU, the sign of a zero after an underflow). The library chooses only
+                    among kernels and exchanges that sum in that order. A named kernel or exchange that does
+                    not gives SPMM_ERR_USAGE, as do Q > 1 and any_order. Has no effect on
+                    spmm_apply_transposed() */
+    int64_t products; /**< expected number of products: a kernel whose set-up would not be repaid by so many
+                           is not chosen; 0: 1000 */
+    void *stream; /**< with SPMM_CUDA, a cudaStream_t of the open GPU in which products are queued (spmm(3));
+                       it must outlive the plan. It may differ from rank to rank, but it is NULL on all ranks
+                       or on none. CUDA's default stream is cudaStreamLegacy. NULL: the library's own stream;
+                       products are complete on return */
 } spmm_plan_options;
 
-/** A plan: all data that repeated products with one matrix and up to K columns need; opaque. For one thread
- *  at a time. */
+/** A plan: all data that repeated products with one matrix and up to K columns need; opaque. Only one thread
+ *  at a time may use it. */
 typedef struct spmm_plan spmm_plan;
 
 /** Prepares repeated products Y := alpha A X + beta Y: determines which rows of X each rank needs from which
- *  owner, chooses the kernel (the same on all ranks, for the matrix as a whole), converts the block
- *  to the kernel's format, and moves the result to the device. spmm_mpi --list-kernels tells which kernels
- *  reproduce the serial product bit by bit (on P x 1 grids, with alpha = 1 and beta = 0); the library may
- *  choose another kernel, unless options.exact is set.
+ *  owner, chooses the kernel (the same on all ranks, for the matrix as a whole), converts the block to the
+ *  kernel's format, and moves the result to the device. spmm_mpi --list-kernels shows which kernels reproduce
+ *  the serial product bit by bit (on P x 1 grids, with alpha = 1 and beta = 0); the library may choose
+ *  another kernel, unless options.exact is set.
  *
  *  Collective over comm; the plan keeps a duplicate of comm. Checked on each rank: sizes and ranges lie
  *  within the whole matrix; row starts begin at 0, do not decrease and end at nnz; column indices increase
  *  strictly within a row and lie within the block. Checked across the ranks: rows, cols, precision, p, q, k
  *  and all options except threads are the same; blocks agree along process rows and process columns; and the
  *  ranges of rows, of columns and of rows of X follow one another without gap or overlap.
- *  \param [in]  block    this rank's block of A; may have 0 rows or columns. The caller keeps it, and it
- *                        must outlive the plan (a CSR plan on the CPU reads it in place); it is not changed.
- *                        With SPMM_CUDA the arrays of its CSR may be in memory of the open GPU, where the
- *                        plan's stream, or the caller, has to have written them; planning then takes a copy
- *                        in host memory, which the plan keeps
+ *  \param [in]  block    this rank's block of A; may have 0 rows or columns. The caller keeps it, and it must
+ *                        outlive the plan (a CSR plan on the CPU reads it in place); it is not changed. With
+ *                        SPMM_CUDA the arrays of its CSR may be in memory of the open GPU. They must have
+ *                        been written in the plan's stream, or be complete, before the call. The plan then
+ *                        keeps a copy in host memory
  *  \param [in]  k        columns of X, >= 0, such that the bytes of all rows of X, and of Y, fit an int64_t.
- *                        Products have so many columns, or fewer, as spmm_plan_set_k() says. A product
- *                        without columns does nothing
+ *                        Products have k columns until spmm_plan_set_k() sets a smaller number. A product
+ *                        with 0 columns does nothing
  *  \param [in]  options  NULL for the defaults
  *  \param [out] plan     the caller destroys it
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (one of these checks failed, a rank asked
@@ -199,69 +202,70 @@ typedef struct spmm_plan spmm_plan;
 spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
                              const spmm_plan_options *options, spmm_plan **plan);
 
-/** Sets the number of columns of X and Y of the products that follow, those with the transpose included; at
- *  first it is the k that spmm_plan_create() was told. The bits of Y are those of a plan that was made for
- *  this number of columns, as far as they do not depend on what a plan chooses: its kernel, its exchange and
- *  its reduction stay as they were chosen. Buffers and the matrix are those of the plan; but the first call
- *  that asks for few columns (at most 8, and at most half of those that the plan was made for) may convert
- *  the matrix a second time, for a kernel that takes less than 0.9 of the time with one column, and, as later
- *  calls do for other ranges of columns, times both kernels. spmm_plan_view() tells the bytes of both
- *  matrices. There are never more than two, and one alone where options.kernel names the kernel. (Where this
- *  is a kernel of another library, or a baseline, each call prepares it anew.) X is cut into the greatest
- *  number of column blocks that fits k, up to that of the plan's own columns.
+/** Sets the number of columns of X and Y of the products that follow, also of those with the transpose.
+ *  Initially it is the k of spmm_plan_create(). The plan keeps its kernel, exchange and reduction; with the
+ *  same choices, the bits of Y are those of a plan that was created for this number of columns. The plan also
+ *  keeps its buffers and its matrix, with one exception. The first call with few columns (at most 8, and at
+ *  most half of the k of spmm_plan_create()) may convert the matrix a second time, for a kernel that takes
+ *  less than 0.9 of the time with one column. This call, and later calls for other ranges of columns, time
+ *  both kernels. spmm_plan_view() prints the bytes of both matrices. There are never more than two, and only
+ *  one if options.kernel names the kernel. (A kernel of another library, or a baseline, is prepared anew by
+ *  each call.) X is cut into the greatest number of column blocks that fits k, up to the number that
+ *  spmm_plan_create() chose.
  *
- *  Multivectors that were created for another number of columns stay valid. A CUDA graph of a product has the
- *  number of columns that it was captured with, and can be launched whatever the plan's is, unless the kernel
- *  is prepared anew.
+ *  Multivectors that were created for another number of columns stay valid. A CUDA graph of a product keeps
+ *  the number of columns that it was captured with. It can be launched whatever the plan's number is, unless
+ *  the kernel has been prepared anew.
  *
  *  Collective over the plan's communicator. Not while a product is computed, and not while the plan's stream
- *  is captured. Products that were queued are waited for. Where k is the plan's already, this takes one
- *  agreement of the ranks.
+ *  is captured. The call waits for queued products. If k is the plan's number already, the call costs only
+ *  one agreement of the ranks.
  *  \param [in] k  0 to the k of spmm_plan_create(), the same on every rank
- *  \return the same status on every rank: SPMM_OK; SPMM_ERR_USAGE, and nothing has changed; SPMM_ERR_MEMORY,
- *            _LIMIT, _DEVICE, _MPI, and the plan has 0 columns: the call may be repeated */
+ *  \return the same status on every rank: SPMM_OK; SPMM_ERR_USAGE: nothing has changed; SPMM_ERR_MEMORY,
+ *          _LIMIT, _DEVICE, _MPI: products have 0 columns, and the call may be repeated */
 spmm_status spmm_plan_set_k(spmm_plan *plan, int64_t k);
 
-/** Allocates this rank's rows of X, zeroed, in the memory of the plan's device, with the columns that
- *  products have now and with space for the ghost rows that spmm_apply() receives. If X and Y are distributed
- *  alike, this multivector can also serve as Y, so that X and Y can be swapped from product to product.
- *  Local. The caller destroys the multivector, before or after the plan. With SPMM_TRANSPORT_SHARED, which
- *  SPMM_TRANSPORT_AUTO is on CPUs where ranks share a node, other ranks read these rows in place during
+/** Allocates this rank's rows of X, zeroed, in the memory of the plan's device, with the current number of
+ *  columns (spmm_plan_set_k()) and with space for the ghost rows that spmm_apply() receives. If X and Y are
+ *  distributed alike, this multivector can also serve as Y, so that X and Y can be swapped from product to
+ *  product. Local. The caller destroys the multivector, before or after the plan. With SPMM_TRANSPORT_SHARED,
+ *  which SPMM_TRANSPORT_AUTO is on CPUs where ranks share a node, other ranks read these rows in place during
  *  spmm_apply(). With SPMM_TRANSPORT_PEER the plan keeps the multivector's memory for reuse until the plan is
  *  destroyed.
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status spmm_plan_x_create(const spmm_plan *plan, spmm_multivector *x);
 
-/** As spmm_plan_x_create(), with k columns, for products with so many. The numbers of rows and of ghost rows
- *  are the same for every k but 0, which has no ghost rows and no memory; the leading dimension is that which
- *  spmm_multivector_create() gives k columns. The first k columns of a wider multivector are an X of k
- *  columns, too, but of another leading dimension, so that each product copies it where ghost rows are
- *  received.
- *  \param [in] k  0 to the k of spmm_plan_create() */
+/** As spmm_plan_x_create(), with k columns, for products with k columns. The numbers of rows and of ghost
+ *  rows are the same for every k, except that k = 0 has no ghost rows and no memory. The leading dimension is
+ *  that of spmm_multivector_create() for k columns. The first k columns of a wider multivector can also serve
+ *  as X, but their leading dimension differs, so each product copies them if ghost rows are received. Local.
+ *  \param [in]  k  0 to the k of spmm_plan_create()
+ *  \param [out] x  the caller destroys it, before or after the plan
+ *  \return as spmm_plan_x_create() */
 spmm_status spmm_plan_x_create_k(const spmm_plan *plan, int64_t k, spmm_multivector *x);
 
-/** Allocates this rank's rows of Y, zeroed, in the memory of the plan's device, with the columns that
- *  products have now: the rows of its block if q is 0 or the plan sums by SPMM_REDUCE_BUTTERFLY, else 0 rows.
- *  Local. The caller destroys the multivector.
+/** Allocates this rank's rows of Y, zeroed, in the memory of the plan's device, with the current number of
+ *  columns (spmm_plan_set_k()): the rows of its block if q is 0 or the plan sums by SPMM_REDUCE_BUTTERFLY,
+ *  else 0 rows. Local. The caller destroys the multivector.
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status spmm_plan_y_create(const spmm_plan *plan, spmm_multivector *y);
 
-/** As spmm_plan_y_create(), with k columns, from 0 to the k of spmm_plan_create(). */
+/** As spmm_plan_y_create(), with k columns, from 0 to the k of spmm_plan_create(). Local. */
 spmm_status spmm_plan_y_create_k(const spmm_plan *plan, int64_t k, spmm_multivector *y);
 
 /** Computes Y := alpha A X + beta Y; complete on return, unless the plan has a stream.
  *
- *  With spmm_plan_options.stream the product is queued where it can be: spmm(3), "STREAMS AND GRAPHS", says
- *  when, and what a CUDA graph can capture.
+ *  With spmm_plan_options.stream the product is queued if possible: spmm(3), "STREAMS AND GRAPHS", says when,
+ *  and what a CUDA graph can capture.
  *
  *  Collective over the plan's communicator: every rank calls it, but waits only for its neighbors. A call
  *  allocates memory only if it is the first that needs a certain buffer, e.g. for a copy of x; later calls
  *  reuse the buffer.
  *  \param [in,out] plan  reusable
- *  \param [in]     alpha, beta  may differ from rank to rank: they are those of the rank's rows of Y. With
- *                        alpha = 0, y is exactly beta y (beta = 1: as it was; beta = 0: zeros), whatever A
- *                        and X have, NaNs and infinities, too; x is checked, and exchanged for other ranks,
- *                        nevertheless
+ *  \param [in]     alpha, beta  may differ from rank to rank: they apply to the rank's rows of Y. With alpha
+ *                               = 0, y is exactly beta y (beta = 1: unchanged; beta = 0: zeros), even if A or
+ *                               X has NaNs or infinities; x is still checked and exchanged, because other
+ *                               ranks need it
  *  \param [in]     x     this rank's rows of X, [x_rows x k], with the k of spmm_plan_set_k(), in the memory
  *                        of the plan's device; the ghost rows of x are overwritten. Each call copies a
  *                        column-major x of several columns. If x
@@ -271,71 +275,73 @@ spmm_status spmm_plan_y_create_k(const spmm_plan *plan, int64_t k, spmm_multivec
  *                        this plan
  *  \param [in,out] y     this rank's rows of Y, shaped as by spmm_plan_y_create(); not read if beta is 0;
  *                        padding columns are overwritten; must not overlap x, ghost rows and padding
- *                        included. A column-major y is written from a row-major one of the plan's, and what
- *                        lies between its columns stays as it is; its bits are those of a row-major y
+ *                        included. A column-major y is converted from a row-major buffer of the plan. It gets
+ *                        the same bits, and memory between its columns is not changed
  *  \return this rank's status: SPMM_OK, SPMM_ERR_USAGE (a shape, precision or space differs from the plan's,
  *          a leading dimension is below k, x and y overlap, or an argument is NULL; the other ranks are
- *          told, unless plan is NULL, another thread uses it or MPI has been finalized), _MEMORY, _DEVICE,
- *          _MPI (also: a neighbor failed and sent nothing). On error y is undefined, but the rank has taken
- *          part in the exchange and in the sum, so that no other rank waits forever. Ranks that cannot be
- *          told (those of the same process row and, over NCCL, the neighbors) get NaNs. A program should
- *          agree on the outcome, and should end after SPMM_ERR_DEVICE: what a GPU had begun to send may never
- *          arrive */
+ *          notified, unless plan is NULL, another thread uses it or MPI has been finalized), _MEMORY,
+ *          _DEVICE, _MPI (also: a neighbor failed and sent nothing). On error y is undefined, but the rank
+ *          has taken part in the exchange and in the sum, so that no other rank waits forever. Ranks that
+ *          cannot be notified (those of the same process row and, with NCCL, the neighbors) get NaNs. All
+ *          ranks of a program should agree on the outcome. A program should end after SPMM_ERR_DEVICE,
+ *          because data that a GPU had begun to send may never arrive */
 spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                        spmm_multivector *y);
 
-/** Begins to compute Y := alpha A X + beta Y, and returns without waiting for what other ranks or a GPU do,
- *  so that the program can do something else meanwhile; spmm_apply() is this and spmm_apply_end(). On CPUs
- *  the exchange begins, and spmm_apply_end() multiplies. On a GPU all of the product is queued, or what comes
- *  before the host's part in it: the messages of a transport, or a sum over the process row.
+/** Begins to compute Y := alpha A X + beta Y, and returns without waiting for other ranks or a GPU, so that
+ *  the program can work while the product runs. spmm_apply() is equal to this call followed by
+ *  spmm_apply_end(). On CPUs the exchange begins, and spmm_apply_end() multiplies. On a GPU the whole product
+ *  is queued, or its part before the first step that needs the host: the messages of a transport, or a sum
+ *  over the process row.
  *
- *  Collective as spmm_apply() is. spmm_apply_end() must follow on every rank, after a failure, too: only
- *  there are other ranks told of it. Until then X and Y, with ghost rows and padding, must stay as they are
- *  and where they are (the structs may go), and of the functions of this plan only spmm_plan_x_create(),
- *  spmm_plan_y_create(), spmm_plan_kernel() and spmm_plan_view() can be called; other plans' products may be
- *  computed, in the same order on all ranks. spmm_plan_destroy() ends the product.
- *  \param [in,out] plan  as of spmm_apply(), as are the other parameters
- *  \return this rank's status so far: as spmm_apply(). SPMM_ERR_USAGE without effect, so that no end belongs
- *          to it, if plan is NULL, another thread uses it or a product of the plan has begun already */
+ *  Collective as spmm_apply() is. spmm_apply_end() must follow on every rank, also after a failure, because
+ *  the other ranks learn of the failure there. Until then the memory of X and Y, with ghost rows and padding,
+ *  must not be changed, moved or freed (the structs may be). With this plan only spmm_plan_x_create(),
+ *  spmm_plan_y_create(), spmm_plan_kernel() and spmm_plan_view() may be called. Products of other plans may
+ *  be computed, in the same order on all ranks. spmm_plan_destroy() ends the product.
+ *  \param [in,out] plan  and all other parameters: as for spmm_apply()
+ *  \return this rank's status so far: as spmm_apply(). If plan is NULL, another thread uses it, or a product
+ *          of the plan has begun already: SPMM_ERR_USAGE; nothing has begun, so do not call
+ *          spmm_apply_end() */
 spmm_status spmm_apply_begin(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                              spmm_multivector *y);
 
-/** Ends the product that spmm_apply_begin() began; Y is complete on return, with a stream, too. Collective as
- *  spmm_apply() is.
- *  \return the product's status, as of spmm_apply(); SPMM_ERR_USAGE if no product of the plan has begun */
+/** Ends the product that spmm_apply_begin() began; Y is complete on return, even if the plan has a stream.
+ *  Collective as spmm_apply() is.
+ *  \return the product's status, as for spmm_apply(); SPMM_ERR_USAGE if no product of the plan has begun */
 spmm_status spmm_apply_end(spmm_plan *plan);
 
 /** Computes Y := alpha A^T X + beta Y with the plan's matrix; complete on return.
  *
- *  X is distributed like the Y of spmm_apply(), and Y like its X: partial sums of rows that other ranks own
- *  travel where the rows of X come from in spmm_apply(), and are added in the order of the ranks, on CPUs
- *  first those of each node. The result is the same in every run on the same grid; its last bits depend on
- *  the number of ranks and, on CPUs, on their nodes. The first call transposes the block and chooses
- *  a kernel for it, which takes about as long as spmm_plan_create() and as much memory as the plan again.
+ *  X is distributed like the Y of spmm_apply(), and Y like its X: partial sums are sent to the ranks from
+ *  which spmm_apply() receives rows of X, and are added there in the order of the ranks; on CPUs, the sums of
+ *  each node are added first. The result is the same in every run on the same grid; its last bits depend on
+ *  the number of ranks and, on CPUs, on their placement on nodes. The first call transposes the block and
+ *  chooses a kernel for it; this takes about as much time as spmm_plan_create() and as much memory as the
+ *  plan.
  *
- *  Collective over the plan's communicator, as spmm_apply() is; the first call, and each call on a grid with
- *  Q > 1, wait for all ranks, or for the process row.
+ *  Collective over the plan's communicator, as spmm_apply() is; the first call waits for all ranks, and each
+ *  call on a grid with Q > 1 for the process row.
  *  \param [in,out] plan  reusable
- *  \param [in]     alpha, beta  as of spmm_apply()
+ *  \param [in]     alpha, beta  as for spmm_apply()
  *  \param [in]     x     [m x k]: this rank's rows, shaped as by spmm_plan_y_create(), in the memory of the
- *                        plan's device: a multivector of 0 rows where that gives none, which is checked like
- *                        any other
+ *                        plan's device. On ranks where that function gives 0 rows, a multivector with 0 rows
+ *                        must be passed
  *  \param [in,out] y     [n x k]: this rank's rows, shaped as by spmm_plan_x_create(), whose ghost rows are
  *                        neither read nor written; not read if beta is 0; must not overlap x
- *  \return as spmm_apply(), but where the first rank of a process row alone has rows of X, a wrong x or y is
- *          SPMM_ERR_USAGE on all ranks of that process row; and, from the first call, SPMM_ERR_MEMORY, _LIMIT
- *          (a block has 2^31 rows or more) on all ranks */
+ *  \return as spmm_apply(), with two differences. If only the first rank of a process row has rows of X, a
+ *          wrong x or y gives SPMM_ERR_USAGE on all ranks of that process row. The first call may also give
+ *          SPMM_ERR_MEMORY or _LIMIT (a block has 2^31 rows or more) on all ranks */
 spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                                   spmm_multivector *y);
 
-/** Takes over new values of A: the plan computes with those that the array csr.as of its block has now. The
- *  pattern, that is csr.irp and csr.ja, must be as it was. Kernels that read the block in place need nothing
- *  but this call; others have copies of the values, in another order. The first call finds out that order,
- *  which takes about as long as the conversion in spmm_plan_create() and leaves 4 bytes per copied value;
- *  later calls copy the values. (A kernel of another library is prepared anew by each call.) Where the CSR is
- *  in GPU memory values are copied within the GPU, those of the transpose, too, unless the exchange is
- *  SPMM_EXCHANGE_JOINT: then they go by the host. They have to be there before the call, by what was queued
- *  in the plan's stream or else complete.
+/** Takes over new values of A: the plan computes with the current values in the array csr.as of its block.
+ *  The pattern, that is csr.irp and csr.ja, must be unchanged. Some kernels read the block in place; others
+ *  have copies of the values in another order. The first call determines that order, which takes about as
+ *  long as the conversion in spmm_plan_create() and then occupies 4 bytes per copied value. Later calls only
+ *  copy the values. (A kernel of another library is prepared anew by each call.) If the CSR is in GPU memory,
+ *  values are copied within the GPU, also for the transpose, unless the exchange is SPMM_EXCHANGE_JOINT: then
+ *  they are copied through the host. They must be complete, or queued in the plan's stream, before the call.
  *
  *  Collective over the plan's communicator. Not while a product is computed.
  *  \param [in,out] plan  reusable
@@ -343,63 +349,62 @@ spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_mult
  *          the values that the plan computes with are undefined, and the call may be repeated */
 spmm_status spmm_plan_update_values(spmm_plan *plan);
 
-/** Copies the diagonal of A, which is square, to d: element i of d is a(i, i) in row i of Y, 0 where A has no
- *  such entry. d is what a diagonal preconditioner multiplies rows by, see spmm_multivector_scale_rows(). The
- *  values are those that the plan computes with: csr.as of the blocks has to be as spmm_plan_create() or the
- *  last spmm_plan_update_values() found it.
+/** Copies the diagonal of the square matrix A to d: element i of d is the diagonal entry in row i of this
+ *  rank's rows of Y, or 0 if A has no such entry. A diagonal preconditioner can be made of it with
+ *  spmm_multivector_scale_rows(). The values are those that the plan computes with: csr.as of the blocks must
+ *  not have changed since spmm_plan_create() or the last spmm_plan_update_values().
  *
  *  Collective over the plan's communicator. Not while a product is computed.
  *  \param [in,out] plan  reusable
- *  \param [in,out] d     [rows x 1]: of as many rows as spmm_plan_y_create() gives, of the plan's precision,
- *                        in host or GPU memory, whatever the plan's; complete on return
+ *  \param [in,out] d     [rows x 1], with as many rows as spmm_plan_y_create() gives and the plan's
+ *                        precision, in host or GPU memory, whichever device the plan has; complete on return
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (A is not square; a wrong d), _MEMORY,
  *          _NO_DEVICE, _DEVICE, _MPI. On error d is undefined */
 spmm_status spmm_plan_diagonal(spmm_plan *plan, spmm_multivector *d);
 
-/** Returns the name of the kernel that the plan runs with the number of columns that products have now, in
- *  static storage; "" if plan is NULL. Local. */
+/** Returns the name of the kernel that the plan runs with its current number of columns, in static storage;
+ *  "" if plan is NULL. Local. */
 const char *spmm_plan_kernel(const spmm_plan *plan);
 
-/** Prints what the plan is and how long its products took, for people: the matrix and its distribution, the
- *  kernel and why it was chosen, how rows travel, by what, how many, and what else was compared, the time of
- *  the set-up, and the number of products so far with their times, each that of the slowest rank. A plan that
- *  has computed products with the transpose prints the same of these. The text may change from version to
- *  version.
+/** Prints a human-readable description of the plan: the matrix and its distribution; the kernel and the
+ *  reason for its choice; the exchange, its transport, the number of rows moved, and the alternatives that
+ *  were compared; the time of the set-up; and the number of products so far with their times (of the slowest
+ *  rank for each product). If the plan has computed products with the transpose, the same is printed for
+ *  these. The text may change from version to version.
  *
  *  Collective over the plan's communicator; rank 0 writes.
  *  \param [in] f  open for writing on rank 0; ignored on other ranks (may be NULL)
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _OUTPUT (f reports an error), _MPI */
 spmm_status spmm_plan_view(const spmm_plan *plan, FILE *f);
 
-/** Returns what spmm_plan_view() prints as a string.
+/** Returns the text of spmm_plan_view() as a string.
  *
- *  Collective over the plan's communicator, as spmm_plan_view() is; rank 0 gets the text.
- *  \param [out] text  on rank 0 the text, which ends in a newline and which the caller frees by free(). On
+ *  Collective over the plan's communicator; rank 0 gets the text.
+ *  \param [out] text  on rank 0 the text, which ends with a newline; the caller frees it with free(). On
  *                     other ranks NULL, and the argument may be NULL. NULL on failure
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _MPI */
 spmm_status spmm_plan_view_text(const spmm_plan *plan, char **text);
 
-/** Frees the plan; accepts NULL if all ranks pass NULL. A product that has begun is ended before, and a call
- *  of another thread that is in the plan returns before; no call may follow. Collective over the plan's
- *  communicator; after MPI_Finalize it only frees memory. */
+/** Frees the plan; accepts NULL if all ranks pass NULL. If a product has begun, it is ended first. If another
+ *  thread is in a call with the plan, this function waits for that call to return. The plan must not be used
+ *  afterwards. Collective over the plan's communicator; after MPI_Finalize it only frees memory. */
 void spmm_plan_destroy(spmm_plan *plan);
 
 /** Computes the inner products of all columns of X with all columns of Y, G := X^T Y, on every rank.
  *
- *  Collective over comm: each rank passes its rows, 0 of them if it has none, e.g. of multivectors of
- *  spmm_plan_x_create(). Neither ghost rows nor padding columns are read. Products and sums are in f64 also
- *  where x and y are f32, whose products f64 holds exactly. The order of summation is fixed: a rank cuts its
- *  rows into sections by their number alone, and the ranks' sums are added in the order of the ranks. So
- *  every rank gets the same bits, and they are the same from run to run with the same rows on each rank, for
- *  any number of threads and any MPI library; with other numbers of rows on the ranks, or on GPUs, they may
- *  differ by rounding errors.
- *  \param [in]  x, y  [rows x kx] and [rows x ky]: on a rank the same rows, precision and space, on all ranks
- *                     the same columns and precision. They may be the same, which takes half of the time and
- *                     gives an exactly symmetric G, or overlap in any way
+ *  Collective over comm: each rank passes its rows (maybe 0), e.g. of multivectors of spmm_plan_x_create().
+ *  Neither ghost rows nor padding columns are read. Products and sums are computed in f64, also for f32
+ *  operands, whose products are exact in f64. The order of summation is fixed: a rank divides its rows into
+ *  sections that depend only on their number, and the sums of the ranks are added in the order of the ranks.
+ *  So every rank gets the same bits. They are the same in each run with the same rows on each rank, for any
+ *  number of threads and any MPI library. With another distribution of the rows, or on GPUs, they may differ
+ *  by rounding errors.
+ *  \param [in]  x, y  [rows x kx] and [rows x ky]: the same number of rows, precision and space on a rank,
+ *                     the same columns and precision on all ranks. They may overlap in any way. If they are
+ *                     the same multivector, the call takes half the time and G is exactly symmetric
  *  \param [out] g     in host memory, [kx x ky], row-major: element (i, j) is g[i * ldg + j]. Must not
- *                     overlap x or y
- *                     (from the first to the last element of each; this rank's rows)
- *  \param [in]  ldg   leading dimension of g, >= ky; what lies between its rows is left as it is
+ *                     overlap x or y, each taken from the first to the last element of this rank's rows
+ *  \param [in]  ldg   leading dimension of g, >= ky; memory between the rows of g is not changed
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT (kx * ky > 2^30),
  *          _NO_DEVICE, _DEVICE, _MPI. On failure g is undefined */
 spmm_status spmm_multivector_dot(MPI_Comm comm, const spmm_multivector *x, const spmm_multivector *y,
@@ -409,7 +414,7 @@ spmm_status spmm_multivector_dot(MPI_Comm comm, const spmm_multivector *x, const
  *  of X^T X, up to rounding. Squares beyond the range of f64 become infinite or 0.
  *
  *  Collective over comm, with the same fixed order of summation as spmm_multivector_dot().
- *  \param [in]  x     [rows x k]; on all ranks the same columns and precision
+ *  \param [in]  x     [rows x k]; the same number of columns and precision on all ranks
  *  \param [out] norm  in host memory, [k]. Must not overlap x
  *  \return the same status on every rank: as spmm_multivector_dot() */
 spmm_status spmm_multivector_norms(MPI_Comm comm, const spmm_multivector *x, double *norm);

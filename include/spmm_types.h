@@ -1,5 +1,5 @@
 /** \file spmm_types.h
- *  The part of libspmm without MPI: types, errors, and functions that a process calls alone. spmm.h includes
+ *  The part of libspmm without MPI: types, errors, and functions that need no communication. spmm.h includes
  *  this header and states the conventions of all functions. Every function here is local, not collective.
  */
 #ifndef SPMM_TYPES_H
@@ -51,7 +51,7 @@ typedef enum spmm_device { SPMM_CPU = 0, SPMM_CUDA = 1 } spmm_device;
  *  implements it, and a word for options, records and messages. SPMM_ELL is ELLPACK padded to the longest
  *  row, SPMM_ELL_NOPAD is ELLPACK without padding, SPMM_SELL is sliced ELLPACK with the rows sorted by
  *  length, a panel of SPMM_PANEL is 8 rows with one list of column indices for all of them, and SPMM_STAGED
- *  is panels in an order for which a GPU keeps rows of X in shared memory. */
+ *  consists of panels ordered so that a GPU can keep the rows of X that they need in shared memory. */
 #define SPMM_FORMAT_LIST(F)                   \
     F(SPMM_CSR, csr, "csr")                   \
     F(SPMM_ELL, ell, "ell")                   \
@@ -83,8 +83,8 @@ const char *spmm_status_string(spmm_status status);
  *  failed. The library owns the text, which is valid until the next failure in this thread. Local. */
 const char *spmm_error_message(void);
 
-/** A sparse matrix in compressed sparse row format, in host memory; in the block of a plan on a GPU also in
- *  GPU memory, all three arrays. Column indices increase strictly within a row. Programs may read the
+/** A sparse matrix in compressed sparse row format, in host memory. In the block of a plan on a GPU all three
+ *  arrays may instead be in GPU memory. Column indices increase strictly within a row. Programs may read the
  *  members; spmm_csr_destroy() frees the arrays. */
 typedef struct spmm_csr {
     int64_t rows, cols;       /**< numbers of rows and columns, m x n; n <= 2^31 - 1 */
@@ -95,29 +95,29 @@ typedef struct spmm_csr {
     void *as;                 /**< values, [nnz] of double or float */
 } spmm_csr;
 
-/** Entries of a rank's rows in arrays of a program's or another library's, for spmm_block_from_rows(). The
- *  arrays are in host memory; integers are signed, or unsigned and as small. Columns of a row may be in any
- *  order. */
+/** Entries of a rank's rows in arrays of the program or of another library, for spmm_block_from_rows(). The
+ *  arrays are in host memory. Integers are signed, or unsigned with values that fit the signed type. Columns
+ *  of a row may be in any order. */
 typedef struct spmm_rows {
     const void *irp; /**< row starts, [rows + 1]: row i has entries irp[i] to irp[i + 1] - 1 of ja and as;
                           irp[0] need not be 0 */
     const void *ja;  /**< column indices */
-    const void *as;  /**< values, of the precision that is named in the call; NULL: all are 1.0 */
-    int irp_bytes, ja_bytes; /**< sizes of an element of irp and of ja: 4 or 8, as sizeof gives them */
-    int map_bytes;           /**< that of an element of map; ignored without map */
-    int64_t first_column; /**< added to each index to get the column of A: 0 if ja has columns of A; ignored
-                           with map */
-    const void *map;      /**< [map_size] the column of A of each index; NULL: first_column counts */
-    int64_t map_size;     /**< ignored without map */
+    const void *as;  /**< values, of the precision passed to spmm_block_from_rows(); NULL: all are 1.0 */
+    int irp_bytes, ja_bytes; /**< size in bytes of an element of irp and of ja: 4 or 8 */
+    int map_bytes;           /**< size in bytes of an element of map, 4 or 8; ignored if map is NULL */
+    int64_t first_column;    /**< added to each index to get the column of A: 0 if ja has global columns of A;
+                                  ignored if map is not NULL */
+    const void *map;         /**< [map_size] the column of A for each index; NULL: first_column is used
+                                  instead */
+    int64_t map_size;        /**< number of elements of map; ignored if map is NULL */
 } spmm_rows;
 
-/** How the elements of a multivector lie in memory: element (i, j) is data[i * ld + j], or data[j * ld +
- *  i]. */
+/** How the elements of a multivector lie in memory. Row-major: element (i, j) is data[i * ld + j];
+ *  column-major: data[j * ld + i]. */
 typedef enum spmm_layout { SPMM_ROW_MAJOR = 0, SPMM_COLUMN_MAJOR = 1 } spmm_layout;
 
-/** A dense multivector [rows x k]. To describe memory of its
- *  own, a program may fill in this struct, with ghost_low and ghost_high 0; it must not call
- *  spmm_multivector_destroy() then. */
+/** A dense multivector [rows x k]. To describe memory of its own, a program may fill in this struct, with
+ *  ghost_low and ghost_high 0; then it must not call spmm_multivector_destroy(). */
 typedef struct spmm_multivector {
     int64_t rows, k;
     int64_t ld;                    /**< leading dimension in elements, >= k, or column-major >= rows */
@@ -127,9 +127,9 @@ typedef struct spmm_multivector {
     int64_t ghost_low, ghost_high; /**< ghost_low: number of ghost rows before data; ghost_high: number of
                                         ghost rows after the last row. spmm_apply() receives other ranks' rows
                                         of X there, see spmm_plan_x_create() */
-    spmm_layout layout; /**< column-major multivectors, without ghost rows, are for spmm_apply(), _begin() and
-                                        _transposed(), which convert them, spmm_multivector_copy(), which
-                                        converts, too, and spmm_multivector_scale_rows() */
+    spmm_layout layout; /**< column-major multivectors have no ghost rows. Only spmm_apply(), _begin() and
+                             _transposed(), spmm_multivector_copy() and spmm_multivector_scale_rows() accept
+                             them; all but the last convert them */
 } spmm_multivector;
 
 /** One rank's block of a distributed matrix. A program may fill in this struct itself, by these rules:
@@ -151,12 +151,11 @@ typedef struct spmm_block {
  *  Matrix Market (plain, or compressed by gzip, and by bzip2, xz or zstd where the library was built with
  *  their libraries), SciPy's save_npz() (CSR, CSC, COO or BSR; real values, integers or bool), the AIJ matrix
  *  of a binary file of PETSc (real values, indices of 32 or 64 bits), a Harwell-Boeing or Rutherford-Boeing
- *  file, or what spmm_mpi --cache has written.
+ *  file, or a file that spmm_mpi --cache has written.
  *
- *  Local. Of Matrix Market, accepts real, integer and pattern (values 1.0) matrices that are general,
- *  symmetric or skew-symmetric, in coordinate or array format. Duplicate entries are summed in increasing
- *  order of value (-0 before +0), so that the sum depends neither on the order in the file nor on the number
- *  of threads.
+ *  Local. Matrix Market files may have real, integer or pattern (values 1.0) entries, general, symmetric or
+ *  skew-symmetric, in coordinate or array format. Duplicate entries are summed in increasing order of value
+ *  (-0 before +0), so that the sum depends neither on the order in the file nor on the number of threads.
  *
  *  \param [in]  path       file name
  *  \param [in]  precision  element type of *a
@@ -211,24 +210,25 @@ spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision prec
 void spmm_multivector_destroy(spmm_multivector *v);
 
 /** Copies the elements of src to dst. Both must have the same rows, k and precision; their leading dimensions
- *  may differ, and their spaces or their layouts, but not both. Ghost rows are not copied. Local; complete on
- *  return. The memory of src and that of dst, ghost rows and padding included, must not overlap. If the
- *  leading dimensions are equal and a GPU is involved, the padding columns of dst are overwritten.
+ *  may differ. Their spaces or their layouts may also differ, but not both. Ghost rows are not copied. Local;
+ *  complete on return. The memory of src and that of dst, ghost rows and padding included, must not overlap.
+ *  If the leading dimensions are equal and a GPU is involved, the padding columns of dst are overwritten.
  *  \return SPMM_OK, SPMM_ERR_USAGE, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst);
 
 /** Computes Y := alpha X R + beta Y with a small dense matrix R, e.g. to orthonormalize X or to combine its
  *  columns anew. Local; complete on return. x [rows x K] and y [rows x L] have the same rows, precision and
- *  space. Computed in their precision, to which alpha, beta and R are rounded. With alpha = 0, Y is exactly
- *  beta Y, whatever X and R have. The bits of a row of y do not depend on the number of rows, threads or
- *  ranks, but a GPU's may differ from a CPU's. Neither ghost rows nor padding columns are read or written.
+ *  space. The computation uses their precision; alpha, beta and R are rounded to it. With alpha = 0, Y is
+ *  exactly beta Y, even if X or R has NaNs or infinities. The bits of a row of y do not depend on the number
+ *  of rows, threads or ranks, but a GPU's may differ from a CPU's. Neither ghost rows nor padding columns are
+ *  read or written.
  *
- *  y may be x itself, or other columns of the same memory: with the leading dimension of x, x->data for
- *  Y := alpha X R + beta Y in place, or an address that is at least K (or, before x, L) elements away within
- *  a row. In any other case the memory from the first to the last element of x must not overlap that of y. In
- *  place on a GPU more than 64 columns take temporary memory of the size of y.
- *  \param [in]     r    in host memory, [K x L], row-major: element (i, j) is r[i * ldr + j]; R is the same
- *                       on every rank if the rows of Y are to fit together. Must not overlap y
+ *  y may be x itself, or other columns of the same memory with the leading dimension of x. For other columns,
+ *  y->data must be at least K elements after x->data, or at least L elements before it, within a row. In any
+ *  other case the memory from the first to the last element of x must not overlap that of y. On a GPU, an
+ *  in-place call with more than 64 columns allocates temporary memory of the size of y.
+ *  \param [in]     r    in host memory, [K x L], row-major: element (i, j) is r[i * ldr + j]; all ranks pass
+ *                       the same R if X is a distributed multivector. Must not overlap y
  *  \param [in]     ldr  leading dimension of r, >= L
  *  \param [in,out] y    not read if beta is 0
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE, _DEVICE */
@@ -238,22 +238,21 @@ spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, cons
 /** Computes Y := alpha X + beta Y. Local; complete on return. x and y have the same rows, columns, precision
  *  and space, and overlap only as in spmm_multivector_times(). Neither ghost rows nor padding columns are
  *  read or written. To copy columns into other columns of the same memory, alpha is 1 and beta 0. With alpha
- *  = 0, Y is exactly beta Y, whatever X has: NaNs and infinities do not count.
+ *  = 0, Y is exactly beta Y, even if X has NaNs or infinities.
  *  \param [in,out] y  not read if beta is 0
  *  \return SPMM_OK, SPMM_ERR_USAGE, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y);
 
 /** Multiplies column j of x by factor[j], rounded to the precision of x. Local; complete on return. Neither
- *  ghost rows nor padding columns are read or written. This is a multiplication for a factor of 0, too: NaNs
- *  stay NaNs.
+ *  ghost rows nor padding columns are read or written. A factor of 0 also multiplies: NaNs stay NaNs.
  *  \param [in]     factor  in host memory, [k]. Must not overlap x
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_scale(const double *factor, spmm_multivector *x);
 
 /** Multiplies row i of x by element i of d: with d the inverse of a matrix's diagonal (spmm_plan_diagonal())
  *  this is the diagonal preconditioner. Local; complete on return. Neither ghost rows nor padding are read or
- *  written. This is a multiplication for a factor of 0, too: NaNs stay NaNs.
- *  \param [in]     d  [rows x 1], of x's rows, precision and space. Must not overlap x, ghost rows and
+ *  written. A factor of 0 also multiplies: NaNs stay NaNs.
+ *  \param [in]     d  [rows x 1], with the rows, precision and space of x. Must not overlap x, ghost rows and
  *                     padding included
  *  \param [in,out] x  [rows x k], row-major or column-major, as d may be
  *  \return SPMM_OK, SPMM_ERR_USAGE, _NO_DEVICE, _DEVICE */
@@ -262,29 +261,29 @@ spmm_status spmm_multivector_scale_rows(const spmm_multivector *d, spmm_multivec
 /** Which rows of X are sent to which rank. */
 typedef enum spmm_exchange {
     SPMM_EXCHANGE_AUTO = 0,  /**< SPMM_EXCHANGE_HALO if it moves clearly fewer rows, else
-                                 SPMM_EXCHANGE_BCAST */
+                                  SPMM_EXCHANGE_BCAST */
     SPMM_EXCHANGE_HALO = 1,  /**< each rank gets only the rows of X that its block needs */
     SPMM_EXCHANGE_BCAST = 2, /**< each rank of a process column gets all rows of X that correspond to its
-                                 columns */
-    SPMM_EXCHANGE_JOINT = 3 /**< per pair of ranks, rows of X in one direction or partial sums of rows of Y in
-                                 the other, the fewest that serve all entries; sums leave the canonical order,
-                                 so that Y depends in its last bits on the number of ranks and on their nodes,
-                                 but not on the run */
+                                  columns */
+    SPMM_EXCHANGE_JOINT = 3 /**< for each pair of ranks, rows of X in one direction or partial sums of rows of
+                                 Y in the other, the fewest that serve all entries. The sums are not in the
+                                 canonical order: the last bits of Y depend on the number of ranks and on
+                                 their nodes, but not on the run */
 } spmm_exchange;
 
-/** What carries the rows of X between ranks. */
+/** The transport of rows of X between ranks. */
 typedef enum spmm_transport {
     SPMM_TRANSPORT_AUTO = 0,
-    SPMM_TRANSPORT_MPI = 1,        /**< MPI from host memory, by messages of each rank; rows in GPU memory are
-                                        host-staged */
+    SPMM_TRANSPORT_MPI = 1,        /**< MPI from host memory, each rank with its own messages; rows in GPU
+                                        memory are host-staged */
     SPMM_TRANSPORT_STAGED = 2,     /**< like SPMM_TRANSPORT_MPI, but in chunks, so that copies and messages
                                         overlap */
     SPMM_TRANSPORT_CUDA_AWARE = 3, /**< MPI from GPU memory, if the MPI library reports that it can do that */
     SPMM_TRANSPORT_NCCL = 4,       /**< NCCL, if the build has it */
     SPMM_TRANSPORT_PEER = 5,       /**< GPUs of one node write into each other's memory (CUDA IPC) */
     SPMM_TRANSPORT_SHARED = 6      /**< CPU ranks of one node read each other's rows in common memory; rows of
-                                        other nodes come by MPI, once for each node. Partial rows of the joint
-                                        exchange come by MPI */
+                                        other nodes arrive by MPI, once for each node. Partial rows of the
+                                        joint exchange are sent by MPI */
 } spmm_transport;
 
 /** How the ranks of a process row add their partial sums of Y (Q > 1). Every method adds in a fixed order. */

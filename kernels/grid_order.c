@@ -3,14 +3,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-/** The stencil of most sampled rows. */
+/** The stencil that most sampled rows have. */
 typedef struct stencil {
-    int32_t distance[SP_STENCIL_ENTRIES]; /* of its points from the middle one, ascending, in points */
+    int32_t distance[SP_STENCIL_ENTRIES]; /* distances of its points from the middle one, ascending, in
+                                             points */
     int32_t count;
-    int32_t reach[3]; /* in points along x, lines, and planes */
+    int32_t reach[3]; /* extent in points along x, in lines, and in planes */
 } stencil;
 
-/** Says whether two rows have their columns at the same distances from one another. */
+/** Returns 1 if the columns of two rows have the same distances from the first column, else 0. */
 static int same_distances(const sp_stencil_sample *a, const sp_stencil_sample *b)
 {
     if (a->length != b->length) return 0;
@@ -19,8 +20,8 @@ static int same_distances(const sp_stencil_sample *a, const sp_stencil_sample *b
     return 1;
 }
 
-/** Returns the sample whose distances most samples have (Boyer and Moore: MJRTY, a fast majority vote
- *  algorithm, 1991), NULL if less than half of them have the same. \param [out] unknowns per point */
+/** Returns the sample whose distances the majority of samples have (Boyer and Moore: MJRTY, a fast majority
+ *  vote algorithm, 1991); NULL if there is no majority. \param [out] unknowns unknowns per point */
 static const sp_stencil_sample *find_majority(const sp_stencil_sample *sample, int samples, int32_t *unknowns)
 {
     const sp_stencil_sample *most = NULL;
@@ -38,8 +39,8 @@ static const sp_stencil_sample *find_majority(const sp_stencil_sample *sample, i
     return 2 * same >= samples ? most : NULL;
 }
 
-/** Finds the distances of points from those of columns. Returns 0 if the columns are not those of whole
- *  points, or not the same to both sides. */
+/** Computes the distances between points from the distances between columns. Returns 0 if the columns do not
+ *  form whole points, or are not symmetric about the middle point. */
 static int find_distances(const sp_stencil_sample *row, int32_t unknowns, stencil *s)
 {
     s->count = row->length / unknowns;
@@ -57,8 +58,8 @@ static int find_distances(const sp_stencil_sample *row, int32_t unknowns, stenci
     return 1;
 }
 
-/** Returns the multiple of `unit` in [low, high], low > 0, nearest to the middle of [low, high] that divides
- *  `all`; 0 if there is none. */
+/** Returns the multiple of `unit` in [low, high], low > 0, that divides `all` and is nearest to the middle of
+ *  [low, high]; 0 if there is none. */
 static int64_t find_stride(int64_t low, int64_t high, int64_t unit, int64_t all)
 {
     int64_t best = 0;
@@ -68,7 +69,7 @@ static int64_t find_stride(int64_t low, int64_t high, int64_t unit, int64_t all)
     return best;
 }
 
-/** Returns the number of distances from s->distance[i] on that are at most `high`. */
+/** Returns how many consecutive distances, starting at s->distance[i], are at most `high`. */
 static int count_until(const stencil *s, int i, int64_t high)
 {
     int n = 0;
@@ -76,23 +77,24 @@ static int count_until(const stencil *s, int i, int64_t high)
     return n;
 }
 
-/** Finds the points per line and per plane in the distances to one side. Returns 0 if they are no grid's. */
+/** Determines the points per line and per plane from the distances to one side. Returns 0 if they are not
+ *  those of a grid. */
 static int find_directions(stencil *s, int64_t points, sp_stencil_grid *g)
 {
     const int32_t *const d = s->distance;
-    int64_t stride = 1, width = 0; /* of this direction; how far the directions before it reach */
+    int64_t stride = 1, width = 0; /* stride: of this direction; width: extent of the directions before it */
     int i = s->count / 2 + 1;
     for (int direction = 0; direction < 3; direction++) {
         s->reach[direction] = 0;
         g->points[direction] = 1;
-        if (i == s->count && direction == 2) break; /* a grid of the plane */
+        if (i == s->count && direction == 2) break; /* a two-dimensional grid */
         if (i == s->count) return 0;
         const int n = direction == 0 ? 1 : count_until(s, i, d[i] + 2 * width);
         const int64_t next = direction == 0 ? 1 : find_stride(d[i], d[i + n - 1], stride, points);
         if (next == 0 || d[i] <= width || d[i] < next - width || d[i + n - 1] > next + width) return 0;
         if (direction > 0) g->points[direction - 1] = (int32_t)(next / stride);
         stride = next;
-        /* every multiple of the stride that comes next is of this direction */
+        /* each following distance that is the next multiple of the stride belongs to this direction */
         for (int more = n; more > 0; more = count_until(s, i, (s->reach[direction] + 1) * stride + width)) {
             if (d[i] < (s->reach[direction] + 1) * stride - width) break;
             s->reach[direction]++;
@@ -104,34 +106,34 @@ static int find_directions(stencil *s, int64_t points, sp_stencil_grid *g)
     return i == s->count;
 }
 
-/** How columns could be: strips of the cross-section, columns, and parts of a column; no parts if blocks take
- *  any rows that follow one another. */
+/** A candidate division of the grid: strips of the cross-section, columns, and parts of each column. 0 parts:
+ *  blocks take any consecutive rows. */
 typedef struct division {
     int64_t strips, columns, parts;
 } division;
 
-/** A grid that is to be divided. */
+/** The grid that is to be divided. */
 typedef struct site {
     sp_stencil_box box;
     int64_t cells, layers, blocks, unknowns, room;
-    int64_t reach[3]; /* along, across, and up the columns */
+    int64_t reach[3]; /* extent of the stencil along, across, and up the columns */
 } site;
 
-/** Says whether every column fills its strip from edge to edge. */
+/** Returns 1 if every column fills its strip from edge to edge, else 0. */
 static int is_aligned(const site *s, division d)
 {
     return s->cells % d.columns == 0 && s->box.cells[1] % d.strips == 0 &&
            s->cells / d.columns % (s->box.cells[1] / d.strips) == 0;
 }
 
-/** Returns what a product takes by an estimate, in rows of X and Y that are moved per row of the matrix;
- *  INFINITY if shared memory has no room for the rows of X that a layer needs and the next one needs
- *  again. */
+/** Returns the estimated cost of a product, in rows of X and Y moved per row of the matrix. Returns INFINITY
+ *  if the rows of X that two successive layers share do not fit in shared memory. */
 static double cost_of(const site *s, division d)
 {
-    /* MOVED: rows of X and Y that are moved anyway. AGAIN: cost of a row of X that is read from memory again,
-     * over that of one that is in the L2. LOOSE: what is lost where blocks do not climb at the same pace.
-     * UNIT: rows that a block takes at a time then. */
+    /* MOVED: rows of X and Y that are always moved.
+     * AGAIN: cost of reading a row of X from memory again, relative to reading it from the L2 cache.
+     * LOOSE: cost of blocks that do not advance at the same pace.
+     * UNIT: number of rows that a block takes at a time in that case. */
     enum { LAYERS = 2, MOVED = 2, AGAIN = 2, UNIT = 1280 };
     static const double LOOSE = 1.06;
     const int plane = s->box.depth == 1;
@@ -149,7 +151,8 @@ static double cost_of(const site *s, division d)
     const double height = d.parts > 0 ? (double)s->box.height / (double)d.parts : UNIT / (points * unknowns),
                  reads = (1 + around / points) * (1 + up / height) + MOVED;
     if (d.parts == 0) return reads * LOOSE;
-    /* columns that are not climbed at the same time share nothing; the block that has most ends last */
+    /* columns that are not processed at the same time share no rows of X; the block with the most units ends
+     * last */
     const double units = (double)(d.columns * d.parts), blocks = (double)s->blocks,
                  rounds = ceil(units / blocks), front = blocks / (double)d.parts * points,
                  edge = rounds > 1 ? 2 * (double)(plane ? s->reach[0] : s->reach[1] * s->box.width) / front
@@ -168,7 +171,8 @@ static void take_cheaper(const site *s, division d, division *best, double *leas
     *least = cost;
 }
 
-/** Tries columns of whole cells that fill their strips, and as many columns as are units for all blocks. */
+/** Tries divisions whose columns consist of whole cells and fill their strips, and whose units are divided
+ *  evenly among all blocks. */
 static void try_strips(const site *s, int64_t strips, division *best, double *least)
 {
     enum { MOST_PARTS = 16, ROUNDS = 3, LONGEST = 32 /* cells */ };
@@ -186,11 +190,11 @@ static void try_strips(const site *s, int64_t strips, division *best, double *le
     }
 }
 
-/** Divides a grid into columns. */
+/** Chooses how a grid is divided into columns. */
 static void choose_columns(const stencil *s, int64_t blocks, sp_stencil_grid *g)
 {
-    /* ROOM: rows of X that shared memory may have, beside tiles and values, which take less of it where rows
-     * have FEW entries */
+    /* ROOM, MORE_ROOM: number of rows of X that fit in shared memory beside tiles and values, which are
+     * smaller if rows have at most FEW entries */
     enum { ROOM = 720, MORE_ROOM = 800, FEW = 16, WIDEST = 16 /* strips, in cells */ };
     const int plane = g->points[2] == 1;
     const sp_stencil_box box = sp_stencil_box_of(g);

@@ -1,72 +1,72 @@
-/** An order of rows for matrices of a structured grid whose points are numbered line by line: rows that
- *  follow one another belong to neighboring points of the grid, in all of its directions. In lines a row of X
- *  is needed again a line and a plane later, when caches and shared memory have dropped it.
+/** An order of rows for matrices of a structured grid whose points are numbered line by line. In this order,
+ *  consecutive rows belong to grid points that are neighbors in all directions. In the original order, a row
+ *  of X is needed again one line later and one plane later, when caches and shared memory no longer have it.
  *
- *  The grid is recognized by its stencil: in most rows the columns lie at the same distances from the middle
- *  one. These distances, sorted, are those within a line, then those to the next lines, then those to the
+ *  The grid is recognized by its stencil: in most rows the columns have the same distances from the middle
+ *  column. These distances, sorted, are those within a line, then those to the next lines, then those to the
  *  next planes.
  *
- *  The points are taken in cells of 2 x 2 x 2, all unknowns of a point together. The cross-section of the
- *  grid, in x and y, is divided into columns of equally many cells, some 4 x 4, and each column is taken
- *  layer by layer. There are as many columns as thread blocks, or a multiple of that, and all blocks climb at
- *  the same pace: what a column needs of its neighbors is in the cache when they need it. Columns of equal
- *  size come of a path through the cross-section, to and fro in strips, which is cut into equal parts. A is
- *  not permuted, and neither are X and Y. */
+ *  The points are grouped in cells of 2 x 2 x 2 points, with all unknowns of a point together. The
+ *  cross-section of the grid, in x and y, is divided into columns with equal numbers of cells, about 4 x 4,
+ *  and each column is processed layer by layer. The number of columns is a multiple of the number of thread
+ *  blocks, and all blocks advance at the same pace, so that rows of X that neighboring columns share are in
+ *  the cache. To get columns of equal size, a path through the cross-section, back and forth in strips, is
+ *  cut into equal parts. A is not permuted, and neither are X and Y. */
 #ifndef SP_GRID_ORDER_H
 #define SP_GRID_ORDER_H
 
 #include "formats/matrix.h"
 
-/* What the functions below are besides inline; a .cu file defines it before. */
+/* Qualifiers of the functions below in addition to inline; a .cu file defines the macro before it includes
+ * this file. */
 #ifndef SP_HOST_DEVICE
 #define SP_HOST_DEVICE
 #endif
 
 enum {
-    SP_STENCIL_SAMPLES = 128, /**< rows that are asked */
-    SP_STENCIL_ENTRIES = 128, /**< most entries of a row that is taken for a stencil's */
-    SP_STENCIL_UNKNOWNS = 8,  /**< most unknowns per point */
+    SP_STENCIL_SAMPLES = 128, /**< number of sampled rows */
+    SP_STENCIL_ENTRIES = 128, /**< maximum number of entries of a row of a stencil */
+    SP_STENCIL_UNKNOWNS = 8,  /**< maximum number of unknowns per point */
     SP_STENCIL_CELL = 2       /**< points per edge of a cell */
 };
 
-/** What is asked of a row. */
+/** Data of a sampled row. */
 typedef struct sp_stencil_sample {
-    int32_t length; /**< its entries; 0 if it has more than SP_STENCIL_ENTRIES */
-    int32_t alike;  /**< how many rows follow it with as many entries, from the same column on; at most
-                         SP_STENCIL_UNKNOWNS */
-    int32_t col[SP_STENCIL_ENTRIES]; /**< its columns */
+    int32_t length; /**< number of entries; 0 if there are more than SP_STENCIL_ENTRIES */
+    int32_t alike;  /**< number of following rows that have the same number of entries and the same first
+                         column; at most SP_STENCIL_UNKNOWNS */
+    int32_t col[SP_STENCIL_ENTRIES]; /**< columns of the entries */
 } sp_stencil_sample;
 
-/** A grid: x along the lines, then y, then z. */
+/** A grid: x is along the lines, then y, then z. */
 typedef struct sp_stencil_grid {
-    int32_t unknowns;  /**< per point; their rows follow one another */
-    int32_t points[3]; /**< in each direction; 1 in z for a grid of the plane */
-    int32_t strips;    /**< of the cross-section: y, which is 1 for a grid of the plane, is divided into so
-                         many */
-    int32_t columns;   /**< into which the path through the strips is divided */
-    int32_t parts; /**< into which each column is divided along its height: z, or y for a grid of the plane;
-                            0: a block takes any rows that follow one another */
+    int32_t unknowns;  /**< unknowns per point; their rows are consecutive */
+    int32_t points[3]; /**< points in each direction; 1 in z for a two-dimensional grid */
+    int32_t strips;    /**< number of strips into which y is divided; 1 for a two-dimensional grid */
+    int32_t columns;   /**< number of columns into which the path through the strips is divided */
+    int32_t parts;     /**< number of parts into which each column is divided along its height, z, or y for a
+                            two-dimensional grid; 0: a block takes any consecutive rows */
 } sp_stencil_grid;
 
 /** Recognizes a grid. Local.
- *  \param [in]  sample  [samples] rows of the block, spread over it
+ *  \param [in]  sample  [samples] rows number of rows of the block, spread over it
  *  \param [in]  rows    of the block
- *  \param [in]  blocks  that work at a time, at least 1
+ *  \param [in]  blocks  number of thread blocks that run concurrently, at least 1
  *  \param [out] grid    unspecified if there is none
- *  \return 1 if the rows are those of a grid of two or three dimensions, else 0 */
+ *  \return 1 if the rows belong to a grid of two or three dimensions, else 0 */
 int sp_stencil_grid_find(const sp_stencil_sample *sample, int samples, int64_t rows, int blocks,
                          sp_stencil_grid *grid);
 
-/** Returns the row of sample i of `samples`: in the middle of its part of the block, at some unknown of its
- *  point. */
+/** Returns the row of sample i of `samples`: near the middle of its part of the block, with a varying unknown
+ *  of its point. */
 SP_HOST_DEVICE static inline int64_t sp_stencil_sampled_row(int64_t rows, int i, int samples)
 {
     const int64_t row = rows * i / samples + rows / (2 * samples) + i % SP_STENCIL_UNKNOWNS;
     return row < rows ? row : rows - 1;
 }
 
-/** Asks a row of a CSR matrix whose columns ascend in each row. On a GPU `lanes` threads do that together, of
- *  which this is number `lane`; elsewhere it is number 0 of 1. */
+/** Reads a row of a CSR matrix whose columns ascend in each row. On a GPU `lanes` threads read it together,
+ *  and this is thread `lane`; on a CPU lane is 0 and lanes is 1. */
 SP_HOST_DEVICE static inline void sp_stencil_ask(const int64_t *row_start, const int32_t *col, int64_t rows,
                                                  int64_t row, int lane, int lanes, sp_stencil_sample *sample)
 {
@@ -82,28 +82,29 @@ SP_HOST_DEVICE static inline void sp_stencil_ask(const int64_t *row_start, const
     }
 }
 
-/** Returns the number of cells of so many points. */
+/** Returns the number of cells for a number of points. */
 SP_HOST_DEVICE static inline int64_t sp_stencil_cells(int64_t points)
 {
     return (points + SP_STENCIL_CELL - 1) / SP_STENCIL_CELL;
 }
 
-/** Returns where part i begins, if `all` are divided into `parts` as equal as can be. */
+/** Returns the beginning of part i if `all` elements are divided into `parts` parts of nearly equal size. */
 SP_HOST_DEVICE static inline int64_t sp_stencil_begin(int64_t all, int64_t parts, int64_t i)
 {
     return all * i / parts;
 }
 
-/** Returns the part that has element i. */
+/** Returns the part that contains element i. */
 SP_HOST_DEVICE static inline int64_t sp_stencil_part_of(int64_t all, int64_t parts, int64_t i)
 {
     return ((i + 1) * parts - 1) / all;
 }
 
-/** A grid as columns stand in it: in points. A grid of the plane stands on its x axis. */
+/** The dimensions of a grid, in points, oriented so that columns are vertical. The columns of a
+ *  two-dimensional grid have their cross-section on the x axis. */
 typedef struct sp_stencil_box {
     int64_t width, depth, height;
-    int64_t cells[2]; /**< of the cross-section */
+    int64_t cells[2]; /**< cells of the cross-section in each direction */
 } sp_stencil_box;
 
 SP_HOST_DEVICE static inline sp_stencil_box sp_stencil_box_of(const sp_stencil_grid *g)
@@ -117,8 +118,8 @@ SP_HOST_DEVICE static inline sp_stencil_box sp_stencil_box_of(const sp_stencil_g
     return box;
 }
 
-/** Returns how many cells of the cross-section come before cell (x, y) on the path: strip by strip, along
- *  each to and fro, across each upwards. */
+/** Returns the number of cells of the cross-section before cell (x, y) on the path. The path runs strip by
+ *  strip, back and forth along each strip, and upwards across it. */
 SP_HOST_DEVICE static inline int64_t sp_stencil_path(const sp_stencil_box *b, int64_t strips, int64_t x,
                                                      int64_t y)
 {
@@ -130,8 +131,8 @@ SP_HOST_DEVICE static inline int64_t sp_stencil_path(const sp_stencil_box *b, in
 
 SP_HOST_DEVICE static inline int64_t sp_stencil_least(int64_t a, int64_t b) { return a < b ? a : b; }
 
-/** Returns how many points the first `count` cells of the path have. The last cells of each direction may
- *  have fewer than the others. */
+/** Returns the number of points in the first `count` cells of the path. The last cells of each direction may
+ *  have fewer points than the others. */
 SP_HOST_DEVICE static inline int64_t sp_stencil_path_points(const sp_stencil_box *b, int64_t strips,
                                                             int64_t count)
 {
@@ -158,7 +159,8 @@ SP_HOST_DEVICE static inline int64_t sp_stencil_grid_position(const sp_stencil_g
                   z = point / b.width / b.depth;
     const int64_t cells = b.cells[0] * b.cells[1], on_path = sp_stencil_path(&b, g->strips, x / C, y / C),
                   column = sp_stencil_part_of(cells, g->columns, on_path);
-    /* points of the cross-section before the column, before the next column, and before the cell */
+    /* numbers of points of the cross-section before the column, before the next column, and before the
+     * cell */
     const int64_t begin = sp_stencil_path_points(&b, g->strips, sp_stencil_begin(cells, g->columns, column)),
                   end = sp_stencil_path_points(&b, g->strips,
                                                sp_stencil_begin(cells, g->columns, column + 1)),
@@ -167,21 +169,21 @@ SP_HOST_DEVICE static inline int64_t sp_stencil_grid_position(const sp_stencil_g
                   cell_width = sp_stencil_least(C, b.width - first_x),
                   cell_depth = sp_stencil_least(C, b.depth - first_y),
                   cell_height = sp_stencil_least(C, b.height - first_z);
-    /* columns, layers, cells, lines of the cell, points */
+    /* rows before this one in: earlier columns, layers, cells, lines of the cell, points */
     const int64_t before = begin * b.height + (end - begin) * first_z + (here - begin) * cell_height +
                            ((z - first_z) * cell_depth + y - first_y) * cell_width + x - first_x;
     return before * g->unknowns + row % g->unknowns;
 }
 
-/** Returns the number of units: each is a part of a column, and they come one after another in the order; 0
- *  without parts. */
+/** Returns the number of units; 0 without parts. A unit is a part of a column; units are consecutive in the
+ *  order. */
 SP_HOST_DEVICE static inline int64_t sp_stencil_units(const sp_stencil_grid *g)
 {
     return (int64_t)g->columns * g->parts;
 }
 
-/** Returns the position at which unit u begins; that of the end for u = sp_stencil_units(). There must be
- *  parts. */
+/** Returns the position at which unit u begins; for u = sp_stencil_units(), the end of the last unit. There
+ *  must be parts. */
 SP_HOST_DEVICE static inline int64_t sp_stencil_unit_begin(const sp_stencil_grid *g, int64_t u)
 {
     const sp_stencil_box b = sp_stencil_box_of(g);
@@ -194,12 +196,12 @@ SP_HOST_DEVICE static inline int64_t sp_stencil_unit_begin(const sp_stencil_grid
     return (begin * b.height + (end - begin) * layer * SP_STENCIL_CELL) * g->unknowns;
 }
 
-/** Orders the rows of a matrix in GPU memory, if it is a grid's of at least SP_ORDERED_ROWS rows. Local;
- *  complete on return but for the order itself, which comes in the main stream.
+/** Orders the rows of a matrix in GPU memory, if it has at least SP_ORDERED_ROWS rows and is the matrix of a
+ *  grid. Local; complete on return, except for the order itself, which is written in the main stream.
  *
  *  \param [in]  a      SPMM_CSR in GPU memory
  *  \param [out] grid   unspecified without an order
- *  \param [out] order  [a->rows] in GPU memory: the row that comes first, second, ..; the caller frees it by
+ *  \param [out] order  [a->rows] in GPU memory: row number of each position; the caller frees it with
  *                      sp_device_free(). NULL: no grid is recognized, or failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_grid_order(const sp_matrix *a, sp_stencil_grid *grid, int32_t **order);

@@ -1,6 +1,6 @@
 /** Interface between the kernels and the rest of the library. A kernel gets a matrix in one format, X, Y, the
- *  OpenMP threads' row ranges (on the CPU), and a state that it prepared itself; it does not use MPI. To add
- *  a kernel, write a file in a subfolder of kernels/, and add a line to kernels.def (some files define
+ *  OpenMP threads' row ranges (on the CPU), and a state that it prepared itself. A kernel does not use MPI.
+ *  To add a kernel, write a file in a subfolder of kernels/, and add a line to kernels.def (some files define
  *  several kernels). */
 #ifndef SP_KERNEL_H
 #define SP_KERNEL_H
@@ -23,21 +23,22 @@ spmm_status sp_shape_check(sp_shape shape);
 typedef struct sp_setup {
     const sp_matrix *a;  /**< the matrix in the kernel's format and memory; outlives the kernel's state */
     const spmm_csr *csr; /**< the matrix `a` in host memory; the state must not keep a pointer to it */
-    int64_t k;           /**< number of columns of X in later products, for which choices are made */
+    int64_t k;           /**< number of columns of X in later products, for which prepare() makes its
+                              choices */
     int threads;         /**< OpenMP threads, for prepare() and for a CPU kernel's products */
     sp_shape shape;
-    int64_t most; /**< number of columns that workspaces must have room for, at least k */
+    int64_t most; /**< maximum number of columns of later products, for which workspaces are sized; at least
+                       k */
 } sp_setup;
 
 /** Arguments of a kernel's run(), which computes one product y := a x. x and y are in the memory a->space and
- *  do not overlap; run() may write y's padding columns (k <= j < ld). On a GPU, run() queues the kernel
- *  in `stream`, whose GPU the caller has made current, checks the launch by sp_device_launched(), and returns
- *  without waiting for the kernel. run() allocates nothing: whatever it needs besides x and y, prepare() has
- *  allocated. */
+ *  do not overlap; run() may write y's padding columns (k <= j < ld). On a GPU, run() queues the kernel in
+ *  `stream`, whose GPU the caller has made current, checks the launch by sp_device_launched(), and returns
+ *  without waiting for the kernel. run() allocates nothing: prepare() has allocated all workspaces. */
 typedef struct sp_launch {
     const sp_matrix *a;
     const sp_thread_ranges *ranges; /**< row ranges of the OpenMP threads; NULL on a GPU */
-    void *state;                    /**< what the kernel's prepare() returned; NULL if it has no prepare() */
+    void *state;                    /**< the state from the kernel's prepare(); NULL if it has no prepare() */
     sp_shape shape;
     const spmm_multivector *x;
     spmm_multivector *y;
@@ -46,7 +47,7 @@ typedef struct sp_launch {
 
 enum { SP_MOST_COPIES = 2 };
 
-/** An array of a kernel's state that has values of the matrix, in the matrix's memory and precision. */
+/** An array in a kernel's state that contains values of the matrix, in the matrix's memory and precision. */
 typedef struct sp_value_copy {
     void *val;
     int64_t count;
@@ -55,83 +56,83 @@ typedef struct sp_value_copy {
 /** Operations of a kernel. The source file of the kernel named ID defines them in a variable sp_kernel_ID. */
 typedef struct sp_kernel_ops {
     spmm_status (*run)(const sp_launch *launch); /**< computes one product; on a GPU queues it */
-    /** Creates what products need besides the matrix, such as work lists and workspaces. Sets *state to NULL
-     *  on failure. The member is NULL if products need nothing more. */
+    /** Creates the data that products need in addition to the matrix, such as work lists and workspaces. Sets
+     *  *state to NULL on failure. The member is NULL if products need no such data. */
     spmm_status (*prepare)(const sp_setup *setup, void **state);
     void (*release)(void *state); /**< frees the state from prepare(); accepts a NULL state. May be NULL */
-    /** Lists the arrays of a state that have values of the matrix besides the matrix's own, so that new
-     *  values can be written there. NULL: there are none. Accepts a NULL state.
+    /** Lists the arrays in a state that contain copies of values of the matrix, so that new values can be
+     *  written there. NULL: there are none. Accepts a NULL state.
      *  \param [out] copies  [SP_MOST_COPIES]
-     *  \return their number; -1: the state does not know them, and has to be made anew for new values */
+     *  \return the number of arrays; -1: the places of values are unknown, and new values require a new
+     *  state */
     int (*values)(void *state, sp_value_copy *copies);
-    /** Makes a state that prepare() made for products of setup->k columns instead, at most the `most` that it
-     *  was made for. NULL: the state has to be made anew for other numbers of columns. Accepts a NULL
-     *  state. */
+    /** Adapts a state from prepare() to products of setup->k columns, at most the `most` with which it was
+     *  prepared. NULL: another number of columns requires a new state. Accepts a NULL state. */
     spmm_status (*set_k)(const sp_setup *setup, void *state);
     /** Informs the state that the matrix, and the arrays that values() lists, have new values. NULL: the
      *  state does not depend on values. Accepts a NULL state. */
     void (*new_values)(const sp_setup *setup, void *state);
 } sp_kernel_ops;
 
-/** The set_k() of kernels whose states serve any number of columns. \return SPMM_OK */
+/** The set_k() of kernels whose states support any number of columns. \return SPMM_OK */
 spmm_status sp_kernel_any_k(const sp_setup *setup, void *state);
 
-/** Whether a kernel's Y equals the serial product bit for bit: whether each element of Y is summed in the
- *  canonical order of formats/summation.h. */
+/** Whether a kernel's Y equals the serial product bit for bit, i.e. whether each element of Y is summed in
+ *  the canonical order of formats/summation.h. */
 typedef enum sp_exactness {
     SP_EXACT_NO,
     SP_EXACT_YES,
     SP_EXACT_F64,    /**< in f64, equal except for the sign of a zero after an underflow; f32 is summed in f64
-                         and rounded once, so not equal */
-    SP_EXACT_UNSPLIT /**< equal, except in rows of more than SP_CHAIN entries, which are not cut into
-                          leaves */
+                          and rounded once, so not equal */
+    SP_EXACT_UNSPLIT /**< equal, except in rows of more than SP_CHAIN entries, which are summed as one chain
+                          instead of by leaves */
 } sp_exactness;
 
 /** An entry of the registry of kernels. */
 typedef struct sp_kernel {
-    const char *id; /**< the kernel's name, as --kernel takes it and --list-kernels prints it */
+    const char *id; /**< the kernel's name, as used in --kernel and printed by --list-kernels */
     spmm_device device;
     spmm_format format;
     sp_exactness exact;
     const char *what; /**< description for --list-kernels */
     const sp_kernel_ops *ops;
-    const char *library; /**< the library whose kernel it is, e.g. "MKL"; NULL: ours */
+    const char *library; /**< the library that contains the kernel, e.g. "MKL"; NULL: this library */
 } sp_kernel;
 
-/** Begins the definition of the operations of kernel `id`, which an initializer follows. The declaration
- *  gives them external linkage in C++, too. */
+/** Begins the definition of the operations of kernel `id`; an initializer follows. The declaration gives them
+ *  external linkage, also in C++. */
 #define SP_KERNEL(id)                          \
     extern const sp_kernel_ops sp_kernel_##id; \
     const sp_kernel_ops sp_kernel_##id
 
 enum { SP_MOST_ADDED = 8 };
 
-/** Returns the registry of our kernels, *count kernels in the order of kernels.def. In a build without CUDA
- *  it lists the CUDA kernels, too; their run() returns SPMM_ERR_NO_DEVICE. Local. */
+/** Returns the registry of this library's kernels, *count kernels in the order of kernels.def. A build
+ *  without CUDA also lists the CUDA kernels; their run() returns SPMM_ERR_NO_DEVICE. Local. */
 const sp_kernel *sp_kernels(int *count);
 
-/** Adds a kernel of another library, which sp_kernel_find() then finds; nothing chooses it by itself. Local;
- *  before other threads use the registry. A kernel beyond SP_MOST_ADDED is ignored.
+/** Adds a kernel of another library, which sp_kernel_find() then finds; the automatic choice ignores it.
+ *  Local; must be called before other threads use the registry. A kernel beyond SP_MOST_ADDED is ignored.
  *  \param [in] kernel  is copied; its texts and operations stay the caller's and must stay valid */
 void sp_kernels_add(const sp_kernel *kernel);
 
-/** Returns the registry with what was added: our kernels, as sp_kernels() has them, and the added ones after
- *  them, *count together. Local. */
+/** Returns the registry including added kernels: first the kernels of sp_kernels(), then the added ones,
+ *  *count in total. Local. */
 const sp_kernel *sp_kernels_all(int *count);
 
-/** Returns the kernel whose name is `id`, be it ours or added; NULL if there is none. Local. */
+/** Returns the kernel whose name is `id`, including added kernels; NULL if there is none. Local. */
 const sp_kernel *sp_kernel_find(const char *id);
 
-/** Returns 1 if `id` is the name of a baseline kernel and this build was made without them (make BASELINE=0),
+/** Returns 1 if `id` is the name of a baseline kernel that this build does not contain (make BASELINE=0),
  *  else 0. Local. */
 int sp_kernel_left_out(const char *id);
 
-/** Returns 1 if the kernel gives each row of up to `longest` entries the bits of the serial product in this
- *  precision, else 0. Local. */
+/** Returns 1 if rows of Y with up to `longest` entries have the bits of the serial product with this kernel
+ *  and precision, else 0. Local. */
 int sp_kernel_is_exact(const sp_kernel *kernel, spmm_precision precision, int64_t longest);
 
-/** Returns the first kernel in the registry with the given device and format, the default one of that format;
- *  NULL if there is none. Local. */
+/** Returns the default kernel for the given device and format, i.e. the first one in the registry; NULL if
+ *  there is none. Local. */
 const sp_kernel *sp_kernel_default(spmm_device device, spmm_format format);
 
 #endif

@@ -1,4 +1,4 @@
-/** Builds the table of our kernels from kernels.def, followed by those that are added, and looks kernels up
+/** Builds the table of kernels from kernels.def, followed by the kernels that are added, and looks up kernels
  *  in it. */
 #include "kernels/kernel.h"
 

@@ -444,7 +444,7 @@ def _():
         assert plan.device == "cpu" and plan.kernel.startswith("cpu_")
     with Plan(comm, on_root(A), 4, format="csr", kernel="cpu_csr") as plan:
         assert plan.kernel == "cpu_csr" and plan.kernels == {4: "cpu_csr"}
-    refused(spmm_mpi.Error, "no kernel has that format", Plan, comm, on_root(A), 4, format="sell")
+    refused(spmm_mpi.Error, "no kernel supports that format", Plan, comm, on_root(A), 4, format="sell")
     refused(TypeError, "kernel is 3", Plan, comm, on_root(A), 4, kernel=3)
     refused(spmm_mpi.Error, "cpu_nothing", Plan, comm, on_root(A), 4, kernel="cpu_nothing")
     refused(ValueError, "rows is 'columns', expected root or distributed", Plan, comm, on_root(A), 4, rows="columns")

@@ -40,7 +40,7 @@ with test("every way of distributing gives the same blocks and the same Y, and t
             assert not two or 0 < r["scatter"]["bands_seconds"] <= r["seconds"]["scatter"], r
             for key in ("pad_seconds", "unpad_seconds"):
                 assert (r["scatter"][key] is not None) == (form == "ell"), r["scatter"]
-            equal("of which bands to the first process column" in result.out, two, what)
+            equal("of which sending bands to the first process column" in result.out, two, what)
             equal("as ELLPACK" in result.out, form == "ell", what)
 
 with test("renumbered rows, a consumed matrix, f32 and every exchange go with every way"):
@@ -86,8 +86,8 @@ with test("ELLPACK beyond --ell-limit is refused before it is sent, with the fig
 with test("what cannot be distributed so is a usage error"):
     for args, part in ((("--scatter-format", "ell", "lap3d7:4"), "add --format ell"),
                        (("--scatter-format", "ell", "--kernel", "cpu_csr", "lap3d7:4"), "add --format ell"),
-                       (("--scatter", "two-stage", "--io", "parallel", REAL), "--io parallel does not go with --scatter"),
-                       (("--scatter-format", "ell", "-f", "ell", "--io", "parallel", REAL), "--io parallel does not go with"),
+                       (("--scatter", "two-stage", "--io", "parallel", REAL), "--io parallel cannot be combined with --scatter"),
+                       (("--scatter-format", "ell", "-f", "ell", "--io", "parallel", REAL), "--io parallel cannot be combined with"),
                        (("--scatter", "twice", "lap3d7:4"), "--scatter")):
         result = run(*QUICK, *args, ranks=2)
         equal(result.code, 2, f"{args} {result.err}")

@@ -332,7 +332,7 @@ static void test_refused_captures(void)
         CHECK_INT(spmm_multivector_create(s.p.x.rows, K, SPMM_F64, SPMM_CUDA, &other), SPMM_OK);
         CHECK_INT(spmm_multivector_create(s.p.x.rows, K + 1, SPMM_F64, SPMM_CUDA, &wide), SPMM_OK);
         if (queues && size > 1 && s.d.block.x_rows < 400)
-            refused(&s, 0, &other, &s.p.y, "needs memory for a copy");
+            refused(&s, 0, &other, &s.p.y, "must allocate a copy");
         if (queues) refused(&s, 0, &wide, &s.p.y, "spmm_apply: x is ");
         if (queues) refused(&s, 0, &s.p.x, NULL, "spmm_apply: y is NULL");
         CUDA_OK(cudaStreamBeginCapture(stream, MODE));
@@ -378,7 +378,7 @@ static void test_lone_capture(void)
         MPI_Barrier(MPI_COMM_WORLD);
         if (test_.rank == 0) CUDA_OK(cudaStreamBeginCapture(stream, MODE));
         CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_ERR_MPI);
-        CHECK(says("one of us captured the exchange in a CUDA graph and the other did not"));
+        CHECK(says("only one of the two ranks captured the exchange in a CUDA graph"));
         if (test_.rank == 0 && cudaStreamEndCapture(stream, &graph) == cudaSuccess)
             CUDA_OK(cudaGraphDestroy(graph));
         CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
@@ -493,7 +493,7 @@ static void test_csr_on_gpu(void)
         spmm_block mixed = gpu;
         mixed.csr.ja = d.block.csr.ja;
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, bad ? &mixed : &gpu, K, &options, &plan), SPMM_ERR_USAGE);
-        CHECK(says("csr.irp is in GPU memory, and csr.ja is not: expected the arrays in the same"));
+        CHECK(says("csr.irp is in GPU memory, and csr.ja is not: expected all arrays in the same memory"));
         mixed = d.block;
         mixed.csr.as = gpu.csr.as;
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, bad ? &mixed : &d.block, K, &options, &plan),

@@ -333,12 +333,11 @@ static void test_check(void)
         CHECK_INT(check(folder, other, NULL), SPMM_ERR_OUTPUT);
         CHECK_INT(check(other, folder, NULL), SPMM_ERR_OUTPUT);
         CHECK_INT(check("/proc/none", NULL, NULL), SPMM_ERR_OUTPUT);
-        CHECK_TEXT(spmm_error_message(), "/proc/none: cannot write: its folder takes no new file");
+        CHECK_TEXT(spmm_error_message(), "/proc/none: cannot write: cannot create a file in its folder");
         CHECK_INT(files_in(folder), before);
         CHECK_INT(size_of(path), 7);
     }
-    TEST(
-        "one file for two outputs, or for an input and an output, is refused, by whatever names") {
+    TEST("one file for two outputs, or for an input and an output, is refused, by whatever names") {
         char again[300];
         snprintf(again, sizeof again, "%s/../%s/other", folder, strrchr(folder, '/') + 1);
         CHECK_INT(check(other, other, NULL), SPMM_ERR_USAGE); /* not there yet */

@@ -307,7 +307,7 @@ static void test_refused(void)
         refused(1, SPMM_ERR_SYNTAX, "a.mtx:2: found \"x\", expected the number of columns");
         write_text(array, sizeof array - 1);
         refused(1, SPMM_ERR_UNSUPPORTED,
-                "a.mtx: found a Matrix Market file, of which no rank can read its rows alone");
+                "a.mtx: found a Matrix Market file, which ranks cannot read in parts");
     }
     TEST("a value beyond f32 is refused, or an infinity when that is allowed") {
         sp_read_options options = {.precision = SPMM_F32, .threads = 1};

@@ -102,7 +102,7 @@ with test("a home that is missing or cannot be written to is a warning, unless -
         within(result.err, "spmm_mpi: warning: ")
         assert table and result.error_lines() == [], result.err
     # (neither root nor anybody else can make a folder there)
-    within(tuned("-k", 2, env={"SPMM_TUNE_CACHE": "/sys/no/tune"})[0].err, "cannot make its folder /sys/no: ")
+    within(tuned("-k", 2, env={"SPMM_TUNE_CACHE": "/sys/no/tune"})[0].err, "cannot create its folder /sys/no: ")
     result = run(*FAST, "--autotune", "-q", MATRIX, env={"SPMM_TUNE_CACHE": "/proc/no/tune"})
     equal((result.code, result.out, result.err), (0, "PASS\n", ""))
     result, lines, table = tuned("-k", 2, env={"SPMM_TUNE_CACHE": ""})

@@ -20,7 +20,7 @@ const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k,
 {
     const sp_width *narrow = NULL, *wide = NULL;
     int fits = 0;
-    /* The list of AVX2 precedes that of AVX-512. If both contain a width, it is taken from the later list. */
+    /* The list of AVX2 precedes the list of AVX-512. A width that is in both is taken from the later list. */
     for (int list = isa == SP_ISA_GENERIC ? 0 : 1; list <= (int)isa; list++) {
         int count;
         const sp_width *const width = list == SP_ISA_GENERIC ? sp_widths_generic(&count)
@@ -149,7 +149,7 @@ int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64
 int64_t sp_choose_run_prefetch(sp_isa isa, sp_run_kind kind, const int32_t *list, int64_t n, int64_t prefetch)
 {
     if (isa == SP_ISA_AVX512 || kind != SP_RUN_SHIFT || prefetch == 0 || n == 0) return prefetch;
-    int64_t newly = 1; /* columns of a row that the row before does not have: one per range of columns */
+    int64_t newly = 1; /* number of columns that the previous row does not have: one per range of columns */
     for (int64_t e = 1; e < n; e++) newly += list[e] != list[e - 1] + 1;
     return 2 * newly > n ? prefetch : 0;
 }

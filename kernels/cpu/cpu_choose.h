@@ -19,7 +19,7 @@ typedef struct sp_vectors {
     sp_isa isa;
     int grouped;
     int64_t k, x_ld,
-        ld; /**< what it was chosen for; ld: the smaller leading dimension of X and Y, in elements */
+        ld; /**< the parameters of the choice; ld: the smaller leading dimension of X and Y, in elements */
     const sp_width *width;
     int64_t blocks; /**< number of column blocks into which the vectors of a row of X are divided */
 } sp_vectors;
@@ -31,8 +31,8 @@ typedef struct sp_vectors {
  *                        handle fewer vectors per row than the other loops do */
 sp_vectors sp_choose_vectors(const sp_matrix *a, int64_t k, int64_t x_ld, int64_t ld, int grouped);
 
-/** Returns `planned` if it was chosen for such X and Y, as it is for those of a plan; else chooses for
- *  these. */
+/** Returns `planned` if it was chosen for the shapes of this X and Y, as it is for those of a plan; otherwise
+ *  chooses for this X and Y. */
 sp_vectors sp_vectors_of(const sp_vectors *planned, const sp_launch *l);
 
 /** Points b->x and b->y to column block n of `blocks`, sets b->tail, and returns the loops for this column
@@ -51,9 +51,9 @@ sp_loop sp_choose_short(sp_isa isa, spmm_precision precision, int64_t n, int equ
  *  \return the prefetch distance in entries of A; 0: X need not be prefetched */
 int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64_t *end, int64_t bytes);
 
-/** Chooses the prefetch distance in X within a run. Where each row of A has the columns of the previous row,
- *  each plus 1, the hardware prefetches, too; if the loops did so for entries most of which find their row of
- *  X in the cache, that would cost more than it gains; with AVX-512 it was a gain (bench/records/HISTORY.md).
+/** Chooses the prefetch distance in X within a run. If each row of A has the columns of the previous row,
+ *  each plus 1, the hardware prefetches as well, and most rows of X are in the cache already. Then
+ *  prefetching in the loops costs more than it gains, except with AVX-512 (bench/records/HISTORY.md).
  *  \param [in] list      [n], the column indices of the run's first row
  *  \param [in] prefetch  the distance for the whole matrix, from sp_choose_prefetch()
  *  \return `prefetch` or 0 */

@@ -4,8 +4,8 @@
 #include "kernels/cpu/cpu_rows.h"
 
 /** Returns the position after the last entry of the row that begins at position `begin`. Padding (column
- *  index -1) follows the entries of a row, so one look suffices if the row is full; otherwise a binary search
- *  finds its end. */
+ *  index -1) follows the entries of a row, so checking the last position suffices if the row is full;
+ *  otherwise a binary search finds its end. */
 static int64_t row_end(const sp_matrix *a, int64_t begin)
 {
     int64_t low = begin, high = begin + a->width; /* low <= end of the row <= high */

@@ -18,9 +18,9 @@
 #define SP_UNROLL _Pragma("GCC unroll 16")
 #endif
 
-/** Run kinds. A run is a range of consecutive rows of A; its kind tells what these rows have in common. */
+/** Run kinds. A run is a range of consecutive rows of A; its kind states a property of these rows. */
 typedef enum sp_run_kind {
-    SP_RUN_ANY,    /**< the rows have nothing in common */
+    SP_RUN_ANY,    /**< no known property */
     SP_RUN_EQUAL,  /**< the rows have equal numbers of entries */
     SP_RUN_SHIFT,  /**< each row has the column indices of the previous row, each plus 1 */
     SP_RUN_BLOCK2, /**< the two rows of each pair have the same column indices */
@@ -28,16 +28,18 @@ typedef enum sp_run_kind {
     SP_RUN_KINDS
 } sp_run_kind;
 
-/** Number of rows that the loop for a run kind computes together. */
+/** Number of rows that the loop for a run kind computes at a time. */
 #define SP_HEIGHT(kind) \
     ((kind) == SP_RUN_ANY ? 1 : (kind) == SP_RUN_BLOCK2 ? 2 : (kind) == SP_RUN_BLOCK3 ? 3 : 4)
 
 enum {
     SP_TOGETHER = 4,        /**< the largest value of SP_HEIGHT */
-    SP_LEAST_TOGETHER = 12, /**< minimum entries of rows of unequal lengths that are computed together */
+    SP_LEAST_TOGETHER = 12, /**< minimum number of entries of rows of unequal lengths that are computed side
+                                 by side */
     SP_FEW_VECTORS = 2,     /**< maximum vectors per row in the loops for SP_RUN_EQUAL and SP_RUN_SHIFT */
     SP_PREFETCH_BYTES = 16, /**< X is prefetched only if its rows have at least this many bytes */
-    SP_FETCH_VECTORS = 4,   /**< maximum vectors per row for which A is prefetched; for more, of little use */
+    SP_FETCH_VECTORS = 4,   /**< maximum vectors per row for which A is prefetched; for more, prefetching
+                                 gains little */
     SP_FETCH_ENTRIES = 512, /**< prefetch distance in A: number of entries */
     SP_NEWLY_TOUCHED = 96   /**< maximum number of rows of X that sp_find_newly_touched() selects */
 };
@@ -48,12 +50,13 @@ typedef struct sp_block {
     const int32_t *col;
     const void *val;
     const void *common; /**< the value that all entries have; NULL: they differ, or it is not known */
-    const int32_t *row; /**< row of Y that each row of A is; NULL: row i is row i */
+    const int32_t *row; /**< [rows] the row of Y for each row of A; NULL: row i of A is row i of Y */
     const void *x;      /**< address of X's row 0 at the first column of the column block */
     void *y;            /**< address of Y's row 0 at the first column of the column block */
     int64_t ldx, ldy;
     int64_t first, last; /**< rows to compute: first .. last - 1, a multiple of the kind's SP_HEIGHT */
-    int64_t chain; /**< longest row that is one chain: SP_CHAIN, or SP_LEAF if the rows are parts of rows */
+    int64_t chain; /**< maximum length of a row that is summed in one chain: SP_CHAIN, or SP_LEAF if the rows
+                        are parts of rows */
     /** >= 0: row i of A has the column indices of row `origin`, each plus i - origin; for SP_RUN_BLOCK2 and
      *  SP_RUN_BLOCK3 this holds for the first row of each pair or triple. Never negative for SP_RUN_SHIFT.
      *  -1: each group of SP_HEIGHT rows has column indices of its own. */
@@ -68,12 +71,12 @@ typedef struct sp_block {
 
 /** A loop: computes rows of Y in the columns of the column block b, from row b->first on. Sets b->first to
  *  the first row that it did not compute: b->last, or a long row (of more than b->chain entries) after rows
- *  that are not long, or the reverse. Long rows have loops of their own, so that the others keep all
+ *  that are not long, or the reverse. Long rows have separate loops, so that the other loops can use all
  *  registers. */
 typedef void (*sp_loop)(sp_block *b);
 
 /** Table of the loops for one vector width, indexed [vectors per row - 1][1 if the last vector is masked,
- *  else 0][run kind]. If an element is NULL, the loop for SP_RUN_ANY is to be used. */
+ *  else 0][run kind]. If an element is NULL, use the loop for SP_RUN_ANY. */
 typedef const sp_loop (*sp_loops)[2][SP_RUN_KINDS];
 
 /** A vector width of an instruction set, and the table of the loops that use vectors of this width. */
@@ -86,16 +89,16 @@ typedef struct sp_width {
                                 (b->common); NULL: none */
 } sp_width;
 
-/** Returns the vector widths that any processor has, the narrower ones first within a precision; *count is
+/** Returns the vector widths that every processor supports, narrower ones first within a precision; *count is
  *  their number. */
 const sp_width *sp_widths_generic(int *count);
 
-/** Returns the vector widths of AVX2 with FMA, the narrower ones first within a precision; *count is their
+/** Returns the vector widths of AVX2 with FMA, narrower ones first within a precision; *count is their
  *  number, 0 if this build is not for x86-64. */
 const sp_width *sp_widths_avx2(int *count);
 
-/** Returns the vector widths of AVX-512, the narrower ones first within a precision; *count is their number,
- *  0 if this build is not for x86-64. Narrow widths for which the loops of AVX2 are as good are left out. */
+/** Returns the vector widths of AVX-512, narrower ones first within a precision; *count is their number, 0 if
+ *  this build is not for x86-64. Narrow widths for which the loops of AVX2 are equally fast are omitted. */
 const sp_width *sp_widths_avx512(int *count);
 
 /** Prefetches the cache lines that hold the `bytes` bytes at address x + offset. For the column index -1 of a
@@ -130,9 +133,9 @@ SP_INLINE static void sp_fetch_entries(sp_block *b, int64_t end, int size, int c
  *  the newly touched columns, i.e. those of the later group that the group just before it does not have.
  *  \param [in]  list   [n], the column indices of the current group, increasing
  *  \param [in]  bytes  size in bytes of a row of X in the column block; the larger it is, the fewer groups
- *                      ahead is the later group
+ *                      the later group is ahead
  *  \param [out] newly  [SP_NEWLY_TOUCHED], the newly touched columns of the later group
- *  \return the number of columns in `newly`; if there are more than SP_NEWLY_TOUCHED, the rest is left out */
+ *  \return the number of columns in `newly`; columns beyond SP_NEWLY_TOUCHED are omitted */
 int sp_find_newly_touched(const int32_t *list, int64_t n, int height, int bytes, int64_t *newly);
 
 #endif

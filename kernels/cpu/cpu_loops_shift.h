@@ -10,7 +10,8 @@
  * and undefines them at its end. The loop computes LANES rows at a time, and sets b->first to the first row
  * that is left over; the caller computes the rows left over. */
 
-/** Returns the sums of entries from .. to - 1 of LANES rows, one chain each; x is X for the row in lane 0. */
+/** Returns the sums of entries from .. to - 1 of LANES rows, one chain each; x is the address in X for the
+ *  row in lane 0. */
 TARGET SP_INLINE static VECTOR NAME(chain_by_lanes)(const VALUE *val, int64_t stride, const int32_t *col,
                                                     const VALUE *x, int64_t from, int64_t to)
 {

@@ -87,8 +87,8 @@ TARGET SP_INLINE static void NAME(store)(const sp_block *b, int64_t i, const VEC
 }
 
 #if LANES == 1
-/** Adds two entries to a chain, in one column of X. Loads are what limits the speed there, so that one load
- *  gets both column indices. */
+/** Adds two entries to a chain, in one column of X. The number of loads limits the speed there, so one load
+ *  reads both column indices. */
 TARGET SP_INLINE static VALUE NAME(add_two)(const VALUE sum, const VALUE *val, const int32_t *col,
                                             const VALUE *x, const int64_t ldx)
 {
@@ -157,7 +157,7 @@ TARGET SP_INLINE static void NAME(product)(const sp_block *b, const NAME(group) 
         NAME(store)(b, g.i + r, sum[r], vectors, masked, MASK_OF(b->tail));
 }
 
-/** total[r][v] += part[r][v], which is then set to -0: that added to any number leaves it as it is. */
+/** Adds part[r][v] to total[r][v] and sets part[r][v] to -0, which leaves any number unchanged when added. */
 TARGET SP_INLINE static void NAME(add_up)(VECTOR (*part)[VECTORS], VECTOR (*total)[VECTORS], const int rows,
                                           const int vectors)
 {
@@ -168,9 +168,9 @@ TARGET SP_INLINE static void NAME(add_up)(VECTOR (*part)[VECTORS], VECTOR (*tota
     }
 }
 
-/** Computes a group of `rows` rows of Y, or of parts of rows, by leaves, in the order of
- *  formats/summation.h. If a lone row has few vectors, the leaves of a segment are computed together, so that
- *  one addition need not wait for another. For the other arguments see chains(). */
+/** Computes a group of `rows` rows of Y, or of parts of rows, by leaves, in the order of formats/summation.h.
+ *  If a lone row has few vectors, the leaves of a segment are computed side by side, so that their additions
+ *  overlap. For the other arguments see chains(). */
 TARGET SP_INLINE static void NAME(long_rows)(sp_block *b, const NAME(group) g, const int rows,
                                              const int lists, const int64_t ldx, const int64_t shift,
                                              const int vectors, const int masked)
@@ -208,9 +208,9 @@ TARGET SP_INLINE static void NAME(long_rows)(sp_block *b, const NAME(group) g, c
 }
 
 #if LANES == 1
-/** Computes rows i .. i + SP_TOGETHER - 1 of Y in one column, if each is one chain, and none is short: side
- *  by side up to the end of the shortest one, so that one addition need not wait for another, then to their
- *  ends.
+/** Computes rows i .. i + SP_TOGETHER - 1 of Y in one column, if each is one chain and none is short.
+ *  Computes them side by side up to the end of the shortest row, so that additions of different rows overlap,
+ *  then each to its end.
  *  \return 1; 0 if it has computed nothing */
 TARGET SP_INLINE static int NAME(rows_together)(sp_block *b, const int64_t i, const int64_t ldx)
 {
@@ -258,7 +258,7 @@ TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int
         if (!leaves && vectors <= SP_FETCH_VECTORS && b->fetched >= 0)
             sp_fetch_entries(b, at + n, VALUE_BYTES, 1);
 #if LANES == 1
-        /* in their own order, rows of like lengths are too rare to look for them */
+        /* only for sorted rows: in the original order, consecutive rows of similar lengths are too rare */
         if (vectors == 1 && !leaves && b->row && b->last - i >= SP_TOGETHER &&
             NAME(rows_together)(b, i, ldx)) {
             i += SP_TOGETHER - 1;

@@ -1,15 +1,16 @@
-/** The kernels cpu_clustered and cpu_sorted: they run the CPU products of cpu_rows.h on a copy of a CSR
- *  matrix whose rows have another order, in clusters that share columns (formats/row_clusters.h), or by
- *  length. The former is for an X larger than the caches and rows numbered so that neighbors are far apart.
- *  The latter is for few columns, where the loop over a row is so short that it takes longer to mispredict
- *  its end: rows of equal lengths end alike, and four of them are computed side by side. */
+/** The kernels cpu_clustered and cpu_sorted run the CPU products of cpu_rows.h on a copy of a CSR matrix
+ *  whose rows are in another order. cpu_clustered orders them in clusters that share columns
+ *  (formats/row_clusters.h). It is meant for an X larger than the caches, if rows that share columns are
+ *  numbered far apart. cpu_sorted orders them by length. It is meant for few columns, where the loop over a
+ *  row is so short that mispredicting its end takes longer than the loop: the ends of rows of equal lengths
+ *  are predicted, and four rows are computed side by side. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "formats/row_clusters.h"
 #include "kernels/cpu/cpu_rows.h"
 
-/** Copies the rows of a in the order `row`. The threads write the rows that they are to compute.
+/** Copies the rows of a in the order `row`. Each thread writes the rows that it will compute.
  *  \param [out] copy  the caller destroys it; zeroed on failure */
 static spmm_status copy_rows(const spmm_csr *a, const int32_t *row, int threads, spmm_csr *copy)
 {
@@ -34,23 +35,23 @@ failed:
     return status;
 }
 
-/** Returns 0 for a long row, and more for shorter ones. */
+/** Returns the class of a row: 0 for a long row, and greater numbers for shorter rows. */
 static int64_t class_of(const spmm_csr *a, int64_t i)
 {
     const int64_t length = a->irp[i + 1] - a->irp[i];
     return length > SP_CHAIN ? 0 : SP_CHAIN + 1 - length;
 }
 
-/** Orders the rows by their lengths, longest first, within windows of WINDOW rows, so that rows of X which
- *  neighbors share are still in the cache. */
+/** Orders the rows by length, longest first, within windows of WINDOW rows, so that rows of X that
+ *  neighboring rows share are still in the cache. */
 static spmm_status sort_by_length(const spmm_csr *a, int threads, int32_t *row)
 {
-    /* CLASSES: long rows, then those of SP_CHAIN .. 0 entries */
+    /* CLASSES: one for long rows, then one for each length from SP_CHAIN down to 0 */
     enum { WINDOW = 4096, CLASSES = SP_CHAIN + 2 };
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t begin = 0; begin < a->rows; begin += WINDOW) {
         const int64_t end = begin + WINDOW < a->rows ? begin + WINDOW : a->rows;
-        int64_t next[CLASSES + 1] = {0}; /* sizes of the classes, then where the next row of each is put */
+        int64_t next[CLASSES + 1] = {0}; /* sizes of the classes, then the next position in each class */
         for (int64_t i = begin; i < end; i++) next[class_of(a, i) + 1]++;
         for (int c = 0; c < CLASSES; c++) next[c + 1] += next[c];
         for (int64_t i = begin; i < end; i++) row[begin + next[class_of(a, i)]++] = (int32_t)i;
@@ -58,7 +59,7 @@ static spmm_status sort_by_length(const spmm_csr *a, int threads, int32_t *row)
     return SPMM_OK;
 }
 
-/** Finds an order of the rows of a: writes to row[i] the row that comes i-th. */
+/** Determines an order of the rows of a: row[i] is the row at position i. */
 typedef spmm_status (*order)(const spmm_csr *a, int threads, int32_t *row);
 
 static spmm_status prepare(const sp_setup *setup, order find, void **state)
@@ -68,7 +69,7 @@ static spmm_status prepare(const sp_setup *setup, order find, void **state)
     *state = NULL;
     if (setup->csr->rows > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT,
-                       "%lld rows: a kernel with its own order of rows takes 2^31 - 1 per rank",
+                       "%lld rows: a kernel that reorders rows supports at most 2^31 - 1 per rank",
                        (long long)setup->csr->rows);
     TRY(sp_alloc((void **)&row, setup->csr->rows, sizeof *row, "order of rows"));
     spmm_status status = find(setup->csr, setup->threads, row);
@@ -76,7 +77,7 @@ static spmm_status prepare(const sp_setup *setup, order find, void **state)
     if (status == SPMM_OK) return sp_rows_create_ordered(setup, &copy, row, state);
     sp_free(row);
     if (status != SPMM_ERR_MEMORY) return status;
-    /* no room for a second A: the rows keep their order */
+    /* no memory for a second A: the rows keep their order */
     return sp_rows_create(setup, setup->a->row_start, setup->a->row_start + 1, NULL, state);
 }
 

@@ -13,7 +13,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#define FENCE() _mm_sfence() /* the end of a parallel region does not order streaming stores */
+#define FENCE() _mm_sfence() /* streaming stores are not ordered by the end of a parallel region */
 #else
 #define FENCE() (void)0
 #endif
@@ -21,7 +21,8 @@
 enum {
     CHUNK_ENTRIES = 2048,   /* entries of A per chunk of rows in pairs or triples; see run_by_chunks() */
     CHUNK_MULTIPLE = 6,     /* rows of a chunk are a multiple of this, so that it cuts no pair or triple */
-    MOST_BLOCKS = 32,       /* column blocks for which a row is computed before the next row */
+    MOST_BLOCKS = 32,       /* maximum number of column blocks for which a row is computed before the next
+                               row */
     LARGE_MATRIX = 1 << 20, /* A is prefetched if it has at least this many bytes */
     LARGE_X = 1 << 18,      /* X is prefetched only if it has at least this many bytes */
     RANGES = 8,             /* row ranges per thread, if the ranges are interleaved */
@@ -33,28 +34,29 @@ typedef struct sp_rows {
     const void *val;
     const void *common; /* the value that all entries have; NULL: they differ */
     void *owned;
-    spmm_csr copy; /* owned, if the rows have another order than in the matrix, and */
-    int32_t *row;  /* [rows], owned: the row of Y that each is; NULL: they have not */
+    spmm_csr copy; /* owned: the matrix with its rows in another order, if there is one */
+    int32_t *row;  /* [rows], owned: the row of Y for each row of `copy`; NULL: the rows are in their original
+                      order */
     sp_runs runs;
-    /* Row ranges if row lengths are uneven: of n threads, thread t computes ranges t, t + n, t + 2n and so
-     * on; or if the rows have another order. Otherwise zeroed. */
+    /* Row ranges, if row lengths are uneven or the rows have another order; otherwise zeroed. With uneven
+     * lengths and n threads, thread t computes ranges t, t + n, t + 2n and so on. */
     sp_thread_ranges ranges;
     sp_vectors vectors;
     int64_t prefetch; /* prefetch distance in X, in entries of A; 0: X is not prefetched */
     int fetch;        /* 1: A is large enough to be prefetched */
     int newly;        /* 1: X has LARGE_X bytes or more; see sp_block.newly */
     int64_t parts;    /* total number of parts of the rows of more than SP_PART entries */
-    int64_t *part;    /* [2 * parts]: where each part begins, then where each part ends */
+    int64_t *part;    /* [2 * parts]: beginnings of the parts, then their ends */
     void *partial;    /* [parts x partial_ld]: the sums of the parts */
     int64_t partial_ld;
 } sp_rows;
 
-/** One product Y := A X: its arguments, and what was chosen for it. */
+/** One product Y := A X: its arguments and choices. */
 typedef struct product {
     const sp_launch *l;
     const sp_rows *s;
     sp_vectors v;
-    int one; /* 1: one contiguous column of X and of Y, which is not streamed */
+    int one; /* 1: X and Y have one contiguous column each, and Y is not streamed */
     int stream;
 } product;
 
@@ -87,10 +89,10 @@ static spmm_status cut_long_rows(const sp_setup *setup, sp_rows *s)
     return SPMM_OK;
 }
 
-/** Creates row ranges if the matrix has none in this order of its rows, interleaved ones if row lengths vary
- *  much. In such matrices ranges with equal numbers of entries take unequal times: dense rows of a graph find
- *  X in the cache, whereas short rows with rarely used columns wait for memory at each entry. Threads whose
- *  ranges are spread over the whole matrix take about equal times. */
+/** Creates row ranges, if the matrix has none for this order of its rows. If row lengths vary much, the
+ *  ranges are interleaved: in such matrices, ranges with equal numbers of entries take unequal times. For
+ *  dense rows of a graph, X is in the cache, whereas short rows with rarely used columns wait for memory at
+ *  each entry. Threads whose ranges are spread over the whole matrix take about equal times. */
 static spmm_status divide(const sp_setup *setup, sp_rows *s)
 {
     const int64_t rows = setup->a->rows;
@@ -102,11 +104,11 @@ static spmm_status divide(const sp_setup *setup, sp_rows *s)
     }
     /* Row lengths vary much if their variance exceeds the square of their mean. */
     const int uneven = setup->threads > 1 && squares * (double)rows > 2 * sum * sum;
-    if (!uneven && !s->row) return SPMM_OK; /* the matrix's own ranges */
+    if (!uneven && !s->row) return SPMM_OK; /* use the matrix's own ranges */
     return sp_thread_ranges_create(setup->csr->irp, rows, (uneven ? RANGES : 1) * setup->threads, &s->ranges);
 }
 
-/** Chooses what depends on the number of columns. */
+/** Makes the choices that depend on the number of columns. */
 static void choose(const sp_matrix *a, int64_t k, sp_rows *s)
 {
     const int64_t size = sp_value_size(a->precision), ld = sp_multivector_ld(k, a->precision);
@@ -188,7 +190,7 @@ spmm_status sp_rows_set_k(const sp_setup *setup, void *state)
     return SPMM_OK;
 }
 
-/** Prepares s as *state, or destroys it on failure. */
+/** Prepares s and stores it in *state; destroys s on failure. */
 static spmm_status prepare_or_destroy(const sp_setup *setup, sp_rows *s, void **state)
 {
     const spmm_status status = prepare(setup, s);
@@ -299,7 +301,7 @@ static void run_in_run(const product *p, const sp_loop *loops, sp_block *b, cons
     run_loop(loops[SP_RUN_ANY], b, to, last);
 }
 
-/** Makes b the arguments of loops in a column block, and returns these loops. */
+/** Sets b to the arguments of loops for a column block, and returns these loops. */
 static const sp_loop *enter_block(const column_block *block, sp_block *b)
 {
     b->x = block->x;
@@ -307,9 +309,9 @@ static const sp_loop *enter_block(const column_block *block, sp_block *b)
     return block->loops;
 }
 
-/** Computes rows first .. last - 1 of Y in several column blocks, row by row. Rows of X are then read from
- *  end to end, which the hardware prefetches well, and they spread over all sets of the caches, whereas a few
- *  columns of many rows lie in few sets if rows are a power of two apart. */
+/** Computes rows first .. last - 1 of Y in several column blocks, row by row. Then rows of X are read from
+ *  end to end, which the hardware prefetches well. They are also spread over all sets of the caches, whereas
+ *  a few columns of many rows are in few sets if rows are a power of two apart. */
 static void run_by_rows(const column_block *block, int64_t blocks, sp_block *b, int64_t first, int64_t last)
 {
     for (int64_t i = first; i < last; i++)
@@ -376,7 +378,7 @@ static void run_range(const product *p, int64_t first, int64_t last)
     }
 }
 
-/** Returns the row ranges for the threads in a product: those of prepare() if it has made any. */
+/** Returns the row ranges of the threads for a product: those of prepare(), if it has created any. */
 static const sp_thread_ranges *ranges_of(const product *p)
 {
     return p->s->ranges.threads ? &p->s->ranges : p->l->ranges;
@@ -394,8 +396,8 @@ static void run_rows(const product *p, int64_t first, int64_t last)
     run_range(p, first, last);
 }
 
-/** Computes the sums of parts first .. last - 1. To the loops, parts are rows of a matrix, and the array
- *  of their sums is its Y. */
+/** Computes the sums of parts first .. last - 1. The loops treat parts as rows of a matrix, and the array of
+ *  their sums as its Y. */
 static void run_parts(const product *p, int64_t first, int64_t last)
 {
     const sp_rows *const s = p->s;
@@ -410,7 +412,7 @@ static void run_parts(const product *p, int64_t first, int64_t last)
                   .ldy = s->partial_ld,
                   .prefetch = s->prefetch,
                   .last_entry = s->part[s->parts + last - 1] - 1,
-                  .fetched = -1}; /* A is not prefetched: the hardware does it, as there are few streams */
+                  .fetched = -1}; /* A is not prefetched: the hardware does that for few streams */
     for (int64_t n = 0; n < p->v.blocks; n++) {
         const sp_loop *const loops = sp_choose_loops(p->l, p->v.width, p->v.blocks, n, &b);
         b.y = (char *)s->partial + ((const char *)b.y - (const char *)p->l->y->data);
@@ -437,7 +439,7 @@ static void add_parts(const product *p, int64_t g, int64_t first, int64_t count)
         }
 }
 
-/** Computes the long rows of Y that belong to this thread: numbers `thread`, `thread` + `threads`, ... */
+/** Computes the long rows of Y that this thread adds: rows number `thread`, `thread` + `threads`, ... */
 static void add_all_parts(const product *p, int thread, int threads)
 {
     const sp_thread_ranges *const w = ranges_of(p);

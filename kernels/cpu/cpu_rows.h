@@ -19,20 +19,20 @@ spmm_status sp_rows_create(const sp_setup *setup, const int64_t *begin, const in
 
 /** Like sp_rows_create(), for a kernel on CSR that computes the rows in another order.
  *
- *  \param [in,out] copy  the matrix with its rows in that order; the state takes it over, also on failure
- *  \param [in]     row   [rows] from sp_alloc(), taken over likewise: the row of Y that each row of *copy
- *  is */
+ *  \param [in,out] copy  the matrix with its rows in that order; the state takes ownership, also on failure
+ *  \param [in]     row   [rows] from sp_alloc(): the row of Y for each row of *copy; the state takes
+ *                        ownership, also on failure */
 spmm_status sp_rows_create_ordered(const sp_setup *setup, spmm_csr *copy, int32_t *row, void **state);
 
 /** Computes Y := A X, as the run() of a kernel; launch->state must come from sp_rows_create().
  *  \return SPMM_OK */
 spmm_status sp_rows_run(const sp_launch *launch);
 
-/** Makes a state one for setup->k columns, as the set_k() of a kernel; accepts NULL.
+/** Adapts a state to setup->k columns, as the set_k() of a kernel; accepts NULL.
  *  \return SPMM_OK */
 spmm_status sp_rows_set_k(const sp_setup *setup, void *state);
 
-/** Frees a state of sp_rows_create() and the memory that it owns, as the release() of a kernel; accepts
+/** Frees a state from sp_rows_create() and the memory that it owns, as the release() of a kernel; accepts
  *  NULL. */
 void sp_rows_destroy(void *state);
 

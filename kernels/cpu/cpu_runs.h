@@ -1,5 +1,4 @@
-/** Runs: ranges of consecutive rows whose column indices have something in common. They are found once per
- *  matrix. */
+/** Runs: ranges of consecutive rows whose column indices are related. They are found once per matrix. */
 #ifndef SP_CPU_RUNS_H
 #define SP_CPU_RUNS_H
 

@@ -1,7 +1,8 @@
-/** The kernel cpu_segmented: long rows are cut into segments (formats/summation.h), which are computed in the
- *  order of their columns, so that segments of different rows meet in the same rows of X while these are in
- *  the cache; then the segments of each row are added in the canonical order. For matrices of few, long rows,
- *  as of linear programs and set covers: one row after another would pass over all of X. */
+/** The kernel cpu_segmented, for matrices with few, long rows, such as those of linear programs and set
+ *  covers. If such rows are computed one after another, each passes over all of X. Here long rows are cut
+ *  into segments (formats/summation.h), which are computed in the order of their columns, so that segments of
+ *  different rows use the same rows of X while these are in the cache. Then the segments of each row are
+ *  added in the canonical order. */
 #include <omp.h>
 #include <string.h>
 
@@ -12,30 +13,32 @@
 #include "kernels/cpu/cpu_rows.h"
 
 enum {
-    CHUNK = 16,      /* pieces that are computed for one column block after another while A is in the cache */
+    CHUNK = 16,      /* number of pieces that are computed in one column block after another while their
+                        entries are in the cache */
     BUCKETS = 65536, /* maximum number of buckets by which pieces are sorted */
-    STRIP = 64       /* columns of Y for which the sums of segments are added in registers or the L1 cache */
+    STRIP = 64       /* number of columns of Y for which segment sums are added in registers or the L1
+                        cache */
 };
 
-/** Pieces of A: the segments of long rows first, then all other rows, either kind by column. To the loops, a
- *  piece is a row of A. Its entries are copied to where it comes, as the processor can follow one stream of
- *  them, but not one per row. */
+/** Pieces of A: first the segments of long rows, then all other rows, each group sorted by column. The loops
+ *  treat a piece as a row of A. The entries are copied in the order of the pieces, because the processor can
+ *  prefetch one stream of entries, but not one per row. */
 typedef struct segmented {
-    void *plain; /* if memory lacked for the rest: the state of cpu_csr's products; else NULL */
+    void *plain; /* the state of cpu_csr's products, if there was not enough memory for the copy; else NULL */
     int64_t segments, pieces;
-    int64_t *start;  /* [pieces + 1] entries of the copy */
-    int32_t *target; /* [pieces] where the sum goes: a row of `partial` for a segment, else one of Y */
+    int64_t *start;  /* [pieces + 1] first entry of each piece in the copy */
+    int32_t *target; /* [pieces] destination of the sum: a row of `partial` for a segment, else a row of Y */
     int32_t *col;    /* [nnz] */
     void *val;       /* [nnz] */
     int64_t long_rows;
-    int32_t *long_row; /* [long_rows] */
+    int32_t *long_row; /* [long_rows] row number of each long row */
     int64_t *first;    /* [long_rows + 1] the first row of `partial` of each long row */
-    void *partial;     /* [segments x partial_ld] sums of the segments, in the order of the entries */
+    void *partial;     /* [segments x partial_ld] sums of the segments, in their order in the rows */
     int64_t partial_ld;
     sp_vectors vectors;
 } segmented;
 
-/** Pieces in the matrix: entries begin .. end - 1. */
+/** A piece: entries begin .. end - 1 of the matrix. */
 typedef struct piece {
     int64_t begin, end;
     int32_t target;
@@ -63,7 +66,7 @@ static void destroy(void *state)
     sp_free(s);
 }
 
-/** Lists the long rows and their segments in the order of the entries, then the other rows. */
+/** Lists the long rows and their segments in the order of the entries, then the other rows as pieces. */
 static void list_pieces(const spmm_csr *a, segmented *s, piece *list)
 {
     int64_t segment = 0, row = s->segments, g = 0;
@@ -126,7 +129,8 @@ static spmm_status cut(const sp_setup *setup, segmented *s)
     const int64_t ld = sp_multivector_ld(setup->k, a->precision);
     s->vectors = sp_choose_vectors(setup->a, setup->k, ld, ld, 0);
     if (s->pieces > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld segments and rows: cpu_segmented takes 2^31 - 1 per rank",
+        return sp_fail(SPMM_ERR_LIMIT,
+                       "%lld segments and rows: cpu_segmented supports at most 2^31 - 1 per rank",
                        (long long)s->pieces);
     TRY(sp_alloc((void **)&s->start, s->pieces + 1, sizeof *s->start, "segments of rows"));
     TRY(sp_alloc((void **)&s->target, s->pieces, sizeof *s->target, "segments of rows"));
@@ -199,7 +203,7 @@ static void run_pieces(const sp_launch *l, const sp_width *width, int64_t blocks
                   .row = s->target,
                   .ldx = l->x->ld,
                   .ldy = segments ? s->partial_ld : l->y->ld,
-                  .fetched = -1}; /* A is not prefetched: the hardware does it, as there is one stream */
+                  .fetched = -1}; /* A is not prefetched: the hardware does that for one stream */
     for (int64_t from = first, to; from < last; from = to) {
         to = blocks == 1 || last - from < CHUNK ? last : from + CHUNK;
         for (int64_t n = 0; n < blocks; n++) {

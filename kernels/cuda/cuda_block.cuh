@@ -1,5 +1,5 @@
-/** Helpers for kernels in which a whole block of threads works together: launch shapes, reductions within a
- *  sub-warp and within a block, detection of the last block to finish, and a work queue. */
+/** Helpers for kernels in which all threads of a block cooperate: launch shapes, reductions within a sub-warp
+ *  and within a block, detection of the last block to finish, and a work queue. */
 #ifndef SP_CUDA_BLOCK_CUH
 #define SP_CUDA_BLOCK_CUH
 
@@ -32,8 +32,8 @@ struct shared_bytes {
 };
 
 /** Sets *block to the number of threads per block. If the user has not set it, CUDA's occupancy calculator
- *  determines the number, up to `limit`, with which a multiprocessor is fullest; it is rounded to whole
- *  warps. A kernel's prepare() calls this function once for all products. */
+ *  determines the number, up to `limit`, at which a multiprocessor runs the most threads; it is rounded to
+ *  whole warps. A kernel's prepare() calls this function once for all products. */
 inline spmm_status choose_block(const sp_setup *s, const void *kernel, size_t shared_per_thread, int limit,
                                 int *block)
 {
@@ -115,7 +115,7 @@ template <typename T> __device__ inline void block_sum(T *part, int groups, int 
     __syncthreads();
 }
 
-/** Returns true in all threads of the last block that calls it. This block then sees everything that the
+/** Returns true in all threads of the last block that calls it. This block can then read everything that the
  *  other blocks wrote before their calls. All threads of all blocks must call it once; *count must be 0
  *  before the first call, and is gridDim.x after the last call. */
 __device__ inline bool last_block(unsigned *count)
@@ -124,7 +124,7 @@ __device__ inline bool last_block(unsigned *count)
     __syncthreads(); /* ... and so is what the other threads of the block wrote */
     const int last = threadIdx.x == 0 && atomicAdd(count, 1u) == gridDim.x - 1;
     const bool is_last = __syncthreads_or(last) != 0;
-    __threadfence(); /* what this thread reads later is read after *count */
+    __threadfence(); /* later reads of this thread come after the read of *count */
     return is_last;
 }
 

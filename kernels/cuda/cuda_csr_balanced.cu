@@ -1,8 +1,9 @@
-/** The kernels csr_balanced and csr_deep, CSR for rows of uneven lengths: each runs the sub-warp kernel of
- *  cuda_rows.cuh on a list of the short rows, sorted by the power of two of their length, longest first, so
- *  that those of a warp are about equally long and no long one starts last. csr_deep has more loads of X in
- *  flight per warp, and fewer warps: it is for matrices so small that the wait of the longest chain is what
- *  takes time. Also sums the long rows of panel_mma, and prepares those of the other kernels. */
+/** The kernels csr_balanced and csr_deep, on CSR with rows of uneven lengths. Each runs the sub-warp kernel
+ *  of cuda_rows.cuh on a list of the short rows. The list is sorted by the power of two of the length,
+ *  longest first, so that the rows of a warp have similar lengths and no long row starts last. csr_deep has
+ *  more loads of X in flight per warp, and fewer warps. It is for matrices so small that the longest chain
+ *  determines the time. This file also sums the long rows of panel_mma, and prepares those of the other
+ *  kernels. */
 #include "kernels/cuda/cuda_rows.cuh"
 extern "C" {
 #include "formats/row_clusters.h"
@@ -32,7 +33,7 @@ int sp_cuda_list_values(void *state, sp_value_copy *copies)
 /** Allocates the sums of sections of setup->most columns, and their counters. */
 static spmm_status allocate_sums(const sp_setup *setup, sp_work_lists *s)
 {
-    /* FEWEST: least number of columns in a tile of blockIdx.y. */
+    /* FEWEST: minimum number of columns in a tile of blockIdx.y. */
     enum { FEWEST = 8 };
     const int64_t partials = s->long_rows.partials;
     if (partials == 0) return SPMM_OK;
@@ -51,7 +52,7 @@ static spmm_status copy_to_device(void **to, const void *from, int64_t bytes, co
 }
 
 /** Copies lists to the device.
- *  \param [out] state  the caller frees it by sp_cuda_release_lists(), also on failure */
+ *  \param [out] state  the caller frees it with sp_cuda_release_lists(), also on failure */
 static spmm_status upload_lists(const sp_setup *setup, const sp_sections *p, void **state)
 {
     sp_work_lists *s = NULL;
@@ -169,8 +170,8 @@ void sp_cuda_launch_lists(const sp_launch *l, const sp_work_lists *lists, cudaSt
     if (lists) launch(l, lists, stream);
 }
 
-/** Lists the rows on the GPU, as the matrix is there.
- *  \param [in] order  as sp_cuda_row_lists()'s `given` */
+/** Lists the rows on the GPU, because the matrix is in GPU memory.
+ *  \param [in] order  as `given` of sp_cuda_row_lists() */
 static spmm_status list_rows(const sp_setup *setup, const int32_t *order, int window, void **state)
 {
     TRY(sp_alloc_zero(state, 1, sizeof(sp_work_lists), "work lists"));

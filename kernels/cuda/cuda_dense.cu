@@ -1,7 +1,7 @@
 /** Products of multivectors with small dense matrices on a GPU, and inner products of their columns. Blocks
  *  of rows are staged in shared memory, and each thread computes 4 x 4 elements of the result in registers.
- *  cuBLAS is not used: the order of summation would be its own, and libspmm would need it wherever it is
- *  linked. */
+ *  cuBLAS is not used, because its order of summation is not defined, and because libspmm would then depend
+ *  on it. */
 #include <algorithm>
 #include <utility>
 
@@ -15,7 +15,7 @@ extern "C" {
 
 namespace {
 
-constexpr int BLOCK = 256, SUB = 4; /* threads of a block; rows and columns of the result that a thread has */
+constexpr int BLOCK = 256, SUB = 4; /* threads per block; rows and columns of the result per thread */
 
 template <typename T> struct matrix {
     T *data;
@@ -29,14 +29,14 @@ template <typename T> matrix<T> view(const spmm_multivector *v)
 
 /* ---- X^T Y ---- */
 
-/* A block computes SIDE x SIDE elements of X^T Y for a section of rows. (SIDE / 4)^2 threads have them all,
- * for some of the staged rows; the block has as many such groups of threads as it can, and adds their sums in
- * order. */
+/* A block computes SIDE x SIDE elements of X^T Y for a section of rows. A group of (SIDE / 4)^2 threads
+ * computes all of these elements for some of the staged rows. The block has as many groups as possible, and
+ * adds their sums in order. */
 constexpr int64_t MOST_SECTIONS = 512;
 constexpr int STAGED = 2048; /* elements of X and of Y that are staged at a time */
 
-/** Copies rows from `row` on of columns [column, column + SIDE) to shared memory; 0 where there is
- *  nothing. */
+/** Copies columns [column, column + SIDE) of the rows starting at `row` to shared memory; elements outside
+ *  the matrix are 0. */
 template <typename T, int SIDE>
 __device__ inline void stage(const matrix<T> &v, int64_t row, int64_t end, int64_t column, double *out)
 {
@@ -46,7 +46,7 @@ __device__ inline void stage(const matrix<T> &v, int64_t row, int64_t end, int64
     }
 }
 
-/** Adds the products of the staged rows that this thread's group has. */
+/** Adds the products of the staged rows that belong to this thread's group. */
 template <int SIDE>
 __device__ inline void add_staged(const double *x, const double *y, int group, int i, int j,
                                   double (&sum)[SUB][SUB])
@@ -60,7 +60,7 @@ __device__ inline void add_staged(const double *x, const double *y, int group, i
                 sum[a][b] = fma(x[t * SIDE + i + a], y[t * SIDE + j + b], sum[a][b]);
 }
 
-/** Sums a section (blockIdx.y) of SIDE x SIDE elements (blockIdx.x): part[section][i][j]. */
+/** Sums SIDE x SIDE elements (blockIdx.x) over a section of rows (blockIdx.y): part[section][i][j]. */
 template <typename T, int SIDE>
 __global__ void __launch_bounds__(BLOCK) gram(const matrix<T> x, const matrix<T> y, double *part)
 {
@@ -91,8 +91,8 @@ __global__ void __launch_bounds__(BLOCK) gram(const matrix<T> x, const matrix<T>
     }
 }
 
-/** Adds the sections' sums of `count` elements: eight threads per element, which the first of them adds in
- *  order. */
+/** Adds the sums of the sections for `count` elements. Eight threads per element add parts of the sections;
+ *  the first of them adds these sums in order. */
 __global__ void __launch_bounds__(BLOCK)
     add_sections(const double *part, int64_t sections, int64_t count, double *sum)
 {
@@ -109,8 +109,8 @@ __global__ void __launch_bounds__(BLOCK)
     sum[e] = mine;
 }
 
-/** Adds the sections' sums, part [sections x count], and copies the result to the host.
- *  \param [in] part  behind it is room for `count` elements */
+/** Adds the sums of the sections, part [sections x count], and copies the result to the host.
+ *  \param [in] part  followed by memory for `count` elements */
 spmm_status collect(double *part, int64_t sections, int64_t count, double *out, cudaStream_t stream)
 {
     add_sections<<<(unsigned)((count + 31) / 32), BLOCK, 0, stream>>>(part, sections, count,
@@ -129,7 +129,7 @@ spmm_status launch_gram(const spmm_multivector *x, const spmm_multivector *y, do
     return sp_device_launched("gram");
 }
 
-/** The number of sections: a function of the shapes alone. */
+/** Returns the number of sections, which depends only on the shapes. */
 int64_t sections_for(int64_t rows, int64_t tiles)
 {
     const int64_t most = std::max(MOST_SECTIONS / tiles, (int64_t)1);
@@ -155,12 +155,12 @@ spmm_status run_gram(const spmm_multivector *x, const spmm_multivector *y, doubl
 
 /* ---- sums of squares ---- */
 
-/** Sums the squares of a section (blockIdx.x): part[section][j]; a thread has columns. */
+/** Sums the squares of a section of rows (blockIdx.x): part[section][j]; each thread sums whole columns. */
 template <typename T> __global__ void __launch_bounds__(BLOCK) squares(const matrix<T> x, double *part)
 {
     const int64_t begin = x.rows * blockIdx.x / gridDim.x, end = x.rows * (blockIdx.x + 1) / gridDim.x;
     __shared__ double shared[BLOCK];
-    /* as many threads per row as it has columns, and the rows in turn */
+    /* `columns` threads per row, and `lines` rows at a time */
     const int columns = (int)(x.k < BLOCK ? x.k : BLOCK), lines = BLOCK / columns;
     const int line = threadIdx.x / columns;
     for (int64_t j0 = 0; j0 < x.k; j0 += columns) {
@@ -183,14 +183,16 @@ template <typename T> __global__ void __launch_bounds__(BLOCK) squares(const mat
 /* ---- alpha X R + beta Y ---- */
 
 constexpr int SIDE = 64,
-              DEPTH = 16; /* rows and columns of Y that a block computes; columns of X that are staged */
+              DEPTH = 16; /* rows and columns of Y that a block computes; number of columns of X that are
+                             staged at a time */
 
-/** Adds X R for the 64 rows from `row` and the 64 columns from `column` on. */
+/** Adds X R for the 64 rows starting at `row` and the 64 columns starting at `column`. */
 template <typename T>
 __device__ inline void multiply(const matrix<T> &x, const T *r, int64_t l, int64_t row, int64_t column,
                                 T (&sum)[SUB][SUB])
 {
-    __shared__ T xs[DEPTH][SIDE + 1], rs[DEPTH][SIDE]; /* + 1: columns of xs are written side by side */
+    __shared__ T xs[DEPTH][SIDE + 1], rs[DEPTH][SIDE]; /* + 1: threads write a column of xs concurrently, in
+                                                          different banks */
     const int i = threadIdx.x / (SIDE / SUB) * SUB, j = threadIdx.x % (SIDE / SUB) * SUB;
     for (int64_t k0 = 0; k0 < x.k; k0 += DEPTH) {
         for (int e = threadIdx.x; e < SIDE * DEPTH; e += BLOCK) {
@@ -211,7 +213,7 @@ __device__ inline void multiply(const matrix<T> &x, const T *r, int64_t l, int64
 }
 
 /** Computes 64 rows (blockIdx.x) and 64 columns (blockIdx.y) of y. All of x that the block needs is read
- *  before anything is written: y may be x if there is one column of blocks. */
+ *  before anything is written: y may be x if one block computes all columns of a row. */
 template <typename T>
 __global__ void __launch_bounds__(BLOCK) times(T alpha, const matrix<T> x, const T *r, T beta, matrix<T> y)
 {
@@ -229,7 +231,7 @@ __global__ void __launch_bounds__(BLOCK) times(T alpha, const matrix<T> x, const
         }
 }
 
-/** Copies R, without gaps and in the precision of the multivectors, to the GPU. */
+/** Copies R to the GPU without gaps, in the precision of the multivectors. */
 template <typename T> spmm_status upload(const double *r, int64_t ldr, int64_t k, int64_t l, void **there)
 {
     T *packed;
@@ -274,8 +276,8 @@ template <typename T> __global__ void __launch_bounds__(BLOCK) scale(const doubl
         x.data[e / x.k * x.ld + e % x.k] *= (T)factor[e % x.k];
 }
 
-/** Multiplies the rows of x, or, of one that is column-major and given as the row-major one of its transpose,
- *  the columns. */
+/** Multiplies the rows of x. A column-major x is passed as the row-major matrix of its transpose; then the
+ *  columns of that matrix are multiplied. */
 template <typename T>
 __global__ void __launch_bounds__(BLOCK)
     scale_rows(const T *factor, int64_t stride, matrix<T> x, int by_columns)

@@ -1,5 +1,5 @@
-/** Implements device_ops.h: packs, splits, sends and adds rows in device memory. These kernels are memory
- *  bound, so a thread moves vectors that are as wide as the size of a row allows. */
+/** Implements device_ops.h: packs, splits, sends and adds rows in device memory. These kernels are limited by
+ *  memory bandwidth, so a thread moves vectors that are as wide as the size of a row allows. */
 #include <algorithm>
 
 extern "C" {
@@ -65,8 +65,8 @@ __global__ void __launch_bounds__(BLOCK)
 }
 
 /* A thread of push() waits for its reads, but not for its stores to another GPU. So each thread has as many
- * reads in flight as its registers can hold. Few blocks with many threads leave most multiprocessors to the
- * kernel that runs at the same time; without one, four times as many take a tenth less
+ * reads in flight as its registers can hold. Few blocks with many threads leave most multiprocessors to a
+ * kernel that runs concurrently. If no kernel runs, four times as many blocks are faster
  * (bench/records/TABLES.md). */
 constexpr int PUSH_BLOCK = 1024, PUSH_BLOCKS = 16, PUSH_ALONE = 4, PUSH_DEPTH = 4, PUSH_MOST = 32;
 
@@ -75,7 +75,7 @@ struct pushes {
     sp_push to[PUSH_MOST];
 };
 
-/** Copies rows of x, which are `pitch` vectors apart, to their receivers, where they are as far apart.
+/** Copies rows of x, which are `pitch` vectors apart, to their receivers, where they have the same pitch.
  *  2^lane_bits threads copy a row; each thread copies one vector at a time. blockIdx.y is the index of the
  *  receiver. */
 template <typename V>
@@ -129,8 +129,8 @@ void launch_push(const void *x, int64_t pitch, int64_t row_bytes, const sp_push 
     }
 }
 
-/* A block transposes tiles of TILE x TILE elements through shared memory, whose lines are one element longer,
- * so that the threads of a warp, which read a column of it, are in different banks. */
+/* A block transposes tiles of TILE x TILE elements through shared memory. Lines in shared memory have one
+ * more element, so that the threads of a warp, which read a column, access different banks. */
 constexpr int TILE = 32, TILE_LINES = 8, MOST_TILES = 1 << 20;
 
 /** Computes y := alpha x^T + beta y; x is row-major [lines x length], y [length x lines]. */
@@ -253,8 +253,8 @@ extern "C" spmm_status sp_cuda_split(const void *x, int64_t x_pitch, int64_t row
     return sp_device_launched("split");
 }
 
-/** Launches transpose() for y := alpha x + beta y, of which one is column-major: for x as a row-major matrix
- *  of `lines` lines. */
+/** Launches transpose() for y := alpha x + beta y, where either x or y is column-major. x is passed as a
+ *  row-major matrix of `lines` lines. */
 template <typename T>
 void launch_transpose(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
                       cudaStream_t stream)

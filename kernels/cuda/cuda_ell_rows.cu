@@ -1,4 +1,4 @@
-/** The kernel ell_rows: runs the sub-warp kernel of cuda_rows.cuh on padded ELLPACK; the first column index
+/** The kernel ell_rows: runs the sub-warp kernel of cuda_rows.cuh on padded ELLPACK. The first column index
  *  -1 ends a row. */
 #include "kernels/cuda/cuda_rows.cuh"
 

@@ -1,5 +1,5 @@
-/** Orders the rows of a structured grid's matrix in columns (kernels/grid_order.h), on the GPU: a sample of
- *  rows is asked there and looked at on the host. */
+/** Orders the rows of the matrix of a structured grid (kernels/grid_order.h) on the GPU: the GPU reads a
+ *  sample of rows, and the host evaluates it. */
 #include "kernels/cuda/cuda_block.cuh"
 #include "kernels/cuda/cuda_passes.cuh"
 
@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(THREADS)
         order[sp_stencil_grid_position(&grid, row)] = (int32_t)row;
 }
 
-/** Looks for a grid. Waits. \param [out] found  0: there is none */
+/** Checks whether the matrix is that of a grid. Waits for the GPU. \param [out] found 0: it is not */
 spmm_status find_grid(const sp_matrix *a, cudaStream_t stream, sp_stencil_grid *grid, int *found)
 {
     sp_stencil_sample *gpu, *host;

@@ -1,6 +1,6 @@
-/** Work lists and sliced ELLPACK from CSR in GPU memory (formats/sell.h). A first pass counts the rows by
- *  length, from which the host computes the sizes of all lists. A stable radix sort by class, CUB's, brings
- *  the rows into the order of the lists, long rows first; further passes write these. */
+/** Creates work lists and sliced ELLPACK from CSR in GPU memory (formats/sell.h). A first pass counts the
+ *  rows by length, from which the host computes the sizes of all lists. A stable radix sort by class (CUB)
+ *  brings the rows into the order of the lists, long rows first. Further passes write the lists. */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
@@ -15,14 +15,15 @@ namespace {
 
 constexpr int WARP = 32, LENGTHS = SP_CHAIN + 1, SECTION_CLASSES = SP_SEGMENTS + 1;
 
-/** Counts of rows. Class 0 of the long rows are those of several sections, class c > 0 those of
+/** Counts of rows. Class 0 of the long rows contains rows of several sections, class c > 0 contains rows of
  *  SECTION_CLASSES - c segments, as in sell.c. */
 struct statistics {
     unsigned long long of_length[LENGTHS], of_class[SECTION_CLASSES];
-    unsigned long long sections;     /* of the rows of class 0 */
+    unsigned long long sections;     /* number of sections of the rows of class 0 */
     unsigned long long long_entries; /* entries in rows of more than SP_CHAIN */
     unsigned long long
-        padded[2]; /* stored entries of slices in the order of rows; limits SP_LEAF, SP_CHAIN */
+        padded[2]; /* stored entries of slices if rows keep their order, for the limits SP_LEAF and
+                      SP_CHAIN */
 };
 
 __host__ __device__ inline int64_t sections_of(int64_t length) { return (length - 1) / SP_SECTION + 1; }
@@ -65,7 +66,7 @@ __global__ void __launch_bounds__(THREADS) count_rows(const int64_t *row_start, 
     }
     if (long_entries) atomicAdd(&s->long_entries, long_entries);
     if (sections) atomicAdd(&s->sections, sections);
-    if (threadIdx.x % WARP == 0) { /* each lane has counted its row of every column of the slice */
+    if (threadIdx.x % WARP == 0) { /* each lane has counted its own row, in every column of the slice */
         atomicAdd(&s->padded[0], padded[0] * WARP);
         atomicAdd(&s->padded[1], padded[1] * WARP);
     }
@@ -76,7 +77,7 @@ __global__ void __launch_bounds__(THREADS) count_rows(const int64_t *row_start, 
         atomicAdd(&s->of_class[threadIdx.x], (unsigned long long)of_class[threadIdx.x]);
 }
 
-/** Returns the place of a short row in the order of classes: fewer for longer rows, see class_of() in
+/** Returns the class of a short row for sorting: smaller numbers for longer rows, see class_of() in
  *  sell.c. */
 __device__ inline int order_class(int length, sp_order order)
 {
@@ -107,13 +108,13 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** The sizes of the lists of long rows: those of class c are the sorted rows [row[c], row[c + 1]), with the
- *  sections [section[c], section[c + 1]) in the packs [pack[c], pack[c + 1]). */
+/** The sizes of the lists of long rows. Class c has the sorted rows [row[c], row[c + 1]), the sections
+ *  [section[c], section[c + 1]) and the packs [pack[c], pack[c + 1]). */
 struct class_ranges {
     int64_t row[SECTION_CLASSES + 1], section[SECTION_CLASSES + 1], pack[SECTION_CLASSES + 1];
 };
 
-/** Returns the class whose range has element i. */
+/** Returns the class whose range contains element i. */
 __device__ inline int class_of(const int64_t (&first)[SECTION_CLASSES + 1], int64_t i)
 {
     int c = 0;
@@ -121,7 +122,7 @@ __device__ inline int class_of(const int64_t (&first)[SECTION_CLASSES + 1], int6
     return c;
 }
 
-/** Number of sections of each row of class 0. */
+/** Sets the number of sections of each row of class 0. */
 __global__ void __launch_bounds__(THREADS)
     count_sections(const int64_t *row_start, const int32_t *sorted, int64_t rows, int64_t *count)
 {
@@ -179,7 +180,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** Number of entries of each long row; 0 of the other rows. */
+/** Sets the number of entries of each long row, and 0 for the other rows. */
 __global__ void __launch_bounds__(THREADS)
     long_lengths(const int64_t *row_start, int64_t rows, int64_t limit, int64_t *length)
 {
@@ -189,7 +190,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** Stored entries of each slice; 0 at [slices]. */
+/** Sets the number of stored entries of each slice, and 0 at index `slices`. */
 __global__ void __launch_bounds__(THREADS)
     slice_sizes(const sp_short_row *row, int64_t rows, int64_t slices, int64_t *size)
 {
@@ -222,7 +223,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** Copies the entries of the long rows: a block per row. */
+/** Copies the entries of the long rows, one block per row. */
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
     copy_rows(const int32_t *sorted, int64_t rows, const int64_t *row_start, const int64_t *start,
@@ -238,23 +239,24 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** What the passes share. `sorted`: rows by class, long ones first; in GPU memory, as all of this but the
- *  counts. */
+/** Data of all passes. `sorted`: the rows by class, long ones first. All arrays except the counts are in GPU
+ *  memory. */
 struct lists {
     const sp_matrix *a;
     cudaStream_t stream;
     statistics count;
-    int64_t limit; /* entries of the longest short row */
+    int64_t limit; /* maximum number of entries of a short row */
     sp_order order;
     class_ranges range;
     int64_t short_rows;
     arena memory;
-    int shift;            /* windows of 1 << shift rows are sorted, each on its own */
-    const int32_t *given; /* order of the rows before they are sorted; NULL: as in the matrix */
+    int shift;            /* rows are sorted within windows of 1 << shift rows */
+    const int32_t *given; /* order of the rows before sorting; NULL: their order in the matrix */
     int32_t *sorted;
 };
 
-/** Rows between SP_LEAF and SP_CHAIN entries, and the entries in them. */
+/** Returns the number of rows with more than SP_LEAF and up to SP_CHAIN entries, and the number of entries in
+ *  them. */
 int64_t medium_rows(const statistics *s, int64_t *entries)
 {
     int64_t rows = 0;
@@ -289,12 +291,13 @@ spmm_status compute_sizes(lists *l, int64_t k, sp_sections *p)
     p->packs = r->pack[SECTION_CLASSES];
     l->short_rows = l->a->rows - r->row[SECTION_CLASSES];
     if (p->count <= INT32_MAX) return SPMM_OK;
-    return sp_fail(SPMM_ERR_LIMIT, "%lld sections of long rows: 2^31 - 1 are held", (long long)p->count);
+    return sp_fail(SPMM_ERR_LIMIT, "%lld sections of long rows: expected at most 2^31 - 1",
+                   (long long)p->count);
 }
 
 /** Counts the rows, and waits for the counts.
  *  \param [in] k  number of columns of X in later products; 0: all rows of up to SP_CHAIN entries are
- *                 short */
+ *  short */
 spmm_status count(lists *l, int64_t k, sp_sections *p)
 {
     statistics *s;
@@ -309,7 +312,7 @@ spmm_status count(lists *l, int64_t k, sp_sections *p)
     return status == SPMM_OK ? compute_sizes(l, k, p) : status;
 }
 
-/** Sorts the rows by class; only counts the memory that this takes if there is none yet. */
+/** Sorts the rows by class. If no memory has been allocated yet, only computes its size. */
 spmm_status sort(lists *l)
 {
     const int64_t rows = l->a->rows;
@@ -331,7 +334,7 @@ spmm_status sort(lists *l)
     return sp_device_launched("sort of rows");
 }
 
-/** Computes in place what comes before each of n numbers. */
+/** Computes the exclusive prefix sums of n numbers in place. */
 spmm_status sum_before(lists *l, int64_t *number, int64_t n)
 {
     size_t bytes = 0;
@@ -342,8 +345,8 @@ spmm_status sum_before(lists *l, int64_t *number, int64_t n)
     return sp_device_launched("sum of row lengths");
 }
 
-/** Allocates and lists the sections and packs.
- *  \param [in] start, offset  as in list_packs() */
+/** Allocates the sections and packs, and lists them.
+ *  \param [in] start, offset  as for list_packs() */
 spmm_status make_sections(lists *l, const int64_t *start, int64_t offset, sp_sections *p)
 {
     const int64_t long_rows = l->range.row[SECTION_CLASSES], several = l->range.row[1];
@@ -379,7 +382,7 @@ spmm_status begin(lists *l, const sp_matrix *a)
     return l->stream ? SPMM_OK : SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
 }
 
-/** Runs steps(l) twice: first to count the temporary memory that it needs. */
+/** Runs steps(l) twice: first to compute the size of the temporary memory, then with this memory. */
 template <typename F> spmm_status run_steps(lists *l, F steps)
 {
     TRY(steps());
@@ -448,7 +451,7 @@ spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *give
 
 namespace {
 
-/** Writes the slices and the long rows after them. */
+/** Writes the slices, followed by the long rows. */
 template <typename T>
 spmm_status fill(lists *l, const sp_short_row *row, const int64_t *long_start, int64_t slices_end,
                  sp_matrix *m)

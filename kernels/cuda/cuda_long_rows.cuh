@@ -1,9 +1,9 @@
-/** Long rows of the CUDA kernels: rows of more than SP_CHAIN entries are summed section by section
+/** Long rows of the CUDA kernels. Rows of more than SP_CHAIN entries are summed section by section
  *  (summation.h), in the same launch as the other rows: the first blocks of a grid sum packs of sections, the
- *  others rows. A section that is a whole row is stored in Y. The sums of the sections of a longer row go to
- *  memory, and the block that stores the last of them adds them in order: it is told by a counter, as in the
- *  CUDA sample threadFenceReduction. No value is added atomically, so that the bits of Y do not depend on
- *  which block is the last. */
+ *  other blocks sum rows. A section that is a whole row is stored in Y. The sums of the sections of a longer
+ *  row are stored in memory, and the block that stores the last of them adds them in order. A counter shows
+ *  which block is the last, as in the CUDA sample threadFenceReduction. No value is added atomically, so that
+ *  the bits of Y do not depend on which block is the last. */
 #ifndef SP_CUDA_LONG_ROWS_CUH
 #define SP_CUDA_LONG_ROWS_CUH
 
@@ -13,31 +13,32 @@
 struct sp_work_lists {
     int64_t rows; /* number of short rows in `row`; only csr_balanced lists them */
     sp_short_row *row;
-    sp_sections long_rows; /* in GPU memory; without its arrays where the matrix has them */
+    sp_sections long_rows; /* in GPU memory; arrays that the matrix has are NULL */
     void *partial;         /* [partials x partial_ld(k)]: the sum of section i is in row i */
-    unsigned *counter;     /* [partials x ...]: zero between products */
-    int32_t *col;          /* copy of the entries of the long rows; NULL: they are read in the matrix */
+    unsigned *counter;     /* one counter per sum in `partial`; zero between products */
+    int32_t *col;          /* copy of the entries of the long rows; NULL: they are read from the matrix */
     void *val;
-    int64_t entries; /* of the copy */
+    int64_t entries; /* number of entries in the copy */
 };
 
 /** Lists the sections of the long rows of a matrix, as prepare(). Local.
  *  \param [in]  start  index of the first entry of each row in setup->a's arrays; NULL: setup->a->width
  *                      entries per row
- *  \param [out] state  the caller frees it by sp_cuda_release_lists(); NULL on failure, and if no row is long
+ *  \param [out] state  the caller frees it with sp_cuda_release_lists(); NULL on failure, and if no row is
+ *                      long
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status sp_cuda_prepare_long_rows(const sp_setup *setup, const int64_t *start, void **state);
 
-/** Like sp_cuda_prepare_long_rows(), for SPMM_CSR: lists them on the GPU. The state is NULL on failure
- *  alone. */
+/** Like sp_cuda_prepare_long_rows(), for SPMM_CSR: lists the long rows on the GPU. The state is NULL only on
+ *  failure. */
 spmm_status sp_cuda_prepare_csr(const sp_setup *setup, void **state);
 
 /** Like sp_cuda_prepare_long_rows(), for a format that does not store the entries of long rows: copies these
- *  to the device. */
+ *  entries to the device. */
 spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state);
 
-/** Like sp_cuda_prepare_long_rows(), for SPMM_SELL, where the matrix has the list: allocates what else
- *  products need. */
+/** Like sp_cuda_prepare_long_rows(), for SPMM_SELL, whose matrix contains the list: allocates the other data
+ *  of products. */
 spmm_status sp_cuda_prepare_sums(const sp_setup *setup, void **state);
 
 /** Frees work lists; accepts NULL. Local. */
@@ -53,8 +54,8 @@ namespace {
 
 constexpr int BLOCK_WARPS = 4, BLOCK = WARP * BLOCK_WARPS, SECTION_LEAVES = SP_SECTION / SP_LEAF;
 
-/** The members of a kernel's arguments that describe its long rows. `partial`, `partial_ld` and `counter` as
- *  in sp_work_lists; section_blocks: number of blocks that sum sections; staged: they do so by
+/** The members of a kernel's arguments that describe its long rows. `partial`, `partial_ld` and `counter` are
+ *  as in sp_work_lists. section_blocks: number of blocks that sum sections. staged: 1 if these blocks use
  *  sum_staged(). */
 template <typename T> struct long_row_args {
     const sp_section *section;
@@ -68,25 +69,26 @@ template <typename T> struct long_row_args {
     bool staged;
 };
 
-/** Rows of X of so many vectors are few columns. */
+/** Maximum number of vectors per row of X that counts as few columns. */
 constexpr int FEW_VECTORS = 2;
 
-/** Whether blocks that compute so many vectors per row of X can fetch the entries of a pack together
+/** 1 if blocks that compute this number of vectors per row of X can fetch the entries of a pack together
  *  (staged_leaves). With one lane per leaf, they always do. */
 template <int vectors> constexpr bool can_stage = vectors <= FEW_VECTORS;
 
-/** How a block sums packs of sections with L lanes per leaf and N vectors of columns per lane. If it is
- *  staged, it sums one pack. */
+/** How a block sums packs of sections with L lanes per leaf and N vectors of columns per lane. A staged block
+ *  sums one pack. */
 template <int L, int N, bool staged> struct section_shape {
     static constexpr int subwarps = BLOCK / L;
     static constexpr int packs = !staged && subwarps > SECTION_LEAVES ? subwarps / SECTION_LEAVES : 1;
-    static constexpr int leaves = !staged ? packs * SECTION_LEAVES / subwarps : 1; /* per sub-warp */
-    /* Sums per pack that pass through shared memory: of leaves, or of segments if a sub-warp sums some. */
+    static constexpr int leaves = !staged ? packs * SECTION_LEAVES / subwarps : 1; /* leaves per sub-warp */
+    /* number of sums per pack that pass through shared memory: sums of leaves, or of segments if a sub-warp
+     * sums whole segments */
     static constexpr int sums = leaves < SP_LEAVES ? SECTION_LEAVES : SP_SEGMENTS;
     static constexpr int vectors = L * N;
 };
 
-/** Returns a segment of pack p; one of length 0 if there is none. */
+/** Returns a segment of pack p; its length is 0 if it does not exist. */
 template <typename T>
 __device__ inline sp_segment segment_of(const long_row_args<T> &a, int64_t p, int segment)
 {
@@ -95,8 +97,8 @@ __device__ inline sp_segment segment_of(const long_row_args<T> &a, int64_t p, in
     return {(int64_t)((uint64_t)(uint32_t)s.y << 32 | (uint32_t)s.x), s.z, s.w};
 }
 
-/** Returns the number of entries in leaf `leaf` of a segment. A segment that is one chain is its first
- *  leaf. */
+/** Returns the number of entries in leaf `leaf` of a segment. A segment that is one chain consists of its
+ *  first leaf only. */
 __device__ inline int leaf_length(const sp_segment &s, int leaf)
 {
     if (s.chain) return leaf == 0 ? s.length : 0;
@@ -113,11 +115,12 @@ template <typename T> __device__ inline sp_section section_of(const long_row_arg
 /** The sections of a block. */
 struct block_sections {
     int first, second_pack,
-        end;         /* indices of the first, of the first of the second pack, and after the last */
-    sp_section mine; /* the first one of which this thread has a vector of columns */
+        end;         /* indices of the first section, of the first section of the second pack, and one past
+                        the last section */
+    sp_section mine; /* the first section for which this thread computes a vector of columns */
 };
 
-/** Returns the block's sections: loaded before the sums, so that these hide the wait. */
+/** Returns the block's sections. They are loaded before the sums are computed, which hides the latency. */
 template <typename S, typename T>
 __device__ inline block_sections sections_of_block(const long_row_args<T> &a)
 {
@@ -129,8 +132,8 @@ __device__ inline block_sections sections_of_block(const long_row_args<T> &a)
     return b;
 }
 
-/** Returns the sum of a section from the sums of its leaves (count = SECTION_LEAVES) or segments
- *  (SP_SEGMENTS), which are `stride` apart. */
+/** Returns the sum of a section from `count` sums, which are `stride` apart: of its leaves (count =
+ *  SECTION_LEAVES) or of its segments (SP_SEGMENTS). */
 template <int count, typename X>
 __device__ inline X section_sum(const X *sums, int stride, const sp_section &s)
 {
@@ -152,15 +155,15 @@ __device__ inline X section_sum(const X *sums, int stride, const sp_section &s)
     return section;
 }
 
-/** Adds the sums of all sections of a row, part by part. All threads of the block must call it. The result is
- *  in the threads below `vectors`.
- *  \param [in] sums     this thread's vector of the sum of the row's first section; the next one is
- *                       `stride` vectors on
- *  \param      scratch  [BLOCK] in shared memory */
+/** Adds the sums of all sections of a row, part by part. All threads of the block must call it. The threads
+ *  with numbers below `vectors` get the result.
+ *  \param [in] sums     this thread's vector of the sum of the row's first section; the next section's is
+ *                       `stride` vectors later
+ *  \param scratch [BLOCK] in shared memory */
 template <int vectors, typename X>
 __device__ inline X row_sum(const X *sums, int64_t stride, int count, X *scratch)
 {
-    constexpr int groups = BLOCK / vectors; /* of threads, each of which sums a part */
+    constexpr int groups = BLOCK / vectors; /* number of groups of threads; each group sums a part */
     constexpr int batch = 64 / sizeof(X);   /* loads in flight per thread */
     const int group = threadIdx.x / vectors, parts = (count - 1) / SP_SECTIONS + 1;
     X row{};
@@ -192,8 +195,8 @@ __device__ inline X row_sum(const X *sums, int64_t stride, int count, X *scratch
     return row;
 }
 
-/** Says whether this block has stored the last partial sum of the row of section s. One thread calls it for
- *  the block, after a barrier. Resets the counter for the next product. */
+/** Returns 1 if this block has stored the last partial sum of the row of section s. One thread of the block
+ *  calls it, after a barrier. Resets the counter for the next product. */
 template <typename T>
 __device__ inline int is_last(const long_row_args<T> &a, const sp_section &s, int64_t at)
 {
@@ -205,10 +208,11 @@ __device__ inline int is_last(const long_row_args<T> &a, const sp_section &s, in
     return 1;
 }
 
-/** Stores the sums of the block's sections in Y or as partial sums, and adds the rows of several sections
- *  that are complete by that. All threads of the block must call it.
- *  \param sums  [packs * sums * vectors] in shared memory: in, complete; afterwards scratch for [BLOCK]
- *  \param [in] y  first column of the product in row 0 of Y; columns: number of them */
+/** Stores the sums of the block's sections in Y or as partial sums, and adds the sections of each row that is
+ *  now complete. All threads of the block must call it.
+ *  \param sums [packs * sums * vectors] in shared memory: the sums on entry; afterwards used as scratch
+ *  [BLOCK]
+ *  \param [in] y  address of row 0 of Y at the first column of the product; columns: number of columns */
 template <typename S, typename T, typename X>
 __device__ inline void finish_sections(const long_row_args<T> &a, const block_sections &b, X *sums, T *y,
                                        int64_t ldy, int first_column, int columns)
@@ -243,7 +247,7 @@ __device__ inline void finish_sections(const long_row_args<T> &a, const block_se
     }
 }
 
-/** Copies an element from global to shared memory, asynchronously where the GPU can. */
+/** Copies an element from global to shared memory, asynchronously if the GPU supports it. */
 template <typename X> __device__ inline void copy_async(X *to, const void *from)
 {
 #if __CUDA_ARCH__ < 800
@@ -263,8 +267,8 @@ __device__ inline void wait_for_copies()
 #endif
 }
 
-/** Leaves of a pack in shared memory: for a part of their entries, `vectors` vectors of the rows of X, and
- *  the values of A. Rows of the arrays are padded, so that lanes that each walk along a row meet different
+/** Leaves of a pack in shared memory: for some of their entries, `vectors` vectors of the rows of X and the
+ *  values of A. Rows of the arrays are padded, so that lanes that read different rows access different
  *  banks. */
 template <typename T, typename X, int vectors> struct staged_leaves {
     static constexpr int entries = SP_LEAF / vectors;
@@ -272,20 +276,20 @@ template <typename T, typename X, int vectors> struct staged_leaves {
     T val[SECTION_LEAVES][entries + 1];
 };
 
-/** Returns the first entry of part i of a leaf, as its number in the segment. A segment that is one chain
- *  fills the parts of its four leaves in turn. */
+/** Returns the first entry of part i of a leaf, as an index in the segment. A segment that is one chain fills
+ *  the parts of its four leaves one after another. */
 template <int vectors> __device__ inline int entry_of(bool chain, int leaf, int i)
 {
     constexpr int part = SP_LEAF / vectors;
     return chain ? i * (SP_SEGMENT / vectors) + leaf * part : leaf * (int)SP_LEAF + i * part;
 }
 
-/** Sums the leaves of pack p, where a few lanes per leaf would read A and X uncoalesced and wait for each
- *  entry: all threads of the block fetch the entries, and then each lane of the first warps adds a vector of
- *  a leaf. All threads of the block must call it.
+/** Sums the leaves of pack p for few columns. There, a few lanes per leaf would read A and X uncoalesced and
+ *  wait for each entry. Instead, all threads of the block fetch the entries, and then each lane of the first
+ *  warps adds one vector of a leaf. All threads of the block must call it.
  *  \param [in]  col, val, pitch  as in rows_args
  *  \param [in]  x     vector number threadIdx.x % vectors of row 0 of X
- *  \param [out] sums  [SECTION_LEAVES * vectors] in shared memory, may be that of `stage` */
+ *  \param [out] sums  [SECTION_LEAVES * vectors] in shared memory; may be the memory of `stage` */
 template <int vectors, typename T, typename X>
 __device__ inline void sum_staged(const long_row_args<T> &a, const int32_t *col, const T *val, const char *x,
                                   uint32_t pitch, int64_t p, staged_leaves<T, X, vectors> &stage, X *sums)
@@ -342,7 +346,7 @@ template <int L, int N> unsigned section_blocks_of(int64_t packs, bool staged)
     return packs > 0 ? grid_of(packs, staged ? 1 : section_shape<L, N, L == 1>::packs) : 0;
 }
 
-/** Returns the dynamic shared memory in bytes of blocks that sum sections. */
+/** Returns the size in bytes of the dynamic shared memory of blocks that sum sections. */
 template <typename T, typename X, int L, int N> size_t section_memory(bool staged)
 {
     using S = section_shape<L, N, L == 1>;
@@ -353,7 +357,7 @@ template <typename T, typename X, int L, int N> size_t section_memory(bool stage
     return least > stage ? least : stage;
 }
 
-/** Queues a kernel that sums `rows` short rows with L lanes each, and the sections of the long ones. */
+/** Queues a kernel that sums `rows` short rows with L lanes per row, and the sections of the long rows. */
 template <typename X, int L, int N, typename A>
 void launch_rows_and_sections(void (*kernel)(A), A a, int64_t rows, int tiles, cudaStream_t stream)
 {

@@ -1,5 +1,5 @@
 /** The kernel panel_mma: multiplies row panels by X on the FP64 tensor cores, with one warp per panel of 8
- *  rows of A (cuda_panels.cuh). Each row of X, once it is fetched, is used for all rows of the panel. */
+ *  rows of A (cuda_panels.cuh). Each fetched row of X is used for all rows of the panel. */
 #include "kernels/cuda/cuda_long_rows.cuh"
 #include "kernels/cuda/cuda_panels.cuh"
 
@@ -7,8 +7,8 @@ namespace {
 
 enum { PANEL_WARPS = 4, PANEL_THREADS = PANEL_WARPS * WARP };
 
-/** Number of tiles whose loads of X are in flight together: as many as the registers allow if five blocks are
- *  to run on a multiprocessor. */
+/** Number of tiles whose loads of X are in flight together: the registers allow this many if five blocks run
+ *  on a multiprocessor. */
 template <int NT> constexpr int unroll = NT > 2 ? 2 : 3;
 
 /** Moves vectors of X from the lanes that loaded them to the lanes that multiply them. Lane l loads vector
@@ -26,11 +26,10 @@ template <typename T, int V> __device__ inline pack<T, V> to_fragment(const pack
 
 /** Reads the tiles of a panel, for one lane. */
 template <typename T> struct panel_reader {
-    const int32_t *col;   /* points to a column index in the first tile: that of the row of X that this lane
-                             loads */
-    const uint32_t *mask; /* points to the mask of the first tile of the panel */
+    const int32_t *col;   /* column index in the first tile of the row of X that this lane loads */
+    const uint32_t *mask; /* mask of the first tile of the panel */
     int count, lane;
-    const T *val; /* points to the values of the next tile, which next_value() will read */
+    const T *val; /* values of the next tile, which next_value() will read */
 
     __device__ uint32_t mask_of(int t) const { return t < count ? __ldg(mask + t) : 0; }
     /* Past the last tile of the panel, column_of() repeats the last tile; mask_of() is 0 there. */
@@ -112,8 +111,8 @@ template <typename T, int V, int NT> void launch(const panel_args<T> &a, int til
 }
 
 /** Launches panel_mma_kernel() for all columns. Divides the columns into as few tiles as possible, of about
- *  equal widths, with at most `most` groups of 8 vectors per tile. If one launch cannot take all columns,
- *  several are made. */
+ *  equal widths, with at most `most` groups of 8 vectors per tile. If one launch cannot compute all columns,
+ *  several are queued. */
 template <typename T, int V> void launch_all(panel_args<T> a, cudaStream_t stream)
 {
     constexpr int most = V == 2 ? 4 : 2, step = MAX_TILES * 8 * V;

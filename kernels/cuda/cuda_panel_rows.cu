@@ -1,7 +1,8 @@
-/** Brings rows that share columns into one panel (formats/panel.h), on the GPU. Rows that follow one another
- *  along a curve are near one another, but the best eight of them seldom follow one another: in the windows
- *  of an order panels are filled greedily, each with the row that has the largest share of its columns in the
- *  panel already. A warp has a window, and for each of its columns a bit per row that has the column. */
+/** Groups rows that share columns into panels (formats/panel.h), on the GPU. Along a space-filling curve,
+ *  consecutive rows are close to one another, but the best eight rows for a panel are seldom consecutive. So
+ *  panels are filled greedily within windows of consecutive rows: the next row of a panel is the one with the
+ *  largest share of its columns in the panel already. One warp processes a window. For each column of the
+ *  window it has one bit per row that has the column. */
 #include "kernels/cuda/cuda_passes.cuh"
 
 extern "C" {
@@ -11,20 +12,22 @@ extern "C" {
 
 namespace {
 
-/* ROWS: of a window; of twice as many rows panels would gain a few percent more. TABLE: places for the
- * window's columns; one with more than MOST of them keeps its order. */
+/* ROWS: rows of a window; with twice as many, panels would save a few percent more.
+ * TABLE: size of the hash table of the window's columns; a window with more than MOST columns keeps its
+ * order. */
 enum { WARP = 32, ROWS = 2 * WARP, TABLE = 1024, MOST = TABLE * 3 / 4 };
 constexpr int32_t NO_COLUMN = -1;
 constexpr unsigned ALL_LANES = 0xffffffffu;
 
-/** What a warp knows of its window. */
+/** A warp's data for its window. */
 struct window {
     int32_t key[TABLE];           /* columns, or NO_COLUMN */
-    unsigned long long of[TABLE]; /* the rows that have the column */
-    int16_t added[SP_CHAIN];      /* places of the columns that the row taken last has added to the panel */
+    unsigned long long of[TABLE]; /* bit mask of the rows that have the column */
+    int16_t added[SP_CHAIN];      /* table indices of the columns that the last added row has added to the
+                                     panel */
     int columns, added_count;
-    int32_t row[ROWS]; /* -1: none */
-    int length[ROWS];  /* entries that are in panels: none of long rows */
+    int32_t row[ROWS]; /* row numbers; -1: none */
+    int length[ROWS];  /* number of entries in panels: 0 for long rows */
 };
 
 __device__ inline void load_window(window &w, const int64_t *row_start, int64_t rows, const int32_t *order,
@@ -45,13 +48,13 @@ __device__ inline void load_window(window &w, const int64_t *row_start, int64_t 
     __syncwarp();
 }
 
-/** Fills the table. Returns whether there was room for all columns. */
+/** Fills the table. Returns false if the columns do not fit. */
 __device__ inline bool list_columns(window &w, const int64_t *row_start, const int32_t *col)
 {
     const int lane = threadIdx.x;
     for (int i = 0; i < ROWS; i++) {
         if (w.columns > MOST) return false;
-        __syncwarp(); /* all lanes have read the number, the same one */
+        __syncwarp(); /* all lanes have read the same number */
         const int64_t begin = w.row[i] < 0 ? 0 : row_start[w.row[i]];
         for (int e = lane; e < w.length[i]; e += WARP) {
             bool added;
@@ -64,24 +67,25 @@ __device__ inline bool list_columns(window &w, const int64_t *row_start, const i
     return w.columns <= MOST;
 }
 
-/** Adds the columns of row i to the panel: those that it has not yet are listed. */
+/** Adds the columns of row i to the panel, and lists the columns that are new in the panel. */
 __device__ inline void add_columns(window &w, const int64_t *row_start, const int32_t *col, int i,
                                    uint32_t *in_panel)
 {
     const int64_t begin = w.row[i] < 0 ? 0 : row_start[w.row[i]];
-    __syncwarp(); /* all lanes have read the columns of the row before */
+    __syncwarp(); /* all lanes have read the columns of the previous row */
     if (threadIdx.x == 0) w.added_count = 0;
     __syncwarp();
     for (int e = threadIdx.x; e < w.length[i]; e += WARP) {
         bool added;
-        const int p = table_place(w.key, col[begin + e], NO_COLUMN, &added); /* it is there */
+        /* the column is in the table already */
+        const int p = table_place(w.key, col[begin + e], NO_COLUMN, &added);
         const uint32_t bit = 1u << p % 32;
         if (!(atomicOr(in_panel + p / 32, bit) & bit)) w.added[atomicAdd(&w.added_count, 1)] = (int16_t)p;
     }
     __syncwarp();
 }
 
-/** Takes the rows of the window, panel by panel. */
+/** Orders the rows of the window, panel by panel. */
 __device__ inline void take_rows(window &w, const int64_t *row_start, const int32_t *col, uint32_t *in_panel,
                                  int32_t *out, int count)
 {
@@ -89,7 +93,7 @@ __device__ inline void take_rows(window &w, const int64_t *row_start, const int3
     const int lane = threadIdx.x;
     unsigned long long left = count < ROWS ? (1ull << count) - 1 : ~0ull;
     for (int n = 0; n < count; n += SP_PANEL) {
-        int shared[2] = {0, 0}; /* columns of rows `lane` and `lane + WARP` that are in the panel */
+        int shared[2] = {0, 0}; /* number of columns of rows `lane` and `lane + WARP` that are in the panel */
         for (int i = lane; i < TABLE / 32; i += WARP) in_panel[i] = 0;
         int next = __ffsll((long long)left) - 1;
         for (int k = n; k < count && k < n + SP_PANEL; k++) {
@@ -101,7 +105,8 @@ __device__ inline void take_rows(window &w, const int64_t *row_start, const int3
                 const unsigned long long of = w.of[w.added[j]];
                 for (int h = 0; h < 2; h++) shared[h] += (int)(of >> (lane + h * WARP) & 1);
             }
-            unsigned best = TAKEN; /* the share, and below it which row, the first of equal ones */
+            unsigned best = TAKEN; /* the share, and in the lower bits the row, so that the first of several
+                                      equal rows is chosen */
             for (int h = 0; h < 2; h++) {
                 const int i = lane + h * WARP;
                 const unsigned share = (unsigned)shared[h] * SCALE / (unsigned)(w.length[i] + 1);

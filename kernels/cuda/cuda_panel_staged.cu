@@ -1,23 +1,23 @@
 /** The kernel panel_staged: row panels on the FP64 tensor cores (cuda_panels.cuh), with the rows of X in
- *  shared memory, where the panels that follow one another find them: a row is read from the L2 cache 1.5 to
- *  4 times per product, not once per panel that needs it. Which rows are there when is planned once per
- *  matrix (cuda_staging.cuh).
+ *  shared memory, where consecutive panels reuse them. A row of X is read from the L2 cache 1.5 to 4 times
+ *  per product, not once per panel that needs it (bench/records/HISTORY.md). A plan, made once per matrix,
+ *  determines which rows are in shared memory at each step (cuda_staging.cuh).
  *
- *  A block stays on its multiprocessor and takes the steps of one sequence. Its first warps multiply, a panel
- *  each; the last ones queue bulk copies for the step after (PTX ISA, "cp.async.bulk"). Two mbarriers per
- *  step tell when its copies have arrived and when it has been multiplied. */
+ *  A block stays on its multiprocessor and runs the steps of one sequence. Its first warps multiply, one
+ *  panel each. Its last warps queue bulk copies for the next step (PTX ISA, "cp.async.bulk"). Two mbarriers
+ *  per step signal that its copies have arrived and that it has been multiplied. */
 #include "kernels/cuda/cuda_long_rows.cuh"
 #include "kernels/cuda/cuda_panels.cuh"
 #include "kernels/cuda/cuda_staging.cuh"
 
-extern const sp_kernel_ops sp_kernel_panel_mma; /* for products that the plan is not for */
+extern const sp_kernel_ops sp_kernel_panel_mma; /* used for products for which the plan was not made */
 
 namespace {
 
 constexpr int BARRIER_BYTES = 128, DEPTH = SP_STEP_DEPTH;
-constexpr int WARPS = SP_STEP_PANELS; /* that multiply */
-/** Warps that copy. Meshes of f64 need more than eight, which takes registers from those that multiply; f32
- *  lacks these. */
+constexpr int WARPS = SP_STEP_PANELS; /* warps that multiply */
+/** Warps that copy. For f64, matrices of meshes need more than eight warps, which leaves fewer registers for
+ *  the warps that multiply; for f32 there are not enough registers for that. */
 template <typename T> constexpr int PRODUCERS = sizeof(T) == sizeof(double) ? 12 : 8;
 
 template <typename T> struct staged_args : panel_args<T> {
@@ -26,7 +26,7 @@ template <typename T> struct staged_args : panel_args<T> {
     int most_steps;
     const uint4 *tile;
     const sp_row_copy *load;
-    int tiles_of_columns; /* side by side: block b has sequence b / tiles_of_columns */
+    int tiles_of_columns; /* number of tiles of columns; block b computes sequence b / tiles_of_columns */
     int capacity;
 };
 
@@ -45,7 +45,7 @@ template <typename T> struct staged_args : panel_args<T> {
     asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
-/** Arrives, and makes the barrier wait for so many bytes of bulk copies. */
+/** Arrives at the barrier, and makes it wait for the given number of bytes of bulk copies. */
 [[maybe_unused]] __device__ inline void barrier_expect(uint32_t barrier, uint32_t bytes)
 {
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
@@ -79,20 +79,21 @@ template <typename T> struct staged_args : panel_args<T> {
         : "memory");
 }
 
-/** Where a block's shared memory has what. */
+/** Layout of a block's shared memory. */
 struct stage_memory {
     uint32_t full, empty; /* [DEPTH] barriers */
     unsigned char *step;  /* [DEPTH * capacity] tiles of a step, then its values */
     unsigned char *x;     /* rows of X */
 };
 
-/** Values are copied from a multiple of 16 bytes on: this many more at the beginning. */
+/** Returns the number of values that are copied before the first value of a step, because copies begin at a
+ *  multiple of 16 bytes. */
 template <typename T> __device__ inline int values_before(int64_t first_value)
 {
     return (int)(first_value % (int64_t)(16 / sizeof(T)));
 }
 
-/** Queues the copies of all steps; for the warps that do that. `x` is the block's tile of columns. */
+/** Queues the copies of all steps; called by the warps that copy. `x` is the block's tile of columns. */
 template <typename T>
 __device__ inline void copy_steps(const staged_args<T> &a, const stage_memory &memory, const sp_step *steps,
                                   int count, const char *x, uint32_t row_bytes, int warp)
@@ -161,15 +162,15 @@ __device__ inline void sum_staged_panel(const uint4 *tile, const T *val, const u
     }
 }
 
-/** Multiplies the panels of all steps; for the warps that do that. */
+/** Multiplies the panels of all steps; called by the warps that multiply. */
 template <typename T, int V, int NT>
 __device__ inline void multiply_steps(const staged_args<T> &a, const stage_memory &memory,
                                       const sp_step *steps, int count, int first_column, int warp)
 {
-    /* Eight lanes that load together get vectors of different banks: two of each of the four rows of a tile,
-     * 64 bytes apart. */
+    /* Eight lanes that load together get vectors from different banks: two from each of the four rows of a
+     * tile, 64 bytes apart. */
     const int lane = threadIdx.x % WARP, vector = lane / 8 + 4 * (lane / 4 % 2);
-    int base = 0; /* warp that has the first panel of the step */
+    int base = 0; /* the warp of the step's first panel */
     for (int i = 0; i < count; i++) {
         const sp_step *const s = steps + i;
         const int at = i % DEPTH, panels = s->panels;
@@ -185,8 +186,8 @@ __device__ inline void multiply_steps(const staged_args<T> &a, const stage_memor
         if (p < panels)
             sum_staged_panel<T, V, NT>((const uint4 *)step, val, memory.x + vector * VECTOR_BYTES, begin, end,
                                        sums);
-        /* every lane for itself: compute-sanitizer's racecheck does not see that one of them speaks for all
-         * after __syncwarp(), which would take 0 to 1 % less time */
+        /* Every lane arrives separately, because compute-sanitizer's racecheck does not recognize one arrival
+         * for all lanes after __syncwarp(). That would hardly be faster. */
         barrier_arrive(memory.empty + 8 * at);
         if (p < panels) store_panel<T, V, NT>(a, panel, first_column, vector, sums);
     }
@@ -223,14 +224,14 @@ __global__ void __launch_bounds__((WARPS + PRODUCERS<T>)*WARP, 1)
 #endif
 }
 
-/** Number of tiles of columns of a row of X of so many bytes. */
+/** Returns the number of tiles of columns for a row of X of `bytes` bytes. */
 inline int tiles_of(int64_t bytes) { return (int)((bytes - 1) / SP_STAGED_BYTES + 1); }
 
-/** What prepare() makes: the lists of long rows, as for panel_mma, and the plan. */
+/** The state made by prepare(): the lists of long rows, as for panel_mma, and the plan. */
 struct staged_state {
     void *lists;
-    sp_staging *plan; /* NULL: products are panel_mma's */
-    int columns;      /* that the plan was made for */
+    sp_staging *plan; /* NULL: products use panel_mma */
+    int columns;      /* number of columns for which the plan was made */
 };
 
 template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
@@ -266,8 +267,8 @@ spmm_status run(const sp_launch *l)
     return launch_product<run_typed<double>, run_typed<float>>(l, "panel_staged");
 }
 
-/** Lets the kernel have all the shared memory of the GPU: another plan for it may need more. Returns 0 if
- *  that is refused. */
+/** Allows the kernel to use all the shared memory of the GPU, because another plan may need more. Returns 0
+ *  if this is refused. */
 template <typename T> int allow_shared_memory(void)
 {
     int device, shared;
@@ -280,7 +281,7 @@ template <typename T> int allow_shared_memory(void)
     return 0;
 }
 
-/** Bytes per panel of its tiles and values, as a plan has them. */
+/** Returns the size in bytes of the tiles and values of a panel, as stored in a plan. */
 double panel_bytes(const sp_matrix *m)
 {
     const double tiles = (double)m->bytes[SP_MASK] / sizeof *m->mask * sizeof(uint4);
@@ -295,12 +296,12 @@ void divide_room(sp_stage_shape *shape, double capacity)
     if (shape->slots > SP_STAGED_ROWS) shape->slots = SP_STAGED_ROWS;
 }
 
-/** Chooses the shape of a first plan. Returns 0 if rows of X are too short or too long, or the GPU too
- *  old. */
+/** Chooses the shape of the first plan. Returns 0 if rows of X are too short or too long, or if the GPU does
+ *  not support the kernel. */
 int choose_shape(const sp_setup *setup, sp_stage_shape *shape)
 {
-    /* ROOM: for the tiles and values of a step, over those of its panels if all were alike. MOST: bytes for
-     * them. */
+    /* MOST: maximum bytes for the tiles and values of a step. ROOM: their capacity relative to the mean size
+     * of the panels of a step. */
     enum { MOST = 30 << 10 };
     static const double ROOM = 1.25;
     int device, multiprocessors, shared;
@@ -320,15 +321,18 @@ int choose_shape(const sp_setup *setup, sp_stage_shape *shape)
     return shape->sequences > 0;
 }
 
-/** Returns the capacity of steps with which another plan is likely to be better; 0: this one is good. A
- *  product is fastest where steps are long and their room is nearly full: with less of it, tiles and values
- *  run out of room before rows of X do, with more it is the other way round (bench/records/HISTORY.md has the
- *  times). */
+/** Returns the capacity of steps with which another plan is likely to be better; 0: this plan is good. A
+ *  product is the fastest if steps are long and their capacity is nearly full. If the capacity is too small,
+ *  steps are limited by tiles and values; if it is too large, they are limited by rows of X
+ *  (bench/records/HISTORY.md). */
 double better_capacity(const sp_matrix *m, const sp_staging *p)
 {
-    /* LONG: panels per step that are enough. FULL: share of the room that is filled at best; it is too large
-     * below LOOSE, and may be too small above TIGHT. LIVE: rows of X that a panel holds while its step and
-     * the next one are there, over those that are copied for it. GROWTH: less is not worth another plan. */
+    /* LONG: number of panels per step that is sufficient.
+     * FULL: best filled share of the capacity. The capacity is too large if the share is below LOOSE, and may
+     * be too small if it is above TIGHT.
+     * LIVE: rows of X in shared memory per panel while its step and the next one are active, relative to the
+     * rows that are copied for the panel.
+     * GROWTH: minimum change of the capacity for another plan. */
     enum { LONG = 13 };
     static const double FULL = 0.88, LOOSE = 0.83, TIGHT = 0.86, LIVE = 2.15, GROWTH = 1.1;
     const double panels = (double)m->groups, bytes = panel_bytes(m), steps = (double)p->all_steps,
@@ -340,7 +344,7 @@ double better_capacity(const sp_matrix *m, const sp_staging *p)
     return share > TIGHT && balanced > GROWTH * p->shape.capacity ? balanced : 0;
 }
 
-/** Makes the plan, and another one where that is likely to be better. *plan is NULL where there is none. */
+/** Makes the plan, and a second plan if that is likely to be better. *plan is NULL if there is no plan. */
 spmm_status make_plans(const sp_matrix *m, sp_stage_shape shape, sp_staging **plan)
 {
     sp_staging *other = NULL;
@@ -357,7 +361,7 @@ spmm_status make_plans(const sp_matrix *m, sp_stage_shape shape, sp_staging **pl
         }
         sp_staging_free(other);
     }
-    return status == SPMM_ERR_MEMORY ? SPMM_OK : status; /* without a plan, as panel_mma */
+    return status == SPMM_ERR_MEMORY ? SPMM_OK : status; /* without a plan, products use panel_mma */
 }
 
 void release(void *state)

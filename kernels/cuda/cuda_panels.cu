@@ -1,6 +1,6 @@
-/** Row panels from CSR in GPU memory (formats/panel.c has the same for the host): a first pass counts the
- *  distinct columns of each panel, a second one writes the tiles. A sub-warp of SP_PANEL lanes merges the
- *  rows of a panel, a lane per row. */
+/** Creates row panels from CSR in GPU memory (formats/panel.c does the same on the host). A first pass counts
+ *  the distinct columns of each panel, a second one writes the tiles. A sub-warp of SP_PANEL lanes merges the
+ *  rows of a panel, with one lane per row. */
 #include <cub/device/device_scan.cuh>
 
 #include "kernels/cuda/cuda_passes.cuh"
@@ -14,15 +14,16 @@ extern "C" {
 
 namespace {
 
-constexpr int32_t END = INT32_MAX; /* after the last column of a row */
+constexpr int32_t END = INT32_MAX; /* column of a cursor after the last entry of a row */
 
-/** A row of a panel that is being merged: its next entry, and that entry's column, END after the last. */
+/** A row of a panel that is being merged: its next entry, and the column of that entry; END after the last
+ *  entry. */
 struct cursor {
     int64_t at, end;
     int32_t column;
 };
 
-/** Returns the cursor of this lane's row. Rows of more than SP_CHAIN entries are left out, since their
+/** Returns the cursor of this lane's row. Rows of more than SP_CHAIN entries are skipped, because their
  *  entries are not added in one chain. */
 __device__ inline cursor start_row(const int64_t *row_start, const int32_t *col, int64_t rows,
                                    const int32_t *order, int64_t position)
@@ -37,7 +38,7 @@ __device__ inline cursor start_row(const int64_t *row_start, const int32_t *col,
     return c;
 }
 
-/** Returns the least column of the rows of a panel, in all lanes of the sub-warp. */
+/** Returns the smallest next column of the rows of a panel, in all lanes of the sub-warp. */
 __device__ inline int32_t least_column(int32_t column)
 {
 #pragma unroll
@@ -46,8 +47,8 @@ __device__ inline int32_t least_column(int32_t column)
     return column;
 }
 
-/** Goes to the next entry of the row if this one is in column `least`. Returns the index of this one; -1 if
- *  it is not. */
+/** Advances the cursor if its entry is in column `least`. Returns the index of that entry; -1 if it is in
+ *  another column. */
 __device__ inline int64_t advance(cursor &c, const int32_t *col, int32_t least)
 {
     if (c.column != least || least == END) return -1;
@@ -56,8 +57,8 @@ __device__ inline int64_t advance(cursor &c, const int32_t *col, int32_t least)
     return entry;
 }
 
-/** Counts the tiles and the entries of each panel; 0 at [panels].
- *  \param sum  [2] tiles and entries of all panels are added to it */
+/** Counts the tiles and the entries of each panel; the counts at index `panels` are 0.
+ *  \param sum [2] incremented by the numbers of tiles and entries of all panels */
 __global__ void __launch_bounds__(THREADS)
     count_tiles(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *order,
                 int64_t panels, int64_t *tiles, int64_t *entries, unsigned long long *sum)
@@ -112,7 +113,7 @@ __global__ void __launch_bounds__(THREADS)
             int32_t mine = least;
 #pragma unroll
             for (int i = 0; i < SP_TILE_COLUMNS; i++) {
-                if (least != END && lane >= i) mine = least; /* the last column is repeated */
+                if (least != END && lane >= i) mine = least; /* positions after the last column repeat it */
                 entry[i] = advance(c, col, least);
                 mask |= (uint32_t)(entry[i] >= 0) << (shift + i);
                 least = least_column(c.column);
@@ -134,15 +135,16 @@ __global__ void __launch_bounds__(THREADS)
 struct panels {
     const sp_matrix *a;
     cudaStream_t stream;
-    int32_t *order;       /* of the rows, in GPU memory; NULL: their own */
-    sp_stencil_grid grid; /* that the order comes of; no parts: it has no units */
+    int32_t *order;       /* order of the rows, in GPU memory; NULL: as in the matrix */
+    sp_stencil_grid grid; /* the grid from which the order was made; parts = 0: the order has no units */
     int64_t count;
-    unsigned long long *sum; /* of tiles and of entries */
+    unsigned long long *sum; /* sums of tiles and of entries */
     char *temporary;
     size_t temporary_bytes;
 };
 
-/** Counts the tiles and the entries of the panels into m. Waits. \param [out] tiles, entries  all of them */
+/** Counts the tiles and the entries of the panels into m. Waits for the GPU. \param [out] tiles, entries sums
+ *  over all panels */
 spmm_status count(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
     unsigned long long sum[2];
@@ -156,16 +158,18 @@ spmm_status count(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
     return SPMM_OK;
 }
 
-/** Finds clusters of rows for panels, where these are worth it. */
+/** Determines clusters of rows for panels, if they are worth it. */
 spmm_status cluster_for_panels(const sp_matrix *a, int32_t **order)
 {
-    /* see sp_cuda_row_order(); the next row is a poor guide to panels of 8 rows, so it is asked little */
+    /* see sp_cuda_row_order(); small, because for panels of 8 rows a comparison with the next row says
+     * little */
     static const double MORE = 0.5;
     return sp_cuda_row_order(a, MORE, order);
 }
 
-/** Takes an order, if that saves at least one of `least` tiles; frees it, or the one that it replaces. Waits.
- *  \param [in,out] tiles, entries  counted for the order that s->order has */
+/** Uses an order if it saves at least one of `least` tiles. Frees the order that is not used. Waits for the
+ *  GPU.
+ *  \param [in,out] tiles, entries  counts for the order in s->order */
 spmm_status take_fewer(panels *s, sp_matrix *m, int32_t *order, int64_t least, int64_t *tiles,
                        int64_t *entries)
 {
@@ -183,19 +187,19 @@ spmm_status take_fewer(panels *s, sp_matrix *m, int32_t *order, int64_t least, i
     return count(s, m, tiles, entries);
 }
 
-/** Finds the order of a grid, where the rows are those of one. */
+/** Determines the order of a grid, if the matrix is that of a grid. */
 spmm_status order_grid(const sp_matrix *a, int32_t **order)
 {
     sp_stencil_grid grid;
     return sp_cuda_grid_order(a, &grid, order);
 }
 
-/** Counts the tiles in the order of the rows, in that of a grid, and in clusters, until one of these saves
- *  some. */
+/** Counts the tiles for the original order, for the order of a grid, and for clusters, until one of these
+ *  saves tiles. */
 spmm_status choose_order(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
-    /* ENOUGH: entries per tile from which on the rows keep their order; a tile has room for 32. LEAST: one of
-     * so many tiles must be saved. */
+    /* ENOUGH: number of entries per tile at which the rows keep their order; a tile has space for 32. LEAST:
+     * an order must save one of this many tiles. */
     enum { ENOUGH = 16, LEAST = 8 };
     spmm_status (*const find[])(const sp_matrix *, int32_t **) = {order_grid, cluster_for_panels};
     TRY(count(s, m, tiles, entries));
@@ -209,8 +213,8 @@ spmm_status choose_order(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entri
 
 enum { GROUP = 128, TABLE = 8192, MOST_DISTINCT = TABLE * 3 / 4 };
 
-/** Counts the distinct columns of a block's group of GROUP rows that follow one another in the order; more
- *  than MOST_DISTINCT are not told apart. One of `step` groups is taken. */
+/** Counts the distinct columns of groups of GROUP consecutive rows in the order, one group per block. The
+ *  count of a group stops at MOST_DISTINCT. Only one of `step` groups is counted. */
 __global__ void __launch_bounds__(THREADS)
     count_group(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *order,
                 int64_t step, unsigned long long *sum)
@@ -234,7 +238,8 @@ __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) atomicAdd(sum, (unsigned long long)distinct);
 }
 
-/** Returns in *reads how many rows of X a group of rows needs per row, on average of a sample. Waits. */
+/** Sets *reads to the mean number of rows of X that a group of rows needs per row, estimated from a sample.
+ *  Waits for the GPU. */
 spmm_status reads_of_groups(panels *s, const int32_t *order, double *reads)
 {
     enum { SAMPLES = 512 };
@@ -250,11 +255,12 @@ spmm_status reads_of_groups(panels *s, const int32_t *order, double *reads)
     return SPMM_OK;
 }
 
-/** Takes an order, which it frees if it is not better than the one that s->order has. Waits.
- *  \param [in,out] reads  of groups in the order that s->order has */
+/** Uses an order if it is better than the order in s->order. Frees the order that is not used. Waits for the
+ *  GPU.
+ *  \param [in,out] reads  reads of groups in the order in s->order */
 spmm_status take_better(panels *s, int32_t *order, double *reads)
 {
-    /* BETTER: than what it replaces, to be taken */
+    /* BETTER: maximum ratio of the reads of the new order to those of the old one */
     static const double BETTER = 0.9;
     double other = *reads;
     int32_t *worse = order;
@@ -268,14 +274,14 @@ spmm_status take_better(panels *s, int32_t *order, double *reads)
     return status;
 }
 
-/** Takes the rows in clusters, or along a curve, if that is better. Waits. \param [in,out] reads as
- *  take_better() */
+/** Orders the rows in clusters or along a curve, if that is better. Waits for the GPU. \param [in,out] reads
+ *  as for take_better() */
 spmm_status try_clusters_and_curve(panels *s, double *reads)
 {
     int32_t *clusters, *curve = NULL;
     TRY(sp_cuda_cluster_rows(s->a, &clusters));
     spmm_status status = sp_cuda_lay_out_rows(s->a, clusters, &curve);
-    if (status == SPMM_ERR_MEMORY) status = SPMM_OK; /* no room to find out */
+    if (status == SPMM_ERR_MEMORY) status = SPMM_OK; /* not enough memory to try it */
     const spmm_status second = take_better(s, clusters, reads),
                       third = curve ? take_better(s, curve, reads) : SPMM_OK;
     TRY(status);
@@ -283,12 +289,12 @@ spmm_status try_clusters_and_curve(panels *s, double *reads)
     return third;
 }
 
-/** Brings rows that share columns into one panel, if that saves tiles. Waits. \param [in,out] tiles
- *  counted */
+/** Groups rows that share columns into one panel, if that saves tiles. Waits for the GPU. \param [in,out]
+ *  tiles number of tiles */
 spmm_status regroup(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
-    /* one of so many tiles must be saved: with a twentieth fewer a product took 3 % longer, presumably
-     * as rows of Y are stored in smaller pieces */
+    /* The order must save one of this many tiles: with a twentieth fewer tiles a product took slightly
+     * longer, presumably because rows of Y are stored in smaller pieces. */
     enum { LEAST = 12 };
     int32_t *regrouped;
     const spmm_status status = sp_cuda_regroup_rows(s->a, s->order, &regrouped);
@@ -297,12 +303,12 @@ spmm_status regroup(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
     return take_fewer(s, m, regrouped, LEAST, tiles, entries);
 }
 
-/** Chooses an order in which rows that follow one another need the same rows of X: their own, that of a grid,
- *  in clusters, or along a curve. Counts the tiles. */
+/** Chooses an order in which consecutive rows need the same rows of X: the original order, that of a grid,
+ *  clusters, or a curve. Counts the tiles. */
 spmm_status choose_walk(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
-    /* GOOD: of meshes in space, with 7 to 27 entries per row and numbered along a
-     * curve, a group of 128 rows needs 2 to 3 rows of X per row. */
+    /* GOOD: reads per row with which the rows keep their order. In matrices of three-dimensional meshes
+     * numbered along a curve, a group of 128 rows needs 2 to 3 rows of X per row. */
     static const double GOOD = 3.2;
     if (s->a->rows >= SP_ORDERED_ROWS) {
         double reads;
@@ -310,7 +316,7 @@ spmm_status choose_walk(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entrie
         TRY(reads_of_groups(s, NULL, &reads));
         TRY(sp_cuda_grid_order(s->a, &s->grid, &grid));
         if (grid) TRY(take_better(s, grid, &reads));
-        if (s->order) return count(s, m, tiles, entries); /* of whole cells */
+        if (s->order) return count(s, m, tiles, entries); /* an order of whole cells is not regrouped */
         s->grid.parts = 0;
         if (reads > GOOD && s->a->rows == s->a->cols) TRY(try_clusters_and_curve(s, &reads));
     }
@@ -326,14 +332,14 @@ template <typename T> spmm_status fill(panels *s, sp_matrix *m)
     return sp_device_launched("panels");
 }
 
-/** Computes in place what comes before each of the panels' numbers. */
+/** Computes the exclusive prefix sums of the panels' counts in place. */
 spmm_status sum_before(panels *s, int64_t *number)
 {
     cub::DeviceScan::ExclusiveSum(s->temporary, s->temporary_bytes, number, number, s->count + 1, s->stream);
     return sp_device_launched("sum of tiles");
 }
 
-/** Stores where the units of a grid begin, in panels. */
+/** Stores the first panel of each unit of a grid. */
 spmm_status make_units(const sp_stencil_grid *grid, sp_matrix *m)
 {
     const int64_t units = sp_stencil_units(grid);
@@ -350,7 +356,7 @@ spmm_status make_units(const sp_stencil_grid *grid, sp_matrix *m)
     return status;
 }
 
-/** Chooses the order of the rows and counts the tiles: choose_order() or choose_walk(). */
+/** A function that chooses the order of the rows and counts the tiles: choose_order() or choose_walk(). */
 using order_chooser = spmm_status (*)(panels *, sp_matrix *, int64_t *tiles, int64_t *entries);
 
 spmm_status convert(panels *s, sp_matrix *m, order_chooser choose)

@@ -1,13 +1,13 @@
-/** What the kernels on row panels have in common: the product of a tile on the FP64 tensor cores, and what is
- *  done with its sums.
+/** Common code of the kernels on row panels: the product of a tile on the FP64 tensor cores, and the storing
+ *  of the sums.
  *
- *  A tile of A (8 rows, 4 columns) is multiplied by 16 columns of four rows of X in one mma.m16n8k4, as
- *  Y^T = X^T A^T: the shape m8n8k4, in which A would come first, runs at half the rate (measured; see
+ *  A tile of A (8 rows, 4 columns) is multiplied by 16 columns of four rows of X in one mma.m16n8k4, as Y^T =
+ *  X^T A^T: the shape m8n8k4, in which A is the first operand, runs at half the rate (measured; see
  *  bench/records/FACTS.md).
  *
  *  The tensor core adds the four products of a tile to the sum one after another and rounds each time, which
  *  gives the same bits as four fma operations (measured; see bench/records/FACTS.md). The zeros of a tile are
- *  multiplied, too. This is harmless unless they meet an infinity or a NaN of X; then the sum is a NaN, and
+ *  also multiplied. This is harmless unless they meet an infinity or a NaN of X; then the sum is a NaN, and
  *  the panel is computed again entry by entry. If the precision is f32, values are widened to f64 for the
  *  product, and each sum is rounded to f32 once at the end. */
 #ifndef SP_CUDA_PANELS_CUH
@@ -19,7 +19,7 @@ namespace {
 
 template <typename T> struct panel_args {
     const int64_t *value_start, *tile_start;
-    const int32_t *target; /* NULL: the rows are in their order */
+    const int32_t *target; /* the row of Y for each position; NULL: rows are in their original order */
     const int32_t *col;
     const uint32_t *mask;
     const T *val;
@@ -83,15 +83,15 @@ template <typename T, int V> union pack {
     uint32_t word[V * sizeof(T) / 4];
 };
 
-/** The sums of a panel that a lane has, for NT groups of 8 vectors of V columns: of the two rows 2 (l%4) + r,
- *  element v of vector l/4 of group j. Two elements are a pair, which one mma computes. */
+/** The sums of a panel that a lane computes, for NT groups of 8 vectors of V columns: for the two rows 2
+ *  (l%4) + r, element v of vector l/4 of group j. Two elements form a pair, which one mma computes. */
 template <int V, int NT> struct panel_sums {
     static constexpr int pairs = (V * NT + 1) / 2;
     double pair[pairs][4];
 
     __device__ double of(int r, int j, int v) const { return pair[(j * V + v) / 2][(j * V + v) % 2 * 2 + r]; }
-    /** Says whether a sum of the first `count` columns is a NaN, where vector 0 of the lane begins with
-     *  column `first` of them. */
+    /** Returns true if a sum in the first `count` columns is a NaN. Vector 0 of the lane begins with column
+     *  `first`. */
     __device__ bool any_nan(int first, int count) const
     {
         bool nan = false;
@@ -102,7 +102,7 @@ template <int V, int NT> struct panel_sums {
                 nan |= first + j * 8 * V + v < count && (isnan(of(0, j, v)) || isnan(of(1, j, v)));
         return nan;
     }
-    /** Adds the product of a tile, of which this lane has the entry `a`, and of X the vectors get(j). */
+    /** Adds the product of a tile, in which this lane has the entry `a` and the vectors get(j) of X. */
     template <typename F> __device__ void add(double a, F get)
     {
 #pragma unroll
@@ -120,16 +120,16 @@ template <int V, int NT> struct panel_sums {
     }
 };
 
-/** Returns the row of Y that is number r of a panel; -1 if there is none. */
+/** Returns the row of Y of row r of a panel; -1 if there is none. */
 template <typename T> __device__ inline int64_t row_of_panel(const panel_args<T> &a, int64_t panel, int r)
 {
     const int64_t position = panel * SP_PANEL + r;
-    if (a.target) return __ldg(a.target + position); /* INT32_MIN: none */
+    if (a.target) return __ldg(a.target + position); /* INT32_MIN: there is no row */
     return position < a.rows ? position : -1;
 }
 
 /** Computes `count` columns of the rows of a panel, from column `first` on, entry by entry in column order;
- *  each lane computes one element of Y at a time. This function has sums of its own: if a kernel's were
+ *  each lane computes one element of Y at a time. This function has its own sums: if the kernel's sums were
  *  passed to it, the compiler would not keep them in registers. */
 template <typename T>
 __device__ __noinline__ void sum_entries(const panel_args<T> &a, int64_t panel, int first, int count)
@@ -155,9 +155,9 @@ __device__ __noinline__ void sum_entries(const panel_args<T> &a, int64_t panel, 
     }
 }
 
-/** Stores the sums of a panel, the columns from `first` on, or computes them again if they are NaN. All lanes
- *  must call it.
- *  \param vector  of each group of 8, the one whose sums this lane has */
+/** Stores the sums of a panel in the columns starting at `first`, or computes them again if any is a NaN. All
+ *  lanes must call it.
+ *  \param vector index, within each group of 8, of the vector whose sums this lane has */
 template <typename T, int V, int NT>
 __device__ inline void store_panel(const panel_args<T> &a, int64_t panel, int first, int vector,
                                    const panel_sums<V, NT> &sums)

@@ -17,7 +17,8 @@ constexpr int THREADS = 256;
 __device__ inline int64_t first_item() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ inline int64_t grid_size() { return (int64_t)gridDim.x * blockDim.x; }
 
-/** Number of blocks for n items, a thread each; enough to fill a GPU. */
+/** Returns the number of blocks for n items with one thread per item, limited to the number that fills a
+ *  GPU. */
 inline unsigned blocks_for(int64_t n)
 {
     constexpr int64_t MOST = 4096;
@@ -25,15 +26,16 @@ inline unsigned blocks_for(int64_t n)
     return (unsigned)(blocks < 1 ? 1 : blocks < MOST ? blocks : MOST);
 }
 
-/** Returns where the search for a key begins in a hash table of N places (Knuth: The Art of Computer
- *  Programming, volume 3, multiplicative hashing). */
+/** Returns the index at which the search for a key begins in a hash table of size N (Knuth: The Art of
+ *  Computer Programming, volume 3, multiplicative hashing). */
 template <int N> __device__ inline int table_start(int32_t key)
 {
     return (int)((uint32_t)key * 2654435769u % N);
 }
 
-/** Returns the place of a key in a hash table, where it is put if it is not there; it is not `none`, which is
- *  in empty places. The table must not become full. \param [out] added whether this call has put it there */
+/** Returns the index of a key in a hash table; inserts the key if it is not in the table. Empty elements
+ *  contain `none`, which is not a valid key. The table must not become full. \param [out] added true if this
+ *  call has inserted the key */
 template <int N>
 __device__ inline int table_place(int32_t (&table)[N], int32_t key, int32_t none, bool *added)
 {
@@ -52,14 +54,14 @@ inline int bits_of(int64_t n)
     return bits;
 }
 
-/** Temporary GPU memory that is allocated at once. Its arrays are taken twice: first to count their bytes,
- *  and after arena_open() to have them. */
+/** Temporary GPU memory from a single allocation. Its arrays are requested twice: first to compute the total
+ *  size, then, after arena_open(), to get their addresses. */
 struct arena {
     char *base;
-    int64_t used; /* bytes taken so far */
+    int64_t used; /* bytes requested so far */
 };
 
-/** Takes an array of `count` elements; NULL while bytes are only counted. */
+/** Returns an array of `count` elements; NULL while sizes are only summed. */
 template <typename T> T *take(arena *a, int64_t count)
 {
     T *const p = a->base ? (T *)(a->base + a->used) : NULL;
@@ -67,7 +69,7 @@ template <typename T> T *take(arena *a, int64_t count)
     return p;
 }
 
-/** Allocates the memory that was counted. \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_DEVICE */
+/** Allocates the memory whose size was computed. \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_DEVICE */
 inline spmm_status arena_open(arena *a, const char *what)
 {
     TRY(sp_device_alloc((void **)&a->base, a->used, what));
@@ -81,7 +83,7 @@ inline void arena_close(arena *a)
     *a = {};
 }
 
-/** Returns a matrix in GPU memory of the sizes of `csr`, without arrays. */
+/** Returns a matrix in GPU memory with the sizes of `csr`, without arrays. */
 inline sp_matrix converted(const sp_matrix *csr, spmm_format format)
 {
     sp_matrix m = {};
@@ -94,7 +96,7 @@ inline sp_matrix converted(const sp_matrix *csr, spmm_format format)
     return m;
 }
 
-/** Allocates an array of m, of `count` elements of `size` bytes, in GPU memory.
+/** Allocates an array of m with `count` elements of `size` bytes in GPU memory.
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_DEVICE */
 template <typename E> spmm_status allocate(sp_matrix *m, sp_array array, E **p, int64_t count, int64_t size)
 {

@@ -1,6 +1,5 @@
-/** Tells device_cuda.c, which is not compiled by nvcc, for which GPU architectures this build contains
- *  machine code, and what a kernel takes of a
- *  multiprocessor. */
+/** Provides data to device_cuda.c, which is not compiled by nvcc: the GPU architectures for which this build
+ *  contains machine code, and the resources of a multiprocessor that a kernel uses. */
 #include <cuda_runtime.h>
 
 extern "C" {
@@ -13,9 +12,9 @@ __global__ void probe_kernel() {}
  *  ascending order, terminated by 0. */
 extern "C" const int sp_cuda_architectures[] = {__CUDA_ARCH_LIST__, 0};
 
-/** Looks in this build for code that the current GPU can run.
- *  \param [out] architecture  the one for which that code was compiled, as compute capability x 10; it may be
- *                             lower than the GPU's; 0 on failure
+/** Checks whether this build contains code that the current GPU can run.
+ *  \param [out] architecture  the architecture for which that code was compiled, as compute capability x 10;
+ *                             it may be lower than the GPU's; 0 on failure
  *  \return a cudaError_t: 0 (cudaSuccess) if there is such code */
 extern "C" int sp_cuda_probe(int *architecture)
 {
@@ -25,9 +24,9 @@ extern "C" int sp_cuda_probe(int *architecture)
     return error;
 }
 
-/** Sets the members of *shape that the compiler and the GPU decide: registers, static_shared and resident.
- *  The other ones say how the kernel was launched on the current GPU. \return the error of the first call
- *  that failed */
+/** Sets the members of *shape that the compiler and the GPU determine: registers, static_shared and resident.
+ *  The other members describe how the kernel was launched on the current GPU. \return the error of the first
+ *  call that failed */
 extern "C" int sp_cuda_occupancy(const void *kernel, sp_launch_shape *shape)
 {
     cudaFuncAttributes attributes = {};

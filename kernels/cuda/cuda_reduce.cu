@@ -1,5 +1,5 @@
-/** Norms and differences of multivectors in device memory: one launch reduces over the whole grid. Each
- *  thread sums its elements, each block adds the sums of its threads by a tree in shared memory, and the last
+/** Norms and differences of multivectors in device memory. One launch reduces over the whole grid: each
+ *  thread sums its elements, each block adds the sums of its threads in a tree in shared memory, and the last
  *  block to finish (see last_block()) adds the sums of all blocks. The order of all additions depends only on
  *  the shape of the multivectors and on the GPU. */
 #include <math.h>

@@ -1,5 +1,5 @@
-/** Orders rows by clusters on the GPU (formats/row_clusters.h): a few passes over the column indices, a pass
- *  over the clusters per level, and a radix sort per level at the end, CUB's. */
+/** Orders rows by clusters on the GPU (formats/row_clusters.h): a few passes over the column indices, one
+ *  pass over the clusters per level, and at the end one radix sort per level (CUB). */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
@@ -13,7 +13,7 @@ extern "C" {
 
 namespace {
 
-constexpr int LANES = 8; /* per row */
+constexpr int LANES = 8; /* lanes per row */
 constexpr unsigned NONE = ~0u;
 
 /** Returns the smallest value of a sub-warp of LANES lanes, in all of them. */
@@ -24,7 +24,8 @@ __device__ inline unsigned subwarp_min(unsigned value)
     return value;
 }
 
-/** The entries of a row, of which this thread has every LANES-th one; none of a row that does not count. */
+/** The entries of a row, of which this thread reads every LANES-th one; empty for a row that is not
+ *  clustered. */
 struct own_row {
     int64_t row, begin, end;
 };
@@ -36,9 +37,9 @@ __device__ inline own_row row_of_lane(const int64_t *row_start, int64_t rows, in
     return end - begin <= SP_CHAIN ? own_row{row, begin + threadIdx.x % LANES, end} : own_row{row, 0, 0};
 }
 
-/** Finds the least hash of each row's columns, by two seeds, and of each column's rows.
- *  \param [out] least, second  [rows]; NONE where a row has no entries that count
- *  \param       owner          [cols]: in, NONE */
+/** Computes the minimum hash of each row's columns, with two seeds, and of each column's rows.
+ *  \param [out] least, second  [rows]; NONE for a row without entries that count
+ *  \param owner [cols]: NONE on entry; on return the minimum hash of the column's rows */
 __global__ void __launch_bounds__(THREADS)
     find_minima(const int64_t *row_start, const int32_t *col, int64_t rows, unsigned *least, unsigned *second,
                 unsigned *owner)
@@ -62,7 +63,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** Marks the columns in which rows have their least hash. */
+/** Marks the columns that have the minimum hash of some row. */
 __global__ void __launch_bounds__(THREADS) mark_columns(const unsigned *least, int64_t rows, int32_t *mark)
 {
     for (int64_t i = first_item(); i < rows; i += grid_size())
@@ -70,8 +71,8 @@ __global__ void __launch_bounds__(THREADS) mark_columns(const unsigned *least, i
 }
 
 /** Sets the cluster of each row.
- *  \param [in]  number   [cols]: of the cluster of the rows whose least hash is the column's
- *  \param [out] label    [rows] the cluster, which `of_row` repeats */
+ *  \param [in]  number   [cols]: the cluster of the rows whose minimum hash is that of the column
+ *  \param [out] label    [rows] the cluster; `of_row` is a copy */
 __global__ void __launch_bounds__(THREADS)
     label_rows(const unsigned *least, const int32_t *number, int64_t rows, int32_t *label, int32_t *of_row)
 {
@@ -79,7 +80,7 @@ __global__ void __launch_bounds__(THREADS)
         label[i] = of_row[i] = least[i] != NONE ? number[sp_unhash(least[i], SP_SEED_ROWS)] : 0;
 }
 
-/** Sets the cluster of each column: that of its owner. */
+/** Sets the cluster of each column to that of its owner. */
 __global__ void __launch_bounds__(THREADS)
     label_columns(const unsigned *owner, const int32_t *of_row, int64_t cols, int32_t *of_col)
 {
@@ -87,15 +88,18 @@ __global__ void __launch_bounds__(THREADS)
         of_col[c] = owner[c] != NONE ? of_row[sp_unhash(owner[c], SP_SEED_ROWS)] : 0;
 }
 
-/** How many columns rows share, of a sample of rows. */
+/** Counts of columns that rows share, for a sample of rows. */
 struct kinship {
-    unsigned long long columns, with_next;   /* of the sample, and those that the next row has, too */
-    unsigned long long others, with_partner; /* columns of the sample but one per row, and those of them that
-                                                another row has which has that one in common */
+    unsigned long long columns, with_next;   /* number of columns of the sampled rows; number of these that
+                                                the next row also has */
+    unsigned long long others, with_partner; /* For each sampled row, another row with a common column is
+                                                compared. others: number of columns of the sampled rows except
+                                                the common one; with_partner: number of these that the other
+                                                row also has */
 };
 
-/** Compares one of `step` rows, at random, with the next one, and with the owner of the column of its least
- *  hash. (Every step-th row would be the first of its block in a matrix of blocks.) */
+/** Compares one of `step` rows, chosen at random, with the next row, and with the owner of the column of its
+ *  minimum hash. (In a matrix of blocks, every step-th row could always be the first row of its block.) */
 __global__ void __launch_bounds__(THREADS)
     compare_rows(const int64_t *row_start, const int32_t *col, int64_t rows, int64_t step,
                  const unsigned *least, const unsigned *owner, kinship *sum)
@@ -120,8 +124,8 @@ __global__ void __launch_bounds__(THREADS) hash_clusters(int64_t clusters, unsig
     for (int64_t i = first_item(); i < clusters; i += grid_size()) least[i] = sp_hash((unsigned)i, seed);
 }
 
-/** Finds the least hash around each cluster.
- *  \param least  [clusters] in, that of the cluster itself */
+/** Computes the minimum hash among each cluster and its neighbors.
+ *  \param least [clusters] on entry, the hash of the cluster itself */
 __global__ void __launch_bounds__(THREADS)
     find_neighbors(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *of_row,
                    const int32_t *of_col, unsigned seed, unsigned *least)
@@ -138,7 +142,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** Follows each cluster to the one with the least hash around, and marks this one. */
+/** Assigns each cluster to the neighbor with the minimum hash, and marks this neighbor. */
 __global__ void __launch_bounds__(THREADS)
     find_roots(const unsigned *least, int64_t clusters, unsigned seed, int32_t *root, int32_t *mark)
 {
@@ -157,8 +161,8 @@ __global__ void __launch_bounds__(THREADS) renumber(int32_t *label, const int32_
     for (int64_t i = first_item(); i < n; i += grid_size()) label[i] = number[label[i]];
 }
 
-/** Keys that sort things by the place of their cluster.
- *  \param [in] place  of each cluster; NULL: its number */
+/** Sets the sort keys of items to the position of their cluster.
+ *  \param [in] place  position of each cluster; NULL: its number */
 __global__ void __launch_bounds__(THREADS)
     cluster_keys(const int32_t *label, const int32_t *place, const unsigned *second, int64_t n, uint64_t *key,
                  int32_t *item)
@@ -176,15 +180,16 @@ __global__ void __launch_bounds__(THREADS) find_places(const int32_t *order, int
     for (int64_t i = first_item(); i < n; i += grid_size()) place[order[i]] = (int32_t)i;
 }
 
-/** What the passes share; the arrays are in GPU memory. */
+/** Data of all passes; the arrays are in GPU memory. */
 struct clusters {
     const sp_matrix *a;
     cudaStream_t stream;
     unsigned *least, *second, *owner, *hash; /* [rows], [rows], [cols], [most] */
     int32_t *of_row, *of_col;                /* cluster of each row and column */
-    int32_t *mark, *number;                  /* [cols + 1] marked ones, and numbers of these */
-    int32_t *label[SP_CLUSTER_LEVELS];       /* [count[l]] next cluster of each row (l = 0) or cluster */
-    int64_t count[SP_CLUSTER_LEVELS];        /* rows, clusters of level 1, .. */
+    int32_t *mark, *number;                  /* [cols + 1] marks, and numbers of marked elements */
+    int32_t *label[SP_CLUSTER_LEVELS];       /* [count[l]] the cluster of the next level of each row (l = 0)
+                                                or cluster */
+    int64_t count[SP_CLUSTER_LEVELS];        /* number of rows, of clusters of level 1, and so on */
     int levels;
     uint64_t *key, *sorted_key;          /* [rows] */
     int32_t *item, *sorted_item, *place; /* [rows] */
@@ -193,7 +198,7 @@ struct clusters {
     size_t temporary_bytes;
 };
 
-/** Allocates all arrays; only counts their bytes if `memory` has none yet. */
+/** Requests all arrays; only computes their total size if `memory` is not yet allocated. */
 void allocate_arrays(clusters *s, arena *memory, int64_t most)
 {
     const int64_t rows = s->a->rows, cols = s->a->cols, marks = cols + 1;
@@ -206,7 +211,8 @@ void allocate_arrays(clusters *s, arena *memory, int64_t most)
     s->of_col = take<int32_t>(memory, cols);
     s->mark = take<int32_t>(memory, marks);
     s->number = take<int32_t>(memory, marks);
-    s->label[0] = take<int32_t>(memory, rows + 4 * most); /* each level has at most 3/4 of the one before */
+    s->label[0] = take<int32_t>(memory, rows + 4 * most); /* each level has at most 3/4 of the clusters of the
+                                                             previous level */
     s->key = take<uint64_t>(memory, rows);
     s->sorted_key = take<uint64_t>(memory, rows);
     s->item = take<int32_t>(memory, rows);
@@ -220,7 +226,7 @@ void allocate_arrays(clusters *s, arena *memory, int64_t most)
     s->temporary = take<char>(memory, (int64_t)s->temporary_bytes);
 }
 
-/** Numbers the marked ones of n. Waits. \param [out] count  how many they are */
+/** Numbers the marked elements among n. Waits for the GPU. \param [out] count number of marked elements */
 spmm_status number_marked(clusters *s, int64_t n, int64_t *count)
 {
     int32_t last = 0;
@@ -231,7 +237,7 @@ spmm_status number_marked(clusters *s, int64_t n, int64_t *count)
     return SPMM_OK;
 }
 
-/** Finds the least hashes of rows and columns, from which level 1 is made. */
+/** Computes the minimum hashes of rows and columns, from which level 1 is made. */
 spmm_status minima(clusters *s)
 {
     const int64_t rows = s->a->rows, cols = s->a->cols;
@@ -241,12 +247,12 @@ spmm_status minima(clusters *s)
     return sp_device_launched("least hashes");
 }
 
-/** Says whether clusters may share `more` times as many columns as rows that follow one another. Waits. */
+/** Determines whether rows of clusters may share at least `more` times as many columns as consecutive rows
+ *  do. Waits for the GPU. */
 spmm_status worth_it(clusters *s, double more, int *worth)
 {
-    /* LEAST: share of the columns of a row that a row of its cluster must have in common with it. Where rows
-     * have nothing in common but by chance, as in graphs of people, clusters save nothing (measured,
-     * bench/records, 2026-11-22). */
+    /* LEAST: minimum share of the columns of a row that another row of its cluster must have. If rows have
+     * columns in common only by chance, as in social networks, clusters save nothing (bench/records). */
     static const double LEAST = 0.1;
     enum { SAMPLES = 4096 };
     kinship k;
@@ -262,7 +268,7 @@ spmm_status worth_it(clusters *s, double more, int *worth)
     return SPMM_OK;
 }
 
-/** Makes the clusters of level 1. */
+/** Creates the clusters of level 1. */
 spmm_status first_level(clusters *s)
 {
     const int64_t rows = s->a->rows, cols = s->a->cols;
@@ -277,8 +283,8 @@ spmm_status first_level(clusters *s)
     return sp_device_launched("clusters of rows");
 }
 
-/** Makes the clusters of the next level. \param [out] joined  0: there are not much fewer, and none was
- *  added */
+/** Creates the clusters of the next level. \param [out] joined 0: there would not be significantly fewer
+ *  clusters, and no level was added */
 spmm_status next_level(clusters *s, int *joined)
 {
     const int level = s->levels;
@@ -302,7 +308,7 @@ spmm_status next_level(clusters *s, int *joined)
     return sp_device_launched("clusters of clusters");
 }
 
-/** Sorts the rows by the clusters of all levels, from the highest on. */
+/** Sorts the rows by the clusters of all levels, from the highest level on. */
 spmm_status sort_rows(clusters *s, int32_t *order)
 {
     const int32_t *place = NULL;
@@ -347,7 +353,7 @@ spmm_status find_order(const sp_matrix *a, double more, int32_t **order)
     const int64_t most = a->rows < a->cols ? a->rows : a->cols;
     allocate_arrays(&s, &memory, most);
     spmm_status status = arena_open(&memory, "clusters of rows");
-    if (status == SPMM_ERR_MEMORY && !always) return SPMM_OK; /* no room to find out */
+    if (status == SPMM_ERR_MEMORY && !always) return SPMM_OK; /* not enough memory to try it */
     TRY(status);
     allocate_arrays(&s, &memory, most);
     status = minima(&s);

@@ -1,12 +1,13 @@
 /** Orders rows along a curve through a layout of the matrix's graph (formats/row_clusters.h), on the GPU.
  *
- *  Clusters of rows are compact, but not round, and clusters that follow one another need not be neighbors.
- *  In the plane or in space a Hilbert curve is better; so the graph is laid out in space. Chunks of CHUNK
- *  rows, in the order of the clusters, are the vertices of a small graph. Their distances from PIVOTS of
- *  them, by breadth-first search, give three coordinates by Pivot MDS (Brandes and Pich: Eigensolver methods
- *  for progressive multidimensional scaling of large data, Graph Drawing 2006), which repeated means over
- *  neighbors make smooth: of the chunks, of chunks of PIECE rows, and of the rows. Rows are sorted along the
- *  curve (Skilling: Programming the Hilbert curve, AIP Conference Proceedings 707, 2004). */
+ *  Clusters of rows are compact, but consecutive clusters need not be neighbors. For graphs of two- or
+ *  three-dimensional meshes a Hilbert curve is better; it requires coordinates, so the graph is laid out in
+ *  space. Chunks of CHUNK rows, in the order of the clusters, are the vertices of a small graph. Their
+ *  distances from PIVOTS vertices, computed by breadth-first search, give three coordinates with Pivot MDS
+ *  (Brandes and Pich: Eigensolver methods for progressive multidimensional scaling of large data, Graph
+ *  Drawing 2006). The coordinates are smoothed by repeated means over neighbors: first of the chunks, then of
+ *  chunks of PIECE rows, then of the rows. Finally rows are sorted along the curve (Skilling: Programming the
+ *  Hilbert curve, AIP Conference Proceedings 707, 2004). */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 #include <math.h>
@@ -20,8 +21,9 @@ extern "C" {
 
 namespace {
 
-/* NEIGHBORS: entries of a row that count for one mean; EDGES: entries of a row that count as edges of the
- * small graph; PARTS: of the sum of the Gram matrix. */
+/* NEIGHBORS: number of entries of a row in one mean.
+ * EDGES: number of entries of a row that become edges of the small graph.
+ * PARTS: number of partial sums of the Gram matrix. */
 enum {
     CHUNK = 64,
     PIECE = 8,
@@ -33,13 +35,13 @@ enum {
     CHUNK_PASSES = 10,
     PIECE_PASSES = 60,
     PASSES = 10,
-    WHOLE_PASSES = 2, /* the last ones of these, over all entries */
-    UNKNOWNS = 8,     /* most rows alike that are placed together */
-    BITS = 10,        /* of a coordinate on the curve */
+    WHOLE_PASSES = 2, /* number of last passes that use all entries */
+    UNKNOWNS = 8,     /* maximum number of rows with equal columns that are placed together */
+    BITS = 10,        /* bits per coordinate on the curve */
     SEARCH_THREADS = 512
 };
 
-/** Where a row or chunk is. 16 bytes, which a GPU loads at once. */
+/** Coordinates of a row or chunk: 16 bytes, which a GPU loads in one access. */
 struct alignas(16) point {
     float at[DIMENSIONS + 1];
 };
@@ -47,8 +49,8 @@ struct alignas(16) point {
 struct small_graph {
     int chunk; /* rows per vertex */
     int32_t vertices;
-    int bits;          /* of a vertex's number */
-    uint64_t *edge;    /* both ends, sorted */
+    int bits;          /* bits of a vertex number */
+    uint64_t *edge;    /* both ends of each edge, sorted */
     int64_t *start;    /* [vertices + 1] */
     int32_t *distance; /* [PIVOTS x vertices] */
     int32_t *queue;    /* [PIVOTS x vertices] */
@@ -60,8 +62,8 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t i = first_item(); i < rows; i += grid_size()) chunk[order[i]] = (int32_t)(i / size);
 }
 
-/** Takes EDGES entries of each row, at random, as edges between chunks, in both directions. An entry within a
- *  chunk is an edge of a vertex past the last one. */
+/** Creates edges between chunks, in both directions, from EDGES random entries of each row. An entry within a
+ *  chunk becomes an edge of a vertex past the last one. */
 __global__ void __launch_bounds__(THREADS) take_edges(const int64_t *row_start, const int32_t *col,
                                                       int64_t rows, const int32_t *chunk, small_graph g)
 {
@@ -81,7 +83,7 @@ __global__ void __launch_bounds__(THREADS) take_edges(const int64_t *row_start, 
     }
 }
 
-/** Finds the first edge of each vertex. */
+/** Determines the first edge of each vertex. */
 __global__ void __launch_bounds__(THREADS) find_starts(const int64_t *edges, small_graph g)
 {
     for (int64_t v = first_item(); v <= g.vertices; v += grid_size()) {
@@ -97,8 +99,8 @@ __global__ void __launch_bounds__(THREADS) find_starts(const int64_t *edges, sma
     }
 }
 
-/** Finds the distances of all vertices from a block's pivot, by breadth-first search. Those that cannot be
- *  reached are a step farther than any other. */
+/** Computes the distances of all vertices from a block's pivot by breadth-first search. Unreachable vertices
+ *  get the largest distance plus 1. */
 __global__ void __launch_bounds__(SEARCH_THREADS) search(small_graph g)
 {
     __shared__ int end;
@@ -154,8 +156,8 @@ __global__ void __launch_bounds__(THREADS) find_means(small_graph g, double *mea
     if (threadIdx.x == 0) mean[blockIdx.x] = part[0] / g.vertices;
 }
 
-/** Returns the squared distance from pivot `lane`, less the means of its pivot and of its vertex; a warp must
- *  call it. */
+/** Returns the squared distance of a vertex from pivot `lane`, minus the means for that pivot and that
+ *  vertex; all lanes of a warp must call it. */
 __device__ inline double centered(const small_graph &g, const double *mean, int v)
 {
     const int lane = threadIdx.x % 32;
@@ -165,7 +167,7 @@ __device__ inline double centered(const small_graph &g, const double *mean, int 
     return value - sum / PIVOTS;
 }
 
-/** Computes the Gram matrix of the centered columns, a part per block. A warp has a row of it. */
+/** Computes the Gram matrix of the centered columns, one partial sum per block. Each warp computes a row. */
 __global__ void __launch_bounds__(PIVOTS * 32)
     multiply_columns(small_graph g, const double *mean, double *part)
 {
@@ -174,7 +176,8 @@ __global__ void __launch_bounds__(PIVOTS * 32)
     double sum = 0;
     for (int first = blockIdx.x * 32; first < g.vertices; first += PARTS * 32) {
         const int v = first + warp;
-        tile[warp][lane] = v < g.vertices ? centered(g, mean, v) : 0; /* v is the same in a warp */
+        tile[warp][lane] = v < g.vertices ? centered(g, mean, v) : 0; /* v is the same for all lanes of a
+                                                                         warp */
         __syncthreads();
         for (int i = 0; i < 32; i++) sum += tile[i][warp] * tile[i][lane];
         __syncthreads();
@@ -213,8 +216,8 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** Returns the mean of the points of a sub-warp of NEIGHBORS lanes, of which each has the sum of `count`,
- *  `own` if there are none. */
+/** Returns the mean of the points of a sub-warp of NEIGHBORS lanes, each of which passes the sum of `count`
+ *  points; returns `own` if there are no points. */
 __device__ inline point mean_of(point sum, float count, const point &own)
 {
 #pragma unroll
@@ -247,7 +250,7 @@ __global__ void __launch_bounds__(THREADS) smooth_vertices(small_graph g, const 
     }
 }
 
-/** Places each vertex where its first row is. */
+/** Places each vertex at its first row. */
 __global__ void __launch_bounds__(THREADS)
     place_pieces(small_graph g, const int32_t *order, const point *row, point *at)
 {
@@ -260,7 +263,7 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t i = first_item(); i < rows; i += grid_size()) at[i] = vertex[chunk[i]];
 }
 
-/** Returns the mean of the rows of a sub-warp's entries from `begin` on: of all of them. */
+/** Returns the mean position of the rows that correspond to all entries of a row from `begin` on. */
 __device__ inline point mean_of_row(const int32_t *col, int64_t begin, int64_t length, const point *from,
                                     const point &own)
 {
@@ -274,7 +277,8 @@ __device__ inline point mean_of_row(const int32_t *col, int64_t begin, int64_t l
     return mean_of(sum, count, own);
 }
 
-/** Moves each row to the mean of its columns' rows: of some, other ones in each pass, or of all. */
+/** Moves each row to the mean of the rows of its columns: of some columns, which differ from pass to pass, or
+ *  of all. */
 __global__ void __launch_bounds__(THREADS) smooth_rows(const int64_t *row_start, const int32_t *col,
                                                        int64_t rows, int pass, const point *from, point *to)
 {
@@ -290,8 +294,8 @@ __global__ void __launch_bounds__(THREADS) smooth_rows(const int64_t *row_start,
             const bool has = lane < length;
             point p = {};
             if (has) {
-                /* one of the lane's part of the row: at random, as entries that are alike in all rows, as in
-                 * a stencil, would move all rows to one side */
+                /* A random entry of this lane's part of the row. If the same entries were used in all rows,
+                 * e.g. of a stencil, all rows would move in one direction. */
                 const unsigned first = (unsigned)lane * (unsigned)length / NEIGHBORS,
                                next = (unsigned)(lane + 1) * (unsigned)length / NEIGHBORS,
                                hash = sp_hash((unsigned)i * NEIGHBORS + (unsigned)lane, (unsigned)pass);
@@ -303,7 +307,7 @@ __global__ void __launch_bounds__(THREADS) smooth_rows(const int64_t *row_start,
     }
 }
 
-/** Maps floats to unsigned numbers of the same order. */
+/** Maps floats to unsigned integers, preserving the order. */
 __device__ inline unsigned ordered_bits(float f)
 {
     const unsigned u = __float_as_uint(f);
@@ -315,7 +319,7 @@ __device__ inline float from_ordered_bits(unsigned u)
     return __uint_as_float(u >> 31 ? u & ~(1u << 31) : ~u);
 }
 
-/** The least and the largest coordinates, as ordered bits. */
+/** The smallest and the largest coordinates, as ordered_bits(). */
 struct box {
     unsigned low[DIMENSIONS], high[DIMENSIONS];
 };
@@ -341,7 +345,7 @@ __global__ void __launch_bounds__(THREADS) find_box(const point *at, int64_t row
     }
 }
 
-/** Returns the number of a cell on the Hilbert curve through the cube of 2^BITS cells per edge. */
+/** Returns the index of a cell on the Hilbert curve through the cube of 2^BITS cells per edge. */
 __device__ inline unsigned on_curve(unsigned (&x)[DIMENSIONS])
 {
     for (unsigned q = 1u << (BITS - 1); q > 1; q >>= 1)
@@ -364,7 +368,7 @@ __device__ inline unsigned on_curve(unsigned (&x)[DIMENSIONS])
     return key;
 }
 
-/** Says whether two rows seem to have the same columns. */
+/** Returns true if two rows appear to have the same columns. */
 __device__ inline bool alike(const int64_t *row_start, const int32_t *col, int64_t i, int64_t j)
 {
     const int64_t length = row_start[i + 1] - row_start[i];
@@ -373,8 +377,9 @@ __device__ inline bool alike(const int64_t *row_start, const int32_t *col, int64
            col[row_start[i] + length - 1] == col[row_start[j] + length - 1];
 }
 
-/** Sets the rows' keys, in the order of the clusters, which rows of one cell keep. Rows with the same
- *  columns, the unknowns of a point, follow one another in that order, and stay together. */
+/** Sets the sort keys of the rows in the order of the clusters; rows in the same cell keep this order.
+ *  Consecutive rows with the same columns, i.e. the unknowns of a point, get the same key and so stay
+ *  together. */
 __global__ void __launch_bounds__(THREADS)
     find_keys(const int64_t *row_start, const int32_t *col, const point *at, const int32_t *order,
               int64_t rows, const box *b, unsigned *key)
@@ -397,14 +402,14 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** What the passes share; the arrays are in GPU memory. */
+/** Data of all passes; the arrays are in GPU memory. */
 struct layout {
     const sp_matrix *a;
     cudaStream_t stream;
     small_graph g;
     int32_t *chunk;
-    uint64_t *taken; /* [2 * EDGES * rows] edges before they are unique */
-    int64_t *edges;  /* [1] */
+    uint64_t *taken; /* [2 * EDGES * rows] edges before duplicates are removed */
+    int64_t *edges;  /* [1] number of edges */
     double *mean, *part, *gram;
     point *vertex[2], *row[2];
     box *bounds;
@@ -449,7 +454,7 @@ void allocate_arrays(layout *s, arena *memory)
     s->temporary = take<char>(memory, (int64_t)s->temporary_bytes);
 }
 
-/** Makes the graph of chunks of so many rows. */
+/** Creates the graph of chunks of `chunk` rows. */
 spmm_status make_graph(layout *s, const int32_t *order, int chunk)
 {
     const int64_t rows = s->a->rows, edges = 2 * EDGES * rows;
@@ -465,8 +470,8 @@ spmm_status make_graph(layout *s, const int32_t *order, int chunk)
     return sp_device_launched("graph of chunks");
 }
 
-/** Moves the vertices of the graph to the means of their neighbors, and their rows to them. `passes` is
- *  even. */
+/** Moves the vertices of the graph to the means of their neighbors, and then their rows to the vertices.
+ *  `passes` is even. */
 spmm_status smooth_graph(layout *s, int passes)
 {
     for (int pass = 0; pass < passes; pass++)
@@ -477,7 +482,7 @@ spmm_status smooth_graph(layout *s, int passes)
     return sp_device_launched("layout of chunks");
 }
 
-/** Makes the vectors of n elements orthogonal to one another, and 1 long. */
+/** Orthonormalizes the vectors of n elements. */
 void make_orthonormal(double (*v)[PIVOTS])
 {
     for (int d = 0; d < DIMENSIONS; d++) {
@@ -492,7 +497,7 @@ void make_orthonormal(double (*v)[PIVOTS])
     }
 }
 
-/** Finds the eigenvectors of the largest eigenvalues by subspace iteration. */
+/** Computes the eigenvectors of the largest eigenvalues by subspace iteration. */
 axes find_axes(const double *gram)
 {
     enum { ITERATIONS = 50 };
@@ -515,7 +520,7 @@ axes find_axes(const double *gram)
     return a;
 }
 
-/** Places the chunks in space. Waits. */
+/** Places the chunks in space. Waits for the GPU. */
 spmm_status place_chunks(layout *s)
 {
     double gram[PIVOTS * PIVOTS];
@@ -530,7 +535,7 @@ spmm_status place_chunks(layout *s)
     return smooth_graph(s, CHUNK_PASSES);
 }
 
-/** Smooths pieces, each of which begins where its first row is. */
+/** Smooths pieces; each starts at the position of its first row. */
 spmm_status smooth_pieces(layout *s, const int32_t *order)
 {
     TRY(make_graph(s, order, PIECE));

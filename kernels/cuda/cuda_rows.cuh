@@ -1,6 +1,6 @@
 /** The kernel template of csr_rows, csr_balanced, ell_rows and ell_nopad_rows: one sub-warp of L lanes
  *  computes one row of Y, with the columns divided among its lanes. The first blocks of the grid sum the
- *  sections of long rows (cuda_long_rows.cuh), with a sub-warp per leaf or a few of them.
+ *  sections of long rows (cuda_long_rows.cuh), with one or a few sub-warps per leaf.
  *
  *  A warp computes 32 / L rows. Each lane of a row's sub-warp owns N vectors of V columns (16 bytes per
  *  vector if the alignment of X and Y allows it) and keeps their sums in registers. The entries of a row are
@@ -9,8 +9,8 @@
  *  would take as much of the bandwidth of the L1 cache as X does. The loads of X for a group of entries are
  *  issued before the fma chain of the group, so that several loads are in flight.
  *
- *  Each element of Y, or partial sum, is added in the order of summation.h, and so equals the serial product
- *  bit for bit.
+ *  Each element of Y, or partial sum, is added in the order of summation.h, so that Y equals the serial
+ *  product bit for bit.
  *
  *  All 32 lanes of a warp stay in the loop over chunks until the longest row of the warp is done, so that all
  *  lanes reach the warp-wide votes and barriers. Rows that have ended yield column index -1 in that loop. */
@@ -41,18 +41,18 @@ template <typename T> struct rows_args : long_row_args<T> {
     const T *x;
     T *y;
     int64_t ldy;
-    uint32_t x_pitch; /* bytes from one row of X to the next; as it has 32 bits, an address takes one
+    uint32_t x_pitch; /* bytes from one row of X to the next; 32 bits, so that an address takes one
                          multiply-add */
     int columns;
 };
 
-/** Tuning parameters of rows_kernel() for L lanes per row and N vectors per lane:
- *  `group`: number of entries whose loads of X (N per entry) are in flight together. A deep kernel has more
- *  of them, for matrices where a few warps that wait for X take longer than all the traffic.
- *  `chunk`: number of entries that a sub-warp loads at a time; `per_lane`: how many of them each lane loads.
- *  `blocks`: number of blocks that must fit on a multiprocessor, which tells the compiler how many registers
- *  it may use. Without this number it saves registers by starting the sums of a group before the last loads
- *  of the group, and the path for long rows takes more than the others need. */
+/** Tuning parameters of rows_kernel() for L lanes per row and N vectors per lane: `group`: number of entries
+ *  whose loads of X (N per entry) are in flight together. A deep kernel has more, for small matrices, in
+ *  which the latency of a few warps takes longer than the memory traffic. `chunk`: number of entries that a
+ *  sub-warp loads at a time; `per_lane`: how many of them each lane loads. `blocks`: number of blocks that
+ *  must fit on a multiprocessor, which tells the compiler how many registers it may use. Without this number
+ *  it saves registers by starting the sums of a group before the last loads of the group, and the code for
+ *  long rows uses more registers than the rest needs. */
 template <int L, int N, bool deep> struct shape {
     static constexpr int group = deep && L > 1 ? 8 : 4;
     static constexpr int chunk = L == 1 ? 4 : L <= 4 ? 8 : L == 8 ? 16 : L;
@@ -72,14 +72,14 @@ template <typename T, int C> struct alignas(16) staged_chunk {
     int32_t col[C];
 };
 
-/** The entries of a row or leaf, and the row of Y that they are; -1: no whole row. */
+/** The entries of a row or leaf, and the row of Y to which they belong; -1: not a whole row. */
 struct row_span {
     int64_t begin;
     unsigned length; /* number of entries: below 2^31, as the columns of a row are distinct */
     int32_t row;
 };
 
-/** Returns row number `row` of what the sub-warps sum. A long row is left out. */
+/** Returns the entries of item number `row` of the sub-warps. Long rows are skipped. */
 template <rows_source F, typename T> __device__ inline row_span span_of(const rows_args<T> &a, int64_t row)
 {
     if (row >= a.rows) return {0, 0, -1};
@@ -98,9 +98,9 @@ template <rows_source F, typename T> __device__ inline row_span span_of(const ro
     }
 }
 
-/** Loads an element of the arrays of A. A is used once, so it should be evicted first (__ldcs). But if a
- *  sub-warp reads less than a sector at a time, its next loads should find the rest of the sector in the L1
- *  cache (__ldg). */
+/** Loads an element of the arrays of A. Elements of A are used once, so they should be evicted first
+ *  (__ldcs). But if a sub-warp reads less than a sector at a time, its next loads should find the rest of the
+ *  sector in the L1 cache (__ldg). */
 template <int L, typename E> __device__ inline E load_entry(const E *p)
 {
     return L >= 8 ? __ldcs(p) : __ldg(p);
@@ -124,9 +124,9 @@ __device__ inline void fetch(const rows_args<T> &a, const row_span &span, unsign
     }
 }
 
-/** Adds the products of G entries to the sums. All loads of X are issued before the first fma, which waits
- *  for them. If all_valid is false, entries past the end of a row (column index -1) are skipped, without
- *  loading X: adding 0 * x would turn a sum into NaN if x is infinite, and a sum of -0 into +0. */
+/** Adds the products of G entries to the sums. All loads of X are issued before the first fma. If all_valid
+ *  is false, entries past the end of a row (column index -1) are skipped, without loading X: adding 0 * x
+ *  would turn a sum into NaN if x is infinite, and a sum of -0 into +0. */
 template <bool all_valid, typename T, typename X, int N, int G>
 __device__ inline void add_valid(const int32_t (&col)[G], const T (&val)[G], const char *const (&x)[N],
                                  uint32_t x_pitch, X (&sum)[N])
@@ -146,8 +146,7 @@ __device__ inline void add_valid(const int32_t (&col)[G], const T (&val)[G], con
     }
 }
 
-/** Adds the products of a group of G entries to the sums. Most groups are full, and need no test per
- *  entry. */
+/** Adds the products of a group of G entries to the sums. Most groups are full and need no test per entry. */
 template <typename T, typename X, int N, int G>
 __device__ inline void add_group(const int32_t (&col)[G], const T (&val)[G], const char *const (&x)[N],
                                  uint32_t x_pitch, X (&sum)[N])
@@ -158,7 +157,7 @@ __device__ inline void add_group(const int32_t (&col)[G], const T (&val)[G], con
         add_valid<false>(col, val, x, x_pitch, sum);
 }
 
-/** Copies G entries of a chunk in shared memory, from entry g on, into registers, by 16-byte reads. */
+/** Copies G entries of a chunk in shared memory, starting at entry g, into registers, with 16-byte reads. */
 template <typename T, int C, int G>
 __device__ inline void read_group(const staged_chunk<T, C> &stage, int g, int32_t (&col)[G], T (&val)[G])
 {
@@ -220,8 +219,8 @@ __device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, c
     }
 }
 
-/** Sums the leaves of a pack that this sub-warp has; stores their sums, or those of its segments, in `sums`.
- *  All threads of the block must call it.
+/** Sums the leaves of a pack that belong to this sub-warp. Stores their sums, or the sums of its segments, in
+ *  `sums`. All threads of the block must call it.
  *  \param [in]  first  number of the sub-warp's first leaf in pack p
  *  \param [out] sums   [S::sums * S::vectors] in shared memory: the sums of the pack */
 template <typename S, bool deep, typename T, int L, int N, typename X>
@@ -241,7 +240,8 @@ __device__ inline void sum_leaves(const rows_args<T> &a, int64_t p, int first, i
         for (int n = 0; n < N; n++) {
             X *const to = sums + (first + i) / each * S::vectors + n * L + lane;
             if (i % each > 0 && length == 0) continue;
-            if (i % each > 0) { /* a sub-warp has all leaves of its segments, and a lane its own columns */
+            /* all leaves of a segment belong to one sub-warp, and each lane has its own columns */
+            if (i % each > 0) {
                 X segment = *to;
                 add(segment, sum[n]);
                 sum[n] = segment;
@@ -251,7 +251,7 @@ __device__ inline void sum_leaves(const rows_args<T> &a, int64_t p, int first, i
     }
 }
 
-/** Sums the block's packs of sections. Not inlined, so that rows_kernel() has its registers for short
+/** Sums the block's packs of sections. Not inlined, so that rows_kernel() can use its registers for short
  *  rows. */
 template <bool staged, bool deep, typename T, int L, int N, typename X>
 __device__ __noinline__ void sum_sections(const rows_args<T> &a, int first_column,
@@ -308,7 +308,7 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
     const int first_column = blockIdx.y * (L * N * V);
     const int row_in_block = threadIdx.x / L, rows_per_block = BLOCK / L;
 
-    /* A lane past the last column loads what lane 0 loads, the first column of the tile, at no cost; it
+    /* A lane past the last column loads the same data as lane 0, the first column of the tile, at no cost; it
      * stores nothing. */
     int column[N];
     const char *x[N];
@@ -344,12 +344,11 @@ void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
 }
 
 /** Queues the product for the first columns of X and returns their number. If exactly 32 vectors of columns
- *  are left, or at least 64, the product covers whole tiles of 32 vectors, as many as one launch takes.
+ *  are left, or at least 64, the product covers whole tiles of 32 vectors, as many as one launch can compute.
  *  Otherwise it covers all columns. blockIdx.y is the number of the tile. It varies slowest, so that while a
- *  tile runs only its columns of X compete for the L2 cache. This saves more time than it costs to read A
- *  again for each tile. (Tiles of 64 vectors were 18 % slower on lap3d7 and 8 % slower on band and R-MAT
- *  matrices, but 8 % faster on fem3.) Two vectors per lane where there are more than 8: with one, a warp has
- *  fewer bytes of X in flight (16 lanes instead of 8 at K = 32 in f64: 1.12 to 1.28 times as long). */
+ *  tile runs, only its columns of X compete for the L2 cache. This saves more time than reading A again for
+ *  each tile costs. Each lane has two vectors if there are more than 8 vectors: with one per lane, a warp has
+ *  fewer bytes of X in flight. */
 template <rows_source F, bool deep, typename T, int V> int launch_columns(rows_args<T> a, cudaStream_t stream)
 {
     constexpr int tile = WARP * V;
@@ -369,7 +368,7 @@ template <rows_source F, bool deep, typename T, int V> int launch_columns(rows_a
                         : vectors <= 32 ? launch<F, deep, T, V, 16, 2>
                                         : launch<F, deep, T, V, 32, 2>;
         go(a, 1, stream);
-    } else { /* K = 1, or a leading dimension set by the caller: few shapes, to save compile time */
+    } else { /* K = 1, or a leading dimension set by the caller: few shapes, to reduce compile time */
         const auto go = vectors <= 1   ? launch<F, deep, T, V, 1, 1>
                         : vectors <= 8 ? launch<F, deep, T, V, 8, 1>
                                        : launch<F, deep, T, V, 32, 2>;

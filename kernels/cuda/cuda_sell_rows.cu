@@ -1,10 +1,10 @@
 /** The kernels sell_rows and sell_deep, sliced ELLPACK: one thread, or a few lanes, per row. A slice is
- *  stored column by column, so that the lanes of a warp read adjacent column indices and values. This kernel
- *  is meant for few columns of X, with which most lanes of a sub-warp per row would be idle. The first blocks
- *  of the grid sum the sections of long rows, as those of cuda_rows.cuh do.
+ *  stored column by column, so that the lanes of a warp read adjacent column indices and values. These
+ *  kernels are meant for few columns of X, for which a sub-warp per row would leave most lanes idle. The
+ *  first blocks of the grid sum the sections of long rows, as in cuda_rows.cuh.
  *
  *  With one thread per row, sell_deep has twice as many loads in flight per thread, and fewer threads: for
- *  uneven rows of matrices so small that all threads wait for the longest. */
+ *  small matrices with uneven rows, in which all threads wait for the longest row. */
 #include "kernels/cuda/cuda_rows.cuh"
 
 namespace {
@@ -24,7 +24,8 @@ template <typename T, int G> struct sell_group {
     T val[G];
 };
 
-/** The entries of a row in a slice that are still to be added: the next one, and how many the slice has. */
+/** The entries of a row in a slice that have not been added yet: the next entry, and the number of entries in
+ *  the slice. */
 template <typename T> struct sell_rest {
     const int32_t *col;
     const T *val;
@@ -44,8 +45,9 @@ template <typename T, int G> __device__ inline void load_values(const sell_rest<
 }
 
 /** Sums this lane's row of a slice, with the loads of X of G entries in flight. The next column indices are
- *  loaded meanwhile, and with one column of X, which takes few registers, the next values, too. If the kernel
- *  waits here for the previous one (`waits`), the first entries are loaded before. */
+ *  loaded at the same time; with one column of X, which needs few registers, the next values are also loaded.
+ *  If `waits` is true, the kernel waits here for the previous kernel of the stream, after loading the first
+ *  entries. */
 template <bool waits, int G, typename T, typename X, int N>
 __device__ inline void sum_slice(sell_rest<T> r, const char *const (&x)[N], uint32_t pitch, X (&sum)[N])
 {
@@ -86,7 +88,7 @@ __global__ void __launch_bounds__(BLOCK, deep     ? 5
     sell_rows_kernel(const __grid_constant__ sell_args<T> a)
 {
     using X = typename vector_of<T, V>::type;
-    constexpr bool waits_early = L > 1; /* later would take registers */
+    constexpr bool waits_early = L > 1; /* waiting later would take registers */
     __shared__ staged_chunk<T, shape<L, N, false>::chunk> stage[L == 1 ? 1 : BLOCK / L]; /* for long rows */
     const int lane = threadIdx.x % L, first_column = blockIdx.y * (L * N * V);
     if (waits_early) wait_for_previous();
@@ -125,14 +127,15 @@ int launch_tiles(sell_args<T> a, int tiles, cudaStream_t stream)
     constexpr int tile = L * N * V;
     if (tiles > MAX_TILES) tiles = MAX_TILES;
     if (a.columns > tiles * tile) a.columns = tiles * tile;
-    constexpr bool deeper = L == 1 && deep; /* with several lanes, both kernels are sell_rows */
+    /* with several lanes per row, sell_deep is the same as sell_rows */
+    constexpr bool deeper = L == 1 && deep;
     launch_rows_and_sections<typename vector_of<T, V>::type, L, N>(sell_rows_kernel<deeper, T, V, L, N>, a,
                                                                    a.slices * SP_SLICE, tiles, stream);
     return a.columns;
 }
 
 /** Queues the product for the first columns of X and returns their number. The product covers as many whole
- *  tiles of 16 vectors as one launch takes. If there is less than one tile, it covers all columns. */
+ *  tiles of 16 vectors as one launch can compute. If there is less than one tile, it covers all columns. */
 template <bool deep, typename T, int V> int launch_columns(const sell_args<T> &a, cudaStream_t stream)
 {
     const int vectors = (a.columns + V - 1) / V;

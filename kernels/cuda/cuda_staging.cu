@@ -1,21 +1,22 @@
-/** Plans which rows of X are in shared memory when (cuda_staging.cuh). A thread block plans a sequence of
- *  panels, as the block that will follow the plan takes them: step by step, with the rows that are held in a
- *  hash table. A row of X stays in its slot until another one needs it; the slot used longest ago is given
- *  away first. What the step before uses stays, since its products are computed while the rows of a step are
- *  copied. */
+/** Plans which rows of X are in shared memory at each step (cuda_staging.cuh). A thread block plans one
+ *  sequence of panels in the order in which a block of the product will run it, step by step. A hash table
+ *  contains the rows that are in shared memory. A row of X stays in its slot until another row needs the
+ *  slot; the least recently used slot is reassigned first. Rows that the previous step uses stay, because its
+ *  products are computed while the rows of this step are copied. */
 #include "kernels/cuda/cuda_staging.cuh"
 
 #include "kernels/cuda/cuda_passes.cuh"
 
 namespace {
 
-/* BUFFER: columns of the panels that may be in a step. TABLE: more than these and the rows held. */
+/* BUFFER: maximum number of columns of the panels considered for a step. TABLE: size of the hash table, more
+ * than BUFFER plus the number of slots. */
 enum { PLANNERS = 512, MOST_SLOTS = SP_STAGED_ROWS, COLORS = 4, BUFFER = 4096, TABLE = 8192 };
 constexpr int32_t NO_ROW = -1;
 constexpr int NO_SLOT = -1, NO_COLOR = -1, NO_PANEL = SP_STEP_PANELS;
-constexpr int MISSING = 1 << 14; /* plus the number of a row of X that is to be copied */
+constexpr int MISSING = 1 << 14; /* plus the index of a row of X that must be copied */
 
-/** What all sequences of a plan come to. */
+/** Totals over all sequences of a plan. */
 struct plan_sums {
     unsigned long long failed; /* 1: a panel does not fit */
     unsigned long long steps, copies;
@@ -26,7 +27,7 @@ struct plan_args {
     const int32_t *col;
     const uint32_t *mask;
     int64_t panels;
-    const int32_t *unit_start; /* NULL: the units are equal */
+    const int32_t *unit_start; /* NULL: all units have the same size */
     int units; /* contiguous parts of the panels; sequence s has the units s, s + sequences, .. */
     sp_stage_shape shape;
     int most_steps;
@@ -37,34 +38,37 @@ struct plan_args {
     plan_sums *sums;
 };
 
-/** What a block knows while it plans. The table has the rows of X that are held, and those of the panels that
- *  may be in the step. */
+/** A block's data while it plans. The table contains the rows of X that are in shared memory, and those of
+ *  the panels considered for the step. */
 struct state {
     int32_t key[TABLE];   /* row of X, or NO_ROW */
-    int16_t value[TABLE]; /* its slot; NO_SLOT, and once it is missing MISSING plus its number */
-    int first[TABLE];     /* the first panel that needs it; NO_PANEL: none */
-    alignas(16) int used[COLORS][MOST_SLOTS / COLORS]; /* the step that used each slot last; slots by color */
-    int32_t held[MOST_SLOTS];                          /* row of X in each slot */
-    int16_t missing[MOST_SLOTS];                       /* places in the table */
-    int8_t color[MOST_SLOTS]; /* of the slots that missing rows should get; NO_COLOR: not chosen yet */
+    int16_t value[TABLE]; /* its slot; NO_SLOT: it has none; MISSING plus an index: it must be copied in this
+                             step */
+    int first[TABLE];     /* the first panel of the step that needs it; NO_PANEL: none */
+    /* the last step that used each slot; slots by color */
+    alignas(16) int used[COLORS][MOST_SLOTS / COLORS];
+    int32_t held[MOST_SLOTS];    /* row of X in each slot */
+    int16_t missing[MOST_SLOTS]; /* table indices of the rows to copy */
+    int8_t color[MOST_SLOTS];    /* desired color of the slot of each row to copy; NO_COLOR: not chosen yet */
     int16_t free_slot[COLORS][MOST_SLOTS / COLORS];
     int free_count[COLORS], wanted[COLORS], taken[COLORS];
     int16_t left[MOST_SLOTS];
     int missing_count, left_count;
-    int more
-        [SP_STEP_PANELS]; /* rows of X that each panel needs beside those that stay, and the panels before */
-    int panels;           /* of the step; -1: there is never room for the first one */
-    int32_t column[BUFFER];                 /* of the panels that may be in the step */
-    int64_t tile_start[SP_STEP_PANELS + 1]; /* of these panels, and of the one after them */
+    int more[SP_STEP_PANELS]; /* number of rows of X that must be copied for each panel and the panels before
+                                 it */
+    int panels;               /* number of panels of the step; -1: even the first panel never fits */
+    int32_t column[BUFFER];   /* columns of the panels considered for the step */
+    int64_t tile_start[SP_STEP_PANELS + 1]; /* first tile of each of these panels, and of the panel after
+                                               them */
     int64_t value_start[SP_STEP_PANELS + 1];
 };
 
 __device__ inline int &used_of(state &s, int slot) { return s.used[slot % COLORS][slot / COLORS]; }
 
-/** Says whether the row of X in a slot must stay in step `now`. */
+/** Returns true if the row of X in a slot must stay in step `now`. */
 __device__ inline bool stays(state &s, int slot, int now) { return used_of(s, slot) > now - SP_STEP_DEPTH; }
 
-/** Returns the place of a row of X in the table, where it is put if it is not there. */
+/** Returns the table index of a row of X; inserts the row if it is not in the table. */
 __device__ inline int place_of(state &s, int32_t row)
 {
     bool added;
@@ -79,7 +83,7 @@ __device__ inline int value_of(const state &s, int32_t row)
     return s.value[p];
 }
 
-/** Fills the table with the rows that are held. Returns how many must stay in step `now`. */
+/** Fills the table with the rows in shared memory. Returns how many of them must stay in step `now`. */
 __device__ inline int begin_step(state &s, const plan_args &a, int now)
 {
     int stay = 0;
@@ -102,7 +106,7 @@ __device__ inline int begin_step(state &s, const plan_args &a, int now)
     return stay;
 }
 
-/** Loads what is known of the panels from `first` on, before `end`. Returns how many have their columns in
+/** Loads the data of panels from `first` on, before `end`. Returns the number of panels whose columns are in
  *  the buffer. */
 __device__ inline int load_panels(state &s, const plan_args &a, int64_t first, int64_t end)
 {
@@ -120,7 +124,7 @@ __device__ inline int load_panels(state &s, const plan_args &a, int64_t first, i
     return count;
 }
 
-/** Chooses the number of panels of the step: those for which there is room, of the first `count` ones. */
+/** Chooses the number of panels of the step: as many of the first `count` panels as fit. */
 __device__ inline void choose_panels(state &s, const plan_args &a, int count, int stay, int now)
 {
     for (int p = threadIdx.x / 32; p < count; p += PLANNERS / 32)
@@ -147,7 +151,7 @@ __device__ inline void choose_panels(state &s, const plan_args &a, int count, in
     __syncthreads();
 }
 
-/** Notes what the panels of the step use, and lists what is missing. */
+/** Records the rows that the panels of the step use, and lists the rows to copy. */
 __device__ inline void use_rows(state &s, int now)
 {
     for (int p = threadIdx.x; p < TABLE; p += PLANNERS) {
@@ -164,7 +168,7 @@ __device__ inline void use_rows(state &s, int now)
     __syncthreads();
 }
 
-/** Lists the slots that may be given away, by color, the one used longest ago first. */
+/** Lists the slots that may be reassigned, by color, the least recently used one first. */
 __device__ inline void list_free(state &s, const plan_args &a, int now)
 {
     for (int i = threadIdx.x; i < a.shape.slots; i += PLANNERS) {
@@ -185,7 +189,7 @@ __device__ inline void list_free(state &s, const plan_args &a, int now)
     __syncthreads();
 }
 
-/** Chooses the color of a missing row's slot: one that no other row of its tile has, if there is one, and
+/** Chooses the color of the slot of a row to copy: if possible a color that no other row of its tile has and
  *  that many free slots have. */
 __device__ inline int choose_color(state &s, unsigned used)
 {
@@ -200,8 +204,8 @@ __device__ inline int choose_color(state &s, unsigned used)
     return best;
 }
 
-/** Chooses the colors of the slots of the missing rows of a tile: its four rows are read together, from
- *  different banks if their slots have different colors. */
+/** Chooses the colors of the slots of the rows of a tile that must be copied. The four rows of a tile are
+ *  read together; they are in different banks if their slots have different colors. */
 __device__ inline void color_tile(state &s, const int32_t *column)
 {
     int value[COLORS];
@@ -219,8 +223,8 @@ __device__ inline void color_tile(state &s, const int32_t *column)
     }
 }
 
-/** Chooses the colors for the step, panel by panel: the tiles of a panel have no row in common. One warp does
- *  that, so that the block needs no barrier per panel. */
+/** Chooses the colors for the step, panel by panel; the tiles of a panel have no row in common. One warp does
+ *  this, so that no block barrier is needed per panel. */
 __device__ inline void choose_colors(state &s)
 {
     for (int p = 0; p < s.panels && threadIdx.x < 32; p++) {
@@ -246,7 +250,7 @@ __device__ inline void fill_slot(state &s, const plan_args &a, int m, int slot, 
     a.load[first_load + m] = {s.key[place], slot * (SP_STAGED_PITCH / 16)};
 }
 
-/** Gives the missing rows slots: of the color they should have, or of any. */
+/** Assigns slots to the rows to copy: of the desired color, or of any color. */
 __device__ inline void give_slots(state &s, const plan_args &a, int64_t first_load, int now)
 {
     for (int m = threadIdx.x; m < s.missing_count; m += PLANNERS) {
@@ -282,8 +286,8 @@ __device__ inline void write_tiles(const state &s, const plan_args &a)
     }
 }
 
-/** Plans a step from panel `first` on, before `end`. Returns the number of its panels: 0 if the rows that
- *  stay leave no room, -1 if there is never room. */
+/** Plans a step starting at panel `first`, before `end`. Returns the number of its panels: 0 if the rows that
+ *  stay leave no space, -1 if the first panel never fits. */
 __device__ inline int plan_step(state &s, const plan_args &a, int64_t first, int64_t end, int now,
                                 int64_t first_load, sp_step *step)
 {
@@ -322,7 +326,7 @@ __global__ void __launch_bounds__(PLANNERS, 1) plan_sequences(const __grid_const
     for (int i = threadIdx.x; i < MOST_SLOTS; i += PLANNERS) {
         s.held[i] = NO_ROW;
         used_of(s, i) = i < a.shape.slots ? -SP_STEP_DEPTH
-                                          : INT32_MAX; /* those past the last are never free */
+                                          : INT32_MAX; /* slots past the last one are never free */
     }
     for (int u = sequence; u < a.units; u += a.shape.sequences) {
         const int64_t begin = a.unit_start ? a.unit_start[u] : a.panels * u / a.units,
@@ -356,7 +360,7 @@ spmm_status allocate_plan(sp_staging *p, int64_t tiles)
                            "copies of staged panels");
 }
 
-/** Makes the plan. \param [out] sums  of its steps */
+/** Creates the plan. \param [out] sums totals over its steps */
 spmm_status make_plan(const sp_matrix *m, sp_staging *p, int units, plan_sums *sums)
 {
     plan_sums *of_all;
@@ -384,8 +388,8 @@ spmm_status make_plan(const sp_matrix *m, sp_staging *p, int units, plan_sums *s
 
 spmm_status sp_staging_plan(const sp_matrix *m, const sp_stage_shape *shape, sp_staging **plan)
 {
-    /* UNIT: panels per unit, where the matrix has none. The blocks work on neighboring units at a time, so
-     * that what one copies is in the L2 for the other. */
+    /* UNIT: panels per unit, if the matrix has no units. Blocks process neighboring units at the same time,
+     * so that rows that one block copies are in the L2 cache for the other. */
     static const int64_t UNIT = 160;
     plan_sums sums = {};
     *plan = NULL;

@@ -1,5 +1,5 @@
-/** How the kernel panel_staged keeps rows of X in shared memory: a plan made once per matrix
- *  (cuda_staging.cu), which the kernel follows (cuda_panel_staged.cu). */
+/** The plan according to which the kernel panel_staged keeps rows of X in shared memory. It is created once
+ *  per matrix (cuda_staging.cu); the kernel follows it (cuda_panel_staged.cu). */
 #ifndef SP_CUDA_STAGING_CUH
 #define SP_CUDA_STAGING_CUH
 
@@ -11,23 +11,23 @@ extern "C" {
 }
 
 enum {
-    SP_STEP_PANELS = 16,  /**< most panels per step */
-    SP_STEP_DEPTH = 2,    /**< steps whose rows of X are in shared memory together: one is multiplied, one
-                                  arrives */
-    SP_STAGED_ROWS = 848, /**< most rows of X in shared memory */
-    SP_STAGED_PITCH = SP_STAGED_BYTES + 16 /**< from one row of X in shared memory to the next: rows whose
-                                                slots differ mod 4 are in different banks */
+    SP_STEP_PANELS = 16,  /**< maximum number of panels per step */
+    SP_STEP_DEPTH = 2,    /**< number of steps whose rows of X are in shared memory together: one is
+                               multiplied, one arrives */
+    SP_STAGED_ROWS = 848, /**< maximum number of rows of X in shared memory */
+    SP_STAGED_PITCH = SP_STAGED_BYTES + 16 /**< distance in bytes between rows of X in shared memory; rows
+                                                whose slots differ mod 4 are in different banks */
 };
 
-/** A step: panels that a block multiplies after one wait. The block copies to shared memory the rows of X
- *  that they need and that are not there, and the panels' tiles and values. */
+/** A step: panels that a block multiplies after one wait. The block copies to shared memory the tiles and
+ *  values of the panels, and the rows of X that they need and that are not there yet. */
 struct alignas(16) sp_step {
     int64_t first_tile, first_value, first_load;
     int32_t first_panel, panels, tiles, values, loads;
-    uint16_t end[SP_STEP_PANELS]; /* tiles of the step up to the end of each panel */
+    uint16_t end[SP_STEP_PANELS]; /* number of tiles of the step up to the end of each panel */
 };
 
-/** A row of X to copy: its number, and where it goes in shared memory, in units of 16 bytes. */
+/** A row of X to copy: its number, and its destination in shared memory, in units of 16 bytes. */
 struct sp_row_copy {
     int32_t row, place;
 };
@@ -35,27 +35,29 @@ struct sp_row_copy {
 /** The shape of a plan. */
 struct sp_stage_shape {
     int room;        /* bytes of shared memory for SP_STEP_DEPTH steps and the slots */
-    int slots;       /* rows of X in shared memory */
+    int slots;       /* number of rows of X in shared memory */
     int capacity;    /* bytes for the tiles and values of a step */
-    int value_bytes; /* per value */
-    int sequences;   /* of steps: each is one block's, or one block's per tile of columns */
+    int value_bytes; /* bytes per value */
+    int sequences;   /* number of sequences of steps; each is run by one block, or by one block per tile of
+                        columns */
 };
 
 /** A plan, in GPU memory. */
 struct sp_staging {
     sp_stage_shape shape;
-    int most_steps;            /* per sequence */
-    int64_t all_steps, copies; /* of all sequences; rows of X that they copy */
-    sp_step *step;             /* [sequences * most_steps]: those of sequence s begin at s * most_steps */
-    int32_t *steps;            /* [sequences] */
-    uint4 *tile;       /* [tiles] places of four rows of X in 16 bits each, the mask, and the first value,
-                          counted from the step's */
-    sp_row_copy *load; /* [4 * tiles], where the steps say */
+    int most_steps;            /* steps per sequence for which `step` has memory */
+    int64_t all_steps, copies; /* over all sequences: number of steps, and number of rows of X that they
+                                  copy */
+    sp_step *step;             /* [sequences * most_steps]: the steps of sequence s begin at s * most_steps */
+    int32_t *steps;            /* [sequences] number of steps of each sequence */
+    uint4 *tile;       /* [tiles] places of four rows of X in 16 bits each, the mask, and the index of the
+                          first value, relative to the step's first value */
+    sp_row_copy *load; /* [4 * tiles], at the positions that the steps specify */
 };
 
 /** Makes the plan for row panels in GPU memory. Local; complete on return.
- *  \param [out] plan  the caller frees it by sp_staging_free(); NULL on failure, and where a panel needs more
- *                     rows of X than there is room for
+ *  \param [out] plan  the caller frees it with sp_staging_free(); NULL on failure, and if a panel needs more
+ *                     rows of X than fit
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_staging_plan(const sp_matrix *m, const sp_stage_shape *shape, sp_staging **plan);
 

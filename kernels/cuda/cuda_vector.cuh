@@ -1,5 +1,4 @@
-/** Helpers that the CUDA kernels share: how products are queued, and vectors of adjacent columns of X and
- *  Y. */
+/** Helpers that the CUDA kernels share: queueing of products, and vectors of adjacent columns of X and Y. */
 #ifndef SP_CUDA_VECTOR_CUH
 #define SP_CUDA_VECTOR_CUH
 
@@ -27,8 +26,9 @@ inline unsigned grid_of(int64_t work, int64_t per_block)
     return (unsigned)(blocks < 1 ? 1 : blocks < INT32_MAX ? blocks : INT32_MAX);
 }
 
-/** Returns what a launch decides of its shape, for sp_device_note_launch().
- *  \param [in] lanes  that share an element or a row; 0: the kernel has no sub-warps */
+/** Returns the launch shape for sp_device_note_launch(). The compiler and the GPU determine its other
+ *  members.
+ *  \param [in] lanes  number of lanes that share an element or a row; 0: the kernel has no sub-warps */
 inline sp_launch_shape launch_shape(dim3 grid, int block, size_t shared, int lanes = 0)
 {
     sp_launch_shape shape = {};
@@ -41,9 +41,9 @@ inline sp_launch_shape launch_shape(dim3 grid, int block, size_t shared, int lan
 
 /** Queues a kernel that takes one argument. On GPUs of compute capability 9.0 and more, its blocks may start
  *  before the previous kernel of the stream has completed: the kernel calls wait_for_previous(). That hides
- *  the start of a kernel, 1 to 2 us, which is what a product of a small matrix takes next to its sums. See
- *  the CUDA C++ Programming Guide, "Programmatic Dependent Launch".
- *  \param [in] lanes  that share a row; 0: the kernel has no sub-warps */
+ *  the time to start a kernel, which is significant for small matrices. See the CUDA C++ Programming Guide,
+ *  "Programmatic Dependent Launch".
+ *  \param [in] lanes  number of lanes that share a row; 0: the kernel has no sub-warps */
 template <typename A>
 void launch_early(void (*kernel)(A), dim3 grid, unsigned block, size_t shared, cudaStream_t stream,
                   const A &a, int lanes = 0)
@@ -59,13 +59,12 @@ void launch_early(void (*kernel)(A), dim3 grid, unsigned block, size_t shared, c
     config.stream = stream;
     config.attrs = &early;
     config.numAttrs = sp_device_starts_early();
-    (void)cudaLaunchKernelEx(&config, kernel, a); /* sp_device_launched() asks for the error */
+    (void)cudaLaunchKernelEx(&config, kernel, a); /* sp_device_launched() checks for errors */
 }
 
 /** Lets the next kernel of the stream start its blocks when all blocks of this one have called this function
- *  or have ended. It should be called when the sums are complete: blocks that start while many are at work
- *  are spread unevenly over the multiprocessors, and long rows that meet on one take up to 4 times as
- *  long. */
+ *  or have ended. It should be called when the sums are complete: blocks that start while others still run
+ *  are spread unevenly over the multiprocessors, which is slow if several long rows are on the same one. */
 __device__ inline void let_next_start()
 {
 #if __CUDA_ARCH__ >= 900
@@ -73,8 +72,8 @@ __device__ inline void let_next_start()
 #endif
 }
 
-/** Waits until the previous kernel of the stream has completed. Before, a kernel may read only the matrix and
- *  its lists: whoever changes these waits for the stream. */
+/** Waits until the previous kernel of the stream has completed. Before this call, a kernel may read only the
+ *  matrix and its lists, because code that changes these waits for the stream. */
 __device__ inline void wait_for_previous()
 {
 #if __CUDA_ARCH__ >= 900
@@ -82,15 +81,16 @@ __device__ inline void wait_for_previous()
 #endif
 }
 
-/** Sets column indices to themselves. Called after wait_for_previous(), it keeps the compiler from loading
- *  the rows of X before: it may move loads by __ldg() across anything but what they depend on. */
+/** Sets column indices to themselves. After wait_for_previous(), this prevents the compiler from moving the
+ *  loads of rows of X before the wait: it may move __ldg() loads across anything on which they do not
+ *  depend. */
 template <int N> __device__ inline void use_after(int32_t (&col)[N])
 {
 #pragma unroll
     for (int n = 0; n < N; n++) asm volatile("" : "+r"(col[n])::"memory");
 }
 
-/** Queues a product of a matrix that has rows, in one precision. */
+/** Queues a product, in one precision, for a matrix that has rows. */
 using product_launcher = void (*)(const sp_launch *, cudaStream_t);
 
 /** Implements sp_kernel_ops.run for the kernel named `id`: calls launcher f64 or f32, depending on the
@@ -171,7 +171,7 @@ __device__ inline const char *row_of(const char *x, int32_t col, uint32_t pitch)
 }
 
 /** Returns the leading dimension for partial sums of k columns: k rounded up, so that each row is aligned for
- *  any vector of columns, and has room for the last vector. */
+ *  any vector of columns and can store the whole last vector. */
 inline int64_t partial_ld(int64_t k) { return k == 1 ? 1 : (k + 3) / 4 * 4; }
 
 /** Returns the number of elements per vector of columns, for elements of `size` bytes. The vector is the
@@ -196,8 +196,8 @@ inline spmm_status check_pitch(const sp_launch *l, const char *id)
                    (long long)l->x->ld);
 }
 
-/** Returns a kernel's arguments with those members set that the kernels with vectors of columns have in
- *  common; the others are 0. */
+/** Returns a kernel's arguments with the members set that all kernels with vectors of columns have; the other
+ *  members are 0. */
 template <template <typename> class A, typename T> A<T> vector_args(const sp_launch *l)
 {
     A<T> a = {};
@@ -211,9 +211,9 @@ template <template <typename> class A, typename T> A<T> vector_args(const sp_lau
     return a;
 }
 
-/** Queues a product for all columns by calls of launch(rest, V), which queues it for the first of the columns
- *  in `rest` and returns their number. V is the integral constant 1, 2 or, in f32, 4: the columns per
- *  vector. */
+/** Queues a product for all columns with calls of launch(rest, V), which queues it for the first of the
+ *  remaining `rest` columns and returns their number. V is the integral constant 1, 2 or, in f32, 4: the
+ *  columns per vector. */
 template <typename T, template <typename> class A, typename F>
 void launch_vectors(const sp_launch *l, A<T> rest, F launch)
 {

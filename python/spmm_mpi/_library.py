@@ -336,8 +336,8 @@ def in_forked():
 def check_fork():
     """Refuses a forked process, before mpi4py or a lock is waited for that a thread of the other process may hold. Error."""
     if forked:
-        raise Error("this process was forked from one that uses libspmm, and has neither its threads nor its MPI: expected a call in that "
-                    "process, or in one that was started anew (multiprocessing.get_context(\"spawn\"))", Status.USAGE)
+        raise Error("this process was forked from one that uses libspmm, and has neither its threads nor its MPI: expected a call in the "
+                    "parent process, or in a process started with spawn (multiprocessing.get_context(\"spawn\"))", Status.USAGE)
 
 
 def without_mpi():

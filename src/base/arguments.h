@@ -1,5 +1,5 @@
-/** Checks the arguments that a program passes to the functions of spmm.h before the library uses them. The
- *  error messages name the function, the argument and what was expected. */
+/** Checks the arguments that a program passes to the functions of spmm.h. The error messages name the
+ *  function, the argument and what was expected. */
 #ifndef SP_ARGUMENTS_H
 #define SP_ARGUMENTS_H
 

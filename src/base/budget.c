@@ -1,5 +1,5 @@
 /** Compares the bytes that the processes of a node allocate with the memory that the system and control
- *  groups leave. */
+ *  groups leave available. */
 #include "base/budget.h"
 
 #include <pthread.h>
@@ -19,20 +19,21 @@
 enum {
     RESERVE = 16 << 20,  /* bytes per process kept for MPI buffers, stacks and small allocations */
     RESERVE_SHARE = 128, /* 1/128 of the free memory is kept for page tables */
-    LOOK_SHARE = 8       /* /proc is read again after 1/8 of the bytes left at the last reading has been
-                            taken */
+    LOOK_SHARE = 8       /* /proc is read again after 1/8 of the bytes that were left at the last reading have
+                            been taken */
 };
 
 static struct {
     pthread_mutex_t lock; /* protects the members that look() changes */
-    int64_t alone;        /* the counter that `taken` points to while this process counts alone */
+    int64_t alone;        /* the counter to which `taken` points while this process counts separately */
     int64_t *taken;       /* bytes taken by all processes that count together */
     int sharers;
     int64_t own;      /* the bytes of *taken that this process took */
     int64_t resident; /* resident memory of this process, in bytes, before it took anything */
-    int64_t base;     /* estimate of the bytes that were free before any were taken */
-    int64_t seen;     /* value of *taken at the last look() */
-    int64_t room;     /* bytes that were left at the last look(); -1: no look() yet */
+    int64_t base;     /* estimate of the number of bytes that were free before any were taken */
+    int64_t seen;     /* value of *taken at the last call of look() */
+    int64_t room;     /* number of bytes that were left at the last call of look(); -1: it has not been called
+                         yet */
 } budget = {.lock = PTHREAD_MUTEX_INITIALIZER, .taken = &budget.alone, .sharers = 1, .room = -1};
 
 static int64_t load(const int64_t *value) { return __atomic_load_n(value, __ATOMIC_RELAXED); }

@@ -5,9 +5,9 @@
 
 #include <stdint.h>
 
-/** Returns how many bytes could be allocated now. These are the bytes that the system reports as available
- *  (MemAvailable) or that the limits of control groups leave, whichever is less. The bytes that were taken
- *  but not touched yet, and a reserve for allocations that are not counted, are subtracted. Returns
+/** Returns the number of bytes that can be allocated now. Starts from the bytes that the system reports as
+ *  available (MemAvailable), or that the limits of control groups leave, whichever is less. Subtracts the
+ *  bytes that were taken but not touched yet, and a reserve for allocations that are not counted. Returns
  *  INT64_MAX / 4 if nothing is known. Reads /proc. Local; any thread. */
 int64_t sp_budget_room(void);
 
@@ -27,9 +27,9 @@ void sp_budget_give(int64_t bytes);
 uint64_t sp_budget_group(void);
 
 /** Makes this process count its allocations together with other processes. Each of the processes must have
- *  taken next to nothing so far. Local; no other thread may allocate during the call.
- *  \param [in] taken    the common counter, initially 0, in memory that the processes share; must exist
- *                       until this process counts alone again. NULL: count alone again
+ *  taken almost nothing so far. Local; no other thread may allocate during the call.
+ *  \param [in] taken    the common counter, initially 0, in memory that the processes share; must exist until
+ *                       this process counts separately again. NULL: count separately again
  *  \param [in] sharers  number of processes that count together */
 void sp_budget_share(int64_t *taken, int sharers);
 

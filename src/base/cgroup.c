@@ -1,4 +1,4 @@
-/** Finds the control groups (v1 and v2) that this process belongs to and reads their memory limits. */
+/** Finds the control groups (v1 and v2) of this process, and reads their memory limits. */
 #include "base/cgroup.h"
 
 #include <stdio.h>
@@ -15,10 +15,11 @@ typedef struct hierarchy {
     char group[PATH_BYTES]; /* folder of the group of this process: `top` or a folder below it */
 } hierarchy;
 
-/* Names of a group's files and of keys in its memory.stat: version[0] for cgroup v2, version[1] for v1. */
+/* Names of a group's files and of keys in its memory.stat. Arrays are indexed by version: [0] for cgroup v2,
+ * [1] for v1. */
 typedef struct names {
-    const char *limit[2]; /* files with limits; the lower limit counts. limit[1] is NULL if there is only one
-                             file */
+    const char *limit[2]; /* files with limits, of which the lower limit applies. limit[1] is NULL if there is
+                             only one file */
     const char *used;
     const char *inactive, *active, *mapped; /* keys in memory.stat, for bytes of page cache */
 } names;
@@ -66,7 +67,7 @@ static int64_t stat_in(const char *folder, const char *key, int64_t otherwise)
     return result;
 }
 
-/* ---- where the groups are ---- */
+/* ---- positions of the groups ---- */
 
 /** Replaces octal escapes such as "\040" in the text by the characters that they stand for. */
 static void unescape(char *text)
@@ -114,7 +115,7 @@ static int find_path(const char *root, int v1, char *path)
     return found;
 }
 
-/** Finds out where the hierarchy is mounted (`point`) and which of its groups is mounted there (`mounted`),
+/** Determines the mount point of the hierarchy (`point`) and the group that is mounted there (`mounted`),
  *  from a line "ID PARENT DEVICE PATH POINT OPTIONS ... - TYPE SOURCE SUPEROPTIONS" of /proc/self/mountinfo.
  *  \return 1 if found, 0 if the hierarchy is not mounted */
 static int find_mount(const char *root, int v1, char *mounted, char *point)
@@ -151,8 +152,8 @@ static int find_hierarchy(const char *root, int v1, hierarchy *h)
     if (!find_path(root, v1, path) || !find_mount(root, v1, mounted, point)) return 0;
     if (snprintf(h->top, sizeof h->top, "%s%s", strcmp(root, "/") == 0 ? "" : root, point) >= PATH_BYTES)
         return 0;
-    /* the mounted part of the hierarchy may not contain this process's group (it may belong to another
-     * namespace): then only the topmost visible group can be read */
+    /* the mounted part of the hierarchy may not contain this process's group, e.g. in another namespace; then
+     * only the topmost visible group can be read */
     const size_t n = strcmp(mounted, "/") == 0 ? 0 : strlen(mounted);
     const int below = strncmp(path, mounted, n) == 0 && (path[n] == '/' || path[n] == 0) &&
                       !strstr(path, "/..");
@@ -164,8 +165,8 @@ static int find_hierarchy(const char *root, int v1, hierarchy *h)
 
 /* ---- limits ---- */
 
-/** Returns how many bytes of page cache the kernel can reclaim from the group in `folder`: all that no
- *  process has mapped. */
+/** Returns the number of bytes of page cache that the kernel can reclaim from the group in `folder`: those
+ *  that no process has mapped. */
 static int64_t reclaimable(const names *n, const char *folder)
 {
     const int64_t bytes = stat_in(folder, n->inactive, 0) + stat_in(folder, n->active, 0) -
@@ -173,7 +174,7 @@ static int64_t reclaimable(const names *n, const char *folder)
     return bytes > 0 ? bytes : 0;
 }
 
-/** Stores in *least how much memory the limit of a group leaves, if that is less than least->bytes.
+/** If the limit of a group leaves less memory than least->bytes, stores that amount and the group in *least.
  *  \param [in] folder  the folder of the group
  *  \param [in] limit   limit in bytes; negative: no limit */
 static void keep_least(const names *n, const char *folder, int64_t limit, sp_cgroup_room *least)
@@ -190,8 +191,8 @@ static void keep_least(const names *n, const char *folder, int64_t limit, sp_cgr
     least->group = stat(folder, &info) == 0 ? (uint64_t)info.st_ino : 0;
 }
 
-/** Stores in *least how much memory the limits of the group in `folder` leave, if that is less than
- *  least->bytes. */
+/** If the limits of the group in `folder` leave less memory than least->bytes, stores that amount and the
+ *  group in *least. */
 static void look_at(const hierarchy *h, const char *folder, sp_cgroup_room *least)
 {
     const names *const n = &version[h->v1];
@@ -206,7 +207,7 @@ static void look_at(const hierarchy *h, const char *folder, sp_cgroup_room *leas
 static void look_upwards(hierarchy *h, sp_cgroup_room *least)
 {
     const size_t top = strlen(h->top);
-    /* cgroup v1: a limit above the mount point, where no file can be read, shows only in the value for this
+    /* cgroup v1: a limit above the mount point, whose file cannot be read, appears only in the value of this
      * key */
     if (h->v1) {
         const int64_t above = stat_in(h->group, "hierarchical_memory_limit", -1);

@@ -1,4 +1,4 @@
-/** Determines what the names of outputs denote, opens the outputs, and handles signals while one is
+/** Determines the destinations of outputs, opens the outputs, and handles signals while an output is
  *  written. */
 #include "base/destination.h"
 
@@ -27,7 +27,7 @@ static spmm_status cannot(const char *path, int reason)
     return sp_cannot_write(path);
 }
 
-/* ---- what a name stands for ---- */
+/* ---- meaning of a name ---- */
 
 /** Returns a pointer to the last component of a path. */
 static char *base_of(char *path)
@@ -75,10 +75,10 @@ void sp_open_standard_streams(void)
     static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) < 0)
-            return; /* gets the number fd, the least */
+            return; /* the new descriptor is the lowest free one, which is fd */
 }
 
-/* The descriptor of standard output, unless it is kept for the outputs named "-". */
+/* The descriptor of standard output; another one after standard output was reserved for outputs named "-". */
 static int reserved = STDOUT_FILENO;
 
 spmm_status sp_reserve_standard_output(void)
@@ -132,7 +132,7 @@ static spmm_status find_new(sp_destination *to)
     return SPMM_OK;
 }
 
-/** Describes an existing file in *to. If another process has replaced the file meanwhile, the new file is
+/** Describes an existing file in *to. If another process replaces the file concurrently, the new file is
  *  described. A name under /proc/self/fd may denote an open file that has no other name; such a file is
  *  treated as a stream.
  *  \param [in] seen  result of a stat() of the path just before */
@@ -237,7 +237,7 @@ spmm_status sp_destination_part(const sp_destination *to, char *part, int *fd)
         sp_writing_end();
         if (errno != EEXIST) break;
     }
-    return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: its folder takes no new file: %s", to->path,
+    return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: cannot create a file in its folder: %s", to->path,
                    strerror(errno));
 }
 
@@ -252,8 +252,8 @@ spmm_status sp_destination_stream(const sp_destination *to, int *fd)
 
 /* ---- all outputs of a program ---- */
 
-/** Checks that the folder of a destination takes a new file. The file has no name where the file system can
- *  do that, so that nothing is left even if this process is killed meanwhile. */
+/** Checks that a new file can be created in the folder of a destination. If the file system supports it, the
+ *  file is created without a name, so that nothing is left if this process is killed. */
 static spmm_status try_folder(const sp_destination *to)
 {
     char part[PATH_MAX];
@@ -269,7 +269,7 @@ static spmm_status try_folder(const sp_destination *to)
     return SPMM_OK;
 }
 
-/** Checks that an output whose name ends like that of a compressed file will be one. */
+/** Checks that an output whose name has the suffix of a compressed file will be compressed. */
 static spmm_status check_suffix(const sp_named_file *file)
 {
     static const char *const others[] = {".Z", ".lz4", ".lz", ".lzma", ".zip", ".7z", NULL};
@@ -290,7 +290,8 @@ static spmm_status check_suffix(const sp_named_file *file)
                    file->name, SHOWN(file->path), codec->name, codec->library);
 }
 
-/** Determines what the name of a file denotes and, for an output, checks that it can be written.
+/** Determines the destination that the name of a file denotes and, for an output, checks that it can be
+ *  written.
  *  \param [out] known  1: the name denotes a file (or one to be created) or a stream, which other names may
  *                      denote too; 0: it does not */
 static spmm_status examine(const sp_named_file *file, sp_destination *to, int *known)
@@ -310,7 +311,8 @@ static spmm_status examine(const sp_named_file *file, sp_destination *to, int *k
     return try_folder(to);
 }
 
-/** Returns 1 if both are the same file. Streams are equal to files only: a standard stream may be one. */
+/** Returns 1 if both denote the same file. Two streams are never the same; a standard stream may be the same
+ *  as a file. */
 static int same_target(sp_destination *a, sp_destination *b)
 {
     if (a->kind == SP_TO_STREAM && b->kind == SP_TO_STREAM) return 0;

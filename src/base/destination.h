@@ -1,6 +1,6 @@
 /** The destination that an output's name denotes: a new file, an existing file, or a stream (a device, a
- *  pipe, standard output or standard error). The functions here also check that it can be written before the
- *  computation starts. No MPI. */
+ *  pipe, standard output or standard error). The functions also check, before the computation starts, that it
+ *  can be written. Without MPI. */
 #ifndef SP_DESTINATION_H
 #define SP_DESTINATION_H
 
@@ -25,9 +25,9 @@ typedef struct sp_destination {
     mode_t mode;           /**< permission bits of the existing file (SP_TO_OLD) */
 } sp_destination;
 
-/** Determines what a path denotes and whether it can be written; changes nothing. Opens a regular file for
- *  writing and closes it again, so that the system's own rules about links and permissions apply. A symbolic
- *  link is followed, even to a file that does not exist yet. Local.
+/** Determines the destination that a path denotes, and whether it can be written; changes nothing. Opens a
+ *  regular file for writing and closes it again, so that the system's own rules about links and permissions
+ *  apply. A symbolic link is followed, even to a file that does not exist yet. Local.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT (the message has the path and the reason, e.g. that the path is a
  *          folder) */
 spmm_status sp_destination_find(const char *path, sp_destination *to);
@@ -42,13 +42,13 @@ spmm_status sp_destination_find(const char *path, sp_destination *to);
  *  \return SPMM_OK, SPMM_ERR_OUTPUT */
 spmm_status sp_destination_part(const sp_destination *to, char *part, int *fd);
 
-/** Opens /dev/null in place of the standard streams that whoever started the program has closed, so that no
- *  other file gets their numbers. Writes to such a standard output fail. Writes to such a standard error are
- *  lost. Local; to be called first in main(). */
+/** Opens /dev/null for standard streams that were closed when the program was started, so that no other file
+ *  gets their numbers. Writes to such a standard output fail. Writes to such a standard error are lost.
+ *  Local; must be called first in main(). */
 void sp_open_standard_streams(void);
 
-/** Keeps standard output for outputs whose name is "-": from now on what the program prints to standard
- *  output goes to standard error. Local; to be called once, before anything is printed.
+/** Reserves standard output for outputs whose name is "-". Later output of the program to standard output
+ *  goes to standard error. Local; must be called once, before anything is printed.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT */
 spmm_status sp_reserve_standard_output(void);
 
@@ -75,19 +75,19 @@ typedef struct sp_named_file {
     const char *name; /**< name of the option or operand, for messages */
     const char *path; /**< name of the file; NULL: the user gave none */
     enum {
-        SP_REPLACED,   /**< written as a whole */
-        SP_COMPRESSED, /**< written as a whole, compressed if its name ends in .gz, .bz2, .xz or .zst */
-        SP_APPENDED,   /**< lines are added at its end */
-        SP_REMEMBERED, /**< lines are added at its end; if that fails the program goes on, so it is not tried
+        SP_REPLACED,   /**< written as a whole file */
+        SP_COMPRESSED, /**< written as a whole file, compressed if its name ends in .gz, .bz2, .xz or .zst */
+        SP_APPENDED,   /**< lines are appended */
+        SP_REMEMBERED, /**< lines are appended; if that fails the program continues, so it is not checked
                             here */
         SP_READ
     } use;
 } sp_named_file;
 
 /** Checks, before anything is read, that all outputs can be written, and that none would destroy an input or
- *  another output. Files are the same if their device and inode are, whatever their names. Changes no file
- *  and leaves none behind. Two outputs may be the same stream. A name ending like that of a compressed file
- *  is refused if the output would not be compressed in that way. Local.
+ *  another output. Files are the same if their devices and inodes are equal, whatever their names. Changes no
+ *  file and leaves none behind. Two outputs may be the same stream. A name with the suffix of a compressed
+ *  file is rejected if the output would not be compressed in that way. Local.
  *  \param [in] files  all inputs and outputs, [count]
  *  \return SPMM_OK, SPMM_ERR_OUTPUT (the message has the file's name and the reason), SPMM_ERR_USAGE (two
  *          names for the same file, a compressed file that cannot be written) */

@@ -40,7 +40,7 @@ static spmm_status check_fault(const char *text)
     for (size_t i = 0; stage > 0 && digits > 0 && i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(text + stage + 1 + digits, kinds[i]) == 0) return SPMM_OK;
     return sp_fail(SPMM_ERR_USAGE,
-                   "SPMM_FAULT=%s: expected STAGE:RANK, with :kill, :stop, :wrong or nothing behind it",
+                   "SPMM_FAULT=%s: expected STAGE:RANK, optionally followed by :kill, :stop or :wrong",
                    SHOWN(text));
 }
 
@@ -50,21 +50,21 @@ static const struct {
     const char *name;
     int64_t least, most;
     spmm_status (*check)(const char *text);
-    int own; /* 1: each rank may have a value of its own */
+    int own; /* 1: ranks may have different values */
 } rows[] = {
-    {"SPMM_CHUNK_BYTES", 1, 1 << 30, NULL, 0},      /* maximum size of a message in bytes: see comm.h */
+    {"SPMM_CHUNK_BYTES", 1, 1 << 30, NULL, 0},      /* maximum size of a message in bytes: comm.h */
     {"SPMM_READ_CHUNK_BYTES", 1, 1 << 30, NULL, 0}, /* size in bytes of the chunks of text that threads parse:
-                                                    see text_chunks.h */
-    {"SPMM_TILE_EDGE", 1, 1 << 20, NULL, 0},        /* edge length of a tile of coefficients: see pearson.c */
-    {"SPMM_MEMORY_CHECK", 0, 1, NULL, 1},           /* 0: large allocations are not checked: see memory.h */
-    {"SPMM_ISA", 0, 0, check_isa, 1},               /* highest instruction set that CPU kernels may use: see
-                                                    cpu_isa.h */
-    {"SPMM_GPU_KEPT_MB", 0, 1 << 20, NULL, 1},      /* GPU memory that is kept for later allocations: see
-                                                    device_cuda_memory.c */
-    {"SPMM_FAULT", 0, 0, check_fault, 1},           /* fault injection for tests: see comm.h */
-    {"SPMM_EXCHANGE_BACKEND", 0, 0, NULL, 0},       /* the only backend of exchanges on GPUs: see
-                                                    exchange_backend.h */
-    {"SPMM_TUNE_CACHE", 0, 0, NULL, 1},             /* name of the file with tuning results: see tune.h */
+                                                       text_chunks.h */
+    {"SPMM_TILE_EDGE", 1, 1 << 20, NULL, 0},        /* edge length of a tile of coefficients: pearson.c */
+    {"SPMM_MEMORY_CHECK", 0, 1, NULL, 1},           /* 0: large allocations are not checked: memory.h */
+    {"SPMM_ISA", 0, 0, check_isa, 1},               /* highest instruction set that CPU kernels may use:
+                                                       cpu_isa.h */
+    {"SPMM_GPU_KEPT_MB", 0, 1 << 20, NULL, 1},      /* GPU memory that is kept for later allocations:
+                                                       device_cuda_memory.c */
+    {"SPMM_FAULT", 0, 0, check_fault, 1},           /* fault injection for tests: comm.h */
+    {"SPMM_EXCHANGE_BACKEND", 0, 0, NULL, 0},       /* the only backend of exchanges on GPUs:
+                                                       exchange_backend.h */
+    {"SPMM_TUNE_CACHE", 0, 0, NULL, 1},             /* name of the file with tuning results: tune.h */
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -85,8 +85,8 @@ static spmm_status check_value(int row, const char *text)
                    SHOWN(text), (long long)rows[row].least, (long long)rows[row].most);
 }
 
-/** Refuses an environment variable whose name begins with SPMM_ and looks like a misspelling of one in the
- *  table. Other unknown names that begin so may belong to other programs. \param [in] entry  NAME=VALUE */
+/** Rejects an environment variable whose name begins with SPMM_ and appears to be a misspelling of a name in
+ *  the table. Other unknown names may belong to other programs. \param [in] entry NAME=VALUE */
 static spmm_status check_name(const char *entry)
 {
     char name[64];
@@ -99,7 +99,7 @@ static spmm_status check_name(const char *entry)
         sp_guess_offer(&guess, rows[i].name + sizeof prefix - 1);
     }
     if (!guess.word) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "environment variable %s: there is none of that name%s", SHOWN(name),
+    return sp_fail(SPMM_ERR_USAGE, "environment variable %s: no variable has this name%s", SHOWN(name),
                    MEANT(&guess, prefix, ""));
 }
 

@@ -1,13 +1,13 @@
-/** Checks and reads the environment variables SPMM_*, which a table in environment.c lists. No MPI. */
+/** Checks and reads the environment variables SPMM_*, which are listed in a table in environment.c. Without
+ *  MPI. */
 #ifndef SP_ENVIRONMENT_H
 #define SP_ENVIRONMENT_H
 
 #include "base/status.h"
 
-/** Checks the values of all environment variables in the table, so that no invalid value is ignored
- *  silently, and checks that no other variable looks like a misspelling of one of them. An empty value
- *  counts as unset. Local: the environments of ranks may differ, so the caller must make the ranks agree on
- *  the status.
+/** Checks the values of all environment variables in the table, so that no invalid value is silently ignored.
+ *  Also checks that no other variable appears to be a misspelling of one of them. An empty value counts as
+ *  unset. Local: the environments of ranks may differ, so the caller must make the ranks agree on the status.
  *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that names the variable and its valid values */
 spmm_status sp_environment_check(void);
 
@@ -15,8 +15,8 @@ spmm_status sp_environment_check(void);
  *  if the variable is unset or invalid. Local. */
 int64_t sp_environment_number(const char *name, int64_t otherwise);
 
-/** Returns the name of a variable that has to have the same value on every rank, the one of number `index`
- *  from 0; NULL: there are fewer. Local. */
+/** Returns the name of a variable that must have the same value on every rank: number `index`, starting at 0;
+ *  NULL if there are fewer. Local. */
 const char *sp_environment_common(int index);
 
 #endif

@@ -30,8 +30,8 @@ static spmm_status refuse(double bytes, const char *what, double room)
         sp_bytes_text(wanted, sizeof wanted, bytes), what, sp_bytes_text(there, sizeof there, room));
 }
 
-/* Requests of less than COUNTED_FROM bytes are not counted. Linux grants more memory than there is and kills
- * a process that then uses it; the budget turns that into an error message. */
+/* Requests of less than COUNTED_FROM bytes are not counted. Linux grants more memory than is available and
+ * kills a process that then uses it; the budget turns that into an error message. */
 spmm_status sp_memory_take(int64_t bytes, const char *what)
 {
     int64_t room;
@@ -48,7 +48,7 @@ void sp_memory_give(int64_t bytes)
     if (bytes >= COUNTED_FROM) sp_budget_give(bytes);
 }
 
-/** Ends of allocations that sp_release_tail() has returned to the system; an entry stays in this list until
+/** Ends of allocations that sp_release_tail() has returned to the system. An entry stays in this list until
  *  its allocation is freed. */
 static struct {
     pthread_mutex_t lock;

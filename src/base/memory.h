@@ -1,5 +1,5 @@
-/** Allocates aligned host memory, checked against the memory budget. Error messages say what the memory was
- *  for. */
+/** Allocates aligned host memory, checked against the memory budget. Error messages name the purpose of the
+ *  memory. */
 #ifndef SP_MEMORY_H
 #define SP_MEMORY_H
 
@@ -9,9 +9,8 @@
 
 /** Allocates `count` elements of `size` bytes, not zeroed. The memory is aligned to 64 bytes; 4 MiB or more
  *  are aligned to 2 MiB, with huge pages advised. A request of 1 MiB or more that exceeds the memory budget
- *  (budget.h) is refused, although the system would grant it; SPMM_MEMORY_CHECK=0 turns that check off.
- *  Local.
- *  \param [out] p     the memory, which the caller frees by sp_free(); NULL on failure, never NULL on
+ *  (budget.h) is refused, even if the system would grant it; SPMM_MEMORY_CHECK=0 disables this check. Local.
+ *  \param [out] p     the memory, which the caller frees with sp_free(); NULL on failure, never NULL on
  *                     success, even for count 0
  *  \param [in]  what  what the memory is for, in the error message, e.g. "column indices"
  *  \return SPMM_OK, SPMM_ERR_MEMORY (the message has the sizes), SPMM_ERR_LIMIT (count * size overflows) */
@@ -20,20 +19,20 @@ spmm_status sp_alloc(void **p, int64_t count, size_t size, const char *what);
 /** Like sp_alloc(), but zeroes the memory. Local. */
 spmm_status sp_alloc_zero(void **p, int64_t count, size_t size, const char *what);
 
-/** Checks, before a step allocates several arrays, that all of them together fit into sp_available_bytes().
+/** Checks, before a step allocates several arrays, that their total size fits into sp_available_bytes().
  *  Allocates and reserves nothing. Local.
  *  \param [in] bytes  lower bound on the total size of the arrays
  *  \param [in] what   what the arrays are for, in the error message
  *  \return SPMM_OK, SPMM_ERR_MEMORY (the message has the sizes) */
 spmm_status sp_memory_needs(double bytes, const char *what);
 
-/** Counts `bytes` bytes of memory that sp_alloc() does not allocate against the memory budget, which refuses
- *  them as sp_alloc() would; sp_memory_give() takes them off again. Local.
+/** Counts `bytes` bytes of memory that sp_alloc() does not allocate against the memory budget, which may
+ *  refuse them as for sp_alloc(). sp_memory_give() gives them back. Local.
  *  \param [in] what  what the memory is for, in the error message
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_memory_take(int64_t bytes, const char *what);
 
-/** Ends what sp_memory_take() began; `bytes` is the same number. Local. */
+/** Gives back bytes counted by sp_memory_take(); `bytes` must be the same number. Local. */
 void sp_memory_give(int64_t bytes);
 
 /** Returns the unused end of an allocation to the system: all whole pages after the first `used` bytes. Does
@@ -56,9 +55,9 @@ int64_t sp_peak_bytes(void);
  *  (Linux). Local. */
 void sp_peak_restart(void);
 
-/** Returns how many bytes could be allocated now: what the machine, control groups and the resource limits
- *  of the process leave, minus memory that is allocated but not touched yet (budget.h). Very large if
- *  unknown. Local. */
+/** Returns the number of bytes that can be allocated now: the memory that the machine, control groups and the
+ *  resource limits of the process leave, minus memory that is allocated but not touched yet (budget.h). Very
+ *  large if unknown. Local. */
 int64_t sp_available_bytes(void);
 
 /** Returns the size in bytes of a value: 8 for SPMM_F64, 4 for SPMM_F32. Local. */

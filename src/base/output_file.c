@@ -9,7 +9,8 @@
 
 #include "codec/encoder_stream.h"
 
-/** Opens the stream that the caller writes to. Closing it leaves out->fd open, which is synced after it. */
+/** Opens the stream to which the caller writes. Closing it does not close out->fd, which is synced
+ *  afterwards. */
 static FILE *open_stream(const sp_codec *codec, int fd)
 {
     if (codec) return sp_encoder_open(codec, fd);
@@ -76,7 +77,7 @@ static spmm_status finish(const sp_output_file *out)
 
 spmm_status sp_output_file_close(sp_output_file *out, spmm_status status)
 {
-    const int failed = ferror(out->file); /* then errno is still that of the write that failed */
+    const int failed = ferror(out->file); /* errno is that of the failed write */
     const int reason = errno;
     if (fclose(out->file) != 0 && status == SPMM_OK && !failed) status = sp_cannot_write(out->to.path);
     if (failed && status == SPMM_OK) {
@@ -87,7 +88,7 @@ spmm_status sp_output_file_close(sp_output_file *out, spmm_status status)
     if (close(out->fd) != 0 && status == SPMM_OK) status = sp_cannot_write(out->to.path);
     if (out->part[0]) {
         if (status == SPMM_OK && rename(out->part, out->to.target) != 0)
-            status = sp_fail(SPMM_ERR_OUTPUT, "%s: cannot be put in place: %s", out->to.path,
+            status = sp_fail(SPMM_ERR_OUTPUT, "%s: cannot be renamed to this name: %s", out->to.path,
                              strerror(errno));
         if (status == SPMM_OK)
             sync_folder(out->to.target);

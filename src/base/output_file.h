@@ -1,11 +1,11 @@
 /** An output file that appears under its name only when it is complete. It is written under a temporary name
  *  in the same folder, synced to disk and then renamed, so that readers and other writers of the same name
- *  never see half a file. No MPI.
+ *  never see an incomplete file. Without MPI.
  *
  *  The new file gets the permissions of the file that it replaces and, as far as the system allows, its
  *  owner. If the name is a symbolic link, the link stays and the file that it points to is replaced. A
- *  device, a pipe or a standard stream is never replaced but written to directly. A killed process may leave
- *  a file named TARGET.part-XXXXXXXX. */
+ *  device, a pipe or a standard stream is not replaced but written directly. A killed process may leave a
+ *  file named TARGET.part-XXXXXXXX. */
 #ifndef SP_OUTPUT_FILE_H
 #define SP_OUTPUT_FILE_H
 
@@ -15,16 +15,17 @@
 #include "codec/codec.h"
 
 typedef struct sp_output_file {
-    FILE *file; /**< the caller writes from beginning to end, without seeking, because it may be a pipe */
-    int fd;     /**< what `file` writes to, through a descriptor of its own or an encoder */
+    FILE *file; /**< the caller writes it sequentially, without seeking, because it may be a pipe */
+    int fd;     /**< descriptor of the file or stream; `file` writes to a duplicate of it or through an
+                     encoder */
     sp_destination to;
     char part[PATH_MAX]; /**< the temporary name of the file; "" for a stream */
 } sp_output_file;
 
 /** Opens an output file. A process can have only one open at a time. Local.
  *  \param [in] path   must outlive *out
- *  \param [in] codec  what compresses the file: one that this build can write (encoder->create); NULL:
- *                     nothing
+ *  \param [in] codec  the codec that compresses the file, with support for writing (encoder->create); NULL:
+ *                     no compression
  *  \return SPMM_OK (then sp_output_file_close() must follow), SPMM_ERR_OUTPUT (the message has the path and
  *          the reason) */
 spmm_status sp_output_file_open(const char *path, const sp_codec *codec, sp_output_file *out);

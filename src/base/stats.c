@@ -11,14 +11,14 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** Returns the largest rank r (1-based) for which the r-th smallest and the r-th largest of n values enclose
- *  the median with a probability of at least 95 %; 0 if there is none. It is the largest r for which n
- *  tosses of a fair coin show fewer than r heads with a probability of at most 2.5 %. */
+/** Returns the greatest rank r (1-based) such that the r-th smallest and the r-th largest of n values enclose
+ *  the median with a probability of at least 95 %; 0 if there is none. This is the greatest r such that n
+ *  tosses of a fair coin give fewer than r heads with a probability of at most 2.5 %. */
 static int rank_of_low(int n)
 {
     /* uses logarithms, because 2^-n underflows to 0 for n >= 1075 */
     double heads = -n * log(2), below = 0; /* heads: log of the probability of i heads; below: probability of
-                                              i heads or fewer */
+                                              at most i heads */
     for (int i = 0; i < n; i++) {
         below += exp(heads);
         if (below > 0.025) return i;

@@ -6,7 +6,8 @@
  *  4(3), 1962). */
 typedef struct sp_stats {
     int n;
-    double median, mean, stddev, min, max; /**< all 0 if n is 0; stddev is that of a sample (divisor n - 1) */
+    double median, mean, stddev, min, max; /**< all 0 if n is 0; stddev is the standard deviation of a sample
+                                                (divisor n - 1) */
     double low, high; /**< the median lies between low and high with a probability of at least 95 %, whatever
                            the distribution. Both are among the n values, chosen by rank (David, Nagaraja:
                            Order Statistics, 3rd ed., section 7.1); NaN for n < 6, where no two values reach

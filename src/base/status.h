@@ -26,7 +26,8 @@ void sp_set_message(const char *message);
 int sp_exit_code(spmm_status status);
 
 /** Returns the status expr from the calling function if it is not SPMM_OK. In a collective function, expr
- *  must be a status that the ranks have agreed on (sp_agree()), so that no rank leaves the function alone. */
+ *  must be a status that the ranks have agreed on (sp_agree()), so that all ranks leave the function
+ *  together. */
 #define TRY(expr)                                       \
     do {                                                \
         const spmm_status try_status_ = (expr);         \

@@ -1,4 +1,4 @@
-/** Bounds the number of OpenMP threads of a rank; reads OMP_NUM_THREADS and CPU quotas. */
+/** Limits the number of OpenMP threads of a rank; reads OMP_NUM_THREADS and CPU quotas. */
 #include "base/threads.h"
 
 #include <ctype.h>
@@ -31,11 +31,11 @@ spmm_status sp_fork_refuse(const char *function)
     return sp_fail(
         SPMM_ERR_USAGE,
         "%s: this process was forked from one that uses libspmm, and has neither its threads nor its MPI:"
-        " expected a call in that process, or in one that was started anew (exec, spawn)",
+        " expected a call in the parent process, or in a process started with exec or spawn",
         function);
 }
 
-/** Returns the maximum number of threads of a rank, apart from OMP_THREAD_LIMIT. */
+/** Returns the maximum number of threads of a rank, without regard to OMP_THREAD_LIMIT. */
 static int bound(void)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -45,7 +45,8 @@ static int bound(void)
 
 int sp_threads_most(void) { return omp_get_thread_limit() < bound() ? omp_get_thread_limit() : bound(); }
 
-/** Returns the number for node `node` in SLURM's list of tasks per node, e.g. "4(x2),3"; 0 if it has none. */
+/** Returns the number for node `node` in SLURM's list of tasks per node, e.g. "4(x2),3"; 0 if the list has no
+ *  such number. */
 static int tasks_of_node(const char *list, int node)
 {
     while (list) {
@@ -67,7 +68,7 @@ int sp_threads_local_ranks(void)
     int ranks = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names && ranks < 1; i++)
         if (getenv(names[i])) ranks = atoi(getenv(names[i]));
-    /* a batch script has no variable of a step */
+    /* outside a job step, the variable of the step is not set */
     const char *const tasks = getenv("SLURM_STEP_TASKS_PER_NODE"), *const node = getenv("SLURM_NODEID");
     if (ranks < 1 && tasks) ranks = tasks_of_node(tasks, node ? atoi(node) : 0);
     return ranks > 1 ? ranks : 1;
@@ -75,7 +76,7 @@ int sp_threads_local_ranks(void)
 
 int sp_threads_share(int cores, int quota, int node_cores, int ranks)
 {
-    const int limited = quota > 0 && quota < cores; /* all ranks of a group share it */
+    const int limited = quota > 0 && quota < cores; /* all ranks of the control group share the quota */
     const int64_t sharers = limited || node_cores < 1
                                 ? ranks
                                 : ((int64_t)ranks * cores + node_cores - 1) / node_cores;
@@ -103,7 +104,8 @@ int sp_threads_default(void)
     const char *const told = getenv("OMP_NUM_THREADS");
     const int most = sp_threads_most();
     int asked = omp_get_max_threads();
-    /* what the program or the variable did not choose is the runtime's default: all cores, in every rank */
+    /* if neither the program nor the variable set a number, the runtime's default is all cores, on every
+     * rank */
     if ((!told || !*told) && asked == omp_get_num_procs()) asked = sp_threads_of_rank();
     return asked < 1 ? 1 : asked < most ? asked : most;
 }
@@ -154,10 +156,11 @@ spmm_status sp_threads_told(int *threads)
     return SPMM_OK;
 }
 
-/** Reads OMP_STACKSIZE, or GOMP_STACKSIZE, as the OpenMP runtime does: kilobytes, or with a letter B, K, M
+/** Reads OMP_STACKSIZE, or GOMP_STACKSIZE, as the OpenMP runtime does: in kilobytes, or with the unit B, K, M
  *  or G.
- *  \param [out] name  of the variable that counts
- *  \return the size in bytes; 0: neither is set, or it is no size, of which the runtime warns */
+ *  \param [out] name  name of the variable that was used
+ *  \return the size in bytes; 0: neither is set, or the value is invalid (the runtime then prints a
+ *  warning) */
 static size_t told_stack(const char **name)
 {
     static const char letters[] = "bkmg";
@@ -171,7 +174,7 @@ static size_t told_stack(const char **name)
     return value > INT64_MAX >> shift ? (size_t)INT64_MAX : value == 0 ? 1 : (size_t)value << shift;
 }
 
-/** A thread that ends when all have been started. */
+/** A thread that ends once all threads have been started. */
 static void *wait_for_all(void *lock)
 {
     pthread_mutex_lock(lock);
@@ -179,7 +182,7 @@ static void *wait_for_all(void *lock)
     return NULL;
 }
 
-/** Returns 0, or the errno for which the threads cannot be started. */
+/** Returns 0, or the errno of the failure to start the threads. */
 static int start_all(const pthread_attr_t *attributes, int count, pthread_t *thread)
 {
     pthread_mutex_t all_started = PTHREAD_MUTEX_INITIALIZER;

@@ -1,4 +1,4 @@
-/** Makes, times and compares candidates. */
+/** Creates, times and compares candidates. */
 #include "base/trial.h"
 
 #include <stdio.h>
@@ -7,17 +7,20 @@
 #include "base/status.h"
 #include "base/words.h"
 
-/** Up to five candidates have ROWS rows of runs together. A candidate has LEAST_ROWS to MOST_ROWS of them,
- *  the one that warms it up not counted. ROWS_ALONE: of what is timed without others. RUNS: of a row, at
- *  most. SHORT: seconds that a row takes, at most, if it has several. */
+/** ROWS: maximum number of batches of runs of up to five candidates together.
+ *  LEAST_ROWS, MOST_ROWS: number of batches of a candidate, without the warm-up.
+ *  ROWS_ALONE: number of batches if only one object is timed.
+ *  RUNS: maximum number of runs in a batch.
+ *  SHORT: maximum duration in seconds of a batch with several runs. */
 enum { ROWS = 15, LEAST_ROWS = 2, MOST_ROWS = 6, ROWS_ALONE = 3, RUNS = 10 };
 static const double SHORT = 6.5e-5;
 
-/** A candidate is timed no more if each of its first two runs takes HOPELESS times the least time, or two
- *  rows of it BEHIND times. */
+/** Timing of a candidate stops early if each of its first two runs takes at least HOPELESS times the least
+ *  time, or if two of its batches take BEHIND times the least time. */
 static const double HOPELESS = 4, BEHIND = 1.5;
 
-/** What is less than this share of a time is clearly less: times of a few runs vary by some per cent. */
+/** A time is clearly less than another if their ratio is below this. Times of a few runs vary by some
+ *  percent. */
 static const double CLEARLY = 0.95;
 
 static double now(void)
@@ -27,7 +30,7 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/** Runs what was made n times. A failure does not end the row, because the other ranks go on. */
+/** Runs the candidate n times. A failure does not end the batch, because the other ranks continue. */
 static spmm_status run_row(const sp_trial_ops *ops, void *of, void *made, int n)
 {
     spmm_status status = SPMM_OK;
@@ -39,7 +42,7 @@ static spmm_status run_row(const sp_trial_ops *ops, void *of, void *made, int n)
     return status == SPMM_OK ? ended : status;
 }
 
-/** Times a row of n runs: seconds of one. */
+/** Times a batch of n runs, and returns the seconds of one run. */
 static spmm_status time_row(const sp_together *all, const sp_trial_ops *ops, void *of, void *made, int n,
                             double *seconds)
 {
@@ -52,14 +55,14 @@ static spmm_status time_row(const sp_together *all, const sp_trial_ops *ops, voi
     return all->slowest(all->comm, seconds);
 }
 
-/** Times one candidate by so many rows.
- *  \param [out] had  number of rows that it had, the one that warms it up included */
+/** Times one candidate with a number of batches.
+ *  \param [out] had  number of batches that were run, including the warm-up */
 static spmm_status time_rows(const sp_together *all, const sp_trial_ops *ops, void *of, void *made, int rows,
                              double least, int *had, double *seconds)
 {
     *had = 1;
     TRY(time_row(all, ops, of, made, 1, seconds));
-    if (*seconds > HOPELESS * least) { /* an interruption can take as long */
+    if (*seconds > HOPELESS * least) { /* the run may have been interrupted: repeat it */
         double again;
         *had = 2;
         TRY(time_row(all, ops, of, made, 1, &again));
@@ -98,9 +101,9 @@ static int left_out(const sp_trial_ops *ops, spmm_status status)
     return ops->unsure || status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT || status == SPMM_ERR_DEVICE;
 }
 
-/** Makes and times candidate i, and keeps it if it is the best so far. What earlier candidates did not use
- *  of their rows, since they were far behind, is for it and those that follow.
- *  \param [in,out] left  number of rows that are left for all */
+/** Creates and times candidate i, and keeps it if it is the best so far. Batches that slow candidates did not
+ *  use are available to later ones.
+ *  \param [in,out] left  number of remaining batches for all candidates */
 static spmm_status try_one(const sp_together *all, const sp_trial_ops *ops, void *of, int i, double brief,
                            int *left, sp_trial *trial, void **best)
 {
@@ -127,8 +130,8 @@ static spmm_status try_one(const sp_together *all, const sp_trial_ops *ops, void
     return status;
 }
 
-/** What is said if nothing works: that memory was short, if it ever was, rather than what the last candidate
- *  lacks. */
+/** The failure to report if no candidate works: a lack of memory, if there was one, rather than the failure
+ *  of the last candidate. */
 typedef struct failure {
     spmm_status status;
     char text[SP_MESSAGE_BYTES];
@@ -163,11 +166,12 @@ spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *
     return trial->chosen >= 0 ? SPMM_OK : sp_fail(failed.status, "%s", failed.text);
 }
 
-/* ---- in words ---- */
+/* ---- descriptions ---- */
 
 void sp_trial_words(const sp_trial *trial, char *text, size_t n)
 {
-    int timed = 0, faster = 0; /* faster: by so little that it may be noise */
+    int timed = 0, faster = 0; /* faster: number of candidates that were faster by so little that it may be
+                                  noise */
     size_t used = 0;
     const double least = trial->chosen >= 0 ? trial->tried[trial->chosen].seconds : NAN;
     for (int i = 0; i < trial->count; i++) {

@@ -88,7 +88,7 @@ void sp_guess_offer(sp_guess *guess, const char *word)
     const size_t n = strlen(guess->typed);
     const int most = n < 2 ? 0 : n < 6 ? 1 : n < 10 ? 2 : 3;
     if (n == 0 || n > LONGEST || strlen(word) > LONGEST) return;
-    /* the first letter of a short word is rarely mistyped: who types "gpu" does not mean "cpu" */
+    /* the first letter of a short word is rarely mistyped: a user who types "gpu" does not mean "cpu" */
     if (n < 4 && folded(guess->typed[0]) != folded(word[0])) return;
     const int found = distance(guess->typed, word);
     if (found > most || found >= (int)strlen(word) || (guess->word && found >= guess->distance)) return;

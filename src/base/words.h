@@ -1,16 +1,17 @@
-/** Quotes words that a user typed, for messages, and guesses which known word was meant. No MPI. */
+/** Quotes words that a user typed, for messages, and guesses which known word was meant. Without MPI. */
 #ifndef SP_WORDS_H
 #define SP_WORDS_H
 
 #include <stddef.h>
 
-/** Returns the number of bytes of the control character that the text begins with: 1 of ASCII, 2 of U+0080 to
- *  U+009F in UTF-8, which terminals obey, too; 0: the text begins with another character. Local. */
+/** Returns the number of bytes of the control character at the beginning of the text: 1 for ASCII, 2 for
+ *  U+0080 to U+009F in UTF-8, which terminals also interpret; 0: the text begins with another character.
+ *  Local. */
 int sp_control(const char *text);
 
-/** Formats a text for a message: unchanged if it is plain, else in quotation marks. A text is not plain if
- *  it is empty or contains blanks, quotation marks, backslashes or control characters. In quotation marks,
- *  each byte of a control character becomes \xNN. A text that does not fit is cut and ends in "...". Local.
+/** Formats a text for a message: unchanged if it is plain, else in quotation marks. A text is not plain if it
+ *  is empty or contains blanks, quotation marks, backslashes or control characters. In quotation marks, each
+ *  byte of a control character becomes \xNN. A text that does not fit is truncated and ends in "...". Local.
  *  \param [out] buf  receives the formatted text
  *  \param [in]  n    size of buf in bytes, at least 16
  *  \return buf */
@@ -20,34 +21,34 @@ const char *sp_shown(char *buf, size_t n, const char *text);
  *  block. */
 #define SHOWN(text) sp_shown((char[128]){0}, 128, text)
 
-enum { SP_SHOWN_BYTES = 4 * 4096 + 8 }; /**< room for any path, also if each byte becomes \xNN */
+enum { SP_SHOWN_BYTES = 4 * 4096 + 8 }; /**< space for any path, even if each byte becomes \xNN */
 
-/** Returns the text as SHOWN() does, but not cut, for lines of the report. */
+/** Returns the text as SHOWN() does, but not truncated, for lines of the report. */
 #define SHOWN_WHOLE(text) sp_shown((char[SP_SHOWN_BYTES]){0}, SP_SHOWN_BYTES, text)
 
-/** Appends to a text as printf() writes; what does not fit is cut. Local.
+/** Appends formatted text, like printf(); text that does not fit is truncated. Local.
  *  \param [in,out] text  [n]
- *  \param [in,out] used  length of the text, or more where it was cut */
+ *  \param [in,out] used  length of the text, or more if it was truncated */
 __attribute__((format(printf, 4, 5))) void sp_text_add(char *text, size_t n, size_t *used, const char *format,
                                                        ...);
 
-/** Finds the known word nearest to a typed word. Initialize as {.typed = text}, then pass each known word to
+/** Finds the known word closest to a typed word. Initialize as {.typed = text}, then pass each known word to
  *  sp_guess_offer(). */
 typedef struct sp_guess {
     const char *typed;
-    const char *word; /**< the nearest of the offered words (not a copy); NULL: none is near enough */
+    const char *word; /**< the closest of the offered words (not a copy); NULL: none is close enough */
     int distance;     /**< number of typing errors between `typed` and `word`, see sp_guess_offer() */
 } sp_guess;
 
-/** Stores a known word in the guess if it is nearer to the typed word than those offered before, and near
- *  enough to have been meant. An extra, missing or wrong letter and two swapped letters count as one error
- *  each; longer words may have more errors. Upper and lower case count as equal, and so do dashes and
+/** Stores a known word in the guess if it is closer to the typed word than the words offered before, and
+ *  close enough to have been meant. An extra, missing or wrong letter and two swapped letters count as one
+ *  error each; longer words may have more errors. Upper and lower case are equal, and so are dashes and
  *  underscores. Local.
  *  \param [in] word  must outlive the guess */
 void sp_guess_offer(sp_guess *guess, const char *word);
 
 /** Writes "; did you mean WORD?" into buf [n], with the texts `before` and `after` around the guessed word,
- *  or "" if no word is near enough. Local. \return buf */
+ *  or "" if no word is close enough. Local. \return buf */
 const char *sp_guess_text(char *buf, size_t n, const sp_guess *guess, const char *before, const char *after);
 
 /** Returns the text of sp_guess_text() in a buffer that exists until the end of the enclosing block. */

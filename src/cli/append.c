@@ -15,8 +15,8 @@
 
 /* ---- streams ---- */
 
-/* The streams written to so far. They stay open, like the standard streams, until the process ends: it is
- * never known earlier that no further line will follow. */
+/* The streams written to so far. They stay open, like the standard streams, until the process ends, because
+ * further lines may follow at any time. */
 enum { STREAMS = 8 };
 static struct stream {
     dev_t device;
@@ -80,9 +80,9 @@ static int begins_like(int fd, off_t size, const char *head)
     return pread(fd, start, n, 0) == (ssize_t)n && memcmp(start, head, n) == 0;
 }
 
-/** Determines the length to which a file whose last line lacks its newline is to be truncated. If that line
- *  is one that the caller began to write and did not complete, as after a crash, *end is the offset at which
- *  the line begins. Otherwise *end is `size`: nothing is cut off. */
+/** Determines the length to which a file is truncated whose last line lacks its newline. If that line is the
+ *  beginning of one of the caller's lines, e.g. after a crash, *end is the offset of the line. Otherwise *end
+ *  is `size`, and nothing is removed. */
 static spmm_status mend(int fd, off_t size, const char *head, sp_append_cut cut, off_t *end)
 {
     enum { LONGEST = 1 << 20 }; /* maximum size in bytes of one of the caller's lines */
@@ -123,7 +123,8 @@ static spmm_status add(int fd, const char *path, off_t size, const struct iovec 
                        : fsync(fd) == 0 || errno == EINVAL ? 0
                                                            : errno;
     if (!reason) return SPMM_OK;
-    /* without the lock, another process may have appended a line meanwhile: then the file is not truncated */
+    /* without the lock, another process may have appended a line in the meantime; then the file is not
+     * truncated */
     if (n > 0 && (locked || lseek(fd, 0, SEEK_END) == size + n) && ftruncate(fd, size) != 0)
         return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: %s; its last line is incomplete now", path,
                        strerror(reason));

@@ -1,5 +1,5 @@
-/** Appends lines to a file, each one whole or not at all, even if other processes append to the file too. No
- *  MPI.
+/** Appends lines to a file, each one completely or not at all, even if other processes also append to the
+ *  file. Without MPI.
  *
  *  A line is appended by a single write, while the file is locked. If the disk is full, the file is
  *  truncated to its previous length. Damage from an earlier crash is repaired: a last line without newline

@@ -6,7 +6,7 @@
 enum { BASH, ZSH, FISH };
 const char *const sp_completion_shells[] = {"bash", "zsh", "fish", NULL};
 
-/** Returns word i that the option takes, NULL after the last. */
+/** Returns word i of the arguments that the option accepts; NULL after the last. */
 static const char *word(const sp_option_row *row, int i)
 {
     if (row->names) return row->names(i);
@@ -23,7 +23,7 @@ static void write_words(const sp_option_row *row, FILE *out)
     for (int i = 0; word(row, i); i++) fprintf(out, "%s%s", i > 0 ? " " : "", word(row, i));
 }
 
-/** Writes a text for a string in single quotes, with a backslash before what the shell reads in it. */
+/** Writes a text for a single-quoted string, with a backslash before each character in `special`. */
 static void write_quoted(const char *text, const char *special, FILE *out)
 {
     for (; *text; text++) {
@@ -36,8 +36,8 @@ static void write_quoted(const char *text, const char *special, FILE *out)
 
 /* ---- bash ---- */
 
-/** Writes the branch of a `case` for an option before the word: one that takes words, or one that takes
- *  neither words nor files and so completes nothing. */
+/** Writes the branch of a `case` for the option before the cursor: it completes the words that the option
+ *  accepts, or nothing if the option accepts neither words nor files. */
 static void bash_branch(const sp_option_row *row, FILE *out)
 {
     if (!row->argument || !row->help || (!word(row, 0) && takes_file(row))) return;

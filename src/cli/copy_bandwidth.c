@@ -1,4 +1,4 @@
-/** Measures the copy bandwidth of host or GPU memory, and between them. */
+/** Measures the copy bandwidth of host or GPU memory, and between the two. */
 #include "cli/copy_bandwidth.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 
 enum { MIB = 1 << 20, GPU_MIB = 1024, HOST_LEAST_MIB = 64, HOST_MOST_MIB = 256, RANK_LEAST_MIB = 16 };
 
-/** The two arrays that a rank copies between. On the CPU, the arrays of all ranks of a node together exceed
+/** The two arrays between which a rank copies. On the CPU, the arrays of all ranks of a node together exceed
  *  the last-level cache, unless the cache is larger than HOST_MOST_MIB or its size is unknown. */
 typedef struct copy_probe {
     spmm_device device;
@@ -19,7 +19,7 @@ typedef struct copy_probe {
     void *to, *from;
 } copy_probe;
 
-/* Returns the size of each array on a GPU, so large that the launch time of a copy is negligible. */
+/* Returns the size of each array on a GPU. It is so large that the launch time of a copy is negligible. */
 static int64_t gpu_bytes(int sharers) { return (int64_t)GPU_MIB * MIB / sharers; }
 
 static int64_t host_bytes(int sharers)
@@ -128,10 +128,11 @@ spmm_status sp_copy_bandwidth(const sp_grid *grid, const sp_binding *binding, do
 
 /* ---- between host and GPU ---- */
 
-/* Within the GPU, arrays exceed its L2 cache; of host copies, 64 MiB reach the full rate of the link. */
+/* Within the GPU, arrays exceed its L2 cache; between host and GPU, 64 MiB reach the full bandwidth of the
+ * link. */
 enum { HOST_COPY_MIB = 64, WITHIN_MIB = 256, HOST_COPIES = 9 };
 
-/** Memory that is copied: of the host, and of the GPU. */
+/** Memory for the copies, on the host and on the GPU. */
 typedef struct host_arrays {
     void *pinned, *pageable, *gpu, *other;
 } host_arrays;
@@ -157,8 +158,8 @@ static void destroy_host_arrays(host_arrays *m)
     sp_device_free(m->other);
 }
 
-/** Times a copy, with the host's clock, as those of pageable memory keep the host busy.
- *  \param [out] rate  bytes copied per second, by the median of a few copies after one that is not timed */
+/** Times a copy with the host's clock, because copies of pageable memory keep the host busy.
+ *  \param [out] rate  bytes copied per second, from the median of a few copies after an untimed one */
 static spmm_status time_host_copy(void *to, const void *from, int64_t bytes, double *rate)
 {
     double seconds[HOST_COPIES];

@@ -1,5 +1,5 @@
-/** Measures the bandwidth of copies within memory, to compare DRAM-bound computations with, and between host
- *  and GPU. */
+/** Measures the bandwidth of copies within memory, for comparison with computations limited by memory
+ *  bandwidth, and of copies between host and GPU. */
 #ifndef SP_COPY_BANDWIDTH_H
 #define SP_COPY_BANDWIDTH_H
 
@@ -7,7 +7,7 @@
 #include "comm/grid.h"
 
 /** Measures the bandwidth of copies within memory: bytes read plus bytes written per second. All ranks copy
- *  at the same time, a few times; the fastest copy counts.
+ *  concurrently, several times; the fastest copy is used.
  *
  *  Collective over grid->comm.
  *  \param [out] rate  bandwidth of this rank in bytes per second, while all ranks copy; 0 on all ranks if any
@@ -16,14 +16,14 @@
 spmm_status sp_copy_bandwidth(const sp_grid *grid, const sp_binding *binding, double *rate);
 
 /** Rates of copies between host memory and a GPU, and within the GPU, in bytes per second; 0: not measured.
- *  Pageable memory is what malloc gives; the driver copies it via pinned memory of its own. */
+ *  Pageable memory is ordinary memory from malloc(); the driver copies it through its own pinned memory. */
 typedef struct sp_host_copies {
     double to_pinned, to_pageable;     /**< from the host to the GPU */
     double from_pinned, from_pageable; /**< from the GPU to the host */
     double within;                     /**< within the GPU: bytes read plus bytes written */
 } sp_host_copies;
 
-/** Times copies between host memory and the open GPU, one at a time: medians of a few. Takes a fraction of a
+/** Times copies between host memory and the open GPU, one at a time, and takes medians. Takes a fraction of a
  *  second. Local.
  *  \param [out] copies  zeroed if the memory for them cannot be allocated, and on failure
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */

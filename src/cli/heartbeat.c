@@ -19,7 +19,7 @@ enum {
     LEAVING = 2, /* content of the last message that a rank sends */
     HOST_BYTES = 64,
     BEATS = 8, /* heartbeats per timeout */
-    MARGIN = 5 /* seconds that mpirun may take to end the job once it knows of the loss */
+    MARGIN = 5 /* seconds that mpirun may take to end the job after it has detected the loss */
 };
 
 /** A peer: a rank that exchanges heartbeats with this rank. */
@@ -36,8 +36,8 @@ struct sp_watch {
     int rank, size;
     double seconds;
     double patience;  /* seconds of silence after which a peer is overdue */
-    double hold;      /* seconds of silence until which mpirun may end a job that has lost a host */
-    int warned;       /* 1: the silence that lasts has been reported */
+    double hold;      /* seconds of silence for which mpirun may take to end a job that has lost a host */
+    int warned;       /* 1: the current silence has been reported */
     int peers;        /* number of peers: on rank 0 all other ranks, elsewhere 1 (rank 0) */
     watched *peer;    /* [peers] state of each peer */
     char *host;       /* [size * HOST_BYTES] host name of each rank */
@@ -90,8 +90,8 @@ static double silence(const sp_watch *w, int i, double now)
     return w->peer[i].has_left ? 0 : now - w->peer[i].last_heard;
 }
 
-/** Returns 1 for a peer that has been silent for at least half the timeout: the ranks of a lost node fall
- *  silent one after another. */
+/** Returns 1 if a peer has been silent for at least half the timeout. The full timeout is not required,
+ *  because the ranks of a lost node fall silent one after another. */
 static int is_silent(const sp_watch *w, int i, double now) { return silence(w, i, now) > w->seconds / 2; }
 
 /** Returns 1 if all peers on one other host are silent: the host may be lost. */
@@ -108,7 +108,7 @@ static int has_lost_a_host(const sp_watch *w, double now)
 }
 
 /** Writes which peers are silent: "ranks 2 (on far), 3 (on far) did not answer for 3 s (--timeout)". Returns
- *  how many. */
+ *  the number of silent peers. */
 static int name_silent(const sp_watch *w, double now, char *text, size_t bytes)
 {
     char list[384] = "";
@@ -129,9 +129,9 @@ static int name_silent(const sp_watch *w, double now, char *text, size_t bytes)
 }
 
 /** Ends the job if a peer is overdue; if a host may be lost, only after w->hold. MPI_Abort() makes mpirun
- *  send a message to the lost host, and while a message is unacknowledged the kernel sends no keepalives:
- *  mpirun would wait until the kernel gives up the message, a quarter of an hour by default. What another
- *  rank than rank 0 prints may be such a message, too. */
+ *  send a message to the lost host. While a message is unacknowledged, the kernel sends no keepalives, so
+ *  mpirun would wait until the kernel gives up the message, by default a quarter of an hour. Output of ranks
+ *  other than rank 0 may also be such a message. */
 static void look_for_silence(sp_watch *w, double now)
 {
     char text[SP_MESSAGE_BYTES - 128];
@@ -147,7 +147,7 @@ static void look_for_silence(sp_watch *w, double now)
     const int one = name_silent(w, now, text, sizeof text) == 1;
     if (held) {
         fprintf(stderr,
-                "%s: warning: %s: waiting until %g s for mpirun, whose keepalives notice a lost node\n",
+                "%s: warning: %s: waiting until %g s for mpirun, whose keepalives detect a lost node\n",
                 program_invocation_short_name, text, w->hold);
         w->warned = 1;
         return;
@@ -178,14 +178,14 @@ static void *watch(void *argument)
     return NULL;
 }
 
-/** Returns the seconds of silence after which mpirun of Open MPI 4 has ended a job that lost a host: what the
- *  keepalives of its connections take, which Open MPI passes to the ranks if they are set, and MARGIN. 0 if
- *  they are not set, or switched off. */
+/** Returns the seconds of silence after which mpirun of Open MPI 4 has ended a job that lost a host: the
+ *  duration of the keepalives of its connections plus MARGIN. Open MPI passes the keepalive parameters to the
+ *  ranks if they are set. Returns 0 if they are not set, or if keepalives are disabled. */
 static double keepalive_seconds(void)
 {
     static const char *const name[] = {"OMPI_MCA_oob_tcp_keepalive_time", "OMPI_MCA_oob_tcp_keepalive_intvl",
                                        "OMPI_MCA_oob_tcp_keepalive_probes"};
-    double value[] = {300, 20, 9}; /* Open MPI's own */
+    double value[] = {300, 20, 9}; /* the defaults of Open MPI */
     int set = 0;
     for (int i = 0; i < 3; i++) {
         const char *const text = getenv(name[i]);
@@ -205,7 +205,7 @@ static spmm_status allocate(sp_watch *w)
     if (level < MPI_THREAD_MULTIPLE)
         return sp_fail(
             SPMM_ERR_MPI,
-            "--timeout needs an MPI library that gives MPI_THREAD_MULTIPLE, and this one does not");
+            "--timeout needs an MPI library with MPI_THREAD_MULTIPLE, which this one does not provide");
     TRY(sp_alloc_zero((void **)&w->peer, w->peers, sizeof *w->peer, "the watch of the ranks"));
     return sp_alloc_zero((void **)&w->host, w->size, HOST_BYTES, "the names of the hosts");
 }

@@ -5,9 +5,9 @@
  *  rank 0, several times per timeout, on a separate communicator. A rank that computes for a long time still
  *  answers: the watch checks that a process is alive, not that the process makes progress.
  *
- *  If no rank of another host answers, the host may be lost, which mpirun of Open MPI notices itself if it is
- *  told to (MCA parameters oob_tcp_keepalive_*), and cannot notice any more after an abort. The watch then
- *  leaves the job to mpirun for as long as these parameters say, and 5 seconds. */
+ *  If no rank of another host answers, the host may be lost. mpirun of Open MPI can detect that itself if the
+ *  MCA parameters oob_tcp_keepalive_* are set, but not after an abort. So the watch waits for mpirun for the
+ *  time that follows from these parameters, and 5 seconds more. */
 #ifndef SP_HEARTBEAT_H
 #define SP_HEARTBEAT_H
 
@@ -19,10 +19,9 @@ typedef struct sp_watch sp_watch;
  *  \param [in] seconds  timeout as passed to sp_watch_start(); 0: no watch */
 int sp_watch_thread_level(int seconds);
 
-/** Starts a watch of all ranks of comm. If a rank does not answer for `seconds` seconds, or longer where a
- *  host may be lost, one line on stderr names the silent ranks and their hosts, and all processes of comm end
- *  with the exit code of SPMM_ERR_MPI.
- *  Rank 0 watches all other ranks, and each of the other ranks watches rank 0.
+/** Starts a watch of all ranks of comm. If a rank does not answer for `seconds` seconds, or longer if a host
+ *  may be lost, one line on stderr names the silent ranks and their hosts, and all processes of comm end with
+ *  the exit code of SPMM_ERR_MPI. Rank 0 watches all other ranks, and each of the other ranks watches rank 0.
  *
  *  Collective over comm.
  *  \param [in]  seconds  the timeout, the same on every rank; 0: no watch

@@ -1,4 +1,4 @@
-/** Measures the time of messages between the first and the last rank by round trips. */
+/** Measures the time of messages between the first and the last rank with round trips. */
 #include "cli/message_times.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/** Measures the time of messages between two ranks by round trips. */
+/** Measures the time of messages between two ranks with round trips. */
 #ifndef SP_MESSAGE_TIMES_H
 #define SP_MESSAGE_TIMES_H
 
@@ -6,12 +6,12 @@
 
 /** Times of messages between the first and the last rank, in seconds; 0 on one rank. */
 typedef struct sp_message_times {
-    double latency;  /**< of a message of 8 bytes */
-    double per_byte; /**< of an additional byte */
+    double latency;  /**< time of a message of 8 bytes */
+    double per_byte; /**< time of an additional byte */
 } sp_message_times;
 
-/** Measures the times of messages, as medians of half round trips, in some hundredths of a second. The ranks
- *  between the first and the last one wait meanwhile.
+/** Measures the times of messages, as medians of half round trips, which takes some hundredths of a second.
+ *  The ranks other than the first and the last one wait.
  *
  *  Collective over grid->comm.
  *  \param [out] times  the same on every rank

@@ -48,8 +48,8 @@ spmm_status sp_option_item(const char *option, const char *text, const char **re
 {
     const size_t n = strcspn(*rest, ",");
     if (n == 0)
-        return sp_fail(SPMM_ERR_USAGE, "--%s %s: expected one value, or several with one comma between",
-                       option, SHOWN(text));
+        return sp_fail(SPMM_ERR_USAGE, "--%s %s: expected one value, or several separated by commas", option,
+                       SHOWN(text));
     if (n >= room)
         return sp_fail(SPMM_ERR_USAGE, "--%s %s: a value of more than %zu letters", option, SHOWN(text),
                        room - 1);
@@ -74,7 +74,7 @@ spmm_status sp_option_numbers(const char *option, const char *text, int64_t most
     return SPMM_OK;
 }
 
-/** Returns 1 if the option may stand without its argument. */
+/** Returns 1 if the argument of the option may be omitted. */
 static int is_optional(const sp_option_row *row) { return row->argument && row->argument[0] == '['; }
 
 void sp_option_help(const sp_option_table *table, int all, FILE *out)

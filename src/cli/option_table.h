@@ -1,4 +1,5 @@
-/** Parses the command line and prints --help for any program that lists its options in a table. No MPI. */
+/** Parses the command line and prints --help for any program that lists its options in a table. Without
+ *  MPI. */
 #ifndef SP_OPTION_TABLE_H
 #define SP_OPTION_TABLE_H
 
@@ -10,8 +11,8 @@
 
 enum { SP_OPTION_ROWS = 128 }; /**< maximum number of rows of a table */
 
-/** What an option on the command line does to the program's struct of options. `call`, `words`, `field`,
- *  `value` and `least` are the members of sp_option_row. */
+/** The effect of an option on the program's struct of options. `call`, `words`, `field`, `value` and `least`
+ *  are members of sp_option_row. */
 typedef enum sp_option_kind {
     SP_OPTION_CALL,  /**< calls call(options, text); text is NULL for an option without argument */
     SP_OPTION_WORD,  /**< stores the argument's index in `words` plus `value` in the enum or int at `field` */
@@ -21,34 +22,34 @@ typedef enum sp_option_kind {
     SP_OPTION_COUNT  /**< stores the argument, from `least` to 1000000000, in the int at `field` */
 } sp_option_kind;
 
-/** What ranks whose command lines differ may have in an option. */
+/** How the values of an option may differ between ranks. */
 typedef enum sp_option_ranks {
     SP_RANKS_AGREE,    /**< the same on every rank */
     SP_RANKS_MAY_VARY, /**< any value on any rank */
-    SP_RANKS_SAME_FILE /**< the same text, or names of files with the same content, e.g. on disks of the
+    SP_RANKS_SAME_FILE /**< the same text, or names of files with the same content, e.g. on local disks of the
                             nodes */
 } sp_option_ranks;
 
 typedef struct sp_option_row {
     char letter; /**< short option, e.g. 'k' for -k; 0: none */
     const char *name,
-        *argument;    /**< argument: NULL if the option takes none; "[FILE]" with brackets: it may be left
-                                      out, and is otherwise in the same word, --NAME=FILE */
-    const char *help; /**< NULL: --help does not list the option, an older name of another one */
+        *argument;    /**< argument: NULL if the option has none. "[FILE]" with brackets: it may be omitted,
+                           and is otherwise in the same word, --NAME=FILE */
+    const char *help; /**< NULL: --help does not list the option, because it is an older name of another
+                           option */
     spmm_status (*call)(void *options, const char *text); /**< errors of call() should name the option */
     const char *const *words;                             /**< for SP_OPTION_WORD: the words, then NULL */
-    /** For SP_OPTION_CALL, for completion: returns word i of those that the option takes, NULL after the
-     *  last;
-     *  NULL: it takes no words. */
+    /** For SP_OPTION_CALL, for completion: returns word i of the arguments that the option accepts; NULL
+     *  after the last. NULL: the option does not accept words. */
     const char *(*names)(int i);
     size_t field; /**< byte offset in the program's options struct */
     sp_option_kind kind;
     sp_option_ranks ranks;
     int rare; /**< 1: --help-all lists the option, --help does not */
     union {
-        int least; /**< for SP_OPTION_COUNT: the smallest argument allowed */
+        int least; /**< for SP_OPTION_COUNT: the minimum of the argument */
         int value; /**< for SP_OPTION_FLAG and SP_OPTION_RAISE: the value to store in the field; for
-                        SP_OPTION_WORD: what the first word stands for */
+                        SP_OPTION_WORD: the value of the first word */
     };
 } sp_option_row;
 
@@ -69,15 +70,15 @@ typedef struct sp_option_row {
 typedef struct sp_option_table {
     const sp_option_row *rows; /**< [count], in the order in which --help lists the options */
     int count;                 /**< number of rows, at most SP_OPTION_ROWS */
-    /** Gets each operand in turn; NULL: there is at most one, which sp_option_read() returns. */
+    /** Called for each operand; NULL: there is at most one operand, which sp_option_read() returns. */
     spmm_status (*operand)(void *options, const char *text);
 } sp_option_table;
 
-/** What a command line has set. */
+/** The settings of a command line. */
 typedef struct sp_command_line {
     const sp_option_table *table;
     const void *options;               /**< the program's struct of options */
-    const char *operand_name;          /**< what an error message calls the operand, e.g. "matrix" */
+    const char *operand_name;          /**< name of the operand in error messages, e.g. "matrix" */
     const char *operand;               /**< NULL: the command line has none, or table->operand is set */
     const char *given[SP_OPTION_ROWS]; /**< argument or, without one, name of each option that was given; else
                                             NULL */
@@ -117,32 +118,32 @@ spmm_status sp_option_numbers(const char *option, const char *text, int64_t most
                               int *count);
 
 /** Parses the command line argv by the table into *options, which already holds the defaults. The operand is
- *  the one word that is not an option; it may come before, between or after the options. After the word "--"
- *  nothing is an option. Long option names may be abbreviated if the abbreviation is unambiguous. Local.
+ *  the only word that is not an option; it may be before, between or after the options. Words after "--" are
+ *  not options. Long option names may be abbreviated if the abbreviation is unambiguous. Local.
  *  \param [in]     argv          the strings must outlive *options and *line, which keep pointers to them
  *  \param [in]     operand_name  must outlive *line
  *  \param [in,out] options       the program's struct of options, in which `field` is a byte offset; must
  *                                outlive *line
- *  \param [out]    line          what was given, also after a failure
- *  \return SPMM_OK; SPMM_ERR_USAGE with a message that names the option and what it takes, or suggests a name
- *          for an unknown option; the status of a failed call(); SPMM_ERR_INTERNAL if the table has too many
- *          rows */
+ *  \param [out]    line          the given options and operand, also after a failure
+ *  \return SPMM_OK; SPMM_ERR_USAGE with a message that names the option and its valid arguments, or suggests
+ *          a name for an unknown option; the status of a failed call(); SPMM_ERR_INTERNAL if the table has
+ *          too many rows */
 spmm_status sp_option_read(const sp_option_table *table, int argc, char **argv, const char *operand_name,
                            void *options, sp_command_line *line);
 
-/** Returns 1 if an option that takes a file was given the name "-", standard output; else 0. Local. */
+/** Returns 1 if the file of an option was given as "-", standard output; else 0. Local. */
 int sp_option_names_stdout(const sp_command_line *line);
 
-/** Writes the value of an option, as ranks compare it: the words and numbers that are in effect, given or
- *  not, and of an SP_OPTION_CALL the argument as it was typed. Local.
- *  \param [in]  row   number of its row in line->table
- *  \param [out] text  [n] space for a number
- *  \return the value, in `text` or in memory of *line, "" for an option without argument; NULL: it was not
- *          given */
+/** Writes the value of an option in the form in which ranks compare it: the words and numbers in effect,
+ *  whether given or not; for SP_OPTION_CALL the argument as it was typed. Local.
+ *  \param [in]  row   index of the option in line->table
+ *  \param [out] text  [n] buffer for a number
+ *  \return the value, in `text` or in memory of *line; "" for an option without argument; NULL: the option
+ *          was not given */
 const char *sp_option_value(const sp_command_line *line, int row, char *text, size_t n);
 
 /** Prints a heading, one line of --help per option of the table, and the exit codes. Local.
- *  \param [in] all  1: also the options that are rare */
+ *  \param [in] all  1: also options with `rare` set */
 void sp_option_help(const sp_option_table *table, int all, FILE *out);
 
 #endif

@@ -1,4 +1,4 @@
-/** The frame of the programs: place of a rank, start and end of MPI, verdict, errors and warnings. */
+/** The frame of the programs: the place of a rank, start and end of MPI, verdict, errors and warnings. */
 #include "cli/program.h"
 
 #include <errno.h>
@@ -53,7 +53,8 @@ int sp_program_rank(void)
     return 0;
 }
 
-/* Only variables that count the processes of one step: SLURM sets SLURM_NTASKS for a batch script alone. */
+/* Only variables that count the processes of one job step: SLURM sets SLURM_NTASKS also for a batch
+ * script. */
 int sp_program_launched(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
@@ -92,8 +93,9 @@ spmm_status sp_program_verdict(const sp_place *place, sp_verify_mode verify, int
     return failed ? sp_fail(SPMM_ERR_VERIFY, "%s", what) : SPMM_OK;
 }
 
-/** Warns if MPI does not connect the processes that the launcher started, e.g. if it is of another MPI. Both
- *  arguments are from before MPI_Init(), which sets the variables of a process that it takes to be alone. */
+/** Warns if MPI does not connect the processes that the launcher started, e.g. because the launcher belongs
+ *  to another MPI library. Both arguments must be read before MPI_Init(), which sets these variables in a
+ *  process that it considers to be alone. */
 static void warn_of_singletons(int launched, int launched_rank)
 {
     char text[SP_MESSAGE_BYTES];
@@ -102,14 +104,13 @@ static void warn_of_singletons(int launched, int launched_rank)
     if (size != 1 || launched <= 1 || launched_rank != 0) return;
     snprintf(
         text, sizeof text,
-        "the launcher started %d processes, and each is a program of one rank, which does all of the work: "
-        "use the mpirun of the MPI that this program is built with, or the right --mpi of srun",
+        "the launcher started %d processes, but MPI does not connect them, so each does all of the work: use the mpirun of the MPI library of this program, or the right --mpi of srun",
         launched);
     print_warning(text);
 }
 
-/** Makes the ranks agree that there is something to work on, and the same on each. They are watched meanwhile
- *  if the same --timeout is given everywhere, without which the comparison fails. Collective. */
+/** Makes the ranks agree that the command line is valid, and the same on all ranks. If all ranks have the
+ *  same --timeout, they are watched during the comparison; if not, the comparison fails. Collective. */
 static spmm_status agree_on_command(spmm_status parsed, const sp_program *program, sp_watch **watch)
 {
     int most[2] = {program->timeout, -program->timeout};
@@ -120,7 +121,7 @@ static spmm_status agree_on_command(spmm_status parsed, const sp_program *progra
     return SP_MPI(MPI_Bcast(program->verbosity, 1, MPI_INT, SP_ROOT, MPI_COMM_WORLD));
 }
 
-/** Does what the command line asks for, between MPI_Init() and MPI_Finalize(). Collective. */
+/** Runs the program's work between MPI_Init() and MPI_Finalize(). Collective. */
 static spmm_status work(const sp_program *program, int rank)
 {
     if (program->answer) {

@@ -23,13 +23,13 @@ static int launched_here(void)
     return 0;
 }
 
-/** Returns what sp_progress_is_seen() does, by looking. */
+/** Implements sp_progress_is_seen(). */
 static int look(void)
 {
     struct stat at;
     char path[64], target[32];
     if (isatty(STDERR_FILENO)) return 1;
-    /* what is not a pipe has been sent elsewhere by the user */
+    /* if stderr is not a pipe, the user has redirected it */
     if (fstat(STDERR_FILENO, &at) != 0 || !S_ISFIFO(at.st_mode) || !launched_here()) return 0;
     snprintf(path, sizeof path, "/proc/%ld/fd/%d", (long)getppid(), STDERR_FILENO);
     const ssize_t n = readlink(path, target, sizeof target);

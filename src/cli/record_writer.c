@@ -36,8 +36,8 @@ static int character(const unsigned char *p)
 }
 
 /** Writes text as a quoted UTF-8 string. A byte that is not part of a UTF-8 character (file names may have
- *  such bytes), and in CSV a control character's, is written as the four characters \xHH. A CSV cell that
- *  spreadsheets would take for a formula begins with an apostrophe. */
+ *  such bytes) is written as the four characters \xHH; in CSV, so are control characters. A CSV cell that
+ *  spreadsheets would evaluate as a formula gets an apostrophe at the beginning. */
 static void quoted(FILE *f, const char *text, int json)
 {
     fputs(!json && *text && strchr("=+-@", *text) ? "\"'" : "\"", f);

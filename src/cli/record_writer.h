@@ -1,5 +1,5 @@
 /** Writes records to a file as JSON Lines or CSV. The caller provides one function that passes the fields of
- *  a record to the writer; it serves both formats. All functions are local, and only rank 0 calls them. */
+ *  a record to the writer, for both formats. All functions are local, and only rank 0 calls them. */
 #ifndef SP_RECORD_WRITER_H
 #define SP_RECORD_WRITER_H
 
@@ -9,7 +9,8 @@
 #include "base/status.h"
 
 /** The version of docs/record.schema.json that the records follow: its $defs/schema has the same number. It
- *  grows when a field is removed or gets another name, meaning or unit, and not when one is added. */
+ *  is increased when a field is removed or changes its name, meaning or unit, but not when a field is
+ *  added. */
 enum { SP_RECORD_SCHEMA = 1 };
 
 /** A record writer: receives the fields of a record and writes a JSON object, a CSV header or a CSV row. */
@@ -36,8 +37,8 @@ void sp_writer_double(sp_writer *s, const char *name, double value);
 /** Writes a field that is true or false. */
 void sp_writer_bool(sp_writer *s, const char *name, int value);
 
-/** Writes the version of the records' description as the field "schema". Every record has it once, after the
- *  fields that were there before it. */
+/** Writes the version of the record schema as the field "schema". Every record has it once, after the fields
+ *  that existed before this field. */
 void sp_writer_schema(sp_writer *s);
 
 /** Writes *stats as the fields n, median, mean, stddev, variance, min, max, median_low and median_high. */
@@ -61,16 +62,16 @@ void sp_writer_open(sp_writer *s, const char *group);
 /** Closes the open group. */
 void sp_writer_close(sp_writer *s);
 
-/** Appends a record to the file `path` as one line with a JSON object, whole or not at all (cli/append.h).
- *  The line is always valid UTF-8: a byte of a string that is not part of a UTF-8 character (file names may
- *  have such bytes) is written as the four characters \xHH.
+/** Appends a record to the file `path` as one line with a JSON object, completely or not at all
+ *  (cli/append.h). The line is always valid UTF-8: a byte of a string that is not part of a UTF-8 character
+ *  (file names may have such bytes) is written as the four characters \xHH.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason, SPMM_ERR_MEMORY */
 spmm_status sp_writer_json(const char *path, sp_writer_visit visit, const void *record);
 
 /** Appends a record to the file `path` as one CSV row, whole or not at all; a new or empty file first gets
- *  the header. Bytes that are not UTF-8 are written as by sp_writer_json(), and those of control characters
- *  likewise. A text that begins with =, +, - or @ gets an apostrophe before it, because spreadsheets would
- *  compute it; numbers stay as they are.
+ *  the header. Bytes that are not UTF-8, and control characters, are written as by sp_writer_json(). A text
+ *  that begins with =, +, - or @ gets an apostrophe at the beginning, because spreadsheets would evaluate it;
+ *  numbers are not changed.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason, SPMM_ERR_MEMORY */
 spmm_status sp_writer_csv(const char *path, sp_writer_visit visit, const void *record);
 

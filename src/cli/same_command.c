@@ -14,8 +14,8 @@
 
 enum { MOST_FILES = 8 };
 
-/** A setting of a rank, as it is sent: KIND NAME \0 VALUE \0, where KIND tells a file's name and an absent
- *  value. */
+/** A setting of a rank, as it is sent: KIND NAME \0 VALUE \0. KIND distinguishes file names, and settings
+ *  without a value. */
 enum { VALUE = 'v', NONE = 'n', FILE_NAME = 'f', NO_FILE = 'g' };
 
 /** All settings of a rank, one after another. */
@@ -24,13 +24,13 @@ typedef struct settings {
     size_t bytes;
 } settings;
 
-/** One of them; the members point into the list. */
+/** One setting; the members point into the list. */
 typedef struct setting {
     char kind;
     const char *name, *value;
 } setting;
 
-/** Takes the next setting of a list. \return 1; 0: there is none */
+/** Reads the next setting of a list. \return 1; 0: there is none */
 static int next(const settings *list, size_t *at, setting *s)
 {
     if (*at >= list->bytes) return 0;
@@ -50,7 +50,7 @@ static void put(FILE *f, int file, const char *dashes, const char *name, const c
             '\0', value ? value : "", '\0');
 }
 
-/** Lists what has to agree; list->text is to be freed by free(). */
+/** Lists the settings that must agree; the caller frees list->text with free(). */
 static spmm_status list_settings(const char *program, const sp_command_line *line, settings *list)
 {
     FILE *const f = open_memstream(&list->text, &list->bytes);
@@ -64,7 +64,8 @@ static spmm_status list_settings(const char *program, const sp_command_line *lin
             put(f, row->ranks == SP_RANKS_SAME_FILE, "--", row->name,
                 sp_option_value(line, i, number, sizeof number));
     }
-    put(f, 1, "the ", line->operand_name, line->operand); /* the last file: compare_files() relies on that */
+    /* must be the last file, because compare_files() relies on it */
+    put(f, 1, "the ", line->operand_name, line->operand);
     for (int i = 0; (name = sp_environment_common(i)); i++) {
         const char *const value = getenv(name);
         put(f, 0, "", name, value && *value ? value : NULL); /* an empty value counts as unset */
@@ -72,7 +73,7 @@ static spmm_status list_settings(const char *program, const sp_command_line *lin
     return fclose(f) == 0 ? SPMM_OK : sp_fail(SPMM_ERR_MEMORY, "no memory for the list of options");
 }
 
-/** Sends the list of rank 0 to all. Collective; `theirs` is to be freed by free(). */
+/** Broadcasts the list of rank 0. Collective; the caller frees `theirs` with free(). */
 static spmm_status share(MPI_Comm comm, int rank, const settings *mine, settings *theirs)
 {
     int bytes = (int)mine->bytes;
@@ -83,12 +84,13 @@ static spmm_status share(MPI_Comm comm, int rank, const settings *mine, settings
                                             : sp_fail(SPMM_ERR_MEMORY, "no memory for the list of options");
     TRY(sp_agree(comm, "options", status));
     if (rank == 0) memcpy(theirs->text, mine->text, theirs->bytes);
-    /* not sp_bcast(): its messages may be of another size on each rank as long as the settings have not been
-     *  compared */
+    /* not sp_bcast(), because its message size may differ between ranks until the settings have been
+     * compared */
     return SP_MPI(MPI_Bcast(theirs->text, bytes, MPI_CHAR, 0, comm));
 }
 
-/** Says that a setting differs. \param [in] here, there  of this rank and of rank 0 */
+/** Fails with a message about a setting that differs. \param [in] here, there the setting on this rank and on
+ *  rank 0 */
 static spmm_status differs(const setting *here, const setting *there)
 {
     const setting *const given = is_absent(there) ? here : there;
@@ -103,8 +105,8 @@ static spmm_status differs(const setting *here, const setting *there)
                    SHOWN(here->value), SHOWN(there->value));
 }
 
-/** Compares the settings but for files' names.
- *  \param [out] files   [MOST_FILES] the names of this rank's files, "" where it has none
+/** Compares the settings, except names of files.
+ *  \param [out] files   [MOST_FILES] the names of this rank's files, "" if it has none
  *  \param [out] vary    [MOST_FILES] 1: rank 0 has another name, 0: the same
  *  \param [out] count   number of files */
 static spmm_status compare(const settings *mine, const settings *theirs, setting *files, int *vary,
@@ -128,7 +130,7 @@ static spmm_status compare(const settings *mine, const settings *theirs, setting
 
 /* ---- files ---- */
 
-/** What tells files apart without reading them whole. */
+/** Data with which files are distinguished without reading them completely. */
 typedef struct fingerprint {
     int64_t bytes; /* -1: there is no such regular file */
     uint32_t head, tail;
@@ -159,8 +161,8 @@ static fingerprint look_at(const char *path)
     return f;
 }
 
-/** Compares a file with that of rank 0. Where the names are the same and a rank has no such file, its reader
- *  says so. Collective. */
+/** Compares a file with that of rank 0. If the names are equal and a rank has no such file, its reader
+ *  reports that. Collective. */
 static spmm_status compare_file(MPI_Comm comm, const setting *file)
 {
     fingerprint here = look_at(file->value), there = here;

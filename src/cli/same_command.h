@@ -1,10 +1,10 @@
-/** Compares the command lines and environments of ranks, which launchers and wrapper scripts may give each a
- *  different one. The first difference is reported with two ranks. A row of an option table says MAY_VARY or
- *  SAME_FILE, and a row of base/environment.c has `own`, if ranks may differ:
+/** Compares the command lines and environments of the ranks, because launchers and wrapper scripts may give
+ *  them different ones. The first difference is reported with the numbers of two ranks. A row of an option
+ *  table says MAY_VARY or SAME_FILE, and a row of base/environment.c has `own`, if ranks may differ:
  *
  *      -t, OMP_NUM_THREADS     any number of threads
- *      -q, -v                  any; those of rank 0 count and replace the others', as collective steps depend
- *                              on them
+ *      -q, -v                  any; the values of rank 0 replace those of the other ranks, because collective
+ *                              steps depend on them
  *      the matrix, -x FILE     names of files with the same length and the same first and last 64 KiB; with
  *                              --io parallel this is also checked if the name is the same
  *      SPMM_ISA, SPMM_MEMORY_CHECK, SPMM_GPU_KEPT_MB, SPMM_TUNE_CACHE, SPMM_FAULT
@@ -20,10 +20,10 @@
 #include "comm/comm.h"
 
 /** Checks that all ranks run the same build of the same program, with the same options, operand and SPMM_*
- *  variables as far as these have to agree. Names of input files may differ if the files begin, end and are
- *  as long alike.
+ *  variables as far as these must agree. Names of input files may differ if the files have the same length,
+ *  beginning and end.
  *
- *  Collective over comm; to be called before anything that depends on an option.
+ *  Collective over comm; must be called before anything that depends on an option.
  *  \param [in] program   name of the program and its version
  *  \param [in] all_read  1: every rank reads the file that the operand names, so it is compared even if its
  *                        name is the same everywhere

@@ -1,4 +1,4 @@
-/** Counts the cores and GPUs that each rank may use, and divides them among the ranks of a node. */
+/** Determines the cores and GPUs that each rank may use, and divides them among the ranks of a node. */
 #include "comm/binding.h"
 
 #include <sched.h>
@@ -25,8 +25,8 @@ static int bound_cores(char *key, size_t n)
     return CPU_COUNT(&set);
 }
 
-/** Sets binding->threads to `asked`. If `asked` is 0, sets it to OMP_NUM_THREADS; if that variable is unset,
- *  to this rank's share of its cores. */
+/** Sets binding->threads to `asked`. If `asked` is 0, uses OMP_NUM_THREADS; if that variable is unset, uses
+ *  this rank's share of its cores. */
 static spmm_status choose_threads(int asked, sp_binding *binding)
 {
     char what[48];
@@ -141,8 +141,8 @@ spmm_status spmm_device_open(MPI_Comm comm)
 {
     sp_binding binding;
     TRY(sp_comm_check(comm, __func__));
-    return sp_bind_rank(comm, SP_DEVICE_CUDA, 1, &binding); /* 1 thread: not used, because every plan has its
-                                                               own number of threads */
+    /* 1 thread: ignored, because every plan has its own number of threads */
+    return sp_bind_rank(comm, SP_DEVICE_CUDA, 1, &binding);
 }
 
 void spmm_device_close(void) { sp_device_close(); }

@@ -8,26 +8,28 @@
 #include "device/device.h"
 #include "device/topology.h"
 
-/** The value of --device: an spmm_device, or SP_DEVICE_AUTO: GPUs if every rank sees one, else CPUs. */
+/** The value of --device: an spmm_device, or SP_DEVICE_AUTO, which selects GPUs if every rank sees one, else
+ *  CPUs. */
 typedef enum sp_device_choice {
     SP_DEVICE_AUTO = -1,
     SP_DEVICE_CPU = SPMM_CPU,
     SP_DEVICE_CUDA = SPMM_CUDA
 } sp_device_choice;
 
-/** The ranks that are bound to cores that are all far from their GPU. */
+/** The ranks all of whose cores are far from their GPU. */
 typedef struct sp_far_ranks {
-    int count, of;    /**< number of these ranks, and of all; the members below are set only if count > 0 */
-    int first;        /**< the first of them */
-    sp_nearness near; /**< of that one */
+    int count, of;    /**< count: number of these ranks; of: number of all ranks. The members below are set
+                           only if count > 0 */
+    int first;        /**< the lowest of these ranks */
+    sp_nearness near; /**< data of that rank */
 } sp_far_ranks;
 
-/** The binding of one rank. The struct is plain data without pointers, so that rank 0 can gather the
- *  bindings of all ranks. */
+/** The binding of one rank. The struct has no pointers, so that rank 0 can gather the bindings of all
+ *  ranks. */
 typedef struct sp_binding {
     char host[64];
-    int cores;        /**< number of cores, or of hardware threads where cores have several, that this rank
-                           may use at a time; `core_sharers` ranks share them */
+    int cores;        /**< number of cores, or of hardware threads if cores have several, that this rank may
+                           use concurrently; `core_sharers` ranks share them */
     int core_sharers; /**< number of ranks of this node bound to the same cores, this rank included */
     int threads;      /**< number of OpenMP threads of this rank */
     spmm_device device;
@@ -47,25 +49,25 @@ typedef struct sp_binding {
  *  \param [in]  threads  number of OpenMP threads; 0: the default
  *  \param [out] binding  this rank's binding
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (more threads than threads.h allows, or an
- *          environment variable that environment.h refuses), SPMM_ERR_NO_DEVICE (SP_DEVICE_CUDA without a
+ *          invalid environment variable, see environment.h), SPMM_ERR_NO_DEVICE (SP_DEVICE_CUDA without a
  *          GPU; the message says why), SPMM_ERR_DEVICE, SPMM_ERR_MEMORY, SPMM_ERR_MPI */
 spmm_status sp_bind_rank(MPI_Comm comm, sp_device_choice choice, int threads, sp_binding *binding);
 
-/** Finds the ranks that are bound to cores that are all far from their GPU, as far as sp_topology_near()
- *  knows.
+/** Determines the ranks all of whose cores are far from their GPU, if sp_topology_near() can determine that.
  *
  *  Collective over comm; does nothing without GPUs.
- *  \param [in,out] binding  of sp_bind_rank()
+ *  \param [in,out] binding  from sp_bind_rank()
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_find_far_ranks(MPI_Comm comm, sp_binding *binding);
 
-/** Returns the number of cores that the binding has and the word for them, e.g. "8 cores", or "16 hardware
- *  threads of 8 cores"; to be called by a thread of that rank. Local.
- *  \param [out] text  [n] what is returned */
+/** Writes the number of cores of the binding with a unit, e.g. "8 cores", or "16 hardware threads of 8
+ *  cores". Must be called by a thread of that rank. Local.
+ *  \param [out] text  [n] the result
+ *  \return text */
 const char *sp_cores_text(char *text, size_t n, const sp_binding *binding);
 
-/** Prints the line "device" of a report: the GPU and, where ranks are far from theirs, a line that says so;
- *  or the numbers of threads and cores, and how many ranks share them. Local. */
+/** Prints the line "device" of a report: the GPU, with another line if ranks are far from their GPUs; or the
+ *  numbers of threads and cores and of the ranks that share them. Local. */
 void sp_binding_print(FILE *out, const sp_binding *binding);
 
 #endif

@@ -1,5 +1,5 @@
-/** MPI wrappers: chunked messages, agreement on errors, reductions over ranks, and what the ranks of a node
- *  share. */
+/** MPI wrappers: chunked messages, agreement on errors, reductions over ranks, and resources that the ranks
+ *  of a node share. */
 #include "comm/comm.h"
 
 #include <errno.h>
@@ -113,8 +113,8 @@ void sp_abandon(MPI_Comm comm, spmm_status status)
     /* MPICH's mpiexec may end before it has read the message */
     static const struct timespec moment = {.tv_nsec = 100000000};
     (void)nanosleep(&moment, NULL);
-    /* MPICH 4.0 ends the processes of any other communicator by messages, and waits for a stopped rank
-     * forever */
+    /* MPICH 4.0 ends the processes of any communicator other than MPI_COMM_WORLD with messages, and waits for
+     * a stopped rank forever */
     int same = MPI_UNEQUAL;
     MPI_Comm_compare(comm, MPI_COMM_WORLD, &same);
     MPI_Abort(same == MPI_UNEQUAL ? comm : MPI_COMM_WORLD, sp_exit_code(status));
@@ -189,7 +189,7 @@ spmm_status sp_irecv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes
 
 spmm_status sp_wait(MPI_Request *request, int count)
 {
-    /* volatile, because gcc takes MPICH's MPI_STATUSES_IGNORE, (MPI_Status *)1, for an array and warns of
+    /* volatile, because gcc considers MPICH's MPI_STATUSES_IGNORE, (MPI_Status *)1, an array and warns about
      * its size */
     MPI_Status *volatile ignore = MPI_STATUSES_IGNORE;
     return SP_MPI(MPI_Waitall(count, request, ignore));
@@ -236,7 +236,7 @@ spmm_status sp_collect_everywhere(MPI_Comm comm, const void *mine, int bytes, vo
     return SP_MPI(MPI_Allgather(mine, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm));
 }
 
-/** Sets most[0 .. 2 * count - 1] to numbers whose maxima over the ranks tell_difference() looks at. */
+/** Sets most[0 .. 2 * count - 1] to numbers whose maxima over the ranks tell_difference() evaluates. */
 static void set_extremes(const sp_common *list, int count, int64_t *most)
 {
     for (int i = 0; i < count; i++) {
@@ -246,7 +246,8 @@ static void set_extremes(const sp_common *list, int count, int64_t *most)
     }
 }
 
-/** \return SPMM_OK; SPMM_ERR_USAGE if an argument's greatest value is not its least */
+/** Compares the greatest and the least value of each argument. \return SPMM_OK; SPMM_ERR_USAGE if they
+ *  differ */
 static spmm_status tell_difference(const char *function, const sp_common *list, int count,
                                    const int64_t *most)
 {
@@ -369,10 +370,11 @@ spmm_status sp_node_memory_create(MPI_Comm comm, int64_t bytes, sp_node_memory *
     int all = 0;
     const spmm_status told = sp_all(own, memory->made, &all);
     sp_comm_free(&own);
-    if (told != SPMM_OK || !all) memory->made = 0; /* what some ranks have is lost: to free it takes all */
+    /* if only some ranks have memory, it is not freed, because freeing takes all ranks */
+    if (told != SPMM_OK || !all) memory->made = 0;
     TRY(status);
     TRY(told);
-    return all ? SPMM_OK : sp_fail(SPMM_ERR_MPI, "a rank of this node has no memory that ranks share");
+    return all ? SPMM_OK : sp_fail(SPMM_ERR_MPI, "a rank of this node has no shared memory");
 }
 
 void *sp_node_memory_of(const sp_node_memory *memory, int rank)
@@ -396,8 +398,8 @@ spmm_status sp_share_memory(MPI_Comm comm, sp_shared_memory *memory)
     MPI_Comm node, alike;
     int64_t *taken = NULL;
     int sharers = 1;
-    /* ranks with different control-group limits do not count together; without limits, all ranks of a node
-     * do */
+    /* ranks with limits of different control groups do not count together; without limits, all ranks of a
+     * node do */
     const uint64_t group = sp_budget_group();
     TRY(sp_node_comm(comm, &node));
     const spmm_status split = SP_MPI(

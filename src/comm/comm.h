@@ -1,5 +1,5 @@
-/** MPI wrappers: checked calls, agreement on errors, messages of more than 2^31 bytes, reductions over
- *  ranks, and what the ranks of a node share. */
+/** MPI wrappers: checked calls, agreement on errors, messages of more than 2^31 bytes, reductions over ranks,
+ *  and resources that the ranks of a node share. */
 #ifndef SP_COMM_H
 #define SP_COMM_H
 
@@ -7,9 +7,9 @@
 #include "base/trial.h"
 #include "spmm.h"
 
-/** Makes an MPI call and gives its spmm_status, as in TRY(SP_MPI(MPI_Barrier(comm))). Under MPI's default
- *  error handler, which the library's communicators inherit, a failing MPI call never returns; the status
- *  matters to programs that set MPI_ERRORS_RETURN on their communicator. */
+/** Makes an MPI call and returns its spmm_status, as in TRY(SP_MPI(MPI_Barrier(comm))). Under MPI's default
+ *  error handler, which the library's communicators inherit, a failing MPI call never returns. The status
+ *  matters in programs that set MPI_ERRORS_RETURN on their communicator. */
 #define SP_MPI(call) sp_mpi_status((call), #call)
 
 /** Translates the return code of an MPI call into an spmm_status; `call` is the text of the call, for the
@@ -20,11 +20,11 @@ spmm_status sp_mpi_status(int code, const char *call);
 /** Returns 1 between MPI_Init and MPI_Finalize, else 0. Local. */
 int sp_mpi_runs(void);
 
-/** Frees a communicator, and sets it to MPI_COMM_NULL; accepts MPI_COMM_NULL. Collective over *comm, but
- *  before MPI_Init and after MPI_Finalize it frees nothing, as MPI ends a program that calls it then. */
+/** Frees a communicator, and sets it to MPI_COMM_NULL; accepts MPI_COMM_NULL. Collective over *comm. Before
+ *  MPI_Init and after MPI_Finalize it frees nothing, because MPI would end the program. */
 void sp_comm_free(MPI_Comm *comm);
 
-/** Checks that a collective function can use comm. If it cannot, there is no way to tell the other ranks.
+/** Checks that a collective function can use comm. If it cannot, there is no way to notify the other ranks.
  *  Local.
  *  \param [in] function  name of the public function, for the message
  *  \return SPMM_OK, SPMM_ERR_USAGE (MPI is not running; comm is MPI_COMM_NULL or an inter-communicator),
@@ -40,8 +40,8 @@ spmm_status sp_comm_check(MPI_Comm comm, const char *function);
  *  \param [in] local  this rank's status */
 spmm_status sp_agree(MPI_Comm comm, const char *stage, spmm_status local);
 
-/** Prints the error message and ends all processes of comm (MPI_Abort) with the exit code for `status`. To
- *  be used if this rank fails and others would wait for it forever. Does not return. Local. */
+/** Prints the error message and ends all processes of comm (MPI_Abort) with the exit code for `status`. Use
+ *  it if this rank fails and others would wait for it forever. Does not return. Local. */
 void sp_abandon(MPI_Comm comm, spmm_status status);
 
 /** Faults on demand, for tests. The environment variable SPMM_FAULT=STAGE:RANK[:KIND] makes the given rank,
@@ -73,7 +73,7 @@ typedef enum sp_tag {
     SP_TAG_GATHER_AS,     /* gather: values of a block of A */
     SP_TAG_ROW_COUNTS,    /* parallel reading: number of entries per row */
     SP_TAG_HALO_LIST,     /* halo: list of the rows of X that the sender of the list needs */
-    SP_TAG_JOINT,         /* joint exchange: entries of A that the receiver is to multiply */
+    SP_TAG_JOINT,         /* joint exchange: entries of A that the receiver multiplies */
     SP_TAG_ROWS,          /* halo exchange: rows of X */
     SP_TAG_PEER_SETUP,    /* peer exchange: handshake between two ranks */
     SP_TAG_PEER_READY,    /* peer exchange: ready messages */
@@ -89,7 +89,8 @@ typedef enum sp_tag {
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_send(MPI_Comm comm, int to, int tag, const void *data, int64_t bytes);
 
-/** Receives `bytes` bytes that rank `from` sends by sp_send() or sp_isend(); blocks until they have arrived.
+/** Receives `bytes` bytes that rank `from` sends with sp_send() or sp_isend(); blocks until they have
+ *  arrived.
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_recv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes);
 
@@ -101,14 +102,14 @@ spmm_status sp_bcast(MPI_Comm comm, int root, void *data, int64_t bytes);
  *  which is read once. The default is 1 GiB, so that counts stay below 2^31 in every MPI library. Local. */
 int64_t sp_chunk_bytes(void);
 
-/** Returns the size in bytes of the messages that a transfer of `bytes` bytes is divided into: `most`, e.g.
- *  sp_chunk_bytes(), or more where there would be more than SP_MOST_CHUNKS messages: MPI libraries take for
- *  messages under way time that grows with their square. Local. */
+/** Returns the size in bytes of the messages into which a transfer of `bytes` bytes is divided: `most`, e.g.
+ *  sp_chunk_bytes(), or more if there would be more than SP_MOST_CHUNKS messages. The time that MPI libraries
+ *  spend on pending messages grows with the square of their number. Local. */
 int64_t sp_chunk_of(int64_t most, int64_t bytes);
 enum { SP_MOST_CHUNKS = 4096 };
 
-/** Sets the maximum size of a message in bytes, which must be the same on every rank; 0: SPMM_CHUNK_BYTES is
- *  read again. For tests. Local. */
+/** Sets the maximum size of a message in bytes, which must be the same on every rank; 0: read
+ *  SPMM_CHUNK_BYTES again. For tests. Local. */
 void sp_set_chunk_bytes(int64_t bytes);
 
 /** Returns the number of messages into which `bytes` bytes are divided. Each message needs one MPI request.
@@ -128,9 +129,9 @@ spmm_status sp_isend(MPI_Comm comm, int to, int tag, const void *data, int64_t b
 spmm_status sp_irecv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes, MPI_Request *request,
                      int *count);
 
-/** Sends lists to the ranks of comm, and receives theirs. `out` and `in` have one list after the other, those
- *  of a rank together. Collective over comm and `all`.
- *  \param [in]  all             agrees on a lack of memory
+/** Sends lists to the ranks of comm, and receives lists from them. `out` and `in` have one list after the
+ *  other; the lists of a rank are consecutive. Collective over comm and `all`.
+ *  \param [in]  all             communicator of all ranks that agree on a lack of memory
  *  \param [in]  lists           number of lists for each rank
  *  \param [in]  size            bytes of an element
  *  \param [in]  sent, received  [ranks * lists] numbers of elements
@@ -156,8 +157,8 @@ spmm_status sp_collect_everywhere(MPI_Comm comm, const void *mine, int bytes, vo
 typedef struct sp_common {
     const char *name;
     int64_t value;
-    int tells; /**< 1: the error message shows the values; 0: it does not, because they would mean nothing to
-                    the user */
+    int tells; /**< 1: the error message shows the values; 0: it does not, because they are meaningless to the
+                    user */
 } sp_common;
 
 /** Maximum number of arguments that one call of sp_check_common() can compare. */
@@ -181,8 +182,7 @@ spmm_status sp_agree_common(MPI_Comm comm, const char *stage, spmm_status local,
  *  Collective over comm. */
 spmm_status sp_slowest(MPI_Comm comm, double *values, int count);
 
-/** Makes the ranks of a communicator choose together in trials. *comm must outlive what is returned.
- *  Local. */
+/** Makes the ranks of a communicator run trials together. *comm must outlive the result. Local. */
 sp_together sp_ranks_together(MPI_Comm *comm);
 
 /** Replaces each of the `count` values by its sum over all ranks, with the same bits on every rank.
@@ -197,63 +197,63 @@ spmm_status sp_sum(MPI_Comm comm, double *values, int count);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_MPI */
 spmm_status sp_gather_everywhere(MPI_Comm comm, double *values, const int64_t *begin, int size);
 
-/** Creates the communicator of the ranks of comm on this node, in the order of comm; the caller frees it.
- *  Collective over comm. \return SPMM_OK, SPMM_ERR_MPI */
+/** Creates the communicator of the ranks of comm on this node, in the order of comm; the caller frees it with
+ *  sp_comm_free(). Collective over comm. \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_node_comm(MPI_Comm comm, MPI_Comm *node);
 
 /** Determines how many ranks of comm run on this rank's node. Collective over comm.
- *  \param [out] node_rank  number of this rank among the ranks of the node, from 0
+ *  \param [out] node_rank  index of this rank among the ranks of the node, starting at 0
  *  \param [out] node_size  number of ranks of comm on the node */
 spmm_status sp_node_rank(MPI_Comm comm, int *node_rank, int *node_size);
 
 /** Counts the ranks of this node that pass the same key. Collective over comm.
  *  \param [in]  key      text of at most 63 characters
- *  \param [out] place    number of this rank among the ranks with its key, from 0
+ *  \param [out] place    index of this rank among the ranks with its key, starting at 0
  *  \param [out] sharers  number of ranks with this rank's key, at least 1
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_MPI */
 spmm_status sp_node_sharers(MPI_Comm comm, const char *key, int *place, int *sharers);
 
-/** Memory that ranks of a node share: each of them has a part, which the others can read and write. A zeroed
- *  object has none. */
+/** Memory that ranks of a node share. Each rank has a part, which the other ranks can also read and write. A
+ *  zeroed object has no memory. */
 typedef struct sp_node_memory {
     int made; /**< 1: `window` exists */
     MPI_Win window;
 } sp_node_memory;
 
 /** Allocates zeroed memory that the ranks of comm share. Collective over comm, whose ranks are on one node.
- *  \param [in]  bytes   of this rank's part; a multiple of 64 on every rank, for parts that begin at one
+ *  \param [in]  bytes   size of this rank's part; a multiple of 64 on every rank, so that all parts are
+ *                       aligned to 64 bytes
  *  \param [out] memory  sp_node_memory_destroy() frees it, also after a failure
- *  \return SPMM_OK, SPMM_ERR_MPI (on all ranks, also if the MPI library has no such memory) */
+ *  \return SPMM_OK, SPMM_ERR_MPI (on all ranks, also if the MPI library does not support shared memory) */
 spmm_status sp_node_memory_create(MPI_Comm comm, int64_t bytes, sp_node_memory *memory);
 /** Returns the address of a rank's part in this process; NULL without memory. Local. */
 void *sp_node_memory_of(const sp_node_memory *memory, int rank);
 /** Frees the memory; accepts a zeroed object. Collective over the communicator of its creation. */
 void sp_node_memory_destroy(sp_node_memory *memory);
 
-/** The shared counter with which ranks of a node count their allocations together. A zeroed object has no
- *  counter. */
+/** The shared counter of the allocations of the ranks of a node. A zeroed object has no counter. */
 typedef struct sp_shared_memory {
-    int shared; /**< 1: the ranks count together */
+    int shared; /**< 1: the ranks count their allocations together */
     /** Rank 0's part is the counter: the number of bytes that the ranks have allocated together. */
     sp_node_memory counter;
 } sp_shared_memory;
 
 /** Makes the ranks that share a node and its memory limit count their allocations together (budget.h), so
- *  that the sum of their requests is checked against the memory that is available. For programs, not for the
- *  library; to be called before any rank has allocated much. If the MPI library has no shared windows, each
- *  rank counts alone.
+ *  that the sum of their requests is checked against the available memory. For programs, not for the library;
+ *  call it before any rank has allocated much memory. If the MPI library has no shared windows, each rank
+ *  counts separately.
  *
  *  Collective over comm.
  *  \param [in,out] memory  zeroed by the caller; sp_unshare_memory() ends the sharing
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_share_memory(MPI_Comm comm, sp_shared_memory *memory);
 
-/** Ends the sharing that sp_share_memory() began: each rank counts its allocations alone again. Accepts a
- *  zeroed object. Collective over the communicator of sp_share_memory(). */
+/** Ends the sharing that sp_share_memory() began: each rank counts its allocations separately again. Accepts
+ *  a zeroed object. Collective over the communicator of sp_share_memory(). */
 void sp_unshare_memory(sp_shared_memory *memory);
 
 /** Returns 1 if the MPI library reports at run time that it can send from and receive into GPU memory, else
- *  0. Only Open MPI can be asked; with other MPI libraries the result is 0. Local. */
+ *  0. Only Open MPI provides this information; with other MPI libraries the result is 0. Local. */
 int sp_mpi_takes_device_memory(void);
 
 #endif

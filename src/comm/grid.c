@@ -25,7 +25,8 @@ static spmm_status check(int p, int q, int size)
     char grids[256];
     if (p < 1 || q < 1)
         return sp_fail(SPMM_ERR_USAGE,
-                       "grid %dx%d: expected at least 1x1, and as many ranks as there are, %d", p, q, size);
+                       "grid %dx%d: expected at least 1x1, and a product equal to the number of ranks, %d", p,
+                       q, size);
     if ((int64_t)p * q == size) return SPMM_OK;
     list_grids(size, grids, sizeof grids);
     return sp_fail(SPMM_ERR_USAGE,
@@ -84,8 +85,8 @@ void sp_ring_destroy(MPI_Comm *ring) { sp_comm_free(ring); }
 
 void sp_grid_destroy(sp_grid *grid)
 {
-    if (grid->size > 0) { /* not a zeroed grid: a zeroed MPI_Comm is MPI_COMM_NULL in some MPI libraries
-                             only */
+    /* skip a zeroed grid; in some MPI libraries a zeroed MPI_Comm is not MPI_COMM_NULL */
+    if (grid->size > 0) {
         sp_comm_free(&grid->row_comm);
         sp_comm_free(&grid->col_comm);
         sp_comm_free(&grid->comm);

@@ -6,8 +6,8 @@
 
 typedef struct sp_grid {
     MPI_Comm comm;     /**< cartesian, P x Q, not periodic, ranks in row-major order: p*Q + q */
-    MPI_Comm row_comm; /**< the Q ranks of this process row; this rank has number q in it */
-    MPI_Comm col_comm; /**< the P ranks of this process column; this rank has number p in it */
+    MPI_Comm row_comm; /**< the Q ranks of this process row; this rank is number q */
+    MPI_Comm col_comm; /**< the P ranks of this process column; this rank is number p */
     int rank, size;    /**< rank: this rank's number in comm; size: number of ranks in comm */
     int dims[2];       /**< {P, Q} */
     int coords[2];     /**< {p, q}: this rank's position in the grid */
@@ -22,9 +22,9 @@ typedef struct sp_grid {
  *          possible grids); SPMM_ERR_MPI */
 spmm_status sp_grid_create(MPI_Comm comm, int p, int q, sp_grid *grid);
 
-/** Returns the grid whose process column is `comm`, some of the ranks of a process column of `grid`, for
- *  exchanges among them. Its communicators belong to `grid` and to the caller, so it is not destroyed.
- *  Local. */
+/** Returns a grid whose process column is `comm`, which contains some of the ranks of a process column of
+ *  `grid`, for exchanges among them. Its communicators belong to `grid` and to the caller, so it must not be
+ *  destroyed. Local. */
 sp_grid sp_grid_of_column(const sp_grid *grid, MPI_Comm comm);
 
 /** Arranges the ranks of a process column in a ring, a periodic cartesian grid of one dimension; ranks keep
@@ -35,9 +35,8 @@ sp_grid sp_grid_of_column(const sp_grid *grid, MPI_Comm comm);
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_ring_create(const sp_grid *grid, MPI_Comm *ring);
 
-/** Determines the partners of a circular shift by `steps` ranks against the order of the ranks: this rank's
- *  data go to rank `to`, steps ranks before it, and those of rank `from`, steps ranks after it, come here.
- *                      Local.
+/** Determines the partners of a circular shift by `steps` ranks toward lower ranks: this rank sends to rank
+ *  `to`, which is `steps` ranks lower, and receives from rank `from`, which is `steps` ranks higher. Local.
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_ring_shift(MPI_Comm ring, int steps, int *from, int *to);
 

@@ -1,5 +1,5 @@
-/** Inner products of multivectors whose rows are distributed: each rank multiplies its own rows, and the
- *  ranks' sums are added in the order of the ranks. */
+/** Inner products of multivectors whose rows are distributed: each rank multiplies its own rows, and the sums
+ *  of the ranks are added in the order of the ranks. */
 #include <math.h>
 #include <string.h>
 
@@ -11,16 +11,16 @@
 
 enum { MOST_ELEMENTS = 1 << 30 };
 
-/** What a call of a public function shall compute, and memory for the sums over the ranks. */
+/** The operation of a public function, and memory for the sums over the ranks. */
 typedef struct job {
     const char *function;
     MPI_Comm comm;
     int size;
     const spmm_multivector *x, *y; /* y is NULL for the sums of squares of the columns of x */
-    int64_t count;                 /* of sums */
-    int64_t slice;                 /* sums that a rank adds; size * slice is at least count */
-    double *sums;                  /* [size * slice]: this rank's sums, then those over all ranks */
-    double *slices;                /* [size * slice]: the slice of this rank from each rank */
+    int64_t count;                 /* number of sums */
+    int64_t slice;                 /* number of sums that one rank adds; size * slice is at least count */
+    double *sums;                  /* [size * slice]: this rank's sums, then the sums over all ranks */
+    double *slices;                /* [size * slice]: this rank's slice of the sums of each rank */
 } job;
 
 /** Computes this rank's sums. */
@@ -38,8 +38,8 @@ static spmm_status sum_here(job *j)
     return j->y ? sp_gram(j->x, j->y, j->sums) : sp_squares(j->x, j->sums);
 }
 
-/** Adds the sums of all ranks, in the order of the ranks: each rank gets its slice of all sums, adds, and
- *  hands the result out. MPI_Reduce would leave the order to the MPI library. */
+/** Adds the sums of all ranks, in the order of the ranks: each rank receives its slice from all ranks, adds,
+ *  and distributes the result. The order in MPI_Reduce would depend on the MPI library. */
 static spmm_status sum_over_ranks(const job *j)
 {
     const int n = (int)j->slice;
@@ -51,7 +51,7 @@ static spmm_status sum_over_ranks(const job *j)
 }
 
 /** Computes the sums over all ranks. Collective.
- *  \param [in] checked  outcome of the check of this rank's arguments */
+ *  \param [in] checked  status of the check of this rank's arguments */
 static spmm_status run(job *j, spmm_status checked)
 {
     spmm_status status = SP_MPI(MPI_Comm_size(j->comm, &j->size));
@@ -68,7 +68,7 @@ static spmm_status run(job *j, spmm_status checked)
 static spmm_status check_dot(const job *j, const double *g, int64_t ldg)
 {
     TRY(sp_alike(j->x, j->y, j->function));
-    TRY(sp_given(j->function, "g", g, "room for the inner products"));
+    TRY(sp_given(j->function, "g", g, "memory for the inner products"));
     if (ldg < j->y->k)
         return sp_fail(SPMM_ERR_USAGE, "%s: ldg is %lld, expected at least the %lld columns of y",
                        j->function, (long long)ldg, (long long)j->y->k);
@@ -92,7 +92,7 @@ spmm_status spmm_multivector_dot(MPI_Comm comm, const spmm_multivector *x, const
 static spmm_status check_norms(const job *j, const double *norm)
 {
     TRY(sp_multivector_check(j->x, j->function, "x"));
-    TRY(sp_given(j->function, "norm", norm, "room for a norm of each column"));
+    TRY(sp_given(j->function, "norm", norm, "memory for one norm per column"));
     return sp_small_check(&(sp_small){"norm", norm, 1, j->x->k, j->x->k}, j->x, "x", j->function);
 }
 

@@ -1,4 +1,4 @@
-/** Communication by NCCL. If the build found NCCL, nccl_found.c is linked, else nccl_none.c, whose
+/** Communication with NCCL. If the build found NCCL, nccl_found.c is linked, else nccl_none.c, whose
  *  operations fail. */
 #ifndef SP_NCCL_H
 #define SP_NCCL_H
@@ -32,8 +32,8 @@ spmm_status sp_nccl_begin(void);
  *  \return SPMM_OK, SPMM_ERR_DEVICE */
 spmm_status sp_nccl_send(const sp_nccl *nccl, int to, const void *data, int64_t bytes, void *stream);
 
-/** Enqueues on `stream` a receive of `bytes` bytes from rank `from` into device memory. Does not wait
- *  until they arrive.
+/** Queues in `stream` the receiving of `bytes` bytes from rank `from` into device memory. Does not wait until
+ *  they arrive.
  *  \return SPMM_OK, SPMM_ERR_DEVICE */
 spmm_status sp_nccl_recv(const sp_nccl *nccl, int from, void *data, int64_t bytes, void *stream);
 

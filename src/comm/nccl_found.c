@@ -36,8 +36,8 @@ static spmm_status check_gpus(MPI_Comm comm)
     return alone ? SPMM_OK : sp_fail(SPMM_ERR_DEVICE, "NCCL: ranks share a GPU");
 }
 
-/* Key of the attribute by which an MPI communicator holds its NCCL communicator. The NCCL communicator is
- * destroyed with the MPI communicator, and only this file needs to know of it. */
+/* Key of the attribute with which an MPI communicator refers to its NCCL communicator. The NCCL communicator
+ * is destroyed with the MPI communicator, so other files need not know of it. */
 static int attribute = MPI_KEYVAL_INVALID;
 
 /** The delete callback of the attribute: MPI calls it when the MPI communicator is freed or the attribute is
@@ -90,7 +90,7 @@ static spmm_status connect(MPI_Comm comm, sp_nccl **nccl)
     if (status == SPMM_OK && rank == 0) status = check(ncclGetUniqueId(&id), "cannot start");
     TRY(sp_agree(comm, "nccl", status));
     TRY(sp_bcast(comm, 0, &id, sizeof id));
-    (void)sp_device_stream(SP_STREAM_MAIN); /* called to make the GPU this thread's current device */
+    (void)sp_device_stream(SP_STREAM_MAIN); /* makes the GPU this thread's current device */
     return sp_agree(comm, "nccl", check(ncclCommInitRank(&(*nccl)->comm, size, id, rank), "cannot connect"));
 }
 

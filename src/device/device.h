@@ -26,7 +26,7 @@ typedef struct sp_device_info {
 int sp_device_built(void);
 
 /** Returns the number of usable GPUs. Never fails, prints nothing, and takes no GPU memory. A GPU is not
- *  usable if it is older than all architectures that this build has code for.
+ *  usable if it is older than all architectures for which this build has code.
  *  \param [out] why  "" if there are usable GPUs, else why there are none, in static or thread-local memory:
  *                    "this build was made without CUDA", "no NVIDIA driver", "the NVIDIA driver supports
  *                    CUDA 12.2, this build needs 13.0"; may be NULL */
@@ -40,14 +40,15 @@ spmm_status sp_device_describe(int index, sp_device_info *info);
 /** Describes the GPU that is open. \param [out] info  zeroed on failure */
 spmm_status sp_device_current(sp_device_info *info);
 
-/** A property of a GPU, in words. */
+/** A property of a GPU as text. */
 typedef struct sp_device_property {
     const char *name; /**< e.g. "registers per block", in static storage */
     char value
-        [72]; /**< with its unit, e.g. "49152 bytes" or "yes"; "unknown": neither driver nor build tells */
+        [72]; /**< value with its unit, e.g. "49152 bytes" or "yes"; "unknown": neither the driver nor the
+                   build has the value */
 } sp_device_property;
 enum { SP_DEVICE_PROPERTIES = 64 };
-/** Lists the properties of the usable GPU with number `index`, which need not be open; takes no GPU memory.
+/** Lists the properties of the usable GPU with number `index`, which need not be open; uses no GPU memory.
  *  \param [out] list   [SP_DEVICE_PROPERTIES]
  *  \param [out] count  number of properties in the list; 0 on failure
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE (there is no such GPU), _DEVICE */
@@ -60,20 +61,20 @@ spmm_status sp_device_open(int index);
 /** Waits for the GPU's streams and closes the GPU; does nothing if none is open. Ignores errors. */
 void sp_device_close(void);
 
-/** Allocates GPU memory, aligned to 256 bytes and not zeroed. It may be used by what is queued in
- *  SP_STREAM_MAIN from now on; by other streams, after these have waited for that one.
- *  \param [out] p     the memory, which the caller frees by sp_device_free(); NULL on failure, never NULL on
- *                     success, even for 0 bytes
+/** Allocates GPU memory, aligned to 256 bytes and not zeroed. Work queued in SP_STREAM_MAIN after this call
+ *  may use it; other streams must wait for SP_STREAM_MAIN first.
+ *  \param [out] p     the memory, which the caller frees with sp_device_free(); NULL on failure, never NULL
+ *                     on success, even for 0 bytes
  *  \param [in]  what  what the memory is for, in the error message
  *  \return SPMM_OK, SPMM_ERR_MEMORY (the message has the sizes), SPMM_ERR_LIMIT (a negative size),
  *          SPMM_ERR_NO_DEVICE, _DEVICE */
 spmm_status sp_device_alloc(void **p, int64_t bytes, const char *what);
-/** Like sp_device_alloc(), for memory that is given to other processes, by sp_device_share() or by MPI or
- *  NCCL: these cannot be relied upon to take memory of a memory pool. Slower. */
+/** Like sp_device_alloc(), for memory that is accessed by other processes, with sp_device_share(), or by MPI
+ *  or NCCL, which may not support memory of a memory pool. Slower. */
 spmm_status sp_device_alloc_exchanged(void **p, int64_t bytes, const char *what);
-/** Like sp_device_alloc(), for unified memory, which the host can use, too, when the GPU's streams are idle:
- *  its pages move to the processor that touches them. Fails with SPMM_ERR_DEVICE where the GPU has none.
- *  Slower. */
+/** Like sp_device_alloc(), for unified memory, which the host can also use when the GPU's streams are idle:
+ *  its pages move to the processor that accesses them. Fails with SPMM_ERR_DEVICE if the GPU does not support
+ *  it. Slower. */
 spmm_status sp_device_alloc_managed(void **p, int64_t bytes, const char *what);
 /** Frees memory from sp_device_alloc(), sp_device_alloc_exchanged() or sp_device_alloc_managed(). Memory that
  *  is shared (sp_device_share()) is only marked as freed. */
@@ -118,27 +119,29 @@ typedef enum sp_stream { SP_STREAM_MAIN, SP_STREAM_MOVE, SP_STREAMS } sp_stream;
  *  \return the stream, a cudaStream_t for kernel launches; NULL if no GPU is open */
 void *sp_device_stream(sp_stream stream);
 
-/** Makes SP_STREAM_MAIN stand for a stream of the caller's, a cudaStream_t of the open GPU, until
- *  sp_device_return_stream(). What waits for SP_STREAM_MAIN then waits for that stream. */
+/** Makes SP_STREAM_MAIN denote a stream of the caller, a cudaStream_t of the open GPU, until
+ *  sp_device_return_stream(). Work that waits for SP_STREAM_MAIN then waits for that stream. */
 spmm_status sp_device_take_stream(void *stream);
-/** Makes SP_STREAM_MAIN the library's own stream again. What is queued there from now on comes after what was
- *  queued in the caller's stream, unless that is being captured. Does nothing if no stream was taken. */
+/** Makes SP_STREAM_MAIN denote the library's own stream again. Work queued there later runs after the work
+ *  queued in the caller's stream, unless that stream is being captured. Does nothing if no stream was
+ *  taken. */
 spmm_status sp_device_return_stream(void);
-/** Asks whether what is queued in a stream, a cudaStream_t, goes into a CUDA graph instead of being run.
- *  \param [out] captured  1 if it does; 0 if not, and on failure */
+/** Determines whether work queued in a stream, a cudaStream_t, is captured in a CUDA graph instead of being
+ *  run.
+ *  \param [out] captured  1 if it is; 0 if not, and on failure */
 spmm_status sp_device_captures(void *stream, int *captured);
-/** Checks that a cudaStream_t is one of the open GPU, and is not being captured. What is no cudaStream_t at
- *  all is not noticed. \return SPMM_OK, SPMM_ERR_USAGE, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+/** Checks that a cudaStream_t belongs to the open GPU and is not being captured. A pointer that is not a
+ *  cudaStream_t may not be detected. \return SPMM_OK, SPMM_ERR_USAGE, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_device_check_stream(void *stream);
 
-/** Makes all work queued in the stream `later` from now on wait for all work queued in `earlier` so far.
- *  Does not block the host. */
+/** Makes work queued in the stream `later` after this call wait for all work queued in `earlier` so far. Does
+ *  not block the host. */
 spmm_status sp_stream_wait(sp_stream later, sp_stream earlier);
 
 /** Blocks the host until all work queued in the stream is done; reports errors of kernels. */
 spmm_status sp_stream_sync(sp_stream stream);
 
-/** Asks whether the stream has completed all that was queued in it; does not wait. Reports errors of kernels.
+/** Determines whether the stream has completed all queued work; does not wait. Reports errors of kernels.
  *  \param [out] done  1 if it has; 0 if it has not, and on failure */
 spmm_status sp_stream_done(sp_stream stream, int *done);
 
@@ -152,8 +155,8 @@ spmm_status sp_stream_copy_2d(void *to, int64_t to_pitch, const void *from, int6
                               int64_t rows, sp_stream stream);
 
 /** Allocates pinned host memory, which asynchronous copies to and from the GPU need, and which kernels can
- *  use at the same address (unified addressing): what is called zero-copy. Not zeroed.
- *  \param [out] p     the memory, which the caller frees by sp_device_host_free(); NULL on failure, never
+ *  access at the same address (zero-copy memory). Not zeroed.
+ *  \param [out] p     the memory, which the caller frees with sp_device_host_free(); NULL on failure, never
  *                     NULL on success
  *  \param [in]  what  what the memory is for, in the error message
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (a negative size), SPMM_ERR_NO_DEVICE */
@@ -184,10 +187,9 @@ typedef struct sp_shared {
 } sp_shared;
 
 enum { SP_SHARED_BYTES = 2 << 20 };
-/** Makes GPU memory available for other processes to attach. From now on sp_device_free(p) only marks the
- *  memory as freed, because CUDA does not define what happens when memory is freed that others have
- *  attached. The memory is freed by sp_device_unshare(), to be called when no process has it attached any
- *  more.
+/** Makes GPU memory available for other processes to attach. After this call sp_device_free(p) only marks the
+ *  memory as freed, because CUDA does not define the effect of freeing memory that others have attached.
+ *  sp_device_unshare() frees the memory; call it when no process has the memory attached any more.
  *  \param [in]  p       from sp_device_alloc(), at least SP_SHARED_BYTES bytes: CUDA puts smaller
  *                       allocations into a common block of memory and shares only the whole block
  *  \param [out] shared  handle to send to the other processes
@@ -196,7 +198,7 @@ spmm_status sp_device_share(void *p, sp_shared *shared);
 /** Ends the sharing of the memory p, and frees the memory if sp_device_free() has marked it as freed. */
 void sp_device_unshare(void *p);
 
-/** Puts shared memory that sp_device_free() has marked as freed to use again.
+/** Reuses shared memory that sp_device_free() has marked as freed: removes the mark.
  *  \return 1 if p was marked as freed, else 0 */
 int sp_device_reuse(void *p);
 
@@ -217,35 +219,35 @@ spmm_status sp_event_create_shared(sp_event **event, sp_shared *shared);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, _DEVICE */
 spmm_status sp_event_attach(const sp_shared *shared, sp_event **event);
 
-/** An operation of a stream on a flag: a number of 32 bits in GPU memory of this process or, attached, of
- *  another one. Flags count up and wrap around: a flag has reached a value if (int32_t)(flag - value) >=
- *  0. */
+/** An operation of a stream on a flag. A flag is a 32-bit number in GPU memory of this process or, attached,
+ *  of another process. Flags count up and wrap around: a flag has reached a value if (int32_t)(flag - value)
+ *  >= 0. */
 typedef struct sp_flag_op {
     uint32_t *flag;
     uint32_t value;
-    /** 0: sets the flag to the value. Whoever sees that also sees what the stream wrote before, in whichever
-     *  GPU's memory. 1: what is queued from now on waits until the flag has reached the value; no kernel runs
-     *  meanwhile */
+    /** 0: sets the flag to the value. A reader of the flag then also reads the stream's earlier writes, in
+     *  the memory of any GPU. 1: work queued later waits until the flag has reached the value; no kernel runs
+     *  during the wait */
     int waits;
 } sp_flag_op;
-/** Returns why streams cannot set flags and wait for them, in static storage; NULL: they can. */
+/** Returns the reason why streams cannot set flags and wait for them, in static storage; NULL: they can. */
 const char *sp_flags_missing(void);
-/** Queues operations on flags in the stream, one after another. A stream that waits for a flag which nobody
- *  sets can only be helped by sp_flag_set(): the host must not wait for such a stream by other means.
+/** Queues operations on flags in the stream, one after another. If a stream waits for a flag that no other
+ *  rank sets, only sp_flag_set() can release it. The host must not wait for such a stream by other means.
  *  \param [in] op  [count], copied */
 spmm_status sp_stream_flags(const sp_flag_op *op, int count, sp_stream stream);
-/** Sets a flag, beside all streams; done on return. */
+/** Sets a flag, independently of all streams; done on return. */
 spmm_status sp_flag_set(uint32_t *flag, uint32_t value);
 
 /** Returns 1 if kernels can start before the previous one of their stream has completed (compute capability
  *  9.0, and a build with code for it), else 0. */
 int sp_device_starts_early(void);
 
-/** Returns how many times as fast the open GPU computes in f32 as in f64; 0 if none is open or CUDA does not
- *  tell. */
+/** Returns the ratio of the f32 rate to the f64 rate of the open GPU; 0 if no GPU is open or CUDA does not
+ *  provide it. */
 int sp_device_f32_per_f64(void);
 
-/** Checks the kernel launch that was just made. Remembers the name of the kernel for the message of an error
+/** Checks the kernel launch that was just made. Stores the name of the kernel for the message of an error
  *  that CUDA reports later.
  *  \param [in] kernel  name of the kernel, in static storage */
 spmm_status sp_device_launched(const char *kernel);
@@ -258,17 +260,18 @@ typedef struct sp_launch_shape {
     int registers;          /**< registers per thread */
     int64_t static_shared;  /**< bytes of shared memory per block that the kernel declares */
     int64_t dynamic_shared; /**< bytes of shared memory per block that the launch adds */
-    int resident;           /**< blocks that a multiprocessor has room for at a time */
-    double occupancy;       /**< threads of these blocks / most threads that a multiprocessor can have */
+    int resident;           /**< maximum number of blocks that a multiprocessor can run at the same time */
+    double occupancy;       /**< threads of these blocks, divided by the maximum number of threads of a
+                                 multiprocessor */
 } sp_launch_shape;
 
-/** Notes the launch of a product's kernel; costs a few stores.
+/** Records the launch of a product's kernel; costs a few stores.
  *  \param [in] kernel  the function that was launched
- *  \param [in] shape   members that the launch decides: blocks, block, subwarp, dynamic_shared */
+ *  \param [in] shape   the members that are known at launch: blocks, block, subwarp, dynamic_shared */
 void sp_device_note_launch(const void *kernel, sp_launch_shape shape);
 
-/** Returns the shape of the launch that was noted last, and forgets it. All members are 0 if none was noted
- *  since the previous call, e.g. on a CPU or by a kernel of another library. */
+/** Returns the shape of the last recorded launch, and clears it. All members are 0 if none was recorded since
+ *  the previous call, e.g. on a CPU or with a kernel of another library. */
 sp_launch_shape sp_device_last_launch(void);
 
 /** A timer of work on the GPU: a pair of CUDA events. */

@@ -1,9 +1,9 @@
-/** Which GPUs there are, and which one is this process's: device.h with the CUDA runtime. The runtime is
- *  linked statically, so that the program also starts without a driver and sp_device_count() can tell what is
- *  missing.
+/** Detects the GPUs of the node and the GPU of this process: device.h with the CUDA runtime. The runtime is
+ *  linked statically, so that the program also starts without a driver and sp_device_count() can report the
+ *  reason.
  *
  *  A process uses one GPU, with one in-order stream for kernels and copies and one for the exchange of X.
- *  These streams do not synchronize with the legacy default stream, which nothing here uses. */
+ *  These streams do not synchronize with the legacy default stream, which the library does not use. */
 #include "device/device_cuda.h"
 
 #include <stdio.h>
@@ -45,7 +45,7 @@ spmm_status sp_cuda_enter(void)
     return sp_fail(SPMM_ERR_NO_DEVICE, "no GPU has been opened in this process yet");
 }
 
-/* ---- which GPUs there are ---- */
+/* ---- detection of GPUs ---- */
 
 int sp_device_built(void) { return 1; }
 
@@ -134,7 +134,7 @@ static spmm_status find(int index, int *ordinal)
 static spmm_status describe(int ordinal, sp_device_info *info)
 {
     struct cudaDeviceProp p;
-    CUDA(cudaGetDeviceProperties(&p, ordinal), "cannot ask for its properties");
+    CUDA(cudaGetDeviceProperties(&p, ordinal), "cannot query its properties");
     snprintf(info->name, sizeof info->name, "%.127s", p.name);
     CUDA(cudaDeviceGetPCIBusId(info->pci, sizeof info->pci, ordinal), "cannot ask for its bus id");
     info->index = ordinal;
@@ -197,7 +197,7 @@ spmm_status sp_cuda_no_memory(int64_t bytes, const char *what)
 
 void sp_cuda_free(void *p)
 {
-    (void)cudaDeviceSynchronize(); /* for memory of a pool, cudaFree() does not do that by itself */
+    (void)cudaDeviceSynchronize(); /* for memory of a pool, cudaFree() does not synchronize */
     (void)cudaFree(p);
     (void)cudaGetLastError();
 }

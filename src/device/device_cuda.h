@@ -14,11 +14,13 @@ extern struct sp_cuda_device {
     int code;       /**< architecture of the code that the open GPU runs, compute capability x 10 */
     char name[160]; /**< for messages, e.g. "GPU 0 (NVIDIA H200)" */
     cudaStream_t queue[SP_STREAMS];
-    cudaStream_t own;      /**< SP_STREAM_MAIN, while queue[SP_STREAM_MAIN] is the caller's; else NULL */
+    cudaStream_t own;      /**< the library's SP_STREAM_MAIN, while queue[SP_STREAM_MAIN] is the caller's
+                                stream; else NULL */
     cudaEvent_t order;     /**< event that sp_stream_wait() uses */
     const char *kernel;    /**< name of the kernel launched last */
-    const void *product;   /**< function of the product's kernel launched last; NULL: asked for since */
-    sp_launch_shape shape; /**< of that launch, as far as it was noted */
+    const void *product;   /**< function of the last launched kernel of a product; NULL: it has been queried
+                                since */
+    sp_launch_shape shape; /**< shape of that launch, as far as it was recorded */
 } sp_cuda;
 
 /** Makes the open GPU the calling thread's current device: CUDA keeps the current device per thread, and
@@ -40,7 +42,7 @@ spmm_status sp_cuda_wait_fail(cudaError_t error, const char *what);
 spmm_status sp_cuda_no_memory(int64_t bytes, const char *what);
 
 /** Creates the memory pool of the GPU that was just opened. If that fails, memory is allocated without one.
- *  Local. \param [in] memory_bytes  of the GPU */
+ *  Local. \param [in] memory_bytes size of the GPU's memory */
 void sp_cuda_open_pool(int ordinal, int64_t memory_bytes);
 
 /** Destroys the memory pool, for sp_device_close(); memory that is in use stays valid. Local. */
@@ -49,17 +51,17 @@ void sp_cuda_close_pool(void);
 /** Frees the staging buffers of copies, for sp_device_close(). Local. */
 void sp_cuda_free_stages(void);
 
-/** Returns what CUDA calls a usable GPU, and describes it. Local.
+/** Returns the CUDA ordinal of a usable GPU, and describes the GPU. Local.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE (there is no such GPU) */
 spmm_status sp_cuda_find_gpu(int index, int *ordinal, sp_device_info *info);
 
-/** Frees what flags need, for sp_device_close(). Local. */
+/** Frees the resources of flags, for sp_device_close(). Local. */
 void sp_cuda_close_flags(void);
 
 /** Returns 1 and makes the open GPU current, or returns 0, without a message, if none is open. Local. */
 int sp_cuda_is_open(void);
 
-/** Waits for the open GPU and frees memory of it. Local. */
+/** Waits for the open GPU and frees memory on it. Local. */
 void sp_cuda_free(void *p);
 
 /** Checks whether the memory p is shared; if so, marks it as freed, so that sp_device_unshare() frees it

@@ -5,8 +5,8 @@
 #include "base/threads.h"
 #include "device/device_cuda.h"
 
-/* PIECE: bytes of a staging buffer. STAGE_FROM: copies of pageable memory of so many bytes go through
- * them. */
+/* PIECE: bytes of a staging buffer. STAGE_FROM: minimum size in bytes of copies of pageable memory that use
+ * staging buffers. */
 enum { PIECE = 16 << 20, STAGE_FROM = 4 << 20, STAGES = 2 };
 
 static struct {
@@ -57,8 +57,7 @@ void sp_cuda_free_stages(void)
 }
 
 /** Allocates the pinned staging buffers for large copies if that has not been done yet. Without them, the
- *  driver copies pageable memory through buffers of its own with one thread, at a fifth of the speed of the
- *  link.
+ *  driver copies pageable memory through its own buffers with one thread, which is several times slower.
  *  \return 1 if the buffers exist, 0 if they cannot be allocated: then the driver copies */
 static int have_stages(void)
 {
@@ -132,7 +131,7 @@ static cudaError_t staged_download(char *to, const char *from, int64_t bytes)
     return error;
 }
 
-/** Waits for a copy to finish. Does so even if `error` says that it failed: the staging buffers must be idle
+/** Waits for a copy to finish. Waits even if `error` is a failure, because the staging buffers must be idle
  *  before the next copy. */
 static spmm_status finish(cudaError_t error, const char *what)
 {
@@ -210,8 +209,7 @@ spmm_status sp_stream_copy(void *to, const void *from, int64_t bytes, sp_stream 
 spmm_status sp_stream_copy_2d(void *to, int64_t to_pitch, const void *from, int64_t from_pitch, int64_t bytes,
                               int64_t rows, sp_stream stream)
 {
-    /* contiguous rows are copied as a whole: row by row, the copy engines move rows of 256 bytes at two
-     * thirds of the speed */
+    /* contiguous rows are copied as one block, because copy engines are slower for short rows */
     if (to_pitch == bytes && from_pitch == bytes) return sp_stream_copy(to, from, bytes * rows, stream);
     TRY(sp_cuda_enter());
     if (bytes > 0 && rows > 0)

@@ -1,28 +1,28 @@
-/** Implements a part of device.h: flags, by the stream memory operations of the CUDA driver. The driver's
- *  function is asked for at run time, so that nothing is linked to libcuda.
+/** Implements flags of device.h with the stream memory operations of the CUDA driver. The driver's function
+ *  is looked up at run time, so that the library is not linked to libcuda.
  *
- *  What CUDA promises (CUDA Driver API, "Stream Memory Operations"): a write comes after all work that its
- *  stream was given before, and a fence of the scope of __threadfence_system() stands before it, so whoever
- *  sees the flag sees the rows, too. A wait ends when (int32_t)(*flag - value) >= 0, a cyclic comparison.
- *  Where a GPU may reorder remote writes that have reached it, CUDA says so (CanFlushRemoteWrites), and the
- *  wait flushes them. */
+ *  CUDA guarantees the following (CUDA Driver API, "Stream Memory Operations"). A write comes after all
+ *  earlier work of its stream and is preceded by a fence with the scope of __threadfence_system(). So a
+ *  reader of the flag also reads the rows written before. A wait ends when (int32_t)(*flag - value) >= 0, a
+ *  cyclic comparison. If a GPU may reorder remote writes that have reached it, CUDA reports this
+ *  (CanFlushRemoteWrites), and the wait flushes them. */
 #include <cuda.h>
 #include <stdlib.h>
 
 #include "device/device_cuda.h"
 
-/* from this version on the operations need no parameter of the kernel module; 255 operations is a batch's
- * limit */
+/* VERSION: from this version on, the operations need no parameter of the kernel module. MOST_OPS: operations
+ * per batch; the limit of CUDA is 255. */
 enum { VERSION = 12000, MOST_OPS = 128 };
 
 typedef CUresult (*batch_function)(CUstream, unsigned, CUstreamBatchMemOpParams *, unsigned);
 
 static struct {
-    int asked;           /* 1: the members below are set */
-    const char *missing; /* why streams cannot do it; NULL: they can */
+    int asked;           /* 1: the members below have been set */
+    const char *missing; /* the reason why streams cannot use flags; NULL: they can */
     batch_function batch;
     unsigned wait;      /* flags of a wait */
-    cudaStream_t aside; /* the stream of sp_flag_set(), in which nothing waits */
+    cudaStream_t aside; /* the stream of sp_flag_set(), in which no operation waits */
 } flags;
 
 static batch_function find_function(void)
@@ -43,7 +43,7 @@ static batch_function find_function(void)
     return (batch_function)function;
 }
 
-/** Sets the flags of a wait. */
+/** Determines the flags of a wait. */
 static void ask_for_flush(void)
 {
     int device = 0, flushes = 0;
@@ -75,12 +75,12 @@ static CUresult try_queue(const sp_flag_op *op, int count, cudaStream_t stream)
 
 static spmm_status queue(const sp_flag_op *op, int count, cudaStream_t stream)
 {
-    /* the numbers of the driver's errors are those of the runtime */
+    /* the driver's error numbers are the same as the runtime's */
     const CUresult error = try_queue(op, count, stream);
     return error == CUDA_SUCCESS ? SPMM_OK : sp_cuda_fail((cudaError_t)error, "flags between GPUs");
 }
 
-/** Returns 1 if a stream can set a flag and wait for it: virtual machines and containers may not let it. */
+/** Returns 1 if a stream can set a flag and wait for it; virtual machines and containers may forbid it. */
 static int try_flag(void)
 {
     uint32_t *flag = NULL;

@@ -1,17 +1,17 @@
-/** Implements sp_device_alloc() and its like, and sp_device_free(). CUDA takes 60 to 170 microseconds to
- *  allocate or to free a block of a megabyte or more (H200), as long as several products take, and plans are
- *  made with a dozen of them. So memory comes from a memory pool, which keeps what is freed (CUDA C++
- *  Programming Guide, "Stream Ordered Memory Allocator"). */
+/** Implements sp_device_alloc(), its variants, and sp_device_free(). CUDA takes about as long to allocate or
+ *  free a large block as several products take, and a plan allocates a dozen blocks. So memory comes from a
+ *  memory pool, which keeps freed memory for reuse (CUDA C++ Programming Guide, "Stream Ordered Memory
+ *  Allocator"). */
 #include "base/environment.h"
 #include "base/memory.h"
 #include "device/device_cuda.h"
 
-/* The pool keeps at most KEPT_MB MiB, and at most one part in SHARE of the GPU's memory. */
+/* The pool keeps at most KEPT_MB MiB, and at most 1/SHARE of the GPU's memory. */
 enum { KEPT_MB = 256, SHARE = 64 };
 
-static cudaMemPool_t pool; /* of the open GPU; NULL: it has none, or nothing is to be kept */
+static cudaMemPool_t pool; /* pool of the open GPU; NULL: there is none, or no memory is to be kept */
 
-/** Allocates what the pool keeps, so that the first plan does not wait for it. */
+/** Allocates the memory that the pool keeps, so that the first plan need not wait for it. */
 static cudaError_t fill(uint64_t bytes, cudaStream_t stream)
 {
     void *p;
@@ -43,7 +43,7 @@ void sp_cuda_close_pool(void)
     (void)cudaGetLastError();
 }
 
-/** POOLED memory comes from the pool, if there is one, in SP_STREAM_MAIN. */
+/** POOLED: from the pool, if there is one, in SP_STREAM_MAIN. */
 typedef enum memory_kind { POOLED, EXCHANGED, MANAGED } memory_kind;
 
 static cudaError_t allocate(void **p, int64_t bytes, memory_kind kind)
@@ -60,7 +60,8 @@ static spmm_status alloc(void **p, int64_t bytes, memory_kind kind, const char *
     if (bytes < 0) return sp_fail(SPMM_ERR_LIMIT, "%s: %lld bytes", what, (long long)bytes);
     TRY(sp_cuda_enter());
     cudaError_t error = allocate(p, bytes, kind);
-    if (error == cudaErrorMemoryAllocation && pool) { /* once more, with what the pool keeps */
+    /* try again after the pool has released the memory that it keeps */
+    if (error == cudaErrorMemoryAllocation && pool) {
         (void)cudaGetLastError();
         (void)cudaMemPoolTrimTo(pool, 0);
         error = allocate(p, bytes, kind);

@@ -7,7 +7,7 @@
 /* defined in kernels/cuda/cuda_probe.cu */
 int sp_cuda_probe(int *architecture);
 
-/** Asks the driver whether the code of this build runs on the current GPU. */
+/** Checks with the driver whether the code of this build runs on the current GPU. */
 static spmm_status check_code(const sp_device_info *info, int *code)
 {
     const cudaError_t error = (cudaError_t)sp_cuda_probe(code);

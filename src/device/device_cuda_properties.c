@@ -1,21 +1,21 @@
-/** Lists the properties of a GPU in words, as deviceQuery of the CUDA samples does. CUDA 13 has taken clocks
- *  and other members out of cudaDeviceProp, so that all is asked for by attributes. */
+/** Lists the properties of a GPU as text, like deviceQuery of the CUDA samples. CUDA 13 has removed clocks
+ *  and other members from cudaDeviceProp, so all values are queried as attributes. */
 #include <stdio.h>
 #include <string.h>
 
 #include "device/device_cuda.h"
 
-/** How the numbers of a row are written. */
+/** The format of the numbers of a property. */
 enum form { NUMBER, YES_NO, CLOCK };
 
-/** A GPU that is described, of which text functions ask more than one attribute. */
+/** The GPU that is described, for functions that query several attributes. */
 typedef struct query {
     sp_device_info info;
-    char *text; /* [size], where the value goes */
+    char *text; /* [size], destination of the value */
     size_t size;
 } query;
 
-/** Asks for an attribute. \return 1: there is one, 0: the driver does not know the attribute */
+/** Queries an attribute. \return 1: success, 0: the driver does not know the attribute */
 static int ask(const query *q, enum cudaDeviceAttr attribute, int *value)
 {
     *value = 0;
@@ -42,8 +42,9 @@ static void versions_text(const query *q)
              runtime % 1000 / 10);
 }
 
-/** Returns the FP32 cores of a multiprocessor, by "Arithmetic Instructions" of the CUDA C++ Programming
- *  Guide: CUDA has no attribute for them. 0: the compute capability is not in that table. */
+/** Returns the number of FP32 cores of a multiprocessor, from "Arithmetic Instructions" of the CUDA C++
+ *  Programming Guide, because CUDA has no attribute for it. 0: the compute capability is not in that
+ *  table. */
 static int cores_of(const sp_device_info *info)
 {
     static const struct {
@@ -66,7 +67,7 @@ static void memory_text(const query *q)
     snprintf(q->text, q->size, "%lld bytes", (long long)q->info.memory_bytes);
 }
 
-/** Writes the bandwidth that clock and width of the memory allow, with two transfers per clock. */
+/** Writes the theoretical bandwidth from the memory's clock and width, with two transfers per clock. */
 static void bandwidth_text(const query *q)
 {
     int clock, width;
@@ -85,13 +86,13 @@ static void compute_mode_text(const query *q)
 
 static void pci_text(const query *q) { snprintf(q->text, q->size, "%s", q->info.pci); }
 
-/** A property: what writes its value, or attributes whose values are written one after another. */
+/** A property: a function that writes its value, or attributes whose values are written one after another. */
 static const struct row {
     const char *name;
     void (*write)(const query *q);
     const char *unit;
     enum form form;
-    enum cudaDeviceAttr attribute[3]; /* 0: no further one */
+    enum cudaDeviceAttr attribute[3]; /* 0: unused */
 } rows[] = {
 #define TEXT(words, function)                \
     {                                        \

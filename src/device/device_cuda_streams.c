@@ -12,8 +12,7 @@ struct sp_timer {
 
 static cudaStream_t stream_of(sp_stream stream) { return sp_cuda.queue[stream]; }
 
-/* Code for older architectures has no instruction that waits for the previous kernel, even if a new GPU runs
- * it. */
+/* Code for older architectures has no instruction that waits for the previous kernel, even on a new GPU. */
 int sp_device_starts_early(void) { return sp_cuda.code >= 90; }
 
 int sp_device_f32_per_f64(void)
@@ -56,7 +55,7 @@ spmm_status sp_device_captures(void *stream, int *captured)
     enum cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     *captured = 0;
     TRY(sp_cuda_enter());
-    CUDA(cudaStreamIsCapturing(stream, &status), "asking whether a stream is captured");
+    CUDA(cudaStreamIsCapturing(stream, &status), "querying the capture of a stream");
     *captured = status != cudaStreamCaptureStatusNone;
     return SPMM_OK;
 }
@@ -66,7 +65,7 @@ spmm_status sp_device_check_stream(void *stream)
     int captured;
     TRY(sp_device_captures(stream, &captured));
     if (captured) return sp_fail(SPMM_ERR_USAGE, "the stream is being captured in a CUDA graph");
-    /* events and streams of different GPUs do not go together */
+    /* events and streams must belong to the same GPU */
     if (cudaEventRecord(sp_cuda.order, stream) == cudaSuccess) return SPMM_OK;
     (void)cudaGetLastError();
     return sp_fail(SPMM_ERR_USAGE, "the stream is not one of %s", sp_cuda.name);
@@ -94,7 +93,7 @@ spmm_status sp_stream_done(sp_stream stream, int *done)
     TRY(sp_cuda_enter());
     const cudaError_t error = cudaStreamQuery(stream_of(stream));
     if (error == cudaErrorNotReady) {
-        (void)cudaGetLastError(); /* it is no error, but would look like one of the next launch */
+        (void)cudaGetLastError(); /* not an error, but the check of the next launch would report it */
         return SPMM_OK;
     }
     if (error != cudaSuccess) return sp_cuda_wait_fail(error, "waiting");

@@ -1,5 +1,4 @@
-/** Implements device.h for builds without CUDA: reports that there is no GPU, and makes every operation on
- *  one fail. */
+/** Implements device.h for builds without CUDA: reports that there is no GPU, and all operations fail. */
 #include "device/device.h"
 
 static spmm_status refuse(void) { return sp_fail(SPMM_ERR_NO_DEVICE, "this build was made without CUDA"); }

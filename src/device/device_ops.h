@@ -24,17 +24,17 @@ typedef struct sp_row_sums {
     const int32_t *addend; /**< [start[count]] */
 } sp_row_sums;
 
-/** Adds rows of s to rows of y, those of each row in their order. Local.
+/** Adds rows of s to rows of y, in the order of the lists. Local.
  *  \param [in]     sums    its arrays are in device memory
- *  \param [in]     s       `addend` counts its ghost rows: 0 is the first of them
- *  \param [in,out] y       of the same precision and number of columns
+ *  \param [in]     s       `addend` counts its ghost rows: 0 is the first ghost row
+ *  \param [in,out] y       with the precision and number of columns of s
  *  \param [in]     stream  a cudaStream_t
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_add_rows(const sp_row_sums *sums, const spmm_multivector *s, spmm_multivector *y,
                              void *stream);
 
 /** Copies elements: to[i] := values[from[i]], unless from[i] is UINT32_MAX. Local.
- *  \param [in] from   [count], in device memory, as values and to
+ *  \param [in] from   [count]; from, values and to are in device memory
  *  \param [in] size   bytes of an element: 4 or 8
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_gather(const uint32_t *from, int64_t count, int size, const void *values, void *to,
@@ -48,15 +48,15 @@ typedef struct sp_push {
     void *to; /**< destination of the rows; may be in another GPU's memory */
 } sp_push;
 
-/** Writes the rows for each neighbor to their destination. A single launch serves all neighbors, of few
- *  blocks if another kernel may run at the same time. Local; returns the same errors as sp_cuda_pack().
- *  \param [in] pitch      distance in bytes between the starts of consecutive rows, of x and at the
+/** Writes the rows for each neighbor to their destination. A single launch sends to all neighbors. It has few
+ *  blocks if another kernel may run concurrently. Local; returns the same errors as sp_cuda_pack().
+ *  \param [in] pitch      distance in bytes between the starts of consecutive rows, in x and at the
  *                         destinations
  *  \param [in] row_bytes  size in bytes of a row: 4, 8, 16, or a multiple of 32; x, pitch and the
  *                         destinations are aligned to the largest power of two that divides row_bytes, up to
  *                         16
  *  \param [in] push       one element per neighbor, [count], in host memory
- *  \param [in] alone      1: no other kernel runs at the same time */
+ *  \param [in] alone      1: no other kernel runs concurrently */
 spmm_status sp_cuda_push(const void *x, int64_t pitch, int64_t row_bytes, const sp_push *push, int count,
                          int alone, void *stream);
 
@@ -69,7 +69,7 @@ spmm_status sp_cuda_split(const void *x, int64_t x_pitch, int64_t rows, int coun
                           int64_t slice_bytes, void *stream);
 
 /** Computes y := alpha x + beta y for all rows and the k columns of y; y is not read if beta is 0. x and y
- *  are in device memory, have the same precision, and may be the same multivector, or of different layouts.
+ *  are in device memory, have the same precision, and may be the same multivector, or have different layouts.
  *  Local.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
@@ -81,27 +81,27 @@ spmm_status sp_cuda_axpby(double alpha, const spmm_multivector *x, double beta, 
 spmm_status sp_cuda_scale(const double *factor, spmm_multivector *x, void *stream);
 
 /** Multiplies row i of x, in device memory and of either layout, by factor[i * stride]. Local.
- *  \param [in] factor  in device memory, of x's precision
+ *  \param [in] factor  in device memory, in the precision of x
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_scale_rows(const void *factor, int64_t stride, spmm_multivector *x, void *stream);
 
-/* What follows runs in SP_STREAM_MAIN and is complete on return. */
+/* The following functions use SP_STREAM_MAIN and are complete on return. */
 
 /** Computes X^T Y in f64, g[i * y->k + j] := sum of x(r, i) y(r, j) over the rows r; x and y are in device
- *  memory and have the same rows and precision. The order of summation depends on the shapes alone. Local.
+ *  memory and have the same rows and precision. The order of summation depends only on the shapes. Local.
  *  \param [out] g  in host memory, [x->k x y->k]
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_cuda_gram(const spmm_multivector *x, const spmm_multivector *y, double *g);
 
-/** Computes the sums of the squares of the columns of x in f64, in an order that depends on the shape alone.
+/** Computes the sums of the squares of the columns of x in f64, in an order that depends only on the shape.
  *  Local.
  *  \param [out] sum  in host memory, [x->k]
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_cuda_squares(const spmm_multivector *x, double *sum);
 
 /** Computes y := alpha x r + beta y in the precision of x and y, which are in device memory and have the same
- *  rows; y is not read if beta is 0. y may be columns 0 .. y->k - 1 of x; with more than 64 columns that
- *  takes memory for another y. Local.
+ *  rows; y is not read if beta is 0. y may be columns 0 .. y->k - 1 of x; with more than 64 columns a copy of
+ *  y is allocated. Local.
  *  \param [in] r    in host memory, [x->k x y->k], row-major
  *  \param [in] ldr  leading dimension of r
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */

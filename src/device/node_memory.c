@@ -27,7 +27,7 @@ static spmm_status refused(const char *what)
     return sp_fail(SPMM_ERR_MEMORY, "memory that the ranks of a node share: %s: %s", what, strerror(errno));
 }
 
-/** Sets the size of the file; a limit on the size of files would otherwise end the process by a signal. */
+/** Sets the size of the file. A limit on the size of files would otherwise end the process with a signal. */
 static spmm_status set_size(int descriptor, int64_t bytes)
 {
     struct rlimit limit;
@@ -61,8 +61,7 @@ spmm_status sp_node_file_open(const sp_node_file *file, int *descriptor)
     struct stat facts;
     snprintf(path, sizeof path, "/proc/%lld/fd/%lld", (long long)file->process, (long long)file->descriptor);
     *descriptor = -1;
-    /* looked at before it is opened: in another namespace the number may be that of somebody's device or
-     * pipe */
+    /* checked before it is opened: in another namespace, this path may name a different device or pipe */
     if (stat(path, &facts) != 0) return refused(path);
     if (facts.st_dev != file->device || facts.st_ino != file->inode) {
         errno = ENOENT;
@@ -74,7 +73,8 @@ spmm_status sp_node_file_open(const sp_node_file *file, int *descriptor)
 
 spmm_status sp_node_memory_map(int descriptor, int64_t at, int64_t bytes, void **memory)
 {
-    /* addresses for HUGE_PAGE more than is needed, so that what is mapped can begin where a huge page may */
+    /* reserves HUGE_PAGE more addresses than necessary, so that the mapping can begin at a huge page
+     * boundary */
     const size_t size = (size_t)bytes, room = size + HUGE_PAGE;
     *memory = NULL;
     char *const all = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -98,7 +98,7 @@ spmm_status sp_node_memory_map(int descriptor, int64_t at, int64_t bytes, void *
 typedef struct loan {
     void *memory;
     int64_t bytes, own, length;
-    int left; /* 1: sp_node_memory_unmap() left the mapping to the end of the loan */
+    int left; /* 1: sp_node_memory_unmap() has deferred the unmapping to the end of the loan */
     struct loan *next;
 } loan;
 
@@ -115,8 +115,8 @@ static loan **link_to(const void *memory)
     return at;
 }
 
-/** Makes the system provide the pages of bytes [at, at + length) of the file: each thread those of its share,
- *  which the system takes from the memory near to it. \return 1 on success */
+/** Makes the system allocate the pages of bytes [at, at + length) of the file. Each thread does this for its
+ *  share, so that the pages are near the thread. \return 1 on success */
 static int provide(int descriptor, int64_t at, int64_t length)
 {
     const int threads = sp_threads_default();
@@ -131,8 +131,8 @@ static int provide(int descriptor, int64_t at, int64_t length)
     return !failed;
 }
 
-/** Makes huge pages of the pages that provide() got. Most systems have huge pages for shared memory switched
- *  off, but not for who asks for them. A failure does not matter. */
+/** Requests huge pages for the pages that provide() has allocated. On most systems huge pages for shared
+ *  memory must be requested. A failure does not matter. */
 static void make_huge(char *memory, int64_t own, int64_t length)
 {
     const int64_t first = own / HUGE_PAGE * HUGE_PAGE,
@@ -143,7 +143,7 @@ static void make_huge(char *memory, int64_t own, int64_t length)
     for (int64_t at = first; at < last; at += HUGE_PAGE) (void)madvise(memory + at, HUGE_PAGE, MADV_COLLAPSE);
 }
 
-/** Zeroes the bytes [own, own + length) of the mapping, and gives whole pages of them back to the system. */
+/** Zeroes the bytes [own, own + length) of the mapping, and returns whole pages of them to the system. */
 static void clear(char *memory, int64_t own, int64_t length)
 {
     const int64_t page = sysconf(_SC_PAGESIZE), end = own + length;
@@ -191,7 +191,7 @@ int sp_node_memory_return(void *memory)
     pthread_mutex_lock(&loans.lock);
     loan **const link = link_to(memory), *const one = *link;
     if (one) {
-        clear(memory, one->own, one->length); /* before another thread can be lent it */
+        clear(memory, one->own, one->length); /* before another thread can borrow the memory */
         if (one->left) munmap(memory, (size_t)one->bytes);
         *link = one->next;
     }

@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-/** Returns the number of the first core in the affinity mask, else 0. */
+/** Returns the number of the first core in the affinity mask; 0 if unknown. */
 static int first_bound_core(void)
 {
     cpu_set_t set;
@@ -16,8 +16,8 @@ static int first_bound_core(void)
     return 0;
 }
 
-/** Reads the size in bytes of a core's last-level cache; 0 if the system does not say. sysconf() is not used,
- *  because on some systems it returns the sum over all sockets. */
+/** Returns the size in bytes of a core's last-level cache; 0 if the system does not provide it. sysconf() is
+ *  not used, because on some systems it returns the sum over all sockets. */
 static int64_t read_cache_bytes(int core)
 {
     for (int index = 3; index >= 2; index--) {
@@ -37,7 +37,8 @@ int64_t sp_last_cache_bytes(void)
     enum { UNKNOWN = 32 << 20 };
     static atomic_llong known;
     int64_t bytes = known;
-    /* the file first: every rank asks for it, and hwloc would read thousands of them on a large node */
+    /* the system's file first, because every rank calls this, and hwloc would read thousands of files on a
+     * large node */
     if (bytes == 0) bytes = read_cache_bytes(first_bound_core());
     if (bytes == 0) bytes = sp_topology_cache_bytes();
     if (bytes == 0) bytes = UNKNOWN;

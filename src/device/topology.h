@@ -1,45 +1,45 @@
-/** Where cores, caches and GPUs lie in this machine, as hwloc knows it. Builds with hwloc link
- *  topology_hwloc.c; builds without, topology_none.c, which knows nothing.
+/** The positions of cores, caches and GPUs in this machine, from hwloc. Builds with hwloc link
+ *  topology_hwloc.c; other builds link topology_none.c, which returns "unknown".
  *
- *  All functions are local and may be called by several threads. None fails: what is not known is 0 or "".
- *  "Bound" means the affinity mask of the calling thread. Cores in lists have the numbers of Linux, which
- *  `taskset -c` takes: those of hardware threads. The first call that needs hwloc makes it look at the
- *  machine, which took 4 to 8 ms with 2 cores, and 30 once; the first one about a GPU makes it look again, at
- *  PCI devices too: 12 to 28 ms. More cores take longer. */
+ *  All functions are local and may be called by several threads. They do not fail: unknown values are 0 or
+ *  "". "Bound" refers to the affinity mask of the calling thread. Cores in lists have the numbers of Linux,
+ *  as used by `taskset -c`, i.e. the numbers of hardware threads. The first call that needs hwloc makes it
+ *  examine the machine, and the first call about a GPU makes it examine PCI devices; each takes some
+ *  milliseconds, and more with many cores. */
 #ifndef SP_TOPOLOGY_H
 #define SP_TOPOLOGY_H
 
 #include <stdint.h>
 
-/** Returns the size in bytes of the last-level cache, of which a processor may have several: that of the
- *  first core that the first caller is bound to, by what the system says, else by hwloc; 32 MiB if neither
- *  knows. */
+/** Returns the size in bytes of a last-level cache: that of the first core to which the first caller is
+ *  bound, from the system or, if that is unknown, from hwloc; 32 MiB if both are unknown. A processor may
+ *  have several such caches. */
 int64_t sp_last_cache_bytes(void);
 
 /** Returns 1 if this build contains hwloc, else 0. */
 int sp_topology_built(void);
 
-/** Returns what hwloc says is the size in bytes of the last-level cache of the first core that the caller is
- *  bound to; 0: not known. */
+/** Returns the size in bytes of the last-level cache of the first core to which the caller is bound, from
+ *  hwloc; 0: unknown. */
 int64_t sp_topology_cache_bytes(void);
 
-/** Returns the number of cores that the caller is bound to, of which each may be several hardware threads;
- *  0: not known. */
+/** Returns the number of cores to which the caller is bound; each may have several hardware threads. 0:
+ *  unknown. */
 int sp_topology_cores(void);
 
-/** Which cores are nearest to a GPU, and where the caller is; plain data without pointers. A list that does
- *  not fit ends in "..". */
+/** The cores nearest to a GPU, and the cores to which the caller is bound. Without pointers. A list that does
+ *  not fit ends with "..". */
 typedef struct sp_nearness {
     char cores[96]; /**< the nearest cores, e.g. "0-15,64-79" */
     char numa[32];  /**< their NUMA nodes, e.g. "0" */
-    char bound[96]; /**< the cores that the caller is bound to */
-    int far;        /**< 1: none of the nearest cores is among these */
+    char bound[96]; /**< the cores to which the caller is bound */
+    int far;        /**< 1: the caller is bound to none of the nearest cores */
 } sp_nearness;
 
 /** Finds the cores that are nearest to a GPU.
  *  \param [in]  pci   PCI bus id, as in sp_device_info
  *  \param [out] near  zeroed if the result is 0
- *  \return 1; 0: not known, or no core of the machine is nearer than another */
+ *  \return 1; 0: unknown, or all cores are equally near */
 int sp_topology_near(const char *pci, sp_nearness *near);
 
 #endif

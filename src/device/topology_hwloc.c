@@ -1,5 +1,5 @@
-/** The machine as hwloc 2.1 or newer describes it. HWLOC_XMLFILE and HWLOC_SYNTHETIC give it another machine,
- *  as tests do. */
+/** The machine as described by hwloc 2.1 or newer. HWLOC_XMLFILE and HWLOC_SYNTHETIC make hwloc describe
+ *  another machine, for tests. */
 #include <hwloc.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -7,30 +7,31 @@
 
 #include "device/topology.h"
 
-/** The machine as it was found first, kept to the end of the process. `lock` is held by whoever uses it. */
+/** The machine, loaded once and kept until the process ends. A user of the topology holds `lock`. */
 static struct {
     pthread_mutex_t lock;
-    hwloc_topology_t topology; /* NULL: not there, or hwloc failed */
-    int tried, devices;        /* 1: was loaded, with PCI devices */
+    hwloc_topology_t topology; /* NULL: not loaded, or hwloc failed */
+    int tried, devices;        /* 1: loaded; 1: loaded with PCI devices */
 } machine = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static hwloc_topology_t load(int devices)
 {
     hwloc_topology_t t;
     if (hwloc_topology_init(&t) != 0) return NULL;
-    /* Cores that the batch system keeps from this process stay in: a GPU may be near none but these. */
+    /* Keep the cores that the batch system denies to this process: a GPU may be near none but these. */
     hwloc_topology_set_flags(t, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-    /* This component moves the thread to each core in turn, for what Linux has in its files. */
+    /* Disable this component: it would move the thread to each core in turn, for data that Linux has in its
+     * files. */
     hwloc_topology_set_components(t, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
-    /* PCI devices alone: for others hwloc would start OpenCL and CUDA. */
+    /* Only PCI devices: for other devices hwloc would start OpenCL and CUDA. */
     if (devices) hwloc_topology_set_type_filter(t, HWLOC_OBJ_PCI_DEVICE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
     if (hwloc_topology_load(t) == 0) return t;
     hwloc_topology_destroy(t);
     return NULL;
 }
 
-/** Locks the machine; the caller calls leave().
- *  \param [in] devices  1: PCI devices are asked for */
+/** Locks the topology; the caller must call leave().
+ *  \param [in] devices  1: PCI devices are needed */
 static hwloc_topology_t enter(int devices)
 {
     pthread_mutex_lock(&machine.lock);
@@ -45,8 +46,8 @@ static hwloc_topology_t enter(int devices)
 
 static void leave(void) { pthread_mutex_unlock(&machine.lock); }
 
-/** Returns the hardware threads that the calling thread is bound to, which the caller frees; NULL: not
- *  known. */
+/** Returns the hardware threads to which the calling thread is bound; the caller frees the bitmap. NULL:
+ *  unknown. */
 static hwloc_bitmap_t bound_threads(hwloc_topology_t t)
 {
     hwloc_bitmap_t set = t ? hwloc_bitmap_alloc() : NULL;
@@ -64,7 +65,7 @@ int64_t sp_topology_cache_bytes(void)
     hwloc_bitmap_t bound = bound_threads(t);
     const int first = bound ? hwloc_bitmap_first(bound) : -1;
     hwloc_obj_t at = first < 0 ? NULL : hwloc_get_pu_obj_by_os_index(t, (unsigned)first);
-    for (; at; at = at->parent) /* outwards */
+    for (; at; at = at->parent) /* from the inside outwards */
         if (hwloc_obj_type_is_dcache(at->type) && at->attr->cache.size > 0)
             bytes = (int64_t)at->attr->cache.size;
     hwloc_bitmap_free(bound);
@@ -97,7 +98,7 @@ int sp_topology_near(const char *pci, sp_nearness *near)
     hwloc_bitmap_t bound = bound_threads(t);
     hwloc_obj_t gpu = bound ? hwloc_get_pcidev_by_busidstring(t, pci) : NULL;
     hwloc_obj_t place = gpu ? hwloc_get_non_io_ancestor_obj(t, gpu) : NULL;
-    /* below the whole machine hwloc puts also those of which the firmware does not say where they are */
+    /* hwloc also attaches devices of unknown position to the whole machine */
     const int known = place && !hwloc_bitmap_isequal(place->cpuset, hwloc_topology_get_topology_cpuset(t));
     *near = (sp_nearness){.far = 0};
     if (known) {

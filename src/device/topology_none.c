@@ -1,4 +1,4 @@
-/** Links in place of topology_hwloc.c in builds without hwloc. */
+/** Replaces topology_hwloc.c in builds without hwloc. */
 #include "device/topology.h"
 
 int sp_topology_built(void) { return 0; }

@@ -1,4 +1,4 @@
-/** Makes blocks from rows that other libraries have distributed. */
+/** Makes blocks from rows that another library has distributed. */
 #include <string.h>
 
 #include "base/arguments.h"
@@ -18,7 +18,7 @@ static int64_t index_at(const void *array, int bytes, int64_t i)
 
 /* ---- checks ---- */
 
-/** Checks that an array is there, in host memory and of integers of a size that is known. */
+/** Checks that an array is present, is in host memory, and has integers of a supported size. */
 static spmm_status check_array(int part, const char *name, const void *array, int bytes)
 {
     if (!array)
@@ -82,13 +82,13 @@ static spmm_status check(int64_t rows, int64_t x_rows, spmm_precision precision,
 
 /* ---- the place of the rows ---- */
 
-/** Numbers of rows, of A and of X: of a rank, or those before it. */
+/** Numbers of rows of A and of X: those of a rank, or the sums over all lower ranks. */
 typedef struct counts {
     int64_t rows, x_rows;
 } counts;
 
-/** Sums the ranks' numbers of rows. Collective.
- *  \param [out] block  its members but csr */
+/** Computes this rank's position from the numbers of rows of all ranks. Collective.
+ *  \param [out] block  all members except csr are set */
 static spmm_status find_place(MPI_Comm comm, counts mine, spmm_block *block)
 {
     int rank, ranks;
@@ -102,7 +102,7 @@ static spmm_status find_place(MPI_Comm comm, counts mine, spmm_block *block)
         if (r == rank) block->row_begin = sum.rows, block->x_begin = sum.x_rows;
         if (__builtin_add_overflow(sum.rows, all[r].rows, &sum.rows) ||
             __builtin_add_overflow(sum.x_rows, all[r].x_rows, &sum.x_rows)) {
-            status = sp_fail(SPMM_ERR_LIMIT, "%s: the ranks' rows together do not fit 64 bits", function);
+            status = sp_fail(SPMM_ERR_LIMIT, "%s: the total number of rows does not fit 64 bits", function);
             goto done;
         }
     }
@@ -118,8 +118,8 @@ done:
 
 /* ---- the entries ---- */
 
-/** Returns the global column of an index of a part, which may be out of range; -1: it is no index of the
- *  map. */
+/** Returns the global column for an index of a part; the column may be out of range. Returns -1 if the index
+ *  is outside the map. */
 static int64_t column_of(const spmm_rows *p, int64_t index)
 {
     int64_t column;
@@ -127,7 +127,7 @@ static int64_t column_of(const spmm_rows *p, int64_t index)
     return index >= 0 && index < p->map_size ? index_at(p->map, p->map_bytes, index) : -1;
 }
 
-/** Says what is wrong with the first entry of row i whose column is out of range. */
+/** Fails with a message about the first entry of row i whose column is out of range. */
 static spmm_status blame(const spmm_rows *part, int parts, int64_t i, int64_t cols)
 {
     for (int n = 0; n < parts; n++) {
@@ -153,8 +153,7 @@ static spmm_status blame(const spmm_rows *part, int parts, int64_t i, int64_t co
     return SPMM_OK;
 }
 
-/** Writes the entries of row i, those of the parts one after another. \return 1; 0: a column is out of
- *  range */
+/** Writes the entries of row i, one part after another. \return 1; 0: a column is out of range */
 static int write_row(const spmm_rows *part, int parts, int64_t i, spmm_csr *a)
 {
     int64_t at = a->irp[i];

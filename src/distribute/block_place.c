@@ -1,4 +1,4 @@
-/** The place of a block in the grid, and its end. */
+/** Sets the position of a block in the grid, and destroys blocks. */
 #include <string.h>
 
 #include "distribute/scatter.h"

@@ -1,4 +1,4 @@
-/** Distributes a matrix in CSR for users of the library. */
+/** Implements spmm_csr_scatter(): distributes a matrix in CSR. */
 #include <string.h>
 
 #include "base/arguments.h"

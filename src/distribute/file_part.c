@@ -1,20 +1,20 @@
-/** Reads a rank's part of a Matrix Market file, and lets rank 0 read the header and find errors. */
+/** Reads a rank's part of a Matrix Market file. Rank 0 reads the header and locates errors. */
 #include "distribute/file_part.h"
 
 #include <sys/stat.h>
 
-/* maximum size in bytes of an array file that is checked for syntax errors before it is refused */
+/* maximum size in bytes of an array file that is checked for syntax errors before it is rejected */
 enum { ARRAY_LOOKED_AT = 64 << 20 };
 
-/* ---- what rank 0 does alone ---- */
+/* ---- rank 0 only ---- */
 
 static spmm_status check_kind(const char *path)
 {
     struct stat info;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode))
-        return sp_fail(
-            SPMM_ERR_UNSUPPORTED,
-            "%s: is a pipe or a device, of which ranks cannot read parts: copy it into a file first", path);
+        return sp_fail(SPMM_ERR_UNSUPPORTED,
+                       "%s: is a pipe or a device, which ranks cannot read in parts: copy it to a file first",
+                       path);
     return SPMM_OK;
 }
 
@@ -65,13 +65,14 @@ spmm_status sp_file_part_explain(const sp_grid *grid, sp_file_part *p)
 
 /* ---- the part of a rank ---- */
 
-/** Makes the error that this rank has met the error message, without the line: its number in the file is not
- *  known here. Returns its status, or `status` if there is none. */
+/** Makes the error that this rank has found the error message, without the line, because the line's number in
+ *  the file is not known here. Returns the status of the error, or `status` if there is none. */
 static spmm_status fail_without_line(sp_reading *r, spmm_status status)
 {
     r->error.line = 0;
     status = sp_reading_status(r, status);
-    r->error = (sp_read_error){0}; /* rank 0's explanation may replace the message, and closing must not */
+    /* rank 0 may replace the message by its explanation, which closing the file must not overwrite */
+    r->error = (sp_read_error){0};
     return status;
 }
 
@@ -97,7 +98,7 @@ spmm_status sp_file_part_open(const sp_grid *grid, const char *path, const sp_re
 
 void sp_file_part_close(sp_file_part *p) { sp_reading_end(&p->reading, SPMM_OK); }
 
-/** Callback of sp_load_source: delivers the entries of one thread's chunk after another. */
+/** Callback of sp_load_source: delivers the entries of one thread after another. */
 static spmm_status next_entries(void *context, sp_entries *entries)
 {
     sp_file_part *const p = context;

@@ -1,5 +1,5 @@
-/** A rank's part of a Matrix Market file, as a source of entries: about as many bytes as the other ranks
- *  have, from the beginning of a line on. */
+/** A rank's part of a Matrix Market file, as a source of entries. All parts have about the same number of
+ *  bytes and begin at the start of a line. */
 #ifndef SP_FILE_PART_H
 #define SP_FILE_PART_H
 
@@ -13,8 +13,8 @@ typedef struct sp_file_part {
     int pass, passes; /* for progress reports; pass: number of passes begun; passes: set by the caller */
 } sp_file_part;
 
-/** Opens the file, of which rank 0 reads the header, and finds the lines that form this rank's part. On
- *  success, part->reading.header is the same on every rank.
+/** Opens the file, whose header rank 0 reads, and finds the lines that form this rank's part. On success,
+ *  part->reading.header is the same on every rank.
  *
  *  Collective over grid->comm. The stage passed to sp_agree() is "read" while the header is read, then
  *  "load".
@@ -29,9 +29,9 @@ spmm_status sp_file_part_open(const sp_grid *grid, const char *path, const sp_re
 void sp_file_part_close(sp_file_part *part);
 
 /** Begins a pass over the part. Local.
- *  \param [in] wanted  what is needed of each entry: row index, both indices, or also the value
- *  \return the source of the entries; it fails with SPMM_ERR_SYNTAX, whose message does not name the line:
- *          only sp_file_part_explain() finds it; SPMM_ERR_OPEN, SPMM_ERR_MEMORY */
+ *  \param [in] wanted  the data that are needed for each entry: row index, both indices, or indices and value
+ *  \return the source of the entries; it may fail with SPMM_ERR_SYNTAX, whose message does not name the line
+ *          (sp_file_part_explain() finds the line), SPMM_ERR_OPEN or SPMM_ERR_MEMORY */
 sp_load_source sp_file_part_begin_pass(sp_file_part *part, sp_wanted wanted);
 
 /** Ends a pass: checks that all ranks together have read as many entries as the size line says and that a
@@ -40,8 +40,8 @@ sp_load_source sp_file_part_begin_pass(sp_file_part *part, sp_wanted wanted);
  *          SPMM_ERR_MPI */
 spmm_status sp_file_part_end_pass(const sp_grid *grid, sp_file_part *part);
 
-/** Finds the cause of SPMM_ERR_SYNTAX, to be called once all ranks have this status: rank 0 reads the whole
- *  file and reports the first error with its line. Collective over grid->comm.
+/** Finds the cause of SPMM_ERR_SYNTAX. Call it once all ranks have this status: rank 0 reads the whole file
+ *  and reports the first error with its line. Collective over grid->comm.
  *  \return the same status on every rank: SPMM_ERR_SYNTAX, or another error that rank 0 encounters */
 spmm_status sp_file_part_explain(const sp_grid *grid, sp_file_part *part);
 

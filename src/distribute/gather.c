@@ -114,8 +114,8 @@ static void append(const pieces *s, int64_t first_row, int64_t rows, int64_t col
     }
 }
 
-/** Assembles the matrix on root. The row starts of all blocks are received twice: the first pass counts the
- *  entries per row; the second pass also receives the entries, and stores them. */
+/** Assembles the matrix on root. The row starts of all blocks are received twice. The first pass counts the
+ *  entries per row. The second pass also receives the entries, and stores them. */
 static spmm_status put_together(const sp_grid *grid, const spmm_csr *piece, const int64_t *col_begin,
                                 pieces *s, spmm_csr *a)
 {

@@ -1,5 +1,5 @@
 /** Reads text and files of rows with all ranks: chooses the boundaries of the blocks, then builds or reads
- *  them. */
+ *  the blocks. */
 #include "distribute/parallel_read.h"
 
 #include <string.h>
@@ -86,7 +86,7 @@ static spmm_status finish_block(sp_csr_builder *fill, const char *path, int64_t 
 {
     int same;
     TRY(sp_csr_builder_finish(fill, &same, duplicates));
-    return same ? SPMM_OK : sp_fail(SPMM_ERR_SYNTAX, "%s: has other entries than a moment before", path);
+    return same ? SPMM_OK : sp_fail(SPMM_ERR_SYNTAX, "%s: has changed while it was read", path);
 }
 
 /** Gives the builder the number of entries in each row of this rank's block. Takes the numbers from
@@ -330,7 +330,7 @@ static spmm_status cut_file(const sp_grid *grid, sp_csr_file *f, const sp_read_o
     return status;
 }
 
-/** Reads this rank's block and adds up the facts about all of them. Collective. */
+/** Reads this rank's block and sums the statistics of all blocks. Collective. */
 static spmm_status read_blocks(const sp_grid *grid, sp_csr_file *f, const sp_read_options *o, sp_load *l)
 {
     const int64_t *const r = l->row_begin + grid->coords[0], *const c = l->col_begin + grid->coords[1];
@@ -341,7 +341,7 @@ static spmm_status read_blocks(const sp_grid *grid, sp_csr_file *f, const sp_rea
     return add_up(grid, duplicates, l);
 }
 
-/** Chooses the boundaries and reads the blocks; both once more if summing duplicates moves the boundaries.
+/** Chooses the boundaries and reads the blocks. Repeats both if summing duplicates moves the boundaries.
  *  Collective. */
 static spmm_status load_rows(const sp_grid *grid, sp_csr_file *f, const sp_read_options *o,
                              sp_partition partition, sp_load *l)
@@ -364,7 +364,7 @@ static void take_facts(const sp_csr_file *f, sp_load *l)
     l->info = facts->info;
 }
 
-/** Opens the file and sets *f to what its rows are read from, which `file` owns. Local. */
+/** Opens the file and sets *f to the object from which its rows are read, which `file` owns. Local. */
 static spmm_status open_rows(const char *path, const sp_read_options *options, sp_matrix_file *file,
                              sp_csr_file **f)
 {
@@ -373,7 +373,7 @@ static spmm_status open_rows(const char *path, const sp_read_options *options, s
     if (*f) return SPMM_OK;
     return sp_fail(
         SPMM_ERR_UNSUPPORTED,
-        "%s: found a %s file, of which no rank can read its rows alone, expected Matrix Market text or a file "
+        "%s: found a %s file, which ranks cannot read in parts, expected Matrix Market text or a file "
         "of rows: convert it first (--convert FILE.spmm), or read it without --io parallel",
         path, file->format->name);
 }

@@ -1,5 +1,5 @@
-/** Reads a matrix from a file into the blocks of a P x Q grid. All ranks read, and no rank ever holds more
- *  than its own block and small buffers. */
+/** Reads a matrix from a file into the blocks of a P x Q grid. All ranks read. A rank never holds more than
+ *  its own block and small buffers. */
 #ifndef SP_PARALLEL_READ_H
 #define SP_PARALLEL_READ_H
 
@@ -46,13 +46,13 @@ typedef struct sp_load {
 spmm_status sp_load_text(const sp_grid *grid, const char *path, const sp_read_options *options,
                          sp_partition partition, sp_load *out);
 
-/** Reads a file whose rows can be read alone (io/csr_file.h); otherwise like sp_load_text(). Collective over
- *  grid->comm.
+/** Reads a file from which a range of rows can be read (io/csr_file.h); otherwise like sp_load_text().
+ *  Collective over grid->comm.
  *
- *  Every rank reads only what it needs; with Q > 1 the ranks of a process row read the same rows, and each
- *  keeps its columns. Damage is detected only in the parts of the file that are read. If a file that is not
- *  `.spmm` has duplicates, it is read once more where summing them moves the boundaries. Of a `.spmm` file,
- *  out->stored, out->duplicates and out->info describe the text file from which it was made.
+ *  Every rank reads only the rows that it needs. With Q > 1 the ranks of a process row read the same rows,
+ *  and each keeps its columns. Damage is detected only in the parts of the file that are read. A file with
+ *  duplicates that is not `.spmm` is read once more if summing the duplicates moves the boundaries. For a
+ *  `.spmm` file, out->stored, out->duplicates and out->info describe the text file from which it was made.
  *  \return the same status on every rank: SPMM_OK, or the errors of sp_matrix_file_open() and
  *          sp_csr_file_block(); SPMM_ERR_UNSUPPORTED also for files of other formats */
 spmm_status sp_load_csr(const sp_grid *grid, const char *path, const sp_read_options *options,

@@ -8,7 +8,7 @@
 #include "partition/partition.h"
 #include "formats/multivector.h"
 
-/* PACK: entries of a column block that are sent at a time, so that root packs in bounded memory */
+/* PACK: maximum number of entries that root packs and sends at a time, which bounds its memory */
 enum { PACK = 1 << 20 };
 
 /* ---- ranges ---- */
@@ -132,26 +132,26 @@ static void take_over(spmm_csr *a, const sp_rectangle *b, int64_t *start, spmm_b
 
 /* ---- a stage of the scatter: one rank sends blocks to the ranks of a communicator ---- */
 
-/** What root tells each rank before the rank allocates its block. */
+/** Data that root sends to each rank before the rank allocates its block. */
 typedef struct header {
-    int64_t nnz, precision, width; /* width: longest row, of a block that travels as ELLPACK; else 0 */
+    int64_t nnz, precision, width; /* width: length of the longest row of a block sent as ELLPACK; else 0 */
 } header;
 
-/** A stage: all of the scatter, or one of two. In each, every rank agrees on errors with all others. */
+/** A stage: the whole scatter, or one of its two stages. In each stage all ranks agree on errors. */
 typedef struct stage {
-    const sp_grid *grid; /* of the ranks that take part; NULL: this one does not */
+    const sp_grid *grid; /* grid of the ranks that take part; NULL: this rank does not */
     MPI_Comm all;        /* all ranks */
-    const char *name;    /* of the agreements */
+    const char *name;    /* name of the stage for sp_agree() */
     int root;            /* number of the sender in grid->comm */
     int first_rank;      /* number in `all` of rank 0 of grid->comm, for messages about ELLPACK */
-    int padded;          /* 1: blocks travel as ELLPACK */
+    int padded;          /* 1: blocks are sent as ELLPACK */
     sp_scatter_mode mode;
-    const sp_ranges *ranges; /* of the grid of this stage; without owners of X */
+    const sp_ranges *ranges; /* ranges of the blocks of this stage; without owners of X */
     const sp_scatter_options *options;
     sp_scatter_times *times;
-    /* of this rank, found in the course of the stage: */
+    /* set during the stage: */
     header mine;
-    int64_t room;             /* root: entries that it packs at a time */
+    int64_t room;             /* root: maximum number of entries that it packs at a time */
     int64_t *scratch, *start; /* root: [rows of the largest block + 1]; [rows of its own block + 1] */
     int32_t *ja;              /* root: [room] */
     void *as;                 /* root: [room] */
@@ -178,7 +178,7 @@ static int64_t entries_in(const spmm_csr *a, const sp_rectangle *b)
     return nnz;
 }
 
-/** Counts the entries of each block, on root, and the room that packing them takes. */
+/** Counts the entries of each block on root, and determines the size of the packing buffer. */
 static spmm_status count_blocks(stage *s, const spmm_csr *a, header *all)
 {
     for (int r = 0; r < s->grid->size; r++) {
@@ -224,7 +224,7 @@ static int64_t most_rows(const sp_ranges *ranges)
     return most;
 }
 
-/** Allocates all that the stage fills on this rank, before anything is sent. */
+/** Allocates all memory of the stage on this rank, before anything is sent. */
 static spmm_status allocate(stage *s, spmm_csr *block, sp_matrix *slice)
 {
     if (!s->grid) return SPMM_OK;
@@ -243,7 +243,7 @@ static spmm_status allocate(stage *s, spmm_csr *block, sp_matrix *slice)
     return sp_alloc(&s->as, s->room, sp_value_size(precision), "entries to send");
 }
 
-/** Sends the entries of rectangle b, of nnz entries. */
+/** Sends the nnz entries of rectangle b. */
 static spmm_status send_entries(const stage *s, const spmm_csr *a, const sp_rectangle *b, int64_t nnz, int to)
 {
     const int64_t size = sp_value_size(a->precision);
@@ -272,7 +272,7 @@ static spmm_status send_block(const stage *s, const spmm_csr *a, const sp_rectan
     return send_entries(s, a, b, s->scratch[rows], to);
 }
 
-/** Sends each rank except root its block. */
+/** Sends its block to each rank except root. */
 static spmm_status send_blocks(const stage *s, const spmm_csr *a)
 {
     const sp_scatter_progress progress = s->options->progress;
@@ -287,7 +287,7 @@ static spmm_status send_blocks(const stage *s, const spmm_csr *a)
     return SPMM_OK;
 }
 
-/** Does root's part of the stage. The entries of root's own block stay in place until all other blocks are
+/** Runs root's part of the stage. The entries of root's own block stay in place until all other blocks are
  *  sent. */
 static spmm_status root_part(stage *s, spmm_csr *a, spmm_block *block, sp_matrix *slice)
 {
@@ -357,8 +357,8 @@ static sp_grid line_of(MPI_Comm comm, int p, int q, int rank)
     return (sp_grid){.comm = comm, .rank = rank, .size = p * q, .dims = {p, q}};
 }
 
-/** The two-stage scatter: bands of rows go to the ranks of root's process column, which send pieces of them
- *  along their process rows. */
+/** The two-stage scatter: root sends bands of rows to the ranks of its process column. These send the blocks
+ *  of their bands to the ranks of their process rows. */
 static spmm_status in_two_stages(const sp_grid *grid, int root, spmm_csr *a, const sp_ranges *ranges,
                                  const sp_scatter_options *o, spmm_block *block, sp_matrix *slice,
                                  sp_scatter_times *times)
@@ -422,7 +422,7 @@ spmm_status sp_scatter(const sp_grid *grid, int root, spmm_csr *a, const sp_rang
 
 /* ---- rows of X ---- */
 
-/** Returns where the rows of X that rank (p, q) owns begin in an array with all of them. */
+/** Returns the address of the first row of X that rank (p, q) owns, in an array with all rows of X. */
 static char *rows_at(const sp_ranges *r, int p, int q, const void *all, int64_t row_bytes)
 {
     return (char *)(uintptr_t)all + sp_x_first(r, p, q) * row_bytes;
@@ -433,7 +433,7 @@ static int64_t bytes_of(const sp_ranges *r, int p, int q, int64_t row_bytes)
     return (sp_x_end(r, p, q) - sp_x_first(r, p, q)) * row_bytes;
 }
 
-/** Rank 0 sends every rank its rows. */
+/** Rank 0 sends its rows to every rank. */
 static spmm_status rows_from_root(const sp_grid *grid, const sp_ranges *ranges, const void *all,
                                   int64_t row_bytes, void *mine, int tag)
 {
@@ -447,14 +447,15 @@ static spmm_status rows_from_root(const sp_grid *grid, const sp_ranges *ranges, 
     return SPMM_OK;
 }
 
-/** Returns the number of bytes of the rows of X that belong to a process column, which follow one another. */
+/** Returns the size in bytes of the rows of X that belong to a process column; these rows are consecutive. */
 static int64_t column_bytes(const sp_ranges *r, int q, int64_t row_bytes)
 {
     return (sp_x_end(r, r->p - 1, q) - sp_x_first(r, 0, q)) * row_bytes;
 }
 
-/** Rank 0 sends each rank of the first process row the rows of its process column, and these send them on.
- *  \param [out] column  on the first process row but rank 0: room for the rows of this process column */
+/** Rank 0 sends to each rank of the first process row the rows of its process column, and these ranks forward
+ *  them.
+ *  \param [out] column  buffer for the rows of this process column, on the first process row except rank 0 */
 static spmm_status rows_along_grid(const sp_grid *grid, const sp_ranges *ranges, const void *all,
                                    int64_t row_bytes, char *column, void *mine, int tag)
 {

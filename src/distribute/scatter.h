@@ -42,7 +42,7 @@ static inline int64_t sp_x_end(const sp_ranges *r, int p, int q) { return sp_x_f
 void sp_block_place(const sp_grid *grid, const sp_ranges *ranges, int64_t rows, int64_t cols,
                     spmm_block *block);
 
-/** What sp_scatter() does with the matrix on root. */
+/** How sp_scatter() treats the matrix on root. */
 typedef enum sp_scatter_mode {
     SP_SCATTER_COPY,   /**< the caller keeps the matrix; root's block is a copy */
     SP_SCATTER_BORROW, /**< the caller keeps the matrix; if Q is 1, root's block shares the arrays ja and as
@@ -55,38 +55,37 @@ typedef enum sp_scatter_mode {
  *  fraction of all entries distributed so far. */
 typedef void (*sp_scatter_progress)(void *context, double fraction);
 
-/** How a matrix is distributed. Zeroed: root keeps it, and sends every rank its block as CSR. */
+/** Options of a scatter. Zeroed: root keeps the matrix, and sends every rank its block as CSR. */
 typedef struct sp_scatter_options {
     sp_scatter_mode mode;
-    int two_stage; /**< 1: root sends bands of whole rows to the ranks of its process column, and each of
-                           these sends the blocks of its band along its process row; the same as 0 if P or Q
-                           is 1 */
-    int padded;    /**< 1: blocks travel in padded ELLPACK, in a slice for each rank, as wide as its longest
-                     row */
-    double ell_limit; /**< padded: the scatter fails if a slice takes more than ell_limit times the memory of
-                           its CSR; <= 0: 3.0 times */
-    int threads;      /**< padded: OpenMP threads that convert */
+    int two_stage; /**< 1: root sends bands of rows to the ranks of its process column, and each of these
+                        sends the blocks of its band along its process row. Same as 0 if P or Q is 1 */
+    int padded;    /**< 1: blocks are sent in padded ELLPACK, as one slice per rank whose width is the length
+                        of its longest row */
+    double ell_limit; /**< with padded: the scatter fails if a slice takes more than ell_limit times the
+                           memory of its CSR; <= 0: 3.0 times */
+    int threads;      /**< with padded: OpenMP threads for the conversion */
     sp_scatter_progress progress; /**< called on root only; may be NULL */
     void *context;                /**< passed on to progress */
 } sp_scatter_options;
 
 /** Seconds that parts of the scatter took on this rank. */
 typedef struct sp_scatter_times {
-    double bands; /**< first of two stages; 0: there was one */
+    double bands; /**< first of two stages; 0: there was only one stage */
     double pad;   /**< senders: conversion of CSR to slices in ELLPACK */
-    double unpad; /**< receivers: conversion of the slice to CSR, from which the halo is made */
+    double unpad; /**< receivers: conversion of the slice to CSR, from which the halo is created */
 } sp_scatter_times;
 
 /** Distributes a matrix: each rank gets its block of the matrix on root. The blocks are the same, bit for
  *  bit, for all options.
  *
- *  Memory besides the blocks, all of it requested before anything is sent:
- *  - root: row starts of its largest and of its own block; where blocks are packed (Q > 1, or padded) up to
+ *  Additional memory, all of it allocated before anything is sent:
+ *  - root: row starts of its largest and of its own block; if blocks are packed (Q > 1, or padded), up to
  *    2^20 entries, or one padded row if that is longer
- *  - two_stage: each rank of root's process column holds, until it has sent the blocks of its process row,
- *    a band: the rows of its block with the columns of all blocks. Its own block takes over the arrays of
- *    the band. On root the band is part of the matrix, or the matrix's arrays shrunk (SP_SCATTER_CONSUME)
- *  - padded: each rank holds its slice, rows * width entries, beside its block
+ *  - two_stage: each rank of root's process column holds a band until it has sent the blocks of its process
+ *    row. A band is the rows of its block with the columns of all blocks. Its own block takes over the arrays
+ *    of the band. On root the band is part of the matrix, or the matrix's arrays shrunk (SP_SCATTER_CONSUME)
+ *  - padded: each rank holds its slice, rows * width entries, in addition to its block
  *
  *  Collective over grid->comm.
  *  \param [in]     ranges  the same on every rank
@@ -96,8 +95,8 @@ typedef struct sp_scatter_times {
  *  \param [out]    slice   padded: the block as SPMM_ELL, with the columns of the block, in host memory;
  *                          the caller destroys it. Otherwise ignored, and may be NULL
  *  \param [out]    times   may be NULL
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (of ell_limit; found before
- *          anything is allocated or sent), _MPI */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (ell_limit is exceeded; detected
+ *          before anything is allocated or sent), _MPI */
 spmm_status sp_scatter(const sp_grid *grid, int root, spmm_csr *a, const sp_ranges *ranges,
                        const sp_scatter_options *options, spmm_block *block, sp_matrix *slice,
                        sp_scatter_times *times);
@@ -106,9 +105,9 @@ spmm_status sp_scatter(const sp_grid *grid, int root, spmm_csr *a, const sp_rang
  *  whose indices are those of the rows of X that the rank owns.
  *
  *  Collective over grid->comm.
- *  \param [in]  two_stage  1: rank 0 sends each rank of the first process row the rows of its process
- *                         column, and that rank, which holds them meanwhile, sends the others of the
- *                      process column theirs
+ *  \param [in]  two_stage  1: rank 0 sends the rows of each process column to its rank in the first process
+ *                          row. That rank stores them, and sends the other ranks of the process column their
+ *                          rows
  *  \param [in]  all   on rank 0: the array, one row of row_bytes bytes per row of X; ignored on other ranks
  *  \param [out] mine  the rows of the array that this rank receives
  *  \param [in]  tag   MPI tag of the messages

@@ -1,10 +1,10 @@
-/** Converts slices of a matrix to padded ELLPACK, sends and receives them. */
+/** Converts slices of a matrix to padded ELLPACK, and sends and receives them. */
 #include "distribute/scatter_ell.h"
 
 #include "base/memory.h"
 
-/* PORTION: entries, padding included, that are converted and sent at a time, so that this takes bounded
- * memory */
+/* PORTION: maximum number of entries, padding included, that are converted and sent at a time, which bounds
+ * the memory */
 enum { PORTION = 1 << 20 };
 
 int64_t sp_rectangle_width(const spmm_csr *a, const sp_rectangle *b)

@@ -1,4 +1,4 @@
-/** Slices of a matrix that travel in padded ELLPACK: rank 0 converts and sends, each rank receives. */
+/** Slices of a matrix that are sent in padded ELLPACK: the sender converts and sends, each rank receives. */
 #ifndef SP_SCATTER_ELL_H
 #define SP_SCATTER_ELL_H
 
@@ -29,21 +29,21 @@ static inline void sp_entries_of(const spmm_csr *a, const sp_rectangle *b, int64
 int64_t sp_rectangle_width(const spmm_csr *a, const sp_rectangle *b);
 
 /** Fails if the slice of a rank would take more than ell_limit times the memory of its CSR. Local.
- *  \param [in] sizes  of the rank's block
+ *  \param [in] sizes  sizes of the rank's block
  *  \return SPMM_OK; SPMM_ERR_LIMIT with a message that names the rank and both sizes */
 spmm_status sp_slice_check(const sp_sizes *sizes, spmm_precision precision, int64_t width, double ell_limit,
                            int rank);
 
-/** Returns the number of rows of a slice that a message has, at least 1 if there are rows with entries;
- *  sender and receiver compute the same number. Local. */
+/** Returns the number of rows of a slice in one message, at least 1 if there are rows with entries; sender
+ *  and receiver compute the same number. Local. */
 int64_t sp_slice_portion(int64_t rows, int64_t width);
 
-/** Allocates a slice, not set. Local.
+/** Allocates a slice; its contents are undefined. Local.
  *  \param [out] slice  the caller destroys it, also on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_slice_create(const sp_sizes *sizes, spmm_precision precision, int64_t width, sp_matrix *slice);
 
-/** Converts rows [first, end) of `a`, the entries that lie in rectangle b, to ELLPACK of `width` columns.
+/** Converts the entries of rows [first, end) of `a` that lie in rectangle b to ELLPACK of `width` columns.
  *  Local.
  *  \param [out] col, val  [(end - first) * width] columns, numbered from b->col on, and values */
 void sp_slice_fill(const spmm_csr *a, const sp_rectangle *b, int64_t first, int64_t end, int64_t width,
@@ -51,13 +51,13 @@ void sp_slice_fill(const spmm_csr *a, const sp_rectangle *b, int64_t first, int6
 
 /** Converts rectangle b to a slice, and sends it to rank `to`, in portions. The receiver calls
  *  sp_slice_receive().
- *  \param [in]     ja, as   room for a portion
+ *  \param [in]     ja, as   buffers for sp_slice_portion() rows
  *  \param [in,out] seconds  the time of the conversion is added
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_slice_send(MPI_Comm comm, int to, const spmm_csr *a, const sp_rectangle *b, int threads,
                           int32_t *ja, void *as, double *seconds);
 
-/** Receives a slice of rank `from`.
+/** Receives a slice from rank `from`.
  *  \param [in,out] slice  from sp_slice_create()
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_slice_receive(MPI_Comm comm, int from, sp_matrix *slice);

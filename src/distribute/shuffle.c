@@ -15,7 +15,7 @@ static void router_destroy(sp_shuffle *r)
     sp_free(r->from);
 }
 
-/** Returns the capacity of each buffer in items. A small SPMM_CHUNK_BYTES makes the buffers small too, so
+/** Returns the capacity of each buffer in items. If SPMM_CHUNK_BYTES is small, the buffers are also small, so
  *  that tests run many rounds. */
 static int64_t items_held(int64_t width)
 {
@@ -62,7 +62,7 @@ static void sort_by_rank(sp_shuffle *r)
         at += r->end[d];
         r->end[d] = r->from[d];
     }
-    switch (r->width) { /* with a constant width the copy is one or two move instructions */
+    switch (r->width) { /* a copy of constant width takes one or two instructions */
     case 4: copy_sorted(r, 4); break;
     case 8: copy_sorted(r, 8); break;
     case 12: copy_sorted(r, 12); break;
@@ -78,8 +78,8 @@ static int waiting(const sp_shuffle *r)
     return 0;
 }
 
-/** Fills r->out with new items from the callback fill, and passes the items for this rank itself to take at
- *  once. */
+/** Fills r->out with new items from the callback fill, and immediately passes the items for this rank itself
+ *  to take. */
 static spmm_status refill(sp_shuffle *r, sp_shuffle_fill fill, sp_shuffle_take take, void *context, int *more)
 {
     TRY(fill(context, r, more));
@@ -89,8 +89,8 @@ static spmm_status refill(sp_shuffle *r, sp_shuffle_fill fill, sp_shuffle_take t
     return count > 0 ? take(context, r->out + first * r->width, count) : SPMM_OK;
 }
 
-/** Decides how many items to accept from each rank: as many as the rank asks to send, while the receive
- *  buffer has room. Each exchange begins with another rank, so that no rank starves. Returns the total number
+/** Decides how many items to accept from each rank: as many as the rank asks to send, until the receive
+ *  buffer is full. Each exchange begins with another rank, so that no rank starves. Returns the total number
  *  of items accepted. */
 static int grant(sp_shuffle *r)
 {
@@ -145,7 +145,7 @@ spmm_status sp_route(MPI_Comm comm, int64_t width, sp_shuffle_fill fill, sp_shuf
         const spmm_status reduced = SP_MPI(MPI_Allreduce(MPI_IN_PLACE, flags, FLAGS, MPI_INT, MPI_MAX, comm));
         if (reduced != SPMM_OK) status = reduced;
         if (reduced != SPMM_OK || flags[FAILED] || (!flags[WAITING] && !flags[MORE])) break;
-        /* often not needed: if a file is ordered by rows, most items stay on the rank that read them */
+        /* often skipped: if a file is ordered by rows, most items stay on the rank that read them */
         if (flags[WAITING]) status = exchange(&r, take, context);
     }
     status = sp_agree(comm, "load", status);

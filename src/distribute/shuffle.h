@@ -49,7 +49,7 @@ typedef spmm_status (*sp_shuffle_take)(void *context, const void *items, int64_t
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _MPI, or a status of fill or take */
 spmm_status sp_route(MPI_Comm comm, int64_t width, sp_shuffle_fill fill, sp_shuffle_take take, void *context);
 
-/** Returns 1 if r does not have room for SP_SHUFFLE_ADDS further items. Local. */
+/** Returns 1 if r does not have space for SP_SHUFFLE_ADDS further items. Local. */
 static inline int sp_shuffle_full(const sp_shuffle *r) { return r->count + SP_SHUFFLE_ADDS > r->most; }
 
 /** Adds an item for rank `to` and returns the address at which the caller must store its contents. Local. */

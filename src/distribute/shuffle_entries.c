@@ -20,7 +20,7 @@ typedef struct pass {
     sp_csr_builder *fill;
     sp_entries batch;
     int64_t next;             /* index of the next entry in the batch */
-    int row_guess, col_guess; /* ranges of the previous entry; usually also those of the next entry */
+    int row_guess, col_guess; /* ranges of the previous entry; usually the next entry is in the same ranges */
 } pass;
 
 /* ---- sending ---- */
@@ -51,7 +51,7 @@ static ALWAYS_INLINE void block_item(pass *s, sp_shuffle *r, const int what, int
     char *const item = sp_shuffle_add(r, s->row_guess * dims[1] + s->col_guess);
     memcpy(item, index, what == PLACE ? sizeof index : sizeof index[0]);
     if (what != PLACE || !s->source->values) return;
-    const float rounded = (float)value; /* only used for f32, and exact then: `value` was a float */
+    const float rounded = (float)value; /* only used for f32, and then exact, because `value` was a float */
     if (s->fill->a->precision == SPMM_F64)
         memcpy(item + sizeof index, &value, sizeof value);
     else
@@ -69,13 +69,13 @@ static ALWAYS_INLINE void add_items(pass *s, sp_shuffle *r, const int what, int6
     if (s->cols) count_item(r, s->cols, s->grid->size, j, 1, &s->col_guess);
 }
 
-/** Adds items for the remaining entries of the batch, as long as the shuffle has room. */
+/** Adds items for the remaining entries of the batch, as long as the shuffle has space. */
 static ALWAYS_INLINE void add_batch(pass *s, sp_shuffle *r, const int what)
 {
     const sp_symmetry symmetry = s->source->symmetry;
     for (; s->next < s->batch.n && !sp_shuffle_full(r); s->next++) {
         const int64_t i = s->batch.I[s->next], j = s->batch.J[s->next];
-        double value = 1.0; /* of an entry without values */
+        double value = 1.0; /* value of an entry without a value */
         if (what == PLACE && s->batch.val) value = sp_value_get(s->batch.val, s->fill->a->precision, s->next);
         add_items(s, r, what, i, j, value);
         if (symmetry != SP_GENERAL && i != j)
@@ -166,7 +166,7 @@ static spmm_status take_entries(void *context, const void *items, int64_t count)
         const int64_t n = count - g * GROUP < GROUP ? count - g * GROUP : GROUP;
         beyond |= !place_group(s, (const char *)items + g * GROUP * width, n);
     }
-    return beyond ? sp_fail(SPMM_ERR_SYNTAX, "the file has other entries than a moment before") : SPMM_OK;
+    return beyond ? sp_fail(SPMM_ERR_SYNTAX, "the file has changed while it was read") : SPMM_OK;
 }
 
 /* ---- the passes ---- */

@@ -1,4 +1,4 @@
-/** Passes over the entries of a matrix: each entry, whichever rank has read it, is sent to the rank that
+/** Passes over the entries of a matrix: each entry is sent from the rank that has read it to the rank that
  *  counts or stores it. */
 #ifndef SP_SHUFFLE_ENTRIES_H
 #define SP_SHUFFLE_ENTRIES_H
@@ -11,7 +11,7 @@
  *  are left. Local. */
 typedef spmm_status (*sp_load_next)(void *context, sp_entries *entries);
 
-/** Where a rank gets the entries of a pass from. */
+/** The source of the entries of a pass on a rank. */
 typedef struct sp_load_source {
     sp_load_next next;
     void *context;
@@ -37,7 +37,7 @@ spmm_status sp_load_lengths(const sp_grid *grid, const sp_load_source *source, c
 
 /** Sends the entries to the owners of the blocks, which pass them to sp_csr_builder_insert(). Collective over
  *  grid->comm. Parameters as for sp_load_lengths().
- *  \return the errors of sp_load_count(); SPMM_ERR_SYNTAX also if the entries are not those that were
+ *  \return the errors of sp_load_count(); SPMM_ERR_SYNTAX also if the entries differ from those that were
  *          counted */
 spmm_status sp_load_insert(const sp_grid *grid, const sp_load_source *source, const sp_load *load,
                            sp_csr_builder *fill);

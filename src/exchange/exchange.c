@@ -1,4 +1,4 @@
-/** Makes an exchange by a backend, and calls the backend's operations. */
+/** Creates an exchange with a backend, and calls the backend's operations. */
 #include "exchange/exchange.h"
 
 #include "base/memory.h"
@@ -14,8 +14,8 @@ static int64_t most_bytes(const sp_exchange_ops *ops)
     return ops->most_bytes > 0 && (!ops->by_mpi || ops->most_bytes < chunk) ? ops->most_bytes : chunk;
 }
 
-/** Allocates the buffer into which sp_exchange_skip() receives the messages that it drops. It is allocated in
- *  advance because a rank may fail for lack of memory. Its pages take no memory until they are first
+/** Allocates the buffer into which sp_exchange_skip() receives the messages that it discards. It is allocated
+ *  in advance because a rank may fail for lack of memory. Its pages take no memory until they are first
  *  written. */
 static spmm_status reserve_drop(sp_exchange *x)
 {
@@ -64,7 +64,7 @@ spmm_status sp_exchange_make(const sp_grid *grid, const sp_halo *halo, const sp_
         x->backend = b->name;
         x->options = *o;
         if (o->most_row_bytes < o->row_bytes) x->options.most_row_bytes = o->row_bytes;
-        x->row_bytes = x->options.most_row_bytes; /* for lists and buffers */
+        x->row_bytes = x->options.most_row_bytes; /* lists and buffers are sized for the longest rows */
         x->stream = x->ops->alone && o->alone ? SP_STREAM_MAIN : SP_STREAM_MOVE;
         x->queues = x->ops->queues;
         x->skip_waits = x->ops->skip_waits;
@@ -161,7 +161,8 @@ spmm_status sp_exchange_alloc(sp_exchange *x, int64_t bytes, void **memory)
     const sp_exchange_memory *const m = x->ops->memory;
     TRY(m && m->alloc ? m->alloc(x, bytes, memory) : sp_device_alloc_exchanged(memory, bytes, "X"));
     spmm_status status = sp_device_zero(*memory, bytes);
-    if (status == SPMM_OK) status = sp_device_sync(); /* neighbors may write as soon as an exchange begins */
+    /* the memory is zeroed before an exchange begins, in which neighbors may write to it */
+    if (status == SPMM_OK) status = sp_device_sync();
     if (status != SPMM_OK) {
         sp_device_free(*memory);
         *memory = NULL;

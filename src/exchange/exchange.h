@@ -1,5 +1,5 @@
-/** Exchanges the ghost rows of X that an sp_halo lists. An exchange is created for one transport and for the
- *  longest rows that it is to move. */
+/** Exchanges the ghost rows of X that an sp_halo lists. An exchange is created for one transport and for a
+ *  maximum row size. */
 #ifndef SP_EXCHANGE_H
 #define SP_EXCHANGE_H
 
@@ -8,21 +8,22 @@
 
 typedef struct sp_exchange sp_exchange;
 
-/** What an exchange is created for. */
+/** Parameters with which an exchange is created. */
 typedef struct sp_exchange_options {
-    int64_t row_bytes; /**< size in bytes of what is exchanged of a row of X, padding included */
-    /** Distance in bytes between rows of X; 0: row_bytes. If it is more than row_bytes, what is exchanged is
-     *  a column block within X, for transports that can leave gaps; others move one whose rows lie without
-     *  gaps: see sp_exchange_pitch(). */
+    int64_t row_bytes; /**< number of bytes of each row of X that are exchanged, padding included */
+    /** Distance in bytes between rows of X; 0: row_bytes. If it is more than row_bytes, a column block within
+     *  X is exchanged, provided that the transport supports gaps between rows. Other transports exchange an X
+     *  without gaps, see sp_exchange_pitch(). */
     int64_t pitch;
-    int64_t most_row_bytes; /**< greatest row_bytes of sp_exchange_set_rows(), for buffers; 0: row_bytes */
-    spmm_device space;      /**< the memory that X lies in */
+    int64_t most_row_bytes; /**< maximum row_bytes of sp_exchange_set_rows(), for buffers; 0: row_bytes */
+    spmm_device space;      /**< the memory of X */
     /** SPMM_TRANSPORT_SHARED needs the halo of an sp_node_rows. SPMM_TRANSPORT_AUTO: MPI for host memory; for
      *  GPU memory the available transport that is the fastest in a short measurement */
     spmm_transport transport;
-    int queued;  /**< 1: where there is a choice, a transport that sp_exchange_queues() is preferred */
-    int untimed; /**< 1: where there is a choice, the first transport that works is taken */
-    int alone;   /**< 1: no kernel runs during the exchange, so that it may use the stream of the kernels */
+    int queued;  /**< 1: prefer a transport for which sp_exchange_queues() returns 1 */
+    int untimed; /**< 1: do not time; use the first transport that works */
+    int alone;   /**< 1: no kernel runs during the exchange, so the exchange may use the stream of the
+                      kernels */
     int threads; /**< OpenMP threads of this rank, for packing */
 } sp_exchange_options;
 
@@ -31,17 +32,17 @@ typedef struct sp_exchange_options {
  *
  *  Collective over grid->comm.
  *  \param [in]  halo      must outlive the exchange
- *  \param [in]  options   equal on all ranks, but for `alone` and `threads`
+ *  \param [in]  options   equal on all ranks, except `alone` and `threads`
  *  \param [out] exchange  the caller destroys it; NULL on failure
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (the transport is not available; the
  *          message says why), _MEMORY, _LIMIT (too many messages), _DEVICE, _MPI */
 spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *options,
                                sp_exchange **exchange);
 
-/** Makes later exchanges move rows of another size.
+/** Changes the size of the rows that later exchanges move.
  *
  *  Collective over grid->comm, while no exchange takes place; accepts NULL.
- *  \param [in] row_bytes, pitch  as of sp_exchange_options, row_bytes is at most options.most_row_bytes
+ *  \param [in] row_bytes, pitch  as in sp_exchange_options; row_bytes is at most options.most_row_bytes
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _MPI */
 spmm_status sp_exchange_set_rows(sp_exchange *exchange, int64_t row_bytes, int64_t pitch);
 
@@ -49,8 +50,9 @@ spmm_status sp_exchange_set_rows(sp_exchange *exchange, int64_t row_bytes, int64
  *  Equal on all ranks. Local. */
 int64_t sp_exchange_pitch(const sp_exchange *exchange);
 
-/** Says whether kernels of this rank will run beside the exchanges that follow: with none, one may take more
- *  of the GPU. At first they are taken to, unless options.alone is 1. Local; accepts NULL. */
+/** Sets whether kernels of this rank run concurrently with the exchanges that follow. If none run, an
+ *  exchange may use more of the GPU. Initially kernels are expected to run, unless options.alone is 1. Local;
+ *  accepts NULL. */
 void sp_exchange_beside(sp_exchange *exchange, int kernels);
 
 /** Returns the stream of the exchange on a GPU. Local. */
@@ -59,27 +61,27 @@ sp_stream sp_exchange_stream(const sp_exchange *exchange);
 /** Frees the exchange; accepts NULL, but only if all ranks pass NULL. Collective over grid->comm. */
 void sp_exchange_destroy(sp_exchange *exchange);
 
-/** Allocates zeroed GPU memory for an X that is to be exchanged; the zeroing has ended on return. With some
+/** Allocates zeroed GPU memory for an X that will be exchanged; the zeroing is complete on return. With some
  *  transports, memory that the caller has freed stays allocated until the exchange is destroyed; a later call
  *  may return it again. Local.
  *  \param [out] memory  the caller frees it with sp_device_free()
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_exchange_alloc(sp_exchange *exchange, int64_t bytes, void **memory);
 
-/** Frees what the exchange keeps of memory from sp_exchange_alloc() that the caller has freed. Collective
- *  over the process column; accepts NULL. */
+/** Frees the memory of sp_exchange_alloc() that the caller has freed and that the exchange has kept for
+ *  reuse. Collective over the process column; accepts NULL. */
 void sp_exchange_forget(sp_exchange *exchange);
 
-/** Returns 1 if X lies in memory that the ranks of a node share, from sp_exchange_share(); 0 if not, and if
+/** Returns 1 if X is in memory from sp_exchange_share(), which the ranks of a node share; 0 if not, or if
  *  `exchange` is NULL. Local. */
 int sp_exchange_shares(const sp_exchange *exchange);
 
-/** Finds memory for an X that ranks of a node share, in which this rank's own rows are zeros. Local.
- *  \param [in]  row_bytes   of that X, at most options.most_row_bytes; it is taken by exchanges of such rows
- *                           alone
- *  \param [in]  for_copies  1: for the caller's copies of an X that lies elsewhere; there is memory for one
- *  \param [out] memory      row 0 of X, ghost rows included; spmm_multivector_destroy() frees it, and may do
- *                           so after the exchange is destroyed. NULL: no more such memory is left
+/** Provides memory for an X that ranks of a node share. This rank's owned rows are zero. Local.
+ *  \param [in]  row_bytes   size of a row of that X, at most options.most_row_bytes; only exchanges with this
+ *                           row size accept it
+ *  \param [in]  for_copies  1: for copies of a caller's X in other memory; there is memory for one
+ *  \param [out] memory      row 0 of X, ghost rows included; spmm_multivector_destroy() frees it, even after
+ *                           the exchange is destroyed. NULL: no more such memory is available
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_exchange_share(sp_exchange *exchange, int64_t row_bytes, int for_copies, void **memory);
 
@@ -98,82 +100,84 @@ int sp_exchange_takes(const sp_exchange *exchange, const void *row);
  *                       end of the exchange, the caller must not write the owned rows, and not access the
  *                       ghost rows. Rows are sp_exchange_pitch() bytes apart
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _MPI. After a failure, sp_exchange_end() must not be called:
- *          the neighbors have already been told of the failure */
+ *          the neighbors have already been notified of the failure */
 spmm_status sp_exchange_begin(sp_exchange *exchange, void *own);
 
-/** Completes the exchange. On a GPU this may be the whole exchange, so that the kernels which the caller
- *  queued after sp_exchange_begin() do not wait for the host. In host memory, all ghost rows have arrived on
- *  return; on a GPU, kernels queued in SP_STREAM_MAIN after this call wait for the ghost rows.
+/** Completes the exchange. On a GPU this may be the whole exchange, so that kernels queued after
+ *  sp_exchange_begin() do not wait for the host. In host memory, all ghost rows have arrived on return; on a
+ *  GPU, kernels queued in SP_STREAM_MAIN after this call wait for the ghost rows.
  *  \return SPMM_OK, SPMM_ERR_MPI (also: a neighbor called sp_exchange_skip()), SPMM_ERR_DEVICE */
 spmm_status sp_exchange_end(sp_exchange *exchange);
 
-/** How far an exchange is, for a caller that goes through the same steps after a failure. */
+/** The state of an exchange, for a caller that runs the same steps after a failure. */
 typedef enum sp_move_state {
     SP_MOVE_NOT_BEGUN, /**< this rank failed before: the neighbors wait for sp_exchange_skip() */
-    SP_MOVE_BEGUN,     /**< sp_exchange_end() and sp_exchange_finish() are to come */
-    SP_MOVE_OVER       /**< it has ended, or the neighbors have been told of a failure */
+    SP_MOVE_BEGUN,     /**< the caller must still call sp_exchange_end() and sp_exchange_finish() */
+    SP_MOVE_OVER       /**< it has ended, or the neighbors have been notified of a failure */
 } sp_move_state;
 
 /** Returns 1 if the whole exchange takes place in sp_exchange_end(), so that on a GPU the owned rows need not
- *  be written before. Local. */
+ *  be written before sp_exchange_end(). Local. */
 int sp_exchange_starts_late(const sp_exchange *exchange);
 
-/** Waits on the host until the exchanges that have been ended are done on the GPU, or a neighbor has failed
- *  in the middle of one; with transports whose neighbors report that in sp_exchange_end(), returns at once.
- *  To be called before the host waits for GPU work that was queued after sp_exchange_end(), also after a
- *  failure: otherwise it might wait for ever. Local; accepts NULL.
+/** Waits on the host until the ended exchanges are complete on the GPU, or a neighbor has failed during one.
+ *  With transports that report a neighbor's failure in sp_exchange_end(), returns at once. Must be called,
+ *  also after a failure, before the host waits for GPU work that was queued after sp_exchange_end();
+ *  otherwise the host might wait forever. Local; accepts NULL.
  *  \return SPMM_OK, SPMM_ERR_MPI (a neighbor failed), SPMM_ERR_DEVICE */
 spmm_status sp_exchange_settle(sp_exchange *exchange);
 
-/** Ends a product: must be called when the kernels have read X, if sp_exchange_begin() succeeded, even if
- *  sp_exchange_end() failed. Until it returns, other ranks may read this rank's rows of X. Accepts NULL.
- *  Collective over the process column.
+/** Ends the use of X in a product. Must be called after the kernels have read X, if sp_exchange_begin()
+ *  succeeded, even if sp_exchange_end() failed. Until it returns, other ranks may read this rank's rows of X.
+ *  Accepts NULL. Collective over the process column.
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_exchange_finish(sp_exchange *exchange);
 
-/** Returns where kernels are to read row 0 of X, ghost rows included, from sp_exchange_begin() to
- *  sp_exchange_finish(): in the X that was passed, or in a copy. Local. */
+/** Returns the address of row 0 of X, ghost rows included, from which kernels read between
+ *  sp_exchange_begin() and sp_exchange_finish(): in the caller's X, or in a copy. Local. */
 void *sp_exchange_reads_at(const sp_exchange *exchange);
 
-/** Takes the place of sp_exchange_begin(), sp_exchange_end() and sp_exchange_finish() on a rank that failed
- *  and has nothing to send: tells the neighbors of the failure, and receives and drops the rows that they
- *  send. With NCCL the neighbors cannot be told; they receive NaNs. */
+/** Replaces sp_exchange_begin(), sp_exchange_end() and sp_exchange_finish() on a rank that failed and has
+ *  nothing to send: notifies the neighbors of the failure, and receives and discards the rows that they send.
+ *  NCCL cannot notify the neighbors; they receive NaNs. */
 void sp_exchange_skip(sp_exchange *exchange);
 
-/** Returns 1 if the exchange takes place in the GPU's streams alone, so that no host waits for a GPU in it,
- *  and sp_exchange_settle() may be called much later; also if `exchange` is NULL. Such an exchange can be
- *  captured in a CUDA graph if it has taken place before with the same X's on all neighbors. A rank that
- *  captures posts where its X is as for an exchange, and each neighbor has to do the same. Local. */
+/** Returns 1 if the exchange takes place in the GPU's streams without any host waiting for a GPU, so that
+ *  sp_exchange_settle() may be called much later; also if `exchange` is NULL. Such an exchange can be
+ *  captured in a CUDA graph after an exchange with the same X on this rank and on all neighbors. During a
+ *  capture a rank posts the address of its X as for an exchange, and each neighbor must capture as well.
+ *  Local. */
 int sp_exchange_queues(const sp_exchange *exchange);
 
-/** Returns 1 if sp_exchange_skip() waits for the GPU, which a capture in a CUDA graph forbids; 0 also if
- *  `exchange` is NULL. Local. */
+/** Returns 1 if sp_exchange_skip() waits for the GPU, which is forbidden while a CUDA graph is captured; 0 if
+ *  not, or if `exchange` is NULL. Local. */
 int sp_exchange_skip_waits(const sp_exchange *exchange);
 
 /** Returns the transport that the exchange uses; never SPMM_TRANSPORT_AUTO. Local. */
 spmm_transport sp_exchange_transport(const sp_exchange *exchange);
 
-/** Returns the name of the exchange's backend, as the environment variable SPMM_EXCHANGE_BACKEND takes it.
- *  Belongs to the exchange. Local. */
+/** Returns the name of the exchange's backend, as used in the environment variable SPMM_EXCHANGE_BACKEND. The
+ *  exchange owns the text. Local. */
 const char *sp_exchange_backend(const sp_exchange *exchange);
 
-/** The name of an exchange made of two of any backends (relays/relays.h). */
+/** The backend name of an exchange that combines two backends (relays/relays.h). */
 #define SP_RELAYED "relayed"
 
 /** Reads the environment variable SPMM_EXCHANGE_BACKEND. Collective over comm.
- *  \param [out] name  a backend or SP_RELAYED, in the environment; NULL: none is named
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (there is no such backend, or ranks have
- *          different ones), SPMM_ERR_MPI */
+ *  \param [out] name  a backend or SP_RELAYED, in the environment's memory; NULL: the variable is not set
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (there is no such backend, or the variable
+ *          differs between ranks), SPMM_ERR_MPI */
 spmm_status sp_exchange_asked(MPI_Comm comm, const char **name);
 
-/** What a transport does or needs. */
+/** Properties of a transport. */
 typedef enum sp_transport_trait {
-    SP_TRANSPORT_IN_PLACE = 1, /**< ranks of a node read X where it lies, in memory that they share */
-    SP_TRANSPORT_IN_NODE = 2,  /**< it reaches ranks of the same node only, or, in place, is for these */
+    SP_TRANSPORT_IN_PLACE = 1, /**< ranks of a node read each other's X in place, in memory that they share */
+    SP_TRANSPORT_IN_NODE = 2,  /**< it reaches only ranks of the same node, or, with IN_PLACE, it needs such
+                                    ranks */
     SP_TRANSPORT_OWN_GPU = 4   /**< ranks must not share a GPU */
 } sp_transport_trait;
 
-/** Returns 1 if a transport has a trait. Local. */
+/** Returns 1 if a transport has a property. Local. */
 int sp_transport_has(spmm_transport transport, sp_transport_trait trait);
 
 /** Returns the reason why this rank cannot use the transport for an X in memory `space`, in static storage;

@@ -1,5 +1,5 @@
 /** State of an exchange, and the table of operations that each exchange backend implements. Private to the
- *  files src/exchange/exchange*.c and to src/relays, whose exchanges are made of two. */
+ *  files src/exchange/exchange*.c and to src/relays, whose exchanges combine two exchanges. */
 #ifndef SP_EXCHANGE_BACKEND_H
 #define SP_EXCHANGE_BACKEND_H
 
@@ -14,60 +14,62 @@ typedef struct sp_message {
     int64_t bytes;
 } sp_message;
 
-/** Where X may lie. The functions of exchange.h with these names say what they do. */
+/** The memory in which X must be. The functions are described in exchange.h under the same names. */
 typedef struct sp_exchange_memory {
     spmm_status (*alloc)(sp_exchange *x, int64_t bytes, void **memory);
     /** NULL: X is not shared */
     spmm_status (*share)(sp_exchange *x, int64_t row_bytes, int for_copies, void **memory);
     int (*takes)(const sp_exchange *x, const void *row);
-    void *(*reads_at)(const sp_exchange *x); /**< NULL: kernels read X where the caller has it */
+    void *(*reads_at)(const sp_exchange *x); /**< NULL: kernels read X in the caller's memory */
     void (*forget)(
-        sp_exchange *x); /**< NULL, or frees memory from alloc; collective over the process column */
+        sp_exchange *x); /**< NULL, or frees the memory that alloc has kept; collective over the process
+                              column */
 } sp_exchange_memory;
 
-/** How rows move: the operations and capabilities of a backend. begin, end, settle, skip and finish implement
- *  the functions sp_exchange_begin() and so on. Only `end` must not be NULL. */
+/** The operations and capabilities of a backend. begin, end, settle, skip and finish implement
+ *  sp_exchange_begin() and so on. Only `end` must not be NULL. */
 typedef struct sp_exchange_ops {
     spmm_status (*begin)(sp_exchange *x); /**< NULL: the whole exchange takes place in `end` */
     spmm_status (*end)(sp_exchange *x);
     spmm_status (*create)(sp_exchange *x);  /**< allocates the backend's state x->state; local */
     void (*destroy)(sp_exchange *x);        /**< frees the backend's state; collective over the grid */
     spmm_status (*connect)(sp_exchange *x); /**< sets up communication; collective over the grid */
-    /** NULL: nothing is left to wait for after `end` that could fail or last for ever */
+    /** NULL: after `end` nothing can fail or block forever */
     spmm_status (*settle)(sp_exchange *x);
     void (*skip)(sp_exchange *x);          /**< NULL: a rank that failed sends empty messages instead */
-    spmm_status (*finish)(sp_exchange *x); /**< NULL: nothing is left to do after the kernels */
-    /** Follows x->row_bytes, x->pitch and the lists of messages, which have changed; NULL: nothing else
-     *  depends on them. Collective over the grid; returns the same status on every rank. */
+    spmm_status (*finish)(sp_exchange *x); /**< NULL: nothing needs to be done after the kernels */
+    /** Called after x->row_bytes, x->pitch and the lists of messages have changed; NULL: the backend's state
+     *  does not depend on them. Collective over the grid; returns the same status on every rank. */
     spmm_status (*set_rows)(sp_exchange *x);
     const char *(*missing)(void);     /**< why this rank cannot use the backend; NULL: it always can */
     const sp_exchange_memory *memory; /**< NULL: X may lie anywhere */
     int64_t most_bytes;               /**< maximum size of a message; 0: sp_chunk_bytes() */
-    int by_mpi;                       /**< 1: MPI carries the messages; sp_chunk_bytes() limits them, too */
-    int queues; /**< 1: `end` queues all of the exchange on the GPU, also while SP_STREAM_MAIN is captured: no
-                         host waits for a GPU */
-    int skip_waits; /**< 1: `skip` waits for the GPU, which a capture forbids */
-    int unpacked;   /**< 1: scattered rows are not packed: x->send is not needed */
+    int by_mpi;                       /**< 1: messages are MPI messages, so sp_chunk_bytes() also limits their
+                                           size */
+    int queues; /**< 1: `end` queues the whole exchange on the GPU, also while SP_STREAM_MAIN is captured, and
+                     no host waits for a GPU */
+    int skip_waits; /**< 1: `skip` waits for the GPU, which is forbidden during a capture */
+    int unpacked;   /**< 1: scattered rows are not packed, and x->send is not allocated */
     int gaps;       /**< 1: rows of X may have gaps between them, see sp_exchange_options.pitch */
-    int alone;      /**< 1: uses x->stream, else SP_STREAM_MOVE whatever sp_exchange_options.alone is */
+    int alone;      /**< 1: uses x->stream; 0: uses SP_STREAM_MOVE, whatever sp_exchange_options.alone is */
 } sp_exchange_ops;
 
-/** Which backends an exchange is chosen from, if the caller leaves the transport to us. */
+/** When a backend is a candidate, if the caller leaves the choice of the transport to the library. */
 typedef enum sp_backend_use {
     SP_USE_ALWAYS,
-    SP_USE_QUEUED, /**< products in the caller's stream alone: no host has a part in it */
-    /** If no other one works: takes about a second to connect, and was never faster than SPMM_TRANSPORT_PEER
-     *  in bench/records/TABLES.md. */
+    SP_USE_QUEUED, /**< only for products in the caller's stream, which need exchanges without the host */
+    /** Used if no other backend works: connecting takes about a second, and it was never faster than
+     *  SPMM_TRANSPORT_PEER in bench/records/TABLES.md. */
     SP_USE_LAST,
-    /** Moves rows through pinned host memory: if few bytes are exchanged, or if no other one works. It needs
-     *  as much pinned memory as there are bytes to exchange, and is slower by an order of magnitude if these
-     *  are many. */
+    /** Moves rows through pinned host memory. A candidate if few bytes are exchanged, or if no other backend
+     *  works. It needs as much pinned memory as there are bytes to exchange, and for many bytes it is slower
+     *  by an order of magnitude. */
     SP_USE_HOST
 } sp_backend_use;
 
 /** The backends: memory of X, transport, name, use. The file of the backend NAME defines the variable
- *  sp_exchange_NAME. The choice of the fastest goes through this table from top to bottom; the environment
- *  variable SPMM_EXCHANGE_BACKEND=NAME restricts it to one row. */
+ *  sp_exchange_NAME. The candidates of a trial are taken from top to bottom; the environment variable
+ *  SPMM_EXCHANGE_BACKEND=NAME restricts the choice to one backend. */
 #define SP_EXCHANGE_BACKENDS(B)                                        \
     B(SPMM_CPU, SPMM_TRANSPORT_MPI, direct, SP_USE_ALWAYS)             \
     B(SPMM_CPU, SPMM_TRANSPORT_SHARED, shared, SP_USE_ALWAYS)          \
@@ -78,7 +80,7 @@ typedef enum sp_backend_use {
     B(SPMM_CUDA, SPMM_TRANSPORT_STAGED, staged, SP_USE_HOST)           \
     B(SPMM_CUDA, SPMM_TRANSPORT_MPI, staged_whole, SP_USE_HOST)
 
-/** A row of that table. */
+/** A row of the table of backends. */
 typedef struct sp_backend {
     const char *name;
     spmm_device space;
@@ -87,7 +89,7 @@ typedef struct sp_backend {
     sp_backend_use use;
 } sp_backend;
 
-/** Makes an exchange by a backend; other arguments and status as of sp_exchange_create(). */
+/** Creates an exchange with the given backend; other arguments and status as for sp_exchange_create(). */
 spmm_status sp_exchange_make(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *options,
                              const sp_backend *backend, sp_exchange **exchange);
 
@@ -95,13 +97,14 @@ struct sp_exchange {
     const sp_grid *grid;
     MPI_Comm comm; /**< communicator of the process column */
     const sp_halo *halo;
-    int64_t row_bytes, pitch; /**< of a row in X: bytes that are exchanged, and bytes to the next row */
-    int64_t most_bytes;       /**< greatest size of a message, as of sp_chunk_of() */
+    int64_t row_bytes, pitch; /**< row_bytes: exchanged bytes of a row of X; pitch: distance in bytes to the
+                                   next row */
+    int64_t most_bytes;       /**< maximum size of a message, see sp_chunk_of() */
     spmm_device space;
     spmm_transport transport;
-    const char *backend; /**< its name in the table, or names of two backends */
+    const char *backend; /**< name of the backend in the table, or names of two backends */
     sp_exchange_options options;
-    sp_stream stream; /**< of the exchange on a GPU */
+    sp_stream stream; /**< on a GPU, the stream of the exchange */
     int queues;       /**< see sp_exchange_queues() */
     int skip_waits;   /**< see sp_exchange_skip_waits() */
     int beside;       /**< see sp_exchange_beside() */
@@ -110,8 +113,8 @@ struct sp_exchange {
     sp_message *in, *out;
     MPI_Request *request; /**< [ins + outs] one for each message */
     MPI_Status *status;   /**< [ins + outs] one for each message */
-    int *done;            /**< [ins] numbers of the messages that MPI_Testsome or MPI_Waitsome has received */
-    void *drop;           /**< host buffer for messages that a failed rank receives and drops; or NULL */
+    int *done;            /**< [ins] indices of the messages that MPI_Testsome or MPI_Waitsome has received */
+    void *drop;           /**< host buffer for messages that a failed rank receives and discards; or NULL */
     char *send;           /**< buffer for packed rows to send, in the memory space of X */
     int32_t *list;        /**< on a GPU: copy of halo->list, the rows to pack */
     char *base;           /**< during an exchange: address of row 0 of X, ghost rows included */
@@ -123,12 +126,12 @@ SP_EXCHANGE_BACKENDS(SP_DECLARE)
 #undef SP_DECLARE
 
 /** Lists the messages of an exchange, and allocates what MPI needs for them. Local.
- *  \param [in] most  greatest size of a message in bytes, as of sp_chunk_of()
+ *  \param [in] most  maximum size of a message in bytes, see sp_chunk_of()
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (too many messages) */
 spmm_status sp_exchange_list_messages(sp_exchange *x, int64_t most);
 
-/** Lists the messages of an exchange for rows of x->row_bytes, at most those that it was created for.
- *  Local. */
+/** Lists the messages of an exchange again, for a new x->row_bytes, at most the size for which the exchange
+ *  was created. Local. */
 void sp_exchange_list_again(sp_exchange *x);
 
 /** Packs the rows to send into the buffer x->send. On a GPU, queues the packing in SP_STREAM_MOVE. Local.
@@ -138,15 +141,16 @@ spmm_status sp_exchange_pack(const sp_exchange *x);
 /** Returns the address of the rows that the outgoing message m sends. Local. */
 char *sp_message_data(const sp_exchange *x, const sp_message *m);
 
-/** Returns the rank in the grid that a rank of the process column's communicator has, for messages. Local. */
+/** Returns the rank in the grid of rank `peer` of the process column's communicator, for error messages.
+ *  Local. */
 int sp_exchange_rank_of(const sp_exchange *x, int peer);
 
 /** Cleans up after a failure between the first MPI_Irecv and the first MPI_Isend: sends an empty message in
- *  place of each outgoing one, so that no neighbor waits in vain, and waits for the incoming messages. */
+ *  place of each outgoing one, so that no neighbor waits forever, and waits for the incoming messages. */
 void sp_exchange_give_up(sp_exchange *x);
 
-/** What sp_exchange_skip() does for messages: sends empty ones, by which the neighbors see that this rank
- *  failed, and receives those of the neighbors into x->drop. */
+/** Implements sp_exchange_skip() for messages: sends empty messages, from which the neighbors learn that this
+ *  rank failed, and receives the messages of the neighbors into x->drop. */
 void sp_exchange_skip_messages(sp_exchange *x);
 
 /** Checks that the received message m has its full length. Local.

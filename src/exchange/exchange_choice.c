@@ -1,4 +1,4 @@
-/** Chooses the backend of an exchange: by the transport that was asked for, or by timing. */
+/** Chooses the backend of an exchange: the requested one, or the fastest in a trial. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,15 +14,15 @@ static const sp_backend backends[] = {SP_EXCHANGE_BACKENDS(ROW)};
 
 enum { BACKENDS = sizeof backends / sizeof *backends };
 
-/** Returns 1 if backend b moves an X in memory `space` by the transport, or by any if the transport is
- *  SPMM_TRANSPORT_AUTO. */
+/** Returns 1 if backend b moves an X in memory `space` with the given transport; SPMM_TRANSPORT_AUTO stands
+ *  for any transport. */
 static int moves(const sp_backend *b, spmm_transport transport, spmm_device space)
 {
     return b->space == space && (transport == SPMM_TRANSPORT_AUTO || b->transport == transport);
 }
 
-/** Returns the last backend of the table that moves such an X, also without a caller's stream, and in *count
- *  how many move it; NULL if none. */
+/** Returns the last backend of the table that moves such an X and does not require a caller's stream; NULL if
+ *  there is none. *count is the number of such backends. */
 static const sp_backend *last_backend(spmm_transport transport, spmm_device space, int *count)
 {
     const sp_backend *last = NULL;
@@ -49,9 +49,9 @@ spmm_status sp_exchange_asked(MPI_Comm comm, const char **name)
                : SPMM_OK;
 }
 
-/** Finds the only backend that SPMM_EXCHANGE_BACKEND leaves. Collective over comm.
- *  \param [out] only  NULL: all of them
- *  \return as of sp_exchange_asked() */
+/** Returns the backend to which SPMM_EXCHANGE_BACKEND restricts the choice. Collective over comm.
+ *  \param [out] only  NULL: the choice is not restricted
+ *  \return as for sp_exchange_asked() */
 static spmm_status find_only(MPI_Comm comm, const sp_backend **only)
 {
     const char *name;
@@ -91,7 +91,7 @@ spmm_status sp_transport_there(MPI_Comm comm, spmm_transport transport, spmm_dev
 
 /* ---- choice of the fastest backend ---- */
 
-/** Exchanges that are timed. */
+/** The candidate exchanges of a trial. */
 typedef struct candidates {
     const sp_grid *grid;
     const sp_halo *halo;
@@ -99,7 +99,7 @@ typedef struct candidates {
     const sp_backend *backend[BACKENDS];
 } candidates;
 
-/** An exchange that is timed, and an X of its own. */
+/** A candidate exchange with its own X. */
 typedef struct timed_exchange {
     sp_exchange *x;
     void *memory;
@@ -146,21 +146,22 @@ static void destroy_exchange(void *of, void *made)
     sp_free(t);
 }
 
-/* that a backend works, as NCCL does not if two ranks share a GPU, is seen when it is used */
+/* some failures appear only in use, e.g. NCCL fails if two ranks share a GPU */
 static const sp_trial_ops trial_ops = {"exchange", make_exchange, run_exchange, NULL, destroy_exchange, 1};
 
-/** Returns 1 if backend b belongs to those that are tried first. */
+/** Returns 1 if backend b is tried in the first round. */
 static int is_first(const sp_backend *b, const candidates *c)
 {
-    enum { LITTLE = 32 << 20 }; /* limit for the mean number of bytes that a rank receives */
+    /* maximum mean number of bytes that a rank receives for which host memory is tried */
+    enum { LITTLE = 32 << 20 };
     if (c->options->queued) return b->ops->queues && b->use != SP_USE_LAST;
     if (b->use == SP_USE_HOST) return c->halo->all_moved / c->grid->size * c->options->row_bytes < LITTLE;
     return b->use == SP_USE_ALWAYS;
 }
 
-/** Lists the backends that all ranks can use. Collective.
- *  \param [in] only  NULL: all that serve; else the only one
- *  \param [in] rest  0: those that are tried first; 1: the others */
+/** Lists the backends that are available on all ranks. Collective.
+ *  \param [in] only  the only backend to list; NULL: no restriction
+ *  \param [in] rest  0: list the backends of the first round; 1: list the other backends */
 static spmm_status list_backends(candidates *c, const sp_backend *only, int rest, sp_trial *trial)
 {
     *trial = (sp_trial){.count = 0};
@@ -177,10 +178,10 @@ static spmm_status list_backends(candidates *c, const sp_backend *only, int rest
     return SPMM_OK;
 }
 
-/** Measures the backends of a transport on an X in GPU memory, and returns an exchange with the fastest in
- *  *best. A backend that cannot be set up is left out, unless nothing else is left.
- *  \param [in] o  o->transport is SPMM_TRANSPORT_AUTO: the backends of all transports; o->queued is 1: only
- *                 those that need no host, if there are any */
+/** Times the backends of a transport on an X in GPU memory, and returns an exchange with the fastest in
+ *  *best. A backend that cannot be set up is skipped, unless no other backend remains.
+ *  \param [in] o  if o->transport is SPMM_TRANSPORT_AUTO, backends of all transports are timed; if o->queued
+ *                 is 1, only backends that need no host, if there are any */
 static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *o,
                            sp_exchange **best)
 {

@@ -14,7 +14,7 @@ static spmm_status send_all(sp_exchange *x)
 
 static spmm_status begin(sp_exchange *x)
 {
-    /* MPI ignores CUDA streams, and kernels queued before may still access the ghost rows */
+    /* MPI does not respect CUDA streams, and kernels queued before may still access the ghost rows */
     spmm_status status = x->space == SPMM_CUDA ? sp_stream_sync(SP_STREAM_MOVE) : SPMM_OK;
     for (int i = 0; i < x->ins; i++)
         TRY(SP_MPI(MPI_Irecv(x->base + x->in[i].at, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer, SP_TAG_ROWS,
@@ -24,7 +24,7 @@ static spmm_status begin(sp_exchange *x)
         sp_exchange_give_up(x);
         return status;
     }
-    /* on a GPU the packing is only queued so far: end() waits for it, and then sends the rows */
+    /* on a GPU the packing is only queued here; end() waits for it and then sends the rows */
     return x->space == SPMM_CPU ? send_all(x) : SPMM_OK;
 }
 
@@ -45,7 +45,7 @@ static spmm_status end(sp_exchange *x)
 
 static const char *not_cuda_aware(void)
 {
-    return sp_mpi_takes_device_memory() ? NULL : "the MPI library does not say that it takes GPU memory";
+    return sp_mpi_takes_device_memory() ? NULL : "the MPI library does not report support for GPU memory";
 }
 
 const sp_exchange_ops sp_exchange_direct = {.begin = begin, .end = end, .by_mpi = 1};

@@ -1,19 +1,19 @@
-/** Messages of an exchange: their lists, packing, and what a rank sends that failed. */
+/** Messages of an exchange: their lists, packing, and the messages of a rank that failed. */
 #include <string.h>
 
 #include "base/memory.h"
 #include "device/device_ops.h"
 #include "exchange/exchange_backend.h"
 
-/** Returns the number of messages into which cut() splits one of `bytes` bytes. */
+/** Returns the number of messages into which cut() splits a message of `bytes` bytes. */
 static int64_t pieces(int64_t bytes, int64_t most)
 {
     const int64_t chunk = sp_chunk_of(most, bytes);
     return (bytes + chunk - 1) / chunk;
 }
 
-/** Splits message m into messages of sp_chunk_of() bytes, and appends these to list[*count]. There are no
- *  more of them than with the longest rows, for which there is room in the lists. */
+/** Splits message m into messages of sp_chunk_of() bytes, and appends these to list[*count]. Shorter rows
+ *  never give more messages than the longest rows, for which the lists were allocated. */
 static void cut(const sp_exchange *x, sp_message m, sp_message *list, int *count)
 {
     const int64_t room = pieces(m.bytes / x->row_bytes * x->options.most_row_bytes, x->most_bytes);
@@ -74,7 +74,8 @@ spmm_status sp_exchange_list_messages(sp_exchange *x, int64_t most)
 
 static void pack_on_host(const sp_exchange *x)
 {
-    enum { ALONE = 1 << 16 }; /* up to so many bytes, one thread packs alone: faster than waking others */
+    /* up to this many bytes, one thread packs faster than several threads, which must be woken */
+    enum { ALONE = 1 << 16 };
     const int64_t row_bytes = x->row_bytes, rows = x->halo->packed;
     const char *const own = x->base + x->halo->ghost_low * row_bytes;
 #pragma omp parallel for schedule(static) num_threads(x->options.threads) if (rows * row_bytes > ALONE)

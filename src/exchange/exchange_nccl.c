@@ -11,7 +11,7 @@ static spmm_status connect(sp_exchange *x)
 {
     const sp_nccl *nccl;
     TRY(sp_nccl_of(x->grid, SP_ALONG_COLUMN, &nccl));
-    x->state = (void *)(uintptr_t)nccl; /* belongs to x->grid, which frees it */
+    x->state = (void *)(uintptr_t)nccl; /* x->grid owns and frees the NCCL communicator */
     return SPMM_OK;
 }
 
@@ -48,8 +48,8 @@ static spmm_status skip_with(const sp_exchange *x, void *drop, const void *nan)
     return status == SPMM_OK ? sp_stream_sync(SP_STREAM_MOVE) : status;
 }
 
-/** Sends NaNs to the neighbors, and drops the rows they send. NaNs must be sent because a neighbor's NCCL
- *  receive waits for all its bytes, and cannot be told that this rank failed. */
+/** Sends NaNs to the neighbors, and discards the rows that they send. NaNs must be sent because a neighbor's
+ *  NCCL receive waits for all its bytes, and NCCL cannot notify it that this rank failed. */
 static void skip(sp_exchange *x)
 {
     const int64_t in = longest(x->in, x->ins), out = longest(x->out, x->outs);
@@ -69,9 +69,9 @@ done:
     if (status != SPMM_OK) sp_abandon(x->grid->comm, status); /* else the neighbors would wait forever */
 }
 
-/** Queues packing and NCCL's group, and makes SP_STREAM_MAIN wait for them. There is no `begin`: starting a
- *  group keeps the host busy for about 10 microseconds, for which the kernels of the interior rows should not
- *  wait. */
+/** Queues packing and NCCL's group, and makes SP_STREAM_MAIN wait for them. There is no `begin`, because
+ *  starting a group keeps the host busy for about 10 microseconds, and the kernels of the interior rows
+ *  should not wait for that. */
 static spmm_status end(sp_exchange *x)
 {
     const spmm_status packed = sp_exchange_pack(x);

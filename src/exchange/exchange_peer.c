@@ -1,16 +1,17 @@
-/** Exchange backend that writes rows straight into the neighbors' X in GPU memory (CUDA IPC), ordered by
- *  messages of the hosts. exchange_peer_stream.c has the order by streams, exchange_peer_rows.c what both do.
+/** Exchange backend that writes rows directly into the neighbors' X in GPU memory (CUDA IPC). Messages
+ *  between the hosts order the writes. exchange_peer_stream.c orders them with streams instead;
+ *  exchange_peer_rows.c has the common code.
  *
  *  The writes go over NVLink if the GPUs are connected by it. All ranks of a process column must be on one
  *  node. The owner of a row writes it into the X of each rank that needs it, without packing and without a
  *  receive.
  *
- *  Each exchange takes two small MPI messages per neighbor: a rank that needs rows sends each owner of such
- *  rows a ready message, and the owner answers when it has queued its writes. Only after this
- *  answer does the rank that needs rows queue a wait for the owner's event. So no kernel ever waits for
- *  another GPU, and a rank that fails can report its failure in the message.
+ *  Each exchange needs two small MPI messages per neighbor: a rank that needs rows sends each owner of such
+ *  rows a ready message, and the owner answers when it has queued its writes. Only after this answer does the
+ *  rank that needs rows queue a wait for the owner's event. So no kernel ever waits for another GPU, and a
+ *  rank that fails can report its failure in the message.
  *
- *  An X that other ranks write to lies in a registered buffer. This is GPU memory that its owner shares. The
+ *  An X to which other ranks write is in a registered buffer, i.e. in GPU memory that its owner shares. The
  *  other ranks attach it when a ready message first names it; the owner frees it only after they have
  *  detached it. */
 #include <stdlib.h>
@@ -38,7 +39,7 @@ static void destroy(sp_exchange *x)
     peer *const p = x->state;
     if (!p) return;
     for (int i = 0; p->came && i < x->ins; i++) sp_event_destroy(p->came[i]);
-    sp_peer_forget(x); /* the event `written` must outlive the attached ones */
+    sp_peer_forget(x); /* the event `written` must exist until all ranks have detached it */
     p->shared.connected = 0;
     sp_event_destroy(p->written);
     sp_free(p->came);
@@ -59,7 +60,7 @@ static spmm_status create(sp_exchange *x)
     return sp_alloc_zero((void **)&p->request, 2 * (ins + outs), sizeof(MPI_Request), what);
 }
 
-/** What each rank tells all others of its process column at set-up. */
+/** The data that each rank sends to all others of its process column at set-up. */
 typedef struct handshake {
     sp_shared trial; /* handle of a registered buffer that the others attach, as a test */
     sp_shared event; /* handle of the sender's event `written` */
@@ -99,7 +100,7 @@ done:
 /* ---- exchanges ---- */
 
 /** Sends ready messages to the sources, and waits for the targets' ready messages.
- *  \param [in] base  row 0 of this rank's X; NULL: this rank failed */
+ *  \param [in] base  address of row 0 of this rank's X; NULL: this rank failed */
 static spmm_status send_ready(const sp_exchange *x, const char *base)
 {
     peer *const p = x->state;
@@ -117,7 +118,8 @@ static spmm_status send_ready(const sp_exchange *x, const char *base)
     return sp_wait(come, x->outs);
 }
 
-/** Tells the targets whether this rank has queued the writes of their rows (`written` is 1) or failed (0). */
+/** Notifies the targets whether this rank has queued the writes of their rows (`written` is 1) or failed
+ *  (0). */
 static spmm_status tell(const sp_exchange *x, int written)
 {
     peer *const p = x->state;
@@ -145,7 +147,7 @@ static spmm_status write_rows(const sp_exchange *x)
     return sp_event_record(((peer *)x->state)->written, x->stream);
 }
 
-/** Writes the rows, and makes SP_STREAM_MAIN wait for the rows that the sources write. */
+/** Writes the rows, and makes SP_STREAM_MAIN wait for the writes of the sources. */
 static spmm_status end(sp_exchange *x)
 {
     const peer *const p = x->state;
@@ -171,8 +173,8 @@ static void skip(sp_exchange *x)
     (void)listen(x);
 }
 
-/* There is no `begin`: the host is busy with the messages, for which the kernels of the interior rows should
- * not wait. */
+/* There is no `begin`, because the host is busy with the messages, and the kernels of the interior rows
+ * should not wait for that. */
 const sp_exchange_ops sp_exchange_peer = {.end = end,
                                           .create = create,
                                           .destroy = destroy,

@@ -1,17 +1,17 @@
-/** What the two orders of the peer transport share: the registered buffers, and the writes of rows. */
+/** Common code of the two peer backends: registered buffers, and the writes of rows. */
 #include "exchange/exchange_peer.h"
 
 #include <stdlib.h>
 
 #include "base/memory.h"
 
-/** Returns 1 if a kernel instead of copy engines moves contiguous rows, too: those with gaps between them,
- *  for which copy engines take up to 1.4 times as long while kernels run. */
+/** Returns 1 if a kernel also moves contiguous rows, instead of copy engines. This is the case for rows with
+ *  gaps, because copy engines are slower for these while kernels run. */
 static int moves_by_kernel(const sp_exchange *x) { return x->pitch > x->row_bytes; }
 
 /* ---- registered buffers ---- */
 
-/** Returns the number of the registered buffer that address `row` lies in; -1: it lies in none of them. */
+/** Returns the number of the registered buffer that contains address `row`; -1: none does. */
 static int buffer_of(const sp_peer *p, const char *row)
 {
     for (int r = 0; r < p->buffers; r++)
@@ -50,8 +50,8 @@ static spmm_status alloc(sp_exchange *x, int64_t bytes, void **memory)
     return add_buffer(p, bytes, memory);
 }
 
-/** Sets *mapped to this rank's mapping of the buffer that the place of target g's X names. Attaches the
- *  buffer if this is the first place that names it. */
+/** Sets *mapped to this rank's mapping of the buffer in which target g has its X. Attaches the buffer if it
+ *  has not been attached before. */
 static spmm_status attach(sp_peer_remote *g, const sp_peer_place *i, void **mapped)
 {
     *mapped = NULL;
@@ -87,8 +87,8 @@ void sp_peer_forget(sp_exchange *x)
         p->remote[i].buffer = NULL;
         p->remote[i].buffers = 0;
     }
-    /* after MPI_Finalize nobody says whether neighbors have detached theirs: the buffers stay until the
-     * process ends */
+    /* after MPI_Finalize it is unknown whether neighbors have detached the buffers, so they stay allocated
+     * until the process ends */
     const int runs = sp_mpi_runs();
     if (p->connected && runs) MPI_Barrier(x->comm);
     for (int r = 0; runs && r < p->buffers; r++) sp_device_unshare(p->buffer[r].memory);
@@ -110,7 +110,7 @@ void sp_peer_place_of(const sp_exchange *x, const char *base, sp_peer_place *pla
 
 /* ---- set-up ---- */
 
-/** Orders the targets by (target's rank xor own rank), so that at each step the ranks form pairs that write
+/** Orders the targets by (target's rank xor this rank), so that at each step the ranks form pairs that write
  *  to each other (if they have rows for each other). One copy engine makes all copies from a GPU to other
  *  GPUs, one after another; if two ranks wrote to one rank at the same time, half of the links would be
  *  idle. */
@@ -236,8 +236,8 @@ static spmm_status copy_runs(const sp_exchange *x)
     return SPMM_OK;
 }
 
-/** Queues a kernel that writes scattered rows to the targets, and contiguous rows too if moves_by_kernel(x).
- *  */
+/** Queues a kernel that writes scattered rows to the targets; if moves_by_kernel(x), it also writes
+ *  contiguous rows. */
 static spmm_status push_rows(const sp_exchange *x)
 {
     sp_peer *const p = x->state;

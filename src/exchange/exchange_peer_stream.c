@@ -1,23 +1,22 @@
-/** Exchange backend that writes rows straight into the neighbors' X (exchange_peer_rows.c), ordered by the
- *  GPUs' streams alone: no messages, and nothing that a host has to wait for but the neighbors' hosts
- *  themselves.
+/** Exchange backend that writes rows directly into the neighbors' X (exchange_peer_rows.c), ordered only by
+ *  the GPUs' streams. There are no messages. A host waits only for the hosts of its neighbors.
  *
- *  Exchanges have numbers. For each neighbor a rank has two flags in its GPU's memory, which the neighbor
- *  sets to the number of an exchange by its stream (sp_stream_flags()): `came`, after the neighbor's writes
- *  of rows, and `free`, after the kernels that read the neighbor's ghost rows of the exchange before. In the
- *  stream of the exchange, exchange n is: set `free` at the sources to n; wait until each target's `free` has
- *  reached n; write the rows; set `came` at the targets to n; wait until each source's `came` has reached n.
- *  A stream waits only for what others have queued before they wait for the same exchange, so no order in
- *  which GPUs take up their work can end in a circle, and no kernel waits at all.
+ *  Exchanges are numbered. For each neighbor a rank has two flags in its GPU's memory. The neighbor's stream
+ *  sets them to the number of an exchange (sp_stream_flags()): `came` after its writes of rows, and `free`
+ *  after the kernels that read the neighbor's ghost rows of the previous exchange. In the stream of the
+ *  exchange, exchange n has these operations: set `free` at the sources to n; wait until each target's `free`
+ *  has reached n; write the rows; set `came` at the targets to n; wait until each source's `came` has reached
+ *  n. A stream waits only for operations that other ranks queue before their own waits of the same exchange.
+ *  So the waits cannot deadlock, in whatever order the GPUs schedule their streams, and no kernel waits.
  *
- *  Where X is in an exchange, and whether a rank failed before it, each host says in a notice, in memory that
- *  the hosts share. A host that queues exchange n waits until its neighbors' hosts have posted theirs: if
- *  ranks are in step, it never does. A rank that fails later, in the middle of an exchange, cannot set its
- *  flags any more. It marks its board as broken, and those whose streams wait for it, whose hosts look at the
- *  boards meanwhile (settle()), set the flags in its place.
+ *  In each exchange, each host publishes the place of its X, and whether the rank has failed, in a notice in
+ *  memory that the hosts share. A host that queues exchange n waits until its neighbors have posted their
+ *  notices; if ranks are in step, it never waits. A rank that fails later, during an exchange, can no longer
+ *  set its flags. It marks its board as broken. The hosts of the ranks whose streams wait for it check the
+ *  boards in settle(), and set the flags in its place.
  *
- *  Products in a caller's stream use this order, all others the order by messages. It is not available if
- *  ranks share a GPU, before CUDA 12, without shared memory of the hosts, or if a trial exchange of flags at
+ *  Products in a caller's stream use this backend, all others exchange_peer.c. It is not available if ranks
+ *  share a GPU, before CUDA 12, without shared memory between the hosts, or if a trial exchange of flags at
  *  set-up takes more than TRIAL_SECONDS. */
 #include <sched.h>
 #include <stdatomic.h>
@@ -26,57 +25,57 @@
 #include "base/memory.h"
 #include "exchange/exchange_peer.h"
 
-/* NOTICES: how many exchanges a rank can be ahead of its neighbors; a power of two, since numbers wrap
- * around.
- * FLAG_BYTES: distance of flags, which several GPUs write, in memory.
- * SPINS: how often a host looks before it lets others use its core. */
+/* NOTICES: maximum number of exchanges by which a rank can be ahead of its neighbors; a power of two, because
+ * numbers wrap around.
+ * FLAG_BYTES: distance in memory between flags, because several GPUs write them.
+ * SPINS: number of times that a host polls before it yields its core. */
 enum { NOTICES = 8, FLAG_BYTES = 64, SPINS = 200 };
 enum { TRIAL_SECONDS = 5 };
 
-/* The number before the first exchange: all runs of more exchanges than these pass the point where numbers
- * wrap around. */
+/* The number before the first exchange. It is chosen so that numbers wrap around after a few exchanges, which
+ * tests the wrap-around in every longer run. */
 static const uint32_t START = UINT32_MAX - 20;
 
-/** What a rank shows to its neighbors, in memory that the hosts share. */
+/** The data that a rank publishes for its neighbors, in memory that the hosts share. */
 typedef struct board {
     _Alignas(64) _Atomic uint32_t posted; /* number of the rank's last notice */
-    _Atomic int broken;            /* 1: the rank failed in the middle of an exchange, and makes no more */
-    sp_peer_place notice[NOTICES]; /* of exchange n: notice[n % NOTICES]; at is -1: the rank failed */
+    _Atomic int broken;            /* 1: the rank failed during an exchange, and takes part in no more */
+    sp_peer_place notice[NOTICES]; /* exchange n has notice[n % NOTICES]; `at` is -1: the rank failed */
 } board;
 
-/* Those of exchanges that are captured in a CUDA graph have no numbers, as a graph does the same each time: a
- * flag is set to 1, and whoever has waited for that sets its own flag to 0, before it sets the one by which
- * its neighbor goes on. */
+/* The flags of exchanges that are captured in a CUDA graph have no numbers, because each launch of the graph
+ * repeats the same operations. A flag is set to 1. The rank that has waited for it sets it back to 0 before
+ * it sets the flag for which its neighbor waits. */
 enum flag_kind { CAME, FREE, CAPTURED_CAME, CAPTURED_FREE, FLAG_KINDS };
 
 /** A neighbor: a source, a target, or both. */
 typedef struct neighbor {
-    int rank; /* in x->comm */
+    int rank; /* rank in x->comm */
     board *board;
-    uint32_t *flags; /* its flags, in its GPU's memory, attached */
-    int lost;        /* 1: it is broken, and its flags here were set in its place */
+    uint32_t *flags; /* the neighbor's flags, in its GPU's memory, attached */
+    int lost;        /* 1: the neighbor is broken, and its flags were set in its place */
 } neighbor;
 
 typedef struct stream_peer {
     sp_peer shared;
     sp_node_memory boards;
-    board *board;    /* this rank's */
-    uint32_t *flags; /* this rank's, in its GPU's memory: [ranks of the process column][FLAG_KINDS] */
+    board *board;    /* this rank's board */
+    uint32_t *flags; /* this rank's flags, in its GPU's memory: [ranks of the process column][FLAG_KINDS] */
     int flags_shared;
-    uint32_t number; /* of the last exchange */
+    uint32_t number; /* number of the last exchange */
     int queued;      /* 1: streams may wait for flags of exchanges up to `number` */
     int count;
     neighbor *neighbor;   /* [count] */
-    int *source, *target; /* [ins], [outs]: numbers of neighbors */
+    int *source, *target; /* [ins], [outs]: indices of neighbors */
     int *comes;           /* [ins] 1: the source takes part in this exchange */
     sp_flag_op *op;       /* [2 (ins + outs)] */
     int captured;         /* 1: this exchange is being captured */
 } stream_peer;
 
-/** Returns 1 if a count that wraps around has reached a number. */
+/** Returns 1 if the count, which wraps around, has reached the number. */
 static int reached(uint32_t count, uint32_t number) { return (int32_t)(count - number) >= 0; }
 
-/** Returns the flag of the given kind that rank `of` sets, in the flags of any rank. */
+/** Returns the flag of the given kind that rank `of` sets, in an array of flags of any rank. */
 static uint32_t *flag_at(uint32_t *flags, int of, enum flag_kind kind)
 {
     return flags + ((int64_t)of * FLAG_KINDS + kind) * (FLAG_BYTES / (int64_t)sizeof *flags);
@@ -102,7 +101,7 @@ static void destroy(sp_exchange *x)
     sp_peer_destroy(x);
 }
 
-/** Returns the number of the neighbor with that rank; adds it if it is new. */
+/** Returns the index of the neighbor with the given rank; adds the neighbor if it is new. */
 static int neighbor_of(stream_peer *p, int rank)
 {
     for (int i = 0; i < p->count; i++)
@@ -128,14 +127,14 @@ static spmm_status create(sp_exchange *x)
     return SPMM_OK;
 }
 
-/** What each rank tells all others of its process column at set-up. */
+/** The data that each rank sends to all others of its process column at set-up. */
 typedef struct stream_handshake {
     sp_shared trial,
-        flags; /* handles: of a registered buffer that the others attach, as a test; of the flags */
+        flags; /* handles of a registered buffer, which the others attach as a test, and of the flags */
 } stream_handshake;
 
-/** Checks that no other rank of the node uses this rank's GPU: whether a GPU that waits in one process gets
- *  on with the work of another one, CUDA does not say. */
+/** Checks that no other rank of the node uses this rank's GPU. CUDA does not guarantee that a GPU on which
+ *  one process waits makes progress on the work of another process. */
 static spmm_status check_alone(const sp_exchange *x)
 {
     sp_device_info info;
@@ -169,7 +168,7 @@ static spmm_status make_flags(const sp_exchange *x, sp_shared *shared)
     return SPMM_OK;
 }
 
-/** Collective over the grid. */
+/** Creates the buffers and flags whose handles the handshake contains. Collective over the grid. */
 static spmm_status prepare_handshake(sp_exchange *x, stream_handshake *mine)
 {
     const spmm_status node = sp_peer_check_node(x), alone = check_alone(x);
@@ -191,7 +190,7 @@ static spmm_status attach_all(const sp_exchange *x, const stream_handshake *all)
     return SPMM_OK;
 }
 
-/** Makes the boards. Collective over the process column. */
+/** Allocates the boards. Collective over the process column. */
 static spmm_status share_boards(sp_exchange *x)
 {
     stream_peer *const p = x->state;
@@ -208,8 +207,8 @@ static spmm_status share_boards(sp_exchange *x)
 
 /* ---- the host's waiting ---- */
 
-/** To be called each time that the host has looked for something in vain: lets MPI see what has become of the
- *  other ranks, as it does while a message is waited for. \param [in] times that it has looked */
+/** Called each time the host has polled without success: lets MPI make progress, so that the failure of
+ *  another rank is detected. \param [in] times number of polls so far */
 static void rest(const sp_exchange *x, int64_t times)
 {
     int there;
@@ -219,7 +218,7 @@ static void rest(const sp_exchange *x, int64_t times)
 }
 
 /** Waits for a neighbor's notice.
- *  \return 1; 0: there is none, as the neighbor failed in the middle of an exchange */
+ *  \return 1; 0: there is no notice, because the neighbor failed during an exchange */
 static int wait_for_notice(const sp_exchange *x, const neighbor *g, uint32_t number)
 {
     for (int64_t times = 1;; times++) {
@@ -230,20 +229,21 @@ static int wait_for_notice(const sp_exchange *x, const neighbor *g, uint32_t num
 }
 
 /** Posts this rank's notice of the next exchange.
- *  \param [in] base  row 0 of X; NULL: this rank failed */
+ *  \param [in] base  address of row 0 of X; NULL: this rank failed */
 static void post(const sp_exchange *x, const char *base)
 {
     stream_peer *const p = x->state;
     const uint32_t number = ++p->number;
-    /* the notice that it replaces has been read when a neighbor has begun the exchange after that one */
+    /* The oldest notice is overwritten. A neighbor has read it once it has begun the exchange after that
+     * notice. */
     for (int i = 0; i < p->count; i++) (void)wait_for_notice(x, &p->neighbor[i], number - NOTICES + 1);
     sp_peer_place_of(x, base, &p->board->notice[number % NOTICES]);
     p->board->notice[number % NOTICES].captured = p->captured;
     atomic_store_explicit(&p->board->posted, number, memory_order_release);
 }
 
-/** Reads a neighbor's notice of this exchange; its `at` is -1 if it failed, or captures the exchange and this
- *  rank does not, or the other way round. */
+/** Reads a neighbor's notice of this exchange. Sets `at` to -1 if the neighbor failed, or if only one of the
+ *  two ranks captures the exchange. */
 static void read_notice(const sp_exchange *x, const neighbor *g, sp_peer_place *place)
 {
     const stream_peer *const p = x->state;
@@ -255,8 +255,8 @@ static void read_notice(const sp_exchange *x, const neighbor *g, sp_peer_place *
 
 /* ---- exchanges ---- */
 
-/** Queues operations of this exchange on flags of a kind, CAME or FREE: sets those of neighbors, then waits
- *  for this rank's own, which it sets back if the exchange is captured. */
+/** Queues operations on flags of one kind, CAME or FREE, for this exchange: sets the flags of neighbors, then
+ *  waits for this rank's flags. In a captured exchange it also sets them back. */
 static spmm_status queue_flags(const sp_exchange *x, enum flag_kind kind)
 {
     const stream_peer *const p = x->state;
@@ -264,7 +264,7 @@ static spmm_status queue_flags(const sp_exchange *x, enum flag_kind kind)
     const uint32_t value = p->captured ? 1 : p->number;
     sp_flag_op *op = p->op;
     for (int step = 0; step < (p->captured ? 3 : 2); step++) {
-        /* `came` is set at targets and waited for of sources, `free` the other way round */
+        /* CAME is set at targets and awaited from sources; FREE is set at sources and awaited from targets */
         const int sources = (kind == CAME) == (step > 0), n = sources ? x->ins : x->outs;
         for (int i = 0; i < n; i++) {
             const neighbor *const g = &p->neighbor[sources ? p->source[i] : p->target[i]];
@@ -292,21 +292,21 @@ static spmm_status end(sp_exchange *x)
     spmm_status missed = SPMM_OK;
     TRY(sp_device_captures(sp_device_stream(SP_STREAM_MAIN), &p->captured));
     if (atomic_load(&p->board->broken))
-        return sp_fail(SPMM_ERR_DEVICE, "the GPU failed in the middle of an earlier exchange of X");
+        return sp_fail(SPMM_ERR_DEVICE, "the GPU failed during an earlier exchange of X");
     post(x, x->base);
     for (int i = 0; i < x->outs; i++) read_notice(x, &p->neighbor[p->target[i]], &p->shared.place[i]);
     for (int i = 0; i < x->ins; i++) {
         read_notice(x, &p->neighbor[p->source[i]], &place);
         p->comes[i] = place.at >= 0;
         if (!p->comes[i])
-            missed = sp_fail(SPMM_ERR_MPI,
-                             "rank %d wrote no rows of X: it failed, or one of us captured "
-                             "the exchange in a CUDA graph and the other did not",
-                             sp_exchange_rank_of(x, x->in[i].peer));
+            missed = sp_fail(
+                SPMM_ERR_MPI,
+                "rank %d wrote no rows of X: it failed, or only one of the two ranks captured the exchange in a CUDA graph",
+                sp_exchange_rank_of(x, x->in[i].peer));
     }
     if (p->captured && !sp_peer_attached(x))
         return sp_fail(SPMM_ERR_USAGE,
-                       "X of a neighbor has been in no product before the capture in a CUDA graph");
+                       "the X of a neighbor was in no product before the capture in a CUDA graph");
     p->queued |= !p->captured;
     const spmm_status status = queue(x);
     if (status != SPMM_OK) atomic_store(&p->board->broken, 1);
@@ -319,7 +319,7 @@ static void skip(sp_exchange *x)
     post(x, NULL);
 }
 
-/** Sets the flags that a neighbor does not set, so that no stream waits for it any more. */
+/** Sets the flags in place of a broken neighbor, so that no stream waits for it any more. */
 static spmm_status replace(const sp_exchange *x, const neighbor *g)
 {
     const stream_peer *const p = x->state;
@@ -327,8 +327,8 @@ static spmm_status replace(const sp_exchange *x, const neighbor *g)
     return sp_flag_set(flag_at(p->flags, g->rank, CAME), p->number);
 }
 
-/** Looks whether neighbors are broken, and replaces those that are. A rank that is broken itself replaces all
- *  of them, as they do not set flags for it any more. */
+/** Checks whether neighbors are broken, and sets the flags in their place. A rank that is broken itself does
+ *  so for all its neighbors, because they no longer set flags for it. */
 static spmm_status look_around(const sp_exchange *x)
 {
     const stream_peer *const p = x->state;
@@ -338,7 +338,7 @@ static spmm_status look_around(const sp_exchange *x)
         if (g->lost || !(alone || atomic_load(&g->board->broken))) continue;
         g->lost = 1;
         TRY(replace(x, g));
-        status = sp_fail(SPMM_ERR_MPI, "rank %d failed in the middle of an exchange of X",
+        status = sp_fail(SPMM_ERR_MPI, "rank %d failed during an exchange of X",
                          sp_exchange_rank_of(x, g->rank));
     }
     return status;
@@ -364,7 +364,8 @@ static spmm_status settle(sp_exchange *x)
 
 /* ---- trial ---- */
 
-/** Waits until the stream is done, for some seconds. \return SPMM_OK, SPMM_ERR_DEVICE (also: it is not) */
+/** Waits for some seconds until the stream is done. \return SPMM_OK, SPMM_ERR_DEVICE (also: it is not done in
+ *  time) */
 static spmm_status wait_for_trial(const sp_exchange *x)
 {
     const double start = MPI_Wtime();
@@ -377,7 +378,7 @@ static spmm_status wait_for_trial(const sp_exchange *x)
     return SPMM_ERR_DEVICE;
 }
 
-/** Makes an exchange of flags without rows, to see whether they arrive. */
+/** Runs an exchange of flags without rows, to test whether they arrive. */
 static spmm_status try_flags(const sp_exchange *x)
 {
     stream_peer *const p = x->state;
@@ -408,8 +409,8 @@ done:
     return status;
 }
 
-/* There is no `begin`: what the host queues for the exchange should not delay the kernels of the interior
- * rows. */
+/* There is no `begin`, because the kernels of the interior rows should not wait while the host queues the
+ * exchange. */
 const sp_exchange_ops sp_exchange_peer_stream = {.end = end,
                                                  .settle = settle,
                                                  .create = create,

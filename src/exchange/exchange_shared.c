@@ -1,14 +1,14 @@
-/** Exchange backend for ranks of a node whose X lies in common memory: they read the rows of their neighbors
- *  in place. What is left of the exchange on a node is that a rank waits until its neighbors have written
- *  their rows, and that these wait until it has read them. Rows of other nodes arrive by messages
+/** Exchange backend for ranks of a node whose X is in common memory: they read the rows of their neighbors in
+ *  place. On a node, an exchange only consists of waits: a rank waits until its neighbors have written their
+ *  rows, and the neighbors wait until the rank has read them. Rows of other nodes arrive by messages
  *  (exchange_direct.c), each on one rank, in memory that all ranks of the node read.
  *
- *  The common memory is one file per process column and node. It has the ranks' counters, then, for each size
- *  that rows can have, AREAS areas, each with room for the rows of one X: ghost rows of lower nodes, own rows
- *  of the node's ranks, ghost rows of higher nodes. An area takes memory only where somebody has written
- *  rows, and each rank maps the areas that it uses. A rank chooses the area of an X alone, when it creates
- *  the X. Should neighbors then multiply by an X in another area, a rank collects the rows that it needs in
- *  memory of its own, for this product. */
+ *  The common memory is one file per process column and node. It has the counters of the ranks. Then, for
+ *  each possible row size, it has AREAS areas, each for the rows of one X: ghost rows of lower nodes, rows
+ *  owned by the node's ranks, ghost rows of higher nodes. An area takes memory only where rows have been
+ *  written, and each rank maps only the areas that it uses. A rank chooses the area of an X when it creates
+ *  the X, without asking other ranks. If neighbors then multiply by an X in another area, a rank collects the
+ *  rows that it needs in its own memory for this product. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -20,23 +20,24 @@
 #include "halo/node_rows.h"
 #include "exchange/exchange_backend.h"
 
-/* The last area is for copies of an X that lies elsewhere. */
+/* The last area is for copies of an X that is in other memory. */
 enum { AREAS = 16, LINE = 64, HUGE_PAGE = 2 << 20, SECTOR = 32 };
 
-/** What a rank tells the others of its node. Each counter holds the number of the exchange, shifted by
- *  SHIFT, the area of its X, shifted by 1, and 1 if the rank failed. One writes, the others read. */
+/** State that a rank publishes for the others of its node. Each counter holds the number of the exchange,
+ *  shifted by SHIFT, the area of the rank's X, shifted by 1, and 1 if the rank failed. Only the rank itself
+ *  writes its counters. */
 typedef struct counters {
-    _Alignas(LINE) _Atomic uint64_t ready;    /* its own rows are written */
+    _Alignas(LINE) _Atomic uint64_t ready;    /* its owned rows are written */
     _Alignas(LINE) _Atomic uint64_t received; /* the rows of other nodes that it receives have arrived */
     _Alignas(LINE) _Atomic uint64_t done;     /* it has read all rows that it needs */
 } counters;
 
 enum { SHIFT = 8 };
 
-/** The areas for rows of one size. */
+/** The areas for one row size. */
 typedef struct areas {
     int64_t row_bytes;
-    int64_t begin, bytes; /* in the file: where the first one begins; of each */
+    int64_t begin, bytes; /* begin: offset of the first area in the file; bytes: size of an area */
     void *at[AREAS];      /* mappings; NULL: not mapped yet */
     struct areas *next;
 } areas;
@@ -44,13 +45,13 @@ typedef struct areas {
 typedef struct shared {
     int descriptor;
     counters *of;                       /* [ranks of the node] */
-    int64_t counters_bytes, most_bytes; /* most_bytes: of an area of the longest rows */
-    areas *all, *now;                   /* those that were used; those of x->row_bytes */
+    int64_t counters_bytes, most_bytes; /* most_bytes: size of an area for the longest rows */
+    areas *all, *now;                   /* all: for each row size that has been used; now: for x->row_bytes */
     uint64_t number;                    /* of the current exchange */
     int at;                             /* area of the current X */
-    int receives;                       /* 1: ranks of the node receive rows of other nodes */
+    int receives;                       /* 1: ranks of this node receive rows of other nodes */
     int collects;                       /* 1: the current product reads rows in `collected` */
-    char *collected;                    /* rows in the node's numbering; NULL: not needed so far */
+    char *collected;                    /* rows in the node's numbering; NULL: not needed yet */
 } shared;
 
 static const sp_node_rows *node_of(const sp_exchange *x) { return x->halo->node; }
@@ -59,7 +60,7 @@ static const sp_node_rows *node_of(const sp_exchange *x) { return x->halo->node;
 
 static int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-/** Returns the number, from 0 on, of a size that sp_multivector_ld() gives rows. */
+/** Returns an index, starting at 0, for a row size that sp_multivector_ld() produces. */
 static int64_t size_number(int64_t row_bytes)
 {
     int64_t n = 0;
@@ -67,8 +68,8 @@ static int64_t size_number(int64_t row_bytes)
     return row_bytes < SECTOR ? n : row_bytes / SECTOR + 2;
 }
 
-/** Finds the areas for rows of so many bytes. All ranks find them at the same place in the file: those for
- *  longer rows follow, because they are larger and have a greater number. */
+/** Computes the place of the areas for a row size. It is the same on all ranks: areas for longer rows follow,
+ *  because they are larger and have a greater index. */
 static spmm_status find_areas(const sp_exchange *x, int64_t row_bytes, areas **found)
 {
     shared *const s = x->state;
@@ -119,7 +120,7 @@ static spmm_status create(sp_exchange *x)
     return find_areas(x, x->row_bytes, &s->now);
 }
 
-/** Maps the counters, and one area to see whether the address space has room for it. */
+/** Maps the counters and one area, to check that the address space is large enough. */
 static spmm_status map_first(const sp_exchange *x)
 {
     shared *const s = x->state;
@@ -179,7 +180,7 @@ static spmm_status share(sp_exchange *x, int64_t row_bytes, int for_copies, void
     return SPMM_OK;
 }
 
-/** Returns the area of the current size that begins at `row`; AREAS if none does. */
+/** Returns the area of the current row size that begins at `row`; AREAS if none does. */
 static int area_at(const shared *s, const void *row)
 {
     int i = 0;
@@ -208,8 +209,9 @@ static void nap(int64_t times)
     }
 }
 
-/** Waits until the counter has reached the current exchange. A rank that waits for long leaves its core to
- *  others: they may be what it waits for. Meanwhile MPI moves messages that others wait for.
+/** Waits until the counter has reached the current exchange. After waiting for long, a rank yields its core
+ *  to other ranks, for which it may be waiting. MPI makes progress during the wait, because other ranks may
+ *  wait for this rank's messages.
  *  \param [out] value  the counter */
 static spmm_status await(const sp_exchange *x, const _Atomic uint64_t *counter, uint64_t *value)
 {
@@ -237,8 +239,8 @@ static spmm_status failure_of(const sp_exchange *x, int rank, const char *what)
                    sp_exchange_rank_of(x, node_of(x)->first_rank + rank), what);
 }
 
-/** Waits until the ranks whose rows this rank needs have written their own, and finds out whether one of them
- *  has its X in another area. */
+/** Waits until the ranks whose rows this rank needs have written them. Determines whether one of them has its
+ *  X in another area. */
 static spmm_status await_ready(sp_exchange *x)
 {
     shared *const s = x->state;
@@ -269,8 +271,8 @@ static spmm_status await_received(sp_exchange *x)
     return status;
 }
 
-/** Tells that this rank has read what it needs, and waits until its own rows, and those that it received,
- *  have been read. */
+/** Publishes that this rank has read its rows. Then waits until its owned rows, and the rows that it
+ *  received, have been read. */
 static spmm_status finish(sp_exchange *x)
 {
     shared *const s = x->state;
@@ -296,7 +298,7 @@ static int area_of(const shared *s, int rank)
     return (int)(atomic_load_explicit(&s->of[rank].ready, memory_order_relaxed) >> 1 & (AREAS - 1));
 }
 
-/** Copies the own rows of this rank and of those that it reads to s->collected. */
+/** Copies the owned rows of this rank, and of the ranks whose rows it needs, to s->collected. */
 static spmm_status collect_own(sp_exchange *x)
 {
     shared *const s = x->state;
@@ -312,7 +314,7 @@ static spmm_status collect_own(sp_exchange *x)
     return SPMM_OK;
 }
 
-/** Copies the rows of other nodes that this rank and those that it reads have received to s->collected. */
+/** Copies the rows of other nodes, received by this rank or by ranks that it reads from, to s->collected. */
 static void collect_received(const sp_exchange *x)
 {
     const shared *const s = x->state;
@@ -351,7 +353,7 @@ static spmm_status begin(sp_exchange *x)
     return status;
 }
 
-/** Waits for the rows that this rank needs. Own rows can be read before. */
+/** Waits for the rows that this rank needs. Its owned rows can be read before that. */
 static spmm_status end(sp_exchange *x)
 {
     shared *const s = x->state;

@@ -1,4 +1,5 @@
-/** Exchange backend that sends rows of an X in GPU memory by MPI from staging buffers in pinned host memory.
+/** Exchange backend that sends rows of an X in GPU memory with MPI from staging buffers in pinned host
+ *  memory.
  *
  *  With SPMM_TRANSPORT_MPI there is one message per neighbor (more if it exceeds sp_chunk_bytes()). With
  *  SPMM_TRANSPORT_STAGED the messages are smaller, so that one is copied to the host while another is
@@ -12,7 +13,7 @@ typedef struct staging {
     int events;
     sp_event *
         *event; /* [events] one for each of [outs], recorded after the copy of each outgoing message to the
-                  host */
+                   host */
     sp_event *placed; /* recorded after the copies of the received messages to the GPU */
 } staging;
 
@@ -62,9 +63,9 @@ static spmm_status fetch(sp_exchange *x)
     return SPMM_OK;
 }
 
-/** Queues the copies to the host, and then posts the receives. Between the column blocks of a product nobody
- *  waits for the GPU: the rows received before must have left the staging buffer, because a message that a
- *  neighbor has sent already arrives as soon as its receive is posted. */
+/** Queues the copies to the host, and then posts the receives. Between the column blocks of a product the
+ *  host does not wait for the GPU. So the rows received before must have left the staging buffer when a
+ *  receive is posted: a message that was sent already arrives immediately. */
 static spmm_status begin(sp_exchange *x)
 {
     const staging *const m = x->state;
@@ -77,7 +78,7 @@ static spmm_status begin(sp_exchange *x)
     return status;
 }
 
-/** Stores status in *first, unless *first is a failure already. */
+/** Stores status in *first, unless *first already is a failure. */
 static void note(spmm_status *first, spmm_status status)
 {
     if (*first == SPMM_OK) *first = status;
@@ -99,8 +100,9 @@ static spmm_status place(sp_exchange *x, int count)
     return first;
 }
 
-/** Sends each message as soon as its copy to the host is complete, and meanwhile copies received messages to
- *  the GPU. A message whose copy failed is sent empty, so that no neighbor waits for it in vain. */
+/** Sends each message as soon as its copy to the host is complete, and concurrently copies received messages
+ *  to the GPU. If the copy of a message failed, an empty message is sent, so that no neighbor waits
+ *  forever. */
 static spmm_status end(sp_exchange *x)
 {
     const staging *const m = x->state;

@@ -39,9 +39,10 @@ spmm_status sp_csr_on_gpu(const spmm_csr *a, int *on_gpu)
         const int here = array[i] && sp_device_reach(array[i]) == SP_REACH_GPU;
         if (!array[i]) continue;
         if (first >= 0 && here != *on_gpu)
-            return sp_fail(SPMM_ERR_USAGE,
-                           "csr.%s is in %s memory, and csr.%s is not: expected the arrays in the same",
-                           name[here ? i : first], "GPU", name[here ? first : i]);
+            return sp_fail(
+                SPMM_ERR_USAGE,
+                "csr.%s is in %s memory, and csr.%s is not: expected all arrays in the same memory",
+                name[here ? i : first], "GPU", name[here ? first : i]);
         if (first < 0) first = i;
         *on_gpu = here;
     }
@@ -176,8 +177,8 @@ spmm_status sp_csr_pick(const spmm_csr *a, const int64_t *row_index, int64_t cou
     return SPMM_OK;
 }
 
-/* Values of a row lie together, and rows anywhere: what is read AHEAD places later is asked for now, as no
- * processor foresees it. */
+/* The values of a row are contiguous, but the rows may be anywhere. No processor predicts that, so values
+ * that are needed AHEAD places later are prefetched. */
 #define GATHER(T)                                                                                         \
     enum { AHEAD = 64 };                                                                                  \
     const int64_t last = count - 1;                                                                       \

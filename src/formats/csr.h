@@ -45,10 +45,9 @@ spmm_status sp_csr_check_starts(const spmm_csr *a, int threads);
  *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what is wrong, and where) */
 spmm_status sp_csr_check(const spmm_csr *a);
 
-/** Tells whether the arrays of `a` are in GPU memory; those that have no elements may be anywhere. Reads none
- *  of them. Local.
+/** Determines whether the arrays of `a` are in GPU memory. Empty arrays are ignored. Reads no array. Local.
  *  \param [out] on_gpu  1: all are; 0: none is, or no GPU is open
- *  \return SPMM_OK, SPMM_ERR_USAGE (some are) */
+ *  \return SPMM_OK, SPMM_ERR_USAGE (only some are) */
 spmm_status sp_csr_on_gpu(const spmm_csr *a, int *on_gpu);
 
 /** Copies a matrix from GPU memory to host memory, in SP_STREAM_MAIN. Local.
@@ -60,7 +59,8 @@ spmm_status sp_csr_download(const spmm_csr *a, spmm_csr *b);
 int64_t sp_csr_bytes(const spmm_csr *a);
 
 /** Returns the total size in bytes that the arrays of a CSR matrix with the given `sizes` would have. The
- *  result is a double, because sizes stated in a file may lead to more than 64-bit integers hold. Local. */
+ *  result is a double, because sizes stated in a file may lead to a result beyond the range of 64-bit
+ *  integers. Local. */
 double sp_csr_bytes_of(const sp_sizes *sizes, spmm_precision precision);
 
 /** Copies rows [begin, end) of `a` into a new matrix. Local.
@@ -85,12 +85,12 @@ spmm_status sp_csr_pick(const spmm_csr *a, const int64_t *row_index, int64_t cou
 spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, spmm_csr *b);
 
 /** Adds a matrix and its transpose: a = own * B + mirrored * B^T, where entries on the diagonal of B are
- *  stored only once, with the sign `own`, if that is not 0. Duplicates are kept. In each row of a, the
- *  entries of B and those of B^T keep their order, and the latter are sorted by column; those of B come first
- *  unless B has entries above its diagonal. So rows of a are sorted if `own` is 0, or if B is a triangle
- *  whose rows are sorted. Local.
+ *  stored only once, with the sign `own`, if `own` is not 0. Duplicates are kept. In each row of a, entries
+ *  of B keep their order, and entries of B^T are sorted by column. The entries of B come first unless B has
+ *  entries above its diagonal. So rows of a are sorted if `own` is 0, or if B is a triangle whose rows are
+ *  sorted. Local.
  *
- *  Besides a, it needs at most as much memory as the column indices of B, for the offsets of the threads.
+ *  In addition to a, it needs at most as much memory as the column indices of B, for the threads' offsets.
  *  \param [in]  b         b->as may be NULL: all values are 1
  *  \param [in]  own       -1, 0 or 1; if not 0, B must be square
  *  \param [in]  mirrored  -1 or 1
@@ -99,10 +99,10 @@ spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, 
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (a row of 2^32 entries or more, duplicates counted) */
 spmm_status sp_csr_add_transpose(const spmm_csr *b, int own, int mirrored, int threads, spmm_csr *a);
 
-/** Where a value of an array comes from: the number of an entry. */
+/** The source of a value of an array: the number of an entry. */
 typedef uint32_t sp_value_place;
 
-#define SP_NOWHERE UINT32_MAX /**< the sp_value_place of padding, which stays as it is */
+#define SP_NOWHERE UINT32_MAX /**< the sp_value_place of padding, which is not changed */
 
 /** Sets to[i] = from[place[i]], by `threads` threads; `to` and `from` are arrays of values of precision p in
  *  host memory that do not overlap. Local.

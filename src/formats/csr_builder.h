@@ -12,7 +12,8 @@ typedef struct sp_entries {
     int64_t n;
     const int32_t *I, *J; /**< row and column indices, [n], in range */
     const void *val;      /**< values, [n], in the precision of the matrix; NULL: all values are 1.0 */
-    int64_t first; /**< number of the first entry in the file, from 0; set by passes in file order only */
+    int64_t first;        /**< index of the first entry in the file, starting at 0; only set by passes in file
+                               order */
 } sp_entries;
 
 typedef struct sp_csr_builder {

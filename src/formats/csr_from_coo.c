@@ -152,7 +152,7 @@ static int whole_owner(const builder *b, int64_t block)
 }
 
 /** Lists the triplets of a block by owner. A triplet is in two lists if the mirror image that symmetry
- *  implies has another owner. The list of an owner of all triplets is not stored. */
+ *  implies has another owner. If all triplets have one owner, no list is stored. */
 static void list_block(const builder *b, int64_t block, uint16_t *list, int32_t *cut)
 {
     const int mirrored = is_mirrored(b->coo), n = block_size(b, block);
@@ -172,7 +172,7 @@ static void list_block(const builder *b, int64_t block, uint16_t *list, int32_t 
         list[cut[o]++] = (uint16_t)k;
         if (mirrored && owner_of(b, J[k]) != o) list[cut[owner_of(b, J[k])]++] = (uint16_t)k;
     }
-    /* cut[o] has advanced to where the list of owner o + 1 begins: move each element up by one */
+    /* cut[o] has advanced to the beginning of the list of owner o + 1: move each element up by one */
     memmove(cut + 1, cut, (size_t)b->owners * sizeof *cut);
     cut[0] = 0;
 }

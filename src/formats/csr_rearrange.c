@@ -12,7 +12,7 @@ static spmm_status invert(const int64_t *perm, int64_t n, int64_t *old)
     for (int64_t i = 0; i < n; i++) old[i] = -1;
     for (int64_t i = 0; i < n; i++) {
         if (perm[i] < 0 || perm[i] >= n || old[perm[i]] >= 0)
-            return sp_fail(SPMM_ERR_USAGE, "no permutation of %lld rows: row %lld goes to %lld%s",
+            return sp_fail(SPMM_ERR_USAGE, "not a permutation of %lld rows: row %lld goes to %lld%s",
                            (long long)n, (long long)i, (long long)perm[i],
                            perm[i] < 0 || perm[i] >= n ? "" : ", as another one does");
         old[perm[i]] = i;
@@ -37,7 +37,7 @@ spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, 
     memset(b, 0, sizeof *b);
     if (a->rows != a->cols)
         return sp_fail(SPMM_ERR_USAGE,
-                       "rows and columns renumbered alike: a %lld x %lld matrix is not square",
+                       "cannot renumber rows and columns together: a %lld x %lld matrix is not square",
                        (long long)a->rows, (long long)a->cols);
     int64_t *old, none;
     spmm_status status;
@@ -54,18 +54,18 @@ done:
 
 /* ---- transposes ---- */
 
-/** What becomes of entry (i, k) of b: it is stored as (i, k) with the sign `own` unless that is 0, and,
- *  unless it is a diagonal entry that is stored already, as (k, i) with the sign `mirrored`. */
+/** How entry (i, k) of b is stored: as (i, k) with the sign `own`, unless that is 0, and as (k, i) with the
+ *  sign `mirrored`, unless it is a diagonal entry that is stored already. */
 typedef struct transposition {
     const spmm_csr *b;
     spmm_csr *a;
     int own, mirrored;
-    int own_first;  /* 1: in a row of a, entries of b come before mirrored ones, as where b is lower
-                      triangular */
+    int own_first;  /* 1: in each row of a, entries of b come before mirrored entries, e.g. if b is lower
+                       triangular */
     int parts;      /* b is cut into parts of consecutive rows */
     int64_t *first; /* the first row of each part, [parts + 1] */
-    /* [parts][a->rows]: number of mirrored entries of a part in each row of a; later, where the next one of
-     * the part is stored, from the beginning of the row */
+    /* [parts][a->rows]: number of mirrored entries of a part in each row of a; later, the position of the
+     * next mirrored entry of the part, relative to the beginning of the row */
     uint32_t *offset;
 } transposition;
 
@@ -113,7 +113,7 @@ static void find_offsets(const transposition *t)
     for (int64_t i = 0; i < a->rows; i++) a->irp[i + 1] += a->irp[i];
 }
 
-/* Stores the entries of a part of b in a, in both places. */
+/* Stores the entries of a part of b in a, both directly and mirrored. */
 #define STORE(name, type)                                                                       \
     static void name(const transposition *t, int part)                                          \
     {                                                                                           \
@@ -148,7 +148,7 @@ STORE(store_f32, float)
 static spmm_status cut(transposition *t, int threads)
 {
     const spmm_csr *const b = t->b;
-    /* so that the offsets take no more memory than b's indices */
+    /* limits the offsets to the memory of b's indices */
     const int64_t most = b->nnz / (t->a->rows + 1) + 1;
     t->parts = threads < most ? threads : (int)most;
     TRY(sp_alloc((void **)&t->first, t->parts + 1, sizeof *t->first, "parts of a matrix"));
@@ -160,7 +160,8 @@ static spmm_status cut(transposition *t, int threads)
                          "offsets of a transpose");
 }
 
-/** Fails if a row of a has so many entries that an offset overflowed: the row starts lack some then. */
+/** Fails if an offset overflowed because a row of a has too many entries; then the row starts do not add
+ *  up. */
 static spmm_status check_offsets(const transposition *t, int64_t expected)
 {
     const spmm_csr *const a = t->a;

@@ -50,8 +50,8 @@ void sp_ell_put_row(const spmm_csr *a, int64_t from, int64_t n, int64_t first_co
     if (n < width) memset((char *)val + (to + n) * size, 0, (size_t)((width - n) * size));
 }
 
-/** Allocates m->col and m->val for `entries` entries and copies all rows, each thread those that it
- *  multiplies later. */
+/** Allocates m->col and m->val for `entries` entries and copies all rows; each thread copies the rows that it
+ *  will multiply. */
 static spmm_status copy_rows(const spmm_csr *a, int64_t entries, int threads, sp_matrix *m)
 {
     sp_thread_ranges w;
@@ -92,7 +92,7 @@ static sp_row_range padded_row(const sp_matrix *m, int64_t i)
 
 const sp_format sp_format_ell = {convert_padded, NULL, padded_row};
 
-/* ---- slices: padded ELLPACK that another rank has made ---- */
+/* ---- slices: padded ELLPACK from another rank ---- */
 
 void sp_ell_to_csr(const sp_matrix *m, int threads, spmm_csr *a)
 {
@@ -106,7 +106,7 @@ void sp_ell_to_csr(const sp_matrix *m, int threads, spmm_csr *a)
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < m->rows; i++) {
         const int64_t n = a->irp[i + 1] - a->irp[i];
-        if (n == 0) continue; /* of a matrix without entries, there are no arrays */
+        if (n == 0) continue; /* a matrix without entries may have no arrays */
         memcpy(a->ja + a->irp[i], m->col + i * m->width, (size_t)n * sizeof *a->ja);
         sp_values_copy(m->precision, m->val, i * m->width, n, a->as, a->irp[i]);
     }

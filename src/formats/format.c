@@ -1,4 +1,4 @@
-/** The table of formats, CSR as one of them, and the creation of matrices by it. */
+/** The table of formats, the format CSR, and the creation of matrices. */
 #include "base/memory.h"
 #include "formats/format.h"
 
@@ -52,7 +52,8 @@ spmm_status sp_matrix_create(const spmm_csr *block, spmm_format format, spmm_dev
     const sp_format *const rules = sp_formats[format == SPMM_FORMAT_AUTO ? SPMM_CSR : format];
     if (space == SPMM_CUDA && rules->convert_on_gpu) {
         status = create_on_gpu(block, rules, k, m);
-        if (status != SPMM_ERR_MEMORY) return status; /* both formats do not fit side by side: convert here */
+        /* there is not enough memory for both formats on the GPU: convert on the host */
+        if (status != SPMM_ERR_MEMORY) return status;
     }
     *m = (sp_matrix){.format = format == SPMM_FORMAT_AUTO ? SPMM_CSR : format,
                      .precision = block->precision,

@@ -1,5 +1,5 @@
-/** Storage formats: what each does by functions of its own. A format is a file of this folder that defines an
- *  sp_format, and a row of SPMM_FORMAT_LIST (spmm_types.h), which all that lists formats is made of. */
+/** Storage formats and their functions. To add a format, add a file to this folder that defines an sp_format,
+ *  and a row to SPMM_FORMAT_LIST (spmm_types.h), from which all lists of formats are generated. */
 #ifndef SP_FORMAT_H
 #define SP_FORMAT_H
 
@@ -15,19 +15,20 @@ typedef struct sp_row_range {
 typedef struct sp_format {
     /** Converts a CSR block in host memory. Local.
      *  \param [in]     ell_limit, k, threads  as in sp_matrix_create()
-     *  \param [in,out] m  has the format, the precision and the sizes of the block; receives the arrays
-     *                     (sp_matrix_alloc()) and the other numbers. The caller destroys it, also on failure
+     *  \param [in,out] m  on entry it has the format, the precision and the sizes of the block; receives the
+     *                     arrays (sp_matrix_alloc()) and the other numbers. The caller destroys it, also on
+     *                     failure
      *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (the block would be too large in this format) */
     spmm_status (*convert)(const spmm_csr *block, double ell_limit, int64_t k, int threads, sp_matrix *m);
-    /** Converts a CSR matrix in GPU memory there, without a copy in host memory; NULL: by convert() only.
-     *  Local; complete on return.
+    /** Converts a CSR matrix within GPU memory, without a copy in host memory; NULL: only convert() is
+     *  available. Local; complete on return.
      *  \param [in]  csr  SPMM_CSR; the caller keeps it
      *  \param [in]  k    as in sp_matrix_create()
      *  \param [out] m    the caller destroys it; zeroed on failure
      *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
     spmm_status (*convert_on_gpu)(const sp_matrix *csr, int64_t k, sp_matrix *m);
-    /** Returns the entries of row i of a matrix in host memory. NULL: rows are not stored one by one.
-     *  Local. */
+    /** Returns the entries of row i of a matrix in host memory. NULL: the format does not store rows
+     *  contiguously. Local. */
     sp_row_range (*row)(const sp_matrix *m, int64_t i);
 } sp_format;
 

@@ -12,20 +12,21 @@ enum {
     SP_SLICE = 32,       /**< rows per slice of SPMM_SELL: as many as a warp has lanes */
     SP_PANEL = 8,        /**< rows per panel of SPMM_PANEL: the rows of an FP64 tensor-core operand */
     SP_TILE_COLUMNS = 4, /**< columns per tile of SPMM_PANEL: the columns of an FP64 tensor-core operand */
-    SP_PANEL_PADDING = 4 /**< elements of val of SPMM_PANEL past the last value: 16 bytes, since a GPU copies
-                              values to shared memory 16 bytes at a time */
+    SP_PANEL_PADDING = 4 /**< elements of val of SPMM_PANEL past the last value: 16 bytes, because a GPU
+                              copies values to shared memory in units of 16 bytes */
 };
 
-/** A section of a long row (summation.h): the unit of work in which the CUDA kernels sum long rows. Sections
- *  are packed: a pack has up to SP_SEGMENTS segments, of one section or of several short ones. 16 bytes,
- *  which a GPU loads at once. */
+/** A section of a long row (summation.h), the unit of work with which the CUDA kernels sum long rows.
+ *  Sections are packed: a pack has up to SP_SEGMENTS segments, of one section or of several short ones. The
+ *  size is 16 bytes, which a GPU loads in one access. */
 typedef struct sp_section {
     int32_t row;    /**< row of Y */
     int32_t index;  /**< the section is number `index` of its row's sections, which are listed in order */
     int32_t count;  /**< number of sections of the row */
     int16_t length; /**< number of entries, at most SP_SECTION */
     uint8_t slot;   /**< number of segments before it in its pack */
-    uint8_t chain;  /**< 1: the entries are one chain, as the row has at most SP_CHAIN; 0: leaves */
+    uint8_t chain;  /**< 1: the entries are one chain, because the row has at most SP_CHAIN entries; 0: they
+                         are divided into leaves */
 } sp_section;
 
 /** A segment of a pack. */
@@ -35,7 +36,7 @@ typedef struct sp_segment {
     int32_t chain;  /**< as in its section */
 } sp_segment;
 
-enum { SP_BORROWED = 1, SP_BORROWED_VALUES = 2 }; /**< values of sp_matrix.borrowed besides 0 */
+enum { SP_BORROWED = 1, SP_BORROWED_VALUES = 2 }; /**< values of sp_matrix.borrowed other than 0 */
 
 /** The arrays that a format may have; sp_matrix has a pointer to each, and its size. */
 typedef enum sp_array {
@@ -55,67 +56,66 @@ typedef enum sp_array {
 
 /** A block of A in one storage format, with its arrays in the memory of the device `space`.
  *
- *  SPMM_CSR        row_start [rows+1], col [nnz], val [nnz]. SPMM_ELL        padded ELLPACK, row-major: entry
- *  j of row i is at i*width + j. Rows shorter than
- *                  width are padded with col = -1, val = 0: a kernel stops at the first -1, so that a
- *                  non-finite X is never multiplied by a padding zero. The baseline kernels use
- *                  the same layout for their arrays values and col_indices.
- *  SPMM_ELL_NOPAD  rows without padding: row i has nz_per_row[i] entries from row_start[i] on; row_start,
- *                  nz_per_row [rows].
+ *  SPMM_CSR        row_start [rows+1], col [nnz], val [nnz].
+ *  SPMM_ELL        padded ELLPACK, row-major: entry j of row i is at i*width + j. Rows shorter than width are
+ *                  padded with col = -1, val = 0. A kernel stops at the first -1, so that a non-finite X is
+ *                  never multiplied by a padding zero. The baseline kernels use the same layout for their
+ *                  arrays values and col_indices.
+ *  SPMM_ELL_NOPAD  rows without padding: row i has nz_per_row[i] entries, starting at row_start[i];
+ *                  row_start, nz_per_row [rows].
  *  SPMM_SELL       sliced ELLPACK (Kreutzer et al.: SIAM J. Sci. Comput. 36(5), 2014) of the rows of up to
- *                  SP_CHAIN entries. A slice is SP_SLICE rows, stored by columns: entry j of row r of slice s
- *                  is at row_start[s] + j*SP_SLICE + r, and rows are padded with col = -1 to the length of
- *                  the longest row of the slice; row_start [groups+1]. target [groups*SP_SLICE]: the row of Y
- *                  that each of them is, or INT32_MIN for an empty one that fills up the last slice. The
- *                  entries of the longer rows follow from row_start[groups] on, row by row; section
- *                  [sections], pack [packs+1], segment [packs*SP_SEGMENTS].
- *  SPMM_PANEL      SP_PANEL consecutive rows share one list of their distinct columns, in increasing
- *                  order, in tiles of SP_TILE_COLUMNS (after Wang et al.: TC-GNN, USENIX ATC 2023). Panel p
- *                  has the tiles [tile_start[p], tile_start[p+1]). The columns of tile t are
- *                  col[4t .. 4t+3] (the last tile of a panel repeats its last column). Bit 4*row + column
- *                  of mask[t] is set if the tile has that entry. The values of panel p are stored tile by
- *                  tile, within a tile in the order of the bits, beginning at val[row_start[p]]. Rows of more
- *                  than SP_CHAIN entries are empty in their panel.
- *                  row_start, tile_start [groups+1].
- *  SPMM_STAGED the same, with rows in an order in which those that follow one another need the same rows of
- *                  X, for a kernel that keeps these in shared memory. Where the order comes of a grid, it has
- *                  units: panels [unit_start[u], unit_start[u+1]) are to be taken by one thread block, one
- *                  unit after another by all blocks at a time; unit_start [units+1].
-  */
+ *                  SP_CHAIN entries. A slice consists of SP_SLICE rows, stored by columns: entry j of row r
+ *                  of slice s is at row_start[s] + j*SP_SLICE + r. Rows are padded with col = -1 to the
+ *                  length of the longest row of the slice; row_start [groups+1]. target [groups*SP_SLICE] is
+ *                  the row of Y for each of these rows, or INT32_MIN for an empty row that fills up the last
+ *                  slice. The entries of the longer rows follow, starting at row_start[groups], row by row;
+ *                  section [sections], pack [packs+1], segment [packs*SP_SEGMENTS].
+ *  SPMM_PANEL      SP_PANEL consecutive rows share one list of their distinct columns, in increasing order,
+ *                  in tiles of SP_TILE_COLUMNS (after Wang et al.: TC-GNN, USENIX ATC 2023). Panel p has the
+ *                  tiles [tile_start[p], tile_start[p+1]). The columns of tile t are col[4t .. 4t+3] (the
+ *                  last tile of a panel repeats its last column). Bit 4*row + column of mask[t] is set if the
+ *                  tile has that entry. The values of panel p are stored tile by tile, within a tile in the
+ *                  order of the bits, beginning at val[row_start[p]]. Rows of more than SP_CHAIN entries are
+ *                  empty in their panel; row_start, tile_start [groups+1].
+ *  SPMM_STAGED     as SPMM_PANEL, with rows in an order in which consecutive rows need the same rows of X,
+ *                  for a kernel that keeps these in shared memory. If the order is that of a grid, it has
+ *                  units: one thread block processes the panels [unit_start[u], unit_start[u+1]) of a unit,
+ *                  and all blocks process consecutive units at the same time; unit_start [units+1]. */
 typedef struct sp_matrix {
     spmm_format format;
     spmm_precision precision;
     spmm_device space;
-    int borrowed; /**< SP_BORROWED: the arrays are owned by another object and not freed; SP_BORROWED_VALUES:
-                       val is */
+    int borrowed; /**< SP_BORROWED: another object owns the arrays; they are not freed. SP_BORROWED_VALUES:
+                       another object owns val */
     int64_t rows, cols, nnz;
-    int64_t width;    /**< SPMM_ELL: number of entries of the longest row; other formats: 0 */
-    int64_t groups;   /**< SPMM_SELL: number of slices; SPMM_PANEL: number of panels; other formats: 0 */
-    int64_t sections; /**< SPMM_SELL: number of sections of long rows */
-    int64_t partials; /**< SPMM_SELL: number of sections of rows that have several */
-    int64_t packs;    /**< SPMM_SELL: number of packs of sections */
-    int64_t units;    /**< SPMM_STAGED: number of units; 0: any panels that follow one another are as good */
+    int64_t width;       /**< SPMM_ELL: number of entries of the longest row; other formats: 0 */
+    int64_t groups;      /**< SPMM_SELL: number of slices; SPMM_PANEL: number of panels; other formats: 0 */
+    int64_t sections;    /**< SPMM_SELL: number of sections of long rows */
+    int64_t partials;    /**< SPMM_SELL: number of sections of rows that have several */
+    int64_t packs;       /**< SPMM_SELL: number of packs of sections */
+    int64_t units;       /**< SPMM_STAGED: number of units; 0: blocks may process any consecutive panels */
     int64_t unit_groups; /**< SPMM_STAGED: number of panels of the largest unit */
     int64_t *row_start;  /**< index in val of the start of each row, slice or panel; SPMM_ELL: NULL */
     int32_t *nz_per_row; /**< SPMM_ELL_NOPAD: number of entries per row */
     int32_t *col;        /**< column indices, increasing within a row (SPMM_PANEL: within a panel) */
     void *val;           /**< values, in `precision` */
-    int32_t *target;     /**< SPMM_SELL: row of Y that each row of a slice is */
-    /* Of a matrix without sections, the next three are NULL. */
-    sp_section *section; /**< SPMM_SELL: the sections of long rows, those of rows of several sections first */
+    int32_t *target;     /**< SPMM_SELL: the row of Y for each row of a slice */
+    /* The next three are NULL in a matrix without sections. */
+    sp_section *section; /**< SPMM_SELL: the sections of long rows; rows of several sections come first */
     int32_t *pack;       /**< SPMM_SELL: [packs+1] the first section of each pack */
     sp_segment *segment; /**< SPMM_SELL: [packs*SP_SEGMENTS] the segments of each pack */
     int64_t *tile_start; /**< SPMM_PANEL: first tile of each panel */
     uint32_t *mask;      /**< SPMM_PANEL: bit set of the stored entries of each tile */
     int32_t *unit_start; /**< SPMM_STAGED: first panel of each unit; NULL without units */
-    int64_t bytes[SP_ARRAYS]; /**< sizes of the arrays, padding included; 0 for those that the format lacks */
+    int64_t bytes[SP_ARRAYS]; /**< sizes of the arrays, padding included; 0 for arrays that the format does
+                                   not have */
 } sp_matrix;
 
 /** Converts a CSR block to a storage format, with the result in the memory of the device `space`.
  *
  *  Local.
- *  \param [in]  block      in host memory; the caller keeps it. With CSR on the CPU, *m shares the arrays of
- *                          block, and block must outlive *m
+ *  \param [in]  block      in host memory; the caller keeps it. For CSR on the CPU, *m shares the arrays of
+ *                          block, so block must outlive *m
  *  \param [in]  format     SPMM_FORMAT_AUTO means SPMM_CSR here
  *  \param [in]  ell_limit  padded ELLPACK fails if it takes more than ell_limit times the memory of the CSR
  *                          block; <= 0: 3.0 times
@@ -128,9 +128,9 @@ spmm_status sp_matrix_create(const spmm_csr *block, spmm_format format, spmm_dev
                              int64_t k, int threads, sp_matrix *m);
 
 /** Checks whether padded ELLPACK would take more than ell_limit times the memory of the CSR. Local.
- *  \param [in] width      entries of the longest row
+ *  \param [in] width      number of entries of the longest row
  *  \param [in] ell_limit  <= 0: 3.0
- *  \return SPMM_OK; SPMM_ERR_LIMIT with a message that has both sizes and says what to do */
+ *  \return SPMM_OK; SPMM_ERR_LIMIT with a message that contains both sizes and a remedy */
 spmm_status sp_ell_check(const sp_sizes *sizes, spmm_precision precision, int64_t width, double ell_limit);
 
 /** Writes entries [from, from + n) of `a` as a row of padded ELLPACK, in host memory. Local.
@@ -145,14 +145,14 @@ void sp_ell_put_row(const spmm_csr *a, int64_t from, int64_t n, int64_t first_co
  *  \param [in,out] a  from sp_csr_create() with the sizes and the precision of m */
 void sp_ell_to_csr(const sp_matrix *m, int threads, spmm_csr *a);
 
-/** Makes padded ELLPACK of rows of a slice whose columns have been renumbered since, with the slice's
- *  width. Local.
+/** Makes padded ELLPACK from rows of a slice whose columns have been renumbered, with the width of the slice.
+ *  Local.
  *  \param [in]  slice  SPMM_ELL, in host memory
  *  \param [in]  first  first row of the slice
- *  \param [in]  a      these rows as CSR, in host memory: as many entries in each, with the new columns.
- *                      Its values are not read
- *  \param [out] m      in the memory of `space`; in host memory it shares the values of the slice, which
- *                      must outlive it. The caller destroys it, also on failure
+ *  \param [in]  a      these rows as CSR, in host memory, with the same number of entries in each row and
+ *                      with the new columns. Its values are not read
+ *  \param [out] m      in the memory `space`; in host memory it shares the values of the slice, which must
+ *                      outlive it. The caller destroys it, also on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status sp_ell_of_slice(const sp_matrix *slice, int64_t first, const spmm_csr *a, spmm_device space,
                             int threads, sp_matrix *m);
@@ -161,8 +161,9 @@ spmm_status sp_ell_of_slice(const sp_matrix *slice, int64_t first, const spmm_cs
  *  Local. */
 void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m);
 
-/** Allocates an array of a matrix in host memory, not set, and records its size: for the conversions. Local.
- *  \param [in,out] m      the array belongs to it, and sp_matrix_destroy() frees it
+/** Allocates an array of a matrix in host memory, and records its size, for the conversions. The contents are
+ *  undefined. Local.
+ *  \param [in,out] m      owns the array; sp_matrix_destroy() frees it
  *  \param [in]     count  number of elements
  *  \param [in]     what   what the memory is for, in the error message
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT */

@@ -81,7 +81,7 @@ spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, 
         zero_rows(&all);
     else
         TRY_GOTO(sp_device_zero(memory, bytes), failed);
-    if (space == SPMM_CUDA) TRY_GOTO(sp_device_sync(), failed); /* other streams may be the next to use it */
+    if (space == SPMM_CUDA) TRY_GOTO(sp_device_sync(), failed); /* another stream may use it next */
     *v = sp_multivector_in(memory, before, rows, behind, k, precision, space);
     return SPMM_OK;
 failed:
@@ -92,7 +92,7 @@ failed:
 spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision precision, spmm_device space,
                                     spmm_multivector *v)
 {
-    TRY(sp_given(__func__, "v", v, "a place for the multivector"));
+    TRY(sp_given(__func__, "v", v, "the address of a multivector"));
     memset(v, 0, sizeof *v);
     TRY(sp_fork_check(__func__));
     TRY(sp_precision_check(__func__, precision));
@@ -128,7 +128,8 @@ static int extent(const spmm_multivector *v, int64_t *bytes)
     int64_t rows;
     *bytes = 0;
     if (v->k == 0) return 1;
-    if (__builtin_mul_overflow(v->ld, sp_value_size(v->precision), bytes)) return 0; /* also without rows */
+    /* also checked if there are no rows */
+    if (__builtin_mul_overflow(v->ld, sp_value_size(v->precision), bytes)) return 0;
     if (v->layout == SPMM_COLUMN_MAJOR)
         return !__builtin_mul_overflow(v->k - 1, v->ld, &rows) &&
                !__builtin_add_overflow(rows, v->rows, &rows) &&
@@ -143,7 +144,7 @@ static int extent(const spmm_multivector *v, int64_t *bytes)
 static spmm_status check_space(const spmm_multivector *v, const char *function, const char *name)
 {
     const int on_gpu = v->space == SPMM_CUDA;
-    /* without own rows, `data` may point past the end of the memory, after the ghost rows */
+    /* if this rank owns no rows, `data` may point past the end of the memory, after the ghost rows */
     if (sp_device_reach(v->rows > 0 ? v->data : sp_row(v, -v->ghost_low)) !=
         (on_gpu ? SP_REACH_HOST : SP_REACH_GPU))
         return SPMM_OK;
@@ -211,9 +212,8 @@ void spmm_multivector_destroy(spmm_multivector *v)
 enum { TILE = 32 };
 
 /* Computes a tile of y := alpha x + beta y in the element type T: lines [along, along_end) of x become
- * columns of y. Lines of either are read and written in one piece, by way of a buffer: those of a
- * column-major multivector often lie a multiple of 4096 bytes apart, so that no cache keeps many of them at a
- * time. */
+ * columns of y. Lines of both are read and written contiguously, through a buffer. Lines of a column-major
+ * multivector are often a multiple of 4096 bytes apart, so that no cache can keep many of them at a time. */
 #define TRANSPOSE(T)                                                               \
     {                                                                              \
         T tile[TILE][TILE + 1];                                                    \
@@ -228,7 +228,7 @@ enum { TILE = 32 };
             }                                                                      \
     }
 
-/** axpby of multivectors of different layouts, in tiles that fit into the first cache. */
+/** axpby of multivectors with different layouts, in tiles that fit into the L1 cache. */
 static void transpose(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y, int threads)
 {
     /* x as a row-major matrix of `lines` x `length` */
@@ -237,7 +237,7 @@ static void transpose(double alpha, const spmm_multivector *x, double beta, spmm
     const int64_t tiles = (lines + TILE - 1) / TILE, all = tiles * ((length + TILE - 1) / TILE);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t t = 0; t < all; t++) {
-        /* threads share the rows of the multivectors, and tiles of the same rows follow one another */
+        /* threads share the rows of the multivectors; tiles of the same rows are consecutive */
         const int64_t wide = by_columns ? tiles : all / tiles;
         const int64_t of_row = t / wide * TILE, of_column = t % wide * TILE;
         const int64_t along = by_columns ? of_column : of_row, across = by_columns ? of_row : of_column;
@@ -258,7 +258,7 @@ static void transpose(double alpha, const spmm_multivector *x, double beta, spmm
         *to = beta == 0 ? ax : (T)beta * *to + ax;                   \
     }
 
-/** Returns a column-major multivector as the row-major one of its transpose. */
+/** Returns a column-major multivector as the row-major multivector of its transpose. */
 static spmm_multivector transposed(const spmm_multivector *v)
 {
     spmm_multivector t = *v;
@@ -268,7 +268,7 @@ static spmm_multivector transposed(const spmm_multivector *v)
     return t;
 }
 
-/** Computes y := beta y, zeros if beta is 0: what is left of axpby if alpha is 0. */
+/** Computes y := beta y, zeros if beta is 0: axpby with alpha 0. */
 static spmm_status multiply(double beta, const spmm_multivector *y, int threads)
 {
     spmm_multivector v = y->layout == SPMM_COLUMN_MAJOR ? transposed(y) : *y;
@@ -370,7 +370,7 @@ spmm_status sp_multivector_permute(const spmm_multivector *src, const int64_t *p
             (long long)src->rows, (long long)src->k, (long long)dst->rows, (long long)dst->k);
     for (int64_t i = 0; i < src->rows; i++)
         if (perm[i] < 0 || perm[i] >= src->rows)
-            return sp_fail(SPMM_ERR_USAGE, "no permutation of %lld rows: row %lld goes to %lld",
+            return sp_fail(SPMM_ERR_USAGE, "not a permutation of %lld rows: row %lld goes to %lld",
                            (long long)src->rows, (long long)i, (long long)perm[i]);
     const size_t bytes = (size_t)(src->k * sp_value_size(src->precision));
 #pragma omp parallel for schedule(static) num_threads(sp_threads_default())

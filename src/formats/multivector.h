@@ -14,8 +14,8 @@ int64_t sp_multivector_ld(int64_t k, spmm_precision precision);
 /** How the elements of a generated X are computed; see sp_x_element(). */
 typedef enum sp_x_kind { SP_X_UNIFORM, SP_X_ONES, SP_X_INDEX } sp_x_kind;
 
-/** Returns element (row, column) of a generated X: a function of seed, row and column alone, so that each
- *  rank can generate the rows it needs. SP_X_UNIFORM: a multiple of 2^-23 in [-1, 1), which f32 holds
+/** Returns element (row, column) of a generated X: it depends only on seed, row and column, so that each rank
+ *  can generate the rows that it needs. SP_X_UNIFORM: a multiple of 2^-23 in [-1, 1), which f32 holds
  *  exactly; SP_X_ONES: 1; SP_X_INDEX: 1 + (row + column) mod 1000, small integers, so that products with
  *  integer matrices are exact. Local. */
 double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column);
@@ -42,7 +42,7 @@ spmm_status sp_multivector_write(const spmm_multivector *v, const char *path);
  *  \return SPMM_OK, SPMM_ERR_USAGE */
 spmm_status sp_multivector_check(const spmm_multivector *v, const char *function, const char *name);
 
-/** The same for either layout; sp_multivector_check() refuses column-major ones. */
+/** As sp_multivector_check(), but also accepts column-major multivectors. Local. */
 spmm_status sp_multivector_check_any(const spmm_multivector *v, const char *function, const char *name);
 
 /** Checks that two multivectors, ghost rows included, do not overlap in memory. Both must have passed
@@ -57,18 +57,18 @@ spmm_status sp_multivector_apart(const spmm_multivector *a, const spmm_multivect
 spmm_status sp_multivector_size(int64_t rows, int64_t k, spmm_precision precision, int64_t *bytes);
 
 /** Returns a multivector that uses memory of the caller. The memory must have sp_multivector_size() bytes for
- *  all rows: first `before` ghost rows, then `rows` own rows, then `behind` ghost rows. Allocates nothing.
+ *  all rows: first `before` ghost rows, then `rows` owned rows, then `behind` ghost rows. Allocates nothing.
  *  Local. */
 spmm_multivector sp_multivector_in(void *memory, int64_t before, int64_t rows, int64_t behind, int64_t k,
                                    spmm_precision precision, spmm_device space);
 
-/** Returns a multivector of k columns, at most those of v, in the memory of v, which is sp_multivector_in()'s
- *  or has no data. Local. */
+/** Returns a multivector of k columns, at most the number of columns of v, in the memory of v. v is from
+ *  sp_multivector_in() or has no data. Local. */
 spmm_multivector sp_multivector_with_k(const spmm_multivector *v, int64_t k);
 
-/** Allocates a multivector of `rows` own rows, with `before` ghost rows before them (v->ghost_low) and
+/** Allocates a multivector of `rows` owned rows, with `before` ghost rows before them (v->ghost_low) and
  *  `behind` ghost rows after them (v->ghost_high). All elements are zero. Local.
- *  \param [out] v  the caller destroys it by spmm_multivector_destroy(); zeroed on failure
+ *  \param [out] v  the caller destroys it with spmm_multivector_destroy(); zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_USAGE, _LIMIT, _MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, int64_t k,
                                   spmm_precision precision, spmm_device space, spmm_multivector *v);
@@ -92,7 +92,7 @@ spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double
 spmm_status sp_multivector_permute(const spmm_multivector *src, const int64_t *perm, int inverse,
                                    spmm_multivector *dst);
 
-/** Returns a factor of multivectors in their precision, in which it may be 0. Local. */
+/** Returns a factor rounded to the precision of multivectors; the result may be 0. Local. */
 static inline double sp_rounded(double factor, spmm_precision precision)
 {
     return precision == SPMM_F32 ? (double)(float)factor : factor;
@@ -107,14 +107,14 @@ static inline double sp_multivector_get(const spmm_multivector *v, int64_t i, in
 /** Returns the size in bytes of a row of v, padding included. Local. */
 static inline int64_t sp_row_bytes(const spmm_multivector *v) { return v->ld * sp_value_size(v->precision); }
 
-/** Returns the address of row i of v, which is row-major, in the memory that v->space names: own rows from 0
- *  on, with ghost rows before and after them, from -v->ghost_low to v->rows + v->ghost_high - 1. Local. */
+/** Returns the address of row i of v, which is row-major, in the memory that v->space names: owned rows start
+ *  at 0, with ghost rows before and after them, from -v->ghost_low to v->rows + v->ghost_high - 1. Local. */
 static inline void *sp_row(const spmm_multivector *v, int64_t i)
 {
     return (char *)v->data + i * sp_row_bytes(v);
 }
 
-/** Returns the size in bytes of the own rows of v (without ghost rows), padding included. Local. */
+/** Returns the size in bytes of the owned rows of v (without ghost rows), padding included. Local. */
 static inline int64_t sp_multivector_bytes(const spmm_multivector *v) { return v->rows * sp_row_bytes(v); }
 
 #endif

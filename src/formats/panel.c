@@ -159,5 +159,6 @@ double sp_panel_columns(const spmm_csr *a, int64_t samples)
     return entries > 0 ? columns / entries * (double)a->nnz : 0;
 }
 
-/** As SPMM_PANEL, in the rows' own order: the other one is found on a GPU. */
+/** The same panels as SPMM_PANEL, in the original order of the rows: the conversion on the GPU finds a better
+ *  order. */
 const sp_format sp_format_staged = {convert, sp_cuda_staged_panels, NULL};

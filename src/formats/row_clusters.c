@@ -8,18 +8,18 @@
 
 #define NONE UINT32_MAX
 
-/** What the passes share. */
+/** Data of all passes. */
 typedef struct clusters {
     const spmm_csr *a;
     int threads;
     uint32_t *least, *second, *owner, *hash; /* [rows], [rows], [cols], [clusters of level 1] */
     int32_t *of_row, *of_col;                /* cluster of each row and column */
-    int32_t *label[SP_CLUSTER_LEVELS];       /* next cluster of each row (level 0) or cluster */
-    int64_t count[SP_CLUSTER_LEVELS];        /* rows, clusters of level 1, .. */
+    int32_t *label[SP_CLUSTER_LEVELS];       /* cluster of the next level of each row (level 0) or cluster */
+    int64_t count[SP_CLUSTER_LEVELS];        /* number of rows, of clusters of level 1, and so on */
     int levels;
 } clusters;
 
-/** Sets *p to the smaller of *p and value, whatever the other threads do. */
+/** Atomically sets *p to the smaller of *p and value. */
 static void lower(uint32_t *p, uint32_t value)
 {
     uint32_t now = __atomic_load_n(p, __ATOMIC_RELAXED);
@@ -27,7 +27,7 @@ static void lower(uint32_t *p, uint32_t value)
            !__atomic_compare_exchange_n(p, &now, value, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
-/** Returns the end of the entries of row i that count: none of a long row. */
+/** Returns the end of the entries of row i that are hashed: none for a long row. */
 static int64_t row_end(const spmm_csr *a, int64_t i)
 {
     return a->irp[i + 1] - a->irp[i] <= SP_CHAIN ? a->irp[i + 1] : a->irp[i];
@@ -53,9 +53,9 @@ static void find_minima(clusters *s)
     }
 }
 
-/** Numbers the elements of `mark`, of n, that are 1, in order; the others get the number that the next one
- *  has.
- *  \return how many they are */
+/** Numbers the elements of `mark` that are 1, among n, in order. The other elements get the number of the
+ *  next marked element.
+ *  \return the number of marked elements */
 static int32_t number_marked(int32_t *mark, int64_t n)
 {
     int32_t count = 0;
@@ -67,7 +67,7 @@ static int32_t number_marked(int32_t *mark, int64_t n)
     return count;
 }
 
-/** Makes the clusters of level 1. */
+/** Creates the clusters of level 1. */
 static spmm_status first_level(clusters *s)
 {
     const spmm_csr *const a = s->a;
@@ -87,7 +87,7 @@ static spmm_status first_level(clusters *s)
     return SPMM_OK;
 }
 
-/** Finds the least hash around each cluster, its own included. */
+/** Computes the minimum hash among each cluster and its neighbors. */
 static void find_neighbors(clusters *s, uint32_t seed)
 {
     const spmm_csr *const a = s->a;
@@ -103,8 +103,8 @@ static void find_neighbors(clusters *s, uint32_t seed)
     }
 }
 
-/** Makes the clusters of the next level. \param [out] joined  0: there are not much fewer, and none was
- *  added */
+/** Creates the clusters of the next level. \param [out] joined 0: there would not be significantly fewer
+ *  clusters, and no level was added */
 static spmm_status next_level(clusters *s, int *joined)
 {
     const int64_t count = s->count[s->levels];
@@ -132,8 +132,7 @@ static spmm_status next_level(clusters *s, int *joined)
     return SPMM_OK;
 }
 
-/** Sorts the items from[0 .. n - 1] into `to` by their keys, which are below `keys`; items of one key keep
- *  their order. */
+/** Sorts the items from[0 .. n - 1] into `to` by their keys, which are below `keys`. The sort is stable. */
 static spmm_status sort_by_key(const int32_t *from, const int32_t *key, int64_t n, int64_t keys, int32_t *to)
 {
     int64_t *first;
@@ -145,14 +144,14 @@ static spmm_status sort_by_key(const int32_t *from, const int32_t *key, int64_t 
     return SPMM_OK;
 }
 
-/** Sorts the rows by the clusters of all levels, from the highest on.
- *  \param place, key, items  [rows] for its use */
+/** Sorts the rows by the clusters of all levels, from the highest level on.
+ *  \param place, key, items [rows] workspaces */
 static spmm_status sort_rows(clusters *s, int32_t *place, int32_t *key, int32_t *items, int32_t *order)
 {
     for (int l = s->levels - 1; l >= 0; l--) {
         const int64_t n = s->count[l];
         for (int64_t i = 0; i < n; i++) order[i] = (int32_t)i;
-        if (l == 0) { /* the rows of a cluster of level 1, by half of the second hash */
+        if (l == 0) { /* rows of a cluster of level 1 are sorted by half of the second hash */
             for (int64_t i = 0; i < n; i++) key[i] = (int32_t)(s->second[i] >> 16);
             TRY(sort_by_key(order, key, n, 1 << 16, items));
         } else {
@@ -175,7 +174,8 @@ spmm_status sp_cluster_rows(const spmm_csr *a, int threads, int32_t *order)
     spmm_status status;
     for (int64_t i = 0; i < a->rows; i++) order[i] = (int32_t)i;
     if (a->rows == 0 || a->cols == 0) return SPMM_OK;
-    /* labels of level 0 and of all others, of which each has at most 3/4 of the one before; then the rest */
+    /* labels of level 0 and of all other levels, each of which has at most 3/4 of the clusters of the
+     * previous one; then the remaining arrays */
     TRY_GOTO(sp_alloc((void **)&work, 5 * a->rows + 4 * most + a->cols, sizeof *work, what), done);
     TRY_GOTO(sp_alloc((void **)&hashes, 2 * a->rows + a->cols + most, sizeof *hashes, what), done);
     s.label[0] = work;

@@ -1,18 +1,19 @@
-/** Clusters of rows that share columns: an order in which a kernel can take the rows of a matrix so that rows
- *  of X, once fetched, are found in a cache, however the rows are numbered. A is not permuted, and neither
- *  are X and Y.
+/** Clusters of rows that share columns. They give an order in which a kernel can process the rows of a matrix
+ *  so that rows of X, once fetched, are reused from a cache, for any numbering of the rows. A is not
+ *  permuted, and neither are X and Y.
  *
- *  The order is found by minima of hashes. Let h map the numbers of the columns one to one to pseudo-random
- *  numbers. Two rows have their least h(column) in the same column with a probability that is the share of
- *  columns which they have in common (Broder: On the resemblance and containment of documents, 1997); rows
- *  with the same one are a cluster of level 1. Each column belongs to the cluster of that of its rows whose
- *  hash is least, so the matrix becomes one of clusters by clusters, of any two sets of rows and columns,
- *  square or not. From then on a cluster is joined to the neighbor with the least hash if that is less than
- *  its own, and so on until a cluster whose own hash is the least around: those that end at the same one are
- *  a cluster of the next level, some ten of them, which are connected. Levels are added until there is one
- *  cluster or few are joined. In the order clusters of every level are contiguous.
+ *  The order is derived from minima of hashes. Let h map column numbers one to one to pseudo-random numbers.
+ *  The probability that two rows have their minimum h(column) in the same column is the share of columns that
+ *  they have in common (Broder: On the resemblance and containment of documents, 1997). Rows with the same
+ *  minimum form a cluster of level 1. Each column belongs to the cluster of the row with the minimum hash
+ *  among its rows. So the matrix becomes a matrix of clusters by clusters, whether it is square or not. On
+ *  the next levels, each cluster is joined to the neighbor with the minimum hash if that is less than its own
+ *  hash, and so on, until a cluster has the minimum hash among its neighbors. The clusters whose chains end
+ *  at the same cluster form a cluster of the next level; these are about ten connected clusters. Levels are
+ *  added until there is only one cluster or few are joined. In the resulting order, clusters of every level
+ *  are contiguous.
  *
- *  All of that are passes over the entries, without a graph that is stored; nothing depends on the number of
+ *  All of these are passes over the entries; no graph is stored. The result does not depend on the number of
  *  threads. */
 #ifndef SP_ROW_CLUSTERS_H
 #define SP_ROW_CLUSTERS_H
@@ -20,13 +21,14 @@
 #include "formats/matrix.h"
 
 enum {
-    SP_CLUSTER_LEVELS = 24, /**< most levels of clusters */
+    SP_CLUSTER_LEVELS = 24, /**< maximum number of levels of clusters */
     SP_ORDERED_ROWS =
-        1 << 14 /**< fewest rows of a matrix for which an order is looked for: rows of X of smaller
-                                   ones are found in the caches in any order */
+        1 << 14 /**< minimum number of rows of a matrix to be ordered: smaller matrices have an X that fits in
+                     the caches in any order */
 };
 
-/* What the functions below are besides inline; a .cu file defines it before. */
+/* Qualifiers of the functions below in addition to inline; a .cu file defines the macro before it includes
+ * this file. */
 #ifndef SP_HOST_DEVICE
 #define SP_HOST_DEVICE
 #endif
@@ -55,22 +57,24 @@ SP_HOST_DEVICE static inline uint32_t sp_unhash(uint32_t h, uint32_t seed)
 }
 
 enum {
-    SP_SEED_ROWS = 0,     /**< of the hashes of columns, and of rows as the owners of columns */
-    SP_SEED_SECOND = 1,   /**< of a second hash of columns, which orders the rows of a cluster of level 1 */
-    SP_SEED_CLUSTERS = 16 /**< plus the level: of the hashes of clusters */
+    SP_SEED_ROWS = 0,     /**< seed of the hashes of columns, and of rows as the owners of columns */
+    SP_SEED_SECOND = 1,   /**< seed of a second hash of columns, which orders the rows within a cluster of
+                               level 1 */
+    SP_SEED_CLUSTERS = 16 /**< plus the level: seed of the hashes of clusters */
 };
 
-/** The `more` of sp_cuda_row_order() for kernels that take one row at a time: in lines of a stencil, the next
- *  row shares about as many columns as a row of the same cluster, and Y is written in order. */
+/** The `more` of sp_cuda_row_order() for kernels that process one row at a time. In a stencil matrix numbered
+ *  by lines, the next row shares about as many columns as a row of the same cluster, and Y is written in
+ *  order. */
 #define SP_CLUSTERS_MORE 2.0
 
-/** Returns 1 if `after` clusters, made of `before`, are worth another level. */
+/** Returns 1 if `after` clusters, joined from `before` clusters, are few enough for another level. */
 SP_HOST_DEVICE static inline int sp_clusters_joined(int64_t before, int64_t after)
 {
     return after > 0 && 4 * after <= 3 * before;
 }
 
-/** Returns how many columns rows i and j of a CSR matrix have in common. Local. */
+/** Returns the number of columns that rows i and j of a CSR matrix have in common. Local. */
 SP_HOST_DEVICE static inline int sp_common_columns(const int64_t *row_start, const int32_t *col, int64_t i,
                                                    int64_t j)
 {
@@ -86,31 +90,31 @@ SP_HOST_DEVICE static inline int sp_common_columns(const int64_t *row_start, con
     return common;
 }
 
-/** Orders the rows of a block by clusters. Rows of more than SP_CHAIN entries do not count, and have some
- *  place. Local.
+/** Orders the rows of a block by clusters. Rows of more than SP_CHAIN entries are not clustered; their
+ *  positions are arbitrary. Local.
  *
  *  \param [in]  a      in host memory, with fewer than 2^31 rows
- *  \param [out] order  [a->rows]: the row that comes first, second, ..
+ *  \param [out] order  [a->rows]: the row number of each position
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_cluster_rows(const spmm_csr *a, int threads, int32_t *order);
 
 /** Like sp_cluster_rows(), on the GPU, with the same result. Local; complete on return.
  *
  *  \param [in]  a      SPMM_CSR in GPU memory
- *  \param [out] order  [a->rows] in GPU memory; the caller frees it by sp_device_free(); NULL on failure
+ *  \param [out] order  [a->rows] in GPU memory; the caller frees it with sp_device_free(); NULL on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_cluster_rows(const sp_matrix *a, int32_t **order);
 
-/** Like sp_cuda_cluster_rows(), but *order is NULL where it is not worth it: in small matrices, where there
- *  is no memory to find out, where rows have little in common, and where a row of the same cluster does not
- *  share `more` times as many columns with a row as the next row does. A sample of rows tells, at a fraction
- *  of the time.
+/** Like sp_cuda_cluster_rows(), but *order is NULL if the order is not worth it. This is the case for small
+ *  matrices, if there is no memory to determine it, if rows have little in common, and if a row of the same
+ *  cluster does not share at least `more` times as many columns with a row as the next row does. A sample of
+ *  rows decides, which takes only a fraction of the time.
  *  \param [in] more  > 0 */
 spmm_status sp_cuda_row_order(const sp_matrix *a, double more, int32_t **order);
 
-/** Orders the rows of a square block along a curve through a layout of its graph in space, on the GPU: of
- *  meshes numbered at random, rows that follow one another need three quarters to two thirds of the columns
- *  that they need in clusters. Local; complete on return.
+/** Orders the rows of a square block along a curve through a layout of its graph in space, on the GPU. For
+ *  randomly numbered meshes, consecutive rows then need fewer columns than in the order of clusters
+ *  (bench/records/HISTORY.md). Local; complete on return.
  *
  *  \param [in]  a         SPMM_CSR in GPU memory, as many columns as rows, at least one
  *  \param [in]  clusters  [a->rows] in GPU memory: the order from sp_cuda_cluster_rows(); the caller keeps it

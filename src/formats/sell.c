@@ -21,10 +21,9 @@ static int class_of(int64_t length, sp_order order)
 
 int64_t sp_short_row_limit_for(int64_t medium, int64_t entries, int64_t k, spmm_precision precision)
 {
-    /* ONE_VECTOR: bytes of X that a lane loads at a time. FEW: entries in rows of medium length that may be
-     * staged: on one H200 1.3 million of them took 0.8 of the time that they take in slices, 2.6 million 1.1
-     * to 1.3 times. With two vectors, if most rows are of medium length, lanes in slices do not wait for one
-     * another, and 0.3 million staged took 1.05 to 2 times as long. */
+    /* ONE_VECTOR: bytes of X that a lane loads at a time. FEW: maximum number of entries in rows of medium
+     * length that may be staged; beyond it, slices are faster (measured on an H200). With two vectors per
+     * lane, staging does not pay either, if most rows are of medium length. */
     enum { ONE_VECTOR = 16, FEW = 2000000 };
     const int64_t bytes = k * sp_value_size(precision);
     const int staged = bytes <= ONE_VECTOR
@@ -45,7 +44,7 @@ spmm_status sp_short_rows_create(const spmm_csr *a, int64_t limit, sp_order orde
                                  int64_t *count)
 {
     int64_t next[CLASSES] = {0},
-            first = 0; /* next[c]: first the size of class c, then where its next row is */
+            first = 0; /* next[c]: first the size of class c, then the position of its next row */
     *list = NULL;
     for (int64_t i = 0; i < a->rows; i++)
         if (length_of(a, i) <= limit) next[class_of(length_of(a, i), order)]++;
@@ -66,8 +65,8 @@ spmm_status sp_short_rows_create(const spmm_csr *a, int64_t limit, sp_order orde
 
 /* ---- sections ---- */
 
-/** How the sections are listed: class 0 are those of rows of several sections, class c > 0 those of
- *  SP_SEGMENTS + 1 - c segments. */
+/** How the sections are listed: class 0 contains the sections of rows that have several, class c > 0 the
+ *  sections with SP_SEGMENTS + 1 - c segments. */
 enum { SECTION_CLASSES = SP_SEGMENTS + 1 };
 
 static int64_t sections_of(int64_t length) { return (length - 1) / SP_SECTION + 1; }
@@ -94,7 +93,7 @@ static void list_sections(int64_t row, int64_t length, uint8_t slot, sp_section 
     }
 }
 
-/** Counts the sections by class into size, and their entries. */
+/** Counts the sections of each class in size, and their entries. */
 static void count_sections(const spmm_csr *a, int64_t limit, int64_t *size, sp_sections *p)
 {
     for (int64_t i = 0; i < a->rows; i++) {
@@ -110,7 +109,7 @@ static void count_sections(const spmm_csr *a, int64_t limit, int64_t *size, sp_s
     }
 }
 
-/** Lists which sections each pack has, if there are size[c] of class c. */
+/** Lists the sections of each pack, given size[c] sections of each class c. */
 static void list_packs(const int64_t *size, sp_sections *p)
 {
     int32_t *next = p->pack;
@@ -122,7 +121,7 @@ static void list_packs(const int64_t *size, sp_sections *p)
     *next = (int32_t)first;
 }
 
-/** Lists the segments of the packs, whose sections are listed.
+/** Lists the segments of the packs. The sections must have been listed.
  *  \param [in] start, width  as in sp_sections_create() */
 static void list_segments(const int64_t *start, int64_t width, sp_sections *p)
 {
@@ -147,7 +146,8 @@ spmm_status sp_sections_create(const spmm_csr *a, int64_t limit, const int64_t *
     memset(p, 0, sizeof *p);
     count_sections(a, limit, size, p);
     if (p->count > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld sections of long rows: 2^31 - 1 are held", (long long)p->count);
+        return sp_fail(SPMM_ERR_LIMIT, "%lld sections of long rows: expected at most 2^31 - 1",
+                       (long long)p->count);
     TRY_GOTO(sp_alloc((void **)&p->section, p->count, sizeof *p->section, "long rows"), done);
     TRY_GOTO(sp_alloc((void **)&p->pack, p->packs + 1, sizeof *p->pack, "packs of long rows"), done);
     TRY_GOTO(
@@ -269,7 +269,7 @@ static spmm_status store_long_rows(const spmm_csr *a, int64_t limit, const sp_se
     return SPMM_OK;
 }
 
-/** Stores the slices, with room for the entries of long rows after them. */
+/** Stores the slices, with memory for the entries of long rows after them. */
 static spmm_status store_slices(const spmm_csr *a, const row_list *p, int64_t entries_of_long_rows,
                                 int threads, sp_matrix *m)
 {

@@ -1,30 +1,28 @@
-/** Lists of the work in a CSR block: its short rows, and the sections of its long ones (summation.h). For
- *  sliced ELLPACK and for the CUDA kernels. */
+/** Work lists of a CSR block: its short rows, and the sections of its long rows (summation.h). They are used
+ *  by sliced ELLPACK and by the CUDA kernels. */
 #ifndef SP_SELL_H
 #define SP_SELL_H
 
 #include "formats/matrix.h"
 #include "formats/summation.h"
 
-/** A row that is summed on its own. */
+/** A row that is summed as a whole. */
 typedef struct sp_short_row {
     int64_t begin;  /**< index of the first entry in the arrays of the matrix */
     int32_t length; /**< number of entries, at most SP_CHAIN */
     int32_t row;    /**< row of Y */
 } sp_short_row;
 
-/** Entries of the largest matrices whose long rows are staged in shared memory in products of two vectors of
- *  columns per row of X. All blocks of a launch have the shared memory of those that stage, which is taken
- *  from the L1 cache: on one H200, matrices of up to 0.95 million entries took 0.5 to 0.9 of the time, those
- *  of 1.2 million as long, and meshes of 2 million with a few long rows 1.2 to 1.6 times as long. (A launch
- *  of its own for the long rows takes 2 to 3 us more.) One vector takes half the memory, and is always
- *  staged. */
+/** Maximum number of entries of a matrix for which long rows are staged in shared memory in products with two
+ *  vectors of columns per row of X. All blocks of a launch get the shared memory of the staging blocks, which
+ *  reduces the L1 cache; in larger matrices this costs more than staging gains (measured on an H200). One
+ *  vector takes half the memory, and is always staged. */
 enum { SP_STAGED_ENTRIES = 1 << 20 };
 
-/** Returns the number of entries of the longest rows that are listed as short ones: SP_CHAIN, but SP_LEAF for
- *  products with so few columns of X that a lane sums a row, unless many entries are in rows between the two.
- *  Such a lane would wait for each of its loads of X; in a section all threads of a block load them, which
- *  takes more instructions, but no time if the sections are few. Local. */
+/** Returns the maximum number of entries of a row that is listed as short: SP_CHAIN in general. It is SP_LEAF
+ *  for products with so few columns of X that one lane sums a row, unless many entries are in rows between
+ *  the two limits. Such a lane would wait for each of its loads of X. In a section, all threads of a block
+ *  load them, which takes more instructions, but no time if there are few sections. Local. */
 int64_t sp_short_row_limit(const spmm_csr *a, int64_t k);
 
 /** Like sp_short_row_limit(), for a matrix of `entries` entries that has `medium` of them in rows of more
@@ -36,8 +34,8 @@ int64_t sp_short_row_limit_for(int64_t medium, int64_t entries, int64_t k, spmm_
  *  the matrix's order. */
 typedef enum sp_order { SP_ORDER_ROWS, SP_ORDER_CLASSES, SP_ORDER_LENGTHS } sp_order;
 
-/** Windows of sp_cuda_row_lists(), as powers of two: all rows in one, or as many as a multiprocessor has at a
- *  time. */
+/** Windows of sp_cuda_row_lists(), as powers of two: SP_WINDOW_ALL puts all rows in one window; SP_WINDOW is
+ *  about the number of rows that a multiprocessor processes at a time. */
 enum { SP_WINDOW_ALL = 31, SP_WINDOW = 10 };
 
 /** Returns the order of the rows of sliced ELLPACK: SP_ORDER_ROWS if their slices then have little padding,
@@ -50,22 +48,23 @@ sp_order sp_slice_order(int64_t padded, int64_t entries);
  *
  *  \param [in]  a      in host memory
  *  \param [in]  limit  at most SP_CHAIN
- *  \param [out] list   [*count] in host memory; the caller frees it by sp_free(); NULL on failure
+ *  \param [out] list   [*count] in host memory; the caller frees it with sp_free(); NULL on failure
  *  \param [out] count  number of rows listed
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_short_rows_create(const spmm_csr *a, int64_t limit, sp_order order, sp_short_row **list,
                                  int64_t *count);
 
-/** The sections of the rows of a matrix that are not listed as short ones, in packs; the arrays are in host
- *  memory if sp_sections_create() made them. */
+/** The sections, in packs, of the rows of a matrix that are not listed as short. The arrays are in host
+ *  memory if sp_sections_create() created them. */
 typedef struct sp_sections {
     int64_t count;
-    int64_t partials;    /**< number of sections of rows that have several: these come first in the list */
+    int64_t partials;    /**< number of sections of rows that have several sections; these come first in the
+                              list */
     int64_t entries;     /**< number of entries in all sections */
     sp_section *section; /**< [count] by decreasing number of segments */
     int64_t packs;
     int32_t *pack;       /**< [packs + 1] pack p has the sections [pack[p], pack[p + 1]) */
-    sp_segment *segment; /**< [packs * SP_SEGMENTS] those of the packs */
+    sp_segment *segment; /**< [packs * SP_SEGMENTS] segments of each pack */
 } sp_sections;
 
 /** Lists the sections of the rows of more than `limit` entries. Local.
@@ -83,15 +82,15 @@ spmm_status sp_sections_create(const spmm_csr *a, int64_t limit, const int64_t *
 void sp_sections_destroy(sp_sections *p);
 
 /** Copies the entries of the rows of more than `limit` entries, row by row.
- *  \param [out] start  [a->rows]: index in col and val of the first entry of each such row; NULL: not wanted
- *  \param [out] col    [entries of these rows]; NULL: only `start` is wanted
+ *  \param [out] start  [a->rows]: index in col and val of the first entry of each such row; NULL: not needed
+ *  \param [out] col    [entries of these rows]; NULL: only `start` is set
  *  \param [out] val    [entries of these rows] in the precision of a */
 void sp_copy_long_rows(const spmm_csr *a, int64_t limit, int64_t *start, int32_t *col, void *val);
 
 /** Returns 1 if some row has more than SP_CHAIN entries. Local; uses `threads` OpenMP threads. */
 int sp_has_long_rows(const spmm_csr *a, int threads);
 
-/* ---- the same lists and arrays, bit for bit, made on the GPU from a CSR matrix in its memory ---- */
+/* ---- the same lists and arrays, bit for bit, created on the GPU from a CSR matrix in its memory ---- */
 
 /** Lists the short rows and the sections of a CSR matrix, like sp_short_rows_create() with SP_ORDER_CLASSES
  *  and sp_sections_create(), if `given` is NULL and `window` SP_WINDOW_ALL. Local; complete on return.
@@ -100,9 +99,9 @@ int sp_has_long_rows(const spmm_csr *a, int threads);
  *  \param [in]  k      number of columns of X in later products, for sp_short_row_limit()
  *  \param [in]  given  [a->rows] in GPU memory: a permutation of the rows; NULL: the matrix's order
  *  \param [in]  window  short rows are sorted within windows of 1 << window rows of that order
- *  \param [out] row    [*rows] in GPU memory; the caller frees it by sp_device_free(); NULL on failure
+ *  \param [out] row    [*rows] in GPU memory; the caller frees it with sp_device_free(); NULL on failure
  *  \param [out] rows   number of short rows
- *  \param [out] p      its arrays are in GPU memory; the caller frees them by sp_cuda_sections_destroy();
+ *  \param [out] p      its arrays are in GPU memory; the caller frees them with sp_cuda_sections_destroy();
  *                      zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (2^31 or more sections), SPMM_ERR_NO_DEVICE,
  *          SPMM_ERR_DEVICE */
@@ -112,8 +111,8 @@ spmm_status sp_cuda_row_lists(const sp_matrix *a, int64_t k, const int32_t *give
 /** Frees the arrays in GPU memory, and zeroes *p. Local. */
 void sp_cuda_sections_destroy(sp_sections *p);
 
-/** Lists the sections of the rows of more than SP_CHAIN entries, those of several sections first: equal to
- *  what sp_sections_create() lists. Local; complete on return.
+/** Lists the sections of the rows of more than SP_CHAIN entries; rows of several sections come first. The
+ *  list is equal to that of sp_sections_create(). Local; complete on return.
  *  \param [in]  a  SPMM_CSR in GPU memory
  *  \param [out] p  as in sp_cuda_row_lists()
  *  \return as sp_cuda_row_lists() */

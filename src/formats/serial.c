@@ -1,5 +1,5 @@
-/** The serial reference products, plain on purpose: one fma per entry of the matrix and column of X, in
- *  storage order. They share no code with the kernels that are checked against them. */
+/** The serial reference products, deliberately simple: one fma per entry of the matrix and column of X, in
+ *  storage order. They share no code with the kernels that are verified with them. */
 #include "formats/serial.h"
 
 #include <math.h>
@@ -8,10 +8,10 @@
 #include "formats/multivector.h"
 #include "formats/summation.h"
 
-enum { BLOCK = 64 }; /* columns of X for which a long row is summed at a time */
+enum { BLOCK = 64 }; /* number of columns of X for which a long row is summed at a time */
 
-/** Returns the entries of row i; none if the format does not store rows one by one: kernels for such formats
- *  are checked against CSR. */
+/** Returns the entries of row i; none if the format does not store rows contiguously. Kernels for such
+ *  formats are verified with CSR. */
 static inline sp_row_range row_of(const sp_matrix *m, int64_t i)
 {
     sp_row_range (*const row)(const sp_matrix *, int64_t) = sp_formats[m->format]->row;

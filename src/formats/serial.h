@@ -1,4 +1,5 @@
-/** The serial products: the reference that all kernels are checked against, and the plain loop.
+/** The serial products: the reference for the verification of all kernels, and the product with one chain per
+ *  element.
  *
  *  The functions work on rows [begin, end), so that a caller can divide the rows among threads; the result is
  *  the same for any division. m is in host memory, in CSR or in ELLPACK with or without padding; for
@@ -14,8 +15,8 @@
 void sp_serial_product(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,
                        spmm_multivector *y);
 
-/** Computes rows [begin, end) of y = m x by the plain loop: each row is one chain of fma from +0.0, of any
- *  length, in the order of its entries: y = fma(a_last, x, ... fma(a_1, x, fma(a_0, x, 0))). Local. */
+/** Computes rows [begin, end) of y = m x with one chain per element: each row, of any length, is one chain of
+ *  fma from +0.0, in the order of its entries: y = fma(a_last, x, ... fma(a_1, x, fma(a_0, x, 0))). Local. */
 void sp_serial_plain_product(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,
                              spmm_multivector *y);
 

@@ -1,18 +1,18 @@
 /** The canonical order of summation: the order in which the products of a row of A with a column of X are
- *  added. It depends on the number of entries in the row alone, so that an element of Y has the same bits for
+ *  added. It depends only on the number of entries in the row, so that an element of Y has the same bits for
  *  any number of ranks, row blocks and threads, on CPUs and GPUs, and in every storage format whose kernels
  *  are exact (kernels.def).
  *
  *  A row of up to SP_CHAIN entries is one chain of fused multiply-adds, in the order of the entries, that
- *  starts from +0. A longer row is cut, from its first entry on, into leaves of SP_LEAF entries, each of
+ *  starts from +0. A longer row is cut, starting at its first entry, into leaves of SP_LEAF entries, each of
  *  which is a chain from +0 (the last leaf may be shorter). Up to SP_LEAVES consecutive leaves form a segment
  *  (of SP_SEGMENT entries), up to SP_SEGMENTS consecutive segments a section (of SP_SECTION entries), up to
- *  SP_SECTIONS consecutive sections a part (of SP_PART entries). The sum of a segment is that of its leaves,
- *  of a section that of its segments, of a part that of its sections, of the row that of its parts, each
- *  added from the first to the last: ((s0 + s1) + s2) + ...
+ *  SP_SECTIONS consecutive sections a part (of SP_PART entries). The sum of a segment is the sum of its
+ *  leaves. Likewise, a section is the sum of its segments, a part the sum of its sections, and the row the
+ *  sum of its parts. Each is added from the first to the last: ((s0 + s1) + s2) + ...
  *
- *  So a GPU can compute the leaves or segments of one long row at the same time, and a CPU can keep the whole
- *  sum in registers and cut a row for its threads at multiples of SP_PART. */
+ *  So a GPU can compute the leaves or segments of one long row concurrently, and a CPU can keep the whole sum
+ *  in registers and cut a row for its threads at multiples of SP_PART. */
 #ifndef SP_SUMMATION_H
 #define SP_SUMMATION_H
 

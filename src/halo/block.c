@@ -1,4 +1,4 @@
-/** Checks each block of the matrix by itself and against the blocks of the other ranks. */
+/** Checks each block of the matrix separately and against the blocks of the other ranks. */
 #include "halo/block.h"
 
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "halo/joint.h"
 #include "formats/csr.h"
 
-enum { ROWS = 1024 }; /* rows that a thread scans at a time */
+enum { ROWS = 1024 }; /* number of rows that a thread scans at a time */
 
 /** A halo exchange is worth its packing and renumbering if it moves less than this fraction of the rows of X
  *  that a broadcast moves. */
@@ -19,8 +19,9 @@ static const double WORTH = 0.9;
 /** Temporary data of sp_halo_create(). */
 typedef struct setup {
     const sp_grid *grid;
-    const spmm_block *block; /* or `rest` */
-    spmm_block rest;         /* the block without what the joint exchange leaves to other ranks */
+    const spmm_block *block; /* the block, or `rest` */
+    spmm_block rest;         /* the block without the entries that other ranks multiply in the joint
+                                exchange */
     int parts;               /* number of ranks in the process column */
     int64_t *first;          /* [parts + 1], first row of X of each rank, from sp_blocks_fit() */
     uint64_t *needed;        /* bitmap: bit j is 1 if column j has an entry and belongs to another rank */
@@ -157,8 +158,8 @@ static spmm_status renumber(const setup *s, int threads, sp_halo *h)
 
 /* ---- a halo or a broadcast ---- */
 
-/** Replaces s->block by the entries that this rank multiplies in the joint exchange, and finds the columns
- *  that they need. Collective. */
+/** Replaces s->block by the entries that this rank multiplies in the joint exchange, and marks the columns of
+ *  these entries. Collective. */
 static spmm_status make_joint(setup *s, int threads, sp_halo *h)
 {
     TRY(sp_joint_create(s->grid, s->block, s->first, threads, &h->joint));

@@ -1,5 +1,5 @@
-/** The halo: which rows of X are exchanged within a process column before a product, and the local numbering
- *  of the block's columns that goes with it. Created once per block; nothing here depends on K. */
+/** The halo: which rows of X are exchanged within a process column before a product, and the corresponding
+ *  local numbering of the block's columns. Created once per block; nothing here depends on K. */
 #ifndef SP_HALO_H
 #define SP_HALO_H
 
@@ -22,7 +22,7 @@ typedef struct sp_halo_send {
     int64_t first, rows;
 } sp_halo_send;
 
-/** What the joint exchange adds, see halo/joint.h. */
+/** The additional data of a joint exchange, see halo/joint.h. */
 typedef struct sp_joint sp_joint;
 
 /** The halo of a block. The local numbering of X has `ghost_low` rows of other ranks, then this rank's `own`
@@ -40,15 +40,15 @@ typedef struct sp_halo {
     int64_t sent; /**< number of rows of X sent, summed over all targets */
     int64_t all_moved,
         all_bcast;  /**< total number of rows received: all_moved by `kind`, all_bcast by a broadcast */
-    spmm_csr local; /**< the block with local column indices; shares the block's row starts and values, or, of
-                          the joint exchange, those of joint->rest */
+    spmm_csr local; /**< the block with local column indices. Its row starts and values are those of the block
+                         or, with the joint exchange, of joint->rest */
     int renumbered; /**< 1: the halo owns local.ja; 0: local.ja is the block's array */
-    sp_joint *joint; /**< NULL unless `kind` is SPMM_EXCHANGE_JOINT and there are several ranks in the process
-                          column: the entries that this rank does not multiply, and those that it does for
-                          others */
-    /** The entries of the block as the slice in which they were scattered, with the block's columns.
-     *  Without a joint exchange plans with kernels for SPMM_ELL use its values, and take no new ones.
-     *  Whoever creates the halo sets it; it must outlive plans. NULL: none. */
+    sp_joint *joint; /**< the entries that other ranks multiply for this rank, and the entries that this rank
+                          multiplies for others. NULL unless `kind` is SPMM_EXCHANGE_JOINT and the process
+                          column has several ranks */
+    /** The slice in which the block was scattered, with the columns of the block. Plans without a joint
+     *  exchange use its values in kernels for SPMM_ELL; such plans cannot take new values. The creator of the
+     *  halo sets it; it must outlive the plans. NULL: none. */
     const sp_matrix *slice;
     const struct sp_node_rows *node; /**< common memory of this node's ranks (node_rows.h); NULL: none */
 } sp_halo;
@@ -68,40 +68,45 @@ typedef struct sp_halo {
 spmm_status sp_halo_create(const sp_grid *grid, const spmm_block *block, spmm_exchange kind, int threads,
                            sp_halo *halo);
 
-/** Returns how many rows all ranks together receive by the exchange: of X, and partial rows of Y. Local. */
+/** Returns the number of rows that all ranks receive in an exchange, rows of X and partial rows of Y.
+ *  Local. */
 int64_t sp_halo_all_moved(const sp_halo *halo);
 
-/** Makes the lists of messages for the rows that each rank of a process column wants to receive, whatever its
- *  block needs: sources, targets, their rows, and the sum of those sent. Rows to receive are numbered as if X
- *  had them and the own rows alone. The other members of *halo are zero. Collective over grid->comm.
+/** Makes the lists of messages for rows of X that each rank of a process column wants to receive, regardless
+ *  of the entries of its block: sources, targets, their rows, and the number of rows sent. Received rows are
+ *  numbered as if X consisted of them and the owned rows. The other members of *halo are zero. Collective
+ *  over grid->comm.
  *  \param [in] first   first row of X of each rank of the process column, [P + 1]; not changed
- *  \param [in] needed  bitmap of the columns of the block to receive, none of them this rank's; not changed
+ *  \param [in] needed  bitmap of the columns of the block to receive, without columns that this rank owns;
+ *                      not changed
  *  \param [out] halo   the caller destroys it
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _MPI */
 spmm_status sp_halo_of_columns(const sp_grid *grid, const spmm_block *block, int64_t *first, uint64_t *needed,
                                sp_halo *halo);
 
-/** Lists the messages of a halo: sets its sources, targets, ghost_low, ghost_high and sent, and takes lists
- *  of contiguous rows out of halo->list. Local.
+/** Lists the messages of a halo: sets its sources, targets, ghost_low, ghost_high and sent, and removes lists
+ *  of contiguous rows from halo->list. Local.
  *  \param [in]     receive  [P] number of rows to receive from each rank of the process column
- *  \param [in]     send     [P] number of rows to send to each
- *  \param [in,out] halo     `own` is set, and `list`: the own rows to send, increasing for each rank, one
- *                           rank after the other; NULL: all own rows go to each. Otherwise zeroed; the caller
- *                           destroys it, also on failure
+ *  \param [in]     send     [P] number of rows to send to each rank
+ *  \param [in,out] halo     on entry `own` and `list` are set, and other members are zeroed. `list` has the
+ *                           owned rows to send to each rank, in increasing order, one rank after the other;
+ *                           NULL: all owned rows are sent to each rank. The caller destroys it, also on
+ *                           failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_halo_list_neighbors(const sp_grid *grid, const int64_t *receive, const int64_t *send,
                                    sp_halo *halo);
 
-/** Removes lists of contiguous rows from halo->list, so that these are sent directly from X, without packing,
- *  and sets `packed`. Local.
- *  \param [in,out] halo  the members `first` of its targets are where their lists begin */
+/** Removes lists of contiguous rows from halo->list, so that these rows are sent directly from X, without
+ *  packing, and sets `packed`. Local.
+ *  \param [in,out] halo  `first` of each target is the beginning of its list */
 void sp_halo_shorten_lists(sp_halo *halo);
 
 /** Frees the lists and the renumbered column indices of a halo without a joint exchange, and zeroes *halo.
  *  Local. */
 void sp_halo_lists_destroy(sp_halo *halo);
 
-/** Frees what *halo has, also its joint exchange, and zeroes it; accepts NULL and zeroed objects. Local. */
+/** Frees the members of *halo, also its joint exchange, and zeroes *halo; accepts NULL and zeroed objects.
+ *  Local. */
 void sp_halo_destroy(sp_halo *halo);
 
 /** Returns the number of rows of X in the local numbering, ghost rows included. Local. */

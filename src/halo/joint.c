@@ -8,12 +8,12 @@
 
 static const char what[] = "the joint exchange";
 
-/** Numbers of rows and entries that go to one rank, or come from it. */
+/** Numbers of rows and entries that are sent to, or received from, one rank. */
 typedef struct amount {
     int64_t rows, entries;
 } amount;
 
-/** Rows of A, one after the other. */
+/** Rows of A, stored one after the other. */
 typedef struct given_rows {
     int32_t *length; /* [rows] */
     int32_t *ja;     /* [entries] */
@@ -28,16 +28,17 @@ typedef struct splitting {
     sp_joint_cover cover;
     unsigned char *gone; /* [nnz] 1: another rank multiplies the entry */
     int64_t *load;       /* [parts] */
-    amount *give, *take; /* [parts] each: rows that other ranks compute for this one, and the reverse */
+    amount *give, *take; /* [parts] each. give: rows that other ranks compute for this rank; take: rows that
+                            this rank computes for others */
     given_rows out, in;
     MPI_Request *request;
     sp_joint *joint;
 } splitting;
 
-/* ---- what goes ---- */
+/* ---- entries for other ranks ---- */
 
-/** Marks the entries that have to go, because only a partial row serves them, and counts rows and entries for
- *  each rank. */
+/** Marks the entries that other ranks must multiply, because only a partial row covers them, and counts rows
+ *  and entries for each rank. */
 static void mark_gone(splitting *s)
 {
     const sp_joint_cover *const c = &s->cover;
@@ -53,7 +54,8 @@ static void mark_gone(splitting *s)
         }
 }
 
-/** Marks up to `most` of the entries that may go to rank p because both their row and their column travel. */
+/** Marks up to `most` of the entries that rank p may multiply because both their row and their column are
+ *  exchanged. */
 static void give_more(splitting *s, int p, int64_t most)
 {
     const sp_joint_cover *const c = &s->cover;
@@ -66,9 +68,10 @@ static void give_more(splitting *s, int p, int64_t most)
         }
 }
 
-/** Gives entries that may be multiplied on either side to ranks that have less to do: each rank with more
- *  entries than the mean shares out the excess in proportion to what the others lack.
- *  \param [out] load  [parts] the number of entries that each rank would multiply otherwise */
+/** Balances the load. An entry whose row and column are both exchanged can be multiplied by either rank. Each
+ *  rank with more entries than the mean gives its excess to the others, in proportion to their distance from
+ *  the mean.
+ *  \param [out] load  [parts] the number of entries that each rank would otherwise multiply */
 static spmm_status balance(splitting *s, int64_t *load)
 {
     double mean = 0, lack = 0;
@@ -84,7 +87,7 @@ static spmm_status balance(splitting *s, int64_t *load)
     return SPMM_OK;
 }
 
-/** Copies the block without the entries that go. */
+/** Copies the block without the entries that other ranks multiply. */
 static spmm_status copy_rest(const splitting *s)
 {
     const spmm_csr *const a = s->a;
@@ -108,7 +111,7 @@ static spmm_status copy_rest(const splitting *s)
     return SPMM_OK;
 }
 
-/** Lists the rows that go, with columns numbered from the first of their owner. */
+/** Lists the rows for other ranks, with columns numbered from the first column of their owner. */
 static void fill_out(splitting *s)
 {
     const sp_joint_cover *const c = &s->cover;
@@ -145,7 +148,7 @@ static spmm_status allocate_rows(const amount *all, int parts, spmm_precision pr
 
 /* ---- messages ---- */
 
-/** A function that starts messages: sp_irecv(), or starts_sending(). */
+/** A function that starts a message: sp_irecv(), or starts_sending(). */
 typedef spmm_status start_message(MPI_Comm comm, int rank, int tag, void *data, int64_t bytes,
                                   MPI_Request *request, int *count);
 
@@ -155,7 +158,7 @@ static spmm_status start_sending(MPI_Comm comm, int rank, int tag, void *data, i
     return sp_isend(comm, rank, tag, data, bytes, request, count);
 }
 
-/** Starts the messages to or from all ranks, three per rank. */
+/** Starts the messages to or from all ranks, three messages per rank. */
 static spmm_status start(const splitting *s, start_message *begin, const amount *all, const given_rows *list,
                          int *count)
 {
@@ -198,9 +201,9 @@ static spmm_status swap_rows(splitting *s)
     return sp_wait(s->request, count);
 }
 
-/* ---- what comes ---- */
+/* ---- entries from other ranks ---- */
 
-/** Makes the matrix of the rows that this rank computes for others from what has come. */
+/** Makes the matrix of the rows that this rank computes for others, from the received entries. */
 static spmm_status make_partial(splitting *s)
 {
     spmm_csr *const m = &s->joint->moves.local;
@@ -219,7 +222,7 @@ static spmm_status make_partial(splitting *s)
     return SPMM_OK;
 }
 
-/** Lists how the partial rows travel. */
+/** Makes the halo by which partial rows are exchanged. */
 static spmm_status list_moves(splitting *s)
 {
     sp_halo *const h = &s->joint->moves;
@@ -359,12 +362,13 @@ spmm_status sp_joint_create(const sp_grid *grid, const spmm_block *block, const 
 
 /* ---- new values ---- */
 
-/** Finds the entries that go, ordered by the ranks that they go to and, within a rank, as fill_out() ordered
- *  them.
+/** Copies the values of the entries for other ranks, ordered by rank and, within a rank, in the order of
+ *  fill_out().
  *  \param [in]     first  [parts + 1] owners of the columns
- *  \param [in,out] next   [parts] where the next value for each rank goes; each is advanced by their number
- *  \param [out]    out    their values; NULL: they are only counted. Otherwise the others are copied to
- *                         `rest` */
+ *  \param [in,out] next   [parts] index in `out` of the next value for each rank; advanced by the number of
+ *                         values
+ *  \param [out]    out    these values; NULL: they are only counted. Otherwise the values of all other
+ *                         entries are copied to `rest` */
 static void part_values(const spmm_csr *a, const int64_t *first, int64_t *next, const spmm_csr *rest,
                         char *out)
 {
@@ -398,7 +402,7 @@ spmm_status sp_joint_update(const sp_grid *grid, const spmm_block *block, sp_joi
     part_values(a, first, count, &j->rest, NULL);
     for (int p = 0; p < parts; p++) next[p] = p == 0 ? 0 : next[p - 1] + count[p - 1];
     part_values(a, first, next, &j->rest, out);
-    for (int p = 0; p < parts; p++) next[p] = 0; /* from now on: values that come */
+    for (int p = 0; p < parts; p++) next[p] = 0; /* from here on: indices of received values */
     for (int t = 0; t < j->moves.targets; t++) {
         const sp_halo_send *const to = &j->moves.target[t];
         next[to->rank] = m->irp[to->first + to->rows] - m->irp[to->first];

@@ -1,4 +1,4 @@
-/** Determines which rows of X the ranks of a node have in common, and who receives which rows of other
+/** Determines which rows of X the ranks of a node share, and which rank receives which rows of other
  *  nodes. */
 #include "halo/node_rows.h"
 
@@ -8,7 +8,7 @@
 #include "base/search.h"
 #include "halo/column_set.h"
 
-enum { ROWS = 1024 }; /* rows that a thread scans at a time */
+enum { ROWS = 1024 }; /* number of rows that a thread scans at a time */
 
 /** Temporary data of sp_node_rows_create(). */
 typedef struct node_setup {
@@ -19,13 +19,14 @@ typedef struct node_setup {
     int64_t *first;   /* [P + 1], first row of X of each rank of the process column */
     int64_t from, to; /* columns [from, to) are owned by ranks of this node */
     int64_t words;
-    uint64_t *mine, *all; /* bitmaps of columns of other nodes: that this rank needs, that the node needs */
+    uint64_t *mine, *all; /* bitmaps of columns of other nodes. mine: needed by this rank; all: needed by the
+                             node */
     int64_t *before;      /* [words + 1], number of columns in `all` before each word */
 } node_setup;
 
 /* ---- ranks ---- */
 
-/** Finds the ranks of the node, and whether they are consecutive in the process column on all nodes. */
+/** Determines the ranks of the node, and whether on all nodes they are consecutive in the process column. */
 static spmm_status find_ranks(const sp_grid *grid, sp_node_rows *node, int *consecutive, int *shared)
 {
     const int p = grid->coords[0];
@@ -65,7 +66,7 @@ static spmm_status allocate(node_setup *s, sp_node_rows *node)
     return sp_alloc_zero((void **)&node->readers, node->size, 1, what);
 }
 
-/** Finds which rows of X each rank of the process column owns. */
+/** Determines which rows of X each rank of the process column owns. */
 static spmm_status find_owners(node_setup *s, sp_node_rows *node)
 {
     const int parts = s->grid->dims[0];
@@ -80,8 +81,8 @@ static spmm_status find_owners(node_setup *s, sp_node_rows *node)
 
 /* ---- columns of other nodes ---- */
 
-/** Marks the columns of other nodes that this rank needs: those of its block's entries, or all of them for a
- *  broadcast. */
+/** Marks the columns of other nodes that this rank needs: the columns of its block's entries or, for a
+ *  broadcast, all columns. */
 static void mark_needed(const node_setup *s)
 {
     const spmm_csr *const a = &s->block->csr;
@@ -106,7 +107,7 @@ static int64_t ghosts_before(const node_setup *s, int64_t j)
     return sp_set_before(s->all, s->before[j / SP_SET_WORD], j);
 }
 
-/** Finds the columns that any rank of the node needs, and divides them evenly among its ranks. */
+/** Determines the columns that any rank of the node needs, and divides them evenly among its ranks. */
 static spmm_status unite(node_setup *s, sp_node_rows *node)
 {
     enum { MOST = 1 << 24 }; /* words per reduction: MPI may copy them */
@@ -122,7 +123,8 @@ static spmm_status unite(node_setup *s, sp_node_rows *node)
     return SPMM_OK;
 }
 
-/** Finds whose shares this rank needs, and leaves in s->mine only the columns that it receives itself. */
+/** Determines which ranks receive columns for this rank, and leaves in s->mine only the columns that this
+ *  rank receives. */
 static void divide(node_setup *s, sp_node_rows *node)
 {
     const int64_t low = node->share[node->rank], high = node->share[node->rank + 1];
@@ -138,7 +140,8 @@ static void divide(node_setup *s, sp_node_rows *node)
         }
         s->mine[w] = received;
     }
-    node->reads_share[node->rank] = 0; /* what it receives itself it need not be told of */
+    node->reads_share[node->rank] = 0; /* a rank does not wait for its own messages through the shared
+                                          counters */
 }
 
 /* ---- numbering ---- */
@@ -152,7 +155,7 @@ static void place_sources(const sp_node_rows *node, sp_halo *h)
     }
 }
 
-/** Returns the row of the common memory that column j is. */
+/** Returns the row of column j in the common memory. */
 static int64_t common_row_of(const node_setup *s, const sp_node_rows *node, int64_t j)
 {
     if (j >= s->from && j < s->to) return node->low + j - s->from;
@@ -184,7 +187,7 @@ static void number_rows(const node_setup *s, sp_node_rows *node)
     h->local.cols = sp_halo_rows(h);
 }
 
-/** Tells each rank of the node whether this rank needs rows of it. */
+/** Notifies each rank of the node whether this rank needs its rows. */
 static spmm_status find_readers(const node_setup *s, sp_node_rows *node)
 {
     char *needs;
@@ -200,7 +203,7 @@ static spmm_status find_readers(const node_setup *s, sp_node_rows *node)
     return told;
 }
 
-/** Finds the rows that cross between nodes. */
+/** Determines the rows that cross between nodes. */
 static spmm_status find_messages(node_setup *s, sp_node_rows *node)
 {
     mark_needed(s);

@@ -1,4 +1,4 @@
-/** Adds rows of a multivector to rows of another one. */
+/** Adds rows of a multivector to rows of another multivector. */
 #include "halo/row_sums.h"
 
 #include "device/device.h"

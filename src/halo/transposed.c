@@ -1,4 +1,4 @@
-/** Turns halos round for products with the transpose. */
+/** Reverses halos for products with the transpose. */
 #include "halo/transposed.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@ static spmm_status copy_rows(const spmm_csr *a, row_range one, row_range two, sp
     return SPMM_OK;
 }
 
-/** Splits the transpose of the block into the rows that this rank owns and those of other ranks. */
+/** Splits the transpose of the block into the rows that this rank owns and the rows that other ranks own. */
 static spmm_status split(const sp_halo *h, int threads, spmm_csr *owned, spmm_csr *others)
 {
     spmm_csr all;
@@ -50,8 +50,8 @@ static spmm_status split(const sp_halo *h, int threads, spmm_csr *owned, spmm_cs
     return status;
 }
 
-/** Lists the messages of partial rows: from the ranks that rows of X are sent to, and to those that they come
- *  from.
+/** Lists the messages of partial rows. Their directions are the reverse of those of rows of X: they are
+ *  received from the targets and sent to the sources.
  *  \param [in] me  this rank's number in the process column */
 static spmm_status list_moves(const sp_halo *h, int me, sp_halo *moves)
 {
@@ -78,7 +78,7 @@ static spmm_status list_moves(const sp_halo *h, int me, sp_halo *moves)
                : SPMM_OK;
 }
 
-/** Lists the owned rows to which partial rows are added: those that were sent. */
+/** Lists the owned rows to which partial rows are added. These are the rows of X that are sent in A X. */
 static spmm_status list_sums(const sp_halo *h, sp_joint *j)
 {
     int64_t n = 0;
@@ -122,7 +122,7 @@ static spmm_status create_map(const sp_halo *halo, int threads, sp_transposed_ma
     if (halo->local.nnz >= SP_NOWHERE)
         return sp_fail(
             SPMM_ERR_LIMIT,
-            "new values of the transpose of %lld entries per rank: 2^32 - 1 are the most; use more ranks",
+            "new values of the transpose of %lld entries per rank: expected at most 2^32 - 1; use more ranks",
             (long long)halo->local.nnz);
     numbered.local.precision = SPMM_F64;
     numbered.local.as = NULL;

@@ -19,20 +19,20 @@ typedef struct model {
 /** Temporary arrays of one thread. The owners of X are numbered by process column: rank (o, q) has the index
  *  q*P + o in these arrays, although its rank number is o*Q + q. */
 typedef struct workspace {
-    int32_t *stamp;  /**< per column of A: the last process row found to need that row of X; -1: none */
-    int32_t *node;   /**< per column of A: the last node found to need that row of X of another; -1: none; or
-                        NULL */
-    int64_t *fresh;  /**< per owner: of `wanted`, those that no rank before on the same node needs */
+    int32_t *stamp;  /**< per column of A: the last process row that needs this row of X; -1: none */
+    int32_t *node;   /**< per column of A: the last node that needs this row of X from another node; -1: none.
+                          NULL if nodes are not marked */
+    int64_t *fresh;  /**< per owner: of `wanted`, the rows that no lower rank on the same node needs */
     int64_t *wanted; /**< per owner: number of its rows of X that the current process row needs */
     int32_t *suppliers; /**< list of the owners with wanted > 0 */
     int32_t *ends;      /**< [2] per owner with wanted > 0: its first and last row of X that is needed */
     int64_t count;      /**< number of suppliers */
-    int64_t *after;     /**< per process column: the row after the last one found to need a row of X */
+    int64_t *after;     /**< per process column: the row after the last row that needs a row of X */
 } workspace;
 
 static int node_of(const model *m, int p, int q) { return (p * m->Q + q) / m->crossing.per_node; }
 
-/** Returns 1 if the mark is not the node's, and makes it so; 1, too, if there are no marks. */
+/** Returns 1 if marks[at] is not `node`, and sets it to `node`. Returns 1 if marks is NULL. */
 static int is_new(int32_t *marks, int64_t at, int node)
 {
     if (!marks) return 1;
@@ -41,7 +41,7 @@ static int is_new(int32_t *marks, int64_t at, int node)
     return differs;
 }
 
-/** Notes that the rows of rank (p, q) from s->after[q] to `end` need no row of X. */
+/** Records that the rows of rank (p, q) from s->after[q] to `end` need no row of X. */
 static void end_run(const model *m, int p, int q, int64_t end, const workspace *s)
 {
     int64_t *const longest = &m->counts[p * m->Q + q].interior_run;
@@ -61,7 +61,7 @@ static void count_entries(const model *m, int p, int q, int64_t i, int64_t from,
         boundary = 1;
         if (s->stamp[column] == p) continue;
         s->stamp[column] = p;
-        /* neighboring columns mostly have the same owner */
+        /* neighboring columns usually have the same owner */
         if (column < owned[owner] || column >= owned[owner + 1]) owner = sp_part_of(owned, m->P, column);
         const int32_t supplier = q * m->P + owner;
         int32_t *const ends = s->ends + 2 * (int64_t)supplier;
@@ -144,13 +144,13 @@ static void count_process_row(const model *m, int p, workspace *s)
 
 static int greatest_divisor(int a, int b) { return b == 0 ? a : greatest_divisor(b, a % b); }
 
-/** Returns 1 if nodes have to be marked, so that what several ranks of one need counts once. */
+/** Returns 1 if nodes must be marked, so that a row that several ranks of a node need counts once. */
 static int marks_nodes(const model *m)
 {
     return m->crossing.x_once && m->crossing.per_node > 1 && m->crossing.per_node < (int64_t)m->P * m->Q;
 }
 
-/** Returns a number of process rows after which nodes begin in all process columns, or P. */
+/** Returns the number of process rows after which nodes begin in all process columns, or P. */
 static int rows_of_nodes(const model *m)
 {
     const int per_node = m->crossing.per_node, rows = per_node / greatest_divisor(per_node, m->Q);
@@ -231,19 +231,21 @@ spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_b
 
 /* ---- the joint exchange ---- */
 
-/** What sp_joint_volume() goes through. */
+/** Arguments and work arrays of sp_joint_volume(). */
 typedef struct joint_model {
     const spmm_csr *a;
     int Q;
     sp_crossing crossing;
-    int32_t *column_node; /* [cols] the last node that a row of X was counted for; -1: none; or NULL */
+    int32_t *column_node; /* [cols] the last node for which a row of X was counted; -1: none. NULL if each
+                             rank receives rows itself */
     int32_t
-        *row_node; /* [rows of a rank] the last node that a partial row was counted from; -1: none; or NULL */
+        *row_node; /* [rows of a rank] the last node from which a partial row was counted; -1: none. NULL if
+                      each rank sends rows itself */
     sp_rank_count *counts;
 } joint_model;
 
-/** Counts the rows of X and partial rows of Y that cross from owner o to rank `to`, on another node.
- *  \param [in] seen  [columns of all owners that have entries] zeroed; 1 is set for those that have been
+/** Counts the rows of X and partial rows of Y that are sent from owner o to rank `to` on another node.
+ *  \param [in] seen  [columns of all owners that have entries] zeroed; set to 1 for columns that have been
  *                    counted */
 static int64_t count_far(const joint_model *m, const sp_joint_cover *c, int o, int from, int to,
                          unsigned char *seen)
@@ -262,7 +264,8 @@ static int64_t count_far(const joint_model *m, const sp_joint_cover *c, int o, i
     return rows;
 }
 
-/** Adds what rank (p, q) receives by a cover of its rows to its counts and to those of the senders. */
+/** Adds the rows that rank (p, q) receives, according to a cover of its rows, to its counts and to those of
+ *  the senders. */
 static spmm_status book_joint(const joint_model *m, const sp_joint_cover *cover, int64_t rows_here, int p,
                               int q)
 {

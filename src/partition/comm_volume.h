@@ -5,11 +5,12 @@
 
 #include "base/status.h"
 
-/** What a rank communicates in the joint exchange (halo/joint.h): rows of X and partial rows of Y. */
+/** The communication of a rank in the joint exchange (halo/joint.h): rows of X and partial rows of Y. */
 typedef struct sp_joint_count {
-    int64_t received, sent;         /**< rows */
-    int64_t far_received, far_sent; /**< of these, those that come from other nodes or go there */
-    int64_t partial;                /**< of the rows received, the partial rows of Y */
+    int64_t received, sent;         /**< numbers of rows */
+    int64_t far_received, far_sent; /**< of these, rows that come from other nodes, or are sent to other
+                                         nodes */
+    int64_t partial;                /**< number of partial rows of Y among the received rows */
     int receives_from, sends_to;    /**< number of ranks */
     int far_from, far_to;           /**< of these, those on other nodes */
 } sp_joint_count;
@@ -19,35 +20,37 @@ typedef struct sp_rank_count {
     int64_t rows;          /**< rows of the rank's block of A; the same in the whole process row */
     int64_t nnz;           /**< entries of the rank's block of A */
     int64_t x_rows;        /**< rows of X that the rank owns */
-    int64_t halo_rows;     /**< rows of X that the rank receives: its block needs them, others own them */
+    int64_t halo_rows;     /**< rows of X that the rank's block needs and other ranks own, so that the rank
+                                receives them */
     int64_t sent_rows;     /**< rows of X that the rank sends, counted once per receiving rank */
     int64_t partial_rows;  /**< rows of Y summed over the process row: equal to `rows`, or 0 if Q == 1 */
     int64_t boundary_rows; /**< rows of the block that need a row of X from another rank */
-    int64_t interior_run;  /**< most consecutive rows of the block that need none */
-    int64_t packed_rows;   /**< of sent_rows, those that are packed: the rows for a rank that are not
-                              consecutive */
-    /* what crosses between nodes, by sp_crossing */
-    int64_t far_rows;     /**< of halo_rows, those that come from other nodes */
-    int64_t far_sent;     /**< of sent_rows, those that go to other nodes */
+    int64_t interior_run;  /**< maximum number of consecutive rows of the block that need no row of X from
+                                another rank */
+    int64_t packed_rows;   /**< number of sent rows that must be packed, because the rows for a rank are not
+                                consecutive */
+    /* communication between nodes, as defined by sp_crossing */
+    int64_t far_rows;     /**< of halo_rows, rows that come from other nodes */
+    int64_t far_sent;     /**< of sent_rows, rows that are sent to other nodes */
     int receives_from;    /**< number of ranks that send rows of X to this rank */
     int sends_to;         /**< number of ranks that receive rows of X from this rank */
-    int far_from;         /**< of receives_from, those on other nodes */
-    int far_to;           /**< of sends_to, those on other nodes */
-    sp_joint_count joint; /**< zeroed unless sp_joint_volume() has counted it */
+    int far_from;         /**< of receives_from, ranks on other nodes */
+    int far_to;           /**< of sends_to, ranks on other nodes */
+    sp_joint_count joint; /**< zeroed unless sp_joint_volume() has set it */
 } sp_rank_count;
 
-/** Where ranks are, and what of a row that several ranks of a node need crosses between nodes. */
+/** The placement of ranks on nodes, and how a row that several ranks of a node need is counted. */
 typedef struct sp_crossing {
-    int per_node; /**< ranks of a node, >= 1: rank r is on node r / per_node */
-    /** 0: each rank gets rows for itself. 1: a row of X that several ranks of a node need crosses once, and
-     *  counts as received from another node by the first of them (halo/node_rows.h) */
+    int per_node; /**< number of ranks per node, >= 1: rank r is on node r / per_node */
+    /** 0: each rank receives rows for itself. 1: a row of X that several ranks of a node need crosses between
+     *  nodes once; the first of these ranks counts as its receiver (halo/node_rows.h) */
     int x_once;
-    /** 1: so do partial rows of Y that several ranks of a node compute for the same row, and count as sent by
-     *  the first of them (relays/relays.h) */
+    /** 1: partial rows of Y that several ranks of a node compute for the same row cross between nodes once;
+     *  the first of these ranks counts as the sender (relays/relays.h) */
     int y_once;
 } sp_crossing;
 
-/** Counts for every rank what the rank computes and communicates.
+/** Counts the work and the communication of every rank.
  *
  *  Rank r = p*Q + q holds the entries of rows [row_begin[p], row_begin[p+1]) and columns [col_begin[q],
  *  col_begin[q+1]); rank (p, q) owns rows [x_begin[q*(P+1) + p], x_begin[q*(P+1) + p+1]) of X. The rows of X
@@ -61,20 +64,20 @@ typedef struct sp_crossing {
  *  \param [in]  col_begin  [Q + 1], from 0 to a->cols
  *  \param [in]  x_begin    [Q * (P + 1)], global rows of X as sp_x_ranges() computes them: the ranges of
  *                          column block q go from col_begin[q] to col_begin[q+1]
- *  \param [in]  threads    OpenMP threads, >= 1, among which the process rows are divided, those of a node
- *                          together; the counts do not depend on the number of threads
+ *  \param [in]  threads    OpenMP threads, >= 1, among which the process rows are divided; the process rows
+ *                          of a node go to one thread. The counts do not depend on the number of threads
  *  \param [out] counts     [P * Q]
  *  \return SPMM_OK, SPMM_ERR_USAGE (boundaries that do not cover the matrix in order), _LIMIT, _MEMORY */
 spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin,
                            const int64_t *col_begin, const int64_t *x_begin, sp_crossing crossing,
                            int threads, sp_rank_count *counts);
 
-/** Counts for every rank what it would communicate in the joint exchange. Parameters, except for the last
- *  ones, and status as for sp_comm_volume().
+/** Counts for every rank its communication in the joint exchange. Parameters and status as for
+ *  sp_comm_volume(), except for the last parameter.
  *
- *  Local. Takes a matching per pair of ranks that have entries in common, as sp_joint_cover_create() does.
- *  Memory: 4 bytes per column and 33 per entry of the longest process row; with crossing.x_once, 4 more per
- *  column; with .y_once per row.
+ *  Local. Computes a matching for each pair of ranks that have entries in common, as sp_joint_cover_create()
+ *  does. Memory: 4 bytes per column and 33 per entry of the longest process row; with crossing.x_once, 4 more
+ *  per column; with crossing.y_once, 4 more per row.
  *  \param [in,out] counts  [P * Q] their member joint is set */
 spmm_status sp_joint_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin, const int64_t *x_begin,
                             sp_crossing crossing, int threads, sp_rank_count *counts);

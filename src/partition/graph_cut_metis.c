@@ -86,7 +86,7 @@ static spmm_status call_metis(const sp_graph *g, int parts, idx_t type, copy *c,
                                            NULL, &count, NULL, NULL, options, objective, part);
     if (answer == METIS_OK) return SPMM_OK;
     if (answer == METIS_ERROR_MEMORY)
-        return sp_fail(SPMM_ERR_MEMORY, "METIS had not enough memory for a graph of %lld vertices",
+        return sp_fail(SPMM_ERR_MEMORY, "METIS did not have enough memory for a graph of %lld vertices",
                        (long long)g->vertices);
     return sp_fail(SPMM_ERR_INTERNAL, "METIS failed (%d) on a graph of %lld vertices and %d parts", answer,
                    (long long)g->vertices, parts);
@@ -108,7 +108,7 @@ static int64_t count_volume(const sp_graph *g, int parts, const idx_t *part, int
 }
 
 /** Partitions the graph for a small edge cut, which is fast. If at most half of the edges are cut, also
- *  partitions it for a small communication volume, and keeps whichever partition moves fewer rows of X.
+ *  partitions it for a small communication volume, and keeps the partition that moves fewer rows of X.
  *
  *  Rows moved (and seconds), METIS 5.1, 32 parts:
  *      matrix            by cut           by volume

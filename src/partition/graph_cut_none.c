@@ -1,11 +1,10 @@
-/** Takes the place of graph_cut_metis.c in builds without METIS: every call fails with a message that says
- *  so. */
+/** Replaces graph_cut_metis.c in builds without METIS: every call fails with a message that names METIS. */
 #include "partition/graph_cut.h"
 
 spmm_status sp_graph_ready(void)
 {
     return sp_fail(SPMM_ERR_USAGE,
-                   "this build was made without METIS, which cuts graphs: install libmetis-dev (or "
+                   "this build was made without METIS, which partitions graphs: install libmetis-dev (or "
                    "load METIS; CFLAGS=-I, LDFLAGS=-L) and run make METIS=1");
 }
 

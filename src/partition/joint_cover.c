@@ -1,5 +1,5 @@
-/** Sorts the entries of a block by the owners of their columns, and covers each owner's by rows of X and of
- *  Y. */
+/** Sorts the entries of a block by the owners of their columns, and covers the entries of each owner by rows
+ *  of X and rows of Y. */
 #include "partition/joint_cover.h"
 
 #include <string.h>
@@ -13,19 +13,20 @@ typedef struct covering {
     int64_t row_begin, row_end;
     const int64_t *bound;
     int me;
-    int32_t *number;  /* [cols] of the columns with entries: the number among their owner's; -1: none */
-    int64_t *entries; /* [parts + 1] the first of each owner's entries */
+    int32_t *number;  /* [cols] for each column with entries, its index among such columns of its owner; -1:
+                         the column has no entries */
+    int64_t *entries; /* [parts + 1] index of the first entry of each owner */
     sp_joint_cover *c;
 } covering;
 
-/** One row's entries that have the same owner. */
+/** Consecutive entries of one row whose columns have the same owner. */
 typedef struct owner_run {
     int owner;
     int64_t first, end;
 } owner_run;
 
-/** Finds the next run of a row's entries that another rank owns, in [from, end). \return 1; 0: there is
- *  none */
+/** Finds the next run of entries of a row in [from, end) whose columns another rank owns. \return 1; 0: there
+ *  is none */
 static int next_run(const covering *s, int64_t from, int64_t end, owner_run *r)
 {
     const int32_t *const ja = s->a->ja;
@@ -41,8 +42,8 @@ static int next_run(const covering *s, int64_t from, int64_t end, owner_run *r)
     return 0;
 }
 
-/** Counts pairs and entries of each owner p in c->pair[p + 1] and s->entries[p + 1], and marks the
- *  columns. */
+/** Counts the pairs and entries of each owner p in c->pair[p + 1] and s->entries[p + 1], and marks the
+ *  columns with entries. */
 static void count(covering *s)
 {
     owner_run r;
@@ -56,8 +57,8 @@ static void count(covering *s)
     }
 }
 
-/** Turns the counts into the owners' first pairs and entries, and numbers the marked columns of each
- *  owner. */
+/** Turns the counts into indices of the owners' first pairs and entries, and numbers the marked columns of
+ *  each owner. */
 static void number(covering *s)
 {
     sp_joint_cover *const c = s->c;
@@ -72,7 +73,8 @@ static void number(covering *s)
     }
 }
 
-/** Fills in pairs and entries. pair_at and entry_at [parts] are the owners' first ones, and are moved on. */
+/** Fills in pairs and entries. pair_at and entry_at [parts] are indices of the next pair and entry of each
+ *  owner; they are advanced. */
 static void fill(covering *s, int64_t *pair_at, int64_t *entry_at)
 {
     sp_joint_cover *const c = s->c;
@@ -93,11 +95,12 @@ static void fill(covering *s, int64_t *pair_at, int64_t *entry_at)
     c->start[c->pair[c->parts]] = s->entries[c->parts];
 }
 
-/** Turns the graph of an owner's entries around: its columns with their pairs. Of several smallest covers,
- *  sp_vertex_cover() takes one with the most vertices of the first kind, and rows of X are to come where that
- *  is not more: nothing is added up then, and they travel while interior rows are multiplied.
+/** Transposes the graph of an owner's entries, so that it lists the pairs of each column. Of several smallest
+ *  covers, sp_vertex_cover() returns one with the most vertices of the first kind. With columns as the first
+ *  kind, rows of X are preferred to partial rows: rows of X need no addition, and they are received while
+ *  interior rows are computed.
  *  \param [in,out] start  [columns + 1], zeroed
- *  \param [out]    adjacent  [entries] numbers of pairs, from the owner's first */
+ *  \param [out]    adjacent  [entries] indices of pairs, relative to the owner's first pair */
 static void turn_around(const sp_joint_cover *c, int p, int64_t *start, int32_t *adjacent)
 {
     const int64_t columns = c->needed[p + 1] - c->needed[p];
@@ -107,12 +110,12 @@ static void turn_around(const sp_joint_cover *c, int p, int64_t *start, int32_t 
     for (int64_t i = c->pair[p]; i < c->pair[p + 1]; i++)
         for (int64_t e = c->start[i]; e < c->start[i + 1]; e++)
             adjacent[start[c->col[e]]++] = (int32_t)(i - c->pair[p]);
-    /* each start has moved on to the next one */
+    /* each start has advanced to the next one */
     for (int64_t j = columns; j > 0; j--) start[j] = start[j - 1];
     start[0] = 0;
 }
 
-/** Covers the entries of owner p. */
+/** Computes the cover for the entries of owner p. */
 static spmm_status cover_one(const sp_joint_cover *c, int p)
 {
     static const char what[] = "the joint exchange's covers";
@@ -144,7 +147,7 @@ static spmm_status cover_all(const sp_joint_cover *c, int threads)
 #pragma omp atomic write
             worst = status;
     }
-    /* the message stays with the thread that failed */
+    /* the error message is local to the thread that failed */
     return worst == SPMM_OK ? SPMM_OK : sp_fail(worst, "out of memory for the joint exchange's covers");
 }
 

@@ -26,8 +26,8 @@ static void transpose(const spmm_csr *a, int64_t *start, int32_t *row)
     start[0] = 0;
 }
 
-/** Merges the increasing lists x and y into `to`, leaving out the number v and repetitions. Returns the
- *  length of the result. */
+/** Merges the increasing lists x and y into `to`, omitting the number v and repetitions. Returns the length
+ *  of the result. */
 static int64_t merge(const int32_t *x, int64_t nx, const int32_t *y, int64_t ny, int64_t v, int32_t *to)
 {
     int64_t n = 0;
@@ -75,9 +75,9 @@ static int64_t count_cut(const sp_graph *g, const int32_t *part)
     return cut;
 }
 
-/** Kinds of rows, in the order that sp_graph_partition() gives them within a part. INTERIOR: neither needed
- *  by other parts nor needing other parts; NEEDED: needed by other parts; NEEDS: needing other parts; BOTH:
- *  both. */
+/** Kinds of rows, in the order in which sp_graph_partition() places them within a part. INTERIOR: not needed
+ *  by other parts, and needs no other part; NEEDED: only needed by other parts; NEEDS: only needs other
+ *  parts; BOTH: needed by other parts, and needs other parts. */
 enum { INTERIOR, NEEDED, BOTH, NEEDS, KINDS };
 
 static void find_kinds(const spmm_csr *a, const int32_t *part, unsigned char *kind)
@@ -141,7 +141,8 @@ spmm_status sp_graph_partition(const spmm_csr *a, int parts, int64_t *perm, int6
 {
     if (edge_cut) *edge_cut = 0;
     if (a->rows != a->cols)
-        return sp_fail(SPMM_ERR_USAGE, "a graph is made of a square matrix, and this one is %lld x %lld",
+        return sp_fail(SPMM_ERR_USAGE,
+                       "graph partitioning needs a square matrix, and this one is %lld x %lld",
                        (long long)a->rows, (long long)a->cols);
     if (parts < 1) return sp_fail(SPMM_ERR_USAGE, "a graph cut into %d parts: must be 1 or more", parts);
     if (parts == 1) {

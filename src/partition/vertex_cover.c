@@ -7,17 +7,17 @@
 
 enum { NONE = -1, FAR = INT32_MAX };
 
-/** A matching that grows, and the breadth-first search that finds where it can. */
+/** A matching, and the state of the breadth-first search for augmenting paths. */
 typedef struct search {
     const sp_bipartite *g;
-    int32_t *row_mate; /* [rows] the column that the row is matched with; NONE */
-    int32_t *col_mate; /* [cols] the row that the column is matched with; NONE */
+    int32_t *row_mate; /* [rows] the column with which the row is matched; NONE */
+    int32_t *col_mate; /* [cols] the row with which the column is matched; NONE */
     int32_t *level;    /* [rows] distance of the row from an unmatched row, in edges of the matching; FAR */
-    int32_t *queue;    /* [rows] of the breadth-first search; the path of the depth-first search */
-    int64_t *next;     /* [rows] the row's edge at which the depth-first search goes on */
+    int32_t *queue;    /* [rows] queue of the breadth-first search; path of the depth-first search */
+    int64_t *next;     /* [rows] the row's edge at which the depth-first search continues */
 } search;
 
-/** Matches each row with its first column that has none yet: most of the matching, in one pass. */
+/** Matches each row with its first unmatched column. This gives most of the matching in one pass. */
 static void match_greedily(search *s)
 {
     for (int32_t i = 0; i < s->g->rows; i++)
@@ -28,8 +28,8 @@ static void match_greedily(search *s)
         }
 }
 
-/** Sets the levels of all rows that alternating paths from unmatched rows lead to.
- *  \return 1 if a path ends in an unmatched column, so that the matching can grow; else 0 */
+/** Sets the levels of all rows that are reachable by alternating paths from unmatched rows.
+ *  \return 1 if a path ends in an unmatched column, so that the matching can be augmented; else 0 */
 static int find_levels(search *s)
 {
     int32_t begin = 0, end = 0;
@@ -51,8 +51,8 @@ static int find_levels(search *s)
     return grows;
 }
 
-/** Changes the matching along the path in s->queue[0 .. depth], whose rows' edges are at s->next: each row
- *  gets the column of its edge, the last of which had none. */
+/** Augments the matching along the path in s->queue[0 .. depth]. The edges of these rows are at s->next. Each
+ *  row is matched with the column of its edge; the last column was unmatched. */
 static void augment(search *s, int32_t depth)
 {
     for (int32_t d = depth; d >= 0; d--) {
@@ -62,15 +62,15 @@ static void augment(search *s, int32_t depth)
     }
 }
 
-/** Looks for a path from an unmatched row to an unmatched column that goes up by one level with each row, and
- *  augments the matching along it. */
+/** Searches for a path from an unmatched row to an unmatched column on which the level increases by one with
+ *  each row, and augments the matching along it. */
 static void grow_from(search *s, int32_t root)
 {
     int32_t depth = 0;
     s->queue[0] = root;
     while (depth >= 0) {
         const int32_t i = s->queue[depth];
-        if (s->next[i] == s->g->start[i + 1]) { /* a dead end: the row before tries its next edge */
+        if (s->next[i] == s->g->start[i + 1]) { /* a dead end: the previous row tries its next edge */
             s->level[i] = FAR;
             if (--depth >= 0) s->next[s->queue[depth]]++;
             continue;
@@ -97,8 +97,8 @@ static void match(search *s)
     }
 }
 
-/** Marks what Koenig's theorem says: the rows that no alternating path from an unmatched row leads to, and
- *  the columns that one does. find_levels() has returned 0. */
+/** Marks the cover of Koenig's theorem: the rows that no alternating path from an unmatched row reaches, and
+ *  the columns that such a path reaches. find_levels() has returned 0. */
 static void mark_cover(const search *s, unsigned char *row_in, unsigned char *col_in, int64_t *size)
 {
     memset(col_in, 0, (size_t)s->g->cols);

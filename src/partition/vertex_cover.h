@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 
-/** A bipartite graph of rows and columns: row i has edges to columns col[start[i]] to col[start[i + 1] -
+/** A bipartite graph of rows and columns: row i has edges to the columns col[start[i]] to col[start[i + 1] -
  *  1]. */
 typedef struct sp_bipartite {
     int32_t rows, cols;
@@ -12,11 +12,11 @@ typedef struct sp_bipartite {
     const int32_t *col;   /**< numbers of columns, 0 to cols - 1 */
 } sp_bipartite;
 
-/** Finds a smallest set of rows and columns such that each edge has its row or its column in the set. It is
- *  found from a maximum matching, which has as many edges as the set has members (D. Koenig, "Graphok es
- *  matrixok", Matematikai es Fizikai Lapok 38, 1931); the matching is Hopcroft's and Karp's ("An n^5/2
- *  algorithm for maximum matchings in bipartite graphs", SIAM Journal on Computing 2, 1973). The result
- *  depends on nothing but the graph. Of all smallest sets, it has the most rows.
+/** Finds a smallest set of rows and columns such that each edge has its row or its column in the set. The set
+ *  is derived from a maximum matching, which has as many edges as the set has members (D. Koenig, "Graphok es
+ *  matrixok", Matematikai es Fizikai Lapok 38, 1931); the matching is computed with the algorithm of Hopcroft
+ *  and Karp ("An n^5/2 algorithm for maximum matchings in bipartite graphs", SIAM Journal on Computing 2,
+ *  1973). The result depends only on the graph. Of all smallest sets, it has the most rows.
  *
  *  Local. Time: at most of the order of edges * sqrt(rows + cols). Memory: 24 bytes per row and 4 bytes per
  *  column.

@@ -1,4 +1,4 @@
-/** The functions by which a program computes products. */
+/** The public functions that compute products. */
 #include "plan/plan_struct.h"
 
 spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
@@ -9,7 +9,7 @@ spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x,
     return sp_plan_give(plan, sp_product_apply(plan->forward, alpha, x, beta, y));
 }
 
-/** Refuses the capture of half a product, whose other half is to wait. */
+/** Refuses the capture of spmm_apply_begin() alone, because spmm_apply_end() waits on the host. */
 static spmm_status check_not_captured(const sp_product *p)
 {
     int captured;
@@ -40,18 +40,18 @@ spmm_status spmm_apply_end(spmm_plan *plan)
 
 /* ---- with the transpose ---- */
 
-/** Refuses the capture in a CUDA graph of what needs the host. */
+/** Refuses the capture in a CUDA graph of products with the transpose that need the host. */
 static spmm_status check_transposed_capture(const spmm_plan *p)
 {
     int captured;
     TRY(sp_device_captures(p->forward->stream, &captured));
     if (!captured || (p->transposed && !sp_transposed_shares_x(p->transposed))) return SPMM_OK;
     return sp_fail(SPMM_ERR_USAGE, "spmm_apply_transposed: the stream is being captured in a CUDA graph, %s",
-                   p->transposed ? "and X travels over the process row by the hosts"
+                   p->transposed ? "and the hosts broadcast X over the process row"
                                  : "expected a product with the transpose before the capture");
 }
 
-/** Makes the products with the transpose, of the values that the matrix has now. */
+/** Creates the product with the transpose from the current values of the matrix. */
 static spmm_status create_transposed(spmm_plan *p)
 {
     TRY(sp_agree(p->forward->grid->comm, "plan", sp_plan_refresh(p->own)));

@@ -11,8 +11,8 @@ typedef struct diagonal_part {
     int64_t begin, end;
 } diagonal_part;
 
-/** Returns the rows whose diagonal entries lie in the columns of the block: of the ranks of a process row,
- *  every row is one's. */
+/** Returns the rows whose diagonal entries lie in the columns of the block. Among the ranks of a process row,
+ *  exactly one has the diagonal entry of a given row. */
 static diagonal_part piece_of(const spmm_block *b)
 {
     const int64_t first = b->col_begin - b->row_begin, last = first + b->csr.cols;
@@ -32,7 +32,8 @@ static void read_piece(const spmm_block *b, diagonal_part mine, int threads, voi
     }
 }
 
-/** Gives all ranks of the process row the pieces of the others. Collective over it. */
+/** Sends this rank's diagonal entries to all ranks of the process row, and receives theirs. Collective over
+ *  the process row. */
 static spmm_status share(const sp_grid *grid, diagonal_part *all, diagonal_part mine, int64_t size,
                          void *values)
 {
@@ -63,8 +64,8 @@ static spmm_status write(const sp_product *p, void *values, spmm_multivector *d)
     return spmm_multivector_copy(&from, &to);
 }
 
-/** Waits for products, which may read d, and allocates room for the rows of the block and the pieces of the
- *  process row. Local. */
+/** Waits for products, which may read d, and allocates memory for the diagonal entries of this block and of
+ *  the process row. Local. */
 static spmm_status prepare(const spmm_plan *plan, const spmm_multivector *d, const char *function,
                            void **values, diagonal_part **all)
 {

@@ -1,4 +1,4 @@
-/** spmm.h's functions with communicators and files, for Fortran. */
+/** Functions of spmm.h that have communicators or files as arguments, for Fortran. */
 #include "plan/fortran.h"
 
 #include <stdio.h>

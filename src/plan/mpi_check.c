@@ -1,4 +1,4 @@
-/** The symbol by which spmm.h refers to a library of the same MPI. */
+/** Defines the symbol with which spmm.h checks that program and library use the same mpi.h. */
 #include "spmm.h"
 
 const int SPMM_MPI_CHECK = 1;

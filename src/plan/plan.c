@@ -1,4 +1,4 @@
-/** Creates plans, whose products product/product.c sets up, and gives them new values. */
+/** Creates plans and gives them new values; product/product.c creates their products. */
 #include <sched.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ static void destroy_own(sp_plan_own *own)
     sp_free(own);
 }
 
-/** Copies a block whose CSR is in GPU memory to host memory, where planning looks at it. */
+/** Copies a block whose CSR is in GPU memory to host memory, because planning reads it on the host. */
 static spmm_status fetch(const spmm_block *block, const spmm_plan_options *o, sp_plan_own *own)
 {
     int on_gpu;
@@ -63,7 +63,7 @@ static spmm_status fetch(const spmm_block *block, const spmm_plan_options *o, sp
     return status;
 }
 
-/** Creates a plan for a public function, which messages name. */
+/** Creates a plan for the public function whose name messages contain. */
 static spmm_status create(const char *function, MPI_Comm comm, const spmm_block *block, int64_t k,
                           const spmm_plan_options *options, const spmm_plan_study *study, spmm_plan **plan)
 {
@@ -75,7 +75,7 @@ static spmm_status create(const char *function, MPI_Comm comm, const spmm_block 
     spmm_status status;
     if (plan) *plan = NULL;
     TRY(sp_comm_check(comm, function));
-    const double start = MPI_Wtime(); /* MPICH ends a program that asks before MPI_Init() */
+    const double start = MPI_Wtime(); /* under MPICH, MPI_Wtime() before MPI_Init() ends the program */
     TRY(sp_plan_check(function, comm, block, k, o, s, plan));
     TRY(sp_agree(comm, "plan", sp_alloc_zero((void **)&own, 1, sizeof *own, "a plan")));
     TRY_GOTO(sp_agree(comm, "plan", fetch(block, o, own)), failed);
@@ -88,7 +88,7 @@ static spmm_status create(const char *function, MPI_Comm comm, const spmm_block 
              failed);
     (*plan)->own = own;
     (*plan)->k_max = (*plan)->forward->k = k;
-    sp_product_use_stream((*plan)->forward, o->stream); /* trials were waited for */
+    sp_product_use_stream((*plan)->forward, o->stream); /* the trials of the set-up are complete */
     (*plan)->forward->times.created = MPI_Wtime() - start;
     return SPMM_OK;
 failed:
@@ -112,7 +112,7 @@ spmm_status spmm_plan_create_extended(MPI_Comm comm, const spmm_block *block, in
 void spmm_plan_destroy(spmm_plan *p)
 {
     if (!p) return;
-    while (!sp_is_forked() && !sp_plan_try(p)) sched_yield(); /* the call of another thread returns first */
+    while (!sp_is_forked() && !sp_plan_try(p)) sched_yield(); /* another thread is in a call */
     sp_transposed_destroy(p->transposed);
     sp_product_destroy(p->forward);
     destroy_own(p->own);
@@ -140,7 +140,7 @@ static spmm_status check_k(const spmm_plan *p, int64_t k)
                     : SPMM_OK;
 }
 
-/** Waits for products that were queued, and brings values to host memory if they are converted anew. */
+/** Waits for queued products. Copies values to host memory if the matrix will be converted anew. */
 static spmm_status get_ready(spmm_plan *p, int64_t k)
 {
     TRY(sp_product_wait(p->forward));
@@ -178,9 +178,9 @@ spmm_status sp_plan_refresh(sp_plan_own *own)
     return SPMM_OK;
 }
 
-/** Finds out whether all new values can be copied to their places within the GPU, those of the transpose,
- *  too.
- *  \param [out] all  0: some have to be in host memory */
+/** Determines whether all new values can be copied to their places within the GPU, also those of the
+ *  transpose.
+ *  \param [out] all  0: some values are needed in host memory */
 static spmm_status map_values(spmm_plan *p, int *all)
 {
     *all = 0;
@@ -189,9 +189,9 @@ static spmm_status map_values(spmm_plan *p, int *all)
     return *all && p->transposed ? sp_transposed_map_values(p->transposed, all) : SPMM_OK;
 }
 
-/** Copies the values of the host to the GPU. Without memory for that, the kernels' arrays are written one by
- *  one.
- *  \param [out] copy  the caller frees it; NULL without memory */
+/** Copies the values in host memory to the GPU. If there is no memory for the copy, the kernels' arrays are
+ *  written one by one.
+ *  \param [out] copy  the caller frees it; NULL if there is no memory */
 static spmm_status upload_values(const spmm_csr *a, void **copy)
 {
     const int64_t bytes = a->nnz * sp_value_size(a->precision);
@@ -200,8 +200,9 @@ static spmm_status upload_values(const spmm_csr *a, void **copy)
     return status == SPMM_OK ? sp_device_upload(*copy, a->as, bytes) : status;
 }
 
-/** Finds out where new values are read.
- *  \param [out] values  in GPU memory; NULL: they are in host memory, to which they have been brought
+/** Determines where new values are read.
+ *  \param [out] values  in GPU memory; NULL: they are in host memory, where this function has copied them if
+ *                       necessary
  *  \param [out] copy    memory that the caller frees, or NULL */
 static spmm_status find_values(spmm_plan *p, const void **values, void **copy)
 {
@@ -209,7 +210,7 @@ static spmm_status find_values(spmm_plan *p, const void **values, void **copy)
     int all = 0;
     *values = *copy = NULL;
     if (on_gpu) p->own->stale = 1;
-    /* without a transpose, values from the host go to each array by themselves */
+    /* without a transpose, values in host memory are copied to each array separately */
     if (on_gpu || p->transposed) TRY(map_values(p, &all));
     if (!all) return on_gpu ? sp_plan_refresh(p->own) : SPMM_OK;
     if (!on_gpu) TRY(upload_values(&p->forward->given->local, copy));
@@ -247,7 +248,7 @@ spmm_status spmm_plan_update_values(spmm_plan *p)
     return sp_plan_give(p, update_all(p));
 }
 
-/* ---- products, for the program ---- */
+/* ---- products, for the program spmm_mpi ---- */
 
 spmm_status sp_plan_apply(spmm_plan *p, double alpha, const spmm_multivector *x, double beta,
                           spmm_multivector *y)
@@ -304,13 +305,13 @@ static spmm_status create_x(const spmm_plan *p, int64_t k, const char *function,
     TRY(sp_fork_check(function));
     TRY(check_columns(p, k, function));
     if (!p->forward->exchange) return sp_product_x_create(p->forward, k, 0, x);
-    if (!sp_plan_try(p)) return sp_plan_refuse(function); /* the exchange keeps account of memory for X */
+    if (!sp_plan_try(p)) return sp_plan_refuse(function); /* the exchange keeps a list of memory for X */
     return sp_plan_give(p, sp_product_x_create(p->forward, k, 0, x));
 }
 
 spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
 {
-    TRY(sp_given(__func__, "x", x, "a place for the multivector"));
+    TRY(sp_given(__func__, "x", x, "the address of a multivector"));
     memset(x, 0, sizeof *x);
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
     return create_x(p, p->forward->k, __func__, x);
@@ -318,7 +319,7 @@ spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
 
 spmm_status spmm_plan_x_create_k(const spmm_plan *p, int64_t k, spmm_multivector *x)
 {
-    TRY(sp_given(__func__, "x", x, "a place for the multivector"));
+    TRY(sp_given(__func__, "x", x, "the address of a multivector"));
     memset(x, 0, sizeof *x);
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
     return create_x(p, k, __func__, x);
@@ -326,7 +327,7 @@ spmm_status spmm_plan_x_create_k(const spmm_plan *p, int64_t k, spmm_multivector
 
 spmm_status spmm_plan_y_create(const spmm_plan *p, spmm_multivector *y)
 {
-    TRY(sp_given(__func__, "y", y, "a place for the multivector"));
+    TRY(sp_given(__func__, "y", y, "the address of a multivector"));
     memset(y, 0, sizeof *y);
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
     const sp_product *const f = p->forward;
@@ -335,7 +336,7 @@ spmm_status spmm_plan_y_create(const spmm_plan *p, spmm_multivector *y)
 
 spmm_status spmm_plan_y_create_k(const spmm_plan *p, int64_t k, spmm_multivector *y)
 {
-    TRY(sp_given(__func__, "y", y, "a place for the multivector"));
+    TRY(sp_given(__func__, "y", y, "the address of a multivector"));
     memset(y, 0, sizeof *y);
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
     TRY(check_columns(p, k, __func__));

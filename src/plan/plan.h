@@ -1,18 +1,18 @@
-/** Internal functions for plans, used by the program spmm_mpi: it creates a plan from a grid, a block and a
- *  halo of its own, and times the phases of a product. Other programs use the public functions in spmm.h. */
+/** Internal functions for plans, used by the program spmm_mpi: spmm_mpi creates a plan from its own grid,
+ *  block and halo, and times the phases of a product. Other programs use the public functions in spmm.h. */
 #ifndef SP_PLAN_H
 #define SP_PLAN_H
 
 #include "plan/variants.h"
 
-/** Creates a plan from an existing grid, block and halo, which must outlive the plan: the fastest of the
- *  variants of its product (sp_product_create_fastest()).
+/** Creates a plan from an existing grid, block and halo, which must outlive the plan. Its product is the
+ *  fastest variant (sp_product_create_fastest()).
  *
  *  Collective over grid->comm. Parameters and status as for spmm_plan_create_extended(), with three
  *  differences: sp_plan_check() is not called, options must not be NULL, and options->exchange is ignored
  *  because halo->kind takes its place.
- *  \param [in] joint  the halo of the joint exchange, which must outlive the plan, too; NULL: no variant has
- *                     it
+ *  \param [in] joint  the halo of the joint exchange, which must also outlive the plan; NULL: no variant uses
+ *                     the joint exchange
  *  \param [in] study  NULL for the defaults */
 spmm_status sp_plan_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
                            const sp_halo *joint, int64_t k, const spmm_plan_options *options,
@@ -31,37 +31,38 @@ spmm_status sp_plan_apply_local(spmm_plan *plan, const spmm_multivector *x, spmm
  *  spmm_apply(). */
 spmm_status sp_plan_exchange(spmm_plan *plan, const spmm_multivector *x);
 
-/** Takes the place of sp_plan_apply() on a rank that failed before: takes part in the exchange and in the
- *  sum, so that no other rank waits in vain. Preserves this rank's error message. Collective as spmm_apply()
- *  is. */
+/** Replaces sp_plan_apply() on a rank that failed before: takes part in the exchange and in the sum, so that
+ *  no other rank waits forever. Preserves this rank's error message. Collective as spmm_apply() is. */
 void sp_plan_skip(spmm_plan *plan);
 
-/** Takes the place of sp_plan_exchange() on a rank that failed before. Preserves this rank's error message.
- *  Collective as sp_plan_exchange() is. */
+/** Replaces sp_plan_exchange() on a rank that failed before. Preserves this rank's error message. Collective
+ *  as sp_plan_exchange() is. */
 void sp_plan_skip_exchange(spmm_plan *plan);
 
-/** As sp_product_measure() and sp_product_seconds(), of the plan's products. */
+/** As sp_product_measure() and sp_product_seconds(), for the plan's products. */
 spmm_status sp_plan_measure(spmm_plan *plan);
 spmm_status sp_plan_seconds(const spmm_plan *plan, sp_apply_seconds *seconds);
 
 /** The decisions made for a plan. */
 typedef struct sp_plan_facts {
     const sp_kernel *kernel;
-    const char *why;              /**< this kernel, in words; valid as long as the plan */
-    const sp_trial *kernel_trial; /**< what the kernel was chosen from; valid as long as the plan */
-    spmm_transport transport;     /**< SPMM_TRANSPORT_AUTO: there is no row of X or Y to exchange */
-    const char *backend;          /**< sp_exchange_backend(); "": no row of X is exchanged */
-    spmm_reduce reduce;           /**< SPMM_REDUCE_AUTO: Q is 1, so that nothing is summed */
-    /** Number of rows of X and partial Y that all ranks receive by messages; of rows that a node's ranks
-     *  share, hand on or add (relays/relays.h), those that cross between nodes. Equal on all ranks. */
+    const char *why;              /**< why this kernel was chosen, in words; valid as long as the plan */
+    const sp_trial *kernel_trial; /**< the trial in which the kernel was chosen; valid as long as the plan */
+    spmm_transport transport;     /**< SPMM_TRANSPORT_AUTO: no row of X or Y is exchanged */
+    const char *backend;          /**< as from sp_exchange_backend(); "": no row of X is exchanged */
+    spmm_reduce reduce;           /**< SPMM_REDUCE_AUTO: Q is 1, nothing is summed */
+    /** Number of rows of X and partial Y that all ranks receive by messages. Of rows that the ranks of a node
+     *  share, forward or add (relays/relays.h), only those are counted that cross between nodes. Equal on all
+     *  ranks. */
     int64_t message_rows;
     int64_t interior_rows;        /**< number of this rank's rows that are computed during the exchange */
     int column_blocks;            /**< number of column blocks that X is split into; 1: X is not split */
-    const sp_halo *halo;          /**< which rows are exchanged */
-    const sp_variants *variants;  /**< what the plan was chosen from; valid as long as the plan */
-    const sp_trial *reduce_trial; /**< what `reduce` was chosen from; valid as long as the plan */
-    const char *steps;            /**< of a product, in words; valid as long as the plan */
-    const void *state; /**< the kernel's state of this rank's first row block; NULL if there is none */
+    const sp_halo *halo;          /**< the lists of exchanged rows */
+    const sp_variants *variants;  /**< the variants among which the plan was chosen; valid as long as the
+                                       plan */
+    const sp_trial *reduce_trial; /**< the trial in which `reduce` was chosen; valid as long as the plan */
+    const char *steps;            /**< the steps of a product, in words; valid as long as the plan */
+    const void *state; /**< the kernel's state for this rank's first row block; NULL if the kernel has none */
 } sp_plan_facts;
 
 /** Reports the decisions made for a plan. Local. */

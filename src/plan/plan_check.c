@@ -1,5 +1,5 @@
-/** Checks the arguments of spmm_plan_create() and its extended form, on each rank and for agreement of all
- *  ranks. */
+/** Checks the arguments of spmm_plan_create() and spmm_plan_create_extended() on each rank, and checks that
+ *  all ranks agree. */
 #include "plan/plan_check.h"
 
 #include <stdio.h>
@@ -43,8 +43,8 @@ static spmm_status check_options(const char *function, const spmm_plan_options *
     return SPMM_OK;
 }
 
-/** Checks that k columns of all rows of X or of Y have a size in bytes, so that those of any rank have, and
- *  sums of them. */
+/** Checks that k columns of all rows of X or of Y have a size in bytes that fits an int64_t. Then so have the
+ *  rows of any rank, and sums of them. */
 static spmm_status check_size(const char *function, const spmm_block *block, int64_t k)
 {
     const int64_t rows = block->rows > block->cols ? block->rows : block->cols;
@@ -71,7 +71,8 @@ static spmm_status check_here(const char *function, const spmm_block *block, int
     return check_options(function, o);
 }
 
-/** Returns a number that tells texts apart, at least 0; `none` if there is no text. */
+/** Returns a hash of a text, at least 0, with which different texts are distinguished; `none` if text is
+ *  NULL. */
 static int64_t text_number(const char *text, int64_t none)
 {
     return text ? (int64_t)crc32_z(0, (const Bytef *)text, strlen(text)) : none;

@@ -6,8 +6,8 @@
 #include "spmm_extended.h"
 
 /** Checks that the arguments of spmm_plan_create() are present, have valid values, and agree over the ranks.
- *  Only options->threads may differ between ranks, and some ranks may have passed NULL options and others the
- *  defaults.
+ *  Only options->threads may differ between ranks, and NULL options on some ranks agree with explicit
+ *  defaults on others.
  *
  *  Collective over comm, which sp_comm_check() must have accepted.
  *  \param [in] function  public function, for the messages

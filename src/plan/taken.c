@@ -1,12 +1,12 @@
-/** Who uses a plan: one thread at a time. */
+/** Ensures that only one thread at a time uses a plan. */
 #include "base/arguments.h"
 #include "base/threads.h"
 #include "plan/plan_struct.h"
 
-/** The flag of a plan that is const to whoever reads it. */
+/** Returns the flag of the plan; it may be changed although the plan is const for its readers. */
 static atomic_int *flag_of(const spmm_plan *p) { return &((spmm_plan *)(uintptr_t)p)->taken; }
 
-/** Takes the plan if its flag is `from`. \return 1, or 0 */
+/** Takes the plan if its flag is `from`. \return 1 on success, else 0 */
 static int take_from(const spmm_plan *p, int from)
 {
     return atomic_compare_exchange_strong_explicit(flag_of(p), &from, SP_PLAN_TAKEN, memory_order_acquire,
@@ -33,9 +33,10 @@ spmm_status sp_plan_refuse(const char *function)
 spmm_status sp_plan_take(const spmm_plan *p, const char *function, int idle)
 {
     TRY(sp_given(function, "plan", p, "a plan of spmm_plan_create()"));
-    TRY(sp_fork_check(function)); /* first: the flag may be that of a thread that is not here */
-    /* before MPI is called, which may not allow it to two threads; and a plan whose product has begun is not
-     * even taken, so that no thread gets between spmm_apply_begin() and spmm_apply_end() of another one */
+    TRY(sp_fork_check(function)); /* first: after a fork, the flag may be held by a thread of the parent that
+                                     does not exist here */
+    /* First, because two threads may not be allowed to call MPI. With `idle`, a plan whose product has begun
+     * is never taken, so that no other thread can interfere before spmm_apply_end(). */
     if (!(idle ? take_from(p, SP_PLAN_FREE) : sp_plan_try(p))) {
         if (atomic_load_explicit(flag_of(p), memory_order_relaxed) != SP_PLAN_BEGUN)
             return sp_plan_refuse(function);

@@ -1,4 +1,4 @@
-/** Computes products with the transpose of a plan's matrix, by a product of the transposed blocks. */
+/** Computes products with the transpose of a plan's matrix, as products with the transposed blocks. */
 #include "plan/transposed_product.h"
 
 #include <string.h>
@@ -13,25 +13,27 @@
 
 struct sp_transposed {
     const sp_product *of;
-    sp_grid grid;    /* the product's, but each process column for itself: it sums its own rows of Y */
-    sp_halo forward; /* of rows of X alone, if the product's is the joint one; else zeroed */
+    sp_grid grid;    /* the grid of the product, but each process column is a grid of its own, which sums its
+                        rows of Y */
+    sp_halo forward; /* a halo of rows of X only, if the halo of the product is a joint one; else zeroed */
     sp_halo halo;
-    sp_transposed_map map; /* for new values; zeroed before the first update */
-    /* the arrays of such a map in GPU memory, if values are gathered there: then those of the host grow
-     * old */
+    sp_transposed_map map; /* the map for new values; zeroed before the first update */
+    /* The arrays of that map in GPU memory, if values are gathered there. Then the values in host memory are
+     * out of date. */
     sp_value_place *gpu_map[SP_TRANSPOSED_PARTS];
-    int old;          /* 1: the values of `halo`, which are in host memory, are not those of products */
-    spmm_block block; /* the transpose of this rank's block; its arrays are those of the halo */
+    int old;          /* 1: the values of `halo` in host memory are older than those with which products are
+                         computed */
+    spmm_block block; /* the transpose of this rank's block; its arrays belong to the halo */
     sp_product *product;
-    /* Of a process row, whose first rank alone is given X, all rows of X: in the memory of the device, and in
-     * host memory if that is another. */
+    /* All rows of X of the process row, if only its first rank is given X: in the memory of the device and,
+     * for a GPU, in host memory. */
     spmm_multivector x, staged;
 };
 
 /* ---- set-up ---- */
 
-/** Returns the options for the transpose: the kernel and the format of the product may suit the matrix
- *  alone. */
+/** Returns the options for the transpose. Kernel and format are left to the library, because those of the
+ *  product may not suit the transpose. */
 static spmm_plan_options options_of(const sp_product *p)
 {
     spmm_plan_options o = p->options;
@@ -40,7 +42,7 @@ static spmm_plan_options options_of(const sp_product *p)
     o.column_blocks = 0;
     o.reduce = SPMM_REDUCE_AUTO;
     if (sp_transport_has(o.transport, SP_TRANSPORT_IN_PLACE))
-        o.transport = SPMM_TRANSPORT_AUTO; /* partial rows go by messages */
+        o.transport = SPMM_TRANSPORT_AUTO; /* partial rows are sent by messages */
     return o;
 }
 
@@ -90,7 +92,7 @@ static spmm_status build(sp_transposed *t)
     t->product->formula = "Y := A^T X";
     TRY(sp_agree(t->grid.comm, "convert", create_x(t)));
     TRY(sp_transposed_set_k(t, t->of->k));
-    sp_product_use_stream(t->product, t->of->stream); /* trials were waited for */
+    sp_product_use_stream(t->product, t->of->stream); /* the trials of the set-up are complete */
     return SPMM_OK;
 }
 
@@ -134,7 +136,7 @@ int sp_transposed_converts(const sp_transposed *t, int64_t k) { return sp_produc
 
 const sp_product *sp_transposed_product(const sp_transposed *t) { return t->product; }
 
-/** The matrices that the transpose is split into, as of sp_transposed_map. */
+/** Returns part `part` of the matrices into which the transpose is split, see sp_transposed_map. */
 static const spmm_csr *part_of(const sp_transposed *t, int part)
 {
     return part == 0 ? &t->halo.joint->rest : &t->halo.joint->moves.local;
@@ -174,7 +176,8 @@ spmm_status sp_transposed_map_values(sp_transposed *t, int *all)
     return status == SPMM_ERR_MEMORY ? SPMM_OK : status;
 }
 
-/** Gathers the values of part n of the transpose in `to`, both in GPU memory, and takes them over. */
+/** Gathers the values of part n of the transpose in `to`, both in GPU memory, and updates the product with
+ *  them. */
 static spmm_status update_part(sp_transposed *t, int n, const void *values, void *to)
 {
     const spmm_csr *const part = part_of(t, n);
@@ -222,7 +225,7 @@ void sp_transposed_destroy(sp_transposed *t)
 
 /* ---- products ---- */
 
-/** Checks X, of which ranks other than the first of a process row have no rows, and Y. */
+/** Checks Y, and X, which has no rows on ranks other than the first of a process row. */
 static spmm_status check_operands(const sp_transposed *t, const spmm_multivector *x,
                                   const spmm_multivector *y)
 {
@@ -238,7 +241,7 @@ static spmm_status spread(sp_transposed *t, const spmm_multivector *x, const spm
     spmm_multivector *const host = t->of->space == SPMM_CUDA ? &t->staged : &t->x;
     const int first = grid->coords[1] == 0;
     spmm_status status = check_operands(t, x, y);
-    if (status == SPMM_OK && first && x->layout == SPMM_COLUMN_MAJOR) { /* which is converted where it is */
+    if (status == SPMM_OK && first && x->layout == SPMM_COLUMN_MAJOR) { /* converted in its own memory */
         status = spmm_multivector_copy(x, &t->x);
         x = &t->x;
     }
@@ -255,7 +258,7 @@ spmm_status sp_transposed_apply(sp_transposed *t, double alpha, const spmm_multi
     if (t->product->k == 0) return check_operands(t, x, y);
     if (t->product->stream) TRY(sp_device_take_stream(t->product->stream));
     const spmm_status status = spread(t, x, y);
-    if (t->product->stream) (void)sp_device_return_stream(); /* later calls report errors */
+    if (t->product->stream) (void)sp_device_return_stream(); /* later calls report errors of the stream */
     if (status == SPMM_OK) return sp_product_apply(t->product, alpha, &t->x, beta, y);
     sp_product_skip(t->product, SP_STEP_ALL);
     return status;

@@ -11,15 +11,15 @@ typedef struct sp_transposed sp_transposed;
 /** Transposes the block of a product on every rank, chooses a kernel for it, and converts it.
  *
  *  Collective over the product's grid.
- *  \param [in]  of          the product with the matrix; must outlive the result, and its block has the
- *                           values
+ *  \param [in]  of          the product with the matrix; must outlive the result. The values are read from
+ *                           its block
  *  \param [out] transposed  the caller destroys it; NULL on failure
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (a block has 2^31 rows or more),
  *          _DEVICE, _MPI */
 spmm_status sp_transposed_create(const sp_product *of, sp_transposed **transposed);
 
-/** As sp_product_set_k() and sp_product_converts(), where values are those of the block of the product with
- *  the matrix. */
+/** As sp_product_set_k() and sp_product_converts(); the values are those in the block of the product with the
+ *  matrix. */
 spmm_status sp_transposed_set_k(sp_transposed *transposed, int64_t k);
 int sp_transposed_converts(const sp_transposed *transposed, int64_t k);
 
@@ -31,16 +31,17 @@ spmm_status sp_transposed_apply(sp_transposed *transposed, double alpha, const s
 /** Returns the product of the transposed block. Local. */
 const sp_product *sp_transposed_product(const sp_transposed *transposed);
 
-/** Returns 1 if only the first rank of each process row is given X, which then travels over the row by the
- *  hosts. Local. */
+/** Returns 1 if only the first rank of each process row is given X, which the hosts then broadcast over the
+ *  process row. Local. */
 int sp_transposed_shares_x(const sp_transposed *transposed);
 
-/** As sp_row_blocks_map(), of all values of the transpose, for a product on a GPU. Local. */
+/** As sp_row_blocks_map(), for all values of the transpose of a product on a GPU. Local. */
 spmm_status sp_transposed_map_values(sp_transposed *transposed, int *all);
 
-/** Takes over the values that the product's block has now. Local.
- *  \param [in] on_gpu  if sp_transposed_map_values() says that all are copied, those values in GPU memory, in
- *                      the order of the product's block; NULL: that block has them in host memory
+/** Updates the transpose with the current values of the product's block. Local.
+ *  \param [in] on_gpu  the values in GPU memory, in the order of the product's block; only if
+ *                      sp_transposed_map_values() set *all to 1. NULL: the block has the values in host
+ *                      memory
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _DEVICE */
 spmm_status sp_transposed_update(sp_transposed *transposed, const void *on_gpu);
 

@@ -1,4 +1,4 @@
-/** Chooses how a product moves rows, by a model and by timing. */
+/** Chooses how a product exchanges rows, with a model and by timing. */
 #include "plan/variants.h"
 
 #include <math.h>
@@ -9,28 +9,29 @@
 #include "halo/joint.h"
 #include "formats/multivector.h"
 
-/** The joint exchange is worth its second kernel and the adding if it moves less than this share of the
- *  halo's rows. */
+/** The joint exchange is used only if it moves less than this share of the rows of the halo: it costs a
+ *  second kernel and the addition of partial rows. */
 static const double WORTH = 0.8;
-/** Variants are timed if their modeled time is at most NEAR times the least and SLACK seconds: of a product
- *  that takes little more than its launches the model is wrong by as much. */
+/** Variants are timed if their modeled time is at most NEAR times the least modeled time plus SLACK seconds.
+ *  SLACK is the error of the model for a product that takes little more than its kernel launches. */
 static const double NEAR = 1.3, SLACK = 15e-6;
-/** An exchange that takes less than this share of a product's kernels is not worth any trials. */
+/** An exchange that takes less than this share of the time of the kernels is not worth a trial. */
 static const double LITTLE = 0.02;
 
-/** On GPUs: seconds of an exchange of few rows, and of a launch with its tail (bench/records/TABLES.md). */
+/** On GPUs: seconds of an exchange of few rows, and of a kernel launch with the idle time at its end
+ *  (bench/records/TABLES.md). */
 static const double EMPTY_EXCHANGE = 12e-6, LAUNCH = 4e-6;
 
-/** Number of variants that are timed at most. */
+/** Maximum number of variants that are timed. */
 enum { MOST_TIMED = 4 };
 
-/** What the first variant takes. */
+/** The measured parts of the time of the first variant. */
 typedef struct product_parts {
     double kernels;       /* seconds of a product without its exchange and without column blocks */
     double rows;          /* seconds of the exchange alone beyond `empty`, without column blocks */
-    double empty, launch; /* EMPTY_EXCHANGE and LAUNCH; on CPUs 0 */
+    double empty, launch; /* on GPUs EMPTY_EXCHANGE and LAUNCH; on CPUs 0 */
     double interior;      /* share of the rows that are computed during the exchange, without column blocks */
-    double a_share;       /* share of A in the bytes that the kernel reads and writes at least */
+    double a_share;       /* A's share of the bytes that the kernel must read and write */
 } product_parts;
 
 typedef struct trials {
@@ -40,10 +41,10 @@ typedef struct trials {
     int64_t k;
     spmm_plan_options options;
     const spmm_plan_study *study;
-    int64_t interior; /* rows of this rank that a plan could compute during the exchange */
+    int64_t interior; /* number of rows of this rank that could be computed during the exchange */
     product_parts model;
-    const char *kernel; /* of the first one */
-    sp_product *first;  /* that of variant 0, until it is tried */
+    const char *kernel; /* kernel of the first variant */
+    sp_product *first;  /* product of variant 0, until it is tried */
     sp_variants *all;
     int candidate[MOST_TIMED]; /* numbers of the variants that are tried */
 } trials;
@@ -53,7 +54,7 @@ typedef struct trials {
 /** A product that is timed, and its operands. */
 typedef struct timed_product {
     sp_product *product;
-    int kinds; /* of the steps that are timed */
+    int kinds; /* kinds of the steps that are timed */
     spmm_multivector x, y;
 } timed_product;
 
@@ -84,8 +85,8 @@ static double kernels_in_blocks(const product_parts *m, int n)
     return m->kernels * (1 + (n - 1) * m->a_share) + (n - 1) * m->launch;
 }
 
-/** Returns the modeled time of a product with n column blocks: each but the first is exchanged while the one
- *  before is multiplied, and each reads all of A. */
+/** Returns the modeled time of a product with n column blocks. Each block but the first is exchanged while
+ *  the previous one is multiplied, and each multiplication reads all of A. */
 static double in_blocks(const product_parts *m, int n)
 {
     const double kernels = kernels_in_blocks(m, n), each = m->empty + m->rows / n;
@@ -123,7 +124,8 @@ static spmm_status time_parts(const trials *t, double *kernels, double *exchange
     return status;
 }
 
-/** Measures the parts of the first variant, of which the model is made. Collective. */
+/** Measures the parts of the first variant, from which the model computes the times of the others.
+ *  Collective. */
 static spmm_status measure(trials *t)
 {
     const spmm_csr *const a = &t->halo->local;
@@ -159,9 +161,9 @@ static void add(sp_variants *all, spmm_exchange exchange, int column_blocks, int
         all->variant[all->count++] = (sp_variant){exchange, column_blocks, overlap, NAN, NAN};
 }
 
-/** Lists the variants; the first is the plan p, which there is. The same on all ranks.
- *  \param [in] apart     1: p computes interior rows apart from the others, on a rank at least
- *  \param [in] interior  1: a plan could */
+/** Lists the variants; the first is p, which exists already. The same on all ranks.
+ *  \param [in] apart     1: p computes interior rows separately on at least one rank
+ *  \param [in] interior  1: a variant could compute interior rows separately on at least one rank */
 static void list(const trials *t, const sp_product *p, int apart, int interior, sp_variants *all)
 {
     const spmm_plan_options *const o = &t->options;
@@ -169,7 +171,7 @@ static void list(const trials *t, const sp_product *p, int apart, int interior, 
               gpu = p->space == SPMM_CUDA, blocks = p->column_blocks.count;
     add(all, t->halo->kind, blocks, gpu ? apart || blocks > 1 : overlap);
     if (sp_halo_all_moved(t->halo) == 0) return;
-    /* a second launch and its tail can cost more than is hidden; on a CPU a second call costs nothing */
+    /* on a GPU a second launch can cost more than the overlap hides; on a CPU a second call costs nothing */
     if (gpu && overlap && o->column_blocks <= 1) {
         add(all, t->halo->kind, 1, 0);
         if (interior) add(all, t->halo->kind, 1, 1);
@@ -177,12 +179,12 @@ static void list(const trials *t, const sp_product *p, int apart, int interior, 
     const int cuts = gpu && overlap && o->column_blocks == 0 && t->halo->all_moved > 0 && !t->halo->joint;
     for (int n = best; n > 1 && cuts; n /= 2)
         if (sp_column_blocks_fit(t->k, p->precision, n)) add(all, t->halo->kind, n, 1);
-    /* blocks of rows that are long enough for more of them can each stay in a GPU's cache */
+    /* with more blocks, a column block of X may fit in the cache of a GPU, if its rows stay long enough */
     if (cuts && best > 1 && blocks == best &&
         sp_column_blocks_best(t->k / 2, p->precision, INT64_MAX) == best &&
         sp_column_blocks_fit(t->k, p->precision, 2 * best))
         add(all, t->halo->kind, 2 * best, 1);
-    /* cutting X was never faster with the joint exchange (bench/records/TABLES.md) */
+    /* column blocks were never faster with the joint exchange (bench/records/TABLES.md) */
     if (t->joint) add(all, SPMM_EXCHANGE_JOINT, o->column_blocks > 1 ? o->column_blocks : 1, overlap);
 }
 
@@ -191,7 +193,7 @@ static spmm_status create_variant(const trials *t, const sp_variant *v, sp_produ
     spmm_plan_options o = t->options;
     o.column_blocks = v->column_blocks;
     o.no_overlap = !v->overlap;
-    /* tried already; the joint exchange has other entries */
+    /* use the kernel that a trial has chosen already; but the joint exchange multiplies other entries */
     if (v->exchange != SPMM_EXCHANGE_JOINT && v->column_blocks == t->all->variant[0].column_blocks)
         o.kernel = t->kernel;
     return sp_product_create(t->grid, t->block,
@@ -199,8 +201,8 @@ static spmm_status create_variant(const trials *t, const sp_variant *v, sp_produ
                              t->study, product);
 }
 
-/** Lists the variants that are tried: the first one, and those of the least modeled times if these are near
- *  the least one. */
+/** Lists the variants that are tried: the first one, and those with the least modeled times if these are
+ *  close to the least. */
 static void list_candidates(trials *t, sp_trial *trial)
 {
     const sp_variants *const all = t->all;
@@ -248,7 +250,7 @@ static void destroy(void *of, void *made)
     sp_free(p);
 }
 
-/** Times the variants that may be faster than the first one, and takes the fastest. Collective. */
+/** Times the variants that may be faster than the first one, and selects the fastest. Collective. */
 static spmm_status try_all(trials *t, sp_product **product)
 {
     static const sp_trial_ops ops = {"plan", make, run, NULL, destroy, 0};
@@ -259,7 +261,10 @@ static spmm_status try_all(trials *t, sp_product **product)
     TRY(measure(t));
     if (t->options.transport == SPMM_TRANSPORT_AUTO && t->first->space == SPMM_CUDA && t->first->exchange)
         t->options.transport = sp_exchange_transport(t->first->exchange);
-    if (t->first->reduction) t->options.reduce = sp_reduction_method(t->first->reduction); /* timed already */
+    if (t->first->reduction)
+        t->options.reduce = sp_reduction_method(t->first->reduction); /* the reduction
+                                                                         has been timed
+                                                                         already */
     for (int i = 0; i < t->all->count; i++) t->all->variant[i].modeled = modeled(t, &t->all->variant[i]);
     if (t->model.empty + t->model.rows < LITTLE * t->model.kernels) return SPMM_OK;
     list_candidates(t, &trial);
@@ -278,7 +283,7 @@ static spmm_status try_all(trials *t, sp_product **product)
     return SPMM_OK;
 }
 
-/** Takes the joint exchange for its fewer rows, without timing. */
+/** Selects the joint exchange because it moves fewer rows, without timing. Collective. */
 static spmm_status take_joint(const trials *t, sp_product **product)
 {
     sp_variants *const all = t->all;
@@ -295,25 +300,26 @@ static spmm_status take_joint(const trials *t, sp_product **product)
     return SPMM_OK;
 }
 
-/** What was chosen for the first product, and holds for those that were made after it. */
+/** Choices made for the first product, which later products reuse. */
 typedef struct first_choices {
     sp_trial kernel_trial, reduce_trial;
     char why[SP_WHY_BYTES];
 } first_choices;
 
-/** Refuses what cannot keep the serial product's bits, if these are asked for. The same on all ranks. */
+/** If the bits of the serial product are required, refuses options that cannot give them. The same on all
+ *  ranks. */
 static spmm_status check_exact(const sp_grid *grid, const sp_halo *halo, const spmm_plan_options *o)
 {
     if (!o->exact) return SPMM_OK;
     if (halo->joint || o->exchange == SPMM_EXCHANGE_JOINT)
         return sp_fail(SPMM_ERR_USAGE,
                        "the joint exchange adds partial sums, which does not keep the serial product's bits: "
-                       "expected another exchange, or no demand for exact bits");
+                       "expected another exchange, or no requirement of exact bits");
     if (grid->dims[1] > 1)
         return sp_fail(
             SPMM_ERR_USAGE,
             "the grid is %d x %d, and partial sums of %d ranks are added, which does not keep the serial "
-            "product's bits: expected a P x 1 grid, or no demand for exact bits",
+            "product's bits: expected a P x 1 grid, or no requirement of exact bits",
             grid->dims[0], grid->dims[1], grid->dims[1]);
     return SPMM_OK;
 }

@@ -1,4 +1,4 @@
-/** Prints what a plan is and how long its products took. */
+/** Prints the description of a plan and the times of its products. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,17 +9,17 @@
 #include "formats/multivector.h"
 #include "plan/plan_struct.h"
 
-/** What the lines of a view need of all ranks; doubles alone, which are reduced together. */
+/** Data of all ranks that a view prints. All members are double, so that one reduction combines them. */
 typedef struct summary {
     struct {
-        double entries, rows; /* of all blocks */
+        double entries, rows; /* sums over all blocks */
         double interior;      /* rows computed during the exchange */
     } sum;
     struct {
         double entries, received, neighbors, threads;
         double created, products, seconds, least, greatest; /* times: of the slowest rank */
-        double first_bytes, second_bytes;                   /* of converted matrices */
-        double queued, crowd; /* crowd: 1: a rank has more threads than its share of the cores */
+        double first_bytes, second_bytes;                   /* sizes of the converted matrices */
+        double queued, crowd; /* crowd: 1 if a rank has more threads than its share of the cores */
     } most;
 } summary;
 
@@ -47,7 +47,7 @@ static spmm_status summarize(const sp_product *p, summary *s)
     return sp_slowest(p->grid->comm, (double *)&s->most, sizeof s->most / sizeof(double));
 }
 
-/** Tells how many of the rows that ranks need of others do not travel. */
+/** Prints how many of the rows that ranks need from other ranks are not sent. */
 static void print_kept(const sp_product *p, FILE *f)
 {
     const int64_t read = p->given->all_moved - p->halo->all_moved;
@@ -56,14 +56,14 @@ static void print_kept(const sp_product *p, FILE *f)
                 (long long)read);
 }
 
-/** Tells the bytes of the converted matrices, and which of them is taken now. */
+/** Prints the sizes of the converted matrices, and which of them is in use. */
 static void print_widths(const sp_product *p, const summary *s, FILE *f)
 {
     const sp_widths *const w = &p->widths;
     const sp_row_blocks *const first = w->second ? &w->other : &p->parts, *const second = w->second
                                                                                               ? &p->parts
                                                                                               : &w->other;
-    fprintf(f, "matrices    %s: %.3g MB of its own at most on a rank, for up to %lld columns",
+    fprintf(f, "matrices    %s: %.3g MB of copies at most on a rank, for up to %lld columns",
             first->kernel->id, s->most.first_bytes / 1e6, (long long)w->most);
     if (second->kernel)
         fprintf(f, "; %s: %.3g MB, for few columns%s", second->kernel->id, s->most.second_bytes / 1e6,
@@ -89,18 +89,18 @@ static void print_moves(const sp_product *p, const summary *s, FILE *f)
     const double row = (double)(sp_multivector_ld(p->k, p->precision) * sp_value_size(p->precision));
     const int64_t moved = sp_halo_all_moved(p->given);
     if (moved == 0) {
-        fprintf(f, "exchange    none: no rank needs rows of another one\n");
+        fprintf(f, "exchange    none: no rank needs rows of another rank\n");
         return;
     }
     fprintf(f, "exchange    %s by %s", sp_exchange_word(p->given->kind),
             sp_transport_word(sp_product_transport(p)));
-    /* between GPUs a transport has several */
+    /* between GPUs a transport has several backends */
     if (p->space == SPMM_CUDA && p->exchange) fprintf(f, " (%s)", sp_exchange_backend(p->exchange));
     fprintf(f, ": %lld rows, %.3g MB per product; a rank receives at most %.0f rows from %.0f ranks\n",
             (long long)moved, (double)moved * row / 1e6, s->most.received, s->most.neighbors);
     print_kept(p, f);
     if (p->column_blocks.count > 1)
-        fprintf(f, "overlap     X in %d column blocks, each exchanged during the product of the one before\n",
+        fprintf(f, "overlap     X in %d column blocks, each exchanged while the previous one is multiplied\n",
                 p->column_blocks.count);
     else
         fprintf(f, "overlap     %.0f %% of the rows are computed during the exchange\n",
@@ -141,9 +141,9 @@ static void print(const sp_product *p, const sp_variants *variants, const summar
     if (p->stream)
         fprintf(f, "stream      the caller's: %s\n",
                 sp_product_queues(p) ? "products are queued"
-                                     : "products wait for the GPU, as hosts have a part in them");
+                                     : "products wait for the GPU, because some steps need the host");
     fprintf(f, "set-up      %.4g s\n", s->most.created);
-    if (s->most.queued > 0) fprintf(f, "queued      %.0f products, which have no times\n", s->most.queued);
+    if (s->most.queued > 0) fprintf(f, "queued      %.0f products, not timed\n", s->most.queued);
     if (s->most.products > 0)
         fprintf(f, "products    %.0f: mean %.4g ms, least %.4g, greatest %.4g, of the slowest rank\n",
                 s->most.products, 1e3 * s->most.seconds / s->most.products, 1e3 * s->most.least,
@@ -160,9 +160,9 @@ static spmm_status view(const sp_product *p, const sp_variants *variants, FILE *
     return SPMM_OK;
 }
 
-/** Writes all of it and agrees on the outcome. Collective.
- *  \param [in]  opened  whether rank 0 can write to f
- *  \param [out] failed  1 on rank 0: f could not be written */
+/** Writes the whole view and agrees on the outcome. Collective.
+ *  \param [in]  opened  SPMM_OK on rank 0 if f can be written; ignored on other ranks
+ *  \param [out] failed  1 on rank 0 if f could not be written */
 static spmm_status view_all(const spmm_plan *p, spmm_status opened, FILE *f, int *failed)
 {
     const sp_grid *const grid = p->forward->grid;
@@ -194,7 +194,7 @@ static spmm_status no_memory(const char *function)
     return sp_fail(SPMM_ERR_MEMORY, "%s: no memory for the text", function);
 }
 
-/** Opens a file in memory on rank 0. Local. */
+/** Opens a stream that writes to memory on rank 0. Local. */
 static spmm_status open_text(char **text, char **said, size_t *bytes, FILE **f, const char *function)
 {
     TRY(sp_given(function, "text", text, "a place for the text"));

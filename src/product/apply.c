@@ -26,8 +26,8 @@ spmm_status sp_product_check_operand(const sp_product *p, const spmm_multivector
                    sp_precision_word(p->precision), sp_memory_word(p->space));
 }
 
-/** Returns 1 if the caller's X can be used as it is: it is row-major, and can receive the ghost rows, or
- *  need not. */
+/** Returns 1 if the caller's X can be used in place: it is row-major, and has memory for the ghost rows or no
+ *  ghost rows are received. */
 static int receives_ghost_rows(const sp_product *p, const spmm_multivector *x)
 {
     const sp_halo *const h = p->halo;
@@ -38,18 +38,18 @@ static int receives_ghost_rows(const sp_product *p, const spmm_multivector *x)
            (!p->exchange || sp_exchange_takes(p->exchange, sp_row(x, -h->ghost_low)));
 }
 
-/** Checks that a buffer which this product needs may be allocated: not while a stream is captured. */
+/** Checks that a buffer which this product needs may be allocated: allocation is forbidden while a stream is
+ *  captured. */
 static spmm_status check_allocation(const sp_product *p)
 {
     if (!p->pending.captured) return SPMM_OK;
     return sp_fail(
         SPMM_ERR_USAGE,
-        "%s: the stream is being captured in a CUDA graph, and this product needs memory for a copy of x or y that "
-        "no product before needed: expected one with such x, y and beta before the capture",
+        "%s: the stream is being captured in a CUDA graph, and this product must allocate a copy of x or y: expected a product with such x, y and beta before the capture",
         p->function);
 }
 
-/** Copies X into the plan's; on a GPU that is queued. */
+/** Copies X into the plan's X; on a GPU the copy is queued. */
 static spmm_status copy_x(sp_product *p, const spmm_multivector *x)
 {
     if (x->layout == SPMM_COLUMN_MAJOR) return sp_multivector_axpby(1, x, 0, &p->x, p->threads);
@@ -92,7 +92,7 @@ static spmm_status find_y(sp_product *p, double beta, const spmm_multivector *y,
 
 /* ---- products ---- */
 
-/** Checks the operands of a product without columns, which is nothing else. */
+/** Checks the operands of a product with 0 columns. Such a product does nothing else. */
 static spmm_status check_empty(const sp_product *p, const spmm_multivector *x, const spmm_multivector *y)
 {
     TRY(sp_product_check_operand(p, x, p->halo->own, "x"));
@@ -115,7 +115,7 @@ static spmm_status check_capture(const sp_product *p)
     return SPMM_OK;
 }
 
-/** Returns v, or the row-major multivector that a column-major one of a single column is as well. */
+/** Returns v in row-major form: a column-major multivector with one column is also row-major. */
 static spmm_multivector by_rows(const spmm_multivector *v)
 {
     spmm_multivector r = *v;
@@ -147,10 +147,10 @@ static spmm_status prepare(sp_product *p, const spmm_multivector *x, double beta
     return set_x(p, &rows, d->kinds & SP_STEP_MOVES ? p->exchange : NULL);
 }
 
-/** Begins a product: does what needs not wait for another rank or for a GPU.
- *  \param [in] kinds  of its steps; without SP_STEP_MOVES, ghost rows and partial rows of other ranks are
- *                     used as they are
- *  \return this rank's status so far, which end() returns, too: it must follow in any case */
+/** Begins a product: runs the steps that do not wait for another rank or for a GPU.
+ *  \param [in] kinds  kinds of the steps to run; without SP_STEP_MOVES, the current ghost rows and partial
+ *                     rows of other ranks are used
+ *  \return this rank's status so far, which end() also returns; end() must follow in any case */
 static spmm_status begin(sp_product *p, int kinds, double alpha, const spmm_multivector *x, double beta,
                          const spmm_multivector *y)
 {
@@ -165,8 +165,8 @@ static spmm_status begin(sp_product *p, int kinds, double alpha, const spmm_mult
     return d->status;
 }
 
-/** Returns 1 if a rank that failed before its first step can tell the others: not if that waits for the GPU,
- *  which would break a capture. */
+/** Returns 1 if a rank that failed before its first step can notify the others: not if that requires waiting
+ *  for the GPU during a capture. */
 static int may_tell(const sp_product *p)
 {
     const int waits = sp_exchange_skip_waits(p->exchange) || sp_partial_rows_skip_waits(p->partial) ||
@@ -174,11 +174,11 @@ static int may_tell(const sp_product *p)
     return !p->pending.captured || !waits;
 }
 
-/** Does what begin() left. */
+/** Runs the steps that begin() has not run. */
 static spmm_status finish(sp_product *p)
 {
     const sp_pending *const d = &p->pending;
-    if (p->k == 0) return d->status; /* no other rank waits */
+    if (p->k == 0) return d->status; /* with 0 columns no other rank waits */
     if (!d->prepared) return may_tell(p) ? sp_steps_run(p, 0, p->steps.count, d->status) : d->status;
     if (!d->whole) return sp_steps_run(p, p->steps.begins, p->steps.count, d->status);
     const int waits = (d->kinds & SP_STEP_MOVES) && !d->captured;
@@ -201,7 +201,7 @@ static spmm_status end(sp_product *p)
     return status == SPMM_OK ? done : status;
 }
 
-/** Counts a product that took so many seconds. */
+/** Counts a product that took `seconds`. */
 static void count(sp_product_times *t, double seconds)
 {
     t->least = t->products == 0 || seconds < t->least ? seconds : t->least;
@@ -235,7 +235,7 @@ spmm_status sp_product_end(sp_product *p)
     const double now = MPI_Wtime();
     if (p->stream) TRY(sp_device_take_stream(p->stream));
     const spmm_status status = end(p);
-    if (p->stream) (void)sp_device_return_stream(); /* later calls report errors */
+    if (p->stream) (void)sp_device_return_stream(); /* later calls report errors of the stream */
     TRY(status);
     count(&p->times, p->pending.seconds + MPI_Wtime() - now);
     return SPMM_OK;
@@ -253,8 +253,8 @@ spmm_status sp_product_apply(sp_product *p, double alpha, const spmm_multivector
 
 int sp_product_queues(const sp_product *p)
 {
-    /* a rank that fails in an exchange tells those that it adds with by NaNs: without a stream, the exchange
-     * is waited for first */
+    /* A rank that fails during an exchange adds NaNs to the sum over the process row. So without a stream the
+     * exchange is completed before the sum begins. */
     const int sums = !p->reduction || (p->stream && sp_reduction_method(p->reduction) == SPMM_REDUCE_NCCL);
     return p->space == SPMM_CUDA && sums && sp_exchange_queues(p->exchange) &&
            sp_partial_rows_queue(p->partial);

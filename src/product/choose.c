@@ -1,4 +1,4 @@
-/** Chooses a kernel by decision trees, and computes the features of a matrix that they compare. */
+/** Chooses a kernel with decision trees, and computes the features of a matrix on which they depend. */
 #include "product/choose.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static double ratio(double a, double b) { return b > 0 ? a / b : 0; }
 
 static double mean_length(const sp_features *f) { return f->sum.rows > 0 ? f->sum.nnz / f->sum.rows : 0; }
 
-/** Appends "0.25 of the entries .." to a list of reasons in `why`, unless it has that trait already. */
+/** Appends a reason such as "0.25 of the entries .." to `why`, unless `why` contains that trait already. */
 static void append_reason(char *why, size_t n, double value, sp_trait trait)
 {
 #define PHRASE(id, column, phrase) phrase,
@@ -30,7 +30,7 @@ static void append_reason(char *why, size_t n, double value, sp_trait trait)
     if (!strstr(why, phrases[trait])) snprintf(why + used, n - used, ", %.3g %s", value, phrases[trait]);
 }
 
-/** What is asked: the arguments of sp_order_kernels(). */
+/** The arguments of sp_order_kernels(). */
 typedef struct question {
     const sp_features *f;
     int64_t k, products;
@@ -42,25 +42,25 @@ typedef struct question {
 /** Returns the size of a row of X in bytes. */
 static double row_bytes(const question *q) { return (double)(q->k * sp_value_size(q->precision)); }
 
-/** Returns for how many columns of X panel_staged computes, over k: it takes whole tiles. 0: it is not for
- *  these columns, or not for the GPU. */
+/** Returns the number of columns that panel_staged computes, divided by k: it computes whole tiles. 0: it
+ *  cannot be used for this k or on this GPU. */
 static double staged_columns(const question *q)
 {
     const double tiles = row_bytes(q) / SP_STAGED_BYTES;
     return q->f->unstaged > 0 || tiles < 1 || tiles > SP_STAGED_TILES ? 0 : ceil(tiles) / tiles;
 }
 
-/** Returns 1 if the kernel may be the fastest, else 0. */
+/** Returns 1 if the kernel may be the fastest for these features, else 0. */
 static int of_use(const question *q, const sp_kernel *kernel)
 {
-    /* products that repay the milliseconds of panel_staged's set-up: bench/records/HISTORY.md */
+    /* number of products that repay the milliseconds of panel_staged's set-up: bench/records/HISTORY.md */
     enum { REPAID = 130 };
     if (kernel->exact == SP_EXACT_F64 && q->precision == SPMM_F32 && q->f->f64_slow > 0) return 0;
     return kernel->format != SPMM_STAGED || (q->products >= REPAID && staged_columns(q) > 0);
 }
 
-/** Appends the kernel to the list, unless it is there already, or is for another device or format.
- *  \param [in] kernel  may be NULL, which is not appended */
+/** Appends the kernel to the list, unless it is already in the list, or belongs to another device or format.
+ *  \param [in] kernel  NULL: nothing is appended */
 static void append(const question *q, const sp_kernel *kernel, const sp_kernel **list, int *count)
 {
     if (!kernel || kernel->device != q->device) return;
@@ -70,7 +70,7 @@ static void append(const question *q, const sp_kernel *kernel, const sp_kernel *
     list[(*count)++] = kernel;
 }
 
-/** Appends the default kernel of each format but CSR, which the rules know. */
+/** Appends the default kernel of each format except CSR, which the rules treat separately. */
 static void append_defaults(const question *q, const sp_kernel **list, int *count)
 {
     for (int format = SPMM_CSR + 1; format < SP_FORMATS; format++) {
@@ -79,9 +79,9 @@ static void append_defaults(const question *q, const sp_kernel **list, int *coun
     }
 }
 
-/** Returns 1 if rows share columns with neighbors that are numbered far from them, else 0. Rows that would
- *  share columns in a cluster are found by the neighbors' share, and whether they are near one another
- *  already, by how often a panel uses a row of X. */
+/** Returns 1 if rows share columns with rows whose numbers are far away, else 0. The share of columns that
+ *  rows have in common with neighbors in the graph shows whether clusters would help. The number of times
+ *  that a panel uses a row of X shows whether such rows are adjacent already. */
 static int scattered(const question *q)
 {
     static const double LEAST_SHARED = 0.1;
@@ -89,15 +89,15 @@ static int scattered(const question *q)
     return shared >= LEAST_SHARED && sp_features_reuse(q->f) - 1 < shared / 2;
 }
 
-/** Returns the size of a rank's X in bytes, if it has as many rows as A. */
+/** Returns the size of a rank's X in bytes, assuming that X has as many rows as A. */
 static double x_bytes(const question *q) { return row_bytes(q) * ratio(q->f->sum.rows, q->f->sum.blocks); }
 
-/* ---- kernels of GPUs ---- */
+/* ---- kernels for GPUs ---- */
 
-/** Returns 1 if enough products are to come for a trial, else 0. */
+/** Returns 1 if enough products are expected to repay a trial, else 0. */
 static int is_timed(const question *q) { return q->products >= SP_PRODUCTS_TIMED; }
 
-/** Returns the leaf of the tree to which the matrix comes. Writes the traits that are compared to `why`. */
+/** Returns the leaf of the decision tree for the matrix. Appends the compared traits to `why`. */
 static const choice_node *leaf_of(const question *q, char *why, size_t n)
 {
     const choice_node *const tree = q->precision == SPMM_F64 ? f64_tree : f32_tree, *node = tree;
@@ -110,21 +110,22 @@ static const choice_node *leaf_of(const question *q, char *why, size_t n)
     return node;
 }
 
-/** Returns 1 if a kernel comes after the others whatever the leaf says, else 0: conversions where so few
- *  products are to come that none is timed, and panel_staged where it computes many columns that X lacks. */
+/** Returns 1 if a kernel is placed after the others regardless of the leaf, else 0. These are kernels with a
+ *  conversion, if too few products are expected for a trial, and panel_staged, if it computes many columns
+ *  that X does not have. */
 static int comes_late(const question *q, const sp_kernel *kernel)
 {
-    /* panel_staged was by more than that the fastest kernel in 1 case of 11 in which it can be used */
+    /* beyond this ratio panel_staged was the fastest kernel in only 1 of 11 cases:
+     * bench/records/HISTORY.md */
     static const double MOST_COLUMNS = 1.25;
     if (!is_timed(q) && kernel->format != SPMM_CSR) return 1;
     return kernel->format == SPMM_STAGED && staged_columns(q) > MOST_COLUMNS;
 }
 
-/** Returns 1 if csr_clustered joins the kernels that are worth a trial, else 0. */
+/** Returns 1 if csr_clustered is added to the kernels of a trial, else 0. */
 static int clusters_join(const question *q)
 {
-    /* On an H200 it was 1.02 to 1.24 times as fast as the best of three others in 1 case of 9 where this
-     * holds. */
+    /* bounds above which csr_clustered was the fastest in about 1 of 9 cases on an H200 */
     static const double LEAST_BYTES = 128, LEAST_X = 8e6;
     return scattered(q) && row_bytes(q) >= LEAST_BYTES && x_bytes(q) >= LEAST_X;
 }
@@ -147,15 +148,16 @@ static int order_on_gpu(const question *q, int all, const sp_kernel **list, char
     return all || count < tried ? count : tried;
 }
 
-/* ---- kernels of CPUs ---- */
+/* ---- kernels for CPUs ---- */
 
 /** Returns 1 if a rule expects cpu_clustered to be the fastest. */
 static int clustered(const question *q, char *why, size_t n)
 {
-    /* On two cores of an EPYC with 32 MB of cache, X of 16 MB and more took 0.2 to 0.8 of the time. */
+    /* on a CPU with 32 MB of cache, cpu_clustered was faster when X had 16 MB or more */
     const double reuse = sp_features_reuse(q->f), x = x_bytes(q);
     if (!scattered(q) || reuse == 0 || x < q->f->cache / 2) return 0;
-    snprintf(why, n, "X of %.3g MB, %.3g of its columns a neighbor shares, %.3g entries per fetched row of X",
+    snprintf(why, n,
+             "X of %.3g MB, %.3g of its columns shared with a neighbor, %.3g entries per fetched row of X",
              x * 1e-6, sp_trait_of(q->f, SP_SHARED, q->k, q->precision), reuse);
     return 1;
 }
@@ -163,9 +165,8 @@ static int clustered(const question *q, char *why, size_t n)
 /** Returns 1 if a rule expects cpu_segmented to be the fastest. */
 static int segmented(const question *q, char *why, size_t n)
 {
-    /* On two cores of an EPYC with 1 MB of L2 each, four of five matrices of 25 to 13 416 rows, on average of
-     * 63 to 17 000 entries, took 0.25 to 0.8 of the time with rows of X of 256 bytes and more, and 0.6 to 1.1
-     * with 128 bytes; the fifth one as much as before. */
+    /* On a CPU with 1 MB of L2 cache per core, cpu_segmented was faster for rows of X of 256 bytes or more,
+     * and about as fast as cpu_csr with 128 bytes. */
     static const double LEAST_IN_LONG_ROWS = 0.9, LEAST_BYTES = 128, LEAST_X = 1 << 19;
     const double in_long_rows = q->f->sum.over[SP_LENGTH_BOUNDS - 1];
     const double x = row_bytes(q) * ratio(q->f->sum.reach, in_long_rows);
@@ -179,9 +180,8 @@ static int segmented(const question *q, char *why, size_t n)
 /** Returns 1 if a rule expects cpu_sorted to be the fastest. */
 static int sorted(const question *q, char *why, size_t n)
 {
-    /* On two cores of an EPYC (Zen 4), 7 of 22 real matrices, those where the length changes with more than
-     * a fifth of the rows, took 0.4 to 0.95 of the time for up to 32 bytes of X per entry; the others 1 to
-     * 1.7 times. */
+    /* On a Zen 4 CPU, cpu_sorted was faster for matrices whose length changes at more than a fifth of the
+     * rows, up to 32 bytes of X per entry. For other matrices it was slower. */
     static const double LEAST_CHANGES = 0.2, MOST_BYTES = 32;
     const double changes = ratio(q->f->sum.changes, q->f->sum.rows);
     if (changes < LEAST_CHANGES || 2 * q->f->sum.over[SP_LENGTH_BOUNDS - 1] > q->f->sum.nnz ||
@@ -191,10 +191,9 @@ static int sorted(const question *q, char *why, size_t n)
     return 1;
 }
 
-/** The CPU kernels beside cpu_csr, all on a copy of A, which `repaid` products repay. They join a trial
- *  where a row of X has least to most bytes. On 16 cores what a trial takes is 0.1 % faster in the mean
- *  with cpu_ell_nopad at every width, and as fast with the others at every width. Where several are
- *  expected to be the fastest, the first one is. */
+/** The CPU kernels other than cpu_csr. All use a converted copy of A, which `repaid` products repay. A kernel
+ *  joins a trial if a row of X has `least` to `most` bytes. If rules expect several kernels to be the
+ *  fastest, the first in this table is used. */
 static const struct candidate {
     const char *name;
     int repaid;
@@ -206,19 +205,20 @@ static const struct candidate {
                   {"cpu_ell_nopad", 50, 0, 32, NULL}};
 enum { CANDIDATES = sizeof candidates / sizeof *candidates };
 
-/** Returns 1 if the kernel joins a trial, else 0. */
+/** Returns 1 if the kernel joins the trial, else 0. */
 static int joins(const question *q, const struct candidate *c)
 {
     const double bytes = row_bytes(q);
     return q->products >= c->repaid && bytes >= c->least && bytes <= c->most;
 }
 
-/** Lists the CPU kernels: the one that a rule expects to be the fastest, cpu_csr, and those of a trial. */
+/** Lists the CPU kernels: the one that a rule expects to be the fastest, cpu_csr, and the others that join a
+ *  trial. */
 static int order_on_cpu(const question *q, int all, const sp_kernel **list, char *why, size_t n)
 {
     const int fits = 2 * ratio(q->f->sum.rows, q->f->sum.blocks) <= INT32_MAX;
     int count = 0;
-    snprintf(why, n, "no other order of rows is expected to pay");
+    snprintf(why, n, "no other order of rows is expected to be faster");
     for (int i = 0; i < CANDIDATES && fits && count == 0; i++)
         if (candidates[i].expected && joins(q, &candidates[i]) && candidates[i].expected(q, why, n))
             append(q, sp_kernel_find(candidates[i].name), list, &count);
@@ -237,7 +237,7 @@ int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_pre
     const question q = {f, k, sp_products_of(products), precision, device, format};
     char reasons[256];
     int count = (device == SPMM_CUDA ? order_on_gpu : order_on_cpu)(&q, all, list, reasons, sizeof reasons);
-    /* a format that the rules would not take */
+    /* the caller requires a format for which the rules list no kernel */
     if (count == 0 && format != SPMM_FORMAT_AUTO) append(&q, sp_kernel_default(device, format), list, &count);
     if (count == 1 && format > SPMM_CSR) snprintf(reasons, sizeof reasons, "the only one of its format");
     if (why) snprintf(why, n, "%s", reasons);
@@ -259,12 +259,12 @@ spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_pr
     const int count = sp_order_kernels(f, k, products, precision, device, format, 0, list, why, n);
     *kernel = count > 0 ? list[0] : NULL;
     if (count > 0) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
+    return sp_fail(SPMM_ERR_USAGE, "no kernel supports that format on that device: see --list-kernels");
 }
 
 /* ---- features ---- */
 
-/** Compares a sample of the short rows, each with the row of one of its columns. */
+/** Counts the columns that a short row i shares with row c, for a random column c of row i, in a sample. */
 static void compare_neighbors(const spmm_csr *a, int64_t diagonal, struct sp_feature_sums *sum)
 {
     enum { SAMPLES = 2048 };
@@ -287,8 +287,8 @@ static void compare_neighbors(const spmm_csr *a, int64_t diagonal, struct sp_fea
 
 void sp_features_of(const spmm_csr *block, int64_t diagonal, int threads, sp_features *f)
 {
-    enum { SAMPLES = 2048 };       /* number of panels in the sample for sp_panel_columns() */
-    enum { MOST_F32_PER_F64 = 4 }; /* P100 to H200 have 2, GPUs for graphics 32 or 64 */
+    enum { SAMPLES = 2048 };       /* number of panels in the sample of sp_panel_columns() */
+    enum { MOST_F32_PER_F64 = 4 }; /* f32 units per f64 unit: P100 to H200 have 2, graphics GPUs 32 or 64 */
     double squares = 0, longest = 0, changes = 0, reach = 0, over[SP_LENGTH_BOUNDS] = {0};
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(max : longest) \
     reduction(+ : squares, changes, reach, over[ : SP_LENGTH_BOUNDS])
@@ -351,6 +351,6 @@ spmm_status sp_features_of_blocks(MPI_Comm comm, const spmm_block *block, int th
 {
     sp_features_of(&block->csr, block->row_begin - block->col_begin, sp_threads_of(threads), f);
     TRY(sp_sum(comm, (double *)&f->sum, sizeof f->sum / sizeof(double)));
-    /* of the members after the sums, all double, the greatest counts */
+    /* the members after the sums are all double; of each, the maximum over the ranks is used */
     return sp_slowest(comm, &f->longest, (sizeof *f - sizeof f->sum) / sizeof(double));
 }

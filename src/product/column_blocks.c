@@ -10,7 +10,7 @@
 /* ALIGN: alignment of a column block in a row of Y, in bytes.
  * LEAST_BYTES: minimum width, in bytes, of the column blocks that sp_column_blocks_best() chooses.
  * ENOUGH: maximum number of column blocks that sp_column_blocks_best() chooses.
- * LEAST_MOVED: minimum number of bytes that a rank receives of each of them.
+ * LEAST_MOVED: minimum number of bytes of each column block that a rank receives.
  * VECTOR: alignment that sp_cuda_split() requires, in bytes. */
 enum { ALIGN = 32, LEAST_BYTES = 128, ENOUGH = 4, LEAST_MOVED = 8 << 20, VECTOR = 16 };
 
@@ -61,7 +61,7 @@ static void place(const sp_halo *halo, spmm_precision precision, spmm_device spa
                                                halo->ghost_high, blocks->width, precision, space);
 }
 
-/** Determines how wide column blocks are, and whether they are parts of X. */
+/** Determines the width of the column blocks, and whether they are parts of X. */
 static void cut(int64_t k, spmm_precision precision, const sp_exchange *exchange, int count,
                 sp_column_blocks *blocks)
 {

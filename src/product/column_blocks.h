@@ -9,14 +9,14 @@
 
 enum { SP_MOST_COLUMN_BLOCKS = 16 };
 
-/** The column blocks of X: parts of X itself, whose rows have gaps between them if there are several, or
- *  copies in which the rows are contiguous, for transports that cannot leave gaps. */
+/** The column blocks of X. They are parts of X itself, with gaps between their rows if there are several
+ *  blocks, or copies with contiguous rows, for transports that do not support gaps. */
 typedef struct sp_column_blocks {
     int count;     /**< number of column blocks, at least 1 */
-    int in_x;      /**< 1: they are parts of X; 0: copies */
+    int in_x;      /**< 1: the column blocks are parts of X; 0: they are copies */
     int64_t width; /**< number of columns of each column block */
-    void
-        *memory; /**< holds the copies; sp_exchange_alloc() allocates it if a GPU exchanges them; else NULL */
+    void *memory;  /**< memory of the copies, from sp_exchange_alloc() if a GPU exchanges them; NULL without
+                        copies */
     /** x[s] is column block s: a multivector of the owned rows, with memory for ghost rows before and after
      *  them. */
     spmm_multivector x[SP_MOST_COLUMN_BLOCKS];
@@ -26,17 +26,17 @@ typedef struct sp_column_blocks {
  *  multiple of 32 bytes in a row of Y. Local. */
 int sp_column_blocks_fit(int64_t k, spmm_precision precision, int count);
 
-/** Returns the best number of column blocks on GPUs, as a rule: the greatest number up to four that
- *  sp_column_blocks_fit() accepts and that leaves at least 128 bytes per row, because kernels are slow on
- *  narrower rows, and 8 MB per exchange, because an exchange without rows takes as long as one of some MB.
- *  With n column blocks, n kernels run one after another: all except the last
- *  overlap with an exchange, but each of them reads the whole matrix. Local.
+/** Returns the number of column blocks that is expected to be the best on GPUs: the greatest number up to
+ *  four that sp_column_blocks_fit() accepts and that leaves at least 128 bytes per row and 8 MB per exchange.
+ *  Kernels are slow on narrower rows, and an exchange of few rows takes as long as one of some MB. With n
+ *  column blocks, n kernels run one after another. All except the last overlap with an exchange, but each of
+ *  them reads the whole matrix. Local.
  *  \param [in] rows  number of rows of X that a rank receives; INT64_MAX: enough for any number of blocks */
 int sp_column_blocks_best(int64_t k, spmm_precision precision, int64_t rows);
 
-/** Decides whether column blocks are copies, and allocates these. Local.
+/** Decides whether column blocks are copies, and allocates the copies. Local.
  *  \param [in]  exchange  the exchange that will move the column blocks; NULL: they are not exchanged, and
- *                         copied
+ *                         they are copies
  *  \param [in]  count     a number that sp_column_blocks_fit() accepts
  *  \param [out] blocks    the caller destroys them, also on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _LIMIT */
@@ -44,10 +44,10 @@ spmm_status sp_column_blocks_create(const sp_halo *halo, int64_t k, spmm_precisi
                                     spmm_device space, sp_exchange *exchange, int count,
                                     sp_column_blocks *blocks);
 
-/** Makes column blocks ones of another X, of fewer columns or as many as that which they were created for.
- *  Allocates nothing. Local.
- *  \param [in] exchange, count  as of sp_column_blocks_create(), for an X of k columns; count is at most the
- *                               one created */
+/** Adapts the column blocks to an X with another number of columns, at most the number for which they were
+ *  created. Allocates nothing. Local.
+ *  \param [in] exchange, count  as for sp_column_blocks_create(), for an X of k columns; count is at most the
+ *                               number of column blocks that were created */
 void sp_column_blocks_set_k(const sp_halo *halo, int64_t k, const sp_exchange *exchange, int count,
                             sp_column_blocks *blocks);
 
@@ -57,11 +57,11 @@ int sp_column_blocks_fitting(int64_t k, spmm_precision precision, int most);
 /** Frees the memory of the column blocks and zeroes *blocks; accepts zeroed objects. Local. */
 void sp_column_blocks_destroy(sp_column_blocks *blocks);
 
-/** Makes the column blocks those of X. Copies are of its owned rows; on a GPU they
- *  are queued in SP_STREAM_MAIN, and the stream of the exchange waits for what the exchange is to read.
- *  Local.
- *  \param [in] x         X with all K columns. If blocks->in_x is 1, it must have room for the ghost
- *                        rows, and the exchange must take it (sp_exchange_takes())
+/** Sets the column blocks to those of X. If they are copies, the owned rows of X are copied. On a GPU the
+ *  copies are queued in SP_STREAM_MAIN, and the stream of the exchange waits for the copies that the exchange
+ *  reads. Local.
+ *  \param [in] x         X with all K columns. If blocks->in_x is 1, it must have memory for the ghost rows,
+ *                        and the exchange must accept it (sp_exchange_takes())
  *  \param [in] exchange  the exchange that will move the column blocks; NULL: they are not exchanged
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_column_blocks_set(sp_column_blocks *blocks, const spmm_multivector *x,

@@ -7,13 +7,14 @@
 #include "comm/comm.h"
 #include "formats/multivector.h"
 
-/** All products to come have to take so many seconds for a trial to be worth it: converting for two kernels
- *  more takes a millisecond and up, and a tenth of the products' time is what may be gained. */
+/** A trial is worth its time only if all expected products take at least this many seconds: converting for
+ *  two more kernels takes a millisecond or more, and the trial may save about a tenth of the time of the
+ *  products. */
 static const double WORTH = 2e-3;
 
 typedef struct timed_kernels {
     const sp_kernel_trial *t;
-    const sp_row_blocks *found; /* row blocks that are not converted */
+    const sp_row_blocks *found; /* the row blocks before conversion */
     spmm_multivector x, y;
 } timed_kernels;
 
@@ -53,8 +54,8 @@ static void destroy(void *of, void *made)
     sp_free(made);
 }
 
-/** Makes X and Y of the size of a launch. On a CPU X has pages of its own: those that were never written are
- *  one page. */
+/** Allocates X and Y for a kernel launch. On a CPU, X is written once, because all pages that were never
+ *  written are the same page of zeros. */
 static spmm_status make_x_and_y(timed_kernels *d, spmm_device space)
 {
     const sp_kernel_trial *const t = d->t;

@@ -1,4 +1,4 @@
-/** Computes, moves and adds partial rows of Y. */
+/** Computes, exchanges and adds partial rows of Y. */
 #include "product/partial_rows.h"
 
 #include "base/memory.h"
@@ -10,19 +10,19 @@
 
 struct sp_partial_rows {
     const sp_joint *joint;
-    sp_grid
-        grid; /* the plan's, with a process column of its own, so that messages of X are not taken for partial
-                 rows */
+    sp_grid grid; /* the plan's grid with a separate communicator of the process column, so that messages with
+                     partial rows cannot be confused with messages with rows of X */
     int threads;
     sp_shape shape;
-    sp_row_blocks parts; /* one row block: the rows for other ranks */
+    sp_row_blocks parts; /* one row block: the partial rows for other ranks */
     sp_exchange *exchange;
     sp_move_state state;
-    const sp_halo *moves;      /* what it moves, and */
-    const sp_sum_lists *lists; /* what is then added to Y: the joint's, unless rows are added inside nodes */
-    sp_event *computed;        /* on a GPU: the rows for other ranks are */
-    spmm_multivector s;        /* the partial rows: those of other ranks are its ghost rows */
-    sp_row_sums sums;          /* `lists` where rows are added */
+    const sp_halo *moves;      /* the halo by which partial rows move */
+    const sp_sum_lists *lists; /* the sums of received rows in Y: those of the joint exchange, unless rows are
+                                  added inside nodes */
+    sp_event *computed;        /* on a GPU: the partial rows for other ranks have been computed */
+    spmm_multivector s;        /* the partial rows; the rows of other ranks are its ghost rows */
+    sp_row_sums sums;          /* `lists` in the memory where rows are added */
 };
 
 /* ---- set-up ---- */
@@ -56,7 +56,7 @@ static spmm_status create_exchange(sp_partial_rows *r, const spmm_plan_options *
 {
     const spmm_precision precision = r->joint->moves.local.precision;
     const spmm_device space = r->parts.kernel->device;
-    /* partial rows do not lie in common memory */
+    /* partial rows are not in common memory */
     const spmm_transport transport = space == SPMM_CPU ? SPMM_TRANSPORT_AUTO : o->transport;
     const sp_exchange_options move = {.row_bytes = sp_multivector_ld(k, precision) * sp_value_size(precision),
                                       .space = space,
@@ -156,9 +156,9 @@ spmm_status sp_partial_rows_compute(sp_partial_rows *r, const spmm_multivector *
     return r->computed ? sp_event_record(r->computed, SP_STREAM_MAIN) : SPMM_OK;
 }
 
-/** Makes the exchange wait for the rows that it sends. As late as possible, because rows of X travel in the
+/** Makes the exchange wait for the rows that it sends. Waits as late as possible, because rows of X use the
  *  same stream.
- *  \param [in] late  1: in sp_exchange_end(), 0: in sp_exchange_begin() */
+ *  \param [in] late  1: called in sp_exchange_end(), 0: in sp_exchange_begin() */
 static spmm_status wait_for_rows(const sp_partial_rows *r, int late)
 {
     if (!r->computed || sp_exchange_starts_late(r->exchange) != late) return SPMM_OK;
@@ -170,7 +170,7 @@ spmm_status sp_partial_rows_begin(sp_partial_rows *r, spmm_status status)
     r->state = SP_MOVE_NOT_BEGUN;
     if (status != SPMM_OK) return SPMM_OK;
     TRY(wait_for_rows(r, 0));
-    r->state = SP_MOVE_OVER; /* after a failure the neighbors have been told */
+    r->state = SP_MOVE_OVER; /* after a failure the neighbors have been notified */
     TRY(sp_exchange_begin(r->exchange, r->s.data));
     r->state = SP_MOVE_BEGUN;
     return SPMM_OK;

@@ -1,4 +1,4 @@
-/** Measures the phases of a product, by events on a GPU and by the clock on a CPU. */
+/** Measures the phases of a product, with events on a GPU and with the clock on a CPU. */
 #include "product/phases.h"
 
 #include <omp.h>

@@ -1,6 +1,5 @@
-/** Measures the phases of a product from outside: the product marks where each phase begins and ends, and the
- *  times are read when the product is over. On a GPU a mark is an event in the stream in which the phase
- *  runs. */
+/** Measures the phases of a product. The product marks where each phase begins and ends, and the times are
+ *  read after the product. On a GPU a mark is an event in the stream in which the phase runs. */
 #ifndef SP_PHASES_H
 #define SP_PHASES_H
 
@@ -13,9 +12,10 @@ typedef enum sp_phase {
     SP_PHASE_INTERIOR, /**< kernels for the interior rows */
     SP_PHASE_BOUNDARY, /**< kernels for the other rows */
     SP_PHASE_PARTIAL,  /**< kernels for partial rows of other ranks (joint exchange) */
-    SP_PHASE_ADD,      /**< adding their partial rows to Y */
-    SP_PHASE_KERNELS, /**< from the first to the last kernel, if boundary rows run in a stream of their own */
-    SP_PHASE_REDUCE,  /**< the sum over the process row, including the time spent waiting */
+    SP_PHASE_ADD,      /**< addition of the received partial rows to Y */
+    SP_PHASE_KERNELS,  /**< from the first to the last kernel, if boundary rows are computed in a separate
+                            stream */
+    SP_PHASE_REDUCE,   /**< the sum over the process row, including the time spent waiting */
     SP_PHASES
 } sp_phase;
 

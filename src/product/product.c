@@ -12,7 +12,7 @@
 #include "product/share_x.h"
 #include "product/steps.h"
 
-/** Multiply-adds of a rank: with fewer, kernels are not compared. */
+/** Number of multiply-adds of a rank below which kernels are not compared. */
 static const double LITTLE_WORK = 8192;
 
 static spmm_status named_kernel(const spmm_plan_options *o, spmm_precision precision,
@@ -26,13 +26,12 @@ static spmm_status named_kernel(const spmm_plan_options *o, spmm_precision preci
     if (o->exact && !sp_kernel_is_exact(*kernel, precision, INT64_MAX))
         return sp_fail(
             SPMM_ERR_USAGE,
-            "kernel %s does not keep the serial product's bits in %s: expected another one, or no demand "
-            "for exact bits",
+            "kernel %s does not keep the serial product's bits in %s: expected another one, or no requirement of exact bits",
             (*kernel)->id, sp_precision_word(precision));
     return SPMM_OK;
 }
 
-/** Lists the kernels that are tried: the named one, or those that are expected to be fast.
+/** Lists the candidate kernels: the named kernel, or the kernels that are expected to be fast.
  *  \param [in] f  features of the matrix; NULL if o->kernel names the kernel */
 static spmm_status list_kernels(const spmm_plan_options *o, const sp_features *f, int64_t k, sp_product *p,
                                 const sp_kernel *list[SP_MAX_CANDIDATES], int *count)
@@ -43,15 +42,14 @@ static spmm_status list_kernels(const spmm_plan_options *o, const sp_features *f
     *count = sp_order_kernels(f, k, o->products, p->precision, o->device, o->format, p->study.all_kernels,
                               list, p->why, sizeof p->why);
     if (*count == 0)
-        return sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
+        return sp_fail(SPMM_ERR_USAGE, "no kernel supports that format on that device: see --list-kernels");
     if (o->exact) *count = sp_keep_exact(p->precision, list, *count);
     if (*count == 0)
         return sp_fail(
             SPMM_ERR_USAGE,
-            "no kernel for format %s keeps the serial product's bits in %s: expected another format, or no "
-            "demand for exact bits",
+            "no kernel for format %s keeps the serial product's bits in %s: expected another format, or no requirement of exact bits",
             sp_format_word(o->format), sp_precision_word(p->precision));
-    /* so few multiply-adds take no time in any kernel */
+    /* with so few multiply-adds all kernels take the same time */
     const int little = f->sum.nnz * (double)k < LITTLE_WORK * fmax(f->sum.blocks, 1);
     if (!p->study.all_kernels && (little || !sp_plan_tries(o, &p->study))) *count = 1;
     return SPMM_OK;
@@ -64,7 +62,8 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, sp_pr
     const sp_kernel *list[SP_MAX_CANDIDATES];
     const int blocks = p->column_blocks.count;
     sp_kernel_trial t = {.comm = p->grid->comm,
-                         .halo = p->halo, /* numbers columns otherwise than `given`, and has the same rows */
+                         .halo = p->halo, /* its columns are numbered differently from those of `given`, its
+                                             rows are the same */
                          .list = list,
                          .k = p->k / blocks, /* number of columns that one kernel launch computes */
                          .most = p->k,
@@ -75,21 +74,22 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, sp_pr
     spmm_status status = sp_shape_check(p->shape);
     if (status == SPMM_OK) status = list_kernels(o, f, t.k, p, list, &t.count);
     TRY(sp_agree(p->grid->comm, "plan", status));
-    p->parts.slice = p->given->joint ? NULL : p->given->slice; /* those of the joint exchange lack entries */
+    p->parts.slice = p->given->joint ? NULL : p->given->slice; /* the slice also has the entries that the
+                                                                  joint exchange leaves to other ranks */
     TRY(sp_kernel_trial_run(&t, &p->parts, &p->kernel_trial));
     sp_trial_words(&p->kernel_trial, p->why, sizeof p->why);
     p->space = p->parts.kernel->device;
-    /* boundary rows run concurrently with interior rows: in the stream of the exchange, which precedes
-     * them; but where partial rows have to be exchanged in it meanwhile */
+    /* Boundary rows run concurrently with interior rows, in the stream of the exchange, after the exchange.
+     * But not if that stream also exchanges partial rows at that time. */
     if (p->space == SPMM_CUDA && sp_row_blocks_both_kinds(&p->parts) && !p->given->joint)
         p->boundary_stream = SP_STREAM_MOVE;
     return SPMM_OK;
 }
 
-/** Determines the row blocks and the number of column blocks, which is the same on all ranks. Collective over
- *  the grid. If o->column_blocks is not 0, X is split into that many column blocks. If it is 0, X is not
- *  split on CPUs. On GPUs, if rows of X are exchanged (but not by the joint exchange), overlap is not
- *  disabled, and fewer than half of the rows of all ranks' blocks are interior, X is split into
+/** Determines the row blocks, and the number of column blocks. The latter is the same on all ranks.
+ *  Collective over the grid. If o->column_blocks is not 0, X is split into that many column blocks. If it is
+ *  0, X is not split on CPUs. On GPUs, if rows of X are exchanged (but not by the joint exchange), overlap is
+ *  not disabled, and fewer than half of the rows of all ranks' blocks are interior, X is split into
  *  sp_column_blocks_best() column blocks, and interior rows are not computed separately. */
 static spmm_status find_parts(const spmm_plan_options *o, sp_product *p)
 {
@@ -114,7 +114,7 @@ static spmm_status find_parts(const spmm_plan_options *o, sp_product *p)
     double ghosts = (double)(p->halo->ghost_low + p->halo->ghost_high);
     TRY(sp_slowest(p->grid->comm, &ghosts, 1));
     p->column_blocks.count = sp_column_blocks_best(p->k, p->precision, (int64_t)ghosts);
-    /* few interior rows hide little, and cost a launch with its tail */
+    /* few interior rows hide little of the exchange, and cost another kernel launch */
     sp_row_blocks_find(p->halo, 0, &p->parts);
     return SPMM_OK;
 }
@@ -133,11 +133,11 @@ static spmm_status connect(const spmm_plan_options *o, sp_product *p)
         .transport = o->transport,
         .queued = o->stream != NULL,
         .untimed = !sp_plan_tries(o, &p->study),
-        /* nothing that has been queued before the exchange ends is to run beside it */
+        /* no kernel that was queued before the end of the exchange runs concurrently with it */
         .alone = p->parts.interior == 0 && p->column_blocks.count == 1 && !p->given->joint,
         .threads = p->threads};
     const int moves = p->halo->all_moved > 0;
-    /* even if no row is exchanged, it is an error to request a transport that is not available */
+    /* even if no row is exchanged, requesting a transport that is not available is an error */
     const int named = o->transport != SPMM_TRANSPORT_AUTO &&
                       (!sp_transport_has(o->transport, SP_TRANSPORT_IN_PLACE) || p->space != SPMM_CPU);
     if (p->relays) TRY(sp_relays_exchange(p->relays, &move, &p->exchange));
@@ -222,6 +222,6 @@ void sp_product_destroy(sp_product *p)
 
 void sp_product_use_stream(sp_product *p, void *stream)
 {
-    if (stream) (void)sp_device_sync(); /* products report errors */
+    if (stream) (void)sp_device_sync(); /* later products report errors */
     p->stream = stream;
 }

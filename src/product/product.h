@@ -1,6 +1,6 @@
 /** One product Y := alpha A X + beta Y over the ranks of a grid: its kernel, the exchange of rows of X, the
- *  sum over the process row, and the list of steps that it is computed by. A plan (plan/plan.h) has one, and
- *  one more for the transpose. */
+ *  sum over the process row, and its list of steps. A plan (plan/plan.h) has one product, and another one for
+ *  the transpose. */
 #ifndef SP_PRODUCT_H
 #define SP_PRODUCT_H
 
@@ -14,69 +14,72 @@
 #include "product/widths.h"
 #include "relays/relays.h"
 
-/** Sizes of a text that says why a kernel was chosen, and of one that lists the steps of a product. */
+/** Buffer sizes for the reason of the choice of a kernel and for the list of the steps of a product. */
 enum { SP_WHY_BYTES = 320, SP_STEPS_BYTES = 1600 };
 
-/** Seconds that the set-up of a product and the products took on this rank. */
+/** Seconds that the set-up of a product and the products themselves took on this rank. */
 typedef struct sp_product_times {
     double created;
     int64_t products;
-    double seconds, least, greatest; /**< of all products; of the fastest; of the slowest */
-    int64_t queued;                  /**< products that were queued and not waited for, which have no times */
+    double seconds, least, greatest; /**< sum over all products; minimum; maximum */
+    int64_t queued;                  /**< number of products that were queued and not waited for; their times
+                                          are unknown */
 } sp_product_times;
 
-/** A step of a product (steps.c lists them), and the column block of X that it is for. */
+/** A step of a product (steps.c lists them), and the column block of X to which it applies. */
 typedef struct sp_product_step {
     unsigned char what, block;
 } sp_product_step;
 
-/** Room for 16 steps, each once for each column block: steps.c asserts that it has no more. */
+/** Maximum number of entries in a list of steps: 16 steps, each once per column block. steps.c asserts that
+ *  there are no more than 16. */
 enum { SP_MOST_STEPS = 16 * SP_MOST_COLUMN_BLOCKS };
 
 /** The steps of a product. */
 typedef struct sp_steps {
     int count, begins; /**< begins: number of steps that sp_product_begin() runs */
     sp_product_step list[SP_MOST_STEPS];
-    char words[SP_STEPS_BYTES]; /**< for people: "begin X | interior rows | end X | .." */
+    char words[SP_STEPS_BYTES]; /**< human-readable: "begin X | interior rows | end X | .." */
 } sp_steps;
 
-/** Kinds of steps. With SP_STEP_MOVES alone a product is an exchange; without it, a product that reads ghost
- *  rows and partial rows of other ranks as an earlier exchange left them. */
+/** Kinds of steps. With SP_STEP_MOVES only, a product is an exchange. Without SP_STEP_MOVES, a product uses
+ *  the ghost rows and partial rows that an earlier exchange received. */
 enum { SP_STEP_COMPUTES = 1, SP_STEP_MOVES = 2, SP_STEP_SUMS = 4, SP_STEP_ALL = 7 };
 
 /** A product between its begin and its end. */
 typedef struct sp_pending {
     int open;                       /**< 1: it has begun, and has not ended */
-    int kinds;                      /**< of its steps: SP_STEP_* */
+    int kinds;                      /**< kinds of the steps to run: SP_STEP_* */
     int captured;                   /**< 1: it is being captured in a CUDA graph */
-    int prepared;                   /**< 0: it failed before its first step */
-    int whole;                      /**< 1: all of it is queued */
-    int block;                      /**< the column block of the step that runs */
-    sp_move_state x_state;          /**< of the exchange of that column block */
-    spmm_status status;             /**< so far */
-    char message[SP_MESSAGE_BYTES]; /**< of its failure */
+    int prepared;                   /**< 0: the product failed before its first step */
+    int whole;                      /**< 1: the whole product is queued */
+    int block;                      /**< the column block of the current step */
+    sp_move_state x_state;          /**< state of the exchange of that column block */
+    spmm_status status;             /**< status so far */
+    char message[SP_MESSAGE_BYTES]; /**< message of the failure */
     double alpha, beta;
-    double seconds;           /**< that the begin took */
-    spmm_multivector y;       /**< the caller's */
+    double seconds;           /**< time of sp_product_begin() */
+    spmm_multivector y;       /**< the caller's Y */
     spmm_multivector x;       /**< all columns of X: the caller's, or the product's copy */
-    spmm_multivector product; /**< where A X goes: the caller's Y, or the product's */
+    spmm_multivector product; /**< where kernels write A X: the caller's Y, or the product's buffer */
 } sp_pending;
 
 typedef struct sp_product {
     const sp_grid *grid;
-    const sp_halo *halo;  /**< of the rows that are moved: `given`, or that of `node` or `relays` */
-    const sp_halo *given; /**< what sp_product_create() was told */
+    const sp_halo *halo;  /**< the halo of the rows that are exchanged: `given`, or the halo of `node` or
+                               `relays` */
+    const sp_halo *given; /**< the halo passed to sp_product_create() */
     const spmm_block *block;
     spmm_plan_options options; /**< the caller's */
     spmm_plan_study study;     /**< the caller's */
-    const char *function;      /**< public function that computes it, in messages */
-    const char *formula;       /**< what it computes, for people */
-    char why[SP_WHY_BYTES];    /**< this kernel */
-    sp_trial kernel_trial;     /**< what it was chosen from */
-    sp_trial reduce_trial;     /**< what its reduction was chosen from */
+    const char *function;      /**< the public function that computes the product, for messages */
+    const char *formula;       /**< human-readable formula of the product */
+    char why[SP_WHY_BYTES];    /**< why this kernel was chosen */
+    sp_trial kernel_trial;     /**< the trial in which the kernel was chosen */
+    sp_trial reduce_trial;     /**< the trial in which the reduction was chosen */
     sp_product_times times;
-    sp_node_rows node; /**< if ranks of a node have rows of X in common; else zeroed */
-    sp_relays *relays; /**< if they hand rows of X on; else NULL */
+    sp_node_rows node; /**< if ranks of a node keep X in common memory; else zeroed */
+    sp_relays *relays; /**< if ranks forward rows of X inside their node; else NULL */
     int64_t k;         /**< columns of X and Y; 0: products do nothing */
     int64_t y_rows;
     spmm_precision precision;
@@ -84,8 +87,8 @@ typedef struct sp_product {
     sp_shape shape;
     int threads;
     sp_row_blocks parts;
-    sp_widths widths; /**< what it takes for products of fewer columns */
-    void *stream;     /**< the caller's, a cudaStream_t; NULL: products are computed in the library's own */
+    sp_widths widths;          /**< the choice of the matrix for products of fewer columns */
+    void *stream;              /**< the caller's cudaStream_t; NULL: products use the library's own streams */
     sp_stream boundary_stream; /**< on a GPU: the stream in which the kernels for boundary rows run */
     sp_column_blocks column_blocks;
     sp_steps steps;
@@ -101,91 +104,91 @@ typedef struct sp_product {
 } sp_product;
 
 /** Creates a product from a grid, a block and a halo, which must outlive it: chooses kernel, exchange and
- *  reduction, converts the block, and lists the steps. spmm_plan_create_extended() says what the options
- *  mean, of which `exchange` is ignored: the halo has a kind.
+ *  reduction, converts the block, and lists the steps. spmm_plan_create_extended() explains the options.
+ *  `exchange` is ignored; halo->kind is used instead.
  *
  *  Collective over grid->comm.
  *  \param [in]  study    not NULL
  *  \param [out] product  the caller destroys it; NULL on failure
- *  \return status as of spmm_plan_create_extended(), the same on every rank */
+ *  \return status as for spmm_plan_create_extended(), the same on every rank */
 spmm_status sp_product_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo, int64_t k,
                               const spmm_plan_options *options, const spmm_plan_study *study,
                               sp_product **product);
 
-/** Makes products ones of k columns, from 0 to those that the product was created for.
+/** Adapts the product to k columns, from 0 to the number for which it was created.
  *
- *  Collective over the grid, while no product is computed. If sp_product_converts() returns 1 for that k, the
- *  block has its values in host memory.
- *  \return the same status on every rank: SPMM_OK, or of the conversion of A and the kernel's set-up:
- *          SPMM_ERR_MEMORY, _LIMIT, _DEVICE, _MPI; then products are undefined until the next call */
+ *  Collective over the grid, while no product is computed. If sp_product_converts() returns 1 for this k, the
+ *  block must have its values in host memory.
+ *  \return the same status on every rank: SPMM_OK, or the status of the conversion of A and of the kernel's
+ *          set-up: SPMM_ERR_MEMORY, _LIMIT, _DEVICE, _MPI; then products are undefined until the next call */
 spmm_status sp_product_set_k(sp_product *product, int64_t k);
 
 /** Returns 1 if sp_product_set_k() may read values of the block. The same on all ranks. Local. */
 int sp_product_converts(const sp_product *product, int64_t k);
 
-/** As sp_row_blocks_map() and sp_row_blocks_update(), of all that the product has converted of its block, but
- *  for partial rows. Local. */
+/** As sp_row_blocks_map() and sp_row_blocks_update(), for all converted copies of the block except those for
+ *  partial rows. Local. */
 spmm_status sp_product_map_values(sp_product *product, int *all);
 spmm_status sp_product_update_values(sp_product *product, const void *on_gpu);
 
-/** Ends a product that has begun, waits for what was queued, and frees all; accepts NULL. Collective over the
- *  grid; after MPI_Finalize it only frees memory. */
+/** Frees the product; accepts NULL. If a product has begun, it is ended first; queued work is waited for.
+ *  Collective over the grid; after MPI_Finalize it only frees memory. */
 void sp_product_destroy(sp_product *product);
 
-/** Later products are computed in the caller's stream: to be called when nothing of the set-up is left to be
- *  queued. Local; waits for the GPU. */
+/** Makes later products use the caller's stream. Call it after all work of the set-up has been queued. Local;
+ *  waits for the GPU. */
 void sp_product_use_stream(sp_product *product, void *stream);
 
-/** As spmm_apply_begin(), spmm_apply_end() and spmm_apply(), without their checks of the plan. */
+/** As spmm_apply_begin(), spmm_apply_end() and spmm_apply(), but without their checks of the plan. */
 spmm_status sp_product_begin(sp_product *product, double alpha, const spmm_multivector *x, double beta,
                              const spmm_multivector *y);
 spmm_status sp_product_end(sp_product *product);
 spmm_status sp_product_apply(sp_product *product, double alpha, const spmm_multivector *x, double beta,
                              const spmm_multivector *y);
 
-/** Computes Y := A X by steps of some kinds alone, in the library's own streams, and waits for their end.
- *  Collective, status and operands as of spmm_apply().
- *  \param [in] kinds  SP_STEP_MOVES: the exchange alone; SP_STEP_COMPUTES | SP_STEP_SUMS: without it
+/** Computes Y := A X with only some kinds of steps, in the library's own streams, and waits for their end.
+ *  Collective, status and operands as for spmm_apply().
+ *  \param [in] kinds  SP_STEP_MOVES: only the exchange; SP_STEP_COMPUTES | SP_STEP_SUMS: all but the exchange
  *  \param [in] y      ignored without SP_STEP_COMPUTES */
 spmm_status sp_product_run(sp_product *product, int kinds, const spmm_multivector *x,
                            const spmm_multivector *y);
 
-/** Takes the place of steps of these kinds on a rank that failed before: no other rank waits in vain.
- *  Preserves this rank's error message. Collective as sp_product_run() is. */
+/** Replaces steps of these kinds on a rank that failed before, so that no other rank waits forever. Preserves
+ *  this rank's error message. Collective as sp_product_run() is. */
 void sp_product_skip(sp_product *product, int kinds);
 
-/** Returns 1 if all of a product is queued on the GPU: no host has a part in it. Local. */
+/** Returns 1 if the whole product is queued on the GPU and no step needs the host. Local. */
 int sp_product_queues(const sp_product *product);
 
-/** Returns the transport of rows of X or of partial rows; SPMM_TRANSPORT_AUTO if there are none to
- *  exchange. Local. */
+/** Returns the transport of rows of X or of partial rows; SPMM_TRANSPORT_AUTO if none are exchanged.
+ *  Local. */
 spmm_transport sp_product_transport(const sp_product *product);
 
-/** Waits until what was queued in the caller's stream is done, if there is one. Local.
+/** Waits until all work queued in the caller's stream is complete, if there is a caller's stream. Local.
  *  \return SPMM_OK, SPMM_ERR_MPI, _DEVICE */
 spmm_status sp_product_wait(sp_product *product);
 
 /** Checks shape, precision and memory of operand v. Messages name product->function. Local.
- *  \param [in] name  of the operand, in messages
+ *  \param [in] name  name of the operand in messages
  *  \return SPMM_OK, SPMM_ERR_USAGE */
 spmm_status sp_product_check_operand(const sp_product *product, const spmm_multivector *v, int64_t rows,
                                      const char *name);
 
 /** Allocates this rank's rows of X. Local.
- *  \param [in]  k           columns of X, at most those that the product was created for
+ *  \param [in]  k           columns of X, at most the number for which the product was created
  *  \param [in]  for_copies  1: for the product's own copy of the caller's X
  *  \param [out] x           zeroed by the caller, who destroys it
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status sp_product_x_create(const sp_product *product, int64_t k, int for_copies, spmm_multivector *x);
 
-/** Allocates the product's own copy of the caller's X, for all numbers of columns unless ranks share it.
- *  Local. */
+/** Allocates the product's own copy of the caller's X, with memory for any number of columns unless ranks
+ *  share it. Local. */
 spmm_status sp_product_create_copy(sp_product *product);
 
 /** Seconds that the phases of one product took on this rank. */
 typedef struct sp_apply_seconds {
-    /** All kernels: interior, boundary and, of the joint exchange, partial rows; or the span from the first
-     *  to the last if they run concurrently. */
+    /** All kernels: interior, boundary and, for the joint exchange, partial rows; or the time from the first
+     *  to the last kernel if they run concurrently. */
     double kernel;
     double interior; /**< kernels for the interior rows; 0 with column blocks */
     double boundary; /**< kernels for the rows that are not interior; with column blocks, for all rows */

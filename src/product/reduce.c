@@ -1,4 +1,4 @@
-/** Sums the partial Y of the ranks of a process row, by point-to-point messages, MPI_Reduce or NCCL. */
+/** Sums the partial Y of the ranks of a process row, with point-to-point messages, MPI_Reduce or NCCL. */
 #include "product/reduce.h"
 
 #include <math.h>
@@ -9,9 +9,9 @@
 #include "comm/nccl.h"
 #include "device/device.h"
 
-/** What a rank does in a step of a sum by messages, with one other rank. */
+/** One step of a sum by messages on this rank: the operation and the other rank. */
 typedef struct sum_step {
-    enum { SEND, RECEIVE, ADD, SWAP } what; /* ADD: receives and adds; SWAP: both send, and both add */
+    enum { SEND, RECEIVE, ADD, SWAP } what; /* ADD: receives and adds; SWAP: both ranks send, and both add */
     int with;
 } sum_step;
 
@@ -34,7 +34,7 @@ int sp_reduce_everywhere(spmm_reduce method) { return method == SPMM_REDUCE_BUTT
 
 int sp_reduce_steps(spmm_reduce method, int ranks)
 {
-    int whole = 0; /* of log2(ranks) */
+    int whole = 0; /* log2(ranks) rounded down */
     if (method == SPMM_REDUCE_LINEAR) return ranks - 1;
     while (ranks >> (whole + 1)) whole++;
     const int rest = ranks != 1 << whole;
@@ -61,7 +61,7 @@ static void add(const sp_reduction *r, void *sum, const void *other)
 }
 
 /* In the functions below, y is NULL on a rank that failed (sp_reduction_skip()). Such a rank sends NaNs from
- * r->buffer, and drops received data by receiving it in r->buffer. */
+ * r->buffer, and discards received data by receiving it in r->buffer. */
 
 static void fill_with_nan(void *p, int64_t bytes) { memset(p, 0xff, (size_t)bytes); }
 
@@ -84,8 +84,8 @@ static spmm_status add_from(const sp_reduction *r, int from, void *y)
 }
 
 /** Exchanges partial Y with rank `partner`, and adds the received one to y. Both ranks get the same bits,
- *  since addition is commutative. A rank that failed cannot send NaNs from r->buffer, which it needs
- *  for receiving. It sends empty messages instead, and the partner takes these for NaNs. */
+ *  since addition is commutative. A rank that failed cannot send NaNs from r->buffer, which it needs for
+ *  receiving. It sends empty messages instead, which the partner treats as NaNs. */
 static spmm_status swap(const sp_reduction *r, int partner, void *y)
 {
     const int64_t bytes = bytes_of(r), chunk = sp_chunk_bytes();
@@ -103,7 +103,7 @@ static spmm_status swap(const sp_reduction *r, int partner, void *y)
     return SPMM_OK;
 }
 
-/** Follows the steps of linear, tree or butterfly. */
+/** Runs the steps of a linear, tree or butterfly sum. */
 static spmm_status by_messages(const sp_reduction *r, void *y)
 {
     for (const sum_step *s = r->step; s < r->step + r->steps; s++) switch (s->what) {
@@ -153,7 +153,7 @@ spmm_status sp_reduction_run(sp_reduction *r, void *y)
     return sp_stream_copy(y, r->mirror, bytes_of(r), SP_STREAM_MAIN);
 }
 
-/** Contributes a partial Y of NaNs to the NCCL sum, since NCCL cannot tell the other ranks of a failure. */
+/** Contributes a partial Y of NaNs to the NCCL sum, since NCCL cannot notify the other ranks of a failure. */
 static spmm_status skip_nccl(const sp_reduction *r)
 {
     void *y = NULL;
@@ -233,9 +233,9 @@ static spmm_status check_nccl(spmm_device space)
     return why ? sp_fail(SPMM_ERR_USAGE, "reduce nccl: %s", why) : SPMM_OK;
 }
 
-/** Connects the ranks of a process row by NCCL. This may fail, for example because ranks share a GPU. If
- *  `chosen` is 1, a failure only makes the reduction fall back to SPMM_REDUCE_TREE.
- *  \param [in] chosen  1: NCCL was chosen by SPMM_REDUCE_AUTO; 0: the caller requires NCCL */
+/** Connects the ranks of a process row with NCCL. This may fail, for example because ranks share a GPU.
+ *  \param [in] chosen  1: NCCL was chosen by SPMM_REDUCE_AUTO, and a failure only makes the reduction use
+ *                      SPMM_REDUCE_TREE; 0: the caller requires NCCL */
 static spmm_status connect(const sp_grid *grid, int chosen, sp_reduction *r)
 {
     const spmm_status status = sp_nccl_of(grid, SP_ALONG_ROW, &r->nccl);
@@ -269,7 +269,7 @@ static spmm_status create(const sp_grid *grid, const sp_reduction *what, spmm_re
 
 /* ---- choice by timing ---- */
 
-/** Reductions that are timed. */
+/** The candidate reductions. */
 typedef struct timed_sums {
     const sp_grid *grid;
     const sp_reduction *what;
@@ -299,14 +299,14 @@ static void destroy(void *of, void *made)
     sp_reduction_destroy(made);
 }
 
-/** Lists the methods that leave the sum on the first rank and that all ranks have. Collective. */
+/** Lists the methods that leave the sum on the first rank and that are available on all ranks. Collective. */
 static spmm_status list_methods(timed_sums *t, sp_trial *trial)
 {
     static const spmm_reduce methods[] = {SPMM_REDUCE_TREE, SPMM_REDUCE_MPI, SPMM_REDUCE_LINEAR,
                                           SPMM_REDUCE_NCCL};
     for (size_t m = 0; m < sizeof methods / sizeof *methods; m++) {
         int there;
-        if (methods[m] == SPMM_REDUCE_LINEAR && t->what->size == 2) continue; /* it is the tree */
+        if (methods[m] == SPMM_REDUCE_LINEAR && t->what->size == 2) continue; /* the same as tree */
         TRY(sp_all(t->grid->comm, !sp_reduce_missing(methods[m], t->what->space), &there));
         if (!there) continue;
         t->method[trial->count] = methods[m];

@@ -1,8 +1,9 @@
 /** Writes new values of A, on the same pattern, to the arrays that kernels read.
  *
- *  A format stores the entries of A in an order of its own, and a kernel's state may have copies of them.
- *  Where each of them comes from is found without knowledge of any format: a row block is converted whose
- *  values are the numbers of its entries. Later updates copy values by that map. */
+ *  A format stores the entries of A in its own order, and a kernel's state may contain copies of them. The
+ *  source of each value is found without knowledge of the format: a row block is converted whose values are
+ *  the numbers of its entries. The result is a map from array elements to entries. Later updates copy values
+ *  with that map. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -12,11 +13,12 @@
 
 enum { MOST_ARRAYS = 1 + SP_MOST_COPIES };
 
-/** Where the values of one array come from. */
+/** The source of the values of one array. */
 typedef struct value_map {
     int64_t count;
     int in_order;         /* 1: entry i of the row block is element i; the rest is padding */
-    sp_value_place *from; /* [count] in the memory of the matrix; NULL if in_order */
+    sp_value_place *from; /* [count] the entry of each element, in the memory of the matrix; NULL if
+                             in_order */
 } value_map;
 
 struct sp_value_maps {
@@ -35,8 +37,8 @@ void sp_value_maps_destroy(sp_value_maps *maps)
     sp_free(maps);
 }
 
-/** Lists the arrays that have values of the row block, but for those of its CSR.
- *  \return their number; -1: not all are known */
+/** Lists the arrays that contain values of the row block, except those of its CSR.
+ *  \return the number of arrays; -1: the kernel has values in unknown places */
 static int list_arrays(const sp_kernel *kernel, const sp_row_block *p, sp_value_copy arrays[MOST_ARRAYS])
 {
     const int own = !p->a.borrowed && p->a.val;
@@ -47,7 +49,7 @@ static int list_arrays(const sp_kernel *kernel, const sp_row_block *p, sp_value_
 
 /* ---- maps ---- */
 
-/** Replaces the values of a row block by the numbers of their entries, from 1 on, as bits. */
+/** Replaces the values of a row block by the numbers of their entries, starting at 1, as bit patterns. */
 static void number_entries(const spmm_csr *a, int threads)
 {
 #pragma omp parallel for schedule(static) num_threads(threads)
@@ -58,7 +60,8 @@ static void number_entries(const spmm_csr *a, int threads)
             ((uint32_t *)a->as)[e] = (uint32_t)e + 1;
 }
 
-/** Translates the numbers that an array has got. What is not a number of an entry is padding.
+/** Translates the entry numbers in an array to a map. An element that is not the number of an entry is
+ *  padding.
  *  \param [in] numbers  [map->count] in host memory */
 static void translate(const void *numbers, const spmm_csr *a, int threads, value_map *map)
 {
@@ -67,14 +70,14 @@ static void translate(const void *numbers, const spmm_csr *a, int threads, value
     for (int64_t i = 0; i < map->count; i++) {
         const uint64_t number = a->precision == SPMM_F64 ? ((const uint64_t *)numbers)[i]
                                                          : ((const uint32_t *)numbers)[i];
-        /* padding is a zero, or no number at all */
+        /* padding is zero, or not the number of an entry */
         map->from[i] = number > (uint64_t)a->nnz ? SP_NOWHERE : (sp_value_place)(number - 1);
         unlike += map->from[i] != (i < a->nnz ? (sp_value_place)i : SP_NOWHERE);
     }
     map->in_order = unlike == 0 && map->count >= a->nnz;
 }
 
-/** Makes the map of an array of a row block on the CPU. */
+/** Makes the map for an array of a row block on the CPU. */
 static spmm_status map_on_host(const sp_value_copy *array, const spmm_csr *a, int threads, value_map *map)
 {
     map->count = array->count;
@@ -87,7 +90,7 @@ static spmm_status map_on_host(const sp_value_copy *array, const spmm_csr *a, in
     return SPMM_OK;
 }
 
-/** Makes the map of an array of a row block on a GPU. */
+/** Makes the map for an array of a row block on a GPU. */
 static spmm_status map_on_gpu(const sp_value_copy *array, const spmm_csr *a, int threads, value_map *map)
 {
     const int64_t bytes = array->count * sp_value_size(a->precision),
@@ -108,9 +111,9 @@ done:
     return status;
 }
 
-/** Makes the maps of row block p from another one, whose values are numbers of entries.
- *  \param [out] maps  those that could be made, also on failure; none if the row blocks are unlike, as they
- *                     can be where a kernel does without something for lack of memory */
+/** Makes the maps of row block p from another row block whose values are the numbers of entries.
+ *  \param [out] maps  the maps that could be made, also on failure. None if the two row blocks have different
+ *                     arrays, which happens if a kernel omits an optional array for lack of memory */
 static spmm_status make_maps(const sp_row_blocks *parts, const sp_row_block *p, const sp_row_block *numbered,
                              sp_value_maps *maps)
 {
@@ -163,7 +166,7 @@ static void copy_in_order(const spmm_csr *a, int threads, void *val)
 }
 
 /** Copies the values to their places on the GPU.
- *  \param [in] values  those of the row block, in GPU memory; NULL: they are in host memory */
+ *  \param [in] values  values of the row block, in GPU memory; NULL: they are in host memory */
 static spmm_status write_on_gpu(const sp_row_block *p, const sp_value_copy *arrays, const void *values)
 {
     const int size = (int)sp_value_size(p->csr.precision);
@@ -209,7 +212,7 @@ static spmm_status write_values(const sp_row_blocks *parts, sp_row_block *p, con
     return SPMM_OK;
 }
 
-/** Converts the row block again, with the values that it has now. */
+/** Converts the row block again, with its current values. */
 static spmm_status convert_again(const sp_row_blocks *parts, sp_row_block *p)
 {
     sp_row_block_release(parts, p);
@@ -219,8 +222,8 @@ static spmm_status convert_again(const sp_row_blocks *parts, sp_row_block *p)
     return status;
 }
 
-/** Makes the maps of a row block, unless there are some, or its values are not known.
- *  \param [out] needed  0: it has no values but in its CSR */
+/** Makes the maps of a row block, unless it has maps, or the places of its values are unknown.
+ *  \param [out] needed  0: no maps are needed, because only the CSR has values */
 static spmm_status find_maps(const sp_row_blocks *parts, sp_row_block *p, int *needed)
 {
     sp_value_copy arrays[MOST_ARRAYS];

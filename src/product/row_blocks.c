@@ -1,5 +1,5 @@
 /** Splits a rank's block of A into row blocks, converts each to the kernel's format, and runs the kernel on
- *  them. */
+ *  the row blocks. */
 #include "product/row_blocks.h"
 
 #include <stdlib.h>
@@ -27,8 +27,8 @@ static int is_interior(const sp_halo *h, int64_t i)
     return first == end || (a->ja[first] >= h->ghost_low && a->ja[end - 1] < h->ghost_low + h->own);
 }
 
-/** Trims run r to whole panels. Adds it to `kept`, the array of the SP_MOST_INTERIOR longest runs so far. If
- *  the array is full, r replaces the shortest run in it, provided that r is longer. */
+/** Trims run r to whole panels and adds it to `kept`, the array of the longest runs so far. If the array has
+ *  SP_MOST_INTERIOR runs already, r replaces the shortest of them, provided that r is longer. */
 static void keep(row_run r, int64_t rows, row_run *kept, int *count)
 {
     int shortest = 0;
@@ -50,7 +50,7 @@ static int by_place(const void *a, const void *b)
     return (r->first > s->first) - (r->first < s->first);
 }
 
-/** Lists the runs of interior rows that become row blocks in `kept`, in increasing order of rows.
+/** Lists in `kept` the runs of interior rows that become row blocks, in increasing order of rows.
  *  \return the number of runs */
 static int interior_runs(const sp_halo *h, row_run kept[SP_MOST_INTERIOR])
 {
@@ -78,7 +78,7 @@ void sp_row_blocks_find(const sp_halo *halo, int overlap, sp_row_blocks *parts)
 {
     row_run interior[SP_MOST_INTERIOR];
     const int64_t rows = halo->local.rows;
-    /* with rows in common, sources are those of messages, and there may be none */
+    /* in common memory there may be no message sources although rows are exchanged */
     const int alone = halo->sources == 0 && !halo->node;
     const int runs = overlap && !alone ? interior_runs(halo, interior) : 0;
     memset(parts, 0, sizeof *parts);
@@ -142,9 +142,9 @@ spmm_status sp_row_blocks_set_k(sp_row_blocks *parts, int64_t k)
     const int anew = sp_row_blocks_made_anew(parts, k);
     parts->k = k;
     for (int i = 0; i < parts->count; i++) {
-        if (parts->part[i].lost) continue; /* it has no matrix */
+        if (parts->part[i].lost) continue; /* after a failed update, this row block has no matrix */
         const spmm_status status = sp_row_block_set_k(parts, &parts->part[i], anew);
-        if (status != SPMM_OK) parts->k = 0; /* the next call does it again */
+        if (status != SPMM_OK) parts->k = 0; /* the next call tries again */
         TRY(status);
     }
     return SPMM_OK;

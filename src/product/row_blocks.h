@@ -9,7 +9,7 @@
 
 enum { SP_MOST_INTERIOR = 4, SP_MOST_ROW_BLOCKS = 2 * SP_MOST_INTERIOR + 1 };
 
-/** Where new values of a row block go (row_block_values.c). */
+/** The places of new values of a row block (row_block_values.c). */
 typedef struct sp_value_maps sp_value_maps;
 
 /** A row block: rows [first, first + rows) of the rank's block of A, converted to the kernel's format. */
@@ -22,21 +22,21 @@ typedef struct sp_row_block {
     sp_thread_ranges work; /**< row ranges of the OpenMP threads; zeroed on a GPU */
     void *state;           /**< private to the kernel */
     sp_value_maps *maps;   /**< NULL before the first update of values */
-    int unmapped;          /**< 1: no maps can be made, so that each update converts the block again */
-    int lost;              /**< 1: an update of values failed, and left no matrix */
+    int unmapped;          /**< 1: no maps can be made, so each update converts the block again */
+    int lost;              /**< 1: an update of values failed, and there is no matrix */
 } sp_row_block;
 
 /** The row blocks of a rank's block of A. */
 typedef struct sp_row_blocks {
     const sp_kernel *kernel;
-    int64_t made; /**< number of columns of X that the format was chosen for */
-    int64_t k;    /**< of products */
-    int64_t most; /**< greatest k of sp_row_blocks_set_k() */
+    int64_t made; /**< number of columns of X for which the format was chosen */
+    int64_t k;    /**< number of columns of products */
+    int64_t most; /**< maximum k of sp_row_blocks_set_k() */
     double ell_limit;
     int threads;
     sp_shape shape;
     const sp_matrix
-        *slice; /**< of the halo (sp_halo.slice): ELLPACK takes its values from there; NULL: none */
+        *slice; /**< the slice of the halo (sp_halo.slice), whose values ELLPACK uses in place; NULL: none */
     int count;
     int interior; /**< number of interior row blocks: part[0] to part[interior - 1] */
     sp_row_block part[SP_MOST_ROW_BLOCKS];
@@ -53,32 +53,33 @@ void sp_row_blocks_find(const sp_halo *halo, int overlap, sp_row_blocks *parts);
 /** Converts each row block to the kernel's format and memory, and calls the kernel's prepare(). Local.
  *  \param [in]     halo   must outlive *parts
  *  \param [in]     k      number of columns of X in later products
- *  \param [in]     most   greatest k of sp_row_blocks_set_k()
- *  \param [in,out] parts  from sp_row_blocks_find(), `slice` set where there is one; the caller destroys
- *                         them, also on failure
+ *  \param [in]     most   maximum k of sp_row_blocks_set_k()
+ *  \param [in,out] parts  from sp_row_blocks_find(), with `slice` set if the halo has one; the caller
+ *                         destroys them, also on failure
  *  \return the status of sp_matrix_create(), sp_thread_ranges_create() or the kernel's prepare();
  *          SPMM_ERR_MEMORY */
 spmm_status sp_row_blocks_create(const sp_halo *halo, const sp_kernel *kernel, int64_t k, int64_t most,
                                  double ell_limit, int threads, sp_shape shape, sp_row_blocks *parts);
 
-/** Makes the row blocks ones for products of k columns. Local.
+/** Adapts the row blocks to products of k columns. Local.
  *  \return SPMM_OK; otherwise the status of the kernel's prepare(), and products are undefined until the next
  *          call */
 spmm_status sp_row_blocks_set_k(sp_row_blocks *parts, int64_t k);
 
-/** Returns 1 if sp_row_blocks_set_k() makes states anew, from the values in host memory. Local. */
+/** Returns 1 if sp_row_blocks_set_k() prepares the kernel states anew from the values in host memory.
+ *  Local. */
 int sp_row_blocks_made_anew(const sp_row_blocks *parts, int64_t k);
 
-/** Returns the bytes of the row blocks in the kernel's format, and of entries that the kernel has copied,
- *  without arrays that belong to the block of A. Local. */
+/** Returns the size in bytes of the row blocks in the kernel's format and of copies of entries in the
+ *  kernel's state. Arrays that belong to the block of A are not counted. Local. */
 int64_t sp_row_blocks_bytes(const sp_row_blocks *parts);
 
 /** Converts one row block, whose CSR is set, as sp_row_blocks_create() does. Local.
  *  \param [in,out] part  the caller releases it, also on failure */
 spmm_status sp_row_block_convert(const sp_row_blocks *parts, sp_row_block *part);
 
-/** Makes the kernel's state of a converted row block one for parts->k columns. Local.
- *  \param [in] anew  1: the state is freed, and prepared again; also where there is none
+/** Adapts the kernel's state of a converted row block to parts->k columns. Local.
+ *  \param [in] anew  1: the state is freed, if there is one, and prepared again
  *  \return the status of the kernel's prepare() or set_k() */
 spmm_status sp_row_block_set_k(const sp_row_blocks *parts, sp_row_block *part, int anew);
 
@@ -88,19 +89,21 @@ void sp_row_block_new_values(const sp_row_blocks *parts, sp_row_block *part);
 /** Frees what sp_row_block_convert() has allocated. Local. */
 void sp_row_block_release(const sp_row_blocks *parts, sp_row_block *part);
 
-/** Finds out where values of the row blocks go, if that is not known yet: what sp_row_blocks_update() does in
- *  its first call. Local.
- *  \param [out] all  1: updates copy values, whose entries in host memory they need not read; 0: some convert
+/** Determines the places of the values in the row blocks, if they are not known yet. sp_row_blocks_update()
+ *  does the same in its first call. Local.
+ *  \param [out] all  1: updates copy all values, and need no values in host memory; 0: some row blocks are
+ *                    converted again
  *  \return SPMM_OK; otherwise the status of sp_row_blocks_create(), and nothing has changed */
 spmm_status sp_row_blocks_map(sp_row_blocks *parts, int *all);
 
-/** Takes over the values that the matrix given to sp_row_blocks_create() has now, on the same pattern. The
- *  first call converts each row block again to find out where values go, and keeps four bytes for each; later
- *  calls copy the values. Where a kernel's values are not known (sp_kernel_ops.values), memory is lacking, or
- *  a row block has 2^31 - 1 entries or more, every call converts. Local.
- *  \param [in] on_gpu  if sp_row_blocks_map() says that all are copied, the values of the matrix in GPU
- *                      memory, which are read in place of those in host memory; NULL: those in host memory
- *                      are
+/** Updates the row blocks with the current values of the matrix given to sp_row_blocks_create(), on the same
+ *  pattern. The first call converts each row block again to determine the places of values, and keeps four
+ *  bytes for each. Later calls copy the values. Every call converts again if the places of a kernel's values
+ *  are not known (sp_kernel_ops.values), if memory is lacking, or if a row block has 2^31 - 1 entries or
+ *  more. Local.
+ *  \param [in] on_gpu  the values of the matrix in GPU memory, which are read instead of those in host
+ *                      memory; only if sp_row_blocks_map() set *all to 1. NULL: the values in host memory are
+ *                      read
  *  \return SPMM_OK; otherwise the status of sp_row_blocks_create(), and products are undefined */
 spmm_status sp_row_blocks_update(sp_row_blocks *parts, const void *on_gpu);
 

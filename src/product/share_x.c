@@ -6,8 +6,8 @@
 #include "halo/joint.h"
 #include "formats/multivector.h"
 
-/** Creates the exchange for X in common memory. Only what was asked for by name is an error if the system has
- *  no such memory. */
+/** Creates the exchange for X in common memory. If the system has no such memory, that is an error only if
+ *  the caller requested this transport. */
 static spmm_status connect(const spmm_plan_options *o, const sp_halo *halo, sp_product *p)
 {
     const int64_t row_bytes = sp_multivector_ld(p->k, p->precision) * sp_value_size(p->precision);
@@ -24,13 +24,12 @@ static spmm_status connect(const spmm_plan_options *o, const sp_halo *halo, sp_p
     return o->transport == SPMM_TRANSPORT_AUTO && lacks ? SPMM_OK : status;
 }
 
-/** Few: less than one row in FEW of those that ranks own is sent to others. */
+/** Few: less than one in FEW of the owned rows is sent to other ranks. */
 enum { FEW = 20 };
 
-/** Determines whether messages are better than common memory: if the ranks are on one node and the rows that
- *  they need of each other are few and scattered. Next to each other they share cache lines and pages, and
- *  copying them takes little: with cnr-2000 at K = 4 and 8 products took 1.1 to 1.4 times as long in common
- *  memory. Collective. */
+/** Determines whether messages are better than common memory. This is the case if all ranks are on one node
+ *  and the rows that they need from each other are few and scattered: such rows share cache lines and pages
+ *  with rows of other ranks, and copying them is cheap (bench/records/TABLES.md). Collective. */
 static spmm_status few_and_scattered(const sp_product *p, int *few)
 {
     double rows[3] = {(double)p->halo->packed, (double)p->halo->own,
@@ -40,8 +39,8 @@ static spmm_status few_and_scattered(const sp_product *p, int *few)
     return SPMM_OK;
 }
 
-/** Returns the block whose columns are the rows of X that this rank needs: the joint exchange leaves the
- *  other entries to other ranks, and needs no rows of X for them. */
+/** Returns the block whose columns are the rows of X that this rank needs. With the joint exchange, other
+ *  ranks multiply some entries, for which no rows of X are needed here. */
 static spmm_block multiplied_here(const spmm_block *block, const sp_product *p)
 {
     spmm_block here = *block;
@@ -74,7 +73,8 @@ spmm_status sp_share_x(const spmm_block *block, const spmm_plan_options *o, sp_p
     return connect(o, p->halo, p);
 }
 
-/** Allocates an X in common memory, or, if there is none left, an X that the plan will copy into it. */
+/** Allocates an X in common memory. If no area is left, allocates an X that the plan will copy into common
+ *  memory. */
 static spmm_status create_shared(const sp_product *p, int64_t k, int for_copies, spmm_multivector *x)
 {
     const sp_halo *const h = p->halo;

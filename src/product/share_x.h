@@ -4,16 +4,16 @@
 
 #include "product/product.h"
 
-/** Where options and ranks allow it, makes the ranks of each node share X: sets p->node, makes p->halo the
- *  halo of p->node, and creates p->exchange, to which p->grid, p->halo, p->k, p->precision and p->threads
- *  must be set. Otherwise changes nothing, and rows of X move by messages. SPMM_TRANSPORT_AUTO shares X
- *  between CPUs if two ranks of a process column or more are on one node, unless all are and need few,
- *  scattered rows of each other. On GPUs, sets p->relays, and makes p->halo theirs, where ranks hand rows on
- *  (relays/relays.h).
+/** If options and ranks allow it, makes the ranks of each node share X. Then sets p->node, sets p->halo to
+ *  the halo of p->node, and creates p->exchange; p->grid, p->halo, p->k, p->precision and p->threads must be
+ *  set. Otherwise changes nothing, and rows of X are sent by messages. SPMM_TRANSPORT_AUTO shares X between
+ *  CPUs if at least two ranks of a process column are on one node, unless all ranks are on one node and need
+ *  only few, scattered rows from each other. On GPUs, if ranks forward rows (relays/relays.h), sets p->relays
+ *  and sets p->halo to their halo.
  *
  *  Collective over the grid.
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (SPMM_TRANSPORT_SHARED was asked for, and
- *          cannot be; SPMM_EXCHANGE_BACKEND), _MEMORY, _LIMIT, _DEVICE, _MPI */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (SPMM_TRANSPORT_SHARED was requested but is
+ *          not possible; a wrong SPMM_EXCHANGE_BACKEND), _MEMORY, _LIMIT, _DEVICE, _MPI */
 spmm_status sp_share_x(const spmm_block *block, const spmm_plan_options *options, sp_product *product);
 
 #endif

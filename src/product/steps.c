@@ -8,7 +8,7 @@
 
 /* ---- exchange of X ---- */
 
-/** Takes the place of the exchange of a column block that has not begun: the neighbors are told. */
+/** Replaces the exchange of a column block that has not begun: notifies the neighbors of a failure. */
 static spmm_status skip_x(sp_product *p)
 {
     p->pending.x_state = SP_MOVE_OVER;
@@ -21,23 +21,23 @@ static spmm_status begin_x(sp_product *p)
     sp_pending *const d = &p->pending;
     d->x_state = SP_MOVE_NOT_BEGUN;
     if (d->status != SPMM_OK) return SPMM_OK;
-    /* nothing can be multiplied before the first column block is there */
+    /* no kernel can run before the first column block has arrived */
     if (p->column_blocks.count > 1) sp_exchange_beside(p->exchange, d->block > 0 || p->partial != NULL);
     const spmm_status begun = sp_exchange_begin(p->exchange, p->column_blocks.x[d->block].data);
     d->x_state = begun == SPMM_OK ? SP_MOVE_BEGUN : SP_MOVE_OVER;
     return begun;
 }
 
-/** On GPUs, a rank that failed before tells the neighbors here, before partial rows end: they may wait for
- *  X first. */
+/** On GPUs, a rank that failed before notifies the neighbors here, before the exchange of partial rows ends,
+ *  because the neighbors may wait for X first. */
 static spmm_status end_x(sp_product *p)
 {
     if (p->pending.x_state == SP_MOVE_BEGUN) return sp_exchange_end(p->exchange);
     return p->pending.x_state == SP_MOVE_NOT_BEGUN && p->space == SPMM_CUDA ? skip_x(p) : SPMM_OK;
 }
 
-/** On CPUs, a rank that failed before tells the neighbors here: in common memory that waits until they
- *  have read X, and they may wait for partial rows before. */
+/** On CPUs, a rank that failed before notifies the neighbors here. In common memory this waits until they
+ *  have read X, and they may wait for partial rows before that. */
 static spmm_status finish_x(sp_product *p)
 {
     if (p->pending.x_state == SP_MOVE_BEGUN) return sp_exchange_finish(p->exchange);
@@ -48,7 +48,8 @@ static spmm_status finish_x(sp_product *p)
 
 static spmm_status start(sp_product *p)
 {
-    const int waits = p->exchange && (p->pending.kinds & SP_STEP_MOVES); /* for the rows that kernels write */
+    const int waits = p->exchange && (p->pending.kinds & SP_STEP_MOVES); /* the exchange's stream waits for
+                                                                            these kernels */
     TRY(sp_phase_begin(&p->phases, SP_PHASE_KERNELS, 0, SP_STREAM_MAIN));
     return p->boundary_stream == SP_STREAM_MAIN || waits ? SPMM_OK
                                                          : sp_stream_wait(p->boundary_stream, SP_STREAM_MAIN);
@@ -112,14 +113,14 @@ static spmm_status add(sp_product *p)
 
 /* ---- sums over the process row ---- */
 
-/** Waits for the exchanges, so that a rank which was told of a failure adds NaNs; not if the product is
- *  queued as a whole. */
+/** Waits for the exchanges, so that a rank that learns of a failure adds NaNs; does not wait if the whole
+ *  product is queued. */
 static spmm_status settle(sp_product *p)
 {
     return p->pending.whole || !p->pending.prepared ? SPMM_OK : sp_steps_settle(p);
 }
 
-/** Fills this rank's partial product with NaNs after a failure, so that nobody mistakes the sum for a
+/** Fills this rank's partial product with NaNs after a failure, so that the sum cannot be used as a
  *  result. */
 static void poison(const spmm_multivector *product)
 {
@@ -145,7 +146,7 @@ static spmm_status reduce(sp_product *p)
 
 /* ---- the list ---- */
 
-/** The steps: name in the code, name for people (NULL: none), kind, function. */
+/** The steps: name in the code, human-readable name (NULL: none), kind, function. */
 #define STEPS(STEP)                                            \
     STEP(START, NULL, COMPUTES, start)                         \
     STEP(BEGIN_X, "begin X", MOVES, begin_x)                   \
@@ -168,8 +169,8 @@ enum { STEPS(ID) STEP_COUNT };
 _Static_assert(STEP_COUNT <= SP_MOST_STEPS / SP_MOST_COLUMN_BLOCKS,
                "sp_steps.list has room for each step once for each column block");
 
-/** What a step does. run() returns its own status; that of the product so far is in p->pending, as the
- *  column block is. */
+/** The implementation of a step. run() returns the status of the step; p->pending has the status of the
+ *  product so far and the current column block. */
 static const struct step_ops {
     const char *name;
     int kind;
@@ -178,20 +179,20 @@ static const struct step_ops {
 #define OPS(id, name, kind, run) {name, SP_STEP_##kind, run},
     STEPS(OPS)};
 
-/** Appends a step, which no list has twice for a column block. */
+/** Appends a step. A list contains each step at most once per column block. */
 static void append(sp_steps *l, int what, int block)
 {
     l->list[l->count++] = (sp_product_step){(unsigned char)what, (unsigned char)block};
 }
 
-/** Lists what comes between the first begin of X and its end: the rows that travel are computed first. */
+/** Lists the steps between the first begin of X and its end. Rows that are sent are computed first. */
 static void list_overlapped(const sp_product *p, sp_steps *l)
 {
     const int gpu = p->space == SPMM_CUDA;
     const int waits = sp_partial_rows_begin_waits(p->partial);
     if (p->partial) append(l, PARTIAL, 0);
     if (p->partial && !waits) append(l, BEGIN_PARTIAL, 0);
-    if (gpu) append(l, INTERIOR, 0); /* queued; the host goes on at once */
+    if (gpu) append(l, INTERIOR, 0); /* queued; the host continues at once */
     l->begins = l->count;
     if (waits) append(l, BEGIN_PARTIAL, 0);
     if (!gpu) append(l, INTERIOR, 0);
@@ -223,7 +224,7 @@ void sp_steps_list(sp_product *p)
             append(l, INTERIOR, s);
         if (p->exchange) append(l, END_X, s);
         append(l, BOUNDARY, s);
-        /* boundary rows need not wait for partial rows */
+        /* boundary rows do not wait for partial rows */
         if (p->partial && s == p->column_blocks.count - 1) append(l, END_PARTIAL, 0);
         if (p->exchange) append(l, FINISH_X, s);
     }
@@ -239,7 +240,7 @@ void sp_steps_list(sp_product *p)
 spmm_status sp_steps_run(sp_product *p, int from, int to, spmm_status status)
 {
     sp_pending *const d = &p->pending;
-    char message[SP_MESSAGE_BYTES]; /* of the first failure: later steps may overwrite it */
+    char message[SP_MESSAGE_BYTES]; /* message of the first failure, because later steps may overwrite it */
     if (status != SPMM_OK) snprintf(message, sizeof message, "%s", spmm_error_message());
     d->status = status;
     for (int i = from; i < to; i++) {

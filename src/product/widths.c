@@ -1,5 +1,5 @@
-/** Makes products ones of other numbers of columns: chooses between two converted matrices, and tells all
- *  parts of a product how long rows are. */
+/** Adapts products to other numbers of columns: chooses between two converted matrices, and passes the new
+ *  row size to all parts of a product. */
 #include "product/widths.h"
 
 #include <math.h>
@@ -10,11 +10,11 @@
 #include "product/product.h"
 #include "product/steps.h"
 
-/** Products of at most so many columns, and half of those that the plan was made for, can have a second
+/** Products of at most this many columns, and of at most half the columns of the plan, can have a second
  *  matrix. */
 enum { NARROW = 8 };
-/** A kernel on the second matrix is taken if it takes less than this share of the time of the kernel on the
- *  first. */
+/** A kernel on the second matrix is selected if it takes less than this share of the time of the kernel on
+ *  the first matrix. */
 static const double CLEARLY = 0.9;
 
 static int range_of(int64_t k)
@@ -46,7 +46,7 @@ static sp_row_blocks *second_of(sp_product *p) { return p->widths.second ? &p->p
 
 static int has_second(const sp_product *p) { return p->widths.second || p->widths.other.kernel != NULL; }
 
-/** Returns 1 if it is to be decided for products of k columns whether there is a second matrix. */
+/** Returns 1 if the choice of a second matrix is still open for products of k columns. */
 static int undecided(const sp_product *p, int64_t k)
 {
     return !p->widths.decided && !p->options.kernel && k <= NARROW && 2 * k <= p->widths.most;
@@ -65,8 +65,8 @@ static sp_kernel_trial trial_of(const sp_product *p, int64_t k)
                                                               : (double)sp_products_of(p->options.products)};
 }
 
-/** Lists the kernels that may be faster than that of the first matrix for k columns.
- *  \return their number */
+/** Lists the kernels that may be faster for k columns than the kernel of the first matrix.
+ *  \return the number of kernels */
 static int list_others(sp_product *p, const sp_features *f, int64_t k, const sp_kernel **list)
 {
     const sp_kernel *all[SP_MAX_CANDIDATES];
@@ -101,7 +101,7 @@ static void find_again(const sp_row_blocks *parts, sp_row_blocks *found)
     }
 }
 
-/** Makes the second matrix, if there is to be one. Collective. */
+/** Creates the second matrix if a kernel for it is clearly faster. Collective. */
 static spmm_status decide(sp_product *p)
 {
     const sp_kernel *list[SP_MAX_CANDIDATES];
@@ -128,7 +128,7 @@ static spmm_status decide(sp_product *p)
     return status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT ? SPMM_OK : status;
 }
 
-/** Chooses between the two matrices for k columns, which are more than one. Collective. */
+/** Chooses between the two matrices for k > 1 columns. Collective. */
 static spmm_status compare(sp_product *p, int64_t k, unsigned char *choice)
 {
     double first, second;
@@ -146,7 +146,7 @@ static spmm_status compare(sp_product *p, int64_t k, unsigned char *choice)
     return SPMM_OK;
 }
 
-/** Makes p->parts the matrix for k columns. Collective. */
+/** Sets p->parts to the matrix for k columns. Collective. */
 static spmm_status take_matrix(sp_product *p, int64_t k)
 {
     unsigned char *const choice = &p->widths.choice[range_of(k)];
@@ -185,7 +185,7 @@ spmm_status sp_product_update_values(sp_product *p, const void *on_gpu)
     return p->widths.other.kernel ? sp_row_blocks_update(&p->widths.other, on_gpu) : SPMM_OK;
 }
 
-/* ---- all together ---- */
+/* ---- set_k ---- */
 
 static spmm_status set_k(sp_product *p, int64_t k)
 {
@@ -198,7 +198,7 @@ static spmm_status set_k(sp_product *p, int64_t k)
     sp_column_blocks_set_k(p->halo, k, p->exchange, count, &p->column_blocks);
     sp_reduction_set_elements(p->reduction, p->halo->local.rows * ld);
     if (sp_exchange_shares(p->exchange))
-        spmm_multivector_destroy(&p->x); /* rows of another length lie elsewhere */
+        spmm_multivector_destroy(&p->x); /* the row size changes, and with it the memory layout */
     else
         p->x = sp_multivector_with_k(&p->x, k);
     p->y = sp_multivector_with_k(&p->y, k);
@@ -209,7 +209,7 @@ static spmm_status set_k(sp_product *p, int64_t k)
 spmm_status sp_product_set_k(sp_product *p, int64_t k)
 {
     if (k != 0 && k != p->widths.k) {
-        p->k = p->widths.k = 0; /* after a failure there are products without columns alone */
+        p->k = p->widths.k = 0; /* after a failure, products have 0 columns */
         TRY(set_k(p, k));
         p->widths.k = k;
     }

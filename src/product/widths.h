@@ -1,35 +1,36 @@
-/** What a product takes for fewer columns than it was created for: which of at most two converted
- *  matrices.
+/** Selects the converted matrix that a product uses if it has fewer columns than it was created for. There
+ *  are at most two.
  *
- *  Kernel, exchange and reduction stay as they were chosen. Row blocks get the new number by
- *  sp_kernel_ops.set_k or are prepared again; the exchange lists its messages again (sp_exchange_set_rows());
- *  column blocks, partial rows, copies of X and Y and the list of steps follow. Elements are summed in the
- *  order of a plan for that number of columns. Whether there is a second matrix is decided at one column,
- *  because a matrix that is the fastest for a few columns can be slow for one. */
+ *  Kernel, exchange and reduction stay as chosen. sp_kernel_ops.set_k adapts the row blocks to the new number
+ *  of columns, or they are prepared again. The exchange lists its messages again (sp_exchange_set_rows()).
+ *  Column blocks, partial rows, copies of X and Y and the list of steps are adapted. Elements are summed in
+ *  the same order as in a plan created for that number of columns. Whether there is a second matrix is
+ *  decided at one column, because a matrix that is the fastest for a few columns can be slow for one. */
 #ifndef SP_WIDTHS_H
 #define SP_WIDTHS_H
 
 #include "base/trial.h"
 #include "product/row_blocks.h"
 
-/** Number of ranges of columns that are told apart: 1, 2, 3 to 4, 5 to 8, and so on. */
+/** Number of ranges of columns for which a choice is stored: 1, 2, 3 to 4, 5 to 8, and so on. */
 enum { SP_WIDTHS = 64 };
 
-/** Which matrix a product takes for a number of columns. */
+/** The matrix that a product uses for a number of columns. */
 typedef enum sp_width_choice { SP_WIDTH_UNKNOWN, SP_WIDTH_FIRST, SP_WIDTH_SECOND } sp_width_choice;
 
-/** Of a product: the matrix that it has been created with is the first one. A second one in another kernel's
- *  format is made for one column, when products of few columns are asked for, if its kernel is clearly faster
- *  then. */
+/** The matrices of a product. The first one is created with the product. When products of few columns are
+ *  requested, a second matrix in the format of another kernel is created if that kernel is clearly faster for
+ *  one column. */
 typedef struct sp_widths {
-    int64_t most; /**< columns that the product was created for, at least 1 */
-    int64_t k;    /**< columns, at least 1, that all but the product's k follow; 0: none, after a failure */
-    int column_blocks;   /**< that X of `most` columns is cut into */
-    int decided;         /**< 1: it is known whether there is a second matrix */
-    int second;          /**< 1: the product's `parts` are the second matrix, and `other` the first one */
-    sp_row_blocks other; /**< the matrix that is not taken now; zeroed: there is none */
-    unsigned char choice[SP_WIDTHS]; /**< sp_width_choice of each range of columns */
-    sp_trial trial;                  /**< what the second one was chosen from */
+    int64_t most; /**< number of columns for which the product was created, at least 1 */
+    int64_t k;    /**< current number of columns, at least 1, even if products have 0 columns; 0: undefined
+                       after a failure */
+    int column_blocks;   /**< number of column blocks into which an X of `most` columns is cut */
+    int decided;         /**< 1: the choice of a second matrix has been made */
+    int second;          /**< 1: `parts` of the product is the second matrix, and `other` the first one */
+    sp_row_blocks other; /**< the matrix that is not in use; zeroed: there is none */
+    unsigned char choice[SP_WIDTHS]; /**< the sp_width_choice of each range of columns */
+    sp_trial trial;                  /**< the trial in which the second matrix was chosen */
 } sp_widths;
 
 #endif

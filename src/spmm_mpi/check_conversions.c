@@ -1,4 +1,4 @@
-/** Converts a matrix from COO by several algorithms; times them and compares the results. */
+/** Converts a matrix from COO with several algorithms, times them and compares the results. */
 #include "spmm_mpi/check_conversions.h"
 
 #include <omp.h>
@@ -56,14 +56,14 @@ static const algorithm algorithms[] = {
     {"coo_to_ell_nopad_single_pass", SPMM_ELL_NOPAD, 1},
 };
 
-/** Result of one conversion algorithm. */
+/** Result of a conversion algorithm. */
 typedef struct outcome {
     double seconds; /* time of the conversion without sorting; an estimate if `skipped` */
     double sorting; /* seconds of sorting the rows by column afterwards */
     int skipped, same;
 } outcome;
 
-/** Arguments and results that the checks of all formats share. */
+/** Arguments and results that are common to the checks of all formats. */
 typedef struct checks {
     const sp_coo *coo;
     int threads;
@@ -316,7 +316,7 @@ spmm_status sp_check_conversions(const sp_coo *coo, int threads, double ell_limi
             (long long)coo->rows, (long long)coo->cols, (long long)coo->nnz,
             sp_precision_word(coo->precision), threads, threads == 1 ? "" : "s");
     fprintf(out,
-            "sorting: of the rows by column, afterwards, not in seconds; ours sorts within its seconds\n");
+            "sorting: time to sort the rows by column afterwards, not part of seconds; ours includes it\n");
     fprintf(out, LINE, "conversion", "algorithm", "seconds", "sorting", "speed-up", "result same");
     for (int format = SPMM_CSR; format <= SPMM_ELL_NOPAD; format++)
         TRY_GOTO(check_format(&c, (spmm_format)format), done);

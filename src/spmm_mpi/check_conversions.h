@@ -10,9 +10,9 @@
  *
  *  The conversions are COO to CSR, to padded ELLPACK and to ELLPACK without padding, each by three
  *  algorithms: the baseline's scan of all entries for each row (rows x entries steps), the baseline's single
- *  pass over the entries with a small critical section, and the counting sort that the program uses. An
- *  algorithm whose time, extrapolated from its first rows or entries, would exceed `seconds_limit` is
- *  abandoned; the table then shows the estimate and the word "skipped".
+ *  pass over the entries with a small critical section, and the counting sort of this program. An algorithm
+ *  is abandoned if its time, extrapolated from its first rows or entries, would exceed `seconds_limit`; the
+ *  table then shows the estimate and the word "skipped".
  *
  *  Local. The caller keeps `coo`.
  *  \param [in] coo        general (symmetric entries expanded), without duplicates

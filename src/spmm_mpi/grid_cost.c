@@ -1,4 +1,4 @@
-/** Counts and prints what a product costs on a process grid, and finds the grid of least cost. */
+/** Counts and prints the cost of a product on a process grid, and finds the grid with the least cost. */
 #include "spmm_mpi/grid_cost.h"
 
 #include <math.h>
@@ -48,7 +48,7 @@ static void take_most(const sp_rank_count *c, sp_rank_count *most)
 
 /* ---- the model ---- */
 
-/* In copies of as many bytes: a row that is received; a partial row of Y, which is added, too. */
+/* Costs, relative to copying as many bytes: of a received row; of a partial row of Y, which is also added. */
 enum { RECEIVED = 8, ADDED = RECEIVED + 3 };
 
 static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -58,14 +58,14 @@ static double row_bytes(int64_t k, spmm_precision precision)
     return (double)(sp_multivector_ld(k, precision) * sp_value_size(precision));
 }
 
-/** Returns the bytes that the kernel of a rank moves at least: the DRAM bound of its block. */
+/** Returns the minimum number of bytes that the kernel of a rank moves: the DRAM bound of its block. */
 static double block_bytes(const sp_rank_count *c, spmm_precision precision, int64_t k)
 {
     return (double)c->nnz * (double)(sp_value_size(precision) + 4) + 8 * ((double)c->rows + 1) +
            row_bytes(k, precision) * (double)(c->x_rows + c->halo_rows + c->rows);
 }
 
-/** Returns what an exchange costs a rank, in rows that are copied. */
+/** Returns the cost of an exchange for a rank, in copied rows. */
 static double exchange_rows(spmm_exchange exchange, const sp_rank_count *c, int p, int64_t column_rows)
 {
     if (exchange == SPMM_EXCHANGE_HALO)
@@ -92,7 +92,8 @@ static double slowest_rank(const spmm_csr *a, const sp_ranges *r, const sp_cost_
     return most;
 }
 
-/** Returns the cost with the exchange of the model; of several ones, with that of the least cost. */
+/** Returns the cost with the exchange of the model, or with the cheapest exchange if the model allows
+ *  several. */
 static double least_cost(const spmm_csr *a, const sp_ranges *r, const sp_cost_model *model,
                          const sp_rank_count *counts)
 {
@@ -106,8 +107,8 @@ static double least_cost(const spmm_csr *a, const sp_ranges *r, const sp_cost_mo
     return least;
 }
 
-/** Returns a cost that no p x q grid is below: its mean kernel and its sum, which depend on the sizes of the
- *  matrix alone. */
+/** Returns a lower bound of the cost of all p x q grids: the mean kernel and its reduction, which depend only
+ *  on the sizes of the matrix. */
 static double lower_bound(const spmm_csr *a, int p, int q, const sp_cost_model *model)
 {
     const sp_rank_count whole = {.nnz = a->nnz, .rows = a->rows * q, .x_rows = a->cols};
@@ -218,8 +219,8 @@ static spmm_status cost_of(const spmm_csr *a, sp_partition partition, int p, int
 spmm_status sp_grid_cost_best(const spmm_csr *a, sp_partition partition, int ranks,
                               const sp_cost_model *model, FILE *table, sp_grid_cost *best)
 {
-    /* METIS would have to cut the graph for each number of row blocks; balance the blocks by entries
-       instead */
+    /* METIS would have to partition the graph for each number of row blocks; instead, balance the blocks by
+       entries */
     const sp_partition by = partition == SP_PARTITION_GRAPH ? SP_PARTITION_NNZ : partition;
     if (table) sp_grid_cost_head(table, model->k);
     for (int columns = 1; columns <= ranks; columns++) {

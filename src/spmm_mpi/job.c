@@ -1,4 +1,4 @@
-/** Implements the phases before the products if rank 0 reads the matrix: read, scatter, halo, report. */
+/** Implements the phases before the products, if rank 0 reads the matrix: read, scatter, halo, report. */
 #include "spmm_mpi/job.h"
 
 #include <stdlib.h>
@@ -133,7 +133,7 @@ spmm_status sp_job_read_x(const sp_options *o, const sp_place *place, sp_job_inp
     int64_t k = input->x.k;
     TRY(sp_bcast(place->grid.comm, SP_ROOT, &k, sizeof k));
     if (o->k_given && (o->columns.count != 1 || o->columns.k[0] != k))
-        return sp_fail(SPMM_ERR_USAGE, "%s has %lld columns: leave --columns out, or give %lld", o->x_file,
+        return sp_fail(SPMM_ERR_USAGE, "%s has %lld columns: omit --columns, or give %lld", o->x_file,
                        (long long)k, (long long)k);
     input->columns = (sp_columns){{k}, 1};
     return sp_options_check_column_blocks(o, &input->columns);
@@ -206,7 +206,7 @@ static const char *x_text(const sp_options *o, char *buf, size_t n)
     return buf;
 }
 
-/** Returns the number of ranks that this rank receives rows of X or partial rows of Y from. */
+/** Returns the number of ranks from which this rank receives rows of X or partial rows of Y. */
 static int neighbors(const sp_halo *h)
 {
     const sp_halo *const other = h->joint ? &h->joint->moves : NULL;

@@ -1,7 +1,7 @@
 /** The state and the phases of spmm_mpi. main.c calls the phases in order. job_preflight.c and job_memory.c
- *  make the checks before the matrix is read; job.c, job_load.c and job_partition.c implement the phases
- *  before the products; job_tune.c chooses kernels; job_multiply.c makes the runs, job_run.c
- *  one of them; job_time.c times products. */
+ *  make checks before the matrix is read. job.c, job_load.c and job_partition.c implement the phases before
+ *  the products. job_tune.c stores and looks up kernels. job_multiply.c makes the runs, job_run.c makes one
+ *  run, and job_time.c times products. */
 #ifndef SP_SPMM_MPI_JOB_H
 #define SP_SPMM_MPI_JOB_H
 
@@ -13,30 +13,31 @@
 #include "spmm_mpi/options.h"
 #include "spmm_mpi/report.h"
 
-/** What is read or generated. */
+/** The matrix, and X if it is read from a file. */
 typedef struct sp_job_input {
     sp_matrix_file file;   /**< rank 0: the file of the matrix, from sp_job_check() until sp_job_read() */
-    spmm_csr a;            /**< rank 0: the whole matrix A, as long as it is needed */
-    sp_mtx_info info;      /**< rank 0: what the header of the matrix file says */
-    sp_matrix_facts facts; /**< numbers on every rank; the words are NULL until the record has them */
+    spmm_csr a;            /**< rank 0: the whole matrix A, while it is needed */
+    sp_mtx_info info;      /**< rank 0: data from the header of the matrix file */
+    sp_matrix_facts facts; /**< the numbers are set on every rank; the texts are NULL until the record has
+                                them */
     spmm_multivector x;    /**< rank 0, -x FILE: X from the file, its rows numbered like those of A */
-    sp_columns columns;    /**< K of each run: of --columns or, with -x FILE, of the file */
+    sp_columns columns;    /**< K of each run: from --columns or, with -x FILE, from the file */
 } sp_job_input;
 
-/** Where the rows and columns of A and the rows of X are. */
+/** The distribution of A and X. */
 typedef struct sp_distribution {
     sp_ranges ranges; /**< row and column blocks of A, and the owners of the rows of X */
     spmm_block block; /**< this rank's block of A */
-    sp_matrix slice;  /**< --scatter-format ell: the block as it arrived, from which plans take values; else
-                    zeroed */
-    sp_halo halo;     /**< which rows of X are exchanged in a product */
+    sp_matrix slice;  /**< --scatter-format ell: the received block, whose values plans use; else zeroed */
+    sp_halo halo;     /**< the halo of a product: the rows of X that are exchanged */
     int64_t *perm;    /**< rank 0, --partition graph: perm[i] is the new index of row i of A as read */
-    sp_halo joint;    /**< the joint exchange's, if that may be chosen; else zeroed */
+    sp_halo joint;    /**< the halo of the joint exchange, if that may be chosen; else zeroed */
     int64_t *x_old;   /**< --partition graph and generated X: indices that this rank's rows of X had before
                            renumbering; else NULL */
 } sp_distribution;
 
-/** What Y is verified with. In full that is the whole A; the members but `mode` are of a sample. */
+/** The reference for the verification of Y. With mode full it is the whole A; the other members are for a
+ *  sample. */
 typedef struct sp_reference {
     sp_verify_mode mode; /**< mode in use: sample instead of full if rank 0 has too little memory */
     spmm_csr rows;       /**< rank 0: the sampled rows of A */
@@ -55,20 +56,21 @@ typedef struct sp_job {
     sp_reference reference;
 } sp_job;
 
-/* The phases, besides sp_halo_create(). All are collective over the place's grid and return the same status
- * on every rank. Each writes the objects that are not const. */
+/* The phases, except sp_halo_create(). All are collective over the place's grid and return the same status on
+ * every rank. Each sets its arguments that are not const. */
 
-/** Detects, before the matrix is read, what will make the run fail, e.g. a transport that is missing or an
- *  output file that cannot be written. On rank 0, opens the file of the matrix and reads its header.
- *  \param [out] file  rank 0: the file, open for sp_job_read(); with --io parallel closed, and only
+/** Detects, before the matrix is read, conditions under which the run would fail, e.g. a transport that is
+ *  not available or an output file that cannot be written. On rank 0, opens the file of the matrix and reads
+ *  its header.
+ *  \param [out] file  rank 0: the file, open for sp_job_read(); with --io parallel it is closed, and only
  *                     file->format is set */
 spmm_status sp_job_check(const sp_options *o, const sp_place *place, sp_matrix_file *file);
 
-/** Reads the matrix on rank 0 from input->file, which is then closed, or generates it. Writes the --cache
- *  file. */
+/** Reads the matrix on rank 0 from input->file and closes the file, or generates the matrix. Writes the file
+ *  of --cache. */
 spmm_status sp_job_read(const sp_options *o, const sp_place *place, sp_job_input *input);
 
-/** Writes the matrix, which rank 0 has, to the file of --convert, and says so. Collective. */
+/** Writes the matrix on rank 0 to the file of --convert, and prints a line about it. Collective. */
 spmm_status sp_job_convert(const sp_options *o, const sp_place *place, const sp_job_input *input);
 
 /** With --io parallel, replaces sp_job_read(), sp_job_partition() and the scatter: every rank reads its
@@ -89,29 +91,30 @@ spmm_status sp_job_collect_reference(const sp_options *o, const sp_place *place,
 spmm_status sp_job_partition(const sp_options *o, sp_place *place, sp_job_input *input, sp_distribution *dist,
                              sp_reference *reference);
 
-/** Sends each rank its block of A, by --scatter and --scatter-format. Sets dist->block and dist->slice. If
- *  rank 0 verifies in full, it keeps A; otherwise A is gone.
- *  \param [in,out] record  receives the peak of memory until then, and what the scatter took on this rank */
+/** Sends each rank its block of A, according to --scatter and --scatter-format. Sets dist->block and
+ *  dist->slice. If rank 0 verifies in full, it keeps A; otherwise A is destroyed.
+ *  \param [in,out] record  receives the peak memory so far, and the times of the scatter on this rank */
 spmm_status sp_job_scatter(const sp_options *o, const sp_place *place, const sp_reference *reference,
                            sp_job_input *input, sp_distribution *dist, sp_record *record);
 
-/** Stores in the record what is known before the first product, and prints it on rank 0.
- *  \param [in,out] record  has the times of this rank's phases; those of the slowest rank replace them */
+/** Stores in the record the data known before the first product, and prints them on rank 0.
+ *  \param [in,out] record  contains the times of this rank's phases; they are replaced by those of the
+ *                          slowest rank */
 spmm_status sp_job_preamble(const sp_job *job, sp_record *record);
 
 /** The tuning file of --autotune. */
 typedef struct sp_tuning {
-    uint64_t hash;   /**< of the matrix's sparsity pattern */
-    char path[4096]; /**< rank 0: path of the file; "": there is none */
+    uint64_t hash;   /**< hash of the matrix's sparsity pattern */
+    char path[4096]; /**< rank 0: path of the file; "": no file is used */
 } sp_tuning;
 
-/** Prepares the use of the tuning file; without --autotune nothing. Collective. \return SPMM_OK,
+/** Prepares the use of the tuning file; does nothing without --autotune. Collective. \return SPMM_OK,
  *  SPMM_ERR_MPI */
 spmm_status sp_job_start_tuning(const sp_job *job, sp_tuning *tuning);
 
 /** Looks up the kernel that an earlier run with --autotune found for K = k. Rank 0 warns if the file cannot
  *  be read. Collective.
- *  \param [out] kernel   NULL: none is known, or there is no --autotune
+ *  \param [out] kernel   NULL: no kernel is stored, or --autotune was not given
  *  \param [out] seconds  time of a product in that run
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_job_recall(const sp_job *job, const sp_tuning *tuning, int64_t k, const sp_kernel **kernel,
@@ -124,12 +127,12 @@ void sp_job_remember(const sp_job *job, const sp_tuning *tuning, int64_t k, cons
 
 /** Makes one run for every K and every requested kernel: converts the block, creates X, multiplies, gathers
  *  and verifies Y, and reports. With --kernel all, a kernel that refuses the matrix (SPMM_ERR_LIMIT) is
- *  reported as left out, and a table compares the other kernels. Prints a summary after the last run.
+ *  reported as skipped, and a table compares the other kernels. Prints a summary after the last run.
  *  \param [in]  record  from sp_job_preamble()
  *  \param [out] failed  number of runs whose verification failed, which is not an error */
 spmm_status sp_job_multiply(const sp_job *job, const sp_record *record, int *failed);
 
-/** Implements --dry-run: rank 0 prints how much each rank would hold and communicate. */
+/** Implements --dry-run: rank 0 prints the memory and communication of each rank. */
 spmm_status sp_job_dry_run(const sp_options *o, const sp_place *place, const sp_job_input *input);
 
 /** Implements --check-conversions: rank 0 checks and times the conversions of the matrix a. */
@@ -140,10 +143,10 @@ void sp_job_destroy(sp_job *job);
 
 /* ---- functions that the job*.c files share ---- */
 
-/** Returns sp_progress_show(), or NULL if nobody sees it or this rank prints nothing. Local. */
+/** Returns sp_progress_show(), or NULL if progress is not visible or this rank prints nothing. Local. */
 sp_scatter_progress sp_job_progress(const sp_place *place);
 
-/** Shows the name of a phase as sp_progress_phase() does, where sp_job_progress() shows progress. Local. */
+/** Shows the name of a phase with sp_progress_phase(), if sp_job_progress() shows progress. Local. */
 void sp_job_phase(const sp_place *place, const char *phase);
 
 /** Replaces x, in host memory, by its renumbered copy: row i becomes row perm[i]. Local.
@@ -153,24 +156,25 @@ spmm_status sp_job_permute(const int64_t *perm, spmm_multivector *x);
 /** Returns the options for reading files, with a progress display if stderr is a terminal. Local. */
 sp_read_options sp_job_read_options(const sp_options *o, const sp_place *place);
 
-/** Checks whether the matrix, X and Y can fit in the memory that rank 0 shares with other ranks. Takes their
- *  sizes from the header of the matrix file or the name of the generator. Accepts a file of X that it cannot
- *  understand: the reader will report what is wrong.
+/** Checks whether the matrix, X and Y fit in the memory that rank 0 shares with other ranks. The sizes come
+ *  from the header of the matrix file or the name of the generator. Accepts a file of X that it cannot parse;
+ *  the reader will report the error.
  *
  *  Local; called on rank 0 only.
  *  \param [in] file  the file of the matrix, open; zeroed if the matrix is generated
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_job_check_memory(const sp_options *o, const sp_place *place, const sp_matrix_file *file);
 
-/** Returns the size in bytes of the whole X and Y, which rank 0 needs besides A to verify in full. Local. */
+/** Returns the size in bytes of the whole X and Y, which rank 0 needs in addition to A to verify in full.
+ *  Local. */
 double sp_job_verify_bytes(const sp_job_input *input, spmm_precision precision);
 
 /** Lists the sampled rows of all blocks and of this rank's block in *reference. Every rank computes the list
  *  from the block boundaries, so nothing is sent. Collective. */
 spmm_status sp_job_list_sample(const sp_grid *grid, const sp_ranges *ranges, sp_reference *reference);
 
-/** Replaces each time in *seconds by its maximum over all ranks, on every rank. The phases only note their
- *  own times, and the maximum is taken when a time is needed, because collectives are expensive if ranks
+/** Replaces each time in *seconds by its maximum over all ranks, on every rank. The phases only record their
+ *  own times, and the maximum is computed when a time is needed, because collectives are expensive if ranks
  *  share cores. Collective. */
 spmm_status sp_job_slowest(const sp_grid *grid, sp_seconds *seconds);
 
@@ -178,14 +182,14 @@ spmm_status sp_job_slowest(const sp_grid *grid, sp_seconds *seconds);
  *  has chosen one, the transport. Local. */
 spmm_plan_options sp_job_plan_options(const sp_options *o, const sp_binding *binding);
 
-/** Returns the options of studies (spmm_extended.h) that all plans of the job share. Local. */
+/** Returns the study options (spmm_extended.h) that all plans of the job share. Local. */
 spmm_plan_study sp_job_plan_study(const sp_options *o);
 
-/** Stores what a product by a plan with that halo exchanges, and the imbalance of the entries that ranks
+/** Stores the communication of a product with that halo, and the imbalance of the entries that ranks
  *  multiply. Collective over the grid. */
 spmm_status sp_job_note_halo(const sp_grid *grid, const sp_halo *halo, sp_record *record);
 
-/** Arrays for the times in seconds of repeated products, each [repeat]; NULL: this time is not wanted. */
+/** Arrays for the times in seconds of repeated products, each [repeat]; NULL: this time is not measured. */
 typedef struct sp_job_times {
     double *apply;                        /**< from a barrier before the product to a barrier after it;
                                                includes delays of ranks that share a core */
@@ -209,10 +213,10 @@ spmm_status sp_job_time(const sp_grid *grid, spmm_plan *plan, const spmm_multive
 spmm_status sp_job_time_exchange(const sp_grid *grid, spmm_plan *plan, const spmm_multivector *x, int repeat,
                                  double *seconds);
 
-/** Times `repeat` products without exchange of X (sp_plan_apply_local()). Handles failures like
- *  sp_job_time().
+/** Times `repeat` products without exchange of X (sp_plan_apply_local()). Handles failures as sp_job_time()
+ *  does.
  *
- *  Collective. \param [out] seconds  [repeat] the slowest rank's time of each product */
+ *  Collective. \param [out] seconds [repeat] the slowest rank's time of each product */
 spmm_status sp_job_time_local(const sp_grid *grid, spmm_plan *plan, const spmm_multivector *x,
                               spmm_multivector *y, int repeat, double *seconds);
 

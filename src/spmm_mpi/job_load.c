@@ -37,7 +37,7 @@ spmm_status sp_job_load(const sp_options *o, const sp_place *place, sp_job_input
     const sp_grid *const grid = &place->grid;
     const sp_read_options options = sp_job_read_options(o, place);
     const double start = MPI_Wtime();
-    int64_t way = sp_matrix_file_way(&input->file); /* rank 0 has it */
+    int64_t way = sp_matrix_file_way(&input->file); /* set on rank 0 */
     sp_load l = {.rows = 0};
     spmm_status status;
     TRY(sp_bcast(grid->comm, SP_ROOT, &way, sizeof way));
@@ -54,7 +54,7 @@ done:
     return status;
 }
 
-/* ---- what rank 0 verifies with ---- */
+/* ---- the reference of rank 0 ---- */
 
 /** Returns the mode in which rank 0 verifies. With --io parallel, verification in full must gather the whole
  *  matrix on rank 0. It is done only if --verify full is given explicitly and rank 0 has enough memory.

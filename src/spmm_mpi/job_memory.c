@@ -1,4 +1,4 @@
-/** Computes lower bounds of the memory that a run needs, so that a matrix that cannot fit is refused before
+/** Computes lower bounds of the memory that a run needs, so that a matrix that cannot fit is rejected before
  *  it is read. The sizes come from the header of the matrix file or the name of the generator. Each bound is
  *  the total for all ranks that share memory with rank 0. */
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "files/dense_file.h"
 #include "spmm_mpi/job.h"
 
-/** What is known about a run before the matrix is read. */
+/** Data about a run that are known before the matrix is read. */
 typedef struct outlook {
     sp_sizes a;
     int binary;
@@ -64,8 +64,9 @@ static double sending_bytes(const outlook *l, const sp_options *o, int ranks)
     double peak = whole + 2 * 8 * rows / l->p + blocks_bytes(l) * (l->share - 1.0 / ranks);
     /* ELLPACK: all ranks have their entries a second time, with padding */
     if (o->scatter_padded) peak += l->share * (double)l->a.entries * (4 + l->value);
-    /* two stages: bands, beside the matrix or, later, beside all blocks but those of the ranks that hold the
-       bands. Without knowing which ranks those are, this can be said only if all of them share memory */
+    /* Two stages: the bands are stored in addition to the matrix or, later, in addition to all blocks except
+       those of the ranks with bands. It is unknown which ranks these are, so this is counted only if all
+       ranks share memory */
     if (!o->two_stage || l->share < 1 || l->p == 1 || l->q == 1) return peak;
     return fmax(peak, fmax(whole * (2 - 1 / l->p), whole + blocks_bytes(l) * (1 - 1 / l->q)));
 }
@@ -81,7 +82,7 @@ static double reading_bytes(const outlook *l, const sp_options *o, int ranks)
         const double starts = 8 * (l->q + counts) * rows, blocks = blocks_bytes(l);
         return l->share * (starts > blocks ? starts : blocks);
     }
-    /* besides the matrix: its triplets, and a copy of them that is converted to CSR */
+    /* in addition to the matrix: its triplets, and a copy of them that is converted to CSR */
     if (o->action == SP_ACTION_CHECK_CONVERSIONS) return whole + 2 * entries * (8 + l->value) + 8 * rows;
     if (o->action == SP_ACTION_DRY_RUN) return whole;
     return sending_bytes(l, o, ranks);
@@ -92,7 +93,7 @@ static double product_bytes(const outlook *l, const sp_options *o, spmm_device d
 {
     const double rows = l->q * (double)l->a.rows, cols = (double)l->a.cols;
     const double of_x = device == SPMM_CPU ? rows_bytes(l, rows + cols) : 0;
-    /* the joint exchange divides the blocks anew, and keeps them */
+    /* the joint exchange splits the blocks, and keeps both */
     const int copies = o->exchange == SPMM_EXCHANGE_JOINT && l->p > 1 ? 2 : 1;
     return l->share * (copies * blocks_bytes(l) + of_x) + l->x_file;
 }

@@ -13,7 +13,7 @@
 #include "spmm_mpi/probe.h"
 
 /** Measures the copy bandwidth and counts the rows of X that a product reads, for the DRAM bound. This and
- *  --probe raise the peak of memory; so the peak was stored before, and is reset afterwards. */
+ *  --probe increase the peak memory, so the peak has been stored before, and is reset afterwards. */
 static spmm_status measure_dram_bound(sp_session *s)
 {
     const sp_place *const place = &s->job->place;
@@ -24,9 +24,8 @@ static spmm_status measure_dram_bound(sp_session *s)
     return measured;
 }
 
-/** Opens the libraries of the other libraries' kernels of the job's device, before anything is timed. Those
- *  that cannot be used on every rank are left out; rank 0 says why where it has one that it cannot use.
- *  Collective. */
+/** Loads the libraries of other libraries' kernels for the job's device, before anything is timed. Skips
+ *  libraries that cannot be used on every rank; rank 0 prints the reason. Collective. */
 static spmm_status open_libraries(sp_session *s)
 {
     const sp_job *const job = s->job;
@@ -51,7 +50,7 @@ static spmm_status open_libraries(sp_session *s)
 }
 
 /** Makes one run with K = k for every kernel of the job's device and format. Appends each record to `runs`,
- *  of which it increments the number s->runs. */
+ *  and increments s->runs. */
 static spmm_status multiply_every(sp_session *s, int64_t k, sp_record *runs)
 {
     const sp_job *const job = s->job;
@@ -78,7 +77,8 @@ static spmm_status multiply_every(sp_session *s, int64_t k, sp_record *runs)
     return SPMM_OK;
 }
 
-/** Returns the median of the kernel, or of our fastest one if `id` is NULL, among runs with K = k. */
+/** Returns the median time of the given kernel among runs with K = k, or that of this library's fastest
+ *  kernel if `id` is NULL. */
 static double median_of(const sp_record *runs, int count, int64_t k, const char *id)
 {
     double least = INFINITY;
@@ -88,7 +88,8 @@ static double median_of(const sp_record *runs, int count, int64_t k, const char 
     return least;
 }
 
-/** Notes which kernel `auto` takes with K number i, and its time over our best kernel's. Collective. */
+/** Stores the kernel that `auto` selects for K number i, and its time relative to this library's best kernel.
+ *  Collective. */
 static spmm_status note_auto(sp_session *s, int i, const sp_record *runs)
 {
     const sp_job *const job = s->job;
@@ -127,7 +128,7 @@ static spmm_status compare_all(sp_session *s)
     for (int i = 0; i < columns->count && status == SPMM_OK; i++)
         status = multiply_every(s, columns->k[i], runs);
     if (status == SPMM_OK && s->runs == 0)
-        status = sp_fail(SPMM_ERR_USAGE, "no kernel has that format on that device: see --list-kernels");
+        status = sp_fail(SPMM_ERR_USAGE, "no kernel supports that format on that device: see --list-kernels");
     if (status == SPMM_OK && job->place.verbosity >= 0)
         sp_report_comparison(stdout, runs, s->runs, sp_job_name_width(job));
     if (status == SPMM_OK && job->place.verbosity > 0)
@@ -138,8 +139,9 @@ static spmm_status compare_all(sp_session *s)
     return status;
 }
 
-/** Prints the kernels and why they were chosen: one line if that is the same for all K, otherwise one per K.
- *  \param [in] what  begins the first line */
+/** Prints the kernels and the reasons for their choice: one line if these are the same for all K, otherwise
+ *  one line per K.
+ *  \param [in] what  beginning of the first line */
 static void say_choices(const sp_session *s, const char *what)
 {
     const sp_columns *const columns = &s->job->input.columns;
@@ -154,7 +156,7 @@ static void say_choices(const sp_session *s, const char *what)
     }
 }
 
-/** Returns 1 on the rank that prints a report, unless only its tables are wanted. */
+/** Returns 1 on the rank that prints a report, unless only the tables are requested. */
 static int says(const sp_job *job) { return job->place.verbosity >= 0 && !job->options.brief; }
 
 spmm_status sp_job_multiply(const sp_job *job, const sp_record *record, int *failed)

@@ -1,4 +1,5 @@
-/** Chooses the grid and the blocks, renumbers the matrix, selects rows to verify; implements --dry-run. */
+/** Chooses the grid and the blocks, renumbers the matrix, and selects rows to verify. Implements
+ *  --dry-run. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -10,7 +11,7 @@
 
 /* ---- the grid ---- */
 
-/** Returns the cost model of a product with most columns. */
+/** Returns the cost model for the largest K of the run. */
 static sp_cost_model usual_model(const sp_options *o, const sp_place *place, const sp_job_input *input)
 {
     return (sp_cost_model){.exchange = o->exchange,
@@ -23,7 +24,7 @@ static sp_cost_model usual_model(const sp_options *o, const sp_place *place, con
                                                                  : (spmm_device)o->device};
 }
 
-/** With --grid auto, rank 0 finds the grid of least cost, and all ranks create it in place of *grid. */
+/** With --grid auto, rank 0 finds the grid with the least cost, and all ranks replace *grid by it. */
 static spmm_status choose_grid(const sp_options *o, sp_place *place, const sp_job_input *input)
 {
     sp_grid *const grid = &place->grid;
@@ -46,8 +47,8 @@ static spmm_status choose_grid(const sp_options *o, sp_place *place, const sp_jo
 
 /* ---- renumbering by a graph partitioner; rank 0 ---- */
 
-/** Counts the rows of X that all ranks together receive in a product if matrix a is split by `partition`.
- *  \param [in] blocks  the size of the grid, and for SP_PARTITION_GRAPH the row blocks */
+/** Counts the rows of X that all ranks receive in a product if matrix a is split by `partition`.
+ *  \param [in] blocks  the size of the grid and, for SP_PARTITION_GRAPH, the row blocks */
 static spmm_status count_received(const spmm_csr *a, sp_partition partition, int threads,
                                   const sp_ranges *blocks, int64_t *received)
 {
@@ -109,7 +110,7 @@ static spmm_status share_old_numbers(const sp_place *place, int64_t cols, int tw
     return status;
 }
 
-/* ---- the ranges, and what is verified ---- */
+/* ---- the ranges, and the verified rows ---- */
 
 double sp_job_verify_bytes(const sp_job_input *input, spmm_precision precision)
 {
@@ -151,7 +152,7 @@ spmm_status sp_job_partition(const sp_options *o, sp_place *place, sp_job_input 
 
 /* ---- --dry-run; rank 0 only ---- */
 
-/** A grid of a line of the table, what its ranks have and move, and what that costs. */
+/** A grid in the table, with the memory, communication and cost of its ranks. */
 typedef struct planned_grid {
     sp_ranges ranges;
     sp_rank_count *counts; /* [P*Q] */
@@ -164,7 +165,7 @@ static void destroy_grid(planned_grid *g)
     sp_ranges_destroy(&g->ranges);
 }
 
-/** Determines the grid of a number of ranks: that of --grid, which may be the best one, or P x 1. */
+/** Determines the grid for a number of ranks: that of --grid, which may be the best one, or P x 1. */
 static spmm_status grid_of(const sp_options *o, const spmm_csr *a, const sp_cost_model *model, int ranks,
                            int dims[2])
 {
@@ -176,7 +177,7 @@ static spmm_status grid_of(const sp_options *o, const spmm_csr *a, const sp_cost
     return SPMM_OK;
 }
 
-/** Counts a grid. \param [out] g  zeroed by the caller, who destroys it, also after a failure */
+/** Counts the cost of a grid. \param [out] g zeroed by the caller, who destroys it, also after a failure */
 static spmm_status count_grid(const sp_options *o, const spmm_csr *a, const sp_cost_model *model,
                               const int dims[2], planned_grid *g)
 {
@@ -214,14 +215,14 @@ static spmm_status plan_all(const sp_options *o, const sp_place *place, const sp
     const spmm_csr *const a = &input->a;
     const sp_cost_model model = usual_model(o, place, input);
     char whole[32];
-    printf("matrix     %s, %lld x %lld, %lld entries: %s as CSR, which rank 0 holds while it sends it out\n",
+    printf("matrix     %s, %lld x %lld, %lld entries: %s as CSR, which rank 0 holds during the scatter\n",
            SHOWN_WHOLE(o->matrix), (long long)a->rows, (long long)a->cols, (long long)a->nnz,
            sp_bytes_text(whole, sizeof whole, (double)sp_csr_bytes(a)));
     sp_grid_cost_head(stdout, model.k);
     for (int i = 0; i < o->plan_count; i++) TRY(plan_one(o, a, &model, (int)o->plan_ranks[i]));
     if (o->plan_count == 0) TRY(plan_one(o, a, &model, place->grid.size));
     printf(
-        "each the most of any rank; `from`: neighbors; waiting rows: those that need a received row of X\n");
+        "maxima over the ranks; from: number of neighbors; waiting rows: rows that need a received row of X\n");
     return SPMM_OK;
 }
 

@@ -1,5 +1,5 @@
 /** Checks options, build, machine and files before the matrix is read, so that a run does not fail late for a
- *  reason that was known at the start. */
+ *  reason that was detectable at the start. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -17,7 +17,7 @@
 #include "spmm_mpi/job.h"
 #include "spmm_mpi/tune.h"
 
-/* ---- options against build and device: all ranks get the same result unless their machines differ ---- */
+/* ---- options, build and device: all ranks get the same result unless their machines differ ---- */
 
 static spmm_status check_ways(const sp_options *o, spmm_device device)
 {
@@ -32,7 +32,7 @@ static spmm_status check_ways(const sp_options *o, spmm_device device)
     return o->partition == SP_PARTITION_GRAPH ? sp_graph_ready() : SPMM_OK;
 }
 
-/** Checks that the library of --kernel is here, if it is another's. */
+/** Checks that the library of --kernel is available, if the kernel is another library's. */
 static spmm_status check_library(const sp_options *o, int threads)
 {
     char path[SP_MESSAGE_BYTES];
@@ -52,13 +52,13 @@ static spmm_status check_kernels(const sp_options *o, spmm_device device)
         return sp_fail(SPMM_ERR_USAGE, "--%s is for CUDA kernels, and this run is on device cpu",
                        o->shape.block != 0 ? "block-size" : "subwarp");
     if (o->format != SPMM_FORMAT_AUTO && !sp_kernel_default(device, o->format))
-        return sp_fail(SPMM_ERR_USAGE, "--format %s: no kernel has it on device %s: see --list-kernels",
+        return sp_fail(SPMM_ERR_USAGE, "--format %s: no kernel supports it on device %s: see --list-kernels",
                        sp_format_word(o->format), sp_device_word(device));
     return SPMM_OK;
 }
 
 /** Checks --grid PxQ with --dry-run: P x Q must be one of the numbers of --plan-ranks. Without --plan-ranks,
- *  it must be the number of ranks of the running job. */
+ *  it must be the number of ranks of this job. */
 static spmm_status check_planned_grid(const sp_options *o, int running)
 {
     const int64_t ranks = (int64_t)o->p * o->q;
@@ -140,7 +140,7 @@ static spmm_status check_x(const char *path)
 static spmm_status check_outputs(const sp_options *o)
 {
     char tuned[PATH_MAX] = "";
-    if (o->tune) (void)sp_tune_path(tuned, sizeof tuned); /* a failure is a warning, later */
+    if (o->tune) (void)sp_tune_path(tuned, sizeof tuned); /* a failure only gives a warning later */
     const sp_named_file files[] = {
         {"the matrix", sp_gen_is_spec(o->matrix) ? NULL : o->matrix, SP_READ},
         {"--x", o->x_file, SP_READ},
@@ -162,8 +162,8 @@ static spmm_status check_files(const sp_options *o)
     return check_x(o->x_file);
 }
 
-/** Opens the file of the matrix and checks, by its header, that memory suffices. With --io parallel every
- *  rank opens the file when it reads, and what is wrong with it is reported then. */
+/** Opens the file of the matrix and checks, from its header, that there is enough memory. With --io parallel
+ *  every rank opens the file when it reads it, and errors are reported then. */
 static spmm_status open_matrix(const sp_options *o, const sp_place *place, sp_matrix_file *file)
 {
     const sp_read_options options = sp_job_read_options(o, place);

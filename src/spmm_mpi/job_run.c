@@ -1,4 +1,4 @@
-/** Makes a run: a plan for one K and one kernel, its products, their result and their times. */
+/** Makes a run: a plan for one K and one kernel, its products, and their results and times. */
 #include "spmm_mpi/job_run.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ typedef struct run {
     int64_t k;
     sp_record record;
     spmm_plan *plan;
-    const sp_halo *halo;            /* the plan's */
+    const sp_halo *halo;            /* the halo of the plan */
     spmm_multivector x, y;          /* this rank's rows of X and Y, in the memory of the plan's device */
     spmm_multivector y_host;        /* copy of y in host memory if y is on a GPU; otherwise unused */
     spmm_multivector x_whole;       /* rank 0: the whole X, if it must be generated for verification */
@@ -88,7 +88,7 @@ static spmm_status note_facts(const sp_job *job, const sp_plan_facts *facts, run
     return sp_job_note_halo(&job->place.grid, facts->halo, rec);
 }
 
-/** Stores in the record which other library the kernel is of, if it is not ours, and how it is called.
+/** Stores in the record the other library that provides the kernel, if any, and the name of its function.
  *  Local. */
 static spmm_status note_library(const sp_job *job, const void *state, run *r)
 {
@@ -100,7 +100,7 @@ static spmm_status note_library(const sp_job *job, const void *state, run *r)
     return sp_peer_kernel_open(r->kernel, job->place.binding.threads, &rec->library.version);
 }
 
-/** Takes the kernel from the tuning file, if --autotune found it in an earlier run. Collective. */
+/** Uses the kernel from the tuning file, if --autotune found it in an earlier run. Collective. */
 static spmm_status recall(sp_session *s, run *r)
 {
     double seconds;
@@ -110,7 +110,7 @@ static spmm_status recall(sp_session *s, run *r)
     return SPMM_OK;
 }
 
-/** Notes the kernel that the plan chose, and why. */
+/** Stores the kernel that the plan chose, and the reason. */
 static void note_kernel(sp_session *s, const sp_plan_facts *facts, run *r)
 {
     const sp_trial *const trial = facts->kernel_trial;
@@ -122,7 +122,8 @@ static void note_kernel(sp_session *s, const sp_plan_facts *facts, run *r)
         sp_job_remember(s->job, &s->tuning, r->k, r->kernel, trial->tried[trial->chosen].seconds);
 }
 
-/** Makes the plan of a run. A transport that is left to the plan is the first plan's choice from then on. */
+/** Creates the plan of a run. If the transport is left to the plan, later plans use the choice of the first
+ *  plan. */
 static spmm_status make_plan(sp_session *s, run *r)
 {
     const sp_job *const job = s->job;
@@ -136,8 +137,7 @@ static spmm_status make_plan(sp_session *s, run *r)
     options.kernel = r->kernel ? r->kernel->id : NULL;
     options.format = r->kernel ? SPMM_FORMAT_AUTO : job->options.format;
     options.transport = s->transport;
-    if (job->options.all_kernels)
-        study.quick_plan = 1; /* kernels are compared in the same way of exchanging */
+    if (job->options.all_kernels) study.quick_plan = 1; /* all kernels are compared with the same exchange */
     TRY(sp_plan_create(&job->place.grid, &job->dist.block, &job->dist.halo, joint, r->k, &options, &study,
                        &r->plan));
     r->record.seconds.convert = MPI_Wtime() - start;
@@ -262,7 +262,7 @@ static spmm_status products(const sp_job *job, run *r)
         times_of(job, r, REDUCE),
         times_of(job, r, ALL_KERNELS)
     };
-    (void)sp_device_last_launch(); /* of the plan's trials */
+    (void)sp_device_last_launch(); /* discards the launch recorded during the plan's trials */
     TRY(sp_job_time(&job->place.grid, r->plan, &r->x, &r->y, job->options.warmup, repeat, &times));
     r->record.run.shape = sp_device_last_launch();
     if (sp_halo_all_moved(r->halo) > 0) {
@@ -353,7 +353,7 @@ static int must_be_exact(const sp_job *job, const sp_kernel *kernel, const sp_ha
 {
     if (job->place.grid.dims[1] > 1)
         return 0;              /* Y is the sum of several partial Y, which rounds differently */
-    if (halo->joint) return 0; /* so are some rows of Y */
+    if (halo->joint) return 0; /* some rows of Y are such sums */
     return sp_kernel_is_exact(kernel, job->options.precision, job->input.facts.longest);
 }
 

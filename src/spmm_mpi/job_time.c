@@ -1,4 +1,4 @@
-/** Times repeated products and exchanges; the time of the slowest rank counts. */
+/** Times repeated products and exchanges, each by its slowest rank. */
 #include <string.h>
 
 #include "plan/plan.h"

@@ -1,4 +1,4 @@
-/** Remembers in the tuning file which kernel --autotune found for each K. */
+/** Stores in the tuning file the kernel that --autotune found for each K, and looks it up. */
 #include <string.h>
 
 #include "base/cpu_isa.h"
@@ -21,7 +21,7 @@ spmm_status sp_job_start_tuning(const sp_job *job, sp_tuning *t)
     t->hash = sp_structure_hash(&block->csr, block->row_begin, job->place.binding.threads);
     if (sp_is_root(&job->place) && sp_tune_path(t->path, sizeof t->path) != SPMM_OK) {
         t->path[0] = '\0';
-        warn(&job->place, "the tuning is not remembered");
+        warn(&job->place, "the tuning result is not stored");
     }
     return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, &t->hash, 1, MPI_UINT64_T, MPI_SUM, job->place.grid.comm));
 }
@@ -61,7 +61,7 @@ spmm_status sp_job_recall(const sp_job *job, const sp_tuning *t, int64_t k, cons
         make_key(job, t, k, key, sizeof key);
         if (sp_tune_find(t->path, key, job->place.binding.device, o->format, &found, &known.seconds) !=
             SPMM_OK)
-            warn(&job->place, "nothing tuned earlier is known");
+            warn(&job->place, "earlier tuning results are not used");
         if (found) snprintf(known.name, sizeof known.name, "%s", found->id);
     }
     TRY(sp_bcast(job->place.grid.comm, SP_ROOT, &known, sizeof known));
@@ -77,5 +77,5 @@ void sp_job_remember(const sp_job *job, const sp_tuning *t, int64_t k, const sp_
     if (!job->options.tune || !sp_is_root(&job->place) || !t->path[0]) return;
     make_key(job, t, k, key, sizeof key);
     if (sp_tune_store(t->path, key, kernel->id, seconds) != SPMM_OK)
-        warn(&job->place, "the tuning is not remembered");
+        warn(&job->place, "the tuning result is not stored");
 }

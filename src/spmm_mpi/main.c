@@ -29,14 +29,14 @@ static void print_kernel(const sp_kernel *kernel, int width)
            sp_format_word(kernel->format), exactness(kernel), kernel->what);
 }
 
-/** Lists the kernels of other libraries: those that can be used, with the library's version, and of the
- *  others why not. The lines of the former are like those of our kernels. */
+/** Lists the kernels of other libraries: usable ones with the library's version, in the same format as this
+ *  library's kernels, and the others with the reason why they cannot be used. */
 static void list_others(int width)
 {
     int ours, count;
     (void)sp_kernels(&ours);
     const sp_kernel *const kernel = sp_kernels_all(&count);
-    printf("other libraries, to compare with; auto and --autotune take none of these\n");
+    printf("other libraries, for comparison; auto and --autotune do not choose them\n");
     for (int i = ours; i < count; i++) {
         char path[SP_MESSAGE_BYTES];
         const char *version;
@@ -66,11 +66,11 @@ static void list_kernels(void)
     }
     list_others(width);
     printf(
-        "exact: bit for bit the serial product; to N: but for rows over N entries; f64: in that precision\n");
+        "exact: the bits of the serial product; to N: except rows over N entries; f64: only in that precision\n");
     if (sp_device_count(&why) == 0) printf("cuda: none can run here: %s\n", why);
 }
 
-/** Prints the properties of a usable GPU, one a line. */
+/** Prints the properties of a usable GPU, one per line. */
 static void list_properties(int gpu)
 {
     sp_device_property list[SP_DEVICE_PROPERTIES];
@@ -102,8 +102,8 @@ static void list_devices(const sp_binding *place, int verbose)
     }
 }
 
-/** Prints for each transport of X whether this build and machine have it. All transports but mpi need
- *  GPUs. */
+/** Prints for each transport of X whether it is available in this build and on this machine. All transports
+ *  except mpi need GPUs. */
 static void list_transports(void)
 {
     const char *none = "";
@@ -120,14 +120,14 @@ static void list_transports(void)
     }
 }
 
-static sp_job the_job; /* of main(), and of what is printed without MPI */
+static sp_job the_job; /* the job of main() and of output that needs no MPI */
 
 static void help(void) { sp_options_help(0, stdout); }
 static void help_all(void) { sp_options_help(1, stdout); }
 static void completion(void) { sp_options_completion(&the_job.options, stdout); }
 static void version(void) { printf("spmm_mpi %s\n", SPMM_VERSION); }
 
-/** What the actions print that need no MPI. */
+/** The functions that print the output of actions without MPI. */
 static void (*const answers[])(void) = {[SP_ACTION_LIST_KERNELS] = list_kernels,
                                         [SP_ACTION_COMPLETION] = completion,
                                         [SP_ACTION_VERSION] = version,
@@ -153,8 +153,8 @@ static double lap(double *start)
     return *start - before;
 }
 
-/** Reads or generates the matrix and distributes it to the blocks of the ranks.
- *  \param [out] record  what is known by then; zeroed by the caller
+/** Reads or generates the matrix and distributes its blocks to the ranks.
+ *  \param [out] record  the data known so far; zeroed by the caller
  *  \param [out] ended   1: the requested action is complete, and no products follow */
 static spmm_status distribute(sp_job *job, sp_record *record, int *ended)
 {
@@ -195,7 +195,7 @@ static spmm_status distribute(sp_job *job, sp_record *record, int *ended)
     return SPMM_OK;
 }
 
-/** Prints the first line before the matrix is read, which may take long, and notes the load before that. */
+/** Prints the first line before the matrix is read, which may take long, and records the load before that. */
 static void begin_report(const sp_job *job, sp_record *record)
 {
     const sp_options *const o = &job->options;

@@ -162,97 +162,88 @@ static spmm_status set_convert(void *options, const char *text)
     return SPMM_OK;
 }
 
-#define ACTION(name) RAISE(action, SP_ACTION_##name) /* of several actions, the last in sp_action wins */
+/* if several actions are given, the last one in sp_action is performed */
+#define ACTION(name) RAISE(action, SP_ACTION_##name)
 #define NEXT_WORD(name, object, word) ", " word
 /** All options of spmm_mpi, in the order in which --help lists them. */
 static const sp_option_row rows[] = {
     {'k', "columns", "LIST", "columns of X, e.g. 64 or 1,8,64: one run each (default 64)", CALL(set_columns)},
-    {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU where build and machine have one)",
+    {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU if one is available)",
      AUTO_WORDS(sp_device_words, device)},
     {'f', "format", "NAME", "auto" SPMM_FORMAT_LIST(NEXT_WORD), WORDS(sp_format_words, format)},
     {0, "kernel", "NAME", "auto, a name of --list-kernels, or all (compared in a table)", CALL(set_kernel),
      .names = kernel_name},
-    {0, "autotune", NULL, "auto: time the kernels for a moment, take the fastest, remember it",
-     FLAG(tune, 1)},
-    /* an older name of --autotune; Open MPI 4's mpirun takes it for an option of its own */
+    {0, "autotune", NULL, "auto: time the kernels, use the fastest, store it for later runs", FLAG(tune, 1)},
+    /* an older name of --autotune; mpirun of Open MPI 4 interprets --tune as its own option */
     {0, "tune", NULL, NULL, FLAG(tune, 1)},
-    {0, "block-size", "N", "threads of a CUDA block, a multiple of 32 (default: the kernel's choice)",
+    {0, "block-size", "N", "threads per CUDA block, a multiple of 32 (default: the kernel's)",
      CALL(set_block_size), RARE},
-    {0, "subwarp", "N", "lanes that share an element, 1 to 32, where a CUDA kernel has that",
-     CALL(set_subwarp), RARE},
-    {'g', "grid", "PxQ", "process grid: P row blocks by Q column blocks, or auto (default: ranks x 1)",
-     CALL(set_grid)},
-    {0, "partition", "NAME", "rows: nnz (balanced by entries, default), rows (even), graph (METIS)",
+    {0, "subwarp", "N", "lanes per element, 1 to 32, for CUDA kernels with this parameter", CALL(set_subwarp),
+     RARE},
+    {'g', "grid", "PxQ", "P row blocks by Q column blocks, or auto (default: ranks x 1)", CALL(set_grid)},
+    {0, "partition", "NAME", "rows: nnz (balanced entries, default), rows (even), graph (METIS)",
      WORDS(partition_words, partition)},
-    {0, "exchange", "NAME",
-     "halo (rows of X that a block needs), bcast (all of its columns'), joint (or partial Y: fewest rows), auto",
+    {0, "exchange", "NAME", "halo (needed X rows), bcast (all X rows), joint (X or Y rows), auto",
      WORDS(sp_exchange_words, exchange), RARE},
-    {0, "reproducible", "NAME",
-     "on: the same bits of Y on any P x 1 grid (default); exact: the serial ones; off: auto may take joint",
+    {0, "reproducible", "NAME", "on (same bits on any P x 1 grid, default), exact (serial bits), off",
      WORDS(reproducible_words, bits), RARE},
-    {0, "plan", "NAME",
-     "kernel and exchange: timed (the best few, for a moment; default), quick (by features)",
+    {0, "plan", "NAME", "choose by timing candidates (timed, default) or features (quick)",
      WORDS(plan_words, quick_plan), RARE},
-    {0, "transport", "NAME", "what carries X: auto, mpi, staged, cuda-aware, nccl, peer, shared",
+    {0, "transport", "NAME", "transport of X: auto, mpi, staged, cuda-aware, nccl, peer, shared",
      WORDS(sp_transport_words, transport), RARE},
     {0, "reduce", "NAME", "partial Y are summed by auto, linear, tree, butterfly, mpi, nccl",
      WORDS(sp_reduce_words, reduce), RARE},
-    {0, "column-blocks", "N",
-     "exchange X in N blocks of columns, beside products of those before (default: chosen)",
+    {0, "column-blocks", "N", "exchange X in N column blocks, during products (default: chosen)",
      COUNT(column_blocks, 1), RARE},
-    {0, "no-overlap", NULL, "compute when the exchange has ended, not during it", FLAG(no_overlap, 1), RARE},
+    {0, "no-overlap", NULL, "compute after the exchange, not during it", FLAG(no_overlap, 1), RARE},
     {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision)},
-    {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a file (Matrix Market, PETSc)", CALL(set_x),
+    {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a file (.mtx, PETSc)", CALL(set_x),
      SAME_FILE},
-    {'t', "threads", "N", "OpenMP threads per rank (default: the cores it is bound to)", COUNT(threads, 1),
-     MAY_VARY},
-    {0, "products", "N", "products that the choice of a kernel should reckon with (default 1000)",
-     COUNT(products, 1), RARE},
+    {'t', "threads", "N", "OpenMP threads per rank (default: the cores to which it is bound)",
+     COUNT(threads, 1), MAY_VARY},
+    {0, "products", "N", "expected number of products, to choose a kernel (default 1000)", COUNT(products, 1),
+     RARE},
     {'r', "repeat", "N", "timed products (default 10)", COUNT(repeat, 1)},
     {0, "warmup", "N", "products before the timed ones (default 2)", COUNT(warmup, 0), RARE},
     {0, "verify", "NAME", "full (default), sample (1000 rows), none", CALL(set_verify)},
-    {0, "probe", "[FILE]",
-     "measure messages, operations and copies for a moment, and print them; FILE gets the machine",
-     CALL(set_probe), RARE},
-    {'o', "output", "FILE", "write Y as a Matrix Market array (.gz, .bz2, .xz, .zst; -: standard output)",
-     TEXT(output)},
+    {0, "probe", "[FILE]", "benchmark messages, arithmetic, copies; write a machine file", CALL(set_probe),
+     RARE},
+    {'o', "output", "FILE", "write Y as Matrix Market (.gz, .bz2, .xz, .zst; -: stdout)", TEXT(output)},
     {0, "json", "FILE", "append one JSON object per run", TEXT(json)},
     {0, "csv", "FILE", "append one row per run, with a header when the file is new", TEXT(csv)},
     {0, "ell-limit", "R", "refuse padded ELLPACK beyond R times the CSR (default 3)", CALL(set_ell_limit),
      RARE},
     {0, "allow-nonfinite", NULL, "accept inf and nan in files", FLAG(allow_nonfinite, 1), RARE},
-    {0, "io", "NAME", "root (rank 0 reads and sends, default) or parallel (every rank reads its part)",
+    {0, "io", "NAME", "root (rank 0 reads, default), parallel (every rank reads its part)",
      WORDS(io_words, io_parallel), RARE},
-    {0, "scatter", "NAME",
-     "direct (rank 0 sends every block, default), two-stage (to the first column and row of the grid, and on)",
+    {0, "scatter", "NAME", "direct (rank 0 to all, default), two-stage (via a process column)",
      WORDS(scatter_words, two_stage), RARE},
-    {0, "scatter-format", "NAME",
-     "blocks travel as csr (default) or, for --format ell, as ell: rank 0 converts",
+    {0, "scatter-format", "NAME", "send blocks as csr (default) or, with --format ell, as ell",
      WORDS(scatter_format_words, scatter_padded), RARE},
-    {0, "cache", "FILE", "write the matrix to FILE in binary form: a MATRIX that needs no parsing",
-     TEXT(cache), RARE},
-    {0, "convert", "FILE", "write the matrix to FILE (.mtx, .mtx.gz, .npz, .petsc, .spmm), and end",
+    {0, "cache", "FILE", "write the matrix to a binary FILE, read later without parsing", TEXT(cache), RARE},
+    {0, "convert", "FILE", "write it to FILE (.mtx, .mtx.gz, .npz, .petsc, .spmm), and end",
      CALL(set_convert), RARE},
-    {0, "timeout", "SECONDS", "end the job when a rank does not answer for so long (default: wait forever)",
+    {0, "timeout", "SECONDS", "end the job if a rank does not answer for so long (default: never)",
      COUNT(timeout, 1), RARE},
     {0, "scatter-only", NULL, "print what each rank holds, and end", ACTION(SCATTER_ONLY), RARE},
-    {0, "dry-run", NULL, "print what ranks would hold, move and need, and end", ACTION(DRY_RUN)},
-    {0, "plan-ranks", "LIST", "--dry-run for these numbers of ranks, on one", CALL(set_plan_ranks), RARE},
-    {0, "ranks-per-node", "N", "--dry-run: count what crosses between nodes of N ranks, too",
+    {0, "dry-run", NULL, "print the memory and communication of each rank, and end", ACTION(DRY_RUN)},
+    {0, "plan-ranks", "LIST", "rank counts for --dry-run, which needs one process", CALL(set_plan_ranks),
+     RARE},
+    {0, "ranks-per-node", "N", "--dry-run: also count rows between nodes of N ranks",
      COUNT(ranks_per_node, 1), RARE},
     {0, "check-conversions", NULL, "compare and time the conversion algorithms, and end",
      ACTION(CHECK_CONVERSIONS), RARE},
     {0, "list-kernels", NULL, "name the kernels, and end", ACTION(LIST_KERNELS)},
     {0, "list-devices", NULL, "name devices (-v: their properties) and transports, and end",
      ACTION(LIST_DEVICES)},
-    {0, "brief", NULL, "print the tables of times and PASS or FAIL alone", FLAG(brief, 1), MAY_VARY},
-    {'q', "quiet", NULL, "print nothing but PASS or FAIL, and errors", FLAG(verbosity, -1), MAY_VARY},
+    {0, "brief", NULL, "print only the tables of times and PASS or FAIL", FLAG(brief, 1), MAY_VARY},
+    {'q', "quiet", NULL, "print only PASS or FAIL, and errors", FLAG(verbosity, -1), MAY_VARY},
     {'v', "verbose", NULL, "add rows of ranks, phases, errors, bounds and launches", FLAG(verbosity, 1),
      MAY_VARY},
     {0, "version", NULL, "print the version, and end", ACTION(VERSION)},
     {'h', "help", NULL, "print this, and end", ACTION(HELP)},
     {0, "help-all", NULL, "print this with all options, and end", ACTION(HELP_ALL)},
-    {0, "completion", "SHELL", "print what bash, zsh or fish completes options by, and end",
+    {0, "completion", "SHELL", "print a completion script for bash, zsh or fish, and end",
      CALL(set_completion), RARE},
 };
 static const sp_option_table table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
@@ -288,16 +279,16 @@ static spmm_status check_io(const sp_options *o)
 {
     const char *needs = NULL;
     if (!o->io_parallel) return SPMM_OK;
-    if (sp_gen_is_spec(o->matrix)) needs = "a generator: give a file, or leave --io out";
+    if (sp_gen_is_spec(o->matrix)) needs = "a generator: give a file, or omit --io";
     if (o->cache) needs = "--cache";
     if (o->action == SP_ACTION_CONVERT) needs = "--convert";
     if (o->two_stage) needs = "--scatter two-stage: rank 0 sends nothing";
     if (o->scatter_padded) needs = "--scatter-format ell: rank 0 sends nothing";
-    if (o->grid_auto) needs = "--grid auto: --dry-run may tell a good one";
+    if (o->grid_auto) needs = "--grid auto: --dry-run prints the best grid";
     if (o->partition == SP_PARTITION_GRAPH) needs = "--partition graph";
     if (o->action == SP_ACTION_DRY_RUN) needs = "--dry-run";
     if (o->action == SP_ACTION_CHECK_CONVERSIONS) needs = "--check-conversions";
-    return needs ? sp_fail(SPMM_ERR_USAGE, "--io parallel does not go with %s", needs) : SPMM_OK;
+    return needs ? sp_fail(SPMM_ERR_USAGE, "--io parallel cannot be combined with %s", needs) : SPMM_OK;
 }
 
 int64_t sp_most_columns(const sp_columns *columns)
@@ -319,7 +310,7 @@ spmm_status sp_options_check_column_blocks(const sp_options *o, const sp_columns
     return SPMM_OK;
 }
 
-/** Rejects --scatter-format ell unless ELLPACK is what is multiplied. */
+/** Rejects --scatter-format ell unless a kernel on ELLPACK is used. */
 static spmm_status check_scatter(const sp_options *o)
 {
     const spmm_format format = o->kernel ? o->kernel->format : o->format;
@@ -344,8 +335,7 @@ static spmm_status check(const sp_options *o)
         return sp_fail(SPMM_ERR_USAGE, "--ranks-per-node is for --dry-run");
     if (o->action == SP_ACTION_DRY_RUN && o->partition == SP_PARTITION_GRAPH)
         return sp_fail(SPMM_ERR_USAGE,
-                       "--dry-run counts blocks of rows in their order: leave --partition graph out,"
-                       " or see --scatter-only");
+                       "--dry-run does not support --partition graph: omit it, or use --scatter-only");
     TRY(check_io(o));
     TRY(check_scatter(o));
     if (!o->x_file)
@@ -355,7 +345,7 @@ static spmm_status check(const sp_options *o)
                        kernel ? kernel->id : "all");
     if (o->output && (o->columns.count > 1 || o->all_kernels))
         return sp_fail(SPMM_ERR_USAGE,
-                       "--output takes the Y of one run: give one --columns and one --kernel");
+                       "--output writes the Y of a single run: give one --columns and one --kernel");
     return SPMM_OK;
 }
 

@@ -1,4 +1,4 @@
-/** Parses the command line of spmm_mpi into a struct, and prints --help. No MPI. */
+/** Parses the command line of spmm_mpi into a struct, and prints --help. Without MPI. */
 #ifndef SP_SPMM_MPI_OPTIONS_H
 #define SP_SPMM_MPI_OPTIONS_H
 
@@ -14,14 +14,14 @@
 
 enum { SP_MAX_COLUMNS = 64 }; /**< maximum length of the lists of --columns and --plan-ranks */
 
-/** The numbers of columns of X, one run each. */
+/** The numbers of columns of X; one run is made for each. */
 typedef struct sp_columns {
     int64_t k[SP_MAX_COLUMNS]; /**< [count] */
     int count;
 } sp_columns;
 
-/** What the program does. All actions but SP_ACTION_MULTIPLY end the program before any product. If the
- *  command line asks for several actions, the last one in this enum wins. */
+/** The action of the program. All actions except SP_ACTION_MULTIPLY end the program before any product. If
+ *  the command line requests several actions, the last one in this enum is performed. */
 typedef enum sp_action {
     SP_ACTION_MULTIPLY,
     SP_ACTION_SCATTER_ONLY,
@@ -36,13 +36,13 @@ typedef enum sp_action {
     SP_ACTION_HELP_ALL
 } sp_action;
 
-/** Which bits of Y are asked for, in the order of the words of --reproducible. */
+/** Which bits of Y are required, in the order of the words of --reproducible. */
 typedef enum sp_bits { SP_BITS_REPRODUCIBLE, SP_BITS_ANY, SP_BITS_EXACT } sp_bits;
 
-/** The options of spmm_mpi; those not on the command line have their default values. */
+/** The options of spmm_mpi; options that are not on the command line have their default values. */
 typedef struct sp_options {
     const char *matrix; /**< file or generator spec; points into argv or static storage */
-    sp_columns columns; /**< --columns; with -x FILE the number of columns in the file counts */
+    sp_columns columns; /**< --columns; with -x FILE, the number of columns in the file */
     int k_given;        /**< 1: --columns was given */
     sp_device_choice device;
     spmm_format format;
@@ -51,22 +51,23 @@ typedef struct sp_options {
     int tune;                /**< 1: --autotune: the kernel is chosen by timing */
     sp_shape shape;
     int p, q;                           /**< process grid p x q; both 0: default */
-    int grid_auto;                      /**< 1: --grid auto: the grid of least cost */
+    int grid_auto;                      /**< 1: --grid auto: the grid with the least cost */
     int64_t plan_ranks[SP_MAX_COLUMNS]; /**< [plan_count] numbers of ranks, from --plan-ranks */
     int plan_count;
-    const char *cache;  /**< --cache: binary file to write the matrix to; NULL: none */
-    const char *convert; /**< --convert: file to write the matrix to, by its ending; NULL: none */
-    int io_parallel;    /**< 1: --io parallel: every rank reads its own block */
-    int two_stage;      /**< 1: --scatter two-stage */
-    int scatter_padded; /**< 1: --scatter-format ell */
-    int verify_given;   /**< 1: --verify was given */
+    const char *cache;   /**< --cache: binary file to write the matrix to; NULL: none */
+    const char *convert; /**< --convert: file to write the matrix to, in the format of its suffix; NULL:
+                              none */
+    int io_parallel;     /**< 1: --io parallel: every rank reads its own block */
+    int two_stage;       /**< 1: --scatter two-stage */
+    int scatter_padded;  /**< 1: --scatter-format ell */
+    int verify_given;    /**< 1: --verify was given */
     spmm_exchange exchange;
     spmm_transport transport;
     spmm_reduce reduce;
     int no_overlap;
     int probe;              /**< 1: --probe was given */
     const char *probe_file; /**< --probe=FILE: machine file to write; NULL: none */
-    int ranks_per_node;     /**< argument of --ranks-per-node; 0: there is one node */
+    int ranks_per_node;     /**< argument of --ranks-per-node; 0: one node */
     sp_bits bits;           /**< --reproducible */
     int quick_plan;         /**< 1: --plan quick */
     int column_blocks;      /**< argument of --column-blocks; 0: the plan chooses the number */
@@ -85,21 +86,21 @@ typedef struct sp_options {
     int allow_nonfinite;
     sp_action action;
     int shell;            /**< --completion: index in sp_completion_shells */
-    int brief;            /**< 1: --brief: of the report, the tables alone */
+    int brief;            /**< 1: --brief: print only the tables of the report */
     int verbosity;        /**< -1: --quiet; 0: default; 1: --verbose */
-    sp_command_line line; /**< what the options were parsed from */
+    sp_command_line line; /**< the command line from which the options were parsed */
 } sp_options;
 
 /** Parses the command line argv into *o, which keeps pointers to the strings of argv. Local.
- *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that names the option and what it takes */
+ *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that names the option and its valid arguments */
 spmm_status sp_options_parse(int argc, char **argv, sp_options *o);
 
-/** Returns the greatest K of the list, at least 1. Local. */
+/** Returns the maximum K of the list, at least 1. Local. */
 int64_t sp_most_columns(const sp_columns *columns);
 
 /** Checks that X can be split into the number of blocks given by --column-blocks, for every K
  *  (sp_column_blocks_fit()). Local.
- *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that says what is expected */
+ *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that states the valid numbers */
 spmm_status sp_options_check_column_blocks(const sp_options *o, const sp_columns *columns);
 
 /** Prints the text of --help or, if all is 1, of --help-all. Local. */

@@ -1,4 +1,4 @@
-/** Measures the time of messages, and of floating-point operations by serial products. */
+/** Measures the time of messages, and of floating-point operations in serial products. */
 #include "spmm_mpi/probe.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ enum { TRIALS = 9 };
 /* ---- operations ---- */
 
 /** Returns the number of rows at the beginning of the matrix a that have at most `entries` entries in total;
- *  at least 1 if a has rows. */
+ *  at least 1 if `a` has rows. */
 static int64_t first_rows(const spmm_csr *a, int64_t entries)
 {
     int64_t rows = 0;
@@ -84,18 +84,18 @@ spmm_status sp_probe_machine(const sp_grid *grid, spmm_device device, const spmm
 
 /* ---- a machine file ---- */
 
-/** What is measured of the machine. Rates are in bytes per second, times in seconds; 0: there is no such
- *  exchange. */
+/** The measured properties of the machine. Rates are in bytes per second, times in seconds; 0: there is no
+ *  such exchange. */
 typedef struct machine {
     int nodes, ranks_per_node;
     double copy_rate,
-        node_copy_rate; /* bytes read plus written by a copy: of one rank alone, of a node's together */
-    double inside_rate, inside_latency;   /* of a rank, within its node */
-    double between_rate, between_latency; /* of a node's ranks together */
+        node_copy_rate; /* bytes read plus written in copies: by one rank while others wait, and by all ranks
+                           of a node together */
+    double inside_rate, inside_latency;   /* of one rank, within its node */
+    double between_rate, between_latency; /* of all ranks of a node together */
 } machine;
 
-/* Exchanges that are timed: rows and columns of a large one, and how many. Between GPUs 8 MB reach three
- * quarters of the rate of 64 MB. */
+/* Exchanges that are timed: rows and columns of a large exchange, and the number of repetitions. */
 enum {
     EXCHANGE_ROWS = 1 << 14,
     GPU_ROWS = 1 << 17,
@@ -104,7 +104,7 @@ enum {
     SMALL_EXCHANGES = 201
 };
 
-/** Makes a block of `rows` rows, of which row i needs row i of the X of another rank. */
+/** Creates a block of `rows` rows in which row i needs row i of the X of another rank. */
 static spmm_status block_of(const sp_grid *g, int other, int64_t rows, spmm_block *block)
 {
     *block = (spmm_block){.rows = g->size * rows,
@@ -135,7 +135,8 @@ static spmm_status time_plan(const sp_grid *g, const spmm_block *block, int64_t 
     TRY(sp_halo_create(g, block, SPMM_EXCHANGE_HALO, options->threads, &halo));
     TRY_GOTO(sp_plan_create(g, block, &halo, NULL, k, options, NULL, &plan), done);
     TRY_GOTO(sp_agree(g->comm, "probe", spmm_plan_x_create(plan, &x)), done);
-    TRY_GOTO(sp_job_time_exchange(g, plan, &x, 2, seconds), done); /* the first ones make connections */
+    /* the first exchanges establish connections */
+    TRY_GOTO(sp_job_time_exchange(g, plan, &x, 2, seconds), done);
     TRY_GOTO(sp_job_time_exchange(g, plan, &x, repeat, seconds), done);
     *median = sp_stats_of(seconds, repeat).median;
 done:
@@ -145,8 +146,7 @@ done:
     return status;
 }
 
-/** Times exchanges in which every rank receives `rows` rows of k columns from rank `other` of its own.
- *  Collective. */
+/** Times exchanges in which every rank receives `rows` rows of k columns from one other rank. Collective. */
 static spmm_status time_ring(const sp_grid *g, int other, int64_t rows, int64_t k,
                              const spmm_plan_options *options, int repeat, double *median)
 {
@@ -157,8 +157,8 @@ static spmm_status time_ring(const sp_grid *g, int other, int64_t rows, int64_t 
     return status;
 }
 
-/** Measures latency and rate of exchanges with rank `other`. A small exchange takes a latency, and a barrier
- *  after it log2 of the ranks more.
+/** Measures latency and rate of exchanges with rank `other`. The time of a small exchange contains the
+ *  latency of its message, and log2(ranks) times the latency for the barrier after it.
  *  \param [out] rate  bytes per second that this rank receives */
 static spmm_status probe_exchange(const sp_grid *g, int other, const spmm_plan_options *options,
                                   double *latency, double *rate)
@@ -174,7 +174,7 @@ static spmm_status probe_exchange(const sp_grid *g, int other, const spmm_plan_o
     return SPMM_OK;
 }
 
-/** Measures the copy rate of rank 0 alone, while the others wait, and of all ranks of a node. */
+/** Measures the copy rate of rank 0 while the others wait, and of all ranks of a node together. */
 static spmm_status probe_copies(const sp_grid *g, const sp_binding *binding, machine *m)
 {
     sp_grid self = {0};
@@ -193,7 +193,7 @@ static spmm_status probe_copies(const sp_grid *g, const sp_binding *binding, mac
     return SPMM_OK;
 }
 
-/** Finds the nodes, which must have the same number of ranks each, in the order of the ranks. Collective. */
+/** Determines the nodes, which must have equal numbers of consecutive ranks. Collective. */
 static spmm_status find_nodes(const sp_grid *g, machine *m)
 {
     int node_rank, right;
@@ -202,11 +202,11 @@ static spmm_status find_nodes(const sp_grid *g, machine *m)
     TRY(sp_all(g->comm, m->nodes * m->ranks_per_node == g->size && node_rank == g->rank % m->ranks_per_node,
                &right));
     return right ? SPMM_OK
-                 : sp_fail(SPMM_ERR_USAGE, "--probe: a machine file is of nodes with as many ranks each,"
-                                           " placed node after node");
+                 : sp_fail(SPMM_ERR_USAGE,
+                           "--probe: a machine file needs nodes with equal numbers of consecutive ranks");
 }
 
-/** Measures exchanges of the ranks in a line, by rank. Collective. */
+/** Measures exchanges between ranks of one node and between nodes. Collective. */
 static spmm_status probe_exchanges(const sp_grid *line, const spmm_plan_options *options, machine *m)
 {
     const int node = line->rank / m->ranks_per_node * m->ranks_per_node;
@@ -219,7 +219,7 @@ static spmm_status probe_exchanges(const sp_grid *line, const spmm_plan_options 
     return SPMM_OK;
 }
 
-/** Writes a text without what would end it. */
+/** Writes a text without characters that would end it. */
 static void write_text(FILE *f, const char *key, const char *text)
 {
     fprintf(f, "%s = ", key);
@@ -247,7 +247,8 @@ static spmm_status write_machine(const machine *m, const sp_binding *binding, co
     fprintf(f, "copy_rate = %.4g\nnode_copy_rate = %.4g\n", m->copy_rate, m->node_copy_rate);
     write_exchange(f, "inside", m->inside_rate, m->inside_latency);
     write_exchange(f, "between", m->between_rate, m->between_latency);
-    if (binding->device == SPMM_CUDA) fprintf(f, "overlap = 1\n"); /* rows of X have a stream of their own */
+    /* rows of X are exchanged in a separate stream */
+    if (binding->device == SPMM_CUDA) fprintf(f, "overlap = 1\n");
     return sp_output_file_close(&out, SPMM_OK);
 }
 
@@ -255,7 +256,7 @@ spmm_status sp_probe_nodes(const sp_grid *grid, const sp_binding *binding, const
                            const char *path)
 {
     machine m = {.nodes = 0};
-    /* exchanges are of a P x 1 grid */
+    /* exchanges are measured on a P x 1 grid */
     sp_grid line = {0};
     TRY(sp_agree(grid->comm, "probe", find_nodes(grid, &m)));
     TRY(probe_copies(grid, binding, &m));

@@ -1,5 +1,5 @@
-/** Implements --probe: measures the time of a message, of a byte and of a floating-point operation, and what
- *  a machine file says. */
+/** Implements --probe: measures the time of a message, of a byte and of a floating-point operation, and the
+ *  values of a machine file. */
 #ifndef SP_SPMM_MPI_PROBE_H
 #define SP_SPMM_MPI_PROBE_H
 
@@ -7,7 +7,7 @@
 #include "comm/binding.h"
 #include "comm/grid.h"
 
-/** Results of --probe, in seconds but for copies. */
+/** Results of --probe, in seconds except for copies. */
 typedef struct sp_probe {
     double latency;  /**< time of an 8-byte message between the first and the last rank; 0 on one rank */
     double per_byte; /**< time per additional byte of a message; 0 on one rank */
@@ -33,8 +33,8 @@ spmm_status sp_probe_machine(const sp_grid *grid, spmm_device device, const spmm
  *  Collective over grid->comm.
  *  \param [in] options  as for the products of the run
  *  \param [in] path     file that rank 0 replaces
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (nodes of different numbers of ranks, or
- *          ranks that are not placed node after node), _MEMORY, _DEVICE, _MPI, _OUTPUT */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (nodes have different numbers of ranks, or
+ *          ranks of a node are not consecutive), _MEMORY, _DEVICE, _MPI, _OUTPUT */
 spmm_status sp_probe_nodes(const sp_grid *grid, const sp_binding *binding, const spmm_plan_options *options,
                            const char *path);
 

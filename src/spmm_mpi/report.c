@@ -11,17 +11,18 @@
 #include "base/memory.h"
 #include "base/words.h"
 
-enum { NOISY = 10 }; /* standard deviation in percent of the mean, above which times are called noisy */
+/* NOISY: standard deviation in percent of the mean above which times are reported as noisy */
+enum { NOISY = 10 };
 
 static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0; }
 
-/** Ends the line of the scatter: what it consisted of, unless rank 0 sent CSR blocks to all. */
+/** Ends the line of the scatter with its parts, unless rank 0 sent CSR blocks to all ranks. */
 static void scatter_parts(FILE *out, const sp_options *o, const sp_record *r)
 {
     if (r->seconds.bands > 0)
-        fprintf(out, ", of which bands to the first process column %.3f s", r->seconds.bands);
+        fprintf(out, ", of which sending bands to the first process column %.3f s", r->seconds.bands);
     if (o->scatter_padded)
-        fprintf(out, ", as ELLPACK (conversion to it %.3f s, of it to CSR %.3f s)", r->seconds.pad,
+        fprintf(out, ", as ELLPACK (conversion to ELLPACK %.3f s, back to CSR %.3f s)", r->seconds.pad,
                 r->seconds.unpad);
     fprintf(out, "\n");
 }
@@ -124,7 +125,7 @@ void sp_report_run(FILE *out, const sp_record *r, int width)
     fprintf(out, "      wrong: %lld of %lld elements", (long long)r->error.wrong,
             (long long)r->error.checked);
     if (!r->error.wrong)
-        fprintf(out, "; %lld have other bits than they must", (long long)r->error.different);
+        fprintf(out, "; %lld do not have the required bits", (long long)r->error.different);
     else
         fprintf(out, "; first wrong: Y(%lld,%lld) = %.17g,\n      the serial product has %.17g (bound %.2e)",
                 (long long)r->error.row + 1, (long long)r->error.column + 1, r->error.found,
@@ -132,7 +133,7 @@ void sp_report_run(FILE *out, const sp_record *r, int width)
     fprintf(out, "\n");
 }
 
-/** Prints the ways of exchanging that were compared, if there were several. */
+/** Prints the exchanges that were compared, if there were several. */
 static void variants(FILE *out, const sp_record *r)
 {
     const sp_variants *const all = &r->plan.variants;
@@ -151,7 +152,7 @@ static void variants(FILE *out, const sp_record *r)
     }
 }
 
-/** Prints what was tried, if there were several candidates. */
+/** Prints the candidates of a trial, if there were several. */
 static void tried(FILE *out, const char *what, const sp_trial *trial)
 {
     for (int i = 0; i < trial->count && trial->count > 1; i++) {
@@ -165,7 +166,7 @@ static void tried(FILE *out, const char *what, const sp_trial *trial)
     }
 }
 
-/** Says so if fewer ranks would be faster. */
+/** Prints a note if fewer ranks would be faster. */
 static void fewer_ranks(FILE *out, const sp_record *r)
 {
     if (r->run.ranks > 1 && r->plan.one_rank > 0 && r->plan.one_rank < r->apply.min)
@@ -209,7 +210,7 @@ static void launch_line(FILE *out, const sp_launch_shape *s)
             (long long)s->static_shared, (long long)s->dynamic_shared, s->resident, 100 * s->occupancy);
 }
 
-/** Prints the kernels that the plan's was chosen from, if there were several. */
+/** Prints the kernels among which the plan chose, if there were several. */
 static void kernels_line(FILE *out, const sp_trial *trial)
 {
     if (trial->count < 2) return;
@@ -238,9 +239,11 @@ void sp_report_phases(FILE *out, const sp_record *r)
     fprintf(out, "         a product: interior rows %.6f, boundary rows %.6f", s->interior, s->boundary);
     if (r->run.grid[1] > 1) fprintf(out, ", sum of Y by %s %.6f", r->run.reduce, s->reduce);
     if (r->moved.all_rows > 0)
-        fprintf(out, "; exchange by %s %.6f alone, %.0f %% of it hidden%s; %.0f %% of the rows wait for none",
-                r->run.transport, s->exchange, 100 * r->moved.hidden, r->run.overlap ? "" : " (--no-overlap)",
-                100 * r->moved.interior);
+        fprintf(
+            out,
+            "; exchange by %s %.6f alone, %.0f %% of it hidden%s; %.0f %% of the rows need no exchanged rows",
+            r->run.transport, s->exchange, 100 * r->moved.hidden, r->run.overlap ? "" : " (--no-overlap)",
+            100 * r->moved.interior);
     fprintf(out, "\n");
     if (r->run.shape.block > 0) launch_line(out, &r->run.shape);
     kernels_line(out, &r->plan.kernels);
@@ -304,15 +307,14 @@ void sp_report_launches(FILE *out, const sp_record *runs, int count, int width)
                 (long long)s->static_shared, (long long)s->dynamic_shared, s->resident, 100 * s->occupancy);
     }
     if (lines > 0)
-        fprintf(out,
-                "launch: of rank 0; threads, sub-warp: lanes, registers: of a thread, static + dynamic:"
-                " bytes of shared memory of a block;\n"
-                "resident: blocks that a multiprocessor has room for; occupancy: their threads of the most"
-                " that it can have\n");
+        fprintf(
+            out,
+            "launch: of rank 0; threads, sub-warp: lanes, registers: of a thread, static + dynamic:"
+            " bytes of shared memory of a block;\n"
+            "resident: blocks that run on a multiprocessor at a time; occupancy: their threads over the maximum\n");
 }
 
-/** Prints relative errors beside the machine epsilon, and how many elements are beyond the bound of
- *  `wrong`. */
+/** Prints relative errors, the machine epsilon, and the number of elements beyond the bound of `wrong`. */
 static void errors(FILE *out, const sp_record *r)
 {
     const int f64 = strcmp(r->run.precision, "f64") == 0;
@@ -331,7 +333,7 @@ static void errors(FILE *out, const sp_record *r)
         (long long)r->error.checked, r->error.different ? "differ" : "the same");
 }
 
-/** Appends by what means the rows of exchange_text() move. */
+/** Appends the transport of the rows of exchange_text(). */
 static void transport_text(const sp_record *r, char *text, size_t n, size_t *used)
 {
     sp_text_add(text, n, used, "; transport %s", r->run.transport);
@@ -343,10 +345,10 @@ static void transport_text(const sp_record *r, char *text, size_t n, size_t *use
     else
         sp_text_add(text, n, used, ", %.0f %% of its time hidden", 100 * r->moved.hidden);
     if (r->moved.message_rows > 0 && r->moved.message_rows < r->moved.all_rows)
-        sp_text_add(text, n, used, "; %lld rows travel as messages", (long long)r->moved.message_rows);
+        sp_text_add(text, n, used, "; %lld rows are sent as messages", (long long)r->moved.message_rows);
 }
 
-/** Writes what the ranks exchange for a product and, if that is known, how. */
+/** Writes the communication of a product and, if known, its transport. */
 static void exchange_text(const sp_record *r, char *text, size_t n)
 {
     size_t used = 0;
@@ -357,7 +359,7 @@ static void exchange_text(const sp_record *r, char *text, size_t n)
     if (r->moved.partial_rows > 0)
         sp_text_add(text, n, &used, " (%lld of Y)", (long long)r->moved.partial_rows);
     if (r->moved.all_rows < r->moved.bcast_rows)
-        sp_text_add(text, n, &used, ", %.3g %% of what sending all X to all takes",
+        sp_text_add(text, n, &used, ", %.3g %% of the rows of a broadcast of X",
                     100 * share(r->moved.all_rows, r->moved.bcast_rows));
     if (r->run.transport) transport_text(r, text, n, &used);
 }
@@ -394,8 +396,8 @@ void sp_report_noise(FILE *out, const sp_record *r, int noisy, int runs)
     fprintf(out, ": repeat on an idle machine\n");
 }
 
-/** Prints where the program's time went: the parts that were timed, and products for the rest; of several
- *  rows the parts of the last one. */
+/** Prints how the program's time is divided: the timed parts, and products for the rest. If there are several
+ *  runs, the parts are those of the last one. */
 static void seconds(FILE *out, const sp_record *r, int runs)
 {
     char text[160];

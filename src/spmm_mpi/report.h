@@ -16,14 +16,13 @@
 /** Times of the phases in seconds, each the maximum over the ranks. All members must be doubles, since
  *  sp_job_slowest() treats the struct as an array of double. The times of products are medians:
  *  - apply: the whole product
- *  - kernel: the part of the product that is spent in kernels
+ *  - kernel: the part of the product spent in kernels
  *  - interior, boundary: the kernels of interior rows, the kernels of boundary rows. On a GPU both run
  *    concurrently; `kernel` then lasts from the first start to the last end and is less than their sum
  *  - reduce: the sum of partial Y
  *  - exchange: an exchange of X without a product; no_exchange: a product without exchange of X
  *
- *  halo is the time to set up the halo, which happens once; bands, pad and unpad are those of
- *                      sp_scatter_times. */
+ *  halo is the time to create the halo, once; bands, pad and unpad are as in sp_scatter_times. */
 typedef struct sp_seconds {
     double read, partition, scatter, halo, convert, x, exchange, no_exchange, kernel, interior, boundary,
         reduce, apply, gather, verify, total, bands, pad, unpad;
@@ -33,10 +32,10 @@ typedef struct sp_seconds {
 typedef struct sp_matrix_facts {
     const char *source, *field, *symmetry;
     int64_t rows, cols, nnz;
-    int64_t stored, duplicates, longest, empty; /**< stored: number of entries in the file;
-                                                     duplicates: how many of them were added to another entry
-                                                     at the same position; longest: number of entries of the
-                                                     longest row; empty: number of rows without entries */
+    int64_t stored, duplicates, longest, empty; /**< stored: number of entries in the file; duplicates: number
+                                                     of these that were added to another entry at the same
+                                                     position; longest: number of entries of the longest row;
+                                                     empty: number of rows without entries */
     double read_bytes; /**< size of the text, or of the arrays of a .spmm file; 0 for a generator */
     int binary;        /**< 1: the matrix was read from a .spmm file */
     double parse_seconds;
@@ -49,23 +48,24 @@ typedef struct sp_record {
         int ranks, grid[2], repeat, warmup;
         int64_t k;
         int overlap;
-        const sp_binding *binding; /**< of rank 0 */
+        const sp_binding *binding; /**< binding of rank 0 */
         const char *format, *kernel, *precision, *partition, *exchange, *transport, *reduce, *x, *verify;
-        const char *backend;    /**< the implementation that exchanges rows of X; "": none is exchanged */
-        sp_launch_shape shape;  /**< of rank 0's kernel; zeroed on a CPU */
-        char why[SP_WHY_BYTES]; /**< this kernel, in words */
+        const char *backend;    /**< name of the backend that exchanges rows of X; "": no rows are
+                                     exchanged */
+        sp_launch_shape shape;  /**< launch shape of rank 0's kernel; zeroed on a CPU */
+        char why[SP_WHY_BYTES]; /**< why this kernel was chosen */
     } run;
     struct {
         int64_t rows; /**< number of rows of X and partial rows of Y that a rank receives, maximum over the
-                       ranks */
+                           ranks */
         int64_t all_rows;     /**< the same, sum over all ranks */
         int64_t partial_rows; /**< partial rows of Y among them, joint exchange */
         int64_t bcast_rows;   /**< the value that all_rows would have with --exchange bcast */
-        int neighbors;        /**< number of ranks that a rank receives from, maximum over the ranks */
+        int neighbors;        /**< number of ranks from which a rank receives, maximum over the ranks */
         int column_blocks;    /**< number of column blocks of X, which are exchanged one after another */
         double interior;      /**< fraction of the rows of Y that are computed during the exchange */
         double hidden;        /**< fraction of the exchange's time that does not prolong the product */
-        /** Number of rows of X and partial Y that travel as messages, sum over all ranks
+        /** Number of rows of X and partial Y that are sent as messages, sum over all ranks
          *  (sp_plan_facts.message_rows). */
         int64_t message_rows;
     } moved; /**< communication in one product */
@@ -74,11 +74,11 @@ typedef struct sp_record {
             *format; /**< arguments of --scatter and --scatter-format; "none" with --io parallel */
     } scatter;
     struct {
-        sp_trial kernels;           /**< the kernels that were timed, if the plan chose one */
-        sp_variants variants;       /**< the ways of exchanging that the plan was chosen from */
-        sp_trial reductions;        /**< the ways of adding partial Y that it was chosen from */
-        char steps[SP_STEPS_BYTES]; /**< of a product, in words */
-        double one_rank;            /**< seconds of all ranks' kernels, about what one rank would take */
+        sp_trial kernels;           /**< the trial of kernels, if the plan made one */
+        sp_variants variants;       /**< the variants among which the plan was chosen */
+        sp_trial reductions;        /**< the trial of reductions */
+        char steps[SP_STEPS_BYTES]; /**< steps of a product, in words */
+        double one_rank;            /**< kernel seconds summed over all ranks, about the time on one rank */
     } plan;
     sp_seconds seconds;
     sp_stats apply;      /**< statistics of the products' times in seconds, each of the slowest rank */
@@ -89,7 +89,7 @@ typedef struct sp_record {
     sp_error error;
     int passed; /**< 1: Y is correct, or was not verified */
     struct {
-        int64_t root_peak_bytes, /**< peak resident set of rank 0 */
+        int64_t root_peak_bytes, /**< rank 0's peak resident set */
             rank_peak_bytes;     /**< peak resident set, maximum over the ranks */
         int64_t load_peak_bytes; /**< peak resident set of rank 0 until the matrix is distributed */
     } memory;
@@ -100,9 +100,9 @@ typedef struct sp_record {
     } dram_bound;
     sp_probe probe; /**< zeroed: not measured */
     struct {
-        const char *version; /**< e.g. "Eigen 3.4.0, AVX512"; "": the kernel is ours */
-        char way[64];        /**< how it is called on rank 0, e.g. "mkl_sparse_d_mm" */
-    } library;               /**< the other library whose kernel it is */
+        const char *version; /**< e.g. "Eigen 3.4.0, AVX512"; "": this library's kernel */
+        char way[64];        /**< name of the library's function on rank 0, e.g. "mkl_sparse_d_mm" */
+    } library;               /**< the other library that provides the kernel */
 } sp_record;
 
 /** One line of the table of ranks that --verbose prints. */
@@ -113,10 +113,10 @@ typedef struct sp_rank_row {
     int64_t col_begin, cols;              /**< first column, number of columns */
     int64_t nnz, bytes;                   /**< entries, bytes */
     int64_t x_rows, halo_rows, sent_rows; /**< rows of X: x_rows owned; halo_rows received, sent_rows sent */
-    int sources, targets;                 /**< number of ranks it receives from, sends to */
+    int sources, targets;                 /**< number of ranks from which it receives, to which it sends */
 } sp_rank_row;
 
-/** What --dry-run counts on one grid. */
+/** The counts of --dry-run on one grid. */
 typedef struct sp_counts_record {
     const sp_options *options;
     const spmm_csr *a;
@@ -125,13 +125,13 @@ typedef struct sp_counts_record {
     const sp_rank_count *ranks; /**< [P*Q] */
 } sp_counts_record;
 
-/** Prints a text behind a label of at most 10 letters, broken at blanks into lines of at most 100 columns. */
+/** Prints a text after a label of at most 10 letters, wrapped at blanks into lines of at most 100 columns. */
 void sp_report_line(FILE *out, const char *label, const char *text);
 
-/** Prints the first line: the program's name and version, and what it computes. */
+/** Prints the first line: the program's name and version, and the operation. */
 void sp_report_head(FILE *out);
 
-/** Prints what is known before the first product: matrix, grid, binding, X, times of reading. */
+/** Prints the data known before the first product: matrix, grid, binding, X, times of reading. */
 void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r);
 
 /** Prints the table of ranks, with one line per rank. \param [in] ranks  [count] */
@@ -140,9 +140,9 @@ void sp_report_ranks(FILE *out, const sp_rank_row *ranks, int count);
 /** Prints the column headings of the table of runs. \param [in] width  width of the column of kernel names */
 void sp_report_table_head(FILE *out, int width);
 
-/** Prints one line of the table of runs; of another library's kernel a second one, which names library and
- *  way, and the time of set-up. If the run failed, a further line has the number of
- *  wrong elements and the first of them.
+/** Prints one line of the table of runs. For another library's kernel, prints a second line with the library,
+ *  its function and the time of set-up. If the verification failed, a further line has the number of wrong
+ *  elements and the first of them.
  *  \param [in] width  width of the column of kernel names */
 void sp_report_run(FILE *out, const sp_record *r, int width);
 
@@ -152,37 +152,38 @@ void sp_report_probe(FILE *out, const sp_record *r);
 /** Prints the times of a run's phases, the shape of its launch on a GPU and, if measured, the DRAM bound. */
 void sp_report_phases(FILE *out, const sp_record *r);
 
-/** Prints the table that compares the runs of --kernel all, with the fastest run of each K first,
- *  and the time that each took to set up.
+/** Prints the table that compares the runs of --kernel all, sorted by time for each K, with the set-up time
+ *  of each.
  *  \param [in,out] runs   [count]; on return sorted by K, then by time
  *  \param [in]     width  width of the column of kernel names */
 void sp_report_comparison(FILE *out, sp_record *runs, int count, int width);
 
-/** Prints the table of the launches of --kernel all: threads, registers, shared memory, occupancy; nothing if
- *  no run has one. \param [in] runs [count] \param [in] width width of the column of kernel names */
+/** Prints the table of the launches of --kernel all: threads, registers, shared memory, occupancy. Prints
+ *  nothing if no run has a launch. \param [in] runs [count] \param [in] width width of the column of kernel
+ *  names */
 void sp_report_launches(FILE *out, const sp_record *runs, int count, int width);
 
-/** Prints what ranks exchange for a product and, if r->run.transport is not NULL, by which transport; nothing
+/** Prints the communication of a product and, if r->run.transport is not NULL, its transport; prints nothing
  *  on one rank. */
 void sp_report_exchange(FILE *out, const sp_record *r);
 
-/** Returns 1 if the times of the run's products spread so much that near times have no order. */
+/** Returns 1 if the times of the run's products vary so much that similar times cannot be ranked. */
 int sp_report_is_noisy(const sp_record *r);
 
-/** Prints how many of the runs were noisy, and the load; nothing if none was. \param [in] r any of the
- *  runs */
+/** Prints the number of noisy runs, and the load; prints nothing if no run was noisy. \param [in] r any of
+ *  the runs */
 void sp_report_noise(FILE *out, const sp_record *r, int noisy, int runs);
 
 /** Prints the summary after the last run: exchange, memory and phases of that run, and the number of failed
  *  runs.
- *  \param [in] verbose  1: also the ways of exchanging that were compared, and the errors */
+ *  \param [in] verbose  1: also print the exchanges that were compared, and the errors */
 void sp_report_end(FILE *out, const sp_record *last, int verbose, int runs, int failed);
 
-/** Appends the record *r to the files of --json and --csv, where these are given.
+/** Appends the record *r to the files of --json and --csv, if given.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT with the file's name and the reason, SPMM_ERR_MEMORY */
 spmm_status sp_report_files(const sp_options *o, const sp_record *r);
 
-/** Appends what --dry-run counts on a grid to the files of --json and --csv, where these are given.
+/** Appends the counts of --dry-run on a grid to the files of --json and --csv, if given.
  *  \return as sp_report_files() */
 spmm_status sp_report_counts(const sp_counts_record *counts);
 

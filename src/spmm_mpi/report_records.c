@@ -91,7 +91,7 @@ static void probe_group(sp_writer *s, const sp_record *r)
     sp_writer_close(s);
 }
 
-/** Writes the group "plan": the ways of exchanging that were compared. */
+/** Writes the group "plan": the exchanges that were compared. */
 static void plan_group(sp_writer *s, const sp_record *r)
 {
     const sp_variants *const all = &r->plan.variants;
@@ -124,13 +124,13 @@ static void plan_group(sp_writer *s, const sp_record *r)
     sp_writer_close(s);
 }
 
-/** Writes a number of which 0 says that there is none. */
+/** Writes a number, or null if it is 0, which means unknown. */
 static void number_or_null(sp_writer *s, const char *name, double value)
 {
     sp_writer_double(s, name, value > 0 ? value : NAN);
 }
 
-/** Writes the group "launch": the shape that the CUDA kernel of rank 0 took. */
+/** Writes the group "launch": the launch shape of the CUDA kernel of rank 0. */
 static void launch_group(sp_writer *s, const sp_record *r)
 {
     sp_writer_open(s, "launch");
@@ -146,8 +146,8 @@ static void launch_group(sp_writer *s, const sp_record *r)
     sp_writer_close(s);
 }
 
-/** Writes the group "copies": what --probe measured between rank 0's memory and its GPU. It is no part of the
- *  group "probe", so that earlier CSV columns keep their positions. */
+/** Writes the group "copies": the copies between rank 0's memory and its GPU that --probe measured. It is not
+ *  part of the group "probe", so that earlier CSV columns keep their positions. */
 static void copies_group(sp_writer *s, const sp_host_copies *c)
 {
     sp_writer_open(s, "copies");
@@ -161,9 +161,8 @@ static void copies_group(sp_writer *s, const sp_host_copies *c)
 
 static const char *on_off(int on) { return on ? "on" : "off"; }
 
-/** Writes the group "asked": options and variables that change how a product is computed, as they were given.
- *  What was taken for those that are left to the program stands in the other groups; X, K, precision and
- *  partition are in "run". */
+/** Writes the group "asked": options and variables that affect how a product is computed, as they were given.
+ *  The choices of the program are in the other groups; X, K, precision and partition are in "run". */
 static void asked_group(sp_writer *s, const sp_options *o)
 {
     const char *const isa = getenv("SPMM_ISA"), *const backend = getenv("SPMM_EXCHANGE_BACKEND");
@@ -195,13 +194,13 @@ static void asked_group(sp_writer *s, const sp_options *o)
     sp_writer_close(s);
 }
 
-/** A run, as visit() takes it. */
+/** A run, in the form that visit() receives. */
 typedef struct reported_run {
     const sp_options *options;
     const sp_record *record;
 } reported_run;
 
-/** Writes the group "scatter": how A was distributed; seconds.scatter is the time of all of it. */
+/** Writes the group "scatter": the distribution of A. seconds.scatter is its total time. */
 static void scatter_group(sp_writer *s, const sp_record *r)
 {
     const int padded = r->seconds.pad > 0 || r->seconds.unpad > 0;
@@ -276,8 +275,8 @@ spmm_status sp_report_files(const sp_options *o, const sp_record *r)
         name, offsetof(sp_rank_count, member), 0 \
     }
 
-/** The lists of the group "per_rank": members of sp_rank_count, an int64_t or else an int. The last ones are
- *  those of the joint exchange. */
+/** The lists of the group "per_rank": members of sp_rank_count, of type int64_t or int. The last ones belong
+ *  to the joint exchange. */
 /* clang-format off */
 static const struct {
     const char *name;
@@ -331,7 +330,7 @@ static void counts_group(sp_writer *s, const sp_counts_record *c)
     sp_writer_close(s);
 }
 
-/** Passes every field of what --dry-run counts to the writer once. */
+/** Passes every field of the counts of --dry-run to the writer once. */
 static void visit_counts(sp_writer *s, const void *record)
 {
     const sp_counts_record *const c = record;

@@ -1,4 +1,4 @@
-/** Implements the cache of --autotune: hash of a sparsity pattern, path, look-up and appending. */
+/** Implements the cache of --autotune: hash of a sparsity pattern, path, lookup and appending. */
 #include "spmm_mpi/tune.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ spmm_status sp_tune_path(char *path, size_t n)
     return SPMM_OK;
 }
 
-/* ---- finding ---- */
+/* ---- lookup ---- */
 
 /** Reads the next tab-separated field of a line. Sets *text to the beginning of the field and *at to the
  *  beginning of the next field.
@@ -108,7 +108,7 @@ static spmm_status read_all(const char *path, char **text, size_t *bytes)
     if (file < 0) return sp_fail(SPMM_ERR_OPEN, "%s: cannot read: %s", path, strerror(errno));
     spmm_status status = SPMM_OK;
     if (fstat(file, &info) != 0 || !S_ISREG(info.st_mode))
-        status = sp_fail(SPMM_ERR_OPEN, "%s: cannot read: it is no file", path);
+        status = sp_fail(SPMM_ERR_OPEN, "%s: cannot read: it is not a file", path);
     else if (info.st_size > MOST_BYTES)
         status = sp_fail(SPMM_ERR_LIMIT, "%s: not read: it has more than %d MiB", path, MOST_BYTES >> 20);
     if (status == SPMM_OK) status = sp_alloc((void **)text, (int64_t)info.st_size, 1, "the tuning file");
@@ -160,7 +160,7 @@ static spmm_status make_folders(const char *path)
         if (mkdir(folder, 0700) != 0) {
             const int reason = errno;
             if (stat(folder, &info) != 0)
-                return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: cannot make its folder %s: %s", path,
+                return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: cannot create its folder %s: %s", path,
                                folder, strerror(reason));
         }
         *p = '/';
@@ -174,7 +174,7 @@ spmm_status sp_tune_store(const char *path, const char *key, const char *kernel,
     struct stat info;
     TRY(make_folders(path));
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: it is no file", path);
+        return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: it is not a file", path);
     const int n = snprintf(line, sizeof line, "%s\t%s\t%.9g\n", key, kernel, seconds);
     return sp_append(path, NULL, NULL, line, (size_t)n);
 }

@@ -3,8 +3,8 @@
  *
  *      KEY <tab> KERNEL <tab> SECONDS
  *
- *  If several lines have the same key, the last one counts. Damaged lines and lines with an unknown kernel
- *  are ignored. The caller reports a failure of these functions as a warning and goes on. */
+ *  If several lines have the same key, the last one is used. Damaged lines and lines with an unknown kernel
+ *  are ignored. The caller reports a failure of these functions as a warning and continues. */
 #ifndef SP_SPMM_MPI_TUNE_H
 #define SP_SPMM_MPI_TUNE_H
 
@@ -26,19 +26,20 @@ uint64_t sp_structure_hash(const spmm_csr *block, int64_t row_begin, int threads
 const char *sp_cpu_name(char *text, size_t n);
 
 /** Determines the path of the cache file. If the environment variable SPMM_TUNE_CACHE is set, its value is
- *  the path, and an empty value turns the cache off. Otherwise the path is spmm_mpi/tune in the directory
+ *  the path, and an empty value disables the cache. Otherwise the path is spmm_mpi/tune in the directory
  *  XDG_CACHE_HOME or, by default, in $HOME/.cache. The directories need not exist. Relative paths of these
- *  two variables are ignored, as the XDG specification wants it.
+ *  two variables are ignored, as the XDG specification requires.
  *
  *  Local.
- *  \param [out] path  [n]; "" if the cache is turned off
+ *  \param [out] path  [n]; "" if the cache is disabled
  *  \return SPMM_OK, SPMM_ERR_OPEN if none of the variables names a folder or the path is too long */
 spmm_status sp_tune_path(char *path, size_t n);
 
-/** Looks up in the cache file which kernel was the fastest for a key.
+/** Looks up the fastest kernel for a key in the cache file.
  *
  *  Local.
- *  \param [in]  device, format a kernel for another device or format is ignored; SPMM_FORMAT_AUTO: any format
+ *  \param [in]  device, format  a kernel for another device or format is ignored; SPMM_FORMAT_AUTO: any
+ *                               format
  *  \param [out] kernel          the fastest kernel, in static storage; NULL: the cache has none for this key
  *  \param [out] seconds         time of a product with that kernel; unchanged if `kernel` is NULL
  *  \return SPMM_OK, also if the file does not exist; SPMM_ERR_OPEN, _LIMIT (file too large), _MEMORY */

@@ -19,7 +19,7 @@ static void merge(sp_error *into, const sp_error *part)
 {
     if (part->max_relative > into->max_relative || isnan(part->max_relative))
         into->max_relative = part->max_relative;
-    into->mean_relative += part->mean_relative; /* a sum; sp_verify() computes the mean from it */
+    into->mean_relative += part->mean_relative; /* a sum, from which sp_verify() computes the mean */
     into->checked += part->checked;
     into->wrong += part->wrong;
     into->different += part->different;
@@ -54,7 +54,8 @@ static double relative_error(double found, double expected)
     return isnan(relative) ? INFINITY : relative;
 }
 
-/** Compares an element of Y with that of the serial product, and with that of the plain loop. */
+/** Compares an element of Y with that of the serial product, and with that of the product with one chain per
+ *  element. */
 static void compare(int64_t row, int64_t column, double found, double expected, double plain, double bound,
                     sp_error *e)
 {
@@ -78,8 +79,9 @@ static void compare(int64_t row, int64_t column, double found, double expected, 
 
 typedef struct scratch {
     spmm_multivector reference; /* [CHUNK_ROWS x k] rows of the serial product */
-    spmm_multivector plain; /* [CHUNK_ROWS x k] the same by the plain loop; used if the chunk has long rows */
-    double *sum;            /* [CHUNK_ROWS x k] sum of |a| |x| for each element of the product */
+    spmm_multivector plain;     /* [CHUNK_ROWS x k] the same with one chain per element; used if the chunk has
+                                   long rows */
+    double *sum;                /* [CHUNK_ROWS x k] sum of |a| |x| for each element of the product */
 } scratch;
 
 static spmm_status scratch_create(const spmm_csr *a, int64_t k, scratch *s)

@@ -6,14 +6,14 @@
 
 enum { SP_SAMPLE_ROWS = 1000 }; /**< approximate number of rows that --verify sample compares */
 
-/** Result of the comparison of y with the reference product ref and with the product of the plain loop,
- *  which differ only in rows of more than SP_CHAIN entries. */
+/** Result of the comparison of y with the serial product ref and with `plain`, the serial product with one
+ *  chain per element. ref and plain differ only in rows of more than SP_CHAIN entries. */
 typedef struct sp_error {
     double max_relative;  /**< maximum relative error |y - plain| / |plain|; for plain = 0, |y| */
     double mean_relative; /**< mean relative error of all elements */
     int64_t checked;      /**< number of elements compared */
     int64_t wrong; /**< number of wrong elements: y and ref differ by more than sp_verify() allows, or they
-                               differ and one of them is infinite or NaN */
+                        differ and one of them is infinite or NaN */
     int64_t different;   /**< number of elements that differ at all; 0 equals -0, and all NaNs are equal */
     int64_t row, column; /**< position of the first wrong element; -1: none is wrong */
     double found, expected, bound; /**< first wrong element: its y, its ref, the allowed error */
@@ -22,11 +22,10 @@ typedef struct sp_error {
 /** Compares y with the products of a and x that sp_serial_product() (ref) and sp_serial_plain_product()
  *  (plain) compute in the precision of a.
  *
- *  The allowed error is 2 (gamma_n sum|a||x| + n t), where n is the number of entries of the row, gamma_n =
- *  n u / (1 - n u), u the unit round-off (2^-53 or 2^-24), and t the smallest subnormal number. The factor 2
- *  is there because both y and the reference may have an error. The term n t covers underflow, which the
- *  relative error model leaves out (Higham: Accuracy and Stability of Numerical Algorithms, 2nd ed., section
- *  3.1).
+ *  The allowed error is 2 (gamma_n sum|a||x| + n t), where n is the number of entries of the row, gamma_n = n
+ *  u / (1 - n u), u the unit round-off (2^-53 or 2^-24), and t the smallest subnormal number. The factor 2 is
+ *  needed because both y and the reference may have an error. The term n t covers underflow, which the
+ *  relative error model omits (Higham: Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1).
  *
  *  Local.
  *  \param [in] a        matrix [rows x n]; x is [n x k], y is [rows x k]; all in host memory and of one
