@@ -25,8 +25,8 @@ static void scatter(const char *spec, spmm_precision precision, int integers, in
     CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, a, size / q, q, block), SPMM_OK);
 }
 
-/** Gives the matrix, and this rank's block of it on size x 1, the values of a stage: all 3; or all 3 but one in
- *  500; or all -2. */
+/** Gives the matrix, and this rank's block of it on size x 1, the values of a stage: all 3; or all 3 but one
+ *  in 500; or all -2. */
 static void set_values(spmm_csr *a, spmm_block *block, int stage)
 {
     for (int64_t e = 0; e < a->nnz; e++)

@@ -10,8 +10,8 @@
  *   BIT_MASKS                         defined if masks are bit masks (AVX-512)
  *   SHIFT_BY_LANES(b)                 optional, and only if LANES is 1: the loop of cpu_loops_shift.h, which
  *                                     is used for SP_RUN_SHIFT if X and Y are contiguous
- *   EQUAL_VALUES                      optional: defined in loops for matrices whose values are all equal. They
- *                                     read the value b->common, and neither b->val nor the memory there
+ *   EQUAL_VALUES                      optional: defined in loops for matrices whose values are all equal,
+ *                                     which read the value b->common, and neither b->val nor what is there
  *   TABLE                             optional: declares the table of the loops, if other files refer to it;
  *                                     the default is a static table with the name NAME(loops)
  * and undefines all of them except BIT_MASKS at its end. If INTRINSIC is not defined, a vector is one VALUE.
@@ -50,7 +50,7 @@
 #endif
 #endif
 
-/* VALUES_AT(p, e): the address of value e, if p is that of value 0; VALUES(b, e): the address of value e of A */
+/* VALUES_AT(p, e) is the address of value e if p is the address of value 0; VALUES(b, e), of value e of A. */
 #ifdef EQUAL_VALUES
 #define VALUES_AT(p, e) (p)
 #define VALUES(b, e) ((const VALUE *)(b)->common)

@@ -1,5 +1,5 @@
-/** Inner products of multivectors whose rows are distributed: each rank multiplies its own rows, and the sums
- *  of the ranks are added in the order of the ranks. */
+/** Inner products of multivectors whose rows are distributed: each rank multiplies its owned rows, and the
+ *  sums of the ranks are added in the order of the ranks. */
 #include <math.h>
 #include <string.h>
 

@@ -41,7 +41,7 @@ typedef struct node_sums_setup {
     int64_t *ghost; /* [parts] the first ghost row of moves that comes from each rank */
     int64_t *send[STEPS], *receive[STEPS]; /* [parts] rows to and from each rank */
     int64_t *at;                           /* [parts] scratch */
-    int32_t *list[STEPS];                  /* own rows to send */
+    int32_t *list[STEPS];                  /* owned rows to send */
     int32_t *own_row,
         *row; /* [ghost rows of S] what each is added to: an own row of S, a row of joint->rest; -1: none */
     int32_t *sum_row; /* [moves.own] the row of S in which each own row is sent */
@@ -191,7 +191,7 @@ static spmm_status allocate_lists(node_sums_setup *s)
     return sp_alloc((void **)&s->row, all, sizeof *s->row, what);
 }
 
-/** Lists the own rows that are sent in a step, for each rank in the order of S, and inside a node what they
+/** Lists the owned rows that are sent in a step, for each rank in the order of S, and inside a node what they
  *  are. */
 static void list_rows(node_sums_setup *s, int step)
 {
@@ -264,7 +264,7 @@ static spmm_status list_sums(node_sums_setup *s)
     return sp_sum_lists_create(s->row, 0, j->moves.own, n, j->rest.rows, &s->sums->to_y);
 }
 
-/** Puts the sums into the first row that comes for each, and sends these instead of own rows. */
+/** Puts the sums into the first row that comes for each, and sends these instead of owned rows. */
 static void send_sums(node_sums_setup *s)
 {
     const sp_sum_lists *const l = &s->sums->to_first;

@@ -12,14 +12,14 @@
 /** Handing rows on is worth it if less than this fraction of the rows crosses between nodes. */
 static const double WORTH = 0.9;
 
-static const char what[] = "the rows that a node hands on";
+static const char what[] = "the rows that a node forwards";
 
 struct sp_relays {
     const sp_grid *grid;
     /* node.halo: at first in the node's numbering, at last in that of the X of this rank; its messages are
      * those between nodes */
     sp_node_rows node;
-    /* Afterwards: rows between ranks of the node, which have their numbers in node.comm: own rows, and rows
+    /* Afterwards: rows between ranks of the node, which have their numbers in node.comm: owned rows, and rows
      * that node.halo has brought. The numbers of rows to send count from the first own row, so that they may
      * be negative. */
     sp_halo inside;
@@ -194,7 +194,7 @@ static spmm_status build(relay_setup *s, int threads)
     return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, moved, 1, MPI_INT64_T, MPI_SUM, comm));
 }
 
-/** \param [out] worth  the same on every rank: 1 if rows are handed on */
+/** \param [out] worth  the same on every rank: 1 if rows are forwarded */
 static spmm_status find_rows(sp_relays *r, const spmm_block *block, const sp_halo *halo, int threads,
                              int *worth)
 {

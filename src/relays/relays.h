@@ -14,10 +14,10 @@
 /** Returns 1 if this build has relays and node sums. Local. */
 int sp_relays_built(void);
 
-/** Which rows of X are handed on, and by whom. */
+/** Which rows of X are forwarded, and by whom. */
 typedef struct sp_relays sp_relays;
 
-/** Finds out whether rows are to be handed on: where clearly fewer of them then cross between nodes, unless
+/** Finds out whether rows are to be forwarded: where clearly fewer of them then cross between nodes, unless
  *  the environment variable SPMM_EXCHANGE_BACKEND names another backend than `relayed`.
  *
  *  Collective over grid->comm.
@@ -25,9 +25,9 @@ typedef struct sp_relays sp_relays;
  *  \param [in]     asked    the transport that the caller asked for: with SPMM_TRANSPORT_PEER none are
  *  \param [in]     threads  OpenMP threads of this rank
  *  \param [in,out] halo     that of the block; with relays, their halo: its ghost rows are those that this
- *                           rank needs and those that it hands on. Columns keep their order, so that sums
+ *                           rank needs and those that it forwards. Columns keep their order, so that sums
  *                           keep their bits; all_moved are the rows that cross between nodes
- *  \param [out]    relays   the caller destroys it; NULL: rows are not handed on
+ *  \param [out]    relays   the caller destroys it; NULL: rows are not forwarded
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (SPMM_EXCHANGE_BACKEND), _MEMORY, _MPI */
 spmm_status sp_relays_create(const sp_grid *grid, const spmm_block *block, spmm_transport asked, int threads,
                              const sp_halo **halo, sp_relays **relays);

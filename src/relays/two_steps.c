@@ -1,4 +1,4 @@
-/** An exchange made of two: rows that arrive by the first are handed on by the second, or added to rows
+/** An exchange made of two: rows that arrive by the first are forwarded by the second, or added to rows
  *  that the second sends. Its transport is chosen for each of the two. */
 #include "relays/two_steps.h"
 

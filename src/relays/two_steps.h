@@ -6,7 +6,7 @@
 #include "halo/joint.h"
 #include "exchange/exchange.h"
 
-/** How the partial rows of an sp_joint travel in two steps. They form a multivector S: the moves.own rows
+/** How the partial rows of an sp_joint travel in two steps. They form a multivector S: the moves.owned rows
  *  that this rank computes, in their order, then those that come from ranks of this node, then those that
  *  come from other nodes, each in the order of the ranks. Both halos have this numbering, without ghost_low,
  *  so that one S serves both exchanges. */
@@ -17,10 +17,10 @@ typedef struct sp_node_sums {
      *  numbered as in comm. */
     sp_halo inside;
     /** After it: an own row of S, and then the rows that came for it, in the order of the ranks, are added to
-     *  the first of these. The own rows stay as they are, so that an exchange can be repeated. `row` does not
-     *  increase. */
+     *  the first of these. The owned rows stay as they are, so that an exchange can be repeated. `row` does
+     *  not increase. */
     sp_sum_lists to_first;
-    /** Second step: own rows and these sums, for ranks of other nodes, of each node one for a row of Y.
+    /** Second step: owned rows and these sums, for ranks of other nodes, of each node one for a row of Y.
      *  between.all_moved rows cross the network. */
     sp_halo between;
     /** At the end: which rows of S are added to which rows of joint->rest, those of this node's ranks first,

@@ -238,7 +238,7 @@ static meeting meet(const sp_pearson *p, int d)
     m.first_b = p->begin[other] + first;
     m.rows_b = rows;
     /* If both ranks receive each other's series (see shared()), the lower rank uses only the first half of
-       its own rows, but all rows of the higher rank. The higher rank has received the second half. */
+       its owned rows, but all rows of the higher rank. The higher rank has received the second half. */
     if (shared(p, d) && me < other) m.rows_a = p->z.rows / 2;
     return m;
 }

@@ -1,4 +1,5 @@
-/** The DRAM bound of a product Y := A X: the minimum memory traffic of a kernel that reads all of A in CSR. */
+/** The DRAM bound of a product Y := A X: the minimum memory traffic of a kernel that reads all of A in
+ *  CSR. */
 #ifndef SP_SPMM_MPI_DRAM_BOUND_H
 #define SP_SPMM_MPI_DRAM_BOUND_H
 
