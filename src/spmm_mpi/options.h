@@ -54,12 +54,12 @@ typedef struct sp_options {
     int grid_auto;                      /**< 1: --grid auto: the grid of least cost */
     int64_t plan_ranks[SP_MAX_COLUMNS]; /**< [plan_count] numbers of ranks, from --plan-ranks */
     int plan_count;
-    const char *cache;  /**< --cache: binary file to write the matrix to; NULL: none */
+    const char *cache;   /**< --cache: binary file to write the matrix to; NULL: none */
     const char *convert; /**< --convert: file to write the matrix to, by its ending; NULL: none */
-    int io_parallel;    /**< 1: --io parallel: every rank reads its own block */
-    int two_stage;      /**< 1: --scatter two-stage */
-    int scatter_padded; /**< 1: --scatter-format ell */
-    int verify_given;   /**< 1: --verify was given */
+    int io_parallel;     /**< 1: --io parallel: every rank reads its own block */
+    int two_stage;       /**< 1: --scatter two-stage */
+    int scatter_padded;  /**< 1: --scatter-format ell */
+    int verify_given;    /**< 1: --verify was given */
     spmm_exchange exchange;
     spmm_transport transport;
     spmm_reduce reduce;
@@ -83,6 +83,7 @@ typedef struct sp_options {
     const char *output, *json, *csv; /**< names of the files to write; NULL: none */
     double ell_limit;
     int allow_nonfinite;
+    int edges; /**< --read-as: 0, or the file is an edge list with vertices from edges - 1 */
     sp_action action;
     int shell;            /**< --completion: index in sp_completion_shells */
     int brief;            /**< 1: --brief: of the report, the tables alone */
