@@ -124,7 +124,7 @@ module spmm
   end type spmm_plan
 
   public :: spmm_version, spmm_status_string, spmm_error_message
-  public :: spmm_csr_read, spmm_csr_generate, spmm_csr_from_triplets, spmm_csr_destroy, spmm_csr_pointers
+  public :: spmm_csr_read, spmm_csr_read_edges, spmm_csr_generate, spmm_csr_from_triplets, spmm_csr_destroy, spmm_csr_pointers
   public :: spmm_csr_scatter, spmm_block_destroy
   public :: spmm_device_open, spmm_device_close
   public :: spmm_multivector_create, spmm_multivector_destroy, spmm_multivector_copy, spmm_multivector_pointer
@@ -171,6 +171,13 @@ module spmm
     function c_error_message() bind(c, name="spmm_error_message") result(s)
       import
       type(c_ptr) :: s
+    end function
+    function c_csr_read_edges(path, base, precision, a) bind(c, name="spmm_csr_read_edges") result(status)
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      integer(c_int), value :: base, precision
+      type(spmm_csr), intent(out) :: a
+      integer(c_int) :: status
     end function
     function c_csr_read(path, precision, a) bind(c, name="spmm_csr_read") result(status)
       import
@@ -452,6 +459,14 @@ contains
     type(spmm_csr), intent(out) :: a
     integer(c_int), intent(out) :: status
     status = c_csr_read(trim(path) // c_null_char, precision, a)
+  end subroutine
+
+  subroutine spmm_csr_read_edges(path, base, precision, a, status)
+    character(*), intent(in) :: path
+    integer(c_int), intent(in) :: base, precision
+    type(spmm_csr), intent(out) :: a
+    integer(c_int), intent(out) :: status
+    status = c_csr_read_edges(trim(path) // c_null_char, base, precision, a)
   end subroutine
 
   subroutine spmm_csr_generate(spec, precision, a, status)

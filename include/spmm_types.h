@@ -165,6 +165,23 @@ typedef struct spmm_block {
  *          and place), _MEMORY */
 spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a);
 
+/** Reads an edge list, as SNAP has them, with all OpenMP threads of the process: a text, plain or compressed
+ *  as spmm_csr_read() takes it, with a line `u v` or `u v weight` for each edge. u and v are the ids of
+ *  vertices, integers from base to base + 2^31 - 2. Blanks or tabs separate numbers; empty lines and lines
+ *  that begin with # or % are skipped. Either all edges have a weight or none has one.
+ *
+ *  Local. Edge u v is the entry (u - base, v - base) with its weight, or 1.0. The other direction is not
+ *  added. *a is square; its size is the largest id + 1 - base. Duplicate edges are summed as in
+ *  spmm_csr_read().
+ *  \param [in]  path       file name
+ *  \param [in]  base       the id of the first vertex: 0 (SNAP) or 1
+ *  \param [in]  precision  element type of *a
+ *  \param [out] a          the matrix; the caller destroys it; zeroed on failure
+ *  \return SPMM_OK, SPMM_ERR_USAGE (another base; an environment variable SPMM_* has an invalid value),
+ *          _OPEN, _SYNTAX (also: a file without edges, or of another format), _UNSUPPORTED (no text),
+ *          _MEMORY */
+spmm_status spmm_csr_read_edges(const char *path, int base, spmm_precision precision, spmm_csr *a);
+
 /** Generates a matrix from a generator's specification.
  *
  *  Local. The result is the same on every machine and for any number of ranks.

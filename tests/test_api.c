@@ -583,6 +583,9 @@ static void test_local_matrices(void)
     } while (0)
         REFUSED(spmm_csr_read(NULL, SPMM_F64, &a), "spmm_csr_read: path is NULL");
         REFUSED(spmm_csr_read("matrices/cage4.mtx", wrong, &a), "spmm_csr_read: precision is 7");
+        REFUSED(spmm_csr_read_edges(NULL, 0, SPMM_F64, &a), "spmm_csr_read_edges: path is NULL");
+        REFUSED(spmm_csr_read_edges("A.txt", 0, wrong, &a), "spmm_csr_read_edges: precision is 7");
+        REFUSED(spmm_csr_read_edges("A.txt", -1, SPMM_F64, &a), "base is -1, expected 0 or 1");
         REFUSED(spmm_csr_generate(NULL, SPMM_F64, &a), "spmm_csr_generate: spec is NULL");
         REFUSED(spmm_csr_generate("lap2d5:3", wrong, &a), "spmm_csr_generate: precision is 7");
         REFUSED(spmm_csr_from_triplets(3, 3, 1, NULL, index, NULL, SPMM_F64, &a), "row_index is NULL");
@@ -593,6 +596,7 @@ static void test_local_matrices(void)
         CHECK_INT(spmm_csr_from_triplets(3, 3, 0, NULL, NULL, NULL, SPMM_F64, &a), SPMM_OK);
         spmm_csr_destroy(&a);
         CHECK_INT(spmm_csr_read("matrices/cage4.mtx", SPMM_F64, NULL), SPMM_ERR_USAGE);
+        CHECK_INT(spmm_csr_read_edges("A.txt", 1, SPMM_F64, NULL), SPMM_ERR_USAGE);
         CHECK_INT(spmm_csr_generate("lap2d5:3", SPMM_F64, NULL), SPMM_ERR_USAGE);
         CHECK_INT(spmm_csr_from_triplets(3, 3, 0, NULL, NULL, NULL, SPMM_F64, NULL), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), "spmm_csr_from_triplets: a is NULL");

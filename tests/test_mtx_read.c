@@ -310,7 +310,7 @@ static const refusal refusals[] = {
     BAD("lines that end in CR alone", "%%MatrixMarket matrix coordinate real general\r1 1 1\r1 1 1\r", SYNTAX,
         ":1: found lines that end in CR alone, expected LF or CR LF"),
     BAD("an edge list", "# Nodes: 3\n0\t1\n", SYNTAX,
-        "(this looks like an edge list: write it as Matrix Market"),
+        "(this looks like an edge list: --read-as edges reads it"),
     BAD("comma-separated values", "row,column,value\n1,1,2\n", SYNTAX,
         "(this looks like comma-separated values:"),
     BAD("the first of two errors", REAL "3 3 2\n1 1 x\n9 9 1\n", SYNTAX, ":3: found \"x\""),

@@ -42,8 +42,10 @@ static void test_taken(void)
     }
     TEST("every option is read, in its short and its long form") {
         CHECK_INT(
-            parse("-k 1,8,64 -d cpu -f ell --kernel cpu_ell -g 4x1 --partition rows -p f32 -x ones -t 3 -r 7 "
-                  "--warmup 0 --verify sample --json a --csv b --ell-limit 2.5 --allow-nonfinite -v m.mtx"),
+            parse(
+                "-k 1,8,64 -d cpu -f ell --kernel cpu_ell -g 4x1 --partition rows -p f32 -x ones -t 3 -r 7 "
+                "--warmup 0 --verify sample --json a --csv b --ell-limit 2.5 --allow-nonfinite --read-as edges:1 "
+                "-v m.mtx"),
             SPMM_OK);
         CHECK(o.columns.count == 3 && o.columns.k[0] == 1 && o.columns.k[1] == 8 && o.columns.k[2] == 64 &&
               o.k_given);
@@ -51,7 +53,7 @@ static void test_taken(void)
         CHECK(o.partition == SP_PARTITION_ROWS && o.precision == SPMM_F32 && o.x_kind == SP_X_ONES);
         CHECK(o.threads == 3 && o.repeat == 7 && o.warmup == 0 && o.verify == SP_VERIFY_SAMPLE &&
               o.verbosity == 1);
-        CHECK(o.ell_limit == 2.5 && o.allow_nonfinite);
+        CHECK(o.ell_limit == 2.5 && o.allow_nonfinite && o.edges == 2);
         CHECK_TEXT(o.matrix, "m.mtx");
         CHECK(o.kernel && o.kernel == sp_kernel_find("cpu_ell") && !o.all_kernels);
         CHECK_INT(

@@ -353,6 +353,7 @@ static int not_refused(distributed *d, spmm_plan *plan, spmm_multivector *x, spm
     FORKED("spmm_multivector_create", spmm_multivector_create(9, K, SPMM_F64, SPMM_CPU, &v));
     FORKED("spmm_csr_generate", spmm_csr_generate("lap2d5:300", SPMM_F64, &a));
     FORKED("spmm_csr_read", spmm_csr_read("/nowhere", SPMM_F64, &a));
+    FORKED("spmm_csr_read_edges", spmm_csr_read_edges("/nowhere", 0, SPMM_F64, &a));
     FORKED("spmm_csr_from_triplets", spmm_csr_from_triplets(1, 1, 1, &zero, &zero, one, SPMM_F64, &a));
     return failed;
 }

@@ -104,6 +104,7 @@ def prototypes(comm):
     multivector = POINTER(Multivector)
     return {
         "spmm_csr_read": (c_int, [c_char_p, c_int, POINTER(Csr)]),
+        "spmm_csr_read_edges": (c_int, [c_char_p, c_int, c_int, POINTER(Csr)]),
         "spmm_csr_destroy": (None, [POINTER(Csr)]),
         "spmm_csr_scatter": (c_int, [comm, c_int, POINTER(Csr), c_int, c_int, POINTER(Block)]),
         "spmm_block_destroy": (None, [POINTER(Block)]),

@@ -15,19 +15,29 @@ def copied(address, n, dtype):
     return np.frombuffer((ctypes.c_char * (n * np.dtype(dtype).itemsize)).from_address(address), dtype).copy()
 
 
-def read(path, dtype=np.float64):
+EDGES = {"edges": 0, "edges:0": 0, "edges:1": 1}  # names of an edge list, and the least id of its vertices
+
+
+def read(path, dtype=np.float64, read_as=None):
     """Returns the matrix of a file as a csr_array of SciPy (csr_matrix where SciPy has none), read by all cores. Local.
 
     path: a file of a format that spmm_mpi reads (docs/READING.md), which its first bytes tell. Both triangles of a symmetric matrix are there,
-    the rows are sorted, and duplicates are summed. dtype: float64 or float32. Raises Error, whose message has the file, the place,
-    and what was found and expected; TypeError for another dtype."""
+    the rows are sorted, and duplicates are summed. dtype: float64 or float32. read_as: "edges" or "edges:0" where the file is an edge list
+    with vertices from 0 (u v or u v weight in a line), "edges:1" from 1; None: another format. Raises Error, whose message has the file, the place,
+    and what was found and expected; TypeError for another dtype, ValueError for another read_as."""
     import scipy.sparse
     dtype = np.dtype(dtype)
     if dtype not in PRECISIONS:
         raise TypeError(f"dtype is {dtype}, expected float64 or float32")
+    if read_as is not None and read_as not in EDGES:
+        raise ValueError(f"read_as is {read_as!r}, expected None, 'edges', 'edges:0' or 'edges:1'")
     c.check_fork()
     lib, a = c.loaded(), c.Csr()
-    lib.check(lib.spmm_csr_read(os.fsencode(path), PRECISIONS[dtype], ctypes.byref(a)))
+    place = (PRECISIONS[dtype], ctypes.byref(a))
+    if read_as is None:
+        lib.check(lib.spmm_csr_read(os.fsencode(path), *place))
+    else:
+        lib.check(lib.spmm_csr_read_edges(os.fsencode(path), EDGES[read_as], *place))
     try:
         index = np.int32 if a.nnz < 2 ** 31 else np.int64  # SciPy wants one type for both
         arrays = (copied(getattr(a, "as"), a.nnz, dtype), copied(a.ja, a.nnz, np.int32).astype(index, copy=False),

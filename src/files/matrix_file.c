@@ -2,6 +2,7 @@
 #include "files/matrix_file.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arguments.h"
 #include "base/environment.h"
@@ -10,9 +11,10 @@
 #include "files/petsc_file.h"
 #include "io/input.h"
 
-/** All formats in the order in which they are tried. The last one takes what is left, and says what a file is
- *  that none can read. */
-static const sp_matrix_format *const formats[] = {&sp_format_spmm, &sp_format_petsc, &sp_format_npz,
+/** All formats in the order in which they are tried: first the one that options ask for. The last one takes
+ *  what is left, and says what a file is that none can read. */
+static const sp_matrix_format *const formats[] = {&sp_format_edges,          &sp_format_spmm,
+                                                  &sp_format_petsc,          &sp_format_npz,
                                                   &sp_format_harwell_boeing, &sp_format_mtx};
 
 static const sp_matrix_format *format_of(int fd, const sp_read_options *options)
@@ -23,10 +25,23 @@ static const sp_matrix_format *format_of(int fd, const sp_read_options *options)
     return formats[k];
 }
 
+/** Refuses a file as an edge list if its first bytes are those of another format. Closes it then. */
+static spmm_status check_edges(const char *path, int fd)
+{
+    const sp_read_options none = {.edges = 0};
+    const sp_matrix_format *const format = format_of(fd, &none);
+    if (format == &sp_format_mtx) return SPMM_OK;
+    close(fd);
+    return sp_fail(SPMM_ERR_SYNTAX,
+                   "%s: found a file of the format %s, expected an edge list (leave out --read-as)", path,
+                   format->name);
+}
+
 spmm_status sp_matrix_file_open(const char *path, const sp_read_options *options, sp_matrix_file *f)
 {
     const int fd = sp_input_descriptor(path);
     *f = (sp_matrix_file){.format = format_of(fd, options), .options = *options};
+    if (options->edges) TRY(check_edges(path, fd));
     return f->format->open(path, fd, options, &f->file);
 }
 
@@ -62,14 +77,32 @@ static spmm_status read_csr(const char *path, const sp_read_options *options, sp
     return sp_matrix_file_read(&f, a, NULL, NULL, NULL);
 }
 
+/** Checks the arguments of a public function and reads. */
+static spmm_status read_checked(const char *function, const char *path, const sp_read_options *options,
+                                spmm_csr *a)
+{
+    TRY(sp_given(function, "a", a, "a place for the matrix"));
+    memset(a, 0, sizeof *a);
+    TRY(sp_fork_check(function));
+    TRY(sp_given(function, "path", path, "the name of a file"));
+    TRY(sp_precision_check(function, options->precision));
+    TRY(sp_environment_check());
+    return read_csr(path, options, a);
+}
+
 spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a)
 {
     const sp_read_options options = {.precision = precision, .threads = sp_threads_default()};
-    TRY(sp_given(__func__, "a", a, "a place for the matrix"));
-    memset(a, 0, sizeof *a);
-    TRY(sp_fork_check(__func__));
-    TRY(sp_given(__func__, "path", path, "the name of a file"));
-    TRY(sp_precision_check(__func__, precision));
-    TRY(sp_environment_check());
-    return read_csr(path, &options, a);
+    return read_checked(__func__, path, &options, a);
+}
+
+spmm_status spmm_csr_read_edges(const char *path, int base, spmm_precision precision, spmm_csr *a)
+{
+    const sp_read_options options = {
+        .precision = precision, .threads = sp_threads_default(), .edges = base == 1 ? 2 : 1};
+    if (a) memset(a, 0, sizeof *a);
+    if (base != 0 && base != 1)
+        return sp_fail(SPMM_ERR_USAGE, "%s: base is %d, expected 0 or 1, the least vertex id", __func__,
+                       base);
+    return read_checked(__func__, path, &options, a);
 }

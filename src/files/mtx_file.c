@@ -1,14 +1,20 @@
-/** Matrix Market text as a format of matrix files. */
+/** Matrix Market text, and edge lists, as formats of matrix files. */
 #include <unistd.h>
 
 #include "base/memory.h"
 #include "files/matrix_format.h"
-#include "io/mtx_body.h"
+#include "io/edges.h"
 
 static int is_text(int fd, const sp_read_options *options)
 {
     (void)fd, (void)options;
     return 1;
+}
+
+static int is_edges(int fd, const sp_read_options *options)
+{
+    (void)fd;
+    return options->edges > 0;
 }
 
 static spmm_status open_text(const char *path, int fd, const sp_read_options *options, void **file)
@@ -18,7 +24,8 @@ static spmm_status open_text(const char *path, int fd, const sp_read_options *op
     *file = NULL;
     if (status != SPMM_OK && fd >= 0) close(fd);
     if (status != SPMM_OK) return status;
-    status = sp_reading_begin_open(r, path, fd, options, NULL);
+    status = options->edges ? sp_edges_begin_open(r, path, fd, options)
+                            : sp_reading_begin_open(r, path, fd, options, NULL);
     if (status == SPMM_OK) {
         *file = r;
         return SPMM_OK;
@@ -50,3 +57,11 @@ const sp_matrix_format sp_format_mtx = {.name = "Matrix Market",
                                         .sizes = sizes_of_text,
                                         .read = read_text,
                                         .close = close_text};
+
+const sp_matrix_format sp_format_edges = {.name = "edges",
+                                          .way = SP_FILE_WHOLE,
+                                          .is = is_edges,
+                                          .open = open_text,
+                                          .sizes = sizes_of_text,
+                                          .read = read_text,
+                                          .close = close_text};

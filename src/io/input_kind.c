@@ -122,10 +122,10 @@ const char *sp_text_kind(const char *p, const char *end)
 {
     /* title of 72 characters and key of 8 */
     const size_t bytes = line_bytes(p, end), card = bytes >= 73 && bytes <= 81;
-    const char *const what = *p == '#'               ? "an edge list"
-                             : memchr(p, ',', bytes) ? "comma-separated values"
-                             : card                  ? "a Harwell-Boeing or Rutherford-Boeing file"
-                                                     : NULL;
+    if (*p == '#') return " (this looks like an edge list: --read-as edges reads it)";
+    const char *const what = memchr(p, ',', bytes) ? "comma-separated values"
+                             : card                ? "a Harwell-Boeing or Rutherford-Boeing file"
+                                                   : NULL;
     static _Thread_local char text[160];
     if (!what) return "";
     snprintf(text, sizeof text, " (this looks like %s: " MATRIX_MARKET ")", what);

@@ -151,6 +151,11 @@ static void check_whole(sp_reading *r)
             r->header.symmetry == SP_SKEW ? "skew-symmetric" : "symmetric");
         sp_error_keep_first(&r->error, &error);
     }
+    if (r->header.first_edge) {
+        if (r->error.status == SPMM_OK && r->header.entries != INT64_MAX && entries != r->header.entries)
+            set_changed(&r->error);
+        return;
+    }
     /* too many entries: only the threads' own regions, which do not know of each other, get this far */
     if (r->error.status == SPMM_OK && entries != r->header.entries)
         sp_error_set(
@@ -410,7 +415,10 @@ void sp_reading_describe(const sp_reading *r, sp_mtx_info *info)
 {
     static const char *const field[] = {"real", "integer", "pattern"};
     static const char *const symmetry[] = {"general", "symmetric", "skew-symmetric"};
-    snprintf(info->format, sizeof info->format, "%s", r->header.array ? "array" : "coordinate");
+    snprintf(info->format, sizeof info->format, "%s",
+             r->header.first_edge ? "edges"
+             : r->header.array    ? "array"
+                                  : "coordinate");
     snprintf(info->field, sizeof info->field, "%s", field[r->header.field]);
     snprintf(info->symmetry, sizeof info->symmetry, "%s", symmetry[r->header.symmetry]);
     info->stored = r->header.entries;

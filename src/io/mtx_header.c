@@ -201,7 +201,7 @@ static spmm_status parse_sizes(const char *p, sp_header *h, sp_read_error *error
 spmm_status sp_read_header(sp_text *stream, sp_header *header, sp_read_error *error)
 {
     const char *p, *end;
-    memset(header, 0, sizeof *header);
+    *header = (sp_header){.comment = '%'};
     TRY(read_banner(stream, header, error));
     do {
         TRY(header_line(stream, &p, &end, error));
@@ -209,7 +209,7 @@ spmm_status sp_read_header(sp_text *stream, sp_header *header, sp_read_error *er
             return sp_error_set(error, SPMM_ERR_SYNTAX, stream->lines,
                                 "found the end of the file, expected the size line: rows columns%s",
                                 header->array ? "" : " entries");
-    } while (!sp_is_entry_line(p));
+    } while (!sp_is_entry_line(p, '%'));
     header->size_line = stream->lines;
     header->body = sp_text_position(stream);
     header->bytes = sp_text_bytes_left_at_most(stream);

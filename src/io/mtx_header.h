@@ -12,10 +12,13 @@ typedef struct sp_header {
     sp_field field;
     sp_symmetry symmetry;
     int64_t rows, cols; /**< both at most 2^31 - 1 */
-    int64_t entries;    /**< number of entries that the body must hold */
-    int64_t size_line;  /**< line number of the size line */
-    int64_t body;       /**< offset in bytes of the body: the lines after the size line */
-    int64_t bytes;      /**< size of the body in bytes; of a compressed file, an upper bound */
+    int64_t entries;   /**< number of entries that the body must hold; INT64_MAX: not counted yet (edges.c) */
+    int64_t size_line; /**< line number of the size line */
+    int64_t body;      /**< offset in bytes of the body: the lines after the size line */
+    int64_t bytes;     /**< size of the body in bytes; of a compressed file, an upper bound */
+    int64_t first_edge; /**< line number of an edge list's first edge; 0: not an edge list (edges.h) */
+    int from_zero;      /**< 1: indices count from 0; 0: from 1 */
+    char comment;       /**< what begins a comment, besides '%' */
 } sp_header;
 
 /** Reads a Matrix Market file from its beginning up to and including the size line, and sets *header.

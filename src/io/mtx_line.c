@@ -8,6 +8,7 @@
 
 /** The current position in the line being parsed, and what an error message needs. */
 typedef struct cursor {
+    const sp_header *header;
     const char *p;
     int64_t line;
     sp_read_error *error;
@@ -24,18 +25,22 @@ static sp_line_kind wrong(const cursor *c, const char *found, const char *expect
 static sp_line_kind wrong_word(const cursor *c, const char *expected)
 {
     char quote[QUOTE_BYTES];
-    return wrong(c, sp_quote(quote, sizeof quote, c->p, sp_word_end(c->p)), expected);
+    const char *const end = sp_word_end(c->p);
+    if (c->header->first_edge && memchr(c->p, ',', (size_t)(end - c->p)))
+        expected = "blanks or tabs between numbers, and no commas";
+    return wrong(c, sp_quote(quote, sizeof quote, c->p, end), expected);
 }
 
-/** Parses a row or column index from 1 to `size` and moves c->p past it.
- *  \param [in] what    "row" or "column", for the error message
+/** Parses a row or column index, one of `size`, and moves c->p past it.
+ *  \param [in] what    what it is called in the error message, as "row index"
  *  \param [in] before  what precedes the index in the line, for the error message: "after the row index"
  *                      or "" */
 static sp_line_kind parse_index(cursor *c, const char *what, const char *before, int64_t size, int64_t *value)
 {
     const char *stop;
     char expected[96], found[96];
-    snprintf(expected, sizeof expected, "a %s index from 1 to %lld", what, (long long)size);
+    const int64_t least = !c->header->from_zero, most = size - 1 + least;
+    snprintf(expected, sizeof expected, "a %s from %lld to %lld", what, (long long)least, (long long)most);
     c->p = sp_skip_blanks(c->p);
     if (*c->p == '\n') {
         snprintf(found, sizeof found, "the end of the line %s", before);
@@ -43,9 +48,9 @@ static sp_line_kind parse_index(cursor *c, const char *what, const char *before,
     }
     const int kind = sp_parse_int64(c->p, &stop, value);
     if (kind == 0 || stop != sp_word_end(c->p)) return wrong_word(c, expected);
-    if (kind < 0 || *value < 1 || *value > size) {
+    if (kind < 0 || *value < least || *value > most) {
         char quote[QUOTE_BYTES];
-        snprintf(found, sizeof found, "the %s index %.60s", what, sp_quote(quote, sizeof quote, c->p, stop));
+        snprintf(found, sizeof found, "the %s %.60s", what, sp_quote(quote, sizeof quote, c->p, stop));
         return wrong(c, found, expected);
     }
     c->p = stop;
@@ -55,9 +60,15 @@ static sp_line_kind parse_index(cursor *c, const char *what, const char *before,
 static sp_line_kind parse_value(cursor *c, const sp_parse_output *t, const char *before, double *value)
 {
     const int integer = t->header->field == SP_FIELD_INTEGER;
-    const char *const expected = integer ? "an integer value" : "a real value";
+    char weight[96];
+    const char *expected = integer ? "an integer value" : "a real value";
     const char *stop;
     c->p = sp_skip_blanks(c->p);
+    if (*c->p == '\n' && t->header->first_edge) {
+        snprintf(weight, sizeof weight, "a weight, as the first edge, in line %lld, has one",
+                 (long long)t->header->first_edge);
+        expected = weight;
+    }
     if (*c->p == '\n') return wrong(c, before, expected);
     const sp_number_kind kind = integer ? sp_parse_integer(c->p, &stop, value)
                                         : sp_parse_real(c->p, &stop, value);
@@ -74,23 +85,41 @@ static sp_line_kind parse_value(cursor *c, const sp_parse_output *t, const char 
     return SP_LINE_ENTRY;
 }
 
+/** Parses the two indices of an entry. */
+static sp_line_kind parse_place(cursor *c, sp_entry *entry)
+{
+    const sp_header *const h = c->header;
+    const int edge = h->first_edge > 0;
+    const sp_line_kind kind = parse_index(c, edge ? "vertex id" : "row index", "", h->rows, &entry->i);
+    if (kind == SP_LINE_WRONG) return kind;
+    return parse_index(c, edge ? "vertex id" : "column index",
+                       edge ? "after the first vertex id" : "after the row index", h->cols, &entry->j);
+}
+
+/** Refuses what is behind an entry. */
+static sp_line_kind wrong_end(const cursor *c)
+{
+    char expected[96];
+    const sp_header *const h = c->header;
+    if (!h->first_edge || h->field != SP_FIELD_PATTERN) return wrong_word(c, "the end of the line");
+    snprintf(expected, sizeof expected, "the end of the line, as the first edge, in line %lld, has no weight",
+             (long long)h->first_edge);
+    return wrong_word(c, expected);
+}
+
 sp_line_kind sp_parse_line(const sp_parse_output *t, const char *p, int64_t line, sp_entry *entry,
                            sp_read_error *error)
 {
     const sp_header *const h = t->header;
-    cursor c = {p, line, error};
-    if (!sp_is_entry_line(p)) return SP_LINE_SKIP;
+    cursor c = {h, p, line, error};
+    if (!sp_is_entry_line(p, h->comment)) return SP_LINE_SKIP;
     entry->value = 1.0;
-    if (!h->array) {
-        if (parse_index(&c, "row", "", h->rows, &entry->i) == SP_LINE_WRONG) return SP_LINE_WRONG;
-        if (parse_index(&c, "column", "after the row index", h->cols, &entry->j) == SP_LINE_WRONG)
-            return SP_LINE_WRONG;
-    }
+    if (!h->array && parse_place(&c, entry) == SP_LINE_WRONG) return SP_LINE_WRONG;
     if (h->field != SP_FIELD_PATTERN &&
         parse_value(&c, t, "the end of the line after the indices", &entry->value) == SP_LINE_WRONG)
         return SP_LINE_WRONG;
     c.p = sp_skip_blanks(c.p);
-    if (*c.p != '\n') return wrong_word(&c, "the end of the line");
+    if (*c.p != '\n') return wrong_end(&c);
     if (!h->array && h->symmetry == SP_SKEW && entry->i == entry->j && entry->value != 0) {
         char found[96];
         snprintf(found, sizeof found, "the diagonal entry (%lld, %lld)", (long long)entry->i,

@@ -18,6 +18,9 @@ typedef struct careful_result {
 
 static spmm_status too_many(const sp_parse_output *t, int64_t slot, int64_t line, sp_read_error *error)
 {
+    if (t->header->first_edge)
+        return sp_error_set(error, SPMM_ERR_SYNTAX, line,
+                            "found more edges than a moment before, expected a file that does not change");
     return sp_error_set(error, SPMM_ERR_SYNTAX, line,
                         "found entry number %lld, expected %lld entries as line %lld says",
                         (long long)slot + 1, (long long)t->header->entries, (long long)t->header->size_line);
@@ -48,12 +51,12 @@ static ALWAYS_INLINE const char *skip(const char *p)
     return p;
 }
 
-/** Parses an index from 1 to `size` and the blanks after it, and sets *value to the index, 0-based. Returns
- *  NULL if the careful path has to parse the line. */
-static ALWAYS_INLINE const char *fast_index(const char *p, uint64_t size, uint64_t *value)
+/** Parses one of `size` indices, the first of which is `base`, and the blanks after it, and sets *value to
+ *  the index, 0-based. Returns NULL if the careful path has to parse the line. */
+static ALWAYS_INLINE const char *fast_index(const char *p, uint64_t base, uint64_t size, uint64_t *value)
 {
     const char *const q = sp_parse_index(p, value);
-    *value -= 1;
+    *value -= base;
     if (q == p || *value >= size) return NULL;
     return skip(q);
 }
@@ -91,14 +94,15 @@ static ALWAYS_INLINE const char *fast_coordinate(const char *p, const char *end,
                                                  const int field, const spmm_precision precision, uint64_t *i,
                                                  uint64_t *j, double *value)
 {
-    const char *q = fast_index(skip(p), (uint64_t)h->rows, i);
+    const uint64_t base = !h->from_zero;
+    const char *q = fast_index(skip(p), base, (uint64_t)h->rows, i);
     if (__builtin_expect(!q, 0)) return NULL;
     const char *const second = q;
     if (field == COLUMN_SKIPPED) {
         *j = 0;
         return between(q[-1]) ? sp_line_end(q, end) + 1 : NULL;
     }
-    q = fast_index(q, (uint64_t)h->cols, j);
+    q = fast_index(q, base, (uint64_t)h->cols, j);
     if (__builtin_expect(!q || !between(second[-1]), 0)) return NULL;
     if (field == FIELD_SKIPPED) return between(q[-1]) ? sp_line_end(q, end) + 1 : NULL;
     if (field != SP_FIELD_PATTERN) {
@@ -135,8 +139,8 @@ static ALWAYS_INLINE int64_t parse_coordinate(const sp_parse_output *t, const sp
             p = result.next;
             if (!p) break;
             if (!result.stored) continue;
-            i = (uint64_t)entry.i - 1;
-            j = (uint64_t)entry.j - 1;
+            i = (uint64_t)(entry.i - !h.from_zero);
+            j = (uint64_t)(entry.j - !h.from_zero);
             value = entry.value;
         } else {
             p = next;
@@ -226,7 +230,7 @@ static void find_triangles(const sp_parse_output *t, const sp_chunk *c, int64_t 
     const char *const end = c->text + c->bytes;
     int64_t slot = c->first_entry, line = c->first_line;
     for (const char *p = c->text; slot < c->first_entry + stored; p = sp_line_end(p, end) + 1, line++) {
-        if (!sp_is_entry_line(p)) continue;
+        if (!sp_is_entry_line(p, t->header->comment)) continue;
         const int64_t k = slot - t->first_entry;
         if (t->I[k] > t->J[k] && line < first->lower_line) first->lower_line = line;
         if (t->I[k] < t->J[k] && line < first->upper_line) first->upper_line = line;

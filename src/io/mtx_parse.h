@@ -36,7 +36,7 @@ typedef struct sp_triangles {
 } sp_triangles;
 
 typedef struct sp_entry {
-    int64_t i, j; /**< row and column index, 1-based */
+    int64_t i, j; /**< row and column index, as they stand in the file */
     double value;
 } sp_entry;
 

@@ -14,11 +14,12 @@ typedef struct sp_read_options {
     int allow_nonfinite;      /**< 1: accept inf, nan and values beyond the range of `precision` */
     sp_progress_fn progress;  /**< NULL: progress is not reported */
     void *progress_context;
+    int edges; /**< for matrix_file.h: 0; or the file is an edge list with vertices from edges - 1 */
 } sp_read_options;
 
 /** What the banner and the size line of a file say, and the length of its text. */
 typedef struct sp_mtx_info {
-    char format[16];   /**< "coordinate" or "array" */
+    char format[16];   /**< "coordinate", "array" or "edges" */
     char field[16];    /**< "real", "integer" or "pattern" */
     char symmetry[20]; /**< "general", "symmetric" or "skew-symmetric" */
     int64_t stored;    /**< number of entries in the file */

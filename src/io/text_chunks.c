@@ -54,13 +54,14 @@ static spmm_status reserve(char **text, int64_t *room, int64_t used, int64_t byt
 
 spmm_status sp_text_open(const char *path, int fd, int64_t longest, sp_text *stream)
 {
-    *stream = (sp_text){.chunk_bytes = sp_text_chunk_default(), .longest = longest};
+    *stream = (sp_text){.chunk_bytes = sp_text_chunk_default(), .longest = longest, .comment = '%'};
     return sp_input_of(path, fd, &stream->source);
 }
 
 spmm_status sp_text_dup(const sp_text *stream, sp_text *other)
 {
-    *other = (sp_text){.chunk_bytes = stream->chunk_bytes, .longest = stream->longest};
+    *other = (sp_text){
+        .chunk_bytes = stream->chunk_bytes, .longest = stream->longest, .comment = stream->comment};
     return sp_input_dup(stream->source, &other->source);
 }
 
@@ -94,11 +95,11 @@ static spmm_status source_failed(const sp_text *s, spmm_status status, sp_read_e
 }
 
 /** Sets *error to report that line number `line` is too long. */
-static spmm_status line_too_long(int64_t line, sp_read_error *error)
+static spmm_status line_too_long(const sp_text *s, int64_t line, sp_read_error *error)
 {
     return sp_error_set(error, SPMM_ERR_SYNTAX, line,
-                        "found a line of more than %d bytes, expected the lines of a Matrix Market file",
-                        SP_LINE_MAX);
+                        "found a line of more than %d bytes, expected the lines of %s", SP_LINE_MAX,
+                        s->comment == '#' ? "an edge list" : "a Matrix Market file");
 }
 
 spmm_status sp_text_line(sp_text *s, const char **line, const char **end, sp_read_error *error)
@@ -109,7 +110,7 @@ spmm_status sp_text_line(sp_text *s, const char **line, const char **end, sp_rea
     TRY(reserve(&s->kept, &s->kept_room, s->kept_end, s->chunk_bytes, error));
     while (!(newline = memchr(s->kept + searched, '\n', (size_t)(s->kept_end - searched)))) {
         const int64_t kept = s->kept_end - s->kept_begin;
-        if (kept > s->longest) return line_too_long(s->lines + 1, error);
+        if (kept > s->longest) return line_too_long(s, s->lines + 1, error);
         if (s->kept_begin > 0) memmove(s->kept, s->kept + s->kept_begin, (size_t)kept);
         s->kept_begin = 0;
         s->kept_end = searched = kept;
@@ -124,7 +125,7 @@ spmm_status sp_text_line(sp_text *s, const char **line, const char **end, sp_rea
             s->kept[s->kept_end++] = '\n';
         }
     }
-    if (newline - (s->kept + s->kept_begin) > s->longest) return line_too_long(s->lines + 1, error);
+    if (newline - (s->kept + s->kept_begin) > s->longest) return line_too_long(s, s->lines + 1, error);
     *line = s->kept + s->kept_begin;
     *end = newline;
     s->kept_begin = newline + 1 - s->kept;
@@ -166,26 +167,27 @@ static spmm_status give_back(sp_text *s, const char *tail, int64_t bytes, sp_rea
 
 /** Returns the number of newlines in the text, 20 times as fast as parsing it.
  *  \param [out] all_entries  1: no line is blank or a comment; 0: some line may be */
-static int64_t count_lines(const char *text, int64_t bytes, int *all_entries)
+static int64_t count_lines(const char *text, int64_t bytes, char comment, int *all_entries)
 {
     enum { BLOCK = 128 }; /* few enough bytes that `count`, an unsigned char, does not overflow */
     const unsigned char *const p = (const unsigned char *)text;
     int64_t lines = 0, b = 0;
-    unsigned char odd = p[0] <= ' ' || p[0] == '%';
+    const unsigned char sign = (unsigned char)comment;
+    unsigned char odd = p[0] <= ' ' || p[0] == '%' || p[0] == sign;
     for (; b + BLOCK <= bytes; b += BLOCK) {
         unsigned char count = 0;
 #pragma omp simd reduction(+ : count) reduction(| : odd)
         for (int k = 0; k < BLOCK; k++) {
             const unsigned char newline = p[b + k] == '\n', next = p[b + k + 1];
             count = (unsigned char)(count + newline);
-            odd = (unsigned char)(odd | (newline & ((next <= ' ') | (next == '%'))));
+            odd = (unsigned char)(odd | (newline & ((next <= ' ') | (next == '%') | (next == sign))));
         }
         lines += count;
     }
     for (; b < bytes; b++) {
         if (p[b] != '\n') continue;
         lines++;
-        odd |= p[b + 1] <= ' ' || p[b + 1] == '%';
+        odd |= p[b + 1] <= ' ' || p[b + 1] == '%' || p[b + 1] == sign;
     }
     *all_entries = !odd;
     return lines;
@@ -193,15 +195,15 @@ static int64_t count_lines(const char *text, int64_t bytes, int *all_entries)
 
 /** Returns the number of lines in a text of whole lines, and sets *entries to the number of lines that are
  *  neither blank nor comments. The byte after the text must be readable. */
-static int64_t count_entries(const char *text, int64_t bytes, int64_t *entries)
+static int64_t count_entries(const char *text, int64_t bytes, char comment, int64_t *entries)
 {
     int all_entries;
-    const int64_t lines = count_lines(text, bytes, &all_entries);
+    const int64_t lines = count_lines(text, bytes, comment, &all_entries);
     *entries = lines;
     if (all_entries) return lines;
     const char *const end = text + bytes;
     *entries = 0;
-    for (const char *p = text; p < end; p = sp_line_end(p, end) + 1) *entries += sp_is_entry_line(p);
+    for (const char *p = text; p < end; p = sp_line_end(p, end) + 1) *entries += sp_is_entry_line(p, comment);
     return lines;
 }
 
@@ -227,7 +229,7 @@ static void place(sp_text *s, sp_chunk *c)
     c->number = s->chunks++;
     c->first_line = s->lines + 1;
     c->first_entry = s->entries;
-    c->lines = count_entries(c->text, c->bytes, &c->entries);
+    c->lines = count_entries(c->text, c->bytes, s->comment, &c->entries);
     s->lines += c->lines;
     s->entries += c->entries;
     s->blank += c->lines - c->entries;
@@ -244,7 +246,7 @@ static spmm_status read_lines(sp_text *s, sp_chunk *c, int64_t *n, char **newlin
     for (*newline = NULL; *n > before && !*newline;) {
         /* the step grows with the length of the line, so that a long line takes only a few reads */
         const int64_t step = *n == 0 ? s->chunk_bytes : *n / 8 > STEP ? *n / 8 : STEP;
-        if (*n > s->longest) return line_too_long(s->lines + 1, error);
+        if (*n > s->longest) return line_too_long(s, s->lines + 1, error);
         before = *n;
         TRY(reserve(&c->text, &c->room, *n, *n + step + 1, error));
         if (status == SPMM_OK) status = take(s, c->text, step, n);
@@ -269,7 +271,7 @@ spmm_status sp_text_chunk(sp_text *s, sp_chunk *c, sp_read_error *error)
     }
     int64_t bytes = newline + 1 - c->text;
     const char *const too_long = find_long_line(c->text, bytes, s->longest);
-    if (too_long == c->text) return line_too_long(s->lines + 1, error);
+    if (too_long == c->text) return line_too_long(s, s->lines + 1, error);
     if (too_long) bytes = too_long - c->text; /* earlier lines are parsed first: they may be wrong */
     if (bytes < n) TRY(give_back(s, c->text + bytes, n - bytes, error));
     /* count_lines() looks at the byte after the chunk, which must look neither blank nor like a comment */

@@ -44,6 +44,7 @@ spmm_status sp_error_tell(const sp_read_error *e, const char *path);
 typedef struct sp_text {
     sp_input *source;
     int64_t chunk_bytes, longest; /**< sizes in bytes of chunks, and of the longest line that is accepted */
+    char comment;                 /**< what begins a comment, besides '%': '%' after sp_text_open() */
     char *kept; /**< [kept_room]; the text that was read but not handed out yet: [kept_begin, kept_end) */
     int64_t kept_begin, kept_end, kept_room;
     int64_t chunks;  /**< number of chunks handed out so far */
@@ -119,11 +120,12 @@ static inline const char *sp_skip_blanks(const char *p)
     return p;
 }
 
-/** Returns whether the line at p (ended by a newline) is neither blank nor a comment. */
-static inline int sp_is_entry_line(const char *p)
+/** Returns whether the line at p (ended by a newline) is neither blank nor a comment, which begins with '%'
+ *  or `comment`. */
+static inline int sp_is_entry_line(const char *p, char comment)
 {
     p = sp_skip_blanks(p);
-    return *p != '\n' && *p != '%';
+    return *p != '\n' && *p != '%' && *p != comment;
 }
 
 /** Returns the newline that ends the line at p; there must be a newline before `end`. */

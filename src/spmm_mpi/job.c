@@ -37,6 +37,7 @@ sp_read_options sp_job_read_options(const sp_options *o, const sp_place *place)
     return (sp_read_options){.precision = o->precision,
                              .threads = place->binding.threads,
                              .allow_nonfinite = o->allow_nonfinite,
+                             .edges = o->edges,
                              .progress = sp_job_progress(place),
                              .progress_context = "reading"};
 }

@@ -20,6 +20,7 @@ static const char *const scatter_words[] = {"direct", "two-stage", NULL};
 static const char *const scatter_format_words[] = {"csr", "ell", NULL};
 static const char *const reproducible_words[] = {"on", "off", "exact", NULL};
 static const char *const plan_words[] = {"timed", "quick", NULL};
+static const char *const read_as_words[] = {"edges", "edges:0", "edges:1", NULL};
 
 const char *sp_partition_word(sp_partition partition) { return partition_words[partition]; }
 const char *sp_bits_word(sp_bits bits) { return reproducible_words[bits]; }
@@ -151,6 +152,17 @@ static spmm_status set_completion(void *options, const char *text)
     return sp_option_word("completion", text, sp_completion_shells, &o->shell);
 }
 
+static const char *read_as_name(int i) { return read_as_words[i]; }
+
+static spmm_status set_read_as(void *options, const char *text)
+{
+    sp_options *const o = options;
+    int index;
+    TRY(sp_option_word("read-as", text, read_as_words, &index));
+    o->edges = index == 2 ? 2 : 1;
+    return SPMM_OK;
+}
+
 static spmm_status set_convert(void *options, const char *text)
 {
     sp_options *const o = options;
@@ -213,6 +225,8 @@ static const sp_option_row rows[] = {
     {0, "csv", "FILE", "append one row per run, with a header when the file is new", TEXT(csv)},
     {0, "ell-limit", "R", "refuse padded ELLPACK beyond R times the CSR (default 3)", CALL(set_ell_limit),
      RARE},
+    {0, "read-as", "NAME", "edges: MATRIX lists edges of vertices from 0 (edges:1: from 1)",
+     CALL(set_read_as), RARE, .names = read_as_name},
     {0, "allow-nonfinite", NULL, "accept inf and nan in files", FLAG(allow_nonfinite, 1), RARE},
     {0, "io", "NAME", "root (rank 0 reads, default), parallel (every rank reads its part)",
      WORDS(io_words, io_parallel), RARE},
@@ -280,6 +294,7 @@ static spmm_status check_io(const sp_options *o)
     const char *needs = NULL;
     if (!o->io_parallel) return SPMM_OK;
     if (sp_gen_is_spec(o->matrix)) needs = "a generator: give a file, or omit --io";
+    if (o->edges) needs = "--read-as edges: convert it first (spmm_mpi --read-as edges --convert FILE.spmm)";
     if (o->cache) needs = "--cache";
     if (o->action == SP_ACTION_CONVERT) needs = "--convert";
     if (o->two_stage) needs = "--scatter two-stage: rank 0 sends nothing";
@@ -336,6 +351,8 @@ static spmm_status check(const sp_options *o)
     if (o->action == SP_ACTION_DRY_RUN && o->partition == SP_PARTITION_GRAPH)
         return sp_fail(SPMM_ERR_USAGE,
                        "--dry-run does not support --partition graph: omit it, or use --scatter-only");
+    if (o->edges && sp_gen_is_spec(o->matrix))
+        return sp_fail(SPMM_ERR_USAGE, "--read-as is for files, and %s is a generator", SHOWN(o->matrix));
     TRY(check_io(o));
     TRY(check_scatter(o));
     if (!o->x_file)

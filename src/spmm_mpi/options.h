@@ -84,6 +84,7 @@ typedef struct sp_options {
     const char *output, *json, *csv; /**< names of the files to write; NULL: none */
     double ell_limit;
     int allow_nonfinite;
+    int edges; /**< --read-as: 0, or the file is an edge list with vertices from edges - 1 */
     sp_action action;
     int shell;            /**< --completion: index in sp_completion_shells */
     int brief;            /**< 1: --brief: print only the tables of the report */

@@ -69,6 +69,14 @@ contains
     call check("before a failure there is no message", len(spmm_error_message()) == 0)
   end subroutine
 
+  subroutine write_edges(name)
+    character(*), intent(in) :: name
+    integer :: unit
+    open(newunit=unit, file=name, status="replace", action="write")
+    write (unit, '(a)') "# a graph", "1 2", "2 3"
+    close(unit)
+  end subroutine
+
   subroutine matrices()
     type(spmm_csr) :: a, b
     integer(c_int64_t), pointer :: irp(:)
@@ -87,6 +95,16 @@ contains
     call check("a destroyed matrix is zeros", a%rows == 0 .and. .not. c_associated(a%irp))
     call spmm_csr_pointers(a, irp, ja, as, status)
     call fails("which have no arrays", SPMM_ERR_USAGE, "spmm_csr_pointers: a has no arrays")
+    call spmm_csr_destroy(a)
+    call spmm_csr_read_edges("missing.txt", 1, SPMM_F64, b, status)
+    call fails("a missing edge list", SPMM_ERR_OPEN, "missing.txt")
+    call spmm_csr_read_edges("missing.txt", 2, SPMM_F64, b, status)
+    call fails("a base that is none", SPMM_ERR_USAGE, "spmm_csr_read_edges: base is 2")
+    call write_edges("edges.txt")
+    call spmm_csr_read_edges("edges.txt ", 1, SPMM_F64, a, status)
+    call check("an edge list is read", status == SPMM_OK .and. a%rows == 3 .and. a%cols == 3 .and. a%nnz == 2)
+    call spmm_csr_pointers(a, irp, ja, as, status)
+    call check("with its edges", all(irp == [0, 1, 2, 2]) .and. all(ja == [1, 2]) .and. all(abs(as - 1) < 1e-14_real64))
     call spmm_csr_destroy(a)
     call spmm_csr_read("missing.mtx", SPMM_F64, b, status)
     call fails("a missing file", SPMM_ERR_OPEN, "missing.mtx")

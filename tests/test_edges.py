@@ -1,0 +1,169 @@
+"""Edge lists, by --read-as edges: the same matrix as SciPy makes of the edges, by the program on 1 and 3 ranks and by the Python
+package, whatever the number of threads; what is refused, and where.
+limit: 300"""
+import bz2
+import gzip
+
+from command import equal, finish, run, scratch, skip, test, verified, within
+from python_package import missing, python
+
+FAST = ("-d", "cpu", "-r", 1, "--warmup", 0, "-t", 1)
+
+
+def product(path, *options, ranks=1, threads=1):
+    y = scratch("Y.mtx")
+    verified(run(*FAST[:-1], threads, "-k", 3, "-o", y, *options, path, ranks=ranks), "product", 1)
+    with open(y) as f:
+        return [line for line in f if not line.startswith("%")]
+
+
+def mtx(n, entries):
+    field = "real" if len(entries[0]) == 3 else "pattern"
+    return (f"%%MatrixMarket matrix coordinate {field} general\n{n} {n} {len(entries)}\n"
+            + "".join(" ".join(str(x) for x in (e[0] + 1, e[1] + 1, *e[2:])) + "\n" for e in entries))
+
+
+PLAIN = [(0, 1), (3, 0), (1, 2), (4, 4)]
+WEIGHTED = [(0, 1, "0.5"), (3, 0, "-2.25e3"), (1, 2, ".1"), (0, 1, "0.1"), (0, 1, "0.7"), (5, 0, "7")]
+HEAD = "# Directed graph\n# Nodes: 5 Edges: 4\n"
+# name: (the file, options, size, edges)
+LISTS = {
+    "SNAP's form": (HEAD + "# FromNodeId\tToNodeId\n0\t1\n3\t0\n1\t2\n4\t4\n", "edges", 5, PLAIN),
+    "edges:0 is edges": ("0 1\n3 0\n1 2\n4 4\n", "edges:0", 5, PLAIN),
+    "from 1": ("1 2\n4 1\n2 3\n5 5\n", "edges:1", 5, PLAIN),
+    "comments anywhere, empty lines, blanks, CR LF, no last newline": ("\r\n% x\r\n0 1\r\n#y\r\n \t\r\n  3\t 0 \r\n # z\r\n1 2\r\n%\r\n\r\n4 4", "edges", 5, PLAIN),
+    "weights, and one edge three times": (HEAD + "".join(f"{u} {v}\t{w}\n" for u, v, w in WEIGHTED), "edges", 6, WEIGHTED),
+    "an edge twice without weights": ("0 1\n0 1\n1 0\n", "edges", 2, [(0, 1), (0, 1), (1, 0)]),
+    "isolated vertices": ("2 9\n", "edges", 10, [(2, 9)]),
+    "a vertex": ("0 0\n", "edges", 1, [(0, 0)]),
+}
+for name, (data, read_as, n, entries) in LISTS.items():
+    with test(f"{name}: the same product as of Matrix Market text, on 1 and 3 ranks"):
+        expected = product(scratch("text.mtx", mtx(n, entries)))
+        for ranks in (1, 3):
+            equal(product(scratch("A.txt", data), "--read-as", read_as, ranks=ranks), expected, f"{ranks} ranks")
+        equal(product(scratch("A.txt.gz", gzip.compress(data.encode())), "--read-as", read_as), expected, "gzip")
+
+with test("f32, and the report says what was read"):
+    data, _, n, entries = LISTS["weights, and one edge three times"]
+    equal(product(scratch("A.txt", data), "--read-as", "edges", "-p", "f32"), product(scratch("text.mtx", mtx(n, entries)), "-p", "f32"))
+    within(run(*FAST, "--read-as", "edges", scratch("A.txt")).out, "6 x 6, 4 entries (real general, 6 stored)")
+
+try:
+    import numpy
+    import scipy.sparse
+except ImportError:
+    skip("a large list is the matrix of SciPy", "no SciPy")
+else:
+    def drawn(n, edges, base, weights, order):
+        """Edges, some twice, and the matrix of them; weights are sums of few powers of 2, so that sums are exact."""
+        rng = numpy.random.default_rng(edges + base)
+        row, col = rng.integers(0, n, edges), rng.integers(0, n, edges)
+        row[0] = n - 1
+        if order == "sorted":
+            row, col = (x[numpy.lexsort((col, row))] for x in (row, col))
+        if order == "by column":
+            row, col = (x[numpy.lexsort((row, col))] for x in (row, col))
+        value = rng.integers(-64, 64, edges) / 8 if weights else numpy.ones(edges)
+        lines = "".join(f"{u + base}\t{v + base}" + (f" {w}\n" if weights else "\n") for u, v, w in zip(row, col, value))
+        return "# drawn\n" + lines, scipy.sparse.csr_matrix(scipy.sparse.coo_matrix((value, (row, col)), (n, n)))
+
+    with test("a large list is the matrix of SciPy, sorted or not, with the same bits by 1 and 3 threads, read in pieces of any size"):
+        for order, base, weights in (("sorted", 0, False), ("by column", 1, True), ("none", 0, True), ("none", 1, False)):
+            data, a = drawn(3000, 60000, base, weights, order)
+            files = [scratch("A.txt", data)] if weights else [scratch("A.txt", data), scratch("A.txt.bz2", bz2.compress(data.encode()))]
+            for path in files:
+                seen = []
+                for threads, piece in ((1, ""), (3, ""), (3, "4000"), (1, "100000")):
+                    out = scratch("A.npz")
+                    result = run("-t", threads, "--read-as", f"edges:{base}", "--convert", out, path, env={"SPMM_READ_CHUNK_BYTES": piece} if piece else {})
+                    if "which this build cannot read" in result.err:
+                        continue
+                    equal(result.code, 0, result.err)
+                    b = scipy.sparse.load_npz(out)
+                    equal(b.shape, a.shape)
+                    equal(abs(a - b).nnz, 0, f"{order} {base} {weights} {threads}")
+                    seen.append((b.indptr.tobytes(), b.indices.tobytes(), b.data.tobytes()))
+                equal(len(set(seen)) <= 1, True, "different bits")
+
+    why = missing()
+    if why:
+        skip("the Python package reads edge lists", why)
+    else:
+        with test("the Python package reads edge lists"):
+            data, a = drawn(50, 300, 1, True, "none")
+            numpy.savez(scratch("expected.npz"), a=a.toarray())
+            done = python("-c", f"""import numpy, spmm_mpi
+a, b = spmm_mpi.read({scratch("A.txt", data)!r}, read_as="edges:1"), numpy.load({scratch("expected.npz")!r})["a"]
+assert (a.toarray() == b).all() and a.dtype == numpy.float64
+assert (spmm_mpi.read({scratch("A.txt")!r}, "float32", "edges").toarray()[1:, 1:] == b.astype("float32")).all()
+try:
+    spmm_mpi.read("A", read_as="edges:2")
+except ValueError as e:
+    assert "edges:2" in str(e)
+try:
+    spmm_mpi.read({scratch("text.mtx")!r}, read_as="edges")
+except spmm_mpi.Error as e:
+    assert "banner of a Matrix Market file" in str(e)
+print("well")""")
+            equal((done.returncode, done.stdout.strip()), (0, "well"), done.stdout)
+
+# name: (file, option, found, expected)
+REFUSED = {
+    "no edges": ("# a\n\n% b\n", "edges", ":3: found no edge", "expected edges: u v, or u v weight"),
+    "an empty file": ("", "edges", ":1: found an empty file", "expected edges"),
+    "a comma": ("0,1\n", "edges", ':1: found "0,1"', "no commas"),
+    "a comma and a blank": ("0 1\n1, 2\n", "edges", ':2: found "1,"', "no commas"),
+    "a negative id": ("#\n0 1\n-1 2\n", "edges", ':3: found the vertex id "-1"', "a vertex id from 0 to 2147483646"),
+    "an id below 1": ("1 2\n2 0\n", "edges:1", ':2: found the vertex id "0"', "a vertex id from 1 to 2147483647"),
+    "too large an id": ("0 2147483647\n", "edges", ':1: found the vertex id "2147483647"', "from 0 to 2147483646"),
+    "an id beyond 64 bits": ("0 1\n99999999999999999999 1\n", "edges", ':2: found the vertex id "99999999999999999999"', "from 0 to"),
+    "a word": ("0 1\nx 1\n", "edges", ':2: found "x"', "a vertex id from 0"),
+    "a fraction": ("0 1.5\n", "edges", ':1: found "1.5"', "a vertex id from 0"),
+    "one id": ("0 1\n7\n", "edges", ":2: found the end of the line after the first vertex id", "a vertex id"),
+    "a weight too many": ("0 1\n\n1 2 3.5\n", "edges", ':3: found "3.5"', "the first edge, in line 1, has no weight"),
+    "no weight": ("#\n0 1 1\n1 2\n", "edges", ":3: found the end of the line after the indices", "a weight, as the first edge, in line 2, has one"),
+    "a trailing word": ("0 1 1\n0 1 1 x\n", "edges", ':2: found "x"', "the end of the line"),
+    "a weight that is none": ("0 1 heavy\n", "edges", ':1: found "heavy"', "a real value"),
+    "inf": ("0 1 inf\n", "edges", ':1: found "inf"', "(or --allow-nonfinite)"),
+    "the first of two errors": ("0 1 1\n1 2 y\n0 x 1\n", "edges", ':2: found "y"', "a real value"),
+    "Matrix Market": (mtx(3, [(0, 1)]), "edges", ":1: found the banner of a Matrix Market file", "leave out --read-as"),
+    "an archive": (b"PK\3\4" + bytes(100), "edges", "found a zip archive", "expected text"),
+    "PETSc": (b"\0\x12\x7B\x50" + bytes(60), "edges", "found a file of the format PETSc", "leave out --read-as"),
+}
+with test("what is no edge list is refused with its place"):
+    for name, (data, read_as, found, expected) in REFUSED.items():
+        result = run(*FAST, "--read-as", read_as, scratch("A.txt", data), ranks=3 if name == "a comma" else 1)
+        equal((result.code, len(result.error_lines())), (3, 1), f"{name}: {result.err}")
+        within(result.err, found)
+        within(result.err, expected)
+    equal(run(*FAST, "--read-as", "edges", "--allow-nonfinite", "--dry-run", scratch("A.txt", REFUSED["inf"][0])).code, 0)
+
+with test("two billion vertices in 20 bytes are memory that is not there, or are refused before they are taken"):
+    result = run(*FAST, "--read-as", "edges", scratch("A.txt", "0 2147483646\n"), limit=120)
+    if result.code != 0:
+        equal(result.code, 4, result.err)
+        within(result.err, "2147483647 rows, 1 entries")
+
+with test("generators, --io parallel and other words are errors of usage that say what to do"):
+    path = scratch("A.txt", "0 1\n")
+    for args, message in ((("--read-as", "edges"), "--read-as is for files"), (("--read-as", "edges", "lap2d5:9"), "lap2d5:9 is a generator"),
+                          (("--read-as", "edges", "--io", "parallel", path), "spmm_mpi --read-as edges --convert FILE.spmm"),
+                          (("--read-as", "mtx", path), "edges, edges:0, edges:1")):
+        result = run(*args)
+        equal(result.code, 2, result.err)
+        within(result.err, message)
+
+with test("--convert and --cache write what --io parallel then reads"):
+    data, read_as, n, entries = LISTS["weights, and one edge three times"]
+    expected = product(scratch("A.txt", data), "--read-as", read_as)
+    for option in ("--convert", "--cache"):
+        equal(run("--read-as", read_as, option, scratch("A.spmm"), scratch("A.txt")).code, 0)
+        equal(product(scratch("A.spmm"), "--io", "parallel", "--verify", "full", ranks=3), expected)
+    result = run(*FAST, "--read-as", read_as, scratch("A.spmm"))
+    equal(result.code, 3)
+    within(result.err, "found a file of the format .spmm, expected an edge list (leave out --read-as)")
+    equal(run("-q", "--read-as", read_as, "--convert", scratch("B.mtx"), scratch("A.txt")).code, 0)
+    equal(product(scratch("B.mtx")), expected)
+
+finish()
