@@ -46,7 +46,7 @@ static const known_kernel known_kernels[] = {
 typedef struct planned {
     whole matrix;
     spmm_precision precision;
-    int64_t k, most; /* columns of products; those that the plans were made for */
+    int64_t k, most;    /* columns of products; those that the plans were made for */
     int p, q, own;      /* own: the block is the tester's */
     kernel_order order; /* of the plan's kernel */
     spmm_plan_options options;

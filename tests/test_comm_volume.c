@@ -239,9 +239,12 @@ static void test_refused(void)
                       n == 0 ? SPMM_OK : SPMM_ERR_USAGE);
         }
         const blocks b = usual_blocks(&a, 1, 1);
-        CHECK_INT(sp_comm_volume(&a, 0, 1, b.rows, b.cols, b.x, (sp_crossing){1, 0, 0}, 1, c), SPMM_ERR_USAGE);
-        CHECK_INT(sp_comm_volume(&a, 1, 1, b.rows, b.cols, b.x, (sp_crossing){1, 0, 0}, 0, c), SPMM_ERR_USAGE);
-        CHECK_INT(sp_comm_volume(&a, 1, 1, b.rows, b.cols, b.x, (sp_crossing){0, 0, 0}, 1, c), SPMM_ERR_USAGE);
+        CHECK_INT(sp_comm_volume(&a, 0, 1, b.rows, b.cols, b.x, (sp_crossing){1, 0, 0}, 1, c),
+                  SPMM_ERR_USAGE);
+        CHECK_INT(sp_comm_volume(&a, 1, 1, b.rows, b.cols, b.x, (sp_crossing){1, 0, 0}, 0, c),
+                  SPMM_ERR_USAGE);
+        CHECK_INT(sp_comm_volume(&a, 1, 1, b.rows, b.cols, b.x, (sp_crossing){0, 0, 0}, 1, c),
+                  SPMM_ERR_USAGE);
         CHECK_INT(sp_comm_volume(&a, 1 << 16, 1 << 16, b.rows, b.cols, b.x, (sp_crossing){1, 0, 0}, 1, c),
                   SPMM_ERR_LIMIT);
         spmm_csr_destroy(&a);

@@ -165,8 +165,9 @@ static void test_words(void)
         trial.tried[0].seconds = 0.96e-3;
         sp_trial_words(&trial, text, sizeof text);
         CHECK(
-            strcmp(text,
-                   "the first candidate, within 5 % of the fastest of 2 in a trial (others took: csr 0.96x)") ==
+            strcmp(
+                text,
+                "the first candidate, within 5 % of the fastest of 2 in a trial (others took: csr 0.96x)") ==
             0);
         trial.tried[0].seconds = 2e-3;
         sp_trial_list(&trial, list, sizeof list);

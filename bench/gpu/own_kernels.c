@@ -79,9 +79,11 @@ static const char *own_begin(void *handle)
                               (void *)q->p.x, 0,      0,        SPMM_ROW_MAJOR};
     q->y = (spmm_multivector){m->a.rows, q->p.k, q->p.ldy, precision,     SPMM_CUDA,
                               q->p.y,    0,      0,        SPMM_ROW_MAJOR};
-    const sp_setup setup = {
-        .a = &m->in[k->format], .csr = csr_of(m), .k = q->p.k, .threads = omp_get_max_threads(),
-        .most = q->p.k};
+    const sp_setup setup = {.a = &m->in[k->format],
+                            .csr = csr_of(m),
+                            .k = q->p.k,
+                            .threads = omp_get_max_threads(),
+                            .most = q->p.k};
     q->kernel = k;
     if (k->ops->prepare && k->ops->prepare(&setup, &state) != SPMM_OK) return spmm_error_message();
     q->launch = (sp_launch){

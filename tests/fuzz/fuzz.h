@@ -22,8 +22,9 @@
 #include "io/mtx_read.h"
 
 /** The targets; each takes an input, of any length, and returns 0. */
-#define FUZZ_TARGETS(X) X(mtx) X(gzip) X(spmm) X(csv) X(options) X(mmio) X(tune) X(numbers) X(petsc) X(npz) \
-    X(edges) X(harwell_boeing)
+#define FUZZ_TARGETS(X) \
+    X(mtx)              \
+    X(gzip) X(spmm) X(csv) X(options) X(mmio) X(tune) X(numbers) X(petsc) X(npz) X(edges) X(harwell_boeing)
 #define FUZZ_DECLARE(name) int fuzz_##name(const uint8_t *data, size_t size);
 FUZZ_TARGETS(FUZZ_DECLARE)
 #undef FUZZ_DECLARE
