@@ -168,8 +168,8 @@ SOURCES = "\n".join(p.read_text(encoding="utf-8", errors="replace") for folder i
                     for p in sorted((ROOT / folder).rglob("*"))
                     if p.suffix in (".c", ".h", ".cu", ".cuh", ".cpp", ".def", ".py", ".sh", ".mk", ".f90", ".in", "") and p.is_file()
                     and folder != "docs" and p != pathlib.Path(__file__).resolve()) + (ROOT / "Makefile").read_text(encoding="utf-8")
-# options of zstd, git, sbatch, the linker, EasyBuild
-OTHERS = {"--ultra", "--prefix", "--gpus-per-task", "--gc-sections", "--robot", "--check-contrib", "--check-style", "--new-pr"}
+# options of zstd, git, modules, sbatch, the linker, EasyBuild
+OTHERS = {"--ultra", "--prefix", "--force", "--gpus-per-task", "--gc-sections", "--robot", "--check-contrib", "--check-style", "--new-pr"}
 
 
 def named(pattern, text):

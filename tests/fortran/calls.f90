@@ -69,12 +69,16 @@ contains
     call check("before a failure there is no message", len(spmm_error_message()) == 0)
   end subroutine
 
+  ! Rank 0 writes the file, before any rank reads it.
   subroutine write_edges(name)
     character(*), intent(in) :: name
     integer :: unit
-    open(newunit=unit, file=name, status="replace", action="write")
-    write (unit, '(a)') "# a graph", "1 2", "2 3"
-    close(unit)
+    if (rank == 0) then
+      open(newunit=unit, file=name, status="replace", action="write")
+      write (unit, '(a)') "# a graph", "1 2", "2 3"
+      close(unit)
+    end if
+    call MPI_Barrier(MPI_COMM_WORLD)
   end subroutine
 
   subroutine matrices()
