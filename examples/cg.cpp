@@ -1,9 +1,8 @@
 // Solves A X = B for K right-hand sides at once by conjugate gradients with the diagonal as preconditioner. A
 // is symmetric positive definite. The columns are separate systems, which share the products.
 //
-//     mpicxx -std=c++11 -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX cg.cpp -o cg \
-//         $(pkg-config --cflags --libs spmm)
-//     mpirun -np 2 ./cg [MATRIX [K [TOLERANCE [ITERATIONS]]]]
+//   mpicxx -std=c++11 -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX cg.cpp -o cg $(pkg-config --cflags --libs spmm)
+//   mpirun -np 2 ./cg [MATRIX [K [TOLERANCE [ITERATIONS]]]]
 //
 // MATRIX is a matrix file or a generator specification; the others are 8, 1e-8 and 1000. Prints the residual
 // of the worst column, computed from A X, and the distance of X from the solution that B was made of. Exit
