@@ -151,6 +151,7 @@ static void check_samples(sample_values kind)
 
 /* 1: the matrices below have values that are all equal */
 static int equal_values;
+enum { MOST_EQUAL = 17 }; /* for more columns the loops are the same as for other values */
 
 static void set_value(spmm_csr *a, int64_t e)
 {
@@ -198,6 +199,7 @@ static void check_structures(void)
             formats_convert(&f);
             for (int k = 0; k < (int)(sizeof ks / sizeof *ks); k += k_step) {
                 const int64_t padded = (ks[k] + 3) / 4 * 4;
+                if (equal_values && ks[k] > MOST_EQUAL) continue;
                 check_kernels(&f, SAMPLE_REALS, ks[k], padded, padded);
                 if (ks[k] == 1) check_kernels(&f, SAMPLE_REALS, 1, 1, 1);
             }
@@ -225,7 +227,8 @@ static void check_long_runs(int64_t n, spmm_precision precision)
     }
     formats_convert(&f);
     for (int k = 0; k < (int)(sizeof ks / sizeof *ks); k += k_step)
-        check_kernels(&f, SAMPLE_REALS, ks[k], (ks[k] + 3) / 4 * 4, (ks[k] + 3) / 4 * 4);
+        if (!equal_values || ks[k] <= MOST_EQUAL)
+            check_kernels(&f, SAMPLE_REALS, ks[k], (ks[k] + 3) / 4 * 4, (ks[k] + 3) / 4 * 4);
     check_kernels(&f, SAMPLE_REALS, 1, 1, 1);
     formats_destroy(&f);
 }
@@ -242,7 +245,7 @@ static void check_lengths(void)
         sample_lengths(canonical_lengths, CANONICAL_LENGTHS, precision, &f.csr);
         for (int64_t e = 0; equal_values && e < f.csr.nnz; e++) set_value(&f.csr, e);
         formats_convert(&f);
-        for (int n = 0; n < 12; n += k_step)
+        for (int n = 0; n < 12 && !(equal_values && ks[n] > MOST_EQUAL); n += k_step)
             check_kernels(&f, SAMPLE_REALS, ks[n], ks[n], (ks[n] + 7) / 8 * 8);
         formats_destroy(&f);
         sample_lengths(giants, 6, precision, &f.csr);
