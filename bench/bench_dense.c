@@ -1,8 +1,9 @@
 /** X^T Y, X^T X and X R of this rank's rows beside a BLAS, in turn, so that all meet the same noise of the
  *  machine.
  *
- *      bench_dense TIMES ROWS K,K,.. [LIBRARY...] LIBRARY: a shared object with CBLAS, e.g. libopenblas.so.0,
- *      libmkl_rt.so
+ *      bench_dense TIMES ROWS K,K,.. [LIBRARY...]
+ *
+ *  LIBRARY is a shared object with CBLAS, e.g. libopenblas.so.0, libmkl_rt.so.
  *
  *  Threads: OMP_NUM_THREADS, for libraries as well. A row of the CSV for each operation, precision and K:
  *  medians in ms, ours and the libraries', and the median over the rounds of (library / ours). A library's

@@ -1,14 +1,14 @@
 /** What the exchange of a small halo costs: products on several GPUs with the exchange and without it, by
  *  each backend of exchanges that is there.
  *
- *      mpirun -np GPUS bench_exchange [K [MATRIX...]] MATRIX: a generator's spec, a Matrix Market or an .spmm
- *      file
+ *      mpirun -np GPUS bench_exchange [K [MATRIX...]]
  *
- *  A time is that of a product in a row of PRODUCTS, of the slowest rank; the backends take turns, and the
- *  medians of ROUNDS rounds are shown, in microseconds; so are the median of the rounds' differences, that of
- *  the exchange alone, and the GB/s that the rank with the most rows receives by then. Every backend's Y is
- *  compared with that of the CPU, bit by bit: exit status 1 if one differs. CSV on the standard output. The
- *  bar: by the fastest backend the exchange adds at most 12 microseconds. */
+ *  MATRIX is a generator's spec or a matrix file. Prints CSV: for each backend the median time of a product
+ *  over ROUNDS rounds in microseconds, the median of the rounds' differences, the time of the exchange alone,
+ *  and the GB/s that the rank with the most rows receives in that time. A time is the mean of PRODUCTS
+ *  consecutive products on the slowest rank. The backends take turns. Each backend's Y is compared with the Y
+ *  of the CPU, bit by bit: exit status 1 if they differ. The bar: with the fastest backend the exchange adds
+ *  at most 12 microseconds. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>

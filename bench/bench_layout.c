@@ -1,7 +1,8 @@
 /** What products cost with column-major X and Y, beside row-major ones.
  *
- *      mpirun -np RANKS bench_layout cpu|cuda[:KERNEL] K MATRIX... MATRIX: a generator's spec, a Matrix
- *      Market or an .spmm file
+ *      mpirun -np RANKS bench_layout cpu|cuda[:KERNEL] K MATRIX...
+ *
+ *  MATRIX is a generator's spec or a matrix file.
  *
  *  Each time is that of the slowest rank; the calls take turns, and the medians of ROUNDS rounds are shown,
  *  in milliseconds. `pinched` is a product with row-major X and Y whose leading dimension is K alone, as

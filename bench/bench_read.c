@@ -2,9 +2,9 @@
  *  against the fscanf loop of the format's example program, which makes COO, interleaved, on the same files
  *  with a warm page cache: bench_read --help.
  *
- *  FILEs are coordinate; compressed ones are read without the fscanf loop, times are then over the first
- *  reader's, and MB/s are those of the text. Without FILEs three of plain text are written into DIR and
- *  removed afterwards: values of 17 digits, short values, a pattern. */
+ *  FILEs are coordinate files. Compressed files are read without the fscanf loop; ratios are then relative to
+ *  the first reader, and MB/s count the decompressed text. Without FILEs three plain files are written into
+ *  DIR and removed afterwards: values of 17 digits, short values, a pattern. */
 #include <inttypes.h>
 #include <math.h>
 #include <omp.h>

@@ -1,7 +1,9 @@
 /** Products on CPU ranks by two transports of X, mpi and shared, in turn, so that both meet the same noise of
  *  the machine.
  *
- *      mpirun -np 2 bench_shared PAIRS K,K,.. MATRIX... MATRIX: a generator's spec or a Matrix Market file
+ *      mpirun -np 2 bench_shared PAIRS K,K,.. MATRIX...
+ *
+ *  MATRIX is a generator's spec or a matrix file.
  *
  *  One thread a rank, f64. A row of the CSV: medians of a product and of its exchange alone in ms, for each
  *  transport, the exchange's share of the product in %, and the median over the pairs of (product shared /

@@ -1,8 +1,9 @@
 /** What products with the transpose and new values cost, beside products with the matrix and a copy of its
  *  values.
  *
- *      mpirun -np RANKS bench_transposed cpu|cuda[:KERNEL] K MATRIX... MATRIX: a generator's spec, a Matrix
- *      Market or an .spmm file
+ *      mpirun -np RANKS bench_transposed cpu|cuda[:KERNEL] K MATRIX...
+ *
+ *  MATRIX is a generator's spec or a matrix file.
  *
  *  Each time is that of the slowest rank; the calls take turns, each after one that is not timed, and the
  *  medians of ROUNDS rounds are shown, in milliseconds. `first` are the first calls, which make the transpose

@@ -50,8 +50,7 @@ typedef struct cache {
     int64_t *needed; /* [cols] the last step that needs it */
 } cache;
 
-/** The distinct columns of a block's panels: those of panel p are column[start[p]] .. column[start[p + 1] -
- *  1]. */
+/** The distinct columns of a block's panels. Panel p has column[start[p]] .. column[start[p + 1] - 1]. */
 typedef struct panels {
     int64_t count;
     int64_t *start;

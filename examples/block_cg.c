@@ -1,6 +1,7 @@
 /* Block conjugate gradients: A X = B for K right-hand sides and a symmetric positive definite A, on any MPI
- *     ranks: mpicc block_cg.c -o block_cg $(pkg-config --cflags --libs spmm) -lm mpirun -np 4 ./block_cg
- *     [MATRIX [K [TOLERANCE [ROUNDS]]]]
+ * ranks:
+ *     mpicc block_cg.c -o block_cg $(pkg-config --cflags --libs spmm) -lm
+ *     mpirun -np 4 ./block_cg [MATRIX [K [TOLERANCE [ROUNDS]]]]
  * MATRIX is a file or a generator's spec. Exit status: 0 when |b - A x| <= TOLERANCE |b| for each column,
  * computed from X; 1 when not, as A is not definite or ROUNDS are few; 2 usage; 4 an error. The method
  * (O'Leary, Linear Algebra Appl. 29, 1980) minimizes over the Krylov spaces of all columns together.

@@ -1,6 +1,7 @@
 /* Block MINRES: (A - SHIFT) X = B for K right-hand sides and a symmetric A, definite or not, on any MPI
- *     ranks: mpicc block_minres.c -o block_minres $(pkg-config --cflags --libs spmm) -lm mpirun -np 4
- *     ./block_minres [MATRIX [K [TOLERANCE [SHIFT [ROUNDS]]]]]
+ * ranks:
+ *     mpicc block_minres.c -o block_minres $(pkg-config --cflags --libs spmm) -lm
+ *     mpirun -np 4 ./block_minres [MATRIX [K [TOLERANCE [SHIFT [ROUNDS]]]]]
  * MATRIX is a file or a generator's spec. Exit status: 0 when |b - (A - SHIFT) x| <= TOLERANCE |b| for each
  * column, computed from X; 1 when not; 2 usage; 4 an error. The method (O'Leary, Linear Algebra Appl. 29,
  * 1980; Gutknecht and Schmelzer, Appl. Numer. Math. 58, 2008) minimizes the residuals over the Krylov spaces

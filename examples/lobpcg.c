@@ -1,11 +1,13 @@
 /* LOBPCG: the K smallest eigenvalues of a symmetric positive definite matrix, and their eigenvectors, on any
- *     MPI ranks: mpicc lobpcg.c -o lobpcg $(pkg-config --cflags --libs spmm) -lm mpirun -np 4 ./lobpcg
- *     [MATRIX [K [TOLERANCE [ROUNDS]]]]
- * MATRIX is a file or a generator's spec such as lap2d5:30. Exit status: 0 when |A v - lambda v| <= TOLERANCE
- * * lambda for each of the K vectors, 1 when ROUNDS were not enough, 2 usage, 4 an error. The method
- * (Knyazev, SIAM J. Sci. Comput. 23, 2001): each round finds the best vectors in the span of S = [X P W], the
- * vectors so far, how they moved last, and their residuals divided by A's diagonal. It takes one product A W,
- * the small matrices S^T S and S^T A S, the same bits on every rank, and [X P] := S R in place. */
+ * MPI ranks:
+ *     mpicc lobpcg.c -o lobpcg $(pkg-config --cflags --libs spmm) -lm
+ *     mpirun -np 4 ./lobpcg [MATRIX [K [TOLERANCE [ROUNDS]]]]
+ * MATRIX is a file or a generator's spec such as lap2d5:30. Exit status: 0 when |A v - lambda v| is at most
+ * TOLERANCE * lambda for each of the K vectors, 1 when ROUNDS were not enough, 2 usage, 4 an error.
+ * The method (Knyazev, SIAM J. Sci. Comput. 23, 2001): each round finds the best vectors in the span of
+ * S = [X P W]: the vectors so far, how they moved last, and their residuals divided by A's diagonal. It takes
+ * one product A W, the small matrices S^T S and S^T A S, the same bits on every rank, and [X P] := S R in
+ * place. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,8 +40,8 @@ static spmm_multivector columns(const spmm_multivector *v, int first, int k)
                               0,       0, SPMM_ROW_MAJOR};
 }
 
-/** Columns [first, first + k) of A S := A times those of S, of which the plan makes a copy with room for
- *  ghost rows. */
+/** Multiplies columns [first, first + k) of S by A and stores the products in the same columns of A S. The
+ *  plan copies the columns of S, because they have no memory for ghost rows. */
 static void multiply(solver *s, int first)
 {
     const spmm_multivector from = columns(&s->s, first, s->k);
@@ -85,8 +87,8 @@ static void small_product(int m, const double *a, const double *b, double *c, in
 }
 
 /** Rayleigh-Ritz: [X P] := S R and A [X P] := A S R, where the columns of X are the best vectors in the span
- *  of S. What is nearly dependent in S is left out: T = D U L^-1/2, of which D G D = U L U^T, makes S T
- *  orthonormal. */
+ *  of S. Nearly dependent directions of S are omitted. With D G D = U L U^T, the columns of S T are
+ *  orthonormal for T = D U L^-1/2. */
 static void improve(solver *s)
 {
     const int m = s->m;

@@ -15,8 +15,6 @@
 #define LANES 4
 #define VECTOR __m256d
 #define INTRINSIC(op) _mm256_##op##_pd
-#define LOAD_FIRST(p, n) INTRINSIC(loadu)(p) /* not used: there are no values to load */
-#define TRANSPOSE(t) (void)0
 #include "kernels/cpu/cpu_loops_shift.h"
 
 #define EQUAL_VALUES
@@ -26,8 +24,6 @@
 #define LANES 8
 #define VECTOR __m256
 #define INTRINSIC(op) _mm256_##op##_ps
-#define LOAD_FIRST(p, n) INTRINSIC(loadu)(p) /* not used: there are no values to load */
-#define TRANSPOSE(t) (void)0
 #include "kernels/cpu/cpu_loops_shift.h"
 
 #define EQUAL_VALUES
@@ -114,8 +110,6 @@
 #define LANES 8
 #define VECTOR __m512d
 #define INTRINSIC(op) _mm512_##op##_pd
-#define LOAD_FIRST(p, n) INTRINSIC(loadu)(p) /* not used: there are no values to load */
-#define TRANSPOSE(t) (void)0
 #include "kernels/cpu/cpu_loops_shift.h"
 
 #define EQUAL_VALUES

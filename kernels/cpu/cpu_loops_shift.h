@@ -5,6 +5,7 @@
  *   VALUE, NAME(name), TARGET, LANES, VECTOR, INTRINSIC(op)   as described in cpu_loops_vector.h
  *   LOAD_FIRST(p, n)                  loads the first n elements at p, and zeros into the other lanes
  *   TRANSPOSE(t)                      transposes the matrix VECTOR t[LANES] in place
+ *                                     (neither is needed with EQUAL_VALUES)
  *   EQUAL_VALUES                      optional: defined for matrices whose values are all equal (b->common);
  *                                     then nothing of A is read but one list of columns
  * and undefines them at its end. The loop computes LANES rows at a time, and sets b->first to the first row

@@ -160,10 +160,7 @@ static const void *find_common(const sp_rows *s, const sp_matrix *a, int threads
 void sp_rows_new_values(const sp_setup *setup, void *state)
 {
     sp_rows *const s = state;
-    sp_matrix ordered;
-    if (!s) return;
-    if (s->row) sp_matrix_view_csr(&s->copy, &ordered);
-    s->common = find_common(s, s->row ? &ordered : setup->a, setup->threads);
+    if (s) s->common = find_common(s, setup->a, setup->threads);
 }
 
 static spmm_status prepare(const sp_setup *setup, sp_rows *s)
