@@ -5,47 +5,15 @@
 #include "files/csr_file.h"
 #include "files/matrix_file.h"
 #include "formats/csr.h"
-#include "fuzz.h"
+#include "files.h"
 
 enum { MOST = 1 << 20 };
 
-typedef struct outcome {
-    spmm_status status;
-    char message[SP_MESSAGE_BYTES];
-    spmm_csr a;
-    int64_t stored, duplicates;
-} outcome;
-
-static void read_file(const char *path, const sp_read_options *options, outcome *o)
+static void read_file(const char *path, const sp_read_options *options, ways_outcome *o)
 {
-    sp_matrix_file f;
-    *o = (outcome){.status = SPMM_OK};
-    o->status = sp_matrix_file_open(path, options, &f);
-    if (o->status == SPMM_OK) {
-        const sp_sizes sizes = sp_matrix_file_sizes(&f);
-        if (sizes.rows > MOST || sizes.cols > MOST) { /* the arrays of a COO do not bound its shape */
-            sp_matrix_file_close(&f);
-            o->status = sp_fail(SPMM_ERR_MEMORY, "%s: too large for a target", path);
-            return;
-        }
-        o->status = sp_matrix_file_read(&f, &o->a, NULL, &o->stored, &o->duplicates);
-        if (o->status == SPMM_OK) {
-            FUZZ_CHECK(sp_csr_check(&o->a) == SPMM_OK && o->a.precision == options->precision);
-            FUZZ_CHECK(sizes.rows == o->a.rows && sizes.cols == o->a.cols && o->stored <= sizes.entries);
-            FUZZ_CHECK(o->a.nnz == o->stored - o->duplicates);
-        }
-    }
-    snprintf(o->message, sizeof o->message, "%s", spmm_error_message());
-    if (o->status != SPMM_OK) FUZZ_CHECK(!o->a.irp && !o->a.ja && !o->a.as);
-}
-
-static void same_outcome(const outcome *a, const outcome *b)
-{
-    if (a->status != b->status || (a->status != SPMM_OK && strcmp(a->message, b->message) != 0))
-        fuzz_fail("%d \"%s\" and %d \"%s\"", (int)a->status, a->message, (int)b->status, b->message);
-    if (a->status != SPMM_OK) return;
-    FUZZ_CHECK(a->duplicates == b->duplicates);
-    fuzz_same_csr(&a->a, &b->a);
+    sp_sizes sizes;
+    files_read(path, options, NULL, MOST, &sizes, o); /* the arrays of a COO do not bound its shape */
+    if (o->status == SPMM_OK) FUZZ_CHECK(o->stored <= sizes.entries && o->a.nnz == o->stored - o->duplicates);
 }
 
 /** Reads blocks as ranks do, whose entries no checksum covers: each is a matrix, or is refused. */
@@ -77,18 +45,12 @@ static void read_blocks(const char *path, const sp_read_options *options)
 int fuzz_npz(const uint8_t *data, size_t size)
 {
     fuzz_input in;
-    outcome one, other;
+    ways_outcome o;
     if (!fuzz_begin(&in, "npz", data, size)) return 0;
     if (in.size < 4 || memcmp(in.data, "PK\3\4", 4) != 0) return fuzz_end(); /* another target's */
     const char *const path = fuzz_file(in.data, in.size);
-    sp_read_options alone = in.read;
-    alone.threads = 1;
-    read_file(path, &alone, &one);
-    if (one.status != SPMM_OK) fuzz_refused(one.status, path, FUZZ_ANY);
-    read_file(path, &in.read, &other);
-    same_outcome(&one, &other);
+    files_check(&in, path, read_file, &o);
     read_blocks(path, &in.read);
-    spmm_csr_destroy(&one.a);
-    spmm_csr_destroy(&other.a);
+    ways_destroy(&o);
     return fuzz_end();
 }

@@ -5,71 +5,30 @@
 #include <string.h>
 
 #include "formats/csr.h"
-#include "fuzz.h"
-#include "faults.h"
-#include "files/matrix_file.h"
+#include "files.h"
 #include "files/csr_file.h"
 #include "files/dense_file.h"
+#include "files/matrix_file.h"
 
 enum { MOST = 1 << 14 };
 
-typedef struct outcome {
-    spmm_status status;
-    char message[SP_MESSAGE_BYTES];
-    spmm_csr a;
-    spmm_multivector x;
-    int64_t stored, duplicates;
-} outcome;
-
-static void read_file(const char *path, const sp_read_options *options, outcome *o)
+static void read_file(const char *path, const sp_read_options *options, ways_outcome *o)
 {
-    sp_matrix_file f;
-    *o = (outcome){.status = SPMM_OK};
-    o->status = sp_matrix_file_open(path, options, &f);
-    if (o->status == SPMM_OK) {
-        const sp_sizes sizes = sp_matrix_file_sizes(&f);
-        o->status = sp_matrix_file_read(&f, &o->a, NULL, &o->stored, &o->duplicates);
-        if (o->status == SPMM_OK)
-            FUZZ_CHECK(sp_csr_check(&o->a) == SPMM_OK && o->a.precision == options->precision);
-        if (o->status == SPMM_OK) FUZZ_CHECK(sizes.rows == o->a.rows && sizes.cols == o->a.cols);
-        if (o->status == SPMM_OK)
-            FUZZ_CHECK(o->stored == sizes.entries && o->a.nnz == o->stored - o->duplicates);
-    }
-    snprintf(o->message, sizeof o->message, "%s", spmm_error_message());
-    if (o->status != SPMM_OK) FUZZ_CHECK(!o->a.irp && !o->a.ja && !o->a.as);
+    sp_sizes sizes;
+    files_read(path, options, NULL, INT64_MAX, &sizes, o);
+    if (o->status == SPMM_OK) FUZZ_CHECK(o->stored == sizes.entries && o->a.nnz == o->stored - o->duplicates);
 }
 
-static void read_x(const char *path, const sp_read_options *options, outcome *o)
+static void read_x(const char *path, const sp_read_options *options, ways_outcome *o)
 {
-    *o = (outcome){.status = SPMM_OK};
+    *o = (ways_outcome){.status = SPMM_OK};
     o->status = sp_dense_file_read(path, options, &o->x);
     snprintf(o->message, sizeof o->message, "%s", spmm_error_message());
     if (o->status != SPMM_OK) FUZZ_CHECK(!o->x.data);
 }
 
-static void same_outcome(const outcome *a, const outcome *b)
-{
-    if (a->status != b->status || (a->status != SPMM_OK && strcmp(a->message, b->message) != 0))
-        fuzz_fail("%d \"%s\" and %d \"%s\"", (int)a->status, a->message, (int)b->status, b->message);
-    if (a->status != SPMM_OK) return;
-    FUZZ_CHECK(a->x.rows == b->x.rows && a->x.k == b->x.k && a->duplicates == b->duplicates);
-    if (a->a.irp) fuzz_same_csr(&a->a, &b->a);
-    for (int64_t e = 0; e < a->x.rows * a->x.k; e++) {
-        const int64_t at = e / a->x.k * a->x.ld + e % a->x.k;
-        const size_t size = a->x.precision == SPMM_F64 ? sizeof(double) : sizeof(float);
-        FUZZ_CHECK(
-            memcmp((char *)a->x.data + (size_t)at * size, (char *)b->x.data + (size_t)at * size, size) == 0);
-    }
-}
-
-static void destroy(outcome *o)
-{
-    spmm_csr_destroy(&o->a);
-    spmm_multivector_destroy(&o->x);
-}
-
 /** Every block of rows and columns is that part of the whole matrix. */
-static void check_blocks(const char *path, const sp_read_options *options, const outcome *whole)
+static void check_blocks(const char *path, const sp_read_options *options, const ways_outcome *whole)
 {
     const spmm_csr *const a = &whole->a;
     sp_matrix_file f;
@@ -98,20 +57,6 @@ static void check_blocks(const char *path, const sp_read_options *options, const
     sp_matrix_file_close(&f);
 }
 
-static void check_faults(const fuzz_input *in, const char *path,
-                         void (*read)(const char *, const sp_read_options *, outcome *),
-                         const outcome *expected)
-{
-    outcome o;
-    fuzz_fault_on(in);
-    read(path, &in->read, &o);
-    fuzz_fault_off();
-    sp_set_message(o.message);
-    if (o.status != SPMM_OK) fuzz_refused(o.status, path, FUZZ_ANY);
-    if (fuzz_harmless(in)) same_outcome(expected, &o);
-    destroy(&o);
-}
-
 int fuzz_petsc(const uint8_t *data, size_t size)
 {
     static uint8_t bytes[MOST];
@@ -125,23 +70,16 @@ int fuzz_petsc(const uint8_t *data, size_t size)
     for (size_t k = 4 * index; in.extra & 1 && k < in.size && k < 32 * index; k++)
         if (k % index < index - 1) bytes[k] = 0;
     const char *const path = fuzz_file(bytes, in.size);
-    void (*const ways[])(const char *, const sp_read_options *, outcome *) = {read_file, read_x};
-    sp_read_options one = in.read;
-    one.threads = 1;
+    static const files_reader readers[] = {read_file, read_x};
     /* a sparse X of a few bytes may be of any size */
     sp_sizes sizes;
     const int small = sp_dense_file_sizes(path, &sizes) != SPMM_OK ||
                       (double)sizes.rows * (double)sizes.cols < 1e5;
     for (int k = 0; k < 1 + small; k++) {
-        outcome whole, other;
-        ways[k](path, &one, &whole);
-        if (whole.status != SPMM_OK) fuzz_refused(whole.status, path, FUZZ_ANY);
-        ways[k](path, &in.read, &other);
-        same_outcome(&whole, &other);
-        destroy(&other);
-        if (in.fault != FUZZ_NO_FAULT) check_faults(&in, path, ways[k], &whole);
-        if (k == 0 && whole.status == SPMM_OK && bytes[0] == 0) check_blocks(path, &in.read, &whole);
-        destroy(&whole);
+        ways_outcome o;
+        files_check(&in, path, readers[k], &o);
+        if (k == 0 && o.status == SPMM_OK && bytes[0] == 0) check_blocks(path, &in.read, &o);
+        ways_destroy(&o);
     }
     return fuzz_end();
 }

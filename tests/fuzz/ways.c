@@ -63,14 +63,26 @@ void ways_same_refusal(const ways_outcome *a, const ways_outcome *b)
         fuzz_fail("%d \"%s\" and %d \"%s\"", (int)a->status, a->message, (int)b->status, b->message);
 }
 
+static void same_multivector(const spmm_multivector *a, const spmm_multivector *b)
+{
+    const size_t size = sp_value_size(a->precision);
+    FUZZ_CHECK(a->rows == b->rows && a->k == b->k && a->precision == b->precision);
+    for (int64_t i = 0; i < a->rows; i++)
+        FUZZ_CHECK(memcmp((char *)a->data + (size_t)(i * a->ld) * size,
+                          (char *)b->data + (size_t)(i * b->ld) * size, (size_t)a->k * size) == 0);
+}
+
 void ways_same(const ways_outcome *a, const ways_outcome *b, int info)
 {
     if (a->status != SPMM_OK || b->status != SPMM_OK) {
         ways_same_refusal(a, b);
         return;
     }
-    fuzz_same_csr(&a->a, &b->a);
-    FUZZ_CHECK(a->stored == b->stored && a->duplicates == b->duplicates);
+    FUZZ_CHECK(!a->a.irp == !b->a.irp && a->stored == b->stored && a->duplicates == b->duplicates);
+    if (a->a.irp)
+        fuzz_same_csr(&a->a, &b->a);
+    else
+        same_multivector(&a->x, &b->x);
     if (info) FUZZ_CHECK(memcmp(&a->info, &b->info, sizeof a->info) == 0);
 }
 
@@ -95,15 +107,6 @@ static void same_elements(const spmm_multivector *x, const spmm_csr *a)
             FUZZ_CHECK(found == expected || (found != found && expected != expected));
         }
     }
-}
-
-static void same_multivector(const spmm_multivector *a, const spmm_multivector *b)
-{
-    const size_t size = sp_value_size(a->precision);
-    FUZZ_CHECK(a->rows == b->rows && a->k == b->k && a->precision == b->precision);
-    for (int64_t i = 0; i < a->rows; i++)
-        FUZZ_CHECK(memcmp((char *)a->data + (size_t)(i * a->ld) * size,
-                          (char *)b->data + (size_t)(i * b->ld) * size, (size_t)a->k * size) == 0);
 }
 
 /** Dense, in pieces or at once, is what the CSR is, or is refused like it. */

@@ -27,8 +27,8 @@ void ways_check(const fuzz_input *in, const char *path, ways_outcome *o);
  *  -1. */
 void ways_by_triplets(const char *path, const sp_read_options *options, ways_outcome *o);
 
-/** Abort unless both are refused alike, or are the same. \param [in] info 1: in what they say of the text,
- *  too */
+/** Abort unless both are refused alike, or are the same: the matrix, or X where there is no matrix.
+ *  \param [in] info  1: and what they say of the text */
 void ways_same_refusal(const ways_outcome *a, const ways_outcome *b);
 void ways_same(const ways_outcome *a, const ways_outcome *b, int info);
 
