@@ -110,9 +110,10 @@ SP_INLINE static void sp_fetch_row(const void *x, int64_t offset, int bytes)
     SP_UNROLL for (int i = 0; i < bytes; i += LINE) __builtin_prefetch((const void *)(p + (uintptr_t)i));
 }
 
-/** Prefetches the entries of A up to SP_FETCH_ENTRIES positions beyond `end`, with the hint that they are
- *  used once. Without this, the hardware loses track of the entries if several rows are read side by side, or
- *  between scattered reads of X.
+/** Prefetches the entries of A up to SP_FETCH_ENTRIES positions beyond `end`. Without this, the hardware loses
+ *  track of the entries if several rows are read side by side, or between scattered reads of X. Although each
+ *  entry is used once, they are not prefetched as such: Intel's prefetchnta loads them past the L2 into a
+ *  small part of the L1, from which many are evicted before they are used (bench/records/HISTORY.md).
  *  \param [in] size     size in bytes of a value of A; 0: prefetch no values
  *  \param [in] columns  1: prefetch values and column indices; 0: prefetch only values */
 SP_INLINE static void sp_fetch_entries(sp_block *b, int64_t end, int size, int columns)
@@ -122,9 +123,9 @@ SP_INLINE static void sp_fetch_entries(sp_block *b, int64_t end, int size, int c
     if (!size && !columns && b->fetched < stop) b->fetched = stop;
     for (; b->fetched < stop; b->fetched += STEP) {
         const uintptr_t val = (uintptr_t)b->val + (uintptr_t)(b->fetched * size);
-        if (size) __builtin_prefetch((const void *)val, 0, 0);
-        if (size > 4) __builtin_prefetch((const void *)(val + 64), 0, 0);
-        if (columns) __builtin_prefetch(b->col + b->fetched, 0, 0);
+        if (size) __builtin_prefetch((const void *)val);
+        if (size > 4) __builtin_prefetch((const void *)(val + 64));
+        if (columns) __builtin_prefetch(b->col + b->fetched);
     }
 }
 
