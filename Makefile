@@ -70,6 +70,7 @@ bench-read:
 	@+$(MAKE) $(J) $(B)/bench/bench_read
 	$(Q)$(B)/bench/bench_read $(ARGS)
 
+##* bench-all      measure this machine: cores, ranks x threads, GPUs, other libraries, Python; CSV in records/, tables (MATRICES="FILE..")
 ##* bench-cpu      time the CPU kernels beside those sparse libraries that are here (ARGS=, CSV=)
 ## bench-cpu-deps install the libraries (apt-get; MKL by pip, into build/)
 ## bench-mpi      time the product of NP ranks beside PETSc's where it is found (ARGS=, NP=, CSV=)

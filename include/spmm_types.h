@@ -25,7 +25,7 @@ extern "C" {
     S(SPMM_ERR_VERIFY, 1, "verification failed")                                \
     S(SPMM_ERR_USAGE, 2, "invalid argument")                                    \
     S(SPMM_ERR_OPEN, 3, "cannot open or read the input")                        \
-    S(SPMM_ERR_SYNTAX, 3, "the input is not a valid Matrix Market file")        \
+    S(SPMM_ERR_SYNTAX, 3, "the input file breaks the rules of its format")        \
     S(SPMM_ERR_UNSUPPORTED, 3, "the input is of a kind that is not supported")  \
     S(SPMM_ERR_MEMORY, 4, "out of memory")                                      \
     S(SPMM_ERR_LIMIT, 4, "a size is beyond a limit")                            \

@@ -8,7 +8,9 @@ COMMIT = $(shell git describe --always --dirty --exclude '*' 2>/dev/null)
 BENCH_MULTIGPU := $(call object,$(wildcard bench/multigpu/*.c))
 multigpu_missing := $(if $(filter 1,$(WITH_CUDA)),,[nvcc] )$(if $(NCCL_FOUND),,[nccl.h and libnccl: NCCL_HOME=] \
     )$(if $(CUSPARSE_H),,[cusparse.h and libcusparse])
-multigpu_flags = $(call mpirun_flags,$(NP)) $(if $(OPEN_MPI),$(if $(findstring --bind-to,$(call mpirun_flags,$(NP))),,--bind-to none))
+# threads of ranks that are not bound to one core by default
+unbound_flags = $(strip $(call mpirun_flags,$(1)) $(if $(OPEN_MPI),$(if $(findstring --bind-to,$(call mpirun_flags,$(1))),,--bind-to none)))
+multigpu_flags = $(call unbound_flags,$(NP))
 
 .PHONY: bench-gpu bench-multigpu bench-figures calibrate
 bench-gpu:

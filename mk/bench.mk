@@ -1,4 +1,4 @@
-# make bench-cpu and bench-cpu-deps: our CPU kernels beside other sparse libraries; bench-mpi; bench/README.md.
+# make bench-all: this machine; bench-cpu and bench-cpu-deps: our CPU kernels beside other sparse libraries; bench-mpi; bench/README.md.
 #
 # Each library is reached through an adaptor (mk/peers.mk), here or there; those are built whose header is found.
 
@@ -93,3 +93,18 @@ $(B)/bench/mpi/peer: FORCE
 $(B)/bench/bench_mpi: $(BENCH_MPI) $(KEEP) $(B)/bench/common.a $(ARCHIVES) $(B)/bench/mpi/peer
 	$(call say,LD,$@)
 	$(Q)$(link_program) $(if $(PETSC_FOUND),$(petsc_libs))
+
+# --- make bench-all: layouts, kernels and libraries on this machine, then the Python package beside others ------------------
+MATRICES ?= $(wildcard matrices/*.mtx.gz) lap3d27:100 lap3d7:150 fem3:40 rmat:18,16
+all_csv = $(RECORDS)/all.csv
+.PHONY: bench-all
+bench-all:
+	@+$(MAKE) $(J) link
+	$(Q)mkdir -p '$(RECORDS)'
+	$(Q)'$(PYTHON)' bench/all.py --mpirun '$(MPIRUN) $(call unbound_flags,1000000)' --csv '$(all_csv)' $(MATRICES)
+	$(Q)for device in cpu:scipy cuda:cupy; do \
+	    '$(PYTHON)' -c "import $${device#*:}" 2>/dev/null || continue; \
+	    SPMM_LIBRARY='$(abspath $(B))' PYTHONPATH=python '$(PYTHON)' bench/beside_python.py --device $${device%:*} \
+	        $(wildcard $(MATRICES)) >'$(RECORDS)/all-python-'$${device%:*}.csv || exit 1; done
+	$(Q)'$(PYTHON)' bench/all.py --table '$(all_csv)'
+	$(Q)set -- '$(RECORDS)'/all-python-*.csv; [ ! -f "$$1" ] || '$(PYTHON)' bench/beside_python.py --table "$$@"

@@ -44,7 +44,8 @@ enum {
     SP_NEWLY_TOUCHED = 96   /**< maximum number of rows of X that sp_find_newly_touched() selects */
 };
 
-/** Arguments of a loop: some rows of A that are in one run, and a column block of X and Y. */
+/** Arguments of a loop: rows of A that are in one run, and a column block of cpu_rows.c, which is a range of
+ *  adjacent columns of X and Y. */
 typedef struct sp_block {
     const int64_t *begin, *end; /**< row i of A has the entries begin[i] .. end[i] - 1 of col and val */
     const int32_t *col;
@@ -110,10 +111,10 @@ SP_INLINE static void sp_fetch_row(const void *x, int64_t offset, int bytes)
     SP_UNROLL for (int i = 0; i < bytes; i += LINE) __builtin_prefetch((const void *)(p + (uintptr_t)i));
 }
 
-/** Prefetches the entries of A up to SP_FETCH_ENTRIES positions beyond `end`. Without this, the hardware loses
- *  track of the entries if several rows are read side by side, or between scattered reads of X. Although each
- *  entry is used once, they are not prefetched as such: Intel's prefetchnta loads them past the L2 into a
- *  small part of the L1, from which many are evicted before they are used (bench/records/HISTORY.md).
+/** Prefetches the entries of A up to SP_FETCH_ENTRIES positions beyond `end`. Without this, the hardware
+ *  loses track of the entries if several rows are read side by side, or between scattered reads of X.
+ *  Although each entry is used once, they are not prefetched as such: Intel's prefetchnta loads them past
+ *  the L2 into a small part of the L1, from which many are evicted too early (bench/records/HISTORY.md).
  *  \param [in] size     size in bytes of a value of A; 0: prefetch no values
  *  \param [in] columns  1: prefetch values and column indices; 0: prefetch only values */
 SP_INLINE static void sp_fetch_entries(sp_block *b, int64_t end, int size, int columns)

@@ -87,8 +87,8 @@ TARGET SP_INLINE static void NAME(store)(const sp_block *b, int64_t i, const VEC
 }
 
 #if LANES == 1
-/** Adds two entries to a chain, in one column of X. The number of loads limits the speed there, so one load
- *  reads both column indices. */
+/** Adds the products of two entries of A with one column of X to the chain `sum`, and returns it. The number
+ *  of loads limits the speed, so one load reads both column indices. */
 TARGET SP_INLINE static VALUE NAME(add_two)(const VALUE sum, const VALUE *val, const int32_t *col,
                                             const VALUE *x, const int64_t ldx)
 {

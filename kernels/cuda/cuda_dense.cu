@@ -276,8 +276,8 @@ template <typename T> __global__ void __launch_bounds__(BLOCK) scale(const doubl
         x.data[e / x.k * x.ld + e % x.k] *= (T)factor[e % x.k];
 }
 
-/** Multiplies the rows of x. A column-major x is passed as the row-major matrix of its transpose; then the
- *  columns of that matrix are multiplied. */
+/** Multiplies row i of x by factor[i * stride]. by_columns: a column-major x is passed as the row-major
+ *  matrix of its transpose, whose column i is multiplied. */
 template <typename T>
 __global__ void __launch_bounds__(BLOCK)
     scale_rows(const T *factor, int64_t stride, matrix<T> x, int by_columns)

@@ -277,8 +277,8 @@ __device__ inline point mean_of_row(const int32_t *col, int64_t begin, int64_t l
     return mean_of(sum, count, own);
 }
 
-/** Moves each row to the mean of the rows of its columns: of some columns, which differ from pass to pass, or
- *  of all. */
+/** Moves the point of each row to the mean of the points of the rows that its columns name: of some columns,
+ *  which differ from pass to pass, or of all. */
 __global__ void __launch_bounds__(THREADS) smooth_rows(const int64_t *row_start, const int32_t *col,
                                                        int64_t rows, int pass, const point *from, point *to)
 {

@@ -70,7 +70,7 @@ spmm_status sp_threads_check(const char *what, int64_t threads);
  *  the first number counts. Local.
  *  \param [out] threads  the number, but at most OMP_THREAD_LIMIT, as in the OpenMP runtime; 0: the variable
  *                        is unset or empty
- *  \return SPMM_OK; SPMM_ERR_USAGE if the value is neither a whole number nor a list of whole numbers, or
+ *  \return SPMM_OK; SPMM_ERR_USAGE if the value is neither a number from 1 on nor a list of such numbers, or
  *          is greater than sp_threads_most() would be without OMP_THREAD_LIMIT */
 spmm_status sp_threads_told(int *threads);
 

@@ -311,7 +311,8 @@ spmm_status sp_option_read(const sp_option_table *table, int argc, char **argv, 
     int count = 0, only_operands = 0;
     *line = (sp_command_line){.table = table, .options = options, .operand_name = operand_name};
     if (table->count > SP_OPTION_ROWS)
-        return sp_fail(SPMM_ERR_INTERNAL, "a table of %d options, over %d", table->count, SP_OPTION_ROWS);
+        return sp_fail(SPMM_ERR_INTERNAL, "a program has %d options, and SP_OPTION_ROWS is %d", table->count,
+                       SP_OPTION_ROWS);
     while (r.at < argc) {
         const char *const word = argv[r.at++];
         if (only_operands || word[0] != '-' || !word[1]) {

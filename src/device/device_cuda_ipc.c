@@ -110,7 +110,7 @@ spmm_status sp_device_share(void *p, sp_shared *shared)
     CUDA(cudaIpcGetMemHandle(&handle, p), "memory cannot be shared");
     memcpy(shared, &handle, sizeof handle);
     struct piece *const more = realloc(kept.piece, (size_t)(kept.count + 1) * sizeof *more);
-    if (!more) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate the list of shared memory");
+    if (!more) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate the list of memory that other processes use");
     kept.piece = more;
     kept.piece[kept.count++] = (struct piece){p, 0};
     return SPMM_OK;

@@ -65,8 +65,8 @@ spmm_status sp_file_part_explain(const sp_grid *grid, sp_file_part *p)
 
 /* ---- the part of a rank ---- */
 
-/** Makes the error that this rank has found the error message, without the line, because the line's number in
- *  the file is not known here. Returns the status of the error, or `status` if there is none. */
+/** Reports the error that this rank has found in the file, without a line: the number of the line in the
+ *  whole file is not known here. Returns the status of the error, or `status` if there is none. */
 static spmm_status fail_without_line(sp_reading *r, spmm_status status)
 {
     r->error.line = 0;

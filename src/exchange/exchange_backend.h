@@ -130,8 +130,8 @@ SP_EXCHANGE_BACKENDS(SP_DECLARE)
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (too many messages) */
 spmm_status sp_exchange_list_messages(sp_exchange *x, int64_t most);
 
-/** Lists the messages of an exchange again, for a new x->row_bytes, at most the size for which the exchange
- *  was created. Local. */
+/** Rebuilds the lists of messages of an exchange for a new x->row_bytes, which is at most the size for which
+ *  the exchange was created. Local. */
 void sp_exchange_list_again(sp_exchange *x);
 
 /** Packs the rows to send into the buffer x->send. On a GPU, queues the packing in SP_STREAM_MOVE. Local.

@@ -12,7 +12,8 @@ spmm_status sp_csr_create(int64_t rows, int64_t cols, int64_t nnz, spmm_precisio
 {
     memset(a, 0, sizeof *a);
     if (rows < 0 || cols < 0 || nnz < 0)
-        return sp_fail(SPMM_ERR_USAGE, "a matrix of %lld x %lld with %lld entries: none may be negative",
+        return sp_fail(SPMM_ERR_USAGE,
+                       "a matrix of %lld x %lld with %lld entries: expected numbers from 0 on",
                        (long long)rows, (long long)cols, (long long)nnz);
     if (cols > INT32_MAX || rows == INT64_MAX)
         return sp_fail(SPMM_ERR_LIMIT, "a matrix of %lld x %lld: columns must stay below 2^31",

@@ -139,7 +139,8 @@ static spmm_status allocate_rows(const amount *all, int parts, spmm_precision pr
         sum.entries += all[p].entries;
     }
     if (sum.rows > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld partial rows of a rank in the joint exchange",
+        return sp_fail(SPMM_ERR_LIMIT,
+                       "%lld partial rows on a rank in the joint exchange, over 2^31 - 1: use more ranks",
                        (long long)sum.rows);
     TRY(sp_alloc((void **)&list->length, sum.rows, sizeof *list->length, what));
     TRY(sp_alloc((void **)&list->ja, sum.entries, sizeof *list->ja, what));
@@ -241,7 +242,8 @@ static spmm_status list_moves(splitting *s)
     }
     h->sent = out;
     if (sp_halo_rows(h) > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld partial rows of a rank in the joint exchange",
+        return sp_fail(SPMM_ERR_LIMIT,
+                       "%lld partial rows on a rank in the joint exchange, over 2^31 - 1: use more ranks",
                        (long long)sp_halo_rows(h));
     return SPMM_OK;
 }

@@ -105,7 +105,7 @@ static spmm_status check_capture(const sp_product *p)
     static const char captured[] = "the stream is being captured in a CUDA graph";
     const int sums = sp_exchange_queues(p->exchange) && sp_partial_rows_queue(p->partial);
     if (!sp_product_queues(p))
-        return sp_fail(SPMM_ERR_USAGE, "%s: %s, and %s %s needs the host: expected another", p->function,
+        return sp_fail(SPMM_ERR_USAGE, "%s: %s, and %s %s needs the host: choose another one", p->function,
                        captured, sums ? "reduce" : "transport",
                        sums ? sp_reduce_word(sp_reduction_method(p->reduction))
                             : sp_transport_word(sp_product_transport(p)));

@@ -354,10 +354,11 @@ static spmm_status check(const sp_series_options *o)
     TRY(check_operator(o));
     if (o->file && (o->series_given || o->length_given))
         return sp_fail(SPMM_ERR_USAGE,
-                       "--series and --length are of generated series: leave them out, or the file");
+                       "--series and --length describe generated series: omit them, or omit the file");
     if (o->file && o->walk_given)
-        return sp_fail(SPMM_ERR_USAGE,
-                       "--start, --epsilon and --seed are of generated series: leave them out, or the file");
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "--start, --epsilon and --seed describe generated series: omit them, or omit the file");
     if (o->tolerance_given && o->action != SP_SERIES_ACCURACY)
         return sp_fail(SPMM_ERR_USAGE, "--tolerance is for --accuracy");
     if (o->verbosity > 0 && o->action != SP_SERIES_ACCURACY && o->sums == 0)

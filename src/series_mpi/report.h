@@ -31,8 +31,8 @@ typedef struct sp_series_record {
     sp_step step;
     const char *kernel;
     sp_stats seconds;      /**< statistics of the seconds per run; each time is that of the slowest rank */
-    double total;          /**< median of this step plus those of the measured steps before it, each by its
-                                fastest kernel, in seconds; meaningless for SP_ARRAY_SUM */
+    double total;          /**< seconds of the measured steps up to this one: the sum of their medians, each
+                                with its fastest kernel; meaningless for SP_ARRAY_SUM */
     double bytes;          /**< lower bound of the step's DRAM traffic in bytes, summed over all ranks */
     double flops;          /**< floating-point operations of the step, summed over all ranks */
     double copy_bandwidth; /**< bytes read plus written per second while all ranks copy memory at the same

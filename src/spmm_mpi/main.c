@@ -66,7 +66,7 @@ static void list_kernels(void)
     }
     list_others(width);
     printf(
-        "exact: the bits of the serial product; to N: except rows over N entries; f64: only in that precision\n");
+        "exact: Y has the bits of the serial product; to N: in rows of at most N entries; f64: only in f64\n");
     if (sp_device_count(&why) == 0) printf("cuda: none can run here: %s\n", why);
 }
 

@@ -276,7 +276,8 @@ void sp_options_help(int all, FILE *out)
         "Usage: mpirun -np N spmm_mpi [OPTIONS] [MATRIX]\n\n"
         "Y := A X on N ranks: A sparse, X a dense multivector of K columns. Each rank computes on its\n"
         "cores or its GPU; Y is gathered and checked against the serial product.\n\n"
-        "MATRIX is a file (Matrix Market, plain or compressed; PETSc) or a generator (default lap3d27:32):\n");
+        "MATRIX is a file (Matrix Market, .npz, PETSc, Harwell-Boeing, .spmm, also compressed; an edge list\n"
+        "with --read-as) or a generator (default lap3d27:32):\n");
     for (int i = 0; i < kinds; i++) {
         char form[64];
         int n = snprintf(form, sizeof form, "%s:", kind[i].name);

@@ -1,5 +1,6 @@
-/* cuSPARSE by its generic interface: SpMM on CSR (and on blocks, where A is made of them), and for one column
- * SpMV on CSR, sliced ELLPACK and blocks. 32-bit row starts, as it wants them beside 32-bit columns. */
+/* Kernels of cuSPARSE, called by its generic interface: SpMM on CSR, and on blocks if A consists of them; for
+ * one column SpMV on CSR, sliced ELLPACK and blocks. Row starts have 32 bits, because cuSPARSE requires the
+ * size of the column indices. */
 #include <cusparse.h>
 #include <omp.h>
 #include <stdio.h>
