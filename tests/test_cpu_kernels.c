@@ -312,7 +312,7 @@ static void test_isa(sp_isa isa)
         return;
     }
     /* generic loops are slow, and memory that a sanitizer watches is */
-    k_step = (isa == SP_ISA_GENERIC ? 3 : 1) + (TEST_SANITIZED ? 2 : 0);
+    k_step = (isa == SP_ISA_GENERIC ? 3 : 1) + (TEST_SANITIZED ? 4 : 0);
     TEST(NAMED("products of small integers are exact, whatever Y held, and nothing beside Y is written")) {
         check_samples(SAMPLE_INTEGERS);
     }
