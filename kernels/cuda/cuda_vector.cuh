@@ -171,7 +171,7 @@ template <typename T> struct common_value {
     bool all;
 };
 
-/** Loads what sp_cuda_find_common() has found: the bits that some value has, and those that some value lacks. */
+/** Loads what sp_cuda_find_common() has found: bits that some value has, and bits that some value lacks. */
 __device__ inline common_value<double> load_common(const double *p)
 {
     const double2 bits = __ldg((const double2 *)p);
