@@ -226,7 +226,7 @@ $(TEST_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(ARCHIVES)
 	$(Q)$(link_program)
 .SECONDARY:
 # the tests that call CUDA themselves
-$(B)/tests/test_gpu_stream.o $(B)/tests/test_gpu_equal.o: ALL_CFLAGS += $(if $(filter 1,$(WITH_CUDA)),-DTEST_CUDA)
+$(B)/tests/test_gpu_stream.o $(B)/tests/test_gpu_unread.o: ALL_CFLAGS += $(if $(filter 1,$(WITH_CUDA)),-DTEST_CUDA)
 
 ifneq ($(WITH_SERIES),)
   include mk/series.mk

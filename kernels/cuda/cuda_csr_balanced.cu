@@ -20,6 +20,8 @@ void sp_cuda_release_lists(void *state)
     sp_device_free(s->col);
     sp_device_free(s->val);
     sp_device_free(s->common);
+    sp_device_free(s->base);
+    sp_device_free(s->column_pair);
     sp_free(s);
 }
 

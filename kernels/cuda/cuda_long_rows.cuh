@@ -21,15 +21,29 @@ struct sp_work_lists {
     int64_t entries; /* number of entries in the copy */
     void *common;    /* from sp_cuda_find_common(); NULL: the values were not examined */
     int equal;       /* 1: the values are all equal */
+    /* only for sell_rows, from sp_cuda_short_columns(); NULL: it reads the column indices of the matrix */
+    int32_t *base;         /* [slices]: the least column index of each slice */
+    uint32_t *column_pair; /* two columns relative to `base`, of two entries of a row */
 };
 
 /** Finds whether all values of setup->a have the same bits, on the GPU, and stores the result in the work
  *  lists: `equal` for launches, and `common` for kernels. A kernel that was launched because the values were
  *  equal looks there whether they still are, since a launch in a CUDA graph is repeated after the values have
  *  changed. Local; complete on return.
- *  \param [in,out] state  a sp_work_lists; made if it is NULL, and unchanged on failure
+ *  \param [in,out] state  a sp_work_lists; if NULL, it is made, and the caller frees it, also on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_cuda_find_common(const sp_setup *setup, void **state);
+
+/** Stores the column indices of SPMM_SELL in 16 bits, relative to the least one of the slice, if that is
+ *  possible in all slices and if later products have one column: then column indices are a large part of the
+ *  memory traffic. Slice i, whose first entry is entry s of the matrix, begins with pair s / 2 + 16 i.
+ *  Its pairs are in rows of SP_SLICE, like its entries. A missing entry is SP_NO_COLUMN. Local; complete on
+ *  return.
+ *  \param [in,out] s  `base` and `column_pair` stay NULL if there is no memory for them
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, _DEVICE */
+spmm_status sp_cuda_short_columns(const sp_setup *setup, sp_work_lists *s);
+
+enum { SP_NO_COLUMN = 0xffff };
 
 /** sp_cuda_find_common() as the new_values() of a kernel. */
 spmm_status sp_cuda_new_values(const sp_setup *setup, void *state);

@@ -1,5 +1,5 @@
-/* Matrices whose values are all equal on GPUs: with few columns kernels do not read the values. New values,
- * also for products that a CUDA graph holds.
+/* What kernels on GPUs do not read: values that are all equal, with few columns of X, also while values
+ * change and in products that a CUDA graph holds; 32-bit column indices where 16 bits suffice.
  * MPI: 1 2
  * limit: 300 */
 #include "spmm.h"
@@ -10,6 +10,7 @@ static void skip_all(const char *why)
 {
     SKIP("equal values are not read on GPUs", why);
     SKIP("equal values that change, in plans and in CUDA graphs", why);
+    SKIP("column indices of 16 bits", why);
 }
 
 #ifdef TEST_CUDA
@@ -165,8 +166,6 @@ static cudaGraphExec_t captured(const planned *p)
 
 static void replay(const char *spec, const char *kernel, spmm_precision precision, int64_t k, int differ)
 {
-    const spmm_plan_options options = {
-        .device = SPMM_CUDA, .format = SPMM_FORMAT_AUTO, .kernel = kernel, .products = 1, .stream = stream};
     distributed d;
     planned p;
     distributed_create(spec, precision, 1, &d);
@@ -204,10 +203,59 @@ static void test_graphs(void)
     }
 }
 
+/* ---- short columns ---- */
+
+/** 100 rows of 3 entries, whose columns in 32 rows lie between a multiple of 20000 and `reach` columns on. */
+static void make_wide(int64_t reach, spmm_precision precision, distributed *d)
+{
+    enum { ROWS = 100, EACH = 3, STEP = 20000 };
+    spmm_csr *const a = &d->a;
+    *a = (spmm_csr){.rows = ROWS, .cols = 4 * STEP + reach, .nnz = ROWS * EACH, .precision = precision};
+    CHECK_INT(sp_alloc((void **)&a->irp, ROWS + 1, sizeof *a->irp, "a test"), SPMM_OK);
+    CHECK_INT(sp_alloc((void **)&a->ja, a->nnz, sizeof *a->ja, "a test"), SPMM_OK);
+    CHECK_INT(sp_alloc(&a->as, a->nnz, sp_value_size(precision), "a test"), SPMM_OK);
+    for (int64_t i = 0; i <= ROWS; i++) a->irp[i] = i * EACH;
+    for (int64_t i = 0; i < ROWS; i++)
+        for (int64_t j = 0; j < EACH; j++)
+            a->ja[i * EACH + j] = (int32_t)(i / 32 * STEP + (j == 0 ? 0 : j == 1 ? 1 + i % 7 : reach));
+    set_values(a, 0);
+    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, a, size, 1, &d->block), SPMM_OK);
+}
+
+/** \param [in] unread  1: the 32-bit column indices are not read */
+static void product_of_wide(int64_t reach, spmm_precision precision, int64_t k, int equal, int unread)
+{
+    distributed d;
+    planned p;
+    make_wide(reach, precision, &d);
+    if (equal) give(&d, 2, 0);
+    planned_create(&d, "sell_rows", k, NULL, &p);
+    product(&d, &p);
+    const sp_row_blocks *const parts = &p.plan->forward->parts;
+    for (int i = 0; unread && i < parts->count; i++)
+        CHECK_INT(sp_device_zero(parts->part[i].a.col, parts->part[i].a.bytes[SP_COL]), SPMM_OK);
+    if (unread) product(&d, &p);
+    planned_destroy(&p);
+    distributed_destroy(&d);
+}
+
+static void test_short_columns(void)
+{
+    TEST("with one column of X, column indices of 16 bits are read where all slices allow it") {
+        for (int f32 = 0; f32 < 2; f32++)
+            for (int equal = 0; equal < 2; equal++)
+                for (int64_t k = 1; k <= 2; k++)
+                    for (int64_t reach = 65533; reach <= 65537; reach++)
+                        product_of_wide(reach, f32 ? SPMM_F32 : SPMM_F64, k, equal,
+                                        size == 1 && k == 1 && reach < 65535);
+    }
+}
+
 static void test_all(void)
 {
     device = SPMM_CUDA;
     test_changes();
+    test_short_columns();
     test_graphs();
 }
 #else
