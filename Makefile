@@ -226,8 +226,8 @@ $(TEST_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(link_program)
 .SECONDARY:
-# the one test that calls CUDA itself
-$(B)/tests/test_gpu_stream.o: ALL_CFLAGS += $(if $(filter 1,$(WITH_CUDA)),-DTEST_CUDA)
+# the tests that call CUDA themselves
+$(B)/tests/test_gpu_stream.o $(B)/tests/test_gpu_unread.o: ALL_CFLAGS += $(if $(filter 1,$(WITH_CUDA)),-DTEST_CUDA)
 
 ifneq ($(WITH_SERIES),)
   include mk/series.mk

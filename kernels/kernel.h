@@ -71,7 +71,7 @@ typedef struct sp_kernel_ops {
     spmm_status (*set_k)(const sp_setup *setup, void *state);
     /** Informs the state that the matrix, and the arrays that values() lists, have new values. NULL: the
      *  state does not depend on values. Accepts a NULL state. */
-    void (*new_values)(const sp_setup *setup, void *state);
+    spmm_status (*new_values)(const sp_setup *setup, void *state);
 } sp_kernel_ops;
 
 /** The set_k() of kernels whose states support any number of columns. \return SPMM_OK */

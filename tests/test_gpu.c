@@ -280,13 +280,16 @@ static void run_layouts(const char *name, const sp_matrix device[SP_FORMATS], co
     }
 }
 
-static void run_structure(const structure *s, spmm_precision precision)
+/** \param [in] equal  the value of all entries; NULL: they differ */
+static void run_structure(const structure *s, spmm_precision precision, const double *equal,
+                          const int64_t *columns)
 {
     spmm_csr a;
     sp_matrix device[SP_FORMATS];
     make_matrix(s, precision, &a);
+    for (int64_t e = 0; equal && e < a.nnz; e++) sample_set(a.as, precision, e, *equal);
     upload_formats(&a, device);
-    for (const int64_t *k = sample_gpu_is_emulated() ? few_k : s->k; *k; k++) {
+    for (const int64_t *k = columns; *k; k++) {
         spmm_multivector x;
         expectation e;
         CHECK(spmm_multivector_create(a.cols, *k, precision, SPMM_CPU, &x) == SPMM_OK);
@@ -307,8 +310,19 @@ static void test_kernels(void)
         for (int p = 0; p < 2; p++) {
             snprintf(name, sizeof name, "every GPU kernel gives the serial product: %s, %s",
                      structures[s].name, p == SPMM_F64 ? "f64" : "f32");
-            TEST(name) { run_structure(&structures[s], (spmm_precision)p); }
+            TEST(name) {
+                run_structure(&structures[s], (spmm_precision)p, NULL,
+                              sample_gpu_is_emulated() ? few_k : structures[s].k);
+            }
         }
+    }
+    TEST("and so it does where all values are equal, also NaN or -0") {
+        static const double values[] = {1.0 / 3, (double)NAN, -0.0};
+        static const int64_t columns[] = {1, 2, 3, 8, 0};
+        for (int v = 0; v < 3; v++)
+            for (int s = v > 0 ? 4 : 0; s < (v > 0 ? 5 : STRUCTURES); s++)
+                for (int p = 0; p < 2; p++)
+                    run_structure(&structures[s], (spmm_precision)p, &values[v], columns);
     }
 }
 

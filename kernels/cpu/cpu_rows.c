@@ -157,10 +157,11 @@ static const void *find_common(const sp_rows *s, const sp_matrix *a, int threads
     return equal ? (const char *)s->val + at * sp_value_size(a->precision) : NULL;
 }
 
-void sp_rows_new_values(const sp_setup *setup, void *state)
+spmm_status sp_rows_new_values(const sp_setup *setup, void *state)
 {
     sp_rows *const s = state;
     if (s) s->common = find_common(s, setup->a, setup->threads);
+    return SPMM_OK;
 }
 
 static spmm_status prepare(const sp_setup *setup, sp_rows *s)

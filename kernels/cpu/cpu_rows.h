@@ -40,8 +40,9 @@ void sp_rows_destroy(void *state);
 int sp_rows_values(void *state, sp_value_copy *copies);
 
 /** Finds whether all values are equal, as the new_values() of a kernel: then products read one value and not
- *  all. Accepts NULL. */
-void sp_rows_new_values(const sp_setup *setup, void *state);
+ *  all. Accepts NULL.
+ *  \return SPMM_OK */
+spmm_status sp_rows_new_values(const sp_setup *setup, void *state);
 
 /** For tests: sets the minimum size, in bytes, of a Y that is written by streaming stores. A negative size
  *  restores the default, the size of the last-level cache. */

@@ -19,6 +19,9 @@ void sp_cuda_release_lists(void *state)
     sp_device_free(s->counter);
     sp_device_free(s->col);
     sp_device_free(s->val);
+    sp_device_free(s->common);
+    sp_device_free(s->base);
+    sp_device_free(s->column_pair);
     sp_free(s);
 }
 
@@ -100,14 +103,13 @@ spmm_status sp_cuda_prepare_csr(const sp_setup *setup, void **state)
 
 spmm_status sp_cuda_prepare_sums(const sp_setup *setup, void **state)
 {
-    sp_work_lists *s = NULL;
-    *state = NULL;
-    if (setup->a->sections == 0) return SPMM_OK;
-    TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "work lists"));
-    *state = s;
+    TRY(sp_alloc_zero(state, 1, sizeof(sp_work_lists), "work lists"));
+    sp_work_lists *const s = (sp_work_lists *)*state;
     s->long_rows.partials = setup->a->partials;
     s->long_rows.packs = setup->a->packs;
-    return keep_on_success(allocate_sums(setup, s), state);
+    spmm_status status = allocate_sums(setup, s);
+    if (status == SPMM_OK) status = sp_cuda_find_common(setup, state);
+    return keep_on_success(status, state);
 }
 
 /** Copies the entries of the long rows and the lists of their sections to the device. */
@@ -157,6 +159,7 @@ static void launch_typed(const sp_launch *l, const sp_work_lists *lists, cudaStr
     rows_args<T> a = rows_args_of<T>(l);
     if (lists->col) a.col = lists->col;
     if (lists->col) a.val = (const T *)lists->val;
+    a.common = common_of<T>(l, lists);
     a.row = lists->row;
     a.rows = lists->rows;
     set_long_rows(a, lists, l->a, l->x->k);
@@ -167,7 +170,7 @@ void sp_cuda_launch_lists(const sp_launch *l, const sp_work_lists *lists, cudaSt
 {
     const auto launch = l->a->precision == SPMM_F64 ? launch_typed<false, double>
                                                     : launch_typed<false, float>;
-    if (lists) launch(l, lists, stream);
+    if (lists && lists->long_rows.packs > 0) launch(l, lists, stream);
 }
 
 /** Lists the rows on the GPU, because the matrix is in GPU memory.
@@ -179,6 +182,7 @@ static spmm_status list_rows(const sp_setup *setup, const int32_t *order, int wi
     spmm_status status = sp_cuda_row_lists(setup->a, setup->k, order, window, &s->row, &s->rows,
                                            &s->long_rows);
     if (status == SPMM_OK) status = allocate_sums(setup, s);
+    if (status == SPMM_OK) status = sp_cuda_find_common(setup, state);
     return keep_on_success(status, state);
 }
 
@@ -212,9 +216,10 @@ static spmm_status run_balanced(const sp_launch *l) { return run<false>(l, "csr_
 
 static spmm_status run_deep(const sp_launch *l) { return run<true>(l, "csr_deep"); }
 
-SP_KERNEL(csr_balanced) = {run_balanced, prepare, sp_cuda_release_lists, NULL, sp_kernel_any_k, NULL};
+SP_KERNEL(csr_balanced) = {run_balanced, prepare,         sp_cuda_release_lists,
+                           NULL,         sp_kernel_any_k, sp_cuda_new_values};
 static spmm_status run_clustered(const sp_launch *l) { return run<false>(l, "csr_clustered"); }
 
 SP_KERNEL(csr_clustered) = {run_clustered, prepare_clustered, sp_cuda_release_lists,
-                            NULL,          sp_kernel_any_k,   NULL};
-SP_KERNEL(csr_deep) = {run_deep, prepare, sp_cuda_release_lists, NULL, sp_kernel_any_k, NULL};
+                            NULL,          sp_kernel_any_k,   sp_cuda_new_values};
+SP_KERNEL(csr_deep) = {run_deep, prepare, sp_cuda_release_lists, NULL, sp_kernel_any_k, sp_cuda_new_values};

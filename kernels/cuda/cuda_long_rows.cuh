@@ -19,7 +19,34 @@ struct sp_work_lists {
     int32_t *col;          /* copy of the entries of the long rows; NULL: they are read from the matrix */
     void *val;
     int64_t entries; /* number of entries in the copy */
+    void *common;    /* from sp_cuda_find_common(); NULL: the values were not examined */
+    int equal;       /* 1: the values are all equal */
+    /* only for sell_rows, from sp_cuda_short_columns(); NULL: it reads the column indices of the matrix */
+    int32_t *base;         /* [slices]: the least column index of each slice */
+    uint32_t *column_pair; /* two columns relative to `base`, of two entries of a row */
 };
+
+/** Finds whether all values of setup->a have the same bits, on the GPU, and stores the result in the work
+ *  lists: `equal` for launches, and `common` for kernels. A kernel that was launched because the values were
+ *  equal looks there whether they still are, since a launch in a CUDA graph is repeated after the values have
+ *  changed. Local; complete on return.
+ *  \param [in,out] state  a sp_work_lists; if NULL, it is made, and the caller frees it, also on failure
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
+spmm_status sp_cuda_find_common(const sp_setup *setup, void **state);
+
+/** Stores the column indices of SPMM_SELL in 16 bits, relative to the least one of the slice, if that is
+ *  possible in all slices and if later products have one column: then column indices are a large part of the
+ *  memory traffic. Slice i, whose first entry is entry s of the matrix, begins with pair s / 2 + 16 i.
+ *  Its pairs are in rows of SP_SLICE, like its entries. A missing entry is SP_NO_COLUMN. Local; complete on
+ *  return.
+ *  \param [in,out] s  `base` and `column_pair` stay NULL if there is no memory for them
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, _DEVICE */
+spmm_status sp_cuda_short_columns(const sp_setup *setup, sp_work_lists *s);
+
+enum { SP_NO_COLUMN = 0xffff };
+
+/** sp_cuda_find_common() as the new_values() of a kernel. */
+spmm_status sp_cuda_new_values(const sp_setup *setup, void *state);
 
 /** Lists the sections of the long rows of a matrix, as prepare(). Local.
  *  \param [in]  start  index of the first entry of each row in setup->a's arrays; NULL: setup->a->width
@@ -38,7 +65,7 @@ spmm_status sp_cuda_prepare_csr(const sp_setup *setup, void **state);
 spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state);
 
 /** Like sp_cuda_prepare_long_rows(), for SPMM_SELL, whose matrix contains the list: allocates the other data
- *  of products. */
+ *  of products, and calls sp_cuda_find_common(). The state is NULL only on failure. */
 spmm_status sp_cuda_prepare_sums(const sp_setup *setup, void **state);
 
 /** Frees work lists; accepts NULL. Local. */
@@ -367,6 +394,13 @@ void launch_rows_and_sections(void (*kernel)(A), A a, int64_t rows, int tiles, c
     a.section_blocks = section_blocks_of<L, N>(a.packs, a.staged);
     const dim3 grid(a.section_blocks + min(row_blocks, INT32_MAX - a.section_blocks), (unsigned)tiles);
     launch_early(kernel, grid, BLOCK, a.packs > 0 ? section_memory<T, X, L, N>(a.staged) : 0, stream, a, L);
+}
+
+/** Returns what the values have in common, for a launch of the variant that does not read equal values; NULL:
+ *  the other variant is to be launched. */
+template <typename T> const T *common_of(const sp_launch *l, const sp_work_lists *lists)
+{
+    return lists && lists->equal && l->x->k <= SP_MOST_EQUAL ? (const T *)lists->common : NULL;
 }
 
 /** Sets the members of a kernel's arguments that describe its long rows; `lists` may be NULL. */

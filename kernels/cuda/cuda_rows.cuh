@@ -36,6 +36,7 @@ template <typename T> struct rows_args : long_row_args<T> {
     const sp_short_row *row;   /* only for FROM_LIST: [rows] */
     const int32_t *col;
     const T *val;
+    const T *common; /* from common_of() */
     int64_t rows;
     int64_t width; /* only for FROM_ELL: entries per row, with padding */
     const T *x;
@@ -107,8 +108,8 @@ template <int L, typename E> __device__ inline E load_entry(const E *p)
 }
 
 /** Loads this lane's entries of the chunk that starts at entry p of the row. An entry past the end of the row
- *  gets column index -1. */
-template <typename T, int L, int S>
+ *  gets column index -1. If `equal` is true, the values are not loaded. */
+template <typename T, int L, bool equal, int S>
 __device__ inline void fetch(const rows_args<T> &a, const row_span &span, unsigned p, int lane,
                              entries<T, S> &e)
 {
@@ -119,7 +120,7 @@ __device__ inline void fetch(const rows_args<T> &a, const row_span &span, unsign
         e.val[s] = T(0);
         if (q < span.length) {
             e.col[s] = load_entry<L>(a.col + span.begin + q);
-            e.val[s] = load_entry<L>(a.val + span.begin + q);
+            if (!equal) e.val[s] = load_entry<L>(a.val + span.begin + q);
         }
     }
 }
@@ -157,63 +158,70 @@ __device__ inline void add_group(const int32_t (&col)[G], const T (&val)[G], con
         add_valid<false>(col, val, x, x_pitch, sum);
 }
 
-/** Copies G entries of a chunk in shared memory, starting at entry g, into registers, with 16-byte reads. */
-template <typename T, int C, int G>
-__device__ inline void read_group(const staged_chunk<T, C> &stage, int g, int32_t (&col)[G], T (&val)[G])
+/** Copies G entries of a chunk in shared memory, starting at entry g, into registers, with 16-byte reads.
+ *  Equal values are `common`. */
+template <bool equal, typename T, int C, int G>
+__device__ inline void read_group(const staged_chunk<T, C> &stage, int g, T common, int32_t (&col)[G],
+                                  T (&val)[G])
 {
     constexpr int per_read = VECTOR_BYTES / sizeof(T);
     using vec = typename vector_of<T, per_read>::type;
 #pragma unroll
     for (int u = 0; u < G; u += 4) *(int4 *)(col + u) = *(const int4 *)(stage.col + g + u);
 #pragma unroll
-    for (int u = 0; u < G; u += per_read) *(vec *)(val + u) = *(const vec *)(stage.val + g + u);
+    for (int u = 0; u < G; u += per_read)
+        if (!equal) *(vec *)(val + u) = *(const vec *)(stage.val + g + u);
+    if (equal) set_all(val, common);
 }
 
 /** Adds the products of all entries of a chunk in shared memory to the sums, with the loads of X of G entries
  *  in flight together. */
-template <int G, typename T, typename X, int N, int C>
-__device__ inline void add_chunk(const staged_chunk<T, C> &stage, const char *const (&x)[N], uint32_t x_pitch,
-                                 X (&sum)[N])
+template <int G, bool equal, typename T, typename X, int N, int C>
+__device__ inline void add_chunk(const staged_chunk<T, C> &stage, T common, const char *const (&x)[N],
+                                 uint32_t x_pitch, X (&sum)[N])
 {
 #pragma unroll 1
     for (int g = 0; g < C; g += G) {
         alignas(16) int32_t col[G];
         alignas(16) T val[G];
-        read_group(stage, g, col, val);
+        read_group<equal>(stage, g, common, col, val);
         if (col[0] < 0) break;
         add_group(col, val, x, x_pitch, sum);
     }
 }
 
-/** Computes the sums of one row or leaf per sub-warp; all 32 lanes of the warp must call it. */
-template <bool deep, typename T, int L, int N, typename X>
-__device__ inline void sum_row(const rows_args<T> &a, row_span span, int lane, const char *const (&x)[N],
-                               staged_chunk<T, shape<L, N, deep>::chunk> &stage, X (&sum)[N])
+/** Computes the sums of one row or leaf per sub-warp; all 32 lanes of the warp must call it. If `equal` is
+ *  true, all values are `common`. */
+template <bool deep, bool equal, typename T, int L, int N, typename X>
+__device__ inline void sum_row(const rows_args<T> &a, T common, row_span span, int lane,
+                               const char *const (&x)[N], staged_chunk<T, shape<L, N, deep>::chunk> &stage,
+                               X (&sum)[N])
 {
     using S = shape<L, N, deep>;
     entries<T, S::per_lane> e;
-    fetch<T, L>(a, span, 0, lane, e);
+    fetch<T, L, equal>(a, span, 0, lane, e);
     wait_for_previous();
     use_after(e.col);
     bool more = span.length > 0;
     for (unsigned p = S::chunk; __any_sync(ALL_LANES, more); p += S::chunk) {
         if constexpr (L == 1) {
-            const entries<T, S::per_lane> now = e;
+            entries<T, S::per_lane> now = e;
+            if (equal) set_all(now.val, common);
             more = p < span.length && now.col[S::chunk - 1] >= 0;
             if (!more) span.length = 0;
-            fetch<T, L>(a, span, p, lane, e);
+            fetch<T, L, equal>(a, span, p, lane, e);
             add_group(now.col, now.val, x, a.x_pitch, sum);
         } else {
 #pragma unroll
             for (int s = 0; s < S::per_lane; s++) {
                 stage.col[s * L + lane] = e.col[s];
-                stage.val[s * L + lane] = e.val[s];
+                if (!equal) stage.val[s * L + lane] = e.val[s];
             }
             __syncwarp();
             more = p < span.length && stage.col[S::chunk - 1] >= 0; /* padding may end a row early */
             if (!more) span.length = 0;
-            fetch<T, L>(a, span, p, lane, e);
-            add_chunk<S::group>(stage, x, a.x_pitch, sum);
+            fetch<T, L, equal>(a, span, p, lane, e);
+            add_chunk<S::group, equal>(stage, common, x, a.x_pitch, sum);
             __syncwarp();
         }
     }
@@ -235,7 +243,8 @@ __device__ inline void sum_leaves(const rows_args<T> &a, int64_t p, int first, i
         if (i > 0 && leaf == 0) s = segment_of(a, p, (first + i) / SP_LEAVES);
         const int length = leaf_length(s, leaf);
         X sum[N] = {};
-        sum_row<deep, T, L, N>(a, {s.begin + leaf * SP_LEAF, (unsigned)length, -1}, lane, x, stage, sum);
+        sum_row<deep, false, T, L, N>(a, T(0), {s.begin + leaf * SP_LEAF, (unsigned)length, -1}, lane, x,
+                                      stage, sum);
 #pragma unroll
         for (int n = 0; n < N; n++) {
             X *const to = sums + (first + i) / each * S::vectors + n * L + lane;
@@ -297,7 +306,31 @@ __device__ inline void sum_long_rows(const rows_args<T> &a, int first_column,
         sum_sections<L == 1, deep, T, L, N, X>(a, first_column, stage);
 }
 
-template <rows_source F, bool deep, typename T, int V, int L, int N>
+/** Sums the short rows, as rows_kernel(). If `equal` is true, all values are `common`.
+ *  \param [in] column, x  this lane's first columns, and row 0 of X there */
+template <rows_source F, bool deep, bool equal, int V, int L, typename T, int N>
+__device__ inline void sum_short_rows(const rows_args<T> &a, T common, int lane, const int (&column)[N],
+                                      const char *const (&x)[N],
+                                      staged_chunk<T, shape<L, N, deep>::chunk> &stage)
+{
+    using X = typename vector_of<T, V>::type;
+    constexpr int rows_per_block = BLOCK / L;
+    for (int64_t first = (int64_t)(blockIdx.x - a.section_blocks) * rows_per_block; first < a.rows;
+         first += (int64_t)(gridDim.x - a.section_blocks) * rows_per_block) {
+        const row_span span = span_of<F>(a, first + threadIdx.x / L);
+        X sum[N] = {};
+        sum_row<deep, equal, T, L, N>(a, common, span, lane, x, stage, sum);
+        if (L * N <= FEW_VECTORS) let_next_start();
+        if (span.row < 0) continue;
+        T *const y = a.y + span.row * a.ldy;
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            if (column[n] < a.columns) __stcs((X *)(y + column[n]), sum[n]);
+    }
+}
+
+/** If `equal` is true, the values of the short rows are not read as long as they are all equal. */
+template <rows_source F, bool deep, bool equal, typename T, int V, int L, int N>
 __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
     rows_kernel(const __grid_constant__ rows_args<T> a)
 {
@@ -306,7 +339,6 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
     __shared__ staged_chunk<T, S::chunk> stage[L == 1 ? 1 : BLOCK / L]; /* per sub-warp */
     const int lane = threadIdx.x % L;
     const int first_column = blockIdx.y * (L * N * V);
-    const int row_in_block = threadIdx.x / L, rows_per_block = BLOCK / L;
 
     /* A lane past the last column loads the same data as lane 0, the first column of the tile, at no cost; it
      * stores nothing. */
@@ -321,26 +353,22 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
         sum_long_rows<deep, T, L, N, X>(a, first_column, stage);
         return;
     }
-    for (int64_t first = (int64_t)(blockIdx.x - a.section_blocks) * rows_per_block; first < a.rows;
-         first += (int64_t)(gridDim.x - a.section_blocks) * rows_per_block) {
-        const int64_t row = first + row_in_block;
-        const row_span span = span_of<F>(a, row);
-        X sum[N] = {};
-        sum_row<deep, T, L, N>(a, span, lane, x, stage[L == 1 ? 0 : row_in_block], sum);
-        if (L * N <= FEW_VECTORS) let_next_start();
-        if (span.row < 0) continue;
-        T *const y = a.y + span.row * a.ldy;
-#pragma unroll
-        for (int n = 0; n < N; n++)
-            if (column[n] < a.columns) __stcs((X *)(y + column[n]), sum[n]);
+    staged_chunk<T, S::chunk> &own = stage[L == 1 ? 0 : threadIdx.x / L];
+    if constexpr (equal) {
+        const common_value<T> common = load_common(a.common);
+        if (common.all) return sum_short_rows<F, deep, true, V, L>(a, common.value, lane, column, x, own);
     }
+    sum_short_rows<F, deep, false, V, L>(a, T(0), lane, column, x, own);
 }
 
 template <rows_source F, bool deep, typename T, int V, int L, int N>
 void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
 {
-    launch_rows_and_sections<typename vector_of<T, V>::type, L, N>(rows_kernel<F, deep, T, V, L, N>, a,
-                                                                   a.rows, tiles, stream);
+    /* the other kernels are for small matrices, or not chosen by `auto` */
+    constexpr bool can_be_equal = F == FROM_LIST && !deep && has_equal<T, V, L, N>;
+    const auto kernel = can_be_equal && a.common ? rows_kernel<F, deep, can_be_equal, T, V, L, N>
+                                                 : rows_kernel<F, deep, false, T, V, L, N>;
+    launch_rows_and_sections<typename vector_of<T, V>::type, L, N>(kernel, a, a.rows, tiles, stream);
 }
 
 /** Queues the product for the first columns of X and returns their number. If exactly 32 vectors of columns

@@ -15,6 +15,8 @@ template <typename T> struct sell_args : rows_args<T> {
     const int64_t *slice_start;
     const int32_t *target;
     int64_t slices;
+    const int32_t *base;         /* as in sp_work_lists; NULL: 32-bit column indices are read */
+    const uint32_t *column_pair; /* as in sp_work_lists */
 };
 
 /** Entries of a row in a slice whose loads of X are in flight together. An entry past the end of the row has
@@ -24,22 +26,53 @@ template <typename T, int G> struct sell_group {
     T val[G];
 };
 
+/** The column indices of the entries of a row in a slice that have not been added yet. */
+struct full_columns {
+    const int32_t *next;
+
+    /* Loads those of the next G entries, of which there are `count`. */
+    template <int G> __device__ void load(int count, int32_t (&col)[G]) const
+    {
+#pragma unroll
+        for (int u = 0; u < G; u++) col[u] = u < count ? __ldcs(next + u * SP_SLICE) : -1;
+    }
+    __device__ void skip(int entries) { next += entries * SP_SLICE; }
+};
+
+/** Like full_columns, of 16 bits. They are loaded and skipped in pairs. */
+struct short_columns {
+    const uint32_t *next;
+    int32_t base;
+
+    template <int G> __device__ void load(int count, int32_t (&col)[G]) const
+    {
+#pragma unroll
+        for (int u = 0; u < G; u += 2) {
+            const uint32_t pair = u < count ? __ldcs(next + u / 2 * SP_SLICE) : ~0u;
+            col[u] = column_of(pair & 0xffff);
+            col[u + 1] = column_of(pair >> 16);
+        }
+    }
+    __device__ int32_t column_of(uint32_t relative) const
+    {
+        return relative == SP_NO_COLUMN ? -1 : base + (int32_t)relative;
+    }
+    __device__ void skip(int entries) { next += entries / 2 * SP_SLICE; }
+};
+
 /** The entries of a row in a slice that have not been added yet: the next entry, and the number of entries in
  *  the slice. */
-template <typename T> struct sell_rest {
-    const int32_t *col;
+template <typename T, typename C> struct sell_rest {
+    C columns;
     const T *val;
     int count;
 };
 
-template <typename T, int G> __device__ inline void load_columns(const sell_rest<T> &r, sell_group<T, G> &g)
+/** Loads the values; equal values are `common`. */
+template <bool equal, typename T, typename C, int G>
+__device__ inline void load_values(const sell_rest<T, C> &r, T common, sell_group<T, G> &g)
 {
-#pragma unroll
-    for (int u = 0; u < G; u++) g.col[u] = u < r.count ? __ldcs(r.col + u * SP_SLICE) : -1;
-}
-
-template <typename T, int G> __device__ inline void load_values(const sell_rest<T> &r, sell_group<T, G> &g)
-{
+    if (equal) return set_all(g.val, common);
 #pragma unroll
     for (int u = 0; u < G; u++) g.val[u] = u < r.count ? __ldcs(r.val + u * SP_SLICE) : T(0);
 }
@@ -47,14 +80,15 @@ template <typename T, int G> __device__ inline void load_values(const sell_rest<
 /** Sums this lane's row of a slice, with the loads of X of G entries in flight. The next column indices are
  *  loaded at the same time; with one column of X, which needs few registers, the next values are also loaded.
  *  If `waits` is true, the kernel waits here for the previous kernel of the stream, after loading the first
- *  entries. */
-template <bool waits, int G, typename T, typename X, int N>
-__device__ inline void sum_slice(sell_rest<T> r, const char *const (&x)[N], uint32_t pitch, X (&sum)[N])
+ *  entries. If `equal` is true, all values are `common`. */
+template <bool waits, bool equal, int G, typename T, typename C, typename X, int N>
+__device__ inline void sum_slice(sell_rest<T, C> r, T common, const char *const (&x)[N], uint32_t pitch,
+                                 X (&sum)[N])
 {
     constexpr bool ahead = sizeof(X) == sizeof(T);
     sell_group<T, G> next;
-    load_columns(r, next);
-    if (ahead || waits) load_values(r, next);
+    r.columns.load(r.count, next.col);
+    if (ahead || waits) load_values<equal>(r, common, next);
     if (waits) {
         wait_for_previous();
         use_after(next.col);
@@ -62,36 +96,77 @@ __device__ inline void sum_slice(sell_rest<T> r, const char *const (&x)[N], uint
     while (r.count > 0) {
         sell_group<T, G> g = next;
         X loaded[G][N];
-        if (!ahead && !waits) load_values(r, g);
+        if (!ahead && !waits) load_values<equal>(r, common, g);
 #pragma unroll
         for (int u = 0; u < G; u++)
             if (g.col[u] >= 0)
 #pragma unroll
                 for (int n = 0; n < N; n++) loaded[u][n] = __ldg((const X *)row_of(x[n], g.col[u], pitch));
-        r = {r.col + G * SP_SLICE, r.val + G * SP_SLICE, r.count - G};
-        load_columns(r, next);
-        if (ahead) load_values(r, next);
+        r.columns.skip(G);
+        r.val += G * SP_SLICE;
+        r.count -= G;
+        r.columns.load(r.count, next.col);
+        if (ahead) load_values<equal>(r, common, next);
 #pragma unroll
         for (int u = 0; u < G; u++)
             if (g.col[u] >= 0)
 #pragma unroll
                 for (int n = 0; n < N; n++) multiply_add(sum[n], g.val[u], loaded[u][n]);
-        if (!ahead && waits) load_values(r, next);
+        if (!ahead && waits) load_values<equal>(r, common, next);
     }
 }
 
-/** Sums each row with L lanes, which compute N vectors of V columns each. */
-template <bool deep, typename T, int V, int L, int N>
+/** Returns the column indices of a row. \param [in] first  index of its first entry */
+template <typename T>
+__device__ inline full_columns columns_of(const sell_args<T> &a, int64_t slice, int64_t first, full_columns)
+{
+    return {a.col + first};
+}
+template <typename T>
+__device__ inline short_columns columns_of(const sell_args<T> &a, int64_t slice, int64_t first, short_columns)
+{
+    const int64_t lane = first % SP_SLICE;
+    return {a.column_pair + (first - lane + slice * SP_SLICE) / 2 + lane, __ldg(a.base + slice)};
+}
+
+/** Sums the rows of the slices, as sell_rows_kernel(). If `equal` is true, all values are `common`. With one
+ *  column of X, more entries are then in flight, in the registers of the values.
+ *  \param [in] column, x  this lane's first columns, and row 0 of X there */
+template <bool deep, bool equal, typename C, int V, int L, typename T, int N>
+__device__ inline void sum_slices(const sell_args<T> &a, T common, const int (&column)[N],
+                                  const char *const (&x)[N])
+{
+    using X = typename vector_of<T, V>::type;
+    constexpr int in_flight = (deep ? 2 : 1) * IN_FLIGHT + (equal && V == 1 ? IN_FLIGHT : 0);
+    for (int64_t r = (int64_t)(blockIdx.x - a.section_blocks) * (BLOCK / L) + threadIdx.x / L;
+         r < a.slices * SP_SLICE; r += (int64_t)(gridDim.x - a.section_blocks) * (BLOCK / L)) {
+        const int64_t slice = r / SP_SLICE, start = __ldg(a.slice_start + slice);
+        const int width = (int)(__ldg(a.slice_start + slice + 1) - start) / SP_SLICE;
+        const int32_t target = __ldg(a.target + r);
+        X sum[N] = {};
+        const int64_t first = start + r % SP_SLICE;
+        const sell_rest<T, C> rest = {columns_of(a, slice, first, C()), a.val + first, width};
+        sum_slice<L == 1, equal, in_flight>(rest, common, x, a.x_pitch, sum);
+        if (L * N <= FEW_VECTORS) let_next_start();
+        if (target == INT32_MIN) continue;
+#pragma unroll
+        for (int n = 0; n < N; n++)
+            if (column[n] < a.columns) *(X *)(a.y + target * a.ldy + column[n]) = sum[n];
+    }
+}
+
+/** Sums each row with L lanes, which compute N vectors of V columns each. If `equal` is true, the values of
+ *  the slices are not read as long as they are all equal. C is full_columns or short_columns. */
+template <bool deep, bool equal, typename C, typename T, int V, int L, int N>
 __global__ void __launch_bounds__(BLOCK, deep     ? 5
                                          : N == 1 ? 9
                                                   : 6)
     sell_rows_kernel(const __grid_constant__ sell_args<T> a)
 {
     using X = typename vector_of<T, V>::type;
-    constexpr bool waits_early = L > 1; /* waiting later would take registers */
     __shared__ staged_chunk<T, shape<L, N, false>::chunk> stage[L == 1 ? 1 : BLOCK / L]; /* for long rows */
     const int lane = threadIdx.x % L, first_column = blockIdx.y * (L * N * V);
-    if (waits_early) wait_for_previous();
+    if (L > 1) wait_for_previous(); /* waiting later would take registers */
     int column[N];
     const char *x[N];
 #pragma unroll
@@ -103,20 +178,24 @@ __global__ void __launch_bounds__(BLOCK, deep     ? 5
         sum_long_rows<false, T, L, N, X>(a, first_column, stage);
         return;
     }
-    for (int64_t r = (int64_t)(blockIdx.x - a.section_blocks) * (BLOCK / L) + threadIdx.x / L;
-         r < a.slices * SP_SLICE; r += (int64_t)(gridDim.x - a.section_blocks) * (BLOCK / L)) {
-        const int64_t slice = r / SP_SLICE, start = __ldg(a.slice_start + slice);
-        const int width = (int)(__ldg(a.slice_start + slice + 1) - start) / SP_SLICE;
-        const int32_t target = __ldg(a.target + r);
-        X sum[N] = {};
-        const sell_rest<T> rest = {a.col + start + r % SP_SLICE, a.val + start + r % SP_SLICE, width};
-        sum_slice<!waits_early, deep ? 2 * IN_FLIGHT : IN_FLIGHT>(rest, x, a.x_pitch, sum);
-        if (L * N <= FEW_VECTORS) let_next_start();
-        if (target == INT32_MIN) continue;
-#pragma unroll
-        for (int n = 0; n < N; n++)
-            if (column[n] < a.columns) *(X *)(a.y + target * a.ldy + column[n]) = sum[n];
+    if constexpr (equal) {
+        const common_value<T> common = load_common(a.common);
+        if (common.all) return sum_slices<deep, true, C, V, L>(a, common.value, column, x);
     }
+    sum_slices<deep, false, C, V, L>(a, T(0), column, x);
+}
+
+/** Returns the kernel for the columns and values of the matrix. Short columns are for one column of X, where
+ *  sell_rows with them and sell_deep without them are compared by a trial. */
+template <bool deep, typename T, int V, int L, int N> auto kernel_of(const sell_args<T> &a)
+{
+    constexpr bool can_be_equal = has_equal<T, V, L, N>;
+    using shortest = std::conditional_t<!deep && V == 1 && L == 1, short_columns, full_columns>;
+    if (a.base && a.columns == 1)
+        return can_be_equal && a.common ? sell_rows_kernel<deep, can_be_equal, shortest, T, V, L, N>
+                                        : sell_rows_kernel<deep, false, shortest, T, V, L, N>;
+    return can_be_equal && a.common ? sell_rows_kernel<deep, can_be_equal, full_columns, T, V, L, N>
+                                    : sell_rows_kernel<deep, false, full_columns, T, V, L, N>;
 }
 
 /** Queues the product for the first `tiles` tiles, but not for more tiles than a grid allows. A tile has
@@ -129,7 +208,7 @@ int launch_tiles(sell_args<T> a, int tiles, cudaStream_t stream)
     if (a.columns > tiles * tile) a.columns = tiles * tile;
     /* with several lanes per row, sell_deep is the same as sell_rows */
     constexpr bool deeper = L == 1 && deep;
-    launch_rows_and_sections<typename vector_of<T, V>::type, L, N>(sell_rows_kernel<deeper, T, V, L, N>, a,
+    launch_rows_and_sections<typename vector_of<T, V>::type, L, N>(kernel_of<deeper, T, V, L, N>(a), a,
                                                                    a.slices * SP_SLICE, tiles, stream);
     return a.columns;
 }
@@ -150,12 +229,26 @@ template <bool deep, typename T, int V> int launch_columns(const sell_args<T> &a
 template <bool deep, typename T> void run_sell(const sp_launch *l, cudaStream_t stream)
 {
     const sp_matrix *const m = l->a;
+    const sp_work_lists *const lists = (const sp_work_lists *)l->state;
     sell_args<T> a = vector_args<sell_args, T>(l);
+    a.base = lists->base;
+    a.column_pair = lists->column_pair;
     a.slice_start = m->row_start;
     a.target = m->target;
     a.slices = m->groups;
-    set_long_rows(a, (const sp_work_lists *)l->state, m, l->x->k);
+    a.common = common_of<T>(l, lists);
+    set_long_rows(a, lists, m, l->x->k);
     launch_vectors(l, a, [=](const auto &rest, auto V) { return launch_columns<deep, T, V>(rest, stream); });
+}
+
+spmm_status prepare_rows(const sp_setup *setup, void **state)
+{
+    TRY(sp_cuda_prepare_sums(setup, state));
+    const spmm_status status = sp_cuda_short_columns(setup, (sp_work_lists *)*state);
+    if (status == SPMM_OK) return status;
+    sp_cuda_release_lists(*state);
+    *state = NULL;
+    return status;
 }
 
 template <bool deep> spmm_status run(const sp_launch *l, const char *id)
@@ -170,5 +263,7 @@ spmm_status run_deep(const sp_launch *l) { return run<true>(l, "sell_deep"); }
 
 } // namespace
 
-SP_KERNEL(sell_deep) = {run_deep, sp_cuda_prepare_sums, sp_cuda_release_lists, NULL, sp_kernel_any_k, NULL};
-SP_KERNEL(sell_rows) = {run_rows, sp_cuda_prepare_sums, sp_cuda_release_lists, NULL, sp_kernel_any_k, NULL};
+SP_KERNEL(sell_deep) = {run_deep, sp_cuda_prepare_sums, sp_cuda_release_lists,
+                        NULL,     sp_kernel_any_k,      sp_cuda_new_values};
+SP_KERNEL(sell_rows) = {run_rows, prepare_rows,    sp_cuda_release_lists,
+                        NULL,     sp_kernel_any_k, sp_cuda_new_values};

@@ -16,6 +16,10 @@ extern "C" {
 namespace {
 
 enum { WARP = 32, VECTOR_BYTES = 16, MAX_TILES = 65535 };
+
+/** Maximum number of columns of X for which kernels have a variant that does not read equal values. Beyond
+ *  it, values are a small part of the memory traffic. */
+enum { SP_MOST_EQUAL = 8 };
 constexpr unsigned ALL_LANES = 0xffffffffu;
 
 /** Returns the number of blocks for `work` items if each block computes `per_block` items; at least 1, and at
@@ -160,6 +164,36 @@ __device__ inline void add(float4 &sum, const float4 &x)
     sum.z += x.z;
     sum.w += x.w;
 }
+
+/** What all values of A have in common: `all` is true if all have the bits of `value`. */
+template <typename T> struct common_value {
+    T value;
+    bool all;
+};
+
+/** Loads what sp_cuda_find_common() has found: bits that some value has, and bits that some value lacks. */
+__device__ inline common_value<double> load_common(const double *p)
+{
+    const double2 bits = __ldg((const double2 *)p);
+    return {bits.x, (__double_as_longlong(bits.x) & __double_as_longlong(bits.y)) == 0};
+}
+__device__ inline common_value<float> load_common(const float *p)
+{
+    const float2 bits = __ldg((const float2 *)p);
+    return {bits.x, (__float_as_uint(bits.x) & __float_as_uint(bits.y)) == 0};
+}
+
+/** Sets all elements of an array to `value`. */
+template <typename T, int N> __device__ inline void set_all(T (&array)[N], T value)
+{
+#pragma unroll
+    for (int n = 0; n < N; n++) array[n] = value;
+}
+
+/** 1 if kernels have a variant for equal values for this shape: L lanes per row, each with N vectors of V
+ *  columns. Other shapes compute more than SP_MOST_EQUAL columns, or X that is not aligned. */
+template <typename T, int V, int L, int N>
+constexpr bool has_equal = N == 1 && (L == 1 || (V * sizeof(T) == VECTOR_BYTES && V * L <= SP_MOST_EQUAL));
 
 /** Returns the address of row `col` of X, x + col * pitch, computed by one instruction. For a C++ expression
  *  the compiler would generate two. */

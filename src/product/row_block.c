@@ -30,10 +30,11 @@ spmm_status sp_row_block_set_k(const sp_row_blocks *parts, sp_row_block *part, i
     return ops->prepare ? ops->prepare(&setup, &part->state) : SPMM_OK;
 }
 
-void sp_row_block_new_values(const sp_row_blocks *parts, sp_row_block *part)
+spmm_status sp_row_block_new_values(const sp_row_blocks *parts, sp_row_block *part)
 {
+    const sp_kernel_ops *const ops = parts->kernel->ops;
     const sp_setup setup = setup_of(parts, part);
-    if (parts->kernel->ops->new_values) parts->kernel->ops->new_values(&setup, part->state);
+    return ops->new_values ? ops->new_values(&setup, part->state) : SPMM_OK;
 }
 
 void sp_row_block_release(const sp_row_blocks *parts, sp_row_block *part)

@@ -253,8 +253,7 @@ static spmm_status update(const sp_row_blocks *parts, sp_row_block *p, const voi
     TRY(find_maps(parts, p, &needed));
     if (needed && (!p->maps || p->lost)) return convert_again(parts, p);
     if (needed) TRY(write_values(parts, p, on_gpu));
-    sp_row_block_new_values(parts, p);
-    return SPMM_OK;
+    return sp_row_block_new_values(parts, p);
 }
 
 spmm_status sp_row_blocks_update(sp_row_blocks *parts, const void *on_gpu)

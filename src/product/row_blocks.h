@@ -83,8 +83,9 @@ spmm_status sp_row_block_convert(const sp_row_blocks *parts, sp_row_block *part)
  *  \return the status of the kernel's prepare() or set_k() */
 spmm_status sp_row_block_set_k(const sp_row_blocks *parts, sp_row_block *part, int anew);
 
-/** Informs the kernel's state of a converted row block that the values have changed. Local. */
-void sp_row_block_new_values(const sp_row_blocks *parts, sp_row_block *part);
+/** Informs the kernel's state of a converted row block that the values have changed. Local.
+ *  \return the status of the kernel's new_values() */
+spmm_status sp_row_block_new_values(const sp_row_blocks *parts, sp_row_block *part);
 
 /** Frees what sp_row_block_convert() has allocated. Local. */
 void sp_row_block_release(const sp_row_blocks *parts, sp_row_block *part);
