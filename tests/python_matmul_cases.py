@@ -9,6 +9,7 @@ from mpi4py import MPI
 
 import spmm_mpi
 from python_ranks import Skipped, case, in_threads, random_matrix, random_x, refused, run_all
+from spmm_mpi import _library as c
 from spmm_mpi import _matmul, matmul
 
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
@@ -155,6 +156,13 @@ def large(shape=(300, 300)):
     return random_matrix(*shape, density=0.6)
 
 
+def sharing(a, shape):
+    """The first rows of a matrix of a shape of its own, with the very same array of column indices."""
+    b = scipy.sparse.csr_matrix(shape)
+    b.data, b.indices, b.indptr = a.data, a.indices, a.indptr[:shape[0] + 1]
+    return b
+
+
 def by_plan(a, x):
     """The product has the bits of a plan that is made from the matrix."""
     with spmm_mpi.Plan(MPI.COMM_SELF, a) as plan:
@@ -217,6 +225,32 @@ def _():
     by_plan(scipy.sparse.csr_matrix(whole, a.shape), x)
 
 
+@case("matrices of other shapes may share their indices, and an older libspmm compares nothing")
+def _():
+    a = large((200, 150))
+    for n in range(2):
+        # the columns that it has fit each shape
+        for shape in ((200, 150), (200, 180), (200, 150)):
+            by_plan(sharing(a, shape), random_x(shape[1], 2))
+        as_scipy(sharing(a, (100, 150)), random_x(150, 2))
+        a.data[7] = np.nan
+        by_plan(a, random_x(150, 2))
+        a.data[7] = n
+    lib, x = c.loaded(), random_x(150, 2)
+    newer, lib.spmm_plan_update_rows = lib.spmm_plan_update_rows, None
+    try:
+        for value in (1.0, -0.0, 0.0):
+            a.data[7:9] = value
+            by_plan(a, x)
+        a.indices[0] = np.setdiff1d(np.arange(150), a.indices[:a.indptr[1]])[0]
+        as_scipy(a, x)
+        as_scipy(a, x, key="older")
+        a.data *= 2
+        as_scipy(a, x, key="older")
+    finally:
+        lib.spmm_plan_update_rows = newer
+
+
 @case("a plan is made anew as its products become more, and keeps the bits; not where its kernel or their number is given")
 def _():
     a, x = large((200, 200)), random_x(200, 3)
@@ -245,7 +279,8 @@ def _():
     expected = a @ x
 
     def work(i):
-        mine = scipy.sparse.csr_matrix((a.data.copy(), a.indices, a.indptr), a.shape, copy=False)  # with the same plan
+        mine = sharing(a, a.shape)
+        mine.data = a.data.copy()
         for n in range(60):
             mine.data[:] = a.data * (i * 100 + n)
             assert abs(matmul(mine, x) - (i * 100 + n) * expected).max() <= 1e-9 * (i * 100 + n + 1)

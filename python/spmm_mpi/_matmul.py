@@ -222,7 +222,7 @@ class Analysis:
     def __init__(self, source, dtype, options):
         self.plan = Plan(world.own(), source.entries(dtype), rows="distributed", **{"products": PRODUCTS[0], **options})
         self.lock, self.in_order, self.owners, self.places = threading.Lock(), True, set(), []
-        self.rows = rows.Rows(self.plan._block)
+        self.rows, self.shape = rows.Rows(self.plan._block), source.shape
         # another kernel has the same bits, but on a GPU in f32
         stays = options.keys() & {"products", "kernel", "plan"} or self.plan._block.on_gpu and dtype == F32
         self.left, self.later = PRODUCTS[0], [] if stays else list(PRODUCTS[1:])
@@ -243,7 +243,7 @@ class Analysis:
 
     def take(self, source, dtype):
         """Whether the plan has the pattern of a matrix; then it takes its values, if they are of that type, the plan's."""
-        if len(source.data) < self.rows.nnz:
+        if source.shape != self.shape or len(source.data) < self.rows.nnz:
             return False
         if not self.plan._options.stream:
             source.wait()
@@ -455,7 +455,8 @@ def matmul(A, X, out=None, *, key=None, **options):
     numbers; else float64.
 
     What the product needs to know of the pattern of A is a Plan, which is kept until no matrix with that pattern is left that matmul() was
-    called with; 64 of them at most. The values of A are read at each call. Whether the pattern is a known one is seen by comparing
+    called with; 64 of them at most. It is made as if few products were to come, and anew as they become more (after 20, and 99 more),
+    unless kernel, products or plan is given. The values of A are read at each call. Whether the pattern is a known one is seen by comparing
     indptr and indices with the plan's; with a `key`, any hashable object, matrices of the same key, shape and type are taken for
     ones with the same pattern without a look at it, and the caller answers for that. The other keywords are those of Plan (threads,
     kernel, format, products, ..).
