@@ -222,6 +222,7 @@ class Analysis:
     def __init__(self, source, dtype, options):
         self.plan = Plan(world.own(), source.entries(dtype), rows="distributed", **{"products": PRODUCTS[0], **options})
         self.lock, self.in_order, self.owners, self.places = threading.Lock(), True, set(), []
+        self.left_over = False  # its last owner went while it was in use
         self.rows, self.shape = rows.Rows(self.plan._block), source.shape
         # another kernel has the same bits, but on a GPU in f32
         stays = options.keys() & {"products", "kernel", "plan"} or self.plan._block.on_gpu and dtype == F32
@@ -326,11 +327,25 @@ class Cache:
         analysis, _ = self.owned.pop(owner, (None, None))
         if analysis is not None:
             analysis.owners.discard(owner)
-            if not analysis.owners and analysis.lock.acquire(blocking=False):
+            self.leave(analysis)
+
+    def leave(self, analysis):
+        """Closes a plan that no owner has, or lets the call that uses it do so. The caller has the lock of the Cache."""
+        if not analysis.owners:
+            analysis.left_over = True
+            if analysis.plan is not None and analysis.lock.acquire(blocking=False):
                 try:
                     self.remove(analysis)
                 finally:
                     analysis.lock.release()
+
+    def end(self, analysis):
+        """Ends a product."""
+        analysis.lock.release()
+        if analysis.left_over:
+            with self.lock:
+                self.leave(analysis)
+        self.sweep()
 
     def remove(self, analysis):
         """Closes a plan. The caller has both locks."""
@@ -539,8 +554,7 @@ def product_on_gpu(A, X, out, key, options):
     try:
         return analysis.multiply(None if fresh else there.data, X, out)
     finally:
-        analysis.lock.release()
-        cache.sweep()
+        cache.end(analysis)
 
 
 def product(source, x, shape, result, computed, target, key, options):
@@ -556,5 +570,4 @@ def product(source, x, shape, result, computed, target, key, options):
         values = None if fresh else there.data
         return as_type(analysis.multiply(values, np.asarray(x, computed), target if in_place else None), result)
     finally:
-        analysis.lock.release()
-        cache.sweep()
+        cache.end(analysis)
