@@ -134,6 +134,7 @@ module spmm
   public :: spmm_block_from_rows, spmm_plan_view_text, spmm_plan_diagonal, spmm_multivector_scale_rows
   public :: spmm_plan_set_k, spmm_plan_x_create_k, spmm_plan_y_create_k
   public :: spmm_apply, spmm_apply_begin, spmm_apply_end, spmm_apply_transposed, spmm_plan_update_values
+  public :: spmm_plan_update_rows
 
   ! call spmm_multivector_pointer(v, p, status): p(ld, rows), real(real64) or real(real32), points to the rows of a multivector
   ! in host memory, without ghost rows; SPMM_ERR_USAGE, and p is null, if the multivector has other elements or lies on a GPU. Local.
@@ -409,6 +410,13 @@ module spmm
     function c_plan_update_values(plan) bind(c, name="spmm_plan_update_values") result(status)
       import
       type(c_ptr), value :: plan
+      integer(c_int) :: status
+    end function
+    function c_plan_update_rows(plan, a, same) bind(c, name="spmm_plan_update_rows") result(status)
+      import
+      type(c_ptr), value :: plan
+      type(spmm_rows), intent(in) :: a
+      integer(c_int), intent(out) :: same
       integer(c_int) :: status
     end function
   end interface
@@ -858,6 +866,18 @@ contains
     type(spmm_plan), intent(in) :: plan
     integer(c_int), intent(out) :: status
     status = c_plan_update_values(plan%handle)
+  end subroutine
+
+  ! same: .false. if the pattern of `a` is not the plan's on some rank, or on failure
+  subroutine spmm_plan_update_rows(plan, a, same, status)
+    type(spmm_plan), intent(in) :: plan
+    type(spmm_rows), intent(in) :: a
+    logical, intent(out) :: same
+    integer(c_int), intent(out) :: status
+    integer(c_int) :: answer
+    answer = 0
+    status = c_plan_update_rows(plan%handle, a, answer)
+    same = status == SPMM_OK .and. answer == 1
   end subroutine
 
   ! Y := alpha A X + beta Y

@@ -1,6 +1,6 @@
 /** \file spmm_extended.h
- *  Options for studies and tests: spmm_plan_create() with more options. Programs that only compute products
- *  do not need them. The conventions of spmm.h hold. */
+ *  Options for studies and tests: spmm_plan_create() with more options; and values from arrays that may have
+ *  changed. Programs that only compute products do not need them. The conventions of spmm.h hold. */
 #ifndef SPMM_EXTENDED_H
 #define SPMM_EXTENDED_H
 
@@ -34,6 +34,25 @@ typedef struct spmm_plan_study {
 spmm_status spmm_plan_create_extended(MPI_Comm comm, const spmm_block *block, int64_t k,
                                       const spmm_plan_options *options, const spmm_plan_study *study,
                                       spmm_plan **plan);
+
+/** Takes over the values of a matrix that may have changed, pattern included, since the plan was made or
+ *  last updated. The arrays of *a are compared with those of the plan's block, by all threads of the plan or
+ *  on the GPU. If the pattern is the same and a bit of the values differs, the values are copied to csr.as of
+ *  the block, and the plan takes them over as by spmm_plan_update_values().
+ *
+ *  Collective over the plan's communicator. Not while a product is computed.
+ *  \param [in,out] plan  reusable
+ *  \param [in]  a     this rank's rows, as many as the block has, in the memory where the block's CSR is, and
+ *                     not its arrays. irp: row starts, [rows + 1], or NULL: the pattern is not looked at.
+ *                     ja: column indices, [irp[rows]], as in csr.ja of the block. as: values of the block's
+ *                     precision, as many as the block has entries, or NULL: only the pattern is compared.
+ *                     first_column must be 0 and map NULL. Arrays in GPU memory must be complete, or queued
+ *                     in the plan's stream, before the call
+ *  \param [out] same  1: the plan has the pattern of *a on every rank, and computes with its values. 0: it
+ *                     has not on some rank, and nothing has changed
+ *  \return the same status on every rank, as for spmm_plan_update_values(). On error, *same is undefined, as
+ *          are the values that the plan computes with */
+spmm_status spmm_plan_update_rows(spmm_plan *plan, const spmm_rows *a, int *same);
 
 #ifdef __cplusplus
 }

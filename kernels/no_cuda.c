@@ -161,3 +161,10 @@ spmm_status sp_device_norms(const spmm_multivector *v, sp_norms *result)
     *result = (sp_norms){0};
     return refuse(NULL);
 }
+
+spmm_status sp_cuda_compare_rows(const spmm_csr *block, const spmm_rows *a, uint32_t mark, uint32_t *found,
+                                 void *stream)
+{
+    (void)block, (void)a, (void)mark, (void)found, (void)stream;
+    return refuse(NULL);
+}

@@ -32,6 +32,9 @@ class Cupy:
     def values(self, A):
         return A.data
 
+    def columns(self, A):
+        return A.indices
+
     def is_ours(self, y):
         return isinstance(y, self.module.ndarray)
 
@@ -68,6 +71,9 @@ class Torch(Cupy):
 
     def values(self, A):
         return A.values()
+
+    def columns(self, A):
+        return A.col_indices()
 
     def is_ours(self, y):
         return isinstance(y, self.module.Tensor) and y.device.type == "cuda"
@@ -126,8 +132,29 @@ def new_values(on):
     assert len(cache.all) == before, "it has the plan of the pattern"
     for key in ("k", "k"):
         near(on.host(spmm_mpi.matmul(B, X, key=key)), 3 * (a @ x), key)
+    for value in (0.0, -0.0, np.nan, 1.0):
+        on.values(A)[a.nnz - 1:] = value
+        a.data[:] = on.host(on.values(A))
+        assert on.host(spmm_mpi.matmul(A, X)).tobytes() == on.host(spmm_mpi.matmul(on.matrix(a), X)).tobytes(), value
+    row = np.flatnonzero(np.diff(a.indptr))[-1]
+    other = np.setdiff1d(np.arange(80), a.indices[a.indptr[row]:])[-1]
+    on.columns(A)[a.nnz - 1:] = int(other)
+    a.indices[-1] = other
+    near(on.host(spmm_mpi.matmul(A, X)), a @ x, "another pattern with as many entries")
     del A, B
     gc.collect()
+
+
+def every_index_type(on):
+    """A matrix whose indices and row starts are of int32 or int64, before and after its values change."""
+    a = random(300, 200, np.float64)
+    x = DRAW.standard_normal((200, 3))
+    for wide in (False, True):
+        A, X = on.matrix(a, wide), on.dense(x)
+        for factor in (1, 2, 2):
+            on.values(A)[:] = on.dense(factor * a.data)
+            for _ in range(2):
+                near(on.host(spmm_mpi.matmul(A, X)), factor * (a @ x), (wide, factor))
 
 
 def formats(on):
@@ -180,6 +207,7 @@ for library in (Cupy, Torch):
         continue
     for case, sentence in ((products, "products are SciPy's, of every shape, with int32 and int64 indices, into out"),
                            (new_values, "values are read at each call, and a pattern has one plan"),
+                           (every_index_type, "new values come with int32 and int64 indices"),
                            (formats, "other formats, and columns in another order, are converted"),
                            (plans, "a plan multiplies, transposes and takes new values"),
                            (mistakes, "what does not go together is refused with the way that works")):

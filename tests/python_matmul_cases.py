@@ -9,6 +9,7 @@ from mpi4py import MPI
 
 import spmm_mpi
 from python_ranks import Skipped, case, in_threads, random_matrix, random_x, refused, run_all
+from spmm_mpi import _library as c
 from spmm_mpi import _matmul, matmul
 
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
@@ -141,6 +142,149 @@ def _():
     refused(ValueError, "A has a column index outside 0 to 5", matmul, a, x)
     a.indices[3], a.indptr[2] = 0, 60
     refused(ValueError, "A.indptr", matmul, a, x)
+
+
+def wide(a):
+    """The matrix with indices of int64, which SciPy's constructors would make int32."""
+    a = a.copy()
+    a.indices, a.indptr = a.indices.astype(np.int64), a.indptr.astype(np.int64)
+    return a
+
+
+def large(shape=(300, 300)):
+    """Of more entries than a thread compares at once."""
+    return random_matrix(*shape, density=0.6)
+
+
+def sharing(a, shape):
+    """The first rows of a matrix of a shape of its own, with the very same array of column indices."""
+    b = scipy.sparse.csr_matrix(shape)
+    b.data, b.indices, b.indptr = a.data, a.indices, a.indptr[:shape[0] + 1]
+    return b
+
+
+def by_plan(a, x):
+    """The product has the bits of a plan that is made from the matrix."""
+    with spmm_mpi.Plan(MPI.COMM_SELF, a) as plan:
+        assert matmul(a, x).tobytes() == (plan @ x).tobytes()
+
+
+@case("what changes in an array is seen wherever it is, with int32 and int64 indices, in f64 and f32")
+def _():
+    for of in (lambda a: a, wide):
+        for dtype in (np.float64, np.float32):
+            a, x = of(large().astype(dtype)), random_x(300, 2).astype(dtype)
+            by_plan(a, x)
+            before = counted()
+            for at in (0, a.nnz // 2, a.nnz - 1):
+                a.data[at] += 1
+                by_plan(a, x)
+                # bits that are equal numbers, and none
+                for value in (0.0, -0.0, np.nan, np.inf, 1.0):
+                    a.data[at] = value
+                    by_plan(a, x)
+            assert counted() == before, "values make no plan"
+            for at in (0, a.nnz // 2, a.nnz - 1):
+                row = np.searchsorted(a.indptr, at, "right") - 1
+                there = np.setdiff1d(np.arange(300), a.indices[a.indptr[row]:a.indptr[row + 1]])
+                a.indices[at] = there[-1]
+                as_scipy(a, x)
+            assert counted() > before
+            row = np.flatnonzero(np.diff(a.indptr) > 1)[0]
+            a.indptr[row + 1] -= 1
+            as_scipy(a, x)
+
+
+@case("arrays that are longer, shorter, read-only, or not in order in memory are taken or refused as before")
+def _():
+    a, x = large(), random_x(300, 1)[:, 0]
+    by_plan(a, x)
+    before, whole = counted(), (a.data, a.indices, a.indptr)
+    a.data, a.indices = np.append(a.data, 7), np.append(a.indices, 10 ** 6).astype(np.int32)
+    assert (matmul(a, x) == matmul(scipy.sparse.csr_matrix(whole, a.shape), x)).all()
+    for name, index in (("data", 0), ("indices", 1), ("indptr", 2)):
+        apart = np.repeat(whole[index], 2)[::2]
+        assert not apart.flags.c_contiguous
+        setattr(a, name, apart)
+        by_plan(a, x)
+        apart = whole[index].copy()
+        apart.flags.writeable = False
+        setattr(a, name, apart)
+        by_plan(a, x)
+        setattr(a, name, np.frombuffer(b"x" + whole[index].tobytes(), whole[index].dtype, offset=1))
+        by_plan(a, x)
+        setattr(a, name, whole[index])
+    assert counted() == before
+    for name, index in (("data", 0), ("indices", 1), ("indptr", 2)):
+        setattr(a, name, whole[index][:-1])
+        refused(ValueError, "A.indptr", matmul, a, x)
+        setattr(a, name, whole[index])
+    a.data = whole[0].astype(np.float32)
+    as_scipy(a, x)
+    as_scipy(a, x.astype(np.float32))
+    by_plan(scipy.sparse.csr_matrix(whole, a.shape), x)
+
+
+@case("matrices of other shapes may share their indices, and an older libspmm compares nothing")
+def _():
+    a = large((200, 150))
+    for n in range(2):
+        # the columns that it has fit each shape
+        for shape in ((200, 150), (200, 180), (200, 150)):
+            by_plan(sharing(a, shape), random_x(shape[1], 2))
+        as_scipy(sharing(a, (100, 150)), random_x(150, 2))
+        a.data[7] = np.nan
+        by_plan(a, random_x(150, 2))
+        a.data[7] = n
+    lib, x = c.loaded(), random_x(150, 2)
+    newer, lib.spmm_plan_update_rows = lib.spmm_plan_update_rows, None
+    try:
+        for value in (1.0, -0.0, 0.0):
+            a.data[7:9] = value
+            by_plan(a, x)
+        a.indices[0] = np.setdiff1d(np.arange(150), a.indices[:a.indptr[1]])[0]
+        as_scipy(a, x)
+        as_scipy(a, x, key="older")
+        a.data *= 2
+        as_scipy(a, x, key="older")
+    finally:
+        lib.spmm_plan_update_rows = newer
+
+
+@case("a plan is made anew as its products become more, and keeps the bits; not where its kernel or their number is given")
+def _():
+    a, x = large((200, 200)), random_x(200, 3)
+    first = matmul(a, x)
+    plan = _matmul.cache.owned[id(a.indices), np.dtype(np.float64), ()][0].plan
+    before, seen = counted(), []
+    for n in range(sum(_matmul.PRODUCTS[:2]) + 2):
+        seen.append(plan._options.products)
+        assert matmul(a, x).tobytes() == first.tobytes()
+        matmul(a, x[:, :1]) if n == 30 else None
+    assert sorted(set(seen)) == list(_matmul.PRODUCTS) and seen == sorted(seen)
+    assert seen.count(_matmul.PRODUCTS[0]) == _matmul.PRODUCTS[0]
+    assert counted() == before and plan.kernels[1]
+    for options in ({"products": 7}, {"kernel": "cpu_csr"}):
+        for _ in range(_matmul.PRODUCTS[0] + 5):
+            matmul(a, x, **options)
+        plan = _matmul.cache.owned[id(a.indices), np.dtype(np.float64), tuple(options.items())][0].plan
+        assert plan._options.products == options.get("products", _matmul.PRODUCTS[0])
+
+
+@case("threads that change the values of one matrix in turn have the product of theirs")
+def _():
+    if MPI.Query_thread() != MPI.THREAD_MULTIPLE:
+        raise Skipped("mpi4py has no MPI_THREAD_MULTIPLE")
+    a, x = large((150, 150)), random_x(150, 2)
+    expected = a @ x
+
+    def work(i):
+        mine = sharing(a, a.shape)
+        mine.data = a.data.copy()
+        for n in range(60):
+            mine.data[:] = a.data * (i * 100 + n)
+            assert abs(matmul(mine, x) - (i * 100 + n) * expected).max() <= 1e-9 * (i * 100 + n + 1)
+    in_threads(work, range(2))
 
 
 @case("a plan goes with the last matrix of its pattern")

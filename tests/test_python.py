@@ -27,7 +27,7 @@ HEADERS = (ROOT / "include/spmm_types.h").read_text() + "".join(
 # ---- the mirror of the headers ----
 
 STRUCTURES = {"spmm_csr": _library.Csr, "spmm_multivector": _library.Multivector, "spmm_block": _library.Block,
-              "spmm_plan_options": _library.Options, "spmm_plan_study": _library.Study}
+              "spmm_plan_options": _library.Options, "spmm_plan_study": _library.Study, "spmm_rows": _library.Rows}
 PREFIX = {"device": "SPMM_", "format": "SPMM_", "exchange": "SPMM_EXCHANGE_", "transport": "SPMM_TRANSPORT_", "reduce": "SPMM_REDUCE_"}
 
 

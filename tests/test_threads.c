@@ -187,8 +187,10 @@ static void test_own_plans(void)
 /** Every function of a plan that another thread is in. */
 static void check_refused(spmm_plan *plan, spmm_multivector *x, spmm_multivector *y)
 {
+    const spmm_rows rows = {.irp_bytes = 4};
     spmm_multivector more;
     char *text;
+    int same;
 #define REFUSED(name, call)                                                      \
     do {                                                                         \
         CHECK_INT(call, SPMM_ERR_USAGE);                                         \
@@ -200,6 +202,7 @@ static void check_refused(spmm_plan *plan, spmm_multivector *x, spmm_multivector
     REFUSED("spmm_apply_end", spmm_apply_end(plan));
     REFUSED("spmm_apply_transposed", spmm_apply_transposed(plan, 1, y, 0, x));
     REFUSED("spmm_plan_update_values", spmm_plan_update_values(plan));
+    REFUSED("spmm_plan_update_rows", spmm_plan_update_rows(plan, &rows, &same));
     REFUSED("spmm_plan_view", spmm_plan_view(plan, stdout));
     REFUSED("spmm_plan_diagonal", spmm_plan_diagonal(plan, y));
     REFUSED("spmm_plan_view_text", spmm_plan_view_text(plan, &text));
@@ -324,8 +327,9 @@ static int not_refused(distributed *d, spmm_plan *plan, spmm_multivector *x, spm
     spmm_block block;
     spmm_multivector v;
     spmm_csr a;
+    const spmm_rows rows = {.irp_bytes = 4};
     char *text;
-    int failed = 0;
+    int same, failed = 0;
 #define FORKED(name, call)                \
     failed += (call) != SPMM_ERR_USAGE || \
               strstr(spmm_error_message(), name ": this process was forked") != spmm_error_message()
@@ -334,6 +338,7 @@ static int not_refused(distributed *d, spmm_plan *plan, spmm_multivector *x, spm
     FORKED("spmm_apply_end", spmm_apply_end(plan));
     FORKED("spmm_apply_transposed", spmm_apply_transposed(plan, 1, y, 0, x));
     FORKED("spmm_plan_update_values", spmm_plan_update_values(plan));
+    FORKED("spmm_plan_update_rows", spmm_plan_update_rows(plan, &rows, &same));
     FORKED("spmm_plan_view", spmm_plan_view(plan, stdout));
     FORKED("spmm_plan_diagonal", spmm_plan_diagonal(plan, y));
     FORKED("spmm_plan_view_text", spmm_plan_view_text(plan, &text));

@@ -23,8 +23,10 @@ def layouts(torch):
 
 def dtype_of(array):
     """The type of an array as NumPy's. TypeError: NumPy has none of that kind."""
-    torch = arrays.torch_tensor(array)
-    return np.dtype(str(array.dtype).partition(".")[2]) if torch else np.dtype(array.dtype)
+    if not arrays.torch_tensor(array):
+        return np.dtype(array.dtype)
+    known = arrays.torch_types().get(array.dtype)
+    return np.dtype(str(array.dtype).partition(".")[2]) if known is None else known
 
 
 def as_type(array, dtype, copy=False):

@@ -73,6 +73,12 @@ class Block(Structure):
                 ("x_begin", c_int64), ("x_rows", c_int64), ("p", c_int), ("q", c_int), ("borrowed", c_int)]
 
 
+class Rows(Structure):
+    """spmm_rows."""
+    _fields_ = [("irp", c_void_p), ("ja", c_void_p), ("as", c_void_p), ("irp_bytes", c_int), ("ja_bytes", c_int),
+                ("map_bytes", c_int), ("first_column", c_int64), ("map", c_void_p), ("map_size", c_int64)]
+
+
 class Options(Structure):
     """spmm_plan_options."""
     _fields_ = [("device", c_int), ("format", c_int), ("kernel", c_char_p), ("threads", c_int), ("exchange", c_int), ("transport", c_int), ("reduce", c_int),
@@ -131,6 +137,7 @@ NEWER = {
     "spmm_plan_x_create_k": (c_int, [c_void_p, c_int64, POINTER(Multivector)]),
     "spmm_plan_y_create_k": (c_int, [c_void_p, c_int64, POINTER(Multivector)]),
     "spmm_plan_update_values": (c_int, [c_void_p]),
+    "spmm_plan_update_rows": (c_int, [c_void_p, POINTER(Rows), POINTER(c_int)]),
     "spmm_plan_view_text": (c_int, [c_void_p, POINTER(c_void_p)]),
     "spmm_multivector_times": (c_int, [c_double, POINTER(Multivector), c_void_p, c_int64, c_double, POINTER(Multivector)]),
     "spmm_multivector_axpby": (c_int, [c_double, POINTER(Multivector), c_double, POINTER(Multivector)]),

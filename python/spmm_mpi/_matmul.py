@@ -14,19 +14,23 @@ from . import _arrays as arrays
 from . import _gpu_matrix as gpu_matrix
 from . import _library as c
 from . import _matrix as matrix
+from . import _rows as rows
 from . import _world as world
 from ._plan import Plan
 
 F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
 EXACT = 2 ** 53  # whole numbers up to this one are numbers of f64
 MOST = 64  # plans that are kept; the one that was not used for the longest time goes first
-PRODUCTS = 20  # what a plan may cost: as if so many products were to come
+# what a plan may cost: as if so many products were to come; after as many it is made anew for the next number
+PRODUCTS = 20, 99, 1000
 
 
 # ---- what is computed ----
 
 def types_of(a, x):
     """(the type of the result by the rules of NumPy and SciPy, the type that it is computed in); of the types of A and X. TypeError."""
+    if a == x and a in (F64, F32):
+        return a, a
     for name, dtype in (("A", a), ("X", x)):
         if dtype.kind == "c":
             raise TypeError(f"{name} is {dtype}, and libspmm multiplies real numbers: a product for each part, {name}.real and {name}.imag")
@@ -73,6 +77,8 @@ def modulo(values, x, longest, multiply):
 
 def as_type(y, dtype):
     """Numbers of f64, or whole ones, as the result's: modulo the range of their type, and bool by whether they are 0."""
+    if y.dtype == dtype:
+        return y
     if dtype.kind == "b":
         return y != 0
     return y.astype(np.int64).astype(dtype) if dtype.kind in "iu" and y.dtype == F64 else y.astype(dtype, copy=False)
@@ -85,6 +91,7 @@ class Source:
 
     def __init__(self, shape, indptr, indices, data, owner):
         self.shape, self.indptr, self.indices, self.data, self.owner = tuple(map(int, shape)), indptr, indices, data, owner
+        self.dtype = data.dtype
 
     def checked(self):
         """Itself, or a Source whose column indices increase in rows, where entries stored more than once are summed. ValueError."""
@@ -106,23 +113,37 @@ class Source:
         return (held.shape == self.shape and np.array_equal(held.indptr, self.indptr) and
                 np.array_equal(held.indices, self.indices[:len(held.indices)]))
 
+    def wait(self):
+        """Waits for what was queued for its arrays."""
+
     def fingerprint(self):
         """What patterns that are alike have in common, from a few of the indices."""
         used = self.indices[:self.indptr[-1]]
         return self.shape, len(used), *(part[::max(len(part) // 64, 1)].astype(np.int64).tobytes() for part in (self.indptr, used))
 
 
+class NoEntries(Exception):
+    """A matrix in GPU memory has no entries."""
+
+
 class GpuSource(gpu_matrix.GpuEntries):
     """A matrix in CSR in GPU memory, as Source."""
+    dtype = None  # no property, which would take longer
 
     def __init__(self, A):
         shape, indptr, indices, data, self.owner = gpu_matrix.parts(A)
+        self.dtype = gpu_matrix.dtype_of(data)
         self.given, self.made = A, None
         super().__init__(shape, indptr, indices, data)
 
+    def wait(self):
+        gpu_matrix.wait(self.data)
+
     def checked(self):
-        """Itself, or a GpuSource whose column indices increase in rows. ValueError."""
+        """Itself, or a GpuSource whose column indices increase in rows. ValueError, NoEntries."""
         self.made = gpu_matrix.entries(self.given, copy=False)
+        if len(self.made.data) == 0:
+            raise NoEntries
         if len(self.made.data) == int(self.indptr[-1]) and bool((self.made.indices == self.indices[:len(self.made.data)]).all()):
             return self
         ordered = GpuSource(self.made)
@@ -199,28 +220,76 @@ class Analysis:
     with its key have their values in the plan's order. Its lock is held by who uses the plan, which may be closed (None) before."""
 
     def __init__(self, source, dtype, options):
-        self.plan = Plan(world.own(), source.entries(dtype), rows="distributed", **options)
+        self.plan = Plan(world.own(), source.entries(dtype), rows="distributed", **{"products": PRODUCTS[0], **options})
         self.lock, self.in_order, self.owners, self.places = threading.Lock(), True, set(), []
+        self.left_over = False  # its last owner went while it was in use
+        self.rows, self.shape = rows.Rows(self.plan._block), source.shape
+        # another kernel has the same bits, but on a GPU in f32
+        stays = options.keys() & {"products", "kernel", "plan"} or self.plan._block.on_gpu and dtype == F32
+        self.left, self.later = PRODUCTS[0], [] if stays else list(PRODUCTS[1:])
 
     def same(self, source):
         return source.same(self.plan._block.entries())
 
+    def begin(self, source, dtype):
+        """Takes the lock for a product. False: the plan has been closed, or has not the pattern of the source, unless that is None."""
+        self.lock.acquire()
+        good = False
+        try:
+            good = self.plan is not None and (source is None or self.take(source, dtype))
+        finally:
+            if not good:
+                self.lock.release()
+        return good
+
+    def take(self, source, dtype):
+        """Whether the plan has the pattern of a matrix; then it takes its values, if they are of that type, the plan's."""
+        if source.shape != self.shape or len(source.data) < self.rows.nnz:
+            return False
+        if not self.plan._options.stream:
+            source.wait()
+        same, values = None, source.data if source.dtype == dtype else None
+        if self.rows.hold((source.indptr, source.indices), values):
+            same = self.plan._update_rows(self.rows)
+        if same is None:
+            same = self.same(source)
+            if same and values is not None:
+                self.set(values)
+        return same
+
     def multiply(self, values, x, out=None):
-        self.set(values)
+        """The product with these values, or None: with those that the plan has."""
+        if values is not None:
+            self.set(values)
+        if self.later:
+            self.count()
         return self.plan @ x if out is None else self.plan.apply(x, out=out)
+
+    def count(self):
+        """Makes the plan anew before the next product, where that will have been worth it."""
+        self.left -= 1
+        if self.left < 0:
+            products = self.later.pop(0)
+            self.left = products - 1
+            try:
+                self.plan._expect(products)
+            except c.Error:  # no memory for both: it keeps the one that it has
+                self.later.clear()
 
     def set(self, values):
         """Gives the plan values, if they are others than it has (in any bit: NaN is not NaN, and -0 is 0)."""
-        if self.plan._block.on_gpu:
-            self.plan.update_values(values[:len(self.plan._block.held.data)])
+        plan, nnz, dtype = self.plan, self.rows.nnz, self.rows.dtype
+        if len(values) < nnz:
+            raise ValueError(f"A has {len(values)} entries, and the matrix for which its key was used before {nnz}")
+        if not plan._block.on_gpu:
+            values = np.ascontiguousarray(values[:nnz], dtype)
+        elif not plan._options.stream:
+            gpu_matrix.wait(values)
+        if self.rows.hold(None, values) and plan._update_rows(self.rows):
             return
-        held = self.plan._block.values
-        if len(values) < len(held):
-            raise ValueError(f"A has {len(values)} entries, and the matrix for which its key was used before {len(held)}")
-        values = np.ascontiguousarray(values[:len(held)], held.dtype)
-        bits = np.int64 if held.dtype == F64 else np.int32
-        if not np.array_equal(held.view(bits), values.view(bits)):
-            self.plan.update_values(values)
+        values, bits = values[:nnz], np.int64 if dtype == F64 else np.int32
+        if plan._block.on_gpu or not np.array_equal(plan._block.values.view(bits), values.view(bits)):
+            plan.update_values(values)
 
     def close(self):
         plan, self.plan = self.plan, None
@@ -258,11 +327,25 @@ class Cache:
         analysis, _ = self.owned.pop(owner, (None, None))
         if analysis is not None:
             analysis.owners.discard(owner)
-            if not analysis.owners and analysis.lock.acquire(blocking=False):
+            self.leave(analysis)
+
+    def leave(self, analysis):
+        """Closes a plan that no owner has, or lets the call that uses it do so. The caller has the lock of the Cache."""
+        if not analysis.owners:
+            analysis.left_over = True
+            if analysis.plan is not None and analysis.lock.acquire(blocking=False):
                 try:
                     self.remove(analysis)
                 finally:
                     analysis.lock.release()
+
+    def end(self, analysis):
+        """Ends a product."""
+        analysis.lock.release()
+        if analysis.left_over:
+            with self.lock:
+                self.leave(analysis)
+        self.sweep()
 
     def remove(self, analysis):
         """Closes a plan. The caller has both locks."""
@@ -276,31 +359,34 @@ class Cache:
         analysis.close()
 
     def find(self, source, dtype, key, options):
-        """(the Analysis for a matrix, made if need be and with its lock held; the matrix with its values in the plan's order)."""
-        named = tuple(sorted(options.items()))
-        on_gpu = isinstance(source, GpuSource)
-        owned, keyed = (id(source.owner), dtype, named), None if key is None else (key, on_gpu, source.shape, dtype, named)
+        """(the Analysis for a matrix, made if need be and with its lock held; the matrix with its values in the plan's order; whether the
+        plan has these values)."""
+        named = tuple(sorted(options.items())) if options else ()
+        owned = id(source.owner), dtype, named
+        keyed = None if key is None else (key, isinstance(source, GpuSource), source.shape, dtype, named)
         while True:
             with self.lock:
-                analysis = self.found(source, owned, keyed)
-            there = source
-            if analysis is None:
+                analysis = self.seen(owned) if keyed is None else self.named(source, owned, keyed)
+            if analysis is not None and analysis.begin(source if keyed is None else None, dtype):
+                return analysis, source, keyed is None and source.dtype == dtype
+            if analysis is None or analysis.plan is not None:  # else another thread has closed it
                 there = source.checked()
                 analysis = self.made(there, dtype, options, owned, keyed, there is source)
-            analysis.lock.acquire()
-            if analysis.plan is not None:  # else another thread has closed it
-                return analysis, there
-            analysis.lock.release()
+                if analysis.begin(None, dtype):
+                    return analysis, there, False
 
-    def found(self, source, owned, keyed):
-        """The Analysis of a matrix that was seen before, if its pattern is still that; by its key without a look at it."""
-        if keyed is None:
-            analysis = self.owned.get(owned, (None,))[0]
-            good = analysis is not None and analysis.same(source)
-        else:
-            analysis = next(iter(self.keyed.get(keyed, ())), None)
-            good = analysis is not None and analysis.in_order
-        if not good:
+    def seen(self, owned):
+        """The Analysis for which a matrix was used before; its pattern may have changed."""
+        analysis, end = self.owned.get(owned, (None, None))
+        if analysis is None or not end.alive:
+            return None
+        self.all.move_to_end(id(analysis))
+        return analysis
+
+    def named(self, source, owned, keyed):
+        """The Analysis of a key, without a look at the matrix."""
+        analysis = next(iter(self.keyed.get(keyed, ())), None)
+        if analysis is None or not analysis.in_order:
             return None
         self.own(analysis, owned, source.owner)
         self.all.move_to_end(id(analysis))
@@ -314,7 +400,7 @@ class Cache:
             if analysis is not None:
                 self.adopt(analysis, source, owned, keyed, in_order)
         if analysis is None:
-            analysis = Analysis(source, dtype, {"products": PRODUCTS, **options})
+            analysis = Analysis(source, dtype, options)
             with self.lock:
                 self.add(analysis, self.alike, place)
                 self.adopt(analysis, source, owned, keyed, in_order)
@@ -384,14 +470,16 @@ def matmul(A, X, out=None, *, key=None, **options):
     numbers; else float64.
 
     What the product needs to know of the pattern of A is a Plan, which is kept until no matrix with that pattern is left that matmul() was
-    called with; 64 of them at most. The values of A are read at each call. Whether the pattern is a known one is seen by comparing
+    called with; 64 of them at most. It is made as if few products were to come, and anew as they become more (after 20, and 99 more),
+    unless kernel, products or plan is given. The values of A are read at each call. Whether the pattern is a known one is seen by comparing
     indptr and indices with the plan's; with a `key`, any hashable object, matrices of the same key, shape and type are taken for
     ones with the same pattern without a look at it, and the caller answers for that. The other keywords are those of Plan (threads,
     kernel, format, products, ..).
 
     TypeError: the type or kind of an argument (complex numbers and long double among them). ValueError: its shape, indices or
     values. Error: libspmm failed or was not found."""
-    c.check_fork()
+    if c.forked:
+        c.check_fork()
     if gpu_matrix.is_on_gpu(A):
         return product_on_gpu(A, X, out, key, {"device": "cuda", **options})
     kind, x = operand(X, "X")
@@ -411,6 +499,8 @@ def matmul(A, X, out=None, *, key=None, **options):
 
 def operand(X, name):
     """(the kind of an array in host memory, the array as one of NumPy). TypeError."""
+    if type(X) is np.ndarray:
+        return arrays.NUMPY, X
     if hasattr(X, "tocsr") or hasattr(X, "to_dense") and getattr(X, "is_sparse", False):
         raise TypeError(f"{name} is a sparse {type(X).__name__}, expected a dense array: {name}.toarray(), or A @ {name} of SciPy")
     known = isinstance(X, np.ndarray) or arrays.torch_tensor(X) or hasattr(X, "__cuda_array_interface__") or hasattr(X, "__dlpack__")
@@ -439,41 +529,45 @@ def target_of(out, kind, shape, dtype):
 
 def product_on_gpu(A, X, out, key, options):
     """The product of a matrix in GPU memory."""
-    kind, _ = arrays.kind_of(X, "X")
+    cupy = sys.modules.get("cupy")
+    # of CuPy, to be asked for an interface takes longer than all else
+    kind = arrays.CUPY if cupy is not None and type(X) is cupy.ndarray else arrays.kind_of(X, "X")[0]
     if kind < arrays.CUPY:
         raise TypeError("X is in host memory, and A in a GPU's, expected both there: cupy.asarray(X), X.cuda()")
     source = GpuSource(A)
-    dtype = gpu_matrix.dtype_of(source.data)
+    dtype = source.dtype
     if dtype not in (F64, F32):
         raise TypeError(f"A is {dtype}, expected float64 or float32 on a GPU")
     if len(X.shape) not in (1, 2) or X.shape[0] != source.shape[1]:
         raise ValueError(f"X has the shape {list(X.shape)}, expected [{source.shape[1]}, K] or [{source.shape[1]}] for A of "
                          f"{source.shape[0]} x {source.shape[1]}")
     shape = source.shape[:1] + tuple(X.shape[1:])
-    if 0 in shape or X.shape[0] == 0 or int(source.indptr[-1]) == 0:
+    try:
+        if 0 in shape or X.shape[0] == 0:
+            raise NoEntries
+        analysis, there, fresh = cache.find(source, dtype, key, options)
+    except NoEntries:
         y = gpu_matrix.zeros(source.data if kind == arrays.TORCH or out is None else out, shape)
         if out is not None:
             out[...] = y
         return y if out is None else out
-    analysis, there = cache.find(source, dtype, key, options)
     try:
-        return analysis.multiply(there.data, X, out)
+        return analysis.multiply(None if fresh else there.data, X, out)
     finally:
-        analysis.lock.release()
-        cache.sweep()
+        cache.end(analysis)
 
 
 def product(source, x, shape, result, computed, target, key, options):
     """The product of arrays of NumPy; target: where it is written if it can be at once, or None."""
     if 0 in shape or x.shape[0] == 0:
         return np.zeros(shape, result)
-    analysis, there = cache.find(source, computed, key, options)
+    analysis, there, fresh = cache.find(source, computed, key, options)
     try:
         if result.kind in "iu" and not exact(source, x):
             longest = np.diff(there.indptr).max()
             return as_type(modulo(there.data[:there.indptr[-1]], x, longest, analysis.multiply), result)
         in_place = target is not None and result == computed and not np.may_share_memory(target, x)
-        return as_type(analysis.multiply(there.data, np.asarray(x, computed), target if in_place else None), result)
+        values = None if fresh else there.data
+        return as_type(analysis.multiply(values, np.asarray(x, computed), target if in_place else None), result)
     finally:
-        analysis.lock.release()
-        cache.sweep()
+        cache.end(analysis)

@@ -569,6 +569,10 @@ class Plan:
 
     def _agree_on_k(self, k, error):
         """Raises the error of this rank, of another, or of K that differ. Collective."""
+        if self._comm.size == 1:
+            if error is not None:
+                raise error
+            return
         mine, all_of = self._said
         mine[:] = (k, -k, 0) if error is None else (0, -MOST_K - 1, 1)
         self._comm.Allreduce(mine, all_of, op=self._max)
@@ -599,13 +603,24 @@ class Plan:
         """A Made for K columns and more, made if need be: then it takes the place of the one for fewer columns. Collective."""
         if not self._made_for or self._made_for[0].most < k:
             first = not self._made_for or self._options.column_blocks > 1
-            made = Made(self, max(k, 1) if first else 1 << (k - 1).bit_length())
-            for product in self._products.values():
-                product.move(made)
-            for old in self._made_for:
-                old.destroy()
-            self._made_for[:] = [made]
+            self._make_plan(max(k, 1) if first else 1 << (k - 1).bit_length())
         return self._made_for[0]
+
+    def _make_plan(self, most):
+        """Makes the spmm_plan, in place of the one that there is. Collective."""
+        made = Made(self, most)
+        for product in self._products.values():
+            product.move(made)
+        for old in self._made_for:
+            old.destroy()
+        self._made_for[:] = [made]
+
+    @serialized
+    def _expect(self, products):
+        """Makes the spmm_plan anew, if there is one, as for so many products. Collective. Error: the old one stays."""
+        self._options.products = products
+        if self._made_for:
+            self._make_plan(self._made_for[0].most)
 
     # ---- for solvers of SciPy ----
 
@@ -673,6 +688,18 @@ class Plan:
         self._block.assign(mine)
         for made in self._made_for:
             c.loaded().check(update(made.handle))
+
+    @serialized
+    def _update_rows(self, rows):
+        """Compares arrays with the block and takes their values, as Rows say. Whether the pattern is the same; None: it is unknown,
+        because libspmm has no spmm_plan_update_rows, or the plan no product so far. Collective."""
+        update = c.loaded().spmm_plan_update_rows
+        if update is None or not self._made_for:
+            return None
+        status = update(self._made_for[0].handle, *rows.references)
+        if status:
+            c.loaded().check(status)
+        return rows.same.value == 1
 
     def _new_values(self, values):
         """This rank's new values, or the Entries of rank 0's whole matrix. Local."""

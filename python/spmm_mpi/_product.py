@@ -156,7 +156,8 @@ class Product:
 
     def __init__(self, plan, k, made):
         self.lib, self.plan, self.k, self.made = c.loaded(), plan, k, made
-        self.spares, self.results, self.kernel = {}, ([], []), None
+        self.spares, self.results = {}, ([], [])
+        self.used = None  # the Made that the name of the kernel is of
         self.use()
         self.begun = None  # the operands of a product that has begun, kept until libspmm has done with them
         self.dtype, self.precision, self.space = plan._dtype, plan._block.struct.csr.precision, plan._options.device
@@ -173,9 +174,9 @@ class Product:
 
     def use(self):
         """Makes the plan's products those of K columns. Collective."""
-        if self.made.k != self.k or self.kernel is None:
+        if self.made.k != self.k or self.used is not self.made:
             self.made.use(self.k)
-            self.kernel = self.lib.spmm_plan_kernel(self.handle).decode()
+            self.used, self.kernel = self.made, self.lib.spmm_plan_kernel(self.handle).decode()
 
     def move(self, made):
         """Takes another spmm_plan: what was allocated for the old one would be copied by each product."""

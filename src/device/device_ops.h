@@ -85,6 +85,15 @@ spmm_status sp_cuda_scale(const double *factor, spmm_multivector *x, void *strea
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_scale_rows(const void *factor, int64_t stride, spmm_multivector *x, void *stream);
 
+/** Compares a matrix with the CSR of a block, all in device memory. Local.
+ *  \param [in]  a      as for spmm_plan_update_rows(): without a map
+ *  \param [in]  mark   not 0
+ *  \param [out] found  [2], in memory that host and GPU can access: found[0] := mark if the patterns differ,
+ *                      found[1] := mark if a bit of the values differs; else they are not written
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_cuda_compare_rows(const spmm_csr *block, const spmm_rows *a, uint32_t mark, uint32_t *found,
+                                 void *stream);
+
 /* The following functions use SP_STREAM_MAIN and are complete on return. */
 
 /** Computes X^T Y in f64, g[i * y->k + j] := sum of x(r, i) y(r, j) over the rows r; x and y are in device

@@ -40,6 +40,7 @@ static void destroy_own(sp_plan_own *own)
     sp_halo_destroy(&own->halo);
     sp_halo_destroy(&own->joint);
     spmm_csr_destroy(&own->host.csr);
+    sp_device_host_free(own->found);
     sp_grid_destroy(&own->grid);
     sp_free(own);
 }
@@ -225,7 +226,7 @@ static spmm_status update(spmm_plan *p, const void *values)
     return p->transposed ? sp_transposed_update(p->transposed, values) : SPMM_OK;
 }
 
-static spmm_status update_all(spmm_plan *p)
+spmm_status sp_plan_update_values(spmm_plan *p)
 {
     const sp_product *const f = p->forward;
     const void *values = NULL;
@@ -245,7 +246,7 @@ done:
 spmm_status spmm_plan_update_values(spmm_plan *p)
 {
     TRY(sp_plan_take(p, __func__, 1));
-    return sp_plan_give(p, update_all(p));
+    return sp_plan_give(p, sp_plan_update_values(p));
 }
 
 /* ---- products, for the program spmm_mpi ---- */

@@ -17,12 +17,18 @@ typedef struct sp_plan_own {
     const spmm_block *on_gpu;
     spmm_block host;
     int stale;
+    uint32_t *found;   /* what comparisons on the GPU found, in pinned memory; NULL before the first one */
+    uint32_t compared; /* number of the last comparison */
 } sp_plan_own;
 
 /** Copies values from the caller's CSR in GPU memory to the host, if the values on the host are older. Local.
  *  \param [in] own  NULL: there is nothing to copy
  *  \return SPMM_OK, SPMM_ERR_DEVICE */
 spmm_status sp_plan_refresh(sp_plan_own *own);
+
+/** spmm_plan_update_values() for a plan that this thread has taken. Collective over the plan's
+ *  communicator. */
+spmm_status sp_plan_update_values(spmm_plan *plan);
 
 /** The use of a plan. FREE: no thread uses it. TAKEN: a thread is in one of its functions. BEGUN: no thread
  *  is in a function, but a product has begun. */

@@ -333,6 +333,35 @@ contains
     call fails("a column beyond the last", SPMM_ERR_USAGE, "spmm_block_from_rows: part[1].map[0] is")
   end subroutine
 
+  ! The block's rows with twice the values, and with another pattern; then as they were.
+  subroutine rows(plan, block, x, y, py)
+    type(spmm_plan), intent(in) :: plan
+    type(spmm_block), intent(in) :: block
+    type(spmm_multivector), intent(in) :: x
+    type(spmm_multivector), intent(inout) :: y
+    real(real64), pointer, intent(in) :: py(:, :)
+    integer(c_int64_t), pointer :: irp(:)
+    integer(c_int32_t), pointer :: ja(:)
+    real(real64), pointer :: as(:)
+    integer(c_int64_t), allocatable, target :: columns(:)
+    real(real64), allocatable, target :: values(:)
+    logical :: same
+    call spmm_csr_pointers(block%csr, irp, ja, as, status)
+    allocate(columns, source=int(ja, c_int64_t))
+    allocate(values, source=2 * as)
+    call spmm_plan_update_rows(plan, spmm_rows(irp=c_loc(irp), ja=c_loc(columns), as=c_loc(values), irp_bytes=8, ja_bytes=8), &
+                               same, status)
+    call check("rows with new values are taken over", status == SPMM_OK .and. same .and. all(abs(as - values) < 1e-12_real64))
+    call spmm_apply(plan, 1.0_real64, x, 0.0_real64, y, status)
+    call check("and multiplied", right(1.0_real64, block, py))
+    columns(1) = columns(1) + 1
+    call spmm_plan_update_rows(plan, spmm_rows(irp=c_loc(irp), ja=c_loc(columns), irp_bytes=8, ja_bytes=8), same, status)
+    call check("another pattern is told", status == SPMM_OK .and. .not. same)
+    as = as / 2
+    call spmm_plan_update_values(plan, status)
+    call spmm_apply(plan, 1.0_real64, x, 0.0_real64, y, status)
+  end subroutine
+
   ! A has 20 on its diagonal.
   subroutine diagonals(plan, rows)
     type(spmm_plan), intent(in) :: plan
@@ -397,6 +426,7 @@ contains
     type(spmm_plan_options) :: o
     type(spmm_multivector) :: v
     character(:), allocatable :: text
+    logical :: same
     call make_block(block, "lap2d5:10")
     call spmm_plan_create(MPI_COMM_NULL, block, 3_int64, plan, status)
     call fails("a plan without a communicator", SPMM_ERR_USAGE, "spmm_plan_create: comm")
@@ -442,6 +472,8 @@ contains
     call fails("and a diagonal", SPMM_ERR_USAGE, "spmm_plan_diagonal: plan")
     call spmm_plan_update_values(plan, status)
     call fails("and new values", SPMM_ERR_USAGE, "spmm_plan_update_values: plan")
+    call spmm_plan_update_rows(plan, spmm_rows(), same, status)
+    call fails("and new rows", SPMM_ERR_USAGE, "spmm_plan_update_rows: plan")
     call spmm_plan_set_k(plan, 1_int64, status)
     call fails("and columns", SPMM_ERR_USAGE, "spmm_plan_set_k: plan")
     call spmm_apply(plan, 1.0_real64, v, 0.0_real64, v, status)
@@ -494,6 +526,7 @@ contains
     call check("new values are taken over", status == SPMM_OK)
     call spmm_apply(plan, 1.0_real64, x, 0.0_real64, y, status)
     call check("and multiplied", right(1.0_real64, block, py))
+    call rows(plan, block, x, y, py)
     call diagonals(plan, y%rows)
     call spmm_plan_view(plan, status)
     call check("a plan is printed", status == SPMM_OK)

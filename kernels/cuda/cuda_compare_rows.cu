@@ -1,0 +1,54 @@
+/** Compares a matrix in the caller's arrays with the CSR of a block. */
+#include "kernels/cuda/cuda_passes.cuh"
+
+extern "C" {
+#include "device/device_ops.h"
+}
+
+namespace {
+
+/** Integers of 4 or 8 bytes. The branch is the same for all threads, and memory bandwidth limits the
+ *  kernel. */
+__device__ int64_t integer_at(const void *array, int bytes, int64_t i)
+{
+    return bytes == 8 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
+}
+
+__device__ bool same_value(const void *a, const void *b, int size, int64_t e)
+{
+    return size == 8 ? ((const uint64_t *)a)[e] == ((const uint64_t *)b)[e]
+                     : ((const uint32_t *)a)[e] == ((const uint32_t *)b)[e];
+}
+
+__global__ void __launch_bounds__(THREADS)
+    compare_rows(const __grid_constant__ spmm_csr block, const __grid_constant__ spmm_rows a, int size,
+                 uint32_t mark, volatile uint32_t *found)
+{
+    /* where the row starts end otherwise, ja and as may have fewer elements */
+    if (a.irp && integer_at(a.irp, a.irp_bytes, block.rows) != block.nnz) {
+        if (first_item() == 0) found[0] = mark;
+        return;
+    }
+    bool pattern = false, values = false;
+    if (a.irp)
+        for (int64_t i = first_item(); i < block.rows; i += grid_size())
+            pattern |= integer_at(a.irp, a.irp_bytes, i) != block.irp[i];
+    for (int64_t e = first_item(); e < block.nnz; e += grid_size()) {
+        if (a.irp) pattern |= integer_at(a.ja, a.ja_bytes, e) != block.ja[e];
+        if (a.as) values |= !same_value(a.as, block.as, size, e);
+    }
+    if (pattern) found[0] = mark;
+    if (values) found[1] = mark;
+}
+
+} // namespace
+
+extern "C" spmm_status sp_cuda_compare_rows(const spmm_csr *block, const spmm_rows *a, uint32_t mark,
+                                            uint32_t *found, void *stream)
+{
+    if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
+    const int64_t items = block->nnz > block->rows ? block->nnz : block->rows + 1;
+    compare_rows<<<blocks_for(items), THREADS, 0, (cudaStream_t)stream>>>(
+        *block, *a, block->precision == SPMM_F64 ? 8 : 4, mark, found);
+    return sp_device_launched("compare_rows");
+}

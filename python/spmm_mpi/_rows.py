@@ -1,0 +1,69 @@
+"""Arrays of a matrix in CSR as libspmm compares them with the block of a plan (spmm_plan_update_rows)."""
+import ctypes
+import sys
+
+import numpy as np
+
+from . import _arrays as arrays
+from . import _library as c
+
+addressof, first_byte = ctypes.addressof, ctypes.c_char.from_buffer
+INDEX_BYTES = {np.dtype(np.int32): 4, np.dtype(np.int64): 8}
+
+
+_torch_types = {}
+
+
+def torch_types():
+    if not _torch_types:
+        torch = sys.modules["torch"]
+        _torch_types.update({getattr(torch, kind): np.dtype(kind) for kind in ("int32", "int64", "float32", "float64")})
+    return _torch_types
+
+
+def read(x):
+    """(the type of an array's elements as NumPy's, their number, their address or None where C cannot read them)."""
+    if isinstance(x, np.ndarray):
+        try:
+            address = addressof(first_byte(x))
+        except (TypeError, ValueError, BufferError):  # it is read-only, empty or not contiguous
+            address = x.ctypes.data if x.flags.c_contiguous else None
+        here = address is not None and x.ndim == 1 and address % x.itemsize == 0
+        return x.dtype, x.size, address if here else None
+    if arrays.torch_tensor(x):
+        here = x.dim() == 1 and x.is_contiguous() and x.get_device() == arrays.opened_gpu()
+        return torch_types().get(x.dtype), x.numel(), x.data_ptr() if here else None
+    memory = getattr(x, "data", None)
+    here = getattr(memory, "device_id", -1) == arrays.opened_gpu() and x.ndim == 1 and x.flags.c_contiguous
+    return x.dtype, x.size, memory.ptr if here else None
+
+
+class Rows:
+    """Arrays as an argument of a plan's comparison with its block, and the answer."""
+
+    def __init__(self, block):
+        csr = block.struct.csr
+        self.starts, self.nnz, self.dtype = csr.rows + 1, csr.nnz, block.dtype
+        self.struct, self.same = c.Rows(), ctypes.c_int()
+        self.references = ctypes.byref(self.struct), ctypes.byref(self.same)
+
+    def hold(self, pattern, values):
+        """Whether C can compare these arrays; False also if they are too short. pattern: (indptr, indices), or None: the pattern is not
+        compared; values: or None: they are not."""
+        irp, ja, irp_bytes, ja_bytes, address = None, None, 0, 0, None
+        if pattern is not None:
+            starts, columns = pattern
+            dtype, size, irp = read(starts)
+            irp_bytes = INDEX_BYTES.get(dtype)
+            if irp is None or irp_bytes is None or size != self.starts:
+                return False
+            dtype, size, ja = read(columns)
+            ja_bytes = INDEX_BYTES.get(dtype)
+            if ja is None or ja_bytes is None or size < self.nnz:
+                return False
+        if values is not None:
+            dtype, size, address = read(values)
+            if address is None or dtype != self.dtype or size < self.nnz:
+                return False
+        self.struct.__init__(irp, ja, address, irp_bytes, ja_bytes)
+        return True

@@ -1,0 +1,10 @@
+/* MPI: 1 2 3 4 6. Values of a matrix whose arrays may have changed, compared with a plan's. */
+#include "update_rows_cases.h"
+
+int main(int argc, char **argv)
+{
+    test_mpi_begin(&argc, &argv, &size);
+    test_updates();
+    test_wrong_rows();
+    return test_mpi_end();
+}
