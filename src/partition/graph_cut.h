@@ -14,8 +14,8 @@ typedef struct sp_graph {
         *row_start; /**< row starts of A (borrowed); vertex v has weight row_start[v+1] - row_start[v] + 1 */
 } sp_graph;
 
-/** Builds the graph of A + A^T without the diagonal. Memory per entry of A: 4 bytes for A^T and 8 bytes for the
- *  neighbors.
+/** Builds the graph of A + A^T without the diagonal. Memory per entry of A: 4 bytes for A^T and 8 bytes
+ *  for the neighbors.
  *
  *  Local.
  *  \param [in]  a  square, with increasing columns in each row; must outlive the graph

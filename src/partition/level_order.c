@@ -10,7 +10,7 @@
 enum { AHEAD = 8, SEARCHES = 3 };
 
 /** The graph, and the state of the searches. */
-typedef struct search {
+typedef struct level_search {
     int64_t vertices;
     const int64_t *start;    /* [vertices + 1] */
     const int32_t *neighbor; /* may contain the vertex itself */
@@ -18,7 +18,7 @@ typedef struct search {
     uint32_t stamps;         /* number of searches so far */
     int32_t *order;          /* [vertices] the vertices of the components searched so far, then of the current
                                 one */
-} search;
+} level_search;
 
 /** Scrambles the number of an entry (splitmix64). */
 static uint64_t scramble(uint64_t row, uint64_t column)
@@ -42,7 +42,7 @@ static int is_symmetric(const spmm_csr *a, int threads)
     return difference == 0;
 }
 
-static void prefetch(const search *s, int64_t at, int64_t end)
+static void prefetch(const level_search *s, int64_t at, int64_t end)
 {
     if (at + 2 * AHEAD < end) __builtin_prefetch(&s->start[s->order[at + 2 * AHEAD]]);
     if (at + AHEAD >= end) return;
@@ -53,7 +53,7 @@ static void prefetch(const search *s, int64_t at, int64_t end)
 /** Lists the component of a vertex in s->order from `first` on, level by level. Returns the end of the list.
  *  \param [out] last    where the last level begins
  *  \param [out] levels  number of levels */
-static int64_t visit(search *s, int32_t root, int64_t first, int64_t *last, int64_t *levels)
+static int64_t visit(level_search *s, int32_t root, int64_t first, int64_t *last, int64_t *levels)
 {
     int64_t end = first, at = first;
     const uint32_t stamp = ++s->stamps;
@@ -79,7 +79,7 @@ static int64_t visit(search *s, int32_t root, int64_t first, int64_t *last, int6
 }
 
 /** Returns the vertex with the fewest neighbors among s->order[from .. end - 1]. */
-static int32_t least_degree(const search *s, int64_t from, int64_t end)
+static int32_t least_degree(const level_search *s, int64_t from, int64_t end)
 {
     int32_t best = s->order[from];
     for (int64_t i = from + 1; i < end; i++) {
@@ -91,7 +91,7 @@ static int32_t least_degree(const search *s, int64_t from, int64_t end)
 
 /** Lists the component of a vertex: searches again from the last level until there are no more levels than
  *  before. Returns the end of the list. */
-static int64_t list_component(search *s, int32_t root, int64_t first)
+static int64_t list_component(level_search *s, int32_t root, int64_t first)
 {
     int64_t last, levels, before = 0;
     int64_t end = visit(s, root, first, &last, &levels);
@@ -102,7 +102,7 @@ static int64_t list_component(search *s, int32_t root, int64_t first)
     return end;
 }
 
-static spmm_status order_graph(search *s)
+static spmm_status order_graph(level_search *s)
 {
     int64_t end = 0;
     TRY(sp_alloc_zero((void **)&s->stamp, s->vertices, sizeof *s->stamp, "stamps of rows"));
@@ -114,7 +114,7 @@ static spmm_status order_graph(search *s)
 
 spmm_status sp_level_order(const spmm_csr *a, int threads, int32_t *order)
 {
-    search s = {.vertices = a->rows, .start = a->irp, .neighbor = a->ja, .order = order};
+    level_search s = {.vertices = a->rows, .start = a->irp, .neighbor = a->ja, .order = order};
     sp_graph g;
     if (a->rows != a->cols)
         return sp_fail(SPMM_ERR_USAGE,

@@ -7,10 +7,10 @@
 
 /** Orders the rows of a square matrix as Cuthill and McKee do (Reducing the bandwidth of sparse symmetric
  *  matrices, 1969), without sorting by degree: by breadth-first search of each connected component of the
- *  pattern of A + A^T from a vertex at its rim (George and Liu: ACM Trans. Math. Software 5(3), 1979). An edge
- *  joins rows of the same level or of consecutive levels, so that a cut between consecutive rows separates
- *  about the rows of one level: of a mesh of n points, about n^(1/2) rows in two dimensions and n^(2/3) in
- *  three.
+ *  pattern of A + A^T from a vertex at its rim (George and Liu: ACM Trans. Math. Software 5(3), 1979). An
+ *  edge joins rows of the same level or of consecutive levels, so that a cut between consecutive rows
+ *  separates about the rows of one level: of a mesh of n points, about n^(1/2) rows in two dimensions and
+ *  n^(2/3) in three.
  *
  *  Local. Takes time proportional to the number of entries. Memory: 4 bytes per row; if the pattern is not
  *  symmetric, 16 more per row and 12 per entry.

@@ -13,8 +13,8 @@ spmm_status sp_graph_ready(void);
  *  about the same number of entries and need few of one another's rows of X.
  *
  *  The graph is the pattern of A + A^T without the diagonal; the weight of a row is its number of entries
- *  plus one. Within a part the rows are sorted by kind in this order, and within each kind they have the given
- *  order:
+ *  plus one. Within a part the rows are sorted by kind in this order, and within each kind they have the
+ *  given order:
  *      1. rows that need no other part and that no other part needs
  *      2. rows that other parts need
  *      3. rows that other parts need and that need other parts themselves

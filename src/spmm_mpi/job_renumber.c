@@ -18,9 +18,9 @@
  * rates are typical; a wrong one only shifts the number of products that repay a renumbering. */
 static const double GPU_RATE = 100e9, CPU_RATE = 4e9, NETWORK_RATE = 12e9;
 
-/* Seconds per entry to order by levels, and to cut by METIS (both measured on Delaunay meshes and grids
- * numbered at random, one core), for estimates before these are done */
-static const double LEVEL_SECONDS = 60e-9, METIS_SECONDS = 1.5e-6;
+/* Seconds per entry to order by levels, and to cut by METIS (both measured on grids numbered at random, one
+ * core), for estimates before these are done */
+static const double LEVEL_SECONDS = 100e-9, GRAPH_SECONDS = 1e-6;
 
 /* FEW: nothing is renumbered if less than 1 in FEW rows of X is moved. LESS: a cut must move less than this
  * fraction of what the cut by entries moves. */
@@ -28,14 +28,14 @@ enum { FEW = 20 };
 static const double LESS = 0.5;
 
 /** What rank 0 knows of the job before it chooses. */
-typedef struct setting {
+typedef struct cut_setting {
     int parts;    /* row blocks */
     int per_part; /* row blocks that share X in memory, so that rows cross between them once */
     int threads;
     double products; /* expected number of products */
     double second;   /* seconds in which a rank receives a row of X */
     int in_order;    /* 1: the entries of a row must keep their order */
-} setting;
+} cut_setting;
 
 /** A cut and what it moves. */
 typedef struct candidate {
@@ -53,10 +53,13 @@ static void destroy_candidate(candidate *c)
     *c = (candidate){.by = SP_PARTITION_NNZ};
 }
 
-/** Counts what a cut moves. The ranks of a node count as one part if they share X. */
-static spmm_status count(const spmm_csr *a, const setting *s, candidate *c)
+/** Returns the number of parts that exchange rows: nodes if the ranks of a node share X, else ranks. */
+static int groups_of(const cut_setting *s) { return (s->parts + s->per_part - 1) / s->per_part; }
+
+/** Counts what a cut moves. */
+static spmm_status count(const spmm_csr *a, const cut_setting *s, candidate *c)
 {
-    const int groups = (s->parts + s->per_part - 1) / s->per_part;
+    const int groups = groups_of(s);
     int64_t *begin = NULL, *received = NULL;
     spmm_status status;
     TRY_GOTO(sp_alloc((void **)&begin, groups + 1, sizeof *begin, "boundaries of parts"), done);
@@ -76,14 +79,14 @@ done:
 }
 
 /** Returns the seconds that all products spend receiving rows. */
-static double exchanging(const setting *s, const candidate *c)
+static double exchanging(const cut_setting *s, const candidate *c)
 {
     return s->products * s->second * (double)c->most;
 }
 
 /* ---- the candidates ---- */
 
-static spmm_status begin_candidate(const spmm_csr *a, const setting *s, sp_partition by, candidate *c)
+static spmm_status begin_candidate(const spmm_csr *a, const cut_setting *s, sp_partition by, candidate *c)
 {
     *c = (candidate){.by = by};
     TRY(sp_alloc((void **)&c->begin, s->parts + 1, sizeof *c->begin, "boundaries of parts"));
@@ -94,8 +97,8 @@ static spmm_status begin_candidate(const spmm_csr *a, const setting *s, sp_parti
 /** Makes and counts a cut.
  *  \param [in] order  [rows] the order by levels; not used by SP_PARTITION_NNZ
  *  \param [out] c     the caller destroys it, also after a failure */
-static spmm_status make_candidate(const spmm_csr *a, const setting *s, sp_partition by, const int32_t *order,
-                                  candidate *c)
+static spmm_status make_candidate(const spmm_csr *a, const cut_setting *s, sp_partition by,
+                                  const int32_t *order, candidate *c)
 {
     const double start = MPI_Wtime();
     TRY(begin_candidate(a, s, by, c));
@@ -112,7 +115,7 @@ static spmm_status make_candidate(const spmm_csr *a, const setting *s, sp_partit
 
 /** Replaces *best by *c if c moves clearly less than the cut by entries, less than *best, and the gain repays
  *  c's making. Destroys the other one. */
-static void take_better(const setting *s, int64_t nnz_rows, candidate *best, candidate *c)
+static void take_better(const cut_setting *s, int64_t nnz_rows, candidate *best, candidate *c)
 {
     const int better = (double)c->all < LESS * (double)nnz_rows && c->most < best->most &&
                        exchanging(s, best) - exchanging(s, c) > c->spent;
@@ -126,14 +129,14 @@ static void take_better(const setting *s, int64_t nnz_rows, candidate *best, can
 
 /** Returns 1 if METIS is there and may repay itself: it can save at most what *best still moves. A graph that
  *  levels do not cut well is not tried, because METIS takes many times as long on such graphs. */
-static int may_cut_graph(const spmm_csr *a, const setting *s, const candidate *best)
+static int may_cut_graph(const spmm_csr *a, const cut_setting *s, const candidate *best)
 {
-    return best->by == SP_PARTITION_LEVELS && exchanging(s, best) > 2 * METIS_SECONDS * (double)a->nnz &&
+    return best->by == SP_PARTITION_LEVELS && exchanging(s, best) > 2 * GRAPH_SECONDS * (double)a->nnz &&
            sp_graph_ready() == SPMM_OK;
 }
 
 /** Finds the cut to take. \param [in,out] best  the cut by entries */
-static spmm_status try_candidates(const spmm_csr *a, const setting *s, candidate *best)
+static spmm_status try_candidates(const spmm_csr *a, const cut_setting *s, candidate *best)
 {
     const int64_t nnz_rows = best->all;
     const double start = MPI_Wtime();
@@ -168,13 +171,13 @@ static const char *rows_text(char *text, size_t n, int64_t rows)
 }
 
 /** Says in cut->why what the cut by entries moves, and what came of the others. */
-static void explain(const spmm_csr *a, const candidate *by_rows, const candidate *taken, const setting *s,
+static void explain(const spmm_csr *a, const candidate *by_rows, const candidate *taken, const cut_setting *s,
                     sp_cut *cut)
 {
     char moved[32], whole[32], now[32];
     const int n = snprintf(cut->why, sizeof cut->why, "auto: by entries moves %s of %s rows of X a product",
                            rows_text(moved, sizeof moved, by_rows->all),
-                           rows_text(whole, sizeof whole, a->cols * (s->parts - 1)));
+                           rows_text(whole, sizeof whole, a->cols * (groups_of(s) - 1)));
     char *const end = cut->why + n;
     const size_t left = sizeof cut->why - (size_t)n;
     if (sp_partition_renumbers(taken->by))
@@ -187,7 +190,7 @@ static void explain(const spmm_csr *a, const candidate *by_rows, const candidate
 
 /** Chooses the cut. Too little memory for other cuts is no error.
  *  \param [out] best  the cut to take; the caller destroys it, also after a failure */
-static spmm_status choose(const spmm_csr *a, const setting *s, sp_cut *cut, candidate *best)
+static spmm_status choose(const spmm_csr *a, const cut_setting *s, sp_cut *cut, candidate *best)
 {
     TRY(make_candidate(a, s, SP_PARTITION_NNZ, NULL, best));
     const candidate by_rows = *best;
@@ -203,8 +206,8 @@ static spmm_status choose(const spmm_csr *a, const setting *s, sp_cut *cut, cand
 /* ---- cuts that are asked for; rank 0 ---- */
 
 /** Makes the cut that --partition names, and prints what it moves. */
-static spmm_status make_named(const spmm_csr *a, const sp_options *o, const sp_place *place, const setting *s,
-                              candidate *c)
+static spmm_status make_named(const spmm_csr *a, const sp_options *o, const sp_place *place,
+                              const cut_setting *s, candidate *c)
 {
     candidate before = {.by = SP_PARTITION_NNZ};
     int32_t *order = NULL;
@@ -232,24 +235,32 @@ done:
     return status;
 }
 
-/** Renumbers A, and X if it comes from a file. */
-static spmm_status apply(const setting *s, candidate *c, sp_job_input *input, sp_distribution *dist)
+/** Renumbers A, and X if it comes from a file. If --partition auto finds too little memory for that, it keeps
+ *  the cut by entries. */
+static spmm_status apply(const sp_options *o, const cut_setting *s, candidate *c, sp_job_input *input,
+                         sp_distribution *dist)
 {
     spmm_csr renumbered, *const a = &input->a;
-    dist->cut.taken = c->by;
     if (!c->perm) return SPMM_OK;
-    TRY((s->in_order ? sp_csr_permute_in_order : sp_csr_permute)(a, c->perm, s->threads, &renumbered));
+    const spmm_status status = (s->in_order ? sp_csr_permute_in_order
+                                            : sp_csr_permute)(a, c->perm, s->threads, &renumbered);
+    if (status == SPMM_ERR_MEMORY && o->partition == SP_PARTITION_AUTO) {
+        snprintf(dist->cut.why, sizeof dist->cut.why, "auto: by entries, as there is no memory to renumber");
+        return SPMM_OK;
+    }
+    TRY(status);
     spmm_csr_destroy(a);
     *a = renumbered;
     if (input->x.data) TRY(sp_job_permute(c->perm, &input->x));
     memcpy(dist->ranges.row_begin, c->begin, (size_t)(s->parts + 1) * sizeof *c->begin);
+    dist->cut.taken = c->by;
     dist->cut.any_order = s->in_order;
     dist->perm = c->perm;
     c->perm = NULL;
     return SPMM_OK;
 }
 
-static spmm_status renumber_on_root(const sp_options *o, const sp_place *place, const setting *s,
+static spmm_status renumber_on_root(const sp_options *o, const sp_place *place, const cut_setting *s,
                                     sp_job_input *input, sp_distribution *dist)
 {
     candidate c = {.by = SP_PARTITION_NNZ};
@@ -257,7 +268,7 @@ static spmm_status renumber_on_root(const sp_options *o, const sp_place *place, 
     TRY_GOTO(o->partition == SP_PARTITION_AUTO ? choose(&input->a, s, &dist->cut, &c)
                                                : make_named(&input->a, o, place, s, &c),
              done);
-    status = apply(s, &c, input, dist);
+    status = apply(o, s, &c, input, dist);
 done:
     destroy_candidate(&c);
     return status;
@@ -279,8 +290,8 @@ static const char *why_not(const sp_options *o, const sp_matrix_facts *m, int to
 }
 
 /** Describes the job. *together is 1 if all ranks read X in common memory. Collective. */
-static spmm_status describe(const sp_options *o, const sp_place *place, const sp_job_input *input, setting *s,
-                            int *together)
+static spmm_status describe(const sp_options *o, const sp_place *place, const sp_job_input *input,
+                            cut_setting *s, int *together)
 {
     const sp_grid *const grid = &place->grid;
     const int on_cpu = place->binding.device == SPMM_CPU;
@@ -293,14 +304,14 @@ static spmm_status describe(const sp_options *o, const sp_place *place, const sp
                        (o->transport == SPMM_TRANSPORT_AUTO || o->transport == SPMM_TRANSPORT_SHARED);
     const double inside = on_cpu ? CPU_RATE : GPU_RATE;
     *together = shares && on_node == grid->size;
-    *s = (setting){.parts = grid->dims[0],
-                   .per_part = shares ? on_node : 1,
-                   .threads = place->binding.threads,
-                   .products = o->products > 0 ? o->products : SP_PRODUCTS_EXPECTED,
-                   .second = row / (on_node == grid->size ? inside : NETWORK_RATE),
-                   .in_order = grid->dims[1] == 1 && o->bits != SP_BITS_ANY &&
-                               o->exchange != SPMM_EXCHANGE_JOINT && !o->all_kernels &&
-                               !(o->kernel && o->kernel->library)};
+    *s = (cut_setting){.parts = grid->dims[0],
+                       .per_part = shares && o->partition == SP_PARTITION_AUTO ? on_node : 1,
+                       .threads = place->binding.threads,
+                       .products = o->products > 0 ? o->products : SP_PRODUCTS_EXPECTED,
+                       .second = row / (on_node == grid->size ? inside : NETWORK_RATE),
+                       .in_order = grid->dims[1] == 1 && o->bits != SP_BITS_ANY &&
+                                   o->exchange != SPMM_EXCHANGE_JOINT && !o->all_kernels &&
+                                   !(o->kernel && o->kernel->library)};
     return SPMM_OK;
 }
 
@@ -311,7 +322,7 @@ spmm_status sp_job_renumber(const sp_options *o, const sp_place *place, sp_job_i
     const int asked = o->partition == SP_PARTITION_AUTO;
     sp_cut *const cut = &dist->cut;
     const char *why;
-    setting s;
+    cut_setting s;
     int together;
     *cut = (sp_cut){.taken = asked ? SP_PARTITION_NNZ : o->partition, .nnz_rows = -1};
     if (!(asked && grid->size > 1) && !sp_partition_renumbers(o->partition)) return SPMM_OK;
