@@ -103,7 +103,7 @@ with test("a small cut by entries, few products, and other grids keep it, and th
     assert "partition  auto" not in result.out, result.out
 
 with test("a graph that levels do not cut, and matrices smaller than the ranks, keep the cut by entries"):
-    kept("uniform:3000,20", 4, "would not repay", *MANY)
+    kept("uniform:3000,20", 4, "; not renumbered", *MANY)
     for rows in (1, 2, 3):
         full = matrix(f"full{rows}.mtx", rows, itertools.product(range(rows), repeat=2))
         verified(run(*SENDS, *MANY, full, ranks=4), f"{rows} rows", 1)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/search.h"
+#include "base/words.h"
 #include "formats/multivector.h"
 #include "halo/node_rows.h"
 #include "partition/comm_volume.h"
@@ -135,8 +135,13 @@ static int may_cut_graph(const spmm_csr *a, const cut_setting *s, const candidat
            sp_graph_ready() == SPMM_OK;
 }
 
+/** Rows of X that all ranks would receive by the cuts that were tried; -1: not tried. */
+typedef struct tried_cuts {
+    int64_t levels, graph;
+} tried_cuts;
+
 /** Finds the cut to take. \param [in,out] best  the cut by entries */
-static spmm_status try_candidates(const spmm_csr *a, const cut_setting *s, candidate *best)
+static spmm_status try_candidates(const spmm_csr *a, const cut_setting *s, candidate *best, tried_cuts *tried)
 {
     const int64_t nnz_rows = best->all;
     const double start = MPI_Wtime();
@@ -148,9 +153,11 @@ static spmm_status try_candidates(const spmm_csr *a, const cut_setting *s, candi
     const double ordered = MPI_Wtime() - start;
     TRY_GOTO(make_candidate(a, s, SP_PARTITION_LEVELS, order, &c), done);
     c.spent += ordered;
+    tried->levels = c.all;
     take_better(s, nnz_rows, best, &c);
     if (!may_cut_graph(a, s, best)) goto done;
     TRY_GOTO(make_candidate(a, s, SP_PARTITION_GRAPH, order, &c), done);
+    tried->graph = c.all;
     take_better(s, nnz_rows, best, &c);
 done:
     destroy_candidate(&c);
@@ -170,22 +177,27 @@ static const char *rows_text(char *text, size_t n, int64_t rows)
     return text;
 }
 
-/** Says in cut->why what the cut by entries moves, and what came of the others. */
-static void explain(const spmm_csr *a, const candidate *by_rows, const candidate *taken, const cut_setting *s,
+/** Says in cut->why what each cut moves, and which is taken. */
+static void explain(const spmm_csr *a, const tried_cuts *tried, const candidate *taken, const cut_setting *s,
                     sp_cut *cut)
 {
-    char moved[32], whole[32], now[32];
-    const int n = snprintf(cut->why, sizeof cut->why, "auto: by entries moves %s of %s rows of X a product",
-                           rows_text(moved, sizeof moved, by_rows->all),
-                           rows_text(whole, sizeof whole, a->cols * (groups_of(s) - 1)));
-    char *const end = cut->why + n;
-    const size_t left = sizeof cut->why - (size_t)n;
+    char moved[32], whole[32];
+    const size_t n = sizeof cut->why;
+    size_t used = 0;
+    sp_text_add(cut->why, n, &used, "auto: by entries moves %s of %s rows of X a product",
+                rows_text(moved, sizeof moved, cut->nnz_rows),
+                rows_text(whole, sizeof whole, a->cols * (groups_of(s) - 1)));
+    if (tried->levels >= 0)
+        sp_text_add(cut->why, n, &used, ", by levels %s", rows_text(moved, sizeof moved, tried->levels));
+    if (tried->graph >= 0)
+        sp_text_add(cut->why, n, &used, ", by METIS %s", rows_text(moved, sizeof moved, tried->graph));
     if (sp_partition_renumbers(taken->by))
-        snprintf(end, left, "; renumbered by %s %s, in %.2f s",
-                 taken->by == SP_PARTITION_GRAPH ? "METIS" : "levels", rows_text(now, sizeof now, taken->all),
-                 taken->spent);
-    else if (by_rows->all * FEW > a->cols)
-        snprintf(end, left, "; renumbering would not repay in %.0f products", s->products);
+        sp_text_add(cut->why, n, &used, "; renumbered by %s in %.2f s",
+                    taken->by == SP_PARTITION_GRAPH ? "METIS" : "levels", taken->spent);
+    else if (tried->levels >= 0)
+        sp_text_add(cut->why, n, &used, "; not renumbered");
+    else if (cut->nnz_rows * FEW > a->cols)
+        sp_text_add(cut->why, n, &used, "; renumbering would not repay in %.0f products", s->products);
 }
 
 /** Chooses the cut. Too little memory for other cuts is no error.
@@ -193,13 +205,13 @@ static void explain(const spmm_csr *a, const candidate *by_rows, const candidate
 static spmm_status choose(const spmm_csr *a, const cut_setting *s, sp_cut *cut, candidate *best)
 {
     TRY(make_candidate(a, s, SP_PARTITION_NNZ, NULL, best));
-    const candidate by_rows = *best;
-    cut->nnz_rows = by_rows.all;
-    if (by_rows.all * FEW > a->cols && exchanging(s, best) > LEVEL_SECONDS * (double)a->nnz) {
-        const spmm_status status = try_candidates(a, s, best);
+    tried_cuts tried = {-1, -1};
+    cut->nnz_rows = best->all;
+    if (best->all * FEW > a->cols && exchanging(s, best) > LEVEL_SECONDS * (double)a->nnz) {
+        const spmm_status status = try_candidates(a, s, best, &tried);
         if (status != SPMM_OK && status != SPMM_ERR_MEMORY) return status;
     }
-    explain(a, &by_rows, best, s, cut);
+    explain(a, &tried, best, s, cut);
     return SPMM_OK;
 }
 
