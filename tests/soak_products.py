@@ -146,8 +146,8 @@ def product(rng, folder, matrix, known, metis, extra=()):
     grid_words, grid = pick_grid(rng, ranks)
     if parallel and grid is None:
         grid_words, grid = [], [ranks, 1]
-    partition = rng.choice(("nnz", "nnz", "rows", "graph"))
-    if partition == "graph" and (parallel or not metis or matrix.rows != matrix.cols):
+    partition = rng.choice(("auto", "auto", "nnz", "rows", "graph", "levels"))
+    if partition in ("graph", "levels") and (parallel or not metis or matrix.rows != matrix.cols):
         partition = "nnz"
     output = rng.random() < 0.6
     columns = [rng.choice(COLUMNS) for _ in range(1 if output or rng.random() < 0.6 else rng.randint(2, 3))]
@@ -166,7 +166,7 @@ def product(rng, folder, matrix, known, metis, extra=()):
     args = [*(["-k", ",".join(map(str, columns))] if k_given else []), "-d", "cpu", "-r", repeat, "--warmup", warmup, *volume,
             *grid_words, *kernel_words, *x.words, *extra]
     args += ["-p", precision] if precision != "f64" or rng.random() < 0.2 else []
-    args += ["--partition", partition] if partition != "nnz" or rng.random() < 0.2 else []
+    args += ["--partition", partition] if partition != "auto" or rng.random() < 0.2 else []
     args += ["--verify", verify] if verify else []
     args += ["--exchange", exchange] if exchange else []
     args += ["--io", "parallel"] if parallel else ["--io", "root"] if rng.random() < 0.1 else []
@@ -185,7 +185,7 @@ def product(rng, folder, matrix, known, metis, extra=()):
     run.record = {
         "matrix": {"source": matrix.argument, "rows": matrix.rows, "cols": matrix.cols, "nnz": matrix.nnz,
                    "field": matrix.field, "symmetry": matrix.symmetry},
-        "run": {"ranks": ranks, "device": "cpu", "precision": precision, "partition": partition, "repeat": repeat,
+        "run": {"ranks": ranks, "device": "cpu", "precision": precision, "repeat": repeat, **({"partition": partition} if partition != "auto" else {}),
                 "warmup": warmup, "x": x.name, "verify": verify or ("sample" if parallel else "full")},
         "error": {"wrong": 0, "passed": verify != "none"}, "moved": {}}
     if grid:
@@ -216,7 +216,7 @@ def dry_run(rng, matrix):
     p, q = rng.choice(((1, 1), (2, 1), (1, 3), (3, 1), (1, 7), (8, 8)))
     grids = ("auto", f"{p}x{q}") if p * q in (planned or [ranks]) else ("auto",)
     args = ["--dry-run", "-d", "cpu", *by_chance(rng, (
-        ("-k", COLUMNS, 0.5), ("-g", grids, 0.4), ("--partition", ("nnz", "rows"), 0.4),
+        ("-k", COLUMNS, 0.5), ("-g", grids, 0.4), ("--partition", ("auto", "nnz", "rows"), 0.4),
         ("-p", ("f64", "f32"), 0.4), ("-v", None, 0.3), ("-q", None, 0.1), ("-t", (1, 2), 0.4),
         ("--allow-nonfinite", None, 0 if matrix.finite else 1)))]
     args += ["--plan-ranks", ",".join(map(str, planned))] if planned else []

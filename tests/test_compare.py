@@ -298,7 +298,7 @@ with test("wrong arguments end with 2, wrong files with 3, an output that cannot
             within(done.stderr, part)
     equal(start("compare", "--help").returncode, 0)
 
-ASKED = {"exchange": "auto", "transport": "auto", "reduce": "auto", "block_size": 0, "subwarp": 0, "overlap": "on", "plan": "timed",
+ASKED = {"partition": "auto", "exchange": "auto", "transport": "auto", "reduce": "auto", "block_size": 0, "subwarp": 0, "overlap": "on", "plan": "timed",
          "column_blocks": 0, "reproducible": "on", "products": 0, "autotune": "off", "io": "root", "ell_limit": 3, "isa": "", "backend": ""}
 
 
@@ -317,7 +317,7 @@ with test("what two sets were asked for differently is named, with a study and w
                             (alone(1e-3), alone(1e-3, isa="generic"), "isa - → generic"),
                             (made.run(1e-3, settings={"transport": "mpi"}), made.run(1e-3, settings={"transport": "shared"}), "transport mpi → shared"),
                             (made.run(1e-3), made.run(1e-3, settings={"options": "--verify none"}), "options - → --verify none"),
-                            (made.run(1e-3, settings={"partition": "rows"}), made.run(1e-3), "partition rows → nnz")):
+                            (made.run(1e-3, settings={"partition": "rows"}), made.run(1e-3), "partition rows → auto")):
         done = compared([old], [new])
         equal(done.returncode, 0, done.stderr)
         within(done.stdout, named)

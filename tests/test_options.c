@@ -38,7 +38,7 @@ static void test_taken(void)
         CHECK_TEXT(o.matrix, "lap3d27:32");
         CHECK(o.columns.count == 1 && o.columns.k[0] == 64 && !o.k_given && o.precision == SPMM_F64);
         CHECK(o.repeat == 10 && o.warmup == 2 && o.verify == SP_VERIFY_FULL && o.threads == 0 && o.p == 0);
-        CHECK(o.partition == SP_PARTITION_NNZ && o.x_kind == SP_X_UNIFORM && !o.x_file && !o.kernel);
+        CHECK(o.partition == SP_PARTITION_AUTO && o.x_kind == SP_X_UNIFORM && !o.x_file && !o.kernel);
     }
     TEST("every option is read, in its short and its long form") {
         CHECK_INT(

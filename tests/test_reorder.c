@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "partition/comm_volume.h"
+#include "partition/level_order.h"
 #include "partition/partition.h"
 #include "partition/reorder.h"
 #include "formats/csr.h"
@@ -124,7 +125,7 @@ static void check_partition(const spmm_csr *a, int parts)
     int64_t *const perm = integers(n), *const begin = integers(parts), edge_cut = -1;
     char *const linked = calloc((size_t)(n * n) + 1, 1);
     spmm_csr b;
-    CHECK_INT(sp_graph_partition(a, parts, perm, begin, &edge_cut), SPMM_OK);
+    CHECK_INT(sp_graph_partition(a, parts, NULL, perm, begin, &edge_cut), SPMM_OK);
     check_numbering(a, parts, perm, begin, edge_cut, linked);
     CHECK_INT(sp_csr_permute(a, perm, 2, &b), SPMM_OK);
     check_permuted(a, perm, &b);
@@ -190,18 +191,18 @@ static void test_always(void)
     TEST("one part is all rows as they are, in builds without METIS too") {
         random_square(50, 200, 5, SPMM_F64, &a);
         int64_t perm[50], begin[2], cut = -1;
-        CHECK_INT(sp_graph_partition(&a, 1, perm, begin, &cut), SPMM_OK);
+        CHECK_INT(sp_graph_partition(&a, 1, NULL, perm, begin, &cut), SPMM_OK);
         for (int64_t i = 0; i < 50; i++) CHECK_INT(perm[i], i);
         CHECK_INT(begin[0], 0);
         CHECK_INT(begin[1], 50);
         CHECK_INT(cut, 0);
-        CHECK_INT(sp_graph_partition(&a, 0, perm, begin, &cut), SPMM_ERR_USAGE);
+        CHECK_INT(sp_graph_partition(&a, 0, NULL, perm, begin, &cut), SPMM_ERR_USAGE);
         spmm_csr_destroy(&a);
     }
     TEST("a matrix that is not square has no graph") {
         sample_csr(SAMPLE_TALL, SAMPLE_INTEGERS, SPMM_F64, &a);
         int64_t *const perm = integers(a.rows), begin[3];
-        CHECK_INT(sp_graph_partition(&a, 2, perm, begin, NULL), SPMM_ERR_USAGE);
+        CHECK_INT(sp_graph_partition(&a, 2, NULL, perm, begin, NULL), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), "square");
         free(perm);
         spmm_csr_destroy(&a);
@@ -246,7 +247,7 @@ static void test_cut(void)
         int64_t diagonal[64], perm[64], begin[6];
         for (int64_t i = 0; i < 64; i++) diagonal[i] = i;
         CHECK_INT(spmm_csr_from_triplets(64, 64, 64, diagonal, diagonal, NULL, SPMM_F64, &a), SPMM_OK);
-        CHECK_INT(sp_graph_partition(&a, 5, perm, begin, NULL), SPMM_OK);
+        CHECK_INT(sp_graph_partition(&a, 5, NULL, perm, begin, NULL), SPMM_OK);
         for (int64_t i = 0; i < 64; i++) CHECK_INT(perm[i], i);
         for (int p = 0; p < 5; p++) CHECK(begin[p + 1] - begin[p] >= 12 && begin[p + 1] - begin[p] <= 13);
         spmm_csr_destroy(&a);
@@ -262,7 +263,7 @@ static void test_cut(void)
                 row[a.nnz + e] = 2 * i + 1, col[a.nnz + e] = 2 * a.ja[e] + 1;
             }
         CHECK_INT(spmm_csr_from_triplets(2 * n, 2 * n, 2 * a.nnz, row, col, NULL, SPMM_F64, &b), SPMM_OK);
-        CHECK_INT(sp_graph_partition(&b, 2, perm, begin, &cut), SPMM_OK);
+        CHECK_INT(sp_graph_partition(&b, 2, NULL, perm, begin, &cut), SPMM_OK);
         CHECK_INT(cut, 0);
         CHECK_INT(begin[1], n);
         free(row), free(col);
@@ -282,7 +283,7 @@ static void test_calls_of_metis(void)
         for (int n = 0; n < 2; n++) {
             generate(specs[n], &a);
             int64_t *const perm = integers(a.rows), begin[251];
-            const spmm_status status = sp_graph_partition(&a, 250, perm, begin, NULL);
+            const spmm_status status = sp_graph_partition(&a, 250, NULL, perm, begin, NULL);
             CHECK_INT(status, SPMM_OK);
             free(perm);
             spmm_csr_destroy(&a);
@@ -299,7 +300,7 @@ static void test_calls_of_metis(void)
         int64_t perm[2][1600], begin[2][7], cut[2];
         for (int n = 0; n < 2; n++) {
             srand(99 + (unsigned)n);
-            CHECK_INT(sp_graph_partition(&a, 6, perm[n], begin[n], &cut[n]), SPMM_OK);
+            CHECK_INT(sp_graph_partition(&a, 6, NULL, perm[n], begin[n], &cut[n]), SPMM_OK);
         }
         CHECK(memcmp(perm[0], perm[1], sizeof perm[0]) == 0);
         CHECK(memcmp(begin[0], begin[1], sizeof begin[0]) == 0);
@@ -320,7 +321,7 @@ static void test_gain(void)
         spmm_csr_destroy(&a);
         sp_partition_entries(b.irp, b.rows, PARTS, begin);
         halo(&b, PARTS, begin, &moved[0], &waiting[0]);
-        CHECK_INT(sp_graph_partition(&b, PARTS, perm, begin, NULL), SPMM_OK);
+        CHECK_INT(sp_graph_partition(&b, PARTS, NULL, perm, begin, NULL), SPMM_OK);
         CHECK_INT(sp_csr_permute(&b, perm, 2, &a), SPMM_OK);
         halo(&a, PARTS, begin, &moved[1], &waiting[1]);
         printf(
@@ -335,9 +336,74 @@ static void test_gain(void)
     }
 }
 
+/** Checks that an order lists every row once. */
+static void check_order(const spmm_csr *a, const int32_t *order)
+{
+    char *const seen = calloc((size_t)a->rows + 1, 1);
+    for (int64_t i = 0; i < a->rows; i++) {
+        CHECK(order[i] >= 0 && order[i] < a->rows && !seen[order[i]]);
+        seen[order[i]] = 1;
+    }
+    free(seen);
+}
+
+static void test_levels(void)
+{
+    enum { PARTS = 4 };
+    static const char *const spec[] = {"lap2d5:40", "lap3d7:16", "uniform:300,3", "lap2d5:1"};
+    spmm_csr a, b, c;
+    TEST("an order by levels has every row once; parts of a shuffled grid in that order need few rows") {
+        for (int n = 0; n < 4; n++) {
+            int64_t begin[PARTS + 1], received[PARTS], all = 0, moved[2], waiting;
+            generate(spec[n], &a);
+            int64_t *const mixed = shuffled(a.rows, 1), *const perm = integers(a.rows);
+            int32_t *const order = malloc((size_t)a.rows * sizeof *order), *const again = malloc(
+                                                                               (size_t)a.rows * 4);
+            CHECK_INT(sp_csr_permute(&a, mixed, 2, &b), SPMM_OK);
+            CHECK_INT(sp_level_order(&b, 1, order), SPMM_OK);
+            CHECK_INT(sp_level_order(&b, 4, again), SPMM_OK);
+            CHECK(memcmp(order, again, (size_t)a.rows * 4) == 0);
+            check_order(&b, order);
+            sp_partition_entries(b.irp, b.rows, PARTS, begin);
+            halo(&b, PARTS, begin, &moved[0], &waiting);
+            CHECK_INT(sp_cut_volume(&b, PARTS, NULL, begin, 2, received), SPMM_OK);
+            for (int p = 0; p < PARTS; p++) all += received[p];
+            CHECK_INT(all, moved[0]);
+            CHECK_INT(sp_order_partition(&b, PARTS, order, perm, begin), SPMM_OK);
+            CHECK_INT(sp_cut_volume(&b, PARTS, perm, begin, 3, received), SPMM_OK);
+            CHECK_INT(sp_csr_permute(&b, perm, 2, &c), SPMM_OK);
+            halo(&c, PARTS, begin, &moved[1], &waiting);
+            for (int p = 0; p < PARTS; p++) all -= received[p];
+            CHECK_INT(all, moved[0] - moved[1]);
+            CHECK(n >= 2 || 3 * moved[1] <= moved[0]);
+            for (int p = 0; n < 2 && p < PARTS; p++)
+                CHECK((double)(c.irp[begin[p + 1]] - c.irp[begin[p]]) <= 1.1 * (double)c.nnz / PARTS);
+            spmm_csr_destroy(&a), spmm_csr_destroy(&b), spmm_csr_destroy(&c);
+            free(mixed), free(perm), free(order), free(again);
+        }
+    }
+    TEST("entries keep the order of the old columns if asked for; a matrix that is not square is refused") {
+        random_square(60, 400, 3, SPMM_F64, &a);
+        int64_t *const perm = shuffled(60, 5);
+        CHECK_INT(sp_csr_permute_in_order(&a, perm, 3, &b), SPMM_OK);
+        for (int64_t i = 0; i < a.rows; i++)
+            for (int64_t e = a.irp[i], to = b.irp[perm[i]]; e < a.irp[i + 1]; e++, to++) {
+                CHECK_INT(b.ja[to], perm[a.ja[e]]);
+                CHECK(sp_value_get(b.as, b.precision, to) == sp_value_get(a.as, a.precision, e));
+            }
+        free(perm);
+        spmm_csr_destroy(&a), spmm_csr_destroy(&b);
+        int32_t order[4];
+        sample_csr(SAMPLE_WIDE, SAMPLE_INTEGERS, SPMM_F64, &a);
+        CHECK_INT(sp_level_order(&a, 1, order), SPMM_ERR_USAGE);
+        spmm_csr_destroy(&a);
+    }
+}
+
 int main(void)
 {
     test_permute();
+    test_levels();
     test_always();
     if (sp_graph_ready() == SPMM_OK) {
         test_cut();
@@ -349,7 +415,7 @@ int main(void)
         spmm_csr a;
         int64_t perm[9], begin[3];
         generate("lap2d5:3", &a);
-        CHECK_INT(sp_graph_partition(&a, 2, perm, begin, NULL), SPMM_ERR_USAGE);
+        CHECK_INT(sp_graph_partition(&a, 2, NULL, perm, begin, NULL), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), "METIS=1");
         spmm_csr_destroy(&a);
     }

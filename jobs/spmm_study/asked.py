@@ -15,7 +15,7 @@ CHOICES = {
     "reduce": Choice("--reduce", "auto", "reductions"),
     "block_size": Choice("--block-size", 0, "block_sizes"),
     "subwarp": Choice("--subwarp", 0, "subwarps"),
-    "partition": Choice("--partition", "nnz", "partitions"),
+    "partition": Choice("--partition", "auto", "partitions"),
     "x": Choice("--x", "uniform:1"),
     "overlap": Choice("--no-overlap", "on"),
     "column_blocks": Choice("--column-blocks", 0),
@@ -33,7 +33,7 @@ CHOICES = {
 NAMES = (*CHOICES, "options")
 FLAGS = {"--no-overlap": ("overlap", "off"), "--autotune": ("autotune", "on"), "--tune": ("autotune", "on")}
 SHAPE = ("block_size", "subwarp")  # of CUDA kernels alone
-IN_RUN = ("x", "partition")  # taken as they are asked for: the group `run` of a record has them
+IN_RUN = ("x",)  # taken as it is asked for: the group `run` of a record has it
 PREDICTED = ("exchange", "partition", "reproducible")  # what predictions depend on
 # options that a study gives itself: the key of their line
 OWN = {"--columns": "columns", "--device": "devices", "--format": "formats", "--kernel": "kernels",
@@ -164,9 +164,17 @@ def _of_command(command):
     return {**settings, "options": " ".join(left)}
 
 
+def _group(record):
+    """The group `asked` of a record. Records from before --partition auto have the partition in `run`, nnz by default."""
+    group, taken = record.get("asked"), (record.get("run") or {}).get("partition")
+    if group is None or "partition" in group:
+        return group
+    return {**group, "partition": "auto" if taken in (None, "nnz") else taken}
+
+
 def of_record(record, environment=None):
     """The settings among NAMES that are not the default; None where the record does not say what was asked for."""
-    group, study = record.get("asked"), record.get("study") or {}
+    group, study = _group(record), record.get("study") or {}
     run, settings = record.get("run") or {}, study.get("settings")
     if group is None and not settings:
         return None
@@ -185,7 +193,7 @@ def of_record(record, environment=None):
 
 def mismatch(record, settings):
     """"" where a run was asked for what the point says, else how it was not."""
-    run, group = record["run"], record.get("asked")
+    run, group = record["run"], _group(record)
     found = {"k": run["k"], **({} if group is None else {**group, **{n: run.get(n) for n in IN_RUN}})}
     for name in ("k", "device", "kernel", "grid", "threads", *CHOICES):
         wanted = settings.get(name, default(name))

@@ -84,6 +84,10 @@ spmm_status sp_csr_pick(const spmm_csr *a, const int64_t *row_index, int64_t cou
  *  \return SPMM_OK, SPMM_ERR_USAGE (`a` is not square, or perm is not a permutation), SPMM_ERR_MEMORY */
 spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, spmm_csr *b);
 
+/** As sp_csr_permute(), but the entries of a row keep their order, so that a product adds them in the order
+ *  of `a`. The columns of a row of b thus do not increase. Local. */
+spmm_status sp_csr_permute_in_order(const spmm_csr *a, const int64_t *perm, int threads, spmm_csr *b);
+
 /** Adds a matrix and its transpose: a = own * B + mirrored * B^T, where entries on the diagonal of B are
  *  stored only once, with the sign `own`, if `own` is not 0. Duplicates are kept. In each row of a, entries
  *  of B keep their order, and entries of B^T are sorted by column. The entries of B come first unless B has

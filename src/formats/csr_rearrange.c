@@ -32,23 +32,30 @@ static void move_rows(const spmm_csr *a, const int64_t *perm, const int64_t *old
     }
 }
 
-spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, spmm_csr *b)
+spmm_status sp_csr_permute_in_order(const spmm_csr *a, const int64_t *perm, int threads, spmm_csr *b)
 {
     memset(b, 0, sizeof *b);
     if (a->rows != a->cols)
         return sp_fail(SPMM_ERR_USAGE,
                        "cannot renumber rows and columns together: a %lld x %lld matrix is not square",
                        (long long)a->rows, (long long)a->cols);
-    int64_t *old, none;
+    int64_t *old;
     spmm_status status;
     TRY(sp_alloc((void **)&old, a->rows, sizeof *old, "the inverse permutation"));
     TRY_GOTO(invert(perm, a->rows, old), done);
     TRY_GOTO(sp_csr_create(a->rows, a->cols, a->nnz, a->precision, b), done);
     move_rows(a, perm, old, threads, b);
-    status = sp_csr_sort_sum_duplicates(b, threads, &none);
-    if (status != SPMM_OK) spmm_csr_destroy(b);
 done:
     sp_free(old);
+    return status;
+}
+
+spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, spmm_csr *b)
+{
+    int64_t none;
+    TRY(sp_csr_permute_in_order(a, perm, threads, b));
+    const spmm_status status = sp_csr_sort_sum_duplicates(b, threads, &none);
+    if (status != SPMM_OK) spmm_csr_destroy(b);
     return status;
 }
 

@@ -97,9 +97,10 @@ typedef struct sp_matrix {
     int64_t unit_groups; /**< SPMM_STAGED: number of panels of the largest unit */
     int64_t *row_start;  /**< index in val of the start of each row, slice or panel; SPMM_ELL: NULL */
     int32_t *nz_per_row; /**< SPMM_ELL_NOPAD: number of entries per row */
-    int32_t *col;        /**< column indices, increasing within a row (SPMM_PANEL: within a panel) */
-    void *val;           /**< values, in `precision` */
-    int32_t *target;     /**< SPMM_SELL: the row of Y for each row of a slice */
+    int32_t *col;    /**< column indices, in the order of summation of a row: increasing, except in matrices
+                              that sp_csr_permute_in_order() made */
+    void *val;       /**< values, in `precision` */
+    int32_t *target; /**< SPMM_SELL: the row of Y for each row of a slice */
     /* The next three are NULL in a matrix without sections. */
     sp_section *section; /**< SPMM_SELL: the sections of long rows; rows of several sections come first */
     int32_t *pack;       /**< SPMM_SELL: [packs+1] the first section of each pack */

@@ -22,6 +22,7 @@ typedef struct setup {
     const spmm_block *block; /* the block, or `rest` */
     spmm_block rest;         /* the block without the entries that other ranks multiply in the joint
                                 exchange */
+    int any_order;           /* 1: the columns of a row may be in any order */
     int parts;               /* number of ranks in the process column */
     int64_t *first;          /* [parts + 1], first row of X of each rank, from sp_blocks_fit() */
     uint64_t *needed;        /* bitmap: bit j is 1 if column j has an entry and belongs to another rank */
@@ -31,6 +32,18 @@ typedef struct setup {
 } setup;
 
 /* ---- which columns are needed ---- */
+
+/** Marks in s->needed those of n columns in any order that are outside [low, high). Returns 0 if one of the
+ *  columns is not in [0, cols), else 1. */
+static int mark_in_any_order(uint64_t *needed, const int32_t *ja, int64_t n, int64_t low, int64_t high,
+                             int64_t cols)
+{
+    for (int64_t e = 0; e < n; e++) {
+        if (ja[e] < 0 || ja[e] >= cols) return 0;
+        if (ja[e] < low || ja[e] >= high) sp_set_add(needed, ja[e]);
+    }
+    return 1;
+}
 
 /** Marks in s->needed the columns of the block's entries that other ranks own. Also checks all column
  *  indices, because this is the first pass over them.
@@ -46,6 +59,10 @@ static int mark_needed(setup *s, int threads)
         const int64_t n = a->irp[i + 1] - a->irp[i];
         if (n == 0) continue; /* in a block without entries, ja may be NULL */
         const int32_t *const ja = a->ja + a->irp[i];
+        if (s->any_order) {
+            sound &= mark_in_any_order(s->needed, ja, n, low, high, a->cols);
+            continue;
+        }
         sound &= sp_columns_sound(ja, n, a->cols);
         if (!sound) continue;
         for (int64_t e = 0; e < n && ja[e] < low; e++) sp_set_add(s->needed, ja[e]);
@@ -197,11 +214,11 @@ static spmm_status build(setup *s, spmm_exchange kind, int threads, sp_halo *h)
     return sp_agree(s->grid->comm, "halo", status);
 }
 
-spmm_status sp_halo_create(const sp_grid *grid, const spmm_block *block, spmm_exchange kind, int threads,
-                           sp_halo *halo)
+static spmm_status create(const sp_grid *grid, const spmm_block *block, spmm_exchange kind, int any_order,
+                          int threads, sp_halo *halo)
 {
-    setup s = {.grid = grid, .block = block, .parts = grid->dims[0]};
-    memset(halo, 0, sizeof *halo);
+    setup s = {.grid = grid, .block = block, .any_order = any_order, .parts = grid->dims[0]};
+    *halo = (sp_halo){.any_order = any_order};
     const spmm_status status = build(&s, kind, threads, halo);
     sp_free(s.first);
     sp_free(s.needed);
@@ -211,6 +228,18 @@ spmm_status sp_halo_create(const sp_grid *grid, const spmm_block *block, spmm_ex
     sp_free(s.wanted);
     if (status != SPMM_OK) sp_halo_destroy(halo);
     return status;
+}
+
+spmm_status sp_halo_create(const sp_grid *grid, const spmm_block *block, spmm_exchange kind, int threads,
+                           sp_halo *halo)
+{
+    return create(grid, block, kind, 0, threads, halo);
+}
+
+spmm_status sp_halo_create_any_order(const sp_grid *grid, const spmm_block *block, spmm_exchange kind,
+                                     int threads, sp_halo *halo)
+{
+    return create(grid, block, kind, 1, threads, halo);
 }
 
 int64_t sp_halo_all_moved(const sp_halo *halo)

@@ -43,6 +43,7 @@ typedef struct sp_halo {
     spmm_csr local; /**< the block with local column indices. Its row starts and values are those of the block
                          or, with the joint exchange, of joint->rest */
     int renumbered; /**< 1: the halo owns local.ja; 0: local.ja is the block's array */
+    int any_order;  /**< 1: the columns of a row may be in any order */
     sp_joint *joint; /**< the entries that other ranks multiply for this rank, and the entries that this rank
                           multiplies for others. NULL unless `kind` is SPMM_EXCHANGE_JOINT and the process
                           column has several ranks */
@@ -67,6 +68,12 @@ typedef struct sp_halo {
  *          fit together), _MEMORY, _MPI */
 spmm_status sp_halo_create(const sp_grid *grid, const spmm_block *block, spmm_exchange kind, int threads,
                            sp_halo *halo);
+
+/** As sp_halo_create(), for blocks with distinct columns in any order within a row, as
+ *  sp_csr_permute_in_order() makes them. The grid must be P x 1. Such blocks have no joint exchange and no
+ *  product with the transpose. Collective over grid->comm. */
+spmm_status sp_halo_create_any_order(const sp_grid *grid, const spmm_block *block, spmm_exchange kind,
+                                     int threads, sp_halo *halo);
 
 /** Returns the number of rows that all ranks receive in an exchange, rows of X and partial rows of Y.
  *  Local. */

@@ -96,6 +96,9 @@ static void mark_needed(const node_setup *s)
 #pragma omp parallel for schedule(dynamic, ROWS) num_threads(s->threads)
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t begin = a->irp[i], end = a->irp[i + 1];
+        for (int64_t e = begin; s->halo->any_order && e < end; e++)
+            if (a->ja[e] < from || a->ja[e] >= to) sp_set_add(set, a->ja[e]);
+        if (s->halo->any_order) continue;
         for (int64_t e = begin; e < end && a->ja[e] < from; e++) sp_set_add(set, a->ja[e]);
         for (int64_t e = end; e > begin && a->ja[e - 1] >= to; e--) sp_set_add(set, a->ja[e - 1]);
     }
@@ -179,6 +182,7 @@ static void number_rows(const node_setup *s, sp_node_rows *node)
         node->begin[i] = node->low + s->first[node->first_rank + i] - s->from;
     h->node = node;
     h->kind = s->halo->kind;
+    h->any_order = s->halo->any_order;
     h->own = s->halo->own;
     h->all_bcast = s->halo->all_bcast;
     h->ghost_low = node->begin[node->rank];

@@ -72,6 +72,17 @@ spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_b
                            const int64_t *col_begin, const int64_t *x_begin, sp_crossing crossing,
                            int threads, sp_rank_count *counts);
 
+/** Counts the rows of X that parts of a renumbered square matrix need of one another, without renumbering it.
+ *  Parts are ranks or, for rows that cross between nodes once, nodes. Local. Takes one pass over the column
+ *  indices, by all threads. Memory: 1 bit per column, and 4 bytes per row if perm is given.
+ *  \param [in]  a         square, column indices in any order; its values are not read
+ *  \param [in]  perm      [rows] new number of each row; NULL: the rows are not renumbered
+ *  \param [in]  begin     [parts + 1] boundaries of the parts among the new rows, from 0 to a->rows
+ *  \param [out] received  [parts] number of rows of X that a part needs and other parts own
+ *  \return SPMM_OK, SPMM_ERR_MEMORY */
+spmm_status sp_cut_volume(const spmm_csr *a, int parts, const int64_t *perm, const int64_t *begin,
+                          int threads, int64_t *received);
+
 /** Counts for every rank its communication in the joint exchange. Parameters and status as for
  *  sp_comm_volume(), except for the last parameter.
  *

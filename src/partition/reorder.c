@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "partition/graph_cut.h"
 
-static void graph_destroy(sp_graph *g)
+void sp_graph_destroy(sp_graph *g)
 {
     sp_free(g->start);
     sp_free(g->neighbor);
@@ -41,9 +41,7 @@ static int64_t merge(const int32_t *x, int64_t nx, const int32_t *y, int64_t ny,
     return n;
 }
 
-/** Builds the graph of A + A^T without the diagonal. Memory per entry of A: 4 bytes for A^T and 8 bytes for
- *  the neighbors. */
-static spmm_status graph_create(const spmm_csr *a, sp_graph *g)
+spmm_status sp_graph_create(const spmm_csr *a, sp_graph *g)
 {
     const int64_t n = a->rows;
     int64_t *start = NULL;
@@ -62,7 +60,7 @@ static spmm_status graph_create(const spmm_csr *a, sp_graph *g)
 done:
     sp_free(start);
     sp_free(row);
-    if (status != SPMM_OK) graph_destroy(g);
+    if (status != SPMM_OK) sp_graph_destroy(g);
     return status;
 }
 
@@ -92,19 +90,22 @@ static void find_kinds(const spmm_csr *a, const int32_t *part, unsigned char *ki
         }
 }
 
-/** Numbers the rows by a stable counting sort by part and kind. `next` is scratch memory, [parts * KINDS +
- *  1], zeroed by the caller. */
-static void number_rows(const spmm_csr *a, int parts, const int32_t *part, const unsigned char *kind,
-                        int64_t *next, int64_t *perm, int64_t *begin)
+/** Numbers the rows, taken in the given order, by a stable counting sort by part and kind. `next` is scratch
+ *  memory, [parts * KINDS + 1], zeroed by the caller. */
+static void number_rows(const spmm_csr *a, int parts, const int32_t *part, const int32_t *order,
+                        const unsigned char *kind, int64_t *next, int64_t *perm, int64_t *begin)
 {
     for (int64_t i = 0; i < a->rows; i++) next[(int64_t)part[i] * KINDS + kind[i] + 1]++;
     for (int64_t b = 0; b < (int64_t)parts * KINDS; b++) next[b + 1] += next[b];
     for (int p = 0; p <= parts; p++) begin[p] = next[(int64_t)p * KINDS];
-    for (int64_t i = 0; i < a->rows; i++) perm[i] = next[(int64_t)part[i] * KINDS + kind[i]]++;
+    for (int64_t at = 0; at < a->rows; at++) {
+        const int64_t i = order ? order[at] : at;
+        perm[i] = next[(int64_t)part[i] * KINDS + kind[i]]++;
+    }
 }
 
-static spmm_status order_rows(const spmm_csr *a, int parts, const int32_t *part, int64_t *perm,
-                              int64_t *begin)
+spmm_status sp_order_parts(const spmm_csr *a, int parts, const int32_t *part, const int32_t *order,
+                           int64_t *perm, int64_t *begin)
 {
     unsigned char *kind = NULL;
     int64_t *next = NULL;
@@ -113,7 +114,7 @@ static spmm_status order_rows(const spmm_csr *a, int parts, const int32_t *part,
     TRY_GOTO(sp_alloc_zero((void **)&next, (int64_t)parts * KINDS + 1, sizeof *next, "rows of each kind"),
              done);
     find_kinds(a, part, kind);
-    number_rows(a, parts, part, kind, next, perm, begin);
+    number_rows(a, parts, part, order, kind, next, perm, begin);
 done:
     sp_free(kind);
     sp_free(next);
@@ -123,10 +124,10 @@ done:
 static spmm_status split_rows(const spmm_csr *a, int parts, int32_t *part, int64_t *edge_cut)
 {
     sp_graph g;
-    TRY(graph_create(a, &g));
+    TRY(sp_graph_create(a, &g));
     const spmm_status status = sp_graph_cut(&g, parts, part);
     if (status == SPMM_OK && edge_cut) *edge_cut = count_cut(&g, part);
-    graph_destroy(&g);
+    sp_graph_destroy(&g);
     return status;
 }
 
@@ -137,7 +138,8 @@ static void keep_order(int64_t rows, int64_t *perm, int64_t *begin)
     begin[1] = rows;
 }
 
-spmm_status sp_graph_partition(const spmm_csr *a, int parts, int64_t *perm, int64_t *begin, int64_t *edge_cut)
+spmm_status sp_graph_partition(const spmm_csr *a, int parts, const int32_t *order, int64_t *perm,
+                               int64_t *begin, int64_t *edge_cut)
 {
     if (edge_cut) *edge_cut = 0;
     if (a->rows != a->cols)
@@ -154,7 +156,7 @@ spmm_status sp_graph_partition(const spmm_csr *a, int parts, int64_t *perm, int6
     TRY(sp_alloc((void **)&part, a->rows, sizeof *part, "parts of the rows"));
     spmm_status status;
     TRY_GOTO(split_rows(a, parts, part, edge_cut), done);
-    TRY_GOTO(order_rows(a, parts, part, perm, begin), done);
+    TRY_GOTO(sp_order_parts(a, parts, part, order, perm, begin), done);
 done:
     sp_free(part);
     return status;

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/enum_words.h"
@@ -298,7 +299,7 @@ void sp_features_of(const spmm_csr *block, int64_t diagonal, int threads, sp_fea
         for (int b = 0; b < SP_LENGTH_BOUNDS && length > 4 << b; b++) over[b] += length;
         if (length > longest) longest = length;
         if (length > SP_CHAIN)
-            reach += length * (block->ja[block->irp[i + 1] - 1] - block->ja[block->irp[i]] + 1);
+            reach += length * (abs(block->ja[block->irp[i + 1] - 1] - block->ja[block->irp[i]]) + 1);
         changes += i > 0 && block->irp[i] - block->irp[i - 1] != block->irp[i + 1] - block->irp[i];
     }
     memset(f, 0, sizeof *f);

@@ -18,13 +18,15 @@ typedef struct row_run {
     int64_t first, end;
 } row_run;
 
-/** Returns 1 if row i needs no ghost rows. Checks only the first and the last entry of row i: its column
- *  indices increase, and ghost rows lie before and after the owned rows. */
+/** Returns 1 if row i needs no ghost rows. If its column indices increase, checks only the first and the last
+ *  entry: ghost rows lie before and after the owned rows. */
 static int is_interior(const sp_halo *h, int64_t i)
 {
     const spmm_csr *const a = &h->local;
-    const int64_t first = a->irp[i], end = a->irp[i + 1];
-    return first == end || (a->ja[first] >= h->ghost_low && a->ja[end - 1] < h->ghost_low + h->own);
+    const int64_t first = a->irp[i], end = a->irp[i + 1], low = h->ghost_low, high = low + h->own;
+    for (int64_t e = first; h->any_order && e < end; e++)
+        if (a->ja[e] < low || a->ja[e] >= high) return 0;
+    return first == end || (a->ja[first] >= low && a->ja[end - 1] < high);
 }
 
 /** Trims run r to whole panels and adds it to `kept`, the array of the longest runs so far. If the array has

@@ -13,7 +13,7 @@ spmm_status sp_grid_cost_ranges(const spmm_csr *a, sp_partition partition, int t
         sp_partition_even(a->rows, r->p, r->row_begin);
         sp_partition_even(a->cols, r->q, r->col_begin);
     } else {
-        if (partition != SP_PARTITION_GRAPH) sp_partition_entries(a->irp, a->rows, r->p, r->row_begin);
+        if (!sp_partition_renumbers(partition)) sp_partition_entries(a->irp, a->rows, r->p, r->row_begin);
         TRY(sp_partition_columns(a, threads, r->q, r->col_begin));
     }
     sp_x_ranges(a->rows, a->cols, r->p, r->q, r->row_begin, r->col_begin, r->x_begin);
@@ -219,9 +219,9 @@ static spmm_status cost_of(const spmm_csr *a, sp_partition partition, int p, int
 spmm_status sp_grid_cost_best(const spmm_csr *a, sp_partition partition, int ranks,
                               const sp_cost_model *model, FILE *table, sp_grid_cost *best)
 {
-    /* METIS would have to partition the graph for each number of row blocks; instead, balance the blocks by
+    /* the rows would have to be renumbered for each number of row blocks; instead, balance the blocks by
        entries */
-    const sp_partition by = partition == SP_PARTITION_GRAPH ? SP_PARTITION_NNZ : partition;
+    const sp_partition by = sp_partition_renumbers(partition) ? SP_PARTITION_NNZ : partition;
     if (table) sp_grid_cost_head(table, model->k);
     for (int columns = 1; columns <= ranks; columns++) {
         sp_grid_cost cost;

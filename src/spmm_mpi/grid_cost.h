@@ -44,8 +44,8 @@ typedef struct sp_grid_cost {
 } sp_grid_cost;
 
 /** Determines the row blocks and column blocks (balanced by entries, or of equal size with SP_PARTITION_ROWS)
- *  and the owners of the rows of X. With SP_PARTITION_GRAPH the caller has set ranges->row_begin, and the row
- *  blocks are not changed.
+ *  and the owners of the rows of X. If the partition renumbers the rows, the caller has set
+ *  ranges->row_begin, and the row blocks are not changed. SP_PARTITION_AUTO means SP_PARTITION_NNZ here.
  *
  *  Local.
  *  \param [in,out] ranges  created by the caller for a P x Q grid
@@ -65,7 +65,7 @@ spmm_status sp_grid_cost_count(const spmm_csr *a, const sp_ranges *ranges, const
  *  cost exceeds the best cost found so far.
  *
  *  Local.
- *  \param [in]     partition  SP_PARTITION_GRAPH is approximated by SP_PARTITION_NNZ
+ *  \param [in]     partition  SP_PARTITION_NNZ approximates those that renumber the rows
  *  \param [in]     table      file to print one line per grid to; NULL: nothing is printed
  *  \param [in,out] best       cost of the best grid; on entry the cost of the ranks x 1 grid, or zeros
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT */

@@ -251,7 +251,9 @@ static void note_run(const sp_job *job, sp_record *r)
     r->run.repeat = o->repeat;
     r->run.warmup = o->warmup;
     r->run.precision = sp_precision_word(o->precision);
-    r->run.partition = sp_partition_word(o->partition);
+    r->run.partition = sp_partition_word(job->dist.cut.taken);
+    r->cut = job->dist.cut.why;
+    r->moved.nnz_rows = job->dist.cut.nnz_rows;
     r->run.overlap = !o->no_overlap;
     r->run.x = x_text(o, x, sizeof x);
     r->scatter.way = o->io_parallel ? "none" : sp_scatter_word(o);

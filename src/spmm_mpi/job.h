@@ -24,16 +24,25 @@ typedef struct sp_job_input {
     sp_columns columns;    /**< K of each run: from --columns or, with -x FILE, from the file */
 } sp_job_input;
 
+/** The cut that was taken, and why; the same on every rank. */
+typedef struct sp_cut {
+    sp_partition taken;
+    int any_order; /**< 1: the entries of a row of the renumbered A have the order of the caller's columns */
+    int64_t nnz_rows; /**< rows of X that all ranks would receive if A were cut by entries; -1: not counted */
+    char why[256];    /**< what each cut would move, or why nothing was counted; "": nothing to say */
+} sp_cut;
+
 /** The distribution of A and X. */
 typedef struct sp_distribution {
+    sp_cut cut;
     sp_ranges ranges; /**< row and column blocks of A, and the owners of the rows of X */
     spmm_block block; /**< this rank's block of A */
     sp_matrix slice;  /**< --scatter-format ell: the received block, whose values plans use; else zeroed */
     sp_halo halo;     /**< the halo of a product: the rows of X that are exchanged */
-    int64_t *perm;    /**< rank 0, --partition graph: perm[i] is the new index of row i of A as read */
+    int64_t *perm;    /**< rank 0, if rows are renumbered: perm[i] is the new index of row i of A as read */
     sp_halo joint;    /**< the halo of the joint exchange, if that may be chosen; else zeroed */
-    int64_t *x_old;   /**< --partition graph and generated X: indices that this rank's rows of X had before
-                           renumbering; else NULL */
+    int64_t *x_old;   /**< if rows are renumbered and X is generated: indices that this rank's rows of X had
+                           before; else NULL */
 } sp_distribution;
 
 /** The reference for the verification of Y. With mode full it is the whole A; the other members are for a
@@ -86,10 +95,18 @@ spmm_status sp_job_read_x(const sp_options *o, const sp_place *place, sp_job_inp
 spmm_status sp_job_collect_reference(const sp_options *o, const sp_place *place, const sp_distribution *dist,
                                      sp_job_input *input, sp_reference *reference);
 
-/** Replaces the grid (--grid auto), renumbers the rows of A and X (--partition graph), determines the ranges,
- *  and decides whether rank 0 verifies all rows of Y or only a sample, which it copies from A. */
+/** Replaces the grid (--grid auto), renumbers the rows of A and X (--partition), determines the ranges, and
+ *  decides whether rank 0 verifies all rows of Y or only a sample, which it copies from A. */
 spmm_status sp_job_partition(const sp_options *o, sp_place *place, sp_job_input *input, sp_distribution *dist,
                              sp_reference *reference);
+
+/** Chooses the cut of --partition auto, and renumbers the rows of A and X if the cut taken does.
+ *
+ *  Collective over the grid. Sets dist->cut on every rank; on rank 0 also dist->perm and the row blocks of
+ *  dist->ranges, if the rows are renumbered.
+ *  \param [in,out] dist  its ranges have been created on every rank */
+spmm_status sp_job_renumber(const sp_options *o, const sp_place *place, sp_job_input *input,
+                            sp_distribution *dist);
 
 /** Sends each rank its block of A, according to --scatter and --scatter-format. Sets dist->block and
  *  dist->slice. If rank 0 verifies in full, it keeps A; otherwise A is destroyed.

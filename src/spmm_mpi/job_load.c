@@ -1,5 +1,6 @@
 /** Implements --io parallel: every rank reads its own block from the file. No rank holds the whole matrix,
  *  unless rank 0 verifies in full. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -41,8 +42,14 @@ spmm_status sp_job_load(const sp_options *o, const sp_place *place, sp_job_input
     sp_load l = {.rows = 0};
     spmm_status status;
     TRY(sp_bcast(grid->comm, SP_ROOT, &way, sizeof way));
-    TRY_GOTO((way == SP_FILE_TEXT ? sp_load_text : sp_load_csr)(grid, o->matrix, &options, o->partition, &l),
-             done);
+    dist->cut = (sp_cut){.taken = o->partition, .nnz_rows = -1};
+    if (o->partition == SP_PARTITION_AUTO) {
+        dist->cut.taken = SP_PARTITION_NNZ;
+        snprintf(dist->cut.why, sizeof dist->cut.why, "auto: by entries, as --io parallel reads the blocks");
+    }
+    TRY_GOTO(
+        (way == SP_FILE_TEXT ? sp_load_text : sp_load_csr)(grid, o->matrix, &options, dist->cut.taken, &l),
+        done);
     input->facts.parse_seconds = MPI_Wtime() - start;
     take_facts(&l, way != SP_FILE_TEXT, input);
     TRY_GOTO(take_ranges(grid, &l, &dist->ranges), done);

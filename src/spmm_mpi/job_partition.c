@@ -1,11 +1,7 @@
-/** Chooses the grid and the blocks, renumbers the matrix, and selects rows to verify. Implements
- *  --dry-run. */
-#include <string.h>
-
+/** Chooses the grid and the blocks, and selects rows to verify. Implements --dry-run. */
 #include "base/memory.h"
 #include "base/words.h"
 #include "partition/comm_volume.h"
-#include "partition/reorder.h"
 #include "spmm_mpi/grid_cost.h"
 #include "spmm_mpi/job.h"
 
@@ -45,48 +41,7 @@ static spmm_status choose_grid(const sp_options *o, sp_place *place, const sp_jo
     return sp_grid_create(MPI_COMM_WORLD, dims[0], dims[1], grid);
 }
 
-/* ---- renumbering by a graph partitioner; rank 0 ---- */
-
-/** Counts the rows of X that all ranks receive in a product if matrix a is split by `partition`.
- *  \param [in] blocks  the size of the grid and, for SP_PARTITION_GRAPH, the row blocks */
-static spmm_status count_received(const spmm_csr *a, sp_partition partition, int threads,
-                                  const sp_ranges *blocks, int64_t *received)
-{
-    sp_grid_cost cost = {.received = 0};
-    sp_ranges ranges;
-    TRY(sp_ranges_create(blocks->p, blocks->q, &ranges));
-    memcpy(ranges.row_begin, blocks->row_begin, (size_t)(ranges.p + 1) * sizeof *ranges.row_begin);
-    spmm_status status = sp_grid_cost_ranges(a, partition, threads, &ranges);
-    const sp_cost_model model = {.exchange = SPMM_EXCHANGE_HALO, .k = 1, .threads = threads};
-    if (status == SPMM_OK) status = sp_grid_cost_count(a, &ranges, &model, NULL, &cost);
-    *received = cost.received;
-    sp_ranges_destroy(&ranges);
-    return status;
-}
-
-/** Replaces A by P A P^T with a permutation P computed by METIS, and prints the communication volume before
- *  and after. If X comes from a file, its rows are renumbered too. */
-static spmm_status renumber(const sp_place *place, sp_job_input *input, sp_distribution *dist)
-{
-    const int threads = place->binding.threads;
-    spmm_csr renumbered, *const a = &input->a;
-    sp_ranges *const r = &dist->ranges;
-    int64_t before = 0, after = 0, cut = 0;
-    TRY(sp_alloc((void **)&dist->perm, a->rows, sizeof *dist->perm, "new numbers of the rows"));
-    TRY(count_received(a, SP_PARTITION_NNZ, threads, r, &before));
-    TRY(sp_graph_partition(a, r->p, dist->perm, r->row_begin, &cut));
-    TRY(sp_csr_permute(a, dist->perm, threads, &renumbered));
-    spmm_csr_destroy(a);
-    *a = renumbered;
-    if (input->x.data) TRY(sp_job_permute(dist->perm, &input->x));
-    TRY(count_received(a, SP_PARTITION_GRAPH, threads, r, &after));
-    if (place->verbosity >= 0)
-        printf(
-            "graph      rows renumbered in %d parts, %lld edges cut; rows of X that all ranks receive: %lld before,"
-            " %lld after\n",
-            r->p, (long long)cut, (long long)before, (long long)after);
-    return SPMM_OK;
-}
+/* ---- renumbered rows ---- */
 
 /** Sends each rank the indices that its rows of X had before renumbering: the generated values of X depend on
  *  these indices. */
@@ -121,11 +76,10 @@ double sp_job_verify_bytes(const sp_job_input *input, spmm_precision precision)
 static spmm_status partition_on_root(const sp_options *o, const sp_place *place, sp_job_input *input,
                                      sp_distribution *dist, sp_verify_mode *mode)
 {
-    if (o->partition == SP_PARTITION_GRAPH) TRY(renumber(place, input, dist));
     if (*mode == SP_VERIFY_FULL &&
         sp_job_verify_bytes(input, o->precision) > 0.8 * (double)sp_available_bytes())
         *mode = SP_VERIFY_SAMPLE;
-    return sp_grid_cost_ranges(&input->a, o->partition, place->binding.threads, &dist->ranges);
+    return sp_grid_cost_ranges(&input->a, dist->cut.taken, place->binding.threads, &dist->ranges);
 }
 
 spmm_status sp_job_partition(const sp_options *o, sp_place *place, sp_job_input *input, sp_distribution *dist,
@@ -135,13 +89,14 @@ spmm_status sp_job_partition(const sp_options *o, sp_place *place, sp_job_input 
     const sp_matrix_facts *const facts = &input->facts;
     reference->mode = o->verify;
     TRY(choose_grid(o, place, input));
-    spmm_status status = sp_ranges_create(grid->dims[0], grid->dims[1], &dist->ranges);
-    if (status == SPMM_OK && sp_is_root(place))
-        status = partition_on_root(o, place, input, dist, &reference->mode);
+    TRY(sp_agree(grid->comm, "partition", sp_ranges_create(grid->dims[0], grid->dims[1], &dist->ranges)));
+    TRY(sp_job_renumber(o, place, input, dist));
+    spmm_status status = SPMM_OK;
+    if (sp_is_root(place)) status = partition_on_root(o, place, input, dist, &reference->mode);
     TRY(sp_agree(grid->comm, "partition", status));
     TRY(sp_bcast(grid->comm, SP_ROOT, &reference->mode, sizeof reference->mode));
     TRY(sp_ranges_share(grid, SP_ROOT, facts->rows, facts->cols, &dist->ranges));
-    if (o->partition == SP_PARTITION_GRAPH && !o->x_file)
+    if (sp_partition_renumbers(dist->cut.taken) && !o->x_file)
         TRY(share_old_numbers(place, facts->cols, o->two_stage, dist));
     if (reference->mode != SP_VERIFY_SAMPLE) return SPMM_OK;
     TRY(sp_job_list_sample(grid, &dist->ranges, reference));

@@ -14,7 +14,7 @@
 #include "files/matrix_write.h"
 #include "product/column_blocks.h"
 
-static const char *const partition_words[] = {"nnz", "rows", "graph", NULL};
+static const char *const partition_words[] = {"nnz", "rows", "graph", "levels", "auto", NULL};
 static const char *const io_words[] = {"root", "parallel", NULL};
 static const char *const scatter_words[] = {"direct", "two-stage", NULL};
 static const char *const scatter_format_words[] = {"csr", "ell", NULL};
@@ -193,7 +193,7 @@ static const sp_option_row rows[] = {
     {0, "subwarp", "N", "lanes per element, 1 to 32, for CUDA kernels with this parameter", CALL(set_subwarp),
      RARE},
     {'g', "grid", "PxQ", "P row blocks by Q column blocks, or auto (default: ranks x 1)", CALL(set_grid)},
-    {0, "partition", "NAME", "rows: nnz (balanced entries, default), rows (even), graph (METIS)",
+    {0, "partition", "NAME", "rows: nnz (balanced entries), rows (even), graph (METIS), levels, auto",
      WORDS(partition_words, partition)},
     {0, "exchange", "NAME", "halo (needed X rows), bcast (all X rows), joint (X or Y rows), auto",
      WORDS(sp_exchange_words, exchange), RARE},
@@ -302,6 +302,7 @@ static spmm_status check_io(const sp_options *o)
     if (o->scatter_padded) needs = "--scatter-format ell: rank 0 sends nothing";
     if (o->grid_auto) needs = "--grid auto: --dry-run prints the best grid";
     if (o->partition == SP_PARTITION_GRAPH) needs = "--partition graph";
+    if (o->partition == SP_PARTITION_LEVELS) needs = "--partition levels";
     if (o->action == SP_ACTION_DRY_RUN) needs = "--dry-run";
     if (o->action == SP_ACTION_CHECK_CONVERSIONS) needs = "--check-conversions";
     return needs ? sp_fail(SPMM_ERR_USAGE, "--io parallel cannot be combined with %s", needs) : SPMM_OK;
@@ -349,9 +350,10 @@ static spmm_status check(const sp_options *o)
         return sp_fail(SPMM_ERR_USAGE, "--plan-ranks is for --dry-run");
     if (o->ranks_per_node > 0 && o->action != SP_ACTION_DRY_RUN)
         return sp_fail(SPMM_ERR_USAGE, "--ranks-per-node is for --dry-run");
-    if (o->action == SP_ACTION_DRY_RUN && o->partition == SP_PARTITION_GRAPH)
+    if (o->action == SP_ACTION_DRY_RUN && sp_partition_renumbers(o->partition))
         return sp_fail(SPMM_ERR_USAGE,
-                       "--dry-run does not support --partition graph: omit it, or use --scatter-only");
+                       "--dry-run does not support --partition %s: omit it, or use --scatter-only",
+                       sp_partition_word(o->partition));
     if (o->edges && sp_gen_is_spec(o->matrix))
         return sp_fail(SPMM_ERR_USAGE, "--read-as is for files, and %s is a generator", SHOWN(o->matrix));
     TRY(check_io(o));
@@ -373,6 +375,7 @@ spmm_status sp_options_parse(int argc, char **argv, sp_options *o)
                       .columns = {{64}, 1},
                       .device = SP_DEVICE_AUTO,
                       .format = SPMM_FORMAT_AUTO,
+                      .partition = SP_PARTITION_AUTO,
                       .x_seed = 1,
                       .repeat = 10,
                       .warmup = 2,

@@ -44,7 +44,11 @@ void sp_report_head(FILE *out) { fprintf(out, "spmm_mpi %s: Y := A X\n", SPMM_VE
 void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r)
 {
     const sp_matrix_facts *const m = &r->matrix;
-    static const char *const partition[] = {"balanced by entries", "in even blocks", "by a cut graph"};
+    static const char *const how[][2] = {{"nnz", "balanced by entries"},
+                                         {"rows", "in even blocks"},
+                                         {"graph", "by a cut graph"},
+                                         {"levels", "by levels"}};
+    int by = 0;
     char text[32];
     fprintf(out, "matrix     %s, %lld x %lld, %lld entries (%s%s %s", SHOWN_WHOLE(m->source),
             (long long)m->rows, (long long)m->cols, (long long)m->nnz, m->field,
@@ -54,8 +58,10 @@ void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r)
             share(m->nnz, m->rows), (long long)m->longest, (long long)m->empty);
     if (m->duplicates)
         fprintf(out, "           %lld duplicate entries were summed\n", (long long)m->duplicates);
+    while (strcmp(how[by][0], r->run.partition) != 0) by++;
     fprintf(out, "ranks      %d as a %d x %d grid, rows %s, imbalance %.3f\n", r->run.ranks, r->run.grid[0],
-            r->run.grid[1], partition[o->partition], r->imbalance);
+            r->run.grid[1], how[by][1], r->imbalance);
+    if (r->cut[0] && (o->verbosity > 0 || r->moved.nnz_rows >= 0)) sp_report_line(out, "partition", r->cut);
     sp_binding_print(out, r->run.binding);
     x_line(out, o, r);
     if (m->read_bytes > 0)

@@ -60,15 +60,17 @@ typedef struct sp_record {
                            ranks */
         int64_t all_rows;     /**< the same, sum over all ranks */
         int64_t partial_rows; /**< partial rows of Y among them, joint exchange */
-        int64_t bcast_rows;   /**< the value that all_rows would have with --exchange bcast */
-        int neighbors;        /**< number of ranks from which a rank receives, maximum over the ranks */
-        int column_blocks;    /**< number of column blocks of X, which are exchanged one after another */
-        double interior;      /**< fraction of the rows of Y that are computed during the exchange */
-        double hidden;        /**< fraction of the exchange's time that does not prolong the product */
+        int64_t nnz_rows; /**< rows of X that all ranks would receive with --partition nnz; -1: not counted */
+        int64_t bcast_rows; /**< the value that all_rows would have with --exchange bcast */
+        int neighbors;      /**< number of ranks from which a rank receives, maximum over the ranks */
+        int column_blocks;  /**< number of column blocks of X, which are exchanged one after another */
+        double interior;    /**< fraction of the rows of Y that are computed during the exchange */
+        double hidden;      /**< fraction of the exchange's time that does not prolong the product */
         /** Number of rows of X and partial Y that are sent as messages, sum over all ranks
          *  (sp_plan_facts.message_rows). */
         int64_t message_rows;
-    } moved; /**< communication in one product */
+    } moved;         /**< communication in one product */
+    const char *cut; /**< the choice of --partition auto, in words; "": none */
     struct {
         const char *way,
             *format; /**< arguments of --scatter and --scatter-format; "none" with --io parallel */

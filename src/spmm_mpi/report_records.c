@@ -78,6 +78,7 @@ static void moved_group(sp_writer *s, const sp_record *r)
     sp_writer_double(s, "boundary_seconds", r->seconds.boundary);
     sp_writer_double(s, "reduce_seconds", r->seconds.reduce);
     sp_writer_double(s, "no_exchange_seconds", r->moved.all_rows > 0 ? r->seconds.no_exchange : NAN);
+    sp_writer_double(s, "nnz_rows", r->moved.nnz_rows >= 0 ? (double)r->moved.nnz_rows : NAN);
     sp_writer_close(s);
 }
 
@@ -162,7 +163,7 @@ static void copies_group(sp_writer *s, const sp_host_copies *c)
 static const char *on_off(int on) { return on ? "on" : "off"; }
 
 /** Writes the group "asked": options and variables that affect how a product is computed, as they were given.
- *  The choices of the program are in the other groups; X, K, precision and partition are in "run". */
+ *  The choices of the program are in the other groups; X, K and precision are in "run". */
 static void asked_group(sp_writer *s, const sp_options *o)
 {
     const char *const isa = getenv("SPMM_ISA"), *const backend = getenv("SPMM_EXCHANGE_BACKEND");
@@ -174,6 +175,7 @@ static void asked_group(sp_writer *s, const sp_options *o)
     sp_writer_text(s, "format", sp_format_word(o->format));
     sp_writer_text(s, "grid", o->grid_auto ? "auto" : grid);
     sp_writer_int(s, "threads", o->threads);
+    sp_writer_text(s, "partition", sp_partition_word(o->partition));
     sp_writer_text(s, "exchange", sp_exchange_word(o->exchange));
     sp_writer_text(s, "transport", sp_transport_word(o->transport));
     sp_writer_text(s, "reduce", sp_reduce_word(o->reduce));
@@ -318,7 +320,9 @@ static void counts_group(sp_writer *s, const sp_counts_record *c)
     number_or_null(s, "ranks_per_node", c->model->per_node);
     sp_writer_text(s, "device", sp_device_word(c->model->device));
     sp_writer_bool(s, "crosses_once", sp_crossing_of(c->model).x_once);
-    sp_writer_text(s, "partition", sp_partition_word(c->options->partition));
+    sp_writer_text(s, "partition",
+                   sp_partition_word(c->options->partition == SP_PARTITION_AUTO ? SP_PARTITION_NNZ
+                                                                                : c->options->partition));
     sp_writer_text(s, "exchange", sp_exchange_word(c->options->exchange));
     sp_writer_text(s, "precision", sp_precision_word(c->a->precision));
     sp_writer_int(s, "k", c->model->k);

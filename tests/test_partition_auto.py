@@ -1,0 +1,131 @@
+"""--partition auto and levels: when rows are renumbered, what that moves, and that Y keeps its bits. limit: 480"""
+import itertools
+import os
+import random
+
+from command import ROOT, equal, finish, run, scratch, test, verified, within
+
+SENDS = ("-d", "cpu", "-t", 1, "-r", 1, "--warmup", 0, "--transport", "mpi")
+MANY = ("--products", 100000)  # so that any renumbering repays, on any machine
+
+
+def matrix(name, rows, entries, cols=None):
+    """A file of (row, column) pairs, from 0, with values that make the order of summation visible."""
+    rng = random.Random(name)
+    lines = [f"{i + 1} {j + 1} {rng.uniform(-1, 1)!r}\n" for i, j in sorted(set(entries))]
+    return scratch(name, f"%%MatrixMarket matrix coordinate real general\n{rows} {cols or rows} {len(lines)}\n" + "".join(lines))
+
+
+def grid(*sides, seed=1):
+    """(rows, entries) of a grid whose points are numbered at random."""
+    points = list(itertools.product(*map(range, sides)))
+    numbers = list(range(len(points)))
+    random.Random(seed).shuffle(numbers)
+    number = dict(zip(points, numbers))
+    entries = [(i, i) for i in numbers]
+    for point in points:
+        for axis in range(len(sides)):
+            other = number.get(point[:axis] + (point[axis] + 1,) + point[axis + 1:])
+            if other is not None:
+                entries += [(number[point], other), (other, number[point])]
+    return len(points), entries
+
+
+def y_of(path, *options, ranks, x="uniform"):
+    """(record, output, text of Y)"""
+    out = scratch("y.mtx")
+    result = run(*SENDS, "-k", 3, "-x", x, *options, "-o", out, path, ranks=ranks)
+    verified(result, f"{path} {options} {ranks}", 1)
+    equal(result.records[0]["error"]["different"], 0, f"{path} {options}")
+    with open(out) as file:
+        text = file.read()
+    os.remove(out)
+    return result.records[0], result.out, text
+
+
+def renumbered(path, least, ranks, *options, x="uniform"):
+    """auto renumbers, moves at most 1 / least of what nnz moves, and Y is that of one rank and of nnz."""
+    serial, by_rows = y_of(path, ranks=1, x=x), y_of(path, "--partition", "nnz", "--exchange", "halo", ranks=ranks, x=x)
+    record, out, text = y_of(path, *MANY, *options, ranks=ranks, x=x)
+    assert record["run"]["partition"] in ("levels", "graph"), record["run"]
+    equal((record["asked"]["partition"], by_rows[0]["moved"]["nnz_rows"]), ("auto", None))
+    equal(record["moved"]["nnz_rows"], by_rows[0]["moved"]["all_rows"])
+    assert record["moved"]["all_rows"] * least <= record["moved"]["nnz_rows"], record["moved"]
+    within(out, "partition  auto: by entries moves ")
+    within(out, "renumbered by ")
+    assert text == by_rows[2] == serial[2], path
+    return record
+
+
+def kept(path, ranks, why, *options):
+    """auto keeps the cut by entries, and -v says why."""
+    result = run(*SENDS, "-v", "-k", 2, *options, path, ranks=ranks)
+    verified(result, f"{path} {options}")
+    equal(result.records[0]["run"]["partition"], "nnz")
+    within(" ".join(result.out.split()), why)
+
+
+PLANE, SPACE = matrix("plane.mtx", *grid(60, 60)), matrix("space.mtx", *grid(15, 15, 15))
+
+with test("grids numbered at random are renumbered: few rows move, and Y has the bits of one rank and of nnz"):
+    for path, least in ((PLANE, 10), (SPACE, 3)):
+        for ranks in (3, 4):
+            renumbered(path, least, ranks)
+
+with test("X from a file, f32, other formats, ways of the scatter and samples: with renumbered rows as well"):
+    x = scratch("x.mtx", "%%MatrixMarket matrix array real general\n3600 3\n" + "".join(f"{(i * 7) % 31 / 9}\n" for i in range(10800)))
+    renumbered(PLANE, 10, 3, x=x)
+    for options in (("-f", "ell"), ("-f", "ell-nopad"), ("-f", "ell", "--scatter-format", "ell"), ("--scatter", "two-stage"),
+                    ("--no-overlap",), ("--kernel", "cpu_segmented"), ("--verify", "sample")):
+        renumbered(PLANE, 10, 3, *options)
+    verified(run(*SENDS, *MANY, "-p", "f32", "-k", "1,5", PLANE, ranks=4), "f32", 2)
+
+with test("asymmetric patterns, several components, and empty rows are renumbered"):
+    rows, entries = grid(50, 50)
+    renumbered(matrix("lower.mtx", rows, [(i, j) for i, j in entries if i >= j]), 5, 3)
+    one, other = grid(40, 40, seed=2), grid(30, 30, seed=3)
+    mixed = list(range(one[0] + other[0] + 100))  # 100 empty rows, and no entries in these columns
+    random.Random(4).shuffle(mixed)
+    both = one[1] + [(i + one[0], j + one[0]) for i, j in other[1]]
+    renumbered(matrix("apart.mtx", len(mixed), [(mixed[i], mixed[j]) for i, j in both]), 5, 4)
+
+with test("a small cut by entries, few products, and other grids keep it, and the report says so"):
+    kept("band:6000,8,60", 3, "by entries moves", *MANY)
+    kept(PLANE, 3, "renumbering would not repay in 1 products", "--products", 1)
+    kept(PLANE, 4, "as -g is given", *MANY, "-g", "4x1")
+    kept(matrix("wide.mtx", 40, [(i, 7 * i % 90) for i in range(40)], 90), 3, "as A is not square", *MANY)
+    kept(PLANE, 3, "as --io parallel reads the blocks", *MANY, "--io", "parallel")
+    kept(PLANE, 3, "as --exchange bcast moves all of X", *MANY, "--exchange", "bcast")
+    kept(PLANE, 3, "as the ranks share X in memory", *MANY, "--transport", "shared")
+    kept(PLANE, 2, "as kernels of other libraries need increasing columns", *MANY, "--kernel", "all")
+    result = run(*SENDS, "-v", PLANE)
+    verified(result, "one rank", 1)
+    assert "partition  auto" not in result.out, result.out
+
+with test("a graph that levels do not cut, and matrices smaller than the ranks, keep the cut by entries"):
+    kept("uniform:3000,20", 4, "; not renumbered", *MANY)
+    for rows in (1, 2, 3):
+        full = matrix(f"full{rows}.mtx", rows, itertools.product(range(rows), repeat=2))
+        verified(run(*SENDS, *MANY, full, ranks=4), f"{rows} rows", 1)
+        verified(run(*SENDS, "--partition", "levels", full, ranks=4), f"{rows} rows by levels", 1)
+    empty = matrix("empty.mtx", 5, [])
+    for partition in ("auto", "levels"):
+        verified(run(*SENDS, *MANY, "--partition", partition, empty, ranks=3), f"no entries, {partition}", 1)
+
+with test("--partition levels on any number of ranks, with long rows, on P x Q, by the joint exchange, by all kernels"):
+    for path in (PLANE, str(ROOT / "matrices/bcsstk16.mtx.gz"), "longrows:2000,6,3,900"):
+        serial = y_of(path, ranks=1)[2]
+        for ranks in (1, 2, 4):
+            record, _, text = y_of(path, "--partition", "levels", ranks=ranks)
+            equal((record["run"]["partition"], record["asked"]["partition"]), ("levels", "levels"))
+            assert text == serial, f"{path} {ranks}"
+    verified(run(*SENDS, "--partition", "levels", "-g", "2x2", PLANE, ranks=4), "2x2", 1)
+    verified(run(*SENDS, "--partition", "levels", "--exchange", "joint", "--reproducible", "off", PLANE, ranks=3), "joint", 1)
+    verified(run(*SENDS, "--partition", "levels", "-k", 4, "--kernel", "all", PLANE, ranks=2), "all kernels")
+    verified(run("-d", "cpu", "-t", 1, "-r", 1, "--partition", "levels", PLANE, ranks=3), "transport auto", 1)
+
+with test("--partition levels is refused where rows cannot be renumbered"):
+    for args in (("--io", "parallel", PLANE), ("--dry-run", "lap2d5:9"), (matrix("tall.mtx", 3, [(0, 0)], 2),)):
+        result = run("-d", "cpu", "--partition", "levels", *args, ranks=2)
+        equal((result.code, len(result.error_lines())), (2, 1), f"{args} {result.err}")
+finish()
