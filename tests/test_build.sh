@@ -192,6 +192,9 @@ make NO_DEPS=1 V=0 BUILDDIR=build CUDA=0 build/cpu/fuzz-corpus >/dev/null
 ok "which the build unpacks" cmp build/cpu/fuzz-corpus/fuzz_csv/new input
 rm build/cpu/fuzz-corpus/fuzz_csv/new
 mv build/cpu/fuzz-corpus/fuzz_csv/01071b86 input
+# (another tar or gzip than that of the archive's author writes other bytes)
+out=$(add INPUT=input AS=fuzz_csv/01071b86) || printf '%s\n' "$out"
+before=$(sum <$archive)
 out=$(add INPUT=input AS=fuzz_csv/01071b86) || printf '%s\n' "$out"
 ok "and the same inputs make the same archive" test "$(sum <$archive)" = "$before"
 
