@@ -86,6 +86,7 @@ static void spoil_values(const spmm_plan *plan)
 static void product(const distributed *d, planned *p)
 {
     CHECK_INT(sp_device_nan(p->y.data, sp_multivector_bytes(&p->y)), SPMM_OK);
+    CHECK_INT(sp_device_sync(), SPMM_OK); /* a product in the plan's own stream does not wait for that */
     CHECK_INT(spmm_apply(p->plan, 1, &p->x, 0, &p->y), SPMM_OK);
     check_rows(&d->a, 0, 1, 0, &p->y, d->block.row_begin);
 }
