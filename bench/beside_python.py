@@ -13,7 +13,8 @@ and a product of another small matrix, come before. X and Y are float64 in C ord
     cupy      cupyx.scipy.sparse.csr_matrix of A, then @
 
 Each contender has a process of its own, and the processes take turns, --rounds of each; the rows have the medians. Products
-beyond --seconds are not run: the hundredth is then the first and 99 times the median of the others. `ok` is 0 where a result is not SciPy's. Exit status 1: one is not."""
+beyond --seconds are not run: the hundredth is then the first and 99 times the median of the others. `ok` is 0 where a result is
+not SciPy's. Exit status 1: one is not."""
 import argparse
 import csv
 import math
@@ -175,27 +176,26 @@ def run(options):
 
 
 def table(paths):
-    """Prints their times over ours as Markdown: geometric means over the matrices, in parentheses the least."""
+    """Prints their times over ours as Markdown: until the first, the tenth and the hundredth product, and for a later one, geometric
+    means over the matrices, and the least for a later one."""
     rows = {}
     for path in paths:
         with open(path, newline="", encoding="utf-8") as file:
             for row in csv.DictReader(line for line in file if not line.startswith("#")):
-                place = f"{row['machine']}, {row['cores']} cores" if row["device"] == "cpu" else row["machine"]
+                place = f"{row['cores']} cores" if row["device"] == "cpu" else row["machine"]
                 rows[place, row["contender"], int(row["k"]), row["matrix"]] = row
-    print("| machine | theirs over ours | K | matrices | first product | tenth | hundredth | each |")
-    print("|---|---|---|---|---|---|---|---|")
-    for ours in OURS:
-        for place, theirs, k in dict.fromkeys((p, c, k) for p, c, k, _ in rows if c in THEIRS):
-            pairs = [(row, rows[place, ours, k, name]) for (p, c, n, name), row in rows.items()
-                     if (p, c, n) == (place, theirs, k) and (place, ours, k, name) in rows]
-            if not pairs:
-                continue
+    ks = sorted({k for _, _, k, _ in rows})
+    print(f"| machine | theirs over ours | {' | '.join(f'K = {k}' for k in ks)} |\n|---|---{'|---' * len(ks)}|")
+    for place, theirs in dict.fromkeys((p, c) for p, c, _, _ in rows if c in THEIRS):
+        for ours in OURS:
             cells = []
-            for column in COLUMNS[8:12]:
-                over = [float(their[column]) / float(our[column]) for their, our in pairs]
-                cells.append(f"{math.exp(statistics.fmean(map(math.log, over))):.2f} ({min(over):.2f})")
-            what = f"{theirs} {pairs[0][0]['version']} over {'Plan' if ours == 'plan' else ours}"
-            print(f"| {place} | {what} | {k} | {len(pairs)} | {' | '.join(cells)} |")
+            for k in ks:
+                pairs = [(row, rows[place, ours, k, name]) for (p, c, n, name), row in rows.items()
+                         if (p, c, n) == (place, theirs, k) and (place, ours, k, name) in rows]
+                over = [[float(their[column]) / float(our[column]) for their, our in pairs] for column in COLUMNS[8:12]]
+                means = "/".join(f"{math.exp(statistics.fmean(map(math.log, ratios))):.2f}" for ratios in over if ratios)
+                cells.append(f"{means} ({min(over[-1]):.2f})" if pairs else "")
+            print(f"| {place} | {theirs} over {'Plan' if ours == 'plan' else ours} | {' | '.join(cells)} |")
 
 
 def main():
