@@ -72,9 +72,12 @@ template <typename T, typename C> struct sell_rest {
 template <bool equal, typename T, typename C, int G>
 __device__ inline void load_values(const sell_rest<T, C> &r, T common, sell_group<T, G> &g)
 {
-    if (equal) return set_all(g.val, common);
+    if constexpr (equal) {
+        set_all(g.val, common);
+    } else {
 #pragma unroll
-    for (int u = 0; u < G; u++) g.val[u] = u < r.count ? __ldcs(r.val + u * SP_SLICE) : T(0);
+        for (int u = 0; u < G; u++) g.val[u] = u < r.count ? __ldcs(r.val + u * SP_SLICE) : T(0);
+    }
 }
 
 /** Sums this lane's row of a slice, with the loads of X of G entries in flight. The next column indices are
