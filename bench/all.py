@@ -12,15 +12,15 @@ verified (a sample of its rows). FILE (all.csv) has a row per run, matrix and K,
 import argparse
 import csv
 import json
-import math
 import os
 import shlex
-import statistics
 import subprocess
 import sys
 import tempfile
+from statistics import geometric_mean, median
 
 from auto import BASELINE, PEERS
+from beside_python import machine
 
 COLUMNS = ("version", "machine", "cores", "device", "ranks", "threads", "matrix", "entries", "k", "asked", "kernel", "median_ms",
            "gflops", "ok")
@@ -49,11 +49,6 @@ def gpus_here():
     return sum(line.startswith("GPU ") for line in said.splitlines())
 
 
-def processor():
-    with open("/proc/cpuinfo", encoding="utf-8") as file:
-        return next((line.partition(":")[2].strip() for line in file if line.startswith("model name")), "unknown")
-
-
 def run(options, layout, matrix, here):
     """Rows of COLUMNS of one run, or None if it failed."""
     device, ranks, threads, kernels = layout
@@ -77,7 +72,7 @@ def run(options, layout, matrix, here):
 
 
 def measure(options):
-    here = processor(), len(os.sched_getaffinity(0))
+    here = machine("cpu"), len(os.sched_getaffinity(0))
     new, wrong = not os.path.exists(options.csv) or os.path.getsize(options.csv) == 0, 0
     with open(options.csv, "a", newline="", encoding="utf-8") as file:
         write = csv.writer(file)
@@ -91,10 +86,6 @@ def measure(options):
                     file.flush()
                     wrong += not rows or any(row[-1] == 0 for row in rows)
     return wrong > 0
-
-
-def mean(values):
-    return math.exp(statistics.fmean(map(math.log, values)))
 
 
 def ratios(times, mine, theirs, k):
@@ -121,7 +112,7 @@ def table(paths):
                 where = int(row["ranks"]), int(row["threads"]), row["asked"] if row["asked"] == "auto" else row["kernel"]
                 key = (*place, *where, row["matrix"], int(row["k"]))
                 runs.setdefault(key, []).append(float(row["median_ms"]))
-    times = {key: statistics.median(found) for key, found in runs.items()}
+    times = {key: median(found) for key, found in runs.items()}
     for key, time in times.items():
         if key[5] == "auto":
             at = (*key[:3], *key[-2:])
@@ -137,7 +128,7 @@ def table(paths):
             for k in ks:
                 one = ratios(times, where, (*place, 1, 1 if place[2] == "cpu" else 0, "auto"), k)
                 share = [best[(*place, key[-2], k)] / time for key, time in times.items() if key[:6] == where and key[-1] == k]
-                cells.append(f"{mean(one):.2f} ({min(one):.2f}), {mean(share):.2f} ({min(share):.2f})")
+                cells.append(f"{geometric_mean(one):.2f} ({min(one):.2f}), {geometric_mean(share):.2f} ({min(share):.2f})")
             lines.append([f"{where[3]} x {where[4]}" if place[2] == "cpu" else f"{where[3]}", *cells])
         print_table(["ranks x threads" if place[2] == "cpu" else "GPUs",
                      *(f"K = {k}: over one, share of the best" for k in ks)], lines)
@@ -145,7 +136,7 @@ def table(paths):
         lines = []
         for kernel in sorted(kernels, key=lambda name: (name not in PEERS, bool(BASELINE.match(name)), name)):
             found = [ratios(times, all_of, (*all_of[:5], kernel), k) for k in ks]
-            lines.append([kernel, *(f"{mean(r):.2f} ({min(r):.2f}) of {len(r)}" if r else "" for r in found)])
+            lines.append([kernel, *(f"{geometric_mean(r):.2f} ({min(r):.2f}) of {len(r)}" if r else "" for r in found)])
         print_table(["time over that of the chosen kernel", *(f"K = {k}" for k in ks)], lines)
 
 

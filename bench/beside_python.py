@@ -17,7 +17,6 @@ beyond --seconds are not run: the hundredth is then the first and 99 times the m
 not SciPy's. Exit status 1: one is not."""
 import argparse
 import csv
-import math
 import os
 import platform
 import statistics
@@ -193,7 +192,7 @@ def table(paths):
                 pairs = [(row, rows[place, ours, k, name]) for (p, c, n, name), row in rows.items()
                          if (p, c, n) == (place, theirs, k) and (place, ours, k, name) in rows]
                 over = [[float(their[column]) / float(our[column]) for their, our in pairs] for column in COLUMNS[8:12]]
-                means = "/".join(f"{math.exp(statistics.fmean(map(math.log, ratios))):.2f}" for ratios in over if ratios)
+                means = "/".join(f"{statistics.geometric_mean(ratios):.2f}" for ratios in over if ratios)
                 cells.append(f"{means} ({min(over[-1]):.2f})" if pairs else "")
             print(f"| {place} | {theirs} over {'Plan' if ours == 'plan' else ours} | {' | '.join(cells)} |")
 

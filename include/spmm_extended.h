@@ -36,7 +36,7 @@ spmm_status spmm_plan_create_extended(MPI_Comm comm, const spmm_block *block, in
                                       spmm_plan **plan);
 
 /** Takes over the values of a matrix that may have changed, pattern included, since the plan was made or
- *  last updated. The arrays of *a are compared with those of the plan's block, by all threads of the plan or
+ *  last updated. Compares the arrays of *a with the arrays of the plan's block, by all threads of the plan or
  *  on the GPU. If the pattern is the same and a bit of the values differs, the values are copied to csr.as of
  *  the block, and the plan takes them over as by spmm_plan_update_values().
  *

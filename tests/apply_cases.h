@@ -3,28 +3,7 @@
 #ifndef SP_APPLY_CASES_H
 #define SP_APPLY_CASES_H
 
-#include "distributed.h"
-
-/** A plan for d, and its X, with x_of() in it, and Y. */
-typedef struct planned {
-    spmm_plan *plan;
-    spmm_multivector x, y;
-} planned;
-
-static void planned_create(const distributed *d, int64_t k, const spmm_plan_options *options, planned *p)
-{
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d->block, k, options, &p->plan), SPMM_OK);
-    CHECK_INT(spmm_plan_x_create(p->plan, &p->x), SPMM_OK);
-    CHECK_INT(spmm_plan_y_create(p->plan, &p->y), SPMM_OK);
-    fill(&p->x, d->block.x_begin);
-}
-
-static void planned_destroy(planned *p)
-{
-    spmm_plan_destroy(p->plan);
-    spmm_multivector_destroy(&p->x);
-    spmm_multivector_destroy(&p->y);
-}
+#include "planned.h"
 
 static int says(const char *text) { return strstr(spmm_error_message(), text) != NULL; }
 

@@ -2,7 +2,7 @@
  * stream, captured in CUDA graphs. What has to wait is held up by a flag that the host sets, not by time. */
 #include "spmm.h"
 
-#include "test_mpi.h"
+#include "gpu_main.h"
 
 static void skip_all(const char *why)
 {
@@ -537,15 +537,4 @@ static void test_all(void)
 static void test_all(void) { skip_all("a build without CUDA"); }
 #endif
 
-int main(int argc, char **argv)
-{
-    int ranks;
-    test_mpi_begin(&argc, &argv, &ranks);
-    if (spmm_device_open(MPI_COMM_WORLD) != SPMM_OK) {
-        skip_all(spmm_error_message());
-        return test_mpi_end();
-    }
-    test_all();
-    spmm_device_close();
-    return test_mpi_end();
-}
+int main(int argc, char **argv) { return gpu_main(argc, argv, skip_all, test_all); }

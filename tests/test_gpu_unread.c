@@ -4,7 +4,7 @@
  * limit: 300 */
 #include "spmm.h"
 
-#include "test_mpi.h"
+#include "gpu_main.h"
 
 static void skip_all(const char *why)
 {
@@ -17,8 +17,8 @@ static void skip_all(const char *why)
 #include <cuda_runtime.h>
 
 #include "device/device.h"
-#include "distributed.h"
 #include "formats/multivector.h"
+#include "planned.h"
 #include "plan/plan_struct.h"
 
 #define CUDA_OK(call) CHECK_INT(call, cudaSuccess)
@@ -50,27 +50,12 @@ static void give(distributed *d, double value, int differ)
     }
 }
 
-/** A plan on GPUs, and its X, with x_of() in it, and Y. */
-typedef struct planned {
-    spmm_plan *plan;
-    spmm_multivector x, y;
-} planned;
-
-static void planned_create(const distributed *d, const char *kernel, int64_t k, void *in, planned *p)
+/** \param [in] in  the stream of products, or NULL */
+static void on_gpu(const distributed *d, const char *kernel, int64_t k, void *in, planned *p)
 {
     const spmm_plan_options options = {
         .device = SPMM_CUDA, .format = SPMM_FORMAT_AUTO, .kernel = kernel, .products = 1, .stream = in};
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d->block, k, &options, &p->plan), SPMM_OK);
-    CHECK_INT(spmm_plan_x_create(p->plan, &p->x), SPMM_OK);
-    CHECK_INT(spmm_plan_y_create(p->plan, &p->y), SPMM_OK);
-    fill(&p->x, d->block.x_begin);
-}
-
-static void planned_destroy(planned *p)
-{
-    spmm_plan_destroy(p->plan);
-    spmm_multivector_destroy(&p->x);
-    spmm_multivector_destroy(&p->y);
+    planned_create(d, k, &options, p);
 }
 
 /** Overwrites the plan's arrays of values by NaNs, behind its back. */
@@ -114,7 +99,7 @@ static void change(const char *spec, const char *kernel, spmm_precision precisio
     planned p;
     distributed_create(spec, precision, 1, &d);
     give(&d, stages[0].value, stages[0].differ);
-    planned_create(&d, kernel, k, NULL, &p);
+    on_gpu(&d, kernel, k, NULL, &p);
     for (size_t n = 0; n < sizeof stages / sizeof *stages; n++) {
         if (n > 0) give(&d, stages[n].value, stages[n].differ);
         if (n > 0) CHECK_INT(spmm_plan_update_values(p.plan), SPMM_OK);
@@ -138,7 +123,7 @@ static void test_changes(void)
                     for (int f32 = 0; f32 < 2; f32++)
                         change(specs[s], kernels[n], f32 ? SPMM_F32 : SPMM_F64, columns[k], 0, 1);
     }
-    TEST("so are those of long and of empty rows, of odd shapes, and of products with the transpose") {
+    TEST("the same with long rows, with empty rows, with odd shapes, and for products with the transpose") {
         static const char *const specs[] = {"longrows:400,5,3,300", "rmat:7,6", "uniform:3,2", "lap2d5:1"};
         for (int n = 0; n <= KERNELS; n++)
             for (int s = 0; s < 4; s++)
@@ -171,7 +156,7 @@ static void replay(const char *spec, const char *kernel, spmm_precision precisio
     planned p;
     distributed_create(spec, precision, 1, &d);
     give(&d, 3, differ);
-    planned_create(&d, kernel, k, stream, &p);
+    on_gpu(&d, kernel, k, stream, &p);
     product(&d, &p);
     if (sp_product_queues(p.plan->forward)) {
         cudaGraphExec_t const graph = captured(&p);
@@ -230,7 +215,7 @@ static void product_of_wide(int64_t reach, spmm_precision precision, int64_t k, 
     planned p;
     make_wide(reach, precision, &d);
     if (equal) give(&d, 2, 0);
-    planned_create(&d, "sell_rows", k, NULL, &p);
+    on_gpu(&d, "sell_rows", k, NULL, &p);
     product(&d, &p);
     const sp_row_blocks *const parts = &p.plan->forward->parts;
     for (int i = 0; unread && i < parts->count; i++)
@@ -254,6 +239,7 @@ static void test_short_columns(void)
 
 static void test_all(void)
 {
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     device = SPMM_CUDA;
     test_changes();
     test_short_columns();
@@ -263,18 +249,4 @@ static void test_all(void)
 static void test_all(void) { skip_all("a build without CUDA"); }
 #endif
 
-int main(int argc, char **argv)
-{
-    int ranks;
-    test_mpi_begin(&argc, &argv, &ranks);
-    if (spmm_device_open(MPI_COMM_WORLD) != SPMM_OK) {
-        skip_all(spmm_error_message());
-        return test_mpi_end();
-    }
-#ifdef TEST_CUDA
-    size = ranks;
-#endif
-    test_all();
-    spmm_device_close();
-    return test_mpi_end();
-}
+int main(int argc, char **argv) { return gpu_main(argc, argv, skip_all, test_all); }

@@ -1,5 +1,5 @@
-/* MPI: 1 2. Values of a matrix whose arrays may have changed, compared with those of a plan on a GPU, in host
- * and in GPU memory. */
+/* MPI: 1 2. A matrix whose arrays may have changed is compared with the matrix of a plan on a GPU. Its arrays
+ * are in host memory or in GPU memory. */
 #include "update_rows_cases.h"
 
 int main(int argc, char **argv)

@@ -1,13 +1,12 @@
 /** Finds whether all values of A are equal, bit for bit, on the GPU. The result is two numbers, the bits that
  *  some value has and the bits that some value lacks: values are equal if no bit is in both. */
 #include "kernels/cuda/cuda_long_rows.cuh"
+#include "kernels/cuda/cuda_passes.cuh"
 extern "C" {
 #include "formats/panel.h"
 }
 
 namespace {
-
-enum { THREADS = 256, MOST_BLOCKS = 2048 };
 
 /** Examines values; a thread stops when it has found that they differ.
  *  \param [in]     col     [count]: a column index of -1 marks padding, which is skipped; NULL: there is none
@@ -17,8 +16,7 @@ __global__ void __launch_bounds__(THREADS)
     compare_values(const int32_t *__restrict__ col, const E *__restrict__ val, int64_t count, E *common)
 {
     E has = 0, lacks = 0;
-    for (int64_t i = blockIdx.x * (int64_t)THREADS + threadIdx.x; i < count && (has & lacks) == 0;
-         i += gridDim.x * (int64_t)THREADS) {
+    for (int64_t i = first_item(); i < count && (has & lacks) == 0; i += grid_size()) {
         if (col && col[i] < 0) continue;
         has |= val[i];
         lacks |= ~val[i];
@@ -44,14 +42,12 @@ int64_t count_values(const sp_matrix *a)
 template <typename E> spmm_status examine(const sp_matrix *a, void *common, int *equal)
 {
     const int64_t count = count_values(a);
-    const unsigned most = MOST_BLOCKS, needed = grid_of(count, THREADS),
-                   blocks = needed < most ? needed : most;
     const int32_t *const col = a->format == SPMM_SELL ? a->col : NULL;
     cudaStream_t stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
     E bits[2] = {0, 0};
     if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
     TRY(sp_device_zero(common, sizeof bits));
-    compare_values<<<blocks, THREADS, 0, stream>>>(col, (const E *)a->val, count, (E *)common);
+    compare_values<<<blocks_for(count), THREADS, 0, stream>>>(col, (const E *)a->val, count, (E *)common);
     TRY(sp_device_launched("comparison of values"));
     TRY(sp_device_download(bits, common, sizeof bits));
     *equal = (bits[0] & bits[1]) == 0;

@@ -30,7 +30,7 @@ template <typename T, int G> struct sell_group {
 struct full_columns {
     const int32_t *next;
 
-    /* Loads those of the next G entries, of which there are `count`. */
+    /* Loads the column indices of the next G entries; `count` entries are left. */
     template <int G> __device__ void load(int count, int32_t (&col)[G]) const
     {
 #pragma unroll

@@ -1,13 +1,12 @@
 /** Column indices of sliced ELLPACK in 16 bits. */
 #include "kernels/cuda/cuda_long_rows.cuh"
+#include "kernels/cuda/cuda_passes.cuh"
 
 namespace {
 
-enum { THREADS = 256, MOST_BLOCKS = 4096 };
-
 /** Returns the warp's number in the grid. */
-__device__ inline int64_t first_warp() { return (blockIdx.x * (int64_t)THREADS + threadIdx.x) / WARP; }
-__device__ inline int64_t all_warps() { return gridDim.x * (int64_t)(THREADS / WARP); }
+__device__ inline int64_t first_warp() { return first_item() / WARP; }
+__device__ inline int64_t all_warps() { return grid_size() / WARP; }
 
 /** Finds the least column index of each slice, with a warp per slice, and the widest range of a slice.
  *  \param [out]    base   [slices]
@@ -87,8 +86,7 @@ spmm_status make_pairs(const sp_matrix *m, unsigned blocks, cudaStream_t stream,
 spmm_status sp_cuda_short_columns(const sp_setup *setup, sp_work_lists *s)
 {
     const sp_matrix *const m = setup->a;
-    const unsigned most = MOST_BLOCKS, needed = grid_of(m->groups, THREADS / WARP);
-    const unsigned blocks = needed < most ? needed : most;
+    const unsigned blocks = blocks_for(m->groups * WARP);
     cudaStream_t stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
     int possible = 0;
     if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */

@@ -226,10 +226,10 @@ _torch_types = {}
 
 
 def torch_types():
-    """The element types of PyTorch that libspmm has -> those of NumPy."""
+    """The types of PyTorch for values and indices that libspmm has -> those of NumPy."""
     if not _torch_types:
         torch = sys.modules["torch"]
-        _torch_types.update({torch.float64: TYPES[0], torch.float32: TYPES[1]})
+        _torch_types.update({getattr(torch, kind): np.dtype(kind) for kind in ("float64", "float32", "int64", "int32")})
     return _torch_types
 
 

@@ -1,6 +1,5 @@
 """Arrays of a matrix in CSR as libspmm compares them with the block of a plan (spmm_plan_update_rows)."""
 import ctypes
-import sys
 
 import numpy as np
 
@@ -9,16 +8,6 @@ from . import _library as c
 
 addressof, first_byte = ctypes.addressof, ctypes.c_char.from_buffer
 INDEX_BYTES = {np.dtype(np.int32): 4, np.dtype(np.int64): 8}
-
-
-_torch_types = {}
-
-
-def torch_types():
-    if not _torch_types:
-        torch = sys.modules["torch"]
-        _torch_types.update({getattr(torch, kind): np.dtype(kind) for kind in ("int32", "int64", "float32", "float64")})
-    return _torch_types
 
 
 def read(x):
@@ -32,7 +21,7 @@ def read(x):
         return x.dtype, x.size, address if here else None
     if arrays.torch_tensor(x):
         here = x.dim() == 1 and x.is_contiguous() and x.get_device() == arrays.opened_gpu()
-        return torch_types().get(x.dtype), x.numel(), x.data_ptr() if here else None
+        return arrays.torch_types().get(x.dtype), x.numel(), x.data_ptr() if here else None
     memory = getattr(x, "data", None)
     here = getattr(memory, "device_id", -1) == arrays.opened_gpu() and x.ndim == 1 and x.flags.c_contiguous
     return x.dtype, x.size, memory.ptr if here else None

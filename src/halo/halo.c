@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "halo/block.h"
-#include "halo/column_set.h"
+#include "base/column_set.h"
 #include "halo/joint.h"
 #include "formats/csr.h"
 
@@ -33,16 +33,12 @@ typedef struct setup {
 
 /* ---- which columns are needed ---- */
 
-/** Marks in s->needed those of n columns in any order that are outside [low, high). Returns 0 if one of the
- *  columns is not in [0, cols), else 1. */
-static int mark_in_any_order(uint64_t *needed, const int32_t *ja, int64_t n, int64_t low, int64_t high,
-                             int64_t cols)
+/** Returns 1 if all of n columns, which may be in any order, are in [0, cols), else 0. */
+static int in_range(const int32_t *ja, int64_t n, int64_t cols)
 {
-    for (int64_t e = 0; e < n; e++) {
-        if (ja[e] < 0 || ja[e] >= cols) return 0;
-        if (ja[e] < low || ja[e] >= high) sp_set_add(needed, ja[e]);
-    }
-    return 1;
+    int sound = 1;
+    for (int64_t e = 0; e < n; e++) sound &= ja[e] >= 0 && ja[e] < cols;
+    return sound;
 }
 
 /** Marks in s->needed the columns of the block's entries that other ranks own. Also checks all column
@@ -59,14 +55,8 @@ static int mark_needed(setup *s, int threads)
         const int64_t n = a->irp[i + 1] - a->irp[i];
         if (n == 0) continue; /* in a block without entries, ja may be NULL */
         const int32_t *const ja = a->ja + a->irp[i];
-        if (s->any_order) {
-            sound &= mark_in_any_order(s->needed, ja, n, low, high, a->cols);
-            continue;
-        }
-        sound &= sp_columns_sound(ja, n, a->cols);
-        if (!sound) continue;
-        for (int64_t e = 0; e < n && ja[e] < low; e++) sp_set_add(s->needed, ja[e]);
-        for (int64_t e = n; e > 0 && ja[e - 1] >= high; e--) sp_set_add(s->needed, ja[e - 1]);
+        sound &= s->any_order ? in_range(ja, n, a->cols) : sp_columns_sound(ja, n, a->cols);
+        if (sound) sp_set_add_outside(s->needed, ja, n, low, high, s->any_order);
     }
     return sound;
 }

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/search.h"
-#include "halo/column_set.h"
+#include "base/column_set.h"
 
 enum { ROWS = 1024 }; /* number of rows that a thread scans at a time */
 
@@ -95,12 +95,8 @@ static void mark_needed(const node_setup *s)
     }
 #pragma omp parallel for schedule(dynamic, ROWS) num_threads(s->threads)
     for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t begin = a->irp[i], end = a->irp[i + 1];
-        for (int64_t e = begin; s->halo->any_order && e < end; e++)
-            if (a->ja[e] < from || a->ja[e] >= to) sp_set_add(set, a->ja[e]);
-        if (s->halo->any_order) continue;
-        for (int64_t e = begin; e < end && a->ja[e] < from; e++) sp_set_add(set, a->ja[e]);
-        for (int64_t e = end; e > begin && a->ja[e - 1] >= to; e--) sp_set_add(set, a->ja[e - 1]);
+        const int64_t begin = a->irp[i], n = a->irp[i + 1] - begin;
+        if (n > 0) sp_set_add_outside(set, a->ja + begin, n, from, to, s->halo->any_order);
     }
 }
 

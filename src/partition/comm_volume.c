@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/column_set.h"
 #include "base/memory.h"
 #include "base/search.h"
 #include "partition/joint_cover.h"
@@ -231,21 +232,12 @@ spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_b
 
 /* ---- a cut of a renumbered matrix ---- */
 
-enum { WORD = 64 }; /* bits per word of a set of columns */
-
-static void add_to_set(uint64_t *set, int64_t j)
-{
-    const uint64_t bit = UINT64_C(1) << (j % WORD);
-    uint64_t *const word = &set[j / WORD];
-    if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit)) __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
-}
-
 /** Returns the number of columns outside of the new rows [first, end) in which these rows have entries.
  *  \param set  bitmap of the columns, as scratch memory */
 static int64_t count_needed(const spmm_csr *a, const int64_t *perm, const int32_t *old, int64_t first,
                             int64_t end, int threads, uint64_t *set)
 {
-    const int64_t words = a->cols / WORD + 1;
+    const int64_t words = sp_set_words(a->cols);
     int64_t count = 0;
     memset(set, 0, (size_t)words * sizeof *set);
 #pragma omp parallel for schedule(dynamic, 1024) num_threads(threads)
@@ -253,7 +245,7 @@ static int64_t count_needed(const spmm_csr *a, const int64_t *perm, const int32_
         const int64_t i = old ? old[n] : n;
         for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) {
             const int64_t j = perm ? perm[a->ja[e]] : a->ja[e];
-            if (j < first || j >= end) add_to_set(set, j);
+            if (j < first || j >= end) sp_set_add(set, j);
         }
     }
     for (int64_t w = 0; w < words; w++) count += __builtin_popcountll(set[w]);
@@ -266,7 +258,7 @@ spmm_status sp_cut_volume(const spmm_csr *a, int parts, const int64_t *perm, con
     uint64_t *set = NULL;
     int32_t *old = NULL;
     spmm_status status;
-    TRY_GOTO(sp_alloc((void **)&set, a->cols / WORD + 1, sizeof *set, "the needed rows of X"), done);
+    TRY_GOTO(sp_alloc((void **)&set, sp_set_words(a->cols), sizeof *set, "the needed rows of X"), done);
     if (perm) TRY_GOTO(sp_alloc((void **)&old, a->rows, sizeof *old, "old numbers of rows"), done);
     for (int64_t i = 0; perm && i < a->rows; i++) old[perm[i]] = (int32_t)i;
     for (int p = 0; p < parts; p++)

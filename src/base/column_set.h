@@ -17,6 +17,18 @@ static inline void sp_set_add(uint64_t *set, int64_t j)
     if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit)) __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
 }
 
+/** Adds the columns of a row that are not in low .. high - 1. Local; may be called by several threads for one
+ *  set at a time.
+ *  \param [in] any_order  0: the columns increase, and those between low and high are skipped */
+static inline void sp_set_add_outside(uint64_t *set, const int32_t *ja, int64_t n, int64_t low, int64_t high,
+                                      int any_order)
+{
+    int64_t e = 0;
+    for (; e < n && (any_order || ja[e] < low); e++)
+        if (ja[e] < low || ja[e] >= high) sp_set_add(set, ja[e]);
+    for (; n > e && ja[n - 1] >= high; n--) sp_set_add(set, ja[n - 1]);
+}
+
 /** Returns the number of columns in the set before column j. Local.
  *  \param [in] in_words_before  number of columns in the set before the word of column j */
 static inline int64_t sp_set_before(const uint64_t *set, int64_t in_words_before, int64_t j)
