@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "files/csr_file.h"
 #include "io/mtx_header.h"
 #include "io/numparse.h"
 
@@ -374,7 +375,7 @@ static int is_hb(int fd, const sp_read_options *options)
     char head[2];
     sp_text text;
     (void)options;
-    if (pread(fd, head, 2, 0) == 2 && memcmp(head, "%%", 2) == 0) return 0;
+    if (sp_file_peek(fd, head, 2, 0) == 2 && memcmp(head, "%%", 2) == 0) return 0;
     const int other = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (other < 0 || sp_text_open("", other, SP_LINE_MAX, &text) != SPMM_OK) return 0;
     const int is = is_head(&text);

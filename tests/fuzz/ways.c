@@ -140,7 +140,7 @@ static void check_dense(const fuzz_input *in, const char *path, const sp_read_op
 static void check_faults(const fuzz_input *in, const char *path, const ways_outcome *expected)
 {
     ways_outcome o = {0};
-    if (expected->status == SPMM_OK && expected->a.rows < 0) return;
+    if (expected->a.rows < 0) return;
     const int dense = in->extra & 1 && expected->a.rows * expected->a.cols <= MOST_DENSE;
     fuzz_fault_on(in);
     if (dense)
@@ -180,6 +180,13 @@ static void check_public(const fuzz_input *in, const char *path, const ways_outc
     spmm_csr_destroy(&a);
 }
 
+/** Returns 1 if the header names more rows than a target makes row starts for. */
+static int has_many_rows(const char *path)
+{
+    sp_sizes sizes;
+    return sp_read_sizes(path, &sizes) == SPMM_OK && sizes.rows > MOST_ROWS;
+}
+
 void ways_check(const fuzz_input *in, const char *path, ways_outcome *o)
 {
     const sp_read_options plain = {
@@ -190,17 +197,19 @@ void ways_check(const fuzz_input *in, const char *path, ways_outcome *o)
     fuzz_chunk(FUZZ_WHOLE);
     ways_by_triplets(path, &plain, o);
     if (o->status != SPMM_OK) fuzz_refused(o->status, path, FUZZ_LINE);
+    /* (a file may be refused at its first entry, after row starts of gigabytes have been made) */
+    if (o->status != SPMM_OK && has_many_rows(path)) o->a.rows = -1;
     if (o->a.irp) FUZZ_CHECK(sp_csr_check(&o->a) == SPMM_OK);
     fuzz_chunk(in->chunk);
     if (in->extra & 4) {
         options.progress = progress;
         options.progress_context = &last;
     }
-    if (in->extra & 2 || (o->status == SPMM_OK && o->a.rows < 0))
+    if (in->extra & 2 || o->a.rows < 0)
         ways_by_triplets(path, &options, &other);
     else
         as_csr(path, &options, &other);
-    if (o->a.rows >= 0) ways_same(o, &other, 1);
+    if (o->a.rows >= 0 || o->status != SPMM_OK) ways_same(o, &other, 1);
     if (options.progress && other.status == SPMM_OK) FUZZ_CHECK(last == 1.0);
     ways_destroy(&other);
     if (in->extra & 1) check_dense(in, path, &plain, o);
