@@ -46,7 +46,7 @@ check-tsan: deps
 
 # --- every compiler with every MPI, each in a folder of its own under build/toolchains/
 
-# MOST_RANKS=3                                                   C tests on no more ranks
+# MOST_RANKS=3                                                   C tests on one rank and on the most up to that
 # TOOLCHAINS="gcc-openmpi gcc-mpich clang-openmpi clang-mpich"   those of check-toolchains
 TOOLCHAINS ?= $(known_toolchains)
 # Debian's names; where others are meant: MPICC_mpich=/opt/mpich/bin/mpicc MPIRUN_mpich=/opt/mpich/bin/mpirun ..

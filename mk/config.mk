@@ -228,10 +228,10 @@ ifeq ($(WERROR),1)
 endif
 ifneq ($(SANITIZED),)
   UNDEFINED := undefined,float-cast-overflow
-  override OPT := -g -fno-omit-frame-pointer $(if $(filter thread,$(SANITIZE)),-O2 -fsanitize=thread,-O1 -fsanitize=address$(comma)$(UNDEFINED) -fno-sanitize-recover=$(UNDEFINED))
+  override OPT := -g1 -fno-omit-frame-pointer $(if $(filter thread,$(SANITIZE)),-O2 -fsanitize=thread,-O1 -fsanitize=address$(comma)$(UNDEFINED) -fno-sanitize-recover=$(UNDEFINED))
 endif
 # lines are short, so that a second has many
-FUZZ_OPT := -O1 -g -fno-omit-frame-pointer -Wno-pass-failed -DSP_LINE_MAX=2048
+FUZZ_OPT := -O1 -g1 -fno-omit-frame-pointer -Wno-pass-failed -DSP_LINE_MAX=2048
 ifeq ($(FUZZ),run)
   override OPT := $(FUZZ_OPT) -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow -fno-sanitize-recover=all
 else ifeq ($(FUZZ),coverage)
