@@ -15,7 +15,7 @@ import tarfile
 import time
 import zipfile
 
-from command import MPIRUN, PROGRAM, PROGRAMS, ROOT, ended, equal, finish, parts, patience, run, scratch, test, verified, within
+from command import LINKED, MPIRUN, PROGRAM, PROGRAMS, ROOT, ended, equal, finish, parts, patience, run, scratch, test, verified, within
 
 listed = [line.split() for line in run("--list-kernels", records=False).out.splitlines()]
 CPU_KERNELS = sum(words[1:2] == ["cpu"] for words in listed)
@@ -75,6 +75,15 @@ with test("OMP_NUM_THREADS may be a list, and OMP_THREAD_LIMIT is heeded; more t
         for threads in (cores, cores + 1):
             out = run("-d", "cpu", "-r", 1, "-t", threads, *args, program=program, records=False).out
             equal(f"oversubscribed: {threads} threads" in out, threads > cores, out)
+
+with test("-v says that a rank's threads span NUMA nodes, and on a machine with one node nothing of it"):
+    if LINKED.exists() and "topology_hwloc.o" in LINKED.read_text():
+        for nodes in (1, 2):  # as hwloc is told of this machine's cores, whose numbers are 0 to 63
+            machine = {"HWLOC_SYNTHETIC": "numa:1 core:64 pu:1" if nodes == 1 else "numa:64 core:1 pu:1", "HWLOC_THISSYSTEM": "1"}
+            named = [f"{name}={value}" for name, value in machine.items()]
+            out = run("-u", "HWLOC_COMPONENTS", *named, PROGRAM, "-v", "-d", "cpu", "-t", 2, "lap2d5:9", program="env", records=False).out
+            cores = int(re.search(r" on (\d+) core", out)[1])
+            equal("1 rank has threads on cores of several NUMA nodes" in out, nodes == 2 and cores > 1, out)
 
 with test("a nonsense value of an environment variable is a usage error, on every rank and of one of them alone"):
     for name, value, part in (("SPMM_ISA", "sse9", "generic, avx2, avx512"), ("SPMM_CHUNK_BYTES", "0", "from 1 to"),

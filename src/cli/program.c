@@ -24,6 +24,7 @@ spmm_status sp_place_create(int p, int q, sp_device_choice device, int threads, 
     TRY(sp_share_memory(place->grid.comm, &place->memory));
     TRY(sp_bind_rank(place->grid.comm, device, threads, &place->binding));
     if (verbosity >= 0) TRY(sp_find_far_ranks(place->grid.comm, &place->binding));
+    if (verbosity > 0) TRY(sp_find_spanning_ranks(place->grid.comm, &place->binding));
     omp_set_num_threads(place->binding.threads);
     place->verbosity = sp_is_root(place) ? verbosity : -1;
     return SPMM_OK;

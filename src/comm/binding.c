@@ -95,6 +95,13 @@ spmm_status sp_find_far_ranks(MPI_Comm comm, sp_binding *binding)
     return far->count == 0 ? SPMM_OK : sp_bcast(comm, far->first, &far->near, sizeof far->near);
 }
 
+spmm_status sp_find_spanning_ranks(MPI_Comm comm, sp_binding *binding)
+{
+    if (binding->device != SPMM_CPU) return SPMM_OK;
+    const int spans = binding->threads > 1 && sp_topology_numa_nodes() > 1;
+    return SP_MPI(MPI_Allreduce(&spans, &binding->spanning, 1, MPI_INT, MPI_SUM, comm));
+}
+
 static const char *plural(int count) { return count == 1 ? "" : "s"; }
 
 const char *sp_cores_text(char *text, size_t n, const sp_binding *binding)
@@ -134,6 +141,11 @@ void sp_binding_print(FILE *out, const sp_binding *binding)
             fprintf(out, " on %s per rank", cores);
         if (threads > binding->cores) fprintf(out, "; oversubscribed: %d threads", threads);
         fprintf(out, "\n");
+        if (binding->spanning > 0)
+            fprintf(out,
+                    "           %d rank%s on cores of several NUMA nodes; with a rank for each node, each "
+                    "reads its own memory (Open MPI: --map-by ppr:1:numa --bind-to numa)\n",
+                    binding->spanning, binding->spanning == 1 ? " has threads" : "s have threads");
     }
 }
 

@@ -37,6 +37,8 @@ typedef struct sp_binding {
     int gpu_sharers;    /**< number of ranks of this node on the same GPU, this rank included; 0 if device is
                              SPMM_CPU */
     sp_far_ranks far;   /**< set by sp_find_far_ranks() */
+    int spanning;       /**< number of ranks whose threads run on cores of several NUMA nodes; set by
+                             sp_find_spanning_ranks() */
 } sp_binding;
 
 /** Chooses the device and the number of threads of each rank, and opens the GPU.
@@ -60,6 +62,14 @@ spmm_status sp_bind_rank(MPI_Comm comm, sp_device_choice choice, int threads, sp
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_find_far_ranks(MPI_Comm comm, sp_binding *binding);
 
+/** Counts the ranks that have several threads on cores of several NUMA nodes, if sp_topology_numa_nodes() can
+ *  determine that. Such a rank's threads read each other's memory over the slower link between nodes.
+ *
+ *  Collective over comm; does nothing with GPUs.
+ *  \param [in,out] binding  from sp_bind_rank()
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MPI */
+spmm_status sp_find_spanning_ranks(MPI_Comm comm, sp_binding *binding);
+
 /** Writes the number of cores of the binding with a unit, e.g. "8 cores", or "16 hardware threads of 8
  *  cores". Must be called by a thread of that rank. Local.
  *  \param [out] text  [n] the result
@@ -67,7 +77,8 @@ spmm_status sp_find_far_ranks(MPI_Comm comm, sp_binding *binding);
 const char *sp_cores_text(char *text, size_t n, const sp_binding *binding);
 
 /** Prints the line "device" of a report: the GPU, with another line if ranks are far from their GPUs; or the
- *  numbers of threads and cores and of the ranks that share them. Local. */
+ *  numbers of threads and cores and of the ranks that share them, with another line if ranks span NUMA nodes.
+ *  Local. */
 void sp_binding_print(FILE *out, const sp_binding *binding);
 
 #endif

@@ -27,6 +27,9 @@ int64_t sp_topology_cache_bytes(void);
  *  unknown. */
 int sp_topology_cores(void);
 
+/** Returns the number of NUMA nodes whose cores the caller is bound to. 0: unknown. */
+int sp_topology_numa_nodes(void);
+
 /** The cores nearest to a GPU, and the cores to which the caller is bound. Without pointers. A list that does
  *  not fit ends with "..". */
 typedef struct sp_nearness {

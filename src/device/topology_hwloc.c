@@ -86,6 +86,21 @@ int sp_topology_cores(void)
     return cores;
 }
 
+int sp_topology_numa_nodes(void)
+{
+    int nodes = 0;
+    hwloc_topology_t t = enter(0);
+    hwloc_bitmap_t bound = bound_threads(t), set = hwloc_bitmap_alloc();
+    if (bound && set) {
+        hwloc_cpuset_to_nodeset(t, bound, set);
+        nodes = hwloc_bitmap_weight(set);
+    }
+    hwloc_bitmap_free(set);
+    hwloc_bitmap_free(bound);
+    leave();
+    return nodes > 0 ? nodes : 0;
+}
+
 /** Writes a set as a list, e.g. "0-15,64-79". */
 static void list(char *text, size_t n, hwloc_const_bitmap_t set)
 {

@@ -7,6 +7,8 @@ int64_t sp_topology_cache_bytes(void) { return 0; }
 
 int sp_topology_cores(void) { return 0; }
 
+int sp_topology_numa_nodes(void) { return 0; }
+
 int sp_topology_near(const char *pci, sp_nearness *near)
 {
     (void)pci;
