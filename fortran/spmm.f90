@@ -90,6 +90,7 @@ module spmm
     integer(c_int64_t) :: x_begin = 0, x_rows = 0
     integer(c_int) :: p = 0, q = 0
     integer(c_int) :: borrowed = 0
+    integer(c_int) :: any_order = 0
   end type spmm_block
 
   type, bind(c), public :: spmm_plan_options

@@ -70,7 +70,7 @@ class Multivector(Structure):
 class Block(Structure):
     """spmm_block."""
     _fields_ = [("csr", Csr), ("rows", c_int64), ("cols", c_int64), ("row_begin", c_int64), ("col_begin", c_int64),
-                ("x_begin", c_int64), ("x_rows", c_int64), ("p", c_int), ("q", c_int), ("borrowed", c_int)]
+                ("x_begin", c_int64), ("x_rows", c_int64), ("p", c_int), ("q", c_int), ("borrowed", c_int), ("any_order", c_int)]
 
 
 class Rows(Structure):
