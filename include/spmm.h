@@ -221,9 +221,10 @@ typedef struct spmm_plan spmm_plan;
  *
  *  Collective over comm; the plan keeps a duplicate of comm. Checked on each rank: sizes and ranges lie
  *  within the whole matrix; row starts begin at 0, do not decrease and end at nnz; column indices increase
- *  strictly within a row and lie within the block. Checked across the ranks: rows, cols, precision, p, q, k
- *  and all options except threads are the same; blocks agree along process rows and process columns; and the
- *  ranges of rows, of columns and of rows of X follow one another without gap or overlap.
+ *  strictly within a row (unless block.any_order is set) and lie within the block. Checked across the ranks:
+ *  rows, cols, precision, p, q, any_order, k and all options except threads are the same; blocks agree along
+ *  process rows and process columns; and the ranges of rows, of columns and of rows of X follow one another
+ *  without gap or overlap.
  *  \param [in]  block    this rank's block of A; may have 0 rows or columns. The caller keeps it, and it must
  *                        outlive the plan (a CSR plan on the CPU reads it in place); it is not changed. With
  *                        SPMM_CUDA the arrays of its CSR may be in memory of the open GPU. They must have

@@ -145,9 +145,9 @@ typedef struct spmm_block {
     int p, q;                /**< numbers of process rows and process columns */
     int borrowed;            /**< 1: csr.ja and csr.as belong to another matrix and are not freed with the
                                   block */
-    int any_order; /**< 1: the columns of a row are distinct (not checked) but in any order, in which a product
-                        sums them; only on P x 1 grids, and not with SPMM_EXCHANGE_JOINT. spmm_cut_scatter()
-                        sets it. The same on every rank */
+    int any_order; /**< 1: the columns of a row are distinct (not checked) and in any order, in which a
+                        product sums them. Only on P x 1 grids, and not with SPMM_EXCHANGE_JOINT; the same on
+                        every rank. spmm_cut_scatter() sets it */
 } spmm_block;
 
 /** How rows are cut into one consecutive range per rank. */
@@ -175,7 +175,7 @@ typedef struct spmm_cut {
                                           entries. With SPMM_CUT_AUTO, where ranks of a node share X in memory
                                           (SPMM_TRANSPORT_SHARED): between nodes */
     double seconds;                  /**< time on root to make the cut */
-    char why[256];                   /**< with SPMM_CUT_AUTO one line on the choice, for people; else "" */
+    char why[256];                   /**< with SPMM_CUT_AUTO one readable line on the choice; else "" */
 } spmm_cut;
 
 /** Reads a matrix from a file with all OpenMP threads of the process. The file's first bytes tell its format:
