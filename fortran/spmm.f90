@@ -42,6 +42,9 @@ module spmm
   ! spmm_format
   integer(c_int), parameter, public :: SPMM_FORMAT_AUTO = 0, SPMM_FORMAT_CSR = 1, SPMM_FORMAT_ELL = 2, &
     SPMM_FORMAT_ELL_NOPAD = 3, SPMM_FORMAT_SELL = 4, SPMM_FORMAT_PANEL = 5, SPMM_FORMAT_STAGED = 6, SPMM_FORMAT_COUNT = 7
+  ! spmm_cut_by
+  integer(c_int), parameter, public :: SPMM_CUT_AUTO = 0, SPMM_CUT_ENTRIES = 1, SPMM_CUT_ROWS = 2, SPMM_CUT_LEVELS = 3, &
+    SPMM_CUT_GRAPH = 4
   ! spmm_exchange
   integer(c_int), parameter, public :: SPMM_EXCHANGE_AUTO = 0, SPMM_EXCHANGE_HALO = 1, SPMM_EXCHANGE_BCAST = 2, &
     SPMM_EXCHANGE_JOINT = 3
@@ -90,7 +93,21 @@ module spmm
     integer(c_int64_t) :: x_begin = 0, x_rows = 0
     integer(c_int) :: p = 0, q = 0
     integer(c_int) :: borrowed = 0
+    integer(c_int) :: any_order = 0
   end type spmm_block
+
+  type, bind(c), public :: spmm_cut
+    integer(c_int64_t) :: rows = 0
+    integer(c_int64_t) :: row_begin = 0, row_count = 0
+    type(c_ptr) :: row = c_null_ptr ! c_f_pointer(cut%row, row, [cut%row_count]): 0-based numbers
+    type(c_ptr) :: begin = c_null_ptr
+    type(c_ptr) :: number = c_null_ptr
+    integer(c_int) :: ranks = 0
+    integer(c_int) :: by = 0
+    integer(c_int64_t) :: moved = 0, moved_by_entries = 0
+    real(c_double) :: seconds = 0
+    character(kind=c_char) :: why(256) = c_null_char
+  end type spmm_cut
 
   type, bind(c), public :: spmm_plan_options
     integer(c_int) :: device = 0
@@ -126,6 +143,7 @@ module spmm
   public :: spmm_version, spmm_status_string, spmm_error_message
   public :: spmm_csr_read, spmm_csr_read_edges, spmm_csr_generate, spmm_csr_from_triplets, spmm_csr_destroy, spmm_csr_pointers
   public :: spmm_csr_scatter, spmm_block_destroy
+  public :: spmm_cut_create, spmm_cut_scatter, spmm_cut_destroy
   public :: spmm_device_open, spmm_device_close
   public :: spmm_multivector_create, spmm_multivector_destroy, spmm_multivector_copy, spmm_multivector_pointer
   public :: spmm_multivector_dot, spmm_multivector_norms, spmm_multivector_times, spmm_multivector_axpby, spmm_multivector_scale
@@ -225,6 +243,29 @@ module spmm
       type(spmm_block), intent(out) :: block
       integer(c_int) :: status
     end function
+    function c_cut_create(comm, root, a, by, k, options, cut) bind(c, name="spmm_fortran_cut_create") result(status)
+      import
+      integer(c_int), value :: comm
+      integer(c_int), value :: root, by
+      type(spmm_csr), intent(in) :: a
+      integer(c_int64_t), value :: k
+      type(spmm_plan_options), intent(in) :: options
+      type(spmm_cut), intent(out) :: cut
+      integer(c_int) :: status
+    end function
+    function c_cut_scatter(comm, root, a, cut, block) bind(c, name="spmm_fortran_cut_scatter") result(status)
+      import
+      integer(c_int), value :: comm
+      integer(c_int), value :: root
+      type(spmm_csr), intent(in) :: a
+      type(spmm_cut), intent(in) :: cut
+      type(spmm_block), intent(out) :: block
+      integer(c_int) :: status
+    end function
+    subroutine c_cut_destroy(cut) bind(c, name="spmm_cut_destroy")
+      import
+      type(spmm_cut), intent(inout) :: cut
+    end subroutine
     subroutine c_block_destroy(block) bind(c, name="spmm_block_destroy")
       import
       type(spmm_block), intent(inout) :: block
@@ -582,6 +623,33 @@ contains
     type(spmm_block), intent(out) :: block
     integer(c_int), intent(out) :: status
     status = c_csr_scatter(int(comm%MPI_VAL, c_int), root, a, p, q, block)
+  end subroutine
+
+  subroutine spmm_cut_create(comm, root, a, by, k, options, cut, status)
+    type(MPI_Comm), intent(in) :: comm
+    integer(c_int), intent(in) :: root
+    type(spmm_csr), intent(in) :: a
+    integer(c_int), intent(in) :: by
+    integer(c_int64_t), intent(in) :: k
+    type(spmm_plan_options), intent(in) :: options
+    type(spmm_cut), intent(out) :: cut
+    integer(c_int), intent(out) :: status
+    status = c_cut_create(int(comm%MPI_VAL, c_int), root, a, by, k, options, cut)
+  end subroutine
+
+  subroutine spmm_cut_scatter(comm, root, a, cut, block, status)
+    type(MPI_Comm), intent(in) :: comm
+    integer(c_int), intent(in) :: root
+    type(spmm_csr), intent(in) :: a
+    type(spmm_cut), intent(in) :: cut
+    type(spmm_block), intent(out) :: block
+    integer(c_int), intent(out) :: status
+    status = c_cut_scatter(int(comm%MPI_VAL, c_int), root, a, cut, block)
+  end subroutine
+
+  subroutine spmm_cut_destroy(cut)
+    type(spmm_cut), intent(inout) :: cut
+    call c_cut_destroy(cut)
   end subroutine
 
   subroutine spmm_block_from_rows(comm, rows, x_rows, precision, part, block, status)

@@ -25,7 +25,7 @@ extern "C" {
     S(SPMM_ERR_VERIFY, 1, "verification failed")                                \
     S(SPMM_ERR_USAGE, 2, "invalid argument")                                    \
     S(SPMM_ERR_OPEN, 3, "cannot open or read the input")                        \
-    S(SPMM_ERR_SYNTAX, 3, "the input file breaks the rules of its format")        \
+    S(SPMM_ERR_SYNTAX, 3, "the input file breaks the rules of its format")      \
     S(SPMM_ERR_UNSUPPORTED, 3, "the input is of a kind that is not supported")  \
     S(SPMM_ERR_MEMORY, 4, "out of memory")                                      \
     S(SPMM_ERR_LIMIT, 4, "a size is beyond a limit")                            \
@@ -145,7 +145,38 @@ typedef struct spmm_block {
     int p, q;                /**< numbers of process rows and process columns */
     int borrowed;            /**< 1: csr.ja and csr.as belong to another matrix and are not freed with the
                                   block */
+    int any_order; /**< 1: the columns of a row are distinct (not checked) and in any order, in which a
+                        product sums them. Only on P x 1 grids, and not with SPMM_EXCHANGE_JOINT; the same on
+                        every rank. spmm_cut_scatter() sets it */
 } spmm_block;
+
+/** How rows are cut into one consecutive range per rank. */
+typedef enum spmm_cut_by {
+    SPMM_CUT_AUTO = 0, /**< the library chooses: by entries unless a renumbering moves clearly fewer rows of
+                               X and repays itself in the expected number of products */
+    SPMM_CUT_ENTRIES = 1, /**< not renumbered; about the same number of entries, as spmm_csr_scatter() cuts */
+    SPMM_CUT_ROWS = 2,    /**< not renumbered; the same number of rows */
+    SPMM_CUT_LEVELS = 3,  /**< renumbered by levels of breadth-first searches; takes about 0.1 us per entry */
+    SPMM_CUT_GRAPH = 4    /**< renumbered by METIS, if the build has it; takes about 1 us per entry */
+} spmm_cut_by;
+
+/** A cut of a square matrix, from spmm_cut_create(): which rows of A, and of X and Y, each rank has. The rows
+ *  and columns of A get new numbers, such that each rank has a consecutive range of them. */
+typedef struct spmm_cut {
+    int64_t rows;                 /**< number of rows of A */
+    int64_t row_begin, row_count; /**< this rank's range of new numbers */
+    int64_t *row; /**< [row_count] row[i] is the caller's number of this rank's row i: of row i of its block,
+                          of its X and of its Y */
+    int64_t *begin;  /**< [ranks + 1] first new number of each rank; begin[ranks] is rows */
+    int64_t *number; /**< on root, if the rows are renumbered: [rows] new number of each row; else NULL */
+    int ranks;       /**< number of ranks of the communicator */
+    spmm_cut_by by;  /**< the cut that was taken, not SPMM_CUT_AUTO */
+    int64_t moved, moved_by_entries; /**< rows of X that a product moves between ranks by this cut, and by
+                                          entries. With SPMM_CUT_AUTO, where ranks of a node share X in memory
+                                          (SPMM_TRANSPORT_SHARED): between nodes */
+    double seconds;                  /**< time on root to make the cut */
+    char why[256];                   /**< with SPMM_CUT_AUTO one readable line on the choice; else "" */
+} spmm_cut;
 
 /** Reads a matrix from a file with all OpenMP threads of the process. The file's first bytes tell its format:
  *  Matrix Market (plain, or compressed by gzip, and by bzip2, xz or zstd where the library was built with

@@ -116,6 +116,42 @@ def _():
         near(plan.apply(plan.x_zeros(), out=plan.y_zeros()), plan.y_zeros())
 
 
+@case("a matrix is cut and renumbered in every way, with X and Y of the rows row_numbers, and the bits stay")
+def _():
+    need("spmm_cut_create", "spmm_cut_scatter", "spmm_cut_destroy")
+    n = 400
+    line = scipy.sparse.diags([0.3, 2.7, -1.1], [-1, 0, 1], shape=(n, n), format="csr")
+    order = np.random.default_rng(5).permutation(n)
+    a, x = line[order][:, order], random_x(n, 4)
+    with Plan(comm, on_root(a), 4, reproducible="exact") as plan:
+        assert plan.cut is None and (plan.row_numbers == np.arange(n)[plan.x_range]).all()
+        whole = np.concatenate(comm.allgather(plan @ x[plan.x_range]))
+    for by in ("auto", "entries", "rows", "levels"):
+        with Plan(comm, on_root(a), 4, cut=by, reproducible="exact") as plan:
+            mine = plan.row_numbers
+            assert sorted(np.concatenate(comm.allgather(mine))) == list(range(n))
+            assert (plan @ x[mine] == whole[mine]).all(), by
+            near(plan.T @ x[mine], (a.T @ x)[mine], by)
+            near(plan.diagonal(), a.diagonal()[mine], by)
+            assert plan.cut.by == ("entries" if by == "auto" else by) and bool(plan.cut.why) == (by == "auto")
+            assert by != "levels" or ranks == 1 or 20 * plan.cut.moved < plan.cut.moved_by_entries, plan.cut
+            plan.update_values(on_root(2 * a))
+            assert (plan @ x[mine] == 2 * whole[mine]).all(), by
+            with plan.operator() as op:
+                if op is not None:
+                    near(op @ x, 2 * (a @ x), by)
+                    near(op.rmatmat(x), 2 * (a.T @ x), by)
+    with Plan(comm, on_root(a), cut="auto", transport="mpi", products=10 ** 9) as plan:
+        assert plan.cut.by == ("entries" if ranks == 1 else "levels") or ranks > 1 and plan.cut.by == "graph", plan.cut
+        near(plan @ x[plan.row_numbers], (a @ x)[plan.row_numbers])
+    refused(ValueError, "cut is 'nothing', expected auto", Plan, comm, on_root(a), 4, cut="nothing")
+    refused(ValueError, "cut is 'auto', expected None", Plan, comm, a if rank == 0 else a[:0], 4, cut="auto", rows="distributed")
+    refused(spmm_mpi.Error, "expected a square matrix", Plan, comm, on_root(a[:9]), 4, cut="levels")
+    if ranks > 1:
+        refused(ValueError, "cut is 'auto', expected None", Plan, comm, on_root(a), 4, cut="auto", grid=(1, ranks))
+        refused(ValueError, "cut is ", Plan, comm, on_root(a), 4, cut="levels" if rank else None)
+
+
 @case("grids of P x Q ranks sum in every way")
 def _():
     grids = [(p, ranks // p) for p in range(1, ranks + 1) if ranks % p == 0]

@@ -12,7 +12,7 @@ cp examples/*.c examples/*.cpp "$scratch/"
 matrices=$PWD/matrices
 cd "$scratch" || exit 1
 export PKG_CONFIG_PATH=$scratch/usr/lib/pkgconfig
-for example in block_power lobpcg gcn block_cg block_minres; do
+for example in block_power lobpcg gcn block_cg block_minres cut_mesh; do
     ok "$example builds by the command that its head gives" \
         $MPICC -std=c11 -Wall -Wextra -Werror $example.c -o $example $(pkg-config --cflags --libs spmm) -lm
 done
@@ -122,6 +122,12 @@ for solver in block_cg block_minres; do
     text "nine rounds of $solver are too few" "NOT converged in 9 rounds" "$out"
     text "which is exit status 1" "exit status 1" "$out"
     text "a matrix that is not square is a usage error" "exit status 2" "$(run 1 ./$solver "$matrices/lp_e226.mtx")"
+done
+
+for ranks in 1 4; do
+    out=$(run $ranks ./cut_mesh 60)
+    text "a mesh numbered at random has the same Y by both cuts on $ranks ranks" "Y has the same bits" "$out"
+    ok "with few rows moved" awk -v ranks=$ranks '/^3600 points/ { n++; bad = ranks > 1 && !($9 > 10 * $15) } END { exit bad || n != 1 }' <<<"$out"
 done
 
 # the wrapper for C++ beside that for C; mpicc of another compiler may stand alone

@@ -37,7 +37,7 @@ constants=$(tr '\n' ' ' <<<"$headers" | grep -oE 'typedef enum [^}]*\}' | grep -
 # "TYPE MEMBER" of every struct
 members=$(tr '\n' ' ' <<<"$headers" | grep -oE 'typedef struct spmm_[a-z_]+ \{[^}]*\}' |
     awk '{ type = $3; sub(/^[^{]*\{/, ""); sub(/\}.*/, ""); n = split($0, lines, ";")
-           for (i = 1; i <= n; i++) { m = split(lines[i], names, ",")
+           for (i = 1; i <= n; i++) { sub(/\[[0-9]+\]/, "", lines[i]); m = split(lines[i], names, ",")
                for (j = 1; j <= m; j++) { k = split(names[j], words, /[ *]+/); while (k && words[k] == "") k--
                    if (k) print type, words[k] } } }')
 ok "the headers' constants and members are found" test "$(wc -l <<<"$constants")" -ge 40 -a "$(wc -l <<<"$members")" -ge 40

@@ -2,6 +2,7 @@
 limit: 300"""
 import itertools
 import os
+import random
 import re
 import signal
 import subprocess
@@ -137,6 +138,35 @@ def check_bytes(hosts):
 with test("a row of X that both ranks of a host need crosses the network once"):
     check_bytes(2)
     check_bytes(3)
+
+
+def check_cut_bytes(net, k=64):
+    """A mesh numbered at random, a rank on each host: by entries nearly all of X crosses, by levels the rows that the record counts."""
+    matrix, row_bytes, sent = scratch("mesh.mtx"), 8 * k, {}
+    side, points = 40, list(range(1600))
+    random.Random(1).shuffle(points)
+    near = [(p, q) for p in range(1600) for q in (p, p + 1, p + side) if q < 1600 and (q != p + 1 or q % side)]
+    with open(matrix, "w") as file:
+        print(f"%%MatrixMarket matrix coordinate pattern symmetric\n1600 1600 {len(near)}", file=file)
+        for p, q in near:
+            print(max(points[p], points[q]) + 1, min(points[p], points[q]) + 1, file=file)
+    for partition in ("nnz", "levels", "auto"):
+        def products(repeat):
+            result = net_run(net, 3, "-k", k, "-r", repeat, "--transport", "mpi", "--exchange", "halo", "--products", 10 ** 7,
+                             "--partition", partition, "-v", matrix, mca={"rmaps_base_mapping_policy": "node"})
+            verified(result, partition)
+            equal(result.records[-1]["error"]["different"], 0)
+            return result.records[-1]
+        sent[partition], record = network.bytes_per_exchange(net, products)
+        expected = record["moved"]["all_rows"] * row_bytes
+        print(f"  by {partition} ({record['run']['partition']}): {sent[partition]:.0f} bytes counted for an exchange, {expected} of rows")
+        assert expected <= 1.001 * sent[partition] and sent[partition] < 1.1 * expected + 4000, (partition, sent, expected)
+    assert 4 * sent["levels"] < sent["nnz"] and 4 * sent["auto"] < sent["nnz"], sent
+
+
+with test("a renumbered mesh sends few bytes between hosts, as many as the record counts"):
+    with network.Network(SCRATCH.name, hosts=3) as cut_net:
+        check_cut_bytes(cut_net)
 
 
 def check_joint_bytes(hosts):

@@ -95,7 +95,7 @@ with test("a small cut by entries, few products, and other grids keep it, and th
     kept(PLANE, 4, "as -g is given", *MANY, "-g", "4x1")
     kept(matrix("wide.mtx", 40, [(i, 7 * i % 90) for i in range(40)], 90), 3, "as A is not square", *MANY)
     kept(PLANE, 3, "as --io parallel reads the blocks", *MANY, "--io", "parallel")
-    kept(PLANE, 3, "as --exchange bcast moves all of X", *MANY, "--exchange", "bcast")
+    kept(PLANE, 3, "as exchange bcast moves all of X", *MANY, "--exchange", "bcast")
     kept(PLANE, 3, "as the ranks share X in memory", *MANY, "--transport", "shared")
     kept(PLANE, 2, "as kernels of other libraries need increasing columns", *MANY, "--kernel", "all")
     result = run(*SENDS, "-v", PLANE)

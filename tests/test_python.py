@@ -27,8 +27,10 @@ HEADERS = (ROOT / "include/spmm_types.h").read_text() + "".join(
 # ---- the mirror of the headers ----
 
 STRUCTURES = {"spmm_csr": _library.Csr, "spmm_multivector": _library.Multivector, "spmm_block": _library.Block,
-              "spmm_plan_options": _library.Options, "spmm_plan_study": _library.Study, "spmm_rows": _library.Rows}
-PREFIX = {"device": "SPMM_", "format": "SPMM_", "exchange": "SPMM_EXCHANGE_", "transport": "SPMM_TRANSPORT_", "reduce": "SPMM_REDUCE_"}
+              "spmm_plan_options": _library.Options, "spmm_plan_study": _library.Study, "spmm_rows": _library.Rows,
+              "spmm_cut": _library.Cut}
+PREFIX = {"device": "SPMM_", "format": "SPMM_", "exchange": "SPMM_EXCHANGE_", "transport": "SPMM_TRANSPORT_", "reduce": "SPMM_REDUCE_",
+          "cut": "SPMM_CUT_"}
 
 
 def constants():
@@ -59,7 +61,7 @@ def without_comments(text):
 def members(structure):
     """The names of a structure's members, in the header's order."""
     body = re.search(rf"typedef struct {structure} \{{(.*?)\}} {structure};", without_comments(HEADERS), re.S)[1]
-    return [name for names in re.findall(r"^\s*[\w ]+?[ *]+(\w+(?:, \*?\w+)*);", body, re.M) for name in re.split(r", \*?", names)]
+    return [name for names in re.findall(r"^\s*[\w ]+?[ *]+(\w+(?:, \*?\w+)*)(?:\[\d+\])?;", body, re.M) for name in re.split(r", \*?", names)]
 
 
 with test("structures have the members, sizes and offsets that the C compiler gives them"):

@@ -70,7 +70,14 @@ class Multivector(Structure):
 class Block(Structure):
     """spmm_block."""
     _fields_ = [("csr", Csr), ("rows", c_int64), ("cols", c_int64), ("row_begin", c_int64), ("col_begin", c_int64),
-                ("x_begin", c_int64), ("x_rows", c_int64), ("p", c_int), ("q", c_int), ("borrowed", c_int)]
+                ("x_begin", c_int64), ("x_rows", c_int64), ("p", c_int), ("q", c_int), ("borrowed", c_int), ("any_order", c_int)]
+
+
+class Cut(Structure):
+    """spmm_cut."""
+    _fields_ = [("rows", c_int64), ("row_begin", c_int64), ("row_count", c_int64), ("row", c_void_p), ("begin", c_void_p), ("number", c_void_p),
+                ("ranks", c_int), ("by", c_int), ("moved", c_int64), ("moved_by_entries", c_int64), ("seconds", c_double),
+                ("why", ctypes.c_char * 256)]
 
 
 class Rows(Structure):
@@ -99,6 +106,7 @@ WORDS = {
     "transport": {"auto": 0, "mpi": 1, "staged": 2, "cuda-aware": 3, "nccl": 4, "peer": 5, "shared": 6},
     "reduce": {"auto": 0, "linear": 1, "tree": 2, "butterfly": 3, "mpi": 4, "nccl": 5},
     "reproducible": {"on": (0, 0), "off": (1, 0), "exact": (0, 1)},  # any_order, exact
+    "cut": {"auto": 0, "entries": 1, "rows": 2, "levels": 3, "graph": 4},
     "plan": {"timed": 0, "quick": 1},
 }
 
@@ -144,6 +152,7 @@ NEWER = {
     "spmm_plan_diagonal": (c_int, [c_void_p, POINTER(Multivector)]),
     "spmm_multivector_scale_rows": (c_int, [POINTER(Multivector), POINTER(Multivector)]),
     "spmm_multivector_scale": (c_int, [c_void_p, POINTER(Multivector)]),
+    "spmm_cut_destroy": (None, [POINTER(Cut)]),
 }
 
 
@@ -151,6 +160,8 @@ def newer(comm):
     """NEWER, and what of it takes a communicator."""
     multivector = POINTER(Multivector)
     return {**NEWER,
+            "spmm_cut_create": (c_int, [comm, c_int, POINTER(Csr), c_int, c_int64, POINTER(Options), POINTER(Cut)]),
+            "spmm_cut_scatter": (c_int, [comm, c_int, POINTER(Csr), POINTER(Cut), POINTER(Block)]),
             "spmm_multivector_dot": (c_int, [comm, multivector, multivector, c_void_p, c_int64]),
             "spmm_multivector_norms": (c_int, [comm, multivector, c_void_p])}
 

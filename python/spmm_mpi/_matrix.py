@@ -1,4 +1,5 @@
 """SciPy's matrices as blocks of libspmm."""
+import collections
 import ctypes
 
 import numpy as np
@@ -105,6 +106,30 @@ def even_ranges(n, parts):
     return part * (n // parts) + np.minimum(part, n % parts)
 
 
+Cut = collections.namedtuple("Cut", "by moved moved_by_entries seconds why")
+Cut.__doc__ = """What a plan's cut is: by, the cut that was taken; moved and moved_by_entries, the rows of X that a product moves between ranks by it and
+by a cut by entries; seconds, its time on rank 0; why, one line on the choice with cut="auto", else empty."""
+
+
+class RankCut:
+    """A cut of the matrix on rank 0: an spmm_cut, and this rank's rows by the caller's numbers."""
+
+    def __init__(self, comm, whole, by, k, options):
+        """Collective; the same Error on every rank."""
+        self.struct, lib = c.Cut(), c.loaded()
+        create = lib.need("spmm_cut_create")
+        csr = None if whole is None else ctypes.byref(whole.csr())
+        lib.check(create(c.comm_handle(comm), 0, csr, by, k, ctypes.byref(options), ctypes.byref(self.struct)))
+        s = self.struct
+        self.rows = np.empty(s.row_count, np.int64)
+        ctypes.memmove(self.rows.ctypes.data, s.row, self.rows.nbytes)
+        words = {number: word for word, number in c.WORDS["cut"].items()}
+        self.facts = Cut(words[s.by], s.moved, s.moved_by_entries, s.seconds, s.why.decode())
+
+    def release(self):
+        c.loaded().spmm_cut_destroy(ctypes.byref(self.struct))
+
+
 class RankBlock:
     """This rank's block of A: an spmm_block, and who owns its arrays."""
 
@@ -113,10 +138,13 @@ class RankBlock:
         self.held = None  # Entries or GpuEntries whose arrays the struct points to; None: those are libspmm's
 
     @classmethod
-    def scattered(cls, comm, whole, grid):
-        """Of a matrix on rank 0, on a grid of ranks. Collective; the same Error on every rank."""
+    def scattered(cls, comm, whole, grid, cut=None):
+        """Of a matrix on rank 0, on a grid of ranks or by a RankCut. Collective; the same Error on every rank."""
         block, lib = cls(), c.loaded()
         csr = None if whole is None else ctypes.byref(whole.csr())
+        if cut is not None:
+            lib.check(lib.spmm_cut_scatter(c.comm_handle(comm), 0, csr, ctypes.byref(cut.struct), ctypes.byref(block.struct)))
+            return block
         lib.check(lib.spmm_csr_scatter(c.comm_handle(comm), 0, csr, grid[0], grid[1], ctypes.byref(block.struct)))
         return block
 

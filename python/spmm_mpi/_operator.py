@@ -21,6 +21,9 @@ class Ranges:
         y = plan.y_range
         mine = plan.x_range, (y if first else slice(y.start, y.start)), y
         said = plan.comm.allgather([(one.start, one.stop - one.start) for one in mine])
+        # on rank 0, if the rows are renumbered: the caller's number of each row
+        numbers = plan.comm.gather(plan.row_numbers) if plan.cut else None
+        self.order = numbers and np.concatenate(numbers)
         self.x, self.y_given, self.y_taken = ([place[i] for place in said] for i in range(3))
 
     def given(self, side):
@@ -78,7 +81,12 @@ class Serving:
         if x.shape[1] == 0:
             return np.zeros((self.plans[i].shape[transposed], 0), x.dtype)
         self.comm.bcast((i, transposed, x.shape[1]))
-        return self.step(i, transposed, x.shape[1], x)
+        order = self.ranges[i].order
+        if order is None:
+            return self.step(i, transposed, x.shape[1], x)
+        renumbered, y = self.step(i, transposed, x.shape[1], x[order]), np.empty_like(x)
+        y[order] = renumbered
+        return y
 
     def serve(self):
         """The other ranks' part: products until rank 0 leaves. Error: it left by an exception, or a product failed."""

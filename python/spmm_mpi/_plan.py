@@ -150,7 +150,7 @@ class Plan:
 
     Plan(comm, A, k=None, *, rows="root", grid=None, device="cpu", format="auto", kernel="auto", threads=0, exchange="auto",
          transport="auto", reduce="auto", no_overlap=False, column_blocks=0, reproducible="on", plan="timed", block_size=0,
-         subwarp=0, ell_limit=0, products=0, stream=None)
+         subwarp=0, ell_limit=0, products=0, stream=None, cut=None)
 
     comm: a communicator of mpi4py; the plan has a duplicate of it. Plan(A) is Plan(MPI.COMM_WORLD, A); with a libspmm that has no MPI
         (make MPI=0, the wheel) it is the plan of this process, and comm may be None.
@@ -161,6 +161,9 @@ class Plan:
         None: a product has any K, 0 included, and begins with an MPI_Allreduce by which the ranks agree on K. One plan of libspmm, with
         at most two converted copies of A, serves all K up to the greatest one so far; a greater K makes it anew, for the next power of
         two, at its first product or by prepare(): arrays of x_zeros() that were made before are copied by each product then.
+    cut: None: A is cut by entries and keeps its numbers. auto, levels, graph, rows, entries: how A, square and on rank 0, is cut so that few rows of X
+        travel (spmm_cut_create in man 3 spmm). If rows are renumbered, x_range, y_range and block() are of the new numbers, and this rank's rows of X
+        and Y are the rows plan.row_numbers of the caller's. plan.cut says what the cut moves.
     grid: (P, Q), how A is cut into blocks of rows and of columns; None: (ranks, 1).
     device: cpu, cuda, or auto (a GPU where the library and all ranks have one).
     stream: with device="cuda", a stream of PyTorch or CuPy, or the number of a cudaStream_t (0: the default stream), that lives as long
@@ -186,19 +189,20 @@ class Plan:
 
     def __init__(self, comm, A=ABSENT, k=None, *, rows="root", grid=None, device="cpu", format="auto", kernel="auto", threads=0,
                  exchange="auto", transport="auto", reduce="auto", no_overlap=False, column_blocks=0, reproducible="on",
-                 plan="timed", block_size=0, subwarp=0, ell_limit=0, products=0, stream=None):
+                 plan="timed", block_size=0, subwarp=0, ell_limit=0, products=0, stream=None, cut=None):
         self._products, self._made_for, self._block, self._closed, self._quick, self._end = {}, [], None, True, None, None
+        self._cut = None
         comm, A = comm_and_matrix(comm, A)
         if rows == "root" and comm.size == 1 and gpu_matrix.is_on_gpu(A):
             rows = "distributed"  # of one rank, which has all of them: nothing is sent from host memory
         given = {"device": device, "format": format, "kernel": kernel, "threads": threads, "exchange": exchange,
                  "transport": transport, "reduce": reduce, "no_overlap": no_overlap, "column_blocks": column_blocks,
                  "reproducible": reproducible, "plan": plan, "block_size": block_size, "subwarp": subwarp,
-                 "ell_limit": ell_limit, "products": products, "stream": stream}
+                 "ell_limit": ell_limit, "products": products, "stream": stream, "cut": cut}
         found, error = attempt(self._examine, comm, A, k, rows, grid, given)
         mine, facts = found or (None, None)
         said = agree(comm, error, facts)
-        check_alike([fact["alike"] for fact in said], ("rows", "grid", "k", "device", "A.dtype", "the number of columns of A",
+        check_alike([fact["alike"] for fact in said], ("rows", "grid", "cut", "k", "device", "A.dtype", "the number of columns of A",
                                                        "whether a GPU is open"))
         on_gpu = self._options.device == c.CUDA
         self._lock = c.gpu_lock if on_gpu else threading.RLock()
@@ -216,8 +220,10 @@ class Plan:
         self._comm = comm.Dup()
         try:
             self._open(device)
+            if self._cut_by is not None:
+                self._cut = matrix.RankCut(self._comm, mine, self._cut_by, max(self._columns, default=8), self._options)
             self._block = (matrix.RankBlock.of_rows(comm, mine, [fact["rows"] for fact in said]) if rows == "distributed"
-                           else matrix.RankBlock.scattered(self._comm, mine, self._grid))
+                           else matrix.RankBlock.scattered(self._comm, mine, self._grid, self._cut))
             self._describe(rows)
             self._closed = False
             # the greatest one first: its plan serves the others
@@ -245,6 +251,9 @@ class Plan:
         self._columns, self._only = columns_of(k)
         self._options, self._study = options_of(given), study_of(given)
         self._grid = grid_of(grid, rows, comm.size)
+        self._cut_by = None if given["cut"] is None else word("cut", given["cut"])
+        if self._cut_by is not None and (rows != "root" or self._grid[1] != 1):
+            raise ValueError(f'cut is {given["cut"]!r}, expected None with rows="distributed" and with grids of several columns')
         mine = None
         if gpu_matrix.is_on_gpu(A):
             mine = self._on_gpu(A, rows)
@@ -257,7 +266,7 @@ class Plan:
         of_all = (str(mine.dtype), mine.shape[1]) if rows == "distributed" else (None, None)
         open_gpu = c.gpu_is_open if self._options.device == c.CUDA else None
         return mine, {"rows": mine.shape[0] if mine else 0,
-                      "alike": (rows, self._grid, (self._columns, self._only), given["device"], *of_all, open_gpu)}
+                      "alike": (rows, self._grid, given["cut"], (self._columns, self._only), given["device"], *of_all, open_gpu)}
 
     def _on_gpu(self, A, rows):
         """This rank's rows of a matrix in GPU memory. Local."""
@@ -322,6 +331,17 @@ class Plan:
     def x_range(self):
         """The rows of X that this rank has, as a slice: X_whole[plan.x_range] are this rank's."""
         return self._x_range
+
+    @property
+    def row_numbers(self):
+        """The caller's numbers of this rank's rows of X, an array [x rows]: X_whole[plan.row_numbers] are this rank's. They are x_range, unless `cut`
+        has renumbered the rows."""
+        return np.arange(self._x_range.start, self._x_range.stop) if self._cut is None else self._cut.rows.copy()
+
+    @property
+    def cut(self):
+        """What the cut is and moves, a named tuple (by, moved, moved_by_entries, seconds, why); None: the plan was made without `cut`."""
+        return self._cut and self._cut.facts
 
     @property
     @serialized
@@ -739,7 +759,7 @@ class Plan:
 
     def _scattered_values(self, whole):
         """This rank's part of the new values of a matrix on rank 0. Collective."""
-        new = matrix.RankBlock.scattered(self._comm, whole, self._grid)
+        new = matrix.RankBlock.scattered(self._comm, whole, self._grid, self._cut)
         try:
             mine, error = attempt(self._same_pattern, new.entries(), self._block.entries())
             agree(self._comm, error)
@@ -771,6 +791,8 @@ class Plan:
         self._products.clear()
         if self._block is not None:
             self._block.release()
+        if self._cut is not None:
+            self._cut.release()
         if c.mpi_runs() and not c.forked:
             self._comm.Free()
 

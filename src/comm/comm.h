@@ -66,7 +66,7 @@ typedef enum sp_tag {
     SP_TAG_JA,            /* scatter: column indices of a block of A */
     SP_TAG_AS,            /* scatter: values of a block of A */
     SP_TAG_X,             /* scatter: rows of X */
-    SP_TAG_OLD_ROWS,      /* scatter: the row numbers from before --partition graph */
+    SP_TAG_OLD_ROWS,      /* scatter: the row numbers from before a renumbering */
     SP_TAG_Y,             /* gather: rows of Y */
     SP_TAG_GATHER_STARTS, /* gather: row starts of a block of A */
     SP_TAG_GATHER_JA,     /* gather: column indices of a block of A */

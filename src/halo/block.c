@@ -49,6 +49,9 @@ spmm_status sp_block_check(const sp_grid *grid, const spmm_block *b, int threads
     TRY(check_range("rows", mine.row, b->rows));
     TRY(check_range("columns", mine.col, b->cols));
     TRY(check_range("rows of X", mine.x, b->cols));
+    if (b->any_order && b->q > 1)
+        return sp_fail(SPMM_ERR_USAGE, "the block's any_order is set on a %d x %d grid, expected Q = 1", b->p,
+                       b->q);
     return sp_csr_check_starts(&b->csr, threads);
 }
 

@@ -22,7 +22,6 @@ typedef struct setup {
     const spmm_block *block; /* the block, or `rest` */
     spmm_block rest;         /* the block without the entries that other ranks multiply in the joint
                                 exchange */
-    int any_order;           /* 1: the columns of a row may be in any order */
     int parts;               /* number of ranks in the process column */
     int64_t *first;          /* [parts + 1], first row of X of each rank, from sp_blocks_fit() */
     uint64_t *needed;        /* bitmap: bit j is 1 if column j has an entry and belongs to another rank */
@@ -55,8 +54,8 @@ static int mark_needed(setup *s, int threads)
         const int64_t n = a->irp[i + 1] - a->irp[i];
         if (n == 0) continue; /* in a block without entries, ja may be NULL */
         const int32_t *const ja = a->ja + a->irp[i];
-        sound &= s->any_order ? in_range(ja, n, a->cols) : sp_columns_sound(ja, n, a->cols);
-        if (sound) sp_set_add_outside(s->needed, ja, n, low, high, s->any_order);
+        sound &= s->block->any_order ? in_range(ja, n, a->cols) : sp_columns_sound(ja, n, a->cols);
+        if (sound) sp_set_add_outside(s->needed, ja, n, low, high, s->block->any_order);
     }
     return sound;
 }
@@ -80,7 +79,11 @@ static spmm_status find_needed(setup *s, int threads)
     const int64_t words = sp_set_words(s->block->csr.cols);
     TRY(sp_alloc_zero((void **)&s->needed, words, sizeof *s->needed, "columns of the halo"));
     TRY(sp_alloc((void **)&s->before, words + 1, sizeof *s->before, "columns of the halo"));
-    if (!mark_needed(s, threads)) return sp_csr_check(&s->block->csr);
+    if (!mark_needed(s, threads))
+        return s->block->any_order
+                   ? sp_fail(SPMM_ERR_USAGE, "a column index of the block is outside 0 to %lld",
+                             (long long)s->block->csr.cols - 1)
+                   : sp_csr_check(&s->block->csr);
     count_needed(s);
     return SPMM_OK;
 }
@@ -204,11 +207,11 @@ static spmm_status build(setup *s, spmm_exchange kind, int threads, sp_halo *h)
     return sp_agree(s->grid->comm, "halo", status);
 }
 
-static spmm_status create(const sp_grid *grid, const spmm_block *block, spmm_exchange kind, int any_order,
-                          int threads, sp_halo *halo)
+spmm_status sp_halo_create(const sp_grid *grid, const spmm_block *block, spmm_exchange kind, int threads,
+                           sp_halo *halo)
 {
-    setup s = {.grid = grid, .block = block, .any_order = any_order, .parts = grid->dims[0]};
-    *halo = (sp_halo){.any_order = any_order};
+    setup s = {.grid = grid, .block = block, .parts = grid->dims[0]};
+    *halo = (sp_halo){.any_order = block->any_order};
     const spmm_status status = build(&s, kind, threads, halo);
     sp_free(s.first);
     sp_free(s.needed);
@@ -218,18 +221,6 @@ static spmm_status create(const sp_grid *grid, const spmm_block *block, spmm_exc
     sp_free(s.wanted);
     if (status != SPMM_OK) sp_halo_destroy(halo);
     return status;
-}
-
-spmm_status sp_halo_create(const sp_grid *grid, const spmm_block *block, spmm_exchange kind, int threads,
-                           sp_halo *halo)
-{
-    return create(grid, block, kind, 0, threads, halo);
-}
-
-spmm_status sp_halo_create_any_order(const sp_grid *grid, const spmm_block *block, spmm_exchange kind,
-                                     int threads, sp_halo *halo)
-{
-    return create(grid, block, kind, 1, threads, halo);
 }
 
 int64_t sp_halo_all_moved(const sp_halo *halo)

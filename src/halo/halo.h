@@ -69,12 +69,6 @@ typedef struct sp_halo {
 spmm_status sp_halo_create(const sp_grid *grid, const spmm_block *block, spmm_exchange kind, int threads,
                            sp_halo *halo);
 
-/** As sp_halo_create(), for blocks with distinct columns in any order within a row, as
- *  sp_csr_permute_in_order() makes them. The grid must be P x 1. Such blocks have no joint exchange and no
- *  product with the transpose. Collective over grid->comm. */
-spmm_status sp_halo_create_any_order(const sp_grid *grid, const spmm_block *block, spmm_exchange kind,
-                                     int threads, sp_halo *halo);
-
 /** Returns the number of rows that all ranks receive in an exchange, rows of X and partial rows of Y.
  *  Local. */
 int64_t sp_halo_all_moved(const sp_halo *halo);

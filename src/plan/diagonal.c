@@ -26,7 +26,11 @@ static void read_piece(const spmm_block *b, diagonal_part mine, int threads, voi
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = mine.begin; i < mine.end; i++) {
         const int64_t j = b->row_begin + i - b->col_begin, end = a->irp[i + 1];
-        const int64_t e = sp_lower_bound_i32(a->ja, a->irp[i], end, j);
+        int64_t e = a->irp[i];
+        if (b->any_order)
+            while (e < end && a->ja[e] != j) e++;
+        else
+            e = sp_lower_bound_i32(a->ja, e, end, j);
         const int there = e < end && a->ja[e] == j;
         sp_value_set(values, a->precision, i, there ? sp_value_get(a->as, a->precision, e) : 0);
     }

@@ -16,6 +16,18 @@ spmm_status spmm_fortran_csr_scatter(int comm, int root, const spmm_csr *a, int 
     return spmm_csr_scatter(MPI_Comm_f2c(comm), root, a, p, q, block);
 }
 
+spmm_status spmm_fortran_cut_create(int comm, int root, const spmm_csr *a, spmm_cut_by by, int64_t k,
+                                    const spmm_plan_options *options, spmm_cut *cut)
+{
+    return spmm_cut_create(MPI_Comm_f2c(comm), root, a, by, k, options, cut);
+}
+
+spmm_status spmm_fortran_cut_scatter(int comm, int root, const spmm_csr *a, const spmm_cut *cut,
+                                     spmm_block *block)
+{
+    return spmm_cut_scatter(MPI_Comm_f2c(comm), root, a, cut, block);
+}
+
 spmm_status spmm_fortran_device_open(int comm) { return spmm_device_open(MPI_Comm_f2c(comm)); }
 
 spmm_status spmm_fortran_multivector_dot(int comm, const spmm_multivector *x, const spmm_multivector *y,

@@ -14,6 +14,14 @@ spmm_status spmm_fortran_block_from_rows(int comm, int64_t rows, int64_t x_rows,
 /** As spmm_csr_scatter(), for a Fortran communicator. Collective over comm. */
 spmm_status spmm_fortran_csr_scatter(int comm, int root, const spmm_csr *a, int p, int q, spmm_block *block);
 
+/** As spmm_cut_create(), for a Fortran communicator. Collective over comm. */
+spmm_status spmm_fortran_cut_create(int comm, int root, const spmm_csr *a, spmm_cut_by by, int64_t k,
+                                    const spmm_plan_options *options, spmm_cut *cut);
+
+/** As spmm_cut_scatter(), for a Fortran communicator. Collective over comm. */
+spmm_status spmm_fortran_cut_scatter(int comm, int root, const spmm_csr *a, const spmm_cut *cut,
+                                     spmm_block *block);
+
 /** As spmm_device_open(), for a Fortran communicator. Collective over comm. */
 spmm_status spmm_fortran_device_open(int comm);
 

@@ -68,6 +68,11 @@ static spmm_status check_here(const char *function, const spmm_block *block, int
     if (!(s->ell_limit >= 0)) /* unlike ell_limit < 0, this also refuses NaN */
         return sp_fail(SPMM_ERR_USAGE, "%s: study.ell_limit is %g, expected 0 or more", function,
                        s->ell_limit);
+    if (block->any_order && o->exchange == SPMM_EXCHANGE_JOINT)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "%s: options.exchange is SPMM_EXCHANGE_JOINT and block.any_order is set: the joint "
+                       "exchange needs increasing columns",
+                       function);
     return check_options(function, o);
 }
 
@@ -86,6 +91,7 @@ static spmm_status check_common(const char *function, MPI_Comm comm, const spmm_
     const sp_common all[] = {
         {"block.p", block->p, 1},
         {"block.q", block->q, 1},
+        {"block.any_order", block->any_order != 0, 1},
         {"k", k, 1},
         {"options.device", o->device, 1},
         {"options.format", o->format, 1},

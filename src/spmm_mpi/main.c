@@ -185,8 +185,8 @@ static spmm_status distribute(sp_job *job, sp_record *record, int *ended)
         record->seconds.scatter = lap(&start);
     }
     start = MPI_Wtime();
-    TRY((d->cut.any_order ? sp_halo_create_any_order : sp_halo_create)(&place->grid, &d->block, o->exchange,
-                                                                       place->binding.threads, &d->halo));
+    d->block.any_order = d->cut.any_order;
+    TRY(sp_halo_create(&place->grid, &d->block, o->exchange, place->binding.threads, &d->halo));
     if (o->scatter_padded) d->halo.slice = &d->slice;
     const spmm_plan_options options = sp_job_plan_options(o, &place->binding);
     TRY(sp_joint_halo_create(&place->grid, &d->block, &d->halo, &options, &d->joint));

@@ -18,6 +18,7 @@ program calls
   call matrices()
   call triplets()
   call scattering()
+  call cutting()
   call multivectors()
   call pointers()
   call dense()
@@ -186,6 +187,31 @@ contains
     call spmm_csr_scatter(MPI_COMM_WORLD, 0, a, 0, 0, block, status)
     call fails("rows without arrays", SPMM_ERR_USAGE, "spmm_csr_scatter: a")
     call check("a block that failed is zeros", block%p == 0 .and. .not. c_associated(block%csr%ja))
+  end subroutine
+
+  subroutine cutting()
+    type(spmm_csr) :: a
+    type(spmm_cut) :: cut
+    type(spmm_block) :: block
+    integer(int64), pointer :: row(:)
+    integer(int64) :: rows, numbers
+    if (rank == ranks - 1) call spmm_csr_generate("lap2d5:10", SPMM_F64, a, status)
+    call spmm_cut_create(MPI_COMM_WORLD, ranks - 1, a, SPMM_CUT_LEVELS, 3_int64, spmm_plan_options(), cut, status)
+    call check("a matrix is cut by levels", status == SPMM_OK .and. cut%by == SPMM_CUT_LEVELS .and. cut%ranks == ranks)
+    call c_f_pointer(cut%row, row, [cut%row_count])
+    call MPI_Allreduce(sum(row), numbers, 1, MPI_INTEGER8, MPI_SUM, MPI_COMM_WORLD)
+    call check("each row is on one rank", cut%rows == 100 .and. numbers == 4950)
+    call spmm_cut_scatter(MPI_COMM_WORLD, ranks - 1, a, cut, block, status)
+    call MPI_Allreduce(block%csr%rows, rows, 1, MPI_INTEGER8, MPI_SUM, MPI_COMM_WORLD)
+    call check("and scattered so", status == SPMM_OK .and. rows == 100 .and. block%any_order == 1)
+    call spmm_block_destroy(block)
+    call spmm_cut_destroy(cut)
+    call check("a destroyed cut is zeros", cut%rows == 0 .and. .not. c_associated(cut%row))
+    call spmm_cut_create(MPI_COMM_WORLD, ranks - 1, a, -1, 3_int64, spmm_plan_options(), cut, status)
+    call fails("a cut that is none", SPMM_ERR_USAGE, "spmm_cut_create: by")
+    call spmm_cut_scatter(MPI_COMM_WORLD, 0, a, cut, block, status)
+    call fails("a scatter by it", SPMM_ERR_USAGE, "spmm_cut_scatter: cut is of 0 ranks")
+    call spmm_csr_destroy(a)
   end subroutine
 
   subroutine multivectors()

@@ -1,0 +1,215 @@
+/** Chooses a cut by what each moves. */
+#include "partition/renumbering.h"
+
+#include <omp.h>
+#include <stdio.h>
+
+#include "base/memory.h"
+#include "base/words.h"
+#include "partition/comm_volume.h"
+#include "partition/level_order.h"
+#include "partition/reorder.h"
+
+/* Seconds per entry to order by levels, and to cut by METIS (both measured on grids numbered at random, one
+ * core), for estimates before these are done */
+static const double LEVEL_SECONDS = 100e-9, GRAPH_SECONDS = 1e-6;
+
+/* FEW: nothing is renumbered if less than 1 in FEW rows of X is moved. LESS: a cut must move less than this
+ * fraction of what the cut by entries moves. */
+enum { FEW = 20 };
+static const double LESS = 0.5;
+
+void sp_renumbering_destroy(sp_renumbering *c)
+{
+    sp_free(c->perm);
+    sp_free(c->begin);
+    *c = (sp_renumbering){.by = SP_PARTITION_NNZ};
+}
+
+/** Returns the number of parts that exchange rows: nodes if the ranks of a node share X, else ranks. */
+static int groups_of(const sp_cut_setting *s) { return (s->parts + s->per_part - 1) / s->per_part; }
+
+/** Counts what a cut moves. */
+static spmm_status count(const spmm_csr *a, const sp_cut_setting *s, sp_renumbering *c)
+{
+    const int groups = groups_of(s);
+    int64_t *begin = NULL, *received = NULL;
+    spmm_status status;
+    TRY_GOTO(sp_alloc((void **)&begin, groups + 1, sizeof *begin, "boundaries of parts"), done);
+    TRY_GOTO(sp_alloc((void **)&received, groups, sizeof *received, "counts of parts"), done);
+    for (int g = 0; g < groups; g++) begin[g] = c->begin[g * s->per_part];
+    begin[groups] = c->begin[s->parts];
+    TRY_GOTO(sp_cut_volume(a, groups, c->perm, begin, s->threads, received), done);
+    c->all = c->most = 0;
+    for (int g = 0; g < groups; g++) {
+        c->all += received[g];
+        if (received[g] > c->most) c->most = received[g];
+    }
+done:
+    sp_free(begin);
+    sp_free(received);
+    return status;
+}
+
+/** Returns the seconds that all products spend receiving rows. */
+static double exchanging(const sp_cut_setting *s, const sp_renumbering *c)
+{
+    return s->products * s->second * (double)c->most;
+}
+
+/* ---- the candidates ---- */
+
+static spmm_status begin_candidate(const spmm_csr *a, const sp_cut_setting *s, sp_partition by,
+                                   sp_renumbering *c)
+{
+    *c = (sp_renumbering){.by = by};
+    TRY(sp_alloc((void **)&c->begin, s->parts + 1, sizeof *c->begin, "boundaries of parts"));
+    if (!sp_partition_renumbers(by)) return SPMM_OK;
+    return sp_alloc((void **)&c->perm, a->rows, sizeof *c->perm, "new numbers of the rows");
+}
+
+/** Makes and counts a cut.
+ *  \param [in] order  [rows] the order by levels; used by SP_PARTITION_LEVELS, and by _GRAPH if not NULL
+ *  \param [out] c     the caller destroys it, also after a failure
+ *  \param [out] edges as for sp_renumbering_make() */
+static spmm_status make(const spmm_csr *a, const sp_cut_setting *s, sp_partition by, const int32_t *order,
+                        sp_renumbering *c, int64_t *edges)
+{
+    const double start = omp_get_wtime();
+    TRY(begin_candidate(a, s, by, c));
+    if (by == SP_PARTITION_NNZ)
+        sp_partition_entries(a->irp, a->rows, s->parts, c->begin);
+    else if (by == SP_PARTITION_ROWS)
+        sp_partition_even(a->rows, s->parts, c->begin);
+    else if (by == SP_PARTITION_LEVELS)
+        TRY(sp_order_partition(a, s->parts, order, c->perm, c->begin));
+    else
+        TRY(sp_graph_partition(a, s->parts, order, c->perm, c->begin, edges));
+    TRY(count(a, s, c));
+    c->spent = omp_get_wtime() - start;
+    return SPMM_OK;
+}
+
+/** Orders the rows by levels. \param [out] order  [rows] the caller frees it; NULL on failure */
+static spmm_status order_rows(const spmm_csr *a, int threads, int32_t **order)
+{
+    TRY(sp_alloc((void **)order, a->rows, sizeof **order, "order of the rows"));
+    const spmm_status status = sp_level_order(a, threads, *order);
+    if (status == SPMM_OK) return SPMM_OK;
+    sp_free(*order);
+    *order = NULL;
+    return status;
+}
+
+spmm_status sp_renumbering_make(const spmm_csr *a, const sp_cut_setting *s, sp_partition by,
+                                sp_renumbering *r, int64_t *edges)
+{
+    const double start = omp_get_wtime();
+    int32_t *order = NULL;
+    *r = (sp_renumbering){.by = by};
+    if (by == SP_PARTITION_LEVELS) TRY(order_rows(a, s->threads, &order));
+    const spmm_status status = make(a, s, by, order, r, edges);
+    sp_free(order);
+    r->spent = omp_get_wtime() - start;
+    return status;
+}
+
+/* ---- the choice ---- */
+
+/** Replaces *best by *c if c moves clearly less than the cut by entries, less than *best, and the gain repays
+ *  c's making. Destroys the other one. */
+static void take_better(const sp_cut_setting *s, int64_t nnz_rows, sp_renumbering *best, sp_renumbering *c)
+{
+    const int better = (double)c->all < LESS * (double)nnz_rows && c->most < best->most &&
+                       exchanging(s, best) - exchanging(s, c) > c->spent;
+    sp_renumbering *const worse = better ? best : c;
+    sp_renumbering_destroy(worse);
+    if (better) {
+        *best = *c;
+        *c = (sp_renumbering){.by = SP_PARTITION_NNZ};
+    }
+}
+
+/** Returns 1 if METIS is there and may repay itself: it can save at most what *best still moves. A graph that
+ *  levels do not cut well is not tried, because METIS takes many times as long on such graphs. */
+static int may_cut_graph(const spmm_csr *a, const sp_cut_setting *s, const sp_renumbering *best)
+{
+    return best->by == SP_PARTITION_LEVELS && exchanging(s, best) > 2 * GRAPH_SECONDS * (double)a->nnz &&
+           sp_graph_ready() == SPMM_OK;
+}
+
+/** Rows of X that all ranks would receive by the cuts that were tried; -1: not tried. */
+typedef struct tried_cuts {
+    int64_t levels, graph;
+} tried_cuts;
+
+/** Finds the cut to take. \param [in,out] best  the cut by entries */
+static spmm_status try_candidates(const spmm_csr *a, const sp_cut_setting *s, sp_renumbering *best,
+                                  tried_cuts *tried)
+{
+    const int64_t nnz_rows = best->all;
+    const double start = omp_get_wtime();
+    sp_renumbering c = {.by = SP_PARTITION_NNZ};
+    int32_t *order;
+    spmm_status status;
+    TRY(order_rows(a, s->threads, &order));
+    const double ordered = omp_get_wtime() - start;
+    TRY_GOTO(make(a, s, SP_PARTITION_LEVELS, order, &c, NULL), done);
+    c.spent += ordered;
+    tried->levels = c.all;
+    take_better(s, nnz_rows, best, &c);
+    if (!may_cut_graph(a, s, best)) goto done;
+    TRY_GOTO(make(a, s, SP_PARTITION_GRAPH, order, &c, NULL), done);
+    tried->graph = c.all;
+    take_better(s, nnz_rows, best, &c);
+done:
+    sp_renumbering_destroy(&c);
+    sp_free(order);
+    return status;
+}
+
+/** Writes a number of rows as thousands or millions, if it is large. */
+static const char *rows_text(char *text, size_t n, int64_t rows)
+{
+    if (rows >= 1000000)
+        snprintf(text, n, "%.2f million", (double)rows * 1e-6);
+    else
+        snprintf(text, n, "%lld", (long long)rows);
+    return text;
+}
+
+/** Says in why [n] what each cut moves, and which is taken. */
+static void explain(const spmm_csr *a, const sp_cut_setting *s, int64_t nnz_rows, const tried_cuts *tried,
+                    const sp_renumbering *taken, char *why, size_t n)
+{
+    char moved[32], whole[32];
+    size_t used = 0;
+    sp_text_add(why, n, &used, "auto: by entries moves %s of %s rows of X a product",
+                rows_text(moved, sizeof moved, nnz_rows),
+                rows_text(whole, sizeof whole, a->cols * (groups_of(s) - 1)));
+    if (tried->levels >= 0)
+        sp_text_add(why, n, &used, ", by levels %s", rows_text(moved, sizeof moved, tried->levels));
+    if (tried->graph >= 0)
+        sp_text_add(why, n, &used, ", by METIS %s", rows_text(moved, sizeof moved, tried->graph));
+    if (sp_partition_renumbers(taken->by))
+        sp_text_add(why, n, &used, "; renumbered by %s in %.2f s",
+                    taken->by == SP_PARTITION_GRAPH ? "METIS" : "levels", taken->spent);
+    else if (tried->levels >= 0)
+        sp_text_add(why, n, &used, "; not renumbered");
+    else if (nnz_rows * FEW > a->cols)
+        sp_text_add(why, n, &used, "; renumbering would not repay in %.0f products", s->products);
+}
+
+spmm_status sp_renumbering_choose(const spmm_csr *a, const sp_cut_setting *s, sp_renumbering *best,
+                                  int64_t *nnz_rows, char *why, size_t n)
+{
+    tried_cuts tried = {-1, -1};
+    TRY(make(a, s, SP_PARTITION_NNZ, NULL, best, NULL));
+    *nnz_rows = best->all;
+    if (best->all * FEW > a->cols && exchanging(s, best) > LEVEL_SECONDS * (double)a->nnz) {
+        const spmm_status status = try_candidates(a, s, best, &tried);
+        if (status != SPMM_OK && status != SPMM_ERR_MEMORY) return status;
+    }
+    explain(a, s, *nnz_rows, &tried, best, why, n);
+    return SPMM_OK;
+}

@@ -1,0 +1,22 @@
+/** What a cut is for, from the ranks and the options of a plan; spmm_cut_create() and the program use it. */
+#ifndef SP_PLAN_CUT_H
+#define SP_PLAN_CUT_H
+
+#include "comm/grid.h"
+#include "partition/renumbering.h"
+
+/** Describes the products for which rows are cut into the row blocks of a grid.
+ *
+ *  Collective over grid->comm.
+ *  \param [in]  o        options of the plans; options.threads is not read
+ *  \param [in]  k        columns of X, >= 0
+ *  \param [in]  chooses  1: for a choice, where rows that ranks of a node share count once for the node; 0:
+ *                        rows are counted for each rank
+ *  \param [out] s        the same on every rank, except threads
+ *  \param [out] why      the same on every rank: why rows need not be renumbered, in static storage; NULL:
+ *                        they may have to be
+ *  \return SPMM_OK, SPMM_ERR_MPI */
+spmm_status sp_cut_setting_of(const sp_grid *grid, const spmm_plan_options *o, int threads, int64_t k,
+                              spmm_precision precision, int chooses, sp_cut_setting *s, const char **why);
+
+#endif
