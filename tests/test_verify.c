@@ -33,7 +33,7 @@ static void unmake(void)
 static sp_error check(int threads)
 {
     sp_error e;
-    CHECK_INT(sp_verify(&a, &x, &y, threads, &e), SPMM_OK);
+    CHECK_INT(sp_verify(&a, &x, &y, NULL, threads, &e), SPMM_OK);
     return e;
 }
 

@@ -308,11 +308,12 @@ static spmm_status describe(const sp_options *o, const sp_place *place, const sp
     const sp_grid *const grid = &place->grid;
     const int on_cpu = place->binding.device == SPMM_CPU;
     const int64_t k = sp_most_columns(&input->columns);
-    const double row = (double)(sp_multivector_ld(k, o->precision) * sp_value_size(o->precision));
+    const double row = (double)(sp_multivector_ld(k, o->precision) * sp_value_size(o->precision)) /
+                       (sp_options_round(o) ? 2 : 1);
     int consecutive, shared, which, on_node;
     TRY(sp_node_ranks_check(grid, &consecutive, &shared));
     TRY(sp_node_rank(grid->comm, &which, &on_node));
-    const int shares = on_cpu && consecutive && o->column_blocks <= 1 &&
+    const int shares = on_cpu && consecutive && o->column_blocks <= 1 && !sp_options_round(o) &&
                        (o->transport == SPMM_TRANSPORT_AUTO || o->transport == SPMM_TRANSPORT_SHARED);
     const double inside = on_cpu ? CPU_RATE : GPU_RATE;
     *together = shares && on_node == grid->size;
