@@ -50,7 +50,7 @@ int main(int argc, char **argv)
 {
     test_mpi_begin(&argc, &argv, &size);
     device = SPMM_CPU;
-    TEST("Y is the serial product with the ghost rows rounded and own rows as they are, bit for bit") {
+    TEST("Y is the serial product with the ghost rows rounded and owned rows as they are, bit for bit") {
         check_transport(SPMM_TRANSPORT_AUTO);
         check_transport(SPMM_TRANSPORT_MPI);
     }
