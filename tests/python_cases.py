@@ -443,9 +443,9 @@ def _():
         near(plan @ X[plan.x_range], (A @ X)[plan.y_range])
         assert plan.device == "cpu" and plan.kernel.startswith("cpu_")
     with Plan(comm, on_root(A), 4, exchange_precision="f32") as plan:
-        travelled = X.astype(np.float32).astype(np.float64)
-        travelled[plan.x_range] = X[plan.x_range]
-        near(plan @ X[plan.x_range], (A @ travelled)[plan.y_range], "exchange_precision")
+        arrived = X.astype(np.float32).astype(np.float64)
+        arrived[plan.x_range] = X[plan.x_range]
+        near(plan @ X[plan.x_range], (A @ arrived)[plan.y_range], "exchange_precision")
     refused(spmm_mpi.Error, "options.exact", Plan, comm, on_root(A), 4, exchange_precision="f32", reproducible="exact")
     with Plan(comm, on_root(A), 4, format="csr", kernel="cpu_csr") as plan:
         assert plan.kernel == "cpu_csr" and plan.kernels == {4: "cpu_csr"}

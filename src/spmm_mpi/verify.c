@@ -113,8 +113,8 @@ static int owns(const sp_ranges *r, int p, int64_t index)
     return q < r->q;
 }
 
-/** Sums |a| max(u |x|, t) over the entries of row i that read rounded rows of X, where u is the unit round-off
- *  of f32, and t half of its smallest subnormal number.
+/** Sums |a| max(u |x|, t) over the entries of row i that read rounded rows of X, where u is the unit
+ *  round-off of f32, and t half of its smallest subnormal number.
  *  \param [out] sum  [x->k] */
 static void sum_rounding(const sp_matrix *a, int64_t i, const spmm_multivector *x,
                          const sp_ghosts_rounded *rounded, double *sum)

@@ -38,8 +38,8 @@ typedef struct sp_ghosts_rounded {
  *  relative error model omits (Higham: Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1).
  *
  *  With rounded rows, sum |a| max(2^-24 |x|, 2^-150) over the entries that read such rows is added, times
- *  1 + 4 n u for the rounding errors of that sum and of the product of the rounded rows. 2^-150 is half of the
- *  smallest subnormal f32.
+ *  1 + 4 n u for the rounding errors of that sum and of the product of the rounded rows. 2^-150 is half of
+ *  the smallest subnormal f32.
  *
  *  Local.
  *  \param [in] a        matrix [rows x n]; x is [n x k], y is [rows x k]; all in host memory and of one
