@@ -38,7 +38,7 @@ with test("ghost rows are rounded: report, record and bound say so, on every gri
         record = result.records[0]
         rounding, error = record["rounding"], record["error"]
         equal((record["asked"]["exchange_precision"], rounding["exchange_precision"], record["run"]["transport"]), ("f32", "f32", "mpi"))
-        # of 9 entries 1 |x| < 1, at least one is another rank's; the result is wrong without the bound for rounding
+        # each of 9 entries is below 1, and some rows of X are those of another rank
         assert 2.0 ** -30 < rounding["max_bound"] < 9 * 2.0 ** -24 * 1.001 and 0.01 < rounding["of_bound"] <= 1, rounding
         assert error["different"] > ROWS and error["wrong"] == 0, error
 
