@@ -304,8 +304,7 @@ static void test_replays(void)
         replay("rmat:7,6", 1, (spmm_plan_options){.exchange = SPMM_EXCHANGE_JOINT}, 1, 0);
         replay("uniform:90,6", 1, (spmm_plan_options){.exchange_precision = SPMM_F32}, 1, 0);
         replay("lap2d5:20", 1, (spmm_plan_options){.exchange_precision = SPMM_F32}, 2, -1);
-        if (size > 1)
-            /* sums by NCCL, if it is there */
+        if (size > 1) /* sums by NCCL, if it is there */
             replay("lap2d5:20", size, (spmm_plan_options){.exchange = SPMM_EXCHANGE_AUTO}, 1, 0);
     }
 }
