@@ -123,6 +123,7 @@ module spmm
     integer(c_int) :: exact = 0
     integer(c_int64_t) :: products = 0
     type(c_ptr) :: stream = c_null_ptr ! with CUDA Fortran: transfer(stream, c_null_ptr) of an integer(cuda_stream_kind)
+    integer(c_int) :: exchange_precision = 0
   end type spmm_plan_options
 
   ! of spmm_extended.h

@@ -28,6 +28,19 @@ spmm_status sp_cuda_pack(const void *x, int64_t row_bytes, const int32_t *list, 
     return refuse(NULL);
 }
 
+spmm_status sp_cuda_pack_rounded(const void *x, int64_t row_bytes, const int32_t *list, int64_t count,
+                                 void *out, void *stream)
+{
+    return sp_cuda_pack(x, row_bytes, list, count, out, stream);
+}
+
+spmm_status sp_cuda_widen(const void *from, int64_t low, int64_t own, int64_t high, int64_t row_bytes,
+                          int64_t pitch, void *x, void *stream)
+{
+    (void)from, (void)low, (void)own, (void)high, (void)row_bytes, (void)pitch, (void)x, (void)stream;
+    return refuse(NULL);
+}
+
 spmm_status sp_cuda_add_rows(const sp_row_sums *sums, const spmm_multivector *s, spmm_multivector *y,
                              void *stream)
 {
@@ -47,6 +60,12 @@ spmm_status sp_cuda_push(const void *x, int64_t pitch, int64_t row_bytes, const 
 {
     (void)x, (void)pitch, (void)row_bytes, (void)push, (void)count, (void)alone, (void)stream;
     return refuse(NULL);
+}
+
+spmm_status sp_cuda_push_rounded(const void *x, int64_t pitch, int64_t row_bytes, const sp_push *push,
+                                 int count, int alone, void *stream)
+{
+    return sp_cuda_push(x, pitch, row_bytes, push, count, alone, stream);
 }
 
 spmm_status sp_cuda_split(const void *x, int64_t x_pitch, int64_t rows, int count, int64_t width, void *out,

@@ -76,7 +76,7 @@ TOOLKIT := $(abspath $(EMULATED))/toolkit
 # of 3 GPUs, 2 ranks have one each, and of 4 ranks two share one
 EMULATED_GPUS ?= 3
 # those that take no more than a minute or two there
-EMULATED_TESTS ?= test_choose test_gpu test_gpu_shapes test_gpu_query test_gpu_series test_gpu_lists test_gpu_reduce test_gpu_digests test_gpu_plan test_gpu_steps test_gpu_exchange test_gpu_relays test_gpu_network test_gpu_cut test_gpu_stream test_gpu_unread test_gpu_transposed test_gpu_diagonal test_gpu_update_rows test_gpu_multivector_ops test_widths test_gpu_widths
+EMULATED_TESTS ?= test_choose test_gpu test_gpu_shapes test_gpu_query test_gpu_series test_gpu_lists test_gpu_reduce test_gpu_digests test_gpu_plan test_gpu_steps test_gpu_exchange test_gpu_rounded test_gpu_relays test_gpu_network test_gpu_cut test_gpu_stream test_gpu_unread test_gpu_transposed test_gpu_diagonal test_gpu_update_rows test_gpu_multivector_ops test_widths test_gpu_widths
 # a new toolkit: all that was made with the old one is made again
 $(TOOLKIT)/lib64/libcudart_static.a: $(shell find tests/emulated_gpu -type f) | deps
 	$(Q)[ "$$(uname -m)" = x86_64 ] || { echo 'check-emulated: the emulated GPU is written for x86-64' >&2; exit 1; }

@@ -104,6 +104,7 @@ static inline spmm_plan_options draw_options(spmm_plan_study *s)
     o.products = DRAW_FROM(products);
     o.exact = draw_percent(20);
     if (o.exact && draw_percent(80)) o.any_order = 0;
+    if (draw_percent(20)) o.exchange_precision = SPMM_F32;
     return o;
 }
 
@@ -127,6 +128,12 @@ static inline int plan_is_not_exact(const planned *t)
            (order == ORDER_CANONICAL_F64 && t->precision == SPMM_F32);
 }
 
+/** Whether rows of X travel as f32. */
+static inline int plan_rounds(const planned *t)
+{
+    return t->options.exchange_precision == SPMM_F32 && t->precision == SPMM_F64;
+}
+
 /** Whether a plan is refused by what spmm.h says of its options: 1 yes, 0 no, -1 either. */
 static inline int plan_is_refused(const planned *t)
 {
@@ -134,6 +141,7 @@ static inline int plan_is_refused(const planned *t)
     const int64_t value = t->precision == SPMM_F32 ? 4 : 8, n = o->column_blocks;
     if (n > 1 && (t->k % n != 0 || t->k / n * value % 32 != 0)) return 1;
     if (o->exact && plan_is_not_exact(t)) return 1;
+    if (plan_rounds(t) && (o->exact || o->transport == SPMM_TRANSPORT_SHARED)) return 1;
     if (n > 1 && o->transport == SPMM_TRANSPORT_SHARED)
         return -1;                           /* which reads whole rows, if it reads any */
     if (t->study.ell_limit < 1e9) return -1; /* how large the padded matrix is, is the library's to say */
@@ -148,13 +156,13 @@ static inline void describe_plan(const planned *t)
         diff_.plan, sizeof diff_.plan,
         "%lld x %lld, %lld entries, %s, K %lld, grid %d x %d, %s%s, format %d, kernel %s, exchange %d, "
         "transport %d, reduction %d, column blocks %d, no overlap %d, any order %d, exact %d, quick plan %d, "
-        "threads %d, products %lld",
+        "threads %d, products %lld, rows travel as f%d",
         (long long)t->matrix.a.rows, (long long)t->matrix.a.cols, (long long)t->matrix.a.nnz,
         t->precision == SPMM_F32 ? "f32" : "f64", (long long)t->k, t->p, t->q,
         t->own ? "own block" : "scattered", diff_.rank == diff_.world_rank ? "" : ", ranks reversed",
         (int)o->format, o->kernel ? o->kernel : "any", (int)o->exchange, (int)o->transport, (int)o->reduce,
         o->column_blocks, o->no_overlap, o->any_order, o->exact, t->study.quick_plan, o->threads,
-        (long long)o->products);
+        (long long)o->products, o->exchange_precision == SPMM_F32 ? 32 : 64);
 }
 
 /** Makes this rank's block, by the library or with the tester's own cuts. Returns 0 after a difference. */
@@ -184,7 +192,7 @@ static inline void make_alone(planned *t)
     if (o->exact &&
         (t->order > ORDER_CANONICAL_F64 || (t->order == ORDER_CANONICAL_F64 && t->precision == SPMM_F32)))
         differs("the plan's kernel %s does not keep the serial product's bits", kernel);
-    if (t->q > 1 || o->exchange == SPMM_EXCHANGE_JOINT ||
+    if (t->q > 1 || plan_rounds(t) || o->exchange == SPMM_EXCHANGE_JOINT ||
         (o->any_order && o->exchange == SPMM_EXCHANGE_AUTO) || t->order == ORDER_OWN ||
         (t->order == ORDER_CANONICAL_F64 && t->precision == SPMM_F32) ||
         (t->order == ORDER_CHAIN && o->device == SPMM_CUDA))
@@ -214,6 +222,9 @@ static inline int draw_plan(planned *t)
     t->q = diff_.ranks / t->p;
     t->own = draw_percent(50);
     t->options = draw_options(&t->study);
+    /* else only the library knows which rows of X came to the rank that multiplied them */
+    if (t->q > 1 || t->options.any_order || t->options.exchange == SPMM_EXCHANGE_JOINT)
+        t->options.exchange_precision = SPMM_F64;
     t->k = t->most = draw_k(&t->options, t->precision);
     describe_plan(t);
     diff_step("making the plan");

@@ -89,6 +89,7 @@ static inline void sum_column(const product *r, int64_t j, exact *sum)
     const whole *const w = &r->of->matrix;
     const spmm_precision precision = r->of->precision;
     const int64_t rows = r->out.view.rows;
+    const int rounds = plan_rounds(r->of) && !r->transposed;
     const int64_t begin = r->transposed ? 0 : r->out_first,
                   end = r->transposed ? w->a.rows : r->out_first + rows;
     for (int64_t i = begin; i < end; i++) {
@@ -96,8 +97,9 @@ static inline void sum_column(const product *r, int64_t j, exact *sum)
             const int64_t to = (r->transposed ? w->a.ja[e] : i) - r->out_first;
             if (to < 0 || to >= rows) continue;
             const int64_t from = r->transposed ? i : w->a.ja[e];
-            exact_add(&sum[to],
-                      (quad)w->values[e] * diff_element(r->in.values, r->in.key, from, j, precision));
+            double x = diff_element(r->in.values, r->in.key, from, j, precision);
+            if (rounds && (from < r->in_first || from >= r->in_first + r->in.view.rows)) x = (double)(float)x;
+            exact_add(&sum[to], (quad)w->values[e] * x);
         }
     }
 }

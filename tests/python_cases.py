@@ -463,7 +463,7 @@ def _():
 @case("every option is taken by the program's words, and anything else is refused with what there is")
 def _():
     words = {"device": "cpu", "format": "csr ell ell-nopad auto", "exchange": "auto halo bcast joint", "transport": "auto mpi shared",
-             "reduce": "auto linear tree butterfly mpi", "reproducible": "on off exact", "plan": "timed quick", "kernel": "auto cpu_csr"}
+             "reduce": "auto linear tree butterfly mpi", "reproducible": "on off exact", "plan": "timed quick", "kernel": "auto cpu_csr", "exchange_precision": "f64"}
     for name, list_ in words.items():
         for one in list_.split():
             if name == "transport" and one == "shared" and ranks == 1:
@@ -478,6 +478,11 @@ def _():
     with Plan(comm, on_root(A), 4, threads=1, no_overlap=True, column_blocks=1, products=5, block_size=0, subwarp=0) as plan:
         near(plan @ X[plan.x_range], (A @ X)[plan.y_range])
         assert plan.device == "cpu" and plan.kernel.startswith("cpu_")
+    with Plan(comm, on_root(A), 4, exchange_precision="f32") as plan:
+        arrived = X.astype(np.float32).astype(np.float64)
+        arrived[plan.x_range] = X[plan.x_range]
+        near(plan @ X[plan.x_range], (A @ arrived)[plan.y_range], "exchange_precision")
+    refused(spmm_mpi.Error, "options.exact", Plan, comm, on_root(A), 4, exchange_precision="f32", reproducible="exact")
     with Plan(comm, on_root(A), 4, format="csr", kernel="cpu_csr") as plan:
         assert plan.kernel == "cpu_csr" and plan.kernels == {4: "cpu_csr"}
     refused(spmm_mpi.Error, "no kernel supports that format", Plan, comm, on_root(A), 4, format="sell")

@@ -37,6 +37,17 @@ static void device_9(call *c) { c->options.device = (spmm_device)9; }
 static void format_9(call *c) { c->options.format = (spmm_format)9; }
 static void exchange_9(call *c) { c->options.exchange = (spmm_exchange)9; }
 static void transport_9(call *c) { c->options.transport = (spmm_transport)9; }
+static void exchange_precision_2(call *c) { c->options.exchange_precision = (spmm_precision)2; }
+static void rounded_and_exact(call *c)
+{
+    c->options.exchange_precision = SPMM_F32;
+    c->options.exact = 1;
+}
+static void rounded_in_place(call *c)
+{
+    c->options.exchange_precision = SPMM_F32;
+    c->options.transport = SPMM_TRANSPORT_SHARED;
+}
 static void reduce_9(call *c) { c->options.reduce = (spmm_reduce)-1; }
 static void column_blocks_negative(call *c) { c->options.column_blocks = -1; }
 static void threads_negative(call *c) { c->options.threads = -1; }
@@ -101,6 +112,7 @@ static void other_reduce(call *c) { c->options.reduce = SPMM_REDUCE_LINEAR; }
 static void other_column_blocks(call *c) { c->options.column_blocks = 1; }
 static void other_overlap(call *c) { c->options.no_overlap = 1; }
 static void other_exact(call *c) { c->options.exact = 1; }
+static void other_exchange_precision(call *c) { c->options.exchange_precision = SPMM_F32; }
 static void other_ell_limit(call *c) { c->study.ell_limit = 2; }
 static void other_subwarp(call *c) { c->study.subwarp = 2; }
 
@@ -123,6 +135,9 @@ static const struct {
     {"options.exchange is 9", exchange_9, ALONE},
     {"options.transport is 9", transport_9, ALONE},
     {"options.reduce is -1", reduce_9, ALONE},
+    {"options.exchange_precision is 2", exchange_precision_2, ALONE},
+    {"options.exact is set: expected one of them", rounded_and_exact, ALONE},
+    {"transport shared: ranks read each other's rows in place", rounded_in_place, ALONE},
     {"options.threads = -1", threads_negative, ALONE},
     {"33", block_size_33, ALONE},
     {"study.ell_limit is -1", ell_limit_negative, ALONE},
@@ -172,6 +187,7 @@ static const struct {
     {"options.column_blocks is 0 on one rank and 1", other_column_blocks, TOGETHER},
     {"options.no_overlap is 0 on one rank and 1", other_overlap, TOGETHER},
     {"options.exact is 0 on one rank and 1", other_exact, TOGETHER},
+    {"options.exchange_precision is 0 on one rank and 1", other_exchange_precision, TOGETHER},
     {"study.ell_limit differs", other_ell_limit, TOGETHER},
     {"study.subwarp is 0 on one rank and 2", other_subwarp, TOGETHER},
 };

@@ -96,6 +96,46 @@ static void check_failure(int size)
     destroy(&f);
 }
 
+/** Element (i, j) of X: no f32, beyond f32, or below it. */
+static double real_at(int64_t i, int64_t j)
+{
+    return (i + j) % 9 == 0 ? 1e39 : (i + j) % 9 == 1 ? -1e-46 : 1 / (double)(3 + i + 7 * j);
+}
+
+/** Rows that travel as f32, of an exchange that was created for longer rows: ghost rows are rounded, and the
+ *  owned ones stay as they are. */
+static void check_rounded(const char *spec, spmm_exchange kind, int64_t k)
+{
+    fixture f;
+    sp_exchange *x;
+    spmm_multivector v;
+    create(spec, kind, &f);
+    const sp_halo *const h = &f.halo;
+    CHECK_INT(sp_multivector_create(h->ghost_low, h->own, h->ghost_high, k, SPMM_F64, SPMM_CPU, &v), SPMM_OK);
+    const int64_t row_bytes = sp_row_bytes(&v);
+    const sp_exchange_options o = {
+        .row_bytes = 4 * row_bytes, .most_row_bytes = 8 * row_bytes, .threads = 2, .rounded = 1};
+    CHECK_INT(sp_exchange_create(&f.grid, h, &o, &x), SPMM_OK);
+    CHECK_INT(sp_exchange_set_rows(x, row_bytes, 8 * row_bytes), SPMM_OK);
+    memset(sp_row(&v, -h->ghost_low), 0xff, (size_t)(sp_halo_rows(h) * row_bytes));
+    for (int64_t i = 0; i < h->own; i++)
+        for (int64_t j = 0; j < k; j++) ((double *)sp_row(&v, i))[j] = real_at(f.block.x_begin + i, j);
+    CHECK_INT(sp_exchange_begin(x, v.data), SPMM_OK);
+    CHECK_INT(sp_exchange_end(x), SPMM_OK);
+    for (int64_t e = 0; e < h->local.nnz; e++)
+        for (int64_t j = 0; j < k; j++) {
+            const int64_t i = h->local.ja[e] - h->ghost_low;
+            const double value = real_at(f.block.csr.ja[e], j);
+            CHECK(((double *)sp_row(&v, i))[j] == (i >= 0 && i < h->own ? value : (double)(float)value));
+        }
+    for (int64_t i = 0; i < h->own; i++)
+        for (int64_t j = 0; j < k; j++)
+            CHECK(((double *)sp_row(&v, i))[j] == real_at(f.block.x_begin + i, j));
+    sp_exchange_destroy(x);
+    spmm_multivector_destroy(&v);
+    destroy(&f);
+}
+
 int main(int argc, char **argv)
 {
     int size;
@@ -139,6 +179,22 @@ int main(int argc, char **argv)
             .row_bytes = 32, .transport = SPMM_TRANSPORT_SHARED, .threads = 1};
         CHECK_INT(sp_exchange_create(&f.grid, &f.halo, &shared, &none), SPMM_ERR_USAGE);
         CHECK(none == NULL && strstr(spmm_error_message(), "in common"));
+        destroy(&f);
+    }
+    TEST("rows that travel as f32 arrive rounded, and owned rows are not") {
+        for (int64_t k = 1; k < 6; k++) {
+            check_rounded("lap2d5:12", SPMM_EXCHANGE_HALO, k);
+            check_rounded("uniform:200,3", SPMM_EXCHANGE_HALO, k);
+            check_rounded("uniform:200,3", SPMM_EXCHANGE_BCAST, k);
+            check_rounded("lap2d5:1", SPMM_EXCHANGE_HALO, k);
+        }
+        fixture f;
+        sp_exchange *none;
+        const sp_exchange_options in_place = {
+            .row_bytes = 32, .transport = SPMM_TRANSPORT_SHARED, .threads = 1, .rounded = 1};
+        create("lap2d5:12", SPMM_EXCHANGE_HALO, &f);
+        CHECK_INT(sp_exchange_create(&f.grid, &f.halo, &in_place, &none), SPMM_ERR_USAGE);
+        CHECK(none == NULL && strstr(spmm_error_message(), "for ghost rows in f32"));
         destroy(&f);
     }
     TEST("a rank that fails is told of where its rows are missing, and the next exchange is right") {

@@ -59,7 +59,8 @@ formats=" $(sed -n 's/^    F(\(SPMM_[A-Z_]*\),.*/\1/p' include/spmm_types.h | tr
         echo "print '(a,i0)', '$c ', $name"
     done
     while read -r type member; do
-        echo "print '(a,i0)', '$type $member ', at(c_loc(of_$type%$member)) - at(c_loc(of_$type))"
+        echo "print '(a,i0)', '$type $member ', &"
+        echo "    at(c_loc(of_$type%$member)) - at(c_loc(of_$type))"
     done <<<"$members"
     for type in $types; do echo "print '(a,i0)', '$type ', c_sizeof(of_$type)"; done
     printf 'contains\nfunction at(p)\ntype(c_ptr), intent(in) :: p\ninteger(c_intptr_t) :: at\n'

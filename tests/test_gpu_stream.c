@@ -250,10 +250,11 @@ static cudaGraphExec_t captured(streamed *s, int steps, double alpha, double bet
     return exec;
 }
 
-static void replay(const char *spec, int q, spmm_exchange exchange, double alpha, double beta)
+static void replay(const char *spec, int q, spmm_plan_options options, double alpha, double beta)
 {
     streamed s;
-    streamed_create(spec, SPMM_F64, q, (spmm_plan_options){.products = 1, .exchange = exchange}, &s);
+    options.products = 1;
+    streamed_create(spec, SPMM_F64, q, options, &s);
     CHECK_INT(spmm_apply(s.p.plan, alpha, &s.p.x, beta, &s.p.y), SPMM_OK);
     if (sp_product_queues(s.p.plan->forward)) {
         cudaGraphExec_t const one = captured(&s, 1, alpha, beta),
@@ -295,13 +296,16 @@ static void test_replays(void)
         return;
     }
     TEST(sentence) {
-        replay("lap2d5:20", 1, SPMM_EXCHANGE_AUTO, 1, 0);
-        replay("lap3d7:6", 1, SPMM_EXCHANGE_AUTO, 2, -1);
-        replay("uniform:90,6", 1, SPMM_EXCHANGE_HALO, 1, 0);
-        replay("uniform:90,6", 1, SPMM_EXCHANGE_BCAST, -1, 0);
-        replay("longrows:300,3,2,290", 1, SPMM_EXCHANGE_AUTO, 1, 0);
-        replay("rmat:7,6", 1, SPMM_EXCHANGE_JOINT, 1, 0);
-        if (size > 1) replay("lap2d5:20", size, SPMM_EXCHANGE_AUTO, 1, 0); /* sums by NCCL, if it is there */
+        replay("lap2d5:20", 1, (spmm_plan_options){.exchange = SPMM_EXCHANGE_AUTO}, 1, 0);
+        replay("lap3d7:6", 1, (spmm_plan_options){.exchange = SPMM_EXCHANGE_AUTO}, 2, -1);
+        replay("uniform:90,6", 1, (spmm_plan_options){.exchange = SPMM_EXCHANGE_HALO}, 1, 0);
+        replay("uniform:90,6", 1, (spmm_plan_options){.exchange = SPMM_EXCHANGE_BCAST}, -1, 0);
+        replay("longrows:300,3,2,290", 1, (spmm_plan_options){.exchange = SPMM_EXCHANGE_AUTO}, 1, 0);
+        replay("rmat:7,6", 1, (spmm_plan_options){.exchange = SPMM_EXCHANGE_JOINT}, 1, 0);
+        replay("uniform:90,6", 1, (spmm_plan_options){.exchange_precision = SPMM_F32}, 1, 0);
+        replay("lap2d5:20", 1, (spmm_plan_options){.exchange_precision = SPMM_F32}, 2, -1);
+        if (size > 1) /* sums by NCCL, if it is there */
+            replay("lap2d5:20", size, (spmm_plan_options){.exchange = SPMM_EXCHANGE_AUTO}, 1, 0);
     }
 }
 

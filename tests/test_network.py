@@ -24,6 +24,7 @@ WAYS = [
     ("f32, even rows, two K", ("-p", "f32", "--partition", "rows", "-k", "1,8"), {}),
     ("messages in small pieces", ("-k", 5), {"SPMM_CHUNK_BYTES": "1000"}),
     ("messages alone", ("--transport", "mpi"), {}),
+    ("rows of f32", ("--exchange-precision", "f32", "-k", 5), {"SPMM_CHUNK_BYTES": "1000"}),
     ("a sample verified", ("--verify", "sample"), {}),
     ("everything to everybody", ("--exchange", "bcast"), {}),
     ("rows of X or partial rows of Y", ("--exchange", "joint", "-k", 5), {}),
@@ -108,10 +109,10 @@ with network.Network(SCRATCH.name) as net:
         assert lost > 0 and slow > 0.005, "the slow network was not slow"
 
 
-def per_exchange(net, ranks, k, matrix, transport, exchange="halo"):
+def per_exchange(net, ranks, k, matrix, transport, exchange="halo", options=()):
     """(bytes that cross between hosts for one exchange, the record)"""
     def products(repeat):
-        result = net_run(net, ranks, "-k", k, "-r", repeat, "--transport", transport, "--exchange", exchange, "--verify", "none", matrix)
+        result = net_run(net, ranks, "-k", k, "-r", repeat, "--transport", transport, "--exchange", exchange, *options, "--verify", "none", matrix)
         equal(result.code, 0, result.err)
         return result.records[-1]
     return network.bytes_per_exchange(net, products)
@@ -131,6 +132,9 @@ def check_bytes(hosts):
             assert expected <= 1.001 * sent and sent < 1.1 * expected, (sent, expected)
             if transport == "shared":
                 equal(record["message_rows"], expected // row_bytes)
+        halves, _ = per_exchange(net, ranks, k, matrix, "mpi", options=("--exchange-precision", "f32"))
+        expected = ranks * (rows - rows // hosts) * row_bytes / 2
+        assert expected <= 1.001 * halves and halves < 1.1 * expected, (halves, expected)
         for matrix, options in itertools.product(MATRICES, ((), ("--exchange", "halo", "-k", 3), ("-g", f"{hosts}x2"))):
             verified(net_run(net, ranks, *options, matrix), f"{hosts} hosts, {matrix} {options}")
 

@@ -67,6 +67,10 @@ static void test_taken(void)
         CHECK_INT(parse("--autotune --block-size 256 --subwarp 16 --kernel auto --format auto"), SPMM_OK);
         CHECK(o.tune && o.shape.block == 256 && o.shape.subwarp == 16 && !o.kernel &&
               o.format == SPMM_FORMAT_AUTO);
+        CHECK_INT(parse("--exchange-precision f32 --transport mpi"), SPMM_OK);
+        CHECK(o.exchange_precision == SPMM_F32 && sp_options_round(&o));
+        CHECK_INT(parse("--exchange-precision f32 -p f32 --reproducible exact"), SPMM_OK);
+        CHECK(!sp_options_round(&o));
         CHECK_INT(parse("-x some/file.mtx"), SPMM_OK);
         CHECK_TEXT(o.x_file, "some/file.mtx");
     }
@@ -87,6 +91,9 @@ static void test_bounds(void)
         refused("-g 2x2x2", "expected PxQ");
         refused("--partition metis", "nnz, rows");
         refused("-p f16", "f64, f32");
+        refused("--exchange-precision f16", "f64, f32");
+        refused("--exchange-precision f32 --reproducible exact", "give one of them");
+        refused("--exchange-precision f32 --transport shared", "--transport shared: ranks read");
         refused("-x uniform:-1", "whole number");
         refused("-t 0", "threads");
         refused("-r 0", "repeat");

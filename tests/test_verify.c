@@ -33,7 +33,7 @@ static void unmake(void)
 static sp_error check(int threads)
 {
     sp_error e;
-    CHECK_INT(sp_verify(&a, &x, &y, threads, &e), SPMM_OK);
+    CHECK_INT(sp_verify(&a, &x, &y, NULL, threads, &e), SPMM_OK);
     return e;
 }
 
@@ -122,6 +122,77 @@ static void test_wrong(void)
     }
 }
 
+/** Two process rows, which own half of the rows of X each; column blocks of 150 and 250 columns. */
+static void test_rounded_rows(void)
+{
+    int64_t row_begin[] = {0, 200, 400}, col_begin[] = {0, 150, 400}, x_begin[] = {0, 75, 150, 150, 275, 400};
+    const int64_t sampled[] = {100, 230};
+    const sp_ranges ranges = {2, 2, row_begin, col_begin, x_begin};
+    const sp_ghosts_rounded whole = {&ranges, NULL}, rows = {&ranges, sampled};
+    TEST("rounding of rows that a process row does not own adds to the bound, and of no others") {
+        make("lap2d5:20", SPMM_F64, 2);
+        for (int n = 0; n < 2; n++) {
+            const int64_t i = sampled[n];
+            double sum = 0, rounding = 0;
+            sp_error e;
+            ((double *)x.data)[(i + 1) * x.ld + 1] = n ? 1e-60 : 0.37; /* row 101 belongs to process row 1 */
+            sp_matrix m;
+            sp_matrix_view_csr(&a, &m);
+            sp_serial_product(&m, 0, m.rows, &x, &y);
+            for (int64_t k = a.irp[i]; k < a.irp[i + 1]; k++) {
+                const int64_t j = a.ja[k];
+                const int owner = (j >= 75 && j < 150) || j >= 275;
+                const double value = fabs(sp_multivector_get(&x, j, 1));
+                sum += (j == i ? 4 : 1) * value;
+                if (owner != n) rounding += (j == i ? 4 : 1) * fmax(0x1p-24 * value, 0x1p-150);
+            }
+            CHECK(rounding > 0);
+            const double old = sp_multivector_get(&y, i, 1), bound = 10 * 0x1p-53 * sum + rounding;
+            for (int beyond = 0; beyond < 2; beyond++) {
+                sample_set(y.data, SPMM_F64, i * y.ld + 1, old + bound * (beyond ? 1.001 : 0.999));
+                CHECK_INT(sp_verify(&a, &x, &y, &whole, 2, &e), SPMM_OK);
+                CHECK_INT(e.wrong, beyond);
+                CHECK(fabs(e.of_bound - (beyond ? 1.001 : 0.999)) < 1e-6);
+                CHECK(e.rounding >= rounding && e.rounding < 1);
+                CHECK_INT(check(2).wrong, 1);
+            }
+            sample_set(y.data, SPMM_F64, i * y.ld + 1, old);
+        }
+        unmake();
+    }
+    TEST("of sampled rows, too") {
+        make("lap2d5:20", SPMM_F64, 1);
+        spmm_csr two = {.rows = 2, .cols = 400, .precision = SPMM_F64};
+        int64_t starts[] = {0, a.irp[101] - a.irp[100], 0};
+        int32_t ja[10];
+        double as[10];
+        sp_error all, some;
+        spmm_multivector found;
+        starts[2] = starts[1] + a.irp[231] - a.irp[230];
+        for (int n = 0; n < 2; n++)
+            for (int64_t e = starts[n]; e < starts[n + 1]; e++) {
+                ja[e] = a.ja[a.irp[sampled[n]] + e - starts[n]];
+                as[e] = ((double *)a.as)[a.irp[sampled[n]] + e - starts[n]];
+            }
+        two.nnz = starts[2];
+        two.irp = starts;
+        two.ja = ja;
+        two.as = as;
+        CHECK_INT(spmm_multivector_create(2, 1, SPMM_F64, SPMM_CPU, &found), SPMM_OK);
+        for (int64_t i = 0; i < y.rows; i++) /* only these two rows differ */
+            sample_set(y.data, SPMM_F64, i * y.ld,
+                       sp_multivector_get(&y, i, 0) + (i == 100 || i == 230 ? 1e-9 : 0));
+        for (int n = 0; n < 2; n++)
+            sample_set(found.data, SPMM_F64, n * found.ld, sp_multivector_get(&y, sampled[n], 0));
+        CHECK_INT(sp_verify(&a, &x, &y, &whole, 2, &all), SPMM_OK);
+        CHECK_INT(sp_verify(&two, &x, &found, &rows, 2, &some), SPMM_OK);
+        CHECK(all.of_bound > 0 && all.of_bound == some.of_bound);
+        CHECK(some.rounding > 0 && some.rounding <= all.rounding);
+        spmm_multivector_destroy(&found);
+        unmake();
+    }
+}
+
 static void test_special_values(void)
 {
     TEST("a nan, an inf and an unwritten element are wrong; nan where the product is nan is not") {
@@ -161,6 +232,7 @@ int main(void)
     test_right();
     test_long_rows();
     test_wrong();
+    test_rounded_rows();
     test_special_values();
     return test_end();
 }

@@ -29,6 +29,7 @@ CHOICES = {
     "ell_limit": Choice("--ell-limit", 3),
     "isa": Choice("SPMM_ISA", ""),
     "backend": Choice("SPMM_EXCHANGE_BACKEND", ""),
+    "exchange_precision": Choice("--exchange-precision", "f64"),
 }
 NAMES = (*CHOICES, "options")
 FLAGS = {"--no-overlap": ("overlap", "off"), "--autotune": ("autotune", "on"), "--tune": ("autotune", "on")}

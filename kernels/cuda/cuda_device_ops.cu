@@ -1,6 +1,7 @@
 /** Implements device_ops.h: packs, splits, sends and adds rows in device memory. These kernels are limited by
  *  memory bandwidth, so a thread moves vectors that are as wide as the size of a row allows. */
 #include <algorithm>
+#include <type_traits>
 
 extern "C" {
 #include "device/device.h"
@@ -17,26 +18,73 @@ unsigned blocks_for(int64_t threads)
     return (unsigned)std::min(std::max((threads + BLOCK - 1) / BLOCK, (int64_t)1), MOST_BLOCKS);
 }
 
-/** Packs rows: row r of out := row list[r] of x. A row consists of `words` elements of the type V, which is a
- *  vector of up to 16 bytes; each thread copies one such element at a time. */
-template <typename V>
+/* Rows that travel as f32 are read as vectors of f64, and sent as vectors of f32. */
+struct alignas(16) quad {
+    double2 low, high;
+};
+
+/** Returns a vector of type W made of v: v itself, or its elements rounded to f32. */
+template <typename W, typename V> __device__ inline W sent(const V &v)
+{
+    if constexpr (std::is_same<V, W>::value)
+        return v;
+    else if constexpr (std::is_same<V, double>::value)
+        return (float)v;
+    else if constexpr (std::is_same<V, double2>::value)
+        return W{(float)v.x, (float)v.y};
+    else
+        return W{(float)v.low.x, (float)v.low.y, (float)v.high.x, (float)v.high.y};
+}
+
+__device__ inline double widened(float v) { return (double)v; }
+__device__ inline double2 widened(const float2 &v) { return double2{(double)v.x, (double)v.y}; }
+__device__ inline quad widened(const float4 &v)
+{
+    return quad{{(double)v.x, (double)v.y}, {(double)v.z, (double)v.w}};
+}
+
+/** Packs rows: row r of out := row list[r] of x. A row consists of `words` elements of the type V, a vector
+ *  of up to 16 bytes (quad: 32), which are sent as W; each thread copies one such element at a time. */
+template <typename V, typename W>
 __global__ void __launch_bounds__(BLOCK)
     pack(const V *__restrict__ x, int64_t words, const int32_t *__restrict__ list, int64_t count,
-         V *__restrict__ out)
+         W *__restrict__ out)
 {
     const int64_t all = count * words;
     for (int64_t i = blockIdx.x * (int64_t)BLOCK + threadIdx.x; i < all; i += gridDim.x * (int64_t)BLOCK) {
         const int64_t row = i / words;
-        out[i] = x[list[row] * words + i - row * words];
+        out[i] = sent<W>(x[list[row] * words + i - row * words]);
     }
 }
 
-template <typename V>
+template <typename V, typename W = V>
 void launch_pack(const void *x, int64_t row_bytes, const int32_t *list, int64_t count, void *out,
                  cudaStream_t stream)
 {
     const int64_t words = row_bytes / (int64_t)sizeof(V);
-    pack<V><<<blocks_for(count * words), BLOCK, 0, stream>>>((const V *)x, words, list, count, (V *)out);
+    pack<V, W><<<blocks_for(count * words), BLOCK, 0, stream>>>((const V *)x, words, list, count, (W *)out);
+}
+
+/** Widens rows of f32: row r of `from` becomes row r of x or, from row `low` on, row r + own. Rows consist of
+ *  `words` vectors, and rows of x are `pitch` vectors apart. */
+template <typename V, typename W>
+__global__ void __launch_bounds__(BLOCK) widen(const W *__restrict__ from, int64_t low, int64_t own,
+                                               int64_t count, int64_t words, int64_t pitch, V *__restrict__ x)
+{
+    const int64_t all = count * words;
+    for (int64_t i = blockIdx.x * (int64_t)BLOCK + threadIdx.x; i < all; i += gridDim.x * (int64_t)BLOCK) {
+        const int64_t row = i / words;
+        x[(row < low ? row : row + own) * pitch + i - row * words] = widened(from[i]);
+    }
+}
+
+template <typename V, typename W>
+void launch_widen(const void *from, int64_t low, int64_t own, int64_t high, int64_t row_bytes, int64_t pitch,
+                  void *x, cudaStream_t stream)
+{
+    const int64_t words = row_bytes / (int64_t)sizeof(V), count = low + high;
+    widen<V, W><<<blocks_for(count * words), BLOCK, 0, stream>>>((const W *)from, low, own, count, words,
+                                                                 pitch / (int64_t)sizeof(V), (V *)x);
 }
 
 /** Returns log2 of the number of threads that copy one row of `words` vectors; at most 5, for a whole
@@ -75,17 +123,18 @@ struct pushes {
     sp_push to[PUSH_MOST];
 };
 
-/** Copies rows of x, which are `pitch` vectors apart, to their receivers, where they have the same pitch.
- *  2^lane_bits threads copy a row; each thread copies one vector at a time. blockIdx.y is the index of the
- *  receiver. */
-template <typename V>
+/** Copies rows of x, which are `pitch` vectors apart, to their receivers, where they have the same pitch or,
+ *  if they are rounded from V to W, no gaps. 2^lane_bits threads copy a row; each thread copies one vector at
+ *  a time. blockIdx.y is the index of the receiver. */
+template <typename V, typename W>
 __global__ void __launch_bounds__(PUSH_BLOCK) push(const V *__restrict__ x, int64_t pitch, int64_t words,
                                                    int lane_bits, __grid_constant__ const pushes all)
 {
     const sp_push &p = all.to[blockIdx.y];
     const int lanes = 1 << lane_bits, lane = threadIdx.x & (lanes - 1);
     const int64_t step = (int64_t)gridDim.x * (PUSH_BLOCK >> lane_bits);
-    V *const to = (V *)p.to;
+    const int64_t to_pitch = std::is_same<V, W>::value ? pitch : words;
+    W *const to = (W *)p.to;
     for (int64_t i = blockIdx.x * (int64_t)(PUSH_BLOCK >> lane_bits) + (threadIdx.x >> lane_bits); i < p.rows;
          i += PUSH_DEPTH * step) {
         const V *from[PUSH_DEPTH];
@@ -101,12 +150,12 @@ __global__ void __launch_bounds__(PUSH_BLOCK) push(const V *__restrict__ x, int6
                 if (i + d * step < p.rows) value[d] = from[d][w];
 #pragma unroll
             for (int d = 0; d < PUSH_DEPTH; d++)
-                if (i + d * step < p.rows) to[(i + d * step) * pitch + w] = value[d];
+                if (i + d * step < p.rows) to[(i + d * step) * to_pitch + w] = sent<W>(value[d]);
         }
     }
 }
 
-template <typename V>
+template <typename V, typename W = V>
 void launch_push(const void *x, int64_t pitch, int64_t row_bytes, const sp_push *list, int count, int alone,
                  cudaStream_t stream)
 {
@@ -124,8 +173,8 @@ void launch_push(const void *x, int64_t pitch, int64_t row_bytes, const sp_push 
         if (most == 0) continue;
         const int64_t rows_a_block = PUSH_DEPTH * (PUSH_BLOCK >> lane_bits);
         const dim3 grid((unsigned)std::min((most - 1) / rows_a_block + 1, blocks), (unsigned)n);
-        push<V><<<grid, PUSH_BLOCK, 0, stream>>>((const V *)x, pitch / (int64_t)sizeof(V), words, lane_bits,
-                                                 all);
+        push<V, W><<<grid, PUSH_BLOCK, 0, stream>>>((const V *)x, pitch / (int64_t)sizeof(V), words,
+                                                    lane_bits, all);
     }
 }
 
@@ -216,6 +265,28 @@ extern "C" spmm_status sp_cuda_pack(const void *x, int64_t row_bytes, const int3
     return sp_device_launched("pack");
 }
 
+extern "C" spmm_status sp_cuda_pack_rounded(const void *x, int64_t row_bytes, const int32_t *list,
+                                            int64_t count, void *out, void *stream)
+{
+    if (count == 0) return SPMM_OK;
+    const auto launch = row_bytes % 32 == 0   ? launch_pack<quad, float4>
+                        : row_bytes % 16 == 0 ? launch_pack<double2, float2>
+                                              : launch_pack<double, float>;
+    launch(x, row_bytes, list, count, out, (cudaStream_t)stream);
+    return sp_device_launched("pack");
+}
+
+extern "C" spmm_status sp_cuda_widen(const void *from, int64_t low, int64_t own, int64_t high,
+                                     int64_t row_bytes, int64_t pitch, void *x, void *stream)
+{
+    if (low + high == 0) return SPMM_OK;
+    const auto launch = row_bytes % 32 == 0   ? launch_widen<quad, float4>
+                        : row_bytes % 16 == 0 ? launch_widen<double2, float2>
+                                              : launch_widen<double, float>;
+    launch(from, low, own, high, row_bytes, pitch, x, (cudaStream_t)stream);
+    return sp_device_launched("widen");
+}
+
 extern "C" spmm_status sp_cuda_add_rows(const sp_row_sums *sums, const spmm_multivector *s,
                                         spmm_multivector *y, void *stream)
 {
@@ -237,6 +308,16 @@ extern "C" spmm_status sp_cuda_push(const void *x, int64_t pitch, int64_t row_by
     const auto launch = row_bytes % 16 == 0  ? launch_push<uint4>
                         : row_bytes % 8 == 0 ? launch_push<uint2>
                                              : launch_push<uint32_t>;
+    launch(x, pitch, row_bytes, list, count, alone, (cudaStream_t)stream);
+    return sp_device_launched("push");
+}
+
+extern "C" spmm_status sp_cuda_push_rounded(const void *x, int64_t pitch, int64_t row_bytes,
+                                            const sp_push *list, int count, int alone, void *stream)
+{
+    const auto launch = row_bytes % 32 == 0   ? launch_push<quad, float4>
+                        : row_bytes % 16 == 0 ? launch_push<double2, float2>
+                                              : launch_push<double, float>;
     launch(x, pitch, row_bytes, list, count, alone, (cudaStream_t)stream);
     return sp_device_launched("push");
 }

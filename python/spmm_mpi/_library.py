@@ -90,7 +90,7 @@ class Options(Structure):
     """spmm_plan_options."""
     _fields_ = [("device", c_int), ("format", c_int), ("kernel", c_char_p), ("threads", c_int), ("exchange", c_int), ("transport", c_int), ("reduce", c_int),
                 ("no_overlap", c_int), ("column_blocks", c_int), ("any_order", c_int), ("exact", c_int),
-                ("products", c_int64), ("stream", c_void_p)]
+                ("products", c_int64), ("stream", c_void_p), ("exchange_precision", c_int)]
 
 
 class Study(Structure):
@@ -105,6 +105,7 @@ WORDS = {
     "exchange": {"auto": 0, "halo": 1, "bcast": 2, "joint": 3},
     "transport": {"auto": 0, "mpi": 1, "staged": 2, "cuda-aware": 3, "nccl": 4, "peer": 5, "shared": 6},
     "reduce": {"auto": 0, "linear": 1, "tree": 2, "butterfly": 3, "mpi": 4, "nccl": 5},
+    "exchange_precision": {"f64": F64, "f32": F32},
     "reproducible": {"on": (0, 0), "off": (1, 0), "exact": (0, 1)},  # any_order, exact
     "cut": {"auto": 0, "entries": 1, "rows": 2, "levels": 3, "graph": 4},
     "plan": {"timed": 0, "quick": 1},

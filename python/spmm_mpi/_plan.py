@@ -105,7 +105,7 @@ def options_of(given):
         raise TypeError(f"kernel is {given['kernel']!r}, expected a name of spmm_mpi --list-kernels, or auto")
     o = c.Options()
     o.device = c.CUDA if given["device"] == "auto" else word("device", given["device"])
-    for name in ("format", "exchange", "transport", "reduce"):
+    for name in ("format", "exchange", "transport", "reduce", "exchange_precision"):
         setattr(o, name, word(name, given[name]))
     o.any_order, o.exact = word("reproducible", given["reproducible"])
     if given["kernel"] not in (None, "auto"):
@@ -150,7 +150,7 @@ class Plan:
 
     Plan(comm, A, k=None, *, rows="root", grid=None, device="cpu", format="auto", kernel="auto", threads=0, exchange="auto",
          transport="auto", reduce="auto", no_overlap=False, column_blocks=0, reproducible="on", plan="timed", block_size=0,
-         subwarp=0, ell_limit=0, products=0, stream=None, cut=None)
+         subwarp=0, ell_limit=0, products=0, stream=None, exchange_precision="f64", cut=None)
 
     comm: a communicator of mpi4py; the plan has a duplicate of it. Plan(A) is Plan(MPI.COMM_WORLD, A); with a libspmm that has no MPI
         (make MPI=0, the wheel) it is the plan of this process, and comm may be None.
@@ -189,7 +189,8 @@ class Plan:
 
     def __init__(self, comm, A=ABSENT, k=None, *, rows="root", grid=None, device="cpu", format="auto", kernel="auto", threads=0,
                  exchange="auto", transport="auto", reduce="auto", no_overlap=False, column_blocks=0, reproducible="on",
-                 plan="timed", block_size=0, subwarp=0, ell_limit=0, products=0, stream=None, cut=None):
+                 plan="timed", block_size=0, subwarp=0, ell_limit=0, products=0, stream=None, exchange_precision="f64",
+                 cut=None):
         self._products, self._made_for, self._block, self._closed, self._quick, self._end = {}, [], None, True, None, None
         self._cut = None
         comm, A = comm_and_matrix(comm, A)
@@ -198,7 +199,8 @@ class Plan:
         given = {"device": device, "format": format, "kernel": kernel, "threads": threads, "exchange": exchange,
                  "transport": transport, "reduce": reduce, "no_overlap": no_overlap, "column_blocks": column_blocks,
                  "reproducible": reproducible, "plan": plan, "block_size": block_size, "subwarp": subwarp,
-                 "ell_limit": ell_limit, "products": products, "stream": stream, "cut": cut}
+                 "ell_limit": ell_limit, "products": products, "stream": stream,
+                 "exchange_precision": exchange_precision, "cut": cut}
         found, error = attempt(self._examine, comm, A, k, rows, grid, given)
         mine, facts = found or (None, None)
         said = agree(comm, error, facts)

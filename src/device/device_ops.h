@@ -16,6 +16,19 @@
 spmm_status sp_cuda_pack(const void *x, int64_t row_bytes, const int32_t *list, int64_t count, void *out,
                          void *stream);
 
+/** As sp_cuda_pack(), for rows of f64, which are rounded to f32: rows of out have row_bytes / 2 bytes. */
+spmm_status sp_cuda_pack_rounded(const void *x, int64_t row_bytes, const int32_t *list, int64_t count,
+                                 void *out, void *stream);
+
+/** Widens rows of f32 to the ghost rows of an X of f64: rows 0 .. low-1 and low+own .. low+own+high-1 of x
+ *  are set to the rows of `from`. Local.
+ *  \param [in] from       [low + high] rows of row_bytes / 2 bytes, without gaps, aligned as in
+ *                         sp_cuda_pack(); not read if there are none
+ *  \param [in] row_bytes  size of a row of x: 8, 16, or a multiple of 32; rows of x are `pitch` bytes apart
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_cuda_widen(const void *from, int64_t low, int64_t own, int64_t high, int64_t row_bytes,
+                          int64_t pitch, void *x, void *stream);
+
 /** Sums of rows: for each n, the rows addend[start[n] .. start[n + 1] - 1] are added to row row[n]. */
 typedef struct sp_row_sums {
     int64_t count;
@@ -59,6 +72,11 @@ typedef struct sp_push {
  *  \param [in] alone      1: no other kernel runs concurrently */
 spmm_status sp_cuda_push(const void *x, int64_t pitch, int64_t row_bytes, const sp_push *push, int count,
                          int alone, void *stream);
+
+/** As sp_cuda_push(), for rows of f64, which are rounded to f32: rows at the destinations have row_bytes / 2
+ *  bytes, without gaps. */
+spmm_status sp_cuda_push_rounded(const void *x, int64_t pitch, int64_t row_bytes, const sp_push *push,
+                                 int count, int alone, void *stream);
 
 /** Splits the rows of x into `count` column blocks. Column block s begins at out + s * slice_bytes; its rows
  *  have `width` bytes each, without gaps. Row i of column block s is a copy of bytes s * width ..

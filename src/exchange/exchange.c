@@ -25,25 +25,53 @@ static spmm_status reserve_drop(sp_exchange *x)
     return sp_alloc(&x->drop, most, 1, "rows to drop");
 }
 
-static spmm_status allocate(sp_exchange *x)
+/** Lists the rows to pack: scattered ones or, if rows travel as f32, all rows that are sent. */
+static spmm_status list_rows(sp_exchange *x)
 {
     const sp_halo *const h = x->halo;
+    int64_t n = 0;
+    x->rows = h->list;
+    x->packed = h->packed;
+    if (!x->options.rounded || x->ops->unpacked) return SPMM_OK;
+    TRY(sp_alloc((void **)&x->sent_rows, h->sent, sizeof *x->sent_rows, "the list of rows to send"));
+    for (const sp_halo_send *t = h->target; t < h->target + h->targets; t++)
+        for (int64_t i = 0; i < t->rows; i++)
+            x->sent_rows[n++] = t->packed ? h->list[t->first + i] : (int32_t)(t->first + i);
+    x->rows = x->sent_rows;
+    x->packed = n;
+    return SPMM_OK;
+}
+
+/** Allocates the buffers for packed rows, and for received rows that travel as f32. */
+static spmm_status allocate_buffers(sp_exchange *x)
+{
+    const int64_t ghosts = x->options.rounded ? x->halo->ghost_low + x->halo->ghost_high : 0;
+    if (x->space == SPMM_CPU) {
+        TRY(sp_alloc((void **)&x->send, x->packed, (size_t)x->wire_bytes, "rows to send"));
+        return sp_alloc((void **)&x->received, ghosts, (size_t)x->wire_bytes, "rows to receive");
+    }
+    if (!x->ops->unpacked) {
+        TRY(sp_device_alloc_exchanged((void **)&x->send, x->packed * x->wire_bytes, "rows to send"));
+        if (ghosts > 0)
+            TRY(sp_device_alloc_exchanged((void **)&x->received, ghosts * x->wire_bytes, "rows to receive"));
+    }
+    TRY(sp_device_alloc((void **)&x->list, x->packed * (int64_t)sizeof *x->list, "the list of rows to send"));
+    return sp_device_upload(x->list, x->rows, x->packed * (int64_t)sizeof *x->list);
+}
+
+static spmm_status allocate(sp_exchange *x)
+{
     TRY(sp_exchange_list_messages(x, most_bytes(x->ops)));
     if (!x->ops->skip || x->ops->by_mpi) TRY(reserve_drop(x));
-    if (x->space == SPMM_CPU) {
-        TRY(sp_alloc((void **)&x->send, h->packed, (size_t)x->row_bytes, "rows to send"));
-        return x->ops->create ? x->ops->create(x) : SPMM_OK;
-    }
-    if (!x->ops->unpacked)
-        TRY(sp_device_alloc_exchanged((void **)&x->send, h->packed * x->row_bytes, "rows to send"));
-    TRY(sp_device_alloc((void **)&x->list, h->packed * (int64_t)sizeof *x->list, "the list of rows to send"));
-    TRY(sp_device_upload(x->list, h->list, h->packed * (int64_t)sizeof *x->list));
+    TRY(list_rows(x));
+    TRY(allocate_buffers(x));
     return x->ops->create ? x->ops->create(x) : SPMM_OK;
 }
 
 static void set_rows(sp_exchange *x, int64_t row_bytes, int64_t pitch)
 {
     x->row_bytes = row_bytes;
+    x->wire_bytes = sp_wire_bytes(x, row_bytes);
     x->pitch = x->ops->gaps && pitch > 0 ? pitch : row_bytes;
     if (x->done) sp_exchange_list_again(x);
 }
@@ -65,6 +93,7 @@ spmm_status sp_exchange_make(const sp_grid *grid, const sp_halo *halo, const sp_
         x->options = *o;
         if (o->most_row_bytes < o->row_bytes) x->options.most_row_bytes = o->row_bytes;
         x->row_bytes = x->options.most_row_bytes; /* lists and buffers are sized for the longest rows */
+        x->wire_bytes = sp_wire_bytes(x, x->row_bytes);
         x->stream = x->ops->alone && o->alone ? SP_STREAM_MAIN : SP_STREAM_MOVE;
         x->queues = x->ops->queues;
         x->skip_waits = x->ops->skip_waits;
@@ -92,10 +121,13 @@ void sp_exchange_destroy(sp_exchange *x)
     sp_free(x->status);
     sp_free(x->done);
     sp_free(x->drop);
+    sp_free(x->sent_rows);
     if (x->space == SPMM_CPU) {
         sp_free(x->send);
+        sp_free(x->received);
     } else {
         sp_device_free(x->send);
+        if (!x->ops->unpacked) sp_device_free(x->received);
         sp_device_free(x->list);
     }
     sp_free(x);

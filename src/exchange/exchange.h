@@ -25,6 +25,9 @@ typedef struct sp_exchange_options {
     int alone;   /**< 1: no kernel runs during the exchange, so the exchange may use the stream of the
                       kernels */
     int threads; /**< OpenMP threads of this rank, for packing */
+    /** 1: X is f64, and its rows travel as f32: a ghost row has the owner's values rounded to f32; values
+     *  beyond f32 become infinite. Owned rows are not changed. Not with SPMM_TRANSPORT_SHARED */
+    int rounded;
 } sp_exchange_options;
 
 /** Creates an exchange. Allocates its buffers and message lists, so that later exchanges allocate nothing.
@@ -176,6 +179,10 @@ typedef enum sp_transport_trait {
                                     ranks */
     SP_TRANSPORT_OWN_GPU = 4   /**< ranks must not share a GPU */
 } sp_transport_trait;
+
+/** Why a transport with SP_TRANSPORT_IN_PLACE is refused if rows travel as f32. */
+#define SP_NOT_ROUNDED \
+    "ranks read each other's rows in place, in f64: for ghost rows in f32 expected another transport, e.g. mpi"
 
 /** Returns 1 if a transport has a property. Local. */
 int sp_transport_has(spmm_transport transport, sp_transport_trait trait);

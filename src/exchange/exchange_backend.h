@@ -5,10 +5,11 @@
 
 #include "exchange/exchange.h"
 
-/** One message: consecutive rows to or from one neighbor. Offsets are in bytes. */
+/** One message: consecutive rows to or from one neighbor. Offsets and sizes are in bytes. */
 typedef struct sp_message {
     int peer;   /**< the neighbor's rank in the process column's communicator */
-    int packed; /**< 1: `at` is an offset in sp_exchange.send; 0: `at` is an offset from sp_exchange.base */
+    int packed; /**< 1: `at` is an offset in sp_exchange.send or, if the message is received, in
+                     sp_exchange.received; 0: `at` is an offset from sp_exchange.base */
     int64_t at;
     int64_t stage; /**< offset of the message in the staging buffer for sent or for received rows */
     int64_t bytes;
@@ -49,7 +50,7 @@ typedef struct sp_exchange_ops {
     int queues; /**< 1: `end` queues the whole exchange on the GPU, also while SP_STREAM_MAIN is captured, and
                      no host waits for a GPU */
     int skip_waits; /**< 1: `skip` waits for the GPU, which is forbidden during a capture */
-    int unpacked;   /**< 1: scattered rows are not packed, and x->send is not allocated */
+    int unpacked;   /**< 1: scattered rows are not packed, and x->send and x->received are not allocated */
     int gaps;       /**< 1: rows of X may have gaps between them, see sp_exchange_options.pitch */
     int alone;      /**< 1: uses x->stream; 0: uses SP_STREAM_MOVE, whatever sp_exchange_options.alone is */
 } sp_exchange_ops;
@@ -99,6 +100,7 @@ struct sp_exchange {
     const sp_halo *halo;
     int64_t row_bytes, pitch; /**< row_bytes: exchanged bytes of a row of X; pitch: distance in bytes to the
                                    next row */
+    int64_t wire_bytes;       /**< bytes of a row in a message: row_bytes; half of it if options.rounded */
     int64_t most_bytes;       /**< maximum size of a message, see sp_chunk_of() */
     spmm_device space;
     spmm_transport transport;
@@ -116,10 +118,22 @@ struct sp_exchange {
     int *done;            /**< [ins] indices of the messages that MPI_Testsome or MPI_Waitsome has received */
     void *drop;           /**< host buffer for messages that a failed rank receives and discards; or NULL */
     char *send;           /**< buffer for packed rows to send, in the memory space of X */
-    int32_t *list;        /**< on a GPU: copy of halo->list, the rows to pack */
-    char *base;           /**< during an exchange: address of row 0 of X, ghost rows included */
-    void *state;          /**< private to the backend */
+    char *received; /**< options.rounded: buffer for received rows of f32, all ghost rows in their order, in
+                         the memory space of X */
+    int64_t packed; /**< number of rows to pack */
+    const int32_t *rows; /**< [packed] owned rows to pack: halo->list, or sent_rows */
+    int32_t *sent_rows;  /**< options.rounded: the rows sent to each target, one target after the other, also
+                              those that halo->list omits; NULL if nothing is packed */
+    int32_t *list;       /**< on a GPU: copy of `rows` */
+    char *base;          /**< during an exchange: address of row 0 of X, ghost rows included */
+    void *state;         /**< private to the backend */
 };
+
+/** Returns the number of bytes in a message of a row of X of row_bytes bytes. Local. */
+static inline int64_t sp_wire_bytes(const sp_exchange *x, int64_t row_bytes)
+{
+    return x->options.rounded ? row_bytes / 2 : row_bytes;
+}
 
 #define SP_DECLARE(space, transport, name, use) extern const sp_exchange_ops sp_exchange_##name;
 SP_EXCHANGE_BACKENDS(SP_DECLARE)
@@ -134,12 +148,21 @@ spmm_status sp_exchange_list_messages(sp_exchange *x, int64_t most);
  *  the exchange was created. Local. */
 void sp_exchange_list_again(sp_exchange *x);
 
-/** Packs the rows to send into the buffer x->send. On a GPU, queues the packing in SP_STREAM_MOVE. Local.
+/** Packs the rows to send into the buffer x->send, as f32 if options.rounded is 1. On a GPU, queues the
+ *  packing in SP_STREAM_MOVE. Local.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_exchange_pack(const sp_exchange *x);
 
 /** Returns the address of the rows that the outgoing message m sends. Local. */
 char *sp_message_data(const sp_exchange *x, const sp_message *m);
+
+/** Returns the address where the rows of the incoming message m arrive. Local. */
+char *sp_message_place(const sp_exchange *x, const sp_message *m);
+
+/** If rows travel as f32, widens the rows in x->received to the ghost rows of X; else does nothing. On a GPU
+ *  the work is queued in `stream`. Local.
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_exchange_widen(const sp_exchange *x, sp_stream stream);
 
 /** Returns the rank in the grid of rank `peer` of the process column's communicator, for error messages.
  *  Local. */

@@ -224,6 +224,8 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, const s
     const char *why;
     int there, count;
     *exchange = NULL;
+    if (o->rounded && sp_transport_has(transport, SP_TRANSPORT_IN_PLACE))
+        return sp_fail(SPMM_ERR_USAGE, "transport %s: %s", sp_transport_words[transport], SP_NOT_ROUNDED);
     TRY(sp_transport_there(grid->comm, transport, space, &there, &why));
     if (!there) {
         const spmm_status status = why ? sp_fail(SPMM_ERR_USAGE, "transport %s: %s",

@@ -17,8 +17,8 @@ static spmm_status begin(sp_exchange *x)
     /* MPI does not respect CUDA streams, and kernels queued before may still access the ghost rows */
     spmm_status status = x->space == SPMM_CUDA ? sp_stream_sync(SP_STREAM_MOVE) : SPMM_OK;
     for (int i = 0; i < x->ins; i++)
-        TRY(SP_MPI(MPI_Irecv(x->base + x->in[i].at, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer, SP_TAG_ROWS,
-                             x->comm, &x->request[i])));
+        TRY(SP_MPI(MPI_Irecv(sp_message_place(x, &x->in[i]), (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer,
+                             SP_TAG_ROWS, x->comm, &x->request[i])));
     if (status == SPMM_OK) status = sp_exchange_pack(x);
     if (status != SPMM_OK) {
         sp_exchange_give_up(x);
@@ -40,7 +40,9 @@ static spmm_status end(sp_exchange *x)
     }
     TRY(SP_MPI(MPI_Waitall(x->ins + x->outs, x->request, x->status)));
     for (int i = 0; i < x->ins; i++) TRY(sp_exchange_check(x, &x->status[i], &x->in[i]));
-    return SPMM_OK;
+    TRY(sp_exchange_widen(x, SP_STREAM_MOVE));
+    return x->space == SPMM_CUDA && x->options.rounded ? sp_stream_wait(SP_STREAM_MAIN, SP_STREAM_MOVE)
+                                                       : SPMM_OK;
 }
 
 static const char *not_cuda_aware(void)

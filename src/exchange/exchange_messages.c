@@ -1,4 +1,4 @@
-/** Messages of an exchange: their lists, packing, and the messages of a rank that failed. */
+/** Messages of an exchange: their lists, packing, rows of f32, and the messages of a rank that failed. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -16,7 +16,8 @@ static int64_t pieces(int64_t bytes, int64_t most)
  *  never give more messages than the longest rows, for which the lists were allocated. */
 static void cut(const sp_exchange *x, sp_message m, sp_message *list, int *count)
 {
-    const int64_t room = pieces(m.bytes / x->row_bytes * x->options.most_row_bytes, x->most_bytes);
+    const int64_t room = pieces(m.bytes / x->wire_bytes * sp_wire_bytes(x, x->options.most_row_bytes),
+                                x->most_bytes);
     int64_t chunk = sp_chunk_of(x->most_bytes, m.bytes);
     if (pieces(m.bytes, x->most_bytes) > room) chunk = (m.bytes + room - 1) / room;
     for (int64_t left = m.bytes; left > 0; left -= chunk) {
@@ -31,20 +32,22 @@ static void cut(const sp_exchange *x, sp_message m, sp_message *list, int *count
 static void list_messages(sp_exchange *x)
 {
     const sp_halo *const h = x->halo;
+    const int rounded = x->options.rounded;
     int64_t stage = 0;
     x->ins = x->outs = 0;
     for (int i = 0; i < h->sources; i++) {
         const sp_halo_recv *const s = &h->source[i];
-        const sp_message m = {s->rank, 0, s->first * x->pitch, stage, s->rows * x->row_bytes};
+        const sp_message m = {s->rank, rounded, rounded ? stage : s->first * x->pitch, stage,
+                              s->rows * x->wire_bytes};
         cut(x, m, x->in, &x->ins);
         stage += m.bytes;
     }
     stage = 0;
     for (int i = 0; i < h->targets; i++) {
         const sp_halo_send *const t = &h->target[i];
-        const sp_message m = {t->rank, t->packed,
-                              t->packed ? t->first * x->row_bytes : (t->first + h->ghost_low) * x->pitch,
-                              stage, t->rows * x->row_bytes};
+        const int64_t at = t->packed ? t->first * x->row_bytes : (t->first + h->ghost_low) * x->pitch;
+        const sp_message m = {t->rank, t->packed || rounded, rounded ? stage : at, stage,
+                              t->rows * x->wire_bytes};
         cut(x, m, x->out, &x->outs);
         stage += m.bytes;
     }
@@ -57,8 +60,8 @@ spmm_status sp_exchange_list_messages(sp_exchange *x, int64_t most)
     const sp_halo *const h = x->halo;
     int64_t ins = 0, outs = 0;
     x->most_bytes = most;
-    for (int i = 0; i < h->sources; i++) ins += pieces(h->source[i].rows * x->row_bytes, most);
-    for (int i = 0; i < h->targets; i++) outs += pieces(h->target[i].rows * x->row_bytes, most);
+    for (int i = 0; i < h->sources; i++) ins += pieces(h->source[i].rows * x->wire_bytes, most);
+    for (int i = 0; i < h->targets; i++) outs += pieces(h->target[i].rows * x->wire_bytes, most);
     if (ins + outs > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT, "%lld messages an exchange", (long long)ins + (long long)outs);
     TRY(sp_alloc((void **)&x->in, ins, sizeof *x->in, "the exchange's messages"));
@@ -72,15 +75,29 @@ spmm_status sp_exchange_list_messages(sp_exchange *x, int64_t most)
 
 /* ---- packing ---- */
 
+/* up to this many bytes, one thread packs faster than several threads, which must be woken */
+enum { ALONE = 1 << 16 };
+
+static void round_row(const char *row, int64_t bytes, char *out)
+{
+    const double *const from = (const double *)row;
+    float *const to = (float *)out;
+    for (int64_t j = 0; j < bytes / (int64_t)sizeof *from; j++) to[j] = (float)from[j];
+}
+
 static void pack_on_host(const sp_exchange *x)
 {
-    /* up to this many bytes, one thread packs faster than several threads, which must be woken */
-    enum { ALONE = 1 << 16 };
-    const int64_t row_bytes = x->row_bytes, rows = x->halo->packed;
+    const int64_t row_bytes = x->row_bytes, rows = x->packed;
     const char *const own = x->base + x->halo->ghost_low * row_bytes;
 #pragma omp parallel for schedule(static) num_threads(x->options.threads) if (rows * row_bytes > ALONE)
-    for (int64_t i = 0; i < rows; i++)
-        memcpy(x->send + i * row_bytes, own + x->halo->list[i] * row_bytes, (size_t)row_bytes);
+    for (int64_t i = 0; i < rows; i++) {
+        const char *const row = own + x->rows[i] * row_bytes;
+        char *const to = x->send + i * x->wire_bytes;
+        if (x->options.rounded)
+            round_row(row, row_bytes, to);
+        else
+            memcpy(to, row, (size_t)row_bytes);
+    }
 }
 
 spmm_status sp_exchange_pack(const sp_exchange *x)
@@ -89,9 +106,38 @@ spmm_status sp_exchange_pack(const sp_exchange *x)
         pack_on_host(x);
         return SPMM_OK;
     }
-    if (x->halo->packed == 0) return SPMM_OK;
-    return sp_cuda_pack(x->base + x->halo->ghost_low * x->row_bytes, x->row_bytes, x->list, x->halo->packed,
-                        x->send, sp_device_stream(SP_STREAM_MOVE));
+    if (x->packed == 0) return SPMM_OK;
+    return (x->options.rounded ? sp_cuda_pack_rounded
+                               : sp_cuda_pack)(x->base + x->halo->ghost_low * x->row_bytes, x->row_bytes,
+                                               x->list, x->packed, x->send, sp_device_stream(SP_STREAM_MOVE));
+}
+
+static void widen_on_host(const sp_exchange *x)
+{
+    const sp_halo *const h = x->halo;
+    const int64_t rows = h->ghost_low + h->ghost_high, columns = x->row_bytes / (int64_t)sizeof(double);
+#pragma omp parallel for schedule(static) num_threads(x->options.threads) if (rows * x->row_bytes > ALONE)
+    for (int64_t i = 0; i < rows; i++) {
+        const float *const from = (const float *)(x->received + i * x->wire_bytes);
+        double *const to = (double *)(x->base + (i < h->ghost_low ? i : i + h->own) * x->pitch);
+        for (int64_t j = 0; j < columns; j++) to[j] = (double)from[j];
+    }
+}
+
+spmm_status sp_exchange_widen(const sp_exchange *x, sp_stream stream)
+{
+    const sp_halo *const h = x->halo;
+    if (!x->options.rounded) return SPMM_OK;
+    if (x->space == SPMM_CUDA)
+        return sp_cuda_widen(x->received, h->ghost_low, h->own, h->ghost_high, x->row_bytes, x->pitch,
+                             x->base, sp_device_stream(stream));
+    widen_on_host(x);
+    return SPMM_OK;
+}
+
+char *sp_message_place(const sp_exchange *x, const sp_message *m)
+{
+    return (m->packed ? x->received : x->base) + m->at;
 }
 
 char *sp_message_data(const sp_exchange *x, const sp_message *m)

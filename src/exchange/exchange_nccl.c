@@ -19,7 +19,7 @@ static spmm_status group(const sp_exchange *x, void *stream)
 {
     const sp_nccl *const nccl = x->state;
     for (int i = 0; i < x->ins; i++)
-        TRY(sp_nccl_recv(nccl, x->in[i].peer, x->base + x->in[i].at, x->in[i].bytes, stream));
+        TRY(sp_nccl_recv(nccl, x->in[i].peer, sp_message_place(x, &x->in[i]), x->in[i].bytes, stream));
     for (int i = 0; i < x->outs; i++)
         TRY(sp_nccl_send(nccl, x->out[i].peer, sp_message_data(x, &x->out[i]), x->out[i].bytes, stream));
     return SPMM_OK;
@@ -84,6 +84,7 @@ static spmm_status end(sp_exchange *x)
         TRY(status);
         TRY(ended);
     }
+    TRY(sp_exchange_widen(x, SP_STREAM_MOVE));
     return sp_stream_wait(SP_STREAM_MAIN, SP_STREAM_MOVE);
 }
 

@@ -11,6 +11,8 @@
  *  rank that needs rows queue a wait for the owner's event. So no kernel ever waits for another GPU, and a
  *  rank that fails can report its failure in the message.
  *
+ *  Rows that travel as f32 are written into a buffer of their own, and widened there by their receiver.
+ *
  *  An X to which other ranks write is in a registered buffer, i.e. in GPU memory that its owner shares. The
  *  other ranks attach it when a ready message first names it; the owner frees it only after they have
  *  detached it. */
@@ -100,7 +102,7 @@ done:
 /* ---- exchanges ---- */
 
 /** Sends ready messages to the sources, and waits for the targets' ready messages.
- *  \param [in] base  address of row 0 of this rank's X; NULL: this rank failed */
+ *  \param [in] base  sp_peer_arrival(); NULL: this rank failed */
 static spmm_status send_ready(const sp_exchange *x, const char *base)
 {
     peer *const p = x->state;
@@ -151,7 +153,7 @@ static spmm_status write_rows(const sp_exchange *x)
 static spmm_status end(sp_exchange *x)
 {
     const peer *const p = x->state;
-    TRY(send_ready(x, x->base));
+    TRY(send_ready(x, sp_peer_arrival(x)));
     spmm_status status = write_rows(x);
     TRY(tell(x, status == SPMM_OK));
     TRY(listen(x));
@@ -163,7 +165,7 @@ static spmm_status end(sp_exchange *x)
             status = sp_fail(SPMM_ERR_MPI, "rank %d wrote no rows of X: it failed",
                              sp_exchange_rank_of(x, x->in[i].peer));
     }
-    const spmm_status ordered = sp_stream_wait(SP_STREAM_MAIN, x->stream);
+    const spmm_status ordered = sp_peer_join(x);
     return status == SPMM_OK ? ordered : status;
 }
 

@@ -14,8 +14,8 @@ typedef struct sp_peer_buffer {
     sp_shared shared;
 } sp_peer_buffer;
 
-/** The place of the X of a rank that needs rows: row 0 is at byte `at` of that rank's registered buffer
- *  number `buffer`. `at` is -1 if the rank failed and needs no rows. */
+/** The place of the X of a rank that needs rows (sp_peer_arrival()): it is at byte `at` of that rank's
+ *  registered buffer number `buffer`. `at` is -1 if the rank failed and needs no rows. */
 typedef struct sp_peer_place {
     int64_t at, buffer;
     int64_t captured; /**< 1: the exchange is being captured in a CUDA graph; only used by
@@ -25,7 +25,7 @@ typedef struct sp_peer_place {
 
 /** Data about a target, i.e. a rank to whose X this rank writes. */
 typedef struct sp_peer_remote {
-    int64_t offset; /**< destination of the first row: bytes from row 0 of the target's X */
+    int64_t offset; /**< destination of the first row: bytes from the target's sp_peer_place */
     void **buffer;  /**< [buffers] this rank's mappings of the target's buffers; NULL: not attached */
     int buffers;
 } sp_peer_remote;
@@ -40,6 +40,9 @@ typedef struct sp_peer {
     char **to;              /**< [outs] destinations of rows in this exchange; NULL: the target failed */
     sp_push *push;          /**< [outs] */
     int *order;             /**< [outs] the order in which this rank writes to the targets */
+    char *arrivals; /**< options.rounded: the registered buffer in which rows of f32 arrive, with a part for
+                         each column block; NULL before the first X is allocated */
+    unsigned part;  /**< options.rounded: number of exchanges so far */
 } sp_peer;
 
 /** Allocates the state, zeroed, and the members of its sp_peer. Local.
@@ -82,7 +85,15 @@ extern const sp_exchange_memory sp_peer_memory;
  *  sharing of this rank's buffers. Collective over the process column. */
 void sp_peer_forget(sp_exchange *x);
 
-/** Describes the place of this rank's X. Local. \param [in] base address of row 0 of X; NULL: this rank
+/** Returns the address relative to which sources write the rows of this exchange, in a registered buffer:
+ *  row 0 of X or, if rows travel as f32, a part of the arrivals, which becomes x->received. Consecutive
+ *  exchanges of one product have different parts: rows of one may arrive while those of another are widened.
+ *  Local. */
+const char *sp_peer_arrival(sp_exchange *x);
+/** Makes SP_STREAM_MAIN wait for x->stream, in which this rank has queued a wait for its rows, and queues the
+ *  widening of rows of f32. Local. \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_peer_join(const sp_exchange *x);
+/** Describes the place where sources write. Local. \param [in] base sp_peer_arrival(); NULL: this rank
  *  failed */
 void sp_peer_place_of(const sp_exchange *x, const char *base, sp_peer_place *place);
 /** Returns 1 if the buffers that `place` names are attached already, so that sp_peer_write_rows() will not

@@ -5,9 +5,11 @@
 
 #include "base/memory.h"
 
+static int has_gaps(const sp_exchange *x) { return x->pitch > x->row_bytes; }
+
 /** Returns 1 if a kernel also moves contiguous rows, instead of copy engines. This is the case for rows with
- *  gaps, because copy engines are slower for these while kernels run. */
-static int moves_by_kernel(const sp_exchange *x) { return x->pitch > x->row_bytes; }
+ *  gaps, because copy engines are slower for these while kernels run, and for rows that it rounds. */
+static int moves_by_kernel(const sp_exchange *x) { return has_gaps(x) || x->options.rounded; }
 
 /* ---- registered buffers ---- */
 
@@ -39,9 +41,20 @@ static spmm_status add_buffer(sp_peer *p, int64_t bytes, void **memory)
     return SPMM_OK;
 }
 
+/** Allocates the buffer for arriving rows of f32, if there are such rows. It is large enough for all column
+ *  blocks of the longest rows. */
+static spmm_status add_arrivals(const sp_exchange *x)
+{
+    sp_peer *const p = x->state;
+    const int64_t ghosts = x->halo->ghost_low + x->halo->ghost_high;
+    if (!x->options.rounded || p->arrivals) return SPMM_OK;
+    return add_buffer(p, ghosts * sp_wire_bytes(x, x->options.most_row_bytes), (void **)&p->arrivals);
+}
+
 static spmm_status alloc(sp_exchange *x, int64_t bytes, void **memory)
 {
     sp_peer *const p = x->state;
+    TRY(add_arrivals(x));
     for (int r = 0; r < p->buffers; r++)
         if (p->buffer[r].bytes >= bytes && sp_device_reuse(p->buffer[r].memory)) {
             *memory = p->buffer[r].memory;
@@ -89,6 +102,8 @@ void sp_peer_forget(sp_exchange *x)
     }
     /* after MPI_Finalize it is unknown whether neighbors have detached the buffers, so they stay allocated
      * until the process ends */
+    sp_device_free(p->arrivals);
+    p->arrivals = NULL;
     const int runs = sp_mpi_runs();
     if (p->connected && runs) MPI_Barrier(x->comm);
     for (int r = 0; runs && r < p->buffers; r++) sp_device_unshare(p->buffer[r].memory);
@@ -98,6 +113,15 @@ void sp_peer_forget(sp_exchange *x)
 }
 
 const sp_exchange_memory sp_peer_memory = {.alloc = alloc, .takes = takes, .forget = sp_peer_forget};
+
+const char *sp_peer_arrival(sp_exchange *x)
+{
+    sp_peer *const p = x->state;
+    if (!x->options.rounded) return x->base;
+    const int64_t ghosts = x->halo->ghost_low + x->halo->ghost_high;
+    x->received = p->arrivals + p->part++ % (x->pitch / x->row_bytes) * ghosts * x->wire_bytes;
+    return x->received;
+}
 
 void sp_peer_place_of(const sp_exchange *x, const char *base, sp_peer_place *place)
 {
@@ -249,8 +273,8 @@ static spmm_status push_rows(const sp_exchange *x)
                                      p->to[i]};
     }
     if (count == 0) return SPMM_OK;
-    return sp_cuda_push(own_rows(x), x->pitch, x->row_bytes, p->push, count, !x->beside,
-                        sp_device_stream(x->stream));
+    return (x->options.rounded ? sp_cuda_push_rounded : sp_cuda_push)(
+        own_rows(x), x->pitch, x->row_bytes, p->push, count, !x->beside, sp_device_stream(x->stream));
 }
 
 spmm_status sp_peer_write_rows(const sp_exchange *x)
@@ -258,4 +282,13 @@ spmm_status sp_peer_write_rows(const sp_exchange *x)
     TRY(find_destinations(x));
     TRY(push_rows(x));
     return moves_by_kernel(x) ? SPMM_OK : copy_runs(x);
+}
+
+/** Rows of a column block are widened in the stream of the kernels, so that those of the next one are written
+ *  meanwhile. Otherwise that stream may run interior rows, for which the widening should not wait. */
+spmm_status sp_peer_join(const sp_exchange *x)
+{
+    if (!has_gaps(x)) TRY(sp_exchange_widen(x, x->stream));
+    TRY(sp_stream_wait(SP_STREAM_MAIN, x->stream));
+    return has_gaps(x) ? sp_exchange_widen(x, SP_STREAM_MAIN) : SPMM_OK;
 }

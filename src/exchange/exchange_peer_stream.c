@@ -229,7 +229,7 @@ static int wait_for_notice(const sp_exchange *x, const neighbor *g, uint32_t num
 }
 
 /** Posts this rank's notice of the next exchange.
- *  \param [in] base  address of row 0 of X; NULL: this rank failed */
+ *  \param [in] base  sp_peer_arrival(); NULL: this rank failed */
 static void post(const sp_exchange *x, const char *base)
 {
     stream_peer *const p = x->state;
@@ -282,7 +282,7 @@ static spmm_status queue(const sp_exchange *x)
     TRY(queue_flags(x, FREE));
     TRY(sp_peer_write_rows(x));
     TRY(queue_flags(x, CAME));
-    return sp_stream_wait(SP_STREAM_MAIN, x->stream);
+    return sp_peer_join(x);
 }
 
 static spmm_status end(sp_exchange *x)
@@ -293,7 +293,7 @@ static spmm_status end(sp_exchange *x)
     TRY(sp_device_captures(sp_device_stream(SP_STREAM_MAIN), &p->captured));
     if (atomic_load(&p->board->broken))
         return sp_fail(SPMM_ERR_DEVICE, "the GPU failed during an earlier exchange of X");
-    post(x, x->base);
+    post(x, sp_peer_arrival(x));
     for (int i = 0; i < x->outs; i++) read_notice(x, &p->neighbor[p->target[i]], &p->shared.place[i]);
     for (int i = 0; i < x->ins; i++) {
         read_notice(x, &p->neighbor[p->source[i]], &place);

@@ -94,7 +94,7 @@ static spmm_status place(sp_exchange *x, int count)
         const sp_message *const in = &x->in[x->done[i]];
         spmm_status status = sp_exchange_check(x, &x->status[i], in);
         if (status == SPMM_OK)
-            status = sp_stream_copy(x->base + in->at, m->in + in->stage, in->bytes, SP_STREAM_MOVE);
+            status = sp_stream_copy(sp_message_place(x, in), m->in + in->stage, in->bytes, SP_STREAM_MOVE);
         note(&first, status);
     }
     return first;
@@ -125,6 +125,7 @@ static spmm_status end(sp_exchange *x)
         placed += count;
     }
     TRY(sp_wait(x->request + x->ins, x->outs));
+    if (first == SPMM_OK) note(&first, sp_exchange_widen(x, SP_STREAM_MOVE));
     note(&first, sp_event_record(m->placed, SP_STREAM_MOVE));
     note(&first, sp_stream_wait(SP_STREAM_MAIN, SP_STREAM_MOVE));
     return first;

@@ -12,6 +12,7 @@
 #include "formats/multivector.h"
 #include "halo/node_rows.h"
 #include "product/choose.h"
+#include "product/product.h"
 
 /* ---- the model ---- */
 
@@ -23,11 +24,13 @@ spmm_status sp_cut_setting_of(const sp_grid *grid, const spmm_plan_options *o, i
                               spmm_precision precision, int chooses, sp_cut_setting *s, const char **why)
 {
     const int on_cpu = o->device == SPMM_CPU;
-    const double row = (double)(sp_multivector_ld(k, precision) * sp_value_size(precision));
+    const int rounds = sp_plan_rounds(o, precision);
+    const double row = (double)(sp_multivector_ld(k, precision) * sp_value_size(precision)) /
+                       (rounds ? 2 : 1);
     int consecutive, shared, which, on_node;
     TRY(sp_node_ranks_check(grid, &consecutive, &shared));
     TRY(sp_node_rank(grid->comm, &which, &on_node));
-    const int shares = on_cpu && consecutive && o->column_blocks <= 1 &&
+    const int shares = on_cpu && consecutive && o->column_blocks <= 1 && !rounds &&
                        (o->transport == SPMM_TRANSPORT_AUTO || o->transport == SPMM_TRANSPORT_SHARED);
     const double inside = on_cpu ? CPU_RATE : GPU_RATE;
     *s = (sp_cut_setting){.parts = grid->dims[0],
@@ -96,6 +99,7 @@ static spmm_status check(const char *function, MPI_Comm comm, const asked *q, co
                              {"k", q->k, 1},
                              {"options.device", q->o->device, 1},
                              {"options.exchange", q->o->exchange, 1},
+                             {"options.exchange_precision", q->o->exchange_precision, 1},
                              {"options.transport", q->o->transport, 1},
                              {"options.column_blocks", q->o->column_blocks, 1},
                              {"options.products", q->o->products, 1}};

@@ -13,6 +13,7 @@
 #include "device/device.h"
 #include "formats/multivector.h"
 #include "kernels/kernel.h"
+#include "product/product.h"
 
 static spmm_status check_options(const char *function, const spmm_plan_options *o)
 {
@@ -26,6 +27,8 @@ static spmm_status check_options(const char *function, const spmm_plan_options *
                  SPMM_TRANSPORT_SHARED));
     TRY(sp_among(function, "options.reduce", (int)o->reduce, "spmm_reduce", SPMM_REDUCE_AUTO,
                  SPMM_REDUCE_NCCL));
+    TRY(sp_among(function, "options.exchange_precision", (int)o->exchange_precision, "spmm_precision",
+                 SPMM_F64, SPMM_F32));
     if (o->exact && o->any_order)
         return sp_fail(SPMM_ERR_USAGE,
                        "%s: options.exact and options.any_order are both set, expected one of them",
@@ -40,6 +43,21 @@ static spmm_status check_options(const char *function, const spmm_plan_options *
     }
     snprintf(threads, sizeof threads, "%s: options.threads = %d", function, o->threads);
     if (o->threads != 0) TRY(sp_threads_check(threads, o->threads));
+    return SPMM_OK;
+}
+
+/** Refuses options that contradict rows that travel as f32. */
+static spmm_status check_rounding(const char *function, spmm_precision precision, const spmm_plan_options *o)
+{
+    if (!sp_plan_rounds(o, precision)) return SPMM_OK;
+    if (o->exact)
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "%s: options.exchange_precision is SPMM_F32, which rounds rows of X, and options.exact is "
+            "set: expected one of them",
+            function);
+    if (sp_transport_has(o->transport, SP_TRANSPORT_IN_PLACE))
+        return sp_fail(SPMM_ERR_USAGE, "%s: transport shared: %s", function, SP_NOT_ROUNDED);
     return SPMM_OK;
 }
 
@@ -73,7 +91,8 @@ static spmm_status check_here(const char *function, const spmm_block *block, int
                        "%s: options.exchange is SPMM_EXCHANGE_JOINT and block.any_order is set: the joint "
                        "exchange needs increasing columns",
                        function);
-    return check_options(function, o);
+    TRY(check_options(function, o));
+    return check_rounding(function, block->csr.precision, o);
 }
 
 /** Returns a hash of a text, at least 0, with which different texts are distinguished; `none` if text is
@@ -110,6 +129,7 @@ static spmm_status check_common(const char *function, MPI_Comm comm, const spmm_
         {"options.any_order", o->any_order != 0, 1},
         {"options.exact", o->exact != 0, 1},
         {"options.stream", o->stream != NULL, 1},
+        {"options.exchange_precision", o->exchange_precision, 1},
         {"the environment variable SPMM_CHUNK_BYTES", sp_chunk_bytes(), 1},
         {"the environment variable SPMM_EXCHANGE_BACKEND", text_number(getenv("SPMM_EXCHANGE_BACKEND"), 0),
          0},

@@ -41,6 +41,7 @@ static spmm_plan_options options_of(const sp_product *p)
     o.format = SPMM_FORMAT_AUTO;
     o.column_blocks = 0;
     o.reduce = SPMM_REDUCE_AUTO;
+    o.exchange_precision = SPMM_F64; /* partial rows are not rounded */
     if (sp_transport_has(o.transport, SP_TRANSPORT_IN_PLACE))
         o.transport = SPMM_TRANSPORT_AUTO; /* partial rows are sent by messages */
     return o;

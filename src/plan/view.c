@@ -88,16 +88,18 @@ static void print_moves(const sp_product *p, const summary *s, FILE *f)
 {
     const double row = (double)(sp_multivector_ld(p->k, p->precision) * sp_value_size(p->precision));
     const int64_t moved = sp_halo_all_moved(p->given);
+    const double halved = sp_plan_rounds(&p->options, p->precision) ? (double)p->given->all_moved / 2 : 0;
     if (moved == 0) {
         fprintf(f, "exchange    none: no rank needs rows of another rank\n");
         return;
     }
     fprintf(f, "exchange    %s by %s", sp_exchange_word(p->given->kind),
             sp_transport_word(sp_product_transport(p)));
+    if (sp_plan_rounds(&p->options, p->precision)) fprintf(f, ", rows of X as f32");
     /* between GPUs a transport has several backends */
     if (p->space == SPMM_CUDA && p->exchange) fprintf(f, " (%s)", sp_exchange_backend(p->exchange));
     fprintf(f, ": %lld rows, %.3g MB per product; a rank receives at most %.0f rows from %.0f ranks\n",
-            (long long)moved, (double)moved * row / 1e6, s->most.received, s->most.neighbors);
+            (long long)moved, ((double)moved - halved) * row / 1e6, s->most.received, s->most.neighbors);
     print_kept(p, f);
     if (p->column_blocks.count > 1)
         fprintf(f, "overlap     X in %d column blocks, each exchanged while the previous one is multiplied\n",

@@ -135,7 +135,8 @@ static spmm_status connect(const spmm_plan_options *o, sp_product *p)
         .untimed = !sp_plan_tries(o, &p->study),
         /* no kernel that was queued before the end of the exchange runs concurrently with it */
         .alone = p->parts.interior == 0 && p->column_blocks.count == 1 && !p->given->joint,
-        .threads = p->threads};
+        .threads = p->threads,
+        .rounded = sp_plan_rounds(o, p->precision)};
     const int moves = p->halo->all_moved > 0;
     /* even if no row is exchanged, requesting a transport that is not available is an error */
     const int named = o->transport != SPMM_TRANSPORT_AUTO &&

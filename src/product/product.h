@@ -103,6 +103,12 @@ typedef struct sp_product {
     spmm_multivector y;
 } sp_product;
 
+/** Returns 1 if rows of X, of the given precision, travel as f32. Local. */
+static inline int sp_plan_rounds(const spmm_plan_options *o, spmm_precision precision)
+{
+    return o->exchange_precision == SPMM_F32 && precision == SPMM_F64;
+}
+
 /** Creates a product from a grid, a block and a halo, which must outlive it: chooses kernel, exchange and
  *  reduction, converts the block, and lists the steps. spmm_plan_create_extended() explains the options.
  *  `exchange` is ignored; halo->kind is used instead.

@@ -9,7 +9,7 @@
  *  set. Otherwise changes nothing, and rows of X are sent by messages. SPMM_TRANSPORT_AUTO shares X between
  *  CPUs if at least two ranks of a process column are on one node, unless all ranks are on one node and need
  *  only few, scattered rows from each other. On GPUs, if ranks forward rows (relays/relays.h), sets p->relays
- *  and sets p->halo to their halo.
+ *  and sets p->halo to their halo. If rows travel as f32 (sp_plan_rounds()), neither is done.
  *
  *  Collective over the grid.
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (SPMM_TRANSPORT_SHARED was requested but is

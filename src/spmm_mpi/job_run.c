@@ -55,7 +55,8 @@ spmm_plan_options sp_job_plan_options(const sp_options *o, const sp_binding *bin
                                .column_blocks = o->column_blocks,
                                .any_order = o->bits == SP_BITS_ANY,
                                .exact = o->bits == SP_BITS_EXACT,
-                               .products = o->products};
+                               .products = o->products,
+                               .exchange_precision = o->exchange_precision};
 }
 
 spmm_plan_study sp_job_plan_study(const sp_options *o)
@@ -81,6 +82,7 @@ static spmm_status note_facts(const sp_job *job, const sp_plan_facts *facts, run
     rec->run.transport = facts->transport == SPMM_TRANSPORT_AUTO ? "none"
                                                                  : sp_transport_word(facts->transport);
     rec->run.backend = facts->backend;
+    rec->run.rounded = sp_options_round(&job->options) && facts->halo->all_moved > 0;
     rec->run.reduce = facts->reduce == SPMM_REDUCE_AUTO ? "none" : sp_reduce_word(facts->reduce);
     double rows[2] = {(double)facts->interior_rows, (double)job->dist.block.csr.rows};
     TRY(sp_sum(job->place.grid.comm, rows, 2));
@@ -349,12 +351,13 @@ static spmm_status collect(const sp_job *job, run *r)
 
 /** Returns 1 if the kernel must give the same Y as the serial product bit for bit, so that any difference is
  *  an error. Called on rank 0 only. */
-static int must_be_exact(const sp_job *job, const sp_kernel *kernel, const sp_halo *halo)
+static int must_be_exact(const sp_job *job, const run *r)
 {
     if (job->place.grid.dims[1] > 1)
-        return 0;              /* Y is the sum of several partial Y, which rounds differently */
-    if (halo->joint) return 0; /* some rows of Y are such sums */
-    return sp_kernel_is_exact(kernel, job->options.precision, job->input.facts.longest);
+        return 0;                 /* Y is the sum of several partial Y, which rounds differently */
+    if (r->halo->joint) return 0; /* some rows of Y are such sums */
+    if (r->record.run.rounded) return 0;
+    return sp_kernel_is_exact(r->kernel, job->options.precision, job->input.facts.longest);
 }
 
 /** Returns the index before renumbering of the row whose index after renumbering is `row`. */
@@ -374,15 +377,17 @@ static spmm_status verify(const sp_job *job, run *r)
     *error = (sp_error){.row = -1};
     if (sp_is_root(&job->place) && reference->mode != SP_VERIFY_NONE) {
         sp_job_phase(&job->place, "verifying");
-        status = sp_verify(reference->mode == SP_VERIFY_FULL ? &job->input.a : &reference->rows, r->x_seen,
-                           &r->gathered, job->place.binding.threads, error);
+        const int full = reference->mode == SP_VERIFY_FULL;
+        const sp_ghosts_rounded rounded = {&job->dist.ranges, full ? NULL : reference->sampled};
+        status = sp_verify(full ? &job->input.a : &reference->rows, r->x_seen, &r->gathered,
+                           r->record.run.rounded ? &rounded : NULL, job->place.binding.threads, error);
         sp_job_phase(&job->place, NULL);
     }
     TRY(sp_agree(job->place.grid.comm, "verify", status));
     if (reference->mode == SP_VERIFY_SAMPLE && error->row >= 0) error->row = reference->sampled[error->row];
     if (job->dist.perm && error->row >= 0) error->row = old_number(job->dist.perm, error->row);
     /* for a kernel that must be exact, any difference is a failure */
-    int64_t passed = error->wrong == 0 && !(must_be_exact(job, r->kernel, r->halo) && error->different);
+    int64_t passed = error->wrong == 0 && !(must_be_exact(job, r) && error->different);
     TRY(sp_bcast(job->place.grid.comm, SP_ROOT, &passed, sizeof passed));
     r->record.passed = (int)passed;
     r->record.seconds.verify = MPI_Wtime() - start;

@@ -209,6 +209,8 @@ static const sp_option_row rows[] = {
      COUNT(column_blocks, 1), RARE},
     {0, "no-overlap", NULL, "compute after the exchange, not during it", FLAG(no_overlap, 1), RARE},
     {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision)},
+    {0, "exchange-precision", "NAME", "f32: rows of an f64 X travel between ranks as f32 (default f64)",
+     WORDS(sp_precision_words, exchange_precision), RARE},
     {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a file (.mtx, PETSc)", CALL(set_x),
      SAME_FILE},
     {'t', "threads", "N", "OpenMP threads per rank (default: the cores to which it is bound)",
@@ -335,6 +337,19 @@ static spmm_status check_scatter(const sp_options *o)
     return sp_fail(SPMM_ERR_USAGE, "--scatter-format ell is for padded ELLPACK: add --format ell");
 }
 
+/** Rejects what contradicts --exchange-precision f32. */
+static spmm_status check_rounding(const sp_options *o)
+{
+    if (!sp_options_round(o)) return SPMM_OK;
+    if (o->bits == SP_BITS_EXACT)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "--exchange-precision f32 rounds rows of X, which does not keep the bits that "
+                       "--reproducible exact demands: give one of them");
+    if (sp_transport_has(o->transport, SP_TRANSPORT_IN_PLACE))
+        return sp_fail(SPMM_ERR_USAGE, "--transport shared: %s", SP_NOT_ROUNDED);
+    return SPMM_OK;
+}
+
 /** Rejects combinations of options that contradict each other. */
 static spmm_status check(const sp_options *o)
 {
@@ -358,6 +373,7 @@ static spmm_status check(const sp_options *o)
         return sp_fail(SPMM_ERR_USAGE, "--read-as is for files, and %s is a generator", SHOWN(o->matrix));
     TRY(check_io(o));
     TRY(check_scatter(o));
+    TRY(check_rounding(o));
     if (!o->x_file)
         TRY(sp_options_check_column_blocks(o, &o->columns)); /* with -x FILE, K is not known yet */
     if (o->tune && (kernel || o->all_kernels))

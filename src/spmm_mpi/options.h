@@ -74,6 +74,7 @@ typedef struct sp_options {
     int products;           /**< argument of --products; 0: the default of spmm_plan_options */
     sp_partition partition;
     spmm_precision precision;
+    spmm_precision exchange_precision; /**< --exchange-precision; has an effect if `precision` is f64 */
     sp_x_kind x_kind;
     uint64_t x_seed;
     const char *x_file; /**< file to read X from; NULL: X is generated */
@@ -95,6 +96,12 @@ typedef struct sp_options {
 /** Parses the command line argv into *o, which keeps pointers to the strings of argv. Local.
  *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that names the option and its valid arguments */
 spmm_status sp_options_parse(int argc, char **argv, sp_options *o);
+
+/** Returns 1 if rows of X travel between ranks as f32, rounded. Local. */
+static inline int sp_options_round(const sp_options *o)
+{
+    return o->exchange_precision == SPMM_F32 && o->precision == SPMM_F64;
+}
 
 /** Returns the maximum K of the list, at least 1. Local. */
 int64_t sp_most_columns(const sp_columns *columns);

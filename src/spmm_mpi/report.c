@@ -100,6 +100,13 @@ void sp_report_table_head(FILE *out, int width)
             "kernel");
 }
 
+/** Returns the bound of the verification, in words. */
+static const char *bound_text(const sp_record *r)
+{
+    return r->run.rounded ? "2 gamma_n sum|a||x| + 2^-24 sum|a||x| of entries that read them"
+                          : "2 gamma_n sum|a||x|";
+}
+
 /** Returns the standard deviation of a product's times in percent of their mean. */
 static double spread(const sp_record *r)
 {
@@ -115,6 +122,18 @@ static const char *error_text(const sp_record *r, char *text, size_t n)
     return text;
 }
 
+/** Says that rows of X traveled as f32, and what error of Y that allows. */
+static void rounded_line(FILE *out, const sp_record *r)
+{
+    if (!r->run.rounded) return;
+    fprintf(out, "      rows of X traveled as f32: ");
+    if (r->mode == SP_VERIFY_NONE)
+        fprintf(out, "the error of Y may be\n      %s\n", bound_text(r));
+    else
+        fprintf(out, "the error of Y is at most %.2g of its bound,\n      %s (at most %.1e)\n",
+                r->error.of_bound, bound_text(r), r->error.rounding);
+}
+
 void sp_report_run(FILE *out, const sp_record *r, int width)
 {
     char error[32];
@@ -127,6 +146,7 @@ void sp_report_run(FILE *out, const sp_record *r, int width)
     if (r->library.version[0])
         fprintf(out, "      theirs: %s: %s; set-up %.4f s\n", r->library.version, r->library.way,
                 r->seconds.convert);
+    rounded_line(out, r);
     if (r->passed || r->mode == SP_VERIFY_NONE) return;
     fprintf(out, "      wrong: %lld of %lld elements", (long long)r->error.wrong,
             (long long)r->error.checked);
@@ -333,16 +353,17 @@ static void errors(FILE *out, const sp_record *r)
         out,
         "errors     against the serial product; machine epsilon of %s: %.17g, unit round-off: half of it\n"
         "           largest relative %.2e, %.3g times epsilon; mean %.2e, %.3g times\n"
-        "           beyond the bound 2 gamma_n sum|a||x|: %lld of %lld elements; bits: %s\n",
+        "           beyond the bound %s: %lld of %lld elements; bits: %s\n",
         r->run.precision, epsilon, r->error.max_relative, r->error.max_relative / epsilon,
-        r->error.mean_relative, r->error.mean_relative / epsilon, (long long)r->error.wrong,
+        r->error.mean_relative, r->error.mean_relative / epsilon, bound_text(r), (long long)r->error.wrong,
         (long long)r->error.checked, r->error.different ? "differ" : "the same");
 }
 
 /** Appends the transport of the rows of exchange_text(). */
 static void transport_text(const sp_record *r, char *text, size_t n, size_t *used)
 {
-    sp_text_add(text, n, used, "; transport %s", r->run.transport);
+    sp_text_add(text, n, used, "; transport %s%s", r->run.transport,
+                r->run.rounded ? ", rows of X as f32" : "");
     if (r->moved.column_blocks > 1)
         sp_text_add(text, n, used, " in %d column blocks, %.0f %% of its time hidden", r->moved.column_blocks,
                     100 * r->moved.hidden);

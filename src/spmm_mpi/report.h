@@ -52,6 +52,7 @@ typedef struct sp_record {
         const char *format, *kernel, *precision, *partition, *exchange, *transport, *reduce, *x, *verify;
         const char *backend;    /**< name of the backend that exchanges rows of X; "": no rows are
                                      exchanged */
+        int rounded;            /**< 1: rows of X traveled as f32, rounded */
         sp_launch_shape shape;  /**< launch shape of rank 0's kernel; zeroed on a CPU */
         char why[SP_WHY_BYTES]; /**< why this kernel was chosen */
     } run;

@@ -193,6 +193,7 @@ static void asked_group(sp_writer *s, const sp_options *o)
     sp_writer_double(s, "ell_limit", o->ell_limit);
     sp_writer_text(s, "isa", isa ? isa : "");
     sp_writer_text(s, "backend", backend ? backend : "");
+    sp_writer_text(s, "exchange_precision", sp_precision_word(o->exchange_precision));
     sp_writer_close(s);
 }
 
@@ -212,6 +213,17 @@ static void scatter_group(sp_writer *s, const sp_record *r)
     sp_writer_double(s, "bands_seconds", r->seconds.bands > 0 ? r->seconds.bands : NAN);
     sp_writer_double(s, "pad_seconds", padded ? r->seconds.pad : NAN);
     sp_writer_double(s, "unpad_seconds", padded ? r->seconds.unpad : NAN);
+    sp_writer_close(s);
+}
+
+/** Writes the group "rounding": the precision in which rows of X traveled, and what rounding them allows. */
+static void rounding_group(sp_writer *s, const sp_record *r)
+{
+    const int verified = r->run.rounded && r->mode != SP_VERIFY_NONE;
+    sp_writer_open(s, "rounding");
+    sp_writer_text(s, "exchange_precision", r->run.rounded ? sp_precision_word(SPMM_F32) : r->run.precision);
+    sp_writer_double(s, "max_bound", verified ? r->error.rounding : NAN);
+    sp_writer_double(s, "of_bound", verified ? r->error.of_bound : NAN);
     sp_writer_close(s);
 }
 
@@ -259,6 +271,7 @@ static void visit(sp_writer *s, const void *record)
     asked_group(s, run->options);
     copies_group(s, &r->probe.copies);
     scatter_group(s, r);
+    rounding_group(s, r);
 }
 
 spmm_status sp_report_files(const sp_options *o, const sp_record *r)

@@ -23,6 +23,8 @@ static void merge(sp_error *into, const sp_error *part)
     into->checked += part->checked;
     into->wrong += part->wrong;
     into->different += part->different;
+    into->rounding = fmax(into->rounding, part->rounding);
+    into->of_bound = fmax(into->of_bound, part->of_bound);
     if (part->row >= 0 && (into->row < 0 || part->row < into->row)) {
         into->row = part->row;
         into->column = part->column;
@@ -55,9 +57,9 @@ static double relative_error(double found, double expected)
 }
 
 /** Compares an element of Y with that of the serial product, and with that of the product with one chain per
- *  element. */
+ *  element. \param [in] rounding the part of the bound that rounded rows of X have */
 static void compare(int64_t row, int64_t column, double found, double expected, double plain, double bound,
-                    sp_error *e)
+                    double rounding, sp_error *e)
 {
     const int same = same_value(found, expected);
     const double relative = relative_error(found, plain);
@@ -65,6 +67,8 @@ static void compare(int64_t row, int64_t column, double found, double expected, 
     e->different += !same;
     e->mean_relative += relative;
     if (relative > e->max_relative) e->max_relative = relative;
+    if (rounding > e->rounding) e->rounding = rounding;
+    if (rounding > 0 && !same) e->of_bound = fmax(e->of_bound, fabs(found - expected) / bound);
     /* the bound may be infinite */
     if (same || (isfinite(expected) && isfinite(found) && fabs(found - expected) <= bound)) return;
     e->wrong++;
@@ -82,12 +86,14 @@ typedef struct scratch {
     spmm_multivector plain;     /* [CHUNK_ROWS x k] the same with one chain per element; used if the chunk has
                                    long rows */
     double *sum;                /* [CHUNK_ROWS x k] sum of |a| |x| for each element of the product */
+    double *rounding;           /* [k] errors of rounded rows of X in a row of the product */
 } scratch;
 
 static spmm_status scratch_create(const spmm_csr *a, int64_t k, scratch *s)
 {
     TRY(spmm_multivector_create(CHUNK_ROWS, k, a->precision, SPMM_CPU, &s->reference));
     TRY(spmm_multivector_create(CHUNK_ROWS, k, a->precision, SPMM_CPU, &s->plain));
+    TRY(sp_alloc((void **)&s->rounding, k, sizeof *s->rounding, "bounds"));
     return sp_alloc((void **)&s->sum, CHUNK_ROWS * k, sizeof *s->sum, "bounds");
 }
 
@@ -96,10 +102,39 @@ static void scratch_destroy(scratch *s)
     spmm_multivector_destroy(&s->reference);
     spmm_multivector_destroy(&s->plain);
     sp_free(s->sum);
+    sp_free(s->rounding);
+}
+
+/** Returns 1 if process row p owns row `index` of X. */
+static int owns(const sp_ranges *r, int p, int64_t index)
+{
+    int q = 0;
+    while (q < r->q && !(index >= sp_x_first(r, p, q) && index < sp_x_end(r, p, q))) q++;
+    return q < r->q;
+}
+
+/** Sums |a| max(u |x|, t) over the entries of row i that read rounded rows of X, where u is the unit
+ *  round-off of f32, and t half of its smallest subnormal number.
+ *  \param [out] sum  [x->k] */
+static void sum_rounding(const sp_matrix *a, int64_t i, const spmm_multivector *x,
+                         const sp_ghosts_rounded *rounded, double *sum)
+{
+    const sp_ranges *const r = rounded->ranges;
+    const int64_t row = rounded->row ? rounded->row[i] : i;
+    int p = 0;
+    memset(sum, 0, (size_t)x->k * sizeof *sum);
+    while (row >= r->row_begin[p + 1]) p++;
+    for (int64_t e = a->row_start[i]; e < a->row_start[i + 1]; e++) {
+        const double value = fabs(sp_value_get(a->val, a->precision, e));
+        if (owns(r, p, a->col[e])) continue;
+        for (int64_t j = 0; j < x->k; j++)
+            sum[j] += value * fmax((double)FLT_EPSILON / 2 * fabs(sp_multivector_get(x, a->col[e], j)),
+                                   (double)FLT_TRUE_MIN / 2);
+    }
 }
 
 static void check_rows(const sp_matrix *a, int64_t begin, int64_t end, const spmm_multivector *x,
-                       const spmm_multivector *y, scratch *s, sp_error *e)
+                       const spmm_multivector *y, const sp_ghosts_rounded *rounded, scratch *s, sp_error *e)
 {
     /* `rows` shares the arrays of a: its row starts are still positions in the whole arrays col and val */
     sp_matrix rows = *a;
@@ -115,15 +150,18 @@ static void check_rows(const sp_matrix *a, int64_t begin, int64_t end, const spm
     sp_serial_bound(&rows, 0, rows.rows, x, s->sum);
     for (int64_t i = 0; i < rows.rows; i++) {
         const int64_t n = rows.row_start[i + 1] - rows.row_start[i];
-        for (int64_t j = 0; j < x->k; j++)
+        if (rounded) sum_rounding(a, begin + i, x, rounded, s->rounding);
+        for (int64_t j = 0; j < x->k; j++) {
+            const double rounding = rounded ? (1 + 2 * DBL_EPSILON * (double)n) * s->rounding[j] : 0;
             compare(begin + i, j, sp_multivector_get(y, begin + i, j),
                     sp_multivector_get(&s->reference, i, j), sp_multivector_get(plain, i, j),
-                    allowance(n, s->sum[i * x->k + j], a->precision), e);
+                    allowance(n, s->sum[i * x->k + j], a->precision) + rounding, rounding, e);
+        }
     }
 }
 
-spmm_status sp_verify(const spmm_csr *a, const spmm_multivector *x, const spmm_multivector *y, int threads,
-                      sp_error *error)
+spmm_status sp_verify(const spmm_csr *a, const spmm_multivector *x, const spmm_multivector *y,
+                      const sp_ghosts_rounded *rounded, int threads, sp_error *error)
 {
     sp_matrix m;
     int failed = 0;
@@ -137,8 +175,8 @@ spmm_status sp_verify(const spmm_csr *a, const spmm_multivector *x, const spmm_m
 #pragma omp for schedule(dynamic)
         for (int64_t begin = 0; begin < a->rows; begin += CHUNK_ROWS)
             if (!bad)
-                check_rows(&m, begin, begin + CHUNK_ROWS < a->rows ? begin + CHUNK_ROWS : a->rows, x, y, &s,
-                           &mine);
+                check_rows(&m, begin, begin + CHUNK_ROWS < a->rows ? begin + CHUNK_ROWS : a->rows, x, y,
+                           rounded, &s, &mine);
 #pragma omp critical(sp_verify_merge)
         {
             merge(error, &mine);

@@ -2,6 +2,7 @@
 #ifndef SP_SPMM_MPI_VERIFY_H
 #define SP_SPMM_MPI_VERIFY_H
 
+#include "distribute/scatter.h"
 #include "formats/csr.h"
 
 enum { SP_SAMPLE_ROWS = 1000 }; /**< approximate number of rows that --verify sample compares */
@@ -17,7 +18,16 @@ typedef struct sp_error {
     int64_t different;   /**< number of elements that differ at all; 0 equals -0, and all NaNs are equal */
     int64_t row, column; /**< position of the first wrong element; -1: none is wrong */
     double found, expected, bound; /**< first wrong element: its y, its ref, the allowed error */
+    double rounding; /**< rows of X were rounded: maximum of that part of the allowed error; else 0 */
+    double of_bound; /**< rows of X were rounded: maximum of |y - ref| / the allowed error; else 0 */
 } sp_error;
+
+/** Rows of X that were rounded to f32, because they traveled so: for each row of A, those that the ranks of
+ *  its process row do not own. */
+typedef struct sp_ghosts_rounded {
+    const sp_ranges *ranges;
+    const int64_t *row; /**< global index of each row of a, increasing; NULL: a is the whole matrix */
+} sp_ghosts_rounded;
 
 /** Compares y with the products of a and x that sp_serial_product() (ref) and sp_serial_plain_product()
  *  (plain) compute in the precision of a.
@@ -27,13 +37,18 @@ typedef struct sp_error {
  *  needed because both y and the reference may have an error. The term n t covers underflow, which the
  *  relative error model omits (Higham: Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.1).
  *
+ *  With rounded rows, sum |a| max(2^-24 |x|, 2^-150) over the entries that read such rows is added, times
+ *  1 + 4 n u for the rounding errors of that sum and of the product of the rounded rows. 2^-150 is half of
+ *  the smallest subnormal f32.
+ *
  *  Local.
  *  \param [in] a        matrix [rows x n]; x is [n x k], y is [rows x k]; all in host memory and of one
  *                       precision
+ *  \param [in] rounded  NULL: no rows of X were rounded
  *  \param [in] threads  number of OpenMP threads; only the last bits of error->mean_relative depend on it
  *  \return SPMM_OK, also if elements are wrong (see error->wrong); SPMM_ERR_MEMORY */
-spmm_status sp_verify(const spmm_csr *a, const spmm_multivector *x, const spmm_multivector *y, int threads,
-                      sp_error *error);
+spmm_status sp_verify(const spmm_csr *a, const spmm_multivector *x, const spmm_multivector *y,
+                      const sp_ghosts_rounded *rounded, int threads, sp_error *error);
 
 /** Selects the rows that --verify sample compares. They are evenly spaced within each block, and each
  *  nonempty block has at least one. In total they are at most SP_SAMPLE_ROWS + blocks rows. A matrix of at

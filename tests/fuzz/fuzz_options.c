@@ -82,6 +82,7 @@ static void spmm_mpi(const fuzz_input *in, arguments *a)
         FUZZ_CHECK(o.threads >= 0 && o.repeat >= 1 && o.warmup >= 0 && o.column_blocks >= 0 &&
                    o.ell_limit > 0);
         FUZZ_CHECK((o.p >= 1 && o.q >= 1) || (o.p == 0 && o.q == 0));
+        FUZZ_CHECK(!sp_options_round(&o) || o.bits != SP_BITS_EXACT);
         if (o.action == SP_ACTION_HELP) fuzz_help(sp_options_help);
         if (sp_gen_is_spec(o.matrix) && small(o.matrix)) generate(in, o.matrix);
     }

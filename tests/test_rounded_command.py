@@ -1,0 +1,77 @@
+"""--exchange-precision f32 through the program. limit: 200"""
+import random
+
+from command import equal, finish, run, scratch, test, verified, within
+
+QUICK = ("-d", "cpu", "-r", 2, "--warmup", 0, "-t", 1)
+ROWS, K = 600, 3
+MATRIX = f"uniform:{ROWS},9"
+
+
+def x_file(name, element):
+    """A file with an X of which element() makes the elements."""
+    path = scratch(name)
+    with open(path, "w", encoding="ascii") as file:
+        file.write(f"%%MatrixMarket matrix array real general\n{ROWS} {K}\n")
+        file.writelines(f"{element()!r}\n" for _ in range(ROWS * K))
+    return path
+
+
+def passes(*options, ranks):
+    """The result of a run of the option that passes; Y has other bits than the serial product."""
+    result = run(*QUICK, "-x", REAL, "--exchange-precision", "f32", *options, MATRIX, ranks=ranks)
+    equal((result.code, result.records[0]["error"]["passed"], result.out.splitlines()[-1]), (0, True, "PASS"), f"{ranks} ranks, {options} {result.err}")
+    return result
+
+
+random.seed(7)
+REAL = x_file("real.mtx", lambda: random.uniform(-1, 1))
+HUGE = x_file("huge.mtx", lambda: random.uniform(1e38, 1e39))
+
+with test("ghost rows are rounded: report, record and bound say so, on every grid and by every exchange"):
+    for ranks, options in ((2, ()), (3, ("--exchange", "halo")), (3, ("--exchange", "bcast", "--verify", "sample")), (4, ("-g", "2x2")),
+                           (3, ("--exchange", "joint")), (3, ("--partition", "levels", "--column-blocks", 1)), (2, ("--no-overlap", "-v"))):
+        result = passes(*options, ranks=ranks)
+        within(result.out, "rows of X traveled as f32: the error of Y is at most 0.")
+        within(result.out, "2 gamma_n sum|a||x| + 2^-24 sum|a||x| of entries that read them")
+        within(" ".join(result.out.split()), "transport mpi, rows of X as f32")
+        record = result.records[0]
+        rounding, error = record["rounding"], record["error"]
+        equal((record["asked"]["exchange_precision"], rounding["exchange_precision"], record["run"]["transport"]), ("f32", "f32", "mpi"))
+        # each of 9 entries is below 1, and some rows of X are those of another rank
+        assert 2.0 ** -30 < rounding["max_bound"] < 9 * 2.0 ** -24 * 1.001 and 0.01 < rounding["of_bound"] <= 1, rounding
+        assert error["different"] > ROWS and error["wrong"] == 0, error
+
+with test("without the option nothing is rounded, nor on one rank, nor of f32"):
+    for ranks, options in ((2, ()), (2, ("--exchange-precision", "f64")), (1, ("--exchange-precision", "f32")),
+                           (2, ("-p", "f32", "--exchange-precision", "f32", "--reproducible", "exact"))):
+        result = run(*QUICK, "-x", REAL, *options, MATRIX, ranks=ranks)
+        verified(result, f"{ranks} ranks, {options}")
+        record = result.records[0]
+        equal(record["rounding"], {"exchange_precision": record["run"]["precision"], "max_bound": None, "of_bound": None})
+        equal((record["error"]["different"], "traveled" in result.out, "as f32" in result.out), (0, False, False))
+
+with test("what is not verified is not called so; what is beyond f32 fails"):
+    result = run(*QUICK, "-x", REAL, "--exchange-precision", "f32", "--verify", "none", MATRIX, ranks=2)
+    equal((result.code, result.records[0]["rounding"]["of_bound"]), (0, None), result.err)
+    within(result.out, "rows of X traveled as f32: the error of Y may be\n")
+    result = run(*QUICK, "-x", HUGE, "--exchange-precision", "f32", MATRIX, ranks=2)
+    equal((result.code, result.records[0]["error"]["passed"]), (1, False), result.err)
+
+with test("the result is the same in each run"):
+    outputs = []
+    for time in range(2):
+        path = scratch(f"y{time}.mtx")
+        passes("-o", path, ranks=3)
+        with open(path, encoding="ascii") as file:
+            outputs.append(file.read())
+    equal(outputs[0] == outputs[1], True)
+
+with test("what contradicts it is exit code 2 with one line"):
+    for options, says in ((("--reproducible", "exact"), "give one of them"), (("--transport", "shared"), "expected another transport"),
+                          (("--exchange-precision", "f16"), "f64, f32")):
+        result = run(*QUICK, "--exchange-precision", "f32", *options, MATRIX, ranks=2)
+        equal((result.code, len(result.error_lines())), (2, 1), f"{options} {result.err}")
+        within(result.err, says)
+
+finish()
