@@ -299,7 +299,7 @@ with test("wrong arguments end with 2, wrong files with 3, an output that cannot
     equal(start("compare", "--help").returncode, 0)
 
 ASKED = {"partition": "auto", "exchange": "auto", "transport": "auto", "reduce": "auto", "block_size": 0, "subwarp": 0, "overlap": "on", "plan": "timed",
-         "column_blocks": 0, "reproducible": "on", "products": 0, "autotune": "off", "io": "root", "ell_limit": 3, "isa": "", "backend": ""}
+         "column_blocks": 0, "reproducible": "on", "products": 0, "autotune": "off", "io": "root", "ell_limit": 3, "isa": "", "backend": "", "values": "exact"}
 
 
 def alone(seconds, block=None, lanes=None, **choices):

@@ -149,7 +149,7 @@ static void check_samples(sample_values kind)
     threads_checked = FEW_THREADS;
 }
 
-/* The values of the matrices below: any; all equal; such as f32 has them; so, but the last one. */
+/* The values of the matrices below: any; all equal; such that f32 has them; so, but for the last one. */
 static enum { REALS, EQUAL, NARROW, NARROW_BUT_LAST } values;
 enum { MOST_FEW = 17 }; /* for more columns the loops are the same for all values */
 

@@ -54,8 +54,8 @@ static double product(const spmm_csr *a, int64_t i, int64_t j)
     return sum;
 }
 
-/** A plan by that kernel for which all values are equal at first, then not, then equal again; with such as f32
- *  has them, and others. */
+/** A plan by that kernel for which all values are equal at first, then not, then equal again; also values
+ *  that f32 has, and others. */
 static void change_kinds_of_values(const char *spec, const char *kernel, spmm_precision precision, int64_t k)
 {
     static const int stages[] = {0, 1, 2, 1, 3, 3, 1, 0};
@@ -246,7 +246,7 @@ static void test_products(void)
             }
     }
     TEST(
-        "values that become equal, or such as f32 has them, or cease to be, are read anew by every kernel on rows") {
+        "values that become equal, or that f32 has, or cease to be so, are read anew by every kernel on rows") {
         static const char *const kernels[] = {"cpu_csr", "cpu_sorted", "cpu_clustered", "cpu_ell",
                                               "cpu_ell_nopad"},
                                  *const specs[] = {"lap2d5:30", "fem3:5", "rmat:8,8", "longrows:500,5,3,300"};
