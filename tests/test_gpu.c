@@ -341,7 +341,7 @@ static void test_kernels(void)
     TEST("and so it does where f32 has all values of f64, or all but one") {
         static const int64_t columns[] = {1, 2, 3, 8, 9, 0};
         for (int last = 0; last < 2; last++)
-            for (int s = 0; s < STRUCTURES; s++)
+            for (int s = last ? 4 : 0; s < (last ? 5 : STRUCTURES); s++)
                 run_structure(&structures[s], SPMM_F64, NULL, 1 + last, columns);
     }
 }
