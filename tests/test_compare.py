@@ -300,7 +300,7 @@ with test("wrong arguments end with 2, wrong files with 3, an output that cannot
 
 ASKED = {"partition": "auto", "exchange": "auto", "transport": "auto", "reduce": "auto", "block_size": 0, "subwarp": 0, "overlap": "on", "plan": "timed",
          "column_blocks": 0, "reproducible": "on", "products": 0, "autotune": "off", "io": "root", "ell_limit": 3, "isa": "", "backend": "",
-         "exchange_precision": "f64"}
+         "exchange_precision": "f64", "values": "exact"}
 
 
 def alone(seconds, block=None, lanes=None, **choices):

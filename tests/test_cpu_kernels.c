@@ -155,13 +155,25 @@ static void check_samples(sample_values kind)
     threads_checked = FEW_THREADS;
 }
 
-/* 1: the matrices below have values that are all equal */
-static int equal_values;
-enum { MOST_EQUAL = 17 }; /* for more columns the loops are the same as for other values */
+/* The values of the matrices below: any; all equal; such that f32 has them; so, but for the last one. */
+static enum { REALS, EQUAL, NARROW, NARROW_BUT_LAST } values;
+enum { MOST_FEW = 17 }; /* for more columns the loops are the same for all values */
+
+/** A value that f32 has: a third of them -0, or below the normal numbers of f32, or its greatest ones. */
+static double narrow_value(int64_t e)
+{
+    static const double special[] = {-0.0, 0x1p-149, -0x1.8p-140, 0x1.fffffep-127, 0x1p-126, 0x1.fffffep+127};
+    const uint64_t r = sp_random_below(5, (uint64_t)e, 0, 18);
+    return r < 6 ? special[r] : (double)(float)sp_random_unit(5, (uint64_t)e, 0);
+}
 
 static void set_value(spmm_csr *a, int64_t e)
 {
-    sample_set(a->as, a->precision, e, equal_values ? 1.0 / 3 : sp_random_unit(5, (uint64_t)e, 0));
+    sample_set(a->as, a->precision, e,
+               values == EQUAL                                ? 1.0 / 3
+               : values == REALS                              ? sp_random_unit(5, (uint64_t)e, 0)
+               : values == NARROW_BUT_LAST && e == a->nnz - 1 ? 1.0 / 3
+                                                              : narrow_value(e));
 }
 
 /** A matrix large enough for every loop's steady state, chunks of rows included. */
@@ -205,7 +217,7 @@ static void check_structures(void)
             formats_convert(&f);
             for (int k = first_k(); k < (int)(sizeof ks / sizeof *ks); k += k_step) {
                 const int64_t padded = (ks[k] + 3) / 4 * 4;
-                if (equal_values && ks[k] > MOST_EQUAL) continue;
+                if (values != REALS && ks[k] > MOST_FEW) continue;
                 check_kernels(&f, SAMPLE_REALS, ks[k], padded, padded);
                 if (ks[k] == 1) check_kernels(&f, SAMPLE_REALS, 1, 1, 1);
             }
@@ -233,7 +245,7 @@ static void check_long_runs(int64_t n, spmm_precision precision)
     }
     formats_convert(&f);
     for (int k = first_k(); k < (int)(sizeof ks / sizeof *ks); k += k_step)
-        if (!equal_values || ks[k] <= MOST_EQUAL)
+        if (values == REALS || ks[k] <= MOST_FEW)
             check_kernels(&f, SAMPLE_REALS, ks[k], (ks[k] + 3) / 4 * 4, (ks[k] + 3) / 4 * 4);
     check_kernels(&f, SAMPLE_REALS, 1, 1, 1);
     formats_destroy(&f);
@@ -249,16 +261,16 @@ static void check_lengths(void)
         const spmm_precision precision = p ? SPMM_F32 : SPMM_F64;
         formats f;
         sample_lengths(canonical_lengths, CANONICAL_LENGTHS, precision, &f.csr);
-        for (int64_t e = 0; equal_values && e < f.csr.nnz; e++) set_value(&f.csr, e);
+        for (int64_t e = 0; values != REALS && e < f.csr.nnz; e++) set_value(&f.csr, e);
         formats_convert(&f);
-        for (int n = first_k(); n < 12 && !(equal_values && ks[n] > MOST_EQUAL); n += k_step)
+        for (int n = first_k(); n < 12 && !(values != REALS && ks[n] > MOST_FEW); n += k_step)
             check_kernels(&f, SAMPLE_REALS, ks[n], ks[n], (ks[n] + 7) / 8 * 8);
         formats_destroy(&f);
         sample_lengths(giants, 6, precision, &f.csr);
-        for (int64_t e = 0; equal_values && e < f.csr.nnz; e++) set_value(&f.csr, e);
+        for (int64_t e = 0; values != REALS && e < f.csr.nnz; e++) set_value(&f.csr, e);
         formats_convert(&f);
         /* (threads share long rows in the same way whatever the values and the stores are) */
-        const int again = equal_values || streaming;
+        const int again = values != REALS || streaming;
         threads_checked = again ? FEW_THREADS : ALL_THREADS;
         for (int n = again; n < (again ? 2 : 4); n += (k_step + 1) / 2)
             check_kernels(&f, SAMPLE_REALS, giant_ks[n], giant_ks[n], giant_ks[n]);
@@ -310,6 +322,73 @@ static void check_leaks(void)
     }
 }
 
+/** \param [in] all  1: also long rows, and Y stored past the caches */
+static void check_few_columns(int kind, int all)
+{
+    values = kind;
+    check_structures();
+    if (all) {
+        check_lengths();
+        set_streaming(1);
+        check_structures();
+        set_streaming(0);
+    }
+    values = REALS;
+}
+
+/** Overwrites values by NaN, also those in a kernel's state. */
+static void spoil(const sp_kernel *kernel, sp_matrix *m, void *state)
+{
+    sp_value_copy copies[SP_MOST_COPIES] = {{m->val, m->bytes[SP_VAL] / 8}};
+    const int count = kernel->ops->values(state, copies);
+    for (int n = 0; n < (count > 0 ? count : 1); n++)
+        memset(copies[n].val, 0xff, (size_t)copies[n].count * 8);
+}
+
+/** One product of a kernel on rows, after the values in f64 were lost. */
+static void check_spoiled(const sp_kernel *kernel, int64_t k, int is_read)
+{
+    formats f;
+    sp_thread_ranges work;
+    void *state;
+    if (sp_gen_csr("lap2d5:23", SPMM_F64, 2, &f.csr) != SPMM_OK) abort();
+    for (int64_t e = 0; e < f.csr.nnz; e++) sample_set(f.csr.as, SPMM_F64, e, (double)(e % 7) - 3.5);
+    formats_convert(&f);
+    spmm_multivector x = sample_multivector(f.csr.cols, k, k, SPMM_F64),
+                     y = sample_multivector(f.csr.rows, k, k, SPMM_F64);
+    sample_fill(&x, SAMPLE_REALS, 17);
+    spmm_multivector expected = naive_product(&f.csr, &x, 0);
+    sp_matrix *const m = &f.matrix[kernel->format];
+    const sp_setup setup = {m, &f.csr, k, 2, {0}, k};
+    CHECK_INT(sp_thread_ranges_create(f.csr.irp, f.csr.rows, 2, &work), SPMM_OK);
+    CHECK_INT(kernel->ops->prepare(&setup, &state), SPMM_OK);
+    spoil(kernel, m, state);
+    CHECK_INT(kernel->ops->run(&(sp_launch){.a = m, .ranges = &work, .state = state, .x = &x, .y = &y}),
+              SPMM_OK);
+    CHECK_INT(sample_same(&y, &expected), !is_read);
+    kernel->ops->release(state);
+    sp_thread_ranges_destroy(&work);
+    free(expected.data);
+    free(x.data);
+    free(y.data);
+    formats_destroy(&f);
+}
+
+static void check_unread(sp_isa isa)
+{
+    static const char *const on_rows[] = {"cpu_csr", "cpu_sorted", "cpu_clustered", "cpu_ell",
+                                          "cpu_ell_nopad"};
+    static const int64_t ks[] = {1, 2, 3, 4, 8, 9};
+    const int64_t most = isa == SP_ISA_GENERIC ? 0 : isa == SP_ISA_AVX2 ? 4 : 8;
+    for (int large = 0; large < 2; large++)
+        for (int n = 0; n < 5; n++)
+            for (int k = 0; k < 6; k++) {
+                sp_rows_narrow_from(large ? 0 : -1);
+                check_spoiled(sp_kernel_find(on_rows[n]), ks[k], !large || ks[k] > most);
+            }
+    sp_rows_narrow_from(-1);
+}
+
 /** All of it with the instructions that `isa` allows. */
 static void test_isa(sp_isa isa)
 {
@@ -335,14 +414,18 @@ static void test_isa(sp_isa isa)
         check_lengths();
     }
     TEST(NAMED("so they are where all values are equal, and also if Y is stored past the caches")) {
-        equal_values = 1;
-        check_structures();
-        check_lengths();
-        set_streaming(1);
-        check_structures();
-        set_streaming(0);
-        equal_values = 0;
+        check_few_columns(EQUAL, 1);
     }
+    TEST(NAMED("so they are where f32 has all values of f64, or all but one")) {
+        sp_rows_narrow_from(0);
+        k_step *= 3;
+        check_samples(SAMPLE_INTEGERS);
+        k_step /= 3;
+        check_few_columns(NARROW, 1);
+        check_few_columns(NARROW_BUT_LAST, 0);
+        sp_rows_narrow_from(-1);
+    }
+    TEST(NAMED("with few columns, values that f32 has are not read in f64")) { check_unread(isa); }
     TEST(NAMED("stored past the caches, Y is the same and nothing beside it is written")) {
         set_streaming(1);
         check_samples(SAMPLE_INTEGERS);

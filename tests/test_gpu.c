@@ -280,14 +280,28 @@ static void run_layouts(const char *name, const sp_matrix device[SP_FORMATS], co
     }
 }
 
-/** \param [in] equal  the value of all entries; NULL: they differ */
-static void run_structure(const structure *s, spmm_precision precision, const double *equal,
+/** Sets values of f64 such that f32 has them, -0 and numbers below its normal ones among them.
+ *  \param [in] last  1: but the last one */
+static void narrow_values(spmm_csr *a, int last)
+{
+    static const double special[] = {-0.0, 0x1p-149, -0x1.8p-140, 0x1.fffffep+127};
+    for (int64_t e = 0; e < a->nnz; e++) {
+        const double value = (double)(float)sample_get(a->as, a->precision, e);
+        sample_set(a->as, a->precision, e, e % 16 < 4 ? special[e % 16] : value);
+    }
+    if (last && a->nnz > 0) sample_set(a->as, a->precision, a->nnz - 1, 1.0 / 3);
+}
+
+/** \param [in] equal   the value of all entries; NULL: they differ
+ *  \param [in] narrow  0: no matter; 1: f32 has all values; 2: all but the last one */
+static void run_structure(const structure *s, spmm_precision precision, const double *equal, int narrow,
                           const int64_t *columns)
 {
     spmm_csr a;
     sp_matrix device[SP_FORMATS];
     make_matrix(s, precision, &a);
     for (int64_t e = 0; equal && e < a.nnz; e++) sample_set(a.as, precision, e, *equal);
+    if (narrow) narrow_values(&a, narrow == 2);
     upload_formats(&a, device);
     for (const int64_t *k = columns; *k; k++) {
         spmm_multivector x;
@@ -311,7 +325,7 @@ static void test_kernels(void)
             snprintf(name, sizeof name, "every GPU kernel gives the serial product: %s, %s",
                      structures[s].name, p == SPMM_F64 ? "f64" : "f32");
             TEST(name) {
-                run_structure(&structures[s], (spmm_precision)p, NULL,
+                run_structure(&structures[s], (spmm_precision)p, NULL, 0,
                               sample_gpu_is_emulated() ? few_k : structures[s].k);
             }
         }
@@ -322,7 +336,13 @@ static void test_kernels(void)
         for (int v = 0; v < 3; v++)
             for (int s = v > 0 ? 4 : 0; s < (v > 0 ? 5 : STRUCTURES); s++)
                 for (int p = 0; p < 2; p++)
-                    run_structure(&structures[s], (spmm_precision)p, &values[v], columns);
+                    run_structure(&structures[s], (spmm_precision)p, &values[v], 0, columns);
+    }
+    TEST("and so it does where f32 has all values of f64, or all but one") {
+        static const int64_t columns[] = {1, 2, 3, 8, 9, 0};
+        for (int last = 0; last < 2; last++)
+            for (int s = last ? 4 : 0; s < (last ? 5 : STRUCTURES); s++)
+                run_structure(&structures[s], SPMM_F64, NULL, 1 + last, columns);
     }
 }
 

@@ -1,5 +1,6 @@
-/* What kernels on GPUs do not read: values that are all equal, with few columns of X, also while values
- * change and in products that a CUDA graph holds; 32-bit column indices where 16 bits suffice.
+/* What kernels on GPUs do not read: values that are all equal, and f64 values that f32 has, with few columns
+ * of X, also while values change and in products that a CUDA graph holds; 32-bit column indices where 16 bits
+ * suffice.
  * MPI: 1 2
  * limit: 300 */
 #include "spmm.h"
@@ -28,25 +29,35 @@ static void skip_all(const char *why)
 static const char *const kernels[] = {"sell_rows", "sell_deep", "csr_balanced", "panel_mma", "csr_deep"};
 enum {
     KERNELS = sizeof kernels / sizeof *kernels,
-    UNREAD = 4, /* the first ones do not read equal values */
+    UNREAD = 4, /* the first ones do not read equal values, and narrow ones in f32 */
     MOST_EQUAL = 8
 };
 static const int64_t columns[] = {1, 2, 3, 8, 64};
 enum { WIDTHS = sizeof columns / sizeof *columns };
 
-/** Gives all entries the same value, and the last one of each rank's block another if `differ`. */
-static void give(distributed *d, double value, int differ)
+/** What the last entry of each rank's block is: the value of the others; or another, which f32 has too; or
+ *  one that f32 has not, if the precision is f64. */
+typedef enum last_value { LIKE, UNLIKE, WIDE } last_value;
+
+static double value_of_last(last_value last, double value, spmm_precision precision)
 {
+    return last == WIDE && precision == SPMM_F64 ? value + 0x1p-30 : value + 1;
+}
+
+/** Gives all entries the same value, and the last one of each rank's block another if `differ`. */
+static void give(distributed *d, double value, last_value differ)
+{
+    const double other = value_of_last(differ, value, d->a.precision);
     spmm_csr *const a = &d->a, *const mine = &d->block.csr;
     const int64_t last = mine->nnz > 0 ? a->irp[d->block.row_begin] + mine->nnz - 1 : -1;
     for (int64_t e = 0; e < a->nnz; e++) sample_set(a->as, a->precision, e, value);
     for (int64_t e = 0; e < mine->nnz; e++) sample_set(mine->as, mine->precision, e, value);
-    if (!differ) return;
-    if (mine->nnz > 0) sample_set(mine->as, mine->precision, mine->nnz - 1, value + 1);
+    if (differ == LIKE) return;
+    if (mine->nnz > 0) sample_set(mine->as, mine->precision, mine->nnz - 1, other);
     for (int r = 0; r < size; r++) { /* all know the whole matrix */
         int64_t at = last;
         MPI_Bcast(&at, 1, MPI_INT64_T, r, MPI_COMM_WORLD);
-        if (at >= 0) sample_set(a->as, a->precision, at, value + 1);
+        if (at >= 0) sample_set(a->as, a->precision, at, other);
     }
 }
 
@@ -84,28 +95,30 @@ static void transposed_product(const distributed *d, planned *p)
     fill(&p->x, d->block.x_begin);
 }
 
-/** Values that are equal, then differ in one entry, then are equal again.
+/** Values that are equal, then differ in one entry, which f32 has or has not, then are equal again.
  *  \param [in] kernel      NULL: auto
  *  \param [in] transposed  1: also products with the transpose
- *  \param [in] unread      1: no row is long, and equal values are not read */
+ *  \param [in] unread      1: no row is long, and equal values are not read, nor are narrow ones in f64 */
 static void change(const char *spec, const char *kernel, spmm_precision precision, int64_t k, int transposed,
                    int unread)
 {
     static const struct stage {
         double value;
-        int differ;
-    } stages[] = {{3, 0}, {3, 1}, {-2, 0}, {5, 0}, {5, 1}, {0, 0}};
+        last_value last;
+    } stages[] = {{3, LIKE},   {3, UNLIKE}, {-2, LIKE}, {5, WIDE},
+                  {5, UNLIKE}, {4, WIDE},   {5, LIKE},  {0, LIKE}};
     distributed d;
     planned p;
     distributed_create(spec, precision, 1, &d);
-    give(&d, stages[0].value, stages[0].differ);
+    give(&d, stages[0].value, stages[0].last);
     on_gpu(&d, kernel, k, NULL, &p);
     for (size_t n = 0; n < sizeof stages / sizeof *stages; n++) {
-        if (n > 0) give(&d, stages[n].value, stages[n].differ);
+        if (n > 0) give(&d, stages[n].value, stages[n].last);
         if (n > 0) CHECK_INT(spmm_plan_update_values(p.plan), SPMM_OK);
         product(&d, &p);
         if (transposed) transposed_product(&d, &p);
-        if (!unread || stages[n].differ || k > MOST_EQUAL) continue;
+        if (!unread || k > MOST_EQUAL || stages[n].last == WIDE) continue;
+        if (stages[n].last == UNLIKE && precision == SPMM_F32) continue;
         spoil_values(p.plan);
         product(&d, &p);
     }
@@ -115,7 +128,8 @@ static void change(const char *spec, const char *kernel, spmm_precision precisio
 
 static void test_changes(void)
 {
-    TEST("equal values are not read with up to 8 columns, and values that cease to be equal are") {
+    TEST(
+        "equal values, and narrow ones in f64, are not read with up to 8 columns; values that cease to be so are") {
         static const char *const specs[] = {"lap3d27:5", "lap2d5:17", "uniform:70,5", "band:90,4,9"};
         for (int n = 0; n < UNREAD; n++)
             for (int s = 0; s < 4; s++)
@@ -150,7 +164,8 @@ static cudaGraphExec_t captured(const planned *p)
     return exec;
 }
 
-static void replay(const char *spec, const char *kernel, spmm_precision precision, int64_t k, int differ)
+static void replay(const char *spec, const char *kernel, spmm_precision precision, int64_t k,
+                   last_value differ)
 {
     distributed d;
     planned p;
@@ -160,8 +175,8 @@ static void replay(const char *spec, const char *kernel, spmm_precision precisio
     product(&d, &p);
     if (sp_product_queues(p.plan->forward)) {
         cudaGraphExec_t const graph = captured(&p);
-        for (int n = 0; n < 5; n++) {
-            if (n > 0) give(&d, n, n % 2);
+        for (int n = 0; n < 7; n++) {
+            if (n > 0) give(&d, n, (last_value)(n % 3));
             if (n > 0) CHECK_INT(spmm_plan_update_values(p.plan), SPMM_OK);
             CHECK_INT(sp_device_nan(p.y.data, sp_multivector_bytes(&p.y)), SPMM_OK);
             CHECK_INT(sp_device_sync(), SPMM_OK);
@@ -182,9 +197,9 @@ static void test_graphs(void)
         CUDA_OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
         for (int n = 0; n < KERNELS; n++)
             for (int k = 0; k < WIDTHS; k++)
-                for (int differ = 0; differ < 2; differ++)
+                for (int differ = 0; differ < 3; differ++)
                     replay(k % 2 ? "lap3d27:5" : "rmat:7,6", kernels[n],
-                           (n + k + differ) % 2 ? SPMM_F32 : SPMM_F64, columns[k], differ);
+                           (n + k + differ) % 3 ? SPMM_F64 : SPMM_F32, columns[k], (last_value)differ);
         CUDA_OK(cudaStreamDestroy(stream));
     }
 }
@@ -214,7 +229,7 @@ static void product_of_wide(int64_t reach, spmm_precision precision, int64_t k, 
     distributed d;
     planned p;
     make_wide(reach, precision, &d);
-    if (equal) give(&d, 2, 0);
+    if (equal) give(&d, 2, LIKE);
     on_gpu(&d, "sell_rows", k, NULL, &p);
     product(&d, &p);
     const sp_row_blocks *const parts = &p.plan->forward->parts;

@@ -9,6 +9,7 @@
 #include "comm/comm.h"
 #include "files.h"
 #include "formats/multivector.h"
+#include "kernels/cpu/cpu_rows.h"
 #include "plan/plan.h"
 #include "sample.h"
 #include "test_mpi.h"
@@ -26,11 +27,13 @@ static void scatter(const char *spec, spmm_precision precision, int integers, in
 }
 
 /** Gives the matrix, and this rank's block of it on size x 1, the values of a stage: all 3; or all 3 but one
- *  in 500; or all -2. */
+ *  in 500; or all -2; or as the second, but the last one is an f64 that f32 has not. */
 static void set_values(spmm_csr *a, spmm_block *block, int stage)
 {
     for (int64_t e = 0; e < a->nnz; e++)
-        sample_set(a->as, a->precision, e, stage == 2 ? -2 : stage == 1 && e % 500 == 499 ? 1 : 3);
+        sample_set(a->as, a->precision, e, stage == 2 ? -2 : stage % 2 == 1 && e % 500 == 499 ? 1 : 3);
+    if (stage == 3 && a->nnz > 0)
+        sample_set(a->as, a->precision, a->nnz - 1, a->precision == SPMM_F64 ? 0x1p30 + 1 : 5);
     const int64_t bytes = a->precision == SPMM_F64 ? 8 : 4;
     memcpy(block->csr.as, (const char *)a->as + a->irp[block->row_begin] * bytes,
            (size_t)(block->csr.nnz * bytes));
@@ -51,10 +54,11 @@ static double product(const spmm_csr *a, int64_t i, int64_t j)
     return sum;
 }
 
-/** A plan by that kernel for which all values are equal at first, then not, then equal again. */
-static void change_equal_values(const char *spec, const char *kernel, spmm_precision precision, int64_t k)
+/** A plan by that kernel for which all values are equal at first, then not, then equal again; also values
+ *  that f32 has, and others. */
+static void change_kinds_of_values(const char *spec, const char *kernel, spmm_precision precision, int64_t k)
 {
-    static const int stages[] = {0, 1, 2, 1, 0};
+    static const int stages[] = {0, 1, 2, 1, 3, 3, 1, 0};
     const spmm_plan_options options = {.kernel = kernel};
     spmm_csr a;
     spmm_block block;
@@ -66,7 +70,7 @@ static void change_equal_values(const char *spec, const char *kernel, spmm_preci
     CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
     CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
     sp_multivector_generate(&x, SP_X_INDEX, 0, block.x_begin, 1);
-    for (int n = 0; n < 5; n++) {
+    for (size_t n = 0; n < sizeof stages / sizeof *stages; n++) {
         if (n > 0) set_values(&a, &block, stages[n]);
         if (n > 0) CHECK_INT(spmm_plan_update_values(plan), SPMM_OK);
         CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
@@ -79,6 +83,42 @@ static void change_equal_values(const char *spec, const char *kernel, spmm_preci
     spmm_plan_destroy(plan);
     spmm_multivector_destroy(&x);
     spmm_multivector_destroy(&y);
+    destroy(&a, &block);
+}
+
+/** A plan made for 16 columns that computes with fewer, and more, and takes new values in between. */
+static void change_columns(void)
+{
+    static const struct stage {
+        int64_t k;
+        int values;
+    } stages[] = {{16, 1}, {1, 1}, {16, 1}, {16, 3}, {2, 3}, {16, 3}, {16, 1}, {8, 1}};
+    spmm_csr a;
+    spmm_block block;
+    spmm_plan *plan;
+    scatter("lap2d5:30", SPMM_F64, 0, 1, &a, &block);
+    set_values(&a, &block, stages[0].values);
+    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 16, &(spmm_plan_options){.kernel = "cpu_csr"}, &plan),
+              SPMM_OK);
+    for (size_t n = 0; n < sizeof stages / sizeof *stages; n++) {
+        spmm_multivector x, y;
+        set_values(&a, &block, stages[n].values);
+        if (n > 0 && stages[n].values != stages[n - 1].values)
+            CHECK_INT(spmm_plan_update_values(plan), SPMM_OK);
+        CHECK_INT(spmm_plan_set_k(plan, stages[n].k), SPMM_OK);
+        CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+        CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+        sp_multivector_generate(&x, SP_X_INDEX, 0, block.x_begin, 1);
+        CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
+        int same = 1;
+        for (int64_t i = 0; i < y.rows; i++)
+            for (int64_t j = 0; j < stages[n].k; j++)
+                same &= sp_multivector_get(&y, i, j) == product(&a, block.row_begin + i, j);
+        CHECK(same);
+        spmm_multivector_destroy(&x);
+        spmm_multivector_destroy(&y);
+    }
+    spmm_plan_destroy(plan);
     destroy(&a, &block);
 }
 
@@ -205,15 +245,24 @@ static void test_products(void)
                 destroy(&a, &block);
             }
     }
-    TEST("values that become equal, or cease to be, are read anew by every kernel on rows") {
+    TEST(
+        "values that become equal, or that f32 has, or cease to be so, are read anew by every kernel on rows") {
         static const char *const kernels[] = {"cpu_csr", "cpu_sorted", "cpu_clustered", "cpu_ell",
                                               "cpu_ell_nopad"},
                                  *const specs[] = {"lap2d5:30", "fem3:5", "rmat:8,8", "longrows:500,5,3,300"};
         static const int64_t ks[] = {1, 2, 4, 8, 16};
+        sp_rows_narrow_from(0);
         for (int n = 0; n < 5; n++)
             for (int s = 0; s < (n == 3 ? 2 : 4); s++) /* padding of ELLPACK is bounded */
                 for (int k = 0; k < 5; k++)
-                    change_equal_values(specs[s], kernels[n], (n + s + k) % 2 ? SPMM_F32 : SPMM_F64, ks[k]);
+                    change_kinds_of_values(specs[s], kernels[n], (n + s + k) % 4 ? SPMM_F64 : SPMM_F32,
+                                           ks[k]);
+        sp_rows_narrow_from(-1);
+    }
+    TEST("values that f32 has are found when a plan goes to few columns") {
+        sp_rows_narrow_from(0);
+        change_columns();
+        sp_rows_narrow_from(-1);
     }
     TEST("every exchange, reduction and overlap gives the same, on every grid, for any shape of matrix") {
         const char *const specs[] = {"uniform:40,6", "longrows:30,2,3,25", "band:50,5,9", "uniform:3,2",

@@ -168,11 +168,11 @@ with test("every field that a program writes is described with its type, and eve
 
 with test("a record has what was asked for beside what was taken; nothing of a launch on a CPU"):
     words = ("--exchange", "bcast", "--transport", "mpi", "--reduce", "linear", "--no-overlap", "--column-blocks", 2, "--reproducible", "off",
-             "--plan", "quick", "--partition", "rows", "--products", 7, "--ell-limit", 2.5, "--exchange-precision", "f32", "-d", "cpu", "-g", "2x1", "-t", 1, "-k", 8, "-f", "csr")
+             "--plan", "quick", "--partition", "rows", "--products", 7, "--ell-limit", 2.5, "--values", "f32", "--exchange-precision", "f32", "-d", "cpu", "-g", "2x1", "-t", 1, "-k", 8, "-f", "csr")
     other = {"device": "cpu", "kernel": "auto", "format": "csr", "grid": "2x1", "threads": 1, "exchange": "bcast", "transport": "mpi",
              "reduce": "linear", "block_size": 0, "subwarp": 0, "overlap": "off", "column_blocks": 2, "reproducible": "off",
              "partition": "rows", "plan": "quick", "products": 7, "autotune": "off", "io": "root", "scatter": "direct", "scatter_format": "csr", "ell_limit": 2.5, "isa": "generic", "backend": "",
-             "exchange_precision": "f32"}
+             "exchange_precision": "f32", "values": "f32"}
     record = run("-q", "-r", 2, *words, "lap2d5:9", ranks=2, env={"SPMM_ISA": "generic"}).records[0]
     equal(record["asked"], other)
     equal((record["run"]["exchange"], record["moved"]["reduce"], record["plan"]["backend"]), ("bcast", "none", "direct"))
@@ -180,7 +180,7 @@ with test("a record has what was asked for beside what was taken; nothing of a l
                                            "dynamic_shared_bytes", "resident_blocks", "occupancy")))
     plain = {"device": "auto", "kernel": "auto", "format": "auto", "grid": "", "threads": 0, "partition": "auto", "exchange": "auto", "transport": "auto",
              "reduce": "auto", "overlap": "on", "column_blocks": 0, "reproducible": "on", "plan": "timed", "products": 0, "ell_limit": 3, "isa": "",
-             "exchange_precision": "f64"}
+             "exchange_precision": "f64", "values": "exact"}
     equal(run("-q", "-r", 2, "lap2d5:9").records[0]["asked"], {**other, **plain})
 
 with test("the CSV has the fields of the JSON"):

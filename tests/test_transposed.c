@@ -1,9 +1,11 @@
 /* MPI: 1 2 3 4 6. Products with the transpose of a plan's matrix, and new values. */
+#include "kernels/cpu/cpu_rows.h"
 #include "transposed_cases.h"
 
 int main(int argc, char **argv)
 {
     test_mpi_begin(&argc, &argv, &size);
+    sp_rows_narrow_from(0); /* integers are read in f32 */
     test_products(0);
     test_rectangles();
     test_updates(0);

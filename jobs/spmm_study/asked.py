@@ -17,6 +17,7 @@ CHOICES = {
     "subwarp": Choice("--subwarp", 0, "subwarps"),
     "partition": Choice("--partition", "auto", "partitions"),
     "x": Choice("--x", "uniform:1"),
+    "values": Choice("--values", "exact"),
     "overlap": Choice("--no-overlap", "on"),
     "column_blocks": Choice("--column-blocks", 0),
     "reproducible": Choice("--reproducible", "on"),

@@ -87,7 +87,10 @@ const sp_loop *sp_choose_loops(const sp_launch *l, const sp_width *w, int64_t bl
     b->x = (const char *)x->data + first * w->lanes * size;
     b->y = (char *)y->data + first * w->lanes * size;
     b->tail = (int)(x->k - (total - 1) * w->lanes);
-    const sp_loops loops = b->common && w->equal_values && vectors == 1 ? w->equal_values : w->loops;
+    const sp_loops loops = vectors > 1                    ? w->loops
+                           : b->common && w->equal_values ? w->equal_values
+                           : b->narrow && w->narrow       ? w->narrow
+                                                          : w->loops;
     return loops[vectors - 1][n == blocks - 1 && total * w->lanes > ld];
 }
 

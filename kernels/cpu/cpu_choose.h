@@ -36,13 +36,13 @@ sp_vectors sp_choose_vectors(const sp_matrix *a, int64_t k, int64_t x_ld, int64_
 sp_vectors sp_vectors_of(const sp_vectors *planned, const sp_launch *l);
 
 /** Points b->x and b->y to column block n of `blocks`, sets b->tail, and returns the loops for this column
- *  block and b->common, indexed by run kind. */
+ *  block, b->common and b->narrow, indexed by run kind. */
 const sp_loop *sp_choose_loops(const sp_launch *l, const sp_width *w, int64_t blocks, int64_t n, sp_block *b);
 
 /** Returns the loop for rows of n entries each, which begin at equal distances, and one contiguous column of
  *  X and Y; NULL if there is none for this n or processor.
- *  \param [in] equal_values  1: for matrices whose values are all equal (b->common) */
-sp_loop sp_choose_short(sp_isa isa, spmm_precision precision, int64_t n, int equal_values);
+ *  \param [in] b  b->common and b->narrow are looked at */
+sp_loop sp_choose_short(sp_isa isa, spmm_precision precision, int64_t n, const sp_block *b);
 
 /** Chooses the prefetch distance in X: a row of X is prefetched this many entries of A before it is used. The
  *  choice depends on the column indices of some rows of A.

@@ -50,10 +50,11 @@ typedef struct sp_block {
     const int64_t *begin, *end; /**< row i of A has the entries begin[i] .. end[i] - 1 of col and val */
     const int32_t *col;
     const void *val;
-    const void *common; /**< the value that all entries have; NULL: they differ, or it is not known */
-    const int32_t *row; /**< [rows] the row of Y for each row of A; NULL: row i of A is row i of Y */
-    const void *x;      /**< address of X's row 0 at the first column of the column block */
-    void *y;            /**< address of Y's row 0 at the first column of the column block */
+    const void *common;  /**< the value that all entries have; NULL: they differ, or it is not known */
+    const float *narrow; /**< f64: the values in f32, which has them exactly; NULL: they are not stored so */
+    const int32_t *row;  /**< [rows] the row of Y for each row of A; NULL: row i of A is row i of Y */
+    const void *x;       /**< address of X's row 0 at the first column of the column block */
+    void *y;             /**< address of Y's row 0 at the first column of the column block */
     int64_t ldx, ldy;
     int64_t first, last; /**< rows to compute: first .. last - 1, a multiple of the kind's SP_HEIGHT */
     int64_t chain; /**< maximum length of a row that is summed in one chain: SP_CHAIN, or SP_LEAF if the rows
@@ -88,6 +89,7 @@ typedef struct sp_width {
     sp_loops loops;
     sp_loops equal_values; /**< the loops for one vector per row and matrices whose values are all equal
                                 (b->common); NULL: none */
+    sp_loops narrow;       /**< the loops for one vector per row and values in f32 (b->narrow); NULL: none */
 } sp_width;
 
 /** Returns the vector widths that every processor supports, narrower ones first within a precision; *count is
@@ -115,15 +117,16 @@ SP_INLINE static void sp_fetch_row(const void *x, int64_t offset, int bytes)
  *  loses track of the entries if several rows are read side by side, or between scattered reads of X.
  *  Although each entry is used once, they are not prefetched as such: Intel's prefetchnta loads them past
  *  the L2 into a small part of the L1, from which many are evicted too early (bench/records/HISTORY.md).
+ *  \param [in] values   address of value 0 of A
  *  \param [in] size     size in bytes of a value of A; 0: prefetch no values
  *  \param [in] columns  1: prefetch values and column indices; 0: prefetch only values */
-SP_INLINE static void sp_fetch_entries(sp_block *b, int64_t end, int size, int columns)
+SP_INLINE static void sp_fetch_entries(sp_block *b, const void *values, int64_t end, int size, int columns)
 {
     enum { STEP = 16 }; /* entries per step: one cache line of column indices, and one or two of values */
     const int64_t stop = end + SP_FETCH_ENTRIES;
     if (!size && !columns && b->fetched < stop) b->fetched = stop;
     for (; b->fetched < stop; b->fetched += STEP) {
-        const uintptr_t val = (uintptr_t)b->val + (uintptr_t)(b->fetched * size);
+        const uintptr_t val = (uintptr_t)values + (uintptr_t)(b->fetched * size);
         if (size) __builtin_prefetch((const void *)val);
         if (size > 4) __builtin_prefetch((const void *)(val + 64));
         if (columns) __builtin_prefetch(b->col + b->fetched);

@@ -66,12 +66,12 @@
 #include "kernels/cpu/cpu_loops_vector.h"
 
 static const sp_width widths[] = {
-    {SPMM_F64, 1, 1, loops_f64_8, sp_loops_equal_f64_8},
-    {SPMM_F64, 2, 1, loops_f64_16, sp_loops_equal_f64_16},
-    {SPMM_F64, 4, 8, sp_loops_avx2_f64_32, sp_loops_equal_f64_32},
-    {SPMM_F32, 1, 1, loops_f32_4, sp_loops_equal_f32_4},
-    {SPMM_F32, 4, 1, loops_f32_16, sp_loops_equal_f32_16},
-    {SPMM_F32, 8, 8, sp_loops_avx2_f32_32, sp_loops_equal_f32_32},
+    {SPMM_F64, 1, 1, loops_f64_8, sp_loops_equal_f64_8, sp_loops_narrow_8},
+    {SPMM_F64, 2, 1, loops_f64_16, sp_loops_equal_f64_16, sp_loops_narrow_16},
+    {SPMM_F64, 4, 8, sp_loops_avx2_f64_32, sp_loops_equal_f64_32, sp_loops_narrow_32},
+    {SPMM_F32, 1, 1, loops_f32_4, sp_loops_equal_f32_4, NULL},
+    {SPMM_F32, 4, 1, loops_f32_16, sp_loops_equal_f32_16, NULL},
+    {SPMM_F32, 8, 8, sp_loops_avx2_f32_32, sp_loops_equal_f32_32, NULL},
 };
 
 const sp_width *sp_widths_avx2(int *count)

@@ -26,11 +26,11 @@
 #include "kernels/cpu/cpu_loops_vector.h"
 
 static const sp_width widths[] = {
-    {SPMM_F64, 1, 1, loops_f64_8, sp_loops_equal_f64_8_by_64},
-    {SPMM_F64, 4, 8, sp_loops_avx512_f64_32, sp_loops_equal_f64_32},
-    {SPMM_F64, 8, 16, sp_loops_avx512_f64_64, sp_loops_equal_f64_64},
-    {SPMM_F32, 8, 8, sp_loops_avx512_f32_32, sp_loops_equal_f32_32},
-    {SPMM_F32, 16, 16, sp_loops_avx512_f32_64, sp_loops_equal_f32_64},
+    {SPMM_F64, 1, 1, loops_f64_8, sp_loops_equal_f64_8_by_64, sp_loops_narrow_8_by_64},
+    {SPMM_F64, 4, 8, sp_loops_avx512_f64_32, sp_loops_equal_f64_32, sp_loops_narrow_32},
+    {SPMM_F64, 8, 16, sp_loops_avx512_f64_64, sp_loops_equal_f64_64, sp_loops_narrow_64},
+    {SPMM_F32, 8, 8, sp_loops_avx512_f32_32, sp_loops_equal_f32_32, NULL},
+    {SPMM_F32, 16, 16, sp_loops_avx512_f32_64, sp_loops_equal_f32_64, NULL},
 };
 
 const sp_width *sp_widths_avx512(int *count)

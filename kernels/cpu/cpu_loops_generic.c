@@ -17,7 +17,8 @@
 #define FMA(a, x, c) __builtin_fmaf(a, x, c)
 #include "kernels/cpu/cpu_loops_vector.h"
 
-static const sp_width widths[] = {{SPMM_F64, 1, 8, loops_f64, NULL}, {SPMM_F32, 1, 8, loops_f32, NULL}};
+static const sp_width widths[] = {{SPMM_F64, 1, 8, loops_f64, NULL, NULL},
+                                  {SPMM_F32, 1, 8, loops_f32, NULL, NULL}};
 
 const sp_width *sp_widths_generic(int *count)
 {

@@ -8,12 +8,20 @@
  *                                     (neither is needed with EQUAL_VALUES)
  *   EQUAL_VALUES                      optional: defined for matrices whose values are all equal (b->common);
  *                                     then nothing of A is read but one list of columns
+ *   NARROW_VALUES                     optional: defined for values in f32 (b->narrow) of f64; LOAD_FIRST()
+ *                                     widens them
  * and undefines them at its end. The loop computes LANES rows at a time, and sets b->first to the first row
  * that is left over; the caller computes the rows left over. */
 
+#ifdef NARROW_VALUES
+#define STORED float
+#else
+#define STORED VALUE
+#endif
+
 /** Returns the sums of entries from .. to - 1 of LANES rows, one chain each; x is the address in X for the
  *  row in lane 0. */
-TARGET SP_INLINE static VECTOR NAME(chain_by_lanes)(const VALUE *val, int64_t stride, const int32_t *col,
+TARGET SP_INLINE static VECTOR NAME(chain_by_lanes)(const STORED *val, int64_t stride, const int32_t *col,
                                                     const VALUE *x, int64_t from, int64_t to)
 {
     VECTOR sum = INTRINSIC(setzero)();
@@ -35,7 +43,7 @@ TARGET SP_INLINE static VECTOR NAME(chain_by_lanes)(const VALUE *val, int64_t st
 }
 
 /** Returns the sums of LANES rows of more than SP_CHAIN entries. */
-TARGET SP_NOINLINE static VECTOR NAME(leaves_by_lanes)(const VALUE *val, int64_t stride, const int32_t *col,
+TARGET SP_NOINLINE static VECTOR NAME(leaves_by_lanes)(const STORED *val, int64_t stride, const int32_t *col,
                                                        const VALUE *x, int64_t n)
 {
     const VECTOR none = INTRINSIC(set1)((VALUE)-0.0); /* -0 + a is a for every a */
@@ -60,13 +68,18 @@ TARGET static void NAME(shift_by_lanes)(sp_block *b)
     const int32_t *const col = b->col + b->begin[b->origin];
     for (; b->last - b->first >= LANES; b->first += LANES) {
 #ifdef EQUAL_VALUES
-        const VALUE *const val = b->common;
+        const VALUE *const all = b->common, *const val = all;
         const int bytes = 0;
 #else
-        const VALUE *const val = (const VALUE *)b->val + at + (b->first - first) * stride;
-        const int bytes = sizeof(VALUE);
+#ifdef NARROW_VALUES
+        const STORED *const all = b->narrow;
+#else
+        const STORED *const all = b->val;
 #endif
-        if (b->fetched >= 0) sp_fetch_entries(b, at + (b->first + LANES - first) * stride, bytes, 0);
+        const STORED *const val = all + at + (b->first - first) * stride;
+        const int bytes = sizeof(STORED);
+#endif
+        if (b->fetched >= 0) sp_fetch_entries(b, all, at + (b->first + LANES - first) * stride, bytes, 0);
         const VALUE *const x = (const VALUE *)b->x + (b->first - b->origin);
         const VECTOR sum = n > SP_CHAIN ? NAME(leaves_by_lanes)(val, stride, col, x, n)
                                         : NAME(chain_by_lanes)(val, stride, col, x, 0, n);
@@ -86,4 +99,6 @@ TARGET static void NAME(shift_by_lanes)(sp_block *b)
 #undef INTRINSIC
 #undef LOAD_FIRST
 #undef EQUAL_VALUES
+#undef NARROW_VALUES
+#undef STORED
 #undef TRANSPOSE

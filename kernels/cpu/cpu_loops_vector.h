@@ -12,6 +12,9 @@
  *                                     is used for SP_RUN_SHIFT if X and Y are contiguous
  *   EQUAL_VALUES                      optional: defined in loops for matrices whose values are all equal,
  *                                     which read the value b->common, and neither b->val nor what is there
+ *   NARROW_VALUES                     optional: defined in loops for f64 on x86 that read the values from
+ *                                     b->narrow, in f32; then SPREAD_NARROW(p) must be defined: a vector with
+ *                                     the value at p, widened, in all lanes
  *   TABLE                             optional: declares the table of the loops, if other files refer to it;
  *                                     the default is a static table with the name NAME(loops)
  * and undefines all of them except BIT_MASKS at its end. If INTRINSIC is not defined, a vector is one VALUE.
@@ -50,21 +53,32 @@
 #endif
 #endif
 
-/* VALUES_AT(p, e) is the address of value e if p is the address of value 0; VALUES(b, e), of value e of A. */
+/* VALUES_AT(p, e) is the address of value e if p is the address of value 0; VALUES(b, e), of value e of A.
+ * STORED is the type of the values in memory. */
 #ifdef EQUAL_VALUES
+#define STORED VALUE
 #define VALUES_AT(p, e) (p)
 #define VALUES(b, e) ((const VALUE *)(b)->common)
 #define VALUE_BYTES 0
+#define SPREAD_VALUE(p) SPREAD(*(p))
+#elif defined(NARROW_VALUES)
+#define STORED float
+#define VALUES_AT(p, e) ((p) + (e))
+#define VALUES(b, e) ((b)->narrow + (e))
+#define VALUE_BYTES (int)sizeof(STORED)
+#define SPREAD_VALUE(p) SPREAD_NARROW(p)
 #else
+#define STORED VALUE
 #define VALUES_AT(p, e) ((p) + (e))
 #define VALUES(b, e) ((const VALUE *)(b)->val + (e))
 #define VALUE_BYTES (int)sizeof(VALUE)
+#define SPREAD_VALUE(p) SPREAD(*(p))
 #endif
 
 /** A group of rows of A that are computed together: row i and the rows after it. */
 typedef struct NAME(group) {
     int64_t i, n;       /* i: first row of the group; n: number of entries of each row */
-    const VALUE *val;   /* the values of row r of the group begin at val + r * stride */
+    const STORED *val;  /* the values of row r of the group begin at val + r * stride */
     const int32_t *col; /* column indices: a list for each row r at col + r * stride, or one for all at col */
     const VALUE *x;
     int64_t stride;
@@ -89,7 +103,7 @@ TARGET SP_INLINE static void NAME(store)(const sp_block *b, int64_t i, const VEC
 #if LANES == 1
 /** Adds the products of two entries of A with one column of X to the chain `sum`, and returns it. The number
  *  of loads limits the speed, so one load reads both column indices. */
-TARGET SP_INLINE static VALUE NAME(add_two)(const VALUE sum, const VALUE *val, const int32_t *col,
+TARGET SP_INLINE static VALUE NAME(add_two)(const VALUE sum, const STORED *val, const int32_t *col,
                                             const VALUE *x, const int64_t ldx)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -99,7 +113,12 @@ TARGET SP_INLINE static VALUE NAME(add_two)(const VALUE sum, const VALUE *val, c
 #else
     const int32_t first = col[0], second = col[1];
 #endif
+#ifdef NARROW_VALUES
+    const __m128d a = _mm_cvtps_pd(_mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)(const void *)val)));
+    return FMA(a[1], x[second * ldx], FMA(a[0], x[first * ldx], sum));
+#else
     return FMA(*VALUES_AT(val, 1), x[second * ldx], FMA(*val, x[first * ldx], sum));
+#endif
 }
 #endif
 
@@ -125,7 +144,7 @@ TARGET SP_INLINE static void NAME(chains)(const sp_block *b, const NAME(group) g
             sum[r][0], VALUES_AT(g.val, r * g.stride + e), g.col + r * g.stride + e, g.x, ldx);
 #endif
     for (; e < to; e++) {
-        SP_UNROLL for (int r = 0; r < rows; r++) a[r] = SPREAD(*VALUES_AT(g.val, r * g.stride + e));
+        SP_UNROLL for (int r = 0; r < rows; r++) a[r] = SPREAD_VALUE(VALUES_AT(g.val, r * g.stride + e));
         SP_UNROLL for (int r = 0; r < rows; r++)
         {
             const int own = r < lists;
@@ -184,7 +203,7 @@ TARGET SP_INLINE static void NAME(long_rows)(sp_block *b, const NAME(group) g, c
         const int whole = together && g.n - e >= SP_SEGMENT && e % SP_SEGMENT == 0;
         end = whole ? e + SP_SEGMENT : g.n - e < SP_LEAF ? g.n : e + SP_LEAF;
         if (rows == 1 && vectors <= SP_FETCH_VECTORS && b->fetched >= 0)
-            sp_fetch_entries(b, g.col + end - b->col, VALUE_BYTES, 1);
+            sp_fetch_entries(b, VALUES(b, 0), g.col + end - b->col, VALUE_BYTES, 1);
         if (whole) {
             const NAME(group)
                 leaves = {.val = VALUES_AT(g.val, e),
@@ -223,7 +242,8 @@ TARGET SP_INLINE static int NAME(rows_together)(sp_block *b, const int64_t i, co
         most = n > most ? n : most;
     }
     if (least < SP_LEAST_TOGETHER || most > b->chain || most - least > least / 4) return 0;
-    const VALUE *val[SP_TOGETHER], *const x = b->x;
+    const STORED *val[SP_TOGETHER];
+    const VALUE *const x = b->x;
     const int32_t *col[SP_TOGETHER];
     VALUE sum[SP_TOGETHER];
     SP_UNROLL for (int r = 0; r < SP_TOGETHER; r++)
@@ -239,7 +259,7 @@ TARGET SP_INLINE static int NAME(rows_together)(sp_block *b, const int64_t i, co
     SP_UNROLL for (int r = 0; r < SP_TOGETHER; r++)
     {
         for (int64_t k = e; k < end[r] - begin[r]; k++)
-            sum[r] = FMA(*VALUES_AT(val[r], k), x[col[r][k] * ldx], sum[r]);
+            sum[r] = FMA((VALUE)*VALUES_AT(val[r], k), x[col[r][k] * ldx], sum[r]);
         NAME(store)(b, i + r, &sum[r], 1, 0, 0);
     }
     return 1;
@@ -256,7 +276,7 @@ TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int
         const int64_t at = b->begin[i], n = b->end[i] - at;
         if ((n > b->chain) != leaves) break;
         if (!leaves && vectors <= SP_FETCH_VECTORS && b->fetched >= 0)
-            sp_fetch_entries(b, at + n, VALUE_BYTES, 1);
+            sp_fetch_entries(b, VALUES(b, 0), at + n, VALUE_BYTES, 1);
 #if LANES == 1
         /* only for sorted rows: in the original order, consecutive rows of similar lengths are too rare */
         if (vectors == 1 && !leaves && b->row && b->last - i >= SP_TOGETHER &&
@@ -300,7 +320,7 @@ TARGET SP_INLINE static void NAME(equal)(sp_block *b, const int64_t ldx, const i
     const int64_t prefetch = b->prefetch ? NAME(equal_prefetch)(b, n, stride) : 0;
     for (int64_t i = first; i < b->last; i += height) {
         const int64_t p = at + (i - first) * stride, end = p + height * stride;
-        if (b->fetched >= 0) sp_fetch_entries(b, end, VALUE_BYTES, 1);
+        if (b->fetched >= 0) sp_fetch_entries(b, VALUES(b, 0), end, VALUE_BYTES, 1);
         const NAME(group) g = {.i = i,
                                .n = n,
                                .val = VALUES(b, p),
@@ -331,7 +351,7 @@ TARGET SP_INLINE static void NAME(listed)(sp_block *b, const sp_run_kind kind, c
     for (int64_t i = first; i < b->last; i += height) {
         const int64_t p = at + (i - first) * stride, shift = list ? i - b->origin : 0;
         if (vectors <= SP_FETCH_VECTORS && b->fetched >= 0)
-            sp_fetch_entries(b, p + height * n, VALUE_BYTES, !list);
+            sp_fetch_entries(b, VALUES(b, 0), p + height * n, VALUE_BYTES, !list);
         for (int f = 0; f < count; f++)
             sp_fetch_row(b->x, (newly[f] + shift) * ldx * (int64_t)sizeof(VALUE), bytes);
         const NAME(group) g = {.i = i,
@@ -441,6 +461,10 @@ TABLE[VECTORS][2][SP_RUN_KINDS] = {
 #undef VALUES_AT
 #undef VALUES
 #undef VALUE_BYTES
+#undef NARROW_VALUES
+#undef SPREAD_NARROW
+#undef SPREAD_VALUE
+#undef STORED
 #undef LANES
 #undef VECTORS
 #undef BLOCKED

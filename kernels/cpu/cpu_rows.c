@@ -2,7 +2,9 @@
  *  the row ranges of the threads. */
 #include "kernels/cpu/cpu_rows.h"
 
+#include <fenv.h>
 #include <omp.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -26,6 +28,8 @@ enum {
     LARGE_MATRIX = 1 << 20, /* A is prefetched if it has at least this many bytes */
     LARGE_X = 1 << 18,      /* X is prefetched only if it has at least this many bytes */
     RANGES = 8,             /* row ranges per thread, if the ranges are interleaved */
+    NARROW_FROM = 2 << 20,  /* values are stored in f32 too if A has at least this many bytes per thread: it
+                               is then read from beyond the L2 cache */
 };
 
 typedef struct sp_rows {
@@ -33,6 +37,8 @@ typedef struct sp_rows {
     const int32_t *col;
     const void *val;
     const void *common; /* the value that all entries have; NULL: they differ */
+    float *narrow; /* owned: `val` of f64 in f32, for loops of one vector per row; NULL: f32 does not have
+                           all values, or they would not be read faster */
     void *owned;
     spmm_csr copy; /* owned: the matrix with its rows in another order, if there is one */
     int32_t *row;  /* [rows], owned: the row of Y for each row of `copy`; NULL: the rows are in their original
@@ -157,10 +163,74 @@ static const void *find_common(const sp_rows *s, const sp_matrix *a, int threads
     return equal ? (const char *)s->val + at * sp_value_size(a->precision) : NULL;
 }
 
+/** Returns 1 if f32 has the values of a row, bit for bit. */
+static int is_narrow(const double *val, int64_t begin, int64_t end)
+{
+    uint64_t differ = 0;
+    for (int64_t e = begin; e < end; e++) {
+        const double widened = (double)(float)val[e];
+        uint64_t bits, of_f32;
+        memcpy(&bits, &val[e], sizeof bits);
+        memcpy(&of_f32, &widened, sizeof of_f32);
+        differ |= bits ^ of_f32;
+    }
+    return differ == 0;
+}
+
+/** Stores the values in f32. \return 1; 0 as soon as f32 does not have a value */
+static int store_narrow(const sp_rows *s, int64_t rows, int threads)
+{
+    atomic_int exact = 1;
+#pragma omp parallel num_threads(threads)
+    {
+        fenv_t own;
+        feholdexcept(&own); /* a caller may let overflows trap */
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < rows; i++) {
+            if (!atomic_load_explicit(&exact, memory_order_relaxed)) continue;
+            if (!is_narrow(s->val, s->begin[i], s->end[i]))
+                atomic_store_explicit(&exact, 0, memory_order_relaxed);
+            for (int64_t e = s->begin[i]; e < s->end[i]; e++)
+                s->narrow[e] = (float)((const double *)s->val)[e];
+        }
+        fesetenv(&own);
+    }
+    return exact;
+}
+
+static atomic_llong forced_narrow_from = -1;
+
+void sp_rows_narrow_from(int64_t bytes) { forced_narrow_from = bytes; }
+
+/** Returns 1 if products with the chosen vectors take less time with values in f32. */
+static int gains_by_narrow(const sp_rows *s, const sp_matrix *a, int threads)
+{
+    const sp_width *const w = s->vectors.width;
+    const int64_t from = forced_narrow_from, bytes = a->nnz * (int64_t)(sizeof(double) + sizeof *a->col);
+    return w->narrow && s->vectors.k <= w->lanes && bytes / threads >= (from < 0 ? NARROW_FROM : from);
+}
+
+/** Stores the values in f32, if f32 has them, and products gain by it or they were stored so before. Without
+ *  memory for them they are read in f64. */
+static void narrow(const sp_setup *setup, sp_rows *s)
+{
+    const sp_matrix *const a = setup->a;
+    const int may = a->precision == SPMM_F64 && a->nnz > 0 && !s->common &&
+                    (s->narrow || gains_by_narrow(s, a, setup->threads));
+    if (may && !s->narrow &&
+        sp_alloc((void **)&s->narrow, s->end[a->rows - 1], sizeof *s->narrow, "values in f32") != SPMM_OK)
+        return;
+    if (may && store_narrow(s, a->rows, setup->threads)) return;
+    sp_free(s->narrow);
+    s->narrow = NULL;
+}
+
 spmm_status sp_rows_new_values(const sp_setup *setup, void *state)
 {
     sp_rows *const s = state;
-    if (s) s->common = find_common(s, setup->a, setup->threads);
+    if (!s) return SPMM_OK;
+    s->common = find_common(s, setup->a, setup->threads);
+    narrow(setup, s);
     return SPMM_OK;
 }
 
@@ -175,6 +245,7 @@ static spmm_status prepare(const sp_setup *setup, sp_rows *s)
     TRY(divide(setup, s));
     s->fetch = a->nnz * (sp_value_size(a->precision) + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
     choose(a, setup->k, s);
+    narrow(setup, s);
     return SPMM_OK;
 }
 
@@ -185,6 +256,7 @@ spmm_status sp_rows_set_k(const sp_setup *setup, void *state)
     if (!s) return SPMM_OK;
     if (s->row) sp_matrix_view_csr(&s->copy, &ordered);
     choose(s->row ? &ordered : setup->a, setup->k, s);
+    if (!s->narrow) narrow(setup, s);
     return SPMM_OK;
 }
 
@@ -245,6 +317,7 @@ void sp_rows_destroy(void *state)
     sp_free(s->row);
     sp_runs_destroy(&s->runs);
     sp_thread_ranges_destroy(&s->ranges);
+    sp_free(s->narrow);
     sp_free(s->part);
     sp_free(s->partial);
     sp_free(s->owned);
@@ -278,7 +351,7 @@ static void run_in_run(const product *p, const sp_loop *loops, sp_block *b, cons
     const sp_loop loop = loops[run->kind];
     const sp_loop brief = p->one && run->kind == SP_RUN_EQUAL
                               ? sp_choose_short(p->v.isa, p->l->x->precision, b->end[first] - b->begin[first],
-                                                b->common != NULL)
+                                                b)
                               : NULL;
     if (brief && last - first > 1) {
         run_loop(brief, b, first, last);
@@ -365,6 +438,7 @@ static void run_range(const product *p, int64_t first, int64_t last)
                       .col = s->col,
                       .val = s->val,
                       .common = s->common,
+                      .narrow = s->narrow,
                       .row = s->row,
                       .ldx = p->l->x->ld,
                       .ldy = p->l->y->ld,
@@ -406,6 +480,7 @@ static void run_parts(const product *p, int64_t first, int64_t last)
                   .col = s->col,
                   .val = s->val,
                   .common = s->common,
+                  .narrow = s->narrow,
                   .ldx = p->l->x->ld,
                   .ldy = s->partial_ld,
                   .prefetch = s->prefetch,

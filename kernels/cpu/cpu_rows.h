@@ -40,12 +40,17 @@ void sp_rows_destroy(void *state);
 int sp_rows_values(void *state, sp_value_copy *copies);
 
 /** Finds whether all values are equal, as the new_values() of a kernel: then products read one value and not
- *  all. Accepts NULL.
+ *  all; or whether f32 has all values of f64 exactly: then products with few columns read a copy in f32.
+ *  Accepts NULL.
  *  \return SPMM_OK */
 spmm_status sp_rows_new_values(const sp_setup *setup, void *state);
 
 /** For tests: sets the minimum size, in bytes, of a Y that is written by streaming stores. A negative size
  *  restores the default, the size of the last-level cache. */
 void sp_rows_stream_from(int64_t bytes);
+
+/** For tests: sets the minimum size, in bytes of values and column indices per thread, of a matrix whose
+ *  values are copied to f32. A negative size restores the default. */
+void sp_rows_narrow_from(int64_t bytes);
 
 #endif

@@ -1,5 +1,5 @@
-/** Finds whether all values of A are equal, bit for bit, on the GPU. The result is two numbers, the bits that
- *  some value has and the bits that some value lacks: values are equal if no bit is in both. */
+/** Finds on the GPU whether all values of A are equal, bit for bit, and whether f32 has all of them. Collects
+ *  the bits that some value has and the bits that some value lacks: values are equal if no bit is in both. */
 #include "kernels/cuda/cuda_long_rows.cuh"
 #include "kernels/cuda/cuda_passes.cuh"
 extern "C" {
@@ -8,26 +8,44 @@ extern "C" {
 
 namespace {
 
-/** Examines values; a thread stops when it has found that they differ.
+/** Returns 1 if f32 does not have the value with these bits. */
+__device__ inline int is_wide(unsigned long long bits)
+{
+    const double value = __longlong_as_double((long long)bits);
+    return (unsigned long long)__double_as_longlong((double)(float)value) != bits;
+}
+__device__ inline int is_wide(unsigned) { return 1; }
+
+/** Examines values; a thread stops when it has found that they differ, and that f32 does not have one.
  *  \param [in]     col     [count]: a column index of -1 marks padding, which is skipped; NULL: there is none
- *  \param [in,out] common  [2]: bits that some value has, bits that some value lacks; zero at first */
+ *  \param [in,out] common  [SP_FOUND], zero at first */
 template <typename E>
 __global__ void __launch_bounds__(THREADS)
     compare_values(const int32_t *__restrict__ col, const E *__restrict__ val, int64_t count, E *common)
 {
     E has = 0, lacks = 0;
-    for (int64_t i = first_item(); i < count && (has & lacks) == 0; i += grid_size()) {
+    int wide = 0;
+    for (int64_t i = first_item(); i < count && ((has & lacks) == 0 || !wide); i += grid_size()) {
         if (col && col[i] < 0) continue;
         has |= val[i];
         lacks |= ~val[i];
+        wide |= is_wide(val[i]);
     }
+    wide = __any_sync(ALL_LANES, wide);
     for (int step = WARP / 2; step > 0; step /= 2) {
         has |= __shfl_xor_sync(ALL_LANES, has, step);
         lacks |= __shfl_xor_sync(ALL_LANES, lacks, step);
     }
     if (threadIdx.x % WARP > 0) return;
-    atomicOr(common, has);
-    atomicOr(common + 1, lacks);
+    atomicOr(common + SP_HAS, has);
+    atomicOr(common + SP_LACKS, lacks);
+    if (wide) atomicOr(common + SP_WIDE, (E)1);
+}
+
+__global__ void __launch_bounds__(THREADS)
+    copy_narrow(const double *__restrict__ val, int64_t count, float *__restrict__ narrow)
+{
+    for (int64_t i = first_item(); i < count; i += grid_size()) narrow[i] = (float)val[i];
 }
 
 /** Returns the number of stored values. */
@@ -38,19 +56,39 @@ int64_t count_values(const sp_matrix *a)
     return a->format == SPMM_PANEL ? count - SP_PANEL_PADDING : count;
 }
 
-/** Examines the values of a matrix. \param [out] equal  1: they are equal */
-template <typename E> spmm_status examine(const sp_matrix *a, void *common, int *equal)
+/** Copies the values to f32, which has them, if products gain by it or they were copied before: a CUDA graph
+ *  may hold a product that reads the copy. Without memory for them they are read in f64. */
+spmm_status copy_values(const sp_setup *setup, sp_work_lists *s)
+{
+    const int64_t count = count_values(setup->a);
+    cudaStream_t stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
+    if (!s->narrow && (s->equal || setup->k > SP_MOST_EQUAL)) return SPMM_OK;
+    if (!s->narrow && sp_device_alloc((void **)&s->narrow, count * (int64_t)sizeof *s->narrow,
+                                      "values in f32") != SPMM_OK) {
+        s->narrow = NULL;
+        return SPMM_OK;
+    }
+    copy_narrow<<<blocks_for(count), THREADS, 0, stream>>>((const double *)setup->a->val, count, s->narrow);
+    TRY(sp_device_launched("copy of values"));
+    return sp_device_sync();
+}
+
+/** Examines the values of a matrix.
+ *  \param [out] equal  1: they are equal
+ *  \param [out] wide   1: f32 does not have all of them, or they are f32 */
+template <typename E> spmm_status examine(const sp_matrix *a, void *common, int *equal, int *wide)
 {
     const int64_t count = count_values(a);
     const int32_t *const col = a->format == SPMM_SELL ? a->col : NULL;
     cudaStream_t stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
-    E bits[2] = {0, 0};
+    E bits[SP_FOUND] = {0};
     if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
     TRY(sp_device_zero(common, sizeof bits));
     compare_values<<<blocks_for(count), THREADS, 0, stream>>>(col, (const E *)a->val, count, (E *)common);
     TRY(sp_device_launched("comparison of values"));
     TRY(sp_device_download(bits, common, sizeof bits));
-    *equal = (bits[0] & bits[1]) == 0;
+    *equal = (bits[SP_HAS] & bits[SP_LACKS]) == 0;
+    *wide = bits[SP_WIDE] != 0;
     return SPMM_OK;
 }
 
@@ -62,10 +100,12 @@ spmm_status sp_cuda_find_common(const sp_setup *setup, void **state)
     if (!*state) TRY(sp_alloc_zero(state, 1, sizeof(sp_work_lists), "work lists"));
     sp_work_lists *const s = (sp_work_lists *)*state;
     s->equal = 0;
+    s->wide = 1;
     if (a->nnz == 0) return SPMM_OK;
-    if (!s->common) TRY(sp_device_alloc(&s->common, 2 * sp_value_size(a->precision), "a value"));
-    return a->precision == SPMM_F64 ? examine<unsigned long long>(a, s->common, &s->equal)
-                                    : examine<unsigned>(a, s->common, &s->equal);
+    if (!s->common) TRY(sp_device_alloc(&s->common, SP_FOUND * sp_value_size(a->precision), "a value"));
+    TRY(a->precision == SPMM_F64 ? examine<unsigned long long>(a, s->common, &s->equal, &s->wide)
+                                 : examine<unsigned>(a, s->common, &s->equal, &s->wide));
+    return s->wide ? SPMM_OK : copy_values(setup, s);
 }
 
 spmm_status sp_cuda_new_values(const sp_setup *setup, void *state)

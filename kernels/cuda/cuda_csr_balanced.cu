@@ -20,6 +20,7 @@ void sp_cuda_release_lists(void *state)
     sp_device_free(s->col);
     sp_device_free(s->val);
     sp_device_free(s->common);
+    sp_device_free(s->narrow);
     sp_device_free(s->base);
     sp_device_free(s->column_pair);
     sp_free(s);
@@ -159,7 +160,7 @@ static void launch_typed(const sp_launch *l, const sp_work_lists *lists, cudaStr
     rows_args<T> a = rows_args_of<T>(l);
     if (lists->col) a.col = lists->col;
     if (lists->col) a.val = (const T *)lists->val;
-    a.common = common_of<T>(l, lists);
+    a.common = common_of<T>(l, lists, &a.narrow);
     a.row = lists->row;
     a.rows = lists->rows;
     set_long_rows(a, lists, l->a, l->x->k);

@@ -21,15 +21,18 @@ struct sp_work_lists {
     int64_t entries; /* number of entries in the copy */
     void *common;    /* from sp_cuda_find_common(); NULL: the values were not examined */
     int equal;       /* 1: the values are all equal */
+    int wide;        /* 0: f64, and f32 has all values, which are also in `narrow` if that is not NULL */
+    float *narrow; /* [values of the matrix], from sp_cuda_find_common(); it is kept while values are wide */
     /* only for sell_rows, from sp_cuda_short_columns(); NULL: it reads the column indices of the matrix */
     int32_t *base;         /* [slices]: the least column index of each slice */
     uint32_t *column_pair; /* two columns relative to `base`, of two entries of a row */
 };
 
-/** Finds whether all values of setup->a have the same bits, on the GPU, and stores the result in the work
- *  lists: `equal` for launches, and `common` for kernels. A kernel that was launched because the values were
- *  equal looks there whether they still are, since a launch in a CUDA graph is repeated after the values have
- *  changed. Local; complete on return.
+/** Finds on the GPU whether all values of setup->a have the same bits, and whether f32 has all values of f64,
+ *  and stores the result in the work lists: `equal` and `wide` for launches, and `common` for kernels. If f32
+ *  has them, copies them to f32 for products with few columns, unless they are equal. A kernel that was
+ *  launched for equal or narrow values looks in `common` whether they still are so, since a launch in a CUDA
+ *  graph is repeated after the values have changed. Local; complete on return.
  *  \param [in,out] state  a sp_work_lists; if NULL, it is made, and the caller frees it, also on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_cuda_find_common(const sp_setup *setup, void **state);
@@ -396,11 +399,27 @@ void launch_rows_and_sections(void (*kernel)(A), A a, int64_t rows, int tiles, c
     launch_early(kernel, grid, BLOCK, a.packs > 0 ? section_memory<T, X, L, N>(a.staged) : 0, stream, a, L);
 }
 
-/** Returns what the values have in common, for a launch of the variant that does not read equal values; NULL:
- *  the other variant is to be launched. */
-template <typename T> const T *common_of(const sp_launch *l, const sp_work_lists *lists)
+/** Returns what is known of the values, for a launch of the variant for equal or for narrow values; NULL: the
+ *  other variant is to be launched.
+ *  \param [out] narrow  the narrow values; NULL: the variant for equal values is to be launched */
+template <typename T> const T *common_of(const sp_launch *l, const sp_work_lists *lists, const float **narrow)
 {
-    return lists && lists->equal && l->x->k <= SP_MOST_EQUAL ? (const T *)lists->common : NULL;
+    *narrow = NULL;
+    if (!lists || l->x->k > SP_MOST_EQUAL) return NULL;
+    if (lists->equal) return (const T *)lists->common;
+    if (!lists->wide) *narrow = lists->narrow;
+    return *narrow ? (const T *)lists->common : NULL;
+}
+
+/** Calls use(P) with the policy P, an integral constant, of the variant to launch.
+ *  \param few  1: there are variants for equal and narrow values */
+template <bool few, typename T, typename A, typename F> auto with_policy(const A &a, F use)
+{
+    if constexpr (few && sizeof(T) == sizeof(double))
+        if (a.narrow) return use(std::integral_constant<int, NARROW>());
+    if constexpr (few)
+        if (a.common && !a.narrow) return use(std::integral_constant<int, EQUAL>());
+    return use(std::integral_constant<int, OWN>());
 }
 
 /** Sets the members of a kernel's arguments that describe its long rows; `lists` may be NULL. */

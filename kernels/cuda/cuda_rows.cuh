@@ -36,7 +36,8 @@ template <typename T> struct rows_args : long_row_args<T> {
     const sp_short_row *row;   /* only for FROM_LIST: [rows] */
     const int32_t *col;
     const T *val;
-    const T *common; /* from common_of() */
+    const T *common;     /* from common_of() */
+    const float *narrow; /* from common_of() */
     int64_t rows;
     int64_t width; /* only for FROM_ELL: entries per row, with padding */
     const T *x;
@@ -66,6 +67,15 @@ template <typename T, int S> struct entries {
     int32_t col[S];
     T val[S];
 };
+
+/** Returns the values as they are stored with that policy. */
+template <int values, typename T> __device__ inline const stored<values, T> *values_of(const rows_args<T> &a)
+{
+    if constexpr (values == NARROW)
+        return a.narrow;
+    else
+        return a.val;
+}
 
 /** A chunk of C entries in shared memory, from which all lanes of the sub-warp read it. */
 template <typename T, int C> struct alignas(16) staged_chunk {
@@ -108,19 +118,19 @@ template <int L, typename E> __device__ inline E load_entry(const E *p)
 }
 
 /** Loads this lane's entries of the chunk that starts at entry p of the row. An entry past the end of the row
- *  gets column index -1. If `equal` is true, the values are not loaded. */
-template <typename T, int L, bool equal, int S>
+ *  gets column index -1. Equal values are not loaded. */
+template <typename T, int L, int values, int S>
 __device__ inline void fetch(const rows_args<T> &a, const row_span &span, unsigned p, int lane,
-                             entries<T, S> &e)
+                             entries<stored<values, T>, S> &e)
 {
 #pragma unroll
     for (int s = 0; s < S; s++) {
         const unsigned q = p + s * L + lane;
         e.col[s] = -1;
-        e.val[s] = T(0);
+        e.val[s] = 0;
         if (q < span.length) {
             e.col[s] = load_entry<L>(a.col + span.begin + q);
-            if (!equal) e.val[s] = load_entry<L>(a.val + span.begin + q);
+            if (values != EQUAL) e.val[s] = load_entry<L>(values_of<values>(a) + span.begin + q);
         }
     }
 }
@@ -190,26 +200,31 @@ __device__ inline void add_chunk(const staged_chunk<T, C> &stage, T common, cons
     }
 }
 
-/** Computes the sums of one row or leaf per sub-warp; all 32 lanes of the warp must call it. If `equal` is
- *  true, all values are `common`. */
-template <bool deep, bool equal, typename T, int L, int N, typename X>
+/** Computes the sums of one row or leaf per sub-warp; all 32 lanes of the warp must call it. Equal values are
+ *  `common`. */
+template <bool deep, int values, typename T, int L, int N, typename X>
 __device__ inline void sum_row(const rows_args<T> &a, T common, row_span span, int lane,
                                const char *const (&x)[N], staged_chunk<T, shape<L, N, deep>::chunk> &stage,
                                X (&sum)[N])
 {
     using S = shape<L, N, deep>;
-    entries<T, S::per_lane> e;
-    fetch<T, L, equal>(a, span, 0, lane, e);
+    constexpr bool equal = values == EQUAL;
+    entries<stored<values, T>, S::per_lane> e;
+    fetch<T, L, values>(a, span, 0, lane, e);
     wait_for_previous();
     use_after(e.col);
     bool more = span.length > 0;
     for (unsigned p = S::chunk; __any_sync(ALL_LANES, more); p += S::chunk) {
         if constexpr (L == 1) {
-            entries<T, S::per_lane> now = e;
-            if (equal) set_all(now.val, common);
+            entries<T, S::per_lane> now;
+#pragma unroll
+            for (int s = 0; s < S::per_lane; s++) {
+                now.col[s] = e.col[s];
+                now.val[s] = equal ? common : T(e.val[s]);
+            }
             more = p < span.length && now.col[S::chunk - 1] >= 0;
             if (!more) span.length = 0;
-            fetch<T, L, equal>(a, span, p, lane, e);
+            fetch<T, L, values>(a, span, p, lane, e);
             add_group(now.col, now.val, x, a.x_pitch, sum);
         } else {
 #pragma unroll
@@ -220,7 +235,7 @@ __device__ inline void sum_row(const rows_args<T> &a, T common, row_span span, i
             __syncwarp();
             more = p < span.length && stage.col[S::chunk - 1] >= 0; /* padding may end a row early */
             if (!more) span.length = 0;
-            fetch<T, L, equal>(a, span, p, lane, e);
+            fetch<T, L, values>(a, span, p, lane, e);
             add_chunk<S::group, equal>(stage, common, x, a.x_pitch, sum);
             __syncwarp();
         }
@@ -243,8 +258,8 @@ __device__ inline void sum_leaves(const rows_args<T> &a, int64_t p, int first, i
         if (i > 0 && leaf == 0) s = segment_of(a, p, (first + i) / SP_LEAVES);
         const int length = leaf_length(s, leaf);
         X sum[N] = {};
-        sum_row<deep, false, T, L, N>(a, T(0), {s.begin + leaf * SP_LEAF, (unsigned)length, -1}, lane, x,
-                                      stage, sum);
+        sum_row<deep, OWN, T, L, N>(a, T(0), {s.begin + leaf * SP_LEAF, (unsigned)length, -1}, lane, x, stage,
+                                    sum);
 #pragma unroll
         for (int n = 0; n < N; n++) {
             X *const to = sums + (first + i) / each * S::vectors + n * L + lane;
@@ -306,9 +321,9 @@ __device__ inline void sum_long_rows(const rows_args<T> &a, int first_column,
         sum_sections<L == 1, deep, T, L, N, X>(a, first_column, stage);
 }
 
-/** Sums the short rows, as rows_kernel(). If `equal` is true, all values are `common`.
+/** Sums the short rows, as rows_kernel(). Equal values are `common`.
  *  \param [in] column, x  this lane's first columns, and row 0 of X there */
-template <rows_source F, bool deep, bool equal, int V, int L, typename T, int N>
+template <rows_source F, bool deep, int values, int V, int L, typename T, int N>
 __device__ inline void sum_short_rows(const rows_args<T> &a, T common, int lane, const int (&column)[N],
                                       const char *const (&x)[N],
                                       staged_chunk<T, shape<L, N, deep>::chunk> &stage)
@@ -319,7 +334,7 @@ __device__ inline void sum_short_rows(const rows_args<T> &a, T common, int lane,
          first += (int64_t)(gridDim.x - a.section_blocks) * rows_per_block) {
         const row_span span = span_of<F>(a, first + threadIdx.x / L);
         X sum[N] = {};
-        sum_row<deep, equal, T, L, N>(a, common, span, lane, x, stage, sum);
+        sum_row<deep, values, T, L, N>(a, common, span, lane, x, stage, sum);
         if (L * N <= FEW_VECTORS) let_next_start();
         if (span.row < 0) continue;
         T *const y = a.y + span.row * a.ldy;
@@ -329,8 +344,9 @@ __device__ inline void sum_short_rows(const rows_args<T> &a, T common, int lane,
     }
 }
 
-/** If `equal` is true, the values of the short rows are not read as long as they are all equal. */
-template <rows_source F, bool deep, bool equal, typename T, int V, int L, int N>
+/** The values of the short rows are read according to the policy `values`, as long as they are all equal, or
+ *  narrow. */
+template <rows_source F, bool deep, int values, typename T, int V, int L, int N>
 __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
     rows_kernel(const __grid_constant__ rows_args<T> a)
 {
@@ -354,20 +370,22 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
         return;
     }
     staged_chunk<T, S::chunk> &own = stage[L == 1 ? 0 : threadIdx.x / L];
-    if constexpr (equal) {
+    if constexpr (values == EQUAL) {
         const common_value<T> common = load_common(a.common);
-        if (common.all) return sum_short_rows<F, deep, true, V, L>(a, common.value, lane, column, x, own);
+        if (common.all) return sum_short_rows<F, deep, EQUAL, V, L>(a, common.value, lane, column, x, own);
     }
-    sum_short_rows<F, deep, false, V, L>(a, T(0), lane, column, x, own);
+    if constexpr (values == NARROW)
+        if (are_narrow(a.common)) return sum_short_rows<F, deep, NARROW, V, L>(a, T(0), lane, column, x, own);
+    sum_short_rows<F, deep, OWN, V, L>(a, T(0), lane, column, x, own);
 }
 
 template <rows_source F, bool deep, typename T, int V, int L, int N>
 void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
 {
     /* the other kernels are for small matrices, or not chosen by `auto` */
-    constexpr bool can_be_equal = F == FROM_LIST && !deep && has_equal<T, V, L, N>;
-    const auto kernel = can_be_equal && a.common ? rows_kernel<F, deep, can_be_equal, T, V, L, N>
-                                                 : rows_kernel<F, deep, false, T, V, L, N>;
+    constexpr bool few = F == FROM_LIST && !deep && has_few<T, V, L, N>;
+    const auto kernel = with_policy<few, T>(
+        a, [](auto values) { return rows_kernel<F, deep, values, T, V, L, N>; });
     launch_rows_and_sections<typename vector_of<T, V>::type, L, N>(kernel, a, a.rows, tiles, stream);
 }
 

@@ -20,10 +20,10 @@ template <typename T> struct sell_args : rows_args<T> {
 };
 
 /** Entries of a row in a slice whose loads of X are in flight together. An entry past the end of the row has
- *  column index -1. */
-template <typename T, int G> struct sell_group {
+ *  column index -1. S is the type in which the values are stored. */
+template <typename S, int G> struct sell_group {
     int32_t col[G];
-    T val[G];
+    S val[G];
 };
 
 /** The column indices of the entries of a row in a slice that have not been added yet. */
@@ -62,44 +62,44 @@ struct short_columns {
 
 /** The entries of a row in a slice that have not been added yet: the next entry, and the number of entries in
  *  the slice. */
-template <typename T, typename C> struct sell_rest {
+template <typename S, typename C> struct sell_rest {
     C columns;
-    const T *val;
+    const S *val;
     int count;
 };
 
 /** Loads the values; equal values are `common`. */
-template <bool equal, typename T, typename C, int G>
-__device__ inline void load_values(const sell_rest<T, C> &r, T common, sell_group<T, G> &g)
+template <int values, typename S, typename C, int G>
+__device__ inline void load_values(const sell_rest<S, C> &r, S common, sell_group<S, G> &g)
 {
-    if constexpr (equal) {
+    if constexpr (values == EQUAL) {
         set_all(g.val, common);
     } else {
 #pragma unroll
-        for (int u = 0; u < G; u++) g.val[u] = u < r.count ? __ldcs(r.val + u * SP_SLICE) : T(0);
+        for (int u = 0; u < G; u++) g.val[u] = u < r.count ? __ldcs(r.val + u * SP_SLICE) : S(0);
     }
 }
 
 /** Sums this lane's row of a slice, with the loads of X of G entries in flight. The next column indices are
  *  loaded at the same time; with one column of X, which needs few registers, the next values are also loaded.
  *  If `waits` is true, the kernel waits here for the previous kernel of the stream, after loading the first
- *  entries. If `equal` is true, all values are `common`. */
-template <bool waits, bool equal, int G, typename T, typename C, typename X, int N>
-__device__ inline void sum_slice(sell_rest<T, C> r, T common, const char *const (&x)[N], uint32_t pitch,
+ *  entries. T is the type of a column of X, S that of the stored values. Equal values are `common`. */
+template <bool waits, int values, int G, typename T, typename S, typename C, typename X, int N>
+__device__ inline void sum_slice(sell_rest<S, C> r, S common, const char *const (&x)[N], uint32_t pitch,
                                  X (&sum)[N])
 {
     constexpr bool ahead = sizeof(X) == sizeof(T);
-    sell_group<T, G> next;
+    sell_group<S, G> next;
     r.columns.load(r.count, next.col);
-    if (ahead || waits) load_values<equal>(r, common, next);
+    if (ahead || waits) load_values<values>(r, common, next);
     if (waits) {
         wait_for_previous();
         use_after(next.col);
     }
     while (r.count > 0) {
-        sell_group<T, G> g = next;
+        sell_group<S, G> g = next;
         X loaded[G][N];
-        if (!ahead && !waits) load_values<equal>(r, common, g);
+        if (!ahead && !waits) load_values<values>(r, common, g);
 #pragma unroll
         for (int u = 0; u < G; u++)
             if (g.col[u] >= 0)
@@ -109,13 +109,13 @@ __device__ inline void sum_slice(sell_rest<T, C> r, T common, const char *const 
         r.val += G * SP_SLICE;
         r.count -= G;
         r.columns.load(r.count, next.col);
-        if (ahead) load_values<equal>(r, common, next);
+        if (ahead) load_values<values>(r, common, next);
 #pragma unroll
         for (int u = 0; u < G; u++)
             if (g.col[u] >= 0)
 #pragma unroll
-                for (int n = 0; n < N; n++) multiply_add(sum[n], g.val[u], loaded[u][n]);
-        if (!ahead && waits) load_values<equal>(r, common, next);
+                for (int n = 0; n < N; n++) multiply_add(sum[n], T(g.val[u]), loaded[u][n]);
+        if (!ahead && waits) load_values<values>(r, common, next);
     }
 }
 
@@ -132,15 +132,19 @@ __device__ inline short_columns columns_of(const sell_args<T> &a, int64_t slice,
     return {a.column_pair + (first - lane + slice * SP_SLICE) / 2 + lane, __ldg(a.base + slice)};
 }
 
-/** Sums the rows of the slices, as sell_rows_kernel(). If `equal` is true, all values are `common`. With one
- *  column of X, more entries are then in flight, in the registers of the values.
+/** Sums the rows of the slices, as sell_rows_kernel(). Equal values are `common`. With one column of X, more
+ *  entries of equal or narrow values are in flight, in the registers of the values.
  *  \param [in] column, x  this lane's first columns, and row 0 of X there */
-template <bool deep, bool equal, typename C, int V, int L, typename T, int N>
+template <bool deep, int values, typename C, int V, int L, typename T, int N>
 __device__ inline void sum_slices(const sell_args<T> &a, T common, const int (&column)[N],
                                   const char *const (&x)[N])
 {
     using X = typename vector_of<T, V>::type;
-    constexpr int in_flight = (deep ? 2 : 1) * IN_FLIGHT + (equal && V == 1 ? IN_FLIGHT : 0);
+    /* as many as the registers allow */
+    constexpr int more = V > 1 || values == OWN                                ? 0
+                         : values == EQUAL || std::is_same_v<C, short_columns> ? IN_FLIGHT
+                                                                               : IN_FLIGHT / 2;
+    constexpr int in_flight = (deep ? 2 : 1) * IN_FLIGHT + more;
     for (int64_t r = (int64_t)(blockIdx.x - a.section_blocks) * (BLOCK / L) + threadIdx.x / L;
          r < a.slices * SP_SLICE; r += (int64_t)(gridDim.x - a.section_blocks) * (BLOCK / L)) {
         const int64_t slice = r / SP_SLICE, start = __ldg(a.slice_start + slice);
@@ -148,8 +152,9 @@ __device__ inline void sum_slices(const sell_args<T> &a, T common, const int (&c
         const int32_t target = __ldg(a.target + r);
         X sum[N] = {};
         const int64_t first = start + r % SP_SLICE;
-        const sell_rest<T, C> rest = {columns_of(a, slice, first, C()), a.val + first, width};
-        sum_slice<L == 1, equal, in_flight>(rest, common, x, a.x_pitch, sum);
+        using S = stored<values, T>;
+        const sell_rest<S, C> rest = {columns_of(a, slice, first, C()), values_of<values>(a) + first, width};
+        sum_slice<L == 1, values, in_flight, T>(rest, S(common), x, a.x_pitch, sum);
         if (L * N <= FEW_VECTORS) let_next_start();
         if (target == INT32_MIN) continue;
 #pragma unroll
@@ -158,9 +163,10 @@ __device__ inline void sum_slices(const sell_args<T> &a, T common, const int (&c
     }
 }
 
-/** Sums each row with L lanes, which compute N vectors of V columns each. If `equal` is true, the values of
- *  the slices are not read as long as they are all equal. C is full_columns or short_columns. */
-template <bool deep, bool equal, typename C, typename T, int V, int L, int N>
+/** Sums each row with L lanes, which compute N vectors of V columns each. The values of the slices are read
+ *  according to the policy `values`, as long as they are all equal, or narrow. C is full_columns or
+ *  short_columns. */
+template <bool deep, int values, typename C, typename T, int V, int L, int N>
 __global__ void __launch_bounds__(BLOCK, deep     ? 5
                                          : N == 1 ? 9
                                                   : 6)
@@ -181,24 +187,25 @@ __global__ void __launch_bounds__(BLOCK, deep     ? 5
         sum_long_rows<false, T, L, N, X>(a, first_column, stage);
         return;
     }
-    if constexpr (equal) {
+    if constexpr (values == EQUAL) {
         const common_value<T> common = load_common(a.common);
-        if (common.all) return sum_slices<deep, true, C, V, L>(a, common.value, column, x);
+        if (common.all) return sum_slices<deep, EQUAL, C, V, L>(a, common.value, column, x);
     }
-    sum_slices<deep, false, C, V, L>(a, T(0), column, x);
+    if constexpr (values == NARROW)
+        if (are_narrow(a.common)) return sum_slices<deep, NARROW, C, V, L>(a, T(0), column, x);
+    sum_slices<deep, OWN, C, V, L>(a, T(0), column, x);
 }
 
 /** Returns the kernel for the columns and values of the matrix. Short columns are for one column of X, where
  *  sell_rows with them and sell_deep without them are compared by a trial. */
 template <bool deep, typename T, int V, int L, int N> auto kernel_of(const sell_args<T> &a)
 {
-    constexpr bool can_be_equal = has_equal<T, V, L, N>;
     using shortest = std::conditional_t<!deep && V == 1 && L == 1, short_columns, full_columns>;
-    if (a.base && a.columns == 1)
-        return can_be_equal && a.common ? sell_rows_kernel<deep, can_be_equal, shortest, T, V, L, N>
-                                        : sell_rows_kernel<deep, false, shortest, T, V, L, N>;
-    return can_be_equal && a.common ? sell_rows_kernel<deep, can_be_equal, full_columns, T, V, L, N>
-                                    : sell_rows_kernel<deep, false, full_columns, T, V, L, N>;
+    const bool is_short = a.base && a.columns == 1;
+    return with_policy<has_few<T, V, L, N>, T>(a, [=](auto values) {
+        return is_short ? sell_rows_kernel<deep, values, shortest, T, V, L, N>
+                        : sell_rows_kernel<deep, values, full_columns, T, V, L, N>;
+    });
 }
 
 /** Queues the product for the first `tiles` tiles, but not for more tiles than a grid allows. A tile has
@@ -239,7 +246,7 @@ template <bool deep, typename T> void run_sell(const sp_launch *l, cudaStream_t 
     a.slice_start = m->row_start;
     a.target = m->target;
     a.slices = m->groups;
-    a.common = common_of<T>(l, lists);
+    a.common = common_of<T>(l, lists, &a.narrow);
     set_long_rows(a, lists, m, l->x->k);
     launch_vectors(l, a, [=](const auto &rest, auto V) { return launch_columns<deep, T, V>(rest, stream); });
 }

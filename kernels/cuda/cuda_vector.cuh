@@ -17,10 +17,17 @@ namespace {
 
 enum { WARP = 32, VECTOR_BYTES = 16, MAX_TILES = 65535 };
 
-/** Maximum number of columns of X for which kernels have a variant that does not read equal values. Beyond
- *  it, values are a small part of the memory traffic. */
+/** Maximum number of columns of X for which kernels have variants for equal and narrow values. Beyond it,
+ *  values are a small part of the memory traffic. */
 enum { SP_MOST_EQUAL = 8 };
 constexpr unsigned ALL_LANES = 0xffffffffu;
+
+/** How a variant of a kernel gets the values of A. OWN: it reads them. EQUAL: all entries have one value.
+ *  NARROW: it reads them in f32, which has all these values of f64. */
+enum values_policy { OWN, EQUAL, NARROW };
+
+/** The type in which values of T are read. */
+template <int values, typename T> using stored = std::conditional_t<values == NARROW, float, T>;
 
 /** Returns the number of blocks for `work` items if each block computes `per_block` items; at least 1, and at
  *  most 2^31 - 1, the limit of a grid. */
@@ -165,13 +172,24 @@ __device__ inline void add(float4 &sum, const float4 &x)
     sum.w += x.w;
 }
 
+/** What sp_cuda_find_common() has found: bits that some value has, and bits that some value lacks; and, for
+ *  f64, a number other than 0 if f32 does not have some value. */
+enum { SP_HAS, SP_LACKS, SP_WIDE, SP_FOUND };
+
+/** Returns true if f32 has all values. */
+__device__ inline bool are_narrow(const double *p)
+{
+    return __ldg((const unsigned long long *)p + SP_WIDE) == 0;
+}
+__device__ inline bool are_narrow(const float *) { return false; }
+
 /** What all values of A have in common: `all` is true if all have the bits of `value`. */
 template <typename T> struct common_value {
     T value;
     bool all;
 };
 
-/** Loads what sp_cuda_find_common() has found: bits that some value has, and bits that some value lacks. */
+/** Loads what sp_cuda_find_common() has found about equal values. */
 __device__ inline common_value<double> load_common(const double *p)
 {
     const double2 bits = __ldg((const double2 *)p);
@@ -190,10 +208,10 @@ template <typename T, int N> __device__ inline void set_all(T (&array)[N], T val
     for (int n = 0; n < N; n++) array[n] = value;
 }
 
-/** 1 if kernels have a variant for equal values for this shape: L lanes per row, each with N vectors of V
- *  columns. Other shapes compute more than SP_MOST_EQUAL columns, or X that is not aligned. */
+/** 1 if kernels have variants for equal and narrow values for this shape: L lanes per row, each with N
+ *  vectors of V columns. Other shapes compute more than SP_MOST_EQUAL columns, or X that is not aligned. */
 template <typename T, int V, int L, int N>
-constexpr bool has_equal = N == 1 && (L == 1 || (V * sizeof(T) == VECTOR_BYTES && V * L <= SP_MOST_EQUAL));
+constexpr bool has_few = N == 1 && (L == 1 || (V * sizeof(T) == VECTOR_BYTES && V * L <= SP_MOST_EQUAL));
 
 /** Returns the address of row `col` of X, x + col * pitch, computed by one instruction. For a C++ expression
  *  the compiler would generate two. */

@@ -1,6 +1,7 @@
 /** Implements the phases before the products, if rank 0 reads the matrix: read, scatter, halo, report. */
 #include "spmm_mpi/job.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,6 +110,38 @@ spmm_status sp_job_convert(const sp_options *o, const sp_place *place, const sp_
     if (status == SPMM_OK && place->verbosity >= 0 && sp_is_root(place))
         printf("converted  %s to %s: %lld x %lld, %lld entries\n", SHOWN_WHOLE(o->matrix),
                SHOWN_WHOLE(o->convert), (long long)a->rows, (long long)a->cols, (long long)a->nnz);
+    return sp_agree(place->grid.comm, "read", status);
+}
+
+/** Rounds values to the nearest f32. \return the number of an entry that f32 cannot hold; -1: none */
+static int64_t round_values(const spmm_csr *a, int threads)
+{
+    double *const value = a->as;
+    int64_t beyond = -1;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(max : beyond)
+    for (int64_t e = 0; e < a->nnz; e++) {
+        const double rounded = (double)(float)value[e];
+        if (isinf(rounded) && isfinite(value[e]))
+            beyond = e;
+        else
+            value[e] = rounded;
+    }
+    return beyond;
+}
+
+spmm_status sp_job_round(const sp_options *o, const sp_place *place, int64_t first, spmm_csr *a)
+{
+    spmm_status status = SPMM_OK;
+    if (!o->rounded || o->precision == SPMM_F32) return SPMM_OK;
+    const int64_t e = round_values(a, place->binding.threads);
+    if (e >= 0) {
+        int64_t row = 0;
+        while (a->irp[row + 1] <= e) row++;
+        status = sp_fail(SPMM_ERR_USAGE,
+                         "--values f32: the value %g in row %lld (rows are counted from 1) is beyond the "
+                         "range of f32: omit --values",
+                         ((const double *)a->as)[e], (long long)(first + row + 1));
+    }
     return sp_agree(place->grid.comm, "read", status);
 }
 

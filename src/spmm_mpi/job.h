@@ -87,6 +87,13 @@ spmm_status sp_job_convert(const sp_options *o, const sp_place *place, const sp_
 spmm_status sp_job_load(const sp_options *o, const sp_place *place, sp_job_input *input,
                         sp_distribution *dist);
 
+/** With --values f32, rounds the values of *a to the nearest f32. Products and their verification use the
+ *  rounded values; files of --cache and --convert have A as it was read.
+ *  \param [in]     first  global index of row 0 of *a
+ *  \param [in,out] a      this rank's rows of A, or all of A on rank 0 and a zeroed one on other ranks
+ *  \return also SPMM_ERR_USAGE: a value is greater than the greatest f32 */
+spmm_status sp_job_round(const sp_options *o, const sp_place *place, int64_t first, spmm_csr *a);
+
 /** If -x names a file, reads X into input->x on rank 0. Sets input->columns on every rank. */
 spmm_status sp_job_read_x(const sp_options *o, const sp_place *place, sp_job_input *input);
 

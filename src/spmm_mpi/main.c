@@ -167,6 +167,7 @@ static spmm_status distribute(sp_job *job, sp_record *record, int *ended)
     *ended = 1;
     if (o->io_parallel) {
         TRY(sp_job_load(o, place, input, d));
+        TRY(sp_job_round(o, place, d->block.row_begin, &d->block.csr));
         record->memory.load_peak_bytes = sp_peak_bytes();
         TRY(sp_job_read_x(o, place, input));
         record->seconds.read = lap(&start);
@@ -179,6 +180,7 @@ static spmm_status distribute(sp_job *job, sp_record *record, int *ended)
         if (o->action == SP_ACTION_CHECK_CONVERSIONS)
             return sp_job_check_conversions(place, &input->a, o->ell_limit);
         if (o->action == SP_ACTION_DRY_RUN) return sp_job_dry_run(o, place, input);
+        TRY(sp_job_round(o, place, 0, &input->a));
         TRY(sp_job_partition(o, place, input, d, reference));
         record->seconds.partition = lap(&start);
         TRY(sp_job_scatter(o, place, reference, input, d, record));

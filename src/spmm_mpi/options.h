@@ -75,6 +75,7 @@ typedef struct sp_options {
     sp_partition partition;
     spmm_precision precision;
     spmm_precision exchange_precision; /**< --exchange-precision; has an effect if `precision` is f64 */
+    int rounded; /**< 1: --values f32: A's values are rounded to f32, also with precision f64 */
     sp_x_kind x_kind;
     uint64_t x_seed;
     const char *x_file; /**< file to read X from; NULL: X is generated */
@@ -122,6 +123,9 @@ const char *sp_partition_word(sp_partition partition);
 
 /** Returns the argument of --reproducible: "on", "off" or "exact". Local. */
 const char *sp_bits_word(sp_bits bits);
+
+/** Returns the argument of --values: "exact" or "f32". Local. */
+const char *sp_values_word(const sp_options *o);
 
 /** Returns the argument of --scatter: "direct" or "two-stage". Local. */
 const char *sp_scatter_word(const sp_options *o);

@@ -194,6 +194,7 @@ static void asked_group(sp_writer *s, const sp_options *o)
     sp_writer_text(s, "isa", isa ? isa : "");
     sp_writer_text(s, "backend", backend ? backend : "");
     sp_writer_text(s, "exchange_precision", sp_precision_word(o->exchange_precision));
+    sp_writer_text(s, "values", sp_values_word(o));
     sp_writer_close(s);
 }
 
