@@ -24,14 +24,13 @@ template <typename T, int V> __device__ inline pack<T, V> to_fragment(const pack
     return q;
 }
 
-/** Reads the tiles of a panel, for one lane, with values of type S. If `equal` is true, all values are
- *  `common`. */
-template <typename S, bool equal> struct panel_reader {
+/** Reads the tiles of a panel, for one lane. If `equal` is true, all values are `common`. */
+template <typename T, bool equal> struct panel_reader {
     const int32_t *col;   /* column index in the first tile of the row of X that this lane loads */
     const uint32_t *mask; /* mask of the first tile of the panel */
     int count, lane;
-    const S *val; /* values of the next tile, which next_value() will read; unused if they are equal */
-    S common;
+    const T *val; /* values of the next tile, which next_value() will read; unused if they are equal */
+    T common;
 
     __device__ uint32_t mask_of(int t) const { return t < count ? __ldg(mask + t) : 0; }
     /* Past the last tile of the panel, column_of() repeats the last tile; mask_of() is 0 there. */
@@ -41,7 +40,7 @@ template <typename S, bool equal> struct panel_reader {
     __device__ double next_value(uint32_t m)
     {
         if (equal) return m >> lane & 1 ? (double)common : 0.0;
-        const S *const p = val + __popc(m & ((1u << lane) - 1));
+        const T *const p = val + __popc(m & ((1u << lane) - 1));
         val += __popc(m);
         return m >> lane & 1 ? (double)__ldcs(p) : 0.0;
     }
@@ -49,8 +48,8 @@ template <typename S, bool equal> struct panel_reader {
 
 /** Computes the sums of a panel for NT groups of 8 vectors of V columns. The loads of X for U tiles are in
  *  flight together, while the column indices and values of the next U tiles are loaded. */
-template <typename T, int V, int NT, typename S, bool equal>
-__device__ inline void sum_tiles(panel_reader<S, equal> in, const char *const (&x)[NT], uint32_t x_pitch,
+template <typename T, int V, int NT, bool equal>
+__device__ inline void sum_tiles(panel_reader<T, equal> in, const char *const (&x)[NT], uint32_t x_pitch,
                                  panel_sums<V, NT> &sums)
 {
     using X = typename vector_of<T, V>::type;
@@ -84,16 +83,14 @@ __device__ inline void sum_tiles(panel_reader<S, equal> in, const char *const (&
     }
 }
 
-/** The panels' values are read according to the policy `values`, as long as they are all equal, or narrow. */
-template <typename T, int V, int NT, int values>
+/** If `equal` is true, the panels' values are not read as long as they are all equal. */
+template <typename T, int V, int NT, bool equal>
 __global__ void __launch_bounds__(PANEL_THREADS, 5) panel_mma_kernel(const __grid_constant__ panel_args<T> a)
 {
     wait_for_previous();
     const int lane = threadIdx.x % WARP, first_column = blockIdx.y * (8 * V * NT);
     common_value<T> common = {T(0), false};
-    if (values == EQUAL) common = load_common(a.common);
-    bool narrow = false;
-    if (values == NARROW) narrow = are_narrow(a.common);
+    if (equal) common = load_common(a.common);
     const char *x[NT];
 #pragma unroll
     for (int j = 0; j < NT; j++) {
@@ -106,13 +103,8 @@ __global__ void __launch_bounds__(PANEL_THREADS, 5) panel_mma_kernel(const __gri
         const int32_t *const col = a.col + first * SP_TILE_COLUMNS + lane / 8;
         const int count = (int)(__ldg(a.tile_start + panel + 1) - first);
         panel_sums<V, NT> sums = {};
-        if (values == EQUAL && common.all)
-            sum_tiles<T, V, NT>(
-                panel_reader<T, values == EQUAL>{col, a.mask + first, count, lane, NULL, common.value}, x,
-                a.x_pitch, sums);
-        else if (values == NARROW && narrow)
-            sum_tiles<T, V, NT>(panel_reader<float, false>{col, a.mask + first, count, lane,
-                                                           a.narrow + __ldg(a.value_start + panel), 0},
+        if (equal && common.all)
+            sum_tiles<T, V, NT>(panel_reader<T, equal>{col, a.mask + first, count, lane, NULL, common.value},
                                 x, a.x_pitch, sums);
         else
             sum_tiles<T, V, NT>(panel_reader<T, false>{col, a.mask + first, count, lane,
@@ -124,10 +116,11 @@ __global__ void __launch_bounds__(PANEL_THREADS, 5) panel_mma_kernel(const __gri
 
 template <typename T, int V, int NT> void launch(const panel_args<T> &a, int tiles, cudaStream_t stream)
 {
-    constexpr bool few = V == 1 && NT == 1; /* up to 8 columns of X */
+    constexpr bool can_be_equal = V == 1 && NT == 1; /* up to 8 columns of X */
     const dim3 grid(grid_of(a.panels, PANEL_WARPS), (unsigned)tiles);
-    launch_early(with_policy<few, T>(a, [](auto values) { return panel_mma_kernel<T, V, NT, values>; }), grid,
-                 PANEL_THREADS, 0, stream, a);
+    launch_early(can_be_equal && a.common ? panel_mma_kernel<T, V, NT, can_be_equal>
+                                          : panel_mma_kernel<T, V, NT, false>,
+                 grid, PANEL_THREADS, 0, stream, a);
 }
 
 /** Launches panel_mma_kernel() for all columns. Divides the columns into as few tiles as possible, of about
@@ -152,7 +145,8 @@ template <typename T, int V> void launch_all(panel_args<T> a, cudaStream_t strea
 template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
 {
     panel_args<T> a = panel_args_of<T>(l);
-    a.common = common_of<T>(l, (const sp_work_lists *)l->state, &a.narrow);
+    const float *narrow; /* NULL: values of panels are not copied to f32 */
+    a.common = common_of<T>(l, (const sp_work_lists *)l->state, &narrow);
     const int width = vector_width(l, (int)sizeof(T));
     if (width == 1 || a.columns <= 8)
         launch_all<T, 1>(a, stream);

@@ -23,8 +23,7 @@ template <typename T> struct panel_args {
     const int32_t *col;
     const uint32_t *mask;
     const T *val;
-    const T *common;     /* from common_of(); only for panel_mma */
-    const float *narrow; /* from common_of(); only for panel_mma */
+    const T *common; /* from common_of(); only for panel_mma */
     int64_t panels, rows;
     const T *x;
     T *y;
