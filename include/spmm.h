@@ -195,7 +195,8 @@ typedef struct spmm_plan_options {
  *  \param [in]  by       the cut. With SPMM_CUT_GRAPH, a build without METIS gives SPMM_ERR_USAGE
  *  \param [in]  k        columns of X, >= 0
  *  \param [in]  options  those of the plan that will be made; NULL for the defaults. Read are device,
- *                        exchange, transport, column_blocks, products and, on root, threads
+ *                        exchange, exchange_precision, transport, column_blocks, products and, on root,
+ *                        threads
  *  \param [out] cut      the caller destroys it. Root, by, k and these options are the same on every rank
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (also: A is not square, or violates the
  *          rules of spmm_csr), _MEMORY, _LIMIT (too large for METIS), _INTERNAL (METIS failed), _MPI */
