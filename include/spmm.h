@@ -175,8 +175,10 @@ typedef struct spmm_plan_options {
                        |x|, 2^-150) over the entries in columns of other ranks. Y is the same in each run, but
                        depends on how rows are distributed over ranks. With `exact` or SPMM_TRANSPORT_SHARED
                        it gives SPMM_ERR_USAGE. It has no effect on f32 matrices, on spmm_apply_transposed(),
-                       or on partial sums of Y, which travel as f64. SPMM_F64 (0): rows travel as they are;
-                       the library never chooses f32 */
+                       or on partial sums of Y, which travel as f64. Ranks of a node then send messages in
+                       place of reading rows in common memory, which takes longer on CPUs; with any_order, the
+                       joint exchange is not tried. SPMM_F64 (0): rows travel as they are; the library never
+                       chooses f32 */
 } spmm_plan_options;
 
 /** Cuts the square matrix of rank `root` into one range of rows per rank, such that products move few rows of

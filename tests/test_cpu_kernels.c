@@ -159,12 +159,12 @@ static void check_samples(sample_values kind)
 static enum { REALS, EQUAL, NARROW, NARROW_BUT_LAST } values;
 enum { MOST_FEW = 17 }; /* for more columns the loops are the same for all values */
 
-/** A value that f32 has: a third of them -0, or below the normal numbers of f32, or its greatest ones. */
+/** A value that f32 has as a normal number or 0: a third of them -0, or the least or greatest ones. */
 static double narrow_value(int64_t e)
 {
-    static const double special[] = {-0.0, 0x1p-149, -0x1.8p-140, 0x1.fffffep-127, 0x1p-126, 0x1.fffffep+127};
-    const uint64_t r = sp_random_below(5, (uint64_t)e, 0, 18);
-    return r < 6 ? special[r] : (double)(float)sp_random_unit(5, (uint64_t)e, 0);
+    static const double special[] = {-0.0, 0x1p-126, -0x1.000002p-126, 0x1.fffffep+127};
+    const uint64_t r = sp_random_below(5, (uint64_t)e, 0, 12);
+    return r < 4 ? special[r] : (double)(float)sp_random_unit(5, (uint64_t)e, 0);
 }
 
 static void set_value(spmm_csr *a, int64_t e)
@@ -172,7 +172,7 @@ static void set_value(spmm_csr *a, int64_t e)
     sample_set(a->as, a->precision, e,
                values == EQUAL                                ? 1.0 / 3
                : values == REALS                              ? sp_random_unit(5, (uint64_t)e, 0)
-               : values == NARROW_BUT_LAST && e == a->nnz - 1 ? 1.0 / 3
+               : values == NARROW_BUT_LAST && e == a->nnz - 1 ? (e % 2 ? 1.0 / 3 : 0x1.fffffcp-127)
                                                               : narrow_value(e));
 }
 

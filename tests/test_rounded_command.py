@@ -1,5 +1,6 @@
-"""--exchange-precision f32 through the program. limit: 200"""
+"""--exchange-precision f32 and --values f32 through the program. limit: 200"""
 import random
+import struct
 
 from command import equal, finish, run, scratch, test, verified, within
 
@@ -33,7 +34,7 @@ with test("ghost rows are rounded: report, record and bound say so, on every gri
                            (3, ("--exchange", "joint")), (3, ("--partition", "levels", "--column-blocks", 1)), (2, ("--no-overlap", "-v"))):
         result = passes(*options, ranks=ranks)
         within(result.out, "rows of X traveled as f32: the error of Y is at most 0.")
-        within(result.out, "2 gamma_n sum|a||x| + 2^-24 sum|a||x| of entries that read them")
+        within(result.out, "2 gamma_n sum|a||x| + 2^-24 sum|a||x| of entries in columns of other ranks")
         within(" ".join(result.out.split()), "transport mpi, rows of X as f32")
         record = result.records[0]
         rounding, error = record["rounding"], record["error"]
@@ -56,6 +57,7 @@ with test("what is not verified is not called so; what is beyond f32 fails"):
     equal((result.code, result.records[0]["rounding"]["of_bound"]), (0, None), result.err)
     within(result.out, "rows of X traveled as f32: the error of Y may be\n")
     result = run(*QUICK, "-x", HUGE, "--exchange-precision", "f32", MATRIX, ranks=2)
+    within(result.out, "travel as infinity")
     equal((result.code, result.records[0]["error"]["passed"]), (1, False), result.err)
 
 with test("the result is the same in each run"):
@@ -73,5 +75,35 @@ with test("what contradicts it is exit code 2 with one line"):
         result = run(*QUICK, "--exchange-precision", "f32", *options, MATRIX, ranks=2)
         equal((result.code, len(result.error_lines())), (2, 1), f"{options} {result.err}")
         within(result.err, says)
+
+VALUES = [0.1, 1 / 3, -1e-30, 1e38, 3.0, 1e-50, 123456789.123, -2.0 / 3]
+
+
+def diagonal(name, values):
+    text = f"%%MatrixMarket matrix coordinate real general\n{len(values)} {len(values)} {len(values)}\n"
+    return scratch(name, text + "".join(f"{i} {i} {value!r}\n" for i, value in enumerate(values, 1)))
+
+
+def y_of(*options, ranks):
+    """Y of the diagonal matrix of VALUES times ones."""
+    path = scratch("y.mtx")
+    verified(run(*QUICK, "-x", "ones", "-k", 1, "-o", path, *options, diagonal("values.mtx", VALUES), ranks=ranks), f"{ranks} ranks, {options}")
+    with open(path, encoding="ascii") as file:
+        return [float(x) for line in file if line[0] != "%" for x in line.split()][2:]
+
+
+with test("--values f32 rounds A, as each way of reading and distributing has it; without it, A is exact"):
+    rounded = [struct.unpack("f", struct.pack("f", value))[0] for value in VALUES]
+    for ranks, options in ((1, ()), (3, ("--io", "parallel")), (4, ("-g", "2x2")), (2, ("--scatter-format", "ell", "-f", "ell"))):
+        equal(y_of("--values", "f32", *options, ranks=ranks), rounded, f"{ranks} ranks, {options}")
+        equal(y_of(*options, ranks=ranks), VALUES, f"{ranks} ranks, {options}")
+
+with test("a value beyond f32 is refused on every rank; in f32 the option changes nothing"):
+    big = diagonal("big.mtx", [1.0, 1e39, 2.0])
+    for ranks, options in ((1, ()), (3, ("--io", "parallel"))):
+        result = run(*QUICK, "--values", "f32", *options, big, ranks=ranks, records=False)
+        equal((result.code, len(result.error_lines())), (2, 1), result.err)
+        within(result.error_lines()[0], "1e+39")
+    verified(run(*QUICK, "-p", "f32", "--values", "f32", diagonal("values.mtx", VALUES)), "f32")
 
 finish()

@@ -28,6 +28,7 @@ enum {
     LARGE_MATRIX = 1 << 20, /* A is prefetched if it has at least this many bytes */
     LARGE_X = 1 << 18,      /* X is prefetched only if it has at least this many bytes */
     RANGES = 8,             /* row ranges per thread, if the ranges are interleaved */
+    SPARE = 8,              /* and if the copy takes no more than one part in so many of the free memory */
     NARROW_FROM = 2 << 20,  /* values are stored in f32 too if A has at least this many bytes per thread: it
                                is then read from beyond the L2 cache */
 };
@@ -37,8 +38,9 @@ typedef struct sp_rows {
     const int32_t *col;
     const void *val;
     const void *common; /* the value that all entries have; NULL: they differ */
-    float *narrow; /* owned: `val` of f64 in f32, for loops of one vector per row; NULL: f32 does not have
-                           all values, or they would not be read faster */
+    float *narrow; /* owned: `val` of f64 in f32, for loops of one vector per row; NULL: values are read in
+                      f64 */
+    int wide; /* 1: they always are: f32 does not have all, there is no memory for a copy, or they change */
     void *owned;
     spmm_csr copy; /* owned: the matrix with its rows in another order, if there is one */
     int32_t *row;  /* [rows], owned: the row of Y for each row of `copy`; NULL: the rows are in their original
@@ -163,18 +165,32 @@ static const void *find_common(const sp_rows *s, const sp_matrix *a, int threads
     return equal ? (const char *)s->val + at * sp_value_size(a->precision) : NULL;
 }
 
-/** Returns 1 if f32 has the values of a row, bit for bit. */
+/** Returns 1 if f32 has the values of a row, bit for bit, as 0 or normal numbers: a program may have chosen
+ *  that others, which are below 2^-126, count as 0 or trap. */
 static int is_narrow(const double *val, int64_t begin, int64_t end)
 {
+    static const uint64_t least = (uint64_t)(1023 - 126) << 53; /* the bits of 2^-126, without the sign */
     uint64_t differ = 0;
     for (int64_t e = begin; e < end; e++) {
         const double widened = (double)(float)val[e];
         uint64_t bits, of_f32;
         memcpy(&bits, &val[e], sizeof bits);
         memcpy(&of_f32, &widened, sizeof of_f32);
-        differ |= bits ^ of_f32;
+        differ |= (bits ^ of_f32) | (uint64_t)((bits << 1) - 1 < least - 1);
     }
     return differ == 0;
+}
+
+/** Returns 1 if f32 has the values of the first row with entries. */
+static int may_be_narrow(const sp_rows *s, int64_t rows)
+{
+    fenv_t own;
+    int64_t i = 0;
+    while (i < rows - 1 && s->begin[i] == s->end[i]) i++;
+    feholdexcept(&own);
+    const int may = is_narrow(s->val, s->begin[i], s->end[i]);
+    fesetenv(&own);
+    return may;
 }
 
 /** Stores the values in f32. \return 1; 0 as soon as f32 does not have a value */
@@ -210,17 +226,20 @@ static int gains_by_narrow(const sp_rows *s, const sp_matrix *a, int threads)
     return w->narrow && s->vectors.k <= w->lanes && bytes / threads >= (from < 0 ? NARROW_FROM : from);
 }
 
-/** Stores the values in f32, if f32 has them, and products gain by it or they were stored so before. Without
- *  memory for them they are read in f64. */
+/** Stores the values in f32, if f32 has them, products gain by it, and much memory is left. */
 static void narrow(const sp_setup *setup, sp_rows *s)
 {
     const sp_matrix *const a = setup->a;
-    const int may = a->precision == SPMM_F64 && a->nnz > 0 && !s->common &&
-                    (s->narrow || gains_by_narrow(s, a, setup->threads));
-    if (may && !s->narrow &&
-        sp_alloc((void **)&s->narrow, s->end[a->rows - 1], sizeof *s->narrow, "values in f32") != SPMM_OK)
+    if (a->precision != SPMM_F64 || a->nnz == 0 || s->common || s->narrow || s->wide ||
+        !gains_by_narrow(s, a, setup->threads))
         return;
-    if (may && store_narrow(s, a->rows, setup->threads)) return;
+    const int64_t count = s->end[a->rows - 1];
+    s->wide = 1;
+    if (!may_be_narrow(s, a->rows) || sp_available_bytes() / SPARE < count * (int64_t)sizeof *s->narrow ||
+        sp_alloc((void **)&s->narrow, count, sizeof *s->narrow, "values in f32") != SPMM_OK)
+        return;
+    s->wide = !store_narrow(s, a->rows, setup->threads);
+    if (!s->wide) return;
     sp_free(s->narrow);
     s->narrow = NULL;
 }
@@ -230,7 +249,10 @@ spmm_status sp_rows_new_values(const sp_setup *setup, void *state)
     sp_rows *const s = state;
     if (!s) return SPMM_OK;
     s->common = find_common(s, setup->a, setup->threads);
-    narrow(setup, s);
+    /* a copy takes as long as several products save, and values that change once will change again */
+    sp_free(s->narrow);
+    s->narrow = NULL;
+    s->wide = 1;
     return SPMM_OK;
 }
 
@@ -256,7 +278,7 @@ spmm_status sp_rows_set_k(const sp_setup *setup, void *state)
     if (!s) return SPMM_OK;
     if (s->row) sp_matrix_view_csr(&s->copy, &ordered);
     choose(s->row ? &ordered : setup->a, setup->k, s);
-    if (!s->narrow) narrow(setup, s);
+    narrow(setup, s);
     return SPMM_OK;
 }
 

@@ -40,8 +40,8 @@ void sp_rows_destroy(void *state);
 int sp_rows_values(void *state, sp_value_copy *copies);
 
 /** Finds whether all values are equal, as the new_values() of a kernel: then products read one value and not
- *  all; or whether f32 has all values of f64 exactly: then products with few columns read a copy in f32.
- *  Accepts NULL.
+ *  all. From then on products with few columns read f64 where, with the first values, they may read a copy in
+ *  f32. Accepts NULL.
  *  \return SPMM_OK */
 spmm_status sp_rows_new_values(const sp_setup *setup, void *state);
 

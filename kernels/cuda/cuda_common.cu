@@ -8,6 +8,8 @@ extern "C" {
 
 namespace {
 
+enum { SPARE = 4 }; /* a copy takes no more than one part in so many of the free memory */
+
 /** Returns 1 if f32 does not have the value with these bits. */
 __device__ inline int is_wide(unsigned long long bits)
 {
@@ -17,14 +19,14 @@ __device__ inline int is_wide(unsigned long long bits)
 __device__ inline int is_wide(unsigned) { return 1; }
 
 /** Examines values; a thread stops when it has found that they differ, and that f32 does not have one.
+ *  \param [in]     wide    1: it does not matter whether f32 has them
  *  \param [in]     col     [count]: a column index of -1 marks padding, which is skipped; NULL: there is none
  *  \param [in,out] common  [SP_FOUND], zero at first */
 template <typename E>
-__global__ void __launch_bounds__(THREADS)
-    compare_values(const int32_t *__restrict__ col, const E *__restrict__ val, int64_t count, E *common)
+__global__ void __launch_bounds__(THREADS) compare_values(int wide, const int32_t *__restrict__ col,
+                                                          const E *__restrict__ val, int64_t count, E *common)
 {
     E has = 0, lacks = 0;
-    int wide = 0;
     for (int64_t i = first_item(); i < count && ((has & lacks) == 0 || !wide); i += grid_size()) {
         if (col && col[i] < 0) continue;
         has |= val[i];
@@ -57,18 +59,19 @@ int64_t count_values(const sp_matrix *a)
 }
 
 /** Copies the values to f32, which has them, if products gain by it or they were copied before: a CUDA graph
- *  may hold a product that reads the copy. Without memory for them they are read in f64. Panels do not gain:
+ *  may hold a product that reads the copy. Where memory is short, values are read in f64. Panels do not gain:
  *  panel_mma takes 1.07 times as long with values of f32 (H100). */
 spmm_status copy_values(const sp_setup *setup, sp_work_lists *s)
 {
     const int64_t count = count_values(setup->a);
     cudaStream_t stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
-    if (!s->narrow && (s->equal || setup->k > SP_MOST_EQUAL || setup->a->format == SPMM_PANEL))
-        return SPMM_OK;
-    if (!s->narrow && sp_device_alloc((void **)&s->narrow, count * (int64_t)sizeof *s->narrow,
-                                      "values in f32") != SPMM_OK) {
-        s->narrow = NULL;
-        return SPMM_OK;
+    if (!s->narrow) {
+        const int64_t bytes = count * (int64_t)sizeof *s->narrow;
+        sp_device_info gpu;
+        if (s->equal || setup->k > SP_MOST_EQUAL || setup->a->format == SPMM_PANEL) return SPMM_OK;
+        TRY(sp_device_current(&gpu));
+        if (gpu.free_bytes / SPARE < bytes) return SPMM_OK;
+        TRY(sp_device_alloc((void **)&s->narrow, bytes, "values in f32"));
     }
     copy_narrow<<<blocks_for(count), THREADS, 0, stream>>>((const double *)setup->a->val, count, s->narrow);
     TRY(sp_device_launched("copy of values"));
@@ -86,7 +89,8 @@ template <typename E> spmm_status examine(const sp_matrix *a, void *common, int 
     E bits[SP_FOUND] = {0};
     if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
     TRY(sp_device_zero(common, sizeof bits));
-    compare_values<<<blocks_for(count), THREADS, 0, stream>>>(col, (const E *)a->val, count, (E *)common);
+    compare_values<<<blocks_for(count), THREADS, 0, stream>>>(a->format == SPMM_PANEL, col, (const E *)a->val,
+                                                              count, (E *)common);
     TRY(sp_device_launched("comparison of values"));
     TRY(sp_device_download(bits, common, sizeof bits));
     *equal = (bits[SP_HAS] & bits[SP_LACKS]) == 0;
@@ -108,6 +112,12 @@ spmm_status sp_cuda_find_common(const sp_setup *setup, void **state)
     TRY(a->precision == SPMM_F64 ? examine<unsigned long long>(a, s->common, &s->equal, &s->wide)
                                  : examine<unsigned>(a, s->common, &s->equal, &s->wide));
     return s->wide ? SPMM_OK : copy_values(setup, s);
+}
+
+spmm_status sp_cuda_set_k(const sp_setup *setup, void *state)
+{
+    sp_work_lists *const s = (sp_work_lists *)state;
+    return s && s->common && !s->wide && !s->narrow ? copy_values(setup, s) : SPMM_OK;
 }
 
 spmm_status sp_cuda_new_values(const sp_setup *setup, void *state)

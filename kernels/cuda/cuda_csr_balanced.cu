@@ -183,11 +183,17 @@ static spmm_status list_rows(const sp_setup *setup, const int32_t *order, int wi
     spmm_status status = sp_cuda_row_lists(setup->a, setup->k, order, window, &s->row, &s->rows,
                                            &s->long_rows);
     if (status == SPMM_OK) status = allocate_sums(setup, s);
-    if (status == SPMM_OK) status = sp_cuda_find_common(setup, state);
     return keep_on_success(status, state);
 }
 
 static spmm_status prepare(const sp_setup *setup, void **state)
+{
+    TRY(list_rows(setup, NULL, SP_WINDOW_ALL, state));
+    return keep_on_success(sp_cuda_find_common(setup, state), state);
+}
+
+/** csr_deep reads all values as they are. */
+static spmm_status prepare_deep(const sp_setup *setup, void **state)
 {
     return list_rows(setup, NULL, SP_WINDOW_ALL, state);
 }
@@ -199,7 +205,8 @@ static spmm_status prepare_clustered(const sp_setup *setup, void **state)
     TRY(sp_cuda_row_order(setup->a, SP_CLUSTERS_MORE, &order));
     const spmm_status status = list_rows(setup, order, SP_WINDOW, state);
     sp_device_free(order);
-    return status;
+    TRY(status);
+    return keep_on_success(sp_cuda_find_common(setup, state), state);
 }
 
 template <bool deep, typename T> static void run_lists(const sp_launch *l, cudaStream_t stream)
@@ -217,10 +224,10 @@ static spmm_status run_balanced(const sp_launch *l) { return run<false>(l, "csr_
 
 static spmm_status run_deep(const sp_launch *l) { return run<true>(l, "csr_deep"); }
 
-SP_KERNEL(csr_balanced) = {run_balanced, prepare,         sp_cuda_release_lists,
-                           NULL,         sp_kernel_any_k, sp_cuda_new_values};
+SP_KERNEL(csr_balanced) = {run_balanced, prepare,       sp_cuda_release_lists,
+                           NULL,         sp_cuda_set_k, sp_cuda_new_values};
 static spmm_status run_clustered(const sp_launch *l) { return run<false>(l, "csr_clustered"); }
 
 SP_KERNEL(csr_clustered) = {run_clustered, prepare_clustered, sp_cuda_release_lists,
-                            NULL,          sp_kernel_any_k,   sp_cuda_new_values};
-SP_KERNEL(csr_deep) = {run_deep, prepare, sp_cuda_release_lists, NULL, sp_kernel_any_k, sp_cuda_new_values};
+                            NULL,          sp_cuda_set_k,     sp_cuda_new_values};
+SP_KERNEL(csr_deep) = {run_deep, prepare_deep, sp_cuda_release_lists, NULL, sp_kernel_any_k, NULL};

@@ -48,6 +48,9 @@ spmm_status sp_cuda_short_columns(const sp_setup *setup, sp_work_lists *s);
 
 enum { SP_NO_COLUMN = 0xffff };
 
+/** As the set_k() of a kernel: copies the values to f32 when a plan goes to few columns, if f32 has them. */
+spmm_status sp_cuda_set_k(const sp_setup *setup, void *state);
+
 /** sp_cuda_find_common() as the new_values() of a kernel. */
 spmm_status sp_cuda_new_values(const sp_setup *setup, void *state);
 

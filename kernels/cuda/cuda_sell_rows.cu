@@ -274,6 +274,6 @@ spmm_status run_deep(const sp_launch *l) { return run<true>(l, "sell_deep"); }
 } // namespace
 
 SP_KERNEL(sell_deep) = {run_deep, sp_cuda_prepare_sums, sp_cuda_release_lists,
-                        NULL,     sp_kernel_any_k,      sp_cuda_new_values};
-SP_KERNEL(sell_rows) = {run_rows, prepare_rows,    sp_cuda_release_lists,
-                        NULL,     sp_kernel_any_k, sp_cuda_new_values};
+                        NULL,     sp_cuda_set_k,        sp_cuda_new_values};
+SP_KERNEL(sell_rows) = {run_rows, prepare_rows,  sp_cuda_release_lists,
+                        NULL,     sp_cuda_set_k, sp_cuda_new_values};

@@ -33,9 +33,12 @@ static spmm_status list_rows(sp_exchange *x)
     x->rows = h->list;
     x->packed = h->packed;
     if (!x->options.rounded || x->ops->unpacked) return SPMM_OK;
-    TRY(sp_alloc((void **)&x->sent_rows, h->sent, sizeof *x->sent_rows, "the list of rows to send"));
     for (const sp_halo_send *t = h->target; t < h->target + h->targets; t++)
-        for (int64_t i = 0; i < t->rows; i++)
+        if (!sp_sends_again(h, t)) n += t->rows;
+    TRY(sp_alloc((void **)&x->sent_rows, n, sizeof *x->sent_rows, "the list of rows to send"));
+    n = 0;
+    for (const sp_halo_send *t = h->target; t < h->target + h->targets; t++)
+        for (int64_t i = 0; i < t->rows && !sp_sends_again(h, t); i++)
             x->sent_rows[n++] = t->packed ? h->list[t->first + i] : (int32_t)(t->first + i);
     x->rows = x->sent_rows;
     x->packed = n;

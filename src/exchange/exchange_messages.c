@@ -43,10 +43,15 @@ static void list_messages(sp_exchange *x)
         stage += m.bytes;
     }
     stage = 0;
+    int64_t next = 0, sent = 0; /* in x->send: end of the rows so far, and rows of this target */
     for (int i = 0; i < h->targets; i++) {
         const sp_halo_send *const t = &h->target[i];
         const int64_t at = t->packed ? t->first * x->row_bytes : (t->first + h->ghost_low) * x->pitch;
-        const sp_message m = {t->rank, t->packed || rounded, rounded ? stage : at, stage,
+        if (!sp_sends_again(h, t)) {
+            sent = next;
+            next += t->rows * x->wire_bytes;
+        }
+        const sp_message m = {t->rank, t->packed || rounded, rounded ? sent : at, stage,
                               t->rows * x->wire_bytes};
         cut(x, m, x->out, &x->outs);
         stage += m.bytes;

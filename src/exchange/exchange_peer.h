@@ -42,7 +42,7 @@ typedef struct sp_peer {
     int *order;             /**< [outs] the order in which this rank writes to the targets */
     char *arrivals; /**< options.rounded: the registered buffer in which rows of f32 arrive, with a part for
                          each column block; NULL before the first X is allocated */
-    unsigned part;  /**< options.rounded: number of exchanges so far */
+    int64_t part;   /**< options.rounded: the part of `arrivals` that the last exchange used */
 } sp_peer;
 
 /** Allocates the state, zeroed, and the members of its sp_peer. Local.

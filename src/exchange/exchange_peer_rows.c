@@ -100,10 +100,10 @@ void sp_peer_forget(sp_exchange *x)
         p->remote[i].buffer = NULL;
         p->remote[i].buffers = 0;
     }
-    /* after MPI_Finalize it is unknown whether neighbors have detached the buffers, so they stay allocated
-     * until the process ends */
     sp_device_free(p->arrivals);
     p->arrivals = NULL;
+    /* after MPI_Finalize it is unknown whether neighbors have detached the buffers, so they stay allocated
+     * until the process ends */
     const int runs = sp_mpi_runs();
     if (p->connected && runs) MPI_Barrier(x->comm);
     for (int r = 0; runs && r < p->buffers; r++) sp_device_unshare(p->buffer[r].memory);
@@ -119,7 +119,8 @@ const char *sp_peer_arrival(sp_exchange *x)
     sp_peer *const p = x->state;
     if (!x->options.rounded) return x->base;
     const int64_t ghosts = x->halo->ghost_low + x->halo->ghost_high;
-    x->received = p->arrivals + p->part++ % (x->pitch / x->row_bytes) * ghosts * x->wire_bytes;
+    p->part = (p->part + 1) % (x->pitch / x->row_bytes);
+    x->received = p->arrivals + p->part * ghosts * x->wire_bytes;
     return x->received;
 }
 

@@ -371,8 +371,9 @@ spmm_status sp_joint_halo_create(const sp_grid *grid, const spmm_block *block, c
                                  const spmm_plan_options *o, sp_halo *joint)
 {
     memset(joint, 0, sizeof *joint);
+    /* (with rows of X as f32, Y would depend on the choice, which is by time) */
     if (o->exchange != SPMM_EXCHANGE_AUTO || !o->any_order || block->any_order ||
-        sp_halo_all_moved(halo) == 0)
+        sp_plan_rounds(o, block->csr.precision) || sp_halo_all_moved(halo) == 0)
         return SPMM_OK;
     TRY(sp_halo_create(grid, block, SPMM_EXCHANGE_JOINT, sp_threads_of(o->threads), joint));
     if ((double)sp_halo_all_moved(joint) > WORTH * (double)sp_halo_all_moved(halo)) sp_halo_destroy(joint);

@@ -95,7 +95,7 @@ static void print_moves(const sp_product *p, const summary *s, FILE *f)
     }
     fprintf(f, "exchange    %s by %s", sp_exchange_word(p->given->kind),
             sp_transport_word(sp_product_transport(p)));
-    if (sp_plan_rounds(&p->options, p->precision)) fprintf(f, ", rows of X as f32");
+    if (halved > 0) fprintf(f, ", rows of X as f32");
     /* between GPUs a transport has several backends */
     if (p->space == SPMM_CUDA && p->exchange) fprintf(f, " (%s)", sp_exchange_backend(p->exchange));
     fprintf(f, ": %lld rows, %.3g MB per product; a rank receives at most %.0f rows from %.0f ranks\n",

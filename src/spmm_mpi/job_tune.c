@@ -37,12 +37,13 @@ static void make_key(const sp_job *job, const sp_tuning *t, int64_t k, char *key
         snprintf(device, sizeof device, "%s", binding->gpu.name);
     else
         snprintf(device, sizeof device, "%s %s", sp_cpu_name(name, sizeof name), sp_isa_name(sp_cpu_isa()));
-    snprintf(key, n, "%s %016llx %lldx%lld %lld K=%lld %s %s threads=%d grid=%dx%d %s %s %s ell=%g %d %d%s",
+    snprintf(key, n, "%s %016llx %lldx%lld %lld K=%lld %s %s threads=%d grid=%dx%d %s %s %s ell=%g %d %d%s%s",
              SPMM_VERSION, (unsigned long long)t->hash, (long long)m->rows, (long long)m->cols,
              (long long)m->nnz, (long long)k, sp_precision_word(o->precision), device, binding->threads,
              job->place.grid.dims[0], job->place.grid.dims[1], sp_partition_word(job->dist.cut.taken),
              sp_exchange_word(job->dist.halo.kind), sp_format_word(o->format), o->ell_limit, o->shape.block,
-             o->shape.subwarp, o->bits == SP_BITS_EXACT ? " exact" : "");
+             o->shape.subwarp, o->bits == SP_BITS_EXACT ? " exact" : "",
+             o->rounded && o->precision == SPMM_F64 ? " values=f32" : "");
 }
 
 spmm_status sp_job_recall(const sp_job *job, const sp_tuning *t, int64_t k, const sp_kernel **kernel,

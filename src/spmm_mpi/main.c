@@ -181,6 +181,7 @@ static spmm_status distribute(sp_job *job, sp_record *record, int *ended)
             return sp_job_check_conversions(place, &input->a, o->ell_limit);
         if (o->action == SP_ACTION_DRY_RUN) return sp_job_dry_run(o, place, input);
         TRY(sp_job_round(o, place, 0, &input->a));
+        record->seconds.read += lap(&start);
         TRY(sp_job_partition(o, place, input, d, reference));
         record->seconds.partition = lap(&start);
         TRY(sp_job_scatter(o, place, reference, input, d, record));

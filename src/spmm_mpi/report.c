@@ -105,7 +105,7 @@ void sp_report_table_head(FILE *out, int width)
 /** Returns the bound of the verification, in words. */
 static const char *bound_text(const sp_record *r)
 {
-    return r->run.rounded ? "2 gamma_n sum|a||x| + 2^-24 sum|a||x| of entries that read them"
+    return r->run.rounded ? "2 gamma_n sum|a||x| + 2^-24 sum|a||x| of entries in columns of other ranks"
                           : "2 gamma_n sum|a||x|";
 }
 
@@ -134,6 +134,9 @@ static void rounded_line(FILE *out, const sp_record *r)
     else
         fprintf(out, "the error of Y is at most %.2g of its bound,\n      %s (at most %.1e)\n",
                 r->error.of_bound, bound_text(r), r->error.rounding);
+    if (r->error.wrong > 0 && !isfinite(r->error.found) && isfinite(r->error.expected))
+        fprintf(out, "      elements of X beyond %.1e travel as infinity: omit --exchange-precision\n",
+                (double)FLT_MAX);
 }
 
 void sp_report_run(FILE *out, const sp_record *r, int width)

@@ -68,7 +68,10 @@ static void compare(int64_t row, int64_t column, double found, double expected, 
     e->mean_relative += relative;
     if (relative > e->max_relative) e->max_relative = relative;
     if (rounding > e->rounding) e->rounding = rounding;
-    if (rounding > 0 && !same) e->of_bound = fmax(e->of_bound, fabs(found - expected) / bound);
+    if (rounding > 0 && !same) {
+        const double part = fabs(found - expected) / bound;
+        e->of_bound = isnan(part) ? INFINITY : fmax(e->of_bound, part);
+    }
     /* the bound may be infinite */
     if (same || (isfinite(expected) && isfinite(found) && fabs(found - expected) <= bound)) return;
     e->wrong++;
