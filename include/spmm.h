@@ -201,7 +201,8 @@ typedef struct spmm_plan_options {
  *                        threads
  *  \param [out] cut      the caller destroys it. Root, by, k and these options are the same on every rank
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (also: A is not square, or violates the
- *          rules of spmm_csr; SPMM_EXCHANGE_JOINT with a cut that renumbers), _MEMORY, _LIMIT (too large for METIS), _INTERNAL (METIS failed), _MPI */
+ *          rules of spmm_csr; SPMM_EXCHANGE_JOINT with a cut that renumbers), _MEMORY, _LIMIT (too large for
+ *          METIS), _INTERNAL (METIS failed), _MPI */
 spmm_status spmm_cut_create(MPI_Comm comm, int root, const spmm_csr *a, spmm_cut_by by, int64_t k,
                             const spmm_plan_options *options, spmm_cut *cut);
 

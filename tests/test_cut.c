@@ -1,4 +1,5 @@
 /* Cuts of the library: each rank's list of rows, what a cut moves, and the bits of Y. MPI: 1 2 3 4 8 */
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,26 @@
 
 enum { K = 5, SIDE = 40 };
 static int size, root;
+
+/** Calls of METIS, which the linker takes for all of the program, and whether they fail. The arguments are
+ *  pointers, whatever METIS's integers. */
+static int metis_called, metis_fails;
+
+int METIS_PartGraphKway(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *,
+                        void *, void *, void *);
+
+int METIS_PartGraphKway(void *a, void *b, void *c, void *d, void *e, void *f, void *g, void *h, void *i,
+                        void *j, void *k, void *l, void *m)
+{
+    static const int ok = 1, error = -4;
+    int (*real)(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *,
+                void *, void *);
+    *(void **)&real = dlsym(RTLD_NEXT, "METIS_PartGraphKway");
+    metis_called++;
+    if (metis_fails || !real) return error;
+    CHECK_INT(real(a, b, c, d, e, f, g, h, i, j, k, l, m), ok);
+    return ok;
+}
 
 static int64_t *shuffled(int64_t n)
 {
@@ -265,6 +286,37 @@ static void test_kept(void)
     }
 }
 
+static void test_metis(void)
+{
+    static const char what[] = "a failure of METIS is none of auto, which takes the cut by levels";
+    const spmm_plan_options sent = {.transport = SPMM_TRANSPORT_MPI, .products = 100000000};
+    char spec[16];
+    spmm_csr a;
+    spmm_cut cut;
+    if (sp_graph_ready() != SPMM_OK) {
+        SKIP(what, "this build was made without METIS");
+        return;
+    }
+    TEST(what) {
+        snprintf(spec, sizeof spec, "lap2d5:%d", SIDE);
+        make(spec, SPMM_F64, &a);
+        metis_fails = 1;
+        metis_called = 0;
+        CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, root, &a, SPMM_CUT_AUTO, K, &sent, &cut), SPMM_OK);
+        CHECK_INT(metis_called > 0, test_.rank == root);
+        CHECK_INT(cut.by, SPMM_CUT_LEVELS);
+        CHECK_TEXT(cut.why, "renumbered by levels");
+        CHECK(!strstr(cut.why, "METIS"));
+        check_lists(&a, &cut);
+        spmm_cut_destroy(&cut);
+        CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, root, &a, SPMM_CUT_GRAPH, K, &sent, &cut),
+                  SPMM_ERR_INTERNAL);
+        CHECK_TEXT(spmm_error_message(), "METIS failed");
+        metis_fails = 0;
+        spmm_csr_destroy(&a);
+    }
+}
+
 static void test_nodes(void)
 {
     spmm_csr a;
@@ -418,6 +470,7 @@ int main(int argc, char **argv)
     root = size - 1;
     test_cuts();
     test_kept();
+    if (size > 1) test_metis();
     if (size > 2) test_nodes();
     test_mistakes();
     test_any_order();

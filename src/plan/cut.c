@@ -192,7 +192,8 @@ static spmm_status invert(const spmm_cut *cut, int64_t **old)
     return SPMM_OK;
 }
 
-/** Makes each rank's list of rows, which root sends if rows are renumbered. \param [in] old  on root, from invert() */
+/** Makes each rank's list of rows, which root sends if rows are renumbered.
+ *  \param [in] old  on root, from invert() */
 static spmm_status send_lists(MPI_Comm comm, int root, int rank, const int64_t *old, spmm_cut *cut)
 {
     const int64_t size = sizeof *old;
