@@ -191,17 +191,20 @@ typedef struct spmm_plan_options {
  *  by every cut, where it has the same bits on any number of ranks (options.any_order, options.exact).
  *
  *  Collective over comm. Memory on root: 12 to 28 bytes per row and, if the pattern is not symmetric or METIS
- *  runs, 12 and more bytes per entry. If SPMM_CUT_AUTO finds too little memory for that, it cuts by entries.
+ *  runs, 12 and more bytes per entry. If SPMM_CUT_AUTO finds too little memory for that or for the
+ *  copy of spmm_cut_scatter(), it cuts by entries, as it does with SPMM_EXCHANGE_JOINT.
  *  \param [in]  root     the rank of comm that passes the matrix
  *  \param [in]  a        the whole matrix on rank root; ignored on other ranks (may be NULL). Not changed
- *  \param [in]  by       the cut. With SPMM_CUT_GRAPH, a build without METIS gives SPMM_ERR_USAGE
+ *  \param [in]  by       the cut. With SPMM_CUT_GRAPH, a build without METIS gives SPMM_ERR_USAGE; on one
+ *                        rank it is by entries
  *  \param [in]  k        columns of X, >= 0
  *  \param [in]  options  those of the plan that will be made; NULL for the defaults. Read are device,
  *                        exchange, exchange_precision, transport, column_blocks, products and, on root,
  *                        threads
  *  \param [out] cut      the caller destroys it. Root, by, k and these options are the same on every rank
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (also: A is not square, or violates the
- *          rules of spmm_csr), _MEMORY, _LIMIT (too large for METIS), _INTERNAL (METIS failed), _MPI */
+ *          rules of spmm_csr; SPMM_EXCHANGE_JOINT with a cut that renumbers), _MEMORY, _LIMIT (too large for
+ *          METIS), _INTERNAL (METIS failed), _MPI */
 spmm_status spmm_cut_create(MPI_Comm comm, int root, const spmm_csr *a, spmm_cut_by by, int64_t k,
                             const spmm_plan_options *options, spmm_cut *cut);
 
@@ -214,7 +217,7 @@ spmm_status spmm_cut_create(MPI_Comm comm, int root, const spmm_csr *a, spmm_cut
  *                      ranks (may be NULL). Not changed
  *  \param [in]  cut    from spmm_cut_create(), with as many ranks as comm; may be destroyed afterwards
  *  \param [out] block  this rank's block of the renumbered matrix; the caller destroys it
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _MPI */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _MPI */
 spmm_status spmm_cut_scatter(MPI_Comm comm, int root, const spmm_csr *a, const spmm_cut *cut,
                              spmm_block *block);
 
@@ -368,9 +371,9 @@ spmm_status spmm_apply_end(spmm_plan *plan);
  *  X is distributed like the Y of spmm_apply(), and Y like its X: partial sums are sent to the ranks from
  *  which spmm_apply() receives rows of X, and are added there in the order of the ranks; on CPUs, the sums of
  *  each node are added first. The result is the same in every run on the same grid; its last bits depend on
- *  the number of ranks and, on CPUs, on their placement on nodes. The first call transposes the block and
- *  chooses a kernel for it; this takes about as much time as spmm_plan_create() and as much memory as the
- *  plan.
+ *  the number of ranks, on the cut (spmm_cut_create()) and, on CPUs, on the ranks' placement on nodes. The
+ *  first call transposes the block and chooses a kernel for it; this takes about as much time as
+ *  spmm_plan_create() and as much memory as the plan.
  *
  *  Collective over the plan's communicator, as spmm_apply() is; the first call waits for all ranks, and each
  *  call on a grid with Q > 1 for the process row.

@@ -171,9 +171,10 @@ typedef struct spmm_cut {
     int64_t *number; /**< on root, if the rows are renumbered: [rows] new number of each row; else NULL */
     int ranks;       /**< number of ranks of the communicator */
     spmm_cut_by by;  /**< the cut that was taken, not SPMM_CUT_AUTO */
-    int64_t moved, moved_by_entries; /**< rows of X that a product moves between ranks by this cut, and by
-                                          entries. With SPMM_CUT_AUTO, where ranks of a node share X in memory
-                                          (SPMM_TRANSPORT_SHARED): between nodes */
+    int64_t moved, moved_by_entries; /**< rows of X that a product with a halo exchange moves between ranks
+                                          by this cut, and by entries. With SPMM_CUT_AUTO, where ranks of a
+                                          node share X in memory (SPMM_TRANSPORT_SHARED) and all nodes have
+                                          as many ranks: between nodes */
     double seconds;                  /**< time on root to make the cut */
     char why[256];                   /**< with SPMM_CUT_AUTO one readable line on the choice; else "" */
 } spmm_cut;

@@ -1,16 +1,19 @@
 """What the Python package computes and refuses, held against SciPy: run by tests/test_python.py under mpirun."""
 import gc
 import pickle
+import unittest.mock
 import warnings
 
 import numpy as np
 import scipy.sparse
+import scipy.sparse.linalg
 from mpi4py import MPI
 
 import spmm_mpi
 from python_ranks import A, Skipped, X, case, comm, in_threads, near, need, on_root, random_matrix, random_x, rank, ranks, refused, rows_of, run_all
-from spmm_mpi import Plan
+from spmm_mpi import Plan, _gpu_matrix as gpu_matrix
 from spmm_mpi._library import comm_type, loaded, newer
+from spmm_mpi._matrix import RankCut
 
 # ---- threads ----
 
@@ -116,6 +119,17 @@ def _():
         near(plan.apply(plan.x_zeros(), out=plan.y_zeros()), plan.y_zeros())
 
 
+def fails_once(place, name, text, on=0):
+    """A context in which the first call of a function raises a MemoryError on rank `on`."""
+    real, left = getattr(place, name), [rank == on]
+
+    def function(*arguments, **named):
+        if left and left.pop():
+            raise MemoryError(text)
+        return real(*arguments, **named)
+    return unittest.mock.patch.object(place, name, function)
+
+
 @case("a matrix is cut and renumbered in every way, with X and Y of the rows row_numbers, and the bits stay")
 def _():
     need("spmm_cut_create", "spmm_cut_scatter", "spmm_cut_destroy")
@@ -133,6 +147,13 @@ def _():
             assert (plan @ x[mine] == whole[mine]).all(), by
             near(plan.T @ x[mine], (a.T @ x)[mine], by)
             near(plan.diagonal(), a.diagonal()[mine], by)
+            if plan.cut.by == "levels":
+                refused(spmm_mpi.Error, "x_range: the plan's cut has renumbered the rows: plan.row_numbers", lambda: plan.x_range)
+                refused(spmm_mpi.Error, "y_range: the plan's cut has", lambda: plan.y_range)
+                block = plan.block()
+                assert (np.sort(block.data) == np.sort(a[mine].data)).all()
+            else:
+                assert (mine == np.arange(n)[plan.x_range]).all() and plan.x_range == plan.y_range
             assert plan.cut.by == ("entries" if by == "auto" else by) and bool(plan.cut.why) == (by == "auto")
             assert by != "levels" or ranks == 1 or 20 * plan.cut.moved < plan.cut.moved_by_entries, plan.cut
             plan.update_values(on_root(2 * a))
@@ -141,6 +162,25 @@ def _():
                 if op is not None:
                     near(op @ x, 2 * (a @ x), by)
                     near(op.rmatmat(x), 2 * (a.T @ x), by)
+                    if by == "levels":
+                        with fails_once(np, "empty", "no room for x"):
+                            refused(MemoryError, "no room for x", op.matmat, x)
+                        near(op @ x, 2 * (a @ x), "after a MemoryError, for which no rank waits")
+            if ranks == 1:
+                near(plan.matmat(x), 2 * (a @ x), by)
+                near(plan.rmatmat(x + 1j * x), 2 * (1 + 1j) * (a.T @ x), by)
+                refused(ValueError, f"expected {n}", plan.matmat, x[1:])
+    for side, call in ((0, "matvec"), (1, "rmatvec")):
+        with Plan(MPI.COMM_SELF, a, 1, cut="levels") as plan:
+            assert (plan.row_numbers != np.arange(n)).any()
+            near(getattr(plan, call)(x[:, 0]), (a.T if side else a) @ x[:, 0], call)
+            near(getattr(plan, call)(x[:, :1]), (a.T if side else a) @ x[:, :1], call)
+            near(getattr(scipy.sparse.linalg.aslinearoperator(plan), call)(x[:, 2]), (a.T if side else a) @ x[:, 2], call)
+    with fails_once(RankCut, "take", "no room for rows", on=ranks - 1):
+        refused(MemoryError, "no room for rows", Plan, comm, on_root(a), 4, cut="levels")
+    with unittest.mock.patch.object(gpu_matrix, "is_on_gpu", lambda A: True):  # one rank: no mistake
+        refused(TypeError, "the plan computes on the CPU", Plan, MPI.COMM_SELF, a, 4, cut="levels")
+        refused(ValueError, "cut is 'nothing'", Plan, MPI.COMM_SELF, a, 4, cut="nothing")
     with Plan(comm, on_root(a), cut="auto", transport="mpi", products=10 ** 9) as plan:
         assert plan.cut.by == ("entries" if ranks == 1 else "levels") or ranks > 1 and plan.cut.by == "graph", plan.cut
         near(plan @ x[plan.row_numbers], (a @ x)[plan.row_numbers])

@@ -43,7 +43,7 @@ static sp_features features_of(const char *spec)
     spmm_csr a;
     sp_features f;
     CHECK_INT(sp_gen_csr(spec, SPMM_F64, 1, &a), SPMM_OK);
-    sp_features_of(&a, 0, 1, &f);
+    sp_features_of(&a, 0, 0, 1, &f);
     spmm_csr_destroy(&a);
     return f;
 }
@@ -73,7 +73,7 @@ static void test_features(void)
                     if (n > longest) longest = n;
                     if (n > SP_CHAIN) in_long_rows += n;
                 }
-                sp_features_of(&a, 0, threads, &f);
+                sp_features_of(&a, 0, 0, threads, &f);
                 CHECK(f.sum.rows == (double)a.rows && f.sum.nnz == (double)a.nnz);
                 CHECK(f.sum.squares == squares && f.longest == longest &&
                       f.sum.over[SP_LENGTH_BOUNDS - 1] == in_long_rows);
@@ -84,7 +84,7 @@ static void test_features(void)
     }
     TEST("entries of rows beyond a piece are counted, and their lengths vary") {
         CHECK_INT(sp_gen_csr("longrows:4000,2,3,1000", SPMM_F64, 1, &a), SPMM_OK);
-        sp_features_of(&a, 0, 2, &f);
+        sp_features_of(&a, 0, 0, 2, &f);
         CHECK(f.longest == 1000 && f.sum.over[SP_LENGTH_BOUNDS - 1] == 3000 && sp_features_variation(&f) > 5);
         spmm_csr_destroy(&a);
     }
@@ -94,14 +94,35 @@ static void test_features(void)
         memset(&f, 0, sizeof f);
         CHECK(sp_features_variation(&f) == 0 && sp_features_reuse(&f) == 0);
     }
+    TEST("the facts of rows whose columns are in any order are those of the sorted rows, but for panels") {
+        static const char *const specs[] = {"lap3d27:12", "longrows:3000,15,2,2900"};
+        for (int s = 0; s < 2; s++) {
+            sp_features any;
+            CHECK_INT(sp_gen_csr(specs[s], SPMM_F64, 1, &a), SPMM_OK);
+            sp_features_of(&a, 0, 0, 1, &f);
+            CHECK(s == 0 ? f.sum.shared > 0 : f.sum.reach > 0);
+            for (int64_t i = 0; i < a.rows; i++) { /* the second half of a row, backwards, then the first */
+                const int64_t begin = a.irp[i], length = a.irp[i + 1] - begin;
+                int32_t *const row = malloc((size_t)(length + 1) * sizeof *row);
+                for (int64_t e = 0; e < length; e++)
+                    row[e] = a.ja[begin + (e < length / 2 ? length - 1 - e : e - length / 2)];
+                memcpy(a.ja + begin, row, (size_t)length * sizeof *row);
+                free(row);
+            }
+            sp_features_of(&a, 0, 1, 2, &any);
+            any.sum.panel_columns = f.sum.panel_columns;
+            CHECK(memcmp(&any, &f, sizeof f) == 0);
+            spmm_csr_destroy(&a);
+        }
+    }
     TEST("the facts of blocks add up to the matrix's") {
         sp_features part, sum = {0};
         spmm_csr rows;
         CHECK_INT(sp_gen_csr("lap3d27:12", SPMM_F64, 1, &a), SPMM_OK);
-        sp_features_of(&a, 0, 1, &f);
+        sp_features_of(&a, 0, 0, 1, &f);
         for (int64_t begin = 0; begin < a.rows; begin += 576) {
             CHECK_INT(sp_csr_rows(&a, begin, begin + 576, &rows), SPMM_OK);
-            sp_features_of(&rows, begin, 1, &part);
+            sp_features_of(&rows, begin, 0, 1, &part);
             add(&sum, &part);
             spmm_csr_destroy(&rows);
         }

@@ -1,11 +1,15 @@
 /* Cuts of the library: each rank's list of rows, what a cut moves, and the bits of Y. MPI: 1 2 3 4 8 */
+#include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
+#include "files.h"
 #include "formats/csr.h"
 #include "base/memory.h"
+#include "made_nodes.h"
 #include "partition/reorder.h"
 #include "plan/plan.h"
 #include "spmm.h"
@@ -13,6 +17,26 @@
 
 enum { K = 5, SIDE = 40 };
 static int size, root;
+
+/** Calls of METIS, which the linker takes for all of the program, and whether they fail. The arguments are
+ *  pointers, whatever METIS's integers. */
+static int metis_called, metis_fails;
+
+int METIS_PartGraphKway(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *,
+                        void *, void *, void *);
+
+int METIS_PartGraphKway(void *a, void *b, void *c, void *d, void *e, void *f, void *g, void *h, void *i,
+                        void *j, void *k, void *l, void *m)
+{
+    static const int ok = 1, error = -4;
+    int (*real)(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *, void *,
+                void *, void *);
+    *(void **)&real = dlsym(RTLD_NEXT, "METIS_PartGraphKway");
+    metis_called++;
+    if (metis_fails || !real) return error;
+    CHECK_INT(real(a, b, c, d, e, f, g, h, i, j, k, l, m), ok);
+    return ok;
+}
 
 static int64_t *shuffled(int64_t n)
 {
@@ -141,7 +165,10 @@ static void check_cuts(const spmm_csr *a, const spmm_plan_options *o)
         const spmm_csr *const mine = test_.rank == root ? a : NULL;
         CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, root, mine, (spmm_cut_by)by, K, o, &cut), SPMM_OK);
         if (!cut.begin) continue;
-        CHECK(by == SPMM_CUT_AUTO || (int)cut.by == by);
+        if (by == SPMM_CUT_GRAPH && size == 1)
+            CHECK_INT(cut.by, SPMM_CUT_ENTRIES);
+        else
+            CHECK(by == SPMM_CUT_AUTO || (int)cut.by == by);
         CHECK((cut.why[0] != 0) == (by == SPMM_CUT_AUTO));
         check_lists(a, &cut);
         check_products(a, &cut, o);
@@ -197,6 +224,123 @@ static void test_cuts(void)
     }
 }
 
+/** Address space for so many bytes more than this process has. \return the limit before */
+static struct rlimit leave(int64_t bytes)
+{
+    struct rlimit old, now;
+    CHECK_INT(getrlimit(RLIMIT_AS, &old), 0);
+    now = old;
+    now.rlim_cur = (rlim_t)(status_bytes("VmSize") + bytes);
+    CHECK_INT(setrlimit(RLIMIT_AS, &now), 0);
+    return old;
+}
+
+/** What keeps SPMM_CUT_AUTO from a renumbering that repays. */
+static void test_kept(void)
+{
+    static const char memory[] = "auto cuts by entries if root has no memory for the renumbered matrix";
+    spmm_plan_options sent = {.transport = SPMM_TRANSPORT_MPI, .products = 20000, .threads = 1};
+    spmm_csr a = {0};
+    spmm_cut cut;
+    spmm_block block;
+    if (TEST_SANITIZED) {
+        SKIP(memory, "sanitizers take memory of their own");
+    } else if (size > 1) {
+        TEST(memory) {
+            if (test_.rank == root) make("lap2d5:400", SPMM_F64, &a);
+            for (int small = 0; small < 2; small++) {
+                struct rlimit old = {0};
+                /* 12 MB for the renumbered matrix; less than 5 MB to order rows */
+                if (small && test_.rank == root) old = leave(8 << 20);
+                CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, root, &a, SPMM_CUT_AUTO, K, &sent, &cut), SPMM_OK);
+                if (small && test_.rank == root) CHECK_INT(setrlimit(RLIMIT_AS, &old), 0);
+                CHECK_TEXT(cut.why,
+                           small ? "by entries, as there is no memory to renumber" : "renumbered by");
+                CHECK_INT(cut.by == SPMM_CUT_ENTRIES, small);
+                CHECK(!small || (!cut.number && cut.moved == cut.moved_by_entries));
+                for (int64_t i = 0; small && i < cut.row_count; i++)
+                    if (cut.row[i] != cut.row_begin + i) CHECK_INT(cut.row[i], cut.row_begin + i);
+                CHECK_INT(spmm_cut_scatter(MPI_COMM_WORLD, root, &a, &cut, &block), SPMM_OK);
+                CHECK_INT(block.any_order, !small);
+                spmm_block_destroy(&block);
+                spmm_cut_destroy(&cut);
+            }
+            spmm_csr_destroy(&a);
+        }
+    }
+    TEST("auto cuts by entries for the joint exchange, of which a plan can be made") {
+        sent.exchange = SPMM_EXCHANGE_JOINT;
+        sent.products = 100000000;
+        make("lap2d5:12", SPMM_F64, &a);
+        CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, root, &a, SPMM_CUT_AUTO, K, &sent, &cut), SPMM_OK);
+        CHECK_TEXT(cut.why, size == 1 ? "as there is one rank"
+                                      : "by entries, as the joint exchange needs increasing columns");
+        check_products(&a, &cut, &(spmm_plan_options){.exchange = SPMM_EXCHANGE_HALO, .exact = 1});
+        CHECK_INT(spmm_cut_scatter(MPI_COMM_WORLD, root, &a, &cut, &block), SPMM_OK);
+        spmm_plan *plan;
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, K, &sent, &plan), SPMM_OK);
+        spmm_plan_destroy(plan);
+        spmm_block_destroy(&block);
+        spmm_cut_destroy(&cut);
+        spmm_csr_destroy(&a);
+    }
+}
+
+static void test_metis(void)
+{
+    static const char what[] = "a failure of METIS is none of auto, which takes the cut by levels";
+    const spmm_plan_options sent = {.transport = SPMM_TRANSPORT_MPI, .products = 100000000};
+    char spec[16];
+    spmm_csr a;
+    spmm_cut cut;
+    if (sp_graph_ready() != SPMM_OK) {
+        SKIP(what, "this build was made without METIS");
+        return;
+    }
+    TEST(what) {
+        snprintf(spec, sizeof spec, "lap2d5:%d", SIDE);
+        make(spec, SPMM_F64, &a);
+        metis_fails = 1;
+        metis_called = 0;
+        CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, root, &a, SPMM_CUT_AUTO, K, &sent, &cut), SPMM_OK);
+        CHECK_INT(metis_called > 0, test_.rank == root);
+        CHECK_INT(cut.by, SPMM_CUT_LEVELS);
+        CHECK_TEXT(cut.why, "renumbered by levels");
+        CHECK(!strstr(cut.why, "METIS"));
+        check_lists(&a, &cut);
+        spmm_cut_destroy(&cut);
+        CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, root, &a, SPMM_CUT_GRAPH, K, &sent, &cut),
+                  SPMM_ERR_INTERNAL);
+        CHECK_TEXT(spmm_error_message(), "METIS failed");
+        metis_fails = 0;
+        spmm_csr_destroy(&a);
+    }
+}
+
+static void test_nodes(void)
+{
+    spmm_csr a;
+    spmm_cut cut, other;
+    TEST("rows count once for a node if all nodes have as many ranks, else for each rank, for any root") {
+        make("lap2d5:12", SPMM_F64, &a);
+        const spmm_plan_options often = {.products = 100000000};
+        for (node_size = 2; node_size < size; node_size++) {
+            CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, 0, &a, SPMM_CUT_ENTRIES, K, NULL, &other), SPMM_OK);
+            for (int r = 0; r < size; r += size - 1) {
+                CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, r, &a, SPMM_CUT_AUTO, K, &often, &cut), SPMM_OK);
+                if (size % node_size)
+                    CHECK_INT(cut.moved_by_entries, other.moved);
+                else
+                    CHECK(cut.moved_by_entries < other.moved);
+                spmm_cut_destroy(&cut);
+            }
+            spmm_cut_destroy(&other);
+        }
+        node_size = 0;
+        spmm_csr_destroy(&a);
+    }
+}
+
 /** Each rank gets the status and a message with the text, and a zeroed cut. */
 #define REFUSED(call, expected, text)                    \
     do {                                                 \
@@ -209,7 +353,16 @@ static void test_cuts(void)
 
 static void test_mistakes(void)
 {
-    const spmm_plan_options one = {.products = test_.rank ? 1 : 2}, device = {.device = (spmm_device)7};
+    const spmm_plan_options one = {.products = test_.rank ? 1 : 2};
+    static const struct {
+        spmm_plan_options o;
+        const char *text;
+    } wrong[] = {{{.device = (spmm_device)7}, "options.device is 7"},
+                 {{.exchange = (spmm_exchange)77}, "options.exchange is 77"},
+                 {{.transport = (spmm_transport)99}, "options.transport is 99"},
+                 {{.exchange_precision = (spmm_precision)55}, "options.exchange_precision is 55"},
+                 {{.column_blocks = -3}, "options.column_blocks is -3"}};
+    const spmm_plan_options joint = {.exchange = SPMM_EXCHANGE_JOINT};
     spmm_csr a, wide;
     spmm_cut cut;
     spmm_block block;
@@ -222,7 +375,11 @@ static void test_mistakes(void)
         REFUSED(CREATE(size, &a, SPMM_CUT_AUTO, K, NULL), SPMM_ERR_USAGE, "root is");
         REFUSED(CREATE(root, &a, (spmm_cut_by)9, K, NULL), SPMM_ERR_USAGE, "by is 9");
         REFUSED(CREATE(root, &a, SPMM_CUT_AUTO, -1, NULL), SPMM_ERR_USAGE, "k is -1");
-        REFUSED(CREATE(root, &a, SPMM_CUT_AUTO, K, &device), SPMM_ERR_USAGE, "options.device");
+        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+            REFUSED(CREATE(root, &a, SPMM_CUT_AUTO, K, &wrong[i].o), SPMM_ERR_USAGE, wrong[i].text);
+        for (int by = SPMM_CUT_LEVELS; by <= SPMM_CUT_GRAPH; by++)
+            REFUSED(CREATE(root, &a, (spmm_cut_by)by, K, &joint), SPMM_ERR_USAGE,
+                    "the joint exchange needs increasing columns");
         CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, root, &a, SPMM_CUT_AUTO, K, NULL, NULL), SPMM_ERR_USAGE);
         CHECK_INT(spmm_cut_create(MPI_COMM_NULL, 0, &a, SPMM_CUT_AUTO, K, NULL, &cut), SPMM_ERR_USAGE);
         a.ja[1] = a.ja[0];
@@ -312,6 +469,9 @@ int main(int argc, char **argv)
     test_mpi_begin(&argc, &argv, &size);
     root = size - 1;
     test_cuts();
+    test_kept();
+    if (size > 1) test_metis();
+    if (size > 2) test_nodes();
     test_mistakes();
     test_any_order();
     return test_mpi_end();

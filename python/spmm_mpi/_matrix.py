@@ -111,23 +111,38 @@ Cut.__doc__ = """What a plan's cut is: by, the cut that was taken; moved and mov
 by a cut by entries; seconds, its time on rank 0; why, one line on the choice with cut="auto", else empty."""
 
 
+def copied(address, count):
+    """A copy of an array of int64 in C."""
+    numbers = np.empty(count, np.int64)
+    ctypes.memmove(numbers.ctypes.data, address, numbers.nbytes)
+    return numbers
+
+
 class RankCut:
     """A cut of the matrix on rank 0: an spmm_cut, and this rank's rows by the caller's numbers."""
 
-    def __init__(self, comm, whole, by, k, options):
+    def __init__(self):
+        self.struct, self.rows, self.facts = c.Cut(), None, None
+        self.number = None  # on rank 0, if the rows are renumbered: the new number of each row
+
+    def create(self, comm, whole, by, k, options):
         """Collective; the same Error on every rank."""
-        self.struct, lib = c.Cut(), c.loaded()
+        lib = c.loaded()
         create = lib.need("spmm_cut_create")
         csr = None if whole is None else ctypes.byref(whole.csr())
         lib.check(create(c.comm_handle(comm), 0, csr, by, k, ctypes.byref(options), ctypes.byref(self.struct)))
+
+    def take(self):
+        """Copies what create() has found. Local; MemoryError."""
         s = self.struct
-        self.rows = np.empty(s.row_count, np.int64)
-        ctypes.memmove(self.rows.ctypes.data, s.row, self.rows.nbytes)
+        self.rows = copied(s.row, s.row_count)
+        self.number = copied(s.number, s.rows) if s.number else None
         words = {number: word for word, number in c.WORDS["cut"].items()}
         self.facts = Cut(words[s.by], s.moved, s.moved_by_entries, s.seconds, s.why.decode())
 
     def release(self):
-        c.loaded().spmm_cut_destroy(ctypes.byref(self.struct))
+        if self.struct.begin:
+            c.loaded().spmm_cut_destroy(ctypes.byref(self.struct))
 
 
 class RankBlock:

@@ -18,12 +18,10 @@ class Ranges:
     def __init__(self, plan):
         # of a process row: the one that gives its rows of Y, where others have them, too
         first = plan.comm.rank % plan._grid[1] == 0
-        y = plan.y_range
-        mine = plan.x_range, (y if first else slice(y.start, y.start)), y
+        y = plan._y_slice()
+        mine = plan._x_range, (y if first else slice(y.start, y.start)), y
         said = plan.comm.allgather([(one.start, one.stop - one.start) for one in mine])
-        # on rank 0, if the rows are renumbered: the caller's number of each row
-        numbers = plan.comm.gather(plan.row_numbers) if plan.cut else None
-        self.order = numbers and np.concatenate(numbers)
+        self.number = plan._cut and plan._cut.number
         self.x, self.y_given, self.y_taken = ([place[i] for place in said] for i in range(3))
 
     def given(self, side):
@@ -80,13 +78,13 @@ class Serving:
             raise Error("nobody serves this operator any more: the block of plan.operator() was left, or a product has failed")
         if x.shape[1] == 0:
             return np.zeros((self.plans[i].shape[transposed], 0), x.dtype)
+        number = self.ranges[i].number
+        if number is not None:  # before the bcast, after which the others wait for x
+            given, x = x, np.empty(x.shape, x.dtype)
+            x[number] = given
         self.comm.bcast((i, transposed, x.shape[1]))
-        order = self.ranges[i].order
-        if order is None:
-            return self.step(i, transposed, x.shape[1], x)
-        renumbered, y = self.step(i, transposed, x.shape[1], x[order]), np.empty_like(x)
-        y[order] = renumbered
-        return y
+        y = self.step(i, transposed, x.shape[1], x)
+        return y if number is None else y[number]
 
     def serve(self):
         """The other ranks' part: products until rank 0 leaves. Error: it left by an exception, or a product failed."""

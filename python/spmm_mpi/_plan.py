@@ -162,8 +162,8 @@ class Plan:
         at most two converted copies of A, serves all K up to the greatest one so far; a greater K makes it anew, for the next power of
         two, at its first product or by prepare(): arrays of x_zeros() that were made before are copied by each product then.
     cut: None: A is cut by entries and keeps its numbers. auto, levels, graph, rows, entries: how A, square and on rank 0, is cut so that few rows of X
-        travel (spmm_cut_create in man 3 spmm). If rows are renumbered, x_range, y_range and block() are of the new numbers, and this rank's rows of X
-        and Y are the rows plan.row_numbers of the caller's. plan.cut says what the cut moves.
+        travel (spmm_cut_create in man 3 spmm). If rows are renumbered, this rank's rows of X and Y are the rows plan.row_numbers of the caller's, there
+        are no x_range and y_range, and columns of block() have the new numbers. plan.cut says what the cut moves.
     grid: (P, Q), how A is cut into blocks of rows and of columns; None: (ranks, 1).
     device: cpu, cuda, or auto (a GPU where the library and all ranks have one).
     stream: with device="cuda", a stream of PyTorch or CuPy, or the number of a cudaStream_t (0: the default stream), that lives as long
@@ -196,6 +196,8 @@ class Plan:
         comm, A = comm_and_matrix(comm, A)
         if rows == "root" and comm.size == 1 and gpu_matrix.is_on_gpu(A):
             rows = "distributed"  # of one rank, which has all of them: nothing is sent from host memory
+            if isinstance(cut, str) and cut in c.WORDS["cut"]:
+                cut = None  # one rank moves no rows
         given = {"device": device, "format": format, "kernel": kernel, "threads": threads, "exchange": exchange,
                  "transport": transport, "reduce": reduce, "no_overlap": no_overlap, "column_blocks": column_blocks,
                  "reproducible": reproducible, "plan": plan, "block_size": block_size, "subwarp": subwarp,
@@ -223,7 +225,10 @@ class Plan:
         try:
             self._open(device)
             if self._cut_by is not None:
-                self._cut = matrix.RankCut(self._comm, mine, self._cut_by, max(self._columns, default=8), self._options)
+                self._cut = matrix.RankCut()
+                self._cut.create(self._comm, mine, self._cut_by, max(self._columns, default=8), self._options)
+                _, error = attempt(self._cut.take)
+                agree(self._comm, error)
             self._block = (matrix.RankBlock.of_rows(comm, mine, [fact["rows"] for fact in said]) if rows == "distributed"
                            else matrix.RankBlock.scattered(self._comm, mine, self._grid, self._cut))
             self._describe(rows)
@@ -331,7 +336,8 @@ class Plan:
 
     @property
     def x_range(self):
-        """The rows of X that this rank has, as a slice: X_whole[plan.x_range] are this rank's."""
+        """The rows of X that this rank has, as a slice: X_whole[plan.x_range] are this rank's. Error: `cut` has renumbered the rows."""
+        self._check_numbers("x_range")
         return self._x_range
 
     @property
@@ -346,9 +352,18 @@ class Plan:
         return self._cut and self._cut.facts
 
     @property
-    @serialized
     def y_range(self):
-        """The rows of Y that this rank has, as a slice. With a P x 1 grid and a square A they are x_range."""
+        """The rows of Y that this rank has, as a slice. With a P x 1 grid and a square A they are x_range. Error: as for x_range."""
+        self._check_numbers("y_range")
+        return self._y_slice()
+
+    def _check_numbers(self, name):
+        if self._cut is not None and self._cut.facts.by in ("levels", "graph"):
+            raise c.Error(f"{name}: the plan's cut has renumbered the rows: plan.row_numbers are this rank's", c.Status.USAGE)
+
+    @serialized
+    def _y_slice(self):
+        """The rows of Y that this rank has; by the new numbers, if `cut` has renumbered them."""
         begin = self._block_rows.start
         return slice(begin, begin + self._rows(1, self._products.get(self._last)))
 
@@ -371,7 +386,8 @@ class Plan:
     @serialized
     def block(self):
         """Returns a copy of this rank's entries: a scipy.sparse.csr_matrix [rows of the block, columns of the block]. On P x 1
-        grids these are the rows y_range of A. The order of its `data` is the one that update_values() takes."""
+        grids these are the rows y_range of A; if `cut` has renumbered the rows, its rows are row_numbers of the caller's A, and its columns
+        have the new numbers, in any order in a row. The order of its `data` is the one that update_values() takes."""
         import scipy.sparse
         self._check_open()
         here = self._block.entries()
@@ -670,7 +686,15 @@ class Plan:
     def _alone(self, transposed, x):
         if self._comm.size > 1:
             raise c.Error(f"the plan has {self._comm.size} ranks, and this call is one of rank 0 alone: plan.operator()", c.Status.USAGE)
-        return by_parts(lambda part: (self.T if transposed else self) @ part, x, self._dtype)
+        by = self.T if transposed else self
+
+        def multiply(part):
+            if self._cut is None or part.shape[:1] != self._shape[:1]:  # a wrong x is refused there
+                return by @ part
+            y = np.empty_like(part)
+            y[self._cut.rows] = by @ part[self._cut.rows]
+            return y
+        return by_parts(multiply, x, self._dtype)
 
     def matvec(self, x):
         """Returns A x, on one rank: with this method, matmat(), rmatvec() and rmatmat(), scipy.sparse.linalg.aslinearoperator(plan)

@@ -159,7 +159,7 @@ static spmm_status try_candidates(const spmm_csr *a, const sp_cut_setting *s, sp
     tried->levels = c.all;
     take_better(s, nnz_rows, best, &c);
     if (!may_cut_graph(a, s, best)) goto done;
-    TRY_GOTO(make(a, s, SP_PARTITION_GRAPH, order, &c, NULL), done);
+    if (make(a, s, SP_PARTITION_GRAPH, order, &c, NULL) != SPMM_OK) goto done; /* there is that by levels */
     tried->graph = c.all;
     take_better(s, nnz_rows, best, &c);
 done:

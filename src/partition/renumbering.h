@@ -42,7 +42,7 @@ spmm_status sp_renumbering_make(const spmm_csr *a, const sp_cut_setting *s, sp_p
 
 /** Chooses a cut: by entries unless a cut by levels or by METIS moves clearly less, and what it saves in the
  *  expected products repays its making. What need not be tried is not made. Too little memory for other cuts
- *  is no error.
+ *  is no error, nor is any failure of METIS.
  *
  *  Local.
  *  \param [in]  a         square

@@ -30,11 +30,13 @@ spmm_status sp_cut_setting_of(const sp_grid *grid, const spmm_plan_options *o, i
     int consecutive, shared, which, on_node;
     TRY(sp_node_ranks_check(grid, &consecutive, &shared));
     TRY(sp_node_rank(grid->comm, &which, &on_node));
+    int ends[2] = {on_node, -on_node};
+    TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_INT, MPI_MAX, grid->comm)));
     const int shares = on_cpu && consecutive && o->column_blocks <= 1 && !rounds &&
                        (o->transport == SPMM_TRANSPORT_AUTO || o->transport == SPMM_TRANSPORT_SHARED);
     const double inside = on_cpu ? CPU_RATE : GPU_RATE;
     *s = (sp_cut_setting){.parts = grid->dims[0],
-                          .per_part = shares && chooses ? on_node : 1,
+                          .per_part = shares && chooses && ends[0] == -ends[1] ? on_node : 1,
                           .threads = threads,
                           .products = (double)sp_products_of(o->products),
                           .second = row / (on_node == grid->size ? inside : NETWORK_RATE)};
@@ -54,6 +56,9 @@ typedef struct asked {
     int64_t k;
     const spmm_plan_options *o;
 } asked;
+
+/** Returns 1 if the cut gives rows new numbers, else 0. */
+static int renumbers(spmm_cut_by by) { return by == SPMM_CUT_LEVELS || by == SPMM_CUT_GRAPH; }
 
 /** Checks the matrix on root. Local. */
 static spmm_status check_matrix(const char *function, const spmm_csr *a)
@@ -85,8 +90,22 @@ static spmm_status check_here(const char *function, MPI_Comm comm, const asked *
     TRY(check_root(function, comm, q->root, &rank, &size));
     TRY(sp_among(function, "by", (int)q->by, "spmm_cut_by", SPMM_CUT_AUTO, SPMM_CUT_GRAPH));
     TRY(sp_among(function, "options.device", (int)q->o->device, "spmm_device", SPMM_CPU, SPMM_CUDA));
+    TRY(sp_among(function, "options.exchange", (int)q->o->exchange, "spmm_exchange", SPMM_EXCHANGE_AUTO,
+                 SPMM_EXCHANGE_JOINT));
+    TRY(sp_among(function, "options.transport", (int)q->o->transport, "spmm_transport", SPMM_TRANSPORT_AUTO,
+                 SPMM_TRANSPORT_SHARED));
+    TRY(sp_among(function, "options.exchange_precision", (int)q->o->exchange_precision, "spmm_precision",
+                 SPMM_F64, SPMM_F32));
+    if (q->o->column_blocks < 0)
+        return sp_fail(SPMM_ERR_USAGE, "%s: options.column_blocks is %d, expected at least 0", function,
+                       q->o->column_blocks);
     if (q->k < 0)
         return sp_fail(SPMM_ERR_USAGE, "%s: k is %lld, expected at least 0", function, (long long)q->k);
+    if (renumbers(q->by) && q->o->exchange == SPMM_EXCHANGE_JOINT)
+        return sp_fail(SPMM_ERR_USAGE,
+                       "%s: options.exchange is SPMM_EXCHANGE_JOINT and by is a cut that renumbers rows: the "
+                       "joint exchange needs increasing columns",
+                       function);
     snprintf(threads, sizeof threads, "%s: options.threads = %d", function, q->o->threads);
     if (q->o->threads != 0) TRY(sp_threads_check(threads, q->o->threads));
     return rank == q->root ? check_matrix(function, q->a) : SPMM_OK;
@@ -121,6 +140,18 @@ static spmm_cut_by cut_by(sp_partition partition)
     return (spmm_cut_by)by;
 }
 
+/** Chooses the cut. On root: if it has no memory for what spmm_cut_scatter() makes, the cut is by entries. */
+static spmm_status choose(const asked *q, const sp_cut_setting *s, sp_renumbering *r, spmm_cut *cut)
+{
+    const sp_sizes sizes = {q->a->rows, q->a->cols, q->a->nnz};
+    TRY(sp_renumbering_choose(q->a, s, r, &cut->moved_by_entries, cut->why, sizeof cut->why));
+    const double bytes = sp_csr_bytes_of(&sizes, q->a->precision) + 8 * (double)q->a->rows;
+    if (!r->perm || sp_memory_needs(bytes, "the renumbered matrix") == SPMM_OK) return SPMM_OK;
+    sp_renumbering_destroy(r);
+    snprintf(cut->why, sizeof cut->why, "auto: by entries, as there is no memory to renumber");
+    return sp_renumbering_make(q->a, s, SP_PARTITION_NNZ, r, NULL);
+}
+
 /** Makes the cut and counts what it moves. On root. \param [in] why  why nothing need be counted; NULL: the
  *  cut is chosen */
 static spmm_status find_cut(const asked *q, const sp_cut_setting *s, const char *why, sp_renumbering *r,
@@ -130,8 +161,7 @@ static spmm_status find_cut(const asked *q, const sp_cut_setting *s, const char 
     const int chooses = q->by == SPMM_CUT_AUTO;
     const sp_partition by = chooses ? SP_PARTITION_NNZ : partition_of[q->by];
     cut->rows = q->a->rows;
-    if (chooses && !why)
-        return sp_renumbering_choose(q->a, s, r, &cut->moved_by_entries, cut->why, sizeof cut->why);
+    if (chooses && !why) return choose(q, s, r, cut);
     if (chooses) snprintf(cut->why, sizeof cut->why, "auto: by entries, %s", why);
     TRY(sp_renumbering_make(q->a, s, by, r, NULL));
     cut->moved_by_entries = r->all;
@@ -158,15 +188,20 @@ static spmm_status cut_on_root(const asked *q, const sp_cut_setting *s, const ch
 static spmm_status invert(const spmm_cut *cut, int64_t **old)
 {
     TRY(sp_alloc((void **)old, cut->rows, sizeof **old, "old numbers of rows"));
-    for (int64_t i = 0; i < cut->rows; i++) (*old)[cut->number ? cut->number[i] : i] = i;
+    for (int64_t i = 0; i < cut->rows; i++) (*old)[cut->number[i]] = i;
     return SPMM_OK;
 }
 
-/** Sends each rank its list of rows. \param [in] old  on root, from invert() */
+/** Makes each rank's list of rows, which root sends if rows are renumbered.
+ *  \param [in] old  on root, from invert() */
 static spmm_status send_lists(MPI_Comm comm, int root, int rank, const int64_t *old, spmm_cut *cut)
 {
     const int64_t size = sizeof *old;
     const int64_t *const begin = cut->begin;
+    if (!renumbers(cut->by)) {
+        for (int64_t i = 0; i < cut->row_count; i++) cut->row[i] = cut->row_begin + i;
+        return SPMM_OK;
+    }
     if (rank != root) return sp_recv(comm, root, SP_TAG_OLD_ROWS, cut->row, cut->row_count * size);
     for (int r = 0; r < cut->ranks; r++) {
         const int64_t count = begin[r + 1] - begin[r];
@@ -181,10 +216,12 @@ static spmm_status send_lists(MPI_Comm comm, int root, int rank, const int64_t *
 /** Gives every rank the boundaries and its list of rows. Collective. */
 static spmm_status share(const sp_grid *grid, int root, const sp_renumbering *r, spmm_cut *cut)
 {
-    int64_t *old = NULL, *const number = cut->number;
-    TRY(sp_bcast(grid->comm, root, cut, sizeof *cut)); /* with root's pointers */
-    cut->number = number;
-    cut->row = NULL;
+    int64_t *old = NULL;
+    spmm_cut facts = *cut;
+    facts.number = NULL; /* no rank gets root's pointers, even if the broadcast fails; the others are NULL */
+    TRY(sp_bcast(grid->comm, root, &facts, sizeof facts));
+    facts.number = cut->number;
+    *cut = facts;
     const int64_t bytes = (cut->ranks + 1) * (int64_t)sizeof *cut->begin;
     spmm_status status = sp_alloc((void **)&cut->begin, cut->ranks + 1, sizeof *cut->begin, "a cut");
     TRY_GOTO(sp_agree(grid->comm, "partition", status), done);
@@ -193,7 +230,7 @@ static spmm_status share(const sp_grid *grid, int root, const sp_renumbering *r,
     cut->row_begin = cut->begin[grid->rank];
     cut->row_count = cut->begin[grid->rank + 1] - cut->row_begin;
     status = sp_alloc((void **)&cut->row, cut->row_count, sizeof *cut->row, "rows of a cut");
-    if (status == SPMM_OK && grid->rank == root) status = invert(cut, &old);
+    if (status == SPMM_OK && cut->number) status = invert(cut, &old);
     TRY_GOTO(sp_agree(grid->comm, "partition", status), done);
     status = sp_agree(grid->comm, "partition", send_lists(grid->comm, root, grid->rank, old, cut));
 done:
@@ -205,7 +242,7 @@ spmm_status spmm_cut_create(MPI_Comm comm, int root, const spmm_csr *a, spmm_cut
                             const spmm_plan_options *options, spmm_cut *cut)
 {
     static const spmm_plan_options defaults;
-    const asked q = {root, a, by, k, options ? options : &defaults};
+    asked q = {root, a, by, k, options ? options : &defaults};
     sp_renumbering r = {.by = SP_PARTITION_NNZ};
     sp_grid grid = {.size = 0};
     sp_cut_setting s;
@@ -222,6 +259,8 @@ spmm_status spmm_cut_create(MPI_Comm comm, int root, const spmm_csr *a, spmm_cut
                                by == SPMM_CUT_AUTO, &s, &why),
              done);
     cut->ranks = grid.size;
+    if (q.o->exchange == SPMM_EXCHANGE_JOINT) why = "as the joint exchange needs increasing columns";
+    if (by == SPMM_CUT_GRAPH && grid.size == 1) q.by = SPMM_CUT_ENTRIES; /* METIS has nothing to cut */
     status = grid.rank == root ? cut_on_root(&q, &s, grid.size > 1 ? why : "as there is one rank", &r, cut)
                                : SPMM_OK;
     TRY_GOTO(sp_agree(comm, "partition", status), done);
@@ -259,8 +298,8 @@ static spmm_status check_scatter_here(const char *function, MPI_Comm comm, int r
     if (a->rows != cut->rows)
         return sp_fail(SPMM_ERR_USAGE, "%s: a has %lld rows, expected the %lld of the cut", function,
                        (long long)a->rows, (long long)cut->rows);
-    const int renumbers = cut->by == SPMM_CUT_LEVELS || cut->by == SPMM_CUT_GRAPH;
-    return renumbers ? sp_given(function, "cut.number", cut->number, "the cut's root as root") : SPMM_OK;
+    if (!renumbers(cut->by)) return SPMM_OK;
+    return sp_given(function, "cut.number", cut->number, "the cut's root as root");
 }
 
 static spmm_status check_scatter(const char *function, MPI_Comm comm, int root, const spmm_csr *a,
@@ -295,7 +334,7 @@ spmm_status spmm_cut_scatter(MPI_Comm comm, int root, const spmm_csr *a, const s
     const sp_scatter_options options = {.mode = cut->number ? SP_SCATTER_CONSUME : SP_SCATTER_COPY};
     status = sp_scatter(&grid, root, cut->number ? &renumbered : (spmm_csr *)(uintptr_t)a, &ranges, &options,
                         block, NULL, NULL);
-    block->any_order = status == SPMM_OK && (cut->by == SPMM_CUT_LEVELS || cut->by == SPMM_CUT_GRAPH);
+    block->any_order = status == SPMM_OK && renumbers(cut->by);
 done:
     spmm_csr_destroy(&renumbered);
     sp_ranges_destroy(&ranges);

@@ -10,8 +10,8 @@
  *  Collective over grid->comm.
  *  \param [in]  o        options of the plans; options.threads is not read
  *  \param [in]  k        columns of X, >= 0
- *  \param [in]  chooses  1: for a choice, where rows that ranks of a node share count once for the node; 0:
- *                        rows are counted for each rank
+ *  \param [in]  chooses  1: for a choice, where rows that ranks of a node share count once for the node, if
+ *                        all nodes have as many ranks; 0: rows are counted for each rank
  *  \param [out] s        the same on every rank, except threads
  *  \param [out] why      the same on every rank: why rows need not be renumbered, in static storage; NULL:
  *                        they may have to be

@@ -265,6 +265,32 @@ spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_pr
 
 /* ---- features ---- */
 
+/** Copies the columns of row i, at most SP_CHAIN, in increasing order. \return their number */
+static int64_t copy_increasing(const spmm_csr *a, int64_t i, int32_t *to)
+{
+    const int32_t *const col = a->ja + a->irp[i];
+    const int64_t length = a->irp[i + 1] - a->irp[i];
+    for (int64_t e = 0; e < length; e++) {
+        int64_t at = e;
+        for (; at > 0 && to[at - 1] > col[e]; at--) to[at] = to[at - 1];
+        to[at] = col[e];
+    }
+    return length;
+}
+
+/** Returns how far a row reaches: the distance of its first and last column, and 1. */
+static double reach_of(const spmm_csr *a, int64_t i, int any_order)
+{
+    const int32_t *const col = a->ja + a->irp[i];
+    const int64_t length = a->irp[i + 1] - a->irp[i];
+    int32_t first = col[0], last = col[length - 1];
+    for (int64_t e = 0; any_order && e < length; e++) {
+        if (col[e] < first) first = col[e];
+        if (col[e] > last) last = col[e];
+    }
+    return (double)last - first + 1;
+}
+
 /** Counts the columns that a short row i shares with row c, for a random column c of row i, in a sample. */
 static void compare_neighbors(const spmm_csr *a, int64_t diagonal, struct sp_feature_sums *sum)
 {
@@ -277,16 +303,19 @@ static void compare_neighbors(const spmm_csr *a, int64_t diagonal, struct sp_fea
         if (i >= a->rows) break;
         const int64_t length = a->irp[i + 1] - a->irp[i];
         if (length < 2 || length > SP_CHAIN) continue;
+        int32_t both[2 * SP_CHAIN];
+        copy_increasing(a, i, both);
         int64_t e = (int64_t)((at_random >> 33) % (uint64_t)length);
-        if (a->ja[a->irp[i] + e] - diagonal == i) e = e + 1 < length ? e + 1 : 0;
-        const int64_t row = a->ja[a->irp[i] + e] - diagonal;
+        if (both[e] - diagonal == i) e = e + 1 < length ? e + 1 : 0;
+        const int64_t row = both[e] - diagonal;
         if (row < 0 || row >= a->rows || a->irp[row + 1] - a->irp[row] > SP_CHAIN) continue;
+        const int64_t start[] = {0, length, length + copy_increasing(a, row, both + length)};
         sum->columns += (double)(length - 1);
-        sum->shared += fmax((double)sp_common_columns(a->irp, a->ja, i, row) - 1, 0);
+        sum->shared += fmax((double)sp_common_columns(start, both, 0, 1) - 1, 0);
     }
 }
 
-void sp_features_of(const spmm_csr *block, int64_t diagonal, int threads, sp_features *f)
+void sp_features_of(const spmm_csr *block, int64_t diagonal, int any_order, int threads, sp_features *f)
 {
     enum { SAMPLES = 2048 };       /* number of panels in the sample of sp_panel_columns() */
     enum { MOST_F32_PER_F64 = 4 }; /* f32 units per f64 unit: P100 to H200 have 2, graphics GPUs 32 or 64 */
@@ -298,8 +327,7 @@ void sp_features_of(const spmm_csr *block, int64_t diagonal, int threads, sp_fea
         squares += length * length;
         for (int b = 0; b < SP_LENGTH_BOUNDS && length > 4 << b; b++) over[b] += length;
         if (length > longest) longest = length;
-        if (length > SP_CHAIN)
-            reach += length * (abs(block->ja[block->irp[i + 1] - 1] - block->ja[block->irp[i]]) + 1);
+        if (length > SP_CHAIN) reach += length * reach_of(block, i, any_order);
         changes += i > 0 && block->irp[i] - block->irp[i - 1] != block->irp[i + 1] - block->irp[i];
     }
     memset(f, 0, sizeof *f);
@@ -350,7 +378,8 @@ double sp_trait_of(const sp_features *f, sp_trait trait, int64_t k, spmm_precisi
 
 spmm_status sp_features_of_blocks(MPI_Comm comm, const spmm_block *block, int threads, sp_features *f)
 {
-    sp_features_of(&block->csr, block->row_begin - block->col_begin, sp_threads_of(threads), f);
+    sp_features_of(&block->csr, block->row_begin - block->col_begin, block->any_order, sp_threads_of(threads),
+                   f);
     TRY(sp_sum(comm, (double *)&f->sum, sizeof f->sum / sizeof(double)));
     /* the members after the sums are all double; of each, the maximum over the ranks is used */
     return sp_slowest(comm, &f->longest, (sizeof *f - sizeof f->sum) / sizeof(double));

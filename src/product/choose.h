@@ -68,8 +68,9 @@ double sp_trait_of(const sp_features *f, sp_trait trait, int64_t k, spmm_precisi
 /** Computes the features of one rank's block. Local.
  *  \param [in] diagonal  column of the block, possibly outside the block, in which row 0 has its diagonal
  *                        entry
+ *  \param [in] any_order 1: the columns of a row may be in any order; panels are counted in that order
  *  \param [in] threads   number of OpenMP threads to use */
-void sp_features_of(const spmm_csr *block, int64_t diagonal, int threads, sp_features *f);
+void sp_features_of(const spmm_csr *block, int64_t diagonal, int any_order, int threads, sp_features *f);
 
 /** Computes the features of the whole matrix from the blocks of all ranks, for sp_choose().
  *
