@@ -135,7 +135,7 @@ static inline int64_t sp_wire_bytes(const sp_exchange *x, int64_t row_bytes)
     return x->options.rounded ? row_bytes / 2 : row_bytes;
 }
 
-/** Returns 1 if target t is sent the same contiguous rows as the target before it, as in a broadcast. Local. */
+/** Returns 1 if target t is sent the same contiguous rows as the one before it, as in a broadcast. Local. */
 static inline int sp_sends_again(const sp_halo *h, const sp_halo_send *t)
 {
     return t > h->target && !t->packed && !t[-1].packed && t->first == t[-1].first && t->rows == t[-1].rows;
