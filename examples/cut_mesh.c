@@ -120,7 +120,7 @@ int main(int argc, char **argv)
     double *const y = product(&block, &options, cut.row);
     spmm_block_destroy(&block);
 
-    /* the same without renumbering: the rank's rows are those of its block */
+    /* the same product without renumbering: this rank has the rows of its block */
     must(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block));
     int64_t *const row = memory(block.csr.rows, sizeof *row);
     for (int64_t i = 0; i < block.csr.rows; i++) row[i] = block.row_begin + i;

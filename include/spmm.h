@@ -198,9 +198,9 @@ typedef struct spmm_plan_options {
  *  \param [in]  by       the cut. With SPMM_CUT_GRAPH, a build without METIS gives SPMM_ERR_USAGE; on one
  *                        rank it is by entries
  *  \param [in]  k        columns of X, >= 0
- *  \param [in]  options  those of the plan that will be made; NULL for the defaults. Read are device,
- *                        exchange, exchange_precision, transport, column_blocks, products and, on root,
- *                        threads
+ *  \param [in]  options  the options of the plan that will be made; NULL for the defaults. The cut depends
+ *                        on device, exchange, exchange_precision, transport, column_blocks and products;
+ *                        threads, on root, is the number of threads that make it
  *  \param [out] cut      the caller destroys it. Root, by, k and these options are the same on every rank
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (also: A is not square, or violates the
  *          rules of spmm_csr; SPMM_EXCHANGE_JOINT with a cut that renumbers), _MEMORY, _LIMIT (too large for

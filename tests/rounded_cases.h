@@ -27,7 +27,7 @@ static double element(elements kind, int version, int64_t row, int64_t column)
     return kind == INTEGERS ? (double)(n - 50) : (double)n / 63 - 0.7;
 }
 
-/** Fills rows of X, in any memory, of which the first is row `first` of the whole. */
+/** Fills this rank's rows of X, in host or GPU memory. \param [in] first  global index of the first row */
 static void fill(elements kind, int version, int64_t first, spmm_multivector *x)
 {
     spmm_multivector host;

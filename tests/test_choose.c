@@ -94,7 +94,7 @@ static void test_features(void)
         memset(&f, 0, sizeof f);
         CHECK(sp_features_variation(&f) == 0 && sp_features_reuse(&f) == 0);
     }
-    TEST("the facts of rows whose columns are in any order are those of the sorted rows, but for panels") {
+    TEST("features do not depend on the order of the columns of a row, except the columns of panels") {
         static const char *const specs[] = {"lap3d27:12", "longrows:3000,15,2,2900"};
         for (int s = 0; s < 2; s++) {
             sp_features any;

@@ -268,7 +268,7 @@ static void test_kept(void)
             spmm_csr_destroy(&a);
         }
     }
-    TEST("auto cuts by entries for the joint exchange, of which a plan can be made") {
+    TEST("for the joint exchange auto cuts by entries, and a plan can be made of that cut") {
         sent.exchange = SPMM_EXCHANGE_JOINT;
         sent.products = 100000000;
         make("lap2d5:12", SPMM_F64, &a);

@@ -28,9 +28,9 @@ enum {
     LARGE_MATRIX = 1 << 20, /* A is prefetched if it has at least this many bytes */
     LARGE_X = 1 << 18,      /* X is prefetched only if it has at least this many bytes */
     RANGES = 8,             /* row ranges per thread, if the ranges are interleaved */
-    SPARE = 8,              /* and if the copy takes no more than one part in so many of the free memory */
     NARROW_FROM = 2 << 20,  /* values are stored in f32 too if A has at least this many bytes per thread: it
                                is then read from beyond the L2 cache */
+    SPARE = 8,              /* and if the copy takes no more than one part in so many of the free memory */
 };
 
 typedef struct sp_rows {

@@ -6,6 +6,22 @@
 #include "formats/csr.h"
 #include "partition/partition.h"
 
+spmm_status sp_root_matrix_check(const char *function, MPI_Comm comm, int root, const spmm_csr *a)
+{
+    int rank, size, on_gpu;
+    TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
+    TRY(SP_MPI(MPI_Comm_size(comm, &size)));
+    if (root < 0 || root >= size)
+        return sp_fail(SPMM_ERR_USAGE, "%s: root is %d, expected a rank of comm, 0 to %d", function, root,
+                       size - 1);
+    if (rank != root) return SPMM_OK;
+    TRY(sp_given(function, "a", a, "the matrix, on root"));
+    if (sp_csr_on_gpu(a, &on_gpu) != SPMM_OK || (!on_gpu && sp_csr_check(a) != SPMM_OK))
+        return sp_fail(SPMM_ERR_USAGE, "%s: %s", function, spmm_error_message());
+    if (!on_gpu) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "%s: a is in GPU memory, expected host memory", function);
+}
+
 /** Checks the arguments of spmm_csr_scatter(): each rank checks its own arguments, then the ranks check that
  *  root, p and q are the same on all of them. Collective. */
 static spmm_status check_arguments(MPI_Comm comm, int root, const spmm_csr *a, int p, int q,
@@ -13,19 +29,8 @@ static spmm_status check_arguments(MPI_Comm comm, int root, const spmm_csr *a, i
 {
     static const char function[] = "spmm_csr_scatter";
     const sp_common common[] = {{"root", root, 1}, {"p", p, 1}, {"q", q, 1}};
-    int rank, size;
-    TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
-    TRY(SP_MPI(MPI_Comm_size(comm, &size)));
     spmm_status status = sp_given(function, "block", block, "a place for the block");
-    if (status == SPMM_OK && (root < 0 || root >= size))
-        status = sp_fail(SPMM_ERR_USAGE, "%s: root is %d, expected a rank of comm, 0 to %d", function, root,
-                         size - 1);
-    if (status == SPMM_OK && rank == root) status = sp_given(function, "a", a, "the matrix, on root");
-    int on_gpu = 0;
-    if (status == SPMM_OK && rank == root &&
-        (sp_csr_on_gpu(a, &on_gpu) != SPMM_OK || (!on_gpu && sp_csr_check(a) != SPMM_OK)))
-        status = sp_fail(SPMM_ERR_USAGE, "%s: %s", function, spmm_error_message());
-    if (on_gpu) status = sp_fail(SPMM_ERR_USAGE, "%s: a is in GPU memory, expected host memory", function);
+    if (status == SPMM_OK) status = sp_root_matrix_check(function, comm, root, a);
     TRY(sp_agree(comm, "scatter", status));
     return sp_check_common(comm, function, common, 3);
 }

@@ -76,6 +76,12 @@ typedef struct sp_scatter_times {
     double unpad; /**< receivers: conversion of the slice to CSR, from which the halo is created */
 } sp_scatter_times;
 
+/** Checks on each rank that root is a rank of comm and, on root, that the matrix is given, valid, and in host
+ *  memory. Local.
+ *  \param [in] function  public function, for the messages
+ *  \return SPMM_OK, SPMM_ERR_USAGE, _MPI */
+spmm_status sp_root_matrix_check(const char *function, MPI_Comm comm, int root, const spmm_csr *a);
+
 /** Distributes a matrix: each rank gets its block of the matrix on root. The blocks are the same, bit for
  *  bit, for all options.
  *

@@ -87,8 +87,8 @@ void sp_peer_forget(sp_exchange *x);
 
 /** Returns the address relative to which sources write the rows of this exchange, in a registered buffer:
  *  row 0 of X or, if rows travel as f32, a part of the arrivals, which becomes x->received. Consecutive
- *  exchanges of one product have different parts: rows of one may arrive while those of another are widened.
- *  Local. */
+ *  exchanges of a product have different parts, because rows of one exchange may arrive while rows of another
+ *  are widened. Local. */
 const char *sp_peer_arrival(sp_exchange *x);
 /** Makes SP_STREAM_MAIN wait for x->stream, in which this rank has queued a wait for its rows, and queues the
  *  widening of rows of f32. Local. \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */

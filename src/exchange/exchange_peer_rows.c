@@ -285,8 +285,8 @@ spmm_status sp_peer_write_rows(const sp_exchange *x)
     return moves_by_kernel(x) ? SPMM_OK : copy_runs(x);
 }
 
-/** Rows of a column block are widened in the stream of the kernels, so that those of the next one are written
- *  meanwhile. Otherwise that stream may run interior rows, for which the widening should not wait. */
+/** The stream of the kernels widens the rows of a column block, while the rows of the next block arrive.
+ *  Without column blocks that stream may be busy with interior rows, so the stream of the exchange widens. */
 spmm_status sp_peer_join(const sp_exchange *x)
 {
     if (!has_gaps(x)) TRY(sp_exchange_widen(x, x->stream));

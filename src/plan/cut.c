@@ -11,6 +11,7 @@
 #include "formats/csr.h"
 #include "formats/multivector.h"
 #include "halo/node_rows.h"
+#include "plan/plan_check.h"
 #include "product/choose.h"
 #include "product/product.h"
 
@@ -60,42 +61,22 @@ typedef struct asked {
 /** Returns 1 if the cut gives rows new numbers, else 0. */
 static int renumbers(spmm_cut_by by) { return by == SPMM_CUT_LEVELS || by == SPMM_CUT_GRAPH; }
 
-/** Checks the matrix on root. Local. */
-static spmm_status check_matrix(const char *function, const spmm_csr *a)
+/** Checks root, and the matrix there. Local. */
+static spmm_status check_matrix(const char *function, MPI_Comm comm, int root, const spmm_csr *a)
 {
-    int on_gpu;
-    TRY(sp_given(function, "a", a, "the matrix, on root"));
-    if (sp_csr_on_gpu(a, &on_gpu) != SPMM_OK || (!on_gpu && sp_csr_check(a) != SPMM_OK))
-        return sp_fail(SPMM_ERR_USAGE, "%s: %s", function, spmm_error_message());
-    if (on_gpu) return sp_fail(SPMM_ERR_USAGE, "%s: a is in GPU memory, expected host memory", function);
-    if (a->rows == a->cols) return SPMM_OK;
+    int rank;
+    TRY(sp_root_matrix_check(function, comm, root, a));
+    TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
+    if (rank != root || a->rows == a->cols) return SPMM_OK;
     return sp_fail(SPMM_ERR_USAGE, "%s: a is %lld x %lld, expected a square matrix", function,
                    (long long)a->rows, (long long)a->cols);
 }
 
-static spmm_status check_root(const char *function, MPI_Comm comm, int root, int *rank, int *size)
-{
-    TRY(SP_MPI(MPI_Comm_rank(comm, rank)));
-    TRY(SP_MPI(MPI_Comm_size(comm, size)));
-    if (root >= 0 && root < *size) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "%s: root is %d, expected a rank of comm, 0 to %d", function, root,
-                   *size - 1);
-}
-
 static spmm_status check_here(const char *function, MPI_Comm comm, const asked *q, const spmm_cut *cut)
 {
-    char threads[64];
-    int rank = 0, size = 0;
     TRY(sp_given(function, "cut", cut, "a place for the cut"));
-    TRY(check_root(function, comm, q->root, &rank, &size));
     TRY(sp_among(function, "by", (int)q->by, "spmm_cut_by", SPMM_CUT_AUTO, SPMM_CUT_GRAPH));
-    TRY(sp_among(function, "options.device", (int)q->o->device, "spmm_device", SPMM_CPU, SPMM_CUDA));
-    TRY(sp_among(function, "options.exchange", (int)q->o->exchange, "spmm_exchange", SPMM_EXCHANGE_AUTO,
-                 SPMM_EXCHANGE_JOINT));
-    TRY(sp_among(function, "options.transport", (int)q->o->transport, "spmm_transport", SPMM_TRANSPORT_AUTO,
-                 SPMM_TRANSPORT_SHARED));
-    TRY(sp_among(function, "options.exchange_precision", (int)q->o->exchange_precision, "spmm_precision",
-                 SPMM_F64, SPMM_F32));
+    TRY(sp_plan_check_moves(function, q->o));
     if (q->o->column_blocks < 0)
         return sp_fail(SPMM_ERR_USAGE, "%s: options.column_blocks is %d, expected at least 0", function,
                        q->o->column_blocks);
@@ -106,9 +87,7 @@ static spmm_status check_here(const char *function, MPI_Comm comm, const asked *
                        "%s: options.exchange is SPMM_EXCHANGE_JOINT and by is a cut that renumbers rows: the "
                        "joint exchange needs increasing columns",
                        function);
-    snprintf(threads, sizeof threads, "%s: options.threads = %d", function, q->o->threads);
-    if (q->o->threads != 0) TRY(sp_threads_check(threads, q->o->threads));
-    return rank == q->root ? check_matrix(function, q->a) : SPMM_OK;
+    return check_matrix(function, comm, q->root, q->a);
 }
 
 static spmm_status check(const char *function, MPI_Comm comm, const asked *q, const spmm_cut *cut)
@@ -286,15 +265,16 @@ void spmm_cut_destroy(spmm_cut *cut)
 static spmm_status check_scatter_here(const char *function, MPI_Comm comm, int root, const spmm_csr *a,
                                       const spmm_cut *cut, const spmm_block *block)
 {
-    int rank = 0, size = 0;
+    int rank, size;
     TRY(sp_given(function, "block", block, "a place for the block"));
     TRY(sp_given(function, "cut", cut, "a cut of spmm_cut_create()"));
-    TRY(check_root(function, comm, root, &rank, &size));
+    TRY(check_matrix(function, comm, root, a));
+    TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
+    TRY(SP_MPI(MPI_Comm_size(comm, &size)));
     if (cut->ranks != size)
         return sp_fail(SPMM_ERR_USAGE, "%s: cut is of %d ranks, expected the %d of comm", function,
                        cut->ranks, size);
     if (rank != root) return SPMM_OK;
-    TRY(check_matrix(function, a));
     if (a->rows != cut->rows)
         return sp_fail(SPMM_ERR_USAGE, "%s: a has %lld rows, expected the %lld of the cut", function,
                        (long long)a->rows, (long long)cut->rows);

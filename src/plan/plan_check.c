@@ -15,20 +15,27 @@
 #include "kernels/kernel.h"
 #include "product/product.h"
 
-static spmm_status check_options(const char *function, const spmm_plan_options *o)
+spmm_status sp_plan_check_moves(const char *function, const spmm_plan_options *o)
 {
     char threads[64];
     TRY(sp_among(function, "options.device", (int)o->device, "spmm_device", SPMM_CPU, SPMM_CUDA));
-    TRY(sp_among(function, "options.format", (int)o->format, "spmm_format", SPMM_FORMAT_AUTO,
-                 SP_FORMATS - 1));
     TRY(sp_among(function, "options.exchange", (int)o->exchange, "spmm_exchange", SPMM_EXCHANGE_AUTO,
                  SPMM_EXCHANGE_JOINT));
     TRY(sp_among(function, "options.transport", (int)o->transport, "spmm_transport", SPMM_TRANSPORT_AUTO,
                  SPMM_TRANSPORT_SHARED));
-    TRY(sp_among(function, "options.reduce", (int)o->reduce, "spmm_reduce", SPMM_REDUCE_AUTO,
-                 SPMM_REDUCE_NCCL));
     TRY(sp_among(function, "options.exchange_precision", (int)o->exchange_precision, "spmm_precision",
                  SPMM_F64, SPMM_F32));
+    snprintf(threads, sizeof threads, "%s: options.threads = %d", function, o->threads);
+    return o->threads == 0 ? SPMM_OK : sp_threads_check(threads, o->threads);
+}
+
+static spmm_status check_options(const char *function, const spmm_plan_options *o)
+{
+    TRY(sp_plan_check_moves(function, o));
+    TRY(sp_among(function, "options.format", (int)o->format, "spmm_format", SPMM_FORMAT_AUTO,
+                 SP_FORMATS - 1));
+    TRY(sp_among(function, "options.reduce", (int)o->reduce, "spmm_reduce", SPMM_REDUCE_AUTO,
+                 SPMM_REDUCE_NCCL));
     if (o->exact && o->any_order)
         return sp_fail(SPMM_ERR_USAGE,
                        "%s: options.exact and options.any_order are both set, expected one of them",
@@ -41,8 +48,6 @@ static spmm_status check_options(const char *function, const spmm_plan_options *
         if (status != SPMM_OK)
             return sp_fail(status, "%s: options.stream: %s", function, spmm_error_message());
     }
-    snprintf(threads, sizeof threads, "%s: options.threads = %d", function, o->threads);
-    if (o->threads != 0) TRY(sp_threads_check(threads, o->threads));
     return SPMM_OK;
 }
 

@@ -5,6 +5,11 @@
 #include "comm/comm.h"
 #include "spmm_extended.h"
 
+/** Checks the values of the options that say which rows of X move and how: device, exchange, transport and
+ *  exchange_precision; and threads. Local.
+ *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that names `function` and the option */
+spmm_status sp_plan_check_moves(const char *function, const spmm_plan_options *options);
+
 /** Checks that the arguments of spmm_plan_create() are present, have valid values, and agree over the ranks.
  *  Only options->threads may differ between ranks, and NULL options on some ranks agree with explicit
  *  defaults on others.

@@ -43,7 +43,7 @@ static void make_key(const sp_job *job, const sp_tuning *t, int64_t k, char *key
              job->place.grid.dims[0], job->place.grid.dims[1], sp_partition_word(job->dist.cut.taken),
              sp_exchange_word(job->dist.halo.kind), sp_format_word(o->format), o->ell_limit, o->shape.block,
              o->shape.subwarp, o->bits == SP_BITS_EXACT ? " exact" : "",
-             o->rounded && o->precision == SPMM_F64 ? " values=f32" : "");
+             o->round_values && o->precision == SPMM_F64 ? " values=f32" : "");
 }
 
 spmm_status sp_job_recall(const sp_job *job, const sp_tuning *t, int64_t k, const sp_kernel **kernel,

@@ -25,7 +25,7 @@ static const char *const read_as_words[] = {"edges", "edges:0", "edges:1", NULL}
 
 const char *sp_partition_word(sp_partition partition) { return partition_words[partition]; }
 const char *sp_bits_word(sp_bits bits) { return reproducible_words[bits]; }
-const char *sp_values_word(const sp_options *o) { return values_words[o->rounded]; }
+const char *sp_values_word(const sp_options *o) { return values_words[o->round_values]; }
 const char *sp_scatter_word(const sp_options *o) { return scatter_words[o->two_stage]; }
 
 static spmm_status set_columns(void *options, const char *text)
@@ -214,7 +214,7 @@ static const sp_option_row rows[] = {
     {0, "exchange-precision", "NAME", "f32: rows of an f64 X travel between ranks as f32 (default f64)",
      WORDS(sp_precision_words, exchange_precision), RARE},
     {0, "values", "NAME", "of A, with -p f64: exact (default), f32 (rounded: fewer bytes for few columns)",
-     WORDS(values_words, rounded), RARE},
+     WORDS(values_words, round_values), RARE},
     {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a file (.mtx, PETSc)", CALL(set_x),
      SAME_FILE},
     {'t', "threads", "N", "OpenMP threads per rank (default: the cores to which it is bound)",

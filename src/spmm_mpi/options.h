@@ -75,7 +75,7 @@ typedef struct sp_options {
     sp_partition partition;
     spmm_precision precision;
     spmm_precision exchange_precision; /**< --exchange-precision; has an effect if `precision` is f64 */
-    int rounded; /**< 1: --values f32: A's values are rounded to f32, also with precision f64 */
+    int round_values; /**< 1: --values f32: A's values are rounded to f32, also with precision f64 */
     sp_x_kind x_kind;
     uint64_t x_seed;
     const char *x_file; /**< file to read X from; NULL: X is generated */

@@ -89,7 +89,7 @@ typedef struct scratch {
     spmm_multivector plain;     /* [CHUNK_ROWS x k] the same with one chain per element; used if the chunk has
                                    long rows */
     double *sum;                /* [CHUNK_ROWS x k] sum of |a| |x| for each element of the product */
-    double *rounding;           /* [k] errors of rounded rows of X in a row of the product */
+    double *rounding;           /* [k] bound of the error of a row of Y that rounded rows of X cause */
 } scratch;
 
 static spmm_status scratch_create(const spmm_csr *a, int64_t k, scratch *s)
