@@ -209,7 +209,7 @@ contains
     call check("a destroyed cut is zeros", cut%rows == 0 .and. .not. c_associated(cut%row))
     call spmm_cut_create(MPI_COMM_WORLD, ranks - 1, a, -1, 3_int64, spmm_plan_options(), cut, status)
     call fails("a cut that is none", SPMM_ERR_USAGE, "spmm_cut_create: by")
-    call spmm_cut_scatter(MPI_COMM_WORLD, 0, a, cut, block, status)
+    call spmm_cut_scatter(MPI_COMM_WORLD, ranks - 1, a, cut, block, status)
     call fails("a scatter by it", SPMM_ERR_USAGE, "spmm_cut_scatter: cut is of 0 ranks")
     call spmm_csr_destroy(a)
   end subroutine
