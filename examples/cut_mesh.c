@@ -115,7 +115,7 @@ int main(int argc, char **argv)
     if (rank == 0) make_mesh(side > 0 ? side : 1, &a);
 
     /* SPMM_CUT_AUTO would not renumber for ranks of one node, which share X in memory */
-    must(spmm_cut_create(MPI_COMM_WORLD, 0, &a, SPMM_CUT_LEVELS, K, &options, &cut));
+    must(spmm_cut_create(MPI_COMM_WORLD, 0, &a, SPMM_CUT_LAYOUT, K, &options, &cut));
     must(spmm_cut_scatter(MPI_COMM_WORLD, 0, &a, &cut, &block));
     double *const y = product(&block, &options, cut.row);
     spmm_block_destroy(&block);
@@ -129,7 +129,7 @@ int main(int argc, char **argv)
 
     if (rank == 0) {
         unlike = memcmp(y, by_entries, (size_t)(a.rows * K) * sizeof *y) != 0;
-        printf("%lld points on %d ranks: a product moves %lld rows of X by entries, %lld by levels\n",
+        printf("%lld points on %d ranks: a product moves %lld rows of X by entries, %lld by a layout\n",
                (long long)a.rows, size, (long long)cut.moved_by_entries, (long long)cut.moved);
         printf("Y has %s bits\n", unlike ? "OTHER" : "the same");
     }

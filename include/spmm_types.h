@@ -156,7 +156,7 @@ typedef enum spmm_cut_by {
                                X and repays itself in the expected number of products */
     SPMM_CUT_ENTRIES = 1, /**< not renumbered; about the same number of entries, as spmm_csr_scatter() cuts */
     SPMM_CUT_ROWS = 2,    /**< not renumbered; the same number of rows */
-    SPMM_CUT_LEVELS = 3,  /**< renumbered by levels of breadth-first searches; takes about 0.1 us per entry */
+    SPMM_CUT_LAYOUT = 3,  /**< renumbered by a layout of the graph in space; takes about 0.3 us per entry */
     SPMM_CUT_GRAPH = 4    /**< renumbered by METIS, if the build has it; takes about 1 us per entry */
 } spmm_cut_by;
 

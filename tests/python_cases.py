@@ -140,14 +140,14 @@ def _():
     with Plan(comm, on_root(a), 4, reproducible="exact") as plan:
         assert plan.cut is None and (plan.row_numbers == np.arange(n)[plan.x_range]).all()
         whole = np.concatenate(comm.allgather(plan @ x[plan.x_range]))
-    for by in ("auto", "entries", "rows", "levels"):
+    for by in ("auto", "entries", "rows", "layout"):
         with Plan(comm, on_root(a), 4, cut=by, reproducible="exact") as plan:
             mine = plan.row_numbers
             assert sorted(np.concatenate(comm.allgather(mine))) == list(range(n))
             assert (plan @ x[mine] == whole[mine]).all(), by
             near(plan.T @ x[mine], (a.T @ x)[mine], by)
             near(plan.diagonal(), a.diagonal()[mine], by)
-            if plan.cut.by == "levels":
+            if plan.cut.by == "layout":
                 refused(spmm_mpi.Error, "x_range: the plan's cut has renumbered the rows: plan.row_numbers", lambda: plan.x_range)
                 refused(spmm_mpi.Error, "y_range: the plan's cut has", lambda: plan.y_range)
                 block = plan.block()
@@ -155,14 +155,14 @@ def _():
             else:
                 assert (mine == np.arange(n)[plan.x_range]).all() and plan.x_range == plan.y_range
             assert plan.cut.by == ("entries" if by == "auto" else by) and bool(plan.cut.why) == (by == "auto")
-            assert by != "levels" or ranks == 1 or 20 * plan.cut.moved < plan.cut.moved_by_entries, plan.cut
+            assert by != "layout" or ranks == 1 or 20 * plan.cut.moved < plan.cut.moved_by_entries, plan.cut
             plan.update_values(on_root(2 * a))
             assert (plan @ x[mine] == 2 * whole[mine]).all(), by
             with plan.operator() as op:
                 if op is not None:
                     near(op @ x, 2 * (a @ x), by)
                     near(op.rmatmat(x), 2 * (a.T @ x), by)
-                    if by == "levels":
+                    if by == "layout":
                         with fails_once(np, "empty", "no room for x"):
                             refused(MemoryError, "no room for x", op.matmat, x)
                         near(op @ x, 2 * (a @ x), "after a MemoryError, for which no rank waits")
@@ -171,25 +171,25 @@ def _():
                 near(plan.rmatmat(x + 1j * x), 2 * (1 + 1j) * (a.T @ x), by)
                 refused(ValueError, f"expected {n}", plan.matmat, x[1:])
     for side, call in ((0, "matvec"), (1, "rmatvec")):
-        with Plan(MPI.COMM_SELF, a, 1, cut="levels") as plan:
+        with Plan(MPI.COMM_SELF, a, 1, cut="layout") as plan:
             assert (plan.row_numbers != np.arange(n)).any()
             near(getattr(plan, call)(x[:, 0]), (a.T if side else a) @ x[:, 0], call)
             near(getattr(plan, call)(x[:, :1]), (a.T if side else a) @ x[:, :1], call)
             near(getattr(scipy.sparse.linalg.aslinearoperator(plan), call)(x[:, 2]), (a.T if side else a) @ x[:, 2], call)
     with fails_once(RankCut, "take", "no room for rows", on=ranks - 1):
-        refused(MemoryError, "no room for rows", Plan, comm, on_root(a), 4, cut="levels")
+        refused(MemoryError, "no room for rows", Plan, comm, on_root(a), 4, cut="layout")
     with unittest.mock.patch.object(gpu_matrix, "is_on_gpu", lambda A: True):  # one rank: no mistake
-        refused(TypeError, "the plan computes on the CPU", Plan, MPI.COMM_SELF, a, 4, cut="levels")
+        refused(TypeError, "the plan computes on the CPU", Plan, MPI.COMM_SELF, a, 4, cut="layout")
         refused(ValueError, "cut is 'nothing'", Plan, MPI.COMM_SELF, a, 4, cut="nothing")
     with Plan(comm, on_root(a), cut="auto", transport="mpi", products=10 ** 9) as plan:
-        assert plan.cut.by == ("entries" if ranks == 1 else "levels") or ranks > 1 and plan.cut.by == "graph", plan.cut
+        assert plan.cut.by == ("entries" if ranks == 1 else "layout") or ranks > 1 and plan.cut.by == "graph", plan.cut
         near(plan @ x[plan.row_numbers], (a @ x)[plan.row_numbers])
     refused(ValueError, "cut is 'nothing', expected auto", Plan, comm, on_root(a), 4, cut="nothing")
     refused(ValueError, "cut is 'auto', expected None", Plan, comm, a if rank == 0 else a[:0], 4, cut="auto", rows="distributed")
-    refused(spmm_mpi.Error, "expected a square matrix", Plan, comm, on_root(a[:9]), 4, cut="levels")
+    refused(spmm_mpi.Error, "expected a square matrix", Plan, comm, on_root(a[:9]), 4, cut="layout")
     if ranks > 1:
         refused(ValueError, "cut is 'auto', expected None", Plan, comm, on_root(a), 4, cut="auto", grid=(1, ranks))
-        refused(ValueError, "cut is ", Plan, comm, on_root(a), 4, cut="levels" if rank else None)
+        refused(ValueError, "cut is ", Plan, comm, on_root(a), 4, cut="layout" if rank else None)
 
 
 @case("grids of P x Q ranks sum in every way")

@@ -146,8 +146,8 @@ def product(rng, folder, matrix, known, metis, extra=()):
     grid_words, grid = pick_grid(rng, ranks)
     if parallel and grid is None:
         grid_words, grid = [], [ranks, 1]
-    partition = rng.choice(("auto", "auto", "nnz", "rows", "graph", "levels"))
-    if partition in ("graph", "levels") and (parallel or not metis or matrix.rows != matrix.cols):
+    partition = rng.choice(("auto", "auto", "nnz", "rows", "graph", "layout"))
+    if partition in ("graph", "layout") and (parallel or not metis or matrix.rows != matrix.cols):
         partition = "nnz"
     output = rng.random() < 0.6
     columns = [rng.choice(COLUMNS) for _ in range(1 if output or rng.random() < 0.6 else rng.randint(2, 3))]

@@ -102,7 +102,7 @@ static void check_lists(const spmm_csr *a, const spmm_cut *cut)
         if (cut->row[i] >= 0 && cut->row[i] < a->rows) owners[cut->row[i]]++;
     MPI_Allreduce(MPI_IN_PLACE, owners, (int)a->rows, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     for (int64_t i = 0; i < a->rows; i++) CHECK_INT(owners[i], 1);
-    const int renumbers = cut->by == SPMM_CUT_LEVELS || cut->by == SPMM_CUT_GRAPH;
+    const int renumbers = cut->by == SPMM_CUT_LAYOUT || cut->by == SPMM_CUT_GRAPH;
     CHECK((cut->number != NULL) == (renumbers && test_.rank == root));
     for (int64_t i = 0; i < cut->row_count; i++)
         CHECK_INT(cut->number ? cut->number[cut->row[i]]
@@ -120,7 +120,7 @@ static void check_products(const spmm_csr *a, const spmm_cut *cut, const spmm_pl
     spmm_multivector x, y, d;
     sp_plan_facts facts;
     CHECK_INT(spmm_cut_scatter(MPI_COMM_WORLD, root, a, cut, &block), SPMM_OK);
-    CHECK_INT(block.any_order, cut->by == SPMM_CUT_LEVELS || cut->by == SPMM_CUT_GRAPH);
+    CHECK_INT(block.any_order, cut->by == SPMM_CUT_LAYOUT || cut->by == SPMM_CUT_GRAPH);
     CHECK(block.row_begin == cut->row_begin && block.csr.rows == cut->row_count);
     CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, K, o, &plan), SPMM_OK);
     if (!plan) return;
@@ -200,20 +200,20 @@ static void test_cuts(void)
             spmm_csr_destroy(&a);
         }
     }
-    TEST("a mesh numbered at random: levels and auto move far fewer rows than the cut by entries") {
+    TEST("a mesh numbered at random: a layout and auto move far fewer rows than the cut by entries") {
         spmm_cut cut[2];
         char spec[16];
         snprintf(spec, sizeof spec, "lap2d5:%d", SIDE);
         make(spec, SPMM_F64, &a);
         for (int n = 0; n < 2; n++) {
-            CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, 0, &a, n ? SPMM_CUT_LEVELS : SPMM_CUT_AUTO, K, &sent,
+            CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, 0, &a, n ? SPMM_CUT_LAYOUT : SPMM_CUT_AUTO, K, &sent,
                                       &cut[n]),
                       SPMM_OK);
             CHECK(4 * cut[n].moved <= cut[n].moved_by_entries);
             CHECK(cut[n].moved_by_entries >= (size > 1 ? SIDE * SIDE / 2 : 0));
             CHECK(cut[n].moved <= 6 * SIDE * (size - 1));
         }
-        CHECK(size == 1 ? cut[0].by == SPMM_CUT_ENTRIES : cut[0].by >= SPMM_CUT_LEVELS);
+        CHECK(size == 1 ? cut[0].by == SPMM_CUT_ENTRIES : cut[0].by >= SPMM_CUT_LAYOUT);
         CHECK_TEXT(cut[0].why, size == 1 ? "as there is one rank" : "renumbered by ");
         spmm_cut_destroy(&cut[0]), spmm_cut_destroy(&cut[1]);
         CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, 0, &a, SPMM_CUT_AUTO, K, NULL, &cut[0]), SPMM_OK);
@@ -250,7 +250,7 @@ static void test_kept(void)
             if (test_.rank == root) make("lap2d5:400", SPMM_F64, &a);
             for (int small = 0; small < 2; small++) {
                 struct rlimit old = {0};
-                /* 12 MB for the renumbered matrix; less than 5 MB to order rows */
+                /* 12 MB for the renumbered matrix; at least 11 MB to lay out rows */
                 if (small && test_.rank == root) old = leave(8 << 20);
                 CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, root, &a, SPMM_CUT_AUTO, K, &sent, &cut), SPMM_OK);
                 if (small && test_.rank == root) CHECK_INT(setrlimit(RLIMIT_AS, &old), 0);
@@ -288,7 +288,7 @@ static void test_kept(void)
 
 static void test_metis(void)
 {
-    static const char what[] = "a failure of METIS is none of auto, which takes the cut by levels";
+    static const char what[] = "a failure of METIS is none of auto, which takes the cut by layout";
     const spmm_plan_options sent = {.transport = SPMM_TRANSPORT_MPI, .products = 100000000};
     char spec[16];
     spmm_csr a;
@@ -304,8 +304,8 @@ static void test_metis(void)
         metis_called = 0;
         CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, root, &a, SPMM_CUT_AUTO, K, &sent, &cut), SPMM_OK);
         CHECK_INT(metis_called > 0, test_.rank == root);
-        CHECK_INT(cut.by, SPMM_CUT_LEVELS);
-        CHECK_TEXT(cut.why, "renumbered by levels");
+        CHECK_INT(cut.by, SPMM_CUT_LAYOUT);
+        CHECK_TEXT(cut.why, "renumbered by layout");
         CHECK(!strstr(cut.why, "METIS"));
         check_lists(&a, &cut);
         spmm_cut_destroy(&cut);
@@ -369,7 +369,7 @@ static void test_mistakes(void)
     TEST("mistakes are SPMM_ERR_USAGE on every rank") {
         make("lap2d5:6", SPMM_F64, &a);
         make_empty(3, 4, &wide);
-        REFUSED(CREATE(root, &wide, SPMM_CUT_LEVELS, K, NULL), SPMM_ERR_USAGE,
+        REFUSED(CREATE(root, &wide, SPMM_CUT_LAYOUT, K, NULL), SPMM_ERR_USAGE,
                 "a is 3 x 4, expected a square");
         REFUSED(CREATE(root, NULL, SPMM_CUT_AUTO, K, NULL), SPMM_ERR_USAGE, "spmm_cut_create: a is NULL");
         REFUSED(CREATE(size, &a, SPMM_CUT_AUTO, K, NULL), SPMM_ERR_USAGE, "root is");
@@ -377,7 +377,7 @@ static void test_mistakes(void)
         REFUSED(CREATE(root, &a, SPMM_CUT_AUTO, -1, NULL), SPMM_ERR_USAGE, "k is -1");
         for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
             REFUSED(CREATE(root, &a, SPMM_CUT_AUTO, K, &wrong[i].o), SPMM_ERR_USAGE, wrong[i].text);
-        for (int by = SPMM_CUT_LEVELS; by <= SPMM_CUT_GRAPH; by++)
+        for (int by = SPMM_CUT_LAYOUT; by <= SPMM_CUT_GRAPH; by++)
             REFUSED(CREATE(root, &a, (spmm_cut_by)by, K, &joint), SPMM_ERR_USAGE,
                     "the joint exchange needs increasing columns");
         CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, root, &a, SPMM_CUT_AUTO, K, NULL, NULL), SPMM_ERR_USAGE);
@@ -394,7 +394,7 @@ static void test_mistakes(void)
         }
         if (sp_graph_ready() != SPMM_OK && size > 1)
             REFUSED(CREATE(root, &a, SPMM_CUT_GRAPH, K, NULL), SPMM_ERR_USAGE, "METIS");
-        CHECK_INT(CREATE(root, &a, SPMM_CUT_LEVELS, K, NULL), SPMM_OK);
+        CHECK_INT(CREATE(root, &a, SPMM_CUT_LAYOUT, K, NULL), SPMM_OK);
         CHECK_INT(spmm_cut_scatter(MPI_COMM_WORLD, root, NULL, &cut, &block), SPMM_ERR_USAGE);
         CHECK_INT(spmm_cut_scatter(MPI_COMM_WORLD, root, &wide, &cut, &block), SPMM_ERR_USAGE);
         CHECK_INT(spmm_cut_scatter(MPI_COMM_WORLD, root, &a, NULL, &block), SPMM_ERR_USAGE);
@@ -414,9 +414,9 @@ static void test_mistakes(void)
     TEST("a rank that fails at an agreement fails all") {
         make("lap2d5:6", SPMM_F64, &a);
         setenv("SPMM_FAULT", size > 1 ? "partition:1" : "partition:0", 1);
-        REFUSED(CREATE(root, &a, SPMM_CUT_LEVELS, K, NULL), SPMM_ERR_INTERNAL, "failing in stage partition");
+        REFUSED(CREATE(root, &a, SPMM_CUT_LAYOUT, K, NULL), SPMM_ERR_INTERNAL, "failing in stage partition");
         unsetenv("SPMM_FAULT");
-        CHECK_INT(CREATE(root, &a, SPMM_CUT_LEVELS, K, NULL), SPMM_OK);
+        CHECK_INT(CREATE(root, &a, SPMM_CUT_LAYOUT, K, NULL), SPMM_OK);
         setenv("SPMM_FAULT", size > 1 ? "scatter:1" : "scatter:0", 1);
         CHECK_INT(spmm_cut_scatter(MPI_COMM_WORLD, root, &a, &cut, &block), SPMM_ERR_INTERNAL);
         CHECK(!block.csr.irp);
@@ -437,7 +437,7 @@ static void test_any_order(void)
     spmm_plan *plan;
     TEST("plans check blocks whose columns are in any order") {
         make("lap2d5:6", SPMM_F64, &a);
-        CHECK_INT(CREATE(root, &a, SPMM_CUT_LEVELS, K, NULL), SPMM_OK);
+        CHECK_INT(CREATE(root, &a, SPMM_CUT_LAYOUT, K, NULL), SPMM_OK);
         CHECK_INT(spmm_cut_scatter(MPI_COMM_WORLD, root, &a, &cut, &block), SPMM_OK);
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, K, &joint, &plan), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), "block.any_order is set");

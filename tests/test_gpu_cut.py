@@ -29,15 +29,15 @@ def y_of(ranks, *options):
         return result.records[0], file.read()
 
 
-with test("on 4 and 8 ranks by levels and auto, Y has the bits of one rank, and few rows move"):
+with test("on 4 and 8 ranks by a layout and auto, Y has the bits of one rank, and few rows move"):
     _, serial = y_of(1)
-    for ranks, partition in itertools.product((4, 8), ("nnz", "levels", "auto")):
+    for ranks, partition in itertools.product((4, 8), ("nnz", "layout", "auto")):
         record, y = y_of(ranks, "--partition", partition, "--exchange", "halo")
         assert y == serial, (ranks, partition)
         if partition == "nnz":
             by_entries = record["moved"]["all_rows"]
             continue
         print(f"  {ranks} ranks, {partition}: {record['moved']['all_rows']} rows moved by {record['run']['partition']}, {by_entries} by entries")
-        assert record["run"]["partition"] in ("levels", "graph"), record["run"]
+        assert record["run"]["partition"] in ("layout", "graph"), record["run"]
         assert 2 * record["moved"]["all_rows"] < by_entries, record["moved"]
 finish()

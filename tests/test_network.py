@@ -145,7 +145,7 @@ with test("a row of X that both ranks of a host need crosses the network once"):
 
 
 def check_cut_bytes(net, k=64):
-    """A mesh numbered at random, a rank on each host: by entries nearly all of X crosses, by levels the rows that the record counts."""
+    """A mesh numbered at random, a rank on each host: by entries nearly all of X crosses, by a layout the rows that the record counts."""
     matrix, row_bytes, sent = scratch("mesh.mtx"), 8 * k, {}
     side, points = 40, list(range(1600))
     random.Random(1).shuffle(points)
@@ -154,7 +154,7 @@ def check_cut_bytes(net, k=64):
         print(f"%%MatrixMarket matrix coordinate pattern symmetric\n1600 1600 {len(near)}", file=file)
         for p, q in near:
             print(max(points[p], points[q]) + 1, min(points[p], points[q]) + 1, file=file)
-    for partition in ("nnz", "levels", "auto"):
+    for partition in ("nnz", "layout", "auto"):
         def products(repeat):
             result = net_run(net, 3, "-k", k, "-r", repeat, "--transport", "mpi", "--exchange", "halo", "--products", 10 ** 7,
                              "--partition", partition, "-v", matrix, mca={"rmaps_base_mapping_policy": "node"})
@@ -165,7 +165,7 @@ def check_cut_bytes(net, k=64):
         expected = record["moved"]["all_rows"] * row_bytes
         print(f"  by {partition} ({record['run']['partition']}): {sent[partition]:.0f} bytes counted for an exchange, {expected} of rows")
         assert expected <= 1.001 * sent[partition] and sent[partition] < 1.1 * expected + 4000, (partition, sent, expected)
-    assert 4 * sent["levels"] < sent["nnz"] and 4 * sent["auto"] < sent["nnz"], sent
+    assert 4 * sent["layout"] < sent["nnz"] and 4 * sent["auto"] < sent["nnz"], sent
 
 
 with test("a renumbered mesh sends few bytes between hosts, as many as the record counts"):

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "partition/comm_volume.h"
-#include "partition/level_order.h"
+#include "partition/layout_order.h"
 #include "partition/partition.h"
 #include "partition/reorder.h"
 #include "formats/csr.h"
@@ -347,21 +347,21 @@ static void check_order(const spmm_csr *a, const int32_t *order)
     free(seen);
 }
 
-static void test_levels(void)
+static void test_layout(void)
 {
     enum { PARTS = 4 };
     static const char *const spec[] = {"lap2d5:40", "lap3d7:16", "uniform:300,3", "lap2d5:1"};
     spmm_csr a, b, c;
-    TEST("an order by levels has every row once; parts of a shuffled grid in that order need few rows") {
+    TEST("a layout's order has every row once; the parts of a shuffled grid need few rows") {
         for (int n = 0; n < 4; n++) {
             int64_t begin[PARTS + 1], received[PARTS], all = 0, moved[2], waiting;
             generate(spec[n], &a);
             int64_t *const mixed = shuffled(a.rows, 1), *const perm = integers(a.rows);
-            int32_t *const order = malloc((size_t)a.rows * sizeof *order), *const again = malloc(
-                                                                               (size_t)a.rows * 4);
+            int32_t *const order = malloc((size_t)a.rows * 4), *const again = malloc((size_t)a.rows * 4);
+            int32_t *const part = malloc((size_t)a.rows * 4);
             CHECK_INT(sp_csr_permute(&a, mixed, 2, &b), SPMM_OK);
-            CHECK_INT(sp_level_order(&b, 1, order), SPMM_OK);
-            CHECK_INT(sp_level_order(&b, 4, again), SPMM_OK);
+            CHECK_INT(sp_layout_order(&b, PARTS, 1, 4, again, part), SPMM_OK);
+            CHECK_INT(sp_layout_order(&b, PARTS, 1, 1, order, part), SPMM_OK);
             CHECK(memcmp(order, again, (size_t)a.rows * 4) == 0);
             check_order(&b, order);
             sp_partition_entries(b.irp, b.rows, PARTS, begin);
@@ -369,7 +369,7 @@ static void test_levels(void)
             CHECK_INT(sp_cut_volume(&b, PARTS, NULL, begin, 2, received), SPMM_OK);
             for (int p = 0; p < PARTS; p++) all += received[p];
             CHECK_INT(all, moved[0]);
-            CHECK_INT(sp_order_partition(&b, PARTS, order, perm, begin), SPMM_OK);
+            CHECK_INT(sp_order_parts(&b, PARTS, part, order, perm, begin), SPMM_OK);
             CHECK_INT(sp_cut_volume(&b, PARTS, perm, begin, 3, received), SPMM_OK);
             CHECK_INT(sp_csr_permute(&b, perm, 2, &c), SPMM_OK);
             halo(&c, PARTS, begin, &moved[1], &waiting);
@@ -379,7 +379,7 @@ static void test_levels(void)
             for (int p = 0; n < 2 && p < PARTS; p++)
                 CHECK((double)(c.irp[begin[p + 1]] - c.irp[begin[p]]) <= 1.1 * (double)c.nnz / PARTS);
             spmm_csr_destroy(&a), spmm_csr_destroy(&b), spmm_csr_destroy(&c);
-            free(mixed), free(perm), free(order), free(again);
+            free(mixed), free(perm), free(order), free(again), free(part);
         }
     }
     TEST("entries keep the order of the old columns if asked for; a matrix that is not square is refused") {
@@ -393,9 +393,9 @@ static void test_levels(void)
             }
         free(perm);
         spmm_csr_destroy(&a), spmm_csr_destroy(&b);
-        int32_t order[4];
+        int32_t order[4], part[4];
         sample_csr(SAMPLE_WIDE, SAMPLE_INTEGERS, SPMM_F64, &a);
-        CHECK_INT(sp_level_order(&a, 1, order), SPMM_ERR_USAGE);
+        CHECK_INT(sp_layout_order(&a, 2, 1, 1, order, part), SPMM_ERR_USAGE);
         spmm_csr_destroy(&a);
     }
 }
@@ -403,7 +403,7 @@ static void test_levels(void)
 int main(void)
 {
     test_permute();
-    test_levels();
+    test_layout();
     test_always();
     if (sp_graph_ready() == SPMM_OK) {
         test_cut();

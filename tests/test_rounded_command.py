@@ -31,7 +31,7 @@ HUGE = x_file("huge.mtx", lambda: random.uniform(1e38, 1e39))
 
 with test("ghost rows are rounded: report, record and bound say so, on every grid and by every exchange"):
     for ranks, options in ((2, ()), (3, ("--exchange", "halo")), (3, ("--exchange", "bcast", "--verify", "sample")), (4, ("-g", "2x2")),
-                           (3, ("--exchange", "joint")), (3, ("--partition", "levels", "--column-blocks", 1)), (2, ("--no-overlap", "-v"))):
+                           (3, ("--exchange", "joint")), (3, ("--partition", "layout", "--column-blocks", 1)), (2, ("--no-overlap", "-v"))):
         result = passes(*options, ranks=ranks)
         within(result.out, "rows of X traveled as f32: the error of Y is at most 0.")
         within(result.out, "2 gamma_n sum|a||x| + 2^-24 sum|a||x| of entries in columns of other ranks")

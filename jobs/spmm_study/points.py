@@ -36,7 +36,7 @@ DEFAULTS = {
     "reductions": ("auto", "auto, linear, tree, butterfly, mpi, nccl"),
     "block_sizes": ("0", "threads of a CUDA block; 0: the kernel's choice"),
     "subwarps": ("0", "lanes that share an element, of CUDA kernels that have that; 0: the kernel's choice"),
-    "partitions": ("auto", "auto, nnz, rows, graph, levels"),
+    "partitions": ("auto", "auto, nnz, rows, graph, layout"),
     "rounds": ("3", "how often each point is run, all of them in turn"),
     "repeats": ("10", "timed products of a run"),
     "warmup": ("2", "products before those"),
@@ -48,7 +48,7 @@ DEFAULTS = {
 }
 # the words that these keys take
 WORDS = {"devices": ("auto", "cpu", "cuda"), "formats": ("auto", "csr", "ell", "ell-nopad", "sell", "panel", "staged"),
-         "exchanges": ("auto", "halo", "bcast", "joint"), "partitions": ("auto", "nnz", "rows", "graph", "levels"),
+         "exchanges": ("auto", "halo", "bcast", "joint"), "partitions": ("auto", "nnz", "rows", "graph", "layout"),
          "transports": ("auto", "mpi", "staged", "cuda-aware", "nccl", "peer", "shared"),
          "reductions": ("auto", "linear", "tree", "butterfly", "mpi", "nccl"),
          "precisions": ("f64", "f32"), "serial": ("yes", "no"), "probe": ("yes", "no")}

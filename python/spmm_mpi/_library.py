@@ -107,7 +107,7 @@ WORDS = {
     "reduce": {"auto": 0, "linear": 1, "tree": 2, "butterfly": 3, "mpi": 4, "nccl": 5},
     "exchange_precision": {"f64": F64, "f32": F32},
     "reproducible": {"on": (0, 0), "off": (1, 0), "exact": (0, 1)},  # any_order, exact
-    "cut": {"auto": 0, "entries": 1, "rows": 2, "levels": 3, "graph": 4},
+    "cut": {"auto": 0, "entries": 1, "rows": 2, "layout": 3, "graph": 4},
     "plan": {"timed": 0, "quick": 1},
 }
 

@@ -161,7 +161,7 @@ class Plan:
         None: a product has any K, 0 included, and begins with an MPI_Allreduce by which the ranks agree on K. One plan of libspmm, with
         at most two converted copies of A, serves all K up to the greatest one so far; a greater K makes it anew, for the next power of
         two, at its first product or by prepare(): arrays of x_zeros() that were made before are copied by each product then.
-    cut: None: A is cut by entries and keeps its numbers. auto, levels, graph, rows, entries: how A, square and on rank 0, is cut so that few rows of X
+    cut: None: A is cut by entries and keeps its numbers. auto, layout, graph, rows, entries: how A, square and on rank 0, is cut so that few rows of X
         travel (spmm_cut_create in man 3 spmm). If rows are renumbered, this rank's rows of X and Y are the rows plan.row_numbers of the caller's, there
         are no x_range and y_range, and columns of block() have the new numbers. plan.cut says what the cut moves.
     grid: (P, Q), how A is cut into blocks of rows and of columns; None: (ranks, 1).
@@ -358,7 +358,7 @@ class Plan:
         return self._y_slice()
 
     def _check_numbers(self, name):
-        if self._cut is not None and self._cut.facts.by in ("levels", "graph"):
+        if self._cut is not None and self._cut.facts.by in ("layout", "graph"):
             raise c.Error(f"{name}: the plan's cut has renumbered the rows: plan.row_numbers are this rank's", c.Status.USAGE)
 
     @serialized

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/counting_sort.h"
 #include "base/memory.h"
 #include "formats/summation.h"
 
@@ -132,18 +133,6 @@ static spmm_status next_level(clusters *s, int *joined)
     return SPMM_OK;
 }
 
-/** Sorts the items from[0 .. n - 1] into `to` by their keys, which are below `keys`. The sort is stable. */
-static spmm_status sort_by_key(const int32_t *from, const int32_t *key, int64_t n, int64_t keys, int32_t *to)
-{
-    int64_t *first;
-    TRY(sp_alloc_zero((void **)&first, keys + 1, sizeof *first, "clusters of rows"));
-    for (int64_t i = 0; i < n; i++) first[key[i] + 1]++;
-    for (int64_t k = 0; k < keys; k++) first[k + 1] += first[k];
-    for (int64_t i = 0; i < n; i++) to[first[key[from[i]]]++] = from[i];
-    sp_free(first);
-    return SPMM_OK;
-}
-
 /** Sorts the rows by the clusters of all levels, from the highest level on.
  *  \param place, key, items [rows] workspaces */
 static spmm_status sort_rows(clusters *s, int32_t *place, int32_t *key, int32_t *items, int32_t *order)
@@ -153,12 +142,12 @@ static spmm_status sort_rows(clusters *s, int32_t *place, int32_t *key, int32_t 
         for (int64_t i = 0; i < n; i++) order[i] = (int32_t)i;
         if (l == 0) { /* rows of a cluster of level 1 are sorted by half of the second hash */
             for (int64_t i = 0; i < n; i++) key[i] = (int32_t)(s->second[i] >> 16);
-            TRY(sort_by_key(order, key, n, 1 << 16, items));
+            TRY(sp_sort_by_key(order, key, n, 1 << 16, items));
         } else {
             memcpy(items, order, (size_t)n * sizeof *items);
         }
         for (int64_t i = 0; i < n; i++) key[i] = l < s->levels - 1 ? place[s->label[l][i]] : s->label[l][i];
-        TRY(sort_by_key(items, key, n, s->count[l + 1], order));
+        TRY(sp_sort_by_key(items, key, n, s->count[l + 1], order));
         for (int64_t i = 0; i < n; i++) place[order[i]] = (int32_t)i;
     }
     return SPMM_OK;

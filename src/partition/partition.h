@@ -5,20 +5,20 @@
 #include "base/status.h"
 
 /** How rows are divided into blocks: SP_PARTITION_NNZ balances entries, SP_PARTITION_ROWS balances rows,
- *  SP_PARTITION_GRAPH uses a graph partitioner (reorder.h), SP_PARTITION_LEVELS cuts an order by levels
- *  (level_order.h). SP_PARTITION_AUTO stands for one of these that is still to be chosen. */
+ *  SP_PARTITION_GRAPH uses a graph partitioner (reorder.h), SP_PARTITION_LAYOUT cuts a layout of
+ *  the graph in space (layout_order.h). SP_PARTITION_AUTO stands for one of these that is still to be chosen. */
 typedef enum sp_partition {
     SP_PARTITION_NNZ,
     SP_PARTITION_ROWS,
     SP_PARTITION_GRAPH,
-    SP_PARTITION_LEVELS,
+    SP_PARTITION_LAYOUT,
     SP_PARTITION_AUTO
 } sp_partition;
 
 /** Returns 1 if the partition renumbers the rows. Local. */
 static inline int sp_partition_renumbers(sp_partition partition)
 {
-    return partition == SP_PARTITION_GRAPH || partition == SP_PARTITION_LEVELS;
+    return partition == SP_PARTITION_GRAPH || partition == SP_PARTITION_LAYOUT;
 }
 
 /** Divides rows evenly into consecutive blocks: the first `rows mod parts` blocks have one row more than the

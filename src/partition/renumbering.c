@@ -7,12 +7,12 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "partition/comm_volume.h"
-#include "partition/level_order.h"
+#include "partition/layout_order.h"
 #include "partition/reorder.h"
 
-/* Seconds per entry to order by levels, and to cut by METIS (both measured on grids numbered at random, one
- * core), for estimates before these are done */
-static const double LEVEL_SECONDS = 100e-9, GRAPH_SECONDS = 1e-6;
+/* Seconds per entry to cut by a layout, and by METIS (both measured on grids numbered at random, one core), for
+ * estimates before these are done */
+static const double LAYOUT_SECONDS = 300e-9, GRAPH_SECONDS = 1e-6;
 
 /* FEW: nothing is renumbered if less than 1 in FEW rows of X is moved. LESS: a cut must move less than this
  * fraction of what the cut by entries moves. */
@@ -68,11 +68,16 @@ static spmm_status begin_candidate(const spmm_csr *a, const sp_cut_setting *s, s
     return sp_alloc((void **)&c->perm, a->rows, sizeof *c->perm, "new numbers of the rows");
 }
 
+/** The rows by a layout: the caller frees the arrays. */
+typedef struct laid_out {
+    int32_t *order, *part; /* [rows] */
+} laid_out;
+
 /** Makes and counts a cut.
- *  \param [in] order  [rows] the order by levels; used by SP_PARTITION_LEVELS, and by _GRAPH if not NULL
+ *  \param [in] rows   used by SP_PARTITION_LAYOUT; its order is used by _GRAPH if not NULL
  *  \param [out] c     the caller destroys it, also after a failure
  *  \param [out] edges as for sp_renumbering_make() */
-static spmm_status make(const spmm_csr *a, const sp_cut_setting *s, sp_partition by, const int32_t *order,
+static spmm_status make(const spmm_csr *a, const sp_cut_setting *s, sp_partition by, const laid_out *rows,
                         sp_renumbering *c, int64_t *edges)
 {
     const double start = omp_get_wtime();
@@ -81,35 +86,38 @@ static spmm_status make(const spmm_csr *a, const sp_cut_setting *s, sp_partition
         sp_partition_entries(a->irp, a->rows, s->parts, c->begin);
     else if (by == SP_PARTITION_ROWS)
         sp_partition_even(a->rows, s->parts, c->begin);
-    else if (by == SP_PARTITION_LEVELS)
-        TRY(sp_order_partition(a, s->parts, order, c->perm, c->begin));
+    else if (by == SP_PARTITION_LAYOUT)
+        TRY(sp_order_parts(a, s->parts, rows->part, rows->order, c->perm, c->begin));
     else
-        TRY(sp_graph_partition(a, s->parts, order, c->perm, c->begin, edges));
+        TRY(sp_graph_partition(a, s->parts, rows->order, c->perm, c->begin, edges));
     TRY(count(a, s, c));
     c->spent = omp_get_wtime() - start;
     return SPMM_OK;
 }
 
-/** Orders the rows by levels. \param [out] order  [rows] the caller frees it; NULL on failure */
-static spmm_status order_rows(const spmm_csr *a, int threads, int32_t **order)
+static spmm_status lay_out(const spmm_csr *a, const sp_cut_setting *s, laid_out *rows)
 {
-    TRY(sp_alloc((void **)order, a->rows, sizeof **order, "order of the rows"));
-    const spmm_status status = sp_level_order(a, threads, *order);
-    if (status == SPMM_OK) return SPMM_OK;
-    sp_free(*order);
-    *order = NULL;
-    return status;
+    TRY(sp_alloc((void **)&rows->order, a->rows, sizeof *rows->order, "order of the rows"));
+    TRY(sp_alloc((void **)&rows->part, a->rows, sizeof *rows->part, "parts of the rows"));
+    return sp_layout_order(a, s->parts, s->together, s->threads, rows->order, rows->part);
+}
+
+static void free_rows(laid_out *rows)
+{
+    sp_free(rows->order);
+    sp_free(rows->part);
 }
 
 spmm_status sp_renumbering_make(const spmm_csr *a, const sp_cut_setting *s, sp_partition by,
                                 sp_renumbering *r, int64_t *edges)
 {
     const double start = omp_get_wtime();
-    int32_t *order = NULL;
+    laid_out rows = {NULL, NULL};
+    spmm_status status = SPMM_OK;
     *r = (sp_renumbering){.by = by};
-    if (by == SP_PARTITION_LEVELS) TRY(order_rows(a, s->threads, &order));
-    const spmm_status status = make(a, s, by, order, r, edges);
-    sp_free(order);
+    if (by == SP_PARTITION_LAYOUT) status = lay_out(a, s, &rows);
+    if (status == SPMM_OK) status = make(a, s, by, &rows, r, edges);
+    free_rows(&rows);
     r->spent = omp_get_wtime() - start;
     return status;
 }
@@ -130,17 +138,17 @@ static void take_better(const sp_cut_setting *s, int64_t nnz_rows, sp_renumberin
     }
 }
 
-/** Returns 1 if METIS is there and may repay itself: it can save at most what *best still moves. A graph that
- *  levels do not cut well is not tried, because METIS takes many times as long on such graphs. */
+/** Returns 1 if METIS is there and may repay itself: it can save at most what *best still moves. A graph that a
+ *  layout does not cut well is not tried, because METIS takes many times as long on such graphs. */
 static int may_cut_graph(const spmm_csr *a, const sp_cut_setting *s, const sp_renumbering *best)
 {
-    return best->by == SP_PARTITION_LEVELS && exchanging(s, best) > 2 * GRAPH_SECONDS * (double)a->nnz &&
+    return best->by == SP_PARTITION_LAYOUT && exchanging(s, best) > 2 * GRAPH_SECONDS * (double)a->nnz &&
            sp_graph_ready() == SPMM_OK;
 }
 
 /** Rows of X that all ranks would receive by the cuts that were tried; -1: not tried. */
 typedef struct tried_cuts {
-    int64_t levels, graph;
+    int64_t layout, graph;
 } tried_cuts;
 
 /** Finds the cut to take. \param [in,out] best  the cut by entries */
@@ -150,21 +158,21 @@ static spmm_status try_candidates(const spmm_csr *a, const sp_cut_setting *s, sp
     const int64_t nnz_rows = best->all;
     const double start = omp_get_wtime();
     sp_renumbering c = {.by = SP_PARTITION_NNZ};
-    int32_t *order;
+    laid_out rows = {NULL, NULL};
     spmm_status status;
-    TRY(order_rows(a, s->threads, &order));
-    const double ordered = omp_get_wtime() - start;
-    TRY_GOTO(make(a, s, SP_PARTITION_LEVELS, order, &c, NULL), done);
-    c.spent += ordered;
-    tried->levels = c.all;
+    TRY_GOTO(lay_out(a, s, &rows), done);
+    const double laid = omp_get_wtime() - start;
+    TRY_GOTO(make(a, s, SP_PARTITION_LAYOUT, &rows, &c, NULL), done);
+    c.spent += laid;
+    tried->layout = c.all;
     take_better(s, nnz_rows, best, &c);
     if (!may_cut_graph(a, s, best)) goto done;
-    if (make(a, s, SP_PARTITION_GRAPH, order, &c, NULL) != SPMM_OK) goto done; /* there is that by levels */
+    if (make(a, s, SP_PARTITION_GRAPH, &rows, &c, NULL) != SPMM_OK) goto done; /* there is that by a layout */
     tried->graph = c.all;
     take_better(s, nnz_rows, best, &c);
 done:
     sp_renumbering_destroy(&c);
-    sp_free(order);
+    free_rows(&rows);
     return status;
 }
 
@@ -187,14 +195,14 @@ static void explain(const spmm_csr *a, const sp_cut_setting *s, int64_t nnz_rows
     sp_text_add(why, n, &used, "auto: by entries moves %s of %s rows of X a product",
                 rows_text(moved, sizeof moved, nnz_rows),
                 rows_text(whole, sizeof whole, a->cols * (groups_of(s) - 1)));
-    if (tried->levels >= 0)
-        sp_text_add(why, n, &used, ", by levels %s", rows_text(moved, sizeof moved, tried->levels));
+    if (tried->layout >= 0)
+        sp_text_add(why, n, &used, ", by layout %s", rows_text(moved, sizeof moved, tried->layout));
     if (tried->graph >= 0)
         sp_text_add(why, n, &used, ", by METIS %s", rows_text(moved, sizeof moved, tried->graph));
     if (sp_partition_renumbers(taken->by))
         sp_text_add(why, n, &used, "; renumbered by %s in %.2f s",
-                    taken->by == SP_PARTITION_GRAPH ? "METIS" : "levels", taken->spent);
-    else if (tried->levels >= 0)
+                    taken->by == SP_PARTITION_GRAPH ? "METIS" : "layout", taken->spent);
+    else if (tried->layout >= 0)
         sp_text_add(why, n, &used, "; not renumbered");
     else if (nnz_rows * FEW > a->cols)
         sp_text_add(why, n, &used, "; renumbering would not repay in %.0f products", s->products);
@@ -206,8 +214,12 @@ spmm_status sp_renumbering_choose(const spmm_csr *a, const sp_cut_setting *s, sp
     tried_cuts tried = {-1, -1};
     TRY(make(a, s, SP_PARTITION_NNZ, NULL, best, NULL));
     *nnz_rows = best->all;
-    if (best->all * FEW > a->cols && exchanging(s, best) > LEVEL_SECONDS * (double)a->nnz) {
+    if (best->all * FEW > a->cols && exchanging(s, best) > LAYOUT_SECONDS * (double)a->nnz) {
         const spmm_status status = try_candidates(a, s, best, &tried);
+        if (status == SPMM_ERR_MEMORY && !best->perm) {
+            snprintf(why, n, SP_NO_MEMORY_TO_RENUMBER);
+            return SPMM_OK;
+        }
         if (status != SPMM_OK && status != SPMM_ERR_MEMORY) return status;
     }
     explain(a, s, *nnz_rows, &tried, best, why, n);

@@ -5,11 +5,15 @@
 
 #include "partition/partition.h"
 
+/** Why a cut is by entries, if memory is short. */
+#define SP_NO_MEMORY_TO_RENUMBER "auto: by entries, as there is no memory to renumber"
+
 /** What a cut is for. */
 typedef struct sp_cut_setting {
     int parts;       /**< number of parts, >= 1 */
     int per_part;    /**< number of consecutive parts that share X in memory, >= 1: rows cross between such
                           groups once */
+    int together;    /**< >= 1: consecutive parts that a layout keeps together, e.g. of a node */
     int threads;     /**< OpenMP threads, >= 1 */
     double products; /**< expected number of products */
     double second;   /**< seconds in which a part receives a row of X */
@@ -40,7 +44,7 @@ void sp_renumbering_destroy(sp_renumbering *r);
 spmm_status sp_renumbering_make(const spmm_csr *a, const sp_cut_setting *s, sp_partition by,
                                 sp_renumbering *r, int64_t *edges);
 
-/** Chooses a cut: by entries unless a cut by levels or by METIS moves clearly less, and what it saves in the
+/** Chooses a cut: by entries unless a cut by a layout or by METIS moves clearly less, and what it saves in the
  *  expected products repays its making. What need not be tried is not made. Too little memory for other cuts
  *  is no error, nor is any failure of METIS.
  *

@@ -38,6 +38,7 @@ spmm_status sp_cut_setting_of(const sp_grid *grid, const spmm_plan_options *o, i
     const double inside = on_cpu ? CPU_RATE : GPU_RATE;
     *s = (sp_cut_setting){.parts = grid->dims[0],
                           .per_part = shares && chooses && ends[0] == -ends[1] ? on_node : 1,
+                          .together = consecutive && ends[0] == -ends[1] ? on_node : 1,
                           .threads = threads,
                           .products = (double)sp_products_of(o->products),
                           .second = row / (on_node == grid->size ? inside : NETWORK_RATE)};
@@ -59,7 +60,7 @@ typedef struct asked {
 } asked;
 
 /** Returns 1 if the cut gives rows new numbers, else 0. */
-static int renumbers(spmm_cut_by by) { return by == SPMM_CUT_LEVELS || by == SPMM_CUT_GRAPH; }
+static int renumbers(spmm_cut_by by) { return by == SPMM_CUT_LAYOUT || by == SPMM_CUT_GRAPH; }
 
 /** Checks root, and the matrix there. Local. */
 static spmm_status check_matrix(const char *function, MPI_Comm comm, int root, const spmm_csr *a)
@@ -109,7 +110,7 @@ static spmm_status check(const char *function, MPI_Comm comm, const asked *q, co
 static const sp_partition partition_of[] = {[SPMM_CUT_AUTO] = SP_PARTITION_AUTO,
                                             [SPMM_CUT_ENTRIES] = SP_PARTITION_NNZ,
                                             [SPMM_CUT_ROWS] = SP_PARTITION_ROWS,
-                                            [SPMM_CUT_LEVELS] = SP_PARTITION_LEVELS,
+                                            [SPMM_CUT_LAYOUT] = SP_PARTITION_LAYOUT,
                                             [SPMM_CUT_GRAPH] = SP_PARTITION_GRAPH};
 
 static spmm_cut_by cut_by(sp_partition partition)
@@ -127,7 +128,7 @@ static spmm_status choose(const asked *q, const sp_cut_setting *s, sp_renumberin
     const double bytes = sp_csr_bytes_of(&sizes, q->a->precision) + 8 * (double)q->a->rows;
     if (!r->perm || sp_memory_needs(bytes, "the renumbered matrix") == SPMM_OK) return SPMM_OK;
     sp_renumbering_destroy(r);
-    snprintf(cut->why, sizeof cut->why, "auto: by entries, as there is no memory to renumber");
+    snprintf(cut->why, sizeof cut->why, SP_NO_MEMORY_TO_RENUMBER);
     return sp_renumbering_make(q->a, s, SP_PARTITION_NNZ, r, NULL);
 }
 

@@ -18,7 +18,7 @@ static spmm_status make_named(const spmm_csr *a, const sp_options *o, const sp_p
     if (status == SPMM_OK) status = sp_renumbering_make(a, s, o->partition, r, &cut);
     if (status == SPMM_OK && place->verbosity >= 0) {
         printf("%s     rows renumbered in %d parts, ",
-               o->partition == SP_PARTITION_GRAPH ? "graph " : "levels", s->parts);
+               o->partition == SP_PARTITION_GRAPH ? "graph " : "layout", s->parts);
         if (o->partition == SP_PARTITION_GRAPH) printf("%lld edges cut; ", (long long)cut);
         printf("rows of X that all ranks receive: %lld before, %lld after\n", (long long)before.all,
                (long long)r->all);
@@ -45,7 +45,7 @@ static spmm_status apply(const sp_options *o, const sp_place *place, int parts, 
     const spmm_status status = (in_order ? sp_csr_permute_in_order
                                          : sp_csr_permute)(a, c->perm, place->binding.threads, &renumbered);
     if (status == SPMM_ERR_MEMORY && o->partition == SP_PARTITION_AUTO) {
-        snprintf(dist->cut.why, sizeof dist->cut.why, "auto: by entries, as there is no memory to renumber");
+        snprintf(dist->cut.why, sizeof dist->cut.why, SP_NO_MEMORY_TO_RENUMBER);
         return SPMM_OK;
     }
     TRY(status);

@@ -14,7 +14,7 @@
 #include "files/matrix_write.h"
 #include "product/column_blocks.h"
 
-static const char *const partition_words[] = {"nnz", "rows", "graph", "levels", "auto", NULL};
+static const char *const partition_words[] = {"nnz", "rows", "graph", "layout", "auto", NULL};
 static const char *const io_words[] = {"root", "parallel", NULL};
 static const char *const scatter_words[] = {"direct", "two-stage", NULL};
 static const char *const scatter_format_words[] = {"csr", "ell", NULL};
@@ -195,7 +195,7 @@ static const sp_option_row rows[] = {
     {0, "subwarp", "N", "lanes per element, 1 to 32, for CUDA kernels with this parameter", CALL(set_subwarp),
      RARE},
     {'g', "grid", "PxQ", "P row blocks by Q column blocks, or auto (default: ranks x 1)", CALL(set_grid)},
-    {0, "partition", "NAME", "rows: nnz (balanced entries), rows (even), graph (METIS), levels, auto",
+    {0, "partition", "NAME", "rows: nnz (balanced entries), rows (even), graph (METIS), layout, auto",
      WORDS(partition_words, partition)},
     {0, "exchange", "NAME", "halo (needed X rows), bcast (all X rows), joint (X or Y rows), auto",
      WORDS(sp_exchange_words, exchange), RARE},
@@ -308,7 +308,7 @@ static spmm_status check_io(const sp_options *o)
     if (o->scatter_padded) needs = "--scatter-format ell: rank 0 sends nothing";
     if (o->grid_auto) needs = "--grid auto: --dry-run prints the best grid";
     if (o->partition == SP_PARTITION_GRAPH) needs = "--partition graph";
-    if (o->partition == SP_PARTITION_LEVELS) needs = "--partition levels";
+    if (o->partition == SP_PARTITION_LAYOUT) needs = "--partition layout";
     if (o->action == SP_ACTION_DRY_RUN) needs = "--dry-run";
     if (o->action == SP_ACTION_CHECK_CONVERSIONS) needs = "--check-conversions";
     return needs ? sp_fail(SPMM_ERR_USAGE, "--io parallel cannot be combined with %s", needs) : SPMM_OK;

@@ -47,7 +47,7 @@ void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r)
     static const char *const how[][2] = {{"nnz", "balanced by entries"},
                                          {"rows", "in even blocks"},
                                          {"graph", "by a cut graph"},
-                                         {"levels", "by levels"}};
+                                         {"layout", "by layout"}};
     int by = 0;
     char text[32];
     fprintf(out, "matrix     %s, %lld x %lld, %lld entries (%s%s %s", SHOWN_WHOLE(m->source),

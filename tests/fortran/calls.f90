@@ -196,8 +196,8 @@ contains
     integer(int64), pointer :: row(:)
     integer(int64) :: rows, numbers
     if (rank == ranks - 1) call spmm_csr_generate("lap2d5:10", SPMM_F64, a, status)
-    call spmm_cut_create(MPI_COMM_WORLD, ranks - 1, a, SPMM_CUT_LEVELS, 3_int64, spmm_plan_options(), cut, status)
-    call check("a matrix is cut by levels", status == SPMM_OK .and. cut%by == SPMM_CUT_LEVELS .and. cut%ranks == ranks)
+    call spmm_cut_create(MPI_COMM_WORLD, ranks - 1, a, SPMM_CUT_LAYOUT, 3_int64, spmm_plan_options(), cut, status)
+    call check("a matrix is cut by a layout", status == SPMM_OK .and. cut%by == SPMM_CUT_LAYOUT .and. cut%ranks == ranks)
     call c_f_pointer(cut%row, row, [cut%row_count])
     call MPI_Allreduce(sum(row), numbers, 1, MPI_INTEGER8, MPI_SUM, MPI_COMM_WORLD)
     call check("each row is on one rank", cut%rows == 100 .and. numbers == 4950)

@@ -1,0 +1,361 @@
+/** Lays out the rows of a matrix in space on the host; kernels/cuda/cuda_row_layout.cu does it on the GPU. */
+#include "formats/row_layout.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "formats/summation.h"
+
+enum { AXES = SP_LAYOUT_AXES, PIVOTS = SP_LAYOUT_PIVOTS };
+
+#define ALL (INT64_MAX / 2) /* number of neighbors in a mean */
+
+/* ---- eigenvectors ---- */
+
+static void make_orthonormal(double (*v)[PIVOTS])
+{
+    for (int d = 0; d < AXES; d++) {
+        for (int e = 0; e < d; e++) {
+            double dot = 0;
+            for (int i = 0; i < PIVOTS; i++) dot += v[d][i] * v[e][i];
+            for (int i = 0; i < PIVOTS; i++) v[d][i] -= dot * v[e][i];
+        }
+        double length = 0;
+        for (int i = 0; i < PIVOTS; i++) length += v[d][i] * v[d][i];
+        for (int i = 0; i < PIVOTS; i++) v[d][i] *= length > 0 ? 1 / sqrt(length) : 0;
+    }
+}
+
+void sp_layout_axes(const double *gram, float axis[AXES][PIVOTS])
+{
+    enum { ITERATIONS = 50 };
+    double v[AXES][PIVOTS], next[AXES][PIVOTS];
+    for (int d = 0; d < AXES; d++)
+        for (int i = 0; i < PIVOTS; i++) v[d][i] = cos((double)(d + 1) * i + d);
+    for (int n = 0; n < ITERATIONS; n++) {
+        make_orthonormal(v);
+        for (int d = 0; d < AXES; d++)
+            for (int i = 0; i < PIVOTS; i++) {
+                next[d][i] = 0;
+                for (int j = 0; j < PIVOTS; j++) next[d][i] += gram[i * PIVOTS + j] * v[d][j];
+            }
+        memcpy(v, next, sizeof v);
+    }
+    make_orthonormal(v);
+    for (int d = 0; d < AXES; d++)
+        for (int i = 0; i < PIVOTS; i++) axis[d][i] = (float)v[d][i];
+}
+
+/* ---- the pattern ---- */
+
+/** The pattern of a matrix whose rows and columns are numbered in the order of the clusters: so most accesses to
+ *  the data of a column's row hit a cache. */
+typedef struct pattern {
+    int64_t rows;
+    int64_t *start;  /* [rows + 1] */
+    int32_t *column; /* in any order in each row */
+} pattern;
+
+static spmm_status renumber(const spmm_csr *a, int threads, const int32_t *clusters, pattern *m)
+{
+    static const char what[] = "renumbered pattern";
+    int32_t *number;
+    *m = (pattern){.rows = a->rows};
+    TRY(sp_alloc((void **)&m->start, a->rows + 1, sizeof *m->start, what));
+    TRY(sp_alloc((void **)&m->column, a->nnz, sizeof *m->column, what));
+    TRY(sp_alloc((void **)&number, a->rows, sizeof *number, what));
+    m->start[0] = 0;
+    for (int64_t i = 0; i < a->rows; i++) {
+        number[clusters[i]] = (int32_t)i;
+        m->start[i + 1] = m->start[i] + a->irp[clusters[i] + 1] - a->irp[clusters[i]];
+    }
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < a->rows; i++) {
+        const int32_t *const from = a->ja + a->irp[clusters[i]];
+        for (int64_t e = m->start[i]; e < m->start[i + 1]; e++) m->column[e] = number[from[e - m->start[i]]];
+    }
+    sp_free(number);
+    return SPMM_OK;
+}
+
+static void destroy_pattern(pattern *m)
+{
+    sp_free(m->start);
+    sp_free(m->column);
+}
+
+static int64_t length_of(const pattern *m, int64_t i) { return m->start[i + 1] - m->start[i]; }
+
+/* ---- graphs of chunks ---- */
+
+/** The graph of chunks of `size` consecutive rows. */
+typedef struct chunk_graph {
+    int size;
+    int32_t vertices;
+    int64_t *start;    /* [vertices + 1] */
+    int32_t *neighbor; /* each neighbor of a vertex once */
+    int64_t inside;    /* number of chosen entries within a chunk, which are no edges */
+    int64_t between;   /* number of chosen entries between chunks */
+} chunk_graph;
+
+static void destroy_graph(chunk_graph *g)
+{
+    sp_free(g->start);
+    sp_free(g->neighbor);
+}
+
+/** Returns the vertex to which edge e of a row leads: that of a random entry; -1 if there is none. Long rows
+ *  and columns are left out: they join everything. */
+static int32_t neighbor_of(const pattern *m, int size, int64_t row, int e)
+{
+    const int64_t length = length_of(m, row);
+    if (length == 0 || length > SP_CHAIN) return -1;
+    const uint32_t at = sp_hash((uint32_t)(row * SP_LAYOUT_EDGES + e), SP_SEED_ROWS) % (uint32_t)length;
+    const int32_t column = m->column[m->start[row] + at];
+    return length_of(m, column) > SP_CHAIN ? -1 : column / size;
+}
+
+/** Counts the edges of each vertex in start[vertex + 1], or stores them from neighbor[start[vertex]] on. */
+static void visit_edges(const pattern *m, int store, chunk_graph *g)
+{
+    for (int64_t row = 0; row < m->rows; row++)
+        for (int e = 0; e < SP_LAYOUT_EDGES; e++) {
+            const int32_t v = (int32_t)(row / g->size), w = neighbor_of(m, g->size, row, e);
+            if (w < 0 || w == v) {
+                g->inside += w == v && !store;
+            } else if (store) {
+                g->neighbor[g->start[v]++] = w;
+                g->neighbor[g->start[w]++] = v;
+            } else {
+                g->start[v + 1]++;
+                g->start[w + 1]++;
+                g->between++;
+            }
+        }
+}
+
+/** Removes repeated neighbors. */
+static spmm_status remove_repeated(chunk_graph *g)
+{
+    int64_t to = 0;
+    int32_t *seen; /* of each vertex, 1 plus the last vertex whose neighbor it was */
+    TRY(sp_alloc_zero((void **)&seen, g->vertices, sizeof *seen, "graph of rows"));
+    for (int32_t v = 0; v < g->vertices; v++) {
+        const int64_t begin = g->start[v], end = g->start[v + 1];
+        g->start[v] = to;
+        for (int64_t e = begin; e < end; e++) {
+            const int32_t w = g->neighbor[e];
+            if (seen[w] == v + 1) continue;
+            seen[w] = v + 1;
+            g->neighbor[to++] = w;
+        }
+    }
+    g->start[g->vertices] = to;
+    sp_free(seen);
+    return SPMM_OK;
+}
+
+/** Creates the graph of chunks of `size` rows. The caller destroys it, also after a failure. */
+static spmm_status create_graph(const pattern *m, int size, chunk_graph *g)
+{
+    static const char what[] = "graph of rows";
+    *g = (chunk_graph){.size = size, .vertices = (int32_t)((m->rows + size - 1) / size)};
+    TRY(sp_alloc_zero((void **)&g->start, g->vertices + 1, sizeof *g->start, what));
+    visit_edges(m, 0, g);
+    for (int64_t v = 0; v < g->vertices; v++) g->start[v + 1] += g->start[v];
+    TRY(sp_alloc((void **)&g->neighbor, g->start[g->vertices], sizeof *g->neighbor, what));
+    visit_edges(m, 1, g);
+    /* start[v] has advanced to where vertex v + 1 starts: move each element up by one */
+    memmove(g->start + 1, g->start, (size_t)g->vertices * sizeof *g->start);
+    g->start[0] = 0;
+    return remove_repeated(g);
+}
+
+/* ---- coordinates ---- */
+
+/** Moves each of n points to the mean of its neighbors, or of some of them.
+ *  \param [in] most  about the maximum number of neighbors in a mean
+ *  \param [in] pass  varies the neighbors: if the same entries were used in all rows, e.g. of a stencil, all
+ *                    rows would move in one direction */
+static void smooth(const int64_t *start, const int32_t *neighbor, int64_t n, int threads, int64_t most,
+                   int pass, const sp_point *from, sp_point *to)
+{
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t v = 0; v < n; v++) {
+        const int64_t length = start[v + 1] - start[v], step = (length + most - 1) / most;
+        sp_point sum = {{0}};
+        float count = 0;
+        int64_t e = start[v];
+        if (step > 1) e += sp_hash((uint32_t)v, (uint32_t)pass) % (uint32_t)step;
+        for (; e < start[v + 1]; e += step, count++)
+            for (int d = 0; d < AXES; d++) sum.at[d] += from[neighbor[e]].at[d];
+        for (int d = 0; d < AXES; d++) sum.at[d] = count > 0 ? sum.at[d] / count : from[v].at[d];
+        to[v] = sum;
+    }
+}
+
+/** Smooths the vertices of a graph. \param passes even \param other [vertices] workspace */
+static void smooth_graph(const chunk_graph *g, int threads, int passes, sp_point *at, sp_point *other)
+{
+    for (int pass = 0; pass < passes; pass += 2) {
+        smooth(g->start, g->neighbor, g->vertices, threads, ALL, pass, at, other);
+        smooth(g->start, g->neighbor, g->vertices, threads, ALL, pass + 1, other, at);
+    }
+}
+
+/** Computes the distances of all vertices from a pivot by breadth-first search. Unreachable vertices get the
+ *  largest distance plus 1. \param queue [vertices] workspace */
+static void search(const chunk_graph *g, int32_t pivot, int32_t *distance, int32_t *queue)
+{
+    int64_t end = 0;
+    for (int64_t v = 0; v < g->vertices; v++) distance[v] = -1;
+    queue[end++] = pivot;
+    distance[pivot] = 0;
+    for (int64_t at = 0; at < end; at++) {
+        const int32_t v = queue[at];
+        for (int64_t e = g->start[v]; e < g->start[v + 1]; e++) {
+            const int32_t w = g->neighbor[e];
+            if (distance[w] >= 0) continue;
+            distance[w] = distance[v] + 1;
+            queue[end++] = w;
+        }
+    }
+    const int32_t beyond = distance[queue[end - 1]] + 1;
+    for (int64_t v = 0; v < g->vertices; v++)
+        if (distance[v] < 0) distance[v] = beyond;
+}
+
+/** Sets square[v * PIVOTS + p] to the squared distance of vertex v from pivot p, minus the means for that
+ *  pivot and that vertex. \param distance, queue [PIVOTS * vertices] workspaces */
+static void find_squares(const chunk_graph *g, int threads, int32_t *distance, int32_t *queue, double *square)
+{
+    const int64_t n = g->vertices;
+    double mean[PIVOTS];
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int p = 0; p < PIVOTS; p++) {
+        int32_t *const d = distance + p * n;
+        search(g, sp_layout_pivot(p, g->vertices), d, queue + p * n);
+        mean[p] = 0;
+        for (int64_t v = 0; v < n; v++) mean[p] += (double)d[v] * d[v];
+        mean[p] /= (double)n;
+    }
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t v = 0; v < n; v++) {
+        double sum = 0, *const of = square + v * PIVOTS;
+        for (int p = 0; p < PIVOTS; p++) {
+            const double d = distance[p * n + v];
+            of[p] = d * d - mean[p];
+            sum += of[p];
+        }
+        for (int p = 0; p < PIVOTS; p++) of[p] -= sum / PIVOTS;
+    }
+}
+
+/** Places the vertices along the axes in which their centered squared distances vary most. */
+static void place(const chunk_graph *g, int threads, const double *square, sp_point *at)
+{
+    double gram[PIVOTS * PIVOTS];
+    float axis[AXES][PIVOTS];
+#pragma omp parallel for schedule(dynamic) num_threads(threads)
+    for (int p = 0; p < PIVOTS; p++) {
+        double *const row = gram + (ptrdiff_t)p * PIVOTS;
+        memset(row, 0, PIVOTS * sizeof *row);
+        for (int64_t v = 0; v < g->vertices; v++)
+            for (int q = 0; q < PIVOTS; q++) row[q] += square[v * PIVOTS + p] * square[v * PIVOTS + q];
+    }
+    sp_layout_axes(gram, axis);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t v = 0; v < g->vertices; v++) {
+        at[v] = (sp_point){{0}};
+        for (int d = 0; d < AXES; d++)
+            for (int p = 0; p < PIVOTS; p++) at[v].at[d] += (float)square[v * PIVOTS + p] * axis[d][p];
+    }
+}
+
+static spmm_status place_chunks(const chunk_graph *g, int threads, sp_point *at, sp_point *other)
+{
+    static const char what[] = "distances of rows";
+    const int64_t all = (int64_t)g->vertices * PIVOTS;
+    int32_t *distance;
+    double *square;
+    TRY(sp_alloc((void **)&distance, 2 * all, sizeof *distance, what));
+    const spmm_status status = sp_alloc((void **)&square, all, sizeof *square, what);
+    if (status == SPMM_OK) {
+        find_squares(g, threads, distance, distance + all, square);
+        place(g, threads, square, at);
+        smooth_graph(g, threads, SP_LAYOUT_CHUNK_PASSES, at, other);
+    }
+    sp_free(distance);
+    sp_free(square);
+    return status;
+}
+
+/** Smooths the rows. \param other [rows] workspace */
+static void smooth_rows(const pattern *m, int threads, sp_point *at, sp_point *other)
+{
+    for (int pass = 0; pass < SP_LAYOUT_ROW_PASSES; pass++) {
+        const int whole = pass >= SP_LAYOUT_ROW_PASSES - SP_LAYOUT_WHOLE_PASSES;
+        smooth(m->start, m->column, m->rows, threads, whole ? ALL : SP_LAYOUT_NEIGHBORS, pass,
+               pass % 2 ? other : at, pass % 2 ? at : other);
+    }
+}
+
+/** Returns 1 if rows i - 1 and i appear to have the same columns. */
+static int alike(const pattern *m, int64_t i)
+{
+    const int32_t *const a = m->column + m->start[i - 1], *const b = m->column + m->start[i];
+    const int64_t length = length_of(m, i);
+    return length > 0 && length_of(m, i - 1) == length && a[0] == b[0] && a[length - 1] == b[length - 1];
+}
+
+/** Moves the unknowns of a point, i.e. consecutive rows with the same columns, to one position. */
+static void join_unknowns(const pattern *m, sp_point *at)
+{
+    for (int64_t i = 1, leader = 0; i < m->rows; i++) {
+        if (i - leader >= SP_LAYOUT_UNKNOWNS || !alike(m, i)) leader = i;
+        at[i] = at[leader];
+    }
+}
+
+/** Returns 1 if the rows of a cluster share columns: if at least 1/8 of the chosen entries are within chunks. */
+static int are_clusters(const chunk_graph *g) { return 8 * g->inside >= g->inside + g->between; }
+
+/** Lays out the rows of a pattern. \param vertex [rows / SP_LAYOUT_PIECE + 1], other [rows] workspaces */
+static spmm_status lay_out(const pattern *m, int threads, sp_point *vertex, sp_point *other, sp_point *at)
+{
+    chunk_graph chunks = {.size = 0}, pieces = {.size = 0};
+    spmm_status status;
+    memset(at, 0, (size_t)m->rows * sizeof *at);
+    TRY_GOTO(create_graph(m, SP_LAYOUT_CHUNK, &chunks), done);
+    if (!are_clusters(&chunks)) goto done;
+    TRY_GOTO(place_chunks(&chunks, threads, at, other), done);
+    TRY_GOTO(create_graph(m, SP_LAYOUT_PIECE, &pieces), done);
+    for (int64_t v = 0; v < pieces.vertices; v++) vertex[v] = at[v * SP_LAYOUT_PIECE / SP_LAYOUT_CHUNK];
+    smooth_graph(&pieces, threads, SP_LAYOUT_PIECE_PASSES, vertex, other);
+    for (int64_t i = 0; i < m->rows; i++) at[i] = vertex[i / SP_LAYOUT_PIECE];
+    smooth_rows(m, threads, at, other);
+    join_unknowns(m, at);
+done:
+    destroy_graph(&chunks);
+    destroy_graph(&pieces);
+    return status;
+}
+
+spmm_status sp_lay_out_rows(const spmm_csr *a, int threads, const int32_t *clusters, sp_point *at)
+{
+    static const char what[] = "coordinates of rows";
+    const int64_t pieces = a->rows / SP_LAYOUT_PIECE + 1;
+    pattern m = {.rows = 0};
+    sp_point *points = NULL;
+    spmm_status status;
+    TRY_GOTO(renumber(a, threads, clusters, &m), done);
+    TRY_GOTO(sp_alloc((void **)&points, 2 * a->rows + pieces, sizeof *points, what), done);
+    sp_point *const laid_out = points + a->rows;
+    TRY_GOTO(lay_out(&m, threads, laid_out + a->rows, points, laid_out), done);
+    for (int64_t i = 0; i < a->rows; i++) at[clusters[i]] = laid_out[i];
+done:
+    destroy_pattern(&m);
+    sp_free(points);
+    return status;
+}
