@@ -92,11 +92,10 @@ static int64_t length_of(const pattern *m, int64_t i) { return m->start[i + 1] -
 /** The graph of chunks of `size` consecutive rows. */
 typedef struct chunk_graph {
     int size;
+    int edges; /* maximum number of entries of a row that become edges */
     int32_t vertices;
     int64_t *start;    /* [vertices + 1] */
     int32_t *neighbor; /* each neighbor of a vertex once */
-    int64_t inside;    /* number of chosen entries within a chunk, which are no edges */
-    int64_t between;   /* number of chosen entries between chunks */
 } chunk_graph;
 
 static void destroy_graph(chunk_graph *g)
@@ -105,32 +104,32 @@ static void destroy_graph(chunk_graph *g)
     sp_free(g->neighbor);
 }
 
-/** Returns the vertex to which edge e of a row leads: that of a random entry; -1 if there is none. Long rows
+/** Returns the column of the entry of a row that becomes edge e, a random one; -1 if there is none. Long rows
  *  and columns are left out: they join everything. */
-static int32_t neighbor_of(const pattern *m, int size, int64_t row, int e)
+static int32_t column_of(const pattern *m, const chunk_graph *g, int64_t row, int e)
 {
     const int64_t length = length_of(m, row);
-    if (length == 0 || length > SP_CHAIN) return -1;
-    const uint32_t at = sp_hash((uint32_t)(row * SP_LAYOUT_EDGES + e), SP_SEED_ROWS) % (uint32_t)length;
+    if (length > SP_CHAIN || (length <= g->edges && e >= length)) return -1;
+    const uint32_t hash = sp_hash((uint32_t)(row * g->edges + e), SP_SEED_ROWS);
+    const int64_t at = length <= g->edges ? e : (int64_t)(hash % (uint32_t)length);
     const int32_t column = m->column[m->start[row] + at];
-    return length_of(m, column) > SP_CHAIN ? -1 : column / size;
+    return length_of(m, column) > SP_CHAIN ? -1 : column;
 }
 
 /** Counts the edges of each vertex in start[vertex + 1], or stores them from neighbor[start[vertex]] on. */
 static void visit_edges(const pattern *m, int store, chunk_graph *g)
 {
     for (int64_t row = 0; row < m->rows; row++)
-        for (int e = 0; e < SP_LAYOUT_EDGES; e++) {
-            const int32_t v = (int32_t)(row / g->size), w = neighbor_of(m, g->size, row, e);
-            if (w < 0 || w == v) {
-                g->inside += w == v && !store;
-            } else if (store) {
+        for (int e = 0; e < g->edges; e++) {
+            const int32_t column = column_of(m, g, row, e);
+            const int32_t v = (int32_t)(row / g->size), w = column / g->size;
+            if (column < 0 || v == w) continue;
+            if (store) {
                 g->neighbor[g->start[v]++] = w;
                 g->neighbor[g->start[w]++] = v;
             } else {
                 g->start[v + 1]++;
                 g->start[w + 1]++;
-                g->between++;
             }
         }
 }
@@ -157,10 +156,10 @@ static spmm_status remove_repeated(chunk_graph *g)
 }
 
 /** Creates the graph of chunks of `size` rows. The caller destroys it, also after a failure. */
-static spmm_status create_graph(const pattern *m, int size, chunk_graph *g)
+static spmm_status create_graph(const pattern *m, int size, int edges, chunk_graph *g)
 {
     static const char what[] = "graph of rows";
-    *g = (chunk_graph){.size = size, .vertices = (int32_t)((m->rows + size - 1) / size)};
+    *g = (chunk_graph){.size = size, .edges = edges, .vertices = (int32_t)((m->rows + size - 1) / size)};
     TRY(sp_alloc_zero((void **)&g->start, g->vertices + 1, sizeof *g->start, what));
     visit_edges(m, 0, g);
     for (int64_t v = 0; v < g->vertices; v++) g->start[v + 1] += g->start[v];
@@ -318,22 +317,43 @@ static void join_unknowns(const pattern *m, sp_point *at)
     }
 }
 
-/** Returns 1 if the rows of a cluster share columns: if at least 1/8 of the chosen entries are within chunks. */
-static int are_clusters(const chunk_graph *g) { return 8 * g->inside >= g->inside + g->between; }
+/** Returns 1 if the rows of a cluster share columns. A sample has a random entry of each row. At least 1/8 of
+ *  them must be in a column of the row's chunk or, since a bipartite graph has no such, of the chunk in which
+ *  the column of the row before is. */
+static int are_clusters(const pattern *m, int threads)
+{
+    const chunk_graph one = {.edges = 1};
+    int64_t near = 0, all = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : near, all)
+    for (int64_t i = 1; i < m->rows; i++) {
+        const int32_t column = column_of(m, &one, i, 0), before = column_of(m, &one, i - 1, 0);
+        if (column < 0) continue;
+        near += column / SP_LAYOUT_CHUNK == i / SP_LAYOUT_CHUNK ||
+                (before >= 0 && column / SP_LAYOUT_CHUNK == before / SP_LAYOUT_CHUNK);
+        all++;
+    }
+    return 8 * near >= all;
+}
 
-/** Lays out the rows of a pattern. \param vertex [rows / SP_LAYOUT_PIECE + 1], other [rows] workspaces */
+static int limited(int64_t n, int64_t least, int64_t most)
+{
+    return (int)(n < least ? least : n > most ? most : n);
+}
+
+/** Lays out the rows of a pattern. \param vertex, other [rows] workspaces */
 static spmm_status lay_out(const pattern *m, int threads, sp_point *vertex, sp_point *other, sp_point *at)
 {
+    /* small matrices have enough chunks, too; small chunks need more edges each */
+    const int chunk = limited(m->rows / 4096, 1, SP_LAYOUT_CHUNK);
+    const int piece = limited(chunk * SP_LAYOUT_PIECE / SP_LAYOUT_CHUNK, 1, SP_LAYOUT_PIECE);
     chunk_graph chunks = {.size = 0}, pieces = {.size = 0};
     spmm_status status;
-    memset(at, 0, (size_t)m->rows * sizeof *at);
-    TRY_GOTO(create_graph(m, SP_LAYOUT_CHUNK, &chunks), done);
-    if (!are_clusters(&chunks)) goto done;
+    TRY_GOTO(create_graph(m, chunk, limited(64 / chunk, SP_LAYOUT_EDGES, 8), &chunks), done);
     TRY_GOTO(place_chunks(&chunks, threads, at, other), done);
-    TRY_GOTO(create_graph(m, SP_LAYOUT_PIECE, &pieces), done);
-    for (int64_t v = 0; v < pieces.vertices; v++) vertex[v] = at[v * SP_LAYOUT_PIECE / SP_LAYOUT_CHUNK];
+    TRY_GOTO(create_graph(m, piece, limited(16 / piece, SP_LAYOUT_EDGES, 8), &pieces), done);
+    for (int64_t v = 0; v < pieces.vertices; v++) vertex[v] = at[v * piece / chunk];
     smooth_graph(&pieces, threads, SP_LAYOUT_PIECE_PASSES, vertex, other);
-    for (int64_t i = 0; i < m->rows; i++) at[i] = vertex[i / SP_LAYOUT_PIECE];
+    for (int64_t i = 0; i < m->rows; i++) at[i] = vertex[i / piece];
     smooth_rows(m, threads, at, other);
     join_unknowns(m, at);
 done:
@@ -344,15 +364,15 @@ done:
 
 spmm_status sp_lay_out_rows(const spmm_csr *a, int threads, const int32_t *clusters, sp_point *at)
 {
-    static const char what[] = "coordinates of rows";
-    const int64_t pieces = a->rows / SP_LAYOUT_PIECE + 1;
     pattern m = {.rows = 0};
     sp_point *points = NULL;
     spmm_status status;
+    memset(at, 0, (size_t)a->rows * sizeof *at);
     TRY_GOTO(renumber(a, threads, clusters, &m), done);
-    TRY_GOTO(sp_alloc((void **)&points, 2 * a->rows + pieces, sizeof *points, what), done);
-    sp_point *const laid_out = points + a->rows;
-    TRY_GOTO(lay_out(&m, threads, laid_out + a->rows, points, laid_out), done);
+    if (!are_clusters(&m, threads)) goto done;
+    TRY_GOTO(sp_alloc((void **)&points, 3 * a->rows, sizeof *points, "coordinates of rows"), done);
+    sp_point *const laid_out = points + 2 * a->rows;
+    TRY_GOTO(lay_out(&m, threads, points, points + a->rows, laid_out), done);
     for (int64_t i = 0; i < a->rows; i++) at[clusters[i]] = laid_out[i];
 done:
     destroy_pattern(&m);

@@ -76,7 +76,7 @@ typedef struct sp_point {
 /** Lays out the rows of a matrix. Rows of clusters that share few columns, as in a random graph, are not laid
  *  out: all coordinates are 0.
  *
- *  Local. Takes time proportional to the entries. Temporary memory: 70 bytes per row, 4 per entry.
+ *  Local. Takes time proportional to the entries. Temporary memory: about 80 bytes per row, 4 per entry.
  *  \param [in]  a         square, with fewer than 2^31 rows; columns in any order; values are not read
  *  \param [in]  threads   OpenMP threads, >= 1; the layout does not depend on the number of threads
  *  \param [in]  clusters  [a->rows] the order from sp_cluster_rows()
