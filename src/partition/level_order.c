@@ -5,8 +5,8 @@
 #include "partition/graph_cut.h"
 #include "partition/partition.h"
 
-/* AHEAD: number of rows that are prefetched before their neighbors are visited; SEARCHES: maximum number of
- * searches of a component */
+/* AHEAD: distance, in rows, at which the neighbors of a row are prefetched before the row is visited;
+ * SEARCHES: maximum number of searches of a component */
 enum { AHEAD = 8, SEARCHES = 3 };
 
 /** The graph, and the state of the searches. */
@@ -29,8 +29,8 @@ static uint64_t scramble(uint64_t row, uint64_t column)
     return z ^ z >> 31;
 }
 
-/** Returns 1 if the pattern is symmetric. Compares a hash of the entries with that of the transposed entries,
- *  which needs one pass over A. If these are equal by chance, only the order gets worse. */
+/** Returns 1 if the pattern is symmetric. Compares a hash of the entries with the hash of the transposed
+ *  entries, in one pass over A. If the hashes are equal by chance, the order is merely worse. */
 static int is_symmetric(const spmm_csr *a, int threads)
 {
     uint64_t difference = 0;
@@ -89,8 +89,8 @@ static int32_t least_degree(const level_search *s, int64_t from, int64_t end)
     return best;
 }
 
-/** Lists the component of a vertex: searches again from the last level until there are no more levels than
- *  before. Returns the end of the list. */
+/** Lists the component of a vertex: repeats the search from a vertex of the last level until the number of
+ *  levels no longer increases. Returns the end of the list. */
 static int64_t list_component(level_search *s, int32_t root, int64_t first)
 {
     int64_t last, levels, before = 0;

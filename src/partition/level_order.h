@@ -1,5 +1,5 @@
-/** Orders the rows of a matrix by the levels of breadth-first searches, and cuts that order into parts. Needs
- *  no library. */
+/** Orders the rows of a matrix by the levels of breadth-first searches, and cuts that order into parts. Does
+ *  not need METIS. */
 #ifndef SP_LEVEL_ORDER_H
 #define SP_LEVEL_ORDER_H
 
@@ -7,10 +7,10 @@
 
 /** Orders the rows of a square matrix as Cuthill and McKee do (Reducing the bandwidth of sparse symmetric
  *  matrices, 1969), without sorting by degree: by breadth-first search of each connected component of the
- *  pattern of A + A^T from a vertex at its rim (George and Liu: ACM Trans. Math. Software 5(3), 1979). An
- *  edge joins rows of the same level or of consecutive levels, so that a cut between consecutive rows
- *  separates about the rows of one level: of a mesh of n points, about n^(1/2) rows in two dimensions and
- *  n^(2/3) in three.
+ *  pattern of A + A^T from a peripheral vertex (George and Liu: ACM Trans. Math. Software 5(3), 1979). An
+ *  edge joins rows of the same level or of consecutive levels. The edges across a cut between consecutive
+ *  rows therefore involve about as many rows as a level has: about n^(1/2) rows in a two-dimensional mesh of
+ *  n points, n^(2/3) in a three-dimensional one.
  *
  *  Local. Takes time proportional to the number of entries. Memory: 4 bytes per row; if the pattern is not
  *  symmetric, 16 more per row and 12 per entry.
