@@ -1,4 +1,4 @@
-# spmm_mpi: `make help` lists the targets. How things are found out is in mk/config.mk.
+# spmm_mpi: `make help` lists the targets. mk/config.mk finds compilers, libraries and GPUs.
 
 .DEFAULT_GOAL := all
 MAKEFLAGS += --no-print-directory --no-builtin-rules
@@ -137,9 +137,9 @@ help-all:
 	@echo
 	@sed -n 's/^## //p' mk/config.mk | sed 's/^/  /'
 
-# --- below: what the targets above are made of ------------------------------------------------
+# --- below: parts of the targets above ---------------------------------------------------------
 
-# (of an earlier build with SERIES=1 no series_mpi is left: what is there is what was asked for)
+# (with SERIES=0, removes the series_mpi of an earlier build)
 build: $(PROGRAMS:%=$(B)/%) $(B)/libspmm.a $(B)/libspmm.so $(B)/libmm.a $(B)/libmm.so $(FORTRAN_FILES) peers
 	@$(if $(WITH_SERIES),,rm -f $(B)/series_mpi)
 	@$(remember)
@@ -155,8 +155,8 @@ link: build
 REPORT = $(if $(JUNIT),--junit '$(JUNIT)')
 RUN_TESTS = V=$(V) MPICC='$(MPICC)' MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' tests/run
 
-# run once the packages are there. With nvcc both builds are made; the tests run on the GPU build
-# (on a machine without a GPU too), and a few of them again on the other one.
+# run after deps. With nvcc, both builds are made. The tests run on the GPU build (also on a machine without a
+# GPU), and a few of them again on the CPU build.
 check-builds:
 ifeq ($(WITH_CUDA),1)
 	$(if $(TESTS),,@+$(MAKE) $(J) CUDA=0 build build-tests)
@@ -167,7 +167,7 @@ else
 	$(Q)$(RUN_TESTS) $(REPORT) $(B) $(TESTS)
 endif
 
-# Stamps, rewritten only when their text changes: what depends on them is made anew when a flag, a
+# Stamps, rewritten only when their text changes: targets that depend on them are made again when a flag, a
 # compiler or the list of sources changes.
 stamp = mkdir -p $(@D); printf '%s\n' '$(subst ','\'',$(1))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(1))' > $@
 $(B)/flags: FORCE
@@ -192,7 +192,7 @@ $(B)/libspmm.a: $(LIB_OBJECTS) $(B)/link-flags
 	$(call say,AR,$@)
 	$(Q)rm -f $@ && ar rcs $@ $(LIB_OBJECTS)
 
-# the programs' common part; spmm_mpi without main(), for its tests
+# cli.a: what both programs share; program.a: spmm_mpi without main(), also for tests
 $(B)/cli.a: $(CLI_OBJECTS) $(B)/link-flags
 	$(Q)rm -f $@ && ar rcs $@ $(CLI_OBJECTS)
 $(B)/program.a: $(PROGRAM_OBJECTS) $(B)/link-flags
@@ -214,7 +214,7 @@ $(B)/libmm.so: $(B)/libmm.so.$(VERSION)
 	@ln -sf $(<F) $(B)/$(MM_SONAME) && ln -sf $(MM_SONAME) $@ && touch -h $@
 
 KEEP := $(if $(SANITIZED),$(B)/mk/keep_modules.o)
-# MORE_LIBS: of those programs that are linked with more
+# MORE_LIBS: further libraries, set for the programs that need them
 MORE_LIBS :=
 link_program = $(MPICC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) -Wl,--as-needed $(MORE_LIBS) $(CUDA_LIBS) $(LIBS) -ldl
 $(B)/spmm_mpi: $(B)/src/spmm_mpi/main.o $(KEEP) $(ARCHIVES)

@@ -50,7 +50,7 @@ def gpus_here():
 
 
 def run(options, layout, matrix, here):
-    """Rows of COLUMNS of one run, or None if it failed."""
+    """Yields a row of COLUMNS for each record of one run; nothing if it wrote none."""
     device, ranks, threads, kernels = layout
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "runs.jsonl")
@@ -89,7 +89,8 @@ def measure(options):
 
 
 def ratios(times, mine, theirs, k):
-    """theirs / mine of the matrices that have both. A key of `times` is (.., matrix, k)."""
+    """The ratios theirs / mine for the matrices that were run with both. A key of `times` is (.., matrix,
+    k)."""
     return [times[(*theirs, matrix, k)] / times[(*mine, matrix, k)]
             for matrix in sorted({key[-2] for key in times if key[:-2] == mine}) if (*theirs, matrix, k) in times
             and (*mine, matrix, k) in times]
@@ -103,7 +104,8 @@ def print_table(head, lines):
 
 
 def table(paths):
-    """Prints a table of layouts and one of libraries per machine: geometric means over the matrices, in parentheses the least."""
+    """Prints a table of layouts and one of libraries per machine: geometric means over the matrices, and in
+    parentheses the minimum."""
     runs, best = {}, {}
     for path in paths:
         with open(path, newline="", encoding="utf-8") as file:

@@ -24,7 +24,7 @@ COLUMNS = ["matrix", "k", "precision", "taken", "best", "ratio", "taken_ms", "be
 
 
 def run(program, matrix, columns, options):
-    """\\return ({(k, kernel): seconds}, {k: kernel that auto takes}, precision) of one process"""
+    """\\return ({(k, kernel): seconds}, {k: kernel that auto selects}, precision) of one process"""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "runs.jsonl")
         command = [program, *options, "-k", columns, "--kernel", "all", "--json", path, matrix]
@@ -38,13 +38,14 @@ def run(program, matrix, columns, options):
     said = done.stdout.split("\nauto ")[1].split("\n\n")[0]
     ks = [int(k) for k in columns.split(",")]
     taken = {int(k): name for k, name in re.findall(r"K = (\d+): (\w+) on ", said)}
-    if not taken:  # the same words for every K
+    if not taken:  # spmm_mpi prints one line if the text is the same for all K
         taken = dict.fromkeys(ks, re.match(r" *(\w+) on ", said).group(1))
     return times, taken, runs[0]["run"]["precision"]
 
 
 def judge(matrix, processes):
-    """Rows of COLUMNS, one per K: the median over the processes of what the kernel that each took costs."""
+    """Yields a row of COLUMNS for each K. Its kernel `taken` has the median cost among the kernels that the
+    processes took."""
     for k in sorted({k for times, _, _ in processes for k, _ in times}):
         names = {name for times, _, _ in processes for kk, name in times if kk == k}
         median = {n: statistics.median(times[k, n] for times, _, _ in processes if (k, n) in times) for n in names}

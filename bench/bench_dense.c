@@ -1,13 +1,13 @@
-/** X^T Y, X^T X and X R of this rank's rows beside a BLAS, in turn, so that all meet the same noise of the
- *  machine.
+/** Times X^T Y, X^T X and X R on the rows of one rank, by this library and by BLAS libraries. They take
+ *  turns, so that all are exposed to the same noise of the machine.
  *
  *      bench_dense TIMES ROWS K,K,.. [LIBRARY...]
  *
  *  LIBRARY is a shared object with CBLAS, e.g. libopenblas.so.0, libmkl_rt.so.
  *
- *  Threads: OMP_NUM_THREADS, for libraries as well. A row of the CSV for each operation, precision and K:
- *  medians in ms, ours and the libraries', and the median over the rounds of (library / ours). A library's
- *  X^T Y of f32 is summed in f32, ours in f64. */
+ *  OMP_NUM_THREADS sets the threads, also those of the libraries. Prints CSV, one row per operation,
+ *  precision and K: the medians in ms, ours and the libraries', and the median over the rounds of (library /
+ *  ours). In f32, a library sums X^T Y in f32, ours in f64. */
 #include <dlfcn.h>
 #include <math.h>
 #include <omp.h>
@@ -21,7 +21,7 @@
 #include "formats/multivector.h"
 
 enum { MOST_LIBRARIES = 4, MOST_TIMES = 1000, WARMUP = 2 };
-/* CBLAS's numbers */
+/* CBLAS's constants */
 enum { ROW_MAJOR = 101, AS_IT_IS = 111, TRANSPOSED = 112, UPPER = 121 };
 
 typedef void (*dgemm)(int, int, int, int, int, int, double, const double *, int, const double *, int, double,
@@ -31,7 +31,7 @@ typedef void (*sgemm)(int, int, int, int, int, int, float, const float *, int, c
 typedef void (*dsyrk)(int, int, int, int, int, double, const double *, int, double, double *, int);
 typedef void (*ssyrk)(int, int, int, int, int, float, const float *, int, float, float *, int);
 
-/** A BLAS; our own functions are one without a name. */
+/** A BLAS library. An entry without a name stands for our own functions. */
 typedef struct library {
     const char *name;
     dgemm dgemm;
@@ -120,7 +120,7 @@ static double once(const library *l, operation o, operands *a)
     return omp_get_wtime() - start;
 }
 
-/** What an operation left, as one number: libraries that compute something else would show. */
+/** Returns a digest of an operation's result, to detect libraries that compute something else. */
 static double digest(const library *l, operation o, const operands *a)
 {
     const int64_t k = a->x.k;

@@ -1,14 +1,14 @@
-/** What the exchange of a small halo costs: products on several GPUs with the exchange and without it, by
- *  each backend of exchanges that is there.
+/** Measures what the exchange of a small halo costs: times products on several GPUs with and without the
+ *  exchange, with each available exchange backend.
  *
  *      mpirun -np GPUS bench_exchange [K [MATRIX...]]
  *
  *  MATRIX is a generator's spec or a matrix file. Prints CSV: for each backend the median time of a product
  *  over ROUNDS rounds in microseconds, the median of the rounds' differences, the time of the exchange alone,
- *  and the GB/s that the rank with the most rows receives in that time. A time is the mean of PRODUCTS
- *  consecutive products on the slowest rank. The backends take turns. Each backend's Y is compared with the Y
- *  of the CPU, bit by bit: exit status 1 if they differ. The bar: with the fastest backend the exchange adds
- *  at most 12 microseconds. */
+ *  and the GB/s at which the rank with the most rows receives. A time is the mean of PRODUCTS consecutive
+ *  products on the slowest rank. The backends take turns. Each backend's Y is compared with the Y of the CPU,
+ *  bit by bit: exit status 1 if they differ. The bar: with the fastest backend the exchange adds at most 12
+ *  microseconds. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +25,7 @@
 enum { ROUNDS = 15, PRODUCTS = 50, WARM_UP = 20, MOST = 16 };
 static const double BAR = 12;
 
-/** The backends of X in GPU memory, from the table. */
+/** The exchange backends, from SP_EXCHANGE_BACKENDS. Only those for X in GPU memory are timed. */
 static const struct backend {
     spmm_device space;
     spmm_transport transport;
@@ -57,7 +57,7 @@ static spmm_status once(exchange_contender *c, timed what)
                         : sp_plan_apply_local(c->plan, &c->x, &c->y);
 }
 
-/** Seconds of a product or an exchange in a row of them, of the slowest rank. */
+/** Measures the mean seconds of `products` consecutive products or exchanges on the slowest rank. */
 static spmm_status time_row(exchange_contender *c, timed what, int products, double *seconds)
 {
     spmm_status status = SPMM_OK;
@@ -69,7 +69,7 @@ static spmm_status time_row(exchange_contender *c, timed what, int products, dou
     return sp_slowest(MPI_COMM_WORLD, seconds, 1);
 }
 
-/** The product on the CPU: X and Y. */
+/** Creates X, and computes Y on the CPU. */
 static spmm_status make_reference(const spmm_block *block, int64_t k, spmm_multivector *x,
                                   spmm_multivector *y)
 {
@@ -86,7 +86,7 @@ static spmm_status make_reference(const spmm_block *block, int64_t k, spmm_multi
     return status;
 }
 
-/** Sets a contender up, and compares its Y. A backend that is not there is named. */
+/** Sets a contender up, and compares its Y with y. If its backend is not available, prints why. */
 static spmm_status begin(const spmm_block *block, const spmm_multivector *x, const spmm_multivector *y,
                          exchange_contender *c, int *there)
 {
@@ -127,7 +127,7 @@ static void end(exchange_contender *c)
     spmm_plan_destroy(c->plan);
 }
 
-/** Returns how many bytes of X a rank receives, those of the rank that receives the most. Collective. */
+/** Returns the bytes of X that a rank receives, maximum over the ranks. Collective. */
 static double received(const exchange_contender *c)
 {
     sp_plan_facts facts;

@@ -1,5 +1,6 @@
-/** What METIS saves: rows of X that a product moves when rows stay in their order and when the graph of the
- *  pattern is cut, counted, not timed. Each generated matrix as it is, and with its rows shuffled.
+/** Counts what METIS saves: the rows of X that a product moves with the rows in their order, and with the
+ *  rows renumbered by a cut of the pattern's graph. Runs no products. Counts for each matrix as it is, and
+ *  with its rows shuffled.
  *
  *      bench_graph [PARTS [MATRIX...]]      MATRIX: a generator's spec or a Matrix Market file */
 #include <omp.h>
@@ -13,7 +14,7 @@
 #include "formats/csr.h"
 #include "common/bench.h"
 
-/** One way to have the rows. */
+/** The communication with one order of the rows. */
 typedef struct outcome {
     int64_t moved, most, boundary, most_entries, cut;
     int neighbors;
@@ -78,7 +79,7 @@ done:
     return status;
 }
 
-/** A random permutation by Fisher and Yates. */
+/** Makes *b, a with its rows and columns in random order (Fisher and Yates). */
 static spmm_status shuffle(const spmm_csr *a, spmm_csr *b)
 {
     int64_t *perm;

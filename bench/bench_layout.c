@@ -1,13 +1,13 @@
-/** What products cost with column-major X and Y, beside row-major ones.
+/** Times products with column-major X and Y, and with row-major ones for comparison.
  *
  *      mpirun -np RANKS bench_layout cpu|cuda[:KERNEL] K MATRIX...
  *
  *  MATRIX is a generator's spec or a matrix file.
  *
  *  Each time is that of the slowest rank; the calls take turns, and the medians of ROUNDS rounds are shown,
- *  in milliseconds. `pinched` is a product with row-major X and Y whose leading dimension is K alone, as
- *  programs have them that do not ask the library for memory. A column-major Y is compared with a row-major
- *  one, bit by bit: exit status 1 if they differ. CSV on the standard output. */
+ *  in milliseconds. `pinched` is a product with row-major X and Y whose leading dimension is K, as in
+ *  programs that allocate X and Y themselves. A column-major Y is compared with a row-major one, bit by bit:
+ *  exit status 1 if they differ. CSV on the standard output. */
 #include <omp.h>
 #include <string.h>
 
@@ -17,13 +17,14 @@
 
 enum { ROUNDS = 21 };
 
-/** What is timed: [0] row-major as the plan has it, [1] column-major, [2] row-major as a program has it. */
+/** The operands: [0] row-major, created by the plan, [1] column-major, [2] row-major with leading dimension
+ *  K. */
 typedef struct operands {
     spmm_plan *plan;
     spmm_multivector x[3], y[3];
 } operands;
 
-/** A call: which X, which Y. */
+/** A timed call: the indices of its X and Y in the operands. */
 typedef struct call {
     const char *name;
     int x, y, transposed;
@@ -58,7 +59,7 @@ static spmm_status time_call(operands *o, const call *c, double *seconds)
     return sp_slowest(MPI_COMM_WORLD, seconds, 1);
 }
 
-/** Makes the column-major and the plain multivector like v, with v's elements. */
+/** Makes two copies of v: `columns` is column-major, `plain` row-major with leading dimension k. */
 static spmm_status make_others(const spmm_multivector *v, spmm_multivector *columns, spmm_multivector *plain)
 {
     spmm_multivector memory;
@@ -76,7 +77,7 @@ static spmm_status make_others(const spmm_multivector *v, spmm_multivector *colu
     return SPMM_OK;
 }
 
-/** Counts the elements of the column-major Y that differ from the row-major one. */
+/** Counts the rows of the column-major Y that differ from those of the row-major Y. */
 static spmm_status compare(operands *o)
 {
     spmm_multivector back, rows, columns;

@@ -1,6 +1,6 @@
-/** Times reading a Matrix Market file into COO by sp_read_coo, and into CSR by sp_read_csr, as spmm_mpi does,
- *  against the fscanf loop of the format's example program, which makes COO, interleaved, on the same files
- *  with a warm page cache: bench_read --help.
+/** Times reading Matrix Market files with a warm page cache: into COO by sp_read_coo(), into CSR by
+ *  sp_read_csr() as spmm_mpi does, and into COO by the fscanf loop of the format's example program. The
+ *  readers take turns on each file. See bench_read --help.
  *
  *  FILEs are coordinate files. Compressed files are read without the fscanf loop; ratios are then relative to
  *  the first reader, and MB/s count the decompressed text. Without FILEs three plain files are written into
@@ -38,7 +38,7 @@ static void write_value(FILE *f, int kind, uint64_t k)
     if (kind == 1) fprintf(f, " %d.%d", (int)(bits % 21) - 10, (int)(bits >> 33) % 100);
 }
 
-/** About `bytes` of entries in column order, indices of 1 to 7 digits. */
+/** Writes about `bytes` bytes of entries in column order, with indices of 1 to 7 digits. */
 static int write_file(const char *path, int kind, int64_t bytes)
 {
     static const int64_t line_bytes[] = {39, 20, 15};
@@ -59,8 +59,8 @@ static int write_file(const char *path, int kind, int64_t bytes)
 /* ---- the readers ---- */
 
 /** What a reader found, for comparison: the number of entries in the file; the sum of value * (1 + row +
- *  column) over them, which does not depend on their order but for rounding, nor on whether duplicates were
- *  summed; and the sum of these terms' magnitudes. */
+ *  column) over them, which, except for rounding, depends neither on their order nor on whether duplicates
+ *  were summed; and the sum of these terms' magnitudes. */
 typedef struct found {
     int64_t entries;
     double sum, size;
@@ -73,7 +73,8 @@ static inline void add_entry(found *f, int64_t i, int64_t j, double value)
     f->size += fabs(term);
 }
 
-/** The loop of the NIST example, into arrays of the same types as ours. Sets *seconds to the time to read. */
+/** Reads with the loop of the NIST example, into arrays of the same types as ours. Sets *seconds to the time
+ *  to read. */
 static found read_by_fscanf(const char *path, double *seconds)
 {
     MM_typecode code;
@@ -117,7 +118,8 @@ static spmm_status read_coo(const char *path, const sp_read_options *options, fo
     return status;
 }
 
-/** As read_coo(), into CSR, of which a symmetric file holds the lower triangle. */
+/** As read_coo(), into CSR. Of a symmetric matrix, counts the lower triangle, which is all that the file
+ *  contains. */
 static spmm_status read_csr(const char *path, const sp_read_options *options, found *all, double *seconds)
 {
     spmm_csr a = {0};

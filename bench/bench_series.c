@@ -1,10 +1,11 @@
-/** Coefficients of all pairs of series beside the bare product that they need, in one run, and over ranks.
+/** Times the coefficients of all pairs of series on any number of ranks and, on one rank, also the bare
+ *  product that they need.
  *
  *      [mpirun -np R] bench_series [--device cpu|cuda] [--commit TEXT] [M N]...     default 8192 8192
  *
- *  A line a shape and precision, as CSV: medians and extremes of the pass (centered copies, numerators,
- *  coefficients, histogram), and on one rank of the BLAS's syrk and gemm on the same series, alternating with
- *  it. */
+ *  Prints a CSV line per shape and precision: median and extremes of the pass (centered copies, numerators,
+ *  coefficients, histogram), and on one rank the medians of the BLAS's syrk and gemm on the same series.
+ *  Pass, syrk and gemm take turns. */
 #include <mpi.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ typedef struct series {
     sp_grid grid;
     sp_binding binding;
     sp_series x;
-    spmm_multivector mean, spread, numerators; /* room for them, on the device */
+    spmm_multivector mean, spread, numerators; /* buffers on the device */
 } series;
 
 static spmm_status wait_for(const series *b)
@@ -31,7 +32,7 @@ static spmm_status wait_for(const series *b)
     return b->binding.device == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
-/** Series, means and deviations by the defaults. */
+/** Makes series, means and deviations by the default kernels. */
 static spmm_status prepare(series *b)
 {
     static const sp_step steps[] = {SP_GENERATE, SP_MEAN, SP_DEVIATION};
@@ -53,7 +54,7 @@ static spmm_status prepare(series *b)
     return wait_for(b);
 }
 
-/** The product alone, of the series as they are: its time does not depend on their values. */
+/** Times the product alone, of the series without centering: its time does not depend on their values. */
 static spmm_status bare(const series *b, const sp_series_kernel *kernel, int triangle, double *seconds)
 {
     const sp_dots d = {b->x.v.data, b->x.v.data,      b->x.count,         b->x.count, b->x.length,

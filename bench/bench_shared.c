@@ -1,13 +1,13 @@
-/** Products on CPU ranks by two transports of X, mpi and shared, in turn, so that both meet the same noise of
- *  the machine.
+/** Times products on CPU ranks with two transports of X, mpi and shared. They take turns, so that both are
+ *  exposed to the same noise of the machine.
  *
  *      mpirun -np 2 bench_shared PAIRS K,K,.. MATRIX...
  *
  *  MATRIX is a generator's spec or a matrix file.
  *
- *  One thread a rank, f64. A row of the CSV: medians of a product and of its exchange alone in ms, for each
- *  transport, the exchange's share of the product in %, and the median over the pairs of (product shared /
- *  product mpi). */
+ *  One thread per rank, f64. A CSV row contains for each transport the medians of a product and of its
+ *  exchange alone in ms and the exchange's share of the product in %, and the median over the pairs of
+ *  (product shared / product mpi). */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,8 +53,7 @@ static void destroy(way *w)
     sp_free(w->exchange);
 }
 
-/** Times one product, or one exchange alone, from the barrier that all ranks leave to the one that all
- *  reach. */
+/** Times one product, or one exchange alone, between two barriers. */
 static double seconds_of(way *w, int product)
 {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -93,7 +92,7 @@ static void report(const char *matrix, int64_t k, const way w[WAYS], int pairs)
     sp_free(ratio);
 }
 
-/** Every K of a list for one matrix. Rank 0 has the matrix and reports. */
+/** Runs every K of a list for one matrix, which rank 0 reads or generates. Rank 0 reports. */
 static void run(const char *matrix, const char *columns, int pairs, int rank)
 {
     const char *const name = strrchr(matrix, '/');

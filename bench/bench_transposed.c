@@ -1,16 +1,16 @@
-/** What products with the transpose and new values cost, beside products with the matrix and a copy of its
- *  values.
+/** Times products with the transpose and updates of values, and for comparison products with the matrix and
+ *  copies of its values.
  *
  *      mpirun -np RANKS bench_transposed cpu|cuda[:KERNEL] K MATRIX...
  *
  *  MATRIX is a generator's spec or a matrix file.
  *
- *  Each time is that of the slowest rank; the calls take turns, each after one that is not timed, and the
- *  medians of ROUNDS rounds are shown, in milliseconds. `first` are the first calls, which make the transpose
- *  and the map of values. `copy` is memcpy() of the values by all threads, to the GPU where the plan is
- *  there. A^T of a matrix of integers is compared with sums made here: exit status 1 if an element differs.
- *  CSV on the standard output. The bars: A X by at least 0.6 of its speed, values within twice the time of
- *  the copy. */
+ *  Each time is that of the slowest rank; the calls take turns, each after an untimed call of the same kind,
+ *  and the medians of ROUNDS rounds are shown, in milliseconds. `first` are the first calls, which make the
+ *  transpose and the map of values. `copy` is memcpy() of the values by all threads, or their copy to the GPU
+ *  if the plan is on one. The product of A^T with ones is compared with the column sums of A, whose values
+ *  are integers: exit status 1 if an element differs. CSV on the standard output. The bars: A^T Y at no less
+ *  than 0.6 times the speed of A X, an update of values in at most twice the time of a copy. */
 
 #include "base/memory.h"
 #include "comm/comm.h"
@@ -20,7 +20,7 @@
 
 enum { ROUNDS = 15, CALLS = 5 };
 
-/** What is timed. */
+/** The operands of the timed calls. */
 typedef struct operands {
     spmm_plan *plan, *alone; /* alone: without the transpose */
     spmm_multivector x, y;
@@ -60,7 +60,7 @@ static spmm_status time_call(call what, operands *o, double *seconds)
     return sp_slowest(MPI_COMM_WORLD, seconds, 1);
 }
 
-/** Compares A^T of ones, of a matrix of small integers, with the column sums. */
+/** Compares the product of A^T with ones with the column sums of A, whose values are small integers. */
 static spmm_status check(const spmm_block *b, operands *o)
 {
     spmm_multivector host = {0};
@@ -93,7 +93,8 @@ static spmm_status time_all(const char *name, const spmm_block *b, operands *o)
     for (int c = 0; c < CALLS; c++) TRY(time_call(calls[c], o, &first[c]));
     for (int round = 0; round < ROUNDS; round++)
         for (int c = 0; c < CALLS; c++) {
-            TRY(time_call(calls[c], o, &seconds[c][round])); /* so that caches are as this call leaves them */
+            TRY(time_call(calls[c], o, &seconds[c][round])); /* untimed: leaves the caches as after this
+                                                                call */
             TRY(time_call(calls[c], o, &seconds[c][round]));
         }
     for (int c = 0; c < CALLS; c++) median[c] = sp_stats_of(seconds[c], ROUNDS).median * 1e3;

@@ -1,14 +1,15 @@
-/** How often the blocks of a GPU would read each row of X if they kept rows of X in shared memory, by the
- *  order in which the rows of A are taken: simulated, not timed. It says for which matrices and orders a
- *  kernel that stages rows of X can pay.
+/** Simulates how often the thread blocks of a GPU would read each row of X if they kept rows of X in shared
+ *  memory, for several orders of the rows of A. Times no kernel. The results show for which matrices and
+ *  orders a kernel that stages rows of X can pay.
  *
  *      bench_walks [MATRIX...]      MATRIX: a generator's spec, a Matrix Market file or an .spmm file
  *
- *  The model: BLOCKS blocks, one per multiprocessor, share units of rows that follow one another in the
- *  order; each takes panels of SP_PANEL rows, in steps of as many panels as the slots hold, at most `panels`.
- *  A row of X stays in its slot until another one needs it; those that the block will not need again go
- *  first, then the one used longest ago. What the last step used stays, since its products are computed while
- *  the rows of the next step are copied. */
+ *  The model: the order of the rows is cut into UNITS units of consecutive rows, which BLOCKS blocks share,
+ *  one block per multiprocessor. A block processes its units as panels of SP_PANEL rows, in steps of as many
+ *  panels as the slots can serve, at most `panels`. A row of X stays in its slot until another row needs the
+ *  slot. Rows that the block will not need again are evicted first, then the row used longest ago. Rows that
+ *  the last step used are not evicted, since its products are computed while the rows of the next step are
+ *  copied. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,34 +24,34 @@
 
 enum { BLOCKS = 132, UNITS = 2 * BLOCKS, MOST_SLOTS = 608 };
 
-/** Slots of shared memory for rows of X, and panels per step, that 227 kB hold beside two steps of the
- *  matrix. */
+/** Slots of shared memory for rows of X, and panels per step, that fit into 227 kB in addition to the matrix
+ *  entries of two steps. */
 typedef struct capacity {
-    int columns; /* of f64 */
+    int columns; /* K, in f64 */
     int slots, panels;
 } capacity;
 static const capacity capacities[] = {{64, 372, 8}, {32, MOST_SLOTS, 16}};
 enum { CAPACITIES = sizeof capacities / sizeof *capacities };
 
-/** Rows in the order in which they are taken; unit u has the rows order[unit[u]] .. order[unit[u + 1] -
- *  1]. */
+/** Rows in the order in which they are processed; unit u consists of rows order[unit[u]] .. order[unit[u + 1]
+ *  - 1]. */
 typedef struct walk {
     int32_t *order; /* [rows] */
     int64_t unit[UNITS + 1];
 } walk;
 
-/** What a block knows while it is simulated; arrays by column are shared by all blocks. */
+/** The slots of the block that is being simulated. The arrays per column are reused for all blocks. */
 typedef struct cache {
     int slots;
-    int32_t column[MOST_SLOTS]; /* in each slot; -1: none */
-    int64_t used[MOST_SLOTS];   /* the step that used it last */
+    int32_t column[MOST_SLOTS]; /* column in each slot; -1: none */
+    int64_t used[MOST_SLOTS];   /* last step that used each slot */
     int64_t step;
-    int32_t *slot;   /* [cols] of each column; -1: none */
-    int32_t *uses;   /* [cols] panels of the block that will still use it */
-    int64_t *needed; /* [cols] the last step that needs it */
+    int32_t *slot;   /* [cols] slot of each column; -1: none */
+    int32_t *uses;   /* [cols] number of panels of the block that will still use each column */
+    int64_t *needed; /* [cols] last step that needs each column */
 } cache;
 
-/** The distinct columns of a block's panels. Panel p has column[start[p]] .. column[start[p + 1] - 1]. */
+/** The distinct columns of a block's panels. Panel p needs column[start[p]] .. column[start[p + 1] - 1]. */
 typedef struct panels {
     int64_t count;
     int64_t *start;
@@ -64,7 +65,8 @@ typedef struct traffic {
 
 static int by_column(const void *a, const void *b) { return *(const int32_t *)a - *(const int32_t *)b; }
 
-/** Adds the panel of `rows` rows from `row` on; long rows are left out, as the kernels sum them otherwise. */
+/** Adds the panel of `rows` rows from `row` on; leaves out long rows, which the kernels sum in another
+ *  way. */
 static void add_panel(const spmm_csr *a, const int32_t *row, int64_t rows, cache *c, panels *p)
 {
     int32_t *const own = p->column + p->start[p->count];
@@ -83,7 +85,8 @@ static void add_panel(const spmm_csr *a, const int32_t *row, int64_t rows, cache
     p->count++;
 }
 
-/** Returns the end of the step that begins with panel `first`; counts the columns it needs as needed. */
+/** Returns the panel after the step that begins with panel `first`, and marks the columns that the step
+ *  needs. */
 static int64_t end_of_step(const panels *p, int64_t first, int most, cache *c)
 {
     int held = 0;
@@ -102,8 +105,8 @@ static int64_t end_of_step(const panels *p, int64_t first, int most, cache *c)
     return end;
 }
 
-/** Returns the slot to be filled next: an empty one, else one of no further use, else the one used longest
- *  ago. */
+/** Returns the slot to be filled next: an empty one, else one whose column is not needed again, else the one
+ *  used longest ago. */
 static int victim(const cache *c)
 {
     int best = -1, best_useful = 2;
@@ -118,12 +121,12 @@ static int victim(const cache *c)
     return best;
 }
 
-/** Takes the panels of one block. \return 0 if a panel has more columns than there are slots */
+/** Processes the panels of one block. \return 0 if a panel has more columns than there are slots */
 static int take_panels(const panels *p, int most, cache *c, traffic *r)
 {
     for (int64_t first = 0; first < p->count; c->step++) {
         const int64_t end = end_of_step(p, first, most, c);
-        const int waits = end == first; /* for the slots of the step before */
+        const int waits = end == first; /* until the slots of the step before are free */
         if (waits && p->start[first + 1] - p->start[first] > c->slots) return 0;
         for (int64_t e = p->start[first]; e < p->start[end]; e++) {
             const int32_t column = p->column[e];
@@ -156,7 +159,7 @@ static void empty_cache(cache *c)
     }
 }
 
-/** Takes the units of block b: every BLOCKS-th. */
+/** Processes the units of block b: b, b + BLOCKS, .. */
 static int take_units(const spmm_csr *a, const walk *w, int b, int most, cache *c, panels *p, traffic *r)
 {
     p->count = 0;
@@ -166,7 +169,7 @@ static int take_units(const spmm_csr *a, const walk *w, int b, int most, cache *
             add_panel(a, w->order + i, rows, c, p);
         }
     empty_cache(c);
-    c->step += 2; /* nothing is held from one block to the next */
+    c->step += 2; /* no slot counts as used by the step before */
     return take_panels(p, most, c, r);
 }
 
@@ -209,7 +212,7 @@ static void cut_evenly(int64_t rows, walk *w)
 
 /** Visits the rows that can be reached from `start` within a unit, level by level: adds them to list[0 ..]
  *  and marks them.
- *  \param number  [rows] the unit of each row; -1 - unit once visited \return how many */
+ *  \param number [rows] the unit of each row; -1 - unit once visited \return number of rows visited */
 static int64_t visit(const spmm_csr *a, int32_t start, int32_t unit, int32_t *number, int32_t *list)
 {
     int64_t count = 1;
@@ -226,8 +229,9 @@ static int64_t visit(const spmm_csr *a, int32_t start, int32_t unit, int32_t *nu
     return count;
 }
 
-/** Orders the rows of each unit by the distance from a row at its end: one that is farthest from one that is
- *  farthest from the first (the pseudo-peripheral vertex of George and Liu, without its iteration). */
+/** Orders the rows of each unit by their distance from a row at an end of the unit. Two searches find that
+ *  row: the row farthest from the first row, then the row farthest from that one (the pseudo-peripheral
+ *  vertex of George and Liu, without its iteration). */
 static spmm_status order_by_levels(const spmm_csr *a, walk *w)
 {
     int32_t *number, *list;
@@ -239,7 +243,7 @@ static spmm_status order_by_levels(const spmm_csr *a, walk *w)
         const int64_t first = w->unit[u], n = w->unit[u + 1] - first;
         int32_t *const own = w->order + first;
         int64_t done = 0;
-        for (int64_t i = 0; i < n;) { /* if the pattern is not symmetric, row i may be left out at first */
+        for (int64_t i = 0; i < n;) { /* if the pattern is not symmetric, row i may not be reached at first */
             if (number[own[i]] != u) {
                 i++;
                 continue;
@@ -260,7 +264,7 @@ static spmm_status order_by_levels(const spmm_csr *a, walk *w)
     return status;
 }
 
-/** Units of the graph cut by METIS. */
+/** Makes the units by cutting the graph of the pattern with METIS. */
 static spmm_status cut_graph(const spmm_csr *a, walk *w)
 {
     int64_t *position, cut;
@@ -288,8 +292,8 @@ static spmm_status print(const char *name, const char *how, const spmm_csr *a, c
     return SPMM_OK;
 }
 
-/** The rows as they are numbered and in clusters; if the matrix is square, also by levels within units, and
- *  with units that METIS cuts. */
+/** Measures the rows in the order of their numbers and in clusters. If the matrix is square, also orders them
+ *  by levels within the units of the clusters and within units cut by METIS. */
 static spmm_status measure(const char *name, const spmm_csr *a, walk *w)
 {
     double start, seconds;

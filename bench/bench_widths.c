@@ -1,4 +1,5 @@
-/** What a plan for many columns costs at fewer (spmm_plan_set_k()), beside a plan that is made for these.
+/** Times a plan for many columns with fewer columns (spmm_plan_set_k()), and for comparison a plan that is
+ *  made for these.
  *
  *      mpirun -np RANKS bench_widths cpu|cuda[:KERNEL] MOST MATRIX...    MATRIX: a generator's spec, a Matrix
  *      Market or an .spmm file
@@ -6,7 +7,7 @@
  *  For 1, 8, 33 and MOST columns: both plans multiply in turn, each after a product that is not timed, and
  *  the medians of ROUNDS products of the slowest rank are shown, in milliseconds. `same` is 1 where Y has the
  *  same bits. CSV on the standard output. The bars: `over` at most 1.15 in 90 % of the rows and 1.5 in all,
- *  `same` 1. Exit status 1: other bits. */
+ *  `same` 1. Exit status 1 if bits differ. */
 
 #include <math.h>
 #include <string.h>
@@ -54,7 +55,7 @@ static spmm_status product(planned *p, double *seconds)
     return sp_slowest(MPI_COMM_WORLD, seconds, 1);
 }
 
-/** Whether both products have the same bits, on all ranks. */
+/** Sets *same to 1 if both products have the same bits on all ranks, else to 0. */
 static spmm_status compare(const planned *a, const planned *b, int *same)
 {
     spmm_multivector here, there;
@@ -78,7 +79,7 @@ static spmm_status time_both(const char *name, int64_t k, planned *both)
     int same;
     for (int round = 0; round < ROUNDS; round++)
         for (int n = 0; n < 2; n++) {
-            TRY(product(&both[n], &seconds[n][round])); /* so that caches are as this plan leaves them */
+            TRY(product(&both[n], &seconds[n][round])); /* untimed: leaves the caches as after this plan */
             TRY(product(&both[n], &seconds[n][round]));
         }
     for (int n = 0; n < 2; n++) median[n] = sp_stats_of(seconds[n], ROUNDS).median * 1e3;

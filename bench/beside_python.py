@@ -31,7 +31,7 @@ COLUMNS = ("machine", "cores", "device", "contender", "version", "matrix", "entr
            "hundredth_ms", "product_ms", "ok")
 
 
-# ---- contenders: each returns (version, to_device, make, wait): make(A) is a function of X ----
+# ---- contenders: each returns (version, to_device, make, wait): make(A) returns a function of X ----
 
 
 def plan(device):
@@ -45,7 +45,7 @@ def matmul(device):
     to_device, wait = on_device(device)
     if device == "cuda":
         import cupyx.scipy.sparse
-        # (a matrix of CuPy, whose copy to the GPU is part of the first product)
+        # (a CuPy matrix: its copy to the GPU counts as part of the first product)
         def make(a):
             on_gpu = cupyx.scipy.sparse.csr_matrix(a)
             return lambda x: spmm_mpi.matmul(on_gpu, x)
@@ -78,7 +78,7 @@ def cupy(device):
 
 
 def on_device(device):
-    """What puts an array of NumPy there, and what waits for it."""
+    """\\return (function that copies a NumPy array to the device, function that waits for the device)"""
     if device == "cpu":
         return (lambda x: x), (lambda: None)
     import cupy as library
@@ -89,7 +89,7 @@ def on_device(device):
 
 
 def timed(make, a, x, wait, budget):
-    """\\return (seconds until the 1st, 10th, 100th product, of one of the later ones, the last product)"""
+    """\\return ((seconds until the 1st, 10th and 100th product, seconds of a later product), the last Y)"""
     wait()
     begin = time.perf_counter()
     multiply = make(a)
@@ -121,7 +121,7 @@ def one_process(contender, device, ks, folder, names, budget):
         a = sparse.csr_matrix(sparse.load_npz(os.path.join(folder, name + ".npz")))
         for k in ks:
             x = draw.standard_normal((a.shape[1], k))
-            # (copies: what a library keeps of a matrix that it has seen would not be a first product)
+            # (a copy: if the library has kept data of the same matrix, its product is not a first one)
             seconds, y = timed(make, a.copy(), to_device(x), wait, budget)
             y = y.get() if hasattr(y, "get") else y.cpu().numpy() if hasattr(y, "cpu") else y
             right = a @ x
@@ -175,8 +175,8 @@ def run(options):
 
 
 def table(paths):
-    """Prints their times over ours as Markdown: until the first, the tenth and the hundredth product, and for a later one, geometric
-    means over the matrices, and the least for a later one."""
+    """Prints their times over ours as Markdown: geometric means over the matrices, until the first, the tenth
+    and the hundredth product, and of a later product; in parentheses the minimum for a later product."""
     rows = {}
     for path in paths:
         with open(path, newline="", encoding="utf-8") as file:

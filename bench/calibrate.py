@@ -19,7 +19,8 @@ import numpy as np
 KERNELS = ["csr_balanced", "csr_deep", "sell_rows", "sell_deep", "panel_mma", "panel_staged"]
 TRAITS = ["x_bytes", "mean", "variation", "over_4", "over_8", "over_16", "over_32", "over_64", "over_128",
           "reuse", "shared", "entries"]
-# A kernel that is MOST times slower is as bad as any. So many first kernels of an order are judged.
+# MOST: a kernel that is slower by a greater factor counts as this factor. TRIED: how many first kernels of an
+# order are judged.
 LEAVES, LEAST_CASES, MOST, FOLDS, TRIED = 16, 24, 4.0, 20, 3
 ORDERS = np.array(list(itertools.permutations(range(len(KERNELS)), TRIED)))
 
@@ -40,7 +41,8 @@ def read(paths):
 
 
 def group(case):
-    """The matrix; the same one in another numbering, or a part of it (bench/variants.py), is no other one."""
+    """The name of the matrix; variants (renumbered, transposed, a half: bench/variants.py) have the same
+    name."""
     return re.sub(r"-(random|morton|t|half)\b|\.(mtx|gz|spmm)", "", case["matrix"].split("/")[-1])
 
 
@@ -57,7 +59,8 @@ def best_of(times, orders):
 
 class Tree:
     def __init__(self, traits, times, cost, cases):
-        """A leaf for some of the cases, numbers of rows of traits, times and cost (a column per order)."""
+        """A leaf for `cases`, which are row numbers of traits, times and cost. cost has a column per
+        order."""
         self.traits, self.times, self.cost, self.cases = traits, times, cost, cases
         sums = cost[cases].sum(axis=0)
         first = list(ORDERS[sums.argmin()])
@@ -67,7 +70,8 @@ class Tree:
             self.consider(trait, sums)
 
     def consider(self, trait, sums):
-        """Keeps the best bound of a trait if two leaves would gain more by it than by what is kept."""
+        """Keeps a trait and its best bound if splitting the leaf there gains more than the split kept so
+        far."""
         cases = self.cases[self.traits[self.cases, trait].argsort(kind="stable")]
         value = self.traits[cases, trait]
         left = self.cost[cases].cumsum(axis=0)[:-1]
@@ -77,7 +81,7 @@ class Tree:
         if gain.size and gain.max() > self.gain:
             at = gain.argmax()
             self.gain, self.trait = gain[at], trait
-            self.bound = float(f"{(value[at] + value[at + 1]) / 2:.6g}")  # as it is printed
+            self.bound = float(f"{(value[at] + value[at + 1]) / 2:.6g}")  # rounded as it is printed
             self.halves = cases[:at + 1], cases[at + 1:]
 
     def split(self):
@@ -92,7 +96,7 @@ class Tree:
         return self.children[int(trait[self.trait] > self.bound)].order_for(trait)
 
     def nodes(self, first=0, depth=1):
-        """The lines of a table of nodes, of which the first has number `first`."""
+        """The lines of the table for the nodes of this subtree; the first node has number `first`."""
         if not self.children:
             names = ", ".join(f'"{KERNELS[i]}"' for i in self.order)
             return [" " * (3 + depth) + "{.order = {" + names + "}},"]
@@ -113,7 +117,8 @@ def grow(traits, times):
 
 
 def report(precision, cases, traits, times):
-    """How far what is tried is from the best kernel, by trees that were made without the matrix."""
+    """Prints how far the best of the first kernels of an order is from the best of all, with orders from
+    trees that were made without the matrix."""
     names = sorted({group(case) for case in cases})
     fold = np.array([names.index(group(case)) % FOLDS for case in cases])
     orders = np.zeros((len(cases), len(KERNELS)), dtype=int)

@@ -33,7 +33,7 @@ def product(net, o, program, exchange, matrix, repeat, *options):
 
 
 def measure(net, o, matrix):
-    """Prints a line for each way."""
+    """Prints a line for each exchange."""
     ways = {"halo": (o.program, "halo"), **({"joint-before": (o.before, "joint")} if o.before else {}), "joint": (o.program, "joint")}
     records = {way: [] for way in ways}
     sent = {way: network.bytes_per_exchange(net, lambda repeat: product(net, o, *ways[way], matrix, repeat, "--verify", "none"))[0]

@@ -30,7 +30,7 @@ MORTON_BITS = 16  # of a coordinate
 SHIFT = 1e-3      # of the diagonal: the matrices are positive definite
 RGG_NEIGHBORS = 13
 
-# the layout of a .spmm file: src/io/spmm_file.h
+# the layout of a .spmm file: src/files/spmm_file.h
 HEADER = struct.Struct("=8sQQqqqq16s16s20sIqqqq3q3qqI304xI")
 ALIGN, CHUNK = 4096, 4 << 20
 
@@ -79,8 +79,9 @@ def springs(points, edges):
 
 
 def saddle(points, simplices, edges, rng):
-    """[H A^T; A 0] and the places of its last rows: a constraint for every second point, on the corners of a tetrahedron
-    taken at random; its values are their distances from the center."""
+    """[H A^T; A 0] and the points of its last rows, the constraints. There are half as many constraints as
+    points. A constraint has entries at the corners of a random tetrahedron; their values are the distances of
+    the corners from its center."""
     n, m = len(points), len(points) // 2
     corners = simplices[rng.choice(len(simplices), m, replace=False)]
     centers = points[corners].mean(axis=1)
@@ -147,7 +148,7 @@ def grid(edge, corners):
 
 
 def shuffled(a, points, rng, width=1):
-    """The matrix with its points, `width` rows each, in an order at random; and the points in this order."""
+    """The matrix with its points, `width` rows each, in random order; and the points in this order."""
     order = rng.permutation(len(points))
     rows = (order[:, None] * width + np.arange(width)).ravel()
     return a[rows][:, rows], points[order]

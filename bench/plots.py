@@ -65,7 +65,7 @@ def draw_over_k(axes, cases, peer_name):
 
 
 def over_k(machine, precision, cases, peer_name):
-    cases = [c for c in cases if c.peer]  # others are of other runs: the sweep for cliffs
+    cases = [c for c in cases if c.peer]  # without a peer: of other runs, such as the sweep for cliffs
     names = recorded.matrices(cases)
     if not names:
         return None
@@ -89,12 +89,12 @@ def over_k(machine, precision, cases, peer_name):
 # ---- roofline ----
 
 def peak_of(machine, precision):
-    """GFLOP/s, or None."""
+    """The peak in GFLOP/s; None if it is unknown."""
     return next((peaks[precision] * 1e3 for name, peaks in PEAKS.items() if name in machine), None)
 
 
 def draw_ceilings(axes, copy, peak, low, high):
-    """The copy's bandwidth, up to the peak where that is known."""
+    """Draws the copy's bandwidth, up to the peak if that is known, and the peak."""
     knee = min(max(peak * 1e9 / copy, low), high) if peak else high
     lines = axes.plot([low, knee], [low * copy / 1e9, knee * copy / 1e9], "-", linewidth=1.5,
                       label=f"copy, {copy / 1e12:.2f} TB/s, measured")

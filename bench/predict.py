@@ -20,7 +20,7 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-# of bench/cpu/bench_cpu.c
+# the default matrices of bench/cpu/bench_cpu.c
 MATRICES = ("lap2d5:700", "lap3d7:80", "lap3d27:56", "fem3:30", "band:500000,12,2000", "uniform:400000,12", "rmat:19,10",
             "longrows:400000,8,20,50000")
 FIELDS = ("matrix", "k", "ranks", "grid", "exchange", "predicted_s", "measured_s", "error", "measured_low_s",

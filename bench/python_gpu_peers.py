@@ -1,11 +1,13 @@
-"""Products with the transpose and small dense products on a GPU, beside cuSPARSE's and cuBLAS's through CuPy.
+"""Times products with the transpose and small dense products on a GPU, and those of cuSPARSE and cuBLAS
+through CuPy.
 
     SPMM_LIBRARY=build/cuda PYTHONPATH=python python3 bench/python_gpu_peers.py [MATRIX.mtx[.gz]...] > CSV
 
-On one rank, in float64. `transposed`: A^T Y of spmm_apply_transposed() beside cuSPARSE's SpMM of A with the transposed operation, of its
-faster layout, and beside cuSPARSE's SpMM of A^T stored as CSR of its own. X^T Y, X^T X and X R: beside cuBLAS, whose result
-stays on the GPU, where X^T Y of this library comes to the host. Milliseconds: both sides in turn, each call after one that is not
-timed, from a GPU at rest until it is at rest again; the median and the quartiles of 15. Exit status 1: results differ; 2: no GPU or CuPy."""
+On one rank, in float64. `transposed`: A^T Y by spmm_apply_transposed(); by cuSPARSE's SpMM of A with the
+transposed operation; and by cuSPARSE's SpMM of A^T stored as a separate CSR, each in both layouts. X^T Y, X^T
+X and X R: also by cuBLAS. cuBLAS leaves X^T Y on the GPU; this library copies it to the host. The contenders
+take turns, each call after an untimed one. A time in milliseconds is from an idle GPU until it is idle again;
+printed are the median and the quartiles of 15. Exit status 1: results differ; 2: no GPU or CuPy."""
 import ctypes
 import sys
 import time
@@ -58,7 +60,8 @@ class Table:
         print("what,matrix,k,contender,median_ms,low_ms,high_ms,over_ours", flush=True)
 
     def row(self, what, name, k, calls, result=None):
-        """calls: contender -> function that returns what result() makes an array of; ours first."""
+        """calls: contender -> function whose return value result() converts to an array; our contender is the
+        first."""
         result = result or self.cupy.asarray
         expected = result(next(iter(calls.values()))())
         for contender, call in calls.items():

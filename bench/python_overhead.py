@@ -1,12 +1,14 @@
-"""What `plan @ X` of the Python package costs over spmm_apply() itself, beside A @ X of SciPy and, where they are there,
-of PyTorch and CuPy, on the same matrix.
+"""Measures what `plan @ X` of the Python package costs in addition to spmm_apply() itself, and times A @ X of
+SciPy and, if installed, of PyTorch and CuPy, on the same matrix.
 
     SPMM_LIBRARY=build/cpu PYTHONPATH=python python3 bench/python_overhead.py [--rows N] [--k LIST] [--seconds S] [--cuda]
     mpirun -np 2 python3 bench/python_overhead.py ...       the rows divided over the ranks (SciPy has all of them, on each)
 
-A matrix of N rows with 5 entries each. Microseconds of a product: rounds in which each contender has a batch, one after the other;
-the median over the rounds of a batch's mean, of rank 0. x and y are of x_zeros() and y_zeros(), X and Y of NumPy. `over C` is against the
-spmm_apply() above, called with arguments that are ready, of which ctypes itself takes about one. Each result is compared with SciPy's first; exit status 1: one is wrong."""
+The matrix has N rows with 5 entries each. In a round each contender runs a batch of products, one contender
+after the other. Printed are microseconds of a product on rank 0: the median over the rounds of a batch's
+mean. x and y are from x_zeros() and y_zeros(), X and Y from NumPy. `over C` is the difference from the line
+spmm_apply() above it, which is called with prepared arguments; ctypes itself takes about one microsecond of
+that line. Each result is first compared with SciPy's; exit status 1: one is wrong."""
 import argparse
 import ctypes
 import importlib
@@ -43,10 +45,11 @@ class Bench:
         self.plan = spmm_mpi.Plan(self.comm, whole, k, **options)
         self.any_k = spmm_mpi.Plan(self.comm, whole, **options)
         self.mine = np.ascontiguousarray(self.x[self.plan.x_range])
-        self.kept = []  # what the C function knows by its address alone
+        self.kept = []  # keeps alive what the C function uses by its address
 
     def contenders(self):
-        """name -> (function, its result as an array of NumPy, whether it is all rows)."""
+        """Yields (name, function, function that returns its result as a NumPy array, whether the result has
+        all rows)."""
         plan, own_x, own_y = self.plan, self.plan.x_zeros(), self.plan.y_zeros()
         if self.args.cuda:
             own_x.set(self.mine)
@@ -66,7 +69,8 @@ class Bench:
         yield from self.others()
 
     def direct(self, *operands):
-        """The C function itself, with the arguments ready; operands: x and y, memory of libspmm or arrays of NumPy."""
+        """A function that calls spmm_apply() with prepared arguments; operands: x and y, memory of libspmm or
+        NumPy arrays."""
         self.kept.append(operands)
         x, y = (o.reference if isinstance(o, Memory) else ctypes.byref(described(o)) for o in operands)
         lib = _library.loaded()
@@ -108,7 +112,7 @@ class Bench:
             yield "plan @ cupy's", lambda: self.plan @ mine, lambda: (self.plan @ mine).get(), False
 
     def run(self):
-        """Prints a table. Whether all results were right."""
+        """Prints a table. \\return whether all results were right"""
         names, functions, right = [], [], True
         for name, function, result, whole in self.contenders():
             function()

@@ -1,5 +1,5 @@
-"""Reads what bench_gpu, bench_cpu and bench_multigpu appended to CSV files: one Case (or Multi) per machine, matrix,
-precision and K, of the newest run that has it."""
+"""Reads what bench_gpu, bench_cpu and bench_multigpu appended to CSV files: one Case (or Multi) per machine,
+matrix, precision and K, of the newest run that contains it."""
 import argparse
 import csv
 import glob
@@ -9,7 +9,7 @@ from collections import namedtuple
 
 # the bar of bench_cpu: geometric mean of the fastest of these over ours
 BAR = "kokkos,eigen,eigen-fixed,graphblas,librsb,petsc"
-# columns of older files
+# the names of columns in older files
 RENAMED = {"floor_share": "dram_bound_share", "still_ms": "no_exchange_ms"}
 GPU_COLUMNS = {"gpu", "matrix", "precision", "k", "contender", "kernel", "layout", "median_ms", "dram_bound_share", "auto"}
 MULTI_COLUMNS = {"gpu", "ranks", "matrix", "precision", "k", "contender", "transport", "overlap", "no_exchange_ms"}
@@ -17,9 +17,9 @@ CPU_COLUMNS = {"machine", "threads", "matrix", "precision", "k", "contender", "l
 
 # Times in ms; name: kernel, library or both, human-readable. None: was not run.
 Time = namedtuple("Time", "ms name gflops")
-# auto: what `auto` takes; best: our fastest kernel; peer: cuSPARSE's fastest SpMM, or the fastest library of
-# summary_cpu's bar; vector: cuSPARSE's fastest SpMV; libraries: {name: Time}, on the CPU; flop and bytes of a
-# product: bytes, the least that it moves, 0 where not recorded; copy: bytes/s
+# auto: the kernel that `auto` selects; best: our fastest kernel; peer: cuSPARSE's fastest SpMM, or the
+# fastest library of summary_cpu's bar; vector: cuSPARSE's fastest SpMV; libraries: {name: Time}, on the CPU;
+# flop and bytes of a product: bytes, the minimum that it moves, 0 if not recorded; copy: bytes/s
 Case = namedtuple("Case", "machine matrix precision k date auto best peer vector libraries flop bytes copy")
 
 # A product on several GPUs, ms: peer, all-gather and cuSPARSE; ours, by auto; plain, the same without
@@ -44,13 +44,14 @@ def good_rows(paths):
 
 
 def _rows(folder, wanted):
-    """Of all CSV files of a folder, or of one file."""
+    """The rows of all CSV files of a folder, or of one file."""
     for path in sorted(glob.glob(os.path.join(folder, "*.csv"))) if os.path.isdir(folder) else [folder]:
         yield from rows_of(path, wanted)
 
 
 def _newest(rows, machine, whole=lambda rows: True):
-    """{(machine, matrix, precision, k): rows of the newest run that is whole}; wrong results count for nothing."""
+    """{(machine, matrix, precision, k): (date, rows that are ok) of the newest run for which whole(rows) is
+    true}."""
     cases = {}
     for row in rows:
         key = machine(row), row["matrix"], row["precision"], int(row["k"])
@@ -110,8 +111,8 @@ def _is_own(row):
 
 
 def cpu(folder):
-    """Cases of bench_cpu; our threads are part of the machine's name. A library may have fewer. Runs without libraries
-    compare our kernels with one another and count for nothing here."""
+    """Cases of bench_cpu; our threads are part of the machine's name. A library may use fewer. Runs without
+    libraries, which compare our kernels with one another, are left out."""
     rows = [r for r in _rows(folder, CPU_COLUMNS) if "gpu" not in r]
     threads = {(r["machine"], r["date"]): r["threads"] for r in rows if r["contender"].startswith("auto")}
     found = _newest(rows, lambda r: f"{r['machine']}, {threads.get((r['machine'], r['date']), 0)} threads",
@@ -120,7 +121,7 @@ def cpu(folder):
 
 
 def _multi_case(key, date, rows):
-    """The first of ours is by the transport that auto took; those behind it are of --verbose."""
+    """The first of our rows is for the transport that auto selected; later rows are from --verbose."""
     machine, ranks = key[0]
     theirs = next((float(r["median_ms"]) for r in rows if r["contender"] == "theirs"), None)
     ours = next((r for r in rows if r["contender"] == "ours" and r["overlap"] == "1"), None)
@@ -132,7 +133,8 @@ def _multi_case(key, date, rows):
 
 
 def multi(folder):
-    """Cases of bench_multigpu; of several runs of a case the one that has all contenders, then the newest."""
+    """Cases of bench_multigpu; if a case has several runs, one with all contenders, and of these the
+    newest."""
     found = {}
     for row in _rows(folder, MULTI_COLUMNS):
         key = (row["gpu"], int(row["ranks"])), row["matrix"], row["precision"], int(row["k"])
@@ -180,7 +182,7 @@ def short(matrix):
 
 
 def ratio(slow, fast):
-    """How many times the first Time is the second; None unless both are there."""
+    """slow / fast, of two Times; None unless both were measured."""
     return slow.ms / fast.ms if slow and fast else None
 
 

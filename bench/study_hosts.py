@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Runs a study on two hosts of network namespaces (tests/network.py), which its records and its page say:
+"""Runs a study on two hosts that are network namespaces (tests/network.py), as its records and its page
+state:
 
     bench/study_hosts.py [OPTIONS OF jobs/study] STUDY
 
 The first half of the ranks is on one host, the second half on the other, and a single rank on the first.
 Hosts talk via TCP, ranks of a host via memory. Needs root, or a system that lets users make namespaces, and
-Open MPI 4. Exit codes: those of jobs/study; 4 where there can be no namespaces, too.
+Open MPI 4. Exit codes: those of jobs/study; 4 also if namespaces cannot be created.
 """
 import os
 import pathlib
@@ -18,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 import network
 
-LAUNCHER = "two-hosts"  # as the commands of the records have it
+LAUNCHER = "two-hosts"  # its name in the commands of the records
 # in a user namespace everybody is root
 ROOT_IS_MEANT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 MCA = {"pml": "ob1", "btl": "tcp,self,vader", "rmaps_base_oversubscribe": 1,
@@ -31,7 +32,8 @@ if why_not:
 
 
 def write_launcher(net):
-    """two-hosts RANKS PROGRAM ...: it has the namespaces' numbers, which commands of records are without."""
+    """Writes the script two-hosts RANKS PROGRAM ... It contains the namespaces' numbers, so that the commands
+    in records do not."""
     mpirun = os.environ.get("MPIRUN", "mpirun").split()
     passed_on = [name for name in os.environ if name.startswith(("SPMM_", "OMP_"))]
     words = net.launcher(mpirun, "$ranks", "fast", MCA, passed_on, each="$(((ranks + 1) / 2))")
@@ -46,7 +48,7 @@ def main():
     given = [word for word in sys.argv[1:] if word != network.CONTAINED]
     with tempfile.TemporaryDirectory(prefix="spmm-hosts.") as folder, network.Network(folder) as net:
         write_launcher(net)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the study ends in order by it
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # SIGINT is for the study, which then ends in order
         command = [sys.executable, str(ROOT / "jobs/study"), "--launcher", LAUNCHER + " {ranks}",
                    "--namespaces", str(len(net.hosts)), *given]
         path = folder + os.pathsep + os.environ["PATH"]

@@ -16,7 +16,7 @@ TARGET, FLOOR, TARGET_MKL = 2.0, 0.95, 1.2
 
 
 def sweeps_of(rows, precision):
-    """{sweep: {(matrix, k): {contender: (median, min)}}}, a contender's faster layout."""
+    """{sweep: {(matrix, k): {contender: (median, min)}}}, of a contender's faster layout."""
     sweeps = defaultdict(lambda: defaultdict(dict))
     for row in rows:
         if row["precision"] == precision:
@@ -28,7 +28,7 @@ def sweeps_of(rows, precision):
 
 
 def ratios(cases, names, which=0):
-    """{case: (time of the fastest of names over ours, its name)} where both are there."""
+    """{case: (time of the fastest of names over ours, its name)} for cases that have both."""
     result = {}
     for key, case in cases.items():
         there = [(case[n][which], n) for n in names if n in case]
@@ -58,7 +58,7 @@ def show_sweep(date, cases, bar):
 
 
 def judge(label, sweeps, names, target=None, floor=None):
-    """One line: all sweeps together; the worst case by its better sweep."""
+    """Prints one line for all sweeps together. A case counts for `worst` by its best sweep."""
     found = [ratios(cases, names) for cases in sweeps.values()]
     least = [r for cases in sweeps.values() for r, _ in ratios(cases, names, 1).values()]
     every = [r for one in found for r, _ in one.values()]

@@ -18,7 +18,7 @@ RANGES = [("K = 4 .. 128", 4, 128), ("K = 1 .. 3", 1, 3), ("every K", 1, 10**9)]
 NOTHING = "No record yet."
 TEXT = ("where", "kernel", "best kernel", "by")
 CLIFF_STEP = 8
-NEAR = 1.10                # times our best kernel's time: `auto` is near it
+NEAR = 1.10                # `auto` is near our best kernel up to this ratio of their times
 NOBODYS = "kokkos-blocks"  # not a way in which a user calls that library
 
 
@@ -27,7 +27,7 @@ def number(value):
 
 
 def table(heading, rows):
-    """Markdown; numbers to the right."""
+    """A Markdown table; numbers are right-aligned."""
     sides = "".join("---|" if i == 0 or name in TEXT else "---:|" for i, name in enumerate(heading))
     lines = ["| " + " | ".join(heading) + " |", "|" + sides]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
@@ -40,8 +40,8 @@ def section(title, cases, text):
 
 
 def per_group(cases, make):
-    """One section per machine and precision of what `make` has rows for. Cases without a peer, such as those of the
-    sweep for cliffs, are for tables of ours alone."""
+    """One section per machine and precision for which `make` returns rows. Cases without a peer, such as
+    those of the sweep for cliffs, are only for tables of our own kernels."""
     cases, parts = [c for c in cases if c.peer or make in (gpu_cliffs, collection_auto)], []
     for machine, precision, part in recorded.groups(cases):
         heading, rows = make(part)
@@ -51,7 +51,7 @@ def per_group(cases, make):
 
 
 def by_matrix(cases, cell):
-    """A matrix a row, a K a column; rows and columns without any entry are left out."""
+    """A row per matrix, a column per K; rows and columns without any entry are left out."""
     cells = {(c.matrix, c.k): cell(c) for c in cases}
     found = [c for c in cases if cells[c.matrix, c.k]]
     ks = recorded.columns(found)
@@ -60,7 +60,7 @@ def by_matrix(cases, cell):
 
 
 def with_best(times, auto, best):
-    """Ratio by auto, and in brackets by the best kernel where that is at least 2 % faster."""
+    """The ratio for auto, and in parentheses that for our best kernel if it is more than 2 % faster."""
     by_auto, by_best = recorded.ratio(times, auto), recorded.ratio(times, best)
     if by_best is None:
         return ""
@@ -136,7 +136,8 @@ def gpu_kernels(cases):
 
 
 def gpu_cliffs(cases):
-    """K + 1 over the next multiple of 8, by auto's kernels, where a run has both."""
+    """The time for K + 1 over that for the next multiple of 8, with auto's kernels, if a run contains
+    both."""
     rows = []
     for matrix in recorded.matrices(cases):
         by_k = {c.k: c for c in cases if c.matrix == matrix and c.auto}
@@ -182,7 +183,7 @@ def collection_cases(cases):
 
 
 def per_k(heading, cases, row):
-    """A row for each K and one for all, of the cases that were timed by auto's kernel."""
+    """A row for each K and one for all, of the cases that were timed with auto's kernel."""
     cases = [c for c in cases if c.auto]
     parts = [(str(k), [c for c in cases if c.k == k]) for k in recorded.columns(cases)] + [("all", cases)]
     return ["K"] + heading, [[label] + row(part) for label, part in parts if part]
@@ -216,7 +217,7 @@ def collection_auto(cases):
 # ---- several GPUs ----
 
 def share_hidden(c):
-    """Of the exchange's time alone, the share that the product did not wait for."""
+    """The share of the time of an exchange alone for which the product did not wait."""
     return f"{100 * min(1, max(0, 1 - (c.ours - c.no_exchange) / c.exchange)):.0f} %" if c.exchange else ""
 
 
@@ -259,7 +260,7 @@ def multi_collection_cases(cases):
 
 
 def multi_scaling(cases):
-    """Ours at K = 64; a column a number of GPUs."""
+    """Our times at K = 64; a column per number of GPUs."""
     counts = sorted({c.ranks for c in cases})
     rows = []
     for matrix in recorded.matrices(cases):

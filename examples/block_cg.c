@@ -2,11 +2,12 @@
  * ranks:
  *     mpicc block_cg.c -o block_cg $(pkg-config --cflags --libs spmm) -lm
  *     mpirun -np 4 ./block_cg [MATRIX [K [TOLERANCE [ROUNDS]]]]
- * MATRIX is a file or a generator's spec. Exit status: 0 when |b - A x| <= TOLERANCE |b| for each column,
- * computed from X; 1 when not, as A is not definite or ROUNDS are few; 2 usage; 4 an error. The method
- * (O'Leary, Linear Algebra Appl. 29, 1980) minimizes over the Krylov spaces of all columns together.
- * Residuals are kept as Q C with orthonormal Q (Dubrulle, ETNA 12, 2001), without dependent columns: the last
- * right-hand side is the first again. Q C being small, it begins anew. */
+ * MATRIX is a file or a generator's spec. Exit status: 0 if |b - A x| <= TOLERANCE |b| for each column,
+ * computed from X; 1 if not, because A is not definite or ROUNDS is too small; 2 usage; 4 an error. The
+ * method (O'Leary, Linear Algebra Appl. 29, 1980) minimizes over the Krylov spaces of all columns together.
+ * Residuals are kept as Q C with orthonormal Q (Dubrulle, ETNA 12, 2001), from which dependent columns are
+ * dropped; to show this, the last right-hand side equals the first. When Q C is small, the method restarts
+ * from the true residual. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,9 +32,9 @@ static void small_product(int k, const double *a, const double *b, double *c)
     memcpy(c, sum, sizeof sum);
 }
 
-/** V := Q with r orthonormal columns and zeros after them, V = Q S. A column that the ones before it give but
- *  for 1e-7 of its length is dropped. Cholesky's method on the Gram matrix G = D F^T F D; again for its
- *  rounding errors. \return r */
+/** V := Q, where V = Q S, the first r columns of Q are orthonormal, and the others are 0. A column that
+ *  depends on the columns before it, up to 1e-7 of its length, is dropped. Cholesky's method on the Gram
+ *  matrix G = D F^T F D; the second pass removes the rounding errors of the first. \return r */
 static int orthonormalize(int k, spmm_multivector *v, double *s)
 {
     small g, f, t;
@@ -118,12 +119,12 @@ int main(int argc, char **argv)
     }
     must(spmm_plan_create(MPI_COMM_WORLD, &block, k, NULL, &plan));
     for (int i = 0; i < 5; i++) must(spmm_plan_x_create(plan, &v[i]));
-    for (int64_t e = 0, j = 0; e < b->rows * k; j = ++e % k) /* the last column is the first again */
+    for (int64_t e = 0, j = 0; e < b->rows * k; j = ++e % k) /* the last column equals the first */
         ((double *)b->data)[e / k * b->ld + j] = sin(
             1.7 * (double)((block.x_begin + e / k + 1) * (j < k - 1 ? j + 1 : 1)));
     must(spmm_multivector_norms(MPI_COMM_WORLD, b, norm));
     for (;; rounds++) {
-        if (r == 0) { /* (again) from the true residual: Q C = B - A X, P = Q */
+        if (r == 0) { /* start, or restart, from the true residual: Q C = B - A X, P = Q */
             must(spmm_apply(plan, -1, x, 0, q));
             must(spmm_multivector_axpby(1, b, 1, q));
             must(spmm_multivector_norms(MPI_COMM_WORLD, q, now));
@@ -134,7 +135,7 @@ int main(int argc, char **argv)
         }
         must(spmm_apply(plan, 1, p, 0, ap));
         must(spmm_multivector_dot(MPI_COMM_WORLD, p, ap, g, k));
-        if (!invert(k, r, g)) memset(g, 0, sizeof g), most = rounds + 1; /* nothing is done, and the end */
+        if (!invert(k, r, g)) memset(g, 0, sizeof g), most = rounds + 1; /* keep X; stop in the next round */
         small_product(k, g, c, gc);
         must(spmm_multivector_times(1, p, gc, k, 1, x));  /* X := X + P G C */
         must(spmm_multivector_times(-1, ap, g, k, 1, q)); /* Q S := Q - A P G */

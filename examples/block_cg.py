@@ -2,11 +2,11 @@
 
     mpirun -np 4 python block_cg.py [MATRIX.mtx[.gz] or lap2d:N [K [TOLERANCE [ROUNDS]]]]
 
-It needs the package spmm_mpi (docs/PYTHON.md). Exit status: 0 when |b - A x| <= TOLERANCE |b| for each column, computed from X; 1 when not,
-because A is not definite or ROUNDS are too few. The method (O'Leary, Linear Algebra Appl. 29, 1980) minimizes over the Krylov spaces of all
-columns together. Residuals are kept as Q C with orthonormal Q (Dubrulle, ETNA 12, 2001), from which dependent columns are dropped, so
-that blocks become narrower: the plan takes any number of columns. The last right-hand side is the first again, to show it. When Q C is
-small, or nothing is left of Q, it begins anew with the true residual."""
+It needs the package spmm_mpi (docs/PYTHON.md). Exit status: 0 if |b - A x| <= TOLERANCE |b| for each column, computed from X; 1 if not,
+because A is not definite or ROUNDS is too small. The method (O'Leary, Linear Algebra Appl. 29, 1980) minimizes over the Krylov spaces of all
+columns together. Residuals are kept as Q C with orthonormal Q (Dubrulle, ETNA 12, 2001), from which dependent columns are dropped. Blocks
+thus become narrower; the plan accepts any number of columns. To show this, the last right-hand side equals the first. When Q C is small, or
+Q has no columns left, the method restarts from the true residual."""
 import sys
 
 import numpy as np
@@ -20,7 +20,7 @@ comm = MPI.COMM_WORLD
 
 
 def dot(X, Y=None):
-    G = spmm_mpi.dot(comm, X, Y)  # every rank has the same bits, and so the same decision:
+    G = spmm_mpi.dot(comm, X, Y)  # with the same bits on every rank, so all ranks decide alike:
     if not np.isfinite(G).all():
         raise ArithmeticError("infinite or undefined numbers: A or B has such, or is too large")
     return G
@@ -32,7 +32,7 @@ def small(function, *matrices):
 
 
 def read(name):
-    """On rank 0 the matrix; None on the others."""
+    """Returns the matrix on rank 0, and None on the other ranks."""
     if comm.rank:
         return None
     if name.startswith("lap2d:"):
@@ -43,7 +43,7 @@ def read(name):
 
 
 def right_hand_sides(rows, k):
-    """These rows of B, the same on any number of ranks."""
+    """Returns these rows of B, which are the same on any number of ranks."""
     columns = np.append(np.arange(1, k), 1)
     return np.sin(1.7 * np.outer(np.arange(rows.start, rows.stop) + 1, columns))
 
@@ -61,7 +61,7 @@ def factors(G):
 def orthonormalize(V):
     """(Q, S): V = Q S, where Q has as many columns as V has independent ones."""
     S = np.eye(V.shape[1])
-    for _ in range(2):  # the second time for the rounding errors of the first
+    for _ in range(2):  # the second pass removes the rounding errors of the first
         T, more = small(factors, dot(V)) if V.shape[1] else (S, S)
         S = more @ S
         V = spmm_mpi.times(V, T) if T.size else V[:, :0]
@@ -69,7 +69,7 @@ def orthonormalize(V):
 
 
 def inverse(G):
-    """The inverse of a symmetric positive definite matrix; None: it is not that."""
+    """The inverse of a symmetric matrix; None if the matrix is not positive definite."""
     values, vectors = np.linalg.eigh(G)
     return (vectors / values) @ vectors.T if values[0] > 0 else None
 
@@ -79,7 +79,7 @@ def solve(plan, B, tolerance, rounds):
     X, Q, norms = np.zeros_like(B), B[:, :0], spmm_mpi.norms(comm, B)
     norms[norms == 0] = 1
     for used in range(rounds + 1):
-        if not Q.shape[1]:  # (again) from the true residual
+        if not Q.shape[1]:  # start, or restart, from the true residual
             R = B - plan @ X
             residual = (spmm_mpi.norms(comm, R) / norms).max()
             if residual <= tolerance or used == rounds:

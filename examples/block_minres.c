@@ -2,13 +2,14 @@
  * ranks:
  *     mpicc block_minres.c -o block_minres $(pkg-config --cflags --libs spmm) -lm
  *     mpirun -np 4 ./block_minres [MATRIX [K [TOLERANCE [SHIFT [ROUNDS]]]]]
- * MATRIX is a file or a generator's spec. Exit status: 0 when |b - (A - SHIFT) x| <= TOLERANCE |b| for each
- * column, computed from X; 1 when not; 2 usage; 4 an error. The method (O'Leary, Linear Algebra Appl. 29,
+ * MATRIX is a file or a generator's spec. Exit status: 0 if |b - (A - SHIFT) x| <= TOLERANCE |b| for each
+ * column, computed from X; 1 if not; 2 usage; 4 an error. The method (O'Leary, Linear Algebra Appl. 29,
  * 1980; Gutknecht and Schmelzer, Appl. Numer. Math. 58, 2008) minimizes the residuals over the Krylov spaces
- * of all columns together. Here block Lanczos makes an orthonormal basis Q of A times these spaces, and by
- * the same recurrence P = A^-1 Q, so that a step is X += P Q^T R: iterates of MINRES without a factorization
- * of the block tridiagonal matrix. Dependent columns are dropped: the last right-hand side is the first
- * again. When R is small, or nothing is left of Q, it begins anew with the true residual. */
+ * of all columns together. Here block Lanczos makes an orthonormal basis Q of A times these spaces, and the
+ * same recurrence makes P = A^-1 Q. A step is then X += P Q^T R: the iterates are those of MINRES, without a
+ * factorization of the block tridiagonal matrix. Dependent columns are dropped; to show this, the last
+ * right-hand side equals the first. When R is small, or Q has no columns left, the method restarts from the
+ * true residual. In the comments, A stands for A - SHIFT. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,9 +34,10 @@ static void small_product(int k, const double *a, const double *b, double *c)
     memcpy(c, sum, sizeof sum);
 }
 
-/** V := Q with r orthonormal columns and zeros after them, V = Q S; U := U T as Q = V T. A column that the
- *  ones before it give but for 1e-7 of its length is dropped. Cholesky's method on the Gram matrix G = D F^T
- *  F D; again for its rounding errors. \return r */
+/** V := Q, where V = Q S, the first r columns of Q are orthonormal, and the others are 0; U := U T, where
+ *  Q = V T. A column that depends on the columns before it, up to 1e-7 of its length, is dropped. Cholesky's
+ *  method on the Gram matrix G = D F^T F D; the second pass removes the rounding errors of the first.
+ *  \return r */
 static int orthonormalize(int k, spmm_multivector *v, spmm_multivector *u, double *s)
 {
     small g, f, t;
@@ -87,7 +89,7 @@ static void multiply(spmm_plan *plan, double shift, const spmm_multivector *x, s
 
 int main(int argc, char **argv)
 {
-    enum { B, X, R, Q, P, Q0, P0, W, U, ALL }; /* before: Q0, P0; next: W, U */
+    enum { B, X, R, Q, P, Q0, P0, W, U, ALL }; /* Q0, P0: the previous Q and P; W, U: become the next */
     spmm_csr a = {.rows = 0};
     spmm_block block;
     spmm_plan *plan;
@@ -109,12 +111,12 @@ int main(int argc, char **argv)
     }
     must(spmm_plan_create(MPI_COMM_WORLD, &block, k, NULL, &plan));
     for (int i = 0; i < ALL; i++) must(spmm_plan_x_create(plan, &v[i]));
-    for (int64_t e = 0, j = 0; e < v[B].rows * k; j = ++e % k) /* the last column is the first again */
+    for (int64_t e = 0, j = 0; e < v[B].rows * k; j = ++e % k) /* the last column equals the first */
         ((double *)v[B].data)[e / k * v[B].ld + j] = sin(
             1.7 * (double)((block.x_begin + e / k + 1) * (j < k - 1 ? j + 1 : 1)));
     must(spmm_multivector_norms(MPI_COMM_WORLD, &v[B], norm));
     for (;; rounds++) {
-        if (r == 0) { /* (again) from the true residual R, U = R, and the Q of A R */
+        if (r == 0) { /* start, or restart, from the true residual R: Q S = A R, P = A^-1 Q */
             multiply(plan, shift, &v[X], &v[R]);
             must(spmm_multivector_axpby(1, &v[B], -1, &v[R]));
             residual = largest(k, &v[R], norm);
@@ -122,7 +124,7 @@ int main(int argc, char **argv)
             must(spmm_multivector_axpby(1, &v[R], 0, &v[P]));
             multiply(plan, shift, &v[R], &v[Q]);
             r = orthonormalize(k, &v[Q], &v[P], s);
-            memset(s, 0, sizeof s); /* there are no Q0 and P0 */
+            memset(s, 0, sizeof s); /* Q0 and P0 do not exist yet: they do not contribute */
         }
         must(spmm_multivector_dot(MPI_COMM_WORLD, &v[Q], &v[R], g, k));
         must(spmm_multivector_times(1, &v[P], g, k, 1, &v[X]));  /* X := X + P G, G = Q^T R */

@@ -2,12 +2,12 @@
 
     mpirun -np 4 python block_minres.py [MATRIX.mtx[.gz] or lap2d:N [K [TOLERANCE [SHIFT [ROUNDS]]]]]
 
-It needs the package spmm_mpi (docs/PYTHON.md), and block_cg.py beside it. Exit status: 0 when |b - (A - SHIFT) x| <= TOLERANCE |b| for each
-column, computed from X; 1 when ROUNDS are too few. The method (O'Leary, Linear Algebra Appl. 29, 1980; Gutknecht and Schmelzer, Appl. Numer.
-Math. 58, 2008) minimizes the residuals over the Krylov spaces of all columns together. Here block Lanczos makes an orthonormal basis Q
-of A times these spaces, and by the same recurrence P = A^-1 Q, so that a step is X += P Q^T R: the iterates of MINRES, without a
-factorization of the block tridiagonal matrix. Dependent columns are dropped, so that blocks become narrower. When R is small, or nothing
-is left of Q, it begins anew with the true residual."""
+It needs the package spmm_mpi (docs/PYTHON.md), and block_cg.py in the same folder. Exit status: 0 if |b - (A - SHIFT) x| <= TOLERANCE |b| for
+each column, computed from X; 1 if not. The method (O'Leary, Linear Algebra Appl. 29, 1980; Gutknecht and Schmelzer, Appl. Numer. Math. 58,
+2008) minimizes the residuals over the Krylov spaces of all columns together. Here block Lanczos makes an orthonormal basis Q of A times
+these spaces, and the same recurrence makes P = A^-1 Q. A step is then X += P Q^T R: the iterates are those of MINRES, without a
+factorization of the block tridiagonal matrix. Dependent columns are dropped, so that blocks become narrower. When R is small, or Q has no
+columns left, the method restarts from the true residual. In the comments, A stands for A - SHIFT."""
 import sys
 
 import numpy as np
@@ -17,9 +17,9 @@ from block_cg import comm, dot, factors, read, right_hand_sides, small
 
 
 def orthonormalize(V, U):
-    """(Q, P, S): V = Q S, where Q has as many columns as V has independent ones; P is made of U as Q of V."""
+    """(Q, P, S): V = Q S, where Q has as many columns as V has independent ones; if Q = V T, then P = U T."""
     S = np.eye(V.shape[1])
-    for _ in range(2):  # the second time for the rounding errors of the first
+    for _ in range(2):  # the second pass removes the rounding errors of the first
         T, more = small(factors, dot(V)) if V.shape[1] else (S, S)
         S = more @ S
         V, U = (spmm_mpi.times(V, T), spmm_mpi.times(U, T)) if T.size else (V[:, :0], U[:, :0])
@@ -31,7 +31,7 @@ def solve(multiply, B, tolerance, rounds):
     X, Q, norms = np.zeros_like(B), B[:, :0], spmm_mpi.norms(comm, B)
     norms[norms == 0] = 1
     for used in range(rounds + 1):
-        if not Q.shape[1]:  # (again) from the true residual
+        if not Q.shape[1]:  # start, or restart, from the true residual
             R = B - multiply(X)
             residual = (spmm_mpi.norms(comm, R) / norms).max()
             if residual <= tolerance or used == rounds:

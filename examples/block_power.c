@@ -5,14 +5,14 @@
  *     mpicc block_power.c -o block_power $(pkg-config --cflags --libs spmm) -lm
  *     mpirun -np 4 ./block_power [--cuda] [MATRIX [K [TOLERANCE [ROUNDS]]]]
  *
- * MATRIX is a Matrix Market file or a generator's spec such as lap2d5:30. Exit status: 0 when |A v - lambda
- * v| <= TOLERANCE * |lambda_1| for each of the K vectors, 1 when ROUNDS were not enough, 2 usage, 4 an error.
+ * MATRIX is a Matrix Market file or a generator's spec such as lap2d5:30. Exit status: 0 if |A v - lambda v|
+ * <= TOLERANCE * |lambda_1| for each of the K vectors, 1 if ROUNDS were not enough, 2 usage, 4 an error.
  *
- * The method. A product multiplies each eigenvector's part of a vector by its eigenvalue, so the large ones
- * come to dominate. One vector alone would find the first eigenvector only; a block of vectors that is
- * orthonormalized now and then spans the dominant ones together, and a Rayleigh-Ritz step combines its
- * columns so that each becomes one of them. Nearly all the work is Y := A X with a few columns: what libspmm
- * is for. */
+ * The method. A product multiplies the component of a vector along each eigenvector by the eigenvalue, so
+ * eigenvectors with large eigenvalues come to dominate. One vector alone would find only the first of them. A
+ * block of vectors that is orthonormalized from time to time spans the dominant eigenvectors together, and a
+ * Rayleigh-Ritz step combines its columns so that each approximates one eigenvector. Nearly all the work is
+ * Y := A X with a few columns: what libspmm is for. */
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,12 +21,13 @@
 
 #include <spmm.h>
 
-/* products between two Rayleigh-Ritz steps beyond the one that the step itself needs: more save reductions,
- * but too many make the columns so alike that they lose digits */
+/* Number of products between two Rayleigh-Ritz steps, without the one that the step itself needs. More
+ * products save reductions, but too many make the columns so alike that digits are lost. */
 enum { PRODUCTS = 5 };
 
-/* Collective functions of the library return the same status on every rank, and one could leave together;
- * local ones (and spmm_apply) may fail on one rank alone. An example ends all ranks either way. */
+/* Collective functions of the library return the same status on every rank, so all ranks could leave
+ * together. Local functions, and spmm_apply, may fail on one rank alone. This example ends all ranks in both
+ * cases. */
 #define MUST(call)                                                      \
     do {                                                                \
         if ((call) != SPMM_OK) {                                        \
@@ -43,8 +44,8 @@ static void stop(int code, const char *text)
 
 /* ---- the problem ---- */
 
-/** This rank's rows of a block of vectors, where the plan multiplies and where this program computes. Without
- *  a GPU both are the same memory. */
+/** This rank's rows of a block of vectors: `plan` in the memory of the plan's device, `host` in host memory,
+ *  where this program computes. Without a GPU both are the same memory. */
 typedef struct vectors {
     spmm_multivector plan, host;
 } vectors;
@@ -53,16 +54,16 @@ typedef struct solver {
     spmm_block block; /**< this rank's rows of A */
     spmm_plan *plan;
     spmm_device device;
-    vectors x, y;      /**< they change places after each product */
-    int wanted, k;     /**< eigenvectors; columns of the block, some more */
+    vectors x, y;      /**< swapped after each product */
+    int wanted, k;     /**< wanted eigenvectors; columns of the block, some more */
     double *g, *l, *v; /**< small matrices, [k x k] */
     double *value;     /**< eigenvalues, [k] */
     double *residual;  /**< |A v - lambda v|, [k] */
     double products;   /**< seconds in spmm_apply */
-    int count, rounds; /**< of products; of Rayleigh-Ritz steps */
+    int count, rounds; /**< numbers of products and of Rayleigh-Ritz steps */
 } solver;
 
-/** The matrix is made on rank 0 and handed out: each rank gets rows, about equally many entries. */
+/** Creates the matrix on rank 0 and scatters it: each rank gets rows, with about equally many entries. */
 static void load(solver *s, const char *matrix, int rank)
 {
     spmm_csr a = {.rows = 0};
@@ -72,13 +73,13 @@ static void load(solver *s, const char *matrix, int rank)
     }
     /* 0 x 0: ranks x 1. On such a grid, and with a square A, X and Y are distributed alike */
     MUST(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &s->block));
-    spmm_csr_destroy(&a); /* nobody needs the whole any more */
+    spmm_csr_destroy(&a); /* the whole matrix is no longer needed */
     if (s->block.rows != s->block.cols) stop(4, "the matrix is not square");
 }
 
 static void vectors_create(const solver *s, vectors *v)
 {
-    /* not spmm_plan_y_create(): each of the two is an X every other time, and needs an X's room */
+    /* not spmm_plan_y_create(): x and y are swapped, so both need the memory of an X for ghost rows */
     MUST(spmm_plan_x_create(s->plan, &v->plan));
     v->host = v->plan;
     if (s->device == SPMM_CUDA)
@@ -93,8 +94,8 @@ static void vectors_destroy(const solver *s, vectors *v)
 
 static void prepare(solver *s)
 {
-    /* Columns beyond the wanted ones converge slowly themselves, but the others the faster: at the rate of
-     * |lambda_k+1 / lambda_wanted| a product. */
+    /* Columns beyond the wanted ones converge slowly, but make the wanted ones converge faster: a product
+     * reduces their errors by the factor |lambda_k+1 / lambda_wanted|. */
     s->k = 2 * s->wanted < s->block.rows ? 2 * s->wanted : (int)s->block.rows;
     if (s->wanted > s->k) stop(2, "K is more than the matrix has rows");
     const spmm_plan_options options = {.device = s->device};
@@ -102,7 +103,7 @@ static void prepare(solver *s)
     vectors_create(s, &s->x);
     vectors_create(s, &s->y);
     const size_t k = (size_t)s->k;
-    s->g = calloc(3 * k * k + 2 * k, sizeof *s->g); /* all in one */
+    s->g = calloc(3 * k * k + 2 * k, sizeof *s->g); /* one allocation for all */
     if (!s->g) stop(4, "no memory");
     s->l = s->g + k * k;
     s->v = s->l + k * k;
@@ -150,8 +151,8 @@ static void swap(solver *s)
     s->y = t;
 }
 
-/** Random numbers in a column, a function of the whole matrix's row: the same start on any number of
- *  ranks. */
+/** Fills a column with random numbers that depend on the row in the whole matrix, so that the start is the
+ *  same on any number of ranks. */
 static void randomize(const solver *s, vectors *v, int column, int seed)
 {
     for (int64_t i = 0; i < v->host.rows; i++) {
@@ -161,8 +162,8 @@ static void randomize(const solver *s, vectors *v, int column, int seed)
     }
 }
 
-/** All ranks must go on with the same bits, or their decisions could differ: rank 0 sums and tells the
- *  others, as MPI_Allreduce need not give all the same. */
+/** Replaces the values by their sums over all ranks. The bits must be the same on all ranks, or their
+ *  decisions could differ. MPI_Allreduce does not guarantee that, so rank 0 sums and broadcasts. */
 static void sum_over_ranks(double *values, int count)
 {
     int rank;
@@ -190,7 +191,7 @@ static int cholesky(int k, const double *g, double *l)
     for (int j = 0; j < k; j++) {
         double pivot = g[j * k + j];
         for (int c = 0; c < j; c++) pivot -= l[j * k + c] * l[j * k + c];
-        if (!(pivot > 1e-12 * g[j * k + j])) return j; /* (so written, it catches a NaN) */
+        if (!(pivot > 1e-12 * g[j * k + j])) return j; /* also true for NaN */
         l[j * k + j] = sqrt(pivot);
         for (int i = j + 1; i < k; i++) {
             double sum = g[i * k + j];
@@ -201,7 +202,7 @@ static int cholesky(int k, const double *g, double *l)
     return k;
 }
 
-/** X := X L^-T, which makes X^T X the identity; each row by itself, without messages. */
+/** X := X L^-T, which makes X^T X the identity; rows are independent, so there are no messages. */
 static void solve_rows(const solver *s, vectors *x)
 {
     const int k = s->k;
@@ -213,8 +214,8 @@ static void solve_rows(const solver *s, vectors *x)
         }
 }
 
-/** The columns of X become orthonormal and keep their span. One pass leaves errors that grow with the square
- *  of the condition; after a second one they are rounding errors. */
+/** Makes the columns of X orthonormal and keeps their span. One pass leaves errors that grow with the square
+ *  of the condition number; after a second pass only rounding errors are left. */
 static void orthonormalize(solver *s, vectors *x)
 {
     int attempts = 0;
@@ -234,12 +235,12 @@ static void orthonormalize(solver *s, vectors *x)
 
 /* ---- eigenvalues of a small symmetric matrix: Jacobi's rotations ---- */
 
-/** Turns columns p and q so that H's element (p, q) becomes 0; V collects the turns. */
+/** Rotates rows and columns p and q of H so that element (p, q) becomes 0; V accumulates the rotations. */
 static void turn(int k, double *h, double *v, int p, int q)
 {
     const double twice = 2 * h[p * k + q], apart = h[q * k + q] - h[p * k + p];
     if (twice == 0) return;
-    /* of the two angles the smaller: sweeps converge then */
+    /* the smaller of the two possible angles, because sweeps then converge */
     const double angle = 0.5 * (apart < 0 ? atan2(-twice, -apart) : atan2(twice, apart));
     const double c = cos(angle), n = sin(angle);
     for (int i = 0; i < k; i++) {
@@ -273,7 +274,7 @@ static void jacobi(int k, double *h, double *v, double *value)
     for (int i = 0; i < k; i++) value[i] = h[i * k + i];
 }
 
-/** Largest magnitude first. */
+/** Sorts the eigenvalues and their vectors, largest magnitude first. */
 static void sort(int k, double *v, double *value)
 {
     for (int i = 0; i < k; i++) {
@@ -291,7 +292,7 @@ static void sort(int k, double *v, double *value)
 
 /* ---- Rayleigh-Ritz ---- */
 
-/** Each row times V: the block's columns are combined anew. */
+/** A := A V: replaces the columns of the block by combinations of them. */
 static void combine(const solver *s, vectors *a, double *scratch)
 {
     for (int64_t r = 0; r < a->host.rows; r++) {
@@ -315,9 +316,9 @@ static void must_be_symmetric(int k, const double *h)
     if (apart > 1e-8 * all) stop(4, "the matrix is not symmetric");
 }
 
-/** X is orthonormal and Y = A X. Within X's span the best approximations to eigenvectors are X V, where X^T A
- *  X = V diag(value) V^T. Y is turned alike, so that Y = A X stays true: the residuals cost no product, and Y
- *  is the next product's X. */
+/** X is orthonormal and Y = A X. Within the span of X, the best approximations to eigenvectors are X V, where
+ *  X^T A X = V diag(value) V^T. Y is also multiplied by V, so that Y = A X still holds: residuals then need
+ *  no product, and Y is the X of the next product. */
 static void rayleigh_ritz(solver *s)
 {
     inner_products(s, &s->x, &s->y, s->g);
@@ -347,7 +348,7 @@ static int converged(solver *s, double tolerance)
 /** One round: powers, an orthonormal basis, the best vectors in it. */
 static int improve(solver *s, double tolerance)
 {
-    /* without the scaling, A^n X would soon leave the range of a double; before the first round it is
+    /* without scaling, A^n X would soon leave the range of a double; before the first round the scale is
      * unknown */
     const double alpha = s->value[0] != 0 ? 1 / fabs(s->value[0]) : 1;
     for (int i = 0; i < (s->rounds > 0 ? PRODUCTS : 0); i++) {
@@ -370,7 +371,7 @@ static int iterate(solver *s, double tolerance, int rounds)
     store(s, &s->x);
     int done = improve(s, tolerance);
     while (!done && s->rounds < rounds) {
-        swap(s); /* A X, which the last round made, is the first power */
+        swap(s); /* A X from the previous round is the first power */
         store(s, &s->x);
         done = improve(s, tolerance);
     }
@@ -391,7 +392,8 @@ static void report(const solver *s, const char *matrix, int ranks, double second
            done ? "are at most" : "exceed", tolerance);
 }
 
-/** Argument number i, a positive number up to most, or what it is when not given; -1: wrong. */
+/** Returns argument number i, a positive number up to `most`; `otherwise` if it is not given; -1 if it is
+ *  invalid. */
 static double argument(int argc, char **argv, int i, double most, double otherwise)
 {
     char *end;
@@ -421,7 +423,7 @@ int main(int argc, char **argv)
         return 2;
     }
     if (s.device == SPMM_CUDA)
-        MUST(spmm_device_open(MPI_COMM_WORLD)); /* before anything that is to lie there */
+        MUST(spmm_device_open(MPI_COMM_WORLD)); /* before anything is allocated on the GPU */
     load(&s, matrix, rank);
     prepare(&s);
     const double start = MPI_Wtime();

@@ -1,13 +1,13 @@
 ! Block power iteration in Fortran: the K eigenvalues of largest magnitude of a symmetric matrix, on any number of MPI
-! processes. block_power.c tells the method; this one runs on cores alone.
+! processes. block_power.c describes the method; this program runs only on CPUs.
 !
 !     mpifort block_power.f90 -o block_power_f $(pkg-config --cflags --libs spmm-fortran)
 !     mpirun -np 4 ./block_power_f [MATRIX [K [TOLERANCE [ROUNDS]]]]
 !
-! MATRIX is a Matrix Market file or a generator's spec such as lap2d5:30. Exit status: 0 when |A v - lambda v| <=
-! TOLERANCE * |lambda_1| for each of the K vectors, 1 when ROUNDS were not enough, 2 usage, 4 an error.
+! MATRIX is a Matrix Market file or a generator's spec such as lap2d5:30. Exit status: 0 if |A v - lambda v| <=
+! TOLERANCE * |lambda_1| for each of the K vectors, 1 if ROUNDS were not enough, 2 usage, 4 an error.
 !
-! A block of vectors is an array (k, rows) here: a column of it is a row of the multivector.
+! A block of vectors is an array (k, rows) here: a column of the array is a row of the multivector.
 program block_power
   use, intrinsic :: iso_c_binding, only: c_int, c_int64_t
   use, intrinsic :: iso_fortran_env, only: error_unit, int64, real64
@@ -15,7 +15,7 @@ program block_power
   use spmm
   implicit none
 
-  integer, parameter :: products = 5 ! between two Rayleigh-Ritz steps, beyond the one that the step needs
+  integer, parameter :: products = 5 ! between two Rayleigh-Ritz steps, without the one that the step needs
   ! this rank's rows of a block of vectors
   type :: vectors
     type(spmm_multivector) :: multivector
@@ -24,7 +24,7 @@ program block_power
 
   type(spmm_block), target :: block ! the plan reads it
   type(spmm_plan) :: plan
-  type(vectors) :: x, y ! they change places after each product
+  type(vectors) :: x, y ! swapped after each product
   character(:), allocatable :: matrix
   real(real64), allocatable :: g(:, :), v(:, :), values(:), residuals(:)
   real(real64) :: tolerance
@@ -100,7 +100,7 @@ contains
     stop 2
   end subroutine
 
-  ! The matrix is made on rank 0 and handed out: each rank gets rows, about equally many entries.
+  ! Creates the matrix on rank 0 and scatters it: each rank gets rows, with about equally many entries.
   subroutine load()
     type(spmm_csr) :: a
     integer(c_int) :: status
@@ -122,7 +122,7 @@ contains
     type(vectors), intent(out) :: a
     real(real64), pointer :: padded(:, :) ! (ld, rows)
     integer(c_int) :: status
-    ! not spmm_plan_y_create(): each of the two is an X every other time, and needs an X's room
+    ! not spmm_plan_y_create(): x and y are swapped, so both need the memory of an X for ghost rows
     call spmm_plan_x_create(plan, a%multivector, status)
     call must(status)
     call spmm_multivector_pointer(a%multivector, padded, status)
@@ -132,7 +132,7 @@ contains
 
   subroutine prepare()
     integer(c_int) :: status
-    k = int(min(int(2 * wanted, int64), block%rows)) ! more columns than are wanted let those converge faster
+    k = int(min(int(2 * wanted, int64), block%rows)) ! columns beyond the wanted ones make these converge faster
     if (wanted > k) call give_up(2, "K is more than the matrix has rows")
     call spmm_plan_create(MPI_COMM_WORLD, block, int(k, c_int64_t), plan, status)
     call must(status)
@@ -141,7 +141,7 @@ contains
     allocate (g(k, k), v(k, k), values(k), residuals(k))
   end subroutine
 
-  ! Random numbers in columns first to last, a function of the whole matrix's row: the same on any number of ranks.
+  ! Fills columns first to last with random numbers, which are the same on any number of ranks.
   subroutine randomize(first, last, seed)
     integer, intent(in) :: first, last, seed
     integer :: j
@@ -170,7 +170,7 @@ contains
     y = t
   end subroutine
 
-  ! (without the scaling A^n X would soon leave the range of a double)
+  ! X := (A / |values(1)|)^products X; without scaling, A^n X would soon leave the range of a double.
   subroutine power()
     integer :: i
     do i = 1, products
@@ -186,7 +186,7 @@ contains
     call MPI_Allreduce(MPI_IN_PLACE, g, k * k, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD)
   end subroutine
 
-  ! The columns of X become orthonormal and keep their span: twice by a Cholesky factor of X^T X.
+  ! Makes the columns of X orthonormal and keeps their span, in two passes with a Cholesky factor of X^T X.
   subroutine orthonormalize()
     integer :: pass, bad, attempts
     attempts = 0
@@ -229,7 +229,7 @@ contains
     end do
   end subroutine
 
-  ! X is orthonormal and Y = A X: within X's span the best approximations to eigenvectors are X V, where
+  ! X is orthonormal and Y = A X. Within the span of X, the best approximations to eigenvectors are X V, where
   ! X^T A X = V diag(values) V^T.
   subroutine rayleigh_ritz()
     integer :: j
@@ -265,21 +265,21 @@ contains
     values = [(g(i, i), i=1, k)]
   end subroutine
 
-  ! Turns columns p and q so that g(p, q) becomes 0; v collects the turns.
+  ! Rotates rows and columns p and q of g so that g(p, q) becomes 0; v accumulates the rotations.
   subroutine turn(p, q)
     integer, intent(in) :: p, q
     real(real64) :: twice, apart, angle, r(2, 2)
     twice = 2 * g(p, q)
     apart = g(q, q) - g(p, p)
     if (.not. abs(twice) > 0) return
-    angle = 0.5_real64 * atan2(sign(1.0_real64, apart) * twice, abs(apart)) ! of two, the smaller
+    angle = 0.5_real64 * atan2(sign(1.0_real64, apart) * twice, abs(apart)) ! the smaller possible angle
     r = reshape([cos(angle), -sin(angle), sin(angle), cos(angle)], [2, 2])
     g(:, [p, q]) = matmul(g(:, [p, q]), r)
     v(:, [p, q]) = matmul(v(:, [p, q]), r)
     g([p, q], :) = matmul(transpose(r), g([p, q], :))
   end subroutine
 
-  ! Largest magnitude first.
+  ! Sorts the eigenvalues and their vectors, largest magnitude first.
   subroutine sort()
     integer :: i, top
     do i = 1, k

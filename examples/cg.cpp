@@ -4,9 +4,9 @@
 //   mpicxx -std=c++11 -DOMPI_SKIP_MPICXX -DMPICH_SKIP_MPICXX cg.cpp -o cg $(pkg-config --cflags --libs spmm)
 //   mpirun -np 2 ./cg [MATRIX [K [TOLERANCE [ITERATIONS]]]]
 //
-// MATRIX is a matrix file or a generator specification; the others are 8, 1e-8 and 1000. Prints the residual
-// of the worst column, computed from A X, and the distance of X from the solution that B was made of. Exit
-// status: 0 converged, 1 not converged, 2 an error.
+// MATRIX is a matrix file or a generator specification; the defaults of the others are 8, 1e-8 and 1000.
+// Prints the residual of the worst column, computed from A X, and the distance of X from the known solution,
+// from which B was computed. Exit status: 0 converged, 1 not converged, 2 an error.
 #include <mpi.h>
 #include <spmm.h>
 
@@ -17,7 +17,7 @@
 #include <memory>
 #include <vector>
 
-// Ends the program on all ranks: they all get the same status of collective calls.
+// Ends the program on all ranks if a call failed.
 static void must(spmm_status status)
 {
     if (status == SPMM_OK) return;
@@ -25,7 +25,7 @@ static void must(spmm_status status)
     MPI_Abort(MPI_COMM_WORLD, 2);
 }
 
-// Objects of the library, which are destroyed before MPI_Finalize().
+// Owners of the library's objects; they must destroy them before MPI_Finalize().
 template <typename T, void destroy(T *)> struct destroyer {
     void operator()(T *object) const
     {

@@ -1,10 +1,11 @@
-/* Y := A X with the matrix of a mesh whose points are numbered at random, on any number of MPI processes. Cut
- * by entries, nearly all rows of X travel; renumbered, few do. X and Y are in the caller's numbering.
+/* Y := A X with the matrix of a mesh whose points are numbered at random, on any number of MPI processes.
+ * With a cut by entries alone, nearly all rows of X travel between ranks; with renumbered rows, few do. X and
+ * Y are in the caller's numbering.
  *
  *     mpicc -std=c11 cut_mesh.c -o cut_mesh $(pkg-config --cflags --libs spmm)
  *     mpirun -np 4 ./cut_mesh [SIDE]
  *
- * Exit status 1 if a bit of Y differs between the two. */
+ * Exit status 1 if a bit of Y differs between the two cuts. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,7 +74,7 @@ static double *product(const spmm_block *block, const spmm_plan_options *options
     double *const mine = memory(y.rows * K, sizeof *mine);
     for (int64_t i = 0; i < y.rows; i++) memcpy(mine + i * K, (double *)y.data + i * y.ld, K * sizeof *mine);
     double *const whole = rank == 0 ? memory(block->rows * K, sizeof *whole) : NULL;
-    for (int r = 0; r < size; r++) { /* rank 0 puts each rank's rows where they belong */
+    for (int r = 0; r < size; r++) { /* rank 0 stores each rank's rows in the caller's numbering */
         int64_t rows = y.rows, *numbers = NULL;
         double *values = NULL;
         if (rank != 0 && r == rank) {
@@ -120,7 +121,7 @@ int main(int argc, char **argv)
     double *const y = product(&block, &options, cut.row);
     spmm_block_destroy(&block);
 
-    /* the same product without renumbering: this rank has the rows of its block */
+    /* the same product without renumbering: this rank's rows are consecutive */
     must(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block));
     int64_t *const row = memory(block.csr.rows, sizeof *row);
     for (int64_t i = 0; i < block.csr.rows; i++) row[i] = block.row_begin + i;

@@ -3,13 +3,13 @@
  *     mpicc gcn.c -o gcn $(pkg-config --cflags --libs spmm) -lm
  *     mpirun -np 4 ./gcn GRAPH [FILE [FEATURES [HIDDEN [CLASSES]]]]
  * GRAPH is a square matrix, in a file or by a generator's spec such as rmat:10,8: an entry of row i and
- * column j other than the diagonal is an edge from j to i, whatever its value. A is the adjacency with a loop
- * at each vertex, normalized: D^-1/2 (adjacency + I) D^-1/2, where D has the lengths of the rows (Kipf and
- * Welling, ICLR 2017). FILE receives H2, row-major, as it lies in memory. H0, W0 and W1 are made up: input()
- * below. Exit status: 0, 2 usage, 4 an error.
+ * column j other than the diagonal is an edge from j to i, whatever its value. A is the adjacency matrix with
+ * a loop at each vertex, normalized: D^-1/2 (adjacency + I) D^-1/2, where the diagonal matrix D has the row
+ * lengths of adjacency + I (Kipf and Welling, ICLR 2017). FILE receives H2, row-major, in binary. H0, W0 and
+ * W1 are made up: input() below. Exit status: 0, 2 usage, 4 an error.
  *
- * H W is multiplied first, as it has fewer columns than H; a row of it is computed by its rank alone. Then A
- * times it exchanges the rows that other ranks need. Neither depends on the number of ranks, in any bit. */
+ * H W is computed first, because it has fewer columns than H; no messages are needed. The product A (H W)
+ * then exchanges rows between ranks. The bits of both do not depend on the number of ranks. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static spmm_csr normalize(const spmm_csr *g)
     return a;
 }
 
-/** The graph is read on rank 0, and its normalized adjacency handed out: each rank gets rows. */
+/** Reads the graph on rank 0 and scatters its normalized adjacency matrix: each rank gets rows. */
 static spmm_block load(const char *graph, int rank)
 {
     spmm_csr g = {.rows = 0}, a = {.rows = 0};
@@ -79,14 +79,14 @@ static spmm_block load(const char *graph, int rank)
  *  k]. */
 static spmm_multivector layer(const spmm_block *block, const spmm_multivector *h, int which, int k)
 {
-    const spmm_plan_options options = {.products = 1}; /* training has thousands */
+    const spmm_plan_options options = {.products = 1}; /* training computes thousands */
     double *const w = malloc((size_t)(h->k * k) * sizeof *w);
     spmm_multivector hw, y;
     spmm_plan *plan;
     if (!w) stop(4, "no memory");
     for (int64_t e = 0; e < h->k * k; e++) w[e] = input(which, e / k, e % k);
     must(spmm_plan_create(MPI_COMM_WORLD, block, k, &options, &plan));
-    must(spmm_plan_x_create(plan, &hw)); /* with room for the rows of other ranks */
+    must(spmm_plan_x_create(plan, &hw)); /* with memory for rows of other ranks */
     must(spmm_plan_y_create(plan, &y));
     must(spmm_multivector_times(1, h, w, k, 0, &hw));
     must(spmm_apply(plan, 1, &hw, 0, &y));
@@ -122,7 +122,7 @@ static void save(const char *path, const spmm_multivector *h, int64_t first_row)
 
 int main(int argc, char **argv)
 {
-    int rank, k[3] = {64, 16, 7}; /* features, hidden ones, classes */
+    int rank, k[3] = {64, 16, 7}; /* features, hidden features, classes */
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     for (int i = 3; i < argc && i < 6; i++) k[i - 3] = atoi(argv[i]);

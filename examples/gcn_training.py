@@ -3,10 +3,11 @@
     mpirun -np 4 python gcn_training.py [VERTICES [EPOCHS [cuda]]]
 
 It needs the package spmm_mpi (docs/PYTHON.md) and PyTorch. Vertices are distributed by rows, and weights are on every rank. A is the normalized
-adjacency (Kipf and Welling, ICLR 2017) of a made-up graph of 4 classes, whose vertices have more neighbors in their own class; features tell
-the class badly. A tenth of the vertices is labeled. The forward and the backward product travel between ranks, and so does the sum of the
-gradients of the weights, in a fixed order: each run on the same ranks ends in the same bits, of which the last line is a hash.
-Exit status: 0 if 80 percent of the other vertices have their class in the end, 1 if not."""
+adjacency matrix (Kipf and Welling, ICLR 2017) of a made-up graph of 4 classes, whose vertices have more neighbors in their own class. The
+features X alone predict the class badly. A tenth of the vertices is labeled. The forward and backward products exchange rows between ranks.
+The gradients of the weights are summed over the ranks in a fixed order, so each run on the same number of ranks ends with the same bits of
+the weights; the last line shows a hash of them. Exit status: 0 if at least 80 percent of the other vertices are classified correctly, and
+the weights are the same on all ranks; else 1."""
 import hashlib
 import sys
 

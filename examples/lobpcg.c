@@ -2,12 +2,12 @@
  * MPI ranks:
  *     mpicc lobpcg.c -o lobpcg $(pkg-config --cflags --libs spmm) -lm
  *     mpirun -np 4 ./lobpcg [MATRIX [K [TOLERANCE [ROUNDS]]]]
- * MATRIX is a file or a generator's spec such as lap2d5:30. Exit status: 0 when |A v - lambda v| is at most
- * TOLERANCE * lambda for each of the K vectors, 1 when ROUNDS were not enough, 2 usage, 4 an error.
+ * MATRIX is a file or a generator's spec such as lap2d5:30. Exit status: 0 if |A v - lambda v| is at most
+ * TOLERANCE * lambda for each of the K vectors, 1 if ROUNDS were not enough, 2 usage, 4 an error.
  * The method (Knyazev, SIAM J. Sci. Comput. 23, 2001): each round finds the best vectors in the span of
- * S = [X P W]: the vectors so far, how they moved last, and their residuals divided by A's diagonal. It takes
- * one product A W, the small matrices S^T S and S^T A S, the same bits on every rank, and [X P] := S R in
- * place. */
+ * S = [X P W]: the current vectors, their last changes, and their residuals divided by A's diagonal. A round
+ * computes one product A W, the small matrices S^T S and S^T A S, with the same bits on every rank, and
+ * [X P] := S R in place. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,13 +21,14 @@ static void must(spmm_status status)
     MPI_Abort(MPI_COMM_WORLD, 4);
 }
 
-/* columns beyond the wanted ones, which speed these up; columns of X at most; elements of a small matrix */
+/* MORE: number of columns beyond the wanted ones, which make these converge faster. MOST: maximum number of
+ * columns of X. SMALL: number of elements of a small matrix. */
 enum { MORE = 4, MOST = 64, SMALL = 9 * MOST * MOST };
 
 typedef struct solver {
     spmm_block block;
     spmm_plan *plan;
-    spmm_multivector s, as, product;    /* S = [X P W] and A S, [rows x 3k]; A times k columns */
+    spmm_multivector s, as, product;    /* S = [X P W] and A S, [rows x 3k]; A times k columns of S */
     int k, m;                           /* m = 3k */
     double value[MOST], residual[MOST]; /* of the columns of X */
     double g[SMALL], h[SMALL], c[SMALL], v[SMALL], r[SMALL]; /* [m x m] */
@@ -101,16 +102,16 @@ static void improve(solver *s)
     for (int i = 0; i < m * m; i++)
         s->v[i] *= value[i % m] > 1e-12 ? 1 / (length[i / m] * sqrt(value[i % m])) : 0;
     small_product(m, s->h, s->v, s->c, 0);
-    small_product(m, s->v, s->c, s->h, 1); /* T^T H T; columns that were left out are 0 */
+    small_product(m, s->v, s->c, s->h, 1); /* T^T H T; columns of omitted directions are 0 */
     jacobi(m, s->h, s->g, value);
     small_product(m, s->v, s->g, s->c, 0);
     for (int j = 0; j < s->k; j++) {
-        int least = 0; /* of those above 0: what was left out is 0, and what was taken becomes it */
+        int least = 0; /* index of the least value above 0: values omitted or already chosen are 0 */
         for (int i = 1; i < m; i++)
             if (value[i] > 0 && (value[least] <= 0 || value[i] < value[least])) least = i;
         s->value[j] = value[least];
         value[least] = 0;
-        for (int i = 0; i < m; i++) { /* P moves as X does, but without what was X */
+        for (int i = 0; i < m; i++) { /* P is the new X without the contribution of the old X */
             s->r[i * 2 * s->k + j] = s->c[i * m + least];
             s->r[i * 2 * s->k + s->k + j] = i < s->k ? 0 : s->c[i * m + least];
         }
@@ -120,7 +121,7 @@ static void improve(solver *s)
     must(spmm_multivector_times(1, &s->as, s->r, 2 * s->k, 0, &axp));
 }
 
-/** W := A X - X diag(value), and its norms. \return 1 when the wanted ones are small enough */
+/** W := A X - X diag(value), and the norms of its columns. \return 1 if the wanted ones are small enough */
 static int converged(solver *s, double tolerance)
 {
     const spmm_multivector x = columns(&s->s, 0, s->k), ax = columns(&s->as, 0, s->k);
@@ -137,7 +138,7 @@ static int converged(solver *s, double tolerance)
 /** W := diag(A)^-1 W. */
 static void precondition(solver *s)
 {
-    const spmm_csr *const a = &s->block.csr; /* its column indices begin at 0 as the rows do: ranks x 1 */
+    const spmm_csr *const a = &s->block.csr; /* its column indices are global: the grid is ranks x 1 */
     for (int64_t i = 0; i < a->rows; i++)
         for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++)
             for (int j = 2 * s->k; j < s->m && a->ja[e] == s->block.row_begin + i; j++)
@@ -151,9 +152,9 @@ static int solve(solver *s, double tolerance, int rounds)
     for (int64_t i = 0; i < s->s.rows; i++) /* the same start on any number of ranks */
         for (int j = 0; j < s->k; j++) x[i * s->s.ld + j] = sin(1.7 * (double)((first + i) * (j + 1)));
     multiply(s, 0);
-    improve(s); /* P and W are 0 yet */
+    improve(s); /* P and W are still 0 */
     for (int round = 1; round <= rounds; round++) {
-        if (converged(s, tolerance)) { /* by A X as it was carried along: is it so for A X as it is? */
+        if (converged(s, tolerance)) { /* A X was updated, not multiplied: check with a new product */
             multiply(s, 0);
             if (converged(s, tolerance)) return round;
         }

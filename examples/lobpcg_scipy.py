@@ -2,9 +2,9 @@
 
     mpirun -np 4 python lobpcg_scipy.py [MATRIX.mtx[.gz] [EIGENVALUES [TOLERANCE]]]
 
-It needs the package spmm_mpi (docs/PYTHON.md). SciPy's solver runs on rank 0 and sees a LinearOperator; its matmat() hands
-the rows of X to the ranks and collects those of Y, and the other ranks do nothing but multiply. K changes while it runs, as columns
-converge: so the plan is made without k. Rank 0 compares with SciPy alone, where the products are SciPy's, too. Exit status: 0 if
+It needs the package spmm_mpi (docs/PYTHON.md). SciPy's solver runs on rank 0 with a LinearOperator, whose matmat() scatters
+the rows of X to the ranks and gathers the rows of Y; the other ranks only multiply. K changes during the run as columns converge,
+so the plan is made without k. Rank 0 compares the result with that of SciPy's solver with SciPy's products. Exit status: 0 if
 both agree, 1 if not."""
 import pathlib
 import sys
@@ -40,14 +40,14 @@ class Products:
         return y
 
     def multiply(self, x):
-        """Rank 0's: A X, of X [n, K] or a vector."""
+        """On rank 0: returns A X; X is [n, K] or a vector."""
         x2 = np.ascontiguousarray(x.reshape(len(x), -1), np.float64)
         self.count += 1
         self.comm.bcast(x2.shape[1])
         return self.distributed(x2.shape[1], x2).reshape(x.shape)
 
     def serve(self):
-        """The others': they multiply until rank 0 calls stop()."""
+        """On the other ranks: multiplies until rank 0 calls stop()."""
         while True:
             k = self.comm.bcast(None)
             if k is None:
@@ -79,7 +79,7 @@ def main():
 
 
 def solve(a, products, wanted, tolerance):
-    """On rank 0: by the ranks' products and by SciPy's own. Whether both find the same eigenvalues."""
+    """On rank 0: solves with the ranks' products and with SciPy's own. Returns whether both find the same eigenvalues."""
     start = np.random.default_rng(1).standard_normal((a.shape[0], wanted))
     scale = abs(a).sum(axis=1).max()  # no eigenvalue is larger
     operator = LinearOperator(a.shape, matvec=products.multiply, matmat=products.multiply, dtype=a.dtype)

@@ -4,16 +4,16 @@
  *     mpicc petsc_shell.c -o petsc_shell $(pkg-config --cflags --libs spmm PETSc)
  *     mpirun -np 2 ./petsc_shell [-n 40] [-k 8]
  *
- * (Debian's pkg-config calls it petsc, too.) The matrix is of convection and diffusion on an n x n grid, and
- * not symmetric. Prints how far the products are from PETSc's own. Exit status: 0 they agree, 1 they do not,
- * another one an error. For PETSc 3.17 or newer with real scalars; a column-major X, as PETSc has it, costs
- * libspmm a copy of it in each product. */
+ * (In Debian's pkg-config, PETSc is also named petsc.) The matrix, of convection and diffusion on an n x n
+ * grid, is not symmetric. Prints the differences between the products and PETSc's own. Exit status: 0 they
+ * agree, 1 they do not, others: an error. For PETSc 3.17 or newer with real scalars. PETSc's dense matrices
+ * are column-major, so libspmm copies X in each product. */
 #include <petscmat.h>
 #include <spmm.h>
 
 static const spmm_precision precision = sizeof(PetscScalar) == sizeof(double) ? SPMM_F64 : SPMM_F32;
 
-/* What the shell has: a block, and a plan for 1 to k columns, which reads its entries. */
+/* Data of the shell: a block, and a plan for 1 to k columns, which reads the entries of the block. */
 typedef struct products {
     spmm_block block;
     spmm_plan *plan;
@@ -108,7 +108,7 @@ static PetscErrorCode mult(Mat shell, Vec x, Vec y) { return multiply(shell, x, 
 
 static PetscErrorCode mult_transpose(Mat shell, Vec x, Vec y) { return multiply(shell, x, y, 1); }
 
-/* Y := A X of dense matrices, of at most the k columns that the plan was made for. */
+/* Y := A X for dense matrices with at most k columns, for which the plan was made. */
 static PetscErrorCode mat_mult(Mat shell, Mat x, Mat y, void *unused)
 {
     products *p;

@@ -1,4 +1,4 @@
-/* Y := A X with four columns, on any number of MPI processes; each prints what it has of Y.
+/* Y := A X with four columns, on any number of MPI processes. Each prints the sum of its rows of Y.
  *
  *     mpicc product.c -o product $(pkg-config --cflags --libs spmm)
  *     mpirun -np 2 ./product lap2d5:8 */
@@ -6,8 +6,8 @@
 
 #include <spmm.h>
 
-/* An error of one rank is one of all ranks in a collective function; in a local one it may be of this rank
- * alone. */
+/* If a collective function fails on one rank, it fails on all ranks; local functions, and spmm_apply(), may
+ * fail on this rank alone. */
 static void must(spmm_status status)
 {
     if (status == SPMM_OK) return;
@@ -25,12 +25,12 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 
-    /* rank 0 has the whole matrix, and hands out its rows */
+    /* rank 0 creates the whole matrix and scatters its rows */
     if (rank == 0) must(spmm_csr_generate(argc > 1 ? argv[1] : "lap2d5:8", SPMM_F64, &a));
     must(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block));
     spmm_csr_destroy(&a);
 
-    /* what all products with this matrix and this many columns need */
+    /* a plan serves all products with this matrix and this number of columns */
     must(spmm_plan_create(MPI_COMM_WORLD, &block, 4, NULL, &plan));
     must(spmm_plan_x_create(plan, &x));
     must(spmm_plan_y_create(plan, &y));

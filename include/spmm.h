@@ -70,18 +70,18 @@ static const int *const spmm_mpi_check __attribute__((used)) = &SPMM_MPI_CHECK;
  *  distributed like the rows of A, so that the Y of one product can be the X of the next. Otherwise the rows
  *  of X that correspond to a column range are divided evenly among the ranks of the process column.
  *  \param [in]  root   the rank of comm that passes the matrix; root, p and q are the same on every rank
- *  \param [in]  a      the whole matrix on rank root, where the caller keeps it; ignored on other ranks (may
- *                      be NULL)
+ *  \param [in]  a      the whole matrix on rank root; the caller keeps it. Ignored on other ranks (may be
+ *                      NULL)
  *  \param [in]  p, q   p*q must be the number of ranks; 0 x 0 stands for (number of ranks) x 1
  *  \param [out] block  this rank's block; the caller destroys it
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (also if the row starts or column indices
  *          of the matrix a violate the rules of spmm_csr), _MEMORY, _MPI */
 spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, int q, spmm_block *block);
 
-/** Makes this rank's block of a matrix whose rows are distributed already, from arrays as PETSc, hypre and
- *  Trilinos hand them out. The grid is (number of ranks) x 1: a rank has all entries of its rows, and the
- *  ranks' rows, and their rows of X, follow one another in the order of the ranks. So A has as many rows as
- *  all ranks have, and as many columns as they have rows of X.
+/** Makes this rank's block of a matrix whose rows are distributed already, from arrays such as those of
+ *  PETSc, hypre and Trilinos. The grid is (number of ranks) x 1: a rank has all entries of its rows. The
+ *  ranks' rows of A follow one another in the order of the ranks, and so do their rows of X. So the number of
+ *  rows of A is the sum of `rows` over all ranks, and the number of columns is the sum of `x_rows`.
  *
  *  The entries are in one or more parts, and each part has all of the rank's rows. For example, part[0] has
  *  the entries in the columns that the rank owns, and part[1] has the others. Rows are sorted by column, and
@@ -91,8 +91,8 @@ spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, 
  *
  *  - PETSc, MATMPIAIJ: MatMPIAIJGetSeqAIJ(A, &Ad, &Ao, &garray) gives the two parts; MatGetRowIJ() and
  *    MatSeqAIJGetArrayRead() give the arrays of each part. Ad: first_column is the start of
- *    MatGetOwnershipRangeColumn(); Ao: map is garray, map_size its number of columns. All are PetscInt, whose
- *    size is sizeof(PetscInt). MATSEQAIJ: one part.
+ *    MatGetOwnershipRangeColumn(); Ao: map is garray, map_size the number of columns of Ao. All integers are
+ *    PetscInt, of sizeof(PetscInt) bytes. MATSEQAIJ: one part.
  *  - hypre, ParCSR: hypre_ParCSRMatrixDiag() and _Offd() give the two parts; hypre_CSRMatrixI(), _J() and
  *    _Data() give the arrays of each part, with integers of sizeof(HYPRE_Int). Diag: first_column is
  *    hypre_ParCSRMatrixFirstColDiag(); Offd: map is hypre_ParCSRMatrixColMapOffd(), with
@@ -105,7 +105,7 @@ spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, 
  *  \param [in]  rows       number of this rank's rows of A, and of Y
  *  \param [in]  x_rows     number of this rank's rows of X; of a square matrix usually `rows`, so that X is
  *                          distributed like Y
- *  \param [in]  precision  type of the values in the parts and of the block's; the same on every rank
+ *  \param [in]  precision  type of the values in the parts and in the block; the same on every rank
  *  \param [in]  part       [parts]; parts may differ from rank to rank, and be 0
  *  \param [out] block      this rank's block; the caller destroys it
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (a wrong argument; row starts that
@@ -128,7 +128,7 @@ void spmm_block_destroy(spmm_block *block);
 spmm_status spmm_device_open(MPI_Comm comm);
 
 /** Options of a plan; spmm_extended.h has options for studies and tests. Zero-initialize the struct, then set
- *  the members that shall differ from their defaults. Zeros let the library choose what is fast. All members
+ *  the members that should differ from their defaults. Zeros let the library choose what is fast. All members
  *  except `threads` and `stream` must be the same on every rank. */
 typedef struct spmm_plan_options {
     spmm_device device; /**< default SPMM_CPU; SPMM_CUDA only after spmm_device_open() */
@@ -143,15 +143,15 @@ typedef struct spmm_plan_options {
                       maximum. The maximum is 4 per core or 256, whichever is more, but never more than
                       OMP_THREAD_LIMIT. A greater number gives SPMM_ERR_USAGE */
     spmm_exchange exchange;   /**< which rows of X each rank sends to which other ranks */
-    spmm_transport transport; /**< what carries the rows of X between ranks */
+    spmm_transport transport; /**< the means by which rows of X move between ranks */
     spmm_reduce reduce;       /**< how partial sums of Y are added (Q > 1) */
     int no_overlap;           /**< 1: kernels start only after the halo exchange has finished; has no effect
                                    if column_blocks > 1 */
     int column_blocks; /**< number of column blocks that X is cut into; each is exchanged while the previous
-                            one is multiplied. Must be a divisor of K, at most 16, such that a row of a
-                            column block takes a multiple of 32 bytes. 1: X is not cut. 0: the library
-                            chooses; it cuts X only on GPUs, and only if too few rows of Y can be computed
-                            without ghost rows */
+                            one is multiplied. Must be a divisor of K, at most 16, such that a row of a column
+                            block occupies a multiple of 32 bytes. 1: X is not cut. 0: the library chooses; it
+                            cuts X only on GPUs, and only if too few rows of Y can be computed without ghost
+                            rows */
     int any_order; /**< 0: on P x 1 grids each element of Y is summed in an order that does not depend on the
                         number of ranks. Its bits are the same on any number of ranks if the kernel is the
                         same. In f32 on a GPU some kernels sum in f64, and the library chooses the kernel by
@@ -159,49 +159,50 @@ typedef struct spmm_plan_options {
                         the joint exchange where it is faster */
     int exact; /**< 1: Y := A X has the bits of the serial product, on any number of ranks, threads and GPUs
                     (except, in f64 on a GPU, the sign of a zero after an underflow). The library chooses only
-                    among kernels and exchanges that sum in that order. A named kernel or exchange that does
-                    not gives SPMM_ERR_USAGE, as do Q > 1 and any_order. Has no effect on
-                    spmm_apply_transposed() */
+                    among kernels and exchanges that sum in the order of the serial product. A named kernel or
+                    exchange that sums in another order gives SPMM_ERR_USAGE, as do Q > 1 and any_order. Has
+                    no effect on spmm_apply_transposed() */
     int64_t products; /**< expected number of products: a kernel whose set-up would not be repaid by so many
                            is not chosen; 0: 1000 */
     void *stream; /**< with SPMM_CUDA, a cudaStream_t of the open GPU in which products are queued (spmm(3));
                        it must outlive the plan. It may differ from rank to rank, but it is NULL on all ranks
                        or on none. CUDA's default stream is cudaStreamLegacy. NULL: the library's own stream;
                        products are complete on return */
-    spmm_precision exchange_precision; /**< SPMM_F32: the rows of an f64 X that a rank needs of other ranks
-                       travel as f32, which halves the bytes. They are rounded to f32 (beyond its range to
-                       infinity) and widened on arrival; the rows that the rank owns are not rounded, and all
-                       sums stay f64. So an element of Y has an additional error of at most sum |a| max(2^-24
-                       |x|, 2^-150) over the entries in columns of other ranks. Y is the same in each run, but
-                       depends on how rows are distributed over ranks. With `exact` or SPMM_TRANSPORT_SHARED
-                       it gives SPMM_ERR_USAGE. It has no effect on f32 matrices, on spmm_apply_transposed(),
-                       or on partial sums of Y, which travel as f64. Ranks of a node then send messages in
-                       place of reading rows in common memory, which takes longer on CPUs; with any_order, the
-                       joint exchange is not tried. SPMM_F64 (0): rows travel as they are; the library never
-                       chooses f32 */
+    spmm_precision exchange_precision; /**< SPMM_F32: the rows of an f64 X that a rank receives from other
+                       ranks travel as f32, which halves the bytes. They are rounded to f32 (beyond its range
+                       to infinity) and widened on arrival; the rows that the rank owns are not rounded, and
+                       all sums stay f64. So an element of Y has an additional error of at most sum |a|
+                       max(2^-24 |x|, 2^-150) over the entries in columns of other ranks. Y is the same in
+                       each run, but depends on how rows are distributed over ranks. With `exact` or
+                       SPMM_TRANSPORT_SHARED it gives SPMM_ERR_USAGE. It has no effect on f32 matrices, on
+                       spmm_apply_transposed(), or on partial sums of Y, which travel as f64. Ranks of a node
+                       then send messages instead of reading rows in common memory; on CPUs, messages take
+                       longer; with any_order, the joint exchange is not tried. SPMM_F64 (0): rows travel as
+                       they are; the library never chooses f32 */
 } spmm_plan_options;
 
 /** Cuts the square matrix of rank `root` into one range of rows per rank, such that products move few rows of
- *  X. If the matrix comes in an order in which neighbors are far apart, e.g. a mesh numbered at random, its
- *  rows are renumbered. spmm_csr_scatter() never does that.
+ *  X. If neighbors are far apart in the order of the rows, e.g. in a mesh numbered at random, the rows are
+ *  renumbered. spmm_csr_scatter() never renumbers.
  *
- *  The rest is done in the new numbers: spmm_cut_scatter() makes the blocks, and each rank has the rows
- *  cut.row[] of X and Y. So it fills row i of its X with row cut.row[i] of the caller's, and row i of its Y
- *  is row cut.row[i] of the caller's Y. The entries of a row keep their order, so that Y has the same bits
- *  by every cut, where it has the same bits on any number of ranks (options.any_order, options.exact).
+ *  Blocks, X and Y use the new numbers: spmm_cut_scatter() makes the blocks, and each rank owns the rows
+ *  cut.row[] of X and Y. The rank fills row i of its X with row cut.row[i] of the caller's X, and row i of
+ *  its Y is row cut.row[i] of the caller's Y. The entries of a row keep their order. So if Y has the same
+ *  bits on any number of ranks (options.any_order, options.exact), it has the same bits with every cut.
  *
  *  Collective over comm. Memory on root: 12 to 28 bytes per row and, if the pattern is not symmetric or METIS
- *  runs, 12 and more bytes per entry. If SPMM_CUT_AUTO finds too little memory for that or for the
- *  copy of spmm_cut_scatter(), it cuts by entries, as it does with SPMM_EXCHANGE_JOINT.
+ *  runs, 12 or more bytes per entry. SPMM_CUT_AUTO cuts by entries if memory is too short for that or for the
+ *  copy that spmm_cut_scatter() makes. It also does so with SPMM_EXCHANGE_JOINT.
  *  \param [in]  root     the rank of comm that passes the matrix
  *  \param [in]  a        the whole matrix on rank root; ignored on other ranks (may be NULL). Not changed
- *  \param [in]  by       the cut. With SPMM_CUT_GRAPH, a build without METIS gives SPMM_ERR_USAGE; on one
- *                        rank it is by entries
+ *  \param [in]  by       the cut. With SPMM_CUT_GRAPH, a build without METIS returns SPMM_ERR_USAGE; on one
+ *                        rank, the cut is by entries
  *  \param [in]  k        columns of X, >= 0
- *  \param [in]  options  the options of the plan that will be made; NULL for the defaults. The cut depends
- *                        on device, exchange, exchange_precision, transport, column_blocks and products;
- *                        threads, on root, is the number of threads that make it
- *  \param [out] cut      the caller destroys it. Root, by, k and these options are the same on every rank
+ *  \param [in]  options  the options of the plan that will be made; NULL for the defaults. The cut depends on
+ *                        device, exchange, exchange_precision, transport, column_blocks and products;
+ *                        `threads` on root is the number of threads that compute the cut
+ *  \param [out] cut      the caller destroys it. root, by, k and these options except `threads` must be the
+ *                        same on every rank
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (also: A is not square, or violates the
  *          rules of spmm_csr; SPMM_EXCHANGE_JOINT with a cut that renumbers), _MEMORY, _LIMIT (too large for
  *          METIS), _INTERNAL (METIS failed), _MPI */
@@ -237,9 +238,9 @@ typedef struct spmm_plan spmm_plan;
  *  Collective over comm; the plan keeps a duplicate of comm. Checked on each rank: sizes and ranges lie
  *  within the whole matrix; row starts begin at 0, do not decrease and end at nnz; column indices increase
  *  strictly within a row (unless block.any_order is set) and lie within the block. Checked across the ranks:
- *  rows, cols, precision, p, q, any_order, k and all options except threads are the same; blocks agree along
- *  process rows and process columns; and the ranges of rows, of columns and of rows of X follow one another
- *  without gap or overlap.
+ *  rows, cols, precision, p, q, any_order, k and all options except threads and stream are the same; blocks
+ *  agree along process rows and process columns; and the ranges of rows, of columns and of rows of X follow
+ *  one another without gap or overlap.
  *  \param [in]  block    this rank's block of A; may have 0 rows or columns. The caller keeps it, and it must
  *                        outlive the plan (a CSR plan on the CPU reads it in place); it is not changed. With
  *                        SPMM_CUDA the arrays of its CSR may be in memory of the open GPU. They must have
@@ -261,20 +262,20 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
  *  Initially it is the k of spmm_plan_create(). The plan keeps its kernel, exchange and reduction; with the
  *  same choices, the bits of Y are those of a plan that was created for this number of columns. The plan also
  *  keeps its buffers and its matrix, with one exception. The first call with few columns (at most 8, and at
- *  most half of the k of spmm_plan_create()) may convert the matrix a second time, for a kernel that takes
- *  less than 0.9 of the time with one column. This call, and later calls for other ranges of columns, time
- *  both kernels. spmm_plan_view() prints the bytes of both matrices. There are never more than two, and only
- *  one if options.kernel names the kernel. (A kernel of another library, or a baseline, is prepared anew by
- *  each call.) X is cut into the greatest number of column blocks that fits k, up to the number that
- *  spmm_plan_create() chose.
+ *  most half of the k of spmm_plan_create()) may convert the matrix a second time, for a second kernel that
+ *  takes less than 0.9 of the first kernel's time with one column. This call, and later calls for other
+ *  ranges of columns, time both kernels. spmm_plan_view() prints the bytes of both matrices. There are never
+ *  more than two matrices, and only one if options.kernel names the kernel. (A kernel of another library, or
+ *  a baseline, is prepared anew by each call.) X is cut into the greatest number of column blocks that fits
+ *  k, up to the number that spmm_plan_create() chose.
  *
  *  Multivectors that were created for another number of columns stay valid. A CUDA graph of a product keeps
- *  the number of columns that it was captured with. It can be launched whatever the plan's number is, unless
- *  the kernel has been prepared anew.
+ *  the number of columns that it was captured with. It can be launched whatever the plan's current number of
+ *  columns is, unless the kernel has been prepared anew.
  *
  *  Collective over the plan's communicator. Not while a product is computed, and not while the plan's stream
- *  is captured. The call waits for queued products. If k is the plan's number already, the call costs only
- *  one agreement of the ranks.
+ *  is captured. The call waits for queued products. If the plan's number of columns is k already, the ranks
+ *  only agree on this.
  *  \param [in] k  0 to the k of spmm_plan_create(), the same on every rank
  *  \return the same status on every rank: SPMM_OK; SPMM_ERR_USAGE: nothing has changed; SPMM_ERR_MEMORY,
  *          _LIMIT, _DEVICE, _MPI: products have 0 columns, and the call may be repeated */
@@ -284,9 +285,9 @@ spmm_status spmm_plan_set_k(spmm_plan *plan, int64_t k);
  *  columns (spmm_plan_set_k()) and with space for the ghost rows that spmm_apply() receives. If X and Y are
  *  distributed alike, this multivector can also serve as Y, so that X and Y can be swapped from product to
  *  product. Local. The caller destroys the multivector, before or after the plan. With SPMM_TRANSPORT_SHARED,
- *  which SPMM_TRANSPORT_AUTO is on CPUs where ranks share a node, other ranks read these rows in place during
- *  spmm_apply(). With SPMM_TRANSPORT_PEER the plan keeps the multivector's memory for reuse until the plan is
- *  destroyed.
+ *  which SPMM_TRANSPORT_AUTO selects on CPUs if ranks share a node, other ranks read these rows in place
+ *  during spmm_apply(). With SPMM_TRANSPORT_PEER the plan keeps the multivector's memory for reuse until the
+ *  plan is destroyed.
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status spmm_plan_x_create(const spmm_plan *plan, spmm_multivector *x);
 
@@ -396,7 +397,8 @@ spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_mult
  *  long as the conversion in spmm_plan_create() and then occupies 4 bytes per copied value. Later calls only
  *  copy the values. (A kernel of another library is prepared anew by each call.) If the CSR is in GPU memory,
  *  values are copied within the GPU, also for the transpose, unless the exchange is SPMM_EXCHANGE_JOINT: then
- *  they are copied through the host. They must be complete, or queued in the plan's stream, before the call.
+ *  they are copied through the host. The new values must be complete, or queued in the plan's stream, before
+ *  the call.
  *
  *  Collective over the plan's communicator. Not while a product is computed.
  *  \param [in,out] plan  reusable
@@ -405,9 +407,10 @@ spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_mult
 spmm_status spmm_plan_update_values(spmm_plan *plan);
 
 /** Copies the diagonal of the square matrix A to d: element i of d is the diagonal entry in row i of this
- *  rank's rows of Y, or 0 if A has no such entry. A diagonal preconditioner can be made of it with
- *  spmm_multivector_scale_rows(). The values are those that the plan computes with: csr.as of the blocks must
- *  not have changed since spmm_plan_create() or the last spmm_plan_update_values().
+ *  rank's rows of Y, or 0 if A has no such entry. With the inverses of these elements,
+ *  spmm_multivector_scale_rows() is a diagonal preconditioner. The values are those that the plan computes
+ *  with: csr.as of the blocks must not have changed since spmm_plan_create() or the last
+ *  spmm_plan_update_values().
  *
  *  Collective over the plan's communicator. Not while a product is computed.
  *  \param [in,out] plan  reusable
@@ -425,7 +428,7 @@ const char *spmm_plan_kernel(const spmm_plan *plan);
  *  reason for its choice; the exchange, its transport, the number of rows moved, and the alternatives that
  *  were compared; the time of the set-up; and the number of products so far with their times (of the slowest
  *  rank for each product). If the plan has computed products with the transpose, the same is printed for
- *  these. The text may change from version to version.
+ *  those products. The text may change from version to version.
  *
  *  Collective over the plan's communicator; rank 0 writes.
  *  \param [in] f  open for writing on rank 0; ignored on other ranks (may be NULL)
@@ -447,13 +450,13 @@ void spmm_plan_destroy(spmm_plan *plan);
 
 /** Computes the inner products of all columns of X with all columns of Y, G := X^T Y, on every rank.
  *
- *  Collective over comm: each rank passes its rows (maybe 0), e.g. of multivectors of spmm_plan_x_create().
- *  Neither ghost rows nor padding columns are read. Products and sums are computed in f64, also for f32
- *  operands, whose products are exact in f64. The order of summation is fixed: a rank divides its rows into
- *  sections that depend only on their number, and the sums of the ranks are added in the order of the ranks.
- *  So every rank gets the same bits. They are the same in each run with the same rows on each rank, for any
- *  number of threads and any MPI library. With another distribution of the rows, or on GPUs, they may differ
- *  by rounding errors.
+ *  Collective over comm: each rank passes its rows (maybe 0), e.g. those in a multivector from
+ *  spmm_plan_x_create(). Neither ghost rows nor padding columns are read. Products and sums are computed in
+ *  f64, also for f32 operands, whose products are exact in f64. The order of summation is fixed: a rank
+ *  divides its rows into sections that depend only on the number of rows, and the sums of the ranks are added
+ *  in the order of the ranks. So every rank gets the same bits. They are the same in each run with the same
+ *  rows on each rank, for any number of threads and any MPI library. With another distribution of the rows,
+ *  or on GPUs, they may differ by rounding errors.
  *  \param [in]  x, y  [rows x kx] and [rows x ky]: the same number of rows, precision and space on a rank,
  *                     the same columns and precision on all ranks. They may overlap in any way. If they are
  *                     the same multivector, the call takes half the time and G is exactly symmetric

@@ -1,6 +1,7 @@
 /** \file spmm_extended.h
- *  Options for studies and tests: spmm_plan_create() with more options; and values from arrays that may have
- *  changed. Programs that only compute products do not need them. The conventions of spmm.h hold. */
+ *  Functions for studies and tests: spmm_plan_create() with more options, and an update of a plan from arrays
+ *  that may have changed. Programs that only compute products do not need them. The conventions of spmm.h
+ *  hold. */
 #ifndef SPMM_EXTENDED_H
 #define SPMM_EXTENDED_H
 
@@ -11,7 +12,7 @@ extern "C" {
 #endif
 
 /** Options for studies, in addition to those of a plan. Zero-initialize the struct, then set the members that
- *  shall differ from their defaults. All members must be the same on every rank. */
+ *  should differ from their defaults. All members must be the same on every rank. */
 typedef struct spmm_plan_study {
     double ell_limit; /**< maximum ratio of the size of the matrix in padded ELLPACK to its size in CSR; if it
                            is exceeded, SPMM_ELL is refused. 0: 3.0 */
@@ -35,21 +36,21 @@ spmm_status spmm_plan_create_extended(MPI_Comm comm, const spmm_block *block, in
                                       const spmm_plan_options *options, const spmm_plan_study *study,
                                       spmm_plan **plan);
 
-/** Takes over the values of a matrix that may have changed, pattern included, since the plan was made or
- *  last updated. Compares the arrays of *a with the arrays of the plan's block, by all threads of the plan or
- *  on the GPU. If the pattern is the same and a bit of the values differs, the values are copied to csr.as of
- *  the block, and the plan takes them over as by spmm_plan_update_values().
+/** Takes over the values of a matrix whose values, and even pattern, may have changed since the plan was made
+ *  or last updated. Compares the arrays of *a with the arrays of the plan's block, by all threads of the plan
+ *  or on the GPU. If the pattern is the same and a bit of the values differs, the values are copied to csr.as
+ *  of the block, and the plan takes them over as by spmm_plan_update_values().
  *
  *  Collective over the plan's communicator. Not while a product is computed.
  *  \param [in,out] plan  reusable
- *  \param [in]  a     this rank's rows, as many as the block has, in the memory where the block's CSR is, and
- *                     not its arrays. irp: row starts, [rows + 1], or NULL: the pattern is not looked at.
- *                     ja: column indices, [irp[rows]], as in csr.ja of the block. as: values of the block's
- *                     precision, as many as the block has entries, or NULL: only the pattern is compared.
- *                     first_column must be 0 and map NULL. Arrays in GPU memory must be complete, or queued
- *                     in the plan's stream, before the call
- *  \param [out] same  1: the plan has the pattern of *a on every rank, and computes with its values. 0: it
- *                     has not on some rank, and nothing has changed
+ *  \param [in]  a     this rank's rows, as many as the block has, in host or GPU memory as the block's CSR
+ *                     is, but in other arrays. irp: row starts, [rows + 1], or NULL: the pattern is not
+ *                     compared. ja: column indices, [irp[rows]], as in csr.ja of the block. as: values of the
+ *                     block's precision, as many as the block has entries, or NULL: only the pattern is
+ *                     compared. first_column must be 0 and map NULL. Arrays in GPU memory must be complete,
+ *                     or queued in the plan's stream, before the call
+ *  \param [out] same  1: the plan has the pattern of *a on every rank, and now computes with the values of
+ *                     *a. 0: on some rank the pattern differs, and nothing has changed
  *  \return the same status on every rank, as for spmm_plan_update_values(). On error, *same is undefined, as
  *          are the values that the plan computes with */
 spmm_status spmm_plan_update_rows(spmm_plan *plan, const spmm_rows *a, int *same);

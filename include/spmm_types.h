@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-/** The version of this header; before 1.0 a minor version may change the interface. spmm_version() is the
- *  library's. */
+/** The version of this header; before 1.0 a minor version may change the interface. spmm_version() returns
+ *  the library's version. */
 #define SPMM_VERSION "0.3.0"
 #define SPMM_VERSION_MAJOR 0
 #define SPMM_VERSION_MINOR 3
@@ -49,9 +49,10 @@ typedef enum spmm_device { SPMM_CPU = 0, SPMM_CUDA = 1 } spmm_device;
 
 /** All storage formats, numbered from 1. Each has a name, the suffix of the object sp_format_* that
  *  implements it, and a word for options, records and messages. SPMM_ELL is ELLPACK padded to the longest
- *  row, SPMM_ELL_NOPAD is ELLPACK without padding, SPMM_SELL is sliced ELLPACK with the rows sorted by
- *  length, a panel of SPMM_PANEL is 8 rows with one list of column indices for all of them, and SPMM_STAGED
- *  consists of panels ordered so that a GPU can keep the rows of X that they need in shared memory. */
+ *  row, SPMM_ELL_NOPAD is ELLPACK without padding, SPMM_SELL is sliced ELLPACK, with the rows sorted by
+ *  length if that saves padding, a panel of SPMM_PANEL is 8 rows with one list of column indices for all of
+ *  them, and SPMM_STAGED consists of panels ordered so that a GPU can keep the rows of X that they need in
+ *  shared memory. */
 #define SPMM_FORMAT_LIST(F)                   \
     F(SPMM_CSR, csr, "csr")                   \
     F(SPMM_ELL, ell, "ell")                   \
@@ -116,11 +117,11 @@ typedef struct spmm_rows {
  *  column-major: data[j * ld + i]. */
 typedef enum spmm_layout { SPMM_ROW_MAJOR = 0, SPMM_COLUMN_MAJOR = 1 } spmm_layout;
 
-/** A dense multivector [rows x k]. To describe memory of its own, a program may fill in this struct, with
+/** A dense multivector [rows x k]. To describe its own memory, a program may fill in this struct, with
  *  ghost_low and ghost_high 0; then it must not call spmm_multivector_destroy(). */
 typedef struct spmm_multivector {
     int64_t rows, k;
-    int64_t ld;                    /**< leading dimension in elements, >= k, or column-major >= rows */
+    int64_t ld;                    /**< leading dimension in elements: >= k, or, if column-major, >= rows */
     spmm_precision precision;      /**< element type of data */
     spmm_device space;             /**< where `data` lies: host memory (SPMM_CPU) or GPU memory (SPMM_CUDA) */
     void *data;                    /**< [rows * ld], or column-major [(k - 1) * ld + rows] */
@@ -129,7 +130,7 @@ typedef struct spmm_multivector {
                                         of X there, see spmm_plan_x_create() */
     spmm_layout layout; /**< column-major multivectors have no ghost rows. Only spmm_apply(), _begin() and
                              _transposed(), spmm_multivector_copy() and spmm_multivector_scale_rows() accept
-                             them; all but the last convert them */
+                             them; all except spmm_multivector_scale_rows() convert them */
 } spmm_multivector;
 
 /** One rank's block of a distributed matrix. A program may fill in this struct itself, by these rules:
@@ -142,22 +143,23 @@ typedef struct spmm_block {
     int64_t rows, cols;           /**< size of the whole matrix, m x n */
     int64_t row_begin, col_begin; /**< global indices of the block's first row and column */
     int64_t x_begin, x_rows; /**< the rows of X that this rank owns: [x_begin, x_begin + x_rows), global */
-    int p, q;                /**< numbers of process rows and process columns */
+    int p, q;                /**< size of the process grid, p x q */
     int borrowed;            /**< 1: csr.ja and csr.as belong to another matrix and are not freed with the
                                   block */
-    int any_order; /**< 1: the columns of a row are distinct (not checked) and in any order, in which a
-                        product sums them. Only on P x 1 grids, and not with SPMM_EXCHANGE_JOINT; the same on
-                        every rank. spmm_cut_scatter() sets it */
+    int any_order; /**< 1: the columns of a row are distinct (not checked) and may be in any order; products
+                        sum the entries in that order. Only on P x 1 grids, and not with SPMM_EXCHANGE_JOINT;
+                        the same on every rank. spmm_cut_scatter() sets it */
 } spmm_block;
 
 /** How rows are cut into one consecutive range per rank. */
 typedef enum spmm_cut_by {
-    SPMM_CUT_AUTO = 0, /**< the library chooses: by entries unless a renumbering moves clearly fewer rows of
-                               X and repays itself in the expected number of products */
-    SPMM_CUT_ENTRIES = 1, /**< not renumbered; about the same number of entries, as spmm_csr_scatter() cuts */
-    SPMM_CUT_ROWS = 2,    /**< not renumbered; the same number of rows */
+    SPMM_CUT_AUTO = 0, /**< the library chooses: by entries, unless with a renumbering products move clearly
+                            fewer rows of X, and the expected number of products repays its time */
+    SPMM_CUT_ENTRIES = 1, /**< not renumbered; about the same number of entries per rank, as in
+                               spmm_csr_scatter() */
+    SPMM_CUT_ROWS = 2,    /**< not renumbered; the same number of rows per rank */
     SPMM_CUT_LAYOUT = 3,  /**< renumbered by a layout of the graph in space; takes about 0.3 us per entry */
-    SPMM_CUT_GRAPH = 4    /**< renumbered by METIS, if the build has it; takes about 1 us per entry */
+    SPMM_CUT_GRAPH = 4    /**< renumbered by METIS, if the build includes it; takes about 1 us per entry */
 } spmm_cut_by;
 
 /** A cut of a square matrix, from spmm_cut_create(): which rows of A, and of X and Y, each rank has. The rows
@@ -165,18 +167,18 @@ typedef enum spmm_cut_by {
 typedef struct spmm_cut {
     int64_t rows;                 /**< number of rows of A */
     int64_t row_begin, row_count; /**< this rank's range of new numbers */
-    int64_t *row; /**< [row_count] row[i] is the caller's number of this rank's row i: of row i of its block,
-                          of its X and of its Y */
+    int64_t *row;    /**< [row_count] row[i] is the caller's number of row i of this rank's block, X and Y */
     int64_t *begin;  /**< [ranks + 1] first new number of each rank; begin[ranks] is rows */
     int64_t *number; /**< on root, if the rows are renumbered: [rows] new number of each row; else NULL */
     int ranks;       /**< number of ranks of the communicator */
-    spmm_cut_by by;  /**< the cut that was taken, not SPMM_CUT_AUTO */
-    int64_t moved, moved_by_entries; /**< rows of X that a product with a halo exchange moves between ranks
-                                          by this cut, and by entries. With SPMM_CUT_AUTO, where ranks of a
-                                          node share X in memory (SPMM_TRANSPORT_SHARED) and all nodes have
-                                          as many ranks: between nodes */
+    spmm_cut_by by;  /**< the cut that was made; never SPMM_CUT_AUTO */
+    int64_t moved, moved_by_entries; /**< numbers of rows of X that a halo exchange moves between ranks: with
+                                          this cut, and with SPMM_CUT_ENTRIES. With SPMM_CUT_AUTO, if ranks of
+                                          a node share X in memory (SPMM_TRANSPORT_SHARED) and all nodes have
+                                          equally many ranks, only rows moved between nodes count */
     double seconds;                  /**< time on root to make the cut */
-    char why[256];                   /**< with SPMM_CUT_AUTO one readable line on the choice; else "" */
+    char why[256];                   /**< with SPMM_CUT_AUTO one line that gives the reason for the choice;
+                                          else "" */
 } spmm_cut;
 
 /** Reads a matrix from a file with all OpenMP threads of the process. The file's first bytes tell its format:
@@ -197,10 +199,10 @@ typedef struct spmm_cut {
  *          and place), _MEMORY */
 spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a);
 
-/** Reads an edge list, as SNAP has them, with all OpenMP threads of the process: a text, plain or compressed
- *  as spmm_csr_read() takes it, with a line `u v` or `u v weight` for each edge. u and v are the ids of
- *  vertices, integers from base to base + 2^31 - 2. Blanks or tabs separate numbers; empty lines and lines
- *  that begin with # or % are skipped. Either all edges have a weight or none has one.
+/** Reads an edge list, such as those of SNAP, with all OpenMP threads of the process: a text, plain or in a
+ *  compression that spmm_csr_read() accepts, with a line `u v` or `u v weight` for each edge. u and v are the
+ *  ids of vertices, integers from base to base + 2^31 - 2. Blanks or tabs separate numbers; empty lines and
+ *  lines that begin with # or % are skipped. Either all edges have a weight or none has one.
  *
  *  Local. Edge u v is the entry (u - base, v - base) with its weight, or 1.0. The other direction is not
  *  added. *a is square; its size is the largest id + 1 - base. Duplicate edges are summed as in
@@ -209,9 +211,9 @@ spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *
  *  \param [in]  base       the id of the first vertex: 0 (SNAP) or 1
  *  \param [in]  precision  element type of *a
  *  \param [out] a          the matrix; the caller destroys it; zeroed on failure
- *  \return SPMM_OK, SPMM_ERR_USAGE (another base; an environment variable SPMM_* has an invalid value),
- *          _OPEN, _SYNTAX (also: a file without edges, or of another format), _UNSUPPORTED (no text),
- *          _MEMORY */
+ *  \return SPMM_OK, SPMM_ERR_USAGE (base is neither 0 nor 1; an environment variable SPMM_* has an invalid
+ *          value), _OPEN, _SYNTAX (also: a file without edges, or of another format), _UNSUPPORTED (not a
+ *          text), _MEMORY */
 spmm_status spmm_csr_read_edges(const char *path, int base, spmm_precision precision, spmm_csr *a);
 
 /** Generates a matrix from a generator's specification.
@@ -265,12 +267,12 @@ void spmm_multivector_destroy(spmm_multivector *v);
  *  \return SPMM_OK, SPMM_ERR_USAGE, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst);
 
-/** Computes Y := alpha X R + beta Y with a small dense matrix R, e.g. to orthonormalize X or to combine its
- *  columns anew. Local; complete on return. x [rows x K] and y [rows x L] have the same rows, precision and
- *  space. The computation uses their precision; alpha, beta and R are rounded to it. With alpha = 0, Y is
- *  exactly beta Y, even if X or R has NaNs or infinities. The bits of a row of y do not depend on the number
- *  of rows, threads or ranks, but a GPU's may differ from a CPU's. Neither ghost rows nor padding columns are
- *  read or written.
+/** Computes Y := alpha X R + beta Y with a small dense matrix R, e.g. to orthonormalize X or to form linear
+ *  combinations of its columns. Local; complete on return. x [rows x K] and y [rows x L] have the same rows,
+ *  precision and space. The computation uses their precision; alpha, beta and R are rounded to it. With alpha
+ *  = 0, Y is exactly beta Y, even if X or R has NaNs or infinities. The bits of a row of y do not depend on
+ *  the number of rows, threads or ranks, but a GPU's may differ from a CPU's. Neither ghost rows nor padding
+ *  columns are read or written.
  *
  *  y may be x itself, or other columns of the same memory with the leading dimension of x. For other columns,
  *  y->data must be at least K elements after x->data, or at least L elements before it, within a row. In any
@@ -315,20 +317,20 @@ typedef enum spmm_exchange {
     SPMM_EXCHANGE_BCAST = 2, /**< each rank of a process column gets all rows of X that correspond to its
                                   columns */
     SPMM_EXCHANGE_JOINT = 3 /**< for each pair of ranks, rows of X in one direction or partial sums of rows of
-                                 Y in the other, the fewest that serve all entries. The sums are not in the
+                                 Y in the other, the fewest that cover all entries. The sums are not in the
                                  canonical order: the last bits of Y depend on the number of ranks and on
-                                 their nodes, but not on the run */
+                                 their nodes, but are the same in each run */
 } spmm_exchange;
 
 /** The transport of rows of X between ranks. */
 typedef enum spmm_transport {
     SPMM_TRANSPORT_AUTO = 0,
-    SPMM_TRANSPORT_MPI = 1,        /**< MPI from host memory, each rank with its own messages; rows in GPU
+    SPMM_TRANSPORT_MPI = 1,        /**< MPI from host memory, each rank sends its own messages; rows in GPU
                                         memory are host-staged */
     SPMM_TRANSPORT_STAGED = 2,     /**< like SPMM_TRANSPORT_MPI, but in chunks, so that copies and messages
                                         overlap */
     SPMM_TRANSPORT_CUDA_AWARE = 3, /**< MPI from GPU memory, if the MPI library reports that it can do that */
-    SPMM_TRANSPORT_NCCL = 4,       /**< NCCL, if the build has it */
+    SPMM_TRANSPORT_NCCL = 4,       /**< NCCL, if the build includes it */
     SPMM_TRANSPORT_PEER = 5,       /**< GPUs of one node write into each other's memory (CUDA IPC) */
     SPMM_TRANSPORT_SHARED = 6      /**< CPU ranks of one node read each other's rows in common memory; rows of
                                         other nodes arrive by MPI, once for each node. Partial rows of the

@@ -1,12 +1,12 @@
 # shellcheck shell=bash source=jobs/site.sh
 # Sourced by jobs/*.sbatch, in the folder that the job was submitted from: the root of the tree.
-#     run_study STUDY [RANKS]     runs a study, or its points of that many ranks, as site.env says;
-#                                 ends the job
+#     run_study STUDY [RANKS]     runs a study, or its points with that many ranks, with the settings of
+#                                 site.env; then ends the job
 set -u
 . jobs/site.sh || exit 2
 
 if [ -n "$SITE_MODULES$SITE_SETUP" ]; then
-    set +u # what sites write there reads variables that are not set
+    set +u # modules and SITE_SETUP may read variables that are not set
     type module >/dev/null 2>&1 || . /etc/profile
     if [ -n "$SITE_MODULES" ]; then
         # shellcheck disable=SC2086 # words
@@ -20,31 +20,30 @@ if [ -n "$SITE_MODULES$SITE_SETUP" ]; then
 fi
 site_python || exit 2
 
-# srun does not take this from the job any more (since 22.05), so both launchers are told below
+# srun ignores --cpus-per-task of the job (since 22.05): launcher() passes the number to srun and mpirun
 cpus=${SLURM_CPUS_PER_TASK:-1}
 export OMP_NUM_THREADS=$cpus OMP_PLACES=cores
-# mpirun of Open MPI notices within a minute, and not after eight, that a node is gone without a word
-# (docs/SLURM.md)
+# with these, mpirun of Open MPI notices a lost node after one minute instead of eight (docs/SLURM.md)
 export OMPI_MCA_oob_tcp_keepalive_time=${OMPI_MCA_oob_tcp_keepalive_time:-20}
 export OMPI_MCA_oob_tcp_keepalive_intvl=${OMPI_MCA_oob_tcp_keepalive_intvl:-10}
 export OMPI_MCA_oob_tcp_keepalive_probes=${OMPI_MCA_oob_tcp_keepalive_probes:-4}
-# where jobs are submitted without the environment, srun would leave this one behind, too
+# sbatch --export=NONE sets this; srun would then start ranks without this shell's environment, too
 unset SLURM_EXPORT_ENV
 
-# whose_mpirun: openmpi, mpich or intelmpi
+# whose_mpirun: prints the MPI that mpirun belongs to: openmpi, mpich or intelmpi
 whose_mpirun() {
     case $SITE_LAUNCHER-$(mpirun --version 2>&1) in
     mpirun-*"Intel(R) MPI"*) echo intelmpi ;;
-    mpirun-*HYDRA*) echo mpich ;; # MVAPICH has it, too
+    mpirun-*HYDRA*) echo mpich ;; # that of MVAPICH, too
     mpirun-*"Open MPI"* | mpirun-*OpenRTE* | mpirun-*PRRTE*) echo openmpi ;;
     mpirun-*) echo "error: mpirun --version does not say whose it is: SITE_LAUNCHER=openmpi, mpich or intelmpi does" >&2 && return 2 ;;
     *) echo "$SITE_LAUNCHER" ;;
     esac
 }
 
-# launcher RANKS: the words before the program. Nodes are filled one after another, and not one rank on each:
-# few ranks are then neighbors. Of a node's GPUs each rank sees all and takes that of its number there: no
-# --gpu-bind, with which ranks could not write into each other's memory.
+# launcher RANKS: prints the words before the program. Nodes are filled one after another: with one rank on each,
+# few ranks would share a node. Each rank sees all GPUs of its node and uses the one with its local number: no
+# --gpu-bind, which would keep ranks from writing into each other's memory.
 launcher() {
     local tasks=${SLURM_NTASKS_PER_NODE:-$1} by=srun words
     [ "$SITE_LAUNCHER" = srun ] || by=$(whose_mpirun) || return 2
@@ -57,16 +56,16 @@ launcher() {
     openmpi-none) words="mpirun -np {ranks} --map-by ppr:$tasks:node --bind-to none" ;;
     mpich-cores) words="mpirun -np {ranks} -ppn $tasks -bind-to core:$cpus" ;;
     mpich-none) words="mpirun -np {ranks} -ppn $tasks -bind-to none" ;;
-    # left alone, it places ranks as SLURM would place a full job's
+    # by default Intel MPI places ranks as SLURM places all tasks of the job
     intelmpi-cores) words="env I_MPI_JOB_RESPECT_PROCESS_PLACEMENT=off I_MPI_PIN_DOMAIN=$cpus:compact mpirun -np {ranks} -ppn $tasks" ;;
     intelmpi-none) words="env I_MPI_JOB_RESPECT_PROCESS_PLACEMENT=off I_MPI_PIN=off mpirun -np {ranks} -ppn $tasks" ;;
     esac
     echo "$words${SITE_LAUNCHER_OPTIONS:+ $SITE_LAUNCHER_OPTIONS}"
 }
 
-# Before its time limit SLURM sends SIGTERM to this shell alone (#SBATCH --signal=B:TERM@60): the study ends
-# its run, has whole records behind it, and says how to go on. The shell must outlive it, or SLURM would kill
-# both.
+# A minute before the time limit SLURM sends SIGTERM to this shell alone (#SBATCH --signal=B:TERM@60). stop()
+# forwards it to jobs/study, which ends the current run; its records are complete. The shell must outlive
+# jobs/study, because SLURM kills what remains of a job when its shell ends.
 study_pid="" stopped=""
 stop() {
     stopped=1
@@ -88,7 +87,7 @@ run_study() {
     jobs/study --records "$SITE_RECORDS/$name.jsonl" --program "$SITE_PROGRAM" --launcher "$words" \
         ${ranks:+--only "ranks=$ranks"} "$study" &
     study_pid=$!
-    [ -z "$stopped" ] || stop # a signal since the last look
+    [ -z "$stopped" ] || stop # a signal may have arrived after the check above
     wait "$study_pid"
     status=$?
     # a signal ends the first wait, not the study

@@ -1,26 +1,25 @@
 # shellcheck shell=bash source=jobs/site.env
-# Sourced by jobs/submit and jobs/common.sh: the settings of jobs/site.env, or of the file that SPMM_SITE
-# names, with the default of what is empty or missing there, and a word about what no site can have. From the
-# root of the tree.
+# Sourced by jobs/submit and jobs/common.sh, from the root of the tree: reads the settings of jobs/site.env, or of
+# the file that SPMM_SITE names. Gives empty and missing settings their defaults, and refuses invalid ones.
 
-# site_wrong NAME EXPECTED: says that a setting is wrong
+# site_wrong NAME EXPECTED: prints that a setting is invalid, and returns 2
 site_wrong() {
     local text="${SPMM_SITE:-jobs/site.env}: $1=${!1}: expected $2"
     echo "error: ${text//[[:cntrl:]]/?}" >&2
     return 2
 }
 
-# site_is NAME WORDS...: is the setting one of the words?
+# site_is NAME WORDS...: checks that the setting is one of the words
 site_is() {
     case " ${*:2} " in *" ${!1} "*) ;; *) site_wrong "$1" "one of: ${*:2}" ;; esac
 }
 
-# site_counts NAME: is the setting empty, or a number from 1 to 9999?
+# site_counts NAME: checks that the setting is empty, or a number from 1 to 9999
 site_counts() {
     [[ ${!1} =~ ^([1-9][0-9]{0,3})?$ ]] || site_wrong "$1" "a number, or nothing"
 }
 
-# site_python: is there a Python that is new enough? Says so if not.
+# site_python: checks that python3 is installed and new enough; prints an error if not
 site_python() {
     if ! command -v python3 >/dev/null; then
         echo "error: there is no python3 on the PATH: SITE_MODULES or SITE_SETUP can provide one" >&2

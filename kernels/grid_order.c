@@ -5,7 +5,7 @@
 
 /** The stencil that most sampled rows have. */
 typedef struct stencil {
-    int32_t distance[SP_STENCIL_ENTRIES]; /* distances of its points from the middle one, ascending, in
+    int32_t distance[SP_STENCIL_ENTRIES]; /* distances of its points from the middle point, ascending, in
                                              points */
     int32_t count;
     int32_t reach[3]; /* extent in points along x, in lines, and in planes */
@@ -77,8 +77,8 @@ static int count_until(const stencil *s, int i, int64_t high)
     return n;
 }
 
-/** Determines the points per line and per plane from the distances to one side. Returns 0 if they are not
- *  those of a grid. */
+/** Determines the points per line and per plane from the distances to one side. Returns 0 if the distances do
+ *  not fit a grid. */
 static int find_directions(stencil *s, int64_t points, sp_stencil_grid *g)
 {
     const int32_t *const d = s->distance;
@@ -193,8 +193,8 @@ static void try_strips(const site *s, int64_t strips, division *best, double *le
 /** Chooses how a grid is divided into columns. */
 static void choose_columns(const stencil *s, int64_t blocks, sp_stencil_grid *g)
 {
-    /* ROOM, MORE_ROOM: number of rows of X that fit in shared memory beside tiles and values, which are
-     * smaller if rows have at most FEW entries */
+    /* ROOM, MORE_ROOM: number of rows of X that fit in shared memory together with tiles and values. These
+     * take less memory if rows have at most FEW entries: MORE_ROOM */
     enum { ROOM = 720, MORE_ROOM = 800, FEW = 16, WIDEST = 16 /* strips, in cells */ };
     const int plane = g->points[2] == 1;
     const sp_stencil_box box = sp_stencil_box_of(g);

@@ -1,6 +1,7 @@
 /** An order of rows for matrices of a structured grid whose points are numbered line by line. In this order,
  *  consecutive rows belong to grid points that are neighbors in all directions. In the original order, a row
- *  of X is needed again one line later and one plane later, when caches and shared memory no longer have it.
+ *  of X is needed again one line later and one plane later, when caches and shared memory no longer contain
+ *  it.
  *
  *  The grid is recognized by its stencil: in most rows the columns have the same distances from the middle
  *  column. These distances, sorted, are those within a line, then those to the next lines, then those to the
@@ -49,16 +50,16 @@ typedef struct sp_stencil_grid {
 } sp_stencil_grid;
 
 /** Recognizes a grid. Local.
- *  \param [in]  sample  [samples] rows number of rows of the block, spread over it
- *  \param [in]  rows    of the block
+ *  \param [in]  sample  [samples] sampled rows of the block, spread over the block
+ *  \param [in]  rows    number of rows of the block
  *  \param [in]  blocks  number of thread blocks that run concurrently, at least 1
- *  \param [out] grid    unspecified if there is none
+ *  \param [out] grid    unspecified if no grid is found
  *  \return 1 if the rows belong to a grid of two or three dimensions, else 0 */
 int sp_stencil_grid_find(const sp_stencil_sample *sample, int samples, int64_t rows, int blocks,
                          sp_stencil_grid *grid);
 
-/** Returns the row of sample i of `samples`: near the middle of its part of the block, with a varying unknown
- *  of its point. */
+/** Returns the row to take as sample i of `samples`: near the middle of part i of the block. The unknown
+ *  within the point varies with i. */
 SP_HOST_DEVICE static inline int64_t sp_stencil_sampled_row(int64_t rows, int i, int samples)
 {
     const int64_t row = rows * i / samples + rows / (2 * samples) + i % SP_STENCIL_UNKNOWNS;
@@ -169,7 +170,7 @@ SP_HOST_DEVICE static inline int64_t sp_stencil_grid_position(const sp_stencil_g
                   cell_width = sp_stencil_least(C, b.width - first_x),
                   cell_depth = sp_stencil_least(C, b.depth - first_y),
                   cell_height = sp_stencil_least(C, b.height - first_z);
-    /* rows before this one in: earlier columns, layers, cells, lines of the cell, points */
+    /* points before this one: in earlier columns, layers, cells, lines of the cell, and in its line */
     const int64_t before = begin * b.height + (end - begin) * first_z + (here - begin) * cell_height +
                            ((z - first_z) * cell_depth + y - first_y) * cell_width + x - first_x;
     return before * g->unknowns + row % g->unknowns;

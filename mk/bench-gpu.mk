@@ -1,14 +1,14 @@
 # bench_gpu: our CUDA kernels beside cuSPARSE, where it is found (mk/peers.mk).
 
 BENCH_GPU := $(call object,$(wildcard bench/gpu/*.c))
-# which the benches of GPUs load
+# the adaptor that the GPU benches load
 BENCH_CUSPARSE := $(if $(CUSPARSE_H),$(B)/peers/peer_cusparse.so)
 COMMIT = $(shell git describe --always --dirty --exclude '*' 2>/dev/null)
 
 BENCH_MULTIGPU := $(call object,$(wildcard bench/multigpu/*.c))
 multigpu_missing := $(if $(filter 1,$(WITH_CUDA)),,[nvcc] )$(if $(NCCL_FOUND),,[nccl.h and libnccl: NCCL_HOME=] \
     )$(if $(CUSPARSE_H),,[cusparse.h and libcusparse])
-# threads of ranks that are not bound to one core by default
+# mpirun's options for $(1) ranks that are not bound to one core each
 unbound_flags = $(strip $(call mpirun_flags,$(1)) $(if $(OPEN_MPI),$(if $(findstring --bind-to,$(call mpirun_flags,$(1))),,--bind-to none)))
 multigpu_flags = $(call unbound_flags,$(NP))
 
@@ -18,7 +18,8 @@ bench-gpu:
 	@$(if $(CUSPARSE_H),:,echo 'bench-gpu: cuSPARSE was not found: without it')
 	$(Q)$(B)/bench/bench_gpu --commit '$(COMMIT)' $(ARGS)
 
-# Makes the order in which CUDA kernels are tried. CALIBRATE lists folders of further matrices, CALIBRATE_MORE earlier records.
+# make calibrate makes the order in which CUDA kernels are tried. CALIBRATE lists folders of further matrices,
+# CALIBRATE_MORE earlier records.
 CALIBRATE_MORE ?= $(wildcard bench/records/*-calibrate-*.csv.gz)
 CALIBRATE_SPECS = lap3d7:30 lap3d7:60 lap3d7:100 lap3d7:140 lap3d27:20 lap3d27:40 lap3d27:64 lap3d27:90 fem3:12 fem3:24 fem3:40 \
     fem3:56 lap2d5:200 lap2d5:500 lap2d5:1000 band:100000,16,2000 band:300000,8,100 band:50000,40,400 \
@@ -37,7 +38,7 @@ calibrate:
 	$(Q)python3 bench/calibrate.py $(CALIBRATE_MORE) $(B)/calibrate-*.csv > $(B)/choose_trees.h
 	$(Q)mv $(B)/choose_trees.h src/product/choose_trees.h
 
-# the ranks' threads are divided by the program: none is bound
+# ranks are not bound: the program divides the cores among them
 bench-multigpu:
 	@$(if $(strip $(multigpu_missing)),echo 'bench-multigpu: this is missing: $(strip $(multigpu_missing))' >&2; exit 2)
 	@+$(MAKE) $(J) $(B)/bench/bench_multigpu

@@ -1,9 +1,11 @@
 # make bench-all: this machine; bench-cpu and bench-cpu-deps: our CPU kernels beside other sparse libraries; bench-mpi; bench/README.md.
 #
-# Each library is reached through an adaptor (mk/peers.mk), here or there; those are built whose header is found.
+# Each library is called through an adaptor in bench/peers or kernels/peers/adaptors (mk/peers.mk). An adaptor
+# is built if its library's header is found.
 
 BENCH_PEERS := kokkos eigen graphblas librsb petsc scipy mkl
-# rows of the run are appended to CSV, which is emptied first where nobody names it
+# results are appended to the file CSV. Without CSV=, bench-cpu overwrites its default file, bench-mpi writes
+# none
 CSV ?=
 bench_csv = $(or $(CSV),$(B)/bench/bench_cpu.csv)
 PETSC_PC := PETSc petsc
@@ -22,7 +24,7 @@ petsc_flags = $(patsubst -I%,-isystem %,$(call petsc_config,--cflags-only-I))
 petsc_libs = $(call petsc_config,--libs)
 probe_scipy = $(PYTHON) -c 'import scipy.sparse' 2>/dev/null
 
-# looked for only when they are wanted
+# the libraries are looked for only by targets that need them
 ifneq ($(filter bench-cpu-built bench-cpu-adaptors,$(MAKECMDGOALS)),)
   BENCH_PEERS_FOUND := $(foreach p,$(BENCH_PEERS),$(shell $(if $(filter scipy,$(p)),$(probe_scipy),$(call probe,$(p))) && echo $(p)))
 endif
@@ -47,10 +49,10 @@ bench-cpu-deps:
 BENCH_COMMON := $(call object,$(wildcard bench/common/*.c))
 $(B)/bench/common.a: $(BENCH_COMMON) mk/bench.mk
 	$(Q)rm -f $@ && ar rcs $@ $(BENCH_COMMON)
-# as an installed libspmm's user sees it: spmm.h alone, beside the adaptors' interface
+# compiled as by a user of an installed libspmm: it sees spmm.h and the adaptors' interface only
 $(B)/bench/common/own.o: private INCLUDES = -Iinclude -I.
 
-# (bench_read has NIST's fscanf loop beside ours)
+# (bench_read also times a loop that calls NIST's functions)
 $(BENCH_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(B)/bench/common.a $(ARCHIVES) $(B)/libmm.a
 	$(call say,LD,$@)
 	$(Q)$(link_program)
@@ -70,13 +72,13 @@ $(B)/peers/peer_scipy.py: bench/peers/scipy_child.py
 
 # --- make bench-mpi: the distributed product beside PETSc's ------------------------------------
 
-# another adaptor's object, for tests; else PETSc's, where it is
+# the adaptor's object: PETSc's, if PETSc is found; tests set another one
 MPI_PEER ?= $(if $(PETSC_FOUND),$(B)/bench/peers/petsc.o)
 ifneq ($(filter %/bench/bench_mpi,$(MAKECMDGOALS)),)
   PETSC_FOUND := $(shell $(call probe,petsc) && echo 1)
 endif
 BENCH_MPI := $(B)/bench/mpi/bench_mpi.o $(MPI_PEER)
-# a rank a core, unless somebody says NP=
+# one rank per core, unless NP= is given
 bench_np = $(if $(filter file,$(origin NP)),$(NPROC),$(NP))
 
 bench-mpi:
@@ -87,7 +89,7 @@ bench-mpi:
 
 $(B)/bench/peers/petsc.o: private INCLUDES = -I. $(petsc_flags)
 
-# the stamp: PETSc may come or go
+# a stamp: bench_mpi is linked again when PETSc is installed or removed
 $(B)/bench/mpi/peer: FORCE
 	@$(call stamp,$(BENCH_MPI) $(if $(PETSC_FOUND),$(petsc_libs)))
 $(B)/bench/bench_mpi: $(BENCH_MPI) $(KEEP) $(B)/bench/common.a $(ARCHIVES) $(B)/bench/mpi/peer

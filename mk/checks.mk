@@ -1,15 +1,17 @@
-# Builds that are made for their tests alone: by sanitizers, by every compiler with every MPI, and for an emulated GPU.
+# Builds that are made for their tests alone: with sanitizers, by every compiler with every MPI, and for an
+# emulated GPU.
 
 .PHONY: check-quick build-quick check-one-rank run-one-rank asan check-asan check-tsan check-toolchains check-unit check-emulated
 
 asan:
 	@+$(MAKE) $(J) SANITIZE=1 build build-tests
 
-# the C tests of the build that the variables name
+# runs the C tests of the build that the variables (SANITIZE, CC, ..) select
 check-unit: build build-tests
 	$(Q)$(UNIT_SETTINGS) $(RUN_TESTS) --unit $(UNIT_OPTIONS) $(B) $(TESTS)
 
-# a minute on two cores: what most mistakes in the core are found by, the command once, and a program that embeds the library
+# a minute on two cores: the tests that find most mistakes in the core, the command once, and a program that
+# embeds the library
 QUICK_TESTS ?= test_status test_stats test_memory test_numparse test_mtx_read test_csr test_formats test_multivector test_serial test_generators \
     test_spmm_file test_options test_partition test_scatter test_halo test_comm test_exchange test_reduce test_plan test_cpu_runs test_verify test_api \
     test_first_run test_layers test_examples
@@ -19,7 +21,7 @@ check-quick: deps
 build-quick: $(patsubst tests/%.c,$(B)/tests/%,$(wildcard $(QUICK_TESTS:%=tests/%.c))) $(YIELD)
 	@:
 
-# the build of make MPI=0: all C tests that run on one rank, and what is said of that build
+# the build of make MPI=0: all C tests that run on one rank, and the scripts that test such a build
 check-one-rank:
 	$(Q)$(if $(filter 1,$(NO_DEPS)),:,MPI=0 CLANG_USED= sh mk/deps.sh build test optional)
 	@+$(MAKE) $(J) MPI=0 CUDA=0 build build-tests
@@ -28,7 +30,7 @@ check-one-rank:
 run-one-rank:
 	$(Q)$(RUN_TESTS) --unit --most-ranks 1 $(if $(TESTS),,--also 'test_one_rank test_layers test_wheel') $(B) $(TESTS)
 
-# clang's sanitizers see other code than gcc's
+# clang's sanitizers instrument other code than gcc's
 clang_sanitizes = $(shell t=$$(mktemp) && printf '\043include <omp.h>\nint main(void) { return omp_get_max_threads() == 0; }\n' \
     | $(CLANG) -fopenmp -fsanitize=address,undefined -x c - -o $$t >/dev/null 2>&1 && echo 1; rm -f $$t)
 asan_options = --most-ranks $(or $(MOST_RANKS),4)
@@ -38,18 +40,18 @@ check-asan: deps
 	    echo 'check-asan: no $(CLANG) with OpenMP and sanitizers here (libomp-dev, libclang-rt-dev): gcc alone')); \
 	exit $$status
 
-# The thread sanitizer hears of OpenMP's barriers from archer alone, which clang's libomp loads; what ranks do to each other is not
-# its subject.
+# The thread sanitizer learns of OpenMP's barriers only from archer, which clang's libomp loads. It does not
+# see races between ranks.
 check-tsan: deps
 	$(Q)$(call deps,clang)
 	@+$(MAKE) $(J) SANITIZE=thread CC='$(CLANG)' check-unit UNIT_OPTIONS='--most-ranks 2'
 
 # --- every compiler with every MPI, each in a folder of its own under build/toolchains/
 
-# MOST_RANKS=3                                                   C tests on one rank and on the most up to that
+# MOST_RANKS=3                                                   C tests on 1 rank and on at most 3
 # TOOLCHAINS="gcc-openmpi gcc-mpich clang-openmpi clang-mpich"   those of check-toolchains
 TOOLCHAINS ?= $(known_toolchains)
-# Debian's names; where others are meant: MPICC_mpich=/opt/mpich/bin/mpicc MPIRUN_mpich=/opt/mpich/bin/mpirun ..
+# Debian's names; to use others: MPICC_mpich=/opt/mpich/bin/mpicc MPIRUN_mpich=/opt/mpich/bin/mpirun ..
 MPICC_openmpi ?= mpicc.openmpi
 MPIRUN_openmpi ?= mpirun.openmpi
 MPICC_mpich ?= mpicc.mpich
@@ -73,11 +75,11 @@ check-toolchains:
 
 EMULATED := $(BUILDDIR)/emulated
 TOOLKIT := $(abspath $(EMULATED))/toolkit
-# of 3 GPUs, 2 ranks have one each, and of 4 ranks two share one
+# with 3 GPUs, each of 2 ranks has one of its own, and two of 4 ranks share one
 EMULATED_GPUS ?= 3
-# those that take no more than a minute or two there
+# tests that take at most a minute or two on the emulated GPU
 EMULATED_TESTS ?= test_choose test_gpu test_gpu_shapes test_gpu_query test_gpu_series test_gpu_lists test_gpu_reduce test_gpu_digests test_gpu_plan test_gpu_steps test_gpu_exchange test_gpu_rounded test_gpu_relays test_gpu_network test_gpu_cut test_gpu_stream test_gpu_unread test_gpu_transposed test_gpu_diagonal test_gpu_update_rows test_gpu_multivector_ops test_widths test_gpu_widths
-# a new toolkit: all that was made with the old one is made again
+# when the toolkit changes, everything that was built with it is built again
 $(TOOLKIT)/lib64/libcudart_static.a: $(shell find tests/emulated_gpu -type f) | deps
 	$(Q)[ "$$(uname -m)" = x86_64 ] || { echo 'check-emulated: the emulated GPU is written for x86-64' >&2; exit 1; }
 	$(Q)command -v g++ >/dev/null || { echo 'check-emulated: needs g++' >&2; exit 1; }
@@ -101,13 +103,14 @@ check-emulated: deps $(TOOLKIT)/lib64/libcudart_static.a
 	$(Q)EMULATED_GPUS=$(EMULATED_GPUS) $(RUN_TESTS) $(EMULATED)/cuda $(emulated_tests)
 endif
 
-# Open MPI's ranks leave their core to others by a setting (tests/env.sh), MPICH's by this
+# Waiting ranks yield their core: Open MPI's by a setting (tests/env.sh), MPICH's by this library
 YIELD := $(if $(OPEN_MPI)$(filter 0,$(MPI)),,$(B)/yield.so)
 $(B)/yield.so: mk/yield.c $(B)/flags
 	$(call say,LD,$@)
 	$(Q)$(MPICC) -std=c11 -D_GNU_SOURCE -O2 $(WARNINGS) -fPIC -shared -o $@ $< -ldl
 
 ifeq ($(KIND),asan-clang)
-# the loops that are expanded for each K would take clang minutes: gcc's build looks for undefined behavior there
+# clang would take minutes for the loops that are expanded for each K: gcc's build checks them for undefined
+# behavior
 $(B)/kernels/cpu/cpu_loops_%.o: override OPT += -fno-sanitize=$(UNDEFINED)
 endif

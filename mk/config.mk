@@ -1,4 +1,4 @@
-# What is to be built, with what: everything that is found out about the machine is found out here.
+# What is built, and with what. All detection of the machine's compilers, libraries and GPUs is here.
 
 ## BUILDDIR=build    the folder of cpu/, cuda/, asan/ .. and of the settings of the last build
 BUILDDIR ?= build
@@ -6,7 +6,7 @@ include mk/settings.mk
 
 ## MPI=1             0: libspmm and the programs for one process, where no MPI is installed: contrib/one_rank in place of it
 MPI ?= 1
-# (of the environment it is some other program's)
+# (MPI in the environment is meant for other software)
 ifneq ($(filter environment,$(origin MPI)),)
   MPI := 1
 endif
@@ -56,7 +56,7 @@ MPICC ?= mpicc
 GCC ?= gcc
 CLANG ?= clang
 MPIRUN ?= mpirun
-# no wrapper, then, and no launcher; the settings keep those of builds with MPI
+# MPI=0 needs no wrapper and no launcher; the settings keep those of builds with MPI
 ifeq ($(MPI),0)
   said_MPICC := $(MPICC)
   said_MPIRUN := $(MPIRUN)
@@ -79,20 +79,20 @@ Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),@:,@printf '  %-6s %s\n' $(1) $(2))
 
 NPROC := $(shell nproc 2>/dev/null || echo 2)
-# a recursive make uses all cores, unless the user said how many
+# a recursive make uses all cores, unless the user gave -j
 J = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(NPROC))
 
 VERSION := $(shell sed -n 's/^.define SPMM_VERSION "\(.*\)"/\1/p' include/spmm_types.h)
-# before 1.0 a new minor version may need programs to be compiled anew, so that it is part of the name
+# before 1.0 the minor version is part of the name, since programs may have to be compiled again for it
 INTERFACE := $(subst $() ,.,$(wordlist 1,$(if $(VERSION:0.%=),1,2),$(subst ., ,$(VERSION))))
 SONAME := libspmm.so.$(INTERFACE)
 MM_SONAME := libmm.so.$(INTERFACE)
 
 # --- which compiler ---------------------------------------------------------------------------
 
-# In the environment CC is often set by modules, for those that know of no MPI: only who types it, or did so for
-# the last build, means this one. Open MPI, MPICH and Intel MPI each read a variable of their own; $(shell) does not
-# see what is exported.
+# Modules often set CC in the environment, for builds without MPI. Thus CC counts only on the command line, or
+# if it was given there for the last build. Open MPI, MPICH and Intel MPI each read another variable; $(shell)
+# does not see exported variables.
 comma := ,
 ifneq ($(and $(filter-out 0,$(MPI)),$(filter command file,$(firstword $(origin CC)))),)
   export OMPI_CC := $(CC)
@@ -100,11 +100,11 @@ ifneq ($(and $(filter-out 0,$(MPI)),$(filter command file,$(firstword $(origin C
   export I_MPI_CC := $(CC)
   MPI_ENV := OMPI_CC='$(CC)' MPICH_CC='$(CC)' I_MPI_CC='$(CC)'
 endif
-# the wrapper as $(shell) has to call it
+# the wrapper, as $(shell) must call it
 mpicc = $(MPI_ENV) $(MPICC)
 COMPILER := $(shell $(mpicc) --version 2>/dev/null | head -1)
 CLANG_USED := $(findstring clang,$(COMPILER))
-# of Open MPI, else of MPICH
+# what the wrapper runs: as Open MPI's wrapper reports it, else as MPICH's does
 MPI_COMMAND := $(if $(filter-out 0,$(MPI)),$(shell $(mpicc) --showme:command 2>/dev/null || $(mpicc) -show 2>/dev/null))
 MPI_COMPILE := $(if $(filter-out 0,$(MPI)),$(shell $(mpicc) --showme:compile 2>/dev/null || $(mpicc) -show 2>/dev/null))
 
@@ -116,10 +116,10 @@ ifeq ($(CUDA),auto)
 else
   WITH_CUDA := $(CUDA)
 endif
-# SANITIZE=1: addresses and undefined behavior, or =thread
+# SANITIZE=1: address and undefined-behavior sanitizers; SANITIZE=thread: the thread sanitizer
 SANITIZE ?= 0
 SANITIZED := $(filter 1 thread,$(SANITIZE))
-# FUZZ: the two builds of mk/fuzz.mk, by clang: run, coverage
+# FUZZ=run, FUZZ=coverage: the two builds of mk/fuzz.mk, by clang
 FUZZ ?=
 ifneq ($(FUZZ),)
   override WITH_CUDA := 0
@@ -150,7 +150,7 @@ else ifneq ($(if $(MPI_ENV),$(findstring $(CC),$(MPI_COMMAND)),$(CC)),$(CC))
 else ifeq ($(if $(MPI_ENV),$(shell command -v $(firstword $(CC))),found),)
   problem := there is no $(firstword $(CC)): install it, load it, or set CC=
 else ifneq ($(CLANG_USED),)
-  # gcc has its OpenMP with it; clang's is often a package of its own
+  # gcc includes its OpenMP; clang's is often a separate package
   ifeq ($(shell echo '\043include <omp.h>' | $(mpicc) $(CFLAGS) -fopenmp -fsyntax-only -x c - 2>/dev/null && echo 1),)
     problem := $(MPICC) calls clang, which finds no omp.h: install its OpenMP (libomp-dev; libomp-19-dev for clang-19; llvm-openmp in Spack and conda), or use CC=gcc
   endif
@@ -170,7 +170,7 @@ endif
 
 METIS_FOUND :=
 ifneq ($(METIS),0)
-  # header and library: a program that links
+  # checks header and library with a program that must link
   METIS_FOUND := $(shell t=$$(mktemp) && printf '\043include <metis.h>\nint main(void) { idx_t o[METIS_NOPTIONS]; return METIS_SetDefaultOptions(o); }\n' \
       | $(mpicc) $(CFLAGS) -x c - -o $$t $(LDFLAGS) $(METIS_LIBS) >/dev/null 2>&1 && echo 1; rm -f $$t)
 endif
@@ -180,8 +180,8 @@ else ifeq ($(problem)$(METIS)$(METIS_FOUND),1)
   problem := METIS=1 needs metis.h and libmetis: install libmetis-dev, load METIS (CFLAGS=-I, LDFLAGS=-L), or use METIS=0
 endif
 
-# $(call optional,KNOB,header,a call,what to link,package) sets KNOB_FOUND to 1 where header and library are: a program
-# that links
+# $(call optional,KNOB,header,a call,what to link,package) sets KNOB_FOUND to 1 if header and library are
+# found, i.e. if a program links
 define optional
 $(1)_LIBS := $(4)
 $(1)_FOUND := $(if $(filter-out 0,$($(1))),$(shell t=$$(mktemp) && printf '\043include <$(2)>\nint main(void) { return (int)$(3); }\n' \
@@ -205,7 +205,7 @@ NCCL_FOUND :=
 NCCL_FLAGS := $(if $(NCCL_HOME),-isystem $(abspath $(NCCL_HOME))/include)
 NCCL_LIBS := $(if $(NCCL_HOME),-L$(abspath $(NCCL_HOME))/lib -Wl$(comma)-rpath$(comma)$(abspath $(NCCL_HOME))/lib) -lnccl
 ifeq ($(WITH_CUDA)$(filter 0,$(NCCL)),1)
-  # header and library; CUDA's headers lie beside the toolkit's compiler
+  # checks header and library with nvcc, which finds CUDA's headers
   NCCL_FOUND := $(shell t=$$(mktemp) && printf '\043include <nccl.h>\nint main(void) { int v; return ncclGetVersion(&v); }\n' \
       | $(NVCC) $(NCCL_FLAGS) -x cu - -o $$t $(subst -Wl$(comma)-rpath$(comma),-Xlinker -rpath -Xlinker ,$(NCCL_LIBS)) >/dev/null 2>&1 && echo 1; rm -f $$t)
 endif
@@ -217,11 +217,11 @@ endif
 
 # --- flags ------------------------------------------------------------------------------------
 
-# "FOLDER/FILE.h" of src, "kernels/.."
+# for #include "FOLDER/FILE.h" (in src) and "kernels/.."
 INCLUDES := $(if $(filter 0,$(MPI)),-Icontrib/one_rank) -Iinclude -Isrc -I.
 DEFINES := $(if $(WITH_BASELINE),,-DSP_NO_BASELINE)
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
-# of clang, about loops that it does not vectorize, as with sanitizers or OPT=-O0
+# clang warns of loops that it does not vectorize, e.g. with sanitizers or OPT=-O0
 WARNINGS += $(if $(CLANG_USED),-Wno-pass-failed)
 ifeq ($(WERROR),1)
   WARNINGS += -Werror
@@ -230,21 +230,22 @@ ifneq ($(SANITIZED),)
   UNDEFINED := undefined,float-cast-overflow
   override OPT := -g1 -fno-omit-frame-pointer $(if $(filter thread,$(SANITIZE)),-O2 -fsanitize=thread,-O1 -fsanitize=address$(comma)$(UNDEFINED) -fno-sanitize-recover=$(UNDEFINED))
 endif
-# lines are short, so that a second has many
+# a low limit for the length of a line, for speed
 FUZZ_OPT := -O1 -g1 -fno-omit-frame-pointer -Wno-pass-failed -DSP_LINE_MAX=2048
 ifeq ($(FUZZ),run)
   override OPT := $(FUZZ_OPT) -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow -fno-sanitize-recover=all
 else ifeq ($(FUZZ),coverage)
   override OPT := $(FUZZ_OPT) -fprofile-instr-generate -fcoverage-mapping
 endif
-# no contraction: which products and sums are one fma is written in the source, so that every compiler makes the same bits
+# no contraction: which products and sums are one fma is written in the source, so that all compilers produce
+# the same bits
 ALL_CFLAGS = -std=c11 -ffp-contract=off -D_GNU_SOURCE $(OPT) $(WARNINGS) -fopenmp -fPIC $(INCLUDES) $(DEFINES) $(NCCL_FLAGS) $(CFLAGS)
 LIBS := $(if $(NCCL_FOUND),$(NCCL_LIBS)) $(if $(METIS_FOUND),$(METIS_LIBS)) $(OPTIONAL_LIBS) -lz -lm
 
 MPI_INCLUDES := $(patsubst -I%,-isystem %,$(filter -I%,$(MPI_COMPILE)))
 
 ifeq ($(WITH_CUDA)$(if $(NVCC_FOUND),1),11)
-  # nvcc may be a wrapper, or a link: ask it where its toolkit lies
+  # nvcc may be a wrapper, or a link: ask it where its toolkit is
   CUDA_TOP := $(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | sed -n 's/^.\$$ TOP=//p')
   CUDA_TARGET := $(shell $(NVCC) --dryrun -x cu /dev/null 2>&1 | sed -n 's/^.\$$ _TARGET_DIR_=\(..*\)/\1/p')
   CUDA_LIB := $(patsubst %/libcudart_static.a,%,$(firstword $(wildcard \
@@ -274,17 +275,18 @@ ifeq ($(WITH_CUDA)$(if $(NVCC_FOUND),1),11)
   ALL_CFLAGS += $(if $(CUDA_INCLUDE),-isystem $(abspath $(CUDA_INCLUDE)))
 endif
 
-# where the toolkit has its libraries, or the HPC SDK beside it its mathematical ones; $(1): cublas, cusparse, .. and headers
+# a library of the toolkit, or a mathematical library of the HPC SDK, which keeps them in another folder;
+# $(1): cublas, cusparse, ..; cuda_header likewise: a header
 cuda_library = $(if $(filter 1,$(WITH_CUDA)),$(firstword $(wildcard $(addsuffix /lib$(1).so,$(CUDA_LIB) \
     $(CUDA_TOP)/lib64 $(addprefix $(CUDA_TOP)/../,../math_libs/lib64 math_libs/lib64) /usr/lib/x86_64-linux-gnu))))
 cuda_header = $(firstword $(wildcard $(addsuffix /$(1),$(CUDA_INCLUDE) $(CUDA_TOP)/include \
     $(addprefix $(CUDA_TOP)/../,../math_libs/include math_libs/include) /usr/include)))
-# beside it lie those that it needs: the loader looks there too
+# links the library $(1); the loader also looks in its folder, which contains the libraries that it needs
 cuda_link = -L$(dir $(1)) -Wl$(comma)-rpath$(comma)$(abspath $(dir $(1)))
 
 # --- what there is to build -------------------------------------------------------------------
 
-# of each pair, the one that this build links instead of the other (mk/series.mk has those of series_mpi)
+# of each pair of files, the one that this build does not link (for series_mpi: mk/series.mk)
 UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda.c,$(wildcard src/device/device_cuda*.c)) \
           $(if $(filter 0,$(MPI)),src/plan/fortran.c) \
           $(if $(NCCL_FOUND),src/comm/nccl_none.c,src/comm/nccl_found.c) \
@@ -293,7 +295,7 @@ UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda
           src/codec/gzip_$(if $(ISAL_FOUND),zlib,isal).c src/codec/bzip2_$(if $(BZIP2_FOUND),none,found).c \
           src/codec/xz_$(if $(LZMA_FOUND),none,found).c \
           src/codec/zstd_$(if $(ZSTD_FOUND),none,found).c src/device/topology_$(if $(HWLOC_FOUND),none,hwloc).c
-# all that there is to compile in these folders
+# all files of these folders that this build compiles
 sources = $(filter-out $(UNUSED),$(wildcard $(addsuffix /*.c,$(1)) $(if $(filter 1,$(WITH_CUDA)),$(addsuffix /*.cu,$(1)))))
 # libspmm; what both programs share; a program (docs/DESIGN.md, "Layers")
 LIB_FOLDERS := $(addprefix src/,base device formats dense codec io files partition comm distribute halo exchange relays product plan) kernels \
@@ -313,18 +315,18 @@ MM_OBJECTS := $(call object,contrib/mmio/mmio.c src/io/numparse.c)
 # tests/test_fuzz_corpus.c has its own rule (mk/fuzz.mk)
 FUZZ_TEST := $(B)/tests/test_fuzz_corpus
 SERIES_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/test_series*.c tests/test_gpu_series*.c tests/test_gpu_pearson.c))
-# with RELAYS=1 alone there is what it tests
+# what it tests exists only with RELAYS=1
 RELAYS_TEST := $(B)/tests/test_node_sums
 TEST_PROGRAMS := $(filter-out $(SERIES_TESTS) $(FUZZ_TEST) $(if $(WITH_RELAYS),,$(RELAYS_TEST)),$(patsubst %.c,$(B)/%,$(filter-out tests/install_client.c tests/bench_peer.c,$(wildcard tests/*.c))))
 BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench_series.c,$(wildcard bench/*.c)))
 
 # --- running ----------------------------------------------------------------------------------
 
-# a Python that has SciPy, for the outside check
+# a Python that has SciPy, for tests
 PYTHON ?= $(shell for p in python3 /usr/bin/python3 python; do \
               $$p -c 'import scipy.sparse' 2>/dev/null && { command -v $$p; exit; }; done; echo python3)
 # ("mpirun (Open MPI) 4.1.4"; called by another name, as mpirun.openmpi: "mpirun.openmpi (OpenRTE) 4.1.4")
 OPEN_MPI := $(if $(and $(filter-out 0,$(MPI)),$(shell $(MPIRUN) --version 2>/dev/null | head -1 | grep -i 'open *mpi\|openrte')),1)
-# Open MPI asks to be told that root is meant, and that there may be more ranks ($(1)) than cores
+# Open MPI needs options to run as root, and to run more ranks ($(1)) than cores
 mpirun_flags = $(if $(OPEN_MPI),$(if $(filter 0,$(shell id -u)),--allow-run-as-root) \
     $(shell test $(1) -le $(NPROC) || echo --oversubscribe --bind-to none))

@@ -2,12 +2,12 @@
 # Installs what the build, the tests or the lint need and this machine lacks. Usage:
 #     deps.sh build|optional|test|adaptors|clang|openmpi|mpich|slurm|ci|lint|fuzz|figures|peers...
 # Groups adaptors and peers are the libraries of bench-cpu: adaptors are small, so that tests compile with
-# them, too. What is in groups optional, fuzz, adaptors and peers is left out where it cannot be had; that is
-# no error, but where peers are wanted.
+# them, too. Packages of groups optional, ci, fuzz, adaptors and peers are left out if they cannot be
+# installed; that is an error only if group peers is requested.
 #
-# (Debian's mpi4py is Open MPI's, which beside MPICH would become the mpirun of the machine.)
+# (Debian's mpi4py is Open MPI's, whose mpirun would replace that of an installed MPICH.)
 # THE list: group, package of Debian 12 and Ubuntu 24.04, module or name elsewhere, and a command that
-# succeeds when it is there. What works is not installed again, wherever it comes from.
+# succeeds if it is available. What is available, from any source, is not installed again.
 list() {
     cat <<'LIST'
 build  gcc            gcc         command -v gcc && command -v ld
@@ -75,8 +75,7 @@ LIST
 MPICC=${MPICC:-mpicc}
 
 missing= extra=
-# by their names elsewhere: what there is no build without, what the tests skip something without, what is
-# optional
+# names on systems without apt-get: of what the build needs, of what tests need, of what is optional
 needed= tests= options=
 find_missing() {
     missing= extra= needed= tests= options=
@@ -114,7 +113,7 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 install() {
     echo "deps: installing $* (${sudo:+sudo }apt-get)"
-    # the lists of packages may be missing (a bare image) or old: fetch them when installing fails without
+    # the lists of packages may be missing (a bare image) or old: fetch them if installing fails
     apt_install "$@" || { $sudo apt-get update -q >"$log" 2>&1 && apt_install "$@"; }
 }
 apt_install() {
@@ -125,7 +124,7 @@ apt_install() {
     echo "deps: apt-get could not install$missing" >&2
     exit 1
 }
-# all in one go, or, where one of them is unknown, those that there are
+# all at once or, if that fails (one is unknown), one by one
 [ -z "$extra" ] || install $extra || for package in $extra; do
     install $package || echo "deps: apt-get could not install $package: going on without"
 done

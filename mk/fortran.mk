@@ -1,9 +1,9 @@
-# The module spmm for Fortran: an archive of its functions, which call libspmm, and the .mod file, which is of use to this
-# compiler alone; for others the source is installed. libspmm itself needs no Fortran.
+# The module spmm for Fortran: an archive of its functions, which call libspmm, and the .mod file, which only
+# this compiler can read; for others the source is installed. libspmm itself needs no Fortran.
 
 FORTRAN_FOUND :=
 ifeq ($(SANITIZED)$(FUZZ)$(filter 0,$(FORTRAN))$(filter 0,$(MPI)),)
-  # a module of the same MPI as MPICC's, which links
+  # checks with a program that must link; mpi_f08 must be of the same MPI as MPICC
   FORTRAN_FOUND := $(if $(shell command -v $(firstword $(MPIFC) none)),$(shell t=$$(mktemp -d) && cd $$t && \
       printf 'program t\nuse mpi_f08\nuse iso_c_binding\ninteger(c_int) :: e\ncall MPI_Init(e)\nend program\n' > t.f90 \
       && $(MPIFC) $(FCFLAGS) t.f90 -o t >/dev/null 2>&1 && echo 1; rm -rf $$t))
@@ -21,7 +21,8 @@ FORTRAN_FILES := $(if $(FORTRAN_FOUND),$(B)/fortran/libspmm_fortran.a)
 
 $(B)/fortran/flags: FORCE
 	@$(call stamp,$(MPIFC) $(ALL_FCFLAGS))
-# (a compiler puts .mod files into the folder where it is run: how to name another is each one's own)
+# (compilers put .mod files into the folder where they run; the option for another folder differs between
+# them)
 $(B)/fortran/libspmm_fortran.a: fortran/spmm.f90 $(B)/fortran/flags
 	$(call say,FC,$<)
 	$(Q)cd $(@D) && rm -f $(@F) && $(MPIFC) $(ALL_FCFLAGS) -c "$$OLDPWD"/$< -o spmm.o && ar rcs $(@F) spmm.o

@@ -5,11 +5,11 @@ FUZZ_TOTAL_S ?=
 FUZZ_CC ?= clang
 FUZZ_TARGETS ?= $(notdir $(basename $(wildcard tests/fuzz/fuzz_*.c))) jobs
 
-# what tests/fuzz/faults.c puts itself in front of
+# the functions that tests/fuzz/faults.c wraps
 FUZZ_WRAP := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc aligned_alloc strdup free newlocale inflateInit2_ \
                  open fcntl close fopen fmemopen fclose fdopen fflush flock fchmod mkdir stat fstat ftruncate fsync rename \
                  pread read pwrite write writev)
-# fast_float tells what numbers are, beside strtod, where it is there
+# if it is installed, fast_float parses numbers for comparison, in addition to strtod
 FUZZ_ORACLE := $(if $(FUZZ),$(shell printf '\043include <fast_float/fast_float.h>\n' | $(FUZZ_CC) -xc++ -fsyntax-only - 2>/dev/null \
     && echo oracle_fast_float))
 FUZZ_SHARED = $(patsubst %,$(B)/tests/fuzz/%.o,fuzz faults files ways made_spmm $(if $(WITH_SERIES),series,series_none) $(or $(FUZZ_ORACLE),oracle_none))
@@ -23,7 +23,7 @@ $(B)/tests/fuzz/%.o: tests/fuzz/%.cpp $(B)/flags
 	$(Q)$(FUZZ_CC) -xc++ $(OPT) -MMD -MP -c $< -o $@
 
 # The corpus has a folder of inputs for each target. It is unpacked under another name first, so that an
-# interrupted make leaves no part of it behind as the whole.
+# interrupted make does not leave a part of it under the final name.
 FUZZ_ARCHIVE := tests/fuzz/corpus.tar.gz
 FUZZ_CORPUS := $(B)/fuzz-corpus
 $(FUZZ_CORPUS): $(FUZZ_ARCHIVE)
@@ -52,14 +52,14 @@ $(FUZZ_PROGRAMS): $(B)/fuzz/%: $(B)/tests/fuzz/%.o $(FUZZ_SHARED) $(FUZZ_ARCHIVE
 	$(Q)$(link_program)
 
 ifneq ($(FUZZ),)
-# kernels are linked but not looked at, and with sanitizers some take minutes to compile
+# kernels are linked but not fuzzed, and with sanitizers some take minutes to compile
 $(B)/kernels/%.o: override OPT := -O0 -Wno-pass-failed
 endif
 
-# this Makefile again, with clang and no more than the targets need
+# a make of this Makefile with clang and only what the fuzz targets need
 fuzz_make = $(MAKE) $(J) CC='$(FUZZ_CC)' CUDA=0 METIS=0 BLAS=0 FUZZ=$(1)
 
-# what the targets are for
+# the sources that the targets test, for the coverage report
 FUZZ_SOURCES := $(filter-out %/generators.c,$(wildcard src/io/*.c src/files/*.c)) contrib/mmio/mmio.c $(filter src/codec/%,$(LIB_SOURCES)) src/cli/option_table.c \
                     $(PROGRAMS:%=src/%/options.c) src/spmm_mpi/tune.c
 fuzz-coverage:

@@ -2,23 +2,24 @@
 
 INSTALL ?= install
 D = $(DESTDIR)$(PREFIX)
-# the OpenMP library that the objects call; clang's lies two folders above those of its own headers
+# the OpenMP library that the objects call; clang's is two folders above its resource directory
 OPENMP_LIBS = $(if $(CLANG_USED),-L$(abspath $(shell $(mpicc) -print-resource-dir)/../..) -lomp,-lgomp)
 PRIVATE_LIBS = $(strip $(CUDA_LIBS) $(LIBS) $(OPENMP_LIBS))
 
-# the wrapper for C++ beside that for C, which CMake asks for what a program of C++ has to be linked with
+# the C++ wrapper in the folder of the C wrapper: CMake asks it how to link a C++ program
 wrapper := $(firstword $(MPICC))
 MPICXX := $(if $(findstring /,$(wrapper)),$(dir $(wrapper)))$(patsubst cc,CC,$(subst mpicc,mpicxx,$(subst \
     mpiicc,mpiicpc,$(notdir $(wrapper)))))
 
-# What can be in the library, and what of it is in this one: other build systems are told yes or no.
+# Features that a library can have, and those that this one has: other build systems read yes or no for each.
 FEATURES := mpi cuda nccl metis isal bzip2 lzma zstd hwloc openmp baseline fortran
 FEATURES_FOUND = openmp $(if $(filter 1,$(MPI)),mpi) $(if $(filter 1,$(WITH_CUDA)),cuda) $(if $(NCCL_FOUND),nccl) $(if $(METIS_FOUND),metis) $(if $(ISAL_FOUND),isal) \
     $(if $(BZIP2_FOUND),bzip2) $(if $(LZMA_FOUND),lzma) $(if $(ZSTD_FOUND),zstd) $(if $(HWLOC_FOUND),hwloc) $(if $(WITH_BASELINE),baseline) $(if $(FORTRAN_FOUND),fortran)
 yes_no = $(if $(filter $(1),$(FEATURES_FOUND)),yes,no)
 PC_FEATURES = $(foreach f,$(FEATURES),-e '/^@features@$$/i $f=$(call yes_no,$f)')
 CMAKE_FEATURES = -e '/^@features@$$/i set(spmm_FEATURES $(FEATURES))' $(foreach f,$(FEATURES),-e '/^@features@$$/i set(spmm_$f $(call yes_no,$f))')
-# $(call write,FOLDER,FILE,sed's words for the features): a file for another build system, made of mk/FILE.in
+# $(call write,FOLDER,FILE,sed's words for the features): a file for another build system, made from
+# mk/FILE.in
 write = sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|g' -e 's|@interface@|$(INTERFACE)|g' -e 's|@soname@|$(SONAME)|g' \
     -e 's|@mm_soname@|$(MM_SONAME)|g' \
     -e 's|@mpifort@|$(shell command -v $(firstword $(MPIFC) none))|g' \
@@ -26,24 +27,25 @@ write = sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|g' -e 's|@inte
     -e 's|@mpicc@|$(shell command -v $(firstword $(MPICC)))|g' -e 's|@one_rank@|$(if $(filter 0,$(MPI)), -I$${includedir}/spmm/one_rank)|' -e 's|@private@|$(PRIVATE_LIBS)|' $(3) -e '/^@features@$$/d' \
     mk/$(2).in > $(D)/lib/$(1)/$(2) && chmod 644 $(D)/lib/$(1)/$(2)
 
-# the library's man page, made of the headers; a page of a function's name leads to it (the last closing one of the pattern is for make,
-# which counts them)
+# the library's man page, made from the headers; a page per function refers to it (the last parenthesis of the
+# pattern is for make, which counts them)
 $(B)/spmm.3: docs/spmm.3.in mk/man.awk docs/spmm_mpi.1 examples/product.c $(wildcard include/*.h)
 	@mkdir -p $(@D)
 	$(call say,MAN,$@)
 	$(Q)awk -f mk/man.awk $< > $@
 FUNCTIONS = $(shell sed -n 's/^[a-z].*[ *]\(spmm_[a-z_0-9]*\)(.*)*/\1/p' include/spmm.h include/spmm_types.h include/spmm_extended.h)
 
-# The archives as they are installed have no global symbols but those that the shared libraries export (mk/libNAME.map), so that a
-# program may have functions of the other names: each is one object, whose other symbols are local. (-d: common symbols, as those of
-# OpenMP, are defined, so that they can be.) NIST's functions are weak, for programs that bring some of them along. Tests and our
-# programs are linked with $(B)/lib*.a, which have all symbols; so are programs of others where objects hold no machine code yet
-# (-flto), or sanitizers look for their own symbols.
+# The installed archives have no global symbols except those that the shared libraries export
+# (mk/libNAME.map), so that a program may define functions with the other names. Each archive is one object,
+# whose other symbols are local. (-d defines common symbols, such as OpenMP's, so that they can be local.)
+# NIST's functions are weak, for programs that define some of them. Tests and our programs are linked with
+# $(B)/lib*.a, which keep all symbols. These archives are installed unchanged if objects contain no machine
+# code yet (-flto), or if sanitizers look for their own symbols.
 PUBLIC := $(B)/public/libspmm.a $(B)/public/libmm.a
 LD ?= ld
 OBJCOPY ?= objcopy
-# C++ of nvcc: groups are dissolved, as a linker takes groups of one name for copies, be the name local or not; and objcopy makes no
-# unique symbol local, unless it is made weak before
+# For C++ of nvcc, groups are dissolved: a linker takes groups of one name for copies, even if the name is
+# local. And objcopy makes a unique symbol local only if it was made weak before
 public_object = $(LD) -r -d $(if $(filter 1,$(WITH_CUDA)),--force-group-allocation) -o $@.o --whole-archive $< \
     $(if $(filter 1,$(WITH_CUDA)),&& $(OBJCOPY) --wildcard --weaken-symbol='_Z*' $@.o) \
     && $(OBJCOPY) --wildcard $(patsubst %,--keep-global-symbol='%',$(exported)) $(WEAK) $@.o
@@ -56,8 +58,9 @@ $(PUBLIC):
 	$(call say,LOCAL,$@)
 	$(Q)rm -f $@ && $(if $(SANITIZED)$(findstring -flto,$(ALL_CFLAGS)),cp $< $@,$(public_object) && ar rcs $@ $@.o && rm $@.o)
 
-# Shells, sed, compilers, pkg-config, CMake and loaders read the path, each with characters of its own; and what is written into
-# spmm.pc has to be the same from every folder. So a path that one of them may misread is refused before anything is built.
+# Shells, sed, compilers, pkg-config, CMake and loaders read the path, and each gives other characters a
+# meaning. The path in spmm.pc must be valid from every folder. Thus a path that one of them may misread is
+# rejected before anything is built.
 PATH_CHARACTERS := A-Za-z0-9/._+@=~-
 # $(call check_path,VARIABLE,how its first character has to compare,what is expected)
 check_path = path='$(subst ','\'',$($(1)))'; begin=$${path%%"$${path\#?}"}; \

@@ -1,5 +1,5 @@
-/* Linked into the programs of `make asan` alone: MPI's plug-ins stay loaded to the end, so that the
- * leak checker can tell by their names that what they left is not ours (tests/lsan.supp). */
+/* Linked into programs with sanitizers only. MPI's plug-ins stay loaded to the end, so that the leak checker
+ * can recognize their leaks by the plug-ins' names (tests/lsan.supp). */
 int dlclose(void *handle);
 int dlclose(void *handle)
 {

@@ -1,6 +1,6 @@
 #!/bin/sh
 # make lint: lint.sh FILE...; settings in .clang-format, .clang-tidy, .cppcheck-suppressions.
-# Exit status 1 when any of them has a finding.
+# Exit status 1 if a check has a finding.
 JOBS=${JOBS:-2}
 status=0
 c_files= cu=
@@ -25,7 +25,7 @@ awk '/^\{$/ { begin = FNR }
 echo "lint: clang-format"
 clang-format --dry-run -Werror "$@" || status=1
 
-# clang without OpenMP headers of its own can read gcc's, less an attribute that it does not know
+# clang without its own OpenMP headers can read gcc's, except for an attribute that it does not know
 mkdir -p build/lint && rm -f build/lint/omp.h
 sed 's/__malloc__ *([^)]*)/__malloc__/' "$(gcc -print-file-name=include/omp.h)" >build/lint/omp.h
 mpi=$(${MPICC:-mpicc} --showme:compile 2>/dev/null || ${MPICC:-mpicc} -show 2>/dev/null)

@@ -1,14 +1,16 @@
-# The man page of the library: docs/spmm.3.in with its lines @SECTION ... replaced by what the headers say, so that each fact is
-# written once. Usage: awk -f mk/man.awk docs/spmm.3.in
-#     @date FILE              the .TH line's date, of another page
+# The man page of the library: docs/spmm.3.in with its lines @SECTION ... replaced by text from the headers,
+# so that each fact is written once.
+# Usage: awk -f mk/man.awk docs/spmm.3.in
+#     @date FILE              the .TH line, with the date and version of another page
 #     @description HEADER     the comment of the file
 #     @synopsis HEADER ...    prototypes
 #     @status HEADER          rows of SPMM_STATUS_LIST
 #     @types HEADER ...       structs and enumerations with their comments
-#     @functions HEADER ...   a subsection for each function, of the comment above its prototype
+#     @functions HEADER ...   a subsection for each function, with the comment above its prototype
 #     @section NAME FILE [WITHOUT]   a section of another page, without the entry of that name
 #     @program FILE           a source
-# A header's comments are those of Doxygen that CONTRIBUTING.md asks for: \param rows, \return, paragraphs, lists by "- ".
+# The comments of headers are Doxygen comments as CONTRIBUTING.md requires: \param rows, \return, paragraphs,
+# lists by "- ".
 
 function fail(why) { print "man.awk: " why > "/dev/stderr"; failed = 1; exit 1 }
 
@@ -23,7 +25,7 @@ function bold_names(s) {
     return s
 }
 
-# a comment's text as troff; names of arguments and what they are become tagged paragraphs
+# prints a comment as troff; \param and \return become tagged paragraphs
 function text_of(comment,    n, i, lines, s, tag, at_start) {
     n = split(comment, lines, "\n")
     at_start = 1
@@ -48,7 +50,7 @@ function text_of(comment,    n, i, lines, s, tag, at_start) {
             sub(/^- /, "", s)
             print ".IP \\(bu 2"
         }
-        # a \return within a line, as of short contracts
+        # a \return within a line, as in short contracts
         if (match(s, /\\return /)) {
             print bold_names(troff(substr(s, 1, RSTART - 1)))
             s = substr(s, RSTART + RLENGTH)

@@ -1,18 +1,18 @@
-# Adaptors to other sparse libraries: shared objects in $(B)/peers, which spmm_mpi (--kernel) and the benches load; nothing links
-# these libraries. kernels/peers/adaptors/ has those of --kernel, which every build makes where it finds the library; bench/peers/
-# those that benches alone have (mk/bench.mk).
+# Adaptors to other sparse libraries: shared objects in $(B)/peers, which spmm_mpi (--kernel) and the benches
+# load; no program is linked with these libraries. kernels/peers/adaptors/ contains the adaptors of --kernel,
+# which every build makes if it finds the library, and bench/peers/ those that only benches use (mk/bench.mk).
 
 CXX ?= g++
 MKL_DIR ?= $(or $(MKLROOT),$(abspath $(BUILDDIR))/peers/mkl)
 
 H := \#
-# several names of one library, in folders that distributions use
+# one library has several names, in the folders that distributions use
 mkl_so = $(firstword $(wildcard $(addprefix $(MKL_DIR)/lib/,libmkl_$(1).so libmkl_$(1).so.* intel64/libmkl_$(1).so)))
 CUSPARSE_SO := $(call cuda_library,cusparse)
 CUSPARSE_H := $(if $(CUSPARSE_SO),$(call cuda_header,cusparse.h))
 
 eigen_header = <Eigen/SparseCore>
-# the products are compiled here: for this machine, as its users would
+# Eigen's products are compiled in its adaptor: for this machine, as its users would
 eigen_flags = -std=c++14 -march=native -g0 -isystem /usr/include/eigen3
 mkl_header = <mkl_spblas.h>
 mkl_flags = -isystem $(MKL_DIR)/include -DMKL_CORE='"$(call mkl_so,core)"'
@@ -23,14 +23,14 @@ cusparse_libs = $(call cuda_link,$(CUSPARSE_SO)) -lcusparse
 peer_source = $(wildcard $(foreach f,kernels/peers/adaptors bench/peers,$(f)/$(1).c $(f)/$(1).cpp))
 peer_language = $(if $(filter %.cpp,$(peer_source)),c++,c)
 PEER_FLAGS = $(OPT) -fopenmp -fPIC -shared -I. -Wall -Wextra $(if $(filter 1,$(WERROR)),-Werror)
-# MPI's wrapper for C: PETSc's header wants mpi.h
+# MPI's wrapper for C: PETSc's header includes mpi.h
 peer_compiler = $(if $(filter c,$(peer_language)),$(MPICC) -std=c11 -D_GNU_SOURCE,$(CXX)) $(PEER_FLAGS) $($(1)_flags)
-# $(1) where its header is found
+# probe succeeds if the header of library $(1) is found; probed is $(1) then, else empty
 probe = printf '%s\n' '$(H)if !__has_include($($(1)_header))' '$(H)error' '$(H)endif' \
     | $(peer_compiler) -E -x $(peer_language) -o /dev/null - 2>/dev/null
 probed = $(shell $(probe) && echo $(1))
 
-# those of --kernel: what this build may have, and has
+# the adaptors of --kernel: those that this build can have, and those that it has
 KERNEL_PEERS := eigen mkl $(if $(filter 1,$(WITH_CUDA)),cusparse)
 FOUND_eigen = $(call probed,eigen)
 FOUND_mkl = $(if $(call mkl_so,core),$(call probed,mkl))
@@ -52,11 +52,11 @@ $(B)/peers/peer_%.so: kernels/peers/adaptors/%.c kernels/peers/peer.h $(B)/peers
 	$(make_peer)
 $(B)/peers/peer_%.so: kernels/peers/adaptors/%.cpp kernels/peers/peer.h $(B)/peers/flags
 	$(make_peer)
-# the stamp: a library may have moved
+# a stamp: adaptors are made again when a library has moved
 $(B)/peers/flags: FORCE
 	@$(call stamp,$(MPICC) $(COMPILER) $(CXX) $(PEER_FLAGS) $(foreach p,$(KERNEL_PEERS),$(if $(FOUND_$(p)),$($(p)_flags) $($(p)_libs))))
 
-# of an earlier build none is left that this one does not have
+# also removes adaptors of an earlier build that this one does not have
 .PHONY: peers
 peers: $(PEER_OBJECTS)
 	@rm -f $(patsubst %,$(B)/peers/peer_%.so,$(filter-out $(PEERS_BUILT),$(KERNEL_PEERS)))

@@ -5,7 +5,7 @@
 #     make openmp-csr-parallel-samplings [SAMPLING_SIZE=N]       and openmp-csr-serial-, openmp-ellpack-
 #     make all MODE=csr_vector [SAMPLING=yes [SAMPLING_SIZE=N]] [MATRIX=] [ARGS=]
 #
-# A value that is not known, and a variable beside a target that does not take it, are refused: nothing is ignored.
+# Unknown values, and variables that a target does not use, are rejected: nothing is ignored.
 
 REPORT_COMPARISONS := openmp-csr-compare-serial-parallel openmp-ellpack-compare-serial-parallel
 REPORT_CONVERSIONS := openmp-csr-check-conversions openmp-ellpack-check-conversions
@@ -23,12 +23,12 @@ report_kernel_csr_vector_sub_warp := csr_vector_subwarp
 report_kernel_ellpack_sw := ell_subwarp
 report_kernel_ellpack := ell_scalar
 
-# --- what was said ----------------------------------------------------------------------------
+# --- what was given ---------------------------------------------------------------------------
 
-# Only the command line says it: an environment may have a MODE that somebody else means.
+# Only the command line counts: a MODE in the environment may be meant for other software.
 said = $(filter command,$(firstword $(origin $(1))))
 report_sampling := $(if $(call said,SAMPLING),$(SAMPLING))
-# who asks for (no) samples and names no kernel gets the first
+# SAMPLING= without MODE= means the first kernel
 report_mode := $(if $(call said,MODE),$(MODE),$(if $(report_sampling),csr))
 report_size := $(if $(call said,SAMPLING_SIZE),$(SAMPLING_SIZE),30)
 report_kernel = $(report_kernel_$(report_mode))
@@ -37,9 +37,10 @@ report_goals := $(or $(MAKECMDGOALS),all)
 space := $() $()
 # $(call one_of,VARIABLE,words)
 one_of = $(if $(call said,$(1)),$(if $(and $(filter 1,$(words $($(1)))),$(filter $(2),$($(1)))),,$(error $(1)=$($(1)) is not one of $(subst $(space),$(comma) ,$(strip $(2))))))
-# $(call goes_with,VARIABLE,targets,what to say): of the make that a user typed; those below it are told all variables
+# $(call goes_with,VARIABLE,targets,what to say): checks the make that a user called; it passes all variables
+# to recursive makes
 goes_with = $(if $(and $(call said,$(1)),$(filter 0,$(MAKELEVEL))),$(foreach g,$(filter-out $(2),$(report_goals)),$(error make $(g) takes no $(1)=; what takes it: $(3))))
-# what remains of a number without its digits
+# $(1) without the digits $(2): empty for a number
 digits_off = $(if $(2),$(call digits_off,$(subst $(firstword $(2)),,$(1)),$(wordlist 2,10,$(2))),$(1))
 
 $(call one_of,MODE,$(REPORT_MODES))
@@ -68,7 +69,8 @@ openmp-ellpack-%: report_serial := cpu_serial_ell,cpu_serial_ell_nopad
 openmp-ellpack-%: report_parallel := cpu_ell_transposed,cpu_ell_nopad_transposed
 openmp-ellpack-%: report_formats := ell,ell-nopad
 
-# $(call report_study,study,name of the records,its settings): tables here, figures on the page where matplotlib is
+# $(call report_study,study,name of the records,its settings): prints tables and makes a page, with figures if
+# matplotlib is installed
 define report_study
 	$(Q)mkdir -p '$(RECORDS)'
 	$(Q)$(study_command) $(3) $(report_matrix) $(SET:%=--set '%') --records '$(RECORDS)/$(2).jsonl' \
@@ -82,7 +84,7 @@ $(REPORT_COMPARISONS):
 	@+$(MAKE) $(J) link
 	$(call report_study,openmp,$@,--set kernels=$(report_parallel) --set formats=$(report_formats))
 
-# one table has all conversions
+# all conversions are in one table
 $(REPORT_CONVERSIONS):
 	@+$(MAKE) $(J) link
 	$(Q)set -x; $(MPIRUN) $(strip $(call mpirun_flags,1) -np 1) ./spmm_mpi -d cpu --check-conversions $(ARGS) $(MATRIX)
@@ -96,11 +98,11 @@ $(REPORT_SAMPLINGS):
 
 # --- CUDA -------------------------------------------------------------------------------------
 
-# the reports' threads of a block; an adaptive kernel derives its own from the matrix
+# threads per block as in the reports; an adaptive kernel derives its number from the matrix
 report_block = $(if $(findstring adaptive,$(report_kernel)),,--block-size 512)
 report_run = $(MPIRUN) $(strip $(call mpirun_flags,1) -np 1) ./spmm_mpi
 
-# after the build: where a GPU is, the serial product and the kernel, or the kernel's samples over K
+# after the build, if there is a GPU: runs the serial product and the kernel, or the kernel's samples over K
 report-mode:
 	@none=$$($(report_run) --list-devices | sed -n 's/^cuda  *none: //p'); \
 	if [ -n "$$none" ]; then echo "MODE=$(report_mode): built; $(report_kernel) runs on a GPU, and there is none: $$none"; \

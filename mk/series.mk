@@ -1,4 +1,5 @@
-# series_mpi: its kernels, and the libraries that it alone is linked with: a BLAS, cuBLAS, CUDA's device runtime.
+# series_mpi: its kernels, and the libraries with which only it is linked: a BLAS, cuBLAS, CUDA's device
+# runtime.
 
 BLAS_FOUND :=
 ifneq ($(BLAS),0)
@@ -24,7 +25,7 @@ NESTED := $(if $(filter 1,$(WITH_CUDA)),$(B)/kernels/series/cuda_series_nested.c
 SERIES_LIBS = $(CUBLAS_LIBS) $(if $(NESTED),$(if $(CUDA_LIB),-L$(abspath $(CUDA_LIB))) -lcudadevrt) \
               $(if $(BLAS_FOUND),$(BLAS_LIBS))
 
-# relocatable device code, and what its link makes of it
+# relocatable device code, and the object that its device link makes
 $(B)/kernels/series/cuda_series_nested.cu.o: private NVCCFLAGS += -rdc=true
 $(B)/nested_link.o: $(B)/kernels/series/cuda_series_nested.cu.o $(B)/nvcc-flags
 	$(call say,DLINK,$@)

@@ -1,10 +1,11 @@
-# The settings of the last build, $(BUILDDIR)/settings: what `make`, `make build` or `make run` was told, on the command
-# line or by the environment, is the default of every later target, so that `make install` installs what `make CUDA=0`
-# built. Said again, a variable is what it is then said to be; `make clean` forgets them all.
+# The settings of the last build, $(BUILDDIR)/settings: variables that `make`, `make build` or `make run` was
+# given, on the command line or by the environment, are the defaults of every later target, so that `make
+# install` installs what `make CUDA=0` built. A variable that is given again has its new value; `make clean`
+# forgets all settings.
 REMEMBERED := MPI CUDA METIS METIS_LIBS ISAL BZIP2 LZMA ZSTD HWLOC BLAS BLAS_LIBS NCCL NCCL_HOME SERIES BASELINE RELAYS PEERS MKL_DIR MKLROOT FORTRAN MPIFC FCFLAGS GPU_ARCH MPICC MPIRUN CC NVCC CFLAGS LDFLAGS OPT NVCCFLAGS WERROR
 
 include $(wildcard $(BUILDDIR)/settings)
-# those that nobody says now
+# the settings that are not given now
 recalled := $(strip $(foreach v,$(REMEMBERED),$(and $(filter-out undefined,$(origin last_$v)), \
     $(filter undefined default $(if $(filter CC MPI,$v),environment),$(origin $v)),$v)))
 $(foreach v,$(recalled),$(eval $v := $$(last_$v)))
@@ -13,8 +14,9 @@ ifneq ($(and $(recalled),$(filter 0,$(MAKELEVEL)),$(filter-out clean help format
   $(info settings of the last build: $(foreach v,$(recalled),$(call setting,$v)))
 endif
 
-# $(remember) ends the recipes of those targets, but of a build with sanitizers, which nobody installs. A make within a make
-# was told its variables by the one above it, not by a user; CC of the environment is not meant for us (mk/config.mk).
+# $(remember) stores the settings at the end of the recipes of those targets, except in a build with
+# sanitizers, which nobody installs. A recursive make stores nothing: the make above it gave it its variables,
+# not a user. CC and MPI in the environment are meant for other software (mk/config.mk).
 hash := \#
 quoted = '$(subst ','\'',$(1))'
 told = $(foreach v,$(REMEMBERED),$(if $(filter command $(if $(filter CC MPI,$v),,environment),$(firstword $(origin $v))),$v))

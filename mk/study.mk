@@ -1,8 +1,9 @@
-# Studies: runs of spmm_mpi over what jobs/studies/NAME.study lists, their records, tables, plots and page.
+# Studies: runs of spmm_mpi for the points that jobs/studies/NAME.study lists, and their records, tables,
+# plots and page.
 RECORDS ?= records
 SET ?=
 STUDIES := $(patsubst jobs/studies/%.study,%,$(wildcard jobs/studies/*.study))
-# {ranks} are more than the cores in some studies
+# in some studies {ranks} exceeds the number of cores
 study_launcher = $(MPIRUN) $(strip $(call mpirun_flags,1000000)) -np {ranks}
 study_command = SPMM_LAUNCHER='$(study_launcher)' jobs/study
 study-hosts: study_command = MPIRUN='$(MPIRUN)' '$(PYTHON)' bench/study_hosts.py
@@ -23,8 +24,9 @@ study-conversions:
 	$(Q)SPMM_LAUNCHER='$(study_launcher)' $(study_python) jobs/conversions --records '$(RECORDS)/conversions.jsonl' \
 	    --out '$(RECORDS)/conversions'
 
-# generated series on one GPU: walk_thread by the threads of a block, the sums of several blocks per series by their number, and values
-# in each memory, with the constants of generation in constant memory beside.
+# make study-series, generated series on one GPU: walk_thread by threads per block; sums with several blocks
+# per series by the number of blocks; values in each memory, also with generation's constants in constant
+# memory.
 # SERIES_ARGS: e.g. -m 2048 -p f32; a second run adds rounds to the records
 SERIES_BLOCK_SIZES ?= 32 64 128 256 512 1024
 SERIES_BLOCKS ?= 2,4,8
@@ -51,8 +53,9 @@ study-series:
 	    $(series_run) --steps generate,mean --kernel walk_tiles,sum_stream --memory $$memory; done
 	$(series_end)
 
-# generation and sums of more and longer series on one GPU, up to the 16384 x 65536 at which the report's time jumped: 8 GiB in f64, of
-# SERIES_ARGS='-p f32' 4 GiB; a size that does not fit ends the study with exit code 4
+# generation and sums of more and longer series on one GPU, up to 16384 x 65536, the size at which the time in
+# the course report jumped: 8 GiB in f64, 4 GiB with SERIES_ARGS='-p f32'; a size that does not fit ends the
+# study with exit code 4
 SERIES_SIZES ?= 8192x8192 2048x65536 4096x65536 8192x65536 16384x65536
 study-series-large:
 	$(series_begin)
@@ -62,7 +65,8 @@ study-series-large:
 	    $(series_run) $$of --steps generate,mean --kernel walk_tiles,sum_interleaved,sum_stream; done
 	$(series_end)
 
-# counters of the kernels, by Nsight Compute; nested launches are left out, which it does not count. PROFILE: another command line
+# counters of the kernels, by Nsight Compute, without nested launches, which it does not count. PROFILE:
+# another command line
 PROFILE ?=
 PROFILE_SERIES := ./series_mpi -d cuda --steps generate,mean,deviation -r 1 --warmup 0 --kernel \
     walk_thread,walk_constant,walk_tiles,sum_neighboured,sum_interleaved,sum_unrolled,sum_shuffle,sum_stream,spread_block
@@ -73,7 +77,8 @@ profile:
 	$(Q)$(study_python) jobs/profile $(or $(PROFILE),$(if $(WITH_SERIES),$(PROFILE_SERIES),$(PROFILE_PRODUCTS)))
 	$(Q)$(if $(PROFILE),,$(if $(WITH_SERIES),$(study_python) jobs/profile $(PROFILE_PRODUCTS)))
 
-# the pages of docs/STUDIES.md, from the records that are kept; NVIDIA's figure for the FP64 tensor cores of an H200, in GFLOP/s
+# the pages of docs/STUDIES.md, from the records in docs/studies/. --peak: NVIDIA's figure for the FP64 tensor
+# cores of an H200, in GFLOP/s
 PAGES := $(patsubst %.jsonl,%.html,$(wildcard docs/studies/*.jsonl))
 PAGE_OPTIONS = $(if $(findstring H200,$@),--peak H200=67000)
 .PHONY: pages $(PAGES)
@@ -83,7 +88,8 @@ pages:
 $(PAGES): %.html: %.jsonl
 	$(Q)$(study_python) jobs/report $< $(PAGE_OPTIONS) -o $@
 
-# a Python; where it has no matplotlib, the commands look for one that has (jobs/spmm_study/pythons.py), $PYTHON first
+# a Python; if it lacks matplotlib, the commands look for one that has it (jobs/spmm_study/pythons.py),
+# $PYTHON first
 study_python = PYTHON='$(PYTHON)' '$(PYTHON)'
 
 # make NAME: a run on matrices/NAME.mtx
@@ -91,7 +97,8 @@ MATRIX_NAMES := $(sort $(patsubst %.mtx,%,$(patsubst %.gz,%,$(notdir $(wildcard 
 .PHONY: $(MATRIX_NAMES)
 $(MATRIX_NAMES):
 	@+$(MAKE) run MATRIX='$(firstword $(wildcard matrices/$@.mtx matrices/$@.mtx.gz))'
-# and on one that is not there, which is fetched; a name with a dot or slash is a file that something needs
+# make NAME for another name: fetches the matrix and runs on it; a name with a dot or slash is a file that a
+# rule needs
 .DEFAULT:
 	@case '$@' in \
 	*[./]*) echo "make: no rule to make '$@'" >&2; exit 2 ;; \

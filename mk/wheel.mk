@@ -1,5 +1,6 @@
-# The Python package with libspmm inside, for pip: a build of MPI=0 of its own, which needs glibc, zlib and an OpenMP runtime alone. With
-# nvcc it has the CUDA kernels, and the CUDA runtime and C++'s library linked statically.
+# The Python package with libspmm inside, for pip: a separate build with MPI=0, which needs only glibc, zlib
+# and an OpenMP runtime. With nvcc it contains the CUDA kernels, and the CUDA runtime and C++'s library are
+# linked statically.
 
 WHEEL_BUILD := $(BUILDDIR)/wheel
 WHEEL_LEFT_OUT := METIS=0 ISAL=0 BZIP2=0 LZMA=0 ZSTD=0 HWLOC=0 BLAS=0 NCCL=0 FORTRAN=0 SERIES=0 BASELINE=0 RELAYS=0 PEERS=0 SANITIZE=0

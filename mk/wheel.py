@@ -3,8 +3,9 @@
 
     wheel.py --library FILE --openmp FILE --out FOLDER
 
-The platform in the wheel's name is what the two libraries need: the newest version of glibc's symbols among theirs. Libraries besides
-those that every Linux with a Python has are refused. The same files make the same wheel, byte by byte."""
+The platform in the wheel's name contains the newest version of glibc whose symbols the two libraries need.
+Refuses libraries that need others than those that every Linux with Python has. The same files make the same
+wheel, byte by byte."""
 import argparse
 import base64
 import hashlib
@@ -15,8 +16,8 @@ import sys
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MOST_BYTES = 100 * 10 ** 6  # what package registries take
-# of glibc; libz.so.1 is Python's own
+MOST_BYTES = 100 * 10 ** 6  # what package registries accept
+# glibc's and gcc's libraries; libz.so.1, which Python itself needs
 ALLOWED = {"libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1",
            "libgcc_s.so.1", "libz.so.1"}
 OPENMP = "libgomp.so.1"
@@ -76,7 +77,8 @@ def glibc(elf):
 
 
 def platform(libraries):
-    """manylinux_2_34_x86_64; Refused: a library that other machines may lack."""
+    """The tag, e.g. manylinux_2_34_x86_64. Raises Refused if a library is needed that other machines may
+    lack."""
     for path, elf in libraries.items():
         others = set(elf.needed) - ALLOWED - {OPENMP}
         if others:
@@ -104,7 +106,7 @@ def metadata():
 
 
 def contents(libraries, tag):
-    """Name in the wheel -> bytes, but for RECORD."""
+    """{name in the wheel: bytes} without RECORD, and the name of RECORD."""
     files = {f"spmm_mpi/{p.name}": p.read_bytes() for p in sorted((ROOT / "python/spmm_mpi").glob("*.py"))}
     names = {path: OPENMP if path.name.startswith("libgomp") else re.match(r"libspmm\.so\.\d+\.\d+", path.name)[0] for path in libraries}
     files.update({f"spmm_mpi/lib/{names[path]}": elf.data for path, elf in libraries.items()})
@@ -124,7 +126,7 @@ def record(files, name):
 
 
 def write(path, files):
-    """A zip file that has no times and no owners."""
+    """Writes a zip file without times and owners."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
         for name, data in files.items():
             entry = zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0))

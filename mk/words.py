@@ -14,14 +14,14 @@ C = (".c", ".h", ".cu", ".cuh", ".cpp")
 OLD = re.compile(r"bench/records/|docs/(studies|performance)/|LICENSE|mk/words\.py")
 TEXT = (*C, ".py", ".sh", ".md", ".f90", ".1", ".in", ".mk", ".json")
 
-# a string, or a comment: what is inside of a string begins no comment
+# a string, or a comment: a comment cannot begin inside a string
 C_TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|' r"'(?:\\.|[^'\\\n])+'" r"|/\*.*?\*/|//[^\n]*", re.S)
 
 BRITISH = re.compile(
     r"neighbour|colour|behaviour|\bcentre|\w+ntred\b|modelled|labelled(?!by)|cancelled|cancelling|travelled|licence|\banalyse(?!s\b)|misspelt|"
     r"(random|factor|normal|vector|serial|general|recogn|optim|synchron|minim|maxim|emphas|organ|initial|summar|character|"
     r"parallel|special|util|amort|real)is(e|ed|es|ing|er|ation|ations)\b", re.I)
-# fields of records, a kernel, a list of matrices and the name of an institute, which keep theirs
+# fields of records, a kernel, a list of matrices and the name of an institute, which keep their spelling
 KEPT = re.compile(r"sum_neighboured|series_kernel<neighboured|\bneighbours\b(?=[\"`])|modelled_seconds|\bcentre\b(?=[\"`])|"
                   r"optimisation\.txt|Supercomputing Centre")
 RETIRED = {

@@ -1,7 +1,7 @@
-/* Preloaded by tests/run where ranks are MPICH's. A rank of MPICH that waits asks its network (UCX) again and
- * again, and has no setting to leave the core to others: with more ranks than cores each message waits for
- * the end of a time slice, and the tests of minutes would take hours. Here a rank that was told often that
- * nothing came sleeps for a moment. */
+/* Preloaded by tests/run if the ranks are MPICH's. A waiting rank of MPICH polls its network (UCX) and has no
+ * setting to yield its core. With more ranks than cores, each message would wait for the end of a time slice,
+ * and tests of minutes would take hours. With this library, a rank sleeps for a moment after many polls
+ * without an event. */
 #include <dlfcn.h>
 #include <time.h>
 
@@ -14,9 +14,9 @@ unsigned ucp_worker_progress(void *worker)
     static _Thread_local int idle;
     if (!progress) {
         void *found = dlsym(RTLD_NEXT, "ucp_worker_progress");
-        /* in a Python process the network's library came with a module, and is not searched for names */
+        /* in a Python process a module loaded the network's library, which RTLD_NEXT does not search */
         if (!found) found = dlsym(dlopen("libucp.so.0", RTLD_LAZY | RTLD_NOLOAD), "ucp_worker_progress");
-        *(void **)&progress = found; /* ISO C has no cast from an object to a function */
+        *(void **)&progress = found; /* ISO C has no cast from object to function pointers */
     }
     const unsigned events = progress(worker);
     idle = events ? 0 : idle + 1;

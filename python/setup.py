@@ -1,5 +1,5 @@
-"""What pyproject.toml cannot say: setuptools puts what it makes on the way, build/ and spmm_mpi.egg-info/, into a temporary folder
-instead of the tree."""
+"""Settings that pyproject.toml cannot express: setuptools writes its intermediate files, build/ and
+spmm_mpi.egg-info/, to a temporary folder instead of the tree."""
 import atexit
 import shutil
 import tempfile

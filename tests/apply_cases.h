@@ -1,5 +1,5 @@
-/** How products are called: begun and ended apart, on row-major and column-major multivectors. On CPUs
- *  (test_apply) and on GPUs (test_gpu_stream). */
+/** How products are called: begun and ended by separate calls, with row-major and column-major multivectors,
+ *  with factors of 0. On CPUs (test_apply) and on GPUs (test_gpu_stream). */
 #ifndef SP_APPLY_CASES_H
 #define SP_APPLY_CASES_H
 
@@ -9,7 +9,8 @@ static int says(const char *text) { return strstr(spmm_error_message(), text) !=
 
 /* ---- begin and end ---- */
 
-/** Products by two plans, one begun before the other is computed, on X of the plan and of the caller. */
+/** Checks products by two plans, one of which computes its product between begin and end of the other's; X is
+ *  made by the plan or by the caller. */
 static void begin_and_end(const char *spec, spmm_precision precision, int q, const spmm_plan_options *options)
 {
     enum { K = 4 };
@@ -107,8 +108,8 @@ static void test_wrong_begin(void)
                 spmm_multivector *const y = kind == 2 ? &wrong : kind == 3 ? NULL : &p.y;
                 spmm_status status = spmm_apply_begin(p.plan, 1, bad ? x : &p.x, 0, bad ? y : &p.y);
                 CHECK_INT(status, bad ? SPMM_ERR_USAGE : SPMM_OK);
-                MPI_Barrier(MPI_COMM_WORLD);          /* nobody waits in the begin */
-                (void)spmm_plan_x_create(NULL, NULL); /* another message */
+                MPI_Barrier(MPI_COMM_WORLD);          /* begin does not wait for other ranks */
+                (void)spmm_plan_x_create(NULL, NULL); /* replaces the error message */
                 status = spmm_apply_end(p.plan);
                 CHECK(bad ? status == SPMM_ERR_USAGE : status == SPMM_OK || status == SPMM_ERR_MPI);
                 CHECK(!bad || says(kind < 2 ? "spmm_apply_begin: x is " : "spmm_apply_begin: y is "));
@@ -124,11 +125,11 @@ static void test_wrong_begin(void)
 
 /* ---- layouts ---- */
 
-/** A column-major multivector of the caller's with `gap` elements between columns, which hold 77, in the
- *  memory of the device. */
+/** A column-major multivector in device memory that the caller allocated, with `gap` elements between
+ *  columns, which are 77. */
 typedef struct by_columns {
     spmm_multivector v;
-    void *host; /* [elements], to look at */
+    void *host; /* [elements], the copy in host memory */
     int64_t elements;
 } by_columns;
 
@@ -150,7 +151,7 @@ static void device_release(void *memory)
         spmm_multivector_destroy(&v);
 }
 
-/** Copies elements between host memory and that of the device. */
+/** Copies all elements between host memory and the multivector's memory. */
 static void move_elements(const by_columns *b, int to_device)
 {
     const spmm_multivector host = {
@@ -167,7 +168,7 @@ static void move_elements(const by_columns *b, int to_device)
               SPMM_OK);
 }
 
-/** Values that no sum of few bits has. */
+/** Values that are not exact in binary, and whose sums are rounded. */
 static double real_of(int64_t row, int64_t column) { return 1.0 / (double)(3 + row * 7 + column * 11); }
 
 static void by_columns_create(int64_t rows, int64_t k, int gap, spmm_precision precision, int64_t first,
@@ -194,7 +195,7 @@ static void by_columns_destroy(by_columns *b)
     free(b->host);
 }
 
-/** Checks that b has the bits of the row-major y, and between its columns what was there.
+/** Checks that b has the bits of the row-major y, and that nothing was written between its columns.
  *  \param [in] what  what b is, for the message */
 static void check_same(by_columns *b, const spmm_multivector *y, const char *what)
 {
@@ -233,7 +234,7 @@ static void check_layouts(const char *spec, spmm_precision precision, int64_t k,
             by_columns_create(x->rows, k, (int)f, precision, transposed ? first_y : first_x, &cx);
             by_columns_create(y->rows, k, 2 * (int)f, precision, transposed ? first_x : first_y, &cy);
             by_columns_create(y->rows, k, 3, precision, transposed ? first_x : first_y, &cz);
-            CHECK_INT(spmm_multivector_copy(&cx.v, x), SPMM_OK); /* converts */
+            CHECK_INT(spmm_multivector_copy(&cx.v, x), SPMM_OK); /* changes the layout */
             CHECK_INT(spmm_multivector_copy(&cy.v, y), SPMM_OK);
             char what[128];
             snprintf(what, sizeof what, "%s, %d process columns, factors %g and %g%s", spec, q, alpha, beta,
@@ -271,8 +272,8 @@ static void fill_nan(spmm_multivector *v)
     spmm_multivector_destroy(&host);
 }
 
-/** Products with alpha = 0 on some ranks: their rows of Y do not know of A and X, those of others do.
- *  \param [in] nan  1: X and, if `update`, A have NaNs; alpha is 0 on all ranks then */
+/** Checks products with alpha = 0 on some ranks: there Y does not depend on A and X.
+ *  \param [in] nan  1: alpha is 0 on all ranks; X has NaNs, and A may have them */
 static void check_zero(const distributed *d, planned *p, int transposed, int nan, double beta)
 {
     spmm_multivector *const x = transposed ? &p->y : &p->x, *const y = transposed ? &p->x : &p->y;
@@ -301,7 +302,7 @@ static void check_all_zero(const char *spec, spmm_precision precision, int q,
     distributed_create(spec, precision, q, &d);
     planned_create(&d, 4, options, &p);
     for (int n = 0; n < 12; n++) check_zero(&d, &p, n % 2, n / 2 % 2, betas[n / 4]);
-    /* A, too */
+    /* now A has NaNs, too */
     if (d.block.csr.nnz > 0)
         memset(d.block.csr.as, 0xff, (size_t)(d.block.csr.nnz * sp_value_size(precision)));
     CHECK_INT(spmm_plan_update_values(p.plan), SPMM_OK);

@@ -1,6 +1,6 @@
-/** A library made for the tests of benches and of spmm_mpi's --kernel: plain loops. The environment variable
- *  WRONG spoils an element of a column-major product, BROKEN the set-up. PACKAGE and FORMS are given by the
- *  compiler's command line. */
+/** An adaptor of simple loops, for the tests of benches and of spmm_mpi's --kernel. The environment variable
+ *  WRONG makes a row of a column-major product wrong, BROKEN makes the set-up fail. The compiler's command
+ *  line defines PACKAGE and FORMS. */
 #include <stdlib.h>
 #include "kernels/peers/peer.h"
 static const peer_form forms[] = {FORMS};

@@ -1,11 +1,11 @@
-/** The products that the kernels are judged by, written naively from the words of formats/summation.h: with
- *  its numbers, with fma() of the C library, and one element at a time. */
+/** The products with which kernels are compared, written naively from the description in formats/summation.h:
+ *  with its numbers, with fma() of the C library, and one element at a time. */
 #ifndef SP_CANONICAL_H
 #define SP_CANONICAL_H
 
 #include "sample.h"
 
-/** One chain of entries [begin, end), by which element j of X is multiplied. */
+/** One chain over entries [begin, end), with column j of X. */
 static inline double naive_chain(const spmm_csr *a, int64_t begin, int64_t end, const spmm_multivector *x,
                                  int64_t j)
 {
@@ -18,7 +18,8 @@ static inline double naive_chain(const spmm_csr *a, int64_t begin, int64_t end, 
     return sum;
 }
 
-/** Adds up groups of up to `size` consecutive numbers, from the first to the last; \return groups. */
+/** Replaces groups of up to `size` consecutive numbers by their sums, each added from first to last.
+ *  \return number of groups */
 static inline int64_t naive_groups(double *number, int64_t count, int64_t size, spmm_precision precision)
 {
     int64_t groups = 0;
@@ -51,7 +52,7 @@ static inline double naive_element(const spmm_csr *a, int64_t i, const spmm_mult
     return element;
 }
 
-/** A X in the canonical order, or if `plain` with one chain a row. The caller frees its data. */
+/** Returns A X in the canonical order, or if `plain` with one chain per row. The caller frees its data. */
 static inline spmm_multivector naive_product(const spmm_csr *a, const spmm_multivector *x, int plain)
 {
     spmm_multivector y = sample_multivector(a->rows, x->k, x->k, a->precision);

@@ -1,5 +1,5 @@
-"""A server on the loopback that stands for the SuiteSparse Matrix Collection: its index, its archives, and what goes
-wrong with servers. Used by test_get.py."""
+"""A server on the loopback that imitates the SuiteSparse Matrix Collection: its index, its archives, and faults of
+servers. Used by test_get.py."""
 import gzip
 import hashlib
 import http.server
@@ -12,7 +12,7 @@ INDEX = "/files/ssstats.csv"
 
 
 def matrix(rows=50, note="", field="real"):
-    """A diagonal one in Matrix Market format."""
+    """A diagonal matrix in Matrix Market format."""
     lines = "".join(f"{i} {i} {i}.5{' 0' * (field == 'complex')}\n" for i in range(1, rows + 1))
     return f"%%MatrixMarket matrix coordinate {field} general\n%{note}\n{rows} {rows} {rows}\n{lines}".encode()
 
@@ -24,7 +24,7 @@ def member(name, kind=tarfile.REGTYPE, link="", data=b""):
 
 
 def archive(members, plain=False):
-    """NAME.tar.gz of (TarInfo, bytes)."""
+    """The bytes of NAME.tar.gz with these members: (TarInfo, bytes); plain: without gzip."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as tar:
         for info, data in members:
@@ -39,7 +39,7 @@ def of_matrix(name, text):
 
 
 class Server:
-    """files: {path: bytes}. faults: {path: [fault, ..]}, one taken for each request until none is left; a fault is a
+    """files: {path: bytes}. faults: {path: [fault, ..]}, each request uses up one until none is left; a fault is a
     function of the handler and the bytes. log: (method, path, Range or None) of each request."""
 
     def __init__(self):
@@ -55,7 +55,7 @@ class Server:
         threading.Thread(target=self._http.serve_forever, daemon=True).start()
 
     def add(self, name, text):
-        """The matrix GROUP/NAME."""
+        """Adds the matrix GROUP/NAME."""
         self.files[f"/MM/{name}.tar.gz"] = of_matrix(name.split("/")[1], text)
 
     def index(self, *names):
@@ -74,7 +74,7 @@ class _Quiet(http.server.ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, *_):
-        pass  # clients that are killed, or have heard enough
+        pass  # clients that were killed, or closed the connection early
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
@@ -155,7 +155,7 @@ def cut(after):
 
 
 def length(announced):
-    """A Content-Length that is another than the file's; None: none at all, and the connection ends with the file."""
+    """Sends a wrong Content-Length; None: none, and the connection ends with the file."""
     def fault(handler, data):
         handler.answer(200, data, Content_Length=announced, Connection="close", ETag=handler.tag(data))
         handler.close_connection = True
@@ -163,12 +163,12 @@ def length(announced):
 
 
 def damaged(handler, data):
-    """A byte in the middle is another."""
+    """Sends the file with one wrong byte in the middle."""
     half = len(data) // 2
     handler.answer(200, data[:half] + bytes([data[half] ^ 0x55]) + data[half + 1:], ETag=handler.tag(data))
 
 
 def silent(handler, data):
-    """Says nothing for longer than anybody waits."""
+    """Sends nothing for longer than any client waits."""
     handler.server_of_test.silence.wait(20)
     handler.close_connection = True

@@ -14,7 +14,7 @@ PROGRAM = os.environ.get("SPMM_MPI", str(ROOT / "spmm_mpi"))
 SERIES = os.path.join(os.path.dirname(PROGRAM), "series_mpi")
 NO_SERIES = None if os.path.exists(SERIES) else "the build is without series_mpi (SERIES=0)"
 LINKED = pathlib.Path(os.environ.get("BUILD", os.path.dirname(PROGRAM)), "link-flags")
-RELAYS = LINKED.exists() and "src/relays/relays.o" in LINKED.read_text()  # made with RELAYS=1
+RELAYS = LINKED.exists() and "src/relays/relays.o" in LINKED.read_text()  # the build has RELAYS=1
 PROGRAMS = (PROGRAM,) if NO_SERIES else (PROGRAM, SERIES)
 MPIRUN = os.environ.get("MPIRUN", "mpirun").split()
 MATRICES = sorted(p for p in (ROOT / "matrices").iterdir() if ".mtx" in p.name)
@@ -32,7 +32,7 @@ class Result:
 
 
 def scratch(name, text=None):
-    """A file name of this test's own folder; with text, the file."""
+    """The path of a file in this test's temporary folder; with text, the file is written."""
     path = os.path.join(SCRATCH.name, name)
     if text is not None:
         with open(path, "wb") as f:
@@ -41,12 +41,12 @@ def scratch(name, text=None):
 
 
 def parts(path):
-    """What an output has been written to while it is not complete, or was left unfinished."""
+    """The temporary files of an output that is being written, or was left incomplete."""
     return glob.glob(glob.escape(path) + ".part*")
 
 
 def patience(seconds):
-    """As many seconds of a free machine, on a busy one more (tests/patience): limits of all that may hang or wait."""
+    """A time limit, which is extended on a busy machine (tests/patience); for all that may hang or wait."""
     if time.monotonic() - patience.asked > 5:
         patience.asked = time.monotonic()
         patience.factor = float(subprocess.run([ROOT / "tests/patience"], capture_output=True, text=True, check=True).stdout)
@@ -73,7 +73,7 @@ def run(*args, ranks=1, env=None, cwd=None, limit=60, stdout=subprocess.PIPE, re
 
 
 class test:
-    """with test("a sentence"): asserts inside decide."""
+    """with test("a sentence"): it passes if no assertion inside fails."""
 
     def __init__(self, sentence):
         self.sentence = sentence
@@ -109,8 +109,8 @@ def equal(found, expected, what=""):
 
 
 def ended(result, code):
-    """The exit code of a job that one rank ended for the others. MPICH's launcher makes it of all ranks' codes, and of the
-    signals that it ended them with."""
+    """Checks the exit code of a job that one rank aborted. MPICH's launcher combines it from the codes of all ranks and the
+    signals that ended them: any code other than 0 is then accepted."""
     hydra = "HYDRA" in subprocess.run([MPIRUN[0], "--version"], capture_output=True, text=True, check=False).stdout
     assert result.code == code or hydra and result.code, f"exit code {result.code}, expected {code}: {result.err}"
 
@@ -120,7 +120,7 @@ def within(text, part):
 
 
 def exactness():
-    """What --list-kernels says of each kernel: yes, no, f64 or to."""
+    """{kernel: yes, no, f64 or to}: the column `exact` of --list-kernels."""
     if not exactness.known:
         for line in run("--list-kernels", records=False).out.splitlines():
             words = line.split()
@@ -133,8 +133,8 @@ exactness.known = {}
 
 
 def verified(result, what, count=None):
-    """Exit code 0, and every record passed, with the serial product's bits where its kernel promises them, which it does
-    where a row is not summed by several ranks."""
+    """Checks exit code 0, and that every record passed, with the bits of the serial product if its kernel promises them
+    and no row is summed by several ranks."""
     equal(result.code, 0, f"{what}: exit code; {result.err[-500:]}")
     if count is not None:
         equal(len(result.records), count, f"{what}: records")
@@ -148,7 +148,7 @@ def verified(result, what, count=None):
 
 
 def sweep(device, ranks, kernels, extra=()):
-    """Every matrix of matrices/ x precision x kernels of the device x K on that many ranks."""
+    """Runs every matrix of matrices/ x precision x kernels of the device x K on that many ranks."""
     columns = "1,2,3,4,7,8,16,33,64"
     for matrix in MATRICES:
         for precision in ("f64", "f32"):

@@ -21,7 +21,7 @@ static void check_elements(const spmm_csr *a, const spmm_multivector *d, int64_t
     }
 }
 
-/** Reads the diagonal into host memory with gaps, of either layout. */
+/** Reads the diagonal into host memory with gaps, in either layout, and checks it. */
 static void check_on_host(const distributed *of, spmm_plan *plan, int64_t rows, spmm_layout layout)
 {
     const int64_t stride = layout == SPMM_ROW_MAJOR ? 3 : 1;
@@ -55,7 +55,7 @@ static void check_diagonal(const distributed *of, spmm_plan *plan)
     spmm_multivector_destroy(&y);
 }
 
-/** The diagonal of a matrix with its first values and two further sets. */
+/** Checks the diagonal of a matrix with its first values and after two updates. */
 static void check_plan(const char *spec, spmm_precision precision, int q, const spmm_plan_options *options)
 {
     distributed d;
@@ -91,7 +91,7 @@ static void test_diagonals(void)
                 }
 }
 
-/** d of the last rank is wrong. */
+/** Checks that all ranks are refused if d of the last rank is wrong: `bad`, or NULL if `bad` is NULL. */
 static void refused_on_all(spmm_plan *plan, const spmm_multivector *good, const spmm_multivector *bad,
                            const char *said)
 {
@@ -145,11 +145,10 @@ static void test_wrong_diagonals(void)
 
 /* ---- scaled rows ---- */
 
-/** Elements that an operand's memory has, gaps and ghost rows included: each is a NaN but those of the
- *  operand. */
+/** An operand and the memory around it: gaps and ghost rows, whose elements are NaN. */
 typedef struct operand {
     spmm_multivector v;
-    void *host, *gpu; /* the memory, and its copy */
+    void *host, *gpu; /* the memory, and its copy on the GPU */
     int64_t elements;
 } operand;
 
@@ -188,7 +187,7 @@ static void operand_destroy(operand *o)
     sp_device_free(o->gpu);
 }
 
-/** Multiplies the elements in host memory by their definition, and holds all of the memory against that. */
+/** Compares scaled rows with their definition, and checks that the memory around them is unchanged. */
 static void check_scaled(int64_t rows, int64_t k, spmm_precision precision, int variant)
 {
     const int64_t bytes = sp_value_size(precision);

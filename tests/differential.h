@@ -1,19 +1,19 @@
 /** What the parts of the differential tester share: a case, its random numbers, values of every kind, and
  *  reports.
  *
- *  The tester draws products at random and compares every result with arithmetic that is exact for the
- *  purpose. It knows the library by spmm.h and spmm_extended.h alone. All ranks draw the same numbers from
- *  the number of the case, so they agree without messages; what differs from rank to rank is a function of
- *  the rank. The parts are
+ *  The tester draws products at random and compares every result with arithmetic that is exact enough. It
+ *  uses the library only through spmm.h and spmm_extended.h. All ranks draw the same numbers from the number
+ *  of the case, so they agree without messages; what differs from rank to rank is a function of the rank. The
+ *  parts are
  *
- *      differential.h            this
- *      differential_judge.h      one element against the exact one
- *      differential_matrix.h     matrices, and blocks of them with cuts of the tester's own
+ *      differential.h            this file
+ *      differential_judge.h      comparison of one element with the exact one
+ *      differential_matrix.h     matrices, and blocks of them with the tester's own cuts
  *      differential_operands.h   multivectors in every kind of memory and layout
- *      differential_plans.h      plans with options of all kinds, and plans that have to be refused
+ *      differential_plans.h      plans with options of all kinds, and plans that must be refused
  *      differential_products.h   products of a plan
  *      differential_dense.h      products and sums without a plan
- *      test_differential.c       the cases, and the two ways of running them */
+ *      test_differential.c       the cases, and main(): as a test or by hand */
 #ifndef SP_DIFFERENTIAL_H
 #define SP_DIFFERENTIAL_H
 
@@ -28,7 +28,7 @@
 
 #include "spmm_extended.h"
 
-enum { DIFF_SHOWN = 5, DIFF_RANKS = 64 }; /* differences that a rank prints of a case; most ranks */
+enum { DIFF_SHOWN = 5, DIFF_RANKS = 64 }; /* differences printed per rank and case; most ranks */
 
 /** What the tester has counted since it began, on this rank. */
 typedef struct diff_counts {
@@ -42,9 +42,9 @@ static struct {
     int world_rank;
     spmm_device device;
     uint64_t seed, number; /* of the case */
-    uint64_t drawn;        /* how far its random numbers have been drawn */
+    uint64_t drawn;        /* the counter of its random numbers */
     int64_t differences;   /* that this rank has found in it */
-    int spoil;             /* 1: a result is made wrong after each product, which must be found */
+    int spoil;             /* 1: makes an element wrong after each product, which the comparison must find */
     char plan[400], step[200];
     diff_counts counts;
 } diff_;
@@ -60,7 +60,7 @@ static inline uint64_t diff_mix(uint64_t z)
     return z ^ z >> 31;
 }
 
-/** The number that belongs to a place (i, j), of which any rank can ask. */
+/** The number for element (i, j), which any rank can compute. */
 static inline uint64_t diff_hash(uint64_t key, int64_t i, int64_t j)
 {
     return diff_mix(diff_mix(diff_mix(key) ^ (uint64_t)i) ^ (uint64_t)j);
@@ -69,10 +69,10 @@ static inline uint64_t diff_hash(uint64_t key, int64_t i, int64_t j)
 /** The next random number of the case, the same on every rank. */
 static inline uint64_t draw(void) { return diff_mix(diff_.drawn++); }
 
-/** The next one from 0 to n - 1; 0 if there is none. */
+/** A random number from 0 to n - 1; 0 if n is 0. */
 static inline int64_t draw_below(int64_t n) { return n > 0 ? (int64_t)(draw() % (uint64_t)n) : 0; }
 
-/** 1 in so many of a hundred cases. */
+/** Returns 1 with a probability of `percent` in a hundred. */
 static inline int draw_percent(int percent) { return draw_below(100) < percent; }
 
 /** A random element of an array. */
@@ -84,13 +84,13 @@ typedef enum diff_values {
     VALUES_UNIFORM,
     VALUES_INTEGERS,
     VALUES_ZEROS,    /* zeros of both signs among others */
-    VALUES_DENORMAL, /* most below the least normal number */
-    VALUES_WIDE,     /* of many magnitudes, of which no product overflows */
-    VALUES_FINITE,   /* how many kinds have no infinities and NaNs */
+    VALUES_DENORMAL, /* mostly below the least normal number */
+    VALUES_WIDE,     /* of many magnitudes; no product overflows */
+    VALUES_FINITE,   /* number of kinds without infinities and NaNs */
     VALUES_SPECIAL = VALUES_FINITE
 } diff_values;
 
-/** Draws a kind: most often uniform, `special` times in a hundred with infinities and NaNs. */
+/** Draws a kind: most often uniform; with infinities and NaNs in `special` percent of all draws. */
 static inline diff_values draw_values(int special)
 {
     if (draw_percent(special)) return VALUES_SPECIAL;
@@ -102,7 +102,7 @@ static inline double diff_rounded(double v, spmm_precision precision)
     return precision == SPMM_F32 ? (double)(float)v : v;
 }
 
-/** The value of a kind that belongs to a random number, rounded to the precision. */
+/** The value of a kind for the random number h, rounded to the precision. */
 static inline double diff_value(diff_values kind, uint64_t h, spmm_precision precision)
 {
     const double specials[] = {NAN, INFINITY, -INFINITY, -0.0};
@@ -119,14 +119,14 @@ static inline double diff_value(diff_values kind, uint64_t h, spmm_precision pre
     return diff_rounded(v, precision);
 }
 
-/** Element (i, j), global, of the multivector that `key` stands for. */
+/** Element (i, j), in global numbering, of the multivector with this key. */
 static inline double diff_element(diff_values kind, uint64_t key, int64_t i, int64_t j,
                                   spmm_precision precision)
 {
     return diff_value(kind, diff_hash(key, i, j), precision);
 }
 
-/** alpha and beta, most of them exact in either precision, one not. */
+/** Draws alpha or beta; all but 0.001 are exact in either precision. */
 static inline double draw_scalar(void)
 {
     static const double scalars[] = {0, 1, 1, 1, -1, 0.5, 2, 0.001, -3};
@@ -135,7 +135,8 @@ static inline double draw_scalar(void)
 
 /* ---- reports ---- */
 
-/** Counts a difference of the case and prints it, unless this rank has printed enough of the case. */
+/** Counts a difference of the case and prints it, unless this rank has printed enough or results are
+ *  spoiled. */
 __attribute__((format(printf, 1, 2))) static inline void differs(const char *format, ...)
 {
     char text[600];
@@ -149,7 +150,7 @@ __attribute__((format(printf, 1, 2))) static inline void differs(const char *for
             diff_.plan, diff_.step, text);
 }
 
-/** Says in which step of the case the tester is. */
+/** Sets the name of the current step, for messages. */
 __attribute__((format(printf, 1, 2))) static inline void diff_step(const char *format, ...)
 {
     va_list arguments;
@@ -165,7 +166,7 @@ static inline int went_well(spmm_status status, const char *what)
     return status == SPMM_OK;
 }
 
-/** Notes a difference unless a mistake was refused as such. */
+/** Notes a difference unless the status is that of a mistake, SPMM_ERR_USAGE. */
 static inline void was_refused(spmm_status status, const char *what)
 {
     diff_.counts.mistakes++;

@@ -5,7 +5,7 @@
 
 #include "differential_operands.h"
 
-/** The multivectors of a step, with other numbers of rows on each rank. */
+/** The multivectors of a step; the number of rows differs from rank to rank. */
 typedef struct dense {
     spmm_precision precision;
     diff_values values;
@@ -14,7 +14,7 @@ typedef struct dense {
     operand x, y;
 } dense;
 
-/** Draws how many columns a multivector has. */
+/** Draws a multivector's number of columns. */
 static inline int64_t draw_columns(void) { return 1 + draw_below(draw_percent(20) ? 150 : 20); }
 
 static inline void dense_make(dense *d)
@@ -51,7 +51,7 @@ static inline void dense_destroy(dense *d)
     operand_destroy(&d->y);
 }
 
-/** Element (i, j) of what an operand was filled with, on whatever rank row i is. */
+/** Element (i, j), in global numbering, with which an operand was filled on this rank or another. */
 static inline double filled(const operand *o, int64_t i, int64_t j)
 {
     return diff_element(o->values, o->key, i, j, o->view.precision);
@@ -65,7 +65,7 @@ static inline exact exact_dot(const dense *d, const operand *x, const operand *y
     return sum;
 }
 
-/** Notes a difference unless numbers have the bits that they have on rank 0. Collective. */
+/** Notes a difference unless the numbers have the same bits as on rank 0. Collective. */
 static inline void same_everywhere(const double *g, int64_t rows, int64_t cols, int64_t ld, const char *what)
 {
     double *const first = diff_malloc((size_t)(rows * cols) * sizeof *first);
@@ -110,7 +110,7 @@ static inline void step_dot(dense *d)
     free(g);
 }
 
-/** Norms of columns: roots of sums of squares, each with two roundings more than the sum. */
+/** Norms of columns: roots of sums of squares, judged by the number of roundings in the sums. */
 static inline void step_norms(dense *d)
 {
     double *const norm = diff_malloc((size_t)d->kx * sizeof *norm);
@@ -209,7 +209,7 @@ static inline void step_scale(dense *d)
     free(factor);
 }
 
-/** Inner products in which one rank has made a mistake: all ranks are refused. */
+/** Inner products in which one rank makes a mistake: all ranks must be refused. */
 static inline void step_dot_mistake(dense *d)
 {
     enum { X_NULL, G_NULL, LD_SMALL, MORE_COLUMNS, MORE_ROWS, COLUMN_MAJOR, OVERLAP, MISTAKES };
@@ -221,7 +221,7 @@ static inline void step_dot_mistake(dense *d)
     double *const g = diff_malloc(bytes);
     spmm_multivector x = d->x.view;
     const int here = diff_.rank == bad;
-    if (mistake == MORE_COLUMNS && diff_.ranks == 1) return free(g); /* no mistake then */
+    if (mistake == MORE_COLUMNS && diff_.ranks == 1) return free(g); /* no mistake on one rank */
     if (mistake == OVERLAP && diff_.device == SPMM_CUDA) return free(g);
     diff_step("inner products, %s on rank %d", names[mistake], bad);
     memset(g, 0, bytes);
@@ -229,7 +229,7 @@ static inline void step_dot_mistake(dense *d)
     if (here && mistake == MORE_ROWS) x.rows++;
     if (here && mistake == COLUMN_MAJOR) x.layout = SPMM_COLUMN_MAJOR;
     if (here && mistake == OVERLAP) x.data = g;
-    /* without rows nothing overlaps, and a rank's owned rows of x and y agree */
+    /* no overlap without rows; whether an x without columns is refused is left open */
     const int real = mistake == OVERLAP ? d->rows > 0 : mistake == MORE_COLUMNS ? x.k > 0 : 1;
     int refused = here && real;
     MPI_Allreduce(MPI_IN_PLACE, &refused, 1, MPI_INT, MPI_MAX, diff_.comm);
@@ -243,7 +243,7 @@ static inline void step_dot_mistake(dense *d)
     free(g);
 }
 
-/** One of these operations. */
+/** Does one of these operations, at random. */
 static inline void step_dense(void)
 {
     void (*const steps[])(dense *) = {step_dot,   step_dot,   step_norms,      step_times,

@@ -1,23 +1,23 @@
-/** One element against the exact one, and two elements that must have the same bits. */
+/** Compares an element with the exact one, and the bits of two elements. */
 #ifndef SP_DIFFERENTIAL_JUDGE_H
 #define SP_DIFFERENTIAL_JUDGE_H
 
 #include "differential.h"
 
-/** A type that holds the product of two doubles exactly; sums in it err by 2^-113 of their terms, which is
- *  nothing beside the bounds here. */
+/** A type that represents the product of two doubles exactly; sums in it err by 2^-113 of their terms, which
+ *  is negligible compared with the bounds here. */
 #if __LDBL_MANT_DIG__ >= 113
 typedef long double quad;
 #else
 __extension__ typedef __float128 quad;
 #endif
 
-/** What an element is without rounding, and what rounding may have made of it. */
+/** An element without rounding, and what bounds its rounding errors. */
 typedef struct exact {
     quad value;
     quad magnitude;    /* the sum of the terms' magnitudes */
-    int64_t roundings; /* the most that any term passes through */
-    double scale;      /* 1, or by how much a sum is multiplied after it was rounded, if that is more */
+    int64_t roundings; /* the greatest number of roundings of any term */
+    double scale;      /* |alpha|, by which the rounded sum is multiplied, or 1 if that is greater */
     int once;          /* 1: the value is rounded once, to the nearest number */
 } exact;
 
@@ -31,8 +31,8 @@ static inline void exact_add(exact *e, quad term)
     e->roundings++;
 }
 
-/** Turns the sum S into alpha S + beta y; y is NULL if beta is 0. If alpha is 0 nothing of S is left, NaNs
- *  neither, and beta y is the one operation. */
+/** Turns the sum S into alpha S + beta y; y is NULL if beta is 0. If alpha is 0, S is dropped, even if it is
+ *  NaN, and beta y is the only operation. */
 static inline void exact_scale(exact *e, double alpha, double beta, const double *y)
 {
     if (alpha == 0) {
@@ -47,10 +47,10 @@ static inline void exact_scale(exact *e, double alpha, double beta, const double
     e->magnitude += quad_abs((quad)beta * *y);
 }
 
-/** The most that a result may differ from the exact one: gamma_n sum|a||x| with n roundings of each term,
- *  as the documents say of a sum in any order, and what each rounding can lose below the least normal
- *  number. Besides those of the sum a term passes through the products by a and x, by alpha and by beta,
- *  and the addition of the two. */
+/** The greatest difference allowed between a result and the exact one: gamma_n sum|a||x| with n roundings of
+ *  each term, as documented for a sum in any order, plus what each rounding can lose below the least normal
+ *  number. OTHERS: the roundings besides those of the sum: products by x, alpha and beta, and the addition of
+ *  beta y. */
 static inline quad exact_bound(const exact *e, spmm_precision precision)
 {
     enum { OTHERS = 4 };
@@ -61,7 +61,7 @@ static inline quad exact_bound(const exact *e, spmm_precision precision)
     return n * unit / (1 - n * unit) * e->magnitude + below * least;
 }
 
-/** 1 if a result can be what rounding made of the exact element; NaN for NaN, each infinity for itself. */
+/** Returns 1 if `found` may be the exact element rounded: NaN for NaN, an infinity for the same infinity. */
 static inline int is_rounded(double found, const exact *e, spmm_precision precision)
 {
     const double expected = (double)e->value;
@@ -82,8 +82,8 @@ static inline void judge(double found, const exact *e, spmm_precision precision,
             (double)exact_bound(e, precision));
 }
 
-/** 1 if two numbers have the same bits, the sign of zero among them, or are both NaN, of which no bits are
- *  promised. */
+/** Returns 1 if two numbers have the same bits, including the sign of zero, or are both NaN, whose bits are
+ *  not promised. */
 static inline int same_bits(double a, double b)
 {
     return (isnan(a) && isnan(b)) || memcmp(&a, &b, sizeof a) == 0;

@@ -1,14 +1,14 @@
-/** Random matrices, whole on every rank, and blocks of them: by spmm_csr_scatter(), or with cuts of the
- *  tester's own. */
+/** Random matrices, whole on every rank, and blocks of them: made by spmm_csr_scatter(), or with the tester's
+ *  own cuts. */
 #ifndef SP_DIFFERENTIAL_MATRIX_H
 #define SP_DIFFERENTIAL_MATRIX_H
 
 #include "differential.h"
 
-/** A matrix with values in f64, whatever its precision. */
+/** A matrix of either precision, and its values in f64. */
 typedef struct whole {
     spmm_csr a;     /* as the library made it */
-    double *values; /* those that products are to be computed with now, [a.nnz] */
+    double *values; /* the current values, for products, [a.nnz] */
 } whole;
 
 typedef struct triplets {
@@ -41,7 +41,7 @@ static inline void triplets_add(triplets *t, int64_t row, int64_t col)
     t->col[t->count++] = col;
 }
 
-/** Draws the places of entries of an m x n matrix; places may come more than once. */
+/** Draws the places of entries of an m x n matrix; places may repeat. */
 static inline triplets draw_entries(int64_t m, int64_t n)
 {
     enum { NONE, BAND, FEW_COLUMNS, UNEVEN, MOST_ROWS_EMPTY, EVEN, DENSE_ROW, DENSE_COLUMN, KINDS };
@@ -98,7 +98,7 @@ static inline int in_block(const spmm_block *b, const whole *w, int64_t e)
     return w->a.ja[e] >= b->col_begin && w->a.ja[e] < b->col_begin + b->csr.cols;
 }
 
-/** Writes the values of the whole matrix into a block, in place. */
+/** Writes the whole matrix's values into a block. Notes a difference if the number of entries is wrong. */
 static inline void block_take_values(const whole *w, spmm_block *b)
 {
     int64_t at = 0;
@@ -128,7 +128,7 @@ static inline void draw_cuts(int64_t n, int parts, int64_t *cut)
     qsort(cut + 1, (size_t)(parts - 1), sizeof *cut, compare_places);
 }
 
-/** Fills in the entries of a block of which the ranges are known. */
+/** Makes the entries of a block whose ranges are set. */
 static inline void own_entries(const whole *w, int64_t rows, int64_t cols, spmm_block *b)
 {
     const size_t value = w->a.precision == SPMM_F32 ? sizeof(float) : sizeof(double);

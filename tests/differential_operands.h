@@ -1,5 +1,6 @@
-/** Multivectors as callers may have them: of a plan, of the library, or in memory of the caller's,
- *  row-major or column-major, with padding or not, at any address that is a multiple of an element's size. */
+/** Multivectors as callers may have them: created for a plan, by the library, or in the caller's memory,
+ *  row-major or column-major, with or without padding, at any address that is a multiple of an element's
+ *  size. */
 #ifndef SP_DIFFERENTIAL_OPERANDS_H
 #define SP_DIFFERENTIAL_OPERANDS_H
 
@@ -8,28 +9,27 @@
 enum {
     GUARD_BYTES = 72,
     GUARD = 0xA5
-}; /* an odd multiple of 8: memory of the caller's is not aligned further */
+}; /* GUARD_BYTES is an odd multiple of 8, so that a caller's memory is aligned to 8 bytes only */
 
 typedef enum operand_kind {
     OPERAND_X_OF_PLAN,
     OPERAND_Y_OF_PLAN,
     OPERAND_CREATED, /* by spmm_multivector_create() */
     OPERAND_ROWS,    /* the caller's memory, row-major */
-    OPERAND_COLUMNS, /* column-major */
+    OPERAND_COLUMNS, /* the caller's memory, column-major */
 } operand_kind;
 
 /** A multivector and where its elements are. On CPUs `view` and `image` are the same. On a GPU the library
- *  computes with `view`, which lies in the memory of `there`, and the tester with `image`, which lies in
- *  that of `here`. */
+ *  computes with `view`, in the memory of `there`, and the tester with `image`, in the memory of `here`. */
 typedef struct operand {
     operand_kind kind;
     spmm_multivector view, image;
     spmm_multivector here,
-        there;             /* of the same shape, on a GPU; `here` is also what the library created on a CPU */
-    char *memory;          /* with guards on both sides, of a caller's multivector on a CPU; else NULL */
+        there;             /* on a GPU both, of one shape; on a CPU only `here`, if the library made it */
+    char *memory;          /* a caller's memory on a CPU, with guards on both sides; else NULL */
     size_t bytes;          /* between the guards */
-    unsigned char *before; /* those bytes as they were */
-    diff_values values;    /* what was filled in last */
+    unsigned char *before; /* copy of those bytes from before the call */
+    diff_values values;    /* these three: arguments of the last operand_fill() */
     uint64_t key;
     int64_t first;
 } operand;
@@ -55,7 +55,8 @@ static inline void element_set(operand *o, int64_t i, int64_t j, double v)
         ((double *)o->image.data)[at] = v;
 }
 
-/** Brings what the tester has written to the library's multivector, or what that has computed back. */
+/** Copies what the tester has written to the library's multivector; operand_fetch() copies the results
+ *  back. */
 static inline void operand_send(operand *o)
 {
     if (o->view.space == SPMM_CUDA)
@@ -68,7 +69,7 @@ static inline void operand_fetch(operand *o)
         went_well(spmm_multivector_copy(&o->there, &o->here), "a copy from the GPU");
 }
 
-/** A caller's memory on a CPU, all of it with guards around. */
+/** Allocates a caller's memory on a CPU, with guards on both sides. */
 static inline void operand_allocate(operand *o)
 {
     const size_t size = o->view.precision == SPMM_F32 ? sizeof(float) : sizeof(double);
@@ -83,8 +84,8 @@ static inline void operand_allocate(operand *o)
     o->image = o->view;
 }
 
-/** A caller's multivector in GPU memory: spmm.h allocates whole multivectors alone, so it is a view of one,
- *  whose rows are its rows or its columns. */
+/** Makes a caller's multivector in GPU memory: a view of a multivector that spmm.h allocates, whose rows
+ *  serve as its rows or its columns. */
 static inline void operand_borrow(operand *o)
 {
     const int columns = o->view.layout == SPMM_COLUMN_MAJOR;
@@ -99,7 +100,7 @@ static inline void operand_borrow(operand *o)
     o->image.data = o->here.data;
 }
 
-/** A multivector that the library makes. */
+/** Makes a multivector by the library. */
 static inline void operand_create(operand *o, const spmm_plan *plan, int64_t rows, int64_t k,
                                   spmm_precision precision)
 {
@@ -118,8 +119,7 @@ static inline void operand_create(operand *o, const spmm_plan *plan, int64_t row
     o->image = o->here;
 }
 
-/** Makes a multivector [rows x k]; `pad`: by how much the leading dimension of a caller's exceeds the
- *  least. */
+/** Makes a multivector [rows x k]. In a caller's memory its leading dimension is the minimum plus `pad`. */
 static inline void operand_make(operand *o, operand_kind kind, const spmm_plan *plan, int64_t rows, int64_t k,
                                 spmm_precision precision, int64_t pad)
 {
@@ -164,7 +164,7 @@ static inline void operand_remember(operand *o)
     if (o->memory) memcpy(o->before, o->view.data, o->bytes);
 }
 
-/** Fills in the elements of global rows `first` and following, and remembers them. */
+/** Fills in the elements of global rows `first` and following, and remembers the bytes. */
 static inline void operand_fill(operand *o, int64_t first, diff_values values, uint64_t key)
 {
     o->first = first;
@@ -177,7 +177,7 @@ static inline void operand_fill(operand *o, int64_t first, diff_values values, u
     operand_remember(o);
 }
 
-/** Fills all elements with NaN, for a result that is not read. */
+/** Fills all elements with NaN, for a result whose old elements are not read. */
 static inline void operand_fill_nan(operand *o)
 {
     for (int64_t i = 0; i < o->view.rows; i++)
@@ -197,8 +197,8 @@ static inline void guards_stand(const operand *o, const char *what)
         }
 }
 
-/** Notes a difference if an operand that is only read is not as operand_fill() left it: in a caller's
- *  memory any byte, else any element. */
+/** Notes a difference if an operand that is only read has changed since operand_fill(): any byte of a
+ *  caller's memory on a CPU, else any element. */
 static inline void is_unchanged(operand *o, const char *what)
 {
     guards_stand(o, what);
@@ -216,8 +216,8 @@ static inline void is_unchanged(operand *o, const char *what)
             }
 }
 
-/** Notes a difference if what lies between the lines of a caller's result was written: between the columns
- *  of a column-major one, or if `rows` is 1 the padding of row-major ones, which products may overwrite. */
+/** Notes a difference if the padding of a caller's result was written: between the columns of a column-major
+ *  result, or if `rows` is 1 behind the rows of a row-major one. (Products may overwrite the latter.) */
 static inline void padding_stands(const operand *o, int rows, const char *what)
 {
     const spmm_multivector *const v = &o->view;

@@ -31,7 +31,7 @@ static const known_kernel known_kernels[] = {
     {"sell_deep", SPMM_CUDA, SPMM_SELL, ORDER_CANONICAL},
     {"panel_mma", SPMM_CUDA, SPMM_PANEL, ORDER_CANONICAL_F64},
     {"panel_staged", SPMM_CUDA, SPMM_STAGED, ORDER_CANONICAL_F64},
-    /* the baseline, which a build may be without */
+    /* the baseline, which a build may lack */
     {"cpu_csr_static", SPMM_CPU, SPMM_CSR, ORDER_CHAIN},
     {"cpu_ell_transposed", SPMM_CPU, SPMM_ELL, ORDER_CHAIN},
     {"cpu_ell_nopad_transposed", SPMM_CPU, SPMM_ELL_NOPAD, ORDER_CHAIN},
@@ -46,8 +46,8 @@ static const known_kernel known_kernels[] = {
 typedef struct planned {
     whole matrix;
     spmm_precision precision;
-    int64_t k, most;    /* columns of products; those that the plans were made for */
-    int p, q, own;      /* own: the block is the tester's */
+    int64_t k, most;    /* columns of products; columns for which the plans were made */
+    int p, q, own;      /* own: the tester cut the block */
     kernel_order order; /* of the plan's kernel */
     spmm_plan_options options;
     spmm_plan_study study;
@@ -55,7 +55,7 @@ typedef struct planned {
     spmm_plan *plan, *alone; /* alone: NULL if no bits are promised */
 } planned;
 
-/** What is promised of a kernel's order of summation. */
+/** Returns the order of summation that a kernel promises. */
 static inline kernel_order order_of(const char *kernel)
 {
     for (size_t n = 0; n < sizeof known_kernels / sizeof *known_kernels; n++)
@@ -63,8 +63,7 @@ static inline kernel_order order_of(const char *kernel)
     return ORDER_OWN;
 }
 
-/** Draws format and kernel: the library's choice, a format without a kernel, or a kernel with its format or
- *  without. */
+/** Draws format and kernel: the library's choice, a format alone, or a kernel with or without its format. */
 static inline void draw_kernel(spmm_plan_options *o, spmm_plan_study *s)
 {
     const known_kernel *named;
@@ -108,7 +107,7 @@ static inline spmm_plan_options draw_options(spmm_plan_study *s)
     return o;
 }
 
-/** Draws K, such that it can most often be cut into the column blocks. */
+/** Draws K, most often one that can be cut into the column blocks. */
 static inline int64_t draw_k(const spmm_plan_options *o, spmm_precision precision)
 {
     static const int64_t columns[] = {1,  1,  2,  3,  4,  5,  6,  7,  8,   9,   12, 16,
@@ -117,7 +116,7 @@ static inline int64_t draw_k(const spmm_plan_options *o, spmm_precision precisio
     return o->column_blocks > 1 && draw_percent(90) ? (k + step - 1) / step * step : k;
 }
 
-/** Whether a plan that asks for the serial product's bits asks for something else that cannot keep them. */
+/** Whether options other than `exact` rule out the bits of the serial product. */
 static inline int plan_is_not_exact(const planned *t)
 {
     const spmm_plan_options *const o = &t->options;
@@ -134,7 +133,7 @@ static inline int plan_rounds(const planned *t)
     return t->options.exchange_precision == SPMM_F32 && t->precision == SPMM_F64;
 }
 
-/** Whether a plan is refused by what spmm.h says of its options: 1 yes, 0 no, -1 either. */
+/** Whether a plan must be refused according to spmm.h: 1 yes, 0 no, -1 it may be. */
 static inline int plan_is_refused(const planned *t)
 {
     const spmm_plan_options *const o = &t->options;
@@ -144,8 +143,8 @@ static inline int plan_is_refused(const planned *t)
     if (plan_rounds(t) && (o->exact || o->transport == SPMM_TRANSPORT_SHARED)) return 1;
     if (n > 1 && o->transport == SPMM_TRANSPORT_SHARED)
         return -1;                           /* which reads whole rows, if it reads any */
-    if (t->study.ell_limit < 1e9) return -1; /* how large the padded matrix is, is the library's to say */
-    if (o->kernel && order_of(o->kernel) == ORDER_CHAIN) return -1; /* a build may be without the baseline */
+    if (t->study.ell_limit < 1e9) return -1; /* only the library knows the size of the padded matrix */
+    if (o->kernel && order_of(o->kernel) == ORDER_CHAIN) return -1; /* a build may lack the baseline */
     return o->device == SPMM_CUDA ? -1 : 0;
 }
 
@@ -177,11 +176,11 @@ static inline int make_block(planned *t)
                                                 t->p, t->q, &t->block);
     went_well(status, "spmm_csr_scatter()");
     if (same_status(status, "spmm_csr_scatter()") != SPMM_OK) return 0;
-    block_take_values(&t->matrix, &t->block); /* says if entries are missing */
+    block_take_values(&t->matrix, &t->block); /* reports missing entries */
     return 1;
 }
 
-/** Makes the plan on this rank alone whose bits the tested one must have, if any are promised. */
+/** If the plan promises bits, makes a plan on this rank alone that must give the same bits. */
 static inline void make_alone(planned *t)
 {
     const char *const kernel = spmm_plan_kernel(t->plan);
@@ -197,7 +196,7 @@ static inline void make_alone(planned *t)
         (t->order == ORDER_CANONICAL_F64 && t->precision == SPMM_F32) ||
         (t->order == ORDER_CHAIN && o->device == SPMM_CUDA))
         return;
-    if (t->order == ORDER_CHAIN) { /* not the canonical order, but the kernel's own whatever the ranks */
+    if (t->order == ORDER_CHAIN) { /* the kernel's own order, the same for any number of ranks */
         alone.format = SPMM_FORMAT_AUTO;
         alone.kernel = kernel;
         study.ell_limit = 1e18;
@@ -208,7 +207,8 @@ static inline void make_alone(planned *t)
               "a plan alone");
 }
 
-/** Draws a plan. Returns 0 if there is none: it was refused, or failed. planned_destroy() either way. */
+/** Draws a plan. Returns 0 if the plan was refused or failed. The caller calls planned_destroy() either
+ *  way. */
 static inline int draw_plan(planned *t)
 {
     int divisor[DIFF_RANKS], divisors = 0;
@@ -222,7 +222,7 @@ static inline int draw_plan(planned *t)
     t->q = diff_.ranks / t->p;
     t->own = draw_percent(50);
     t->options = draw_options(&t->study);
-    /* else only the library knows which rows of X came to the rank that multiplied them */
+    /* in these cases only the library knows which rows the multiplying rank received, rounded to f32 */
     if (t->q > 1 || t->options.any_order || t->options.exchange == SPMM_EXCHANGE_JOINT)
         t->options.exchange_precision = SPMM_F64;
     t->k = t->most = draw_k(&t->options, t->precision);
@@ -259,7 +259,7 @@ static inline void planned_destroy(planned *t)
     memset(t, 0, sizeof *t);
 }
 
-/** Asks for a plan in which one rank has made a mistake; every rank must be refused. */
+/** Asks for a plan with a mistake on one rank; every rank must be refused. */
 static inline void refused_plan(const planned *t)
 {
     enum { BLOCK_IS_NULL, K_IS_LESS, OTHER_K, SHIFTED, MORE_X, OTHER_EXCHANGE, MISTAKES };
@@ -270,7 +270,7 @@ static inline void refused_plan(const planned *t)
     spmm_plan_options o = t->options;
     int64_t k = t->most;
     spmm_plan *plan = NULL;
-    if ((mistake == OTHER_K || mistake == OTHER_EXCHANGE) && diff_.ranks == 1) return; /* no mistake then */
+    if ((mistake == OTHER_K || mistake == OTHER_EXCHANGE) && diff_.ranks == 1) return; /* not a mistake */
     diff_step("a plan with %s on rank %d", names[mistake], bad);
     if (diff_.rank == bad) {
         if (mistake == K_IS_LESS) k = -1;

@@ -1,23 +1,24 @@
-/** Products of plans: Y := alpha A X + beta Y and with the transpose, whole or begun and ended apart, after
- *  new values, and after a rank has passed something wrong. */
+/** Products of plans: Y := alpha A X + beta Y and with the transpose, by one call or by begin and end, after
+ *  new values, and after a rank passed invalid arguments. */
 #ifndef SP_DIFFERENTIAL_PRODUCTS_H
 #define SP_DIFFERENTIAL_PRODUCTS_H
 
 #include "differential_operands.h"
 #include "differential_plans.h"
 
-/** A product: `in` and `out` are X and Y, with the transpose rows of Y's distribution and of X's. */
+/** A product. `in` and `out` are X and Y; in a product with the transpose `in` has Y's distribution, `out`
+ *  has X's. */
 typedef struct product {
     planned *of;
     int transposed;
     double alpha, beta;
     operand in, out;
     int64_t in_first, out_first; /* global indices of their first rows */
-    diff_values out_values;      /* what Y was before; not read if beta is 0 */
+    diff_values out_values;      /* Y before the product; not read if beta is 0 */
     uint64_t out_key;
 } product;
 
-/** Fills Y with what it is before the product. */
+/** Fills Y with its elements from before the product, or with NaNs if they are not read. */
 static inline void product_reset(product *r)
 {
     if (r->beta == 0)
@@ -120,13 +121,13 @@ static inline void judge_column(const product *r, int64_t j)
     free(sum);
 }
 
-/** Compares the bits of the result with those that one rank alone gets. */
+/** Compares the bits of the result with those of a product on one rank alone. */
 static inline void judge_bits(const product *r)
 {
     planned *const t = r->of;
     spmm_multivector x, y;
     if (!t->alone || r->transposed) return;
-    /* between devices only the sum itself has the same bits */
+    /* across devices only A X has the same bits, not alpha A X + beta Y */
     if (diff_.device == SPMM_CUDA && (r->alpha != 1 || r->beta != 0)) return;
     if (t->precision == SPMM_F32 && order_of(spmm_plan_kernel(t->plan)) == ORDER_CANONICAL_F64) return;
     if (!went_well(spmm_plan_x_create(t->alone, &x), "X alone")) return;
@@ -147,7 +148,7 @@ static inline void judge_bits(const product *r)
     operand_destroy(&alone_y);
 }
 
-/** Makes one element of the result wrong, which the comparison must find. */
+/** If results are to be spoiled, makes one element wrong, which the comparison must find. */
 static inline void spoil(product *r)
 {
     if (!diff_.spoil || r->out.view.rows == 0 || r->out.view.k == 0) return;
@@ -156,7 +157,7 @@ static inline void spoil(product *r)
     element_set(&r->out, i, 0, isnan(v) ? 0 : v * 1.001 + 1);
 }
 
-/** Compares all of a result: some columns element by element, all bits where they are promised. */
+/** Compares all of a result: some columns element by element, all bits if they are promised. */
 static inline void product_judge(product *r)
 {
     const int64_t k = r->of->k;
@@ -173,7 +174,7 @@ static inline void product_judge(product *r)
     judge_bits(r);
 }
 
-/** Computes the product again: the bits must be those of before, since every sum has a fixed order. */
+/** Computes the product again: the bits must be the same, because every sum has a fixed order. */
 static inline void product_repeat(product *r)
 {
     const int64_t rows = r->out.view.rows, k = r->of->k;
@@ -212,7 +213,7 @@ static inline void step_product(planned *t)
     product_destroy(&r);
 }
 
-/** Another number of columns. */
+/** Sets another number of columns. */
 static inline void step_columns(planned *t)
 {
     const int64_t any = draw_below(t->most + 1), few = draw_below(t->most < 8 ? t->most + 1 : 9);
@@ -225,7 +226,7 @@ static inline void step_columns(planned *t)
     if (t->alone) went_well(spmm_plan_set_k(t->alone, t->k), "columns alone");
 }
 
-/** New values of A, and a product with them. */
+/** Sets new values of A and computes a product with them. */
 static inline void step_update(planned *t)
 {
     const diff_values kind = draw_values(5);
@@ -244,9 +245,9 @@ static inline void step_update(planned *t)
     diff_.counts.updates++;
 }
 
-/** Makes one rank's operands wrong in one way. \param [in,out] x, y  what the call will be given, may
- *  become NULL
- *  \return what is wrong; NULL if nothing is, as with this product there is no such mistake */
+/** Makes one rank's operands wrong in one way.
+ *  \param [in,out] x, y  the call's arguments; may become NULL
+ *  \return what is wrong; NULL if the mistake is impossible with this product */
 static inline const char *draw_mistake(const product *r, spmm_multivector *vx, spmm_multivector *vy,
                                        const spmm_multivector **x, spmm_multivector **y)
 {
@@ -281,9 +282,9 @@ static inline const char *draw_mistake(const product *r, spmm_multivector *vx, s
     }
 }
 
-/** Looks at the status of a product in which rank `bad` passed something wrong, if `made` is 1. That rank
- *  is refused, and with the transpose its process row, where one rank alone has rows of X; others may hear
- *  that a neighbor failed. */
+/** Checks the status of a product in which rank `bad` passed an invalid argument, if `made` is 1. That rank
+ *  is refused; with the transpose also its process row, unless all of the row's ranks have X (butterfly).
+ *  Other ranks may report that a neighbor failed. */
 static inline void mistake_answered(const product *r, int bad, int made, spmm_status status)
 {
     const int q = r->of->q, row = r->transposed && q > 1 && diff_.rank / q == bad / q &&
@@ -294,10 +295,10 @@ static inline void mistake_answered(const product *r, int bad, int made, spmm_st
         differs("the product gave status %d: %s", (int)status, spmm_error_message());
 }
 
-/** One rank passes something wrong: it is refused, nobody hangs, and the next product is right. */
+/** One rank passes an invalid argument: it is refused, no rank hangs, and the next product is correct. */
 static inline void step_mistake(planned *t)
 {
-    if (t->k == 0) return; /* operands without elements lie nowhere, and overlap nothing */
+    if (t->k == 0) return; /* operands without elements have no memory and cannot overlap */
     product r;
     product_make(t, &r);
     const int bad = (int)draw_below(diff_.ranks), begun = draw_percent(40) && !r.transposed;
@@ -331,7 +332,8 @@ static inline void step_mistake(planned *t)
     step_product(t);
 }
 
-/** What can and cannot be called between the begin and the end of a product. */
+/** Makes a call between the begin and the end of a product: one that is allowed, or one that must be
+ *  refused. */
 static inline void between(planned *t, product *r, planned *other)
 {
     spmm_multivector made;
@@ -350,7 +352,7 @@ static inline void between(planned *t, product *r, planned *other)
     }
 }
 
-/** A product that is begun and ended apart, with other calls between, or never ended. */
+/** A product by begin and end, with other calls in between; a few are never ended. */
 static inline void step_begun(planned *t, planned *other)
 {
     product r;
@@ -363,7 +365,7 @@ static inline void step_begun(planned *t, planned *other)
     memcpy(step, diff_.step, sizeof step);
     spmm_multivector x = r.in.view, y = r.out.view;
     const spmm_status begun = spmm_apply_begin(t->plan, r.alpha, &x, r.beta, &y);
-    memset(&x, 0xEE, sizeof x); /* the structs may go */
+    memset(&x, 0xEE, sizeof x); /* the structs need not outlive the begin */
     memset(&y, 0xEE, sizeof y);
     same_status(begun, "spmm_apply_begin()");
     went_well(begun, "spmm_apply_begin()");

@@ -1,4 +1,4 @@
-/** A matrix of small integers, whole on every rank, its blocks, and products of it by their definition. */
+/** A matrix of small integers, whole on every rank, its blocks, and its products by definition. */
 #ifndef SP_DISTRIBUTED_H
 #define SP_DISTRIBUTED_H
 
@@ -19,7 +19,7 @@ typedef struct distributed {
 
 static double value_of(int64_t e, int64_t version) { return (double)((e * 5 + version * 3) % 11 - 5); }
 
-/** The values depend on the place of the entry in the whole matrix. */
+/** Sets the values, each of which depends on the entry's index in the whole matrix. */
 static void set_values(spmm_csr *a, int64_t version)
 {
     for (int64_t e = 0; e < a->nnz; e++) sample_set(a->as, a->precision, e, value_of(e, version));
@@ -38,7 +38,7 @@ static void distributed_destroy(distributed *d)
     spmm_csr_destroy(&d->a);
 }
 
-/** Gives all ranks other values of the same pattern. */
+/** Changes the values on all ranks; the pattern stays. */
 static inline void change_values(distributed *d, int64_t version)
 {
     const spmm_csr *const mine = &d->block.csr;
@@ -54,7 +54,7 @@ static inline void change_values(distributed *d, int64_t version)
 
 static double x_of(int64_t row, int64_t column) { return (double)((row * 7 + column * 3) % 13 - 6); }
 
-/** Fills a multivector whose first row is row `first` of the whole. */
+/** Fills a multivector with x_of(); its first row is row `first` of the whole. */
 static inline void fill(spmm_multivector *x, int64_t first)
 {
     spmm_multivector host;
@@ -66,7 +66,7 @@ static inline void fill(spmm_multivector *x, int64_t first)
     spmm_multivector_destroy(&host);
 }
 
-/** Adds scale * A X or, if `transposed`, scale * A^T X, to y [rows x k], of the whole matrix. */
+/** Adds scale * A X or, if `transposed`, scale * A^T X, to y [rows x k]; y has all rows. */
 static void add_product(const spmm_csr *a, int transposed, int64_t k, double scale, double *y)
 {
     for (int64_t i = 0; i < a->rows; i++)
@@ -77,7 +77,7 @@ static void add_product(const spmm_csr *a, int transposed, int64_t k, double sca
             }
 }
 
-/** Checks that y has alpha op(A) X + beta X from row `first` on. */
+/** Checks that y is alpha op(A) X + beta Y from row `first` on; X and Y were filled by fill(). */
 static inline void check_rows(const spmm_csr *a, int transposed, double alpha, double beta,
                               const spmm_multivector *y, int64_t first)
 {

@@ -14,7 +14,7 @@
 
 #include "base/random.h"
 
-/** The test's folder, and the name of the file in it that the functions below write. */
+/** The test's folder, and the name of the file in it that write_bytes() and others write. */
 static char folder[200], path[256];
 
 /** Makes the folder, and sets `path` to the name of a file in it; exits on failure. */
@@ -49,7 +49,7 @@ static inline void write_file(const char *name, const char *bytes, size_t n)
 /** Writes the file at `path`; exits on failure. */
 static inline void write_bytes(const char *bytes, size_t n) { write_file(path, bytes, n); }
 
-/** Returns a file's bytes and a zero behind them, which the caller frees; exits on failure.
+/** Returns a file's bytes and a terminating zero; the caller frees them. Exits on failure.
  *  \param [out] n  number of bytes */
 static inline char *read_file(const char *name, size_t *n)
 {
@@ -65,7 +65,8 @@ static inline char *read_file(const char *name, size_t *n)
     return bytes;
 }
 
-/** Writes the file at `path` as gzip members of `piece` bytes of the text each; n: one member. */
+/** Writes the file at `path` as gzip members, each with `piece` bytes of the text; if `piece` is n, as one
+ *  member. */
 static inline void write_gzip(const char *text, size_t n, size_t piece)
 {
     size_t at = 0;
@@ -76,7 +77,7 @@ static inline void write_gzip(const char *text, size_t n, size_t piece)
     } while ((at += piece) < n);
 }
 
-/** Sets the bytes that a reader takes at a time; 0: its default. */
+/** Sets the number of bytes that a reader reads at a time; 0: its default. */
 static inline void chunk_bytes(int64_t bytes)
 {
     char text[32];
@@ -99,8 +100,7 @@ static inline int parts_in(const char *name)
     return count;
 }
 
-/** Returns bytes of this process's memory, which /proc/self/status has under `key`: VmHWM, VmRSS or VmSize;
- *  negative if it cannot be read. */
+/** Returns an entry of /proc/self/status in bytes: VmHWM, VmRSS or VmSize; negative if it cannot be read. */
 static inline int64_t status_bytes(const char *key)
 {
     char line[256];
@@ -114,15 +114,15 @@ static inline int64_t status_bytes(const char *key)
 
 /* ---- Matrix Market files ---- */
 
-/** What a file is made of. */
+/** The contents of a file to write. */
 typedef struct mtx_kind {
     const char *what, *field, *symmetry;
     int rows, cols, entries;
-    int copies;   /**< of the entries of the first rows; 1: as chance has it */
-    int long_row; /**< the row of half the entries; 0: none */
+    int copies;   /**< > 1: most entries are duplicates in the first rows; 1: duplicates are by chance */
+    int long_row; /**< the row with half of the entries; 0: none */
 } mtx_kind;
 
-/** Writes entry k to `text`, with a value that makes sums depend on the order. Returns the number of
+/** Writes entry k to `text`, with a value that makes sums depend on their order. Returns the number of
  *  characters. */
 static inline int mtx_entry(const mtx_kind *t, uint64_t seed, uint64_t k, char *text)
 {
@@ -147,8 +147,8 @@ static inline int mtx_entry(const mtx_kind *t, uint64_t seed, uint64_t k, char *
 
 /** Writes a file with comments and blank lines to `text`; its last line has no newline if the seed is odd.
  *  Returns its length.
- *  \param [in] step  prime to the number of entries; determines their order, which the matrix does not depend
- *                    on */
+ *  \param [in] step  coprime to the number of entries; determines their order, which does not affect the
+ *                    matrix */
 static inline int mtx_text(const mtx_kind *t, uint64_t seed, int step, char *text)
 {
     int n = sprintf(text, "%%%%MatrixMarket matrix coordinate %s %s\n%% c\n\n%d %d %d\n", t->field,

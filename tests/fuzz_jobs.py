@@ -33,22 +33,22 @@ try:
 except ImportError:
     plots = None
 
-SLOW = 20  # seconds of the processor for one execution: it hangs
-DRAWN = 400  # of so many executions one draws figures, too
+SLOW = 20  # CPU seconds after which an execution counts as a hang
+DRAWN = 400  # one of so many executions draws figures, too
 
 KERNELS = [points.Kernel(f"{device}_{n}", device, form) for device in ("cpu", "cuda") for n, form in
            enumerate(("csr", "ell", "ell-nopad", "sell"))] + [points.Kernel("cpu_serial", "cpu", "csr")]
 
-# what a field may hold that it should not
+# values that are put into fields
 VALUES = [None, True, False, 0, 1, -1, 2, 3, 7, 2 ** 31 - 1, 2 ** 31, 2 ** 53 + 1, 2 ** 63 - 1, -2 ** 63, 0.0, -0.0, 0.5,
           1.5, -1.5, 1e-300, 5e-324, 1e-12, 1e-9, 1e9, 1e18, 1e30, 1e300, 1.7e308, "", "0", "1", "²", "f32", "f64", "cpu",
           "cuda", "auto", "all", "none", "linear", "tree", "\ud800", "\x00\x1b[31m", "<script>alert(1)</script>", "$\\frac",
           "a" * 3000, "ä中😀", [], [[]], [0, 0], [1, 1], [2, 2], [1, None], {}, {"": {}}, {"id": 1}]
-# written as they stand: no JSON, or none that a double or 64 bits hold
+# texts in place of a value: no JSON, or numbers beyond a double or 64 bits
 RAW = ["NaN", "Infinity", "-Infinity", "1e999", "-1e999", "1" + "0" * 400, "-" + "9" * 5000, "1e-400", "0x10", "01", "+1",
        "'a'", "[" * 2000, "[" * 30 + "]" * 30, '{"a":' * 500 + "1" + "}" * 500, '"\\ud800"', '"\\u0000"', '"' + "b" * 70000 + '"',
        "nul", "", "truefalse", "1,2", '{"a":1,"a":2}']
-# of study files
+# words for study files
 WORDS = ["²", "٣", "9" * 5000, "-1", "0", "1", "2", "16777216", "16777217", "4294967296", "1e3", "1_0", "Px1", "1xQ", "PxQ",
          "0x0", "0xQ", "square", "auto", "all", "cpu", "cuda", "cpu_serial", "csr", "yes", "no", "{", "}", "{}", "{{2}}",
          "m:{9**9**9}", "m:{10**400}", "m:{2**(ranks*1e9)}", "m:{1/(ranks-1)}", "m:{cbrt(0-ranks)}", "m:{" + "(" * 90 + "1" +
@@ -66,10 +66,10 @@ def _alarm(_number, _frame):
     raise Hang(f"longer than {SLOW} s")
 
 
-# ---- what there is to begin with ----
+# ---- valid inputs ----
 
 def _asked():
-    """Runs that say what they were asked for: in the record, in the command, and in the settings."""
+    """Records with their requested settings: in the group `asked`, in the command, and in the study's settings."""
     found = [made.run(1e-3, number=number, settings={"reduce": "tree", "options": "--verify none"}) for number in range(2)]
     found[0].update(asked={"reduce": "tree", "block_size": 64, "ell_limit": 3, "isa": "", "overlap": "off"},
                     launch={"block_size": 64, "subwarp": None, "registers": 40}, plan={"backend": "direct"})
@@ -114,7 +114,7 @@ def _good_studies():
 # ---- mutations ----
 
 def _places(value, path=()):
-    """Of everything within a record, the path to it."""
+    """Yields the paths of all values in a record."""
     for name, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
         yield (*path, name)
         yield from _places(inner, (*path, name))
@@ -133,7 +133,7 @@ def _scaled(value, rng):
 
 
 def _stretch(record, rng):
-    """Numbers that a record may well have, but far from those of others."""
+    """Changes numbers to valid ones, far from those of other records."""
     for name in ("apply", "seconds", "moved", "probe", "roofline"):
         if name in record and rng.random() < 0.5:
             factor, of = 10 ** rng.uniform(-9, 12), record[name]
@@ -150,7 +150,7 @@ def _stretch(record, rng):
 
 
 def _mutate_record(record, rng):
-    """Its text, with something changed in it."""
+    """The text of the record, with one or more values changed."""
     if rng.random() < 0.5:
         _stretch(record, rng)
         return json.dumps(record)
@@ -178,7 +178,7 @@ def _mutate_record(record, rng):
 
 
 def _mutate_bytes(data, rng):
-    """Without any knowledge of what they say."""
+    """Changes bytes, whatever they mean."""
     place = rng.randrange(len(data) + 1)
     kind = rng.randrange(8)
     if kind == 0:
@@ -229,10 +229,10 @@ def mutated_study(studies, rng):
     return data
 
 
-# ---- executions: each raises what jobs/ has no answer for ----
+# ---- executions: exceptions that jobs/ does not handle are findings ----
 
 def _located(message, path):
-    """Does it name the file, and what it is about?"""
+    """Checks that the message is one short line that begins with the file."""
     assert re.match(re.escape(path) + r"(:\d+)?: \S", message), f"no FILE:LINE: {message[:200]}"
     assert len(message) < 2000 and "\n" not in message, f"not one short line: {message[:200]}"
 
@@ -241,7 +241,7 @@ COMPARED = os.path.join(ROOT, "docs", "studies", "small-2-cores.jsonl")
 
 
 def read_records(path, draw):
-    """As jobs/scaling and jobs/report do."""
+    """Processes records as jobs/scaling and jobs/report do."""
     try:
         study = analysis.Analysis(records.read([path]))
     except lines.RecordsError as error:
@@ -255,7 +255,7 @@ def read_records(path, draw):
 
 
 def compare_records(path, draw):
-    """As jobs/compare does: with other records, and with themselves."""
+    """Compares records as jobs/compare does: with other records, and with themselves."""
     try:
         found, good = records.read([path]), records.read([COMPARED])
         for old, new in ((good, found), (found, good), (found, found)):
@@ -271,7 +271,7 @@ def compare_records(path, draw):
 
 
 def read_own(path, _draw):
-    """As jobs/study does."""
+    """Reads records as jobs/study does before it continues."""
     try:
         Recorder(path, write=False).close()
     except (lines.RecordsError, RecordError) as error:
@@ -303,7 +303,7 @@ def read_study(path, _draw):
 
 
 def targets():
-    """(name, what runs, makes the input of a generator of random numbers)"""
+    """[(name, function that processes a file, function that makes its bytes from a random number generator)]"""
     good, good_conversions, studies = _good_records(), _good_conversions(), _good_studies()
     return [("records", read_records, lambda rng: mutated_records(good, rng)),
             ("study", read_study, lambda rng: mutated_study(studies, rng)),
@@ -314,7 +314,7 @@ def targets():
 
 
 def fuzz(iterations=None, seconds=None, seed=1, keep="", drawn=DRAWN):
-    """(executions, [what was found]) until one of the limits. keep: folder for the inputs of what was found."""
+    """Runs until one of the limits. Returns (executions, [finding]). keep: folder for the inputs of findings."""
     found, kinds, every, n = [], set(), targets(), 0
     end = time.monotonic() + seconds if seconds else None
     folder = tempfile.mkdtemp(prefix="spmm-fuzz-jobs.")

@@ -1,4 +1,4 @@
-/** The frame of tests on GPUs that are skipped where there is none. */
+/** The main function of tests that are skipped if there is no GPU. */
 #ifndef SP_GPU_MAIN_H
 #define SP_GPU_MAIN_H
 

@@ -28,7 +28,7 @@ static inline void set(spmm_multivector *v, int64_t i, int64_t j, double value)
     sample_set(v->data, v->precision, i * v->ld + j, value);
 }
 
-/** Fills rows of X in host memory, of which the first is row `first` of the whole. */
+/** Fills rows of X in host memory; the first is row `first` of the whole. */
 static inline void fill_x(spmm_multivector *x, int64_t first, numbers kind)
 {
     for (int64_t i = 0; i < x->rows; i++)
@@ -58,7 +58,7 @@ typedef struct reference {
 } reference;
 
 /** Computes A X by a plan on the CPU. Collective over MPI_COMM_WORLD.
- *  \param [in] reduce  the reduction to compare with, on which it depends which rank has which rows of Y */
+ *  \param [in] reduce  the reduction of the plan to compare with, which determines the ranks that have Y */
 static inline void reference_create(const spmm_block *block, int64_t k, numbers kind, spmm_reduce reduce,
                                     reference *r)
 {
@@ -116,7 +116,7 @@ static inline void put_nan(spmm_multivector *v)
     spmm_multivector_destroy(&host);
 }
 
-/** Checks several products, each with values that differ from those before: with the plan's X and Y, and with
+/** Checks several products, each with other values than the product before: with the plan's X and Y, and with
  *  the caller's own X, which has no room for ghost rows and another leading dimension; with integers also
  *  alpha and beta. */
 static inline void multiply(const reference *r, spmm_plan *plan, int64_t x_rows)

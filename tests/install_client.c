@@ -1,5 +1,5 @@
-/** A user's program: it sees spmm.h and an installed libspmm alone (tests/test_install.sh).
- *  Row sums of the 5-point Laplacian, through the product with ones, on any number of ranks. */
+/** A user's program: it uses only spmm.h and an installed libspmm (tests/test_install.sh). Computes row sums
+ *  of the 5-point Laplacian, through the product with ones, on any number of ranks. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-"""Writes what tests/run noted as JUnit XML, which CI systems read: tests/junit.py FOLDER FILE
+"""Writes the results of tests/run as JUnit XML, which CI systems read: tests/junit.py FOLDER FILE
 
-FOLDER has a folder for each program that was run, with files of a line each: label, start and end (seconds since
-1970), why (it failed as a whole; else empty); its output in `out`, and in `times` when each line PASS, FAIL or SKIP of
-it came. A program that was interrupted lacks `label`.
+FOLDER has a folder for each program that was run. Its files `label`, `start` and `end` (seconds since 1970) and `why`
+(the reason if the program failed as a whole, else empty) have one line each; `out` has the output, `times` the time of
+each of its PASS, FAIL and SKIP lines. If the program was interrupted, there is no `label`.
 """
 import datetime
 import os
@@ -11,14 +11,14 @@ import socket
 import sys
 import xml.etree.ElementTree as xml
 
-# characters that XML 1.0 cannot have
+# characters that XML 1.0 does not allow
 NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 VERDICT = re.compile(r"(PASS|FAIL|SKIP) (.*)")
-MOST_LINES = 200  # of what stands before a failure
+MOST_LINES = 200  # most lines of output that a failure shows
 
 
 def lines_of(folder, name):
-    """Lines of a file, as text that XML can have; none where there is no such file."""
+    """Lines of a file, with characters that XML does not allow replaced; [] if there is no such file."""
     try:
         with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
             return [NO_XML.sub("\ufffd", line) for line in file.read().split("\n")]
@@ -35,7 +35,7 @@ def fail(case, message, held):
 
 
 def add_cases(suite, folder, start, end):
-    """A test case for each verdict; what is printed before a FAIL goes with it."""
+    """Adds a test case for each PASS, FAIL or SKIP; a FAIL has the output printed before it."""
     times = [float(line) for line in lines_of(folder, "times") if line]
     held, before = [], start
     for line in lines_of(folder, "out"):
@@ -43,7 +43,7 @@ def add_cases(suite, folder, start, end):
         if not found:
             held.append(line)
             continue
-        now = min(end, times.pop(0) if times else end)  # tests/run looks 20 times a second
+        now = min(end, times.pop(0) if times else end)  # tests/run takes times in steps of 1/20 s
         verdict, sentence = found.groups()
         name, _, why = sentence.partition(": ") if verdict == "SKIP" else (sentence, "", "")
         case = case_of(suite, name, now - before)
@@ -58,7 +58,7 @@ def add_cases(suite, folder, start, end):
 
 
 def suite_of(folder):
-    """None: the program was interrupted."""
+    """The test suite of a program; None if it was interrupted."""
     label = "".join(lines_of(folder, "label"))
     if not label:
         return None

@@ -1,7 +1,7 @@
-# Sourced by tests/test_*.sh: the harness of test.h for scripts. Names are sentences; one line a test.
+# Sourced by tests/test_*.sh: the harness of test.h for scripts. Names are sentences; a line per test.
 #     pass "it works"; fail "it works"; skip "it works" "no GPU"; finish
 #     ok "it works" command...        passes when the command does; shows its output when not
-#     text "it says so" "part" "$out"      passes when the text has that part
+#     text "it says so" "part" "$out"      passes when the text contains the part
 #     on_gpus "it works" "1 2 3" program...   passes when the program does on each of these numbers of ranks;
 #                                           skipped without a GPU
 
@@ -49,10 +49,10 @@ on_gpus() {
     for ranks in $numbers; do ok "$sentence, $ranks ranks" $MPIRUN -np "$ranks" "$@"; done
 }
 
-# patience SECONDS: as many of a free machine, on a busy one more, in whole seconds
+# patience SECONDS: prints the time limit, which is longer on a busy machine, in whole seconds
 patience() { awk -v seconds="$1" -v factor="$(tests/patience)" 'BEGIN { printf "%.0f\n", seconds * factor }'; }
 
-# scratch: a folder of the test's own, removed when it ends
+# scratch: makes the folder $scratch, which is removed when the test ends
 scratch() {
     scratch=$(mktemp -d "${TMPDIR:-/tmp}/spmm-test.XXXXXX")
     trap 'rm -rf "$scratch"' EXIT

@@ -1,11 +1,11 @@
-/** Nodes that are made up: this MPI_Comm_split_type(), which the linker takes for all of the program, cuts
- *  the ranks of one machine into nodes of `node_size`. */
+/** Made-up nodes: this MPI_Comm_split_type(), which the linker uses for the whole program, splits the ranks
+ *  of one machine into nodes of `node_size` ranks. */
 #ifndef SP_MADE_NODES_H
 #define SP_MADE_NODES_H
 
 #include <mpi.h>
 
-/** Ranks of a made-up node; 0: the machine's; -1: ranks of a node are not consecutive. */
+/** Ranks per made-up node; 0: the machine's nodes; -1: two nodes, of the even and the odd ranks. */
 static int node_size;
 
 /** Returns the node of a rank of a communicator. */

@@ -1,4 +1,4 @@
-"""Records of studies that never ran, for the tests of what reads them: times by known laws."""
+"""Records of invented studies, with times by known laws, for tests of the programs that read records."""
 import json
 
 ENVIRONMENT = {"id": "e1", "study": "made", "host": "node1", "cpu": "A CPU of 64 cores", "cores": 64,
@@ -12,7 +12,7 @@ def environment(**more):
 
 
 def apply_group(seconds, spread=0.02, n=10, interval=True):
-    """Of n times around `seconds`."""
+    """The statistics of n times around `seconds`."""
     deviation = spread * seconds / 2
     group = {"n": n, "median": seconds, "mean": seconds * 1.001, "stddev": deviation, "variance": deviation ** 2,
              "min": seconds * (1 - spread), "max": seconds * (1 + 2 * spread),
@@ -25,7 +25,7 @@ def apply_group(seconds, spread=0.02, n=10, interval=True):
 def run(seconds, matrix="lap3d7:60", rows=216000, nnz=1490400, k=8, ranks=1, grid=None, threads=1, kernel="cpu_csr",
         form="csr", precision="f64", device="cpu", gpu="", number=0, weak=None, probe=None, copy=None, reduce=None,
         received=0, settings=None, **apply_options):
-    """A record as jobs/study writes it; received: rows of X, by all ranks."""
+    """A record as jobs/study writes it; received: rows of X that all ranks together receive."""
     p, q = grid or (ranks, 1)
     asked = {"matrix": matrix, "k": k, "device": device, "kernel": kernel, "format": form, "precision": precision,
              "ranks": ranks, "threads": threads, "grid": f"{p}x{q}", **({"weak": weak} if weak else {}),
@@ -56,7 +56,7 @@ def run(seconds, matrix="lap3d7:60", rows=216000, nnz=1490400, k=8, ranks=1, gri
 
 
 def prediction(seconds, matrix="lap3d7:60", rows=216000, nnz=1490400, k=8, ranks=1, machine="a machine", device="cpu"):
-    """As jobs/predict writes it."""
+    """A record as jobs/predict writes it."""
     return {"version": "0.1.0", "matrix": {"source": matrix, "rows": rows, "cols": rows, "nnz": nnz},
             "prediction": {"machine": machine, "processor": "", "device": device, "ranks": ranks, "ranks_per_node": 4,
                            "threads": 1, "grid": [ranks, 1], "partition": "nnz", "exchange": "halo" if ranks > 1 else "none",
@@ -81,7 +81,7 @@ def amdahl(first, serial, overhead, form, ranks=(1, 2, 4, 8, 16), **more):
 
 
 def everything():
-    """A study with all that the page has sections for."""
+    """A study with data for every section of the page."""
     probe, found = (2e-6, 1e-10, 4e-10), [environment()]
     for number in range(3):
         drift = 1 + 0.01 * number

@@ -1,4 +1,4 @@
-"""Records of series_mpi that never ran, for the tests of what reads them."""
+"""Records of invented runs of series_mpi, for tests of the programs that read records."""
 from made_records import apply_group
 
 BYTES, COPY = 8e9, 16e9
@@ -7,7 +7,7 @@ BYTES, COPY = 8e9, 16e9
 def step(seconds, name="mean", kernel="cpu_sum", ranks=1, threads=1, precision="f64", device="cpu", gpu="", count=1000,
          length=1000, source="generated", layout="series", sequential=4.0, share=1, wrong=0, verified=True, block=0,
          moved=BYTES, flops=1e9, copy=COPY, operator="sum", parts=0, memory="device", **apply_options):
-    """As src/series_mpi/report.c writes it. share: of the work, what the sequential program did."""
+    """A record as src/series_mpi/report.c writes it. share: fraction of the work that the sequential program did."""
     times = apply_group(seconds, **apply_options)
     return {
         "program": "series_mpi", "version": "0.1.0",
@@ -29,7 +29,7 @@ def step(seconds, name="mean", kernel="cpu_sum", ranks=1, threads=1, precision="
 
 
 def array_sum(seconds, reduce="tree", ranks=1, count=1001, calc=1e-9, com=1e-6, steps=0, model=1e-6, combine=2e-6, **more):
-    """As src/series_mpi/sums.c writes it."""
+    """A record as src/series_mpi/sums.c writes it."""
     record = step(seconds, "sum", "cpu_sum_serial", ranks, count=1, length=count, moved=8 * count, flops=count - 1, **more)
     record["sum"] = {"reduce": reduce, "steps": steps, "calc_seconds": calc, "com_seconds": com, "model_seconds": model,
                      "combine_seconds": combine, "value": 1.5}
@@ -37,7 +37,7 @@ def array_sum(seconds, reduce="tree", ranks=1, count=1001, calc=1e-9, com=1e-6, 
 
 
 def everything():
-    """All steps on ranks by a law and on a GPU with many kernels, in both precisions."""
+    """All steps: on several ranks, with times by a law, and on a GPU with many kernels; in both precisions."""
     found = []
     for precision, size in (("f64", 1), ("f32", 0.5)):
         for name, base, flops in (("generate", 2.0, 3e9), ("mean", 1.0, 1e9), ("deviation", 2.0, 6e9),

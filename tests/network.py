@@ -1,8 +1,8 @@
-"""Two hosts for the tests, on this machine: namespaces of the kernel, with networks of their own between them.
+"""Two or three hosts for tests, on this machine: namespaces of the kernel, with networks between them.
 
-Call contain() first: it starts the test anew where it sees no network and no processes but its own. Everything that
-the test starts there ends with it, however it ends: the kernel kills what a pid namespace has left when its first
-process, the test, is gone. A host has a name, a network and shared memory; files are the machine's.
+Call contain() first: it restarts the test in namespaces where it sees only its own network and processes. All processes
+that the test starts there end with it, however it ends: when the first process of a pid namespace, the test, is gone,
+the kernel kills the others. Each host has its own name, network and shared memory; the files are those of the machine.
 """
 import json
 import math
@@ -23,9 +23,9 @@ os.environ["PATH"] += ":/usr/sbin:/sbin"
 
 
 def contain():
-    """Starts the program anew in namespaces of its own, where this returns None; or returns why that cannot be."""
+    """Restarts the program in new namespaces, where this returns None; returns the reason if that is not possible."""
     if sys.argv[-1] == CONTAINED:
-        # the first process of a pid namespace gets no signal that it does not handle
+        # the first process of a pid namespace receives only signals that it handles
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
         do("ip", "link", "set", "lo", "up")
         return None
@@ -36,7 +36,7 @@ def contain():
     version = subprocess.run([*mpirun, "--version"], capture_output=True, text=True).stdout.split("\n")[0]
     if "(Open MPI) 4." not in version:
         return "only Open MPI 4's mpirun is known here"
-    # who is not root may still be root of a user namespace, if the system allows that
+    # another user than root may become root in a user namespace, if the system allows it
     wall = ["unshare", *([] if os.geteuid() == 0 else ["--map-root-user"]), "--net", "--pid", "--mount", "--mount-proc",
             "--fork", "--kill-child"]
     all_that_is_needed = ("mount --bind /etc/hosts /etc/hosts && unshare --net --uts --ipc --mount hostname far &&"
@@ -56,8 +56,9 @@ def do(*command):
 
 
 def bytes_per_exchange(net, run):
-    """(bytes that cross between hosts for one exchange, what the last run returned): counted by the interfaces, and only what more
-    products add. run(repeat) runs spmm_mpi; each repetition is timed with its exchange, as an exchange alone, and without one."""
+    """(bytes that cross between hosts for one exchange, result of the last run): the difference of the interfaces' counters
+    for many and for few products. run(repeat) runs spmm_mpi, which does two exchanges per repetition: one in a product and
+    one alone (it also times a product without an exchange)."""
     few, many, sent = 2, 22, []
     for repeat in (few, many):
         before = net.bytes_sent()
@@ -75,7 +76,7 @@ def wait_until(condition, seconds, what):
 
 class Host:
     def __init__(self, name, folder):
-        """A process that does nothing keeps the namespaces."""
+        """Starts a sleeping process that keeps the namespaces."""
         setup = f"hostname {name} && mount --bind {folder}/hosts /etc/hosts && ip link set lo up && echo up"
         self.keeper = subprocess.Popen(["unshare", "--net", "--uts", "--ipc", "--mount", "sh", "-c",
                                         setup + " && exec sleep 1d"], stdin=subprocess.DEVNULL,
@@ -84,21 +85,21 @@ class Host:
         self.name, self.pid = name, str(self.keeper.pid)
 
     def enter(self, *command):
-        """The command that runs `command` there, in the folder where we are."""
+        """The command that runs `command` on the host, in the current folder."""
         return ["nsenter", "-t", self.pid, "--net", "--uts", "--ipc", "--mount", "env", "-C", os.getcwd(), *command]
 
     def do(self, *command):
         return do(*self.enter(*command))
 
     def processes(self, *names):
-        """The host's processes of those names that run."""
+        """The ids of the host's running processes with these names."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
                 there = os.readlink(f"/proc/{pid}/ns/net") == os.readlink(f"/proc/{self.pid}/ns/net")
                 if there and os.path.basename(os.readlink(f"/proc/{pid}/exe")) in names:
                     found.append(int(pid))
-            except OSError:  # it ended while we looked
+            except OSError:  # the process has ended meanwhile
                 pass
         return found
 
@@ -135,7 +136,7 @@ class Network:
         host.do("ip", "link", "set", wire, "up")
 
     def bridge(self):
-        """More than two hosts: each has a cable to a switch, which is here."""
+        """Connects more than two hosts: each has a cable to a switch, which is in the test's namespace."""
         do("ip", "link", "add", "switch", "type", "bridge")
         do("ip", "link", "set", "switch", "up")
         for host in self.hosts:
@@ -153,25 +154,25 @@ class Network:
         assert self.slow_wire.stdout.readline() == "up\n", "the slow wire did not start"
 
     def bytes_sent(self):
-        """What all hosts have sent through their interfaces `fast`, as the kernel counts it."""
+        """Bytes that all hosts have sent through their interfaces `fast`, by the kernel's counters."""
         return sum(json.loads(host.do("ip", "-s", "-j", "link", "show", "dev", "fast"))[0]["stats64"]["tx"]["bytes"]
                    for host in self.hosts)
 
     def remote_shell(self):
-        """What mpirun takes for ssh: AGENT HOST COMMAND... Like ssh it leaves our environment behind."""
+        """A script that mpirun uses in place of ssh: AGENT HOST COMMAND... Like ssh it does not pass on the environment."""
         keep = " ".join(f'${{{name}:+{name}="${name}"}}' for name in ("PATH", "HOME", "LD_LIBRARY_PATH"))
         pids = "".join(f"{host.name}) pid={host.pid} ;;\n" for host in self.hosts)
         return (f"#!/bin/sh\ncase $1 in\n{pids}*) exit 255 ;;\nesac\nshift\n"
                 f'exec nsenter -t $pid --net --uts --ipc --mount env -i {keep} TMPDIR={self.folder} sh -c "$*"\n')
 
     def launcher(self, mpirun, ranks, wire="fast", mca=(), pass_on=(), each=None):
-        """The command that starts `ranks` ranks, the same number on each host, the first ones near, talking through
-        that wire. each: that number, of `ranks` that are known to a shell alone."""
+        """The command that starts `ranks` ranks, the first ones on the near host, equally many on each host, which
+        communicate through that wire. each: their number per host, if `ranks` is a variable of a shell."""
         each = each or math.ceil(ranks / len(self.hosts))
         options = {"plm_rsh_agent": self.agent, "btl": "tcp,self", "btl_tcp_if_include": wire,
                    "oob_tcp_if_include": wire, **dict(mca)}
         pass_on = {*pass_on, *(name for name in os.environ if re.fullmatch("(A|L|UB)SAN_OPTIONS", name))}
-        # (killed daemons leave their folders behind)
+        # (killed daemons leave their folders in TMPDIR)
         return self.near.enter(f"TMPDIR={self.folder}", *mpirun, "-np", str(ranks),
                                "--host", ",".join(f"{host.name}:{each}" for host in self.hosts),
                                *(word for pair in options.items() for word in ("--mca", *map(str, pair))),
@@ -181,7 +182,7 @@ class Network:
         self.far.do("ip", "link", "set", wire, "down")
 
     def slow_traffic(self):
-        """Ends the slow wire. (frames carried, frames lost)"""
+        """Ends the slow wire. Returns (frames carried, frames lost)."""
         words = self.slow_wire.communicate("")[0].split()
         return int(words[1]), int(words[3])
 
@@ -197,7 +198,7 @@ class Network:
         for host in self.hosts:
             for pid in host.processes("mpirun", "orterun", "orted", "spmm_mpi"):
                 os.kill(pid, signal.SIGKILL)
-            # a network goes some time after its host; its end here would be in the next one's way
+            # a network disappears some time after its host; its interface here would clash with the next one's
             do("ip", "link", "delete", host.name)
             host.keeper.kill()
             host.keeper.wait()

@@ -1,6 +1,6 @@
-/** A program as written for NIST's mmio.h: it includes nothing of ours but that header. It reads a
- *  matrix in coordinate format entry by entry, writes it to the second file, reads that one again with
- *  one call, and compares. Exit status 0 when both are the same.
+/** A program as written for NIST's mmio.h: it includes no header of this project but that one. It reads a
+ *  matrix in coordinate format entry by entry, writes it to the second file, reads the second file with one
+ *  call, and compares. Exit status 0 if both are the same.
  *
  *      nist_client in.mtx out.mtx */
 #include <stdio.h>
@@ -44,7 +44,7 @@ int main(int argc, char *argv[])
     for (int k = 0; k < nz; k++) {
         double imag;
         val[k] = 1.0;
-        if (k % 2) { /* by the library and by hand in turn, as real programs mix them */
+        if (k % 2) { /* every other entry by the library, the rest by fscanf(), as real programs mix them */
             code = mm_read_mtx_crd_entry(f, &I[k], &J[k], &val[k], &imag, matcode);
             if (code != 0) return fail("an entry cannot be read", code);
         } else if (mm_is_pattern(matcode) ? fscanf(f, "%d %d\n", &I[k], &J[k]) != 2

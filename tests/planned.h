@@ -4,7 +4,7 @@
 
 #include "distributed.h"
 
-/** A plan for d, and its X, with x_of() in it, and Y. */
+/** A plan for d, its X, filled with x_of(), and its Y. */
 typedef struct planned {
     spmm_plan *plan;
     spmm_multivector x, y;

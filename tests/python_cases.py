@@ -1,4 +1,4 @@
-"""What the Python package computes and refuses, held against SciPy: run by tests/test_python.py under mpirun."""
+"""What the Python package computes and refuses, compared with SciPy: run by tests/test_python.py under mpirun."""
 import gc
 import pickle
 import unittest.mock
@@ -178,7 +178,7 @@ def _():
             near(getattr(scipy.sparse.linalg.aslinearoperator(plan), call)(x[:, 2]), (a.T if side else a) @ x[:, 2], call)
     with fails_once(RankCut, "take", "no room for rows", on=ranks - 1):
         refused(MemoryError, "no room for rows", Plan, comm, on_root(a), 4, cut="layout")
-    with unittest.mock.patch.object(gpu_matrix, "is_on_gpu", lambda A: True):  # one rank: no mistake
+    with unittest.mock.patch.object(gpu_matrix, "is_on_gpu", lambda A: True):  # on one rank the cut is ignored
         refused(TypeError, "the plan computes on the CPU", Plan, MPI.COMM_SELF, a, 4, cut="layout")
         refused(ValueError, "cut is 'nothing'", Plan, MPI.COMM_SELF, a, 4, cut="nothing")
     with Plan(comm, on_root(a), cut="auto", transport="mpi", products=10 ** 9) as plan:
@@ -385,7 +385,7 @@ def _():
     with Plan(comm, on_root(odd), 2) as plan:
         near(plan @ x[plan.x_range], (dense @ x)[plan.y_range])
     assert (odd.indices == indices).all() and odd.nnz == 6
-    odd.has_sorted_indices = odd.has_canonical_format = True  # which is not so
+    odd.has_sorted_indices = odd.has_canonical_format = True  # set wrongly: neither is true
     with Plan(comm, odd[rows_of(3)] if ranks > 1 else odd, 2, rows="distributed") as plan:
         near(plan @ x[plan.x_range], (dense @ x)[plan.y_range])
 
@@ -651,7 +651,7 @@ def _():
 
 
 def hinted(call, *arguments, **keywords):
-    """What the TypeError of the call names behind its last colon."""
+    """The text after the last colon of the call's TypeError."""
     return str(refused(TypeError, ": ", call, *arguments, **keywords)).rpartition(": ")[2]
 
 
@@ -742,7 +742,7 @@ def _():
     assert any(w.category is ResourceWarning and "not closed" in str(w.message) for w in found), found
 
 
-# ---- what newer versions of libspmm have ----
+# ---- functions of newer versions of libspmm ----
 
 @case("the transposed matrix has SciPy's elements")
 def _():
@@ -795,7 +795,7 @@ def _():
             near(plan.end(), expected)
             refused(spmm_mpi.Error, "no product of the plan has begun", plan.end)
             near(plan @ X[plan.x_range], expected)
-    for apart in (1, 2):  # (with 2, X and out are copied)
+    for apart in (1, 2):  # (with 2, X and out are not contiguous, and are copied)
         plan = Plan(comm, on_root(A), 4)
         plan.begin(np.repeat(X, apart, axis=1)[plan.x_range, ::apart], out=np.empty((len(X[plan.y_range]), 4 * apart))[:, ::apart])
         gc.collect()
@@ -809,10 +809,10 @@ def _():
         with Plan(comm, on_root(A), k) as plan:
             out = np.empty_like(X[plan.y_range])
             for kind, part, wrong in bad_x(plan):
-                refused(kind, "", plan.begin, wrong, out=out)  # (of some, out has too few columns)
+                refused(kind, "", plan.begin, wrong, out=out)  # (some fail because out has too few columns)
             refused(TypeError, "out is a NoneType", plan.begin, X[plan.x_range], out=None)
             bad = rank == ranks - 1
-            if k == 4:  # one rank alone: it fails at once, its neighbors at the end
+            if k == 4:  # fails at once on this rank, and at end() on its neighbors
                 if bad:
                     refused(TypeError, "alpha is", plan.begin, X[plan.x_range], out=out, alpha="1")
                 else:
@@ -827,7 +827,7 @@ def _():
 @case("arrays of other packages are taken by DLPack")
 def _():
     class Other:
-        """An array that has nothing but DLPack."""
+        """An array with no interface other than DLPack."""
 
         def __init__(self, array):
             self.array = array

@@ -1,4 +1,4 @@
-"""What the Python package does on a GPU, held against SciPy: run by tests/test_gpu_python.py under mpirun."""
+"""What the Python package does on a GPU, compared with SciPy: run by tests/test_gpu_python.py under mpirun."""
 import gc
 
 import numpy as np
@@ -31,7 +31,7 @@ def cupy_or_skip():
 
 
 class Theirs:
-    """An array of a library that nobody knows: columns of a DeviceArray, by what it says of itself."""
+    """An array of an unknown library: columns of a DeviceArray, with members of __cuda_array_interface__ from `said`."""
 
     def __init__(self, owner, columns=slice(None), **said):
         self.owner = owner
@@ -134,7 +134,7 @@ def _():
     cupy = cupy_or_skip()
 
     class Other:
-        """An array of CuPy that has nothing but DLPack."""
+        """An array of CuPy with no interface other than DLPack."""
 
         def __init__(self, array):
             self.array = array
@@ -218,7 +218,7 @@ R = random_x(4, 4, seed=5)
 
 
 def operations(make, get, plan):
-    """Every operation between products on arrays that make() makes of NumPy's and get() copies back."""
+    """Checks every operation between products, on arrays that make() makes of NumPy's and get() copies back."""
     mine = X[plan.x_range]
     x, y = make(mine), make(2 * mine + 1)
     near(dot(comm, x, y), X.T @ (2 * X + 1))

@@ -1,4 +1,4 @@
-"""Plans and matmul() of matrices in the memory of a GPU, of CuPy and of PyTorch, held against SciPy: run by tests/test_gpu_matmul.py."""
+"""Plans and matmul() with CuPy's and PyTorch's matrices in GPU memory, compared with SciPy: run by tests/test_gpu_matmul.py."""
 import gc
 import sys
 import traceback
@@ -146,7 +146,7 @@ def new_values(on):
 
 
 def every_index_type(on):
-    """A matrix whose indices and row starts are of int32 or int64, before and after its values change."""
+    """Checks a matrix whose indices and row starts are int32 or int64, before and after its values change."""
     a = random(300, 200, np.float64)
     x = DRAW.standard_normal((200, 3))
     for wide in (False, True):

@@ -1,4 +1,4 @@
-"""matmul of the Python package, held against SciPy: run by tests/test_solvers.py, on each rank by itself."""
+"""matmul of the Python package, compared with SciPy: run by tests/test_matmul.py, on each rank by itself."""
 import gc
 import os
 import warnings
@@ -21,7 +21,7 @@ def known():
 
 
 def counted(made=[]):
-    """How many plans have been made so far."""
+    """The number of plans made since its first call."""
     if not made:
         made.append(0)
         before = _matmul.Plan
@@ -37,7 +37,7 @@ counted()
 
 
 def as_scipy(a, x, **named):
-    """The product, which has to be SciPy's: exactly, of whole numbers, shape and type."""
+    """Checks that the product is SciPy's: equal shape and type, for whole numbers exactly equal values. Returns it."""
     expected, found = a @ x, matmul(a, x, **named)
     what = f"{a.format} {a.dtype} @ {x.dtype} {x.shape}"
     assert type(found) is np.ndarray and found.shape == expected.shape and found.dtype == expected.dtype, f"{what}: {found.dtype} {found.shape}"
@@ -81,7 +81,7 @@ def _():
             for form in FORMATS[:4]:
                 as_scipy(a.asformat(form), x)
     a = scipy.sparse.csr_matrix(np.array([[2 ** 53, 1, -2 ** 53]]))
-    assert matmul(a, np.ones(3, np.int64)) == [1]  # 0 where summed in f64
+    assert matmul(a, np.ones(3, np.int64)) == [1]  # a sum in f64 would be 0
 
 
 @case("entries stored more than once are summed, before and after their values change")
@@ -152,19 +152,19 @@ def wide(a):
 
 
 def large(shape=(300, 300)):
-    """Of more entries than a thread compares at once."""
+    """A matrix with more entries than a thread compares at once."""
     return random_matrix(*shape, density=0.6)
 
 
 def sharing(a, shape):
-    """The first rows of a matrix of a shape of its own, with the very same array of column indices."""
+    """A matrix of that shape with the first rows of `a`, which shares the arrays of column indices and values."""
     b = scipy.sparse.csr_matrix(shape)
     b.data, b.indices, b.indptr = a.data, a.indices, a.indptr[:shape[0] + 1]
     return b
 
 
 def by_plan(a, x):
-    """The product has the bits of a plan that is made from the matrix."""
+    """Checks that matmul() returns the same bits as a plan made from the matrix."""
     with spmm_mpi.Plan(MPI.COMM_SELF, a) as plan:
         assert matmul(a, x).tobytes() == (plan @ x).tobytes()
 
@@ -179,7 +179,7 @@ def _():
             for at in (0, a.nnz // 2, a.nnz - 1):
                 a.data[at] += 1
                 by_plan(a, x)
-                # bits that are equal numbers, and none
+                # different bits of equal numbers, and a NaN, which equals none
                 for value in (0.0, -0.0, np.nan, np.inf, 1.0):
                     a.data[at] = value
                     by_plan(a, x)
@@ -229,7 +229,7 @@ def _():
 def _():
     a = large((200, 150))
     for n in range(2):
-        # the columns that it has fit each shape
+        # the column indices are valid for each shape
         for shape in ((200, 150), (200, 180), (200, 150)):
             by_plan(sharing(a, shape), random_x(shape[1], 2))
         as_scipy(sharing(a, (100, 150)), random_x(150, 2))
@@ -394,7 +394,7 @@ def _():
         import torch
     except ImportError as error:
         raise Skipped(str(error)) from None
-    warnings.simplefilter("ignore", UserWarning)  # CSR tensors are "in beta state"
+    warnings.simplefilter("ignore", UserWarning)  # PyTorch warns that CSR tensors are "in beta state"
     for dtype, of_x in ((torch.float64, torch.float64), (torch.float32, torch.float32), (torch.int32, torch.int64), (torch.bool, torch.bool)):
         a = (random_matrix(30, 20, density=0.3) * 9).astype(str(dtype)[6:])
         for index in (torch.int32, torch.int64):

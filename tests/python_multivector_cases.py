@@ -1,4 +1,4 @@
-"""What the Python package computes between products, held against NumPy: run by tests/test_python.py under mpirun."""
+"""What the Python package computes between products, compared with NumPy: run by tests/test_python.py under mpirun."""
 import numpy as np
 from mpi4py import MPI
 
@@ -12,13 +12,13 @@ N = 203
 
 
 def close(found, expected, dtype=np.float64):
-    """What has been computed in dtype."""
+    """Checks values that were computed in dtype."""
     assert found.shape == expected.shape, f"{found.shape}, expected {expected.shape}"
     assert np.allclose(found, expected, rtol=0, atol=1e-11 if dtype == np.float64 else 2e-5), abs(found - expected).max()
 
 
 def layouts(x):
-    """The same elements, in layouts that are used in place and in such that are copied."""
+    """Arrays with the same elements, in layouts that are used in place and in layouts that are copied."""
     wide = np.full((x.shape[0], x.shape[1] + 3), np.nan, x.dtype)
     wide[:, 1:-2] = x
     odd = np.ndarray(x.shape, x.dtype, buffer=np.zeros(x.nbytes + 1, np.uint8), offset=1)
@@ -150,7 +150,7 @@ def _():
 
 
 def bad_rows(name, rows=None):
-    """Arrays that are no rows of a multivector."""
+    """(exception, part of its message, array): arrays that are refused as rows of a multivector."""
     good = np.ones((5, 4))
     wrong = [(TypeError, f"{name} is int64, expected float64 or float32" if rows is None else f"{name} is int64, expected float64",
               good.astype(np.int64)), (TypeError, f"{name} is complex128", good.astype(complex)), (TypeError, f"{name} is a list", good.tolist()),
@@ -240,7 +240,7 @@ def _():
 def both(good):
     try:
         axpby(1, OnGpu(), 1, good)
-    except spmm_mpi.Error as error:  # of X: no GPU is open
+    except spmm_mpi.Error as error:  # for X: no GPU is open
         raise TypeError(str(error)) from None
 
 

@@ -1,4 +1,4 @@
-"""Plans as operators of SciPy, held against SciPy alone: run by tests/test_operator.py under mpirun."""
+"""Plans as operators of SciPy, compared with SciPy alone: run by tests/test_operator.py under mpirun."""
 import numpy as np
 import scipy.sparse
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg, eigsh, lobpcg, svds
@@ -12,7 +12,7 @@ LARGEST = eigsh(LAPLACIAN, 3, return_eigenvectors=False)
 
 
 def rank_0(function, *plans, **named):
-    """Has rank 0 call function(operator, ..); what it returned, on all ranks."""
+    """Calls function(operator, ..) on rank 0, and returns its result on all ranks."""
     found = None
     with plans[0].operator(*plans[1:]) as operators:
         assert operators is None or isinstance(operators, tuple) or (rank == 0 and isinstance(operators, LinearOperator))

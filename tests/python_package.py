@@ -1,4 +1,4 @@
-"""What the tests of the Python package share: which Python and libspmm they use, and why they are skipped."""
+"""Shared by the tests of the Python package: which Python and libspmm they use, and why they are skipped."""
 import os
 import pathlib
 import re
@@ -13,7 +13,7 @@ ENVIRONMENT = {"SPMM_LIBRARY": str(LIBRARY), "PYTHONPATH": str(ROOT / "python"),
 
 
 def python(*args, ranks=0, limit=100, env=None, interpreter=None):
-    """The Python of the tests, with the package of this tree and the library of this build; ranks: under mpirun."""
+    """Runs Python with the package of this tree and the library of this build; ranks: their number under mpirun, 0: without."""
     launcher = [*MPIRUN, "-np", str(ranks)] if ranks else []
     told = {**os.environ, **ENVIRONMENT, **(env or {})}
     return subprocess.run([*launcher, interpreter or sys.executable, *map(str, args)], stdout=subprocess.PIPE,
@@ -22,7 +22,7 @@ def python(*args, ranks=0, limit=100, env=None, interpreter=None):
 
 
 def missing():
-    """Why the package cannot be tested here; None: it can."""
+    """The reason why the package cannot be tested here; None: it can."""
     if re.search("asan|tsan", BUILD.name):
         return "not with sanitizers"
     if not LIBRARY.exists():
@@ -37,7 +37,8 @@ def missing():
 
 
 def relay(script, ranks, failed, limit=100):
-    """Runs a script of cases and prints its lines. Whether it did not end as its lines say; failed: what to print then."""
+    """Runs a script of cases and prints its lines. Returns whether a case or the script failed; failed: sentence of a FAIL
+    line if only the script did."""
     try:
         done = python(script, ranks=ranks, limit=limit)
         text, code = done.stdout, done.returncode
@@ -54,6 +55,6 @@ def relay(script, ranks, failed, limit=100):
 
 
 def section(heading, number=0):
-    """A program in docs/PYTHON.md: block `number` of those below that heading."""
+    """A program in docs/PYTHON.md: the block with index `number` below that heading."""
     text = (ROOT / "docs/PYTHON.md").read_text().split(f"\n## {heading}\n")[1].split("\n## ")[0]
     return re.findall(r"```python\n(.*?)```", text, re.S)[number]

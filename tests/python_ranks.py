@@ -1,4 +1,4 @@
-"""What the cases of the Python package share, under mpirun: a case runs on all ranks, and has passed if it has on all."""
+"""Shared by the cases of the Python package, under mpirun: a case runs on all ranks, and passes if it does on all."""
 import sys
 import threading
 import traceback
@@ -59,7 +59,7 @@ def need(*functions):
 
 
 def in_threads(function, numbers, times=1):
-    """Calls function(i) so many times for each of the numbers, which have a thread each, and raises what one of them raised."""
+    """Calls function(i) `times` times for each i of numbers, in a thread for each, and raises the exception of one of them."""
     raised = []
 
     def work(i):
@@ -78,7 +78,7 @@ def in_threads(function, numbers, times=1):
 
 
 def refused(kind, part, call, *arguments, **keywords):
-    """The call raises exactly that kind, with that part in its sentence."""
+    """Checks that the call raises exactly that kind of exception, with that part in its text. Returns it."""
     try:
         call(*arguments, **keywords)
     except Exception as error:

@@ -1,4 +1,5 @@
-"""What PyTorch differentiates of the Python package: run by tests/test_torch.py under mpirun. device: cpu, or cuda as the first argument."""
+"""Products of the Python package in PyTorch's differentiation: run by tests/test_torch.py under mpirun. On the CPU, or on
+GPUs if the first argument is cuda."""
 import sys
 
 import numpy as np

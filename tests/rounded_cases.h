@@ -14,8 +14,8 @@
 static int size;
 static spmm_device device;
 
-/** The elements of X: most f64 numbers have no equal f32; small integers have one, and every sum of them is
- *  exact; and numbers beyond f32, with NaN and infinity among them. */
+/** The elements of X: reals, most of which f32 cannot represent; small integers, which are exact in f32 and
+ *  whose sums are exact; reals with some numbers beyond f32's range, NaN and infinity. */
 typedef enum elements { REALS, INTEGERS, EXTREMES } elements;
 
 static double element(elements kind, int version, int64_t row, int64_t column)
@@ -44,7 +44,7 @@ static int same(double a, double b)
     return memcmp(&a, &b, sizeof a) == 0 || a == b || (isnan(a) && isnan(b));
 }
 
-/** Checks that owned rows of X, in any memory, are as they were filled. */
+/** Checks that owned rows of X, in any memory, have the elements that fill() wrote. */
 static void check_x(elements kind, int version, int64_t first, const spmm_multivector *x)
 {
     spmm_multivector host;
@@ -58,8 +58,8 @@ static void check_x(elements kind, int version, int64_t first, const spmm_multiv
     spmm_multivector_destroy(&host);
 }
 
-/** Checks that y has the bits of the serial product with an X whose rows are rounded to f32, but for those
- *  that this rank owns. */
+/** Checks that y has the bits of the serial product with an X in which all rows except this rank's owned rows
+ *  are rounded to f32. */
 static void check_y(const spmm_csr *a, const spmm_block *b, elements kind, int version,
                     const spmm_multivector *y)
 {
@@ -87,7 +87,8 @@ static void check_y(const spmm_csr *a, const spmm_block *b, elements kind, int v
     spmm_multivector_destroy(&host);
 }
 
-/** Products by one plan, one after another: of two X of the plan, and of one without room for ghost rows. */
+/** Checks successive products of one plan: with two X of the plan, and with an X without room for ghost
+ *  rows. */
 static void check_products(const spmm_csr *a, const spmm_block *b, elements kind, spmm_plan *plan, int64_t k)
 {
     spmm_multivector x[3], y, wide;
@@ -107,7 +108,7 @@ static void check_products(const spmm_csr *a, const spmm_block *b, elements kind
     spmm_multivector_destroy(&y);
 }
 
-/** Products of k columns by a plan of these options, and then of fewer columns. */
+/** Checks products of k columns with these options, then of fewer columns. */
 static void check_case(const char *spec, elements kind, int64_t k, spmm_plan_options options)
 {
     const int failed = test_.failed;
@@ -145,7 +146,8 @@ static const char *const specs[] = {"uniform:120,5", "lap2d5:12",   "band:90,5,3
                                     "lap2d5:1",      "uniform:2,1", "longrows:60,2,3,50"};
 static const int64_t columns[] = {1, 2, 3, 4, 7, 16, 33};
 
-/** Every matrix and number of columns by a transport; on GPUs, where plans take long, a third of these. */
+/** Checks every matrix and number of columns with a transport; on GPUs, where plans take long, a third of
+ *  them. */
 static void check_transport(spmm_transport transport)
 {
     int turn = 0;
@@ -165,7 +167,7 @@ static void check_transport(spmm_transport transport)
                (spmm_plan_options){.transport = transport, .exchange = SPMM_EXCHANGE_JOINT});
 }
 
-/** Checks that two plans, with and without the option, give the same Y by `apply`. */
+/** Checks that two plans, with exchange_precision f64 and f32, compute the same Y by `apply`. */
 static void check_no_effect(spmm_precision precision, int q,
                             spmm_status (*apply)(spmm_plan *, double, const spmm_multivector *, double,
                                                  spmm_multivector *))

@@ -35,7 +35,7 @@ static inline const char *sample_name(sample s)
 /** How values are drawn: with small integers every product is exact, in any order and both precisions. */
 typedef enum sample_values { SAMPLE_INTEGERS, SAMPLE_REALS } sample_values;
 
-/** Draws the value of counters a and b. */
+/** Returns the value for counters a and b. */
 static inline double sample_value(sample_values kind, uint64_t key, uint64_t a, uint64_t b)
 {
     return kind == SAMPLE_INTEGERS ? (double)sp_random_below(key, a, b, 9) - 4 : sp_random_unit(key, a, b);
@@ -155,8 +155,8 @@ static inline int sample_same(const spmm_multivector *v, const spmm_multivector 
     return 1;
 }
 
-/** Says whether the GPU is that of tests/emulated_gpu: slow, and its kernels end the process when they
- *  fail. */
+/** Tells whether the GPU is emulated by tests/emulated_gpu: it is slow, and a failed kernel ends the
+ *  process. */
 static inline int sample_gpu_is_emulated(void)
 {
     static int known = -1;

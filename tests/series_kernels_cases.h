@@ -16,9 +16,8 @@
 
 /* ---- helpers ---- */
 
-/** Says whether the next of many cases is left out: of kernels on an emulated GPU, which is slow, one in
- *  `every` is tried. Where that number and those of each parameter's values have no common divisor, all
- *  values are. */
+/** Tells whether to skip the next of many cases: on an emulated GPU, which is slow, one case in `every` is
+ *  run. All values of a parameter occur if `every` and their number are coprime. */
 static int left_out(const sp_series_kernel *k, int every, int *number)
 {
     return k->device == SPMM_CUDA && sample_gpu_is_emulated() && (*number)++ % every != 0;
@@ -112,9 +111,9 @@ static void from_host(spmm_device space, void *to, const void *from, int64_t byt
         CHECK_INT(sp_device_upload(to, from, bytes), SPMM_OK);
 }
 
-/** Runs a kernel of SP_MEAN or SP_DEVIATION twice: the second run must work with the workspace that the
- *  first one leaves.
- *  \param [in]  l     what the kernel is run with, but for its series and memory
+/** Runs a kernel of SP_MEAN or SP_DEVIATION twice: the second run must work with the workspace that the first
+ *  one left.
+ *  \param [in]  l     the kernel's arguments, except series and memory
  *  \param [in]  mean  [count], host memory, for SP_DEVIATION; else NULL
  *  \param [out] out   the result, of `bytes` bytes, host memory */
 static void run_with(const sp_series_kernel *k, const sp_series *host, sp_series_launch l, const double *mean,
@@ -314,7 +313,7 @@ static void test_sums(const sp_series_kernel *k)
     }
 }
 
-/** Values whose sum cancels but for the ones among them, which plain sums lose. */
+/** Values that cancel in the sum, except for ones, which plain sums lose. */
 static double canceling(int64_t m, int64_t i)
 {
     return i % 3 == 0 ? 1e17 + (double)m : i % 3 == 1 ? 1 : -1e17 - (double)m;
@@ -474,11 +473,11 @@ static void test_dots(const sp_series_kernel *k)
 
 enum { TILE_ROWS = 37, TILE_COLS = 29 };
 
-/** A tile of numerators, and the weights of its rows and columns, which are the same in a triangle. */
+/** A tile of numerators, and the weights of its rows and columns; in a triangle these are the same. */
 typedef struct tile_case {
     sp_tile tile;
     double numerator[TILE_COLS][TILE_ROWS], weight[TILE_ROWS + TILE_COLS];
-    void *weights; /* in the tile's memory */
+    void *weights; /* in the same memory as the tile */
 } tile_case;
 
 static void tile_create(spmm_device space, spmm_precision p, int triangle, tile_case *c)
@@ -509,8 +508,8 @@ static void tile_create(spmm_device space, spmm_precision p, int triangle, tile_
     c->tile.wcol = (double *)c->weights + (triangle ? 0 : TILE_ROWS);
 }
 
-/** Computes the histogram by its definition; returns the number of coefficients up to -0.5 or from 0.75
- *  on. */
+/** Computes the histogram by definition. Returns the number of coefficients that are at most -0.5 or at least
+ *  0.75. */
 static int64_t tile_expected(const tile_case *c, sp_histogram *h)
 {
     const int triangle = c->tile.triangle;

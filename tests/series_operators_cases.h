@@ -101,7 +101,7 @@ static void test_operators(const sp_series_kernel *k)
     }
 }
 
-/** Returns how many of `count` series have the matrix product that kernel k computes. */
+/** Runs kernel k on `run`. Returns how many of the matrix products are those of the series x. */
 static int64_t right_products(const sp_series_kernel *k, const sp_series *run, const sp_series *x)
 {
     double *const out = malloc((size_t)x->count * 32), right[4];
@@ -116,7 +116,7 @@ static int64_t right_products(const sp_series_kernel *k, const sp_series *run, c
     return same;
 }
 
-/** Matrices prove an order: with any two neighbors exchanged, no product is the same. */
+/** Checks that matrix products depend on the order: exchanging any two neighbors changes every product. */
 static void test_order_of_matrices(const sp_series_kernel *k)
 {
     char name[160];
@@ -137,8 +137,8 @@ static void test_order_of_matrices(const sp_series_kernel *k)
     }
 }
 
-/** A kernel that changes the order fails the check that the others pass: sum_interleaved, which the registry
- *  therefore offers for other operators alone. */
+/** Checks that sum_interleaved, which changes the order, fails the check of matrix products that other
+ *  kernels pass; the registry does not offer it for SP_MATRIX. */
 static void test_changed_order(void)
 {
     const sp_series_kernel *const k = sp_series_find("sum_interleaved");

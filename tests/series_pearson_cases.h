@@ -15,8 +15,8 @@
 #include "series_mpi/pearson.h"
 #include "test_mpi.h"
 
-/** What a case has on this rank. One grid serves all cases, because on GPUs it starts NCCL, which takes a
- *  second. */
+/** A case's data on this rank. One grid serves all cases, because on GPUs creating it starts NCCL, which
+ *  takes a second. */
 typedef struct fixture {
     sp_grid grid;
     int64_t count, length, *begin; /* series of all ranks, values per series, first series of each rank */
@@ -25,7 +25,7 @@ typedef struct fixture {
     sp_pearson *pearson;
 } fixture;
 
-/** Value i of series m. Series 2 is constant; series 4 and 5 are series 1 less 1, times 3 and times -1. */
+/** Value i of series m. Series 2 is constant; series 4 and 5 are 3 and -1 times (series 1 minus 1). */
 static double value_of(int64_t m, int64_t i)
 {
     if (m == 2) return 0.1;
@@ -173,7 +173,8 @@ static void check_result(const fixture *f, const sp_pearson_result *r, int top, 
     free(sum);
 }
 
-/** Checks one case; the second pass must work with what the first one left. Collective over the grid. */
+/** Checks one case; the second pass must work with the state that the first one left. Collective over the
+ *  grid. */
 static void check_case(const sp_grid *grid, int64_t count, int64_t length, spmm_precision p,
                        const sp_series_kernel *k, int top)
 {
@@ -191,7 +192,7 @@ static void check_case(const sp_grid *grid, int64_t count, int64_t length, spmm_
     free(all);
 }
 
-/** Checks more equal coefficients than a list of candidates holds. Collective over the grid. */
+/** Checks more equal coefficients than fit into a list of candidates. Collective over the grid. */
 static void check_ties(const sp_grid *grid, const sp_series_kernel *k)
 {
     fixture f;

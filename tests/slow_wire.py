@@ -1,7 +1,8 @@
-"""A slow wire that loses frames, between two network interfaces: what tc's netem does, for the many kernels
-(of virtual machines, mostly) that are built without it.
+"""A slow wire that loses frames, between two network interfaces: a replacement of tc's netem, which many kernels
+(of virtual machines, mostly) are built without.
 
-    slow_wire.py LEFT RIGHT DELAY LOSS     seconds and share; prints `up`, and at the end of its input what it did
+    slow_wire.py LEFT RIGHT DELAY LOSS     seconds, and fraction of lost frames; prints `up`, and at the end of its
+                                           input the numbers of frames that it carried and lost
 """
 import collections
 import random
@@ -15,8 +16,8 @@ SOL_PACKET, PACKET_VNET_HDR, PACKET_IGNORE_OUTGOING, ETH_P_ALL = 263, 15, 23, 3
 
 def end(interface):
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    # each frame comes with the kernel's note on what is left to the hardware (check sums, cutting into
-    # segments) and is sent on with it: a frame alone would arrive with a check sum that nobody has computed
+    # receive and send each frame with the kernel's header on the work that is left to the hardware (checksums,
+    # segmentation): without it frames would arrive with checksums that were never computed
     s.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
     s.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
@@ -26,8 +27,8 @@ def end(interface):
 
 def carry(left, right, delay, loss):
     other = {left: right, right: left}
-    late = collections.deque()  # (when, to, frame), in order of time: all are as late
-    chance = random.Random(1)  # which frames are lost is the same in every run
+    late = collections.deque()  # (when, to, frame), in order of time: all have the same delay
+    chance = random.Random(1)  # the same frames are lost in every run
     carried = lost = 0
     while True:
         wait = max(0, late[0][0] - time.monotonic()) if late else None
@@ -44,7 +45,7 @@ def carry(left, right, delay, loss):
             try:
                 to.send(frame)
                 carried += 1
-            except OSError:  # that end is down, or its queue full: wires lose such frames, too
+            except OSError:  # that end is down, or its queue is full: the frame is lost
                 lost += 1
 
 

@@ -29,8 +29,8 @@ static inline int be_root_(void)
            tell_kernel_("/proc/self/uid_map", users) && tell_kernel_("/proc/self/gid_map", groups);
 }
 
-/** Mounts a file system in memory of `size` bytes (as tmpfs takes it: "64k") on the folder `place`; only this
- *  process and its later children see it.
+/** Mounts a file system in memory (tmpfs) on the folder `place`, with a size in tmpfs's notation ("64k");
+ *  only this process and its later children see it.
  *  \return 1; 0 if the system does not let this user mount one */
 static inline int small_disk(const char *place, const char *size)
 {

@@ -3,10 +3,10 @@ and random products by the library.
 
     tests/soak.py [-n COUNT] [--library SECONDS] [--seed SEED] [--only I] [--jobs N] [--limit SECONDS] [--keep DIR]
 
-Combination I of a seed is the same whenever it is drawn (soak_products.py, soak_series.py). It is valid, and has to pass, or
-it is invalid in one way, and then code and message are known. Y of -o is compared with SciPy's product, coefficients with
-numpy's; records with what was asked for; a run beyond the limit has failed. A combination that fails is printed as a command
-to paste, its files are kept. The library's part (soak_differential.py) takes --library SECONDS. The last line, of both parts, is
+Combination I of a seed is always the same (soak_products.py, soak_series.py). It is valid and must pass, or it is invalid in
+one way, with known exit code and message. Y of -o is compared with SciPy's product, coefficients with numpy's, records with
+the options; a run beyond the limit has failed. A combination that fails is printed as a command to paste, and its files are
+kept. The library's part (soak_differential.py) takes --library SECONDS. The last line, of both parts, is
 `N passed, N failed, N skipped`."""
 import argparse
 import concurrent.futures
@@ -39,7 +39,7 @@ GROUPS = {"spmm_mpi": ("version", "matrix", "run", "seconds", "apply", "gflops",
 
 
 class Known:
-    """What this build has: CPU kernels with format or step, METIS."""
+    """What this build contains: CPU kernels with their format or step, and METIS or not."""
 
     def __init__(self):
         def listed(program):
@@ -63,7 +63,7 @@ def refused_series(rng):
 
 
 def accuracy(rng):
-    """--accuracy: a table, a record for both precisions and each of four algorithms."""
+    """A run of --accuracy: a table, and a record for each of two precisions and four algorithms."""
     words = ["-m", rng.randint(1, 60), "-n", rng.choice((1, 2, 33, rng.randint(1, 500)))]
     words += ["--tolerance", rng.choice(("0.1", "0,1e-6", "0.5,0.25,1"))] if rng.random() < 0.5 else []
     run = Run(rng.randint(1, 4), ["-d", "cpu", "--accuracy", *words], program="series_mpi")
@@ -88,7 +88,7 @@ def draw_series(rng, folder, known):
 
 
 def draw(seed, index, folder, known):
-    """The runs of a combination; their files are made in the folder."""
+    """The runs of a combination; makes their files in the folder."""
     rng = random.Random(f"{seed}:{index}")
     if rng.random() < 0.15 and known.series:
         return draw_series(rng, folder, known)
@@ -112,12 +112,12 @@ def pasteable(run, folder):
 
 
 def start(run, folder, limit):
-    """Exit code, output, errors. Beyond the limit all that was started is ended."""
+    """Runs a combination: (exit code, output, errors). Ends all its processes at the limit."""
     path = os.path.join(folder, "r.jsonl")
     for name in ("r.jsonl", "r.csv", "y.mtx", "r.mtx"):
         if os.path.exists(os.path.join(folder, name)):
             os.remove(os.path.join(folder, name))
-    # (a TMPDIR each: Open MPI's mpirun removes a folder there that another one may be about to use)
+    # (a separate TMPDIR: Open MPI's mpirun removes a folder there that another mpirun may be about to use)
     process = subprocess.Popen(command_of(run, path), cwd=folder, env={**os.environ, **variables(run), "TMPDIR": folder},
                                text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                start_new_session=True)
@@ -137,7 +137,7 @@ def lines_of(path):
 
 
 def matrix_of(path):
-    """A Matrix Market array file, read without the help of SciPy."""
+    """The matrix of a Matrix Market array file, read without SciPy."""
     lines = [line for line in lines_of(path) if not line.startswith("%")]
     rows, cols = map(int, lines[0].split())
     return np.array(lines[1:], dtype=np.float64).reshape(cols, rows).T
@@ -152,7 +152,7 @@ def agrees(found, expected, what):
 
 
 def finite(value):
-    """JSON has no nan; null stands for what was not measured."""
+    """Are all numbers finite? (JSON has no nan; null: not measured.)"""
     if isinstance(value, dict):
         return all(map(finite, value.values()))
     return not isinstance(value, float) or math.isfinite(value)
@@ -183,7 +183,7 @@ def check_records(run, folder):
 
 
 def check_tables(run, out):
-    """What the runs print that end without a product."""
+    """Checks the output of runs that end without a product."""
     if run.scattered is not None:
         rows = re.findall(r"^ +(\d+)  \(\d+, \d+\) +\S+ +\d+ +\d+ +\d+ +\d+ +(\d+) +\S+ \S+B? ", out, re.M)
         equal([int(r) for r, _ in rows], list(range(run.ranks)), "ranks of the table")
@@ -227,7 +227,7 @@ def check(run, folder, limit):
 
 
 def combination(seed, index, known, parent, limit):
-    """None, or what went wrong."""
+    """Runs a combination. Returns None, or a text on what went wrong."""
     folder = os.path.join(parent, f"{seed}-{index}")
     shutil.rmtree(folder, ignore_errors=True)
     os.makedirs(folder)
@@ -235,7 +235,7 @@ def combination(seed, index, known, parent, limit):
     try:
         for run in draw(seed, index, folder, known):
             check(run, folder, limit)
-    except Exception as error: # whatever it is, the soak goes on
+    except Exception as error: # any error is reported, and the soak goes on
         text = f"combination {index} of seed {seed} (--seed {seed} --only {index}): "
         text += f"{type(error).__name__}: {str(error)[:1500]}"
         return text + (f"\n    {pasteable(run, folder)}" if run else "")
@@ -244,7 +244,7 @@ def combination(seed, index, known, parent, limit):
 
 
 def soak(seed, indices, jobs, limit=60, parent=None, tell=print):
-    """Runs combinations of these numbers. \return (passed, failed): numbers, and what went wrong"""
+    """Runs the combinations with these numbers. \return (passed, failed): numbers, and what went wrong"""
     known, failed = Known(), []
     parent = parent or tempfile.mkdtemp(prefix="spmm-soak.")
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:

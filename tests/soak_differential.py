@@ -1,9 +1,9 @@
 """The part of a soak that calls the library: random products by tests/test_differential.c, on several numbers
 of ranks in turn.
 
-That program compares and says what differs. Here it is started again and again until the time is up, each
-time with the cases that follow, and what a case ended in is counted, also where it hung or crashed. A case
-that fails is printed with the command that runs it alone."""
+That program compares, and reports differences. Here it is started repeatedly until the time is up, each time
+with the next cases, and the results of cases are counted, hangs and crashes included. A case that fails is
+printed with the command that runs it alone."""
 import math
 import os
 import re
@@ -16,7 +16,7 @@ from command import MPIRUN, PROGRAM, ROOT, patience
 
 TESTER = os.path.join(os.path.dirname(os.path.realpath(PROGRAM)), "tests", "test_differential")
 RANKS = (1, 2, 3, 4, 6, 1, 2, 4, 5, 8)
-SHOWN = 3 # lines about differences of one case
+SHOWN = 3 # most lines about differences that are shown for a case
 
 
 def alone(ranks, seed, case):
@@ -25,7 +25,7 @@ def alone(ranks, seed, case):
 
 
 def outcome(ranks, seed, first, code, out, err):
-    """What a run of the cases from `first` on came to.
+    """The results of a run of the cases from `first` on.
     \\return (cases that were run, what went wrong in some of them: a text for each)"""
     failed = []
 
@@ -49,19 +49,19 @@ def outcome(ranks, seed, first, code, out, err):
 
 
 def run(ranks, seed, first, limits, environment=None, more=()):
-    """Runs cases from `first` on. \\param limits  what bounds them, words such as --cases 20"""
+    """Runs cases from `first` on. \\param limits  options that limit their number, such as --cases 20"""
     with tempfile.NamedTemporaryFile(mode="r", errors="replace") as words:
         command = [*MPIRUN, "-np", str(ranks), TESTER, "--seed", str(seed), "--from", str(first), "--words",
                    words.name, "--limit", str(math.ceil(patience(60))), *map(str, limits), *more]
         done = subprocess.run(command, cwd=ROOT, env={**os.environ, **(environment or {})}, text=True,
                               errors="replace", stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, check=False)
-        # a rank's last line: mpirun may lose what it has not read of a rank that ends badly
+        # words: the ranks' last lines, which mpirun may lose if a rank crashes
         return outcome(ranks, seed, first, done.returncode, done.stdout, done.stderr + words.read())
 
 
 def soak(seconds, seed, tell=print):
-    """Runs cases for so many seconds. \\return (passed, failed): numbers, and what went wrong"""
+    """Runs cases for `seconds`. \\return (passed, failed): numbers, and what went wrong"""
     end, turn = time.monotonic() + seconds, max(1, min(20, int(seconds / len(RANKS))))
     following, cases, failed = dict.fromkeys(RANKS, 0), 0, []
     told = time.monotonic()

@@ -1,4 +1,4 @@
-"""Random matrices for tests/soak.py, each with its entries as SciPy or this file, and not the program, knows them."""
+"""Random matrices for tests/soak.py, each with its entries as computed by SciPy or by this file, not by the program."""
 import functools
 import gzip
 import os
@@ -10,12 +10,12 @@ import scipy.sparse
 
 from command import MATRICES
 
-warnings.filterwarnings("ignore", category=RuntimeWarning) # inf times 0 is nan, as meant
+warnings.filterwarnings("ignore", category=RuntimeWarning) # inf times 0 is nan, which is intended
 
 
 class Matrix:
-    """a: the matrix as CSR, in f64, duplicates summed; size: |a|, duplicates by their absolute values. kind: "generated",
-    "coordinate", "array" or "spmm", the last three of files."""
+    """a: the matrix as CSR, in f64, with duplicates summed; size: the same of the absolute values. kind: "generated", or
+    for files "coordinate", "array" or "spmm"."""
 
     def __init__(self, argument, kind, shape, i, j, v, field="real", symmetry="general", packed=False):
         self.argument, self.kind, self.packed = argument, kind, packed
@@ -26,13 +26,13 @@ class Matrix:
         self.a = scipy.sparse.csr_matrix((v, (i, j)), shape)
         self.size = scipy.sparse.csr_matrix((abs(v), (i, j)), shape)
         self.rows, self.cols = shape
-        self.terms = np.bincount(i, minlength=shape[0]).reshape(-1, 1) # summed for an element of Y
+        self.terms = np.bincount(i, minlength=shape[0]).reshape(-1, 1) # addends of each element of Y
         self.nnz = self.a.nnz
         self.whole = bool((v == np.floor(v)).all())
         self.finite = bool(np.isfinite(v).all())
 
     def even(self):
-        """No row is more than three times as long as another: padded ELLPACK is within its limit, whatever rows a rank has."""
+        """Is no row more than three times as long as another? Then padded ELLPACK is within its limit for any rank's rows."""
         lengths = np.diff(self.a.indptr)
         return lengths.size > 0 and lengths.max() <= 3 * lengths.min()
 
@@ -52,7 +52,7 @@ def bits(key, a, b):
 
 
 def unit(key, a, b):
-    """Uniform on [-1, 1)."""
+    """A random number, uniform on [-1, 1)."""
     return (bits(key, a, b) >> np.uint64(40)).astype(np.float64) * 2.0 ** -23 - 1
 
 
@@ -64,12 +64,12 @@ COLUMN, VALUE, EDGE = 1, 2, 3
 
 
 def neighbors(n, dimensions, star):
-    """Pairs of points of a grid that a stencil joins, as a matrix."""
+    """A matrix whose entries are the pairs of grid points that a stencil couples."""
     line = scipy.sparse.diags([1, 1, 1], [-1, 0, 1], (n, n))
     eye = scipy.sparse.identity(n)
     terms = [[line if d == e else eye for e in range(dimensions)] for d in range(dimensions)] if star else [[line] * dimensions]
     joined = scipy.sparse.csr_matrix(sum(functools.reduce(scipy.sparse.kron, term) for term in terms))
-    joined.eliminate_zeros() # (kron keeps some)
+    joined.eliminate_zeros() # (kron may store zeros)
     return joined.tocoo()
 
 
@@ -86,7 +86,7 @@ def fem3(n):
 
 
 def chosen(row, first, window, count):
-    """That many distinct columns of [first, first + window): many of them by selection sampling, few by drawing."""
+    """`count` distinct columns of [first, first + window): many by selection sampling, few by repeated drawing."""
     if count <= window // 4:
         taken, draw = set(), 0
         while len(taken) < count:
@@ -103,7 +103,7 @@ def chosen(row, first, window, count):
 
 
 def random_rows(n, window_of):
-    """window_of(row): first column, columns to choose from, and how many."""
+    """Random columns for each row; window_of(row): first column, number of columns to choose from, number to choose."""
     i, j = [], []
     for row in range(n):
         columns = chosen(row, *window_of(row))
@@ -144,7 +144,7 @@ GENERATORS = {
 def generated(rng):
     name = rng.choice(sorted(GENERATORS))
     n = rng.choice((1, 2, 3, 7, 20, rng.randint(4, 250)))
-    large = rng.random() < 0.1 # more rows than a sample has
+    large = rng.random() < 0.1 # more rows than a verification sample
     if large:
         n = rng.randint(1001, 2000)
     arguments = {"lap2d5": lambda: [rng.randint(1, 50 if large else 20)], "lap3d7": lambda: [rng.randint(1, 13 if large else 8)],
@@ -170,7 +170,7 @@ def word(rng, text):
 
 
 def value(rng, field):
-    """A value and what is written for it."""
+    """(a random value, the text for it in a file)"""
     if field == "pattern":
         return 1.0, None
     if field == "integer" or rng.random() < 0.3:
@@ -182,7 +182,7 @@ def value(rng, field):
 
 
 def pairs_of(rng, rows, cols, symmetry, layout):
-    """Places that a file stores, in the order that it does."""
+    """Random positions (i, j) of the entries of a file, in the file's order."""
     strict = symmetry == "skew-symmetric"
     if layout == "array":
         return [(i, j) for j in range(cols) for i in range(rows) if symmetry == "general" or i >= j + strict]
@@ -192,7 +192,7 @@ def pairs_of(rng, rows, cols, symmetry, layout):
         places = [(max(p), min(p)) for p in places if not strict or p[0] != p[1]]
         if rng.random() < 0.3:
             places = [(j, i) for i, j in places]
-    if rng.random() < 0.7: # else with duplicates
+    if rng.random() < 0.7: # otherwise duplicates are kept
         places = list(dict.fromkeys(places))
     if rng.random() < 0.4:
         places.sort(key=lambda p: rng.choice((p, p[::-1])) if len(places) < 3 else p)
@@ -200,7 +200,7 @@ def pairs_of(rng, rows, cols, symmetry, layout):
 
 
 def lines_of(rng, head, size, entries):
-    """The file's lines, with what a reader has to put up with."""
+    """The text of a file, sometimes with comments, blank lines, tabs and CR, which readers must accept."""
     odd = rng.random() < 0.4
     lines = [head]
     for line in [size, *entries]:
@@ -218,7 +218,7 @@ def sizes(rng, symmetry, layout):
 
 
 def written(rng, folder, name="a", layout=None, packed=None, shape=None, extra=None):
-    """A Matrix Market file of any field, symmetry and layout; extra: a value that one entry has."""
+    """Writes a Matrix Market file with random field, symmetry and layout; extra: a value for one of its entries."""
     layout = layout or rng.choice(("coordinate", "coordinate", "array"))
     symmetry = "general" if shape else rng.choice(("general", "general", "symmetric", "skew-symmetric"))
     fields = {"real": 4, "integer": 2, "double": 1, "unsigned-integer": 1, "pattern": 2}

@@ -1,4 +1,4 @@
-"""Random combinations of spmm_mpi's options for tests/soak.py, and what each must come to."""
+"""Random combinations of spmm_mpi's options for tests/soak.py, and their expected results."""
 import numpy as np
 
 from soak_matrices import Matrix, any_matrix, generated, unit, written
@@ -9,8 +9,8 @@ COLUMNS = (1, 1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 64, 65, 129, 513)
 
 
 class Run:
-    """One start of a program. message: what the error of a refusal says, with exit code `code`; else `record` has what
-    every record must have, runs the (K, kernels) of the records in their order."""
+    """One run of a program. message: a part of the expected error message if the run must be refused, with exit code
+    `code`; otherwise `record` has fields that every record must contain, and `runs` the (K, kernels) of the records."""
 
     def __init__(self, ranks, args, env=None, program="spmm_mpi"):
         self.ranks, self.args, self.env, self.program = ranks, [str(a) for a in args], env or {}, program
@@ -60,7 +60,7 @@ class X:
 
 
 class Product:
-    """Y := A X as numpy computes it, and how far a right one may be from it."""
+    """Y := A X as numpy computes it, and how much a correct Y may differ from it."""
 
     def __init__(self, matrix, x, k, u):
         with np.errstate(all="ignore"):
@@ -82,7 +82,7 @@ class Product:
 
 
 def pick_grid(rng, ranks):
-    """The words of --grid, the grid (None: any), and whether it may have several columns."""
+    """(words of --grid, the grid or None: any, whether it may have several columns)"""
     if ranks > 1 and rng.random() < 0.5:
         q = rng.choice([q for q in range(1, ranks + 1) if ranks % q == 0])
         return ["-g", f"{ranks // q}x{q}"], [ranks // q, q]
@@ -92,8 +92,8 @@ def pick_grid(rng, ranks):
 
 
 def pick_kernel(rng, matrix, known, columns, one, p_by_1):
-    """The words of --format, --kernel and --ell-limit, and the names that records may have for a K, in their order: a
-    list of sets."""
+    """(words of --format, --kernel and --ell-limit, list of sets: the kernels that each record of a K, in order, may
+    have)"""
     formats = sorted({f for f, _ in known.values()})
     form = rng.choice(formats) if rng.random() < 0.5 else None
     fitting = [k for k, (f, _) in known.items() if form in (None, f)]
@@ -109,14 +109,14 @@ def pick_kernel(rng, matrix, known, columns, one, p_by_1):
         words += ["--autotune"]
     elif choice < 0.65:
         words += ["--kernel", "auto"]
-    padded = any(known[k][0] == "ell" for k in set().union(*of)) # (auto may take one, if only to time it)
+    padded = any(known[k][0] == "ell" for k in set().union(*of)) # (auto may use or time such a kernel)
     if padded and not (p_by_1 and matrix.even() and rng.random() < 0.5):
         words += ["--ell-limit", rng.choice((1e9, 1e6))]
     return words, of
 
 
 def environment(rng, args=()):
-    """Variables of a run. Messages of 8 bytes are for few columns: half a thousand of them take minutes."""
+    """Environment variables of a run. Messages of 8 bytes are used for few columns only: for 500 columns they take minutes."""
     env = {}
     columns = args[args.index("-k") + 1] if "-k" in args else "64"
     wide = max(map(int, str(columns).split(","))) > 64
@@ -130,7 +130,7 @@ def environment(rng, args=()):
 
 
 def by_chance(rng, table):
-    """Words of options, each row an option, its values (none: a flag) and the share of runs that have it."""
+    """Random words of options. A row of the table: an option, its values (none: a flag), and its probability."""
     words = []
     for option, values, share in table:
         if rng.random() < share:
@@ -139,7 +139,7 @@ def by_chance(rng, table):
 
 
 def product(rng, folder, matrix, known, metis, extra=()):
-    """A valid run, with these options beside those that are drawn."""
+    """A valid run, with the options `extra` in addition to random ones."""
     ranks = rng.choice((1, 1, 2, 2, 3, 4, 5, 6))
     parallel = matrix.kind in ("coordinate", "spmm") and not matrix.packed and "--cache" not in extra and rng.random() < 0.35
     precision = rng.choice(("f64", "f64", "f32"))
@@ -181,7 +181,7 @@ def product(rng, folder, matrix, known, metis, extra=()):
     args += by_chance(rng, (("--transport", ("auto", "mpi") if sliced and sliced > 1 else ("auto", "mpi", "shared"), 0.25), ("--no-overlap", None, 0.2), ("--probe", None, 0.1),
                             ("--reduce", ("auto", "linear", "tree", "butterfly", "mpi"), 0.4), ("--timeout", (30, 59), 0.1),
                             ("--allow-nonfinite", None, 0 if matrix.finite else 1)))
-    # rounding changes nothing of a generated X, whose elements are f32 numbers
+    # generated elements of X are f32 numbers, which rounding does not change
     if x.columns is None and "shared" not in args and rng.random() < 0.1:
         args += ["--exchange-precision", "f32"]
     run = Run(ranks, [*args, matrix.argument], environment(rng, args))
@@ -241,7 +241,7 @@ def check_conversions(rng, matrix):
 
 
 def cached(rng, folder, matrix, known, metis):
-    """A matrix is written as .spmm and read back."""
+    """Two runs: one writes the matrix as .spmm, the other reads that."""
     first = product(rng, folder, matrix, known, metis, ("--cache", "c.spmm"))
     again = Matrix.__new__(Matrix)
     again.__dict__.update(matrix.__dict__, argument="c.spmm", kind="spmm", packed=False)
@@ -251,7 +251,7 @@ def cached(rng, folder, matrix, known, metis):
 
 
 def replaced(args, words):
-    """The arguments, with these options and values in the place of the options' earlier ones."""
+    """The arguments, with these options and values in place of earlier ones of the same options."""
     left = list(args)
     for option in words[::2]:
         while option in left:
@@ -281,7 +281,7 @@ def refusal(rng, folder, known, metis):
     if kind == "plan":
         return Run(rng.randint(1, 3), ["--dry-run", "-g", "2x2", "-d", "cpu", matrix.argument]).refused(2, "--plan-ranks 4")
     run = product(rng, folder, matrix, known, metis)
-    if kind in ("ell", "slices") and (run.from_file or matrix.nnz == 0): # (another message would come first)
+    if kind in ("ell", "slices") and (run.from_file or matrix.nnz == 0): # (otherwise another error would be reported first)
         kind = "x"
     words, code, message = {
         "plan-ranks": (["--plan-ranks", "2"], 2, "--plan-ranks"),
@@ -295,7 +295,7 @@ def refusal(rng, folder, known, metis):
         "transport": rng.choice(((["--transport", "staged"], 2, "transport staged"),
                                  (["-k", "16", "--column-blocks", "2", "--transport", "shared"], 2, "transport shared"))),
         "kernel": (["-f", "csr", "--kernel", "cpu_ell"], 2, "cpu_ell takes format ell")}[kind]
-    run.args = [a for a in run.args if a != "--autotune"] # (does not go with a kernel)
+    run.args = [a for a in run.args if a != "--autotune"] # (cannot be combined with a named kernel)
     run.args = replaced(run.args, words)
     if kind == "missing":
         run.args[-1] = "no/such.mtx"
@@ -305,7 +305,7 @@ def refusal(rng, folder, known, metis):
 
 
 def draw(rng, folder, known, metis):
-    """The runs of one combination, one after another."""
+    """The runs of one combination, in order."""
     kind = rng.random()
     if kind < 0.08:
         return [refusal(rng, folder, known, metis)]

@@ -1,4 +1,4 @@
-"""Random combinations of series_mpi's options for tests/soak.py, with numpy's coefficients beside."""
+"""Random combinations of series_mpi's options for tests/soak.py, with numpy's coefficients for comparison."""
 import gzip
 import os
 
@@ -19,7 +19,7 @@ def philox(counter, key):
 
 
 def walk(series, length, start, epsilon, seed):
-    """The generated series, but for rounding."""
+    """The generated series, up to rounding."""
     x = np.full((series, length), float(start))
     if length < 2:
         return x
@@ -31,7 +31,7 @@ def walk(series, length, start, epsilon, seed):
 
 
 def coefficients(data):
-    """numpy's, with 0 for what constant series have."""
+    """numpy's coefficients, with 0 for constant series."""
     with np.errstate(all="ignore"):
         r = np.atleast_2d(np.corrcoef(data))
     constant = (data == data[:, :1]).all(axis=1)
@@ -40,7 +40,7 @@ def coefficients(data):
 
 
 def file_of(rng, folder):
-    """A file of series: its name and the values."""
+    """Writes a file of random series: (its name, the values)."""
     m, n = rng.choice((1, 2, 3, 9, rng.randint(1, 40))), rng.choice((1, 2, 5, rng.randint(3, 90)))
     data = np.array([[rng.uniform(-1, 1) for _ in range(n)] for _ in range(m)])
     if rng.random() < 0.5:
@@ -64,7 +64,7 @@ def file_of(rng, folder):
 
 
 def pick_kernels(rng, known, layout, steps):
-    """A list for --kernel, or None, and the names that each step's records then have."""
+    """(a list for --kernel, or None; the kernels that each step's records then have)"""
     fitting = {s: [k for k, (step, needs) in known.items() if step == s and needs in ("any", layout if s == "mean" else "series")]
                for s in STEPS}
     named = [rng.choice(fitting[s]) for s in steps if rng.random() < 0.3]
@@ -79,8 +79,8 @@ def pick_kernels(rng, known, layout, steps):
 
 
 def draw(rng, folder, known):
-    """known: a kernel's step and layout, by name. Returns ranks, arguments, the record's series and kernels, the name of
-    the file of coefficients or None, the series, and how far coefficients may be from numpy's (None: any)."""
+    """A random run. known: {kernel: (step, layout)}. Returns ranks, arguments, the record's series and kernels, the name of
+    the file of coefficients or None, the series, and how much coefficients may differ from numpy's (None: any)."""
     args, precision = [], rng.choice(("f64", "f64", "f32"))
     layout = rng.choice(("series", "series", "index"))
     from_file = rng.random() < 0.5

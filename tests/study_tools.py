@@ -1,4 +1,4 @@
-"""What the tests of jobs/scaling and jobs/report share."""
+"""Shared by the tests of jobs/scaling and jobs/report."""
 import html.parser
 import os
 import subprocess
@@ -16,7 +16,7 @@ def near(found, expected, tolerance=1e-9):
 
 
 def cells(table, **wanted):
-    """The row with these cells, by column."""
+    """The only row that has these cells: {column: cell}."""
     rows = [dict(zip(table.heading, row)) for row in table.rows]
     found = [r for r in rows if all(r[name] == value for name, value in wanted.items())]
     equal(len(found), 1, f"rows with {wanted}")
@@ -28,13 +28,13 @@ def analyzed(*lines, name="made.jsonl", **options):
 
 
 def start(program, *args, env=None):
-    """A program of jobs/, as a user starts it."""
+    """Runs a program of jobs/, as a user starts it."""
     command = [sys.executable, str(ROOT / "jobs" / program), *map(str, args)]
     return subprocess.run(command, capture_output=True, text=True, timeout=patience(60), env={**os.environ, **(env or {})})
 
 
 def without_matplotlib():
-    """An environment in which it cannot be imported."""
+    """An environment in which matplotlib cannot be imported."""
     folder = scratch("no-plots")
     os.makedirs(folder, exist_ok=True)
     with open(os.path.join(folder, "matplotlib.py"), "w", encoding="utf-8") as file:
@@ -43,7 +43,7 @@ def without_matplotlib():
 
 
 class Checker(html.parser.HTMLParser):
-    """Every element ends where it should; collects ids, references and visible text."""
+    """Checks that elements are closed in the right order; collects ids, references and visible text."""
     VOID = {"meta", "br", "hr", "img", "link", "input"}
 
     def __init__(self, text):

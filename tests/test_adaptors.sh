@@ -1,5 +1,5 @@
 #!/bin/bash
-# The adaptors of bench_cpu compile for those libraries that this machine has, and their products are right.
+# The adaptors of bench_cpu compile for the libraries that this machine has, and their products are right.
 # limit: 480
 . tests/lib.sh
 cuda=0
@@ -18,7 +18,7 @@ for name in $names; do
     if [[ $out == *"not found: $name ("* ]]; then
         skip "products by $name are right" "there is no $name here"
     else
-        # of K = 4; kokkos-blocks is not kokkos
+        # after K = 4; the blank keeps kokkos from matching kokkos-blocks
         ok "products by $name are right" grep -q "^  $name .* [0-9.]*e[-+][0-9]* " <<<"${out#*K = 4}"
     fi
 done

@@ -1,5 +1,5 @@
-/** No test but a fixture: tests/test_runner.sh runs it to see that the runner notices each way to
- *  fail. ALWAYS_FAILS says which; "check" when unset. */
+/** A fixture, not a test: tests/test_runner.sh runs it to check that the runner notices each way to fail. The
+ *  environment variable ALWAYS_FAILS selects the way; "check" if unset. */
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* The public interface given wrong arguments: every mistake has a status and a message that names it, on
- * every rank although one rank alone makes it, and nobody waits for ever.
+/* The public interface with wrong arguments: every mistake returns a status and a message that names it, on
+ * every rank although only one makes the mistake, and no rank waits forever.
  *
  * MPI: 1 2 3 4
  * limit: 240   (an MPI library whose waiting ranks spin needs long for four of them on two busy cores) */
@@ -14,7 +14,7 @@ static int ranks;
 
 /* ---- spmm_plan_create() ---- */
 
-/** A right call, for a mistake to change. The block's arrays are the call's own. */
+/** A valid call, to be changed by a mistake. The block's arrays are copies. */
 typedef struct call {
     spmm_block block;
     const spmm_block *block_given;
@@ -116,13 +116,13 @@ static void other_exchange_precision(call *c) { c->options.exchange_precision = 
 static void other_ell_limit(call *c) { c->study.ell_limit = 2; }
 static void other_subwarp(call *c) { c->study.subwarp = 2; }
 
-/** from: a rank makes the mistake by itself, or only beside others */
+/** from: the least number of ranks at which one rank can make the mistake */
 enum { ALONE = 1, TOGETHER };
 
 static const struct {
     const char *part; /* of the message */
     void (*make)(call *c);
-    int from; /* so many ranks */
+    int from; /* least number of ranks */
 } mistakes[] = {
     {"block is NULL", no_block, ALONE},
     {"plan is NULL", no_plan, ALONE},
@@ -199,7 +199,7 @@ static void *copy_of(const void *from, int64_t bytes)
     return memcpy(to, from, (size_t)bytes);
 }
 
-/** The call of a matrix that has been scattered. */
+/** Returns a valid call for a block. */
 static call right_call(const spmm_block *block)
 {
     call c = {.block = *block, .k = 3};
@@ -216,7 +216,7 @@ static void destroy_call(const spmm_csr *arrays)
     free(arrays->as);
 }
 
-/** All ranks have the same text. */
+/** Checks that all ranks have the same message. */
 static void check_same_message(void)
 {
     char first[1024];
@@ -248,7 +248,7 @@ static void one_mistake(const spmm_block *block, int i, int who)
     destroy_call(&arrays);
 }
 
-/** A product by a plan on that block: all that failed before has left nothing behind. */
+/** Checks that a product with the block succeeds after the calls that failed. */
 static void right_product(const spmm_block *block)
 {
     spmm_plan *plan;
@@ -352,7 +352,7 @@ static void scatter_cols(scattering *s) { s->a->cols = INT64_C(1) << 31; }
 static const struct {
     const char *part;
     void (*make)(scattering *s);
-    int from, roots; /* roots: only root can make it */
+    int from, roots; /* roots: 1: only root can make the mistake */
 } scatter_mistakes[] = {
     {"block is NULL", scatter_no_block, ALONE, 0},
     {"root is -1", scatter_root_negative, ALONE, 0},
@@ -458,12 +458,12 @@ static const struct {
     {"aligned", x_odd},
 };
 
-/** The message of a mistake, whose figures are those of one rank. */
+/** Checks the message of a mistake; the table has the figures for one rank. */
 static void check_apply_message(int i)
 {
     char part[128];
     snprintf(part, sizeof part, "%s", apply_mistakes[i].part);
-    if (ranks > 1) { /* its rows are others */
+    if (ranks > 1) { /* ranks have other numbers of rows */
         char *const figure = strstr(part, "is 2");
         if (figure) figure[3] = '\0';
     }
@@ -538,7 +538,7 @@ static void test_apply(void)
 
 /* ---- sizes ---- */
 
-/** Creates a plan for k columns, which is to be refused on every rank. */
+/** Checks that a plan for k columns is refused on every rank. */
 static void check_too_many_columns(const spmm_block *block, int64_t k, spmm_transport transport)
 {
     const spmm_plan_options options = {.transport = transport, .products = 1};
@@ -672,7 +672,7 @@ static void test_nothing(void)
 
 /* ---- communicators ---- */
 
-/** Every collective function on a communicator that it cannot use. */
+/** Checks that collective functions refuse a communicator. */
 static void no_communicator(MPI_Comm comm, const char *part)
 {
     spmm_block block = {.p = 1, .q = 1};
@@ -706,20 +706,20 @@ static void test_communicators(void)
     }
 }
 
-/** \return failed checks of a process whose MPI does not run */
+/** Checks calls while MPI is not running. \return number of failed checks */
 static int without_mpi(void)
 {
     spmm_csr a;
     no_communicator(MPI_COMM_WORLD, "MPI is not running");
-    CHECK_INT(spmm_csr_generate("lap2d5:3", SPMM_F64, &a), SPMM_OK); /* needs none */
+    CHECK_INT(spmm_csr_generate("lap2d5:3", SPMM_F64, &a), SPMM_OK); /* needs no MPI */
     spmm_csr_destroy(&a);
     const int failed = test_.failed;
     test_.failed = 0;
     return failed;
 }
 
-/** Plans of all kinds, each of which has computed a product, one with the transpose and, of the last, one
- *  that has begun. */
+/** A plan left over at MPI_Finalize(), of one of several kinds. It has computed a product and one with the
+ *  transpose; the last plan has also begun a product. */
 typedef struct left {
     spmm_block block;
     spmm_plan *plan;
@@ -752,7 +752,7 @@ static void destroy_left(left *l)
     spmm_block_destroy(&l->block);
 }
 
-/** Plans that outlive MPI: they cannot be used, but freed. */
+/** Plans that outlive MPI: they cannot be used, but they can be freed. */
 static void test_after_mpi(int failed_before)
 {
     left l[LEFT];

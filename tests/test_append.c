@@ -1,4 +1,5 @@
-/** Records of --json and --csv: whole lines, whoever else writes, whatever the disk and the strings are. */
+/** Records of --json and --csv are whole lines, even if several processes write, the disk is full, or strings
+ *  have any bytes. */
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
@@ -11,7 +12,7 @@
 #include "small_disk.h"
 #include "test.h"
 
-/** What is on record here. */
+/** The record that the tests write. */
 typedef struct item {
     int64_t number;
     const char *text;
@@ -29,7 +30,7 @@ static void visit(sp_writer *s, const void *record)
 
 typedef spmm_status (*writer)(const char *to, sp_writer_visit fields, const void *record);
 
-/** 1 when the file is these pieces and nothing else. */
+/** Returns 1 if the file consists of these pieces and nothing else. */
 static int file_is(const char *a, const char *b, const char *c)
 {
     size_t bytes;
@@ -44,7 +45,8 @@ static int file_is(const char *a, const char *b, const char *c)
 
 /* ---- several at once ---- */
 
-/** Processes that all begin at the same moment, each with `records` records; 1 when none failed. */
+/** Forks processes that all begin at the same moment and write `records` records each. Returns 1 if none
+ *  failed. */
 static int crowd(writer write_record, int processes, int records, const char *text)
 {
     int start[2], good = 1, status;
@@ -60,12 +62,13 @@ static int crowd(writer write_record, int processes, int records, const char *te
         _exit(0);
     }
     close(start[0]);
-    close(start[1]); /* now */
+    close(start[1]); /* all begin now */
     while (wait(&status) > 0) good &= status == 0;
     return good;
 }
 
-/** How many lines of the file are whole: as long as they should be, with their ends. Another one: -1. */
+/** Returns the number of lines after `head`; -1 unless all are whole: from `begin` to `end`, with at least
+ *  `least` characters. */
 static int whole_lines(const char *head, const char *begin, const char *end, size_t least)
 {
     size_t bytes;
@@ -141,8 +144,7 @@ static void test_half_lines(void)
         }
     }
     TEST("wherever a row or the header was cut off, likewise") {
-        /* (a row that lacks but digits of its last field cannot be told from one that lacks only its
-         * newline) */
+        /* (a row that lacks only digits of its last field looks like a row that lacks only its newline) */
         for (size_t n = 0; n < strlen(csv_line) - strlen("0.125\n"); n++) {
             const int length = snprintf(text, sizeof text, HEAD "1,\"b\",1\n%.*s", (int)n, csv_line);
             write_bytes(text, (size_t)length);
@@ -242,7 +244,7 @@ static void test_streams(void)
             close(open(path, O_RDONLY));
             _exit(0);
         }
-        (void)sp_writer_json(path, visit, &seven); /* (it may still be there) */
+        (void)sp_writer_json(path, visit, &seven); /* (the reader may still be there) */
         CHECK(wait(NULL) > 0);
         CHECK_INT(sp_writer_json(path, visit, &seven), SPMM_ERR_OUTPUT);
         CHECK_TEXT(spmm_error_message(), path);
@@ -270,7 +272,7 @@ static void test_streams(void)
 
 /* ---- strings ---- */
 
-/** Bytes of the character there, by what it would decode to; 0: it is none. */
+/** Returns the number of bytes of the UTF-8 character at p; 0 if there is none. */
 static int decoded(const unsigned char *p)
 {
     const int bytes = p[0] < 0x80 ? 1 : p[0] >> 5 == 6 ? 2 : p[0] >> 4 == 14 ? 3 : p[0] >> 3 == 30 ? 4 : 0;
@@ -283,7 +285,7 @@ static int decoded(const unsigned char *p)
     return code < least[bytes] || code > 0x10FFFF || (code >= 0xD800 && code < 0xE000) ? 0 : bytes;
 }
 
-/** Writes a string, and compares: what are characters as they are, other bytes as \xHH. */
+/** Writes a string and compares: characters must stay as they are, other bytes become \xHH. */
 static int written_right(const char *string)
 {
     char expected[2000] = "{\"number\":1,\"group\":{\"text\":\"";
@@ -306,7 +308,7 @@ static void test_strings(void)
                                              0xBF, 0xC0, 0xC2, 0xED, 0xF0, 0xF4, 0xFF};
         char string[1200], *to = string;
         for (int lead = 0x80; lead < 0x100;
-             lead++) { /* every lead, and all that may follow it, in strings of 100 */
+             lead++) { /* every lead byte with every pair of `edge` behind it, in strings of 400 bytes */
             for (size_t e = 0; e < sizeof edge * sizeof edge; e++) {
                 *to++ = (char)lead;
                 *to++ = (char)edge[e / sizeof edge];

@@ -1,4 +1,4 @@
-"""What matrices/get unpacks of archives that ask for more disk, memory or time than a matrix needs."""
+"""matrices/get with archives that require more disk, memory or time than a matrix needs."""
 import contextlib
 import gzip
 import os
@@ -24,7 +24,7 @@ folders = 0
 
 
 def unpacked(*packed):
-    """(what unpack() returns, the files) of an archive of gzip members."""
+    """(result of unpack(), the files) for an archive of these gzip members."""
     global folders
     folders += 1
     folder = scratch(f"unpacked {folders}")
@@ -34,7 +34,7 @@ def unpacked(*packed):
 
 
 def refused(text, *packed):
-    """The archive is refused with that text, in 4 MiB of memory."""
+    """Checks that the archive is refused with that text, within 4 MiB of memory."""
     tracemalloc.start()
     try:
         unpacked(*packed)
@@ -49,7 +49,7 @@ def refused(text, *packed):
 
 
 def header(name, kind, size, **fields):
-    """A header of tar; fields: at{OFFSET}=bytes."""
+    """A tar header; fields: at{OFFSET}=bytes."""
     data = bytearray(member(name)[0].tobuf(tarfile.GNU_FORMAT))
     data[156:157] = kind
     data[124:136] = b"\x80" + size.to_bytes(11, "big")
@@ -61,7 +61,7 @@ def header(name, kind, size, **fields):
 
 
 def extended(*values):
-    """A pax header, and the header of one/one.mtx that it speaks of."""
+    """A pax header, and the header of one/one.mtx that it extends."""
     text = b""
     for value in values:
         length = len(value) + 4
@@ -78,7 +78,7 @@ with test("an archive as the collection has them is unpacked, and one fsync is e
         beside = [member(f"one/{i}", data=b"x") for i in range(500)]
         found, files = unpacked(tar_of([*beside, member("one/one.mtx", data=TEXT)]))
     equal((found[1], len(files), fsync.call_count), (len(TEXT), 501, 1))
-    for kind in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):  # with dates of fractions
+    for kind in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT):  # with fractional times
         path = scratch("kind.tar.gz")
         os.makedirs(scratch("one"), exist_ok=True)
         scratch("one/one.mtx", TEXT)
@@ -100,7 +100,7 @@ with test("headers of gigabytes, and thousands of them, are refused before memor
         refused(LONG, gzip.compress(header("long", kind, 2 ** 31)), *[ZEROS] * 64)
         small = header("long", kind, 512) + b"10 path=a\n".ljust(512, b"\0")
         refused(LONG, gzip.compress(small * 5000 + GOOD))
-    # a map of a sparse file, in the file
+    # a sparse file, whose map is in its data
     counts = gzip.compress(b"0\n" * 2 ** 19)
     sparse = extended(b"GNU.sparse.major=1", b"GNU.sparse.minor=0")
     refused(LONG, gzip.compress(sparse + b"9" * 11 + b"\n" + b"0\n" * 250), *[counts] * 16)

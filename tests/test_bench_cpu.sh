@@ -13,7 +13,7 @@ ok "the other programs of bench/ build" \
 mkdir "$scratch/bench" "$scratch/peers"
 cp "$BUILD/bench/bench_cpu" "$scratch/bench" || { fail "bench_cpu is there"; finish; }
 csv=$scratch/out.csv
-# bench ARGS...: on small matrices; its output, then its exit status
+# bench ARGS...: prints the output of bench_cpu, then its exit status
 bench() { "$scratch/bench/bench_cpu" -t 2 -r 2 -k 1,13 "$@" 2>&1; echo "exit status $?"; }
 
 out=$(bench --own all --csv "$csv" lap2d5:20 matrices/lp_e226.mtx)
@@ -41,7 +41,7 @@ text "a wrong element is found" "WRONG: 1 of 400 elements, first (3, 0)" "$out"
 text "and is exit status 1" "exit status 1" "$out"
 text "which the summary counts" "2 rows are wrong or failed" "$($PYTHON bench/summary_cpu.py "$csv" 2>&1)"
 
-# a collection
+# a folder of matrices
 mkdir "$scratch/folder" "$scratch/folder/inner" "$scratch/none"
 cp matrices/lp_e226.mtx matrices/cage9.mtx.gz matrices/n3c6-b1.mtx "$scratch/folder"
 cp matrices/nos4.mtx "$scratch/folder/inner"

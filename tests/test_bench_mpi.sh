@@ -1,19 +1,19 @@
 #!/bin/bash
-# bench_mpi on tiny matrices: beside PETSc where it is found, and beside a library made here that is right or
-# wrong.
+# bench_mpi on tiny matrices, compared with PETSc if it is installed, and with a library made here that is right
+# or wrong.
 # limit: 240
 . tests/lib.sh
 cuda=0
 case $BUILD in *cuda) cuda=1 ;; *asan* | *tsan*) skip "bench_mpi times our product beside PETSc's" "not with sanitizers"; finish ;; esac
 scratch
-# build NAME [VARIABLE=...]: bench_mpi in the scratch folder, under that name
+# build NAME [VARIABLE=...]: builds bench_mpi, and copies it to the scratch folder under that name
 build() {
     local name=$1
     shift
     make NO_DEPS=1 CUDA=$cuda BUILDDIR="$(dirname "$BUILD")" MPICC="$MPICC" "$@" "$BUILD/bench/bench_mpi" &&
         cp "$BUILD/bench/bench_mpi" "$scratch/$name"
 }
-# bench RANKS NAME ARGS...: its output, then its exit status
+# bench RANKS NAME ARGS...: prints the output of program NAME, then its exit status
 bench() {
     local ranks=$1 name=$2
     shift 2
@@ -53,7 +53,7 @@ else
     text "by vectors, too, for K = 1" "petsc MatMult" "$out"
 fi
 
-# a collection, as bench_multigpu takes it too
+# a folder of matrices, as for bench_multigpu
 mkdir "$scratch/folder"
 cp matrices/lp_e226.mtx matrices/cage9.mtx.gz matrices/n3c6-b1.mtx "$scratch/folder"
 echo "%%MatrixMarket matrix coordinate real general" >"$scratch/folder/bad.mtx"
@@ -65,7 +65,7 @@ text "an invalid one is left out" "left out: bad.mtx: $scratch/folder/bad.mtx:1:
 text "so is one with few entries" "left out: n3c6-b1.mtx: 210 entries" "$out"
 text "and neither is a failure" "exit status 0" "$out"
 text "a folder that is not there is a usage error" "exit status 2" "$(bench 2 bench_mpi --matrices "$scratch/none")"
-# each rank has a folder of its own
+# the ranks see different folders
 mkdir "$scratch/other"
 cp matrices/cage9.mtx.gz "$scratch/other"
 ln -s folder "$scratch/seen-0"

@@ -1,4 +1,4 @@
-/** What a report says about cores and GPUs, on the machine of tests/topology.xml.
+/** The lines of a report about cores and GPUs, on the machine of tests/topology.xml.
  *  MPI: 1 3 */
 #include <sched.h>
 
@@ -8,7 +8,7 @@
 /** The machine's GPUs: one near cores 0 to 3, one near cores 4 to 7. */
 static const char *const PCI[] = {"0000:01:00.0", "0000:00:00.0"};
 
-/** Binds this process to its first core and returns the number of it; -1: unknown. */
+/** Binds this process to its first core. Returns the core's number; -1 if it is unknown. */
 static int bind_to_first(void)
 {
     cpu_set_t set, one;
@@ -23,7 +23,7 @@ static int bind_to_first(void)
     return -1;
 }
 
-/** Returns what the report says, in static storage. */
+/** Returns the text of the report, in static storage. */
 static const char *report(const sp_binding *binding)
 {
     static char text[1024];
@@ -49,7 +49,7 @@ static void test_cores(void)
     }
 }
 
-/** \param [in] package  the one that this rank is bound to */
+/** \param [in] package  the processor package to which this rank is bound */
 static void test_far(int package, int size)
 {
     char expected[256];
@@ -64,7 +64,7 @@ static void test_far(int package, int size)
         CHECK_INT(b.far.count, 0);
     }
     TEST("ranks far from their GPU are counted on all ranks, and the first one's cores and GPU are told") {
-        /* all but rank 0, or it alone */
+        /* all ranks but rank 0; a single rank, if there is only one */
         const int first = size > 1, far = test_.rank >= first;
         int theirs = package;
         MPI_Bcast(&theirs, 1, MPI_INT, first, MPI_COMM_WORLD);
@@ -84,7 +84,7 @@ int main(int argc, char **argv)
 {
     int size;
     test_mpi_begin(&argc, &argv, &size);
-    unsetenv("HWLOC_COMPONENTS"); /* of tests/env.sh, which the next one would give way to */
+    unsetenv("HWLOC_COMPONENTS"); /* set by tests/env.sh; it would override HWLOC_XMLFILE */
     setenv("HWLOC_XMLFILE", "tests/topology.xml", 1);
     setenv("HWLOC_THISSYSTEM", "1", 1);
     const int core = bind_to_first();

@@ -1,12 +1,12 @@
-/* MPI: 1 2 3 4 6. Blocks of rows as other libraries hand them out, against the matrix that they were taken
- * from. */
+/* MPI: 1 2 3 4 6. Blocks made of rows in the forms that other libraries use, compared with the matrix of
+ * which the rows are parts. */
 #include "sample.h"
 #include "spmm.h"
 #include "test_mpi.h"
 
 static int size;
 
-/** One part in arrays of their own, whose integers have any of the sizes. */
+/** One part in separate arrays, whose integers have 4 or 8 bytes. */
 typedef struct arrays {
     spmm_rows part;
     void *irp, *ja, *as, *map;
@@ -28,11 +28,11 @@ static void *integers(const int64_t *from, int64_t count, int bytes)
 
 static void arrays_destroy(arrays *a) { free(a->irp), free(a->ja), free(a->as), free(a->map); }
 
-/** Which entries of the rows a part has: all, those of own columns [low, high), the others. */
+/** The entries of its rows that a part contains: all, those in own columns [low, high), the others. */
 typedef enum choice { ALL, OWN, OTHERS } choice;
 
-/** Copies entries of rows [begin, end) of `a`, each row backward: with columns of A, those of own columns
- *  counted from the first of them, the others by a map. */
+/** Copies entries of rows [begin, end) of `a`, each row backward. Column indices are A's (ALL), relative to
+ *  `low` (OWN), or indices into a map (OTHERS). */
 static arrays take(const spmm_csr *a, int64_t begin, int64_t end, int64_t low, int64_t high, choice which)
 {
     const int64_t most = a->irp[end] - a->irp[begin];
@@ -66,7 +66,7 @@ static arrays take(const spmm_csr *a, int64_t begin, int64_t end, int64_t low, i
     return r;
 }
 
-/** Rows that a rank has; those of ranks with an odd number are the fewer. */
+/** First row of a rank. Even ranks have fewer rows than odd ones. */
 static int64_t first_of(int64_t n, int rank)
 {
     return n * (rank - rank % 2) / size + (rank % 2 ? n / size / 3 : 0);
@@ -74,7 +74,7 @@ static int64_t first_of(int64_t n, int rank)
 
 static int64_t begin_of(int64_t n, int rank) { return rank >= size ? n : rank == 0 ? 0 : first_of(n, rank); }
 
-/** Makes the block of a matrix in one part or two, and compares it with the rows. */
+/** Makes this rank's block from one part or two, and compares it with the rows of the matrix. */
 static void check_block(const spmm_csr *a, int two)
 {
     const int64_t begin = begin_of(a->rows, test_.rank), end = begin_of(a->rows, test_.rank + 1);
@@ -146,7 +146,7 @@ static void test_entries(void)
     }
 }
 
-/** A part of the last rank is wrong. */
+/** Checks that all ranks are refused if the part of the last rank is wrong. */
 static void refused(const spmm_rows *bad, const char *said)
 {
     static const int32_t irp[ROWS + 1] = {0, 0, 0, 0};

@@ -1,21 +1,21 @@
 #!/bin/bash
-# The build itself, on a copy of the tree in a folder whose name has a space: nothing is built twice,
-# everything that must be is.
+# The build itself, on a copy of the tree in a folder whose name has a space: it builds what is out of date,
+# and nothing else.
 # limit: 480
 . tests/lib.sh
-# what `make check` was told is not meant here
+# the variables of `make check` do not apply here
 unset SERIES BASELINE PEERS
 scratch
 mkdir "$scratch/my tree" && cp -r Makefile mk include src contrib fortran kernels tests "$scratch/my tree/" || exit 1
 cd "$scratch/my tree" || exit 1
-# few flags, so that it is quick
+# a small build without optimization, which is quick
 build() { make -j "$(nproc)" NO_DEPS=1 V=0 BUILDDIR=build CUDA=0 PEERS=0 OPT=-O0 "$@" 2>&1; }
 
 out=$(build) || { printf '%s\n' "$out"; fail "make builds a fresh copy of the tree"; finish; }
 pass "make builds a fresh copy of the tree"
 ok "make leaves ./spmm_mpi as a link into build/" test "$(readlink spmm_mpi)" = build/cpu/spmm_mpi
 
-# lines of work: CC, LD, AR
+# work OUTPUT: number of steps in the output of a build
 work() { grep -c -E '^  (CC|AR|LD|NVCC) ' <<<"$1"; }
 ok "a second make does nothing" test "$(work "$(build)")" = 0
 
@@ -32,8 +32,8 @@ touch tests/test.h
 ok "a touched test header rebuilds no source of the library" test "$(build | grep -c 'CC *src/')" = 0
 
 out=$(build CFLAGS=-DSOME_FLAG)
-# of nccl_*, graph_cut_*, gzip_*, bzip2_*, xz_*, zstd_* and topology_* one of two each, no device_cuda*, and
-# of src/relays one file
+# one of two files each of nccl_*, graph_cut_*, gzip_*, bzip2_*, xz_*, zstd_* and topology_*; one file of
+# src/relays; no device_cuda*
 ok "changed flags rebuild everything" test "$(grep -c 'CC *src/' <<<"$out")" = $(($(ls src/*/*.c | grep -Evc 'device_cuda|src/relays/') + 1 - 7))
 ok "and the same flags again do nothing" test "$(work "$(build CFLAGS=-DSOME_FLAG)")" = 0
 
@@ -93,7 +93,7 @@ if command -v mpicc.mpich >/dev/null; then
 else
     skip "what leans on mpi.h compiles with MPICH without a warning" "no MPICH"
 fi
-# a machine without apt-get, and without all that is asked for
+# a machine without apt-get, and without the packages asked for
 mkdir bare && for tool in sh sed sort tr id cat printf test; do ln -s "$(command -v $tool)" bare/; done
 out=$(PATH=$PWD/bare sh mk/deps.sh build test optional 2>&1)
 text "without apt-get deps says what to load" "module load gcc openmpi zlib;" "$out"
@@ -126,7 +126,7 @@ if out=$(make NO_DEPS=1 BUILDDIR=build LZMA=yes 2>&1); then fail "a wrong LZMA= 
 fi
 for knob in "ISAL isa-l/igzip_lib.h libisal-dev" "BZIP2 bzlib.h libbz2-dev" "LZMA lzma.h liblzma-dev" "ZSTD zstd.h libzstd-dev" "HWLOC hwloc.h libhwloc-dev"; do
     read -r name header package <<<"$knob"
-    # headers are looked for, but no compiler's own nor the system's: as on a machine that lacks them
+    # -nostdinc hides the headers of the system, as on a machine that lacks the library
     if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=0 "$name=1" CFLAGS=-nostdinc 2>&1); then
         fail "$name=1 without its library fails"
     else
@@ -192,7 +192,7 @@ make NO_DEPS=1 V=0 BUILDDIR=build CUDA=0 build/cpu/fuzz-corpus >/dev/null
 ok "which the build unpacks" cmp build/cpu/fuzz-corpus/fuzz_csv/new input
 rm build/cpu/fuzz-corpus/fuzz_csv/new
 mv build/cpu/fuzz-corpus/fuzz_csv/01071b86 input
-# (another tar or gzip than that of the archive's author writes other bytes)
+# (this machine's tar or gzip may write other bytes than those that made the archive)
 out=$(add INPUT=input AS=fuzz_csv/01071b86) || printf '%s\n' "$out"
 before=$(sum <$archive)
 out=$(add INPUT=input AS=fuzz_csv/01071b86) || printf '%s\n' "$out"

@@ -4,7 +4,7 @@
 #include "sample.h"
 #include "test.h"
 
-/** The table of sp_check_conversions, until the next call. */
+/** Returns the table of sp_check_conversions(), valid until the next call. */
 static const char *table_of(const sp_coo *coo, int threads, double ell_limit, double seconds_limit,
                             spmm_status *status)
 {
@@ -24,7 +24,7 @@ static int count(const char *text, const char *part)
     return n;
 }
 
-/** The sample's triplets in random order, without duplicates. */
+/** Makes the sample's triplets from last to first, without duplicates. */
 static void distinct_coo(sample s, spmm_precision precision, sp_coo *coo)
 {
     spmm_csr a;
@@ -87,7 +87,7 @@ int main(void)
         sp_coo_destroy(&coo);
     }
     TEST("a result that differs is reported and fails") {
-        /* a duplicate, which the seeds' algorithms keep and ours sums */
+        /* a duplicate: the baseline conversions keep both entries, sp_csr_from_coo() sums them */
         CHECK_INT(sp_coo_create(2, 2, 2, SP_GENERAL, SPMM_F64, 0, &coo), SPMM_OK);
         coo.I[0] = coo.I[1] = coo.J[0] = coo.J[1] = 1;
         text = table_of(&coo, 1, 1e9, 60, &status);

@@ -9,7 +9,7 @@
 #include "test.h"
 
 /** Checks what is chosen for a GPU, in both precisions.
- *  \param [in] names   the kernels of which one is expected
+ *  \param [in] names   kernels, one of which is expected
  *  \param [in] reason  a part of the reasons */
 static void expect(const sp_features *f, int64_t k, int64_t products, const char *names, const char *reason)
 {
@@ -126,14 +126,14 @@ static void test_features(void)
             add(&sum, &part);
             spmm_csr_destroy(&rows);
         }
-        CHECK(fabs(sum.sum.panel_columns / f.sum.panel_columns - 1) < 0.01); /* samples, scaled */
+        CHECK(fabs(sum.sum.panel_columns / f.sum.panel_columns - 1) < 0.01); /* estimated from samples */
         sum.sum.panel_columns = f.sum.panel_columns;
-        /* a sample, without the neighbors in other blocks */
+        /* estimated from samples; blocks do not see neighbors in other blocks */
         CHECK(fabs(sp_trait_of(&sum, SP_SHARED, 1, SPMM_F64) - sp_trait_of(&f, SP_SHARED, 1, SPMM_F64)) <
               0.1);
         sum.sum.columns = f.sum.columns;
         CHECK(sum.sum.changes <= f.sum.changes &&
-              sum.sum.changes >= f.sum.changes - 2); /* nor with other blocks' rows */
+              sum.sum.changes >= f.sum.changes - 2); /* blocks do not see changes between them */
         sum.sum.changes = f.sum.changes;
         sum.sum.shared = f.sum.shared;
         CHECK(sum.sum.blocks == 3);
@@ -168,7 +168,7 @@ static void test_choice_on_gpus(void)
         f = features_of("lap3d27:64");
         expect(&f, 1, 0, "sell_rows sell_deep", "f");
         f = features_of("fem3:24");
-        for (int p = 0; p < 2; p++) { /* without a GPU panel_staged is none */
+        for (int p = 0; p < 2; p++) { /* panel_staged may precede it, but only with a GPU */
             const int at = place("panel_mma", &f, 64, 0, (spmm_precision)p, 0);
             CHECK(at >= 0 && at < SP_TRIED);
         }
@@ -223,7 +223,7 @@ static void test_choice_on_gpus(void)
     }
 }
 
-/** With the GPU of this machine, which the emulated one can be. */
+/** Tests with the GPU of this machine, which may be the emulated one. */
 static void test_open_gpu(void)
 {
     static const char *const what = "the open GPU's rate of f32 to f64 decides whether f32 is summed in f64";

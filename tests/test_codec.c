@@ -1,6 +1,7 @@
-/** Compressed inputs of each kind, as the commands that users have pack them: what comes out, and how damage,
- *  rests and what takes too much memory are refused. A build without a kind's library refuses it; without the
- *  command its tests are skipped. limit: 120 */
+/** Compressed inputs of each kind, packed by the usual commands: the data that are read, and how damage,
+ *  trailing data and too large windows are refused. A build without a kind's library must refuse the kind;
+ *  without the command the kind's tests are skipped.
+ *  limit: 120 */
 #include <malloc.h>
 #include <sys/resource.h>
 
@@ -66,7 +67,7 @@ static spmm_status read_coo(int threads, sp_coo *coo)
     return sp_read_coo(path, &options, coo, NULL);
 }
 
-/** Checks that the file at `path` holds the matrix of the text, in chunks of several sizes. */
+/** Checks that the file at `path`, read in chunks of several sizes, is the matrix of the text. */
 static void check_whole(const sp_coo *expected)
 {
     static const int sizes[] = {1000, 65536, 0};
@@ -83,7 +84,8 @@ static void check_whole(const sp_coo *expected)
     chunk_bytes(0);
 }
 
-/** Checks that the file is refused with a message that has `part`, the same for chunks of any size. */
+/** Checks that the file is refused with a message that contains `part` and is the same for chunks of any
+ *  size. */
 static void check_refused(spmm_status status, const char *part)
 {
     static const int sizes[] = {60, 5000, 200000};
@@ -111,7 +113,7 @@ static void test_whole(const kind *k, const sp_coo *expected)
             add_bytes(text + TEXT_ROOM - 512, 512); /* zeros */
             check_whole(expected);
         }
-        if (strcmp(k->name, "zstd") == 0) { /* a skippable frame first, as pzstd writes it, and between */
+        if (strcmp(k->name, "zstd") == 0) { /* skippable frames: first, as pzstd writes one, and between */
             write_bytes("\x50\x2A\x4D\x18\4\0\0\0abcd", 12);
             CHECK(add_packed(k, "", 0, 100));
             add_bytes("\x5F\x2A\x4D\x18\0\0\0\0", 8);
@@ -145,7 +147,7 @@ static void test_cut(const kind *k)
         unlink(path);
         CHECK(add_packed(k, "", 0, text_bytes / 2));
         free(read_file(path, &bytes));
-        const size_t first = bytes; /* a cut between the members leaves less text, and that is no damage */
+        const size_t first = bytes; /* a file cut between its members is not damaged */
         pack(k, "", 2);
         free(read_file(path, &bytes));
         snprintf(part, sizeof part, "found the end of the file inside the %s data", k->name);
@@ -209,8 +211,8 @@ static size_t add_crc(unsigned char *bytes, size_t n)
     return n + 4;
 }
 
-/** Writes a number as xz's index has it: seven bits per byte, the lowest first. Returns the number of
- *  bytes. */
+/** Writes a number in the encoding of xz's index: seven bits per byte, the lowest first. Returns the number
+ *  of bytes. */
 static size_t put_number(unsigned char *to, uint64_t value)
 {
     size_t n = 0;
@@ -219,14 +221,14 @@ static size_t put_number(unsigned char *to, uint64_t value)
     return n;
 }
 
-/** Appends the text as LZMA2 chunks that hold it as it is, and their end. Returns the number of bytes. */
+/** Appends the text as uncompressed LZMA2 chunks, and their end. Returns the number of bytes. */
 static size_t add_plain_chunks(void)
 {
     size_t bytes = 1;
     for (size_t at = 0; at < text_bytes;) {
         const size_t n = text_bytes - at < 65536 ? text_bytes - at : 65536;
         const unsigned char head[] = {at == 0 ? 1 : 2, (unsigned char)((n - 1) >> 8), (unsigned char)(n - 1)};
-        add_bytes((const char *)head, sizeof head); /* 1 begins a dictionary */
+        add_bytes((const char *)head, sizeof head); /* 1 resets the dictionary */
         add_bytes(text + at, n);
         at += n;
         bytes += sizeof head + n;
@@ -235,14 +237,16 @@ static size_t add_plain_chunks(void)
     return bytes;
 }
 
-/** A stream of xz whose one block holds the text as it is, without a checksum, and asks for a dictionary of
- *  256 MiB. Its bytes are written here since versions of the command write headers of different lengths. */
+/** Writes a stream of xz whose one block is the uncompressed text, without a checksum, and requires a
+ *  dictionary of 256 MiB. The bytes are written here because versions of the command write headers of
+ *  different lengths. */
 static void make_wide_stream(void)
 {
     enum { MIB_256 = 32, BLOCK_HEADER = 12 };
     const unsigned char zeros[4] = {0};
     unsigned char head[12] = {0xFD, '7', 'z', 'X', 'Z', 0}; /* then two bytes of flags: no checksum */
-    /* its length in words less one; no sizes; LZMA2, one byte of properties; zeros up to the checksum */
+    /* the header's length in words less one; no sizes; LZMA2, one byte of properties; zeros up to the
+     * checksum */
     unsigned char block[BLOCK_HEADER] = {BLOCK_HEADER / 4 - 1, 0, 0x21, 1, MIB_256};
     unsigned char index[40] = {0, 1}; /* of one block */
     unsigned char foot[6 + 4] = {0};  /* the index's length in words less one, the flags; their checksum */
@@ -260,15 +264,15 @@ static void make_wide_stream(void)
     add_bytes((const char *)index, n);
     foot[0] = (unsigned char)(n / 4 - 1);
     add_crc(foot, 6);
-    add_bytes((const char *)foot + 6, 4); /* which the file has first */
+    add_bytes((const char *)foot + 6, 4); /* in the file the checksum comes first */
     add_bytes((const char *)foot, 6);
     add_bytes("YZ", 2);
 }
 
-/** A frame of zstd with a window of 256 MiB and one block without compression: the text. */
+/** Writes a frame of zstd with a window of 256 MiB and one uncompressed block: the text. */
 static void make_wide_frame(void)
 {
-    const unsigned block = (unsigned)text_bytes << 3 | 1; /* the last block, as it is */
+    const unsigned block = (unsigned)text_bytes << 3 | 1; /* the last block, uncompressed */
     const unsigned char head[] = {0x28,
                                   0xB5,
                                   0x2F,
@@ -301,7 +305,7 @@ static void test_memory(const kind *k, const sp_coo *expected)
         CHECK_INT(getrlimit(RLIMIT_AS, &before), 0);
         small = before;
         small.rlim_cur = (rlim_t)(status_bytes("VmSize") +
-                                  (INT64_C(800) << 20)); /* a quarter: less than 256 MiB */
+                                  (INT64_C(800) << 20)); /* windows may take a quarter of these */
         CHECK_INT(setrlimit(RLIMIT_AS, &small), 0);
         snprintf(part, sizeof part, ":1: found %s data that take more than ", k->name);
         sp_coo coo;
@@ -312,7 +316,7 @@ static void test_memory(const kind *k, const sp_coo *expected)
     }
 }
 
-/** What a build without the library says. */
+/** Checks the message of a build without the library. */
 static void test_missing(const kind *k)
 {
     char name[200], part[200];
@@ -329,11 +333,11 @@ static void test_missing(const kind *k)
     }
 }
 
-/** Decompresses damaged data by a decoder whose memory malloc() has filled with a byte. Returns the length of
- *  the text. */
+/** Decompresses damaged data by a decoder whose memory malloc() fills with the byte `fill`. Returns the
+ *  length of the text. */
 static int64_t unpack_damaged(const sp_codec_ops *ops, int fill, unsigned char *out, int64_t room)
 {
-    /* a gzip member of 84 bytes of text with one bit flipped, by which a match begins before the text does */
+    /* a gzip member of 84 bytes of text; one bit is flipped, so that a match begins before the text */
     static const unsigned char damaged[] = {0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02,
                                             0x03, 0x4b, 0xce, 0x3c, 0x4b, 0x8d, 0x4f, 0x73, 0x50,
                                             0x55, 0x51, 0xf1, 0x4d, 0x2c, 0x89, 0xa4, 0x0e, 0x00,
@@ -353,7 +357,7 @@ static int64_t unpack_damaged(const sp_codec_ops *ops, int fill, unsigned char *
 static void test_damaged_distance(const kind *k)
 {
     TEST("gzip: what precedes damage does not depend on what the memory held before") {
-        static unsigned char first[65536], second[65536]; /* the room that the library gives */
+        static unsigned char first[65536], second[65536]; /* as the library's buffers */
         const int64_t n = unpack_damaged(k->codec->ops, 0x11, first, sizeof first);
         CHECK_INT(unpack_damaged(k->codec->ops, 0xEE, second, sizeof second), n);
         CHECK(memcmp(first, second, (size_t)n) == 0);

@@ -1,4 +1,5 @@
-/* Column blocks of X: which numbers of them fit, which is best, and where they lie. */
+/* Column blocks of X: which numbers of blocks fit, which number is best, and where the blocks are in
+ * memory. */
 #include "base/memory.h"
 #include "formats/multivector.h"
 #include "product/column_blocks.h"

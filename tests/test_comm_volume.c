@@ -13,7 +13,7 @@ typedef struct blocks {
     int64_t rows[MOST_RANKS + 1], cols[MOST_RANKS + 1], x[MOST_RANKS * (MOST_RANKS + 1)];
 } blocks;
 
-/** The rank's number that owns row j of X, found by looking everywhere. */
+/** Returns the rank that owns row j of X, by linear search. */
 static int owner(const blocks *b, int64_t j)
 {
     for (int q = 0; q < b->Q; q++)
@@ -30,7 +30,7 @@ static int holder(const blocks *b, int64_t i, int64_t j)
     return p * b->Q + q;
 }
 
-/** One entry after another, with a table of who needs which column. */
+/** Counts entry by entry, with a table of the columns that each rank needs. */
 static void brute_force(const spmm_csr *a, const blocks *b, int once, sp_rank_count *counts)
 {
     const int ranks = b->P * b->Q;
@@ -72,7 +72,7 @@ static void brute_force(const spmm_csr *a, const blocks *b, int once, sp_rank_co
             counts[s].packed_rows += from[s] > 0 && high[s] - low[s] + 1 != from[s] ? from[s] : 0;
             if (s / PER_NODE == r / PER_NODE) continue;
             for (int64_t j = 0; j < a->cols && once;
-                 j++) { /* without what a rank before on the node needs, too */
+                 j++) { /* without rows that an earlier rank of the node needs, too */
                 int before = 0;
                 for (int o = r / PER_NODE * PER_NODE; o < r; o++) before |= needs[o * a->cols + j];
                 from[s] -= before && needs[r * a->cols + j] && owner(b, j) == s;
@@ -112,7 +112,7 @@ static void check_count(const spmm_csr *a, const blocks *b, int threads, int onc
     }
 }
 
-/** Balanced by entries, X as the program would own it. */
+/** Returns boundaries that balance entries, and the program's ranges of X. */
 static blocks usual_blocks(const spmm_csr *a, int P, int Q)
 {
     blocks b = {.P = P, .Q = Q};
@@ -122,7 +122,7 @@ static blocks usual_blocks(const spmm_csr *a, int P, int Q)
     return b;
 }
 
-/** Boundaries from first to last at random places, some of them equal. */
+/** Draws boundaries from first to last, some of them equal. */
 static void random_cuts(uint64_t key, int parts, int64_t first, int64_t last, int64_t *begin)
 {
     begin[0] = first;
@@ -145,7 +145,7 @@ static blocks random_blocks(const spmm_csr *a, int P, int Q, uint64_t key)
     return b;
 }
 
-/** All grids of up to 12 ranks, the usual boundaries and random ones. */
+/** Checks all grids of up to 12 ranks, with the usual boundaries and with random ones. */
 static void check_grids(const spmm_csr *a)
 {
     for (int P = 1; P <= MOST_RANKS; P++)
@@ -217,7 +217,7 @@ static void test_known(void)
             CHECK_INT(c[p].halo_rows, c[p].receives_from);
             halo += c[p].halo_rows;
         }
-        CHECK_INT(halo, a.nnz - a.rows); /* one row per rank: whatever is off the diagonal */
+        CHECK_INT(halo, a.nnz - a.rows); /* one row per rank: each entry off the diagonal is a ghost row */
         spmm_csr_destroy(&a);
     }
 }

@@ -78,7 +78,7 @@ with test("OMP_NUM_THREADS may be a list, and OMP_THREAD_LIMIT is heeded; more t
 
 with test("-v says that a rank's threads span NUMA nodes, and on a machine with one node nothing of it"):
     if LINKED.exists() and "topology_hwloc.o" in LINKED.read_text():
-        for nodes in (1, 2):  # as hwloc is told of this machine's cores, whose numbers are 0 to 63
+        for nodes in (1, 2):  # a synthetic topology of hwloc for this machine's cores, whose numbers are 0 to 63
             machine = {"HWLOC_SYNTHETIC": "numa:1 core:64 pu:1" if nodes == 1 else "numa:64 core:1 pu:1", "HWLOC_THISSYSTEM": "1"}
             named = [f"{name}={value}" for name, value in machine.items()]
             out = run("-u", "HWLOC_COMPONENTS", *named, PROGRAM, "-v", "-d", "cpu", "-t", 2, "lap2d5:9", program="env", records=False).out
@@ -210,7 +210,7 @@ with test("a wrong input is one line with file and line, on 1 and on 3 ranks, an
             equal(result.records, [], name)
 
 def packed(write):
-    """What `write` packs into a file object."""
+    """The bytes that `write` writes to a file object."""
     f = io.BytesIO()
     write(f)
     return f.getvalue()
@@ -250,12 +250,12 @@ foreign = {           "lzma": (lzma.compress(good.encode(), lzma.FORMAT_ALONE), 
            "utf16": (good.encode("utf-16"), "found UTF-16 text", "iconv"), "html": ("<!DOCTYPE html>\n<html>", "found a web page", "download")}
 with test("a file that is no text is named by its first bytes, with what to do, as matrix, as X and as series"):
     for name, (data, what, do) in foreign.items():
-        path = scratch("matrix.mtx", data)  # whatever its name is
+        path = scratch("matrix.mtx", data)  # its name does not matter
         ways = [(PROGRAM, (path,)), (PROGRAM, ("-x", path, "lap2d5:9")), (PROGRAM, ("--io", "parallel", path)),
                 *((program, (path,)) for program in PROGRAMS[1:])]
         for program, args in ways if name in ("lzma", "tar.gz") else ways[:1]:
             result = run(*CPU, *args, ranks=2 if "--io" in args else 1, program=program)
-            # every rank reads its part after the first line of the report
+            # --io parallel reads after the report has begun
             began = result.out if "--io" in args else ""
             equal((result.code, len(result.error_lines()), result.out), (3, 1, began), f"{name} {args}: {result.err}")
             for part in (path, what, do):
@@ -457,8 +457,8 @@ with test("one wrong element of Y fails the run: exit code 1, FAIL, the element 
     result = run(*FAST, "--verify", "sample", "lap3d7:20", ranks=3, env={"SPMM_FAULT": "apply:1:wrong"})
     equal(result.code, 1, "in a sample: " + result.err)
 
-# every stage that spmm_mpi's sources agree on, but for calls that the program does not make; and the options
-# that lead to those that a plain run leaves out
+# every stage at which spmm_mpi's ranks agree, except in functions that the program does not call; and the
+# options for the stages that a run without options does not reach
 UNCALLED = ("nccl_found", "block_from_rows", "diagonal")
 STAGES = sorted({name for file in (ROOT / "src").rglob("*.c") if file.stem not in UNCALLED and file.parent.name != "series_mpi"
                  for name in re.findall(r'sp_agree\([^,;]+,\s*"(\w+)"', file.read_text())})
@@ -466,14 +466,14 @@ LEADS_TO = {"sample": ("--verify", "sample"), "grid": ("-g", "auto"), "bandwidth
             "conversions": ("--check-conversions",), "reduce": ("-g", "1x3"),
             "load": ("--io", "parallel"), "watch": ("--timeout", 9)}
 assert len(STAGES) >= 20 and set(LEADS_TO) <= set(STAGES), STAGES
-# stages that one rank does not come to
+# stages that a run on one rank does not reach
 SHARED = ("exchange", "reduce", "watch")
-# stages after Y was written
+# stages at which Y may have been written
 WRITTEN = ("output", "verify", "report")
 
 
 def fault(stage, rank, ranks, path, kind=""):
-    """A run that writes Y and a record, in which that rank fails at that stage."""
+    """A run that writes Y and a record, and in which that rank fails at that stage."""
     return run(*FAST, "-o", path, *LEADS_TO.get(stage, ()),
                ROOT / "matrices/cage4.mtx" if stage == "load" else "lap2d5:9", ranks=ranks, limit=30,
                env={"SPMM_FAULT": f"{stage}:{rank}{kind}", "SPMM_TUNE_CACHE": ""})
@@ -510,10 +510,10 @@ with test("a rank that is killed at any stage ends the job at once, with a code 
             for old in [*parts(path), *([path] if os.path.exists(path) else [])]:
                 os.remove(old)
             start = time.monotonic()
-            result = fault(stage, bad, 3, path, ":kill")  # (half a record would not be read)
+            result = fault(stage, bad, 3, path, ":kill")  # (it raises if a record is incomplete)
             assert time.monotonic() - start < patience(10), f"{stage}:{bad}"
             assert result.code != 0 and "PASS" not in result.out, f"{stage}:{bad}"
-            equal(result.error_lines(), [], f"{stage}:{bad}")  # it ended by the kill, not by an error of ours
+            equal(result.error_lines(), [], f"{stage}:{bad}")  # it was killed, and reported no error
             if os.path.exists(path):
                 assert stage in WRITTEN and open(path).read() == whole, f"{stage}:{bad} left a file"
             # (rank 0 may be writing while the other one dies)
@@ -524,8 +524,8 @@ with test("a program that is killed while it writes Y leaves the older file as i
         path = scratch("older.mtx", "older")
         job = subprocess.Popen([PROGRAM, *map(str, FAST), "-k", "16", "--verify", "none", "-o", path, "lap2d5:500"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        # (an empty one is there for a moment when it looks whether the folder takes a file, on file systems
-        # without O_TMPFILE)
+        # (on file systems without O_TMPFILE an empty one exists for a moment, when the program checks that the
+        # folder is writable)
         while job.poll() is None and not any(size_of(part) for part in parts(path)):
             time.sleep(0.005)
         job.send_signal(sent)
@@ -542,7 +542,7 @@ with test("an output that cannot be written is exit code 4 and names the file, b
         within(result.error_lines()[0], "/dev/full")
     for args in (("--json",), ("--csv",), ("-o",), ("--cache",), ("--io", "parallel", "-o")):
         path = scratch("missing/file")
-        # (the matrix would be refused, too, and later)
+        # (the matrix is invalid, too, but that would be found later)
         result = run(*FAST, *args, path, scratch("broken.mtx", "no matrix"), ranks=2, records=False)
         equal(result.code, 4, f"{args} {result.err}")
         equal((len(result.error_lines()), result.out), (1, ""), f"{args} {result.err}")

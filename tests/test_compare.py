@@ -1,5 +1,5 @@
-"""jobs/compare: what is known to have become slower, faster or wrong is found, noise is not, and too little to tell is said to be
-that."""
+"""jobs/compare: finds points that have become slower, faster or wrong, does not report noise as a change, and says if the data
+are too few to tell."""
 import csv
 import os
 import random
@@ -15,11 +15,11 @@ from study_tools import checked_page, near, start
 from spmm_study import compare, compare_intervals as intervals, lines, records
 
 MATRICES = ("lap3d7:60", "uniform:200000,12", "A.mtx")
-BETWEEN, WITHIN = 0.015, 0.03  # relative standard deviations: of rounds, of times within one
+BETWEEN, WITHIN = 0.015, 0.03  # relative standard deviations: between rounds, and of the times within one
 
 
 def stats(times):
-    """As src/base/stats.c makes them of times."""
+    """The statistics of times, as src/base/stats.c computes them."""
     times, n = sorted(times), len(times)
     rank, below = 0, 0.0
     for i in range(n):
@@ -33,14 +33,14 @@ def stats(times):
 
 
 def noisy(seconds, rng, number=0, n=10, between=BETWEEN, within_run=WITHIN, **more):
-    """A record of n times around a round's own level: log-normal, with now and then a time that something disturbed."""
+    """A record of n log-normal times around a random level of its round; some times are disturbed, 1.5 times as long."""
     level = seconds * rng.lognormvariate(0, between)
     times = [level * rng.lognormvariate(0, within_run) * (1.5 if rng.random() < 0.05 else 1) for _ in range(n)]
     return {**made.run(seconds, number=number, **more), "apply": stats(times)}
 
 
 def study(seed, rounds=3, factor=lambda matrix, k: 1.0, seconds=1e-3, **more):
-    """Every matrix with three K; factor: by how much slower a point is."""
+    """Records of every matrix with three K; factor: how many times as long a point takes."""
     rng = random.Random(seed)
     return [made.environment(), *(noisy(seconds * k * factor(m, k), rng, r, matrix=m, k=k, **more)
                                   for r in range(rounds) for m in MATRICES for k in (1, 8, 64))]
@@ -111,7 +111,7 @@ with test("from too few samples nothing is told: neither that it is slower, nor 
     within(done.stdout, "0 slower, 0 faster, 0 the same within 5 %, 9 cannot be told")
     wide = comparison(study(1, rounds=2, between=0.2), study(2, rounds=2, between=0.2), fail_over=0.05)
     assert len(wide.of(compare.UNKNOWN)) >= 8, [p.verdict for p in wide.pairs]
-    # one side has the spread of both
+    # with one round on one side, the other side's variance is used for both
     found = comparison(study(1, rounds=1), study(2, rounds=4, factor=planted), fail_over=0.05)
     assert found.pairs[0].ratio.low is not None and not found.remarks(), found.remarks()
 
@@ -160,7 +160,7 @@ with test("a result that became wrong, and a run that fails now, fail always; wh
         equal(done.returncode, 0, done.stdout)
         within(done.stdout, "Failed in NEW, as before")
         within(compared(study(1) + [odd], study(2)).stdout, "Failed in OLD, and not in NEW: 1")
-    # spmm_mpi --json by itself
+    # records of spmm_mpi --json, without a study
     alone = [{k: v for k, v in r.items() if k != "study"} for r in (made.run(1e-3), wrong)]
     equal(compared(alone[:1], [alone[1]]).returncode, 1)
     unverified = made.run(1e-3)
@@ -183,7 +183,7 @@ with test("environments that differ, and kernels that were chosen differently, a
     for part in ("kernel cpu_csr → cpu_ell", "format csr → ell", "commit", "9999fff", "NVIDIA H100", "Another CPU", "OMP_PROC_BIND", "3.50"):
         within(done.stdout, part)
     plain = [[{k: v for k, v in r.items() if k != "study"} for r in side[1:]] for side in (old, new)]
-    # what was asked for is not known: the rest is the same
+    # without `study` and `asked` only the program's choices differ
     within(compared(*plain).stdout, "kernel cpu_csr → cpu_ell")
     equal(compared(old, old).stdout.count("What differs"), 0)
 
@@ -202,7 +202,7 @@ with test("two machines in a file are two points, and another machine in the oth
         both.append(record)
     found = comparison(both, both)
     equal(sorted(round(p.sides[0].seconds / p.sides[1].seconds, 6) for p in found.pairs), [1.0, 1.0])
-    elsewhere = [here, made.environment(id="e2", cpu="D")] + both[2:]  # one machine is the same
+    elsewhere = [here, made.environment(id="e2", cpu="D")] + both[2:]  # one of its two machines is that of the other file
     equal([len(x) for x in (comparison(both, elsewhere).pairs, comparison(both, elsewhere).only_new)], [1, 1])
     other = [made.environment(cpu="C")] + [made.run(1e-3, number=r) for r in range(3)]
     equal(len(comparison([here] + both[2:5], other).pairs), 1)
@@ -304,7 +304,7 @@ ASKED = {"partition": "auto", "exchange": "auto", "transport": "auto", "reduce":
 
 
 def alone(seconds, block=None, lanes=None, **choices):
-    """A record of spmm_mpi that no study wrote."""
+    """A record of spmm_mpi without a study."""
     record = made.run(seconds, device="cuda", gpu="H100", kernel="csr_scalar2", grid=(1, 2), ranks=2)
     del record["study"]
     return {**record, "asked": {**ASKED, **choices}, "launch": {"block_size": block, "subwarp": lanes, "registers": block and 40}}
@@ -326,7 +326,7 @@ with test("what two sets were asked for differently is named, with a study and w
     within(compared([alone(1e-3, reduce="tree")], [alone(1e-3, reduce="linear")]).stdout.split("Points")[0], "reduce")
     equal(compared([alone(1e-3)], [alone(1e-3)]).stdout.count("run differently"), 0)
     older = {k: v for k, v in alone(1e-3).items() if k not in ("asked", "launch")}
-    # what a record does not say does not differ
+    # a field that is missing from one record is no difference
     equal(compared([older], [alone(1e-3, 256)]).stdout.count("run differently"), 0)
     several = [alone(t, reduce=word) for t, word in ((1e-3, "linear"), (2e-3, "tree"), (3e-3, "butterfly"))]
     found = comparison(several, [alone(t, reduce=word) for t, word in ((3e-3, "butterfly"), (2e-3, "tree"), (1e-3, "linear"))])

@@ -10,7 +10,7 @@
 #include "test.h"
 
 static const int64_t all_k[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128};
-static const int all_threads[] = {1, 3, 2, 5}; /* those before FEW_THREADS for most of the checks */
+static const int all_threads[] = {1, 3, 2, 5}; /* most checks use only the first FEW_THREADS */
 enum {
     ALL_K = sizeof all_k / sizeof *all_k,
     ALL_THREADS = sizeof all_threads / sizeof *all_threads,
@@ -22,7 +22,8 @@ enum {
 /** How many of all_threads are checked. */
 static int threads_checked = FEW_THREADS;
 
-/** 1: every K of a list is checked; n: every n-th, from another one each time, where kernels are slow. */
+/** 1: every K of a list is checked; n: every n-th K, starting at another one each time, because kernels are
+ *  slow. */
 static int k_step = 1;
 
 static int first_k(void)
@@ -31,10 +32,10 @@ static int first_k(void)
     return calls++ % k_step;
 }
 
-/** Whether Y is aligned as streaming stores want it, and stored so whatever its size. */
+/** 1: Y is aligned for streaming stores and written with them, whatever its size. */
 static int streaming;
 
-/** The course reports' kernels do not look at the instruction set: one set of them is enough. */
+/** 1: the kernels of the course reports have been tested; they do not depend on the instruction set. */
 static int plain_done;
 
 static int is_plain(const sp_kernel *kernel)
@@ -81,7 +82,7 @@ static spmm_multivector aligned_column(int64_t rows, spmm_precision precision)
     return v;
 }
 
-/** Runs the kernel into a Y of NaN with guards before and behind, and compares with `expected`. */
+/** Runs the kernel into a Y of NaN with guards before and behind it, and compares Y with `expected`. */
 static void check_kernel(const sp_kernel *kernel, const formats *f, const sp_thread_ranges *work,
                          const spmm_multivector *x, int64_t ldy, const spmm_multivector *expected)
 {
@@ -113,13 +114,15 @@ static void check_kernel(const sp_kernel *kernel, const formats *f, const sp_thr
     free(room.data);
 }
 
-/** Every CPU kernel of the registry on f, for one k, one pair of leading dimensions and all threads. */
+/** Checks every CPU kernel of the registry on f, for one k, one pair of leading dimensions and all
+ *  threads. */
 static void check_kernels(const formats *f, sample_values kind, int64_t k, int64_t ldx, int64_t ldy)
 {
     const spmm_csr *const a = &f->csr;
     spmm_multivector x = sample_multivector(a->cols, k, ldx, a->precision); /* NaN in the padding */
     sample_fill(&x, kind, 17);
-    /* what a kernel must give bit for bit: the canonical order, or one chain if it does not cut rows */
+    /* the bits that kernels must compute: the canonical order, or one chain per row for kernels that do not
+     * cut rows */
     spmm_multivector expected[] = {naive_product(a, &x, 0), naive_product(a, &x, 1)};
     int kernels;
     const sp_kernel *const kernel = sp_kernels(&kernels);
@@ -155,11 +158,12 @@ static void check_samples(sample_values kind)
     threads_checked = FEW_THREADS;
 }
 
-/* The values of the matrices below: any; all equal; such that f32 has them; so, but for the last one. */
+/* The values of the matrices below: any; all equal; all exact in f32; all exact in f32 except the last
+ * one. */
 static enum { REALS, EQUAL, NARROW, NARROW_BUT_LAST } values;
-enum { MOST_FEW = 17 }; /* for more columns the loops are the same for all values */
+enum { MOST_FEW = 17 }; /* with more columns, kernels ignore the kind of values */
 
-/** A value that f32 has as a normal number or 0: a third of them -0, or the least or greatest ones. */
+/** A value that is 0 or a normal number in f32; a third are -0 or have the least or greatest magnitude. */
 static double narrow_value(int64_t e)
 {
     static const double special[] = {-0.0, 0x1p-126, -0x1.000002p-126, 0x1.fffffep+127};
@@ -176,7 +180,7 @@ static void set_value(spmm_csr *a, int64_t e)
                                                               : narrow_value(e));
 }
 
-/** A matrix large enough for every loop's steady state, chunks of rows included. */
+/** Checks a matrix large enough that every loop reaches its steady state, also those over chunks of rows. */
 static void check_large(void)
 {
     enum { ROWS = 3000, ENTRIES = 100000 };
@@ -199,7 +203,7 @@ static void check_large(void)
     }
 }
 
-/** Rows that have columns in common with their neighbors, which the kernels treat together. */
+/** Checks rows that share columns with their neighbors, which kernels process together. */
 static void check_structures(void)
 {
     static const char *const spec[] = {"lap2d5:23",       "lap3d7:20",           "lap3d27:7",
@@ -210,7 +214,7 @@ static void check_structures(void)
         for (int n = 0; n < (int)(sizeof spec / sizeof *spec); n++) {
             formats f;
             if (sp_gen_csr(spec[n], p ? SPMM_F32 : SPMM_F64, 2, &f.csr) != SPMM_OK) abort();
-            /* values that differ, and groups that are broken here and there */
+            /* every 97th row is changed, which breaks a group of like rows */
             for (int64_t e = 0; e < f.csr.nnz; e++) set_value(&f.csr, e);
             for (int64_t i = 40; i < f.csr.rows; i += 97)
                 if (f.csr.irp[i] < f.csr.irp[i + 1] && f.csr.ja[f.csr.irp[i]] > 0) f.csr.ja[f.csr.irp[i]]--;
@@ -225,7 +229,7 @@ static void check_structures(void)
         }
 }
 
-/** Rows of n entries each that have something in common, of every kind that kernels treat together. */
+/** Checks rows of n entries each, of every kind of like rows that kernels process together. */
 static void check_long_runs(int64_t n, spmm_precision precision)
 {
     enum { EACH = 24, KINDS = 5 };
@@ -251,7 +255,7 @@ static void check_long_runs(int64_t n, spmm_precision precision)
     formats_destroy(&f);
 }
 
-/** Rows around all bounds of the canonical order, and rows that threads share. */
+/** Checks rows with lengths around all bounds of the canonical order, and rows that threads share. */
 static void check_lengths(void)
 {
     static const int64_t ks[] = {1, 2, 3, 4, 8, 9, 12, 17, 24, 32, 64, 100},
@@ -269,7 +273,7 @@ static void check_lengths(void)
         sample_lengths(giants, 6, precision, &f.csr);
         for (int64_t e = 0; values != REALS && e < f.csr.nnz; e++) set_value(&f.csr, e);
         formats_convert(&f);
-        /* (threads share long rows in the same way whatever the values and the stores are) */
+        /* (threads share long rows in the same way for all values and stores) */
         const int again = values != REALS || streaming;
         threads_checked = again ? FEW_THREADS : ALL_THREADS;
         for (int n = again; n < (again ? 2 : 4); n += (k_step + 1) / 2)
@@ -280,7 +284,7 @@ static void check_lengths(void)
     }
 }
 
-/** What X holds in rows that no entry names must not matter, inf and NaN included. */
+/** Checks that rows of X to which no entry refers do not change Y, even if they are inf or NaN. */
 static void check_leaks(void)
 {
     for (int p = 0; p < 2; p++) {
@@ -322,7 +326,7 @@ static void check_leaks(void)
     }
 }
 
-/** \param [in] all  1: also long rows, and Y stored past the caches */
+/** \param [in] all  1: also long rows, and Y written with streaming stores */
 static void check_few_columns(int kind, int all)
 {
     values = kind;
@@ -336,7 +340,7 @@ static void check_few_columns(int kind, int all)
     values = REALS;
 }
 
-/** Overwrites values by NaN, also those in a kernel's state. */
+/** Overwrites the values with NaN, including the copies in a kernel's state. */
 static void spoil(const sp_kernel *kernel, sp_matrix *m, void *state)
 {
     sp_value_copy copies[SP_MOST_COPIES] = {{m->val, m->bytes[SP_VAL] / 8}};
@@ -345,7 +349,7 @@ static void spoil(const sp_kernel *kernel, sp_matrix *m, void *state)
         memset(copies[n].val, 0xff, (size_t)copies[n].count * 8);
 }
 
-/** One product of a kernel on rows, after the values in f64 were lost. */
+/** Checks one product after the f64 values were lost: it must be wrong if it reads them, else right. */
 static void check_spoiled(const sp_kernel *kernel, int64_t k, int is_read)
 {
     formats f;
@@ -389,7 +393,7 @@ static void check_unread(sp_isa isa)
     sp_rows_narrow_from(-1);
 }
 
-/** All of it with the instructions that `isa` allows. */
+/** Runs all tests with the instructions that `isa` allows. */
 static void test_isa(sp_isa isa)
 {
     char name[160];
@@ -399,7 +403,7 @@ static void test_isa(sp_isa isa)
         SKIP(NAMED("the CPU kernels give the serial product"), "this machine lacks the instructions");
         return;
     }
-    /* generic loops are slow, and memory that a sanitizer watches is */
+    /* generic loops are slow, and so is memory that a sanitizer watches */
     k_step = (isa == SP_ISA_GENERIC ? 3 : 1) + (TEST_SANITIZED ? 5 : 0);
     TEST(NAMED("products of small integers are exact, whatever Y held, and nothing beside Y is written")) {
         check_samples(SAMPLE_INTEGERS);
@@ -452,7 +456,7 @@ int main(void)
         CHECK(!sp_kernel_find("no_such_kernel"));
         CHECK(strcmp(sp_kernel_default(SPMM_CPU, SPMM_CSR)->id, "cpu_csr") == 0);
     }
-    /* threads share what they share with any instructions */
+    /* what threads share does not depend on the instructions: the thread sanitizer needs only one set */
     for (int isa = TEST_THREADS_WATCHED ? (int)sp_cpu_isa() : SP_ISA_GENERIC; isa <= SP_ISA_AVX512; isa++)
         test_isa((sp_isa)isa);
     unsetenv("SPMM_ISA");

@@ -14,7 +14,7 @@ static int shifted(const spmm_csr *a, int64_t i, int64_t j, int64_t shift)
     return 1;
 }
 
-/** Whether row i has what its run promises. */
+/** Whether row i has the properties of its run. */
 static int kept(const spmm_csr *a, const sp_run *run, int64_t i)
 {
     const int64_t group = (i - run->first) / SP_HEIGHT(run->kind) * SP_HEIGHT(run->kind) + run->first;
@@ -32,7 +32,7 @@ static int kept(const spmm_csr *a, const sp_run *run, int64_t i)
     return 1;
 }
 
-/** Checks what the runs of `a` promise; \return rows in runs of a kind. */
+/** Checks the properties of the runs of `a`. \return number of rows in runs of kind `kind` */
 static int64_t check_runs(const spmm_csr *a, int64_t longest, sp_run_kind kind)
 {
     sp_runs one, runs;
@@ -69,7 +69,7 @@ static int64_t check_spec(const char *spec, int64_t longest, sp_run_kind kind)
     return found;
 }
 
-/** Rows of all lengths, now and then alike in some way to the ones before. */
+/** Checks rows of random lengths, some of which are like the rows before them in one of several ways. */
 static void check_random(uint64_t seed)
 {
     enum { ROWS = 2000, MOST = 12, COLUMNS = 5000 };

@@ -22,7 +22,7 @@ static int by_place(const void *p, const void *q)
     return signbit(b->value) - signbit(a->value) < 0 ? -1 : signbit(b->value) < signbit(a->value);
 }
 
-/** The plainest conversion there is. */
+/** The reference: converts by sorting all triplets. */
 static void reference(const sp_coo *coo, spmm_csr *a, int64_t *duplicates)
 {
     sp_coo general;
@@ -86,7 +86,8 @@ static void check_conversion(const sp_coo *coo)
     spmm_csr_destroy(&expected);
 }
 
-/** Random triplets in both triangles, or in one, with many duplicates; `big` rows of some length. */
+/** Makes random triplets, many of which are duplicates.
+ *  \param [in] triangle  -1: in the lower triangle; 1: in the upper one; 0: in both */
 static void random_coo(int64_t rows, int64_t cols, int64_t nnz, sp_symmetry symmetry, int triangle,
                        int with_values, spmm_precision precision, sp_coo *coo)
 {
@@ -186,7 +187,7 @@ static void test_duplicates(void)
                     const double v = values[(turn + t / 2 * step) % N];
                     coo.I[t] = 1;
                     coo.J[t] = t % 2 ? 5 : 2;
-                    ((double *)coo.val)[t] = t % 2 ? v : v * 0.0; /* column 2: zeros alone */
+                    ((double *)coo.val)[t] = t % 2 ? v : v * 0.0; /* column 2: only zeros, of both signs */
                 }
                 CHECK_INT(sp_csr_from_coo(&coo, 1, &a, &summed), SPMM_OK);
                 CHECK_INT(a.nnz, 2);

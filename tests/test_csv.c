@@ -1,5 +1,6 @@
-/** Series from CSV files: what is accepted, what is refused and how it is said, for any number of threads and
- *  wherever the text is cut. limit: 300 */
+/** Series from CSV files: what is accepted, what is refused and with which message, for any number of threads
+ *  and wherever the text is cut into chunks.
+ *  limit: 300 */
 #include <math.h>
 
 #include "files.h"
@@ -15,7 +16,7 @@ static spmm_status read_with(int threads, spmm_precision precision, int nonfinit
     return sp_read_csv(path, &options, x);
 }
 
-/** Whether the file has so many series of so many values, the numbers of `expected`. */
+/** Whether the file is read as `rows` series of k values, the numbers in `expected`. */
 static int reads_as(int64_t rows, int64_t k, const char *expected)
 {
     spmm_multivector x;
@@ -84,7 +85,7 @@ static void test_accepted(void)
 typedef struct refusal {
     const char *what, *text;
     size_t bytes;
-    const char *message; /* the part of it behind the file's name */
+    const char *message; /* the part after the file's name */
 } refusal;
 
 #define BAD(what, text, message)              \
@@ -228,7 +229,8 @@ static int same(const spmm_multivector *a, const spmm_multivector *b)
 
 static const int thread_counts[] = {1, 2, 3, 7};
 
-/** Reads the file in all ways; whether all give the values, or the same failure. */
+/** Reads the file with several numbers of threads and chunk sizes: each reading must return `expected`, or
+ *  the same failure. */
 static void check_all_ways(spmm_status status, const char *message, const spmm_multivector *expected)
 {
     static const int64_t bytes[] = {1, 3, 20, 64, 333, 1000, 65536};
@@ -296,7 +298,7 @@ static void test_first_error(void)
     }
 }
 
-/** Series of so many values; the file's value k is k * 0.25. */
+/** Writes series of so many values each; value k of the file is k * 0.25. */
 static void write_long(int64_t series, int64_t values)
 {
     FILE *const f = fopen(path, "wb");

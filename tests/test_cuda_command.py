@@ -24,13 +24,13 @@ if gpus == 0:
     skip("every matrix on GPUs", reason)
     finish()
 
-for ranks in sorted({1, 2, gpus}):  # starting CUDA takes a second or two a run
+for ranks in sorted({1, 2, gpus}):  # few, because starting CUDA takes a second or two per run
     with test(f"every matrix, CUDA kernel, K and precision is the serial product on {ranks} ranks and {gpus} GPUs"):
         sweep("cuda", ranks, KERNELS)
 
 
 def scattered(edge):
-    """A file: a cubic grid's points and their neighbors along the axes, the points numbered at random."""
+    """A file with the matrix of a cubic grid, with neighbors along the axes and the points numbered at random."""
     n = edge ** 3
     number = random.Random(1).sample(range(n), n)
     lines = []
@@ -43,7 +43,7 @@ def scattered(edge):
 
 
 with test("rows numbered at random, which kernels take in clusters, give the serial product"):
-    mesh = scattered(30)  # enough rows that clusters are sought
+    mesh = scattered(30)  # enough rows for a search for clusters
     for kernel in ("csr_clustered", "sell_rows", "sell_deep", "panel_mma"):
         for precision in ("f64", "f32"):
             for ranks in sorted({1, gpus}):

@@ -1,4 +1,4 @@
-"""series_mpi on GPUs: as many ranks as GPUs, fewer, and more; beside the CPU and numpy.
+"""series_mpi on GPUs: as many ranks as GPUs, fewer, and more; compared with the CPU and numpy.
 limit: 600"""
 import os
 import re

@@ -1,4 +1,5 @@
-/* Cuts of the library: each rank's list of rows, what a cut moves, and the bits of Y. MPI: 1 2 3 4 8 */
+/* Cuts of the library: each rank's list of rows, the number of rows that products move, and the bits of Y.
+ * MPI: 1 2 3 4 8 */
 #include <dlfcn.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,8 +19,8 @@
 enum { K = 5, SIDE = 40 };
 static int size, root;
 
-/** Calls of METIS, which the linker takes for all of the program, and whether they fail. The arguments are
- *  pointers, whatever METIS's integers. */
+/** Number of calls of METIS, and whether they fail: the linker uses this METIS_PartGraphKway() for the whole
+ *  program. Its parameters are pointers, so the size of METIS's integers does not matter. */
 static int metis_called, metis_fails;
 
 int METIS_PartGraphKway(void *, void *, void *, void *, void *, void *, void *, void *, void *, void *,
@@ -90,7 +91,7 @@ static double at(const spmm_multivector *v, int64_t i, int64_t j)
     return sp_value_get(v->data, v->precision, i * v->ld + j);
 }
 
-/** Every row is on one rank, at the place that `begin` and, on root, `number` say. */
+/** Checks that every row is on one rank, at the place given by `begin` and, on root, by `number`. */
 static void check_lists(const spmm_csr *a, const spmm_cut *cut)
 {
     int *const owners = calloc((size_t)a->rows + 1, sizeof *owners);
@@ -112,7 +113,8 @@ static void check_lists(const spmm_csr *a, const spmm_cut *cut)
     free(owners);
 }
 
-/** Products with the block of a cut, in the caller's numbering; and what they move. */
+/** Checks products with the block of a cut, in the caller's numbering, and the number of rows that they
+ *  move. */
 static void check_products(const spmm_csr *a, const spmm_cut *cut, const spmm_plan_options *o)
 {
     spmm_block block;
@@ -156,7 +158,7 @@ static void check_products(const spmm_csr *a, const spmm_cut *cut, const spmm_pl
     spmm_block_destroy(&block);
 }
 
-/** All cuts of a matrix. */
+/** Checks all cuts of a matrix. */
 static void check_cuts(const spmm_csr *a, const spmm_plan_options *o)
 {
     for (int by = SPMM_CUT_AUTO; by <= SPMM_CUT_GRAPH; by++) {
@@ -224,7 +226,7 @@ static void test_cuts(void)
     }
 }
 
-/** Address space for so many bytes more than this process has. \return the limit before */
+/** Limits the address space to `bytes` more than this process uses. \return the limit before */
 static struct rlimit leave(int64_t bytes)
 {
     struct rlimit old, now;
@@ -235,7 +237,7 @@ static struct rlimit leave(int64_t bytes)
     return old;
 }
 
-/** What keeps SPMM_CUT_AUTO from a renumbering that repays. */
+/** Checks cases in which SPMM_CUT_AUTO does not renumber, although that would repay. */
 static void test_kept(void)
 {
     static const char memory[] = "auto cuts by entries if root has no memory for the renumbered matrix";
@@ -250,7 +252,7 @@ static void test_kept(void)
             if (test_.rank == root) make("lap2d5:400", SPMM_F64, &a);
             for (int small = 0; small < 2; small++) {
                 struct rlimit old = {0};
-                /* 12 MB for the renumbered matrix; at least 11 MB to lay out rows */
+                /* 8 MB suffice neither for a layout (11 MB) nor for the renumbered matrix (12 MB) */
                 if (small && test_.rank == root) old = leave(8 << 20);
                 CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, root, &a, SPMM_CUT_AUTO, K, &sent, &cut), SPMM_OK);
                 if (small && test_.rank == root) CHECK_INT(setrlimit(RLIMIT_AS, &old), 0);
@@ -341,7 +343,7 @@ static void test_nodes(void)
     }
 }
 
-/** Each rank gets the status and a message with the text, and a zeroed cut. */
+/** Checks that each rank gets the status, a message that contains the text, and a zeroed cut. */
 #define REFUSED(call, expected, text)                    \
     do {                                                 \
         memset(&cut, 1, sizeof cut);                     \

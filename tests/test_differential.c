@@ -1,17 +1,17 @@
-/** Random products through the library's interface, each compared with exact arithmetic (differential.h
- *  says of what parts this consists). As a test it runs a few cases, and sees that it finds a result that
- *  is wrong. By hand, or by `make soak`:
+/** Random products through the library's interface, each compared with exact arithmetic (differential.h lists
+ *  the parts). As a test it runs a few cases, and checks that a wrong result is found. By hand, or by `make
+ *  soak`:
  *
  *      mpirun -np N build/cpu/tests/test_differential [--seed S] [--from I] [--cases C] [--seconds T]
  *                                                     [--limit L] [--words FILE] [--cuda] [--spoil]
  *                                                     [--verbose]
  *
- *  runs cases I, I + 1, .. of seed S on N ranks, C of them (1) or until T seconds have passed. Case I of a
- *  seed is the same whenever it is run on as many ranks. --limit: seconds after which a case that has not
- *  ended counts as hanging (60); --words: a file to which a rank that hangs or crashes also appends its line,
- *  because mpirun may lose it; --cuda: on GPUs; --spoil: results are made wrong. What differs is printed;
- *  the last line counts, and what failed stands in lines that begin with FAIL. Exit status 1 if a case
- *  failed, 77 if one hung.
+ *  runs cases I, I + 1, .. of seed S on N ranks, C of them (default 1) or until T seconds have passed. A
+ *  seed, a case and a number of ranks determine all random numbers. --limit: seconds after which a running
+ *  case counts as hanging (60); --words: a file to which a rank that hangs or crashes also appends its line,
+ *  because mpirun may lose it; --cuda: on GPUs; --spoil: makes results wrong. Differences are printed, failed
+ *  cases in lines that begin with FAIL; the last line has the counts. Exit status 1 if a case failed, 77 if
+ *  one hung.
  *
  *  MPI: 1 2 3 4
  *  limit: 300 */
@@ -34,9 +34,9 @@ static MPI_Comm reversed;
 
 /* ---- cases ---- */
 
-/** What a signal's handler writes: it may only copy. */
+/** The beginning of what a signal's handler writes: a handler cannot format text. */
 static char last_words[200];
-static int words_file = -1; /* of --words */
+static int words_file = -1; /* the file of --words */
 
 static void write_texts(int to, const char *const *texts, size_t count)
 {
@@ -44,8 +44,8 @@ static void write_texts(int to, const char *const *texts, size_t count)
         if (write(to, texts[k], strlen(texts[k])) < 0) return;
 }
 
-/** Writes in what the case has ended, from a signal's handler. Then waits: mpirun may drop what it has not
- *  read of a rank's output when that rank ends badly. */
+/** Writes in which case the program ended; for a signal's handler. Then waits: mpirun may drop unread output
+ *  of a rank that ends abnormally. */
 static void write_last_words(const char *what)
 {
     const char *const texts[] = {what, last_words, diff_.plan, "; ", diff_.step, "\n"};
@@ -108,8 +108,8 @@ static void one_step(planned *t, planned *other)
     }
 }
 
-/** Runs a case: one plan or two, and steps with them in any order. Returns the differences of all ranks.
- *  Collective. */
+/** Runs a case: one plan or two, and steps with them in random order. Returns the number of differences on
+ *  all ranks. Collective. */
 static int64_t run_case(const settings *s, uint64_t number)
 {
     planned plans[2] = {0};
@@ -140,8 +140,8 @@ static int64_t run_case(const settings *s, uint64_t number)
 
 /* ---- as a test ---- */
 
-/** An element and its bound, written out: the sum 1 + 1 + 1 in f64 may err by the roundings of three terms
- *  and four more operations. */
+/** Checks the bound of an element written out: the sum 1 + 1 + 1 in f64 may have the rounding errors of three
+ *  terms and four more operations. */
 static void test_judge(void)
 {
     exact sum = {.scale = 1}, none = {.scale = 1};

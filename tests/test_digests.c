@@ -1,11 +1,11 @@
 /** The bits of Y: each line of tests/digests.txt is a product, or several by one plan, and the digest of the
- *  results. The head of that file says how a line is written, and how digests are written anew. The test sees
- *  the library through spmm.h and spmm_extended.h alone, so that it compiles whatever changes inside.
+ *  results. The head of that file describes lines, and how to write new digests. The test uses the library
+ *  only through spmm.h and spmm_extended.h: it compiles whatever changes inside.
  *
  *      mpirun -np N build/cpu/tests/test_digests [--cuda] [--write]
  *
- *  runs the lines for N ranks. --cuda: on GPUs, those whose bits are the same there, each with one of the
- *  kernels that keep the order of summation. --write: writes the digests that are found into the file.
+ *  runs the lines for N ranks. --cuda: on GPUs, only lines with the same bits there, each with one of the
+ *  kernels that keep the order of summation. --write: writes the digests of this run into the file.
  *
  *  MPI: 1 2 3 4 6
  *  limit: 120 */
@@ -73,7 +73,7 @@ static const struct {
 #undef WORD
 };
 
-/** Reads a word. Returns 0 if there is none such. */
+/** Reads a word. Returns 0 if the word is unknown. */
 static int read_word(const char *word, digest_case *c)
 {
     for (size_t n = 0; n < sizeof words / sizeof *words; n++)
@@ -88,7 +88,7 @@ static int read_word(const char *word, digest_case *c)
            sscanf(word, "nodes=%d", &c->nodes) == 1;
 }
 
-/** Reads a line. Returns 0 if it is none. */
+/** Reads a line. Returns 0 if it is not a case. */
 static int read_case(const char *line, digest_case *c)
 {
     char precision[8], rest[256], *place = NULL;
@@ -123,8 +123,8 @@ static spmm_format format_of(const digest_case *c)
     return c->options.format;
 }
 
-/** Returns 1 if a kernel gives a case's bits on a GPU. Padded ELLPACK, which a few long rows make large, is
- *  for those cases that ask for it. */
+/** Returns 1 if a kernel computes a case's bits on a GPU. Padded ELLPACK, which a few long rows make large,
+ *  is only for cases that ask for it. */
 static int suits(const known_kernel *kernel, const digest_case *c)
 {
     const kernel_order last = c->precision == SPMM_F64 ? ORDER_CANONICAL_F64 : ORDER_CANONICAL;
@@ -132,9 +132,9 @@ static int suits(const known_kernel *kernel, const digest_case *c)
            (kernel->format == SPMM_ELL) == (format_of(c) == SPMM_ELL);
 }
 
-/** Turns a case into one with the same digest on GPUs, with kernel number n, cyclically, of those that suit.
- *  Returns 0 if there is none: a GPU rounds alpha A X + beta Y once less, the kernel of the transpose, which
- *  the library chooses, may sum f32 in f64, and transport peer needs a single node. */
+/** Turns a case into a case with the same digest on GPUs, with the suitable kernel number n (cyclically).
+ *  Returns 0 if there is none: on a GPU alpha A X + beta Y has one rounding less, the kernel that the library
+ *  chooses for the transpose may sum f32 in f64, and transport peer needs a single node. */
 static int for_gpu(digest_case *c, int n)
 {
     const int kernels = (int)(sizeof known_kernels / sizeof *known_kernels);
@@ -148,13 +148,13 @@ static int for_gpu(digest_case *c, int n)
     c->options.device = SPMM_CUDA;
     if (c->options.transport == SPMM_TRANSPORT_SHARED) c->options.transport = SPMM_TRANSPORT_PEER;
     if (c->options.reduce == SPMM_REDUCE_AUTO)
-        c->options.reduce = SPMM_REDUCE_TREE; /* as on CPUs; NCCL has an order of its own */
+        c->options.reduce = SPMM_REDUCE_TREE; /* as on CPUs; NCCL sums in another order */
     return 1;
 }
 
 /* ---- products ---- */
 
-/** What a case is computed with. */
+/** The objects of a running case. */
 typedef struct digest_run {
     const digest_case *c;
     whole matrix;
@@ -184,7 +184,7 @@ static int make_pattern(const digest_case *c, spmm_csr *a)
     return went_well(status, "spmm_csr_from_triplets()");
 }
 
-/** Gives the whole matrix and the block the values of a version. */
+/** Sets the values of the whole matrix and the block to those of a version. */
 static void set_values(digest_run *r)
 {
     const spmm_csr *const a = &r->matrix.a;
@@ -259,7 +259,7 @@ static uint64_t hash_elements(operand *o)
     operand_fetch(o);
     for (int64_t i = 0; i < o->view.rows; i++)
         for (int64_t j = 0; j < o->view.k; j++) {
-            const double v = element(o, i, j); /* of f32, the same bits in f64 whatever the machine */
+            const double v = element(o, i, j); /* an f32 element has the same bits in f64 on all machines */
             uint64_t bits;
             memcpy(&bits, &v, sizeof bits);
             sum += diff_hash(bits, o->first + i, j);
@@ -275,7 +275,7 @@ static void add_result(digest_run *r, operand *result, int is_x)
     const int64_t rows = is_x ? r->matrix.a.cols : r->matrix.a.rows;
     const int mine = is_x || diff_.rank % c->q == 0;
     const uint64_t hash = hash_elements(result), found = (uint64_t)result->view.rows;
-    uint64_t sums[4] = {mine ? hash : 0, mine ? found : 0, hash, found}; /* of the first ranks, of all */
+    uint64_t sums[4] = {mine ? hash : 0, mine ? found : 0, hash, found}; /* of ranks with q = 0, of all */
     padding_stands(&r->x, 0, "X");
     padding_stands(&r->y, 0, "Y");
     MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_UINT64_T, MPI_SUM, diff_.comm);
@@ -338,7 +338,7 @@ typedef struct settings {
     int cuda, write;
 } settings;
 
-/** Runs the case of a line, if it is one of so many ranks. Returns 1 if it was run.
+/** Runs the case of a line if it is for this number of ranks. Returns 1 if it was run.
  *  \param [in,out] line  gets the digest that was found */
 static int run_line(const settings *s, int64_t number, char *line, size_t room)
 {
@@ -376,14 +376,14 @@ static void run_file(const settings *s)
     }
     if (f) fclose(f);
     CHECK(cases > 0);
-    const int failed = test_any_(test_.failed); /* all ranks have read the file then */
+    const int failed = test_any_(test_.failed); /* from here on all ranks have read the file */
     if (!s->write || failed || diff_.rank > 0) return;
     FILE *const out = fopen(file_name, "w");
     CHECK(out != NULL && fwrite(text, 1, n, out) == n);
     if (out) fclose(out);
 }
 
-/** The digest sees each bit, each place, and nothing of the leading dimension. */
+/** Checks that the digest depends on each bit and its place, and not on the leading dimension. */
 static void test_hash(void)
 {
     operand o, same;

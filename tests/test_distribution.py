@@ -1,4 +1,4 @@
-"""How A and X come from rank 0 to the ranks: --scatter, --scatter-format, and the table of ranks. limit: 240"""
+"""Scattering A and X from rank 0: --scatter, --scatter-format, and the table of ranks. limit: 240"""
 import re
 
 from command import ROOT, equal, finish, run, scratch, test, verified, within
@@ -15,7 +15,7 @@ def options(way, form):
 
 
 def ranks_of(out):
-    """The table of ranks: (rank, p, q, first row, rows, first column, columns, entries) of each."""
+    """The rows of the table of ranks: (rank, p, q, first row, rows, first column, columns, entries)."""
     found = re.findall(r"^ +(\d+)  \((\d+), (\d+)\) +\S+ +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) ", out, re.M)
     return [tuple(map(int, row)) for row in found]
 

@@ -1,6 +1,6 @@
-"""The commands of README and documents: each line of a block of theirs that is a command is run as it is printed, or by the
-rule below that says what is changed (less work, a file that a reader brings) or why it cannot be run here. A command that no
-rule knows is a failure, and so is a rule that no command needs. Links, and files that the documents name, are there."""
+"""The commands of README and documents: each command in a block is run as printed, or by a rule below, which changes it (less
+work, a file that a reader would have) or gives the reason why it cannot be run here. A command without a rule is a failure,
+and so is a rule that matches no command. Links, and files that the documents name, must exist."""
 # limit: 300
 import collections
 import os
@@ -12,7 +12,7 @@ import subprocess
 from command import MPIRUN, NO_SERIES, PROGRAM, ROOT, SCRATCH, SERIES, equal, finish, patience, skip, test, within
 
 DOCUMENTS = sorted({*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("*/README.md")})
-# what a command begins with; anything else in a block is output, code or a file's text
+# beginnings of commands; any other line of a block is output, code or a file's text
 FIRST = re.compile(r"(\./|jobs/|tests/|bench/|matrices/|packages/)[\w./-]+$|"
                    r"(make|mpirun|mpicc|mpifort|pkg-config|python3|git|module|for|srun|sbatch|sinfo|sacctmgr|spack|eb|docker|apptainer|gzip|cd)$")
 NO_GPU = "no GPU is asked for here; make check-gpu runs such"
@@ -24,7 +24,7 @@ Rule = collections.namedtuple("Rule", "pattern change why")
 
 
 def rule(pattern, change=None, why=None):
-    """change: [(pattern, new text)] of the command; why: not run, for that reason."""
+    """change: [(pattern, new text)] to apply to the command; why: the reason why it is not run."""
     return Rule(re.compile(pattern), change or [], why)
 
 
@@ -52,7 +52,7 @@ RULES = [
 
 
 def blocks(text):
-    """The lines of indented blocks and of fenced ones of a shell or of no language, without what comes after a prompt's answer."""
+    """Yields the lines of indented blocks, and of fenced blocks with a shell or no language."""
     fenced = None
     for line in text.splitlines():
         if line.startswith("```"):
@@ -62,7 +62,7 @@ def blocks(text):
 
 
 def commands(path):
-    """The commands that a document prints, without their remarks."""
+    """The commands in a document, without trailing comments."""
     for line in blocks(path.read_text(encoding="utf-8")):
         command = re.sub(r"\s+#\s.*$", "", re.sub(r"^\$ ", "", line))
         words = re.sub(r"^([A-Z_]+=\S* )+", "", command).split()
@@ -71,7 +71,7 @@ def commands(path):
 
 
 def make_is_known(command):
-    """Whether the Makefile has each target and variable that a command of make names."""
+    """Checks that the makefiles have each target and variable in a make command."""
     rules = "\n".join(p.read_text(encoding="utf-8") for p in [ROOT / "Makefile", *ROOT.glob("mk/*.mk")])
     for words in re.findall(r"\bmake ([^;&|]*)", command + " "):
         for word in re.sub(r'"[^"]*"', "", words).split():
@@ -85,7 +85,7 @@ def make_is_known(command):
 
 
 def stage():
-    """A folder like the project's, with the files that a reader would bring."""
+    """A folder like the project's, with the files that a reader would have."""
     here = pathlib.Path(SCRATCH.name) / "tree"
     here.mkdir()
     for name in ("Makefile", "mk", "src", "contrib", "fortran", "kernels", "include", "bench", "tests", "docs", "examples", "matrices", "jobs",
@@ -101,7 +101,7 @@ def stage():
     (here / "records").mkdir()
     for name in ("r", "old", "new", "strong", "weak", "series", "records/small"):
         shutil.copy(ROOT / "docs/studies/small-2-cores.jsonl", here / f"{name}.jsonl")
-    os.remove(here / "series.jsonl")  # a command writes it
+    os.remove(here / "series.jsonl")  # one of the commands writes it
     return here
 
 
@@ -153,7 +153,7 @@ with test("links between the documents lead to files and headings"):
 
 FOLDERS = "src|docs|mk|jobs|bench|tests|kernels|packages|contrib|python|fortran|examples|matrices"
 with test("files that the documents name in quotes are there"):
-    # CHANGELOG names files of older versions; capitals stand for any name
+    # CHANGELOG names files of older versions; names in capitals are placeholders
     names = {p.name for folder in (*FOLDERS.split("|"), "include") for p in (ROOT / folder).rglob("*")}
     for DOCUMENT in (d for d in DOCUMENTS if d.name != "CHANGELOG.md"):
         text = DOCUMENT.read_text(encoding="utf-8")
@@ -162,7 +162,7 @@ with test("files that the documents name in quotes are there"):
         absent += [name for name in re.findall(r"`(\w+\.(?:c|h|cu|cuh|py|sh|def|mk))`", text) if name not in names]
         equal(absent, [], str(DOCUMENT.relative_to(ROOT)))
 
-# CHANGELOG names what older versions had
+# CHANGELOG names options of older versions
 CURRENT = [d for d in (*DOCUMENTS, *ROOT.glob("docs/*.1"), ROOT / "docs/spmm.3.in") if d.name != "CHANGELOG.md"]
 SOURCES = "\n".join(p.read_text(encoding="utf-8", errors="replace") for folder in (*FOLDERS.split("|"), "include")
                     for p in sorted((ROOT / folder).rglob("*"))

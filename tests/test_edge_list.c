@@ -57,7 +57,7 @@ static void test_same(int weights)
     unsetenv("SPMM_READ_CHUNK_BYTES");
 }
 
-/** The first of two errors, by any number of threads. */
+/** Checks that the first of two errors is reported, by any number of threads. */
 static void test_first_error(void)
 {
     static const char text[] = "# weights\n0 1 1\n1 2 0.5\n2 3 heavy\n3 -1 1\n4 5 1\n";

@@ -1,5 +1,5 @@
-"""Edge lists, by --read-as edges: the same matrix as SciPy makes of the edges, by the program on 1 and 3 ranks and by the Python
-package, whatever the number of threads; what is refused, and where.
+"""Edge lists, by --read-as edges: the program on 1 and 3 ranks and the Python package read the matrix that SciPy makes of the
+edges, with any number of threads; what is refused, and at which line.
 limit: 300"""
 import bz2
 import gzip
@@ -56,7 +56,7 @@ except ImportError:
     skip("a large list is the matrix of SciPy", "no SciPy")
 else:
     def drawn(n, edges, base, weights, order):
-        """Edges, some twice, and the matrix of them; weights are sums of few powers of 2, so that sums are exact."""
+        """Random edges, some twice, and their matrix; weights have few bits, so that sums are exact."""
         rng = numpy.random.default_rng(edges + base)
         row, col = rng.integers(0, n, edges), rng.integers(0, n, edges)
         row[0] = n - 1

@@ -3,7 +3,7 @@
 #include "sample.h"
 #include "test.h"
 
-/** Row i of m is row i of a, and padding is -1 and +0. */
+/** Checks that row i of m is row i of a, and that padding is column -1 and value +0. */
 static void check_same(const spmm_csr *a, const sp_matrix *m)
 {
     CHECK_INT(m->rows, a->rows);
@@ -62,7 +62,7 @@ int main(void)
         spmm_csr_destroy(&a);
     }
     TEST("a size that overflows 64 bits is refused, not allocated") {
-        /* 2^61 rows of which only a few exist; the size is found from the row starts alone */
+        /* 3 rows, one of 2^59 entries that do not exist: the size is computed from the row starts alone */
         int64_t irp[4] = {0, INT64_C(1) << 40, INT64_C(1) << 40, INT64_C(1) << 40};
         spmm_csr huge = {.rows = 3, .cols = INT32_MAX, .nnz = irp[3], .precision = SPMM_F64, .irp = irp};
         irp[1] = irp[2] = irp[3] = huge.nnz = INT64_MAX / 16;

@@ -1,4 +1,5 @@
-/** What an encoder's stream writes is read back by the decoder of its kind, and names tell the kind. */
+/** What an encoder's stream writes is read back by the decoder of its kind, and a file's name determines the
+ *  kind. */
 #include <fcntl.h>
 
 #include "base/random.h"
@@ -10,7 +11,7 @@
 enum { MOST = 1 << 20 };
 static char text[MOST], found[MOST + 1];
 
-/** Fills `text`: lines of numbers, or one letter, which compresses 1000 times. */
+/** Fills `text` with lines of numbers, or with one letter, which compresses 1000-fold. */
 static void fill(int numbers)
 {
     memset(text, 'a', sizeof text);

@@ -1,4 +1,5 @@
-/* Environment variables and numbers of threads: what is taken, and what is refused with what is expected. */
+/* Environment variables and numbers of threads: what is accepted, what is refused, and messages with what is
+ * expected. */
 #include <omp.h>
 
 #include "base/cpu_isa.h"

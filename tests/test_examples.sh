@@ -1,5 +1,5 @@
 #!/bin/bash
-# The examples, built as a user does it against an installed libspmm, and what they compute.
+# The examples, built against an installed libspmm as a user does, and their results.
 # limit: 240
 . tests/lib.sh
 scratch
@@ -17,8 +17,8 @@ for example in block_power lobpcg gcn block_cg block_minres cut_mesh; do
         $MPICC -std=c11 -Wall -Wextra -Werror $example.c -o $example $(pkg-config --cflags --libs spmm) -lm
 done
 
-# power RANKS ARGS...: its output, then its exit status. MPICH's mpiexec may end before it has read what a
-# rank wrote just before MPI_Abort(): a run without a word is made again.
+# power RANKS ARGS...: prints the output of block_power, then its exit status. MPICH's mpiexec may end before
+# it has read the output that precedes MPI_Abort(): a run without output is repeated.
 power() {
     local ranks=$1 out status
     shift
@@ -29,7 +29,7 @@ power() {
     done
     printf '%s\nexit status %s\n' "$out" "$status"
 }
-# eigenvalues N: those of lap2d5:N, 4 - 2 cos(i pi / (N + 1)) - 2 cos(j pi / (N + 1)), largest first
+# eigenvalues N: prints those of lap2d5:N, 4 - 2 cos(i pi / (N + 1)) - 2 cos(j pi / (N + 1)), largest first
 eigenvalues() {
     awk -v n="$1" 'BEGIN {
         pi = atan2(0, -1)
@@ -37,12 +37,12 @@ eigenvalues() {
             for (j = 1; j <= n; j++) printf "%.12f\n", 4 - 2 * cos(i * pi / (n + 1)) - 2 * cos(j * pi / (n + 1))
     }' | sort -rn
 }
-# near FOUND KNOWN: as many lines, each within 1e-8
+# near FOUND KNOWN: tests that both have as many lines, whose numbers differ by at most 1e-8
 near() {
     paste <(printf '%s\n' "$1") <(printf '%s\n' "$2") |
         awk '{ d = $1 - $2; if (NF != 2 || d > 1e-8 || d < -1e-8) { print "apart: " $0; bad = 1 } } END { exit bad || !NR }'
 }
-# values OUTPUT: the column of eigenvalues
+# values OUTPUT: prints the column of eigenvalues
 values() { awk 'NF == 3 && $1 ~ /^[0-9]+$/ { print $2 }' <<<"$1"; }
 
 known=$(eigenvalues 10 | head -5)
@@ -63,7 +63,7 @@ text "a matrix that is not symmetric is refused" "the matrix is not symmetric" "
 text "a missing file is named" "missing.mtx" "$(power 2 missing.mtx)"
 text "too many vectors are a usage error" "K is more than the matrix has rows" "$(power 2 lap2d5:2 5)"
 
-# --cuda with the GPU's memory played by the host's: nothing may be forgotten on one side
+# --cuda with plans on the CPU, as if host memory were GPU memory: the steps must be those without --cuda
 cat >shim.c <<'END_OF_SHIM'
 #include <spmm.h>
 spmm_status __wrap_spmm_device_open(MPI_Comm comm) { return comm == MPI_COMM_NULL; }
@@ -78,13 +78,13 @@ spmm_status __wrap_spmm_plan_create(MPI_Comm comm, const spmm_block *block, int6
 END_OF_SHIM
 ok "block_power builds with a played GPU" $MPICC block_power.c shim.c -o played \
     -Wl,--wrap=spmm_device_open,--wrap=spmm_plan_create $(pkg-config --cflags --libs spmm) -lm
-# figures PROGRAM ARGS...: what does not depend on time or device
+# figures PROGRAM ARGS...: prints the output without times and device
 figures() { $MPIRUN -np 2 "$@" lap2d5:10 5 1e-6 2>&1 | sed -e 's/cuda/cpu/' -e 's/products:.*/products/'; }
 out=$(figures ./played --cuda)
 text "which takes the same steps" "$(figures ./block_power)" "$out"
 text "and converges" "converged: " "$out"
 
-# run RANKS PROGRAM ARGS...: its output, then its exit status
+# run RANKS PROGRAM ARGS...: prints its output, then its exit status
 run() {
     local ranks=$1
     shift
@@ -101,7 +101,7 @@ text "two rounds are too few" "NOT converged in 2 rounds" "$(run 2 ./lobpcg lap2
 text "more vectors than it has room for are a usage error" "exit status 2" "$(run 1 ./lobpcg lap2d5:12 61)"
 text "a file that is not there is named" "missing.mtx" "$(run 2 ./lobpcg missing.mtx)"
 
-# both have dependent right-hand sides
+# both examples have linearly dependent right-hand sides
 for ranks in 1 2 4; do
     out=$(run $ranks ./block_cg lap2d5:40 8 1e-10)
     text "block CG solves for 8 right-hand sides on $ranks ranks" "K = 8: converged" "$out"
@@ -130,7 +130,7 @@ for ranks in 1 4; do
     ok "with few rows moved" awk -v ranks=$ranks '/^3600 points/ { n++; bad = ranks > 1 && !($9 > 10 * $15) } END { exit bad || n != 1 }' <<<"$out"
 done
 
-# the wrapper for C++ beside that for C; mpicc of another compiler may stand alone
+# the C++ wrapper in the folder of mpicc; it may be missing
 mpicxx=${MPICC/%mpicc/mpicxx}
 if [ "$mpicxx" = "$MPICC" ] || ! echo 'int main() { return 0; }' >c++.cpp || ! $mpicxx c++.cpp -o c++ 2>/dev/null; then
     skip "conjugate gradients in C++ build and converge" "no compiler for C++ beside $MPICC"
@@ -154,7 +154,7 @@ petsc=
 for name in PETSc petsc; do
     [ -n "$petsc" ] || ! pkg-config --exists $name || petsc=$(pkg-config --cflags --libs $name)
 done
-# PETSc of another MPI, of complex scalars or older than the example wants does not count
+# a PETSc for another MPI, with complex scalars, or too old for the example does not count
 if [ -z "$petsc" ] || ! printf '%s\n' '#include <petscmat.h>' '#if defined(PETSC_USE_COMPLEX) || !defined(PetscCall)' '#error' '#endif' \
     'int main(int c, char **v) { return PetscInitialize(&c, &v, 0, 0) || PetscFinalize(); }' >found.c ||
     ! $MPICC found.c -o found $petsc 2>/dev/null || ! $MPIRUN -np 1 ./found 2>/dev/null; then

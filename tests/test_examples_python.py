@@ -12,7 +12,7 @@ MATRIX = MATRICES[0].parent
 
 
 def ended(status, sentence, example, *arguments, ranks=2):
-    """The example ends with that status, and has that in what it prints."""
+    """Checks the example's exit status, and that its output contains the sentence."""
     done = python(ROOT / "examples" / example, *arguments, ranks=ranks)
     equal(done.returncode, status, done.stdout[-2000:])
     within(done.stdout, sentence)

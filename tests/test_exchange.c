@@ -1,5 +1,5 @@
-/* The exchange of ghost rows by itself: what arrives where, by each exchange, and what a rank hears of a
- * neighbor that failed.
+/* The exchange of ghost rows alone: which rows arrive where, by each exchange, and the error at ranks whose
+ * neighbor failed.
  * MPI: 1 2 3 5 */
 #include "base/memory.h"
 #include "comm/comm.h"
@@ -19,7 +19,7 @@ typedef struct fixture {
     spmm_multivector x;
 } fixture;
 
-/** Creates a fixture; its ghost rows hold NaN. Collective. */
+/** Creates a fixture; its ghost rows are NaN. Collective. */
 static void create(const char *spec, spmm_exchange kind, fixture *f)
 {
     spmm_csr a = {0};
@@ -50,7 +50,7 @@ static void destroy(fixture *f)
 
 static spmm_status begin(const fixture *f) { return sp_exchange_begin(f->exchange, f->x.data); }
 
-/** Checks that each column index of the renumbered block meets the row of X that the block's own one
+/** Checks that each column index of the renumbered block refers to the row of X that the original index
  *  names. */
 static void check_ghost_rows(const fixture *f)
 {
@@ -74,7 +74,7 @@ static void check_arrival(const char *spec, spmm_exchange kind)
     destroy(&f);
 }
 
-/** The last rank fails: the ranks that need its rows hear of it, the others do not, and the next exchange is
+/** The last rank fails: ranks that need its rows get an error, the others do not, and the next exchange is
  *  right. */
 static void check_failure(int size)
 {
@@ -96,14 +96,14 @@ static void check_failure(int size)
     destroy(&f);
 }
 
-/** Element (i, j) of X: no f32, beyond f32, or below it. */
+/** Element (i, j) of X: most are not exact in f32; some are too large or too small for f32. */
 static double real_at(int64_t i, int64_t j)
 {
     return (i + j) % 9 == 0 ? 1e39 : (i + j) % 9 == 1 ? -1e-46 : 1 / (double)(3 + i + 7 * j);
 }
 
-/** Rows that travel as f32, of an exchange that was created for longer rows: ghost rows are rounded, and the
- *  owned ones stay as they are. */
+/** Checks rows sent as f32 by an exchange that was created for longer rows: ghost rows are rounded, owned
+ *  rows stay unchanged. */
 static void check_rounded(const char *spec, spmm_exchange kind, int64_t k)
 {
     fixture f;

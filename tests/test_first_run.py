@@ -1,4 +1,4 @@
-"""The command on a real matrix, as somebody runs it first: what make check-quick looks at besides the C tests."""
+"""The command on a real matrix, as a new user runs it: make check-quick runs this test besides the C tests."""
 from command import MATRICES, equal, finish, run, test, verified
 
 MATRIX = next(m for m in MATRICES if m.name.startswith("bcsstk16"))

@@ -1,4 +1,4 @@
-/* Sliced ELLPACK and panels hold the matrix that they were made of, each entry once and in place. */
+/* Sliced ELLPACK and panels contain the matrix from which they were made, each entry once and in place. */
 #include "test.h"
 
 #include "base/memory.h"
@@ -32,9 +32,9 @@ static void make_uneven(spmm_precision precision, spmm_csr *a)
 }
 
 /** Checks that entry e of m is the entry of row `row` of a with the same column, that the entries of a row
- *  come in its order, and that none comes twice.
- *  \param [in,out] at    the row's previous entry in a; -1: this is its first
- *  \param [in,out] seen  [a->nnz] 1 for the entries that were found */
+ *  keep their order, and that no entry occurs twice.
+ *  \param [in,out] at    the row's previous entry in a; -1: this is the row's first
+ *  \param [in,out] seen  [a->nnz] 1 for entries that were found */
 static void check_entry(const spmm_csr *a, const sp_matrix *m, int64_t e, int64_t row, int64_t *at,
                         char *seen)
 {
@@ -73,7 +73,7 @@ static void check_segments(const spmm_csr *a, const sp_matrix *m, const sp_secti
     CHECK_INT(entries, section->length);
 }
 
-/** Checks the list of sections of m, which is a in another format.
+/** Checks the list of sections of m, which is matrix `a` in another format.
  *  \param [in] limit  number of entries of the longest rows in slices */
 static void check_sections(const spmm_csr *a, const sp_matrix *m, int64_t limit, char *seen)
 {
@@ -117,7 +117,7 @@ static void check_sell(const spmm_csr *a, const sp_matrix *m, int64_t limit)
     sp_free(seen);
 }
 
-/** Entries of row i that are in its panel: none of a long row; there may be no such row. */
+/** Number of entries of row i that are in its panel: 0 for a long row, and for a row beyond the last one. */
 static int64_t entries_in_panel(const spmm_csr *a, int64_t i)
 {
     const int64_t length = i < a->rows ? a->irp[i + 1] - a->irp[i] : 0;
@@ -172,8 +172,8 @@ static void test_short_rows(void)
         CHECK(sp_has_long_rows(&a, 2));
         CHECK(sp_short_row_limit(&a, 1) == SP_LEAF && sp_short_row_limit(&a, 4) == SP_LEAF);
         CHECK(sp_short_row_limit(&a, 5) == SP_CHAIN);
-        /* two vectors of columns are staged in matrices of few entries, most of them not in rows of medium
-         * length */
+        /* for two vectors of columns it is SP_LEAF if the matrix has at most SP_STAGED_ENTRIES entries, at
+         * most half of them in rows of medium length */
         CHECK(sp_short_row_limit_for(50, 100, 4, SPMM_F64) == SP_LEAF);
         CHECK(sp_short_row_limit_for(51, 100, 4, SPMM_F64) == SP_CHAIN);
         CHECK(sp_short_row_limit_for(50, SP_STAGED_ENTRIES + 1, 8, SPMM_F32) == SP_CHAIN);

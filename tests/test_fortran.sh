@@ -1,11 +1,11 @@
 #!/bin/bash
-# The Fortran module of an installed libspmm: that it has all of spmm.h, with C's values and layouts, and what
-# its functions do.
+# The Fortran module of an installed libspmm: it has all of spmm.h, with C's values and layouts, and its
+# functions work.
 # limit: 300
 . tests/lib.sh
 scratch
 
-# each function of the headers is a name of the module, but those of which it is said here why not
+# each function of the headers must be in the module, except those in `exceptions`
 exceptions=""
 missing=
 functions=$(sed -n 's/^[a-z].*[ *]\(spmm_[a-z_0-9]*\)(.*/\1/p' include/spmm.h include/spmm_types.h include/spmm_extended.h)
@@ -29,7 +29,7 @@ export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
 mpifort=$(pkg-config --variable=mpifort spmm-fortran)
 text "spmm.pc says so" "yes" "$(pkg-config --variable=fortran spmm)"
 
-# constants and members as the compiler sees them in C, compared with those of the module
+# values of constants and offsets of members in C, compared with those of the module
 headers=$($MPICC -E -P include/spmm_types.h && sed -n '/^typedef struct spmm_plan_\(options\|study\)/,/^}/p' include/spmm.h include/spmm_extended.h |
     sed 's|/\*\*<.*\*/||; /\/\*\*</,/\*\//{ s|/\*\*<.*||; t; d }')
 # every enumerator
@@ -41,7 +41,7 @@ members=$(tr '\n' ' ' <<<"$headers" | grep -oE 'typedef struct spmm_[a-z_]+ \{[^
                for (j = 1; j <= m; j++) { k = split(names[j], words, /[ *]+/); while (k && words[k] == "") k--
                    if (k) print type, words[k] } } }')
 ok "the headers' constants and members are found" test "$(wc -l <<<"$constants")" -ge 40 -a "$(wc -l <<<"$members")" -ge 40
-# a type has the name of a constant in Fortran: formats are called SPMM_FORMAT_
+# Fortran ignores case: the constant SPMM_CSR would clash with the type spmm_csr, thus SPMM_FORMAT_CSR
 formats=" $(sed -n 's/^    F(\(SPMM_[A-Z_]*\),.*/\1/p' include/spmm_types.h | tr '\n' ' ')"
 {
     printf '#include <stdio.h>\n#include <stddef.h>\n#define SPMM_NO_MPI_CHECK\n#include "spmm_extended.h"\nint main(void) {\n'
@@ -84,7 +84,7 @@ for ranks in 1 2 4; do
     ok "all of it was done on $ranks" test "$(grep -c '^PASS' <<<"$out")" -ge 80
 done
 
-# other formats of files, of which the first bytes tell: the same sentences are true
+# other file formats, which are recognized by their first bytes: the same tests pass
 "$root_folder/$BUILD/spmm_mpi" -d cpu --convert small.npz small.mtx >converted 2>&1
 "$root_folder/$BUILD/spmm_mpi" -d cpu --convert small.petsc small.mtx >>converted 2>&1
 {
@@ -101,7 +101,7 @@ for format in npz petsc rua; do
     ok "all of it is done with a matrix of small.$format" test "$(grep -c '^PASS' <<<"$out")" -ge 80
 done
 
-# the other way: with the module's source, as another compiler has to
+# without the compiled module: from its source, as is necessary with another compiler
 mkdir other && cd other || exit 1
 ok "the module's source compiles with a program" "$mpifort" $(pkg-config --variable=source spmm) "$calls" -o calls \
     $(pkg-config --libs spmm)

@@ -1,5 +1,5 @@
-/** Every input of tests/fuzz/corpus.tar.gz, which the build unpacks, through its fuzz target: what once went
- *  wrong stays tested, by any compiler. A target aborts where something is wrong; the input is then named.
+/** Runs every input of tests/fuzz/corpus.tar.gz, which the build unpacks, through its fuzz target: past
+ *  failures stay tested, with any compiler. A target aborts on an error; then the input's name is printed.
  *  limit: 300 */
 #include <dirent.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 
 static char input[512];
 
-/** Says which input it was; async-signal-safe. */
+/** Prints the name of the input; async-signal-safe. */
 static void name_input(int signal_number)
 {
     static const char before[] = "the input is ";
@@ -30,7 +30,7 @@ static void run_file(int (*target)(const uint8_t *, size_t))
     const size_t n = fread(data, 1, sizeof data, f);
     fclose(f);
     CHECK(n < sizeof data);
-    /* an array of just that length, so that a sanitizer sees what reads behind it */
+    /* an array of exactly this length, so that a sanitizer reports reads behind it */
     uint8_t *const exact = malloc(n ? n : 1);
     CHECK(exact != NULL);
     if (!exact) return;
@@ -59,7 +59,7 @@ static void run_folder(const char *name, int (*target)(const uint8_t *, size_t))
     }
 }
 
-/** Any input is one: also none, and a head alone. */
+/** Runs inputs of 0 bytes up to a whole head: a target must accept any input. */
 static void run_short(int (*target)(const uint8_t *, size_t))
 {
     static const uint8_t data[] = "000@";

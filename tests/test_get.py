@@ -1,4 +1,4 @@
-"""matrices/get and name: in study files, against a server on the loopback that stands for the collection and its
+"""matrices/get and name: in study files, with a server on the loopback that imitates the collection and its
 errors.
 limit: 300"""
 import email.message
@@ -31,7 +31,7 @@ BIG, OTHER = matrix(200000, "one"), matrix(200000, "two")  # 4 MB each
 
 
 def stored(text):
-    """big.tar.gz, as long for texts of one length."""
+    """big.tar.gz without compression, so that texts of equal length give archives of equal length."""
     return gzip.compress(archive([member("big/big.mtx", data=text)], plain=True), 0)
 
 
@@ -43,7 +43,7 @@ caches = 0
 
 
 def cache():
-    """A new folder's name."""
+    """The path of a new cache folder."""
     global caches
     caches += 1
     return scratch(f"cache {caches}")
@@ -54,8 +54,8 @@ def words(*args):
 
 
 class Fork:
-    """A process without threads that has the command's modules, and forks for each run: starting Python for a hundred
-    of them would take half a minute."""
+    """A process without threads that has imported the command's modules, and forks for each run: starting Python a
+    hundred times would take half a minute."""
     SOURCE = """
 import json, os, signal, sys
 from spmm_study import commands, get_command
@@ -82,7 +82,7 @@ for line in sys.stdin:
                                         stdout=subprocess.PIPE, env={**ENVIRONMENT, "PYTHONPATH": str(ROOT / "jobs")})
 
     def run(self, args):
-        """(exit code, or minus a signal; output; errors)"""
+        """(exit code, or the negative number of a signal; output; errors)"""
         print(json.dumps([args, scratch("out"), scratch("err")]), file=self.process.stdin, flush=True)
         status = int(self.process.stdout.readline())
         return os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status), text_of("out"), text_of("err")
@@ -97,7 +97,7 @@ FORK = Fork()
 
 
 def get(folder, *args):
-    """(exit code, output, errors) of matrices/get. The server's log begins anew."""
+    """(exit code, output, errors) of matrices/get. Clears the server's log first."""
     SERVER.log.clear()
     code, out, err = FORK.run(["--cache", folder, *map(str, args)])
     assert "Traceback" not in err, err
@@ -126,7 +126,7 @@ def faults(name, *those):
     SERVER.faults[f"/MM/{name}.tar.gz"] = list(those)
 
 
-# ---- what it is for ----
+# ---- downloads ----
 
 with test("a matrix is fetched, unpacked with what lies beside it, noted, and from then on taken from the cache"):
     folder = cache()
@@ -305,7 +305,7 @@ with test("redirections are followed, but not in circles, nor to files"):
 
 with test("redirections from https lead to https alone"):
     def redirected(to):
-        """The answer of a server on https that says so, or the error."""
+        """The error after a server on https has answered with a redirection to that address."""
         server, headers = download.Server("https://127.0.0.1:9"), email.message.Message()
         headers["Location"] = to
         request = urllib.request.Request("https://127.0.0.1:9/MM/HB/one.tar.gz")
@@ -350,7 +350,7 @@ with test("a server that is silent, and one that is not there, are exit code 4")
     refused(4, "HTTP 500", folder, "one", "--tries", "1", "--from", SERVER.url + "/none")
     refused(3, "HTTP 404", folder, "one", "--from", SERVER.url + "/none")
 
-# ---- what comes ----
+# ---- contents of archives ----
 
 with test("an archive that is damaged, cut off, or none, leaves nothing in the cache, and is exit code 3"):
     folder, whole = cache(), SERVER.files["/MM/HB/one.tar.gz"]
@@ -374,7 +374,7 @@ with test("an archive that is damaged, cut off, or none, leaves nothing in the c
         SERVER.files["/MM/HB/one.tar.gz"] = data
         refused(3, said, folder, "HB/one")
         assert not os.path.exists(os.path.join(folder, "HB/one")), said
-    # what comes after the end of a tar is not looked at, the checksum of all of it is
+    # bytes after the end of the tar are ignored, but the checksum covers them
     plain += bytes(2 ** 22)
     SERVER.files["/MM/HB/one.tar.gz"] = gzip.compress(plain[:-1] + b"!")[:-8] + gzip.compress(plain)[-8:]
     refused(3, "CRC", folder, "HB/one")
@@ -452,7 +452,7 @@ with test("two processes at once: one downloads, the other waits, both have it")
     SERVER.gate.clear()
     both = [subprocess.Popen(words("--cache", folder, "HB/one"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              text=True, env=ENVIRONMENT) for _ in range(2)]
-    for _ in range(200):  # until one asks the server and the other waits
+    for _ in range(200):  # until one has sent a request, and the other waits
         if SERVER.log:
             break
         time.sleep(0.05)
@@ -498,7 +498,7 @@ with test("spmm_mpi does not take the variables for misspelled ones of its own")
 
 
 def on_small_disk(kilobytes, *args):
-    """(exit code, errors, files that are left) of matrices/get with a cache on a file system of that size; None: none
+    """(exit code, errors, remaining files) of matrices/get with its cache on a file system of that size; None: none
     can be mounted here."""
     folder = scratch("small")
     os.makedirs(folder, exist_ok=True)

@@ -1,5 +1,5 @@
 /* The GPU: device.h, device matrices and multivectors, and every CUDA kernel against the serial product.
- * Where there is no GPU the tests are skipped, and what the functions say then is tested.
+ * Without a GPU these tests are skipped, and the functions' messages are tested.
  * limit: 600 */
 #include "test.h"
 
@@ -57,8 +57,8 @@ static const structure structures[] = {
 };
 enum { STRUCTURES = sizeof structures / sizeof *structures };
 
-/** Row i's j-th of d columns lies in the j-th of d ranges, so that they increase. Values have no short
- *  binary fraction: products and sums round. */
+/** Fills a matrix: the j-th of a row's d columns is in the j-th of d ranges, so columns increase. Values have
+ *  no short binary fraction: products and sums are rounded. */
 static void fill(spmm_csr *a)
 {
     for (int64_t i = 0; i < a->rows; i++) {
@@ -93,7 +93,7 @@ static void free_matrix(spmm_csr *a)
     sp_free(a->as);
 }
 
-/** The same matrix in device memory in each format: in f64 sliced for few columns of X, in f32 for many. */
+/** Makes the matrix in device memory in each format: in f64 for few columns of X, in f32 for many. */
 static void upload_formats(const spmm_csr *a, sp_matrix device[SP_FORMATS])
 {
     const int64_t k = a->precision == SPMM_F64 ? 1 : 64;
@@ -135,7 +135,7 @@ static void guarded_destroy(guarded *g)
     sp_free(g->host);
 }
 
-/** X with NaN in its padding and around it: none of that may reach Y. */
+/** Sets X, with NaN in its padding and around it: none of these may reach Y. */
 static void guarded_set(guarded *g, const spmm_multivector *from)
 {
     const size_t size = sp_value_size(from->precision);
@@ -156,8 +156,8 @@ static int guards_intact(const guarded *g)
     return 1;
 }
 
-/** What a kernel's Y is to be: the serial product, and how far from it an element may lie that is not summed
- *  in one chain: 2 gamma_n sum |a||x|. */
+/** The expected Y: the serial product, and for elements that are not summed in one chain the sum |a||x| of
+ *  the bound 2 gamma_n sum |a||x|. */
 typedef struct expectation {
     const spmm_csr *a;
     spmm_multivector y;
@@ -183,14 +183,14 @@ static void expectation_destroy(expectation *e)
     sp_free(e->sum);
 }
 
-/** Equal bit for bit, or for a row whose order of summation is free within the bound; two NaNs are equal
- *  (their payloads differ between processors). */
+/** Returns 1 if `found` is right: equal bit for bit, or within the bound if the row's order of summation is
+ *  free. Two NaNs are equal (their payloads differ between processors). */
 static int right(double found, const expectation *e, int64_t i, int64_t j, sp_exactness exact)
 {
     const double expected = sp_multivector_get(&e->y, i, j);
     const int64_t n = e->a->irp[i + 1] - e->a->irp[i];
     if (memcmp(&found, &expected, sizeof found) == 0 || (isnan(found) && isnan(expected))) return 1;
-    if (exact == SP_EXACT_F64 && e->a->precision == SPMM_F64) return found == expected; /* 0 is -0 */
+    if (exact == SP_EXACT_F64 && e->a->precision == SPMM_F64) return found == expected; /* 0 equals -0 */
     if (exact == SP_EXACT_YES || (exact == SP_EXACT_UNSPLIT && n <= SP_CHAIN)) return 0;
     const double u = e->a->precision == SPMM_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2,
                  tiny = e->a->precision == SPMM_F64 ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN;
@@ -243,14 +243,14 @@ static spmm_status run_kernel(const sp_kernel *kernel, const sp_matrix *m, const
     return status == SPMM_OK ? sp_device_download(y->host, y->memory, y->bytes) : status;
 }
 
-/** Every CUDA kernel on these operands. */
+/** Runs every CUDA kernel on these operands. */
 static void run_kernels(const char *name, const sp_matrix device[SP_FORMATS], sp_shape shape,
                         const guarded *x, guarded *y, const expectation *e)
 {
     int count;
     const sp_kernel *kernels = sp_kernels(&count);
-    /* Those of the baseline, with a chain or in an order of their own, take minutes on an emulated GPU: there
-     * test_gpu_shapes and test_gpu_query try them. */
+    /* Baseline kernels, which sum in one chain or in an order of their own, take minutes on an emulated GPU,
+     * where test_gpu_shapes and test_gpu_query test them. */
     for (int i = 0; i < count; i++) {
         const int baseline = kernels[i].exact == SP_EXACT_NO || kernels[i].exact == SP_EXACT_UNSPLIT;
         if (kernels[i].device != SPMM_CUDA || (baseline && sample_gpu_is_emulated())) continue;
@@ -262,7 +262,8 @@ static void run_kernels(const char *name, const sp_matrix device[SP_FORMATS], sp
     }
 }
 
-/** Leading dimensions: our own; odd; as narrow as can be; our own, but the data one element off. */
+/** Runs the kernels with leading dimensions that are the library's, odd, minimal, and the library's with data
+ *  one element off. */
 static void run_layouts(const char *name, const sp_matrix device[SP_FORMATS], const spmm_multivector *x,
                         const expectation *e)
 {
@@ -280,8 +281,8 @@ static void run_layouts(const char *name, const sp_matrix device[SP_FORMATS], co
     }
 }
 
-/** Sets values of f64 such that f32 has them, -0 and numbers below its normal ones among them.
- *  \param [in] last  1: but the last one */
+/** Makes f64 values exact in f32; -0 and denormals of f32 are among them.
+ *  \param [in] last  1: except the last value */
 static void narrow_values(spmm_csr *a, int last)
 {
     static const double special[] = {-0.0, 0x1p-149, -0x1.8p-140, 0x1.fffffep+127};
@@ -293,7 +294,7 @@ static void narrow_values(spmm_csr *a, int last)
 }
 
 /** \param [in] equal   the value of all entries; NULL: they differ
- *  \param [in] narrow  0: no matter; 1: f32 has all values; 2: all but the last one */
+ *  \param [in] narrow  0: any values; 1: all values are exact in f32; 2: all except the last one */
 static void run_structure(const structure *s, spmm_precision precision, const double *equal, int narrow,
                           const int64_t *columns)
 {
@@ -399,7 +400,7 @@ static void test_facts(int count)
             CHECK_TEXT(info.pci, ":");
             CHECK(info.major >= 7 && info.multiprocessors > 0 && info.l2_bytes > 0);
             CHECK(info.memory_bytes > 1000000000);
-            CHECK_INT(info.free_bytes, 0); /* not open */
+            CHECK_INT(info.free_bytes, 0); /* the device is not open */
         }
         CHECK(sp_device_describe(count, &info) == SPMM_ERR_NO_DEVICE);
         CHECK(sp_device_describe(-1, &info) == SPMM_ERR_NO_DEVICE);
@@ -568,7 +569,7 @@ static void test_multivectors(void)
     }
 }
 
-/* ---- a kernel that fails takes the process's GPU with it, so it runs in a process of its own ---- */
+/* ---- a kernel that fails makes the GPU useless to its process, so it runs in a process of its own ---- */
 
 static int crash(void)
 {
@@ -581,7 +582,7 @@ static int crash(void)
         sp_device_upload(p, start, sizeof start) != SPMM_OK)
         return 1;
     device_start = p;
-    /* columns and values at an address that is nobody's */
+    /* columns and values are at an invalid address */
     const sp_matrix m = {.format = SPMM_CSR,
                          .precision = SPMM_F64,
                          .space = SPMM_CUDA,

@@ -1,5 +1,5 @@
-/* CUDA kernels that start while the previous one ends: products of which each needs the one before, queued
- * without a wait between them, give what the serial product gives. */
+/* CUDA kernels that start while the previous one ends: a chain of products, each of which needs the one
+ * before, is queued without a wait in between, and equals the serial products. */
 #include "test.h"
 
 #include "device/device.h"
@@ -72,7 +72,7 @@ static void check_kernel(const chain *c, const sp_kernel *kernel, spmm_multivect
     free(back.data);
 }
 
-/** Kernels whose bits are those of the serial product. */
+/** Whether a kernel computes the bits of the serial product. */
 static int is_exact(const sp_kernel *kernel, spmm_precision precision)
 {
     return kernel->device == SPMM_CUDA &&
@@ -95,7 +95,8 @@ static void check_columns(chain *c, int64_t k)
     free(c->end.data);
 }
 
-/** Rows that are too long for padded ELLPACK leave that format out: its kernels are skipped. */
+/** Checks the exact kernels on a matrix. If a row is too long for padded ELLPACK, that format's kernels are
+ *  skipped. */
 static void check_spec(const char *spec, spmm_precision precision)
 {
     static const int64_t columns[] = {1, 2, 4, 8, 64};
@@ -115,8 +116,8 @@ static void check_spec(const char *spec, spmm_precision precision)
 
 int main(void)
 {
-    /* short rows; rows of medium length and long ones; a long row of many sections; many blocks; and too many
-     * entries for sections of two vectors to be staged */
+    /* short rows; medium and long rows; a long row of many sections; many blocks; more than SP_STAGED_ENTRIES
+     * entries */
     static const char *const specs[] = {"lap3d7:20", "rmat:11,40", "longrows:3000,2,3,2900",
                                         "longrows:300000,1,3,20000", "rmat:15,40"};
     const char *why;

@@ -20,7 +20,7 @@ MESH = scratch("mesh.mtx", f"%%MatrixMarket matrix coordinate real symmetric\n{S
 
 
 def y_of(ranks, *options):
-    """(record, text of Y); every bit of Y is the serial product's."""
+    """(record, text of Y); checks that Y has the bits of the serial product."""
     path = scratch(f"y{ranks}.mtx")
     result = run(*OPTIONS, *options, "-o", path, MESH, ranks=ranks)
     verified(result, f"{ranks} ranks {options}", 1)

@@ -1,4 +1,4 @@
-/* MPI: 1 2 4. The diagonal of a plan's matrix on GPUs, also of one whose CSR is in GPU memory, and scaled
+/* MPI: 1 2 4. The diagonal of a plan's matrix on GPUs, also if the plan's CSR is in GPU memory, and scaled
  * rows there. */
 #include "diagonal_cases.h"
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Y on GPUs has the digests that tests/digests.txt has of it: on one rank, and on ranks that have a GPU each
+# Y on GPUs has the digests of tests/digests.txt: on one rank, and on ranks that have a GPU each
 # or share one.
 # limit: 300
 . tests/lib.sh

@@ -1,5 +1,5 @@
-/* Several GPUs through the public interface: rows of X and partial Y on the move, by every transport,
- * exchange and reduction that is there, give what CPUs give.
+/* Several GPUs through the public interface: with every available transport, exchange and reduction of rows
+ * of X and partial Y, products equal those on CPUs.
  * MPI: 1 2 3 4
  * limit: 300 */
 #include "comm/comm.h"
@@ -7,15 +7,16 @@
 #include "gpu_products_cases.h"
 #include "sample.h"
 
-static int there[6]; /* by spmm_transport */
+static int there[6]; /* 1: available; by spmm_transport */
 
-/** Making NCCL's communicator takes long, and auto makes it, too: those are in fewer combinations. */
+/** Creating NCCL's communicator, which auto may do, too, is slow: NCCL and auto are tested in fewer
+ *  combinations. */
 static int is_slow(int transport)
 {
     return transport == SPMM_TRANSPORT_AUTO || transport == SPMM_TRANSPORT_NCCL;
 }
 
-/** Which transports are there; the others are skipped with what the library says. */
+/** Finds the available transports; the others are skipped with the library's message. */
 static void find_transports(void)
 {
     spmm_block block;
@@ -29,14 +30,14 @@ static void find_transports(void)
         spmm_plan_destroy(plan);
         snprintf(sentence, sizeof sentence, "products by transport %s", transports[t]);
         if (!there[t]) SKIP(sentence, spmm_error_message());
-        /* (ranks that share a GPU, beside NCCL, are SPMM_ERR_DEVICE) */
+        /* (NCCL reports SPMM_ERR_DEVICE if ranks share a GPU) */
         if (!there[t])
             CHECK(t > SPMM_TRANSPORT_STAGED && (status == SPMM_ERR_USAGE || status == SPMM_ERR_DEVICE));
     }
     spmm_block_destroy(&block);
 }
 
-/** Every transport but the slow ones in every combination, those in some. */
+/** Checks every transport in every combination, slow transports in some. */
 static void check_rows(const char *spec, spmm_precision precision, int64_t k, spmm_format format, int *turn)
 {
     spmm_block block;
@@ -51,7 +52,7 @@ static void check_rows(const char *spec, spmm_precision precision, int64_t k, sp
                                                    .transport = (spmm_transport)t,
                                                    .exchange = (spmm_exchange)e,
                                                    .no_overlap = o};
-                /* 5 and the 4 combinations within have no common factor: each has its turn */
+                /* every 5th turn: coprime to the 4 combinations of e and o, so each combination comes up */
                 if (there[t] && (!is_slow(t) || *turn % 5 == (t == SPMM_TRANSPORT_NCCL)))
                     check_plan(&block, &r, &options);
             }
@@ -59,7 +60,7 @@ static void check_rows(const char *spec, spmm_precision precision, int64_t k, sp
     spmm_block_destroy(&block);
 }
 
-/** Sums over process rows, of integers. */
+/** Checks sums over process rows, with integers. */
 static void check_grid(const char *spec, spmm_precision precision, int64_t k, int p, int q)
 {
     spmm_block block;
@@ -75,7 +76,7 @@ static void check_grid(const char *spec, spmm_precision precision, int64_t k, in
                                                .exchange = (spmm_exchange)(s % 3),
                                                .no_overlap = s == SPMM_REDUCE_LINEAR};
             if (!there[t] || (s == SPMM_REDUCE_NCCL && !there[SPMM_TRANSPORT_NCCL])) continue;
-            /* of those with NCCL: alone, each beside another way, and what auto takes */
+            /* with NCCL: NCCL for both, NCCL for one of them, and auto for both */
             const int f64 = precision == SPMM_F64, slow = is_slow(t) || s == SPMM_REDUCE_NCCL;
             const int wanted = (t == SPMM_TRANSPORT_NCCL && s == SPMM_REDUCE_NCCL && !f64) ||
                                (t == SPMM_TRANSPORT_NCCL && s == SPMM_REDUCE_TREE && f64) ||
@@ -88,7 +89,7 @@ static void check_grid(const char *spec, spmm_precision precision, int64_t k, in
     spmm_block_destroy(&block);
 }
 
-/** X and Y change places. */
+/** Checks successive products in which Y becomes the next X. */
 static void check_steps(spmm_transport transport)
 {
     enum { STEPS = 4, K = 6 };
@@ -121,7 +122,7 @@ static void check_steps(spmm_transport transport)
     spmm_block_destroy(&block);
 }
 
-/** X's come and go while a plan lives, and one outlives it: neighbors may write into their memory. */
+/** Creates and destroys X while a plan exists, and one after it: neighbors may write into their memory. */
 static void check_lives(spmm_transport transport)
 {
     const spmm_plan_options options = {.device = SPMM_CUDA, .transport = transport};
@@ -142,7 +143,7 @@ static void check_lives(spmm_transport transport)
             CHECK_INT(spmm_apply(plan, 1, &x[i], 0, &y), SPMM_OK);
             CHECK(is_right(&r, &y, 1 << i));
         }
-        /* the ranks give back different ones */
+        /* ranks destroy different X */
         spmm_multivector_destroy(&x[test_.rank % 2]);
         CHECK_INT(spmm_apply(plan, 1, &x[1 - test_.rank % 2], 0, &y), SPMM_OK);
         CHECK_INT(spmm_apply(plan, 1, &x[2], 0, &y), SPMM_OK);
@@ -159,7 +160,7 @@ static void check_lives(spmm_transport transport)
     spmm_block_destroy(&block);
 }
 
-/** Rank 0 comes with a wrong X; its neighbors do not wait, and the next product is right. */
+/** Rank 0 passes a wrong X; its neighbors do not wait for it, and the next product is right. */
 static void check_failure(spmm_transport transport)
 {
     const spmm_plan_options options = {.device = SPMM_CUDA, .transport = transport};
@@ -178,7 +179,7 @@ static void check_failure(spmm_transport transport)
     const spmm_status status = spmm_apply(plan, 1, test_.rank == 0 ? &wrong : &x, 0, &y);
     if (test_.rank == 0) CHECK_INT(status, SPMM_ERR_USAGE);
     if (test_.rank == 1 && transport == SPMM_TRANSPORT_NCCL) {
-        CHECK_INT(status, SPMM_OK); /* but NaNs came */
+        CHECK_INT(status, SPMM_OK); /* no error is noticed, but NaNs arrive */
         CHECK(!is_right(&r, &y, 1));
     } else if (test_.rank == 1) {
         CHECK_INT(status, SPMM_ERR_MPI);
@@ -196,7 +197,7 @@ static void check_failure(spmm_transport transport)
     spmm_block_destroy(&block);
 }
 
-/** Messages and sums in pieces that end within a row. */
+/** Checks messages and sums in pieces that end within a row. */
 static void check_pieces(int size)
 {
     spmm_block block;
@@ -219,7 +220,8 @@ static void check_pieces(int size)
 
 /* ---- each backend of the peer transport alone ---- */
 
-/** The backend whose row of SP_EXCHANGE_BACKENDS has that name is there, or the library says why not. */
+/** Selects the backend of that name in SP_EXCHANGE_BACKENDS. Returns 1 if it is available; else skips its
+ *  test with the library's message. */
 static int only_backend(const char *name)
 {
     const spmm_plan_options options = {.device = SPMM_CUDA, .transport = SPMM_TRANSPORT_PEER};
@@ -236,8 +238,8 @@ static int only_backend(const char *name)
     return status == SPMM_OK;
 }
 
-/** Products one after another, of different X's, the last one in memory of the caller's, with one and with
- *  several column blocks: their numbers wrap around meanwhile. */
+/** Checks successive products with different X, one of them in the caller's memory, with one or several
+ *  column blocks: so many that numbers of exchanges wrap around. */
 static void check_many(const char *spec, int64_t k, int column_blocks, int products)
 {
     const spmm_plan_options options = {
@@ -268,11 +270,11 @@ static void check_many(const char *spec, int64_t k, int column_blocks, int produ
     spmm_block_destroy(&block);
 }
 
-/** Rank 1 cannot attach a neighbor's X, when the others are in the exchange already: nobody waits for it, in
+/** Rank 1 cannot attach a neighbor's X while the others are already in the exchange: no rank waits for it, in
  *  this product or the next one. */
 static void check_broken(int size, int stays_broken)
 {
-    /* (trials of a plan would have attached the memory of X before) */
+    /* (timing candidates would have attached the memory of X before) */
     const spmm_plan_options options = {.device = SPMM_CUDA, .transport = SPMM_TRANSPORT_PEER, .products = 1};
     spmm_block block;
     spmm_plan *plan;
@@ -319,7 +321,7 @@ static void check_backend(const char *name, int size)
     }
 }
 
-/** (the other transports are not there meanwhile) */
+/** Checks each backend of the peer transport. (Meanwhile other transports are not available.) */
 static void check_backends(int size)
 {
     static const char *const names[] = {"peer", "peer_stream"};

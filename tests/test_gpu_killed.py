@@ -1,5 +1,5 @@
-"""A rank that is killed, or stopped, in the middle of exchanges: by every transport all processes are gone within 10 s,
-mpirun does not call it a success, and the GPUs are free. limit: 400"""
+"""A rank that is killed, or stopped, during exchanges: with every transport all processes end within 10 s, mpirun's exit
+code is not 0, and the GPUs are free. limit: 400"""
 import os
 import pathlib
 import re
@@ -10,11 +10,11 @@ import time
 from command import MPIRUN, PROGRAM, finish, patience, run, scratch, skip, test
 
 SOON = 10
-# products one after another that are little more than exchanges, for longer than anybody waits
+# products that consist mostly of exchanges, for longer than any test
 LOOP = ("-k", 4, "-r", 10 ** 8, "--warmup", 0, "--verify", "none", "-t", 1, "lap2d5:40")
 WAYS = [("cpu", "mpi", "")] + [("cuda", transport, "") for transport in ("mpi", "staged", "cuda-aware", "nccl")] + [
     ("cuda", "peer", backend) for backend in ("peer", "peer_stream")]
-# what a transport or a backend that is not here says
+# messages about a transport or backend that is not available
 NOT_HERE = re.compile(r"transport |built without|NCCL")
 
 devices = run("--list-devices", records=False).out
@@ -31,7 +31,7 @@ def environment(way):
 
 
 def missing(way):
-    """Why two ranks cannot go that way here; None: they can."""
+    """The reason why two ranks cannot use that transport and backend here; None: they can."""
     once = tuple("1" if word == 10 ** 8 else word for word in LOOP)
     result = run(*command(way, once)[1:], ranks=2, env={"SPMM_EXCHANGE_BACKEND": way[2]}, records=False)
     if result.code == 0:
@@ -41,7 +41,7 @@ def missing(way):
 
 
 def ranks_of(mark):
-    """The processes of the ranks that have that word in their command line."""
+    """The ids of rank processes with that word in their command line."""
     found = []
     for folder in pathlib.Path("/proc").iterdir():
         try:
@@ -54,7 +54,7 @@ def ranks_of(mark):
 
 
 def on_gpus(pids):
-    """Those of the processes that a GPU still knows of."""
+    """The processes among these that still use a GPU."""
     try:
         out = subprocess.run(["nvidia-smi", "--query-compute-apps=pid", "--format=csv,noheader"], capture_output=True,
                              text=True, check=False).stdout
@@ -71,13 +71,13 @@ def wait_until(condition, seconds, what):
 
 
 def lose(way, sent, *options):
-    """Starts two ranks, sends one a signal while they multiply, and sees how that ends."""
+    """Starts two ranks, sends a signal to one while they multiply, and checks how the job ends."""
     mark = scratch(f"{'-'.join(way)}-{sent}.jsonl")
     job = subprocess.Popen([*MPIRUN, "-np", "2", *command(way, LOOP, *options, "--json", mark)], env=environment(way),
                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_until(lambda: len(ranks_of(mark)) == 2, 30, "the start")
-        time.sleep(3 if way[0] == "cpu" else 8)  # (CUDA takes a second or two to start)
+        time.sleep(3 if way[0] == "cpu" else 8)  # (until the products have begun: CUDA takes a second or two to start)
         assert job.poll() is None, f"it ended by itself with {job.returncode}"
         pids = ranks_of(mark)
         os.kill(pids[1], sent)

@@ -90,8 +90,8 @@ static void check_sell(const spmm_csr *a, int64_t k, const char *spec)
     sp_matrix_destroy(&gpu);
 }
 
-/** Checks the conversion to panels: those in the order of the rows are as on the host, those in clusters are
- *  fewer tiles with as many entries. */
+/** Checks the conversion to panels: panels in the order of the rows are as on the host, panels of clusters
+ *  have fewer tiles and as many entries. */
 static void check_panels(const spmm_csr *a, const char *spec)
 {
     sp_matrix m, gpu;
@@ -122,8 +122,8 @@ static void check_clusters(const spmm_csr *a, const sp_matrix *csr, const char *
     sp_device_free(gpu_order);
 }
 
-/** Checks sp_cuda_grid_order(): the order has each row where the grid puts it, and there is none without a
- *  grid. */
+/** Checks sp_cuda_grid_order(): the order has each row where the grid puts it; without a grid there is no
+ *  order. */
 static void check_grid(const char *spec)
 {
     spmm_csr a;
@@ -144,7 +144,7 @@ static void check_grid(const char *spec)
     if (found && gpu_order) {
         CHECK(memcmp(grid.points, gpu_grid.points, sizeof grid.points) == 0 &&
               grid.unknowns == gpu_grid.unknowns);
-        grid = gpu_grid; /* how many columns depends on the GPU */
+        grid = gpu_grid; /* the number of columns depends on the GPU */
     }
     if (found && gpu_order) {
         CHECK_INT(sp_alloc((void **)&order, a.rows, sizeof *order, "a test"), SPMM_OK);

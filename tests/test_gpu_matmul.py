@@ -1,5 +1,5 @@
-"""Matrices of CuPy and PyTorch in GPU memory: tests/python_gpu_matmul_cases.py in one process, by this build's libspmm, or where mpi4py is
-missing by that of `make CUDA=1 MPI=0`.
+"""Matrices of CuPy and PyTorch in GPU memory: tests/python_gpu_matmul_cases.py in one process, with this build's libspmm, or, if
+mpi4py is missing, with that of `make CUDA=1 MPI=0`.
 limit: 300"""
 import subprocess
 

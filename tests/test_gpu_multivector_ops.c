@@ -1,4 +1,5 @@
-/* Operations on multivectors in GPU memory, against those in host memory, which test_multivector_ops has.
+/* Operations on multivectors in GPU memory, compared with those in host memory, which test_multivector_ops
+ * tests.
  * MPI: 1 2 */
 #include <math.h>
 
@@ -8,7 +9,7 @@
 #include "spmm.h"
 #include "test_mpi.h"
 
-/** more: how much leading dimensions exceed what they must be. */
+/** more: by how much leading dimensions exceed their minimum. */
 typedef struct shape {
     int64_t rows, kx, ky, more;
 } shape;

@@ -4,7 +4,7 @@
 #include "spmm_extended.h"
 #include "test_mpi.h"
 
-/** The rows' products on the GPU are those on the CPU, bit for bit. */
+/** Checks that the products of this rank's rows on the GPU are those on the CPU, bit for bit. */
 static void compare(const spmm_block *block, int64_t k, spmm_format format, spmm_exchange exchange)
 {
     const spmm_plan_options on_cpu = {.exchange = exchange},
@@ -98,8 +98,8 @@ static int product_f32(MPI_Comm comm, const spmm_block *block, int64_t k, const 
     return 1;
 }
 
-/** Checks that in f32 a plan for exact bits takes none of the kernels that sum in f64, and is refused for
- *  their formats. */
+/** Checks that in f32 a plan with option `exact` uses no kernel that sums in f64, and is refused for the
+ *  formats of these kernels. */
 static void check_exact(const spmm_block *block, int64_t k)
 {
     for (int f = SPMM_FORMAT_AUTO; f <= SPMM_STAGED; f++) {

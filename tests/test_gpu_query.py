@@ -1,4 +1,4 @@
-"""What a GPU is asked: its properties, rates of copies, and what kernels take of a multiprocessor.
+"""Queries of a GPU: its properties, rates of copies, and the resources of a multiprocessor that kernels use.
 limit: 300"""
 import json
 import os
@@ -75,7 +75,7 @@ with test("--probe times copies between host and GPU, pinned and pageable, and w
 
 
 def launches(out):
-    """{kernel: numbers of its line in the table of launches}"""
+    """{kernel: numbers in its row of the table of launches}"""
     table = out[out.index("registers    static  + dynamic"):]
     lines = re.findall(r"^ +\d+  (\w+) +(\d+) +(\d+) +(\d+|-) +(\d+) +(\d+) +(\d+) +(\d+) +(\d+) %$", table, re.M)
     names = ("blocks", "block_size", "subwarp", "registers", "static_shared_bytes", "dynamic_shared_bytes", "resident_blocks",

@@ -19,7 +19,7 @@ static const shape shapes[] = {{1, 1, 1, 1},     {3, 5, 8, 5},
                                {70001, 1, 1, 3}, {20011, 17, 20, 17}};
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/** Copies v, padding and all, to the GPU at one element beyond what the allocation is aligned to. */
+/** Copies v, including padding, to the GPU, one element past an aligned address. */
 static void to_gpu(const spmm_multivector *v, void **memory, spmm_multivector *g)
 {
     const int64_t size = (int64_t)sp_value_size(v->precision), bytes = v->rows * v->ld * size;
@@ -30,7 +30,7 @@ static void to_gpu(const spmm_multivector *v, void **memory, spmm_multivector *g
     CHECK(sp_device_upload(g->data, v->data, bytes) == SPMM_OK);
 }
 
-/** What difference.h says, element by element. */
+/** The difference as defined in difference.h, element by element. */
 static sp_difference serial_difference(const spmm_multivector *y, const spmm_multivector *ref)
 {
     sp_difference d = {0};
@@ -58,7 +58,7 @@ static sp_difference serial_difference(const spmm_multivector *y, const spmm_mul
     return d;
 }
 
-/** Sums differ in their order. */
+/** Whether two sums are equal up to the order of summation. */
 static int close_to(double found, double expected)
 {
     return fabs(found - expected) <= 1e-11 * fabs(expected);
@@ -76,7 +76,7 @@ static void check_difference(const sp_difference *found, const sp_difference *ex
     CHECK(close_to(found->norm_reference, expected->norm_reference));
 }
 
-/** y is ref but for every seventh element; padding is NaN. */
+/** Makes y equal to ref except every seventh element; padding is NaN. */
 static void make_pair(const shape *s, spmm_precision precision, int special, spmm_multivector *y,
                       spmm_multivector *ref)
 {

@@ -1,5 +1,6 @@
-/* GPUs of several nodes: rows that ranks of a node have in common cross between nodes once and are forwarded
- * inside, and partial rows are added there; products are what CPUs give. Nodes are made up (made_nodes.h).
+/* GPUs of several nodes: rows that several ranks of a node need cross between nodes once and are forwarded
+ * inside the node, where partial rows are also added; products equal those on CPUs. Nodes are made up
+ * (made_nodes.h).
  * MPI: 3 4 6
  * limit: 300 */
 #include "comm/comm.h"
@@ -14,7 +15,7 @@ static const char *const specs[] = {"uniform:600,9", "rmat:9,8", "longrows:300,2
                                     "uniform:7,2"};
 enum { SPECS = sizeof specs / sizeof *specs };
 
-/** Asks for a backend; NULL: for none. */
+/** Requests a backend; NULL: none. */
 static void ask_for(const char *backend)
 {
     if (backend)
@@ -23,7 +24,7 @@ static void ask_for(const char *backend)
         unsetenv("SPMM_EXCHANGE_BACKEND");
 }
 
-/** Returns 1 if rows of X are forwarded by the plan. */
+/** Returns 1 if the plan forwards rows of X. */
 static int hands_on(const spmm_plan *plan)
 {
     sp_plan_facts facts;
@@ -32,7 +33,7 @@ static int hands_on(const spmm_plan *plan)
 }
 
 /** Checks products by a plan with these options.
- *  \return 1 if rows of X are forwarded */
+ *  \return 1 if the plan forwards rows of X */
 static int check(const spmm_block *block, const reference *r, const spmm_plan_options *o)
 {
     const int failed = test_.failed;
@@ -84,7 +85,8 @@ static void test_products(void)
     }
 }
 
-/** Without the variable, with another one, and where nothing can be forwarded. */
+/** Checks whether rows are forwarded: with and without a request, with another backend requested, and where
+ *  forwarding is impossible. */
 static void test_choice(void)
 {
     static const struct {
@@ -113,8 +115,8 @@ static void test_choice(void)
     }
 }
 
-/** A product in which rank `bad` has a wrong X: the others learn it or get right rows, nobody waits, and the
- *  next product is right. */
+/** A product in which rank `bad` passes a wrong X: the others get an error or right rows, no rank waits, and
+ *  the next product is right. */
 static void fail(const spmm_block *block, const reference *r, spmm_exchange exchange, int bad)
 {
     const int one_node = node_size == 0;

@@ -1,5 +1,5 @@
-/* Ghost rows of X that travel as f32, on GPUs: by every transport that is there, and by each backend of the
- * peer transport.
+/* Ghost rows of X that travel as f32, on GPUs: by every available transport, and by each backend of the peer
+ * transport.
  * MPI: 1 2 3
  * limit: 300 */
 #include "rounded_cases.h"
@@ -8,7 +8,7 @@
 
 static const char *const transports[] = {"auto", "mpi", "staged", "cuda-aware", "nccl", "peer"};
 
-/** Checks the transport, or skips it with what the library says if it is not there. */
+/** Checks the transport, or skips it with the library's message if it is not available. */
 static void check_if_there(spmm_transport transport, const char *backend)
 {
     const spmm_plan_options options = {

@@ -3,8 +3,8 @@
 
 #include "series_mpi/job.h"
 
-/** A kernel writes series in mapped or managed memory, from which the host reads them, and a kernel sums what
- *  the host wrote there: neither copies. */
+/** Checks mapped or managed memory: a kernel writes series, which the host reads, and the host writes series,
+ *  which a kernel sums, both without a copy. */
 static void test_memory(sp_series_memory memory, const char *name)
 {
     const sp_walk w = {.start = 100, .epsilon = 0.03, .seed = 77};

@@ -1,8 +1,8 @@
 /* Every CUDA kernel with launch shapes that a user may set, and several products with one set-up: small
  * integers make each product exact in any order of summation.
  *
- * --brief: one launch shape, K and product of each kernel, for compute-sanitizer's racecheck; so on an
- * emulated GPU. */
+ * --brief: one launch shape, K and product of each kernel, for compute-sanitizer's racecheck. An emulated GPU
+ * implies it. */
 #include "test.h"
 
 #include "device/device.h"
@@ -19,7 +19,7 @@ enum { SHAPES = sizeof shapes / sizeof *shapes };
 
 static int brief;
 
-/** Rows of 0 to 6 entries but for one that has every column. */
+/** Makes a matrix with rows of 0 to 6 entries, except one that has every column. */
 static void make_matrix(spmm_precision precision, spmm_csr *a)
 {
     sp_coo coo;
@@ -37,8 +37,8 @@ static void make_matrix(spmm_precision precision, spmm_csr *a)
     CHECK(sp_csr_from_coo(&coo, 1, a, NULL) == SPMM_OK);
 }
 
-/** What was noted of the last launch: what the GPU has room for, and what the user asked for of kernels that
- *  take it. */
+/** Checks the record of the last launch: numbers that a GPU allows, and for kernels that support them the
+ *  block size and the subwarp that the user asked for. */
 static void check_launch(const sp_kernel *kernel, sp_shape asked)
 {
     const sp_launch_shape taken = sp_device_last_launch();
@@ -49,10 +49,10 @@ static void check_launch(const sp_kernel *kernel, sp_shape asked)
     if (strncmp(kernel->id, "csr_scalar", 10) == 0 && asked.block > 0) CHECK_INT(taken.block, asked.block);
     if (strncmp(kernel->id, "csr_vector_subwarp", 18) == 0 && asked.subwarp > 0)
         CHECK_INT(taken.subwarp, asked.subwarp);
-    CHECK_INT(sp_device_last_launch().block, 0); /* forgotten */
+    CHECK_INT(sp_device_last_launch().block, 0); /* reading clears the record */
 }
 
-/** Several products with one set-up, each into a Y of NaN. */
+/** Checks several products with one set-up, each into a Y of NaN. */
 static void check_kernel(const sp_kernel *kernel, const sp_matrix *m, const spmm_csr *csr, sp_shape shape,
                          const spmm_multivector *x, spmm_multivector *y, const spmm_multivector *expected)
 {

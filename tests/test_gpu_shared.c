@@ -1,8 +1,8 @@
-/* Ranks that share one GPU: NCCL is refused, or left out by auto, and nobody hangs.
+/* Ranks that share one GPU: NCCL is refused, auto does not use it, and no rank hangs.
  * MPI: 1 2 4 */
 #include "gpu_products_cases.h"
 
-/** Leaves the process the first of the GPUs that it sees. */
+/** Hides all but the first of the GPUs that this process sees. */
 static void hide_others(void)
 {
     static char first[256];
@@ -17,7 +17,7 @@ int main(int argc, char **argv)
     spmm_block block;
     reference r;
     spmm_plan *plan;
-    hide_others(); /* before anybody asks CUDA */
+    hide_others(); /* before any call of CUDA */
     test_mpi_begin(&argc, &argv, &size);
     if (spmm_device_open(MPI_COMM_WORLD) != SPMM_OK) {
         SKIP("ranks share a GPU", spmm_error_message());

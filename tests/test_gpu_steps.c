@@ -7,8 +7,8 @@
 #include "spmm.h"
 #include "test_mpi.h"
 
-/** Makes this rank's block of a generated matrix. \return its steps as a view says them, on rank 0; elsewhere
- *  "" */
+/** Makes a plan for a generated matrix. \return the plan's steps as its view prints them, on rank 0; "" on
+ *  other ranks */
 static const char *steps_of(const char *spec, int p, int q, const spmm_plan_options *o)
 {
     static char text[1 << 14];
@@ -88,7 +88,7 @@ static void test_gpu(int size)
         check_steps("lap2d5:20", size, 1, &halo,
                     size == 1 ? "interior rows | boundary rows | alpha, beta"
                               : "begin X | interior rows | end X | boundary rows | finish X | alpha, beta");
-        if (size == 2) /* with more ranks, those of a node may add partial rows */
+        if (size == 2) /* with more ranks, ranks of a node may add partial rows */
             check_steps("rmat:8,16", size, 1, &joint,
                         "begin X | partial rows | begin partial | interior rows | end X | boundary rows | "
                         "end partial | finish X | add partial | alpha, beta");

@@ -1,5 +1,5 @@
-/* MPI: 1 2 3 4 limit: 300 Products on the caller's terms on GPUs: begun and ended apart, in the caller's
- * stream, captured in CUDA graphs. What has to wait is held up by a flag that the host sets, not by time. */
+/* MPI: 1 2 3 4 limit: 300 Products on GPUs by begin and end, in the caller's stream, and captured in CUDA
+ * graphs. Work that must wait is held up by a flag that the host sets, not by delays. */
 #include "spmm.h"
 
 #include "gpu_main.h"
@@ -23,7 +23,7 @@ static void skip_all(const char *why)
 #include "plan/plan_struct.h"
 
 enum { K = 4 };
-/* the strictest mode, but beside other ranks, whose MPI may have threads that call CUDA */
+/* the strictest mode, except with several ranks, where MPI may have threads that call CUDA */
 #define MODE (size == 1 ? cudaStreamCaptureModeGlobal : cudaStreamCaptureModeThreadLocal)
 #define CUDA_OK(call) CHECK_INT(call, cudaSuccess)
 
@@ -33,7 +33,7 @@ static cudaStream_t stream;
 
 static uint32_t *flag; /* in GPU memory */
 
-/** What is queued in the stream from now on waits for release(). */
+/** Makes all work that is queued in the stream from now on wait for release(). */
 static void hold_up(uint32_t number)
 {
     const sp_flag_op op = {flag, number, 1};
@@ -106,8 +106,8 @@ static void spoil(const spmm_multivector *v)
 
 /* ---- order ---- */
 
-/** X comes by the stream, the product follows, and Y leaves: nothing of it is done until the stream is
- *  released, if the product is queued as a whole. */
+/** Queues in the stream a copy of X to the GPU, a product, and a copy of Y back: if the product is queued as
+ *  a whole, none of this runs until the stream is released. */
 static void follow(streamed *s, int transposed, double alpha, double beta, uint32_t number)
 {
     const spmm_multivector *const from = transposed ? &s->y : &s->x, *const to = transposed ? &s->x : &s->y;
@@ -145,7 +145,7 @@ static void test_stream_order(void)
                 if (size % q) continue;
                 streamed_create(t ? "uniform:60,4" : "lap3d7:5", t ? SPMM_F32 : SPMM_F64, q,
                                 (spmm_plan_options){.transport = (spmm_transport)t, .products = 1}, &s);
-                /* what products need is allocated by the first ones, which therefore wait */
+                /* the first products allocate memory, and therefore wait */
                 CHECK_INT(spmm_apply(s.p.plan, 2, &s.p.x, -3, &s.p.y), SPMM_OK);
                 CHECK_INT(spmm_apply_transposed(s.p.plan, 2, &s.p.y, -3, &s.p.x), SPMM_OK);
                 for (int transposed = 0; transposed < 2; transposed++) {
@@ -233,7 +233,7 @@ static void test_wrong_streams(void)
 
 /* ---- graphs ---- */
 
-/** What a graph holds: Y := A X, or Y := A X and X := Y and Y := A X again. */
+/** Captures a graph: copies of X and Y to the GPU, `steps` products, and a copy of Y back. */
 static cudaGraphExec_t captured(streamed *s, int steps, double alpha, double beta)
 {
     cudaGraph_t graph;
@@ -267,7 +267,7 @@ static void replay(const char *spec, int q, spmm_plan_options options, double al
             CUDA_OK(cudaStreamSynchronize(stream));
             check_rows(&s.d.a, 0, alpha, beta, &s.y, s.d.block.row_begin);
             if (times % 4) continue;
-            /* beside graphs there are other products */
+            /* products without a graph still work */
             CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
             check_rows(&s.d.a, 0, 1, 0, &s.p.y, s.d.block.row_begin);
         }
@@ -277,7 +277,7 @@ static void replay(const char *spec, int q, spmm_plan_options options, double al
     streamed_destroy(&s);
 }
 
-/** Tells whether products of several ranks are queued here. */
+/** Tells whether products of several ranks can be queued. */
 static int ranks_queue(void)
 {
     streamed s;
@@ -304,13 +304,12 @@ static void test_replays(void)
         replay("rmat:7,6", 1, (spmm_plan_options){.exchange = SPMM_EXCHANGE_JOINT}, 1, 0);
         replay("uniform:90,6", 1, (spmm_plan_options){.exchange_precision = SPMM_F32}, 1, 0);
         replay("lap2d5:20", 1, (spmm_plan_options){.exchange_precision = SPMM_F32}, 2, -1);
-        if (size > 1) /* sums by NCCL, if it is there */
+        if (size > 1) /* sums by NCCL, if it is available */
             replay("lap2d5:20", size, (spmm_plan_options){.exchange = SPMM_EXCHANGE_AUTO}, 1, 0);
     }
 }
 
-/** One captured product that is refused, after which the capture is sound; y: what is to be multiplied
- *  into. */
+/** Captures a product into y that must be refused; the capture stays valid. */
 static void refused(streamed *s, int transposed, spmm_multivector *x, spmm_multivector *y, const char *why)
 {
     cudaGraph_t graph = NULL;
@@ -363,7 +362,7 @@ static void test_refused_captures(void)
     }
 }
 
-/** One rank captures a product, and the others compute it: all are told. */
+/** One rank captures a product, the others compute it: all get an error. */
 static void test_lone_capture(void)
 {
     static const char sentence[] =
@@ -378,7 +377,7 @@ static void test_lone_capture(void)
         streamed_create("lap2d5:20", SPMM_F64, 1,
                         (spmm_plan_options){.products = 1, .transport = SPMM_TRANSPORT_PEER}, &s);
         CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_OK);
-        CUDA_OK(cudaStreamSynchronize(stream)); /* (an emulated GPU works only while its host asks for it) */
+        CUDA_OK(cudaStreamSynchronize(stream)); /* (an emulated GPU works only while its host waits for it) */
         MPI_Barrier(MPI_COMM_WORLD);
         if (test_.rank == 0) CUDA_OK(cudaStreamBeginCapture(stream, MODE));
         CHECK_INT(spmm_apply(s.p.plan, 1, &s.p.x, 0, &s.p.y), SPMM_ERR_MPI);
@@ -402,7 +401,7 @@ static void *on_gpu(const void *host, int64_t bytes)
     return memory;
 }
 
-/** The block with arrays in GPU memory. */
+/** Returns the block with its arrays in GPU memory. */
 static spmm_block upload_block(const spmm_block *b)
 {
     spmm_block gpu = *b;
@@ -420,7 +419,7 @@ static void free_block(const spmm_block *gpu)
     CUDA_OK(cudaFree(gpu->csr.as));
 }
 
-/** Gives the rank's CSR in GPU memory other values, by the stream. */
+/** Changes the values of this rank's CSR in GPU memory, in the stream. */
 static void change_on_gpu(distributed *d, const spmm_block *gpu, int64_t version)
 {
     const int64_t bytes = d->block.csr.nnz * sp_value_size(d->block.csr.precision);
@@ -429,8 +428,8 @@ static void change_on_gpu(distributed *d, const spmm_block *gpu, int64_t version
         CUDA_OK(cudaMemcpyAsync(gpu->csr.as, d->block.csr.as, (size_t)bytes, cudaMemcpyHostToDevice, stream));
 }
 
-/** Products and new values of a CSR in GPU memory. \param [in] transposed when the first one with the
- *  transpose comes */
+/** Checks products and new values of a CSR in GPU memory.
+ *  \param [in] transposed  number of updates before the first product with the transpose */
 static void check_csr_on_gpu(const char *spec, spmm_precision precision, int q, spmm_plan_options options,
                              int transposed)
 {
@@ -519,7 +518,7 @@ static void test_all(void)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     device = SPMM_CUDA;
     CUDA_OK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    /* memory of a pool takes no stream memory operations */
+    /* memory of a pool does not support stream memory operations */
     CHECK_INT(sp_device_alloc_exchanged((void **)&flag, 64, "a flag"), SPMM_OK);
     CHECK_INT(sp_device_zero(flag, 64), SPMM_OK);
     CHECK_INT(sp_device_sync(), SPMM_OK);

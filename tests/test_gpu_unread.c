@@ -1,6 +1,6 @@
-/* What kernels on GPUs do not read: values that are all equal, and f64 values that f32 has, with few columns
- * of X, also while values change and in products that a CUDA graph holds; 32-bit column indices where 16 bits
- * suffice.
+/* What kernels on GPUs need not read: with few columns of X values that are all equal, and f64 values that
+ * are exact in f32, also while values change and in products of a CUDA graph; 32-bit column indices where 16
+ * bits suffice.
  * MPI: 1 2
  * limit: 300 */
 #include "spmm.h"
@@ -23,21 +23,21 @@ static void skip_all(const char *why)
 #include "plan/plan_struct.h"
 
 #define CUDA_OK(call) CHECK_INT(call, cudaSuccess)
-/* the strictest mode, but beside other ranks, whose MPI may have threads that call CUDA */
+/* the strictest mode, except with several ranks, where MPI may have threads that call CUDA */
 #define MODE (size == 1 ? cudaStreamCaptureModeGlobal : cudaStreamCaptureModeThreadLocal)
 
 static const char *const kernels[] = {"sell_rows", "sell_deep", "csr_balanced", "panel_mma", "csr_deep"};
 enum {
     KERNELS = sizeof kernels / sizeof *kernels,
-    UNREAD = 4, /* the first ones do not read equal values */
-    NARROW = 3, /* and of these the first ones read narrow values in f32 */
+    UNREAD = 4, /* so many of the first do not read equal values */
+    NARROW = 3, /* so many of these read narrow values in f32 */
     MOST_EQUAL = 8
 };
 static const int64_t columns[] = {1, 2, 3, 8, 64};
 enum { WIDTHS = sizeof columns / sizeof *columns };
 
-/** What the last entry of each rank's block is: the value of the others; or another, which f32 has too; or
- *  one that f32 has not, if the precision is f64. */
+/** The last entry of each rank's block: the value of the other entries; another value, exact in f32; one that
+ *  is not exact in f32, if the precision is f64. */
 typedef enum last_value { LIKE, UNLIKE, WIDE } last_value;
 
 static double value_of_last(last_value last, double value, spmm_precision precision)
@@ -45,7 +45,7 @@ static double value_of_last(last_value last, double value, spmm_precision precis
     return last == WIDE && precision == SPMM_F64 ? value + 0x1p-30 : value + 1;
 }
 
-/** Gives all entries the same value, and the last one of each rank's block another if `differ`. */
+/** Sets all entries to the same value, except the last one of each rank's block unless `differ` is LIKE. */
 static void give(distributed *d, double value, last_value differ)
 {
     const double other = value_of_last(differ, value, d->a.precision);
@@ -55,7 +55,7 @@ static void give(distributed *d, double value, last_value differ)
     for (int64_t e = 0; e < mine->nnz; e++) sample_set(mine->as, mine->precision, e, value);
     if (differ == LIKE) return;
     if (mine->nnz > 0) sample_set(mine->as, mine->precision, mine->nnz - 1, other);
-    for (int r = 0; r < size; r++) { /* all know the whole matrix */
+    for (int r = 0; r < size; r++) { /* every rank has the whole matrix */
         int64_t at = last;
         MPI_Bcast(&at, 1, MPI_INT64_T, r, MPI_COMM_WORLD);
         if (at >= 0) sample_set(a->as, a->precision, at, other);
@@ -70,7 +70,7 @@ static void on_gpu(const distributed *d, const char *kernel, int64_t k, void *in
     planned_create(d, k, &options, p);
 }
 
-/** Overwrites the plan's arrays of values by NaNs, behind its back. */
+/** Overwrites the plan's arrays of values with NaNs, without telling the plan. */
 static void spoil_values(const spmm_plan *plan)
 {
     const sp_row_blocks *const parts = &plan->forward->parts;
@@ -96,11 +96,11 @@ static void transposed_product(const distributed *d, planned *p)
     fill(&p->x, d->block.x_begin);
 }
 
-/** Values that are equal, then differ in one entry, which f32 has or has not, then are equal again.
+/** Checks values that are equal, then differ in one entry, exact in f32 or not, then are equal again.
  *  \param [in] kernel      NULL: auto
  *  \param [in] transposed  1: also products with the transpose
  *  \param [in] unread      1: no row is long, and equal values are not read
- *  \param [in] narrow      1: nor are narrow ones in f64 */
+ *  \param [in] narrow      1: values that are exact in f32 are not read in f64 either */
 static void change(const char *spec, const char *kernel, spmm_precision precision, int64_t k, int transposed,
                    int unread, int narrow)
 {
@@ -209,7 +209,8 @@ static void test_graphs(void)
 
 /* ---- short columns ---- */
 
-/** 100 rows of 3 entries, whose columns in 32 rows lie between a multiple of 20000 and `reach` columns on. */
+/** Makes 100 rows of 3 entries. The columns of 32 consecutive rows are within `reach` of a multiple of
+ *  20000. */
 static void make_wide(int64_t reach, spmm_precision precision, distributed *d)
 {
     enum { ROWS = 100, EACH = 3, STEP = 20000 };

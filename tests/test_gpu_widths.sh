@@ -1,5 +1,5 @@
 #!/bin/bash
-# Products of fewer columns than plans were made for, on GPUs (test_widths.c): on one rank, and on ranks that
+# Products with fewer columns than the plan's K, on GPUs (test_widths.c): on one rank, and on ranks that
 # have a GPU each or share one.
 # limit: 600
 . tests/lib.sh

@@ -1,4 +1,4 @@
-/** Grids are recognized by their stencils, and their order takes every row once, in columns. */
+/** Grids are recognized by their stencils, and their order has every row once, column by column. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ typedef struct made {
     int points[3], unknowns, reach, star;
 } made;
 
-/** Says whether a stencil has the point that is so far away. */
+/** Tells whether a stencil contains the point at this offset. */
 static int has(const made *g, const int *away)
 {
     int directions = 0;
@@ -64,7 +64,7 @@ static int find(const spmm_csr *a, int blocks, sp_stencil_grid *grid)
     return sp_stencil_grid_find(sample, SP_STENCIL_SAMPLES, a->rows, blocks, grid);
 }
 
-/** Checks that the units follow one another from the first position to the last. */
+/** Checks that the units are consecutive, from the first position to the last. */
 static void check_units(const sp_stencil_grid *grid, int64_t rows)
 {
     const int64_t units = sp_stencil_units(grid);
@@ -112,7 +112,7 @@ static void test_found(void)
     }
 }
 
-/** Grids with columns and strips that do not divide them, and of a single point in a direction. */
+/** Checks grids that columns and strips do not divide, and grids with a single point in a direction. */
 static void test_any_shape(void)
 {
     for (int x = 1; x <= 9; x += 2)
@@ -130,8 +130,7 @@ static void test_any_shape(void)
                 }
 }
 
-/** Returns the mean number of distinct columns per group of so many rows, which follow one another in the
- *  order. */
+/** Returns the mean number of distinct columns per group of so many consecutive rows of the order. */
 static double group_columns(const spmm_csr *a, const int32_t *order, int group)
 {
     int32_t *last;
@@ -149,8 +148,8 @@ static double group_columns(const spmm_csr *a, const int32_t *order, int group)
 
 static void test_shared(void)
 {
-    /* of a panel of 8 rows, and of 128: 4 x 4 x 4 points with their 27 neighbors have 64, 10 x 10 x 4 have
-     * 400 */
+    /* 8 rows are at best 2 x 2 x 2 points, which with their neighbors have 4 x 4 x 4 columns; 128 rows are 8
+     * x 8 x 2 points with 10 x 10 x 4 columns */
     spmm_csr a;
     sp_stencil_grid grid;
     CHECK_INT(sp_gen_csr("lap3d27:40", SPMM_F64, 2, &a), SPMM_OK);
@@ -163,7 +162,7 @@ static void test_shared(void)
     spmm_csr_destroy(&a);
 }
 
-/** Columns of large grids are as many as blocks or a multiple of that, and of nearly equal size. */
+/** Checks that blocks of a large grid get nearly equal numbers of rows. */
 static void test_balanced(void)
 {
     static const char *const specs[] = {"lap3d7:60", "lap3d27:50", "fem3:30", "lap2d5:400"};
@@ -201,7 +200,7 @@ static void test_none(void)
         spmm_csr a;
         sp_stencil_grid grid;
         CHECK_INT(sp_gen_csr(specs[s], SPMM_F64, 2, &a), SPMM_OK);
-        if (s == 3) a.rows--; /* no whole planes */
+        if (s == 3) a.rows--; /* the last plane is not whole */
         CHECK(!find(&a, 132, &grid));
         if (s == 3) a.rows++;
         spmm_csr_destroy(&a);
@@ -212,15 +211,15 @@ static void test_none(void)
     CHECK(!sp_stencil_grid_find(empty, 0, 0, 132, &grid));
 }
 
-/** Columns as far apart as they can be. */
+/** Checks column indices at the greatest possible distances. */
 static void test_far(void)
 {
     enum { FAR = 1 << 30 };
     sp_stencil_sample sample = {5, 0, {0, FAR - 1, FAR, FAR + 1, INT32_MAX}};
     sp_stencil_grid grid;
-    CHECK(!sp_stencil_grid_find(&sample, 1, INT32_MAX, 132, &grid)); /* not the same to both sides */
+    CHECK(!sp_stencil_grid_find(&sample, 1, INT32_MAX, 132, &grid)); /* not symmetric */
     sample.col[0] = 1;
-    CHECK(!sp_stencil_grid_find(&sample, 1, INT32_MAX, 132, &grid)); /* no whole lines */
+    CHECK(!sp_stencil_grid_find(&sample, 1, INT32_MAX, 132, &grid)); /* lines are not whole */
     CHECK(sp_stencil_grid_find(&sample, 1, FAR - 1, 132, &grid));
     CHECK(grid.points[0] == FAR - 1 && grid.points[1] == 1);
 }

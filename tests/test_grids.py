@@ -14,7 +14,7 @@ def grids(ranks):
 
 
 def ways(q):
-    """Options of exchange, reduction and overlap that make a difference on Q process columns."""
+    """Options of exchange, reduction and overlap that differ on Q process columns."""
     for reduce in ("linear", "tree", "butterfly", "mpi") if q > 1 else ("auto",):
         yield ("--exchange", "halo", "--reduce", reduce)
     yield ("--exchange", "bcast")
@@ -105,7 +105,7 @@ with test("a halo moves what a stencil needs, a broadcast everything, and auto t
 
 
 def planned(ranks, *options):
-    """The line of --dry-run for that number of ranks: grid, entries, owned rows, received, by all, neighbors."""
+    """The row of --dry-run for that number of ranks: grid, entries, owned rows, received rows, those of all ranks, neighbors."""
     out = run("--dry-run", "--plan-ranks", ranks, *options, records=False).out
     line = re.search(rf"^ *{ranks} +(\d+)x(\d+) +(\d+) +([\d.]+) +(\d+) +(\d+) +(\d+) +(\d+) ", out, re.M)
     assert line, out

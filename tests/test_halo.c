@@ -5,7 +5,7 @@
 
 static int size;
 
-/** What a rank has: rows [row[0], row[1]) and columns [col[0], col[1]) of A, rows [x[0], x[1]) of X. */
+/** A rank's part: rows [row[0], row[1]) and columns [col[0], col[1]) of A, and rows [x[0], x[1]) of X. */
 typedef struct place {
     int64_t row[2], col[2], x[2];
 } place;
@@ -82,7 +82,7 @@ static void check_kind(const spmm_csr *a, const sp_grid *grid, const spmm_block 
     CHECK(!h.source && !h.target && !h.list && !h.local.ja);
 }
 
-/** All grids of the ranks, all kinds of exchange. */
+/** Checks all grids of the ranks and all kinds of exchange. */
 static void check_grids(const spmm_csr *a)
 {
     for (int q = 1; q <= size; q++)

@@ -1,5 +1,5 @@
-"""Harwell-Boeing and Rutherford-Boeing files, by SciPy and by hand, on 1 and 3 ranks: the same product as of the same matrix
-as Matrix Market text; what is refused, and where.
+"""Harwell-Boeing and Rutherford-Boeing files, written by SciPy and by hand, on 1 and 3 ranks: the product is that of the same
+matrix as a Matrix Market file; what is refused, and at which line.
 limit: 300"""
 import gzip
 
@@ -13,7 +13,7 @@ def card(*fields):
 
 
 def hb(kind, rows, cols, formats, starts, indices, values=(), right="", rb=False):
-    """A file of these cards; starts, indices and values are lists of lines."""
+    """The text of a file; starts, indices and values are lists of lines."""
     counts = [len(starts) + len(indices) + len(values), len(starts), len(indices), len(values)] + ([] if rb else [1 if right else 0])
     entries = formats[3]
     return (card(f"{'A title':72}", f"{'KEY':8}") + card(*(f"{c:14}" for c in counts))

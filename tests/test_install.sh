@@ -1,5 +1,5 @@
 #!/bin/bash
-# make install, a client built against what it put in place, make uninstall.
+# make install, clients built against the installed files, make uninstall.
 # limit: 240
 . tests/lib.sh
 scratch
@@ -9,8 +9,8 @@ cuda=0
 case $BUILD in *cuda) cuda=1 ;; *asan* | *tsan*) skip "make install puts libspmm in place" "not with sanitizers"; finish ;; esac
 install() { command make NO_DEPS=1 MPI=1 CUDA=$cuda BUILDDIR="$(dirname "$BUILD")" MPICC="$MPICC" "$@" 2>&1; }
 
-# prefixes that spmm.pc could not have, or that a shell should have expanded; DESTDIR, so that none of them is
-# this machine's own
+# prefixes that spmm.pc cannot contain, or that a shell should have expanded; with DESTDIR, so that a mistake
+# changes no folder of this machine
 for wrong in "/my software" '~/spmm' software/spmm '/a&b' '/a|b' "/a'b" ''; do
     out=$(install install DESTDIR="$scratch/wrong" PREFIX="$wrong") && fail "make install PREFIX='$wrong' is refused" ||
         text "make install PREFIX='$wrong' is refused" "make install: PREFIX=$wrong: expected an absolute path" "$out"
@@ -29,27 +29,27 @@ for file in include/*.h; do [ -f "$prefix/$file" ] || missing+=" $file"; done
 for name in spmm spmm.h spmm_apply; do [ -f "$prefix/share/man/man3/$name.3" ] || missing+=" $name.3"; done
 ok "program, libraries, headers, spmm.pc and man pages are there" test -z "$missing"
 version=$(sed -n 's/^.define SPMM_VERSION "\(.*\)"/\1/p' include/spmm_types.h)
-# before 1.0 a minor version is an interface of its own
+# before 1.0 each minor version is a new interface
 case $version in 0.*) interface=${version%.*} ;; *) interface=${version%%.*} ;; esac
 text "the soname of the shared library follows the version" "[libspmm.so.$interface]" \
     "$(readelf -d "$prefix/lib/libspmm.so" 2>&1 | grep SONAME)"
 text "so does that of libmm" "[libmm.so.$interface]" "$(readelf -d "$prefix/lib/libmm.so" 2>&1 | grep SONAME)"
 ok "the program says the same version" test "$("$prefix/bin/spmm_mpi" --version)" = "spmm_mpi $version"
-# names of the library's own, each as a function of the program's (those of two underscores are the
+# the library's internal names, each as a function of a program (names with two underscores are the
 # compilers')
 nm -g --defined-only "$BUILD/libspmm.a" "$BUILD/libmm.a" | awk '$2 == "T" && $3 !~ /^(spmm|mm|__|\.)/ && !seen[$3]++ {
     print "int " $3 "(void);\nint " $3 "(void) { return 0; }" }' >"$scratch/names.c"
 cp tests/install_client.c tests/nist_client.c matrices/cage4.mtx "$scratch/" && cd "$scratch" || exit 1
 
 export PKG_CONFIG_PATH=$prefix/lib/pkgconfig
-# as docs/INSTALL.md has them
+# as in docs/INSTALL.md
 static="pkg-config --static --libs spmm | sed 's/-lspmm -lmm/-l:libspmm.a -l:libmm.a/'"
 moved="pkg-config --define-prefix --cflags --libs spmm"
 if ! command -v pkg-config >/dev/null; then
     skip "a client builds and runs against the installed library" "no pkg-config"
 else
     ok "spmm.pc has the version of spmm.h" grep -q "\"$(pkg-config --modversion spmm)\"" "$prefix/include/spmm_types.h"
-    # (Open MPI's old C++ bindings and MPICH's are not ours; a wrapper that is told another compiler takes it)
+    # (without the MPIs' old C++ bindings; OMPI_CC and MPICH_CC set the wrapper's compiler)
     printf '#include <spmm_extended.h>\nint main() { spmm_plan_options o = {}; return o.format != SPMM_FORMAT_AUTO; }\n' >client.cpp
     if command -v c++ >/dev/null; then
         ok "spmm.h is C++11 without a warning" env OMPI_CC=c++ MPICH_CC=c++ \
@@ -75,7 +75,7 @@ else
         install_client.c names.c $(pkg-config --cflags spmm) \
         $(eval "$static") -o client_names
     text "and runs on 2 ranks" ", 0 wrong" "$($MPIRUN -np 2 ./client_names 2>&1)"
-    # as a program does that brings some of NIST's functions along
+    # a program that has some of NIST's functions itself
     cat >some_mm.c <<'C'
 #include <mmio.h>
 int mm_read_mtx_crd_size(FILE *f, int *m, int *n, int *nnz) { return f && m && n && nnz ? 77 : 0; }
@@ -96,13 +96,13 @@ C
     text "with the library that lies there" "$scratch/moved/lib/libspmm.so.$interface" "$(env -u LD_LIBRARY_PATH ldd client_moved)"
     text "and runs on 2 ranks, too" ", 0 wrong" "$(env -u LD_LIBRARY_PATH $MPIRUN -np 2 ./client_moved 2>&1)"
     mv "$prefix.away" "$prefix" && rm -r "$scratch/moved"
-    # NIST's functions are a library of their own, which both name
+    # NIST's functions are in a separate library, libmm
     ok "a program written for NIST's mmio.h builds by spmm.pc" $MPICC nist_client.c $(pkg-config --cflags --libs spmm) -o nist_shared
     text "with libmm, of the same folder" "$prefix/lib/libmm.so.$interface" "$(env -u LD_LIBRARY_PATH ldd nist_shared)"
     ok "and reads and writes" env -u LD_LIBRARY_PATH ./nist_shared cage4.mtx cage4_again.mtx
     ok "it needs nothing but libmm" ${CC:-cc} nist_client.c -I"$prefix/include" "$prefix/lib/libmm.a" -o nist_static
     text "spmm.pc tells whether the library is for GPUs" "[$([ $cuda = 1 ] && echo yes || echo no)]" "[$(pkg-config --variable=cuda spmm)]"
-    # what is linked dynamically shows in the library
+    # compared with the libraries that libspmm.so is linked with
     told= found=
     for feature in metis lzma zstd hwloc; do
         told+=" $feature=$(pkg-config --variable=$feature spmm)"
@@ -112,7 +112,7 @@ C
     text "and by which wrapper it was compiled" "$(command -v "${MPICC%% *}")" "$(pkg-config --variable=mpicc spmm)"
 fi
 
-# by CMake, where the prefix is not the one that it was installed under
+# by CMake, from a prefix that was moved after the installation
 cmake_project() {
     mkdir -p project && cat >project/CMakeLists.txt <<'CMAKE'
 cmake_minimum_required(VERSION 3.13)
@@ -146,14 +146,14 @@ if command -v cmake >/dev/null; then
     ok "which needs no libmm.so" sh -c '! ldd by_cmake/nist_by_spmm_static | grep -q libmm'
     text "CMake is told what is in the library" "spmm $version cuda=$([ $cuda = 1 ] && echo yes || echo no) of mpi cuda nccl" \
         "$(cmake -S project -B by_cmake 2>&1 | tr ';' ' ')"
-    # versions: what is asked for, whether this one will do
+    # versions: requested version, and whether this one is compatible
     for asked in "0.1 no" "$interface yes" "$version yes" "${version%%.*} yes" "${version%.*}.99 no" "99 no" "$version;EXACT yes"; do
         sed -i "s/^find_package.*/find_package(spmm ${asked% *} REQUIRED)/; s/;EXACT/ EXACT/" project/CMakeLists.txt
         rm -rf by_cmake
         cmake -S project -B by_cmake -DCMAKE_PREFIX_PATH="$scratch/moved" >cmake.log 2>&1 && found=yes || found=no
         text "CMake's version ${asked% *}: ${asked##* }" "${asked##* }" "$found"
     done
-    cpp_project() { # NAME LANGUAGES: a project of these, whose program is of C++
+    cpp_project() { # NAME LANGUAGES: builds a C++ program in a project of these languages
         mkdir -p "$1" && cat >"$1/CMakeLists.txt" <<CMAKE
 cmake_minimum_required(VERSION 3.13)
 project(client $2)
@@ -202,7 +202,7 @@ else
 fi
 text "the installed program runs from any folder" "$(sed -n 's/^.define SPMM_VERSION "\(.*\)"/\1/p' "$prefix/include/spmm_types.h")" \
     "$("$prefix/bin/spmm_mpi" --version 2>&1)"
-# an adaptor lies where the program looks for it
+# adaptors are installed where the program looks for them
 others=$(cd "$root" && ls "$BUILD"/peers/peer_eigen.so 2>/dev/null)
 if [ -n "$others" ]; then
     text "the installed program finds the adaptors to other libraries" "(Eigen " "$("$prefix/bin/spmm_mpi" --list-kernels 2>&1)"
@@ -211,7 +211,7 @@ else
 fi
 
 cd "$root" || exit 1
-# what the README says to type, in one shell: the tree is where `make` runs, and solver.c lies there
+# the README's commands, in one shell; mpicc and mpirun run in $scratch, where solver.c is
 readme() { sed -n '/^## The library/,/^## /s/^    //p' README.md; }
 text "the README installs the library and compiles a program" "solver.c \$(pkg-config --cflags --libs spmm)" "$(readme)"
 if command -v pkg-config >/dev/null; then

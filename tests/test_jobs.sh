@@ -1,19 +1,19 @@
 #!/bin/bash
-# What jobs/submit would tell sbatch; needs no SLURM.
+# What jobs/submit passes to sbatch, and what jobs run; needs no SLURM.
 . tests/lib.sh
 scratch
 
-# a site of the test's own
+# site LINES...: a site.env for this test, with these lines
 site() {
     cp jobs/site.env "$scratch/site.env"
     printf '%s\n' "$@" >>"$scratch/site.env"
 }
-# submit OPTIONS...: its output and exit code in $out and $code
+# submit OPTIONS...: sets $out and $code to its output and exit code
 submit() {
     out=$(SPMM_SITE=$scratch/site.env jobs/submit "$@" 2>&1)
     code=$?
 }
-# refused SENTENCE TEXT OPTIONS...
+# refused SENTENCE TEXT OPTIONS...: the exit code is 2, and the output contains TEXT
 refused() {
     submit "${@:3}"
     if [ "$code" = 2 ] && [[ $out == *"$2"* ]]; then
@@ -64,14 +64,14 @@ rm "$scratch/own.jsonl" && mv "$scratch/site.env.kept" "$scratch/site.env"
 
 # ---- what differs from site to site ----
 
-# line JOB: of that job alone, without what stands before sbatch
+# line JOB: prints the sbatch line of that job, from sbatch on
 line() { sed -n "s|^.*\(sbatch .*jobs/$1.sbatch .*\)|\1|p" <<<"$out"; }
-# says SENTENCE LINE OPTIONS...: the line for sbatch of the job that OPTIONS begin with
+# says SENTENCE LINE OPTIONS...: the sbatch line of the job that is first in OPTIONS contains LINE
 says() {
     submit "${@:3}" --dry-run
     text "$1" "$2" "$(line "$3")"
 }
-# lacks SENTENCE WORD OPTIONS...: it does not have that word
+# lacks SENTENCE WORD OPTIONS...: that line does not contain WORD
 lacks() {
     submit "${@:3}" --dry-run
     if [ "$code" = 0 ] && [[ " $(line "$3") " != *" $2"* ]]; then pass "$1"; else
@@ -110,8 +110,8 @@ site 'SITE_SBATCH_OPTIONS="--exclusive --mem=0"'
 says "--exclusive is said once" "sbatch --exclusive --mem=0 --output" cpu
 lacks "--no-exclusive shares nodes whatever site.env says" --exclusive cpu --no-exclusive
 
-# the job that collects: who pays, where it waits, whom to tell; not the nodes, cores, GPUs, time or memory of
-# the others
+# the collecting job gets the options for who pays, where it waits and whom to notify, but not those for the
+# nodes, cores, GPUs, time or memory of the other jobs
 site 'SITE_SBATCH_OPTIONS="--qos=low --mem=0 --hint=nomultithread"' 'SITE_SBATCH_OPTIONS_CPU="-C cpu"' SITE_CORES_PER_NODE=64
 submit strong --dry-run -A proj -q regular --partition big --reservation=r1 --mail-type=END --mail-user me@example.org -xn7 \
     --nodes=4 --gpus-per-node 4 -c 8 --time 4:00:00 --mem=3G -w n1,n2 --signal=B:TERM@99 --job-name=x
@@ -127,7 +127,7 @@ for wrong in SITE_EXCLUSIVE=maybe SITE_LAUNCHER=prun SITE_BIND=core SITE_GPUS_PE
     refused "$wrong is refused" "site.env: $wrong: expected" cpu --dry-run
 done
 
-# an sbatch that refuses what it is told to: the array must not stay behind alone
+# an sbatch that refuses the collecting job: the array must not remain alone
 mkdir "$scratch/slurm" "$scratch/old"
 cat >"$scratch/slurm/sbatch" <<'EOF'
 #!/bin/bash
@@ -144,8 +144,8 @@ text "and the array is canceled, on its cluster" "-M cluster1 42" "$(cat "$scrat
 
 # ---- within a job ----
 
-# launched SETTINGS...: the words before the program on 8 ranks, 4 on a node, with 2 cores each; mpirun is
-# $mpirun_says
+# launched SETTINGS...: sets $out to the words before the program for 8 ranks, 4 on a node, with 2 cores each;
+# mpirun --version prints $mpirun_says
 launched() {
     site "$@"
     printf '%s\n' '#!/bin/bash' "echo '$mpirun_says'" >"$scratch/slurm/mpirun"
@@ -187,7 +187,7 @@ text "mpirun of Open MPI is told to look after its connections, as SITE_SETUP sa
 launched "SITE_SETUP='false'"
 ok "and ends it where its last line fails" test "$code" = 4
 
-# Python: looked at before anything is parsed, by Pythons of all ages
+# the version of Python is checked before other code is parsed, also by old Pythons
 printf '%s\n' '#!/bin/bash' 'exec '"$(command -v python3)"' -c "import sys
 sys.version_info = (3, 6, 15, \"final\", 0)
 sys.argv = sys.argv[1:]
@@ -240,7 +240,7 @@ out=$(cd "$scratch" && bash "$root/jobs/cpu.sbatch" 2>&1)
 ok "a job that was submitted from another folder ends" test $? = 2
 text "and names the file that is not there" "jobs/common.sh" "$out"
 
-# each job says what the time limit needs, and each study can be read
+# each job requests a signal before the time limit, and each study can be read
 for file in jobs/*.sbatch; do
     [ "$file" = jobs/collect.sbatch ] ||
         ok "$file: SIGTERM comes to its shell before the time limit" grep -q '^#SBATCH --signal=B:TERM@60$' "$file"

@@ -1,5 +1,5 @@
-/* MPI: 1 2 3 4 6. The joint exchange: what is left and what is given away are the block, the rows that travel
- * are as few as can be, and products are right. */
+/* MPI: 1 2 3 4 6. The joint exchange: the entries that a rank keeps and those that it gives away are its
+ * block, as few rows as possible travel, and products are right. */
 #include "halo/joint.h"
 #include "formats/multivector.h"
 #include "partition/comm_volume.h"
@@ -24,7 +24,7 @@ static double total(const spmm_csr *a)
     return sum;
 }
 
-/** Checks a joint halo against the one of rows of X alone. */
+/** Checks a joint halo against the halo of rows of X alone. */
 static void check_halo(const sp_grid *grid, const spmm_block *block)
 {
     sp_halo rows_of_x, h, again;
@@ -42,14 +42,14 @@ static void check_halo(const sp_grid *grid, const spmm_block *block)
         CHECK_INT(j->sums.start[j->sums.count], j->moves.ghost_low + j->moves.ghost_high);
         for (int64_t n = 1; n < j->sums.count; n++) CHECK(j->sums.row[n - 1] < j->sums.row[n]);
         for (int64_t i = 0; i < j->moves.local.rows; i++)
-            CHECK(j->moves.local.irp[i] < j->moves.local.irp[i + 1]); /* no row travels for nothing */
+            CHECK(j->moves.local.irp[i] < j->moves.local.irp[i + 1]); /* every partial row has entries */
     }
     sp_halo_destroy(&rows_of_x);
     sp_halo_destroy(&h);
     sp_halo_destroy(&again);
 }
 
-/** Checks that counting without messages gives what the halo has. */
+/** Checks that counting without messages yields the halo's numbers. */
 static void check_volume(const spmm_csr *a, const sp_grid *grid, const spmm_block *block)
 {
     int64_t rows[8], x[8 * 9], mine[3] = {block->row_begin, block->x_begin, block->x_begin + block->x_rows};

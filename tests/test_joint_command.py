@@ -69,7 +69,7 @@ with test("--dry-run counts it before the job, as few rows as the ranks then mov
     assert "joint" not in run("--dry-run", "--plan-ranks", 2, GRAPH, records=False).out
     assert "joint" in run("--dry-run", "--plan-ranks", 2, "--reproducible", "off", GRAPH, records=False).out
     verified(run(*QUICK, "-g", "auto", "--exchange", "joint", GRAPH, ranks=4), "auto", 1)
-    # between nodes on a slow network fewer rows take less time
+    # on a slow network between nodes, fewer rows take less time
     frontier = (ROOT / "docs/machines/frontier-cpu.machine").read_text()
     machine = scratch("slow_network.machine", frontier.replace("ranks_per_node = 56", "ranks_per_node = 1").replace(
         "between_rate = 9.0e10", "between_rate = 1e9") + "efficiency = 0.5\n")

@@ -1,6 +1,7 @@
-/* The joint exchange where ranks share nodes: products are right, rows of X are read in place, and what
- * travels is what is counted before. Nodes are made up (made_nodes.h). With RELAYS=1 partial rows are added
- * inside nodes. MPI: 1 2 3 4 6 */
+/* The joint exchange where ranks share nodes: products are right, rows of X are read in place, and as many
+ * rows travel as were counted before. Nodes are made up (made_nodes.h). With RELAYS=1 partial rows are added
+ * inside nodes.
+ * MPI: 1 2 3 4 6 */
 #include "distributed.h"
 #include "halo/joint.h"
 #include "formats/multivector.h"
@@ -17,7 +18,8 @@ enum { SPECS = sizeof specs / sizeof *specs };
 
 enum { K = 3 };
 
-/** Products with the matrix, new values, and its transpose, in whole and begun and ended. */
+/** Checks products with the matrix, with new values, and with the transpose, by one call and by begin and
+ *  end. */
 static void multiply(distributed *d, const spmm_plan_options *options)
 {
     const spmm_block *const b = &d->block;
@@ -80,10 +82,9 @@ static void test_products(void)
     }
 }
 
-/** Multiplies once more by a new plan. \return Y, which the caller destroys */
-/** Returns a product.
- *  \param [out] messages  rows that travel by messages, and of these the partial rows that stay inside a
- *                         node, of all ranks */
+/** Multiplies by a new plan. \return Y, which the caller destroys
+ *  \param [out] messages  rows in messages of all ranks, and how many of them are partial rows that stay
+ *                         inside a node */
 static spmm_multivector product_of(const distributed *d, spmm_transport transport, int64_t messages[2])
 {
     sp_plan_facts facts;
@@ -110,8 +111,7 @@ static spmm_multivector product_of(const distributed *d, spmm_transport transpor
     return y;
 }
 
-/** Returns the rows that cross between nodes of the joint exchange, as they are counted from the whole
- *  matrix. */
+/** Returns the number of rows that the joint exchange moves between nodes, counted from the whole matrix. */
 static int64_t counted_rows(const distributed *d)
 {
     int64_t rows[8], x[8], n = 0;
@@ -148,7 +148,7 @@ static void test_bits(void)
             if (shared) CHECK(mixed[0] < direct[0] * 9 / 10);
             if (sp_relays_built() && size > 3 && node_size == -1) CHECK(mixed[0] < direct[0] * 9 / 10);
             if (node_size == 1) CHECK_INT(mixed[0], direct[0]);
-            /* where there are node sums, those that cross are counted alone */
+            /* with node sums, rows between nodes are counted alone */
             if (node_size > 0 && node_size < size) {
                 const int64_t counted = counted_rows(&d);
                 CHECK(mixed[0] - mixed[1] == counted || (sp_relays_built() && mixed[0] == counted));
@@ -197,8 +197,7 @@ static void test_view(void)
 
 /* ---- failures ---- */
 
-/** Products and exchanges in which rank `bad` has a wrong X. Every rank needs something of every other
- *  one. */
+/** Products and exchanges in which rank `bad` passes a wrong X. Every rank needs rows of every other rank. */
 static void fail(const distributed *d, int bad, spmm_transport transport)
 {
     const spmm_plan_options o = {.exchange = SPMM_EXCHANGE_JOINT, .threads = 1, .transport = transport};

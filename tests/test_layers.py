@@ -1,5 +1,5 @@
-"""The layers of docs/DESIGN.md: its table of folders is read, and every #include, every call of MPI, CUDA, METIS and exit
-is held against it."""
+"""The layers of docs/DESIGN.md: every #include and every call of MPI, CUDA, METIS and exit is checked against its table of
+folders."""
 import collections
 import os
 import pathlib
@@ -8,7 +8,7 @@ import subprocess
 
 from command import ROOT, equal, finish, skip, test
 
-# of these the build links one (mk/config.mk, mk/series.mk): they define the same functions
+# the build links one file of each set (mk/config.mk, mk/series.mk): they define the same functions
 PAIRS = [{"src/device/device_none.c", *(f"src/device/{p.name}" for p in (ROOT / "src/device").glob("device_cuda*.c"))},
          {"src/device/topology_none.c", "src/device/topology_hwloc.c"},
          {"src/comm/nccl_none.c", "src/comm/nccl_found.c"},
@@ -25,7 +25,7 @@ Folder = collections.namedtuple("Folder", "place mpi seen_by")
 
 
 def layers():
-    """Folder of the table -> its place in it, "yes" where it may see MPI, and who may include it (None: all after it)."""
+    """{folder: (its place in the table, "yes" if it may include MPI, folders that may include it, None: all later ones)}"""
     text = (ROOT / "docs/DESIGN.md").read_text().split("\n## Layers", 1)[1].split("\n## ", 1)[0]
     rows = re.findall(r"^\| `([^`]+)` \|[^|]*\| (yes|no) \| ([^|]*) \|$", text, re.M)
     lists = dict(re.findall(r"^- Seen by, `([^`]+)`: (.*(?:\n .*)*)", text, re.M))
@@ -35,32 +35,32 @@ def layers():
 
 
 def sources():
-    """Path -> text of every source of src, contrib, kernels and include."""
+    """{path: text} of every source in src, contrib, kernels and include."""
     found = [p for top in ("src", "contrib", "kernels", "include") for p in sorted((ROOT / top).rglob("*"))]
     return {str(p.relative_to(ROOT)): p.read_text() for p in found if p.suffix in (".c", ".h", ".cu", ".cuh", ".def")}
 
 
 def code(text):
-    """The text without comments and what is in quotation marks, line by line as it was."""
+    """The text with the same lines, but without comments and without the contents of strings."""
     def blank(match):
         return '""' if match[0][0] == '"' else "\n" * match[0].count("\n")
     return re.sub(r'"(?:\\.|[^"\\\n])*"|/\*.*?\*/|//[^\n]*', blank, text, flags=re.S)
 
 
 def included(name, files):
-    """The path of a header as it is written; None: it is not one of ours."""
+    """The path of a header that is included by that name; None: it is not one of the project."""
     return next((path for path in (f"src/{name}", name, f"include/{name}") if path in files), None)
 
 
 def includes(files):
-    """(path, header's path) of every include of a file of ours; a name in quotation marks that is none is (path, "")."""
+    """(path, header's path) of every #include "..."; the header's path is "" if the project has no such file."""
     for path, text in files.items():
         for name in re.findall(r'^\s*#\s*include\s*"([^"]+)"', text, re.M):
             yield path, included(name, files) or ""
 
 
 def wrong_includes(files, table):
-    """A line for each include that no layer allows."""
+    """A line for each include that the layers forbid."""
     wrong = []
     for path, header in includes(files):
         here, there = os.path.dirname(path), os.path.dirname(header)
@@ -74,7 +74,7 @@ def wrong_includes(files, table):
 
 
 def sees_mpi(files, table):
-    """A line for each file that gets to see <mpi.h> in a folder without MPI, however far away it is included."""
+    """A line for each file that includes <mpi.h>, directly or not, in a folder without MPI."""
     ours = collections.defaultdict(set)
     for path, header in includes(files):
         ours[path].add(header)
@@ -93,7 +93,7 @@ def lines_with(pattern, files, without=lambda path: False):
 
 
 def defined(files):
-    """(kind, name) -> the files that define a type or a function that is not static."""
+    """{(kind, name): files that define it} for types, and functions that are not static."""
     where = collections.defaultdict(set)
     for path, text in files.items():
         text = code(text)
@@ -106,7 +106,7 @@ def defined(files):
 
 
 def defined_twice(files):
-    """But for functions of link-time pairs, and the two programs' main()."""
+    """Names with two definitions, except functions of link-time pairs and the two programs' main()."""
     return [f"{kind} {name}: {', '.join(sorted(paths))}" for (kind, name), paths in sorted(defined(files).items())
             if len(paths) > 1 and not (kind == "function" and (name == "main" or any(paths <= pair for pair in PAIRS)))]
 

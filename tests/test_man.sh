@@ -1,5 +1,5 @@
 #!/bin/bash
-# The man pages: troff has nothing to say, and the library's has each function and type of the headers and a
+# The man pages: groff has no warnings; the library's page has each function and type of the headers, and a
 # program that works.
 . tests/lib.sh
 scratch
@@ -9,9 +9,9 @@ missing=
 functions=$(sed -n 's/^[a-z].*[ *]\(spmm_[a-z_0-9]*\)(.*/\1/p' include/spmm.h include/spmm_types.h include/spmm_extended.h)
 types=$(sed -n 's/^} \(spmm_[a-z_]*\);$/\1/p; s/^typedef.*[ }]\(spmm_[a-z_]*\);$/\1/p' include/spmm.h include/spmm_types.h include/spmm_extended.h)
 for name in $functions $types; do grep -qx "\.SS $name" "$page" || missing+=" $name"; done
-# (the pattern above may find too few: a floor)
+# (at least 27, in case the patterns above find too few)
 ok "it has a section for every function and type" test -z "$missing" -a "$(wc -w <<<"$functions $types")" -ge 27
-# a section is a prototype and a text
+# a section has a text after the prototype
 bare=$(awk '/^\.S[SH] / { if (name != "" && !text) print name; name = ""; text = 0 }
     /^\.SH / { functions = $2 == "FUNCTIONS" }
     /^\.SS / { name = functions ? $2 : "" }
@@ -44,7 +44,7 @@ awk '/^\.SH/ { inside = $2 == "EXAMPLES" } /^\.EE/ { copy = 0 } inside && copy {
 ok "the page's example is the source as it was" cmp "$scratch/product.c" examples/product.c
 ok "it compiles" $MPICC -std=c11 -Wall -Wextra -Werror -Iinclude "$scratch/product.c" -o "$scratch/product" \
     -L"$BUILD" -lspmm -Wl,-rpath,"$(realpath "$BUILD")"
-# rows of the 5-point Laplacian of 8 x 8 points add up to 32, times 1 + 2 + 3 + 4
+# sum of Y: the 5-point Laplacian of 8 x 8 points sums to 32, times 1 + 2 + 3 + 4 for the columns of X
 for ranks in 1 2 4; do
     text "and runs on $ranks rank$([ $ranks = 1 ] || echo s)" "[$ranks ranks, sum 320]" \
         "[$($MPIRUN -np $ranks "$scratch/product" 2>&1 | awk '{ n++; sum += $NF } END { print n " ranks, sum " sum }')]"

@@ -1,5 +1,5 @@
-"""matmul of the Python package: what tests/python_matmul_cases.py has, on one rank and on ranks that do not know of each other, and
-the program of docs/PYTHON.md.
+"""matmul of the Python package: tests/python_matmul_cases.py, on one rank and on several independent ranks, and the program of
+docs/PYTHON.md.
 limit: 300"""
 import command
 from command import ROOT, equal, finish, scratch, skip, test

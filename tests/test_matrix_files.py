@@ -1,4 +1,4 @@
-"""Files of the formats that people have: read by the Python package, the same CSR; by three ranks, the same Y.
+"""Files in common formats: the Python package reads the right CSR, and three ranks compute the right Y.
 limit: 300"""
 import os
 
@@ -31,7 +31,7 @@ def matrix(rows=ROWS, cols=COLS, density=0.08, kind="real"):
 
 
 def with_duplicates(a):
-    """(row, column, value) in any order, some entries in two halves, whose sum is exact."""
+    """(rows, columns, values) in random order; some entries are two halves, whose sum is exact."""
     a = a.tocoo()
     half = RNG.random(a.nnz) < 0.3
     row, col = np.r_[a.row, a.row[half]], np.r_[a.col, a.col[half]]
@@ -41,7 +41,7 @@ def with_duplicates(a):
 
 
 def compressed_rows(row, col, data, rows):
-    """Row lengths, columns and values of triplets, whose order is kept within the rows."""
+    """Row lengths, columns and values of triplets; the order within a row is kept."""
     order = np.argsort(row, kind="stable")
     return np.bincount(row, minlength=rows), col[order], data[order]
 
@@ -145,7 +145,7 @@ def same_csr(path, a):
 
 
 def same_product(path, a, parallel):
-    """Y on three ranks has the bits of Y on one rank from a Matrix Market file."""
+    """Checks that Y on three ranks has the bits of Y on one rank from a Matrix Market file."""
     text, one, three = scratch("same.mtx"), scratch("one.mtx"), scratch("three.mtx")
     scipy.io.mmwrite(text, a, precision=17)
     for name, ranks, out, more in ((text, 1, one, ()), (path, 3, three, ("--io", "parallel") if parallel else ())):

@@ -1,5 +1,5 @@
-/* MPI: 1 3, limit: 120. What memory is left: limits of control groups in made-up trees, allocations that are
- * not touched, ranks that share. */
+/* MPI: 1 3, limit: 120. How much memory is left: limits of control groups in made-up trees, allocations that
+ * are not touched, ranks that share a node. */
 #include <sys/stat.h>
 
 #include "base/budget.h"
@@ -21,7 +21,7 @@ static int ranks, trees;
 
 /* ---- control groups ---- */
 
-/** A new tree, of the name root[600]. */
+/** Writes the name of a new tree to root[600]. */
 static void new_tree(char *root)
 {
     snprintf(root, 600, "%s/tree%d", folder, trees++);
@@ -40,7 +40,7 @@ static void put(const char *root, const char *name, const char *text)
     write_file(file, text, strlen(text));
 }
 
-/** What a group of version 2 has: its limit (text), use and page cache, in MB. */
+/** Writes a group of version 2: its limit (text), use and page cache, in MB. */
 static void put_v2(const char *root, const char *group, const char *most, int used, int cache)
 {
     char name[600], text[200];
@@ -94,7 +94,7 @@ static void test_v2(void)
         CHECK(job != 0 && sp_cgroup_look(root).group != job);
         put_v2(root, "/slurm/job_7/step_0/user", "max\n", 300, 0);
         CHECK(sp_cgroup_look(root).group == job);
-        put(root, "proc/self/cgroup", "0::/slurm/job_7/step_1\n"); /* another one below the same limit */
+        put(root, "proc/self/cgroup", "0::/slurm/job_7/step_1\n"); /* another cgroup under the same limit */
         CHECK_INT(mkdir(strcat(strcpy((char[700]){0}, root), "/sys/fs/cgroup/slurm/job_7/step_1"), 0700), 0);
         CHECK(sp_cgroup_look(root).group == job);
     }
@@ -142,7 +142,7 @@ static void test_mounts(void)
         new_tree(root);
         put(root, "proc/self/mountinfo", v2_mount);
         put_v2(root, "", "700000000\n", 400, 50);
-        put_v2(root, "/other", "500000000\n", 400, 0); /* not this process's */
+        put_v2(root, "/other", "500000000\n", 400, 0); /* not this process's group */
         for (int k = 0; k < 4; k++) {
             put(root, "proc/self/cgroup", own[k]);
             CHECK_INT(sp_cgroup_look(root).bytes, MB(350));
@@ -192,7 +192,7 @@ static void test_v1(void)
 
 /* ---- allocations ---- */
 
-/** Allocates the share of what is left, and touches none of it. */
+/** Allocates this share of the memory that is left, and touches none of it. */
 static spmm_status allocate(double room, double share, void **p)
 {
     return sp_alloc(p, (int64_t)(room * share), 1, "a part of what is left");
@@ -236,7 +236,7 @@ static void test_untouched(void)
     }
     TEST("a step that says what it will need is refused at once, or not at all") {
         CHECK_INT(sp_memory_needs(0.7 * room, "three arrays"), SPMM_OK);
-        CHECK_INT(sp_memory_needs(0.7 * room, "three arrays"), SPMM_OK); /* nothing was put aside */
+        CHECK_INT(sp_memory_needs(0.7 * room, "three arrays"), SPMM_OK); /* the first call reserved nothing */
         CHECK_INT(sp_memory_needs(1.2 * room, "three arrays"), SPMM_ERR_MEMORY);
         CHECK_TEXT(spmm_error_message(), "for three arrays: ");
         CHECK_INT(sp_memory_needs(1e30, "three arrays"), SPMM_ERR_MEMORY);

@@ -1,4 +1,4 @@
-"""What does not fit the memory: refused at once, in one line, and never by the kernel.
+"""Data that do not fit into memory: refused at once, by a line of the program, and never killed by the operating system.
 limit: 300"""
 import os
 import re
@@ -14,7 +14,7 @@ FAST = ("-d", "cpu", "-r", 2, "--warmup", 0, "-t", 1)
 
 HUGE = scratch("huge.mtx", HEAD + "2147483647 2147483647 1\n1 1 1\n")
 with test("what no memory holds is refused before it is read or generated, within seconds and in little memory"):
-    # (what rows alone take many machines have; entries or columns make it too much for all)
+    # (the rows alone would fit many machines; with the entries or columns no machine suffices)
     for args in (("lap3d27:1290", "-k", 65536), ("lap2d5:46340", "-k", 65536), ("band:2147483647,1000000,2147483647",),
                  ("uniform:2147483647,1000000",), ("rmat:30,1000000",), ("longrows:2147483647,1000,1000000,1000000000",),
                  ("fem3:890", "-k", 4096), (HUGE, "-k", 65536), ("--io", "parallel", HUGE, "-k", 65536),
@@ -32,7 +32,7 @@ with test("what no memory holds is refused before it is read or generated, withi
 
 
 class Limited:
-    """A memory cgroup of its own for processes, where one can be made: as root, of version 1 or 2."""
+    """A new memory cgroup (version 1 or 2) for processes; folder is None if none can be made, which needs root."""
 
     def __init__(self, limit):
         self.folder = None
@@ -69,8 +69,7 @@ class Limited:
 sentence = "in a cgroup of 300 MB what is too much ends in one line and exit code 4, and what fits passes, on 1 and 3 ranks"
 BAND = scratch("band.mtx", HEAD + "100000 100000 100000\n" + "".join(f"{i} {i} 1\n" for i in range(1, 100001)))
 group = Limited(300000000)
-# (libcublas and libcublasLt, 600 MB, are loaded by each rank of series_mpi: there is no memory left to share
-# out)
+# (each rank of series_mpi loads libcublas and libcublasLt, 600 MB, more than the limit)
 CUBLAS = "cublas" in subprocess.run(["ldd", SERIES], capture_output=True, text=True, check=False).stdout
 series_sentence = "and so does series_mpi"
 if not group.folder:
@@ -86,14 +85,14 @@ else:
                     equal(len(result.error_lines()), 1, result.err)
                     within(result.error_lines()[0], "are available")
                 else:
-                    assert result.code in (0, 4), result.err  # near the limit: never killed
+                    assert result.code in (0, 4), result.err  # near the limit: success or refusal, but no kill
             verified(run(*FAST, "-k", 4, "lap3d27:50", ranks=ranks, launcher=group.launcher(ranks)), f"{ranks} ranks")
     if NO_SERIES or CUBLAS:
         skip(series_sentence, NO_SERIES or "cuBLAS alone is more than that")
     else:
         with test(series_sentence):
             for ranks in (1, 3):
-                # (the series fit, but not with what the steps make of them: that is seen before the first
+                # (the series fit, but not together with the steps' results: this is found before the first
                 # step)
                 result = run("-d", "cpu", "-m", 20000, "-n", 1000, program=SERIES, ranks=ranks, launcher=group.launcher(ranks))
                 equal((result.code, len(result.error_lines()), result.records), (4, 1, []), result.err)

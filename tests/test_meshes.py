@@ -1,4 +1,4 @@
-"""The unstructured matrices of bench/meshes.py, tiny: what they are, and that the program reads what they are written to.
+"""The unstructured matrices of bench/meshes.py, tiny: their properties, and that the program reads their files.
 limit: 120"""
 import subprocess
 import sys
@@ -9,7 +9,7 @@ try:
     import numpy as np
     import scipy.io
     import scipy.sparse.csgraph
-    import scipy.spatial  # noqa: F401  of which meshes.py makes its meshes
+    import scipy.spatial  # noqa: F401  needed by meshes.py
 except ImportError as error:
     skip("unstructured matrices are made", str(error))
     finish()
@@ -21,7 +21,7 @@ CASES = {name: (a, order) for name, a, order in meshes.cases(SCALE)}
 
 
 def neighbors(a):
-    """How far apart in number the row and the column of an entry are, on average."""
+    """The mean of |row - column| over the entries."""
     i, j = a.nonzero()
     return np.mean(abs(i - j))
 
@@ -66,7 +66,7 @@ with test("the Morton order is another numbering of the same matrix, and neighbo
         other = a[order][:, order]
         back = np.argsort(order)
         assert (other[back][:, back] != a).nnz == 0, name
-        if name != "grid27x3":  # of 3 x 3 x 3 points, all of which are neighbors
+        if name != "grid27x3":  # it has 3 x 3 x 3 points at this scale, all of which are neighbors
             assert neighbors(other) < 0.7 * neighbors(a), (name, neighbors(other), neighbors(a))
 
 with test("spmm_mpi reads what is written, and its product is that of SciPy"):

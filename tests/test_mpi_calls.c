@@ -1,5 +1,5 @@
-/** The calls of MPI that the library and its programs make, on one rank, where every MPI has to do the same:
- *  a real one, and contrib/one_rank, which stands for one in builds of `make MPI=0`. MPI: 1 */
+/** The calls of MPI that the library and its programs make, on one rank, where every MPI must do the same: a
+ *  real MPI, and contrib/one_rank, which replaces it in builds of `make MPI=0`. MPI: 1 */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -122,7 +122,7 @@ static void test_collectives(MPI_Comm comm)
         MPI_Alltoall(out + 3, 1, MPI_INT64_T, in + 3, 1, MPI_INT64_T, comm);
         CHECK(memcmp(in, out, sizeof out) == 0);
         memset(in, 0, sizeof in);
-        /* MPICH 4.0 heeds no other place */
+        /* MPICH 4.0 ignores displacements other than 0 */
         MPI_Allgatherv(out, 2, MPI_INT64_T, in, &two, &first, MPI_INT64_T, comm);
         CHECK(in[0] == 1 && in[1] == 2 && in[2] == 0);
         MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, &two, &first, MPI_INT64_T, comm);
@@ -220,7 +220,7 @@ static void test_grids(MPI_Comm comm)
     }
 }
 
-/** Whether a code of an error has a text, and the call did not succeed. */
+/** Whether `code` is the code of an error and has a text. */
 static int is_error(int code)
 {
     char text[MPI_MAX_ERROR_STRING] = "";

@@ -1,5 +1,6 @@
-/** A file -> CSR in two passes: the same as by triplets, bit for bit, within the memory of the CSR. limit:
- *  300 */
+/** A file is converted to CSR in two passes: the same matrix as by triplets, bit for bit, within the memory
+ *  of the CSR.
+ *  limit: 300 */
 #include "base/memory.h"
 #include "files.h"
 #include "io/mtx_read.h"
@@ -19,7 +20,7 @@ static const mtx_kind kinds[] = {KIND("real", "general"),           KIND("real",
                                  KIND("pattern", "symmetric"),      KIND("pattern", "skew-symmetric")};
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-/** By triplets, one thread, one chunk. */
+/** Reads the file by triplets, with one thread and in one chunk. */
 static spmm_status by_triplets(const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
                                int64_t *duplicates)
 {
@@ -131,9 +132,9 @@ typedef struct order_kind {
     const char *field, *symmetry, *order;
 } order_kind;
 
-/** Writes 240 entries, sorted by their major index (the row, or the column) but for the last `late` lines,
- *  which hold 1, and for entry `swapped`, which holds the one after the next one's; returns the length. The
- *  minor indices of each major one decrease, and the last is written twice. */
+/** Writes 240 entries sorted by major index (row or column), except that the last `late` entries have major
+ *  index 1, and entry `swapped` has the major index of two groups later. Returns the length. Within a major
+ *  index the minor indices decrease, and the last entry is written twice. */
 static int text_in_order(const order_kind *kind, int late, int swapped, char *text)
 {
     enum { N = 240, SIZE = 160 };
@@ -150,7 +151,7 @@ static int text_in_order(const order_kind *kind, int late, int swapped, char *te
     return n;
 }
 
-/** Checks that the text, compressed, gives the matrix, which it destroys. */
+/** Checks that the compressed text is read as the matrix `expected`, and destroys the matrix. */
 static void check_compressed(const char *text, int n, const sp_read_options *options, spmm_csr *expected)
 {
     spmm_csr a;
@@ -187,7 +188,7 @@ static void test_sorted(void)
                 const int n = text_in_order(kind, t % 3 == 1 ? 1 + 3 * k : 0, t % 3 == 2 ? 3 * k : -1, text);
                 write_bytes(text, (size_t)n);
                 CHECK_INT(by_triplets(&options, &b, NULL, &summed), SPMM_OK);
-                /* from a line a chunk on, so that some chunk begins where the order ends */
+                /* chunks of about one line and more, so that some chunk begins where the order ends */
                 chunk_bytes(7 + k / 4 * 7);
                 CHECK_INT(sp_read_csr(path, &options, &a, NULL, &stored, &duplicates), SPMM_OK);
                 CHECK(sample_same_csr(&a, &b));
@@ -210,7 +211,7 @@ typedef struct change {
     double calls, last, wrong;
 } change;
 
-/** The first pass ends with a report of its own: then the file becomes another one. */
+/** Reports progress: at the report with which the first pass ends, the file is replaced. */
 static void change_file(void *context, double fraction)
 {
     change *const c = context;
@@ -228,8 +229,8 @@ typedef enum change_kind { SAME, OTHER_ROW, LAST_ROW, FEWER, MORE, NOTHING, OTHE
 
 enum { DIAGONAL = 16 };
 
-/** Writes a symmetric file of a diagonal, changed. Its lines are in no order, so that it is read in two
- *  passes. */
+/** Writes a diagonal matrix as a symmetric file, with a change. Its lines are in no order, so that it is read
+ *  in two passes. */
 static int diagonal_text(change_kind kind, char *text)
 {
     const int lines = kind == FEWER ? 2 : kind == MORE ? DIAGONAL + 1 : DIAGONAL;
@@ -287,7 +288,7 @@ static void test_changed(void)
     chunk_bytes(0);
 }
 
-/** Puts `n` entries into one row; the places behind the matrix would be beyond the arrays. */
+/** The changed file has all entries in the last row: their places would be beyond the arrays. */
 static void test_overrun(void)
 {
     TEST("entries that have all moved to the last row are not placed beyond the matrix") {
@@ -312,7 +313,8 @@ static void test_overrun(void)
     chunk_bytes(0);
 }
 
-/** Arrays are read once, compressed files of no order once for that and once for the triplets. */
+/** Checks files that are not read in two passes: dense files are read once; compressed files in no order are
+ *  read once to see that, and once as triplets. */
 static void test_once(void)
 {
     static char text[TEXT];
@@ -343,7 +345,8 @@ static void test_once(void)
 
 /* ---- memory ---- */
 
-/** The child: prints by how much its peak grew, the CSR's bytes, and the resident memory in the end. */
+/** In a child process: prints the growth of its peak, the CSR's bytes, and the growth of its resident
+ *  memory. */
 static int read_and_measure(const char *file)
 {
     const sp_read_options options = {.threads = 2};
@@ -356,7 +359,7 @@ static int read_and_measure(const char *file)
     return 0;
 }
 
-/** \param [in] copies  of each entry
+/** Writes a large file. \param [in] copies  number of copies of each entry
  *  \param [in] sorted  1: by row */
 static void write_big(const char *symmetry, int entries, int copies, int sorted)
 {
@@ -401,7 +404,7 @@ static void test_memory(const char *self)
             CHECK(f && pclose(f) == 0);
             CHECK(grown >= csr && csr > 10 << 20);
             CHECK((double)grown <= 1.25 * (double)csr * files[k].copies + (8 << 20));
-            /* what the duplicates took was given back */
+            /* the memory of duplicates was given back */
             CHECK((double)resident <= (double)csr * 1.05 + (8 << 20));
             if (test_.failed) printf("  grown %lld, CSR %lld, in the end %lld\n", grown, csr, resident);
         }

@@ -1,5 +1,6 @@
-/** The fast reader: what it accepts, what it refuses and how it says so, for any number of threads and
- *  wherever chunks are cut.  limit: 300 */
+/** The fast reader: what it accepts, what it refuses and with which message, for any number of threads and
+ *  wherever chunks are cut.
+ *  limit: 300 */
 #include <math.h>
 #include <sys/stat.h>
 
@@ -25,7 +26,8 @@ static spmm_status read_with(int threads, int nonfinite, sp_coo *coo)
 
 /* ---- what is accepted ---- */
 
-/** Reads `text`; returns whether it is rows x cols with just the entries of `expected`, "i j value ...". */
+/** Reads `text`. Returns whether it is rows x cols with exactly the entries of `expected`, "i j value
+ *  ...". */
 static int reads_as(const char *text, size_t n, int64_t rows, int64_t cols, const char *expected)
 {
     sp_coo coo;
@@ -316,7 +318,7 @@ static const refusal refusals[] = {
     BAD("the first of two errors", REAL "3 3 2\n1 1 x\n9 9 1\n", SYNTAX, ":3: found \"x\""),
 };
 
-/** Text with more blank lines than are accepted, before the size line or after it. */
+/** Checks a text with more blank lines than are accepted, before the size line or after it. */
 static void check_blank(const char *before, const char *after, const char *expected)
 {
     const size_t first = strlen(before), blank = SP_BLANK_MAX + 100, last = strlen(after);
@@ -399,8 +401,8 @@ static void test_refused(void)
 
 enum { LINE_MOST = 1 << 20 };
 
-/** A file of 7 lines of which line `line` has so many bytes: a comment, in line 7 an entry and blanks, which
- *  end the file without a newline. */
+/** Writes a file of 7 lines, of which line `line` is filled up with blanks to `bytes` bytes. Line 7 has no
+ *  newline. */
 static void write_long_line(int line, int bytes, int crlf, int packed)
 {
     static const char *const lines[] = {
@@ -476,7 +478,7 @@ static void test_sizes(void)
         int64_t rows, cols, entries;
     } files[] = {{REAL "2147483647 3 1\n1 1 1\n", 2147483647, 3, 1},
                  {REAL "% c\n\n5 6 2\n1 1 1\n2 2 x\n", 5, 6, 2},
-                 {PATTERN "9 9 4000000000\n1 1\n2 2\n", 9, 9, 3}, /* what 8 bytes have room for, and one */
+                 {PATTERN "9 9 4000000000\n1 1\n2 2\n", 9, 9, 3}, /* as many as fit into 8 bytes, plus 1 */
                  {ARRAY "3 4\n1\n", 3, 4, 0}};
     TEST("the sizes of a file come from its header, its entries within what its length can bear") {
         sp_sizes s;
@@ -561,7 +563,8 @@ static int same_coo(const sp_coo *a, const sp_coo *b)
            !a->val == !b->val && (!a->val || memcmp(a->val, b->val, 8 * n) == 0);
 }
 
-/** A file with all the odd things in it; `wrong` lines of it are errors. Returns its length. */
+/** Writes a file with odd blanks, comments and line ends, and changes `wrong` digits in it. Returns its
+ *  length. */
 static int odd_text(char *text, uint64_t seed, int symmetric, int wrong)
 {
     enum { ENTRIES = 200 };
@@ -640,7 +643,7 @@ static void count_calls(void *context, double fraction)
 {
     double *const c = context;
     c[0]++;
-    if (fraction < c[1] || fraction > 1) c[2]++; /* it only grows */
+    if (fraction < c[1] || fraction > 1) c[2]++; /* the fraction only grows */
     c[1] = fraction;
 }
 
@@ -727,7 +730,7 @@ static void test_dense(void)
     chunk_bytes(0);
 }
 
-/* ---- the collection of odd files that lies beside the repository ---- */
+/* ---- the collection of odd files next to the repository ---- */
 
 typedef struct outcome {
     const char *file;

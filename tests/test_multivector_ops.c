@@ -1,5 +1,5 @@
 /* MPI: 1 2 3 4 6. Inner products, norms, products with small matrices, sums and scaling of multivectors,
- * against naive sums, and what is refused. */
+ * compared with naive sums, and what is refused. */
 #include <math.h>
 #include <omp.h>
 
@@ -10,9 +10,9 @@
 
 static int size;
 
-/** A global shape; ranks differ in rows, and the last one has none where there are several. */
+/** A global shape. Ranks have different numbers of rows; the last of several ranks has none. */
 typedef struct shape {
-    int64_t rows, kx, ky, more; /* more: how much leading dimensions exceed what they must be */
+    int64_t rows, kx, ky, more; /* more: by how much leading dimensions exceed their minimum */
     int low, high;              /* ghost rows */
 } shape;
 
@@ -71,7 +71,7 @@ static void check_dot(const shape *s, spmm_precision precision)
         for (int64_t j = 0; j < ldg; j++)
             if (j >= s->ky)
                 CHECK(g[i * ldg + j] == 77);
-            else /* elements are multiples of 2^-23: f32 holds them, and no product is rounded in f64 */
+            else /* elements are multiples of 2^-23: f32 represents them, and f64 their products */
                 CHECK(close_to(g[i * ldg + j], naive_dot(s, 1, i, 2, j), 1e-15 * (double)(s->rows + 1)));
     const int threads = omp_get_max_threads();
     omp_set_num_threads(threads == 3 ? 2 : 3);
@@ -130,7 +130,7 @@ static void test_collective(void)
 
 static double small(int64_t i, int64_t j) { return element(9, i, j); }
 
-/** Y := alpha X R + beta Y, element (i, j), from the values before. */
+/** Element (row, j) of alpha X R + beta Y, where y is the element of Y before. */
 static double naive_times(const shape *s, int64_t row, int64_t j, double alpha, double beta, double y)
 {
     double sum = 0;
@@ -143,7 +143,7 @@ static double tolerance(const shape *s, spmm_precision precision)
     return (double)(s->kx + 3) * (precision == SPMM_F64 ? 0x1p-51 : 0x1p-22);
 }
 
-/** \param [in] place  1: y is the memory of x, if x has enough columns */
+/** \param [in] place  1: y is in the memory of x, and has no more columns than x */
 static void check_times(const shape *s, spmm_precision precision, double alpha, double beta, int place)
 {
     void *mx, *my;
@@ -214,7 +214,7 @@ static void check_columns(spmm_precision precision)
     CHECK_INT(spmm_multivector_axpby(1, &x, 0, &y), SPMM_ERR_USAGE);
     CHECK_TEXT(spmm_error_message(), "x and y overlap in memory");
     y.data = (char *)memory +
-             5 * sp_value_size(precision); /* where x ends in the last row, but for its padding */
+             5 * sp_value_size(precision); /* y's last element precedes the first one of `rows` */
     const spmm_multivector rows = {
         ROWS / 2,  K,        LD,
         precision, SPMM_CPU, (char *)memory + (ROWS / 2 * LD - 2) * sp_value_size(precision),
@@ -222,7 +222,7 @@ static void check_columns(spmm_precision precision)
     y.rows = ROWS / 2;
     CHECK_INT(spmm_multivector_axpby(1, &rows, 0, &y), SPMM_OK);
     y.rows = ROWS;
-    y.data = (char *)memory + 8 * sp_value_size(precision); /* its last column is the next row's first */
+    y.data = (char *)memory + 8 * sp_value_size(precision); /* its last column is the first of x's next row */
     CHECK_INT(spmm_multivector_times(1, &x, r, K, 0, &y), SPMM_ERR_USAGE);
 }
 
@@ -258,8 +258,8 @@ static spmm_multivector good(int which)
     return (spmm_multivector){ROWS, K, K, SPMM_F64, SPMM_CPU, data[which], 0, 0, SPMM_ROW_MAJOR};
 }
 
-/** A wrong argument of the last rank is an error on every rank.
- *  \param [in] said  what the message says */
+/** Checks that a wrong argument of the last rank is an error on every rank.
+ *  \param [in] said  a part of the message */
 static void refused(const spmm_multivector *x, const spmm_multivector *y, double *to, int64_t ldg,
                     const char *said)
 {
@@ -339,7 +339,7 @@ static void test_wrong_collective(void)
     }
 }
 
-/** Results in host memory that overlap what they are computed from, by one element at either end or
+/** Checks small matrices in host memory that overlap a multivector, by one element at either end or
  *  inside. */
 static void test_overlaps(void)
 {
@@ -356,7 +356,7 @@ static void test_overlaps(void)
             CHECK_TEXT(spmm_error_message(), "spmm_multivector_dot: g and y overlap in memory");
             CHECK_INT(spmm_multivector_times(1, &y, in_x[i], K, 0, &x), SPMM_ERR_USAGE);
             CHECK_TEXT(spmm_error_message(), "spmm_multivector_times: r and y overlap in memory");
-            CHECK_INT(spmm_multivector_times(1, &x, in_x[i], K, 0, &y), SPMM_OK); /* both are read alone */
+            CHECK_INT(spmm_multivector_times(1, &x, in_x[i], K, 0, &y), SPMM_OK); /* both are only read */
             double *const few = i == 0 ? at - (K - 1) : in_x[i];
             CHECK_INT(spmm_multivector_norms(MPI_COMM_WORLD, &x, few), SPMM_ERR_USAGE);
             CHECK_TEXT(spmm_error_message(), "spmm_multivector_norms: norm and x overlap in memory");
@@ -376,7 +376,7 @@ static void test_overlaps(void)
     }
 }
 
-/** Factors of 0, beside which nothing is read: neither NaNs nor infinities of what they multiply count. */
+/** Checks factors of 0: what they multiply is not read, and its NaNs and infinities have no effect. */
 static void check_zero_factors(spmm_precision precision, double zero)
 {
     static const double betas[] = {0, 1, -2}; /* exact in f32, too */

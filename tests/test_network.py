@@ -1,4 +1,4 @@
-"""Two hosts: the program over TCP between network namespaces of this machine, slow and broken networks included.
+"""Two hosts: the program over TCP between network namespaces of this machine, including slow and broken networks.
 limit: 300"""
 import itertools
 import os
@@ -18,7 +18,7 @@ if why_not:
 from command import MPIRUN, PROGRAM, RELAYS, ROOT, SCRATCH, equal, finish, parts, patience, run, scratch, test, verified, within
 
 QUICK = ("-d", "cpu", "-r", 2, "--warmup", 0, "-t", 1)
-# one more line is one more case: with every matrix, on 4 ranks. (name, options, environment)
+# (name, options, environment) of each case, which is run with every matrix, on 4 ranks
 WAYS = [
     ("as it comes", (), {}),
     ("f32, even rows, two K", ("-p", "f32", "--partition", "rows", "-k", "1,8"), {}),
@@ -36,17 +36,17 @@ WAYS = [
     ("columns, the library's way", ("-g", "2x2", "--reduce", "mpi", "--exchange", "bcast"), {}),
 ]
 MATRICES = ["lap3d7:12", str(ROOT / "matrices/bcsstk16.mtx.gz")]
-# without these mpirun notices after eight minutes that a host is silent: docs/SURPRISES.md
+# without these mpirun notices a silent host after eight minutes: docs/SURPRISES.md
 SOON = {"oob_tcp_keepalive_time": 1, "oob_tcp_keepalive_intvl": 1, "oob_tcp_keepalive_probes": 3}
 
 
 def net_run(net, ranks, *options, env=None, wire="fast", mca=(), **more):
-    """The program on that many ranks of both hosts."""
+    """Runs the program on `ranks` ranks, half of them on each host."""
     return run(*QUICK, *options, env=env, launcher=net.launcher(MPIRUN, ranks, wire, mca, env or ()), **more)
 
 
 def hosts_of(result):
-    """The table of -v: each rank's host."""
+    """Each rank's host, from the table of -v."""
     return re.findall(r"^ +\d+  \(\d+, \d+\) +(\S+) +\d+ +\d+ +\d+ ", result.out, re.M)
 
 
@@ -55,7 +55,7 @@ def left(net):
 
 
 def ended(net, start, code, path, most=10):
-    """After a loss: mpirun was quick, did not call it a success, nothing runs any more and nothing half is written."""
+    """Checks after a loss: mpirun ended in time and not with 0, no rank runs any more, and no partial file is left."""
     assert time.monotonic() - start < patience(most), f"mpirun took {time.monotonic() - start:.1f} s"
     assert code not in (0, None), code
     network.wait_until(lambda: not left(net), patience(5), "the end of all ranks")
@@ -70,7 +70,7 @@ with network.Network(SCRATCH.name) as net:
             verified(result, what)
             equal(hosts_of(result), [network.NEAR] * 2 + [network.FAR] * 2, what)
             equal(result.out.splitlines()[-1], "PASS", what)
-            for r in result.records:  # partial sums have other bits
+            for r in result.records:  # sums over ranks may have other bits
                 summed = r["run"]["grid"][1] > 1 or r["run"]["exchange"] == "joint"
                 assert summed or r["error"]["different"] == 0, what
             assert result.records, what
@@ -119,12 +119,12 @@ def per_exchange(net, ranks, k, matrix, transport, exchange="halo", options=()):
 
 
 def check_bytes(hosts):
-    """Two ranks on each host, a matrix of which all rows need rows from everywhere: what their ranks share crosses once."""
+    """Two ranks on each host, a matrix whose blocks need all rows of X: with a shared X each row crosses once per host."""
     k, matrix, rows, row_bytes = 64, "uniform:3000,40", 3000, 512
     with network.Network(SCRATCH.name, hosts=hosts) as net:
         ranks = 2 * hosts
         for transport, needed in (("mpi", ranks), ("shared", hosts)):
-            # of 40 entries in each of 1000 rows and more, every column is one of some row's
+            # with so many rows of 40 entries, every rank needs every column
             sent, record = per_exchange(net, ranks, k, matrix, transport)
             expected = needed * (rows - rows // hosts) * row_bytes
             print(f"  {hosts} hosts, {transport}: {sent / 1e6:.3f} MB counted for an exchange, {expected / 1e6:.3f} MB of rows")
@@ -145,7 +145,7 @@ with test("a row of X that both ranks of a host need crosses the network once"):
 
 
 def check_cut_bytes(net, k=64):
-    """A mesh numbered at random, a rank on each host: by entries nearly all of X crosses, by a layout the rows that the record counts."""
+    """A mesh numbered at random, a rank on each host: cut by entries nearly all of X crosses, by a layout few rows, as recorded."""
     matrix, row_bytes, sent = scratch("mesh.mtx"), 8 * k, {}
     side, points = 40, list(range(1600))
     random.Random(1).shuffle(points)
@@ -174,7 +174,7 @@ with test("a renumbered mesh sends few bytes between hosts, as many as the recor
 
 
 def check_joint_bytes(hosts):
-    """A graph, two ranks on each host: rows of X and partial rows of Y, by each rank's messages and by the nodes'."""
+    """A graph, two ranks on each host: rows of X and partial rows of Y, in messages between ranks and between nodes."""
     k, matrix, row_bytes = 64, "rmat:12,16", 512
     with network.Network(SCRATCH.name, hosts=hosts) as net:
         ranks, sent, records = 2 * hosts, {}, {}
@@ -184,13 +184,13 @@ def check_joint_bytes(hosts):
             r = records[way]
             print(f"  {hosts} hosts, {exchange} by {transport}: {sent[way] / 1e6:.3f} MB counted for an exchange, "
                   f"{r['message_rows'] * row_bytes / 1e6:.3f} MB of {r['message_rows']} rows, {r['moved']['all_rows']} needed")
-            # partial rows that ranks send one by one are counted on the host, too
+            # in the other cases message_rows includes rows sent within a host
             if way == "halo" or (RELAYS and way != "single"):
                 assert r["message_rows"] * row_bytes <= 1.001 * sent[way] < 1.1 * r["message_rows"] * row_bytes, way
         equal([records[way]["run"]["transport"] for way in ("single", "nodes", "named")], ["mpi", "shared", "shared"])
         equal(records["nodes"]["message_rows"], records["named"]["message_rows"])
         assert records["nodes"]["plan"]["partial_rows"] > 0.2 * records["nodes"]["moved"]["all_rows"], records["nodes"]
-        # where partial rows are added, both kinds of rows gain
+        # if nodes add partial rows, fewer rows of both kinds cross
         assert sent["nodes"] < (0.8 if RELAYS else 1) * sent["single"] and sent["nodes"] < sent["halo"], sent
         for matrix, options in itertools.product([*MATRICES, matrix], ((), ("-k", 3), ("-g", f"{hosts}x2"), ("--transport", "mpi"))):
             verified(net_run(net, ranks, "--exchange", "joint", *options, matrix), f"{hosts} hosts, {matrix} {options}")
@@ -202,15 +202,15 @@ with test("so does one of the joint exchange; with RELAYS=1 partial rows of Y th
 
 
 def lose(loss, *options, wire="fast", mca=SOON, most=10):
-    """Loses something in the midst of the products, and returns (exit code, seconds until mpirun ended, what was
-    printed). All that is left is a network of its own each time."""
+    """Calls loss(network) during the products, on a new network, and checks that nothing remains. Returns (exit code,
+    seconds until mpirun ended, output)."""
     with network.Network(SCRATCH.name) as net:
         path = scratch("lost.mtx")
         launcher = net.launcher(MPIRUN, 4, wire, mca)
         job = subprocess.Popen([*launcher, PROGRAM, "-d", "cpu", "-t", "1", "-r", "100000000", "-o", path, *map(str, options),
                                 "lap2d5:9"],
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        # the table's head comes before the products
+        # the table's heading precedes the products
         while "GFLOP/s" not in (line := job.stdout.readline()):
             assert line, "it ended before"
         start = time.monotonic()
@@ -242,7 +242,7 @@ with test("so it does where --timeout notices the loss before mpirun"):
 with test("a cut network of data alone, of which mpirun sees nothing, ends the job by --timeout"):
     code, seconds, out = lose(lambda net: net.cut("slow"), "--timeout", 2, mca={**SOON, "btl_tcp_if_include": "slow"}, most=15)
     equal(code, 4, out)
-    # each side misses the other and both wait equally long: whichever ends its wait first speaks
+    # each side misses the other, and both wait equally long: the first whose wait ends reports
     assert re.search(r"error: (" + re.escape(SILENT.format(2)) + "stopped, or lost with their nodes"
                      r"|rank \d: rank \d \(on \w+\) did not answer for 2 s \(--timeout\): stopped, or lost with its node)\n", out), out
     assert seconds > 8.5, seconds

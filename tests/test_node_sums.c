@@ -1,5 +1,5 @@
-/* Node sums: who adds partial rows inside a node, and what crosses between nodes. Nodes are made up
- * (made_nodes.h); test_joint_nodes has products. Built with RELAYS=1 alone.
+/* Node sums: which rank adds partial rows inside a node, and which rows cross between nodes. Nodes are made
+ * up (made_nodes.h); test_joint_nodes tests products. Only for builds with RELAYS=1.
  * MPI: 1 2 3 4 6 */
 #include "relays/two_steps.h"
 #include "distributed.h"
@@ -10,7 +10,7 @@ static const char *const specs[] = {"uniform:40,6", "longrows:30,2,3,25", "rmat:
                                     "lap2d5:9"};
 enum { SPECS = sizeof specs / sizeof *specs };
 
-/** A grid, and the joint halo of a block, of X or of the transpose. */
+/** A grid, and the joint halo of a block, for X or for the transpose. */
 typedef struct sample_halo {
     distributed d;
     sp_grid grid;
@@ -38,8 +38,8 @@ static void sample_halo_destroy(sample_halo *s)
     distributed_destroy(&s->d);
 }
 
-/** Counts, by definition, the rows of Y of this rank for which another node computes something, once for each
- *  node, and, in *direct, once for each of its ranks. */
+/** Counts this rank's rows of Y to which another node contributes: once for each such node, and in *direct
+ *  once for each rank that contributes. */
 static int64_t rows_of_nodes(const sp_joint *j, int me, int64_t *direct)
 {
     int64_t count = 0, g = 0;
@@ -63,9 +63,9 @@ static int64_t sum_of(int64_t mine)
     return mine;
 }
 
-/** Checks that a step is between ranks that may have a part in it, and returns how many rows come.
- *  \param [in] comm  the node's ranks, by which those of the first step are numbered; MPI_COMM_NULL: the step
- *                    between nodes */
+/** Checks that the ranks of a step may take part in it. Returns the number of rows that this rank receives.
+ *  \param [in] comm  the node's ranks, which number the ranks of the step inside the node; MPI_COMM_NULL: the
+ *                    step between nodes */
 static int64_t check_step(const sp_halo *h, int me, MPI_Comm comm)
 {
     int64_t rows = 0;
@@ -82,7 +82,7 @@ static int64_t check_step(const sp_halo *h, int me, MPI_Comm comm)
     return rows;
 }
 
-/** Checks who adds what, from what all ranks send. */
+/** Checks a node sum's steps and additions against the numbers of rows that all ranks send. */
 static void check_sums(const sample_halo *s)
 {
     const sp_joint *const j = s->halo.joint;
@@ -99,7 +99,7 @@ static void check_sums(const sample_halo *s)
     CHECK_INT(sum_of(far), once);
     CHECK_INT(sums->between.all_moved, once);
     CHECK_INT(sums->to_first.start[sums->to_first.count] + sums->to_y.start[sums->to_y.count], in + far);
-    /* what is added to owned rows is what need not cross */
+    /* inside nodes as many rows are added as need not cross between nodes */
     CHECK_INT(sum_of(sums->to_first.start[sums->to_first.count]), direct - once);
     sp_node_sums_destroy(sums);
 }
@@ -127,7 +127,7 @@ static void test_lists(void)
     TEST("ranks of a node add about as many rows") {
         sample_halo s;
         sp_node_sums *sums;
-        sample_halo_create("uniform:300,40", 1, 1, &s); /* each rank computes something for nearly all rows */
+        sample_halo_create("uniform:300,40", 1, 1, &s); /* each rank contributes to nearly all rows */
         node_size = size / 2;
         CHECK_INT(sp_node_sums_create(&s.grid, s.halo.joint, &sums), SPMM_OK);
         CHECK(sums != NULL);

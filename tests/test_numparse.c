@@ -11,7 +11,8 @@ static uint64_t draw(void) { return sp_random(7, drawn++, 0); }
 
 static int same_bits(double a, double b) { return memcmp(&a, &b, sizeof a) == 0; }
 
-/** Whether both parsers take `text` (with room behind it) whole and agree with strtod. */
+/** Whether the parser reads all of `text` (padded) and agrees with strtod, and the fast parser agrees or
+ *  gives up. */
 static int agrees(const char *text)
 {
     const size_t n = strlen(text);
@@ -58,7 +59,7 @@ static void random_text(char *text, int digits)
 static void halfway_text(char *text, size_t n, double d)
 {
     const long double middle = ((long double)d + (long double)nextafter(d, INFINITY)) / 2;
-    snprintf(text, n, "%.800Lg", middle); /* 64 bits hold it; glibc prints it exactly */
+    snprintf(text, n, "%.800Lg", middle); /* the number is exact in 64 bits; glibc prints all its digits */
 }
 
 static void test_random(void)
@@ -107,7 +108,7 @@ static void test_halfway(void)
     }
     TEST("digits beyond the 768th still decide a tie") {
         char *const big = malloc(4000);
-        /* 2^-1074 / 2, exactly, has 751 digits behind its zeros */
+        /* 2^-1074, exactly, has 751 digits behind its zeros */
         snprintf(big, 4000, "%.1075f", 0x1p-1074);
         CHECK(agrees(big));
         snprintf(big, 4000, "9007199254740993.%01500d", 0);
@@ -174,7 +175,7 @@ static void test_spellings(void)
         CHECK_INT(kind_of("1e+", 1), SP_NUMBER_FINITE);
         CHECK_INT(kind_of("1.2.3", 3), SP_NUMBER_FINITE);
         CHECK_INT(kind_of("0x10", 1), SP_NUMBER_FINITE);
-        /* an exponent without its letter has three digits, after a number with a point */
+        /* an exponent without its letter has three digits and follows a number with a point */
         CHECK_INT(kind_of("1-200", 1), SP_NUMBER_FINITE);
         CHECK_INT(kind_of("1.5-20", 3), SP_NUMBER_FINITE);
         CHECK_INT(kind_of("1.5-2000", 3), SP_NUMBER_FINITE);

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The build of make MPI=0: it runs without mpirun, is installed and found, and is not mixed up with one for
+# The build of make MPI=0: it runs without mpirun, can be installed and found, and does not mix with a build for
 # MPI.
 # limit: 240
 . tests/lib.sh
@@ -13,8 +13,8 @@ text "two ranks are refused by the build's mpirun" "a build of make MPI=0 is for
 text "the module for Fortran is not built, which is told" "FORTRAN=1 needs an MPI" "$(command make NO_DEPS=1 MPI=0 CUDA=0 FORTRAN=1 BUILDDIR="$scratch/b" build 2>&1)"
 
 prefix=$scratch/usr
-# install PREFIX SETTINGS...: a build that `make` finds up to date; its settings are not those of the next
-# `make`
+# install PREFIX SETTINGS...: installs the build, which `make` finds up to date; the settings file is restored
+# afterwards
 install() { command make NO_DEPS=1 BUILDDIR="$(dirname "$BUILD")" install PREFIX="$@" 2>&1; }
 cp "$(dirname "$BUILD")/settings" "$scratch/settings" 2>/dev/null
 case $BUILD in *cuda-one) cuda=1 ;; *) cuda=0 ;; esac

@@ -7,13 +7,13 @@ import time
 
 from command import MATRICES, equal, finish, run, scratch, test
 
-OPEN, ACCESS, CLOSE = 0x20, 0x01, 0x10  # events of inotify(7): two equal ones in a row would come as one
+OPEN, ACCESS, CLOSE = 0x20, 0x01, 0x10  # events of inotify(7); it merges two equal ones in a row, so that others are watched, too
 LIBC = ctypes.CDLL(None, use_errno=True)
 SOURCE = next(path for path in MATRICES if path.name.endswith(".mtx"))
 
 
 def opens(path, *args, ranks=1):
-    """How often a run with those arguments opens the file."""
+    """The number of times that a run with those arguments opens the file."""
     watch = LIBC.inotify_init1(os.O_NONBLOCK)
     assert watch >= 0 and LIBC.inotify_add_watch(watch, os.fsencode(path), OPEN | ACCESS | CLOSE) >= 0
     try:

@@ -1,4 +1,4 @@
-"""Plans as operators of SciPy's solvers: what tests/python_operator_cases.py has on 1 to 4 ranks, and the program of docs/PYTHON.md.
+"""Plans as operators of SciPy's solvers: tests/python_operator_cases.py on 1 to 4 ranks, and the program of docs/PYTHON.md.
 limit: 300"""
 import command
 from command import MATRICES, ROOT, equal, finish, scratch, skip, test, within
@@ -16,5 +16,5 @@ with test("the program of docs/PYTHON.md has the eigenvalues on 3 ranks"):
     program = scratch("program.py", section("SciPy's solvers").replace('"A.mtx"', f'"{MATRICES[0].parent / "nos4.mtx"}"'))
     done = python(program, ranks=3)
     equal(done.returncode, 0, done.stdout[-2000:])
-    within(done.stdout, "0.849")  # the largest of nos4 is 0.84913861
+    within(done.stdout, "0.849")  # the largest eigenvalue of nos4 is 0.84913861
 finish()

@@ -1,4 +1,4 @@
-/* Command lines by a table with an option of each kind; test_options.c has the table of spmm_mpi. */
+/* Command lines parsed by a table with an option of each kind; test_options.c tests the table of spmm_mpi. */
 #include "cli/option_table.h"
 #include "test.h"
 

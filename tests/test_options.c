@@ -15,7 +15,7 @@ static spmm_status parse(const char *line)
     return sp_options_parse(argc, argv, &o);
 }
 
-/** The same with one word that may be empty or have blanks. */
+/** Parses a command line with one word that may be empty or contain blanks. */
 static spmm_status parse_word(const char *option, const char *word)
 {
     char name[] = "spmm_mpi", text[32], value[64];

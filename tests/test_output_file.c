@@ -1,4 +1,5 @@
-/** Outputs that are written as a whole: complete or not there, whoever else writes, whatever has the name. */
+/** Outputs that are written as a whole: files are complete or do not exist, even if others write them, too,
+ *  and whatever already has the name. */
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -17,7 +18,7 @@ static char other[256];
 static const sp_csr_file_facts facts = {
     .info = {.format = "coordinate", .field = "real", .symmetry = "general"}};
 
-/** Writes `bytes` times the letter; `status` is what the rest of the work came to. */
+/** Writes the letter `bytes` times; `status` is the status of the rest of the work. */
 static spmm_status write_letters(const char *to, char letter, size_t bytes, spmm_status status)
 {
     sp_output_file out;
@@ -38,7 +39,7 @@ static mode_t mode_of(const char *of)
     return lstat(of, &s) == 0 ? s.st_mode : 0;
 }
 
-/** Waits for all children; how many of them failed. */
+/** Waits for all children. Returns how many of them failed. */
 static int failures(void)
 {
     int status, failed = 0;
@@ -46,7 +47,8 @@ static int failures(void)
     return failed;
 }
 
-/** Processes that write a matrix again and again under one name, two of different sizes each. */
+/** Forks processes that write a matrix and a multivector again and again under the same names, each in
+ *  different sizes. */
 static void write_by_turns(int writers, int times)
 {
     fflush(stdout);
@@ -99,7 +101,7 @@ static void test_crowd(void)
     }
 }
 
-/* ---- what has the name already ---- */
+/* ---- what already has the name ---- */
 
 static void test_links(void)
 {
@@ -111,7 +113,7 @@ static void test_links(void)
         CHECK(S_ISLNK(mode_of(path)) && S_ISREG(mode_of(other)));
         CHECK_INT(size_of(other), 20);
         unlink(other);
-        CHECK_INT(write_letters(path, 'n', 30, SPMM_OK), SPMM_OK); /* into nowhere */
+        CHECK_INT(write_letters(path, 'n', 30, SPMM_OK), SPMM_OK); /* through a link to no file */
         CHECK(S_ISLNK(mode_of(path)) && S_ISREG(mode_of(other)));
         CHECK_INT(size_of(other), 30);
         unlink(path);
@@ -167,10 +169,10 @@ static void test_devices(void)
         SKIP(sentence, "no device can be made here");
     } else {
         TEST(sentence) {
-            CHECK_INT(sp_spmm_file_write(path, &a, &facts, 0, 1), SPMM_OK); /* null */
+            CHECK_INT(sp_spmm_file_write(path, &a, &facts, 0, 1), SPMM_OK); /* /dev/null */
             CHECK(S_ISCHR(mode_of(path)));
             unlink(path);
-            CHECK_INT(mknod(path, S_IFCHR | 0600, makedev(1, 7)), 0); /* full */
+            CHECK_INT(mknod(path, S_IFCHR | 0600, makedev(1, 7)), 0); /* /dev/full */
             CHECK_INT(sp_spmm_file_write(path, &a, &facts, 0, 1), SPMM_ERR_OUTPUT);
             CHECK_TEXT(spmm_error_message(), path);
             CHECK(S_ISCHR(mode_of(path)));
@@ -255,7 +257,7 @@ static void test_signals(void)
     TEST("a signal leaves nothing of a file that is opened only to see whether it can be") {
         int status;
         sp_destination to;
-        const int others = parts_in(folder); /* what a killed one left */
+        const int others = parts_in(folder); /* left by a killed process */
         CHECK_INT(sp_destination_find(path, &to), SPMM_OK);
         fflush(stdout);
         const pid_t child = fork();
@@ -296,7 +298,7 @@ static void test_full_disk(void)
     small_disk_end(child, sentence);
 }
 
-/* ---- the look before the work ---- */
+/* ---- the check before the work ---- */
 
 static int files_in(const char *of)
 {
@@ -340,7 +342,7 @@ static void test_check(void)
     TEST("one file for two outputs, or for an input and an output, is refused, by whatever names") {
         char again[300];
         snprintf(again, sizeof again, "%s/../%s/other", folder, strrchr(folder, '/') + 1);
-        CHECK_INT(check(other, other, NULL), SPMM_ERR_USAGE); /* not there yet */
+        CHECK_INT(check(other, other, NULL), SPMM_ERR_USAGE); /* the file does not exist yet */
         CHECK_TEXT(spmm_error_message(), "-o and --json are one file, ");
         CHECK_INT(check(other, again, NULL), SPMM_ERR_USAGE);
         CHECK_INT(symlink(other, path) == 0 || (unlink(path) == 0 && symlink(other, path) == 0), 1);

@@ -1,4 +1,4 @@
-"""Outputs of both programs: none destroys what is read, names say what is written, "-" is standard output.
+"""Outputs of both programs: none replaces an input, the name selects the format, "-" is the standard output.
 limit: 300"""
 import csv
 import gzip
@@ -23,7 +23,7 @@ def content(path):
 
 
 def names_of(path):
-    """The file by its own name, by a longer one, by a symbolic link, by a link to that, and by a hard link."""
+    """Names of the file: its own, a longer one, a symbolic link, a link to that, and a hard link."""
     base = os.path.basename(path)
     for made, how in ((f"soft-{base}", os.symlink), (f"hard-{base}", os.link)):
         if not os.path.lexists(scratch(made)):
@@ -35,7 +35,7 @@ def names_of(path):
 
 
 def kept(path, *args, **options):
-    """The run is refused by one line before it begins, and the file is what it was."""
+    """Checks that the run is refused with one line before it begins, and that the file is unchanged."""
     before = content(path)
     result = run(*args, records=False, **options)
     equal((result.code, result.out, len(result.error_lines())), (2, "", 1), f"{args}: {result.err}")
@@ -86,7 +86,7 @@ with test("series_mpi refuses it, too"):
                 kept(series, "-d", "cpu", "-t", 1, "-r", 1, flag, name, series, program=SERIES)
 
 ODD = "odd\x1b[31m\n\a\u009b.mtx"
-SHOWN = "odd\\x1B[31m\\x0A\\x07\\xC2\\x9B.mtx"  # as lines of the report have that name
+SHOWN = "odd\\x1B[31m\\x0A\\x07\\xC2\\x9B.mtx"  # that name in lines of the report
 
 with test("names are printed without control characters, in every line that has one"):
     odd = scratch(ODD, MATRIX)
@@ -128,7 +128,7 @@ with test("standard streams that are closed are no files of the program: exit co
                                       timeout=60, check=False)
                 equal((done.returncode, "cannot write" in done.stderr), (code, closed == ">&-"), command)
         equal(subprocess.run(f"{program} --version <&- >&- 2>&-", shell=True, timeout=60, check=False).returncode, 4)
-    with open(scratch("closed.jsonl"), encoding="utf-8") as file:  # nothing else came into it
+    with open(scratch("closed.jsonl"), encoding="utf-8") as file:  # the file contains nothing else
         equal(all(json.loads(line)["version"] for line in file), True)
     verified(run(*FAST, "-o", scratch("Y"), "lap2d5:9", launcher=["sh", "-c", 'exec "$@" <&- 2>&-', "sh"]), "Y", 1)
 

@@ -1,6 +1,6 @@
-"""CITATION.cff, packages/ and the workflow: one version, and nothing that the build does not have. Spack and Docker are
-not needed: package.py runs with a stand-in for Spack's words, and the steps of the containers are read and not run
-(packages/test-in-root does)."""
+"""CITATION.cff, packages/ and the workflow: the same version everywhere, and only settings that the build has. Spack and
+Docker are not needed: package.py runs with a stand-in for Spack's functions, and the steps of the containers are checked
+but not run (packages/test-in-root runs them)."""
 import importlib.machinery
 import importlib.util
 import re
@@ -18,7 +18,7 @@ sys.dont_write_bytecode = True
 
 
 def loaded(path, name):
-    """A program that has no ending of Python's, as a module."""
+    """Loads a Python program without the ending .py as a module."""
     loader = importlib.machinery.SourceFileLoader(name, str(ROOT / path))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
     loader.exec_module(module)
@@ -30,7 +30,7 @@ STAGES = {kind: IN_ROOT.READERS[kind]((ROOT / path).read_text()) for kind, path 
 
 
 def known_to_make(settings):
-    """Every NAME=VALUE is a variable that the makefiles read."""
+    """Checks that every NAME of NAME=VALUE is a variable of the makefiles."""
     for setting in settings:
         name = setting.partition("=")[0]
         assert re.search(rf"(?m)^{name} *\??=|\$\({name}\)", MAKEFILES), f"make has no variable {name}"
@@ -39,7 +39,7 @@ def known_to_make(settings):
 # ---- Spack ----
 
 class Words:
-    """A stand-in for `from spack.package import *` that notes what the package says in its class."""
+    """A stand-in for `from spack.package import *` that records the declarations of the package's class."""
 
     def __init__(self):
         self.variants, self.depends, self.versions = {}, [], []
@@ -55,7 +55,7 @@ class Words:
 
 
 class Spec:
-    """+name for each of the names; dependencies lie in /opt/NAME."""
+    """A spec with +name for each of the names; dependencies are in /opt/NAME."""
 
     def __init__(self, names, archs=()):
         self.names = names

@@ -15,7 +15,7 @@ static int me, ranks;
 
 enum { TEXT = 60000 };
 
-/** Rank 0 writes the file; all see it afterwards. */
+/** Writes the file on rank 0, before any rank reads it. */
 static void write_text(const char *text, int64_t n)
 {
     if (me == 0) write_bytes(text, (size_t)n);
@@ -43,14 +43,14 @@ static const mtx_kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-/* ---- grids and what is expected ---- */
+/* ---- grids and expected blocks ---- */
 
 static void make_grid(int p, int q, sp_grid *grid)
 {
     CHECK_INT(sp_grid_create(MPI_COMM_WORLD, p, q, grid), SPMM_OK);
 }
 
-/** Where the ways that hold a whole matrix cut it. */
+/** Computes the boundaries that are used if one rank has the whole matrix. */
 static void expected_bounds(const spmm_csr *a, const sp_grid *grid, sp_partition partition, int64_t *rows,
                             int64_t *cols)
 {
@@ -85,7 +85,7 @@ static void check_load(const spmm_csr *a, int64_t stored, int64_t duplicates, co
     CHECK(memcmp(&l->info, info, sizeof *info) == 0);
 }
 
-/** The bounds on rounds and messages, from tiny to default. */
+/** Bounds on the bytes of a round of reading and of a message, from tiny to default (0). */
 static const struct {
     int64_t read, send;
 } bounds[] = {{3, 9}, {40, 200}, {0, 0}};
@@ -149,7 +149,7 @@ static void test_blocks(void)
 
 /* ---- errors ---- */
 
-/** Loading fails on every rank with that status and a message that has this part. */
+/** Checks that loading fails on every rank with this status and a message that contains `message`. */
 static void refused(int binary, spmm_status status, const char *message)
 {
     for (int q = 1; q <= ranks; q++) {
@@ -351,7 +351,7 @@ static void change_file(void *context, double fraction)
     c->wrong += fraction < c->last || fraction > 1;
     c->last = fraction;
     if (!c->text || fraction < 0.5) return;
-    FILE *const f = fopen(path, "r+b"); /* in place: who has it open sees it */
+    FILE *const f = fopen(path, "r+b"); /* in place: a process that has the file open sees the change */
     fputs(c->text, f);
     fclose(f);
     c->text = NULL;
@@ -393,7 +393,7 @@ static void test_changed(void)
 
 /* ---- memory ---- */
 
-/** A symmetric matrix: a band of `width` below the diagonal, row by row, or every column scattered. */
+/** Writes a symmetric matrix: a band of `width` entries up to the diagonal, its rows in order or shuffled. */
 static void write_big(int n, int width, int shuffled)
 {
     if (me == 0) {
@@ -434,7 +434,7 @@ static void test_memory(void)
                       SPMM_OK);
             const double grown = (double)(status_bytes("VmHWM") - before),
                          share = (double)sp_csr_bytes(&l.csr);
-            CHECK(k % 2 || share > 20 << 20); /* off the diagonal blocks are small */
+            CHECK(k % 2 || share > 20 << 20); /* blocks off the diagonal are small */
             CHECK(grown <= 1.3 * share + (32 << 20));
             if (test_.failed || getenv("SPMM_TEST_SHOW"))
                 printf("  rank %d: %.1f MB grown, share %.1f MB\n", me, grown / 1e6, share / 1e6);

@@ -1,4 +1,4 @@
-"""--partition auto and layout: when rows are renumbered, what that moves, and that Y keeps its bits. limit: 480"""
+"""--partition auto and layout: when rows are renumbered, how many rows of X then move, and that Y keeps its bits. limit: 480"""
 import itertools
 import os
 import random
@@ -6,11 +6,11 @@ import random
 from command import ROOT, equal, finish, run, scratch, test, verified, within
 
 SENDS = ("-d", "cpu", "-t", 1, "-r", 1, "--warmup", 0, "--transport", "mpi")
-MANY = ("--products", 100000)  # so that any renumbering repays, on any machine
+MANY = ("--products", 100000)  # so many that any renumbering pays off, on any machine
 
 
 def matrix(name, rows, entries, cols=None):
-    """A file of (row, column) pairs, from 0, with values that make the order of summation visible."""
+    """A file with entries at (row, column), from 0, whose values make Y's bits depend on the order of summation."""
     rng = random.Random(name)
     lines = [f"{i + 1} {j + 1} {rng.uniform(-1, 1)!r}\n" for i, j in sorted(set(entries))]
     return scratch(name, f"%%MatrixMarket matrix coordinate real general\n{rows} {cols or rows} {len(lines)}\n" + "".join(lines))
@@ -32,7 +32,7 @@ def grid(*sides, seed=1):
 
 
 def y_of(path, *options, ranks, x="uniform"):
-    """(record, output, text of Y)"""
+    """(record, output, text of Y) of a run; checks that Y has the bits of the serial product."""
     out = scratch("y.mtx")
     result = run(*SENDS, "-k", 3, "-x", x, *options, "-o", out, path, ranks=ranks)
     verified(result, f"{path} {options} {ranks}", 1)
@@ -44,7 +44,7 @@ def y_of(path, *options, ranks, x="uniform"):
 
 
 def renumbered(path, least, ranks, *options, x="uniform"):
-    """auto renumbers, moves at most 1 / least of what nnz moves, and Y is that of one rank and of nnz."""
+    """Checks that auto renumbers and moves at most 1 / least of the rows that nnz moves, with the Y of one rank and of nnz."""
     serial, by_rows = y_of(path, ranks=1, x=x), y_of(path, "--partition", "nnz", "--exchange", "halo", ranks=ranks, x=x)
     record, out, text = y_of(path, *MANY, *options, ranks=ranks, x=x)
     assert record["run"]["partition"] in ("layout", "graph"), record["run"]
@@ -58,7 +58,7 @@ def renumbered(path, least, ranks, *options, x="uniform"):
 
 
 def kept(path, ranks, why, *options):
-    """auto keeps the cut by entries, and -v says why."""
+    """Checks that auto keeps the cut by entries, and that -v gives the reason."""
     result = run(*SENDS, "-v", "-k", 2, *options, path, ranks=ranks)
     verified(result, f"{path} {options}")
     equal(result.records[0]["run"]["partition"], "nnz")
@@ -84,7 +84,7 @@ with test("asymmetric patterns, several components, and empty rows are renumbere
     rows, entries = grid(50, 50)
     renumbered(matrix("lower.mtx", rows, [(i, j) for i, j in entries if i >= j]), 5, 3)
     one, other = grid(40, 40, seed=2), grid(30, 30, seed=3)
-    mixed = list(range(one[0] + other[0] + 100))  # 100 empty rows, and no entries in these columns
+    mixed = list(range(one[0] + other[0] + 100))  # including 100 rows and columns without entries
     random.Random(4).shuffle(mixed)
     both = one[1] + [(i + one[0], j + one[0]) for i, j in other[1]]
     renumbered(matrix("apart.mtx", len(mixed), [(mixed[i], mixed[j]) for i, j in both]), 5, 4)

@@ -1,4 +1,4 @@
-"""Kernels of other libraries: those that this build has an adaptor to, and the mechanism with an adaptor that is made here.
+"""Kernels of other libraries: those with an adaptor in this build, and the mechanism, with an adaptor made here.
 limit: 240"""
 import os
 import pathlib
@@ -10,7 +10,7 @@ from command import PROGRAM, ROOT, equal, finish, run, scratch, skip, test, veri
 
 HEAD = "%%MatrixMarket matrix coordinate real general\n"
 FAST = ("-d", "cpu", "-r", 2, "--warmup", 0, "-t", 1)
-NAMES = ("eigen", "mkl")  # what kernels/peers/peers.def has for CPUs
+NAMES = ("eigen", "mkl")  # the libraries for CPUs in kernels/peers/peers.def
 
 listing = run("--list-kernels", records=False).out
 others = listing.split("other libraries", 1)[1]
@@ -18,13 +18,13 @@ here = [name for name in NAMES if re.search(rf"^{name} +cpu +csr +no ", others, 
 
 
 def text(name, rows, cols, entries):
-    """A file of a matrix."""
+    """Writes a matrix to a Matrix Market file."""
     lines = "".join(f"{i} {j} {v}\n" for i, j, v in entries)
     return scratch(name, f"{HEAD}{rows} {cols} {len(entries)}\n{lines}")
 
 
-# entries in the first of three row blocks alone, and in every other row of it; in none; in fewer rows than
-# ranks
+# TOP: entries only in every other row of the first of three row blocks; NONE: no entries; TINY: fewer rows
+# than ranks
 TOP = text("top.mtx", 90, 70, [(i, (7 * i + 11 * j) % 70 + 1, i - j / 3) for i in range(1, 31, 2) for j in range(1, 6)])
 NONE = text("none.mtx", 9, 9, [])
 TINY = text("tiny.mtx", 2, 3, [(1, 2, 0.1), (2, 1, -3), (2, 3, 7)])

@@ -1,5 +1,5 @@
-"""Binary files of PETSc: matrices by one rank and by all, dense ones and vectors as X, what is refused; made here by the
-layout that PETSc documents, and by PETSc itself where it is.
+"""Binary files of PETSc: matrices read by one rank and by all, dense matrices and vectors as X, what is refused. The files are
+written here in the layout that PETSc documents, and by PETSc if it is installed.
 limit: 300"""
 import gzip
 import os
@@ -21,7 +21,7 @@ def packed(kind, numbers):
 
 
 def aij(size, cols, rows, value="d", entries=None):
-    """A matrix of rows, each a list of (column, value), with indices of `size` bytes."""
+    """The bytes of a sparse matrix; rows: lists of (column, value); indices have `size` bytes."""
     index = {4: "i", 8: "q"}[size]
     flat = [entry for row in rows for entry in row]
     return (packed(index, [MAT, len(rows), cols, len(flat) if entries is None else entries, *map(len, rows), *(j for j, _ in flat)])
@@ -37,13 +37,13 @@ def vec(size, values, value="d"):
 
 
 def text_of(rows):
-    """Rows of numbers as an array file of Matrix Market."""
+    """The text of a Matrix Market array file with these rows of numbers."""
     return (f"%%MatrixMarket matrix array real general\n{len(rows)} {len(rows[0])}\n"
             + "".join(f"{row[j]!r}\n" for j in range(len(rows[0])) for row in rows))
 
 
 def array(path):
-    """The rows of numbers of an array file."""
+    """The rows of numbers in an array file."""
     with open(path) as f:
         lines = [line for line in f.read().splitlines() if not line.startswith("%")]
     rows, cols = map(int, lines[0].split())
@@ -55,7 +55,7 @@ def unit(n):
 
 
 def as_dense(rows, cols):
-    """The sums of duplicates do not depend on their order here: values are small integers, or there are none."""
+    """The rows as a dense matrix. Duplicates, if any, are small integers: their sum does not depend on the order."""
     full = [[0.0] * cols for _ in rows]
     for i, row in enumerate(rows):
         for j, v in row:
@@ -64,13 +64,13 @@ def as_dense(rows, cols):
 
 
 def sparse(rows, cols, most=6):
-    """Rows with values of 53 bits, some of them empty, of columns in any order."""
+    """Random rows, some of them empty, with values of 53 bits and columns in any order."""
     return [[(j, RANDOM.uniform(-1, 1) * 10.0 ** RANDOM.randint(-9, 9)) for j in RANDOM.sample(range(cols), RANDOM.randint(0, most))]
             for _ in range(rows)]
 
 
 def product(matrix, x, *options, ranks=1):
-    """Y of a run, and its report."""
+    """(Y, report) of a run."""
     out = scratch("Y.mtx")
     result = run(*FAST, "-x", x, "-o", out, *options, matrix, ranks=ranks)
     verified(result, f"{matrix} {options} {ranks} ranks", 1)
@@ -218,7 +218,8 @@ int main(int argc, char **argv)
 
 
 def petsc():
-    """Runs PROGRAM; returns why it cannot, or None. PETSc of complex scalars writes other files."""
+    """Compiles and runs PROGRAM; returns the reason if that is not possible, or None. PETSc with complex scalars does not
+    count: it writes other files."""
     flags = None
     for name in ("PETSc", "petsc"):
         if flags is None and shutil.which("pkg-config"):

@@ -16,8 +16,8 @@
 
 static int size;
 
-/** A generated matrix, of the values -3 to 3 if `integers` is 1, and this rank's block of it on size/q x
- *  q. */
+/** Makes a generated matrix, with values from -3 to 3 if `integers` is 1, and this rank's block of it on a
+ *  size/q x q grid. */
 static void scatter(const char *spec, spmm_precision precision, int integers, int q, spmm_csr *a,
                     spmm_block *block)
 {
@@ -26,8 +26,9 @@ static void scatter(const char *spec, spmm_precision precision, int integers, in
     CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, a, size / q, q, block), SPMM_OK);
 }
 
-/** Gives the matrix, and this rank's block of it on size x 1, the values of a stage: all 3; or all 3 but one
- *  in 500; or all -2; or as the second, but the last one is an f64 that f32 has not. */
+/** Sets the values of the matrix, and of this rank's block of it on a size x 1 grid, to those of a stage. 0:
+ *  all 3; 1: every 500th is 1, the others 3; 2: all -2; 3: as 1, but the last one is an f64 that is not exact
+ *  in f32. */
 static void set_values(spmm_csr *a, spmm_block *block, int stage)
 {
     for (int64_t e = 0; e < a->nnz; e++)
@@ -45,7 +46,7 @@ static void destroy(spmm_csr *a, spmm_block *block)
     spmm_csr_destroy(a);
 }
 
-/** Element (i, j) of A X by its definition; X is of kind index. */
+/** Element (i, j) of A X by definition; X is of kind index. */
 static double product(const spmm_csr *a, int64_t i, int64_t j)
 {
     double sum = 0;
@@ -54,8 +55,8 @@ static double product(const spmm_csr *a, int64_t i, int64_t j)
     return sum;
 }
 
-/** A plan by that kernel for which all values are equal at first, then not, then equal again; also values
- *  that f32 has, and others. */
+/** Checks a plan with a kernel whose values are all equal at first, then not, then equal again; also values
+ *  that are exact in f32, and others. */
 static void change_kinds_of_values(const char *spec, const char *kernel, spmm_precision precision, int64_t k)
 {
     static const int stages[] = {0, 1, 2, 1, 3, 3, 1, 0};
@@ -86,7 +87,8 @@ static void change_kinds_of_values(const char *spec, const char *kernel, spmm_pr
     destroy(&a, &block);
 }
 
-/** A plan made for 16 columns that computes with fewer, and more, and takes new values in between. */
+/** Checks a plan made for 16 columns that computes with fewer and again with 16, with new values in
+ *  between. */
 static void change_columns(void)
 {
     static const struct stage {
@@ -122,8 +124,8 @@ static void change_columns(void)
     destroy(&a, &block);
 }
 
-/** alpha A X + beta Y through the public interface, on small integers, checked by the definition: X and Y as
- *  the plan makes them, and of the caller's own making. */
+/** Checks alpha A X + beta Y through the public interface by definition, on small integers: with X and Y made
+ *  by the plan, and with the caller's own. */
 static void multiply(const spmm_csr *a, const spmm_block *block, const spmm_plan_options *options, int64_t k)
 {
     static const spmm_plan_study quick = {.quick_plan = 1}; /* exchanges are timed in a test of their own */
@@ -156,8 +158,7 @@ static void multiply(const spmm_csr *a, const spmm_block *block, const spmm_plan
     }
 }
 
-/** Address space that this process may have: what it has, and a little. restore: what limit_memory()
- *  returned. */
+/** Limits the address space to a little more than this process uses. Returns the limit before. */
 static struct rlimit limit_memory(void)
 {
     struct rlimit old, now;
@@ -168,8 +169,8 @@ static struct rlimit limit_memory(void)
     return old;
 }
 
-/** One product in which rank `bad` has a wrong X and no memory left. Nobody may wait for it, and who depends
- *  on it must not get a product: the others fail, or have NaNs. */
+/** A product in which rank `bad` passes a wrong X and has no memory left. No rank may wait for it, and ranks
+ *  that depend on it must not get a product: they fail, or their Y has NaNs. */
 static void fail_without_memory(const spmm_block *block, const spmm_plan_options *options, int bad)
 {
     enum { K = 64 };
@@ -253,7 +254,7 @@ static void test_products(void)
         static const int64_t ks[] = {1, 2, 4, 8, 16};
         sp_rows_narrow_from(0);
         for (int n = 0; n < 5; n++)
-            for (int s = 0; s < (n == 3 ? 2 : 4); s++) /* padding of ELLPACK is bounded */
+            for (int s = 0; s < (n == 3 ? 2 : 4); s++) /* padded ELLPACK only for short rows */
                 for (int k = 0; k < 5; k++)
                     change_kinds_of_values(specs[s], kernels[n], (n + s + k) % 4 ? SPMM_F64 : SPMM_F32,
                                            ks[k]);
@@ -293,7 +294,7 @@ static void test_without_memory(void)
     spmm_block block;
     TEST("a rank that failed for want of memory keeps no other waiting") {
         (void)mallopt(M_MMAP_THRESHOLD,
-                      1 << 20); /* memory that is freed goes back, so that a limit is felt */
+                      1 << 20); /* freed memory goes back to the system, so that the limit matters */
         for (int q = 1; q <= size; q++) {
             if (size % q) continue;
             scatter("lap2d5:300", SPMM_F64, 0, q, &a, &block);
@@ -351,14 +352,14 @@ static void test_environment(void)
         spmm_plan *plan;
         const int most = sp_threads_most(), before = omp_get_max_threads();
         scatter("lap2d5:12", SPMM_F64, 0, 1, &a, &block);
-        for (int n = 0; n < 3; n++) { /* one rank alone asks for them */
+        for (int n = 0; n < 3; n++) { /* only the last rank asks for so many */
             const int asked = (const int[]){most + 1, 1000000, -1}[n];
             const spmm_plan_options many = {.threads = test_.rank == size - 1 ? asked : 1};
             CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 2, &many, &plan), SPMM_ERR_USAGE);
             CHECK_TEXT(spmm_error_message(), "threads = ");
             CHECK(plan == NULL);
         }
-        if (size <= 2) { /* or there would be more than a small machine bears */
+        if (size <= 2) { /* more ranks would start too many threads for a small machine */
             omp_set_num_threads(1000000);
             multiply(&a, &block, &(spmm_plan_options){.threads = 0}, 2);
             omp_set_num_threads(before);
@@ -389,7 +390,7 @@ static void test_power(void)
         for (int64_t i = 0; i < v[0].rows * v[0].ld; i++) ((double *)v[0].data)[i] = 1;
         CHECK_INT(spmm_apply(plan, 1, &v[0], 0, &v[1]), SPMM_OK);
         CHECK_INT(spmm_apply(plan, 1, &v[1], 0, &v[0]), SPMM_OK);
-        /* A A 1: the middle of the square is 0, and sums of the Laplacian's rows elsewhere */
+        /* A A 1, by definition */
         for (int64_t i = 0; i < v[0].rows; i++) {
             const int64_t g = block.row_begin + i;
             double sum = 0;
@@ -563,7 +564,7 @@ static void test_neighbors(void)
                 wrong.k = 2;
                 const spmm_status status = spmm_apply(plan, 1, test_.rank == 0 ? &wrong : &x, 0, &y);
                 if (test_.rank == 0) CHECK_INT(status, SPMM_ERR_USAGE);
-                /* the next rank is in the process column (Q is 1), or has no sum to show (Q is more) */
+                /* rank 1 is a neighbor of rank 0 if Q is 1; otherwise it gets no sum */
                 if (test_.rank == 1 && q == 1) {
                     CHECK_INT(status, SPMM_ERR_MPI);
                     CHECK_TEXT(spmm_error_message(), "rank 0");

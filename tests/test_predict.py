@@ -1,5 +1,5 @@
-"""jobs/predict, --dry-run --json and --probe=FILE: what is predicted, by hand and of real matrices, what is refused, and the machine
-files of docs/machines.
+"""jobs/predict, --dry-run --json and --probe=FILE: predictions, compared with hand calculations and for real matrices, what is
+refused, and the machine files of docs/machines.
 limit: 300"""
 import json
 import time
@@ -36,7 +36,7 @@ def counted(*args, ranks_per_node=4, device="cpu"):
 
 
 def foreseen(path, *records):
-    """(what jobs/predict ended with, its predictions)."""
+    """(result of jobs/predict, its predictions)"""
     out = fresh("predicted.jsonl")
     done = start("predict", path, *records, "--json", out)
     return done, [json.loads(line)["prediction"] for line in open(out, encoding="utf-8")]
@@ -49,14 +49,14 @@ def predictions(path, *records):
 
 
 def banded(n, band):
-    """An entry wherever |i - j| is at most `band`."""
+    """A file of a matrix with entries where |i - j| is at most `band`."""
     entries = [(i, j) for i in range(1, n + 1) for j in range(1, n + 1) if abs(i - j) <= band]
     return scratch(f"band-{band}.mtx", f"%%MatrixMarket matrix coordinate pattern general\n{n} {n} {len(entries)}\n" +
                    "".join(f"{i} {j}\n" for i, j in entries))
 
 
 def of_band(keys, grid, *args, band=3, matrix=None):
-    """The prediction for 64 columns and 32 rows or a matrix, and the entries."""
+    """(prediction for 64 columns, number of entries) of a band matrix with 32 rows, or of `matrix`."""
     p, q = map(int, grid.split("x"))
     path = counted("--plan-ranks", p * q, "-g", grid, "-k", 64, *args, matrix or banded(32, band), ranks_per_node=keys["ranks_per_node"],
                    device=keys["device"])
@@ -80,10 +80,10 @@ with test("on two nodes the middle ranks have a neighbor in both, and a broadcas
     one = of_band(TWO_NODES, "4x1", "--exchange", "halo")[0]
     near(one["exchange_seconds"], 1e-6 + 3 * 512 / 2 ** 28 + 1e-5 + 3 * 512 / 2 ** 26)
     near(one["barrier_seconds"], 1.1e-5)
-    # a rank receives 8 rows of its neighbor and half of the 16 of the other node, and hands these on
+    # each rank gets 8 of the other node's 16 rows, forwards them, and gets 16 from its neighbor
     shared = 1e-6 + 16 * 512 / 2 ** 28 + 1e-5 + 16 * 512 / 2 ** 26
     near(of_band(TWO_NODES, "4x1", "--exchange", "bcast")[0]["exchange_seconds"], shared)
-    # without relays each GPU receives all 16 from two ranks
+    # without relays each GPU receives all 16 rows of the other node, from two ranks
     gpus = of_band({**TWO_NODES, "device": "cuda"}, "4x1", "--exchange", "bcast")[0]["exchange_seconds"]
     near(gpus, shared if RELAYS else 1e-6 + 8 * 512 / 2 ** 28 + 2e-5 + 32 * 512 / 2 ** 26)
 
@@ -139,15 +139,15 @@ with test("without an efficiency in the file that of a run counts: of the most r
     found = predictions(without, path, scratch("runs.jsonl", json.dumps(record) + "\n"))
     bytes_of_run = record["matrix"]["nnz"] * 12 + 8 * (16 ** 3 + 1) + 2 * 64 * 16 ** 3
     share = bytes_of_run / 1e-3 / 4e10
-    near(found[0]["kernel_bytes_per_second"], share * 1e10)  # of a copy here, of a copy there
-    near(found[2]["kernel_bytes_per_second"], min(share * 1e10, 0.5e10))  # four ranks share the node
-    # in a cache: faster than a copy, beside others, too
+    near(found[0]["kernel_bytes_per_second"], share * 1e10)  # relative to a copy: on this machine and on the predicted one
+    near(found[2]["kernel_bytes_per_second"], min(share * 1e10, 0.5e10))  # four ranks share the node's copy rate
+    # data in a cache: faster than a copy, also while other ranks compute
     fast = {**record, "seconds": {**record["seconds"], "kernel": 1e-5}}
     found = predictions(without, path, scratch("runs.jsonl", json.dumps(fast) + "\n"))
     near(found[2]["kernel_bytes_per_second"], 100 * share * 0.5e10)
     more = {**record, "run": {**record["run"], "ranks": 2, "grid": [2, 1]}, "seconds": {**record["seconds"], "kernel": 2e-3}, "imbalance": 1}
     found = predictions(without, path, scratch("more.jsonl", "".join(json.dumps(r) + "\n" for r in (record, more))))
-    # the run on two ranks is what two are held against
+    # the prediction for two ranks uses a run on one rank, that for four the run on two
     near(found[1]["kernel_bytes_per_second"], share * 1e10)
     assert found[2]["kernel_bytes_per_second"] != found[1]["kernel_bytes_per_second"], found
     done, _ = foreseen(machine_file({**ONE_NODE, "efficiency": None, "device": "cuda"}), path, runs)

@@ -1,5 +1,5 @@
-"""jobs/profile: the table of ncu's counters, nsys's tables, and what is said where they are not, or may not count. ncu and nsys are
-stood in for by scripts that write what the tools of NVIDIA write, since only a machine with a GPU has use for them.
+"""jobs/profile: the table of ncu's counters, nsys's tables, and the messages if the tools are missing or may not count. Scripts that
+print what NVIDIA's tools print stand in for ncu and nsys, which need a GPU.
 limit: 60"""
 import os
 import shlex
@@ -10,7 +10,7 @@ from study_tools import profile, start
 FOLDER = scratch("tools")
 os.makedirs(FOLDER)
 HEAD = ["ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC"]
-METRICS = sorted(profile.METRICS)  # ncu sorts them
+METRICS = sorted(profile.METRICS)  # in ncu's order
 UNITS = {"launch__registers_per_thread": "register/thread", "smsp__inst_executed.sum": "inst", "dram__bytes.sum.per_second": "Gbyte/s",
          "gpu__time_duration.sum": "us"}
 
@@ -20,7 +20,7 @@ def row(cells):
 
 
 def output(*launches, units=None):
-    """As `ncu --csv --page raw --log-file` writes it: launches: (kernel, {metric: text})."""
+    """The file that `ncu --csv --page raw --log-file` writes; launches: (kernel, {metric: text})."""
     units = {**{m: "%" for m in METRICS if ".pct" in m}, **UNITS, **(units or {})}
     lines = ["==PROF== Connected to process 4711 (/a/series_mpi)",
              f'==PROF== Profiling "{launches[0][0]}" - 0: 0%....50%....100% - 10 passes' if launches else "==WARNING== No kernels were profiled.",
@@ -34,7 +34,7 @@ def output(*launches, units=None):
 
 
 def tool(name, log="", said="", code=0):
-    """Puts a script in place of a tool, which writes `log` to the file after --log-file, says `said`, and keeps its arguments."""
+    """Replaces a tool by a script that writes `log` to the file after --log-file, prints `said`, and records its arguments."""
     path = os.path.join(FOLDER, name)
     with open(path, "w", encoding="utf-8") as file:
         file.write("#!/bin/sh\n" + f"printf '%s\\n' \"$@\" >{shlex.quote(FOLDER)}/arguments\n"
@@ -100,7 +100,7 @@ with test("names of kernels are no wider than a column, and still those of diffe
                                  "cusparse::csrmm_v3_kernel<..>", "cusparse::csrmm_alg1_kernel<0, 0, 0, int, int, ..>",
                                  "cusparse::csrmm_alg2_kernel<0, 0, 0, int, int, ..>", "walk_thread_kernel<double>", "by_row_kernel<0, double>"], "names")
     assert all(len(name) <= profile.WIDTH for name in short.values()), short
-    # two that differ beyond the width are as wide as it takes
+    # names that agree up to WIDTH are widened until they differ
     other = V3.replace("16, (bool)0, (bool)0", "16, (bool)0, (bool)1")
     equal(len({*profile.names([V3, other, SORT]).values()}), 3, "names of three kernels")
     lines = run("p", env=tool("ncu", output((SORT, K1), (V3, K1), (SORT.replace("(bool)0", "(bool)1"), K1)))).stdout.splitlines()

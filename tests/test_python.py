@@ -1,5 +1,5 @@
-"""The Python package: its mirror of the headers, how it finds libspmm, how it is installed, and on 1 to 4 ranks what
-tests/python_cases.py has.
+"""The Python package: its copy of the headers' declarations, how it finds libspmm, how it is installed, and
+tests/python_cases.py on 1 to 4 ranks.
 limit: 400"""
 import os
 import pathlib
@@ -19,12 +19,12 @@ if why:
 sys.path.insert(0, str(ROOT / "python"))
 sys.dont_write_bytecode = True
 os.environ["SPMM_LIBRARY"] = str(LIBRARY)
-from spmm_mpi import _library  # noqa: E402 (it is in the tree, not installed)
+from spmm_mpi import _library  # noqa: E402 (from the tree, not installed)
 
 HEADERS = (ROOT / "include/spmm_types.h").read_text() + "".join(
     (ROOT / "include" / name).read_text() for name in ("spmm.h", "spmm_extended.h"))
 
-# ---- the mirror of the headers ----
+# ---- the copy of the headers' declarations ----
 
 STRUCTURES = {"spmm_csr": _library.Csr, "spmm_multivector": _library.Multivector, "spmm_block": _library.Block,
               "spmm_plan_options": _library.Options, "spmm_plan_study": _library.Study, "spmm_rows": _library.Rows,
@@ -34,7 +34,7 @@ PREFIX = {"device": "SPMM_", "format": "SPMM_", "exchange": "SPMM_EXCHANGE_", "t
 
 
 def constants():
-    """C's name of an enumerator -> the number that the package has for it."""
+    """{C's name of an enumerator: its number in the package}"""
     found = {"SPMM_F64": _library.F64, "SPMM_F32": _library.F32}
     for option, prefix in PREFIX.items():
         for word, number in _library.WORDS[option].items():
@@ -46,7 +46,7 @@ def constants():
 
 
 def compiled(lines):
-    """What a C program with those statements prints, by line, compiled against the headers of this tree."""
+    """The lines that a C program with those statements prints, compiled with the headers of this tree."""
     source = scratch("mirror.c", "#include <stdio.h>\n#include <stddef.h>\n#include <spmm_extended.h>\nint main(void)\n{\n"
                      + "\n".join(lines) + "\nreturn 0;\n}\n")
     program = scratch("mirror")
@@ -227,13 +227,14 @@ WHY_NOT = "no venv, pip, wheel or setuptools from version 61"
 
 
 def installed():
-    """What installs the package into a virtual environment, by pip and without a network; None: that cannot be had here."""
+    """A function that runs the Python of a new virtual environment, in which pip can install the package without a
+    network; None if that is not possible here."""
     place = scratch("venv")
     needs = [("-m", "venv", "--system-site-packages", place), ("-c", "import wheel, setuptools; assert int(setuptools.__version__.split('.')[0]) > 60")]
     if any(python(*args, env={"PYTHONPATH": None}).returncode for args in needs):
         return None
     interpreter = os.path.join(place, "bin", "python")
-    # (an environment of an environment sees the packages of the first one not)
+    # (a virtual environment made in another one does not see the packages of the latter)
     seen = {"PYTHONPATH": python("-c", "import numpy, os; print(os.path.dirname(os.path.dirname(numpy.__file__)))").stdout.strip()}
     if python("-m", "pip", "--version", interpreter=interpreter, env=seen).returncode:
         return None

@@ -1,4 +1,4 @@
-"""Ranks that a launcher or a wrapper script gives different command lines, environments or files.
+"""Ranks that get different command lines, environments or files from a launcher or a wrapper script.
 limit: 300"""
 import os
 import shlex
@@ -10,8 +10,9 @@ SMALL = ("-d", "cpu", "-r", "1", "--warmup", "0")
 
 
 def start(*commands):
-    """mpirun with one rank for each command: a list of words, or (words, variables of that rank). A wrapper script tells
-    ranks apart, as users' scripts do: mpirun of Debian 13 (Open MPI 5.0.7) crashes on the form with colons."""
+    """Runs mpirun with one rank for each command: a list of words, or (words, variables of that rank). A wrapper script
+    selects the command of a rank, because mpirun of Debian 13 (Open MPI 5.0.7) crashes if commands are separated by
+    colons."""
     lines = ["#!/bin/sh", "case ${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-${PMI_RANK:-0}}} in"]
     for n, command in enumerate(commands):
         command, own = command if isinstance(command, tuple) else (command, {})
@@ -29,7 +30,7 @@ def spmm(*args):
 
 
 def refused(first, second, *parts):
-    """Both ranks end with exit code 2, by one line that has all parts; three ranks, too, of which the last differs."""
+    """Checks that both ranks end with exit code 2 and one line with all parts; also three ranks, of which the last differs."""
     for commands in ((first, second), (first, first, second)):
         done = start(*commands)
         equal(len(done.lines), 1, f"{commands}: {done.stderr[-800:]}")

@@ -1,5 +1,5 @@
-"""docs/record.schema.json beside what the programs write: each field is described, with its unit, and each described field is
-written by something, with the type that is said."""
+"""docs/record.schema.json compared with the programs' records: each field is described, with its unit, and each described
+field is written by some program, with the described type."""
 import json
 import os
 import shutil
@@ -31,7 +31,7 @@ Build cuda_13.0.r13.0/compiler.36424714_0
 
 
 def resolved(node):
-    """The words of a node, with those of what it refers to; its own come first."""
+    """The keywords of a node and of the node that it refers to; its own take precedence."""
     while "$ref" in node:
         target = DESCRIPTION
         for name in node["$ref"].split("/")[1:]:
@@ -41,7 +41,7 @@ def resolved(node):
 
 
 def types(node):
-    """Names of the types that a value may have."""
+    """The names of the types that a node allows."""
     node = resolved(node)
     if "anyOf" in node:
         return set().union(*(types(n) for n in node["anyOf"]))
@@ -51,7 +51,7 @@ def types(node):
 
 
 def declared(node, name=""):
-    """(name, node) of every field within."""
+    """Yields (name, node) of every field within a node."""
     node = resolved(node)
     for part, inner in {**node.get("properties", {}), **node.get("patternProperties", {})}.items():
         yield name + part, resolved(inner)
@@ -61,7 +61,7 @@ def declared(node, name=""):
 
 
 def of(node, name):
-    """What describes that field of an object; None: nothing does."""
+    """(name or pattern, node or None) that describes that field of an object."""
     for part, inner in node.get("patternProperties", {}).items():
         if name.startswith(part[1:]):
             return part, inner
@@ -69,7 +69,8 @@ def of(node, name):
 
 
 def found(node, value, written, name=""):
-    """Adds the names of the fields within to `written`, and yields what is not described, or has another type."""
+    """Adds the names of the fields in a value to `written`, and yields messages on fields without description or with
+    another type."""
     node = resolved(node)
     allowed = types(node)
     if TYPES[type(value)] not in allowed and not (type(value) is int and "number" in allowed):
@@ -97,7 +98,7 @@ def read(path):
 
 
 def study_records():
-    """By jobs/study: an environment with a GPU and a CUDA compiler, runs, and a failed one."""
+    """Records of jobs/study: an environment with a GPU and a CUDA compiler, runs, and a failed run."""
     tools = scratch("tools")
     os.makedirs(tools)
     for name, text in (("nvcc", NVCC), ("nvidia-smi", "NVIDIA H200, 580.1, 143771 MiB\n")):
@@ -156,7 +157,7 @@ with test("every field that a program writes is described with its type, and eve
         for record in made_records:
             where = written[kind(record)]
             equal(list(found({"$ref": schema.KINDS[kind(record)][1]}, record, where)), [], program)
-    # the same in all kinds
+    # the group `study` is the same in all kinds of records
     of_study = {name for names in written.values() for name in names if name.startswith("study")}
     for kind_name in ("run", "failure", "step"):
         written[kind_name] |= of_study if written[kind_name] else set()

@@ -1,5 +1,5 @@
-"""What others wrote and typed, at the door of jobs/: records and study files that are none are refused in one line with
-FILE:LINE, what was found and what was expected. test_record_schema.py has what the programs write.
+"""Input of jobs/: invalid records and study files are refused in one line with FILE:LINE, what was found and what was
+expected. test_record_schema.py tests the records that the programs write.
 limit: 300"""
 import copy
 import json
@@ -19,7 +19,7 @@ BIG = "1" + "0" * 400
 
 
 def refused(text, expected, line=2):
-    """The records are refused at that line, with that part of a message."""
+    """Checks that the records are refused at that line, with a message that contains `expected`."""
     path = scratch("odd.jsonl", text)
     try:
         records.read([path])
@@ -102,7 +102,7 @@ with test("what is no JSON, or none of ours, is refused with its line: NaN, numb
 with test("a line that does not end is not read to its end"):
     path = scratch("endless.jsonl", "")
     with open(path, "wb") as file:
-        file.truncate(2 ** 40)  # a hole: a line of 2^40 zeros
+        file.truncate(2 ** 40)  # a sparse file: a line of 2^40 zeros
     try:
         records.read([path])
         raise AssertionError("taken")
@@ -182,7 +182,7 @@ with test("generators' arithmetic stays within 64 bits, and ends"):
     equal((done.returncode, len(done.stderr.splitlines())), (3, 1), done.stderr)
     within(done.stderr, f"{path}:1: matrix lap3d7:{{9**9**9}}: {{9**9**9}}: found a number beyond 64 bits")
 
-# ---- what jobs/study meets while it runs ----
+# ---- errors while jobs/study runs ----
 
 ONE = "matrices = lap2d5:9\ndevices = cpu\nrounds = 1\nrepeats = 1\nthreads = 1\n"
 
@@ -224,7 +224,7 @@ with test("where the temporary folder is full a failed run is none of the point'
     done = study(path, launcher=fails, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200000, 200000)))
     equal((done.returncode, runs_in(path), len(done.stderr.splitlines())), (4, [], 1), done.stderr)
     within(done.stderr, "is not recorded, and the same command goes on")
-    for folder in ("/no/such", "/proc"):  # Python itself would take another
+    for folder in ("/no/such", "/proc"):  # Python itself would choose another folder
         done = study(path, env={**os.environ, "TMPDIR": folder}, launcher=fails)
         equal((done.returncode, runs_in(path), len(done.stderr.splitlines())), (4, [], 1), done.stderr)
         within(done.stderr, f"study: {folder}: ")
@@ -234,7 +234,7 @@ with test("where the temporary folder is full a failed run is none of the point'
 
 with test("ranks that do not find one another are a failed run that says so"):
     path = scratch("alone.jsonl")
-    done = study(path, text=ONE + "ranks = 2\ngrids = auto\n")  # no launcher: one rank, whatever is wanted
+    done = study(path, text=ONE + "ranks = 2\ngrids = auto\n")  # without a launcher there is one rank
     equal((done.returncode, [(s["code"], s["error"]) for s in runs_in(path)]),
           (1, [(1, "ran on 1 ranks, not 2: the launcher does not fit the program's MPI")]), done.stderr)
 

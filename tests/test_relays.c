@@ -1,6 +1,6 @@
 /* Relays: rows of X that several ranks of a node need cross between nodes once and are forwarded, in host
- * memory here. Nodes are made up (made_nodes.h). Without RELAYS=1 there are none, and who asks for them by
- * name is told so. MPI: 1 2 3 4 6 */
+ * memory here. Nodes are made up (made_nodes.h). Without RELAYS=1 there are no relays, and requesting them by
+ * name is an error. MPI: 1 2 3 4 6 */
 #include "relays/relays.h"
 
 #include "halo/node_rows.h"
@@ -8,8 +8,8 @@
 #include "formats/multivector.h"
 #include "made_nodes.h"
 
-/** Moves an X of which row j is j, and checks that no column of the block lacks its row, and that columns
- *  keep their order. */
+/** Moves an X whose row j is j. Checks that no column of the block lacks its row, and that columns keep their
+ *  order. */
 static void check_exchange(const spmm_block *block, const sp_halo *h, const sp_relays *relays)
 {
     const sp_exchange_options move = {
@@ -48,7 +48,7 @@ static int check_relays(const sp_grid *grid, const spmm_block *block, const sp_h
     CHECK_INT(sp_relays_create(grid, block, SPMM_TRANSPORT_AUTO, 1, &h, &relays), SPMM_OK);
     if (!relays) return 0;
     CHECK_INT(sp_node_rows_create(grid, block, halo, 1, &common, &why, &shared), SPMM_OK);
-    CHECK_INT(h->all_moved, common.halo.all_moved); /* once for each node */
+    CHECK_INT(h->all_moved, common.halo.all_moved); /* each row once per node */
     sp_node_rows_destroy(&common);
     check_exchange(block, h, relays);
     sp_relays_destroy(relays);
@@ -84,12 +84,12 @@ static void test_rows(void)
     }
 }
 
-/** SPMM_EXCHANGE_BACKEND: what it names is there, or is an error. */
+/** Checks that SPMM_EXCHANGE_BACKEND selects an available backend, or is an error. */
 static void test_names(void)
 {
     static const struct {
         const char *name;
-        spmm_status without, with; /* RELAYS=1 */
+        spmm_status without, with; /* without and with RELAYS=1 */
     } cases[] = {{"relayed", SPMM_ERR_USAGE, SPMM_OK},
                  {"staged", SPMM_OK, SPMM_OK},
                  {"relay", SPMM_ERR_USAGE, SPMM_ERR_USAGE}};

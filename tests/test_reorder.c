@@ -58,7 +58,7 @@ static double *dense(const spmm_csr *a)
     return d;
 }
 
-/** Element (perm[i], perm[j]) of b is element (i, j) of a. */
+/** Checks that element (perm[i], perm[j]) of b is element (i, j) of a. */
 static void check_permuted(const spmm_csr *a, const int64_t *perm, const spmm_csr *b)
 {
     const int64_t n = a->rows;
@@ -80,10 +80,10 @@ static int part_of(const int64_t *begin, int64_t row)
     return p;
 }
 
-/** How a row concerns other parts: 0 not, 1 it is needed, 2 both, 3 it needs others. */
+/** How a row is related to other parts: 0 not at all, 1 they need it, 2 both, 3 it needs rows of them. */
 static int kind_of(int needed, int needs) { return needs ? (needed ? 2 : 3) : needed; }
 
-/** What graph.h promises of the numbering, seen from the entries; `linked` is n x n zeros. */
+/** Checks, entry by entry, what graph.h promises of the numbering; `linked` is n x n zeros. */
 static void check_numbering(const spmm_csr *a, int parts, const int64_t *perm, const int64_t *begin,
                             int64_t edge_cut, char *linked)
 {
@@ -139,7 +139,7 @@ static void check_parts(const spmm_csr *a)
     for (size_t n = 0; n < sizeof parts / sizeof *parts; n++) check_partition(a, parts[n]);
 }
 
-/** Rows of X that a product moves, and rows that wait for them, on `parts` ranks. */
+/** Counts the rows of X that a product moves, and the rows of Y that wait for them, on `parts` ranks. */
 static void halo(const spmm_csr *a, int parts, const int64_t *begin, int64_t *moved, int64_t *waiting)
 {
     const int64_t cols[] = {0, a->cols};

@@ -1,5 +1,5 @@
-"""The outcome of a study, on its page and in words: sentences, limits, table, noise; figures as text in panels of their
-own; what the page carries.
+"""The outcome of a study, on its page and in words: sentences, limits, table, noise; figures as separate panels with text;
+the records in the page.
 limit: 300"""
 import base64
 import gzip
@@ -26,7 +26,7 @@ SAMPLES = ROOT / "docs" / "studies"
 
 def pair(first=1e-3, second=6e-4, still=None, interior=None, hidden=None, exchange=None, imbalance=1.0, received=0,
          copy_share=None, **more):
-    """Runs on 1 and 2 GPUs, and what the second record says of the exchange."""
+    """Records of runs on 1 and 2 GPUs, the second with these values on the exchange."""
     of_gpu = {"device": "cuda", "gpu": "A GPU", "kernel": "csr_rows", **more}
     one, two = made.run(first, **of_gpu), made.run(second, ranks=2, received=received, **of_gpu)
     two["moved"].update(no_exchange_seconds=still, interior_share=interior, hidden=hidden)
@@ -78,7 +78,7 @@ with test("what limits: the exchange, imbalance, sums, rows that several ranks m
     equal([(cause, round(part, 6)) for cause, part in outcome.causes(o)], [("imbalance", 0.375)])
     o = only(analyzed(*pair(1e-3, 8e-4, still=8e-4)))
     equal([cause for cause, _ in outcome.causes(o)], [outcome.SLOWER])
-    # 8 bytes x K of every row of X that is received, beside what one rank moves
+    # 8 K bytes for every received row of X, relative to the bytes that one rank moves
     o = only(analyzed(*pair(1e-3, 9e-4, received=216000, k=64)))
     moved = 1490400 * 12 + 8 * (216000 + 1) + 8 * 64 * 2 * 216000
     near(outcome.lost_parts(o)["X and Y that several ranks move"], 8 * 64 * 216000 / moved * 5e-4)
@@ -94,7 +94,7 @@ with test("what limits: memory by the DRAM bound, a cache beyond it; not known w
     equal(said(0.4, second=5e-4), "scales; the limit of one GPU is not known (40 % of the DRAM bound)")
     equal(said(None, second=5e-4), "scales; the limit of one GPU is not known (no copy was timed)")
     equal(outcome.limit(only(analyzed(made.run(1.0)))), "not known (no copy was timed)")
-    # by the records' own copy: 1490400 (8 + 4) + 8 (216000 + 1) + 8 x 8 x 2 x 216000 bytes in 1 ms
+    # from the copy rate in the record: 1490400 (8 + 4) + 8 (216000 + 1) + 8 x 8 x 2 x 216000 bytes in 1 ms
     share = (1490400 * 12 + 8 * 216001 + 8 * 8 * 432000) / 1e-3 / 5e10
     plain = made.run(1e-3, copy=5e10)
     plain["dram_bound_share"] = None
@@ -185,7 +185,7 @@ with test("what intervals do not support is not said, and where most times are n
         text = " ".join(study.sentences())
         equal("the times cannot tell" in text, not told, text)
         assert told or "slower on" not in text and "gains nothing" not in text and " is 1.2" not in text, text
-        # (0.77 with 0.57 to 1.04 is not known to be slower)
+        # (a speed-up of 0.77 with an interval of 0.57 to 1.04 is not reported as slower)
         equal("slower on" in text, told and 1e-3 / second < 0.9 and (spread, second) != (0.3, 1.3e-3), text)
         equal(outcome.limit(only(study)).startswith("cannot tell (speed-up "), not told)
         equal("95 % interval" in study.sentences()[0] and "wider than" in study.sentences()[0], spread > 0.1, study.sentences())
@@ -301,7 +301,7 @@ with test("a Python without matplotlib hands over to one that has it; where none
     done = start("report", bare, "-o", scratch("bare.html"), env={**without_matplotlib(), "PYTHON": other})
     equal(done.returncode, 0, done.stderr)
     within(done.stdout, f"handed over: {ROOT / 'jobs' / 'report'} {bare} -o")
-    # one that only says that it has it is not asked again and again
+    # a Python that falsely claims to have matplotlib is started only once
     liar = scratch("liar", f'#!/bin/sh\nif [ "$1" = -c ]; then exit 0; fi\nexec {sys.executable} "$@"\n')
     os.chmod(liar, 0o755)
     done = start("scaling", bare, "--out", scratch("liar-out"), env={**without_matplotlib(), "PYTHON": liar})
@@ -356,7 +356,7 @@ if plots:
             equal(labels, sorted(names, key=lambda n: -rates[n, k]))
 
     with test("pages of the kept records are whole and light: below 400 kB for 54 runs"):
-        for name, most in (("gpus-2xH200", 400e3), ("kernels-H200", 600e3)):  # 54 and 126 runs
+        for name, most in (("gpus-2xH200", 400e3), ("kernels-H200", 600e3)):  # bytes, for 54 and 126 runs
             done = start("report", SAMPLES / f"{name}.jsonl", "-o", scratch(f"{name}.html"), "--peak", "H200=67000")
             equal(done.returncode, 0, done.stderr)
             found, text = checked_page(scratch(f"{name}.html"))

@@ -1,4 +1,4 @@
-"""What spmm_mpi prints: its length, what is said when, progress on a terminal, and what shells complete by."""
+"""What spmm_mpi prints: its length, which lines it has when, progress on a terminal, and shell completion."""
 import os
 import pty
 import re
@@ -13,7 +13,7 @@ CAGE9 = ROOT / "matrices/cage9.mtx.gz"
 
 
 def on_terminal(*command):
-    """Runs a command with a terminal for its three streams. \\return what it wrote"""
+    """Runs a command with a terminal as its three standard streams. \\return its output"""
     pid, terminal = pty.fork()
     if pid == 0:
         os.execvp(command[0], [str(word) for word in command])
@@ -21,7 +21,7 @@ def on_terminal(*command):
     while True:
         try:
             part = os.read(terminal, 4096)
-        except OSError:  # Linux's end of a terminal
+        except OSError:  # how Linux reports the end of a terminal
             break
         if not part:
             break
@@ -83,7 +83,7 @@ with test("phases are shown on a terminal, mpirun's, too, and leave nothing ther
     for launcher in ((), (*MPIRUN, "-np", "1")):
         shown = on_terminal(*launcher, PROGRAM, *FAST, "-k", 8, "lap3d7:40")
         if launcher and "generating" not in shown:
-            # (only Open MPI's mpirun is looked through)
+            # (the program detects a terminal only through Open MPI's mpirun)
             assert "Open MPI" not in subprocess.run([MPIRUN[0], "--version"], stdout=subprocess.PIPE, text=True).stdout, shown
             continue
         for phase in ("generating", "multiplying", "verifying"):

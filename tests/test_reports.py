@@ -1,5 +1,5 @@
-"""docs/REPORTS.md: its commands run in a short form, kernels and records that it names are there; its times, and the tables of
-bench/records/2026-11-25-reports-tables.md, are those of the records; mk/reports.mk: what the reports' targets run, and what is refused.
+"""docs/REPORTS.md: its commands run in a short form, the kernels and records that it names exist; its times, and the tables of
+bench/records/2026-11-25-reports-tables.md, are those of the records; mk/reports.mk: what the reports' targets run and refuse.
 limit: 300"""
 import json
 import os
@@ -23,7 +23,7 @@ GPU = not re.search(r"^cuda +none", run("--list-devices", records=False).out, re
 
 
 def stage():
-    """A folder like the project's, in which a make of ours takes the program that is tested and builds nothing."""
+    """A folder like the project's, in which a replacement of make uses the tested program and builds nothing."""
     here = pathlib.Path(SCRATCH.name) / "tree"
     here.mkdir()
     for name in ("Makefile", "mk", "src", "fortran", "kernels", "include", "bench", "tests", "docs", "matrices", "jobs", "examples"):
@@ -39,15 +39,15 @@ def stage():
 
 
 HERE = stage()
-# names of the reports that look like ours
+# names in the reports that look like kernels of this project
 THEIRS = {"csr_vector_sub_warp", "csr_adaptive_sub_block", "coo_to_ellpack_parallel"}
 PROBED = ("CUDA", "METIS", "ISAL", "BZIP2", "LZMA", "ZSTD", "HWLOC", "NCCL", "BLAS", "FORTRAN", "PEERS")
 
 
 def make(*words, code=0, env=None):
-    """(output, makes below it) of a make in the staged folder."""
+    """(output, commands of the makes that it starts) of make in the staged folder."""
     (HERE / "made").unlink(missing_ok=True)
-    # nothing is compiled: what the makefiles would find out by compiling is not asked for
+    # the features that makefiles detect by compiling are switched off, so that nothing is compiled
     done = subprocess.run(["make", "NO_DEPS=1", "MPICC=true", *(f"{name}=0" for name in PROBED), f"MAKE={HERE}/make-below",
                            f"MPIRUN={' '.join(MPIRUN)}", *words], cwd=HERE, text=True,
                           capture_output=True, timeout=patience(100), check=False, env={**CLEAN, **(env or {})})
@@ -61,20 +61,20 @@ def records(name):
 
 
 def listed():
-    """Kernels that the registries' sources name, of a build or not."""
+    """All kernels in the sources of the registries, whether built or not."""
     text = "".join((ROOT / name).read_text(encoding="utf-8") for name in
                    ("kernels/kernels.def", "kernels/baseline.def", "kernels/series/series.def"))
     return set(re.findall(r"\b[A-Z_]+\(\s*(\w+)", text))
 
 
 def commands():
-    """Each command of the page once."""
+    """The commands of the page, each once."""
     found = re.findall(r"`([^`\n]+)`", PAGE.read_text(encoding="utf-8"))
     return list(dict.fromkeys(w for w in found if re.match(r"(make|mpirun|\./\w+|jobs/\w+) ", w)))
 
 
 def short(command):
-    """As it is run here: less of it."""
+    """The command with less work, as it is run here."""
     for pattern, new in ((r"lap3d27:64", "lap3d27:6"), (r" -m \d+ -n \d+", ""), (r"/series_mpi", "/series_mpi -m 40 -n 60"), (r"-r 500", "-r 3"),
                          (r"spmm_mpi", "spmm_mpi -k 3"), (r" --out plots", ""), (r"^mpirun", " ".join(MPIRUN))):
         command = re.sub(pattern, new, command)
@@ -119,7 +119,7 @@ with test("kernels and files that the page names are there"):
 
 
 def product_times():
-    """{(kernel, case): ms} of the two records that the table of products is made of."""
+    """{(kernel, case): ms} from the two files of records that the table of products is made from."""
     found = {}
     for line in (ROOT / "docs/studies/kernels-H200.jsonl").read_text(encoding="utf-8").splitlines():
         r = json.loads(line)
@@ -158,7 +158,7 @@ with test("the page's times of products, conversions and series are the records'
 
 
 def kept(name):
-    """Records of one H100."""
+    """The records of one H100 in a file."""
     lines = (ROOT / f"bench/records/2026-11-25-{name}-H100.jsonl").read_text(encoding="utf-8").splitlines()
     return [r for r in map(json.loads, lines) if "run" in r]
 
@@ -168,7 +168,7 @@ def case(r):
 
 
 def tables(heading):
-    """[[column, ..], row, ..] of each table of the page whose heading begins so."""
+    """[heading, row, ..] of each table of the page whose heading begins with these columns."""
     blocks = [[[cell.strip() for cell in line.strip("| ").split(" | ")] for line in block.splitlines() if not line.startswith("|---")]
               for block in re.findall(r"(?:^\|.*\n)+", TEXT, re.M)]
     return [block for block in blocks if block[0][:len(heading)] == heading]
@@ -184,7 +184,7 @@ def best_shapes(name, axis, held):
 
 
 def series_times(name, per_value=False):
-    """{(kernel, block, memory or size, precision): ms, or ps per value}; the last run of a kind."""
+    """{(kernel, block, memory or size, precision): ms, or ps per value}; of equal runs the last one."""
     found = {}
     for precision in ("f64", "f32"):
         for r in kept(name.format("" if precision == "f64" else "-f32")):
@@ -313,7 +313,7 @@ with test("each make command of the page was run, or lists its points"):
     for command in (c for c in commands() if c.startswith("make ")):
         words = command.split()
         study = re.fullmatch(r"study-([\w-]+)", words[1])
-        shapes = study and study[1] in ("launch-shapes", "subwarps")  # of CUDA kernels alone
+        shapes = study and study[1] in ("launch-shapes", "subwarps")  # these have CUDA kernels only
         if study and study[1] not in ("conversions", "series", "series-large"):
             done = subprocess.run(["jobs/study", "--program", PROGRAM, "--dry-run", "--set", f"devices={'auto' if GPU else 'cpu'}",
                                    *(() if BASELINE else ("--set", "serial=no", "--set", "kernels=auto")),

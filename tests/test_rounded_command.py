@@ -10,7 +10,7 @@ MATRIX = f"uniform:{ROWS},9"
 
 
 def x_file(name, element):
-    """A file with an X of which element() makes the elements."""
+    """A file with an X whose elements are made by element()."""
     path = scratch(name)
     with open(path, "w", encoding="ascii") as file:
         file.write(f"%%MatrixMarket matrix array real general\n{ROWS} {K}\n")
@@ -19,7 +19,7 @@ def x_file(name, element):
 
 
 def passes(*options, ranks):
-    """The result of a run of the option that passes; Y has other bits than the serial product."""
+    """The result of a run with the option, which must pass. (Y has other bits than the serial product.)"""
     result = run(*QUICK, "-x", REAL, "--exchange-precision", "f32", *options, MATRIX, ranks=ranks)
     equal((result.code, result.records[0]["error"]["passed"], result.out.splitlines()[-1]), (0, True, "PASS"), f"{ranks} ranks, {options} {result.err}")
     return result
@@ -39,7 +39,7 @@ with test("ghost rows are rounded: report, record and bound say so, on every gri
         record = result.records[0]
         rounding, error = record["rounding"], record["error"]
         equal((record["asked"]["exchange_precision"], rounding["exchange_precision"], record["run"]["transport"]), ("f32", "f32", "mpi"))
-        # each of 9 entries is below 1, and some rows of X are those of another rank
+        # the 9 entries of a row are below 1, and some rows of X are received and rounded
         assert 2.0 ** -30 < rounding["max_bound"] < 9 * 2.0 ** -24 * 1.001 and 0.01 < rounding["of_bound"] <= 1, rounding
         assert error["different"] > ROWS and error["wrong"] == 0, error
 

@@ -4,9 +4,10 @@
 
 enum { MOST = 400 };
 
-/** Finds the row blocks of a rank whose rows are interior (i), boundary (b) or empty (.), e.g. "4i3b", and
- *  which receives something if there is a b; ghost row 0 lies before the only owned row, 1. The row blocks
- *  should be `expected`, "first+rows .. | first+rows ..", where those before the bar are interior. */
+/** Finds the row blocks of a rank whose rows are interior (i), boundary (b) or empty (.), e.g. "4i3b". The
+ *  rank receives rows of X if it has boundary rows; ghost row 0 precedes its only owned row, 1. The row
+ *  blocks should be `expected`, "first+rows .. | first+rows ..", where row blocks before the bar are
+ *  interior. */
 static void check(const char *rows, int overlap, const char *expected)
 {
     int64_t irp[MOST + 1] = {0};

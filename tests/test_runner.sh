@@ -1,9 +1,9 @@
 #!/bin/bash
-# The runner itself: each way to fail is noticed, counted and shown. And what tests/bare refuses before it
-# does anything, and what make fuzz says.
+# The runner itself: each kind of failure is noticed, counted and printed. Also what tests/bare refuses before
+# it does anything, and what make fuzz prints.
 . tests/lib.sh
 
-# fails WAY COUNT TEXT SENTENCE: the fixture fails that way; the runner's last line and text say so
+# fails WAY COUNT TEXT SENTENCE: the fixture fails that way; the runner prints TEXT, and last COUNT
 fails() {
     local out
     if out=$(ALWAYS_FAILS=$1 TEST_LIMIT=2 V=0 bash tests/run "$BUILD" test_always_fails 2>&1); then
@@ -30,7 +30,7 @@ fails hang "0 passed, 1 failed, 0 skipped" "longer than 2 s" "a program that run
 out=$(ALWAYS_FAILS=hang TEST_LIMIT=2 TEST_PATIENCE=8 V=0 bash tests/run "$BUILD" test_always_fails)
 text "on a busy machine it is one later, as its limit is stretched" "longer than 2 s, on a busy machine 1" "$out"
 
-# stretched LOADAVG: the factor there, if /proc/loadavg were that
+# stretched LOADAVG: prints the factor for that content of /proc/loadavg
 scratch
 stretched() {
     echo "$1" >"$scratch/loadavg"
@@ -58,7 +58,7 @@ except command.subprocess.TimeoutExpired:
 END
 text "so are those of runs within tests" "ended" "$(cat "$scratch/out")"
 
-# what CI systems read: counts, the failure with its text, reasons of what was skipped, times that add up
+# the report for CI systems: counts, the failure with its text, reasons of skipped tests, times that add up
 report=$scratch/report.xml
 ALWAYS_FAILS=check V=0 bash tests/run --junit "$report" "$BUILD" test_always_fails test_always_fails test_no_such >/dev/null 2>&1
 ALWAYS_FAILS=crash V=0 bash tests/run --junit "$scratch/crash.xml" "$BUILD" test_always_fails >/dev/null 2>&1
@@ -99,7 +99,7 @@ bash tests/run --junit >>"$scratch/out" 2>&1
 usage=$?
 ok "a report that cannot be written is a failure" test "$none $full $usage $(grep -c 'No space left' "$scratch/out")" = "2 1 2 1"
 
-refused() { # ARGUMENTS...: exit code 2, and a line
+refused() { # ARGUMENTS...: succeeds if tests/bare has exit code 2 and prints one line
     local out
     out=$(tests/bare "$@" 2>&1)
     [ $? = 2 ] && [ "$(echo "$out" | wc -l)" = 1 ] && [ -n "$out" ]
@@ -107,7 +107,7 @@ refused() { # ARGUMENTS...: exit code 2, and a line
 ok "tests/bare takes two suites, one other MPI and one other compiler" \
     eval 'refused && refused jessie && refused --mpi lam bookworm && refused --cc tcc trixie && refused --mpi && refused --no'
 
-# a fuzz target that finds something, as libFuzzer says it, and one that does not
+# a fuzz target that reports a finding, as libFuzzer does, and one that does not
 folder=$scratch
 mkdir -p "$folder/fuzz-run/fuzz"
 cat >"$folder/fuzz-run/fuzz/fuzz_bad" <<'END'

@@ -1,4 +1,4 @@
-"""jobs/scaling and jobs/report: records made by known laws give the laws back, and the page is whole.
+"""jobs/scaling and jobs/report: the laws are recovered from records made by known laws, and the page is complete.
 limit: 300"""
 import csv
 import io
@@ -189,7 +189,7 @@ with test("shares of a product: the fullest rank's excess is one rank's, and add
     rows = laws.Product(100, 1000, 3, (4, 1), 8)
     equal(laws.product_shares(rows), {4: 1.0})
     near(laws.generalized_speedup(laws.product_shares(rows, 1.6)), 4 / 1.6)
-    # T of the notes' model without T_com: by columns, summed by all to one
+    # time of the notes' model without T_com: columns, linear sum
     near(laws.generalized_speedup(laws.product_shares(product, 1.0, "linear")),
          6000 / laws.model_seconds(product, laws.Rates(1.0, 0.0), "linear"))
 
@@ -345,7 +345,7 @@ def shaped(seconds, k=8, number=0, kernel="csr_vector_subwarp", taken=True, devi
     return record
 
 def blocks(**more):
-    """The best of K = 1 is 512 threads, of K = 8 it is 128; a default of 384 threads beside them."""
+    """Records in which 512 threads are the best for K = 1, and 128 for K = 8; and one with the default of 384 threads."""
     return [shaped(abs(math.log2(size / best)) * 1e-3 + k * 1e-3, k, number, block_size=size, **more) for number in range(2)
             for k, best in ((1, 512), (8, 128)) for size in (64, 128, 256, 512, 1024)] + [shaped(9e-3, **more)]
 
@@ -404,7 +404,7 @@ with test("zero points, one point and the options' mistakes end with the documen
     equal(start("report", empty, "-o", scratch("empty.html")).returncode, 0)
     checked_page(scratch("empty.html"))
     done = start("scaling", single, "--out", scratch("single"), "--csv", scratch("single.csv"))
-    # plots were asked for; the command may find a matplotlib that this Python has not
+    # the command may find matplotlib in another Python than this one
     equal(done.returncode, 4 if ": no plots: " in done.stderr else 0, done.stderr)
     equal(start("report", single, "-o", scratch("single.html")).returncode, 0)
     found, _ = checked_page(scratch("single.html"))
@@ -433,7 +433,7 @@ with test("without matplotlib there are tables only, and the package is named"):
     assert "svg" not in found.tags and "python3-matplotlib" in text
 
 def complaints(done):
-    """What it said was wrong; that there is no matplotlib is not."""
+    """The lines on the standard error, except on a missing matplotlib."""
     return [line for line in done.stderr.splitlines() if ": no plots: " not in line]
 
 

@@ -15,7 +15,7 @@ static const char *const specs[] = {
 enum { SPECS = sizeof specs / sizeof specs[0] };
 static int size, me;
 
-/** The block is a's rectangle: as many entries, and each of them the same. */
+/** Checks that the block is its rectangle of a, entry by entry. */
 static void check_block(const spmm_csr *a, const spmm_block *b)
 {
     CHECK_INT(sp_csr_check(&b->csr), SPMM_OK);
@@ -32,7 +32,7 @@ static void partition(const spmm_csr *a, const sp_grid *grid, sp_ranges *r)
     CHECK_INT(sp_ranges_share(grid, 0, a->rows, a->cols, r), SPMM_OK);
 }
 
-/** Makes the matrix of a spec, or a square one without entries of "none:ROWS". */
+/** Makes the matrix of a spec, or for "none:ROWS" a square matrix without entries. */
 static void make(const char *spec, spmm_precision precision, spmm_csr *a)
 {
     const int64_t rows = atoi(spec + 5);
@@ -44,7 +44,7 @@ static void make(const char *spec, spmm_precision precision, spmm_csr *a)
     memset(a->irp, 0, (size_t)(rows + 1) * sizeof *a->irp);
 }
 
-/** The block lies where the ranges say. */
+/** Checks that the block's place is that in the ranges. */
 static void check_place(const sp_grid *grid, const sp_ranges *r, const spmm_block *block)
 {
     const int p = grid->coords[0], q = grid->coords[1];
@@ -67,7 +67,7 @@ static spmm_status copy_csr(const spmm_csr *a, spmm_csr *b)
     return SPMM_OK;
 }
 
-/** Two blocks have the same bits. */
+/** Checks that two blocks have the same bits. */
 static void check_same(const spmm_csr *a, const spmm_csr *b)
 {
     const size_t nnz = (size_t)a->nnz;
@@ -78,7 +78,7 @@ static void check_same(const spmm_csr *a, const spmm_csr *b)
     CHECK(nnz == 0 || memcmp(a->as, b->as, nnz * (size_t)sp_value_size(a->precision)) == 0);
 }
 
-/** The slice is what the rank itself would convert its block to: as narrow, with the same bits. */
+/** Checks that the slice has the width and the bits of a conversion of the block by its own rank. */
 static void check_slice(const spmm_csr *block, const sp_matrix *slice)
 {
     sp_matrix own;
@@ -91,7 +91,8 @@ static void check_slice(const spmm_csr *block, const sp_matrix *slice)
     sp_matrix_destroy(&own);
 }
 
-/** Scatters a matrix by one way, and compares the blocks with those of `direct`, if that is not NULL. */
+/** Scatters a matrix with these options, and compares the blocks with those of `direct`, if that is not
+ *  NULL. */
 static void scatter_by(const sp_grid *grid, int root, const char *spec, spmm_precision precision,
                        const sp_scatter_options *o, const spmm_csr *direct, spmm_csr *copy)
 {
@@ -118,8 +119,8 @@ static void scatter_by(const sp_grid *grid, int root, const char *spec, spmm_pre
     sp_ranges_destroy(&r);
 }
 
-/** A grid: in one stage and in two, as CSR and as ELLPACK. Over the matrices and `turn` each goes with each
- *  of root's modes and both precisions. */
+/** Scatters on a grid, in one stage and in two, as CSR and as ELLPACK. Over all matrices and values of
+ *  `turn`, each of these four ways is combined with each of root's modes and both precisions. */
 static void scatter_on(int q, int root, int turn)
 {
     sp_grid grid;
@@ -188,7 +189,7 @@ static void test_blocks(void)
     }
 }
 
-/** Of lap2d5:700 a rank of two has over 2^20 entries, so packed blocks and slices travel in several
+/** With two ranks, each has over 2^20 entries of lap2d5:700, so packed blocks and slices travel in several
  *  portions. */
 static void test_portions(void)
 {

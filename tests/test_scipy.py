@@ -1,4 +1,4 @@
-"""SciPy as the second opinion: it reads the same files and multiplies.
+"""Products compared with those of SciPy, which reads the same files.
 limit: 300"""
 import numpy as np
 

@@ -7,7 +7,7 @@
 typedef void product(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,
                      spmm_multivector *y);
 
-/** The product of m, which holds the same matrix as a, in two pieces. */
+/** Checks the product of m, which is matrix `a` in another format, computed in two pieces. */
 static void check_product(const spmm_csr *a, const sp_matrix *m, sample_values kind, int64_t k,
                           product *serial)
 {
@@ -24,7 +24,7 @@ static void check_product(const spmm_csr *a, const sp_matrix *m, sample_values k
     free(expected.data);
 }
 
-/** Both products of a in all formats. */
+/** Checks both products of a in all formats. */
 static void check_formats(const spmm_csr *a, sample_values kind, int64_t k)
 {
     static product *const serial[] = {sp_serial_product, sp_serial_plain_product};

@@ -1,4 +1,4 @@
-"""series_mpi: results beside numpy's, input files, exit codes, messages, faults.
+"""series_mpi: results compared with numpy's, input files, exit codes, messages, faults.
 limit: 600"""
 import json
 import os
@@ -189,7 +189,7 @@ with test("step pearson has the times of its parts, within that of a pass; no ot
         equal([name for name, _ in printed], list(parts), "names")
         assert all(abs(float(ms) / (1e3 * pearson[p]) - 1) < 1e-3 for p, ms in printed), (printed, pearson)
     one = series("-m", 200, "-n", 2000, "-r", 3, "--kernel", "cpu_dots", "--steps", "pearson").records[0]["seconds"]
-    assert one["numerators"] > one["coefficients"], one # 2000 operations a pair beside few
+    assert one["numerators"] > one["coefficients"], one # 2000 operations per pair, compared with a few
 
 with test("the table has the time over the step's fastest kernel, and the total over the steps by their fastest kernels"):
     result = series("-m", 60, "-n", 300, "--kernel", "all", "-r", 3)
@@ -240,7 +240,7 @@ with test("--accuracy shows that f32 loses what f64 keeps, and compensation wins
     assert all(r["sums_within_0.001"] == 1 for (p, _), r in rows.items() if p == "f64")
 
 def named(*args, ranks):
-    """(series, its sum, the reference) of each line of --accuracy -v, and the lines of its output."""
+    """([(series, its sum, the reference)] of the lines "Series N: .." of --accuracy -v, all lines of its output)"""
     result = run("-d", "cpu", "-t", 1, "--accuracy", "-v", *args, program=SERIES, ranks=ranks, records=False)
     equal(result.code, 0, result.err)
     return [(int(m), float(a), float(b)) for m, a, b in re.findall(r"^ +Series (\d+): (\d+\.\d{6}) VS (\d+\.\d{6})$", result.out, re.M)], \
@@ -255,7 +255,7 @@ with test("--accuracy -v names the first series whose sums differ, of all ranks,
     equal(named(*many, ranks=3)[0], found, "on 3 ranks")
     apart = named(*many, "--tolerance", "1000,0.3", ranks=2)[0]
     assert apart != found and all(abs(a - b) > 0.3 for _, a, b in apart), apart
-    # fewer than 8 are all that the table counts as differing
+    # if fewer than 8 series differ by the table, all of them are listed
     few, lines = named("-m", 20, "-n", 64, ranks=5)
     alike = float(re.findall(r"([\d.]+) %", next(line for line in lines if "cpu_sum_serial" in line))[2])
     assert 0 < len(few) < 8 and few == sorted(few), few
@@ -286,7 +286,7 @@ with test("a usage error is exit code 2, one line and a hint"):
                        (("--st", "9"), "ambiguous: --start or --steps"), (("-o", "r", "--csv", "r"), "one file, r")):
         result = run(*args, program=SERIES, ranks=2, records=False)
         if part == "walk_tiles" and result.code == 4:
-            continue # a build without CUDA says that first
+            continue # a build without CUDA reports that first
         equal(result.code, 2, f"{args}: {result.err}")
         equal(len(result.error_lines()), 1, f"{args}: {result.err}")
         within(result.error_lines()[0], part)

@@ -1,5 +1,5 @@
 """jobs/scaling and jobs/report on records of series_mpi: tables, scaling over ranks, rooflines, CSV and the page, alone
-and beside records of spmm_mpi.
+and together with records of spmm_mpi.
 limit: 120"""
 import csv
 import itertools
@@ -274,7 +274,7 @@ if plots:
             canvas = FigureCanvasAgg(figure)
             canvas.draw()
             texts = figure.axes[0].texts
-            # an annotation's own extent has its line, too
+            # the extent of an annotation includes its line, that of a Text does not
             boxes = [Text.get_window_extent(text, canvas.get_renderer()).shrunk(0.9, 0.7) for text in texts]
             equal([(a, b) for a, b in itertools.combinations(range(len(boxes)), 2) if boxes[a].overlaps(boxes[b])], [])
             ends = [tuple(map(int, text.get_text().split("-"))) for text in texts]

@@ -15,7 +15,7 @@ static sp_grid column, line;
 /** Number i of an array. Whole numbers: every sum is exact. Every third one is negative. */
 static double value(int64_t i) { return (double)(i % 17 + 1) * (i % 3 == 0 ? -1 : 1); }
 
-/** This rank's part of an array, and the sum of it. */
+/** This rank's part of an array, and how to sum the array. */
 typedef struct cut {
     sp_ranges ranges;
     sp_series part;

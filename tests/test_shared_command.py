@@ -1,4 +1,4 @@
-"""spmm_mpi where ranks of a node share X: what becomes of the others when one is lost, and a node without room in /dev/shm."""
+"""spmm_mpi with an X that ranks of a node share: the loss of one rank, and a node without room in /dev/shm."""
 import os
 import shutil
 import signal
@@ -11,7 +11,7 @@ QUICK = ("-d", "cpu", "-r", 2, "--warmup", 0, "-t", 1)
 
 
 def processes():
-    """The program's processes on this machine that came from this test."""
+    """The ids of the program's processes that this test has started."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -19,18 +19,18 @@ def processes():
                 if b"SHARED_TEST=%d\0" % os.getpid() in f.read() and \
                         os.path.realpath(f"/proc/{pid}/exe") == os.path.realpath(PROGRAM):
                     found.append(int(pid))
-        except OSError:  # it ended while we looked
+        except OSError:  # the process has ended meanwhile
             pass
     return sorted(found)
 
 
 def lose(signal_, *options):
-    """Sends the signal to a rank in the midst of products; returns the exit code, and how long the job took to end."""
+    """Sends the signal to a rank during products; returns the exit code, and the time until the job ended."""
     job = subprocess.Popen([*MPIRUN, "-np", "3", PROGRAM, "-d", "cpu", "-t", "1", "-r", "100000000", "--transport", "shared",
                             *options, "lap2d5:30"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                            stderr=subprocess.STDOUT, text=True, env={**os.environ, "SHARED_TEST": str(os.getpid())})
     try:
-        while "GFLOP/s" not in (line := job.stdout.readline()):  # the table's head comes before the products
+        while "GFLOP/s" not in (line := job.stdout.readline()):  # the table's heading precedes the products
             assert line, "it ended before"
         time.sleep(0.5)
         ranks = processes()
@@ -73,7 +73,7 @@ if not shutil.which("unshare") or subprocess.run(TRY, capture_output=True).retur
     skip(SENTENCE, "no mount namespaces")
 else:
     with test(SENTENCE):
-        # MPI keeps its own shared memory there: it gets other ways to talk
+        # MPI's own shared memory would be in /dev/shm, too: it uses TCP instead
         small = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs -o size=64k none /dev/shm && exec \"$@\"", "sh"]
         env = {"OMPI_MCA_btl": "self,tcp", "OMPI_MCA_osc": "^sm", "OMPI_MCA_coll": "^sm", "OMPI_MCA_shmem": "mmap",
                "OMPI_MCA_shmem_mmap_backing_file_base_dir": "/tmp", "OMPI_MCA_btl_tcp_if_include": "lo"}

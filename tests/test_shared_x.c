@@ -56,10 +56,10 @@ static spmm_transport transport_of(const spmm_plan *plan)
     return facts.transport;
 }
 
-enum { XS = 20, K = 3 }; /* XS: more than there are areas */
+enum { XS = 20, K = 3 }; /* XS: more X than areas of common memory */
 
-/** Products with many X of the plan and one of the caller's, of which each rank takes another one in each
- *  product. */
+/** Checks products with many X of the plan and one of the caller. In each product ranks use different X,
+ *  unless `alike`. */
 static void multiply(const spmm_csr *a, const spmm_block *block, const spmm_plan_options *options, int alike)
 {
     spmm_plan *plan;
@@ -75,7 +75,7 @@ static void multiply(const spmm_csr *a, const spmm_block *block, const spmm_plan
         fill(block, time, &x[i]);
         CHECK_INT(spmm_apply(plan, 1, &x[i], 0, &y), SPMM_OK);
         check_y(a, block, &y, time);
-        /* at once: neighbors must have read it */
+        /* X is overwritten at once: neighbors must have read it */
         memset(x[i].data, 0xff, (size_t)(x[i].rows * sp_row_bytes(&x[i])));
     }
     spmm_plan_destroy(plan);
@@ -192,7 +192,7 @@ static void test_lives(void)
     destroy(&a, &block);
 }
 
-/** A product in which rank `bad` has a wrong X. */
+/** Checks a product in which rank `bad` passes a wrong X. */
 static void fail(const spmm_csr *a, const spmm_block *block, int bad)
 {
     const spmm_plan_options options = {.transport = SPMM_TRANSPORT_SHARED};
@@ -263,7 +263,7 @@ static void test_waiting(void)
     }
 }
 
-/** The rows that each made-up node receives are those that its ranks need, each once. */
+/** Checks that each made-up node receives exactly the rows that its ranks need, each once. */
 static void test_rows_once(void)
 {
     spmm_csr a;

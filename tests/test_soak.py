@@ -1,4 +1,4 @@
-"""A short soak (tests/soak.py, `make soak`), and that it sees what goes wrong. limit: 300"""
+"""A short soak (tests/soak.py, `make soak`), and that it detects errors. limit: 300"""
 import os
 import tempfile
 

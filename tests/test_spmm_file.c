@@ -1,4 +1,5 @@
-/** The binary matrix file: what is written comes back, whole and in ranges; what is damaged is refused.
+/** The binary matrix file: a matrix is read back as it was written, whole and in ranges; a damaged file is
+ *  refused.
  *  limit: 120 */
 #include <fcntl.h>
 #include <math.h>
@@ -20,7 +21,7 @@ static const sp_csr_file_facts facts = {.info = {.format = "coordinate",
                                                  .bytes = 1234},
                                         .duplicates = 5};
 
-/** Chunks of 64 bytes put several into every section; 0: the default. */
+/** Bytes of a chunk: with 64 every section has several chunks; 0: the default. */
 static const int64_t chunks[] = {64, 192, 0};
 
 static int is_binary(void)
@@ -200,7 +201,7 @@ static void test_nonfinite(void)
             const int64_t row = 40, e = a.irp[row] + 1;
             sp_csr_file_range r = {.col_end = a.cols, .row_end = a.rows, .threads = 1 + k % 3};
             r.precision = k % 4 < 2 ? SPMM_F64 : SPMM_F32;
-            for (int64_t at = e; at < a.nnz; at += 500) /* the first one counts */
+            for (int64_t at = e; at < a.nnz; at += 500) /* the first one is reported */
                 if (k % 2)
                     ((float *)a.as)[at] = (float)bad[k / 4];
                 else
@@ -230,7 +231,7 @@ static void test_nonfinite(void)
 
 /* ---- damage ---- */
 
-/** A byte of the file becomes another one, `by` xor. */
+/** Changes a byte of the file: exclusive or with `by`. */
 static void poison(int64_t at, int by)
 {
     FILE *const f = fopen(path, "r+b");
@@ -242,7 +243,7 @@ static void poison(int64_t at, int by)
     fclose(f);
 }
 
-/** Puts another header into the file, its checksum put right. */
+/** Writes another header into the file, with a right checksum. */
 static void put_header(sp_spmm_file_header h)
 {
     FILE *const f = fopen(path, "r+b");
@@ -378,7 +379,7 @@ static void test_foreign(void)
     spmm_csr_destroy(&a);
 }
 
-/** What put_header() names of a header that lies. */
+/** What the message says of a header in test_lying_header(), by k. */
 static const char *const fields[] = {"rows",
                                      "columns",
                                      "entries",
@@ -425,7 +426,7 @@ static void test_lying_header(void)
             if (k == 3) other.precision = -1;
             if (k == 4) other.chunk_bytes = INT64_C(1) << 31;
             if (k == 5) other.offset[0] = -4096;
-            if (k == 6) other.offset[1] = other.offset[0]; /* they overlap */
+            if (k == 6) other.offset[1] = other.offset[0]; /* the sections overlap */
             if (k == 7) other.bytes[2] = INT64_MAX;
             if (k == 8) other.file_bytes = INT64_MAX;
             if (k == 9) memset(other.format, 'x', sizeof other.format);
@@ -472,7 +473,7 @@ static void test_wrong_indices(void)
         CHECK_INT(sp_csr_file_block(f, &part, &b, NULL), SPMM_ERR_SYNTAX);
         CHECK_TEXT(spmm_error_message(), "the columns of row 10 are not in order");
         sp_csr_file_close(f);
-        for (int k = 0; k < 2; k++) { /* also where neither its row nor its column is asked for */
+        for (int k = 0; k < 2; k++) { /* also if the range has neither its row nor its column */
             const sp_csr_file_range first = {.row_end = 12, .col_end = 3, .threads = 2};
             a.ja[a.irp[9] + 1] = k ? -1 : (int32_t)a.cols;
             written(&a);

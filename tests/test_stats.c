@@ -43,7 +43,7 @@ int main(void)
         for (int i = 0; i < 5; i++) v[i] = i;
         const sp_stats few = sp_stats_of(v, 5);
         CHECK(isnan(few.low) && isnan(few.high));
-        for (int i = 0; i < 5000; i++) v[i] = i + 1; /* 2500 - 0.98 sqrt(5000), and what 2^-5000 is not */
+        for (int i = 0; i < 5000; i++) v[i] = i + 1; /* low: 2500 - 0.98 sqrt(5000); 2^-5000 underflows */
         const sp_stats many = sp_stats_of(v, 5000);
         CHECK(many.low > 2425 && many.low < 2436 && many.low + many.high == 5001);
     }

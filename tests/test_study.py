@@ -245,7 +245,7 @@ with test("jobs/conversions times the conversions of several matrices, some roun
     within(lines[7], "COO to ELL, no padding  coo_to_ell_nopad_single_pass")
     equal(len(records_of(path)), 4)
     with open(path, "a", encoding="utf-8") as file:
-        file.write('{"conversions": {"mat')  # a kill, or a full disk
+        file.write('{"conversions": {"mat')  # as a kill or a full disk leaves it
     again = subprocess.run(words, capture_output=True, text=True, check=True, timeout=patience(60)).stdout
     equal((len(records_of(path)), "round" in again), (4, False))
     bad = subprocess.run(words[:-2] + ["none.mtx"], capture_output=True, text=True, check=False, timeout=patience(60))
@@ -402,7 +402,7 @@ with test("an output that is an input by any name is refused with exit code 2, a
     free = scratch("free.out")
 
     def names_of(path):
-        """The file by other names."""
+        """Other names of the file."""
         soft, hard = (scratch(f"{kind}-{os.path.basename(path)}") for kind in ("soft", "hard"))
         for link, make in ((soft, os.symlink), (hard, os.link)):
             if not os.path.lexists(link):

@@ -1,4 +1,4 @@
-"""bench/study_hosts.py: a study on two hosts of network namespaces, its records, and what is said of them.
+"""bench/study_hosts.py: a study on two hosts that are network namespaces, its records, and remarks on them.
 limit: 120"""
 import json
 import subprocess
@@ -30,7 +30,7 @@ def study(command, path, *options):
 
 
 def transports(runs):
-    """Of runs on several ranks, by their number."""
+    """{(ranks, transport)} of the runs on several ranks."""
     return {(r["run"]["ranks"], r["run"]["transport"]) for r in runs if r["run"]["ranks"] > 1}
 
 
@@ -47,7 +47,7 @@ with test("ranks are on two hosts: one on each has messages alone; results are t
         equal((r["study"]["code"], r["error"]["different"]), (0, 0), done.stdout)
         assert r["error"]["checked"] > 0, done.stdout
     _, _, alone = study("jobs/study", plain, "--launcher", " ".join(MPIRUN) + " -np {ranks}")
-    # two ranks of a host meet in its memory, and ranks of two hosts do not
+    # two ranks on one host share memory, ranks on two hosts do not
     equal(transports(runs), {(2, "mpi"), (4, "shared")})
     equal(transports(alone), {(2, "shared"), (4, "shared")})
     for r in (r for r in runs if r["run"]["ranks"] == 4):

@@ -1,4 +1,4 @@
-"""series_mpi --sum: the sum of one array that is cut between the ranks, its table, records, errors and faults.
+"""series_mpi --sum: the sum of one array that is distributed over the ranks, its table, records, errors and faults.
 limit: 300"""
 import math
 import re
@@ -16,7 +16,7 @@ def summed(*args, **more):
 
 
 def sums(result):
-    """{strategy: (the sum, where it is)}"""
+    """{strategy: (the sum, the ranks that have it)}"""
     return {name: (float(value), where) for value, name, where in
             re.findall(r"^Sum of array is (\S+), by (\w+), on (.+)$", result.out, re.M)}
 

@@ -1,5 +1,5 @@
-/* Plans and threads: one plan refuses a second thread, and threads with plans of their own do not disturb one
- * another. Forks.
+/* Plans and threads: a plan refuses a second thread, and threads with plans of their own do not disturb one
+ * another. Processes that are forked after a product are refused.
  *
  * MPI: 1 2 3
  * limit: 240 */
@@ -14,7 +14,7 @@
 
 enum { THREADS = 3, TURNS = 60, K = 5 };
 
-/** What a thread does, and what came of it; sums of checks are left to the main thread. */
+/** A thread's work and its results; only the main thread checks them. */
 typedef struct worker {
     distributed *d;
     MPI_Comm comm;
@@ -31,7 +31,7 @@ static void put(spmm_multivector *v, double value)
             ((double *)v->data)[v->layout == SPMM_COLUMN_MAJOR ? j * v->ld + i : i * v->ld + j] = value;
 }
 
-/** Counts a product with an X whose elements are all `value`. */
+/** Counts a product with an X whose elements are all `value` as right, wrong, refused or odd. */
 static void judge(worker *w, spmm_status status, double value)
 {
     if (status != SPMM_OK) {
@@ -69,7 +69,7 @@ static void by_columns(worker *w, int n)
     free(x.data);
 }
 
-/** The matrix is symmetric. */
+/** The matrix is symmetric: the result is that of by_apply(). */
 static void by_transpose(worker *w, int n)
 {
     put(&w->x, n);
@@ -81,7 +81,7 @@ static void by_halves(worker *w, int n)
     put(&w->x, n);
     const spmm_status begun = spmm_apply_begin(w->plan, 1, &w->x, 0, &w->y);
     const spmm_status ended = begun == SPMM_OK ? spmm_apply_end(w->plan) : begun;
-    w->odd += begun == SPMM_OK && ended != SPMM_OK; /* no other thread gets in between */
+    w->odd += begun == SPMM_OK && ended != SPMM_OK; /* no other thread can use the plan in between */
     judge(w, ended, n);
 }
 
@@ -97,7 +97,7 @@ static void by_all(worker *w, int n)
     by_apply(w, n);
 }
 
-/** Everything by a plan of the thread's own, on a communicator of its own. */
+/** Makes every call with the thread's own plan, on its own communicator. */
 static void by_own_plan(worker *w, int n)
 {
     double g[K * K];
@@ -121,7 +121,7 @@ static void *work(void *of)
     return NULL;
 }
 
-/** Lets all threads work at a time. \param [in] own  1: each has its own plan */
+/** Runs all threads at the same time. \param [in] own  1: each has its own plan */
 static void run(distributed *d, MPI_Comm comm, spmm_plan *plan, void (*turn)(worker *, int), int own)
 {
     worker w[THREADS];
@@ -147,7 +147,7 @@ static void run(distributed *d, MPI_Comm comm, spmm_plan *plan, void (*turn)(wor
     }
 }
 
-/** The matrix on one rank alone. */
+/** Makes the matrix, on one rank alone. */
 static void alone(distributed *d, const char *spec)
 {
     CHECK_INT(spmm_csr_generate(spec, SPMM_F64, &d->a), SPMM_OK);
@@ -184,7 +184,7 @@ static void test_own_plans(void)
     }
 }
 
-/** Every function of a plan that another thread is in. */
+/** Checks that every function refuses a plan that another thread is using. */
 static void check_refused(spmm_plan *plan, spmm_multivector *x, spmm_multivector *y)
 {
     const spmm_rows rows = {.irp_bytes = 4};
@@ -207,7 +207,7 @@ static void check_refused(spmm_plan *plan, spmm_multivector *x, spmm_multivector
     REFUSED("spmm_plan_diagonal", spmm_plan_diagonal(plan, y));
     REFUSED("spmm_plan_view_text", spmm_plan_view_text(plan, &text));
     if (size > 1) REFUSED("spmm_plan_x_create", spmm_plan_x_create(plan, &more));
-    CHECK_INT(spmm_plan_y_create(plan, &more), SPMM_OK); /* of what never changes */
+    CHECK_INT(spmm_plan_y_create(plan, &more), SPMM_OK); /* Y's shape never changes */
     spmm_multivector_destroy(&more);
 }
 
@@ -219,7 +219,7 @@ static void *destroy(void *of)
     return NULL;
 }
 
-/** A plan that another thread is in is destroyed when that has left it. */
+/** Checks that destroying a plan that another thread is using waits for that thread. */
 static void check_destroy(spmm_plan *plan)
 {
     spmm_plan *volatile left = plan;
@@ -260,7 +260,7 @@ static void test_refusal(void)
     }
 }
 
-/** Threads of a plan for whose number nobody asked, in words of its view. */
+/** Returns a plan's default number of threads, and whether its view reports that cores are oversubscribed. */
 static void default_threads(distributed *d, int *threads, int *crowded)
 {
     spmm_plan *plan;
@@ -309,15 +309,15 @@ static void test_share(void)
     }
 }
 
-/** Waits for a forked process. Returns its exit code; -1: it was ended by a signal, of alarm() perhaps. */
+/** Waits for a forked process. Returns its exit code; -1: a signal ended it, possibly that of alarm(). */
 static int code_of(pid_t child)
 {
     int status;
     return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/** Calls every function that has a status, in a forked process. Returns how many did not say that it is
- *  one. */
+/** Calls every function that returns a status, in a forked process. Returns how many did not report the
+ *  fork. */
 static int not_refused(distributed *d, spmm_plan *plan, spmm_multivector *x, spmm_multivector *y)
 {
     static const int64_t zero;
@@ -363,7 +363,7 @@ static int not_refused(distributed *d, spmm_plan *plan, spmm_multivector *x, spm
     return failed;
 }
 
-/** In a forked process: everything is refused, and what it has can be freed. */
+/** In a forked process: checks that every call is refused, and that everything can be freed. */
 static int in_fork(distributed *d, spmm_plan *plan, spmm_multivector *x, spmm_multivector *y)
 {
     alarm(60);
@@ -390,7 +390,7 @@ static void test_fork(void)
             fill(&x, d.block.x_begin);
             CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
             check_rows(&d.a, 0, 1, 0, &y, d.block.row_begin);
-            if (n == 1) CHECK(sp_plan_try(plan)); /* of a thread that the forked process has not */
+            if (n == 1) CHECK(sp_plan_try(plan)); /* by a thread that does not exist in the forked process */
             const pid_t child = fork();
             if (child == 0) _exit(in_fork(&d, plan, &x, &y));
             CHECK_INT(code_of(child), 0);
@@ -403,7 +403,7 @@ static void test_fork(void)
     }
 }
 
-/** Uses the library in a process that is forked before its parent does. Returns 0 if it works there. */
+/** Uses the library in a process that is forked before its parent uses it. Returns 0 if that works. */
 static int fork_first(void)
 {
     const pid_t child = fork();

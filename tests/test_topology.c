@@ -1,6 +1,6 @@
-/** The topology of machines that hwloc makes up: tests/topology.xml has two packages of two cores of two
- *  hardware threads, a GPU at each and one that is at neither; other machines are hwloc's descriptions of a
- *  synthetic one. */
+/** The topology of made-up machines: tests/topology.xml has two packages of two cores of two hardware
+ *  threads, a GPU near each package and one near neither; the other machines are synthetic topologies of
+ *  hwloc. */
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,16 +11,17 @@
 enum { MOST = 16 };
 static const char XML[] = "HWLOC_XMLFILE", SYNTHETIC[] = "HWLOC_SYNTHETIC";
 
-/** What a process of its own, which has not looked at the machine yet, answers. */
+/** The answers of a forked process that has not examined the machine before. */
 typedef struct answer {
     int64_t last, cache;
     int cores, known;
     sp_nearness near; /* to `pci` */
 } answer;
 
-/** Asks on the machine that the variable describes, NULL: this one.
- *  \param [in] cpu  the only one of this machine that the process is bound to; -1: the process is on the
- *                   machine that is made up, unbound */
+/** Asks a forked process about the machine that the environment variable describes; `variable` NULL: about
+ *  this one.
+ *  \param [in] cpu  this machine's CPU to which the process is bound; -1: it is unbound, on a made-up
+ *                   machine */
 static answer ask(const char *variable, const char *value, int cpu, const char *pci)
 {
     answer a = {.last = -1};
@@ -30,7 +31,7 @@ static answer ask(const char *variable, const char *value, int cpu, const char *
     if (child == 0) {
         cpu_set_t set;
         CPU_ZERO(&set);
-        unsetenv("HWLOC_COMPONENTS"); /* of tests/env.sh, which the variable would give way to */
+        unsetenv("HWLOC_COMPONENTS"); /* set by tests/env.sh; it would override the variable */
         if (variable) setenv(variable, value, 1);
         if (cpu >= 0) {
             CPU_SET(cpu, &set);

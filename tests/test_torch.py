@@ -1,10 +1,10 @@
-"""Products that PyTorch differentiates, the example of a network in training, and the program of docs/PYTHON.md.
+"""Products that PyTorch differentiates, the example that trains a network, and the program of docs/PYTHON.md.
 limit: 400"""
 import command
 from command import ROOT, equal, finish, scratch, skip, test, within
 from python_package import ENVIRONMENT, missing, python, relay, section
 
-# PyTorch's threads and libspmm's would wait for one another on few cores
+# threads of PyTorch and of libspmm would compete for few cores
 ENVIRONMENT["OMP_NUM_THREADS"] = "1"
 why = missing()
 if why is None and python("-c", "import torch").returncode:
@@ -18,7 +18,7 @@ for ranks in (1, 2, 4):
 
 
 def trained(ranks, *arguments):
-    """The hash of the weights that the example ends with."""
+    """The line with the hash of the final weights that the example prints."""
     done = python(ROOT / "examples/gcn_training.py", *arguments, ranks=ranks)
     equal(done.returncode, 0, done.stdout[-2000:])
     return [line for line in done.stdout.splitlines() if line.startswith("weights ")][-1]

@@ -1,4 +1,5 @@
-/* MPI: 1 2 3. Trials: which candidate is taken, what is left out, and that all ranks take the same. */
+/* MPI: 1 2 3. Trials: which candidate is chosen, which are left out, and that all ranks choose the same
+ * one. */
 #include "base/trial.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@ enum { MOST = 4 };
 typedef struct faked {
     int64_t microseconds[MOST];
     spmm_status make[MOST], run[MOST]; /* how each ends, on the last rank */
-    int made, runs[MOST];              /* made: those that are not destroyed */
+    int made, runs[MOST];              /* made: number of candidates not yet destroyed */
 } faked;
 
 static int size;
@@ -49,7 +50,7 @@ static void destroy(void *of, void *made)
 
 static sp_trial_ops ops = {"trial", make, run, NULL, destroy, 0};
 
-/** Runs a trial of `count` candidates. \return the number of the one that was taken; -1: none */
+/** Runs a trial of `count` candidates. \return number of the chosen one; -1: none */
 static int taken(faked *f, int count, double brief, sp_trial *trial, spmm_status expected)
 {
     MPI_Comm comm = MPI_COMM_WORLD;
@@ -66,7 +67,7 @@ static int taken(faked *f, int count, double brief, sp_trial *trial, spmm_status
     MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     CHECK_INT(number, most);
     destroy(f, best);
-    CHECK_INT(f->made, 0); /* nothing is left of the others */
+    CHECK_INT(f->made, 0); /* all other candidates are destroyed */
     return number;
 }
 
@@ -105,7 +106,7 @@ static void test_choice(void)
         CHECK(f.runs[1] == 1 && f.runs[2] == 0);
     }
     TEST("of about equal ones the first is taken") {
-        /* 20 and 19.8 ms: 1 % is noise, of which pauses have less, but on busy cores: hence again */
+        /* 20 and 19.8 ms: a difference of 1 % is noise to a trial. On busy cores pauses vary more: retry */
         for (int count = 3; count <= 4; count++) {
             faked f;
             int number = -1, runs = 0;
@@ -115,7 +116,7 @@ static void test_choice(void)
                 runs = f.runs[0] + f.runs[1] + f.runs[2] + f.runs[3];
             }
             CHECK_INT(number, 0);
-            CHECK_INT(runs, 15); /* what candidates may cost */
+            CHECK_INT(runs, 15); /* the most runs of a trial with candidates of similar speed */
         }
     }
 }
@@ -145,7 +146,7 @@ static void test_failures(void)
         ops.unsure = 1;
         f.run[0] = SPMM_ERR_MPI;
         CHECK_INT(taken(&f, 3, 0, &trial, SPMM_OK), 2);
-        CHECK_INT(taken(&f, 1, 0, &trial, SPMM_ERR_MPI), -1); /* an only one is run, too */
+        CHECK_INT(taken(&f, 1, 0, &trial, SPMM_ERR_MPI), -1); /* a single candidate is run, too */
         ops.unsure = 0;
     }
 }

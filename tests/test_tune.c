@@ -9,7 +9,7 @@
 
 static const sp_kernel *list[2];
 
-/** Index of the key's answer, -1 without one; seconds checked. */
+/** Returns the index in `list` of the kernel stored for the key, -1 if there is none. Checks its seconds. */
 static int found(const char *key, double seconds)
 {
     const sp_kernel *kernel;
@@ -32,7 +32,7 @@ static uint64_t hash_of_parts(const spmm_csr *a, int64_t rows, int threads)
     return sum;
 }
 
-/** 4 processes that add 50 lines each. */
+/** Runs 4 processes that store 50 lines each. */
 static void crowd(void)
 {
     for (int p = 0; p < 4; p++)

@@ -1,4 +1,4 @@
-"""--kernel auto, --autotune and --kernel all: what is chosen, said, remembered and compared.
+"""--kernel auto, --autotune and --kernel all: which kernels are chosen, printed, stored and compared.
 limit: 300"""
 import os
 import re
@@ -15,10 +15,10 @@ def cache(name):
 
 
 def tuned(*args, env, ranks=1):
-    """A run with --autotune that passes; its lines about kernels; whether kernels were timed."""
+    """(a run with --autotune, which must pass; its lines about kernels; whether kernels were timed)"""
     result = run(*FAST, "--autotune", *args, MATRIX, ranks=ranks, env=env)
     verified(result, f"{args} {ranks}")
-    lines = re.sub(r"\n {11}(?!K = )", " ", result.out).splitlines()  # a long line is folded
+    lines = re.sub(r"\n {11}(?!K = )", " ", result.out).splitlines()  # join folded lines
     lines = [line for line in lines if re.match(r"kernel  |  +K = \d+: ", line)]
     return result, lines, any("fastest of " in line for line in lines)
 
@@ -101,7 +101,7 @@ with test("a home that is missing or cannot be written to is a warning, unless -
         result, lines, table = tuned("-k", 2, env=env, ranks=2)
         within(result.err, "spmm_mpi: warning: ")
         assert table and result.error_lines() == [], result.err
-    # (neither root nor anybody else can make a folder there)
+    # (nobody, not even root, can make a folder there)
     within(tuned("-k", 2, env={"SPMM_TUNE_CACHE": "/sys/no/tune"})[0].err, "cannot create its folder /sys/no: ")
     result = run(*FAST, "--autotune", "-q", MATRIX, env={"SPMM_TUNE_CACHE": "/proc/no/tune"})
     equal((result.code, result.out, result.err), (0, "PASS\n", ""))

@@ -1,5 +1,5 @@
-/* MPI: 1 2 3 4. The exchanges that a plan is chosen from: which there are, that all ranks take the
- * same, and that the product is right whichever it is. */
+/* MPI: 1 2 3 4. The exchanges among which a plan chooses: which exist, that all ranks choose the same one,
+ * and that the product is right with each. */
 #include "plan/plan.h"
 
 #include <math.h>
@@ -49,7 +49,7 @@ static void destroy(made *m)
     spmm_csr_destroy(&m->a);
 }
 
-/** Returns how many variants have been timed, and checks what holds of all. */
+/** Returns how many variants have been timed, and checks the properties of all. */
 static int check_variants(const made *m)
 {
     const sp_variants *const all = m->facts.variants;

@@ -11,7 +11,7 @@
 static spmm_csr a;
 static spmm_multivector x, y;
 
-/** y := A x by the serial product. */
+/** Makes A and X, and Y := A X by the serial product. */
 static void make(const char *spec, spmm_precision p, int64_t k)
 {
     sp_matrix m;
@@ -122,7 +122,8 @@ static void test_wrong(void)
     }
 }
 
-/** Two process rows, which own half of the rows of X each; column blocks of 150 and 250 columns. */
+/** Two process rows, each of which owns half of the rows of X, and two process columns, of 150 and 250
+ *  columns. */
 static void test_rounded_rows(void)
 {
     int64_t row_begin[] = {0, 200, 400}, col_begin[] = {0, 150, 400}, x_begin[] = {0, 75, 150, 150, 275, 400};

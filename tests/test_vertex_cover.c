@@ -1,5 +1,5 @@
-/** Vertex covers of bipartite graphs: every edge is covered, and no cover is smaller, against all subsets of
- *  small graphs and a matching that is found otherwise. */
+/** Vertex covers of bipartite graphs: every edge is covered, and no cover is smaller: compared with all
+ *  subsets of small graphs, and for larger graphs with a matching found by another algorithm. */
 #include "partition/vertex_cover.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@ typedef struct graph {
     int32_t *col;
 } graph;
 
-/** A random graph, in which an edge is there with a probability of share. */
+/** Makes a random graph, in which each edge exists with probability `share`. */
 static void make(graph *x, int32_t rows, int32_t cols, double share, uint64_t seed)
 {
     uint64_t number = 0;
@@ -30,7 +30,7 @@ static void make(graph *x, int32_t rows, int32_t cols, double share, uint64_t se
     x->g = (sp_bipartite){rows, cols, x->start, x->col};
 }
 
-/** Checks that the cover has each edge, and returns its size. */
+/** Checks that the cover covers each edge, and returns its size. */
 static int64_t cover(const sp_bipartite *g)
 {
     unsigned char row_in[MOST], col_in[MOST];
@@ -45,7 +45,7 @@ static int64_t cover(const sp_bipartite *g)
     return size;
 }
 
-/** The size of the smallest cover: of all sets of rows, with the columns that the other rows need. */
+/** The size of the smallest cover: tries all sets of rows, each with the columns that the other rows need. */
 static int64_t smallest(const sp_bipartite *g)
 {
     int64_t least = g->rows;
@@ -60,7 +60,7 @@ static int64_t smallest(const sp_bipartite *g)
     return least;
 }
 
-/** Looks for a path that gives row i a mate (the textbook's, recursive). */
+/** Looks for a path that gives row i a mate (the recursive algorithm of textbooks). */
 static int augment(const sp_bipartite *g, int32_t i, int32_t *mate, unsigned char *seen)
 {
     for (int64_t e = g->start[i]; e < g->start[i + 1]; e++) {

@@ -1,4 +1,4 @@
-"""make wheel: what is in it, and that an environment without an MPI multiplies with it.
+"""make wheel: its contents, and that it multiplies in an environment without an MPI.
 limit: 900"""
 import base64
 import csv
@@ -27,7 +27,7 @@ def ran(*command, env=None, limit=100):
 
 
 def plain(**more):
-    """An environment that leads to no libspmm and no package."""
+    """An environment without variables by which libspmm or the package could be found."""
     kept = {name: value for name, value in os.environ.items() if not re.match("SPMM_|PYTHON|LD_|PKG_CONFIG", name)}
     return {**kept, "OMP_NUM_THREADS": "2", **more}
 

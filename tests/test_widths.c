@@ -1,12 +1,13 @@
 /* MPI: 1 2 3 4
  * limit: 300
- * A plan computes products of fewer columns than it was made for, with the bits of plans that are made for
- * these. --cuda: on GPUs. */
+ *
+ * A plan computes products of fewer columns than it was made for, with the bits of plans made for these
+ * numbers of columns. --cuda: on GPUs. */
 #include "widths_cases.h"
 
 static const char graph[] = "rmat:8,7", mesh[] = "lap3d7:7", uneven[] = "longrows:300,5,3,280";
 
-/** Kernels, by themselves and chosen, on both exchanges. */
+/** Tests each kernel, and the library's choice (NULL), with both exchanges. */
 static void test_kernels(const char *const *kernels, int count)
 {
     for (int n = 0; n < count; n++)

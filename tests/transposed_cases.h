@@ -5,7 +5,8 @@
 #include "distributed.h"
 #include "kernels/kernel.h"
 
-/** Checks A X and A^T X by one plan: `of_x` is shaped like X and holds results of A^T, `of_y` like Y. */
+/** Checks A X and A^T X by one plan: `of_x` has the shape of X and gets results of A^T, `of_y` has the shape
+ *  of Y. */
 static void check_both(const distributed *d, spmm_plan *plan)
 {
     const spmm_block *const b = &d->block;
@@ -44,7 +45,7 @@ static void check_case(const char *spec, spmm_precision precision, int q, int64_
 static const char *const specs[] = {"uniform:40,6", "longrows:30,2,3,25", "band:50,5,9", "uniform:3,2",
                                     "lap2d5:9",     "rmat:7,8",           "lap2d5:1"};
 
-/** Every exchange, grid and precision in turn. */
+/** Checks every matrix on every grid with every exchange; `few`: a third of these. */
 static void test_products(int few)
 {
     static const int64_t ks[] = {1, 3, 8};
@@ -111,7 +112,7 @@ static void test_updates(int few)
                 const spmm_plan_options options = {.device = device, .exchange = (spmm_exchange)e};
                 if (size % q) continue;
                 check_updates("rmat:6,8", SPMM_F64, q, &options);
-                check_updates("lap2d5:9", SPMM_F32, q, &options); /* of which nothing goes to other ranks */
+                check_updates("lap2d5:9", SPMM_F32, q, &options); /* whose values stay on their ranks */
             }
     }
     TEST("a plan that is NULL has no new values") {
@@ -222,7 +223,7 @@ static void test_view(void)
     }
 }
 
-/** x with one thing wrong; NULL: x is not given. y: what it must not overlap. */
+/** Makes x wrong in one way. Returns x, or NULL in place of it. y: the result, which x must not overlap. */
 static const spmm_multivector *wrong_x(int n, const spmm_multivector *y, spmm_multivector *x)
 {
     switch (n) {
@@ -237,13 +238,13 @@ static const spmm_multivector *wrong_x(int n, const spmm_multivector *y, spmm_mu
     return x;
 }
 
-/** Every rank in turn is given a wrong X, also those of a process row that have no rows of it. */
+/** Passes a wrong X on each rank in turn, also on ranks of a process row that have no rows of it. */
 static void check_wrong_x(spmm_plan *plan, const spmm_multivector *y, spmm_multivector *x)
 {
     enum { MISTAKES = 7 };
     for (int who = 0; who < size; who++)
         for (int n = 0; n < MISTAKES; n++) {
-            spmm_multivector changed = *y; /* the Y of the product is the X of the one with the transpose */
+            spmm_multivector changed = *y; /* the X of a product with the transpose has the shape of Y */
             const int bad = test_.rank == who && (n < MISTAKES - 1 || y->rows > 0);
             const spmm_multivector *const given = bad ? wrong_x(n, x, &changed) : y;
             const spmm_status status = spmm_apply_transposed(plan, 1, given, 0, x);

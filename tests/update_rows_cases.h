@@ -7,7 +7,7 @@
 #include "distributed.h"
 #include "formats/multivector.h"
 
-/** Arrays of a caller, in host memory and where the block is. */
+/** A caller's arrays, in host memory; placed() copies them to where the block is. */
 typedef struct arrays {
     int64_t rows, nnz;
     spmm_precision precision;
@@ -15,7 +15,7 @@ typedef struct arrays {
     int irp_bytes, ja_bytes;
 } arrays;
 
-/** Where the arrays of the block are, other than in the plan's memory: 1, in a GPU's. */
+/** 1: the block's arrays are in GPU memory. */
 static int on_gpu;
 
 static void set_integer(void *array, int bytes, int64_t i, int64_t to)
@@ -49,7 +49,7 @@ static void arrays_free(arrays *r)
     free(r->as);
 }
 
-/** A copy where the block is, or the array itself. */
+/** Returns a copy in GPU memory if the block is there, else the array itself. */
 static void *placed(void *array, int64_t bytes)
 {
     void *there = array;
@@ -66,7 +66,7 @@ static void unplaced(const void *array)
 
 enum { PATTERN = 1, VALUES = 2, BOTH = 3 };
 
-/** Calls the function with the arrays of `what`, and checks its answer. */
+/** Calls spmm_plan_update_rows() with the arrays of `what`, and checks its result. */
 static void update(spmm_plan *plan, const arrays *r, int what, int expected)
 {
     spmm_rows a = {.irp_bytes = r->irp_bytes, .ja_bytes = r->ja_bytes};
@@ -82,7 +82,7 @@ static void update(spmm_plan *plan, const arrays *r, int what, int expected)
     if (a.as) unplaced(a.as);
 }
 
-/** Checks that the plan computes with the values of d->a, and with no bit of others. */
+/** Checks that the plan computes with the values of d->a. */
 static void check_products(const distributed *d, spmm_plan *plan)
 {
     spmm_multivector x, y;
@@ -98,7 +98,8 @@ static void check_products(const distributed *d, spmm_plan *plan)
     spmm_multivector_destroy(&y);
 }
 
-/** Values of version `version` in d->a, and this rank's of them in r. The block keeps those that it has. */
+/** Sets the values of d->a, and this rank's part of them in r, to those of a version. The block keeps its
+ *  values. */
 static void other_values(distributed *d, arrays *r, int64_t version)
 {
     spmm_block fresh;
@@ -108,7 +109,7 @@ static void other_values(distributed *d, arrays *r, int64_t version)
     spmm_block_destroy(&fresh);
 }
 
-/** Differences of the pattern on one rank alone: each is told on all, and no value has changed. */
+/** Changes the pattern on one rank: all ranks must be told, and no value may change. */
 static void check_patterns(const distributed *d, spmm_plan *plan, arrays *r, int64_t version)
 {
     arrays *const mine = r;
@@ -118,7 +119,7 @@ static void check_patterns(const distributed *d, spmm_plan *plan, arrays *r, int
     spmm_csr_destroy(&other.a);
     for (int rank = 0; rank < size; rank++)
         for (int n = 0; n < 4; n++) {
-            /* the last and the first column index, a row start between, and the number of entries */
+            /* the last and the first column index, a row start in the middle, and the number of entries */
             void *const array = n < 2 ? mine->ja : mine->irp;
             const int bytes = n < 2 ? mine->ja_bytes : mine->irp_bytes;
             const int64_t at = n == 0 ? mine->nnz - 1 : n == 1 ? 0 : n == 2 ? mine->rows / 2 : mine->rows;
@@ -133,7 +134,7 @@ static void check_patterns(const distributed *d, spmm_plan *plan, arrays *r, int
     check_products(d, plan);
 }
 
-/** -0 in place of 0 and NaNs with other bits are other values, in an element of the last rank. */
+/** Checks that -0 instead of 0, and NaNs with other bits, are new values, in an element of the last rank. */
 static void check_bits(const distributed *d, spmm_plan *plan, const spmm_csr *block, arrays *r)
 {
     static const uint64_t bits[] = {0, (uint64_t)1 << 63, 0x7ff8000000000000, 0x7ff8000000000001};
@@ -164,7 +165,7 @@ static void check_updates(distributed *d, const spmm_block *block, const spmm_pl
     check_products(d, plan);
     for (int version = 1; version < 4; version++) {
         other_values(d, &r, version);
-        update(plan, &r, PATTERN, 1); /* takes no values */
+        update(plan, &r, PATTERN, 1); /* changes no values */
         update(plan, &r, version == 2 ? VALUES : BOTH, 1);
         check_products(d, plan);
         update(plan, &r, BOTH, 1);
@@ -187,7 +188,7 @@ static spmm_block block_there(const spmm_block *b)
 
 static void test_updates(void)
 {
-    /* on a CPU one of them has more entries than a thread compares at a time */
+    /* on a CPU one matrix has more entries than a thread compares at a time */
     const char *const specs[] = {"uniform:40,6", device == SPMM_CUDA ? "lap2d5:30" : "lap2d5:150", "rmat:7,8",
                                  "uniform:3,2", "lap2d5:1"};
     static const int sizes[][2] = {{4, 4}, {8, 8}, {8, 4}, {4, 8}};
@@ -211,7 +212,7 @@ static void test_updates(void)
                 }
 }
 
-/** The last rank's argument is wrong. */
+/** Checks that all ranks are refused if the last rank's argument is wrong. */
 static void refused(spmm_plan *plan, const spmm_rows *good, const spmm_rows *bad, const char *said)
 {
     int same;

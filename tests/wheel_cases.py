@@ -1,4 +1,4 @@
-"""What the installed wheel does, run by tests/test_wheel.py with the Python that it was installed for: python wheel_cases.py CASE."""
+"""Cases of the installed wheel, run by tests/test_wheel.py with the Python that it is installed in: python wheel_cases.py CASE."""
 import ctypes
 import os
 import re
@@ -9,7 +9,7 @@ import scipy.sparse
 
 
 def loaded_openmp():
-    """The files of GCC's OpenMP runtime that are mapped here."""
+    """The files of GCC's OpenMP runtime that are mapped in this process."""
     with open("/proc/self/maps") as maps:
         return sorted({m[1] for m in (re.search(r"(/\S*libgomp\S*)", line) for line in maps) if m})
 
@@ -34,7 +34,7 @@ def multiply(comm=()):
 
 
 def alone():
-    sys.modules["mpi4py"] = None  # an import of it fails
+    sys.modules["mpi4py"] = None  # importing it then fails
     print(multiply().library_path())
 
 
@@ -44,7 +44,7 @@ def openmp():
 
 
 def bundled_openmp():
-    """As where the system has none."""
+    """The wheel's own OpenMP runtime is used if the system has none."""
     opened = ctypes.CDLL
 
     def none_of_the_system(name, *rest, **named):

@@ -1,5 +1,5 @@
-/** A plan's products of fewer columns than it was made for, each compared bit by bit with that of a plan that
- *  was made for so many. */
+/** A plan's products of fewer columns than it was made for, each compared bit by bit with the product of a
+ *  plan made for that number of columns. */
 #ifndef SP_WIDTHS_CASES_H
 #define SP_WIDTHS_CASES_H
 
@@ -17,14 +17,14 @@ typedef struct way {
     int q;
 } way;
 
-/** A plan for MOST columns, or for k, and what it is made of. */
+/** A plan for MOST columns, and what it is made of. */
 typedef struct wide {
     const way *how;
     distributed of;
     spmm_plan *plan;
 } wide;
 
-/** Values with all their bits. */
+/** Values that use all bits of the significand. */
 static double bits_of(int64_t row, int64_t column, int64_t version)
 {
     return sin((double)(row * 131 + column * 17 + version * 7 + 1));
@@ -41,7 +41,7 @@ static void fill_bits(spmm_multivector *v, int64_t first, int64_t version)
     spmm_multivector_destroy(&host);
 }
 
-/** Gives this rank's block values with all their bits. */
+/** Sets the values of this rank's block to bits_of(). */
 static void block_values(wide *w, int64_t version)
 {
     const spmm_csr *const a = &w->of.block.csr;
@@ -63,10 +63,11 @@ static int make_plan(const wide *w, int64_t k, spmm_plan **plan)
     return status == SPMM_OK;
 }
 
-/** How a product is computed. */
+/** The ways of computing a product. */
 enum { WHOLE, BEGUN, BY_COLUMNS, TRANSPOSED, SCALED, HOWS };
 
-/** Y, in host memory, of a product with k columns; rows is that of the Y. */
+/** Computes a product with k columns.
+ *  \param [out] out  the result, in host memory */
 static spmm_status compute(const wide *w, spmm_plan *plan, int64_t k, int how, spmm_multivector *out)
 {
     spmm_multivector x, y, by_columns = {0};
@@ -110,8 +111,7 @@ static int same_bits(const spmm_multivector *a, const spmm_multivector *b)
 }
 
 /** Whether two plans' products must have the same bits. In f32 a GPU's kernels sum in f32 or in f64, and a
- *  plan may take either where it chooses: for products without a named kernel, and for all those with the
- *  transpose. */
+ *  plan may choose either: for products without a named kernel, and for all products with the transpose. */
 static int has_bits(const way *how, int product)
 {
     return device == SPMM_CPU || how->precision == SPMM_F64 || (how->kernel && product != TRANSPOSED);
@@ -127,7 +127,7 @@ static int same_to_rounding(const spmm_multivector *a, const spmm_multivector *b
     return same;
 }
 
-/** Compares all products of k columns of the wide plan with those of a plan that is made for k. */
+/** Compares all products of k columns of the wide plan with those of a plan made for k. */
 static void compare(wide *w, int64_t k)
 {
     spmm_plan *own;
@@ -147,7 +147,7 @@ static void compare(wide *w, int64_t k)
     spmm_plan_destroy(own);
 }
 
-/** A product with an X of another number of columns on one rank fails, and leaves a plan that computes. */
+/** A product with an X of another number of columns on one rank fails, and the plan still computes. */
 static void misuse(wide *w, int64_t k)
 {
     spmm_multivector x, y;
@@ -166,7 +166,7 @@ static void misuse(wide *w, int64_t k)
     CHECK_INT(spmm_plan_y_create_k(w->plan, -1, &y), SPMM_ERR_USAGE);
 }
 
-/** All numbers of columns, in an order in which they grow and shrink, with new values between. */
+/** Compares products of several numbers of columns, which grow and shrink, with new values in between. */
 static void compare_all(wide *w)
 {
     static const int64_t ks[] = {64, 8, 0, 1, 33, 3, 64, 1};

@@ -1,4 +1,4 @@
-/** Products as they should be, for some or all rows, and what differs from them. */
+/** Reference products for some or all rows, and comparison with them. */
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
@@ -40,7 +40,7 @@ void dense_fill(const dense_view *to, int64_t first, int64_t rows, int64_t k)
 
 static int64_t length(const spmm_csr *a, int64_t row) { return a->irp[row + 1] - a->irp[row]; }
 
-/** All rows, or groups of consecutive ones at even distances and the longest row. */
+/** Picks all rows, or groups of consecutive rows at even distances and the longest row. */
 static void pick_rows(const spmm_csr *a, int64_t most, reference *r)
 {
     const int64_t group = a->rows <= most ? a->rows : most / GROUPS,
@@ -52,7 +52,7 @@ static void pick_rows(const spmm_csr *a, int64_t most, reference *r)
         if (i % step < group || i == longest) r->row[r->count++] = i;
 }
 
-/** Columns [begin, end) of reference row i. */
+/** Computes columns [begin, end) of reference row i. */
 static void sum_row(const reference *r, const dense_view *x, int64_t i, int64_t begin, int64_t end)
 {
     const spmm_csr *const a = r->a;
@@ -97,8 +97,8 @@ void reference_destroy(reference *r)
     *r = (reference){0};
 }
 
-/** Two sums of n products in different orders differ by 2 gamma_n sum|a||x| at most (Higham: Accuracy and
- *  Stability of Numerical Algorithms, 2nd ed., section 4.2), and by an underflow. */
+/** Two sums of n products in different orders differ by at most 2 gamma_n sum|a||x| (Higham: Accuracy and
+ *  Stability of Numerical Algorithms, 2nd ed., section 4.2), plus an underflow. */
 static void compare_row(const reference *r, int64_t i, const dense_view *y, int64_t first, difference *d)
 {
     const int f64 = r->a->precision == SPMM_F64;
@@ -110,7 +110,7 @@ static void compare_row(const reference *r, int64_t i, const dense_view *y, int6
                      apart = fabs(is - should);
         d->checked++;
         if (size > 0 && !(apart / size <= d->error)) d->error = apart / size;
-        if (apart <= bound) continue; /* a NaN is not */
+        if (apart <= bound) continue; /* false for a NaN */
         if (d->wrong++) continue;
         d->row = r->row[i], d->column = j;
         d->found = is, d->expected = should, d->bound = bound;

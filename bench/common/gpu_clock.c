@@ -1,4 +1,4 @@
-/** Times work in the GPU's stream. All benches that do so ask here. */
+/** Times work in the GPU's stream, for all benches that do so. */
 #include "device/device.h"
 #include "bench.h"
 

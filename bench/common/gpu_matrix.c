@@ -1,4 +1,4 @@
-/** Adaptors for GPUs: what they use of a bench, and A in the GPU's memory. */
+/** What a bench provides to adaptors for GPUs: functions, and A in the GPU's memory. */
 #include "base/status.h"
 #include "device/device.h"
 #include "bench.h"

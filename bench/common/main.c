@@ -1,4 +1,4 @@
-/** What every bench does: reads the options, goes through all cases, and says how it ended. */
+/** What every bench does: reads the options, runs all cases, and returns the exit status. */
 #include <mpi.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ void run_add_forms(run *r, library *l, int distributed)
 
 /* ---- a matrix ---- */
 
-/** Gives every library its matrix. */
+/** Creates every library's matrix. */
 static void load(run *r)
 {
     const bench_matrix *const p = &r->matrix;
@@ -94,7 +94,7 @@ static void unload(run *r)
     }
 }
 
-/** By rank 0's clock. */
+/** Returns 1 if the time of --seconds is over by rank 0's clock. */
 static int over_budget(const run *r, const char *matrix)
 {
     int over = r->settings.seconds > 0 && MPI_Wtime() - r->start > r->settings.seconds;
@@ -116,7 +116,7 @@ static spmm_status run_cases(run *r)
     return status;
 }
 
-/** Says that a matrix of a collection is no case, and why. */
+/** Prints that a matrix of a collection is left out, and why. */
 static spmm_status leave_out(run *r, const char *name, spmm_status status)
 {
     if (r->rank == 0 && status == SPMM_OK)
@@ -128,7 +128,7 @@ static spmm_status leave_out(run *r, const char *name, spmm_status status)
 }
 
 /** Reads a matrix. One of a collection is left out if it cannot be read, has too few entries, or is of a kind
- *  that the bench has no case for. */
+ *  for which the bench has no case. */
 static spmm_status read_matrix(run *r, int number, spmm_precision precision)
 {
     const char *const name = r->settings.matrix[number], *const folder = r->settings.folder[number];
@@ -156,7 +156,8 @@ static spmm_status run_matrix(run *r, int number, spmm_precision precision)
 
 /* ---- the run ---- */
 
-/** Goes on after a failure, which was told, and is returned in the end. */
+/** Runs all matrices. Continues after a failure, which has been reported, and returns the status of the last
+ *  failure. */
 static spmm_status sweep(run *r)
 {
     const settings *const s = &r->settings;
@@ -172,7 +173,7 @@ static spmm_status sweep(run *r)
     return last;
 }
 
-/** The ranks take turns by these numbers: they must be the same everywhere. */
+/** Checks that all ranks found the same number of matrices: they must run the same cases. */
 static spmm_status check_settings(const settings *s)
 {
     long long most[2] = {s->matrices, -s->matrices};
@@ -203,7 +204,7 @@ static spmm_status work(run *r, spmm_status *last)
     TRY(sp_agree(MPI_COMM_WORLD, "report",
                  r->rank == 0 ? csv_open(s->csv, r->bench->csv, &r->csv) : SPMM_OK));
     for (int i = 0; i < s->sweeps; i++) {
-        /* the date tells a sweep from others in the CSV file: on small matrices several fall into a second */
+        /* the date identifies a sweep in the CSV file: with small matrices, several begin within a second */
         date_text(r->date, sizeof r->date, s->sweeps > 1 || r->bench->program == OF_CPU);
         const spmm_status status = sweep(r);
         if (status != SPMM_OK) *last = status;
@@ -215,7 +216,7 @@ static spmm_status work(run *r, spmm_status *last)
                     lost ? sp_fail(SPMM_ERR_OUTPUT, "cannot write %s", s->csv) : SPMM_OK);
 }
 
-/** What the command line leaves open. */
+/** Sets the options that the command line leaves open. */
 static void set_defaults(const bench *b, settings *s)
 {
     const settings *const d = &b->defaults;

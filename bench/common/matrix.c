@@ -19,7 +19,7 @@ spmm_status matrix_make(const char *name, spmm_precision precision, spmm_csr *a)
     return sp_matrix_file_read(&file, a, NULL, NULL, NULL);
 }
 
-/** The other ranks wait meanwhile. */
+/** Makes the matrix with all cores: the other ranks wait meanwhile. */
 static spmm_status make_whole(const bench_matrix *p, spmm_csr *a)
 {
     char path[PATH_MAX];

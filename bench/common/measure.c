@@ -10,11 +10,11 @@
 #include "base/memory.h"
 #include "bench.h"
 
-/* seconds: that a case may spend on doing disturbed products again; below which a product is short, and how
- * long others of the same contender precede it then; of a batch on the GPU, so that the start of its first
- * product, which waits for the host, is little of it */
+/* seconds. AGAIN: that a case may spend on repeating disturbed products. SHORT: below this a product is
+ * short, and SETTLE seconds of products of the same contender precede it. BATCH: of a batch on the GPU, so
+ * that the start of its first product, which waits for the host, is a small part of it */
 static const double AGAIN = 2, SHORT = 0.03, SETTLE = 0.003, BATCH = 0.5e-3;
-/* share of a product's time that its threads may have waited for a core */
+/* share of a product's time that its threads may wait for a core; beyond this, the product is disturbed */
 static const double TOLERATED = 0.02;
 enum { MOST_BATCH = 50, LEAST_ROUNDS = 3 };
 
@@ -43,8 +43,8 @@ static int has_failed(contender *c, const char *problem)
 
 /* ---- one product ---- */
 
-/** Seconds that threads of ours were ready to run, but waited for a core, so far; 0 where Linux does not
- *  count that. */
+/** Returns the seconds so far that threads of this process were ready to run but waited for a core; 0 if
+ *  Linux does not count them. */
 static double waited(void)
 {
     double sum = 0;
@@ -61,7 +61,8 @@ static double waited(void)
     return sum;
 }
 
-/** The threads of the OpenMP runtime, which all share, may have gone to sleep while others worked. */
+/** Wakes the OpenMP threads, which all contenders share: they may have gone to sleep while another contender
+ *  ran. */
 static void wake(int threads)
 {
 #pragma omp parallel num_threads(threads)
@@ -70,7 +71,7 @@ static void wake(int threads)
     }
 }
 
-/** From the barrier that all ranks leave to the one that all reach. */
+/** Times a call between two barriers. */
 static const char *time_call(timed_call call, void *of, double *seconds)
 {
     MPI_Barrier(MPI_COMM_WORLD);
@@ -97,7 +98,8 @@ double contender_time(run *r, contender *c)
     return seconds;
 }
 
-/** A product that is counted. One that other processes disturbed is done again, as long as *again lasts. */
+/** Times a product and stores the time. Repeats a product that other processes disturbed, until *again
+ *  seconds are used up. */
 static void time_product(run *r, contender *c, double *again)
 {
     struct {
@@ -121,7 +123,7 @@ const char *time_calls(timed_call call, void *of, int count, double *median)
 {
     double seconds[MAX_REPEAT];
     const char *problem = NULL;
-    for (int i = -1; i < count; i++) { /* the first warms up */
+    for (int i = -1; i < count; i++) { /* the first call warms up */
         const char *const line = time_call(call, of, &seconds[i < 0 ? 0 : i]);
         if (line) problem = line;
     }
@@ -166,7 +168,7 @@ static void begin(run *r, contender *c)
     c->ok = !c->problem[0] && !c->left_out;
 }
 
-/** Y in host memory: all of it, full of NaN before the product. */
+/** Runs a contender and checks all of its Y in host memory, which is filled with NaN before the product. */
 static const char *check_on_host(run *r, contender *c)
 {
     const peer_adaptor *const p = c->library->peer;
@@ -181,7 +183,7 @@ static const char *check_on_host(run *r, contender *c)
     return problem;
 }
 
-/** What is wrong, in static storage. */
+/** Returns a text that describes the first wrong element, in static storage. */
 static const char *difference_text(const difference *d)
 {
     static char text[LINE];
@@ -192,7 +194,8 @@ static const char *difference_text(const difference *d)
     return text;
 }
 
-/** \return 1 if it was right. The ranks' first wrong one is shown. */
+/** Checks a contender on all ranks. The problem of the lowest rank with a wrong element is kept. \return 1 if
+ *  Y is right */
 static int check(run *r, contender *c)
 {
     difference *const d = &c->difference;
@@ -221,7 +224,8 @@ static void admit(run *r, contender *c)
 
 /* ---- rounds ---- */
 
-/** How many products of a contender make a round; the same on every rank, as the seconds are. */
+/** Returns the number of products of a contender in a round. It is the same on every rank, since c->least
+ *  is. */
 static int round_of(const method *m, const contender *c)
 {
     const double many = c->least > 0 ? m->seconds / c->least : m->most;
@@ -236,8 +240,8 @@ static int is_done(const method *m, const contender *c, double best)
     return m->hopeless && c->count >= m->few && c->least > m->hopeless * best;
 }
 
-/** A short product is timed after others of the same contender, so that it finds its own matrix and vectors
- *  in the caches, not its neighbor's, and its threads awake; for a long one that is too little to matter. */
+/** Runs untimed products before a short one, so that it finds its own matrix and vectors in the caches, not
+ *  those of the contender before, and its threads awake. A long product hardly depends on this. */
 static void settle(run *r, contender *c)
 {
     /* least is the same on every rank, and so is the number of products */
@@ -245,7 +249,7 @@ static void settle(run *r, contender *c)
         contender_time(r, c);
 }
 
-/** Each contender's turn; another one begins each round. \return 0 when all are done */
+/** Gives each contender its turn; each round begins with another contender. \return 0 if all are done */
 static int time_round(run *r, int round, double *again)
 {
     const method *const m = &r->bench->method;
@@ -264,7 +268,7 @@ static int time_round(run *r, int round, double *again)
     return busy;
 }
 
-/** After its products one more of each is checked, and what the bench times besides is timed. */
+/** After the rounds of a contender: checks one more product, and times the parts that the bench times. */
 static void finish(run *r, contender *c)
 {
     const sp_stats time = sp_stats_of(c->seconds, c->count);
@@ -277,7 +281,7 @@ static void finish(run *r, contender *c)
 
 /* ---- a case ---- */
 
-/* numbers of a reference; rows, where the bench checks for itself, some of them */
+/* maximum number of sums in a reference; maximum number of its rows if the bench has its own check() */
 enum { MOST_SUMS = 1 << 28, MOST_SAMPLED = 1536 };
 
 static spmm_status host_arrays(run *r)

@@ -14,9 +14,9 @@
 #define OPTIONS settings
 
 enum { OF_PRODUCTS = OF_CPU | OF_MPI | OF_GPU | OF_MULTIGPU, MOST_THREADS = 1024, MOST_COLUMNS = INT32_MAX };
-enum { LEAST_ENTRIES = 100000 /* of a collection's matrices: smaller ones time how a kernel starts */ };
+enum { LEAST_ENTRIES = 100000 /* of a collection's matrices: with fewer, the start of a kernel dominates */ };
 
-static const settings *usual; /* of the program whose options are read */
+static const settings *usual; /* default settings of the program */
 
 static spmm_status check_room(const settings *s, int more)
 {
@@ -48,7 +48,7 @@ static int is_matrix_file(const struct dirent *entry)
     return is;
 }
 
-/** Adds a folder's files by name; the names are kept to the end. */
+/** Adds a folder's files in the order of their names, which are never freed. */
 static spmm_status add_folder(void *options, const char *text)
 {
     settings *const s = options;

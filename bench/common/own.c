@@ -1,11 +1,11 @@
-/* libspmm as a program that embeds it sees it, by spmm.h alone: spmm_apply of a plan. */
+/* Adaptor to libspmm as a program that embeds it uses it, by spmm.h alone: spmm_apply() of a plan. */
 #include "own.h"
 
 #include <spmm.h>
 
 static const char *failed(spmm_status status) { return status == SPMM_OK ? NULL : spmm_error_message(); }
 
-/* X and Y of a case on one rank, which all products share; on several ranks each has its own */
+/* X and Y of a case on one rank, which all products share; on several ranks each product has its own */
 static struct {
     spmm_multivector x, y;
     int users;
@@ -22,7 +22,8 @@ static const char *own_begin(void *product)
     const own_form *const form = (const own_form *)q->p.form;
     const spmm_status status = spmm_plan_create(MPI_COMM_WORLD, q->p.a->block, q->p.k, &form->options,
                                                 &q->plan);
-    /* a format may refuse a matrix, as ELLPACK does one with long rows, and a transport may not be here */
+    /* a format may refuse a matrix, as ELLPACK refuses one with long rows, and a transport may not be
+       available */
     q->p.left_out = status != SPMM_OK && form->may_refuse;
     if (status != SPMM_OK) return spmm_error_message();
     const int alone = ((const spmm_block *)q->p.a->block)->p == 1, is_there = alone && shared.users > 0;

@@ -5,7 +5,7 @@
 #include <spmm.h>
 #include "kernels/peers/peer.h"
 
-/** A way to call libspmm; the programs make theirs. */
+/** A form of calling libspmm; each program defines its own forms. */
 typedef struct own_form {
     peer_form shown; /**< the first member; PEER_ROW */
     spmm_plan_options options;
@@ -16,7 +16,7 @@ typedef struct own_product {
     peer_product p;
     spmm_plan *plan;
     spmm_multivector x, y; /**< in the plan's memory */
-    int shares;            /**< 1: with other products */
+    int shares;            /**< 1: shares x and y with other products */
 } own_product;
 
 extern const peer_adaptor own_peer;

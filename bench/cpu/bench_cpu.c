@@ -11,7 +11,7 @@
 #include "../common/bench.h"
 #include "../common/own.h"
 
-/* MKL last: it makes symbols of its own global */
+/* MKL last: it makes its symbols global */
 static const char *const libraries[] = {"kokkos", "eigen", "graphblas", "librsb", "petsc", "scipy", "mkl"};
 enum { LIBRARIES = sizeof libraries / sizeof *libraries };
 
@@ -57,7 +57,7 @@ static void open_library(run *r, const char *name)
 static spmm_status open_cpu(run *r)
 {
     const settings *const s = &r->settings;
-    signal(SIGPIPE, SIG_IGN); /* an adaptor's child that ends is an error message, not our end */
+    signal(SIGPIPE, SIG_IGN); /* if an adaptor's child has ended, report it instead of ending too */
     setenv("OPENBLAS_NUM_THREADS", "1", 0); /* its threads would only wait: no product here calls a BLAS */
     printf("bench_cpu: %s (%d cores), %d threads, median of %d\n", r->processor, omp_get_num_procs(),
            s->threads, s->repeat);

@@ -1,5 +1,5 @@
-/* Times every CUDA kernel of the registry beside cuSPARSE, checked, in one process: bench_gpu --help,
- * bench/records/TABLES.md. */
+/* Times every CUDA kernel of the registry beside cuSPARSE and checks the results, in one process. See
+ * bench_gpu --help, bench/records/TABLES.md. */
 #include <string.h>
 
 #include "base/enum_words.h"
@@ -12,16 +12,17 @@ enum { STEP = 8, TRIPLE = 3 };
 static const double CLIFF = 1.15;
 
 static sp_binding binding;
-static double copy; /* bytes a second, read + written, of a copy in device memory */
+static double copy; /* bytes per second, read plus written, of a copy in device memory */
 static char peer_text[128];
 
-/* a result's value[]: quotients of the times of cuSPARSE's SpMM, or the faster of it and SpMV, over our
- * best's or what auto takes; of our best's over what auto takes */
+/* indices of a result's value[], ratios of times: of cuSPARSE's SpMM (PEER), or of the faster of its SpMM and
+ * SpMV (VECTOR), over our best kernel (BEST) or the kernel of auto (AUTO); of our best kernel over that of
+ * auto */
 enum { PEER_BEST, PEER_AUTO, VECTOR_BEST, VECTOR_AUTO, BEST_AUTO };
 
 /* ---- the head ---- */
 
-/** Each name of --own is one of our CUDA kernels'. */
+/** Checks that each name of --own is the name of one of our CUDA kernels. */
 static spmm_status check_own(const char *list)
 {
     for (const char *p = listed("all,auto,ours", list, 0) ? "" : list; *p;
@@ -77,8 +78,8 @@ static spmm_status open_gpu(run *r)
     return SPMM_OK;
 }
 
-/** --cliffs: three K of each. The matrices are small enough for thousands of columns, and fill the GPU at
- *  few. */
+/** With --cliffs, replaces each K by three. The default matrices are small enough for thousands of columns,
+ *  and fill the GPU with few columns. */
 static void adjust_gpu(settings *s)
 {
     static const int64_t columns[] = {1,  2,   4,   8,   12,  16,  24,   32,   48,  64,
@@ -106,7 +107,7 @@ static void adjust_gpu(settings *s)
 static int is_own(const contender *c) { return c->library->peer == &own_kernels_peer; }
 static int is_vector(const contender *c) { return strncmp(c->name, "cusparse_spmv", 13) == 0; }
 
-/** TB/s of rows of X, each fetched for each entry. */
+/** Returns the TB/s at which rows of X are fetched, one row per entry. */
 static double gather_rate(const run *r, const contender *c)
 {
     return (double)r->matrix.nnz * (double)r->k * (double)sp_value_size(r->matrix.precision) /
@@ -130,10 +131,11 @@ static void write_rows(const run *r)
             fprintf(r->csv, ",%.6g", sp_trait_of(gpu_features(), (sp_trait)t, r->k, m->precision));
         fprintf(r->csv, "\n");
     }
-    if (r->csv) fflush(r->csv); /* what is measured stays when the run is cut off */
+    if (r->csv) fflush(r->csv); /* keeps the results if the run is interrupted */
 }
 
-/** The fastest of ours (own 1) or of the peer's by SpMM (vector 0) or SpMV (1); NULL: none that is right. */
+/** Returns the fastest of our contenders (own 1), or of the peer's by SpMM (vector 0) or SpMV (vector 1);
+ *  NULL: none is right. */
 static const contender *fastest(const run *r, int own, int vector)
 {
     const contender *best = NULL;
@@ -153,7 +155,8 @@ static const contender *automatic(const run *r)
 
 static double ms(const contender *c) { return c ? c->time.median * 1e3 : 0; }
 
-/** A name, of a peer's without the library's, which the heading has, and a time in columns of a table. */
+/** Prints a contender's name and time as columns of a table. A peer's name is printed without the library,
+ *  which the heading shows. */
 static void print_contender(const contender *c, int width)
 {
     char name[80] = "-";
@@ -165,11 +168,11 @@ static void print_contender(const contender *c, int width)
     printf(c ? "  %-*s %9.4f" : "  %-*s          ", width, name, ms(c));
 }
 
-/** A ratio; a dash for none. */
+/** Prints a ratio; a dash if it is 0. */
 static void print_ratio(double ratio) { printf(ratio > 0 ? " %6.2f" : "      -", ratio); }
 
-/** --cliffs: three cases make a line, which ends with how far K + 1 is above what the next multiple of 8
- *  takes. */
+/** With --cliffs, prints a line for three cases, which ends with the time for K + 1 over that for the next
+ *  multiple of 8. */
 static void report_cliff(const run *r)
 {
     static int cliffs, cases;

@@ -1,5 +1,5 @@
-/* X and Y in the GPU's memory. Every X is the start of the same numbers, which are made and moved once a
- * matrix. */
+/* X and Y in the GPU's memory. Every X is the beginning of the same sequence of numbers, which is made and
+ * uploaded once per matrix. */
 #include <float.h>
 #include <math.h>
 #include <omp.h>
@@ -14,19 +14,19 @@
 
 enum { PIECE = 8 << 20, MOST_SAMPLED = 1536 };
 
-/* what `ours` means: the kernels that `auto` is made of, as far as the registry has them */
+/* the kernels of --own ours: those among which `auto` chooses, as far as the registry contains them */
 static const char ours[] = "csr_rows,csr_balanced,csr_deep,csr_clustered,sell_rows,sell_deep,panel_mma,"
                            "panel_staged";
 
 static struct {
     sp_features features;
-    int64_t touched; /* columns that have an entry */
+    int64_t touched; /* number of columns with an entry */
     void *x, *y;     /* room for the largest K */
     void *csr[3];    /* A, for another library */
-    void *first;     /* a Y that was found right, of first_k columns in first_layout; 0: none */
+    void *first;     /* a Y that was right, with first_k columns (0: none) in first_layout */
     int64_t first_k;
     peer_layout first_layout;
-    reference column; /* of the column-major X, whose elements are others; k is 0 before it is needed */
+    reference column; /* for column-major X, whose elements are different; k is 0 until it is created */
 } here;
 
 static int64_t most_columns(const settings *s)
@@ -36,7 +36,7 @@ static int64_t most_columns(const settings *s)
     return most;
 }
 
-/** By pieces, each as one row of an X of that length. */
+/** Makes and uploads the numbers of X piece by piece, each as an X with one column. */
 static spmm_status upload_x(spmm_precision precision, int64_t numbers)
 {
     const int64_t size = (int64_t)sp_value_size(precision);
@@ -53,7 +53,7 @@ static spmm_status upload_x(spmm_precision precision, int64_t numbers)
     return status;
 }
 
-/** Where there is another library, and A has few enough entries for it. */
+/** Uploads A for another library, if there is one and A has few enough entries for it. */
 static spmm_status load_for_peer(run *r)
 {
     const spmm_csr *const a = &r->matrix.block.csr;
@@ -116,7 +116,7 @@ static int is_wanted(const settings *s, const char *kernel)
 
 const sp_features *gpu_features(void) { return &here.features; }
 
-/** The name of the kernel that a plan takes, by its trial. */
+/** Writes the name of the kernel that a plan chooses by its trial. */
 static spmm_status plan_kernel(const run *r, char *name, size_t n)
 {
     const spmm_plan_options options = {.device = SPMM_CUDA, .format = SPMM_FORMAT_AUTO};
@@ -145,7 +145,7 @@ double gpu_dram_seconds(const run *r, double copy)
 
 /* ---- the check ---- */
 
-/** Y as the reductions see it, whose rows are what is stored together. */
+/** Returns Y as a row-major multivector for reductions: its rows are the contiguous rows or columns of Y. */
 static spmm_multivector stored(const run *r, peer_layout layout, void *data)
 {
     const int64_t rows = r->matrix.block.csr.rows;
@@ -180,8 +180,9 @@ static spmm_status check_sample(const reference *ref, const spmm_multivector *y,
     return status;
 }
 
-/** All of Y. The errors of many rows are of either sign, so that the norm of the difference is about sqrt(n)
- *  u of the norm of Y, n the longest row; 16 times that is a wrong result. */
+/** Compares all of Y with the first right one. The errors of many rows have either sign, so that the norm of
+ *  the difference is about sqrt(n) u times the norm of Y, n being the length of the longest row. More than 16
+ *  times that is a wrong result. */
 static spmm_status compare_with_first(const run *r, const contender *c, const spmm_multivector *y,
                                       difference *d)
 {

@@ -14,9 +14,9 @@ typedef struct matrix {
     sp_matrix in[SP_FORMATS];
     struct {
         int tried;
-        int64_t k; /* columns of X that it was made for */
+        int64_t k; /* number of columns of X for which it was made */
         spmm_status status;
-        double seconds; /* of conversion and upload; 0 for CSR, which everybody starts from */
+        double seconds; /* of conversion and upload; 0 for CSR, from which all formats are made */
     } made[SP_FORMATS];
 } matrix;
 
@@ -29,8 +29,8 @@ typedef struct product {
 
 static const spmm_csr *csr_of(const matrix *m) { return &((const spmm_block *)m->a.block)->csr; }
 
-/** A in a format for products of k columns, made at the first call and where k asks for another layout.
- *  \return SPMM_ERR_LIMIT where the format is refused */
+/** Makes A in a format for products of k columns, unless it was made before and k does not require another
+ *  layout. \return SPMM_ERR_LIMIT if the format refuses A */
 static spmm_status have(matrix *m, spmm_format format, int64_t k)
 {
     if (format == SPMM_SELL && m->made[format].tried &&
@@ -73,7 +73,7 @@ static const char *own_begin(void *handle)
     void *state = NULL;
     q->p.earlier = m->made[k->format].seconds;
     const spmm_status status = have(m, k->format, q->p.k);
-    q->p.left_out = status == SPMM_ERR_LIMIT; /* what the matrix's format cannot do is no failure */
+    q->p.left_out = status == SPMM_ERR_LIMIT; /* a format that refuses A is no failure */
     if (status != SPMM_OK) return spmm_error_message();
     q->x = (spmm_multivector){m->a.cols,      q->p.k, q->p.ldx, precision,     SPMM_CUDA,
                               (void *)q->p.x, 0,      0,        SPMM_ROW_MAJOR};

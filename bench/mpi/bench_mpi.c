@@ -7,14 +7,15 @@
 #include "../common/bench.h"
 #include "../common/own.h"
 
-/* the bar that PETSc / ours is held against */
+/* bars for PETSc / ours: the geometric mean, the least case */
 static const double MEAN = 3.0, LEAST = 1.0;
-/* of the medians and of the least times, by the faster of the peer's ways; by medians, of its first one */
+/* indices of a result's value[], ratios peer / ours: of medians and of least times with the peer's faster
+ * form; of medians with its first form */
 enum { BY_MEDIAN, BY_LEAST, FIRST };
 
 static own_form form = {{"spmm", PEER_ROW, 1, 0, 0, 1}, {.format = SPMM_FORMAT_AUTO}, 0};
 
-/* another library; none where it was not found */
+/* the other library's adaptor; its address is NULL if it was not found */
 extern const peer_adaptor spmm_peer __attribute__((weak));
 
 static spmm_status open_mpi(run *r)
@@ -71,7 +72,7 @@ static void report_mpi(run *r)
 
 static const selection all = {-1, 0, INT64_MAX, NULL, 1};
 
-/** A line of geometric means: of a structure, or of all (NULL). */
+/** Prints a line of geometric means: for the structure of a matrix, or for all (NULL). */
 static void means(const settings *s, const char *matrix, int which)
 {
     const char *name = which == BY_LEAST ? "all, by min" : "all";

@@ -1,5 +1,5 @@
 /* Times products on several GPUs, one rank per GPU, by libspmm and by what a user would write with NCCL and
- * cuSPARSE, checked: bench_multigpu --help, bench/README.md. */
+ * cuSPARSE. Checks every result. See bench_multigpu --help, bench/README.md. */
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -12,9 +12,10 @@
 
 /* bars: bench/README.md */
 static const double MEAN = 4.0, LEAST = 1.3;
-/* of ours: as it is, without overlap, in any order of summation, and with --verbose by each transport */
+/* our contenders: the default, without overlap, in any order of summation, and with --verbose by each
+ * transport */
 enum { PARTS = 9, TRANSPORTS = SPMM_TRANSPORT_PEER, AUTO = 0, NO_OVERLAP, ANY_ORDER, OURS };
-static contender *ours; /* the first of them */
+static contender *ours; /* the first of our contenders */
 static int our_count;
 
 static sp_binding binding;
@@ -67,7 +68,7 @@ static spmm_status load_multigpu(run *r)
     return SPMM_OK;
 }
 
-/* ---- parts of a product: theirs by the GPU's clock; of ours, the exchange and the rest alone ---- */
+/* ---- parts of a product: theirs by the GPU's clock; ours: exchange alone, product without it ---- */
 
 static const char *exchange(void *of)
 {
@@ -114,7 +115,7 @@ static const char *transport_of(const contender *c)
 
 static int is_own(const contender *c) { return c->library->peer == &own_peer; }
 
-/** Names the backend of the exchange, and lists the variants that the plan was chosen from: exchange/column
+/** Names the backend of the exchange, and lists the variants among which the plan chose: exchange/column
  *  blocks, "-" without overlap, modeled and measured milliseconds, "*" after the one that was chosen. */
 static const char *variants_of(const contender *c, char *text, size_t bytes)
 {
@@ -147,13 +148,13 @@ static void write_row(const run *r, const contender *c)
             c->time.median * 1e3, c->time.min * 1e3, c->time.max * 1e3, c->count, own ? 0 : c->part[0] * 1e3,
             own ? 0 : c->part[1] * 1e3, own ? c->part[0] * 1e3 : 0, own ? c->part[1] * 1e3 : 0, c->set_up,
             c->ok, variants_of(c, variants, sizeof variants));
-    fflush(r->csv); /* what is measured stays when the run is cut off */
+    fflush(r->csv); /* keeps the results if the run is interrupted */
 }
 
 static void print_case(const run *r, const contender *theirs)
 {
     char by[64], hidden[16] = "-", plain[16] = "-", any[16] = "-", ratio[16] = "-";
-    /* of the exchange's time alone, the share that the product did not wait for */
+    /* share of the time of an exchange alone for which the product did not wait */
     const double share = 1 - (ours->time.median - ours->part[1]) / ours->part[0];
     snprintf(by, sizeof by, "%s %s", contender_way(ours), transport_of(ours));
     if (ours->part[0] > 0) snprintf(hidden, sizeof hidden, "%.0f%%", 100 * fmin(1, fmax(0, share)));
@@ -166,7 +167,7 @@ static void print_case(const run *r, const contender *theirs)
            ours->time.median * 1e3, by, ours->part[0] * 1e3, hidden, plain, any, ratio);
 }
 
-/** Of theirs, the way that was the fastest. */
+/** Reports a case; of theirs, only the fastest form. */
 static void report_multigpu(run *r)
 {
     static const contender nobody = {.name = "-"};

@@ -1,7 +1,7 @@
-/* What a user would write today: X's rows gathered whole on every GPU by ncclAllGather, in place, then a
- * product of the block of rows by cuSPARSE, in one stream. X is owned in even parts whatever the blocks of A
- * are, so that the all-gather is one call without padding; a column-major X is gathered by one such call a
- * column, in a group. */
+/* What a user would write today, in one stream: ncclAllGather gathers all rows of X on every GPU, in place,
+ * then cuSPARSE multiplies the block of rows. The ranks own even parts of X, whatever the blocks of A are, so
+ * that the all-gather is one call without padding. A column-major X is gathered by one such call per column,
+ * in a group. */
 #include <nccl.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ static const peer_form forms[] = {FORM("alg1 row", PEER_ROW),       FORM("alg2 r
                                   FORM("alg3 row", PEER_ROW),       FORM("alg1 column", PEER_COLUMN),
                                   FORM("alg2 column", PEER_COLUMN), FORM("alg3 column", PEER_COLUMN)};
 enum { FORMS = sizeof forms / sizeof *forms };
-/* the form of cuSPARSE's adaptor that each of them is, with the same layout */
+/* for each form, the form of cuSPARSE's adaptor that it uses, with the same layout */
 static const char *const names[FORMS] = {"cusparse_csr_alg1", "cusparse_csr_alg2", "cusparse_csr_alg3",
                                          "cusparse_csr_alg1", "cusparse_csr_alg2", "cusparse_csr_alg3"};
 
@@ -38,7 +38,7 @@ typedef struct theirs {
     int column;            /* 1: X and Y by columns */
     int64_t part;          /* rows of X that a rank owns */
     spmm_multivector x, y; /* x: the rows of all ranks, >= A's columns */
-    void *product;         /* the adaptor's; NULL: A has no entries here */
+    void *product;         /* the adaptor's product; NULL: this rank's rows have no entries */
 } theirs;
 
 static spmm_status nccl_checked(ncclResult_t code, const char *what)
@@ -76,7 +76,7 @@ static void theirs_close(void)
 
 /* ---- A, X and Y ---- */
 
-/** Rows of X that a rank owns, of all ranks' even parts. */
+/** Returns the number of rows of X that each rank owns: an even part, rounded up. */
 static int64_t part_of(const peer_matrix *a) { return (a->cols + size - 1) / size; }
 
 static spmm_status load(matrix *m)
@@ -103,7 +103,7 @@ static void theirs_unload(void *handle)
     for (int i = 0; i < 3; i++) sp_device_free(m->on_gpu[i]);
 }
 
-/** Puts this rank's part of X in its place. */
+/** Fills this rank's part of X. */
 static spmm_status fill(theirs *t)
 {
     const int64_t n = t->p.a->cols, k = t->p.k, first = t->part * rank,
@@ -194,7 +194,7 @@ static const char *theirs_gather(void *handle)
 {
     const theirs *const t = handle;
     const size_t part = (size_t)t->part, value = sp_value_size(t->x.precision), k = (size_t)t->p.k;
-    /* what one call gathers, and how many calls there are */
+    /* how many numbers one call gathers from each rank, and the number of calls */
     const size_t count = t->column ? part : part * k, calls = t->column ? k : 1;
     spmm_status status = nccl_checked(ncclGroupStart(), "ncclGroupStart");
     for (size_t j = 0; j < calls && status == SPMM_OK; j++) {

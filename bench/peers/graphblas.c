@@ -1,5 +1,5 @@
-/* SuiteSparse:GraphBLAS: C += A * X on a full C, its fastest form, C and X full by rows or by columns. It
- * adds onto Y where the others overwrite it; zeroing Y is not timed. */
+/* SuiteSparse:GraphBLAS: C += A * X, its fastest form, with full matrices C and X stored by rows or by
+ * columns. It adds to Y, which other libraries overwrite; zeroing Y is not timed. */
 #include <GraphBLAS.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,7 @@ static const char *open_grb(int threads, const char *folder, char *version, size
     return NULL;
 }
 
-/** GraphBLAS takes the arrays over and frees them: so these are copies. */
+/** GraphBLAS takes ownership of the arrays and frees them. Thus these are copies. */
 static const char *pack_csr(matrix *m)
 {
     const peer_matrix *const a = &m->a;
@@ -75,7 +75,7 @@ static GrB_Index bytes_of(const product *q, int64_t rows)
     return (GrB_Index)(rows * q->p.k) * (q->p.a->f32 ? sizeof(float) : sizeof(double));
 }
 
-/** A full matrix of a copy of the values, or of zeros. */
+/** Creates a full matrix from a copy of the values, or of zeros if `from` is NULL. */
 static const char *pack_full(const product *q, int64_t rows, const void *from, GrB_Matrix *m)
 {
     const GrB_Index bytes = bytes_of(q, rows);

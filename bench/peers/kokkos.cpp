@@ -1,8 +1,8 @@
 /* Kokkos Kernels: KokkosSparse::spmv on rank-2 views, row-major (LayoutRight) and column-major (LayoutLeft),
- * in the execution space that the package was built for; Debian's has Kokkos::Serial only, one thread.
+ * in the execution space for which the package was built; Debian's has only Kokkos::Serial, one thread.
  *
- * kokkos-blocks is what it could do with all threads: each calls spmv on its own block of rows, balanced by
- * entries. No user of the package would get that without writing it. */
+ * kokkos-blocks shows what Kokkos could do with all threads: each thread calls spmv on its own block of rows,
+ * balanced by entries. A user of the package would have to write that. */
 #include <Kokkos_Core.hpp>
 #include <KokkosSparse_spmv.hpp>
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace {
 
 using device = Kokkos::Device<Kokkos::DefaultHostExecutionSpace, Kokkos::HostSpace>;
 using unmanaged = Kokkos::MemoryTraits<Kokkos::Unmanaged>;
-/* with int and size_t the library's machine code for any x86-64 would be called; with this type of offsets
-   its headers are compiled here, for this processor */
+/* with offsets of type int or size_t, the library's compiled code for any x86-64 would be called; with this
+   type, its headers are compiled here, for this processor */
 using offset = uint32_t;
 template <class T>
 using csr = KokkosSparse::CrsMatrix<const T, const int32_t, device, unmanaged, const offset>;
@@ -41,7 +41,8 @@ struct product {
     work *it;
 };
 
-/** Rows begin to end; row offsets stay absolute, so the views of columns and values are whole. */
+/** Returns rows begin to end of A. Row offsets stay absolute; thus the views of columns and values contain
+ *  all entries. */
 template <class T> csr<T> rows_of(const peer_matrix *a, int64_t begin, int64_t end)
 {
     using graph = typename csr<T>::staticcrsgraph_type;
@@ -52,7 +53,7 @@ template <class T> csr<T> rows_of(const peer_matrix *a, int64_t begin, int64_t e
     return csr<T>("A", a->cols, val, graph(col, start));
 }
 
-/** Y of rows begin to end: all of them, or in PEER_ROW some. */
+/** Computes rows begin to end of Y: all rows, or in PEER_ROW any range. */
 template <class T, class Layout> struct piece : work {
     csr<T> a;
     dense<const T, Layout> x;
@@ -126,7 +127,7 @@ void close()
     if (Kokkos::is_initialized()) Kokkos::finalize();
 }
 
-/** By name: C++17 has no designated initializers. */
+/** Sets the members by name: C++17 has no designated initializers. */
 constexpr peer_adaptor adaptor()
 {
     peer_adaptor p = {};

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Puts MKL, which Debian has in an old version only, from PyPI's wheels into $MKL_DIR, for nobody else: shared
-# objects and headers; not the Intel OpenMP that pip would add, as this process has GNU's. --there: is it
-# there, or not for this machine?
+# Installs MKL from PyPI's wheels into $MKL_DIR, for the benches only: shared objects and headers. (Debian's
+# MKL is old.) Leaves out the Intel OpenMP that pip would add, because the benches use GNU's. --there:
+# installs nothing; exit status 0 if MKL is there, or is not made for this machine.
 MKL_DIR=${MKL_DIR:-build/peers/mkl}
 [ "$(uname -m)" != x86_64 ] || [ -f "$MKL_DIR/include/mkl_spblas.h" ] && exit 0
 [ "$1" != --there ] || exit 1

@@ -1,5 +1,5 @@
 /* PETSc: MatMatMult(MAT_REUSE_MATRIX) of a MATAIJ and a dense matrix, which PETSc stores by columns, or
- * MatMult of vectors. One thread a rank; on one rank PETSc's own choice of types is the sequential ones. */
+ * MatMult of vectors. One thread per rank; on one rank PETSc chooses its sequential types. */
 #include <petscmat.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +13,11 @@ typedef struct matrix {
 
 typedef struct product {
     peer_product p;
-    Mat a, x, y; /* a: the matrix's; y is PETSc's own */
+    Mat a, x, y; /* a: m of `matrix`; y: created by PETSc */
     Vec vx, vy;  /* for MatMult */
 } product;
 
-/* bench_cpu has one line for K = 1, bench_mpi both */
+/* bench_cpu uses the first form, which is MatMult for K = 1; bench_mpi uses the other two */
 static const peer_form forms[] = {{"petsc", PEER_COLUMN, 1, 0, 1, 0},
                                   {"petsc MatMatMult", PEER_COLUMN, 1, 0, 1, 1},
                                   {"petsc MatMult", PEER_COLUMN, 1, 0, 1, 1}};
@@ -32,7 +32,7 @@ static const char *open_petsc(int threads, const char *folder, char *version, si
     return PetscGetVersion(version, size) ? "has no version" : NULL;
 }
 
-/** In PETSc's integers, whose size is its builder's choice. */
+/** Converts to PETSc's integers, whose size was chosen when PETSc was built. */
 static PetscInt *integers(const int32_t *from, int64_t n)
 {
     PetscInt *const to = malloc((size_t)(n + 1) * sizeof *to);

@@ -1,5 +1,5 @@
 /* SciPy: csr_array @ ndarray in C and in Fortran order, in a Python process of its own (scipy_child.py),
- * which times the product itself. SciPy allocates the result of each product: that is within the time. One
+ * which times the product itself. SciPy allocates the result of each product, which the time includes. One
  * thread.
  *
  * Arrays pass through one shared memory file, commands and answers through a pipe each way. */
@@ -33,7 +33,7 @@ static const peer_form forms[] = {{"scipy", PEER_ROW, 1, 1, 1, 0}, {"scipy", PEE
 
 extern char **environ;
 
-/** Waits for a line: "ok ..." or what went wrong. */
+/** Waits for an answer: "ok ..." or an error message. */
 static const char *answer(void)
 {
     if (!fgets(child.answer, sizeof child.answer, child.from)) return "the python process ended";
@@ -47,7 +47,7 @@ static const char *start(const char *python, const char *script)
     posix_spawn_file_actions_t actions;
     int down[2], up[2];
     char *const argv[] = {(char *)python, (char *)script, NULL};
-    /* so high that no dup2 to 3, 4 or 5 meets one that is still needed */
+    /* at least 64, so that no dup2 to 3, 4 or 5 overwrites a descriptor that is still needed */
     if (pipe2(down, O_CLOEXEC) || pipe2(up, O_CLOEXEC)) return "pipe failed";
     const int in = fcntl(down[0], F_DUPFD_CLOEXEC, 64), out = fcntl(up[1], F_DUPFD_CLOEXEC, 64);
     const int shared = fcntl(child.shared, F_DUPFD_CLOEXEC, 64);
@@ -94,7 +94,7 @@ static void close_scipy(void)
     child.pid = 0;
 }
 
-/** With $PYTHON, else with the first python that has SciPy. */
+/** Starts $PYTHON or, if that fails, the first python that has SciPy. */
 static const char *open_scipy(int threads, const char *folder, char *version, size_t size)
 {
     char script[4096];
@@ -168,7 +168,7 @@ static const char *run_scipy(void *handle)
     return problem;
 }
 
-/** Each product has a result of its own: there is nothing to overwrite. */
+/** Each product allocates its result; thus with `in` there is nothing to overwrite. */
 static const char *move_scipy(void *handle, int in)
 {
     product *const q = handle;

@@ -1,7 +1,8 @@
-"""The Python half of peer_scipy.so: reads commands from descriptor 3, answers on 4, has arrays in file 5.
+"""The Python half of peer_scipy.so: reads commands from descriptor 3, answers on 4, and exchanges arrays
+through file 5.
 
-    load F32 ROWS COLS NNZ    the file has values, row starts, columns
-    begin ID K C|F            the file has X in that order
+    load F32 ROWS COLS NNZ    the file contains values, row starts, columns
+    begin ID K C|F            the file contains X in that order
     run ID                    answers "ok SECONDS"
     fetch ID                  puts Y of the last run into the file, in X's order
     end ID / unload
@@ -20,7 +21,7 @@ except ImportError as error:
 
 
 def shared(dtype, count, offset=0):
-    """A copy in memory of our own: shared pages are no huge ones."""
+    """A copy in private memory: shared pages are not huge pages."""
     return np.memmap("/proc/self/fd/5", dtype, "r", offset, (count,)).copy() if count else np.empty(0, dtype)
 
 
@@ -45,7 +46,7 @@ class Session:
 
     def run(self, key):
         x = self.x[key]
-        self.y.pop(key, None)  # the last result: its memory is given back outside of the time
+        self.y.pop(key, None)  # frees the last result outside of the time
         start = time.perf_counter()
         y = self.a @ x
         seconds = time.perf_counter() - start
@@ -75,7 +76,7 @@ def main():
             verb, *arguments = line.split()
             try:
                 answer = f"ok {getattr(session, verb)(*arguments) or ''}"
-            except Exception as error:  # is shown by bench_cpu
+            except Exception as error:  # bench_cpu shows the answer
                 answer = f"{verb}: {type(error).__name__}: {error}".replace("\n", " ")[:200]
             print(answer, file=answers, flush=True)
 

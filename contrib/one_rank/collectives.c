@@ -3,7 +3,7 @@
 
 #include "contrib/one_rank/one_rank.h"
 
-/** A buffer of a collective operation, and where in it the elements begin. */
+/** A buffer of a collective operation; the elements to send or receive begin at element `at`. */
 typedef struct {
     const void *data;
     int count;
@@ -19,7 +19,7 @@ static int check_root(MPI_Comm comm, int root, const char *call)
     return root == 0 ? MPI_SUCCESS : sp_one_rank_fail(comm, MPI_ERR_ROOT, call);
 }
 
-/** Copies what is sent to where it is received; whichever is MPI_IN_PLACE: it is there. */
+/** Copies the sent elements to the receive buffer; does nothing if either buffer is MPI_IN_PLACE. */
 static int copy(MPI_Comm comm, elements in, void *out, elements room, const char *call)
 {
     if (in.data == MPI_IN_PLACE || out == MPI_IN_PLACE) return MPI_SUCCESS;
@@ -35,7 +35,7 @@ static int copy(MPI_Comm comm, elements in, void *out, elements room, const char
     return MPI_SUCCESS;
 }
 
-/** A reduction, of one rank's values, on the rank that is root. */
+/** Implements reductions: the values of the only rank are the result. */
 static int reduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm,
                   const char *call)
 {

@@ -1,12 +1,11 @@
-/** Communicators, of one rank each, with what is attached to them; groups; Cartesian communicators;
- *  datatypes. */
+/** Communicators of one rank each, with their attributes; groups; Cartesian communicators; datatypes. */
 #include <pthread.h>
 
 #include "contrib/one_rank/one_rank.h"
 
 /* --- making and freeing --- */
 
-/** Makes a communicator with the handler of another. */
+/** Creates a communicator with the error handler of `comm`. */
 static int make(MPI_Comm comm, MPI_Comm *made, const char *call)
 {
     *made = calloc(1, sizeof **made);
@@ -67,7 +66,7 @@ int PMPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Co
                                         : sp_one_rank_fail(comm, MPI_ERR_ARG, "MPI_Comm_split_type");
 }
 
-/** (Weak, so that a program may define it.) */
+/** (Weak, so that a program may define MPI_Comm_split_type() itself.) */
 __attribute__((weak)) int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *part)
 {
     return PMPI_Comm_split_type(comm, type, key, info, part);
@@ -164,7 +163,7 @@ static sp_one_rank_attribute **find_attribute(MPI_Comm comm, int keyval)
     return at;
 }
 
-/** Takes an attribute out of its list, and calls its delete function. */
+/** Removes an attribute from its list, and calls its delete function. */
 static int remove_attribute(MPI_Comm comm, sp_one_rank_attribute **at)
 {
     sp_one_rank_attribute *const a = *at;
@@ -213,7 +212,7 @@ int MPI_Comm_delete_attr(MPI_Comm comm, int keyval)
     return error ? sp_one_rank_fail(comm, error, "MPI_Comm_delete_attr") : MPI_SUCCESS;
 }
 
-/** Copies those attributes whose copy function wants it. */
+/** Copies the attributes whose copy functions request that. */
 static int copy_attributes(MPI_Comm comm, MPI_Comm copy)
 {
     for (const sp_one_rank_attribute *a = comm->attributes; a; a = a->next) {

@@ -1,4 +1,4 @@
-/** Windows of memory that ranks of a node share, of whom there is one; files. */
+/** MPI windows in shared memory, and MPI files, for a single rank. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,16 +1,16 @@
-/** Messages from rank 0 to itself: a send copies what it sends, unless a receive waits for it. */
+/** Messages from rank 0 to itself. A send delivers the message to a waiting receive, or else keeps a copy. */
 #include <pthread.h>
 #include <string.h>
 
 #include "contrib/one_rank/one_rank.h"
 
-/* of all lists of messages and states of requests */
+/* protects all lists of messages and the states of all requests */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
 
 enum { TO_OTHERS = 0, FROM_OTHERS = 1 };
 
-/** Checks the arguments of a message; receives: any source and any tag will do. */
+/** Checks the arguments of a message; receives: 1: MPI_ANY_SOURCE and MPI_ANY_TAG are valid. */
 static int check_message(MPI_Comm comm, int count, MPI_Datatype type, int rank, int tag, int receives,
                          const char *call)
 {
@@ -25,7 +25,7 @@ static int check_message(MPI_Comm comm, int count, MPI_Datatype type, int rank, 
 
 static int fits(int wanted, int tag) { return wanted == MPI_ANY_TAG || wanted == tag; }
 
-/** Copies a message into a receive's buffer, which is done by it; under the lock. */
+/** Copies a message into the buffer of a receive, which is then done. The caller holds the lock. */
 static void deliver(MPI_Request receive, int tag, const void *data, int64_t bytes)
 {
     const int64_t room = receive->bytes;
@@ -42,7 +42,7 @@ static void append(sp_one_rank_message **list, sp_one_rank_message *message)
     *list = message;
 }
 
-/** Makes a message of a list; with a copy of the data, if there are any. NULL: no memory. */
+/** Creates a list element, with a copy of the data if data is not NULL. Returns NULL if memory is lacking. */
 static sp_one_rank_message *make_message(int tag, const void *data, int64_t bytes, MPI_Request receive)
 {
     sp_one_rank_message *const m = calloc(1, sizeof *m);
@@ -57,7 +57,7 @@ static sp_one_rank_message *make_message(int tag, const void *data, int64_t byte
     return m;
 }
 
-/** Sends to a receive that waits, or into the list of sent messages. */
+/** Delivers a message to a waiting receive, or appends it to the list of sent messages. */
 static int send(MPI_Comm comm, const void *data, int64_t bytes, int tag)
 {
     int error = MPI_SUCCESS;
@@ -81,7 +81,7 @@ static int send(MPI_Comm comm, const void *data, int64_t bytes, int tag)
     return error;
 }
 
-/** Receives a message that was sent, or puts the receive into the list of those that wait. */
+/** Receives a sent message, or appends the receive to the list of waiting receives. */
 static int receive(MPI_Request request, int tag)
 {
     int error = MPI_SUCCESS;
@@ -123,7 +123,8 @@ void sp_one_rank_drop_messages(MPI_Comm comm)
     pthread_mutex_unlock(&lock);
 }
 
-/** Makes a request; from MPI_PROC_NULL, or of a send, it is done at once. NULL: no memory. */
+/** Creates a request; done: 1 for a send, and for a receive from MPI_PROC_NULL. Returns NULL if memory is
+ *  lacking. */
 static MPI_Request make_request(MPI_Comm comm, void *data, int64_t bytes, int done)
 {
     MPI_Request request = calloc(1, sizeof *request);
@@ -164,7 +165,7 @@ int MPI_Irecv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_C
     return sp_one_rank_fail(comm, error, "MPI_Irecv");
 }
 
-/** Ends a request that is done: its status, its error, and the request is no more. */
+/** Copies the status of a request that is done, and frees the request. Returns its error. */
 static int complete(MPI_Request *request, MPI_Status *status)
 {
     const int error = (*request)->error;
@@ -174,7 +175,7 @@ static int complete(MPI_Request *request, MPI_Status *status)
     return error;
 }
 
-/** Whether a request is done; waits: until it is. */
+/** Returns 1 if a request is done; waits: 1: waits until it is. */
 static int is_done(MPI_Request request, int waits)
 {
     pthread_mutex_lock(&lock);
@@ -186,7 +187,7 @@ static int is_done(MPI_Request request, int waits)
 
 static const MPI_Status empty_status = {MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_SUCCESS, 0};
 
-/** MPI_Wait() and MPI_Test(). */
+/** Implements MPI_Wait() and MPI_Test(). */
 static int wait_or_test(MPI_Request *request, int waits, int *flag, MPI_Status *status, const char *call)
 {
     sp_one_rank_must_run(call);
@@ -287,7 +288,7 @@ static int complete_some(int n, MPI_Request *request, int *count, int *which, MP
     return active;
 }
 
-/** MPI_Waitsome() and MPI_Testsome(). */
+/** Implements MPI_Waitsome() and MPI_Testsome(). */
 static int wait_or_test_some(int n, MPI_Request *request, int waits, int *count, int *which,
                              MPI_Status *status, const char *call)
 {

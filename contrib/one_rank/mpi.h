@@ -3,15 +3,15 @@
  *  makes, with the meaning that the MPI standard gives them on communicators of one rank.
  *
  *  - Every communicator has one rank, 0. Messages go from rank 0 to itself. A collective operation copies.
- *  - Other ranks are errors of class MPI_ERR_RANK, MPI_PROC_NULL is what it is in MPI. Errors go to the error
- *    handler of the communicator: MPI_ERRORS_ARE_FATAL, the default, prints one line and ends the program.
+ *  - Any other rank is an error of class MPI_ERR_RANK, except MPI_PROC_NULL. Errors go to the error handler
+ *    of the communicator: MPI_ERRORS_ARE_FATAL, the default, prints one line and ends the program.
  *  - A blocking receive without a message waits until another thread sends one.
  *  - All thread levels are provided, up to MPI_THREAD_MULTIPLE.
- *  - Before MPI_Init() and after MPI_Finalize() a call ends the program, but for MPI_Initialized(),
+ *  - Before MPI_Init() and after MPI_Finalize() a call ends the program, except for MPI_Initialized(),
  *    MPI_Finalized(), MPI_Get_version(), MPI_Get_library_version(), MPI_Error_string() and MPI_Wtime().
  *
- *  The functions have their own symbols, spmm_one_rank_*, in libspmm. A program can therefore use them beside
- *  another library that is linked with a real MPI. */
+ *  The functions have their own symbols, spmm_one_rank_*, in libspmm. A program can therefore use them
+ *  together with another library that is linked with a real MPI. */
 #ifndef SPMM_ONE_RANK_MPI_H
 #define SPMM_ONE_RANK_MPI_H
 
@@ -25,11 +25,11 @@ extern "C" {
 #define MPI_VERSION 3
 #define MPI_SUBVERSION 1
 
-/** What spmm.h refers to in place of its own name: a program that was compiled with this header is linked to,
- *  and loads, no libspmm but one of make MPI=0. The name is the linker's error message. */
+/** The symbol that spmm.h refers to instead of its default. Only a libspmm of make MPI=0 can be linked to or
+ *  loaded by a program that was compiled with this header. The name serves as the linker's error message. */
 #define SPMM_MPI_CHECK spmm_ERROR_program_compiled_without_MPI_but_libspmm_is_for_MPI__compile_it_with_mpicc
 
-/** The symbol of a function. */
+/** Sets the symbol of a function. */
 #define SPMM_ONE_RANK(function) __asm__("spmm_one_rank_" #function)
 
 /* --- handles --- */
@@ -39,7 +39,7 @@ typedef struct spmm_one_rank_group *MPI_Group;
 typedef struct spmm_one_rank_request *MPI_Request;
 typedef struct spmm_one_rank_win *MPI_Win;
 typedef struct spmm_one_rank_file *MPI_File;
-/** A datatype is its size in bytes. */
+/** The value of a datatype is its size in bytes. */
 typedef struct spmm_one_rank_datatype *MPI_Datatype;
 typedef struct spmm_one_rank_op *MPI_Op;
 typedef struct spmm_one_rank_info *MPI_Info;
@@ -47,7 +47,7 @@ typedef struct spmm_one_rank_errhandler *MPI_Errhandler;
 typedef ptrdiff_t MPI_Aint;
 typedef int64_t MPI_Offset;
 
-/** Of a received message. */
+/** The status of a received message. */
 typedef struct MPI_Status {
     int MPI_SOURCE, MPI_TAG, MPI_ERROR;
     int64_t spmm_bytes;
@@ -89,7 +89,7 @@ extern struct spmm_one_rank_comm spmm_one_rank_world, spmm_one_rank_self;
 #define MPI_UINT64_T SPMM_ONE_RANK_TYPE(uint64_t)
 #define MPI_2INT SPMM_ONE_RANK_TYPE(int[2])
 
-/* an operation combines the values of one rank: none is ever carried out */
+/* names only: a reduction over one rank returns this rank's values */
 #define MPI_OP_NULL ((MPI_Op)0)
 #define MPI_MAX ((MPI_Op)1)
 #define MPI_MIN ((MPI_Op)2)
@@ -194,11 +194,11 @@ int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *copy) SPMM_ONE_RANK(Comm_dup);
 int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *part) SPMM_ONE_RANK(Comm_split);
 int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *part)
     SPMM_ONE_RANK(Comm_split_type);
-/** What MPI_Comm_split_type() does where a program defines that itself. */
+/** MPI_Comm_split_type() under another name, for programs that define MPI_Comm_split_type() themselves. */
 int PMPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *part)
     SPMM_ONE_RANK(P_Comm_split_type);
 int MPI_Comm_free(MPI_Comm *comm) SPMM_ONE_RANK(Comm_free);
-/** Always fails: of one rank there are no two groups. */
+/** Always fails: an inter-communicator needs two groups, and there is only one rank. */
 int MPI_Intercomm_create(MPI_Comm local, int leader, MPI_Comm peer, int remote, int tag, MPI_Comm *inter)
     SPMM_ONE_RANK(Intercomm_create);
 int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) SPMM_ONE_RANK(Comm_set_errhandler);
@@ -285,7 +285,7 @@ int MPI_Win_shared_query(MPI_Win win, int rank, MPI_Aint *bytes, int *unit, void
     SPMM_ONE_RANK(Win_shared_query);
 int MPI_Win_free(MPI_Win *win) SPMM_ONE_RANK(Win_free);
 
-/** Errors of files are returned. */
+/** Errors of files are returned; they do not end the program. */
 int MPI_File_open(MPI_Comm comm, const char *path, int mode, MPI_Info info, MPI_File *file)
     SPMM_ONE_RANK(File_open);
 int MPI_File_set_size(MPI_File file, MPI_Offset bytes) SPMM_ONE_RANK(File_set_size);

@@ -1,11 +1,11 @@
-/** What the files of this MPI for one process share. */
+/** Internal types and functions of this MPI for one process. */
 #ifndef SP_ONE_RANK_H
 #define SP_ONE_RANK_H
 
 #include <mpi.h>
 #include <stdlib.h>
 
-enum { SP_ONE_RANK_DIMS = 8 }; /**< most dimensions of a Cartesian communicator */
+enum { SP_ONE_RANK_DIMS = 8 }; /**< maximum number of dimensions of a Cartesian communicator */
 
 /** An attribute of a communicator, in a list. */
 typedef struct sp_one_rank_attribute {
@@ -14,12 +14,12 @@ typedef struct sp_one_rank_attribute {
     struct sp_one_rank_attribute *next;
 } sp_one_rank_attribute;
 
-/** A message that was sent and not yet received, or a receive that waits for one: in lists, in order. */
+/** An element of a list, oldest first, of sent messages not received yet or of receives without a message. */
 typedef struct sp_one_rank_message {
     int tag;
     int64_t bytes;
-    void *data;          /**< of a sent one: a copy, freed with it */
-    MPI_Request receive; /**< of a receive: where it is told that the message came */
+    void *data;          /**< of a sent message: a copy of the data, owned */
+    MPI_Request receive; /**< of a receive: its request, not owned */
     struct sp_one_rank_message *next;
 } sp_one_rank_message;
 
@@ -28,34 +28,35 @@ struct spmm_one_rank_comm {
     int cart_dims; /**< -1: it is not Cartesian */
     int period[SP_ONE_RANK_DIMS];
     sp_one_rank_attribute *attributes;
-    sp_one_rank_message *sent, *awaited; /**< under the lock of messages.c */
+    sp_one_rank_message *sent, *awaited; /**< protected by the lock of messages.c */
 };
 
 struct spmm_one_rank_request {
     MPI_Comm comm;
-    int done, error; /**< under the lock of messages.c */
-    int64_t bytes;   /**< of a receive: what there is room for, then what came */
+    int done, error; /**< protected by the lock of messages.c */
+    int64_t bytes;   /**< of a receive: size of the buffer, then of the received message */
     void *data;
     MPI_Status status;
 };
 
-/** Ends the program unless it is between MPI_Init() and MPI_Finalize(), as an MPI does. Local. */
+/** Ends the program with an error message, unless it is between MPI_Init() and MPI_Finalize(). Local. */
 void sp_one_rank_must_run(const char *call);
 
-/** Hands an error of a call to the communicator's handler: returns the code, or ends the program. comm: NULL
- *  for an error without a communicator, which is that of the world. Local. */
+/** Passes an error of a call to the error handler of comm, or of MPI_COMM_WORLD if comm is NULL. Returns the
+ *  code or ends the program, as the handler requires. Local. */
 int sp_one_rank_fail(MPI_Comm comm, int code, const char *call);
 
-/** Returns MPI_SUCCESS, or the result of sp_one_rank_fail(), for a call with a communicator. Local. */
+/** Calls sp_one_rank_must_run(), and checks that comm is not MPI_COMM_NULL. Returns MPI_SUCCESS or the result
+ *  of sp_one_rank_fail(). Local. */
 int sp_one_rank_check(MPI_Comm comm, const char *call);
 
-/** Returns the bytes of count elements. Local. */
+/** Returns the size of `count` elements in bytes. Local. */
 static inline int64_t sp_one_rank_bytes(int64_t count, MPI_Datatype type)
 {
     return count * (int64_t)(intptr_t)type;
 }
 
-/** Returns the error in a count and a datatype of a buffer, or MPI_SUCCESS. Local. */
+/** Checks the count and the datatype of a buffer. Returns MPI_SUCCESS or an error code. Local. */
 static inline int sp_one_rank_buffer(int count, MPI_Datatype type)
 {
     if (count < 0) return MPI_ERR_COUNT;
@@ -65,7 +66,7 @@ static inline int sp_one_rank_buffer(int count, MPI_Datatype type)
 /** Calls the delete functions of a communicator's attributes, and frees them. Local. */
 void sp_one_rank_delete_attributes(MPI_Comm comm);
 
-/** Frees messages of a communicator that nobody received. Local. */
+/** Frees the messages of a communicator that were not received, and the receives without a message. Local. */
 void sp_one_rank_drop_messages(MPI_Comm comm);
 
 #endif

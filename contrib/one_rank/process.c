@@ -1,4 +1,4 @@
-/** The process: its start and end, its errors. */
+/** Start, end and errors of the process. */
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,8 +13,8 @@ struct spmm_one_rank_comm spmm_one_rank_self = {.handler = MPI_ERRORS_ARE_FATAL,
 static atomic_int begun, ended;
 static int thread_level;
 
-/** Ends the process as MPI_Abort() does: without what atexit() was told, as other threads may be
- *  computing. */
+/** Ends the process as MPI_Abort() does: without running the functions registered with atexit(), because
+ *  other threads may be computing. */
 static _Noreturn void end(int code)
 {
     fflush(stdout);

@@ -36,7 +36,7 @@ def add_options(parser):
 
 
 def drawing(program):
-    """The module plots; None, and a word about it, where matplotlib is missing."""
+    """The module plots; if matplotlib is missing, None, and a message on the standard error."""
     try:
         from . import plots  # pylint: disable=import-outside-toplevel
         return plots
@@ -59,7 +59,7 @@ def _filled(found):
 
 
 def _drawn(made):
-    """What a figure came of."""
+    """The (caption, figure) pairs that have a figure."""
     return [(caption, figure) for caption, figure in made if figure]
 
 
@@ -69,7 +69,7 @@ class Analysis:
     def __init__(self, found, predict=(), peaks=()):
         self.records, self.predict, self.peaks = found, list(predict), list(peaks)
         self.points = sorted(found.points, key=_order)
-        # an empty matrix has times, and no rates
+        # a product with an empty matrix has a time, but no rate
         working = [p for p in self.points if p.flop > 0]
         self.strong = series.with_predictions(series.strong(working), found.predictions)
         self.weak = series.weak(working)
@@ -86,11 +86,11 @@ class Analysis:
         return self.points + [p for m in self.steps for p in m.points]
 
     def peak(self, machine):
-        """In flop/s; None where nobody said. The last one given counts."""
+        """The machine's peak in flop/s; None if no --peak matches it. The last match counts."""
         return next((flops for name, flops in reversed(self.peaks) if name.lower() in machine.lower()), None)
 
     def sentences(self):
-        """What came out, in words."""
+        """The results, in words."""
         return sentences.of(self, self.outcomes)
 
     # ---- tables by section ----
@@ -146,7 +146,7 @@ class Analysis:
         return [tables.failures_table(self.records.failures)] if self.records.failures else []
 
     def sections(self):
-        """(heading, tables) of all that the records have something for."""
+        """(heading, tables) of every section that has tables."""
         every = [("Outcome", self.outcome_tables()), ("Points", [tables.points_table(self.points)] if self.points else []),
                  ("Strong scaling", self.strong_tables()), ("Scaling over threads", self.threads_tables()),
                  ("Weak scaling", self.weak_tables()), ("Distributions and cost models", self.model_tables() + self.sum_tables()),
@@ -159,7 +159,7 @@ class Analysis:
         return [(heading, found) for heading, found in every if found]
 
     def text(self):
-        """The tables of a terminal, a text each."""
+        """The sections, for a terminal: a list of texts."""
         found = [f"== {heading} ==\n\n" + "\n\n".join(tables.text(t) for t in made)
                  for heading, made in self.sections()]
         return (["\n".join(self.sentences())] if self.measured else []) + found or ["no points"]
@@ -195,7 +195,7 @@ class Analysis:
     def kernel_figures(self, plots, sweeps=None):
         made = []
         for s in self.sweeps if sweeps is None else sweeps:
-            # where nothing scales, the first figure has the shares
+            # if nothing scales, the figure of the outcome already shows the shares
             heat = plots.heat(s) if any(o.speedup for o in self.outcomes) else None
             made += [(f"Share of the best: {s.title}", heat), (f"GFLOP/s of each kernel: {s.title}", plots.dots(s)),
                      (f"GFLOP/s over K: {s.title}", plots.rates(s))]
@@ -206,7 +206,7 @@ class Analysis:
                       for s in (self.shapes + self.step_shapes if found is None else found))
 
     def phase_figures(self, plots):
-        """Of each machine and problem."""
+        """A figure per machine, problem and precision."""
         made = []
         parallel = [p for p in self.points if not p.is_serial]
         problems = series.by_key(parallel, lambda p: (p.machine, p.weak or p.name, p.precision))
@@ -229,8 +229,8 @@ class Analysis:
         return self.strong_figures(plots, self.step_groups if groups is None else groups)
 
     def write_csv(self, path):
-        """A row per point into the file; steps of series have other columns, and where there are both, a file of their
-        own. Returns the names of files that nobody asked for."""
+        """Writes a row per point. Steps of series have other columns: if there are also products, the steps go to a
+        second file. Returns the names of files other than `path`."""
         own = path if not self.points else "-series".join(os.path.splitext(path))
         if self.points or not self.steps:
             table = io.StringIO(newline="")
@@ -260,7 +260,7 @@ class Analysis:
 
 
 def start(program, options):
-    """The analysis of the records that the command line names; what was odd about them is said on the standard error."""
+    """The analysis of the records that the command line names. Prints remarks about them on the standard error."""
     study = Analysis(records.read(options.records), options.predict, options.peak)
     for remark in study.records.remarks:
         print(f"{program}: {lines.clean(remark)}", file=sys.stderr)

@@ -1,6 +1,6 @@
 """Unpacks a matrix of the SuiteSparse Matrix Collection: NAME.tar.gz with NAME/NAME.mtx and files beside it.
 
-An archive is not trusted: what it may ask for of memory, disk and time is bounded before any of it is given.
+Archives are not trusted: the memory, disk space and time that one can use are limited in advance.
 """
 import gzip
 import hashlib
@@ -15,9 +15,9 @@ from . import download
 CHUNK = 2 ** 16
 HEADERS = 2 * CHUNK  # bytes of a member's headers; tarfile holds long names and extended headers in memory
 MOST_MEMBERS = 1000
-# unpacked bytes: per packed byte, and beyond; text of matrices packs 3 to 30 times
+# most unpacked bytes: RATIO per packed byte, plus ALLOWED; text of matrices shrinks by a factor of 3 to 30
 RATIO, ALLOWED = 100, 2 ** 26
-# what tarfile raises for headers that are none, by version of Python and header
+# exceptions of tarfile for invalid headers; which one depends on the version of Python and the header
 NO_TAR = (tarfile.TarError, ArithmeticError, LookupError, MemoryError, RecursionError, ValueError)
 
 
@@ -26,8 +26,9 @@ class ArchiveError(Exception):
 
 
 def unpack(archive, name, folder):
-    """(SHA-256, size, first line) of NAME.mtx. The folder is there and empty; it gets the regular files NAME/*, of
-    which none may lead out of it. All of the archive is read, to its checksum. Raises ArchiveError, OSError of the disk."""
+    """Extracts the regular files NAME/* into `folder`, which must be empty; refuses members with other paths. Reads
+    the whole archive, to check its checksum. Returns (SHA-256, size, first line) of NAME.mtx. Raises ArchiveError;
+    OSError of the disk."""
     with open(archive, "rb") as file:
         start = file.read(2)
         file.seek(0)
@@ -49,8 +50,9 @@ def unpack(archive, name, folder):
 
 
 class _Bounded:
-    """What is unpacked: `left` bytes at most, of which `room` before whoever reads grants more. Reads are whole:
-    tarfile takes a short one for the end, and gives out what an archive was cut to."""
+    """The unpacked data as a file: at most `left` more bytes, of which `room` can be read before the caller grants more.
+    read() returns less than was asked for only at the end: tarfile takes a short read for the end of the archive, and
+    would accept a truncated one."""
 
     def __init__(self, file, most):
         self.file, self.most, self.left, self.room = file, most, most, HEADERS
@@ -71,14 +73,14 @@ class _Bounded:
         return b"".join(parts)
 
     def check(self, size):
-        """Raises ArchiveError where that many bytes more would be too many."""
+        """Raises ArchiveError if `size` more bytes would exceed the limit."""
         if size > self.left:
             raise ArchiveError(f"found more than {download.size_text(self.most)} unpacked, expected at most {RATIO} "
                                f"times the packed size and {download.size_text(ALLOWED)}")
 
 
 def _members(source, name, folder):
-    """{file: what unpack() returns of NAME.mtx, None of others} of the members, which are in the folder."""
+    """Extracts the members into the folder. Returns {file: what unpack() returns for NAME.mtx, None for others}."""
     found = {}
     with tarfile.open(fileobj=source, mode="r|", bufsize=CHUNK) as tar:
         for count, member in enumerate(tar):
@@ -104,7 +106,7 @@ def _shown(member):
 
 
 def _file(member, name):
-    """FILE of the member NAME/FILE; None of the folder's own. Raises ArchiveError for what must not be unpacked."""
+    """FILE of the member NAME/FILE; None for the member of the folder itself. Raises ArchiveError for other members."""
     if member.isdir() and member.name.rstrip("/") in (name, ".", f"./{name}"):
         return None
     match = re.fullmatch(r"(?:\./)?([^/]+)/([ -.0-~]{1,200})", member.name)
@@ -135,7 +137,7 @@ def _extract(tar, member, path, is_matrix):
         if not is_matrix:
             return None
         out.flush()
-        os.fsync(out.fileno())  # the others are not worth a wait for the disk each
+        os.fsync(out.fileno())  # other files are not worth an fsync each
     if not first.lower().startswith(b"%%matrixmarket"):
         raise ArchiveError(f"{_shown(member)} does not begin with %%MatrixMarket")
     return digest.hexdigest(), size, first.split(b"\n", 1)[0].decode("ascii", "replace").strip()

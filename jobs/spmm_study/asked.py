@@ -1,13 +1,13 @@
-"""What a run is asked for besides matrix, K, kernel, ranks and the like: options and variables of spmm_mpi that change
-how a product is computed. A member of CHOICES that is missing among settings has its default, so that points and
-records of studies that did not know of it keep their names.
+"""Settings of a run besides matrix, K, kernel, ranks and the like: options and environment variables of spmm_mpi that
+change how a product is computed. A member of CHOICES that is missing from the settings has its default, so that points
+and records of studies that are older than this member keep their names.
 """
 import os
 from collections import namedtuple
 
 from . import lines
 
-# key: of the line of a study file that lists its values, None: `options` alone has it
+# key: of the line of a study file that lists the values; None: only the line `options` can set it
 Choice = namedtuple("Choice", "option default key", defaults=(None,))
 CHOICES = {
     "exchange": Choice("--exchange", "auto", "exchanges"),
@@ -34,10 +34,10 @@ CHOICES = {
 }
 NAMES = (*CHOICES, "options")
 FLAGS = {"--no-overlap": ("overlap", "off"), "--autotune": ("autotune", "on"), "--tune": ("autotune", "on")}
-SHAPE = ("block_size", "subwarp")  # of CUDA kernels alone
-IN_RUN = ("x",)  # taken as it is asked for: the group `run` of a record has it
+SHAPE = ("block_size", "subwarp")  # of CUDA kernels only
+IN_RUN = ("x",)  # used exactly as requested: recorded in the group `run` of a record
 PREDICTED = ("exchange", "partition", "reproducible")  # what predictions depend on
-# options that a study gives itself: the key of their line
+# options that have lines of their own in a study file: {option: key of the line}
 OWN = {"--columns": "columns", "--device": "devices", "--format": "formats", "--kernel": "kernels",
        "--grid": "grids", "--precision": "precisions", "--threads": "threads", "--repeat": "repeats",
        "--warmup": "warmup"}
@@ -45,7 +45,7 @@ LETTERS = {"-k": "--columns", "-d": "--device", "-f": "--format", "-g": "--grid"
            "-t": "--threads", "-r": "--repeat", "-x": "--x"}
 KEYS = {**OWN, **{c.option: c.key for c in CHOICES.values() if c.key}}
 SETTING = {c.option: n for n, c in CHOICES.items() if c.option.startswith("--") and c.option not in FLAGS}
-# options that name a file that is written
+# options that name an output file
 WRITTEN = ("--output", "--json", "--csv", "--cache", "--probe")
 
 
@@ -54,7 +54,7 @@ def default(name):
 
 
 def _typed(name, text):
-    """The value of a setting that stands in words, as records have it."""
+    """The value of a setting, converted from a word to the type that it has in records."""
     if name == "x" and (text == "uniform" or text.startswith("uniform:")):
         seed = lines.whole(text[8:])
         return "uniform:1" if text == "uniform" else text if seed is None else f"uniform:{seed}"
@@ -71,14 +71,14 @@ def _typed(name, text):
 
 
 def said(settings):
-    """Without what has its default."""
+    """The settings that differ from their defaults."""
     return {n: v for n, v in settings.items() if n not in NAMES or v not in (default(n), None)}
 
 
 # ---- words for spmm_mpi ----
 
 def _known(words):
-    """(option by its full name, or None; its argument; the words themselves) of each option or other word."""
+    """Yields (full name of the option, or None if unknown; its argument; its words) for each option or other word."""
     words = list(words)
     while words:
         word = words.pop(0)
@@ -95,7 +95,7 @@ def _known(words):
 
 
 def _ordered(words):
-    """Options by their names, each before its arguments; what is given twice stays in its order."""
+    """The words, with options sorted by name, each followed by its arguments; repeated options keep their order."""
     groups = []
     for word in words:
         if word.startswith("-") or not groups:
@@ -105,7 +105,7 @@ def _ordered(words):
 
 
 def taken_apart(words):
-    """({key of a study file: argument} of options with a line there, settings of others, the words left)"""
+    """({key: argument} of options that have a line in study files, settings by other options, the remaining words)"""
     lines_of, settings, left = {}, {}, []
     for option, text, own in _known(words):
         if option in FLAGS:
@@ -120,7 +120,7 @@ def taken_apart(words):
 
 
 def words_of(settings, names=tuple(CHOICES)):
-    """Words that ask spmm_mpi for the settings. Variables are in the environment already."""
+    """The words of spmm_mpi's command line for the settings. Variables are in the environment already."""
     words = []
     for name in names:
         option, value = CHOICES[name].option, settings.get(name)
@@ -130,7 +130,7 @@ def words_of(settings, names=tuple(CHOICES)):
 
 
 def written(words):
-    """[(word, path)] of files that the words have spmm_mpi write."""
+    """[(word, path)] of the files that spmm_mpi writes when it is called with the words."""
     found, words = [], list(words)
     for n, word in enumerate(words):
         name, equals, text = word.partition("=")
@@ -145,7 +145,7 @@ def written(words):
 # ---- what was asked for ----
 
 def of_variables(variables):
-    """Settings that the environment has."""
+    """Settings that environment variables make."""
     return {n: variables[c.option] for n, c in CHOICES.items() if variables.get(c.option)}
 
 
@@ -154,7 +154,7 @@ def of_environment():
 
 
 def _of_command(command):
-    """Settings that the command of jobs/study has: of runs that recorded them nowhere else."""
+    """Settings from the command that jobs/study ran, for records without the group `asked`."""
     words = [str(word) for word in command]
     begin = next((n for n in range(len(words) - 1) if words[n:n + 2] == ["-q", "-k"]), None)
     if begin is None:
@@ -167,7 +167,7 @@ def _of_command(command):
 
 
 def _group(record):
-    """The group `asked` of a record. Records from before --partition auto have the partition in `run`, nnz by default."""
+    """The group `asked` of a record. Records older than --partition auto have the partition in `run`; its default was nnz."""
     group, taken = record.get("asked"), (record.get("run") or {}).get("partition")
     if group is None or "partition" in group:
         return group
@@ -175,7 +175,7 @@ def _group(record):
 
 
 def of_record(record, environment=None):
-    """The settings among NAMES that are not the default; None where the record does not say what was asked for."""
+    """The requested settings among NAMES that differ from their defaults; None if the record does not contain them."""
     group, study = _group(record), record.get("study") or {}
     run, settings = record.get("run") or {}, study.get("settings")
     if group is None and not settings:
@@ -184,7 +184,7 @@ def of_record(record, environment=None):
     if group is None:
         found.update(of_variables((environment or {}).get("variables") or {}))
         said_so = _of_command(study.get("command") or [])
-        # on the one rank of a serial product these changed nothing, and no study gives them to it any more
+        # a serial product has one rank, on which these change nothing, and studies no longer pass them
         serial = str((settings or {}).get("kernel")).startswith("cpu_serial")
         found.update({n: v for n, v in said_so.items() if not (serial and n in CHOICES and CHOICES[n].key)})
     else:
@@ -194,7 +194,7 @@ def of_record(record, environment=None):
 
 
 def mismatch(record, settings):
-    """"" where a run was asked for what the point says, else how it was not."""
+    """"" if the run was asked for the settings of its point, else a message about the first difference."""
     run, group = record["run"], _group(record)
     found = {"k": run["k"], **({} if group is None else {**group, **{n: run.get(n) for n in IN_RUN}})}
     for name in ("k", "device", "kernel", "grid", "threads", *CHOICES):

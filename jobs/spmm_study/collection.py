@@ -1,7 +1,8 @@
 """A cache of matrices of the SuiteSparse Matrix Collection: GROUP/NAME/NAME.mtx, as the collection has them.
 
-Beside them lie the collection's index, ssstats.csv, and checksums.txt, a list as in names.py, which says of each matrix
-what came when it came first: one that comes again and differs is refused. The collection itself publishes no checksums.
+The cache also contains the collection's index, ssstats.csv, and checksums.txt, a list as in names.py with the size and
+SHA-256 of each matrix at its first download: a later download that differs is refused. The collection itself publishes
+no checksums.
 """
 import contextlib
 import difflib
@@ -22,9 +23,9 @@ from .points import File
 
 SERVER = "https://sparse.tamu.edu"
 INDEX = "ssstats.csv"
-FRESH = 24 * 3600  # seconds for which an index need not be asked for again, though it lacks a name
+FRESH = 24 * 3600  # seconds for which an index is not downloaded again, even if it lacks a name
 
-# of the index
+# a line of the index
 Entry = namedtuple("Entry", "group name rows cols nnz")
 
 
@@ -55,7 +56,7 @@ def parse_index(text, path):
 # ---- the cache ----
 
 def cache_folder():
-    """Where SPMM_MATRICES says, or beside the cache of --autotune."""
+    """The folder SPMM_MATRICES, else one beside the cache of --autotune."""
     if os.environ.get("SPMM_MATRICES"):
         return os.path.abspath(os.environ["SPMM_MATRICES"])
     cache = os.environ.get("XDG_CACHE_HOME", "")
@@ -85,7 +86,7 @@ def sha256_of(path):
 
 
 def _lock(path, say):
-    """A descriptor of the lock file, which this process alone has; where the file system has no locks, all have it."""
+    """Waits for the lock and returns a descriptor of the lock file. If the file system has no locks, returns without one."""
     while True:
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
@@ -100,12 +101,12 @@ def _lock(path, say):
                 return fd
         except FileNotFoundError:
             pass
-        os.close(fd)  # whoever had it removed the file: this is a lock on nothing
+        os.close(fd)  # the owner before removed the file: this lock protects nothing
 
 
 @contextlib.contextmanager
 def _locked(path, say=lambda text: None):
-    """Within, no other process has the lock file; it is gone afterwards."""
+    """In this context no other process has the lock. The lock file is removed afterwards."""
     fd = _lock(path, say)
     try:
         yield
@@ -116,8 +117,8 @@ def _locked(path, say=lambda text: None):
 
 
 class Cache:
-    """A folder of matrices and the server that it is filled from. offline: from none. pins: Items of lists, whose
-    checksums hold beside those of the lists in matrices/lists."""
+    """A folder of matrices, filled from a server. offline: no downloads. pins: Items of lists, whose checksums apply in
+    addition to those of the lists in matrices/lists."""
 
     def __init__(self, folder=None, server=None, offline=False, pins=()):
         self.folder = folder or cache_folder()
@@ -140,7 +141,7 @@ class Cache:
         return os.path.join(self.folder, group, base, f"{base}.mtx")
 
     def written(self, asked):
-        """[(what, path)] of files that are replaced where those matrices are fetched."""
+        """[(option, path)] of the files that a download of those matrices replaces."""
         of = [self._path(name) for name in asked if "/" in name]
         packed = [os.path.dirname(path) + ".tar.gz.part" for path in of]
         index = os.path.join(self.folder, INDEX)
@@ -150,8 +151,8 @@ class Cache:
         return os.path.isfile(self._path(name))
 
     def index(self, lacks=None):
-        """{GROUP/NAME: Entry}; {} offline where none was kept. lacks: a name that is not in the one that is kept, which
-        is then asked for anew if it is not of today."""
+        """The index, {GROUP/NAME: Entry}; {} if offline and none is in the cache. lacks: a name that is missing from the
+        cached index, which is then downloaded again if it is older than FRESH."""
         path = os.path.join(self.folder, INDEX)
         kept = os.path.exists(path)
         old = kept and lacks is not None and time.time() - os.path.getmtime(path) > FRESH
@@ -180,7 +181,7 @@ class Cache:
             raise _disk(error, path) from None
 
     def full_name(self, name):
-        """GROUP/NAME. Raises CollectionError where there is none, or several."""
+        """GROUP/NAME of a name. Raises CollectionError if no group has it, or several do."""
         names.check_name(name)
         if "/" in name:
             return name
@@ -200,7 +201,7 @@ class Cache:
                                   [full for full in kept if self.has(full)]))
 
     def unknown(self, name):
-        """The CollectionError for a name that is not there."""
+        """The CollectionError for an unknown name."""
         if self.offline and not self.index():
             return CollectionError(f"{name} is not in {self.folder}, and there is no index there: get it where there is a "
                                    "network")
@@ -218,13 +219,13 @@ class Cache:
     # -- matrices --
 
     def _expected(self, name):
-        """Items that say what NAME.mtx has to be: of lists, and of what came when it came first."""
+        """Items with the expected size and checksum of NAME.mtx: those of lists, and those of its first download."""
         path = os.path.join(self.folder, "checksums.txt")
         noted = [item for item in (names.read_list(path) if os.path.exists(path) else []) if item.name == name]
         return self._pins.get(name, []) + noted
 
     def _compare(self, name, expected, size, sha256=None):
-        """Raises CollectionError where an Item says something else. sha256: None where it was not computed."""
+        """Raises CollectionError if an Item has another size or checksum. sha256: None if it was not computed."""
         file, advice = f"{name.split('/')[1]}.mtx", "remove it there if the new one is right"
         for item in expected:
             if item.bytes not in (None, size):
@@ -235,8 +236,8 @@ class Cache:
                                       f"{item.where} says: {advice}")
 
     def path(self, name, check=False, say=lambda text: None):
-        """The file of GROUP/NAME, fetched if it is not there. check: its checksum is computed, too. say: is told what
-        is worth a line. Raises CollectionError."""
+        """The path of matrix GROUP/NAME, which is downloaded if it is not in the cache. check: compute the checksum of a
+        cached file, too. say: called with messages about the progress. Raises CollectionError."""
         path = self._path(name)
         try:
             if not self.has(name):
@@ -257,7 +258,7 @@ class Cache:
         expected = self._expected(name)
         noted = [item for item in expected if item.sha256 and not item.where.startswith(self.folder)]
         recorded = [item for item in expected if item.sha256 and item.where.startswith(self.folder)]
-        # of a file that nobody computed a checksum of, one that a list demands is computed now
+        # if a list has a checksum, and none was recorded at a download, it is computed now
         sha256 = sha256_of(path) if check or noted and not recorded else recorded[0].sha256 if recorded else None
         self._compare(name, expected, os.path.getsize(path), sha256)
 
@@ -271,13 +272,13 @@ class Cache:
             if error.missing:
                 raise self._missing(name, error) from None
             raise CollectionError(str(error), RESOURCES) from None
-        shutil.rmtree(fresh, ignore_errors=True)  # of a process that was killed
+        shutil.rmtree(fresh, ignore_errors=True)  # left by a process that was killed
         try:
             os.mkdir(fresh)
             sha256, size, banner = archive.unpack(part, name.split("/")[1], fresh)
             self._compare(name, self._expected(name), size, sha256)
             self._note(name, sha256, size)
-            os.makedirs(folder, exist_ok=True)  # others may have files there
+            os.makedirs(folder, exist_ok=True)  # it may exist, with other files
             for file in sorted(os.listdir(fresh), key=lambda file: file == os.path.basename(self._path(name))):
                 os.replace(os.path.join(fresh, file), os.path.join(folder, file))  # the matrix last
         except archive.ArchiveError as error:
@@ -290,7 +291,7 @@ class Cache:
             say(f"{name}: its values are complex, which spmm_mpi refuses")
 
     def _missing(self, name, error):
-        """The CollectionError for a name that the server does not have, without advice where the index cannot be read."""
+        """The CollectionError for a name that the server does not have, without suggestions if the index cannot be read."""
         try:
             if name in self.index(lacks=name):
                 return CollectionError(f"{error}, though the index names it")
@@ -299,7 +300,7 @@ class Cache:
             return CollectionError(str(error))
 
     def _note(self, name, sha256, size):
-        """A line in checksums.txt, if there is none that says it."""
+        """Appends a line to checksums.txt unless the checksum is there already."""
         path = os.path.join(self.folder, "checksums.txt")
         with _locked(path + ".lock"):
             if any(item.sha256 == sha256 for item in self._expected(name) if item.where.startswith(self.folder)):
@@ -311,7 +312,7 @@ class Cache:
                 os.close(fd)
 
     def download_size(self, name):
-        """Bytes of the archive that path() would get; 0: it is here; None: not known."""
+        """Bytes of the archive that path() would download; 0: the matrix is in the cache; None: unknown."""
         if self.has(name) or self.offline:
             return 0 if self.has(name) else None
         try:
@@ -321,7 +322,8 @@ class Cache:
 
 
 def place(path, folder):
-    """The same file in the folder: a link to it, or a copy where the file systems differ. Raises CollectionError."""
+    """Puts a hard link to the file into the folder, or a copy if no link is possible. Returns its path. Raises
+    CollectionError."""
     target = os.path.join(folder, os.path.basename(path))
     try:
         os.makedirs(folder, exist_ok=True)
@@ -349,13 +351,13 @@ def place(path, folder):
 
 
 def say(text):
-    """A line about what is going on, where it is not part of the output."""
+    """Prints a line about the progress, on the standard error."""
     print(lines.clean(text), file=sys.stderr, flush=True)
 
 
 def with_files(study, found):
-    """The study with the files of the matrices by name that the points have, fetched where they are not there. Raises
-    CollectionError."""
+    """The study with `files` set: the files of the matrices that the points refer to by name, downloaded if missing.
+    Raises CollectionError."""
     asked = [word for word in dict.fromkeys(s["matrix"] for s in found.values()) if word.startswith(names.NAMED)]
     cache, files = Cache(pins=study.pins), {}
     for word in asked:

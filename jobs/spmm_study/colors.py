@@ -1,5 +1,5 @@
-"""Colors of figures and of the page. Those of series are told apart with any color vision (after Okabe and Ito), and
-light and dark stand beside each other, so that both are there for every name."""
+"""Colors of figures and of the page. Colors of series can be distinguished with any color vision (after Okabe and Ito).
+Each name has two colors, for a light and a dark page."""
 
 # {name: (in files and on a light page, on a dark one)}
 COLORS = {

@@ -1,4 +1,4 @@
-"""Starts a command, and says in one line what went wrong."""
+"""Starts a command, and reports an error in one line."""
 import argparse
 import importlib
 import os
@@ -18,7 +18,7 @@ FAILED, USAGE, BAD_INPUT, BAD_OUTPUT, INTERRUPTED = 1, 2, 3, 4, 130
 
 
 class Parser(argparse.ArgumentParser):
-    """Shows a module's text as it is written, and words of the command line without controls."""
+    """Prints a module's docstring as it is formatted, and escapes control characters in words of the command line."""
 
     def __init__(self, **named):
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, **named)
@@ -28,18 +28,18 @@ class Parser(argparse.ArgumentParser):
 
 
 def run(name):
-    """The exit code of jobs/NAME. Usage errors end in argparse, with 2. Where nobody reads the output any more, as of
+    """The exit code of jobs/NAME. Usage errors end in argparse, with 2. If the reader of the output has ended, as in
     `jobs/NAME | head`, SIGPIPE ends the process, as it does cat."""
-    if sys.stdout is None or sys.stderr is None:  # closed by who started it
+    if sys.stdout is None or sys.stderr is None:  # closed by the caller
         sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")
         return _said(name, "error: the standard output or the standard error is closed", BAD_OUTPUT)
-    # what the locale has no character for; bytes of names that are no text
+    # escape characters that the locale lacks, and bytes of file names that are no text
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")
     try:
         return _ended(name)
     except BrokenPipeError:
-        # not before: a server that closes its connection is no such end
+        # set only here: a server that closes its connection must not end the process
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         os.kill(os.getpid(), signal.SIGPIPE)
         raise
@@ -49,7 +49,7 @@ def _main(name):
     try:
         return importlib.import_module(f".{name}_command", __package__).main()
     finally:
-        sys.stdout.flush()  # of argparse's --help, too
+        sys.stdout.flush()  # also after argparse's --help
 
 
 def _ended(name):
@@ -70,7 +70,7 @@ def _ended(name):
     except BrokenPipeError:
         raise
     except OSError as error:
-        if error.filename is None:  # what could not be written is not tried again at the end of the process
+        if error.filename is None:  # drop the output that could not be written: Python would try again at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _said(name, f"error: {error.filename or 'output'}: {error.strerror}", BAD_OUTPUT)
     except KeyboardInterrupt:

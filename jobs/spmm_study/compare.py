@@ -1,7 +1,7 @@
-"""Two sets of records, point by point: what became slower, faster, wrong, or was measured in one of them alone.
+"""Two sets of records, point by point: what became slower, faster or wrong, or was measured in one set only.
 
-Points are matched by what was asked for: the settings of a study, or, of records without a study, how spmm_mpi and
-series_mpi were run. The machine counts where a file has more than one.
+Points are matched by their settings: those of the study, or, for records without a study, those that spmm_mpi or
+series_mpi ran with. The machine distinguishes points only if a file has more than one.
 """
 import json
 import statistics
@@ -19,15 +19,15 @@ DEFAULT_TOLERANCE = 0.05  # without --fail-over
 RUN_NAMES = ("k", "device", "kernel", "format", "precision", "ranks", "threads")
 STEP_NAMES = ("device", "precision", "ranks", "threads", "block")
 STEP_DEFAULTS = {"operator": "sum", "blocks_per_series": 4, "memory": "device"}
-# of an environment: what names this run of the study, and not what it ran on
+# members of an environment that identify the run of a study, not the machine or the programs
 NO_FACTS = ("id", "started", "study", "slurm")
-LOADED = 1.0  # a load average that differs by as much may matter
+LOADED = 1.0  # a difference of load averages from which on it is reported
 
 
 # ---- what was asked for ----
 
 def asked(record):
-    """{name: value} of what a record was asked for; what was left at its default says nothing."""
+    """{name: value} of the requested settings of a record, without those at their defaults."""
     study, more = record.get("study") or {}, choices.of_record(record) or {}
     if study.get("settings"):
         found = {**more, **study["settings"]}
@@ -61,7 +61,7 @@ def _has_study(point):
 
 
 def _without_kernel(point):
-    """Of a run without a study, whose kernel may have been chosen; None: of another point."""
+    """The key, without the kernel, of a run without a study: the program may have chosen the kernel. None: another point."""
     if _has_study(point) or "apply" not in point.runs[0]:
         return None
     found = _by_short_name(asked(point.runs[0]))
@@ -69,14 +69,14 @@ def _without_kernel(point):
 
 
 def _without_choices(key):
-    """The key without what is named among the differences instead."""
+    """A key that omits the settings that are listed as differences."""
     def shorter(point):
         found = _by_short_name(asked(point.runs[0]))
         return key({n: v for n, v in found.items() if n not in choices.NAMES})
     return shorter
 
 
-# from the most that two points can share to the least
+# from the strictest key to the loosest
 KEYS = (lambda p: _text(asked(p.runs[0]), p.machine, _ran(p)),
         lambda p: _text(asked(p.runs[0]), p.machine),
         lambda p: _text(asked(p.runs[0])),
@@ -86,8 +86,8 @@ KEYS = (lambda p: _text(asked(p.runs[0]), p.machine, _ran(p)),
 
 
 def matched(old, new):
-    """([(old point, new point)], [old points alone], [new points alone]). By each key in turn: points that are the
-    only ones of theirs in their files are one another's."""
+    """([(old point, new point)], [old points alone], [new points alone]). For each key in turn, two
+    points match if each is the only one with that key in its file."""
     pairs, taken = [], set()
     for key in KEYS:
         groups = defaultdict(lambda: ([], []))
@@ -104,7 +104,7 @@ def matched(old, new):
 # ---- a point in both ----
 
 def label(found):
-    """What was asked for, in the order in which people say it."""
+    """The requested settings as a text, in the usual order."""
     first = ("matrix", "point", "step", "count", "length", "layout", "k", "kernel", "format", "precision", "ranks",
              "grid", "threads", "device")
     rest = [n for n in found if n not in first and n != "weak"]
@@ -127,7 +127,7 @@ def _chosen(point):
 
 
 def _run_differently(old, new):
-    """{name: (old, new)} of what was asked for, else of what the program chose, as far as both records say it."""
+    """{name: (old, new)} of requested settings that differ, and of the program's choices that both records have."""
     before, after = _chosen(old), _chosen(new)
     found = {n: (before[n], after[n]) for n in before if n in after and n != "gpu" and before[n] != after[n]}
     sides = [choices.of_record(p.runs[0]) for p in (old, new)]
@@ -141,7 +141,7 @@ def _run_differently(old, new):
 @dataclass
 class Pair:
     """A point that both files have. ratio: of the times, new / old, with its interval. chosen: {name: (old, new)} of
-    what was run differently."""
+    the settings and choices that differ."""
     old: object
     new: object
     tolerance: float
@@ -187,13 +187,13 @@ class Pair:
 # ---- everything ----
 
 def _failed(failure):
-    """What a failed run was asked for, and how to say it."""
+    """(key, label) of the requested settings of a failed run."""
     found = asked(failure.record or {"study": {"code": 1, "point": failure.name}})
     return _text(_by_short_name(found)), label(found) or failure.name
 
 
 def _values(environments, records):
-    """{fact: its values} of all environments; without any, of the records themselves."""
+    """{fact: its values} of all environments and records."""
     found = defaultdict(set)
 
     def add(name, value):
@@ -227,13 +227,13 @@ def _load(records):
 
 
 class Comparison:
-    """old, new: records.Records. tolerance: what "the same" may differ by; fail_over: by how much a point may become
-    slower, None: by any. Raises RecordsError where the files have nothing in common."""
+    """old, new: records.Records. tolerance: relative difference up to which times are "the same"; fail_over: relative
+    slowdown that is allowed, None: any. Raises RecordsError if the files have nothing in common."""
 
     def __init__(self, old, new, fail_over=None, confidence=0.95):
         self.old, self.new, self.fail_over, self.confidence = old, new, fail_over, confidence
         self.tolerance = fail_over or DEFAULT_TOLERANCE
-        # steps that are wrong are among the failures, too
+        # without wrong steps, which are among the failures
         before, after = ([*r.points, *(s for s in r.steps if not s.is_wrong)] for r in (old, new))
         pairs, self.only_old, self.only_new = matched(before, after)
         self.pairs = [Pair(a, b, self.tolerance, fail_over) for a, b in pairs]
@@ -246,8 +246,8 @@ class Comparison:
             raise RecordsError("the two files have no point in common: nothing was compared")
 
     def _judge_failures(self, before):
-        """wrong: results that became wrong; broken: runs that failed, and did not before; mended: the other way round;
-        still: those that failed in both, or were not there before. Texts."""
+        """Sets lists of texts. wrong: results that became wrong; broken: runs that fail now, and did not before; mended:
+        runs that failed before, and do not now; still: runs that failed in both, or are new."""
         self.wrong, self.broken, self.mended, self.still = [], [], [], []
         past, now = {}, {}  # {what was asked for: was it wrong?}
         for failure in self.old.failures:
@@ -281,7 +281,7 @@ class Comparison:
         return intervals.geometric_mean([p.ratio.value for p in self.pairs], self.confidence)
 
     def differences(self):
-        """[(fact, before, after)] of what the two ran on and with, where it differs."""
+        """[(fact, before, after)] of the machines, programs and settings that differ."""
         sides = []
         for found in (self.old, self.new):
             runs = [r for p in [*found.points, *found.steps] for r in p.runs]
@@ -295,7 +295,7 @@ class Comparison:
         return rows
 
     def remarks(self):
-        """What to know of the ratios."""
+        """Remarks on how reliable the ratios are."""
         found = [*self.old.remarks, *self.new.remarks]
         single = sum(p.is_single for p in self.pairs)
         if single == 1:

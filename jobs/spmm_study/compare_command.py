@@ -27,7 +27,7 @@ CSV_HEADING = ("point", "verdict", "regression", "ratio", "ratio_low", "ratio_hi
 
 
 def _percent(text, least, most):
-    """The share that a text such as 5% or 5 says."""
+    """The fraction that a text such as 5% or 5 stands for: 0.05."""
     found = re.fullmatch(r"([0-9]{1,6}(?:\.[0-9]{1,6})?) ?%?", text)
     value = float(found[1]) if found else -1.0
     if not least <= value <= most:
@@ -69,7 +69,7 @@ def cells(pair):
 
 
 def summary(found):
-    """Lines: the outcome, what matters most last."""
+    """Lines with the outcome; the most important are the last."""
     counts = [(compare.SLOWER, "slower"), (compare.FASTER, "faster"),
               (compare.SAME, f"the same within {100 * found.tolerance:g} %"), (compare.UNKNOWN, "cannot be told")]
     lines = [f"{len(found.pairs)} points in both: " + ", ".join(f"{len(found.of(v))} {text}" for v, text in counts)]

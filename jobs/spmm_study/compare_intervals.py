@@ -1,37 +1,38 @@
-"""The ratio of two times with its confidence interval, from what records say: of each round the median of some times,
-and two of them that enclose it.
+"""The ratio of two times with its confidence interval. For each round a record has the median of its times, and two of
+the times that enclose the median.
 
 Logarithms are compared, since times are positive, are skewed, and differ by factors.
 
 - Two or more rounds on both sides: Welch's t interval of the difference of the mean logarithms of the rounds' medians,
-  with his degrees of freedom (B. L. Welch: The generalization of Student's problem when several different population
+  with Welch's degrees of freedom (B. L. Welch: The generalization of Student's problem when several different population
   variances are involved, Biometrika 34, 1947). Rounds, and not the times within them, are the sample: times of one run
   share its memory, its binding and its neighbors, and agree better with one another than with those of the next run
   (T. Kalibera and R. Jones: Rigorous benchmarking in reasonable time, ISMM 2013).
-- One round on one side: Student's t with the variance of the other side, which is taken for that of both.
-- One round on both: of the point itself no more is known than the spread within each run. The interval is that of the
+- One round on one side: Student's t with the variance of the other side, which is assumed for both.
+- One round on both: of the point itself only the spread within each run is known. The interval is that of the
   ratio of two medians without assumptions on the distribution (R. M. Price and D. G. Bonett: Distribution-free
   confidence intervals for difference and ratio of medians, Journal of Statistical Computation and Simulation 72,
-  2002): the standard error of the logarithm of a median comes from the order statistics around it. What differs from
-  run to run shows in the other points: the interval is no narrower than Student's t of the scatter of all such log
-  ratios around their median (from the median absolute deviation, which a few points that did change hardly move).
+  2002): the standard error of the logarithm of a median comes from the order statistics around it. The noise
+  from run to run is estimated from the other points: the interval is at least as wide as Student's t interval for the
+  scatter of all such log ratios around their median (the median absolute deviation, on which a few points that did
+  change have little effect).
 
-The variance within a run is also the least that is taken for that of a round, so that two or three rounds that agree
-by chance do not make an interval of nothing.
+The variance within a run is also a lower bound of the variance of a round, so that two or three rounds that agree by
+chance do not yield an interval of zero width.
 """
 import math
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist, fmean, median, stdev, variance
 
-FEW_POINTS = 4  # the median absolute deviation of fewer says little
+FEW_POINTS = 4  # the median absolute deviation of fewer is unreliable
 MAD_TO_DEVIATION = 1.4826  # of a normal distribution
-MOST_EXACT = 1000  # times in a run; the order statistics of more are as good as normal
+MOST_EXACT = 1000  # times of a run; for more the normal approximation is as good
 
 
 @dataclass
 class Ratio:
-    """low and high are None where the records do not say enough."""
+    """low and high are None if the records do not suffice."""
     value: float
     low: float
     high: float
@@ -39,9 +40,9 @@ class Ratio:
 
 @lru_cache(maxsize=None)
 def order_statistic_z(n):
-    """How many standard errors the interval [median_low, median_high] of n times reaches to each side, by the
-    probability that the binomial distribution gives it: the ranks are those of src/base/stats.c, the innermost with
-    95 % or more. None: there is none."""
+    """Half the width of the interval [median_low, median_high] of n times, in standard errors, from the probability of
+    the interval by the binomial distribution. As in src/base/stats.c, its ends are the innermost pair of order
+    statistics with 95 % or more. None: no pair has so much."""
     if n > MOST_EXACT:
         return NormalDist().inv_cdf(0.975)
     outside, below = None, 0.0  # outside: probability that the median is below the interval
@@ -54,19 +55,19 @@ def order_statistic_z(n):
 
 
 def _within(times):
-    """Squared standard error of the logarithm of a round's median; None: the record does not say."""
+    """Squared standard error of the logarithm of a round's median; None: not recorded."""
     low, high, z = times.get("median_low"), times.get("median_high"), order_statistic_z(times["n"])
     return (math.log(high / low) / (2 * z)) ** 2 if low and high and z else None
 
 
 def _scale(freedom):
-    """Of the density of Student's t, scale (1 + t^2 / freedom)^(-(freedom + 1) / 2)."""
+    """`scale` of the density of Student's t, scale (1 + t^2 / freedom)^(-(freedom + 1) / 2)."""
     return math.exp(math.lgamma((freedom + 1) / 2) - math.lgamma(freedom / 2)) / math.sqrt(freedom * math.pi)
 
 
 def _inside(t, freedom):
-    """Probability that Student's t is within -t .. t, by Simpson's rule: t = sqrt(freedom) tan(x) makes a power of
-    cos(x) of the density."""
+    """Probability that Student's t is within -t .. t, by Simpson's rule: with t = sqrt(freedom) tan(x) the
+    integrand is a power of cos(x)."""
     steps, end = 200, math.atan(t / math.sqrt(freedom))
     total = sum((1 if i in (0, steps) else 4 if i % 2 else 2) * math.cos(end * i / steps) ** (freedom - 1)
                 for i in range(steps + 1))
@@ -75,9 +76,9 @@ def _inside(t, freedom):
 
 @lru_cache(maxsize=1024)
 def student(confidence, freedom):
-    """The quantile t: that share of the distribution lies within -t .. t. freedom: at least 1, not necessarily whole.
-    By Newton's method, which comes from the left all the way, as the normal distribution's quantile is less, and the
-    density falls."""
+    """The quantile t: Student's t is within -t .. t with probability `confidence`. freedom: at least 1, not necessarily
+    whole. Newton's method approaches t from below: it starts at the quantile of the normal distribution, which is
+    less, and the density decreases."""
     t = NormalDist().inv_cdf((1 + confidence) / 2)
     for _ in range(100):
         density = _scale(freedom) * (1 + t * t / freedom) ** (-(freedom + 1) / 2)
@@ -89,7 +90,7 @@ def student(confidence, freedom):
 
 
 class Side:
-    """All rounds of a point in one of the files. rounds: their statistics, as records have them."""
+    """All rounds of a point in one of the files. rounds: their statistics, as in the records."""
 
     def __init__(self, rounds):
         self.rounds = len(rounds)
@@ -107,8 +108,8 @@ class Side:
 
 def scatter(logs):
     """(standard deviation, degrees of freedom) of the log ratios of points with one round on either side, as a measure
-    of the noise from run to run: of most points the code has changed all times alike, or not at all. None: there is
-    one point."""
+    of the noise from run to run: it assumes that a change of the code affects most points alike, or not at all. None:
+    there are fewer than two points."""
     if len(logs) < 2:
         return None
     middle = median(logs)
@@ -117,7 +118,7 @@ def scatter(logs):
 
 
 def _reach(old, new, confidence, among):
-    """How far the interval of the difference of the logarithms goes to each side; None: not enough is known."""
+    """Half the width of the interval of the difference of the logarithms; None: not enough is known."""
     if old.variance is None and new.variance is None:
         if old.within is None or new.within is None:
             return None
@@ -144,7 +145,7 @@ def ratio(old, new, confidence, among=None):
 
 
 def geometric_mean(ratios, confidence):
-    """Of all ratios, with Student's t interval of their logarithms: what differs from point to point is its noise.
+    """Of all ratios, with Student's t interval of their logarithms, whose noise is the differences between points.
     None: no ratios."""
     if not ratios:
         return None

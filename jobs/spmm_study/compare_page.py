@@ -1,5 +1,5 @@
-"""The page of jobs/compare: what its tables say, and beside each point its ratio as a dot and an interval. Nothing from
-elsewhere; the script only sorts."""
+"""The page of jobs/compare: its tables, with the ratio of each point drawn as a dot and an interval. The page loads
+nothing from elsewhere; its script only sorts."""
 import math
 import os
 
@@ -42,7 +42,7 @@ points."""
 
 
 def _place(ratio, span):
-    """Of a ratio on the axis, in pixels."""
+    """The position of a ratio on the axis, in pixels."""
     return round(WIDTH / 2 * (1 + max(-1.0, min(1.0, math.log(ratio) / span))), 1)
 
 
@@ -58,7 +58,7 @@ def picture(pair, span):
 
 
 def _span(pairs):
-    """Of the axis that all rows share: from 1 / e^span to e^span."""
+    """The span of the axis that all rows share, which reaches from 1 / e^span to e^span."""
     ends = [abs(math.log(e)) for p in pairs for e in (p.ratio.value, p.ratio.low, p.ratio.high) if e is not None]
     return min(MOST_SPAN, max([LEAST_SPAN, *ends]))
 

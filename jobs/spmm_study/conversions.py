@@ -8,10 +8,10 @@ from . import lines
 from .recorder import own
 from .runner import last_line, launcher_words
 
-SHORTEST = 5e-7  # seconds; the program prints six digits, and what is shorter as 0
+SHORTEST = 5e-7  # seconds, in place of 0: the program prints six decimals
 
 TITLE = re.compile(r"Conversions of a (\d+) x (\d+) matrix with (\d+) entries, (\w+), (\d+) threads")
-# LINE of src/spmm_mpi/check_conversions.c: conversion (only once) and algorithm in fixed columns, seconds (~:
+# LINE of src/spmm_mpi/check_conversions.c: conversion (in the first of its lines only) and algorithm in fixed columns, seconds (~:
 # an estimate), sorting, speed-up, result
 LINE = re.compile(r"^(.{22}) (.{30,}?)\s+(~?)(\d+\.\d+)\s+(-|\d+\.\d+)\s+~?[\d.]+\s+(.*)$")
 
@@ -21,7 +21,7 @@ class ConversionError(Exception):
 
 
 def parse(text):
-    """Of what --check-conversions prints: {rows, cols, nnz, precision, threads, times: [{...}]}."""
+    """Parses the output of --check-conversions: {rows, cols, nnz, precision, threads, times: [{...}]}."""
     found = TITLE.search(text)
     if not found:
         raise ConversionError("the program printed no table of conversions")

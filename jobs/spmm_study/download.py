@@ -1,4 +1,4 @@
-"""Downloads a file over HTTP. What was cut off goes on where it stopped, if it is still the same file there."""
+"""Downloads a file over HTTP. Continues a part file if the file on the server is still the same."""
 import errno
 import http.client
 import json
@@ -14,10 +14,10 @@ import urllib.parse
 import urllib.request
 
 CHUNK = 2 ** 18
-ENOUGH = 2 ** 20  # bytes of an attempt after which the attempts are counted anew
+ENOUGH = 2 ** 20  # an attempt that receives so many bytes resets the count of attempts
 FIRST_WAIT, LONGEST_WAIT = 0.5, 60  # seconds before another attempt; doubled each time
-SHOWN = 200  # characters of what a server said
-BUSY = (408, 429, 500, 502, 503, 504)  # answers that may be others a little later
+SHOWN = 200  # characters of a server's text that are shown
+BUSY = (408, 429, 500, 502, 503, 504)  # status codes that may change a little later
 
 
 class DownloadError(Exception):
@@ -37,7 +37,7 @@ class _Cut(Exception):
 
 
 class _Redirections(urllib.request.HTTPRedirectHandler):
-    """None leads from HTTPS to HTTP, where anybody on the way may answer."""
+    """Refuses a redirection from HTTPS to HTTP, where anybody on the way may answer."""
 
     def redirect_request(self, req, fp, code, msg, headers, newurl):
         if req.type == "https" and urllib.parse.urlsplit(newurl).scheme != "https":
@@ -46,7 +46,7 @@ class _Redirections(urllib.request.HTTPRedirectHandler):
 
 
 def _opener():
-    """Of HTTP and HTTPS alone, with the proxies of the environment: no redirection leads to a file or to FTP."""
+    """An opener for HTTP and HTTPS only, with the proxies of the environment: no redirection can lead to a file or to FTP."""
     opener = urllib.request.OpenerDirector()
     for handler in (urllib.request.ProxyHandler, urllib.request.UnknownHandler, urllib.request.HTTPHandler,
                     urllib.request.HTTPSHandler, urllib.request.HTTPDefaultErrorHandler,
@@ -56,7 +56,7 @@ def _opener():
 
 
 def check_address(url):
-    """Raises ValueError for what is no address of HTTP or HTTPS."""
+    """Raises ValueError if `url` is no address of HTTP or HTTPS."""
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or \
             parts.username is not None or parts.port == 0 or not re.fullmatch("[!-~]+", url):
@@ -64,7 +64,7 @@ def check_address(url):
 
 
 class Progress:
-    """A line on a terminal that is written over, and nothing elsewhere."""
+    """A progress line, which is overwritten; prints only on a terminal."""
 
     def __init__(self, name):
         self.name, self.shown, self.start = name, 0, time.monotonic()
@@ -90,14 +90,14 @@ def size_text(count):
 
 
 def check_room(size, path):
-    """Raises OSError where a file of that size would not fit beside that path."""
+    """Raises OSError if there is no room for a file of that size in the folder of `path`."""
     room = shutil.disk_usage(os.path.dirname(path)).free
     if size > room:
         raise OSError(errno.ENOSPC, f"{size_text(size)} are to come, and there is room for {size_text(room)}", path)
 
 
 class Server:
-    """A server and how long and how often to try it."""
+    """A server; timeout: seconds for each answer; tries: number of attempts."""
 
     def __init__(self, base, timeout=30, tries=5):
         self.base, self.timeout, self.tries = base.rstrip("/"), timeout, tries
@@ -120,16 +120,16 @@ class Server:
             reason = error.reason
             if isinstance(reason, ssl.SSLError) and not isinstance(reason, (socket.timeout, ssl.SSLEOFError)):
                 raise DownloadError(f"{url}: {reason}") from None
-            if isinstance(reason, str):  # an address that is none of HTTP
+            if isinstance(reason, str):  # an address of another protocol
                 raise DownloadError(f"{url}: {reason}") from None
             raise _Cut(_reason(reason, self.timeout)) from None
         except (OSError, http.client.HTTPException) as error:
             raise _Cut(_reason(error, self.timeout)) from None
-        except ValueError as error:  # a redirection to what is no address
+        except ValueError as error:  # a redirection to an invalid address
             raise DownloadError(f"{url}: {str(error)[:SHOWN]}") from None
 
     def _again(self, url, attempt):
-        """What attempt() returns, as soon as one succeeds; attempt() says how many bytes it got until it failed."""
+        """Calls attempt() until it succeeds, and returns its result. attempt.have: number of bytes received so far."""
         tried, wait = 0, FIRST_WAIT
         while True:
             before = attempt.have
@@ -146,7 +146,7 @@ class Server:
                 wait = min(2 * wait, LONGEST_WAIT)
 
     def size(self, path):
-        """Bytes that the server announces for the file; None: it does not say."""
+        """The size of the file in bytes, as the server reports it; None: it does not."""
         url = self.url(path)
 
         def attempt():
@@ -159,8 +159,8 @@ class Server:
         return self._again(url, attempt)
 
     def get(self, path, part, name):
-        """Completes the part file. What an earlier attempt left in it is kept where the server says by ETag or date
-        that the file is the same. Raises DownloadError, and OSError of the disk, which leaves no part file."""
+        """Downloads into the part file. What an earlier attempt left in it is kept if the server's ETag or date shows
+        that the file is the same. Raises DownloadError, which leaves the part file; OSError of the disk, which does not."""
         attempt = _Attempt(self, self.url(path), part, name)
         try:
             self._again(attempt.url, attempt)
@@ -173,7 +173,7 @@ class Server:
 
 
 class _Attempt:
-    """One file that is being downloaded. Beside the part file lies another with what the server said about it."""
+    """One file that is being downloaded. A note file beside the part file has its URL and its validator: ETag or date."""
 
     def __init__(self, server, url, part, name):
         self.server, self.url, self.part, self.note = server, url, part, part + ".from"
@@ -188,7 +188,7 @@ class _Attempt:
         self.have = 0
 
     def _noted(self):
-        """The validator of the part file that is there; None: there is none to go on with."""
+        """The validator of the part file; None: there is nothing to continue."""
         try:
             with open(self.note, encoding="utf-8") as file:
                 note = json.load(file)
@@ -203,7 +203,7 @@ class _Attempt:
         self.have = os.path.getsize(self.part) if validator and os.path.exists(self.part) else 0
         headers = {"Range": f"bytes={self.have}-", "If-Range": validator} if self.have else {}
         with self.server._open(self.url, headers=headers) as answer:
-            if answer.code == 416 and self.have:  # the file is shorter than what is here, or it is all here
+            if answer.code == 416 and self.have:  # the file is shorter than the part file, or the part file is complete
                 whole = self.have == _whole(answer.headers.get("Content-Range", "").rpartition("/")[2])
                 if whole and validator in (answer.headers.get("ETag"), answer.headers.get("Last-Modified")):
                     return
@@ -216,7 +216,7 @@ class _Attempt:
             raise _Cut(f"the connection ended after {self.have} of {total} bytes")
 
     def _begin(self, answer):
-        """The size of the whole file, or None; the part file has what comes before this answer, and no more."""
+        """Empties the part file unless the answer continues it. Returns the size of the whole file, or None."""
         length = _whole(answer.headers.get("Content-Length"))
         if answer.code == 206:
             found = re.fullmatch(r"bytes (\d{1,18})-\d{1,18}/(\d{1,18}|\*)", answer.headers.get("Content-Range", ""))
@@ -258,7 +258,7 @@ def _whole(text):
 
 
 def _check_code(url, answer):
-    """Raises _Cut for an answer that may be another soon, DownloadError for others that are no file."""
+    """Raises _Cut for a status code that may change soon (BUSY), DownloadError for other errors."""
     if answer.code in (200, 206):
         return
     said = f"HTTP {answer.code} {(answer.reason or '')[:SHOWN]}".rstrip()

@@ -1,8 +1,8 @@
-"""What all figures share: colors, markers, axes, legends, tips, and how a figure becomes a file or a part of the page.
+"""Common to all figures: colors, markers, axes, legends, tips, and writing a figure to a file or into the page.
 
-A Picture is some panels with a title. As a file it is one figure; on the page each panel and the legend is an SVG of
-its own, so that they stack where there is little room, in the colors that colors.py has for light and dark.
-Series differ by color, marker and dash, so that they are told apart in black and white, too.
+A Picture is some panels with a title. As a file it is one figure; on the page each panel and the legend is a separate
+SVG, so that they stack if the page is narrow, in the light or dark colors of colors.py. Series differ by color, marker
+and dash, so that they can be distinguished in black and white, too.
 
 Needs matplotlib (Debian, Ubuntu: python3-matplotlib).
 """
@@ -36,10 +36,10 @@ if "text.parse_math" in matplotlib.rcParams:
     STYLE["text.parse_math"] = False  # a $ in a name is a $
 LONGEST_BAR = 2
 APART, MOST_APART = 1.018, 1.1
-# width and height of a usual panel, in inches; panels side by side in a file
+# width and height of a usual panel, in inches; most panels side by side in a file
 PANEL = (3.5, 2.8)
 MOST_BESIDE = 3
-# entries of a legend below each other
+# most entries in a column of a legend
 MOST_KEYS = 24
 TIP = "tip:"
 
@@ -47,7 +47,7 @@ TIP = "tip:"
 # ---- common to all ----
 
 def styled(draw):
-    """Whatever the user's matplotlibrc says, the figures look alike."""
+    """Decorates a function so that it draws with STYLE, whatever the user's matplotlibrc has."""
     def drawn(*args, **named):
         with matplotlib.rc_context(STYLE):
             return draw(*args, **named)
@@ -61,7 +61,7 @@ def new_figure(wide, high, columns=1):
 
 
 def drawable(text):
-    """Of characters that a font has."""
+    """The text, with ? for each character that cannot be printed."""
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
@@ -71,7 +71,7 @@ def cut(text, most=MOST_TITLE):
 
 
 def wrapped(text, wide=MOST_TITLE):
-    """On two lines at most."""
+    """The text on at most two lines."""
     lines = textwrap.wrap(drawable(text), wide) or [""]
     return "\n".join(lines[:1] + [cut(" ".join(lines[1:]), wide)] * (len(lines) > 1))
 
@@ -99,7 +99,7 @@ def log_axis(axis, low, high):
 
 
 def count_axis(axes, counts):
-    """Numbers of ranks or of columns: those that were run, by powers of two; crowded ones are not all named."""
+    """Makes an x axis of ranks or columns, with a log2 scale, labeled at the numbers that were run; not all if crowded."""
     axes.set_xscale("log", base=2)
     shown = []
     for c in sorted(counts):
@@ -116,8 +116,8 @@ def count_axis(axes, counts):
 
 
 def value_limits(axes, values, room=1.25):
-    """A logarithmic y axis around the values, (value, low, high) or numbers: never so narrow that noise fills it, and
-    not so wide that a few long error bars flatten everything: those are cut."""
+    """Makes a logarithmic y axis around the values, which are (value, low, high) or numbers: never so narrow that noise
+    fills it, nor so wide that a few long error bars flatten everything; those are cut."""
     triples = [v if isinstance(v, tuple) else (v, v, v) for v in values]
     least, most = min(v for v, _, _ in triples), max(v for v, _, _ in triples)
     low = max(min(a for _, a, _ in triples), least / LONGEST_BAR) / room
@@ -131,7 +131,7 @@ def value_limits(axes, values, room=1.25):
 
 
 def doubling_limits(axes, values):
-    """The same for a speed-up: marked at powers of two, as the ranks are."""
+    """Makes a y axis for speed-ups, as value_limits(), but labeled at powers of two, like the ranks."""
     value_limits(axes, values, 1.15)
     axes.set_yscale("log", base=2)
     axes.yaxis.set_major_formatter(FuncFormatter(plain))
@@ -144,8 +144,8 @@ def bars_of(values):
 
 
 def draw_with_errors(axes, x, values, label, place, tips=()):
-    """place: (number, count) of the series. Those of one x stand a little apart, or their bars would be one. tips: a
-    text per point."""
+    """place: (index of the series, number of series). Points of one x are drawn a little apart, so that their error
+    bars do not coincide. tips: a text per point."""
     number, count = place
     aside = min(APART, MOST_APART ** (1 / count)) ** (number - (count - 1) / 2)
     axes.errorbar([aside * v for v in x], [v for v, _, _ in values], yerr=bars_of(values), capsize=2.5, elinewidth=0.8,
@@ -155,12 +155,12 @@ def draw_with_errors(axes, x, values, label, place, tips=()):
 
 
 def tip(artist, text):
-    """What the artist says when the pointer is on it, and to those who cannot see it."""
+    """Sets the text that appears when the pointer is on the artist, and that screen readers read."""
     artist.set_gid(TIP + drawable(text))
 
 
 def tip_at(axes, x, y, text):
-    """The same of a place: an unseen square, larger than a marker, so that it is easily met."""
+    """Sets the tip of a point, by an invisible square that is larger than a marker and so easier to hit."""
     (unseen,) = axes.plot([x], [y], marker="s", markersize=9, linestyle="", color=MUTED, alpha=0, zorder=5)
     tip(unseen, text)
 
@@ -176,7 +176,7 @@ def error_note(points):
 
 
 def _outside():
-    """Has this matplotlib legends that make room for themselves (3.7)?"""
+    """Can this matplotlib make room for a legend outside of the axes (3.7)?"""
     return tuple(int(n) for n in matplotlib.__version__.split(".")[:2]) >= (3, 7)
 
 
@@ -192,8 +192,8 @@ def dense(low, high, count=60):
 
 @dataclass
 class Panel:
-    """draw(axes) draws it. size: width and height in inches; keys: of the legend, where they are not the axes' own;
-    left: room for names of rows, in inches; finish(axes) draws what depends on the room that the panel has in the end."""
+    """draw(axes) draws it. size: width and height in inches; keys: of the legend, if they are not those of the axes;
+    left: room for names of rows, in inches; finish(axes) draws what depends on the final size of the panel."""
     draw: object
     size: tuple = PANEL
     keys: list = None
@@ -201,7 +201,7 @@ class Panel:
     finish: object = None
 
     def alone(self):
-        """(figure, axes), drawn. What stands beyond the figure is kept when it is saved."""
+        """Draws the panel by itself: (figure, axes). What extends beyond the figure is not cut off when it is saved."""
         (wide, high), below, above = self.size, 0.45, 0.2
         figure = Figure(figsize=self.size)
         axes = figure.add_axes([self.left / wide, below / high, 1 - (self.left + 0.1) / wide, 1 - (below + above) / high])
@@ -213,7 +213,7 @@ class Panel:
 
 @dataclass
 class Picture:
-    """title: of a file; on the page the caption has it. note: how to read the marks."""
+    """title: drawn in a file; on the page it is part of the caption. note: how to read the marks."""
     title: str
     panels: list
     note: str = ""
@@ -253,7 +253,7 @@ class Picture:
 
 
 def _keys(panel, axes):
-    """{label: handle}: what was measured before the lines that it is held against."""
+    """{label: handle}, with measured series before the lines that they are compared with."""
     if panel.keys is not None:
         return {cut(handle.get_label()): handle for handle in panel.keys}
     pairs = sorted(zip(*axes.get_legend_handles_labels()), key=lambda pair: isinstance(pair[0], Line2D))
@@ -261,7 +261,7 @@ def _keys(panel, axes):
 
 
 def _legend_below(figure, keys):
-    """Under the plots, where it covers nothing; the figure grows by it."""
+    """Adds a legend below the plots, where it covers nothing, and makes room for it."""
     wide, high = figure.get_size_inches()
     columns = max(1, min(3, int(16 * wide / (8 + max(map(len, keys))))), math.ceil(len(keys) / MOST_KEYS))
     figure.set_size_inches(wide, high + 0.2 * math.ceil(len(keys) / columns))
@@ -279,7 +279,7 @@ def _legend_alone(keys):
 # ---- files ----
 
 def _svg_text(figure, **how):
-    """With a <title> for each tip, which matplotlib knows nothing of."""
+    """The SVG of a figure, with a <title> for each tip, which matplotlib cannot write."""
     out = io.StringIO()
     with matplotlib.rc_context(STYLE):
         figure.savefig(out, format="svg", bbox_inches="tight", metadata={"Date": None}, **how)
@@ -300,8 +300,8 @@ def save(figure, path):
 # ---- the page ----
 
 def svg(figure, prefix):
-    """<svg> to stand inside a page: ids that begin with the prefix, colors by name, fonts left to the page, nothing
-    that refers to elsewhere."""
+    """The <svg> element of a figure for a page: its ids begin with the prefix, its colors are CSS variables, its fonts
+    are those of the page, and it refers to nothing elsewhere."""
     text = _svg_text(figure, facecolor="none", pad_inches=0.03)
     text = text[text.index("<svg"):]
     for pattern, by in ((r"<metadata>.*?</metadata>", ""), (r'\s+xmlns(:\w+)?="[^"]*"', ""), (r"<!--.*?-->\s*", ""),
@@ -315,11 +315,11 @@ def svg(figure, prefix):
                         (r'style="fill: [^"]*fill-opacity: 0;[^"]*"', 'class="unseen"'),
                         # groups that nothing refers to need no name
                         (r'<g id="[^"]*">', "<g>"),
-                        # a style sheet in a page holds for all of it
+                        # a style sheet would apply to the whole page
                         (r"<defs>\s*<style type=\"text/css\">.*?</style>\s*</defs>\s*", ""),
                         (r"<g>\s*(<(?:path|use)[^>]*/>)\s*</g>", r"\1"), (r" ?\n\s*", "\n")):
         text = re.sub(pattern, by, text, flags=re.DOTALL)
-    # a hundredth of a point is not seen
+    # differences below a hundredth of a point are invisible
     text = re.sub(r'\b(?:d|x|y)="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text)
     for name, (light, _) in colors.COLORS.items():
         text = text.replace(light, f"var(--{name})")

@@ -1,4 +1,4 @@
-"""What a study ran on and with, for whoever reads its records."""
+"""The machine, programs and variables of a study, for its records."""
 import datetime
 import hashlib
 import json
@@ -23,7 +23,7 @@ def now():
 
 
 def _lines(*command):
-    """What a command prints, without blank lines; none where there is no such command."""
+    """The lines that a command prints, without blank ones; [] if there is no such command."""
     if not shutil.which(command[0]):
         return []
     try:
@@ -35,12 +35,12 @@ def _lines(*command):
 
 
 def first_line(*command):
-    """Of what a command prints; "" where there is no such command."""
+    """The first line that a command prints; "" if there is no such command."""
     return next(iter(_lines(*command)), "")
 
 
 def _nvcc():
-    """The line that names the release: the first one is the same for all."""
+    """The line of nvcc --version that names the release; the first line is the same for all releases."""
     printed = _lines("nvcc", "--version")
     return next((line for line in printed if "release" in line), next(iter(printed), ""))
 
@@ -61,7 +61,7 @@ def _memory():
 
 
 def _governor():
-    """What decides on the frequency of core 0; None where the system does not say, as most virtual machines."""
+    """The frequency governor of core 0; None if the system does not report it, as in most virtual machines."""
     try:
         with open(GOVERNOR, encoding="utf-8", errors="replace") as file:
             return file.read().strip()
@@ -70,7 +70,7 @@ def _governor():
 
 
 def load_average():
-    """Of the last minute; None where the system does not say."""
+    """The load average of the last minute; None if the system does not report it."""
     try:
         return os.getloadavg()[0]
     except (OSError, AttributeError):
@@ -96,9 +96,8 @@ def _commit(folder):
 
 
 def describe(study, program, root, namespaces=None):
-    """The record; its id is the same for the same surroundings, whenever it is made. What changes from run to run, as
-    the load does, is no part of it: see runner.py. namespaces: how many hosts are network namespaces of this
-    machine."""
+    """The record of the environment; equal environments have equal ids. What changes from run to run, such as the load,
+    is not part of it: see runner.py. namespaces: how many hosts are network namespaces of this machine."""
     facts = {"study": study, "host": socket.gethostname(), "system": platform.platform(), "cpu": _cpu(),
              "cores": len(os.sched_getaffinity(0)), "governor": _governor(), "memory_bytes": _memory(), "gpus": _gpus(),
              "mpi": first_line("mpirun", "--version"), "compiler": first_line("cc", "--version"),

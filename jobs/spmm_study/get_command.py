@@ -66,13 +66,14 @@ def _wanted(o):
 
 
 class _All:
-    """What is asked for, one after another; what one lacks does not keep the others away."""
+    """Processes the requested matrices one after another; an error of one does not stop the others."""
 
     def __init__(self, o, cache):
         self.o, self.cache, self.code, self.total = o, cache, 0, 0
 
     def each(self, asked, one):
-        """The exit code of the first that failed. Without a network or room the others would fail, too."""
+        """Calls one() for each matrix, and returns the exit code of the first that failed. Raises CollectionError if network
+        or room is missing: the others would fail, too."""
         for name in asked:
             try:
                 one(self.cache.full_name(name))

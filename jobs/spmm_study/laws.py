@@ -11,7 +11,7 @@ from dataclasses import dataclass
 # ---- speed-up and efficiency ----
 
 def speedup(reference_seconds, seconds):
-    """S_p = T_s / T_p [N, 1.1]. Absolute: the reference is the serial product; relative: one rank of the same."""
+    """S_p = T_s / T_p [N, 1.1]. Absolute: the reference is the serial product; relative: the same on one rank."""
     return reference_seconds / seconds
 
 
@@ -53,9 +53,9 @@ def karp_flatt(speed_up, p):
 
 # ---- Amdahl with overhead ----
 
-# points beside p = 1 that a law is drawn through, or its parameters told for
+# points besides p = 1 that are needed to draw a law or to report its parameters
 LEAST_FREE = 3
-# p - 1: a rank that talks to all others, one after another, or a root that does; log2 p: trees, as in
+# p - 1: each rank, or a root, communicates with all others, one after another; log2 p: trees, as in
 # barriers and sums
 OVERHEADS = {"p-1": lambda p: p - 1.0, "log2 p": math.log2}
 
@@ -73,7 +73,7 @@ class Fit:
 
     @property
     def is_free(self):
-        """Are there enough points beside T1 to speak of a law? One gives a, and two any a and c."""
+        """Are there enough points besides T1 for a law? One determines a, and two can be fitted by some a and c."""
         return self.points >= LEAST_FREE
 
     def seconds(self, p):
@@ -83,7 +83,7 @@ class Fit:
         return self.first / self.seconds(p)
 
     def peak(self):
-        """(p, speed-up) where T(p) is least: dT/dp = 0 at T1 (1 - a) / p^2 = c g'(p). None: it grows for ever, towards
+        """(p, speed-up) where T(p) is least: dT/dp = 0 at T1 (1 - a) / p^2 = c g'(p). None: speed-up grows for ever, towards
         1/a (a = 0: without bound)."""
         if self.overhead <= 0:
             return None
@@ -110,7 +110,7 @@ def _solve(rows):
 
 
 def _bounded(rows):
-    """The same with 0 <= a <= 1 and c >= 0. The best point is inside or on an edge: try each, keep the best allowed."""
+    """_solve() with 0 <= a <= 1 and c >= 0. The best point is inside of these bounds or on an edge: tries each."""
     tries = []
     inside = _solve(rows) if len(rows) > 1 else None
     if inside and 0 <= inside[0] <= 1 and inside[1] >= 0:
@@ -125,8 +125,8 @@ def _bounded(rows):
 
 
 def _fit_form(first, others, form):
-    """Relative residuals: on a logarithmic axis the eye sees those, and the long times of few ranks do not outweigh the
-    short ones."""
+    """Fits one of the OVERHEADS by relative residuals: these are what a logarithmic axis shows, and the long times of few
+    ranks do not outweigh the short ones."""
     rows = [(first * (1 - 1 / p) / t, OVERHEADS[form](p) / t, (t - first / p) / t) for p, t in others]
     a, c = _bounded(rows)
     squares = sum((a * u + c * v - w) ** 2 for u, v, w in rows)
@@ -134,9 +134,9 @@ def _fit_form(first, others, form):
 
 
 def fit_amdahl(times):
-    """Least-squares fit of Amdahl's law with overhead [A; N, 1.2.6] to {p: seconds}; T1 is the measured one. None
+    """Least-squares fit of Amdahl's law with overhead [A; N, 1.2.6] to {p: seconds}; T1 is the measured time. None
     without T1 and another point. The notes do not say how T_overhead grows with p: both forms of OVERHEADS are tried,
-    and the smaller residual is taken. One point beside T1 gives a alone, which is Karp and Flatt's."""
+    and the smaller residual is taken. One point besides T1 determines a alone, which is Karp and Flatt's fraction."""
     others = sorted((p, t) for p, t in times.items() if p > 1)
     if 1 not in times or not others:
         return None
@@ -157,7 +157,7 @@ def generalized_speedup(shares):
 
 
 def _shares(work, sequential):
-    """{i: a_i} of (ranks at work, operations) pairs, in parts of what one rank alone has to do."""
+    """{i: a_i} of (ranks at work, operations) pairs, as fractions of the operations of one rank alone."""
     found = {}
     for ranks, operations in work:
         if operations > 0:
@@ -166,17 +166,17 @@ def _shares(work, sequential):
 
 
 def array_shares(count, p, reduce):
-    """a_i of the sum of `count` numbers, more than one, that p ranks have parts of; the a_i sum to 1 where each has one."""
+    """a_i of the sum of `count` > 1 numbers that are distributed over p ranks; the a_i sum to 1 if each rank has one."""
     least, more = divmod(count, p)
     local = [(p, p * (least - 1)), (more, more)] if least else []
     return _shares(local + [(adders, adders * steps) for adders, steps in sum_adders(p, reduce)], count - 1)
 
 
 def product_shares(product, imbalance=1.0, reduce="tree"):
-    """a_i of a product: 2 nnz K operations, of which the fullest rank has `imbalance` times the mean; what it has more than
-    the mean of the others it does alone. Then each of P process rows adds (m / P) K numbers a rank that adds, which
-    one rank alone has not to do: the a_i sum to 1 + (Q - 1) m / (2 nnz). How the others share their entries does not
-    matter: S is the same."""
+    """a_i of a product with 2 nnz K operations. The most loaded rank has `imbalance` times the mean; it does alone what
+    exceeds the mean of the others. Then in each of P process rows every rank that adds does (m / P) K additions, which
+    a single rank need not do: the a_i sum to 1 + (Q - 1) m / (2 nnz). How the other ranks share their entries does not
+    affect S."""
     p, q = product.grid
     ranks, multiply = p * q, 2.0 * product.nnz * product.k
     alone = (max(1.0, imbalance) - 1) / (ranks - 1) if ranks > 1 else 0.0
@@ -188,7 +188,7 @@ def product_shares(product, imbalance=1.0, reduce="tree"):
 
 @dataclass
 class Product:
-    """What a product costs by the notes' models depends on. grid: P row blocks by Q column blocks."""
+    """What the time of a product depends on in the notes' models. grid: (P, Q), for P row blocks by Q column blocks."""
     rows: int
     nnz: int
     k: int
@@ -205,10 +205,10 @@ class Rates:
 
 
 def sum_adders(q, reduce):
-    """(ranks that add at the same time, steps of that kind) of summing Q partial results: one rank in each of Q - 1 steps by
-    the notes' first strategy; by the second and third [N, 2.2, 2.3] half as many from one of log2 Q steps to the next. Of
-    ranks that add the same numbers one counts. Where Q is no power of two, the third has a step before and one after, in
-    which nobody adds."""
+    """[(ranks that add at the same time, number of such steps)] for the sum of Q partial results. By the notes' first
+    strategy one rank adds in each of Q - 1 steps; by the second and third [N, 2.2, 2.3] there are log2 Q steps, each with
+    half as many adding ranks as the one before. Ranks that add the same numbers count once. If Q is no power of two, the
+    third has a step before, and one after in which no rank adds."""
     if q == 1:
         return []
     if reduce == "linear":
@@ -226,7 +226,7 @@ def sum_steps(q, reduce):
 
 
 def sum_seconds(product, rates, reduce="tree"):
-    """steps (m / P) K (T_calc + T_com): the sum of partial Y alone [N, 3.3.2]; with a latency a step, where rates have one."""
+    """steps (m / P) K (T_calc + T_com): the sum of partial Y alone [N, 3.3.2]; with a latency per step if `rates` has one."""
     p, q = product.grid
     number = rates.flop + product.value_bytes * rates.byte
     return sum_steps(q, reduce) * (product.rows / p * product.k * number + rates.latency)
@@ -241,8 +241,8 @@ def model_seconds(product, rates, reduce="tree"):
 
 
 def left_out_seconds(product, rates, received_rows, neighbors, imbalance, reduce="tree"):
-    """What the models leave out: rows of X that a rank receives, a message a neighbor and a step, and the most loaded
-    rank's work beyond the mean. Nothing is hidden behind the product here: an upper bound."""
+    """The time that the models leave out: of the rows of X that a rank receives, of a message per neighbor and per step of
+    the sum, and of the most loaded rank's work beyond the mean. An upper bound: nothing overlaps with the product."""
     p, q = product.grid
     travel = received_rows * product.k * product.value_bytes * rates.byte
     messages = (neighbors + sum_steps(q, reduce)) * rates.latency
@@ -254,7 +254,7 @@ def left_out_seconds(product, rates, received_rows, neighbors, imbalance, reduce
 
 def dram_bytes(nnz, rows, touched, k, value_bytes):
     """The least DRAM traffic of a product in CSR: values and 32-bit columns once, 64-bit row starts, each row of X that
-    has a part in it read once, each row of Y written once. Caches that are too small only add to it."""
+    is used read once, each row of Y written once. Caches that are too small only add to it."""
     return nnz * (value_bytes + 4) + 8 * (rows + 1) + value_bytes * k * (touched + rows)
 
 

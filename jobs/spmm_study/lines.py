@@ -1,11 +1,11 @@
-"""Lines of JSON that others wrote, an object each, and numbers that others typed: what is none ends here, with
-FILE:LINE, what was found, and what was expected. schema.py says what the objects are."""
+"""Parses lines of JSON, an object each, and numbers from the command line. Invalid input ends here, with a message:
+FILE:LINE, what was found, and what was expected. schema.py checks the members of the objects."""
 import json
 import math
 import re
 from dataclasses import dataclass
 
-MOST_BYTES = 2 ** 25  # of a line; a run has 2000 to 4000, counts of 100 000 ranks 10^7
+MOST_BYTES = 2 ** 25  # of a line; a run has 2000 to 4000, with counts of 100 000 ranks 10^7
 MOST_DEPTH = 16  # of objects and lists within one another
 MOST_WHOLE = 2 ** 63 - 1
 SHOWN = 60  # characters of what was found
@@ -22,7 +22,7 @@ class CutOff(RecordsError):
 
 
 class _Odd(ValueError):
-    """What Python's json takes, and no record has."""
+    """Input that Python's json accepts, but that is not allowed in a record."""
 
 
 @dataclass
@@ -42,8 +42,8 @@ class Line:
 # ---- numbers that somebody typed ----
 
 def whole(text, low=0, high=MOST_WHOLE):
-    """The whole number that the text is; None: it is none, or beyond the bounds. str.isdigit() takes superscripts, and
-    int() underscores, blanks, and digits without end."""
+    """The text as a whole number; None: it is none, or out of bounds. (str.isdigit() would accept superscripts, and int()
+    underscores, blanks, and any number of digits.)"""
     if not re.fullmatch(r"[0-9]{1,19}", text):
         return None
     value = int(text)
@@ -53,7 +53,7 @@ def whole(text, low=0, high=MOST_WHOLE):
 # ---- JSON ----
 
 def shown(value):
-    """What was found, as a message has it."""
+    """A value as text for a message, shortened."""
     text = json.dumps(value)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
@@ -64,8 +64,8 @@ def _escaped(found):
 
 
 def clean(value):
-    """The value with \\xNN in its texts, as the program writes it, for bytes that are no UTF-8 and for controls, of
-    which none belongs into a table, and \\uNNNN for halves of surrogate pairs. Names that differ still do."""
+    """The value with escapes in its texts: \\xNN, as in the program's output, for bytes that are no UTF-8 and for control
+    characters, which must not reach a table; \\uNNNN for halves of surrogate pairs. Different names stay different."""
     if isinstance(value, str):
         return CONTROL.sub(_escaped, value)
     if isinstance(value, list):
@@ -102,7 +102,7 @@ def _constant(text):
 
 
 def _depth(value, most):
-    """Is the value no deeper than that?"""
+    """Is the value nested at most `most` levels deep?"""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return all(most > 0 and _depth(v, most - 1) for v in inner)
 

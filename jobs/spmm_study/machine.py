@@ -1,5 +1,5 @@
-"""Machine files: small texts that say how fast a machine copies and communicates, `key = value` a line; # begins a comment.
-spmm_mpi(1), MACHINE FILES, has the keys. Rates are in bytes per second, times in seconds."""
+"""Machine files: small texts with the speed of a machine's copies and communication, a `key = value` per line; # begins a
+comment. spmm_mpi(1), MACHINE FILES, describes the keys. Rates are in bytes per second, times in seconds."""
 import re
 from dataclasses import dataclass
 
@@ -25,20 +25,20 @@ KEYS = {
 
 @dataclass
 class Machine:
-    """What a machine file says; 0 or "" where it does not say it."""
+    """The values of a machine file; 0 or "" for missing ones."""
     name: str = ""
     processor: str = ""
     device: str = ""
     nodes: int = 0
     ranks_per_node: int = 0
     threads: int = 1
-    copy_rate: float = 0  # read plus written by a copy that one rank makes alone
+    copy_rate: float = 0  # bytes read plus written by a copy on one rank alone
     node_copy_rate: float = 0  # of all ranks of a node together
-    inside_rate: float = 0  # that a rank receives from its node
+    inside_rate: float = 0  # at which a rank receives from other ranks of its node
     inside_latency: float = 0
-    between_rate: float = 0  # that the ranks of a node together receive from others
+    between_rate: float = 0  # at which the ranks of a node together receive from other nodes
     between_latency: float = 0
-    efficiency: float = 0  # DRAM bound of a kernel over its time; 0: by the records of runs
+    efficiency: float = 0  # DRAM bound of a kernel over its time; 0: taken from records of runs
     overlap: float = 0  # share of an exchange, less its latencies, that passes while a rank computes
 
     @property
@@ -46,7 +46,7 @@ class Machine:
         return self.nodes * self.ranks_per_node
 
     def copy_rate_of(self, active):
-        """Of a rank while so many of its node copy: its own, or its share of the node's."""
+        """Copy rate of a rank while `active` ranks of its node copy: its own, or its share of the node's if that is less."""
         return min(self.copy_rate, self.node_copy_rate / active)
 
 

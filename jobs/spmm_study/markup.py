@@ -7,14 +7,14 @@ import os
 from . import colors, tables
 
 FOLDER = os.path.dirname(os.path.realpath(__file__))
-# bytes of compressed records that a page carries
+# most bytes of compressed records that a page contains
 MOST_CARRIED = 2 ** 21
 # a cell of more characters may become several lines
 LONG_CELL = 44
 
 
 def escape(text):
-    """Text for HTML. What is no character (bytes of a broken log) becomes a mark."""
+    """Text for HTML. Invalid characters (from a broken log) become the replacement character."""
     clean = "".join(c if c in "\t\n" or c >= " " else "\ufffd" for c in str(text))
     return html.escape(clean.encode("utf-8", "replace").decode("utf-8"))
 
@@ -29,7 +29,7 @@ def _file(name):
 
 
 def table_html(table, name):
-    """The title stands before what scrolls."""
+    """The title is above the part that scrolls."""
     table = tables.without_empty(table)
     long = {i for row in table.rows for i, cell in enumerate(row) if len(cell) > LONG_CELL}
 
@@ -53,7 +53,7 @@ def _labeled(svg, text):
 
 
 def figure_html(plots, caption, picture, number):
-    """Each panel and the legend by itself, so that they stack where there is little room."""
+    """Each panel and the legend is a separate SVG, so that they stack if the page is narrow."""
     name, (panels, legend) = f"figure{number}", picture.parts()
     drawn = [_labeled(plots.svg(figure, f"{name}-{n}"), f"{caption}, panel {n} of {len(panels)}")
              for n, figure in enumerate(panels, 1)]
@@ -65,7 +65,7 @@ def figure_html(plots, caption, picture, number):
 
 
 def records_html(lines, name):
-    """A link that saves the records, which the page carries."""
+    """A link that downloads the records, which the page contains."""
     packed = gzip.compress(b"".join(lines), 9, mtime=0)
     if len(packed) > MOST_CARRIED:
         return f"<p>The records ({tables.quantity(len(packed))}, compressed) are too large for the page to carry.</p>"

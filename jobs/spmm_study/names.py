@@ -1,5 +1,5 @@
-"""Names of matrices of the SuiteSparse Matrix Collection, GROUP/NAME, or NAME where one group alone has it, and lists of
-them.
+"""Names of matrices of the SuiteSparse Matrix Collection (GROUP/NAME, or NAME if only one group has it), and lists of
+names.
 
 A line of a list (matrices/lists/*.txt, and a cache's checksums.txt): `GROUP/NAME [sha256=HEX] [bytes=N]`; # begins a
 comment; the SHA-256 and the size are those of NAME.mtx.
@@ -13,17 +13,17 @@ from . import lines
 
 LISTS = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))), "matrices", "lists")
 NAME = r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,199}"
-NAMED, LISTED = "name:", "list:"  # what words of a study's `matrices` begin with that stand for names
+NAMED, LISTED = "name:", "list:"  # prefixes, in a study's `matrices`, of a name and of a list of names
 USAGE, BAD_DATA, RESOURCES = 2, 3, 4
 MOST_BYTES = 2 ** 26  # of a list or an index
 
-# of a list: sha256 and bytes are None where the line has none
+# a line of a list: sha256 and bytes are None if missing
 Item = namedtuple("Item", "name sha256 bytes where")
 
 
 class CollectionError(Exception):
-    """The text says what was found and what was expected, without controls that a server, an archive or a list may have
-    had in it; code: the exit code."""
+    """The text says what was found and what was expected; control characters from a server, an archive or a list are
+    escaped. code: the exit code."""
 
     def __init__(self, text, code=BAD_DATA):
         super().__init__(lines.clean(text))
@@ -38,7 +38,7 @@ def check_name(name):
 
 
 def text(path):
-    """Of a list or an index, at most MOST_BYTES of it."""
+    """The text of a list or an index. Raises CollectionError if it has more than MOST_BYTES."""
     return lines.whole_file(path, MOST_BYTES, "a list of names", CollectionError).decode("utf-8", "replace")
 
 
@@ -64,7 +64,7 @@ def read_list(path):
 
 
 def list_path(word):
-    """The file of a list that is named: fem is matrices/lists/fem.txt; what has a slash or ends in .txt is a file."""
+    """The file of a list: fem stands for matrices/lists/fem.txt; a word with a slash, or ending in .txt, is a path."""
     if "/" in word or word.endswith(".txt"):
         return word
     path = os.path.join(LISTS, f"{word}.txt")

@@ -1,26 +1,26 @@
-"""What came out of a study, in one table, and what limits each result; sentences.py has it in words.
+"""The results of a study in one table, and what limits each of them; sentences.py puts them into words.
 
-All of it is derived from the records by the rules of docs/SCALING.md ("Outcome"); where they say nothing, neither does
-this.
+All of it is derived from the records by the rules of docs/SCALING.md ("Outcome"); where the records have no data, it
+makes no statement.
 """
 import statistics
 from dataclasses import dataclass
 
 from . import laws, series, steps, tables
 
-# an interval wider than this part of the median is noise; a speed-up up to GAIN gains nothing; an efficiency
-# from SCALES on loses nothing worth a cause; a share of the DRAM bound from MEMORY to IN_CACHE is what memory
-# gives, and more than that came from a cache; a cause is told where it has this part of the time that was
-# lost
+# NOISY: an interval wider than this fraction of the median is noise. GAIN: a speed-up of at most this is no gain.
+# SCALES: an efficiency of at least this needs no cause. MEMORY, IN_CACHE: a share of the DRAM bound between
+# these means that memory limits the product, a larger one that data came from a cache. CAUSE: a cause is
+# reported if it has at least this fraction of the lost time.
 NOISY, GAIN, SCALES, MEMORY, IN_CACHE, CAUSE = 0.10, 1.05, 0.9, 0.7, 1.05, 0.25
-# a load average of more than this for each thread of the run is other programs' work
+# a load average of more than this per thread of the run is due to other programs
 BUSY = 2
 NOT_KNOWN, SLOWER = "not known", "a product slower than its share"
 
 
 @dataclass
 class Outcome:
-    """The fastest run of a problem and K on the most ranks, or threads. one: its series; None where nothing scales."""
+    """The fastest run of a problem and K on the most ranks, or threads. one: its scaling series; None if it has none."""
     point: object
     one: object
     problem: str
@@ -55,7 +55,7 @@ class Outcome:
 
     @property
     def speedup(self):
-        """Scaled, where the problem grows."""
+        """Over one rank, thread or GPU; scaled speed-up if the problem grows with the ranks."""
         return self.one.relative(self.point) if self.one and self.one.first else None
 
     @property
@@ -75,8 +75,8 @@ class Outcome:
 
     @property
     def is_told(self):
-        """Whether the intervals tell a faster run from one that gains nothing or is slower. Of a problem that grows only the
-        efficiency is said."""
+        """Do the intervals show whether the run is faster, or gains nothing, or is slower? True for a problem that grows with
+        the ranks, of which only the efficiency is reported."""
         if self.size == 1 or self.is_weak or not self.speedup_bounds:
             return True
         low, high = self.speedup_bounds
@@ -85,12 +85,12 @@ class Outcome:
 
     @property
     def is_slower(self):
-        """Than one rank, GPU or thread, as far as the intervals are known."""
+        """Is the run slower than one rank, GPU or thread, and beyond the intervals if they are known?"""
         return self.speedup < 1 / GAIN and (not self.speedup_bounds or self.speedup_bounds[1] < 1)
 
     @property
     def load(self):
-        """Load average when the runs began, where that was more than this run's own; else None."""
+        """Load average when the runs began, if other programs caused it; else None."""
         load = statistics.median(self.point.loads) if self.point.loads else 0
         return load if load > BUSY * self.point.ranks * self.point.threads else None
 
@@ -106,7 +106,7 @@ class Outcome:
 
     @property
     def dram_share(self):
-        """Of the DRAM bound, as the run found it; else by the fastest copy of the records."""
+        """Share of the DRAM bound as the run recorded it, else by the fastest copy in the records."""
         share = self.point.number("dram_bound_share")
         if share is None and self.copy:
             bound = laws.ceiling(laws.intensity(self.point.flop, series.traffic(self.point)), self.copy) / 1e9
@@ -132,7 +132,7 @@ def _key(point):
 
 
 def _of_groups(groups, found, copies):
-    """Adds the best of each group, where no other law has one of that problem."""
+    """Adds the best result of each problem and K, unless an earlier law has added one."""
     for key, members in series.by_key([one for g in groups for one in g.series],
                                       lambda one: _key(one.points[-1])).items():
         most = max(one.most for one in members)
@@ -157,7 +157,7 @@ def of(study):
 # ---- what limits it ----
 
 def lost_parts(o):
-    """{cause: seconds} of what perfect scaling would not have taken, as far as the record has it."""
+    """{cause: seconds} of the time beyond that of perfect scaling, as far as the record explains it."""
     point, ideal = o.point, o.one.ideal(o.point)
     parts = {"imbalance": ((point.number("imbalance") or 1) - 1) * ideal}
     if o.one.over == "ranks":
@@ -176,7 +176,7 @@ def lost_parts(o):
 
 
 def causes(o):
-    """[(cause, share of the time)] of a result that scales badly, the greatest first."""
+    """[(cause, fraction of the time)] of a result that scales badly, the greatest first."""
     if o.efficiency is None or o.size == 1 or o.efficiency >= SCALES:
         return []
     time = o.point.spread.median
@@ -186,7 +186,7 @@ def causes(o):
 
 
 def _memory_text(o):
-    """What the share of the DRAM bound says; None where it says nothing."""
+    """What the share of the DRAM bound means; None if it means nothing."""
     share = o.dram_share
     if share is None:
         return None
@@ -203,7 +203,7 @@ def unexplained(o):
 
 
 def limit(o):
-    """In words, by the facts of the record alone."""
+    """What limits a result, in words, from the record alone."""
     found, memory, share, why = [], _memory_text(o), o.dram_share, unexplained(o)
     if not o.is_told:
         low, high = o.speedup_bounds
@@ -234,7 +234,7 @@ def is_noisy(point):
 
 
 def noise(points):
-    """A sentence; None without points."""
+    """A sentence on the noise of the points; None without points."""
     if not points:
         return None
     told = [p for p in points if p.spread.width is not None]
@@ -261,7 +261,7 @@ def _load_text(points):
 # ---- tables ----
 
 def _width_text(point):
-    """Half of the interval, in parts of the median."""
+    """Half the width of the interval, relative to the median."""
     width = point.spread.width
     return tables.NONE if width is None else f"± {50 * width:.0f} %" + " !" * is_noisy(point)
 

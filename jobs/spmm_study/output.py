@@ -1,5 +1,5 @@
-"""Writes files so that a full disk or a kill spoils nothing: whole ones appear complete or not at all, lines
-likewise. What a command reads it does not write: keep() is told of both before either is touched."""
+"""Writes files so that a full disk or a kill damages nothing: a file, or a line, appears complete or not at all. A
+command does not overwrite its input: keep() compares inputs and outputs before any of them is opened."""
 import errno
 import os
 import stat
@@ -16,8 +16,8 @@ _inputs = {}  # {identity: name} of what this process reads
 
 
 def _identity(path):
-    """The same for all names of a file: through links, hard ones too, and however they are spelled. None: of what is
-    no regular file, as a terminal, and may be read and written at once."""
+    """A value that is the same for all names of a file, through symbolic and hard links and however spelled. None: the
+    path is no regular file but, for example, a terminal, which may be both input and output."""
     try:
         found = os.stat(path)
     except (OSError, ValueError):
@@ -27,7 +27,7 @@ def _identity(path):
 
 def keep(inputs, outputs):
     """Raises SameFile where an output is an input, or another output. inputs: paths, which write() refuses from now
-    on; outputs: [(option, path)], and None for those that were not given."""
+    on; outputs: [(option, path)]; path is None if the option was not given."""
     for path in inputs:
         _inputs[_identity(path)] = path
     _inputs.pop(None, None)
@@ -52,7 +52,7 @@ def _write_all(fd, data):
 
 
 def _replace(target, old, data):
-    """The new file lies beside the older one until it is complete and on the disk."""
+    """Writes a temporary file beside the old one, and renames it once it is complete and on the disk."""
     folder, base = os.path.split(target)
     fd, part = tempfile.mkstemp(prefix=f"{base[:200]}.part-", dir=folder)
     try:
@@ -71,16 +71,16 @@ def _replace(target, old, data):
 
 
 def _write(path, data):
-    target = os.path.realpath(path)  # a link stays, and what it points to is replaced
+    target = os.path.realpath(path)  # a symbolic link stays; the file it points to is replaced
     try:
         old = os.stat(path)
     except FileNotFoundError:
         old = None
     standard = [fd for fd in (1, 2) if old and os.path.samestat(old, os.fstat(fd))]
-    if old and (standard or not stat.S_ISREG(old.st_mode)):  # written into as it is
+    if old and (standard or not stat.S_ISREG(old.st_mode)):  # a terminal, pipe or device, or the standard output: written in place
         fd = os.dup(standard[0]) if standard else os.open(path, os.O_WRONLY)
     elif old:
-        os.close(os.open(path, os.O_WRONLY))  # may it be written?
+        os.close(os.open(path, os.O_WRONLY))  # fails if the old file is write-protected
         return _replace(target, old, data)
     else:
         return _replace(target, old, data)
@@ -91,8 +91,8 @@ def _write(path, data):
 
 
 def write(path, data):
-    """The whole file. data: bytes, or text, which becomes UTF-8, with bytes of names of files that are none as \\udcXX.
-    Raises OSError with the file's name; an older file is then as it was."""
+    """Writes the whole file. data: bytes, or text, which is encoded as UTF-8; bytes of file names that are no UTF-8 become
+    \\udcXX. Raises OSError with the file's name; an older file is then unchanged."""
     _refuse_input(path, _identity(path))
     if isinstance(data, str):
         data = data.encode("utf-8", "backslashreplace")
@@ -103,7 +103,7 @@ def write(path, data):
 
 
 def csv_cell(value):
-    """A value as it stands in a CSV. A text that spreadsheets would take for a formula begins with an apostrophe, as in the
+    """A value as a cell of a CSV file. A text that spreadsheets would take for a formula begins with an apostrophe, as in the
     program's records; numbers stay as they are."""
     if not isinstance(value, str):
         return "" if value is None else value
@@ -112,7 +112,7 @@ def csv_cell(value):
 
 
 def append(fd, line):
-    """A line, bytes, in one write and on the disk. Raises OSError; the file then has the length that it had."""
+    """Appends a line, of bytes, in one write, and flushes it to the disk. Raises OSError; the file's length is then unchanged."""
     before = os.fstat(fd).st_size
     try:
         if os.write(fd, line) < len(line):
@@ -124,7 +124,7 @@ def append(fd, line):
 
 
 def open_lines(path):
-    """A descriptor for append(); what a kill or a full disk left of the last line is cut off. Raises OSError."""
+    """A descriptor for append(). Removes an incomplete last line, which a kill or a full disk leaves. Raises OSError."""
     fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
     try:
         with open(fd, "rb", closefd=False) as file:

@@ -1,11 +1,11 @@
-"""One self-contained HTML page of an analysis: what came out in sentences, a table and a figure; then the details."""
+"""One self-contained HTML page of an analysis: the results in sentences, a table and a figure; then the details."""
 import re
 import shlex
 
 from . import markup, series, steps, tables
 from .markup import escape
 
-# more figures of one kind than anybody looks at; jobs/scaling --out draws them all
+# most figures of a section; jobs/scaling --out draws all
 MOST_FIGURES = 12
 MOST_COMMANDS = 500
 
@@ -35,7 +35,7 @@ EXPLAINED = {
 
 
 class Page:
-    """Sections in order, and the names of those that had nothing to say."""
+    """Sections in order, and the names of those without content."""
 
     def __init__(self, plots):
         self.plots = plots
@@ -51,7 +51,7 @@ class Page:
         return made, len(found)
 
     def _tables(self, found):
-        """Tables, and their lines of the contents."""
+        """Tables, and their lines in the table of contents."""
         made, lines = [], []
         for table in found:
             self.tables += 1
@@ -60,8 +60,8 @@ class Page:
         return made, lines
 
     def section(self, name, heading, blocks, why="", lead="", more=""):
-        """blocks: (tables, function that gives [(caption, picture)] or None). lead stands before, more after them.
-        Without anything: left out, and why."""
+        """blocks: [(tables, function that returns [(caption, picture)], or None)]. lead: HTML before the blocks; more: after
+        them. why: the reason that the page gives if the section is empty and left out."""
         body, lines, room = [], [], MOST_FIGURES
         for found, draw in blocks:
             drawn, count = self._figures(draw, room) if draw else ([], 0)
@@ -90,7 +90,7 @@ class Page:
                                        no_plots, left_out])
 
 
-# ---- what is of the page alone ----
+# ---- tables and lists of the page only ----
 
 def _distinct(values):
     return ", ".join(dict.fromkeys(str(v) for v in values))
@@ -145,7 +145,7 @@ def _memory(value):
 
 
 def settings_table(study):
-    """What each study asked for: the values of every setting."""
+    """The values of every setting that each study requested."""
     asked = {}
     for p in study.measured:
         for r in p.runs:
@@ -179,7 +179,7 @@ def repeat_html(study, name):
 
 
 def failure_lines(failures):
-    """The commands of what failed, to run them again by hand."""
+    """The commands of failed runs, to run them again by hand."""
     found = [f for f in failures if f.command]
     if not found:
         return ""
@@ -208,7 +208,7 @@ def _sentences_html(study):
 
 
 def _joined(groups, make_tables, name, value):
-    """Tables of groups that differ in one thing alone, as one for each kind of table."""
+    """Joins tables of groups that differ only in `name`: one for each kind of table."""
     kinds = series.by_key([(str(value(g)), g, table) for g in groups for table in make_tables([g])],
                           lambda found: tuple(found[2].heading))
     made = []
@@ -220,7 +220,7 @@ def _joined(groups, make_tables, name, value):
 
 
 def _by_problem(groups, make_tables, make_figures, name="K", value=lambda g: g.k):
-    """Blocks of a section: each problem's figures stand by its tables. value: of what its groups differ in, `name`."""
+    """Blocks of a section: each problem's tables and figures together. Its groups differ in `name`, which is value(group)."""
     return [(_joined(members, make_tables, name, value), lambda plots, members=members: make_figures(plots, members))
             for members in series.by_key(groups, lambda g: (g.machine, g.matrix, g.precision)).values()]
 
@@ -284,7 +284,7 @@ def _slug(text):
 
 
 def title_of(study):
-    """Without --title."""
+    """The page's title, unless --title sets it."""
     names = sorted({str(n) for p in study.measured for n in p.studies if n})
     program = "series_mpi" if study.steps and not study.points else "spmm_mpi"
     return f"{program}: " + (", ".join(names) if names else "measurements")

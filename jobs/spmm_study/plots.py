@@ -1,4 +1,4 @@
-"""All figures, as the rest asks for them; needs matplotlib."""
+"""All figures, for other modules to import; needs matplotlib."""
 from .draw import GREYS, HATCHES, Picture, new_figure, save, styled, svg
 from .plots_kernels import MOST_BARS, dots, heat, phases, rates, shapes
 from .plots_outcome import outcome

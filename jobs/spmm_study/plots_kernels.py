@@ -8,20 +8,20 @@ from . import draw, series, tables
 from .draw import HEAT, INK, MUTED, PAPER, Panel, Picture
 
 MOST_BARS = 16
-# kernels beside each other for which a picture of shares says more than lines
+# least number of kernels for which a heat map of shares is clearer than lines
 LEAST_COMPARED = 3
-# points of a line
+# least number of points for a line
 LEAST_DRAWN = 3
-# lines beside the heat map of kernels that are compared
+# most lines that are drawn in addition to a heat map
 MOST_RATES = 6
-# panels of a figure, of the least, a middle and the most K
+# most panels of a figure: for the least, a middle and the greatest K
 MOST_COLUMNS = 3
 ROW = 0.22  # inches of a row of a heat map or dot plot
-NAME = 0.062  # of a character of its name
+NAME = 0.062  # inches of a character of a row's name
 
 
 def _named_rows(axes, names):
-    """The first on top."""
+    """Labels the rows, the first on top."""
     axes.set_yticks(range(len(names)), [draw.cut(name, 36) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
 
@@ -33,7 +33,7 @@ def _named_panel(panel, names, wide):
 
 
 def is_compared(sweep):
-    """Do enough kernels share a K?"""
+    """Did enough kernels run with the same K for a heat map?"""
     return max(sum(k in [p.k for p in points] for points in sweep.lines.values())
                for k in sweep.columns) >= LEAST_COMPARED
 
@@ -41,7 +41,7 @@ def is_compared(sweep):
 # ---- heat map ----
 
 def heat_panel(sweep, title=None):
-    """Kernel x K: the share of the best of each K, a darker cell for more."""
+    """Kernel x K: the rate as a share of the best one for that K; a darker cell has a larger share."""
     shares = series.shares_of_best(sweep)
     names = sorted(shares, key=lambda name: -sum(shares[name].values()) / len(shares[name]))
 
@@ -111,8 +111,8 @@ def _few(columns):
 
 
 def dots(sweep):
-    """A sorted dot plot per K, of the least, a middle and the most where there are more than three; None where too few
-    kernels are there to compare."""
+    """A sorted dot plot per K (if there are more than three, for the least, a middle and the greatest K); None if there
+    are too few kernels to compare."""
     if not is_compared(sweep):
         return None
     return Picture(sweep.title, [_dot_panel(sweep, k) for k in _few(sweep.columns)],
@@ -120,7 +120,7 @@ def dots(sweep):
 
 
 def heat(sweep):
-    """None where too few kernels are there to compare."""
+    """A heat map; None if there are too few kernels to compare."""
     if not is_compared(sweep):
         return None
     return Picture(sweep.title, [heat_panel(sweep)], "numbers: per cent of the best of that K")
@@ -153,12 +153,12 @@ def _has_line(sweep):
 
 
 def is_lines(sweep):
-    """Few kernels, and one with enough K for a line?"""
+    """Are there too few kernels for a heat map, and one with enough K for a line?"""
     return not is_compared(sweep) and _has_line(sweep)
 
 
 def rates(sweep):
-    """None where no kernel ran with enough K, or kernels are so many that a heat map alone shows them better."""
+    """A line per kernel; None if no kernel ran with enough K, or if there are so many that a heat map alone is clearer."""
     if not _has_line(sweep) or (is_compared(sweep) and len(sweep.lines) > MOST_RATES):
         return None
     return Picture(sweep.title, [rates_panel(sweep)],
@@ -201,7 +201,7 @@ def shapes(found):
 
 # ---- phases ----
 
-# of what is done once: names of the bars' parts, and the phases of a record in each
+# work that is done once: {part of a bar: phases of a record in it}
 SETUP = {"read": ("read",), "partition, scatter": ("partition", "scatter"), "convert": ("convert",),
          "X, gather, verify": ("x", "gather", "verify")}
 PRODUCT_FILLS = [draw.SERIES[0], draw.SERIES[4], draw.SERIES[1]]
@@ -209,10 +209,10 @@ SETUP_FILLS = [draw.SERIES[2], HEAT, draw.SERIES[3], draw.SERIES[5]]
 
 
 def _bar_labels(points):
-    """What differs between the bars; what is common stands in the title."""
+    """(a label for each bar, of what differs between bars; a text for the title, of what all have in common)"""
     parts = [[p.name, f"K={p.k}", p.precision, p.kernel, f"{p.ranks} rank{'s' * (p.ranks != 1)}", tables.grid(p),
               f"{p.threads} thr.", p.extras] for p in points]
-    # ranks stay: a bar without any word is of nothing
+    # the number of ranks (4) always stays, so that no label is empty
     differing = [i for i in range(len(parts[0])) if i == 4 or len({part[i] for part in parts}) > 1]
     common = [parts[0][i] for i in range(len(parts[0])) if i not in differing and parts[0][i]]
     return [" ".join(part[i] for i in differing if part[i]) for part in parts], ", ".join(common)

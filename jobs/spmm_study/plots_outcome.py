@@ -1,4 +1,4 @@
-"""The one figure that a page begins with: small multiples, a panel per problem, of what the sentences say."""
+"""The figure at the beginning of a page: a panel per problem, with the results that the sentences report."""
 from . import draw, plots_kernels, plots_scaling, series
 from .draw import INK, MUTED, Panel, Picture
 
@@ -35,7 +35,7 @@ def _speedup_dots(found, title):
 
 
 def _speedup_lines(found, title, columns):
-    """Speed-up over ranks, a line per K, which looks the same in all panels. columns: all K."""
+    """Speed-up over ranks, a line per K; the line of a K looks the same in all panels. columns: all K."""
     def panel(axes):
         values, counts = [1.0], set()
         for o in found:

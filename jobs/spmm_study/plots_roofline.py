@@ -12,15 +12,15 @@ FILLS = [draw.SERIES[0], PAPER, draw.SERIES[1]]
 MOST_NAMED = 12
 FAR = 20
 WIDE = 4.6  # inches
-# of the numbers beside points, in points of the page: high and wide, distance, half a marker
+# of the numbers beside markers, in 1/72 inch: height, width of a character, distance; half a marker's width
 TEXT_HIGH, TEXT_WIDE, TEXT_OFF, MARKED = 8, 4.5, 6, 3
 
 
 # ---- roofline ----
 
 def _ceilings(axes, copy, peak, low, high, name=None):
-    """Lines, as far as they are seen: where the two meet far beyond the points, the peak bounds nothing here. name: of
-    the flat line, if that is not the peak that was given."""
+    """Draws the copy's bandwidth and the peak as far as they bound anything: not the peak if they meet far beyond the
+    points. name: label of the flat line, if it is not a peak from the command line."""
     knee = min(max(peak / copy, low), high) if peak and copy else high
     lines = []
     if copy:
@@ -43,7 +43,7 @@ def _points(axes, points, names, kernels_drawn):
 
 
 def _name_columns(axes, points):
-    """K beside the highest point of each problem, while there are few."""
+    """Writes K beside the highest point of each problem and K, if there are few."""
     best = {}
     for p in points:
         rate = p.gflops / series.devices(p)
@@ -75,7 +75,7 @@ def _roofline_keys(names, kernels_drawn):
 
 
 def fastest_per_problem(points):
-    """Of the same matrix, K and ranks the fastest kernel: a roofline of all of them is a column of dots."""
+    """The fastest kernel of each matrix, K and number of ranks: all kernels would be a column of dots."""
     best = {}
     for p in points:
         key = p.source, p.k, p.ranks
@@ -117,8 +117,8 @@ def _crosses(box, other):
 
 
 def _text_places(points, words):
-    """Offsets (x, y) of a text beside each point, all in points of the page: at its right or left, as near to its
-    height as the texts before it and the markers leave room."""
+    """Offsets (x, y) of a text beside each marker, all in 1/72 inch: at its right or left, as near to its height as
+    markers and earlier texts leave room."""
     taken = [(x - MARKED, y - MARKED, x + MARKED, y + MARKED) for x, y in points]
     places, steps_away = [], [up * TEXT_HIGH / 2 for up in range(2 * len(points) + 1)]
     for (x, y), word in zip(points, words):
@@ -133,7 +133,7 @@ def _text_places(points, words):
 
 
 def _heaps(points):
-    """(first, last) of points, in points of the page, that follow one another and lie on top of each other."""
+    """[first, last] of each group of successive markers that overlap. points: their positions in 1/72 inch."""
     heaps = []
     for n, (x, y) in enumerate(points):
         there = points[heaps[-1][0]] if heaps else (-math.inf, -math.inf)
@@ -145,8 +145,8 @@ def _heaps(points):
 
 
 def _number_points(axes, places):
-    """A number beside each of the points, or from which to which beside several on top of each other; with a line
-    where it stands higher or lower."""
+    """Writes a number beside each marker, or a range of numbers beside markers that overlap; with a line if the text is
+    above or below its marker."""
     axes.figure.draw_without_rendering()
     on_page = [tuple(axes.transData.transform(place) * 72 / axes.figure.dpi) for place in places]
     heaps = _heaps(on_page)
@@ -173,8 +173,8 @@ def _steps(axes, points, places):
 
 def steps_roofline(title, points, copy=None, peak=None):
     """GFLOP/s over flop per byte of what a step must move, under the copy's bandwidth (bytes/s) and the peak
-    (flop/s), or the most that was measured; a marker per step, a number per kernel. Numbers of a step go down with the
-    rate. None without points."""
+    (flop/s), or the greatest rate measured; a marker per step, a number per kernel, by decreasing rate within a step.
+    None without points."""
     if not points:
         return None
     places = [(laws.intensity(p.flop, p.bytes), p.gflops / series.devices(p)) for p in points]

@@ -1,12 +1,12 @@
 """Figures of scaling: times, speed-up and efficiency over ranks or threads, weak scaling, cost models.
 
-Each function takes data and returns a Picture, or None where too few points are there to draw: two are numbers, which
-the tables have.
+Each function takes data and returns a Picture, or None if there are too few points to draw: two numbers are better
+read in the tables.
 """
 from . import draw, laws, series, tables
 from .draw import MUTED, Panel, Picture
 
-# sizes of a series for which a line says more than a number
+# least number of sizes of a series that are drawn as a line
 LEAST_DRAWN = 3
 # dashes of the lines of predictions, by machine file
 PREDICTED = ((0, (6, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (2, 1)))
@@ -50,7 +50,7 @@ def _predictions(axes, group):
 
 
 def _fitted(group):
-    """Series whose law may be drawn."""
+    """Series with enough points for a law."""
     return [one for one in group.series if one.fit and one.fit.is_free]
 
 
@@ -84,7 +84,7 @@ def _times(axes, group, predict):
 
 
 def speedups(axes, group, predict=()):
-    """Over one rank, of all series of the group."""
+    """Speed-up over one rank (or thread) of all series of the group."""
     counts, values = _counts(group, predict), [1.0]
     for number, one in enumerate(group.series):
         if not one.first:
@@ -106,7 +106,7 @@ def speedups(axes, group, predict=()):
 
 
 def strong(group, predict=()):
-    """Time and relative speed-up over ranks, with the fits drawn on to the predicted ranks."""
+    """Time and relative speed-up over ranks, with the fits extended to the predicted ranks."""
     if not _drawable(group):
         return None
     panels = [Panel(lambda axes: _times(axes, group, predict))]
@@ -133,7 +133,7 @@ def _efficiencies(axes, group, what, reference):
 
 
 def efficiency(group):
-    """Speed-up by p over ranks, over one rank and over the serial product; None where neither was run."""
+    """S / p over ranks, with S over one rank, and over the serial product; None if neither was run."""
     if not _drawable(group):
         return None
     references = [(f"one {group.over[:-1]}", lambda one: one.first), (group.serially, lambda one: one.serial)]
@@ -209,7 +209,7 @@ def _distributions(group):
 
 
 def _models(axes, one, points):
-    """Measured times, the models' lines, and a ring around what the full model misses. Returns all values, in ms."""
+    """Measured times, the models' lines, and rings around points that the full model misses. Returns all values, in ms."""
     ranks, values = [p.ranks for p in one.points], draw.times_of(one.points)
     axes.errorbar(ranks, [v for v, _, _ in values], yerr=draw.bars_of(values), capsize=2.5, elinewidth=0.8,
                   linestyle="", marker="o", color=draw.INK, markersize=5, label="measured")

@@ -1,8 +1,8 @@
-"""What a study file says, and the points that come of it.
+"""Reads a study file, and makes its points.
 
 A study file has lines `key = words`; # begins a comment. Keys and their defaults are in DEFAULTS; a value of several
 words makes a point of each. A point is one way to run spmm_mpi: matrix, K, device, kernel, format, precision, ranks,
-threads and grid, and what asked.py has besides.
+threads and grid, and the settings of asked.py.
 """
 import ast
 import difflib
@@ -46,7 +46,7 @@ DEFAULTS = {
     "options": ("", "further words for spmm_mpi; those that have a line of their own count as that line"),
     "timeout": ("3600", "seconds a run may take"),
 }
-# the words that these keys take
+# the words that these keys accept
 WORDS = {"devices": ("auto", "cpu", "cuda"), "formats": ("auto", "csr", "ell", "ell-nopad", "sell", "panel", "staged"),
          "exchanges": ("auto", "halo", "bcast", "joint"), "partitions": ("auto", "nnz", "rows", "graph", "layout"),
          "transports": ("auto", "mpi", "staged", "cuda-aware", "nccl", "peer", "shared"),
@@ -62,16 +62,16 @@ MOST_WORD = 4096  # characters
 MOST_RUNS = 1_000_000
 SETTINGS = ("matrix", "k", "device", "kernel", "format", "precision", "ranks", "threads", "grid")
 
-# values: {key: words}; places: {key: FILE:LINE}, of those that the file has; pins: names.Items of its lists;
-# files: of its matrices by name, once they are there, {word: File}; name: GROUP/NAME; given: settings that
-# `options` has
+# values: {key: words}; places: {key: FILE:LINE} of the lines in the file; pins: names.Items of its lists;
+# files: {word: File} of its matrices by name, once they are in the cache (File.name: GROUP/NAME); given:
+# settings from the line `options`
 Study = namedtuple("Study", "name path values places pins files given", defaults=((), {}, {}))
 File = namedtuple("File", "path name")
 Kernel = namedtuple("Kernel", "name device format")
 
 
 class StudyError(Exception):
-    """Wrong in the study file or in what was asked of it; the text says where."""
+    """An error in the study file, or in a request for its points; the text says where."""
 
 
 def meant(word, known):
@@ -83,7 +83,7 @@ def meant(word, known):
 # ---- the file ----
 
 def read(path, changes=()):
-    """changes: `key=word,word` that replace lines of the file."""
+    """The Study of a file. changes: `key=word,word` that replace lines of the file."""
     values = {key: default.split() for key, (default, _) in DEFAULTS.items()}
     places = {}
     for number, line in enumerate(_text(path).split("\n"), 1):
@@ -106,7 +106,8 @@ def read(path, changes=()):
 
 
 def _options_apart(values, places):
-    """Options that have a line of their own become that line. Returns the settings of others that asked.py knows."""
+    """Replaces each option in `options` that has its own key by a value of that key. Returns the settings made by
+    other options of asked.py."""
     found, given, values["options"] = asked.taken_apart(values["options"])
     where = places.get("options")
     if any("--json".startswith(word.partition("=")[0]) for word, _ in asked.written(values["options"])):
@@ -120,7 +121,7 @@ def _options_apart(values, places):
     return given
 
 
-# a comma before a number, or an expression, and nothing else belongs to a generator: uniform:300,5
+# a comma separates matrices, unless only a number or an expression follows, as in a generator: uniform:300,5
 BETWEEN = re.compile(r",(?!(?:[0-9][0-9.eE+-]*|\{[^{}]*\})+(?:,|$))")
 
 
@@ -131,7 +132,7 @@ def split_matrices(text):
 
 
 def _without_commas(change):
-    """KEY=WORD,WORD with blanks between its words."""
+    """KEY=WORD,WORD with blanks in place of the commas between words."""
     key, equals, text = change.partition("=")
     if key.strip() == "matrices":
         return key + equals + " ".join(split_matrices(text))
@@ -139,7 +140,7 @@ def _without_commas(change):
 
 
 def _with_lists(words, where):
-    """(the words, with the names of each list: in its place, Items of the lists)"""
+    """(the words, with each list replaced by the names in it; Items of the lists)"""
     found, items = [], []
     try:
         for word in words:
@@ -159,12 +160,12 @@ def _with_lists(words, where):
 
 
 def names(study):
-    """Of matrices of the collection, as the study file asks for them."""
+    """The names of matrices of the collection, as in the study file."""
     return [word[len(NAMED):] for word in study.values["matrices"] if word.startswith(NAMED)]
 
 
 def _text(path):
-    """Of a study file."""
+    """The text of a study file."""
     data = lines.whole_file(path, MOST_BYTES, "a study file", StudyError)
     try:
         return data.decode("utf-8-sig")
@@ -215,7 +216,7 @@ MOST_EXPRESSION = 200  # characters
 
 
 def _power(base, exponent):
-    """Of whole numbers a whole one. Tried in floating point first: what is beyond the bound is not computed."""
+    """base ** exponent; whole for whole numbers. A power beyond 64 bits is detected in floating point, and not computed."""
     try:
         if abs(math.pow(base, exponent)) > lines.MOST_WHOLE:
             raise OverflowError
@@ -244,7 +245,7 @@ FUNCTIONS = {"sqrt": _root(2), "cbrt": _root(3), "log2": _log2}
 
 
 def _value(node, names):
-    """A number of at most 64 bits: so is every one on the way there, and nothing takes long."""
+    """The value of an expression. It and all intermediate values have at most 64 bits, so that none takes long."""
     value = _value_of(node, names)
     if not abs(value) <= lines.MOST_WHOLE:
         raise OverflowError
@@ -267,25 +268,25 @@ def _value_of(node, names):
 
 
 def _evaluated(text, names):
-    """The nearest whole number to the expression. Raises ValueError with what is wrong with it."""
+    """The value of the expression, rounded to a whole number. Raises ValueError with a message."""
     if len(text) > MOST_EXPRESSION:
         raise ValueError(f"found {len(text)} characters, expected at most {MOST_EXPRESSION}")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Python's, about 2or 3
+            warnings.simplefilter("ignore")  # those of Python on texts such as `2or 3`
             tree = ast.parse(text.strip(), mode="eval")
         return round(_value(tree, names))
     except OverflowError:
         raise ValueError("found a number beyond 64 bits") from None
     except ZeroDivisionError:
         raise ValueError("found a division by 0") from None
-    except (SyntaxError, MemoryError, RecursionError):  # the latter two: of too many brackets
+    except (SyntaxError, MemoryError, RecursionError):  # the latter two: for too many brackets
         raise ValueError("expected an expression such as 64*cbrt(ranks)") from None
 
 
 @lru_cache(maxsize=4096)
 def expand(spec, ranks, threads):
-    """lap3d7:{64*cbrt(ranks)} on 8 ranks is lap3d7:128: the nearest whole number."""
+    """Replaces expressions by their values, rounded to whole numbers: lap3d7:{64*cbrt(ranks)} on 8 ranks is lap3d7:128."""
     def one(found):
         try:
             return str(_evaluated(found[1], {"ranks": ranks, "threads": threads}))
@@ -305,7 +306,7 @@ def is_generator(word):
 
 
 def check_files(study, matrices):
-    """Raises StudyError for a matrix that is a file, and is not there."""
+    """Raises StudyError for a matrix that is a file, and does not exist."""
     for word in matrices:
         if word in study.files or word.startswith(NAMED) or is_generator(word) or os.path.exists(word):
             continue
@@ -346,7 +347,7 @@ def grid_of(word, ranks):
 # ---- points ----
 
 def key_of(settings):
-    """Text that names a point, the same from start to start."""
+    """Text that identifies a point, in all runs of a study."""
     more = [f"{name}={settings[name]}" for name in asked.NAMES if name in settings]
     return " ".join([f"{name}={settings[name]}" for name in SETTINGS] + more)
 
@@ -367,7 +368,7 @@ def _kernels(study, device, kernels):
 
 
 def _at(study, key, made_of, *args):
-    """made_of(*args); of what is wrong there, the line of that key."""
+    """made_of(*args); an error names the line of that key."""
     try:
         return made_of(*args)
     except StudyError as error:
@@ -375,14 +376,14 @@ def _at(study, key, made_of, *args):
 
 
 def _given(study, leave_out=()):
-    """Settings of every point: what `options` has, and the environment."""
+    """Settings of every point: from the line `options`, and from the environment."""
     found = {**asked.of_environment(), **study.given, "options": " ".join(study.values["options"])}
     return asked.said({n: v for n, v in found.items() if n not in leave_out})
 
 
 def _choices(study, device):
-    """Settings of each combination of the axes that asked.py has. Shapes of launches are for GPUs: CPUs beside them
-    run without."""
+    """Settings of each combination of values of asked.py's keys. Shapes of launches are for GPUs: if a study has both
+    devices, CPUs run without."""
     gpus = any(word != "cpu" for word in study.values["devices"])
     names = [n for n, c in asked.CHOICES.items() if c.key]
     for words in itertools.product(*(dict.fromkeys(study.values[asked.CHOICES[n].key]) for n in names)):
@@ -399,7 +400,7 @@ def _settings(study, spec, ranks, threads, **more):
 
 
 def _serial(study, kernels):
-    """The points of the serial product: whatever the ranks, one for each matrix that comes up."""
+    """The points of the serial product: one rank, for each matrix that the ranks and threads expand to."""
     v = study.values
     by_format = {k.format: k.name for k in kernels if k.name.startswith("cpu_serial")}
     if not by_format:
@@ -426,7 +427,7 @@ def _parallel(study, kernels):
 
 
 def _most_runs(study, kernels):
-    """As many as the values' combinations, before any is made."""
+    """An upper bound on the number of runs, from the numbers of values."""
     v = study.values
     ways = sum(len(kernels) if word == "all" else len(v["formats"]) for word in v["kernels"])
     keys = ("matrices", "ranks", "threads", "precisions", "columns")
@@ -436,7 +437,7 @@ def _most_runs(study, kernels):
 
 
 def points(study, kernels):
-    """{key: settings} in the order of the first round. kernels: what the program has."""
+    """{key: settings} in the order of the first round. kernels: those of the program."""
     most, found = _most_runs(study, kernels), {}
     if most > MOST_RUNS:
         raise StudyError(f"{study.path}: found {most} runs, expected at most {MOST_RUNS}")
@@ -462,8 +463,8 @@ def select(found, conditions):
 
 
 def schedule(keys, rounds):
-    """(round, key) of all runs: every point once in each round, and each round begins elsewhere, so that what drifts
-    with time, and what a neighbor in the order leaves behind, does not always meet the same point."""
+    """(round, key) of all runs: every point once in each round. Each round begins at another point, so that neither
+    a drift over time nor the effect of the run before always affects the same point."""
     keys = list(keys)
     for r in range(rounds):
         start = r * len(keys) // rounds

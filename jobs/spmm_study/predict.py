@@ -1,19 +1,19 @@
 """Predicts the time of a product on a machine: from what each rank computes and communicates, as `spmm_mpi --dry-run --json`
 counts it, from a machine file, and from the efficiency of kernels in records of runs. docs/SCALING.md, "Predictions", has
-the model. Latencies and rates are those of the LogGP family of models (Alexandrov et al., SPAA 1995), with the gap per
-message left out."""
+the model. Latencies and rates are used as in the LogGP model (Alexandrov et al., SPAA 1995), but without the gap per
+message."""
 from collections import namedtuple
 
 from .lines import RecordsError
 from .records import BYTES
 
-# what a rank exchanges in its node, and with others: rows of X (and of partial Y), rows that are packed,
-# numbers of ranks
+# what a rank exchanges within its node (near) and with other nodes (far): rows of X (and of partial Y), rows
+# that it packs, numbers of ranks
 Traffic = namedtuple("Traffic", "near_in near_out far_in far_out packed near_from near_to far_from far_to")
 
 
 class Counts:
-    """What --dry-run has counted on one grid. per: {what: [a number for each rank]}."""
+    """The counts of --dry-run for one grid. per: {what: [a number for each rank]}."""
 
     def __init__(self, record):
         self.matrix, values, self.per = record["matrix"], record["counts"], record["per_rank"]
@@ -23,7 +23,7 @@ class Counts:
         self.moves = values["received_rows"] > 0
 
     def problem(self, device):
-        """What runs have in common with it whose kernels tell of its kernel: see records.Prediction."""
+        """The key of runs whose kernel rate applies to this product: see records.Prediction."""
         return self.matrix["source"], self.k, self.values["precision"], device
 
     def bytes(self, rank):
@@ -56,33 +56,33 @@ def _joint(counts, _):
 
 
 def _bcast(counts, machine):
-    """Every rank of a process column sends its rows of X to all others of the column; where rows cross once, to each node
-    once, whose ranks share in receiving them, and get them of one another."""
+    """Every rank of a process column sends its rows of X to all others of the column. If crosses_once, it sends them to
+    each node once: the ranks of a node each receive a part, and get the other parts from each other."""
     p, q, per_node, own, made = counts.p, counts.q, machine.ranks_per_node, counts.per["x_rows"], []
-    before = [[0] for _ in range(q)]  # rows of X of the ranks above, by process column
+    before = [[0] for _ in range(q)]  # per process column: number of rows of X of the ranks above
     for rank, rows in enumerate(own):
         before[rank % q].append(before[rank % q][-1] + rows)
     for rank, rows in enumerate(own):
         column, node = rank % q, rank // per_node
-        first = (node * per_node - column + q - 1) // q  # of the process rows that are on this node
+        first = (node * per_node - column + q - 1) // q  # process rows first .. end - 1 of this column are on this node
         end = min(p, ((node + 1) * per_node - column + q - 1) // q)
         near, share = end - first - 1, end - first if counts.values["crosses_once"] else 1
         far = (p - (end - first)) / share
         near_rows = before[column][end] - before[column][first] - rows
-        # what each of the node's ranks has to do with others, if these have as many on theirs
+        # far rows of each of the node's ranks, if all nodes have equally many
         far_rows = (before[column][p] - rows - near_rows) / share
         shared = far_rows if counts.values["crosses_once"] else 0
         made.append(Traffic(near_rows + near * shared, near * (rows + shared), far_rows, rows * far, 0, near, near, far, far))
     return made
 
 
-EXCHANGES = {"halo": _halo, "bcast": _bcast, "joint": _joint}  # of equal times the first is taken
+EXCHANGES = {"halo": _halo, "bcast": _bcast, "joint": _joint}  # the first of equal times is chosen
 
 
 # ---- a product ----
 
 def _steps(ranks):
-    """1, 2, 4, .. below a number of ranks: distances of a tree over them."""
+    """1, 2, 4, .. < ranks: the distances in a tree over the ranks."""
     distance = 1
     while distance < ranks:
         yield distance
@@ -90,7 +90,8 @@ def _steps(ranks):
 
 
 def _sum_seconds(counts, machine, partial, copy):
-    """Of partial Y over a process row. A step is inside nodes where these have whole groups of the ranks that it joins."""
+    """Time of the sum of partial Y over a process row. A step is inside nodes if each node has whole groups of
+    2 * distance ranks."""
     seconds = 0
     for distance in _steps(counts.q):
         inside = machine.nodes == 1 or machine.ranks_per_node % (2 * distance) == 0
@@ -101,7 +102,7 @@ def _sum_seconds(counts, machine, partial, copy):
 
 
 def _moving_seconds(counts, machine, one, far_rows, copy):
-    """Of packing and moving a rank's rows, without latencies, if nothing else is done meanwhile."""
+    """Time of packing and moving a rank's rows, without latencies and without overlap."""
     far, seconds = one.far_from > 0 or one.far_to > 0, 0
     if far or machine.device == "cpu":  # GPUs of one node write scattered rows where they are needed
         seconds += 2 * counts.row * one.packed / copy
@@ -111,8 +112,8 @@ def _moving_seconds(counts, machine, one, far_rows, copy):
 
 
 def _hidden_seconds(counts, machine, rank, kernel, moving, alone, rate):
-    """Of an exchange: what passes while interior rows are computed, which are consecutive, or on GPUs beside column blocks,
-    less what further exchanges and reading A again cost."""
+    """The part of an exchange that overlaps: with the computation of consecutive interior rows, or, on GPUs, with column
+    blocks, less the time of their further exchanges and of reading A again."""
     per, blocks = counts.per, counts.per["column_blocks"][rank]
     interior = per["interior_run"][rank] / per["rows"][rank] if per["rows"][rank] else 0
     by_rows = min(machine.overlap * moving, interior * kernel)
@@ -123,7 +124,7 @@ def _hidden_seconds(counts, machine, rank, kernel, moving, alone, rate):
 
 
 def _slowest(counts, machine, traffic, rate):
-    """(seconds, of the kernel, the exchange, the sum, the barrier) of the slowest rank."""
+    """(seconds, those of the kernel, of the exchange, of the sum and of the barrier) of the slowest rank."""
     per_node = machine.ranks_per_node
     copy = machine.copy_rate_of(min(counts.ranks, per_node))
     barrier = sum(machine.inside_latency if distance < per_node else machine.between_latency for distance in _steps(counts.ranks))
@@ -147,7 +148,7 @@ def _slowest(counts, machine, traffic, rate):
 # ---- the rate of the kernel ----
 
 def _efficiency(point, row, machine):
-    """Of a run: the DRAM bound of its most loaded rank over the time of its kernel; a copy's would be 1."""
+    """Efficiency of a run: the DRAM bound of its most loaded rank over the time of its kernel; 1 is as fast as a copy."""
     p, _ = point.grid
     nnz = point.nnz / point.ranks * (point.number("imbalance") or 1)
     x_rows = point.cols / point.ranks + (point.middle("moved", "rows") or 0)
@@ -157,10 +158,10 @@ def _efficiency(point, row, machine):
 
 
 def kernel_rate(counts, machine, points):
-    """Bytes of its DRAM bound that a rank multiplies per second while the ranks of its node do so, too: by the efficiency of
-    the machine file or, without one, of the fastest run of this product, on the most ranks of a node that are fewer. A
-    kernel that takes other time than a copy for its bytes is taken to do so beside others, too, as far as the node's copy
-    rate lasts. Raises RecordsError where there is neither."""
+    """Rate of a rank's kernel, in bytes of its DRAM bound per second, while all ranks of its node compute: from the
+    efficiency in the machine file, else from that of the fastest run of this product on the most ranks, fewer than these,
+    of one node. The efficiency is assumed not to depend on the number of active ranks, within the node's copy rate.
+    Raises RecordsError if there is neither."""
     active = min(counts.ranks, machine.ranks_per_node)
     if machine.efficiency:
         return machine.efficiency * machine.copy_rate_of(active)
@@ -190,8 +191,8 @@ def _check(counts, machine):
 
 
 def predicted(record, machine, points):
-    """The record of a prediction, of a record of --dry-run; points: of runs. Raises RecordsError where the two do not go
-    together."""
+    """The record of the prediction for a record of --dry-run. points: of runs. Raises RecordsError if the counts do not
+    fit the machine."""
     counts = Counts(record)
     _check(counts, machine)
     asked, rate = counts.values["exchange"], kernel_rate(counts, machine, points)
@@ -209,7 +210,7 @@ def predicted(record, machine, points):
 
 
 def best(records, machine, points):
-    """Predictions of records of --dry-run: of several grids of one product and number of ranks, of the fastest."""
+    """Predictions for records of --dry-run; if a product and number of ranks has several grids, for the fastest of them."""
     found = {}
     for record in records:
         one = predicted(record, machine, points)

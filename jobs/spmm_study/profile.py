@@ -1,4 +1,4 @@
-"""Counters of CUDA kernels, as Nsight Compute (ncu) finds them: a row per kernel and launch configuration."""
+"""Counters of CUDA kernels, measured by Nsight Compute (ncu): a row per kernel and launch configuration."""
 import csv
 import os
 import re
@@ -23,10 +23,10 @@ REMARKS = ["instructions: executed by warps; memory, compute: of the GPU's peak,
 # units change with the size of a value, and some of their names with the version of ncu
 SECONDS = {"s": 1, "second": 1, "ms": 1e-3, "msecond": 1e-3, "us": 1e-6, "usecond": 1e-6, "ns": 1e-9, "nsecond": 1e-9}
 PREFIXES = {"": 1, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
-# the first table of nsys that is wanted, by the name that it has in one version or another
+# title of the first table of nsys that is shown; versions of nsys differ in it
 API_REPORT = re.compile(r"^.*(?:CUDA API S|cuda_?api_?sum).*$", re.M)
 TOOLKIT = "/usr/local/cuda/bin"
-# columns of a kernel's name in the table: template arguments beyond are left out
+# columns of a kernel's name in the table; template arguments that do not fit are left out
 WIDTH = 52
 
 
@@ -48,13 +48,13 @@ class Launch:
 # ---- running tools ----
 
 def tool(name):
-    """Where a tool of NVIDIA's is: what the variable of its name says, or on the PATH, or beside nvcc; None."""
+    """The path of one of NVIDIA's tools: from the variable of its name, else on the PATH, else in TOOLKIT; or None."""
     asked = os.environ.get(name.upper())
     return shutil.which(asked or name) or (None if asked else shutil.which(name, path=TOOLKIT))
 
 
 def _why(text, code):
-    """The ProfileError of what ncu wrote when it ended with a code."""
+    """The ProfileError for ncu's output and exit code."""
     if "ERR_NVGPUCTRPERM" in text:
         return ProfileError("ncu may not read the GPU's counters here (ERR_NVGPUCTRPERM): an administrator has to allow it, or a "
                             "container has to be started with CAP_SYS_ADMIN")
@@ -83,7 +83,7 @@ def measure(command):
             with open(log, encoding="utf-8", errors="replace") as file:
                 text = file.read()
     said = done.stdout.decode(errors="replace")
-    # ncu goes on without counters, and ends with 0, where it may not read them
+    # without permission to read counters, ncu goes on, and its exit code is 0
     if done.returncode != 0 or "==ERROR==" in text:
         raise _why(text + said, done.returncode)
     launches = read(text)
@@ -93,7 +93,7 @@ def measure(command):
 
 
 def system_profile(command):
-    """\\return what Nsight Systems (nsys) says of the command: shares of copies, launches, synchronization and allocation"""
+    """\\return the report of Nsight Systems (nsys) on the command: shares of copies, launches, synchronization and allocation"""
     nsys = tool("nsys")
     if not nsys:
         raise ProfileError("there is no nsys (Nsight Systems) on the PATH: install it, or put where it is into the variable NSYS")
@@ -111,7 +111,7 @@ def system_profile(command):
 # ---- what ncu writes: a row of names, a row of units, a row per launch ----
 
 def _number(text, unit):
-    """In base units; None where there is no number."""
+    """The number in base units; None if the text is no number."""
     try:
         value = float(text.replace(",", ""))
     except ValueError:
@@ -121,7 +121,7 @@ def _number(text, unit):
 
 
 def short(name):
-    """A kernel's name without its return type, namespaces without names, and parameters."""
+    """A kernel's name without its return type, anonymous namespaces and parameters."""
     name = re.sub(r"\(anonymous namespace\)::|<unnamed>::|\((?:bool|int|unsigned int)\)(?=\d)", "", name)
     depth = 0
     for i in range(len(name) - 1, -1, -1):
@@ -135,7 +135,7 @@ def short(name):
 
 
 def _template(name):
-    """(the name before its template arguments, these), where the name ends with them; or (the name, [])."""
+    """(the name before its template arguments, list of these); (the name, []) if it does not end with template arguments."""
     depth, end, arguments = 0, len(name) - 1, []
     for i in range(len(name) - 1, -1, -1) if name.endswith(">") else ():
         depth += (name[i] in ">)") - (name[i] in "<(")
@@ -157,7 +157,7 @@ def cut(name, width):
 
 
 def names(kernels):
-    """\\return {kernel: its name in a table}, at most WIDTH columns where that tells the kernels apart"""
+    """\\return {kernel: its name in a table}, at most WIDTH columns unless that makes names equal"""
     full = {kernel: short(kernel) for kernel in kernels}
     found = {}
     for kernel, name in full.items():

@@ -1,29 +1,29 @@
-"""Finds a Python that has matplotlib, where the one that runs has none."""
+"""Finds a Python that has matplotlib, if the running one does not."""
 import os
 import shutil
 import subprocess
 import sys
 
-# says to the other one that it is that: a Python that cannot draw after all looks for no third
+# set for the other Python, so that it does not look for a third if it cannot draw after all
 STARTED = "SPMM_STUDY_PYTHON"
 FOLDER = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
 def _others():
-    """Of $PYTHON, the system's, and those on the PATH, what is there and is not this one."""
+    """Those of $PYTHON, the system's Python and the ones on the PATH that exist, without the running one."""
     words = [os.environ.get("PYTHON"), "/usr/bin/python3", "python3", "python"]
     found = [shutil.which(word) for word in words if word]
-    # by name: those of virtual environments are links to one another's, and differ in what they have
+    # compared by path: Pythons of virtual environments may be links to one file, but have other packages
     return [path for path in dict.fromkeys(found) if path and path != sys.executable]
 
 
 def tried():
-    """This one and the others, for a message."""
+    """Paths of this Python and of the others, for a message."""
     return ", ".join([sys.executable] + _others())
 
 
 def _draws(path):
-    """Has it matplotlib, and is it new enough?"""
+    """Does this Python have matplotlib, and is it new enough?"""
     try:
         return subprocess.run([path, "-c", "import spmm_study, matplotlib"], stdin=subprocess.DEVNULL, timeout=60,
                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
@@ -34,7 +34,7 @@ def _draws(path):
 
 
 def can_draw():
-    """Goes on in another Python where this one has no matplotlib and that one has: before anything else is done."""
+    """Restarts the command in another Python if only that one has matplotlib. Called before anything else is done."""
     if os.environ.pop(STARTED, None):
         return
     try:

@@ -1,4 +1,4 @@
-"""Appends records to a JSON Lines file so that an interruption at any moment leaves whole lines."""
+"""Appends records to a JSON Lines file so that an interruption leaves only whole lines."""
 import fcntl
 import json
 import os
@@ -12,8 +12,8 @@ class RecordError(Exception):
 
 
 def own(path, kind_of):
-    """(record, end of its line in bytes) of each line that is whole; kind_of: of a record, by the names of
-    schema.KINDS. What a kill or a full disk left of the last line is none. Raises RecordsError, OSError."""
+    """Yields (record, byte offset of the end of its line) for each whole line; skips an incomplete last line, which a
+    kill or a full disk leaves. kind_of(record): a name of schema.KINDS. Raises RecordsError, OSError."""
     for line in lines.read(path):
         try:
             record = lines.parse(line)
@@ -25,7 +25,7 @@ def own(path, kind_of):
 
 
 def _is_run(record):
-    """Is it a whole record of spmm_mpi? Lines of a study are looked at for their group `study` alone."""
+    """Is it a complete record of spmm_mpi? (A line of a study is checked only for its group `study`.)"""
     try:
         schema.check(record, "", "run")
     except lines.RecordsError:
@@ -34,13 +34,13 @@ def _is_run(record):
 
 
 def _kind_of(record):
-    """Of a line of a study, by the names of schema.KINDS."""
+    """The kind of a line of a study: a name of schema.KINDS."""
     return next((kind for kind in ("environment", "prediction") if kind in record), "own")
 
 
 class Recorder:
-    """The file, open and locked for this process. done: {(point, round): exit code} of what it holds; ways: {point:
-    records.way() of each run that went well}. Raises RecordError, and RecordsError for lines that no study
+    """The file, open and locked for this process. done: {(point, round): exit code} of its records; ways: {point:
+    list of records.way() of its successful runs}. Raises RecordError; RecordsError for lines that no study
     wrote."""
 
     def __init__(self, path, write=True):
@@ -86,7 +86,7 @@ class Recorder:
                 self.ways.setdefault(key, []).append(records.way(record))
 
     def _point(self, record):
-        """Its name; of an older record, with what its command alone says."""
+        """The name of a record's point; an older record has some of its settings only in its command."""
         study = record["study"]
         settings = study.get("settings") or {}
         more = asked.of_record(record, self.environments.get(study.get("environment"))) or {}

@@ -1,7 +1,8 @@
 """Reads the records of studies (JSON Lines) and combines the rounds of a point.
 
-A line is an environment, counts as `spmm_mpi --dry-run --json` writes them, a prediction of jobs/predict, a run as
-`spmm_mpi --json` writes it, with or without the group `study` that says which point of which study it is, a failed run, which has that group alone, or a step as `series_mpi --json` writes it.
+A line is one of: an environment; counts of `spmm_mpi --dry-run --json`; a prediction of jobs/predict; a run of
+`spmm_mpi --json`, with the group `study` if it is a point of a study; a failed run, with that group only; a step of
+`series_mpi --json`.
 """
 import json
 import os
@@ -13,15 +14,15 @@ from .lines import RecordsError
 
 BYTES = {"f64": 8, "f32": 4}
 SERIAL = "cpu_serial"
-# settings that have a place of their own in a point; any other is part of its key and label
+# settings that are properties of a point; all others are part of its key and label
 KNOWN = ("matrix", "weak", "k", "device", "kernel", "format", "precision", "threads", "ranks", "grid")
 UNSAID = (None, "", 0, "auto", "default")
 
 
 @dataclass
 class Spread:
-    """Times of a product, in seconds, of all rounds of a point. low and high bound the median with 95 %: None where
-    the records do not say."""
+    """Times of a product, in seconds, of all rounds of a point. low and high bound the median with 95 %; None if
+    the records lack them."""
     median: float
     mean: float
     variance: float
@@ -38,11 +39,11 @@ class Spread:
 
     @property
     def width(self):
-        """Of the interval, in parts of the median; None where there is no interval."""
+        """Width of the interval, relative to the median; None without an interval."""
         return (self.high - self.low) / self.median if self.low is not None and self.median > 0 else None
 
     def bounds(self):
-        """What an error bar spans: the interval of the median where it is known, else all that was measured."""
+        """The ends of an error bar: the interval of the median if known, else the least and greatest time."""
         if self.low is not None:
             return self.low, self.high
         return self.minimum, self.maximum
@@ -62,7 +63,7 @@ def _mean_and_variance(groups):
 
 
 def combine(applies):
-    """One Spread of the `apply` groups of several rounds: median of medians, and the widest of what bounds them."""
+    """One Spread of the `apply` groups of several rounds: the median of their medians, and the union of their intervals."""
     groups = [(a["n"], a["mean"], a["variance"] if a.get("variance") is not None else a["stddev"] ** 2)
               for a in applies]
     mean, variance = _mean_and_variance(groups)
@@ -75,7 +76,7 @@ def combine(applies):
 
 
 def short_name(source):
-    """A matrix as people call it."""
+    """The usual name of a matrix."""
     name = os.path.basename(source)
     for ending in (".gz", ".mtx", ".spmm", ".petsc"):
         name = name[:-len(ending)] if name.endswith(ending) else name
@@ -89,14 +90,14 @@ def _median(values):
 
 # ---- the way that a run took ----
 
-# {group of a record: its fields} that say it
+# {group of a record: its fields} that describe it
 WAY = {"run": ("kernel", "format", "grid", "threads", "gpu", "exchange", "transport", "warmup"), "plan": ("backend",),
        "library": ("way",), "moved": ("reduce", "column_blocks", "overlap"),
        "launch": ("block_size", "subwarp", "registers")}
 
 
 def way(record):
-    """{name: what the program took} of what may differ between runs of one point, as far as the record says it."""
+    """{name: the program's choice} of what may differ between runs of one point, as far as it is recorded."""
     found = {name: (record.get(group) or {}).get(name) for group, names in WAY.items() for name in names}
     if found["grid"]:
         found["grid"] = "{}x{}".format(*found["grid"])
@@ -104,7 +105,7 @@ def way(record):
 
 
 def differences(ways):
-    """How they differ, as a text; "" where they do not. What one does not say is no difference."""
+    """How the ways differ, as a text; "" if they do not. A name that is missing from one is no difference."""
     names = dict.fromkeys(n for found in ways for n in found)
     values = {n: list(dict.fromkeys(str(found[n]) for found in ways if n in found)) for n in names}
     return "; ".join(f"{n} {' and '.join(of)}" for n, of in values.items() if len(of) > 1)
@@ -112,7 +113,7 @@ def differences(ways):
 
 @dataclass
 class Measured:
-    """All rounds of one combination of settings on one kind of machine. Those derived know their `flop`."""
+    """All rounds of one combination of settings on one kind of machine. Derived classes define `flop`."""
     settings: dict
     machine: str
     cpu: str
@@ -125,26 +126,26 @@ class Measured:
         return self.runs[0]["run"].get(name)
 
     def middle(self, group, name):
-        """Median over the rounds of a number of the record; None where no round has it."""
+        """Median over the rounds of a number in a group of the record; None if no round has it."""
         return _median((r.get(group) or {}).get(name) for r in self.runs)
 
     def number(self, name):
-        """The same of a number that stands in no group."""
+        """Median over the rounds of a number that is in no group; None if no round has it."""
         return _median(r.get(name) for r in self.runs)
 
     def asked(self, name):
-        """What the study asked for, where that is more than a default; else what was run."""
+        """The value that the study requested, unless it is a default; else the value of the run."""
         value = self.settings.get(name)
         return self.run(name) if value in (None, "", "all") else value
 
     @property
     def library(self):
-        """The other library whose kernel it is, with its version; "" of ours."""
+        """Name and version of the library that has the kernel; "" for this project's kernels."""
         return (self.runs[0].get("library") or {}).get("version") or ""
 
     @property
     def loads(self):
-        """Load averages of the machine when the rounds began, of those that say."""
+        """Load averages of the machine when the rounds began, if recorded."""
         found = [(r.get("study") or {}).get("load_average") for r in self.runs]
         return [load for load in found if isinstance(load, (int, float)) and not isinstance(load, bool)]
 
@@ -175,8 +176,8 @@ class Measured:
 
     @property
     def gflops_deviation(self):
-        """Of the samples' rates, to first order: as many parts of their mean as the times' deviation is of theirs. None
-        where the record does not say."""
+        """Standard deviation of the samples' rates, to first order: relative to the mean, it is that of the times. None if
+        not recorded."""
         mean, deviation = self.mean_gflops, self.spread.deviation
         return None if mean is None or deviation is None else mean * deviation / self.spread.mean
 
@@ -248,17 +249,17 @@ class Point(Measured):
 
     @property
     def moved_bytes(self):
-        """Of X, received by all ranks together in one product."""
+        """Bytes of X that all ranks together receive in one product."""
         rows = self.middle("moved", "all_rows")
         return None if rows is None else rows * self.k * self.value_bytes
 
     @property
     def extras(self):
-        """Settings without a place of their own, as a text; options that were left at their default say nothing."""
+        """Settings that are no properties of a point, as a text, without those at their defaults."""
         return self.extras_but(None)
 
     def extras_but(self, name):
-        """The same without one of them."""
+        """extras without one of the settings."""
         found = sorted((n, v) for n, v in self.settings.items() if n not in KNOWN and n != name and v not in UNSAID)
         return ", ".join(f"{n}={v}" for n, v in found)
 
@@ -272,7 +273,7 @@ class Point(Measured):
 
 
 class StepPoint(Measured):
-    """A step of series_mpi by one kernel. Runs whose check found something wrong are a point of their own."""
+    """A step of series_mpi by one kernel. Runs with wrong results form a separate point."""
 
     @property
     def shape(self):
@@ -281,19 +282,19 @@ class StepPoint(Measured):
 
     @property
     def step(self):
-        """As series_mpi's own table names it: step mean by the operator, if that is not the sum."""
+        """The step's name in series_mpi's table; that of step mean is its operator, if this is not the sum."""
         operator = self.run("operator")
         return self.runs[0]["step"] if operator in (None, "sum") or self.runs[0]["step"] != "mean" else operator
 
     @property
     def memory(self):
-        """In which the values lie."""
+        """The memory that the values are in."""
         return self.run("memory") or "device"
 
     @property
     def kernel(self):
-        """With the blocks of a series, where they are several, the threads of a block, where somebody chose them, the
-        memory of the values, where it is not the device's, and the strategy of a sum."""
+        """The kernel's name, with the number of blocks per series if there are several, the threads of a block if they were
+        set, the memory of the values if it is not the device's, and the strategy of a sum."""
         block, parts = self.run("block"), self.run("blocks_per_series")
         reduce = (self.runs[0].get("sum") or {}).get("reduce") or "none"
         memory = self.memory if self.memory != "device" else ""
@@ -307,12 +308,12 @@ class StepPoint(Measured):
 
     @property
     def bytes(self):
-        """The least that the step moves."""
+        """The least number of bytes that the step moves."""
         return self.middle("roofline", "bytes") or 0
 
     @property
     def rate(self):
-        """Of those bytes, a second."""
+        """`bytes` per second."""
         return self.bytes / self.spread.median
 
     @property
@@ -334,14 +335,14 @@ class StepPoint(Measured):
 
     @property
     def is_checked(self):
-        """All rounds, without a finding."""
+        """Were all rounds checked, and correct?"""
         return all(r["check"].get("passed") is True for r in self.runs)
 
 
 @dataclass
 class Failure:
-    """A run without a result that counts. wrong: it has a result, and verification found it wrong. record: what the
-    program left of it, if anything."""
+    """A run without a valid result. wrong: it has a result, and verification found it wrong. record: what the program
+    recorded of it, possibly {}."""
     name: str
     settings: dict
     code: int
@@ -355,7 +356,7 @@ class Failure:
 
 @dataclass
 class Prediction:
-    """Of one number of ranks on one machine, as jobs/predict writes it."""
+    """A prediction of jobs/predict, for one number of ranks on one machine."""
     source: str
     values: dict
 
@@ -369,7 +370,7 @@ class Prediction:
 
     @property
     def problem(self):
-        """What points have in common with it that it may be held against."""
+        """The key of the points that it can be compared with."""
         return self.source, self.values["k"], self.values["precision"], self.values["device"]
 
     @property
@@ -386,17 +387,17 @@ class Records:
     runs: int
     steps: list = field(default_factory=list)
     predictions: list = field(default_factory=list)
-    counts: list = field(default_factory=list)  # of --dry-run, as they were read
-    lines: list = field(default_factory=list)  # of the files, as they were read: bytes with a newline each
+    counts: list = field(default_factory=list)  # records of --dry-run, unchanged
+    lines: list = field(default_factory=list)  # all lines of the files, unchanged: bytes, each with a newline
 
 
-# {older name: the name since}, in the record or a group of it
+# {older name: current name}, by group; None: the record itself
 RENAMED = {None: {"floor_share": "dram_bound_share"},
            "moved": {"still_seconds": "no_exchange_seconds", "slices": "column_blocks"}}
 
 
 def _renamed(record):
-    """With today's names."""
+    """The record with the current names."""
     for group, names in RENAMED.items():
         of = record if group is None else record.get(group)
         for old, new in names.items() if isinstance(of, dict) else ():
@@ -406,8 +407,8 @@ def _renamed(record):
 
 
 def _lines(path, remarks, kept):
-    """(where, kind, record) of each line; a last line that a killed job cut off is remarked upon, and left out. kept
-    takes the lines as they are."""
+    """Yields (where, kind, record) for each line; skips, with a remark, a last line that a killed job cut off. Appends
+    the unchanged lines to `kept`."""
     found = None
     try:
         for line in lines.read(path):
@@ -433,12 +434,12 @@ def _nodes(environment):
 
 
 def namespaces_name(count):
-    """Of a machine whose hosts are network namespaces: never that of machines with a network."""
+    """The name of a machine whose hosts are network namespaces; it differs from that of machines with a network."""
     return f"{count} network namespaces"
 
 
 def _machine(record, environment):
-    """(what multiplied, the CPU of its host), as people call them: hosts of one kind are one machine."""
+    """(name of the CPU or GPU that multiplied, name of the host's CPU): hosts of one kind count as one machine."""
     run = record["run"]
     cpu = environment.get("cpu") or run.get("host") or "unknown"
     name = cpu if run["device"] == "cpu" else run.get("gpu") or "GPU"
@@ -454,8 +455,8 @@ def _key(settings, machine, run):
 
 
 def _is_wrong(record):
-    """Was a product or a step verified, and found wrong? What was not verified has not passed, and is not wrong."""
-    # of a failed run the group `study` alone has been checked
+    """Was a product or a step verified, and found wrong? (One that was not verified has passed = false, too.)"""
+    # in a failed run only the group `study` has been checked by the schema
     check, error, run = (record.get(n) if isinstance(record.get(n), dict) else {} for n in ("check", "error", "run"))
     return bool(check.get("wrong")) or error.get("passed") is False and run.get("verify") != "none"
 
@@ -475,7 +476,7 @@ def _add_run(record, study, environments, points):
     machine, cpu = _machine(record, environment)
     settings = {**(asked.of_record(record, environment) or {}), **(study.get("settings") or {})}
     if "settings" not in study:
-        settings.update(matrix=record["matrix"]["source"], threads=0)  # what the user asked for is not known
+        settings.update(matrix=record["matrix"]["source"], threads=0)  # 0: the number that was requested is not known
     key = _key(settings, machine, record["run"])
     point = points.setdefault(key, Point(settings, machine, cpu))
     point.runs.append(record)
@@ -496,18 +497,18 @@ def _add_step(record, study, environments, points):
 
 
 def _changed(point, environments):
-    """Names of what differs between the rounds of a point, of what may change a time."""
+    """Names of facts that differ between the rounds of a point and may change its time."""
     found = [environments[e] for e in point.environments if e in environments]
     names = ("commit", "compiler", "mpi", "program", "variables")
     return [n for n in names if len({json.dumps(e.get(n)) for e in found}) > 1]
 
 
-MOST_NAMED = 3  # points whose rounds differ
+MOST_NAMED = 3  # points that a remark names
 
 
 def _ways_remark(points):
-    """Of points whose rounds took different ways. Another kernel, grid or number of threads makes points of their own
-    of them, so these are looked for by what was asked for."""
+    """A remark on points whose rounds took different ways. Rounds with another kernel, grid or number of threads are
+    separate points, so that points are first grouped by their requested settings."""
     groups, found = {}, []
     for point in points:
         asked_for = point.settings if "settings" in (point.runs[0].get("study") or {}) else id(point)
@@ -525,12 +526,12 @@ def _ways_remark(points):
 
 
 def _is_timed(times):
-    """A clock that is too coarse shows 0."""
+    """Are the times above 0? (A clock that is too coarse shows 0.)"""
     return times["n"] > 0 and times["min"] > 0
 
 
 def _read_step(found, where, study, result, points):
-    """Adds a step of series_mpi to the points. One with something wrong is listed with the failures, too."""
+    """Adds a step of series_mpi to the points. A wrong one is also listed as a failure."""
     check, run = found["check"], found["run"]
     if check["wrong"] > 0:
         name = f"{found['step']} {found['kernel']}, {run['precision']}, {run['device']}"
@@ -576,7 +577,7 @@ def read(paths):
             _read_step(found, where, study, result, steps)
         elif kind == "run":
             _read_run(found, where, study, result, points)
-        elif _turn(study) not in done:  # else it was tried again, and went well
+        elif _turn(study) not in done:  # otherwise it was repeated with success
             failures.append(_failure(study, study.get("error") or "", found))
     for point in points.values():
         point.spread = combine([r["apply"] for r in point.runs])

@@ -13,11 +13,11 @@ from .points import schedule
 from .recorder import RecordError
 from .records import SERIAL
 
-GRACE = 1  # seconds between a signal to a run and the same to us, at most
-PATIENCE = 10  # seconds between SIGTERM and SIGKILL of a run
-MOST_SAID = 2 ** 16  # bytes of its words, the last, in which to look for an error
-SHARED = "/dev/shm"  # where ranks of a node meet
-# bytes that a run needs in the temporary folder: its record, its words, and what MPI keeps there
+GRACE = 1  # most seconds from a signal to a run until the same signal reaches this process
+PATIENCE = 10  # seconds from SIGTERM to a run until SIGKILL
+MOST_SAID = 2 ** 16  # last bytes of a run's output that are searched for an error
+SHARED = "/dev/shm"  # where ranks of a node share memory
+# bytes that a run needs in the temporary folder: for its record, its output, and MPI's files
 ROOM = 2 ** 20
 
 
@@ -26,8 +26,8 @@ class Interrupted(Exception):
 
 
 class Signals:
-    """Takes note of signals that end a study. Looked at between runs and while one is waited for, so that none strikes
-    in the middle of a record or of starting a process."""
+    """Notes signals that end a study. They are checked between runs and while waiting for one, so that none interrupts
+    the writing of a record or the start of a process."""
 
     def __init__(self):
         self.number = None
@@ -42,9 +42,9 @@ class Signals:
             raise Interrupted(self.number)
 
     def await_shortly(self):
-        """After a run that failed without a word of its own: a batch system that ends a job tells all its processes, the
-        run perhaps before us, and mpirun's exit code may be any then, even where the program has written its record
-        already. That is no failure of the run."""
+        """Waits for a signal after a run that failed without an error message. A batch system that ends a job signals all
+        its processes, perhaps the run before this one; mpirun's exit code is then arbitrary, even if the program has
+        written its record. That is no failure of the run."""
         end = time.monotonic() + GRACE
         while time.monotonic() < end:
             self.check()
@@ -57,7 +57,7 @@ def launcher_words(launcher, ranks, threads):
 
 
 def command_of(study, settings, launcher, program, json_file):
-    """The words of a run."""
+    """The words of a run's command."""
     s, v = settings, study.values
     words = launcher_words(launcher, s["ranks"], max(1, s["threads"]))
     words += [program, "-q", "--json", json_file, "-k", str(s["k"]), "-d", s["device"], "-p", s["precision"], "-g",
@@ -70,7 +70,7 @@ def command_of(study, settings, launcher, program, json_file):
 
 
 def _end(process):
-    """Ends a run and all that it started."""
+    """Ends a run and its process group."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
@@ -85,14 +85,14 @@ def _end(process):
 
 
 def last_line(text):
-    """What a failed run said last; the lines that mpirun draws around its words are none."""
+    """The last line of a failed run's output, or of its errors of spmm_mpi; skips the ruled lines of mpirun."""
     lines = [line.strip() for line in text.splitlines() if re.search(r"\w", line)]
     own = [line for line in lines if line.startswith("spmm_mpi: error")]
     return (own or lines or [""])[-1]
 
 
 def _wait(process, seconds, signals):
-    """The exit code; None: it takes longer."""
+    """The exit code; None: the process is still running after `seconds`."""
     end = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < end:
         try:
@@ -105,11 +105,11 @@ def _wait(process, seconds, signals):
 
 
 def run_one(words, json_file, timeout, signals, kind="run"):
-    """(last record of spmm_mpi or {}, exit code, last line, wall seconds). Raises RecordError where nothing could start."""
+    """(last record of spmm_mpi or {}, exit code, last line, wall seconds). Raises RecordError if the run cannot be started."""
     start = time.monotonic()
     with tempfile.TemporaryFile() as output:
         try:
-            # a group of its own: a signal to us is not one to the run, which we end in order
+            # in a new process group: a signal to this process does not reach the run, which _end() ends
             process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT,
                                        start_new_session=True)
         except OSError as error:
@@ -127,7 +127,7 @@ def run_one(words, json_file, timeout, signals, kind="run"):
 
 
 def _record_of(json_file, kind):
-    """(the last record of a run or of counts, ""), or ({}, why there is none)."""
+    """(the last record of a run or of counts, a text), or ({}, why there is none)."""
     record, why = {}, "it wrote no record"
     try:
         for line in lines.read(json_file):
@@ -144,8 +144,8 @@ def _said(file):
 
 
 def _check_room(folder):
-    """Raises RecordError where a run may have failed for want of room in a temporary folder, ours or MPI's: that is no
-    fault of the point, and nothing is recorded of it. Python takes another folder by itself where TMPDIR is full."""
+    """Raises RecordError if a run may have failed because a temporary folder, ours or MPI's, is full: the point is not
+    at fault, and nothing is recorded of it. TMPDIR is checked, too: if it is full, Python has chosen another folder."""
     for place in dict.fromkeys((folder, os.environ.get("TMPDIR") or folder, SHARED)):
         try:
             with tempfile.TemporaryFile(dir=place) as file:
@@ -164,13 +164,13 @@ def _temporary_folder():
 
 
 class Progress:
-    """What is said while a study runs."""
+    """Prints the progress of a study."""
 
     def __init__(self, total, walls):
         self.total, self.number, self.walls = total, 0, walls
 
     def left(self, rest):
-        """Seconds that the rest will take: each point as long as it took before, others as long as all did."""
+        """Estimated seconds of the remaining runs: the mean of the point's earlier runs, or, if it has none, of all runs."""
         known = [w for walls in self.walls.values() for w in walls]
         if not known:
             return None
@@ -178,7 +178,7 @@ class Progress:
         return sum(sum(self.walls[k]) / len(self.walls[k]) if k in self.walls else usual for _, k in rest)
 
     def say(self, round_number, settings, record, error, rest, differs=""):
-        """differs: how the run took another way than an earlier round."""
+        """differs: how the run differed from earlier rounds of the point; "" if it did not."""
         self.number += 1
         what = (f"{settings['matrix']} k={settings['k']} {settings['kernel']} {settings['precision']} "
                 f"ranks={settings['ranks']} grid={settings['grid']} threads={settings['threads'] or 'all'}" +
@@ -202,7 +202,7 @@ def duration(seconds):
 
 
 def _foreseen(study, found):
-    """{settings of a prediction, as words of spmm_mpi: its numbers of ranks}, and the matrix's name in records."""
+    """({words of spmm_mpi for a product: its numbers of ranks}, {the words: the matrix's name in records})"""
     wanted, names = {}, {}
     for settings in found.values():
         matrix = settings["matrix"]
@@ -216,8 +216,8 @@ def _foreseen(study, found):
 
 
 def foresee(study, found, recorder, launcher, program, folder, signals):
-    """Appends predictions by each machine file of the study, and by its runs where the file has no efficiency. One that
-    fails is told, and no failure of the study."""
+    """Appends predictions for each machine file of the study, with the efficiency of its runs if the file has none. Prints
+    failed predictions; they are no failures of the study."""
     wanted, names = _foreseen(study, found)
     for path in study.values["machines"]:
         for words, ranks in wanted.items():
@@ -251,14 +251,14 @@ def _counted(words, json_file, timeout, signals):
 
 
 def missing(study, found, recorder, retry_failed=False):
-    """(round, key) of the runs that the records lack, in order."""
+    """(round, key) of the runs that are missing from the records, in order."""
     runs = schedule(found, int(study.values["rounds"][0]))
     wanted = {None} | ({code for code in recorder.done.values() if code != 0} if retry_failed else set())
     return [(r, key) for r, key in runs if recorder.done.get((key, r)) in wanted]
 
 
 def run(study, found, recorder, launcher, program, root, retry_failed=False, namespaces=None):
-    """\\return how many runs failed. Raises Interrupted, with whole records behind it."""
+    """\\return how many runs failed. Raises Interrupted; the records are then complete lines."""
     todo = missing(study, found, recorder, retry_failed)
     surroundings = environment.describe(study.name, program, root, namespaces)
     progress, failed = Progress(len(todo), recorder.walls), 0
@@ -283,7 +283,7 @@ def run(study, found, recorder, launcher, program, root, retry_failed=False, nam
             elif asked.mismatch(record, found[key]):
                 code, error = 1, asked.mismatch(record, found[key])
             record = record or {"schema": schema.newest()}
-            # where the program and the cache of matrices lie is nobody else's business
+            # do not record the paths of the program and of the cache of matrices
             own, named = {program: os.path.basename(program)}, study.files.get(found[key]["matrix"])
             if named:
                 own[named.path] = found[key]["matrix"]
@@ -302,7 +302,7 @@ def run(study, found, recorder, launcher, program, root, retry_failed=False, nam
 
 
 def list_points(study, found, recorder):
-    """--dry-run."""
+    """Prints the points, with the number of missing runs of each (--dry-run)."""
     todo = missing(study, found, recorder)
     rounds = {}
     for _, key in todo:

@@ -1,9 +1,9 @@
-"""What a record is: docs/record.schema.json says it, field by field; this checks records against it where a file is
-read, so that nothing later meets a value of another kind. Who writes them: visit() in src/spmm_mpi/report_records.c
-and src/series_mpi/report.c, runner.py (the group `study`), environment.py and conversions.py.
+"""Checks records against docs/record.schema.json, which describes their fields, when a file is read, so that later
+modules find only values of the right types. Records are written by visit() in src/spmm_mpi/report_records.c and
+src/series_mpi/report.c, by runner.py (the group `study`), environment.py and conversions.py.
 
-Of JSON Schema the words are understood that record.schema.json has. A whole number is one without a point here, and a
-field that is not required may be null. Fields that nobody declared are let through: newer programs may write more.
+Of JSON Schema it supports the keywords that record.schema.json uses. A whole number must be written without a point,
+and a field that is not required may be null. Undeclared fields are accepted: newer programs may write more.
 
 A rule is called with a value and its name, and raises Mismatch.
 """
@@ -92,7 +92,7 @@ def _group(node):
 
 
 def _either(rules):
-    """Any of them."""
+    """A rule that any of the rules may satisfy."""
     if len(rules) == 1:
         return rules[0]
     return _rule(" or ".join(r.expected for r in rules), lambda v: any(r.holds(v) for r in rules))
@@ -103,7 +103,7 @@ SIMPLE = {"string": _text, "integer": _whole, "number": _real, "array": _list, "
 
 
 def _made(node):
-    """The rule of a part of the description. null is left to the group that the field is in."""
+    """The rule of a part of the description. null is handled by the group that contains the field."""
     if "$ref" in node:
         return _made(_found(node["$ref"]))
     if "anyOf" in node:
@@ -144,7 +144,7 @@ def newest():
     return _found("#/$defs/schema")["maximum"]
 
 
-# ---- what is between fields, which JSON Schema has no words for ----
+# ---- relations between fields, which JSON Schema cannot express ----
 
 def _in_order(value, name):
     """The statistics of some times: each is no greater than the next."""
@@ -162,7 +162,7 @@ def _grid_of_ranks(value, name):
 
 
 def _of_every_rank(value, name):
-    """The lists of counts are as long as the first one; those of the joint exchange may be empty."""
+    """The lists of counts are as long as `rows`; those of the joint exchange may be empty."""
     ranks = len(value["rows"])
     for inner, found in value.items():
         if len(found) != ranks and (found or not inner.startswith("joint_")):
@@ -170,15 +170,15 @@ def _of_every_rank(value, name):
 
 
 def _goes_on(value, name):
-    """jobs/study needs these of its own records, to go on."""
+    """jobs/study needs these fields of its own records to find the missing runs."""
     for inner in ("point", "round", "code", "wall_seconds"):
         if value.get(inner) is None:
             raise Mismatch(f"{name}.{inner}", "null" if inner in value else "missing",
                            _made(_found(f"#/$defs/study/properties/{inner}")).expected)
 
 
-# what a record is, if one of its own names says so: its name, its place in the description, and what is
-# between fields
+# {kind of a record: (its name in messages, its place in the description, {group: rule on relations between
+# fields})}
 KINDS = {
     "environment": ("an environment", "#/$defs/environment_record", {}),
     "failure": ("a failed run", "#/$defs/failure", {}),
@@ -193,7 +193,7 @@ KINDS = {
 
 
 def kind_of(record):
-    """A name of KINDS, of those that jobs/scaling and jobs/report read."""
+    """The kind of a record, among those that jobs/scaling and jobs/report read: a name of KINDS."""
     of_study = record.get("study")
     if "environment" in record:
         return "environment"
@@ -213,7 +213,7 @@ def _rule_of(kind):
 
 
 def check(record, where, kind):
-    """Raises RecordsError where the record is not of that kind, or of a newer schema than is known."""
+    """Raises RecordsError if the record is not of that kind, or has a newer schema than newest()."""
     name, _, between = KINDS[kind]
     number = record.get("schema")
     if type(number) is int and number > newest():

@@ -1,11 +1,11 @@
-"""What came out of a study, in sentences made of its outcomes."""
+"""The results of a study, in sentences made from its outcomes."""
 from dataclasses import replace
 
 from . import series, tables
 from .outcome import GAIN, SLOWER, causes, fastest_steps, is_noisy, noise, unexplained
 from .records import namespaces_name
 
-# an efficiency of which much is lost has its cause told
+# below this efficiency the sentence names the cause
 LITTLE = 0.5
 MOST_SENTENCES = 8
 
@@ -21,7 +21,7 @@ def _span(values, form="{:.2f}"):
 
 
 def _reason(found):
-    """Why the first of these scales badly; "" where the record does not tell."""
+    """Why the result with the least speed-up scales badly, as the end of a sentence."""
     worst, told = min(found, key=lambda o: o.speedup), []
     if (worst.waiting_rows or 0) > 0.5:
         told.append(f"{100 * worst.waiting_rows:.0f} % of its rows wait for received ones")
@@ -83,8 +83,8 @@ def _scaling(outcomes):
 
 
 def _winners(sweep, told):
-    """{kernel: the K at which it is the fastest}: the point that the table of outcomes has, where that has one of this
-    sweep. told: ids of the table's points."""
+    """{kernel: the K at which it is the fastest}. If the table of outcomes has a point of this sweep for a K, that is the
+    fastest. told: ids of the table's points."""
     found = {}
     for k in sweep.columns:
         points = {name: p for name, line in sweep.lines.items() for p in line if p.k == k}
@@ -95,14 +95,14 @@ def _winners(sweep, told):
 
 
 def _rates_text(sweep, winners):
-    """one at K = 1 and 8 (2 and 4 GFLOP/s); two at ..."""
+    """For example: kernel1 at K = 1 and 8 (2 and 4 GFLOP/s); kernel2 at K = ..."""
     rates = {(name, p.k): p.gflops for name, line in sweep.lines.items() for p in line}
     return "; ".join(f"{name} at K = {_list(ks)} ({_list(tables.significant(rates[name, k]) for k in ks)} GFLOP/s)"
                      for name, ks in winners.items())
 
 
 def _faster_serial(sweep, parallel):
-    """"" where the serial product, which the others are held against, is not faster than all of them."""
+    """"" unless, at some K, a serial product is faster than all other kernels: then a part of a sentence."""
     found, serial = {}, [(name, p) for name, line in sweep.lines.items() for p in line if p.is_serial]
     for name, p in sorted(serial, key=lambda item: (item[1].k, -item[1].gflops)):
         rivals = [q.gflops for line in parallel.lines.values() for q in line if q.k == p.k]
@@ -112,20 +112,20 @@ def _faster_serial(sweep, parallel):
 
 
 def _parallel(sweep):
-    """The sweep without serial products: those are what the others are held against, and no rows of the table."""
+    """The sweep without serial products, with which the others are compared; the table has no rows for them."""
     lines = {name: [p for p in line if not p.is_serial] for name, line in sweep.lines.items()}
     return replace(sweep, lines={name: line for name, line in lines.items() if line})
 
 
 def _steady(sweep):
-    """(kernel, its least share of the best) of those that ran at every K, the one that is never far from the best."""
+    """(kernel, its least share of the best) for the kernel with the greatest least share, among those run at every K."""
     shares = series.shares_of_best(sweep)
     whole = {name: min(of.values()) for name, of in shares.items() if len(of) == len(sweep.columns)}
     return max(whole.items(), key=lambda item: item[1], default=None)
 
 
 def _compared(sweeps):
-    """Of sweeps on the most ranks, in which some K was run by several kernels beside the serial product."""
+    """Sweeps in which several kernels other than serial products ran at some K; for each problem the one on the most ranks."""
     groups = series.by_key([s for s in sweeps if max(
         len({p.kernel for line in s.lines.values() for p in line if p.k == k and not p.is_serial}) for k in s.columns) > 1],
         lambda s: (s.machine, s.matrix, s.precision))
@@ -147,7 +147,7 @@ def _kernels(sweeps, outcomes):
 
 
 def _rates(outcomes):
-    """Of problems of which nothing else can be said."""
+    """Sentences with the best rate of each problem, if there is nothing else to report."""
     found = []
     for (problem, precision, machine), members in series.by_key(
             outcomes, lambda o: (o.problem, o.precision, o.machine)).items():
@@ -174,7 +174,7 @@ def _steps(measurements):
 
 
 def missed_points(study):
-    """(points that the full cost model misses, points that it was held against): of more than one rank, once each."""
+    """(number of points that the full cost model misses, number of points compared with it), on more than one rank."""
     found = {id(p): (p, series.models(one, p, study.points)) for g in study.strong for one in g.series
              for p in one.points if p.ranks > 1}
     told = [(p, made) for p, made in found.values() if made.complete is not None]
@@ -182,7 +182,7 @@ def missed_points(study):
 
 
 def _namespaces(environments):
-    """What records of hosts that are none can show, and what they cannot."""
+    """What records with network namespaces for hosts can show, and what they cannot."""
     return [f"{namespaces_name(count)} are hosts of one machine, whose cores and memory they share. Results, "
             f"bytes that cross between the hosts, and transports are as on {count} machines. Times and "
             "speed-ups tell nothing of a network: what crosses is copied within the machine's memory."
@@ -190,7 +190,7 @@ def _namespaces(environments):
 
 
 def of(study, outcomes):
-    """What came out: what the records cannot show, the results, and what is to be known about them."""
+    """Sentences on what the records cannot show, on the results, and on their reliability."""
     found = _scaling(outcomes)
     compared = _kernels(study.sweeps, outcomes) if len(found) < MOST_SENTENCES else []
     found += compared
@@ -205,7 +205,7 @@ def of(study, outcomes):
     if missed:
         found.append(f"The cost model misses {missed} of {told} times on several ranks by more than "
                      f"{100 * series.MISS:.0f} %; they are marked.")
-    # where most times are noisy, that is the first thing to know
+    # if most times are noisy, the sentence on noise is the first
     told = [p for p in study.measured if p.spread.width is not None]
     found.insert(0 if 2 * sum(map(is_noisy, told)) > len(told) else len(found), noise(study.measured))
     failed, runs = len(study.records.failures), study.records.runs

@@ -1,16 +1,16 @@
-"""Points in the order that the laws want: strong and weak scaling, kernels over K."""
+"""Groups points as the laws need them: strong and weak scaling, kernels over K."""
 import statistics
 from dataclasses import dataclass, field
 
 from . import laws
 
 ORDER = {"rows": 0, "columns": 1, "blocks": 2}
-# part of a measured time by which a model may be wrong before that is marked as a miss
+# error of a model, relative to the measured time, beyond which it is marked as a miss
 MISS = 0.25
 
 
 def ratio_of(reference, point, factor=1.0):
-    """(quotient of the medians, how small, how large both their intervals let it be), times the factor."""
+    """(quotient of the medians, its least and greatest value within both intervals), times the factor."""
     (a, a_low, a_high), (b, b_low, b_high) = ((s.median, *s.bounds()) for s in (reference.spread, point.spread))
     return factor * a / b, factor * a_low / b_high, factor * a_high / b_low
 
@@ -26,7 +26,7 @@ class Strong:
     over: str = "ranks"
 
     def size(self, point):
-        """p of the laws."""
+        """The laws' p."""
         return point.ranks if self.over == "ranks" else point.threads
 
     @property
@@ -44,7 +44,7 @@ class Strong:
         return laws.speedup(self.first.spread.median, point.spread.median) if self.first else None
 
     def ratio(self, point):
-        """relative(), and how small and large it may be."""
+        """relative(), and its least and greatest value within the intervals."""
         return (1.0, 1.0, 1.0) if point is self.first else ratio_of(self.first, point)
 
     def ratios(self):
@@ -80,13 +80,13 @@ class Weak:
         return point.flop / self.first.flop
 
     def scaled(self, point):
-        """Against one rank."""
+        """Scaled speed-up over one rank."""
         return self._scaled(self.first, point)
 
     relative = scaled
 
     def ratio(self, point):
-        """scaled(), and how small and large it may be."""
+        """scaled(), and its least and greatest value within the intervals."""
         return (1.0, 1.0, 1.0) if point is self.first else ratio_of(self.first, point, self.work_ratio(point))
 
     def ratios(self):
@@ -97,7 +97,7 @@ class Weak:
         return self.first.spread.median * self.work_ratio(point) / point.ranks
 
     def scaled_absolute(self, point):
-        """Against the serial product of the problem of one rank."""
+        """Scaled speed-up over the serial product of the problem of one rank."""
         return self._scaled(self.serial, point)
 
     def _scaled(self, reference, point):
@@ -108,8 +108,8 @@ class Weak:
 
 @dataclass
 class Group:
-    """Series that belong into one picture: one machine, matrix, K, precision. timed: what a time is of; serially: what
-    absolute speed-up is over."""
+    """Series for one picture: one machine, matrix, K, precision. timed: what the times measure; serially: the reference
+    of absolute speed-up."""
     timed, serially = "a product", "the serial product"
     unserial = "no serial product of this matrix, K and precision was run: no absolute speed-up"
     machine: str
@@ -117,11 +117,11 @@ class Group:
     k: int
     precision: str
     series: list = field(default_factory=list)
-    predictions: list = field(default_factory=list)  # of this problem over ranks
+    predictions: list = field(default_factory=list)  # of this problem
 
     @property
     def over(self):
-        """What grows."""
+        """What p counts: ranks or threads."""
         return getattr(self.series[0], "over", "ranks")
 
     @property
@@ -130,7 +130,7 @@ class Group:
 
     @property
     def common_title(self):
-        """Of all K together."""
+        """The title for all K together."""
         return f"{self.matrix}, {self.precision}, {self.machine}"
 
     @property
@@ -153,7 +153,7 @@ class Sweep:
 
     @property
     def common_title(self):
-        """Of all numbers of ranks together."""
+        """The title for all numbers of ranks together."""
         return f"{self.matrix}, {self.precision}, {self.machine}"
 
     @property
@@ -162,7 +162,7 @@ class Sweep:
 
 
 def serial_of(points, point):
-    """The fastest serial product of the same problem on the same CPU; None where nobody ran it."""
+    """The fastest serial product of the same problem on the same CPU; None if it was not run."""
     found = [p for p in points if p.is_serial and p.ranks == 1 and
              (p.source, p.k, p.precision, p.cpu) == (point.source, point.k, point.precision, point.cpu)]
     return min(found, key=lambda p: p.spread.median, default=None)
@@ -174,26 +174,26 @@ def _threads_text(point):
 
 
 def _kernel_label(point):
-    """As the study asked for it; of auto with a format asked for, both."""
+    """The kernel that the study requested; for auto with a format, both."""
     kernel, form = point.asked("kernel"), point.asked("format")
     return f"{kernel} ({form})" if kernel == "auto" and form != "auto" else str(kernel)
 
 
 def _label(point, distribution):
-    """Of a series: what stays the same over its points."""
+    """The label of a series: what its points have in common."""
     parts = [_kernel_label(point), f"by {distribution}",
              _threads_text(point) if point.device == "cpu" else "", point.extras]
     return ", ".join(str(p) for p in parts if p)
 
 
 def _series_key(point, problem):
-    """Everything but ranks, grid, and the problem's growth."""
+    """Everything except ranks, grid, and the problem's growth."""
     return (point.machine, problem, point.k, point.precision, point.device, str(point.asked("kernel")),
             str(point.asked("format")), str(point.asked("threads")), point.extras)
 
 
 def _fastest_by_ranks(points):
-    """Of several grids with the same number of ranks the fastest counts."""
+    """The points by number of ranks; of several grids with the same number only the fastest."""
     best = {}
     for p in points:
         if p.ranks not in best or p.spread.median < best[p.ranks].spread.median:
@@ -209,7 +209,7 @@ def by_key(points, key):
 
 
 def _distributed(points):
-    """{distribution: points}; one rank is the beginning of each."""
+    """{distribution: points}; each begins with the points on one rank."""
     alone = [p for p in points if p.ranks == 1]
     kinds = by_key([p for p in points if p.ranks > 1], lambda p: p.distribution)
     return {kind: alone + kinds[kind] for kind in sorted(kinds, key=ORDER.get)}
@@ -233,8 +233,7 @@ def strong(points):
 
 
 def with_predictions(groups, predictions):
-    """Gives each group over ranks the predictions of its problem, one for each machine file and number of ranks: the last
-    one counts."""
+    """Adds to each group the predictions for its problem: for each machine file and number of ranks the last one."""
     for group in groups:
         p = group.series[0].points[0]
         key = p.source, p.k, p.precision, p.device
@@ -244,7 +243,7 @@ def with_predictions(groups, predictions):
 
 
 def threaded(points):
-    """Groups with series of at least two numbers of threads on the same ranks: one process, above all."""
+    """Groups with series of at least two numbers of threads on the same grid of ranks, mostly one rank."""
     groups = {}
     fixed = [p for p in points if p.device == "cpu" and not p.weak and not p.is_serial]
     keys = by_key(fixed, lambda p: (p.machine, p.source, p.k, p.precision, str(p.asked("kernel")),
@@ -287,11 +286,11 @@ def _sweep_label(point):
 
 
 def sweeps(points):
-    """Every comparison of kernels or of K: at least two points. Of one kernel's several runs (asked for by name, and
-    taken by auto) the faster counts."""
+    """Every comparison of kernels or of K: at least two points. If a kernel was run twice, by name and as the choice of
+    auto, the faster run counts."""
     found = []
     fixed = [p for p in points if not p.weak]
-    # the CPU's serial product stands beside its kernels, not beside a GPU's
+    # serial products are compared with kernels of the same machine: of a CPU, not of a GPU
     for key, parts in by_key(fixed, lambda p: (p.machine, p.source, p.precision, p.ranks)).items():
         lines = {}
         for p in parts:
@@ -306,7 +305,7 @@ def sweeps(points):
 
 
 def shares_of_best(sweep):
-    """{label: {K: GFLOP/s over those of the fastest of that K}}"""
+    """{label: {K: GFLOP/s divided by those of the fastest kernel at that K}}"""
     rates = {label: {p.k: p.gflops for p in points} for label, points in sweep.lines.items()}
     best = {k: max(of[k] for of in rates.values() if k in of) for k in sweep.columns}
     return {label: {k: rate / best[k] for k, rate in of.items()} for label, of in rates.items()}
@@ -318,7 +317,7 @@ def rates_of(point):
     return point.gflops, point.flop / 1e9 / high, point.flop / 1e9 / low
 
 
-# ---- what a point moves, and could reach ----
+# ---- bytes that a point moves, and bandwidths ----
 
 def traffic(point):
     """The least DRAM bytes of all blocks together: each touches its own columns and those it receives; each of Q column
@@ -329,7 +328,7 @@ def traffic(point):
 
 
 def devices(point):
-    """How many devices share the point's work: GPUs, or the one machine of the CPU runs."""
+    """How many devices share the point's work: the number of GPUs; 1 for CPUs."""
     return point.ranks if point.device != "cpu" else 1
 
 
@@ -339,20 +338,20 @@ def bandwidth(point):
 
 
 def rooflines(points):
-    """{(machine, precision): points}. A GPU's are per GPU. Serial products are left out: one core is no device."""
+    """{(machine, precision): points}. Serial products are left out: one core is no device."""
     return by_key([p for p in points if not p.is_serial and p.gflops], lambda p: (p.machine, p.precision))
 
 
 def device_bandwidth(points):
-    """Of one device: the fastest copy recorded on it; None without any."""
+    """Bandwidth of one device, in bytes/s: that of the fastest copy in the records; None without one."""
     return max((bandwidth(p) / devices(p) for p in points if bandwidth(p)), default=None)
 
 
 # ---- phases ----
 
 def for_bars(points, most):
-    """At most that many points to draw as bars: of the most columns, and where those are too many the fastest kernels
-    of each grid."""
+    """At most `most` points to draw as bars: those with the greatest K, and of these, if too many, the fastest of each
+    grid."""
     columns = max(p.k for p in points)
     found = [p for p in points if p.k == columns]
     if len(found) > most:
@@ -366,13 +365,13 @@ def for_bars(points, most):
 
 def probed(points, point):
     """(latency, seconds per byte, seconds per flop) by the probe on this point's machine: medians of the records; None
-    without. An operation's time depends on the matrix and K: it is of those alone."""
+    if missing. The time of an operation depends on the matrix and K: only probes with the same ones count for it."""
     def middle(members, name):
         found = [v for v in (p.middle("probe", name) for p in members) if v is not None]
         return statistics.median(found) if found else None
     machine = [p for p in points if p.machine == point.machine]
     alike = [p for p in machine if (p.source, p.k, p.precision) == (point.source, point.k, point.precision)]
-    # messages travel between ranks: a probe on one rank has none
+    # latency and seconds per byte: from any run on this machine with several ranks
     return (middle(machine, "latency_seconds"), middle(machine, "seconds_per_byte"), middle(alike, "seconds_per_flop"))
 
 
@@ -393,8 +392,8 @@ def _reduce_kind(point):
 
 
 def models(strong_series, point, others):
-    """The notes' model with T_calc of the probe, the same with T_calc of one rank of this very product, and that with
-    what the notes leave out. others: all points, for the probe."""
+    """The notes' model with T_calc of the probe; with T_calc of this product on one rank; and the latter plus what the
+    notes leave out. others: all points, for the probe."""
     latency, byte, flop = probed(others, point)
     product = laws.Product(point.rows, point.nnz, point.k, point.grid, point.value_bytes)
     kind, made = _reduce_kind(point), Models()

@@ -1,21 +1,21 @@
-"""CUDA kernels over the shape of their launch: threads of a block, lanes of a sub-warp; of steps of series, threads of a
-block and blocks that share a series."""
+"""CUDA kernels over the shapes of their launches: for products, threads per block and lanes of a sub-warp; for steps of
+series, threads per block and blocks per series."""
 from dataclasses import dataclass
 
 from . import series, tables
 
-# {name in a record: what it is}
+# {name in a record: its meaning}
 PRODUCT_AXES = {"block_size": "threads per block", "subwarp": "lanes of a sub-warp"}
 STEP_AXES = {"block": "threads per block", "blocks_per_series": "blocks per series"}
 
 
 @dataclass
 class Shapes:
-    """One machine, matrix (or series), precision and number of ranks. name: what the sizes are; lines: {(kernel, K or
-    step): {size: the fastest point}}, of two sizes or more."""
+    """One machine, matrix (or series), precision and number of ranks. name: what the sizes count; lines: {(kernel, K or
+    step): {size: the fastest point}}, each with at least two sizes."""
     title: str
     name: str
-    kind: str  # of the second member of the keys
+    kind: str  # what the second member of the keys is: K or step
     lines: dict
 
     @property
@@ -29,7 +29,7 @@ class Shapes:
 
 
 def _lines(points, key, size):
-    """{key: {size: the fastest point}} of what was run in at least two sizes."""
+    """{key: {size: the fastest point}} for keys with at least two sizes."""
     found = {}
     for p in points:
         line, at = found.setdefault(key(p), {}), size(p)
@@ -39,7 +39,7 @@ def _lines(points, key, size):
 
 
 def _taken(point, axis):
-    """The size that the kernel took; of records that do not say, what it was asked for."""
+    """The size that the kernel used; if it is not recorded, the one that was requested."""
     return int(point.middle("launch", axis) or point.settings.get(axis) or 0)
 
 

@@ -1,6 +1,6 @@
-"""Steps of series_mpi (means, deviations, coefficients of series): what was run, its scaling over ranks, its tables.
+"""Steps of series_mpi (means, deviations, coefficients of series): measurements, scaling over ranks, tables.
 
-A step with something wrong stands in the table of its run, and nowhere else.
+A step with a wrong result appears only in the table of its run.
 """
 import statistics
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ ORDER = {"generate": 0, "mean": 1, "deviation": 2, "pearson": 3, "sum": 4}
 
 @dataclass
 class Sequential:
-    """Times of the sequential program, of all runs of a step on one kind of CPU."""
+    """Times of the sequential program in all runs of a step on one kind of CPU."""
     spread: Spread
     extrapolated: bool
     kernel: str = "the sequential program"
@@ -41,12 +41,12 @@ class Measurement:
         return self.serial.get((point.cpu, point.step))
 
     def speedup(self, point):
-        """Over the sequential program; None without it, and of a wrong result."""
+        """Speed-up over the sequential program; None if that was not run, or the result is wrong."""
         of = self.sequential(point)
         return laws.speedup(of.spread.median, point.spread.median) if of and not point.is_wrong else None
 
     def over_fastest(self, point):
-        """Time over that of the step's fastest kernel on as many ranks and threads; None where all are wrong."""
+        """Time divided by that of the step's fastest kernel on as many ranks and threads; None if all are wrong."""
         times = [p.spread.median for p in self.right
                  if (p.step, p.ranks, p.threads) == (point.step, point.ranks, point.threads)]
         return point.spread.median / min(times) if times else None
@@ -68,7 +68,8 @@ def shape_text(point):
 
 
 def _sequential(points):
-    """Of points of one step on one kind of CPU; None where it never ran. A whole run says more than one of a sample."""
+    """The Sequential of points of one step on one kind of CPU; None if it never ran. Runs on a sample count only if there
+    are no others."""
     found = [r["seconds"] for p in points for r in p.runs if r["seconds"].get("sequential")]
     whole = [s for s in found if (s.get("sequential_measured_share") or 1) >= 1]
     times = [s["sequential"] for s in whole or found]
@@ -99,8 +100,8 @@ def measurements(points):
 # ---- scaling over ranks ----
 
 def _lines(points):
-    """Points of each series by ranks: of one kernel. Numbers of threads make series of their own only where one number
-    of ranks has several."""
+    """Yields (CPU, label, points by ranks) for each series, that of one kernel. Different numbers of threads are separate
+    series only if a number of ranks was run with several."""
     for (cpu, kernel), parts in series.by_key(points, lambda p: (p.cpu, p.kernel)).items():
         several = len({p.ranks for p in parts}) < len(parts)
         by_threads = series.by_key(parts, lambda p, s=several: p.threads if s else None)
@@ -126,8 +127,8 @@ def strong(measurement):
 # ---- roofline ----
 
 def roofline_points(measurement):
-    """Of each step and kernel the run with the most flop/s per device; those that count neither bytes nor flops have no
-    place."""
+    """For each step and kernel the run with the most flop/s per device, without steps that do not count bytes or
+    flops."""
     best = {}
     for p in measurement.right:
         key = p.step, p.kernel

@@ -54,7 +54,7 @@ def options():
 
 
 def kernels_of(program):
-    """What --list-kernels names."""
+    """The program's kernels, from --list-kernels."""
     try:
         result = subprocess.run([program, "--list-kernels"], capture_output=True, text=True, errors="replace", timeout=60,
                                 check=True)
@@ -81,7 +81,7 @@ def main():
     path = o.records or f"{study.name}.jsonl"
     written = [(f"options = {word}:", file) for word, file in asked.written(study.values["options"])]
     output.keep(_inputs(study, found, o.program), [("--records", path), *written])
-    if not o.dry_run and not os.path.exists(path):  # a study that is refused leaves no empty file
+    if not o.dry_run and not os.path.exists(path):  # before the file is created: a refused study leaves none
         check_files(study, dict.fromkeys(s["matrix"] for s in found.values()))
     recorder = Recorder(path, write=not o.dry_run)
     missing = runner.missing(study, found, recorder, o.retry_failed)
@@ -93,7 +93,7 @@ def main():
     try:
         check_files(study, needed)
         if names(study):
-            from . import collection  # not before it is needed: what HTTP takes has to be imported
+            from . import collection  # imported only if needed: it imports all modules for HTTP
             study = collection.with_files(study, found)
         failed = runner.run(study, found, recorder, o.launcher, o.program, ROOT, o.retry_failed,
                             o.namespaces)

@@ -1,5 +1,5 @@
-"""Sums over ranks beside the notes' model: of partial Y in products, and of one array that is cut between the ranks
-(series_mpi --sum); and Amdahl's law, generalized, of both."""
+"""Sums over ranks compared with the notes' model: of partial Y in products, and of one array that is distributed over
+the ranks (series_mpi --sum); and Amdahl's law, generalized, for both."""
 import statistics
 
 from . import laws, records, series, tables
@@ -18,7 +18,7 @@ def _reduced(run):
 # ---- partial Y ----
 
 def _row(point, reduce, runs, rates):
-    """Of the runs of a point that summed by one strategy; None without a time of the sum."""
+    """A row for the runs of a point that used one strategy of the sum; None if they have no time of the sum."""
     times = [t for t in ((r.get("moved") or {}).get("reduce_seconds") for r in runs) if t is not None]
     if not times:
         return None
@@ -32,13 +32,13 @@ def _row(point, reduce, runs, rates):
 
 
 def _rates(points, point):
-    """Of the probe; None where it lacks one."""
+    """The probe's Rates; None if one is missing."""
     latency, byte, flop = series.probed(points, point)
     return None if None in (latency, byte, flop) else laws.Rates(flop, byte, latency)
 
 
 def partial_tables(points):
-    """A table of each machine, matrix and precision with sums of partial Y."""
+    """A table for each machine, matrix and precision that has sums of partial Y."""
     made = []
     summed = [p for p in points if p.grid[1] > 1]
     problems = series.by_key(summed, lambda p: (p.machine, p.name, p.precision))
@@ -84,7 +84,7 @@ def _array_row(measurement, p):
 
 
 def array_table(measurement):
-    """The strategies of --sum beside their model; None where none was run."""
+    """The strategies of --sum compared with their model; None if none was run."""
     points = [p for p in measurement.right if is_array(p)]
     if not points:
         return None
@@ -99,7 +99,7 @@ def array_table(measurement):
 # ---- Amdahl's law, generalized ----
 
 def shares(point):
-    """{i: a_i}; None of what the law has no operations for."""
+    """{i: a_i} of a point; None if the law does not apply to it."""
     if isinstance(point, records.StepPoint):
         return laws.array_shares(_count(point), point.ranks, _array_reduce(point)) \
             if is_array(point) and _count(point) > 1 else None
@@ -112,7 +112,7 @@ def _shares_text(found):
 
 
 def generalized_table(group):
-    """None where no point has shares."""
+    """Measured speed-ups compared with those of the law; None if it applies to no point."""
     rows = []
     for one in group.series if group.over == "ranks" else ():
         for p in one.points:

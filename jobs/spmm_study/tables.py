@@ -1,11 +1,11 @@
-"""Tables of points and laws: built once, written as text for a terminal, as CSV, or as HTML by page.py."""
+"""Tables of points and laws, as texts for a terminal, as CSV, or as HTML by markup.py."""
 import csv
 from dataclasses import dataclass, field
 
 from . import laws, output, series
 
 NONE = "-"
-# residual of a fit beyond which nothing should be predicted by it
+# a fit with a greater residual should not be used for predictions
 POOR = 0.1
 
 
@@ -26,7 +26,7 @@ def number(value, digits=2):
 
 
 def significant(value, digits=4):
-    """Without exponents where people read without them."""
+    """A number with some significant digits; without an exponent unless it is very large or small."""
     if value is None:
         return NONE
     if value == 0:
@@ -77,7 +77,7 @@ def spread_cells(spread):
 
 
 def text(table):
-    """Aligned for a terminal."""
+    """The table as text, aligned for a terminal."""
     widths = [max(len(row[i]) for row in [table.heading] + table.rows) for i in range(len(table.heading))]
     sides = [str.ljust if name in table.left else str.rjust for name in table.heading]
     lines = [table.title]
@@ -87,15 +87,15 @@ def text(table):
 
 
 def without_empty(table):
-    """Without the columns in which nobody has anything."""
+    """The table without its empty columns."""
     kept = [i for i in range(len(table.heading)) if not table.rows or any(row[i] != NONE for row in table.rows)]
     return Table(table.title, [table.heading[i] for i in kept], [[row[i] for i in kept] for row in table.rows], table.left,
                  table.remarks)
 
 
 def joined(title, column, parts):
-    """Tables of the same columns as one, with a column that says which each row is of. parts: [(that, table)]. A remark
-    of all stands once; of others it is said whose it is."""
+    """Joins tables with the same columns, with a first column for the part of each row. parts: [(value of that column,
+    table)]. A remark of all tables appears once, any other with the parts that have it."""
     if len(parts) == 1:
         return parts[0][1]
     first = parts[0][1]
@@ -109,8 +109,7 @@ def joined(title, column, parts):
 
 
 def with_options(table, points):
-    """The table of a row per point, with a column after the kernel's of what was asked for besides, where any point
-    has that."""
+    """The table, with a row per point; if any point has extras, with a column for them after the kernel."""
     if any(p.extras for p in points):
         at = table.heading.index("kernel") + 1
         table.heading.insert(at, "options")
@@ -123,7 +122,7 @@ def with_options(table, points):
 # ---- every point ----
 
 def launch(point):
-    """The shape that a CUDA kernel took: threads of a block, lanes of a sub-warp, registers of a thread."""
+    """The launch shape of a CUDA kernel: threads of a block, lanes of a sub-warp, registers of a thread."""
     block, lanes, registers = (point.middle("launch", n) for n in ("block_size", "subwarp", "registers"))
     return NONE if block is None else f"{block:.0f}" + (f" / {lanes:.0f}" if lanes else "") + \
         (f", {registers:.0f} reg." if registers else "")
@@ -159,7 +158,7 @@ LAWS_HEADING = ["S abs.", "E abs.", "S rel.", "E rel.", "e (K-F)"]
 
 
 def law_cells(one, point):
-    """Of a point of the series."""
+    """Cells for a point of the series."""
     absolute, relative, size = one.absolute(point), one.relative(point), one.size(point)
     fraction = laws.karp_flatt(relative, size) if relative and size > 1 else None
     return [number(v) for v in (absolute, absolute and absolute / size, relative, relative and relative / size)] + \
@@ -193,7 +192,7 @@ def strong_remarks(group):
 
 
 def predictions_table(group):
-    """Predicted times beside the fastest measured one on as many ranks; None without predictions."""
+    """Predicted times, and the fastest measured one on as many ranks; None without predictions."""
     measured = {}
     for p in (p for one in group.series for p in one.points):
         measured[p.ranks] = min(p.spread.median, measured.get(p.ranks, p.spread.median))
@@ -223,7 +222,7 @@ def default_ranks(series_list):
 
 
 def fits_table(group, ranks):
-    """Amdahl's law with overhead and what it says of other p; None where no series has points enough for it."""
+    """Amdahl's law with overhead, and its speed-up for other p; None if no series has enough points."""
     fitted = [s for s in group.series if s.fit and s.fit.is_free]
     if not fitted:
         return None
@@ -278,7 +277,7 @@ def _quotient(measured, model):
 
 
 def models_table(group, points):
-    """None where no model could be evaluated: neither a probe nor one rank."""
+    """Measured times and those of the models; None if there is neither a probe nor a run on one rank."""
     rows, used = [], []
     for one in group.series:
         for p in one.points:
@@ -313,8 +312,7 @@ def models_remarks(group, points):
 # ---- kernels over K ----
 
 def sweep_table(sweep):
-    """GFLOP/s of the medians, and how far the times of a point lie apart; the kernel that is on average nearest to the
-    best on top."""
+    """GFLOP/s of the medians, and the spread of the times; kernels in decreasing order of their mean share of the best."""
     columns, shares = sweep.columns, series.shares_of_best(sweep)
     rows = []
     for label, points in sorted(sweep.lines.items(), key=lambda line: -sum(shares[line[0]].values()) / len(line[1])):
@@ -326,7 +324,7 @@ def sweep_table(sweep):
 
 
 def theirs_remarks(sweep):
-    """Which lines are of other libraries' kernels."""
+    """A remark that names the kernels of other libraries."""
     found = sorted({(p.kernel, p.library) for points in sweep.lines.values() for p in points if p.library})
     return ["of other libraries: " + "; ".join(f"{kernel} is {library}" for kernel, library in found)] if found else []
 
@@ -342,7 +340,7 @@ PRODUCT_PHASES = ("kernel", "sum of partial Y", "rest: exchange, waiting")
 
 
 def product_phases(point):
-    """Seconds of one product's parts. Each is the slowest rank's, so the rest is what they leave of the median."""
+    """Seconds of one product's parts. Each is that of the slowest rank; the last is the rest of the median."""
     kernel = point.middle("seconds", "kernel") or 0.0
     reduce = point.middle("moved", "reduce_seconds") or 0.0
     return kernel, reduce, max(0.0, point.spread.median - kernel - reduce)
@@ -433,7 +431,7 @@ CSV_HEADING = [
 
 
 def strong_values(point, one):
-    """What depends on the series that a point stands in, by column."""
+    """The values that depend on the series of a point, by column."""
     absolute, relative, size = one.absolute(point), one.relative(point), one.size(point)
     cells = dict(speedup_absolute=absolute, efficiency_absolute=absolute and absolute / size,
                  speedup_relative=relative, efficiency_relative=relative and relative / size)
@@ -458,7 +456,7 @@ def rate_values(p):
 
 
 def _law_values(point, strong_series, weak_series, points):
-    """The same of all laws and models."""
+    """The values of all laws and models for a point, by column."""
     cells = {}
     if strong_series:
         cells.update(strong_values(point, strong_series))
@@ -489,7 +487,8 @@ def _point_cells(p):
 
 
 def series_of(groups):
-    """{id of a point: its first series}. One rank stands in several; its numbers are the same in each but the fit's."""
+    """{id of a point: its first series}. A point on one rank is in several; its values, except those of the fit, are
+    the same in each."""
     found = {}
     for group in groups:
         for one in group.series:
@@ -499,7 +498,7 @@ def series_of(groups):
 
 
 def write_rows(file, heading, rows):
-    """rows: values by column; None and what is not there are empty."""
+    """rows: values by column; None and missing values become empty cells."""
     writer = csv.DictWriter(file, heading, restval="", lineterminator="\n")
     writer.writeheader()
     for cells in rows:

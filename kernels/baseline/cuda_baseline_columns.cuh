@@ -32,7 +32,7 @@ template <typename T> product<T> transpose_x(const sp_launch *l, cudaStream_t st
     return a;
 }
 
-/** launch_product() for the kernels with a workspace for X transposed, which has room for one K only. */
+/** Like launch_product(), for kernels with a workspace for X transposed. The workspace is for one K only. */
 template <product_launcher f64, product_launcher f32>
 spmm_status launch_transposed(const sp_launch *l, const char *id)
 {

@@ -3,10 +3,10 @@
  *  counters of the queue for the next product.
  *
  *  In a row block of short rows each thread computes whole elements of Y, each as one fma chain in column
- *  order. A row of more than LONG_ROW entries is a row block by itself. Its threads form groups with
- *  one thread per column of X; each group sums every groups-th entry, and the sums of the groups are added in
- *  shared memory. So the order in which an element is summed depends on its row, on K and on the block size,
- *  but not on which block computes it, or when. */
+ *  order. A row of more than LONG_ROW entries is a row block by itself. For such a row, the threads of the
+ *  block form groups with one thread per column of X; each group sums every groups-th entry, and the sums of
+ *  the groups are added in shared memory. So the order in which an element is summed depends on its row, on K
+ *  and on the block size, but not on which block computes it, or when. */
 #include "kernels/baseline/cuda_baseline_blocks.cuh"
 
 namespace {

@@ -1,7 +1,7 @@
-/** The kernels with one sub-warp per element of Y: csr_vector (CSR-Vector), in which it is a whole warp, and
- *  csr_vector_subwarp and ell_subwarp, in which it has 2 lanes unless the user sets another size. The sums of
- *  the lanes are added in shared memory or, in the kernels *_shuffle, by shuffles. Element n of Y is in row
- *  n / K and column n % K, so that adjacent sub-warps compute adjacent columns of a row. */
+/** The kernels with one sub-warp per element of Y: csr_vector (CSR-Vector), in which the sub-warp is a whole
+ *  warp, and csr_vector_subwarp and ell_subwarp, in which it has 2 lanes unless the user sets another size.
+ *  The sums of the lanes are added in shared memory or, in the kernels *_shuffle, by shuffles. Element n of Y
+ *  is in row n / K and column n % K, so that adjacent sub-warps compute adjacent columns of a row. */
 #include "kernels/baseline/cuda_baseline.cuh"
 
 namespace {

@@ -9,8 +9,9 @@
 #include "kernels/cpu/cpu_rows.h"
 
 enum {
-    L1_BYTES = 40 << 10,         /* assumed size of the L1 cache; cores of today have 32 to 48 KiB */
-    PREFETCHED_BYTES = 18 << 10, /* maximum size of prefetched rows of X; more evict one another from L1 */
+    L1_BYTES = 40 << 10,         /* assumed size of the L1 cache; current cores have 32 to 48 KiB */
+    PREFETCHED_BYTES = 18 << 10, /* maximum size of prefetched rows of X; more rows would evict one another
+                                    from L1 */
     MOST_PREFETCH = 128,         /* maximum prefetch distance, in entries of A; more gains little */
 };
 

@@ -31,8 +31,8 @@ typedef struct sp_vectors {
  *                        handle fewer vectors per row than the other loops do */
 sp_vectors sp_choose_vectors(const sp_matrix *a, int64_t k, int64_t x_ld, int64_t ld, int grouped);
 
-/** Returns `planned` if it was chosen for the shapes of this X and Y, as it is for those of a plan; otherwise
- *  chooses for this X and Y. */
+/** Returns `planned` if it was chosen for the shapes of this X and Y, which is so if a plan created them;
+ *  otherwise chooses anew for this X and Y. */
 sp_vectors sp_vectors_of(const sp_vectors *planned, const sp_launch *l);
 
 /** Points b->x and b->y to column block n of `blocks`, sets b->tail, and returns the loops for this column
@@ -41,7 +41,7 @@ const sp_loop *sp_choose_loops(const sp_launch *l, const sp_width *w, int64_t bl
 
 /** Returns the loop for rows of n entries each, which begin at equal distances, and one contiguous column of
  *  X and Y; NULL if there is none for this n or processor.
- *  \param [in] b  b->common and b->narrow are looked at */
+ *  \param [in] b  only b->common and b->narrow are read */
 sp_loop sp_choose_short(sp_isa isa, spmm_precision precision, int64_t n, const sp_block *b);
 
 /** Chooses the prefetch distance in X: a row of X is prefetched this many entries of A before it is used. The

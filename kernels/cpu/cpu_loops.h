@@ -50,8 +50,9 @@ typedef struct sp_block {
     const int64_t *begin, *end; /**< row i of A has the entries begin[i] .. end[i] - 1 of col and val */
     const int32_t *col;
     const void *val;
-    const void *common;  /**< the value that all entries have; NULL: they differ, or it is not known */
-    const float *narrow; /**< f64: the values in f32, which has them exactly; NULL: they are not stored so */
+    const void *common;  /**< the value that all entries have; NULL: values differ, or may differ */
+    const float *narrow; /**< the values of an f64 matrix in f32, which represents them exactly; NULL: there
+                              is no such copy */
     const int32_t *row;  /**< [rows] the row of Y for each row of A; NULL: row i of A is row i of Y */
     const void *x;       /**< address of X's row 0 at the first column of the column block */
     void *y;             /**< address of Y's row 0 at the first column of the column block */
@@ -61,7 +62,7 @@ typedef struct sp_block {
                         are parts of rows */
     /** >= 0: row i of A has the column indices of row `origin`, each plus i - origin; for SP_RUN_BLOCK2 and
      *  SP_RUN_BLOCK3 this holds for the first row of each pair or triple. Never negative for SP_RUN_SHIFT.
-     *  -1: each group of SP_HEIGHT rows has column indices of its own. */
+     *  -1: each group of SP_HEIGHT rows has its own column indices. */
     int64_t origin;
     int64_t prefetch;   /**< prefetch distance in X, in entries of A; 0: X is not prefetched */
     int64_t last_entry; /**< last position of col that may be read in order to prefetch X */
@@ -114,9 +115,10 @@ SP_INLINE static void sp_fetch_row(const void *x, int64_t offset, int bytes)
 }
 
 /** Prefetches the entries of A up to SP_FETCH_ENTRIES positions beyond `end`. Without this, the hardware
- *  loses track of the entries if several rows are read side by side, or between scattered reads of X.
- *  Although each entry is used once, they are not prefetched as such: Intel's prefetchnta loads them past
- *  the L2 into a small part of the L1, from which many are evicted too early (bench/records/HISTORY.md).
+ *  loses track of the entries if several rows are read side by side, or between scattered reads of X. Each
+ *  entry is used only once, but the prefetch is not non-temporal: Intel's prefetchnta bypasses the L2 and
+ *  loads entries into a small part of the L1, from which many are evicted too early
+ *  (bench/records/HISTORY.md).
  *  \param [in] values   address of value 0 of A
  *  \param [in] size     size in bytes of a value of A; 0: prefetch no values
  *  \param [in] columns  1: prefetch values and column indices; 0: prefetch only values */

@@ -1,6 +1,7 @@
 /** Instantiates the loops of cpu_loops_vector.h and cpu_loops_shift.h for matrices whose values are all
- *  equal, for rows of one vector. They read 4 bytes per entry of A instead of 12 (f64) or 8 (f32); if rows
- *  share a list of columns, almost none. Rows of several vectors spend their time with X. */
+ *  equal, for one vector per row of X and Y. These loops read 4 bytes per entry of A instead of 12 (f64) or 8
+ *  (f32); if rows share a list of columns, almost none. With several vectors per row, most of the time is
+ *  spent on X. */
 #include "kernels/cpu/cpu_loops.h"
 
 #if defined(__x86_64__)

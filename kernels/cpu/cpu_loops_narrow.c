@@ -1,6 +1,7 @@
-/** Instantiates the loops of cpu_loops_vector.h and cpu_loops_shift.h for f64 whose values are stored in f32,
- *  which has them exactly, for rows of one vector. They read 8 bytes per entry of A instead of 12, and widen
- *  the values in registers, so that Y has the same bits. Rows of several vectors spend their time with X. */
+/** Instantiates the loops of cpu_loops_vector.h and cpu_loops_shift.h for f64 matrices whose values are
+ *  stored in f32, which represents them exactly, and one vector per row of X and Y. These loops read 8 bytes
+ *  per entry of A instead of 12, and widen the values in registers, so Y has the same bits. With several
+ *  vectors per row, most of the time is spent on X. */
 #include "kernels/cpu/cpu_loops.h"
 
 #if defined(__x86_64__)

@@ -7,9 +7,9 @@
  *   TRANSPOSE(t)                      transposes the matrix VECTOR t[LANES] in place
  *                                     (neither is needed with EQUAL_VALUES)
  *   EQUAL_VALUES                      optional: defined for matrices whose values are all equal (b->common);
- *                                     then nothing of A is read but one list of columns
- *   NARROW_VALUES                     optional: defined for values in f32 (b->narrow) of f64; LOAD_FIRST()
- *                                     widens them
+ *                                     then only one list of columns is read of A
+ *   NARROW_VALUES                     optional: defined for f64 matrices whose values are read in f32
+ *                                     (b->narrow); LOAD_FIRST() widens them
  * and undefines them at its end. The loop computes LANES rows at a time, and sets b->first to the first row
  * that is left over; the caller computes the rows left over. */
 
@@ -19,8 +19,8 @@
 #define STORED VALUE
 #endif
 
-/** Returns the sums of entries from .. to - 1 of LANES rows, one chain each; x is the address in X for the
- *  row in lane 0. */
+/** Returns the sums of entries from .. to - 1 of LANES rows, one chain each; x + col[e] is the address of the
+ *  element of X for entry e of the row in lane 0. */
 TARGET SP_INLINE static VECTOR NAME(chain_by_lanes)(const STORED *val, int64_t stride, const int32_t *col,
                                                     const VALUE *x, int64_t from, int64_t to)
 {

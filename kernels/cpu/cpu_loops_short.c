@@ -1,6 +1,6 @@
 /** Loops for products with one column of X on runs of rows of one to four entries each. For such rows the
- *  loops of cpu_loops_vector.h spend most of their time between rows. They are in a separate file, so that
- *  they do not change how the compiler optimizes the other loops. */
+ *  loops of cpu_loops_vector.h spend most of their time between rows. The loops below are in a separate file,
+ *  so that they do not change how the compiler optimizes the other loops. */
 #include "kernels/cpu/cpu_choose.h"
 
 #if defined(__x86_64__)

@@ -11,7 +11,7 @@
  *   SHIFT_BY_LANES(b)                 optional, and only if LANES is 1: the loop of cpu_loops_shift.h, which
  *                                     is used for SP_RUN_SHIFT if X and Y are contiguous
  *   EQUAL_VALUES                      optional: defined in loops for matrices whose values are all equal,
- *                                     which read the value b->common, and neither b->val nor what is there
+ *                                     which read the value b->common and nothing of b->val
  *   NARROW_VALUES                     optional: defined in loops for f64 on x86 that read the values from
  *                                     b->narrow, in f32; then SPREAD_NARROW(p) must be defined: a vector with
  *                                     the value at p, widened, in all lanes
@@ -53,8 +53,8 @@
 #endif
 #endif
 
-/* VALUES_AT(p, e) is the address of value e if p is the address of value 0; VALUES(b, e), of value e of A.
- * STORED is the type of the values in memory. */
+/* VALUES_AT(p, e) is the address of value e if p is the address of value 0; VALUES(b, e) is the address of
+ * value e of A. STORED is the type of the values in memory. */
 #ifdef EQUAL_VALUES
 #define STORED VALUE
 #define VALUES_AT(p, e) (p)
@@ -82,7 +82,8 @@ typedef struct NAME(group) {
     const int32_t *col; /* column indices: a list for each row r at col + r * stride, or one for all at col */
     const VALUE *x;
     int64_t stride;
-    int64_t prefetch, limit; /* prefetch: offset in col; limit (lone rows): last index to read in col */
+    int64_t prefetch, limit; /* prefetch: offset in col; limit (groups of one row): last index of col that may
+                                be read */
 } NAME(group);
 
 /** Stores the sums of row i of Y, sum[0] .. sum[vectors - 1]. If `masked` is 1, the last of these vectors is
@@ -188,8 +189,8 @@ TARGET SP_INLINE static void NAME(add_up)(VECTOR (*part)[VECTORS], VECTOR (*tota
 }
 
 /** Computes a group of `rows` rows of Y, or of parts of rows, by leaves, in the order of formats/summation.h.
- *  If a lone row has few vectors, the leaves of a segment are computed side by side, so that their additions
- *  overlap. For the other arguments see chains(). */
+ *  If the group is one row with few vectors, the leaves of a segment are computed side by side, so that their
+ *  additions overlap. For the other arguments see chains(). */
 TARGET SP_INLINE static void NAME(long_rows)(sp_block *b, const NAME(group) g, const int rows,
                                              const int lists, const int64_t ldx, const int64_t shift,
                                              const int vectors, const int masked)
@@ -227,9 +228,9 @@ TARGET SP_INLINE static void NAME(long_rows)(sp_block *b, const NAME(group) g, c
 }
 
 #if LANES == 1
-/** Computes rows i .. i + SP_TOGETHER - 1 of Y in one column, if each is one chain and none is short.
- *  Computes them side by side up to the end of the shortest row, so that additions of different rows overlap,
- *  then each to its end.
+/** Computes rows i .. i + SP_TOGETHER - 1 of Y in one column, if each is one chain, none is short, and their
+ *  lengths are similar. Computes them side by side up to the end of the shortest row, so that additions of
+ *  different rows overlap, then each to its end.
  *  \return 1; 0 if it has computed nothing */
 TARGET SP_INLINE static int NAME(rows_together)(sp_block *b, const int64_t i, const int64_t ldx)
 {
@@ -267,7 +268,7 @@ TARGET SP_INLINE static int NAME(rows_together)(sp_block *b, const int64_t i, co
 #endif
 
 /** The loop for SP_RUN_ANY: computes one row at a time, up to the first row that is long if `leaves` is 0, or
- *  not long if it is 1. */
+ *  not long if `leaves` is 1. */
 TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int vectors, const int masked,
                                        const int leaves)
 {

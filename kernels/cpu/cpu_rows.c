@@ -28,19 +28,20 @@ enum {
     LARGE_MATRIX = 1 << 20, /* A is prefetched if it has at least this many bytes */
     LARGE_X = 1 << 18,      /* X is prefetched only if it has at least this many bytes */
     RANGES = 8,             /* row ranges per thread, if the ranges are interleaved */
-    NARROW_FROM = 2 << 20,  /* values are stored in f32 too if A has at least this many bytes per thread: it
-                               is then read from beyond the L2 cache */
-    SPARE = 8,              /* and if the copy takes no more than one part in so many of the free memory */
+    NARROW_FROM = 2 << 20,  /* values are also stored in f32 if A has at least this many bytes per thread, and
+                               so is too large for the L2 cache */
+    SPARE = 8,              /* .. and if the copy takes at most 1 / SPARE of the free memory */
 };
 
 typedef struct sp_rows {
     const int64_t *begin, *end;
     const int32_t *col;
     const void *val;
-    const void *common; /* the value that all entries have; NULL: they differ */
+    const void *common; /* the value that all entries have; NULL: values differ */
     float *narrow; /* owned: `val` of f64 in f32, for loops of one vector per row; NULL: values are read in
                       f64 */
-    int wide; /* 1: they always are: f32 does not have all, there is no memory for a copy, or they change */
+    int wide;      /* 1: values are always read in f64: f32 does not represent all, memory is short, or values
+                      change */
     void *owned;
     spmm_csr copy; /* owned: the matrix with its rows in another order, if there is one */
     int32_t *row;  /* [rows], owned: the row of Y for each row of `copy`; NULL: the rows are in their original
@@ -165,8 +166,8 @@ static const void *find_common(const sp_rows *s, const sp_matrix *a, int threads
     return equal ? (const char *)s->val + at * sp_value_size(a->precision) : NULL;
 }
 
-/** Returns 1 if f32 has the values of a row, bit for bit, as 0 or normal numbers: a program may have chosen
- *  that others, which are below 2^-126, count as 0 or trap. */
+/** Returns 1 if f32 represents the values of a row exactly, as 0 or normal numbers. Subnormal numbers (below
+ *  2^-126) are excluded, because a program may have set the processor to treat them as 0, or to trap. */
 static int is_narrow(const double *val, int64_t begin, int64_t end)
 {
     static const uint64_t least = (uint64_t)(1023 - 126) << 53; /* the bits of 2^-126, without the sign */
@@ -181,7 +182,7 @@ static int is_narrow(const double *val, int64_t begin, int64_t end)
     return differ == 0;
 }
 
-/** Returns 1 if f32 has the values of the first row with entries. */
+/** Returns 1 if f32 represents the values of the first row with entries exactly. */
 static int may_be_narrow(const sp_rows *s, int64_t rows)
 {
     fenv_t own;
@@ -193,7 +194,7 @@ static int may_be_narrow(const sp_rows *s, int64_t rows)
     return may;
 }
 
-/** Stores the values in f32. \return 1; 0 as soon as f32 does not have a value */
+/** Stores the values in f32. \return 1, or 0 if f32 does not represent some value exactly */
 static int store_narrow(const sp_rows *s, int64_t rows, int threads)
 {
     atomic_int exact = 1;
@@ -226,7 +227,8 @@ static int gains_by_narrow(const sp_rows *s, const sp_matrix *a, int threads)
     return w->narrow && s->vectors.k <= w->lanes && bytes / threads >= (from < 0 ? NARROW_FROM : from);
 }
 
-/** Stores the values in f32, if f32 has them, products gain by it, and much memory is left. */
+/** Stores the values in f32, if f32 represents them exactly, products gain by it, and enough memory is
+ *  free. */
 static void narrow(const sp_setup *setup, sp_rows *s)
 {
     const sp_matrix *const a = setup->a;
@@ -249,7 +251,8 @@ spmm_status sp_rows_new_values(const sp_setup *setup, void *state)
     sp_rows *const s = state;
     if (!s) return SPMM_OK;
     s->common = find_common(s, setup->a, setup->threads);
-    /* a copy takes as long as several products save, and values that change once will change again */
+    /* making a copy takes the time that several products save, and values that changed once will change
+     * again */
     sp_free(s->narrow);
     s->narrow = NULL;
     s->wide = 1;
@@ -412,8 +415,8 @@ static void run_by_rows(const column_block *block, int64_t blocks, sp_block *b, 
 }
 
 /** Computes rows first .. last - 1 of Y, which are all in one run of pairs or triples, in several column
- *  blocks. The loops for these take some time to begin, so the rows are computed in chunks, whose entries are
- *  in the cache for all column blocks except the first. */
+ *  blocks. The loops for pairs and triples take some time to begin, so the rows are computed in chunks, whose
+ *  entries are in the cache for all column blocks except the first. */
 static void run_by_chunks(const product *p, const column_block *block, int64_t blocks, sp_block *b,
                           const sp_run *run, int64_t first, int64_t last)
 {

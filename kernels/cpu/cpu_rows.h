@@ -39,9 +39,9 @@ void sp_rows_destroy(void *state);
 /** Lists the values of the copy that sp_rows_create_ordered() took over, as the values() of a kernel. */
 int sp_rows_values(void *state, sp_value_copy *copies);
 
-/** Finds whether all values are equal, as the new_values() of a kernel: then products read one value and not
- *  all. From then on products with few columns read f64 where, with the first values, they may read a copy in
- *  f32. Accepts NULL.
+/** Checks whether all values are equal, as the new_values() of a kernel; if so, products read a single value.
+ *  After this call, products with few columns read the values in f64; before it, they may read a copy in f32.
+ *  Accepts NULL.
  *  \return SPMM_OK */
 spmm_status sp_rows_new_values(const sp_setup *setup, void *state);
 

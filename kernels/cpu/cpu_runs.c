@@ -11,7 +11,8 @@
 enum { SAME_LENGTH = 1, SAME_COLUMNS = 2, SHIFT_1 = 4, SHIFT_2 = 8, SHIFT_3 = 16 };
 
 enum {
-    LEAST = 16,          /* minimum number of rows of a run, except for SP_RUN_ANY and LEAST_OF_BLOCKS */
+    LEAST = 16,          /* minimum number of rows of a run, except for SP_RUN_ANY and runs under
+                            LEAST_OF_BLOCKS */
     LEAST_OF_BLOCKS = 3, /* minimum number of rows of a run of BLOCK2 or BLOCK3 that is not shifted */
     SHORT = 4            /* sharing the column indices gains nothing for rows with fewer entries */
 };
@@ -76,8 +77,8 @@ static int64_t blocks_end(const rows *r, int64_t i, int64_t height, int shift, i
 }
 
 /** Checks whether a run of SP_RUN_SHIFT, SP_RUN_BLOCK2 or SP_RUN_BLOCK3 begins at row i; checks at most the
- *  rows before row i + most. Sets *run and returns the end of the run. If there is none, sets run->kind to
- *  SP_RUN_ANY and returns i. */
+ *  rows before row i + most. Sets *run and returns the end of the run. If no such run begins there, sets
+ *  run->kind to SP_RUN_ANY and returns i. */
 static int64_t run_at(const rows *r, int64_t i, int64_t most, sp_run *run)
 {
     int64_t end = chain_end(r, i, SHIFT_1, most);

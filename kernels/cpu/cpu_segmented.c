@@ -13,8 +13,8 @@
 #include "kernels/cpu/cpu_rows.h"
 
 enum {
-    CHUNK = 16,      /* number of pieces that are computed in one column block after another while their
-                        entries are in the cache */
+    CHUNK = 16,      /* number of pieces that are computed together, column block by column block, so that
+                        their entries stay in the cache */
     BUCKETS = 65536, /* maximum number of buckets by which pieces are sorted */
     STRIP = 64       /* number of columns of Y for which segment sums are added in registers or the L1
                         cache */
@@ -24,7 +24,7 @@ enum {
  *  treat a piece as a row of A. The entries are copied in the order of the pieces, because the processor can
  *  prefetch one stream of entries, but not one per row. */
 typedef struct segmented {
-    void *plain; /* the state of cpu_csr's products, if there was not enough memory for the copy; else NULL */
+    void *plain; /* a state from sp_rows_create(), if there was not enough memory for the copy; else NULL */
     int64_t segments, pieces;
     int64_t *start;  /* [pieces + 1] first entry of each piece in the copy */
     int32_t *target; /* [pieces] destination of the sum: a row of `partial` for a segment, else a row of Y */
@@ -33,7 +33,7 @@ typedef struct segmented {
     int64_t long_rows;
     int32_t *long_row; /* [long_rows] row number of each long row */
     int64_t *first;    /* [long_rows + 1] the first row of `partial` of each long row */
-    void *partial;     /* [segments x partial_ld] sums of the segments, in their order in the rows */
+    void *partial;     /* [segments x partial_ld] sums of the segments, row by row */
     int64_t partial_ld;
     sp_vectors vectors;
 } segmented;
@@ -98,7 +98,7 @@ static void sort_by_column(const spmm_csr *a, const piece *list, int64_t n, int6
 #undef BUCKET
 }
 
-/** Copies the entries of the pieces to their places. */
+/** Copies the entries in the order of the pieces. */
 static void copy_pieces(const spmm_csr *a, const piece *sorted, int threads, segmented *s)
 {
     s->start[0] = 0;

@@ -24,7 +24,7 @@ inline spmm_status cuda_check(cudaError_t error, const char *what)
     return sp_fail(SPMM_ERR_DEVICE, "%s: %s", what, cudaGetErrorString(error));
 }
 
-/** Function object for CUDA's occupancy calculator: gives the size in bytes of a block's dynamic shared
+/** Function object for CUDA's occupancy calculator: returns the size in bytes of a block's dynamic shared
  *  memory for a number of threads. */
 struct shared_bytes {
     size_t per_thread;

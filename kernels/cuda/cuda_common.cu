@@ -1,5 +1,6 @@
-/** Finds on the GPU whether all values of A are equal, bit for bit, and whether f32 has all of them. Collects
- *  the bits that some value has and the bits that some value lacks: values are equal if no bit is in both. */
+/** Finds on the GPU whether all values of A are equal, bit for bit, and whether f32 represents all of them
+ *  exactly. Collects the bits that are set in some value and the bits that are clear in some value: values
+ *  are equal if no bit is in both sets. */
 #include "kernels/cuda/cuda_long_rows.cuh"
 #include "kernels/cuda/cuda_passes.cuh"
 extern "C" {
@@ -8,9 +9,9 @@ extern "C" {
 
 namespace {
 
-enum { SPARE = 4 }; /* a copy takes no more than one part in so many of the free memory */
+enum { SPARE = 4 }; /* a copy takes at most 1 / SPARE of the free memory */
 
-/** Returns 1 if f32 does not have the value with these bits. */
+/** Returns 1 if f32 does not represent the value with these bits exactly. */
 __device__ inline int is_wide(unsigned long long bits)
 {
     const double value = __longlong_as_double((long long)bits);
@@ -18,8 +19,9 @@ __device__ inline int is_wide(unsigned long long bits)
 }
 __device__ inline int is_wide(unsigned) { return 1; }
 
-/** Examines values; a thread stops when it has found that they differ, and that f32 does not have one.
- *  \param [in]     wide    1: it does not matter whether f32 has them
+/** Examines values; a thread stops when it has found that they differ, and that f32 does not represent one of
+ *  them exactly.
+ *  \param [in]     wide    1: it does not matter whether f32 represents them
  *  \param [in]     col     [count]: a column index of -1 marks padding, which is skipped; NULL: there is none
  *  \param [in,out] common  [SP_FOUND], zero at first */
 template <typename E>
@@ -58,9 +60,9 @@ int64_t count_values(const sp_matrix *a)
     return a->format == SPMM_PANEL ? count - SP_PANEL_PADDING : count;
 }
 
-/** Copies the values to f32, which has them, if products gain by it or they were copied before: a CUDA graph
- *  may hold a product that reads the copy. Where memory is short, values are read in f64. Panels do not gain:
- *  panel_mma takes 1.07 times as long with values of f32 (H100). */
+/** Copies the values to f32, which represents them exactly, if products gain by it or if a copy exists: a
+ *  CUDA graph may contain a product that reads the copy. If memory is short, products read f64. Products with
+ *  panels do not gain: panel_mma takes 1.07 times as long with values in f32 (H100). */
 spmm_status copy_values(const sp_setup *setup, sp_work_lists *s)
 {
     const int64_t count = count_values(setup->a);
@@ -79,8 +81,8 @@ spmm_status copy_values(const sp_setup *setup, sp_work_lists *s)
 }
 
 /** Examines the values of a matrix.
- *  \param [out] equal  1: they are equal
- *  \param [out] wide   1: f32 does not have all of them, or they are f32 */
+ *  \param [out] equal  1: all values are equal
+ *  \param [out] wide   1: f32 does not represent all values exactly, or they are f32 already */
 template <typename E> spmm_status examine(const sp_matrix *a, void *common, int *equal, int *wide)
 {
     const int64_t count = count_values(a);

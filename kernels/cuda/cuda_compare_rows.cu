@@ -7,8 +7,8 @@ extern "C" {
 
 namespace {
 
-/** Integers of 4 or 8 bytes. The branch is the same for all threads, and memory bandwidth limits the
- *  kernel. */
+/** Returns element i of an array of integers of 4 or 8 bytes. The branch costs no time: it is the same for
+ *  all threads, and memory bandwidth limits the kernel. */
 __device__ int64_t integer_at(const void *array, int bytes, int64_t i)
 {
     return bytes == 8 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
@@ -24,7 +24,7 @@ __global__ void __launch_bounds__(THREADS)
     compare_rows(const __grid_constant__ spmm_csr block, const __grid_constant__ spmm_rows a, int size,
                  uint32_t mark, volatile uint32_t *found)
 {
-    /* where the row starts end otherwise, ja and as may have fewer elements */
+    /* if the last row start differs, ja and as may have fewer elements than the block */
     if (a.irp && integer_at(a.irp, a.irp_bytes, block.rows) != block.nnz) {
         if (first_item() == 0) found[0] = mark;
         return;

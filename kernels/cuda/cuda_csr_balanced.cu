@@ -1,9 +1,10 @@
-/** The kernels csr_balanced and csr_deep, on CSR with rows of uneven lengths. Each runs the sub-warp kernel
- *  of cuda_rows.cuh on a list of the short rows. The list is sorted by the power of two of the length,
- *  longest first, so that the rows of a warp have similar lengths and no long row starts last. csr_deep has
+/** The kernels csr_balanced, csr_clustered and csr_deep, on CSR with rows of uneven lengths. Each runs the
+ *  sub-warp kernel of cuda_rows.cuh on a list of the short rows. The list is sorted by the power of two of
+ *  the length, longest first, so that the rows of a warp have similar lengths and no long row starts last.
+ *  csr_clustered first orders the rows by clusters, and sorts only within windows of that order. csr_deep has
  *  more loads of X in flight per warp, and fewer warps. It is for matrices so small that the longest chain
- *  determines the time. This file also sums the long rows of panel_mma, and prepares those of the other
- *  kernels. */
+ *  determines the time. This file also sums the long rows of panel_mma, and prepares the long rows of the
+ *  other kernels. */
 #include "kernels/cuda/cuda_rows.cuh"
 extern "C" {
 #include "formats/row_clusters.h"
@@ -34,7 +35,7 @@ int sp_cuda_list_values(void *state, sp_value_copy *copies)
     return 1;
 }
 
-/** Allocates the sums of sections of setup->most columns, and their counters. */
+/** Allocates memory for the sums of sections, with setup->most columns, and for the counters of the sums. */
 static spmm_status allocate_sums(const sp_setup *setup, sp_work_lists *s)
 {
     /* FEWEST: minimum number of columns in a tile of blockIdx.y. */
@@ -192,7 +193,7 @@ static spmm_status prepare(const sp_setup *setup, void **state)
     return keep_on_success(sp_cuda_find_common(setup, state), state);
 }
 
-/** csr_deep reads all values as they are. */
+/** csr_deep has no variants for equal or narrow values: the values are not examined. */
 static spmm_status prepare_deep(const sp_setup *setup, void **state)
 {
     return list_rows(setup, NULL, SP_WINDOW_ALL, state);

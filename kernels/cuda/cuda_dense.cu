@@ -91,8 +91,8 @@ __global__ void __launch_bounds__(BLOCK) gram(const matrix<T> x, const matrix<T>
     }
 }
 
-/** Adds the sums of the sections for `count` elements. Eight threads per element add parts of the sections;
- *  the first of them adds these sums in order. */
+/** Adds the sums of the sections for `count` elements. Each of eight threads per element adds every eighth
+ *  section; then the first thread adds the eight sums in order. */
 __global__ void __launch_bounds__(BLOCK)
     add_sections(const double *part, int64_t sections, int64_t count, double *sum)
 {

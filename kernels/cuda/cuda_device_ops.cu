@@ -43,8 +43,8 @@ __device__ inline quad widened(const float4 &v)
     return quad{{(double)v.x, (double)v.y}, {(double)v.z, (double)v.w}};
 }
 
-/** Packs rows: row r of out := row list[r] of x. A row consists of `words` elements of the type V, a vector
- *  of up to 16 bytes (quad: 32), which are sent as W; each thread copies one such element at a time. */
+/** Packs rows: row r of out := row list[r] of x. A row consists of `words` vectors of type V, of up to 16
+ *  bytes (quad: 32), which are stored as type W. Each thread copies one vector at a time. */
 template <typename V, typename W>
 __global__ void __launch_bounds__(BLOCK)
     pack(const V *__restrict__ x, int64_t words, const int32_t *__restrict__ list, int64_t count,
@@ -334,8 +334,8 @@ extern "C" spmm_status sp_cuda_split(const void *x, int64_t x_pitch, int64_t row
     return sp_device_launched("split");
 }
 
-/** Launches transpose() for y := alpha x + beta y, where either x or y is column-major. x is passed as a
- *  row-major matrix of `lines` lines. */
+/** Launches transpose() for y := alpha x + beta y, where exactly one of x and y is column-major. x is passed
+ *  as a row-major matrix of `lines` lines. */
 template <typename T>
 void launch_transpose(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
                       cudaStream_t stream)

@@ -20,7 +20,7 @@ constexpr int WARP = 32, LENGTHS = SP_CHAIN + 1, SECTION_CLASSES = SP_SEGMENTS +
 struct statistics {
     unsigned long long of_length[LENGTHS], of_class[SECTION_CLASSES];
     unsigned long long sections;     /* number of sections of the rows of class 0 */
-    unsigned long long long_entries; /* entries in rows of more than SP_CHAIN */
+    unsigned long long long_entries; /* entries in rows of more than SP_CHAIN entries */
     unsigned long long
         padded[2]; /* stored entries of slices if rows keep their order, for the limits SP_LEAF and
                       SP_CHAIN */
@@ -66,7 +66,8 @@ __global__ void __launch_bounds__(THREADS) count_rows(const int64_t *row_start, 
     }
     if (long_entries) atomicAdd(&s->long_entries, long_entries);
     if (sections) atomicAdd(&s->sections, sections);
-    if (threadIdx.x % WARP == 0) { /* each lane has counted its own row, in every column of the slice */
+    if (threadIdx.x % WARP == 0) { /* all lanes have the same sum of widths; a slice stores WARP entries per
+                                      column */
         atomicAdd(&s->padded[0], padded[0] * WARP);
         atomicAdd(&s->padded[1], padded[1] * WARP);
     }
@@ -382,7 +383,7 @@ spmm_status begin(lists *l, const sp_matrix *a)
     return l->stream ? SPMM_OK : SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
 }
 
-/** Runs steps(l) twice: first to compute the size of the temporary memory, then with this memory. */
+/** Runs steps() twice: first to compute the size of the temporary memory, then with this memory. */
 template <typename F> spmm_status run_steps(lists *l, F steps)
 {
     TRY(steps());

@@ -11,9 +11,9 @@
 
 /** State of a kernel: its work lists and the sums of sections, in GPU memory. */
 struct sp_work_lists {
-    int64_t rows; /* number of short rows in `row`; only csr_balanced lists them */
+    int64_t rows; /* number of short rows in `row`; only csr_balanced, csr_clustered and csr_deep list them */
     sp_short_row *row;
-    sp_sections long_rows; /* in GPU memory; arrays that the matrix has are NULL */
+    sp_sections long_rows; /* in GPU memory; arrays that the matrix contains are NULL here */
     void *partial;         /* [partials x partial_ld(k)]: the sum of section i is in row i */
     unsigned *counter;     /* one counter per sum in `partial`; zero between products */
     int32_t *col;          /* copy of the entries of the long rows; NULL: they are read from the matrix */
@@ -21,18 +21,20 @@ struct sp_work_lists {
     int64_t entries; /* number of entries in the copy */
     void *common;    /* from sp_cuda_find_common(); NULL: the values were not examined */
     int equal;       /* 1: the values are all equal */
-    int wide;        /* 0: f64, and f32 has all values, which are also in `narrow` if that is not NULL */
-    float *narrow; /* [values of the matrix], from sp_cuda_find_common(); it is kept while values are wide */
+    int wide;        /* 0: values are f64, f32 represents all of them exactly, and `narrow`, if not NULL,
+                        contains them */
+    float *narrow;   /* [values of the matrix], from sp_cuda_find_common(); it stays allocated while `wide` is
+                        1 */
     /* only for sell_rows, from sp_cuda_short_columns(); NULL: it reads the column indices of the matrix */
     int32_t *base;         /* [slices]: the least column index of each slice */
     uint32_t *column_pair; /* two columns relative to `base`, of two entries of a row */
 };
 
-/** Finds on the GPU whether all values of setup->a have the same bits, and whether f32 has all values of f64,
- *  and stores the result in the work lists: `equal` and `wide` for launches, and `common` for kernels. If f32
- *  has them, copies them to f32 for products with few columns, unless they are equal. A kernel that was
- *  launched for equal or narrow values looks in `common` whether they still are so, since a launch in a CUDA
- *  graph is repeated after the values have changed. Local; complete on return.
+/** Checks on the GPU whether all values of setup->a have the same bits, and whether f32 represents all f64
+ *  values exactly, and stores the result in the work lists: `equal` and `wide` for launches, and `common` for
+ *  kernels. If f32 represents the values and they are not all equal, copies them to f32 for products with few
+ *  columns. A kernel that was launched for equal or narrow values checks in `common` whether they still are,
+ *  because a CUDA graph may repeat the launch after the values have changed. Local; complete on return.
  *  \param [in,out] state  a sp_work_lists; if NULL, it is made, and the caller frees it, also on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_cuda_find_common(const sp_setup *setup, void **state);
@@ -48,13 +50,14 @@ spmm_status sp_cuda_short_columns(const sp_setup *setup, sp_work_lists *s);
 
 enum { SP_NO_COLUMN = 0xffff };
 
-/** As the set_k() of a kernel: copies the values to f32 when a plan goes to few columns, if f32 has them. */
+/** As the set_k() of a kernel: copies the values to f32 when products change to few columns, if f32
+ *  represents the values exactly. */
 spmm_status sp_cuda_set_k(const sp_setup *setup, void *state);
 
 /** sp_cuda_find_common() as the new_values() of a kernel. */
 spmm_status sp_cuda_new_values(const sp_setup *setup, void *state);
 
-/** Lists the sections of the long rows of a matrix, as prepare(). Local.
+/** Lists the sections of the long rows of a matrix, as the prepare() of a kernel. Local.
  *  \param [in]  start  index of the first entry of each row in setup->a's arrays; NULL: setup->a->width
  *                      entries per row
  *  \param [out] state  the caller frees it with sp_cuda_release_lists(); NULL on failure, and if no row is
@@ -71,7 +74,7 @@ spmm_status sp_cuda_prepare_csr(const sp_setup *setup, void **state);
 spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state);
 
 /** Like sp_cuda_prepare_long_rows(), for SPMM_SELL, whose matrix contains the list: allocates the other data
- *  of products, and calls sp_cuda_find_common(). The state is NULL only on failure. */
+ *  that products need, and calls sp_cuda_find_common(). The state is NULL only on failure. */
 spmm_status sp_cuda_prepare_sums(const sp_setup *setup, void **state);
 
 /** Frees work lists; accepts NULL. Local. */
@@ -190,8 +193,8 @@ __device__ inline X section_sum(const X *sums, int stride, const sp_section &s)
 
 /** Adds the sums of all sections of a row, part by part. All threads of the block must call it. The threads
  *  with numbers below `vectors` get the result.
- *  \param [in] sums     this thread's vector of the sum of the row's first section; the next section's is
- *                       `stride` vectors later
+ *  \param [in] sums     this thread's vector of the sum of the row's first section; that of the next section
+ *                       is `stride` vectors later
  *  \param scratch [BLOCK] in shared memory */
 template <int vectors, typename X>
 __device__ inline X row_sum(const X *sums, int64_t stride, int count, X *scratch)
@@ -317,9 +320,9 @@ template <int vectors> __device__ inline int entry_of(bool chain, int leaf, int 
     return chain ? i * (SP_SEGMENT / vectors) + leaf * part : leaf * (int)SP_LEAF + i * part;
 }
 
-/** Sums the leaves of pack p for few columns. There, a few lanes per leaf would read A and X uncoalesced and
- *  wait for each entry. Instead, all threads of the block fetch the entries, and then each lane of the first
- *  warps adds one vector of a leaf. All threads of the block must call it.
+/** Sums the leaves of pack p for few columns. With few columns, the few lanes per leaf would read A and X
+ *  uncoalesced and wait for each entry. Instead, all threads of the block fetch the entries, and then each
+ *  lane of the first warps adds one vector of a leaf. All threads of the block must call it.
  *  \param [in]  col, val, pitch  as in rows_args
  *  \param [in]  x     vector number threadIdx.x % vectors of row 0 of X
  *  \param [out] sums  [SECTION_LEAVES * vectors] in shared memory; may be the memory of `stage` */
@@ -402,9 +405,9 @@ void launch_rows_and_sections(void (*kernel)(A), A a, int64_t rows, int tiles, c
     launch_early(kernel, grid, BLOCK, a.packs > 0 ? section_memory<T, X, L, N>(a.staged) : 0, stream, a, L);
 }
 
-/** Returns what is known of the values, for a launch of the variant for equal or for narrow values; NULL: the
- *  other variant is to be launched.
- *  \param [out] narrow  the narrow values; NULL: the variant for equal values is to be launched */
+/** Returns sp_work_lists.common if the variant for equal or for narrow values is to be launched; NULL: the
+ *  variant that reads the values of A is to be launched.
+ *  \param [out] narrow  the narrow values if the variant for narrow values is to be launched, else NULL */
 template <typename T> const T *common_of(const sp_launch *l, const sp_work_lists *lists, const float **narrow)
 {
     *narrow = NULL;

@@ -13,8 +13,8 @@ template <int NT> constexpr int unroll = NT > 2 ? 2 : 3;
 
 /** Moves vectors of X from the lanes that loaded them to the lanes that multiply them. Lane l loads vector
  *  l%8 of row l/8 of the four rows of X, so that adjacent lanes load adjacent memory, and multiplies vector
- *  l/4 of row l%4. If lanes loaded what they multiply, 8 lanes would touch four rows of X, but the L1 cache
- *  looks up one line per cycle. */
+ *  l/4 of row l%4. If lanes loaded what they multiply, 8 lanes would touch four rows of X, and the L1 cache
+ *  looks up only one line per cycle. */
 template <typename T, int V> __device__ inline pack<T, V> to_fragment(const pack<T, V> &p, int lane)
 {
     pack<T, V> q;
@@ -83,7 +83,7 @@ __device__ inline void sum_tiles(panel_reader<T, equal> in, const char *const (&
     }
 }
 
-/** If `equal` is true, the panels' values are not read as long as they are all equal. */
+/** If `equal` is true, the panels' values are read only if they are no longer all equal. */
 template <typename T, int V, int NT, bool equal>
 __global__ void __launch_bounds__(PANEL_THREADS, 5) panel_mma_kernel(const __grid_constant__ panel_args<T> a)
 {

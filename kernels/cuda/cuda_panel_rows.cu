@@ -2,7 +2,7 @@
  *  consecutive rows are close to one another, but the best eight rows for a panel are seldom consecutive. So
  *  panels are filled greedily within windows of consecutive rows: the next row of a panel is the one with the
  *  largest share of its columns in the panel already. One warp processes a window. For each column of the
- *  window it has one bit per row that has the column. */
+ *  window it keeps a bit mask of the rows that contain the column. */
 #include "kernels/cuda/cuda_passes.cuh"
 
 extern "C" {
@@ -54,7 +54,7 @@ __device__ inline bool list_columns(window &w, const int64_t *row_start, const i
     const int lane = threadIdx.x;
     for (int i = 0; i < ROWS; i++) {
         if (w.columns > MOST) return false;
-        __syncwarp(); /* all lanes have read the same number */
+        __syncwarp(); /* all lanes have read w.columns; now it may grow */
         const int64_t begin = w.row[i] < 0 ? 0 : row_start[w.row[i]];
         for (int e = lane; e < w.length[i]; e += WARP) {
             bool added;

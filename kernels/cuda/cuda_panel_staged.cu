@@ -187,7 +187,7 @@ __device__ inline void multiply_steps(const staged_args<T> &a, const stage_memor
             sum_staged_panel<T, V, NT>((const uint4 *)step, val, memory.x + vector * VECTOR_BYTES, begin, end,
                                        sums);
         /* Every lane arrives separately, because compute-sanitizer's racecheck does not recognize one arrival
-         * for all lanes after __syncwarp(). That would hardly be faster. */
+         * for all lanes after __syncwarp(). One arrival per warp would hardly be faster. */
         barrier_arrive(memory.empty + 8 * at);
         if (p < panels) store_panel<T, V, NT>(a, panel, first_column, vector, sums);
     }

@@ -161,14 +161,14 @@ spmm_status count(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 /** Determines clusters of rows for panels, if they are worth it. */
 spmm_status cluster_for_panels(const sp_matrix *a, int32_t **order)
 {
-    /* see sp_cuda_row_order(); small, because for panels of 8 rows a comparison with the next row says
-     * little */
+    /* MORE: see sp_cuda_row_order(). It is small, because comparing a row only with the next row tells little
+     * about panels of 8 rows */
     static const double MORE = 0.5;
     return sp_cuda_row_order(a, MORE, order);
 }
 
-/** Uses an order if it saves at least one of `least` tiles. Frees the order that is not used. Waits for the
- *  GPU.
+/** Uses an order if it saves at least 1 / `least` of the tiles. Frees the order that is not used. Waits for
+ *  the GPU.
  *  \param [in,out] tiles, entries  counts for the order in s->order */
 spmm_status take_fewer(panels *s, sp_matrix *m, int32_t *order, int64_t least, int64_t *tiles,
                        int64_t *entries)
@@ -199,7 +199,7 @@ spmm_status order_grid(const sp_matrix *a, int32_t **order)
 spmm_status choose_order(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
     /* ENOUGH: number of entries per tile at which the rows keep their order; a tile has space for 32. LEAST:
-     * an order must save one of this many tiles. */
+     * an order must save at least 1 / LEAST of the tiles. */
     enum { ENOUGH = 16, LEAST = 8 };
     spmm_status (*const find[])(const sp_matrix *, int32_t **) = {order_grid, cluster_for_panels};
     TRY(count(s, m, tiles, entries));
@@ -281,7 +281,7 @@ spmm_status try_clusters_and_curve(panels *s, double *reads)
     int32_t *clusters, *curve = NULL;
     TRY(sp_cuda_cluster_rows(s->a, &clusters));
     spmm_status status = sp_cuda_lay_out_rows(s->a, clusters, &curve);
-    if (status == SPMM_ERR_MEMORY) status = SPMM_OK; /* not enough memory to try it */
+    if (status == SPMM_ERR_MEMORY) status = SPMM_OK; /* not enough memory to try a curve */
     const spmm_status second = take_better(s, clusters, reads),
                       third = curve ? take_better(s, curve, reads) : SPMM_OK;
     TRY(status);
@@ -293,7 +293,7 @@ spmm_status try_clusters_and_curve(panels *s, double *reads)
  *  tiles number of tiles */
 spmm_status regroup(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
-    /* The order must save one of this many tiles: with a twentieth fewer tiles a product took slightly
+    /* The order must save at least 1 / LEAST of the tiles: with 5 % fewer tiles, a product took slightly
      * longer, presumably because rows of Y are stored in smaller pieces. */
     enum { LEAST = 12 };
     int32_t *regrouped;
@@ -307,8 +307,8 @@ spmm_status regroup(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
  *  clusters, or a curve. Counts the tiles. */
 spmm_status choose_walk(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
-    /* GOOD: reads per row with which the rows keep their order. In matrices of three-dimensional meshes
-     * numbered along a curve, a group of 128 rows needs 2 to 3 rows of X per row. */
+    /* GOOD: if there are at most this many reads per row, the rows keep their order. In matrices of
+     * three-dimensional meshes numbered along a curve, a group of 128 rows needs 2 to 3 rows of X per row. */
     static const double GOOD = 3.2;
     if (s->a->rows >= SP_ORDERED_ROWS) {
         double reads;

@@ -46,8 +46,8 @@ template <typename T> panel_args<T> panel_args_of(const sp_launch *l)
 
 /** Computes sum^T += x^T a^T, where x is [4 x 16], a is [8 x 4] and sum is [8 x 16]. The matrices are
  *  distributed over the lanes of a warp: lane l holds the columns l/4 and l/4 + 8 of row l%4 of x, a(l/4,
- *  l%4), and of the sum the column l/4 of the rows 2 (l%4) and 2 (l%4) + 1, then column l/4 + 8 of these. See
- *  PTX ISA, "mma.m16n8k4 with .f64". */
+ *  l%4), and of the sum the column l/4 of the rows 2 (l%4) and 2 (l%4) + 1, then column l/4 + 8 of these two
+ *  rows. See PTX ISA, "mma.m16n8k4 with .f64". */
 __device__ inline void multiply_tile(double (&sum)[4], double x0, double x1, double a)
 {
 #if __CUDA_ARCH__ >= 900

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int THREADS = 256;
 
-/** Index of this thread in the grid, and number of its threads. */
+/** Index of this thread in the grid, and number of threads of the grid. */
 __device__ inline int64_t first_item() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ inline int64_t grid_size() { return (int64_t)gridDim.x * blockDim.x; }
 

@@ -38,7 +38,7 @@ __device__ inline own_row row_of_lane(const int64_t *row_start, int64_t rows, in
 }
 
 /** Computes the minimum hash of each row's columns, with two seeds, and of each column's rows.
- *  \param [out] least, second  [rows]; NONE for a row without entries that count
+ *  \param [out] least, second  [rows]; NONE for a row that is empty or not clustered
  *  \param owner [cols]: NONE on entry; on return the minimum hash of the column's rows */
 __global__ void __launch_bounds__(THREADS)
     find_minima(const int64_t *row_start, const int32_t *col, int64_t rows, unsigned *least, unsigned *second,
@@ -80,7 +80,8 @@ __global__ void __launch_bounds__(THREADS)
         label[i] = of_row[i] = least[i] != NONE ? number[sp_unhash(least[i], SP_SEED_ROWS)] : 0;
 }
 
-/** Sets the cluster of each column to that of its owner. */
+/** Sets the cluster of each column to that of its owner, the row with the minimum hash among the column's
+ *  rows. */
 __global__ void __launch_bounds__(THREADS)
     label_columns(const unsigned *owner, const int32_t *of_row, int64_t cols, int32_t *of_col)
 {
@@ -98,8 +99,9 @@ struct kinship {
                                                 row also has */
 };
 
-/** Compares one of `step` rows, chosen at random, with the next row, and with the owner of the column of its
- *  minimum hash. (In a matrix of blocks, every step-th row could always be the first row of its block.) */
+/** Compares one of `step` rows, chosen at random, with the next row, and with the owner of the column that
+ *  has the row's minimum hash. (In a matrix of blocks, every step-th row could always be the first row of its
+ *  block.) */
 __global__ void __launch_bounds__(THREADS)
     compare_rows(const int64_t *row_start, const int32_t *col, int64_t rows, int64_t step,
                  const unsigned *least, const unsigned *owner, kinship *sum)
@@ -142,7 +144,8 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** Assigns each cluster to the neighbor with the minimum hash, and marks this neighbor. */
+/** Follows the neighbors with the minimum hash from each cluster to the last one, its root, and marks the
+ *  roots. */
 __global__ void __launch_bounds__(THREADS)
     find_roots(const unsigned *least, int64_t clusters, unsigned seed, int32_t *root, int32_t *mark)
 {
@@ -353,7 +356,7 @@ spmm_status find_order(const sp_matrix *a, double more, int32_t **order)
     const int64_t most = a->rows < a->cols ? a->rows : a->cols;
     allocate_arrays(&s, &memory, most);
     spmm_status status = arena_open(&memory, "clusters of rows");
-    if (status == SPMM_ERR_MEMORY && !always) return SPMM_OK; /* not enough memory to try it */
+    if (status == SPMM_ERR_MEMORY && !always) return SPMM_OK; /* not enough memory to try clusters */
     TRY(status);
     allocate_arrays(&s, &memory, most);
     status = minima(&s);

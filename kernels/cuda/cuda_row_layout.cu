@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(THREADS) find_starts(const int64_t *edges, sma
 }
 
 /** Computes the distances of all vertices from a block's pivot by breadth-first search. Unreachable vertices
- *  get the largest distance plus 1. */
+ *  get the largest distance plus 2. */
 __global__ void __launch_bounds__(SEARCH_THREADS) search(small_graph g)
 {
     __shared__ int end;
@@ -277,8 +277,8 @@ __device__ inline point mean_of_row(const int32_t *col, int64_t begin, int64_t l
     return mean_of(sum, count, own);
 }
 
-/** Moves the point of each row to the mean of the points of the rows that its columns name: of some columns,
- *  which differ from pass to pass, or of all. */
+/** Moves the point of each row to the mean of the points of other rows, whose numbers are the row's columns:
+ *  some of the columns, which differ from pass to pass, or, in the last passes, all. */
 __global__ void __launch_bounds__(THREADS) smooth_rows(const int64_t *row_start, const int32_t *col,
                                                        int64_t rows, int pass, const point *from, point *to)
 {
@@ -482,7 +482,7 @@ spmm_status smooth_graph(layout *s, int passes)
     return sp_device_launched("layout of chunks");
 }
 
-/** Orthonormalizes the vectors of n elements. */
+/** Orthonormalizes DIMENSIONS vectors of PIVOTS elements. */
 void make_orthonormal(double (*v)[PIVOTS])
 {
     for (int d = 0; d < DIMENSIONS; d++) {

@@ -1,6 +1,6 @@
-/** The kernel template of csr_rows, csr_balanced, ell_rows and ell_nopad_rows: one sub-warp of L lanes
- *  computes one row of Y, with the columns divided among its lanes. The first blocks of the grid sum the
- *  sections of long rows (cuda_long_rows.cuh), with one or a few sub-warps per leaf.
+/** The kernel template of csr_rows, csr_balanced, csr_clustered, csr_deep, ell_rows and ell_nopad_rows: one
+ *  sub-warp of L lanes computes one row of Y, with the columns divided among its lanes. The first blocks of
+ *  the grid sum the sections of long rows (cuda_long_rows.cuh), with one or a few sub-warps per leaf.
  *
  *  A warp computes 32 / L rows. Each lane of a row's sub-warp owns N vectors of V columns (16 bytes per
  *  vector if the alignment of X and Y allows it) and keeps their sums in registers. The entries of a row are
@@ -53,8 +53,8 @@ template <typename T> struct rows_args : long_row_args<T> {
  *  which the latency of a few warps takes longer than the memory traffic. `chunk`: number of entries that a
  *  sub-warp loads at a time; `per_lane`: how many of them each lane loads. `blocks`: number of blocks that
  *  must fit on a multiprocessor, which tells the compiler how many registers it may use. Without this number
- *  it saves registers by starting the sums of a group before the last loads of the group, and the code for
- *  long rows uses more registers than the rest needs. */
+ *  the compiler saves registers by starting the sums of a group before the last loads of the group, and the
+ *  code for long rows uses more registers than the rest needs. */
 template <int L, int N, bool deep> struct shape {
     static constexpr int group = deep && L > 1 ? 8 : 4;
     static constexpr int chunk = L == 1 ? 4 : L <= 4 ? 8 : L == 8 ? 16 : L;
@@ -68,7 +68,7 @@ template <typename T, int S> struct entries {
     T val[S];
 };
 
-/** Returns the values as they are stored with that policy. */
+/** Returns the stored values that the policy `values` reads. */
 template <int values, typename T> __device__ inline const stored<values, T> *values_of(const rows_args<T> &a)
 {
     if constexpr (values == NARROW)
@@ -344,8 +344,8 @@ __device__ inline void sum_short_rows(const rows_args<T> &a, T common, int lane,
     }
 }
 
-/** The values of the short rows are read according to the policy `values`, as long as they are all equal, or
- *  narrow. */
+/** Reads the values of the short rows according to the policy `values`. If that is EQUAL or NARROW but the
+ *  values are no longer equal or narrow, reads them as with OWN. */
 template <rows_source F, bool deep, int values, typename T, int V, int L, int N>
 __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
     rows_kernel(const __grid_constant__ rows_args<T> a)
@@ -382,7 +382,7 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
 template <rows_source F, bool deep, typename T, int V, int L, int N>
 void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
 {
-    /* the other kernels are for small matrices, or not chosen by `auto` */
+    /* the other kernels have no variants: they are for small matrices, or `auto` does not choose them */
     constexpr bool few = F == FROM_LIST && !deep && has_few<T, V, L, N>;
     const auto kernel = with_policy<few, T>(
         a, [](auto values) { return rows_kernel<F, deep, values, T, V, L, N>; });

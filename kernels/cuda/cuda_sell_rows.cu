@@ -39,7 +39,7 @@ struct full_columns {
     __device__ void skip(int entries) { next += entries * SP_SLICE; }
 };
 
-/** Like full_columns, of 16 bits. They are loaded and skipped in pairs. */
+/** Like full_columns, for column indices of 16 bits. They are loaded and skipped in pairs. */
 struct short_columns {
     const uint32_t *next;
     int32_t base;
@@ -60,8 +60,8 @@ struct short_columns {
     __device__ void skip(int entries) { next += entries / 2 * SP_SLICE; }
 };
 
-/** The entries of a row in a slice that have not been added yet: the next entry, and the number of entries in
- *  the slice. */
+/** The entries of a row in a slice that have not been added yet: the next entry, and the number of entries
+ *  that are left. */
 template <typename S, typename C> struct sell_rest {
     C columns;
     const S *val;
@@ -133,7 +133,7 @@ __device__ inline short_columns columns_of(const sell_args<T> &a, int64_t slice,
 }
 
 /** Sums the rows of the slices, as sell_rows_kernel(). Equal values are `common`. With one column of X, more
- *  entries of equal or narrow values are in flight, in the registers of the values.
+ *  entries of equal or narrow values are in flight, in the registers that the values save.
  *  \param [in] column, x  this lane's first columns, and row 0 of X there */
 template <bool deep, int values, typename C, int V, int L, typename T, int N>
 __device__ inline void sum_slices(const sell_args<T> &a, T common, const int (&column)[N],
@@ -163,9 +163,9 @@ __device__ inline void sum_slices(const sell_args<T> &a, T common, const int (&c
     }
 }
 
-/** Sums each row with L lanes, which compute N vectors of V columns each. The values of the slices are read
- *  according to the policy `values`, as long as they are all equal, or narrow. C is full_columns or
- *  short_columns. */
+/** Sums each row with L lanes, which compute N vectors of V columns each. Reads the values of the slices
+ *  according to the policy `values`; if that is EQUAL or NARROW but the values are no longer equal or narrow,
+ *  as with OWN. C is full_columns or short_columns. */
 template <bool deep, int values, typename C, typename T, int V, int L, int N>
 __global__ void __launch_bounds__(BLOCK, deep     ? 5
                                          : N == 1 ? 9
@@ -175,7 +175,7 @@ __global__ void __launch_bounds__(BLOCK, deep     ? 5
     using X = typename vector_of<T, V>::type;
     __shared__ staged_chunk<T, shape<L, N, false>::chunk> stage[L == 1 ? 1 : BLOCK / L]; /* for long rows */
     const int lane = threadIdx.x % L, first_column = blockIdx.y * (L * N * V);
-    if (L > 1) wait_for_previous(); /* waiting later would take registers */
+    if (L > 1) wait_for_previous(); /* waiting later would need more registers */
     int column[N];
     const char *x[N];
 #pragma unroll
@@ -196,8 +196,8 @@ __global__ void __launch_bounds__(BLOCK, deep     ? 5
     sum_slices<deep, OWN, C, V, L>(a, T(0), column, x);
 }
 
-/** Returns the kernel for the columns and values of the matrix. Short columns are for one column of X, where
- *  sell_rows with them and sell_deep without them are compared by a trial. */
+/** Returns the kernel for the columns and values of the matrix. Only sell_rows uses short columns, with one
+ *  column of X; a trial compares it with sell_deep. */
 template <bool deep, typename T, int V, int L, int N> auto kernel_of(const sell_args<T> &a)
 {
     using shortest = std::conditional_t<!deep && V == 1 && L == 1, short_columns, full_columns>;

@@ -4,7 +4,7 @@
 
 namespace {
 
-/** Returns the warp's number in the grid. */
+/** Index of this warp in the grid, and number of warps of the grid. */
 __device__ inline int64_t first_warp() { return first_item() / WARP; }
 __device__ inline int64_t all_warps() { return grid_size() / WARP; }
 
@@ -54,7 +54,7 @@ __global__ void __launch_bounds__(THREADS)
     }
 }
 
-/** Finds the bases. \param [out] possible  1: all columns relative to them have 16 bits */
+/** Finds the bases. \param [out] possible  1: all columns relative to the bases fit 16 bits */
 spmm_status make_bases(const sp_matrix *m, unsigned blocks, cudaStream_t stream, int32_t *base, int *possible)
 {
     int *widest = NULL, range = 0;

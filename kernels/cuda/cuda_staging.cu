@@ -204,7 +204,7 @@ __device__ inline int choose_color(state &s, unsigned used)
     return best;
 }
 
-/** Chooses the colors of the slots of the rows of a tile that must be copied. The four rows of a tile are
+/** For each row of a tile that must be copied, chooses the color of its slot. The four rows of a tile are
  *  read together; they are in different banks if their slots have different colors. */
 __device__ inline void color_tile(state &s, const int32_t *column)
 {
@@ -389,7 +389,7 @@ spmm_status make_plan(const sp_matrix *m, sp_staging *p, int units, plan_sums *s
 spmm_status sp_staging_plan(const sp_matrix *m, const sp_stage_shape *shape, sp_staging **plan)
 {
     /* UNIT: panels per unit, if the matrix has no units. Blocks process neighboring units at the same time,
-     * so that rows that one block copies are in the L2 cache for the other. */
+     * so that rows that one block copies are in the L2 cache for the other blocks. */
     static const int64_t UNIT = 160;
     plan_sums sums = {};
     *plan = NULL;

@@ -23,7 +23,7 @@ enum { SP_MOST_EQUAL = 8 };
 constexpr unsigned ALL_LANES = 0xffffffffu;
 
 /** How a variant of a kernel gets the values of A. OWN: it reads them. EQUAL: all entries have one value.
- *  NARROW: it reads them in f32, which has all these values of f64. */
+ *  NARROW: it reads f64 values in f32, which represents all of them exactly. */
 enum values_policy { OWN, EQUAL, NARROW };
 
 /** The type in which values of T are read. */
@@ -172,11 +172,11 @@ __device__ inline void add(float4 &sum, const float4 &x)
     sum.w += x.w;
 }
 
-/** What sp_cuda_find_common() has found: bits that some value has, and bits that some value lacks; and, for
- *  f64, a number other than 0 if f32 does not have some value. */
+/** Elements of the result of sp_cuda_find_common(): the bits that are set in some value, the bits that are
+ *  clear in some value, and, for f64, a number other than 0 if f32 does not represent some value exactly. */
 enum { SP_HAS, SP_LACKS, SP_WIDE, SP_FOUND };
 
-/** Returns true if f32 has all values. */
+/** Returns true if f32 represents all values exactly. */
 __device__ inline bool are_narrow(const double *p)
 {
     return __ldg((const unsigned long long *)p + SP_WIDE) == 0;
@@ -209,7 +209,8 @@ template <typename T, int N> __device__ inline void set_all(T (&array)[N], T val
 }
 
 /** 1 if kernels have variants for equal and narrow values for this shape: L lanes per row, each with N
- *  vectors of V columns. Other shapes compute more than SP_MOST_EQUAL columns, or X that is not aligned. */
+ *  vectors of V columns. Other shapes are for more than SP_MOST_EQUAL columns, or for an X that is not
+ *  aligned. */
 template <typename T, int V, int L, int N>
 constexpr bool has_few = N == 1 && (L == 1 || (V * sizeof(T) == VECTOR_BYTES && V * L <= SP_MOST_EQUAL));
 
@@ -248,8 +249,8 @@ inline spmm_status check_pitch(const sp_launch *l, const char *id)
                    (long long)l->x->ld);
 }
 
-/** Returns a kernel's arguments with the members set that all kernels with vectors of columns have; the other
- *  members are 0. */
+/** Returns a kernel's arguments. Sets the members that are common to all kernels with vectors of columns; the
+ *  other members are 0. */
 template <template <typename> class A, typename T> A<T> vector_args(const sp_launch *l)
 {
     A<T> a = {};

@@ -1,4 +1,5 @@
-/** Makes kernels of adaptors to other libraries: an adaptor's matrix and product for each block of rows. */
+/** Turns adaptors to other libraries into kernels. A kernel's state, one for each row block, contains an
+ *  adaptor's matrix and product. */
 #include "kernels/peers/peer_kernels.h"
 
 #include <stdio.h>
@@ -12,17 +13,17 @@
 
 typedef struct peer_state {
     const peer_adaptor *peer;
-    void *matrix;   /* the adaptor's; the first member is a peer_matrix */
-    void *product;  /* the adaptor's, of the way that was the fastest; the first member is a peer_product */
-    int32_t *start; /* row starts in 32 bits; on a GPU in both memories */
+    void *matrix;   /* the adaptor's matrix; the first member is a peer_matrix */
+    void *product;  /* the adaptor's product, of the fastest form; the first member is a peer_product */
+    int32_t *start; /* row starts in 32 bits; gpu_start: on a GPU, the same in GPU memory */
     void *gpu_start;
     char way[64];
-    /* A block without entries is no case for a library: the format's own kernel multiplies it. */
+    /* Libraries are not called for a block without entries: the default kernel for CSR multiplies it. */
     const sp_kernel *own;
     void *own_state;
 } peer_state;
 
-/* ---- what an adaptor for GPUs uses of its driver ---- */
+/* ---- functions that an adaptor for GPUs calls ---- */
 
 static const char *line_of(spmm_status status) { return status == SPMM_OK ? NULL : spmm_error_message(); }
 static const char *gpu_alloc(void **p, int64_t bytes)
@@ -44,7 +45,8 @@ static spmm_status refused(const peer_state *s, const char *line)
     return sp_fail(SPMM_ERR_LIMIT, "%s: %s", s->peer->package, line ? line : "it has no product of these");
 }
 
-/** Gives the adaptor its matrix: our arrays, but for the row starts. */
+/** Makes the adaptor's matrix from the arrays of the block, except for the row starts, which it gets in 32
+ *  bits. */
 static spmm_status load_matrix(peer_state *s, const sp_setup *setup)
 {
     const spmm_csr *const csr = setup->csr;
@@ -86,15 +88,15 @@ static void end_product(const peer_state *s, void *product)
     sp_free(product);
 }
 
-/** 1 if products of this matrix and K can be of the form: rows of X and Y follow one another, which with K =
- *  1 is a column, too. */
+/** Returns 1 if the form supports products with this matrix and K. X and Y are row-major; with K = 1 they are
+ *  column-major, too. */
 static int fits(const peer_form *form, const sp_setup *setup)
 {
     return (setup->csr->precision == SPMM_F32 ? form->f32 : form->f64) && form->threads <= 1 &&
            !form->distributed && (form->layout == PEER_ROW || setup->k == 1);
 }
 
-/** The ways of an adaptor that are tried, all on the X and Y of `like`. */
+/** The forms of an adaptor that are timed, all with the X and Y of `like`. */
 typedef struct way_trials {
     const peer_state *s;
     peer_product like;
@@ -133,7 +135,7 @@ static void destroy_product(void *of, void *made)
     end_product(t->s, made);
 }
 
-/** Takes the fastest way. */
+/** Times the forms, and keeps a product of the fastest one. */
 static spmm_status try_forms(peer_state *s, const sp_setup *setup, const peer_product *like)
 {
     static const sp_trial_ops ops = {"peer", make_product, run_product, wait_for_gpu, destroy_product, 1};
@@ -151,13 +153,13 @@ static spmm_status try_forms(peer_state *s, const sp_setup *setup, const peer_pr
     return SPMM_OK;
 }
 
-/** X and Y of zeros, for the trials: of the size, and on a CPU in the pages, that products will have. */
+/** Makes X and Y of zeros for the trials, of the size that products will have. */
 static spmm_status make_operands(const sp_setup *setup, spmm_multivector *x, spmm_multivector *y)
 {
     const spmm_csr *const a = setup->csr;
     TRY(spmm_multivector_create(a->cols, setup->k, a->precision, setup->a->space, x));
     TRY(spmm_multivector_create(a->rows, setup->k, a->precision, setup->a->space, y));
-    if (x->space == SPMM_CPU) memset(x->data, 0, (size_t)sp_multivector_bytes(x)); /* pages of its own */
+    if (x->space == SPMM_CPU) memset(x->data, 0, (size_t)sp_multivector_bytes(x)); /* allocates its pages */
     return SPMM_OK;
 }
 
@@ -218,7 +220,7 @@ static spmm_status prepare(const char *name, const sp_setup *setup, void **state
     return status;
 }
 
-/** The library may have made anything of the values. */
+/** Returns -1: the library may store the values in any form. */
 static int values(void *state, sp_value_copy *copies)
 {
     (void)state, (void)copies;

@@ -8,17 +8,17 @@
 
 enum { MOST = 16, NAME_BYTES = 32, LINE_BYTES = 256, PATH_BYTES = 4096 };
 
-/* what the process has loaded */
+/* the adaptors that the process has loaded, or has failed to load */
 static struct loaded {
     char name[NAME_BYTES], version[LINE_BYTES], problem[LINE_BYTES];
     void *so;                 /* stays loaded */
-    const peer_adaptor *peer; /* NULL: there is a problem */
+    const peer_adaptor *peer; /* NULL: the adaptor cannot be used, see `problem` */
 } loaded[MOST];
 static int count;
 
 int sp_peer_find(const char *name, char *path, size_t size)
 {
-    /* beside spmm_mpi; beside the benches' folder; of an installed spmm_mpi */
+    /* for spmm_mpi; for benches, whose folder is beside `peers`; for an installed spmm_mpi */
     static const char *const folders[] = {"peers", "../peers", "../lib/spmm_mpi/peers"};
     char here[PATH_BYTES] = "";
     char *const slash = readlink("/proc/self/exe", here, sizeof here - 1) > 0 ? strrchr(here, '/') : NULL;
@@ -31,9 +31,9 @@ int sp_peer_find(const char *name, char *path, size_t size)
     return 0;
 }
 
-/** Loads an adaptor for itself alone (RTLD_LOCAL): libraries that define the same symbols, such as two BLAS,
- *  do not meet. The program exports nothing, so none finds ours either.
- *  \return NULL or what is wrong */
+/** Loads an adaptor with private symbols (RTLD_LOCAL), so that libraries that define the same symbols, such
+ *  as two BLAS, do not conflict. The program exports no symbols, so no library uses the program's.
+ *  \return NULL, or a description of the problem */
 static const char *load(struct loaded *l, int threads)
 {
     char path[PATH_BYTES + LINE_BYTES], folder[sizeof path];

@@ -11,7 +11,7 @@
 
 namespace {
 
-/** What operators have in common whose elements are values. */
+/** The common members of the operators whose elements are values. */
 template <typename T> struct plain_operator {
     typedef T value;
     typedef T element;
@@ -95,8 +95,8 @@ template <typename T> struct matrix_of {
     }
 };
 
-/** Returns the element of the lane that is `away` lanes further on; its own in a lane that has none. All
- *  lanes of the warp must call this. */
+/** Returns the element of the lane that is `away` lanes further on; the lane's own element if there is no
+ *  such lane. All lanes of the warp must call this. */
 template <typename T> __device__ inline T lane_down(T mine, int away)
 {
     return __shfl_down_sync(ALL_LANES, mine, away);
@@ -111,8 +111,8 @@ __device__ inline sp_square lane_down(sp_square mine, int away)
             lane_down(mine.d, away)};
 }
 
-/** Calls K::run<O>(), where O is operator l->op for values of type T. Without `any`, K has none for
- *  SP_MATRIX. */
+/** Calls K::run<O>(), where O is operator l->op for values of type T. If `any` is false, K::run<O>() does not
+ *  exist for SP_MATRIX. */
 template <typename K, typename T, bool any>
 spmm_status by_operator(const sp_series_launch *l, cudaStream_t stream)
 {

@@ -119,7 +119,7 @@ __device__ inline typename O::element strided(const typename O::value *v, int64_
     return mine;
 }
 
-/** Reduces this thread's values of v[from .. to - 1]: consecutive ones, those of the next thread follow. */
+/** Reduces this thread's values of v[from .. to - 1]: a contiguous part, in the order of the threads. */
 template <typename O>
 __device__ inline typename O::element consecutive(const typename O::value *v, int64_t from, int64_t to)
 {
@@ -140,7 +140,7 @@ template <typename T> __device__ inline T shuffled_sum(T mine) { return shuffled
                                           NULL};
 
 /** Defines the functions of the kernel `id`, which reduces by operators: K::run<O>() launches it for operator
- *  O. `any` is true if K::run<O>() exists for SP_MATRIX, too. `divides` is that of sp_series_ops. */
+ *  O. `any` is true if K::run<O>() exists for SP_MATRIX, too. `divides` is the member of sp_series_ops. */
 #define REDUCTION_KERNEL(id, K, any, work_bytes, divides)                                               \
     const sp_series_ops sp_series_##id = {                                                              \
         series_run<by_operator<K, double, any>, by_operator<K, float, any>>, NULL, work_bytes, divides, \

@@ -1,9 +1,9 @@
-/** Kernels sum_nested and sum_full_shared, of which each block launches a second kernel for its own series.
- *  sum_nested is like sum_global in cuda_series_sum_baseline.cu: its partial sums are in global memory. Those
- *  of sum_full_shared are in shared memory; but a kernel does not see the shared memory of the one that
- *  launched it, so they go to global memory and from there to the second kernel's shared memory. This dynamic
- *  parallelism needs relocatable device code; only this file is compiled and linked that way
- *  (mk/series.mk). */
+/** The kernels sum_nested and sum_full_shared, in which each block launches a second kernel for its own
+ *  series. sum_nested is like sum_global in cuda_series_sum_baseline.cu: its partial sums are in global
+ *  memory. The partial sums of sum_full_shared are in shared memory; but a kernel cannot access the shared
+ *  memory of the kernel that launched it, so they are copied to global memory and from there to the second
+ *  kernel's shared memory. This dynamic parallelism needs relocatable device code; only this file is compiled
+ *  and linked that way (mk/series.mk). */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {
@@ -27,7 +27,8 @@ __global__ void __launch_bounds__(MAX_BLOCK)
     if (threadIdx.x == 0) *mean = (double)(all[0] / divisor);
 }
 
-/** Adds the partial sums of the block's threads in one thread, which failed to launch the second kernel. */
+/** Adds the partial sums of the block's threads in one thread, after it failed to launch the second
+ *  kernel. */
 template <typename T> __device__ inline void add_partial(const T *partial, T divisor, double *mean)
 {
     T total = 0;

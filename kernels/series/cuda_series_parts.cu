@@ -118,7 +118,7 @@ struct by_second_launch {
 
 /** Combines the results of the blocks on the host.
  *  \param [in]  part  [count x parts] the results
- *  \param [out] mean  [sp_operator_width(l->op) x count] those of the series */
+ *  \param [out] mean  [sp_operator_width(l->op) x count] the results of the series */
 template <typename O>
 void join_on_host(const sp_series_launch *l, const typename O::element *part, double *mean)
 {

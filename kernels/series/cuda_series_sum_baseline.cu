@@ -239,8 +239,8 @@ template <typename T> spmm_status run_global(const sp_series_launch *l, cudaStre
 } // namespace
 
 REDUCTION_KERNEL(sum_neighboured, by_blocks<neighbored>, false, NULL, 0)
-/* The registry does not offer sum_interleaved for matrices: it is compiled for them so that tests see that a
-   changed order gives another product. */
+/* The registry does not offer sum_interleaved for matrices: it is compiled for them so that tests can check
+ * that a changed order changes the product. */
 REDUCTION_KERNEL(sum_interleaved, by_blocks<interleaved>, true, NULL, 0)
 REDUCTION_KERNEL(sum_unrolled, by_blocks<unrolled>, false, NULL, 0)
 REDUCTION_KERNEL(sum_shuffle, by_blocks<shuffled>, false, NULL, 0)

@@ -22,7 +22,8 @@ __device__ inline float step(float x, float share) { return fmaf(x, share, x); }
 
 /* ---- kernels walk_thread, walk_constant: one thread per series ---- */
 
-/** What generation depends on: the first value, the factor that makes a word a share, cuRAND's seed. */
+/** The parameters of generation: the first value, the factor that turns a word into a share, and cuRAND's
+ *  seed. */
 template <typename T> struct walk_constants {
     T start, scale;
     unsigned long long seed;
@@ -72,7 +73,7 @@ template <typename T> spmm_status run_thread(const sp_series_launch *l, cudaStre
     return sp_device_launched("walk_thread");
 }
 
-/** The constants of both precisions: objects in constant memory are no templates. */
+/** The constants of both precisions: an object in constant memory cannot be a template. */
 struct any_constants {
     walk_constants<double> f64;
     walk_constants<float> f32;

@@ -18,7 +18,7 @@
 #endif
 
 /** The steps, in the order in which they run; SP_STEPS is the number of steps. SP_ARRAY_SUM marks records of
- *  --sum, which runs instead of them, with kernels of SP_MEAN. */
+ *  --sum, which runs kernels of SP_MEAN instead of the steps. */
 typedef enum sp_step { SP_GENERATE, SP_MEAN, SP_DEVIATION, SP_PEARSON, SP_STEPS, SP_ARRAY_SUM } sp_step;
 
 /** Memory layout of series. SP_SERIES_MAJOR: the values of one series are contiguous. SP_INDEX_MAJOR: the
@@ -43,7 +43,7 @@ typedef enum sp_operator {
 } sp_operator;
 
 /** Operators that a kernel offers. SP_NO_OPERATOR: its step does not reduce. SP_SUM_ALONE: SP_SUM.
- *  SP_COMMUTATIVE: all but SP_MATRIX, because the kernel changes the order of the values. SP_ANY_OPERATOR:
+ *  SP_COMMUTATIVE: all except SP_MATRIX, because the kernel changes the order of the values. SP_ANY_OPERATOR:
  *  all, because the kernel keeps the order of the values. */
 typedef enum sp_operators { SP_NO_OPERATOR, SP_SUM_ALONE, SP_COMMUTATIVE, SP_ANY_OPERATOR } sp_operators;
 
@@ -59,7 +59,8 @@ SP_BOTH static inline int sp_operator_width(sp_operator op)
     return op == SP_MATRIX ? 4 : op == SP_PRODUCT ? 2 : 1;
 }
 
-/** A 2 x 2 matrix of integers modulo 2^32, row-major. Its products are exact: they prove an order. */
+/** A 2 x 2 matrix of integers modulo 2^32, row-major. Its products are exact, so they show in which order
+ *  values were combined. */
 typedef struct sp_square {
     uint32_t a, b, c, d;
 } sp_square;
@@ -152,7 +153,7 @@ typedef struct sp_dots {
 } sp_dots;
 
 /** Functions of a kernel. The kernel's source file defines them as sp_series_ID. On a GPU, run() and dots()
- *  enqueue their work and return without waiting, but for the run() of sum_host, which waits. */
+ *  enqueue their work and return without waiting, except for the run() of sum_host, which waits. */
 typedef struct sp_series_ops {
     spmm_status (*run)(const sp_series_launch *launch); /**< runs a kernel for any step but SP_PEARSON */
     spmm_status (*dots)(const sp_dots *dots);           /**< runs a kernel for step SP_PEARSON */

@@ -1,4 +1,5 @@
-"""Distributed sparse-matrix x multivector products Y := alpha A X + beta Y by libspmm, on mpi4py's communicators.
+"""Distributed sparse-matrix x multivector products Y := alpha A X + beta Y by libspmm, on mpi4py's
+communicators.
 
     from mpi4py import MPI
     import spmm_mpi
@@ -6,17 +7,19 @@
     with spmm_mpi.Plan(MPI.COMM_WORLD, A if rank == 0 else None, k=8) as plan:
         Y = plan @ X[plan.x_range]          # this rank's rows of X and of Y
 
-Where libspmm has no MPI (the wheel, make MPI=0), Plan(A, k=8) is the plan of this process, and mpi4py is not needed.
+With a libspmm that was built without MPI (the wheel, make MPI=0), Plan(A, k=8) is a plan of this process
+alone, and mpi4py is not needed.
 
-A is a sparse matrix [m, n] of SciPy, whole on rank 0 or by rows on all ranks. X [n, K] and Y [m, K] are distributed by rows;
-a rank passes and gets its owned rows, as arrays of NumPy or, with device="cuda", of CuPy or PyTorch. Errors are spmm_mpi.Error,
-TypeError and ValueError. Plan has the details, docs/PYTHON.md of the sources the prices.
+A is a sparse matrix [m, n] of SciPy, whole on rank 0 or by rows on all ranks. X [n, K] and Y [m, K] are
+distributed by rows; a rank passes and receives its owned rows, as arrays of NumPy or, with device="cuda", of
+CuPy or PyTorch. Errors are spmm_mpi.Error, TypeError and ValueError. help(Plan) has the details.
+docs/PYTHON.md in the sources has the costs.
 
-matmul(A, X) is a product of this process alone, plan.operator() an operator of SciPy with all ranks behind it, and spmm_mpi.torch has products
-that PyTorch differentiates.
+matmul(A, X) is a product in this process alone. plan.operator() makes a SciPy LinearOperator whose products
+all ranks compute. spmm_mpi.torch has products that PyTorch differentiates.
 
-read(path) is the matrix of a file. What block solvers need between products, on the same arrays: dot(comm, X, Y), norms(comm, X), times(X, R), axpby(alpha, X, beta, out),
-scale(factor, X),
+read(path) returns the matrix of a file. Block solvers need more operations between products, on the same
+arrays: dot(comm, X, Y), norms(comm, X), times(X, R), axpby(alpha, X, beta, out), scale(factor, X),
 scale_rows(d, X).
 """
 from ._arrays import DeviceArray

@@ -1,4 +1,4 @@
-"""Numbers and communicators that callers pass."""
+"""Checks numbers and communicators that callers pass."""
 import operator
 
 import numpy as np
@@ -32,16 +32,17 @@ def real_number(name, value):
         raise TypeError(f"{name} is {value!r}, expected a real number of f64") from None
 
 
-ABSENT = object()  # of an argument: it was not given
+ABSENT = object()  # the value of an argument that was not passed
 
 
 def comm_and_matrix(comm, A):
-    """(communicator, A) of Plan(comm, A), and of Plan(A), whose communicator is the world."""
+    """Returns (communicator, A) for Plan(comm, A), or for Plan(A), whose communicator is the world."""
     return (_world.world(), comm) if A is ABSENT else (check_comm(comm), A)
 
 
 def check_comm(comm):
-    """Returns the communicator. A wrong one is an error of this rank alone: by it no others can be told."""
+    """Returns the communicator. If it is wrong, only this rank raises an error: without it, no other rank can
+    be notified."""
     c.check_fork()
     if c.without_mpi():
         return _world.one_rank(comm)

@@ -1,7 +1,8 @@
 """Arrays of NumPy, CuPy and PyTorch as multivectors of libspmm, and multivectors of libspmm as arrays.
 
-An operand is looked at in two steps. examine() reads its shape, type and address and refuses what is wrong, without communication:
-its Operand says whether libspmm may read or write the memory as it is ("direct"), or needs a copy in memory of its own."""
+An operand is processed in two steps. examine() reads its shape, type and address and refuses wrong ones,
+without communication; the Operand that it returns tells whether libspmm can use the memory in place
+("direct") or needs a copy. Product.place() then passes the memory or the copy to libspmm."""
 import ctypes
 import sys
 import weakref
@@ -21,7 +22,8 @@ def destroy(struct):
 
 
 class Memory:
-    """A multivector that libspmm allocated: spmm_multivector_destroy() frees it when nobody refers to it any more."""
+    """A multivector that libspmm allocated. spmm_multivector_destroy() frees it when nothing refers to this
+    object any more."""
 
     def __init__(self, struct):
         self.struct = struct
@@ -35,7 +37,7 @@ class Memory:
 
     @property
     def interface(self):
-        """What __array_interface__ and __cuda_array_interface__ have in common."""
+        """The common part of __array_interface__ and __cuda_array_interface__."""
         return {"shape": self.shape, "strides": self.strides, "typestr": self.dtype.str, "data": (self.struct.data or 0, False),
                 "version": 3}
 
@@ -46,15 +48,16 @@ class HostMemory(Memory):
         return self.interface
 
     def array(self):
-        """As an array of NumPy, whose rows lie ld apart and which keeps the memory alive."""
+        """Returns the memory as an array of NumPy, which keeps it alive; its rows are ld elements apart."""
         return np.asarray(self) if self.struct.data and self.struct.rows else np.empty(self.shape, self.dtype)
 
 
 class DeviceArray(Memory):
-    """Rows of X or Y in GPU memory: what a plan with device="cuda" allocates.
+    """Rows of X or Y in GPU memory, as a plan with device="cuda" allocates them.
 
-    cupy.asarray(a) and torch.as_tensor(a, device="cuda") show the same memory without a copy; so does everything that
-    reads __cuda_array_interface__. shape: (rows, K); dtype: float64 or float32; strides: bytes."""
+    cupy.asarray(a) and torch.as_tensor(a, device="cuda") return views of the same memory, without a copy; so
+    does any function that reads __cuda_array_interface__. shape: (rows, K); dtype: float64 or float32;
+    strides: in bytes."""
 
     @property
     def __cuda_array_interface__(self):
@@ -70,7 +73,8 @@ class DeviceArray(Memory):
         return host
 
     def set(self, values):
-        """Copies an array of NumPy of this shape and dtype into the GPU's memory. Local. TypeError, ValueError."""
+        """Copies an array of NumPy of this shape and dtype into the GPU's memory. Local. Raises TypeError,
+        ValueError."""
         operand = examine(values, "values", self.shape[0], self.dtype, c.CPU)
         if operand.k != self.shape[1] or operand.kind != NUMPY:
             raise ValueError(f"values have {operand.k} columns, expected an array of NumPy with {self.shape[1]}")
@@ -81,12 +85,12 @@ class DeviceArray(Memory):
         return f"DeviceArray(shape={self.shape}, dtype={self.dtype})"
 
 
-# address of the first element -> memory of libspmm there
+# address of the first element -> the Memory that begins there
 known = weakref.WeakValueDictionary()
 
 
 def allocated(create, space):
-    """The multivector that create(struct) allocates, as Memory."""
+    """Returns the multivector that create(struct) allocates, as Memory."""
     struct = c.Multivector()
     with c.lock_of(space):
         c.loaded().check(create(ctypes.byref(struct)))
@@ -95,12 +99,12 @@ def allocated(create, space):
 
 def copy(source, target):
     lib = c.loaded()
-    with c.lock_of(c.CUDA):  # arrays in host memory are copied by NumPy
+    with c.lock_of(c.CUDA):  # NumPy makes the copies within host memory
         lib.check(lib.spmm_multivector_copy(source, target))
 
 
 def described(array):
-    """A C-contiguous array of NumPy [rows, k] as an spmm_multivector."""
+    """Returns an spmm_multivector for a C-contiguous array of NumPy [rows, k]."""
     precision = c.F32 if array.dtype == np.float32 else c.F64
     return c.Multivector(array.shape[0], array.shape[1], max(array.shape[1], 1), precision, c.CPU,
                          array.ctypes.data, 0, 0)
@@ -109,9 +113,12 @@ def described(array):
 # ---- arrays of others ----
 
 class Operand:
-    """What examine_rows() and examine() found. array: as it was given (of a CPU tensor: its memory as an array of NumPy); direct: its
-    memory is rows of k elements that lie ld apart, or with `columns` columns that do (of examine(): and libspmm may touch what lies
-    between them); memory: the Memory that it is all of, or None; made: it was made for this product, on the GPU of X and in its stream."""
+    """What examine_rows() or examine() found about an array.
+
+    array: the array (for a CPU tensor: a NumPy array of the same memory). direct: whether libspmm can use its
+    memory: rows of k consecutive elements, ld elements apart, or, if `columns` is COLUMN_MAJOR, such columns;
+    examine() also requires that libspmm may access the elements between them. memory: the Memory of which it
+    is the whole, or None. made: whether it was made for this product, on the GPU of X and in its stream."""
     __slots__ = ("array", "kind", "like", "dtype", "rows", "k", "vector", "address", "strides", "ld", "direct", "columns", "writable",
                  "memory", "made")
 
@@ -123,18 +130,19 @@ class Operand:
         self.columns, self.made = c.ROW_MAJOR, False
 
     def matrix(self):
-        """An array in host memory as one of two dimensions."""
+        """Returns an array in host memory as an array of two dimensions."""
         return self.array[:, None] if self.vector else self.array
 
 
 def torch_tensor(x):
-    """torch, if x is a tensor of it; a program that has no torch has no tensors."""
+    """Returns the module torch if x is one of its tensors, else None. Does not import torch: then x is no
+    tensor."""
     torch = sys.modules.get("torch")
     return torch if torch is not None and isinstance(x, torch.Tensor) else None
 
 
 def kind_of(x, name):
-    """What x is an array of, and how to reach its memory. TypeError."""
+    """Returns (the kind of array x, an object that gives access to its memory). Raises TypeError."""
     if isinstance(x, np.ndarray):
         if isinstance(x, np.ma.MaskedArray):
             raise TypeError(f"{name} is a masked array, and a product has no masks: {'out.data' if name == 'out' else f'{name}.filled(0)'}")
@@ -160,12 +168,12 @@ def kind_of(x, name):
 
 
 def layout(x, kind, name, dtype):
-    """(element type, shape, strides in bytes or None, address, whether it may be written). TypeError where the element type is
-    another; dtype: None takes all that libspmm has."""
+    """Returns (element type, shape, strides in bytes or None, address, whether x is writable). Raises
+    TypeError if the element type is not dtype; with dtype None, if it is not one of libspmm's."""
     if kind in (NUMPY, TORCH_CPU):
         check_type(name, x.dtype, dtype, kind)
         return x.dtype, x.shape, x.strides, x.ctypes.data, x.flags.writeable
-    if kind == TORCH:  # its __cuda_array_interface__ takes longer than all the rest
+    if kind == TORCH:  # its __cuda_array_interface__ takes longer than everything else here
         found = torch_types().get(x.dtype) or str(x.dtype).partition(".")[2]
         check_type(name, found, dtype, kind)
         return found, tuple(x.shape), tuple(step * found.itemsize for step in x.stride()), x.data_ptr(), True
@@ -178,21 +186,22 @@ def layout(x, kind, name, dtype):
     return found, tuple(interface["shape"]), interface.get("strides"), address, not read_only
 
 
-# ---- DLPack: arrays of whatever else, of JAX for example ----
+# ---- DLPack: arrays of other libraries, such as JAX ----
 
 class DlpackTensor(ctypes.Structure):
-    """DLTensor, with which a DLManagedTensor begins (dlpack.h before 1.0, which producers give to who asks for no version)."""
+    """DLTensor, the first member of DLManagedTensor (dlpack.h before 1.0: producers return it if no version
+    is requested)."""
     _fields_ = [("data", ctypes.c_void_p), ("device_type", ctypes.c_int32), ("device", ctypes.c_int32), ("ndim", ctypes.c_int32),
                 ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16),
                 ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64)]
 
 
 DLPACK_CPU, DLPACK_CUDA, DLPACK_FLOAT = 1, 2, 2
-DLPACK_LEGACY_STREAM = 1  # also the number that CUDA's driver has for it
+DLPACK_LEGACY_STREAM = 1  # also this stream's handle in the CUDA driver
 
 
 class DlpackArray:
-    """An array on a GPU that was given by DLPack, to be read: it keeps the memory alive by keeping the capsule, which frees it."""
+    """A read-only array on a GPU, passed by DLPack. It keeps the capsule, whose deletion frees the memory."""
 
     def __init__(self, x, name):
         self.capsule = x.__dlpack__(stream=DLPACK_LEGACY_STREAM)
@@ -209,7 +218,8 @@ class DlpackArray:
 
 
 def by_dlpack(x, name):
-    """What kind_of() returns of an array that is reached by DLPack. Such an array is read, not written."""
+    """Returns what kind_of() returns, for an array that is accessed by DLPack. Such an array is only read,
+    never written."""
     device = x.__dlpack_device__()[0]
     if device == DLPACK_CPU and hasattr(np, "from_dlpack"):
         found = np.from_dlpack(x)
@@ -226,7 +236,7 @@ _torch_types = {}
 
 
 def torch_types():
-    """The types of PyTorch for values and indices that libspmm has -> those of NumPy."""
+    """Returns a table: PyTorch's types for the values and indices that libspmm supports -> NumPy's types."""
     if not _torch_types:
         torch = sys.modules["torch"]
         _torch_types.update({getattr(torch, kind): np.dtype(kind) for kind in ("float64", "float32", "int64", "int32")})
@@ -239,8 +249,10 @@ def check_type(name, found, expected, kind):
 
 
 def wrong_type(name, found, expected, kind=NUMPY):
-    """What to say of an array of another type, with the way that works: of an `out` a converted copy would have the result
-    alone, and a conversion to real numbers loses imaginary parts. expected: None stands for both types of libspmm."""
+    """Returns the message about an array of a wrong type, with an expression that works. For `out` that is a
+    new array, because a converted copy would receive the result instead of `out`; for complex numbers it is
+    the two parts, because a conversion would lose the imaginary part. expected: None means either type of
+    libspmm."""
     text, wanted = f"{name} is {found}, expected {expected or 'float64 or float32'}", expected or TYPES[0]
     of_torch, imaginary = kind in (TORCH, TORCH_CPU), "complex" in str(found)
     if name == "out":
@@ -249,7 +261,7 @@ def wrong_type(name, found, expected, kind=NUMPY):
     cast = f".to(torch.{wanted})" if of_torch else f".astype(numpy.{wanted})"
     if not imaginary:
         return f"{text}: {name}{cast}"
-    # their parts have the type, and are views
+    # the parts of complex numbers already have the right type, but are views with gaps
     if str(found) == ("complex64" if wanted == TYPES[1] else "complex128"):
         cast = {CUPY: ".copy()", TORCH: ".contiguous()"}.get(kind, "")
     return f"{text}: its parts one after the other, {name}.real{cast} and {name}.imag{cast}"
@@ -264,9 +276,10 @@ def check_shape(shape, name, rows, whose):
 
 
 def examine_rows(x, name, rows=None, dtype=None):
-    """The Operand of rows that functions of multivectors use: they touch nothing between rows. TypeError, ValueError. Local.
+    """Returns the Operand of an array for functions of multivectors, which access nothing between rows.
+    Local. Raises TypeError, ValueError.
 
-    rows, dtype: those of X, which it has to fit; None: any, float64 or float32."""
+    rows, dtype: those of X, which x must have, too; None: any number of rows, float64 or float32."""
     operand = operand_of(x, *kind_of(x, name), name, rows, dtype, "as X has")
     if operand.k < 1:
         raise ValueError(f"{name} has no columns, expected at least 1")
@@ -286,9 +299,9 @@ def operand_of(x, kind, reached, name, rows, dtype, whose):
 
 
 def examine(x, name, rows, dtype, space):
-    """The Operand of a product, an array of `rows` rows. TypeError, ValueError. Local.
+    """Returns the Operand of an array of `rows` rows for a product. Local. Raises TypeError, ValueError.
 
-    space: where the plan computes; with CPU an array on a GPU is refused."""
+    space: where the plan computes; if that is CPU, an array on a GPU is refused."""
     kind, reached = kind_of(x, name)
     if kind >= CUPY and space == c.CPU:
         raise TypeError(f'{name} is on a GPU, and the plan computes on the CPU: Plan(..., device="cuda")')
@@ -312,7 +325,7 @@ ROWS_APART = "out is not row-major, nor column-major: on a GPU the elements of a
 
 
 def contiguous_out(operand):
-    """An `out` of that shape and type on the GPU which is taken."""
+    """Returns an expression for an `out` of that shape and type on the GPU that would be accepted."""
     shape = (operand.rows,) if operand.vector else (operand.rows, operand.k)
     if operand.kind == TORCH:
         return f"out=torch.empty({shape}, dtype=torch.{operand.dtype}, device=out.device)"
@@ -320,15 +333,16 @@ def contiguous_out(operand):
 
 
 def has_columns(operand):
-    """Whether elements of a column are consecutive, and columns lie apart, as in Fortran's order; libspmm converts these."""
+    """Whether the elements of each column are consecutive and columns do not overlap (Fortran order). libspmm
+    converts such arrays."""
     strides, size = operand.strides, operand.dtype.itemsize
     return (operand.k > 1 and strides is not None and operand.address % size == 0 and strides[0] == size and strides[1] % size == 0 and
-            # an older libspmm knows no layouts
+            # an older libspmm, without spmm_apply_begin, does not support layouts
             strides[1] >= max(operand.rows, 1) * size and c.loaded().spmm_apply_begin is not None)
 
 
 def check_rows_on_gpu(operand, name):
-    """On a GPU rows of consecutive elements are asked for."""
+    """Refuses an array on a GPU whose rows are not consecutive elements."""
     if not operand.direct and name == "out":
         raise ValueError(f"{ROWS_APART}: {contiguous_out(operand)}")
     if not operand.direct:
@@ -337,7 +351,8 @@ def check_rows_on_gpu(operand, name):
 
 
 def owns_padding(operand, rows, size):
-    """Whether what lies after the last row, as between rows, is memory of the array of which x is a part: libspmm may read it."""
+    """Whether the padding after the last row, too, belongs to the array of which x is a part: libspmm may
+    read it."""
     whole = operand.array
     while isinstance(whole.base, np.ndarray):
         whole = whole.base
@@ -351,8 +366,8 @@ except AttributeError:  # before NumPy 2
 
 
 def check_out(operand, out, rows, k, vector):
-    """What is more to be asked of an array that is written. What lies between rows is not its own, so that only rows
-    without anything between are direct, or all of a multivector of libspmm."""
+    """Makes the additional checks of an array that is written. Elements between its rows do not belong to it.
+    So it is direct only if it has none, or if it is a whole multivector of libspmm."""
     if not operand.writable:
         raise ValueError("out is read-only")
     if operand.k != k or operand.vector != vector:
@@ -365,7 +380,7 @@ def check_out(operand, out, rows, k, vector):
 
 
 def empty(operand, shape, dtype, create):
-    """An array of that shape, of the kind of an operand; create(): a DeviceArray."""
+    """Returns a new array of that shape, of the same kind as an operand. create() returns a DeviceArray."""
     if operand.kind == NUMPY:
         return np.empty(shape, dtype)
     like = operand.like
@@ -384,7 +399,7 @@ _driver = None
 
 
 def driver():
-    """libcuda.so.1; False: there is none, as without a GPU."""
+    """Returns libcuda.so.1, or False if it is not installed."""
     global _driver
     if _driver is None:
         try:
@@ -397,8 +412,8 @@ def driver():
 
 
 def wait_for(operand):
-    """Waits until what was queued for an array on a GPU is done: libspmm computes in streams of its own. Of a tensor: the
-    current stream of PyTorch; of others: the stream that the array names."""
+    """Waits for the work that was queued for an array on a GPU, because libspmm computes in its own streams:
+    for the current stream of PyTorch if the array is a tensor, else for the stream that the array names."""
     if operand.kind == TORCH:
         sys.modules["torch"].cuda.current_stream(operand.like.device).synchronize()
     elif operand.kind in (CUPY, DEVICE):
@@ -413,7 +428,7 @@ ORDINAL = 9  # CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
 
 
 def gpu_of(address):
-    """The number of the GPU whose memory that is; None: unknown."""
+    """Returns the number of the GPU that has this address; None: unknown."""
     number = ctypes.c_int(-1)
     if not address or not driver() or driver().cuPointerGetAttribute(ctypes.byref(number), ORDINAL, address):
         return None
@@ -424,7 +439,7 @@ _opened_gpu = None
 
 
 def opened_gpu():
-    """The number of the GPU that libspmm has opened; None: unknown. Error where none is open."""
+    """Returns the number of the GPU that libspmm has opened; None: unknown. Raises Error if none is open."""
     global _opened_gpu
     if _opened_gpu is None:
         lib = c.loaded()
@@ -434,7 +449,8 @@ def opened_gpu():
 
 
 def check_gpu(operand, name):
-    """Refuses an array on another GPU than the one that libspmm has opened, whose memory its kernels may not reach."""
+    """Refuses an array on a GPU other than the one that libspmm has opened: its kernels may be unable to
+    access it."""
     gpu, found = opened_gpu(), gpu_of(operand.address)
     if found is not None and gpu is not None and found != gpu:
         raise ValueError(f"{name} is on GPU {found}, and libspmm computes on GPU {gpu}: copy it there")

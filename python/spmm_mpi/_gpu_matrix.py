@@ -1,6 +1,6 @@
-"""Matrices of CuPy and PyTorch in the memory of a GPU as blocks of libspmm, which reads their arrays there.
+"""Matrices of CuPy and PyTorch in GPU memory as blocks of libspmm, which reads their arrays in place.
 
-Arrays of both libraries are compared, cut and summed by the same operators; what differs stands in the first functions."""
+Arrays of both libraries have the same operators; the first functions handle the differences."""
 import sys
 
 import numpy as np
@@ -22,7 +22,7 @@ def layouts(torch):
 
 
 def dtype_of(array):
-    """The type of an array as NumPy's. TypeError: NumPy has none of that kind."""
+    """Returns the type of an array as a type of NumPy. Raises TypeError if NumPy has no such type."""
     if not arrays.torch_tensor(array):
         return np.dtype(array.dtype)
     known = arrays.torch_types().get(array.dtype)
@@ -30,7 +30,7 @@ def dtype_of(array):
 
 
 def as_type(array, dtype, copy=False):
-    """The array as a contiguous one of another type; copy: in any case another array."""
+    """Returns the array as a contiguous array of that type. copy: always make a new array."""
     torch = arrays.torch_tensor(array)
     if torch:
         return array.to(getattr(torch, np.dtype(dtype).name), copy=copy).contiguous()
@@ -38,13 +38,13 @@ def as_type(array, dtype, copy=False):
 
 
 def like(array, values):
-    """Values, of NumPy or on a GPU, as an array of the library of `array`, on its GPU."""
+    """Returns values, an array of NumPy or on a GPU, as an array of the library of `array`, on its GPU."""
     torch = arrays.torch_tensor(array)
     return torch.as_tensor(values, device=array.device) if torch else sys.modules["cupy"].asarray(values)
 
 
 def zeros(array, shape):
-    """Zeros of the type of `array`, on its GPU."""
+    """Returns zeros of the type of `array`, on its GPU."""
     torch = arrays.torch_tensor(array)
     if torch:
         return torch.zeros(shape, dtype=array.dtype, device=array.device)
@@ -52,7 +52,7 @@ def zeros(array, shape):
 
 
 def wait(array):
-    """Waits for what the caller's stream does with an array: libspmm has streams of its own."""
+    """Waits for the work on an array in the caller's stream, because libspmm uses its own streams."""
     torch = arrays.torch_tensor(array)
     if torch:
         torch.cuda.current_stream(array.device).synchronize()
@@ -65,7 +65,8 @@ def on_host(array):
 
 
 class GpuEntries:
-    """A matrix in CSR in GPU memory as libspmm wants it: row starts of int64, column indices of int32 that increase strictly in a row."""
+    """A CSR matrix in GPU memory in the form that libspmm requires: row starts of int64, and column indices
+    of int32 that increase strictly in each row."""
 
     def __init__(self, shape, indptr, indices, data):
         self.shape, self.indptr, self.indices, self.data = shape, indptr, indices, data
@@ -75,18 +76,18 @@ class GpuEntries:
         return dtype_of(self.data)
 
     def csr(self):
-        """As an spmm_csr, which this object keeps alive."""
+        """Returns an spmm_csr, whose arrays this object keeps alive."""
         address = [part.data_ptr() if arrays.torch_tensor(part) else part.data.ptr for part in (self.indptr, self.indices, self.data)]
         return c.Csr(self.shape[0], self.shape[1], len(self.data), matrix.PRECISIONS[self.dtype], *address)
 
     def same_pattern(self, other):
-        """Whether another matrix, whose arrays may be longer, has these entries."""
+        """Whether another matrix, whose arrays may be longer, has the same pattern."""
         return (self.shape == other.shape and len(self.indptr) == len(other.indptr) and len(self.indices) <= len(other.indices) and
                 bool((like(self.indptr, other.indptr) == self.indptr).all()) and
                 bool((like(self.indices, other.indices)[:len(self.indices)] == self.indices).all()))
 
     def assign(self, values):
-        """Takes values for the entries, of NumPy or on a GPU."""
+        """Sets the values of the entries from an array of NumPy or on a GPU."""
         self.data[:] = like(self.data, values)
         wait(self.data)
 
@@ -95,7 +96,8 @@ class GpuEntries:
 
 
 def parts(A):
-    """(shape, indptr, indices, data, owner) of a matrix on a GPU, as they are: owner lives as long as the pattern. TypeError."""
+    """Returns (shape, indptr, indices, data, owner) of a matrix on a GPU, not converted. owner: an object
+    that lives as long as the pattern. Raises TypeError."""
     if arrays.torch_tensor(A):
         if A.dim() != 2 or A.layout is not sys.modules["torch"].sparse_csr:
             raise TypeError(f"A is a tensor of layout {A.layout} and {A.dim()} dimensions, expected torch.sparse_csr and 2: A.to_sparse_csr()")
@@ -109,9 +111,9 @@ def parts(A):
 
 
 def entries(A, copy=True):
-    """A matrix on a GPU as GpuEntries, duplicates summed. TypeError, ValueError.
+    """Returns a matrix on a GPU as GpuEntries, with duplicates summed. Raises TypeError, ValueError.
 
-    copy: the arrays are the result's own; else they may be those of A."""
+    copy: make new arrays for the result; else it may have those of A."""
     shape, indptr, indices, data, _ = parts(A)
     if dtype_of(data) not in matrix.PRECISIONS:
         raise TypeError(f"the values of A are {dtype_of(data)}, expected float64 or float32")
@@ -135,7 +137,7 @@ def entries(A, copy=True):
 
 
 def summed(A):
-    """The matrix with column indices that increase in each row, duplicates summed."""
+    """Returns the matrix with column indices that increase in each row, and with duplicates summed."""
     if arrays.torch_tensor(A):
         return A.to_sparse_coo().coalesce().to_sparse_csr()
     if isinstance(A, GpuEntries):

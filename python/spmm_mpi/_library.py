@@ -1,6 +1,7 @@
-"""libspmm.so by ctypes: where it is found, the mirror of include/spmm_types.h, spmm.h and spmm_extended.h, errors.
+"""libspmm.so by ctypes: how it is found, the mirror of include/spmm_types.h, spmm.h and spmm_extended.h, and
+errors.
 
-tests/test_python.py holds sizes, offsets and numbers against what a C compiler says."""
+tests/test_python.py compares sizes, offsets and numbers with those of a C compiler."""
 import contextlib
 import ctypes
 import ctypes.util
@@ -15,7 +16,7 @@ from ctypes import POINTER, Structure, c_char_p, c_double, c_int, c_int64, c_voi
 
 from ._version import VERSION
 
-# before 1.0 a minor version is an interface of its own, as in the soname
+# before 1.0 each minor version is a separate interface, as in the soname
 INTERFACE = VERSION.rsplit(".", 1)[0]
 SONAME = f"libspmm.so.{INTERFACE}"
 
@@ -40,10 +41,10 @@ class Status(enum.IntEnum):
 
 
 class Error(RuntimeError):
-    """A failure of libspmm, or of another rank, as a sentence.
+    """A failure of libspmm or of another rank; the message is a sentence.
 
-    status: the Status that libspmm returned; None: it was not libspmm that failed (it was not found, another rank was given
-    wrong arguments)."""
+    status: the Status that libspmm returned; None: libspmm itself did not fail (it was not found, or wrong
+    arguments were passed on another rank)."""
 
     def __init__(self, message, status=None):
         super().__init__(message)
@@ -98,7 +99,7 @@ class Study(Structure):
     _fields_ = [("ell_limit", c_double), ("block_size", c_int), ("subwarp", c_int), ("quick_plan", c_int), ("all_kernels", c_int)]
 
 
-# the words of the program's options, with the numbers of the enumerations
+# option -> its words, as in the program's options -> the numbers of the C enumeration
 WORDS = {
     "device": {"cpu": CPU, "cuda": CUDA},
     "format": {"auto": 0, "csr": 1, "ell": 2, "ell-nopad": 3, "sell": 4, "panel": 5, "staged": 6},
@@ -115,7 +116,8 @@ WORDS = {
 
 
 def prototypes(comm):
-    """Function -> (its result, its arguments); comm: the C type of MPI_Comm."""
+    """Returns a table: function -> (type of its result, types of its arguments). comm: the C type of
+    MPI_Comm."""
     multivector = POINTER(Multivector)
     return {
         "spmm_csr_read": (c_int, [c_char_p, c_int, POINTER(Csr)]),
@@ -137,7 +139,7 @@ def prototypes(comm):
     }
 
 
-# what an older libspmm of the same interface may lack
+# functions that an older libspmm of the same interface may lack
 NEWER = {
     "spmm_apply_transposed": (c_int, [c_void_p, c_double, POINTER(Multivector), c_double, POINTER(Multivector)]),
     "spmm_apply_begin": (c_int, [c_void_p, c_double, POINTER(Multivector), c_double, POINTER(Multivector)]),
@@ -158,7 +160,7 @@ NEWER = {
 
 
 def newer(comm):
-    """NEWER, and what of it takes a communicator."""
+    """Returns NEWER with the newer functions that have a communicator as an argument."""
     multivector = POINTER(Multivector)
     return {**NEWER,
             "spmm_cut_create": (c_int, [comm, c_int, POINTER(Csr), c_int, c_int64, POINTER(Options), POINTER(Cut)]),
@@ -168,29 +170,29 @@ def newer(comm):
 
 
 def comm_type():
-    """The C type of MPI_Comm in mpi4py's MPI: a pointer (Open MPI) or an int (MPICH)."""
+    """Returns the C type of MPI_Comm in mpi4py's MPI: a pointer (Open MPI) or an int (MPICH)."""
     from mpi4py import MPI
     return c_void_p if MPI._sizeof(MPI.Comm) == ctypes.sizeof(c_void_p) else c_int
 
 
 def comm_handle(comm):
-    """The MPI_Comm of a communicator of mpi4py, or the only one where libspmm has no MPI."""
+    """Returns the MPI_Comm of a communicator of mpi4py; the only MPI_Comm there is if libspmm has no MPI."""
     if loaded().world is not None:
         return loaded().world
     from mpi4py import MPI
     return comm_type().from_address(MPI._addressof(comm))
 
 
-# ---- finding it ----
+# ---- finding the library ----
 
-# of a wheel: it has libspmm and libgomp
+# the folder of a wheel that contains libspmm and libgomp
 BUNDLED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lib")
 OPENMP = "libgomp.so.1"
 
 
 def open_openmp(folder):
-    """Sees to it that a libspmm of a folder with an OpenMP runtime of its own finds one: that of the process, else of the system, else
-    that one."""
+    """Makes sure that the libspmm of a wheel finds an OpenMP runtime: the one that the process has loaded,
+    else the system's, else the one in the wheel."""
     bundled = os.path.join(folder, OPENMP)
     if folder != BUNDLED or not os.path.exists(bundled):
         return
@@ -205,7 +207,7 @@ HOW = (f"build it by `make`, install it by `make install PREFIX=DIR`, and set SP
 
 
 def named_by_environment():
-    """The file that SPMM_LIBRARY names; None: it is not set."""
+    """Returns the file that SPMM_LIBRARY names; None: the variable is not set."""
     told = os.environ.get("SPMM_LIBRARY")
     if not told:
         return None
@@ -241,14 +243,16 @@ def places():
 
 
 def check_interface(file):
-    """Refuses a file whose name, links resolved, says another interface: its structures may be others."""
+    """Refuses a file whose name, after links are resolved, has the number of another interface: its structs
+    may differ."""
     version = re.search(r"libspmm\.so\.(\d+\.\d+)", os.path.basename(os.path.realpath(file)))
     if version and version[1] != INTERFACE:
         raise Error(f"{file} has interface {version[1]}, and this spmm_mpi {VERSION} needs {INTERFACE}; {HOW}")
 
 
 def open_library():
-    """The first library that is found and its name. A file of SPMM_LIBRARY is the only one that is tried."""
+    """Returns the first library that can be loaded, and its name. If SPMM_LIBRARY names a file, only that one
+    is tried."""
     told = named_by_environment()
     why = []
     for file in [told] if told else places():
@@ -265,7 +269,8 @@ def open_library():
 
 
 def one_rank_world(lib):
-    """The MPI_Comm of all of a libspmm without an MPI (make MPI=0), which is started here; None: the library has an MPI."""
+    """Initializes a libspmm that was built without MPI (make MPI=0), and returns its world communicator;
+    returns None if the library has an MPI."""
     if not hasattr(lib, "spmm_one_rank_Init_thread"):
         return None
     begun, level, multiple = c_int(), c_int(), 3
@@ -276,9 +281,9 @@ def one_rank_world(lib):
 
 
 def check_mpi(lib, file):
-    """Refuses a libspmm that was linked to another MPI than mpi4py, whose communicators it could not read.
+    """Refuses a libspmm that was linked to another MPI than mpi4py: it could not use mpi4py's communicators.
 
-    A function looked up by the library's handle is the one of the MPI that the library itself was linked to."""
+    A function that is looked up by the library's handle belongs to the MPI that the library was linked to."""
     from mpi4py import MPI
     try:
         version = lib.MPI_Get_library_version
@@ -293,10 +298,10 @@ def check_mpi(lib, file):
 
 
 def check_version(lib, file):
-    """Refuses a libspmm that says itself that it has another interface, whatever its file is called."""
+    """Refuses a libspmm whose spmm_version() reports another interface, whatever the name of its file."""
     try:
         version = lib.spmm_version
-    except AttributeError:  # it is older than this function
+    except AttributeError:  # the library is older than spmm_version()
         return
     numbers = [c_int() for _ in range(3)]
     version.restype, version.argtypes = c_char_p, [POINTER(c_int)] * 3
@@ -332,14 +337,14 @@ class Library:
         setattr(self, name, function)
 
     def need(self, name):
-        """A function of newer(); an Error where this library lacks it."""
+        """Returns a function of newer(). Raises Error if this library lacks it."""
         function = getattr(self, name)
         if function is None:
             raise Error(f"{self.file} has no function {name}: it is older than this; {HOW}")
         return function
 
     def check(self, status):
-        """Raises the Error of a status that is not SPMM_OK."""
+        """Raises Error if status is not SPMM_OK."""
         if status:
             raise Error(self.spmm_error_message().decode(errors="replace") or Status(status).name, Status(status))
 
@@ -354,14 +359,16 @@ def in_forked():
 
 
 def check_fork():
-    """Refuses a forked process, before mpi4py or a lock is waited for that a thread of the other process may hold. Error."""
+    """Raises Error in a forked process, before it calls mpi4py or waits for a lock that a thread of the
+    parent may hold."""
     if forked:
         raise Error("this process was forked from one that uses libspmm, and has neither its threads nor its MPI: expected a call in the "
                     "parent process, or in a process started with spawn (multiprocessing.get_context(\"spawn\"))", Status.USAGE)
 
 
 def without_mpi():
-    """Whether libspmm is one for a single process. Error: there is none, and no mpi4py by which other ranks could be told so."""
+    """Whether libspmm was built without MPI. Raises Error if libspmm was not found and mpi4py, through which
+    other ranks could be notified, is not installed."""
     try:
         return loaded().world is not None
     except Error:
@@ -371,7 +378,7 @@ def without_mpi():
 
 
 def mpi_runs():
-    """Whether communicators can be used: before MPI_Finalize."""
+    """Whether communicators can be used, i.e. MPI has not been finalized."""
     if without_mpi():
         return True
     from mpi4py import MPI
@@ -382,7 +389,7 @@ _loaded = None
 
 
 def loaded():
-    """The one Library of this process."""
+    """Returns the only Library of this process."""
     global _loaded
     if _loaded is None:
         _loaded = Library()
@@ -391,7 +398,7 @@ def loaded():
 
 
 def library_path():
-    """Returns the file of the libspmm that is used. Local. Raises Error where none is found."""
+    """Returns the file of the libspmm that is used. Local. Raises Error if none is found."""
     return loaded().file
 
 
@@ -402,17 +409,19 @@ gpu_lock, no_lock = threading.RLock(), contextlib.nullcontext()
 
 
 def lock_of(space):
-    """What a thread holds that calls libspmm for a GPU, whose streams are the process's; for CPUs nothing."""
+    """Returns the lock that a thread must hold to call libspmm for a GPU, because all threads share its
+    streams. For CPUs the lock does nothing."""
     return gpu_lock if space == CUDA else no_lock
 
 
 
 def device_open(comm):
-    """Opens a GPU for this rank: number (rank within its node) modulo (number of visible GPUs). Collective over comm.
+    """Opens a GPU for this rank: number (rank within its node) modulo (number of visible GPUs). Collective
+    over comm.
 
-    The first Plan with device="cuda" does so by itself over its communicator. A program whose plans have different
-    communicators calls this first, with one that has all ranks. Raises Error with status NO_DEVICE on every rank where some
-    rank sees no usable GPU."""
+    The first Plan with device="cuda" does this itself, over its communicator. A program whose plans have
+    different communicators must call this function first, with a communicator of all ranks. Raises Error with
+    status NO_DEVICE on every rank if some rank sees no usable GPU."""
     global gpu_is_open
     lib = loaded()
     lib.check(lib.spmm_device_open(comm_handle(comm)))
@@ -422,7 +431,8 @@ def device_open(comm):
 # ---- text that C allocates ----
 
 def written(write):
-    """The text that write(char **) returned, "" where it is NULL, and its status."""
+    """Returns the text that write(char **) stored ("" if NULL) and the status that it returned; frees C's
+    text."""
     text = c_void_p()
     status = write(ctypes.byref(text))
     said = ctypes.string_at(text).decode(errors="replace") if text else ""

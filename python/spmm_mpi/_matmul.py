@@ -1,8 +1,9 @@
-"""matmul: products of this process alone, with matrices whose values may have changed since the last one.
+"""matmul: products in this process alone, with matrices whose values may have changed since their last
+product.
 
-The plan of a pattern is kept, as an Analysis, and found again by what the index arrays hold: a matrix that was seen before is compared with
-its plan first, another one with the plans of the same fingerprint. An Analysis lives as long as one of the matrices that it was used
-for."""
+The plan of a pattern is kept as an Analysis, and found again by the contents of the index arrays: a matrix
+that was used before is compared with its last plan first, any other matrix with the plans of the same
+fingerprint. An Analysis lives as long as any of the matrices that it was used for."""
 import collections
 import sys
 import threading
@@ -19,16 +20,18 @@ from . import _world as world
 from ._plan import Plan
 
 F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
-EXACT = 2 ** 53  # whole numbers up to this one are numbers of f64
-MOST = 64  # plans that are kept; the one that was not used for the longest time goes first
-# what a plan may cost: as if so many products were to come; after as many it is made anew for the next number
+EXACT = 2 ** 53  # f64 represents all whole numbers up to this one
+MOST = 64  # maximum number of plans that are kept; the least recently used one is closed first
+# expected numbers of products, which limit how much time making a plan may take; after as many products the
+# plan is made again, for the next number
 PRODUCTS = 20, 99, 1000
 
 
 # ---- what is computed ----
 
 def types_of(a, x):
-    """(the type of the result by the rules of NumPy and SciPy, the type that it is computed in); of the types of A and X. TypeError."""
+    """Returns (the type of the result by the rules of NumPy and SciPy, the type in which it is computed) for
+    an A of type a and an X of type x. Raises TypeError."""
     if a == x and a in (F64, F32):
         return a, a
     for name, dtype in (("A", a), ("X", x)):
@@ -44,25 +47,27 @@ def types_of(a, x):
 
 
 def magnitude(values):
-    """The largest absolute value of whole numbers, as an int of Python."""
+    """Returns the largest absolute value of whole numbers, as an int of Python."""
     return max(-int(values.min()), int(values.max())) if values.size else 0
 
 
 def exact(source, x):
-    """Whether no sum of a product of whole numbers, nor a part of one, exceeds 2^53."""
+    """Whether no sum in a product of whole numbers, and no partial sum, can exceed 2^53."""
     return int(np.diff(source.indptr).max(initial=0)) * magnitude(source.data) * magnitude(x) < EXACT
 
 
 def limbs(values, bits):
-    """Whole numbers modulo 2^64 as the sum of part i times 2^(i bits): the parts, [i, ..] of f64."""
+    """Splits whole numbers modulo 2^64 into parts of `bits` bits, of f64: the sum of parts[i] * 2^(i bits) is
+    the number."""
     given = values.astype(np.uint64 if values.dtype == np.uint64 else np.int64).view(np.uint64)
     mask = np.uint64(2 ** bits - 1)
     return np.array([(given >> np.uint64(shift)) & mask for shift in range(0, 64, bits)], F64)
 
 
 def modulo(values, x, longest, multiply):
-    """The product of whole numbers modulo 2^64, as uint64: of parts of A and X whose products f64 sums exactly, of at most `longest` in a
-    row. multiply(values, X): the product of f64 with these values of A."""
+    """Returns the product of whole numbers modulo 2^64, as uint64. Multiplies parts of A and X (see limbs())
+    that are so short that f64 sums `longest` of their products, the most in a row, exactly. multiply(values,
+    X): the product of f64 with these values of A."""
     bits = (53 - int(longest).bit_length()) // 2
     parts = limbs(x.reshape(len(x), -1), bits)
     count, rows, k = parts.shape
@@ -76,7 +81,8 @@ def modulo(values, x, longest, multiply):
 
 
 def as_type(y, dtype):
-    """Numbers of f64, or whole ones, as the result's: modulo the range of their type, and bool by whether they are 0."""
+    """Converts numbers of f64, or whole numbers, to the type of the result: whole numbers modulo the range of
+    the type; bool is whether the number is not 0."""
     if y.dtype == dtype:
         return y
     if dtype.kind == "b":
@@ -87,14 +93,16 @@ def as_type(y, dtype):
 # ---- A ----
 
 class Source:
-    """A matrix in CSR in host memory: shape and arrays. owner: what lives as long as its pattern, and changes when it does."""
+    """A CSR matrix in host memory: shape and arrays. owner: an object that lives as long as the pattern; a
+    new pattern has a new owner."""
 
     def __init__(self, shape, indptr, indices, data, owner):
         self.shape, self.indptr, self.indices, self.data, self.owner = tuple(map(int, shape)), indptr, indices, data, owner
         self.dtype = data.dtype
 
     def checked(self):
-        """Itself, or a Source whose column indices increase in rows, where entries stored more than once are summed. ValueError."""
+        """Returns itself if column indices increase in each row; else a Source with sorted rows and with
+        duplicates summed. Raises ValueError."""
         matrix.check_csr(self.shape, self.indptr, self.indices, self.data)
         nnz = int(self.indptr[-1])
         indices, data = self.indices[:nnz], self.data[:nnz]
@@ -104,20 +112,20 @@ class Source:
         return Source(self.shape, *summed(self.indptr, indices, wide), self.owner)
 
     def entries(self, dtype):
-        """What its plan is made of, once checked() has returned it."""
+        """Returns the Entries that a plan is made of. Only for a Source that checked() returned."""
         nnz = int(self.indptr[-1])
         return matrix.Entries(self.shape, self.indptr, self.indices[:nnz], self.data[:nnz].astype(dtype))
 
     def same(self, held):
-        """Whether it has the pattern of these entries."""
+        """Whether the matrix has the pattern of these Entries."""
         return (held.shape == self.shape and np.array_equal(held.indptr, self.indptr) and
                 np.array_equal(held.indices, self.indices[:len(held.indices)]))
 
     def wait(self):
-        """Waits for what was queued for its arrays."""
+        """Waits for work that was queued for the arrays: none, in host memory."""
 
     def fingerprint(self):
-        """What patterns that are alike have in common, from a few of the indices."""
+        """Returns a key, made of a few of the indices, that is the same for equal patterns."""
         used = self.indices[:self.indptr[-1]]
         return self.shape, len(used), *(part[::max(len(part) // 64, 1)].astype(np.int64).tobytes() for part in (self.indptr, used))
 
@@ -127,8 +135,8 @@ class NoEntries(Exception):
 
 
 class GpuSource(gpu_matrix.GpuEntries):
-    """A matrix in CSR in GPU memory, as Source."""
-    dtype = None  # no property, which would take longer
+    """Like Source, for a CSR matrix in GPU memory."""
+    dtype = None  # replaces the property, which would take longer
 
     def __init__(self, A):
         shape, indptr, indices, data, self.owner = gpu_matrix.parts(A)
@@ -140,7 +148,8 @@ class GpuSource(gpu_matrix.GpuEntries):
         gpu_matrix.wait(self.data)
 
     def checked(self):
-        """Itself, or a GpuSource whose column indices increase in rows. ValueError, NoEntries."""
+        """Returns itself if column indices increase in each row, else such a GpuSource. Raises ValueError,
+        NoEntries."""
         self.made = gpu_matrix.entries(self.given, copy=False)
         if len(self.made.data) == 0:
             raise NoEntries
@@ -151,7 +160,8 @@ class GpuSource(gpu_matrix.GpuEntries):
         return ordered
 
     def entries(self, dtype):
-        """What its plan is made of, once checked() has returned it. dtype: its own."""
+        """Returns the GpuEntries that a plan is made of. Only for a GpuSource that checked() returned. dtype:
+        its own."""
         return self.made
 
     def same(self, held):
@@ -162,7 +172,8 @@ class GpuSource(gpu_matrix.GpuEntries):
 
 
 def summed(indptr, indices, data):
-    """A CSR with column indices that increase in each row, duplicates summed."""
+    """Returns the arrays of a CSR matrix with column indices that increase in each row, and with duplicates
+    summed."""
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     order = np.lexsort((indices, rows))
     rows, cols = rows[order], indices[order]
@@ -170,17 +181,18 @@ def summed(indptr, indices, data):
     return np.searchsorted(first, indptr), cols[first], np.add.reduceat(data[order], first)
 
 
-WIDE = {"i": np.int64, "u": np.int64}  # small whole numbers would be summed modulo their range
+WIDE = {"i": np.int64, "u": np.int64}  # sums of smaller types would be modulo their range
 OWNERS = {"csr": "indices", "csc": "indices", "bsr": "indices", "coo": "col", "dia": "offsets", "lil": "rows"}
 
 
 def source_of(A, x):
-    """A as a Source for a product with an X of that type, and the types of the product (see types_of()). TypeError, ValueError."""
+    """Returns (A as a Source, type of the result, type in which it is computed) for a product with an X of
+    type x: see types_of(). Raises TypeError, ValueError."""
     torch = arrays.torch_tensor(A)
     if torch:
         source = of_torch(torch, A)
         return source, *types_of(source.data.dtype, x)
-    sparse = sys.modules.get("scipy.sparse")  # a program that has not imported it has no matrices of it
+    sparse = sys.modules.get("scipy.sparse")  # if scipy.sparse was never imported, A is none of its matrices
     if sparse is None or not sparse.issparse(A):
         raise TypeError(f"A is a {type(A).__name__}, expected a sparse matrix or array of SciPy (scipy.sparse.csr_array) or a tensor of "
                         f"layout torch.sparse_csr")
@@ -190,13 +202,14 @@ def source_of(A, x):
     owner = getattr(A, OWNERS.get(A.format, ""), A)
     if A.format != "csr":
         matrix.check_indices(A)
-        # which may sum duplicates
+        # tocsr() may sum duplicates, so A is converted to a type that has room for the sums
         A = of_type(A, WIDE.get(result.kind, computed) if result != np.uint64 else result).tocsr()
     return Source(A.shape, A.indptr, A.indices, A.data, owner), result, computed
 
 
 def of_type(A, dtype):
-    """A matrix of SciPy with values of that type. astype() would sum duplicates in the type that they have, and in the caller's matrix."""
+    """Returns a matrix of SciPy with values of that type. For the first formats, astype() would sum
+    duplicates before the conversion, and in the caller's matrix."""
     if A.format in ("csc", "bsr"):
         return type(A)((A.data.astype(dtype), A.indices, A.indptr), shape=A.shape)
     if A.format == "coo":
@@ -216,15 +229,18 @@ def of_torch(torch, A):
 # ---- plans of patterns ----
 
 class Analysis:
-    """The plan of a pattern. owners: where the Cache has it by matrices that have been seen; places: and by what else; in_order: matrices
-    with its key have their values in the plan's order. Its lock is held by who uses the plan, which may be closed (None) before."""
+    """The plan of a pattern.
+
+    owners: its keys in Cache.owned, one for each matrix that it was used for. places: its other entries in
+    the Cache, (table, key). in_order: whether matrices with its key have their values in the plan's order.
+    lock: held while the plan is used; the plan may have been closed (None) before the lock was acquired."""
 
     def __init__(self, source, dtype, options):
         self.plan = Plan(world.own(), source.entries(dtype), rows="distributed", **{"products": PRODUCTS[0], **options})
         self.lock, self.in_order, self.owners, self.places = threading.Lock(), True, set(), []
-        self.left_over = False  # its last owner went while it was in use
+        self.left_over = False  # its last owner was freed while the plan was in use
         self.rows, self.shape = rows.Rows(self.plan._block), source.shape
-        # another kernel has the same bits, but on a GPU in f32
+        # a plan that is made again may have another kernel, which gives the same bits, except on a GPU in f32
         stays = options.keys() & {"products", "kernel", "plan"} or self.plan._block.on_gpu and dtype == F32
         self.left, self.later = PRODUCTS[0], [] if stays else list(PRODUCTS[1:])
 
@@ -232,7 +248,8 @@ class Analysis:
         return source.same(self.plan._block.entries())
 
     def begin(self, source, dtype):
-        """Takes the lock for a product. False: the plan has been closed, or has not the pattern of the source, unless that is None."""
+        """Acquires the lock for a product. Returns False, without the lock, if the plan has been closed, or
+        if source is not None and has another pattern."""
         self.lock.acquire()
         good = False
         try:
@@ -243,7 +260,8 @@ class Analysis:
         return good
 
     def take(self, source, dtype):
-        """Whether the plan has the pattern of a matrix; then it takes its values, if they are of that type, the plan's."""
+        """Whether the plan has the pattern of a matrix. If so, and if the values are of type dtype, the
+        plan's, they become those of the plan."""
         if source.shape != self.shape or len(source.data) < self.rows.nnz:
             return False
         if not self.plan._options.stream:
@@ -258,7 +276,7 @@ class Analysis:
         return same
 
     def multiply(self, values, x, out=None):
-        """The product with these values, or None: with those that the plan has."""
+        """Returns the product with these values; None: with the plan's current values."""
         if values is not None:
             self.set(values)
         if self.later:
@@ -266,18 +284,20 @@ class Analysis:
         return self.plan @ x if out is None else self.plan.apply(x, out=out)
 
     def count(self):
-        """Makes the plan anew before the next product, where that will have been worth it."""
+        """Counts a product. If there have been as many as the plan was made for, makes the plan again, for
+        more."""
         self.left -= 1
         if self.left < 0:
             products = self.later.pop(0)
             self.left = products - 1
             try:
                 self.plan._expect(products)
-            except c.Error:  # no memory for both: it keeps the one that it has
+            except c.Error:  # no memory for two plans: the old one stays
                 self.later.clear()
 
     def set(self, values):
-        """Gives the plan values, if they are others than it has (in any bit: NaN is not NaN, and -0 is 0)."""
+        """Sets the plan's values, if any bit differs from the current ones. (Comparing numbers would be
+        wrong: NaN is not equal to NaN, and -0 is equal to 0.)"""
         plan, nnz, dtype = self.plan, self.rows.nnz, self.rows.dtype
         if len(values) < nnz:
             raise ValueError(f"A has {len(values)} entries, and the matrix for which its key was used before {nnz}")
@@ -297,7 +317,7 @@ class Analysis:
 
 
 class Cache:
-    """Results of analysis by owner, by fingerprint and by key."""
+    """Finds an Analysis by owner, by fingerprint or by key."""
 
     def __init__(self):
         self.lock, self.gone = threading.Lock(), collections.deque()
@@ -307,15 +327,16 @@ class Cache:
         self.owned, self.alike, self.keyed = {}, {}, {}
         self.all = collections.OrderedDict()  # in the order of their last use
 
-    # A matrix can be freed, and freed() be called, within any statement of this thread: it never waits for a
-    # lock.
+    # A matrix can be freed, and freed() called, within any statement of this thread: freed() must not wait for
+    # a lock.
 
     def freed(self, owner):
         self.gone.append(owner)
         self.sweep()
 
     def sweep(self):
-        """Forgets owners that were freed, and closes plans that have none left, unless another call is doing so."""
+        """Forgets owners that were freed, and closes plans that have no owner left, unless another call is
+        doing so."""
         while self.gone and self.lock.acquire(blocking=False):
             try:
                 while self.gone:
@@ -330,7 +351,8 @@ class Cache:
             self.leave(analysis)
 
     def leave(self, analysis):
-        """Closes a plan that no owner has, or lets the call that uses it do so. The caller has the lock of the Cache."""
+        """Closes the plan if it has no owner left; if a call is using the plan, that call will close it. The
+        caller holds the lock of the Cache."""
         if not analysis.owners:
             analysis.left_over = True
             if analysis.plan is not None and analysis.lock.acquire(blocking=False):
@@ -348,7 +370,7 @@ class Cache:
         self.sweep()
 
     def remove(self, analysis):
-        """Closes a plan. The caller has both locks."""
+        """Closes a plan. The caller holds both locks."""
         for owner in analysis.owners:
             self.owned.pop(owner)[1].detach()
         for table, place in analysis.places:
@@ -359,8 +381,8 @@ class Cache:
         analysis.close()
 
     def find(self, source, dtype, key, options):
-        """(the Analysis for a matrix, made if need be and with its lock held; the matrix with its values in the plan's order; whether the
-        plan has these values)."""
+        """Returns (the Analysis for a matrix, made if necessary, with its lock held; the matrix, with its
+        values in the plan's order; whether the plan already has these values)."""
         named = tuple(sorted(options.items())) if options else ()
         owned = id(source.owner), dtype, named
         keyed = None if key is None else (key, isinstance(source, GpuSource), source.shape, dtype, named)
@@ -369,14 +391,15 @@ class Cache:
                 analysis = self.seen(owned) if keyed is None else self.named(source, owned, keyed)
             if analysis is not None and analysis.begin(source if keyed is None else None, dtype):
                 return analysis, source, keyed is None and source.dtype == dtype
-            if analysis is None or analysis.plan is not None:  # else another thread has closed it
+            if analysis is None or analysis.plan is not None:  # else another thread has closed it: retry
                 there = source.checked()
                 analysis = self.made(there, dtype, options, owned, keyed, there is source)
                 if analysis.begin(None, dtype):
                     return analysis, there, False
 
     def seen(self, owned):
-        """The Analysis for which a matrix was used before; its pattern may have changed."""
+        """Returns the Analysis that a matrix was used with before, or None. The pattern of the matrix may
+        have changed since."""
         analysis, end = self.owned.get(owned, (None, None))
         if analysis is None or not end.alive:
             return None
@@ -384,7 +407,8 @@ class Cache:
         return analysis
 
     def named(self, source, owned, keyed):
-        """The Analysis of a key, without a look at the matrix."""
+        """Returns the Analysis of a key, without comparing patterns; None if there is none whose values are
+        in order."""
         analysis = next(iter(self.keyed.get(keyed, ())), None)
         if analysis is None or not analysis.in_order:
             return None
@@ -393,7 +417,8 @@ class Cache:
         return analysis
 
     def made(self, source, dtype, options, owned, keyed, in_order):
-        """The Analysis of a matrix with increasing column indices: that of its key, one of the same pattern, or a new one."""
+        """Returns the Analysis of a matrix with increasing column indices: that of its key, one of the same
+        pattern, or a new one."""
         place = (*source.fingerprint(), dtype, *owned[2:])
         with self.lock:
             analysis = self.matching(place, source, keyed)
@@ -416,7 +441,8 @@ class Cache:
         return None
 
     def adopt(self, analysis, source, owned, keyed, in_order):
-        """Has an open Analysis found by this matrix, and by its key, from now on, and closes those beyond MOST."""
+        """Registers an open Analysis under this matrix and its key, and closes the least recently used plans
+        beyond MOST."""
         self.own(analysis, owned, source.owner)
         if keyed is not None:
             analysis.in_order = analysis.in_order and in_order
@@ -437,7 +463,8 @@ class Cache:
         analysis.places.append((table, place))
 
     def own(self, analysis, place, owner):
-        """Lets the Analysis live as long as the owner, and the owner's former one no longer for its sake."""
+        """Keeps the Analysis alive as long as the owner. The owner no longer keeps its former Analysis
+        alive."""
         before = self.owned.get(place)
         if before and before[0] is analysis and before[1].alive:
             return
@@ -447,7 +474,7 @@ class Cache:
         try:
             self.owned[place] = analysis, weakref.finalize(owner, self.freed, place)
             analysis.owners.add(place)
-        except TypeError:  # it has no weak references: only MOST ends the plan
+        except TypeError:  # the owner has no weak references: only the limit MOST closes the plan
             pass
 
 
@@ -457,27 +484,32 @@ cache = Cache()
 # ---- the product ----
 
 def matmul(A, X, out=None, *, key=None, **options):
-    """Returns Y = A X, of this process alone: A and X are whole, and no other rank has a part in it. Local.
+    """Returns Y = A X, computed by this process alone: A and X are whole. Local.
 
-    A: a sparse matrix [m, n] of SciPy in any format (CSR is not converted), or a tensor of layout torch.sparse_csr in host memory.
-    X: [n, K] or a vector [n]; what numpy.asarray takes, or a tensor in host memory. Y: [m, K] or [m], of NumPy or, of a tensor X, of
-    PyTorch. Or A of cupyx.scipy.sparse or torch.sparse_csr in GPU memory, float64 or float32, and X of A's type there: the product is
-    computed on the GPU, and Y is there. The matrix comes to host memory once, when its plan is made; new values stay on the GPU.
-    Any layout, and K, m and n may be 0. out: what is written and returned in place of a new array, of that shape and type.
+    A: a sparse matrix [m, n] of SciPy in any format (CSR is not converted), or a tensor of layout
+    torch.sparse_csr in host memory.
+    X: [n, K] or a vector [n]: anything that numpy.asarray accepts, or a tensor in host memory. Any layout is
+    accepted, and K, m and n may be 0. Y: [m, K] or [m], an array of NumPy, or a tensor if X is one.
+    On a GPU: A is a matrix of cupyx.scipy.sparse or of layout torch.sparse_csr in GPU memory, of float64 or
+    float32, and X an array of A's type in GPU memory. The product is computed there, and Y is there. The
+    matrix is copied to host memory once, when its plan is made; new values stay on the GPU.
+    out: an array of Y's shape and type, which is written and returned in place of a new array.
 
-    The type of Y is that of NumPy's and SciPy's rules: of float32 alone float32, which is computed in float32; of whole numbers or bool
-    theirs, with sums modulo its range, computed in float64 and exactly: where a sum could exceed 2^53, by a few products of parts of the
-    numbers; else float64.
+    The type of Y follows the rules of NumPy and SciPy. A Y of float32 is computed in float32, a Y of float64
+    in float64. If A and X are whole numbers or bool, Y has their common type, with sums modulo its range. It
+    is exact: it is computed in float64, and if a sum could exceed 2^53, by several products of parts of the
+    numbers.
 
-    What the product needs to know of the pattern of A is a Plan, which is kept until no matrix with that pattern is left that matmul() was
-    called with; 64 of them at most. It is made as if few products were to come, and anew as they become more (after 20, and 99 more),
-    unless kernel, products or plan is given. The values of A are read at each call. Whether the pattern is a known one is seen by comparing
-    indptr and indices with the plan's; with a `key`, any hashable object, matrices of the same key, shape and type are taken for
-    ones with the same pattern without a look at it, and the caller answers for that. The other keywords are those of Plan (threads,
-    kernel, format, products, ..).
+    matmul() makes a Plan for the pattern of A, and keeps it as long as there is a matrix of that pattern that
+    matmul() was called with; it keeps at most 64 plans. A plan is made for few products at first, and is made
+    again for more products after 20 of them, and after 99 more, unless kernel, products or plan is given. The
+    values of A are read in each call. To find the plan of a pattern, matmul() compares indptr and indices.
+    With a `key`, any hashable object, matrices of the same key, shape and type are assumed to have the same
+    pattern, without a comparison; the caller is responsible for that. The other keywords are those of Plan
+    (threads, kernel, format, products, ..).
 
-    TypeError: the type or kind of an argument (complex numbers and long double among them). ValueError: its shape, indices or
-    values. Error: libspmm failed or was not found."""
+    Raises TypeError for a wrong type or kind of an argument (also for complex numbers and long double),
+    ValueError for wrong shapes, indices or values, Error if libspmm fails or is not found."""
     if c.forked:
         c.check_fork()
     if gpu_matrix.is_on_gpu(A):
@@ -498,7 +530,7 @@ def matmul(A, X, out=None, *, key=None, **options):
 
 
 def operand(X, name):
-    """(the kind of an array in host memory, the array as one of NumPy). TypeError."""
+    """Returns (the kind of an array in host memory, the array as an array of NumPy). Raises TypeError."""
     if type(X) is np.ndarray:
         return arrays.NUMPY, X
     if hasattr(X, "tocsr") or hasattr(X, "to_dense") and getattr(X, "is_sparse", False):
@@ -512,7 +544,7 @@ def operand(X, name):
 
 
 def target_of(out, kind, shape, dtype):
-    """`out` as an array of NumPy. TypeError, ValueError."""
+    """Returns `out` as an array of NumPy. Raises TypeError, ValueError."""
     if not isinstance(out, np.ndarray) and not arrays.torch_tensor(out):
         raise TypeError(f"out is a {type(out).__name__}, expected an array to write into: numpy.empty({shape}, numpy.{dtype})")
     found, target = arrays.kind_of(out, "out")
@@ -528,9 +560,9 @@ def target_of(out, kind, shape, dtype):
 
 
 def product_on_gpu(A, X, out, key, options):
-    """The product of a matrix in GPU memory."""
+    """Returns the product with a matrix in GPU memory."""
     cupy = sys.modules.get("cupy")
-    # of CuPy, to be asked for an interface takes longer than all else
+    # reading the interface of an array of CuPy would take longer than everything else here
     kind = arrays.CUPY if cupy is not None and type(X) is cupy.ndarray else arrays.kind_of(X, "X")[0]
     if kind < arrays.CUPY:
         raise TypeError("X is in host memory, and A in a GPU's, expected both there: cupy.asarray(X), X.cuda()")
@@ -558,7 +590,8 @@ def product_on_gpu(A, X, out, key, options):
 
 
 def product(source, x, shape, result, computed, target, key, options):
-    """The product of arrays of NumPy; target: where it is written if it can be at once, or None."""
+    """Returns the product of arrays of NumPy. target: an array that it is written to in place if that is
+    possible; or None."""
     if 0 in shape or x.shape[0] == 0:
         return np.zeros(shape, result)
     analysis, there, fresh = cache.find(source, computed, key, options)

@@ -11,7 +11,8 @@ MOST_COLUMNS = 2 ** 31 - 1
 
 
 class Entries:
-    """A matrix in CSR as libspmm wants it: row starts of int64, column indices of int32 that increase strictly in a row."""
+    """A CSR matrix in the form that libspmm requires: row starts of int64, and column indices of int32 that
+    increase strictly in each row."""
 
     def __init__(self, shape, indptr, indices, data):
         self.shape, self.indptr, self.indices, self.data = shape, indptr, indices, data
@@ -21,7 +22,7 @@ class Entries:
         return self.data.dtype
 
     def csr(self):
-        """As an spmm_csr, which this object keeps alive."""
+        """Returns an spmm_csr, whose arrays this object keeps alive."""
         return c.Csr(self.shape[0], self.shape[1], len(self.data), PRECISIONS[self.dtype], self.indptr.ctypes.data,
                      self.indices.ctypes.data, self.data.ctypes.data)
 
@@ -31,7 +32,8 @@ class Entries:
 
 
 def check_indices(a):
-    """Refuses a matrix whose indices are not in its shape, before SciPy's or libspmm's loops read by them."""
+    """Refuses a matrix with indices outside its shape: loops of SciPy or libspmm would access memory out of
+    bounds."""
     for index, size, name in (((a.row, a.shape[0], "row"), (a.col, a.shape[1], "column")) if a.format == "coo" else ()):
         if len(index) and (index.min() < 0 or index.max() >= size):
             raise ValueError(f"A has a {name} index outside 0 to {size - 1}")
@@ -54,7 +56,8 @@ def check_csr(shape, indptr, indices, data):
 
 
 def increases_in_rows(indptr, indices):
-    """Whether the column indices of each row increase strictly. (SciPy's own flags are what it was told, not what is there.)"""
+    """Whether the column indices of each row increase strictly. (SciPy's flags can be wrong, because callers
+    can set them.)"""
     back = indices[1:] <= indices[:-1]
     starts = indptr[1:-1]
     back[starts[(starts > 0) & (starts < len(indices))] - 1] = False
@@ -62,9 +65,10 @@ def increases_in_rows(indptr, indices):
 
 
 def entries(a, copy):
-    """The entries of SciPy matrix a, or of Entries, duplicates summed. TypeError, ValueError.
+    """Returns the Entries of a, a matrix of SciPy or Entries, with duplicates summed. Raises TypeError,
+    ValueError.
 
-    copy: the arrays are the result's own; else they may be those of a."""
+    copy: make new arrays for the result; else it may have those of a."""
     if isinstance(a, Entries):
         nnz = len(a.data)
         return Entries(a.shape, own_array(a.indptr, np.int64, copy), own_array(a.indices[:nnz], np.int32, copy), own_array(a.data, a.dtype, copy))
@@ -96,12 +100,13 @@ def entries(a, copy):
 
 
 def own_array(array, dtype, copy):
-    """Contiguous, aligned and of that type; copy: in any case one of its own."""
+    """Returns the array as a contiguous, aligned array of that type. copy: always make a new array."""
     return np.array(array, dtype, order="C") if copy else np.require(array, dtype, ["C", "A"])
 
 
 def even_ranges(n, parts):
-    """Boundaries of n rows in even parts, the first ones a row longer: [parts + 1]."""
+    """Returns the boundaries [parts + 1] of n rows in equal parts, of which the first ones may be a row
+    longer."""
     part = np.arange(parts + 1)
     return part * (n // parts) + np.minimum(part, n % parts)
 
@@ -112,28 +117,28 @@ by a cut by entries; seconds, its time on rank 0; why, one line on the choice wi
 
 
 def copied(address, count):
-    """A copy of an array of int64 in C."""
+    """Returns a copy of a C array of int64."""
     numbers = np.empty(count, np.int64)
     ctypes.memmove(numbers.ctypes.data, address, numbers.nbytes)
     return numbers
 
 
 class RankCut:
-    """A cut of the matrix on rank 0: an spmm_cut, and this rank's rows by the caller's numbers."""
+    """A cut of the matrix on rank 0: an spmm_cut, and the caller's numbers of this rank's rows."""
 
     def __init__(self):
         self.struct, self.rows, self.facts = c.Cut(), None, None
         self.number = None  # on rank 0, if the rows are renumbered: the new number of each row
 
     def create(self, comm, whole, by, k, options):
-        """Collective; the same Error on every rank."""
+        """Makes the cut. Collective; raises the same Error on every rank."""
         lib = c.loaded()
         create = lib.need("spmm_cut_create")
         csr = None if whole is None else ctypes.byref(whole.csr())
         lib.check(create(c.comm_handle(comm), 0, csr, by, k, ctypes.byref(options), ctypes.byref(self.struct)))
 
     def take(self):
-        """Copies what create() has found. Local; MemoryError."""
+        """Copies the results of create(). Local; raises MemoryError."""
         s = self.struct
         self.rows = copied(s.row, s.row_count)
         self.number = copied(s.number, s.rows) if s.number else None
@@ -146,15 +151,16 @@ class RankCut:
 
 
 class RankBlock:
-    """This rank's block of A: an spmm_block, and who owns its arrays."""
+    """This rank's block of A: an spmm_block, and the owner of its arrays."""
 
     def __init__(self):
         self.struct = c.Block()
-        self.held = None  # Entries or GpuEntries whose arrays the struct points to; None: those are libspmm's
+        self.held = None  # Entries or GpuEntries whose arrays the struct points to; None: libspmm's arrays
 
     @classmethod
     def scattered(cls, comm, whole, grid, cut=None):
-        """Of a matrix on rank 0, on a grid of ranks or by a RankCut. Collective; the same Error on every rank."""
+        """Makes the block from a matrix on rank 0, on a grid of ranks or by a RankCut. Collective; raises the
+        same Error on every rank."""
         block, lib = cls(), c.loaded()
         csr = None if whole is None else ctypes.byref(whole.csr())
         if cut is not None:
@@ -165,7 +171,7 @@ class RankBlock:
 
     @classmethod
     def of_rows(cls, comm, mine, rows):
-        """Of this rank's rows of a matrix; rows: how many each rank has. Local."""
+        """Makes the block from this rank's rows of a matrix. rows: the number of rows of each rank. Local."""
         block = cls()
         m, n, ranks, rank = sum(rows), mine.shape[1], comm.size, comm.rank
         row = np.concatenate([[0], np.cumsum(rows)])
@@ -175,7 +181,7 @@ class RankBlock:
         return block
 
     def array(self, member, dtype, size):
-        """One of the arrays of csr, in place."""
+        """Returns one of the arrays of csr, without a copy."""
         address = getattr(self.struct.csr, member)
         if not size or not address:
             return np.empty(0, dtype)
@@ -188,11 +194,11 @@ class RankBlock:
 
     @property
     def values(self):
-        """The values [nnz] of the block, in place: valid until release()."""
+        """The values [nnz] of the block, not a copy: valid until release()."""
         return self.array("as", self.dtype, self.struct.csr.nnz)
 
     def assign(self, values):
-        """Gives the entries new values."""
+        """Sets the values of the entries."""
         if self.on_gpu:
             self.held.assign(values)
         else:
@@ -204,7 +210,7 @@ class RankBlock:
         return self.held is not None and not isinstance(self.held, Entries)
 
     def entries(self):
-        """The block in place: valid until release()."""
+        """Returns the block's entries without a copy: valid until release()."""
         if self.on_gpu:
             return self.held
         csr = self.struct.csr

@@ -1,8 +1,10 @@
-"""What block solvers compute between products: X^T Y, norms of columns, X R, sums, scaled columns and scaled rows of multivectors.
+"""What block solvers compute between products: X^T Y, norms of columns, X R, sums, scaled columns and scaled
+rows of multivectors.
 
-They are functions of arrays and need no plan. X, Y and out are this rank's rows [rows, K] of float64 or float32, or vectors [rows],
-which count as one column: arrays of NumPy, multivectors of plan.x_zeros() and y_zeros(), or where a GPU is open (by device_open() or
-a plan with device="cuda") arrays of CuPy and PyTorch. All of one call lie in one memory, the host's or the GPU's."""
+These functions operate on arrays and need no plan. X, Y and out are this rank's rows [rows, K] of float64 or
+float32, or vectors [rows], which count as one column: arrays of NumPy, multivectors of plan.x_zeros() and
+y_zeros(), or, if a GPU is open (by device_open() or a plan with device="cuda"), arrays of CuPy and PyTorch.
+All arrays of a call must be in the same memory, the host's or the GPU's."""
 import ctypes
 
 import numpy as np
@@ -15,11 +17,12 @@ from ._arguments import check_comm, real_number
 # ---- operands ----
 
 class Rows:
-    """An array as an spmm_multivector. What libspmm cannot read or write in place is a copy: finish() copies a result back."""
+    """An array as an spmm_multivector. If libspmm cannot use the array in place, a copy replaces it, and
+    finish() copies the result back."""
 
     def __init__(self, x, name, like=None, k=None, written=False, read=True):
-        """like: the Rows that it has to fit; k: the columns that it has to have; written: whether libspmm writes it; read: whether
-        it reads it. TypeError, ValueError."""
+        """like: the Rows whose memory, dtype and number of rows x must have, too; k: the number of columns
+        that x must have; written, read: whether libspmm writes and reads x. Raises TypeError, ValueError."""
         self.operand = o = arrays.examine_rows(x, name, *((like.rows, like.dtype) if like else (None, None)))
         self.rows, self.k, self.dtype = o.rows, o.k, o.dtype
         self.on_gpu = o.kind >= arrays.CUPY
@@ -60,7 +63,8 @@ class Rows:
 
 
 def small_matrix(name, value, shape):
-    """A matrix or vector that libspmm reads in host memory, as float64; None in the shape: any size. TypeError, ValueError."""
+    """Returns a small matrix or vector, which must be in host memory, as an array of float64. shape: its
+    expected shape, with None for any size. Raises TypeError, ValueError."""
     if not isinstance(value, np.ndarray) and hasattr(value, "__cuda_array_interface__"):
         raise TypeError(f"{name} is on a GPU, expected an array in host memory: {name}.get(), {name}.cpu()")
     try:
@@ -78,12 +82,15 @@ def small_matrix(name, value, shape):
 # ---- over all ranks ----
 
 def dot(comm, X, Y=None):
-    """Returns G = X^T Y over the rows of all ranks [kx, ky]: an array of NumPy of float64, the same bits on every rank.
+    """Returns G = X^T Y [kx, ky], summed over the rows of all ranks: a float64 array of NumPy with the same
+    bits on every rank.
 
-    comm: a communicator of mpi4py. X: this rank's rows [rows, kx]; Y: [rows, ky] of the same dtype; None: X itself, which takes half of the
-    time. Products are summed in float64 also for float32, in an order that depends on the numbers of rows alone.
-    Collective. TypeError, ValueError: an argument of this rank is wrong; Error on the other ranks then. Error: libspmm failed, kx
-    or dtype differ between ranks, or no GPU is open."""
+    comm: a communicator of mpi4py. X: this rank's rows [rows, kx]. Y: [rows, ky] of the same dtype; None: Y
+    is X, which takes half the time. Products are summed in float64, also for float32, in an order that
+    depends only on the ranks' numbers of rows.
+    Collective. Raises TypeError or ValueError if an argument of this rank is wrong; the other ranks then
+        raise Error. Raises Error if libspmm fails, if kx or dtype differ between ranks, or if no GPU is
+        open."""
     comm = check_comm(comm)
     lib = c.loaded()
     function, handle = lib.need("spmm_multivector_dot"), c.comm_handle(comm)
@@ -92,17 +99,17 @@ def dot(comm, X, Y=None):
         y = x if Y is None or Y is X else Rows(Y, "Y", like=x)
         g = np.empty((x.k, y.k))
     except BaseException:
-        function(handle, None, None, None, 0)  # so that no rank waits
+        function(handle, None, None, None, 0)  # so that no other rank waits forever
         raise
     x.call(function, handle, x.reference, y.reference, g.ctypes.data, y.k)
     return g
 
 
 def norms(comm, X):
-    """Returns the Euclidean norms of the columns of X over the rows of all ranks [k]: an array of NumPy of float64, the same bits
-    on every rank.
+    """Returns the Euclidean norms [k] of the columns of X, over the rows of all ranks: a float64 array of
+    NumPy with the same bits on every rank.
 
-    comm: a communicator of mpi4py. X: this rank's rows [rows, k]. Collective; errors as of dot()."""
+    comm: a communicator of mpi4py. X: this rank's rows [rows, k]. Collective; errors as for dot()."""
     comm = check_comm(comm)
     lib = c.loaded()
     function, handle = lib.need("spmm_multivector_norms"), c.comm_handle(comm)
@@ -121,11 +128,12 @@ def norms(comm, X):
 def times(X, R, *, out=None, alpha=1.0, beta=0.0):
     """Computes out := alpha X R + beta out, and returns out.
 
-    X: rows [rows, K]; R: a small matrix [K, L] in host memory, the same on every rank where the rows of the
-    results shall fit together; out: [rows, L] of X's dtype; None: a new array of the kind of X, and beta must
-    be 0. With beta = 0 out is not read, and with alpha = 0 neither X nor R. It may be X itself, or other
-    columns of the same array. Computed in X's dtype, to which R, alpha and beta are rounded.
-    Local. TypeError, ValueError: an argument is wrong; Error: libspmm failed, X and out overlap otherwise, no GPU is open."""
+    X: rows [rows, K]. R: a small matrix [K, L] in host memory; usually all ranks pass the same R, for one
+    distributed result. out: [rows, L] of X's dtype; it may be X itself, or other columns of the same array.
+    None: a new array of the kind of X; beta must then be 0. With beta = 0, out is not read; with alpha = 0, X
+    and R are not read. Computed in X's dtype, to which R, alpha and beta are rounded.
+    Local. Raises TypeError or ValueError if an argument is wrong, Error if libspmm fails, if X and out
+    overlap in any other way, or if no GPU is open."""
     lib = c.loaded()
     function = lib.need("spmm_multivector_times")
     x = Rows(X, "X")
@@ -142,7 +150,8 @@ def times(X, R, *, out=None, alpha=1.0, beta=0.0):
 
 
 def made(x, k):
-    """An array [rows, k] of the kind of X; of GPU memory that is nobody's array, a DeviceArray."""
+    """Returns a new array [rows, k] of the kind of X; if X is on a GPU but not of CuPy or PyTorch, a
+    DeviceArray."""
     def create():
         lib = c.loaded()
         return arrays.allocated(lambda struct: lib.spmm_multivector_create(x.rows, k, x.struct.precision, c.CUDA, struct), c.CUDA)
@@ -152,8 +161,9 @@ def made(x, k):
 def axpby(alpha, X, beta, out):
     """Computes out := alpha X + beta out, and returns out.
 
-    alpha, beta: real numbers; with beta = 0 out is not read, with alpha = 0 X is not. X, out: [rows, K] of
-    the same dtype; out may be X itself, or other columns of the same array. Local; errors as of times()."""
+    alpha, beta: real numbers; with beta = 0, out is not read; with alpha = 0, X is not read. X, out: [rows,
+    K] of the same dtype; out may be X itself, or other columns of the same array. Local; errors as for
+    times()."""
     lib = c.loaded()
     function = lib.need("spmm_multivector_axpby")
     alpha, beta = real_number("alpha", alpha), real_number("beta", beta)
@@ -167,8 +177,8 @@ def axpby(alpha, X, beta, out):
 def scale(factor, X):
     """Multiplies column j of X by factor[j], in place, and returns X.
 
-    factor: an array [K] in host memory, or one real number for all columns, rounded to X's dtype. X: [rows, K].
-    Local; errors as of times()."""
+    factor: an array [K] in host memory, or one real number for all columns, rounded to X's dtype. X: [rows,
+    K]. Local; errors as for times()."""
     lib = c.loaded()
     function = lib.need("spmm_multivector_scale")
     x = Rows(X, "X", written=True)
@@ -181,9 +191,11 @@ def scale(factor, X):
 
 
 def scale_rows(d, X):
-    """Multiplies row i of X by d[i], in place, and returns X: with d = 1 / plan.diagonal() the diagonal preconditioner.
+    """Multiplies row i of X by d[i], in place, and returns X. With d = 1 / plan.diagonal() this is the
+    diagonal preconditioner.
 
-    d: an array [rows] or [rows, 1] of X's dtype, in X's memory. X: [rows, K], which d must not overlap. Local; errors as of times()."""
+    d: an array [rows] or [rows, 1] of X's dtype, in the same memory as X (host or GPU). X: [rows, K]; must
+    not overlap d. Local; errors as for times()."""
     lib = c.loaded()
     function = lib.need("spmm_multivector_scale_rows")
     x = Rows(X, "X", written=True)

@@ -1,8 +1,9 @@
 """Plans as LinearOperators of SciPy: rank 0 calls them, and the other ranks serve.
 
-A product begins with a message to the ranks that serve: which plan, by A or A^T, how many columns. Rows of X are scattered from rank 0,
-each rank multiplies, and rows of Y are gathered. Before rows travel and after the product the ranks agree on whether all went well, so that an
-exception of one is raised by all, and none waits."""
+A product begins with a message to the ranks that serve: which plan, A or A^T, how many columns. Rows of X are
+scattered from rank 0, each rank multiplies, and rows of Y are gathered. Before rows are sent, and after the
+product, the ranks agree on success: an exception on one rank is raised on all ranks, and no rank waits
+forever."""
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
@@ -13,10 +14,11 @@ LEAVE = -1
 
 
 class Ranges:
-    """Which rows of X (side 0) and of Y (side 1) the ranks take and give. Collective."""
+    """The rows of X (side 0) and of Y (side 1) that each rank takes as an operand and gives as a result.
+    Collective."""
 
     def __init__(self, plan):
-        # of a process row: the one that gives its rows of Y, where others have them, too
+        # only the first rank of a process row gives rows of Y, even if its other ranks have them, too
         first = plan.comm.rank % plan._grid[1] == 0
         y = plan._y_slice()
         mine = plan._x_range, (y if first else slice(y.start, y.start)), y
@@ -32,7 +34,8 @@ class Ranges:
 
 
 class Distributed(LinearOperator):
-    """On rank 0 the whole A of a plan: an operator for the solvers of scipy.sparse.linalg. Complex vectors are multiplied by parts."""
+    """The whole A of a plan on rank 0, as an operator for the solvers of scipy.sparse.linalg. Real and
+    imaginary parts of complex vectors are multiplied separately."""
 
     def __init__(self, plan, multiply):
         super().__init__(plan.dtype, plan.shape)
@@ -73,13 +76,14 @@ class Serving:
             self.comm.bcast((LEAVE, error and f"{kind.__name__}: {error}", 0))
 
     def multiply(self, i, transposed, x):
-        """Rank 0's product with all of X. Raises what any rank raised; then nobody serves any more."""
+        """Returns a product with the whole X, on rank 0. If any rank raises, raises that exception; then no
+        rank serves any more."""
         if not self.open:
             raise Error("nobody serves this operator any more: the block of plan.operator() was left, or a product has failed")
         if x.shape[1] == 0:
             return np.zeros((self.plans[i].shape[transposed], 0), x.dtype)
         number = self.ranges[i].number
-        if number is not None:  # before the bcast, after which the others wait for x
+        if number is not None:  # before the bcast, after which the other ranks wait for x
             given, x = x, np.empty(x.shape, x.dtype)
             x[number] = given
         self.comm.bcast((i, transposed, x.shape[1]))
@@ -87,7 +91,8 @@ class Serving:
         return y if number is None else y[number]
 
     def serve(self):
-        """The other ranks' part: products until rank 0 leaves. Error: it left by an exception, or a product failed."""
+        """Computes products on the other ranks until rank 0 leaves. Raises Error if rank 0 left by an
+        exception; raises the exception of a product that failed."""
         while True:
             i, transposed, k = self.comm.bcast(None)
             if i == LEAVE:
@@ -98,7 +103,7 @@ class Serving:
             self.step(i, transposed, k)
 
     def step(self, i, transposed, k, x=None):
-        """One product. Collective; x [rows, K] and the result are rank 0's."""
+        """Computes one product. Collective; x [rows, K] is passed and the result returned on rank 0 only."""
         plan, ranges, rank = self.plans[i], self.ranges[i], self.comm.rank
         by = plan.T if transposed else plan
         if self.comm.size == 1:
@@ -120,7 +125,8 @@ class Serving:
         return y
 
     def agreed(self, function):
-        """What the function returned on this rank. Collective: where it raised on some rank, all raise, and the operator is closed."""
+        """Returns the function's result on this rank. Collective: if it raises on some rank, all ranks raise,
+        and the operator is closed."""
         found, error = attempt(function)
         if any(self.comm.allgather(error is not None)):
             self.open = False
@@ -129,5 +135,5 @@ class Serving:
 
 
 def places(ranges):
-    """Counts and displacements, in rows."""
+    """Returns counts and displacements for Scatterv and Gatherv, in rows."""
     return [rows for _, rows in ranges], [start for start, _ in ranges]

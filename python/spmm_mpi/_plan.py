@@ -1,9 +1,9 @@
 """Plans: the products of one matrix.
 
-In a collective function each rank does its local work, catches what goes wrong, and all exchange that (agree()). In a
-product of a plan for one K nothing is exchanged: a rank whose X is wrong calls spmm_apply() with NULL, which takes its
-place in the exchange and notifies its neighbors. Python's garbage collection frees nothing collectively, as it runs
-on each rank at another time."""
+In a collective function each rank does its local work and catches its exception; then the ranks exchange
+their exceptions (agree()). In a product of a plan for a single K they do not: a rank whose X is wrong calls
+spmm_apply() with NULL, which takes part in the exchange of rows and notifies the neighbors. Python's garbage
+collector must not call collective functions, because it runs at different times on different ranks."""
 import ctypes
 import functools
 import threading
@@ -22,7 +22,7 @@ from ._product import Made, Product, usual_on_gpu
 # ---- threads ----
 
 def serialized(method):
-    """A method that has the plan for itself: ctypes lets other threads run while libspmm computes."""
+    """Makes threads that call the method take turns: ctypes lets other threads run while libspmm computes."""
     @functools.wraps(method)
     def alone(self, *arguments, **named):
         if c.forked:
@@ -38,7 +38,8 @@ RAISED = {kind.__name__: kind for kind in (TypeError, ValueError, MemoryError, c
 
 
 def agree(comm, error, facts=None):
-    """Every rank's facts; where a rank has an error, all raise the same one: that of the lowest such rank. Collective."""
+    """Returns every rank's facts. If any rank has an error, all ranks raise the same one: that of the lowest
+    such rank. Collective."""
     said = comm.allgather((error and (type(error).__name__, str(error)), facts))
     for rank, (failed, _) in enumerate(said):
         if failed:
@@ -49,15 +50,17 @@ def agree(comm, error, facts=None):
 
 
 def attempt(function, *arguments):
-    """(what the function returned, None), or (None, its exception): for what one rank does before all agree."""
+    """Returns (the function's result, None) or (None, its exception): for local work before the ranks
+    agree."""
     try:
         return function(*arguments), None
-    except Exception as error:  # every exception has to reach the other ranks
+    except Exception as error:  # other ranks must learn of any exception
         return None, error
 
 
 def check_alike(said, names):
-    """Refuses arguments that differ between ranks; said: a tuple for each rank. ValueError, the same on every rank."""
+    """Refuses arguments that differ between ranks. said: a tuple of arguments for each rank. Raises the same
+    ValueError on every rank."""
     for rank, facts in enumerate(said):
         for name, first, here in zip(names, said[0], facts):
             if here != first:
@@ -77,7 +80,7 @@ MOST_K = 2 ** 24  # as in the program
 
 
 def columns_of(k):
-    """The numbers of columns that plans are made of at once, and whether there shall be no others."""
+    """Returns the values of K for which products are set up at once, and whether no other K is allowed."""
     if k is None:
         return (), False
     if isinstance(k, (list, tuple)):
@@ -85,11 +88,12 @@ def columns_of(k):
     return (whole_number("k", k, 1, MOST_K),), True
 
 
-LEGACY = 1  # cudaStreamLegacy: the default stream, which 0 stands for elsewhere
+LEGACY = 1  # cudaStreamLegacy, the default stream: replaces the 0 of callers, which would mean no stream
 
 
 def stream_of(stream):
-    """The cudaStream_t of a stream of PyTorch or CuPy, or of a number; None: libspmm's own."""
+    """Returns the cudaStream_t of a stream of PyTorch or CuPy, or of a number; None: libspmm uses its own
+    streams."""
     if stream is None:
         return None
     handle = getattr(stream, "cuda_stream", getattr(stream, "ptr", stream))
@@ -100,7 +104,8 @@ def stream_of(stream):
 
 
 def options_of(given):
-    """spmm_plan_options of the keywords; device: "auto" is left to the caller."""
+    """Returns spmm_plan_options for the keywords. For device="auto" they request CUDA; the caller falls back
+    to the CPU."""
     if given["kernel"] is not None and not isinstance(given["kernel"], str):
         raise TypeError(f"kernel is {given['kernel']!r}, expected a name of spmm_mpi --list-kernels, or auto")
     o = c.Options()
@@ -119,7 +124,7 @@ def options_of(given):
 
 
 def study_of(given):
-    """spmm_plan_study of the keywords."""
+    """Returns spmm_plan_study for the keywords."""
     s = c.Study()
     s.quick_plan = word("plan", given["plan"])
     for name in ("block_size", "subwarp"):
@@ -146,45 +151,55 @@ def grid_of(grid, rows, ranks):
 # ---- plans ----
 
 class Plan:
-    """Repeated products Y := alpha A X + beta Y with one sparse matrix A [m, n], distributed over the ranks of comm.
+    """Repeated products Y := alpha A X + beta Y with one sparse matrix A [m, n], distributed over the ranks
+    of comm.
 
-    Plan(comm, A, k=None, *, rows="root", grid=None, device="cpu", format="auto", kernel="auto", threads=0, exchange="auto",
-         transport="auto", reduce="auto", no_overlap=False, column_blocks=0, reproducible="on", plan="timed", block_size=0,
-         subwarp=0, ell_limit=0, products=0, stream=None, exchange_precision="f64", cut=None)
+    Plan(comm, A, k=None, *, rows="root", grid=None, device="cpu", format="auto", kernel="auto", threads=0,
+         exchange="auto", transport="auto", reduce="auto", no_overlap=False, column_blocks=0,
+         reproducible="on", plan="timed", block_size=0, subwarp=0, ell_limit=0, products=0, stream=None,
+         exchange_precision="f64", cut=None)
 
-    comm: a communicator of mpi4py; the plan has a duplicate of it. Plan(A) is Plan(MPI.COMM_WORLD, A); with a libspmm that has no MPI
-        (make MPI=0, the wheel) it is the plan of this process, and comm may be None.
-    A: a sparse matrix of SciPy in any format, of float64 or float32; the plan has a copy of it. Entries that are stored more
-        than once are summed. rows="root": the whole matrix on rank 0, and None on the others. rows="distributed": each rank its
-        rows [owned rows, n], in the order of the ranks.
-    k: columns of X. One number: products have that K and no other, and a product waits for the neighbors alone. Several, or
-        None: a product has any K, 0 included, and begins with an MPI_Allreduce by which the ranks agree on K. One plan of libspmm, with
-        at most two converted copies of A, serves all K up to the greatest one so far; a greater K makes it anew, for the next power of
-        two, at its first product or by prepare(): arrays of x_zeros() that were made before are copied by each product then.
-    cut: None: A is cut by entries and keeps its numbers. auto, layout, graph, rows, entries: how A, square and on rank 0, is cut so that few rows of X
-        travel (spmm_cut_create in man 3 spmm). If rows are renumbered, this rank's rows of X and Y are the rows plan.row_numbers of the caller's, there
-        are no x_range and y_range, and columns of block() have the new numbers. plan.cut says what the cut moves.
-    grid: (P, Q), how A is cut into blocks of rows and of columns; None: (ranks, 1).
-    device: cpu, cuda, or auto (a GPU where the library and all ranks have one).
-    stream: with device="cuda", a stream of PyTorch or CuPy, or the number of a cudaStream_t (0: the default stream), that lives as long
-        as the plan: products come after what was queued in it before and before what is queued afterwards, and arrays on the GPU are not
-        complete on return, where libspmm need not wait ("STREAMS AND GRAPHS" in man 3 spmm says when). None: products are complete on return.
-    The other keywords and their words are the options of the program (spmm_mpi --help, man spmm_mpi); 0 stands for their
-    defaults. They must be the same on all ranks, but for threads, the OpenMP threads of this rank.
+    comm: a communicator of mpi4py, which the plan duplicates. Plan(A) is Plan(MPI.COMM_WORLD, A). With a
+        libspmm that was built without MPI (make MPI=0, the wheel), Plan(A) is a plan of this process alone,
+        and comm may be None.
+    A: a sparse matrix of SciPy in any format, of float64 or float32; the plan copies it. Duplicate entries
+        are summed. rows="root": the whole matrix on rank 0, and None on the other ranks. rows="distributed":
+        on each rank its rows [owned rows, n], in the order of the ranks.
+    k: the number of columns of X. One number: all products have this K, and a product waits for the neighbors
+        only. Several numbers, or None: a product may have any K, also 0, and begins with an MPI_Allreduce, in
+        which the ranks agree on K. One plan of libspmm, with at most two converted copies of A, serves all K
+        up to the greatest one so far. For a greater K it is made again, for the next power of two, by the
+        first product with that K or by prepare(); each product then copies arrays that x_zeros() made before.
+    cut: None: A is cut by entries, and its rows keep their numbers. auto, layout, graph, rows, entries: how
+        A, which must be square and on rank 0, is cut so that products move few rows of X (spmm_cut_create in
+        man 3 spmm). If rows are renumbered, this rank's rows of X and Y are the caller's rows
+        plan.row_numbers, x_range and y_range raise Error, and the columns of block() have the new numbers.
+        plan.cut contains the numbers of rows that products move.
+    grid: (P, Q), the numbers of row ranges and column ranges that A is cut into; None: (ranks, 1).
+    device: cpu, cuda, or auto (a GPU if the library supports it and all ranks have one).
+    stream: with device="cuda", a stream of PyTorch or CuPy, or the number of a cudaStream_t (0: the default
+        stream), which must live as long as the plan. Products run after work that was queued in the stream
+        before, and before work that is queued afterwards. On return, arrays on the GPU may be incomplete,
+        unless libspmm had to wait ("STREAMS AND GRAPHS" in man 3 spmm says when). None: products are complete
+        on return.
+    The other keywords are options of the program, with the same words (spmm_mpi --help, man spmm_mpi); 0
+    means the default. They must be the same on all ranks, except threads, the number of OpenMP threads of
+    this rank.
 
-    Collective over comm: all ranks raise the same exception, if one of them was given something wrong. TypeError, ValueError: an
-    argument; Error: libspmm refused or failed, its status says why (MEMORY, NO_DEVICE, ..), or it was not found.
+    Collective over comm: if an argument is wrong on any rank, all ranks raise the same exception. Raises
+    TypeError or ValueError for a wrong argument; Error if libspmm refuses or fails (its status says why:
+    MEMORY, NO_DEVICE, ..), or if it is not found.
 
-    A plan is to be closed by close(), collectively, or used as a context manager: `with Plan(...) as plan`. After an exception
-    the context manager does not close it, because the other ranks may be elsewhere. One that is never closed keeps its memory
-    until the process ends.
+    Close a plan by close(), collectively, or use it as a context manager: `with Plan(...) as plan`. After an
+    exception, the context manager does not close the plan, because the other ranks may be elsewhere in the
+    program. A plan that is never closed keeps its memory until the process ends.
 
-    Threads take turns: each call waits until that of another thread is done, on a GPU of any plan there. With
-    several ranks the program has to see to it that all ranks make the same calls in the same order, which the turns
-    do not.
+    Threads take turns: each call waits for the calls of other threads to the same plan and, on a GPU, to any
+    plan on the GPU. With several ranks, the program must make sure that all ranks make the same calls in the
+    same order; taking turns does not ensure that.
     """
 
-    # X @ plan and plan * X are no products: NumPy must not make arrays of plans of them
+    # X @ plan and plan * X are no products: NumPy must not treat the plan as an element of an array
     __array_ufunc__ = None
 
     def __init__(self, comm, A=ABSENT, k=None, *, rows="root", grid=None, device="cpu", format="auto", kernel="auto", threads=0,
@@ -195,7 +210,7 @@ class Plan:
         self._cut = None
         comm, A = comm_and_matrix(comm, A)
         if rows == "root" and comm.size == 1 and gpu_matrix.is_on_gpu(A):
-            rows = "distributed"  # of one rank, which has all of them: nothing is sent from host memory
+            rows = "distributed"  # the only rank has all rows; nothing must be sent through host memory
             if isinstance(cut, str) and cut in c.WORDS["cut"]:
                 cut = None  # one rank moves no rows
         given = {"device": device, "format": format, "kernel": kernel, "threads": threads, "exchange": exchange,
@@ -215,11 +230,11 @@ class Plan:
         if on_gpu and self._options.device == c.CPU:
             self._lock = threading.RLock()
         self._last = next(iter(self._products), None)
-        # most products need no closer look: see Usual
+        # most operands need no full examination: see Usual
         self._quick = self._takes_usual()
 
     def _make(self, comm, mine, said, rows, device):
-        """Makes the block and the plans that the constructor was asked for. Collective."""
+        """Makes the block, and products for each K that was passed to the constructor. Collective."""
         self._rank = comm.rank
         self._comm = comm.Dup()
         try:
@@ -245,13 +260,14 @@ class Plan:
             raise
 
     def _takes_usual(self):
-        """The function by which K of an array that may be a usual one is asked for."""
+        """Returns the function that finds K of an array that Usual may accept."""
         return columns_in if self._options.device == c.CPU else columns_on_gpu
 
     # ---- set-up ----
 
     def _examine(self, comm, A, k, rows, grid, given):
-        """What of the arguments this rank can judge alone; with rows="distributed" its rows, else the matrix of rank 0. Local."""
+        """Checks the arguments as far as this rank can alone. Returns the matrix (with rows="distributed"
+        this rank's rows, else the whole matrix on rank 0), and the facts that the ranks exchange. Local."""
         c.loaded()
         if rows not in ("root", "distributed"):
             raise ValueError(f"rows is {rows!r}, expected root or distributed")
@@ -276,7 +292,7 @@ class Plan:
                       "alike": (rows, self._grid, given["cut"], (self._columns, self._only), given["device"], *of_all, open_gpu)}
 
     def _on_gpu(self, A, rows):
-        """This rank's rows of a matrix in GPU memory. Local."""
+        """Returns this rank's rows of a matrix in GPU memory. Local."""
         if rows == "root":
             raise TypeError('A is in the memory of a GPU, from where it is not sent to other ranks: A.get(), A.cpu(), or on each rank its '
                             'rows and rows="distributed"')
@@ -285,7 +301,7 @@ class Plan:
         return gpu_matrix.entries(A)
 
     def _open(self, device):
-        """Opens a GPU for this rank, if one is asked for and none is open. Collective."""
+        """Opens a GPU for this rank, if one is requested and none is open. Collective."""
         if self._options.device == c.CUDA and not c.gpu_is_open:
             try:
                 c.device_open(self._comm)
@@ -306,18 +322,19 @@ class Plan:
         return c.comm_handle(self._comm)
 
     def _own_y_rows(self, product):
-        """This rank's rows of Y; of a process row the first rank has them, or by the butterfly all."""
+        """Returns the number of this rank's rows of Y: 0, except on the first rank of a process row or, with
+        the butterfly, on all its ranks."""
         if self._rank % self._grid[1] == 0 or self._options.reduce == c.WORDS["reduce"]["butterfly"]:
             return self._block_rows.stop - self._block_rows.start
         return product.create(1).shape[0] if product else 0
 
     def _rows(self, side, product):
-        """This rank's rows of X (side 0) or of Y (side 1)."""
+        """Returns the number of this rank's rows of X (side 0) or of Y (side 1)."""
         if side == 0:
             return self._x_range.stop - self._x_range.start
         return product.y_rows if product else self._own_y_rows(None)
 
-    # ---- what it is ----
+    # ---- properties ----
 
     @property
     def shape(self):
@@ -331,12 +348,13 @@ class Plan:
 
     @property
     def comm(self):
-        """The plan's own communicator (mpi4py), a duplicate of that of the constructor."""
+        """The plan's communicator (mpi4py), a duplicate of the one passed to the constructor."""
         return self._comm
 
     @property
     def x_range(self):
-        """The rows of X that this rank has, as a slice: X_whole[plan.x_range] are this rank's. Error: `cut` has renumbered the rows."""
+        """The rows of X that this rank has, as a slice: X_whole[plan.x_range] are this rank's. Raises Error
+        if `cut` has renumbered the rows."""
         self._check_numbers("x_range")
         return self._x_range
 
@@ -348,12 +366,14 @@ class Plan:
 
     @property
     def cut(self):
-        """What the cut is and moves, a named tuple (by, moved, moved_by_entries, seconds, why); None: the plan was made without `cut`."""
+        """The cut, and the number of rows that it moves: a named tuple (by, moved, moved_by_entries, seconds,
+        why). None if the plan was made without `cut`."""
         return self._cut and self._cut.facts
 
     @property
     def y_range(self):
-        """The rows of Y that this rank has, as a slice. With a P x 1 grid and a square A they are x_range. Error: as for x_range."""
+        """The rows of Y that this rank has, as a slice: equal to x_range if the grid is P x 1 and A is
+        square. Raises Error like x_range."""
         self._check_numbers("y_range")
         return self._y_slice()
 
@@ -363,31 +383,32 @@ class Plan:
 
     @serialized
     def _y_slice(self):
-        """The rows of Y that this rank has; by the new numbers, if `cut` has renumbered them."""
+        """Returns the rows of Y that this rank has, in the new numbering if `cut` has renumbered them."""
         begin = self._block_rows.start
         return slice(begin, begin + self._rows(1, self._products.get(self._last)))
 
     @property
     @serialized
     def kernels(self):
-        """The names of the kernels of the K that were used: K -> name."""
+        """The kernels, for each K that was used: K -> name."""
         return {k: product.kernel for k, product in self._products.items()}
 
     @property
     def kernel(self):
-        """The name of the kernel for the K that was used last; None: no plan of a K has been made."""
+        """The name of the kernel for the K that was used last; None: no K was used yet."""
         return self.kernels.get(self._last)
 
     @property
     def device(self):
-        """Where it computes: cpu or cuda."""
+        """Where the plan computes: cpu or cuda."""
         return "cuda" if self._options.device == c.CUDA else "cpu"
 
     @serialized
     def block(self):
-        """Returns a copy of this rank's entries: a scipy.sparse.csr_matrix [rows of the block, columns of the block]. On P x 1
-        grids these are the rows y_range of A; if `cut` has renumbered the rows, its rows are row_numbers of the caller's A, and its columns
-        have the new numbers, in any order in a row. The order of its `data` is the one that update_values() takes."""
+        """Returns a copy of this rank's entries: a scipy.sparse.csr_matrix [rows of the block, columns of the
+        block]. On P x 1 grids these are the rows y_range of A. If `cut` has renumbered the rows, they are the
+        rows row_numbers of the caller's A, and the columns have the new numbers, in any order within a row.
+        update_values() expects values in the order of its `data`."""
         import scipy.sparse
         self._check_open()
         here = self._block.entries()
@@ -397,8 +418,8 @@ class Plan:
 
     @serialized
     def view(self):
-        """Returns a text on rank 0 that describes the plan of the K that was used last; "" on the others. Collective. Error: no K was used yet, or
-        libspmm has no spmm_plan_view_text."""
+        """Returns a text on rank 0 that describes the plan of the K that was used last; "" on other ranks.
+        Collective. Raises Error if no K was used yet, or if libspmm lacks spmm_plan_view_text."""
         self._check_open()
         product = self._products.get(self._last)
         if product is None:
@@ -411,9 +432,9 @@ class Plan:
 
     @serialized
     def diagonal(self):
-        """Returns the diagonal of A, which is square: this rank's rows y_range of it [y rows], an array of NumPy of the plan's dtype in
-        host memory, 0 where A has no entry. Collective. Error: A is not square, no K was used yet, a product has begun, or libspmm has
-        no spmm_plan_diagonal."""
+        """Returns this rank's part, rows y_range, of the diagonal of a square A: an array of NumPy [y rows]
+        of the plan's dtype in host memory, 0 where A has no entry. Collective. Raises Error if A is not
+        square, no K was used yet, a product has begun, or libspmm lacks spmm_plan_diagonal."""
         self._check_idle()
         product = self._products.get(self._last)
         if product is None:
@@ -435,23 +456,25 @@ class Plan:
 
     @serialized
     def prepare(self, k):
-        """Makes the plan for K columns, if there is none yet. Collective. ValueError: k differs between ranks, or the plan was
-        made for one other K."""
+        """Sets up products of k columns, if not done yet. Collective. Raises ValueError if k differs between
+        ranks, or if the plan was made for another K only."""
         self._check_open()
         k, error = attempt(whole_number, "k", k, 1, MOST_K)
         check_alike([(k,) for k in agree(self._comm, error, k)], ("k",))
         self._product(k)
 
     def x_zeros(self, k=None):
-        """Returns this rank's rows of X [x rows, K], zeroed, in memory of libspmm with room for other ranks' rows: a product
-        needs no copy of such an X. An array of NumPy whose rows lie apart (strides), or with device="cuda" a DeviceArray. Local.
+        """Returns this rank's rows of X [x rows, K], zeroed, in memory of libspmm with room for other ranks'
+        rows: a product needs no copy of such an X. The result is an array of NumPy that may have gaps between
+        rows (see its strides), or, with device="cuda", a DeviceArray. Local.
 
-        k: needed if there are plans for several K. ValueError: there is no plan for that K (prepare() makes one).
-        Where Y is distributed like X, such an array can be `out`, too, so that X and Y change places."""
+        k: required if products of several K have been set up. Raises ValueError if products of that K have
+        not been set up (prepare() does it). If Y is distributed like X, such an array can also be `out`, so
+        that X and Y can be swapped."""
         return self._zeros(k, 0)
 
     def y_zeros(self, k=None):
-        """Returns this rank's rows of Y [y rows, K], zeroed, in memory of libspmm. Else like x_zeros()."""
+        """Returns this rank's rows of Y [y rows, K], zeroed, in memory of libspmm; else like x_zeros()."""
         return self._zeros(k, 1)
 
     @serialized
@@ -467,11 +490,14 @@ class Plan:
 
     @serialized
     def __matmul__(self, X):
-        """Returns Y = A X, this rank's rows [y rows, K], or [y rows] of a vector, as an array of the kind of X.
+        """Returns Y = A X, this rank's rows [y rows, K], or [y rows] if X is a vector, as an array of the
+        kind of X.
 
-        X: this rank's rows [x rows, K], of the plan's dtype; an array of NumPy, or with device="cuda" one of CuPy or PyTorch
-        that stays where it is. Every layout of a NumPy array is taken; see apply() for which are copied. Collective: every rank
-        calls it. TypeError, ValueError: X is wrong; ranks that wait for this one then raise Error. Error: libspmm failed."""
+        X: this rank's rows [x rows, K], of the plan's dtype: an array of NumPy or, with device="cuda", also
+        of CuPy or PyTorch, which is used on the GPU. Every layout of a NumPy array is accepted; apply() says
+        which are copied.
+        Collective. Raises TypeError or ValueError if X is wrong; ranks that wait for this one then raise
+        Error. Raises Error if libspmm fails."""
         product = self._quick and self._products.get(self._quick(X))
         if product:
             source = product.usual[0, False].take(X, False)
@@ -487,16 +513,22 @@ class Plan:
     def apply(self, X, *, out, alpha=1.0, beta=0.0):
         """Computes out := alpha A X + beta out, and returns out; allocates nothing from the second call on.
 
-        X, out: as for `plan @ X`, and `out` like its result; they may not overlap. alpha, beta: real numbers;
-        with beta = 0 `out` is not read, and with alpha = 0 it becomes exactly beta out, whatever A and X
-        have. X is used in place if its rows are consecutive elements in C order or parts of such rows within
-        one array, converted by libspmm if its columns are (F order), and else copied, as is on more than one
-        rank by libspmm what x_zeros() did not make; out is written in place if it is contiguous or of
-        y_zeros(), or by libspmm in F order. On a GPU, NumPy's arrays travel there and back, and others must
-        have consecutive elements in a row (`out`: be contiguous) or in a column. An array of CuPy or PyTorch
-        is complete on return; what was queued before, in PyTorch's current stream or in the stream that the
-        array names, is waited for first.
-        Collective. TypeError, ValueError: see `plan @ X`; Error: libspmm failed, or another rank has."""
+        X, out: as for `plan @ X`; out is like its result. They must not overlap. alpha, beta: real numbers.
+        With beta = 0, out is not read; with alpha = 0, it becomes exactly beta out, whatever A and X contain.
+
+        X in host memory is used in place if the elements of each row are consecutive (C order, or some
+        columns of such an array). libspmm converts an X whose columns are consecutive elements (F order). Any
+        other X is copied. With more than one rank, libspmm copies each X that x_zeros() did not make. out is
+        written in place if it is contiguous or made by y_zeros(); libspmm also writes F order. Any other out
+        is written through a copy.
+
+        On a GPU, arrays of NumPy are copied to the GPU and back. Other arrays must have consecutive elements
+        in each row (out must be contiguous) or in each column. Unless the plan has a stream, an array of CuPy
+        or PyTorch is complete on return, and work that was queued before, in PyTorch's current stream or in
+        the stream that the array names, is waited for first.
+
+        Collective. Raises TypeError and ValueError as `plan @ X` does, Error if libspmm fails on this or
+        another rank."""
         product = self._quick and self._products.get(self._quick(X))
         if product and type(alpha) is float and type(beta) is float:
             source, target = product.usual[0, False].take(X, False), product.usual[1, True].take(out, True)
@@ -513,24 +545,26 @@ class Plan:
 
     @serialized
     def apply_transposed(self, X, *, out, alpha=1.0, beta=0.0):
-        """Computes out := alpha A^T X + beta out, and returns out: X has this rank's rows of Y [y rows, K], out those of X
-        [x rows, K]. Else like apply(). Error on every rank: libspmm has no spmm_apply_transposed."""
+        """Computes out := alpha A^T X + beta out, and returns out. X is distributed like the Y of apply(), [y
+        rows, K], out like its X, [x rows, K]. Otherwise like apply(). Raises Error on every rank if libspmm
+        lacks spmm_apply_transposed."""
         return self._multiply("spmm_apply_transposed", (1, 0), X, (out,), alpha, beta)
 
     @serialized
     def begin(self, X, *, out, alpha=1.0, beta=0.0):
-        """Begins out := alpha A X + beta out, and returns while rows of X may still be under way and a GPU computes; end() completes
-        it. Until then X and out belong to the product. One product of a plan can have begun. Else like apply(): collective, and
-        without k the ranks agree on K here. Error: libspmm has no spmm_apply_begin, or a product has begun."""
+        """Begins out := alpha A X + beta out, and returns while rows of X may still be in transit and a GPU
+        may still compute. end() completes the product; until then X and out must not be changed. A plan can
+        have one such product at a time. Otherwise like apply(): collective, and without k the ranks agree on
+        K here. Raises Error if libspmm lacks spmm_apply_begin, or if a product has begun."""
         self._check_idle()
         product, x, y, alpha, beta = self._examined(c.loaded().need("spmm_apply_begin"), (0, 1), X, (out,), alpha, beta)
         self._end = product.begin(x, y, alpha, beta)
-        self._quick = None  # so that _check_idle() is asked
+        self._quick = None  # so that products call _check_idle()
 
     @serialized
     def end(self):
-        """Completes the product that begin() began, and returns its out. Collective. Error: none has begun; libspmm failed, or another
-        rank has."""
+        """Completes the product that begin() began, and returns its out. Collective. Raises Error if none has
+        begun, or if libspmm fails on this or another rank."""
         self._check_open()
         if self._end is None:
             raise c.Error("no product of the plan has begun: begin() comes first", c.Status.USAGE)
@@ -545,7 +579,7 @@ class Plan:
 
     @serialized
     def _multiply(self, name, sides, X, out, alpha, beta):
-        """out: a tuple of one, or None where it is to be made."""
+        """out: a tuple of one array; None: a new array is made."""
         self._check_idle()
         lib = c.loaded()
         function = lib.spmm_apply if name == "spmm_apply" else lib.need(name)
@@ -554,8 +588,8 @@ class Plan:
         return y.like
 
     def _examined(self, function, sides, X, out, alpha, beta):
-        """The Product for X, and the operands and factors of a call of function. Ranks that wait for one that was given something
-        wrong are told."""
+        """Returns the Product for X, and the operands and factors for a call of function. If an argument is
+        wrong, notifies the ranks that wait for this one."""
         if self._only:
             product = self._products[self._last]
             try:
@@ -570,7 +604,8 @@ class Plan:
         return self._agreed(function, sides, X, out, alpha, beta)
 
     def _operands(self, product, sides, X, out):
-        """X and out as Operands (None: out is to be made). product: that of the only K, or None."""
+        """Returns X and out as Operands; None in place of an out that is yet to be made. product: the Product
+        of the only K, or None."""
         space = self._options.device
         x = arrays.examine(X, "X", self._rows(sides[0], product), self._dtype, space)
         if product is not None:
@@ -591,7 +626,8 @@ class Plan:
         return operand
 
     def _agreed(self, function, sides, X, out, alpha, beta):
-        """The operands of a product whose K the ranks agree on first: if one rank was given something wrong, all raise."""
+        """Like _examined(), for a plan of any K: the ranks first agree on K. If an argument is wrong on any
+        rank, all raise."""
         def examined():
             return (*self._operands(None, sides, X, out), real_number("alpha", alpha), real_number("beta", beta))
         found, error = attempt(examined)
@@ -606,7 +642,8 @@ class Plan:
         return product, x, y, alpha, beta
 
     def _agree_on_k(self, k, error):
-        """Raises the error of this rank, of another, or of K that differ. Collective."""
+        """Raises this rank's error, else Error if another rank has one, else ValueError if K differs between
+        ranks. Collective."""
         if self._comm.size == 1:
             if error is not None:
                 raise error
@@ -628,7 +665,7 @@ class Plan:
                              f"k takes any")
 
     def _product(self, k):
-        """The Product of K columns, made if need be. Collective if it is made."""
+        """Returns the Product of K columns, made if necessary. Collective if it is made."""
         if k not in self._products:
             if self._only:
                 self._check_k(k)
@@ -638,14 +675,15 @@ class Plan:
         return self._products[k]
 
     def _plan_for(self, k):
-        """A Made for K columns and more, made if need be: then it takes the place of the one for fewer columns. Collective."""
+        """Returns a Made for at least K columns. If there is none, makes one, which replaces that for fewer
+        columns. Collective."""
         if not self._made_for or self._made_for[0].most < k:
             first = not self._made_for or self._options.column_blocks > 1
             self._make_plan(max(k, 1) if first else 1 << (k - 1).bit_length())
         return self._made_for[0]
 
     def _make_plan(self, most):
-        """Makes the spmm_plan, in place of the one that there is. Collective."""
+        """Makes the spmm_plan, and destroys the one that it replaces, if any. Collective."""
         made = Made(self, most)
         for product in self._products.values():
             product.move(made)
@@ -655,7 +693,8 @@ class Plan:
 
     @serialized
     def _expect(self, products):
-        """Makes the spmm_plan anew, if there is one, as for so many products. Collective. Error: the old one stays."""
+        """Sets the expected number of products, and makes the spmm_plan, if there is one, again for it.
+        Collective. If that raises Error, the old spmm_plan stays."""
         self._options.products = products
         if self._made_for:
             self._make_plan(self._made_for[0].most)
@@ -663,20 +702,23 @@ class Plan:
     # ---- for solvers of SciPy ----
 
     def operator(self, *others):
-        """Returns a context manager that gives rank 0 a scipy.sparse.linalg.LinearOperator, behind which all ranks multiply, and the
-        other ranks None. Its vectors are whole, on rank 0: rows travel from there and back.
+        """Returns a context manager whose value is a scipy.sparse.linalg.LinearOperator on rank 0 and None on
+        the other ranks. All ranks compute its products. Its vectors are whole, on rank 0, which sends rows to
+        the other ranks and receives the results.
 
             with plan.operator() as op:
                 if op is not None:  # rank 0
                     values, vectors = scipy.sparse.linalg.eigsh(op, 4)
 
-        The other ranks stay in the with statement's head and serve, until rank 0 leaves its body. Where it leaves by an exception they
-        raise an Error; an exception of any rank in a product is raised on all, and ends the operator. matvec, matmat, rmatvec and
-        rmatmat take and give arrays of NumPy, converted to the plan's dtype; complex ones are multiplied by parts. A plan made for
-        one k takes that many columns and no others.
+        The other ranks wait for products as they enter the with statement, until rank 0 leaves its body. If
+        rank 0 leaves it by an exception, they raise Error. An exception on any rank in a product is raised on
+        all ranks, and ends the operator. matvec, matmat, rmatvec and rmatmat accept and return arrays of
+        NumPy, converted to the plan's dtype; real and imaginary parts of complex arrays are multiplied
+        separately. A plan made for one k accepts only that number of columns.
 
-        others: further plans over the same ranks that are used at the same time (eigsh(A, M=B), a preconditioner): the context manager
-        gives a tuple of as many operators. Collective. TypeError: this rank has something else in place of a plan."""
+        others: more plans on the same ranks, for use at the same time (eigsh(A, M=B), a preconditioner). The
+        context manager's value is then a tuple with an operator, or None, for each plan. Collective. Raises
+        TypeError on a rank that passes anything but plans."""
         from ._operator import Serving
         for other in others:
             if not isinstance(other, Plan):
@@ -689,7 +731,7 @@ class Plan:
         by = self.T if transposed else self
 
         def multiply(part):
-            if self._cut is None or part.shape[:1] != self._shape[:1]:  # a wrong x is refused there
+            if self._cut is None or part.shape[:1] != self._shape[:1]:  # `by @ part` refuses a wrong x
                 return by @ part
             y = np.empty_like(part)
             y[self._cut.rows] = by @ part[self._cut.rows]
@@ -697,20 +739,21 @@ class Plan:
         return by_parts(multiply, x, self._dtype)
 
     def matvec(self, x):
-        """Returns A x, on one rank: with this method, matmat(), rmatvec() and rmatmat(), scipy.sparse.linalg.aslinearoperator(plan)
-        takes a plan as it is. x: [n] or [n, 1], converted to the plan's dtype. Error: there are several ranks."""
+        """Returns A x, if the plan has one rank. Because of this method, matmat(), rmatvec() and rmatmat(),
+        scipy.sparse.linalg.aslinearoperator(plan) accepts a plan. x: [n] or [n, 1], converted to the plan's
+        dtype. Raises Error if there are several ranks."""
         return self._alone(0, x)
 
     def matmat(self, X):
-        """Returns A X, on one rank; else like matvec()."""
+        """Returns A X; otherwise like matvec()."""
         return self._alone(0, X)
 
     def rmatvec(self, x):
-        """Returns A^T x, on one rank; else like matvec()."""
+        """Returns A^T x; otherwise like matvec()."""
         return self._alone(1, x)
 
     def rmatmat(self, X):
-        """Returns A^T X, on one rank; else like matvec()."""
+        """Returns A^T X; otherwise like matvec()."""
         return self._alone(1, X)
 
     # ---- new values ----
@@ -719,10 +762,11 @@ class Plan:
     def update_values(self, values):
         """Gives A new values; its pattern stays. Products of every K then use them. Collective.
 
-        values: a matrix as in the constructor, with the same pattern (with rows="root" on rank 0, and None on the others); or on
-        each rank an array [entries of the rank] with the values of the rank's own entries, in the order of block().data.
-        TypeError, ValueError on every rank: one was given something wrong, and no value has changed. Error: libspmm failed, or
-        has no spmm_plan_update_values, or a product has begun."""
+        values: a matrix as in the constructor, with the same pattern (with rows="root" on rank 0, and None on
+        the others); or on each rank an array [entries of the rank] with the values of the rank's own entries,
+        in the order of block().data. If an argument is wrong on any rank, every rank raises TypeError or
+        ValueError, and no value has changed. Raises Error if libspmm fails, if it lacks
+        spmm_plan_update_values, or if a product has begun."""
         self._check_idle()
         update = c.loaded().need("spmm_plan_update_values")
         mine, error = attempt(self._new_values, values)
@@ -737,8 +781,9 @@ class Plan:
 
     @serialized
     def _update_rows(self, rows):
-        """Compares arrays with the block and takes their values, as Rows say. Whether the pattern is the same; None: it is unknown,
-        because libspmm has no spmm_plan_update_rows, or the plan no product so far. Collective."""
+        """Compares the arrays of a Rows with the block, and if the pattern is the same, takes their values.
+        Returns whether it is the same; None: unknown, because libspmm lacks spmm_plan_update_rows, or no
+        spmm_plan was made yet. Collective."""
         update = c.loaded().spmm_plan_update_rows
         if update is None or not self._made_for:
             return None
@@ -748,7 +793,7 @@ class Plan:
         return rows.same.value == 1
 
     def _new_values(self, values):
-        """This rank's new values, or the Entries of rank 0's whole matrix. Local."""
+        """Returns this rank's new values, or the Entries of rank 0's whole matrix. Local."""
         if self._block.on_gpu:
             return self._values_on_gpu(values)
         if isinstance(values, np.ndarray):
@@ -772,7 +817,8 @@ class Plan:
         return whole
 
     def _values_on_gpu(self, values):
-        """New values of a matrix that is in GPU memory: an array, there or of NumPy, or a matrix there. Local."""
+        """Returns new values for a matrix in GPU memory. values: an array of NumPy or on the GPU, or a matrix
+        on the GPU. Local."""
         here = self._block.held
         if gpu_matrix.is_on_gpu(values):
             return self._same_pattern(gpu_matrix.entries(values, copy=False), here).data
@@ -784,7 +830,7 @@ class Plan:
         return values
 
     def _scattered_values(self, whole):
-        """This rank's part of the new values of a matrix on rank 0. Collective."""
+        """Returns this rank's part of the new values of a matrix on rank 0. Collective."""
         new = matrix.RankBlock.scattered(self._comm, whole, self._grid, self._cut)
         try:
             mine, error = attempt(self._same_pattern, new.entries(), self._block.entries())
@@ -801,9 +847,9 @@ class Plan:
     # ---- the end ----
 
     def close(self):
-        """Frees the plan. Collective; nothing happens the second time. After MPI_Finalize, and in a forked process, it only frees
-        memory. Arrays of x_zeros() and y_zeros() stay valid."""
-        with self._lock if not c.forked else c.no_lock:  # which a thread may hold that is not here
+        """Frees the plan. Collective; a second call does nothing. After MPI_Finalize, and in a forked
+        process, it only frees memory. Arrays of x_zeros() and y_zeros() stay valid."""
+        with self._lock if not c.forked else c.no_lock:  # a thread of the parent may hold the lock
             if not self._closed:
                 self._release()
 
@@ -834,14 +880,14 @@ class Plan:
             self.close()
 
     def __del__(self):
-        # to free it is collective, and ranks collect their garbage at other times: so it stays until the
+        # freeing a plan is collective, but ranks collect garbage at different times: the plan stays until the
         # process ends
         if not getattr(self, "_closed", True):
             warnings.warn("a spmm_mpi.Plan was not closed: its memory is lost until the process ends", ResourceWarning)
 
 
 class Transposed:
-    """The transposed matrix of a plan, which stays the plan's: see Plan.apply_transposed."""
+    """A view of a plan as its transposed matrix: see Plan.apply_transposed."""
 
     __array_ufunc__ = None
 
@@ -858,7 +904,8 @@ class Transposed:
         return self.T.dtype
 
     def __matmul__(self, X):
-        """Returns A^T X, this rank's rows [x rows, K] of it; X: this rank's rows [y rows, K]. Else like `plan @ X`."""
+        """Returns this rank's rows [x rows, K] of A^T X. X: this rank's rows [y rows, K]. Otherwise like
+        `plan @ X`."""
         return self.T._multiply("spmm_apply_transposed", (1, 0), X, None, 1, 0)
 
     def apply(self, X, *, out, alpha=1.0, beta=0.0):
@@ -867,7 +914,8 @@ class Transposed:
 
 
 def by_parts(multiply, x, dtype):
-    """The product of an x of any numbers by one that takes arrays of NumPy of that dtype."""
+    """Returns the product with an x of any type of numbers. multiply: the product with an array of NumPy of
+    that dtype."""
     x = np.asarray(x)
     if x.dtype.kind == "c":
         return by_parts(multiply, x.real, dtype) + 1j * by_parts(multiply, x.imag, dtype)
@@ -875,14 +923,14 @@ def by_parts(multiply, x, dtype):
 
 
 def columns_in(x):
-    """K of an array of NumPy; 0: x is none."""
+    """Returns K of an array of NumPy; 0 for any other x."""
     if type(x) is not np.ndarray:
         return 0
     return x.shape[1] if x.ndim == 2 else 1
 
 
 def columns_on_gpu(x):
-    """K of an array of PyTorch or CuPy; 0: x is none."""
+    """Returns K of an array of PyTorch or CuPy; 0 for any other x."""
     if usual_on_gpu(type(x)) is None:
         return 0
     return x.shape[1] if x.ndim == 2 else 1

@@ -1,4 +1,4 @@
-"""The products of one K, how arrays reach them, and the spmm_plan that computes them."""
+"""Products of one K: how arrays are passed to them, and the spmm_plan that computes them."""
 import ctypes
 import sys
 
@@ -11,8 +11,10 @@ addressof, first_byte = ctypes.addressof, ctypes.c_char.from_buffer
 
 
 class Usual:
-    """Arrays of NumPy that are rows of X (side 0) or Y (side 1) and need neither a closer look nor a copy: contiguous ones, and
-    those of x_zeros() and y_zeros(). What Operand takes ten times as long for is done once here, in advance."""
+    """Accepts arrays of NumPy that are rows of X (side 0) or Y (side 1) and need neither a full examination
+    nor a copy:
+    contiguous arrays, and those of x_zeros() and y_zeros(). Most work is done in advance, once: making an
+    Operand takes ten times as long."""
 
     def __init__(self, product, side):
         rows = product.rows[side]
@@ -22,7 +24,8 @@ class Usual:
         self.reference = ctypes.byref(self.struct)
 
     def take(self, x, written):
-        """The array as an argument, valid until the next call; None: it is not of the usual ones, or wrong."""
+        """Returns the array as an argument for libspmm, valid until the next call; None if the array is
+        unusual or wrong."""
         if type(x) is not np.ndarray or x.dtype is not self.dtype or x.shape not in self.shapes:
             return None
         memory = x.base
@@ -31,7 +34,7 @@ class Usual:
         flags = x.flags
         if not (flags.c_contiguous and flags.aligned) or written and not flags.writeable:
             return None
-        # (x.ctypes.data takes twice as long, but knows arrays that are read-only or empty, too)
+        # (x.ctypes.data takes twice as long, but also works for arrays that are read-only or empty)
         self.struct.data = addressof(first_byte(x)) if flags.writeable and x.size else x.ctypes.data
         return self.reference
 
@@ -39,11 +42,12 @@ class Usual:
         return np.empty(self.shape[:1] + like.shape[1:], self.dtype)
 
     def wait(self):
-        """Waits for what was queued for the array."""
+        """Waits for work that was queued for the array: none, in host memory."""
 
 
 class Torch:
-    """Contiguous tensors of PyTorch: __cuda_array_interface__ takes longer than all that is asked here."""
+    """Contiguous tensors of PyTorch. Reading __cuda_array_interface__ would take longer than all checks
+    here."""
 
     def __init__(self, dtype):
         self.torch = sys.modules["torch"]
@@ -63,7 +67,7 @@ class Torch:
 
 
 class Cupy:
-    """The same of arrays of CuPy."""
+    """Like Torch, for arrays of CuPy."""
 
     def __init__(self, dtype):
         self.cupy, self.dtype = sys.modules["cupy"], dtype
@@ -86,20 +90,20 @@ USUAL_ON_GPU = {("torch", "Tensor"): Torch, ("cupy", "ndarray"): Cupy}
 
 
 def usual_on_gpu(kind):
-    """Torch or Cupy for a type of theirs; None: it is of neither."""
+    """Returns the class Torch or Cupy for an array type of PyTorch or CuPy; None for any other type."""
     return USUAL_ON_GPU.get((kind.__module__.partition(".")[0], kind.__name__))
 
 
 class UsualOnGpu(Usual):
-    """What Usual is for arrays of NumPy, for contiguous ones on the GPU that libspmm has opened."""
+    """Like Usual, for contiguous arrays of PyTorch and CuPy on the GPU that libspmm has opened."""
 
     def __init__(self, product, side):
         super().__init__(product, side)
         self.in_stream = bool(product.plan._options.stream)
-        self.kinds, self.kind, self.gpu = {}, None, None  # found at the first array
+        self.kinds, self.kind, self.gpu = {}, None, None  # set when the first array is passed
 
     def kind_of(self, x):
-        """The Torch or Cupy of x; None: it is of neither."""
+        """Returns the Torch or Cupy for x; None if x is an array of neither."""
         found = type(x)
         if found not in self.kinds:
             usual = usual_on_gpu(found)
@@ -112,7 +116,7 @@ class UsualOnGpu(Usual):
         address = None if self.kind is None else self.kind.address(x, self.shapes, self.gpu)
         if address is None:
             return None
-        self.struct.data = address or None  # 0: it has no rows
+        self.struct.data = address or None  # 0: x has no rows
         return self.reference
 
     def empty(self, like):
@@ -124,7 +128,7 @@ class UsualOnGpu(Usual):
 
 
 class Made:
-    """An spmm_plan for at most `most` columns. `k`: those that its products have now."""
+    """An spmm_plan for at most `most` columns. `k`: the current number of columns of its products."""
 
     def __init__(self, plan, most):
         self.lib, self.most, self.k = c.loaded(), most, most
@@ -134,9 +138,9 @@ class Made:
                                                           ctypes.byref(self.handle)))
 
     def use(self, k):
-        """Makes products ones of k columns. Collective."""
+        """Sets the number of columns of products to k. Collective."""
         if self.k != k:
-            self.k = None  # unless all goes well
+            self.k = None  # remains so after a failure
             self.lib.check(self.lib.spmm_plan_set_k(self.handle, k))
             self.k = k
 
@@ -147,24 +151,24 @@ class Made:
         return (self.lib.spmm_plan_x_create_k, self.lib.spmm_plan_y_create_k)[side](self.handle, k, struct)
 
     def destroy(self):
-        """Collective over the plan's communicator, but after MPI_Finalize."""
+        """Frees the plan. Collective over its communicator; local after MPI_Finalize."""
         self.lib.spmm_plan_destroy(self.handle)  # ends a product that has begun, which may use spares
 
 
 class Product:
-    """The products of K columns, and what their calls pass again and again."""
+    """The products of K columns, and the arguments that their calls reuse."""
 
     def __init__(self, plan, k, made):
         self.lib, self.plan, self.k, self.made = c.loaded(), plan, k, made
         self.spares, self.results = {}, ([], [])
-        self.used = None  # the Made that the name of the kernel is of
+        self.used = None  # the Made whose kernel is self.kernel
         self.use()
-        self.begun = None  # the operands of a product that has begun, kept until libspmm has done with them
+        self.begun = None  # the operands of a product that has begun, kept alive until it has ended
         self.dtype, self.precision, self.space = plan._dtype, plan._block.struct.csr.precision, plan._options.device
         self.y_rows = plan._own_y_rows(self)
         self.rows = (plan._x_range.stop - plan._x_range.start, self.y_rows)
-        # made once, since making them takes longer than a small product: side, and whether it is written ->
-        # the shapes and an spmm_multivector of contiguous arrays
+        # (side, whether the array is written) -> Usual; made once, because making a Usual takes longer than a
+        # small product
         usual = UsualOnGpu if self.space == c.CUDA else Usual
         self.usual = {(side, written): usual(self, side) for side in (0, 1) for written in (False, True)}
 
@@ -173,40 +177,42 @@ class Product:
         return self.made.handle
 
     def use(self):
-        """Makes the plan's products those of K columns. Collective."""
+        """Sets the number of columns of the plan's products to K. Collective."""
         if self.made.k != self.k or self.used is not self.made:
             self.made.use(self.k)
             self.used, self.kernel = self.made, self.lib.spmm_plan_kernel(self.handle).decode()
 
     def move(self, made):
-        """Takes another spmm_plan: what was allocated for the old one would be copied by each product."""
+        """Switches to another spmm_plan. Drops multivectors of the old one, because each product would copy
+        them."""
         self.made, self.spares, self.results = made, {}, ([], [])
 
     def described(self, rows, ld, address, space, layout=c.ROW_MAJOR):
         return c.Multivector(rows, self.k, ld, self.precision, space, address, 0, 0, layout)
 
     def create(self, side):
-        """A multivector like X (side 0) or Y (side 1), zeroed. Local."""
+        """Returns a new multivector like X (side 0) or Y (side 1), zeroed. Local."""
         return arrays.allocated(lambda struct: self.made.create(side, self.k, struct), self.space)
 
     def spare(self, side):
-        """The multivector that X or Y is copied into, or out of, if it cannot be used as it is."""
+        """Returns the multivector that X or Y is copied into, or out of, if it cannot be used in place."""
         if side not in self.spares:
             self.spares[side] = self.create(side)
         return self.spares[side]
 
     def result(self, side):
-        """A DeviceArray like X or Y, of undefined elements: one of those made before, if nobody has it any more, because libspmm takes
-        27 to 99 microseconds to allocate one (H200)."""
+        """Returns a DeviceArray like X or Y, with undefined elements. Reuses an earlier one that nothing
+        refers to any more, because libspmm takes 27 to 99 microseconds to allocate one (H200)."""
         for made in self.results[side]:
-            if sys.getrefcount(made) == 3:  # the list, this loop, the call
+            if sys.getrefcount(made) == 3:  # references of the list, this loop and the call
                 return made
         made = self.create(side)
-        self.results[side][:] = [*self.results[side][-1:], made]  # two, for X := A X in turn
+        self.results[side][:] = [*self.results[side][-1:], made]  # two, because X := A X alternates between two
         return made
 
     def place(self, operand, side, name):
-        """(the operand as libspmm can use it, the spare that it is a copy in, or None); side: 0 with rows of X, 1 of Y."""
+        """Returns (the operand as an argument for libspmm, the spare that is passed in its place or None).
+        side: 0 if the operand has rows of X, 1 if of Y."""
         if self.k == 0:
             return self.described(self.rows[side], 0, None, self.space), None
         if operand.kind >= arrays.CUPY and not operand.made:
@@ -245,8 +251,9 @@ class Product:
             np.copyto(target, host)
 
     def call(self, function, x, y, sides, alpha, beta):
-        """Calls function(plan, alpha, X, beta, Y); sides: whose rows x and y have. Collective, like function. Returns its status, and
-        the spare that Y is in afterwards; None: it is in y."""
+        """Calls function(plan, alpha, X, beta, Y). sides: for x and y, 0 if it has rows of X, 1 if of Y.
+        Collective, like function. Returns the status, and the spare that contains Y afterwards; None if y
+        itself does."""
         try:
             source, copied = self.place(x, sides[0], "X")
             target, result = self.place(y, sides[1], "out")
@@ -260,7 +267,7 @@ class Product:
         return function(self.handle, alpha, source, beta, target), result
 
     def run(self, function, x, y, sides, alpha, beta):
-        """Y := alpha A X + beta Y, or with A^T; sides: whose rows x and y have. Collective, like function."""
+        """Computes Y := alpha A X + beta Y, or with A^T; sides: as for call(). Collective, like function."""
         status, result = self.call(function, x, y, sides, alpha, beta)
         if status:
             self.lib.check(status)
@@ -268,7 +275,8 @@ class Product:
             self.empty(y, result)
 
     def begin(self, x, y, alpha, beta):
-        """Begins Y := alpha A X + beta Y. Collective, but waits for nobody. Returns the function that ends it."""
+        """Begins Y := alpha A X + beta Y. Collective, but does not wait for other ranks. Returns the function
+        that ends it."""
         self.begun = x, y
         status, result = self.call(self.lib.spmm_apply_begin, x, y, (0, 1), alpha, beta)
         if status:
@@ -286,7 +294,7 @@ class Product:
         return end
 
     def quick(self, source, target, alpha, beta, out):
-        """run() for what Usual took, where nothing can go wrong before libspmm is called."""
+        """Like run(), for arrays that Usual accepted: nothing can fail before libspmm is called."""
         self.usual[0, False].wait()
         self.use()
         status = self.lib.spmm_apply(self.handle, alpha, source, beta, target)
@@ -296,7 +304,8 @@ class Product:
         return out
 
     def tell(self, function):
-        """Takes the place of a product on a rank that cannot take part, so that its neighbors do not wait: they fail, too."""
+        """Replaces a product on a rank that cannot compute it, so that its neighbors fail instead of waiting
+        forever."""
         function(self.handle, 1.0, None, 0.0, None)
         if function is self.lib.spmm_apply_begin:
             self.lib.spmm_apply_end(self.handle)

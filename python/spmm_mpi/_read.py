@@ -1,4 +1,4 @@
-"""Files of matrices as matrices of SciPy, by libspmm's readers."""
+"""Reads files into matrices of SciPy, with libspmm's readers."""
 import ctypes
 import os
 
@@ -9,22 +9,26 @@ from ._matrix import PRECISIONS
 
 
 def copied(address, n, dtype):
-    """A copy of n numbers in libspmm's memory."""
+    """Returns a copy of n numbers in libspmm's memory."""
     if n == 0:
         return np.empty(0, dtype)
     return np.frombuffer((ctypes.c_char * (n * np.dtype(dtype).itemsize)).from_address(address), dtype).copy()
 
 
-EDGES = {"edges": 0, "edges:0": 0, "edges:1": 1}  # names of an edge list, and the least id of its vertices
+EDGES = {"edges": 0, "edges:0": 0, "edges:1": 1}  # a value of read_as -> the smallest possible vertex id
 
 
 def read(path, dtype=np.float64, read_as=None):
-    """Returns the matrix of a file as a csr_array of SciPy (csr_matrix where SciPy has none), read by all cores. Local.
+    """Returns the matrix of a file as a csr_array of SciPy (csr_matrix if SciPy is too old), read by all
+    cores. Local.
 
-    path: a file of a format that spmm_mpi reads (docs/READING.md), which its first bytes tell. Both triangles of a symmetric matrix are there,
-    the rows are sorted, and duplicates are summed. dtype: float64 or float32. read_as: "edges" or "edges:0" where the file is an edge list
-    with vertices from 0 (u v or u v weight in a line), "edges:1" from 1; None: another format. Raises Error, whose message has the file, the place,
-    and what was found and expected; TypeError for another dtype, ValueError for another read_as."""
+    path: a file in a format that spmm_mpi reads (docs/READING.md); its first bytes determine the format. The
+    result has both triangles of a symmetric matrix, sorted rows and no duplicates: they are summed. dtype:
+    float64 or float32.
+    read_as: "edges" or "edges:0" if the file is an edge list (a line `u v` or `u v weight` for each edge)
+    whose vertices are numbered from 0, "edges:1" if from 1; None: the file has another format.
+    Raises Error, whose message contains the file, the position, and what was found and expected; TypeError
+    for another dtype; ValueError for another read_as."""
     import scipy.sparse
     dtype = np.dtype(dtype)
     if dtype not in PRECISIONS:
@@ -39,7 +43,7 @@ def read(path, dtype=np.float64, read_as=None):
     else:
         lib.check(lib.spmm_csr_read_edges(os.fsencode(path), EDGES[read_as], *place))
     try:
-        index = np.int32 if a.nnz < 2 ** 31 else np.int64  # SciPy wants one type for both
+        index = np.int32 if a.nnz < 2 ** 31 else np.int64  # SciPy requires one type for irp and ja
         arrays = (copied(getattr(a, "as"), a.nnz, dtype), copied(a.ja, a.nnz, np.int32).astype(index, copy=False),
                   copied(a.irp, a.rows + 1, np.int64).astype(index))
         shape = (a.rows, a.cols)

@@ -1,4 +1,5 @@
-"""Arrays of a matrix in CSR as libspmm compares them with the block of a plan (spmm_plan_update_rows)."""
+"""Passes the arrays of a CSR matrix to libspmm, which compares them with the block of a plan
+(spmm_plan_update_rows)."""
 import ctypes
 
 import numpy as np
@@ -11,11 +12,12 @@ INDEX_BYTES = {np.dtype(np.int32): 4, np.dtype(np.int64): 8}
 
 
 def read(x):
-    """(the type of an array's elements as NumPy's, their number, their address or None where C cannot read them)."""
+    """Returns (type of an array's elements as a type of NumPy, their number, their address or None if C
+    cannot read them)."""
     if isinstance(x, np.ndarray):
         try:
             address = addressof(first_byte(x))
-        except (TypeError, ValueError, BufferError):  # it is read-only, empty or not contiguous
+        except (TypeError, ValueError, BufferError):  # x is read-only, empty or not contiguous
             address = x.ctypes.data if x.flags.c_contiguous else None
         here = address is not None and x.ndim == 1 and address % x.itemsize == 0
         return x.dtype, x.size, address if here else None
@@ -28,7 +30,7 @@ def read(x):
 
 
 class Rows:
-    """Arrays as an argument of a plan's comparison with its block, and the answer."""
+    """The arguments of a plan's comparison of arrays with its block, and its result."""
 
     def __init__(self, block):
         csr = block.struct.csr
@@ -37,8 +39,10 @@ class Rows:
         self.references = ctypes.byref(self.struct), ctypes.byref(self.same)
 
     def hold(self, pattern, values):
-        """Whether C can compare these arrays; False also if they are too short. pattern: (indptr, indices), or None: the pattern is not
-        compared; values: or None: they are not."""
+        """Sets the arrays to compare. Returns whether C can compare them; False also if they are too short.
+
+        pattern: (indptr, indices); None: the pattern is not compared. values: None: values are not
+        compared."""
         irp, ja, irp_bytes, ja_bytes, address = None, None, 0, 0, None
         if pattern is not None:
             starts, columns = pattern

@@ -1,11 +1,13 @@
-"""Communicators where callers name none, and where libspmm has no MPI (make MPI=0, the wheel)."""
+"""Communicators for callers that pass none, and for a libspmm that was built without MPI (make MPI=0, the
+wheel)."""
 import sys
 
 from . import _library as c
 
 
 class OneRank:
-    """The communicator of a process that has no MPI: what the package calls of mpi4py's, on one rank."""
+    """A communicator of one rank, for a process without MPI. It has the methods of mpi4py's that this package
+    calls."""
     rank, size = 0, 1
 
     def Dup(self):
@@ -31,7 +33,7 @@ class OneRank:
 
 
 def world():
-    """MPI.COMM_WORLD of mpi4py; OneRank where libspmm has no MPI. Raises Error."""
+    """Returns MPI.COMM_WORLD of mpi4py; a OneRank if libspmm has no MPI. Raises Error."""
     if c.without_mpi():
         return OneRank()
     from mpi4py import MPI
@@ -39,7 +41,7 @@ def world():
 
 
 def own():
-    """A communicator of this process alone. Raises Error."""
+    """Returns a communicator of this process alone. Raises Error."""
     if c.without_mpi():
         return OneRank()
     from mpi4py import MPI
@@ -47,7 +49,7 @@ def own():
 
 
 def maximum():
-    """MPI.MAX of mpi4py; None where libspmm has no MPI."""
+    """Returns MPI.MAX of mpi4py; None if libspmm has no MPI."""
     if c.without_mpi():
         return None
     from mpi4py import MPI
@@ -55,7 +57,8 @@ def maximum():
 
 
 def one_rank(comm):
-    """What stands for a communicator where libspmm has no MPI; one of mpi4py may have one rank. TypeError, Error."""
+    """Returns the OneRank that replaces comm if libspmm has no MPI. A communicator of mpi4py must have one
+    rank. Raises TypeError, Error."""
     if comm is None or isinstance(comm, OneRank):
         return OneRank()
     MPI = sys.modules.get("mpi4py.MPI")

@@ -2,10 +2,12 @@
 
     import spmm_mpi.torch as layers
 
-    H = layers.matmul(plan, layers.linear(comm, X, W))      # A X W; X: this rank's rows, W: the same on every rank
+    H = layers.matmul(plan, layers.linear(comm, X, W))      # A X W; X: this rank's rows, W: the same on every
+    rank
 
-Tensors are this rank's rows, in host memory or, with device="cuda", on the GPU. Both functions are collective, and so are their gradients: all
-ranks call backward() with the same graph behind it, where the same tensors require gradients. A gradient that is not needed is not computed."""
+Tensors are this rank's rows, in host memory or, with device="cuda", on the GPU. matmul() is collective, and
+so are the gradients of both functions: all ranks must call backward() for the same graph, in which the same
+tensors require gradients. A gradient that is not needed is not computed."""
 import torch
 from torch.autograd.function import once_differentiable
 
@@ -17,7 +19,7 @@ __all__ = ["linear", "matmul"]
 
 
 class Product(torch.autograd.Function):
-    """A X, of which the gradient is A^T times that of the result, and so on."""
+    """A X. The gradient of X is A^T times the gradient of the result; it can be differentiated in turn."""
 
     @staticmethod
     def forward(ctx, x, by, back):
@@ -30,12 +32,16 @@ class Product(torch.autograd.Function):
 
 
 def matmul(plan, X, *, symmetric=False):
-    """Returns A X, this rank's rows [y rows, K] or [y rows], with a gradient for X: A^T G, where G is that of the result.
+    """Returns A X, this rank's rows [y rows, K] or [y rows], with a gradient for X: A^T G, where G is the
+    gradient of the result.
 
-    plan: a Plan, or plan.T for the product by A^T. X: a tensor, this rank's rows of the plan's dtype, as for `plan @ X`.
-    symmetric: A is symmetric, which is not checked: then its gradient is A G. That saves the transposed matrix, which takes as much memory as
-    the plan, and has bits that do not depend on the number of ranks. The values of A have no gradient.
-    Collective, as is backward(); errors as of `plan @ X`. TypeError: X is no tensor, or plan none."""
+    plan: a Plan, or plan.T for a product with A^T. X: a tensor, this rank's rows of the plan's dtype, as for
+    `plan @ X`.
+    symmetric: asserts that A is symmetric, without a check. The gradient is then computed as A G: this needs
+    no transposed matrix, which takes as much memory as the plan, and its bits do not depend on the number of
+    ranks. The values of A have no gradient.
+    Collective, as is backward(); errors as for `plan @ X`. Raises TypeError if X is not a tensor, or plan not
+    a plan."""
     if not isinstance(plan, (Plan, Transposed)):
         raise TypeError(f"plan is a {type(plan).__name__}, expected a spmm_mpi.Plan, or plan.T")
     if not isinstance(X, torch.Tensor):
@@ -44,7 +50,7 @@ def matmul(plan, X, *, symmetric=False):
 
 
 class Linear(torch.autograd.Function):
-    """X W, of which the gradients are G W^T and, over the rows of all ranks, X^T G."""
+    """X W. The gradient of X is G W^T; the gradient of W is X^T G, summed over the rows of all ranks."""
 
     @staticmethod
     def forward(ctx, x, w, comm):
@@ -72,10 +78,13 @@ def in_host_memory(w):
 def linear(comm, X, W):
     """Returns X W, this rank's rows [rows, L], with gradients for X and for W.
 
-    comm: a communicator of mpi4py, whose ranks have the rows. X: a tensor [rows, K] of float64 or float32. W: a tensor [K, L] of X's dtype, the
-    same on every rank. Its gradient is summed over the rows of all ranks, in an order that depends on the numbers of rows alone: every rank has
-    the same bits of it, in every run, so that weights stay alike without being sent. Sums are in float64.
-    The product is local, backward() is collective over comm. TypeError, ValueError: an argument is wrong. There is no second derivative."""
+    comm: the mpi4py communicator of the ranks that have the rows. X: a tensor [rows, K] of float64 or
+    float32. W: a tensor [K, L] of X's dtype, the same on every rank. The gradient of W is summed over the
+    rows of all ranks, in float64, in an order that depends only on the ranks' numbers of rows. It has the
+    same bits on every rank and in every run, so that weights stay equal without communication.
+    The product is local, backward() is collective over comm. Raises TypeError or ValueError if an argument is
+    wrong.
+    There is no second derivative."""
     check_comm(comm)
     for name, tensor in (("X", X), ("W", W)):
         if not isinstance(tensor, torch.Tensor):

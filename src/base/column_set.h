@@ -9,7 +9,7 @@ enum { SP_SET_WORD = 64 }; /**< bits per word */
 /** Returns the number of words of a set of columns 0 to cols - 1; at least 1. Local. */
 static inline int64_t sp_set_words(int64_t cols) { return cols / SP_SET_WORD + 1; }
 
-/** Adds column j. Local; may be called by several threads for one set at a time. */
+/** Adds column j. Local; several threads may add to the same set concurrently. */
 static inline void sp_set_add(uint64_t *set, int64_t j)
 {
     const uint64_t bit = UINT64_C(1) << (j % SP_SET_WORD);
@@ -17,9 +17,9 @@ static inline void sp_set_add(uint64_t *set, int64_t j)
     if (!(__atomic_load_n(word, __ATOMIC_RELAXED) & bit)) __atomic_fetch_or(word, bit, __ATOMIC_RELAXED);
 }
 
-/** Adds the columns of a row that are not in low .. high - 1. Local; may be called by several threads for one
- *  set at a time.
- *  \param [in] any_order  0: the columns increase, and those between low and high are skipped */
+/** Adds the columns of a row that are not in low .. high - 1. Local; several threads may add to the same set
+ *  concurrently.
+ *  \param [in] any_order  0: the columns increase, so those in low .. high - 1 are not read; 1: any order */
 static inline void sp_set_add_outside(uint64_t *set, const int32_t *ja, int64_t n, int64_t low, int64_t high,
                                       int any_order)
 {

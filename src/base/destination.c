@@ -78,7 +78,7 @@ void sp_open_standard_streams(void)
             return; /* the new descriptor is the lowest free one, which is fd */
 }
 
-/* The descriptor of standard output; another one after standard output was reserved for outputs named "-". */
+/* The descriptor that outputs named "-" write to: standard output, or its duplicate once it was reserved. */
 static int reserved = STDOUT_FILENO;
 
 spmm_status sp_reserve_standard_output(void)
@@ -292,8 +292,8 @@ static spmm_status check_suffix(const sp_named_file *file)
 
 /** Determines the destination that the name of a file denotes and, for an output, checks that it can be
  *  written.
- *  \param [out] known  1: the name denotes a file (or one to be created) or a stream, which other names may
- *                      denote too; 0: it does not */
+ *  \param [out] known  1: *to is set, and can be compared with other destinations; 0: no path was given, or a
+ *                      file to be read or remembered is not an existing regular file */
 static spmm_status examine(const sp_named_file *file, sp_destination *to, int *known)
 {
     struct stat s;
@@ -311,8 +311,8 @@ static spmm_status examine(const sp_named_file *file, sp_destination *to, int *k
     return try_folder(to);
 }
 
-/** Returns 1 if both denote the same file. Two streams are never the same; a standard stream may be the same
- *  as a file. */
+/** Returns 1 if both denote the same file. Two streams never count as the same; a stream may be redirected to
+ *  a file, and then is the same as this file. */
 static int same_target(sp_destination *a, sp_destination *b)
 {
     if (a->kind == SP_TO_STREAM && b->kind == SP_TO_STREAM) return 0;

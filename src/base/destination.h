@@ -1,6 +1,6 @@
 /** The destination that an output's name denotes: a new file, an existing file, or a stream (a device, a
- *  pipe, standard output or standard error). The functions also check, before the computation starts, that it
- *  can be written. Without MPI. */
+ *  pipe, standard output or standard error). The functions also check, before the computation starts, that
+ *  the destination can be written. Without MPI. */
 #ifndef SP_DESTINATION_H
 #define SP_DESTINATION_H
 
@@ -33,7 +33,7 @@ typedef struct sp_destination {
 spmm_status sp_destination_find(const char *path, sp_destination *to);
 
 /** Creates a new empty file named TARGET.part-XXXXXXXX in the folder of the target. It gets the permissions
- *  of the file that it will replace or, if there is none, those that the umask gives. Follows no link and
+ *  of the file that it will replace or, if there is none, 0666 less the umask. Follows no link and
  *  opens no existing file. Calls sp_writing_begin(part) before it creates the file; after success, the
  *  caller must call sp_writing_end(). Local.
  *  \param [out] part  name of the new file, [PATH_MAX]

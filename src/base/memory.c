@@ -177,7 +177,7 @@ void sp_peak_restart(void)
 }
 
 /** Returns how many bytes a resource limit of this process leaves; INT64_MAX if there is no limit.
- *  \param [in] field  index of the number in /proc/self/statm that says how many pages are in use */
+ *  \param [in] field  index in /proc/self/statm of the number of pages that count against this limit */
 static int64_t own_room(int resource, int field)
 {
     struct rlimit limit;

@@ -77,7 +77,7 @@ static spmm_status finish(const sp_output_file *out)
 
 spmm_status sp_output_file_close(sp_output_file *out, spmm_status status)
 {
-    const int failed = ferror(out->file); /* errno is that of the failed write */
+    const int failed = ferror(out->file); /* then errno was set by the failed write */
     const int reason = errno;
     if (fclose(out->file) != 0 && status == SPMM_OK && !failed) status = sp_cannot_write(out->to.path);
     if (failed && status == SPMM_OK) {

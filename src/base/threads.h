@@ -77,8 +77,8 @@ spmm_status sp_threads_told(int *threads);
 /** Stack size in bytes that is sufficient for the threads of all kernels. */
 enum { SP_STACK_LEAST = 256 << 10 };
 
-/** Starts threads - 1 threads together, as the OpenMP runtime will, and ends them. This gives an error
- *  message where the runtime would end the process with the exit code of a failed verification. Local.
+/** Starts threads - 1 threads together, as the OpenMP runtime will, and ends them. Failures are reported;
+ *  the runtime would end the process, with the exit code of a failed verification. Local.
  *  \return SPMM_OK; SPMM_ERR_USAGE if OMP_STACKSIZE is less than SP_STACK_LEAST, or if threads with stacks of
  *          that size cannot be started; SPMM_ERR_LIMIT if threads with stacks of the default size cannot be
  *          started */

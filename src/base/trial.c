@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "base/words.h"
 
-/** ROWS: maximum number of batches of runs of up to five candidates together.
+/** ROWS: number of batches that the candidates share; each has at least LEAST_ROWS, even if none are left.
  *  LEAST_ROWS, MOST_ROWS: number of batches of a candidate, without the warm-up.
  *  ROWS_ALONE: number of batches if only one object is timed.
  *  RUNS: maximum number of runs in a batch.
@@ -15,8 +15,8 @@
 enum { ROWS = 15, LEAST_ROWS = 2, MOST_ROWS = 6, ROWS_ALONE = 3, RUNS = 10 };
 static const double SHORT = 6.5e-5;
 
-/** Timing of a candidate stops early if each of its first two runs takes at least HOPELESS times the least
- *  time, or if two of its batches take BEHIND times the least time. */
+/** Timing of a candidate stops early if each of its first two runs takes more than HOPELESS times as long as
+ *  the best candidate so far, or if each of two batches takes more than BEHIND times as long. */
 static const double HOPELESS = 4, BEHIND = 1.5;
 
 /** A time is clearly less than another if their ratio is below this. Times of a few runs vary by some

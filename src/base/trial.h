@@ -15,7 +15,7 @@ enum { SP_MOST_TRIED = 16, SP_TRIED_NAME_BYTES = 48 };
 typedef struct sp_tried {
     char name[SP_TRIED_NAME_BYTES];
     double seconds; /**< seconds of one run on the slowest rank, minimum of several; NaN: not timed; infinity:
-                         it could not be set up */
+                         the candidate failed */
 } sp_tried;
 
 /** The candidates and the result of a trial. The same on all ranks, except `took`. */
@@ -62,7 +62,7 @@ void sp_trial_add(sp_trial *trial, const char *name);
  *
  *  Each candidate is run once as a warm-up. Unless it is far slower than the best one so far, two to six
  *  batches follow. A batch is one run or, for short runs, up to ten runs with a total of 65 microseconds. Up
- *  to five candidates together have at most 15 batches; if they are of similar speed, that is 15 runs or a
+ *  to five candidates together have about 15 batches; if they are of similar speed, that is 15 runs or a
  *  millisecond, whichever is more.
  *
  *  Collective over `all`.
@@ -73,7 +73,8 @@ void sp_trial_add(sp_trial *trial, const char *name);
  *  \param [in,out] trial  candidates added with sp_trial_add(); their seconds, `chosen` and `took` are set
  *  \param [out]    best   the chosen candidate, created by make(); the caller destroys it. NULL on failure
  *  \return the same status on every rank: SPMM_OK; if every candidate was skipped, SPMM_ERR_MEMORY if memory
- *          was lacking for any of them, else the status of the last one; the status of another failure */
+ *          was lacking for any of them, else the status of the last one; if a candidate failed and was not
+ *          skipped, its status */
 spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *of, double brief,
                          sp_trial *trial, void **best);
 
@@ -92,7 +93,7 @@ spmm_status sp_trial_time(const sp_together *all, const sp_trial_ops *ops, void 
 void sp_trial_words(const sp_trial *trial, char *text, size_t n);
 
 /** Lists the candidates for records: "NAME:SECONDS" separated by spaces. SECONDS is `-` for a candidate that
- *  was not timed, and `failed` for a candidate that could not be set up. Local. */
+ *  was not timed, and `failed` for a candidate that failed. Local. */
 void sp_trial_list(const sp_trial *trial, char *text, size_t n);
 
 #endif

@@ -80,7 +80,7 @@ static int begins_like(int fd, off_t size, const char *head)
     return pread(fd, start, n, 0) == (ssize_t)n && memcmp(start, head, n) == 0;
 }
 
-/** Determines the length to which a file is truncated whose last line lacks its newline. If that line is the
+/** Determines the length to which to truncate a file whose last line lacks its newline. If that line is the
  *  beginning of one of the caller's lines, e.g. after a crash, *end is the offset of the line. Otherwise *end
  *  is `size`, and nothing is removed. */
 static spmm_status mend(int fd, off_t size, const char *head, sp_append_cut cut, off_t *end)

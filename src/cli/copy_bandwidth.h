@@ -23,9 +23,9 @@ typedef struct sp_host_copies {
     double within;                     /**< within the GPU: bytes read plus bytes written */
 } sp_host_copies;
 
-/** Times copies between host memory and the open GPU, one at a time, and takes medians. Takes a fraction of a
- *  second. Local.
- *  \param [out] copies  zeroed if the memory for them cannot be allocated, and on failure
+/** Times copies between host memory and the open GPU, one at a time, and computes the medians, in a fraction
+ *  of a second. Local.
+ *  \param [out] copies  the rates; zeroed on failure, and if memory for the copies cannot be allocated
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_time_host_copies(sp_host_copies *copies);
 

@@ -36,7 +36,7 @@ struct sp_watch {
     int rank, size;
     double seconds;
     double patience;  /* seconds of silence after which a peer is overdue */
-    double hold;      /* seconds of silence for which mpirun may take to end a job that has lost a host */
+    double hold;      /* seconds of silence after which mpirun has ended a job that lost a host; 0: unknown */
     int warned;       /* 1: the current silence has been reported */
     int peers;        /* number of peers: on rank 0 all other ranks, elsewhere 1 (rank 0) */
     watched *peer;    /* [peers] state of each peer */

@@ -4,7 +4,7 @@
 
 #include "comm/grid.h"
 
-/** Times of messages between the first and the last rank, in seconds; 0 on one rank. */
+/** Times of messages between the first and the last rank, in seconds; 0 if there is only one rank. */
 typedef struct sp_message_times {
     double latency;  /**< time of a message of 8 bytes */
     double per_byte; /**< time of an additional byte */

@@ -263,8 +263,8 @@ static spmm_status unknown_letter(const sp_option_table *table, char letter)
                    MEANT(&guess, "-", ""));
 }
 
-/** Processes the short options in a word such as -qk8. The first one that takes an argument takes the rest of
- *  the word or, if nothing is left, the next word. */
+/** Processes the short options in a word such as -qk8. The argument of the first option that requires one is
+ *  the rest of the word or, if nothing is left, the next word. */
 static spmm_status read_cluster(reader *r, const char *word)
 {
     for (const char *p = word + 1; *p; p++) {

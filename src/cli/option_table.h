@@ -80,8 +80,8 @@ typedef struct sp_command_line {
     const void *options;               /**< the program's struct of options */
     const char *operand_name;          /**< name of the operand in error messages, e.g. "matrix" */
     const char *operand;               /**< NULL: the command line has none, or table->operand is set */
-    const char *given[SP_OPTION_ROWS]; /**< argument or, without one, name of each option that was given; else
-                                            NULL */
+    const char *given[SP_OPTION_ROWS]; /**< for each option its argument, or its name if it has none; NULL:
+                                            the option was not given */
     char notes
         [SP_MESSAGE_BYTES]; /**< text of a warning that lists the options overridden by others; "": none */
 } sp_command_line;

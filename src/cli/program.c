@@ -1,4 +1,4 @@
-/** The frame of the programs: the place of a rank, start and end of MPI, verdict, errors and warnings. */
+/** Common code of the programs: the data of a rank, start and end of MPI, verdict, errors and warnings. */
 #include "cli/program.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/** Common code of the programs of this project: their frame from MPI_Init() to the exit code, data of a rank
- *  from the start to the end, and the fields of a record for these data. Messages begin with the program's
- *  name as it was called. */
+/** Common code of the programs of this project: running a program from MPI_Init() to the exit code, the data
+ *  of a rank (sp_place), and the record fields for these data. Messages begin with the program's name as it
+ *  was called. */
 #ifndef SP_PROGRAM_H
 #define SP_PROGRAM_H
 

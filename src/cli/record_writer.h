@@ -37,8 +37,8 @@ void sp_writer_double(sp_writer *s, const char *name, double value);
 /** Writes a field that is true or false. */
 void sp_writer_bool(sp_writer *s, const char *name, int value);
 
-/** Writes the version of the record schema as the field "schema". Every record has it once, after the fields
- *  that existed before this field. */
+/** Writes the version of the record schema as the field "schema". Every record contains this field once,
+ *  after all fields that are older. */
 void sp_writer_schema(sp_writer *s);
 
 /** Writes *stats as the fields n, median, mean, stddev, variance, min, max, median_low and median_high. */

@@ -161,8 +161,8 @@ static fingerprint look_at(const char *path)
     return f;
 }
 
-/** Compares a file with that of rank 0. If the names are equal and a rank has no such file, its reader
- *  reports that. Collective. */
+/** Compares a file with that of rank 0. A missing file is not an error if the names are equal: the reader of
+ *  the file reports it. Collective. */
 static spmm_status compare_file(MPI_Comm comm, const setting *file)
 {
     fingerprint here = look_at(file->value), there = here;

@@ -1,6 +1,7 @@
 /** Compares the command lines and environments of the ranks, because launchers and wrapper scripts may give
- *  them different ones. The first difference is reported with the numbers of two ranks. A row of an option
- *  table says MAY_VARY or SAME_FILE, and a row of base/environment.c has `own`, if ranks may differ:
+ *  them different ones. The first difference is reported with the numbers of two ranks. Ranks may differ in
+ *  options marked MAY_VARY or SAME_FILE in an option table, and in variables marked `own` in
+ *  base/environment.c:
  *
  *      -t, OMP_NUM_THREADS     any number of threads
  *      -q, -v                  any; the values of rank 0 replace those of the other ranks, because collective

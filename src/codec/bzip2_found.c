@@ -15,14 +15,14 @@ static int restart(void *state)
 
 static void *create(int64_t memory)
 {
-    (void)memory; /* a block has 900 kB at most, and takes 3.7 MB */
+    (void)memory; /* a block has at most 900 kB, and its decoder takes 3.7 MB */
     bz_stream *const z = calloc(1, sizeof *z);
     if (z && restart(z)) return z;
     free(z);
     return NULL;
 }
 
-/** Moves the stream's buffers into *b. */
+/** Copies the stream's positions in its buffers to *b. */
 static void take_buffers(const bz_stream *z, sp_codec_buffers *b)
 {
     *b = (sp_codec_buffers){(const unsigned char *)z->next_in, z->avail_in, (unsigned char *)z->next_out,
@@ -65,7 +65,7 @@ const sp_codec_ops sp_bzip2_ops = {create, restart, step, destroy};
 
 static void *create_encoder(void)
 {
-    enum { BLOCK = 9 }; /* in 100 kB; smaller blocks are hardly faster */
+    enum { BLOCK = 9 }; /* size of a block in units of 100 kB; smaller blocks are hardly faster */
     bz_stream *const z = calloc(1, sizeof *z);
     if (z && BZ2_bzCompressInit(z, BLOCK, 0, 0) == BZ_OK) return z;
     free(z);
@@ -76,7 +76,7 @@ static sp_codec_result encode(void *state, sp_codec_buffers *b, int last)
 {
     bz_stream *const z = state;
     if (!last && b->in_bytes == 0)
-        return SP_CODEC_GOES_ON; /* libbz2 takes a call without progress for wrong */
+        return SP_CODEC_GOES_ON; /* libbz2 treats a call without progress as an error */
     give_buffers(z, b);
     const int code = BZ2_bzCompress(z, last ? BZ_FINISH : BZ_RUN);
     take_buffers(z, b);

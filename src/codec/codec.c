@@ -5,10 +5,10 @@
 #include <string.h>
 #include <strings.h>
 
-/** Ratios: deflate codes 258 bytes in 2 bits at best. A block of bzip2 has at most 900,000 bytes, of which 5
- *  stand for up to 259 of text, and takes 24 bytes at least. LZMA codes 273 bytes in 14 binary decisions,
- *  none of them with a probability of more than 2017/2048: 7091 bytes of text a byte. A block of zstd has at
- *  most 128 KiB of text and takes 4 bytes at least. */
+/** Bounds of the ratios: deflate encodes at most 258 bytes of text in 2 bits. A bzip2 block contains at most
+ *  900,000 bytes, 5 of which represent at most 259 bytes of text, and takes at least 24 bytes in the file.
+ *  LZMA encodes at most 273 bytes in 14 binary decisions, each with a probability of at most 2017/2048: 7091
+ *  bytes of text per byte. A zstd block contains at most 128 KiB of text and takes at least 4 bytes. */
 static const sp_codec codecs[] = {
     {"gzip", "\x1F\x8B", 2, "gunzip -k", "zlib (zlib1g-dev)", 1032, &sp_gzip_ops, ".gz", &sp_gzip_encoder},
     {"bzip2", "BZh", 3, "bzip2 -dk", "libbz2 (libbz2-dev)", 1 << 21, &sp_bzip2_ops, ".bz2",
@@ -19,8 +19,8 @@ static const sp_codec codecs[] = {
 };
 enum { CODECS = sizeof codecs / sizeof *codecs };
 
-/** Returns whether the first n bytes are, as far as they go, those of a skippable frame of zstd: 50 to 5F,
- *  2A, 4D, 18. Such frames, in which pzstd notes sizes, may stand before and between those with text. */
+/** Returns 1 if the codec is zstd and a skippable frame can begin with these n bytes: (hexadecimal) 50 to 5F,
+ *  2A, 4D, 18. Such frames, in which pzstd stores sizes, may precede and separate the frames with text. */
 static int may_skip(const sp_codec *codec, const unsigned char *head, int64_t n)
 {
     const int64_t rest = n < 4 ? n - 1 : 3;

@@ -1,42 +1,42 @@
-/** Compresses and decompresses gzip, bzip2, xz and zstd data piece by piece. Which of them a build has is
- *  decided when it is linked: of each pair of files NAME_*.c that define the same functions, one is
- *  linked. */
+/** Compresses and decompresses gzip, bzip2, xz and zstd data piece by piece. Linking decides which of them a
+ *  build supports: of two files NAME_*.c that define the same symbols, one is linked. */
 #ifndef SP_CODEC_H
 #define SP_CODEC_H
 
 #include <stdint.h>
 
-/** What a coder reads and where it writes; step() moves both on. */
+/** Input and output of a decoder or an encoder; step() advances both. */
 typedef struct sp_codec_buffers {
-    const unsigned char *in; /**< [in_bytes]; a decoder's are compressed, an encoder's are not */
+    const unsigned char *in; /**< [in_bytes]; compressed data for a decoder, text for an encoder */
     int64_t in_bytes;
     unsigned char *out; /**< space for the result, [out_bytes] */
     int64_t out_bytes;
 } sp_codec_buffers;
 
-/** What a step has come to. */
+/** The result of step(). */
 typedef enum sp_codec_result {
-    SP_CODEC_GOES_ON, /**< more bytes or more room are needed */
+    SP_CODEC_GOES_ON, /**< more input or more output space is needed */
     SP_CODEC_ENDS,    /**< the member (gzip), stream (bzip2, xz) or frame (zstd) ends here: its checksum is
                            right, and all of its text has been written */
-    SP_CODEC_DAMAGED, /**< the bytes are not what the format demands, or a checksum is wrong */
-    SP_CODEC_MEMORY   /**< decompressing would take more memory than create() was told */
+    SP_CODEC_DAMAGED, /**< the input violates the format, or a checksum is wrong */
+    SP_CODEC_MEMORY   /**< decompression needs more memory than create() allows, or memory is lacking */
 } sp_codec_result;
 
 /** A decoder's functions. All members are NULL in a build without the library that they call. Local; a state
  *  may be used by one thread at a time. */
 typedef struct sp_codec_ops {
-    /** Makes a decoder that is at the beginning of the data.
-     *  \param [in] memory  upper bound in bytes on what the window of the data, whose size their header
-     *                      states, may take
+    /** Creates a decoder, at the beginning of the data.
+     *  \param [in] memory  upper bound in bytes on the memory for the window, whose size is stated in the
+     *                      header of the data
      *  \return the state, which destroy() frees; NULL: memory is lacking */
     void *(*create)(int64_t memory);
-    /** Sets the decoder to the beginning of a member. \return 1; 0: memory is lacking */
+    /** Prepares the decoder for the beginning of another member. \return 1; 0: memory is lacking */
     int (*restart)(void *state);
-    /** Decompresses until the bytes or the room are used up, or until a member ends. What precedes damage is
-     *  written as far as the library gives it, which depends on nothing but the sequence of buffers.
-     *  \param [in]  buffers  out_bytes is at least 1
-     *  \param [out] why      set with SP_CODEC_DAMAGED: what is wrong, in static memory */
+    /** Decompresses until the input or the output space is used up, or until a member ends. If the data are
+     *  damaged, the text that the library returns before the damage is written; how much that is depends only
+     *  on the sequence of buffers.
+     *  \param [in,out] buffers  out_bytes is at least 1
+     *  \param [out]    why      set with SP_CODEC_DAMAGED: what is wrong, in static memory */
     sp_codec_result (*step)(void *state, sp_codec_buffers *buffers, const char **why);
     /** Frees the state. */
     void (*destroy)(void *state);
@@ -47,12 +47,12 @@ extern const sp_codec_ops sp_gzip_ops, sp_bzip2_ops, sp_xz_ops, sp_zstd_ops;
 /** An encoder's functions. All members are NULL in a build without the library that they call. Local; a state
  *  may be used by one thread at a time. */
 typedef struct sp_encoder_ops {
-    /** Makes an encoder at the beginning of the data. \return the state, which destroy() frees; NULL: memory
-     *  is lacking */
+    /** Creates an encoder, at the beginning of the data. \return the state, which destroy() frees; NULL:
+     *  memory is lacking */
     void *(*create)(void);
-    /** Compresses until the bytes or the space are used up.
+    /** Compresses until the input or the output space is used up.
      *  \param [in,out] buffers  out_bytes is at least 1
-     *  \param [in]     last     1: no bytes follow these, so the encoder completes the data
+     *  \param [in]     last     1: no input follows, so the encoder completes the data
      *  \return SP_CODEC_GOES_ON, SP_CODEC_ENDS (with `last`: all is written), SP_CODEC_DAMAGED (the library
      *          failed) */
     sp_codec_result (*step)(void *state, sp_codec_buffers *buffers, int last);
@@ -68,31 +68,31 @@ typedef struct sp_codec {
     const char *magic;
     int magic_bytes;
     const char *unpack;  /**< the command that unpacks a file, "gunzip -k" */
-    const char *library; /**< what to build with to read it */
-    int64_t ratio; /**< upper bound on the number of bytes of text that a compressed byte can stand for */
+    const char *library; /**< library with which a build can read it, "zlib (zlib1g-dev)" */
+    int64_t ratio; /**< upper bound on the number of bytes of text that one compressed byte can represent */
     const sp_codec_ops *ops;
-    const char *suffix; /**< of the names of such files, ".gz" */
+    const char *suffix; /**< suffix of the names of such files, ".gz" */
     const sp_encoder_ops *encoder;
 } sp_codec;
 
-enum { SP_CODEC_HEAD = 6 }; /**< number of bytes at the start of the data that tell their kind */
+enum { SP_CODEC_HEAD = 6 }; /**< number of bytes at the start of the data that identify their kind */
 
 /** Returns the kind of compressed data that begin with these bytes, whether or not this build can read it
- *  (ops->create); NULL if they begin like none.
+ *  (ops->create); NULL if no kind begins like this.
  *  \param [in] n  number of bytes in head: SP_CODEC_HEAD, or all of the data if they are shorter */
 const sp_codec *sp_codec_of(const unsigned char *head, int64_t n);
 
-/** Returns 1 if data of the kind may begin with these bytes, of which there may be too few to be sure; else
- *  0.
+/** Returns 1 if data of this kind can begin with these bytes, even if the bytes are too few to identify it;
+ *  else 0.
  *  \param [in] n  number of bytes in head, at least 1 */
 int sp_codec_may_begin(const sp_codec *codec, const unsigned char *head, int64_t n);
 
 /** Returns the kind of compressed data that a file of this name should contain, whether or not this build can
- *  write it (encoder->create); NULL if the name ends in no such suffix. Upper and lower case are the same. */
+ *  write it (encoder->create); NULL if the name has no such suffix. Upper and lower case are the same. */
 const sp_codec *sp_codec_of_name(const char *path);
 
-/** Returns the names of all kinds that this build can read, "gzip, bzip2, xz or zstd"; in static memory of
- *  the calling thread, until its next call. */
+/** Returns the names of all kinds that this build can read, "gzip, bzip2, xz or zstd". The text is in static
+ *  memory of the calling thread, and valid until the thread's next call. */
 const char *sp_codec_names(void);
 
 #endif

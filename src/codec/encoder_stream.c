@@ -1,5 +1,4 @@
-/** Compresses what is written to a stdio stream: a cookie of fopencookie(), which hands text to an
- *  encoder. */
+/** Compresses what is written to a stdio stream, which fopencookie() connects to an encoder. */
 #include "codec/encoder_stream.h"
 
 #include <errno.h>
@@ -11,7 +10,7 @@ enum { BUFFER_BYTES = 1 << 16 };
 typedef struct encoder_stream {
     const sp_encoder_ops *ops;
     void *state;
-    int fd, failed; /* failed: an errno, of the first write that failed */
+    int fd, failed; /* failed: errno of the failure after which nothing more is written; 0: none */
     unsigned char buffer[BUFFER_BYTES];
 } encoder_stream;
 
@@ -24,7 +23,7 @@ static void write_all(encoder_stream *s, size_t bytes)
     }
 }
 
-/** Compresses `bytes` bytes of text; with `last` completes the data. */
+/** Compresses `bytes` bytes of text; if `last` is 1, completes the data. */
 static void encode(encoder_stream *s, const char *text, size_t bytes, int last)
 {
     sp_codec_buffers b = {.in = (const unsigned char *)text, .in_bytes = (int64_t)bytes};
@@ -43,7 +42,7 @@ static ssize_t write_text(void *cookie, const char *text, size_t bytes)
     encoder_stream *const s = cookie;
     if (!s->failed) encode(s, text, bytes, 0);
     errno = s->failed;
-    return s->failed ? 0 : (ssize_t)bytes; /* fopencookie(3): 0 is the failure, a negative number is not */
+    return s->failed ? 0 : (ssize_t)bytes; /* fopencookie(3): failure is 0, not a negative number */
 }
 
 static int finish(void *cookie)

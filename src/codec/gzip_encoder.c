@@ -1,4 +1,4 @@
-/** Writes gzip data through zlib, which every build has. ISA-L writes them faster and larger. */
+/** gzip compression through zlib, which every build has. ISA-L would be faster, but its output is larger. */
 #include <stdlib.h>
 #include <zlib.h>
 

@@ -1,13 +1,13 @@
-/** gzip through ISA-L, which inflates two to three times as fast as zlib. The header of a member is read
- *  here, because ISA-L 2.30 refuses one that has a checksum and is not in a single buffer. */
+/** gzip through ISA-L, which inflates two to three times as fast as zlib. The header of a member is parsed
+ *  here, because ISA-L 2.30 rejects a header with a checksum if it is not in a single buffer. */
 #include <isa-l/igzip_lib.h>
 #include <stdlib.h>
 #include <zlib.h>
 
 #include "codec/codec.h"
 
-/** The fields of a member's header, in their order. All from EXTRA_LENGTH on are there only if a flag says
- *  so. */
+/** The fields of a member's header, in order. Each field from EXTRA_LENGTH to CHECKSUM exists only if its
+ *  flag is set. DATA: the header is complete. */
 typedef enum header_field { FIXED, EXTRA_LENGTH, EXTRA, NAME, COMMENT, CHECKSUM, DATA } header_field;
 
 enum { FIXED_BYTES = 10, FLAGS_AT = 3, UNKNOWN_FLAGS = 0xE0 };
@@ -17,10 +17,10 @@ typedef struct gzip_state {
     struct inflate_state inflate;
     header_field field; /* the field that is being read */
     uint32_t at;        /* number of bytes of the field read so far */
-    uint32_t number;    /* the field as a number, so far */
+    uint32_t number;    /* the first two bytes of the field as a number, as far as they have been read */
     uint32_t extra;     /* length of the field EXTRA */
     unsigned flags;
-    uLong crc; /* of the header so far */
+    uLong crc; /* CRC-32 of the header so far */
 } gzip_state;
 
 static int restart(void *state)
@@ -37,8 +37,8 @@ static int restart(void *state)
 
 static void *create(int64_t memory)
 {
-    (void)memory; /* deflate's window has 32 KiB at most */
-    /* all of it set, because a damaged distance makes ISA-L copy text from where it has written none */
+    (void)memory; /* the window of deflate is at most 32 KiB */
+    /* zeroed, because a damaged distance makes ISA-L copy bytes that it has not written before */
     gzip_state *const g = calloc(1, sizeof *g);
     if (g) restart(g);
     return g;
@@ -46,7 +46,7 @@ static void *create(int64_t memory)
 
 static void destroy(void *state) { free(state); }
 
-/** Goes on to the next field that the header has. */
+/** Advances to the next field that the header contains. */
 static void next_field(gzip_state *g)
 {
     g->at = g->number = 0;
@@ -54,7 +54,7 @@ static void next_field(gzip_state *g)
     while (g->field != DATA && (!(g->flags & flag_of[g->field]) || (g->field == EXTRA && g->extra == 0)));
 }
 
-/** Reads a byte of the first ten. Returns what is wrong with it, in zlib's words; NULL: nothing. */
+/** Reads one of the first ten bytes. Returns an error message in zlib's words; NULL: no error. */
 static const char *fixed_byte(gzip_state *g, unsigned char byte)
 {
     static const unsigned char begin[FLAGS_AT] = {0x1F, 0x8B, 8};
@@ -64,7 +64,7 @@ static const char *fixed_byte(gzip_state *g, unsigned char byte)
     return g->flags & UNKNOWN_FLAGS ? "unknown header flags set" : NULL;
 }
 
-/** Reads a byte of the header. Returns what is wrong with it; NULL: nothing. */
+/** Reads a byte of the header. Returns an error message; NULL: no error. */
 static const char *header_byte(gzip_state *g, unsigned char byte)
 {
     const char *why = NULL;
@@ -84,7 +84,7 @@ static const char *header_byte(gzip_state *g, unsigned char byte)
     return NULL;
 }
 
-/** Says in zlib's words what is wrong. */
+/** Returns the error message for a code of ISA-L, in zlib's words. */
 static const char *damage(int code)
 {
     switch (code) {
@@ -108,9 +108,9 @@ static sp_codec_result step(void *state, sp_codec_buffers *b, const char **why)
     s->next_out = b->out;
     s->avail_out = (uint32_t)b->out_bytes;
     const int code = isal_inflate(s);
-    if (code != ISAL_DECOMP_OK) { /* next_in and avail_in may contradict each other then */
+    if (code != ISAL_DECOMP_OK) { /* then next_in and avail_in may be inconsistent */
         *why = damage(code);
-        if (code == ISAL_INVALID_LOOKBACK) return SP_CODEC_DAMAGED; /* not all that was written is text */
+        if (code == ISAL_INVALID_LOOKBACK) return SP_CODEC_DAMAGED; /* the output may contain garbage */
         b->out = s->next_out;
         b->out_bytes = s->avail_out;
         return SP_CODEC_DAMAGED;

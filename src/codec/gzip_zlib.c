@@ -8,7 +8,7 @@ enum { GZIP_ONLY = 16, WINDOW_BITS = 15 };
 
 static void *create(int64_t memory)
 {
-    (void)memory; /* deflate's window has 32 KiB at most */
+    (void)memory; /* the window of deflate is at most 32 KiB */
     z_stream *const z = calloc(1, sizeof *z);
     if (z && inflateInit2(z, WINDOW_BITS + GZIP_ONLY) == Z_OK) return z;
     free(z);

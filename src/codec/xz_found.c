@@ -9,7 +9,7 @@ typedef struct xz_state {
     uint64_t memory;
 } xz_state;
 
-/** liblzma uses the memory of the stream before again. */
+/** liblzma reuses the memory of the previous stream. */
 static int restart(void *state)
 {
     xz_state *const s = state;
@@ -61,7 +61,7 @@ const sp_codec_ops sp_xz_ops = {create, restart, step, destroy};
 
 static void *create_encoder(void)
 {
-    enum { PRESET = 1 }; /* higher ones take up to ten times as long and gain little on digits */
+    enum { PRESET = 1 }; /* higher presets take up to ten times as long and gain little on digits */
     xz_state *const s = malloc(sizeof *s);
     if (!s) return NULL;
     *s = (xz_state){LZMA_STREAM_INIT, 0};

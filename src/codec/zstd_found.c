@@ -4,7 +4,7 @@
 
 #include "codec/codec.h"
 
-/** Returns the logarithm of the largest window that fits into `memory` bytes, within what libzstd allows. */
+/** Returns log2 of the largest window that fits into `memory` bytes, within the bounds of libzstd. */
 static int window_log(int64_t memory)
 {
     const ZSTD_bounds bounds = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax);

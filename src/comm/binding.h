@@ -16,7 +16,7 @@ typedef enum sp_device_choice {
     SP_DEVICE_CUDA = SPMM_CUDA
 } sp_device_choice;
 
-/** The ranks all of whose cores are far from their GPU. */
+/** The ranks whose cores are all far from their GPU. */
 typedef struct sp_far_ranks {
     int count, of;    /**< count: number of these ranks; of: number of all ranks. The members below are set
                            only if count > 0 */
@@ -55,7 +55,7 @@ typedef struct sp_binding {
  *          GPU; the message says why), SPMM_ERR_DEVICE, SPMM_ERR_MEMORY, SPMM_ERR_MPI */
 spmm_status sp_bind_rank(MPI_Comm comm, sp_device_choice choice, int threads, sp_binding *binding);
 
-/** Determines the ranks all of whose cores are far from their GPU, if sp_topology_near() can determine that.
+/** Determines the ranks whose cores are all far from their GPU, if sp_topology_near() can determine that.
  *
  *  Collective over comm; does nothing without GPUs.
  *  \param [in,out] binding  from sp_bind_rank()

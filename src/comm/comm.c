@@ -370,7 +370,7 @@ spmm_status sp_node_memory_create(MPI_Comm comm, int64_t bytes, sp_node_memory *
     int all = 0;
     const spmm_status told = sp_all(own, memory->made, &all);
     sp_comm_free(&own);
-    /* if only some ranks have memory, it is not freed, because freeing takes all ranks */
+    /* if only some ranks have memory, it cannot be freed, because freeing is collective */
     if (told != SPMM_OK || !all) memory->made = 0;
     TRY(status);
     TRY(told);

@@ -129,9 +129,9 @@ spmm_status sp_isend(MPI_Comm comm, int to, int tag, const void *data, int64_t b
 spmm_status sp_irecv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes, MPI_Request *request,
                      int *count);
 
-/** Sends lists to the ranks of comm, and receives lists from them. `out` and `in` have one list after the
- *  other; the lists of a rank are consecutive. Collective over comm and `all`.
- *  \param [in]  all             communicator of all ranks that agree on a lack of memory
+/** Sends lists to the ranks of comm, and receives lists from them. `out` and `in` contain the lists one after
+ *  another: all lists of rank 0, then those of rank 1, and so on. Collective over comm and `all`.
+ *  \param [in]  all             communicator of the ranks that must agree whether memory was lacking
  *  \param [in]  lists           number of lists for each rank
  *  \param [in]  size            bytes of an element
  *  \param [in]  sent, received  [ranks * lists] numbers of elements

@@ -16,7 +16,7 @@ typedef struct sp_grid {
 /** Arranges all ranks of comm in a P x Q grid; ranks keep their numbers.
  *
  *  Collective over comm.
- *  \param [in]  p, q  numbers of process rows and process columns; 0 x 0 stands for (number of ranks) x 1
+ *  \param [in]  p, q  size of the grid, P x Q; 0 x 0 stands for (number of ranks) x 1
  *  \param [out] grid  the caller destroys it; on failure zeroed, with the communicators set to MPI_COMM_NULL
  *  \return SPMM_OK; SPMM_ERR_USAGE on every rank if p*q is not the number of ranks (the message lists the
  *          possible grids); SPMM_ERR_MPI */

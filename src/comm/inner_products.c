@@ -19,7 +19,7 @@ typedef struct job {
     const spmm_multivector *x, *y; /* y is NULL for the sums of squares of the columns of x */
     int64_t count;                 /* number of sums */
     int64_t slice;                 /* number of sums that one rank adds; size * slice is at least count */
-    double *sums;                  /* [size * slice]: this rank's sums, then the sums over all ranks */
+    double *sums;                  /* [size * slice]: this rank's sums, later the sums over all ranks */
     double *slices;                /* [size * slice]: this rank's slice of the sums of each rank */
 } job;
 

@@ -37,7 +37,7 @@ static spmm_status check_gpus(MPI_Comm comm)
 }
 
 /* Key of the attribute with which an MPI communicator refers to its NCCL communicator. The NCCL communicator
- * is destroyed with the MPI communicator, so other files need not know of it. */
+ * is destroyed with the MPI communicator, so other files need not destroy it. */
 static int attribute = MPI_KEYVAL_INVALID;
 
 /** The delete callback of the attribute: MPI calls it when the MPI communicator is freed or the attribute is

@@ -1,5 +1,5 @@
-/** Computes X^T Y and the norms of columns on the cores: the rows are cut into sections, and each section is
- *  summed in chunks that the caches hold. */
+/** Computes X^T Y and the sums of squares of columns on CPUs: the rows are cut into sections, and each
+ *  section is summed in chunks that fit in the caches. */
 #include "dense/dense.h"
 
 #include <omp.h>
@@ -10,9 +10,9 @@
 #include "dense/tile.h"
 #include "device/device_ops.h"
 
-/* A section is what one thread sums. There are enough of them for 64 threads and more, and so few that to add
- * them costs little. SIDE: rows and columns of the part of X^T Y that is computed at a time. CHUNK: rows of X
- * and Y that are packed at a time; both packed chunks take 64 KiB, which the second-level cache holds. */
+/* One thread sums a section. There are enough sections for 64 threads and more, and so few that adding their
+ * sums costs little. SIDE: rows and columns of the part of X^T Y that is computed at a time. CHUNK: rows of X
+ * and Y that are packed at a time; the packed chunks, of 64 KiB each, fit in the second-level cache. */
 enum { MOST_SECTIONS = 128, LEAST_ROWS = 512, SIDE = 64, CHUNK = 128, MOST_DIRECT = 64 };
 
 /** Returns the number of sections that `rows` rows are cut into; 0 if rows is 0. */
@@ -26,11 +26,12 @@ static int64_t sections_of(int64_t rows)
 static int64_t section_begin(int64_t rows, int64_t section)
 {
     const int64_t sections = sections_of(rows), each = sections ? rows / sections : 0;
-    const int64_t more = sections ? rows % sections : 0; /* the first sections have one row more */
+    const int64_t more = sections ? rows % sections : 0; /* number of first sections with one row more */
     return section * each + (section < more ? section : more);
 }
 
-/* Copies `width` elements of each of `rows` rows, of which the first `there` exist and the others are 0. */
+/* Copies `width` elements of each of `rows` rows. Only the first `there` elements of a row exist; the others
+ * are set to 0. */
 #define PACK(T, width)                                                                  \
     for (int64_t t = 0; t < rows; t++, out += (width)) {                                \
         const T *const from = (const T *)v->data + (row + t) * v->ld + p;               \
@@ -40,8 +41,8 @@ static int64_t section_begin(int64_t rows, int64_t section)
             for (int j = 0; j < (width); j++) out[j] = j < there ? (double)from[j] : 0; \
     }
 
-/** Packs columns [column, column + columns) of rows [row, row + rows) of v as tiles read them: `width`
- *  columns beside one another, all rows, then the next ones. */
+/** Packs columns [column, column + columns) of rows [row, row + rows) of v in the order in which tiles read
+ *  them: all rows of the first `width` columns, then all rows of the next `width` columns, and so on. */
 static void pack(const spmm_multivector *v, int64_t row, int64_t rows, int64_t column, int64_t columns,
                  int width, double *out)
 {
@@ -62,21 +63,21 @@ static void pack(const spmm_multivector *v, int64_t row, int64_t rows, int64_t c
 typedef struct part {
     const spmm_multivector *x, *y;
     int64_t i, rows, j, cols;
-    int upper; /**< 1: x is y, and only what is on or above the diagonal is computed */
+    int upper; /**< 1: x is y, and only tiles that reach the diagonal or lie above it are computed */
     sp_tile_f64 tile;
 } part;
 
-/** Rows of a multivector as tiles read them: element (t, c) of the columns from c on that a tile has begins
- *  at at[c * column + t * step]. */
+/** Rows of a multivector, in the form in which tiles read them: for a tile whose first column is c, row t
+ *  begins at at[c * column + t * step]. */
 typedef struct operand {
     const double *at;
     int64_t step, column;
 } operand;
 
-/** Returns rows [row, row + n) of columns [column, column + columns) of v: where they are if they are whole
- *  tiles of f64 in short rows, else packed: of rows that lie far apart, by a power of two at worst, the cache
- *  would hold few.
- *  \param [in] packed  room for a chunk */
+/** Returns rows [row, row + n) of columns [column, column + columns) of v: in place if they form whole tiles
+ *  of f64 and the rows of v are short, else packed. Long rows are packed because few of them would fit in the
+ *  cache at a time, fewest if their distance is a power of two.
+ *  \param [in] packed  space for a chunk */
 static operand rows_of(const spmm_multivector *v, int64_t row, int64_t n, int64_t column, int64_t columns,
                        int width, double *packed)
 {
@@ -97,7 +98,7 @@ static void add_chunk(const part *p, int64_t n, operand x, operand y, double *su
 }
 
 /** Sums a section.
- *  \param [in]  packed  room for two chunks, [2 * CHUNK * SIDE]
+ *  \param [in]  packed  space for two chunks, [2 * CHUNK * SIDE]
  *  \param [out] sum     [SIDE x SIDE] */
 static void sum_section(const part *p, int64_t section, double *packed, double *sum)
 {
@@ -111,7 +112,7 @@ static void sum_section(const part *p, int64_t section, double *packed, double *
 }
 
 /** Sets the elements of g that belong to the part.
- *  \param [in] memory  room for a SIDE x SIDE sum of each section and two chunks of each thread */
+ *  \param [in] memory  space for a SIDE x SIDE sum per section and two chunks per thread */
 static void sum_part(const part *p, int threads, double *memory, double *g)
 {
     const int64_t sections = sections_of(p->x->rows), ldg = p->y->k;

@@ -1,4 +1,4 @@
-/** Checks and runs what programs call on multivectors of one rank: spmm_multivector_times(), _axpby(),
+/** Implements the public functions on multivectors of one rank: spmm_multivector_times(), _axpby(),
  *  _scale(). */
 #include "base/arguments.h"
 #include "base/enum_words.h"
@@ -20,8 +20,8 @@ spmm_status sp_alike(const spmm_multivector *x, const spmm_multivector *y, const
         (long long)y->rows, sp_precision_word(y->precision), sp_memory_word(y->space));
 }
 
-/** Returns 1 if x and y are different columns of the same rows: elements apart by less than the leading
- *  dimension that both have. */
+/** Returns 1 if x and y are different columns of the same rows: they have the same leading dimension, and one
+ *  row of it contains a row of x and a row of y without overlap. */
 static int side_by_side(const spmm_multivector *x, const spmm_multivector *y)
 {
     const int64_t size = sp_value_size(x->precision);
@@ -31,7 +31,7 @@ static int side_by_side(const spmm_multivector *x, const spmm_multivector *y)
                       : -apart / size >= y->k && -apart / size + x->k <= x->ld;
 }
 
-/** Returns the end of the memory of v, from its first to its last element. */
+/** Returns the address after the last element of v. */
 static uintptr_t end_of(const spmm_multivector *v)
 {
     const int64_t elements = v->rows > 0 ? (v->rows - 1) * v->ld + v->k : 0;
@@ -68,7 +68,7 @@ static spmm_status same_or_apart(const spmm_multivector *x, const spmm_multivect
 /** Computes y := alpha x + beta y, complete on return. */
 static spmm_status axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y)
 {
-    /* without an open GPU nothing is launched, and sp_device_sync() says so */
+    /* without an open GPU nothing is launched, and sp_device_sync() fails */
     if (y->space == SPMM_CPU || sp_device_stream(SP_STREAM_MAIN))
         TRY(sp_multivector_axpby(alpha, x, beta, y, sp_threads_default()));
     return y->space == SPMM_CUDA ? sp_device_sync() : SPMM_OK;

@@ -21,7 +21,7 @@ static spmm_status check(const spmm_multivector *d, const spmm_multivector *x, c
     return sp_multivector_apart(d, x, function, "d", "x");
 }
 
-enum { ROWS = 1024 }; /* rows that a thread multiplies at a time, of columns one after another */
+enum { ROWS = 1024 }; /* rows that a thread multiplies at a time; if x is column-major, column by column */
 
 /* Multiplies rows `begin` to `end` - 1 in the element type T. */
 #define SCALE_ROWS(T)                                                                        \
@@ -55,7 +55,7 @@ spmm_status spmm_multivector_scale_rows(const spmm_multivector *d, spmm_multivec
         scale_rows(d, stride, x);
         return SPMM_OK;
     }
-    /* without an open GPU nothing is launched, and sp_device_sync() says so */
+    /* without an open GPU nothing is launched, and sp_device_sync() fails */
     if (sp_device_stream(SP_STREAM_MAIN))
         TRY(sp_cuda_scale_rows(d->data, stride, x, sp_device_stream(SP_STREAM_MAIN)));
     return sp_device_sync();

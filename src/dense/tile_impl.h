@@ -5,10 +5,10 @@
  *      NAME          name of the function
  *      VALUE         double or float
  *      COLUMNS       columns of a tile
- *      LANES         elements of a vector; COLUMNS is a multiple
+ *      LANES         elements of a vector; COLUMNS is a multiple of it
  *      VECTOR        type of a vector of LANES elements
- *      LOAD, STORE   a vector from and to memory of any alignment
- *      FILL          a vector of LANES times the same element
+ *      LOAD, STORE   copy a vector from or to memory of any alignment
+ *      FILL          a vector whose LANES elements are all equal to the argument
  *      FMA           a * x + c, rounded once */
 
 TARGET static void NAME(int64_t steps, const VALUE *a, int64_t a_line, int64_t a_step, const VALUE *b,

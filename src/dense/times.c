@@ -1,4 +1,4 @@
-/** Computes Y := alpha X R + beta Y on the cores, a chunk of rows at a time. */
+/** Computes Y := alpha X R + beta Y on CPUs, a chunk of rows at a time. */
 #include <omp.h>
 #include <string.h>
 
@@ -8,16 +8,16 @@
 #include "dense/tile.h"
 #include "device/device_ops.h"
 
-/* rows whose product is computed before it is written, which is why Y may be the memory of X; with 64 columns
- * they take 32 KiB */
+/* Rows of a chunk. Its product X R is complete before Y is written, so that Y may share the memory of X. With
+ * 64 columns of f64, a chunk takes 32 KiB. */
 enum { CHUNK = 64 };
 
-/** What all chunks need. */
+/** Data that all chunks use. */
 typedef struct small_product {
     const spmm_multivector *x, *y;
     double alpha, beta;
     int64_t cols;       /**< columns of y, rounded up to tiles */
-    const void *packed; /**< R in the precision of x, as tiles read it */
+    const void *packed; /**< R in the precision of x, in the order in which tiles read it */
     sp_tile_f64 f64;
     sp_tile_f32 f32;
 } small_product;

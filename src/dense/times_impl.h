@@ -5,8 +5,8 @@
  *      WIDTH        columns of a tile
  *      TILE         member of small_product: the loop of a tile (tile.h) */
 
-/** Packs R as tiles read it: WIDTH columns beside one another, all rows, then the next ones; columns that it
- *  lacks are 0. */
+/** Packs R in the order in which tiles read it: all rows of the first WIDTH columns, then all rows of the
+ *  next WIDTH columns, and so on. Columns beyond the last one of R are 0. */
 static void NAME(pack)(const small_product *p, const double *r, int64_t ldr, VALUE *out)
 {
     const int64_t rows = p->x->k, cols = p->y->k;
@@ -16,7 +16,7 @@ static void NAME(pack)(const small_product *p, const double *r, int64_t ldr, VAL
 }
 
 /** Computes rows [row, row + n) of X R.
- *  \param [out] work  the rows, [CHUNK x p->cols]; behind them is room for SP_TILE_ROWS rows of x */
+ *  \param [out] work  the rows, [CHUNK x p->cols], followed by space for SP_TILE_ROWS rows of x */
 static void NAME(multiply)(const small_product *p, int64_t row, int64_t n, VALUE *work)
 {
     const spmm_multivector *const x = p->x;
@@ -34,7 +34,7 @@ static void NAME(multiply)(const small_product *p, int64_t row, int64_t n, VALUE
     }
 }
 
-/** Computes rows [row, row + n) of Y, of which X may be the memory. */
+/** Computes rows [row, row + n) of Y, which may share the memory of X. */
 static void NAME(chunk)(const small_product *p, int64_t row, int64_t n, VALUE *work)
 {
     const spmm_multivector *const y = p->y;

@@ -45,7 +45,7 @@ typedef struct sp_device_property {
     const char *name; /**< e.g. "registers per block", in static storage */
     char value
         [72]; /**< value with its unit, e.g. "49152 bytes" or "yes"; "unknown": neither the driver nor the
-                   build has the value */
+                   build provides the value */
 } sp_device_property;
 enum { SP_DEVICE_PROPERTIES = 64 };
 /** Lists the properties of the usable GPU with number `index`, which need not be open; uses no GPU memory.
@@ -88,8 +88,8 @@ sp_reach sp_device_reach(const void *p);
 
 /** Zeroes GPU memory; the operation is queued in SP_STREAM_MAIN. */
 spmm_status sp_device_zero(void *p, int64_t bytes);
-/** Zeroes `bytes` bytes from the start of each of `rows` rows, which lie `pitch` bytes apart; otherwise the
- *  same. */
+/** Zeroes `bytes` bytes from the start of each of `rows` rows, which lie `pitch` bytes apart; otherwise like
+ *  sp_device_zero(). */
 spmm_status sp_device_zero_2d(void *p, int64_t pitch, int64_t bytes, int64_t rows);
 /** Fills GPU memory with bytes 0xff, which are NaNs in either precision; the operation is queued in
  *  SP_STREAM_MAIN. */
@@ -190,7 +190,7 @@ enum { SP_SHARED_BYTES = 2 << 20 };
 /** Makes GPU memory available for other processes to attach. After this call sp_device_free(p) only marks the
  *  memory as freed, because CUDA does not define the effect of freeing memory that others have attached.
  *  sp_device_unshare() frees the memory; call it when no process has the memory attached any more.
- *  \param [in]  p       from sp_device_alloc(), at least SP_SHARED_BYTES bytes: CUDA puts smaller
+ *  \param [in]  p       from sp_device_alloc_exchanged(), at least SP_SHARED_BYTES bytes: CUDA puts smaller
  *                       allocations into a common block of memory and shares only the whole block
  *  \param [out] shared  handle to send to the other processes
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, _DEVICE */
@@ -239,8 +239,8 @@ spmm_status sp_stream_flags(const sp_flag_op *op, int count, sp_stream stream);
 /** Sets a flag, independently of all streams; done on return. */
 spmm_status sp_flag_set(uint32_t *flag, uint32_t value);
 
-/** Returns 1 if kernels can start before the previous one of their stream has completed (compute capability
- *  9.0, and a build with code for it), else 0. */
+/** Returns 1 if kernels can start before the previous kernel of their stream has completed (compute
+ *  capability 9.0, and a build with code for it), else 0. */
 int sp_device_starts_early(void);
 
 /** Returns the ratio of the f32 rate to the f64 rate of the open GPU; 0 if no GPU is open or CUDA does not

@@ -11,8 +11,8 @@
 
 #include "device/device_cuda.h"
 
-/* VERSION: from this version on, the operations need no parameter of the kernel module. MOST_OPS: operations
- * per batch; the limit of CUDA is 255. */
+/* VERSION: the first CUDA version in which the operations need no parameter of NVIDIA's kernel module.
+ * MOST_OPS: operations per batch; the limit of CUDA is 255. */
 enum { VERSION = 12000, MOST_OPS = 128 };
 
 typedef CUresult (*batch_function)(CUstream, unsigned, CUstreamBatchMemOpParams *, unsigned);

@@ -39,7 +39,7 @@ typedef struct sp_row_sums {
 
 /** Adds rows of s to rows of y, in the order of the lists. Local.
  *  \param [in]     sums    its arrays are in device memory
- *  \param [in]     s       `addend` counts its ghost rows: 0 is the first ghost row
+ *  \param [in]     s       `addend` numbers the rows of s from its first ghost row, which is row 0
  *  \param [in,out] y       with the precision and number of columns of s
  *  \param [in]     stream  a cudaStream_t
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
@@ -107,7 +107,7 @@ spmm_status sp_cuda_scale_rows(const void *factor, int64_t stride, spmm_multivec
  *  \param [in]  a      as for spmm_plan_update_rows(): without a map
  *  \param [in]  mark   not 0
  *  \param [out] found  [2], in memory that host and GPU can access: found[0] := mark if the patterns differ,
- *                      found[1] := mark if a bit of the values differs; else they are not written
+ *                      found[1] := mark if a bit of the values differs. Otherwise the element is not written
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_compare_rows(const spmm_csr *block, const spmm_rows *a, uint32_t mark, uint32_t *found,
                                  void *stream);

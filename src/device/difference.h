@@ -6,8 +6,8 @@
 #include "spmm_types.h"
 
 /** The difference between a multivector y and a reference multivector ref, computed in double whatever the
- *  precision. Elements that are not finite in y or in ref are counted in `different` and `unmatched`, and
- *  enter no other member. */
+ *  precision. Elements that are not finite in y or in ref are counted in `different` and `unmatched`, and do
+ *  not affect the other members. */
 typedef struct sp_difference {
     int64_t different;     /**< number of elements that are not bitwise equal (all NaNs count as equal) */
     int64_t unmatched;     /**< how many of the different elements are not finite in y, in ref, or in both */

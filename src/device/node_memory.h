@@ -34,8 +34,8 @@ spmm_status sp_node_memory_map(int descriptor, int64_t at, int64_t bytes, void *
 /** Lends a mapping to a multivector. When spmm_multivector_destroy() is called for a multivector whose first
  *  row, ghost rows included, is at `memory`, it ends the loan instead of freeing the memory. Counts this
  *  process's own bytes against the memory budget. Makes the system allocate their pages now, zeroed and near
- *  the threads that will use them, because a later failure could only be a signal. Large mappings use huge
- *  pages if the system supports it. Local.
+ *  the threads that will use them, because a later failure would end the process by a signal. Large mappings
+ *  use huge pages if the system supports it. Local.
  *  \param [in] memory       from sp_node_memory_map(), not lent
  *  \param [in] bytes        size of the mapping
  *  \param [in] at           offset of `memory` in the file

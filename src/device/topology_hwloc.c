@@ -18,10 +18,10 @@ static hwloc_topology_t load(int devices)
 {
     hwloc_topology_t t;
     if (hwloc_topology_init(&t) != 0) return NULL;
-    /* Keep the cores that the batch system denies to this process: a GPU may be near none but these. */
+    /* Keep the cores that the batch system denies to this process: a GPU may be near only these cores. */
     hwloc_topology_set_flags(t, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
-    /* Disable this component: it would move the thread to each core in turn, for data that Linux has in its
-     * files. */
+    /* Disable this component: it would move the thread to each core in turn, to get data that Linux provides
+     * in files. */
     hwloc_topology_set_components(t, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
     /* Only PCI devices: for other devices hwloc would start OpenCL and CUDA. */
     if (devices) hwloc_topology_set_type_filter(t, HWLOC_OBJ_PCI_DEVICE, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);

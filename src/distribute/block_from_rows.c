@@ -82,7 +82,7 @@ static spmm_status check(int64_t rows, int64_t x_rows, spmm_precision precision,
 
 /* ---- the place of the rows ---- */
 
-/** Numbers of rows of A and of X: those of a rank, or the sums over all lower ranks. */
+/** Numbers of rows of A and of X: of one rank, or summed over ranks. */
 typedef struct counts {
     int64_t rows, x_rows;
 } counts;

@@ -65,13 +65,14 @@ spmm_status sp_file_part_explain(const sp_grid *grid, sp_file_part *p)
 
 /* ---- the part of a rank ---- */
 
-/** Reports the error that this rank has found in the file, without a line: the number of the line in the
- *  whole file is not known here. Returns the status of the error, or `status` if there is none. */
+/** Reports the error that this rank has found in the file, without a line number, because the number of
+ *  the line in the whole file is not known here. Returns the status of the error, or `status` if there is
+ *  none. */
 static spmm_status fail_without_line(sp_reading *r, spmm_status status)
 {
     r->error.line = 0;
     status = sp_reading_status(r, status);
-    /* rank 0 may replace the message by its explanation, which closing the file must not overwrite */
+    /* rank 0 may replace the message by its own; closing the file must not overwrite that message */
     r->error = (sp_read_error){0};
     return status;
 }

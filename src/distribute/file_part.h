@@ -29,7 +29,7 @@ spmm_status sp_file_part_open(const sp_grid *grid, const char *path, const sp_re
 void sp_file_part_close(sp_file_part *part);
 
 /** Begins a pass over the part. Local.
- *  \param [in] wanted  the data that are needed for each entry: row index, both indices, or indices and value
+ *  \param [in] wanted  the data to deliver for each entry: row index, both indices, or indices and value
  *  \return the source of the entries; it may fail with SPMM_ERR_SYNTAX, whose message does not name the line
  *          (sp_file_part_explain() finds the line), SPMM_ERR_OPEN or SPMM_ERR_MEMORY */
 sp_load_source sp_file_part_begin_pass(sp_file_part *part, sp_wanted wanted);

@@ -55,7 +55,7 @@ static void destroy_tallies(counts_of *t)
     sp_row_counts_destroy(&t->cols);
 }
 
-/** Chooses the block boundaries in l so that entries are balanced; t holds row starts and column starts.
+/** Chooses the block boundaries in l so that entries are balanced; t contains row starts and column starts.
  *  Collective. */
 static spmm_status cut_by_entries(const sp_grid *grid, const counts_of *t, sp_load *l)
 {
@@ -89,8 +89,8 @@ static spmm_status finish_block(sp_csr_builder *fill, const char *path, int64_t 
     return same ? SPMM_OK : sp_fail(SPMM_ERR_SYNTAX, "%s: has changed while it was read", path);
 }
 
-/** Gives the builder the number of entries in each row of this rank's block. Takes the numbers from
- *  `counted`; if `counted` is NULL, counts the entries in a pass over the text. Collective. */
+/** Passes the number of entries in each row of this rank's block to the builder. The numbers are taken from
+ *  `counted`; if `counted` is NULL, the entries are counted in a pass over the text. Collective. */
 static spmm_status find_row_lengths(const sp_grid *grid, sp_file_part *t, sp_load *l, counts_of *counted,
                                     sp_csr_builder *fill)
 {
@@ -106,8 +106,8 @@ static spmm_status find_row_lengths(const sp_grid *grid, sp_file_part *t, sp_loa
 }
 
 /** Builds each rank's block from the text, once the block boundaries are known. Collective.
- *  \param [in,out] counted  row starts of the entries in the text, which this function destroys; NULL if the
- *                           entries have not been counted yet */
+ *  \param [in,out] counted  row starts of the entries in the text; this function destroys *counted. NULL if
+ *                           the rows of the blocks must still be counted */
 static spmm_status build_blocks(const sp_grid *grid, sp_file_part *t, sp_load *l, counts_of *counted,
                                 int64_t *duplicates)
 {
@@ -364,7 +364,7 @@ static void take_facts(const sp_csr_file *f, sp_load *l)
     l->info = facts->info;
 }
 
-/** Opens the file and sets *f to the object from which its rows are read, which `file` owns. Local. */
+/** Opens the file and sets *f to the object from which its rows are read; `file` owns *f. Local. */
 static spmm_status open_rows(const char *path, const sp_read_options *options, sp_matrix_file *file,
                              sp_csr_file **f)
 {

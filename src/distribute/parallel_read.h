@@ -1,4 +1,4 @@
-/** Reads a matrix from a file into the blocks of a P x Q grid. All ranks read. A rank never holds more than
+/** Reads a matrix from a file into the blocks of a P x Q grid. All ranks read. A rank never stores more than
  *  its own block and small buffers. */
 #ifndef SP_PARALLEL_READ_H
 #define SP_PARALLEL_READ_H
@@ -15,7 +15,7 @@ typedef struct sp_load {
     int64_t *col_begin; /**< [Q + 1], boundaries of the column blocks */
     int64_t rows, cols; /**< size of the whole matrix; all members below are facts about the whole matrix */
     int64_t nnz;        /**< number of entries after duplicates were summed */
-    int64_t stored;     /**< number of entries in the text file */
+    int64_t stored;     /**< number of entries in the file, see sp_load_csr() for `.spmm` files */
     int64_t duplicates; /**< number of entries that were added to another entry */
     int64_t longest;    /**< number of entries of the longest row */
     int64_t empty;      /**< number of rows without entries */
@@ -28,8 +28,8 @@ typedef struct sp_load {
  *  bit, as those cut out of the matrix that sp_read_csr() returns.
  *
  *  Every rank parses its part of the text twice: first to count the entries per row, then to store the
- *  entries. Balancing by entries takes one more pass if Q > 1, and another two if summing duplicates moves
- *  the boundaries.
+ *  entries. If blocks are balanced by entries, one more pass is needed if Q > 1, and two more if summing
+ *  duplicates moves the boundaries.
  *
  *  The stage passed to sp_agree() is "read" while the header is read, then "load".
  *
@@ -46,7 +46,7 @@ typedef struct sp_load {
 spmm_status sp_load_text(const sp_grid *grid, const char *path, const sp_read_options *options,
                          sp_partition partition, sp_load *out);
 
-/** Reads a file from which a range of rows can be read (io/csr_file.h); otherwise like sp_load_text().
+/** Reads a file from which a range of rows can be read (files/csr_file.h); otherwise like sp_load_text().
  *  Collective over grid->comm.
  *
  *  Every rank reads only the rows that it needs. With Q > 1 the ranks of a process row read the same rows,

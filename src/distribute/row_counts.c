@@ -72,8 +72,8 @@ spmm_status sp_row_counts_partition(const sp_grid *grid, const sp_row_counts *t,
     }
     for (int p = 0; p < parts; p++) begin[p] = find_row(grid, t, sp_partition_share(nnz, parts, p));
     TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, begin, parts, MPI_INT64_T, MPI_MAX, grid->comm)));
-    /* sp_partition_entries() searches for each boundary only from the previous boundary on, and find_row()
-     * among all rows. If find_row() found a row after the previous boundary, both have found the same row;
+    /* sp_partition_entries() searches for each boundary only from the previous boundary on; find_row()
+     * searches all rows. If find_row() found a row after the previous boundary, both find the same row;
      * otherwise the boundary is equal to the previous boundary */
     begin[0] = 0;
     for (int p = 1; p < parts; p++) {

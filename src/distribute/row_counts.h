@@ -1,4 +1,4 @@
-/** Distributed histogram of the entries per row or column, and the partition that follows from it. */
+/** The distributed numbers of entries per row or column, and the partition that balances entries. */
 #ifndef SP_ROW_COUNTS_H
 #define SP_ROW_COUNTS_H
 
@@ -12,7 +12,7 @@
  *  it expect row starts. */
 typedef struct sp_row_counts {
     int64_t size;   /* number of rows or columns of the matrix */
-    int64_t *begin; /* [ranks + 1], boundaries of the ranges of rows that the ranks hold */
+    int64_t *begin; /* [ranks + 1], boundaries of the ranks' ranges of rows */
     int64_t *count; /* [rows of this rank + 1]; count[i + 1]: entries of row begin[rank] + i; count[0]: 0 */
 } sp_row_counts;
 
@@ -30,21 +30,21 @@ void sp_row_counts_destroy(sp_row_counts *counts);
 spmm_status sp_row_counts_sum(const sp_grid *grid, sp_row_counts *counts);
 
 /** Finds the number of entries of the longest row and the number of empty rows of the whole matrix. `counts`
- *  must hold row starts (sp_row_counts_sum()). Collective over grid->comm.
+ *  must contain row starts (sp_row_counts_sum()). Collective over grid->comm.
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_row_counts_lengths(const sp_grid *grid, const sp_row_counts *counts, int64_t *longest,
                                   int64_t *empty);
 
 /** Computes the same partition as sp_partition_entries() computes from the row starts of the whole matrix.
- *  `counts` must hold row starts (sp_row_counts_sum()). Collective over grid->comm.
+ *  `counts` must contain row starts (sp_row_counts_sum()). Collective over grid->comm.
  *  \param [out] begin  [parts + 1], the same on every rank
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_row_counts_partition(const sp_grid *grid, const sp_row_counts *counts, int parts,
                                     int64_t *begin);
 
 /** Redistributes the row counts to another partition of the rows, with one range of rows per rank: each rank
- *  receives the counts for the rows of its new range. `counts` must hold row starts (sp_row_counts_sum()),
- *  which are overwritten; only sp_row_counts_destroy() may be called for them afterwards.
+ *  receives the counts for the rows of its new range. `counts` must contain row starts (sp_row_counts_sum()),
+ *  which are overwritten: afterwards, only sp_row_counts_destroy() may be called for `counts`.
  *
  *  Collective over grid->comm.
  *  \param [in]  begin  [ranks + 1], boundaries of the new ranges, the same on every rank

@@ -8,7 +8,7 @@
 #include "partition/partition.h"
 #include "formats/multivector.h"
 
-/* PACK: maximum number of entries that root packs and sends at a time, which bounds its memory */
+/* PACK: maximum number of entries that root packs and sends at a time, to bound root's memory */
 enum { PACK = 1 << 20 };
 
 /* ---- ranges ---- */
@@ -43,8 +43,8 @@ spmm_status sp_ranges_share(const sp_grid *grid, int root, int64_t rows, int64_t
 
 /* ---- blocks ---- */
 
-/** Computes the row starts of rectangle b as a matrix of its own, so start[0] is 0. `start` has one element
- *  more than b has rows. */
+/** Computes the row starts of the matrix that consists of rectangle b only: start[0] is 0. `start` has one
+ *  more element than b has rows. */
 static void row_starts(const spmm_csr *a, const sp_rectangle *b, int64_t *start)
 {
     start[0] = 0;
@@ -90,8 +90,8 @@ static int64_t portion(int whole, int64_t left) { return whole || left < PACK ? 
 /* ---- root's own block ---- */
 
 /** Creates the block of root itself from rectangle b. If `borrow` is 1 and b has all columns of `a`, the
- *  block shares the arrays ja and as of `a`; otherwise it gets copies. It takes ownership of `start`, its row
- *  starts. */
+ *  block shares the arrays ja and as of `a`; otherwise it gets copies. The block takes ownership of `start`,
+ *  its row starts. */
 static spmm_status own_copy(const spmm_csr *a, const sp_rectangle *b, int borrow, int64_t *start,
                             spmm_block *block)
 {
@@ -137,16 +137,17 @@ typedef struct header {
     int64_t nnz, precision, width; /* width: length of the longest row of a block sent as ELLPACK; else 0 */
 } header;
 
-/** A stage: the whole scatter, or one of its two stages. In each stage all ranks agree on errors. */
+/** A stage: the whole scatter, or one stage of a two-stage scatter. In each stage all ranks agree on
+ *  errors. */
 typedef struct stage {
     const sp_grid *grid; /* grid of the ranks that take part; NULL: this rank does not */
     MPI_Comm all;        /* all ranks */
     const char *name;    /* name of the stage for sp_agree() */
-    int root;            /* number of the sender in grid->comm */
-    int first_rank;      /* number in `all` of rank 0 of grid->comm, for messages about ELLPACK */
+    int root;            /* rank of the sender in grid->comm */
+    int first_rank;      /* rank in `all` of grid->comm's rank 0, for error messages about ELLPACK */
     int padded;          /* 1: blocks are sent as ELLPACK */
     sp_scatter_mode mode;
-    const sp_ranges *ranges; /* ranges of the blocks of this stage; without owners of X */
+    const sp_ranges *ranges; /* ranges of the blocks of this stage; x_begin is not used */
     const sp_scatter_options *options;
     sp_scatter_times *times;
     /* set during the stage: */
@@ -272,7 +273,7 @@ static spmm_status send_block(const stage *s, const spmm_csr *a, const sp_rectan
     return send_entries(s, a, b, s->scratch[rows], to);
 }
 
-/** Sends its block to each rank except root. */
+/** Sends each rank except root its block. */
 static spmm_status send_blocks(const stage *s, const spmm_csr *a)
 {
     const sp_scatter_progress progress = s->options->progress;
@@ -287,7 +288,7 @@ static spmm_status send_blocks(const stage *s, const spmm_csr *a)
     return SPMM_OK;
 }
 
-/** Runs root's part of the stage. The entries of root's own block stay in place until all other blocks are
+/** Runs root's part of the stage. The entries of root's own block are not moved before all other blocks are
  *  sent. */
 static spmm_status root_part(stage *s, spmm_csr *a, spmm_block *block, sp_matrix *slice)
 {
@@ -330,7 +331,7 @@ static spmm_status receive_block(const stage *s, spmm_csr *block, sp_matrix *sli
 /** Runs a stage. Collective over s->all.
  *  \param [in,out] a      on root: the matrix to distribute; SP_SCATTER_CONSUME destroys it
  *  \param [in,out] block  receives the block's CSR; destroyed on failure
- *  \param [out]    slice  if s->padded: the same as ELLPACK; zeroed by the caller, destroyed on failure */
+ *  \param [out]    slice  if s->padded: the block as ELLPACK; zeroed by the caller, destroyed on failure */
 static spmm_status run_stage(stage *s, spmm_csr *a, spmm_block *block, sp_matrix *slice)
 {
     spmm_status status;
@@ -357,8 +358,8 @@ static sp_grid line_of(MPI_Comm comm, int p, int q, int rank)
     return (sp_grid){.comm = comm, .rank = rank, .size = p * q, .dims = {p, q}};
 }
 
-/** The two-stage scatter: root sends bands of rows to the ranks of its process column. These send the blocks
- *  of their bands to the ranks of their process rows. */
+/** The two-stage scatter: root sends bands of rows to the ranks of its process column. These ranks send the
+ *  blocks of their bands to the ranks of their process rows. */
 static spmm_status in_two_stages(const sp_grid *grid, int root, spmm_csr *a, const sp_ranges *ranges,
                                  const sp_scatter_options *o, spmm_block *block, sp_matrix *slice,
                                  sp_scatter_times *times)
@@ -433,7 +434,7 @@ static int64_t bytes_of(const sp_ranges *r, int p, int q, int64_t row_bytes)
     return (sp_x_end(r, p, q) - sp_x_first(r, p, q)) * row_bytes;
 }
 
-/** Rank 0 sends its rows to every rank. */
+/** Rank 0 sends each rank the rows that the rank owns. */
 static spmm_status rows_from_root(const sp_grid *grid, const sp_ranges *ranges, const void *all,
                                   int64_t row_bytes, void *mine, int tag)
 {
@@ -453,8 +454,8 @@ static int64_t column_bytes(const sp_ranges *r, int q, int64_t row_bytes)
     return (sp_x_end(r, r->p - 1, q) - sp_x_first(r, 0, q)) * row_bytes;
 }
 
-/** Rank 0 sends to each rank of the first process row the rows of its process column, and these ranks forward
- *  them.
+/** Rank 0 sends to each rank of the first process row the rows of that rank's process column, and these ranks
+ *  forward the rows along their process columns.
  *  \param [out] column  buffer for the rows of this process column, on the first process row except rank 0 */
 static spmm_status rows_along_grid(const sp_grid *grid, const sp_ranges *ranges, const void *all,
                                    int64_t row_bytes, char *column, void *mine, int tag)

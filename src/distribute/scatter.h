@@ -51,8 +51,8 @@ typedef enum sp_scatter_mode {
                             so that root never stores entries twice */
 } sp_scatter_mode;
 
-/** Callback on root, called after each block that it sends (also the block of root itself) with the
- *  fraction of all entries distributed so far. */
+/** Callback on root, called after root has sent each block (also after its own block), with the fraction of
+ *  all entries distributed so far. */
 typedef void (*sp_scatter_progress)(void *context, double fraction);
 
 /** Options of a scatter. Zeroed: root keeps the matrix, and sends every rank its block as CSR. */
@@ -71,7 +71,7 @@ typedef struct sp_scatter_options {
 
 /** Seconds that parts of the scatter took on this rank. */
 typedef struct sp_scatter_times {
-    double bands; /**< first of two stages; 0: there was only one stage */
+    double bands; /**< the first of two stages; 0: there was only one stage */
     double pad;   /**< senders: conversion of CSR to slices in ELLPACK */
     double unpad; /**< receivers: conversion of the slice to CSR, from which the halo is created */
 } sp_scatter_times;
@@ -85,13 +85,14 @@ spmm_status sp_root_matrix_check(const char *function, MPI_Comm comm, int root, 
 /** Distributes a matrix: each rank gets its block of the matrix on root. The blocks are the same, bit for
  *  bit, for all options.
  *
- *  Additional memory, all of it allocated before anything is sent:
+ *  Additional memory, allocated in each stage before anything is sent:
  *  - root: row starts of its largest and of its own block; if blocks are packed (Q > 1, or padded), up to
  *    2^20 entries, or one padded row if that is longer
- *  - two_stage: each rank of root's process column holds a band until it has sent the blocks of its process
- *    row. A band is the rows of its block with the columns of all blocks. Its own block takes over the arrays
- *    of the band. On root the band is part of the matrix, or the matrix's arrays shrunk (SP_SCATTER_CONSUME)
- *  - padded: each rank holds its slice, rows * width entries, in addition to its block
+ *  - two_stage: each rank of root's process column stores a band until it has sent the blocks of its process
+ *    row. A band is the rows of the rank's block with the columns of all blocks. The rank's own block takes
+ *    over the arrays of the band. On root the band is part of the matrix, or the matrix's arrays shrunk
+ *    (SP_SCATTER_CONSUME)
+ *  - padded: each rank stores its slice, rows * width entries, in addition to its block
  *
  *  Collective over grid->comm.
  *  \param [in]     ranges  the same on every rank
@@ -102,7 +103,7 @@ spmm_status sp_root_matrix_check(const char *function, MPI_Comm comm, int root, 
  *                          the caller destroys it. Otherwise ignored, and may be NULL
  *  \param [out]    times   may be NULL
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (ell_limit is exceeded; detected
- *          before anything is allocated or sent), _MPI */
+ *          before slices are allocated or sent), _MPI */
 spmm_status sp_scatter(const sp_grid *grid, int root, spmm_csr *a, const sp_ranges *ranges,
                        const sp_scatter_options *options, spmm_block *block, sp_matrix *slice,
                        sp_scatter_times *times);

@@ -3,8 +3,8 @@
 
 #include "base/memory.h"
 
-/* PORTION: maximum number of entries, padding included, that are converted and sent at a time, which bounds
- * the memory */
+/* PORTION: maximum number of entries, padding included, that are converted and sent at a time, to bound the
+ * memory; a longer row is sent whole */
 enum { PORTION = 1 << 20 };
 
 int64_t sp_rectangle_width(const spmm_csr *a, const sp_rectangle *b)

@@ -1,4 +1,4 @@
-/** Slices of a matrix that are sent in padded ELLPACK: the sender converts and sends, each rank receives. */
+/** Slices of a matrix in padded ELLPACK: the sender converts and sends them; each rank receives one. */
 #ifndef SP_SCATTER_ELL_H
 #define SP_SCATTER_ELL_H
 
@@ -34,8 +34,8 @@ int64_t sp_rectangle_width(const spmm_csr *a, const sp_rectangle *b);
 spmm_status sp_slice_check(const sp_sizes *sizes, spmm_precision precision, int64_t width, double ell_limit,
                            int rank);
 
-/** Returns the number of rows of a slice in one message, at least 1 if there are rows with entries; sender
- *  and receiver compute the same number. Local. */
+/** Returns the maximum number of rows of a slice that are sent in one message: at least 1 if any row has
+ *  entries. Sender and receiver compute the same number. Local. */
 int64_t sp_slice_portion(int64_t rows, int64_t width);
 
 /** Allocates a slice; its contents are undefined. Local.

@@ -78,8 +78,8 @@ static int waiting(const sp_shuffle *r)
     return 0;
 }
 
-/** Fills r->out with new items from the callback fill, and immediately passes the items for this rank itself
- *  to take. */
+/** Fills r->out with new items from the callback fill, and immediately passes those for this rank itself to
+ *  the callback take. */
 static spmm_status refill(sp_shuffle *r, sp_shuffle_fill fill, sp_shuffle_take take, void *context, int *more)
 {
     TRY(fill(context, r, more));
@@ -90,7 +90,7 @@ static spmm_status refill(sp_shuffle *r, sp_shuffle_fill fill, sp_shuffle_take t
 }
 
 /** Decides how many items to accept from each rank: as many as the rank asks to send, until the receive
- *  buffer is full. Each exchange begins with another rank, so that no rank starves. Returns the total number
+ *  buffer is full. Each exchange serves another rank first, so that no rank starves. Returns the total number
  *  of items accepted. */
 static int grant(sp_shuffle *r)
 {

@@ -51,7 +51,7 @@ static ALWAYS_INLINE void block_item(pass *s, sp_shuffle *r, const int what, int
     char *const item = sp_shuffle_add(r, s->row_guess * dims[1] + s->col_guess);
     memcpy(item, index, what == PLACE ? sizeof index : sizeof index[0]);
     if (what != PLACE || !s->source->values) return;
-    const float rounded = (float)value; /* only used for f32, and then exact, because `value` was a float */
+    const float rounded = (float)value; /* used for f32 only; then it is exact, because `value` was a float */
     if (s->fill->a->precision == SPMM_F64)
         memcpy(item + sizeof index, &value, sizeof value);
     else
@@ -136,8 +136,8 @@ static spmm_status take_lengths(void *context, const void *items, int64_t count)
 
 enum { GROUP = 512 };
 
-/** Unpacks up to GROUP items (so few that they stay in the cache) and inserts them into the block. Returns 0
- *  if they do not fit. */
+/** Unpacks up to GROUP items, which is few enough for the cache, and inserts them into the block. Returns 0
+ *  if they do not fit into the block. */
 static int place_group(const pass *s, const char *item, int64_t count)
 {
     int32_t I[GROUP], J[GROUP];

@@ -7,8 +7,8 @@
 #include "distribute/parallel_read.h"
 #include "distribute/row_counts.h"
 
-/** Callback that returns the next entries of this rank, valid until the next call; entries->n is 0 if none
- *  are left. Local. */
+/** Callback that returns the next entries of this rank, which are valid until the next call; entries->n is 0
+ *  if no entries are left. Local. */
 typedef spmm_status (*sp_load_next)(void *context, sp_entries *entries);
 
 /** The source of the entries of a pass on a rank. */

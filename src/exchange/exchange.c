@@ -196,7 +196,7 @@ spmm_status sp_exchange_alloc(sp_exchange *x, int64_t bytes, void **memory)
     const sp_exchange_memory *const m = x->ops->memory;
     TRY(m && m->alloc ? m->alloc(x, bytes, memory) : sp_device_alloc_exchanged(memory, bytes, "X"));
     spmm_status status = sp_device_zero(*memory, bytes);
-    /* the memory is zeroed before an exchange begins, in which neighbors may write to it */
+    /* the zeroing must be complete before an exchange begins: neighbors may then write to the memory */
     if (status == SPMM_OK) status = sp_device_sync();
     if (status != SPMM_OK) {
         sp_device_free(*memory);

@@ -17,21 +17,21 @@ typedef struct sp_exchange_options {
     int64_t pitch;
     int64_t most_row_bytes; /**< maximum row_bytes of sp_exchange_set_rows(), for buffers; 0: row_bytes */
     spmm_device space;      /**< the memory of X */
-    /** SPMM_TRANSPORT_SHARED needs the halo of an sp_node_rows. SPMM_TRANSPORT_AUTO: MPI for host memory; for
-     *  GPU memory the available transport that is the fastest in a short measurement */
+    /** SPMM_TRANSPORT_SHARED requires a halo from sp_node_rows_create(). SPMM_TRANSPORT_AUTO: MPI for host
+     *  memory; for GPU memory the available transport that is the fastest in a short measurement */
     spmm_transport transport;
     int queued;  /**< 1: prefer a transport for which sp_exchange_queues() returns 1 */
     int untimed; /**< 1: do not time; use the first transport that works */
     int alone;   /**< 1: no kernel runs during the exchange, so the exchange may use the stream of the
                       kernels */
     int threads; /**< OpenMP threads of this rank, for packing */
-    /** 1: X is f64, and its rows travel as f32: a ghost row has the owner's values rounded to f32; values
-     *  beyond f32 become infinite. Owned rows are not changed. Not with SPMM_TRANSPORT_SHARED */
+    /** 1: X is f64, and its rows travel as f32: ghost rows are the owner's rows rounded to f32; values beyond
+     *  the range of f32 become infinite. Owned rows are not changed. Not with SPMM_TRANSPORT_SHARED */
     int rounded;
 } sp_exchange_options;
 
 /** Creates an exchange. Allocates its buffers and message lists, so that later exchanges allocate nothing.
- *  (With SPMM_TRANSPORT_PEER, the first exchange of an X still maps that X on the ranks that write to it.)
+ *  (Exception: with SPMM_TRANSPORT_PEER, the ranks that write to an X map it in the first exchange of the X.)
  *
  *  Collective over grid->comm.
  *  \param [in]  halo      must outlive the exchange
@@ -65,8 +65,8 @@ sp_stream sp_exchange_stream(const sp_exchange *exchange);
 void sp_exchange_destroy(sp_exchange *exchange);
 
 /** Allocates zeroed GPU memory for an X that will be exchanged; the zeroing is complete on return. With some
- *  transports, memory that the caller has freed stays allocated until the exchange is destroyed; a later call
- *  may return it again. Local.
+ *  transports, memory that the caller has freed stays allocated until sp_exchange_forget() or the destruction
+ *  of the exchange; a later call may return it again. Local.
  *  \param [out] memory  the caller frees it with sp_device_free()
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_exchange_alloc(sp_exchange *exchange, int64_t bytes, void **memory);
@@ -75,27 +75,28 @@ spmm_status sp_exchange_alloc(sp_exchange *exchange, int64_t bytes, void **memor
  *  reuse. Collective over the process column; accepts NULL. */
 void sp_exchange_forget(sp_exchange *exchange);
 
-/** Returns 1 if X is in memory from sp_exchange_share(), which the ranks of a node share; 0 if not, or if
- *  `exchange` is NULL. Local. */
+/** Returns 1 if the exchange requires an X in memory from sp_exchange_share(), which the ranks of a node
+ *  share; 0 if not, or if `exchange` is NULL. Local. */
 int sp_exchange_shares(const sp_exchange *exchange);
 
 /** Provides memory for an X that ranks of a node share. This rank's owned rows are zero. Local.
  *  \param [in]  row_bytes   size of a row of that X, at most options.most_row_bytes; only exchanges with this
  *                           row size accept it
- *  \param [in]  for_copies  1: for copies of a caller's X in other memory; there is memory for one
+ *  \param [in]  for_copies  1: for copies of a caller's X that is in other memory; there is memory for one
+ *                           such copy at a time
  *  \param [out] memory      row 0 of X, ghost rows included; spmm_multivector_destroy() frees it, even after
- *                           the exchange is destroyed. NULL: no more such memory is available
+ *                           the exchange is destroyed. NULL: no such memory is left
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_exchange_share(sp_exchange *exchange, int64_t row_bytes, int for_copies, void **memory);
 
-/** Returns 1 if the exchange accepts an X whose row 0 lies at address `row`: with some transports X must lie
- *  in memory from sp_exchange_alloc(). Local. */
+/** Returns 1 if the exchange accepts an X whose row 0 is at address `row`: with some transports, X must be in
+ *  memory from sp_exchange_alloc() or sp_exchange_share(). Local. */
 int sp_exchange_takes(const sp_exchange *exchange, const void *row);
 
-/** Starts sending owned rows and receiving ghost rows. This overlaps with everything the caller does before
- *  sp_exchange_end(). On a GPU, the exchange starts after the work that is queued in sp_exchange_stream():
- *  the caller must have made this stream wait for the kernels that write the owned rows or access the ghost
- *  rows.
+/** Starts sending owned rows and receiving ghost rows. The transfers overlap with everything that the caller
+ *  does before sp_exchange_end(). On a GPU, the exchange starts after the work that is queued in
+ *  sp_exchange_stream(): the caller must have made this stream wait for the kernels that write the owned rows
+ *  or access the ghost rows.
  *
  *  Collective over the process column, as are sp_exchange_end() and _skip(). All three accept NULL: then
  *  nothing is exchanged.
@@ -106,27 +107,27 @@ int sp_exchange_takes(const sp_exchange *exchange, const void *row);
  *          the neighbors have already been notified of the failure */
 spmm_status sp_exchange_begin(sp_exchange *exchange, void *own);
 
-/** Completes the exchange. On a GPU this may be the whole exchange, so that kernels queued after
- *  sp_exchange_begin() do not wait for the host. In host memory, all ghost rows have arrived on return; on a
- *  GPU, kernels queued in SP_STREAM_MAIN after this call wait for the ghost rows.
+/** Completes the exchange. On a GPU, the whole exchange may take place in this function, so that kernels
+ *  queued after sp_exchange_begin() do not wait for the host. In host memory, all ghost rows have arrived on
+ *  return; on a GPU, kernels queued in SP_STREAM_MAIN after this call wait for the ghost rows.
  *  \return SPMM_OK, SPMM_ERR_MPI (also: a neighbor called sp_exchange_skip()), SPMM_ERR_DEVICE */
 spmm_status sp_exchange_end(sp_exchange *exchange);
 
-/** The state of an exchange, for a caller that runs the same steps after a failure. */
+/** The state of an exchange, for a caller that runs the same steps even after a failure. */
 typedef enum sp_move_state {
-    SP_MOVE_NOT_BEGUN, /**< this rank failed before: the neighbors wait for sp_exchange_skip() */
+    SP_MOVE_NOT_BEGUN, /**< this rank failed before it began: the neighbors wait for sp_exchange_skip() */
     SP_MOVE_BEGUN,     /**< the caller must still call sp_exchange_end() and sp_exchange_finish() */
-    SP_MOVE_OVER       /**< it has ended, or the neighbors have been notified of a failure */
+    SP_MOVE_OVER       /**< the exchange has ended, or the neighbors have been notified of a failure */
 } sp_move_state;
 
 /** Returns 1 if the whole exchange takes place in sp_exchange_end(), so that on a GPU the owned rows need not
  *  be written before sp_exchange_end(). Local. */
 int sp_exchange_starts_late(const sp_exchange *exchange);
 
-/** Waits on the host until the ended exchanges are complete on the GPU, or a neighbor has failed during one.
- *  With transports that report a neighbor's failure in sp_exchange_end(), returns at once. Must be called,
- *  also after a failure, before the host waits for GPU work that was queued after sp_exchange_end();
- *  otherwise the host might wait forever. Local; accepts NULL.
+/** Waits on the host until all exchanges that sp_exchange_end() has queued are complete on the GPU, or a
+ *  neighbor has failed during one. With transports that report a neighbor's failure in sp_exchange_end(),
+ *  returns at once. Must be called, also after a failure, before the host waits for GPU work that was queued
+ *  after sp_exchange_end(); otherwise the host might wait forever. Local; accepts NULL.
  *  \return SPMM_OK, SPMM_ERR_MPI (a neighbor failed), SPMM_ERR_DEVICE */
 spmm_status sp_exchange_settle(sp_exchange *exchange);
 
@@ -147,9 +148,9 @@ void sp_exchange_skip(sp_exchange *exchange);
 
 /** Returns 1 if the exchange takes place in the GPU's streams without any host waiting for a GPU, so that
  *  sp_exchange_settle() may be called much later; also if `exchange` is NULL. Such an exchange can be
- *  captured in a CUDA graph after an exchange with the same X on this rank and on all neighbors. During a
- *  capture a rank posts the address of its X as for an exchange, and each neighbor must capture as well.
- *  Local. */
+ *  captured in a CUDA graph after an exchange, outside of a capture, with the same X on this rank and on all
+ *  neighbors. During a capture a rank posts the address of its X as for an exchange, and each neighbor must
+ *  capture as well. Local. */
 int sp_exchange_queues(const sp_exchange *exchange);
 
 /** Returns 1 if sp_exchange_skip() waits for the GPU, which is forbidden while a CUDA graph is captured; 0 if
@@ -168,15 +169,15 @@ const char *sp_exchange_backend(const sp_exchange *exchange);
 
 /** Reads the environment variable SPMM_EXCHANGE_BACKEND. Collective over comm.
  *  \param [out] name  a backend or SP_RELAYED, in the environment's memory; NULL: the variable is not set
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (there is no such backend, or the variable
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (no such backend exists, or the variable
  *          differs between ranks), SPMM_ERR_MPI */
 spmm_status sp_exchange_asked(MPI_Comm comm, const char **name);
 
 /** Properties of a transport. */
 typedef enum sp_transport_trait {
     SP_TRANSPORT_IN_PLACE = 1, /**< ranks of a node read each other's X in place, in memory that they share */
-    SP_TRANSPORT_IN_NODE = 2,  /**< it reaches only ranks of the same node, or, with IN_PLACE, it needs such
-                                    ranks */
+    SP_TRANSPORT_IN_NODE = 2,  /**< it moves rows only between ranks of a node; with IN_PLACE, rows of other
+                                    nodes travel as MPI messages */
     SP_TRANSPORT_OWN_GPU = 4   /**< ranks must not share a GPU */
 } sp_transport_trait;
 
@@ -184,7 +185,7 @@ typedef enum sp_transport_trait {
 #define SP_NOT_ROUNDED \
     "ranks read each other's rows in place, in f64: for ghost rows in f32 expected another transport, e.g. mpi"
 
-/** Returns 1 if a transport has a property. Local. */
+/** Returns 1 if a transport has the property `trait`. Local. */
 int sp_transport_has(spmm_transport transport, sp_transport_trait trait);
 
 /** Returns the reason why this rank cannot use the transport for an X in memory `space`, in static storage;

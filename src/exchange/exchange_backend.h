@@ -15,7 +15,8 @@ typedef struct sp_message {
     int64_t bytes;
 } sp_message;
 
-/** The memory in which X must be. The functions are described in exchange.h under the same names. */
+/** Operations of a backend that requires X in certain memory. The functions sp_exchange_alloc() and so on, of
+ *  exchange.h, call them. */
 typedef struct sp_exchange_memory {
     spmm_status (*alloc)(sp_exchange *x, int64_t bytes, void **memory);
     /** NULL: X is not shared */
@@ -42,11 +43,11 @@ typedef struct sp_exchange_ops {
     /** Called after x->row_bytes, x->pitch and the lists of messages have changed; NULL: the backend's state
      *  does not depend on them. Collective over the grid; returns the same status on every rank. */
     spmm_status (*set_rows)(sp_exchange *x);
-    const char *(*missing)(void);     /**< why this rank cannot use the backend; NULL: it always can */
+    const char *(*missing)(void);     /**< why this rank cannot use the backend. No function: it always can */
     const sp_exchange_memory *memory; /**< NULL: X may lie anywhere */
     int64_t most_bytes;               /**< maximum size of a message; 0: sp_chunk_bytes() */
-    int by_mpi;                       /**< 1: messages are MPI messages, so sp_chunk_bytes() also limits their
-                                           size */
+    int by_mpi;                       /**< 1: sp_chunk_bytes() also limits the size of a message, as for MPI
+                                           messages */
     int queues; /**< 1: `end` queues the whole exchange on the GPU, also while SP_STREAM_MAIN is captured, and
                      no host waits for a GPU */
     int skip_waits; /**< 1: `skip` waits for the GPU, which is forbidden during a capture */
@@ -58,7 +59,7 @@ typedef struct sp_exchange_ops {
 /** When a backend is a candidate, if the caller leaves the choice of the transport to the library. */
 typedef enum sp_backend_use {
     SP_USE_ALWAYS,
-    SP_USE_QUEUED, /**< only for products in the caller's stream, which need exchanges without the host */
+    SP_USE_QUEUED, /**< only for products in the caller's stream: their exchanges must not involve the host */
     /** Used if no other backend works: connecting takes about a second, and it was never faster than
      *  SPMM_TRANSPORT_PEER in bench/records/TABLES.md. */
     SP_USE_LAST,
@@ -122,20 +123,21 @@ struct sp_exchange {
                          the memory space of X */
     int64_t packed; /**< number of rows to pack */
     const int32_t *rows; /**< [packed] owned rows to pack: halo->list, or sent_rows */
-    int32_t *sent_rows;  /**< options.rounded: the rows sent to each target, one target after the other, also
-                              those that halo->list omits; NULL if nothing is packed */
+    int32_t *sent_rows;  /**< options.rounded: the rows sent to each target, one target after another;
+                              includes rows that halo->list omits. NULL if rows are not packed */
     int32_t *list;       /**< on a GPU: copy of `rows` */
     char *base;          /**< during an exchange: address of row 0 of X, ghost rows included */
     void *state;         /**< private to the backend */
 };
 
-/** Returns the number of bytes in a message of a row of X of row_bytes bytes. Local. */
+/** Returns the number of bytes that a row of X of row_bytes bytes takes in a message. Local. */
 static inline int64_t sp_wire_bytes(const sp_exchange *x, int64_t row_bytes)
 {
     return x->options.rounded ? row_bytes / 2 : row_bytes;
 }
 
-/** Returns 1 if target t is sent the same contiguous rows as the one before it, as in a broadcast. Local. */
+/** Returns 1 if target t is sent the same contiguous rows as the target before it, as in a broadcast.
+ *  Local. */
 static inline int sp_sends_again(const sp_halo *h, const sp_halo_send *t)
 {
     return t > h->target && !t->packed && !t[-1].packed && t->first == t[-1].first && t->rows == t[-1].rows;

@@ -21,8 +21,9 @@ static int moves(const sp_backend *b, spmm_transport transport, spmm_device spac
     return b->space == space && (transport == SPMM_TRANSPORT_AUTO || b->transport == transport);
 }
 
-/** Returns the last backend of the table that moves such an X and does not require a caller's stream; NULL if
- *  there is none. *count is the number of such backends. */
+/** Returns the last backend of the table that moves an X in memory `space` with the given transport and is
+ *  not only for products in a caller's stream; NULL if there is none. *count is the number of all backends
+ *  that move such an X. */
 static const sp_backend *last_backend(spmm_transport transport, spmm_device space, int *count)
 {
     const sp_backend *last = NULL;
@@ -146,13 +147,14 @@ static void destroy_exchange(void *of, void *made)
     sp_free(t);
 }
 
-/* some failures appear only in use, e.g. NCCL fails if two ranks share a GPU */
+/* `unsure` is 1 because some failures appear only in use, e.g. NCCL fails if two ranks share a GPU */
 static const sp_trial_ops trial_ops = {"exchange", make_exchange, run_exchange, NULL, destroy_exchange, 1};
 
 /** Returns 1 if backend b is tried in the first round. */
 static int is_first(const sp_backend *b, const candidates *c)
 {
-    /* maximum mean number of bytes that a rank receives for which host memory is tried */
+    /* exchanges through host memory are tried if the mean number of bytes that a rank receives is below
+     * this */
     enum { LITTLE = 32 << 20 };
     if (c->options->queued) return b->ops->queues && b->use != SP_USE_LAST;
     if (b->use == SP_USE_HOST) return c->halo->all_moved / c->grid->size * c->options->row_bytes < LITTLE;
@@ -180,8 +182,8 @@ static spmm_status list_backends(candidates *c, const sp_backend *only, int rest
 
 /** Times the backends of a transport on an X in GPU memory, and returns an exchange with the fastest in
  *  *best. A backend that cannot be set up is skipped, unless no other backend remains.
- *  \param [in] o  if o->transport is SPMM_TRANSPORT_AUTO, backends of all transports are timed; if o->queued
- *                 is 1, only backends that need no host, if there are any */
+ *  \param [in] o  if o->transport is SPMM_TRANSPORT_AUTO, backends of all transports are timed. If o->queued
+ *                 is 1, only backends whose exchanges do not involve the host are timed, if there are any */
 static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *o,
                            sp_exchange **best)
 {

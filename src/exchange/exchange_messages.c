@@ -13,7 +13,7 @@ static int64_t pieces(int64_t bytes, int64_t most)
 }
 
 /** Splits message m into messages of sp_chunk_of() bytes, and appends these to list[*count]. Shorter rows
- *  never give more messages than the longest rows, for which the lists were allocated. */
+ *  never need more messages than the longest rows, for which the lists were allocated. */
 static void cut(const sp_exchange *x, sp_message m, sp_message *list, int *count)
 {
     const int64_t room = pieces(m.bytes / x->wire_bytes * sp_wire_bytes(x, x->options.most_row_bytes),
@@ -43,7 +43,7 @@ static void list_messages(sp_exchange *x)
         stage += m.bytes;
     }
     stage = 0;
-    int64_t next = 0, sent = 0; /* in x->send: end of the rows so far, and rows of this target */
+    int64_t next = 0, sent = 0; /* offsets in x->send: end of the rows so far; first row of this target */
     for (int i = 0; i < h->targets; i++) {
         const sp_halo_send *const t = &h->target[i];
         const int64_t at = t->packed ? t->first * x->row_bytes : (t->first + h->ghost_low) * x->pitch;

@@ -66,7 +66,7 @@ done:
     sp_free(host);
     sp_device_free(nan);
     sp_device_free(drop);
-    if (status != SPMM_OK) sp_abandon(x->grid->comm, status); /* else the neighbors would wait forever */
+    if (status != SPMM_OK) sp_abandon(x->grid->comm, status); /* otherwise the neighbors would wait forever */
 }
 
 /** Queues packing and NCCL's group, and makes SP_STREAM_MAIN wait for them. There is no `begin`, because

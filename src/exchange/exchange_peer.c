@@ -11,7 +11,8 @@
  *  rank that needs rows queue a wait for the owner's event. So no kernel ever waits for another GPU, and a
  *  rank that fails can report its failure in the message.
  *
- *  Rows that travel as f32 are written into a buffer of their own, and widened there by their receiver.
+ *  Rows that travel as f32 are written into a separate buffer, from which the receiver widens them into its
+ *  X.
  *
  *  An X to which other ranks write is in a registered buffer, i.e. in GPU memory that its owner shares. The
  *  other ranks attach it when a ready message first names it; the owner frees it only after they have
@@ -64,7 +65,7 @@ static spmm_status create(sp_exchange *x)
 
 /** The data that each rank sends to all others of its process column at set-up. */
 typedef struct handshake {
-    sp_shared trial; /* handle of a registered buffer that the others attach, as a test */
+    sp_shared trial; /* handle of a registered buffer that the other ranks attach as a test */
     sp_shared event; /* handle of the sender's event `written` */
 } handshake;
 
@@ -134,8 +135,8 @@ static spmm_status tell(const sp_exchange *x, int written)
     return SPMM_OK;
 }
 
-/** Waits until all sources have reported whether they wrote their rows, and until this rank's sends are
- *  complete. */
+/** Waits until all sources have reported whether they have queued the writes of their rows, and until this
+ *  rank's sends are complete. */
 static spmm_status listen(const sp_exchange *x)
 {
     const peer *const p = x->state;

@@ -66,7 +66,7 @@ void sp_peer_destroy(sp_exchange *x);
 /** Checks that all ranks of the process column are on one node. Collective over the process column.
  *  \return SPMM_OK, SPMM_ERR_DEVICE, SPMM_ERR_MPI */
 spmm_status sp_peer_check_node(const sp_exchange *x);
-/** Creates a registered buffer that the other ranks attach as a test, and which is then unregistered. Local.
+/** Creates a registered buffer that the other ranks attach as a test. sp_peer_forget() unregisters it. Local.
  *  \param [out] trial  handle of the buffer
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_DEVICE */
 spmm_status sp_peer_make_trial(sp_exchange *x, sp_shared *trial);
@@ -78,7 +78,7 @@ spmm_status sp_peer_attach_trial(const sp_exchange *x, int i, const sp_shared *t
  *  _MEMORY */
 spmm_status sp_peer_send_offsets(sp_exchange *x);
 
-/** For an X in memory that is shared with other ranks of the node. */
+/** The memory operations of both backends, for an X in a registered buffer. */
 extern const sp_exchange_memory sp_peer_memory;
 
 /** Detaches the targets' buffers, waits until all ranks of the process column have done so, then ends the
@@ -87,11 +87,12 @@ void sp_peer_forget(sp_exchange *x);
 
 /** Returns the address relative to which sources write the rows of this exchange, in a registered buffer:
  *  row 0 of X or, if rows travel as f32, a part of the arrivals, which becomes x->received. Consecutive
- *  exchanges of a product have different parts, because rows of one exchange may arrive while rows of another
+ *  exchanges of a product use different parts, because rows of one exchange may arrive while rows of another
  *  are widened. Local. */
 const char *sp_peer_arrival(sp_exchange *x);
-/** Makes SP_STREAM_MAIN wait for x->stream, in which this rank has queued a wait for its rows, and queues the
- *  widening of rows of f32. Local. \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+/** Makes SP_STREAM_MAIN wait for x->stream, in which this rank has queued a wait for the rows that it
+ *  receives, and queues the widening of rows of f32. Local. \return SPMM_OK, SPMM_ERR_NO_DEVICE,
+ *  SPMM_ERR_DEVICE */
 spmm_status sp_peer_join(const sp_exchange *x);
 /** Describes the place where sources write. Local. \param [in] base sp_peer_arrival(); NULL: this rank
  *  failed */

@@ -7,8 +7,8 @@
 
 static int has_gaps(const sp_exchange *x) { return x->pitch > x->row_bytes; }
 
-/** Returns 1 if a kernel also moves contiguous rows, instead of copy engines. This is the case for rows with
- *  gaps, because copy engines are slower for these while kernels run, and for rows that it rounds. */
+/** Returns 1 if a kernel, not the copy engines, moves contiguous rows as well. This is the case for rows with
+ *  gaps, because copy engines are slower for these while kernels run, and for rows that are rounded. */
 static int moves_by_kernel(const sp_exchange *x) { return has_gaps(x) || x->options.rounded; }
 
 /* ---- registered buffers ---- */
@@ -63,7 +63,7 @@ static spmm_status alloc(sp_exchange *x, int64_t bytes, void **memory)
     return add_buffer(p, bytes, memory);
 }
 
-/** Sets *mapped to this rank's mapping of the buffer in which target g has its X. Attaches the buffer if it
+/** Sets *mapped to this rank's mapping of the buffer that contains target g's X. Attaches the buffer if it
  *  has not been attached before. */
 static spmm_status attach(sp_peer_remote *g, const sp_peer_place *i, void **mapped)
 {
@@ -229,8 +229,8 @@ int sp_peer_attached(const sp_exchange *x)
     return 1;
 }
 
-/** Computes the addresses p->to, where this rank writes the rows for each target; NULL if the target
- *  failed. */
+/** Computes p->to: for each target, the address at which this rank writes the target's rows; NULL if the
+ *  target failed. */
 static spmm_status find_destinations(const sp_exchange *x)
 {
     sp_peer *const p = x->state;

@@ -3,7 +3,7 @@
  *
  *  Exchanges are numbered. For each neighbor a rank has two flags in its GPU's memory. The neighbor's stream
  *  sets them to the number of an exchange (sp_stream_flags()): `came` after its writes of rows, and `free`
- *  after the kernels that read the neighbor's ghost rows of the previous exchange. In the stream of the
+ *  after the neighbor's kernels have read their ghost rows of the previous exchange. In the stream of the
  *  exchange, exchange n has these operations: set `free` at the sources to n; wait until each target's `free`
  *  has reached n; write the rows; set `came` at the targets to n; wait until each source's `came` has reached
  *  n. A stream waits only for operations that other ranks queue before their own waits of the same exchange.
@@ -40,7 +40,7 @@ static const uint32_t START = UINT32_MAX - 20;
 typedef struct board {
     _Alignas(64) _Atomic uint32_t posted; /* number of the rank's last notice */
     _Atomic int broken;            /* 1: the rank failed during an exchange, and takes part in no more */
-    sp_peer_place notice[NOTICES]; /* exchange n has notice[n % NOTICES]; `at` is -1: the rank failed */
+    sp_peer_place notice[NOTICES]; /* exchange n uses notice[n % NOTICES]; `at` is -1: the rank failed */
 } board;
 
 /* The flags of exchanges that are captured in a CUDA graph have no numbers, because each launch of the graph
@@ -53,7 +53,7 @@ typedef struct neighbor {
     int rank; /* rank in x->comm */
     board *board;
     uint32_t *flags; /* the neighbor's flags, in its GPU's memory, attached */
-    int lost;        /* 1: the neighbor is broken, and its flags were set in its place */
+    int lost;        /* 1: this rank has set the flags in the neighbor's place, see look_around() */
 } neighbor;
 
 typedef struct stream_peer {
@@ -72,7 +72,7 @@ typedef struct stream_peer {
     int captured;         /* 1: this exchange is being captured */
 } stream_peer;
 
-/** Returns 1 if the count, which wraps around, has reached the number. */
+/** Returns 1 if `count` has reached `number`; both wrap around. */
 static int reached(uint32_t count, uint32_t number) { return (int32_t)(count - number) >= 0; }
 
 /** Returns the flag of the given kind that rank `of` sets, in an array of flags of any rank. */
@@ -234,8 +234,8 @@ static void post(const sp_exchange *x, const char *base)
 {
     stream_peer *const p = x->state;
     const uint32_t number = ++p->number;
-    /* The oldest notice is overwritten. A neighbor has read it once it has begun the exchange after that
-     * notice. */
+    /* This overwrites the notice of exchange number - NOTICES. A neighbor that has begun the next exchange
+     * has read that notice. */
     for (int i = 0; i < p->count; i++) (void)wait_for_notice(x, &p->neighbor[i], number - NOTICES + 1);
     sp_peer_place_of(x, base, &p->board->notice[number % NOTICES]);
     p->board->notice[number % NOTICES].captured = p->captured;
@@ -256,7 +256,7 @@ static void read_notice(const sp_exchange *x, const neighbor *g, sp_peer_place *
 /* ---- exchanges ---- */
 
 /** Queues operations on flags of one kind, CAME or FREE, for this exchange: sets the flags of neighbors, then
- *  waits for this rank's flags. In a captured exchange it also sets them back. */
+ *  waits for this rank's flags. In a captured exchange, also sets this rank's flags back to 0. */
 static spmm_status queue_flags(const sp_exchange *x, enum flag_kind kind)
 {
     const stream_peer *const p = x->state;
@@ -327,8 +327,8 @@ static spmm_status replace(const sp_exchange *x, const neighbor *g)
     return sp_flag_set(flag_at(p->flags, g->rank, CAME), p->number);
 }
 
-/** Checks whether neighbors are broken, and sets the flags in their place. A rank that is broken itself does
- *  so for all its neighbors, because they no longer set flags for it. */
+/** Checks whether neighbors are broken, and sets the flags in their place. A rank that is broken itself sets
+ *  the flags in the place of all its neighbors, because they no longer set flags for it. */
 static spmm_status look_around(const sp_exchange *x)
 {
     const stream_peer *const p = x->state;
@@ -364,8 +364,8 @@ static spmm_status settle(sp_exchange *x)
 
 /* ---- trial ---- */
 
-/** Waits for some seconds until the stream is done. \return SPMM_OK, SPMM_ERR_DEVICE (also: it is not done in
- *  time) */
+/** Waits up to TRIAL_SECONDS until the stream is done. \return SPMM_OK, SPMM_ERR_DEVICE (also: it is not done
+ *  in time) */
 static spmm_status wait_for_trial(const sp_exchange *x)
 {
     const double start = MPI_Wtime();

@@ -3,12 +3,12 @@
  *  rows, and the neighbors wait until the rank has read them. Rows of other nodes arrive by messages
  *  (exchange_direct.c), each on one rank, in memory that all ranks of the node read.
  *
- *  The common memory is one file per process column and node. It has the counters of the ranks. Then, for
- *  each possible row size, it has AREAS areas, each for the rows of one X: ghost rows of lower nodes, rows
- *  owned by the node's ranks, ghost rows of higher nodes. An area takes memory only where rows have been
- *  written, and each rank maps only the areas that it uses. A rank chooses the area of an X when it creates
- *  the X, without asking other ranks. If neighbors then multiply by an X in another area, a rank collects the
- *  rows that it needs in its own memory for this product. */
+ *  The common memory is one file per process column and node. It begins with the counters of the ranks. Then,
+ *  for each possible row size, it contains AREAS areas, each for the rows of one X: ghost rows of lower
+ *  nodes, rows owned by the node's ranks, ghost rows of higher nodes. An area takes memory only where rows
+ *  have been written, and each rank maps only the areas that it uses. A rank chooses the area of an X when it
+ *  creates the X, without asking other ranks. If neighbors then multiply by an X in another area, a rank
+ *  collects the rows that it needs in its own memory for this product. */
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -23,13 +23,13 @@
 /* The last area is for copies of an X that is in other memory. */
 enum { AREAS = 16, LINE = 64, HUGE_PAGE = 2 << 20, SECTOR = 32 };
 
-/** State that a rank publishes for the others of its node. Each counter holds the number of the exchange,
- *  shifted by SHIFT, the area of the rank's X, shifted by 1, and 1 if the rank failed. Only the rank itself
- *  writes its counters. */
+/** State that a rank publishes for the other ranks of its node. Each counter combines the number of the
+ *  exchange, shifted by SHIFT, the area of the rank's X, shifted by 1, and 1 if the rank failed. Only the
+ *  rank itself writes its counters. */
 typedef struct counters {
-    _Alignas(LINE) _Atomic uint64_t ready;    /* its owned rows are written */
-    _Alignas(LINE) _Atomic uint64_t received; /* the rows of other nodes that it receives have arrived */
-    _Alignas(LINE) _Atomic uint64_t done;     /* it has read all rows that it needs */
+    _Alignas(LINE) _Atomic uint64_t ready;    /* the rank's owned rows are written */
+    _Alignas(LINE) _Atomic uint64_t received; /* rows of other nodes that the rank receives have arrived */
+    _Alignas(LINE) _Atomic uint64_t done;     /* the rank has read all rows that it needs */
 } counters;
 
 enum { SHIFT = 8 };
@@ -47,7 +47,7 @@ typedef struct shared {
     counters *of;                       /* [ranks of the node] */
     int64_t counters_bytes, most_bytes; /* most_bytes: size of an area for the longest rows */
     areas *all, *now;                   /* all: for each row size that has been used; now: for x->row_bytes */
-    uint64_t number;                    /* of the current exchange */
+    uint64_t number;                    /* number of the current exchange */
     int at;                             /* area of the current X */
     int receives;                       /* 1: ranks of this node receive rows of other nodes */
     int collects;                       /* 1: the current product reads rows in `collected` */
@@ -68,8 +68,8 @@ static int64_t size_number(int64_t row_bytes)
     return row_bytes < SECTOR ? n : row_bytes / SECTOR + 2;
 }
 
-/** Computes the place of the areas for a row size. It is the same on all ranks: areas for longer rows follow,
- *  because they are larger and have a greater index. */
+/** Computes the place of the areas for a row size. It is the same on all ranks, and places do not overlap:
+ *  areas for longer rows are larger and have a greater index, and so follow those for shorter rows. */
 static spmm_status find_areas(const sp_exchange *x, int64_t row_bytes, areas **found)
 {
     shared *const s = x->state;
@@ -209,9 +209,9 @@ static void nap(int64_t times)
     }
 }
 
-/** Waits until the counter has reached the current exchange. After waiting for long, a rank yields its core
- *  to other ranks, for which it may be waiting. MPI makes progress during the wait, because other ranks may
- *  wait for this rank's messages.
+/** Waits until the counter has reached the current exchange. After a while, a rank yields its core to other
+ *  ranks, for which it may be waiting. MPI makes progress during the wait, because other ranks may wait for
+ *  this rank's messages.
  *  \param [out] value  the counter */
 static spmm_status await(const sp_exchange *x, const _Atomic uint64_t *counter, uint64_t *value)
 {
@@ -353,7 +353,7 @@ static spmm_status begin(sp_exchange *x)
     return status;
 }
 
-/** Waits for the rows that this rank needs. Its owned rows can be read before that. */
+/** Waits for the rows that this rank needs. Other ranks can read its owned rows since begin(). */
 static spmm_status end(sp_exchange *x)
 {
     shared *const s = x->state;

@@ -63,9 +63,9 @@ static spmm_status fetch(sp_exchange *x)
     return SPMM_OK;
 }
 
-/** Queues the copies to the host, and then posts the receives. Between the column blocks of a product the
- *  host does not wait for the GPU. So the rows received before must have left the staging buffer when a
- *  receive is posted: a message that was sent already arrives immediately. */
+/** Queues the copies to the host, and then posts the receives. Before that, it waits until the rows of the
+ *  previous exchange have left the staging buffer: between the column blocks of a product the host does not
+ *  wait for the GPU, and a message that is already on its way arrives as soon as its receive is posted. */
 static spmm_status begin(sp_exchange *x)
 {
     const staging *const m = x->state;
@@ -78,7 +78,7 @@ static spmm_status begin(sp_exchange *x)
     return status;
 }
 
-/** Stores status in *first, unless *first already is a failure. */
+/** Stores status in *first, unless *first is a failure already. */
 static void note(spmm_status *first, spmm_status status)
 {
     if (*first == SPMM_OK) *first = status;

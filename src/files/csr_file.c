@@ -1,5 +1,5 @@
-/** Reads a whole matrix or a block from a binary matrix file, chunk by chunk, and verifies the checksums if
- *  it has any. */
+/** Reads a whole matrix or a block from a binary matrix file, chunk by chunk, and verifies the file's
+ *  checksums, if any. */
 #include "files/csr_file.h"
 
 #include <errno.h>
@@ -77,7 +77,7 @@ static int64_t chunk_size(const sp_csr_file *f, int section, int64_t c)
     return left < f->chunk_bytes ? left : f->chunk_bytes;
 }
 
-/** Checks chunk c of a section, which is at `data`. */
+/** Verifies the checksum of chunk c of a section; `data` has the contents of the chunk. */
 static spmm_status check_chunk(const sp_csr_file *f, int section, int64_t c, const void *data)
 {
     const int64_t bytes = chunk_size(f, section, c);
@@ -99,8 +99,8 @@ static void swap_bytes(void *numbers, int64_t n, int64_t size)
     for (int64_t k = 0; size == 8 && k < n; k++) of_8[k] = __builtin_bswap64(of_8[k]);
 }
 
-/** Reads elements [first, first + n) of a section as numbers of this machine. If the file has checksums, they
- *  are chunk number c. */
+/** Reads elements [first, first + n) of a section, in the byte order of this machine. If the file has
+ *  checksums, these elements must be chunk number c, which is verified. */
 static spmm_status read_elements(const sp_csr_file *f, int section, int64_t c, int64_t first, int64_t n,
                                  void *to)
 {
@@ -124,7 +124,7 @@ static int64_t integer_at(const void *numbers, sp_number type, int64_t k)
     case SP_NUMBER_U16: return ((const uint16_t *)numbers)[k];
     case SP_NUMBER_I32: return ((const int32_t *)numbers)[k];
     case SP_NUMBER_U32: return ((const uint32_t *)numbers)[k];
-    default: return ((const int64_t *)numbers)[k]; /* of U64, those beyond int64 become negative */
+    default: return ((const int64_t *)numbers)[k]; /* U64 values above INT64_MAX become negative */
     }
 }
 
@@ -139,7 +139,7 @@ static double real_at(const void *numbers, sp_number type, int64_t k)
 }
 
 /** Stores elements at, ..., at + n - 1 of `chunk` as elements to, ..., to + n - 1 of the array w->to,
- *  converted to w->type. A column that no int32 can hold becomes -1. */
+ *  converted to w->type. A column index outside the range of int32_t becomes -1. */
 static spmm_status convert(const wanted *w, const void *chunk, int64_t at, int64_t n, int64_t to)
 {
     const sp_number from = w->file->section[w->section].type;
@@ -234,9 +234,9 @@ static spmm_status length_wrong(const sp_csr_file *f, int64_t row, int64_t lengt
                    f->path, (long long)row + 1, (long long)length, (long long)left);
 }
 
-enum { LENGTHS = 1 << 14 }; /* row lengths that are read at once */
+enum { LENGTHS = 1 << 14 }; /* number of row lengths that are read at a time */
 
-/** Like sp_csr_file_row_starts(), of a file with lengths, which are added up. */
+/** Implements sp_csr_file_row_starts() for a file with row lengths, by adding them up. */
 static spmm_status add_lengths(sp_csr_file *f, int64_t first, int64_t end, int64_t *irp)
 {
     const int known = f->row <= first;
@@ -362,8 +362,8 @@ static spmm_status whole_rows(sp_csr_file *f, const sp_csr_file_range *r, spmm_c
 
 enum { GROUP_ROWS = 1 << 20 };
 
-/** Buffers for reading a block of only some columns. They hold the row starts of a group of rows, and as many
- *  entries as a chunk of the file's column section holds. */
+/** Buffers for reading a block of only some columns: for the row starts of a group of rows, and for the
+ *  entries of one chunk of the file's column section. */
 typedef struct parts {
     int64_t *start;      /* [group + 1] row starts, as entry numbers in the whole file */
     int32_t *column;     /* [each] column indices */

@@ -1,19 +1,19 @@
-/** Reads matrices of binary files whose rows can be found and read alone: a CSR matrix in three sections, of
- *  numbers of any type and byte order, with or without checksums. Those who open files of a format
- *  (spmm_file.h, petsc_file.h) say where the sections are. Does not use MPI. */
+/** Reads matrices from binary files whose rows can be located and read independently: a CSR matrix in three
+ *  sections, of numbers of any type and byte order, with or without checksums. The code that opens files of a
+ *  format (spmm_file.h, petsc_file.h, npz_file.c) determines where the sections are. Does not use MPI. */
 #ifndef SP_CSR_FILE_H
 #define SP_CSR_FILE_H
 
 #include "files/matrix_format.h"
 
-/** What the header of a file says about the matrix. */
+/** Data about the matrix from the header of a file. */
 typedef struct sp_csr_file_facts {
     int64_t rows, cols, nnz;
     spmm_precision precision; /**< precision of the values in the file */
-    sp_mtx_info info; /**< `.spmm`: header of the text file that the matrix was read from; others: their kind
-                   and size */
-    int64_t duplicates; /**< `.spmm`: number of entries of that text file that were summed into others;
-                         others: 0 */
+    sp_mtx_info info; /**< `.spmm`: header of the text file that the matrix was read from; other formats: kind
+                   and size of the file */
+    int64_t duplicates; /**< `.spmm`: number of entries of that text file that were added to another entry;
+                         other formats: 0 */
 } sp_csr_file_facts;
 
 /** The type of the numbers of a section. */
@@ -43,31 +43,32 @@ typedef struct sp_csr_section {
     sp_number type;
     int64_t offset, bytes;
     int swapped;        /**< 1: the numbers have the other byte order than this machine */
-    const char *memory; /**< what `offset` counts from, not owned; NULL: the file */
+    const char *memory; /**< memory in which `offset` is a position, not owned; NULL: the section is in the
+                             file */
 } sp_csr_section;
 
-/** An open file. Who opens one fills all members but those of the last line, and has checked that the
- *  sections lie in the file. */
+/** An open file. The code that opens it sets all members except `row` and `start`, which are 0 at first, and
+ *  has checked that the sections do not exceed the file. */
 typedef struct sp_csr_file {
     const char *path;
     int fd; /**< owned */
     sp_csr_file_facts facts;
     sp_csr_section section[SP_FILE_SECTIONS];
-    int lengths;    /**< 1: SP_FILE_ROWS are the lengths of the rows; 0: their starts and the number of
+    int lengths;    /**< 1: SP_FILE_ROWS contains the lengths of the rows; 0: their starts, then the number of
                       entries */
-    int sorted;     /**< 1: rows are sorted by column and without duplicates, else the file is damaged; 0: any
-                     order */
-    int transposed; /**< 1: the file has the transpose of the matrix, so that messages call its columns
+    int sorted;     /**< 1: rows must be sorted by column, without duplicates, else the file is damaged; 0:
+                     any order */
+    int transposed; /**< 1: the file contains the transpose of the matrix, so messages call its columns
                          rows */
-    int64_t chunk_bytes; /**< the sections are read in pieces of that many bytes */
-    uint32_t *table; /**< CRC-32 of each chunk of the file, in file order, owned; NULL: the file has none */
+    int64_t chunk_bytes; /**< size in bytes of the chunks in which the sections are read */
+    uint32_t *table; /**< CRC-32 of each chunk of the file, in file order, owned; NULL: without checksums */
     int64_t row,
-        start; /**< if `lengths`: the start of a row that was found last, so that the next ones are found from
-                    it */
+        start; /**< if `lengths`: the last row whose start was computed, and this start, from which later
+                    starts are computed */
 } sp_csr_file;
 
-/** Reads up to `bytes` bytes at byte `offset`, to tell what a file is. Local.
- *  \return how many there are before the end of the file, or before what cannot be read */
+/** Reads up to `bytes` bytes at byte `offset`, e.g. to recognize the format of a file. Local.
+ *  \return number of bytes read: fewer at the end of the file, and if it cannot be read */
 int64_t sp_file_peek(int fd, void *to, int64_t bytes, int64_t offset);
 
 /** Reads exactly `bytes` bytes at byte `offset` of the file. Local. \return SPMM_OK, SPMM_ERR_OPEN,
@@ -77,15 +78,15 @@ spmm_status sp_csr_file_read_at(const sp_csr_file *file, void *to, int64_t bytes
 /** Returns the size of a number in bytes. Local. */
 int64_t sp_number_size(sp_number type);
 
-/** Returns what the header of an open file says; valid until the file is closed. Local. */
+/** Returns the data from the header of an open file; valid until the file is closed. Local. */
 const sp_csr_file_facts *sp_csr_file_facts_of(const sp_csr_file *file);
 
 /** Closes the file and frees it; accepts NULL. */
 void sp_csr_file_close(sp_csr_file *file);
 
-/** Reads and checks elements `first` to `end`, both included, of the array of row starts. If the file has
- *  lengths, they are read from row 0 on, or from the last call's `end` if that is not beyond `first`. Local;
- *  one thread per file.
+/** Reads and checks elements `first` to `end`, both included, of the array of row starts. If the file
+ *  contains row lengths, reads them from row 0 on, or from `end` of the previous call if that is at most
+ *  `first`. Local; one thread per file.
  *  \param [out] irp  [end - first + 1]; a row start is the number of the row's first entry in the whole file
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (damaged), SPMM_ERR_MEMORY, SPMM_ERR_USAGE (no such
  *          rows) */
@@ -110,15 +111,16 @@ typedef struct sp_csr_file_range {
 } sp_csr_file_range;
 
 /** Reads the values of entries [first, end) of the file, as sp_csr_file_columns() reads columns. Local.
- *  \param [in]  how  says precision, allow_nonfinite (values that are not finite in the file are not looked
- *                    for) and threads
+ *  \param [in]  how  only precision, threads and allow_nonfinite are used; if allow_nonfinite is 0, values
+ *                    beyond the range of `precision` are errors, but inf and nan in the file are not
  *  \param [out] as   [end - first], of how->precision
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX, SPMM_ERR_MEMORY */
 spmm_status sp_csr_file_values(const sp_csr_file *file, const sp_csr_file_range *how, int64_t first,
                                int64_t end, void *as);
 
-/** Fails if block `a` of the range has a value that is not finite, as the readers of text files do. Local.
- *  \return SPMM_OK, SPMM_ERR_SYNTAX (the message has the first such value of the block, and its place) */
+/** Fails, like the readers of text files, if the block `a` of the range contains a value that is not finite.
+ *  Local.
+ *  \return SPMM_OK, SPMM_ERR_SYNTAX (the message has the first such value, and its row and column) */
 spmm_status sp_csr_file_check_finite(const sp_csr_file *file, const sp_csr_file_range *range,
                                      const spmm_csr *a);
 
@@ -142,7 +144,7 @@ spmm_status sp_csr_file_block(sp_csr_file *file, const sp_csr_file_range *range,
 spmm_status sp_csr_file_whole(sp_csr_file *file, const sp_read_options *options, spmm_csr *a,
                               int64_t *duplicates);
 
-/* hooks of the formats (sp_matrix_format) of which open() makes an sp_csr_file */
+/* functions of the formats (sp_matrix_format) whose open() creates an sp_csr_file */
 sp_sizes sp_csr_file_sizes(const void *file);
 spmm_status sp_csr_file_read(void *file, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
                              int64_t *stored, int64_t *duplicates);

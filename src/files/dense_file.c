@@ -1,4 +1,4 @@
-/** Tells the format of a file with a dense multivector by its first bytes. */
+/** Recognizes the format of a file with a dense multivector by its first bytes, and reads it. */
 #include "files/dense_file.h"
 
 #include "files/petsc_file.h"

@@ -19,7 +19,7 @@ enum { CARD_INT = 14, TYPE_AT = 14, FORMAT_WIDTH = 16, VALUES_WIDTH = 20, FIELD_
 /** A Fortran format of one kind of field, "(1P,4E20.12)". */
 typedef struct field_format {
     int count, width; /* fields of a line; characters of a field */
-    int decimals;     /* digits behind the point where a number has none */
+    int decimals;     /* number of last digits that are decimals if a number has no point */
     int scale;        /* numbers without an exponent are divided by 10^scale */
 } field_format;
 
@@ -31,11 +31,11 @@ typedef struct hb_file {
     int64_t rows, cols, entries;
     field_format starts, indices, values;
     const char *line, *end; /* the line that fields are read from */
-    int at;                 /* number of fields read of it */
-    const char *word; /* NULL: fields are columns; else they are words, and those up to here have been read */
+    int at;                 /* number of fields read from this line */
+    const char *word; /* NULL: columns separate the fields; else blanks do, and reading continues here */
 } hb_file;
 
-/** Fails at the current line. */
+/** Sets the error, which names the current line. */
 static spmm_status wrong(hb_file *f, spmm_status status, const char *begin, const char *end,
                          const char *expected)
 {
@@ -54,7 +54,7 @@ static spmm_status next_line(hb_file *f)
                         "it is cut short");
 }
 
-/** Sets [*begin, *end) to columns [from, from + width) of the line, without the blanks around. */
+/** Sets [*begin, *end) to columns [from, from + width) of the line, without leading and trailing blanks. */
 static void columns(const hb_file *f, int64_t from, int64_t width, const char **begin, const char **end)
 {
     const int64_t bytes = f->end - f->line;
@@ -66,7 +66,7 @@ static void columns(const hb_file *f, int64_t from, int64_t width, const char **
     *end = e;
 }
 
-/** Reads the integer [b, e), which is from `least` to `most`. */
+/** Parses the text [b, e) as an integer from `least` to `most`. */
 static spmm_status integer(hb_file *f, const char *b, const char *e, int64_t least, int64_t most,
                            const char *expected, int64_t *value)
 {
@@ -79,7 +79,7 @@ static spmm_status integer(hb_file *f, const char *b, const char *e, int64_t lea
     return SPMM_OK;
 }
 
-/** Reads number k, from 0 on, of those of 14 columns that begin at column `from`. */
+/** Reads a row of integers of 14 columns each, which begins at column `from`: integer number k, from 0 on. */
 static spmm_status card_integer(hb_file *f, int from, int k, int64_t most, const char *expected,
                                 int64_t *value)
 {
@@ -88,7 +88,7 @@ static spmm_status card_integer(hb_file *f, int from, int k, int64_t most, const
     return integer(f, b, e, 0, most, expected, value);
 }
 
-/** Reads a number of at most 4 digits at *p, and moves *p behind it. Returns -1 if there is none. */
+/** Reads a number of at most 4 digits at *p, and moves *p past it. Returns -1 if there is no digit. */
 static int small_number(const char **p)
 {
     int n = 0, digits = 0;
@@ -96,8 +96,8 @@ static int small_number(const char **p)
     return digits > 0 ? n : -1;
 }
 
-/** Parses "(nP,rFw.dEe)", where all but the letter and w may be missing. Returns 1; 0: it is something
- *  else. */
+/** Parses "(nP,rFw.dEe)", where all but the letter and w may be missing. Returns 1; 0: the text has another
+ *  form. */
 static int parse_format(const char *p, const char *letters, field_format *format)
 {
     *format = (field_format){.count = 1};
@@ -200,8 +200,8 @@ static spmm_status read_head(hb_file *f)
     return SPMM_OK;
 }
 
-/** Sets [*begin, *end) to the next word of the line at or after p, which ends before `limit`. Returns 0:
- *  there is none. */
+/** Sets [*begin, *end) to the next word at or after p in the text that ends at `limit`. Returns 1; 0: there
+ *  is no word. */
 static int word_after(const char *p, const char *limit, const char **begin, const char **end)
 {
     while (p < limit && sp_is_blank(*p)) p++;
@@ -211,9 +211,9 @@ static int word_after(const char *p, const char *limit, const char **begin, cons
     return *end > *begin;
 }
 
-/** Sets f->word for a new line, of which `fields` are read. SciPy's hb_write makes fields that are one column
- *  narrower than its format says. As many words as fields are the fields: in a line that keeps to the format,
- *  they are those of its columns. */
+/** Sets f->word for a new line, from which `fields` fields are read. SciPy's hb_write writes fields that are
+ *  one column narrower than the format in its header. So if a line has as many words as fields, the words are
+ *  read. In a line that follows the format, they are the same as the fields in its columns. */
 static void choose_words(hb_file *f, const field_format *format, int64_t fields)
 {
     const int64_t width = (int64_t)format->count * format->width;
@@ -225,8 +225,8 @@ static void choose_words(hb_file *f, const field_format *format, int64_t fields)
     f->word = words == fields && !cut ? f->line : NULL;
 }
 
-/** Goes to the next field, and sets [*b, *e) to it.
- *  \param [in] left  number of fields of this format still to be read, this one included */
+/** Advances to the next field, and sets [*b, *e) to it.
+ *  \param [in] left  number of fields of this format still to be read, the next one included */
 static spmm_status next_field(hb_file *f, const field_format *format, int64_t left, const char **b,
                               const char **e)
 {
@@ -244,9 +244,9 @@ static spmm_status next_field(hb_file *f, const field_format *format, int64_t le
     return *e - *b <= FIELD_MAX ? SPMM_OK : wrong(f, SPMM_ERR_SYNTAX, *b, *e, "a number");
 }
 
-/** Reads the next number. As in Fortran, one without a point has format->decimals digits behind it, and one
- *  without an exponent is divided by 10^scale. Both are added to the exponent of the text, so that rounding
- *  is correct. */
+/** Reads the next number. As in Fortran, the last f->values.decimals digits of a number without a point are
+ *  decimals, and a number without an exponent is divided by 10^scale. Both are applied to the exponent in the
+ *  text before it is parsed, so that the value is correctly rounded. */
 static spmm_status next_value(hb_file *f, const sp_read_options *options, int64_t left, double *value)
 {
     char field[FIELD_MAX + SP_PARSE_PAD + 1] = "", word[2 * FIELD_MAX] = "";
@@ -354,7 +354,7 @@ static spmm_status told(hb_file *f, spmm_status status)
     return f->error.status != SPMM_OK ? sp_error_tell(&f->error, f->path) : status;
 }
 
-/** Returns 1 if the lines three and four of the text are those of the format. */
+/** Returns 1 if lines three and four of the text have the form of a Harwell-Boeing header. */
 static int is_head(sp_text *text)
 {
     sp_read_error error = {0};

@@ -11,8 +11,8 @@
 #include "files/petsc_file.h"
 #include "io/input.h"
 
-/** All formats in the order in which they are tried: first the one that options ask for. The last one takes
- *  what is left, and says what a file is that none can read. */
+/** All formats in the order in which they are tried. The first one is used if the options request it. The
+ *  last one is tried for all other files, and reports what is wrong if no format can read a file. */
 static const sp_matrix_format *const formats[] = {&sp_format_edges,          &sp_format_spmm,
                                                   &sp_format_petsc,          &sp_format_npz,
                                                   &sp_format_harwell_boeing, &sp_format_mtx};
@@ -25,7 +25,8 @@ static const sp_matrix_format *format_of(int fd, const sp_read_options *options)
     return formats[k];
 }
 
-/** Refuses a file as an edge list if its first bytes are those of another format. Closes it then. */
+/** Fails if the first bytes of a file that should be an edge list are those of another format. Closes the
+ *  file on failure. */
 static spmm_status check_edges(const char *path, int fd)
 {
     const sp_read_options none = {.edges = 0};
@@ -77,7 +78,7 @@ static spmm_status read_csr(const char *path, const sp_read_options *options, sp
     return sp_matrix_file_read(&f, a, NULL, NULL, NULL);
 }
 
-/** Checks the arguments of a public function and reads. */
+/** Checks the arguments of a public function and reads the matrix. */
 static spmm_status read_checked(const char *function, const char *path, const sp_read_options *options,
                                 spmm_csr *a)
 {

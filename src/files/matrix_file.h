@@ -1,19 +1,20 @@
-/** A file that holds a matrix, of any format: opened once and its header read once, so that the sizes are
+/** A matrix file of any format. The file is opened once and its header is read once, so that the sizes are
  *  known before the matrix is read. Does not use MPI. */
 #ifndef SP_MATRIX_FILE_H
 #define SP_MATRIX_FILE_H
 
 #include "files/matrix_format.h"
 
-/** A matrix file of which the header has been read. */
+/** A matrix file whose header has been read. */
 typedef struct sp_matrix_file {
     const sp_matrix_format
-        *format; /**< what the file begins like; set even if opening it fails; NULL: zeroed */
+        *format; /**< the recognized format; set even if opening the file fails; NULL: *this is zeroed */
     sp_read_options options;
-    void *file; /**< what format->open() has made; NULL: closed */
+    void *file; /**< the object that format->open() created; NULL: closed */
 } sp_matrix_file;
 
-/** Opens the file and reads its header. Its first bytes, not its name, tell the format.
+/** Opens the file and reads its header. The format is recognized by the file's first bytes, not by its name;
+ *  only options->edges can select it.
  *
  *  Local.
  *  \param [in]  path  must remain valid until sp_matrix_file_close()
@@ -22,18 +23,18 @@ typedef struct sp_matrix_file {
  *          _MEMORY */
 spmm_status sp_matrix_file_open(const char *path, const sp_read_options *options, sp_matrix_file *file);
 
-/** Returns the sizes of the matrix as the header of an open file has them. The number of entries is smaller
- *  if the file is too short for so many, and 0 if the file is an array, whose number of nonzeros is not
+/** Returns the sizes of the matrix that the header of an open file states. The number of entries is smaller
+ *  if the file is too short for that number, and 0 if the file is an array, whose number of nonzeros is not
  *  known yet. Local. */
 sp_sizes sp_matrix_file_sizes(const sp_matrix_file *file);
 
 /** Reads the whole matrix and closes the file. Local.
  *  \param [out] a           the caller destroys it
- *  \param [out] info        what the file's header says, or for a `.spmm` file that of the text it was made
- *                           of; may be NULL
- *  \param [out] stored      number of entries in the file, or in that text (for an array file, of nonzeros);
+ *  \param [out] info        data from the file's header; for a `.spmm` file, from the header of the text file
+ *                           that it was made from; may be NULL
+ *  \param [out] stored      number of entries (in an array, of nonzeros) in the file, or in that text file;
  *                           may be NULL
- *  \param [out] duplicates  number of its entries that were added to another entry; may be NULL
+ *  \param [out] duplicates  number of these entries that were added to another entry; may be NULL
  *  \return as sp_matrix_file_open() */
 spmm_status sp_matrix_file_read(sp_matrix_file *file, spmm_csr *a, sp_mtx_info *info, int64_t *stored,
                                 int64_t *duplicates);

@@ -1,5 +1,5 @@
-/** A format of matrix files: how to recognize a file of it, and to open, read and close one. matrix_file.c
- *  has the table of all formats. Does not use MPI. */
+/** The interface of a format of matrix files: functions that recognize, open, read and close such a file.
+ *  matrix_file.c has the table of all formats. Does not use MPI. */
 #ifndef SP_MATRIX_FORMAT_H
 #define SP_MATRIX_FORMAT_H
 
@@ -15,30 +15,30 @@ typedef enum sp_file_way {
     SP_FILE_CSR    /**< each reads its rows, if csr() allows it: sp_load_csr() */
 } sp_file_way;
 
-/** A format. The functions are local; `file` is what open() has made. */
+/** A format. The functions are local; `file` is the object that open() created. */
 typedef struct sp_matrix_format {
     const char *name; /**< as in "a file of the format ..." */
     sp_file_way way;
-    int binary; /**< 1: the numbers are binary, so that a file takes about the memory of its matrix; 0:
+    int binary; /**< 1: numbers are stored in binary, so a file is about as large as its matrix in memory; 0:
                      text */
-    /** Returns 1 if the open file with that descriptor is of the format, by its first bytes or by `options`.
-     *  Must not move the descriptor's position. fd is >= 0. */
+    /** Returns 1 if the open file `fd` has this format, according to its first bytes or to `options`. Must
+     *  not move the position of fd, which is >= 0. */
     int (*is)(int fd, const sp_read_options *options);
     /** Opens the file and reads its header, so that the sizes are known.
      *  \param [in]  path  for messages; remains valid until close()
-     *  \param [in]  fd    what sp_input_descriptor(path) returned, which may be an error; the function owns
+     *  \param [in]  fd    the result of sp_input_descriptor(path), which may be an error; the function owns
      *                     it, also on failure
      *  \param [out] file  closed by close(); NULL on failure
      *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED, _MEMORY, with a message that names the file */
     spmm_status (*open)(const char *path, int fd, const sp_read_options *options, void **file);
     /** Returns the sizes as sp_matrix_file_sizes() does. */
     sp_sizes (*sizes)(const void *file);
-    /** Reads the whole matrix; called once at most. Parameters and errors are those of sp_read_csr(), but
-     *  that none is NULL; on failure *a is zeroed. */
+    /** Reads the whole matrix; called at most once. Parameters and errors are those of sp_read_csr(), except
+     *  that no parameter is NULL; on failure *a is zeroed. */
     spmm_status (*read)(void *file, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
                         int64_t *stored, int64_t *duplicates);
-    void (*close)(void *file); /**< frees it too; keeps the error message */
-    /** SP_FILE_CSR: returns what the file's rows are read from; NULL: one rank must read this file whole. */
+    void (*close)(void *file); /**< also frees `file`; keeps the error message */
+    /** SP_FILE_CSR: returns the object from which rows are read; NULL: one rank must read the whole file. */
     struct sp_csr_file *(*csr)(void *file);
 } sp_matrix_format;
 

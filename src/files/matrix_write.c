@@ -1,4 +1,4 @@
-/** Writes matrices as Matrix Market text, .npz and PETSc's binary form. */
+/** Writes matrices as Matrix Market text, .npz and PETSc binary files. */
 #include "files/matrix_write.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "base/output_file.h"
 #include "files/spmm_file.h"
 
-/* Write errors are those of the FILE, which are reported when it is closed. */
+/* Write errors set the error indicator of the FILE, and are reported when it is closed. */
 
 /* ---- Matrix Market ---- */
 
@@ -44,7 +44,7 @@ static void put(unsigned char *to, uint64_t number, int bytes)
     for (int b = 0; b < bytes; b++) to[b] = (unsigned char)(number >> 8 * b);
 }
 
-/** Describes an array of numbers of the type `kind` (i4, f8, ..); shape: as Python writes it. */
+/** Describes an array with elements of the type `kind` (i4, f8, ..); `shape` is in Python's notation. */
 static written_array array_of(const char *name, const char *kind, const char *shape, const void *data,
                               int64_t bytes)
 {
@@ -63,8 +63,8 @@ static written_array array_of(const char *name, const char *kind, const char *sh
     return a;
 }
 
-/** Writes what the local header and the directory's entry have in common, from the version on. The sizes are
- *  in a zip64 field, as they may be of any length. */
+/** Writes the fields common to a local header and a directory entry, from the version on. The sizes are in a
+ *  zip64 field, because they may exceed 32 bits. */
 static int64_t put_common(unsigned char *p, const written_array *a, int extra)
 {
     const int64_t name = (int64_t)strlen(a->name);
@@ -205,7 +205,7 @@ static void write_petsc(FILE *f, const spmm_csr *a)
 
 /* ---- all ---- */
 
-/** The formats; write: NULL for .spmm, which has a function of its own. */
+/** The formats; write: NULL for .spmm, which sp_spmm_file_write() writes. */
 static const struct {
     const char *ending;
     int compressible;
@@ -214,7 +214,7 @@ static const struct {
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
-/** Returns the number of the format that a name ends like; KINDS: none. */
+/** Returns the index of the format whose ending the name has; KINDS: none. */
 static int kind_of(const char *path)
 {
     const sp_codec *const codec = sp_codec_of_name(path);

@@ -1,28 +1,28 @@
-/** Writes matrices to files of the formats that are read: Matrix Market text, .npz, PETSc's and .spmm. Does
- *  not use MPI. */
+/** Writes matrices to files, in formats that can also be read: Matrix Market text, .npz, PETSc binary and
+ *  .spmm. Does not use MPI. */
 #ifndef SP_MATRIX_WRITE_H
 #define SP_MATRIX_WRITE_H
 
 #include "files/csr_file.h"
 
-/** The endings of file names that sp_matrix_write() knows, for messages. */
+/** The endings of file names that sp_matrix_write() supports, for messages. */
 #define SP_MATRIX_ENDINGS ".mtx (also .mtx.gz, .bz2, .xz, .zst), .npz, .petsc or .spmm"
 
-/** Returns 1 if sp_matrix_write() knows the ending of the name, else 0. Upper and lower case are the same.
+/** Returns 1 if sp_matrix_write() supports the ending of the name, else 0. Upper and lower case are the same.
  *  Local. */
 int sp_matrix_write_knows(const char *path);
 
-/** Writes a matrix to a file whose format the ending of its name tells. The file appears complete or not at
- *  all (base/output_file.h) and replaces an existing one. What is read back has the same pattern and the same
- *  bits of values; PETSc's format holds values of f64 only, to which those of f32 are widened.
+/** Writes a matrix to a file; the ending of its name selects the format. The file appears complete or not at
+ *  all (base/output_file.h) and replaces an existing one. Reading it returns the same pattern and values with
+ *  the same bits; the PETSc format stores only f64, to which f32 values are widened.
  *
  *  - .mtx: coordinate real general, values with 17 digits (9 in f32)
- *  - .npz: CSR, stored, as SciPy's load_npz() reads it; all ranks can read its rows
+ *  - .npz: CSR, uncompressed, for SciPy's load_npz(); each rank can read a part of the rows
  *  - .petsc: AIJ; indices of 32 bits, or of 64 if there are 2^31 entries or more
  *  - .spmm: sp_spmm_file_write()
  *
  *  Local.
- *  \param [in] facts    as of sp_spmm_file_write()
+ *  \param [in] facts    as for sp_spmm_file_write()
  *  \param [in] threads  OpenMP threads, >= 1
  *  \return SPMM_OK, SPMM_ERR_OUTPUT, SPMM_ERR_MEMORY, SPMM_ERR_USAGE (an unknown ending) */
 spmm_status sp_matrix_write(const char *path, const spmm_csr *a, const sp_csr_file_facts *facts, int threads);

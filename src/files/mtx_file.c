@@ -40,7 +40,7 @@ static sp_sizes sizes_of_text(const void *file) { return sp_reading_sizes(file);
 static spmm_status read_text(void *file, const sp_read_options *options, spmm_csr *a, sp_mtx_info *info,
                              int64_t *stored, int64_t *duplicates)
 {
-    (void)options; /* the reading has them */
+    (void)options; /* the sp_reading contains them */
     return sp_reading_status(file, sp_reading_csr(file, a, info, stored, duplicates));
 }
 

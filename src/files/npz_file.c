@@ -1,6 +1,7 @@
-/** Reads sparse matrices that SciPy's save_npz() has written: a zip archive of NumPy arrays. CSR, CSC, COO
- *  and BSR, stored or deflated. All ranks can read the rows of a stored CSR. Sources:
- *  scipy/sparse/_matrix_io.py for the names of the arrays; NumPy Enhancement Proposal 1 for theirs. */
+/** Reads sparse matrices that SciPy's save_npz() has written: zip archives of NumPy arrays, with the layouts
+ *  CSR, CSC, COO and BSR, stored or deflated. Each rank can read a part of the rows of a stored CSR matrix.
+ *  Sources: scipy/sparse/_matrix_io.py for the names of the arrays, NumPy Enhancement Proposal 1 for the
+ *  format of an array. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -23,9 +24,9 @@ typedef struct array {
     int swapped;
     int dimensions;
     int64_t shape[DIMENSIONS];
-    int64_t count; /* of elements */
-    int64_t start; /* of the elements, in the member */
-    void *memory;  /* an unpacked member; NULL: it is stored */
+    int64_t count; /* number of elements */
+    int64_t start; /* position of the first element in the member, in bytes */
+    void *memory;  /* the unpacked member; NULL: the member is stored, or not unpacked yet */
 } array;
 
 typedef enum layout { CSR, CSC, COO, BSR, LAYOUTS } layout;
@@ -44,7 +45,7 @@ typedef struct npz_file {
     sp_zip zip;
     layout layout;
     int64_t rows, cols;
-    int64_t height, width; /* of a block; 1 but for BSR */
+    int64_t height, width; /* of a block; 1 except for BSR */
     array array[ARRAYS];
     sp_csr_file view; /* CSR, CSC: the matrix or its transpose; COO: columns and values; BSR: the blocks */
 } npz_file;
@@ -100,7 +101,7 @@ static spmm_status take_shape(const npz_file *f, const char *p, array *a)
     return array_damaged(f, a->member, "no shape");
 }
 
-/** Reads the head of an array, and all of it into `head` if it is short.
+/** Reads the head of an array. If the member is short, `head` then contains all of it.
  *  \param [out] head  [HEAD_BYTES + 1], the beginning of the member */
 static spmm_status open_array(const npz_file *f, const char *name, array *a, char *head)
 {
@@ -135,7 +136,7 @@ static spmm_status open_array(const npz_file *f, const char *name, array *a, cha
     return SPMM_OK;
 }
 
-/** Finds the type of an array's numbers. \param [in] reals  0: they must be integers; bool is none */
+/** Finds the type of an array's numbers. \param [in] reals  0: the numbers must be integers, and not bool */
 static spmm_status number_of(const npz_file *f, const array *a, int reals, sp_number *number)
 {
     static const struct {
@@ -215,7 +216,7 @@ static spmm_status sizes_wrong(const npz_file *f)
                    f->zip.path, (long long)f->rows, (long long)f->cols);
 }
 
-/** Checks the sizes of the arrays, and sets those of the view. */
+/** Checks the sizes of the arrays, and sets the sizes of the view. */
 static spmm_status fit_sizes(npz_file *f)
 {
     const array *const rows = &f->array[SP_FILE_ROWS], *const columns = &f->array[SP_FILE_COLUMNS],
@@ -261,7 +262,7 @@ static spmm_status set_view(npz_file *f)
     return SPMM_OK;
 }
 
-/** Sets the number of entries by the last row start: SciPy's arrays may be longer. */
+/** Sets the number of entries to the last row start, because SciPy's arrays may be longer. */
 static spmm_status set_entries(npz_file *f)
 {
     const sp_csr_file *const v = &f->view;
@@ -345,7 +346,7 @@ static sp_sizes sizes_of_npz(const void *file)
 
 /* ---- reading ---- */
 
-/** Unpacks the arrays that are deflated, each by a thread, and checks the others. */
+/** Unpacks the deflated arrays, each by one thread, and checks the CRC of the others. */
 static spmm_status unpack(npz_file *f, int threads)
 {
     spmm_status status[ARRAYS];
@@ -422,8 +423,7 @@ static spmm_status read_coo(npz_file *f, const sp_read_options *o, spmm_csr *a, 
     return status;
 }
 
-/** Stores the rows of blocks [0, count) of block row `row`, of which the first is block `first` of the
- *  file. */
+/** Stores the rows of block row `row`, which consists of blocks [first, first + count) of the file. */
 static void take_blocks(const npz_file *f, int64_t row, int64_t first, int64_t count, const int32_t *column,
                         const void *value, spmm_csr *a)
 {
@@ -488,7 +488,7 @@ static spmm_status read_npz(void *file, const sp_read_options *o, spmm_csr *a, s
     return status;
 }
 
-/** The rows of a CSR that is stored can be read alone. (Its checksums are those of whole arrays, and are not
+/** The rows of a stored CSR matrix can be read independently. (The CRCs cover whole arrays, so they are not
  *  checked then.) */
 static sp_csr_file *csr_of_npz(void *file)
 {

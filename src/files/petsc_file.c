@@ -1,4 +1,4 @@
-/** Opens binary files of PETSc, and reads dense matrices and vectors of them. */
+/** Opens binary files of PETSc, and reads dense matrices and vectors from them. */
 #include "files/petsc_file.h"
 
 #include <errno.h>
@@ -13,15 +13,15 @@
 enum { CLASS_MAT = 1211216, CLASS_VEC = 1211214, DENSE = -1 };
 enum { CHUNK = 1 << 20, SWAPPED = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
 
-/** What the first object of a file says about itself. */
+/** The header of the first object of a file. */
 typedef struct petsc_head {
     int64_t index;                      /* bytes of an index: 4 or 8 */
-    int64_t class, rows, cols, entries; /* entries: DENSE, also of a vector */
-    int64_t bytes;                      /* of the head */
-    int64_t file_bytes;                 /* of the file */
+    int64_t class, rows, cols, entries; /* entries: DENSE for a dense matrix and for a vector */
+    int64_t bytes;                      /* size of the header */
+    int64_t file_bytes;                 /* size of the file */
 } petsc_head;
 
-/** Returns index number k at `bytes`. */
+/** Returns index number k of the indices at `bytes`, of `size` bytes each. */
 static int64_t index_at(const unsigned char *bytes, int64_t size, int k)
 {
     uint64_t value = 0;
@@ -29,8 +29,8 @@ static int64_t index_at(const unsigned char *bytes, int64_t size, int k)
     return size == 4 ? (int32_t)value : (int64_t)value;
 }
 
-/** Returns the size of an index if an object of PETSc begins with these 8 bytes, of which n are there; else
- *  0. All its classes have numbers from 1211211 on. */
+/** Returns the size of an index if the first n bytes, at most 8, are those of a PETSc object; else 0. The
+ *  numbers of PETSc's classes begin at 1211211. */
 static int64_t index_size(const unsigned char *bytes, int64_t n)
 {
     static const unsigned char classes[] = {0, 0, 0, 0, 0, 0x12, 0x7B};
@@ -38,7 +38,7 @@ static int64_t index_size(const unsigned char *bytes, int64_t n)
     return n == 8 && memcmp(bytes, classes, 7) == 0 ? 8 : 0;
 }
 
-/** Returns what index_size() does, of the bytes of the file from `offset` on. */
+/** Returns index_size() for the bytes of the file from `offset` on. */
 static int64_t object_at(int fd, int64_t offset)
 {
     unsigned char bytes[8];
@@ -129,7 +129,7 @@ static spmm_status lay_out_aij(sp_csr_file *f)
     return SPMM_OK;
 }
 
-/** Returns the file for read_head() and the members that every file of PETSc has. */
+/** Returns a file for read_head(), with only the members set that are the same for every PETSc file. */
 static sp_csr_file file_of(const char *path, int fd)
 {
     return (sp_csr_file){.path = path, .fd = fd, .lengths = 1, .chunk_bytes = CHUNK};

@@ -1,5 +1,5 @@
-/** Writes and reads binary matrix files, `.spmm`: a CSR matrix as it lies in memory, in chunks that can be
- *  read and checked independently. Does not use MPI.
+/** Writes and reads binary matrix files, `.spmm`: the arrays of a CSR matrix as in memory, in chunks that can
+ *  be read and checked independently. Does not use MPI.
  *
  *  Layout of a file, with numbers in the byte order of the machine that wrote it:
  *
@@ -29,8 +29,7 @@
 spmm_status sp_spmm_file_write(const char *path, const spmm_csr *a, const sp_csr_file_facts *facts,
                                int64_t chunk_bytes, int threads);
 
-/** Returns 1 if the file with that descriptor begins like a `.spmm` file; 0 if it does not, or fd < 0.
- *  Local. */
+/** Returns 1 if the file `fd` begins like a `.spmm` file; 0 if it does not, or if fd < 0. Local. */
 int sp_spmm_file_is(int fd);
 
 /** Opens a `.spmm` file; reads and checks its header and its chunk table.
@@ -42,13 +41,13 @@ int sp_spmm_file_is(int fd);
  *          SPMM_ERR_UNSUPPORTED: a newer version, another byte order; SPMM_ERR_MEMORY */
 spmm_status sp_spmm_file_open(const char *path, sp_csr_file **file);
 
-/** Like sp_spmm_file_open(), of a file that is open. Local.
- *  \param [in] fd  what sp_input_descriptor(path) returned; *file owns it, also on failure */
+/** Like sp_spmm_file_open(), for a file that is already open. Local.
+ *  \param [in] fd  the result of sp_input_descriptor(path); *file owns it; closed on failure */
 spmm_status sp_spmm_file_of(const char *path, int fd, sp_csr_file **file);
 
 /** Opens a `.spmm` file, reads the whole matrix and closes the file. Local.
  *  \param [out] a      the caller destroys it
- *  \param [out] facts  what the header says; may be NULL
+ *  \param [out] facts  the data from the header; may be NULL
  *  \return as sp_spmm_file_open() and sp_csr_file_block() */
 spmm_status sp_spmm_file_read(const char *path, const sp_read_options *options, spmm_csr *a,
                               sp_csr_file_facts *facts);

@@ -32,11 +32,11 @@ static spmm_status read_at(const sp_zip *z, void *to, int64_t bytes, int64_t off
 
 /** Where the directory is. */
 typedef struct directory {
-    int64_t offset, bytes, members, end; /* end: where the record of the archive's end begins */
+    int64_t offset, bytes, members, end; /* end: position of the record that ends the archive */
 } directory;
 
-/** Replaces what does not fit the record at byte `at` by the numbers of the zip64 record, which a locator
- *  before it points to. */
+/** If a zip64 locator precedes the end record, which is at byte `at`, sets *d from the zip64 record to which
+ *  the locator points. */
 static spmm_status find_directory_64(const sp_zip *z, int64_t at, directory *d)
 {
     unsigned char locator[LOCATOR_BYTES], end[END64_BYTES];
@@ -54,7 +54,7 @@ static spmm_status find_directory_64(const sp_zip *z, int64_t at, directory *d)
     return SPMM_OK;
 }
 
-/** Finds the record of the end, before which stands the directory and behind which a comment may. */
+/** Finds the end record, which only a comment may follow, and sets *d from it. */
 static spmm_status find_directory(const sp_zip *z, int64_t file_bytes, directory *d)
 {
     const int64_t most = END_BYTES + COMMENT_MOST, n = file_bytes < most ? file_bytes : most;
@@ -80,7 +80,8 @@ static spmm_status find_directory(const sp_zip *z, int64_t file_bytes, directory
                : SPMM_OK;
 }
 
-/** Takes the sizes that do not fit an entry from its zip64 field: those that are all ones, in this order. */
+/** Replaces numbers that do not fit in a directory entry, where they are 0xFFFFFFFF, by the numbers in the
+ *  entry's zip64 field, which are in the order of the parameters. */
 static void take_large(const unsigned char *extra, int64_t n, uint64_t *bytes, uint64_t *packed,
                        uint64_t *offset)
 {
@@ -98,8 +99,8 @@ static void take_large(const unsigned char *extra, int64_t n, uint64_t *bytes, u
     }
 }
 
-/** Reads the entry of a member at p, of which `left` bytes are there. \param [out] bytes length of the
- *  entry */
+/** Reads the directory entry of a member at p; the directory ends after `left` bytes. \param [out] bytes
+ *  length of the entry */
 static spmm_status read_entry(const sp_zip *z, const directory *d, const unsigned char *p, int64_t left,
                               sp_zip_member *m, int64_t *bytes)
 {
@@ -170,13 +171,14 @@ static spmm_status member_damaged(const sp_zip *z, const sp_zip_member *m, const
     return sp_fail(SPMM_ERR_SYNTAX, "%s: its member %s is damaged (%s)", z->path, m->name, why);
 }
 
-/** What is given to a decoder of gzip data, which is deflated data between a header and its CRC and length:
- *  so that the one decoder of the build, zlib's or ISA-L's, inflates and checks members, too. */
+/** Input for the gzip decoder of the build, zlib's or ISA-L's, which inflates and checks members. gzip data
+ *  consist of a header, deflated data, their CRC and their length; the feed adds all but the deflated
+ *  data. */
 typedef struct feed {
     const sp_zip *zip;
     const sp_zip_member *member;
-    int64_t at; /* in the member; < 0: the header is still to come */
-    int tail;   /* 1: all has been given */
+    int64_t at; /* position in the member; < 0: the header comes next */
+    int tail;   /* 1: the CRC and the length have been added */
     unsigned char *buffer;
 } feed;
 
@@ -209,7 +211,8 @@ static spmm_status more(feed *f, sp_codec_buffers *b)
     return SPMM_OK;
 }
 
-/** Inflates the first `bytes` bytes of a member; `whole`: these are all, and the end is checked. */
+/** Inflates the first `bytes` bytes of a member. `whole`: 1: these are all its bytes, and its end is
+ *  checked. */
 static spmm_status unpack_with(feed *f, void *state, void *to, int64_t bytes, int whole)
 {
     unsigned char beyond;

@@ -1,6 +1,7 @@
-/** Members of a zip archive: where they are, and their contents. Members are stored or deflated; archives and
- *  members beyond 4 GiB (zip64) are read, encrypted ones and archives in several parts are not. Does not use
- *  MPI. Source: PKWARE, "APPNOTE.TXT - .ZIP File Format Specification", version 6.3. */
+/** Locates and reads the members of a zip archive. Members may be stored or deflated, and archives and
+ *  members may be larger than 4 GiB (zip64). Encrypted members and archives in several parts are not
+ *  supported. Does not use MPI. Source: PKWARE, "APPNOTE.TXT - .ZIP File Format Specification", version
+ *  6.3. */
 #ifndef SP_ZIP_FILE_H
 #define SP_ZIP_FILE_H
 
@@ -12,8 +13,8 @@ typedef struct sp_zip_member {
     char name[SP_ZIP_NAME];
     int deflated;   /**< 1: compressed by deflate; 0: stored */
     int64_t offset; /**< of the member's bytes in the file */
-    int64_t packed; /**< number of these bytes; they lie in the file */
-    int64_t bytes;  /**< number of bytes unpacked: equal if stored, else at most 1032 times as many */
+    int64_t packed; /**< number of these bytes, which do not exceed the file */
+    int64_t bytes;  /**< number of unpacked bytes: `packed` if stored, else at most about 1032 * packed */
     uint32_t crc;   /**< CRC-32 of the unpacked bytes */
 } sp_zip_member;
 
@@ -27,8 +28,8 @@ typedef struct sp_zip {
 /** Reads the directory of the archive. Local.
  *  \param [in]  path  for messages; must outlive *zip
  *  \param [in]  fd    an open file, which the caller closes
- *  \return SPMM_OK; SPMM_ERR_OPEN; SPMM_ERR_SYNTAX: no archive, damaged or cut short; SPMM_ERR_UNSUPPORTED:
- *          more than SP_ZIP_MEMBERS members, another compression, encrypted */
+ *  \return SPMM_OK; SPMM_ERR_OPEN; SPMM_ERR_SYNTAX: not an archive, damaged or cut short;
+ *          SPMM_ERR_UNSUPPORTED: more than SP_ZIP_MEMBERS members, another compression, encrypted */
 spmm_status sp_zip_open(const char *path, int fd, sp_zip *zip);
 
 /** Returns the member of that name; NULL: there is none. Local. */
@@ -43,7 +44,7 @@ spmm_status sp_zip_begin(const sp_zip *zip, const sp_zip_member *member, void *t
  *  \return as sp_zip_begin() */
 spmm_status sp_zip_unpack(const sp_zip *zip, const sp_zip_member *member, void **to);
 
-/** Checks the CRC of a stored member, which `threads` threads read. Local. \return as sp_zip_begin() */
+/** Reads a stored member with up to `threads` threads and checks its CRC. Local. \return as sp_zip_begin() */
 spmm_status sp_zip_check(const sp_zip *zip, const sp_zip_member *member, int threads);
 
 #endif

@@ -85,14 +85,14 @@ spmm_status sp_csr_pick(const spmm_csr *a, const int64_t *row_index, int64_t cou
 spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, spmm_csr *b);
 
 /** As sp_csr_permute(), but the entries of a row keep their order, so that a product adds them in the order
- *  of `a`. The columns of a row of b thus do not increase. Local. */
+ *  of `a`. The columns of a row of b thus need not increase. Local. */
 spmm_status sp_csr_permute_in_order(const spmm_csr *a, const int64_t *perm, int threads, spmm_csr *b);
 
 /** Adds a matrix and its transpose: a = own * B + mirrored * B^T, where entries on the diagonal of B are
  *  stored only once, with the sign `own`, if `own` is not 0. Duplicates are kept. In each row of a, entries
- *  of B keep their order, and entries of B^T are sorted by column. The entries of B come first unless B has
- *  entries above its diagonal. So rows of a are sorted if `own` is 0, or if B is a triangle whose rows are
- *  sorted. Local.
+ *  of B keep their order, and entries of B^T are sorted by column. The entries of B come first, or last if B
+ *  has entries above its diagonal. So rows of a are sorted if `own` is 0, or if B is a triangle whose rows
+ *  are sorted. Local.
  *
  *  In addition to a, it needs at most as much memory as the column indices of B, for the threads' offsets.
  *  \param [in]  b         b->as may be NULL: all values are 1
@@ -103,10 +103,10 @@ spmm_status sp_csr_permute_in_order(const spmm_csr *a, const int64_t *perm, int 
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (a row of 2^32 entries or more, duplicates counted) */
 spmm_status sp_csr_add_transpose(const spmm_csr *b, int own, int mirrored, int threads, spmm_csr *a);
 
-/** The source of a value of an array: the number of an entry. */
+/** The source of an array element: the index of the value to copy. */
 typedef uint32_t sp_value_place;
 
-#define SP_NOWHERE UINT32_MAX /**< the sp_value_place of padding, which is not changed */
+#define SP_NOWHERE UINT32_MAX /**< the sp_value_place of padding, to which no value is copied */
 
 /** Sets to[i] = from[place[i]], by `threads` threads; `to` and `from` are arrays of values of precision p in
  *  host memory that do not overlap. Local.

@@ -32,7 +32,7 @@ static inline int64_t advance(int64_t *cursor, int64_t n, int shared)
 
 /** Finds the run of entries of the same row that begins at entry k, and returns the end of the run. A run
  *  needs only one addition to a counter. Runs are common, because most files are sorted by row, or by column
- *  (then the mirror images of the entries come row by row). */
+ *  (then the mirror images of the entries are sorted by row). */
 static inline int64_t run_end(const int32_t *row, int64_t k, int64_t n)
 {
     const int32_t first = row[k];
@@ -89,8 +89,8 @@ spmm_status sp_csr_builder_start(sp_csr_builder *fill)
 
 /** Reserves positions in the matrix for entries [k, end) of a batch, or for their mirror images if `mirrored`
  *  is 1. Sets place[n] to the position for entry k + n, or to -1 if the entry is on the diagonal and thus has
- *  no mirror image. Stores no entries yet: each atomic addition to an insert position would wait for the
- *  stores before it. Returns 1; 0 if a position would be past the end of the matrix. */
+ *  no mirror image. Stores no entries yet, because each atomic addition to an insert position would wait for
+ *  the stores before it. Returns 1, or 0 if a position would be past the end of the matrix. */
 static int find_places(const sp_csr_builder *fill, const sp_entries *e, const int mirrored, int64_t k,
                        int64_t end, int64_t *place)
 {
@@ -128,7 +128,8 @@ STORE(store_f32, float)
 #undef STORE
 
 /** Inserts the entries of a batch. If `mirrored` is 1, inserts the mirror images of the entries, which
- *  symmetry implies, instead of the entries themselves. Returns 1; 0 if they do not fit into the matrix. */
+ *  symmetry implies, instead of the entries themselves. Returns 1, or 0 if they do not fit into the
+ *  matrix. */
 static int place_rows(const sp_csr_builder *fill, const sp_entries *e, const int mirrored)
 {
     const int32_t *const column = mirrored ? e->I : e->J;

@@ -1,4 +1,4 @@
-/** Builds a CSR matrix from entries that arrive in batches, in any order, and twice: the first pass counts
+/** Builds a CSR matrix from entries that arrive twice, in batches and in any order: the first pass counts
  *  them, the second pass inserts them. No memory is needed besides the matrix itself, and the result does not
  *  depend on the order of the entries. Order of the calls: sp_csr_builder_begin(), sp_csr_builder_count() for
  *  each batch, sp_csr_builder_start(), sp_csr_builder_insert() for each batch, sp_csr_builder_finish(). */

@@ -53,8 +53,8 @@ static void builder_destroy(builder *b)
     sp_free(b->cut);
 }
 
-/** Counts the entries in each row bucket, including entries that symmetry implies. Considers only share
- *  number `part` of the triplets, which are divided into `parts` equal shares. */
+/** Counts the entries in each row bucket, including entries that symmetry implies. Considers only one of
+ *  `parts` equal shares of the triplets: share number `part`. */
 static void count_buckets(const builder *b, int part, int parts, int64_t *count)
 {
     const sp_coo *const coo = b->coo;
@@ -287,7 +287,7 @@ static void restore_row_starts(const builder *b)
     }
 }
 
-/** Fills `a` with the entries of coo, those of each row in file order. Frees coo->val after its last use. */
+/** Fills `a` with the entries of coo, in file order within each row. Frees coo->val after its last use. */
 static spmm_status place(sp_coo *coo, int threads, spmm_csr *a)
 {
     builder b;

@@ -61,8 +61,8 @@ spmm_status sp_csr_permute(const spmm_csr *a, const int64_t *perm, int threads, 
 
 /* ---- transposes ---- */
 
-/** How entry (i, k) of b is stored: as (i, k) with the sign `own`, unless that is 0, and as (k, i) with the
- *  sign `mirrored`, unless it is a diagonal entry that is stored already. */
+/** How entry (i, k) of b is stored in a: as (i, k) with the sign `own`, unless `own` is 0, and as (k, i) with
+ *  the sign `mirrored`, unless it is a diagonal entry that is stored already. */
 typedef struct transposition {
     const spmm_csr *b;
     spmm_csr *a;
@@ -155,7 +155,7 @@ STORE(store_f32, float)
 static spmm_status cut(transposition *t, int threads)
 {
     const spmm_csr *const b = t->b;
-    /* limits the offsets to the memory of b's indices */
+    /* at most so many parts that the offsets need no more memory than b's column indices */
     const int64_t most = b->nnz / (t->a->rows + 1) + 1;
     t->parts = threads < most ? threads : (int)most;
     TRY(sp_alloc((void **)&t->first, t->parts + 1, sizeof *t->first, "parts of a matrix"));
@@ -167,8 +167,8 @@ static spmm_status cut(transposition *t, int threads)
                          "offsets of a transpose");
 }
 
-/** Fails if an offset overflowed because a row of a has too many entries; then the row starts do not add
- *  up. */
+/** Fails if an offset overflowed because a row of a has too many entries; the last row start then differs
+ *  from the `expected` number of entries. */
 static spmm_status check_offsets(const transposition *t, int64_t expected)
 {
     const spmm_csr *const a = t->a;

@@ -112,7 +112,7 @@ void sp_ell_to_csr(const sp_matrix *m, int threads, spmm_csr *a)
     }
 }
 
-/** Allocates columns for m, and sets them to those of `a`, row by row; padding is -1. */
+/** Allocates m->col, and sets it to the columns of `a`, row by row, padded with -1. */
 static spmm_status set_columns(const spmm_csr *a, int threads, sp_matrix *m)
 {
     sp_thread_ranges w;

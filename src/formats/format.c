@@ -52,7 +52,7 @@ spmm_status sp_matrix_create(const spmm_csr *block, spmm_format format, spmm_dev
     const sp_format *const rules = sp_formats[format == SPMM_FORMAT_AUTO ? SPMM_CSR : format];
     if (space == SPMM_CUDA && rules->convert_on_gpu) {
         status = create_on_gpu(block, rules, k, m);
-        /* there is not enough memory for both formats on the GPU: convert on the host */
+        /* if the GPU does not have enough memory for both formats, convert on the host */
         if (status != SPMM_ERR_MEMORY) return status;
     }
     *m = (sp_matrix){.format = format == SPMM_FORMAT_AUTO ? SPMM_CSR : format,

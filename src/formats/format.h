@@ -15,9 +15,9 @@ typedef struct sp_row_range {
 typedef struct sp_format {
     /** Converts a CSR block in host memory. Local.
      *  \param [in]     ell_limit, k, threads  as in sp_matrix_create()
-     *  \param [in,out] m  on entry it has the format, the precision and the sizes of the block; receives the
-     *                     arrays (sp_matrix_alloc()) and the other numbers. The caller destroys it, also on
-     *                     failure
+     *  \param [in,out] m  on entry, its format, its precision and the sizes of the block are set; the
+     *                     function sets the arrays (sp_matrix_alloc()) and the other numbers. The caller
+     *                     destroys it, also on failure
      *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (the block would be too large in this format) */
     spmm_status (*convert)(const spmm_csr *block, double ell_limit, int64_t k, int threads, sp_matrix *m);
     /** Converts a CSR matrix within GPU memory, without a copy in host memory; NULL: only convert() is
@@ -36,6 +36,6 @@ typedef struct sp_format {
 SPMM_FORMAT_LIST(SP_FORMAT_OBJECT)
 #undef SP_FORMAT_OBJECT
 
-extern const sp_format *const sp_formats[SP_FORMATS]; /**< by spmm_format; NULL for SPMM_FORMAT_AUTO */
+extern const sp_format *const sp_formats[SP_FORMATS]; /**< index: spmm_format; NULL for SPMM_FORMAT_AUTO */
 
 #endif

@@ -7,8 +7,8 @@
 #include "base/memory.h"
 #include "device/device.h"
 
-/** Describes an array of sp_matrix: the offset of the pointer in sp_matrix, the size of an element (0: the
- *  size of a value), and its name for messages. */
+/** Describes an array of sp_matrix: the offset of its pointer in sp_matrix, the size of an element (0: the
+ *  size of a value), and the array's name in messages. */
 typedef struct array_row {
     size_t offset;
     int64_t size;

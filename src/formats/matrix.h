@@ -24,7 +24,7 @@ typedef struct sp_section {
     int32_t index;  /**< the section is number `index` of its row's sections, which are listed in order */
     int32_t count;  /**< number of sections of the row */
     int16_t length; /**< number of entries, at most SP_SECTION */
-    uint8_t slot;   /**< number of segments before it in its pack */
+    uint8_t slot;   /**< number of segments before the section in its pack */
     uint8_t chain;  /**< 1: the entries are one chain, because the row has at most SP_CHAIN entries; 0: they
                          are divided into leaves */
 } sp_section;
@@ -33,12 +33,12 @@ typedef struct sp_section {
 typedef struct sp_segment {
     int64_t begin;  /**< index of its first entry in the arrays of the matrix */
     int32_t length; /**< number of entries, at most SP_SEGMENT; 0: the pack has no such segment */
-    int32_t chain;  /**< as in its section */
+    int32_t chain;  /**< the `chain` of its section */
 } sp_segment;
 
 enum { SP_BORROWED = 1, SP_BORROWED_VALUES = 2 }; /**< values of sp_matrix.borrowed other than 0 */
 
-/** The arrays that a format may have; sp_matrix has a pointer to each, and its size. */
+/** The arrays that a format may have; sp_matrix contains a pointer to each array, and the array's size. */
 typedef enum sp_array {
     SP_ROW_START,
     SP_NZ_PER_ROW,
@@ -63,9 +63,9 @@ typedef enum sp_array {
  *                  arrays values and col_indices.
  *  SPMM_ELL_NOPAD  rows without padding: row i has nz_per_row[i] entries, starting at row_start[i];
  *                  row_start, nz_per_row [rows].
- *  SPMM_SELL       sliced ELLPACK (Kreutzer et al.: SIAM J. Sci. Comput. 36(5), 2014) of the rows of up to
- *                  SP_CHAIN entries. A slice consists of SP_SLICE rows, stored by columns: entry j of row r
- *                  of slice s is at row_start[s] + j*SP_SLICE + r. Rows are padded with col = -1 to the
+ *  SPMM_SELL       sliced ELLPACK (Kreutzer et al.: SIAM J. Sci. Comput. 36(5), 2014) of the short rows
+ *                  (sp_short_row_limit()). A slice consists of SP_SLICE rows, stored by columns: entry j of
+ *                  row r of slice s is at row_start[s] + j*SP_SLICE + r. Rows are padded with col = -1 to the
  *                  length of the longest row of the slice; row_start [groups+1]. target [groups*SP_SLICE] is
  *                  the row of Y for each of these rows, or INT32_MIN for an empty row that fills up the last
  *                  slice. The entries of the longer rows follow, starting at row_start[groups], row by row;
@@ -78,9 +78,10 @@ typedef enum sp_array {
  *                  order of the bits, beginning at val[row_start[p]]. Rows of more than SP_CHAIN entries are
  *                  empty in their panel; row_start, tile_start [groups+1].
  *  SPMM_STAGED     as SPMM_PANEL, with rows in an order in which consecutive rows need the same rows of X,
- *                  for a kernel that keeps these in shared memory. If the order is that of a grid, it has
- *                  units: one thread block processes the panels [unit_start[u], unit_start[u+1]) of a unit,
- *                  and all blocks process consecutive units at the same time; unit_start [units+1]. */
+ *                  for a kernel that keeps rows of X in shared memory. If the order is that of a grid, the
+ *                  matrix has units: one thread block processes the panels [unit_start[u], unit_start[u+1])
+ *                  of unit u, and blocks that run at the same time process consecutive units; unit_start
+ *                  [units+1]. */
 typedef struct sp_matrix {
     spmm_format format;
     spmm_precision precision;
@@ -89,11 +90,11 @@ typedef struct sp_matrix {
                        another object owns val */
     int64_t rows, cols, nnz;
     int64_t width;       /**< SPMM_ELL: number of entries of the longest row; other formats: 0 */
-    int64_t groups;      /**< SPMM_SELL: number of slices; SPMM_PANEL: number of panels; other formats: 0 */
+    int64_t groups;      /**< SPMM_SELL: number of slices; SPMM_PANEL, _STAGED: number of panels; others: 0 */
     int64_t sections;    /**< SPMM_SELL: number of sections of long rows */
-    int64_t partials;    /**< SPMM_SELL: number of sections of rows that have several */
+    int64_t partials;    /**< SPMM_SELL: number of sections of rows that have several sections */
     int64_t packs;       /**< SPMM_SELL: number of packs of sections */
-    int64_t units;       /**< SPMM_STAGED: number of units; 0: blocks may process any consecutive panels */
+    int64_t units;       /**< SPMM_STAGED: number of units; 0: a block may process any consecutive panels */
     int64_t unit_groups; /**< SPMM_STAGED: number of panels of the largest unit */
     int64_t *row_start;  /**< index in val of the start of each row, slice or panel; SPMM_ELL: NULL */
     int32_t *nz_per_row; /**< SPMM_ELL_NOPAD: number of entries per row */
@@ -101,7 +102,7 @@ typedef struct sp_matrix {
                               that sp_csr_permute_in_order() made */
     void *val;       /**< values, in `precision` */
     int32_t *target; /**< SPMM_SELL: the row of Y for each row of a slice */
-    /* The next three are NULL in a matrix without sections. */
+    /* The next three arrays are NULL in a matrix without sections. */
     sp_section *section; /**< SPMM_SELL: the sections of long rows; rows of several sections come first */
     int32_t *pack;       /**< SPMM_SELL: [packs+1] the first section of each pack */
     sp_segment *segment; /**< SPMM_SELL: [packs*SP_SEGMENTS] the segments of each pack */
@@ -120,7 +121,7 @@ typedef struct sp_matrix {
  *  \param [in]  format     SPMM_FORMAT_AUTO means SPMM_CSR here
  *  \param [in]  ell_limit  padded ELLPACK fails if it takes more than ell_limit times the memory of the CSR
  *                          block; <= 0: 3.0 times
- *  \param [in]  k          number of columns of X in later products, for which SPMM_SELL is laid out
+ *  \param [in]  k          number of columns of X in later products, on which the layout of SPMM_SELL depends
  *  \param [in]  threads    OpenMP threads of the conversion
  *  \param [out] m          the caller destroys it; zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (the block would be too large in this format), _NO_DEVICE,
@@ -136,7 +137,7 @@ spmm_status sp_ell_check(const sp_sizes *sizes, spmm_precision precision, int64_
 
 /** Writes entries [from, from + n) of `a` as a row of padded ELLPACK, in host memory. Local.
  *  \param [in]  first_column  column of `a` that is column 0 of the ELLPACK
- *  \param [in]  width         entries of the row with its padding; no more than n: no padding
+ *  \param [in]  width         number of entries of the row with its padding; if at most n, nothing is padded
  *  \param [out] col, val      elements `to` to `to` + max(n, width) - 1 are set */
 void sp_ell_put_row(const spmm_csr *a, int64_t from, int64_t n, int64_t first_column, int64_t width,
                     int64_t to, int32_t *col, void *val);
@@ -162,8 +163,8 @@ spmm_status sp_ell_of_slice(const sp_matrix *slice, int64_t first, const spmm_cs
  *  Local. */
 void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m);
 
-/** Allocates an array of a matrix in host memory, and records its size, for the conversions. The contents are
- *  undefined. Local.
+/** Allocates an array of a matrix in host memory for a conversion, and records the array's size. The contents
+ *  are undefined. Local.
  *  \param [in,out] m      owns the array; sp_matrix_destroy() frees it
  *  \param [in]     count  number of elements
  *  \param [in]     what   what the memory is for, in the error message

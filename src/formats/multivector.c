@@ -81,7 +81,7 @@ spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, 
         zero_rows(&all);
     else
         TRY_GOTO(sp_device_zero(memory, bytes), failed);
-    if (space == SPMM_CUDA) TRY_GOTO(sp_device_sync(), failed); /* another stream may use it next */
+    if (space == SPMM_CUDA) TRY_GOTO(sp_device_sync(), failed); /* another stream may use the memory next */
     *v = sp_multivector_in(memory, before, rows, behind, k, precision, space);
     return SPMM_OK;
 failed:
@@ -128,7 +128,7 @@ static int extent(const spmm_multivector *v, int64_t *bytes)
     int64_t rows;
     *bytes = 0;
     if (v->k == 0) return 1;
-    /* also checked if there are no rows */
+    /* checked even if there are no rows */
     if (__builtin_mul_overflow(v->ld, sp_value_size(v->precision), bytes)) return 0;
     if (v->layout == SPMM_COLUMN_MAJOR)
         return !__builtin_mul_overflow(v->k - 1, v->ld, &rows) &&
@@ -212,8 +212,9 @@ void spmm_multivector_destroy(spmm_multivector *v)
 enum { TILE = 32 };
 
 /* Computes a tile of y := alpha x + beta y in the element type T: lines [along, along_end) of x become
- * columns of y. Lines of both are read and written contiguously, through a buffer. Lines of a column-major
- * multivector are often a multiple of 4096 bytes apart, so that no cache can keep many of them at a time. */
+ * columns of y. A buffer lets lines of x be read, and lines of y be written, contiguously. Lines of a
+ * column-major multivector are often a multiple of 4096 bytes apart, so that no cache can keep many of them
+ * at a time. */
 #define TRANSPOSE(T)                                                               \
     {                                                                              \
         T tile[TILE][TILE + 1];                                                    \

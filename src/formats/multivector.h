@@ -15,7 +15,7 @@ int64_t sp_multivector_ld(int64_t k, spmm_precision precision);
 typedef enum sp_x_kind { SP_X_UNIFORM, SP_X_ONES, SP_X_INDEX } sp_x_kind;
 
 /** Returns element (row, column) of a generated X: it depends only on seed, row and column, so that each rank
- *  can generate the rows that it needs. SP_X_UNIFORM: a multiple of 2^-23 in [-1, 1), which f32 holds
+ *  can generate the rows that it needs. SP_X_UNIFORM: a multiple of 2^-23 in [-1, 1), which f32 represents
  *  exactly; SP_X_ONES: 1; SP_X_INDEX: 1 + (row + column) mod 1000, small integers, so that products with
  *  integer matrices are exact. Local. */
 double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column);
@@ -53,7 +53,7 @@ spmm_status sp_multivector_apart(const spmm_multivector *a, const spmm_multivect
                                  const char *name_a, const char *name_b);
 
 /** Computes the size in bytes of a multivector of `rows` rows of k elements, padding included. Local.
- *  \return SPMM_OK, SPMM_ERR_USAGE (rows < 0, k < 1), SPMM_ERR_LIMIT */
+ *  \return SPMM_OK, SPMM_ERR_USAGE (rows < 0 or k < 0), SPMM_ERR_LIMIT */
 spmm_status sp_multivector_size(int64_t rows, int64_t k, spmm_precision precision, int64_t *bytes);
 
 /** Returns a multivector that uses memory of the caller. The memory must have sp_multivector_size() bytes for
@@ -62,7 +62,7 @@ spmm_status sp_multivector_size(int64_t rows, int64_t k, spmm_precision precisio
 spmm_multivector sp_multivector_in(void *memory, int64_t before, int64_t rows, int64_t behind, int64_t k,
                                    spmm_precision precision, spmm_device space);
 
-/** Returns a multivector of k columns, at most the number of columns of v, in the memory of v. v is from
+/** Returns a multivector of k columns in the memory of v, which has at least k columns. v is from
  *  sp_multivector_in() or has no data. Local. */
 spmm_multivector sp_multivector_with_k(const spmm_multivector *v, int64_t k);
 
@@ -73,7 +73,7 @@ spmm_multivector sp_multivector_with_k(const spmm_multivector *v, int64_t k);
 spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, int64_t k,
                                   spmm_precision precision, spmm_device space, spmm_multivector *v);
 
-/** Computes y := alpha x + beta y; if beta is 0, y is not read, and if alpha is 0, x is not. x and y have the
+/** Computes y := alpha x + beta y; y is not read if beta is 0, x is not read if alpha is 0. x and y have the
  *  same shape, precision and space, and may be the same multivector. At most one of them is column-major. On
  *  a GPU the operation is queued in SP_STREAM_MAIN. Local.
  *  \param [in] threads  OpenMP threads; not used on a GPU

@@ -14,8 +14,8 @@ typedef struct merge {
     int rows;
 } merge;
 
-/** Begins with the first entry of each row of a panel. Rows of more than SP_CHAIN entries are not in panels,
- *  since their entries are not added in one chain. */
+/** Begins a merge at the first entry of each row of a panel. Rows of more than SP_CHAIN entries are left out,
+ *  because their entries are not added in one chain. */
 static merge merge_start(const spmm_csr *a, int64_t panel)
 {
     merge m = {.rows = 0};

@@ -6,36 +6,36 @@
 
 enum {
     SP_STAGED_BYTES = 256, /**< bytes of a row of X that a block of panel_staged processes at a time: a tile
-                                of columns. X must have at least this many; columns that pad the last tile
-                                also cost time */
+                                of columns. Rows of X must have at least as many bytes; columns that pad the
+                                last tile also cost time */
     SP_STAGED_TILES = 8    /**< maximum number of tiles of columns of panel_staged; beyond it, products use
                                 panel_mma */
 };
 
 /** Estimates the number of distinct columns per panel, summed over all panels of the block `a`, from up to
- *  `samples` panels spread evenly over the block. nnz divided by this sum is the mean number of entries that
- *  use a row of X once a panel has fetched the row. Local. */
+ *  `samples` panels spread evenly over the block. nnz divided by this sum is the mean number of entries of a
+ *  panel that use the same row of X. Local. */
 double sp_panel_columns(const spmm_csr *a, int64_t samples);
 
-/** Converts a CSR matrix to SPMM_PANEL; with rows in the order of sp_cuda_cluster_rows() if rows of a panel
- *  then share more columns. Local; complete on return.
+/** Converts a CSR matrix to SPMM_PANEL, with the rows in the order of sp_cuda_cluster_rows() if rows of a
+ *  panel then share more columns. Local; complete on return.
  *  \param [in]  a  SPMM_CSR in GPU memory; the caller keeps it
- *  \param [in]  k  number of columns of X in later products, which is not used
+ *  \param [in]  k  not used
  *  \param [out] m  in GPU memory; the caller destroys it; zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_panels(const sp_matrix *a, int64_t k, sp_matrix *m);
 
-/** Groups rows that share columns into one panel, within windows of 64 rows of an order, on the GPU. Local;
- *  complete on return, except for the order itself, which is written in the main stream.
+/** Groups rows that share columns into panels, within windows of 64 consecutive rows of an order, on the GPU.
+ *  Local; complete on return, except for the new order, which is written in the main stream.
  *  \param [in]  a          SPMM_CSR in GPU memory, with fewer than 2^31 rows
  *  \param [in]  order      [a->rows] in GPU memory; the caller keeps it; NULL: the original order
- *  \param [out] regrouped  like order; the caller frees it with sp_device_free(); NULL without rows, and on
- *                          failure
+ *  \param [out] regrouped  the new order, [a->rows] in GPU memory; the caller frees it with sp_device_free();
+ *                          NULL if there are no rows, and on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_regroup_rows(const sp_matrix *a, const int32_t *order, int32_t **regrouped);
 
-/** Like sp_cuda_panels(), for SPMM_STAGED: rows are ordered along a curve through a layout of the matrix, if
- *  consecutive rows then share more columns. */
+/** Like sp_cuda_panels(), for SPMM_STAGED: rows are ordered along a curve through a layout of the matrix
+ *  (sp_cuda_lay_out_rows()) if consecutive rows then share more columns. */
 spmm_status sp_cuda_staged_panels(const sp_matrix *a, int64_t k, sp_matrix *m);
 
 #endif

@@ -28,7 +28,7 @@ static void lower(uint32_t *p, uint32_t value)
            !__atomic_compare_exchange_n(p, &now, value, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
-/** Returns the end of the entries of row i that are hashed: none for a long row. */
+/** Returns the end of the entries of row i that are hashed: all entries, but none of a long row. */
 static int64_t row_end(const spmm_csr *a, int64_t i)
 {
     return a->irp[i + 1] - a->irp[i] <= SP_CHAIN ? a->irp[i + 1] : a->irp[i];
@@ -54,8 +54,8 @@ static void find_minima(clusters *s)
     }
 }
 
-/** Numbers the elements of `mark` that are 1, among n, in order. The other elements get the number of the
- *  next marked element.
+/** Replaces each element of `mark`, [n], that is 1 by its number among such elements. The other elements,
+ *  which are 0, get the number of the next marked element.
  *  \return the number of marked elements */
 static int32_t number_marked(int32_t *mark, int64_t n)
 {
@@ -88,7 +88,7 @@ static spmm_status first_level(clusters *s)
     return SPMM_OK;
 }
 
-/** Computes the minimum hash among each cluster and its neighbors. */
+/** Computes, for each cluster, the minimum hash of the cluster and its neighbors. */
 static void find_neighbors(clusters *s, uint32_t seed)
 {
     const spmm_csr *const a = s->a;
@@ -104,8 +104,8 @@ static void find_neighbors(clusters *s, uint32_t seed)
     }
 }
 
-/** Creates the clusters of the next level. \param [out] joined 0: there would not be significantly fewer
- *  clusters, and no level was added */
+/** Creates the clusters of the next level.
+ *  \param [out] joined  0: no level was added, because it would not have significantly fewer clusters */
 static spmm_status next_level(clusters *s, int *joined)
 {
     const int64_t count = s->count[s->levels];

@@ -1,20 +1,19 @@
-/** Clusters of rows that share columns. They give an order in which a kernel can process the rows of a matrix
- *  so that rows of X, once fetched, are reused from a cache, for any numbering of the rows. A is not
- *  permuted, and neither are X and Y.
+/** Clusters of rows that share columns. They determine an order in which a kernel can process the rows of a
+ *  matrix so that rows of X, once fetched, are reused from a cache, whatever the numbering of the rows. A is
+ *  not permuted, and neither are X and Y.
  *
  *  The order is derived from minima of hashes. Let h map column numbers one to one to pseudo-random numbers.
  *  The probability that two rows have their minimum h(column) in the same column is the share of columns that
  *  they have in common (Broder: On the resemblance and containment of documents, 1997). Rows with the same
- *  minimum form a cluster of level 1. Each column belongs to the cluster of the row with the minimum hash
- *  among its rows. So the matrix becomes a matrix of clusters by clusters, whether it is square or not. On
- *  the next levels, each cluster is joined to the neighbor with the minimum hash if that is less than its own
- *  hash, and so on, until a cluster has the minimum hash among its neighbors. The clusters whose chains end
- *  at the same cluster form a cluster of the next level; these are about ten connected clusters. Levels are
- *  added until there is only one cluster or few are joined. In the resulting order, clusters of every level
- *  are contiguous.
+ *  minimum form a cluster of level 1. Each column belongs to the cluster of one of the rows that have an
+ *  entry in it: the row with the minimum hash. So the matrix becomes a matrix of clusters by clusters,
+ *  whether it is square or not. On the next levels, each cluster points to its neighbor with the minimum
+ *  hash, unless its own hash is less. The clusters from which these pointers lead to the same last cluster,
+ *  about ten connected clusters, form a cluster of the next level. Levels are added until there is only one
+ *  cluster, or a level would join only few. In the resulting order, clusters of every level are contiguous.
  *
- *  All of these are passes over the entries; no graph is stored. The result does not depend on the number of
- *  threads. */
+ *  All of these steps are passes over the entries; no graph is stored. The result does not depend on the
+ *  number of threads. */
 #ifndef SP_ROW_CLUSTERS_H
 #define SP_ROW_CLUSTERS_H
 
@@ -23,8 +22,8 @@
 enum {
     SP_CLUSTER_LEVELS = 24, /**< maximum number of levels of clusters */
     SP_ORDERED_ROWS =
-        1 << 14 /**< minimum number of rows of a matrix to be ordered: smaller matrices have an X that fits in
-                     the caches in any order */
+        1 << 14 /**< minimum number of rows of a matrix to be ordered: the X of a smaller matrix fits into the
+                     caches in any order */
 };
 
 /* Qualifiers of the functions below in addition to inline; a .cu file defines the macro before it includes
@@ -63,9 +62,9 @@ enum {
     SP_SEED_CLUSTERS = 16 /**< plus the level: seed of the hashes of clusters */
 };
 
-/** The `more` of sp_cuda_row_order() for kernels that process one row at a time. In a stencil matrix numbered
- *  by lines, the next row shares about as many columns as a row of the same cluster, and Y is written in
- *  order. */
+/** The argument `more` of sp_cuda_row_order() for kernels that process one row at a time. It rejects the
+ *  order for a stencil matrix numbered by lines: there the next row shares about as many columns as a row of
+ *  the same cluster, and Y is written in order. */
 #define SP_CLUSTERS_MORE 2.0
 
 /** Returns 1 if `after` clusters, joined from `before` clusters, are few enough for another level. */
@@ -105,10 +104,10 @@ spmm_status sp_cluster_rows(const spmm_csr *a, int threads, int32_t *order);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_cluster_rows(const sp_matrix *a, int32_t **order);
 
-/** Like sp_cuda_cluster_rows(), but *order is NULL if the order is not worth it. This is the case for small
- *  matrices, if there is no memory to determine it, if rows have little in common, and if a row of the same
- *  cluster does not share at least `more` times as many columns with a row as the next row does. A sample of
- *  rows decides, which takes only a fraction of the time.
+/** Like sp_cuda_cluster_rows(), but *order is NULL if the order is not worthwhile. This is the case for small
+ *  matrices, if there is too little memory to determine the order, if rows have few columns in common, and if
+ *  rows of the same cluster do not have at least `more` times as many columns in common as consecutive rows
+ *  have. This is decided from a sample of the rows, in a fraction of the time.
  *  \param [in] more  > 0 */
 spmm_status sp_cuda_row_order(const sp_matrix *a, double more, int32_t **order);
 

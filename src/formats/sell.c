@@ -22,8 +22,8 @@ static int class_of(int64_t length, sp_order order)
 int64_t sp_short_row_limit_for(int64_t medium, int64_t entries, int64_t k, spmm_precision precision)
 {
     /* ONE_VECTOR: bytes of X that a lane loads at a time. FEW: maximum number of entries in rows of medium
-     * length that may be staged; beyond it, slices are faster (measured on an H200). With two vectors per
-     * lane, staging does not pay either, if most rows are of medium length. */
+     * length that may be staged; beyond it, slices are faster (measured on an H200). With two vectors per row
+     * of X, slices are also faster if most entries are in rows of medium length. */
     enum { ONE_VECTOR = 16, FEW = 2000000 };
     const int64_t bytes = k * sp_value_size(precision);
     const int staged = bytes <= ONE_VECTOR
@@ -65,8 +65,8 @@ spmm_status sp_short_rows_create(const spmm_csr *a, int64_t limit, sp_order orde
 
 /* ---- sections ---- */
 
-/** How the sections are listed: class 0 contains the sections of rows that have several, class c > 0 the
- *  sections with SP_SEGMENTS + 1 - c segments. */
+/** The order in which sections are listed: class 0 contains the sections of rows that have several sections,
+ *  class c > 0 the sections with SP_SEGMENTS + 1 - c segments. */
 enum { SECTION_CLASSES = SP_SEGMENTS + 1 };
 
 static int64_t sections_of(int64_t length) { return (length - 1) / SP_SECTION + 1; }
@@ -81,7 +81,7 @@ static int section_class(int64_t row_length)
 /** Returns the number of sections of a class in a pack. */
 static int64_t per_pack(int class) { return class == 0 ? 1 : SP_SEGMENTS / (SECTION_CLASSES - class); }
 
-/** Lists the sections of a row of `length` entries. `slot`: see sp_section. */
+/** Lists the sections of a row of `length` entries, all with the given sp_section.slot. */
 static void list_sections(int64_t row, int64_t length, uint8_t slot, sp_section *list)
 {
     const int64_t count = sections_of(length);
@@ -93,7 +93,7 @@ static void list_sections(int64_t row, int64_t length, uint8_t slot, sp_section 
     }
 }
 
-/** Counts the sections of each class in size, and their entries. */
+/** Counts the sections of each class c in size[c], and the entries of all sections in p->entries. */
 static void count_sections(const spmm_csr *a, int64_t limit, int64_t *size, sp_sections *p)
 {
     for (int64_t i = 0; i < a->rows; i++) {
@@ -109,7 +109,7 @@ static void count_sections(const spmm_csr *a, int64_t limit, int64_t *size, sp_s
     }
 }
 
-/** Lists the sections of each pack, given size[c] sections of each class c. */
+/** Sets p->pack, the first section of each pack, from the number size[c] of sections of each class c. */
 static void list_packs(const int64_t *size, sp_sections *p)
 {
     int32_t *next = p->pack;

@@ -13,20 +13,20 @@ typedef struct sp_short_row {
     int32_t row;    /**< row of Y */
 } sp_short_row;
 
-/** Maximum number of entries of a matrix for which long rows are staged in shared memory in products with two
- *  vectors of columns per row of X. All blocks of a launch get the shared memory of the staging blocks, which
- *  reduces the L1 cache; in larger matrices this costs more than staging gains (measured on an H200). One
- *  vector takes half the memory, and is always staged. */
+/** Maximum number of entries of a matrix whose long rows are staged in shared memory in products with two
+ *  16-byte vectors per row of X. All blocks of a launch get the shared memory of the staging blocks, which
+ *  reduces the L1 cache; in larger matrices this costs more than staging gains (measured on an H200). With
+ *  one vector per row, which needs half the memory, long rows are always staged. */
 enum { SP_STAGED_ENTRIES = 1 << 20 };
 
 /** Returns the maximum number of entries of a row that is listed as short: SP_CHAIN in general. It is SP_LEAF
  *  for products with so few columns of X that one lane sums a row, unless many entries are in rows between
- *  the two limits. Such a lane would wait for each of its loads of X. In a section, all threads of a block
- *  load them, which takes more instructions, but no time if there are few sections. Local. */
+ *  the two limits. Such a lane would wait for each of its loads of X. For a section, all threads of a block
+ *  load rows of X. This takes more instructions, but no additional time if there are few sections. Local. */
 int64_t sp_short_row_limit(const spmm_csr *a, int64_t k);
 
-/** Like sp_short_row_limit(), for a matrix of `entries` entries that has `medium` of them in rows of more
- *  than SP_LEAF and up to SP_CHAIN entries. */
+/** Like sp_short_row_limit(), for a matrix of `entries` entries, of which `medium` are in rows of more than
+ *  SP_LEAF and up to SP_CHAIN entries. */
 int64_t sp_short_row_limit_for(int64_t medium, int64_t entries, int64_t k, spmm_precision precision);
 
 /** Order of short rows. SP_ORDER_ROWS: as in the matrix. SP_ORDER_LENGTHS: longest first. SP_ORDER_CLASSES:
@@ -34,13 +34,13 @@ int64_t sp_short_row_limit_for(int64_t medium, int64_t entries, int64_t k, spmm_
  *  the matrix's order. */
 typedef enum sp_order { SP_ORDER_ROWS, SP_ORDER_CLASSES, SP_ORDER_LENGTHS } sp_order;
 
-/** Windows of sp_cuda_row_lists(), as powers of two: SP_WINDOW_ALL puts all rows in one window; SP_WINDOW is
- *  about the number of rows that a multiprocessor processes at a time. */
+/** Windows of sp_cuda_row_lists(), as logarithms to base 2 of numbers of rows: SP_WINDOW_ALL puts all rows in
+ *  one window; SP_WINDOW is for about the number of rows that a multiprocessor processes at a time. */
 enum { SP_WINDOW_ALL = 31, SP_WINDOW = 10 };
 
-/** Returns the order of the rows of sliced ELLPACK: SP_ORDER_ROWS if their slices then have little padding,
- *  else SP_ORDER_LENGTHS. Local.
- *  \param [in] padded   stored entries of the slices in the matrix's order, with padding
+/** Returns the order of the rows of sliced ELLPACK: SP_ORDER_ROWS if the slices have little padding in this
+ *  order, else SP_ORDER_LENGTHS. Local.
+ *  \param [in] padded   number of entries of the slices in the matrix's order, padding included
  *  \param [in] entries  number of entries of these rows */
 sp_order sp_slice_order(int64_t padded, int64_t entries);
 
@@ -58,12 +58,12 @@ spmm_status sp_short_rows_create(const spmm_csr *a, int64_t limit, sp_order orde
  *  memory if sp_sections_create() created them. */
 typedef struct sp_sections {
     int64_t count;
-    int64_t partials;    /**< number of sections of rows that have several sections; these come first in the
-                              list */
+    int64_t partials;    /**< number of sections of rows that have several sections; these sections come first
+                              in the list */
     int64_t entries;     /**< number of entries in all sections */
     sp_section *section; /**< [count] by decreasing number of segments */
     int64_t packs;
-    int32_t *pack;       /**< [packs + 1] pack p has the sections [pack[p], pack[p + 1]) */
+    int32_t *pack;       /**< [packs + 1] pack p contains the sections [pack[p], pack[p + 1]) */
     sp_segment *segment; /**< [packs * SP_SEGMENTS] segments of each pack */
 } sp_sections;
 
@@ -71,8 +71,8 @@ typedef struct sp_sections {
  *
  *  \param [in]  a      in host memory
  *  \param [in]  limit  at most SP_CHAIN; a row of up to SP_CHAIN entries is one section
- *  \param [in]  start  index of the first entry of each row in the arrays that `begin` of a section refers
- *                      to; NULL: i*width for row i, as in padded ELLPACK
+ *  \param [in]  start  index of the first entry of each row in the arrays to which sp_segment.begin refers;
+ *                      NULL: i*width for row i, as in padded ELLPACK
  *  \param [out] p      the caller destroys it; zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_LIMIT (2^31 or more sections) */
 spmm_status sp_sections_create(const spmm_csr *a, int64_t limit, const int64_t *start, int64_t width,
@@ -90,10 +90,11 @@ void sp_copy_long_rows(const spmm_csr *a, int64_t limit, int64_t *start, int32_t
 /** Returns 1 if some row has more than SP_CHAIN entries. Local; uses `threads` OpenMP threads. */
 int sp_has_long_rows(const spmm_csr *a, int threads);
 
-/* ---- the same lists and arrays, bit for bit, created on the GPU from a CSR matrix in its memory ---- */
+/* ---- the same lists and arrays, bit for bit, created on the GPU from a CSR matrix in GPU memory ---- */
 
-/** Lists the short rows and the sections of a CSR matrix, like sp_short_rows_create() with SP_ORDER_CLASSES
- *  and sp_sections_create(), if `given` is NULL and `window` SP_WINDOW_ALL. Local; complete on return.
+/** Lists the short rows and the sections of a CSR matrix. If `given` is NULL and `window` is SP_WINDOW_ALL,
+ *  the lists are equal to those of sp_short_rows_create(), with SP_ORDER_CLASSES, and of
+ *  sp_sections_create(). Local; complete on return.
  *
  *  \param [in]  a      SPMM_CSR in GPU memory
  *  \param [in]  k      number of columns of X in later products, for sp_short_row_limit()

@@ -2,10 +2,10 @@
  *  element.
  *
  *  The functions work on rows [begin, end), so that a caller can divide the rows among threads; the result is
- *  the same for any division. m is in host memory, in CSR or in ELLPACK with or without padding; for
- *  SPMM_SELL and SPMM_PANEL, which do not store rows contiguously, rows of y and bounds are set to zero. x
- *  [cols x k] and y [rows x k] are in host memory, have the precision of the matrix, and do not overlap; row
- *  0 of y is row 0 of the matrix for any begin. */
+ *  the same for any division. m is in host memory, in CSR or in ELLPACK with or without padding; for all
+ *  other formats, which do not store rows contiguously, rows of y and bounds are set to zero. x [cols x k]
+ *  and y [rows x k] are in host memory, have the precision of the matrix, and do not overlap; row 0 of y is
+ *  row 0 of the matrix, whatever `begin` is. */
 #ifndef SP_SERIAL_H
 #define SP_SERIAL_H
 

@@ -1,8 +1,8 @@
 /* The serial products. serial.c includes this file once per value type and instruction set, with the macros
  * VALUE, FMA, NAME and TARGET. */
 
-/** Sets sum[0 .. k-1] to a chain of the entries [begin, end) for each of k columns of X; x points to the
- *  first column. */
+/** Sets sum[0 .. k-1] to the chain of the entries [begin, end) for each of k columns of X; x points to the
+ *  first of these columns. */
 TARGET static void NAME(chain)(const sp_matrix *m, int64_t begin, int64_t end, const VALUE *x, int64_t ldx,
                                int64_t k, VALUE *restrict sum)
 {
@@ -15,8 +15,8 @@ TARGET static void NAME(chain)(const sp_matrix *m, int64_t begin, int64_t end, c
     }
 }
 
-/** The same in the canonical order, for a row of more than SP_CHAIN entries (level 4), or for one of its
- *  parts (3), sections (2), segments (1) or leaves (0), and for at most BLOCK columns. */
+/** Sets `sum` as chain() does, but to a sum in the canonical order: of a row of more than SP_CHAIN entries
+ *  (level 4), or of one of its parts (3), sections (2), segments (1) or leaves (0). At most BLOCK columns. */
 TARGET static void NAME(sum)(const sp_matrix *m, int64_t begin, int64_t end, int level, const VALUE *x,
                              int64_t ldx, int64_t k, VALUE *sum)
 {

@@ -11,8 +11,8 @@
  *  leaves. Likewise, a section is the sum of its segments, a part the sum of its sections, and the row the
  *  sum of its parts. Each is added from the first to the last: ((s0 + s1) + s2) + ...
  *
- *  So a GPU can compute the leaves or segments of one long row concurrently, and a CPU can keep the whole sum
- *  in registers and cut a row for its threads at multiples of SP_PART. */
+ *  So a GPU can compute the leaves or segments of one long row concurrently. A CPU can keep the whole sum in
+ *  registers, and cut a row at multiples of SP_PART for its threads. */
 #ifndef SP_SUMMATION_H
 #define SP_SUMMATION_H
 

@@ -53,8 +53,8 @@ static int64_t find_boundary(const load *l, int64_t rows, int64_t wanted)
     return low;
 }
 
-/** Divides the parts evenly by number, then the rows so that rows and parts together cost about the
- *  same for each thread. */
+/** Divides the parts evenly by number. Then divides the rows such that the rows and parts of each thread
+ *  together cost about the same. */
 static void divide(const load *l, int64_t rows, sp_thread_ranges *w)
 {
     int64_t parts = 0;

@@ -1,5 +1,5 @@
-/** The static schedule of the OpenMP threads: row ranges that are determined once per matrix and used by
- *  conversions and kernels alike, so that a thread computes on rows whose memory it touched first. */
+/** The static schedule of the OpenMP threads: row ranges that are determined once per matrix and used by both
+ *  conversions and kernels, so that a thread computes on rows whose memory it touched first. */
 #ifndef SP_THREAD_RANGES_H
 #define SP_THREAD_RANGES_H
 

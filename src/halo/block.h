@@ -6,8 +6,8 @@
 
 #include "comm/grid.h"
 
-/** Checks this rank's block by itself: its grid, sizes, ranges within the whole matrix, precision, arrays and
- *  row starts. Column indices are checked by sp_halo_create(), which reads them anyway. Local.
+/** Checks this rank's block on its own: its grid, sizes, ranges within the whole matrix, precision, arrays
+ *  and row starts. Column indices are checked by sp_halo_create(), which reads them anyway. Local.
  *  \param [in] threads  OpenMP threads
  *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what was expected) */
 spmm_status sp_block_check(const sp_grid *grid, const spmm_block *block, int threads);

@@ -19,7 +19,7 @@ static const double WORTH = 0.9;
 /** Temporary data of sp_halo_create(). */
 typedef struct setup {
     const sp_grid *grid;
-    const spmm_block *block; /* the block, or `rest` */
+    const spmm_block *block; /* the block or, with the joint exchange, `rest` */
     spmm_block rest;         /* the block without the entries that other ranks multiply in the joint
                                 exchange */
     int parts;               /* number of ranks in the process column */
@@ -40,8 +40,8 @@ static int in_range(const int32_t *ja, int64_t n, int64_t cols)
     return sound;
 }
 
-/** Marks in s->needed the columns of the block's entries that other ranks own. Also checks all column
- *  indices, because this is the first pass over them.
+/** Marks in s->needed the columns that other ranks own and in which the block has entries. Also checks all
+ *  column indices, because this is the first pass over them.
  *  \return 1; 0 if the column indices of some row are invalid */
 static int mark_needed(setup *s, int threads)
 {
@@ -132,8 +132,8 @@ static void list_wanted(setup *s)
         }
 }
 
-/** Sends each owner the list of its rows of X that this rank needs. Receives the lists of the ranks that need
- *  rows of X from this rank into h->list, one list after the other. Collective. */
+/** Sends each owner the list of its rows of X that this rank needs. Receives into h->list the lists of the
+ *  ranks that need rows of X from this rank, one list after another. Collective. */
 static spmm_status swap_lists(setup *s, sp_halo *h)
 {
     int64_t wanted = 0;

@@ -25,10 +25,10 @@ typedef struct sp_halo_send {
 /** The additional data of a joint exchange, see halo/joint.h. */
 typedef struct sp_joint sp_joint;
 
-/** The halo of a block. The local numbering of X has `ghost_low` rows of other ranks, then this rank's `own`
- *  rows, then `ghost_high` rows of other ranks, all in the order of their global indices. Renumbering the
- *  columns therefore keeps the order of a row's entries, and the sums that a kernel computes stay the same to
- *  the bit. */
+/** The halo of a block. The local numbering of X consists of `ghost_low` rows of other ranks, then this
+ *  rank's `own` rows, then `ghost_high` rows of other ranks, all in the order of their global indices.
+ *  Renumbering the columns therefore keeps the order of a row's entries, and the sums that a kernel computes
+ *  have the same bits. */
 typedef struct sp_halo {
     spmm_exchange kind; /**< SPMM_EXCHANGE_HALO, _BCAST or _JOINT, never _AUTO */
     int64_t ghost_low, own, ghost_high;
@@ -39,7 +39,7 @@ typedef struct sp_halo {
     int64_t packed;
     int64_t sent; /**< number of rows of X sent, summed over all targets */
     int64_t all_moved,
-        all_bcast;  /**< total number of rows received: all_moved by `kind`, all_bcast by a broadcast */
+        all_bcast;  /**< rows received by all ranks: all_moved with `kind`, all_bcast with a broadcast */
     spmm_csr local; /**< the block with local column indices. Its row starts and values are those of the block
                          or, with the joint exchange, of joint->rest */
     int renumbered; /**< 1: the halo owns local.ja; 0: local.ja is the block's array */
@@ -49,9 +49,9 @@ typedef struct sp_halo {
                           column has several ranks */
     /** The slice in which the block was scattered, with the columns of the block. Plans without a joint
      *  exchange use its values in kernels for SPMM_ELL; such plans cannot take new values. The creator of the
-     *  halo sets it; it must outlive the plans. NULL: none. */
+     *  halo sets this pointer; the slice must outlive the plans. NULL: there is no slice. */
     const sp_matrix *slice;
-    const struct sp_node_rows *node; /**< common memory of this node's ranks (node_rows.h); NULL: none */
+    const struct sp_node_rows *node; /**< common memory of this node's ranks (node_rows.h), or NULL */
 } sp_halo;
 
 /** Determines which rows of X this rank receives from each owner and which rows it sends to each rank, and
@@ -69,14 +69,14 @@ typedef struct sp_halo {
 spmm_status sp_halo_create(const sp_grid *grid, const spmm_block *block, spmm_exchange kind, int threads,
                            sp_halo *halo);
 
-/** Returns the number of rows that all ranks receive in an exchange, rows of X and partial rows of Y.
+/** Returns the number of rows that all ranks receive in an exchange: rows of X and partial rows of Y.
  *  Local. */
 int64_t sp_halo_all_moved(const sp_halo *halo);
 
-/** Makes the lists of messages for rows of X that each rank of a process column wants to receive, regardless
- *  of the entries of its block: sources, targets, their rows, and the number of rows sent. Received rows are
- *  numbered as if X consisted of them and the owned rows. The other members of *halo are zero. Collective
- *  over grid->comm.
+/** Makes the lists of messages for given rows of X that each rank of a process column wants to receive,
+ *  whatever the entries of its block: sources, targets, their rows, and the number of rows sent. Received
+ *  rows are numbered as if X consisted of the received and the owned rows. The other members of *halo are
+ *  zero. Collective over grid->comm.
  *  \param [in] first   first row of X of each rank of the process column, [P + 1]; not changed
  *  \param [in] needed  bitmap of the columns of the block to receive, without columns that this rank owns;
  *                      not changed
@@ -89,8 +89,8 @@ spmm_status sp_halo_of_columns(const sp_grid *grid, const spmm_block *block, int
  *  of contiguous rows from halo->list. Local.
  *  \param [in]     receive  [P] number of rows to receive from each rank of the process column
  *  \param [in]     send     [P] number of rows to send to each rank
- *  \param [in,out] halo     on entry `own` and `list` are set, and other members are zeroed. `list` has the
- *                           owned rows to send to each rank, in increasing order, one rank after the other;
+ *  \param [in,out] halo     on entry `own` and `list` are set, and other members are zeroed. `list` contains
+ *                           the owned rows to send to each rank, in increasing order, one rank after another;
  *                           NULL: all owned rows are sent to each rank. The caller destroys it, also on
  *                           failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
@@ -99,7 +99,7 @@ spmm_status sp_halo_list_neighbors(const sp_grid *grid, const int64_t *receive, 
 
 /** Removes lists of contiguous rows from halo->list, so that these rows are sent directly from X, without
  *  packing, and sets `packed`. Local.
- *  \param [in,out] halo  `first` of each target is the beginning of its list */
+ *  \param [in,out] halo  `first` of each target is the index in halo->list at which its list begins */
 void sp_halo_shorten_lists(sp_halo *halo);
 
 /** Frees the lists and the renumbered column indices of a halo without a joint exchange, and zeroes *halo.

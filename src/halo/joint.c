@@ -27,7 +27,7 @@ typedef struct splitting {
     int parts, me;
     sp_joint_cover cover;
     unsigned char *gone; /* [nnz] 1: another rank multiplies the entry */
-    int64_t *load;       /* [parts] */
+    int64_t *load;       /* [parts] number of entries that each rank multiplies, see balance() */
     amount *give, *take; /* [parts] each. give: rows that other ranks compute for this rank; take: rows that
                             this rank computes for others */
     given_rows out, in;
@@ -149,7 +149,7 @@ static spmm_status allocate_rows(const amount *all, int parts, spmm_precision pr
 
 /* ---- messages ---- */
 
-/** A function that starts a message: sp_irecv(), or starts_sending(). */
+/** A function that starts a message: sp_irecv() or start_sending(). */
 typedef spmm_status start_message(MPI_Comm comm, int rank, int tag, void *data, int64_t bytes,
                                   MPI_Request *request, int *count);
 
@@ -204,7 +204,7 @@ static spmm_status swap_rows(splitting *s)
 
 /* ---- entries from other ranks ---- */
 
-/** Makes the matrix of the rows that this rank computes for others, from the received entries. */
+/** Makes, from the received entries, the matrix of the rows that this rank computes for others. */
 static spmm_status make_partial(splitting *s)
 {
     spmm_csr *const m = &s->joint->moves.local;
@@ -366,11 +366,11 @@ spmm_status sp_joint_create(const sp_grid *grid, const spmm_block *block, const 
 
 /** Copies the values of the entries for other ranks, ordered by rank and, within a rank, in the order of
  *  fill_out().
- *  \param [in]     first  [parts + 1] owners of the columns
+ *  \param [in]     first  [parts + 1] first column of each rank
  *  \param [in,out] next   [parts] index in `out` of the next value for each rank; advanced by the number of
  *                         values
- *  \param [out]    out    these values; NULL: they are only counted. Otherwise the values of all other
- *                         entries are copied to `rest` */
+ *  \param [out]    out    these values; NULL: they are only counted. If `out` is not NULL, the values of all
+ *                         other entries are copied to `rest` */
 static void part_values(const spmm_csr *a, const int64_t *first, int64_t *next, const spmm_csr *rest,
                         char *out)
 {
@@ -404,7 +404,7 @@ spmm_status sp_joint_update(const sp_grid *grid, const spmm_block *block, sp_joi
     part_values(a, first, count, &j->rest, NULL);
     for (int p = 0; p < parts; p++) next[p] = p == 0 ? 0 : next[p - 1] + count[p - 1];
     part_values(a, first, next, &j->rest, out);
-    for (int p = 0; p < parts; p++) next[p] = 0; /* from here on: indices of received values */
+    for (int p = 0; p < parts; p++) next[p] = 0; /* from here on: numbers of values to receive */
     for (int t = 0; t < j->moves.targets; t++) {
         const sp_halo_send *const to = &j->moves.target[t];
         next[to->rank] = m->irp[to->first + to->rows] - m->irp[to->first];

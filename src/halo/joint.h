@@ -11,7 +11,7 @@ typedef struct sp_sum_lists {
     int64_t count;   /**< number of rows to which rows are added */
     int32_t *row;    /**< [count] the rows to which rows are added, increasing */
     int64_t *start;  /**< [count + 1] index in `addend` of the first addend of each row */
-    int32_t *addend; /**< the rows of S that are added, in increasing order for each row */
+    int32_t *addend; /**< the addends: rows of a multivector S, in increasing order for each row */
 } sp_sum_lists;
 
 /** Makes the lists by which the ghost rows of a multivector S are added to rows. Local.
@@ -46,8 +46,8 @@ struct sp_joint {
     sp_sum_lists sums;
 };
 
-/** Splits a block, whose column indices have been checked, with sp_joint_cover_create(). Sends the entries
- *  that other ranks multiply to these ranks. Afterwards the number of exchanged rows is the minimum that
+/** Splits a block by sp_joint_cover_create(); the column indices of the block must have been checked. Sends
+ *  entries to the ranks that multiply them. Afterwards the number of exchanged rows is the minimum that
  *  covers all entries: moves.all_moved partial rows of Y, and the rows of X that joint->rest needs.
  *
  *  Collective over grid->comm.
@@ -64,8 +64,8 @@ spmm_status sp_joint_create(const sp_grid *grid, const spmm_block *block, const 
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_joint_list_sums(sp_joint *joint);
 
-/** Updates the joint exchange with the current values of the block, on the same pattern, and sends the values
- *  that other ranks multiply to these ranks.
+/** Updates the joint exchange with the current values of the block, whose pattern has not changed, and sends
+ *  values to the ranks that multiply them.
  *
  *  Collective over grid->comm.
  *  \param [in] block  as in sp_joint_create()

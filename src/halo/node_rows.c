@@ -26,7 +26,8 @@ typedef struct node_setup {
 
 /* ---- ranks ---- */
 
-/** Determines the ranks of the node, and whether on all nodes they are consecutive in the process column. */
+/** Determines the ranks of this node, and whether the ranks of each node are consecutive in the process
+ *  column. */
 static spmm_status find_ranks(const sp_grid *grid, sp_node_rows *node, int *consecutive, int *shared)
 {
     const int p = grid->coords[0];
@@ -106,10 +107,11 @@ static int64_t ghosts_before(const node_setup *s, int64_t j)
     return sp_set_before(s->all, s->before[j / SP_SET_WORD], j);
 }
 
-/** Determines the columns that any rank of the node needs, and divides them evenly among its ranks. */
+/** Determines the columns of other nodes that any rank of the node needs, and divides them evenly among the
+ *  ranks of the node. */
 static spmm_status unite(node_setup *s, sp_node_rows *node)
 {
-    enum { MOST = 1 << 24 }; /* words per reduction: MPI may copy them */
+    enum { MOST = 1 << 24 }; /* words per reduction; bounded because MPI may copy them */
     for (int64_t at = 0; at < s->words; at += MOST) {
         const int64_t left = s->words - at;
         TRY(SP_MPI(MPI_Allreduce(s->mine + at, s->all + at, (int)(left < MOST ? left : MOST), MPI_UINT64_T,

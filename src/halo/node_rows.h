@@ -1,6 +1,6 @@
-/** The rows of X that the ranks of a process column on one node share. Of the rows of other nodes that any of
- *  them needs, each is received by one rank for all. All ranks read these rows, and one another's owned rows,
- *  in place in common memory. */
+/** The rows of X that the ranks of a process column on one node share. Each row of another node that any of
+ *  these ranks needs is received by one of them for all. All of these ranks read such rows, and one another's
+ *  owned rows, in place in common memory. */
 #ifndef SP_NODE_ROWS_H
 #define SP_NODE_ROWS_H
 
@@ -15,21 +15,22 @@ typedef struct sp_node_rows {
      *  receive them for their nodes. all_moved is the number of rows that cross between nodes. halo.node
      *  points to this object. */
     sp_halo halo;
-    MPI_Comm comm;  /**< ranks of the process column on this node, in its order */
+    MPI_Comm comm;  /**< ranks of the process column on this node, in the column's order */
     int made;       /**< 1: comm must be freed */
     int rank, size; /**< this rank's number in comm; number of ranks in comm */
-    int first_rank; /**< number of rank 0 of comm in the process column */
+    int first_rank; /**< the number that rank 0 of comm has in the process column */
     int64_t low,
         near; /**< in the node's numbering: number of rows before the rows that its ranks own; number of rows
-                   that they own */
+                   that these ranks own */
     int64_t *begin; /**< [size + 1] first owned row of each rank, in the node's numbering */
     /** [size + 1] rank i receives the ghost rows with numbers share[i] to share[i + 1] - 1. Ghost rows are
      *  counted without the owned rows between them: ghost row g is row g of the common memory if g < low,
      *  else row g + near */
     int64_t *share;
     char *reads_own,
-        *reads_share; /**< [size] 1: this rank's block needs rows that that rank owns or receives */
-    char *readers;    /**< [size] 1: that rank needs rows that this rank owns or receives */
+        *reads_share; /**< [size] 1: this rank's block needs rows that rank i owns (reads_own) or receives
+                           (reads_share) */
+    char *readers;    /**< [size] 1: rank i needs rows that this rank owns or receives */
 } sp_node_rows;
 
 /** Numbers the rows of this rank's node in common memory, and renumbers the block's columns accordingly.

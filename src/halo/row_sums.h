@@ -1,5 +1,5 @@
-/** Adds rows of a multivector to rows of another multivector according to an sp_sum_lists (joint.h), in the
- *  memory where both are. */
+/** Adds rows of a multivector to rows of another multivector according to an sp_sum_lists (joint.h), in host
+ *  or GPU memory. */
 #ifndef SP_ROW_SUMS_H
 #define SP_ROW_SUMS_H
 
@@ -7,8 +7,8 @@
 #include "halo/joint.h"
 
 /** Prepares the lists in the memory where rows are added. Local.
- *  \param [in]  lists  for host memory it must outlive *sums, which points to its arrays; for a GPU it is
- *                      copied
+ *  \param [in]  lists  copied to a GPU; in host memory, *sums points to the arrays of *lists, which must
+ *                      outlive *sums
  *  \param [out] sums   sp_row_sums_destroy() frees it, also on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_row_sums_create(const sp_sum_lists *lists, spmm_device space, sp_row_sums *sums);
@@ -17,7 +17,7 @@ spmm_status sp_row_sums_create(const sp_sum_lists *lists, spmm_device space, sp_
 void sp_row_sums_destroy(spmm_device space, sp_row_sums *sums);
 
 /** Adds rows of s to rows of y, in the order of the lists. Local; on a GPU queued in SP_STREAM_MAIN.
- *  \param [in]     s        `addend` counts its ghost rows: 0 is the first ghost row
+ *  \param [in]     s        its rows are numbered in `addend` from 0, the first ghost row
  *  \param [in]     threads  OpenMP threads, for host memory
  *  \param [in,out] y        with the memory, precision and number of columns of s; may be s
  *  \return SPMM_OK, SPMM_ERR_DEVICE */

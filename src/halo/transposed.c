@@ -50,8 +50,8 @@ static spmm_status split(const sp_halo *h, int threads, spmm_csr *owned, spmm_cs
     return status;
 }
 
-/** Lists the messages of partial rows. Their directions are the reverse of those of rows of X: they are
- *  received from the targets and sent to the sources.
+/** Lists the messages of partial rows. Their directions are the reverse of those of rows of X: partial rows
+ *  are received from the targets of h and sent to its sources.
  *  \param [in] me  this rank's number in the process column */
 static spmm_status list_moves(const sp_halo *h, int me, sp_halo *moves)
 {
@@ -78,7 +78,7 @@ static spmm_status list_moves(const sp_halo *h, int me, sp_halo *moves)
                : SPMM_OK;
 }
 
-/** Lists the owned rows to which partial rows are added. These are the rows of X that are sent in A X. */
+/** Lists the owned rows to which partial rows are added. These are the rows of X that are sent for A X. */
 static spmm_status list_sums(const sp_halo *h, sp_joint *j)
 {
     int64_t n = 0;
@@ -113,7 +113,7 @@ spmm_status sp_halo_transpose(const sp_grid *grid, const sp_halo *halo, int thre
     return SPMM_OK;
 }
 
-/** Makes the map of the transpose: transposes a matrix whose values are the numbers of its entries. */
+/** Makes the map of the transpose: transposes the matrix with the indices of its entries as values. */
 static spmm_status create_map(const sp_halo *halo, int threads, sp_transposed_map *map)
 {
     sp_halo numbered = *halo;

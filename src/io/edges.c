@@ -1,4 +1,4 @@
-/** Reads edge lists by the reader of Matrix Market: finds the sizes that its header would have. */
+/** Reads edge lists with the reader of Matrix Market files: finds the sizes that a header would state. */
 #include "io/edges.h"
 
 #include <strings.h>
@@ -6,7 +6,7 @@
 /** The largest vertex that was found, 0-based. */
 typedef struct largest {
     pthread_mutex_t lock;
-    int32_t vertex; /* -1: there is none */
+    int32_t vertex; /* -1: no edge has been found */
 } largest;
 
 /** Sink for sp_reading_pass(). */
@@ -47,7 +47,7 @@ static spmm_status find_edge(sp_text *s, const char **p, sp_read_error *error)
     return SPMM_OK;
 }
 
-/** Finds out by the first edge whether edges have weights. */
+/** Determines from the first edge whether the edges have weights. */
 static spmm_status read_first(sp_reading *r)
 {
     sp_header *const h = &r->header;

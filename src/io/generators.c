@@ -225,7 +225,8 @@ static spmm_status setup_band(generator *g)
     return set_rows(g, g->arg[0], 1, 1);
 }
 /** Returns a lower bound on the number of entries of the matrix: assumes that every row has the narrowest
- *  window. The first or the last row has it, because only half of the band lies inside the matrix there. */
+ *  window. That is the window of the first or the last row, where only half of the band is inside the
+ *  matrix. */
 static int64_t total_band(const generator *g)
 {
     int64_t first;

@@ -17,11 +17,11 @@
 enum {
     PACKED_BYTES = 64 << 10, /* compressed bytes that are read from the file at a time */
     TEXT_BYTES = 64 << 10,   /* text that is decompressed at a time */
-    MEMORY_SHARE = 4         /* a decoder's window may take this part of the memory that is left */
+    MEMORY_SHARE = 4         /* a decoder's window may use 1 / MEMORY_SHARE of the available memory */
 };
 
-/** What decompresses a file. A decoder is always given the same sequence of buffers, whatever sizes the
- *  source is read in: how much text precedes damage must not depend on them. */
+/** The state of decompressing a file. The decoder receives the same sequence of buffers whatever sizes the
+ *  caller reads, because the amount of text returned before damage must not depend on these sizes. */
 typedef struct unpacking {
     const sp_codec *codec;
     void *state;
@@ -84,8 +84,8 @@ static spmm_status refuse_pipe(const char *path)
         path);
 }
 
-/** Says what to do with a name that is no file's, but an address or looks like one of the SuiteSparse Matrix
- *  Collection: GROUP/NAME, with nothing else in it. */
+/** Returns a hint for the message about a file that does not exist, if its name is a URL or has the form
+ *  GROUP/NAME of the SuiteSparse Matrix Collection; else "". */
 static const char *hint_of(const char *path)
 {
     static const char word[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
@@ -150,7 +150,7 @@ static spmm_status detect_codec(sp_input *s)
     return codec && codec->ops->create ? start_decoder(s, codec) : SPMM_OK;
 }
 
-/** Reads compressed bytes from the file until there are `wanted`, unless the file ends before. */
+/** Reads compressed bytes from the file until at least `wanted` are buffered or the file ends. */
 static spmm_status refill(sp_input *s, int64_t wanted)
 {
     unpacking *const u = s->unpack;
@@ -199,7 +199,7 @@ static spmm_status fail_for_memory(sp_input *s)
         codec->unpack);
 }
 
-/** Decompresses what the bytes at hand give. */
+/** Runs one step of the decoder, on the buffered compressed bytes. */
 static spmm_status unpack_some(sp_input *s, sp_codec_buffers *b)
 {
     unpacking *const u = s->unpack;
@@ -227,8 +227,8 @@ static spmm_status unpack_some(sp_input *s, sp_codec_buffers *b)
     return SPMM_OK;
 }
 
-/** Decompresses up to TEXT_BYTES bytes of text. Returns their number; there are fewer only at the end of the
- *  text, or where reading fails (s->failed). */
+/** Decompresses TEXT_BYTES bytes of text, or fewer at the end of the text or if reading fails (s->failed).
+ *  Returns their number. */
 static int64_t unpack_text(sp_input *s, void *text)
 {
     sp_codec_buffers b = {.out = text, .out_bytes = TEXT_BYTES};
@@ -326,8 +326,8 @@ int64_t sp_input_bytes_left_at_most(const sp_input *s)
     const int64_t end = s->file_bytes < s->limit ? s->file_bytes : s->limit;
     const int64_t left = end > s->position ? end - s->position : 0;
     if (!s->unpack) return left;
-    /* PACKED_BYTES + 1 covers what was read but not handed out yet: compressed bytes here and in the decoder,
-     * and text */
+    /* PACKED_BYTES + 1 covers what was read but not handed out yet: compressed bytes in `packed` and in the
+     * decoder, and text */
     const int64_t ratio = s->unpack->codec->ratio;
     return left > INT64_MAX / ratio - PACKED_BYTES - 1 ? INT64_MAX : (left + PACKED_BYTES + 1) * ratio;
 }

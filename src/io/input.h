@@ -7,8 +7,8 @@
 
 typedef struct sp_input sp_input;
 
-/** Opens a file for reading, without waiting where it is a pipe.
- *  \return the descriptor, or minus the number of the error (errno) */
+/** Opens a file for reading, without waiting for a writer if it is a pipe.
+ *  \return the descriptor, or -errno on failure */
 int sp_input_descriptor(const char *path);
 
 /** Opens a regular file that contains text, plain or compressed in a way that this build can read (codec.h).
@@ -19,17 +19,17 @@ int sp_input_descriptor(const char *path);
  *          and what to do), SPMM_ERR_MEMORY */
 spmm_status sp_input_open(const char *path, sp_input **source);
 
-/** Like sp_input_open(), of a file that is open.
+/** Like sp_input_open(), for a file that is already open.
  *  \param [in] fd  what sp_input_descriptor(path) returned; the source owns it, also on failure */
 spmm_status sp_input_of(const char *path, int fd, sp_input **source);
 
-/** Reads up to `bytes` bytes of text into `buffer`. If a compressed file is damaged, the text before the
- *  damage is returned first, as far as the codec gives it, so that errors in that text are found before the
- *  damage is reported. How far that is does not depend on the sizes that the source is read in.
+/** Reads up to `bytes` bytes of text into `buffer`. If a compressed file is damaged, the text that the codec
+ *  can recover before the damage is returned first, so that errors in that text are found before the damage
+ *  is reported. How much text that is does not depend on the sizes of the reads.
  *  \param [out] got  number of bytes read; on success, 0 only at the end of the text
  *  \return SPMM_OK; SPMM_ERR_OPEN if the file cannot be read or decompressed, SPMM_ERR_MEMORY if
- *          decompressing it takes too much memory: every later call then returns the same, and
- *          sp_input_error() says why */
+ *          decompressing it takes too much memory. After an error, every later call returns the same status,
+ *          and sp_input_error() returns the reason */
 spmm_status sp_input_read(sp_input *source, char *buffer, int64_t bytes, int64_t *got);
 
 /** Returns the message of the last failed sp_input_read(), "found ..., expected ..."; owned by the source. */
@@ -43,7 +43,7 @@ int64_t sp_input_bytes_left_at_most(const sp_input *source);
  *  file is repeatable; a compressed file can only be read again from the beginning. */
 int sp_input_repeatable(const sp_input *source);
 
-/** Returns what the file is compressed by; NULL if it is plain. */
+/** Returns the codec of a compressed file; NULL if the file is plain. */
 const sp_codec *sp_input_codec(const sp_input *source);
 
 /** Opens a second source for the same open file (not for the path, which may name another file by now). The

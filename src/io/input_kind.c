@@ -1,4 +1,4 @@
-/** Recognizes file types that are not text by their first bytes, and says what the user can do with them. */
+/** Recognizes files that are not text, by their first bytes, and tells the user what to do with them. */
 #include "io/input_kind.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@
     "s.save_npz('A.npz', s.csr_matrix((f['data'][:], f['indices'][:], f['indptr'][:])))\")"
 #define DOWNLOAD "was it what a download gave instead of the file?"
 
-/** The known file types that are not text, beside those of codec.h. */
+/** The known file types that are not text, in addition to the compressed ones of codec.h. */
 static const struct {
     const char *what, *do_what;
     int at, bytes;
@@ -56,8 +56,9 @@ static const struct {
     {"a PDF", "give the matrix itself", 0, 5, "%PDF-"},
 };
 
-/** Says what to do with a compressed file that is not decompressed here.
- *  \param [in] outer  NULL: this build cannot; else it has been decompressed once */
+/** Writes a message about data, compressed by `packed`, that are not decompressed here.
+ *  \param [in] outer  NULL: this build cannot decompress them; else the codec of the file: they are inside of
+ *                     its data */
 static void describe_packed(const sp_codec *packed, const sp_codec *outer, char *text, size_t n)
 {
     if (outer)
@@ -70,8 +71,8 @@ static void describe_packed(const sp_codec *packed, const sp_codec *outer, char 
                  packed->name, sp_codec_names(), packed->unpack, packed->library);
 }
 
-/** Returns 1 if the bytes begin a MATLAB file of version 4, which has no magic number but five int32 numbers
- *  (type, rows, columns, imaginary part, length of the name) and a name. */
+/** Returns 1 if the bytes begin a MATLAB file of version 4. Instead of a magic number, it has five int32
+ *  numbers (type, rows, columns, imaginary part, length of the name) and a name. */
 static int is_matlab_4(const unsigned char *head, int64_t n)
 {
     int32_t number[5];
@@ -83,7 +84,7 @@ static int is_matlab_4(const unsigned char *head, int64_t n)
            head[sizeof number + (size_t)length - 1] == 0 && isalpha(head[sizeof number]);
 }
 
-/** Returns 1 if matrices of that kind are read where they are not compressed. */
+/** Returns 1 if a file of this kind can be read when it is not compressed. */
 static int is_readable(const char *what) { return strncmp(what, "a PETSc ", 8) == 0; }
 
 const char *sp_foreign_kind(const unsigned char *head, int64_t n, const sp_codec *outer)
@@ -120,7 +121,7 @@ static size_t line_bytes(const char *p, const char *end)
 
 const char *sp_text_kind(const char *p, const char *end)
 {
-    /* title of 72 characters and key of 8 */
+    /* a Harwell-Boeing file begins with a title of 72 characters and a key of at most 8 */
     const size_t bytes = line_bytes(p, end), card = bytes >= 73 && bytes <= 81;
     if (*p == '#') return " (this looks like an edge list: --read-as edges reads it)";
     const char *const what = memchr(p, ',', bytes) ? "comma-separated values"

@@ -156,7 +156,8 @@ static void check_whole(sp_reading *r)
             set_changed(&r->error);
         return;
     }
-    /* too many entries: only the threads' own regions, which do not know of each other, get this far */
+    /* too many entries are noticed here only in passes over r->split, whose regions count their own entries
+     * only */
     if (r->error.status == SPMM_OK && entries != r->header.entries)
         sp_error_set(
             &r->error, SPMM_ERR_SYNTAX, lines > 0 ? lines : 1,
@@ -164,7 +165,7 @@ static void check_whole(sp_reading *r)
             (long long)entries, (long long)r->header.entries, (long long)r->header.size_line);
 }
 
-/** Moves a compressed file to the beginning of its body, which takes reading the header once more. */
+/** Moves a compressed file to the beginning of its body, by reading the header once more. */
 static void rewind_to_body(sp_reading *r)
 {
     sp_text *const s = &r->whole.stream;

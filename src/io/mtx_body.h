@@ -57,26 +57,27 @@ typedef struct sp_reading {
 
 /** Opens the file and reads its header. The caller must call sp_reading_end(), even if this function fails.
  *  \param [in] path    must remain valid until sp_reading_end()
- *  \param [in] header  NULL; or the header of this file, which another process has read: it is not read again
+ *  \param [in] header  NULL to read the header; else the header to use instead, for example as read by
+ *                      another process
  *  \return SPMM_OK, SPMM_ERR_OPEN, _SYNTAX, _UNSUPPORTED, _MEMORY */
 spmm_status sp_reading_begin(sp_reading *r, const char *path, const sp_read_options *options,
                              const sp_header *header);
 
-/** Like sp_reading_begin(), of a file that is open.
+/** Like sp_reading_begin(), for a file that is already open.
  *  \param [in] fd  what sp_input_descriptor(path) returned; r owns it, also on failure */
 spmm_status sp_reading_begin_open(sp_reading *r, const char *path, int fd, const sp_read_options *options,
                                   const sp_header *header);
 
-/** Sets the error message to that of r->error, which begins with the file and the line. Returns
- *  r->error.status if r->error is set, else `status`, and leaves the error message as it is. */
+/** If r->error is set, makes it the error message, with the file and the line in front, and returns
+ *  r->error.status. Else returns `status` and leaves the error message as it is. */
 spmm_status sp_reading_status(const sp_reading *r, spmm_status status);
 
 /** Closes the file and frees the memory that r owns; accepts zeroed objects. Returns what
  *  sp_reading_status() returns. */
 spmm_status sp_reading_end(sp_reading *r, spmm_status status);
 
-/** Returns 1 if the body can be read again from anywhere, which is so unless the file is compressed; else 0:
- *  each pass then decompresses it from its beginning. */
+/** Returns 1 if the body can be read again from any byte; 0 if the file is compressed: each pass then
+ *  decompresses it from the beginning. */
 int sp_reading_repeatable(const sp_reading *r);
 
 /** Returns an upper bound on the number of entries in the body: the number in the size line, or fewer if the
@@ -112,14 +113,14 @@ spmm_status sp_reading_coo(sp_reading *r, sp_coo *coo);
  *  \return r->error.status */
 spmm_status sp_reading_pass(sp_reading *r, sp_wanted wanted, int anywhere, sp_read_sink sink, void *context);
 
-/** Finds the first error of a coordinate file by reading the file once more, in order, without reports of
- *  progress: other passes show only that there is an error, not the first one. If the file has no error now,
- *  it has changed. If r->error is set and no line causes it, it is left as it is. The file must be
- *  repeatable: sp_reading_repeatable(). Returns r->error.status. */
+/** Finds the first error of a coordinate file by reading the file once more, in order, without progress
+ *  reports: a pass that is not in file order shows only that there is an error, not which one is first. If no
+ *  error is found now, the file has changed, and r->error reports that. If r->error is set and no line causes
+ *  it, it is left as it is. The file must be repeatable: sp_reading_repeatable(). Returns r->error.status. */
 spmm_status sp_reading_explain(sp_reading *r);
 
 /** Reads the whole matrix as CSR, as sp_read_csr() does, from a file of which only the header has been read.
- *  \param [out] a, info, stored, duplicates  as of sp_read_csr(); on failure, *a is zeroed
+ *  \param [out] a, info, stored, duplicates  as in sp_read_csr(); on failure, *a is zeroed
  *  \return SPMM_OK, r->error.status, SPMM_ERR_MEMORY */
 spmm_status sp_reading_csr(sp_reading *r, spmm_csr *a, sp_mtx_info *info, int64_t *stored,
                            int64_t *duplicates);
@@ -137,11 +138,11 @@ spmm_status sp_reading_split(sp_reading *r, int part, int parts);
 /** Begins a pass over the regions of sp_reading_split(). Clears r->error. */
 void sp_reading_restart(sp_reading *r);
 
-/** Reads and parses the next chunks of the regions, one per thread: r->worker[t].entries, 0 <= t < r->splits,
- *  are their entries, some of which may be none, and valid until the next call.
+/** Reads and parses the next chunks of the regions, one per thread. r->worker[t].entries, 0 <= t < r->splits,
+ *  are the entries of thread t's chunk, possibly none. They are valid until the next call.
  *  \param [in]  wanted  as for sp_reading_pass()
  *  \param [out] more    0 if nothing was left to read, else 1
- *  \return r->error.status, where r->error.line says nothing */
+ *  \return r->error.status; r->error.line is then meaningless */
 spmm_status sp_reading_next(sp_reading *r, sp_wanted wanted, int *more);
 
 /** Returns the number of entries in the regions that the current pass has read so far. */
@@ -150,8 +151,8 @@ int64_t sp_reading_entries(const sp_reading *r);
 /** Reports that the current pass is complete. */
 void sp_reading_report_end(sp_reading *r);
 
-/** Fills *info from the header and from the number of bytes of text; the text of a compressed file must have
- *  been read. */
+/** Fills *info from the header and from the number of bytes of text; a compressed file must have been read to
+ *  its end. */
 void sp_reading_describe(const sp_reading *r, sp_mtx_info *info);
 
 #endif

@@ -1,5 +1,5 @@
-/** Reads a Matrix Market file into CSR: in one pass if the file is sorted by row or by column, and memory
- *  suffices for what its order needs; else in two passes; or through COO triplets, in one pass. */
+/** Reads a Matrix Market file into CSR: in one pass if the file is sorted by row or by column and memory
+ *  suffices; else in two passes, or in one pass through COO triplets. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,13 +13,13 @@ enum {
     ROWS_PER_ENTRY = 4 /* a matrix with more than 4 rows per entry is read in one pass */
 };
 
-/* for progress reports: of two passes the first takes about this share of the time; the pass in file order
- * ends here, as two may have to follow it */
+/* for progress reports. FIRST_PASS: share of the time that the first of two passes takes. IN_ORDER: progress
+ * at the end of a pass in file order, because other passes may have to follow */
 #define FIRST_PASS 0.4
 #define IN_ORDER 0.99
 
-/* entries in the order of their file and the matrix made of them may take this share of the memory that is
- * left */
+/* the entries in file order and the matrix made from them may together use this share of the available
+ * memory */
 #define SHARE 0.25
 
 static spmm_status read_once(sp_reading *r, spmm_csr *a, int64_t *stored, int64_t *duplicates)
@@ -33,8 +33,8 @@ static spmm_status read_once(sp_reading *r, spmm_csr *a, int64_t *stored, int64_
 }
 
 /** Returns 1 if the file is to be read in two passes. One pass is better for a matrix with mostly empty rows:
- *  two passes would save little, because the row starts take most of the memory; and the size line may be
- *  wrong about so many rows. */
+ *  two passes would save little, because the row starts take most of the memory; and a size line with so many
+ *  rows may be wrong. */
 static int worth_two_passes(const sp_reading *r)
 {
     return !r->header.array && sp_reading_repeatable(r) &&
@@ -70,15 +70,16 @@ static int place(void *context, const sp_entries *entries) { return sp_csr_build
  *  index. */
 typedef enum file_order { ORDER_NONE, ORDER_BY_ROW, ORDER_BY_COLUMN } file_order;
 
-/** Where a chunk begins and ends: its entries, of which there is one at least, and their major indices. */
+/** The first and the last entry of a chunk that has entries: their numbers in the file and their major
+ *  indices. */
 typedef struct chunk_ends {
     int64_t first, last;
     int32_t first_major, last_major;
 } chunk_ends;
 
-/** A file that is read in its order. b holds its entries as they stand there: it is the CSR matrix of the
- *  entries in the file, if it is sorted by row, or that of their transpose. b.as is NULL if all values are 1
- *  and b is not the result. */
+/** A file that is read in its order. b contains the entries in file order: if the file is sorted by row, b is
+ *  the CSR matrix of these entries; if it is sorted by column, b is the CSR matrix of their transpose. b.as
+ *  is NULL if all values are 1 and b is not the result. */
 typedef struct ordered {
     file_order order;
     sp_csr_builder fill;
@@ -133,8 +134,8 @@ static int note_chunk(ordered *o, const chunk_ends *chunk, int sorted)
     return so_far;
 }
 
-/** Sink for sp_reading_pass(): counts the entries of each major index, and stores minor indices and values
- *  where they stand in the file. */
+/** Sink for sp_reading_pass(): counts the entries of each major index, and stores minor indices and values in
+ *  file order. */
 static int append(void *context, const sp_entries *entries)
 {
     ordered *const o = context;
@@ -160,8 +161,8 @@ static int holds(const spmm_csr *b, int32_t major, int64_t entry)
     return b->irp[major] <= entry && entry < b->irp[major + 1];
 }
 
-/** Turns the counts into starts. Returns 1 if the file has its order: each chunk has, so that it is enough
- *  that the first and the last entry of each one are within their major indices' entries. */
+/** Turns the counts into starts. Returns 1 if the whole file has the order. Each chunk has it, so it suffices
+ *  to check that the first and the last entry of each chunk are in the ranges of their major indices. */
 static int order_holds(const ordered *o)
 {
     const spmm_csr *const b = &o->b;
@@ -196,7 +197,7 @@ static spmm_status read_in_order(sp_reading *r, ordered *o)
     return SPMM_OK;
 }
 
-/** Makes *a of o->b, which it consumes. */
+/** Makes *a from o->b and consumes o->b. */
 static spmm_status finish_in_order(const sp_reading *r, ordered *o, spmm_csr *a, int64_t *duplicates)
 {
     const sp_symmetry symmetry = r->header.symmetry;
@@ -212,9 +213,9 @@ static spmm_status finish_in_order(const sp_reading *r, ordered *o, spmm_csr *a,
     return sp_csr_sort_sum_duplicates(a, r->options.threads, duplicates);
 }
 
-/** Returns 1 if memory suffices for reading a file in its order: if it does not become the CSR matrix as it
- *  is, the entries of the file and the matrix exist at the same time. They may take a part of what is there;
- *  two passes need no more than the matrix. */
+/** Returns 1 if memory suffices for reading a file in its order. Unless the entries in file order are the
+ *  result, they and the CSR matrix exist at the same time, and may use SHARE of the available memory. Two
+ *  passes need memory for the matrix only. */
 static int memory_for(const sp_reading *r, file_order order)
 {
     const sp_header *const h = &r->header;
@@ -225,9 +226,9 @@ static int memory_for(const sp_reading *r, file_order order)
            copies * sp_csr_bytes_of(&sizes, r->options.precision) <= SHARE * (double)sp_available_bytes();
 }
 
-/** Reads a file that is sorted by row or by column in one pass: its order is that of the entries of the CSR
+/** Reads a file that is sorted by row or by column, in one pass: its entries are in the order of the CSR
  *  matrix or of its transpose.
- *  \param [out] done  0: the file is not sorted, or memory is lacking: *a is zeroed, and the file is to be
+ *  \param [out] done  0: the file is not sorted, or memory is lacking: *a is zeroed, and the file must be
  *                     read in another way */
 static spmm_status read_sorted(sp_reading *r, spmm_csr *a, int64_t *duplicates, int *done)
 {
@@ -239,8 +240,8 @@ static spmm_status read_sorted(sp_reading *r, spmm_csr *a, int64_t *duplicates, 
     r->progress_to = IN_ORDER;
     spmm_status status = read_in_order(r, &o);
     if (status == SPMM_OK && !o.failed) status = finish_in_order(r, &o, a, duplicates);
-    /* an error in a line is one in any order; the threads get the chunks of the file one after another, so
-     * that it is the first one */
+    /* a wrong line is an error however the file is read. It is the first error of the file, because chunks
+     * are handed out in file order */
     *done = !o.failed && (status == SPMM_OK || r->error.line > 0);
     free(o.chunk);
     spmm_csr_destroy(&o.b);
@@ -280,8 +281,8 @@ static spmm_status read_directly(sp_reading *r, spmm_csr *a, int64_t *duplicates
     return done ? status : read_twice(r, a, duplicates);
 }
 
-/** Reads a compressed coordinate file. If it is not sorted it is decompressed once more, and not twice, which
- *  would take longer than the triplets do. */
+/** Reads a compressed coordinate file. If it is not sorted, it is decompressed once more, into triplets: two
+ *  passes, each with a decompression, would take longer. */
 static spmm_status read_compressed(sp_reading *r, spmm_csr *a, int64_t *stored, int64_t *duplicates)
 {
     int done;

@@ -90,7 +90,7 @@ static spmm_status banner_word(const char **p, int which, int64_t line, int *val
                         sp_quote(quote, sizeof quote, begin, end), allowed);
 }
 
-/** As sp_text_line(), of lines up to the size line, of which there is a limited number. */
+/** Like sp_text_line(), for the lines up to the size line, whose number is limited. */
 static spmm_status header_line(sp_text *stream, const char **line, const char **end, sp_read_error *error)
 {
     if (stream->lines < SP_BLANK_MAX) return sp_text_line(stream, line, end, error);

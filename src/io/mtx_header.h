@@ -18,7 +18,7 @@ typedef struct sp_header {
     int64_t bytes;     /**< size of the body in bytes; of a compressed file, an upper bound */
     int64_t first_edge; /**< line number of an edge list's first edge; 0: not an edge list (edges.h) */
     int from_zero;      /**< 1: indices count from 0; 0: from 1 */
-    char comment;       /**< what begins a comment, besides '%' */
+    char comment;       /**< character that begins a comment, besides '%' */
 } sp_header;
 
 /** Reads a Matrix Market file from its beginning up to and including the size line, and sets *header.

@@ -31,10 +31,10 @@ static sp_line_kind wrong_word(const cursor *c, const char *expected)
     return wrong(c, sp_quote(quote, sizeof quote, c->p, end), expected);
 }
 
-/** Parses a row or column index, one of `size`, and moves c->p past it.
- *  \param [in] what    what it is called in the error message, as "row index"
- *  \param [in] before  what precedes the index in the line, for the error message: "after the row index"
- *                      or "" */
+/** Parses one of `size` row or column indices and moves c->p past it.
+ *  \param [in] what    name of the index in the error message, such as "row index"
+ *  \param [in] before  what precedes the index in the line, for the error message: "after the row index" or
+ *                      "" */
 static sp_line_kind parse_index(cursor *c, const char *what, const char *before, int64_t size, int64_t *value)
 {
     const char *stop;
@@ -96,7 +96,7 @@ static sp_line_kind parse_place(cursor *c, sp_entry *entry)
                        edge ? "after the first vertex id" : "after the row index", h->cols, &entry->j);
 }
 
-/** Refuses what is behind an entry. */
+/** Reports the text after an entry as an error. */
 static sp_line_kind wrong_end(const cursor *c)
 {
     char expected[96];

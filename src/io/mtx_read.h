@@ -14,7 +14,7 @@ typedef struct sp_read_options {
     int allow_nonfinite;      /**< 1: accept inf, nan and values beyond the range of `precision` */
     sp_progress_fn progress;  /**< NULL: progress is not reported */
     void *progress_context;
-    int edges; /**< for matrix_file.h: 0; or the file is an edge list with vertices from edges - 1 */
+    int edges; /**< used by matrix_file.h: 0; or 1 + the first vertex id if the file is an edge list */
 } sp_read_options;
 
 /** What the banner and the size line of a file say, and the length of its text. */
@@ -47,7 +47,7 @@ spmm_status sp_read_coo(const char *path, const sp_read_options *options, sp_coo
  *  \return as sp_read_coo() */
 spmm_status sp_read_sizes(const char *path, sp_sizes *sizes);
 
-/** Like sp_read_sizes(), of a file that is open. Local.
+/** Like sp_read_sizes(), for a file that is already open. Local.
  *  \param [in] fd  what sp_input_descriptor(path) returned; the function owns it, also on failure */
 spmm_status sp_read_sizes_of(const char *path, int fd, sp_sizes *sizes);
 
@@ -55,15 +55,16 @@ spmm_status sp_read_sizes_of(const char *path, int fd, sp_sizes *sizes);
  *  and duplicates are summed in increasing order of value (see sp_csr_sort_sum_duplicates()). The result is
  *  bit for bit that of sp_read_coo() followed by sp_csr_from_coo().
  *
- *  Local. Errors are those of sp_read_coo(). A file of more than a few chunks is parsed twice: first for the
- *  row lengths, then for the entries, which are written directly to their final positions. If the file
- *  changes between the two passes, this is detected and SPMM_ERR_SYNTAX is returned. Progress covers both
- *  passes.
+ *  Local. Errors are those of sp_read_coo(). A plain file of more than a few chunks that is not sorted by row
+ *  or by column is parsed twice: first for the row lengths, then for the entries, which are written directly
+ *  to their final positions. If the file changes between the two passes, this is detected and SPMM_ERR_SYNTAX
+ *  is returned. Progress covers both passes.
  *
  *  Memory: the peak is the CSR matrix before duplicates are summed, and about 3 MB per thread. In f64, the
  *  matrix takes 8 bytes per row and 12 bytes per entry of the file, 24 if the file is symmetric. For files
- *  that are parsed only once (arrays, compressed files that are not sorted, files of few chunks or few
- *  entries per row) the peak is 2.0 times the CSR matrix.
+ *  that are read through triplets (arrays, compressed files that are not sorted, files of few chunks or few
+ *  entries per row) the peak is 2.0 times the CSR matrix; for files that are sorted by column, or sorted and
+ *  symmetric, it is at most that.
  *  \param [out] a           the caller destroys it
  *  \param [out] info        may be NULL
  *  \param [out] stored      number of entries in the file (for an array file, of nonzeros); may be NULL
@@ -81,7 +82,7 @@ spmm_status sp_read_csr(const char *path, const sp_read_options *options, spmm_c
  *  \return as sp_read_coo(); a file with 0 columns is SPMM_ERR_SYNTAX */
 spmm_status sp_read_dense(const char *path, const sp_read_options *options, spmm_multivector *x);
 
-/** Like sp_read_dense(), of a file that is open. Local.
+/** Like sp_read_dense(), for a file that is already open. Local.
  *  \param [in] fd  what sp_input_descriptor(path) returned; the function owns it, also on failure */
 spmm_status sp_read_dense_of(const char *path, int fd, const sp_read_options *options, spmm_multivector *x);
 

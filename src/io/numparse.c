@@ -157,7 +157,7 @@ static int without_letter(const char *p)
 
 /** Scans an optional exponent, E or D [+-] digits, at p, and adds it to *power. A letter without digits is
  *  not part of the number. Returns the first character after the number.
- *  \param [in] point  1: the digits before have a decimal point, so that the letter may be missing */
+ *  \param [in] point  1: the digits before p have a decimal point, so that the letter may be missing */
 static const char *scan_exponent(const char *p, int point, int64_t *power)
 {
     const char letter = (char)(*p | 0x20);

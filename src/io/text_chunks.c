@@ -207,8 +207,8 @@ static int64_t count_entries(const char *text, int64_t bytes, char comment, int6
     return lines;
 }
 
-/** Returns the first line with more than `longest` bytes in a text of whole lines; NULL if there is none. So
- *  the limit does not depend on where chunks begin. */
+/** Returns the first line with more than `longest` bytes in a text of whole lines; NULL if there is none.
+ *  Every line is checked, so that the limit does not depend on where chunks begin. */
 static const char *find_long_line(const char *text, int64_t bytes, int64_t longest)
 {
     const char *const end = text + bytes;

@@ -11,8 +11,8 @@
 #endif
 
 #ifndef SP_BLANK_MAX /* fuzz targets and tests are built with fewer */
-/** Most lines before the size line, and most that are blank or comments beyond the number of entries: a few
- *  kilobytes of compressed text can be a billion of them. */
+/** Maximum number of lines before the size line, and maximum excess of blank lines and comments over entries.
+ *  A few kilobytes of compressed text can be a billion such lines. */
 #define SP_BLANK_MAX 10000000
 #endif
 
@@ -44,7 +44,7 @@ spmm_status sp_error_tell(const sp_read_error *e, const char *path);
 typedef struct sp_text {
     sp_input *source;
     int64_t chunk_bytes, longest; /**< sizes in bytes of chunks, and of the longest line that is accepted */
-    char comment;                 /**< what begins a comment, besides '%': '%' after sp_text_open() */
+    char comment;                 /**< character that begins a comment, besides '%'; '%' after sp_text_open() */
     char *kept; /**< [kept_room]; the text that was read but not handed out yet: [kept_begin, kept_end) */
     int64_t kept_begin, kept_end, kept_room;
     int64_t chunks;  /**< number of chunks handed out so far */

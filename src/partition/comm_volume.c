@@ -23,7 +23,7 @@ typedef struct workspace {
     int32_t *stamp;  /**< per column of A: the last process row that needs this row of X; -1: none */
     int32_t *node;   /**< per column of A: the last node that needs this row of X from another node; -1: none.
                           NULL if nodes are not marked */
-    int64_t *fresh;  /**< per owner: of `wanted`, the rows that no lower rank on the same node needs */
+    int64_t *fresh;  /**< per owner: of `wanted`, the rows that no lower rank on the receiving node needs */
     int64_t *wanted; /**< per owner: number of its rows of X that the current process row needs */
     int32_t *suppliers; /**< list of the owners with wanted > 0 */
     int32_t *ends;      /**< [2] per owner with wanted > 0: its first and last row of X that is needed */
@@ -42,7 +42,7 @@ static int is_new(int32_t *marks, int64_t at, int node)
     return differs;
 }
 
-/** Records that the rows of rank (p, q) from s->after[q] to `end` need no row of X. */
+/** Records that rows s->after[q] to end - 1 of rank (p, q) need no row of X from another rank. */
 static void end_run(const model *m, int p, int q, int64_t end, const workspace *s)
 {
     int64_t *const longest = &m->counts[p * m->Q + q].interior_run;
@@ -145,13 +145,13 @@ static void count_process_row(const model *m, int p, workspace *s)
 
 static int greatest_divisor(int a, int b) { return b == 0 ? a : greatest_divisor(b, a % b); }
 
-/** Returns 1 if nodes must be marked, so that a row that several ranks of a node need counts once. */
+/** Returns 1 if nodes must be marked in order to count a row that several ranks of a node need only once. */
 static int marks_nodes(const model *m)
 {
     return m->crossing.x_once && m->crossing.per_node > 1 && m->crossing.per_node < (int64_t)m->P * m->Q;
 }
 
-/** Returns the number of process rows after which nodes begin in all process columns, or P. */
+/** Returns the smallest number of process rows that fill whole nodes, but at most P. */
 static int rows_of_nodes(const model *m)
 {
     const int per_node = m->crossing.per_node, rows = per_node / greatest_divisor(per_node, m->Q);
@@ -276,15 +276,15 @@ typedef struct joint_model {
     const spmm_csr *a;
     int Q;
     sp_crossing crossing;
-    int32_t *column_node; /* [cols] the last node for which a row of X was counted; -1: none. NULL if each
-                             rank receives rows itself */
+    int32_t *column_node; /* [cols] the last node for which this row of X was counted; -1: none. NULL if each
+                             rank receives its rows itself */
     int32_t
         *row_node; /* [rows of a rank] the last node from which a partial row was counted; -1: none. NULL if
                       each rank sends rows itself */
     sp_rank_count *counts;
 } joint_model;
 
-/** Counts the rows of X and partial rows of Y that are sent from owner o to rank `to` on another node.
+/** Counts the rows of X and partial rows of Y that owner o, rank `from`, sends to rank `to` on another node.
  *  \param [in] seen  [columns of all owners that have entries] zeroed; set to 1 for columns that have been
  *                    counted */
 static int64_t count_far(const joint_model *m, const sp_joint_cover *c, int o, int from, int to,

@@ -29,7 +29,7 @@ typedef struct sp_rank_count {
                                 another rank */
     int64_t packed_rows;   /**< number of sent rows that must be packed, because the rows for a rank are not
                                 consecutive */
-    /* communication between nodes, as defined by sp_crossing */
+    /* far_*: communication between nodes, as defined by sp_crossing */
     int64_t far_rows;     /**< of halo_rows, rows that come from other nodes */
     int64_t far_sent;     /**< of sent_rows, rows that are sent to other nodes */
     int receives_from;    /**< number of ranks that send rows of X to this rank */
@@ -52,13 +52,13 @@ typedef struct sp_crossing {
 
 /** Counts the work and the communication of every rank.
  *
- *  Rank r = p*Q + q holds the entries of rows [row_begin[p], row_begin[p+1]) and columns [col_begin[q],
+ *  Rank r = p*Q + q stores the entries of rows [row_begin[p], row_begin[p+1]) and columns [col_begin[q],
  *  col_begin[q+1]); rank (p, q) owns rows [x_begin[q*(P+1) + p], x_begin[q*(P+1) + p+1]) of X. The rows of X
  *  of column block q thus belong to the P ranks of process column q, and the halo exchange takes place within
  *  each process column.
  *
- *  Local. Memory: per thread that has a process row to count, 4 bytes per column (8 with crossing.x_once), 20
- *  bytes per rank, and 8 per process column.
+ *  Local. Memory, for each of min(threads, P) threads: 4 bytes per column (8 with crossing.x_once), 28 bytes
+ *  per rank, and 8 per process column.
  *  \param [in]  a          the whole matrix; its values are not read
  *  \param [in]  row_begin  [P + 1], from 0 to a->rows
  *  \param [in]  col_begin  [Q + 1], from 0 to a->cols
@@ -72,9 +72,9 @@ spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_b
                            const int64_t *col_begin, const int64_t *x_begin, sp_crossing crossing,
                            int threads, sp_rank_count *counts);
 
-/** Counts the rows of X that parts of a renumbered square matrix need of one another, without renumbering it.
- *  Parts are ranks or, for rows that cross between nodes once, nodes. Local. Takes one pass over the column
- *  indices, by all threads. Memory: 1 bit per column, and 4 bytes per row if perm is given.
+/** Counts the rows of X that parts of a renumbered square matrix need from one another, without renumbering
+ *  it. Parts are ranks or, if rows cross between nodes only once, nodes. Local. Takes one pass over the
+ *  column indices, by all threads. Memory: 1 bit per column, and 4 bytes per row if perm is not NULL.
  *  \param [in]  a         square, column indices in any order; its values are not read
  *  \param [in]  perm      [rows] new number of each row; NULL: the rows are not renumbered
  *  \param [in]  begin     [parts + 1] boundaries of the parts among the new rows, from 0 to a->rows
@@ -86,10 +86,10 @@ spmm_status sp_cut_volume(const spmm_csr *a, int parts, const int64_t *perm, con
 /** Counts for every rank its communication in the joint exchange. Parameters and status as for
  *  sp_comm_volume(), except for the last parameter.
  *
- *  Local. Computes a matching for each pair of ranks that have entries in common, as sp_joint_cover_create()
- *  does. Memory: 4 bytes per column and 33 per entry of the longest process row; with crossing.x_once, 4 more
- *  per column; with crossing.y_once, 4 more per row.
- *  \param [in,out] counts  [P * Q] their member joint is set */
+ *  Local. Computes a matching for each pair of ranks that exchange rows, as sp_joint_cover_create() does.
+ *  Memory: 4 bytes per column and 33 per entry of the process row with the most entries; with
+ *  crossing.x_once, 4 more per column; with crossing.y_once, 4 more per row.
+ *  \param [in,out] counts  [P * Q]; the member `joint` of each is set */
 spmm_status sp_joint_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin, const int64_t *x_begin,
                             sp_crossing crossing, int threads, sp_rank_count *counts);
 

@@ -72,8 +72,8 @@ static spmm_status check_limits(const sp_graph *g)
                    (long long)n, (long long)arcs, (long long)weight, 8 * (int)sizeof(idx_t), (long long)most);
 }
 
-/** Partitions the graph with METIS, which minimizes `type`, METIS_OBJTYPE_CUT or METIS_OBJTYPE_VOL.
- *  *objective receives the value reached. */
+/** Partitions the graph with METIS, which minimizes the objective `type`: METIS_OBJTYPE_CUT or
+ *  METIS_OBJTYPE_VOL. *objective receives the value reached. */
 static spmm_status call_metis(const sp_graph *g, int parts, idx_t type, copy *c, idx_t *part,
                               idx_t *objective)
 {

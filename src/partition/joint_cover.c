@@ -73,8 +73,8 @@ static void number(covering *s)
     }
 }
 
-/** Fills in pairs and entries. pair_at and entry_at [parts] are indices of the next pair and entry of each
- *  owner; they are advanced. */
+/** Fills in pairs and entries. pair_at and entry_at, [parts], are the indices of the next pair and entry of
+ *  each owner; fill() advances them. */
 static void fill(covering *s, int64_t *pair_at, int64_t *entry_at)
 {
     sp_joint_cover *const c = s->c;
@@ -110,7 +110,7 @@ static void turn_around(const sp_joint_cover *c, int p, int64_t *start, int32_t 
     for (int64_t i = c->pair[p]; i < c->pair[p + 1]; i++)
         for (int64_t e = c->start[i]; e < c->start[i + 1]; e++)
             adjacent[start[c->col[e]]++] = (int32_t)(i - c->pair[p]);
-    /* each start has advanced to the next one */
+    /* start[j] has advanced to where column j + 1 starts: move each element up by one */
     for (int64_t j = columns; j > 0; j--) start[j] = start[j - 1];
     start[0] = 0;
 }

@@ -1,7 +1,7 @@
 /** Decides for the joint exchange which rows of X, and which partial rows of Y, each pair of ranks exchanges.
- *  A row of X is sent to the rank whose rows of Y need it. A partial row of Y is sent from the rank that owns
- *  the rows of X. The total number of rows is the minimum: a minimum vertex cover of the graph of the block's
- *  entries (as in SHIRO, arXiv 2512.20178). Without MPI. */
+ *  A row of X is sent to the rank whose rows of Y need it. A partial row of Y is sent by the rank that owns
+ *  the rows of X. The total number of rows is the minimum: the size of a minimum vertex cover of the graph of
+ *  the block's entries (as in SHIRO, arXiv 2512.20178). Uses no MPI. */
 #ifndef SP_JOINT_COVER_H
 #define SP_JOINT_COVER_H
 
@@ -23,13 +23,14 @@ typedef struct sp_joint_cover {
     unsigned char *comes; /**< [columns that have entries] 1: this row of X is sent */
 } sp_joint_cover;
 
-/** Computes the covers of rows [row_begin, row_end) of a. An entry is covered by the row of X if that is
- *  sent, else by the partial sum of its row. The result does not depend on the number of threads.
+/** Computes the covers of rows [row_begin, row_end) of a. An entry is covered by the row of X of its column
+ *  if that row is sent, else by the partial sum of its row. The result does not depend on the number of
+ *  threads.
  *
  *  Local. Memory: 4 bytes per column, 16 per entry in columns of other ranks, 17 per pair, and 36 per column
  *  of the owners that are processed concurrently.
  *  \param [in]  a        its values are not read; its column indices increase in each row
- *  \param [in]  bound    [parts + 1] owner p has columns bound[p] to bound[p + 1] - 1; entries in other
+ *  \param [in]  bound    [parts + 1] owner p owns columns bound[p] to bound[p + 1] - 1; entries in other
  *                        columns are skipped
  *  \param [in]  me       the owner for whose rows the cover is computed; entries in its columns are skipped
  *  \param [in]  threads  OpenMP threads, among which the owners are divided

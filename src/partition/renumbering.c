@@ -1,4 +1,4 @@
-/** Chooses a cut by what each moves. */
+/** Chooses a cut of the rows by the number of rows of X that each candidate moves. */
 #include "partition/renumbering.h"
 
 #include <omp.h>
@@ -10,12 +10,12 @@
 #include "partition/layout_order.h"
 #include "partition/reorder.h"
 
-/* Seconds per entry to cut by a layout, and by METIS (both measured on grids numbered at random, one core), for
- * estimates before these are done */
+/* Seconds per entry for the cut by a layout and for the cut by METIS, to estimate their time in advance. Both
+ * were measured on randomly numbered grids on one core. */
 static const double LAYOUT_SECONDS = 300e-9, GRAPH_SECONDS = 1e-6;
 
-/* FEW: nothing is renumbered if less than 1 in FEW rows of X is moved. LESS: a cut must move less than this
- * fraction of what the cut by entries moves. */
+/* FEW: rows are not renumbered if the cut by entries moves at most one in FEW rows of X. LESS: another cut
+ * must move less than this fraction of the rows that the cut by entries moves. */
 enum { FEW = 20 };
 static const double LESS = 0.5;
 
@@ -29,7 +29,7 @@ void sp_renumbering_destroy(sp_renumbering *c)
 /** Returns the number of parts that exchange rows: nodes if the ranks of a node share X, else ranks. */
 static int groups_of(const sp_cut_setting *s) { return (s->parts + s->per_part - 1) / s->per_part; }
 
-/** Counts what a cut moves. */
+/** Counts the rows of X that a cut moves. */
 static spmm_status count(const spmm_csr *a, const sp_cut_setting *s, sp_renumbering *c)
 {
     const int groups = groups_of(s);
@@ -73,7 +73,7 @@ typedef struct laid_out {
     int32_t *order, *part; /* [rows] */
 } laid_out;
 
-/** Makes and counts a cut.
+/** Makes a cut, and counts the rows of X that it moves.
  *  \param [in] rows   used by SP_PARTITION_LAYOUT; its order is used by _GRAPH if not NULL
  *  \param [out] c     the caller destroys it, also after a failure
  *  \param [out] edges as for sp_renumbering_make() */
@@ -124,8 +124,9 @@ spmm_status sp_renumbering_make(const spmm_csr *a, const sp_cut_setting *s, sp_p
 
 /* ---- the choice ---- */
 
-/** Replaces *best by *c if c moves clearly less than the cut by entries, less than *best, and the gain repays
- *  c's making. Destroys the other one. */
+/** Replaces *best by *c if *c moves clearly fewer rows than the cut by entries and fewer than *best, and
+ *  saves more time than it took to make. Destroys the cut that is not kept.
+ *  \param [in] nnz_rows  number of rows that the cut by entries moves */
 static void take_better(const sp_cut_setting *s, int64_t nnz_rows, sp_renumbering *best, sp_renumbering *c)
 {
     const int better = (double)c->all < LESS * (double)nnz_rows && c->most < best->most &&
@@ -138,20 +139,21 @@ static void take_better(const sp_cut_setting *s, int64_t nnz_rows, sp_renumberin
     }
 }
 
-/** Returns 1 if METIS is there and may repay itself: it can save at most what *best still moves. A graph that a
- *  layout does not cut well is not tried, because METIS takes many times as long on such graphs. */
+/** Returns 1 if METIS is available and may save more time than it takes: at most the time in which the rows
+ *  that *best moves are received. If the cut by a layout was not good, METIS is not tried, because it takes
+ *  many times as long on such graphs. */
 static int may_cut_graph(const spmm_csr *a, const sp_cut_setting *s, const sp_renumbering *best)
 {
     return best->by == SP_PARTITION_LAYOUT && exchanging(s, best) > 2 * GRAPH_SECONDS * (double)a->nnz &&
            sp_graph_ready() == SPMM_OK;
 }
 
-/** Rows of X that all ranks would receive by the cuts that were tried; -1: not tried. */
+/** Number of rows of X that all ranks would receive with each cut that was tried; -1: it was not tried. */
 typedef struct tried_cuts {
     int64_t layout, graph;
 } tried_cuts;
 
-/** Finds the cut to take. \param [in,out] best  the cut by entries */
+/** Chooses a cut. \param [in,out] best  on entry the cut by entries, on return the chosen cut */
 static spmm_status try_candidates(const spmm_csr *a, const sp_cut_setting *s, sp_renumbering *best,
                                   tried_cuts *tried)
 {
@@ -167,7 +169,8 @@ static spmm_status try_candidates(const spmm_csr *a, const sp_cut_setting *s, sp
     tried->layout = c.all;
     take_better(s, nnz_rows, best, &c);
     if (!may_cut_graph(a, s, best)) goto done;
-    if (make(a, s, SP_PARTITION_GRAPH, &rows, &c, NULL) != SPMM_OK) goto done; /* there is that by a layout */
+    if (make(a, s, SP_PARTITION_GRAPH, &rows, &c, NULL) != SPMM_OK)
+        goto done; /* the cut by a layout remains */
     tried->graph = c.all;
     take_better(s, nnz_rows, best, &c);
 done:
@@ -176,7 +179,7 @@ done:
     return status;
 }
 
-/** Writes a number of rows as thousands or millions, if it is large. */
+/** Writes a number of rows, in millions if it is large. */
 static const char *rows_text(char *text, size_t n, int64_t rows)
 {
     if (rows >= 1000000)
@@ -186,7 +189,7 @@ static const char *rows_text(char *text, size_t n, int64_t rows)
     return text;
 }
 
-/** Says in why [n] what each cut moves, and which is taken. */
+/** Writes to why, [n], the number of rows that each cut moves, and which cut is chosen. */
 static void explain(const spmm_csr *a, const sp_cut_setting *s, int64_t nnz_rows, const tried_cuts *tried,
                     const sp_renumbering *taken, char *why, size_t n)
 {

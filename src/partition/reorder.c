@@ -74,8 +74,8 @@ static int64_t count_cut(const sp_graph *g, const int32_t *part)
 }
 
 /** Kinds of rows, in the order in which sp_graph_partition() places them within a part. INTERIOR: not needed
- *  by other parts, and needs no other part; NEEDED: only needed by other parts; NEEDS: only needs other
- *  parts; BOTH: needed by other parts, and needs other parts. */
+ *  by other parts, and needs no other part; NEEDED: only needed by other parts; BOTH: needed by other parts,
+ *  and needs other parts; NEEDS: only needs other parts. */
 enum { INTERIOR, NEEDED, BOTH, NEEDS, KINDS };
 
 static void find_kinds(const spmm_csr *a, const int32_t *part, unsigned char *kind)

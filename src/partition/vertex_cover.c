@@ -10,14 +10,14 @@ enum { NONE = -1, FAR = INT32_MAX };
 /** A matching, and the state of the breadth-first search for augmenting paths. */
 typedef struct search {
     const sp_bipartite *g;
-    int32_t *row_mate; /* [rows] the column with which the row is matched; NONE */
-    int32_t *col_mate; /* [cols] the row with which the column is matched; NONE */
+    int32_t *row_mate; /* [rows] the column with which the row is matched, or NONE */
+    int32_t *col_mate; /* [cols] the row with which the column is matched, or NONE */
     int32_t *level;    /* [rows] distance of the row from an unmatched row, in edges of the matching; FAR */
     int32_t *queue;    /* [rows] queue of the breadth-first search; path of the depth-first search */
     int64_t *next;     /* [rows] the row's edge at which the depth-first search continues */
 } search;
 
-/** Matches each row with its first unmatched column. This gives most of the matching in one pass. */
+/** Matches each row with its first unmatched column. This finds most of the matching in one pass. */
 static void match_greedily(search *s)
 {
     for (int32_t i = 0; i < s->g->rows; i++)
@@ -98,7 +98,7 @@ static void match(search *s)
 }
 
 /** Marks the cover of Koenig's theorem: the rows that no alternating path from an unmatched row reaches, and
- *  the columns that such a path reaches. find_levels() has returned 0. */
+ *  the columns that such a path reaches. The last call of find_levels() must have returned 0. */
 static void mark_cover(const search *s, unsigned char *row_in, unsigned char *col_in, int64_t *size)
 {
     memset(col_in, 0, (size_t)s->g->cols);

@@ -16,11 +16,11 @@ typedef struct sp_bipartite {
  *  is derived from a maximum matching, which has as many edges as the set has members (D. Koenig, "Graphok es
  *  matrixok", Matematikai es Fizikai Lapok 38, 1931); the matching is computed with the algorithm of Hopcroft
  *  and Karp ("An n^5/2 algorithm for maximum matchings in bipartite graphs", SIAM Journal on Computing 2,
- *  1973). The result depends only on the graph. Of all smallest sets, it has the most rows.
+ *  1973). The result depends only on the graph. Of all smallest sets, it is the one with the most rows.
  *
  *  Local. Time: at most of the order of edges * sqrt(rows + cols). Memory: 24 bytes per row and 4 bytes per
  *  column.
- *  \param [out] row_in  [rows] 1: the row is in the set, else 0
+ *  \param [out] row_in  [rows] 1 if the row is in the set, else 0
  *  \param [out] col_in  [cols] likewise
  *  \param [out] size    number of members
  *  \return SPMM_OK, SPMM_ERR_MEMORY */

@@ -17,8 +17,9 @@
 
 /* ---- the model ---- */
 
-/* Bytes per second at which a rank receives rows of X: GPUs of a node, cores of a node, between nodes. The
- * rates are typical; a wrong one only shifts the number of products that repay a renumbering. */
+/* Bytes per second at which a rank receives rows of X: between GPUs of a node, between cores of a node,
+ * between nodes. The rates are typical; a wrong rate only shifts the number of products that repay a
+ * renumbering. */
 static const double GPU_RATE = 100e9, CPU_RATE = 4e9, NETWORK_RATE = 12e9;
 
 spmm_status sp_cut_setting_of(const sp_grid *grid, const spmm_plan_options *o, int threads, int64_t k,
@@ -50,7 +51,7 @@ spmm_status sp_cut_setting_of(const sp_grid *grid, const spmm_plan_options *o, i
 
 /* ---- spmm_cut_create() ---- */
 
-/** Arguments of spmm_cut_create(), with the options that a plan would have. */
+/** Arguments of spmm_cut_create(); `o` is not NULL. */
 typedef struct asked {
     int root;
     const spmm_csr *a;
@@ -120,7 +121,8 @@ static spmm_cut_by cut_by(sp_partition partition)
     return (spmm_cut_by)by;
 }
 
-/** Chooses the cut. On root: if it has no memory for what spmm_cut_scatter() makes, the cut is by entries. */
+/** Chooses the cut, on root. If it lacks memory for the renumbered matrix of spmm_cut_scatter(), the cut is
+ *  by entries. */
 static spmm_status choose(const asked *q, const sp_cut_setting *s, sp_renumbering *r, spmm_cut *cut)
 {
     const sp_sizes sizes = {q->a->rows, q->a->cols, q->a->nnz};
@@ -132,8 +134,8 @@ static spmm_status choose(const asked *q, const sp_cut_setting *s, sp_renumberin
     return sp_renumbering_make(q->a, s, SP_PARTITION_NNZ, r, NULL);
 }
 
-/** Makes the cut and counts what it moves. On root. \param [in] why  why nothing need be counted; NULL: the
- *  cut is chosen */
+/** Makes the cut and counts the rows that it moves. On root.
+ *  \param [in] why  for SPMM_CUT_AUTO: why the cut is by entries; NULL: the cut is chosen */
 static spmm_status find_cut(const asked *q, const sp_cut_setting *s, const char *why, sp_renumbering *r,
                             spmm_cut *cut)
 {
@@ -198,7 +200,7 @@ static spmm_status share(const sp_grid *grid, int root, const sp_renumbering *r,
 {
     int64_t *old = NULL;
     spmm_cut facts = *cut;
-    facts.number = NULL; /* no rank gets root's pointers, even if the broadcast fails; the others are NULL */
+    facts.number = NULL; /* root's pointer must not reach other ranks, even if the broadcast fails */
     TRY(sp_bcast(grid->comm, root, &facts, sizeof facts));
     facts.number = cut->number;
     *cut = facts;

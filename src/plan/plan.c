@@ -64,7 +64,7 @@ static spmm_status fetch(const spmm_block *block, const spmm_plan_options *o, sp
     return status;
 }
 
-/** Creates a plan for the public function whose name messages contain. */
+/** Creates a plan on behalf of a public function, which messages name. */
 static spmm_status create(const char *function, MPI_Comm comm, const spmm_block *block, int64_t k,
                           const spmm_plan_options *options, const spmm_plan_study *study, spmm_plan **plan)
 {
@@ -141,7 +141,7 @@ static spmm_status check_k(const spmm_plan *p, int64_t k)
                     : SPMM_OK;
 }
 
-/** Waits for queued products. Copies values to host memory if the matrix will be converted anew. */
+/** Waits for queued products. Copies values to host memory if the matrix will be converted again. */
 static spmm_status get_ready(spmm_plan *p, int64_t k)
 {
     TRY(sp_product_wait(p->forward));
@@ -179,8 +179,8 @@ spmm_status sp_plan_refresh(sp_plan_own *own)
     return SPMM_OK;
 }
 
-/** Determines whether all new values can be copied to their places within the GPU, also those of the
- *  transpose.
+/** Determines whether all new values, including those of the transpose, can be copied to their places by the
+ *  GPU alone.
  *  \param [out] all  0: some values are needed in host memory */
 static spmm_status map_values(spmm_plan *p, int *all)
 {
@@ -201,7 +201,7 @@ static spmm_status upload_values(const spmm_csr *a, void **copy)
     return status == SPMM_OK ? sp_device_upload(*copy, a->as, bytes) : status;
 }
 
-/** Determines where new values are read.
+/** Determines where new values are read from.
  *  \param [out] values  in GPU memory; NULL: they are in host memory, where this function has copied them if
  *                       necessary
  *  \param [out] copy    memory that the caller frees, or NULL */

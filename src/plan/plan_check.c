@@ -51,7 +51,7 @@ static spmm_status check_options(const char *function, const spmm_plan_options *
     return SPMM_OK;
 }
 
-/** Refuses options that contradict rows that travel as f32. */
+/** Refuses options that exclude an exchange of rows as f32. */
 static spmm_status check_rounding(const char *function, spmm_precision precision, const spmm_plan_options *o)
 {
     if (!sp_plan_rounds(o, precision)) return SPMM_OK;
@@ -66,8 +66,8 @@ static spmm_status check_rounding(const char *function, spmm_precision precision
     return SPMM_OK;
 }
 
-/** Checks that k columns of all rows of X or of Y have a size in bytes that fits an int64_t. Then so have the
- *  rows of any rank, and sums of them. */
+/** Checks that k columns of all rows of X or of Y have a size in bytes that fits an int64_t. The sizes of the
+ *  rows of any rank, and sums of these sizes, then fit as well. */
 static spmm_status check_size(const char *function, const spmm_block *block, int64_t k)
 {
     const int64_t rows = block->rows > block->cols ? block->rows : block->cols;
@@ -100,7 +100,7 @@ static spmm_status check_here(const char *function, const spmm_block *block, int
     return check_rounding(function, block->csr.precision, o);
 }
 
-/** Returns a hash of a text, at least 0, with which different texts are distinguished; `none` if text is
+/** Returns a hash of a text, at least 0, to detect that ranks have different texts; `none` if text is
  *  NULL. */
 static int64_t text_number(const char *text, int64_t none)
 {

@@ -7,8 +7,8 @@
 #include "plan/plan.h"
 #include "plan/transposed_product.h"
 
-/** The objects that a plan owns if spmm_plan_create() made it. They have memory of their own, because
- *  products point into it. */
+/** The objects that a plan owns if spmm_plan_create() made it. They are allocated separately, because
+ *  products point to them. */
 typedef struct sp_plan_own {
     sp_grid grid;
     sp_halo halo, joint;

@@ -18,8 +18,8 @@ typedef struct sp_transposed sp_transposed;
  *          _DEVICE, _MPI */
 spmm_status sp_transposed_create(const sp_product *of, sp_transposed **transposed);
 
-/** As sp_product_set_k() and sp_product_converts(); the values are those in the block of the product with the
- *  matrix. */
+/** As sp_product_set_k() and sp_product_converts(); the values are read from the block of the product with
+ *  the matrix. */
 spmm_status sp_transposed_set_k(sp_transposed *transposed, int64_t k);
 int sp_transposed_converts(const sp_transposed *transposed, int64_t k);
 

@@ -8,8 +8,8 @@
 #include "device/device_ops.h"
 #include "plan/plan_struct.h"
 
-/** Entries that a thread compares before it looks whether another thread has found a difference; also the
- *  least number for which threads are worth their start. */
+/** Number of entries that a thread compares before it checks whether another thread has found a difference;
+ *  also the number beyond which several threads are used. */
 enum { PIECE = 1 << 14 };
 
 /** What differs from the block. */
@@ -61,7 +61,7 @@ static int64_t end_of(int64_t begin, int64_t all) { return begin + PIECE < all ?
 
 static void compare_on_host(const spmm_csr *a, const spmm_rows *r, int threads, unlike *found)
 {
-    /* where the row starts end like the block's, r has as many entries as the block */
+    /* if the row starts begin and end like the block's, r has as many entries as the block */
     if (r->irp && (starts_differ(a, r, 0, 1) || starts_differ(a, r, a->rows, a->rows + 1))) {
         set(&found->pattern);
         return;
@@ -86,8 +86,8 @@ static void copy_on_host(const spmm_csr *a, const void *values, int threads)
 
 /* ---- GPU memory ---- */
 
-/** Compares in one launch. Its threads write to host memory, and only if they find a difference: they write
- *  the number of the comparison, so that nothing needs to be cleared before. */
+/** Compares in one launch. Threads that find a difference write the number of the comparison to host memory,
+ *  so that nothing needs to be cleared beforehand. */
 static spmm_status compare_on_gpu(sp_plan_own *own, const spmm_rows *r, unlike *found)
 {
     if (!own->found) {

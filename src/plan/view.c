@@ -9,7 +9,7 @@
 #include "formats/multivector.h"
 #include "plan/plan_struct.h"
 
-/** Data of all ranks that a view prints. All members are double, so that one reduction combines them. */
+/** Data of all ranks that a view prints. All members are double: one reduction per struct. */
 typedef struct summary {
     struct {
         double entries, rows; /* sums over all blocks */

@@ -26,8 +26,8 @@ spmm_status sp_product_check_operand(const sp_product *p, const spmm_multivector
                    sp_precision_word(p->precision), sp_memory_word(p->space));
 }
 
-/** Returns 1 if the caller's X can be used in place: it is row-major, and has memory for the ghost rows or no
- *  ghost rows are received. */
+/** Returns 1 if the caller's X can be used in place. It must be row-major. If column blocks are not copies
+ *  and ghost rows are received, X must also have memory for them that the exchange accepts. */
 static int receives_ghost_rows(const sp_product *p, const spmm_multivector *x)
 {
     const sp_halo *const h = p->halo;

@@ -278,7 +278,7 @@ static int64_t copy_increasing(const spmm_csr *a, int64_t i, int32_t *to)
     return length;
 }
 
-/** Returns how far a row reaches: the distance of its first and last column, and 1. */
+/** Returns how far a row reaches: the distance between its first and last columns, plus 1. */
 static double reach_of(const spmm_csr *a, int64_t i, int any_order)
 {
     const int32_t *const col = a->ja + a->irp[i];

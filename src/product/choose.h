@@ -26,7 +26,7 @@ typedef struct sp_features {
         double over[SP_LENGTH_BOUNDS]; /**< over[i]: number of entries in rows of more than 4 << i entries */
         double panel_columns; /**< estimated number of distinct columns per panel, summed over panels */
         /* From a sample of rows i, each with a random column c of the row: the number of columns of row i
-         * other than c, and how many of these row c of the matrix also has. Only rows of the block are
+         * other than c, and how many of these are also in row c of the matrix. Only rows of the block are
          * compared. */
         double columns, shared;
         double changes; /**< number of rows whose length differs from that of the previous row */

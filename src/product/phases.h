@@ -6,8 +6,7 @@
 #include "device/device.h"
 #include "product/column_blocks.h"
 
-/** The phases of a product. With column blocks, each block has an interior and a boundary phase of its own.
- *  */
+/** The phases of a product. With column blocks, each block has its own interior and boundary phases. */
 typedef enum sp_phase {
     SP_PHASE_INTERIOR, /**< kernels for the interior rows */
     SP_PHASE_BOUNDARY, /**< kernels for the other rows */

@@ -74,8 +74,8 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, sp_pr
     spmm_status status = sp_shape_check(p->shape);
     if (status == SPMM_OK) status = list_kernels(o, f, t.k, p, list, &t.count);
     TRY(sp_agree(p->grid->comm, "plan", status));
-    p->parts.slice = p->given->joint ? NULL : p->given->slice; /* the slice also has the entries that the
-                                                                  joint exchange leaves to other ranks */
+    p->parts.slice = p->given->joint ? NULL : p->given->slice; /* in the joint exchange, other ranks
+                                                                  multiply some entries of the slice */
     TRY(sp_kernel_trial_run(&t, &p->parts, &p->kernel_trial));
     sp_trial_words(&p->kernel_trial, p->why, sizeof p->why);
     p->space = p->parts.kernel->device;
@@ -150,7 +150,8 @@ static spmm_status connect(const spmm_plan_options *o, sp_product *p)
     if (p->given->joint && p->given->joint->moves.all_moved > 0)
         TRY(sp_partial_rows_create(p->grid, p->given, o, &p->study, o->kernel ? p->parts.kernel : NULL, p->k,
                                    p->threads, &p->partial));
-    /* with two addends every method gives the same bits; only NCCL can sum in the caller's stream */
+    /* a trial must not change bits, unless that is allowed: with two addends every method gives the same
+     * bits. In a caller's stream only NCCL can sum */
     const int timed = sp_plan_tries(o, &p->study) && !o->stream && (o->any_order || p->grid->dims[1] == 2);
     TRY(sp_reduction_create(p->grid, rows * ld, p->precision, p->space, o->reduce, p->threads,
                             timed ? &p->reduce_trial : NULL, &p->reduction));

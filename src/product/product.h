@@ -58,7 +58,7 @@ typedef struct sp_pending {
     spmm_status status;             /**< status so far */
     char message[SP_MESSAGE_BYTES]; /**< message of the failure */
     double alpha, beta;
-    double seconds;           /**< time of sp_product_begin() */
+    double seconds;           /**< seconds that sp_product_begin() took */
     spmm_multivector y;       /**< the caller's Y */
     spmm_multivector x;       /**< all columns of X: the caller's, or the product's copy */
     spmm_multivector product; /**< where kernels write A X: the caller's Y, or the product's buffer */
@@ -187,8 +187,8 @@ spmm_status sp_product_check_operand(const sp_product *product, const spmm_multi
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status sp_product_x_create(const sp_product *product, int64_t k, int for_copies, spmm_multivector *x);
 
-/** Allocates the product's own copy of the caller's X, with memory for any number of columns unless ranks
- *  share it. Local. */
+/** Allocates the product's own copy of the caller's X: for the maximum number of columns, or, if ranks share
+ *  X, for the current number. Local. */
 spmm_status sp_product_create_copy(sp_product *product);
 
 /** Seconds that the phases of one product took on this rank. */

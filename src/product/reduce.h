@@ -51,13 +51,14 @@ void sp_reduction_destroy(sp_reduction *reduction);
  *  rank; otherwise y becomes the sum on the first rank, and is undefined afterwards on the others.
  *
  *  Collective over the process row. On a GPU, the sum starts after the kernels queued before in
- *  SP_STREAM_MAIN, and work queued there after this call reads the sum. linear ((y0 + y1) + y2) + ...: the
- *  first rank receives from all others, in the order of ranks tree in step s, each rank r that is a multiple
- *  of 2^(s+1) adds the partial Y of rank r + 2^s butterfly in step s, ranks whose numbers differ only in bit
- *  s exchange their partial Y, and both add. If the number of ranks is not a power of two, let 2^m be the
- *  greatest power of two below it: each rank r >= 2^m first sends its partial Y to rank r - 2^m, and gets the
- *  sum in the end (Rabenseifner: Optimization of collective reduction operations, ICCS 2004, section 2) mpi,
- *  nccl the library adds, in an order that is the same in each run on the same ranks
+ *  SP_STREAM_MAIN, and work queued there after this call reads the sum. The methods:
+ *  - linear: ((y0 + y1) + y2) + ...: the first rank receives from all others, in the order of ranks.
+ *  - tree: in step s, each rank r that is a multiple of 2^(s+1) adds the partial Y of rank r + 2^s.
+ *  - butterfly: in step s, ranks whose numbers differ only in bit s exchange their partial Y, and both add.
+ *    If the number of ranks is not a power of two, let 2^m be the greatest power of two below it: each rank
+ *    r >= 2^m first sends its partial Y to rank r - 2^m, and receives the sum in the end (Rabenseifner:
+ *    Optimization of collective reduction operations, ICCS 2004, section 2).
+ *  - mpi, nccl: the library adds, in an order that is the same in each run on the same ranks.
  *  \param [in,out] y  [elements], in the reduction's memory space
  *  \return SPMM_OK, SPMM_ERR_DEVICE, SPMM_ERR_MPI */
 spmm_status sp_reduction_run(sp_reduction *reduction, void *y);

@@ -1,5 +1,5 @@
-/** Selects the converted matrix that a product uses if it has fewer columns than it was created for. There
- *  are at most two.
+/** Selects the converted matrix that a product uses if it has fewer columns than it was created for. A
+ *  product has at most two.
  *
  *  Kernel, exchange and reduction stay as chosen. sp_kernel_ops.set_k adapts the row blocks to the new number
  *  of columns, or they are prepared again. The exchange lists its messages again (sp_exchange_set_rows()).

@@ -7,18 +7,18 @@
 
 static const char what[] = "the sums of partial rows of a node";
 
-/** A partial row: its number among those that one rank computes for another. The context says which of the
- *  two `rank` is. */
+/** A partial row: `index` is its index among those that one rank computes for another. `rank` is either of
+ *  the two ranks, by context. */
 typedef struct place {
     int32_t rank, index;
 } place;
 
-/** What a node computes for one row of this rank: which of its ranks' partial rows the others are added
- *  to. */
+/** The partial rows that the ranks of one node compute for one row of this rank, and the one to which the
+ *  others are added. */
 typedef struct tally {
-    int64_t ranks, seen; /* ranks that compute a partial row; those of them looked at so far */
-    int64_t turn;        /* goes from row to row, so that each rank adds about as many */
-    place adder;         /* the rank, and the number of the row among those that it computes for this rank */
+    int64_t ranks, seen; /* number of ranks that compute a partial row; of these, number visited so far */
+    int64_t turn;        /* selects the adder; increases with each row, so that the ranks add equally often */
+    place adder;         /* the adding rank, and the index of its partial row among those for this rank */
 } tally;
 
 /** The two steps. */
@@ -30,29 +30,29 @@ typedef struct node_sums_setup {
     const sp_joint *joint;
     int parts, me;
     int *node;    /* [parts] the first rank of each rank's node */
-    tally *of;    /* [parts] of each node, by its first rank */
-    place *adder; /* [ghost rows of moves] whose row each is added to; itself: it is not */
-    place *told;  /* [moves.own] the same of the rows that this rank computes, told by their owners */
+    tally *of;    /* [parts] the tally of each node, indexed by the node's first rank */
+    place *adder; /* [ghost rows of moves] the partial row to which each is added; itself: it is not added */
+    place *told;  /* [moves.own] likewise for the rows that this rank computes; received from their owners */
     place *given,
-        *taken; /* [rows sent inside], [rows received inside]: the owner of each row, and its number among the
-                               rows that the rank which receives it here computes for that owner, or, if it is
-                               the owner, that the sender computes for it */
-    int64_t *first; /* [parts] the first own row of S that is for each rank */
-    int64_t *ghost; /* [parts] the first ghost row of moves that comes from each rank */
-    int64_t *send[STEPS], *receive[STEPS]; /* [parts] rows to and from each rank */
+        *taken; /* [rows sent inside], [rows received inside]: the owner of each row, and an index among the
+                               rows that the receiver computes for the owner or, if it is the owner, among the
+                               rows that the sender computes for it */
+    int64_t *first; /* [parts] the first owned row of S that is computed for each rank */
+    int64_t *ghost; /* [parts] the first ghost row of moves that is received from each rank */
+    int64_t *send[STEPS], *receive[STEPS]; /* [parts] numbers of rows to and from each rank */
     int64_t *at;                           /* [parts] scratch */
-    int32_t *list[STEPS];                  /* owned rows to send */
+    int32_t *list[STEPS];                  /* rows of S to send */
     int32_t *own_row,
-        *row; /* [ghost rows of S] what each is added to: an own row of S, a row of joint->rest; -1: none */
-    int32_t *sum_row; /* [moves.own] the row of S in which each own row is sent */
+        *row; /* [ghost rows of S] the row to which each is added: of S (own_row), of joint->rest; -1: none */
+    int32_t *sum_row; /* [moves.own] the row of S that is sent for each owned row: the sum, or itself */
     sp_node_sums *sums;
 } node_sums_setup;
 
 /* ---- nodes ---- */
 
 /** Finds the ranks of each node.
- *  \param [out] some  the same on every rank: 0 if each rank of every process column is alone on its node, or
- *                     all of them are on one */
+ *  \param [out] some  the same on every rank: 0 if, in every process column, each rank is alone on its node
+ *                     or all ranks are on one node; else 1 */
 static spmm_status find_nodes(node_sums_setup *s, int *some)
 {
     int first = s->me, size, simple;
@@ -86,9 +86,9 @@ static spmm_status allocate(node_sums_setup *s)
     return SPMM_OK;
 }
 
-/** Decides who adds the partial rows of one row of this rank.
- *  \param [in,out] adder  [count] of its partial rows: their own places; then those of the rows that they are
- *                         added to */
+/** Decides which ranks add the partial rows of one row of this rank. In s->adder, replaces each of these
+ *  partial rows by the one to which it is added.
+ *  \param [in] addend  [count] the partial rows, as rows of S */
 static void decide(node_sums_setup *s, const int32_t *addend, int64_t count)
 {
     const sp_halo *const m = &s->joint->moves;
@@ -105,7 +105,7 @@ static void decide(node_sums_setup *s, const int32_t *addend, int64_t count)
         }
 }
 
-/** Decides who adds, for each row of this rank. */
+/** Decides which ranks add partial rows, for all rows of this rank. */
 static void choose_adders(node_sums_setup *s)
 {
     const sp_halo *const m = &s->joint->moves;
@@ -116,7 +116,7 @@ static void choose_adders(node_sums_setup *s)
         for (int64_t i = 0; i < m->source[k].rows; i++)
             s->adder[g++] = (place){m->source[k].rank, (int32_t)i};
     }
-    /* from another rank on for each owner: short lists would all begin with the same one */
+    /* each owner begins with a different rank; otherwise one rank would add the rows of all short lists */
     for (int p = 0; p < s->parts; p++) s->of[p].turn = s->me;
     for (int64_t n = 0; n < sums->count; n++)
         decide(s, sums->addend + sums->start[n], sums->start[n + 1] - sums->start[n]);
@@ -124,7 +124,8 @@ static void choose_adders(node_sums_setup *s)
 
 /* ---- messages ---- */
 
-/** Tells the ranks that compute rows for this one who adds them, and is told the same. */
+/** Notifies the ranks that compute rows for this rank which ranks add them, and receives the same for the
+ *  rows that this rank computes. Collective. */
 static spmm_status tell(node_sums_setup *s)
 {
     const sp_halo *const m = &s->joint->moves;
@@ -137,16 +138,17 @@ static spmm_status tell(node_sums_setup *s)
     return SPMM_OK;
 }
 
-/* ---- ways ---- */
+/* ---- routes ---- */
 
-/** Returns the rank that own row i of S, which is for rank `owner`, is sent to, and in which step. */
+/** Returns the rank to which owned row i of S, computed for rank `owner`, is sent. *step is the step in which
+ *  it is sent. */
 static int way_of(const node_sums_setup *s, int owner, int64_t i, int *step)
 {
     *step = near(s, owner) || s->told[i].rank != s->me ? INSIDE : BETWEEN;
     return *step == INSIDE && !near(s, owner) ? s->told[i].rank : owner;
 }
 
-/** Finds how many rows go to each rank, and come from it, in each step. */
+/** Counts the rows that are sent to and received from each rank in each step. Collective. */
 static spmm_status count_rows(node_sums_setup *s)
 {
     const sp_halo *const m = &s->joint->moves;
@@ -191,8 +193,8 @@ static spmm_status allocate_lists(node_sums_setup *s)
     return sp_alloc((void **)&s->row, all, sizeof *s->row, what);
 }
 
-/** Lists the owned rows that are sent in a step, for each rank in the order of S, and inside a node what they
- *  are. */
+/** Lists the owned rows of S that are sent in a step, for each rank in the order of S. In the step INSIDE,
+ *  also sets s->given for them. */
 static void list_rows(node_sums_setup *s, int step)
 {
     const sp_halo *const m = &s->joint->moves;
@@ -229,7 +231,7 @@ static spmm_status make_halo(node_sums_setup *s, int step, int64_t first, int64_
     return SPMM_OK;
 }
 
-/** Returns the number within this node of one of its ranks. */
+/** Returns the number, within this node, of a rank of this node. */
 static int number_in_node(const node_sums_setup *s, int rank)
 {
     int number = 0;
@@ -239,8 +241,8 @@ static int number_in_node(const node_sums_setup *s, int rank)
 
 /* ---- sums ---- */
 
-/** Finds what the rows that come are added to: rows for this rank to its rows of Y, others to those that it
- *  computes. */
+/** Lists the rows to which received rows are added. Rows for this rank are added to its rows of Y, rows for
+ *  other ranks to the partial rows that this rank computes. */
 static spmm_status list_sums(node_sums_setup *s)
 {
     const sp_joint *const j = s->joint;
@@ -264,7 +266,7 @@ static spmm_status list_sums(node_sums_setup *s)
     return sp_sum_lists_create(s->row, 0, j->moves.own, n, j->rest.rows, &s->sums->to_y);
 }
 
-/** Puts the sums into the first row that comes for each, and sends these instead of owned rows. */
+/** Arranges that each sum replaces the first row received for it, and is sent instead of the owned row. */
 static void send_sums(node_sums_setup *s)
 {
     const sp_sum_lists *const l = &s->sums->to_first;
@@ -279,7 +281,7 @@ static void send_sums(node_sums_setup *s)
 }
 
 /** Counts the rows that all ranks receive.
- *  \param [out] direct  those that would cross between nodes if none were added before */
+ *  \param [out] direct  number of rows that would cross between nodes if no rows were added inside nodes */
 static spmm_status count_moved(node_sums_setup *s, int64_t *direct)
 {
     const sp_halo *const m = &s->joint->moves;

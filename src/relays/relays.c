@@ -1,5 +1,5 @@
-/** Determines which rows of X ranks of a node hand on. Which rank receives a row for its node is taken from
- *  the rows that the node would have in common memory. */
+/** Determines which rows of X the ranks of a node forward. A row is received for its node by the same rank as
+ *  with common memory (halo/node_rows.h). */
 #include "relays/relays.h"
 
 #include <string.h>
@@ -9,34 +9,34 @@
 #include "halo/node_rows.h"
 #include "relays/two_steps.h"
 
-/** Handing rows on is worth it if less than this fraction of the rows crosses between nodes. */
+/** Rows are forwarded if less than this fraction of the rows then crosses between nodes. */
 static const double WORTH = 0.9;
 
 static const char what[] = "the rows that a node forwards";
 
 struct sp_relays {
     const sp_grid *grid;
-    /* node.halo: at first in the node's numbering, at last in that of the X of this rank; its messages are
-     * those between nodes */
+    /* node.halo: the messages between nodes, first in the node's numbering, then (after renumber()) in the
+     * numbering of this rank's X */
     sp_node_rows node;
-    /* Afterwards: rows between ranks of the node, which have their numbers in node.comm: owned rows, and rows
-     * that node.halo has brought. The numbers of rows to send count from the first own row, so that they may
-     * be negative. */
+    /* The second step: messages between ranks of the node, which are numbered as in node.comm, with owned
+     * rows and rows that were received by node.halo. Rows to send are numbered from the first owned row, so
+     * that their numbers may be negative. */
     sp_halo inside;
 };
 
-/** Temporary data. Rows of the node are those of its common memory, see sp_node_rows. */
+/** Temporary data. Rows of the node are numbered as in common memory, see sp_node_rows. */
 typedef struct relay_setup {
     sp_relays *r;
-    int64_t rows, words;     /* of the node; of a set of its rows */
-    uint64_t *held;          /* rows of the node that X has on this rank */
+    int64_t rows, words;     /* number of rows of the node; number of words of a bitmap of these rows */
+    uint64_t *held;          /* bitmap of the rows of the node that are in this rank's X */
     int64_t *before;         /* [words + 1] number of members of `held` before each word */
-    int64_t *receive, *send; /* [size][PLACES] rows to and from each rank of the node */
-    int32_t *wanted;         /* rows of the node that this rank needs of others, in the order of `receive` */
+    int64_t *receive, *send; /* [size][PLACES] numbers of rows from and to each rank of the node */
+    int32_t *wanted;         /* rows of the node needed from other ranks, in the order of `receive` */
 } relay_setup;
 
-/** Where rows lie, seen from those that ranks of the node own. Of those that one rank needs of another, the
- *  rows in one place are next to each other in X. */
+/** The position of a row relative to the rows that ranks of the node own: before, among or after them. Rows
+ *  in the same position that one rank needs from another are consecutive in X. */
 enum { BELOW, NEAR, ABOVE, PLACES };
 
 static int64_t clamp(int64_t value, int64_t low, int64_t high)
@@ -44,7 +44,8 @@ static int64_t clamp(int64_t value, int64_t low, int64_t high)
     return value < low ? low : value > high ? high : value;
 }
 
-/** Finds the rows [rows[0], rows[1]) of the node that a rank owns, or that it receives below or above these.
+/** Finds the rows [rows[0], rows[1]) of the node that a rank owns (NEAR), or that it receives from other
+ *  nodes (BELOW, ABOVE).
  *  \param [in] list  rank * PLACES + place */
 static void rows_of_list(const sp_node_rows *n, int list, int64_t rows[2])
 {
@@ -57,13 +58,13 @@ static void rows_of_list(const sp_node_rows *n, int list, int64_t rows[2])
     }
 }
 
-/** Returns the row of X that a row of the node is. */
+/** Returns the index in this rank's X of a row of the node. */
 static int64_t row_of(const relay_setup *s, int64_t row)
 {
     return sp_set_before(s->held, s->before[row / SP_SET_WORD], row);
 }
 
-/** Adds the rows that this rank's block needs. */
+/** Adds to s->held the rows that this rank's block needs. */
 static void hold_needed(relay_setup *s, int threads)
 {
     const sp_halo *const h = &s->r->node.halo;
@@ -75,7 +76,7 @@ static void hold_needed(relay_setup *s, int threads)
     for (int64_t e = 0; e < h->local.nnz; e++) sp_set_add(s->held, h->local.ja[e]);
 }
 
-/** Adds the rows that this rank owns and receives. */
+/** Adds to s->held the rows that this rank owns, or receives from other nodes. */
 static void hold_own(relay_setup *s)
 {
     const sp_node_rows *const n = &s->r->node;
@@ -86,7 +87,7 @@ static void hold_own(relay_setup *s)
     }
 }
 
-/** Finds out whether fewer rows cross between nodes than if each rank received its own.
+/** Determines whether clearly fewer rows cross between nodes than if each rank received its rows itself.
  *  \param [out] worth  the same on every rank */
 static spmm_status find_worth(const sp_relays *r, const sp_halo *halo, int *worth)
 {
@@ -101,7 +102,7 @@ static spmm_status find_worth(const sp_relays *r, const sp_halo *halo, int *wort
     return SPMM_OK;
 }
 
-/** Numbers columns and messages between nodes as the X of this rank, in place. */
+/** Renumbers the columns and the messages between nodes, in place: from the node's rows to this rank's X. */
 static void renumber(const relay_setup *s, int threads)
 {
     const sp_node_rows *const n = &s->r->node;
@@ -140,8 +141,8 @@ static spmm_status list_wanted(relay_setup *s)
     return SPMM_OK;
 }
 
-/** Sends the other ranks of the node the lists of rows that this rank needs of them, and receives theirs into
- *  inside.list. */
+/** Sends the other ranks of the node the lists of rows that this rank needs from them, and receives their
+ *  lists into inside.list. */
 static spmm_status swap_wanted(relay_setup *s)
 {
     const sp_node_rows *const n = &s->r->node;

@@ -1,5 +1,5 @@
-/** An exchange made of two: rows that arrive by the first are forwarded by the second, or added to rows
- *  that the second sends. Its transport is chosen for each of the two. */
+/** A combination of two exchanges: the second one forwards rows that the first one delivers, or sends sums of
+ *  them. The transport is chosen for each exchange separately. */
 #include "relays/two_steps.h"
 
 #include <stdio.h>
@@ -10,10 +10,10 @@
 #include "formats/multivector.h"
 
 typedef struct two_steps {
-    sp_exchange exchange; /* made of these two; must be the first member */
-    sp_grid node;         /* the ranks of this one's node */
+    sp_exchange exchange; /* the combination of `between` and `inside`; must be the first member */
+    sp_grid node;         /* the ranks of this rank's node */
     sp_exchange *between, *inside;
-    sp_exchange *first, *second; /* the same in their order */
+    sp_exchange *first, *second; /* `between` and `inside` in the order in which they run */
     sp_node_sums *sums;          /* NULL: nothing is added */
     sp_row_sums row_sums;
     char name[64];
@@ -31,7 +31,7 @@ static spmm_status begin(sp_exchange *x)
     return status;
 }
 
-/** Adds rows that the first exchange has brought and own ones, which the second one sends. */
+/** Adds owned rows and rows that the first exchange delivered. The second exchange sends the sums. */
 static spmm_status add(const sp_exchange *x)
 {
     const two_steps *const t = steps_of(x);
@@ -43,8 +43,8 @@ static spmm_status add(const sp_exchange *x)
     return x->space == SPMM_CPU ? SPMM_OK : sp_stream_wait(sp_exchange_stream(t->second), SP_STREAM_MAIN);
 }
 
-/** Ends the first exchange and begins the second one. Every rank waits for the first before it takes part in
- *  the second, so that neither waits for the other. */
+/** Ends the first exchange and begins the second one. Every rank completes the first exchange before it takes
+ *  part in the second, so that the two cannot deadlock. */
 static spmm_status pass_on(sp_exchange *x)
 {
     const two_steps *const t = steps_of(x);
@@ -87,8 +87,8 @@ static void skip(sp_exchange *x)
     sp_exchange_skip(steps_of(x)->second);
 }
 
-/* X lies where the exchange inside the node wants it: that between nodes is by messages, from and to any
- * memory. */
+/* The exchange inside the node determines in which memory X must be: the exchange between nodes uses
+ * messages, which accept any memory. */
 
 static spmm_status alloc(sp_exchange *x, int64_t bytes, void **memory)
 {
@@ -119,9 +119,9 @@ static const sp_exchange_memory memory = {.alloc = alloc, .takes = takes};
 
 #define REST .destroy = destroy, .settle = settle, .skip = skip, .set_rows = set_rows, .memory = &memory
 static const sp_exchange_ops handing_on = {.begin = begin, .end = pass_on_and_end, REST};
-/* so that sums travel while interior rows are computed */
+/* the second exchange starts in `begin`, so that sums travel while interior rows are computed */
 static const sp_exchange_ops adding_on_cpus = {.begin = begin_and_pass_on, .end = end, REST};
-/* neighbors wait for X first */
+/* both exchanges take place in `end`, because neighbors wait for X first */
 static const sp_exchange_ops adding_on_gpus = {.end = make_both, REST};
 #undef REST
 
@@ -130,7 +130,7 @@ static spmm_status connect(two_steps *t, MPI_Comm comm, const sp_halo *between, 
     sp_exchange *const x = &t->exchange;
     sp_exchange_options o = x->options;
     t->node = sp_grid_of_column(x->grid, comm);
-    /* the second exchange follows the first one in its stream */
+    /* both exchanges must use the same stream, so that the second one follows the first */
     o.alone = 0;
     o.pitch = 0;
     TRY(sp_exchange_create(x->grid, between, &o, &t->between));

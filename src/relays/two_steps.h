@@ -1,35 +1,36 @@
-/** An exchange made of two, one between nodes and one inside, and what node sums are. Private to
- *  src/relays. */
+/** A combination of two exchanges, one between nodes and one inside a node, and the data of node sums.
+ *  Private to src/relays. */
 #ifndef SP_TWO_STEPS_H
 #define SP_TWO_STEPS_H
 
 #include "halo/joint.h"
 #include "exchange/exchange.h"
 
-/** How the partial rows of an sp_joint travel in two steps. They form a multivector S: the moves.owned rows
- *  that this rank computes, in their order, then those that come from ranks of this node, then those that
- *  come from other nodes, each in the order of the ranks. Both halos have this numbering, without ghost_low,
- *  so that one S serves both exchanges. */
+/** The exchange of the partial rows of an sp_joint in two steps. The partial rows form a multivector S: first
+ *  the rows (moves.own) that this rank computes, in the order of sp_joint, then the rows received from ranks
+ *  of this node, then the rows received from other nodes, each in rank order. Both halos use this numbering,
+ *  with ghost_low 0, so that one S serves both exchanges. */
 typedef struct sp_node_sums {
-    MPI_Comm comm; /**< ranks of the process column on this node, in its order */
+    MPI_Comm comm; /**< ranks of the process column on this node, in the column's order */
     spmm_precision precision;
-    /** First step: rows for ranks of this node, and those that these are to add to rows of theirs. Ranks are
-     *  numbered as in comm. */
+    /** First step: sends rows for ranks of this node, and rows that these ranks add to partial rows that they
+     *  compute. Ranks are numbered as in comm. */
     sp_halo inside;
-    /** After it: an own row of S, and then the rows that came for it, in the order of the ranks, are added to
-     *  the first of these. The owned rows stay as they are, so that an exchange can be repeated. `row` does
-     *  not increase. */
+    /** After the first step: an owned row of S, and then the other rows received for it, in rank order, are
+     *  added to the first row received for it. Owned rows are not changed, so that an exchange can be
+     *  repeated. `row` is not in increasing order. */
     sp_sum_lists to_first;
-    /** Second step: owned rows and these sums, for ranks of other nodes, of each node one for a row of Y.
-     *  between.all_moved rows cross the network. */
+    /** Second step: sends owned rows and these sums to ranks of other nodes, one row per node for each row of
+     *  Y. between.all_moved rows cross the network. */
     sp_halo between;
-    /** At the end: which rows of S are added to which rows of joint->rest, those of this node's ranks first,
-     *  each in the order of the ranks. */
+    /** At the end: the rows of S that are added to rows of joint->rest, first those from ranks of this node,
+     *  then those from other nodes, each in rank order. */
     sp_sum_lists to_y;
 } sp_node_sums;
 
-/** Finds out which ranks compute partial rows for the same rows, and who adds them: in turn the ranks that
- *  compute one. With one rank of a process column on each node, or all on one, there is nothing to add.
+/** Determines which ranks of a node compute partial rows for the same row of Y, and which of them adds these
+ *  rows: they take turns. If each node has one rank of a process column, or one node has all, there is
+ *  nothing to add.
  *
  *  Collective over grid->comm.
  *  \param [in]  joint  from sp_joint_create() or sp_halo_transpose(); must outlive *sums
@@ -42,18 +43,21 @@ spmm_status sp_node_sums_create(const sp_grid *grid, const sp_joint *joint, sp_n
 /** Frees the object, its lists and the communicator; accepts NULL. Collective over the ranks of comm. */
 void sp_node_sums_destroy(sp_node_sums *sums);
 
-/** Creates such an exchange. Without `sums` the one between nodes comes first. With them the one inside does,
- *  and rows that it has brought are added before the other one begins: on CPUs in sp_exchange_begin(), which
- *  waits for ranks of the node, on GPUs in sp_exchange_end().
+/** Creates a combination of two exchanges. Without `sums`, the exchange between nodes comes first. With
+ *  `sums`, the exchange inside the node comes first, and the rows that it delivers are added before the
+ *  second exchange begins: on CPUs in sp_exchange_begin(), which waits for ranks of the node, on GPUs in
+ *  sp_exchange_end().
  *
  *  Collective over grid->comm.
- *  \param [in]     comm             ranks of the process column on this node, by which `inside` numbers them
- *  \param [in]     between, inside  of the same numbering of rows; must outlive the exchange
- *  \param [in]     options          as of sp_relays_exchange(); on GPUs the transport is that between nodes
- *  \param [in,out] sums             NULL, or what `between` and `inside` belong to; the exchange takes it
- *                                   over, also on failure
+ *  \param [in]     comm             ranks of the process column on this node; `inside` numbers ranks as in
+ *                                   comm
+ *  \param [in]     between, inside  with the same numbering of rows; must outlive the exchange
+ *  \param [in]     options          as for sp_relays_exchange(); on GPUs the transport applies between nodes
+ *                                   only
+ *  \param [in,out] sums             NULL, or the owner of `between` and `inside`; the exchange takes
+ *                                   ownership of it, also on failure
  *  \param [out]    exchange         the caller destroys it; NULL on failure
- *  \return the same status on every rank: those of sp_exchange_create() */
+ *  \return the same status on every rank: SPMM_OK, or the errors of sp_exchange_create() */
 spmm_status sp_two_steps_create(const sp_grid *grid, MPI_Comm comm, const sp_halo *between,
                                 const sp_halo *inside, const sp_exchange_options *options, sp_node_sums *sums,
                                 sp_exchange **exchange);

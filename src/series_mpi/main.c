@@ -21,14 +21,14 @@ static void list_kernels(void)
             printf("%s: %s\n", k[i].id, k[i].ops->missing);
 }
 
-static sp_series_job the_job; /* of main(), and of what is printed without MPI */
+static sp_series_job the_job; /* used by main() and by the output that needs no MPI */
 
 static void help(void) { sp_series_options_help(0, stdout); }
 static void help_all(void) { sp_series_options_help(1, stdout); }
 static void completion(void) { sp_series_options_completion(&the_job.options, stdout); }
 static void version(void) { printf("series_mpi %s\n", SPMM_VERSION); }
 
-/** What the actions print that need no MPI. */
+/** The functions that print the output of actions without MPI. */
 static void (*const answers[])(void) = {[SP_SERIES_LIST_KERNELS] = list_kernels,
                                         [SP_SERIES_COMPLETION] = completion,
                                         [SP_SERIES_VERSION] = version,

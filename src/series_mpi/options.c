@@ -174,7 +174,7 @@ static spmm_status set_tolerance(void *options, const char *text)
     return SPMM_OK;
 }
 
-/** Adds a strategy to those of --sum, once. */
+/** Appends a strategy to o->sum[], unless it is already there. */
 static void add_sum(sp_series_options *o, spmm_reduce method)
 {
     for (int i = 0; i < o->sums; i++)
@@ -333,7 +333,7 @@ static spmm_status check_operator(const sp_series_options *o)
 
 enum { MOST_TOP = 1000000 }; /* maximum for --top; rank 0 sorts up to this number of pairs from every rank */
 
-/** Checks what --sum is given with: what it has no use for is refused. */
+/** Rejects options that have no effect with --sum. */
 static spmm_status check_sum(const sp_series_options *o)
 {
     for (int i = 0; i < o->kernels; i++)

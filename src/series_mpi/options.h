@@ -11,7 +11,7 @@
 
 enum {
     SP_SERIES_KERNELS = 64, /**< maximum number of kernels that --kernel accepts */
-    SP_SERIES_SUMS = 3,     /**< number of strategies that --sum has */
+    SP_SERIES_SUMS = 3,     /**< number of strategies of --sum */
     SP_SERIES_PARTS = 8     /**< maximum number of values that --blocks-per-series accepts */
 };
 
@@ -27,8 +27,8 @@ typedef enum sp_series_action {
     SP_SERIES_HELP_ALL
 } sp_series_action;
 
-/** Memory in which the values lie that a GPU works on: its own; pinned host memory, which it reads and writes
- *  over the bus (zero-copy); unified memory, whose pages move between host and GPU. */
+/** Memory that contains the values on which a GPU works: GPU memory; pinned host memory, which the GPU reads
+ *  and writes over the bus (zero-copy); unified memory, whose pages move between host and GPU. */
 typedef enum sp_series_memory { SP_DEVICE_MEMORY, SP_MAPPED_MEMORY, SP_MANAGED_MEMORY } sp_series_memory;
 
 typedef struct sp_series_options {
@@ -48,7 +48,8 @@ typedef struct sp_series_options {
     int block;      /**< threads per CUDA block; 0: each kernel uses its own default */
     sp_operator op; /**< operator of step SP_MEAN; if it is not SP_SUM, no step follows SP_MEAN */
     int parts
-        [SP_SERIES_PARTS]; /**< numbers of blocks per series to run those kernels with that divide series */
+        [SP_SERIES_PARTS]; /**< numbers of CUDA blocks per series; each kernel that divides series runs with
+                                every number */
     int parts_count;       /**< number of elements of parts[]; at least 1 */
     int parts_given;
     int step[SP_STEPS]; /**< step[s] is 1 if step s is to be measured */
@@ -70,7 +71,7 @@ typedef struct sp_series_options {
     sp_series_action action;
     int shell;            /**< --completion: index in sp_completion_shells */
     int verbosity;        /**< -1: --quiet, 0: normal, 1: --verbose */
-    sp_command_line line; /**< what the options were parsed from */
+    sp_command_line line; /**< the command line from which the options were parsed */
 } sp_series_options;
 
 /** Parses argv into *o. The strings of argv must outlive *o.
@@ -87,7 +88,7 @@ void sp_series_options_completion(const sp_series_options *o, FILE *out);
 /** Returns the name of an operator on the command line and in records: "sum", "minimum", ... */
 const char *sp_operator_word(sp_operator op);
 
-/** Returns what --list-kernels says of the operators of a kernel: "-", "sum", "commutative", "any". */
+/** Returns what --list-kernels prints for the operators of a kernel: "-", "sum", "commutative", "any". */
 const char *sp_operators_word(sp_operators operators);
 
 /** Returns the name of a step on the command line and in records: "generate", "mean", ... */

@@ -243,8 +243,8 @@ static meeting meet(const sp_pearson *p, int d)
     return m;
 }
 
-/** Computes the tile that starts at row i of a and row j of b: numerators, coefficients and histogram. If
- *  `collect` is not NULL, also collects the wanted results from the tile. */
+/** Computes the tile that starts at row i of a and row j of b: numerators, coefficients and histogram. Then
+ *  calls the visitor, if it has a function. */
 static spmm_status do_tile(sp_pearson *p, const meeting *m, int64_t i, int64_t j,
                            const sp_tile_visitor *visitor)
 {

@@ -16,7 +16,8 @@
 
 typedef struct sp_pearson sp_pearson;
 
-/** Parts of a pass that are timed. On a GPU, the time of a part is that which the GPU spends on it. */
+/** Parts of a pass that are timed. On a GPU, a part is timed by GPU timers, except for gathering the
+ *  deviations, which the host times. */
 typedef enum sp_pearson_part {
     SP_CENTER,       /**< gathering the deviations of all ranks, and making centered copies */
     SP_NUMERATORS,   /**< products of the centered series */

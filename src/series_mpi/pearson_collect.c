@@ -184,8 +184,7 @@ static spmm_status pick(const sp_tile *t, sp_pearson_collection *c)
     return pick_columns(t, w, p);
 }
 
-/** Adds to `collect` those pairs and coefficients of a tile that are to be found. All work is complete on
- *  return. */
+/** Adds the wanted pairs and coefficients of a tile to `collect`. All work is complete on return. */
 static spmm_status look(sp_pearson *p, const sp_tile *tile, sp_pearson_collection *collect)
 {
     TRY(look_for_best(p, tile, collect));

@@ -34,7 +34,7 @@ struct sp_pearson {
 /** What sp_pearson_collect() has found so far on this rank; the struct is defined in pearson_collect.c. */
 typedef struct sp_pearson_collection sp_pearson_collection;
 
-/** What is done with each tile of a pass, when its coefficients are there. */
+/** The function that a pass calls for each tile after computing the coefficients of the tile. */
 typedef struct sp_tile_visitor {
     spmm_status (*look)(sp_pearson *p, const sp_tile *tile, sp_pearson_collection *collect); /**< or NULL */
     sp_pearson_collection *collect;

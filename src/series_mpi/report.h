@@ -55,8 +55,9 @@ typedef struct sp_series_record {
                                                passes */
     } pearson;                            /**< meaningful for step SP_PEARSON only */
     struct {
-        const char *reduce; /**< strategy by which the ranks' sums are added; NULL: another step */
-        int steps;          /**< of that strategy on these ranks, one after the other */
+        const char *reduce; /**< strategy by which the ranks' sums are added; NULL: the step is not
+                                 SP_ARRAY_SUM */
+        int steps;          /**< number of successive steps of that strategy on these ranks */
         double calc;        /**< seconds of an addition, measured on rank 0 (T_calc of the model) */
         double com;         /**< seconds of a message with one number, measured (T_com) */
         double model;       /**< seconds of the whole sum by the model */

@@ -107,7 +107,8 @@ static spmm_status time_task(task *t, sp_series_record *r)
 
 /* ---- lower bound of a step's memory traffic, and its number of operations ---- */
 
-/** Operations of an operator per value: of integers for SP_MATRIX, a comparison counts as one. */
+/** Returns the operations of an operator per value. For SP_MATRIX they are integer operations; a comparison
+ *  counts as one operation. */
 static double operations_of(sp_operator op) { return op == SP_MATRIX ? 12 : op == SP_DOT ? 2 : 1; }
 
 static void note_work(const sp_series_job *job, sp_series_record *r)
@@ -285,8 +286,8 @@ static spmm_status no_kernel(const sp_series_job *job, sp_step step)
     return sp_fail(SPMM_ERR_INTERNAL, "step %s has no kernel here", sp_step_word(step));
 }
 
-/** Fails if a mean is not finite: then a value or a sum exceeds the range of the precision. Of operators with
- *  several components, none is ever infinite. */
+/** Fails if a mean is not finite: a value or a sum then exceeds the range of the precision. If an operator
+ *  has several components, checks only the first one, which cannot overflow. */
 static spmm_status check_finite(const sp_series_job *job)
 {
     const int64_t count = job->x.count;
@@ -335,14 +336,14 @@ spmm_status sp_series_measure(sp_series_job *job, const sp_series_record *record
     *failed = 0;
     for (int s = 0; s < SP_STEPS; s++)
         if (job->options.step[s]) last = s;
-    FILE *const out = job->place.verbosity >= 0 ? stdout : NULL; /* verbosity is that of rank 0 */
+    FILE *const out = job->place.verbosity >= 0 ? stdout : NULL; /* -1 on other ranks */
     if (out) sp_series_table_head(out);
     for (int s = job->options.file ? SP_MEAN : SP_GENERATE; s <= last; s++) {
         const spmm_status status = run_step(job, (sp_step)s, record, failed);
         sp_series_table_end_step(&job->table,
-                                 out); /* also after an error: kernels that ran have their rows */
+                                 out); /* also after an error, to print the rows of the kernels that ran */
         TRY(status);
     }
-    if (last != SP_PEARSON) sp_series_table_total(&job->table, out); /* else the total is above the pairs */
+    if (last != SP_PEARSON) sp_series_table_total(&job->table, out); /* else printed above the pairs */
     return SPMM_OK;
 }

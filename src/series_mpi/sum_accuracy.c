@@ -123,7 +123,7 @@ static spmm_status time_kernel(bench *b, const sp_series_kernel *k)
     return SPMM_OK;
 }
 
-/** A series whose sum differs from the reference. Plain data, to be sent. */
+/** A series whose sum differs from the reference. Plain data, sent between ranks as bytes. */
 typedef struct differing {
     int64_t series; /* global number; -1: there is none */
     double sum, exact;
@@ -232,7 +232,7 @@ static spmm_status one_case(const sp_series_options *o, const sp_place *place, i
     TRY_GOTO(sp_agree(place->grid.comm, "series", status), done);
     for (int i = 0; names[i]; i++) {
         TRY_GOTO(measure(&b, names[i]), done);
-        if (i == 0 && o->verbosity > 0) TRY_GOTO(name_differing(&b), done); /* of the plain algorithm */
+        if (i == 0 && o->verbosity > 0) TRY_GOTO(name_differing(&b), done); /* the plain algorithm */
     }
 done:
     sp_free(b.exact);

@@ -1,5 +1,5 @@
-/** The job of --sum: one array is cut between the ranks, and summed by each strategy, which are compared with
- *  each other, with the sequential sum and with the cost model. */
+/** The job of --sum: one array is cut between the ranks, and summed by each strategy. The strategies are
+ *  compared with each other, with the sequential sum and with the cost model. */
 #include <math.h>
 #include <string.h>
 
@@ -13,12 +13,12 @@
 #include "series_mpi/sum_of_array.h"
 
 /* Without --repeat, a sum is timed REPEAT times, or as often as fits into LONG_SECONDS, but at least
- * LEAST_REPEAT times. Each time is that of one sum: in a row of sums a rank may send ahead of rank 0, which
- * hides its messages. */
+ * LEAST_REPEAT times. Each timing is of one sum: in a batch of sums, a rank may send before rank 0 is ready
+ * to receive, which hides the time of its messages. */
 enum { REPEAT = 100, LEAST_REPEAT = 3, LONG_SECONDS = 10, TRIALS = 9, MOST_BATCH = 1000 };
 static const double SHORT_SECONDS = 1e-3;
 
-/** State of the job beside sp_series_job. */
+/** State of the job in addition to sp_series_job. */
 typedef struct sums {
     sp_series_job *job;
     sp_grid line; /* all ranks in one row */
@@ -81,9 +81,9 @@ static spmm_status load(sums *s)
     return sp_agree(grid->comm, "series", sp_series_alloc(device, 8, "a sum", (void **)&job->mean));
 }
 
-/* ---- what the sums are held against ---- */
+/* ---- what the sums are compared with ---- */
 
-/** Measures the seconds of a local sum, as the median of a few runs; short ones are timed together. */
+/** Measures the seconds of a local sum, as the median of a few timings; short sums are timed in batches. */
 static spmm_status time_part(const sp_array_sum *a, double *sum, double *median)
 {
     double seconds[TRIALS], start = MPI_Wtime();
@@ -125,7 +125,7 @@ static spmm_status sum_sequentially(sums *s)
     return isfinite(sum) ? SPMM_OK : beyond_range(s);
 }
 
-/** Measures T_calc: an addition of the kernel on rank 0's part. */
+/** Measures T_calc: the seconds per addition of the kernel on rank 0's part. */
 static spmm_status probe_additions(sums *s)
 {
     const int64_t additions = s->job->ranges.row_begin[1] - s->job->ranges.row_begin[0] - 1;
@@ -157,8 +157,8 @@ static spmm_status probe(sums *s)
 
 /* ---- timing a strategy ---- */
 
-/** Measures the seconds of one sum on the slowest rank, or with `whole` 0 of adding the ranks' sums alone.
- *  Collective. */
+/** Measures the seconds of one sum on the slowest rank. With `whole` 0, measures only the addition of the
+ *  ranks' sums. Collective. */
 static spmm_status time_sum(const sums *s, int whole, double *sum, double *seconds)
 {
     spmm_status status = SPMM_OK;
@@ -173,7 +173,7 @@ static spmm_status time_sum(const sums *s, int whole, double *sum, double *secon
 }
 
 /** Times sums by the strategy of s->array, then the additions of the ranks' sums alone. Collective.
- *  \param [out] sum  of the array, where sp_array_has_sum() is 1 */
+ *  \param [out] sum  sum of the array if sp_array_has_sum() is 1, else undefined */
 static spmm_status time_strategy(const sums *s, double *sum, sp_series_record *r)
 {
     const sp_series_options *const o = &s->job->options;
@@ -198,16 +198,15 @@ static spmm_status time_strategy(const sums *s, double *sum, sp_series_record *r
 
 /* ---- checking ---- */
 
-/** Returns the bound on the error of a sum of n additions one after the other, beside an exact reference. */
+/** Returns the bound on the difference between a sum of n successive additions and the reference. */
 static double bound_of(const sums *s, double n)
 {
     const double nu = n * (s->job->options.precision == SPMM_F64 ? 0x1p-53 : 0x1p-24);
-    /* n u itself bounds the error of a sum (Jeannerod and Rump 2013) where gamma_n is huge, or none */
+    /* if gamma_n is large or undefined, n u bounds the error (Jeannerod and Rump 2013) */
     return (nu < 0.5 ? nu / (1 - nu) : 2 * nu) * s->absolute;
 }
 
-/** Compares the sums that the ranks have with the reference, and with that of rank 0, whose bits they must
- *  have. */
+/** Compares the sum of each rank that has one with the reference, and bit for bit with the sum of rank 0. */
 static void compare(const sums *s, spmm_reduce method, const double *of_rank, sp_series_record *r)
 {
     const int ranks = s->line.size;
@@ -338,8 +337,8 @@ static spmm_status run(sums *s, int i, const sp_series_record *common, int *fail
     return sp_agree(s->line.comm, "report", status);
 }
 
-/** Chooses the kernel that sums a part: that of --kernel, or on a CPU that of the sequential program, so that
- *  the speed-up is that of the cut alone. */
+/** Chooses the kernel that sums a part: the kernel of --kernel; else on a CPU the sequential program's
+ *  kernel, so that the speed-up is due to the cut alone; else the default kernel. */
 static const sp_series_kernel *kernel_of(const sp_series_job *job)
 {
     if (job->options.kernels > 0) return job->options.kernel[0];
@@ -383,7 +382,7 @@ static spmm_status work(sums *s)
     common.sequential = s->sequential;
     if (job->place.verbosity >= 0) head(s, &common);
     for (int i = 0; i < job->options.sums; i++) TRY(run(s, i, &common, &failed));
-    if (job->options.verbosity > 0) TRY(print_parts(s)); /* rank 0's on every rank */
+    if (job->options.verbosity > 0) TRY(print_parts(s)); /* the same on every rank */
     if (job->place.verbosity >= 0) results(s);
     return sp_program_verdict(&job->place, job->options.verify, failed,
                               "sums differ from the sequential program's");

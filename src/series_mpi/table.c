@@ -38,7 +38,7 @@ static void verdict(FILE *out, const sp_series_record *r)
                 (long long)r->check.checked, (long long)r->check.row, r->check.found, r->check.expected);
 }
 
-/** Prints the times of the parts of a pass, and what it received. */
+/** Prints the times of the parts of a pass, and the bytes that a rank received in it. */
 static void print_parts(FILE *out, const sp_series_record *r)
 {
     char text[32];
@@ -89,7 +89,8 @@ spmm_status sp_series_table_add(sp_series_table *t, sp_series_record *r)
     return SPMM_OK;
 }
 
-/** Returns the row with the least median time of those without a wrong result; NULL if there is none. */
+/** Returns the row with the least median time among the rows without a wrong result; NULL if there is
+ *  none. */
 static const sp_series_record *fastest_of(const sp_series_table *t)
 {
     const sp_series_record *best = NULL;

@@ -1,6 +1,6 @@
-/** The table of steps that series_mpi prints. A row has the time over that of the fastest kernel of its step,
- *  so the rows of a step are kept until all kernels of the step have run. Only rank 0 calls these
- *  functions. */
+/** The table of steps that series_mpi prints. A row includes the ratio of its time to that of the fastest
+ *  kernel of the step. Thus the rows of a step are kept until all kernels of the step have run. Only rank 0
+ *  calls these functions. */
 #ifndef SP_SERIES_MPI_TABLE_H
 #define SP_SERIES_MPI_TABLE_H
 
@@ -8,7 +8,7 @@
 
 /** Rows of the current step, and sums over the steps before it. A zeroed table is empty. */
 typedef struct sp_series_table {
-    sp_series_record *row; /**< [room] of which `count` are kept: the rows of the current step */
+    sp_series_record *row; /**< [room] rows of the current step; the first `count` are used */
     int count, room;
     int steps;         /**< number of completed steps */
     double seconds;    /**< sum over the completed steps of the median time of each step's fastest kernel */
@@ -19,7 +19,7 @@ typedef struct sp_series_table {
 /** Prints the heading of the table. Local. */
 void sp_series_table_head(FILE *out);
 
-/** Sets r->total, and keeps the row of a record. Local.
+/** Sets r->total, and appends a copy of *r to the rows of the current step. Local.
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_series_table_add(sp_series_table *table, sp_series_record *r);
 

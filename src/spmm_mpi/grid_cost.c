@@ -48,7 +48,7 @@ static void take_most(const sp_rank_count *c, sp_rank_count *most)
 
 /* ---- the model ---- */
 
-/* Costs, relative to copying as many bytes: of a received row; of a partial row of Y, which is also added. */
+/* Cost per byte, in copied bytes: of a received row; of a partial row of Y, which is received and added. */
 enum { RECEIVED = 8, ADDED = RECEIVED + 3 };
 
 static int64_t greater(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -107,8 +107,8 @@ static double least_cost(const spmm_csr *a, const sp_ranges *r, const sp_cost_mo
     return least;
 }
 
-/** Returns a lower bound of the cost of all p x q grids: the mean kernel and its reduction, which depend only
- *  on the sizes of the matrix. */
+/** Returns a lower bound of the cost of any p x q grid: the mean cost of the ranks' kernels plus the cost of
+ *  the reduction. Both depend only on the sizes of the matrix. */
 static double lower_bound(const spmm_csr *a, int p, int q, const sp_cost_model *model)
 {
     const sp_rank_count whole = {.nnz = a->nnz, .rows = a->rows * q, .x_rows = a->cols};

@@ -26,8 +26,9 @@ typedef struct sp_cost_model {
     spmm_device device;     /**< the device on which the ranks multiply */
 } sp_cost_model;
 
-/** Returns how rows that several ranks of a node need are counted. On CPUs ranks of a node read each other's
- *  rows of X; relays forward them, and node sums add partial rows. Local. */
+/** Returns how often a row that several ranks of a node need is counted between nodes. X counts once on CPUs,
+ *  whose ranks read each other's rows, and with relays, which forward them. Partial rows count once with node
+ *  sums, which add them. Local. */
 sp_crossing sp_crossing_of(const sp_cost_model *model);
 
 /** Cost of one product on a p x q process grid. The numbers of rows and entries are exact. */
@@ -65,7 +66,7 @@ spmm_status sp_grid_cost_count(const spmm_csr *a, const sp_ranges *ranges, const
  *  cost exceeds the best cost found so far.
  *
  *  Local.
- *  \param [in]     partition  SP_PARTITION_NNZ approximates those that renumber the rows
+ *  \param [in]     partition  partitions that renumber the rows are approximated by SP_PARTITION_NNZ
  *  \param [in]     table      file to print one line per grid to; NULL: nothing is printed
  *  \param [in,out] best       cost of the best grid; on entry the cost of the ranks x 1 grid, or zeros
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT */

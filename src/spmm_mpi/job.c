@@ -113,7 +113,7 @@ spmm_status sp_job_convert(const sp_options *o, const sp_place *place, const sp_
     return sp_agree(place->grid.comm, "read", status);
 }
 
-/** Rounds values to the nearest f32. \return the number of an entry that f32 cannot hold; -1: none */
+/** Rounds values to the nearest f32. \return the index of an entry beyond the range of f32; -1: none */
 static int64_t round_values(const spmm_csr *a, int threads)
 {
     double *const value = a->as;

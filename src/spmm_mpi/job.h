@@ -18,18 +18,19 @@ typedef struct sp_job_input {
     sp_matrix_file file;   /**< rank 0: the file of the matrix, from sp_job_check() until sp_job_read() */
     spmm_csr a;            /**< rank 0: the whole matrix A, while it is needed */
     sp_mtx_info info;      /**< rank 0: data from the header of the matrix file */
-    sp_matrix_facts facts; /**< the numbers are set on every rank; the texts are NULL until the record has
-                                them */
+    sp_matrix_facts facts; /**< the numbers are set on every rank; the texts are set only in the record's
+                                copy */
     spmm_multivector x;    /**< rank 0, -x FILE: X from the file, its rows numbered like those of A */
     sp_columns columns;    /**< K of each run: from --columns or, with -x FILE, from the file */
 } sp_job_input;
 
-/** The cut that was taken, and why; the same on every rank. */
+/** The chosen cut, and the reason; the same on every rank. */
 typedef struct sp_cut {
     sp_partition taken;
     int any_order; /**< 1: the entries of a row of the renumbered A have the order of the caller's columns */
     int64_t nnz_rows; /**< rows of X that all ranks would receive if A were cut by entries; -1: not counted */
-    char why[256];    /**< what each cut would move, or why nothing was counted; "": nothing to say */
+    char why[256];    /**< the rows that each cut would move, or why they were not counted; "": nothing to
+                           report */
 } sp_cut;
 
 /** The distribution of A and X. */
@@ -42,11 +43,11 @@ typedef struct sp_distribution {
     int64_t *perm;    /**< rank 0, if rows are renumbered: perm[i] is the new index of row i of A as read */
     sp_halo joint;    /**< the halo of the joint exchange, if that may be chosen; else zeroed */
     int64_t *x_old;   /**< if rows are renumbered and X is generated: indices that this rank's rows of X had
-                           before; else NULL */
+                           before renumbering; else NULL */
 } sp_distribution;
 
-/** The reference for the verification of Y. With mode full it is the whole A; the other members are for a
- *  sample. */
+/** The reference for the verification of Y. In mode full, the reference is input.a, the whole A. The members
+ *  after `mode` are for a sample. */
 typedef struct sp_reference {
     sp_verify_mode mode; /**< mode in use: sample instead of full if rank 0 has too little memory */
     spmm_csr rows;       /**< rank 0: the sampled rows of A */
@@ -88,26 +89,26 @@ spmm_status sp_job_load(const sp_options *o, const sp_place *place, sp_job_input
                         sp_distribution *dist);
 
 /** With --values f32, rounds the values of *a to the nearest f32. Products and their verification use the
- *  rounded values; files of --cache and --convert have A as it was read.
+ *  rounded values; files of --cache and --convert contain A as it was read.
  *  \param [in]     first  global index of row 0 of *a
- *  \param [in,out] a      this rank's rows of A, or all of A on rank 0 and a zeroed one on other ranks
- *  \return also SPMM_ERR_USAGE: a value is greater than the greatest f32 */
+ *  \param [in,out] a      this rank's rows of A, or all of A on rank 0 and a zeroed matrix on other ranks
+ *  \return also SPMM_ERR_USAGE: a value is beyond the range of f32 */
 spmm_status sp_job_round(const sp_options *o, const sp_place *place, int64_t first, spmm_csr *a);
 
 /** If -x names a file, reads X into input->x on rank 0. Sets input->columns on every rank. */
 spmm_status sp_job_read_x(const sp_options *o, const sp_place *place, sp_job_input *input);
 
 /** With --io parallel, after sp_job_load() and sp_job_read_x(): decides whether rank 0 verifies all rows of Y
- *  or only a sample, and gathers these rows of A on it, in input->a or reference->rows. */
+ *  or only a sample, and gathers these rows of A on rank 0, in input->a or reference->rows. */
 spmm_status sp_job_collect_reference(const sp_options *o, const sp_place *place, const sp_distribution *dist,
                                      sp_job_input *input, sp_reference *reference);
 
 /** Replaces the grid (--grid auto), renumbers the rows of A and X (--partition), determines the ranges, and
- *  decides whether rank 0 verifies all rows of Y or only a sample, which it copies from A. */
+ *  decides whether rank 0 verifies all rows of Y or only a sample. Copies the sampled rows of A. */
 spmm_status sp_job_partition(const sp_options *o, sp_place *place, sp_job_input *input, sp_distribution *dist,
                              sp_reference *reference);
 
-/** Chooses the cut of --partition auto, and renumbers the rows of A and X if the cut taken does.
+/** Chooses the cut of --partition auto, and renumbers the rows of A and X if that cut requires it.
  *
  *  Collective over the grid. Sets dist->cut on every rank; on rank 0 also dist->perm and the row blocks of
  *  dist->ranges, if the rows are renumbered.
@@ -209,8 +210,8 @@ spmm_plan_options sp_job_plan_options(const sp_options *o, const sp_binding *bin
 /** Returns the study options (spmm_extended.h) that all plans of the job share. Local. */
 spmm_plan_study sp_job_plan_study(const sp_options *o);
 
-/** Stores the communication of a product with that halo, and the imbalance of the entries that ranks
- *  multiply. Collective over the grid. */
+/** Stores in the record the communication of a product with `halo`, and the imbalance of the ranks' numbers
+ *  of entries. Collective over the grid. */
 spmm_status sp_job_note_halo(const sp_grid *grid, const sp_halo *halo, sp_record *record);
 
 /** Arrays for the times in seconds of repeated products, each [repeat]; NULL: this time is not measured. */

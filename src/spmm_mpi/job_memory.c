@@ -59,10 +59,10 @@ static double blocks_bytes(const outlook *l)
 static double sending_bytes(const outlook *l, const sp_options *o, int ranks)
 {
     const double whole = sp_csr_bytes_of(&l->a, o->precision), rows = (double)l->a.rows;
-    /* rank 0 has its peak when it sends the last block: the matrix and two copies of that block's row
-       starts */
+    /* memory peaks when rank 0 sends the last block: it then stores the matrix and two copies of that block's
+       row starts */
     double peak = whole + 2 * 8 * rows / l->p + blocks_bytes(l) * (l->share - 1.0 / ranks);
-    /* ELLPACK: all ranks have their entries a second time, with padding */
+    /* ELLPACK: all ranks store their entries a second time, with padding */
     if (o->scatter_padded) peak += l->share * (double)l->a.entries * (4 + l->value);
     /* Two stages: the bands are stored in addition to the matrix or, later, in addition to all blocks except
        those of the ranks with bands. It is unknown which ranks these are, so this is counted only if all
@@ -77,7 +77,8 @@ static double reading_bytes(const outlook *l, const sp_options *o, int ranks)
     const double rows = (double)l->a.rows, entries = (double)l->a.entries;
     const double whole = sp_csr_bytes_of(&l->a, o->precision);
     if (o->io_parallel) {
-        /* a text file needs, besides the row starts, an array with the number of entries of each row */
+        /* a text file needs, in addition to the row starts, an array with the number of entries of each
+           row */
         const int counts = !l->binary && o->partition != SP_PARTITION_ROWS;
         const double starts = 8 * (l->q + counts) * rows, blocks = blocks_bytes(l);
         return l->share * (starts > blocks ? starts : blocks);
@@ -93,7 +94,7 @@ static double product_bytes(const outlook *l, const sp_options *o, spmm_device d
 {
     const double rows = l->q * (double)l->a.rows, cols = (double)l->a.cols;
     const double of_x = device == SPMM_CPU ? rows_bytes(l, rows + cols) : 0;
-    /* the joint exchange splits the blocks, and keeps both */
+    /* the joint exchange splits each block, and keeps the block and its parts */
     const int copies = o->exchange == SPMM_EXCHANGE_JOINT && l->p > 1 ? 2 : 1;
     return l->share * (copies * blocks_bytes(l) + of_x) + l->x_file;
 }

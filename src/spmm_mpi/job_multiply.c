@@ -12,8 +12,9 @@
 #include "spmm_mpi/job_run.h"
 #include "spmm_mpi/probe.h"
 
-/** Measures the copy bandwidth and counts the rows of X that a product reads, for the DRAM bound. This and
- *  --probe increase the peak memory, so the peak has been stored before, and is reset afterwards. */
+/** Measures the copy bandwidth and counts the rows of X that a product reads, for the DRAM bound. These
+ *  measurements and --probe increase the peak memory. Thus the caller has stored the peak before them, and
+ *  this function resets it at the end. */
 static spmm_status measure_dram_bound(sp_session *s)
 {
     const sp_place *const place = &s->job->place;
@@ -24,7 +25,7 @@ static spmm_status measure_dram_bound(sp_session *s)
     return measured;
 }
 
-/** Loads the libraries of other libraries' kernels for the job's device, before anything is timed. Skips
+/** Loads the other libraries that provide kernels for the job's device, before anything is timed. Skips
  *  libraries that cannot be used on every rank; rank 0 prints the reason. Collective. */
 static spmm_status open_libraries(sp_session *s)
 {
@@ -77,8 +78,8 @@ static spmm_status multiply_every(sp_session *s, int64_t k, sp_record *runs)
     return SPMM_OK;
 }
 
-/** Returns the median time of the given kernel among runs with K = k, or that of this library's fastest
- *  kernel if `id` is NULL. */
+/** Returns the median time of kernel `id` in the runs with K = k. If `id` is NULL, returns the median time of
+ *  this library's fastest kernel. */
 static double median_of(const sp_record *runs, int count, int64_t k, const char *id)
 {
     double least = INFINITY;

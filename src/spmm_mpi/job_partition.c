@@ -120,7 +120,8 @@ static void destroy_grid(planned_grid *g)
     sp_ranges_destroy(&g->ranges);
 }
 
-/** Determines the grid for a number of ranks: that of --grid, which may be the best one, or P x 1. */
+/** Determines the grid for a number of ranks: the grid of --grid if it has that number, else the best grid
+ *  with --grid auto, else P x 1. */
 static spmm_status grid_of(const sp_options *o, const spmm_csr *a, const sp_cost_model *model, int ranks,
                            int dims[2])
 {

@@ -140,7 +140,7 @@ static spmm_status check_x(const char *path)
 static spmm_status check_outputs(const sp_options *o)
 {
     char tuned[PATH_MAX] = "";
-    if (o->tune) (void)sp_tune_path(tuned, sizeof tuned); /* a failure only gives a warning later */
+    if (o->tune) (void)sp_tune_path(tuned, sizeof tuned); /* a failure only causes a warning later */
     const sp_named_file files[] = {
         {"the matrix", sp_gen_is_spec(o->matrix) ? NULL : o->matrix, SP_READ},
         {"--x", o->x_file, SP_READ},

@@ -1,4 +1,4 @@
-/** Cuts the rows of A as --partition says, and renumbers the rows of A and X. */
+/** Cuts the rows of A as --partition requests, and renumbers the rows of A and X. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 /* ---- rank 0 ---- */
 
-/** Makes the cut that --partition names, and prints what it moves. */
+/** Makes the cut that --partition names, and prints how many rows of X it moves. */
 static spmm_status make_named(const spmm_csr *a, const sp_options *o, const sp_place *place,
                               const sp_cut_setting *s, sp_renumbering *r)
 {
@@ -27,7 +27,7 @@ static spmm_status make_named(const spmm_csr *a, const sp_options *o, const sp_p
     return status;
 }
 
-/** Returns 1 if the entries of a row must keep their order. */
+/** Returns 1 if renumbering must keep the order of the entries of each row. */
 static int keeps_order(const sp_options *o, const sp_grid *grid)
 {
     return grid->dims[1] == 1 && o->bits != SP_BITS_ANY && o->exchange != SPMM_EXCHANGE_JOINT &&
@@ -77,7 +77,7 @@ static spmm_status renumber_on_root(const sp_options *o, const sp_place *place, 
 /* ---- all ranks ---- */
 
 /** Returns why --partition auto keeps the cut by entries without counting; NULL if it counts.
- *  \param [in] why  the reason in the ranks and the exchange, or NULL */
+ *  \param [in] why  a reason that sp_cut_setting_of() found in the ranks or options, or NULL */
 static const char *why_not(const sp_options *o, const sp_matrix_facts *m, const char *why)
 {
     if (o->p > 0 || o->grid_auto) return "as -g is given";

@@ -349,13 +349,13 @@ static spmm_status collect(const sp_job *job, run *r)
     return SPMM_OK;
 }
 
-/** Returns 1 if the kernel must give the same Y as the serial product bit for bit, so that any difference is
- *  an error. Called on rank 0 only. */
+/** Returns 1 if Y must equal the serial product bit for bit, so that any difference is an error. Called on
+ *  rank 0 only. */
 static int must_be_exact(const sp_job *job, const run *r)
 {
     if (job->place.grid.dims[1] > 1)
         return 0;                 /* Y is the sum of several partial Y, which rounds differently */
-    if (r->halo->joint) return 0; /* some rows of Y are such sums */
+    if (r->halo->joint) return 0; /* some rows of Y are sums of partial rows */
     if (r->record.run.rounded) return 0;
     return sp_kernel_is_exact(r->kernel, job->options.precision, job->input.facts.longest);
 }

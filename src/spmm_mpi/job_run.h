@@ -19,10 +19,10 @@ typedef struct sp_session {
                                     choice */
     int runs, failed;            /* runs: runs made; failed: runs whose verification failed */
     int noisy;                   /* number of runs with noisy times */
-    int unusable[SP_MOST_ADDED]; /* for the kernels added to the registry, 1: the library is not available */
+    int unusable[SP_MOST_ADDED]; /* for each kernel added to the registry, 1: its library is not available */
 } sp_session;
 
-/** Makes a run with K = k and the given kernel, verifies and reports it, and adds it to *s. Collective over
+/** Makes a run with K = k and the given kernel, verifies and reports it, and counts it in *s. Collective over
  *  the job's grid.
  *  \param [in] kernel  NULL: the plan chooses
  *  \return the same status on every rank: SPMM_OK, also if the verification failed, which is counted in

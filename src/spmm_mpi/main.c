@@ -102,8 +102,8 @@ static void list_devices(const sp_binding *place, int verbose)
     }
 }
 
-/** Prints for each transport of X whether it is available in this build and on this machine. All transports
- *  except mpi need GPUs. */
+/** Prints for each transport of X up to peer whether it is available in this build and on this machine. All
+ *  of these except mpi need GPUs. */
 static void list_transports(void)
 {
     const char *none = "";
@@ -120,7 +120,7 @@ static void list_transports(void)
     }
 }
 
-static sp_job the_job; /* the job of main() and of output that needs no MPI */
+static sp_job the_job; /* used by main() and by the output that needs no MPI */
 
 static void help(void) { sp_options_help(0, stdout); }
 static void help_all(void) { sp_options_help(1, stdout); }
@@ -199,7 +199,7 @@ static spmm_status distribute(sp_job *job, sp_record *record, int *ended)
     return SPMM_OK;
 }
 
-/** Prints the first line before the matrix is read, which may take long, and records the load before that. */
+/** Prints the first line and records the load average, before the matrix is read, which may take long. */
 static void begin_report(const sp_job *job, sp_record *record)
 {
     const sp_options *const o = &job->options;

@@ -295,7 +295,7 @@ void sp_options_help(int all, FILE *out)
     sp_option_help(&table, all, out);
 }
 
-/** Rejects options that need the whole matrix on one rank if --io parallel is given. */
+/** With --io parallel, rejects options that need the whole matrix on one rank. */
 static spmm_status check_io(const sp_options *o)
 {
     const char *needs = NULL;
@@ -341,7 +341,7 @@ static spmm_status check_scatter(const sp_options *o)
     return sp_fail(SPMM_ERR_USAGE, "--scatter-format ell is for padded ELLPACK: add --format ell");
 }
 
-/** Rejects what contradicts --exchange-precision f32. */
+/** Rejects options that contradict --exchange-precision f32. */
 static spmm_status check_rounding(const sp_options *o)
 {
     if (!sp_options_round(o)) return SPMM_OK;

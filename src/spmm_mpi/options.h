@@ -42,7 +42,7 @@ typedef enum sp_bits { SP_BITS_REPRODUCIBLE, SP_BITS_ANY, SP_BITS_EXACT } sp_bit
 /** The options of spmm_mpi; options that are not on the command line have their default values. */
 typedef struct sp_options {
     const char *matrix; /**< file or generator spec; points into argv or static storage */
-    sp_columns columns; /**< --columns; with -x FILE, the number of columns in the file */
+    sp_columns columns; /**< --columns or its default; with -x FILE, sp_job_input.columns replaces them */
     int k_given;        /**< 1: --columns was given */
     sp_device_choice device;
     spmm_format format;
@@ -86,7 +86,8 @@ typedef struct sp_options {
     const char *output, *json, *csv; /**< names of the files to write; NULL: none */
     double ell_limit;
     int allow_nonfinite;
-    int edges; /**< --read-as: 0, or the file is an edge list with vertices from edges - 1 */
+    int edges; /**< --read-as; 0: not given; 1 or 2: the file is an edge list whose vertices count from 0 or
+                    1 */
     sp_action action;
     int shell;            /**< --completion: index in sp_completion_shells */
     int brief;            /**< 1: --brief: print only the tables of the report */

@@ -219,7 +219,7 @@ static spmm_status probe_exchanges(const sp_grid *line, const spmm_plan_options 
     return SPMM_OK;
 }
 
-/** Writes a text without characters that would end it. */
+/** Writes a line `key = text`. Replaces # and control characters, which would end the text, by blanks. */
 static void write_text(FILE *f, const char *key, const char *text)
 {
     fprintf(f, "%s = ", key);
@@ -247,7 +247,7 @@ static spmm_status write_machine(const machine *m, const sp_binding *binding, co
     fprintf(f, "copy_rate = %.4g\nnode_copy_rate = %.4g\n", m->copy_rate, m->node_copy_rate);
     write_exchange(f, "inside", m->inside_rate, m->inside_latency);
     write_exchange(f, "between", m->between_rate, m->between_latency);
-    /* rows of X are exchanged in a separate stream */
+    /* rows of X are exchanged in a separate stream, concurrently with kernels */
     if (binding->device == SPMM_CUDA) fprintf(f, "overlap = 1\n");
     return sp_output_file_close(&out, SPMM_OK);
 }

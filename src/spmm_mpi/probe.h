@@ -25,10 +25,10 @@ typedef struct sp_probe {
 spmm_status sp_probe_machine(const sp_grid *grid, spmm_device device, const spmm_csr *block, int64_t k,
                              sp_probe *probe);
 
-/** Measures what a machine file says of the machine that the ranks run on, and writes the file: copies of one
- *  rank and of all, latency and rate of exchanges by the transport of the options, inside a node and between
- *  nodes. The kernel's efficiency depends on the matrix and is not measured. Takes about a second.
- *  spmm_mpi(1), MACHINE FILES, has the keys, which jobs/predict reads.
+/** Measures the values of a machine file on the machine on which the ranks run, and writes the file: copies
+ *  of one rank and of all ranks of a node, latency and rate of exchanges by the transport of the options,
+ *  inside a node and between nodes. The kernel's efficiency depends on the matrix and is not measured. Takes
+ *  about a second. spmm_mpi(1), MACHINE FILES, lists the keys, which jobs/predict reads.
  *
  *  Collective over grid->comm.
  *  \param [in] options  as for the products of the run

@@ -16,7 +16,8 @@ enum { NOISY = 10 };
 
 static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0; }
 
-/** Ends the line of the scatter with its parts, unless rank 0 sent CSR blocks to all ranks. */
+/** Ends the line of the scatter. Prints the times of its parts first, unless rank 0 sent CSR blocks directly
+ *  to all ranks. */
 static void scatter_parts(FILE *out, const sp_options *o, const sp_record *r)
 {
     if (r->seconds.bands > 0)
@@ -115,7 +116,7 @@ static double spread(const sp_record *r)
     return r->apply.mean > 0 ? 100 * r->apply.stddev / r->apply.mean : 0;
 }
 
-/** Writes the largest relative error; "0" says that Y has the bits of the serial product. */
+/** Writes the largest relative error; "0" means that Y has the bits of the serial product. */
 static const char *error_text(const sp_record *r, char *text, size_t n)
 {
     if (r->mode == SP_VERIFY_NONE) return "-";
@@ -124,7 +125,7 @@ static const char *error_text(const sp_record *r, char *text, size_t n)
     return text;
 }
 
-/** Says that rows of X traveled as f32, and what error of Y that allows. */
+/** If rows of X traveled as f32, prints that and the bound on the error of Y. */
 static void rounded_line(FILE *out, const sp_record *r)
 {
     if (!r->run.rounded) return;
@@ -197,7 +198,7 @@ static void tried(FILE *out, const char *what, const sp_trial *trial)
     }
 }
 
-/** Prints a note if fewer ranks would be faster. */
+/** Prints a note if one rank would be faster. */
 static void fewer_ranks(FILE *out, const sp_record *r)
 {
     if (r->run.ranks > 1 && r->plan.one_rank > 0 && r->plan.one_rank < r->apply.min)
@@ -345,7 +346,8 @@ void sp_report_launches(FILE *out, const sp_record *runs, int count, int width)
             "resident: blocks that run on a multiprocessor at a time; occupancy: their threads over the maximum\n");
 }
 
-/** Prints relative errors, the machine epsilon, and the number of elements beyond the bound of `wrong`. */
+/** Prints relative errors, the machine epsilon, and the number of elements beyond the bound of the
+ *  verification. */
 static void errors(FILE *out, const sp_record *r)
 {
     const int f64 = strcmp(r->run.precision, "f64") == 0;
@@ -364,7 +366,7 @@ static void errors(FILE *out, const sp_record *r)
         (long long)r->error.checked, r->error.different ? "differ" : "the same");
 }
 
-/** Appends the transport of the rows of exchange_text(). */
+/** Appends the transport of the exchanged rows to the text of exchange_text(). */
 static void transport_text(const sp_record *r, char *text, size_t n, size_t *used)
 {
     sp_text_add(text, n, used, "; transport %s%s", r->run.transport,
@@ -428,8 +430,8 @@ void sp_report_noise(FILE *out, const sp_record *r, int noisy, int runs)
     fprintf(out, ": repeat on an idle machine\n");
 }
 
-/** Prints how the program's time is divided: the timed parts, and products for the rest. If there are several
- *  runs, the parts are those of the last one. */
+/** Prints how the program's time is divided. After a single run, the time outside the timed parts counts as
+ *  products. After several runs, prints only the timed parts, of the last run. */
 static void seconds(FILE *out, const sp_record *r, int runs)
 {
     char text[160];

@@ -65,7 +65,8 @@ typedef struct sp_record {
         int64_t bcast_rows; /**< the value that all_rows would have with --exchange bcast */
         int neighbors;      /**< number of ranks from which a rank receives, maximum over the ranks */
         int column_blocks;  /**< number of column blocks of X, which are exchanged one after another */
-        double interior;    /**< fraction of the rows of Y that are computed during the exchange */
+        double interior;    /**< fraction of the rows of Y that are interior rows: they need no exchanged
+                                 rows */
         double hidden;      /**< fraction of the exchange's time that does not prolong the product */
         /** Number of rows of X and partial Y that are sent as messages, sum over all ranks
          *  (sp_plan_facts.message_rows). */
@@ -78,7 +79,7 @@ typedef struct sp_record {
     } scatter;
     struct {
         sp_trial kernels;           /**< the trial of kernels, if the plan made one */
-        sp_variants variants;       /**< the variants among which the plan was chosen */
+        sp_variants variants;       /**< the variants among which the plan chose */
         sp_trial reductions;        /**< the trial of reductions */
         char steps[SP_STEPS_BYTES]; /**< steps of a product, in words */
         double one_rank;            /**< kernel seconds summed over all ranks, about the time on one rank */
@@ -144,7 +145,7 @@ void sp_report_ranks(FILE *out, const sp_rank_row *ranks, int count);
 void sp_report_table_head(FILE *out, int width);
 
 /** Prints one line of the table of runs. For another library's kernel, prints a second line with the library,
- *  its function and the time of set-up. If the verification failed, a further line has the number of wrong
+ *  its function and the time of set-up. If the verification failed, a further line shows the number of wrong
  *  elements and the first of them.
  *  \param [in] width  width of the column of kernel names */
 void sp_report_run(FILE *out, const sp_record *r, int width);
@@ -162,8 +163,8 @@ void sp_report_phases(FILE *out, const sp_record *r);
 void sp_report_comparison(FILE *out, sp_record *runs, int count, int width);
 
 /** Prints the table of the launches of --kernel all: threads, registers, shared memory, occupancy. Prints
- *  nothing if no run has a launch. \param [in] runs [count] \param [in] width width of the column of kernel
- *  names */
+ *  nothing if no run launched a CUDA kernel. \param [in] runs [count] \param [in] width width of the column
+ *  of kernel names */
 void sp_report_launches(FILE *out, const sp_record *runs, int count, int width);
 
 /** Prints the communication of a product and, if r->run.transport is not NULL, its transport; prints nothing

@@ -147,8 +147,8 @@ static void launch_group(sp_writer *s, const sp_record *r)
     sp_writer_close(s);
 }
 
-/** Writes the group "copies": the copies between rank 0's memory and its GPU that --probe measured. It is not
- *  part of the group "probe", so that earlier CSV columns keep their positions. */
+/** Writes the group "copies": the copies to, from and within rank 0's GPU that --probe measured. The group is
+ *  separate from "probe", so that earlier CSV columns keep their positions. */
 static void copies_group(sp_writer *s, const sp_host_copies *c)
 {
     sp_writer_open(s, "copies");
@@ -217,7 +217,8 @@ static void scatter_group(sp_writer *s, const sp_record *r)
     sp_writer_close(s);
 }
 
-/** Writes the group "rounding": the precision in which rows of X traveled, and what rounding them allows. */
+/** Writes the group "rounding": the precision in which rows of X traveled, and the error of Y that their
+ *  rounding allows. */
 static void rounding_group(sp_writer *s, const sp_record *r)
 {
     const int verified = r->run.rounded && r->mode != SP_VERIFY_NONE;
@@ -291,8 +292,8 @@ spmm_status sp_report_files(const sp_options *o, const sp_record *r)
         name, offsetof(sp_rank_count, member), 0 \
     }
 
-/** The lists of the group "per_rank": members of sp_rank_count, of type int64_t or int. The last ones belong
- *  to the joint exchange. */
+/** The lists of the group "per_rank": members of sp_rank_count, of type int64_t or int. The last JOINT_LISTS
+ *  lists are for the joint exchange. */
 /* clang-format off */
 static const struct {
     const char *name;

@@ -27,8 +27,8 @@ const char *sp_cpu_name(char *text, size_t n);
 
 /** Determines the path of the cache file. If the environment variable SPMM_TUNE_CACHE is set, its value is
  *  the path, and an empty value disables the cache. Otherwise the path is spmm_mpi/tune in the directory
- *  XDG_CACHE_HOME or, by default, in $HOME/.cache. The directories need not exist. Relative paths of these
- *  two variables are ignored, as the XDG specification requires.
+ *  XDG_CACHE_HOME or, by default, in $HOME/.cache. The directories need not exist. Relative paths in
+ *  XDG_CACHE_HOME and HOME are ignored, as the XDG specification requires.
  *
  *  Local.
  *  \param [out] path  [n]; "" if the cache is disabled

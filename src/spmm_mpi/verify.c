@@ -47,7 +47,7 @@ static double allowance(int64_t n, double sum, spmm_precision precision)
     return 2 * (gamma * sum + (double)n * tiny); /* 2: both y and the reference may have this error */
 }
 
-/** Returns the relative error of `found` against `expected`; the absolute one where `expected` is 0. */
+/** Returns the relative error of `found` against `expected`, or the absolute error if `expected` is 0. */
 static double relative_error(double found, double expected)
 {
     if (same_value(found, expected)) return 0;
@@ -56,8 +56,9 @@ static double relative_error(double found, double expected)
     return isnan(relative) ? INFINITY : relative;
 }
 
-/** Compares an element of Y with that of the serial product, and with that of the product with one chain per
- *  element. \param [in] rounding the part of the bound that rounded rows of X have */
+/** Compares an element of Y, `found`, with that of the serial product, `expected`, and with that of the
+ *  product with one chain per element, `plain`. \param [in] rounding the part of the bound that is due to
+ *  rounded rows of X */
 static void compare(int64_t row, int64_t column, double found, double expected, double plain, double bound,
                     double rounding, sp_error *e)
 {
@@ -72,7 +73,7 @@ static void compare(int64_t row, int64_t column, double found, double expected, 
         const double part = fabs(found - expected) / bound;
         e->of_bound = isnan(part) ? INFINITY : fmax(e->of_bound, part);
     }
-    /* the bound may be infinite */
+    /* isfinite(): the bound may be infinite */
     if (same || (isfinite(expected) && isfinite(found) && fabs(found - expected) <= bound)) return;
     e->wrong++;
     if (e->row < 0) {

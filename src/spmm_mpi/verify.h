@@ -18,12 +18,13 @@ typedef struct sp_error {
     int64_t different;   /**< number of elements that differ at all; 0 equals -0, and all NaNs are equal */
     int64_t row, column; /**< position of the first wrong element; -1: none is wrong */
     double found, expected, bound; /**< first wrong element: its y, its ref, the allowed error */
-    double rounding; /**< rows of X were rounded: maximum of that part of the allowed error; else 0 */
-    double of_bound; /**< rows of X were rounded: maximum of |y - ref| / the allowed error; else 0 */
+    double rounding; /**< maximum part of the allowed error that is due to rounded rows of X; 0: none were
+                          rounded */
+    double of_bound; /**< maximum of |y - ref| / the allowed error; 0: no rows of X were rounded */
 } sp_error;
 
-/** Rows of X that were rounded to f32, because they traveled so: for each row of A, those that the ranks of
- *  its process row do not own. */
+/** The rows of X that were rounded to f32 for the exchange: for each row of A, the rows that no rank of its
+ *  process row owns. */
 typedef struct sp_ghosts_rounded {
     const sp_ranges *ranges;
     const int64_t *row; /**< global index of each row of a, increasing; NULL: a is the whole matrix */
@@ -51,8 +52,8 @@ spmm_status sp_verify(const spmm_csr *a, const spmm_multivector *x, const spmm_m
                       const sp_ghosts_rounded *rounded, int threads, sp_error *error);
 
 /** Selects the rows that --verify sample compares. They are evenly spaced within each block, and each
- *  nonempty block has at least one. In total they are at most SP_SAMPLE_ROWS + blocks rows. A matrix of at
- *  most SP_SAMPLE_ROWS rows is selected as a whole.
+ *  nonempty block has at least one. Their total is at most SP_SAMPLE_ROWS + blocks. A matrix of at most
+ *  SP_SAMPLE_ROWS rows is selected as a whole.
  *
  *  Local.
  *  \param [in]  begin  [blocks + 1] block b consists of rows begin[b] to begin[b + 1] - 1; values <= 2^31

@@ -1,16 +1,15 @@
-/** A GPU of compute capability 9.0 that is emulated on the CPU, for tests of the CUDA code where there is no
- *  GPU: the CUDA runtime's functions, and launches. It says whether kernels compute what they should and
- *  whether their threads wait for each other; it says nothing of time, of races between threads, or of what
- *  nvcc makes of the code.
+/** Emulates a GPU of compute capability 9.0 on the CPU, for tests of the CUDA code on machines without a GPU:
+ *  the CUDA runtime's functions, and launches. It tests whether kernels compute the right results and whether
+ *  their threads synchronize; it does not test speed, races between threads, or nvcc's translation.
  *
- *  One thread of the process does everything, and at once: a launch is complete when it returns, blocks run
- *  one after another, and the threads of a block are coroutines, each with a stack of its own, which run
- *  until they have to wait. Only a stream that waits for another process, for an event or a flag, has a
- *  queue; it is looked at when the host asks for a stream or waits. Processes share memory and events as with
- *  CUDA IPC: each has GPUs of its own, EMULATED_GPUS of them (1), and GPUs of the same number pass for the
- *  same one. EMULATED_NO_MEMOPS: the driver has no stream memory operations; EMULATED_NO_ATTACH: other
- *  processes' memory cannot be attached. GPU memory is host memory, filled with a pattern, as nothing may
- *  depend on what is there before; behind each allocation there is a margin, which cudaFree() checks. */
+ *  One thread of the process does everything, immediately: a launch is complete when it returns, blocks run
+ *  one after another, and the threads of a block are coroutines with separate stacks, each of which runs until
+ *  it must wait. A stream has a queue only while it waits for another process, for an event or a flag; the
+ *  queues are processed when the host queries a stream or waits. Processes share memory and events as with
+ *  CUDA IPC: each emulates EMULATED_GPUS GPUs (default 1), and GPUs of the same number count as the same one.
+ *  EMULATED_NO_MEMOPS: the driver has no stream memory operations; EMULATED_NO_ATTACH: other processes' memory
+ *  cannot be attached. GPU memory is host memory, filled with a pattern, because nothing may depend on its
+ *  initial contents; after each allocation there is a margin, which cudaFree() checks. */
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -36,7 +35,8 @@ namespace {
 
 enum { WARP = 32, MOST_THREADS = 1024, STACK = 64 << 10, SHARED = 227 << 10, PATTERN = 0xa5, MARGIN = 256 };
 enum {
-    SHARED_FROM = 2 << 20 /* bytes of an allocation that can be shared: CUDA packs smaller ones together */
+    SHARED_FROM =
+        2 << 20 /* least bytes of an allocation that can be shared: CUDA packs smaller ones together */
 };
 constexpr size_t MEMORY = (size_t)16 << 30;
 
@@ -61,8 +61,8 @@ struct thread {
 struct warp {
     unsigned alive, waiting, mask;
     unsigned generation;
-    /* by the parity of the generation, as some lanes may be at the next barrier already when others read:
-     * which lanes have come, and what they exchange */
+    /* by the parity of the generation, because some lanes may reach the next barrier while others still read:
+     * which lanes have arrived, and the values that they exchange */
     unsigned came[2];
     uint64_t value[2][WARP];
     double matrix[2][WARP][3];
@@ -70,23 +70,23 @@ struct warp {
 
 thread threads[MOST_THREADS];
 warp warps[MOST_THREADS / WARP];
-int running;           /* the number of the thread that runs */
+int running;           /* index of the running thread */
 void *scheduler_stack; /* stack pointer of run_block() */
 struct {
     int alive, waiting;
     unsigned generation;
     int count[2], any[2], all[2]; /* of the values of __syncthreads_..(), by the parity of the generation */
 } block;
-unsigned long events; /* arrivals, ends, copies: if there is none, the block hangs */
+unsigned long events; /* number of arrivals, ends and copies: if it does not grow, the block hangs */
 bool in_kernel;
 std::vector<std::function<void()>>
-    launched_by_kernel; /* grids that the threads of the running one have launched */
+    launched_by_kernel; /* grids that threads of the running grid have launched */
 void (*thread_body)(void *);
 void *thread_context;
 
 } // namespace
 
-/* Saves the registers that a call must keep on this stack, and goes on with another one. */
+/* Saves the callee-saved registers on this stack, and switches to another stack. */
 extern "C" void emulated_switch(void **save, void *to);
 #ifdef __x86_64__
 asm(R"(
@@ -203,7 +203,7 @@ unsigned char *shared_at(uint32_t address)
 /** An mbarrier (PTX ISA, "mbarrier"). */
 struct barrier {
     uint16_t expected, pending; /* arrivals */
-    int32_t bytes : 31;         /* still to come */
+    int32_t bytes : 31;         /* that have not arrived yet */
     uint32_t phase : 1;
 };
 static_assert(sizeof(barrier) == 8, "as large as an mbarrier");
@@ -347,8 +347,8 @@ void bulk_prefetch(const void *from, uint32_t bytes)
 
 void copy(uint32_t to, const void *from, int bytes) { memcpy(shared_at(to), from, (size_t)bytes); }
 
-/* The distribution over the lanes is that of cuda_panels.cuh; the four products are added one after another,
- * and each sum is rounded. */
+/* The distribution over the lanes is as in cuda_panels.cuh; the four products are added in order, and each sum
+ * is rounded. */
 void multiply_m16n8k4(double &c0, double &c1, double &c2, double &c3, double a0, double a1, double b)
 {
     warp &w = my_warp();
@@ -371,50 +371,52 @@ void *dynamic_shared() { return shared_memory; }
 
 /* ---- the runtime ---- */
 
-/** What was captured, in the order in which the host asked for it, which is one of those that are allowed. */
+/** The captured operations, in the order of the host's calls, which is one of the allowed orders. */
 struct emulated_graph {
     std::vector<std::function<bool()>> work;
     emulated_stream *origin;
     std::set<emulated_stream *>
-        open;    /* the streams that the capture has reached; without what is joined: all of them */
-    bool broken; /* by a call that is forbidden during a capture */
+        open;    /* the streams that the capture has reached, including those that have been joined */
+    bool broken; /* invalidated by a call that is forbidden during a capture */
 };
 
-/** Operations that wait, and those behind them; each returns whether it is done. */
+/** Operations that wait, and later ones; each returns whether it is done. */
 struct emulated_stream {
     std::deque<std::function<bool()>> queue;
     bool captured = false,
-         joined = false; /* it is being captured; the stream of the capture has waited for it since */
+         joined =
+             false; /* captured: it is being captured; joined: the capture's stream has waited for it since */
 };
 
-/** An event occurs as often as it is recorded; in memory that processes can share. */
+/** How often an event has been recorded, and has occurred; in memory that processes can share. */
 struct occurrences {
     std::atomic<uint32_t> recorded, done;
 };
 struct emulated_event {
     double seconds;
     occurrences *of;
-    int file; /* of shared memory; -1: it is this process's own */
+    int file; /* of the shared memory; -1: the event is private to this process */
     bool attached;
-    emulated_stream *captured; /* recorded last in that stream, which was being captured; else null */
+    emulated_stream *captured; /* the stream of the last record if that was captured, else null */
 };
 
 namespace {
 
-/* files: of the shared memory of allocations that can be shared; attached: sizes of other processes' */
+/* files: those of allocations that can be shared; attached: sizes of other processes' allocations */
 std::map<uintptr_t, size_t> allocations, attached;
 std::map<uintptr_t, int> files;
 std::set<emulated_stream *> streams;
-emulated_graph *capture; /* the one that is being made, or null */
+emulated_graph *capture; /* the graph that is being captured, or null */
 
-/** To be called where a capture forbids what the host asks for: allocating, freeing and waiting. */
+/** Called by functions that are forbidden during a capture (allocate, free, wait): invalidates the capture.
+ *  Returns whether there is one. */
 bool break_capture()
 {
     if (capture) capture->broken = true;
     return capture != nullptr;
 }
 
-/** Runs what can run of all streams. */
+/** Runs all operations in the streams' queues that need not wait. */
 void progress()
 {
     for (bool more = true; more;) {
@@ -446,7 +448,7 @@ template <class F> void wait_until(F done)
     for (progress(); !done(); progress()) sched_yield();
 }
 
-/** Maps shared memory of a file, or makes one (file < 0). */
+/** Maps the shared memory of a file, which is made if *file < 0. */
 void *map_shared(size_t bytes, int *file)
 {
     if (*file < 0) {
@@ -457,7 +459,7 @@ void *map_shared(size_t bytes, int *file)
     return p == MAP_FAILED ? nullptr : p;
 }
 
-/** What a handle says: the process and its file. */
+/** The contents of a handle: the process and its file. */
 struct shared_file {
     int process, file, gpu;
     size_t bytes;
@@ -510,8 +512,7 @@ void queue(cudaStream_t stream, std::function<void()> work)
 
 } // namespace emulated
 
-/* Errors that a GPU may report do not occur here, but for memory that is not there: what is wrong ends the
- * process. */
+/* Errors of a GPU do not occur here, except for a lack of memory: invalid calls end the process. */
 cudaError_t cudaGetLastError(void) { return cudaSuccess; }
 
 const char *cudaGetErrorString(cudaError_t error)
@@ -687,7 +688,7 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
     return cudaSuccess;
 }
 
-/* streams that the capture has reached must have been joined since; the graph is its caller's even so */
+/* streams that the capture has reached must have been joined; there is no graph otherwise, or if it is broken */
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
     bool unjoined = false;
@@ -740,7 +741,7 @@ cudaError_t cudaEventCreate(cudaEvent_t *event) { return cudaEventCreateWithFlag
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
-    cudaDeviceSynchronize(); /* what is queued may still use it */
+    cudaDeviceSynchronize(); /* queued operations may still use the event */
     if (event->file < 0) {
         delete event->of;
     } else {
@@ -814,7 +815,7 @@ cudaError_t cudaFree(void *p)
     return cudaSuccess;
 }
 
-/* all memory is the host's */
+/* all memory is host memory */
 cudaError_t cudaMallocManaged(void **p, size_t bytes, unsigned) { return cudaMalloc(p, bytes); }
 
 cudaError_t cudaFreeAsync(void *p, cudaStream_t) { return cudaFree(p); }
@@ -831,7 +832,7 @@ cudaError_t cudaFreeHost(void *p)
     return cudaSuccess;
 }
 
-/* no pools: every allocation has a margin of its own */
+/* no pools, because every allocation needs a margin */
 cudaError_t cudaMemPoolCreate(cudaMemPool_t *, const struct cudaMemPoolProps *)
 {
     return cudaErrorNotSupported;
@@ -890,7 +891,7 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *about, const 
     return cudaSuccess;
 }
 
-/* ---- what processes share ---- */
+/* ---- memory and events that processes share ---- */
 
 cudaError_t cudaIpcGetEventHandle(cudaIpcEventHandle_t *handle, cudaEvent_t event)
 {

@@ -1,5 +1,5 @@
-! Every function of the module, with arguments that it takes and with each argument wrong (tests/test_fortran.sh). Prints a PASS or FAIL line
-! for each sentence, on rank 0; a sentence is true when it is on all ranks.
+! Calls every function of the module, with valid arguments and with each argument wrong (tests/test_fortran.sh).
+! Prints a PASS or FAIL line for each sentence, on rank 0: PASS if the sentence is true on all ranks.
 program calls
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int64, real32, real64
@@ -48,7 +48,7 @@ contains
     if (rank == 0) print '(2a)', merge("PASS ", "FAIL ", all_ok), sentence
   end subroutine
 
-  ! The last call failed by `expected`, with these words in its message.
+  ! Checks that the last call failed with status `expected` and a message that contains `words`.
   subroutine fails(sentence, expected, words)
     character(*), intent(in) :: sentence, words
     integer(c_int), intent(in) :: expected
@@ -70,7 +70,7 @@ contains
     call check("before a failure there is no message", len(spmm_error_message()) == 0)
   end subroutine
 
-  ! Rank 0 writes the file, before any rank reads it.
+  ! Writes the file on rank 0, before any rank reads it.
   subroutine write_edges(name)
     character(*), intent(in) :: name
     integer :: unit
@@ -276,7 +276,7 @@ contains
     call fails("memory of a GPU", SPMM_ERR_USAGE, "spmm_multivector_pointer: v is not in host memory")
   end subroutine
 
-  ! Two columns x = (1, 2), y = (r, -1) on each row, 3 rows on each rank, r the number of the rank from 1.
+  ! x and y have 3 rows on each rank: (1, 2) in x and (r, -1) in y, where r is the rank's number, from 1.
   subroutine dense()
     type(spmm_multivector) :: x, y
     real(real64), pointer :: px(:, :), py(:, :)
@@ -330,7 +330,7 @@ contains
     call spmm_multivector_destroy(x)
   end subroutine
 
-  ! Two rows on each rank: 2 on the diagonal, in this rank's own columns, and 1 in the first column of A.
+  ! Two rows on each rank, in two parts: 2 on the diagonal, in own columns; and 1 in the first column of A.
   subroutine block_of_rows()
     integer(c_int32_t), target :: own_starts(3) = [0, 1, 2], own_columns(2) = [0, 1]
     integer(c_int64_t), target :: starts(3) = [0, 1, 2], columns(2) = [0, 0], map(1) = [0]
@@ -359,7 +359,7 @@ contains
     call fails("a column beyond the last", SPMM_ERR_USAGE, "spmm_block_from_rows: part[1].map[0] is")
   end subroutine
 
-  ! The block's rows with twice the values, and with another pattern; then as they were.
+  ! Updates the plan by the block's rows with twice the values, with another pattern, and with the first values.
   subroutine rows(plan, block, x, y, py)
     type(spmm_plan), intent(in) :: plan
     type(spmm_block), intent(in) :: block
@@ -388,7 +388,7 @@ contains
     call spmm_apply(plan, 1.0_real64, x, 0.0_real64, y, status)
   end subroutine
 
-  ! A has 20 on its diagonal.
+  ! Checks the diagonal of A, which is 20.
   subroutine diagonals(plan, rows)
     type(spmm_plan), intent(in) :: plan
     integer(c_int64_t), intent(in) :: rows
@@ -516,7 +516,7 @@ contains
     call spmm_block_destroy(block)
   end subroutine
 
-  ! X with ones times the column's number: a row of Y is its row sum times that.
+  ! Column c of X consists of c, numbered from 1: element (i, c) of Y is c times the sum of row i of A.
   subroutine products()
     type(spmm_block), target :: block
     type(spmm_plan) :: plan
@@ -562,7 +562,7 @@ contains
     call spmm_plan_view_text(plan, text, status)
     call check("or a text, on rank 0", status == SPMM_OK .and. (rank > 0 .eqv. text == "") .and. &
                (rank > 0 .or. index(text, "matrix      100 x 100, 460 entries") > 0))
-    ! the matrix is symmetric: with X and Y in each other's place the same comes out
+    ! the matrix is symmetric: with X and Y exchanged the result is the same
     call spmm_apply_transposed(plan, 1.0_real64, x, -1.0_real64, y, status)
     sums = [sum(abs(py(:3, :))), sum(abs(px(:3, :)))]
     call MPI_Allreduce(sums, all_sums, 2, MPI_DOUBLE_PRECISION, MPI_SUM, MPI_COMM_WORLD)
@@ -575,7 +575,7 @@ contains
     call spmm_block_destroy(block)
   end subroutine
 
-  ! A product of two columns by a plan that was made for three: the second column of X is `factor` times the first one.
+  ! A product of two columns by a plan made for three: the second column of X is `factor` times the first.
   subroutine fewer_columns(plan, factor, rows)
     type(spmm_plan), intent(in) :: plan
     real(real64), intent(in) :: factor
@@ -601,7 +601,7 @@ contains
     call spmm_multivector_destroy(y)
   end subroutine
 
-  ! Arrays of Fortran's own order, X(rows, 3), as X and Y.
+  ! Uses column-major arrays of Fortran, X(rows, 3), as X and Y.
   subroutine by_columns(plan, x, y)
     type(spmm_plan), intent(in) :: plan
     type(spmm_multivector), intent(in) :: x, y
@@ -626,7 +626,7 @@ contains
     call fails("nor by other functions", SPMM_ERR_USAGE, "spmm_multivector_axpby: y is column-major")
   end subroutine
 
-  ! Whether Y is A times columns of 1, 2 and 3, times a factor.
+  ! Whether Y is `factor` times A X, where the columns of X consist of 1, 2 and 3.
   function right(factor, block, py)
     real(real64), intent(in) :: factor, py(:, :)
     type(spmm_block), intent(in) :: block

@@ -27,7 +27,7 @@ int64_t faults_open(void) { return atomic_load(&state.open); }
 int64_t faults_largest(void) { return atomic_load(&state.largest); }
 void faults_restart(void) { atomic_store(&state.largest, 0); }
 
-/** Whether this call is the one that fails, or one from it on, where the kind at work is `once` or `from`. */
+/** Returns whether this call must fail: the chosen one of kind `once`, or all from it on of kind `from`. */
 static int strikes(fuzz_fault once, fuzz_fault from)
 {
     const int kind = atomic_load(&state.kind);
@@ -36,7 +36,7 @@ static int strikes(fuzz_fault once, fuzz_fault from)
     return kind == (int)once ? left == 0 : left <= 0;
 }
 
-/** Notes a request, and says whether it fails. */
+/** Records the size of a request, and returns whether it must fail. */
 static int refused(size_t n)
 {
     int64_t largest = atomic_load(&state.largest);
@@ -75,7 +75,7 @@ static int opened(int fd)
 
 /* ---- memory ---- */
 
-/* the names are the linker's: symbol f becomes __wrap_f, and __real_f is what f was */
+/* the linker's --wrap=f: calls of f go to __wrap_f, and __real_f is the original f */
 #define WRAP(type, name, parameters) \
     type __real_##name parameters;   \
     type __wrap_##name parameters;   \
@@ -143,7 +143,7 @@ int __wrap_fcntl(int fd, int command, ...)
 WRAP(int, close, (int fd))
 {
     atomic_fetch_sub(&state.open, 1);
-    const int status = __real_close(fd); /* it is closed, whatever close() returns */
+    const int status = __real_close(fd); /* the file is closed even if close() fails */
     return io_error() ? -1 : status;
 }
 
@@ -154,7 +154,7 @@ WRAP(FILE *, fopen, (const char *path, const char *mode))
     return f;
 }
 
-/* (the targets' own, closed by fclose()) */
+/* (used by the targets; closed by fclose()) */
 WRAP(FILE *, fmemopen, (void *memory, size_t n, const char *mode))
 {
     FILE *const f = __real_fmemopen(memory, n, mode);
@@ -181,10 +181,10 @@ WRAP(int, ftruncate, (int fd, off_t n)) { return io_error() ? -1 : __real_ftrunc
 WRAP(int, fsync, (int fd)) { return io_error() ? -1 : __real_fsync(fd); }
 WRAP(int, rename, (const char *from, const char *to)) { return io_error() ? -1 : __real_rename(from, to); }
 
-/** How many bytes of n are moved. */
+/** Returns the number of bytes, at most n, that a read or write transfers. */
 static size_t moved(size_t n) { return n > 1 && strikes(FUZZ_NO_FAULT, FUZZ_SHORT) ? n / 2 : n; }
 
-/** Other numbers of the same length. */
+/** Changes what was read to other numbers of the same length. */
 static ssize_t altered(char *buffer, ssize_t n)
 {
     if (n > 0 && strikes(FUZZ_NO_FAULT, FUZZ_CHANGE))

@@ -17,7 +17,7 @@ void files_read(const char *path, const sp_read_options *options, const char *fo
             sp_matrix_file_close(&f);
             return;
         }
-        if (sizes->rows > most || sizes->cols > most) { /* rows may be many without entries */
+        if (sizes->rows > most || sizes->cols > most) { /* files without entries may have many rows */
             sp_matrix_file_close(&f);
             o->status = sp_fail(SPMM_ERR_MEMORY, "%s: too large for a target", path);
         } else {

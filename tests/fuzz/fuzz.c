@@ -34,7 +34,7 @@ int fuzz_begin(fuzz_input *in, const char *target, const uint8_t *data, size_t s
                                        31, 64, 100, 333, 512, 1000, 4096, FUZZ_WHOLE};
     static const int threads[4] = {1, 2, 3, 1};
     target_name = target;
-    sp_numparse_init(); /* keeps what it allocates */
+    sp_numparse_init(); /* what it allocates is never freed, and not counted */
     sp_set_message("");
     if (size < FUZZ_HEAD) return 0;
     *in = (fuzz_input){.data = data + FUZZ_HEAD,
@@ -136,7 +136,7 @@ void fuzz_chunk(int64_t bytes)
 
 /* ---- what must hold ---- */
 
-/** Behind "PATH": ":LINE: ". */
+/** Returns whether p, the text after "PATH", begins with ":LINE: ". */
 static int has_line(const char *p)
 {
     if (*p++ != ':' || *p < '1' || *p > '9') return 0;
@@ -157,7 +157,7 @@ void fuzz_refused(spmm_status status, const char *path, fuzz_message begins)
     const size_t n = strlen(path);
     if (strncmp(message, path, n) != 0 || message[n] != ':')
         fuzz_fail("the message does not begin with the file");
-    /* (a file that is no text has no lines: "found KIND, expected text", ".., expected it plain") */
+    /* (messages about files that are no text name no line: ": found KIND, expected ..") */
     const char *const found = ": found ";
     const int no_text = strncmp(message + n, found, strlen(found)) == 0;
     if (begins == FUZZ_LINE && of_text && !has_line(message + n) && !no_text)

@@ -1,6 +1,6 @@
-/** CSV files of series, plain and gzipped: one outcome, in pieces of any size, by any number of threads.
+/** CSV files of series, plain and gzipped: the same outcome in pieces of any size, with any number of threads.
  *
- *  Bit 0 of extra: the text is packed by gzip first; bit 1: the first look is with two threads. */
+ *  Bit 0 of extra: the text is compressed by gzip first; bit 1: the first reading is with two threads. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ static void same_outcome(const outcome *a, const outcome *b)
                           (char *)b->x.data + (size_t)(i * b->x.ld) * size, (size_t)a->x.k * size) == 0);
 }
 
-/** All values are finite, unless they may be otherwise. */
+/** Checks that all values are finite, unless inf and nan are allowed. */
 static void check_values(const outcome *o, int nonfinite)
 {
     for (int64_t i = 0; i < o->x.rows && !nonfinite; i++) {

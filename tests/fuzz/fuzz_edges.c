@@ -1,5 +1,5 @@
-/** Edge lists: one outcome for any number of threads and any chunks, and the matrix of its lines as strtoll()
- *  and strtod() take them.
+/** Edge lists: the same outcome for any number of threads and any size of pieces, and the matrix that strtoll()
+ *  and strtod() read from the lines.
  *
  *  Bit 0 of extra: vertices are numbered from 1. */
 #include <ctype.h>
@@ -21,7 +21,7 @@ static void read_file(const char *path, const sp_read_options *options, ways_out
     FUZZ_CHECK(o->stored == sizes.entries && o->a.nnz == o->stored - o->duplicates);
 }
 
-/** The triplets of an accepted text. */
+/** Parses an accepted text into triplets. Returns their number. */
 static int64_t parse_lines(char *text, int base, int64_t *row, int64_t *col, double *value)
 {
     int64_t n = 0;
@@ -40,7 +40,7 @@ static int64_t parse_lines(char *text, int base, int64_t *row, int64_t *col, dou
     return n;
 }
 
-/** Compares with the triplets, where strtod() takes all numbers that the reader takes. */
+/** Compares the outcome with the triplets, if strtod() accepts the same numbers as the reader. */
 static void check_lines(const fuzz_input *in, const ways_outcome *o)
 {
     static int64_t row[EDGES], col[EDGES];

@@ -1,7 +1,7 @@
-/** Matrix Market files that are packed: what comes out is what the text gives, or the damage.
+/** Compressed Matrix Market files: the outcome is that of the text, or a refusal because of damage.
  *
- *  Bit 3 of extra clear: the text, and 4 bytes behind it that say how it is packed, and what is added to or
- *  missing from the packed file. Bit 3 set: the packed file itself. The other bits are those of
+ *  Bit 3 of extra clear: the input is the text, followed by 4 bytes that set how it is compressed, and how the
+ *  compressed file is damaged. Bit 3 set: the input is the compressed file itself. The other bits are those of
  *  ways_check(). */
 #include <string.h>
 #include <zlib.h>
@@ -27,8 +27,8 @@ static size_t pack_member(uint8_t *to, size_t room, const uint8_t *text, size_t 
     return n;
 }
 
-/** Packs a text as `how` says: how[0]: level and number of members; how[1]: zeros between and behind them;
- *  how[2], how[3]: damage. *intact is whether the file holds the text. */
+/** Compresses a text. how[0]: level and number of members; how[1]: number of zeros after each member; how[2],
+ *  how[3]: damage. Sets *intact to whether the file still contains the text. Returns the size of the file. */
 static size_t pack(uint8_t *to, const uint8_t *text, size_t bytes, const uint8_t how[TAIL], int *intact)
 {
     const int members = 1 + how[0] / 10 % 4, level = how[0] % 10;
@@ -43,15 +43,15 @@ static size_t pack(uint8_t *to, const uint8_t *text, size_t bytes, const uint8_t
     }
     *intact = 0;
     switch (how[2] % 8) {
-    case 0: return n > how[3] ? n - how[3] - 1 : 0; /* cut short */
-    case 1: to[how[3] % n] ^= 0x10; return n;       /* one bit */
+    case 0: return n > how[3] ? n - how[3] - 1 : 0; /* truncated */
+    case 1: to[how[3] % n] ^= 0x10; return n;       /* a wrong bit */
     case 2: to[n++] = how[3] ? how[3] : 1; return n;
     case 3: to[n - 1 - how[3] % (n < 9 ? n : 9)] ^= 1; return n; /* the last member's checksum, or length */
     default: *intact = 1; return n;
     }
 }
 
-/** A text and the same packed are one matrix, or refused for the same thing. */
+/** Checks that a text yields the same matrix as the compressed text, or the same refusal. */
 static void check_same_packed(const fuzz_input *in, const char *path, const ways_outcome *packed)
 {
     const sp_read_options plain = {
@@ -82,8 +82,8 @@ int fuzz_gzip(const uint8_t *data, size_t size)
         const size_t n = pack(packed, in.data, in.size, in.data + in.size, &intact);
         const char *const path = fuzz_file(packed, n);
         ways_check(&in, path, &o);
-        /* (what begins like a compressed file would be unpacked when it is not packed; of other files that
-         * are no text the message says in what they were found) */
+        /* (not for a text that looks like a compressed file, which would be unpacked, nor for other files that
+         * are no text: their message says in what kind of file they were found) */
         if (intact && !sp_foreign_kind(in.data, (int64_t)in.size, NULL)) check_same_packed(&in, path, &o);
     }
     ways_destroy(&o);

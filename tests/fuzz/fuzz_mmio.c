@@ -1,7 +1,7 @@
 /** mmio.h: a matrix that is read, written and read again is the same.
  *
- *  Bit 0 of extra: by the functions for banner, sizes and entries, else for whole matrices; bits 1, 2: what
- *  for. */
+ *  Bit 0 of extra: with the functions for banner, sizes and entries, else with those for whole matrices; bits 1
+ *  and 2 select further checks. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void destroy(matrix *m)
     free(m->val);
 }
 
-/** Which values mmio.h returns. */
+/** Returns whether a status is one that mmio.h defines. */
 static int known(int status)
 {
     return status == 0 || (status >= MM_COULD_NOT_READ_FILE && status <= MM_COULD_NOT_WRITE_FILE);
@@ -49,7 +49,7 @@ static void same_matrix(const matrix *a, const matrix *b)
     if (a->status != 0) return;
     FUZZ_CHECK(a->rows == b->rows && a->cols == b->cols && a->nz == b->nz);
     FUZZ_CHECK(memcmp(a->I, b->I, n * sizeof *a->I) == 0 && memcmp(a->J, b->J, n * sizeof *a->J) == 0);
-    for (size_t k = 0; k < n * values; k++) /* a nan's sign is not written by all */
+    for (size_t k = 0; k < n * values; k++) /* nan: the sign may be lost in writing */
         FUZZ_CHECK(memcmp(&a->val[k], &b->val[k], sizeof *a->val) == 0 || a->val[k] != a->val[k]);
 }
 
@@ -71,7 +71,8 @@ static void write_and_read(const fuzz_input *in, const matrix *m)
                                 copy.val, copy.code) == MM_COULD_NOT_WRITE_FILE);
 }
 
-/** The other function that reads a whole matrix counts indices from 0, and takes real ones alone. */
+/** Checks the other function for whole matrices: its indices begin at 0, and it reads only real and integer
+ *  matrices. */
 static void check_unsymmetric(const char *path, const matrix *m)
 {
     matrix o = {0};
@@ -100,7 +101,7 @@ static void whole_matrices(const fuzz_input *in)
     destroy(&m);
 }
 
-/** Into a file in memory what was read from another one, and back. */
+/** Checks that a code survives writing its banner to a file in memory and reading it back. */
 static void check_banner(const fuzz_input *in, const MM_typecode code)
 {
     char text[256] = "";
@@ -117,7 +118,7 @@ static void check_banner(const fuzz_input *in, const MM_typecode code)
         FUZZ_CHECK(mm_read_banner(f, &again) == 0 && memcmp(code, again, sizeof again) == 0);
     }
     fclose(f);
-    /* letters that there are not have no banner, and nothing to write */
+    /* a code with an invalid letter has no banner, and writing it fails */
     copy[in->extra >> 1 & 3] = '?';
     FUZZ_CHECK(mm_typecode_to_str(copy) == NULL && mm_write_banner(stderr, copy) == MM_COULD_NOT_WRITE_FILE);
     (void)mm_is_valid(copy);
@@ -147,7 +148,7 @@ static void check_sizes(int64_t rows, int64_t cols, int64_t nz)
     fclose(f);
 }
 
-/** The entries of a stream one by one, until one is none; complex ones have an imaginary part. */
+/** Reads the entries of a stream one by one, up to the first invalid one. */
 static void read_entries(FILE *f, MM_typecode code)
 {
     for (int status = 0, k = 0; status == 0 && k < 10000; k++) {

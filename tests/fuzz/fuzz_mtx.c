@@ -1,4 +1,4 @@
-/** Matrix Market files; extra is what ways_check() says. */
+/** Matrix Market files; for `extra` see ways_check(). */
 #include "ways.h"
 
 int fuzz_mtx(const uint8_t *data, size_t size)

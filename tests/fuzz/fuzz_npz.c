@@ -1,5 +1,5 @@
-/** Files of SciPy's save_npz(): one outcome for any number of threads, and blocks of rows that are read
- *  without checksums. */
+/** Files of SciPy's save_npz(): the same outcome for any number of threads; also blocks of rows, which are read
+ *  without checking checksums. */
 #include <string.h>
 
 #include "files/csr_file.h"
@@ -12,11 +12,12 @@ enum { MOST = 1 << 20 };
 static void read_file(const char *path, const sp_read_options *options, ways_outcome *o)
 {
     sp_sizes sizes;
-    files_read(path, options, NULL, MOST, &sizes, o); /* the arrays of a COO do not bound its shape */
+    files_read(path, options, NULL, MOST, &sizes,
+               o); /* the shape of a COO may be much larger than its arrays */
     if (o->status == SPMM_OK) FUZZ_CHECK(o->stored <= sizes.entries && o->a.nnz == o->stored - o->duplicates);
 }
 
-/** Reads blocks as ranks do, whose entries no checksum covers: each is a matrix, or is refused. */
+/** Reads blocks as ranks do, without the checksums: each is a valid matrix or refused. */
 static void read_blocks(const char *path, const sp_read_options *options)
 {
     sp_matrix_file f;
@@ -47,7 +48,7 @@ int fuzz_npz(const uint8_t *data, size_t size)
     fuzz_input in;
     ways_outcome o;
     if (!fuzz_begin(&in, "npz", data, size)) return 0;
-    if (in.size < 4 || memcmp(in.data, "PK\3\4", 4) != 0) return fuzz_end(); /* another target's */
+    if (in.size < 4 || memcmp(in.data, "PK\3\4", 4) != 0) return fuzz_end(); /* no npz: for other targets */
     const char *const path = fuzz_file(in.data, in.size);
     files_check(&in, path, read_file, &o);
     read_blocks(path, &in.read);

@@ -1,4 +1,4 @@
-/** Numbers: words between blanks, against the C library's strtod and, where there is one, a second oracle. */
+/** Numbers: words between blanks, compared with the C library's strtod() and, if available, a second oracle. */
 #include "fuzz.h"
 
 #include <ctype.h>
@@ -19,15 +19,15 @@ static const char *digits(const char *p)
     return p;
 }
 
-/** Whether Fortran's exponent without its letter is at p: a sign and exactly three digits after a number with
- *  a decimal point. */
+/** Returns whether p is an exponent without a letter, as Fortran writes it: a sign and exactly three digits,
+ *  after a number with a decimal point. */
 static int bare_exponent(int point, const char *p)
 {
     return point && (*p == '-' || *p == '+') && digits(p + 1) == p + 4;
 }
 
-/** Where a real number ends, by the grammar in numparse.h; p where there is none. *bare: its exponent has no
- *  letter. */
+/** Returns the end of a real number, by the grammar in numparse.h; p if there is none. *bare: whether its
+ *  exponent has no letter. */
 static const char *real_end(const char *p, sp_number_kind *kind, int *bare)
 {
     const char *const start = p, *q;
@@ -84,8 +84,8 @@ static void check_real(const char *p)
     if (is == SP_NUMBER_FINITE && fuzz_oracle(copy, &second)) FUZZ_CHECK(same(value, second));
 }
 
-/** The fast path takes a finite number like the careful one, or leaves it alone. It stops before an exponent
- *  without a letter, at a sign, which its callers then refuse as the end of a number. */
+/** Checks that the fast path reads a finite number like the careful one, or declines it. It stops before an
+ *  exponent without a letter, at a sign, which its callers then refuse as the end of a number. */
 static void check_fast(const char *p)
 {
     double value, expected;

@@ -1,6 +1,6 @@
-/** The options of both programs: an argument a line.
+/** The options of both programs: an argument per line.
  *
- *  Bit 0 of extra: series_mpi's, else spmm_mpi's. A small generated matrix among them is made. */
+ *  Bit 0 of extra: options of series_mpi, else of spmm_mpi. If they name a small generated matrix, it is made. */
 #include "fuzz.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 enum { MOST_ARGUMENTS = 24, MOST_BYTES = 2000, MOST_NUMBER = 12 };
 
-/** A program's arguments, anew from the input's lines: parsing reorders them. */
+/** A program's arguments, copied from the input's lines for each parsing, which reorders them. */
 typedef struct arguments {
     char text[MOST_BYTES + 1];
     char *argv[MOST_ARGUMENTS + 2];
@@ -40,7 +40,7 @@ static void parsed(spmm_status status)
     if (status != SPMM_OK) fuzz_refused(status, NULL, FUZZ_ANY);
 }
 
-/** Whether all numbers of a generator's spec are small. */
+/** Returns whether all numbers in a generator's specification are small. */
 static int small(const char *spec)
 {
     int number = 0;

@@ -6,7 +6,7 @@
 extern "C" {
 #endif
 
-/** The double that a text is. Returns 0 where there is no oracle, or none for this text. */
+/** Converts a text to a double. Returns 0 if there is no oracle, or if it refuses the text. */
 int fuzz_oracle(const char *text, double *value);
 
 #ifdef __cplusplus

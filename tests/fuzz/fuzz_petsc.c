@@ -1,7 +1,7 @@
-/** Binary files of PETSc: one outcome for any number of threads, whole or in blocks, and dense ones as X.
+/** Binary files of PETSc: the same outcome for any number of threads, whole or in blocks; dense ones as X.
  *
- *  Bit 0 of extra: the numbers behind the head are small, so that lengths and columns are likely to be right:
- *  bytes that make an index are 0 but for the last one. */
+ *  Bit 0 of extra: the numbers after the head are made small, so that lengths and columns are likely to be valid:
+ *  all bytes of an index except the last are set to 0. */
 #include <string.h>
 
 #include "formats/csr.h"
@@ -27,7 +27,7 @@ static void read_x(const char *path, const sp_read_options *options, ways_outcom
     if (o->status != SPMM_OK) FUZZ_CHECK(!o->x.data);
 }
 
-/** Every block of rows and columns is that part of the whole matrix. */
+/** Checks that blocks of rows and columns equal those parts of the whole matrix. */
 static void check_blocks(const char *path, const sp_read_options *options, const ways_outcome *whole)
 {
     const spmm_csr *const a = &whole->a;
@@ -63,7 +63,7 @@ int fuzz_petsc(const uint8_t *data, size_t size)
     fuzz_input in;
     if (!fuzz_begin(&in, "petsc", data, size) || in.size > MOST) return 0;
     memcpy(bytes, in.data, in.size);
-    /* what is no file of PETSc is another target's */
+    /* no file of PETSc: for other targets */
     if (in.size < 8 || (memcmp(bytes, "\0\x12\x7B", 3) != 0 && memcmp(bytes, "\0\0\0\0\0\x12\x7B", 7) != 0))
         return fuzz_end();
     const size_t index = in.size > 4 && bytes[0] == 0 && bytes[1] == 0 ? 8 : 4;
@@ -71,7 +71,7 @@ int fuzz_petsc(const uint8_t *data, size_t size)
         if (k % index < index - 1) bytes[k] = 0;
     const char *const path = fuzz_file(bytes, in.size);
     static const files_reader readers[] = {read_file, read_x};
-    /* a sparse X of a few bytes may be of any size */
+    /* a sparse X in a file of a few bytes may have any size: large ones are skipped */
     sp_sizes sizes;
     const int small = sp_dense_file_sizes(path, &sizes) != SPMM_OK ||
                       (double)sizes.rows * (double)sizes.cols < 1e5;

@@ -1,7 +1,7 @@
-/** .spmm files: what the checksums protect is looked at, because they are put right.
+/** .spmm files, with corrected checksums, so that readers get as far as the data that these protect.
  *
- *  Bit 0 of extra: what is accepted is written and read again; bit 1: the input is the file itself, of which
- *  the header's checksum is put right; else made_spmm.h says what it is. */
+ *  Bit 0 of extra: an accepted matrix is written and read again; bit 1: the input is the file itself, in which
+ *  the header's checksum is corrected; otherwise the file is made from the input as described in made_spmm.h. */
 #include <string.h>
 
 #include "formats/csr.h"
@@ -42,7 +42,7 @@ static double value_at(const spmm_csr *a, int64_t e)
     return a->precision == SPMM_F64 ? ((double *)a->as)[e] : ((float *)a->as)[e];
 }
 
-/** What is accepted is what the file was made of. */
+/** Checks that an accepted matrix is the one that the file was made from. */
 static void check_contents(const made_spmm *m, const spmm_csr *a)
 {
     FUZZ_CHECK(a->rows == m->header.rows && a->cols == m->header.cols && a->nnz == m->entries);
@@ -54,7 +54,7 @@ static void check_contents(const made_spmm *m, const spmm_csr *a)
     }
 }
 
-/** Entries of the block in row i of all, from e on. */
+/** Checks row i of a block against that row of the whole matrix `all`. */
 static void check_block_row(const spmm_csr *all, const sp_csr_file_range *r, const spmm_csr *block, int64_t i)
 {
     int64_t e = block->irp[i - r->row_begin];
@@ -68,8 +68,8 @@ static void check_block_row(const spmm_csr *all, const sp_csr_file_range *r, con
     FUZZ_CHECK(e == block->irp[i - r->row_begin + 1]);
 }
 
-/** A block of an accepted file is that part of it; of another one it may be accepted, and is then in
- *  order. */
+/** Checks a block: of an accepted file it equals that part of the matrix; of a refused one it is refused or
+ *  valid. */
 static void check_block(const fuzz_input *in, const char *path, const int choice[3], const outcome *whole,
                         int faults)
 {
@@ -105,7 +105,7 @@ static void check_block(const fuzz_input *in, const char *path, const int choice
     sp_csr_file_close(f);
 }
 
-/** Parts that are not of the file are refused. */
+/** Checks that ranges outside of the file are refused. */
 static void check_ranges(const char *path)
 {
     sp_csr_file *f;
@@ -142,7 +142,7 @@ static void check_written(const fuzz_input *in, const outcome *whole, int chunk)
         read_file(path, &options, &again);
     if (status == SPMM_OK) fuzz_same_csr(&whole->a, &again.a);
     if (status == SPMM_OK) spmm_csr_destroy(&again.a);
-    FUZZ_CHECK(fuzz_folder_clean(path) == (status == SPMM_OK)); /* complete, or not at all */
+    FUZZ_CHECK(fuzz_folder_clean(path) == (status == SPMM_OK)); /* the file is complete, or does not exist */
     FUZZ_CHECK(sp_spmm_file_write("/dev/full", &whole->a, &whole->facts, bytes, 1) == SPMM_ERR_OUTPUT);
     fuzz_refused(SPMM_ERR_OUTPUT, "/dev/full", FUZZ_PATH);
 }

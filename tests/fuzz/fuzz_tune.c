@@ -1,5 +1,5 @@
-/** The tuning file: its first line is the key that is looked for, the rest the file. What is added is found,
- *  whatever was in the file. */
+/** The tuning file: the input's first line is the key to look up, the rest the file. An added answer is found,
+ *  whatever the file contained. */
 #include "fuzz.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static void check_faults(const fuzz_input *in, const char *path, const char *key
     const spmm_status stored = sp_tune_store(path, "k", sp_kernels(&index)[0].id, 1);
     fuzz_fault_off();
     if (stored != SPMM_OK) fuzz_refused(stored, path, FUZZ_PATH);
-    /* whatever failed, the answers that were there are */
+    /* whatever failed, earlier answers are still there */
     FUZZ_CHECK(find(path, key, &index, &seconds) == SPMM_OK);
     if (expected >= 0) FUZZ_CHECK(index == expected || strcmp(key, "k") == 0);
 }
@@ -53,7 +53,7 @@ static void check_store(const char *path, const char *key)
     FUZZ_CHECK(index == count / 2 && seconds == 0.25);
 }
 
-/** Where the file is, by variables of the environment that may be anything; path has little room. */
+/** Checks the file's path, from environment variables with any value, in a small buffer. */
 static void check_path(const char *text)
 {
     static const char *const names[] = {"SPMM_TUNE_CACHE", "XDG_CACHE_HOME", "HOME"};

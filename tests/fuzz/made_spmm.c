@@ -13,7 +13,7 @@ static const double values[16] = {1,           -1,   0.5,  2,        -0.1,      
                                   (double)NAN, 0};
 static const int64_t odd_numbers[8] = {0, 1, -1, INT32_MAX, INT64_MAX, INT64_MIN, INT64_C(1) << 55, 1 << 30};
 
-/** The input's next byte; `otherwise` at its end. */
+/** Returns the input's next byte; `otherwise` at its end. */
 static int next(fuzz_input *in, int otherwise)
 {
     if (in->size == 0) return otherwise;
@@ -54,7 +54,7 @@ static void make_values(fuzz_input *in, made_spmm *m)
     }
 }
 
-/** The fields that patches can set, each 8 bytes. */
+/** Returns one of the fields, of 8 bytes each, that patches can set. */
 static void *field(sp_spmm_file_header *h, int which)
 {
     static const size_t at[] = {
@@ -76,7 +76,7 @@ static void *field(sp_spmm_file_header *h, int which)
 
 static int64_t plus(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 
-/** Those patches that are of one kind. */
+/** Applies the patches of one kind. */
 static void apply(made_spmm *m, const fuzz_input *patches, patch_kind kind)
 {
     for (size_t at = 0; at + PATCH <= patches->size; at += PATCH) {
@@ -106,7 +106,7 @@ static void apply(made_spmm *m, const fuzz_input *patches, patch_kind kind)
     }
 }
 
-/** Puts the sections where the layout wants them. */
+/** Writes the sections at their places in the layout. */
 static void put_sections(made_spmm *m, const sp_spmm_file_header *h)
 {
     const int64_t rows = h->bytes[0] < (int64_t)sizeof m->start ? h->bytes[0] : (int64_t)sizeof m->start;
@@ -163,7 +163,7 @@ void made_spmm_make(const fuzz_input *input, made_spmm *m)
     sp_spmm_file_header laid_out = m->header;
     if (sp_spmm_file_lay_out(&laid_out) || laid_out.file_bytes > MOST_FILE || laid_out.nnz > MOST_ENTRIES ||
         laid_out.rows > 256) {
-        /* nonsense: a header, and what a reader may take for all that it promises */
+        /* invalid sizes: a header, followed by zeros in place of the data */
         m->right = 0;
         m->size = 2 * sizeof m->header;
         memset(m->bytes, 0, (size_t)m->size);

@@ -1,4 +1,4 @@
-/* fast_float (Debian: libfast-float-dev), linked into the libFuzzer target where it is found */
+/* fast_float (Debian: libfast-float-dev), linked into the libFuzzer target if it is installed */
 #include "fuzz_oracle.h"
 
 #include <cstring>

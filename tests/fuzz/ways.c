@@ -19,7 +19,7 @@ static void set_status(ways_outcome *o, spmm_status status)
     snprintf(o->message, sizeof o->message, "%s", spmm_error_message());
 }
 
-/** Progress goes up, from 0 to 1. */
+/** Checks that progress never decreases and is at most 1. */
 static void progress(void *context, double fraction)
 {
     double *const last = context;
@@ -46,7 +46,7 @@ static void as_csr(const char *path, const sp_read_options *options, ways_outcom
     set_status(o, sp_read_csr(path, options, &o->a, &o->info, &o->stored, &o->duplicates));
 }
 
-/** Returns 1 if two messages are alike, but for the memory that was left when each was written. */
+/** Returns 1 if two messages are equal, except for the amount of available memory in them. */
 static int alike(const char *a, const char *b)
 {
     static const char limit[] = "data that take more than ";
@@ -88,7 +88,7 @@ void ways_same(const ways_outcome *a, const ways_outcome *b, int info)
 
 /* ---- dense ---- */
 
-/** Element (i, j) of the CSR as one of the multivector. */
+/** Returns element (i, j) of a CSR matrix as it is in a dense one. */
 static double element(const spmm_csr *a, int64_t i, int64_t j)
 {
     for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++)
@@ -109,7 +109,7 @@ static void same_elements(const spmm_multivector *x, const spmm_csr *a)
     }
 }
 
-/** Dense, in pieces or at once, is what the CSR is, or is refused like it. */
+/** Checks that reading as a dense matrix, in pieces or at once, yields the CSR matrix, or is refused like it. */
 static void check_dense(const fuzz_input *in, const char *path, const sp_read_options *plain,
                         const ways_outcome *expected)
 {
@@ -127,7 +127,7 @@ static void check_dense(const fuzz_input *in, const char *path, const sp_read_op
     } else {
         FUZZ_CHECK(accepted);
         same_multivector(&whole.x, &pieces.x);
-        /* (sums of duplicates are made in another order) */
+        /* (duplicates are summed in another order) */
         if (expected->duplicates == 0) same_elements(&whole.x, &expected->a);
     }
     ways_destroy(&whole);
@@ -136,7 +136,7 @@ static void check_dense(const fuzz_input *in, const char *path, const sp_read_op
 
 /* ---- faults ---- */
 
-/** While something fails: what is expected, or a refusal. */
+/** Reads with the input's fault: the outcome must be the expected one, or a refusal. */
 static void check_faults(const fuzz_input *in, const char *path, const ways_outcome *expected)
 {
     ways_outcome o = {0};
@@ -156,16 +156,16 @@ static void check_faults(const fuzz_input *in, const char *path, const ways_outc
     else if (o.a.irp && in->fault != FUZZ_CUT)
         ways_same(expected, &o, 1);
     if (fuzz_harmless(in) && o.a.irp) ways_same(expected, &o, 1);
-    /* (a multivector without columns is refused by its size line, and a matrix by what is wrong after
+    /* (not dense: there a matrix without columns is refused at its size line, and otherwise by the errors after
      * that) */
     if (!dense && fuzz_harmless(in) && o.status != SPMM_OK && expected->status != SPMM_OK)
         ways_same_refusal(expected, &o);
     ways_destroy(&o);
 }
 
-/* ---- all ways ---- */
+/* ---- all ways of reading ---- */
 
-/** What the header alone says, and what the library's own function reads. */
+/** Checks the sizes read from the header alone, and the library's public function. */
 static void check_public(const fuzz_input *in, const char *path, const ways_outcome *expected)
 {
     sp_sizes sizes;
@@ -180,7 +180,7 @@ static void check_public(const fuzz_input *in, const char *path, const ways_outc
     spmm_csr_destroy(&a);
 }
 
-/** Returns 1 if the header names more rows than a target makes row starts for. */
+/** Returns 1 if the header has more rows than a target allocates row starts for. */
 static int has_many_rows(const char *path)
 {
     sp_sizes sizes;
@@ -197,7 +197,7 @@ void ways_check(const fuzz_input *in, const char *path, ways_outcome *o)
     fuzz_chunk(FUZZ_WHOLE);
     ways_by_triplets(path, &plain, o);
     if (o->status != SPMM_OK) fuzz_refused(o->status, path, FUZZ_LINE);
-    /* (a file may be refused at its first entry, after row starts of gigabytes have been made) */
+    /* (a file may be refused at its first entry, after gigabytes of row starts have been allocated) */
     if (o->status != SPMM_OK && has_many_rows(path)) o->a.rows = -1;
     if (o->a.irp) FUZZ_CHECK(sp_csr_check(&o->a) == SPMM_OK);
     fuzz_chunk(in->chunk);

@@ -1,11 +1,11 @@
-/** However a Matrix Market file is read (as triplets or in two passes, in pieces of any size, by any number
- *  of threads, dense) there is one outcome: the same matrix, bit for bit, or the same refusal. */
+/** All ways of reading a Matrix Market file (as triplets or in two passes, in pieces of any size, with any number
+ *  of threads, dense) have one outcome: the same matrix, bit for bit, or the same refusal. */
 #ifndef SP_FUZZ_WAYS_H
 #define SP_FUZZ_WAYS_H
 
 #include "fuzz.h"
 
-/** What a way of reading came to. */
+/** The outcome of one way of reading. */
 typedef struct ways_outcome {
     spmm_status status;
     char message[SP_MESSAGE_BYTES];
@@ -15,20 +15,19 @@ typedef struct ways_outcome {
     spmm_multivector x;
 } ways_outcome;
 
-/** Reads a file in all ways that the input's head asks for; *o, which must be zeroed, is what reading it as
- *  triplets, at once, by one thread gives.
+/** Reads a file in all ways that the input's head selects, and aborts if their outcomes differ. *o, which must be
+ *  zeroed, becomes the outcome of reading triplets in one piece with one thread.
  *
- *  Bits of in->extra: 1: sp_read_dense is looked at, too; 2: triplets are read with the input's pieces and
- *  threads, else sp_read_csr; 4: progress is told, and sp_read_sizes() and spmm_csr_read() are looked at,
- *  too. */
+ *  Bits of in->extra: 1: check sp_read_dense(), too; 2: read triplets with the input's pieces and threads, else
+ *  use sp_read_csr(); 4: report progress, and check sp_read_sizes() and spmm_csr_read(), too. */
 void ways_check(const fuzz_input *in, const char *path, ways_outcome *o);
 
-/** Reads as triplets. A matrix of too many rows for its row starts to be made often is left out: rows is
- *  -1. */
+/** Reads triplets. Skips a matrix with so many rows that allocating its row starts repeatedly is slow: rows is
+ *  then -1. */
 void ways_by_triplets(const char *path, const sp_read_options *options, ways_outcome *o);
 
-/** Abort unless both are refused alike, or are the same: the matrix, or X where there is no matrix.
- *  \param [in] info  1: and what they say of the text */
+/** Abort unless both were refused alike, or have equal results: the matrix, or X if there is no matrix.
+ *  \param [in] info  1: compare the info on the text, too */
 void ways_same_refusal(const ways_outcome *a, const ways_outcome *b);
 void ways_same(const ways_outcome *a, const ways_outcome *b, int info);
 

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
-# Sourced by tests/slurm/check: a SLURM of two nodes on this machine, in a folder of its own.
-#     cluster_start FOLDER     starts it, sets SLURM_CONF; not 0 with a reason when it does not come up
-#     cluster_stop             ends every process of it; the folder is the caller's to remove
-# Ports, sockets, keys, state and logs are its own: a SLURM or munge of the machine is neither used nor seen.
+# Sourced by tests/slurm/check: a SLURM of two nodes on this machine, with all its files in one folder.
+#     cluster_start FOLDER     starts it, sets SLURM_CONF; on failure prints the reason and returns 1
+#     cluster_stop             ends all its processes; the caller removes the folder
+# It has its own ports, sockets, keys, state and logs: an installed SLURM or munge is not affected.
 
 cluster= # its folder
-# by what srun starts ranks of the machine's MPI: Open MPI speaks PMIx (whose library comes with it), MPICH
-# PMI-2, which Debian's SLURM has itself
+# srun --mpi for the machine's MPI: Open MPI uses PMIx, whose library comes with it; MPICH uses PMI-2, which is
+# part of Debian's SLURM
 case $(mpirun --version 2>&1) in
 *HYDRA*) CLUSTER_MPI=pmi2 ;;
 *) CLUSTER_MPI=pmix ;;
@@ -16,10 +16,10 @@ cluster_pids=()
 cluster_start() {
     cluster=$1
     mkdir -p "$cluster"/{state,munge,tmp/n1,tmp/n2,log} || return 1
-    # munge wants the way to its socket open, and nobody else to write there
+    # munge requires that all can search the folders of its socket, and only the owner can write to them
     chmod 711 "$cluster" "$cluster/munge"
     cluster_munge && cluster_configure || return 1
-    # what a caller may have set is for another SLURM
+    # the caller's variables may be for another SLURM
     local v
     for v in $(compgen -e | grep -E '^(SLURM|SBATCH|SRUN|SALLOC|SQUEUE|SCANCEL|PMIX)_'); do unset "$v"; done
     export SLURM_CONF=$cluster/slurm.conf
@@ -33,7 +33,7 @@ cluster_start() {
     return 1
 }
 
-# cluster_daemon COMMAND...: started in the background, in a session of its own: Ctrl-C is the caller's alone
+# cluster_daemon COMMAND...: starts it in the background, in a new session, which Ctrl-C does not reach
 cluster_daemon() {
     setsid "$@" >>"$cluster/log/daemons" 2>&1 </dev/null &
     cluster_pids+=($!)
@@ -50,7 +50,7 @@ cluster_munge() {
     return 1
 }
 
-# free_ports N: ports that nobody listens on
+# free_ports N: prints ports that are not in use
 free_ports() {
     python3 -c '
 import socket, sys
@@ -59,9 +59,9 @@ for x in s: x.bind(("127.0.0.1", 0))
 print(*(x.getsockname()[1] for x in s))' "$1"
 }
 
-# Each node claims 6 CPUs and 4 GPUs, whatever the machine has: jobs are placed as on a real one, and bound to
-# nothing (no TaskPlugin, the default). TmpFS holds the node's name: what srun's PMIx plugin makes there would
-# clash otherwise.
+# Each node claims 6 CPUs and 4 GPUs, whatever the machine has: jobs are placed as on real nodes, but not bound
+# (there is no TaskPlugin, the default). TmpFS contains the node's name, so that files of srun's PMIx plugin do
+# not clash.
 cluster_configure() {
     local ctl n1 n2 i
     read -r ctl n1 n2 <<<"$(free_ports 3)"
@@ -104,7 +104,7 @@ CONF
 
 cluster_idle() { [ "$(sinfo -h -p check -o "%T %D" 2>/dev/null)" = "idle 2" ]; }
 
-# cluster_wait SECONDS COMMAND...: until it succeeds
+# cluster_wait SECONDS COMMAND...: repeats the command until it succeeds; returns 1 after SECONDS
 cluster_wait() {
     local end=$((SECONDS + $(patience "$1")))
     shift
@@ -114,7 +114,7 @@ cluster_wait() {
     done
 }
 
-# every process whose environment or command line names the folder: daemons, job steps, what they started
+# prints the processes with this SLURM_CONF: SLURM's daemons, job steps, and what these started
 cluster_processes() {
     local p
     for p in /proc/[0-9]*; do
@@ -127,7 +127,7 @@ cluster_processes() {
 cluster_stop() {
     [ -n "$cluster" ] || return 0
     local p
-    # jobs first, so that slurmd ends their steps as it does at a site
+    # jobs first, so that slurmd ends their steps as at a real site
     if [ ${#cluster_pids[@]} -gt 1 ]; then
         timeout 10 scancel --state=RUNNING,PENDING -u root 2>/dev/null
         cluster_wait 10 cluster_empty

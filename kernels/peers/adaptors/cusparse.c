@@ -1,6 +1,6 @@
 /* Kernels of cuSPARSE, called by its generic interface: SpMM on CSR, and on blocks if A consists of them; for
- * one column SpMV on CSR, sliced ELLPACK and blocks. Row starts have 32 bits, because cuSPARSE requires the
- * size of the column indices. */
+ * one column SpMV on CSR, sliced ELLPACK and blocks. Row starts have 32 bits: cuSPARSE requires the same size
+ * as for column indices. */
 #include <cusparse.h>
 #include <omp.h>
 #include <stdio.h>
@@ -9,19 +9,19 @@
 
 #include "kernels/peers/peer.h"
 
-/* products on blocks, and an analysis for SpMV, came with later versions */
+/* SpMM and SpMV on blocks, and the analysis for SpMV, exist from this version on */
 #define IS_RECENT (CUSPARSE_VERSION >= 12600)
 
 enum { BLOCK_MOST = 8, SLICE = 32 /* rows of a slice of sliced ELLPACK */ };
-/* stored entries over the matrix's, in slices and in blocks */
+/* maximum ratio of the stored entries, padding included, to the entries of the matrix */
 static const double SLICES_LIMIT = 3.0, BLOCKS_LIMIT = 1.5;
 
 typedef enum storage { IN_CSR, IN_SLICES, IN_BLOCKS, STORAGES } storage;
 
 typedef struct form {
-    peer_form shown; /* the first member */
+    peer_form shown; /* the part that drivers see */
     const char *way;
-    int vector; /* 1: by SpMV */
+    int vector; /* 1: computed by SpMV, 0: by SpMM */
     storage storage;
     int algorithm;
 } form;
@@ -30,7 +30,7 @@ typedef struct form {
     {                                                               \
         {name, layout, 1, 1, 1, 0}, way, vector, storage, algorithm \
     }
-/* row-major ones first: the contenders of a layout stand together */
+/* row-major forms first, so that tables list the contenders of a layout together */
 static const form forms[] = {
     FORM("cusparse_csr_alg1", PEER_ROW, "SpMM CSR_ALG1", 0, IN_CSR, CUSPARSE_SPMM_CSR_ALG1),
     FORM("cusparse_csr_alg2", PEER_ROW, "SpMM CSR_ALG2", 0, IN_CSR, CUSPARSE_SPMM_CSR_ALG2),
@@ -52,13 +52,14 @@ static peer_form shown[FORMS];
 
 /** A in a format, with 32-bit starts. */
 typedef struct arrays {
-    /* rows, block rows or slices; entries, blocks or entries with padding; rows of a block */
+    /* groups: rows, block rows or slices; stored: entries, blocks or entries with padding; block: rows of a
+     * block */
     int64_t groups, stored, block;
-    int32_t *start, *col; /* [groups + 1] in the unit of `stored`; [stored] */
+    int32_t *start, *col; /* start: [groups + 1], in the unit of `stored`; col: [stored] */
     void *val;            /* [stored * block^2] */
 } arrays;
 
-/** A in a format in the GPU's memory; made when it is first asked for. */
+/** A in a format in GPU memory; made when it is first needed. */
 typedef struct converted {
     int tried;
     char problem[128]; /* "": there is none */
@@ -68,16 +69,17 @@ typedef struct converted {
 
 typedef struct cusparse_matrix {
     peer_matrix a;
-    converted in[STORAGES]; /* in CSR the driver's arrays */
+    converted in[STORAGES]; /* in CSR: the driver's arrays */
 } cusparse_matrix;
 
 typedef struct cusparse_product {
     peer_product p;
     const form *form;
-    cusparseSpMatDescr_t a; /* this product's own: it keeps what preprocess makes for one algorithm */
+    cusparseSpMatDescr_t a; /* not shared with other products: it contains the result of preprocessing for one
+                               algorithm */
     cusparseDnMatDescr_t x, y;
     cusparseDnVecDescr_t vx, vy;
-    int64_t ldx, ldy; /* of x and y */
+    int64_t ldx, ldy; /* leading dimensions in the descriptors x and y */
     void *workspace;
     size_t workspace_bytes;
     char way[48];
@@ -93,7 +95,7 @@ static const cusparseOperation_t as_is = CUSPARSE_OPERATION_NON_TRANSPOSE;
     } while (0)
 #define CUSPARSE(call) TRY_LINE(checked((call), #call))
 
-/** \param [in] call  as it is written: what precedes its arguments is shown */
+/** \param [in] call  the source text of the call; the message contains the part before the arguments */
 static const char *checked(cusparseStatus_t status, const char *call)
 {
     static char line[128];
@@ -130,7 +132,8 @@ static void copy_value(const peer_matrix *a, int64_t from, void *val, int64_t to
     memcpy((char *)val + (size_t)to * size, (const char *)a->val + (size_t)from * size, size);
 }
 
-/** Sliced ELLPACK, rows in their order: slices stored by columns, padded by column -1. */
+/** Makes sliced ELLPACK, with the rows in their order. Slices are stored by columns and padded with column
+ *  -1. */
 static const char *make_slices(const peer_matrix *a, arrays *p)
 {
     p->groups = (a->rows + SLICE - 1) / SLICE;
@@ -157,8 +160,9 @@ static const char *make_slices(const peer_matrix *a, arrays *p)
     return NULL;
 }
 
-/** The blocks of b x b that the rows from `row` on have entries in, in increasing order of columns.
- *  \param [out] cols  their columns in units of b; NULL: they are counted alone */
+/** Lists the blocks of b x b elements in which the b rows from `row` on have entries, in increasing order of
+ *  columns. Returns the number of blocks.
+ *  \param [out] cols  the columns of the blocks, in units of b; NULL: the blocks are only counted */
 static int64_t blocks_of(const peer_matrix *a, int64_t row, int64_t b, int32_t *cols)
 {
     int64_t at[BLOCK_MOST], count = 0;
@@ -175,10 +179,12 @@ static int64_t blocks_of(const peer_matrix *a, int64_t row, int64_t b, int32_t *
     }
 }
 
-/** The size of blocks that take the least memory, of those that store no more than BLOCKS_LIMIT times the
- *  entries; 0: none. Looks at some block rows everywhere; make_blocks() counts all of them.
+/** Returns the block size that needs the least memory, among those with which at most BLOCKS_LIMIT times the
+ *  entries are stored; 0 if there is none. Estimates from a sample of block rows; make_blocks() counts all of
+ *  them.
  *
- *  Rows and columns must be whole blocks, since the library would read X and write Y beyond their ends. */
+ *  The numbers of rows and columns must be multiples of the block size; otherwise the library would read X
+ *  and write Y beyond their ends. */
 static int64_t find_block(const peer_matrix *a)
 {
     enum { SAMPLES = 512 };
@@ -199,7 +205,7 @@ static int64_t find_block(const peer_matrix *a)
     return best;
 }
 
-/** Dense square blocks, row-major inside. */
+/** Makes dense square blocks, each stored row-major. */
 static const char *make_blocks(const peer_matrix *a, arrays *p)
 {
     static const char none[] = "the matrix is not made of dense blocks";
@@ -211,7 +217,7 @@ static const char *make_blocks(const peer_matrix *a, arrays *p)
     p->start[0] = 0;
 #pragma omp parallel for schedule(static)
     for (int64_t g = 0; g < p->groups; g++) p->start[g + 1] = (int32_t)blocks_of(a, g * b, b, NULL);
-    for (int64_t g = 0; g < p->groups; g++) p->start[g + 1] += p->start[g]; /* at most the entries */
+    for (int64_t g = 0; g < p->groups; g++) p->start[g + 1] += p->start[g]; /* at most a->nnz */
     p->stored = p->start[p->groups];
     if ((double)(p->stored * b * b) > BLOCKS_LIMIT * (double)a->nnz) return none;
     TRY_LINE(room(a, p));
@@ -261,7 +267,8 @@ static const char *convert(const peer_matrix *a, storage s, arrays *gpu)
     return line;
 }
 
-/** A in a format, made at the first call. \param [out] seconds  that an earlier call took */
+/** Makes A in a format, at the first call.
+ *  \param [out] seconds  the seconds that an earlier call took to make it */
 static const char *have(cusparse_matrix *m, storage s, double *seconds)
 {
     converted *const c = &m->in[s];
@@ -320,7 +327,8 @@ static void destroy_dense(cusparse_product *q)
     q->vx = q->vy = NULL;
 }
 
-/** Memory is made once, at begin: a product makes none. */
+/** At begin, allocates the workspace; later only checks that it is large enough, because products must not
+ *  allocate. */
 static const char *reserve(cusparse_product *q, size_t bytes, int at_begin)
 {
     if (at_begin) {
@@ -364,11 +372,11 @@ static const char *analyze_matrices(cusparse_product *q, int at_begin)
     TRY_LINE(reserve(q, bytes, at_begin));
     const cusparseStatus_t status = cusparseSpMM_preprocess(handle, as_is, as_is, one, q->a, q->x, zero, q->y,
                                                             type, algorithm, q->workspace);
-    /* optional, and not there for every algorithm */
+    /* preprocessing is optional, and not supported for every algorithm */
     return status == CUSPARSE_STATUS_NOT_SUPPORTED ? NULL : checked(status, "cusparseSpMM_preprocess");
 }
 
-/** Describes X and Y, and has A analyzed for products of these. */
+/** Creates descriptors of X and Y, and lets cuSPARSE analyze A for products with them. */
 static const char *analyze(cusparse_product *q, int at_begin)
 {
     destroy_dense(q);
@@ -390,7 +398,7 @@ static const char *set_up(cusparse_product *q)
     return q->p.a->gpu->wait();
 }
 
-/** What the library cannot do, or what would be padded too much, is no failure of the driver. */
+/** If the library does not support a form, or would need too much padding, the form is left out. */
 static const char *cusparse_begin(void *of)
 {
     cusparse_product *const q = of;
@@ -412,7 +420,7 @@ static void cusparse_end(void *of)
     q->p.a->gpu->free(q->workspace);
 }
 
-/** Analyzes again where the distance between rows is another than at begin, as for blocks of columns of Y. */
+/** Sets the current X and Y. Analyzes A again if a leading dimension has changed, as for column blocks. */
 static const char *bind(cusparse_product *q)
 {
     if (q->ldx != q->p.ldx || q->ldy != q->p.ldy) return analyze(q, 0);
@@ -445,7 +453,7 @@ static const char *cusparse_run(void *of)
 
 static const char *cusparse_way(const void *of) { return ((const cusparse_product *)of)->way; }
 
-/** The version of the library that is loaded, which may be another than the header's. */
+/** Returns the version of the loaded library, which may differ from that of the header. */
 static const char *cusparse_open(int threads, const char *folder, char *version, size_t size)
 {
     int major, minor, patch;

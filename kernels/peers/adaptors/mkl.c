@@ -20,8 +20,8 @@ static const peer_form forms[] = {{"mkl", PEER_ROW, 1, 1, 0, 0}, {"mkl", PEER_CO
 static const char *mkl_open(int threads, const char *folder, char *version, size_t size)
 {
     (void)folder;
-    /* libmkl_core loads the library for this processor itself, and that one looks for libmkl_core's symbols
-       among the global ones, where an adaptor's private libraries are not */
+    /* libmkl_core itself loads a library for this processor. That library needs symbols of libmkl_core, and
+     * looks for them only among the global symbols, not among those of an adaptor's private libraries */
     if (!dlopen(MKL_CORE, RTLD_NOW | RTLD_GLOBAL)) return dlerror();
     mkl_set_dynamic(0);
     mkl_set_num_threads(threads);
@@ -31,7 +31,7 @@ static const char *mkl_open(int threads, const char *folder, char *version, size
     return NULL;
 }
 
-/** MKL reads the arrays that it is given, and never writes to them. */
+/** MKL never writes to these arrays, so const may be cast away. */
 static sparse_status_t create(mkl_product *q)
 {
     const peer_matrix *const a = q->p.a;
@@ -54,7 +54,7 @@ static const char *mkl_begin(void *handle)
     mkl_product *const q = handle;
     if (create(q) != SPARSE_STATUS_SUCCESS) return "mkl_sparse_create_csr failed";
     const sparse_operation_t n = SPARSE_OPERATION_NON_TRANSPOSE;
-    /* a hint that it does not support is no error: it then optimizes without */
+    /* an unsupported hint is no error: MKL then optimizes without it */
     if (is_vector(q))
         mkl_sparse_set_mv_hint(q->m, n, general, MANY_CALLS);
     else

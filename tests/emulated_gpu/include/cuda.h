@@ -20,7 +20,7 @@ typedef enum CUstreamBatchMemOpType_enum {
     CU_STREAM_MEM_OP_WRITE_VALUE_32 = 2
 } CUstreamBatchMemOpType;
 
-/** Members that both operations have lie at the same place. */
+/** Members that both operations have are at the same offsets. */
 typedef union CUstreamBatchMemOpParams_union {
     CUstreamBatchMemOpType operation;
     struct {

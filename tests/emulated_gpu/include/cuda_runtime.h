@@ -1,7 +1,7 @@
-/** The part of the CUDA runtime that this project uses, on an emulated GPU (../emulated_gpu.cpp). In C it is
- *  what device_cuda.c calls; in C++ it is also what CUDA C++ has beside the language: types, built-in
- *  variables and functions, and launches, into which ../nvcc translates <<< >>>. Names and values are those
- *  of the CUDA Toolkit. */
+/** The part of the CUDA runtime that this project uses, on an emulated GPU (../emulated_gpu.cpp). In C it
+ *  has the functions that device_cuda.c calls; in C++ also the additions of CUDA C++ to the language: types,
+ *  built-in variables and functions, and launches, into which ../nvcc translates <<< >>>. Names and values are
+ *  those of the CUDA Toolkit. */
 #ifndef SP_EMULATED_CUDA_RUNTIME_H
 #define SP_EMULATED_CUDA_RUNTIME_H
 
@@ -210,8 +210,7 @@ cudaError_t cudaIpcCloseMemHandle(void *p);
 
 /* ---- types and built-in variables ---- */
 
-/* the stream of a grid that a kernel launches, which nothing waits for but the end of the kernel's own
- * grid */
+/* the stream of a grid that is launched by a kernel; only the end of the kernel's own grid waits for it */
 #define cudaStreamFireAndForget ((cudaStream_t)4)
 
 #define __CUDA_ARCH__ 900
@@ -264,8 +263,8 @@ struct launch {
 /** Calls body(context) in each thread of the grid, block after block. Complete on return. */
 void run_grid(const launch &l, void (*body)(void *), void *context);
 
-/** Runs the work at once or, if the stream waits for something, behind that; what a kernel launches, behind
- *  its grid. */
+/** Runs the work at once or, if the stream waits for something, after that; a kernel's launch, after the
+ *  kernel's grid. */
 void queue(cudaStream_t stream, std::function<void()> work);
 
 /** kernel<<<l>>>(arguments) for a kernel of any type. */
@@ -278,7 +277,7 @@ template <class K, class... A> void run(launch l, K kernel, A... arguments)
     });
 }
 
-/** The same where arguments are lists in braces: whose type they are, the kernel's parameters say. */
+/** A launch with arguments that are lists in braces: their types are those of the kernel's parameters. */
 template <class... P> struct typed_launch {
     launch l;
     void (*kernel)(P...);
@@ -324,8 +323,8 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(P...)
 
 namespace emulated {
 
-/** What a multiprocessor has, and what each kernel takes of it; shared memory that is declared in a kernel is
- *  not counted, as it is in static variables. */
+/** Resources of a multiprocessor, and those that each kernel uses. Shared memory that a kernel declares is not
+ *  counted, because it is in static variables. */
 enum {
     RESIDENT_THREADS = 2048,
     RESIDENT_BLOCKS = 32,
@@ -373,14 +372,14 @@ cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int *blocks, int *thr
 
 namespace emulated {
 
-/** Which reduction __syncthreads_..() is. */
+/** The reduction that __syncthreads_..() does. */
 enum reduction { COUNT, OR, AND };
 
 void sync_threads();
 int sync_threads(int value, reduction how);
 void sync_warp(unsigned mask);
 int lane();
-/** Gives each lane of the mask the value of lane `from`, which must be one of them. */
+/** Returns to each lane of the mask the value of lane `from`, which must be one of them. */
 uint64_t exchange(unsigned mask, uint64_t value, int from);
 unsigned ballot(unsigned mask, bool value);
 
@@ -428,14 +427,14 @@ inline unsigned __ballot_sync(unsigned mask, int value) { return emulated::ballo
 inline int __any_sync(unsigned mask, int value) { return emulated::ballot(mask, value != 0) != 0; }
 inline int __all_sync(unsigned mask, int value) { return emulated::ballot(mask, value == 0) == 0; }
 
-/* ---- instructions: what ../nvcc makes of PTX ---- */
+/* ---- instructions, into which ../nvcc translates PTX ---- */
 
 namespace emulated {
 
 void barrier_init(uint32_t barrier, int arrivals);
 void barrier_arrive(uint32_t barrier);
 void barrier_expect(uint32_t barrier, uint32_t bytes);
-/** Returns 1 if the phase of that parity is complete. Else other threads run first. */
+/** Returns 1 if the phase of that parity is complete; else 0, after other threads have run. */
 int barrier_try(uint32_t barrier, uint32_t parity);
 void bulk_copy(uint32_t to, const void *from, uint32_t bytes, uint32_t barrier);
 void bulk_prefetch(const void *from, uint32_t bytes);
@@ -446,7 +445,7 @@ void *dynamic_shared();
 
 } // namespace emulated
 
-/* shared memory is in one piece of 4 GB, so that the lower half of an address will do */
+/* shared memory is within one block of 4 GB, so that the lower half of an address suffices */
 inline size_t __cvta_generic_to_shared(const void *p) { return (size_t)p; }
 
 /* ---- loads, stores, atomics, numbers ---- */

@@ -1,5 +1,5 @@
 /** The part of cuRAND's device functions that this project uses, for an emulated GPU: Philox4x32-10 (Salmon,
- *  Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3, SC 2011), four words a call. */
+ *  Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3, SC 2011), four words per call. */
 #ifndef SP_EMULATED_CURAND_KERNEL_H
 #define SP_EMULATED_CURAND_KERNEL_H
 
@@ -15,7 +15,7 @@ struct curandStatePhilox4_32_10_t {
     unsigned key[2];
 };
 
-/** `offset` is in words, a multiple of 4 here. */
+/** `offset` is in words; here it must be a multiple of 4. */
 inline void curand_init(unsigned long long seed, unsigned long long subsequence, unsigned long long offset,
                         curandStatePhilox4_32_10_t *state)
 {

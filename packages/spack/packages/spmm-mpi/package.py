@@ -1,5 +1,5 @@
-# Where the project is published is not written here yet: packages/README.md says what to fill in then, and
-# how to install this from a tree until then (spack dev-build).
+# The address of the published project is still missing: packages/README.md describes what to fill in, and how
+# to install this from a tree until then (spack dev-build).
 from spack.package import *
 
 try:  # Spack 1.0 and newer have the build systems in the repository of packages
@@ -52,7 +52,7 @@ class SpmmMpi(MakefilePackage, CudaPackage):
 
         found = [f"PREFIX={self.prefix}", f"MPICC={spec['mpi'].mpicc}", "NO_DEPS=1"]
         found += [f"{name.upper()}={chosen(name)}" for name in ("cuda", "nccl", "metis", "blas", "hwloc", "series", "baseline", "fortran")]
-        # other libraries' kernels are there to be measured: who wants them builds from the tree
+        # kernels of other libraries serve only for comparisons, which are built from the tree
         found += [f"{name}={chosen('compression')}" for name in ("ISAL", "BZIP2", "LZMA", "ZSTD")] + ["PEERS=0"]
         if spec.satisfies("+cuda"):
             found.append(f"NVCC={spec['cuda'].prefix.bin.nvcc}")

@@ -1,5 +1,5 @@
 /** The part of CUB that this project uses, on the emulated GPU. As in CUB, a call without temporary memory
- *  only says how much is needed. */
+ *  only returns how much is needed. */
 #ifndef SP_EMULATED_CUB_H
 #define SP_EMULATED_CUB_H
 
@@ -11,7 +11,7 @@
 
 namespace cub {
 
-/** Says whether a call is for the number of bytes, which it sets. */
+/** Returns whether a call only asks for the number of bytes, and then sets it. */
 inline bool asks_bytes(void *temporary, size_t &bytes)
 {
     if (!temporary) bytes = 1;
