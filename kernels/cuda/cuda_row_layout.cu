@@ -1,43 +1,27 @@
-/** Orders rows along a curve through a layout of the matrix's graph (formats/row_clusters.h), on the GPU.
- *
- *  Clusters of rows are compact, but consecutive clusters need not be neighbors. For graphs of two- or
- *  three-dimensional meshes a Hilbert curve is better; it requires coordinates, so the graph is laid out in
- *  space. Chunks of CHUNK rows, in the order of the clusters, are the vertices of a small graph. Their
- *  distances from PIVOTS vertices, computed by breadth-first search, give three coordinates with Pivot MDS
- *  (Brandes and Pich: Eigensolver methods for progressive multidimensional scaling of large data, Graph
- *  Drawing 2006). The coordinates are smoothed by repeated means over neighbors: first of the chunks, then of
- *  chunks of PIECE rows, then of the rows. Finally rows are sorted along the curve (Skilling: Programming the
- *  Hilbert curve, AIP Conference Proceedings 707, 2004). */
+/** Orders rows along a curve through a layout of the matrix's graph, on the GPU: formats/row_layout.h describes
+ *  the algorithm; src/formats/row_layout.c lays out rows on the host. */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
-#include <math.h>
 
 #include "kernels/cuda/cuda_passes.cuh"
 
 #define SP_HOST_DEVICE __host__ __device__
 extern "C" {
-#include "formats/row_clusters.h"
+#include "formats/row_layout.h"
 }
 
 namespace {
 
-/* NEIGHBORS: number of entries of a row in one mean.
- * EDGES: number of entries of a row that become edges of the small graph.
- * PARTS: number of partial sums of the Gram matrix. */
+/* PARTS: number of partial sums of the Gram matrix. */
 enum {
-    CHUNK = 64,
-    PIECE = 8,
-    PIVOTS = 32,
-    DIMENSIONS = 3,
-    NEIGHBORS = 8,
-    EDGES = 2,
+    CHUNK = SP_LAYOUT_CHUNK,
+    PIECE = SP_LAYOUT_PIECE,
+    PIVOTS = SP_LAYOUT_PIVOTS,
+    DIMENSIONS = SP_LAYOUT_AXES,
+    NEIGHBORS = SP_LAYOUT_NEIGHBORS,
+    EDGES = SP_LAYOUT_EDGES,
+    PASSES = SP_LAYOUT_ROW_PASSES,
     PARTS = 64,
-    CHUNK_PASSES = 10,
-    PIECE_PASSES = 60,
-    PASSES = 10,
-    WHOLE_PASSES = 2, /* number of last passes that use all entries */
-    UNKNOWNS = 8,     /* maximum number of rows with equal columns that are placed together */
-    BITS = 10,        /* bits per coordinate on the curve */
     SEARCH_THREADS = 512
 };
 
@@ -107,9 +91,7 @@ __global__ void __launch_bounds__(SEARCH_THREADS) search(small_graph g)
     const int n = g.vertices, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     int32_t *const distance = g.distance + (int64_t)blockIdx.x * n, *const queue = g.queue +
                                                                                    (int64_t)blockIdx.x * n;
-    const int share = n / PIVOTS;
-    const int pivot = (int)((int64_t)n * blockIdx.x / PIVOTS) +
-                      (share > 0 ? (int)(sp_hash(blockIdx.x, SP_SEED_SECOND) % (unsigned)share) : 0);
+    const int pivot = sp_layout_pivot((int)blockIdx.x, n);
     for (int v = threadIdx.x; v < n; v += SEARCH_THREADS) distance[v] = -1;
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -288,7 +270,7 @@ __global__ void __launch_bounds__(THREADS) smooth_rows(const int64_t *row_start,
         const int64_t begin = i < rows ? row_start[i] : 0, length = i < rows ? row_start[i + 1] - begin : 0;
         const point own = i < rows ? from[i] : point();
         point mean;
-        if (pass >= PASSES - WHOLE_PASSES) {
+        if (pass >= PASSES - SP_LAYOUT_WHOLE_PASSES) {
             mean = mean_of_row(col, begin, length, from, own);
         } else {
             const bool has = lane < length;
@@ -345,29 +327,6 @@ __global__ void __launch_bounds__(THREADS) find_box(const point *at, int64_t row
     }
 }
 
-/** Returns the index of a cell on the Hilbert curve through the cube of 2^BITS cells per edge. */
-__device__ inline unsigned on_curve(unsigned (&x)[DIMENSIONS])
-{
-    for (unsigned q = 1u << (BITS - 1); q > 1; q >>= 1)
-        for (int i = 0; i < DIMENSIONS; i++) {
-            if (x[i] & q) {
-                x[0] ^= q - 1;
-            } else {
-                const unsigned t = (x[0] ^ x[i]) & (q - 1);
-                x[0] ^= t;
-                x[i] ^= t;
-            }
-        }
-    for (int i = 1; i < DIMENSIONS; i++) x[i] ^= x[i - 1];
-    unsigned t = 0;
-    for (unsigned q = 1u << (BITS - 1); q > 1; q >>= 1)
-        if (x[DIMENSIONS - 1] & q) t ^= q - 1;
-    unsigned key = 0;
-    for (int bit = BITS - 1; bit >= 0; bit--)
-        for (int i = 0; i < DIMENSIONS; i++) key = key << 1 | ((x[i] ^ t) >> bit & 1);
-    return key;
-}
-
 /** Returns true if two rows appear to have the same columns. */
 __device__ inline bool alike(const int64_t *row_start, const int32_t *col, int64_t i, int64_t j)
 {
@@ -389,16 +348,16 @@ __global__ void __launch_bounds__(THREADS)
         low[d] = from_ordered_bits(b->low[d]);
         edge = fmaxf(edge, from_ordered_bits(b->high[d]) - low[d]);
     }
-    const float scale = edge > 0 ? ((1 << BITS) - 1) / edge : 0;
+    const float scale = edge > 0 ? ((1 << SP_LAYOUT_BITS) - 1) / edge : 0;
     for (int64_t i = first_item(); i < rows; i += grid_size()) {
         int64_t leader = i;
-        while (leader > 0 && i - leader < UNKNOWNS - 1 &&
+        while (leader > 0 && i - leader < SP_LAYOUT_UNKNOWNS - 1 &&
                alike(row_start, col, order[leader - 1], order[leader]))
             leader--;
         const point p = at[order[leader]];
         unsigned x[DIMENSIONS];
         for (int d = 0; d < DIMENSIONS; d++) x[d] = (unsigned)fmaxf((p.at[d] - low[d]) * scale, 0);
-        key[i] = on_curve(x);
+        key[i] = sp_on_curve(x);
     }
 }
 
@@ -447,7 +406,7 @@ void allocate_arrays(layout *s, arena *memory)
     s->sorted_key = take<unsigned>(memory, rows);
     cub::DeviceRadixSort::SortKeys(NULL, sort, s->g.edge, s->taken, edges, 0, 64, s->stream);
     cub::DeviceRadixSort::SortPairs(NULL, pairs, s->key, s->sorted_key, s->chunk, s->chunk, rows, 0,
-                                    DIMENSIONS * BITS, s->stream);
+                                    DIMENSIONS * SP_LAYOUT_BITS, s->stream);
     cub::DeviceSelect::Unique(NULL, unique, s->taken, s->g.edge, s->edges, edges, s->stream);
     s->temporary_bytes = sort > pairs ? sort : pairs;
     if (unique > s->temporary_bytes) s->temporary_bytes = unique;
@@ -482,57 +441,21 @@ spmm_status smooth_graph(layout *s, int passes)
     return sp_device_launched("layout of chunks");
 }
 
-/** Orthonormalizes DIMENSIONS vectors of PIVOTS elements. */
-void make_orthonormal(double (*v)[PIVOTS])
-{
-    for (int d = 0; d < DIMENSIONS; d++) {
-        for (int e = 0; e < d; e++) {
-            double dot = 0;
-            for (int i = 0; i < PIVOTS; i++) dot += v[d][i] * v[e][i];
-            for (int i = 0; i < PIVOTS; i++) v[d][i] -= dot * v[e][i];
-        }
-        double length = 0;
-        for (int i = 0; i < PIVOTS; i++) length += v[d][i] * v[d][i];
-        for (int i = 0; i < PIVOTS; i++) v[d][i] *= length > 0 ? 1 / sqrt(length) : 0;
-    }
-}
-
-/** Computes the eigenvectors of the largest eigenvalues by subspace iteration. */
-axes find_axes(const double *gram)
-{
-    enum { ITERATIONS = 50 };
-    double v[DIMENSIONS][PIVOTS], next[DIMENSIONS][PIVOTS];
-    for (int d = 0; d < DIMENSIONS; d++)
-        for (int i = 0; i < PIVOTS; i++) v[d][i] = cos((double)(d + 1) * i + d);
-    for (int n = 0; n < ITERATIONS; n++) {
-        make_orthonormal(v);
-        for (int d = 0; d < DIMENSIONS; d++)
-            for (int i = 0; i < PIVOTS; i++) {
-                next[d][i] = 0;
-                for (int j = 0; j < PIVOTS; j++) next[d][i] += gram[i * PIVOTS + j] * v[d][j];
-            }
-        memcpy(v, next, sizeof v);
-    }
-    make_orthonormal(v);
-    axes a;
-    for (int d = 0; d < DIMENSIONS; d++)
-        for (int i = 0; i < PIVOTS; i++) a.of[d][i] = (float)v[d][i];
-    return a;
-}
-
 /** Places the chunks in space. Waits for the GPU. */
 spmm_status place_chunks(layout *s)
 {
     double gram[PIVOTS * PIVOTS];
+    axes axis;
     search<<<PIVOTS, SEARCH_THREADS, 0, s->stream>>>(s->g);
     find_means<<<PIVOTS, THREADS, 0, s->stream>>>(s->g, s->mean);
     multiply_columns<<<PARTS, PIVOTS * 32, 0, s->stream>>>(s->g, s->mean, s->part);
     add_parts<<<blocks_for(PIVOTS * PIVOTS), THREADS, 0, s->stream>>>(s->part, s->gram);
     TRY(sp_device_launched("distances of chunks"));
     TRY(sp_device_download(gram, s->gram, sizeof gram));
-    place_vertices<<<blocks_for(s->g.vertices * 32LL), THREADS, 0, s->stream>>>(
-        s->g, s->mean, find_axes(gram), s->vertex[0]);
-    return smooth_graph(s, CHUNK_PASSES);
+    sp_layout_axes(gram, axis.of);
+    place_vertices<<<blocks_for(s->g.vertices * 32LL), THREADS, 0, s->stream>>>(s->g, s->mean, axis,
+                                                                                s->vertex[0]);
+    return smooth_graph(s, SP_LAYOUT_CHUNK_PASSES);
 }
 
 /** Smooths pieces; each starts at the position of its first row. */
@@ -540,7 +463,7 @@ spmm_status smooth_pieces(layout *s, const int32_t *order)
 {
     TRY(make_graph(s, order, PIECE));
     place_pieces<<<blocks_for(s->g.vertices), THREADS, 0, s->stream>>>(s->g, order, s->row[0], s->vertex[0]);
-    return smooth_graph(s, PIECE_PASSES);
+    return smooth_graph(s, SP_LAYOUT_PIECE_PASSES);
 }
 
 /** Smooths the rows, and sorts them along the curve. */
@@ -556,7 +479,7 @@ spmm_status sort_along_curve(layout *s, const int32_t *order, int32_t *sorted)
     find_keys<<<blocks_for(rows), THREADS, 0, s->stream>>>(s->a->row_start, s->a->col, s->row[PASSES % 2],
                                                            order, rows, s->bounds, s->key);
     cub::DeviceRadixSort::SortPairs(s->temporary, s->temporary_bytes, s->key, s->sorted_key, order, sorted,
-                                    rows, 0, DIMENSIONS * BITS, s->stream);
+                                    rows, 0, DIMENSIONS * SP_LAYOUT_BITS, s->stream);
     TRY(sp_device_launched("order along a curve"));
     return sp_device_sync();
 }
