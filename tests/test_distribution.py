@@ -65,7 +65,7 @@ with test("a rank that fails in either stage ends all ranks with its error, and 
             for rank in (0, 1, 2, 3):
                 result = run(*QUICK, *options(way, form), "-g", "2x2", "lap3d7:6", ranks=4, env={"SPMM_FAULT": f"{stage}:{rank}"})
                 assert result.code not in (0, 1), f"{way} {form} {stage} {rank}: exit code {result.code}"
-                within(result.err, f"failing in stage {stage} as told")
+                within(result.err, f"failing in stage {stage} as requested")
 
 with test("the coordinates and the columns of each rank's block are in the table of ranks"):
     result = run("-d", "cpu", "--scatter-only", "-g", "2x3", "lap3d7:6", ranks=6)

@@ -190,7 +190,7 @@ with test("an .npz that is damaged, or has another content, is refused with what
     packed[len(packed) // 3] ^= 16
     equal(run("-q", "-d", "cpu", scratch("bit.npz", bytes(packed))).code, 3)
     for change, message in (({"indices": GOOD["indices"] + 1}, "found a column beyond the last one, in entry"),
-                            ({"indptr": GOOD["indptr"][::-1].copy()}, "its row starts make no sense"),
+                            ({"indptr": GOOD["indptr"][::-1].copy()}, "its row starts decrease or are out of range"),
                             ({"indptr": GOOD["indptr"] + 1}, "as its last row start, expected 0 to"),
                             ({"indptr": GOOD["indptr"][1:]}, "the sizes of its arrays do not fit"),
                             ({"shape": np.array([ROWS, 2 ** 31])}, "expected 0 to 2147483647"),

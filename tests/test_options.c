@@ -92,7 +92,7 @@ static void test_bounds(void)
         refused("--partition metis", "nnz, rows");
         refused("-p f16", "f64, f32");
         refused("--exchange-precision f16", "f64, f32");
-        refused("--exchange-precision f32 --reproducible exact", "give one of them");
+        refused("--exchange-precision f32 --reproducible exact", "give only one of them");
         refused("--exchange-precision f32 --transport shared", "--transport shared: ranks read");
         refused("-x uniform:-1", "whole number");
         refused("-t 0", "threads");

@@ -128,10 +128,10 @@ with test("an adaptor beside the program is found, and of its ways one that fits
 with test("a precision or K that it has no product for is refused, and left out of all"):
     made('{"vector", PEER_COLUMN, 1, 0, 1, 0}')
     for args in (("-k", 3), ("-p", "f32", "-k", 1)):
-        refused(run(*FAST, "--kernel", "eigen", *args, "lap2d5:9", program=SPMM), 4, "eigen: it has no product of these")
+        refused(run(*FAST, "--kernel", "eigen", *args, "lap2d5:9", program=SPMM), 4, "eigen: it has no product for these options")
     result = run(*FAST, "--kernel", "all", *args, "lap2d5:9", ranks=2, program=SPMM)
     equal(result.code, 0, result.err)
-    within(result.out, "left out: eigen: it has no product of these")
+    within(result.out, "left out: eigen: it has no product for these options")
 
 with test("a library whose set-up fails says so, and one whose Y is wrong fails the run"):
     refused(run(*FAST, "--kernel", "eigen", "-k", 1, "lap2d5:9", ranks=2, program=SPMM, env={"BROKEN": "1"}), 4,

@@ -144,7 +144,7 @@ with test("what is damaged or of another kind is refused by one line that names 
             "complex values of PETSc": aij(4, 3, [[(0, 1.0), (2, 2.0)], [(1, 3.0)]]) + bytes(24),
             "row 2: found a length of -1 entries, expected 0 to 1": GOOD[:20] + packed("i", [-1]) + GOOD[24:],
             "row 1: found a length of 9 entries, expected 0 to 3": GOOD[:16] + packed("i", [9]) + GOOD[20:],
-            "found rows of 2 entries in all, expected 3": GOOD[:20] + packed("i", [0]) + GOOD[24:],
+            "found 2 entries in all rows, expected 3": GOOD[:20] + packed("i", [0]) + GOOD[24:],
             "a column beyond the last one, in entry 2, expected 1 to 3": GOOD[:28] + packed("i", [3]) + GOOD[32:],
             "a column beyond the last one, in entry 1,": aij(8, 3, [[(2 ** 32, 1.0)]]),
             'found "nan" in row 1, column 3': aij(4, 3, [[(0, 1.0), (2, float("nan"))], [(1, 3.0)]]),

@@ -173,7 +173,7 @@ static void test_permute(void)
         random_square(4, 10, 3, SPMM_F64, &a);
         const int64_t twice[] = {0, 2, 2, 1}, beyond[] = {0, 1, 2, 4}, negative[] = {-1, 1, 2, 3};
         CHECK_INT(sp_csr_permute(&a, twice, 1, &b), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "row 2 goes to 2, as another one does");
+        CHECK_TEXT(spmm_error_message(), "row 2 goes to 2, as another row does");
         CHECK(b.irp == NULL);
         CHECK_INT(sp_csr_permute(&a, beyond, 1, &b), SPMM_ERR_USAGE);
         CHECK_INT(sp_csr_permute(&a, negative, 1, &b), SPMM_ERR_USAGE);

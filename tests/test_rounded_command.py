@@ -70,7 +70,7 @@ with test("the result is the same in each run"):
     equal(outputs[0] == outputs[1], True)
 
 with test("what contradicts it is exit code 2 with one line"):
-    for options, says in ((("--reproducible", "exact"), "give one of them"), (("--transport", "shared"), "expected another transport"),
+    for options, says in ((("--reproducible", "exact"), "give only one of them"), (("--transport", "shared"), "expected another transport"),
                           (("--exchange-precision", "f16"), "f64, f32")):
         result = run(*QUICK, "--exchange-precision", "f32", *options, MATRIX, ranks=2)
         equal((result.code, len(result.error_lines())), (2, 1), f"{options} {result.err}")

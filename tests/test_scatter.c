@@ -257,11 +257,11 @@ static void test_failures(void)
                                                   .threads = 1};
                     snprintf(fault, sizeof fault, "scatter:%d", rank);
                     setenv("SPMM_FAULT", fault, 1);
-                    check_fails(q, &o, SPMM_ERR_INTERNAL, "failing in stage scatter as told");
+                    check_fails(q, &o, SPMM_ERR_INTERNAL, "failing in stage scatter as requested");
                     snprintf(fault, sizeof fault, "scatter_row:%d", rank);
                     setenv("SPMM_FAULT", fault, 1);
                     if (two_stage && q > 1 && q < size)
-                        check_fails(q, &o, SPMM_ERR_INTERNAL, "failing in stage scatter_row as told");
+                        check_fails(q, &o, SPMM_ERR_INTERNAL, "failing in stage scatter_row as requested");
                     unsetenv("SPMM_FAULT");
                 }
     }

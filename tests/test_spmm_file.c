@@ -457,11 +457,11 @@ static void test_wrong_indices(void)
         const int64_t start = a.irp[40];
         a.irp[40] = a.irp[41] + 1;
         written(&a);
-        refused(SPMM_ERR_SYNTAX, "a.spmm: its row starts make no sense");
+        refused(SPMM_ERR_SYNTAX, "a.spmm: its row starts decrease or are out of range");
         a.irp[40] = start;
         a.irp[0] = -8;
         written(&a);
-        refused(SPMM_ERR_SYNTAX, "a.spmm: its row starts make no sense");
+        refused(SPMM_ERR_SYNTAX, "a.spmm: its row starts decrease or are out of range");
         a.irp[0] = 0;
         const int32_t column = a.ja[a.irp[9] + 1];
         a.ja[a.irp[9] + 1] = a.ja[a.irp[9]];

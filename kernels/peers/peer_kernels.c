@@ -42,7 +42,8 @@ static const peer_gpu gpu = {gpu_alloc, sp_device_free, gpu_upload, gpu_wait};
 
 static spmm_status refused(const peer_state *s, const char *line)
 {
-    return sp_fail(SPMM_ERR_LIMIT, "%s: %s", s->peer->package, line ? line : "it has no product of these");
+    return sp_fail(SPMM_ERR_LIMIT, "%s: %s", s->peer->package,
+                   line ? line : "it has no product for these options");
 }
 
 /** Makes the adaptor's matrix from the arrays of the block, except for the row starts, which it gets in 32
@@ -53,7 +54,7 @@ static spmm_status load_matrix(peer_state *s, const sp_setup *setup)
     const int on_gpu = setup->a->space == SPMM_CUDA;
     if (csr->nnz > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT,
-                       "%s takes up to 2^31 - 1 entries, and a block of rows has %lld: use more ranks",
+                       "%s supports up to 2^31 - 1 entries, and a block of rows has %lld: use more ranks",
                        s->peer->package, (long long)csr->nnz);
     TRY(sp_alloc((void **)&s->start, csr->rows + 1, sizeof *s->start, "row starts in 32 bits"));
 #pragma omp parallel for schedule(static) num_threads(setup->threads)

@@ -88,7 +88,7 @@ spmm_status sp_output_file_close(sp_output_file *out, spmm_status status)
     if (close(out->fd) != 0 && status == SPMM_OK) status = sp_cannot_write(out->to.path);
     if (out->part[0]) {
         if (status == SPMM_OK && rename(out->part, out->to.target) != 0)
-            status = sp_fail(SPMM_ERR_OUTPUT, "%s: cannot be renamed to this name: %s", out->to.path,
+            status = sp_fail(SPMM_ERR_OUTPUT, "%s: cannot rename its .part file to it: %s", out->to.path,
                              strerror(errno));
         if (status == SPMM_OK)
             sync_folder(out->to.target);

@@ -116,7 +116,7 @@ static spmm_status compare(const settings *mine, const settings *theirs, setting
     setting here, there;
     for (*count = 0; next(mine, &at, &here);) {
         if (!next(theirs, &other_at, &there) || strcmp(here.name, there.name) != 0)
-            return sp_fail(SPMM_ERR_USAGE, "this program is another build than that of rank 0");
+            return sp_fail(SPMM_ERR_USAGE, "this program is not the build that rank 0 runs");
         const int same = here.kind == there.kind && strcmp(here.value, there.value) == 0;
         if (!is_file(&here) || is_absent(&here) != is_absent(&there)) {
             if (!same) return differs(&here, &there);

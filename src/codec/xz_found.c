@@ -48,7 +48,7 @@ static sp_codec_result step(void *state, sp_codec_buffers *b, const char **why)
     case LZMA_STREAM_END: return SP_CODEC_ENDS;
     case LZMA_MEM_ERROR:
     case LZMA_MEMLIMIT_ERROR: return SP_CODEC_MEMORY;
-    case LZMA_OPTIONS_ERROR: *why = "options that liblzma does not know"; break;
+    case LZMA_OPTIONS_ERROR: *why = "options that liblzma does not support"; break;
     case LZMA_FORMAT_ERROR: *why = "incorrect header"; break;
     default: *why = "incorrect data or checksum"; break;
     }

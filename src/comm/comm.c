@@ -79,7 +79,7 @@ static spmm_status with_fault(const char *stage, int rank, spmm_status local)
     if (fault == SP_FAULT_KILL) raise(SIGKILL);
     if (fault == SP_FAULT_STOP) raise(SIGSTOP);
     if (fault == SP_FAULT_FAIL)
-        return sp_fail(SPMM_ERR_INTERNAL, "SPMM_FAULT: failing in stage %s as told", stage);
+        return sp_fail(SPMM_ERR_INTERNAL, "SPMM_FAULT: failing in stage %s as requested", stage);
     return local;
 }
 

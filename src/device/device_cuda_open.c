@@ -44,7 +44,8 @@ spmm_status sp_device_open(int index)
     int ordinal = 0, code = 0;
     if (sp_cuda.open && sp_cuda.index == index) return sp_cuda_enter();
     if (sp_cuda.open)
-        return sp_fail(SPMM_ERR_USAGE, "GPU %d cannot be opened: %s is this process's", index, sp_cuda.name);
+        return sp_fail(SPMM_ERR_USAGE, "GPU %d cannot be opened: this process already uses %s", index,
+                       sp_cuda.name);
     TRY(sp_cuda_find_gpu(index, &ordinal, &info));
     const cudaError_t error = cudaSetDevice(ordinal);
     if (error != cudaSuccess) {

@@ -178,7 +178,8 @@ static spmm_status count(const spmm_rows *part, int parts, int64_t rows, int64_t
         const spmm_rows *const p = &part[n];
         const int64_t more = index_at(p->irp, p->irp_bytes, rows) - index_at(p->irp, p->irp_bytes, 0);
         if (__builtin_add_overflow(*entries, more, entries))
-            return sp_fail(SPMM_ERR_LIMIT, "%s: the entries of all parts do not fit 64 bits", function);
+            return sp_fail(SPMM_ERR_LIMIT, "%s: the number of entries of all parts exceeds 64 bits",
+                           function);
     }
     return SPMM_OK;
 }

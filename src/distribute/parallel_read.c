@@ -86,7 +86,7 @@ static spmm_status finish_block(sp_csr_builder *fill, const char *path, int64_t 
 {
     int same;
     TRY(sp_csr_builder_finish(fill, &same, duplicates));
-    return same ? SPMM_OK : sp_fail(SPMM_ERR_SYNTAX, "%s: has changed while it was read", path);
+    return same ? SPMM_OK : sp_fail(SPMM_ERR_SYNTAX, "%s: changed while it was read", path);
 }
 
 /** Passes the number of entries in each row of this rank's block to the builder. The numbers are taken from

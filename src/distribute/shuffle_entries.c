@@ -166,7 +166,7 @@ static spmm_status take_entries(void *context, const void *items, int64_t count)
         const int64_t n = count - g * GROUP < GROUP ? count - g * GROUP : GROUP;
         beyond |= !place_group(s, (const char *)items + g * GROUP * width, n);
     }
-    return beyond ? sp_fail(SPMM_ERR_SYNTAX, "the file has changed while it was read") : SPMM_OK;
+    return beyond ? sp_fail(SPMM_ERR_SYNTAX, "the file changed while it was read") : SPMM_OK;
 }
 
 /* ---- the passes ---- */

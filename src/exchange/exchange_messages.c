@@ -68,7 +68,8 @@ spmm_status sp_exchange_list_messages(sp_exchange *x, int64_t most)
     for (int i = 0; i < h->sources; i++) ins += pieces(h->source[i].rows * x->wire_bytes, most);
     for (int i = 0; i < h->targets; i++) outs += pieces(h->target[i].rows * x->wire_bytes, most);
     if (ins + outs > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld messages an exchange", (long long)ins + (long long)outs);
+        return sp_fail(SPMM_ERR_LIMIT, "an exchange of %lld messages: the limit is 2^31 - 1",
+                       (long long)ins + (long long)outs);
     TRY(sp_alloc((void **)&x->in, ins, sizeof *x->in, "the exchange's messages"));
     TRY(sp_alloc((void **)&x->out, outs, sizeof *x->out, "the exchange's messages"));
     TRY(sp_alloc((void **)&x->request, ins + outs, sizeof(MPI_Request), "the exchange's requests"));

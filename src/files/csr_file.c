@@ -256,7 +256,7 @@ static spmm_status add_lengths(sp_csr_file *f, int64_t first, int64_t end, int64
     f->row = row;
     f->start = start;
     if (row == f->facts.rows && start != f->facts.nnz)
-        return sp_fail(SPMM_ERR_SYNTAX, "%s: found rows of %lld entries in all, expected %lld", f->path,
+        return sp_fail(SPMM_ERR_SYNTAX, "%s: found %lld entries in all rows, expected %lld", f->path,
                        (long long)start, (long long)f->facts.nnz);
     return SPMM_OK;
 }
@@ -271,7 +271,7 @@ spmm_status sp_csr_file_row_starts(sp_csr_file *f, int64_t first, int64_t end, i
     int wrong = irp[0] < 0 || irp[end - first] > h->nnz || (first == 0 && irp[0] != 0) ||
                 (end == h->rows && irp[end - first] != h->nnz);
     for (int64_t i = first; i < end; i++) wrong |= irp[i - first] > irp[i - first + 1];
-    if (wrong) return sp_fail(SPMM_ERR_SYNTAX, "%s: its row starts make no sense", f->path);
+    if (wrong) return sp_fail(SPMM_ERR_SYNTAX, "%s: its row starts decrease or are out of range", f->path);
     return SPMM_OK;
 }
 

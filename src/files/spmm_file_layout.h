@@ -28,7 +28,7 @@ typedef struct sp_spmm_file_header {
     uint32_t check;
 } sp_spmm_file_header;
 
-_Static_assert(sizeof(sp_spmm_file_header) == 512, "the header has its size in every build");
+_Static_assert(sizeof(sp_spmm_file_header) == 512, "the header must have 512 bytes");
 
 /** Returns the CRC-32 of `bytes` bytes of data, a header or a chunk; bytes must be below 2^32. */
 static inline uint32_t sp_spmm_file_check(const void *data, int64_t bytes)

@@ -14,7 +14,7 @@ static spmm_status invert(const int64_t *perm, int64_t n, int64_t *old)
         if (perm[i] < 0 || perm[i] >= n || old[perm[i]] >= 0)
             return sp_fail(SPMM_ERR_USAGE, "not a permutation of %lld rows: row %lld goes to %lld%s",
                            (long long)n, (long long)i, (long long)perm[i],
-                           perm[i] < 0 || perm[i] >= n ? "" : ", as another one does");
+                           perm[i] < 0 || perm[i] >= n ? "" : ", as another row does");
         old[perm[i]] = i;
     }
     return SPMM_OK;

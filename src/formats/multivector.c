@@ -171,8 +171,8 @@ spmm_status sp_multivector_check_any(const spmm_multivector *v, const char *func
     TRY(sp_among(function, "space", (int)v->space, "spmm_device", SPMM_CPU, SPMM_CUDA));
     if (!extent(v, &bytes))
         return sp_fail(SPMM_ERR_USAGE,
-                       "%s: %s has %lld rows of leading dimension %lld, more than 64-bit sizes hold",
-                       function, name, (long long)v->rows, (long long)v->ld);
+                       "%s: %s has %lld rows of leading dimension %lld: its size exceeds 64 bits", function,
+                       name, (long long)v->rows, (long long)v->ld);
     if (bytes > 0 && !v->data)
         return sp_fail(SPMM_ERR_USAGE, "%s: %s.data is NULL, expected %lld x %lld elements", function, name,
                        (long long)v->rows, (long long)v->ld);

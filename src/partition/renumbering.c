@@ -10,9 +10,9 @@
 #include "partition/layout_order.h"
 #include "partition/reorder.h"
 
-/* Seconds per entry for the cut by a layout and for the cut by METIS, to estimate their time in advance. Both
- * were measured on randomly numbered grids on one core. */
-static const double LAYOUT_SECONDS = 300e-9, GRAPH_SECONDS = 1e-6;
+/* Seconds per row and per entry for the cut by a layout, and per entry for the cut by METIS, to estimate their
+ * time in advance. All were measured on randomly numbered meshes and grids on one core. */
+static const double LAYOUT_ROW = 2e-6, LAYOUT_ENTRY = 30e-9, GRAPH_ENTRY = 1e-6;
 
 /* FEW: rows are not renumbered if the cut by entries moves at most one in FEW rows of X. LESS: another cut
  * must move less than this fraction of the rows that the cut by entries moves. */
@@ -139,12 +139,18 @@ static void take_better(const sp_cut_setting *s, int64_t nnz_rows, sp_renumberin
     }
 }
 
+/** Estimates the time of the cut by a layout, about half of which is divided among threads. */
+static double layout_seconds(const spmm_csr *a, int threads)
+{
+    return (0.5 + 0.5 / threads) * (LAYOUT_ROW * (double)a->rows + LAYOUT_ENTRY * (double)a->nnz);
+}
+
 /** Returns 1 if METIS is available and may save more time than it takes: at most the time in which the rows
  *  that *best moves are received. If the cut by a layout was not good, METIS is not tried, because it takes
  *  many times as long on such graphs. */
 static int may_cut_graph(const spmm_csr *a, const sp_cut_setting *s, const sp_renumbering *best)
 {
-    return best->by == SP_PARTITION_LAYOUT && exchanging(s, best) > 2 * GRAPH_SECONDS * (double)a->nnz &&
+    return best->by == SP_PARTITION_LAYOUT && exchanging(s, best) > 2 * GRAPH_ENTRY * (double)a->nnz &&
            sp_graph_ready() == SPMM_OK;
 }
 
@@ -217,7 +223,7 @@ spmm_status sp_renumbering_choose(const spmm_csr *a, const sp_cut_setting *s, sp
     tried_cuts tried = {-1, -1};
     TRY(make(a, s, SP_PARTITION_NNZ, NULL, best, NULL));
     *nnz_rows = best->all;
-    if (best->all * FEW > a->cols && exchanging(s, best) > LAYOUT_SECONDS * (double)a->nnz) {
+    if (best->all * FEW > a->cols && exchanging(s, best) > layout_seconds(a, s->threads)) {
         const spmm_status status = try_candidates(a, s, best, &tried);
         if (status == SPMM_ERR_MEMORY && !best->perm) {
             snprintf(why, n, SP_NO_MEMORY_TO_RENUMBER);

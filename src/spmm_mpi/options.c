@@ -348,7 +348,7 @@ static spmm_status check_rounding(const sp_options *o)
     if (o->bits == SP_BITS_EXACT)
         return sp_fail(SPMM_ERR_USAGE,
                        "--exchange-precision f32 rounds rows of X, which does not keep the bits that "
-                       "--reproducible exact demands: give one of them");
+                       "--reproducible exact demands: give only one of them");
     if (sp_transport_has(o->transport, SP_TRANSPORT_IN_PLACE))
         return sp_fail(SPMM_ERR_USAGE, "--transport shared: %s", SP_NOT_ROUNDED);
     return SPMM_OK;
