@@ -2,26 +2,29 @@
 !
 ! A program is compiled with MPI's wrapper, either against the module that was installed with the library,
 !     mpifort solver.f90 -o solver $(pkg-config --cflags --libs spmm-fortran)
-! or, by a compiler that cannot read that one's .mod file, with this file before its own:
+! or, if the compiler cannot read the installed .mod file, together with this file, which comes first:
 !     mpifort $(pkg-config --variable=source spmm) solver.f90 -o solver $(pkg-config --libs spmm)
 !
-! What a function does is said in spmm.h (man 3 spmm). Here is what differs:
-! - Functions that return an spmm_status in C are subroutines whose argument `status` it becomes. Outputs come before it,
-!   what may be left out after it.
-! - Fortran does not tell small letters from capitals, and spmm_csr is a type: the constants of formats are called
-!   SPMM_FORMAT_CSR, SPMM_FORMAT_ELL and so on.
+! spmm.h (man 3 spmm) describes the functions. The differences are:
+! - A function that returns an spmm_status in C is a subroutine with an argument `status`. Output arguments
+!   precede `status`; optional arguments follow it.
+! - Fortran ignores case, and spmm_csr is a type: the constants of formats are called SPMM_FORMAT_CSR,
+!   SPMM_FORMAT_ELL and so on.
 ! - Indices are 0-based as in C: those in arrays, and members such as row_begin.
-! - A multivector is row-major [rows x k]. Fortran's arrays are column-major, so that it is an array (ld, rows) here: row i + 1 of the
-!   multivector is x(1:k, i + 1), which lies in one piece. spmm_multivector_pointer() gives a pointer to it in host memory. A
-!   program that has its own array x(ld, rows) fills in the type: v%data = c_loc(x), v%ld = size(x, 1). An array x(ld, k) in Fortran's
-!   own order is a multivector with v%layout = SPMM_COLUMN_MAJOR.
-! - Small dense matrices are row-major, too: g(j, i) of spmm_multivector_dot() is the inner product of column i of X with column j of
-!   Y, and r(j, i) of spmm_multivector_times() is what column i of X contributes to column j of Y. An array that is too small is
-!   SPMM_ERR_USAGE.
-! - spmm_plan_view() prints on standard output. (What the program has written there itself comes before it only after a flush.)
-! - There is no SPMM_VERSION, which would be spmm_version(), the version of the library.
-! - Names and messages are characters; trailing blanks of a name do not count.
-! - Types start as zeros. A block must outlive its plan, as in C: give it the attribute target or save.
+! - A multivector is row-major [rows x k]. Fortran's arrays are column-major, so that it is an array x(ld,
+!   rows) here: its row i, counted from 1, is x(1:k, i), which is contiguous. spmm_multivector_pointer()
+!   returns a pointer to this array in host memory. A program that has its own array x(ld, rows) sets v%data =
+!   c_loc(x), v%ld = size(x, 1) and the other members. An array x(ld, k) in Fortran's own order is a
+!   multivector with v%layout = SPMM_COLUMN_MAJOR.
+! - Small dense matrices are row-major, too: g(j, i) of spmm_multivector_dot() is the inner product of column
+!   i of X with column j of Y, and r(j, i) of spmm_multivector_times() is the factor of column i of X in
+!   column j of Y. If an array is too small, status is SPMM_ERR_USAGE.
+! - spmm_plan_view() prints on standard output. (The program must flush its own output there to keep the
+!   order.)
+! - There is no SPMM_VERSION: its name would be that of spmm_version(), which returns the library's version.
+! - Names and messages are of type character; trailing blanks of a name are ignored.
+! - Members of types have default values, zero for most. A block must outlive its plan, as in C: give it the
+!   attribute target or save.
 module spmm
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
@@ -112,7 +115,7 @@ module spmm
   type, bind(c), public :: spmm_plan_options
     integer(c_int) :: device = 0
     integer(c_int) :: format = 0
-    type(c_ptr) :: kernel = c_null_ptr ! left alone: spmm_plan_create() has an argument `kernel`
+    type(c_ptr) :: kernel = c_null_ptr ! spmm_plan_create() sets it from its argument `kernel`
     integer(c_int) :: threads = 0
     integer(c_int) :: exchange = 0
     integer(c_int) :: transport = 0
@@ -135,7 +138,7 @@ module spmm
     integer(c_int) :: all_kernels = 0
   end type spmm_plan_study
 
-  ! A plan: opaque; copies of it are the same plan.
+  ! An opaque plan; its copies refer to the same plan.
   type, public :: spmm_plan
     private
     type(c_ptr) :: handle = c_null_ptr
@@ -155,14 +158,16 @@ module spmm
   public :: spmm_apply, spmm_apply_begin, spmm_apply_end, spmm_apply_transposed, spmm_plan_update_values
   public :: spmm_plan_update_rows
 
-  ! call spmm_multivector_pointer(v, p, status): p(ld, rows), real(real64) or real(real32), points to the rows of a multivector
-  ! in host memory, without ghost rows; SPMM_ERR_USAGE, and p is null, if the multivector has other elements or lies on a GPU. Local.
+  ! call spmm_multivector_pointer(v, p, status): p(ld, rows), real(real64) or real(real32), points to the rows
+  ! of a multivector in host memory, without ghost rows. If the multivector has elements of another type or is
+  ! in GPU memory, p is null and status is SPMM_ERR_USAGE. Local.
   interface spmm_multivector_pointer
     module procedure multivector_pointer_f64, multivector_pointer_f32
   end interface
 
-  ! call spmm_csr_pointers(a, irp, ja, as, status): arrays irp(rows + 1), ja(nnz) and as(nnz) of a matrix; SPMM_ERR_USAGE, and they
-  ! are null, if it has other values. Local.
+  ! call spmm_csr_pointers(a, irp, ja, as, status): pointers to the arrays irp(rows + 1), ja(nnz) and as(nnz)
+  ! of a matrix. If its values have another type than `as`, or it has no arrays, the pointers are null and
+  ! status is SPMM_ERR_USAGE. Local.
   interface spmm_csr_pointers
     module procedure csr_pointers_f64, csr_pointers_f32
   end interface
@@ -463,7 +468,7 @@ module spmm
     end function
   end interface
 
-  ! what pointers without elements point to
+  ! targets of pointers that have no elements
   real(real64), target, save :: nothing_f64(1) = 0
   real(real32), target, save :: nothing_f32(1) = 0
 
@@ -471,7 +476,7 @@ contains
 
   ! ---- texts ----
 
-  ! A zero-terminated text of C as a character.
+  ! Returns a zero-terminated string of C as a character.
   function text_of(s) result(text)
     type(c_ptr), intent(in) :: s
     character(:), allocatable :: text
@@ -527,7 +532,7 @@ contains
     status = c_csr_generate(trim(spec) // c_null_char, precision, a)
   end subroutine
 
-  ! As many triplets as row_index has elements; without val all values are 1.
+  ! The number of triplets is the size of row_index. Without val, all values are 1.
   subroutine spmm_csr_from_triplets(rows, cols, row_index, col_index, precision, a, status, val)
     integer(c_int64_t), intent(in) :: rows, cols
     integer(c_int64_t), intent(in), contiguous, target :: row_index(:), col_index(:)
@@ -551,7 +556,7 @@ contains
     end if
   end subroutine
 
-  ! (c_loc() wants an element)
+  ! Returns the address of an array that may be empty: c_loc() requires an element.
   function address(index) result(p)
     integer(c_int64_t), intent(in), contiguous, target :: index(:)
     type(c_ptr) :: p
@@ -615,7 +620,7 @@ contains
     status = c_usage(message // c_null_char)
   end function
 
-  ! a is looked at on rank `root` alone; elsewhere it may be a matrix of nothing.
+  ! `a` is read on rank `root` only; on other ranks it may be an empty matrix.
   subroutine spmm_csr_scatter(comm, root, a, p, q, block, status)
     type(MPI_Comm), intent(in) :: comm
     integer(c_int), intent(in) :: root
@@ -702,14 +707,14 @@ contains
     status = c_multivector_copy(src, dst)
   end subroutine
 
-  ! g(ky, kx) or larger, [in, out] because what lies between its columns stays
+  ! g(ky, kx) or larger; intent(inout), because elements beyond these ky rows and kx columns keep their values
   subroutine spmm_multivector_dot(comm, x, y, g, status)
     type(MPI_Comm), intent(in) :: comm
     type(spmm_multivector), intent(in) :: x, y
     real(c_double), intent(inout), target, contiguous :: g(:, :)
     integer(c_int), intent(out) :: status
     type(c_ptr) :: place
-    place = c_null_ptr ! refused on all ranks
+    place = c_null_ptr ! a null pointer is refused on all ranks
     if (size(g, 2, c_int64_t) >= x%k .and. size(g) > 0) place = c_loc(g)
     status = c_multivector_dot(int(comm%MPI_VAL, c_int), x, y, place, size(g, 1, c_int64_t))
   end subroutine
@@ -808,7 +813,7 @@ contains
 
   ! ---- plans ----
 
-  ! options, kernel: those that are left out have their defaults; kernel is the name of one.
+  ! options: absent for the defaults. kernel: the name of a kernel; absent for o%kernel of `options`.
   subroutine spmm_plan_create(comm, block, k, plan, status, options, kernel)
     type(MPI_Comm), intent(in) :: comm
     type(spmm_block), intent(in), target :: block
@@ -842,7 +847,7 @@ contains
     status = c_plan_create_extended(int(comm%MPI_VAL, c_int), block, k, o, s, plan%handle)
   end subroutine
 
-  ! The options' kernel is the one of that name, which lies in `name`.
+  ! Sets o%kernel to the name of a kernel, zero-terminated in `name`.
   subroutine use_kernel(kernel, name, o)
     character(*), intent(in) :: kernel
     character(kind=c_char), allocatable, target, intent(out) :: name(:)
@@ -874,7 +879,7 @@ contains
     status = c_plan_view(plan%handle)
   end subroutine
 
-  ! text: on rank 0 what spmm_plan_view() prints; empty on others, and on failure
+  ! text: on rank 0, the text that spmm_plan_view() prints; empty on other ranks, and on failure
   subroutine spmm_plan_view_text(plan, text, status)
     type(spmm_plan), intent(in) :: plan
     character(:), allocatable, intent(out) :: text
@@ -959,8 +964,8 @@ contains
     status = c_apply(plan%handle, alpha, x, beta, y)
   end subroutine
 
-  ! begins Y := alpha A X + beta Y; x and y stay as they are until spmm_apply_end(): give what they describe the attribute
-  ! asynchronous (the types themselves may go)
+  ! begins Y := alpha A X + beta Y. The arrays of x and y must not change until spmm_apply_end(): give them
+  ! the attribute asynchronous. (The variables x and y themselves may be changed or go out of scope.)
   subroutine spmm_apply_begin(plan, alpha, x, beta, y, status)
     type(spmm_plan), intent(in) :: plan
     real(c_double), intent(in) :: alpha, beta

@@ -41,9 +41,9 @@ whose_mpirun() {
     esac
 }
 
-# launcher RANKS: prints the words before the program. Nodes are filled one after another: with one rank on each,
-# few ranks would share a node. Each rank sees all GPUs of its node and uses the one with its local number: no
-# --gpu-bind, which would keep ranks from writing into each other's memory.
+# launcher RANKS: prints the words before the program. Nodes are filled one after another: with one rank on
+# each, few ranks would share a node. Each rank sees all GPUs of its node and uses the one with its local
+# number: no --gpu-bind, which would keep ranks from writing into each other's memory.
 launcher() {
     local tasks=${SLURM_NTASKS_PER_NODE:-$1} by=srun words
     [ "$SITE_LAUNCHER" = srun ] || by=$(whose_mpirun) || return 2

@@ -1,6 +1,6 @@
-# shellcheck shell=bash source=jobs/site.env
-# Sourced by jobs/submit and jobs/common.sh, from the root of the tree: reads the settings of jobs/site.env, or of
-# the file that SPMM_SITE names. Gives empty and missing settings their defaults, and refuses invalid ones.
+# shellcheck shell=bash source=jobs/site.env Sourced by jobs/submit and jobs/common.sh, from the root of the
+# tree: reads the settings of jobs/site.env, or of the file that SPMM_SITE names. Gives empty and missing
+# settings their defaults, and refuses invalid ones.
 
 # site_wrong NAME EXPECTED: prints that a setting is invalid, and returns 2
 site_wrong() {

@@ -9,7 +9,7 @@ export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none
 export PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe PRTE_MCA_hwloc_default_binding_policy=none
 export OMPI_MCA_mpi_yield_when_idle=1
-# a failed job ends at once: without this, mpirun sleeps for one to four seconds, in all tests a minute or more
+# end a failed job at once: mpirun would first sleep for one to four seconds, in all tests a minute or more
 export OMPI_MCA_odls_base_sigkill_timeout=0
 # more threads than cores, too: a waiting thread must not spin
 export OMP_WAIT_POLICY=${OMP_WAIT_POLICY:-passive}

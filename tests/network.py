@@ -198,7 +198,7 @@ class Network:
         for host in self.hosts:
             for pid in host.processes("mpirun", "orterun", "orted", "spmm_mpi"):
                 os.kill(pid, signal.SIGKILL)
-            # a network disappears some time after its host; its interface here would clash with the next one's
+            # a network disappears some time after its host: its interface would clash with the next one's
             do("ip", "link", "delete", host.name)
             host.keeper.kill()
             host.keeper.wait()

@@ -178,7 +178,7 @@ def _():
             near(getattr(scipy.sparse.linalg.aslinearoperator(plan), call)(x[:, 2]), (a.T if side else a) @ x[:, 2], call)
     with fails_once(RankCut, "take", "no room for rows", on=ranks - 1):
         refused(MemoryError, "no room for rows", Plan, comm, on_root(a), 4, cut="layout")
-    with unittest.mock.patch.object(gpu_matrix, "is_on_gpu", lambda A: True):  # on one rank the cut is ignored
+    with unittest.mock.patch.object(gpu_matrix, "is_on_gpu", lambda A: True):  # one rank ignores the cut
         refused(TypeError, "the plan computes on the CPU", Plan, MPI.COMM_SELF, a, 4, cut="layout")
         refused(ValueError, "cut is 'nothing'", Plan, MPI.COMM_SELF, a, 4, cut="nothing")
     with Plan(comm, on_root(a), cut="auto", transport="mpi", products=10 ** 9) as plan:
@@ -656,7 +656,7 @@ def hinted(call, *arguments, **keywords):
 
 
 def parts_of(hint, **names):
-    """The arrays of "its parts one after the other, X.real and X.imag"."""
+    """The two arrays that a hint such as "its parts one after the other, X.real and X.imag" names."""
     assert "parts" in hint and hint.count(" and ") == 1, hint
     real, imaginary = hint.rpartition(", ")[2].split(" and ")
     return tuple(eval(part, {"numpy": np, **names}) for part in (real, imaginary))

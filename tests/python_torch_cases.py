@@ -1,4 +1,4 @@
-"""Products of the Python package in PyTorch's differentiation: run by tests/test_torch.py under mpirun. On the CPU, or on
+"""Products of the Python package that PyTorch differentiates: run by tests/test_torch.py under mpirun. On the CPU, or on
 GPUs if the first argument is cuda."""
 import sys
 

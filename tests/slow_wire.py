@@ -16,8 +16,8 @@ SOL_PACKET, PACKET_VNET_HDR, PACKET_IGNORE_OUTGOING, ETH_P_ALL = 263, 15, 23, 3
 
 def end(interface):
     s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
-    # receive and send each frame with the kernel's header on the work that is left to the hardware (checksums,
-    # segmentation): without it frames would arrive with checksums that were never computed
+    # receive and send each frame with the kernel's header on the work that is left to the hardware
+    # (checksums, segmentation): without it frames would arrive with checksums that were never computed
     s.setsockopt(SOL_PACKET, PACKET_VNET_HDR, 1)
     s.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
     s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)

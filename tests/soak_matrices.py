@@ -14,7 +14,7 @@ warnings.filterwarnings("ignore", category=RuntimeWarning) # inf times 0 is nan,
 
 
 class Matrix:
-    """a: the matrix as CSR, in f64, with duplicates summed; size: the same of the absolute values. kind: "generated", or
+    """a: the matrix as CSR, in f64, with duplicates summed; size: the same with absolute values. kind: "generated", or
     for files "coordinate", "array" or "spmm"."""
 
     def __init__(self, argument, kind, shape, i, j, v, field="real", symmetry="general", packed=False):

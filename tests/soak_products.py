@@ -281,7 +281,7 @@ def refusal(rng, folder, known, metis):
     if kind == "plan":
         return Run(rng.randint(1, 3), ["--dry-run", "-g", "2x2", "-d", "cpu", matrix.argument]).refused(2, "--plan-ranks 4")
     run = product(rng, folder, matrix, known, metis)
-    if kind in ("ell", "slices") and (run.from_file or matrix.nnz == 0): # (otherwise another error would be reported first)
+    if kind in ("ell", "slices") and (run.from_file or matrix.nnz == 0): # (another error would be first)
         kind = "x"
     words, code, message = {
         "plan-ranks": (["--plan-ranks", "2"], 2, "--plan-ranks"),

@@ -1,6 +1,6 @@
 #!/bin/bash
-# bench_mpi on tiny matrices, compared with PETSc if it is installed, and with a library made here that is right
-# or wrong.
+# bench_mpi on tiny matrices, compared with PETSc if it is installed, and with a library made here that is
+# right or wrong.
 # limit: 240
 . tests/lib.sh
 cuda=0

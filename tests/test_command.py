@@ -78,7 +78,7 @@ with test("OMP_NUM_THREADS may be a list, and OMP_THREAD_LIMIT is heeded; more t
 
 with test("-v says that a rank's threads span NUMA nodes, and on a machine with one node nothing of it"):
     if LINKED.exists() and "topology_hwloc.o" in LINKED.read_text():
-        for nodes in (1, 2):  # a synthetic topology of hwloc for this machine's cores, whose numbers are 0 to 63
+        for nodes in (1, 2):  # synthetic topologies of hwloc; this machine's cores are among 0 to 63
             machine = {"HWLOC_SYNTHETIC": "numa:1 core:64 pu:1" if nodes == 1 else "numa:64 core:1 pu:1", "HWLOC_THISSYSTEM": "1"}
             named = [f"{name}={value}" for name, value in machine.items()]
             out = run("-u", "HWLOC_COMPONENTS", *named, PROGRAM, "-v", "-d", "cpu", "-t", 2, "lap2d5:9", program="env", records=False).out
@@ -524,8 +524,8 @@ with test("a program that is killed while it writes Y leaves the older file as i
         path = scratch("older.mtx", "older")
         job = subprocess.Popen([PROGRAM, *map(str, FAST), "-k", "16", "--verify", "none", "-o", path, "lap2d5:500"],
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        # (on file systems without O_TMPFILE an empty one exists for a moment, when the program checks that the
-        # folder is writable)
+        # (on file systems without O_TMPFILE an empty one exists for a moment, when the program checks that
+        # the folder is writable)
         while job.poll() is None and not any(size_of(part) for part in parts(path)):
             time.sleep(0.005)
         job.send_signal(sent)

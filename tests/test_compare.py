@@ -202,7 +202,7 @@ with test("two machines in a file are two points, and another machine in the oth
         both.append(record)
     found = comparison(both, both)
     equal(sorted(round(p.sides[0].seconds / p.sides[1].seconds, 6) for p in found.pairs), [1.0, 1.0])
-    elsewhere = [here, made.environment(id="e2", cpu="D")] + both[2:]  # one of its two machines is that of the other file
+    elsewhere = [here, made.environment(id="e2", cpu="D")] + both[2:]  # one machine in common
     equal([len(x) for x in (comparison(both, elsewhere).pairs, comparison(both, elsewhere).only_new)], [1, 1])
     other = [made.environment(cpu="C")] + [made.run(1e-3, number=r) for r in range(3)]
     equal(len(comparison([here] + both[2:5], other).pairs), 1)

@@ -77,7 +77,7 @@ def lose(way, sent, *options):
                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         wait_until(lambda: len(ranks_of(mark)) == 2, 30, "the start")
-        time.sleep(3 if way[0] == "cpu" else 8)  # (until the products have begun: CUDA takes a second or two to start)
+        time.sleep(3 if way[0] == "cpu" else 8)  # (CUDA takes a second or two to start)
         assert job.poll() is None, f"it ended by itself with {job.returncode}"
         pids = ranks_of(mark)
         os.kill(pids[1], sent)

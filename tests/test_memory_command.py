@@ -85,7 +85,7 @@ else:
                     equal(len(result.error_lines()), 1, result.err)
                     within(result.error_lines()[0], "are available")
                 else:
-                    assert result.code in (0, 4), result.err  # near the limit: success or refusal, but no kill
+                    assert result.code in (0, 4), result.err  # near the limit: passes or refuses
             verified(run(*FAST, "-k", 4, "lap3d27:50", ranks=ranks, launcher=group.launcher(ranks)), f"{ranks} ranks")
     if NO_SERIES or CUBLAS:
         skip(series_sentence, NO_SERIES or "cuBLAS alone is more than that")

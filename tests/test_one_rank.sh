@@ -1,6 +1,6 @@
 #!/bin/bash
-# The build of make MPI=0: it runs without mpirun, can be installed and found, and does not mix with a build for
-# MPI.
+# The build of make MPI=0: it runs without mpirun, can be installed and found, and does not mix with a build
+# for MPI.
 # limit: 240
 . tests/lib.sh
 case $BUILD in *-one) ;; *) skip "make MPI=0 builds for one process" "this build has an MPI (make check-one-rank)"; finish ;; esac

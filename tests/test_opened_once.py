@@ -7,7 +7,7 @@ import time
 
 from command import MATRICES, equal, finish, run, scratch, test
 
-OPEN, ACCESS, CLOSE = 0x20, 0x01, 0x10  # events of inotify(7); it merges two equal ones in a row, so that others are watched, too
+OPEN, ACCESS, CLOSE = 0x20, 0x01, 0x10  # events of inotify(7), which merges equal ones in a row
 LIBC = ctypes.CDLL(None, use_errno=True)
 SOURCE = next(path for path in MATRICES if path.name.endswith(".mtx"))
 

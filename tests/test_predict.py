@@ -139,8 +139,8 @@ with test("without an efficiency in the file that of a run counts: of the most r
     found = predictions(without, path, scratch("runs.jsonl", json.dumps(record) + "\n"))
     bytes_of_run = record["matrix"]["nnz"] * 12 + 8 * (16 ** 3 + 1) + 2 * 64 * 16 ** 3
     share = bytes_of_run / 1e-3 / 4e10
-    near(found[0]["kernel_bytes_per_second"], share * 1e10)  # relative to a copy: on this machine and on the predicted one
-    near(found[2]["kernel_bytes_per_second"], min(share * 1e10, 0.5e10))  # four ranks share the node's copy rate
+    near(found[0]["kernel_bytes_per_second"], share * 1e10)  # times the machine's copy rate
+    near(found[2]["kernel_bytes_per_second"], min(share * 1e10, 0.5e10))  # four ranks share the rate
     # data in a cache: faster than a copy, also while other ranks compute
     fast = {**record, "seconds": {**record["seconds"], "kernel": 1e-5}}
     found = predictions(without, path, scratch("runs.jsonl", json.dumps(fast) + "\n"))

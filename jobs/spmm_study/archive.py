@@ -22,7 +22,7 @@ NO_TAR = (tarfile.TarError, ArithmeticError, LookupError, MemoryError, Recursion
 
 
 class ArchiveError(Exception):
-    """What is wrong with the archive."""
+    """The archive is invalid; the text says why."""
 
 
 def unpack(archive, name, folder):
@@ -51,7 +51,7 @@ def unpack(archive, name, folder):
 
 class _Bounded:
     """The unpacked data as a file: at most `left` more bytes, of which `room` can be read before the caller grants more.
-    read() returns less than was asked for only at the end: tarfile takes a short read for the end of the archive, and
+    read() returns less than was asked for only at the end: tarfile regards a short read as the end, and
     would accept a truncated one."""
 
     def __init__(self, file, most):

@@ -142,7 +142,7 @@ def written(words):
     return [(word, path) for word, path in found if path]
 
 
-# ---- what was asked for ----
+# ---- requested settings ----
 
 def of_variables(variables):
     """Settings that environment variables make."""

@@ -1,4 +1,4 @@
-"""A cache of matrices of the SuiteSparse Matrix Collection: GROUP/NAME/NAME.mtx, as the collection has them.
+"""A cache of matrices of the SuiteSparse Matrix Collection: GROUP/NAME/NAME.mtx, as in the collection.
 
 The cache also contains the collection's index, ssstats.csv, and checksums.txt, a list as in names.py with the size and
 SHA-256 of each matrix at its first download: a later download that differs is refused. The collection itself publishes

@@ -70,7 +70,7 @@ def _ended(name):
     except BrokenPipeError:
         raise
     except OSError as error:
-        if error.filename is None:  # drop the output that could not be written: Python would try again at exit
+        if error.filename is None:  # drop unwritten output: Python would try again at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _said(name, f"error: {error.filename or 'output'}: {error.strerror}", BAD_OUTPUT)
     except KeyboardInterrupt:

@@ -24,7 +24,7 @@ NO_FACTS = ("id", "started", "study", "slurm")
 LOADED = 1.0  # a difference of load averages from which on it is reported
 
 
-# ---- what was asked for ----
+# ---- requested settings ----
 
 def asked(record):
     """{name: value} of the requested settings of a record, without those at their defaults."""
@@ -249,7 +249,7 @@ class Comparison:
         """Sets lists of texts. wrong: results that became wrong; broken: runs that fail now, and did not before; mended:
         runs that failed before, and do not now; still: runs that failed in both, or are new."""
         self.wrong, self.broken, self.mended, self.still = [], [], [], []
-        past, now = {}, {}  # {what was asked for: was it wrong?}
+        past, now = {}, {}  # {requested settings: was the result wrong?}
         for failure in self.old.failures:
             key = _failed(failure)[0]
             past[key] = past.get(key, False) or failure.wrong

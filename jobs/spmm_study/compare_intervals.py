@@ -145,8 +145,8 @@ def ratio(old, new, confidence, among=None):
 
 
 def geometric_mean(ratios, confidence):
-    """Of all ratios, with Student's t interval of their logarithms, whose noise is the differences between points.
-    None: no ratios."""
+    """The geometric mean of the ratios, with Student's t interval from their logarithms: differences between points count
+    as noise. None: no ratios."""
     if not ratios:
         return None
     logs = [math.log(r) for r in ratios]

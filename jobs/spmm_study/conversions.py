@@ -11,8 +11,8 @@ from .runner import last_line, launcher_words
 SHORTEST = 5e-7  # seconds, in place of 0: the program prints six decimals
 
 TITLE = re.compile(r"Conversions of a (\d+) x (\d+) matrix with (\d+) entries, (\w+), (\d+) threads")
-# LINE of src/spmm_mpi/check_conversions.c: conversion (in the first of its lines only) and algorithm in fixed columns, seconds (~:
-# an estimate), sorting, speed-up, result
+# LINE of src/spmm_mpi/check_conversions.c: conversion (in the first of its lines only) and algorithm in fixed
+# columns, seconds (~: an estimate), sorting, speed-up, result
 LINE = re.compile(r"^(.{22}) (.{30,}?)\s+(~?)(\d+\.\d+)\s+(-|\d+\.\d+)\s+~?[\d.]+\s+(.*)$")
 
 

@@ -21,7 +21,7 @@ BUSY = (408, 429, 500, 502, 503, 504)  # status codes that may change a little l
 
 
 class DownloadError(Exception):
-    """The text says what was asked for and what came. missing: the server has no such file."""
+    """A download failed; the text says why. missing: the server has no such file."""
 
     def __init__(self, text, missing=False):
         super().__init__(text)
@@ -160,7 +160,7 @@ class Server:
 
     def get(self, path, part, name):
         """Downloads into the part file. What an earlier attempt left in it is kept if the server's ETag or date shows
-        that the file is the same. Raises DownloadError, which leaves the part file; OSError of the disk, which does not."""
+        that the file is the same. Raises DownloadError, and leaves the part file; OSError of the disk, and removes it."""
         attempt = _Attempt(self, self.url(path), part, name)
         try:
             self._again(attempt.url, attempt)
@@ -203,7 +203,7 @@ class _Attempt:
         self.have = os.path.getsize(self.part) if validator and os.path.exists(self.part) else 0
         headers = {"Range": f"bytes={self.have}-", "If-Range": validator} if self.have else {}
         with self.server._open(self.url, headers=headers) as answer:
-            if answer.code == 416 and self.have:  # the file is shorter than the part file, or the part file is complete
+            if answer.code == 416 and self.have:  # longer than the file, or complete
                 whole = self.have == _whole(answer.headers.get("Content-Range", "").rpartition("/")[2])
                 if whole and validator in (answer.headers.get("ETag"), answer.headers.get("Last-Modified")):
                     return

@@ -39,10 +39,10 @@ class Line:
         return f"{self.path}:{self.number}"
 
 
-# ---- numbers that somebody typed ----
+# ---- numbers from the command line ----
 
 def whole(text, low=0, high=MOST_WHOLE):
-    """The text as a whole number; None: it is none, or out of bounds. (str.isdigit() would accept superscripts, and int()
+    """The text as a whole number; None if it is not one, or out of bounds. (str.isdigit() would accept superscripts, and int()
     underscores, blanks, and any number of digits.)"""
     if not re.fullmatch(r"[0-9]{1,19}", text):
         return None

@@ -31,7 +31,7 @@ class CollectionError(Exception):
 
 
 def check_name(name):
-    """Raises CollectionError for what cannot be a name."""
+    """Raises CollectionError if the text cannot be a name."""
     if not re.fullmatch(rf"({NAME}/)?{NAME}", name):
         raise CollectionError(f"found the name \"{name[:80]}\", expected GROUP/NAME or NAME, as in Janna/ML_Laplace",
                               USAGE)

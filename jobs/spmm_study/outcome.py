@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from . import laws, series, steps, tables
 
-# NOISY: an interval wider than this fraction of the median is noise. GAIN: a speed-up of at most this is no gain.
-# SCALES: an efficiency of at least this needs no cause. MEMORY, IN_CACHE: a share of the DRAM bound between
-# these means that memory limits the product, a larger one that data came from a cache. CAUSE: a cause is
-# reported if it has at least this fraction of the lost time.
+# NOISY: an interval wider than this fraction of the median is noise. GAIN: a speed-up of at most this is no
+# gain. SCALES: an efficiency of at least this needs no cause. MEMORY, IN_CACHE: a share of the DRAM bound
+# between these means that memory limits the product, a larger one that data came from a cache. CAUSE: a cause
+# is reported if it has at least this fraction of the lost time.
 NOISY, GAIN, SCALES, MEMORY, IN_CACHE, CAUSE = 0.10, 1.05, 0.9, 0.7, 1.05, 0.25
 # a load average of more than this per thread of the run is due to other programs
 BUSY = 2

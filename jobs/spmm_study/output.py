@@ -12,7 +12,7 @@ class SameFile(Exception):
     """An output is an input, or two outputs are one file; the text says which."""
 
 
-_inputs = {}  # {identity: name} of what this process reads
+_inputs = {}  # {identity: name} of the files that this process reads
 
 
 def _identity(path):
@@ -77,7 +77,7 @@ def _write(path, data):
     except FileNotFoundError:
         old = None
     standard = [fd for fd in (1, 2) if old and os.path.samestat(old, os.fstat(fd))]
-    if old and (standard or not stat.S_ISREG(old.st_mode)):  # a terminal, pipe or device, or the standard output: written in place
+    if old and (standard or not stat.S_ISREG(old.st_mode)):  # written in place
         fd = os.dup(standard[0]) if standard else os.open(path, os.O_WRONLY)
     elif old:
         os.close(os.open(path, os.O_WRONLY))  # fails if the old file is write-protected

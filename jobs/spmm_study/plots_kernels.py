@@ -212,7 +212,7 @@ def _bar_labels(points):
     """(a label for each bar, of what differs between bars; a text for the title, of what all have in common)"""
     parts = [[p.name, f"K={p.k}", p.precision, p.kernel, f"{p.ranks} rank{'s' * (p.ranks != 1)}", tables.grid(p),
               f"{p.threads} thr.", p.extras] for p in points]
-    # the number of ranks (4) always stays, so that no label is empty
+    # the number of ranks (index 4) is in all labels, so that none is empty
     differing = [i for i in range(len(parts[0])) if i == 4 or len({part[i] for part in parts}) > 1]
     common = [parts[0][i] for i in range(len(parts[0])) if i not in differing and parts[0][i]]
     return [" ".join(part[i] for i in differing if part[i]) for part in parts], ", ".join(common)

@@ -64,7 +64,7 @@ def _bcast(counts, machine):
         before[rank % q].append(before[rank % q][-1] + rows)
     for rank, rows in enumerate(own):
         column, node = rank % q, rank // per_node
-        first = (node * per_node - column + q - 1) // q  # process rows first .. end - 1 of this column are on this node
+        first = (node * per_node - column + q - 1) // q  # this node has process rows first to end - 1
         end = min(p, ((node + 1) * per_node - column + q - 1) // q)
         near, share = end - first - 1, end - first if counts.values["crosses_once"] else 1
         far = (p - (end - first)) / share
@@ -191,7 +191,7 @@ def _check(counts, machine):
 
 
 def predicted(record, machine, points):
-    """The record of the prediction for a record of --dry-run. points: of runs. Raises RecordsError if the counts do not
+    """The record of the prediction for a record of --dry-run. points: those of runs. Raises RecordsError if the counts do not
     fit the machine."""
     counts = Counts(record)
     _check(counts, machine)

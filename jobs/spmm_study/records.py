@@ -476,7 +476,7 @@ def _add_run(record, study, environments, points):
     machine, cpu = _machine(record, environment)
     settings = {**(asked.of_record(record, environment) or {}), **(study.get("settings") or {})}
     if "settings" not in study:
-        settings.update(matrix=record["matrix"]["source"], threads=0)  # 0: the number that was requested is not known
+        settings.update(matrix=record["matrix"]["source"], threads=0)  # requested number: unknown
     key = _key(settings, machine, record["run"])
     point = points.setdefault(key, Point(settings, machine, cpu))
     point.runs.append(record)

@@ -43,7 +43,7 @@ class Signals:
 
     def await_shortly(self):
         """Waits for a signal after a run that failed without an error message. A batch system that ends a job signals all
-        its processes, perhaps the run before this one; mpirun's exit code is then arbitrary, even if the program has
+        its processes, perhaps the run before this process; mpirun's exit code is then arbitrary, even if the program has
         written its record. That is no failure of the run."""
         end = time.monotonic() + GRACE
         while time.monotonic() < end:

@@ -290,7 +290,7 @@ def sweeps(points):
     auto, the faster run counts."""
     found = []
     fixed = [p for p in points if not p.weak]
-    # serial products are compared with kernels of the same machine: of a CPU, not of a GPU
+    # by machine: serial products are compared with kernels of the same CPU, not with those of a GPU
     for key, parts in by_key(fixed, lambda p: (p.machine, p.source, p.precision, p.ranks)).items():
         lines = {}
         for p in parts:

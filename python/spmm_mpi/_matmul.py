@@ -327,8 +327,8 @@ class Cache:
         self.owned, self.alike, self.keyed = {}, {}, {}
         self.all = collections.OrderedDict()  # in the order of their last use
 
-    # A matrix can be freed, and freed() called, within any statement of this thread: freed() must not wait for
-    # a lock.
+    # A matrix can be freed, and freed() called, within any statement of this thread: freed() must not wait
+    # for a lock.
 
     def freed(self, owner):
         self.gone.append(owner)

@@ -12,9 +12,8 @@ addressof, first_byte = ctypes.addressof, ctypes.c_char.from_buffer
 
 class Usual:
     """Accepts arrays of NumPy that are rows of X (side 0) or Y (side 1) and need neither a full examination
-    nor a copy:
-    contiguous arrays, and those of x_zeros() and y_zeros(). Most work is done in advance, once: making an
-    Operand takes ten times as long."""
+    nor a copy: contiguous arrays, and those of x_zeros() and y_zeros(). Most work is done in advance, once:
+    making an Operand takes ten times as long."""
 
     def __init__(self, product, side):
         rows = product.rows[side]
@@ -207,7 +206,7 @@ class Product:
             if sys.getrefcount(made) == 3:  # references of the list, this loop and the call
                 return made
         made = self.create(side)
-        self.results[side][:] = [*self.results[side][-1:], made]  # two, because X := A X alternates between two
+        self.results[side][:] = [*self.results[side][-1:], made]  # X := A X alternates between two
         return made
 
     def place(self, operand, side, name):

@@ -2,8 +2,7 @@
 
     import spmm_mpi.torch as layers
 
-    H = layers.matmul(plan, layers.linear(comm, X, W))      # A X W; X: this rank's rows, W: the same on every
-    rank
+    H = layers.matmul(plan, layers.linear(comm, X, W))  # A X W; X: this rank's rows, W: on all ranks
 
 Tensors are this rank's rows, in host memory or, with device="cuda", on the GPU. matmul() is collective, and
 so are the gradients of both functions: all ranks must call backward() for the same graph, in which the same

@@ -55,7 +55,7 @@ static void chunk_done(sp_reading *r, const sp_triangles *first, const sp_read_e
     pthread_mutex_unlock(&r->lock);
 }
 
-/** Reports the progress that thread 0 has seen. */
+/** Reports the progress as of the last chunk of thread 0. */
 static void report_progress(sp_reading *r)
 {
     if (!r->options.progress || omp_get_thread_num() != 0) return;

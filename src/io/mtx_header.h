@@ -12,7 +12,7 @@ typedef struct sp_header {
     sp_field field;
     sp_symmetry symmetry;
     int64_t rows, cols; /**< both at most 2^31 - 1 */
-    int64_t entries;   /**< number of entries that the body must hold; INT64_MAX: not counted yet (edges.c) */
+    int64_t entries;   /**< number of entries that the body must have; INT64_MAX: not counted yet (edges.c) */
     int64_t size_line; /**< line number of the size line */
     int64_t body;      /**< offset in bytes of the body: the lines after the size line */
     int64_t bytes;     /**< size of the body in bytes; of a compressed file, an upper bound */

@@ -248,7 +248,7 @@ static int64_t parse_by_kind(const sp_parse_output *t, const sp_chunk *c, unsign
                               : call(t, c, field, SPMM_F32, __VA_ARGS__))
     if (t->wanted == SP_WANT_LENGTHS && t->header->symmetry == SP_GENERAL)
         return parse_coordinate(t, c, COLUMN_SKIPPED, SPMM_F64, seen, error);
-    /* pattern files are parsed below: their lines end after the indices, so that full parsing costs little */
+    /* pattern files are parsed below: their lines end after the indices, so full parsing costs little */
     if (t->wanted != SP_WANT_ALL && t->header->field != SP_FIELD_PATTERN)
         return parse_coordinate(t, c, FIELD_SKIPPED, SPMM_F64, seen, error);
     switch (t->header->field) {

@@ -44,7 +44,7 @@ spmm_status sp_error_tell(const sp_read_error *e, const char *path);
 typedef struct sp_text {
     sp_input *source;
     int64_t chunk_bytes, longest; /**< sizes in bytes of chunks, and of the longest line that is accepted */
-    char comment;                 /**< character that begins a comment, besides '%'; '%' after sp_text_open() */
+    char comment;                 /**< begins a comment, as does '%'; it is '%' after sp_text_open() */
     char *kept; /**< [kept_room]; the text that was read but not handed out yet: [kept_begin, kept_end) */
     int64_t kept_begin, kept_end, kept_room;
     int64_t chunks;  /**< number of chunks handed out so far */
@@ -88,8 +88,8 @@ void sp_text_close(sp_text *stream);
 /** Returns the next line as [*line, *end), where *end points at its newline; if the last line of the file has
  *  no newline, one is added. At the end of the file, *line is NULL. The line is valid until the next call on
  *  the stream.
- *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (too long), SPMM_ERR_MEMORY; on failure, *error says what
- *          and where */
+ *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (too long), SPMM_ERR_MEMORY; on failure, *error describes
+ *          the error */
 spmm_status sp_text_line(sp_text *stream, const char **line, const char **end, sp_read_error *error);
 
 /** Reads the next chunk; chunk->bytes is 0 at the end of the file. Only one thread may call it at a time.

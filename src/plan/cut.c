@@ -60,7 +60,7 @@ typedef struct asked {
     const spmm_plan_options *o;
 } asked;
 
-/** Returns 1 if the cut gives rows new numbers, else 0. */
+/** Returns 1 if the cut renumbers rows, else 0. */
 static int renumbers(spmm_cut_by by) { return by == SPMM_CUT_LAYOUT || by == SPMM_CUT_GRAPH; }
 
 /** Checks root, and the matrix there. Local. */

@@ -1,4 +1,4 @@
-/** Creates plans and gives them new values; product/product.c creates their products. */
+/** Creates plans and updates their values; product/product.c creates their products. */
 #include <sched.h>
 #include <string.h>
 

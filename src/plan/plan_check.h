@@ -5,8 +5,8 @@
 #include "comm/comm.h"
 #include "spmm_extended.h"
 
-/** Checks the values of the options that say which rows of X move and how: device, exchange, transport and
- *  exchange_precision; and threads. Local.
+/** Checks the values of the options that determine which rows of X move and how (device, exchange, transport,
+ *  exchange_precision), and of threads. Local.
  *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that names `function` and the option */
 spmm_status sp_plan_check_moves(const char *function, const spmm_plan_options *options);
 

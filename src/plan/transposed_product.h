@@ -40,8 +40,8 @@ spmm_status sp_transposed_map_values(sp_transposed *transposed, int *all);
 
 /** Updates the transpose with the current values of the product's block. Local.
  *  \param [in] on_gpu  the values in GPU memory, in the order of the product's block; only if
- *                      sp_transposed_map_values() set *all to 1. NULL: the block has the values in host
- *                      memory
+ *                      sp_transposed_map_values() set *all to 1. NULL: the values are read from the block, in
+ *                      host memory
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _DEVICE */
 spmm_status sp_transposed_update(sp_transposed *transposed, const void *on_gpu);
 

@@ -201,8 +201,8 @@ static spmm_status create_variant(const trials *t, const sp_variant *v, sp_produ
                              t->study, product);
 }
 
-/** Lists the variants that are tried: the first one, and those with the least modeled times if these are
- *  close to the least. */
+/** Lists the variants that are tried: the first one, and those whose modeled times are close to the
+ *  smallest. */
 static void list_candidates(trials *t, sp_trial *trial)
 {
     const sp_variants *const all = t->all;

@@ -28,7 +28,7 @@ typedef struct sp_variants {
  *  fastest. Variants differ in the properties that the options leave open: the exchange and, on GPUs, the
  *  number of column blocks and whether interior rows are computed during the exchange. The model uses the
  *  measured times of the kernels and of the exchange of the first variant, which sp_product_create() creates;
- *  see docs/SCALING.md. Only variants with a modeled time near the least are created. Nothing is timed if
+ *  see docs/SCALING.md. Only variants with a modeled time near the smallest are created. Nothing is timed if
  *  there is only one variant, or if the study has quick_plan set: then the joint exchange is selected if
  *  `joint` is not NULL.
  *

@@ -46,8 +46,8 @@ typedef struct sp_row_blocks {
  *
  *  The interior row blocks are the longest runs of interior rows, at most SP_MOST_INTERIOR runs, trimmed to
  *  whole panels of SP_PANEL rows. Interior rows outside of these runs are computed with the boundary rows.
- *  There is only one row block if this rank has no ghost rows, if the runs hold too few rows to be worth a
- *  kernel launch of their own, or if `overlap` is 0. */
+ *  There is only one row block if this rank has no ghost rows, if the runs have too few rows to be worth a
+ *  separate kernel launch, or if `overlap` is 0. */
 void sp_row_blocks_find(const sp_halo *halo, int overlap, sp_row_blocks *parts);
 
 /** Converts each row block to the kernel's format and memory, and calls the kernel's prepare(). Local.

@@ -4,9 +4,9 @@
 
 #include "product/product.h"
 
-/** If options and ranks allow it, makes the ranks of each node share X. Then sets p->node, sets p->halo to
- *  the halo of p->node, and creates p->exchange; p->grid, p->halo, p->k, p->precision and p->threads must be
- *  set. Otherwise changes nothing, and rows of X are sent by messages. SPMM_TRANSPORT_AUTO shares X between
+/** If options and ranks allow it, makes the ranks of each node share X: sets p->node, sets p->halo to the
+ *  halo of p->node, and creates p->exchange. (p->grid, p->halo, p->k, p->precision and p->threads must be
+ *  set.) Otherwise changes nothing, and rows of X are sent by messages. SPMM_TRANSPORT_AUTO shares X between
  *  CPUs if at least two ranks of a process column are on one node, unless all ranks are on one node and need
  *  only few, scattered rows from each other. On GPUs, if ranks forward rows (relays/relays.h), sets p->relays
  *  and sets p->halo to their halo. If rows travel as f32 (sp_plan_rounds()), neither is done.

@@ -3,13 +3,13 @@
  *  their threads synchronize; it does not test speed, races between threads, or nvcc's translation.
  *
  *  One thread of the process does everything, immediately: a launch is complete when it returns, blocks run
- *  one after another, and the threads of a block are coroutines with separate stacks, each of which runs until
- *  it must wait. A stream has a queue only while it waits for another process, for an event or a flag; the
- *  queues are processed when the host queries a stream or waits. Processes share memory and events as with
- *  CUDA IPC: each emulates EMULATED_GPUS GPUs (default 1), and GPUs of the same number count as the same one.
- *  EMULATED_NO_MEMOPS: the driver has no stream memory operations; EMULATED_NO_ATTACH: other processes' memory
- *  cannot be attached. GPU memory is host memory, filled with a pattern, because nothing may depend on its
- *  initial contents; after each allocation there is a margin, which cudaFree() checks. */
+ *  one after another, and the threads of a block are coroutines with separate stacks, each of which runs
+ *  until it must wait. A stream has a queue only while it waits for another process, for an event or a flag;
+ *  the queues are processed when the host queries a stream or waits. Processes share memory and events as
+ *  with CUDA IPC: each emulates EMULATED_GPUS GPUs (default 1), and GPUs of the same number count as the same
+ *  one. EMULATED_NO_MEMOPS: the driver has no stream memory operations; EMULATED_NO_ATTACH: other processes'
+ *  memory cannot be attached. GPU memory is host memory, filled with a pattern, because nothing may depend on
+ *  its initial contents; after each allocation there is a margin, which cudaFree() checks. */
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -35,8 +35,7 @@ namespace {
 
 enum { WARP = 32, MOST_THREADS = 1024, STACK = 64 << 10, SHARED = 227 << 10, PATTERN = 0xa5, MARGIN = 256 };
 enum {
-    SHARED_FROM =
-        2 << 20 /* least bytes of an allocation that can be shared: CUDA packs smaller ones together */
+    SHARED_FROM = 2 << 20 /* bytes from which on an allocation can be shared: CUDA packs smaller ones */
 };
 constexpr size_t MEMORY = (size_t)16 << 30;
 
@@ -347,8 +346,8 @@ void bulk_prefetch(const void *from, uint32_t bytes)
 
 void copy(uint32_t to, const void *from, int bytes) { memcpy(shared_at(to), from, (size_t)bytes); }
 
-/* The distribution over the lanes is as in cuda_panels.cuh; the four products are added in order, and each sum
- * is rounded. */
+/* The distribution over the lanes is as in cuda_panels.cuh; the four products are added in order, and each
+ * sum is rounded. */
 void multiply_m16n8k4(double &c0, double &c1, double &c2, double &c3, double a0, double a1, double b)
 {
     warp &w = my_warp();
@@ -384,8 +383,7 @@ struct emulated_graph {
 struct emulated_stream {
     std::deque<std::function<bool()>> queue;
     bool captured = false,
-         joined =
-             false; /* captured: it is being captured; joined: the capture's stream has waited for it since */
+         joined = false; /* it is being captured; the capture's stream has waited for it since then */
 };
 
 /** How often an event has been recorded, and has occurred; in memory that processes can share. */
@@ -688,7 +686,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
     return cudaSuccess;
 }
 
-/* streams that the capture has reached must have been joined; there is no graph otherwise, or if it is broken */
+/* streams that the capture has reached must have been joined; there is no graph otherwise, or if it is
+ * broken */
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
     bool unjoined = false;

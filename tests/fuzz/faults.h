@@ -1,5 +1,5 @@
-/** Counts the system calls and allocations of the code under test, and makes them fail as requested: the linker
- *  replaces them by the functions of faults.c (--wrap, mk/fuzz.mk). */
+/** Counts the system calls and allocations of the code under test, and makes them fail as requested: the
+ *  linker replaces them by the functions of faults.c (--wrap, mk/fuzz.mk). */
 #ifndef SP_FAULTS_H
 #define SP_FAULTS_H
 

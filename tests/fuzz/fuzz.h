@@ -61,7 +61,7 @@ typedef struct fuzz_input {
  *  head. */
 int fuzz_begin(fuzz_input *in, const char *target, const uint8_t *data, size_t size);
 
-/** Aborts if memory that was allocated, or a file that was opened, since fuzz_begin() still is. Returns 0. */
+/** Aborts if memory or files from after fuzz_begin() are still allocated or open. Returns 0. */
 int fuzz_end(void);
 
 /** Prints what is wrong, and aborts. */

@@ -1,4 +1,5 @@
-/** CSV files of series, plain and gzipped: the same outcome in pieces of any size, with any number of threads.
+/** CSV files of series, plain and gzipped: the same outcome in pieces of any size, with any number of
+ *  threads.
  *
  *  Bit 0 of extra: the text is compressed by gzip first; bit 1: the first reading is with two threads. */
 #include "fuzz.h"

@@ -1,5 +1,5 @@
-/** Edge lists: the same outcome for any number of threads and any size of pieces, and the matrix that strtoll()
- *  and strtod() read from the lines.
+/** Edge lists: the same outcome for any number of threads and any size of pieces, and the matrix that
+ *  strtoll() and strtod() read from the lines.
  *
  *  Bit 0 of extra: vertices are numbered from 1. */
 #include <ctype.h>

@@ -1,8 +1,8 @@
 /** Compressed Matrix Market files: the outcome is that of the text, or a refusal because of damage.
  *
- *  Bit 3 of extra clear: the input is the text, followed by 4 bytes that set how it is compressed, and how the
- *  compressed file is damaged. Bit 3 set: the input is the compressed file itself. The other bits are those of
- *  ways_check(). */
+ *  Bit 3 of extra clear: the input is the text, followed by 4 bytes that set how it is compressed, and how
+ *  the compressed file is damaged. Bit 3 set: the input is the compressed file itself. The other bits are
+ *  those of ways_check(). */
 #include <string.h>
 #include <zlib.h>
 
@@ -82,8 +82,8 @@ int fuzz_gzip(const uint8_t *data, size_t size)
         const size_t n = pack(packed, in.data, in.size, in.data + in.size, &intact);
         const char *const path = fuzz_file(packed, n);
         ways_check(&in, path, &o);
-        /* (not for a text that looks like a compressed file, which would be unpacked, nor for other files that
-         * are no text: their message says in what kind of file they were found) */
+        /* (not for a text that looks like a compressed file, which would be unpacked, nor for other files
+         * that are no text: their message says in what kind of file they were found) */
         if (intact && !sp_foreign_kind(in.data, (int64_t)in.size, NULL)) check_same_packed(&in, path, &o);
     }
     ways_destroy(&o);

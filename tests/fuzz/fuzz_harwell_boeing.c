@@ -1,5 +1,5 @@
-/** Harwell-Boeing and Rutherford-Boeing files, plain or compressed: the same outcome for any number of threads
- *  and any size of pieces. */
+/** Harwell-Boeing and Rutherford-Boeing files, plain or compressed: the same outcome for any number of
+ *  threads and any size of pieces. */
 #include "files.h"
 
 enum { MOST = 1 << 14 };

@@ -1,7 +1,7 @@
 /** mmio.h: a matrix that is read, written and read again is the same.
  *
- *  Bit 0 of extra: with the functions for banner, sizes and entries, else with those for whole matrices; bits 1
- *  and 2 select further checks. */
+ *  Bit 0 of extra: with the functions for banner, sizes and entries, else with those for whole matrices; bits
+ *  1 and 2 select further checks. */
 #include "fuzz.h"
 
 #include <stdlib.h>

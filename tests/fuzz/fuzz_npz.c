@@ -1,5 +1,5 @@
-/** Files of SciPy's save_npz(): the same outcome for any number of threads; also blocks of rows, which are read
- *  without checking checksums. */
+/** Files of SciPy's save_npz(): the same outcome for any number of threads; also blocks of rows, which are
+ *  read without checking checksums. */
 #include <string.h>
 
 #include "files/csr_file.h"
@@ -12,8 +12,7 @@ enum { MOST = 1 << 20 };
 static void read_file(const char *path, const sp_read_options *options, ways_outcome *o)
 {
     sp_sizes sizes;
-    files_read(path, options, NULL, MOST, &sizes,
-               o); /* the shape of a COO may be much larger than its arrays */
+    files_read(path, options, NULL, MOST, &sizes, o); /* a COO's shape may be larger than its arrays */
     if (o->status == SPMM_OK) FUZZ_CHECK(o->stored <= sizes.entries && o->a.nnz == o->stored - o->duplicates);
 }
 

@@ -1,4 +1,5 @@
-/** Numbers: words between blanks, compared with the C library's strtod() and, if available, a second oracle. */
+/** Numbers: words between blanks, compared with the C library's strtod() and, if available, a second
+ *  oracle. */
 #include "fuzz.h"
 
 #include <ctype.h>

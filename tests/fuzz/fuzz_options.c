@@ -1,6 +1,7 @@
 /** The options of both programs: an argument per line.
  *
- *  Bit 0 of extra: options of series_mpi, else of spmm_mpi. If they name a small generated matrix, it is made. */
+ *  Bit 0 of extra: options of series_mpi, else of spmm_mpi. If they name a small generated matrix, it is
+ *  made. */
 #include "fuzz.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /** Binary files of PETSc: the same outcome for any number of threads, whole or in blocks; dense ones as X.
  *
- *  Bit 0 of extra: the numbers after the head are made small, so that lengths and columns are likely to be valid:
- *  all bytes of an index except the last are set to 0. */
+ *  Bit 0 of extra: the numbers after the head are made small, so that lengths and columns are likely to be
+ *  valid: all bytes of an index except the last are set to 0. */
 #include <string.h>
 
 #include "formats/csr.h"

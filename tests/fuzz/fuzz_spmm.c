@@ -1,7 +1,8 @@
 /** .spmm files, with corrected checksums, so that readers get as far as the data that these protect.
  *
- *  Bit 0 of extra: an accepted matrix is written and read again; bit 1: the input is the file itself, in which
- *  the header's checksum is corrected; otherwise the file is made from the input as described in made_spmm.h. */
+ *  Bit 0 of extra: an accepted matrix is written and read again; bit 1: the input is the file itself, in
+ *  which the header's checksum is corrected; otherwise the file is made from the input as described in
+ *  made_spmm.h. */
 #include <string.h>
 
 #include "formats/csr.h"

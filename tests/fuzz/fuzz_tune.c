@@ -1,5 +1,5 @@
-/** The tuning file: the input's first line is the key to look up, the rest the file. An added answer is found,
- *  whatever the file contained. */
+/** The tuning file: the input's first line is the key to look up, the rest the file. An added answer is
+ *  found, whatever the file contained. */
 #include "fuzz.h"
 
 #include <math.h>

@@ -109,7 +109,8 @@ static void same_elements(const spmm_multivector *x, const spmm_csr *a)
     }
 }
 
-/** Checks that reading as a dense matrix, in pieces or at once, yields the CSR matrix, or is refused like it. */
+/** Checks that reading as a dense matrix, in pieces or at once, yields the CSR matrix, or is refused like
+ *  it. */
 static void check_dense(const fuzz_input *in, const char *path, const sp_read_options *plain,
                         const ways_outcome *expected)
 {
@@ -156,8 +157,8 @@ static void check_faults(const fuzz_input *in, const char *path, const ways_outc
     else if (o.a.irp && in->fault != FUZZ_CUT)
         ways_same(expected, &o, 1);
     if (fuzz_harmless(in) && o.a.irp) ways_same(expected, &o, 1);
-    /* (not dense: there a matrix without columns is refused at its size line, and otherwise by the errors after
-     * that) */
+    /* (not dense: there a matrix without columns is refused at its size line, and otherwise by the errors
+     * after that) */
     if (!dense && fuzz_harmless(in) && o.status != SPMM_OK && expected->status != SPMM_OK)
         ways_same_refusal(expected, &o);
     ways_destroy(&o);

@@ -5,8 +5,8 @@
 # It has its own ports, sockets, keys, state and logs: an installed SLURM or munge is not affected.
 
 cluster= # its folder
-# srun --mpi for the machine's MPI: Open MPI uses PMIx, whose library comes with it; MPICH uses PMI-2, which is
-# part of Debian's SLURM
+# srun --mpi for the machine's MPI: Open MPI uses PMIx, whose library comes with it; MPICH uses PMI-2, which
+# is part of Debian's SLURM
 case $(mpirun --version 2>&1) in
 *HYDRA*) CLUSTER_MPI=pmi2 ;;
 *) CLUSTER_MPI=pmix ;;
@@ -59,9 +59,9 @@ for x in s: x.bind(("127.0.0.1", 0))
 print(*(x.getsockname()[1] for x in s))' "$1"
 }
 
-# Each node claims 6 CPUs and 4 GPUs, whatever the machine has: jobs are placed as on real nodes, but not bound
-# (there is no TaskPlugin, the default). TmpFS contains the node's name, so that files of srun's PMIx plugin do
-# not clash.
+# Each node claims 6 CPUs and 4 GPUs, whatever the machine has: jobs are placed as on real nodes, but not
+# bound (there is no TaskPlugin, the default). TmpFS contains the node's name, so that files of srun's PMIx
+# plugin do not clash.
 cluster_configure() {
     local ctl n1 n2 i
     read -r ctl n1 n2 <<<"$(free_ports 3)"

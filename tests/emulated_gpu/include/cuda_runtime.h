@@ -1,7 +1,7 @@
-/** The part of the CUDA runtime that this project uses, on an emulated GPU (../emulated_gpu.cpp). In C it
- *  has the functions that device_cuda.c calls; in C++ also the additions of CUDA C++ to the language: types,
- *  built-in variables and functions, and launches, into which ../nvcc translates <<< >>>. Names and values are
- *  those of the CUDA Toolkit. */
+/** The part of the CUDA runtime that this project uses, on an emulated GPU (../emulated_gpu.cpp). In C it has
+ *  the functions that device_cuda.c calls; in C++ also the additions of CUDA C++ to the language: types,
+ *  built-in variables and functions, and launches, into which ../nvcc translates <<< >>>. Names and values
+ *  are those of the CUDA Toolkit. */
 #ifndef SP_EMULATED_CUDA_RUNTIME_H
 #define SP_EMULATED_CUDA_RUNTIME_H
 
@@ -323,8 +323,8 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t *c, void (*kernel)(P...)
 
 namespace emulated {
 
-/** Resources of a multiprocessor, and those that each kernel uses. Shared memory that a kernel declares is not
- *  counted, because it is in static variables. */
+/** Resources of a multiprocessor, and those that each kernel uses. Shared memory that a kernel declares is
+ *  not counted, because it is in static variables. */
 enum {
     RESIDENT_THREADS = 2048,
     RESIDENT_BLOCKS = 32,
