@@ -1,5 +1,5 @@
-/** Orders rows along a curve through a layout of the matrix's graph, on the GPU: formats/row_layout.h describes
- *  the algorithm; src/formats/row_layout.c lays out rows on the host. */
+/** Orders rows along a curve through a layout of the matrix's graph, on the GPU: formats/row_layout.h
+ *  describes the algorithm; src/formats/row_layout.c lays out rows on the host. */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 
@@ -46,8 +46,8 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t i = first_item(); i < rows; i += grid_size()) chunk[order[i]] = (int32_t)(i / size);
 }
 
-/** Creates edges between chunks, in both directions, from EDGES random entries of each row. An entry within a
- *  chunk becomes an edge of a vertex past the last one. */
+/** Creates edges between chunks, in both directions, from EDGES random entries of each row. An entry within
+ *  a chunk becomes an edge of a vertex past the last one. */
 __global__ void __launch_bounds__(THREADS) take_edges(const int64_t *row_start, const int32_t *col,
                                                       int64_t rows, const int32_t *chunk, small_graph g)
 {

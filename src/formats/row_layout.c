@@ -49,8 +49,8 @@ void sp_layout_axes(const double *gram, float axis[AXES][PIVOTS])
 
 /* ---- the pattern ---- */
 
-/** The pattern of a matrix whose rows and columns are numbered in the order of the clusters: so most accesses to
- *  the data of a column's row hit a cache. */
+/** The pattern of a matrix whose rows and columns are numbered in the order of the clusters: so most
+ *  accesses to the data of a column's row hit a cache. */
 typedef struct pattern {
     int64_t rows;
     int64_t *start;  /* [rows + 1] */
@@ -104,8 +104,8 @@ static void destroy_graph(chunk_graph *g)
     sp_free(g->neighbor);
 }
 
-/** Returns the column of the entry of a row that becomes edge e, a random one; -1 if there is none. Long rows
- *  and columns are left out: they join everything. */
+/** Returns the column of the entry of a row that becomes edge e, a random one; -1 if there is none. Long
+ *  rows and columns are left out: they join everything. */
 static int32_t column_of(const pattern *m, const chunk_graph *g, int64_t row, int e)
 {
     const int64_t length = length_of(m, row);
@@ -317,9 +317,9 @@ static void join_unknowns(const pattern *m, sp_point *at)
     }
 }
 
-/** Returns 1 if the rows of a cluster share columns. A sample has a random entry of each row. At least 1/8 of
- *  them must be in a column of the row's chunk or, since a bipartite graph has no such, of the chunk in which
- *  the column of the row before is. */
+/** Returns 1 if the rows of a cluster share columns. A sample has a random entry of each row. At least 1/8
+ *  of them must be in a column of the row's chunk or, since a bipartite graph has no such, of the chunk in
+ *  which the column of the row before is. */
 static int are_clusters(const pattern *m, int threads)
 {
     const chunk_graph one = {.edges = 1};

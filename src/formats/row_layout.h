@@ -1,34 +1,34 @@
-/** A layout of a matrix's graph in space: coordinates for each row, such that rows that share columns are close
- *  to one another. Rows that are sorted along a curve through it, or cut into parts by planes, need few columns
- *  in common with other parts.
+/** A layout of a matrix's graph in space: coordinates for each row, such that rows that share columns are
+ *  close to one another. Rows that are sorted along a curve through it, or cut into parts by planes, need
+ *  few columns in common with other parts.
  *
  *  Clusters of rows (row_clusters.h) are compact, but consecutive clusters need not be neighbors. Chunks of
- *  consecutive rows, in the order of the clusters, are the vertices of a small graph. Their distances from some
- *  vertices, computed by breadth-first search, give coordinates with Pivot MDS (Brandes and Pich: Eigensolver
- *  methods for progressive multidimensional scaling of large data, Graph Drawing 2006). The coordinates are
- *  smoothed by repeated means over neighbors: first of the chunks, then of smaller chunks (pieces), then of the
- *  rows. This suits graphs of two- or three-dimensional meshes. */
+ *  consecutive rows, in the order of the clusters, are the vertices of a small graph. Their distances from
+ *  some vertices, computed by breadth-first search, give coordinates with Pivot MDS (Brandes and Pich:
+ *  Eigensolver methods for progressive multidimensional scaling of large data, Graph Drawing 2006). The
+ *  coordinates are smoothed by repeated means over neighbors: first of the chunks, then of smaller chunks
+ *  (pieces), then of the rows. This suits graphs of two- or three-dimensional meshes. */
 #ifndef SP_ROW_LAYOUT_H
 #define SP_ROW_LAYOUT_H
 
 #include "formats/row_clusters.h"
 
 enum {
-    SP_LAYOUT_CHUNK = 64,    /**< rows of a chunk */
-    SP_LAYOUT_PIECE = 8,     /**< rows of a piece */
+    SP_LAYOUT_CHUNK = 64,    /**< maximum number of rows of a chunk */
+    SP_LAYOUT_PIECE = 8,     /**< maximum number of rows of a piece */
     SP_LAYOUT_PIVOTS = 32,   /**< vertices from which distances are computed */
     SP_LAYOUT_AXES = 3,      /**< coordinates of a row */
-    SP_LAYOUT_EDGES = 2,     /**< entries of a row that become edges of a graph of chunks */
-    SP_LAYOUT_NEIGHBORS = 8, /**< maximum number of entries of a row in one mean, except in the last passes */
-    SP_LAYOUT_CHUNK_PASSES = 10, /**< means over neighbors: of chunks */
-    SP_LAYOUT_PIECE_PASSES = 60, /**< of pieces */
-    SP_LAYOUT_ROW_PASSES = 10,   /**< of rows */
+    SP_LAYOUT_EDGES = 2,     /**< minimum number of entries of a row that become edges of a graph of chunks */
+    SP_LAYOUT_NEIGHBORS = 8, /**< maximum number of entries of a row in a mean, except in the last passes */
+    SP_LAYOUT_CHUNK_PASSES = 10, /**< number of times that chunks move to the mean of their neighbors */
+    SP_LAYOUT_PIECE_PASSES = 60, /**< the same of pieces */
+    SP_LAYOUT_ROW_PASSES = 10,   /**< the same of rows */
     SP_LAYOUT_WHOLE_PASSES = 2,  /**< the last passes over rows: these use all entries */
     SP_LAYOUT_UNKNOWNS = 8,      /**< maximum number of rows with equal columns that are placed together */
     SP_LAYOUT_BITS = 10          /**< bits per coordinate on the curve */
 };
 
-/** Returns the pivot with number `pivot` among n vertices: a random one of each of SP_LAYOUT_PIVOTS ranges. */
+/** Returns the vertex, of n, that is pivot number `pivot`: a random one from each of PIVOTS equal ranges. */
 SP_HOST_DEVICE static inline int32_t sp_layout_pivot(int pivot, int32_t n)
 {
     const int32_t share = n / SP_LAYOUT_PIVOTS;
@@ -73,8 +73,8 @@ typedef struct sp_point {
     float at[SP_LAYOUT_AXES + 1];
 } sp_point;
 
-/** Lays out the rows of a matrix. Rows of clusters that share few columns, as in a random graph, are not laid
- *  out: all coordinates are 0.
+/** Lays out the rows of a matrix. Rows of clusters that share few columns, as in a random graph, are not
+ *  laid out: all coordinates are 0.
  *
  *  Local. Takes time proportional to the entries. Temporary memory: about 80 bytes per row, 4 per entry.
  *  \param [in]  a         square, with fewer than 2^31 rows; columns in any order; values are not read

@@ -51,7 +51,8 @@ static int longest_side(const box *b)
     return longest;
 }
 
-/** Returns the cell, from 0 to cells - 1, of coordinate d of a row in a box with an edge of the given length. */
+/** Returns the cell, from 0 to cells - 1, of coordinate d of a row in a box with an edge of the given
+ *  length. */
 static uint32_t cell_of(const row_order *l, const box *b, float edge, int64_t row, int d, int cells)
 {
     return edge > 0 ? (uint32_t)((l->at[row].at[d] - b->low[d]) / edge * (float)(cells - 1)) : 0;
@@ -67,7 +68,7 @@ static spmm_status sort(row_order *l, int64_t begin, int64_t end, int64_t keys)
 
 static int64_t weight(const spmm_csr *a, int64_t row) { return a->irp[row + 1] - a->irp[row] + 1; }
 
-/** Returns the position in order[begin .. end] that divides the weight of its rows in the ratio left : all. */
+/** Returns the position in order[begin .. end] that divides the weight of its rows into left : all - left. */
 static int64_t divide(const row_order *l, int64_t begin, int64_t end, int left, int all)
 {
     int64_t total = 0, sum = 0, at = begin;

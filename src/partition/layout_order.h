@@ -4,19 +4,21 @@
 
 #include "base/status.h"
 
-/** Cuts the rows of a square matrix into parts by planes through a layout of its graph (formats/row_layout.h):
- *  the set of rows is halved by a plane across its longest side, and the halves are halved in turn (recursive
- *  coordinate bisection; Berger and Bokhari: IEEE Trans. Computers C-36(5), 1987). The rows of a part are in the
- *  order of a Hilbert curve through the layout, so that rows near one another share columns. Of a mesh of n
- *  points, a cut separates about n^(1/2) rows in two dimensions and n^(2/3) in three. If clusters of rows share
- *  few columns, as in a random graph, the parts consist of whole clusters as far as possible.
+/** Cuts the rows of a square matrix into parts by planes through a layout of its graph
+ *  (formats/row_layout.h): the set of rows is halved by a plane across its longest side, and the halves are
+ *  halved in turn (recursive coordinate bisection; Berger and Bokhari: IEEE Trans. Computers C-36(5),
+ *  1987). The rows of a part are in the order of a Hilbert curve through the layout, so that rows near one
+ *  another share columns. Of a mesh of n points, a cut separates about n^(1/2) rows in two dimensions and
+ *  n^(2/3) in three. If clusters of rows share few columns, as in a random graph, the parts consist of
+ *  whole clusters as far as possible.
  *
  *  Local. Takes time proportional to the number of entries.
- *  \param [in]  a         square, with fewer than 2^31 rows; column indices in any order; its values are not read
- *  \param [in]  parts     >= 1, possibly more than there are rows; the parts have about the same number of rows
- *                         plus entries
- *  \param [in]  together  >= 1: `together` consecutive parts are kept together for as long as possible, since
- *                         what they exchange costs less
+ *  \param [in]  a         square, with fewer than 2^31 rows; column indices in any order; its values are
+ *                         not read
+ *  \param [in]  parts     >= 1, possibly more than there are rows; the parts have about the same number of
+ *                         rows plus entries
+ *  \param [in]  together  >= 1: `together` consecutive parts are kept together for as long as possible,
+ *                         since what they exchange costs less
  *  \param [in]  threads   OpenMP threads, >= 1; the result does not depend on the number of threads
  *  \param [out] order     [rows] order[i] is the row at position i; the rows of a part are consecutive
  *  \param [out] part      [rows] the part of each row

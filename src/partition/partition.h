@@ -5,8 +5,8 @@
 #include "base/status.h"
 
 /** How rows are divided into blocks: SP_PARTITION_NNZ balances entries, SP_PARTITION_ROWS balances rows,
- *  SP_PARTITION_GRAPH uses a graph partitioner (reorder.h), SP_PARTITION_LAYOUT cuts a layout of
- *  the graph in space (layout_order.h). SP_PARTITION_AUTO stands for one of these that is still to be chosen. */
+ *  SP_PARTITION_GRAPH uses a graph partitioner (reorder.h), SP_PARTITION_LAYOUT cuts a layout of the graph
+ *  in space (layout_order.h). SP_PARTITION_AUTO stands for one of these that is still to be chosen. */
 typedef enum sp_partition {
     SP_PARTITION_NNZ,
     SP_PARTITION_ROWS,

@@ -10,8 +10,8 @@
 #include "partition/layout_order.h"
 #include "partition/reorder.h"
 
-/* Seconds per row and per entry for the cut by a layout, and per entry for the cut by METIS, to estimate their
- * time in advance. All were measured on randomly numbered meshes and grids on one core. */
+/* Seconds per row and per entry for the cut by a layout, and per entry for the cut by METIS, to estimate
+ * their time in advance. All were measured on randomly numbered meshes and grids on one core. */
 static const double LAYOUT_ROW = 2e-6, LAYOUT_ENTRY = 30e-9, GRAPH_ENTRY = 1e-6;
 
 /* FEW: rows are not renumbered if the cut by entries moves at most one in FEW rows of X. LESS: another cut
