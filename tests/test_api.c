@@ -454,7 +454,7 @@ static const struct {
     {"precision is 7", y_precision},
     {"in GPU memory", x_space},
     {"space is -1", y_space},
-    {"room for -1 rows", x_before},
+    {"x has ghost_low -1 and", x_before},
     {"aligned", x_odd},
 };
 

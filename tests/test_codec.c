@@ -221,7 +221,7 @@ static size_t put_number(unsigned char *to, uint64_t value)
     return n;
 }
 
-/** Appends the text as uncompressed LZMA2 chunks, and their end. Returns the number of bytes. */
+/** Appends the text as uncompressed LZMA2 chunks, and the end marker. Returns the number of bytes. */
 static size_t add_plain_chunks(void)
 {
     size_t bytes = 1;

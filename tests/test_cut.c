@@ -383,7 +383,7 @@ static void test_mistakes(void)
             REFUSED(CREATE(root, &a, SPMM_CUT_AUTO, K, &wrong[i].o), SPMM_ERR_USAGE, wrong[i].text);
         for (int by = SPMM_CUT_LAYOUT; by <= SPMM_CUT_GRAPH; by++)
             REFUSED(CREATE(root, &a, (spmm_cut_by)by, K, &joint), SPMM_ERR_USAGE,
-                    "the joint exchange needs increasing columns");
+                    "SPMM_EXCHANGE_JOINT, which needs increasing columns");
         CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, root, &a, SPMM_CUT_AUTO, K, NULL, NULL), SPMM_ERR_USAGE);
         CHECK_INT(spmm_cut_create(MPI_COMM_NULL, 0, &a, SPMM_CUT_AUTO, K, NULL, &cut), SPMM_ERR_USAGE);
         a.ja[1] = a.ja[0];

@@ -415,7 +415,7 @@ static void test_lying_header(void)
             if (k == 7) other.file_bytes--;
             if (k == 8) other.nnz = INT64_C(1) << 54;
             put_header(other);
-            refused(SPMM_ERR_SYNTAX, "a.spmm: its header makes no sense");
+            refused(SPMM_ERR_SYNTAX, "a.spmm: wrong field in its header: ");
         }
         for (int k = 0; k < 16; k++) {
             sp_spmm_file_header other = h;
@@ -437,7 +437,7 @@ static void test_lying_header(void)
             if (k == 14) other.duplicates = -5;
             if (k == 15) other.version = 0;
             put_header(other);
-            snprintf(message, sizeof message, "a.spmm: its header makes no sense (%s)", fields[k]);
+            snprintf(message, sizeof message, "a.spmm: wrong field in its header: %s", fields[k]);
             refused(SPMM_ERR_SYNTAX, message);
         }
         sp_spmm_file_header other = h;

@@ -138,13 +138,13 @@ typedef struct contender {
 
 /** How products are timed. */
 typedef struct method {
-    int rounds;           /**< rounds in which the contenders take turns; 0: --repeat */
-    int least, most;      /**< bounds for the number of a contender's products in a round */
-    double seconds;       /**< time that a contender's products in a round should take together */
-    double enough;        /**< a contender is done if LEAST_ROUNDS or more timings took longer than this; 0:
+    int rounds;        /**< rounds in which the contenders take turns; 0: --repeat */
+    int least, most;   /**< bounds for the number of a contender's products in a round */
+    double seconds;    /**< time that a contender's products in a round should take together */
+    double enough;     /**< a contender is done if LEAST_ROUNDS or more timings took longer than this; 0:
                                no limit */
-    int few, hopeless;    /**< after `few` timings, a contender `hopeless` times slower than the best is done;
-                               0: no limit */
+    int few, hopeless; /**< after `few` timings, a contender that takes more than `hopeless` times as long as
+                               the best is done; hopeless 0: no limit */
     int gpu_clock, watch; /**< gpu_clock 1: times batches in the GPU's stream, not barrier to barrier; watch
                                1: repeats disturbed products */
 } method;

@@ -50,7 +50,7 @@ static const char *load_petsc(void *handle)
                     MatSetSizes(m->m, (PetscInt)a->rows, (PetscInt)a->x_rows, (PetscInt)a->all_rows,
                                 (PetscInt)a->cols) ||
                     MatSetType(m->m, MATAIJ) ||
-                    /* of the two, the one that is not of the matrix's type does nothing */
+                    /* of these two calls, the one for the other matrix type does nothing */
                     MatSeqAIJSetPreallocationCSR(m->m, start, col, a->val) ||
                     MatMPIAIJSetPreallocationCSR(m->m, start, col, a->val);
     free(start);

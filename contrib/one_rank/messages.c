@@ -175,7 +175,7 @@ static int complete(MPI_Request *request, MPI_Status *status)
     return error;
 }
 
-/** Returns 1 if a request is done; waits: 1: waits until it is. */
+/** Returns 1 if a request is done; if `waits`, waits until it is. */
 static int is_done(MPI_Request request, int waits)
 {
     pthread_mutex_lock(&lock);

@@ -16,8 +16,8 @@ enum {
     CHUNK = 16,      /* number of pieces that are computed together, column block by column block, so that
                         their entries stay in the cache */
     BUCKETS = 65536, /* maximum number of buckets by which pieces are sorted */
-    STRIP = 64       /* number of columns of Y for which segment sums are added in registers or the L1
-                        cache */
+    STRIP = 64       /* number of columns of Y whose segment sums are added at a time, in registers or the
+                        L1 cache */
 };
 
 /** Pieces of A: first the segments of long rows, then all other rows, each group sorted by column. The loops

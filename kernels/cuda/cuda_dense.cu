@@ -155,7 +155,7 @@ spmm_status run_gram(const spmm_multivector *x, const spmm_multivector *y, doubl
 
 /* ---- sums of squares ---- */
 
-/** Sums the squares of a section of rows (blockIdx.x): part[section][j]; each thread sums whole columns. */
+/** Sums the squares of each column j of a section of rows (blockIdx.x) into part[section][j]. */
 template <typename T> __global__ void __launch_bounds__(BLOCK) squares(const matrix<T> x, double *part)
 {
     const int64_t begin = x.rows * blockIdx.x / gridDim.x, end = x.rows * (blockIdx.x + 1) / gridDim.x;

@@ -241,8 +241,7 @@ static spmm_status run(const sp_launch *launch)
     peer_product *const q = s->product;
     const int row = q->form->layout == PEER_ROW;
     if (!row && (launch->x->ld != 1 || launch->y->ld != 1))
-        return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: a vector with a leading dimension other than 1",
-                       s->peer->package);
+        return sp_fail(SPMM_ERR_UNSUPPORTED, "%s needs vectors with leading dimension 1", s->peer->package);
     q->x = launch->x->data;
     q->y = launch->y->data;
     if (row) q->ldx = launch->x->ld, q->ldy = launch->y->ld;

@@ -130,7 +130,7 @@ typedef struct sp_series_launch {
     sp_series *x;        /**< written by SP_GENERATE, read by the other steps */
     const sp_walk *walk; /**< parameters of the generated series; used by SP_GENERATE only */
     double divisor;      /**< SP_MEAN divides its sums by this: the length gives means, 1 gives sums */
-    sp_operator op;      /**< operator with which SP_MEAN reduces; SP_DEVIATION needs means, so SP_SUM */
+    sp_operator op;      /**< operator with which SP_MEAN reduces; must be SP_SUM before SP_DEVIATION */
     double *mean;        /**< [sp_operator_width(op) x count] component c of series m is mean[c * count + m];
                               written by SP_MEAN, read by SP_DEVIATION */
     sp_spread *spread;   /**< [count] one per series; written by SP_DEVIATION */

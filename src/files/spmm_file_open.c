@@ -69,7 +69,7 @@ static spmm_status check_header(const sp_csr_file *f, const sp_spmm_file_header 
     sp_spmm_file_header same;
     struct stat info;
     const char *const field = find_nonsense(h, &same);
-    if (field) return sp_fail(SPMM_ERR_SYNTAX, "%s: its header makes no sense (%s)", f->path, field);
+    if (field) return sp_fail(SPMM_ERR_SYNTAX, "%s: wrong field in its header: %s", f->path, field);
     if (fstat(f->fd, &info) != 0)
         return sp_fail(SPMM_ERR_OPEN, "%s: cannot be examined: %s", f->path, strerror(errno));
     if (info.st_size < same.file_bytes)

@@ -165,8 +165,8 @@ spmm_status sp_csr_pick(const spmm_csr *a, const int64_t *row_index, int64_t cou
     for (int64_t i = 0; i < count; i++) {
         const int64_t r = row_index[i];
         if (r < 0 || r >= a->rows)
-            return sp_fail(SPMM_ERR_USAGE, "row %lld of a matrix with %lld", (long long)r,
-                           (long long)a->rows);
+            return sp_fail(SPMM_ERR_USAGE, "row index %lld, expected 0 to %lld", (long long)r,
+                           (long long)a->rows - 1);
         nnz += a->irp[r + 1] - a->irp[r];
     }
     TRY(sp_csr_create(count, a->cols, nnz, a->precision, rows));

@@ -115,9 +115,8 @@ static spmm_status check_sizes(const spmm_multivector *v, const char *function, 
         return sp_fail(SPMM_ERR_USAGE, "%s: %s is column-major and has ghost rows, expected none", function,
                        name);
     if (v->ghost_low < 0 || v->ghost_high < 0)
-        return sp_fail(SPMM_ERR_USAGE,
-                       "%s: %s has room for %lld rows before and %lld behind, expected 0 or more", function,
-                       name, (long long)v->ghost_low, (long long)v->ghost_high);
+        return sp_fail(SPMM_ERR_USAGE, "%s: %s has ghost_low %lld and ghost_high %lld, expected 0 or more",
+                       function, name, (long long)v->ghost_low, (long long)v->ghost_high);
     return SPMM_OK;
 }
 

@@ -15,7 +15,7 @@
 typedef struct reading {
     sp_text stream;
     sp_csv_format format;
-    sp_csv_values *parsed; /* the series of each piece, [parsed_room]; stream.chunks of them are in use */
+    sp_csv_values *parsed; /* [parsed_room] one element per piece; the first stream.chunks are in use */
     int64_t parsed_room;
     sp_read_error error; /* the error with the smallest line number found so far */
     int done;            /* 1: no further pieces are handed out; the file has ended or an error is certain */

@@ -125,7 +125,7 @@ static spmm_status check_file(sp_input *s)
 static spmm_status start_decoder(sp_input *s, const sp_codec *codec)
 {
     unpacking *const u = malloc(sizeof *u);
-    if (!u) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate the read buffer", s->path);
+    if (!u) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate a reader", s->path);
     u->codec = codec;
     u->state = codec->ops->create(sp_available_bytes() / MEMORY_SHARE);
     if (!u->state) {
@@ -301,7 +301,7 @@ spmm_status sp_input_of(const char *path, int fd, sp_input **source)
     *source = NULL;
     sp_input *const s = calloc(1, sizeof *s);
     if (!s && fd >= 0) close(fd);
-    if (!s) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate the read buffer", path);
+    if (!s) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate a reader", path);
     s->path = path;
     s->limit = INT64_MAX;
     s->fd = fd;
@@ -340,7 +340,7 @@ spmm_status sp_input_dup(const sp_input *source, sp_input **other)
 {
     *other = NULL;
     sp_input *const s = calloc(1, sizeof *s);
-    if (!s) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate the read buffer", source->path);
+    if (!s) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate a reader", source->path);
     s->path = source->path;
     s->file_bytes = source->file_bytes;
     s->limit = INT64_MAX;

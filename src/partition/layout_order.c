@@ -68,7 +68,7 @@ static spmm_status sort(row_order *l, int64_t begin, int64_t end, int64_t keys)
 
 static int64_t weight(const spmm_csr *a, int64_t row) { return a->irp[row + 1] - a->irp[row] + 1; }
 
-/** Returns the position in order[begin .. end] that divides the weight of its rows into left : all - left. */
+/** Returns the position that divides the weight of order[begin .. end - 1] in the ratio left : all - left. */
 static int64_t divide(const row_order *l, int64_t begin, int64_t end, int left, int all)
 {
     int64_t total = 0, sum = 0, at = begin;

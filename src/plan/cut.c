@@ -85,10 +85,11 @@ static spmm_status check_here(const char *function, MPI_Comm comm, const asked *
     if (q->k < 0)
         return sp_fail(SPMM_ERR_USAGE, "%s: k is %lld, expected at least 0", function, (long long)q->k);
     if (renumbers(q->by) && q->o->exchange == SPMM_EXCHANGE_JOINT)
-        return sp_fail(SPMM_ERR_USAGE,
-                       "%s: options.exchange is SPMM_EXCHANGE_JOINT and by is a cut that renumbers rows: the "
-                       "joint exchange needs increasing columns",
-                       function);
+        return sp_fail(
+            SPMM_ERR_USAGE,
+            "%s: options.exchange is SPMM_EXCHANGE_JOINT, which needs increasing columns, and the cut "
+            "named by `by` renumbers rows",
+            function);
     return check_matrix(function, comm, q->root, q->a);
 }
 

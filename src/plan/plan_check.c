@@ -51,7 +51,7 @@ static spmm_status check_options(const char *function, const spmm_plan_options *
     return SPMM_OK;
 }
 
-/** Refuses options that exclude an exchange of rows as f32. */
+/** If rows are exchanged as f32, refuses options that exclude it. */
 static spmm_status check_rounding(const char *function, spmm_precision precision, const spmm_plan_options *o)
 {
     if (!sp_plan_rounds(o, precision)) return SPMM_OK;

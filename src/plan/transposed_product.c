@@ -242,7 +242,7 @@ static spmm_status spread(sp_transposed *t, const spmm_multivector *x, const spm
     spmm_multivector *const host = t->of->space == SPMM_CUDA ? &t->staged : &t->x;
     const int first = grid->coords[1] == 0;
     spmm_status status = check_operands(t, x, y);
-    if (status == SPMM_OK && first && x->layout == SPMM_COLUMN_MAJOR) { /* converted in its own memory */
+    if (status == SPMM_OK && first && x->layout == SPMM_COLUMN_MAJOR) { /* converted in the space of X */
         status = spmm_multivector_copy(x, &t->x);
         x = &t->x;
     }

@@ -62,8 +62,8 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, sp_pr
     const sp_kernel *list[SP_MAX_CANDIDATES];
     const int blocks = p->column_blocks.count;
     sp_kernel_trial t = {.comm = p->grid->comm,
-                         .halo = p->halo, /* its columns are numbered differently from those of `given`, its
-                                             rows are the same */
+                         .halo = p->halo, /* its `local` and that of `given` differ in column numbers, not in
+                                             rows */
                          .list = list,
                          .k = p->k / blocks, /* number of columns that one kernel launch computes */
                          .most = p->k,

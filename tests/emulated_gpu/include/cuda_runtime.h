@@ -396,7 +396,7 @@ template <class T> T value_of(uint64_t bits)
     memcpy(&value, &bits, sizeof value);
     return value;
 }
-/** Shuffles with lane `from`, or with this lane if that is in another part of `width` lanes. */
+/** Returns the value of lane `from`, or this lane's own if `from` is not in its group of `width` lanes. */
 template <class T> T shuffle(unsigned mask, T value, int from, int width)
 {
     if (from < 0 || from / width != lane() / width) from = lane();
