@@ -190,9 +190,9 @@ typedef struct spmm_plan_options {
  *  its Y is row cut.row[i] of the caller's Y. The entries of a row keep their order. So if Y has the same
  *  bits on any number of ranks (options.any_order, options.exact), it has the same bits with every cut.
  *
- *  Collective over comm. Memory on root: 12 to 28 bytes per row and, if the pattern is not symmetric or METIS
- *  runs, 12 or more bytes per entry. SPMM_CUT_AUTO cuts by entries if memory is too short for that or for the
- *  copy that spmm_cut_scatter() makes. It also does so with SPMM_EXCHANGE_JOINT.
+ *  Collective over comm. Memory on root, for a cut that renumbers rows: about 110 bytes per row and 4 to 8
+ *  per entry; with METIS 12 or more per entry. SPMM_CUT_AUTO cuts by entries if memory is too short for that
+ *  or for the copy that spmm_cut_scatter() makes. It also does so with SPMM_EXCHANGE_JOINT.
  *  \param [in]  root     the rank of comm that passes the matrix
  *  \param [in]  a        the whole matrix on rank root; ignored on other ranks (may be NULL). Not changed
  *  \param [in]  by       the cut. With SPMM_CUT_GRAPH, a build without METIS returns SPMM_ERR_USAGE; on one

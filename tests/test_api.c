@@ -445,7 +445,7 @@ static const struct {
     {"overlap", y_in_x},
     {"x has leading dimension 2, expected at least k = 3", x_ld},
     {"y has leading dimension -4", y_ld_negative},
-    {"64-bit", x_ld_huge},
+    {"64 bits", x_ld_huge},
     {"x is 25 x 3 f64 in host memory, expected 24 x 3", x_rows},
     {"y is -1 x 3", y_rows},
     {"x is 24 x 0", x_k},
@@ -574,10 +574,10 @@ static void test_sizes(void)
                           SPMM_ERR_LIMIT);
         CHECK_INT(spmm_multivector_create(INT64_MAX, 1, SPMM_F64, SPMM_CPU, &v), SPMM_ERR_LIMIT);
         CHECK_INT(spmm_multivector_axpby(1, &w, 0, &w), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "64-bit");
+        CHECK_TEXT(spmm_error_message(), "64 bits");
         w.ld = INT64_MAX, w.precision = SPMM_F32;
         CHECK_INT(spmm_multivector_copy(&w, &w), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "64-bit");
+        CHECK_TEXT(spmm_error_message(), "64 bits");
     }
 }
 

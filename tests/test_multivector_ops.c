@@ -370,9 +370,9 @@ static void test_overlaps(void)
     TEST("leading dimensions of small matrices beyond 64 bits are refused") {
         const int64_t huge = INT64_C(1) << 60;
         CHECK_INT(spmm_multivector_dot(MPI_COMM_WORLD, &x, &y, g, huge), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "64-bit");
+        CHECK_TEXT(spmm_error_message(), "64 bits");
         CHECK_INT(spmm_multivector_times(1, &x, g, huge, 0, &y), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "64-bit");
+        CHECK_TEXT(spmm_error_message(), "64 bits");
     }
 }
 

@@ -1,11 +1,11 @@
-/** Lays out the rows of a matrix in space on the host; kernels/cuda/cuda_row_layout.cu does it on the GPU. */
+/** Lays out the rows of a matrix in space on the host. kernels/cuda/cuda_row_layout.cu does so on the GPU,
+ *  always with chunks of the maximum size. */
 #include "formats/row_layout.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "formats/summation.h"
 
 enum { AXES = SP_LAYOUT_AXES, PIVOTS = SP_LAYOUT_PIVOTS };
 
@@ -104,16 +104,13 @@ static void destroy_graph(chunk_graph *g)
     sp_free(g->neighbor);
 }
 
-/** Returns the column of the entry of a row that becomes edge e, a random one; -1 if there is none. Long
- *  rows and columns are left out: they join everything. */
+/** Returns the column of the entry of a row that becomes edge e, a random one; -1 if there is none. */
 static int32_t column_of(const pattern *m, const chunk_graph *g, int64_t row, int e)
 {
     const int64_t length = length_of(m, row);
-    if (length > SP_CHAIN || (length <= g->edges && e >= length)) return -1;
+    if (length <= g->edges) return e < length ? m->column[m->start[row] + e] : -1;
     const uint32_t hash = sp_hash((uint32_t)(row * g->edges + e), SP_SEED_ROWS);
-    const int64_t at = length <= g->edges ? e : (int64_t)(hash % (uint32_t)length);
-    const int32_t column = m->column[m->start[row] + at];
-    return length_of(m, column) > SP_CHAIN ? -1 : column;
+    return m->column[m->start[row] + hash % (uint32_t)length];
 }
 
 /** Counts the edges of each vertex in start[vertex + 1], or stores them from neighbor[start[vertex]] on. */
@@ -173,7 +170,7 @@ static spmm_status create_graph(const pattern *m, int size, int edges, chunk_gra
 
 /* ---- coordinates ---- */
 
-/** Moves each of n points to the mean of its neighbors, or of some of them.
+/** Moves each of n points to the mean of itself and its neighbors, or some of them.
  *  \param [in] most  about the maximum number of neighbors in a mean
  *  \param [in] pass  varies the neighbors: if the same entries were used in all rows, e.g. of a stencil, all
  *                    rows would move in one direction */
@@ -183,13 +180,13 @@ static void smooth(const int64_t *start, const int32_t *neighbor, int64_t n, int
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t v = 0; v < n; v++) {
         const int64_t length = start[v + 1] - start[v], step = (length + most - 1) / most;
-        sp_point sum = {{0}};
-        float count = 0;
+        sp_point sum = from[v];
+        float count = 1;
         int64_t e = start[v];
         if (step > 1) e += sp_hash((uint32_t)v, (uint32_t)pass) % (uint32_t)step;
         for (; e < start[v + 1]; e += step, count++)
             for (int d = 0; d < AXES; d++) sum.at[d] += from[neighbor[e]].at[d];
-        for (int d = 0; d < AXES; d++) sum.at[d] = count > 0 ? sum.at[d] / count : from[v].at[d];
+        for (int d = 0; d < AXES; d++) sum.at[d] /= count;
         to[v] = sum;
     }
 }
@@ -345,12 +342,15 @@ static spmm_status lay_out(const pattern *m, int threads, sp_point *vertex, sp_p
 {
     /* small matrices have enough chunks, too; small chunks need more edges each */
     const int chunk = limited(m->rows / 4096, 1, SP_LAYOUT_CHUNK);
+    const int edges = m->start[m->rows] > 4 * m->rows ? SP_LAYOUT_EDGES : 4; /* all of a path or a tree */
     const int piece = limited(chunk * SP_LAYOUT_PIECE / SP_LAYOUT_CHUNK, 1, SP_LAYOUT_PIECE);
     chunk_graph chunks = {.size = 0}, pieces = {.size = 0};
     spmm_status status;
-    TRY_GOTO(create_graph(m, chunk, limited(64 / chunk, SP_LAYOUT_EDGES, 8), &chunks), done);
+    TRY_GOTO(create_graph(m, chunk, limited(64 / chunk, edges, 8), &chunks), done);
     TRY_GOTO(place_chunks(&chunks, threads, at, other), done);
-    TRY_GOTO(create_graph(m, piece, limited(16 / piece, SP_LAYOUT_EDGES, 8), &pieces), done);
+    destroy_graph(&chunks);
+    chunks = (chunk_graph){.size = 0};
+    TRY_GOTO(create_graph(m, piece, limited(16 / piece, edges, 8), &pieces), done);
     for (int64_t v = 0; v < pieces.vertices; v++) vertex[v] = at[v * piece / chunk];
     smooth_graph(&pieces, threads, SP_LAYOUT_PIECE_PASSES, vertex, other);
     for (int64_t i = 0; i < m->rows; i++) at[i] = vertex[i / piece];
@@ -370,9 +370,9 @@ spmm_status sp_lay_out_rows(const spmm_csr *a, int threads, const int32_t *clust
     memset(at, 0, (size_t)a->rows * sizeof *at);
     TRY_GOTO(renumber(a, threads, clusters, &m), done);
     if (!are_clusters(&m, threads)) goto done;
-    TRY_GOTO(sp_alloc((void **)&points, 3 * a->rows, sizeof *points, "coordinates of rows"), done);
-    sp_point *const laid_out = points + 2 * a->rows;
-    TRY_GOTO(lay_out(&m, threads, points, points + a->rows, laid_out), done);
+    TRY_GOTO(sp_alloc((void **)&points, 2 * a->rows, sizeof *points, "coordinates of rows"), done);
+    sp_point *const laid_out = points + a->rows;
+    TRY_GOTO(lay_out(&m, threads, at, points, laid_out), done); /* `at` is a workspace */
     for (int64_t i = 0; i < a->rows; i++) at[clusters[i]] = laid_out[i];
 done:
     destroy_pattern(&m);

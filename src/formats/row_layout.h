@@ -7,18 +7,23 @@
  *  some vertices, computed by breadth-first search, give coordinates with Pivot MDS (Brandes and Pich:
  *  Eigensolver methods for progressive multidimensional scaling of large data, Graph Drawing 2006). The
  *  coordinates are smoothed by repeated means over neighbors: first of the chunks, then of smaller chunks
- *  (pieces), then of the rows. This suits graphs of two- or three-dimensional meshes. */
+ *  (pieces), then of the rows.
+ *
+ *  This suits connected graphs of two- or three-dimensional meshes. Components of a graph that is not
+ *  connected may overlap in space. A mean is over the columns of a row: rows of an unsymmetric matrix drift
+ *  toward the rows that their columns name. */
 #ifndef SP_ROW_LAYOUT_H
 #define SP_ROW_LAYOUT_H
 
 #include "formats/row_clusters.h"
 
 enum {
-    SP_LAYOUT_CHUNK = 64,    /**< maximum number of rows of a chunk */
-    SP_LAYOUT_PIECE = 8,     /**< maximum number of rows of a piece */
-    SP_LAYOUT_PIVOTS = 32,   /**< vertices from which distances are computed */
-    SP_LAYOUT_AXES = 3,      /**< coordinates of a row */
-    SP_LAYOUT_EDGES = 2,     /**< minimum number of entries of a row that become edges of a graph of chunks */
+    SP_LAYOUT_CHUNK = 64,  /**< maximum number of rows of a chunk */
+    SP_LAYOUT_PIECE = 8,   /**< maximum number of rows of a piece */
+    SP_LAYOUT_PIVOTS = 32, /**< vertices from which distances are computed */
+    SP_LAYOUT_AXES = 3,    /**< coordinates of a row */
+    SP_LAYOUT_EDGES =
+        2, /**< entries of a row that become edges between chunks; more on the host for small chunks */
     SP_LAYOUT_NEIGHBORS = 8, /**< maximum number of entries of a row in a mean, except in the last passes */
     SP_LAYOUT_CHUNK_PASSES = 10, /**< number of times that chunks move to the mean of their neighbors */
     SP_LAYOUT_PIECE_PASSES = 60, /**< the same of pieces */
@@ -76,7 +81,7 @@ typedef struct sp_point {
 /** Lays out the rows of a matrix. Rows of clusters that share few columns, as in a random graph, are not
  *  laid out: all coordinates are 0.
  *
- *  Local. Takes time proportional to the entries. Temporary memory: about 80 bytes per row, 4 per entry.
+ *  Local. Takes time proportional to the entries. Temporary memory: about 65 bytes per row, 4 per entry.
  *  \param [in]  a         square, with fewer than 2^31 rows; columns in any order; values are not read
  *  \param [in]  threads   OpenMP threads, >= 1; the layout does not depend on the number of threads
  *  \param [in]  clusters  [a->rows] the order from sp_cluster_rows()

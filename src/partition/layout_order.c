@@ -4,12 +4,12 @@
 #include "base/counting_sort.h"
 #include "base/memory.h"
 #include "formats/row_layout.h"
+#include "formats/summation.h"
 
-enum {
-    AXES = SP_LAYOUT_AXES,
-    PLANES = 1 << 16 /* positions of a plane */,
-    DIGIT = 15 /* bits of a sort key */
-};
+/* PLANES: maximum number of positions of a plane. DIGIT: bits of a sort key. DENSE: mean number of entries
+ * per row beyond which the layout is of a sample of the columns. LONG: rows and columns with more entries,
+ * in the sample, are left out of the layout. FEW: sets of fewer rows are processed by one thread. */
+enum { AXES = SP_LAYOUT_AXES, PLANES = 1 << 16, DIGIT = 15, DENSE = 64, LONG = SP_CHAIN, FEW = 10000 };
 
 /** The rows, and what the steps below need. */
 typedef struct row_order {
@@ -96,10 +96,11 @@ static spmm_status cut(row_order *l, int64_t begin, int64_t end, int first, int 
     }
     const box b = box_of(l, begin, end);
     const int d = longest_side(&b), left = parts_left(l, n);
-#pragma omp parallel for schedule(static) num_threads(l->threads)
+    const int planes = end - begin < PLANES / 4 ? 4 * (int)(end - begin) : PLANES;
+#pragma omp parallel for schedule(static) num_threads(l->threads) if (end - begin > FEW)
     for (int64_t i = begin; i < end; i++)
-        l->key[l->order[i]] = (int32_t)cell_of(l, &b, b.extent[d], l->order[i], d, PLANES);
-    TRY(sort(l, begin, end, PLANES));
+        l->key[l->order[i]] = (int32_t)cell_of(l, &b, b.extent[d], l->order[i], d, planes);
+    TRY(sort(l, begin, end, planes));
     const int64_t middle = divide(l, begin, end, left, n);
     TRY(cut(l, begin, middle, first, left));
     return cut(l, middle, end, first + left, n - left);
@@ -125,23 +126,103 @@ static spmm_status sort_along_curve(row_order *l, int parts)
     return SPMM_OK;
 }
 
+/* ---- what is laid out ---- */
+
+/** The pattern that is laid out instead of that of a matrix. */
+typedef struct thinned {
+    spmm_csr pattern; /* without values */
+    uint32_t below;   /* columns whose hash is smaller are in the sample, if any are left out */
+    int32_t *used;    /* [cols] number of entries of each column, in the sample */
+} thinned;
+
+/** Returns 1 if an entry is in the sample. The sample consists of columns, so that rows that share many
+ *  columns of the matrix share many columns of the sample. */
+static int is_sampled(const thinned *t, int32_t column)
+{
+    return sp_hash((uint32_t)column, SP_SEED_CLUSTERS) <= t->below;
+}
+
+/** Returns 1 if row i of `a` is too long for the layout: it would join rows that are far apart. */
+static int is_long(const spmm_csr *a, const thinned *t, int64_t i)
+{
+    return (double)(a->irp[i + 1] - a->irp[i]) * t->below > (double)LONG * UINT32_MAX;
+}
+
+/** Counts the entries of each column in the sample. \return 1 if any row or column is too long */
+static int count_columns(const spmm_csr *a, thinned *t)
+{
+    int any = 0;
+    for (int64_t i = 0; i < a->rows; i++) any |= is_long(a, t, i);
+    for (int64_t e = 0; e < a->nnz; e++)
+        if (is_sampled(t, a->ja[e])) any |= ++t->used[a->ja[e]] > LONG;
+    return any;
+}
+
+/** Stores the entries that are laid out. */
+static void fill(const spmm_csr *a, thinned *t)
+{
+    int64_t to = 0;
+    t->pattern.irp[0] = 0;
+    for (int64_t i = 0; i < a->rows; i++) {
+        for (int64_t e = a->irp[i]; e < a->irp[i + 1] && !is_long(a, t, i); e++)
+            if (is_sampled(t, a->ja[e]) && t->used[a->ja[e]] <= LONG) t->pattern.ja[to++] = a->ja[e];
+        t->pattern.irp[i + 1] = to;
+    }
+    t->pattern.nnz = to;
+}
+
+static void destroy_thinned(thinned *t)
+{
+    sp_free(t->pattern.irp);
+    sp_free(t->pattern.ja);
+    sp_free(t->used);
+}
+
+/** Finds the pattern to lay out: without rows and columns that join everything, and with some DENSE entries
+ *  per row, because longer rows are not clustered.
+ *  \param [out] of  `a` if nothing is to be left out, else the pattern in *t */
+static spmm_status thin(const spmm_csr *a, thinned *t, const spmm_csr **of)
+{
+    static const char what[] = "pattern to lay out";
+    const double share = (double)DENSE * (double)a->rows / (double)a->nnz;
+    t->below = share < 1 ? (uint32_t)(share * UINT32_MAX) : UINT32_MAX;
+    *of = a;
+    TRY(sp_alloc_zero((void **)&t->used, a->cols, sizeof *t->used, what));
+    if (!count_columns(a, t) && t->below == UINT32_MAX) return SPMM_OK;
+    int64_t entries = 0;
+    for (int64_t c = 0; c < a->cols; c++) entries += t->used[c];
+    t->pattern = (spmm_csr){.rows = a->rows, .cols = a->cols};
+    TRY(sp_alloc((void **)&t->pattern.irp, a->rows + 1, sizeof *t->pattern.irp, what));
+    TRY(sp_alloc((void **)&t->pattern.ja, entries, sizeof *t->pattern.ja, what));
+    fill(a, t);
+    *of = &t->pattern;
+    return SPMM_OK;
+}
+
 spmm_status sp_layout_order(const spmm_csr *a, int parts, int together, int threads, int32_t *order,
                             int32_t *part)
 {
     row_order l = {.a = a, .order = order, .part = part, .together = together, .threads = threads};
+    thinned t = {.used = NULL};
+    const spmm_csr *of;
     spmm_status status;
     if (a->rows != a->cols)
         return sp_fail(SPMM_ERR_USAGE, "a layout needs a square matrix, and this one is %lld x %lld",
                        (long long)a->rows, (long long)a->cols);
+    if (parts < 1) return sp_fail(SPMM_ERR_USAGE, "a layout cut into %d parts: must be 1 or more", parts);
     if (a->rows == 0) return SPMM_OK;
+    TRY_GOTO(thin(a, &t, &of), done);
     TRY_GOTO(sp_alloc((void **)&l.at, a->rows, sizeof *l.at, "coordinates of rows"), done);
     TRY_GOTO(sp_alloc((void **)&l.key, 2 * a->rows, sizeof *l.key, "sort keys of rows"), done);
     l.sorted = l.key + a->rows;
-    TRY_GOTO(sp_cluster_rows(a, threads, order), done);
-    TRY_GOTO(sp_lay_out_rows(a, threads, order, l.at), done);
+    TRY_GOTO(sp_cluster_rows(of, threads, order), done);
+    TRY_GOTO(sp_lay_out_rows(of, threads, order, l.at), done);
+    destroy_thinned(&t);
+    t = (thinned){.used = NULL};
     TRY_GOTO(cut(&l, 0, a->rows, 0, parts), done);
     status = sort_along_curve(&l, parts);
 done:
+    destroy_thinned(&t);
     sp_free(l.at);
     sp_free(l.key);
     return status;

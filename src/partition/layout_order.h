@@ -9,10 +9,12 @@
  *  halved in turn (recursive coordinate bisection; Berger and Bokhari: IEEE Trans. Computers C-36(5),
  *  1987). The rows of a part are in the order of a Hilbert curve through the layout, so that rows near one
  *  another share columns. Of a mesh of n points, a cut separates about n^(1/2) rows in two dimensions and
- *  n^(2/3) in three. If clusters of rows share few columns, as in a random graph, the parts consist of
- *  whole clusters as far as possible.
+ *  n^(2/3) in three. If clusters of rows share few columns, as in a random graph, the order of the clusters
+ *  is cut. Rows and columns with many more entries than most, and part of the columns of dense matrices,
+ *  are left out of the layout.
  *
- *  Local. Takes time proportional to the number of entries.
+ *  Local. Takes time proportional to the number of entries. Temporary memory: about 95 bytes per row and 4
+ *  per entry, 8 if entries are left out.
  *  \param [in]  a         square, with fewer than 2^31 rows; column indices in any order; its values are
  *                         not read
  *  \param [in]  parts     >= 1, possibly more than there are rows; the parts have about the same number of
@@ -22,7 +24,7 @@
  *  \param [in]  threads   OpenMP threads, >= 1; the result does not depend on the number of threads
  *  \param [out] order     [rows] order[i] is the row at position i; the rows of a part are consecutive
  *  \param [out] part      [rows] the part of each row
- *  \return SPMM_OK, SPMM_ERR_USAGE (not square), SPMM_ERR_MEMORY */
+ *  \return SPMM_OK, SPMM_ERR_USAGE (not square, parts < 1), SPMM_ERR_MEMORY */
 spmm_status sp_layout_order(const spmm_csr *a, int parts, int together, int threads, int32_t *order,
                             int32_t *part);
 

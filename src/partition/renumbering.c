@@ -225,11 +225,11 @@ spmm_status sp_renumbering_choose(const spmm_csr *a, const sp_cut_setting *s, sp
     *nnz_rows = best->all;
     if (best->all * FEW > a->cols && exchanging(s, best) > layout_seconds(a, s->threads)) {
         const spmm_status status = try_candidates(a, s, best, &tried);
-        if (status == SPMM_ERR_MEMORY && !best->perm) {
+        if (status == SPMM_ERR_MEMORY) {
             snprintf(why, n, SP_NO_MEMORY_TO_RENUMBER);
             return SPMM_OK;
         }
-        if (status != SPMM_OK && status != SPMM_ERR_MEMORY) return status;
+        TRY(status);
     }
     explain(a, s, *nnz_rows, &tried, best, why, n);
     return SPMM_OK;

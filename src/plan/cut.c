@@ -37,9 +37,11 @@ spmm_status sp_cut_setting_of(const sp_grid *grid, const spmm_plan_options *o, i
     const int shares = on_cpu && consecutive && o->column_blocks <= 1 && !rounds &&
                        (o->transport == SPMM_TRANSPORT_AUTO || o->transport == SPMM_TRANSPORT_SHARED);
     const double inside = on_cpu ? CPU_RATE : GPU_RATE;
+    const int rows_on_node = on_node / grid->dims[1]; /* of processes */
     *s = (sp_cut_setting){.parts = grid->dims[0],
                           .per_part = shares && chooses && ends[0] == -ends[1] ? on_node : 1,
-                          .together = consecutive && ends[0] == -ends[1] ? on_node : 1,
+                          .together = consecutive && ends[0] == -ends[1] && rows_on_node > 1 ? rows_on_node
+                                                                                             : 1,
                           .threads = threads,
                           .products = (double)sp_products_of(o->products),
                           .second = row / (on_node == grid->size ? inside : NETWORK_RATE)};
