@@ -290,7 +290,7 @@ static const spmm_multivector *bad(int which)
     return &v;
 }
 static const char *const said[] = {"rows >= 0",   "k >= 0",       "leading dimension", "spmm_precision",
-                                   "spmm_device", "data is NULL", "rows before",       "aligned"};
+                                   "spmm_device", "data is NULL", "ghost_low",         "aligned"};
 
 static void test_wrong_collective(void)
 {
