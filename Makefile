@@ -30,28 +30,28 @@ run-built:
 check: deps
 	@+$(MAKE) $(if $(filter 0,$(MPI)),check-one-rank,check-builds)
 
-##* check-quick    build, and run tests of a minute: the core, the command on 1, 2 and 4 ranks, an example (JUNIT=FILE as for check)
-##* check-gpu      run the tests that concern the GPU where one is; keep the output in bench/records/
+##* check-quick    build, and run tests for about a minute: the core, the command on 1, 2 and 4 ranks, an example (JUNIT=FILE as for check)
+##* check-gpu      run the GPU tests, on a machine with a GPU; keep the output in bench/records/
 check-gpu: deps
 	@+$(MAKE) $(J) CUDA=1 link build-tests
 	$(Q)$(RUN_TESTS) --gpu --record bench/records $(BUILDDIR)/cuda $(TESTS)
 
-##* check-slurm    start a SLURM in a folder of its own, submit the jobs to it, take it down (as root; installs it)
+##* check-slurm    start a SLURM in a separate folder, submit the jobs to it, stop it (as root; installs SLURM)
 check-slurm:
 	$(Q)$(if $(filter 0,$(shell id -u)),$(call deps,build slurm),$(call deps,build))
 	@+$(MAKE) $(J) link
 	$(Q)MPICC='$(MPICC)' MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' tests/slurm/check
 
 ## asan           build with address and undefined-behavior sanitizers, in build/asan
-## check-asan     run the C tests on that build, and on one by clang where clang is (TESTS= for others)
+## check-asan     run the C tests on that build, and on one by clang if it is installed (TESTS= for others)
 ## check-tsan     run the C tests on a build with clang's thread sanitizer (TESTS= for others)
 ## check-one-rank build with MPI=0, for one process where no MPI is installed, and run the C tests of one rank (TESTS= for others)
-## check-emulated build the CUDA code for a GPU that is emulated on the CPU, and run tests of it there (slow; TESTS= for others)
+## check-emulated build the CUDA code for a GPU emulated on the CPU, and run its tests there (slow; TESTS= for others)
 ## check-toolchains  build with gcc and clang, Open MPI and MPICH, run the C tests and a sweep on each (TOOLCHAINS= for some)
 include mk/checks.mk
 
 ## soak           run N=2000 random combinations of options drawn from SEED=1 (ARGS="--only I" for one), then random products by the
-##                library for SOAK_S=600 seconds, each compared with exact arithmetic (N=0: these alone)
+##                library for SOAK_S=600 seconds, each compared with exact arithmetic (N=0: only these products)
 soak: deps
 	@+$(MAKE) $(J) link $(B)/tests/test_differential
 	$(Q)export MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' && . tests/env.sh && \
@@ -62,7 +62,7 @@ SEED ?= 1
 
 ## fuzz           a minute of libFuzzer on each reader (FUZZ_S=60 or FUZZ_TOTAL_S=, FUZZ_TARGETS="fuzz_mtx ..."; clang)
 ## fuzz-add       put an input into the corpus (INPUT=build/fuzz/found/FILE AS=fuzz_mtx/NAME)
-## fuzz-coverage  which lines of the readers the corpus reaches
+## fuzz-coverage  show which lines of the readers the corpus reaches
 include mk/fuzz.mk
 
 ## bench-read     time the reader (ARGS=)
@@ -71,34 +71,34 @@ bench-read:
 	$(Q)$(B)/bench/bench_read $(ARGS)
 
 ##* bench-all      measure this machine: cores, ranks x threads, GPUs, other libraries, Python; CSV in records/, tables (MATRICES="FILE..")
-##* bench-cpu      time the CPU kernels beside those sparse libraries that are here (ARGS=, CSV=)
-## bench-cpu-deps install the libraries (apt-get; MKL by pip, into build/)
-## bench-mpi      time the product of NP ranks beside PETSc's where it is found (ARGS=, NP=, CSV=)
+##* bench-cpu      time the CPU kernels and the sparse libraries that are installed (ARGS=, CSV=)
+## bench-cpu-deps install these libraries (apt-get; MKL by pip, into build/)
+## bench-mpi      time the product of NP ranks, and PETSc's if it is found (ARGS=, NP=, CSV=)
 include mk/peers.mk
 include mk/bench.mk
 
-##* bench-gpu      time the CUDA kernels beside cuSPARSE where it is found (ARGS=, e.g. "--csv FILE")
-## calibrate      time the CUDA kernels on this GPU and make the order in which --kernel auto tries them anew, from that and from earlier
-##                records (CALIBRATE_MORE="CSV.."); CALIBRATE="FOLDER.." adds matrices
-## bench-multigpu time products on NP GPUs beside NCCL and cuSPARSE (NP=, ARGS=)
-## bench-figures  make bench/records/TABLES.md's tables and plots anew from bench/records/
+##* bench-gpu      time the CUDA kernels, and cuSPARSE if it is found (ARGS=, e.g. "--csv FILE")
+## calibrate      time the CUDA kernels on this GPU and, from these and earlier times (CALIBRATE_MORE="CSV.."), update the order in
+##                which --kernel auto tries them; CALIBRATE="FOLDER.." adds matrices
+## bench-multigpu time products on NP GPUs, and those by NCCL and cuSPARSE (NP=, ARGS=)
+## bench-figures  update the tables and plots of bench/records/TABLES.md from the records in bench/records/
 include mk/bench-gpu.mk
 
 ##* study-NAME     run jobs/studies/NAME.study, with tables, plots and a page in records/ (SET="key=words ...")
-## study-hosts    the study of that name on two hosts that are network namespaces of this machine (root, Open MPI 4)
-## study-series   series_mpi on a GPU: walk_thread by threads per block, sums by blocks per series, values by memory, with tables in records/
+## study-hosts    run jobs/studies/hosts.study on two hosts that are network namespaces of this machine (root, Open MPI 4)
+## study-series   run series_mpi on a GPU: walk_thread by threads per block, sums by blocks per series, values by memory, with tables in records/
 ## study-series-large  the same for generation and sums of up to 16384 series of 65536 values (SERIES_SIZES; 8 GiB of GPU memory)
-## profile        counters of the CUDA kernels in a table, by Nsight Compute (PROFILE="./series_mpi -d cuda ..": another program or arguments)
+## profile        print a table of counters of the CUDA kernels, by Nsight Compute (PROFILE="./series_mpi -d cuda ..": another program or arguments)
 ## pages          make the pages of the studies whose records are in docs/studies/
-## NAME           4 ranks on matrices/NAME.mtx, e.g. make cage9, or on a matrix of the SuiteSparse Collection: make ML_Laplace
+## NAME           run 4 ranks on matrices/NAME.mtx, e.g. make cage9, or on a matrix of the SuiteSparse Collection: make ML_Laplace
 include mk/study.mk
 
-## openmp-csr-.., openmp-ellpack-..   what the course reports' targets of these names ran (docs/REPORTS.md): -compare-serial-parallel,
+## openmp-csr-.., openmp-ellpack-..   run what the course reports' targets of these names ran (docs/REPORTS.md): -compare-serial-parallel,
 ##                -check-conversions, -serial-samplings, -parallel-samplings (SAMPLING_SIZE=N products)
-## all MODE=csr_vector   build, and run that kernel of the reports where a GPU is (SAMPLING=yes: its times over K; MATRIX=, ARGS=)
+## all MODE=csr_vector   build, and run that kernel of the reports if there is a GPU (SAMPLING=yes: its times over K; MATRIX=, ARGS=)
 include mk/reports.mk
 
-## deps           install what is missing (Debian, Ubuntu: apt-get), or say what to load; NO_DEPS=1 skips it
+## deps           install what is missing (Debian, Ubuntu: apt-get), or print what to load; NO_DEPS=1 skips it
 deps:
 	$(Q)$(call deps,build test optional adaptors)
 deps-build:
@@ -108,7 +108,7 @@ deps-lint:
 deps = $(if $(filter 1,$(NO_DEPS)),:,MPI='$(MPI)' MPICC='$(MPICC)' NVCC='$(if $(filter 0,$(CUDA)),,$(NVCC))' METIS='$(METIS)' ISAL='$(ISAL)' BZIP2='$(BZIP2)' LZMA='$(LZMA)' ZSTD='$(ZSTD)' HWLOC='$(HWLOC)' CLANG='$(CLANG)' CLANG_USED='$(CLANG_USED)' $(foreach v,MPICC_openmpi MPIRUN_openmpi MPICC_mpich MPIRUN_mpich,$(v)='$($(v))') BLAS='$(if $(WITH_SERIES),$(BLAS),0)' BLAS_LIBS='$(BLAS_LIBS)' CFLAGS='$(CFLAGS)' FUZZ_CC='$(FUZZ_CC)' sh mk/deps.sh $(1))
 
 ##* install        put the programs, libspmm, libmm, headers, the Fortran module, spmm.pc, CMake's files and man pages under PREFIX
-## uninstall      remove them
+## uninstall      remove these files
 include mk/fortran.mk
 include mk/install.mk
 
@@ -116,7 +116,7 @@ include mk/install.mk
 include mk/wheel.mk
 
 ## format         clang-format all sources in place
-## lint           clang-format, clang-tidy and cppcheck, as they are set in the repo; findings fail
+## lint           run clang-format, clang-tidy and cppcheck with the settings in the repository; findings fail
 FORMATTED = $(wildcard include/*.h src/*/*.[ch] contrib/*/*.[ch] kernels/*.[ch] kernels/*/*.[ch] kernels/*/*.cu kernels/*/*.cuh kernels/peers/adaptors/* tests/*.[ch] tests/fuzz/*.[ch] bench/*.[ch] \
                 bench/common/*.[ch] bench/cpu/*.c bench/gpu/*.[ch] bench/mpi/*.c bench/multigpu/*.[ch] bench/peers/*.c bench/peers/*.cpp \
                 examples/*.[ch] examples/*.cpp)
@@ -129,7 +129,7 @@ lint: deps-lint
 clean:
 	$(Q)rm -rf $(BUILDDIR) spmm_mpi series_mpi
 
-##* help           this list; make help-all: every target, and the variables of a build
+##* help           print this list; make help-all: every target, and the variables of a build
 help:
 	@sed -n 's/^##\* //p' Makefile | sed 's/^/  make /'
 help-all:

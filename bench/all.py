@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Measures the product on this machine: on 1, 2, 4, .. cores, on ranks x threads, on its GPUs, and beside other libraries.
+"""Measures the product on this machine: on 1, 2, 4, .. cores, on ranks x threads, on its GPUs, and by other libraries.
 
     make bench-all [MATRICES="FILE.."] [RECORDS=DIR]
     bench/all.py [--program ./spmm_mpi] [--mpirun COMMAND] [-k 1,8,64] [--rounds 3] [--csv FILE] MATRIX...
-    bench/all.py --table FILE...      tables of them in Markdown
+    bench/all.py --table FILE...      prints tables of these files in Markdown
 
-Layouts, in turn, --rounds times each: one rank of 1, 2, 4, .. threads; R ranks whose threads take all cores; one rank on
-a GPU, and on every number of GPUs that is a power of two. Each is a run with the kernel that a plan chooses; one rank on all cores,
-and on one GPU, are also run with every kernel, those of other libraries that the build has among them. Every result is
-verified (a sample of its rows). FILE (all.csv) has a row per run, matrix and K, written as it comes; rows that are there are kept."""
+Each of --rounds rounds runs these layouts: one rank with 1, 2, 4, .. threads; R = 2, 4, .. ranks whose threads use all cores;
+and 1, 2, 4, .. ranks with a GPU each. Each layout is run with the kernel that a plan chooses; one rank on all cores, and one on
+one GPU, are also run with every kernel, including those of other libraries in the build. A sample of rows of every result is
+verified. After each run, its rows are appended to FILE (default all.csv): one for each matrix, K and kernel."""
 import argparse
 import csv
 import json

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""How far the kernel that `auto` takes is from our best one: all kernels and `auto` in one process, several processes.
+"""Compares the kernel that `auto` selects with our fastest one. Each of several processes times all kernels and `auto`.
 
     bench/auto.py [--program ./spmm_mpi] [--processes 5] [-k 1,4,16,64] [--csv FILE] MATRIX ... -- OPTION ...
 
 OPTIONs are those of spmm_mpi, such as -d cpu -t 2. Each process is a run with --kernel all, whose line `auto` names the kernel
-that a plan takes after its trial. A kernel's time is the median over the processes of its medians; kernels of other libraries and
-those that reproduce course reports are no candidates. A line per matrix and K, then the geometric mean and shares.
+that a plan selects after its trial. A kernel's time is the median over the processes of its medians; kernels of other libraries
+and those that reproduce course reports are not compared. Prints a line per matrix and K, then the geometric mean of the ratios
+and how many are within 1.10 and 1.25.
 """
 import argparse
 import csv

@@ -1,20 +1,20 @@
-"""spmm_mpi beside SciPy, PyTorch (MKL on cores, cuSPARSE on a GPU) and CuPy, as a Python program sees them.
+"""Compares the times of spmm_mpi, SciPy, PyTorch (MKL on cores, cuSPARSE on a GPU) and CuPy in a Python program.
 
     SPMM_LIBRARY=DIR PYTHONPATH=python python3 bench/beside_python.py [--device cpu|cuda] [--k 1,8,64]
                                          [--rounds 3] [--seconds 2] [--contenders LIST] MATRIX.mtx[.gz]... > CSV
-    python3 bench/beside_python.py --table CSV...        a table of them in Markdown
+    python3 bench/beside_python.py --table CSV...        prints a table of these files in Markdown
 
-Timed is how long it takes until the first, the tenth and the hundredth product are there. The first one has everything
-that the library does with a matrix of SciPy before it multiplies: conversion, planning, the copy to the GPU. Imports,
-and a product of another small matrix, come before. X and Y are float64 in C order, on a GPU in its memory. Contenders:
+It measures the time until the first, the tenth and the hundredth product are complete. The time of the first includes
+everything that the library does with a SciPy matrix before it multiplies: conversion, planning, the copy to the GPU.
+It excludes imports, and a product of another small matrix. X and Y are float64 in C order, on a GPU in its memory. Contenders:
 
     plan      plan = spmm_mpi.Plan(A), then plan @ X                  matmul    spmm_mpi.matmul(A, X), each time
     scipy     A @ X                                                   torch     torch.sparse_csr_tensor of A, then @
     cupy      cupyx.scipy.sparse.csr_matrix of A, then @
 
-Each contender has a process of its own, and the processes take turns, --rounds of each; the rows have the medians. Products
-beyond --seconds are not run: the hundredth is then the first and 99 times the median of the others. `ok` is 0 where a result is
-not SciPy's. Exit status 1: one is not."""
+In each of --rounds rounds, each contender runs in a new process; a row has the medians over the rounds. After --seconds no
+more products are run: the time of the hundredth is then estimated as that of the first plus 99 times the median of the others.
+`ok` is 0 if a result differs from SciPy's. Exit status 1: a result differs, or a contender failed."""
 import argparse
 import csv
 import os

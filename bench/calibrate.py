@@ -139,8 +139,8 @@ def report(precision, cases, traits, times):
 HEADER = f"""/* Decision trees of choose.c, made by bench/calibrate.py (make calibrate): do not edit. */
 /* clang-format off */
 enum {{ CHOICES = {len(KERNELS)} }};
-/** A leaf has the kernels in the order of their trial. The left child of another node, for traits up to
- *  the bound, is the next node; the right child is node `other`. */
+/** A leaf lists the kernels in the order in which they are tried. The left child of an inner node, for a
+ *  trait up to the bound, is the next node; the right child is node `other`. */
 typedef struct choice_node {{
     sp_trait trait;
     double bound;

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Times the joint exchange beside the halo on two hosts of network namespaces (tests/network.py), alternating:
+"""Times the joint and the halo exchange, in turn, on two hosts that are network namespaces (tests/network.py):
 
     bench/joint_network.py [--program FILE] [--before FILE] [--rounds N] [--ranks N] [--rate 1gbit] [-k K] MATRIX...
 
-Prints a CSV: matrix, exchange, ranks, K, rows that ranks need of others, rows that travel as messages, bytes that the interfaces between the hosts
-count for an exchange, median seconds of a product and of the exchange alone, over the rounds. Ranks of a host talk through memory. With --before, a program of
-an earlier commit multiplies by the joint exchange, too: `joint-before`.
+Prints a CSV: matrix, exchange, ranks, K, rows that ranks need from others, rows sent in messages, bytes of an exchange as the
+network interfaces between the hosts count them, median seconds over the rounds of a product and of the exchange alone. Ranks of
+a host communicate through memory. With --before, the joint exchange of an earlier commit's program is timed, too: `joint-before`.
 """
 import argparse
 import pathlib
@@ -52,7 +52,7 @@ def main():
     p.add_argument("--before", help="the spmm_mpi of an earlier commit, to time its joint exchange, too")
     p.add_argument("--rounds", type=int, default=7, help="runs of each exchange (default 7)")
     p.add_argument("--ranks", type=int, default=2, help="ranks, half of them on each host (default 2)")
-    p.add_argument("--rate", help="what the wire between the hosts carries in each direction, for tc (default: all it can)")
+    p.add_argument("--rate", help="bandwidth between the hosts in each direction, as in tc: 1gbit (default: not limited)")
     p.add_argument("-k", type=int, default=64, help="columns of X (default 64)")
     p.add_argument("matrices", nargs="+", help="files or generators")
     o = p.parse_args([a for a in sys.argv[1:] if a != network.CONTAINED])

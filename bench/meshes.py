@@ -14,8 +14,8 @@ The points are random with fixed seeds, so that the same scale gives the same ma
     grid7, grid27            a cubic grid's points and their 6 or 26 neighbors
     grid27x3                 3x3 blocks on the latter
 
-In NAME-random the points are numbered at random, in NAME-morton along the Morton curve: the worst and about the best that
-a user's numbering may be.
+In NAME-random the points are numbered at random, the worst case of a user's numbering; in NAME-morton along the Morton curve,
+nearly the best case.
 """
 import argparse
 import os
@@ -177,7 +177,7 @@ def write(path, a):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder")
-    parser.add_argument("--scale", type=float, default=1, help="of the number of entries (default 1; tests: 0.003)")
+    parser.add_argument("--scale", type=float, default=1, help="factor of the number of entries (default 1; tests: 0.003)")
     options = parser.parse_args()
     if not 0.003 <= options.scale <= 100:
         parser.error("--scale: expected a number from 0.003 to 100")

@@ -4,7 +4,7 @@
     plots.py [--records DIR] [--out DIR] [--doc FILE]
 
 Needs matplotlib (Debian: python3-matplotlib). Series differ by marker and line, not by color alone. The same
-records give the same files. In the document the images stand between <!-- plots --> and <!-- end plots -->.
+records give the same files. In the document the names replace the lines between <!-- plots --> and <!-- end plots -->.
 """
 import os
 import re

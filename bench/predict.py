@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Holds predictions of jobs/predict against what is measured, on this machine's cores or GPUs.
+"""Compares predictions of jobs/predict with measured times, on this machine's cores or GPUs.
 
     bench/predict.py --csv bench/records/DATE-predict-cpu.csv        # the matrices of make bench-cpu
     bench/predict.py --ranks 1,2 --rounds 7 -k 8,64 fem3:30 A.mtx
     bench/predict.py -d cuda --ranks 1 --program build/cuda/spmm_mpi lap3d27:90 rmat:20,20
 
-In each round, of each number of ranks and matrix: a machine file is probed by as many ranks, one rank is run, from whose kernel
-and the counts of --dry-run times are predicted, and the best plan is run; so all see the same machine, if it is busy with other things. The table has medians
-over the rounds. Run it with tests/env.sh in the environment where there are more ranks than cores.
+In each round, for each number of ranks, that many ranks probe the machine and write a machine file. Then, for each matrix and K,
+one rank is run; times are predicted from its kernel and the counts of --dry-run; and the plan with the best prediction is run.
+Thus prediction and measurement meet the same load of the machine. The table has medians over the rounds. If there are more ranks
+than cores, source tests/env.sh first.
 """
 import argparse
 import csv
@@ -36,10 +37,10 @@ def options():
     parser.add_argument("matrices", metavar="MATRIX", nargs="*", default=MATRICES)
     parser.add_argument("-k", type=numbers, default=[1, 8, 64], help="columns of X (default 1,8,64)")
     parser.add_argument("--ranks", type=numbers, default=[1, 2], help="numbers of ranks (default 1,2)")
-    parser.add_argument("-d", choices=("cpu", "cuda"), default="cpu", dest="device", help="(default cpu)")
-    parser.add_argument("--rounds", type=int, default=5, help="(default 5)")
+    parser.add_argument("-d", choices=("cpu", "cuda"), default="cpu", dest="device", help="device (default cpu)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds (default 5)")
     parser.add_argument("--program", default=f"{ROOT}/build/cpu/spmm_mpi")
-    parser.add_argument("--mpirun", default="mpirun", help="with its options, in one word")
+    parser.add_argument("--mpirun", default="mpirun", help="with its options, as one argument")
     parser.add_argument("--csv", metavar="FILE")
     return parser.parse_args()
 

@@ -159,12 +159,12 @@ class Bench:
 
 def main():
     parser = argparse.ArgumentParser(description="overhead of the Python package")
-    parser.add_argument("--rows", type=int, default=1000, help="of the matrix (default 1000)")
+    parser.add_argument("--rows", type=int, default=1000, help="rows of the matrix (default 1000)")
     parser.add_argument("--k", default="1,8,64", help="columns of X (default 1,8,64)")
-    parser.add_argument("--seconds", type=float, default=0.5, help="for each contender (default 0.5)")
+    parser.add_argument("--seconds", type=float, default=0.5, help="time for each contender (default 0.5)")
     parser.add_argument("--rounds", type=int, default=15, help="batches of each contender (default 15)")
-    parser.add_argument("--threads", type=int, default=1, help="of a rank (default 1)")
-    parser.add_argument("--cuda", action="store_true", help="on the GPU, with CuPy and PyTorch where they are")
+    parser.add_argument("--threads", type=int, default=1, help="threads per rank (default 1)")
+    parser.add_argument("--cuda", action="store_true", help="run on the GPU, with CuPy and PyTorch if they are installed")
     args = parser.parse_args()
     right = [Bench(args, int(k)).run() for k in args.k.split(",")]
     return 0 if all(right) else 1

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Strong scaling: what bench_multigpu's CSV files of runs with several numbers of ranks say together.
+"""Computes strong scaling from bench_multigpu's CSV files of runs with several numbers of ranks.
 
     scaling.py FILE...
 
-For each matrix, precision, K and side: the time with each number of ranks, the speed-up over the fewest, and the
-efficiency (speed-up by ranks); geometric means of the efficiencies at the end. Of several times of a case the least
-counts. Exit status 1 when a row is not ok, 2 when there is nothing to compare.
+Prints for each matrix, precision, K and contender the time with each number of ranks, the speed-up over the fewest ranks, and
+the efficiency (the speed-up divided by the ratio of the numbers of ranks); at the end, geometric means of the efficiencies. If a
+case has several times, the shortest is used. Exit status 1: a row is not ok; 2: there is nothing to compare.
 """
 import sys
 from collections import defaultdict

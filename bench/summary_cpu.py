@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What bench_cpu's CSV files say: for each case (matrix, K, precision) the fastest library and how much longer
-it takes than we do, and geometric means of that. Above 1 we are faster.
+"""Summarizes bench_cpu's CSV files: for each case (matrix, K, precision) the fastest library and the ratio of its time
+to ours, and geometric means of these ratios. Above 1 we are faster.
 
     summary_cpu.py FILE... [--precision f64] [--bar NAMES]
 
-A sweep is the rows of one date. Ours is the kernel that `auto` picks. Exit status 1 when a row is not ok.
+A sweep is the rows of one date. Ours is the kernel that `auto` selects. Exit status 1: a row is not ok.
 """
 import argparse
 import sys
@@ -78,7 +78,7 @@ def judge(label, sweeps, names, target=None, floor=None):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+")
-    parser.add_argument("--precision", help="default: all that the files have")
+    parser.add_argument("--precision", help="f64 or f32 (default: both)")
     parser.add_argument("--bar", default=BAR, help=f"libraries to beat (default {BAR})")
     options = parser.parse_args()
     bar = options.bar.split(",")

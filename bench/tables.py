@@ -4,9 +4,9 @@
     tables.py [--records DIR] [--doc FILE]
     tables.py --print NAME,... --records DIR_OR_FILE
 
-Each table stands between <!-- table: NAME --> and <!-- end --> and is replaced there; NAME is one of TABLES below,
-of which --print prints some instead. Those of a collection are of matrices that are files', all others of generated
-ones. Exit status 1 when there is no such table, or no marker.
+Replaces the lines between each <!-- table: NAME --> and <!-- end --> by table NAME, a key of TABLES in tables.py. With --print
+it prints tables instead. Tables with `collection` in their name are of matrices from files, all others of generated matrices.
+Exit status 1: there is no such table, or no marker.
 """
 import re
 import sys

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes variants of a collection's matrices, as .spmm files, so that a choice calibrated on few matrices has met more kinds.
+"""Writes variants of a collection's matrices, as .spmm files, so that kernel choices are calibrated on more kinds of matrices.
 
     variants.py FROM TO [--least N]
 
-Needs SciPy. Of each .mtx and .mtx.gz file in FROM with at least N entries (default 100000): NAME-t, transposed; NAME-half, the
-first half of its rows; and NAME-random, its rows and columns in an order at random.
+Needs SciPy. For each .mtx and .mtx.gz file in FROM with at least N entries (default 100000) it writes to TO: NAME-t, the transpose;
+NAME-half, the first half of the rows; and NAME-random, with rows and columns in random order.
 """
 import argparse
 import concurrent.futures
@@ -39,7 +39,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("collection", metavar="FROM")
     parser.add_argument("folder", metavar="TO")
-    parser.add_argument("--least", type=int, default=100_000, help="entries of the smallest matrix")
+    parser.add_argument("--least", type=int, default=100_000, help="leave out matrices with fewer entries (default %(default)s)")
     options = parser.parse_args()
     os.makedirs(options.folder, exist_ok=True)
     paths = sorted(str(p) for p in pathlib.Path(options.collection).iterdir() if p.name.endswith((".mtx", ".mtx.gz")))

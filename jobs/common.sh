@@ -36,7 +36,7 @@ whose_mpirun() {
     mpirun-*"Intel(R) MPI"*) echo intelmpi ;;
     mpirun-*HYDRA*) echo mpich ;; # that of MVAPICH, too
     mpirun-*"Open MPI"* | mpirun-*OpenRTE* | mpirun-*PRRTE*) echo openmpi ;;
-    mpirun-*) echo "error: mpirun --version does not say whose it is: SITE_LAUNCHER=openmpi, mpich or intelmpi does" >&2 && return 2 ;;
+    mpirun-*) echo "error: mpirun --version does not name its MPI: set SITE_LAUNCHER=openmpi, mpich or intelmpi" >&2 && return 2 ;;
     *) echo "$SITE_LAUNCHER" ;;
     esac
 }
@@ -77,7 +77,7 @@ run_study() {
     local study=$1 ranks=${2:-} name status words
     name=$(basename "$study" .study)${ranks:+.ranks-$ranks}
     if [ "${ranks:-1}" -gt "${SLURM_NTASKS:-1}" ]; then
-        echo "error: $ranks ranks wanted, but the job has ${SLURM_NTASKS:-1}: more --nodes or --ntasks-per-node" >&2
+        echo "error: the study needs $ranks ranks, but the job has ${SLURM_NTASKS:-1}: increase --nodes or --ntasks-per-node" >&2
         exit 2
     fi
     words=$(launcher "${ranks:-${SLURM_NTASKS:-1}}") || exit 2
@@ -95,6 +95,6 @@ run_study() {
         wait "$study_pid"
         status=$?
     done
-    [ -z "$stopped" ] || echo "stopped before the end; submit the same again, and it goes on" >&2
+    [ -z "$stopped" ] || echo "stopped before the end; to continue, submit the same job again" >&2
     exit "$status"
 }

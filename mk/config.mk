@@ -1,10 +1,10 @@
 # What is built, and with what. All detection of the machine's compilers, libraries and GPUs is here.
 
-## BUILDDIR=build    the folder of cpu/, cuda/, asan/ .. and of the settings of the last build
+## BUILDDIR=build    the folder for cpu/, cuda/, asan/ .. and for the settings of the last build
 BUILDDIR ?= build
 include mk/settings.mk
 
-## MPI=1             0: libspmm and the programs for one process, where no MPI is installed: contrib/one_rank in place of it
+## MPI=1             0: libspmm and the programs for one process, without an MPI; contrib/one_rank replaces it
 MPI ?= 1
 # (MPI in the environment is meant for other software)
 ifneq ($(filter environment,$(origin MPI)),)
@@ -14,7 +14,7 @@ endif
 CUDA ?= auto
 ## METIS=auto|1|0    cut graphs of matrices with METIS 5 when it is found | demand it | leave it out
 METIS ?= auto
-##                   METIS_LIBS="-lmetis -lGKlib"  what to link, where -lmetis is not all
+##                   METIS_LIBS="-lmetis -lGKlib"  what to link if -lmetis is not enough
 METIS_LIBS ?= -lmetis
 ## ISAL=auto|1|0     inflate gzip files with ISA-L when it is found | demand it | leave it to zlib
 ISAL ?= auto
@@ -23,9 +23,9 @@ BZIP2 ?= auto
 ## LZMA=auto|1|0 ZSTD=auto|1|0   read xz and zstd files when liblzma and libzstd are found | demand it | leave it out
 LZMA ?= auto
 ZSTD ?= auto
-## HWLOC=auto|1|0    ask hwloc 2 for cores and for those that are near a GPU when it is found | demand it | leave it out
+## HWLOC=auto|1|0    ask hwloc 2 for cores, and for the cores near a GPU, when it is found | demand it | leave it out
 HWLOC ?= auto
-## BLAS=auto|1|0     multiply series with a BLAS when cblas.h and one are found | demand it | leave it out
+## BLAS=auto|1|0     multiply series with a BLAS when it and cblas.h are found | demand it | leave it out
 BLAS ?= auto
 ##                   BLAS_LIBS=-lopenblas  what to link
 BLAS_LIBS ?= -lopenblas
@@ -33,7 +33,7 @@ BLAS_LIBS ?= -lopenblas
 NCCL ?= auto
 ##                   NCCL_HOME=DIR  where NCCL is, if not with the system's headers and libraries
 NCCL_HOME ?=
-## FORTRAN=auto|1|0  make libspmm's module for Fortran where MPI's Fortran wrapper and mpi_f08 are found | demand it | leave it out
+## FORTRAN=auto|1|0  make libspmm's module for Fortran when MPI's Fortran wrapper and mpi_f08 are found | demand it | leave it out
 FORTRAN ?= auto
 ##                   MPIFC=mpifort  the wrapper (default: the one beside MPICC);  FCFLAGS=  added to ours
 MPIFC ?= $(if $(findstring /,$(MPICC)),$(dir $(MPICC)))$(patsubst cc,ftn,$(subst mpicc,mpifort,$(subst mpiicc,mpiifort,$(notdir $(MPICC)))))
@@ -41,15 +41,15 @@ MPIFC ?= $(if $(findstring /,$(MPICC)),$(dir $(MPICC)))$(patsubst cc,ftn,$(subst
 GPU_ARCH ?=
 ## SERIES=1          0: leave out series_mpi, its kernels, tests and bench
 SERIES ?= 1
-## BASELINE=1        0: leave out the baseline kernels, those of earlier course work that others are compared with
+## BASELINE=1        0: leave out the baseline kernels of earlier course work, with which others are compared
 BASELINE ?= 1
-## RELAYS=0          1: GPUs of a node hand rows of X on to one another, and ranks of a node add partial rows, before they cross to other nodes
+## RELAYS=0          1: a row of X is sent to a node once and forwarded between its GPUs; partial rows of Y are added on each node before they are sent
 RELAYS ?= 0
 ## PEERS=auto|1|0    build adaptors to the other libraries of --kernel that are found (Eigen, MKL, cuSPARSE) | demand all | none
 PEERS ?= auto
 ##                   MKL_DIR=DIR  where MKL is (default: $MKLROOT, else where make bench-cpu-deps puts it)
 ## MPICC=mpicc       the MPI compiler wrapper;  NVCC=nvcc  the CUDA compiler;  MPIRUN=mpirun
-##                   e.g. MPICC=mpicc.mpich MPIRUN=mpirun.mpich, where there is more than one MPI
+##                   e.g. MPICC=mpicc.mpich MPIRUN=mpirun.mpich, if there is more than one MPI
 ## CC=               the C compiler that MPICC calls, e.g. clang (default: the wrapper's own; from the command line only)
 MPICC ?= mpicc
 ## GCC=gcc CLANG=clang   the compilers of check-asan, check-tsan and check-toolchains

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Mutations of good records and study files for what reads them in jobs/: each is read, or refused with FILE and what
-was expected; never a traceback, and nothing that takes long.
+"""Mutates valid records and study files, and has the code of jobs/ read them. Each must be accepted, or refused with FILE
+and what was expected, in a short time and without a traceback.
 
     tests/fuzz_jobs.py [--seconds N | --iterations N] [--seed N] [--keep DIR]
 
-Exit code 0 when nothing was found; else 1, with the inputs in DIR. The last line is `N executions`. The same seed and
-number give the same inputs.
+Exit code 0 if no input failed; otherwise 1, and the inputs that failed are in DIR. The last line is `N executions`. The
+same seed and number of iterations give the same inputs.
 """
 import argparse
 import copy
@@ -350,7 +350,7 @@ def main():
     parser.add_argument("--seconds", type=float)
     parser.add_argument("--iterations", type=int)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--keep", metavar="DIR", default="build/fuzz/jobs", help="for inputs of what was found "
+    parser.add_argument("--keep", metavar="DIR", default="build/fuzz/jobs", help="folder for inputs that failed "
                                                                                  "(default: %(default)s)")
     o = parser.parse_args()
     executions, found = fuzz(o.iterations if o.iterations or o.seconds else 5000, o.seconds, o.seed, o.keep)

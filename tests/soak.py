@@ -1,11 +1,10 @@
-"""A soak: random combinations of the options of spmm_mpi and series_mpi, each of which must come to what is known before,
-and random products by the library.
+"""Runs random combinations of options of spmm_mpi and series_mpi with known outcomes, and random products of the library.
 
     tests/soak.py [-n COUNT] [--library SECONDS] [--seed SEED] [--only I] [--jobs N] [--limit SECONDS] [--keep DIR]
 
 Combination I of a seed is always the same (soak_products.py, soak_series.py). It is valid and must pass, or it is invalid in
 one way, with known exit code and message. Y of -o is compared with SciPy's product, coefficients with numpy's, records with
-the options; a run beyond the limit has failed. A combination that fails is printed as a command to paste, and its files are
+the options; a run that exceeds the limit fails. A combination that fails is printed as a command to paste, and its files are
 kept. The library's part (soak_differential.py) takes --library SECONDS. The last line, of both parts, is
 `N passed, N failed, N skipped`."""
 import argparse
@@ -55,7 +54,7 @@ class Known:
 
 def refused_series(rng):
     words, code, message = rng.choice((
-        (["--layout", "index", "--kernel", "cpu_sum"], 2, "cpu_sum takes --layout series"),
+        (["--layout", "index", "--kernel", "cpu_sum"], 2, "cpu_sum requires --layout series"),
         (["-o", "r.mtx", "--steps", "mean"], 2, "--output"), (["--epsilon", "101"], 2, "--epsilon 101"),
         (["--steps", "mean", "--kernel", "cpu_dots"], 2, "--steps leaves out"), (["-m", "3", "file"], 2, "--series"),
         (["no/such.csv"], 3, "no/such.csv")))
@@ -263,12 +262,12 @@ def soak(seed, indices, jobs, limit=60, parent=None, tell=print):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-n", "--count", type=int, default=2000)
-    parser.add_argument("--library", type=float, default=0, metavar="SECONDS", help="of random products by the library")
+    parser.add_argument("--library", type=float, default=0, metavar="SECONDS", help="time for random products of the library")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", type=int, metavar="I", help="the I-th combination alone")
+    parser.add_argument("--only", type=int, metavar="I", help="run only combination I")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--limit", type=float, default=60, metavar="SECONDS", help="until a run counts as failed")
-    parser.add_argument("--keep", metavar="DIR", help="where files are made, and kept of what fails")
+    parser.add_argument("--limit", type=float, default=60, metavar="SECONDS", help="after which a run counts as failed (default 60)")
+    parser.add_argument("--keep", metavar="DIR", help="folder for files; those of failed combinations are kept")
     options = parser.parse_args()
     indices = range(options.count) if options.only is None else [options.only]
     keep = options.keep and os.path.abspath(options.keep)

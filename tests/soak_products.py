@@ -294,7 +294,7 @@ def refusal(rng, folder, known, metis):
         "missing": ([], 3, "no/such.mtx"), "block": (["--block-size", "64"], 2, "--block-size is for CUDA kernels"),
         "transport": rng.choice(((["--transport", "staged"], 2, "transport staged"),
                                  (["-k", "16", "--column-blocks", "2", "--transport", "shared"], 2, "transport shared"))),
-        "kernel": (["-f", "csr", "--kernel", "cpu_ell"], 2, "cpu_ell takes format ell")}[kind]
+        "kernel": (["-f", "csr", "--kernel", "cpu_ell"], 2, "cpu_ell requires format ell")}[kind]
     run.args = [a for a in run.args if a != "--autotune"] # (cannot be combined with a named kernel)
     run.args = replaced(run.args, words)
     if kind == "missing":

@@ -143,11 +143,11 @@ with test("without a GPU only MPI is there for X to travel by"):
     result = run("--list-devices", records=False)
     words = dict(re.findall(r"^transport (\S+) +(\w+)", result.out, re.M))
     equal(set(words), {"mpi", "staged", "cuda-aware", "nccl", "peer"}, result.out)
-    equal(words["mpi"], "there", result.out)
+    equal(words["mpi"], "available", result.out)
     if "cuda    none" in result.out:
         equal({words[name] for name in words if name != "mpi"}, {"missing"}, result.out)
     else:
-        equal((words["staged"], words["peer"]), ("there", "there"), result.out)
+        equal((words["staged"], words["peer"]), ("available", "available"), result.out)
 
 with test("a matrix that is neither a file nor a generator is refused with the generator that may be meant"):
     for name, part in (("lap3d7", "did you mean lap3d7:N?"), ("lap3d8:10", "no such generator; did you mean lap3d7:N?"),

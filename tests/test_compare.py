@@ -95,7 +95,7 @@ with test("of single runs the interval is that of two medians by their order sta
     assert covered >= 0.93 * 400, f"{covered} of 400 intervals hold the truth"
     done = compared(study(1, rounds=1), study(2, rounds=1, factor=planted), "--fail-over", "10%")
     equal(done.returncode, 1, done.stdout)
-    within(done.stdout, "9 points have one round on either side: the noise from run to run is taken from how their ratios scatter")
+    within(done.stdout, "9 points have one round on each side: the noise from run to run is estimated from the scatter of their ratios")
     called = [len(comparison(study(2 * seed + 300, rounds=1, between=0.1), study(2 * seed + 301, rounds=1, between=0.1)).of(compare.SLOWER))
               for seed in range(20)]
     assert sum(called) <= 0.06 * 9 * 20, f"{called} of 9 each are called slower"
@@ -158,7 +158,7 @@ with test("a result that became wrong, and a run that fails now, fail always; wh
         within(done.stdout, word)
         done = compared(study(1) + [odd], study(2) + [odd])
         equal(done.returncode, 0, done.stdout)
-        within(done.stdout, "Failed in NEW, as before")
+        within(done.stdout, "Failed in NEW, and also in OLD")
         within(compared(study(1) + [odd], study(2)).stdout, "Failed in OLD, and not in NEW: 1")
     # records of spmm_mpi --json, without a study
     alone = [{k: v for k, v in r.items() if k != "study"} for r in (made.run(1e-3), wrong)]
@@ -322,7 +322,7 @@ with test("what two sets were asked for differently is named, with a study and w
         done = compared([old], [new])
         equal(done.returncode, 0, done.stderr)
         within(done.stdout, named)
-        within(done.stdout, "1 points were asked for, or ran, in another way")
+        within(done.stdout, "1 points were requested, or ran, differently than before")
     within(compared([alone(1e-3, reduce="tree")], [alone(1e-3, reduce="linear")]).stdout.split("Points")[0], "reduce")
     equal(compared([alone(1e-3)], [alone(1e-3)]).stdout.count("run differently"), 0)
     older = {k: v for k, v in alone(1e-3).items() if k not in ("asked", "launch")}

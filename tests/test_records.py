@@ -223,7 +223,7 @@ with test("where the temporary folder is full a failed run is none of the point'
     path = scratch("full.jsonl")
     done = study(path, launcher=fails, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200000, 200000)))
     equal((done.returncode, runs_in(path), len(done.stderr.splitlines())), (4, [], 1), done.stderr)
-    within(done.stderr, "is not recorded, and the same command goes on")
+    within(done.stderr, "is not recorded, and the same command continues")
     for folder in ("/no/such", "/proc"):  # Python itself would choose another folder
         done = study(path, env={**os.environ, "TMPDIR": folder}, launcher=fails)
         equal((done.returncode, runs_in(path), len(done.stderr.splitlines())), (4, [], 1), done.stderr)

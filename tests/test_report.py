@@ -148,7 +148,7 @@ with test("the sentence about kernels names what the table of outcomes has, and 
         study = analyzed(*runs)
         table = study.outcome_tables()[0]
         equal([row[table.heading.index("kernel")] for row in table.rows], ["cpu_csr", "cpu_csr"])
-        within("; ".join(table.remarks), "serial products are no rows")
+        within("; ".join(table.remarks), "serial products have no rows")
         said = next(text for text in study.sentences() if "the fastest" in text)
         rates = [row[table.heading.index("GFLOP/s")] for row in table.rows]
         within(said, f"the fastest is cpu_csr, 2 thr. at K = 1 and 8 ({rates[0]} and {rates[1]} GFLOP/s)")

@@ -300,7 +300,7 @@ with test("rounds that took different ways are named: by kernel, transport, back
                                       ("moved", "reduce", ("tree", "mpi"), "reduce tree and mpi")):
         found = analyzed(*(taken(n, group, name, v) for n, v in enumerate(values))).records.remarks
         equal(len(found), 1, f"{name}: {found}")
-        within(found[0], "WARNING: rounds of one point took different ways, 1 point: lap3d7:60 K=8 auto f64 2 ranks: " + says)
+        within(found[0], "WARNING: rounds of 1 point ran differently: lap3d7:60 K=8 auto f64 2 ranks: " + says)
         equal(analyzed(*(taken(n, group, name, values[0]) for n in range(2))).records.remarks, [])
     where = scratch("ways.html")
     lines = made.lines([taken(0, "run", "transport", "mpi"), taken(1, "run", "transport", "shared")])

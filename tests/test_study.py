@@ -133,7 +133,7 @@ with test("SIGTERM ends it with whole records and its run with it, and the same 
         job.send_signal(number)
         out, err = job.communicate(timeout=patience(30))
         equal(job.returncode, 128 + number)
-        within(err, "the same command goes on")
+        within(err, "the same command continues")
     partial = runs_of(stopped)
     assert 4 <= len(partial) < 16, len(partial)
     equal(subprocess.run(words, capture_output=True, check=False, timeout=patience(120)).returncode, 0)
@@ -341,9 +341,9 @@ with test("rounds of one point that took different ways get a warning"):
     equal((code, err), (0, ""))
     within(out.splitlines()[1], "WARNING: another way than in an earlier round: transport none and mpi")
     assert "WARNING" not in out.splitlines()[0], out
-    within(out.splitlines()[-1], "2 runs; WARNING: rounds of 1 points took different ways")
+    within(out.splitlines()[-1], "2 runs; WARNING: rounds of 1 point ran differently")
     done = subprocess.run([sys.executable, str(ROOT / "jobs/scaling"), path], capture_output=True, text=True, check=True, timeout=patience(60))
-    within(done.stderr, "took different ways, 1 point: lap2d5:20 K=1 auto f64 1 ranks: transport none and mpi")
+    within(done.stderr, "rounds of 1 point ran differently: lap2d5:20 K=1 auto f64 1 ranks: transport none and mpi")
     within(done.stdout, "2 x 6")
 
 with test("--set matrices=A,B are two; a comma before a number is a generator's; a matrix that is not there is refused before any run"):

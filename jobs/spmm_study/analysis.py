@@ -32,7 +32,7 @@ def add_options(parser):
     parser.add_argument("--predict", metavar="LIST", type=_ranks, default=[],
                         help="numbers of ranks for the fitted laws, e.g. 8,16 (default: the next three doublings)")
     parser.add_argument("--peak", metavar="GFLOPS", type=_peak, action="append", default=[],
-                        help="a device's peak, for the roofline; NAME=GFLOPS: of machines with NAME in their name")
+                        help="peak of the device, for the roofline; NAME=GFLOPS: only for machines with NAME in their name")
 
 
 def drawing(program):

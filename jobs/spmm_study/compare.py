@@ -299,11 +299,11 @@ class Comparison:
         found = [*self.old.remarks, *self.new.remarks]
         single = sum(p.is_single for p in self.pairs)
         if single == 1:
-            found.append("1 point has one round on either side: its interval knows the noise within a run, and not "
+            found.append("1 point has one round on each side: its interval covers the noise within a run, but not "
                          "that from run to run")
         elif single:
-            found.append(f"{single} points have one round on either side: the noise from run to run is taken from how "
-                         "their ratios scatter")
+            found.append(f"{single} points have one round on each side: the noise from run to run is estimated from the "
+                         "scatter of their ratios")
         told = sum(p.ratio.low is not None for p in self.pairs)
         by_chance = told * (1 - self.confidence) / 2
         if by_chance >= 0.5 and self.of(SLOWER):
@@ -314,6 +314,6 @@ class Comparison:
             found.append(f"{unverified} points were verified in OLD, and are not in NEW")
         changed = sum(bool(p.chosen) for p in self.pairs)
         if changed:
-            found.append(f"{changed} points were asked for, or ran, in another way than before: see the column \"run "
+            found.append(f"{changed} points were requested, or ran, differently than before: see the column \"run "
                          "differently\"")
         return found

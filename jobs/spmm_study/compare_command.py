@@ -5,12 +5,12 @@ differs between the two environments.
     jobs/compare old.jsonl new.jsonl
     jobs/compare old.jsonl new.jsonl --fail-over 5% --page compared.html --csv compared.csv
 
-A point is slower where the whole interval of its ratio is above 1. With --fail-over 5% it is a regression where,
-besides, the ratio is above 1.05. A result that became wrong, and a run that failed and did not before, are failures
-with and without that option. docs/STUDIES.md says how the intervals come about.
+A point is slower if the whole interval of its ratio is above 1. With --fail-over 5% it is a regression if the ratio
+itself is also above 1.05. A result that became wrong, or a run that fails only in new.jsonl, is a failure with or
+without that option. docs/STUDIES.md describes how the intervals are computed.
 
-Exit codes: 0 no regression; 1 a regression, or something failed that did not before; 2 usage; 3 records that cannot be
-read, or without a point in common; 4 output.
+Exit codes: 0 no regression; 1 a regression, or one of these failures; 2 usage; 3 records that cannot be read, or
+without a point in common; 4 output.
 """
 import argparse
 import csv
@@ -46,14 +46,14 @@ def _confidence(text):
 def options():
     parser = Parser(description=__doc__)
     parser.add_argument("old", metavar="OLD", help="the records to compare with, JSON Lines")
-    parser.add_argument("new", metavar="NEW", help="the records that are judged")
+    parser.add_argument("new", metavar="NEW", help="the records to judge, JSON Lines")
     parser.add_argument("--fail-over", metavar="PERCENT", type=_fail_over,
-                        help="exit with 1 where a point is slower by more than that, and beyond noise: 5%% or 5 are a "
+                        help="exit with 1 if a point is slower by more than this, and beyond noise: 5%% or 5 is a "
                              "ratio of 1.05")
     parser.add_argument("--confidence", metavar="PERCENT", type=_confidence, default=0.95,
-                        help="of the intervals (default: 95%%); more for many points")
-    parser.add_argument("--page", metavar="FILE", help="all of it as one self-contained HTML page")
-    parser.add_argument("--csv", metavar="FILE", help="a row per point")
+                        help="confidence of the intervals (default: 95%%); use more for many points")
+    parser.add_argument("--page", metavar="FILE", help="write the comparison as one self-contained HTML page")
+    parser.add_argument("--csv", metavar="FILE", help="write a row per point")
     return parser.parse_args()
 
 
@@ -90,7 +90,7 @@ def lists(found):
     every = [("Only in OLD", sorted(compare.label(compare.asked(p.runs[0])) for p in found.only_old)),
              ("Only in NEW", sorted(compare.label(compare.asked(p.runs[0])) for p in found.only_new)),
              ("Failed in OLD, and not in NEW", found.mended),
-             ("Failed in NEW, as before or of a point without a past", found.still)]
+             ("Failed in NEW, and also in OLD or only run in NEW", found.still)]
     return [(heading, lines) for heading, lines in every if lines]
 
 

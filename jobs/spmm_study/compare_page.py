@@ -35,8 +35,8 @@ MOST_SPAN = math.log(16)
 METHOD = """The time of a point is the geometric mean of its rounds' medians; the ratio is that of the two times. Where
 both sides have two or more rounds its interval is Welch's t interval of the rounds' log medians; where one side has
 one, Student's with the other's variance; where both have one, that of Price and Bonett (2002) for the ratio of two
-medians, from the order statistics around each, and no less than the scatter of all such ratios. The variance within a
-run is the least that a round is taken to have. Slower, faster: the whole interval is on one side of 1. The same: it is
+medians, from the order statistics around each, but no narrower than Student's for the scatter of all such ratios. The
+variance of a round is taken to be at least that within a run. Slower, faster: the whole interval is on one side of 1. The same: it is
 within the tolerance around 1. Cannot tell: it is wider. The interval of the geometric mean is Student's, over the
 points."""
 

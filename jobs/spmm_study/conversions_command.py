@@ -1,9 +1,9 @@
 """Compares the conversions of COO to CSR and ELLPACK on several matrices, several times each: records (JSON Lines), a
-table, and a plot where matplotlib is there. Started again it runs what is missing.
+table, and a plot if matplotlib is installed. If it is started again, it runs only what is missing.
 
     jobs/conversions [MATRIX...] [--rounds N] [--records FILE] [--out NAME]
 
-Exit codes: 0; 1 a result differed or a run failed; 2 usage; 3 records that are none; 4 output.
+Exit codes: 0; 1 a result differed or a run failed; 2 usage; 3 FILE has other or invalid records; 4 output.
 """
 import json
 import os

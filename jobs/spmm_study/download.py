@@ -93,7 +93,7 @@ def check_room(size, path):
     """Raises OSError if there is no room for a file of that size in the folder of `path`."""
     room = shutil.disk_usage(os.path.dirname(path)).free
     if size > room:
-        raise OSError(errno.ENOSPC, f"{size_text(size)} are to come, and there is room for {size_text(room)}", path)
+        raise OSError(errno.ENOSPC, f"the download has {size_text(size)}, but only {size_text(room)} are free", path)
 
 
 class Server:

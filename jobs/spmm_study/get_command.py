@@ -1,13 +1,14 @@
-"""Gets matrices of the SuiteSparse Matrix Collection (https://sparse.tamu.edu) by their names, into a cache, unpacked.
+"""Gets matrices of the SuiteSparse Matrix Collection (https://sparse.tamu.edu) by name, and unpacks them into a cache.
 
-    matrices/get Janna/ML_Laplace cage9        a name alone where one group has it
-    matrices/get --list fem --dry-run          what matrices/lists/fem.txt names, and how much is to come
+    matrices/get Janna/ML_Laplace cage9        a name needs no group if it is in only one group
+    matrices/get --list fem --dry-run          the matrices of matrices/lists/fem.txt, and the bytes to download
     mpirun -np 4 ./spmm_mpi $(matrices/get --print Janna/ML_Laplace)
 
-What was cut off goes on where it stopped. Study files take the same names: matrices = name:Janna/ML_Laplace list:fem
+An interrupted download resumes where it stopped. Study files accept the same names:
+matrices = name:Janna/ML_Laplace list:fem
 
-Exit codes: 0 done; 2 usage, or a name that several groups have; 3 no such matrix, or one that is damaged or another
-than before; 4 no network, no room, no access.
+Exit codes: 0 done; 2 usage, or a name that is in several groups; 3 no such matrix, or one that is damaged or whose
+size or checksum is not the recorded one; 4 no network, no space, no access.
 """
 import argparse
 import os
@@ -27,23 +28,24 @@ def _whole(text):
 
 def options():
     parser = Parser(prog="matrices/get", description=__doc__)
-    parser.add_argument("names", metavar="NAME", nargs="*", help="GROUP/NAME, or NAME where one group alone has it")
+    parser.add_argument("names", metavar="NAME", nargs="*", help="GROUP/NAME, or NAME if it is in only one group")
     parser.add_argument("--list", metavar="LIST", action="append", default=[],
-                        help="the names in matrices/lists/LIST.txt, or in a file by its path")
+                        help="the names in matrices/lists/LIST.txt, or in the file with this path")
     parser.add_argument("--study", metavar="FILE", action="append", default=[],
-                        help="the names that a study file asks for")
-    parser.add_argument("--to", metavar="FOLDER", help="also have NAME.mtx there (a hard link, or a copy)")
-    parser.add_argument("--dry-run", action="store_true", help="print the sizes, get nothing but the index")
-    parser.add_argument("--offline", action="store_true", help="take what is in the cache, ask no server")
+                        help="the names in a study file")
+    parser.add_argument("--to", metavar="FOLDER", help="also put NAME.mtx into FOLDER (a hard link, or a copy)")
+    parser.add_argument("--dry-run", action="store_true", help="print the sizes, download only the index")
+    parser.add_argument("--offline", action="store_true", help="use only the cache, contact no server")
     parser.add_argument("--print", action="store_true", help="print the paths and nothing else")
-    parser.add_argument("--check", action="store_true", help="compute the checksums of what is in the cache, too")
+    parser.add_argument("--check", action="store_true", help="also verify checksums of matrices in the cache")
     parser.add_argument("--from", metavar="URL", dest="server",
                         help=f"another server with /MM/GROUP/NAME.tar.gz and /files/{collection.INDEX} (default: "
                              f"SPMM_COLLECTION, or {collection.SERVER})")
     parser.add_argument("--cache", metavar="FOLDER",
-                        help="default: SPMM_MATRICES, or spmm_mpi/matrices in XDG_CACHE_HOME or ~/.cache")
+                        help="where matrices are kept (default: SPMM_MATRICES, or spmm_mpi/matrices in XDG_CACHE_HOME or "
+                             "~/.cache)")
     parser.add_argument("--timeout", metavar="SECONDS", type=_whole, default=30,
-                        help="of silence (default %(default)s)")
+                        help="how long to wait for an answer or more data (default %(default)s)")
     parser.add_argument("--tries", metavar="N", type=_whole, default=5,
                         help="attempts when a server is busy or a connection ends (default %(default)s)")
     found = parser.parse_args()
@@ -93,8 +95,8 @@ class _All:
     def show(self, name):
         size, entry = self.cache.download_size(name), self.cache.index().get(name)
         what = f", {entry.rows} x {entry.cols}, {entry.nnz} entries" if entry else ""
-        come = "in the cache" if size == 0 else f"{download.size_text(size)} to come" if size else \
-            "not in the cache" if self.o.offline else "to come, of unknown size"
+        come = "in the cache" if size == 0 else f"{download.size_text(size)} to download" if size else \
+            "not in the cache" if self.o.offline else "to download, of unknown size"
         print(f"{name}{what}: {come}", flush=True)
         self.total += size or 0
 
@@ -112,6 +114,6 @@ def main():
     if not o.dry_run:
         return found.each(asked, found.get)
     code = found.each(asked, found.show)
-    print(f"{len(asked)} matri{'x' if len(asked) == 1 else 'ces'}, {download.size_text(found.total)} to come, packed; "
-          f"in {lines.clean(cache.folder)}")
+    print(f"{len(asked)} matri{'x' if len(asked) == 1 else 'ces'}, {download.size_text(found.total)} to download, "
+          f"compressed; cache: {lines.clean(cache.folder)}")
     return code

@@ -282,7 +282,7 @@ def table(outcomes):
         rows.append(cells + [o.point.kernel] + [getattr(o, n) for n in ("precision", "machine") if n in several] + [limit(o)])
     remarks = ["±: half of the 95 % interval, in parts of the median"]
     if not all(o.point.is_serial for o in outcomes):
-        remarks.append("serial products are no rows: the others are held against them")
+        remarks.append("serial products have no rows: they are only the reference for other products")
     if any(o.size > 1 and o.speedup is not None for o in outcomes):
         remarks.insert(0, "speed-up: over one rank, GPU or thread of the same; of a matrix that grows with the ranks, scaled; "
                           "efficiency: speed-up / number")

@@ -1,14 +1,14 @@
-"""Predicts the time of a product on a machine, from what `spmm_mpi --dry-run --json` counts: a table for each matrix and K, and
-records.
+"""Predicts the time of a product on a machine from the counts of `spmm_mpi --dry-run --json`. Prints a table for each matrix
+and K, and writes records.
 
     ./spmm_mpi --dry-run --plan-ranks 56,5600 --ranks-per-node 56 --json counts.jsonl -k 64 lap3d7:60
     jobs/predict docs/machines/frontier-cpu.machine counts.jsonl [RUNS...] [--json predicted.jsonl]
 
-A machine file without an efficiency takes that of the fastest run of the same matrix, K, precision and device among the
-records, as `spmm_mpi --json` writes them, best with -v, which measures the copy rate. Of several grids for a number of ranks the fastest counts.
-docs/SCALING.md, "Predictions", has the model.
+If a machine file has no efficiency, that of the fastest run of the same matrix, K, precision and device is used. RUNS are
+records of `spmm_mpi --json`, preferably with -v, which measures the copy rate. If there are counts of several grids for a
+number of ranks, only the grid with the shortest time is printed. docs/SCALING.md, "Predictions", describes the model.
 
-Exit codes: 0; 2 usage; 3 a machine file or records that cannot be read, or do not go together; 4 output.
+Exit codes: 0; 2 usage; 3 a machine file or records that cannot be read, or do not match; 4 output.
 """
 import json
 import os
@@ -21,8 +21,8 @@ from .commands import Parser
 def options():
     parser = Parser(description=__doc__)
     parser.add_argument("machine", metavar="MACHINE", help="a machine file")
-    parser.add_argument("records", metavar="RECORDS", nargs="+", help="counts, and runs, JSON Lines")
-    parser.add_argument("--json", metavar="FILE", help="append the predictions, which jobs/scaling and jobs/report take")
+    parser.add_argument("records", metavar="RECORDS", nargs="+", help="counts and runs, JSON Lines")
+    parser.add_argument("--json", metavar="FILE", help="append the predictions, for jobs/scaling and jobs/report")
     return parser.parse_args()
 
 

@@ -522,7 +522,7 @@ def _ways_remark(points):
         return []
     more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
     count = f"{len(found)} point{'s' * (len(found) != 1)}"
-    return [f"WARNING: rounds of one point took different ways, {count}: " + "; ".join(found[:MOST_NAMED]) + more]
+    return [f"WARNING: rounds of {count} ran differently: " + "; ".join(found[:MOST_NAMED]) + more]
 
 
 def _is_timed(times):
@@ -570,7 +570,7 @@ def read(paths):
             else:
                 runs.append((where, kind, found, found.get("study") or {}))
     if unread:
-        remarks.append(f"lines of {schema.ACCURACY_PROGRAM}, which are of no step, are left out: {unread}")
+        remarks.append(f"records of {schema.ACCURACY_PROGRAM} are left out, as they contain no times of steps: {unread}")
     done = {_turn(study) for _, _, _, study in runs if study.get("code") == 0}
     for where, kind, found, study in runs:
         if kind == "step":

@@ -1,5 +1,5 @@
-"""One self-contained HTML page of the records of a study: its outcome in sentences, a table and a figure; then what
-was run where, scaling, kernels, phases, roofline, errors, failures, environments and settings, and the records.
+"""Makes one self-contained HTML page from the records of a study: its outcome in sentences, a table and a figure; then
+what was run where, scaling, kernels, phases, roofline, errors, failures, environments and settings, and the records.
 
     jobs/report strong.jsonl weak.jsonl -o page.html
     jobs/report strong.jsonl -o page.html --title "SpMM on one node" --peak H200=34000
@@ -14,7 +14,7 @@ from .commands import Parser
 def options():
     parser = Parser(description=__doc__)
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="the page")
-    parser.add_argument("--title", help="default: the names of the studies")
+    parser.add_argument("--title", help="title of the page (default: the names of the studies)")
     analysis.add_options(parser)
     return parser.parse_args()
 

@@ -153,7 +153,7 @@ def _check_room(folder):
         except OSError as error:
             if place != SHARED or error.errno in (errno.ENOSPC, errno.EDQUOT):
                 raise RecordError(f"{place}: {error.strerror}: make room there, or set TMPDIR to another folder; the run "
-                                  "that failed is not recorded, and the same command goes on") from error
+                                  "that failed is not recorded, and the same command continues") from error
 
 
 def _temporary_folder():

@@ -15,7 +15,8 @@ NOT_DRAWN = 4
 def options():
     parser = Parser(description=__doc__)
     parser.add_argument("--out", metavar="DIR", help="draw the plots there, as SVG and PNG")
-    parser.add_argument("--csv", metavar="FILE", help="a row per point; steps of series_mpi beside products: FILE-series")
+    parser.add_argument("--csv", metavar="FILE", help="write a row per point; if there are products and steps of series_mpi, the "
+                        "steps go to FILE-series")
     analysis.add_options(parser)
     return parser.parse_args()
 

@@ -209,6 +209,6 @@ def of(study, outcomes):
     told = [p for p in study.measured if p.spread.width is not None]
     found.insert(0 if 2 * sum(map(is_noisy, told)) > len(told) else len(found), noise(study.measured))
     failed, runs = len(study.records.failures), study.records.runs
-    found.append(f"Failed runs: {failed} of {runs}; they count for nothing here." if failed else
+    found.append(f"Failed runs: {failed} of {runs}; they are left out of these results." if failed else
                  f"None of the {runs} runs failed." if runs else None)
     return _namespaces(study.records.environments) + [text for text in found if text]

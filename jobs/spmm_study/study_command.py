@@ -1,13 +1,13 @@
-"""Runs a study: spmm_mpi for every combination of what a study file lists, as often as it says, into one file of
-records (JSON Lines). Started again it runs only what is missing.
+"""Runs a study: spmm_mpi for every combination of the values in a study file, once in each round. Appends to one file of
+records (JSON Lines). If it is started again, it runs only what is missing.
 
     jobs/study jobs/studies/strong.study
     jobs/study --records results/strong.jsonl --only ranks=4 jobs/studies/strong.study
 
-Exit codes: 0 done; 1 some runs failed (they are recorded, and named); 2 usage, or a name that several groups have; 3 study
-file, records that no study wrote, or no such matrix in the collection; 4 program, launcher, network, or no room for records and
-temporary files: nothing is recorded of a run that failed for that;
-128 + n when signal n ended it: what was measured is whole, and the same command goes on.
+Exit codes: 0 done; 1 some runs failed (they are recorded and named); 2 usage, or a matrix name that is in several groups;
+3 study file, records that no study wrote, or a matrix that is not in the collection; 4 program, launcher, network, or no
+space for records and temporary files: a run that failed for one of these reasons is not recorded;
+128 + n ended by signal n: the records so far are complete, and the same command continues the study.
 """
 import argparse
 import os
@@ -38,18 +38,18 @@ def options():
     parser.add_argument("--records", metavar="FILE", help="default: the study's name.jsonl, in the current folder")
     parser.add_argument("--dry-run", action="store_true", help="list the points and what is missing, run nothing")
     parser.add_argument("--only", metavar="NAME=VALUE", action="append", default=[],
-                        help="the points with that value, or one of several between commas, e.g. ranks=1,2")
+                        help="only points with that value, or one of several separated by commas, e.g. ranks=1,2")
     parser.add_argument("--set", metavar="KEY=WORDS", action="append", default=[],
-                        help="instead of that line of the study file, words between commas, e.g. threads=1,2,4 "
+                        help="replace that line of the study file; words are separated by commas, e.g. threads=1,2,4 "
                              "or matrices=A.mtx,uniform:300,5 (a comma before a number belongs to a generator)")
-    parser.add_argument("--retry-failed", action="store_true", help="run what failed again")
+    parser.add_argument("--retry-failed", action="store_true", help="repeat failed runs")
     parser.add_argument("--program", metavar="PATH", default=os.environ.get("SPMM_MPI", os.path.join(ROOT, "spmm_mpi")))
     parser.add_argument("--launcher", metavar="TEMPLATE",
                         default=os.environ.get("SPMM_LAUNCHER", "mpirun --bind-to none -np {ranks}"),
-                        help="what starts the ranks, with {ranks} and {threads} (default: %(default)s)")
+                        help="the command that starts the ranks, with {ranks} and {threads} (default: %(default)s)")
     parser.add_argument("--namespaces", metavar="N", type=_hosts,
                         help="the launcher's hosts are N network namespaces of this machine: records and "
-                             "pages say so")
+                             "pages state this")
     return parser.parse_args()
 
 
@@ -77,7 +77,7 @@ def main():
     study = read(o.study, o.set)
     found = select(points(study, kernels_of(o.program)), o.only)
     if not found:
-        raise StudyError(f"{o.study}: no point is as --only {' '.join(o.only)} wants it")
+        raise StudyError(f"{o.study}: no point matches --only {' '.join(o.only)}")
     path = o.records or f"{study.name}.jsonl"
     written = [(f"options = {word}:", file) for word, file in asked.written(study.values["options"])]
     output.keep(_inputs(study, found, o.program), [("--records", path), *written])
@@ -98,11 +98,11 @@ def main():
         failed = runner.run(study, found, recorder, o.launcher, o.program, ROOT, o.retry_failed,
                             o.namespaces)
     except runner.Interrupted as signal:
-        print(f"interrupted; what was measured is in {lines.clean(path)}, and the same command goes on", file=sys.stderr)
+        print(f"interrupted; what was measured is in {lines.clean(path)}, and the same command continues", file=sys.stderr)
         return 128 + signal.args[0]
     finally:
         recorder.close()
     differ = sum(bool(records.differences(ways)) for ways in recorder.ways.values())
     print(f"{lines.clean(path)}: {len(recorder.done)} runs" + (f", {failed} failed now" if failed else "") +
-          (f"; WARNING: rounds of {differ} points took different ways" if differ else ""))
+          (f"; WARNING: rounds of {differ} point{'s' * (differ != 1)} ran differently" if differ else ""))
     return 1 if failed else 0

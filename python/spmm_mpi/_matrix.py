@@ -112,8 +112,9 @@ def even_ranges(n, parts):
 
 
 Cut = collections.namedtuple("Cut", "by moved moved_by_entries seconds why")
-Cut.__doc__ = """What a plan's cut is: by, the cut that was taken; moved and moved_by_entries, the rows of X that a product moves between ranks by it and
-by a cut by entries; seconds, its time on rank 0; why, one line on the choice with cut="auto", else empty."""
+Cut.__doc__ = """A plan's cut. by: the cut that was used; moved, moved_by_entries: the rows of X that a product moves between
+ranks with this cut, and with a cut by entries; seconds: the time to make the cut on rank 0; why: one line with the reason for the
+choice with cut="auto", otherwise empty."""
 
 
 def copied(address, count):

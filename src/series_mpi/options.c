@@ -218,12 +218,12 @@ static spmm_status set_completion(void *options, const char *text)
 #define ACTION(name) RAISE(action, SP_SERIES_##name)
 /** Table of all options. Both the parser and the text of --help are made from this table. */
 static const sp_option_row rows[] = {
-    {'m', "series", "M", "series to generate (default 8192; 1 with --sum)", CALL(set_series)},
-    {'n', "length", "N", "values of each (default 8192)", CALL(set_length)},
-    {0, "start", "V", "the first value of each (default 100)", CALL(set_start), RARE},
+    {'m', "series", "M", "number of series to generate (default 8192; 1 with --sum)", CALL(set_series)},
+    {'n', "length", "N", "values per series (default 8192)", CALL(set_length)},
+    {0, "start", "V", "first value of each series (default 100)", CALL(set_start), RARE},
     {0, "epsilon", "PCT", "maximum change from value to value, in percent (default 1)", CALL(set_epsilon),
      RARE},
-    {0, "seed", "S", "of the random numbers (default 1)", CALL(set_seed), RARE},
+    {0, "seed", "S", "seed of the random numbers (default 1)", CALL(set_seed), RARE},
     {0, "layout", "NAME", "store values by series (default), or by index for all series",
      WORDS(layout_words, layout), RARE},
     {0, "memory", "NAME", "values for a GPU: device (default), mapped (zero-copy), managed",
@@ -236,11 +236,11 @@ static const sp_option_row rows[] = {
     {0, "steps", "LIST", "steps to measure: generate,mean,deviation,pearson (default: all)", CALL(set_steps)},
     {0, "operator", "NAME", "of step mean: sum (default), minimum, maximum, product, dot, matrix",
      WORDS(operator_words, op), RARE},
-    {0, "kernel", "LIST", "names of --list-kernels, several per step, or all (in a table)", CALL(set_kernel),
-     .names = kernel_name},
+    {0, "kernel", "LIST", "names from --list-kernels, several per step, or all (in a table)",
+     CALL(set_kernel), .names = kernel_name},
     {0, "block-size", "N", "threads per CUDA block, a multiple of 32 (default: the kernel's)",
      CALL(set_block_size), RARE},
-    {0, "blocks-per-series", "LIST", "CUDA blocks per series, for kernels that divide it (default 4)",
+    {0, "blocks-per-series", "LIST", "CUDA blocks per series, for kernels that divide one (default 4)",
      CALL(set_parts), RARE},
     {'r', "repeat", "N", "timed runs per step (default 10, --sum 100; slow steps at least 3)",
      COUNT(repeat, 1)},
@@ -248,7 +248,7 @@ static const sp_option_row rows[] = {
     {0, "top", "K", "number of most and least correlated pairs to print (default 5)", COUNT(top, 0)},
     {0, "bound", "R", "list series with a mean coefficient below R separately (default 0)", CALL(set_bound),
      RARE},
-    {0, "verify", "NAME", "against the serial program: sample (64 series, default), full, none",
+    {0, "verify", "NAME", "compare to serial results: sample (64 series, default), full, none",
      WORDS(sp_verify_words, verify)},
     {0, "accuracy", NULL, "print the accuracy of sums by precision and algorithm, and end", ACTION(ACCURACY),
      RARE},
@@ -283,8 +283,8 @@ void sp_series_options_help(int all, FILE *out)
     fprintf(
         out,
         "Usage: mpirun -np N series_mpi [OPTIONS] [FILE]\n\n"
-        "How alike are series of measurements? Computes their means, their deviations and Pearson's\n"
-        "coefficient of every pair, on N ranks, each on its cores or its GPU, and checks them against the\n"
+        "Computes the means and deviations of series of measurements, and Pearson's correlation coefficient\n"
+        "of every pair, on N ranks, each on its cores or its GPU, and checks them against the\n"
         "sequential program.\n\n"
         "FILE is a Matrix Market array, one column per series, or CSV, one line per series; plain or\n"
         "compressed. Without FILE, series are generated: each value is the previous one changed by a\n"
@@ -304,7 +304,8 @@ static spmm_status check_kernels(const sp_series_options *o)
             return sp_fail(SPMM_ERR_USAGE, "--kernel %s and %s run on different devices", o->kernel[0]->id,
                            k->id);
         if (k->step == SP_MEAN && k->layout != SP_ANY_LAYOUT && k->layout != o->layout)
-            return sp_fail(SPMM_ERR_USAGE, "--kernel %s takes --layout %s", k->id, layout_words[k->layout]);
+            return sp_fail(SPMM_ERR_USAGE, "--kernel %s requires --layout %s", k->id,
+                           layout_words[k->layout]);
         if (!sp_series_offers(k, o->op))
             return sp_fail(SPMM_ERR_USAGE,
                            k->operators == SP_COMMUTATIVE
@@ -312,7 +313,7 @@ static spmm_status check_kernels(const sp_series_options *o)
                                : "--kernel %s does not offer --operator %s",
                            k->id, sp_operator_word(o->op));
         if (o->steps_given && !o->step[k->step])
-            return sp_fail(SPMM_ERR_USAGE, "--kernel %s is of step %s, which --steps leaves out", k->id,
+            return sp_fail(SPMM_ERR_USAGE, "--kernel %s is for step %s, which --steps leaves out", k->id,
                            step_words[k->step]);
     }
     return SPMM_OK;
@@ -322,9 +323,9 @@ static spmm_status check_operator(const sp_series_options *o)
 {
     if (o->op == SP_SUM) return SPMM_OK;
     if (o->action == SP_SERIES_ACCURACY)
-        return sp_fail(SPMM_ERR_USAGE, "--accuracy is of sums: leave --operator out");
+        return sp_fail(SPMM_ERR_USAGE, "--accuracy compares sums: leave --operator out");
     if (!o->step[SP_MEAN])
-        return sp_fail(SPMM_ERR_USAGE, "--operator is of step mean, which --steps leaves out");
+        return sp_fail(SPMM_ERR_USAGE, "--operator is for step mean, which --steps leaves out");
     if (o->step[SP_DEVIATION] || o->step[SP_PEARSON])
         return sp_fail(SPMM_ERR_USAGE, "--operator %s: steps deviation and pearson need means",
                        sp_operator_word(o->op));
@@ -338,14 +339,15 @@ static spmm_status check_sum(const sp_series_options *o)
 {
     for (int i = 0; i < o->kernels; i++)
         if (o->kernels > 1 || o->kernel[i]->step != SP_MEAN)
-            return sp_fail(SPMM_ERR_USAGE, "--sum takes one --kernel, of step mean");
-    if (o->all_kernels) return sp_fail(SPMM_ERR_USAGE, "--sum takes one --kernel, of step mean");
+            return sp_fail(SPMM_ERR_USAGE, "--sum accepts one --kernel, for step mean");
+    if (o->all_kernels) return sp_fail(SPMM_ERR_USAGE, "--sum accepts one --kernel, for step mean");
     if (o->steps_given) return sp_fail(SPMM_ERR_USAGE, "--sum runs no steps: leave --steps out");
     if (o->layout != SP_SERIES_MAJOR)
-        return sp_fail(SPMM_ERR_USAGE, "--sum has values side by side: leave --layout out");
-    if (o->parts_count > 1) return sp_fail(SPMM_ERR_USAGE, "--sum takes one number of --blocks-per-series");
+        return sp_fail(SPMM_ERR_USAGE, "--sum stores values by series: leave --layout out");
+    if (o->parts_count > 1) return sp_fail(SPMM_ERR_USAGE, "--sum accepts one number in --blocks-per-series");
     if (o->op != SP_SUM) return sp_fail(SPMM_ERR_USAGE, "--sum adds: leave --operator out");
-    return o->output ? sp_fail(SPMM_ERR_USAGE, "--sum has no coefficients: leave --output out") : SPMM_OK;
+    return o->output ? sp_fail(SPMM_ERR_USAGE, "--sum computes no coefficients: leave --output out")
+                     : SPMM_OK;
 }
 
 static spmm_status check(const sp_series_options *o)
@@ -364,15 +366,15 @@ static spmm_status check(const sp_series_options *o)
     if (o->verbosity > 0 && o->action != SP_SERIES_ACCURACY && o->sums == 0)
         return sp_fail(SPMM_ERR_USAGE, "--verbose is for --accuracy and --sum");
     if (o->file && o->steps_given && o->step[SP_GENERATE])
-        return sp_fail(SPMM_ERR_USAGE, "--steps generate: the series are those of %.100s", o->file);
+        return sp_fail(SPMM_ERR_USAGE, "--steps generate: the series are read from %.100s", o->file);
     if (o->action == SP_SERIES_ACCURACY && o->file)
         return sp_fail(SPMM_ERR_USAGE, "--accuracy generates its series: leave %.100s out", o->file);
     if (o->action == SP_SERIES_SUM) TRY(check_sum(o));
     if (o->memory != SP_DEVICE_MEMORY && o->action != SP_SERIES_MEASURE)
-        return sp_fail(SPMM_ERR_USAGE, "--memory is of the steps: leave it out with --accuracy and --sum");
+        return sp_fail(SPMM_ERR_USAGE, "--memory is for steps: leave it out with --accuracy and --sum");
     if (o->top > MOST_TOP) return sp_fail(SPMM_ERR_USAGE, "--top %d: expected at most %d", o->top, MOST_TOP);
     if (o->output && !o->step[SP_PEARSON])
-        return sp_fail(SPMM_ERR_USAGE, "--output takes the coefficients: --steps must have pearson");
+        return sp_fail(SPMM_ERR_USAGE, "--output writes coefficients: --steps must include pearson");
     return SPMM_OK;
 }
 

@@ -116,7 +116,7 @@ static void list_transports(void)
         else if (gpus == 0 && t != SPMM_TRANSPORT_MPI)
             printf("missing: it is for GPUs: %s\n", none);
         else
-            printf("there\n");
+            printf("available\n");
     }
 }
 
