@@ -101,7 +101,7 @@ with test("of single runs the interval is that of two medians by their order sta
     assert sum(called) <= 0.06 * 9 * 20, f"{called} of 9 each are called slower"
     doubled = comparison(study(1, rounds=1), study(2, rounds=1, factor=lambda *_: 2.0), fail_over=0.05)
     equal(len(doubled.regressions), 9)
-    within(comparison(study(1, rounds=1)[:2], study(2, rounds=1)).remarks()[0], "and not that from run to run")
+    within(comparison(study(1, rounds=1)[:2], study(2, rounds=1)).remarks()[0], "but not that from run to run")
 
 with test("from too few samples nothing is told: neither that it is slower, nor that it is the same"):
     few = [study(s, rounds=1, n=5, factor=planted if s == 2 else lambda *_: 1.0) for s in (1, 2)]

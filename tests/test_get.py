@@ -515,8 +515,8 @@ if os.geteuid() != 0 or on_small_disk(100, "HB/one") is None:
 else:
     with test(SENTENCE):
         SERVER.files["/MM/HB/dense.tar.gz"] = archive([member("dense/dense.mtx", data=matrix(5) + b"%" * 900000)])
-        for name, fault, text in (("HB/big", [], "room for"), ("HB/big", [length(None)], "No space left"),
-                                  ("HB/dense", [], "room for")):
+        for name, fault, text in (("HB/big", [], "are free"), ("HB/big", [length(None)], "No space left"),
+                                  ("HB/dense", [], "are free")):
             faults(name, *fault)
             code, err, left = on_small_disk(500, name)
             equal((code, left), (4, ""), err)

@@ -202,7 +202,7 @@ with test("a line that is no step ends with file and line; what has no time, or 
         equal((result.returncode, "odd.jsonl:2: " in result.stderr), (3, True), f"{group}.{name}: {result.stderr}")
     study = analyzed(step(1.0), step(0.0), *[{"program": "series_mpi --accuracy", "kernel": "cpu_sum"}] * 3)
     equal((len(study.measured), study.records.runs, len(study.records.remarks)), (1, 2, 2))
-    within(study.records.remarks[0], "left out: 3")
+    within(study.records.remarks[0], "are left out, as they contain no times of steps: 3")
     study = analyzed(step(1.0, flops=0, moved=0))
     equal((len(study.measured), steps.roofline_points(study.steps[0])), (1, []))
     assert study.text() and study.step_figures(plots) == [] if plots else study.text()
