@@ -34,7 +34,7 @@ with test("plain mpirun from any folder runs on the built-in matrix and passes")
 
 with test("help, version, kernels and devices are told without a matrix, once, from any number of ranks"):
     for option, part in (("--help", "--columns LIST"), ("-h", "Usage: mpirun"), ("--version", "spmm_mpi 0."),
-                         ("--list-kernels", "cpu_csr "), ("--list-devices", "cpu ")):
+                         ("--list-kernels", "\ncpu_csr "), ("--list-devices", "cpu ")):
         for ranks in (1, 2):
             result = run(option, ranks=ranks, records=False)
             equal(result.code, 0, option)
