@@ -288,7 +288,7 @@ static void test_rows_once(void)
                 MPI_Allgather(&block.row_begin, 1, MPI_INT64_T, row, 1, MPI_INT64_T, MPI_COMM_WORLD);
                 row[size] = a.rows;
                 for (int first = 0; first < size;
-                     first += node_size) { /* by definition, from the whole matrix */
+                     first += node_size) { /* the expected rows, counted from the whole matrix */
                     const int end = first + node_size < size ? first + node_size : size;
                     char needs[512] = {0};
                     for (int64_t e = a.irp[row[first]]; e < a.irp[row[end]]; e++) needs[a.ja[e]] = 1;

@@ -7,7 +7,7 @@
  *   TRANSPOSE(t)                      transposes the matrix VECTOR t[LANES] in place
  *                                     (neither is needed with EQUAL_VALUES)
  *   EQUAL_VALUES                      optional: defined for matrices whose values are all equal (b->common);
- *                                     then only one list of columns is read of A
+ *                                     then the loop reads nothing of A but the column indices of a row
  *   NARROW_VALUES                     optional: defined for f64 matrices whose values are read in f32
  *                                     (b->narrow); LOAD_FIRST() widens them
  * and undefines them at its end. The loop computes LANES rows at a time, and sets b->first to the first row

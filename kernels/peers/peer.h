@@ -112,7 +112,7 @@ typedef struct peer_adaptor {
     /** The parts of run(), if bench_multigpu times them separately. */
     const char *(*part[2])(void *product);
 
-    /** Returns the name of the kernel, type or algorithm that runs. */
+    /** Returns the name of the function, algorithm or variant that runs. */
     const char *(*way)(const void *product);
     void (*close)(void);
 } peer_adaptor;

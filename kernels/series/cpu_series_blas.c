@@ -19,7 +19,7 @@ static spmm_status dots(const sp_dots *d)
 {
     const int m = (int)d->rows, n = (int)d->cols, k = (int)d->length, ld = (int)d->ld;
     if (!fits(d))
-        return sp_fail(SPMM_ERR_LIMIT, "series of %lld values: a BLAS counts to 2^31 - 1",
+        return sp_fail(SPMM_ERR_LIMIT, "series of %lld values: a size exceeds an int of the BLAS",
                        (long long)d->length);
     if (openblas_set_num_threads) openblas_set_num_threads(d->threads);
     if (d->triangle && d->precision == SPMM_F64)

@@ -26,8 +26,8 @@ spmm_status sp_alloc_zero(void **p, int64_t count, size_t size, const char *what
  *  \return SPMM_OK, SPMM_ERR_MEMORY (the message has the sizes) */
 spmm_status sp_memory_needs(double bytes, const char *what);
 
-/** Counts `bytes` bytes of memory that sp_alloc() does not allocate against the memory budget, which may
- *  refuse them as for sp_alloc(). sp_memory_give() gives them back. Local.
+/** Charges bytes that sp_alloc() does not allocate to the memory budget; refuses them if they exceed it, as
+ *  sp_alloc() does. sp_memory_give() gives them back. Local.
  *  \param [in] what  what the memory is for, in the error message
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_memory_take(int64_t bytes, const char *what);

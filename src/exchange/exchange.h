@@ -49,8 +49,8 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, const s
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _MPI */
 spmm_status sp_exchange_set_rows(sp_exchange *exchange, int64_t row_bytes, int64_t pitch);
 
-/** Returns the distance in bytes between rows of the X that the exchange moves: the pitch, or row_bytes.
- *  Equal on all ranks. Local. */
+/** Returns the distance in bytes between rows of the X that the exchange moves: the pitch that was set, if the
+ *  transport supports gaps, else row_bytes. Equal on all ranks. Local. */
 int64_t sp_exchange_pitch(const sp_exchange *exchange);
 
 /** Sets whether kernels of this rank run concurrently with the exchanges that follow. If none run, an

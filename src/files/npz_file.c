@@ -74,7 +74,7 @@ static spmm_status take_type(const npz_file *f, const char *p, array *a)
             return sp_fail(SPMM_ERR_UNSUPPORTED,
                            "%s: found pickled objects in %s, expected numbers: they are not unpickled",
                            f->zip.path, a->member->name);
-        return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: found the type \"%.16s\" in %s, expected one of numbers",
+        return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: found the type \"%.16s\" in %s, expected a numeric type",
                        f->zip.path, isprint((unsigned char)*p) ? p : "", a->member->name);
     }
     if (a->kind == 'U' && a->size < HEAD_BYTES) a->size *= 4; /* characters of 4 bytes */

@@ -73,7 +73,8 @@ static spmm_status list_moves(const sp_halo *h, int me, sp_halo *moves)
         moves->target[moves->targets++] = (sp_halo_send){s->rank, 0, first, s->rows};
     }
     return sp_halo_rows(moves) > INT32_MAX
-               ? sp_fail(SPMM_ERR_LIMIT, "%lld partial rows of a rank in a product with the transpose",
+               ? sp_fail(SPMM_ERR_LIMIT,
+                         "%lld partial rows of a rank in a product with A^T: expected at most 2^31 - 1",
                          (long long)sp_halo_rows(moves))
                : SPMM_OK;
 }

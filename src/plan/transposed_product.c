@@ -17,7 +17,7 @@ struct sp_transposed {
                         its rows of Y */
     sp_halo forward; /* a halo of rows of X only, if the halo of the product is a joint one; else zeroed */
     sp_halo halo;
-    sp_transposed_map map; /* the map for new values; zeroed before the first update */
+    sp_transposed_map map; /* the map for new values; all zero until the first update */
     /* The arrays of `map` in GPU memory, if the GPU gathers values. Then the values in host memory are out of
      * date. */
     sp_value_place *gpu_map[SP_TRANSPOSED_PARTS];

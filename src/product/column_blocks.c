@@ -91,7 +91,7 @@ spmm_status sp_column_blocks_create(const sp_halo *halo, int64_t k, spmm_precisi
     if (blocks->in_x) return SPMM_OK;
     TRY(sp_multivector_size(sp_halo_rows(halo), blocks->width, precision, &bytes));
     if (__builtin_mul_overflow(bytes, count, &all))
-        return sp_fail(SPMM_ERR_LIMIT, "%d blocks of %lld rows of X do not fit 64-bit sizes", count,
+        return sp_fail(SPMM_ERR_LIMIT, "%d blocks of %lld rows of X: their size exceeds 64 bits", count,
                        (long long)sp_halo_rows(halo));
     TRY(allocate(exchange, space, all, &blocks->memory));
     place(halo, precision, space, blocks);

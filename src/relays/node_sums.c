@@ -183,7 +183,9 @@ static spmm_status allocate_lists(node_sums_setup *s)
     const int64_t in[STEPS] = {total(s, s->receive[INSIDE]), total(s, s->receive[BETWEEN])};
     const int64_t all = in[INSIDE] + in[BETWEEN], rows = s->joint->moves.own + all;
     if (rows > INT32_MAX)
-        return sp_fail(SPMM_ERR_LIMIT, "%lld partial rows of a rank in the joint exchange", (long long)rows);
+        return sp_fail(SPMM_ERR_LIMIT,
+                       "%lld partial rows of a rank in the joint exchange: expected at most 2^31 - 1",
+                       (long long)rows);
     for (int step = 0; step < STEPS; step++)
         TRY(sp_alloc((void **)&s->list[step], total(s, s->send[step]), sizeof *s->list[step], what));
     TRY(sp_alloc((void **)&s->given, total(s, s->send[INSIDE]), sizeof *s->given, what));

@@ -139,7 +139,8 @@ static spmm_status make_plan(sp_session *s, run *r)
     options.kernel = r->kernel ? r->kernel->id : NULL;
     options.format = r->kernel ? SPMM_FORMAT_AUTO : job->options.format;
     options.transport = s->transport;
-    if (job->options.all_kernels) study.quick_plan = 1; /* all kernels are compared with the same exchange */
+    if (job->options.all_kernels)
+        study.quick_plan = 1; /* no timing of exchanges: all kernels use the same one */
     TRY(sp_plan_create(&job->place.grid, &job->dist.block, &job->dist.halo, joint, r->k, &options, &study,
                        &r->plan));
     r->record.seconds.convert = MPI_Wtime() - start;
