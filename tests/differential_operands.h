@@ -119,8 +119,8 @@ static inline void operand_create(operand *o, const spmm_plan *plan, int64_t row
     o->image = o->here;
 }
 
-/** Makes a multivector [rows x k]. If its kind is one in a caller's memory, its leading dimension is the minimum
- *  plus `pad`, rounded up on a GPU. */
+/** Makes a multivector [rows x k]. If its kind is one in a caller's memory, its leading dimension is the
+ *  minimum plus `pad`, rounded up on a GPU. */
 static inline void operand_make(operand *o, operand_kind kind, const spmm_plan *plan, int64_t rows, int64_t k,
                                 spmm_precision precision, int64_t pad)
 {

@@ -44,8 +44,8 @@ typedef struct sp_halo {
                          or, with the joint exchange, of joint->rest */
     int renumbered; /**< 1: the halo owns local.ja; 0: local.ja is the block's array */
     int any_order;  /**< 1: the columns of a row may be in any order */
-    sp_joint *joint; /**< the data of the joint exchange: the rest of the block, and the partial rows that
-                          ranks compute for each other. NULL unless `kind` is SPMM_EXCHANGE_JOINT and the process
+    sp_joint *joint; /**< data of the joint exchange: the rest of the block, and the partial rows that ranks
+                          compute for each other. NULL unless `kind` is SPMM_EXCHANGE_JOINT and the process
                           column has several ranks */
     /** The slice in which the block was scattered, with the columns of the block. Plans without a joint
      *  exchange use its values in kernels for SPMM_ELL; such plans cannot take new values. The creator of the
