@@ -75,7 +75,7 @@ spmm_status gpu_load(run *r)
     const spmm_csr *const a = &r->matrix.block.csr;
     const int64_t row = sp_multivector_ld(most_columns(&r->settings), a->precision),
                   size = row * (int64_t)sp_value_size(a->precision);
-    sp_features_of(a, 0, omp_get_max_threads(), &here.features);
+    sp_features_of(a, 0, r->matrix.block.any_order, omp_get_max_threads(), &here.features);
     TRY(sp_touched_columns(a, &here.touched));
     TRY(sp_device_alloc(&here.x, a->cols * size, "X"));
     TRY(sp_device_alloc(&here.y, a->rows * size, "Y"));
