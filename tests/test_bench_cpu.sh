@@ -8,6 +8,7 @@ scratch
 ok "bench_cpu builds without any library" \
     make NO_DEPS=1 CUDA=$cuda BUILDDIR="$(dirname "$BUILD")" MPICC="$MPICC" "$BUILD/bench/bench_cpu"
 programs=$(for source in bench/bench_*.c; do [ "$source" = bench/bench_series.c ] || echo "$BUILD/${source%.c}"; done)
+[ "$cuda" = 0 ] || programs+=" $BUILD/bench/bench_gpu $BUILD/bench/bench_multigpu"
 ok "the other programs of bench/ build" \
     make -j "$(nproc)" NO_DEPS=1 CUDA=$cuda BUILDDIR="$(dirname "$BUILD")" MPICC="$MPICC" $programs
 mkdir "$scratch/bench" "$scratch/peers"
