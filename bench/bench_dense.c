@@ -5,7 +5,7 @@
  *
  *  LIBRARY is a shared object with CBLAS, e.g. libopenblas.so.0, libmkl_rt.so.
  *
- *  OMP_NUM_THREADS sets the threads, also those of the libraries. Prints CSV, one row per operation,
+ *  OMP_NUM_THREADS sets the number of threads, also in the libraries. Prints CSV, one row per operation,
  *  precision and K: the medians in ms, ours and the libraries', and the median over the rounds of (library /
  *  ours). In f32, a library sums X^T Y in f32, ours in f64. */
 #include <dlfcn.h>

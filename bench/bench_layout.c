@@ -77,7 +77,7 @@ static spmm_status make_others(const spmm_multivector *v, spmm_multivector *colu
     return SPMM_OK;
 }
 
-/** Counts the rows of the column-major Y that differ from those of the row-major Y. */
+/** Counts the rows in which the column-major Y differs from the row-major Y. */
 static spmm_status compare(operands *o)
 {
     spmm_multivector back, rows, columns;

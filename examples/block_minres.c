@@ -6,7 +6,7 @@
  * column, computed from X; 1 if not; 2 usage; 4 an error. The method (O'Leary, Linear Algebra Appl. 29,
  * 1980; Gutknecht and Schmelzer, Appl. Numer. Math. 58, 2008) minimizes the residuals over the Krylov spaces
  * of all columns together. Here block Lanczos makes an orthonormal basis Q of A times these spaces, and the
- * same recurrence makes P = A^-1 Q. A step is then X += P Q^T R: the iterates are those of MINRES, without a
+ * same recurrence makes P = A^-1 Q. A step is then X += P Q^T R. This gives the iterates of MINRES without a
  * factorization of the block tridiagonal matrix. Dependent columns are dropped; to show this, the last
  * right-hand side equals the first. When R is small, or Q has no columns left, the method restarts from the
  * true residual. In the comments, A stands for A - SHIFT. */

@@ -5,7 +5,7 @@
 It needs the package spmm_mpi (docs/PYTHON.md), and block_cg.py in the same folder. Exit status: 0 if |b - (A - SHIFT) x| <= TOLERANCE |b| for
 each column, computed from X; 1 if not. The method (O'Leary, Linear Algebra Appl. 29, 1980; Gutknecht and Schmelzer, Appl. Numer. Math. 58,
 2008) minimizes the residuals over the Krylov spaces of all columns together. Here block Lanczos makes an orthonormal basis Q of A times
-these spaces, and the same recurrence makes P = A^-1 Q. A step is then X += P Q^T R: the iterates are those of MINRES, without a
+these spaces, and the same recurrence makes P = A^-1 Q. A step is then X += P Q^T R. This gives the iterates of MINRES without a
 factorization of the block tridiagonal matrix. Dependent columns are dropped, so that blocks become narrower. When R is small, or Q has no
 columns left, the method restarts from the true residual. In the comments, A stands for A - SHIFT."""
 import sys

@@ -46,8 +46,8 @@ module spmm
   integer(c_int), parameter, public :: SPMM_FORMAT_AUTO = 0, SPMM_FORMAT_CSR = 1, SPMM_FORMAT_ELL = 2, &
     SPMM_FORMAT_ELL_NOPAD = 3, SPMM_FORMAT_SELL = 4, SPMM_FORMAT_PANEL = 5, SPMM_FORMAT_STAGED = 6, SPMM_FORMAT_COUNT = 7
   ! spmm_cut_by
-  integer(c_int), parameter, public :: SPMM_CUT_AUTO = 0, SPMM_CUT_ENTRIES = 1, SPMM_CUT_ROWS = 2, SPMM_CUT_LAYOUT = 3, &
-    SPMM_CUT_GRAPH = 4
+  integer(c_int), parameter, public :: SPMM_CUT_AUTO = 0, SPMM_CUT_ENTRIES = 1, SPMM_CUT_ROWS = 2, &
+    SPMM_CUT_LAYOUT = 3, SPMM_CUT_GRAPH = 4
   ! spmm_exchange
   integer(c_int), parameter, public :: SPMM_EXCHANGE_AUTO = 0, SPMM_EXCHANGE_HALO = 1, SPMM_EXCHANGE_BCAST = 2, &
     SPMM_EXCHANGE_JOINT = 3

@@ -240,8 +240,8 @@ static int is_done(const method *m, const contender *c, double best)
     return m->hopeless && c->count >= m->few && c->least > m->hopeless * best;
 }
 
-/** Runs untimed products before a short one, so that it finds its own matrix and vectors in the caches, not
- *  those of the contender before, and its threads awake. A long product hardly depends on this. */
+/** Runs untimed products before a short one. Then the caches contain its own matrix and vectors, not the
+ *  previous contender's, and its threads are awake. A long product hardly depends on this. */
 static void settle(run *r, contender *c)
 {
     /* least is the same on every rank, and so is the number of products */

@@ -63,7 +63,7 @@ def one_rank(comm):
         return OneRank()
     MPI = sys.modules.get("mpi4py.MPI")
     if MPI is None or not isinstance(comm, MPI.Intracomm) or comm == MPI.COMM_NULL:
-        raise TypeError(f"comm is a {type(comm).__name__}, and {c.library_path()} is for one process without an MPI: expected Plan(A) or "
+        raise TypeError(f"comm is a {type(comm).__name__}, and {c.library_path()} is for one process without an MPI: expected Plan(A), or "
                         f"Plan(A, k=..), or None in place of comm")
     if comm.size != 1:
         raise c.Error(f"comm has {comm.size} ranks, and {c.library_path()} is for one process (make MPI=0): expected a libspmm of mpi4py's "

@@ -328,7 +328,7 @@ spmm_status sp_options_check_column_blocks(const sp_options *o, const sp_columns
         if (!sp_column_blocks_fit(columns->k[i], o->precision, o->column_blocks))
             return sp_fail(
                 SPMM_ERR_USAGE,
-                "--column-blocks %d of %lld columns: expected a divisor up to %d, with multiples of 32 bytes per block",
+                "--column-blocks %d of %lld columns: expected a divisor up to %d, for blocks of n x 32 bytes",
                 o->column_blocks, (long long)columns->k[i], SP_MOST_COLUMN_BLOCKS);
     return SPMM_OK;
 }
