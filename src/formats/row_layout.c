@@ -102,6 +102,7 @@ static void destroy_graph(chunk_graph *g)
 {
     sp_free(g->start);
     sp_free(g->neighbor);
+    *g = (chunk_graph){.size = 0};
 }
 
 /** Returns the column of the entry of a row that becomes edge e, a random one; -1 if there is none. */
@@ -349,7 +350,6 @@ static spmm_status lay_out(const pattern *m, int threads, sp_point *vertex, sp_p
     TRY_GOTO(create_graph(m, chunk, limited(64 / chunk, edges, 8), &chunks), done);
     TRY_GOTO(place_chunks(&chunks, threads, at, other), done);
     destroy_graph(&chunks);
-    chunks = (chunk_graph){.size = 0};
     TRY_GOTO(create_graph(m, piece, limited(16 / piece, edges, 8), &pieces), done);
     for (int64_t v = 0; v < pieces.vertices; v++) vertex[v] = at[v * piece / chunk];
     smooth_graph(&pieces, threads, SP_LAYOUT_PIECE_PASSES, vertex, other);

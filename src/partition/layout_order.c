@@ -3,6 +3,7 @@
 
 #include "base/counting_sort.h"
 #include "base/memory.h"
+#include "base/search.h"
 #include "formats/row_layout.h"
 #include "formats/summation.h"
 
@@ -18,6 +19,7 @@ typedef struct row_order {
     int32_t *order;  /* [rows] */
     int32_t *part;   /* [rows] */
     int32_t *key;    /* [rows] */
+    int32_t *curve;  /* [rows] index on the curve */
     int32_t *sorted; /* [rows] */
     int together, threads;
 } row_order;
@@ -58,10 +60,10 @@ static uint32_t cell_of(const row_order *l, const box *b, float edge, int64_t ro
     return edge > 0 ? (uint32_t)((l->at[row].at[d] - b->low[d]) / edge * (float)(cells - 1)) : 0;
 }
 
-/** Sorts order[begin .. end - 1] by key. */
-static spmm_status sort(row_order *l, int64_t begin, int64_t end, int64_t keys)
+/** Sorts order[begin .. end - 1] by the key of each row, which is below `keys`. */
+static spmm_status sort(row_order *l, const int32_t *key, int64_t begin, int64_t end, int64_t keys)
 {
-    TRY(sp_sort_by_key(l->order + begin, l->key, end - begin, keys, l->sorted));
+    TRY(sp_sort_by_key(l->order + begin, key, end - begin, keys, l->sorted));
     for (int64_t i = begin; i < end; i++) l->order[i] = l->sorted[i - begin];
     return SPMM_OK;
 }
@@ -73,9 +75,8 @@ static int64_t divide(const row_order *l, int64_t begin, int64_t end, int left, 
 {
     int64_t total = 0, sum = 0, at = begin;
     for (int64_t i = begin; i < end; i++) total += weight(l->a, l->order[i]);
-    const double share = (double)total * left / all;
-    while (at < end && (double)sum + 0.5 * (double)weight(l->a, l->order[at]) < share)
-        sum += weight(l->a, l->order[at++]);
+    const int64_t share = sp_partition_share(total, all, left);
+    while (at < end && sum + weight(l->a, l->order[at]) / 2 < share) sum += weight(l->a, l->order[at++]);
     return at;
 }
 
@@ -100,7 +101,7 @@ static spmm_status cut(row_order *l, int64_t begin, int64_t end, int first, int 
 #pragma omp parallel for schedule(static) num_threads(l->threads) if (end - begin > FEW)
     for (int64_t i = begin; i < end; i++)
         l->key[l->order[i]] = (int32_t)cell_of(l, &b, b.extent[d], l->order[i], d, planes);
-    TRY(sort(l, begin, end, planes));
+    TRY(sort(l, l->key, begin, end, planes));
     const int64_t middle = divide(l, begin, end, left, n);
     TRY(cut(l, begin, middle, first, left));
     return cut(l, middle, end, first + left, n - left);
@@ -112,18 +113,17 @@ static spmm_status sort_along_curve(row_order *l, int parts)
     const int64_t rows = l->a->rows;
     const box b = box_of(l, 0, rows);
     const float edge = b.extent[longest_side(&b)];
-    for (int shift = 0; shift < AXES * SP_LAYOUT_BITS; shift += DIGIT) {
 #pragma omp parallel for schedule(static) num_threads(l->threads)
-        for (int64_t i = 0; i < rows; i++) {
-            uint32_t x[AXES];
-            for (int d = 0; d < AXES; d++) x[d] = cell_of(l, &b, edge, i, d, 1 << SP_LAYOUT_BITS);
-            l->key[i] = (int32_t)(sp_on_curve(x) >> shift & ((1u << DIGIT) - 1));
-        }
-        TRY(sort(l, 0, rows, 1 << DIGIT));
+    for (int64_t i = 0; i < rows; i++) {
+        uint32_t x[AXES];
+        for (int d = 0; d < AXES; d++) x[d] = cell_of(l, &b, edge, i, d, 1 << SP_LAYOUT_BITS);
+        l->curve[i] = (int32_t)sp_on_curve(x);
     }
-    TRY(sp_sort_by_key(l->order, l->part, rows, parts, l->sorted));
-    for (int64_t i = 0; i < rows; i++) l->order[i] = l->sorted[i];
-    return SPMM_OK;
+    for (int shift = 0; shift < AXES * SP_LAYOUT_BITS; shift += DIGIT) {
+        for (int64_t i = 0; i < rows; i++) l->key[i] = l->curve[i] >> shift & ((1 << DIGIT) - 1);
+        TRY(sort(l, l->key, 0, rows, 1 << DIGIT));
+    }
+    return sort(l, l->part, 0, rows, parts);
 }
 
 /* ---- what is laid out ---- */
@@ -176,6 +176,7 @@ static void destroy_thinned(thinned *t)
     sp_free(t->pattern.irp);
     sp_free(t->pattern.ja);
     sp_free(t->used);
+    *t = (thinned){.used = NULL};
 }
 
 /** Finds the pattern to lay out: without rows and columns that join everything, and with some DENSE entries
@@ -213,12 +214,12 @@ spmm_status sp_layout_order(const spmm_csr *a, int parts, int together, int thre
     if (a->rows == 0) return SPMM_OK;
     TRY_GOTO(thin(a, &t, &of), done);
     TRY_GOTO(sp_alloc((void **)&l.at, a->rows, sizeof *l.at, "coordinates of rows"), done);
-    TRY_GOTO(sp_alloc((void **)&l.key, 2 * a->rows, sizeof *l.key, "sort keys of rows"), done);
-    l.sorted = l.key + a->rows;
+    TRY_GOTO(sp_alloc((void **)&l.key, 3 * a->rows, sizeof *l.key, "sort keys of rows"), done);
+    l.curve = l.key + a->rows;
+    l.sorted = l.curve + a->rows;
     TRY_GOTO(sp_cluster_rows(of, threads, order), done);
     TRY_GOTO(sp_lay_out_rows(of, threads, order, l.at), done);
     destroy_thinned(&t);
-    t = (thinned){.used = NULL};
     TRY_GOTO(cut(&l, 0, a->rows, 0, parts), done);
     status = sort_along_curve(&l, parts);
 done:

@@ -13,7 +13,7 @@
  *  is cut. Rows and columns with many more entries than most, and part of the columns of dense matrices,
  *  are left out of the layout.
  *
- *  Local. Takes time proportional to the number of entries. Temporary memory: about 95 bytes per row and 4
+ *  Local. Takes time proportional to the number of entries. Temporary memory: about 100 bytes per row and 4
  *  per entry, 8 if entries are left out.
  *  \param [in]  a         square, with fewer than 2^31 rows; column indices in any order; its values are
  *                         not read
