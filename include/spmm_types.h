@@ -158,9 +158,8 @@ typedef enum spmm_cut_by {
     SPMM_CUT_ENTRIES = 1, /**< not renumbered; about the same number of entries per rank, as in
                                spmm_csr_scatter() */
     SPMM_CUT_ROWS = 2,    /**< not renumbered; the same number of rows per rank */
-    SPMM_CUT_LAYOUT =
-        3, /**< renumbered by a layout of the graph in space; takes about 3 us per row on one core */
-    SPMM_CUT_GRAPH = 4 /**< renumbered by METIS, if the build includes it; takes about 1 us per entry */
+    SPMM_CUT_LAYOUT = 3,  /**< renumbered by a layout of the graph in space; takes about 3 us per row */
+    SPMM_CUT_GRAPH = 4    /**< renumbered by METIS, if the build includes it; takes about 1 us per entry */
 } spmm_cut_by;
 
 /** A cut of a square matrix, from spmm_cut_create(): which rows of A, and of X and Y, each rank has. The rows

@@ -254,7 +254,7 @@ static void test_kept(void)
             (void)mallopt(M_MMAP_THRESHOLD, 128 << 10); /* free() returns large arrays to the system */
             for (int small = 0; small < 2; small++) {
                 struct rlimit old = {0};
-                /* 8 MB suffice neither for a layout (11 MB) nor for the renumbered matrix (12 MB) */
+                /* 8 MB suffice neither for a layout (18 MB) nor for the renumbered matrix (12 MB) */
                 if (small && test_.rank == root) old = leave(8 << 20);
                 CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, root, &a, SPMM_CUT_AUTO, K, &sent, &cut), SPMM_OK);
                 if (small && test_.rank == root) CHECK_INT(setrlimit(RLIMIT_AS, &old), 0);

@@ -18,12 +18,11 @@
 #include "formats/row_clusters.h"
 
 enum {
-    SP_LAYOUT_CHUNK = 64,  /**< maximum number of rows of a chunk */
-    SP_LAYOUT_PIECE = 8,   /**< maximum number of rows of a piece */
-    SP_LAYOUT_PIVOTS = 32, /**< vertices from which distances are computed */
-    SP_LAYOUT_AXES = 3,    /**< coordinates of a row */
-    SP_LAYOUT_EDGES =
-        2, /**< entries of a row that become edges between chunks; more on the host for small chunks */
+    SP_LAYOUT_CHUNK = 64,    /**< maximum number of rows of a chunk */
+    SP_LAYOUT_PIECE = 8,     /**< maximum number of rows of a piece */
+    SP_LAYOUT_PIVOTS = 32,   /**< vertices from which distances are computed */
+    SP_LAYOUT_AXES = 3,      /**< coordinates of a row */
+    SP_LAYOUT_EDGES = 2,     /**< entries of a row that become edges; more for small chunks on the host */
     SP_LAYOUT_NEIGHBORS = 8, /**< maximum number of entries of a row in a mean, except in the last passes */
     SP_LAYOUT_CHUNK_PASSES = 10, /**< number of times that chunks move to the mean of their neighbors */
     SP_LAYOUT_PIECE_PASSES = 60, /**< the same of pieces */

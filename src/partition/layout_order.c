@@ -164,7 +164,8 @@ static void fill(const spmm_csr *a, thinned *t)
     int64_t to = 0;
     t->pattern.irp[0] = 0;
     for (int64_t i = 0; i < a->rows; i++) {
-        for (int64_t e = a->irp[i]; e < a->irp[i + 1] && !is_long(a, t, i); e++)
+        const int64_t end = is_long(a, t, i) ? a->irp[i] : a->irp[i + 1];
+        for (int64_t e = a->irp[i]; e < end; e++)
             if (is_sampled(t, a->ja[e]) && t->used[a->ja[e]] <= LONG) t->pattern.ja[to++] = a->ja[e];
         t->pattern.irp[i + 1] = to;
     }
