@@ -267,6 +267,51 @@ static void test_clusters(void)
     }
 }
 
+/** Numbers the rows of a as they were before `number` renumbered them, with the entries in the order of the
+ *  columns of a. */
+static void number_back(const spmm_csr *a, const int64_t *number, spmm_csr *b)
+{
+    int64_t *back;
+    CHECK_INT(sp_alloc((void **)&back, a->rows, sizeof *back, "a test"), SPMM_OK);
+    for (int64_t i = 0; i < a->rows; i++) back[number[i]] = i;
+    CHECK_INT(sp_csr_permute_in_order(a, back, 2, b), SPMM_OK);
+    sp_free(back);
+}
+
+static void test_panels_in_any_order(void)
+{
+    TEST("panels of a renumbered matrix list as many columns as if its rows were sorted") {
+        static const char *const specs[] = {"lap2d5:40", "lap3d27:14", "fem3:8", "longrows:2000,7,5,300"};
+        for (int s = 0; s < 4; s++) {
+            spmm_csr a, mixed, b;
+            sp_matrix m;
+            int64_t *number;
+            CHECK_INT(spmm_csr_generate(specs[s], SPMM_F64, &a), SPMM_OK);
+            CHECK_INT(sp_alloc((void **)&number, a.rows, sizeof *number, "a test"), SPMM_OK);
+            for (int64_t i = 0; i < a.rows; i++) number[i] = i * 1009 % a.rows;
+            CHECK_INT(sp_csr_permute(&a, number, 2, &mixed), SPMM_OK);
+            number_back(&mixed, number, &b);
+            CHECK_INT(sp_matrix_create(&b, SPMM_PANEL, SPMM_CPU, 0, 0, 2, &m), SPMM_OK);
+            check_panel(&b, &m);
+            CHECK(sp_panel_columns(&b, b.rows) == sp_panel_columns(&a, a.rows));
+            sp_free(number);
+            sp_matrix_destroy(&m);
+            spmm_csr_destroy(&a), spmm_csr_destroy(&mixed), spmm_csr_destroy(&b);
+        }
+    }
+    TEST("panels of rows that contradict each other list columns several times") {
+        static int64_t irp[] = {0, 2, 5, 7};
+        static int32_t ja[] = {0, 1, 1, 2, 0, 2, 1};
+        static double as[] = {1, 2, 3, 4, 5, 6, 7};
+        const spmm_csr a = {.rows = 3, .cols = 3, .nnz = 7, .irp = irp, .ja = ja, .as = as};
+        sp_matrix m;
+        CHECK_INT(sp_matrix_create(&a, SPMM_PANEL, SPMM_CPU, 0, 0, 2, &m), SPMM_OK);
+        check_panel(&a, &m);
+        CHECK(sp_panel_columns(&a, 1) > 3);
+        sp_matrix_destroy(&m);
+    }
+}
+
 int main(void)
 {
     TEST("slices and panels hold every entry once and in place, on all samples") {
@@ -291,6 +336,7 @@ int main(void)
     }
     test_short_rows();
     test_clusters();
+    test_panels_in_any_order();
     TEST("panels' distinct columns are counted, from a sample too") {
         spmm_csr a;
         CHECK_INT(spmm_csr_generate("fem3:12", SPMM_F64, &a), SPMM_OK);

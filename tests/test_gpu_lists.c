@@ -210,6 +210,22 @@ static void check_matrix(const char *spec, spmm_precision precision)
     spmm_csr_destroy(&a);
 }
 
+/** Checks the panels of a matrix whose rows have their columns in the order of another numbering. */
+static void check_renumbered(const char *spec)
+{
+    spmm_csr a, b;
+    int64_t *number;
+    CHECK_INT(spmm_csr_generate(spec, SPMM_F64, &a), SPMM_OK);
+    CHECK_INT(sp_alloc((void **)&number, a.rows, sizeof *number, "a test"), SPMM_OK);
+    for (int64_t i = 0; i < a.rows; i++)
+        number[i] = i / 100 * 100 + (a.rows - i / 100 * 100 >= 100 ? i * 37 % 100 : i % 100);
+    CHECK_INT(sp_csr_permute_in_order(&a, number, 2, &b), SPMM_OK);
+    check_panels(&b, spec);
+    sp_free(number);
+    spmm_csr_destroy(&a);
+    spmm_csr_destroy(&b);
+}
+
 int main(void)
 {
     static const char *const specs[] = {"lap3d7:20",
@@ -231,6 +247,11 @@ int main(void)
         for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
             for (int precision = SPMM_F64; precision <= SPMM_F32; precision++)
                 check_matrix(specs[s], (spmm_precision)precision);
+    }
+    TEST("panels of rows in the order of another numbering equal those of the host") {
+        static const char *const renumbered[] = {"lap3d7:20", "rmat:12,40", "band:3000,16,40",
+                                                 "longrows:3000,150,2,2900"};
+        for (size_t s = 0; s < sizeof renumbered / sizeof *renumbered; s++) check_renumbered(renumbered[s]);
     }
     TEST("panels in an order of their own have each row once") {
         static const char *const staged[] = {"lap3d27:30", "fem3:18", "uniform:20000,6", "rmat:15,8",

@@ -47,11 +47,40 @@ __device__ inline int32_t least_column(int32_t column)
     return column;
 }
 
-/** Advances the cursor if its entry is in column `least`. Returns the index of that entry; -1 if it is in
- *  another column. */
-__device__ inline int64_t advance(cursor &c, const int32_t *col, int32_t least)
+/** Returns true, in all lanes of the warp, if a row of one of its panels has columns that do not increase. */
+__device__ inline bool any_decrease(const cursor &c, const int32_t *col)
 {
-    if (c.column != least || least == END) return -1;
+    bool decreases = false;
+    for (int64_t e = c.at + 1; e < c.end && !decreases; e++) decreases = col[e] < col[e - 1];
+    return __any_sync(~0u, decreases);
+}
+
+/** Returns the column that follows in the merge, in all lanes of the sub-warp; END after the last one.
+ *
+ *  If columns increase in all rows, it is the smallest next column. In rows of a renumbered matrix, columns
+ *  have the order of the caller's numbers, which this function does not know. It then starts from the smallest
+ *  next column. While another row has that column later, the next column of that row comes first. As all rows
+ *  have the same order, each step goes back in that order, so that there are fewer steps than rows, and the
+ *  panel lists each column once. If rows contradict each other, a column is listed several times.
+ *  \param any_order  result of any_decrease() */
+__device__ inline int32_t next_column(const cursor &c, const int32_t *col, bool any_order)
+{
+    int32_t next = least_column(c.column);
+    for (int step = 1; any_order && step < SP_PANEL; step++) {
+        bool later = false;
+        for (int64_t e = c.at + 1; e < c.end && c.column != next && !later; e++) later = col[e] == next;
+        if (!__any_sync(~0u, later)) break;
+        const int32_t before = least_column(later ? c.column : END);
+        if (before != END) next = before;
+    }
+    return next;
+}
+
+/** Advances the cursor if its entry is in column `next`. Returns the index of that entry; -1 if it is in
+ *  another column. */
+__device__ inline int64_t advance(cursor &c, const int32_t *col, int32_t next)
+{
+    if (c.column != next || next == END) return -1;
     const int64_t entry = c.at++;
     c.column = c.at < c.end ? col[c.at] : END;
     return entry;
@@ -68,11 +97,12 @@ __global__ void __launch_bounds__(THREADS)
     const int64_t padded = (panels + 1 + 3) / 4 * 4; /* a warp has four panels */
     for (int64_t p = first_item() / SP_PANEL; p < padded; p += grid_size() / SP_PANEL) {
         cursor c = start_row(row_start, col, rows, order, p < panels ? p * SP_PANEL + lane : rows);
+        const bool any_order = any_decrease(c, col);
         int length = (int)(c.end - c.at), columns = 0;
-        for (int32_t least = least_column(c.column); __any_sync(~0u, least != END);
-             least = least_column(c.column)) {
-            columns += least != END;
-            advance(c, col, least);
+        for (int32_t next = next_column(c, col, any_order); __any_sync(~0u, next != END);
+             next = next_column(c, col, any_order)) {
+            columns += next != END;
+            advance(c, col, next);
         }
         for (int step = SP_PANEL / 2; step > 0; step /= 2) length += __shfl_xor_sync(~0u, length, step);
         if (lane > 0 || p > panels) continue;
@@ -106,17 +136,18 @@ __global__ void __launch_bounds__(THREADS)
         cursor c = start_row(row_start, col, rows, order, p < panels ? position : rows);
         if (to.target && p < panels) to.target[position] = position < rows ? order[position] : INT32_MIN;
         int64_t tile = p < panels ? to.tile_start[p] : 0, value = p < panels ? to.value_start[p] : 0;
-        for (int32_t least = least_column(c.column); __any_sync(~0u, least != END);) {
-            const bool any = least != END;
+        const bool any_order = any_decrease(c, col);
+        for (int32_t next = next_column(c, col, any_order); __any_sync(~0u, next != END);) {
+            const bool any = next != END;
             int64_t entry[SP_TILE_COLUMNS];
             uint32_t mask = 0;
-            int32_t mine = least;
+            int32_t mine = next;
 #pragma unroll
             for (int i = 0; i < SP_TILE_COLUMNS; i++) {
-                if (least != END && lane >= i) mine = least; /* positions after the last column repeat it */
-                entry[i] = advance(c, col, least);
+                if (next != END && lane >= i) mine = next; /* positions after the last column repeat it */
+                entry[i] = advance(c, col, next);
                 mask |= (uint32_t)(entry[i] >= 0) << (shift + i);
-                least = least_column(c.column);
+                next = next_column(c, col, any_order);
             }
             for (int step = SP_PANEL / 2; step > 0; step /= 2) mask |= __shfl_xor_sync(~0u, mask, step);
             if (!any) continue;

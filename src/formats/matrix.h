@@ -70,13 +70,14 @@ typedef enum sp_array {
  *                  the row of Y for each of these rows, or INT32_MIN for an empty row that fills up the last
  *                  slice. The entries of the longer rows follow, starting at row_start[groups], row by row;
  *                  section [sections], pack [packs+1], segment [packs*SP_SEGMENTS].
- *  SPMM_PANEL      SP_PANEL consecutive rows share one list of their distinct columns, in increasing order,
- *                  in tiles of SP_TILE_COLUMNS (after Wang et al.: TC-GNN, USENIX ATC 2023). Panel p has the
- *                  tiles [tile_start[p], tile_start[p+1]). The columns of tile t are col[4t .. 4t+3] (the
- *                  last tile of a panel repeats its last column). Bit 4*row + column of mask[t] is set if the
- *                  tile has that entry. The values of panel p are stored tile by tile, within a tile in the
- *                  order of the bits, beginning at val[row_start[p]]. Rows of more than SP_CHAIN entries are
- *                  empty in their panel; row_start, tile_start [groups+1].
+ *  SPMM_PANEL      SP_PANEL consecutive rows share one list of their distinct columns, in the order that
+ *                  all these rows have (if rows contradict each other, some columns are listed several
+ *                  times), in tiles of SP_TILE_COLUMNS (after Wang et al.: TC-GNN, USENIX ATC 2023). Panel p
+ *                  has the tiles [tile_start[p], tile_start[p+1]). The columns of tile t are col[4t .. 4t+3]
+ *                  (the last tile of a panel repeats its last column). Bit 4*row + column of mask[t] is set
+ *                  if the tile has that entry. The values of panel p are stored tile by tile, within a tile
+ *                  in the order of the bits, beginning at val[row_start[p]]. Rows of more than SP_CHAIN
+ *                  entries are empty in their panel; row_start, tile_start [groups+1].
  *  SPMM_STAGED     as SPMM_PANEL, with rows in an order in which consecutive rows need the same rows of X,
  *                  for a kernel that keeps rows of X in shared memory. If the order is that of a grid, the
  *                  matrix has units: one thread block processes the panels [unit_start[u], unit_start[u+1])

@@ -12,6 +12,7 @@
 typedef struct merge {
     int64_t at[SP_PANEL], end[SP_PANEL]; /* at[r] to end[r] - 1: entries of row r not merged yet */
     int rows;
+    int any_order; /* 1: in one of the rows, columns do not increase */
 } merge;
 
 /** Begins a merge at the first entry of each row of a panel. Rows of more than SP_CHAIN entries are left out,
@@ -23,27 +24,49 @@ static merge merge_start(const spmm_csr *a, int64_t panel)
         const int64_t end = a->irp[i + 1], is_long = end - a->irp[i] > SP_CHAIN;
         m.at[m.rows] = is_long ? end : a->irp[i];
         m.end[m.rows] = end;
+        for (int64_t e = m.at[m.rows] + 1; e < end && !m.any_order; e++)
+            m.any_order = a->ja[e] < a->ja[e - 1];
     }
     return m;
 }
 
+/** Returns the next column of a row that has column `next` after its next entry: of several such rows, the
+ *  smallest one. Returns INT32_MAX if there is no such row. */
+static int32_t column_before(const spmm_csr *a, const merge *m, int32_t next)
+{
+    int32_t before = INT32_MAX;
+    for (int r = 0; r < m->rows; r++) {
+        const int64_t at = m->at[r];
+        if (at == m->end[r] || a->ja[at] == next || a->ja[at] >= before) continue;
+        for (int64_t e = at + 1; e < m->end[r]; e++)
+            if (a->ja[e] == next) before = a->ja[at];
+    }
+    return before;
+}
+
 /** Finds the next column in which a row of the panel has an entry. Sets entry[r] to the index of the entry of
- *  row r in that column, or to -1 if row r has none. Returns 0 if there are no more columns. */
+ *  row r in that column, or to -1 if row r has none. Returns 0 if there are no more columns. Where columns do
+ *  not increase, the order of the columns is that of next_column() of kernels/cuda/cuda_panels.cu. */
 static int merge_next(const spmm_csr *a, merge *m, int32_t *column, int64_t entry[SP_PANEL])
 {
-    int32_t least = INT32_MAX;
+    int32_t next = INT32_MAX;
     int any = 0;
     for (int r = 0; r < m->rows; r++) {
         if (m->at[r] == m->end[r]) continue;
         any = 1;
-        if (a->ja[m->at[r]] < least) least = a->ja[m->at[r]];
+        if (a->ja[m->at[r]] < next) next = a->ja[m->at[r]];
     }
     if (!any) return 0;
+    for (int step = 1; m->any_order && step < SP_PANEL; step++) {
+        const int32_t before = column_before(a, m, next);
+        if (before == INT32_MAX) break;
+        next = before;
+    }
     for (int r = 0; r < SP_PANEL; r++) {
-        const int has = r < m->rows && m->at[r] < m->end[r] && a->ja[m->at[r]] == least;
+        const int has = r < m->rows && m->at[r] < m->end[r] && a->ja[m->at[r]] == next;
         entry[r] = has ? m->at[r]++ : -1;
     }
-    *column = least;
+    *column = next;
     return 1;
 }
 
