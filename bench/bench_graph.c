@@ -43,7 +43,7 @@ static spmm_status measure_cut(const spmm_csr *a, int parts, int64_t *perm, int6
 {
     spmm_csr b;
     const double start = omp_get_wtime();
-    TRY(sp_graph_partition(a, parts, NULL, perm, begin, &o->cut));
+    TRY(sp_graph_partition(a, parts, NULL, omp_get_max_threads(), perm, begin, &o->cut));
     o->seconds = omp_get_wtime() - start;
     TRY(sp_csr_permute(a, perm, omp_get_max_threads(), &b));
     const spmm_status status = count(&b, parts, begin, o);

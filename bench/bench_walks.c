@@ -269,7 +269,8 @@ static spmm_status cut_graph(const spmm_csr *a, walk *w)
 {
     int64_t *position, cut;
     TRY(sp_alloc((void **)&position, a->rows, sizeof *position, "a permutation"));
-    const spmm_status status = sp_graph_partition(a, UNITS, NULL, position, w->unit, &cut);
+    const spmm_status status = sp_graph_partition(a, UNITS, NULL, omp_get_max_threads(), position, w->unit,
+                                                  &cut);
     for (int64_t i = 0; i < a->rows && status == SPMM_OK; i++) w->order[position[i]] = (int32_t)i;
     sp_free(position);
     return status;

@@ -153,6 +153,12 @@ spmm_status sp_cuda_grid_order(const sp_matrix *a, sp_stencil_grid *grid, int32_
     return refuse(NULL);
 }
 
+spmm_status sp_cuda_lay_out_rows(const sp_matrix *a, const int32_t *clusters, int32_t **order)
+{
+    (void)clusters;
+    return sp_cuda_cluster_rows(a, order);
+}
+
 spmm_status sp_cuda_panels(const sp_matrix *a, int64_t k, sp_matrix *m)
 {
     (void)a, (void)k;

@@ -10,6 +10,10 @@
 #include "formats/row_clusters.h"
 #include "formats/sell.h"
 #include "kernels/grid_order.h"
+#include "partition/comm_volume.h"
+#include "partition/layout_order.h"
+#include "partition/partition.h"
+#include "partition/reorder.h"
 
 /** Checks that an array in GPU memory has the same bytes as one in host memory. */
 static void check_same(const void *host, const void *device, int64_t bytes, const char *what,
@@ -226,6 +230,42 @@ static void check_renumbered(const char *spec)
     spmm_csr_destroy(&b);
 }
 
+/** Checks the parts of a grid that was numbered at random. */
+static void check_parts(void)
+{
+    enum { PARTS = 3 };
+    spmm_csr a, b;
+    int64_t *number, begin[PARTS + 1], by_entries[PARTS + 1], moved[PARTS], moved_by_entries[PARTS];
+    int32_t *order;
+    CHECK_INT(spmm_csr_generate("lap3d7:48", SPMM_F64, &a), SPMM_OK);
+    const int64_t n = a.rows;
+    CHECK_INT(sp_alloc((void **)&number, n, sizeof *number, "a test"), SPMM_OK);
+    CHECK_INT(sp_alloc((void **)&order, 2 * n, sizeof *order, "a test"), SPMM_OK);
+    for (int64_t i = 0; i < n; i++) number[i] = i * 50021 % n;
+    CHECK_INT(sp_csr_permute(&a, number, 2, &b), SPMM_OK);
+    CHECK_INT(sp_layout_order(&b, PARTS, 1, 2, order, order + n), SPMM_OK);
+    for (int64_t i = 0; i < n; i++) number[i] = -1;
+    for (int64_t i = 0; i < n; i++) {
+        CHECK(order[i] >= 0 && order[i] < n && number[order[i]] < 0); /* each row once */
+        number[order[i]] = i;
+        if (i > 0) CHECK(order[n + order[i]] >= order[n + order[i - 1]]);
+    }
+    CHECK_INT(sp_order_parts(&b, PARTS, order + n, order, 2, number, begin), SPMM_OK);
+    CHECK_INT(sp_cut_volume(&b, PARTS, number, begin, 2, moved), SPMM_OK);
+    sp_partition_entries(b.irp, n, PARTS, by_entries);
+    CHECK_INT(sp_cut_volume(&b, PARTS, NULL, by_entries, 2, moved_by_entries), SPMM_OK);
+    for (int p = 0; p < PARTS; p++) {
+        CHECK(begin[p + 1] - begin[p] > n / PARTS * 95 / 100 &&
+              begin[p + 1] - begin[p] < n / PARTS * 105 / 100);
+        printf("      part %d receives %lld rows, by entries %lld\n", p, (long long)moved[p],
+               (long long)moved_by_entries[p]);
+        CHECK(4 * moved[p] < moved_by_entries[p]);
+    }
+    sp_free(number);
+    sp_free(order);
+    spmm_csr_destroy(&a), spmm_csr_destroy(&b);
+}
+
 int main(void)
 {
     static const char *const specs[] = {"lap3d7:20",
@@ -258,6 +298,7 @@ int main(void)
                                              "lap3d7:10"};
         for (size_t s = 0; s < sizeof staged / sizeof *staged; s++) check_staged(staged[s]);
     }
+    TEST("parts of a grid that was numbered at random are compact") { check_parts(); }
     TEST("the rows of a grid have the order of the host") {
         static const char *const grids[] = {"lap2d5:131", "lap3d7:27", "lap3d27:31",
                                             "fem3:19",    "lap3d7:20", "uniform:20000,6"};

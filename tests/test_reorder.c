@@ -125,7 +125,7 @@ static void check_partition(const spmm_csr *a, int parts)
     int64_t *const perm = integers(n), *const begin = integers(parts), edge_cut = -1;
     char *const linked = calloc((size_t)(n * n) + 1, 1);
     spmm_csr b;
-    CHECK_INT(sp_graph_partition(a, parts, NULL, perm, begin, &edge_cut), SPMM_OK);
+    CHECK_INT(sp_graph_partition(a, parts, NULL, 2, perm, begin, &edge_cut), SPMM_OK);
     check_numbering(a, parts, perm, begin, edge_cut, linked);
     CHECK_INT(sp_csr_permute(a, perm, 2, &b), SPMM_OK);
     check_permuted(a, perm, &b);
@@ -191,18 +191,18 @@ static void test_always(void)
     TEST("one part is all rows as they are, in builds without METIS too") {
         random_square(50, 200, 5, SPMM_F64, &a);
         int64_t perm[50], begin[2], cut = -1;
-        CHECK_INT(sp_graph_partition(&a, 1, NULL, perm, begin, &cut), SPMM_OK);
+        CHECK_INT(sp_graph_partition(&a, 1, NULL, 2, perm, begin, &cut), SPMM_OK);
         for (int64_t i = 0; i < 50; i++) CHECK_INT(perm[i], i);
         CHECK_INT(begin[0], 0);
         CHECK_INT(begin[1], 50);
         CHECK_INT(cut, 0);
-        CHECK_INT(sp_graph_partition(&a, 0, NULL, perm, begin, &cut), SPMM_ERR_USAGE);
+        CHECK_INT(sp_graph_partition(&a, 0, NULL, 2, perm, begin, &cut), SPMM_ERR_USAGE);
         spmm_csr_destroy(&a);
     }
     TEST("a matrix that is not square has no graph") {
         sample_csr(SAMPLE_TALL, SAMPLE_INTEGERS, SPMM_F64, &a);
         int64_t *const perm = integers(a.rows), begin[3];
-        CHECK_INT(sp_graph_partition(&a, 2, NULL, perm, begin, NULL), SPMM_ERR_USAGE);
+        CHECK_INT(sp_graph_partition(&a, 2, NULL, 2, perm, begin, NULL), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), "square");
         free(perm);
         spmm_csr_destroy(&a);
@@ -247,7 +247,7 @@ static void test_cut(void)
         int64_t diagonal[64], perm[64], begin[6];
         for (int64_t i = 0; i < 64; i++) diagonal[i] = i;
         CHECK_INT(spmm_csr_from_triplets(64, 64, 64, diagonal, diagonal, NULL, SPMM_F64, &a), SPMM_OK);
-        CHECK_INT(sp_graph_partition(&a, 5, NULL, perm, begin, NULL), SPMM_OK);
+        CHECK_INT(sp_graph_partition(&a, 5, NULL, 2, perm, begin, NULL), SPMM_OK);
         for (int64_t i = 0; i < 64; i++) CHECK_INT(perm[i], i);
         for (int p = 0; p < 5; p++) CHECK(begin[p + 1] - begin[p] >= 12 && begin[p + 1] - begin[p] <= 13);
         spmm_csr_destroy(&a);
@@ -263,7 +263,7 @@ static void test_cut(void)
                 row[a.nnz + e] = 2 * i + 1, col[a.nnz + e] = 2 * a.ja[e] + 1;
             }
         CHECK_INT(spmm_csr_from_triplets(2 * n, 2 * n, 2 * a.nnz, row, col, NULL, SPMM_F64, &b), SPMM_OK);
-        CHECK_INT(sp_graph_partition(&b, 2, NULL, perm, begin, &cut), SPMM_OK);
+        CHECK_INT(sp_graph_partition(&b, 2, NULL, 2, perm, begin, &cut), SPMM_OK);
         CHECK_INT(cut, 0);
         CHECK_INT(begin[1], n);
         free(row), free(col);
@@ -283,7 +283,7 @@ static void test_calls_of_metis(void)
         for (int n = 0; n < 2; n++) {
             generate(specs[n], &a);
             int64_t *const perm = integers(a.rows), begin[251];
-            const spmm_status status = sp_graph_partition(&a, 250, NULL, perm, begin, NULL);
+            const spmm_status status = sp_graph_partition(&a, 250, NULL, 2, perm, begin, NULL);
             CHECK_INT(status, SPMM_OK);
             free(perm);
             spmm_csr_destroy(&a);
@@ -300,7 +300,7 @@ static void test_calls_of_metis(void)
         int64_t perm[2][1600], begin[2][7], cut[2];
         for (int n = 0; n < 2; n++) {
             srand(99 + (unsigned)n);
-            CHECK_INT(sp_graph_partition(&a, 6, NULL, perm[n], begin[n], &cut[n]), SPMM_OK);
+            CHECK_INT(sp_graph_partition(&a, 6, NULL, 2, perm[n], begin[n], &cut[n]), SPMM_OK);
         }
         CHECK(memcmp(perm[0], perm[1], sizeof perm[0]) == 0);
         CHECK(memcmp(begin[0], begin[1], sizeof begin[0]) == 0);
@@ -321,7 +321,7 @@ static void test_gain(void)
         spmm_csr_destroy(&a);
         sp_partition_entries(b.irp, b.rows, PARTS, begin);
         halo(&b, PARTS, begin, &moved[0], &waiting[0]);
-        CHECK_INT(sp_graph_partition(&b, PARTS, NULL, perm, begin, NULL), SPMM_OK);
+        CHECK_INT(sp_graph_partition(&b, PARTS, NULL, 2, perm, begin, NULL), SPMM_OK);
         CHECK_INT(sp_csr_permute(&b, perm, 2, &a), SPMM_OK);
         halo(&a, PARTS, begin, &moved[1], &waiting[1]);
         printf(
@@ -410,7 +410,7 @@ static void check_together(void)
     int32_t *const order = malloc((size_t)a.rows * 4), *const part = malloc((size_t)a.rows * 4);
     CHECK_INT(sp_csr_permute(&a, mixed, 2, &b), SPMM_OK);
     CHECK_INT(sp_layout_order(&b, PARTS, 2, 2, order, part), SPMM_OK);
-    CHECK_INT(sp_order_parts(&b, PARTS, part, order, perm, begin), SPMM_OK);
+    CHECK_INT(sp_order_parts(&b, PARTS, part, order, 3, perm, begin), SPMM_OK);
     for (int p = 0; p <= PARTS / 2; p++) pair[p] = begin[2 * p];
     CHECK_INT(sp_cut_volume(&b, PARTS, perm, begin, 2, all), SPMM_OK);
     CHECK_INT(sp_cut_volume(&b, PARTS / 2, perm, pair, 2, between), SPMM_OK);
@@ -452,7 +452,7 @@ static void test_layout(void)
             CHECK_INT(sp_cut_volume(&b, PARTS, NULL, begin, 2, received), SPMM_OK);
             for (int p = 0; p < PARTS; p++) all += received[p];
             CHECK_INT(all, moved[0]);
-            CHECK_INT(sp_order_parts(&b, PARTS, part, order, perm, begin), SPMM_OK);
+            CHECK_INT(sp_order_parts(&b, PARTS, part, order, 3, perm, begin), SPMM_OK);
             CHECK_INT(sp_cut_volume(&b, PARTS, perm, begin, 3, received), SPMM_OK);
             CHECK_INT(sp_csr_permute(&b, perm, 2, &c), SPMM_OK);
             halo(&c, PARTS, begin, &moved[1], &waiting);
@@ -499,7 +499,7 @@ int main(void)
         spmm_csr a;
         int64_t perm[9], begin[3];
         generate("lap2d5:3", &a);
-        CHECK_INT(sp_graph_partition(&a, 2, NULL, perm, begin, NULL), SPMM_ERR_USAGE);
+        CHECK_INT(sp_graph_partition(&a, 2, NULL, 2, perm, begin, NULL), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), "METIS=1");
         spmm_csr_destroy(&a);
     }

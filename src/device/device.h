@@ -58,6 +58,9 @@ spmm_status sp_device_properties(int index, sp_device_property *list, int *count
  *  below need an open GPU. Does nothing if that GPU is open already.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_USAGE (another GPU is open), _DEVICE */
 spmm_status sp_device_open(int index);
+/** Returns 1 and makes the open GPU the calling thread's current device; returns 0, without a message, if no
+ *  GPU is open. */
+int sp_device_is_open(void);
 /** Waits for the GPU's streams and closes the GPU; does nothing if none is open. Ignores errors. */
 void sp_device_close(void);
 

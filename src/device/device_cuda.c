@@ -179,7 +179,7 @@ spmm_status sp_device_current(sp_device_info *info)
     return sp_device_describe(sp_cuda.index, info);
 }
 
-int sp_cuda_is_open(void)
+int sp_device_is_open(void)
 {
     if (sp_cuda.open) (void)cudaSetDevice(sp_cuda.ordinal);
     return sp_cuda.open;

@@ -58,8 +58,6 @@ spmm_status sp_cuda_find_gpu(int index, int *ordinal, sp_device_info *info);
 /** Frees the resources of flags, for sp_device_close(). Local. */
 void sp_cuda_close_flags(void);
 
-/** Returns 1 and makes the open GPU current, or returns 0, without a message, if none is open. Local. */
-int sp_cuda_is_open(void);
 
 /** Waits for the open GPU and frees memory on it. Local. */
 void sp_cuda_free(void *p);

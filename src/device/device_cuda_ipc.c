@@ -126,7 +126,7 @@ void sp_device_unshare(void *p)
         free(kept.piece);
         kept.piece = NULL;
     }
-    if (freed && p && sp_cuda_is_open()) sp_cuda_free(p);
+    if (freed && p && sp_device_is_open()) sp_cuda_free(p);
 }
 
 int sp_device_reuse(void *p)

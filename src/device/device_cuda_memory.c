@@ -88,5 +88,5 @@ spmm_status sp_device_alloc_managed(void **p, int64_t bytes, const char *what)
 
 void sp_device_free(void *p)
 {
-    if (p && sp_cuda_is_open() && !sp_cuda_keeps(p)) sp_cuda_free(p);
+    if (p && sp_device_is_open() && !sp_cuda_keeps(p)) sp_cuda_free(p);
 }

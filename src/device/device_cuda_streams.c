@@ -118,7 +118,7 @@ sp_launch_shape sp_device_last_launch(void)
 {
     sp_launch_shape shape = {0};
     int most = 0;
-    if (sp_cuda.product && sp_cuda_is_open()) {
+    if (sp_cuda.product && sp_device_is_open()) {
         shape = sp_cuda.shape;
         if (sp_cuda_occupancy(sp_cuda.product, &shape) != cudaSuccess ||
             cudaDeviceGetAttribute(&most, cudaDevAttrMaxThreadsPerMultiProcessor, sp_cuda.ordinal) !=

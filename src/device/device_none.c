@@ -33,6 +33,8 @@ spmm_status sp_device_open(int index)
     return refuse();
 }
 
+int sp_device_is_open(void) { return 0; }
+
 void sp_device_close(void) {}
 
 spmm_status sp_device_alloc_exchanged(void **p, int64_t bytes, const char *what)

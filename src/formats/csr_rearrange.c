@@ -6,24 +6,46 @@
 #include "formats/csr.h"
 #include "formats/csr_sort.h"
 
-/** Inverts a permutation: old[perm[i]] = i. Fails if perm is not a permutation of 0 .. n - 1. */
-static spmm_status invert(const int64_t *perm, int64_t n, int64_t *old)
+/** Fails, with a message on the first row without a number of its own. \param old [n] workspace */
+static spmm_status refuse(const int64_t *perm, int64_t n, int64_t *old)
 {
-    for (int64_t i = 0; i < n; i++) old[i] = -1;
-    for (int64_t i = 0; i < n; i++) {
-        if (perm[i] < 0 || perm[i] >= n || old[perm[i]] >= 0)
-            return sp_fail(SPMM_ERR_USAGE, "not a permutation of %lld rows: row %lld goes to %lld%s",
-                           (long long)n, (long long)i, (long long)perm[i],
-                           perm[i] < 0 || perm[i] >= n ? "" : ", as another row does");
-        old[perm[i]] = i;
+    int64_t i = 0;
+    int inside = 1;
+    for (int64_t j = 0; j < n; j++) old[j] = -1;
+    for (; i < n; old[perm[i]] = i, i++) {
+        inside = perm[i] >= 0 && perm[i] < n;
+        if (!inside || old[perm[i]] >= 0) break;
     }
-    return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "not a permutation of %lld rows: row %lld goes to %lld%s", (long long)n,
+                   (long long)i, (long long)perm[i], inside ? ", as another row does" : "");
+}
+
+/** Inverts a permutation: old[perm[i]] = i. Fails if perm is not a permutation of 0 .. n - 1. */
+static spmm_status invert(const int64_t *perm, int64_t n, int threads, int64_t *old)
+{
+    int wrong = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(| : wrong)
+    for (int64_t i = 0; i < n; i++) {
+        const int inside = perm[i] >= 0 && perm[i] < n;
+        wrong |= !inside;
+        if (inside) {
+#pragma omp atomic write
+            old[perm[i]] = i;
+        }
+    }
+    if (wrong) return refuse(perm, n, old);
+        /* of rows with the same number, only one is found again */
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(| : wrong)
+    for (int64_t i = 0; i < n; i++) wrong |= old[perm[i]] != i;
+    return wrong ? refuse(perm, n, old) : SPMM_OK;
 }
 
 /** Copies the rows of `a` to b in their new order. Column indices are renumbered but not yet sorted. */
 static void move_rows(const spmm_csr *a, const int64_t *perm, const int64_t *old, int threads, spmm_csr *b)
 {
-    for (int64_t i = 0; i < b->rows; i++) b->irp[i + 1] = b->irp[i] + a->irp[old[i] + 1] - a->irp[old[i]];
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < b->rows; i++) b->irp[i + 1] = a->irp[old[i] + 1] - a->irp[old[i]];
+    for (int64_t i = 0; i < b->rows; i++) b->irp[i + 1] += b->irp[i];
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < b->rows; i++) {
         const int64_t from = a->irp[old[i]], to = b->irp[i], count = b->irp[i + 1] - to;
@@ -42,7 +64,7 @@ spmm_status sp_csr_permute_in_order(const spmm_csr *a, const int64_t *perm, int 
     int64_t *old;
     spmm_status status;
     TRY(sp_alloc((void **)&old, a->rows, sizeof *old, "the inverse permutation"));
-    TRY_GOTO(invert(perm, a->rows, old), done);
+    TRY_GOTO(invert(perm, a->rows, threads, old), done);
     TRY_GOTO(sp_csr_create(a->rows, a->cols, a->nnz, a->precision, b), done);
     move_rows(a, perm, old, threads, b);
 done:

@@ -1,16 +1,32 @@
 /** Cuts the rows of a matrix by planes through a layout of its graph, and orders them along a curve. */
 #include "partition/layout_order.h"
 
+#include <omp.h>
+
 #include "base/counting_sort.h"
 #include "base/memory.h"
 #include "base/search.h"
+#include "device/device.h"
 #include "formats/row_layout.h"
 #include "formats/summation.h"
 
 /* PLANES: maximum number of positions of a plane. DIGIT: bits of a sort key. DENSE: mean number of entries
  * per row beyond which the layout is of a sample of the columns. LONG: rows and columns with more entries,
- * in the sample, are left out of the layout. FEW: sets of fewer rows are processed by one thread. */
-enum { AXES = SP_LAYOUT_AXES, PLANES = 1 << 16, DIGIT = 15, DENSE = 64, LONG = SP_CHAIN, FEW = 10000 };
+ * in the sample, are left out of the layout. FEW: sets of fewer rows are processed by one thread. ON_GPU:
+ * number of rows from which a GPU makes the layout: its chunks of rows are too large for smaller matrices. */
+enum {
+    AXES = SP_LAYOUT_AXES,
+    PLANES = 1 << 16,
+    DIGIT = 15,
+    DENSE = 64,
+    LONG = SP_CHAIN,
+    FEW = 10000,
+    ON_GPU = 100000
+};
+
+/* Seconds per row and per entry of a layout on one core, and on a GPU with what the host does beside it, to
+ * estimate its time in advance. Measured on randomly numbered meshes and grids. */
+static const double CORE_ROW = 2e-6, CORE_ENTRY = 30e-9, GPU_ROW = 0.1e-6, GPU_ENTRY = 10e-9;
 
 /** The rows, and what the steps below need. */
 typedef struct row_order {
@@ -126,6 +142,39 @@ static spmm_status sort_along_curve(row_order *l, int parts)
     return sort(l, l->part, 0, rows, parts);
 }
 
+/* ---- on a GPU ---- */
+
+/** Orders the rows along a curve through a layout that the open GPU makes. */
+static spmm_status order_on_gpu(const spmm_csr *of, int32_t *order)
+{
+    sp_matrix view, pattern;
+    int32_t *clusters, *curve = NULL;
+    sp_matrix_view_csr(of, &view);
+    view.val = NULL;
+    TRY(sp_matrix_upload(&view, &pattern));
+    spmm_status status = sp_cuda_cluster_rows(&pattern, &clusters);
+    if (status == SPMM_OK) status = sp_cuda_lay_out_rows(&pattern, clusters, &curve);
+    if (status == SPMM_OK) status = sp_device_download(order, curve, of->rows * (int64_t)sizeof *order);
+    sp_device_free(clusters);
+    sp_device_free(curve);
+    sp_matrix_destroy(&pattern);
+    return status;
+}
+
+/** Cuts the order of the rows into n parts of consecutive rows. */
+static void cut_along_curve(row_order *l, int n)
+{
+    const int64_t total = l->a->rows + l->a->nnz; /* the sum of weight() */
+    for (int64_t i = 0, p = 0, sum = 0; i < l->a->rows; i++) {
+        const int64_t row = l->order[i], own = weight(l->a, row);
+        while (p + 1 < n && sum + own / 2 >= sp_partition_share(total, n, p + 1)) p++;
+        l->part[row] = (int32_t)p;
+        sum += own;
+    }
+}
+
+static int uses_gpu(const spmm_csr *a) { return a->rows >= ON_GPU && sp_device_is_open(); }
+
 /* ---- what is laid out ---- */
 
 /** The pattern that is laid out instead of that of a matrix. */
@@ -139,7 +188,7 @@ typedef struct thinned {
  *  columns of the matrix share many columns of the sample. */
 static int is_sampled(const thinned *t, int32_t column)
 {
-    return sp_hash((uint32_t)column, SP_SEED_CLUSTERS) <= t->below;
+    return t->below == UINT32_MAX || sp_hash((uint32_t)column, SP_SEED_CLUSTERS) <= t->below;
 }
 
 /** Returns 1 if row i of `a` is too long for the layout: it would join rows that are far apart. */
@@ -148,13 +197,23 @@ static int is_long(const spmm_csr *a, const thinned *t, int64_t i)
     return (double)(a->irp[i + 1] - a->irp[i]) * t->below > (double)LONG * UINT32_MAX;
 }
 
-/** Counts the entries of each column in the sample. \return 1 if any row or column is too long */
-static int count_columns(const spmm_csr *a, thinned *t)
+/** Counts the entries of each column in the sample. Each thread reads all entries and counts a range of the
+ *  columns, so that only one thread writes to a count. \return 1 if any row or column is too long */
+static int count_columns(const spmm_csr *a, int threads, thinned *t)
 {
     int any = 0;
-    for (int64_t i = 0; i < a->rows; i++) any |= is_long(a, t, i);
-    for (int64_t e = 0; e < a->nnz; e++)
-        if (is_sampled(t, a->ja[e])) any |= ++t->used[a->ja[e]] > LONG;
+#pragma omp parallel num_threads(threads) reduction(| : any)
+    {
+        const int n = omp_get_num_threads(), thread = omp_get_thread_num();
+        const int64_t low = sp_partition_share(a->cols, n, thread),
+                      high = sp_partition_share(a->cols, n, thread + 1);
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < a->rows; i++) any |= is_long(a, t, i);
+        for (int64_t e = 0; e < a->nnz; e++) {
+            const int32_t column = a->ja[e];
+            if (column >= low && column < high && is_sampled(t, column)) any |= ++t->used[column] > LONG;
+        }
+    }
     return any;
 }
 
@@ -183,14 +242,14 @@ static void destroy_thinned(thinned *t)
 /** Finds the pattern to lay out: without rows and columns that join everything, and with some DENSE entries
  *  per row, because longer rows are not clustered.
  *  \param [out] of  `a` if nothing is to be left out, else the pattern in *t */
-static spmm_status thin(const spmm_csr *a, thinned *t, const spmm_csr **of)
+static spmm_status thin(const spmm_csr *a, int threads, thinned *t, const spmm_csr **of)
 {
     static const char what[] = "pattern to lay out";
     const double share = (double)DENSE * (double)a->rows / (double)a->nnz;
     t->below = share < 1 ? (uint32_t)(share * UINT32_MAX) : UINT32_MAX;
     *of = a;
     TRY(sp_alloc_zero((void **)&t->used, a->cols, sizeof *t->used, what));
-    if (!count_columns(a, t) && t->below == UINT32_MAX) return SPMM_OK;
+    if (!count_columns(a, threads, t) && t->below == UINT32_MAX) return SPMM_OK;
     int64_t entries = 0;
     for (int64_t c = 0; c < a->cols; c++) entries += t->used[c];
     t->pattern = (spmm_csr){.rows = a->rows, .cols = a->cols};
@@ -199,6 +258,14 @@ static spmm_status thin(const spmm_csr *a, thinned *t, const spmm_csr **of)
     fill(a, t);
     *of = &t->pattern;
     return SPMM_OK;
+}
+
+double sp_layout_seconds(const spmm_csr *a, int threads)
+{
+    const double rows = (double)a->rows, entries = (double)a->nnz;
+    if (uses_gpu(a)) return GPU_ROW * rows + GPU_ENTRY * entries;
+    /* about half of the time is divided among threads */
+    return (0.5 + 0.5 / threads) * (CORE_ROW * rows + CORE_ENTRY * entries);
 }
 
 spmm_status sp_layout_order(const spmm_csr *a, int parts, int together, int threads, int32_t *order,
@@ -213,7 +280,12 @@ spmm_status sp_layout_order(const spmm_csr *a, int parts, int together, int thre
                        (long long)a->rows, (long long)a->cols);
     if (parts < 1) return sp_fail(SPMM_ERR_USAGE, "a layout cut into %d parts: must be 1 or more", parts);
     if (a->rows == 0) return SPMM_OK;
-    TRY_GOTO(thin(a, &t, &of), done);
+    TRY_GOTO(thin(a, threads, &t, &of), done);
+    if (uses_gpu(a)) {
+        status = order_on_gpu(of, order);
+        if (status == SPMM_OK) cut_along_curve(&l, parts);
+        if (status != SPMM_ERR_MEMORY) goto done;
+    }
     TRY_GOTO(sp_alloc((void **)&l.at, a->rows, sizeof *l.at, "coordinates of rows"), done);
     TRY_GOTO(sp_alloc((void **)&l.key, 3 * a->rows, sizeof *l.key, "sort keys of rows"), done);
     l.curve = l.key + a->rows;

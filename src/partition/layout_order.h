@@ -13,8 +13,11 @@
  *  is cut. Rows and columns with many more entries than most, and part of the columns of dense matrices,
  *  are left out of the layout.
  *
+ *  If this process has opened a GPU, that GPU makes the layout of a matrix of 100,000 rows or more, and the
+ *  curve, in place of planes, is cut into parts. The order then differs from that of the host.
+ *
  *  Local. Takes time proportional to the number of entries. Temporary memory: about 100 bytes per row and 4
- *  per entry, 8 if entries are left out.
+ *  per entry, 8 if entries are left out; on a GPU about 150 bytes per row and 4 per entry.
  *  \param [in]  a         square, with fewer than 2^31 rows; column indices in any order; its values are
  *                         not read
  *  \param [in]  parts     >= 1, possibly more than there are rows; the parts have about the same number of
@@ -27,5 +30,8 @@
  *  \return SPMM_OK, SPMM_ERR_USAGE (not square, parts < 1), SPMM_ERR_MEMORY */
 spmm_status sp_layout_order(const spmm_csr *a, int parts, int together, int threads, int32_t *order,
                             int32_t *part);
+
+/** Estimates the seconds that sp_layout_order() and the renumbering of the matrix take. Local. */
+double sp_layout_seconds(const spmm_csr *a, int threads);
 
 #endif

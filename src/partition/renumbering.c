@@ -10,9 +10,9 @@
 #include "partition/layout_order.h"
 #include "partition/reorder.h"
 
-/* Seconds per row and per entry for the cut by a layout, and per entry for the cut by METIS, to estimate
- * their time in advance. All were measured on randomly numbered meshes and grids on one core. */
-static const double LAYOUT_ROW = 2e-6, LAYOUT_ENTRY = 30e-9, GRAPH_ENTRY = 1e-6;
+/* Seconds per entry for the cut by METIS, to estimate its time in advance; measured on randomly numbered
+ * meshes and grids on one core. */
+static const double GRAPH_ENTRY = 1e-6;
 
 /* FEW: rows are not renumbered if the cut by entries moves at most one in FEW rows of X. LESS: another cut
  * must move less than this fraction of the rows that the cut by entries moves. */
@@ -87,9 +87,9 @@ static spmm_status make(const spmm_csr *a, const sp_cut_setting *s, sp_partition
     else if (by == SP_PARTITION_ROWS)
         sp_partition_even(a->rows, s->parts, c->begin);
     else if (by == SP_PARTITION_LAYOUT)
-        TRY(sp_order_parts(a, s->parts, rows->part, rows->order, c->perm, c->begin));
+        TRY(sp_order_parts(a, s->parts, rows->part, rows->order, s->threads, c->perm, c->begin));
     else
-        TRY(sp_graph_partition(a, s->parts, rows->order, c->perm, c->begin, edges));
+        TRY(sp_graph_partition(a, s->parts, rows->order, s->threads, c->perm, c->begin, edges));
     TRY(count(a, s, c));
     c->spent = omp_get_wtime() - start;
     return SPMM_OK;
@@ -137,12 +137,6 @@ static void take_better(const sp_cut_setting *s, int64_t nnz_rows, sp_renumberin
         *best = *c;
         *c = (sp_renumbering){.by = SP_PARTITION_NNZ};
     }
-}
-
-/** Estimates the time of the cut by a layout, about half of which is divided among threads. */
-static double layout_seconds(const spmm_csr *a, int threads)
-{
-    return (0.5 + 0.5 / threads) * (LAYOUT_ROW * (double)a->rows + LAYOUT_ENTRY * (double)a->nnz);
 }
 
 /** Returns 1 if METIS is available and may save more time than it takes: at most the time in which the rows
@@ -223,7 +217,7 @@ spmm_status sp_renumbering_choose(const spmm_csr *a, const sp_cut_setting *s, sp
     tried_cuts tried = {-1, -1};
     TRY(make(a, s, SP_PARTITION_NNZ, NULL, best, NULL));
     *nnz_rows = best->all;
-    if (best->all * FEW > a->cols && exchanging(s, best) > layout_seconds(a, s->threads)) {
+    if (best->all * FEW > a->cols && exchanging(s, best) > sp_layout_seconds(a, s->threads)) {
         const spmm_status status = try_candidates(a, s, best, &tried);
         if (status == SPMM_ERR_MEMORY) {
             snprintf(why, n, SP_NO_MEMORY_TO_RENUMBER);

@@ -78,16 +78,33 @@ static int64_t count_cut(const sp_graph *g, const int32_t *part)
  *  and needs other parts; NEEDS: only needs other parts. */
 enum { INTERIOR, NEEDED, BOTH, NEEDS, KINDS };
 
-static void find_kinds(const spmm_csr *a, const int32_t *part, unsigned char *kind)
+/* the bits of which find_kinds() composes kinds */
+enum { IS_NEEDED = 1, HAS_NEEDS = 2 };
+static const unsigned char kind_of[] = {INTERIOR, NEEDED, NEEDS, BOTH};
+
+static void set_bit(unsigned char *bits, unsigned char bit)
 {
-    memset(kind, INTERIOR, (size_t)a->rows);
+    unsigned char now;
+#pragma omp atomic read
+    now = *bits;
+    if (now & bit) return;
+#pragma omp atomic
+    *bits |= bit;
+}
+
+static void find_kinds(const spmm_csr *a, const int32_t *part, int threads, unsigned char *kind)
+{
+    memset(kind, 0, (size_t)a->rows);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < a->rows; i++)
         for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) {
             const int32_t j = a->ja[e];
             if (part[i] == part[j]) continue;
-            kind[i] = kind[i] == NEEDED || kind[i] == BOTH ? BOTH : NEEDS;
-            kind[j] = kind[j] == NEEDS || kind[j] == BOTH ? BOTH : NEEDED;
+            set_bit(&kind[i], HAS_NEEDS);
+            set_bit(&kind[j], IS_NEEDED);
         }
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t i = 0; i < a->rows; i++) kind[i] = kind_of[kind[i]];
 }
 
 /** Numbers the rows, taken in the given order, by a stable counting sort by part and kind. `next` is scratch
@@ -105,7 +122,7 @@ static void number_rows(const spmm_csr *a, int parts, const int32_t *part, const
 }
 
 spmm_status sp_order_parts(const spmm_csr *a, int parts, const int32_t *part, const int32_t *order,
-                           int64_t *perm, int64_t *begin)
+                           int threads, int64_t *perm, int64_t *begin)
 {
     unsigned char *kind = NULL;
     int64_t *next = NULL;
@@ -113,7 +130,7 @@ spmm_status sp_order_parts(const spmm_csr *a, int parts, const int32_t *part, co
     TRY_GOTO(sp_alloc((void **)&kind, a->rows, sizeof *kind, "kinds of rows"), done);
     TRY_GOTO(sp_alloc_zero((void **)&next, (int64_t)parts * KINDS + 1, sizeof *next, "rows of each kind"),
              done);
-    find_kinds(a, part, kind);
+    find_kinds(a, part, threads, kind);
     number_rows(a, parts, part, order, kind, next, perm, begin);
 done:
     sp_free(kind);
@@ -138,7 +155,7 @@ static void keep_order(int64_t rows, int64_t *perm, int64_t *begin)
     begin[1] = rows;
 }
 
-spmm_status sp_graph_partition(const spmm_csr *a, int parts, const int32_t *order, int64_t *perm,
+spmm_status sp_graph_partition(const spmm_csr *a, int parts, const int32_t *order, int threads, int64_t *perm,
                                int64_t *begin, int64_t *edge_cut)
 {
     if (edge_cut) *edge_cut = 0;
@@ -156,7 +173,7 @@ spmm_status sp_graph_partition(const spmm_csr *a, int parts, const int32_t *orde
     TRY(sp_alloc((void **)&part, a->rows, sizeof *part, "parts of the rows"));
     spmm_status status;
     TRY_GOTO(split_rows(a, parts, part, edge_cut), done);
-    TRY_GOTO(sp_order_parts(a, parts, part, order, perm, begin), done);
+    TRY_GOTO(sp_order_parts(a, parts, part, order, threads, perm, begin), done);
 done:
     sp_free(part);
     return status;

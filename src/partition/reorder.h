@@ -28,12 +28,13 @@ spmm_status sp_graph_ready(void);
  *  \param [in]  parts     >= 1, possibly more than there are rows
  *  \param [in]  order     [rows] a permutation of the rows: order[i] is the row at position i; NULL: the old
  *                         order
+ *  \param [in]  threads   OpenMP threads, >= 1; METIS itself uses one. The result is the same for any number
  *  \param [out] perm      [rows], new position of old row i; sp_csr_permute() applies the permutation
  *  \param [out] begin     [parts + 1], boundaries of the parts among the new rows
  *  \param [out] edge_cut  number of edges of the graph between parts (may be NULL)
  *  \return SPMM_OK, SPMM_ERR_USAGE (not square, or a build without METIS), SPMM_ERR_LIMIT (too large for
  *          METIS's integers), SPMM_ERR_MEMORY, SPMM_ERR_INTERNAL (METIS failed) */
-spmm_status sp_graph_partition(const spmm_csr *a, int parts, const int32_t *order, int64_t *perm,
+spmm_status sp_graph_partition(const spmm_csr *a, int parts, const int32_t *order, int threads, int64_t *perm,
                                int64_t *begin, int64_t *edge_cut);
 
 /** Computes a symmetric permutation from a partition of the rows: sorts them by part, and within a part by
@@ -41,11 +42,11 @@ spmm_status sp_graph_partition(const spmm_csr *a, int parts, const int32_t *orde
  *
  *  Local.
  *  \param [in]  part   [rows] the part of each row, from 0 to parts - 1
- *  \param [in]  order  [rows] as for sp_graph_partition(); may be NULL
+ *  \param [in]  order, threads  as for sp_graph_partition(); order [rows] may be NULL
  *  \param [out] perm   [rows], new position of old row i
  *  \param [out] begin  [parts + 1], boundaries of the parts among the new rows
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_order_parts(const spmm_csr *a, int parts, const int32_t *part, const int32_t *order,
-                           int64_t *perm, int64_t *begin);
+                           int threads, int64_t *perm, int64_t *begin);
 
 #endif
