@@ -1,13 +1,13 @@
-/* Times Y = A X by PETSc's MatMatMult() on several ranks, for comparison with spmm_mpi. make does not build this
- * program, because it needs PETSc 3.21 or newer, and for GPUs one that was configured --with-cuda:
+/* Times Y = A X by PETSc's MatMatMult() on several ranks, for comparison with spmm_mpi. make does not build
+ * this program, because it needs PETSc 3.21 or newer, and for GPUs one that was configured --with-cuda:
  *
  *     mpicc -O2 bench/petsc_product.c $(pkg-config --cflags --libs petsc) -o petsc_product
  *     spmm_mpi MATRIX --convert A.petsc
  *     mpirun -np 2 petsc_product -a A.petsc -k 8,32,64,128 [-repeat 20] [-mat_type aijcusparse]
  *
- * Ranks have even blocks of rows. A product is timed from a barrier until the slowest rank has its rows of Y, in its
- * GPU's memory if A is there. The first column of Y is checked against MatMult(). If MPI cannot send from GPU memory,
- * PETSc needs -use_gpu_aware_mpi 0. */
+ * Ranks have even blocks of rows. A product is timed from a barrier until the slowest rank has its rows of Y,
+ * in its GPU's memory if A is there. The first column of Y is checked against MatMult(). If MPI cannot send
+ * from GPU memory, PETSc needs -use_gpu_aware_mpi 0. */
 #include <petscdevice.h>
 #include <petscmat.h>
 #include <stdlib.h>
@@ -32,7 +32,8 @@ static PetscErrorCode elapsed(double start, double *seconds)
     PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/** Sets *error to the largest difference of the first column of Y from MatMult(), relative to its largest element. */
+/** Sets *error to the largest difference of the first column of Y from MatMult(), relative to the largest
+ *  element of MatMult()'s result. */
 static PetscErrorCode check(Mat a, Mat x, Mat y, PetscReal *error)
 {
     Vec from, to, column;

@@ -34,7 +34,7 @@ static MPI_Comm reversed;
 
 /* ---- cases ---- */
 
-/** The beginning of what a signal's handler writes: a handler cannot format text. */
+/** What a signal's handler writes after "HANG: " or "CRASH: ", formatted in advance: a handler cannot. */
 static char last_words[200];
 static int words_file = -1; /* the file of --words */
 

@@ -21,7 +21,7 @@ static int ranks, trees;
 
 /* ---- control groups ---- */
 
-/** Writes the name of a new tree to root[600]. */
+/** Creates the root folder of a new tree of control groups, and writes its name to root[600]. */
 static void new_tree(char *root)
 {
     snprintf(root, 600, "%s/tree%d", folder, trees++);

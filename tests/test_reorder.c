@@ -399,7 +399,8 @@ static void fill_column(spmm_csr *a)
     from_entries(a->rows, to, row, col, a);
 }
 
-/** Checks that `together` keeps pairs of parts together: 6 parts of a shuffled grid, in 3 pairs. */
+/** Checks that sp_layout_order() with together = 2 keeps pairs of consecutive parts together: 6 parts of a
+ *  shuffled grid, in 3 pairs. */
 static void check_together(void)
 {
     enum { PARTS = 6 };

@@ -245,9 +245,9 @@ static void test_wrong_rows(void)
         bad = good, bad.ja = NULL;
         refused(plan, &good, &bad, "spmm_plan_update_rows: a->ja is NULL");
         bad = good, bad.map = &same;
-        refused(plan, &good, &bad, "spmm_plan_update_rows: a has a map or a first column");
+        refused(plan, &good, &bad, "spmm_plan_update_rows: a->map is set or a->first_column is not 0");
         bad = good, bad.first_column = 1;
-        refused(plan, &good, &bad, "spmm_plan_update_rows: a has a map or a first column");
+        refused(plan, &good, &bad, "spmm_plan_update_rows: a->map is set or a->first_column is not 0");
         CHECK_INT(spmm_plan_update_rows(plan, &good, NULL), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), "spmm_plan_update_rows: same is NULL");
         if (on_gpu) {

@@ -168,7 +168,7 @@ static const char *run_scipy(void *handle)
     return problem;
 }
 
-/** Each product allocates its result; thus with `in` there is nothing to overwrite. */
+/** Does nothing if `in` asks to copy y to the library's Y: each product of SciPy allocates a new Y. */
 static const char *move_scipy(void *handle, int in)
 {
     product *const q = handle;

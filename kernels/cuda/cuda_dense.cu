@@ -35,8 +35,8 @@ template <typename T> matrix<T> view(const spmm_multivector *v)
 constexpr int64_t MOST_SECTIONS = 512;
 constexpr int STAGED = 2048; /* elements of X and of Y that are staged at a time */
 
-/** Copies columns [column, column + SIDE) of the rows starting at `row` to shared memory; elements outside
- *  the matrix are 0. */
+/** Copies columns [column, column + SIDE) of the rows starting at `row` to shared memory; elements in
+ *  rows from `end` on, or in columns beyond the last one, are 0. */
 template <typename T, int SIDE>
 __device__ inline void stage(const matrix<T> &v, int64_t row, int64_t end, int64_t column, double *out)
 {

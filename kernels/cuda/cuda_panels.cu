@@ -47,7 +47,7 @@ __device__ inline int32_t least_column(int32_t column)
     return column;
 }
 
-/** Returns true, in all lanes of the warp, if a row of one of its panels has columns that do not increase. */
+/** Returns true, in all lanes of the warp, if columns do not increase in a row of its panels. */
 __device__ inline bool any_decrease(const cursor &c, const int32_t *col)
 {
     bool decreases = false;
@@ -58,10 +58,11 @@ __device__ inline bool any_decrease(const cursor &c, const int32_t *col)
 /** Returns the column that follows in the merge, in all lanes of the sub-warp; END after the last one.
  *
  *  If columns increase in all rows, it is the smallest next column. In rows of a renumbered matrix, columns
- *  have the order of the caller's numbers, which this function does not know. It then starts from the smallest
- *  next column. While another row has that column later, the next column of that row comes first. As all rows
- *  have the same order, each step goes back in that order, so that there are fewer steps than rows, and the
- *  panel lists each column once. If rows contradict each other, a column is listed several times.
+ *  have the order of the caller's numbers, which this function does not know. It then starts from the
+ *  smallest next column. While another row has that column later, the next column of that row comes first.
+ *  As all rows have the same order, each step goes back in that order, so that there are fewer steps than
+ *  rows, and the panel lists each column once. If rows contradict each other, a column is listed several
+ *  times.
  *  \param any_order  result of any_decrease() */
 __device__ inline int32_t next_column(const cursor &c, const int32_t *col, bool any_order)
 {

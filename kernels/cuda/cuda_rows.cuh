@@ -356,8 +356,8 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
     const int lane = threadIdx.x % L;
     const int first_column = blockIdx.y * (L * N * V);
 
-    /* A lane past the last column loads the same data as lane 0, the first column of the tile, at no cost; it
-     * stores nothing. */
+    /* A lane past the last column stores nothing. It loads the first column of the tile, which lane 0 loads
+     * anyway, so its loads cause no further memory traffic. */
     int column[N];
     const char *x[N];
 #pragma unroll

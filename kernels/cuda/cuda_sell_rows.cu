@@ -196,8 +196,9 @@ __global__ void __launch_bounds__(BLOCK, deep     ? 5
     sum_slices<deep, OWN, C, V, L>(a, T(0), column, x);
 }
 
-/** Returns the kernel for the columns and values of the matrix. Only sell_rows uses short columns, with one
- *  column of X; a trial compares it with sell_deep. */
+/** Returns the kernel for the column indices and values of the matrix. With one column of X, sell_rows reads
+ *  16-bit column indices (short_columns) if the matrix has them; sell_deep always reads 32-bit ones. A trial
+ *  times both kernels. */
 template <bool deep, typename T, int V, int L, int N> auto kernel_of(const sell_args<T> &a)
 {
     using shortest = std::conditional_t<!deep && V == 1 && L == 1, short_columns, full_columns>;

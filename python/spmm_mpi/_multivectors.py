@@ -43,8 +43,8 @@ class Rows:
 
     def check(self, name, like, k, written):
         if like and self.on_gpu != like.on_gpu:
-            places = ("the host's memory", "a GPU's")
-            raise TypeError(f"{name} is in {places[self.on_gpu]}, and X in {places[like.on_gpu]}, expected both in one")
+            places = ("host", "GPU")
+            raise TypeError(f"{name} is in {places[self.on_gpu]} memory and X in {places[like.on_gpu]} memory, expected both in the same memory")
         if k is not None and self.k != k:
             raise ValueError(f"{name} has {self.k} column{'s' * (self.k != 1)}, expected {k}")
         if self.on_gpu:

@@ -87,8 +87,8 @@ spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *
 spmm_status sp_trial_time(const sp_together *all, const sp_trial_ops *ops, void *of, void *made,
                           double *seconds);
 
-/** Writes a human-readable description of the choice: "fastest of 3 in a trial (others took: csr_balanced
- *  1.08x, ..". Local.
+/** Writes a human-readable description of the choice: e.g. "fastest of 3 in a trial (others took:
+ *  csr_balanced 1.08x, ..)". Local.
  *  \param [out] text  buffer of n bytes; unchanged if fewer than two candidates were timed */
 void sp_trial_words(const sp_trial *trial, char *text, size_t n);
 

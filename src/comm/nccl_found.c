@@ -33,7 +33,7 @@ static spmm_status check_gpus(MPI_Comm comm)
     TRY(sp_agree(comm, "nccl", status));
     TRY(sp_node_sharers(comm, pci, &place, &sharers));
     TRY(sp_all(comm, sharers == 1, &alone));
-    return alone ? SPMM_OK : sp_fail(SPMM_ERR_DEVICE, "NCCL: ranks share a GPU");
+    return alone ? SPMM_OK : sp_fail(SPMM_ERR_DEVICE, "NCCL: ranks share a GPU, expected one GPU per rank");
 }
 
 /* Key of the attribute with which an MPI communicator refers to its NCCL communicator. The NCCL communicator

@@ -43,7 +43,7 @@ static spmm_status check_starts(int part, const spmm_rows *p, int64_t rows)
         if (start < before)
             return sp_fail(
                 SPMM_ERR_USAGE,
-                "%s: part[%d].irp[%lld] is %lld, expected at least %lld: row starts do not decrease",
+                "%s: part[%d].irp[%lld] is %lld, expected at least %lld: row starts must not decrease",
                 function, part, (long long)i, (long long)start, (long long)before);
         before = start;
     }

@@ -116,7 +116,8 @@ spmm_status sp_exchange_end(sp_exchange *exchange);
 
 /** The state of an exchange, for a caller that runs the same steps even after a failure. */
 typedef enum sp_move_state {
-    SP_MOVE_NOT_BEGUN, /**< this rank failed before it began: the neighbors wait for sp_exchange_skip() */
+    SP_MOVE_NOT_BEGUN, /**< this rank failed before the exchange began, and must call
+                            sp_exchange_skip(), for which the neighbors wait */
     SP_MOVE_BEGUN,     /**< the caller must still call sp_exchange_end() and sp_exchange_finish() */
     SP_MOVE_OVER       /**< the exchange has ended, or the neighbors have been notified of a failure */
 } sp_move_state;

@@ -1,4 +1,5 @@
-/** Common code of the two peer backends: registered buffers, the places of the neighbors' X, and the writes.
+/** Common code of the two peer backends: registered buffers, the places of the neighbors' X, and writing rows
+ *  there.
  *  Private to the files src/exchange/exchange_peer*.c. */
 #ifndef SP_EXCHANGE_PEER_H
 #define SP_EXCHANGE_PEER_H

@@ -70,7 +70,7 @@ static spmm_status attach(sp_peer_remote *g, const sp_peer_place *i, void **mapp
     *mapped = NULL;
     if (i->buffer >= g->buffers) {
         void **const more = realloc(g->buffer, (size_t)(i->buffer + 1) * sizeof *more);
-        if (!more) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate the list of a neighbor's X's");
+        if (!more) return sp_fail(SPMM_ERR_MEMORY, "cannot allocate the list of a neighbor's buffers of X");
         for (int r = g->buffers; r <= i->buffer; r++) more[r] = NULL;
         g->buffer = more;
         g->buffers = (int)i->buffer + 1;

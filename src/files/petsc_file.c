@@ -56,8 +56,9 @@ static spmm_status check_head(const char *path, const petsc_head *h)
                        (long long)h->class, CLASS_MAT, CLASS_VEC);
     if (h->rows < 0 || h->cols < 0 || h->entries < DENSE || h->entries > most)
         return sp_fail(SPMM_ERR_SYNTAX,
-                       "%s: found a PETSc matrix of %lld rows, %lld columns, %lld entries: it is damaged",
-                       path, (long long)h->rows, (long long)h->cols, (long long)h->entries);
+                       "%s: found a PETSc %s of %lld rows, %lld columns, %lld entries: it is damaged", path,
+                       h->class == CLASS_VEC ? "vector" : "matrix", (long long)h->rows, (long long)h->cols,
+                       (long long)h->entries);
     if (h->rows > INT32_MAX || h->cols > INT32_MAX)
         return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: found %lld rows, %lld columns, expected at most %d of each",
                        path, (long long)h->rows, (long long)h->cols, INT32_MAX);

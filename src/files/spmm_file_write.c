@@ -25,10 +25,12 @@ static spmm_status make_header(const spmm_csr *a, const sp_csr_file_facts *facts
     h->text_bytes = facts->info.bytes;
     h->duplicates = facts->duplicates;
     h->chunk_bytes = chunk_bytes ? chunk_bytes : SP_FILE_CHUNK;
-    if (sp_spmm_file_lay_out(h))
-        return sp_fail(SPMM_ERR_USAGE, "a matrix of %lld x %lld in chunks of %lld bytes cannot be written",
-                       (long long)a->rows, (long long)a->cols, (long long)chunk_bytes);
-    return SPMM_OK;
+    const char *const field = sp_spmm_file_lay_out(h);
+    if (!field) return SPMM_OK;
+    return sp_fail(
+        SPMM_ERR_USAGE,
+        "a .spmm file cannot hold a matrix of %lld x %lld in chunks of %lld bytes: %s is out of range",
+        (long long)a->rows, (long long)a->cols, (long long)h->chunk_bytes, field);
 }
 
 static void make_table(sp_spmm_file_header *h, const void *const *data, int threads, uint32_t *table)

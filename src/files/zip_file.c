@@ -112,11 +112,14 @@ static spmm_status read_entry(const sp_zip *z, const directory *d, const unsigne
     const int method = (int)number_at(p + 10, 2), kept = name < SP_ZIP_NAME ? (int)name : SP_ZIP_NAME - 1;
     *m = (sp_zip_member){.deflated = method == 8, .crc = (uint32_t)number_at(p + 16, 4)};
     memcpy(m->name, p + ENTRY_BYTES, (size_t)kept);
-    if ((number_at(p + 8, 2) & 1) || (method != 0 && method != 8))
+    if (number_at(p + 8, 2) & 1)
         return sp_fail(SPMM_ERR_UNSUPPORTED,
-                       "%s: found a member of a zip archive that is encrypted or compressed by method %d, "
-                       "expected stored or deflated members",
-                       z->path, method);
+                       "%s: a member of the zip archive is encrypted, expected none that is", z->path);
+    if (method != 0 && method != 8)
+        return sp_fail(
+            SPMM_ERR_UNSUPPORTED,
+            "%s: a member of the zip archive is compressed by method %d, expected 0 (stored) or 8 (deflated)",
+            z->path, method);
     uint64_t packed = number_at(p + 20, 4), unpacked = number_at(p + 24, 4), offset = number_at(p + 42, 4);
     take_large(p + ENTRY_BYTES + name, extra, &unpacked, &packed, &offset);
     if (offset > (uint64_t)d->offset || packed > (uint64_t)d->offset - offset)

@@ -47,9 +47,10 @@ typedef struct sp_halo {
     sp_joint *joint; /**< data of the joint exchange: the rest of the block, and the partial rows that ranks
                           compute for each other. NULL unless `kind` is SPMM_EXCHANGE_JOINT and the process
                           column has several ranks */
-    /** The slice in which the block was scattered, with the columns of the block. Plans without a joint
-     *  exchange use its values in kernels for SPMM_ELL; such plans cannot take new values. The creator of the
-     *  halo sets this pointer; the slice must outlive the plans. NULL: there is no slice. */
+    /** The block in padded ELLPACK, as it was scattered. Its column indices are those of the block, not
+     *  those of `local`. Plans without a joint exchange use its values in kernels for SPMM_ELL; such plans
+     *  cannot take new values. The creator of the halo sets this pointer; the slice must outlive the plans.
+     *  NULL: the block was not scattered as a slice. */
     const sp_matrix *slice;
     const struct sp_node_rows *node; /**< common memory of this node's ranks (node_rows.h), or NULL */
 } sp_halo;

@@ -10,7 +10,7 @@
 #define SP_LINE_MAX (1 << 20) /* maximum length of a line in bytes, without newline; the standard says 1024 */
 #endif
 
-#ifndef SP_BLANK_MAX /* fuzz targets and tests are built with fewer */
+#ifndef SP_BLANK_MAX /* fuzz targets and tests are built with a lower limit */
 /** Maximum number of lines before the size line, and maximum excess of blank lines and comments over entries.
  *  A few kilobytes of compressed text can be a billion such lines. */
 #define SP_BLANK_MAX 10000000

@@ -26,7 +26,7 @@ enum {
 
 /* Seconds per row and per entry of a layout on one core, and on a GPU with what the host does beside it, to
  * estimate its time in advance. Measured on randomly numbered meshes and grids. */
-static const double CORE_ROW = 2e-6, CORE_ENTRY = 30e-9, GPU_ROW = 0.08e-6, GPU_ENTRY = 5e-9;
+static const double CORE_ROW = 2e-6, CORE_ENTRY = 30e-9, GPU_ROW = 0.12e-6, GPU_ENTRY = 5e-9;
 
 /** The rows, and what the steps below need. */
 typedef struct row_order {

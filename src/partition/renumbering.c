@@ -124,13 +124,12 @@ spmm_status sp_renumbering_make(const spmm_csr *a, const sp_cut_setting *s, sp_p
 
 /* ---- the choice ---- */
 
-/** Replaces *best by *c if *c moves clearly fewer rows than the cut by entries and fewer than *best, and
- *  saves more time than it took to make. Destroys the cut that is not kept.
+/** Replaces *best by *c if *c moves clearly fewer rows than the cut by entries and fewer than *best. What *c
+ *  took to make does not count, because that time has passed. Destroys the cut that is not kept.
  *  \param [in] nnz_rows  number of rows that the cut by entries moves */
-static void take_better(const sp_cut_setting *s, int64_t nnz_rows, sp_renumbering *best, sp_renumbering *c)
+static void take_better(int64_t nnz_rows, sp_renumbering *best, sp_renumbering *c)
 {
-    const int better = (double)c->all < LESS * (double)nnz_rows && c->most < best->most &&
-                       exchanging(s, best) - exchanging(s, c) > c->spent;
+    const int better = (double)c->all < LESS * (double)nnz_rows && c->most < best->most;
     sp_renumbering *const worse = better ? best : c;
     sp_renumbering_destroy(worse);
     if (better) {
@@ -167,12 +166,12 @@ static spmm_status try_candidates(const spmm_csr *a, const sp_cut_setting *s, sp
     TRY_GOTO(make(a, s, SP_PARTITION_LAYOUT, &rows, &c, NULL), done);
     c.spent += laid;
     tried->layout = c.all;
-    take_better(s, nnz_rows, best, &c);
+    take_better(nnz_rows, best, &c);
     if (!may_cut_graph(a, s, best)) goto done;
     if (make(a, s, SP_PARTITION_GRAPH, &rows, &c, NULL) != SPMM_OK)
         goto done; /* the cut by a layout remains */
     tried->graph = c.all;
-    take_better(s, nnz_rows, best, &c);
+    take_better(nnz_rows, best, &c);
 done:
     sp_renumbering_destroy(&c);
     free_rows(&rows);

@@ -44,9 +44,9 @@ void sp_renumbering_destroy(sp_renumbering *r);
 spmm_status sp_renumbering_make(const spmm_csr *a, const sp_cut_setting *s, sp_partition by,
                                 sp_renumbering *r, int64_t *edges);
 
-/** Chooses a cut: the cut by entries, unless a cut by a layout or by METIS moves clearly fewer rows, and
- *  saves more time in the expected products than it takes to make. A candidate that cannot do so is not
- *  made. Too little memory for other cuts is no error, nor is any failure of METIS.
+/** Chooses a cut: the cut by entries, unless a cut by a layout or by METIS moves clearly fewer rows. Such a
+ *  candidate is made only if the time that it may save in the expected products exceeds the estimate of the
+ *  time that it takes. Too little memory for other cuts is no error, nor is any failure of METIS.
  *
  *  Local.
  *  \param [in]  a         square

@@ -202,8 +202,8 @@ static spmm_status upload_values(const spmm_csr *a, void **copy)
 }
 
 /** Determines where new values are read from.
- *  \param [out] values  in GPU memory; NULL: they are in host memory, where this function has copied them if
- *                       necessary
+ *  \param [out] values  in GPU memory; NULL: they are in host memory, to which this function has copied them
+ *                       if necessary
  *  \param [out] copy    memory that the caller frees, or NULL */
 static spmm_status find_values(spmm_plan *p, const void **values, void **copy)
 {

@@ -122,7 +122,8 @@ static spmm_status check(const char *function, const spmm_csr *block, const spmm
     TRY(sp_given(function, "a", r, "the rows"));
     TRY(sp_given(function, "same", same, "a place for the answer"));
     if (r->map || r->first_column != 0)
-        return sp_fail(SPMM_ERR_USAGE, "%s: a has a map or a first column, expected the block's columns",
+        return sp_fail(SPMM_ERR_USAGE,
+                       "%s: a->map is set or a->first_column is not 0, expected the block's column indices",
                        function);
     if (r->irp) TRY(check_array(function, "irp", r->irp, r->irp_bytes, on_gpu));
     if (r->irp && block->nnz > 0) {

@@ -119,8 +119,8 @@ static spmm_status find_parts(const spmm_plan_options *o, sp_product *p)
     return SPMM_OK;
 }
 
-/** Does the collective part of sp_product_create(): creates the exchange, the reduction and the column
- *  blocks. */
+/** Does the collective part of sp_product_create(): creates the exchanges of X and of partial rows, the
+ *  reduction, the column blocks and the list of steps. */
 static spmm_status connect(const spmm_plan_options *o, sp_product *p)
 {
     const int64_t ld = sp_multivector_ld(p->k, p->precision), rows = p->halo->local.rows;

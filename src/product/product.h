@@ -163,7 +163,7 @@ spmm_status sp_product_run(sp_product *product, int kinds, const spmm_multivecto
  *  this rank's error message. Collective as sp_product_run() is. */
 void sp_product_skip(sp_product *product, int kinds);
 
-/** Returns 1 if the whole product is queued on the GPU and no step needs the host. Local. */
+/** Returns 1 if products are queued on the GPU as a whole, without steps that need the host. Local. */
 int sp_product_queues(const sp_product *product);
 
 /** Returns the transport of rows of X or of partial rows; SPMM_TRANSPORT_AUTO if none are exchanged.

@@ -21,7 +21,8 @@ static spmm_status begin_x(sp_product *p)
     sp_pending *const d = &p->pending;
     d->x_state = SP_MOVE_NOT_BEGUN;
     if (d->status != SPMM_OK) return SPMM_OK;
-    /* no kernel can run before the first column block has arrived */
+    /* while the first column block is exchanged, only the kernel for partial rows can run: with column
+     * blocks there are no interior rows */
     if (p->column_blocks.count > 1) sp_exchange_beside(p->exchange, d->block > 0 || p->partial != NULL);
     const spmm_status begun = sp_exchange_begin(p->exchange, p->column_blocks.x[d->block].data);
     d->x_state = begun == SPMM_OK ? SP_MOVE_BEGUN : SP_MOVE_OVER;

@@ -10,8 +10,8 @@
 #include "product/product.h"
 #include "product/steps.h"
 
-/** Products of at most this many columns, and of at most half the columns of the plan, can have a second
- *  matrix. */
+/** Only products of at most this many columns, and of at most half the plan's columns, can use A converted to
+ *  a second format (widths.h). */
 enum { NARROW = 8 };
 /** A kernel on the second matrix is selected if it takes less than this share of the time of the kernel on
  *  the first matrix. */

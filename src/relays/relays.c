@@ -102,7 +102,8 @@ static spmm_status find_worth(const sp_relays *r, const sp_halo *halo, int *wort
     return SPMM_OK;
 }
 
-/** Renumbers the columns and the messages between nodes, in place: from the node's rows to this rank's X. */
+/** Changes, in place, the column indices of node.halo and the first rows of its messages: numbers of rows of
+ *  the node become indices in this rank's X. */
 static void renumber(const relay_setup *s, int threads)
 {
     const sp_node_rows *const n = &s->r->node;

@@ -46,17 +46,18 @@ void sp_relays_destroy(sp_relays *relays);
  *  On CPUs, none is created if `asked` is SPMM_TRANSPORT_MPI. On GPUs, none is created if `asked` is
  *  SPMM_TRANSPORT_PEER, or if SPMM_EXCHANGE_BACKEND names a backend other than `relayed`.
  *
- *  On CPUs, sp_exchange_begin() of this exchange waits for ranks of the node. A rank that failed must end or
- *  skip this exchange before it notifies the neighbors of the exchange of X.
+ *  On CPUs, sp_exchange_begin() of this exchange waits for ranks of the node. So a rank that failed must
+ *  first end or skip this exchange, and only then skip the exchange of X.
  *
  *  Collective over grid->comm.
  *  \param [in]     joint     must outlive the exchange
  *  \param [in]     asked     the transport that the caller requested
- *  \param [in]     move      options of an exchange of partial rows by joint->moves
+ *  \param [in]     move      options of the exchange of partial rows that joint->moves describes
  *  \param [out]    exchange  the caller destroys it; NULL: partial rows are not added inside nodes, and
  *                            *moves and *lists are not changed
- *  \param [in,out] moves     on return, the numbering of the S that the exchange moves; the exchange owns it.
- *                            all_moved is the number of rows that cross between nodes
+ *  \param [in,out] moves     on return, the numbering of the partial rows that the exchange moves (the
+ *                            multivector S of sp_joint); the exchange owns it. all_moved is the number of
+ *                            rows that cross between nodes
  *  \param [in,out] lists     on return, the rows of S that are added to rows of joint->rest after the
  *                            exchange, which owns the lists
  *  \return the same status on every rank: SPMM_OK, or the errors of sp_node_sums_create() and

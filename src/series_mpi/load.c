@@ -180,9 +180,9 @@ done:
 }
 
 /** Fails if the series cannot fit into the host memory that the ranks of a node share; called before they are
- *  allocated. Counts only the minimum that the steps need: the series; a series-major copy if they are
- *  index-major; on a CPU, for coefficients a centered copy and, with several ranks, a buffer for received
- *  series. With a GPU, only series in mapped memory use host memory. */
+ *  allocated. Counts only the minimum that the steps need: the series; for deviations and coefficients, a
+ *  series-major copy if they are index-major; for coefficients on a CPU, a centered copy and, with several
+ *  ranks, a buffer for received series. With a GPU, only series in mapped memory use host memory. */
 static spmm_status check_memory(const sp_series_job *job, int64_t count)
 {
     const sp_series_options *const o = &job->options;

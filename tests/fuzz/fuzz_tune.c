@@ -53,7 +53,8 @@ static void check_store(const char *path, const char *key)
     FUZZ_CHECK(index == count / 2 && seconds == 0.25);
 }
 
-/** Checks the file's path, from environment variables with any value, in a small buffer. */
+/** Checks sp_tune_path(): sets each of the environment variables that it reads to `text`, one at a time. The
+ *  buffer may be too small for the path. */
 static void check_path(const char *text)
 {
     static const char *const names[] = {"SPMM_TUNE_CACHE", "XDG_CACHE_HOME", "HOME"};
