@@ -1,6 +1,6 @@
-/** Counts what METIS saves: the rows of X that a product moves with the rows in their order, and with the
- *  rows renumbered by a cut of the pattern's graph. Runs no products. Counts for each matrix as it is, and
- *  with its rows shuffled.
+/** Counts what METIS saves: how many rows of X a product moves between ranks if the rows of A keep their
+ *  order, and how many if they are renumbered by a cut of the graph of A's pattern. Runs no products. Counts
+ *  for each matrix as it is, and with its rows and columns shuffled.
  *
  *      bench_graph [PARTS [MATRIX...]]      MATRIX: a generator's spec or a Matrix Market file */
 #include <omp.h>

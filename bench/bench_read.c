@@ -38,7 +38,8 @@ static void write_value(FILE *f, int kind, uint64_t k)
     if (kind == 1) fprintf(f, " %d.%d", (int)(bits % 21) - 10, (int)(bits >> 33) % 100);
 }
 
-/** Writes about `bytes` bytes of entries in column order, with indices of 1 to 7 digits. */
+/** Writes about `bytes` bytes of entries in column order, with indices of 1 to 7 digits. `kind` selects
+ *  the values: 0: with 17 digits, 1: short, 2: none (a pattern). */
 static int write_file(const char *path, int kind, int64_t bytes)
 {
     static const int64_t line_bytes[] = {39, 20, 15};

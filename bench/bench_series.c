@@ -3,6 +3,7 @@
  *
  *      [mpirun -np R] bench_series [--device cpu|cuda] [--commit TEXT] [M N]...     default 8192 8192
  *
+ *  M N is a shape: M series of N values.
  *  Prints a CSV line per shape and precision: median and extremes of the pass (centered copies, numerators,
  *  coefficients, histogram), and on one rank the medians of the BLAS's syrk and gemm on the same series.
  *  Pass, syrk and gemm take turns. */
@@ -54,7 +55,8 @@ static spmm_status prepare(series *b)
     return wait_for(b);
 }
 
-/** Times the product alone, of the series without centering: its time does not depend on their values. */
+/** Times the product alone. Multiplies the series without centering them: the time of a product does not
+ *  depend on the values. */
 static spmm_status bare(const series *b, const sp_series_kernel *kernel, int triangle, double *seconds)
 {
     const sp_dots d = {b->x.v.data, b->x.v.data,      b->x.count,         b->x.count, b->x.length,

@@ -3,7 +3,8 @@
  *
  *      mpirun -np 2 bench_shared PAIRS K,K,.. MATRIX...
  *
- *  MATRIX is a generator's spec or a matrix file.
+ *  PAIRS is the number of rounds; in each, both transports are timed. MATRIX is a generator's spec or a
+ *  matrix file.
  *
  *  One thread per rank, f64. A CSV row contains for each transport the medians of a product and of its
  *  exchange alone in ms and the exchange's share of the product in %, and the median over the pairs of

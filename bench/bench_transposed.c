@@ -9,8 +9,9 @@
  *  and the medians of ROUNDS rounds are shown, in milliseconds. `first` are the first calls, which make the
  *  transpose and the map of values. `copy` is memcpy() of the values by all threads, or their copy to the GPU
  *  if the plan is on one. The product of A^T with ones is compared with the column sums of A, whose values
- *  are integers: exit status 1 if an element differs. CSV on the standard output. The bars: A^T Y at no less
- *  than 0.6 times the speed of A X, an update of values in at most twice the time of a copy. */
+ *  are integers: exit status 1 if an element differs. CSV on the standard output. The bars, which this
+ *  program does not check: A^T Y at no less than 0.6 times the speed of A X, an update of values in at most
+ *  twice the time of a copy. */
 
 #include "base/memory.h"
 #include "comm/comm.h"
@@ -22,7 +23,7 @@ enum { ROUNDS = 15, CALLS = 5 };
 
 /** The operands of the timed calls. */
 typedef struct operands {
-    spmm_plan *plan, *alone; /* alone: without the transpose */
+    spmm_plan *plan, *alone; /* alone: a second plan, which never makes the transpose */
     spmm_multivector x, y;
     const spmm_csr *a;
     spmm_device device;
@@ -93,8 +94,8 @@ static spmm_status time_all(const char *name, const spmm_block *b, operands *o)
     for (int c = 0; c < CALLS; c++) TRY(time_call(calls[c], o, &first[c]));
     for (int round = 0; round < ROUNDS; round++)
         for (int c = 0; c < CALLS; c++) {
-            TRY(time_call(calls[c], o, &seconds[c][round])); /* untimed: leaves the caches as after this
-                                                                call */
+            TRY(time_call(calls[c], o, &seconds[c][round])); /* this time is overwritten; the call
+                                                                fills the caches with its own data */
             TRY(time_call(calls[c], o, &seconds[c][round]));
         }
     for (int c = 0; c < CALLS; c++) median[c] = sp_stats_of(seconds[c], ROUNDS).median * 1e3;

@@ -6,10 +6,10 @@
  *
  *  The model: the order of the rows is cut into UNITS units of consecutive rows, which BLOCKS blocks share,
  *  one block per multiprocessor. A block processes its units as panels of SP_PANEL rows, in steps of as many
- *  panels as the slots can serve, at most `panels`. A row of X stays in its slot until another row needs the
- *  slot. Rows that the block will not need again are evicted first, then the row used longest ago. Rows that
- *  the last step used are not evicted, since its products are computed while the rows of the next step are
- *  copied. */
+ *  panels as the slots can serve, at most capacity.panels. A row of X stays in its slot until another row
+ *  needs the slot. Rows that the block will not need again are evicted first, then the row used longest ago.
+ *  Rows that the last step used are not evicted, since its products are computed while the rows of the next
+ *  step are copied. */
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -126,7 +126,7 @@ static int take_panels(const panels *p, int most, cache *c, traffic *r)
 {
     for (int64_t first = 0; first < p->count; c->step++) {
         const int64_t end = end_of_step(p, first, most, c);
-        const int waits = end == first; /* until the slots of the step before are free */
+        const int waits = end == first; /* a step without panels, which frees the slots of the step before */
         if (waits && p->start[first + 1] - p->start[first] > c->slots) return 0;
         for (int64_t e = p->start[first]; e < p->start[end]; e++) {
             const int32_t column = p->column[e];
@@ -169,7 +169,7 @@ static int take_units(const spmm_csr *a, const walk *w, int b, int most, cache *
             add_panel(a, w->order + i, rows, c, p);
         }
     empty_cache(c);
-    c->step += 2; /* no slot counts as used by the step before */
+    c->step += 2; /* so that no slot counts as used by the step before the first */
     return take_panels(p, most, c, r);
 }
 
@@ -243,7 +243,7 @@ static spmm_status order_by_levels(const spmm_csr *a, walk *w)
         const int64_t first = w->unit[u], n = w->unit[u + 1] - first;
         int32_t *const own = w->order + first;
         int64_t done = 0;
-        for (int64_t i = 0; i < n;) { /* if the pattern is not symmetric, row i may not be reached at first */
+        for (int64_t i = 0; i < n;) { /* i stays: if the pattern is not symmetric, row i may not be reached */
             if (number[own[i]] != u) {
                 i++;
                 continue;

@@ -1,13 +1,14 @@
-/** Times a plan for many columns with fewer columns (spmm_plan_set_k()), and for comparison a plan that is
- *  made for these.
+/** Times a plan that was made for MOST columns in products with fewer columns (spmm_plan_set_k()), and for
+ *  comparison a plan that is made for that smaller number.
  *
  *      mpirun -np RANKS bench_widths cpu|cuda[:KERNEL] MOST MATRIX...    MATRIX: a generator's spec, a Matrix
  *      Market or an .spmm file
  *
  *  For 1, 8, 33 and MOST columns: both plans multiply in turn, each after a product that is not timed, and
  *  the medians of ROUNDS products of the slowest rank are shown, in milliseconds. `same` is 1 where Y has the
- *  same bits. CSV on the standard output. The bars: `over` at most 1.15 in 90 % of the rows and 1.5 in all,
- *  `same` 1. Exit status 1 if bits differ. */
+ *  same bits. CSV on the standard output. `over` is the time of the plan for MOST columns
+ *  over that of the other plan. The bars: `over` at most 1.15 in 90 % of the rows and 1.5 in all, `same` 1.
+ *  Exit status 1 if bits differ; `over` is not checked. */
 
 #include <math.h>
 #include <string.h>
@@ -79,7 +80,7 @@ static spmm_status time_both(const char *name, int64_t k, planned *both)
     int same;
     for (int round = 0; round < ROUNDS; round++)
         for (int n = 0; n < 2; n++) {
-            TRY(product(&both[n], &seconds[n][round])); /* untimed: leaves the caches as after this plan */
+            TRY(product(&both[n], &seconds[n][round])); /* overwritten; fills the caches for this plan */
             TRY(product(&both[n], &seconds[n][round]));
         }
     for (int n = 0; n < 2; n++) median[n] = sp_stats_of(seconds[n], ROUNDS).median * 1e3;

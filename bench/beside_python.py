@@ -121,7 +121,7 @@ def one_process(contender, device, ks, folder, names, budget):
         a = sparse.csr_matrix(sparse.load_npz(os.path.join(folder, name + ".npz")))
         for k in ks:
             x = draw.standard_normal((a.shape[1], k))
-            # (a copy: if the library has kept data of the same matrix, its product is not a first one)
+            # (a copy, because a library may keep data for a matrix that it has seen: no first product then)
             seconds, y = timed(make, a.copy(), to_device(x), wait, budget)
             y = y.get() if hasattr(y, "get") else y.cpu().numpy() if hasattr(y, "cpu") else y
             right = a @ x

@@ -27,7 +27,7 @@ from scipy import sparse
 from scipy.spatial import Delaunay, cKDTree
 
 MORTON_BITS = 16  # of a coordinate
-SHIFT = 1e-3      # of the diagonal: the matrices are positive definite
+SHIFT = 1e-3      # added to the diagonal: Laplacians and springs are then positive definite
 RGG_NEIGHBORS = 13
 
 # the layout of a .spmm file: src/files/spmm_file.h
@@ -55,7 +55,7 @@ def symmetric(n, edges, values, diagonal):
 
 
 def laplacian(points, edges):
-    """Weights are 1 over the lengths of the edges."""
+    """The weighted Laplacian of a mesh; the weight of an edge is 1 / its length."""
     n, (i, j) = len(points), edges.T
     weights = 1 / np.linalg.norm(points[i] - points[j], axis=1)
     degree = np.bincount(i, weights, n) + np.bincount(j, weights, n)
@@ -63,7 +63,8 @@ def laplacian(points, edges):
 
 
 def springs(points, edges):
-    """The 3x3 blocks of springs along the edges: -w d d^T off the diagonal, their sum on it, d the direction."""
+    """The matrix of springs along the edges, in 3x3 blocks: -w d d^T for an edge with the unit vector d and
+    w = 1 / its length; on the diagonal the sum of w d d^T over the edges of the point, and SHIFT."""
     n, (i, j) = len(points), edges.T
     apart = points[i] - points[j]
     length = np.linalg.norm(apart, axis=1)[:, None]
@@ -133,8 +134,8 @@ def cases(scale):
 
 
 def grid(edge, corners):
-    """The Laplacian of a cubic grid whose points have neighbors along the axes or, with corners, in a cube around them;
-    and the points."""
+    """The Laplacian of a cubic grid, and the grid's points. The neighbors of a point are those along the axes
+    or, with `corners`, all in the 3x3x3 cube around the point."""
     line = sparse.diags([1, 1, 1], [-1, 0, 1], shape=(edge, edge))
     if corners:
         a = sparse.kron(sparse.kron(line, line), line)
@@ -155,7 +156,7 @@ def shuffled(a, points, rng, width=1):
 
 
 def write(path, a):
-    """A CSR matrix as a .spmm file, as `spmm_mpi --cache` does."""
+    """Writes a CSR matrix as a .spmm file, as `spmm_mpi --cache` does."""
     a.sum_duplicates()
     a.sort_indices()
     sections = [a.indptr.astype(np.int64).tobytes(), a.indices.astype(np.int32).tobytes(),

@@ -20,7 +20,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** Waits for the GPU. Returns the time since the barrier on the slowest rank, in seconds. */
+/** Waits for the GPU. Sets *seconds to the time since `start` on the slowest rank, in seconds. */
 static PetscErrorCode elapsed(double start, double *seconds)
 {
     PetscDeviceContext context;

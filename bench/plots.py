@@ -65,7 +65,7 @@ def draw_over_k(axes, cases, peer_name):
 
 
 def over_k(machine, precision, cases, peer_name):
-    cases = [c for c in cases if c.peer]  # without a peer: of other runs, such as the sweep for cliffs
+    cases = [c for c in cases if c.peer]  # those without a peer are of other runs: the sweep for cliffs
     names = recorded.matrices(cases)
     if not names:
         return None

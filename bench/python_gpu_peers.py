@@ -1,5 +1,5 @@
-"""Times products with the transpose and small dense products on a GPU, and those of cuSPARSE and cuBLAS
-through CuPy.
+"""Times this library's products with the transpose and its small dense products on a GPU, and for comparison
+the same products by cuSPARSE and cuBLAS, called through CuPy.
 
     SPMM_LIBRARY=build/cuda PYTHONPATH=python python3 bench/python_gpu_peers.py [MATRIX.mtx[.gz]...] > CSV
 
@@ -24,7 +24,7 @@ ROUNDS = 15
 
 
 def stencil(points, wide):
-    """A grid's matrix with 7 entries per row, or 27 if it is wide."""
+    """The matrix of a stencil on a cubic grid: 7 entries per row or, if `wide`, 27."""
     line = sparse.diags([1.0, 2.0, 3.0], [-1, 0, 1], shape=(points, points))
     one = sparse.identity(points)
     if wide:
@@ -34,7 +34,7 @@ def stencil(points, wide):
 
 
 def skewed(scale, per_row, draw):
-    """R-MAT (Chakrabarti et al., 2004) with the usual quadrants."""
+    """R-MAT (Chakrabarti et al., 2004); the quadrants have probabilities 0.57, 0.19, 0.19 and 0.05."""
     n, entries = 1 << scale, per_row << scale
     row, col = np.zeros(entries, np.int64), np.zeros(entries, np.int64)
     for bit in range(scale):

@@ -7,7 +7,7 @@ import math
 import os
 from collections import namedtuple
 
-# the bar of bench_cpu: geometric mean of the fastest of these over ours
+# the libraries of bench_cpu's bar: in each case, the time of the fastest of them is compared with ours
 BAR = "kokkos,eigen,eigen-fixed,graphblas,librsb,petsc"
 # the names of columns in older files
 RENAMED = {"floor_share": "dram_bound_share", "still_ms": "no_exchange_ms"}
@@ -19,11 +19,13 @@ CPU_COLUMNS = {"machine", "threads", "matrix", "precision", "k", "contender", "l
 Time = namedtuple("Time", "ms name gflops")
 # auto: the kernel that `auto` selects; best: our fastest kernel; peer: cuSPARSE's fastest SpMM, or the
 # fastest library of summary_cpu's bar; vector: cuSPARSE's fastest SpMV; libraries: {name: Time}, on the CPU;
-# flop and bytes of a product: bytes, the minimum that it moves, 0 if not recorded; copy: bytes/s
+# flop, bytes: operations of a product, and the minimum of bytes that it moves (0: not recorded);
+# copy: bytes/s of a copy in the GPU's memory
 Case = namedtuple("Case", "machine matrix precision k date auto best peer vector libraries flop bytes copy")
 
-# A product on several GPUs, ms: peer, all-gather and cuSPARSE; ours, by auto; plain, the same without
-# overlap, None where not measured; exchange, ours alone; no_exchange, ours without it
+# Times of a product on several GPUs in ms. peer: by all-gather and cuSPARSE; ours: by our plan with `auto`;
+# plain: by our plan without overlap (None: not measured); exchange: our exchange alone; no_exchange: our
+# product without the exchange
 Multi = namedtuple("Multi", "machine ranks matrix precision k date peer ours plain exchange no_exchange way transport")
 
 
@@ -133,8 +135,8 @@ def _multi_case(key, date, rows):
 
 
 def multi(folder):
-    """Cases of bench_multigpu; if a case has several runs, one with all contenders, and of these the
-    newest."""
+    """Cases of bench_multigpu. If a case has several runs, the newest run with all contenders is used; if
+    there is none, the newest run."""
     found = {}
     for row in _rows(folder, MULTI_COLUMNS):
         key = (row["gpu"], int(row["ranks"])), row["matrix"], row["precision"], int(row["k"])

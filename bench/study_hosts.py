@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs a study on two hosts that are network namespaces (tests/network.py), as its records and its page
-state:
+"""Runs a study on two hosts that are network namespaces (tests/network.py). The records and the page of the
+study state this.
 
     bench/study_hosts.py [OPTIONS OF jobs/study] STUDY
 
@@ -19,8 +19,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 import network
 
-LAUNCHER = "two-hosts"  # its name in the commands of the records
-# in a user namespace everybody is root
+LAUNCHER = "two-hosts"  # name of the launcher script in the commands of the records
+# in a user namespace every user is root, and mpirun must be told that this is intended
 ROOT_IS_MEANT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 MCA = {"pml": "ob1", "btl": "tcp,self,vader", "rmaps_base_oversubscribe": 1,
        "hwloc_base_binding_policy": "none"}

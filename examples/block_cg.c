@@ -33,8 +33,9 @@ static void small_product(int k, const double *a, const double *b, double *c)
 }
 
 /** V := Q, where V = Q S, the first r columns of Q are orthonormal, and the others are 0. A column that
- *  depends on the columns before it, up to 1e-7 of its length, is dropped. Cholesky's method on the Gram
- *  matrix G = D F^T F D; the second pass removes the rounding errors of the first. \return r */
+ *  depends on the columns before it, up to 1e-7 of its length, is dropped. Uses Cholesky's method on the Gram
+ *  matrix G = V^T V = D F^T F D, where the diagonal matrix D has the lengths of the columns of V. The second
+ *  pass removes the rounding errors of the first. \return r */
 static int orthonormalize(int k, spmm_multivector *v, double *s)
 {
     small g, f, t;

@@ -6,7 +6,7 @@
 //
 // MATRIX is a matrix file or a generator specification; the defaults of the others are 8, 1e-8 and 1000.
 // Prints the residual of the worst column, computed from A X, and the distance of X from the known solution,
-// from which B was computed. Exit status: 0 converged, 1 not converged, 2 an error.
+// from which B was computed. Exit status: 0 if that residual is at most 10 * TOLERANCE, 1 if not, 2 an error.
 #include <mpi.h>
 #include <spmm.h>
 
@@ -58,8 +58,8 @@ static std::vector<double> dots(const multivector &x, const multivector &y)
     return found;
 }
 
-// y := beta y + sign x R, where R is the diagonal matrix of the quotients a / b. A column with b = 0 has
-// converged.
+// y := beta y + sign x R, where R is the diagonal matrix of the quotients a / b. A quotient with b = 0 is
+// replaced by 0: that column has converged, or this is the first iteration, in which `old` is 0.
 static void add(double sign, const multivector &x, const std::vector<double> &a, const std::vector<double> &b,
                 double beta, const multivector &y)
 {

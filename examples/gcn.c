@@ -79,7 +79,7 @@ static spmm_block load(const char *graph, int rank)
  *  k]. */
 static spmm_multivector layer(const spmm_block *block, const spmm_multivector *h, int which, int k)
 {
-    const spmm_plan_options options = {.products = 1}; /* training computes thousands */
+    const spmm_plan_options options = {.products = 1}; /* one per plan here; training computes thousands */
     double *const w = malloc((size_t)(h->k * k) * sizeof *w);
     spmm_multivector hw, y;
     spmm_plan *plan;

@@ -88,8 +88,9 @@ static void small_product(int m, const double *a, const double *b, double *c, in
 }
 
 /** Rayleigh-Ritz: [X P] := S R and A [X P] := A S R, where the columns of X are the best vectors in the span
- *  of S. Nearly dependent directions of S are omitted. With D G D = U L U^T, the columns of S T are
- *  orthonormal for T = D U L^-1/2. */
+ *  of S. Nearly dependent directions of S are omitted. G is S^T S and D the diagonal matrix of the inverse
+ *  lengths of the columns of S. With D G D = U L U^T, the columns of S T are orthonormal for T = D U
+ *  L^-1/2. */
 static void improve(solver *s)
 {
     const int m = s->m;

@@ -1,4 +1,4 @@
-/* Y := A X with four columns, on any number of MPI processes. Each prints the sum of its rows of Y.
+/* Y := A X with four columns, on any number of MPI processes. Each process prints the sum of its rows of Y.
  *
  *     mpicc product.c -o product $(pkg-config --cflags --libs spmm)
  *     mpirun -np 2 ./product lap2d5:8 */

@@ -29,10 +29,11 @@
  *    is refused only if the plan exchanges rows of X. spmm_plan_destroy() waits until the other call has
  *    returned.) This check does not order the threads. On several ranks, two threads must not use one plan
  *    without a lock of the program, because all ranks must compute the products of a plan in the same order.
- *    Within a thread this holds for the products of all its plans. Different plans and multivectors can be
- *    used by different threads at the same time if what these threads call collectively (spmm_plan_create(),
- *    spmm_multivector_dot(), ..) is over different communicators. On a GPU only one thread at a time may call
- *    the library, because all calls use the same streams of the process.
+ *    A thread that uses several plans must compute the products of all of them in the same order on all
+ *    ranks. Different plans and multivectors can be used by different threads at the same time if the
+ *    collective functions that these threads call (spmm_plan_create(), spmm_multivector_dot(), ..) get
+ *    different communicators. On a GPU only one thread at a time may call the library, because all calls use
+ *    the same streams of the process.
  *  - Fork: a child that was forked after the first call of the library has neither the parent's threads nor
  *    its MPI. In such a child, functions that return a status return SPMM_ERR_USAGE, because a product would
  *    hang; the destroy functions still free memory. A child that was forked before the first call, or that
@@ -106,7 +107,7 @@ spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, 
  *  \param [in]  x_rows     number of this rank's rows of X; of a square matrix usually `rows`, so that X is
  *                          distributed like Y
  *  \param [in]  precision  type of the values in the parts and in the block; the same on every rank
- *  \param [in]  part       [parts]; parts may differ from rank to rank, and be 0
+ *  \param [in]  part       [parts]; the number `parts` may differ from rank to rank, and may be 0
  *  \param [out] block      this rank's block; the caller destroys it
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (a wrong argument; row starts that
  *          decrease; a column or an index of map that is out of range: the message says which), _MEMORY,
@@ -174,11 +175,11 @@ typedef struct spmm_plan_options {
                        all sums stay f64. So an element of Y has an additional error of at most sum |a|
                        max(2^-24 |x|, 2^-150) over the entries in columns of other ranks. Y is the same in
                        each run, but depends on how rows are distributed over ranks. With `exact` or
-                       SPMM_TRANSPORT_SHARED it gives SPMM_ERR_USAGE. It has no effect on f32 matrices, on
-                       spmm_apply_transposed(), or on partial sums of Y, which travel as f64. Ranks of a node
-                       then send messages instead of reading rows in common memory; on CPUs, messages take
-                       longer; with any_order, the joint exchange is not tried. SPMM_F64 (0): rows travel as
-                       they are; the library never chooses f32 */
+                       SPMM_TRANSPORT_SHARED, SPMM_F32 gives SPMM_ERR_USAGE. SPMM_F32 has no effect on f32
+                       matrices, on spmm_apply_transposed(), or on partial sums of Y, which travel as f64.
+                       With SPMM_F32, ranks of a node send messages instead of reading rows in common memory;
+                       on CPUs, messages take longer. With SPMM_F32 and any_order, the joint exchange is not
+                       tried. SPMM_F64 (0): rows travel as they are; the library never chooses f32 */
 } spmm_plan_options;
 
 /** Cuts the square matrix of rank `root` into one range of rows per rank, such that products move few rows of
@@ -191,8 +192,9 @@ typedef struct spmm_plan_options {
  *  bits on any number of ranks (options.any_order, options.exact), it has the same bits with every cut.
  *
  *  Collective over comm. Memory on root, for a cut that renumbers rows: about 110 bytes per row and 4 to 8
- *  per entry; with METIS 12 or more per entry. SPMM_CUT_AUTO cuts by entries if memory is too short for that
- *  or for the copy that spmm_cut_scatter() makes. It also does so with SPMM_EXCHANGE_JOINT.
+ *  per entry; with METIS 12 or more per entry. SPMM_CUT_AUTO cuts by entries if memory is too short for such
+ *  a cut, or for the copy that spmm_cut_scatter() makes. With SPMM_EXCHANGE_JOINT, SPMM_CUT_AUTO always cuts
+ *  by entries.
  *  \param [in]  root     the rank of comm that passes the matrix
  *  \param [in]  a        the whole matrix on rank root; ignored on other ranks (may be NULL). Not changed
  *  \param [in]  by       the cut. With SPMM_CUT_GRAPH, a build without METIS returns SPMM_ERR_USAGE; on one
@@ -213,7 +215,7 @@ spmm_status spmm_cut_create(MPI_Comm comm, int root, const spmm_csr *a, spmm_cut
  *  set, and the renumbered copy of the matrix needs as much memory on root as the matrix.
  *
  *  Collective over comm.
- *  \param [in]  root   as for spmm_cut_create(), with the same root
+ *  \param [in]  root   the rank of comm that was `root` in spmm_cut_create()
  *  \param [in]  a      on rank root the matrix of the cut, or another one with as many rows; ignored on other
  *                      ranks (may be NULL). Not changed
  *  \param [in]  cut    from spmm_cut_create(), with as many ranks as comm; may be destroyed afterwards
@@ -266,8 +268,9 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
  *  takes less than 0.9 of the first kernel's time with one column. This call, and later calls for other
  *  ranges of columns, time both kernels. spmm_plan_view() prints the bytes of both matrices. There are never
  *  more than two matrices, and only one if options.kernel names the kernel. (A kernel of another library, or
- *  a baseline, is prepared anew by each call.) X is cut into the greatest number of column blocks that fits
- *  k, up to the number that spmm_plan_create() chose.
+ *  a baseline kernel, which exists for comparison, is prepared anew by each call of spmm_plan_set_k().) X is
+ *  cut into the greatest number of column blocks that fits k, up to the number that spmm_plan_create()
+ *  chose.
  *
  *  Multivectors that were created for another number of columns stay valid. A CUDA graph of a product keeps
  *  the number of columns that it was captured with. It can be launched whatever the plan's current number of
@@ -324,15 +327,15 @@ spmm_status spmm_plan_y_create_k(const spmm_plan *plan, int64_t k, spmm_multivec
  *                               ranks need it
  *  \param [in]     x     this rank's rows of X, [x_rows x k], with the k of spmm_plan_set_k(), in the memory
  *                        of the plan's device; the ghost rows of x are overwritten. Each call copies a
- *                        column-major x of several columns. If x
- *                        has fewer ghost rows than the plan needs, or another leading dimension than
- *                        spmm_plan_x_create() gives, each call copies x. With SPMM_TRANSPORT_PEER and
+ *                        column-major x of several columns. If x has fewer ghost rows than the plan needs,
+ *                        or another leading dimension than spmm_plan_x_create() gives, each call copies x.
+ *                        With SPMM_TRANSPORT_PEER and
  *                        _SHARED, each call also copies an x that spmm_plan_x_create() did not create for
  *                        this plan
  *  \param [in,out] y     this rank's rows of Y, shaped as by spmm_plan_y_create(); not read if beta is 0;
  *                        padding columns are overwritten; must not overlap x, ghost rows and padding
  *                        included. A column-major y is converted from a row-major buffer of the plan. It gets
- *                        the same bits, and memory between its columns is not changed
+ *                        the same bits as a row-major y, and memory between its columns is not changed
  *  \return this rank's status: SPMM_OK, SPMM_ERR_USAGE (a shape, precision or space differs from the plan's,
  *          a leading dimension is below k, x and y overlap, or an argument is NULL; the other ranks are
  *          notified, unless plan is NULL, another thread uses it or MPI has been finalized), _MEMORY,
@@ -376,8 +379,8 @@ spmm_status spmm_apply_end(spmm_plan *plan);
  *  first call transposes the block and chooses a kernel for it; this takes about as much time as
  *  spmm_plan_create() and as much memory as the plan.
  *
- *  Collective over the plan's communicator, as spmm_apply() is; the first call waits for all ranks, and each
- *  call on a grid with Q > 1 for the process row.
+ *  Collective over the plan's communicator, as spmm_apply() is. The first call waits for all ranks. On a grid
+ *  with Q > 1, each call waits for the ranks of the process row.
  *  \param [in,out] plan  reusable
  *  \param [in]     alpha, beta  as for spmm_apply()
  *  \param [in]     x     [m x k]: this rank's rows, shaped as by spmm_plan_y_create(), in the memory of the

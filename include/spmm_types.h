@@ -49,10 +49,10 @@ typedef enum spmm_device { SPMM_CPU = 0, SPMM_CUDA = 1 } spmm_device;
 
 /** All storage formats, numbered from 1. Each has a name, the suffix of the object sp_format_* that
  *  implements it, and a word for options, records and messages. SPMM_ELL is ELLPACK padded to the longest
- *  row, SPMM_ELL_NOPAD is ELLPACK without padding, SPMM_SELL is sliced ELLPACK, with the rows sorted by
- *  length if that saves padding, a panel of SPMM_PANEL is 8 rows with one list of column indices for all of
- *  them, and SPMM_STAGED consists of panels ordered so that a GPU can keep the rows of X that they need in
- *  shared memory. */
+ *  row. SPMM_ELL_NOPAD is ELLPACK without padding. SPMM_SELL is sliced ELLPACK, with the rows sorted by
+ *  length if that saves padding. SPMM_PANEL consists of panels: a panel is 8 rows with one list of column
+ *  indices for all of them. SPMM_STAGED consists of panels ordered so that a GPU can keep the rows of X that
+ *  they need in shared memory. */
 #define SPMM_FORMAT_LIST(F)                   \
     F(SPMM_CSR, csr, "csr")                   \
     F(SPMM_ELL, ell, "ell")                   \
@@ -130,7 +130,8 @@ typedef struct spmm_multivector {
                                         of X there, see spmm_plan_x_create() */
     spmm_layout layout; /**< column-major multivectors have no ghost rows. Only spmm_apply(), _begin() and
                              _transposed(), spmm_multivector_copy() and spmm_multivector_scale_rows() accept
-                             them; all except spmm_multivector_scale_rows() convert them */
+                             them. Of these, spmm_multivector_scale_rows() works in place; the others copy
+                             the elements from one layout to the other */
 } spmm_multivector;
 
 /** One rank's block of a distributed matrix. A program may fill in this struct itself, by these rules:
@@ -159,7 +160,8 @@ typedef enum spmm_cut_by {
                                spmm_csr_scatter() */
     SPMM_CUT_ROWS = 2,    /**< not renumbered; the same number of rows per rank */
     SPMM_CUT_LAYOUT = 3,  /**< renumbered by a layout of the graph in space; takes about 3 us per row on one
-                               core, a tenth of that on a GPU that a plan has opened */
+                               core, or a tenth of that on the GPU of root, which is used if
+                               spmm_device_open() has opened it and A has 100,000 rows or more */
     SPMM_CUT_GRAPH = 4    /**< renumbered by METIS, if the build includes it; takes about 1 us per entry */
 } spmm_cut_by;
 
@@ -317,17 +319,17 @@ typedef enum spmm_exchange {
     SPMM_EXCHANGE_HALO = 1,  /**< each rank gets only the rows of X that its block needs */
     SPMM_EXCHANGE_BCAST = 2, /**< each rank of a process column gets all rows of X that correspond to its
                                   columns */
-    SPMM_EXCHANGE_JOINT = 3 /**< for each pair of ranks, rows of X in one direction or partial sums of rows of
-                                 Y in the other, the fewest that cover all entries. The sums are not in the
-                                 canonical order: the last bits of Y depend on the number of ranks and on
-                                 their nodes, but are the same in each run */
+    SPMM_EXCHANGE_JOINT = 3  /**< a rank sends another rank rows of X, or partial sums of rows of Y that it
+                                 computes with its rows of X, or both: as few rows as possible. The
+                                 order of the sums, and so the last bits of Y, depend on the number of ranks
+                                 and on their nodes, but are the same in each run */
 } spmm_exchange;
 
 /** The transport of rows of X between ranks. */
 typedef enum spmm_transport {
     SPMM_TRANSPORT_AUTO = 0,
     SPMM_TRANSPORT_MPI = 1,        /**< MPI from host memory, each rank sends its own messages; rows in GPU
-                                        memory are host-staged */
+                                        memory are copied through host memory */
     SPMM_TRANSPORT_STAGED = 2,     /**< like SPMM_TRANSPORT_MPI, but in chunks, so that copies and messages
                                         overlap */
     SPMM_TRANSPORT_CUDA_AWARE = 3, /**< MPI from GPU memory, if the MPI library reports that it can do that */

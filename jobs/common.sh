@@ -41,9 +41,9 @@ whose_mpirun() {
     esac
 }
 
-# launcher RANKS: prints the words before the program. Nodes are filled one after another: with one rank on
-# each, few ranks would share a node. Each rank sees all GPUs of its node and uses the one with its local
-# number: no --gpu-bind, which would keep ranks from writing into each other's memory.
+# launcher RANKS: prints the words before the program. Nodes are filled one after another: if consecutive
+# ranks were on different nodes, few ranks would share a node. Each rank sees all GPUs of its node and uses
+# the one with its local number: no --gpu-bind, which would keep ranks from writing into each other's memory.
 launcher() {
     local tasks=${SLURM_NTASKS_PER_NODE:-$1} by=srun words
     [ "$SITE_LAUNCHER" = srun ] || by=$(whose_mpirun) || return 2
@@ -56,7 +56,8 @@ launcher() {
     openmpi-none) words="mpirun -np {ranks} --map-by ppr:$tasks:node --bind-to none" ;;
     mpich-cores) words="mpirun -np {ranks} -ppn $tasks -bind-to core:$cpus" ;;
     mpich-none) words="mpirun -np {ranks} -ppn $tasks -bind-to none" ;;
-    # by default Intel MPI places ranks as SLURM places all tasks of the job
+    # RESPECT_PROCESS_PLACEMENT=off: by default Intel MPI ignores -ppn, and places ranks as SLURM places all
+    # tasks of the job
     intelmpi-cores) words="env I_MPI_JOB_RESPECT_PROCESS_PLACEMENT=off I_MPI_PIN_DOMAIN=$cpus:compact mpirun -np {ranks} -ppn $tasks" ;;
     intelmpi-none) words="env I_MPI_JOB_RESPECT_PROCESS_PLACEMENT=off I_MPI_PIN=off mpirun -np {ranks} -ppn $tasks" ;;
     esac

@@ -20,8 +20,8 @@ static int same_distances(const sp_stencil_sample *a, const sp_stencil_sample *b
     return 1;
 }
 
-/** Returns the sample whose distances the majority of samples have (Boyer and Moore: MJRTY, a fast majority
- *  vote algorithm, 1991); NULL if there is no majority. \param [out] unknowns unknowns per point */
+/** Returns a sample whose distances at least half of all samples have (Boyer and Moore: MJRTY, a fast
+ *  majority vote algorithm, 1991); NULL if none is found. \param [out] unknowns unknowns per point */
 static const sp_stencil_sample *find_majority(const sp_stencil_sample *sample, int samples, int32_t *unknowns)
 {
     const sp_stencil_sample *most = NULL;
@@ -77,12 +77,12 @@ static int count_until(const stencil *s, int i, int64_t high)
     return n;
 }
 
-/** Determines the points per line and per plane from the distances to one side. Returns 0 if the distances do
- *  not fit a grid. */
+/** Determines the extents of the stencil (s->reach) and of the grid (g->points) in each direction from the
+ *  positive distances. Returns 0 if the distances do not fit a grid. */
 static int find_directions(stencil *s, int64_t points, sp_stencil_grid *g)
 {
     const int32_t *const d = s->distance;
-    int64_t stride = 1, width = 0; /* stride: of this direction; width: extent of the directions before it */
+    int64_t stride = 1, width = 0; /* of this direction; extent of the stencil in the directions before it */
     int i = s->count / 2 + 1;
     for (int direction = 0; direction < 3; direction++) {
         s->reach[direction] = 0;
@@ -193,8 +193,8 @@ static void try_strips(const site *s, int64_t strips, division *best, double *le
 /** Chooses how a grid is divided into columns. */
 static void choose_columns(const stencil *s, int64_t blocks, sp_stencil_grid *g)
 {
-    /* ROOM, MORE_ROOM: number of rows of X that fit in shared memory together with tiles and values. These
-     * take less memory if rows have at most FEW entries: MORE_ROOM */
+    /* ROOM, MORE_ROOM: number of rows of X that fit in shared memory together with tiles and values.
+     * MORE_ROOM applies if rows have at most FEW entries, because tiles and values then take less memory. */
     enum { ROOM = 720, MORE_ROOM = 800, FEW = 16, WIDEST = 16 /* strips, in cells */ };
     const int plane = g->points[2] == 1;
     const sp_stencil_box box = sp_stencil_box_of(g);

@@ -3,16 +3,17 @@
  *  of X is needed again one line later and one plane later, when caches and shared memory no longer contain
  *  it.
  *
- *  The grid is recognized by its stencil: in most rows the columns have the same distances from the middle
- *  column. These distances, sorted, are those within a line, then those to the next lines, then those to the
- *  next planes.
+ *  The grid is recognized by its stencil: in most rows of A the column indices have the same distances from
+ *  the middle column index. These distances, sorted, are those within a line, then those to the next lines,
+ *  then those to the next planes.
  *
- *  The points are grouped in cells of 2 x 2 x 2 points, with all unknowns of a point together. The
- *  cross-section of the grid, in x and y, is divided into columns with equal numbers of cells, about 4 x 4,
- *  and each column is processed layer by layer. The number of columns is a multiple of the number of thread
- *  blocks, and all blocks advance at the same pace, so that rows of X that neighboring columns share are in
- *  the cache. To get columns of equal size, a path through the cross-section, back and forth in strips, is
- *  cut into equal parts. A is not permuted, and neither are X and Y. */
+ *  The points are grouped in cells of 2 x 2 x 2 points, with all unknowns of a point together. The grid is
+ *  divided into vertical columns of cells. (In the rest of this comment, and in sp_stencil_grid, a column
+ *  is such a column of the grid.) The cross-sections of all columns, in x and y, have equal numbers of
+ *  cells, about 4 x 4. Each column is processed layer by layer. The number of columns is a multiple of the
+ *  number of thread blocks, and all blocks advance at the same pace, so that rows of X that neighboring
+ *  columns share are in the cache. To get columns of equal size, a path through the cross-section, back
+ *  and forth in strips, is cut into equal parts. A is not permuted, and neither are X and Y. */
 #ifndef SP_GRID_ORDER_H
 #define SP_GRID_ORDER_H
 
@@ -35,8 +36,8 @@ enum {
 typedef struct sp_stencil_sample {
     int32_t length; /**< number of entries; 0 if there are more than SP_STENCIL_ENTRIES */
     int32_t alike;  /**< number of following rows that have the same number of entries and the same first
-                         column; at most SP_STENCIL_UNKNOWNS */
-    int32_t col[SP_STENCIL_ENTRIES]; /**< columns of the entries */
+                         column index; at most SP_STENCIL_UNKNOWNS */
+    int32_t col[SP_STENCIL_ENTRIES]; /**< column indices of the entries */
 } sp_stencil_sample;
 
 /** A grid: x is along the lines, then y, then z. */
@@ -120,7 +121,8 @@ SP_HOST_DEVICE static inline sp_stencil_box sp_stencil_box_of(const sp_stencil_g
 }
 
 /** Returns the number of cells of the cross-section before cell (x, y) on the path. The path runs strip by
- *  strip, back and forth along each strip, and upwards across it. */
+ *  strip: along x, back and forth in alternate strips, and for each x across the strip in the direction of
+ *  increasing y. */
 SP_HOST_DEVICE static inline int64_t sp_stencil_path(const sp_stencil_box *b, int64_t strips, int64_t x,
                                                      int64_t y)
 {

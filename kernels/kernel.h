@@ -127,8 +127,8 @@ const sp_kernel *sp_kernel_find(const char *id);
  *  else 0. Local. */
 int sp_kernel_left_out(const char *id);
 
-/** Returns 1 if rows of Y with up to `longest` entries have the bits of the serial product with this kernel
- *  and precision, else 0. Local. */
+/** Returns 1 if a product with this kernel and precision has the bits of the serial product in each row of Y
+ *  whose row of A has at most `longest` entries, else 0. Local. */
 int sp_kernel_is_exact(const sp_kernel *kernel, spmm_precision precision, int64_t longest);
 
 /** Returns the default kernel for the given device and format, i.e. the first one in the registry; NULL if

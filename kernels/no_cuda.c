@@ -1,5 +1,6 @@
-/** Replaces the CUDA kernels in a build without CUDA: --list-kernels still lists them, but each function
- *  returns SPMM_ERR_NO_DEVICE. */
+/** Replaces the CUDA kernels, and the other functions that .cu files define, in a build without CUDA.
+ *  --list-kernels still lists the kernels, but each function that returns a status returns
+ *  SPMM_ERR_NO_DEVICE. */
 #include "base/status.h"
 #include "device/device_ops.h"
 #include "device/difference.h"

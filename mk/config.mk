@@ -237,8 +237,8 @@ ifeq ($(FUZZ),run)
 else ifeq ($(FUZZ),coverage)
   override OPT := $(FUZZ_OPT) -fprofile-instr-generate -fcoverage-mapping
 endif
-# no contraction: which products and sums are one fma is written in the source, so that all compilers produce
-# the same bits
+# no contraction: the source, and not the compiler, decides which products and sums are one fma, so that all
+# compilers produce the same bits
 ALL_CFLAGS = -std=c11 -ffp-contract=off -D_GNU_SOURCE $(OPT) $(WARNINGS) -fopenmp -fPIC $(INCLUDES) $(DEFINES) $(NCCL_FLAGS) $(CFLAGS)
 LIBS := $(if $(NCCL_FOUND),$(NCCL_LIBS)) $(if $(METIS_FOUND),$(METIS_LIBS)) $(OPTIONAL_LIBS) -lz -lm
 

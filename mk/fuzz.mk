@@ -28,7 +28,8 @@ FUZZ_ARCHIVE := tests/fuzz/corpus.tar.gz
 FUZZ_CORPUS := $(B)/fuzz-corpus
 $(FUZZ_CORPUS): $(FUZZ_ARCHIVE)
 	$(Q)rm -rf $@ $@.new && mkdir -p $@.new && gzip -dc $< | tar xf - -o -C $@.new && touch $@.new && mv $@.new $@
-# Adds an input to that folder and packs it (GNU tar). The same inputs make the same archive, whoever packs them.
+# Adds an input to the folder of its target, and packs the corpus (GNU tar). The same inputs make the same
+# archive, whoever packs them.
 fuzz_add_target = $(patsubst %/,%,$(dir $(AS)))
 fuzz-add: $(FUZZ_CORPUS)
 	$(Q)[ -f '$(INPUT)' ] && [ -f 'tests/fuzz/$(fuzz_add_target).c' ] && [ -n '$(notdir $(AS))' ] || \

@@ -44,8 +44,9 @@ FUNCTIONS = $(shell sed -n 's/^[a-z].*[ *]\(spmm_[a-z_0-9]*\)(.*)*/\1/p' include
 PUBLIC := $(B)/public/libspmm.a $(B)/public/libmm.a
 LD ?= ld
 OBJCOPY ?= objcopy
-# For C++ of nvcc, groups are dissolved: a linker takes groups of one name for copies, even if the name is
-# local. And objcopy makes a unique symbol local only if it was made weak before
+# nvcc's objects contain C++, whose section groups are dissolved: a linker takes groups of one name for copies
+# of each other, even if the name is local. And objcopy makes a unique symbol local only if the symbol was made
+# weak before.
 public_object = $(LD) -r -d $(if $(filter 1,$(WITH_CUDA)),--force-group-allocation) -o $@.o --whole-archive $< \
     $(if $(filter 1,$(WITH_CUDA)),&& $(OBJCOPY) --wildcard --weaken-symbol='_Z*' $@.o) \
     && $(OBJCOPY) --wildcard $(patsubst %,--keep-global-symbol='%',$(exported)) $(WEAK) $@.o

@@ -6,7 +6,7 @@ CXX ?= g++
 MKL_DIR ?= $(or $(MKLROOT),$(abspath $(BUILDDIR))/peers/mkl)
 
 H := \#
-# one library has several names, in the folders that distributions use
+# $(call mkl_so,NAME): the file of MKL's library NAME, whose folder and ending depend on the distribution
 mkl_so = $(firstword $(wildcard $(addprefix $(MKL_DIR)/lib/,libmkl_$(1).so libmkl_$(1).so.* intel64/libmkl_$(1).so)))
 CUSPARSE_SO := $(call cuda_library,cusparse)
 CUSPARSE_H := $(if $(CUSPARSE_SO),$(call cuda_header,cusparse.h))

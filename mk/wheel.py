@@ -30,7 +30,8 @@ class Refused(Exception):
 
 
 class Elf:
-    """A shared library of 64 bits, little-endian: its machine, the libraries that it needs, and their versions of symbols."""
+    """A shared library of 64 bits, little-endian: its machine, the libraries that it needs, and the versions
+    of the symbols that it needs from each."""
 
     def __init__(self, path):
         self.data = path.read_bytes()

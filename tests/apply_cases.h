@@ -9,8 +9,8 @@ static int says(const char *text) { return strstr(spmm_error_message(), text) !=
 
 /* ---- begin and end ---- */
 
-/** Checks products by two plans, one of which computes its product between begin and end of the other's; X is
- *  made by the plan or by the caller. */
+/** Checks products of two plans: the plan `other` computes a product between the begin and the end of a
+ *  product of the plan `one`. X of `one` is made by the plan or by the caller. */
 static void begin_and_end(const char *spec, spmm_precision precision, int q, const spmm_plan_options *options)
 {
     enum { K = 4 };
@@ -125,8 +125,8 @@ static void test_wrong_begin(void)
 
 /* ---- layouts ---- */
 
-/** A column-major multivector in device memory that the caller allocated, with `gap` elements between
- *  columns, which are 77. */
+/** A column-major multivector in memory that the caller allocated on the device. Between its columns there
+ *  are gaps, whose elements are 77. */
 typedef struct by_columns {
     spmm_multivector v;
     void *host; /* [elements], the copy in host memory */
@@ -272,7 +272,7 @@ static void fill_nan(spmm_multivector *v)
     spmm_multivector_destroy(&host);
 }
 
-/** Checks products with alpha = 0 on some ranks: there Y does not depend on A and X.
+/** Checks products with alpha = 0 on some ranks: on these ranks Y does not depend on A and X.
  *  \param [in] nan  1: alpha is 0 on all ranks; X has NaNs, and A may have them */
 static void check_zero(const distributed *d, planned *p, int transposed, int nan, double beta)
 {

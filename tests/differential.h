@@ -42,8 +42,8 @@ static struct {
     int world_rank;
     spmm_device device;
     uint64_t seed, number; /* of the case */
-    uint64_t drawn;        /* the counter of its random numbers */
-    int64_t differences;   /* that this rank has found in it */
+    uint64_t drawn;        /* the counter of the case's random numbers */
+    int64_t differences;   /* that this rank has found in the case */
     int spoil;             /* 1: makes an element wrong after each product, which the comparison must find */
     char plan[400], step[200];
     diff_counts counts;

@@ -218,7 +218,8 @@ static inline void is_unchanged(operand *o, const char *what)
 }
 
 /** Notes a difference if the padding of a caller's result was written: between the columns of a column-major
- *  result, or if `rows` is 1 behind the rows of a row-major one. (Products may overwrite the latter.) */
+ *  result, or, if `rows` is 1, behind the rows of a row-major result. (Products may overwrite the padding of
+ *  a row-major result.) */
 static inline void padding_stands(const operand *o, int rows, const char *what)
 {
     const spmm_multivector *const v = &o->view;

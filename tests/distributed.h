@@ -77,7 +77,8 @@ static void add_product(const spmm_csr *a, int transposed, int64_t k, double sca
             }
 }
 
-/** Checks that y is alpha op(A) X + beta Y from row `first` on; X and Y were filled by fill(). */
+/** Checks that y has the rows from row `first` on of alpha A X + beta Y or, if `transposed`, of alpha A^T X +
+ *  beta Y. X and Y were filled by fill(). */
 static inline void check_rows(const spmm_csr *a, int transposed, double alpha, double beta,
                               const spmm_multivector *y, int64_t first)
 {

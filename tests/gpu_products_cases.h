@@ -117,8 +117,8 @@ static inline void put_nan(spmm_multivector *v)
 }
 
 /** Checks several products, each with other values than the product before: with the plan's X and Y, and with
- *  the caller's own X, which has no room for ghost rows and another leading dimension; with integers also
- *  alpha and beta. */
+ *  the caller's own X, which has another leading dimension and no room for ghost rows. With integers, checks
+ *  products with alpha and beta, too. */
 static inline void multiply(const reference *r, spmm_plan *plan, int64_t x_rows)
 {
     static const double factors[] = {1, 2, -0.5};

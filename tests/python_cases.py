@@ -178,7 +178,8 @@ def _():
             near(getattr(scipy.sparse.linalg.aslinearoperator(plan), call)(x[:, 2]), (a.T if side else a) @ x[:, 2], call)
     with fails_once(RankCut, "take", "no room for rows", on=ranks - 1):
         refused(MemoryError, "no room for rows", Plan, comm, on_root(a), 4, cut="layout")
-    with unittest.mock.patch.object(gpu_matrix, "is_on_gpu", lambda A: True):  # one rank ignores the cut
+    # a plan of one rank whose matrix is on a GPU ignores a valid cut
+    with unittest.mock.patch.object(gpu_matrix, "is_on_gpu", lambda A: True):
         refused(TypeError, "the plan computes on the CPU", Plan, MPI.COMM_SELF, a, 4, cut="layout")
         refused(ValueError, "cut is 'nothing'", Plan, MPI.COMM_SELF, a, 4, cut="nothing")
     with Plan(comm, on_root(a), cut="auto", transport="mpi", products=10 ** 9) as plan:
@@ -799,7 +800,7 @@ def _():
         plan = Plan(comm, on_root(A), 4)
         plan.begin(np.repeat(X, apart, axis=1)[plan.x_range, ::apart], out=np.empty((len(X[plan.y_range]), 4 * apart))[:, ::apart])
         gc.collect()
-        plan.close()  # ends it
+        plan.close()  # ends the product that has begun
 
 
 @case("a begin with wrong arguments leaves no rank waiting")

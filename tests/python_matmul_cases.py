@@ -21,7 +21,7 @@ def known():
 
 
 def counted(made=[]):
-    """The number of plans made since its first call."""
+    """The number of plans made since the first call of counted()."""
     if not made:
         made.append(0)
         before = _matmul.Plan
@@ -157,7 +157,8 @@ def large(shape=(300, 300)):
 
 
 def sharing(a, shape):
-    """A matrix of that shape with the first rows of `a`, which shares the arrays of column indices and values."""
+    """A matrix of that shape with the first rows of `a`. It shares the arrays of column indices and values
+    with `a`."""
     b = scipy.sparse.csr_matrix(shape)
     b.data, b.indices, b.indptr = a.data, a.indices, a.indptr[:shape[0] + 1]
     return b

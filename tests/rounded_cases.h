@@ -140,8 +140,8 @@ static void check_case(const char *spec, elements kind, int64_t k, spmm_plan_opt
                options.column_blocks, options.no_overlap);
 }
 
-/** Matrices whose rows travel scattered, contiguous, in both directions, not at all; with fewer rows than
- *  ranks; with long rows. */
+/** Matrices for which rows of X travel scattered, contiguous, in both directions, or not at all; a matrix
+ *  with fewer rows than ranks; a matrix with long rows. */
 static const char *const specs[] = {"uniform:120,5", "lap2d5:12",   "band:90,5,31",      "rmat:7,8",
                                     "lap2d5:1",      "uniform:2,1", "longrows:60,2,3,50"};
 static const int64_t columns[] = {1, 2, 3, 4, 7, 16, 33};

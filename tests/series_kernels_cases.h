@@ -17,7 +17,8 @@
 /* ---- helpers ---- */
 
 /** Tells whether to skip the next of many cases: on an emulated GPU, which is slow, one case in `every` is
- *  run. All values of a parameter occur if `every` and their number are coprime. */
+ *  run. All values of a parameter occur if `every` and the number of these values are coprime. *number counts
+ *  the cases. */
 static int left_out(const sp_series_kernel *k, int every, int *number)
 {
     return k->device == SPMM_CUDA && sample_gpu_is_emulated() && (*number)++ % every != 0;
@@ -477,7 +478,7 @@ enum { TILE_ROWS = 37, TILE_COLS = 29 };
 typedef struct tile_case {
     sp_tile tile;
     double numerator[TILE_COLS][TILE_ROWS], weight[TILE_ROWS + TILE_COLS];
-    void *weights; /* in the same memory as the tile */
+    void *weights; /* a copy of `weight` on the tile's device */
 } tile_case;
 
 static void tile_create(spmm_device space, spmm_precision p, int triangle, tile_case *c)

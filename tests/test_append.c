@@ -67,8 +67,8 @@ static int crowd(writer write_record, int processes, int records, const char *te
     return good;
 }
 
-/** Returns the number of lines after `head`; -1 unless all are whole: from `begin` to `end`, with at least
- *  `least` characters. */
+/** Returns the number of lines after `head`; -1 unless all are whole: each line begins with `begin`, ends
+ *  with `end`, and has at least `least` characters. */
 static int whole_lines(const char *head, const char *begin, const char *end, size_t least)
 {
     size_t bytes;

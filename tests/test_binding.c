@@ -64,7 +64,7 @@ static void test_far(int package, int size)
         CHECK_INT(b.far.count, 0);
     }
     TEST("ranks far from their GPU are counted on all ranks, and the first one's cores and GPU are told") {
-        /* all ranks but rank 0; a single rank, if there is only one */
+        /* the far ranks are all ranks but rank 0; if rank 0 is the only rank, it is far */
         const int first = size > 1, far = test_.rank >= first;
         int theirs = package;
         MPI_Bcast(&theirs, 1, MPI_INT, first, MPI_COMM_WORLD);

@@ -314,7 +314,7 @@ static void test_choice_of_segments(void)
             CHECK_TEXT(kernel->id, cases[i].id);
         }
         f = features_of("longrows:3000,15,2,2900");
-        /* two rows of 2900 entries of 3000 columns, and no other long one */
+        /* two rows have 2900 entries each, in 3000 columns; no other row is long */
         CHECK(f.sum.over[SP_LENGTH_BOUNDS - 1] == 2 * 2900 && f.sum.reach > 5800 * 2900.0 &&
               f.sum.reach <= 5800 * 3000.0);
     }
@@ -371,7 +371,8 @@ static int holds(const sp_kernel *const *list, int count, const sp_kernel *kerne
     return times;
 }
 
-/** Checks the lists of kernels for one matrix: those that are worth a trial begin the list of all. */
+/** Checks the two lists of kernels for one matrix: the list of all kernels begins with the kernels that are
+ *  worth a trial. */
 static void check_lists(const sp_features *f, int64_t k, int64_t products, spmm_device device, int format)
 {
     const sp_kernel *tried[SP_MAX_CANDIDATES], *all[SP_MAX_CANDIDATES], *kernel;

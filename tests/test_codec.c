@@ -333,8 +333,8 @@ static void test_missing(const kind *k)
     }
 }
 
-/** Decompresses damaged data by a decoder whose memory malloc() fills with the byte `fill`. Returns the
- *  length of the text. */
+/** Decompresses damaged data by a decoder whose memory malloc() fills with a byte that `fill` determines.
+ *  Returns the length of the text. */
 static int64_t unpack_damaged(const sp_codec_ops *ops, int fill, unsigned char *out, int64_t room)
 {
     /* a gzip member of 84 bytes of text; one bit is flipped, so that a match begins before the text */

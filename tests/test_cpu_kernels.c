@@ -35,7 +35,8 @@ static int first_k(void)
 /** 1: Y is aligned for streaming stores and written with them, whatever its size. */
 static int streaming;
 
-/** 1: the kernels of the course reports have been tested; they do not depend on the instruction set. */
+/** 1: the baseline kernels of is_plain() have been tested. They do not depend on the instruction set, so they
+ *  are not tested again with the next one. */
 static int plain_done;
 
 static int is_plain(const sp_kernel *kernel)
@@ -273,7 +274,8 @@ static void check_lengths(void)
         sample_lengths(giants, 6, precision, &f.csr);
         for (int64_t e = 0; values != REALS && e < f.csr.nnz; e++) set_value(&f.csr, e);
         formats_convert(&f);
-        /* (threads share long rows in the same way for all values and stores) */
+        /* (Threads share long rows in the same way whatever the values are and however Y is stored, so few
+         * cases suffice when this function runs again.) */
         const int again = values != REALS || streaming;
         threads_checked = again ? FEW_THREADS : ALL_THREADS;
         for (int n = again; n < (again ? 2 : 4); n += (k_step + 1) / 2)
@@ -349,7 +351,8 @@ static void spoil(const sp_kernel *kernel, sp_matrix *m, void *state)
         memset(copies[n].val, 0xff, (size_t)copies[n].count * 8);
 }
 
-/** Checks one product after the f64 values were lost: it must be wrong if it reads them, else right. */
+/** Checks one product after the f64 values have been overwritten with NaN: Y must be wrong if the kernel
+ *  reads these values (`is_read`), else right. */
 static void check_spoiled(const sp_kernel *kernel, int64_t k, int is_read)
 {
     formats f;

@@ -298,7 +298,7 @@ static void test_first_error(void)
     }
 }
 
-/** Writes series of so many values each; value k of the file is k * 0.25. */
+/** Writes `series` series of `values` values each; value k of the file is k * 0.25. */
 static void write_long(int64_t series, int64_t values)
 {
     FILE *const f = fopen(path, "wb");

@@ -74,7 +74,8 @@ static void make_empty(int64_t rows, int64_t cols, spmm_csr *a)
 
 static double x_value(int64_t i, int64_t j) { return (double)((i * 7 + j * 13) % 33 - 16) / 3; }
 
-/** Element (i, j) of the serial product, whose rows have at most 128 entries: one chain in column order. */
+/** Element (i, j) of the serial product. Each row of A has at most 128 entries, so the element is one chain
+ *  in column order. */
 static double serial(const spmm_csr *a, int64_t i, int64_t j)
 {
     double d = 0;

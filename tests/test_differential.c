@@ -34,7 +34,8 @@ static MPI_Comm reversed;
 
 /* ---- cases ---- */
 
-/** What a signal's handler writes after "HANG: " or "CRASH: ", formatted in advance: a handler cannot. */
+/** What a signal's handler writes after "HANG: " or "CRASH: ", formatted in advance because a signal's
+ *  handler may not call snprintf(). */
 static char last_words[200];
 static int words_file = -1; /* the file of --words */
 
@@ -140,8 +141,8 @@ static int64_t run_case(const settings *s, uint64_t number)
 
 /* ---- as a test ---- */
 
-/** Checks the bound of an element written out: the sum 1 + 1 + 1 in f64 may have the rounding errors of three
- *  terms and four more operations. */
+/** Checks the bound on the error of an element in a case that can be computed by hand: the sum 1 + 1 + 1 in
+ *  f64 may have the rounding errors of three terms and four more operations. */
 static void test_judge(void)
 {
     exact sum = {.scale = 1}, none = {.scale = 1};

@@ -1,6 +1,6 @@
 /** The bits of Y: each line of tests/digests.txt is a product, or several by one plan, and the digest of the
  *  results. The head of that file describes lines, and how to write new digests. The test uses the library
- *  only through spmm.h and spmm_extended.h: it compiles whatever changes inside.
+ *  only through spmm.h and spmm_extended.h, so changes inside the library do not keep it from compiling.
  *
  *      mpirun -np N build/cpu/tests/test_digests [--cuda] [--write]
  *
@@ -223,7 +223,7 @@ static int make_plan(digest_run *r)
         o.format = SPMM_FORMAT_AUTO;
     }
     spmm_status status = spmm_plan_create_extended(diff_.comm, b, c->k, &o, &c->study, &r->plan);
-    if (status == SPMM_ERR_LIMIT && strcmp(c->kernel, "panel_staged") == 0) { /* not for this K or GPU */
+    if (status == SPMM_ERR_LIMIT && strcmp(c->kernel, "panel_staged") == 0) { /* it refuses this K or GPU */
         o.kernel = "csr_rows";
         status = spmm_plan_create_extended(diff_.comm, b, c->k, &o, &c->study, &r->plan);
     }
@@ -275,7 +275,8 @@ static void add_result(digest_run *r, operand *result, int is_x)
     const int64_t rows = is_x ? r->matrix.a.cols : r->matrix.a.rows;
     const int mine = is_x || diff_.rank % c->q == 0;
     const uint64_t hash = hash_elements(result), found = (uint64_t)result->view.rows;
-    uint64_t sums[4] = {mine ? hash : 0, mine ? found : 0, hash, found}; /* of ranks with q = 0, of all */
+    /* the sums of hash and found over the ranks with `mine`, and over all ranks */
+    uint64_t sums[4] = {mine ? hash : 0, mine ? found : 0, hash, found};
     padding_stands(&r->x, 0, "X");
     padding_stands(&r->y, 0, "Y");
     MPI_Allreduce(MPI_IN_PLACE, sums, 4, MPI_UINT64_T, MPI_SUM, diff_.comm);

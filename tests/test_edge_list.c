@@ -1,5 +1,5 @@
-/** An edge list -> CSR, in pieces of any size and by any number of threads: the matrix of its triplets, bit
- *  for bit. */
+/** Edge lists are read into CSR, in pieces of any size and by any number of threads: the result is the matrix
+ *  of the triplets, bit for bit. */
 #include "files.h"
 #include "files/matrix_file.h"
 #include "sample.h"

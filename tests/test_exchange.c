@@ -58,7 +58,8 @@ static void check_ghost_rows(const fixture *f)
     for (int64_t e = 0; e < local->nnz; e++)
         for (int64_t j = 0; j < K; j++) {
             const double *const row = sp_row(&f->x, local->ja[e] - f->halo.ghost_low);
-            CHECK(row[j] == (double)(10 * (int64_t)f->block.csr.ja[e] + j)); /* all columns: col_begin is 0 */
+            /* the block has all columns: ja[e] is the index in the whole matrix */
+            CHECK(row[j] == (double)(10 * (int64_t)f->block.csr.ja[e] + j));
         }
 }
 

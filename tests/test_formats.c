@@ -74,7 +74,7 @@ static void check_segments(const spmm_csr *a, const sp_matrix *m, const sp_secti
 }
 
 /** Checks the list of sections of m, which is matrix `a` in another format.
- *  \param [in] limit  number of entries of the longest rows in slices */
+ *  \param [in] limit  rows of at most so many entries are in slices; longer rows are in sections */
 static void check_sections(const spmm_csr *a, const sp_matrix *m, int64_t limit, char *seen)
 {
     int64_t several = 0;
@@ -135,7 +135,8 @@ static void check_panel(const spmm_csr *a, const sp_matrix *m)
             for (int bit = 0; bit < SP_PANEL * SP_TILE_COLUMNS; bit++) {
                 const int r = bit / SP_TILE_COLUMNS;
                 const int32_t column = m->col[t * SP_TILE_COLUMNS + bit % SP_TILE_COLUMNS];
-                CHECK(column >= 0 && column < a->cols); /* without an entry too: the kernel fetches it */
+                /* also without an entry, because the kernel fetches row `column` of X all the same */
+                CHECK(column >= 0 && column < a->cols);
                 if (!(m->mask[t] >> bit & 1)) continue;
                 CHECK(at[r] >= 0 && a->ja[at[r]] == column);
                 CHECK(sample_get(m->val, a->precision, value++) == sample_get(a->as, a->precision, at[r]++));
@@ -172,8 +173,8 @@ static void test_short_rows(void)
         CHECK(sp_has_long_rows(&a, 2));
         CHECK(sp_short_row_limit(&a, 1) == SP_LEAF && sp_short_row_limit(&a, 4) == SP_LEAF);
         CHECK(sp_short_row_limit(&a, 5) == SP_CHAIN);
-        /* for two vectors of columns it is SP_LEAF if the matrix has at most SP_STAGED_ENTRIES entries, at
-         * most half of them in rows of medium length */
+        /* For two vectors of columns the limit is SP_LEAF if the matrix has at most SP_STAGED_ENTRIES
+         * entries, and at most half of these entries are in rows of medium length. */
         CHECK(sp_short_row_limit_for(50, 100, 4, SPMM_F64) == SP_LEAF);
         CHECK(sp_short_row_limit_for(51, 100, 4, SPMM_F64) == SP_CHAIN);
         CHECK(sp_short_row_limit_for(50, SP_STAGED_ENTRIES + 1, 8, SPMM_F32) == SP_CHAIN);

@@ -82,7 +82,7 @@ static void test_stencils(void)
                     CHECK(sample_get(a.as, a.precision, e) == sample_entry(&a, a.ja[e], i));
             if (n == 3) {
                 CHECK_INT(a.rows, 81);
-                CHECK_INT(row_length(&a, 3 * 13), 81); /* the middle point has 27 neighbors */
+                CHECK_INT(row_length(&a, 3 * 13), 81); /* 27 points: the middle one and its neighbors */
                 for (int64_t i = 0; i < a.rows; i++) CHECK_INT(row_length(&a, i), row_length(&a, i / 3 * 3));
             }
             spmm_csr_destroy(&a);

@@ -105,7 +105,7 @@ static void upload_formats(const spmm_csr *a, sp_matrix device[SP_FORMATS])
 
 typedef struct guarded {
     spmm_multivector v;    /* in device memory, inside `memory` */
-    char *memory, *host;   /* host: an image of all of it */
+    char *memory, *host;   /* host: [bytes], an image of all of `memory` */
     int64_t bytes, offset; /* v.data is memory + offset */
 } guarded;
 
@@ -156,8 +156,8 @@ static int guards_intact(const guarded *g)
     return 1;
 }
 
-/** The expected Y: the serial product, and for elements that are not summed in one chain the sum |a||x| of
- *  the bound 2 gamma_n sum |a||x|. */
+/** The expected Y: the serial product. `sum` has the sum of |a||x| for each element, for the bound 2 gamma_n
+ *  sum |a||x| on the error of elements whose order of summation is free. */
 typedef struct expectation {
     const spmm_csr *a;
     spmm_multivector y;
@@ -262,8 +262,8 @@ static void run_kernels(const char *name, const sp_matrix device[SP_FORMATS], sp
     }
 }
 
-/** Runs the kernels with leading dimensions that are the library's, odd, minimal, and the library's with data
- *  one element off. */
+/** Runs the kernels with several leading dimensions: the library's, an odd one, the minimum, and the
+ *  library's again with data that begin one element later. */
 static void run_layouts(const char *name, const sp_matrix device[SP_FORMATS], const spmm_multivector *x,
                         const expectation *e)
 {
@@ -271,7 +271,8 @@ static void run_layouts(const char *name, const sp_matrix device[SP_FORMATS], co
     const int64_t ld[] = {own, k | 1, k, own}, shift[] = {0, 0, 0, 1};
     for (int v = 0; v < 4; v++) {
         guarded gx, gy;
-        if (v > 0 && shift[v] == 0 && (ld[v] == own || (v == 2 && ld[v] == ld[1]))) continue; /* done */
+        /* a layout that has been run already is left out */
+        if (v > 0 && shift[v] == 0 && (ld[v] == own || (v == 2 && ld[v] == ld[1]))) continue;
         guarded_create(x->rows, k, ld[v], shift[v], x->precision, &gx);
         guarded_create(e->y.rows, k, ld[v], shift[v], x->precision, &gy);
         guarded_set(&gx, x);

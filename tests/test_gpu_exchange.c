@@ -37,7 +37,8 @@ static void find_transports(void)
     spmm_block_destroy(&block);
 }
 
-/** Checks every transport in every combination, slow transports in some. */
+/** Checks every transport with every exchange, with and without overlap; slow transports only in some of
+ *  these combinations. */
 static void check_rows(const char *spec, spmm_precision precision, int64_t k, spmm_format format, int *turn)
 {
     spmm_block block;
@@ -76,7 +77,7 @@ static void check_grid(const char *spec, spmm_precision precision, int64_t k, in
                                                .exchange = (spmm_exchange)(s % 3),
                                                .no_overlap = s == SPMM_REDUCE_LINEAR};
             if (!there[t] || (s == SPMM_REDUCE_NCCL && !there[SPMM_TRANSPORT_NCCL])) continue;
-            /* with NCCL: NCCL for both, NCCL for one of them, and auto for both */
+            /* NCCL as transport and reduction, as one of the two, or as auto may choose it for both */
             const int f64 = precision == SPMM_F64, slow = is_slow(t) || s == SPMM_REDUCE_NCCL;
             const int wanted = (t == SPMM_TRANSPORT_NCCL && s == SPMM_REDUCE_NCCL && !f64) ||
                                (t == SPMM_TRANSPORT_NCCL && s == SPMM_REDUCE_TREE && f64) ||
@@ -122,7 +123,8 @@ static void check_steps(spmm_transport transport)
     spmm_block_destroy(&block);
 }
 
-/** Creates and destroys X while a plan exists, and one after it: neighbors may write into their memory. */
+/** Creates and destroys multivectors X while a plan exists, and destroys two of them after the plan.
+ *  Neighbors may write into the memory of an X, so destroying it must not disturb them. */
 static void check_lives(spmm_transport transport)
 {
     const spmm_plan_options options = {.device = SPMM_CUDA, .transport = transport};
@@ -239,7 +241,7 @@ static int only_backend(const char *name)
 }
 
 /** Checks successive products with different X, one of them in the caller's memory, with one or several
- *  column blocks: so many that numbers of exchanges wrap around. */
+ *  column blocks. There are so many products that the numbers of exchanges wrap around. */
 static void check_many(const char *spec, int64_t k, int column_blocks, int products)
 {
     const spmm_plan_options options = {
@@ -274,7 +276,8 @@ static void check_many(const char *spec, int64_t k, int column_blocks, int produ
  *  this product or the next one. */
 static void check_broken(int size, int stays_broken)
 {
-    /* (timing candidates would have attached the memory of X before) */
+    /* (products = 1: no candidates are timed. Timing would have attached the memory of X when the plan was
+     * made.) */
     const spmm_plan_options options = {.device = SPMM_CUDA, .transport = SPMM_TRANSPORT_PEER, .products = 1};
     spmm_block block;
     spmm_plan *plan;
@@ -321,7 +324,8 @@ static void check_backend(const char *name, int size)
     }
 }
 
-/** Checks each backend of the peer transport. (Meanwhile other transports are not available.) */
+/** Checks each backend of the peer transport. Marks the other transports as not available, so that the checks
+ *  use only this one. */
 static void check_backends(int size)
 {
     static const char *const names[] = {"peer", "peer_stream"};

@@ -148,7 +148,7 @@ static void check_grid(const char *spec)
     if (found && gpu_order) {
         CHECK(memcmp(grid.points, gpu_grid.points, sizeof grid.points) == 0 &&
               grid.unknowns == gpu_grid.unknowns);
-        grid = gpu_grid; /* the number of columns depends on the GPU */
+        grid = gpu_grid; /* grid.columns depends on the GPU */
     }
     if (found && gpu_order) {
         CHECK_INT(sp_alloc((void **)&order, a.rows, sizeof *order, "a test"), SPMM_OK);

@@ -28,7 +28,7 @@ int main(int argc, char **argv)
     TEST("where ranks share a GPU, NCCL is refused on every rank, with the reason") {
         const spmm_plan_options nccl = {.device = SPMM_CUDA, .transport = SPMM_TRANSPORT_NCCL};
         const spmm_status status = spmm_plan_create(MPI_COMM_WORLD, &block, 5, &nccl, &plan);
-        if (status == SPMM_ERR_USAGE) /* a build without it */
+        if (status == SPMM_ERR_USAGE) /* a build without NCCL */
             CHECK_TEXT(spmm_error_message(), "NCCL");
         else if (size > 1) {
             CHECK_INT(status, SPMM_ERR_DEVICE);

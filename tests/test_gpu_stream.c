@@ -309,7 +309,7 @@ static void test_replays(void)
     }
 }
 
-/** Captures a product into y that must be refused; the capture stays valid. */
+/** Begins a capture and calls a product, which must be refused; the capture stays valid. */
 static void refused(streamed *s, int transposed, spmm_multivector *x, spmm_multivector *y, const char *why)
 {
     cudaGraph_t graph = NULL;

@@ -1,6 +1,6 @@
-/* What kernels on GPUs need not read: with few columns of X values that are all equal, and f64 values that
- * are exact in f32, also while values change and in products of a CUDA graph; 32-bit column indices where 16
- * bits suffice.
+/* What kernels on GPUs need not read. If X has few columns: values of A that are all equal, and f64 values
+ * that are exact in f32, also while values change and in products of a CUDA graph. In addition, 32-bit column
+ * indices where 16 bits suffice.
  * MPI: 1 2
  * limit: 300 */
 #include "spmm.h"
@@ -29,8 +29,8 @@ static void skip_all(const char *why)
 static const char *const kernels[] = {"sell_rows", "sell_deep", "csr_balanced", "panel_mma", "csr_deep"};
 enum {
     KERNELS = sizeof kernels / sizeof *kernels,
-    UNREAD = 4, /* so many of the first do not read equal values */
-    NARROW = 3, /* so many of these read narrow values in f32 */
+    UNREAD = 4, /* the first UNREAD kernels do not read equal values */
+    NARROW = 3, /* the first NARROW read f64 values that are exact in f32 as f32 */
     MOST_EQUAL = 8
 };
 static const int64_t columns[] = {1, 2, 3, 8, 64};
@@ -207,10 +207,10 @@ static void test_graphs(void)
     }
 }
 
-/* ---- short columns ---- */
+/* ---- column indices of 16 bits ---- */
 
-/** Makes 100 rows of 3 entries. The columns of 32 consecutive rows are within `reach` of a multiple of
- *  20000. */
+/** Makes 100 rows of 3 entries. Rows 32 n to 32 n + 31 have their columns between 20000 n and 20000 n +
+ *  `reach`, which is at least 7. */
 static void make_wide(int64_t reach, spmm_precision precision, distributed *d)
 {
     enum { ROWS = 100, EACH = 3, STEP = 20000 };

@@ -33,7 +33,7 @@ static sp_grid_cost cost_of(const spmm_csr *a, sp_partition partition, int p, in
     return cost_by(&(sp_cost_model){SPMM_EXCHANGE_AUTO, 0, k, 2, 0, 0}, a, partition, p, q, counts);
 }
 
-/** Returns the cost with one exchange and 64 columns. */
+/** Returns the cost with the given exchange and 64 columns of X. */
 static double cost_with(spmm_exchange exchange, const spmm_csr *a, int p, int q)
 {
     const sp_cost_model model = {exchange, exchange == SPMM_EXCHANGE_JOINT, 64, 2, 0, 0};

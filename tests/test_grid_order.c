@@ -1,4 +1,5 @@
-/** Grids are recognized by their stencils, and their order has every row once, column by column. */
+/** Grids are recognized by their stencils, and their order has every row once, by columns of grid points
+ *  (sp_stencil_grid's columns, not those of the matrix). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,7 +113,8 @@ static void test_found(void)
     }
 }
 
-/** Checks grids that columns and strips do not divide, and grids with a single point in a direction. */
+/** Checks grids whose points do not divide evenly into strips and columns of the grid, and grids with a
+ *  single point in a direction. */
 static void test_any_shape(void)
 {
     for (int x = 1; x <= 9; x += 2)
@@ -130,7 +132,7 @@ static void test_any_shape(void)
                 }
 }
 
-/** Returns the mean number of distinct columns per group of so many consecutive rows of the order. */
+/** Returns the mean number of distinct columns of the matrix in `group` consecutive rows of the order. */
 static double group_columns(const spmm_csr *a, const int32_t *order, int group)
 {
     int32_t *last;

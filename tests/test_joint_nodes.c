@@ -1,6 +1,6 @@
-/* The joint exchange where ranks share nodes: products are right, rows of X are read in place, and as many
- * rows travel as were counted before. Nodes are made up (made_nodes.h). With RELAYS=1 partial rows are added
- * inside nodes.
+/* The joint exchange where ranks share nodes: products are right, rows of X are read in place, and the number
+ * of rows that travel is the number counted from the whole matrix. Nodes are made up (made_nodes.h). With
+ * RELAYS=1 partial rows are added inside nodes.
  * MPI: 1 2 3 4 6 */
 #include "distributed.h"
 #include "halo/joint.h"
@@ -148,7 +148,7 @@ static void test_bits(void)
             if (shared) CHECK(mixed[0] < direct[0] * 9 / 10);
             if (sp_relays_built() && size > 3 && node_size == -1) CHECK(mixed[0] < direct[0] * 9 / 10);
             if (node_size == 1) CHECK_INT(mixed[0], direct[0]);
-            /* with node sums, rows between nodes are counted alone */
+            /* with node sums mixed[0] may be the number of rows between nodes alone */
             if (node_size > 0 && node_size < size) {
                 const int64_t counted = counted_rows(&d);
                 CHECK(mixed[0] - mixed[1] == counted || (sp_relays_built() && mixed[0] == counted));

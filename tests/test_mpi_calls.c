@@ -5,7 +5,7 @@
 
 #include "test_mpi.h"
 
-/** Returns MPI_STATUSES_IGNORE. volatile: as in comm/comm.c */
+/** Returns MPI_STATUSES_IGNORE. volatile: avoids a warning of gcc, see sp_wait() in comm/comm.c */
 static MPI_Status *statuses_ignore(void)
 {
     MPI_Status *volatile ignore = MPI_STATUSES_IGNORE;
@@ -129,7 +129,7 @@ static void test_collectives(MPI_Comm comm)
         MPI_Alltoall(out + 3, 1, MPI_INT64_T, in + 3, 1, MPI_INT64_T, comm);
         CHECK(memcmp(in, out, sizeof out) == 0);
         memset(in, 0, sizeof in);
-        /* MPICH 4.0 ignores displacements other than 0 */
+        /* MPICH 4.0 ignores displacements other than 0, so `first` is 0 */
         MPI_Allgatherv(out, 2, MPI_INT64_T, in, &two, &first, MPI_INT64_T, comm);
         CHECK(in[0] == 1 && in[1] == 2 && in[2] == 0);
         MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, in, &two, &first, MPI_INT64_T, comm);

@@ -211,7 +211,7 @@ typedef struct change {
     double calls, last, wrong;
 } change;
 
-/** Reports progress: at the report with which the first pass ends, the file is replaced. */
+/** Receives the reports of progress, and replaces the file at the report with which the first pass ends. */
 static void change_file(void *context, double fraction)
 {
     change *const c = context;
@@ -313,8 +313,8 @@ static void test_overrun(void)
     chunk_bytes(0);
 }
 
-/** Checks files that are not read in two passes: dense files are read once; compressed files in no order are
- *  read once to see that, and once as triplets. */
+/** Checks files that are not read in two passes: dense files are read once; compressed files whose entries
+ *  are in no order are read once to find that there is no order, and once as triplets. */
 static void test_once(void)
 {
     static char text[TEXT];

@@ -119,7 +119,8 @@ def per_exchange(net, ranks, k, matrix, transport, exchange="halo", options=()):
 
 
 def check_bytes(hosts):
-    """Two ranks on each host, a matrix whose blocks need all rows of X: with a shared X each row crosses once per host."""
+    """Checks two ranks on each host, with a matrix whose blocks need all rows of X: if the ranks of a host
+    share X, each row crosses once for each other host, else once for each rank there."""
     k, matrix, rows, row_bytes = 64, "uniform:3000,40", 3000, 512
     with network.Network(SCRATCH.name, hosts=hosts) as net:
         ranks = 2 * hosts
@@ -145,7 +146,9 @@ with test("a row of X that both ranks of a host need crosses the network once"):
 
 
 def check_cut_bytes(net, k=64):
-    """A mesh numbered at random, a rank on each host: cut by entries nearly all of X crosses, by a layout few rows, as recorded."""
+    """Checks a mesh that is numbered at random, with one rank on each host. With a cut by entries nearly all
+    rows of X cross between the hosts, with a cut by layout few; the records have the numbers of these
+    rows."""
     matrix, row_bytes, sent = scratch("mesh.mtx"), 8 * k, {}
     side, points = 40, list(range(1600))
     random.Random(1).shuffle(points)
@@ -174,7 +177,8 @@ with test("a renumbered mesh sends few bytes between hosts, as many as the recor
 
 
 def check_joint_bytes(hosts):
-    """A graph, two ranks on each host: rows of X and partial rows of Y, in messages between ranks and between nodes."""
+    """Checks the bytes of a graph's rows of X and partial rows of Y, with two ranks on each host, in messages
+    between single ranks and between nodes."""
     k, matrix, row_bytes = 64, "rmat:12,16", 512
     with network.Network(SCRATCH.name, hosts=hosts) as net:
         ranks, sent, records = 2 * hosts, {}, {}

@@ -10,7 +10,7 @@ static const char *const specs[] = {"uniform:40,6", "longrows:30,2,3,25", "rmat:
                                     "lap2d5:9"};
 enum { SPECS = sizeof specs / sizeof *specs };
 
-/** A grid, and the joint halo of a block, for X or for the transpose. */
+/** A grid, and the joint halo `halo` of a block, for products with the matrix or with the transpose. */
 typedef struct sample_halo {
     distributed d;
     sp_grid grid;

@@ -24,7 +24,8 @@ static int64_t longest(const int64_t *irp, int64_t rows)
     return most;
 }
 
-/** Checks that blocks cover all rows in order, and that none has more entries than its share and one row. */
+/** Checks that blocks cover all rows in order, and that none has more entries than its share plus the longest
+ *  row. */
 static void check_blocks(const int64_t *irp, int64_t rows, int parts, const int64_t *begin)
 {
     const int64_t bound = irp[rows] / parts + 1 + longest(irp, rows);

@@ -44,7 +44,8 @@ def y_of(path, *options, ranks, x="uniform"):
 
 
 def renumbered(path, least, ranks, *options, x="uniform"):
-    """Checks that auto renumbers and moves at most 1 / least of the rows that nnz moves, with the Y of one rank and of nnz."""
+    """Checks that --partition auto renumbers, that it moves at most 1 / least of the rows that --partition
+    nnz moves, and that its Y is that of one rank and of nnz."""
     serial, by_rows = y_of(path, ranks=1, x=x), y_of(path, "--partition", "nnz", "--exchange", "halo", ranks=ranks, x=x)
     record, out, text = y_of(path, *MANY, *options, ranks=ranks, x=x)
     assert record["run"]["partition"] in ("layout", "graph"), record["run"]

@@ -27,8 +27,8 @@ static void scatter(const char *spec, spmm_precision precision, int integers, in
 }
 
 /** Sets the values of the matrix, and of this rank's block of it on a size x 1 grid, to those of a stage. 0:
- *  all 3; 1: every 500th is 1, the others 3; 2: all -2; 3: as 1, but the last one is an f64 that is not exact
- *  in f32. */
+ *  all 3; 1: every 500th is 1, the others 3; 2: all -2; 3: as 1, but the last one is 5 or, in f64, a number
+ *  that is not exact in f32. */
 static void set_values(spmm_csr *a, spmm_block *block, int stage)
 {
     for (int64_t e = 0; e < a->nnz; e++)
@@ -55,8 +55,8 @@ static double product(const spmm_csr *a, int64_t i, int64_t j)
     return sum;
 }
 
-/** Checks a plan with a kernel whose values are all equal at first, then not, then equal again; also values
- *  that are exact in f32, and others. */
+/** Checks a plan with the given kernel while the matrix's values change: all are equal at first, then not,
+ *  then equal again. Some sets of values are exact in f32, others are not. */
 static void change_kinds_of_values(const char *spec, const char *kernel, spmm_precision precision, int64_t k)
 {
     static const int stages[] = {0, 1, 2, 1, 3, 3, 1, 0};
@@ -124,8 +124,8 @@ static void change_columns(void)
     destroy(&a, &block);
 }
 
-/** Checks alpha A X + beta Y through the public interface by definition, on small integers: with X and Y made
- *  by the plan, and with the caller's own. */
+/** Checks alpha A X + beta Y, computed through the public interface, against the definition, on small
+ *  integers: with X and Y made by the plan, and with the caller's own. */
 static void multiply(const spmm_csr *a, const spmm_block *block, const spmm_plan_options *options, int64_t k)
 {
     static const spmm_plan_study quick = {.quick_plan = 1}; /* exchanges are timed in a test of their own */
@@ -564,7 +564,8 @@ static void test_neighbors(void)
                 wrong.k = 2;
                 const spmm_status status = spmm_apply(plan, 1, test_.rank == 0 ? &wrong : &x, 0, &y);
                 if (test_.rank == 0) CHECK_INT(status, SPMM_ERR_USAGE);
-                /* rank 1 is a neighbor of rank 0 if Q is 1; otherwise it gets no sum */
+                /* rank 1 is a neighbor of rank 0 if Q is 1; if not, rank 1 receives no sum and need not
+                 * fail */
                 if (test_.rank == 1 && q == 1) {
                     CHECK_INT(status, SPMM_ERR_MPI);
                     CHECK_TEXT(spmm_error_message(), "rank 0");

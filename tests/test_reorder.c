@@ -34,7 +34,7 @@ static void generate(const char *spec, spmm_csr *a)
     if (sp_gen_csr(spec, SPMM_F64, 1, a) != SPMM_OK) abort();
 }
 
-/** A square matrix of ones at random places; one row in three is empty. */
+/** A square matrix of reals at random places; one row in three is empty. */
 static void random_square(int64_t n, int64_t nnz, uint64_t key, spmm_precision precision, spmm_csr *a)
 {
     int64_t *const row = integers(nnz), *const col = integers(nnz);
@@ -80,7 +80,8 @@ static int part_of(const int64_t *begin, int64_t row)
     return p;
 }
 
-/** How a row is related to other parts: 0 not at all, 1 they need it, 2 both, 3 it needs rows of them. */
+/** How a row is related to other parts. 0: not at all; 1: other parts need the row; 2: other parts need the
+ *  row, and the row needs rows of other parts; 3: the row needs rows of other parts. */
 static int kind_of(int needed, int needs) { return needs ? (needed ? 2 : 3) : needed; }
 
 /** Checks, entry by entry, what graph.h promises of the numbering; `linked` is n x n zeros. */
@@ -415,7 +416,7 @@ static void check_together(void)
     for (int p = 0; p <= PARTS / 2; p++) pair[p] = begin[2 * p];
     CHECK_INT(sp_cut_volume(&b, PARTS, perm, begin, 2, all), SPMM_OK);
     CHECK_INT(sp_cut_volume(&b, PARTS / 2, perm, pair, 2, between), SPMM_OK);
-    /* two planes between the pairs: 4 x 24 x 24 rows if they were exact */
+    /* if the 3 pairs were cut by 2 planes, 24 x 24 rows would cross each plane in both directions */
     CHECK(between[0] + between[1] + between[2] <= 1.5 * 4 * 24 * 24);
     CHECK(between[0] + between[1] + between[2] < all[0] + all[1] + all[2] + all[3] + all[4] + all[5]);
     for (int p = 0; p < PARTS; p++) CHECK((double)(begin[p + 1] - begin[p]) * PARTS <= 1.1 * (double)b.rows);

@@ -44,7 +44,7 @@ static void make(const char *spec, spmm_precision precision, spmm_csr *a)
     memset(a->irp, 0, (size_t)(rows + 1) * sizeof *a->irp);
 }
 
-/** Checks that the block's place is that in the ranges. */
+/** Checks that the block's place is the place that the ranges r give to this rank. */
 static void check_place(const sp_grid *grid, const sp_ranges *r, const spmm_block *block)
 {
     const int p = grid->coords[0], q = grid->coords[1];
@@ -78,7 +78,8 @@ static void check_same(const spmm_csr *a, const spmm_csr *b)
     CHECK(nnz == 0 || memcmp(a->as, b->as, nnz * (size_t)sp_value_size(a->precision)) == 0);
 }
 
-/** Checks that the slice has the width and the bits of a conversion of the block by its own rank. */
+/** Checks a slice, the block in ELLPACK as this rank received it: it has the width and the bits that
+ *  converting the block on this rank gives. */
 static void check_slice(const spmm_csr *block, const sp_matrix *slice)
 {
     sp_matrix own;
@@ -91,8 +92,8 @@ static void check_slice(const spmm_csr *block, const sp_matrix *slice)
     sp_matrix_destroy(&own);
 }
 
-/** Scatters a matrix with these options, and compares the blocks with those of `direct`, if that is not
- *  NULL. */
+/** Scatters a matrix with these options, and checks this rank's block. If `direct` is not NULL, compares the
+ *  block with `direct`; if `copy` is not NULL, copies the block to `copy`. */
 static void scatter_by(const sp_grid *grid, int root, const char *spec, spmm_precision precision,
                        const sp_scatter_options *o, const spmm_csr *direct, spmm_csr *copy)
 {

@@ -473,7 +473,7 @@ static void test_wrong_indices(void)
         CHECK_INT(sp_csr_file_block(f, &part, &b, NULL), SPMM_ERR_SYNTAX);
         CHECK_TEXT(spmm_error_message(), "the columns of row 10 are not in order");
         sp_csr_file_close(f);
-        for (int k = 0; k < 2; k++) { /* also if the range has neither its row nor its column */
+        for (int k = 0; k < 2; k++) { /* refused also in a range of other columns */
             const sp_csr_file_range first = {.row_end = 12, .col_end = 3, .threads = 2};
             a.ja[a.irp[9] + 1] = k ? -1 : (int32_t)a.cols;
             written(&a);

@@ -18,7 +18,7 @@ enum { THREADS = 3, TURNS = 60, K = 5 };
 typedef struct worker {
     distributed *d;
     MPI_Comm comm;
-    spmm_plan *plan; /* NULL: it makes its own */
+    spmm_plan *plan; /* the plan of all threads, or the thread's own */
     void (*turn)(struct worker *w, int n);
     spmm_multivector x, y;
     int64_t right, wrong, refused, odd;
@@ -184,7 +184,7 @@ static void test_own_plans(void)
     }
 }
 
-/** Checks that every function refuses a plan that another thread is using. */
+/** Checks that the functions refuse a plan that another thread is using, all except spmm_plan_y_create(). */
 static void check_refused(spmm_plan *plan, spmm_multivector *x, spmm_multivector *y)
 {
     const spmm_rows rows = {.irp_bytes = 4};

@@ -5,7 +5,7 @@
 int main(int argc, char **argv)
 {
     test_mpi_begin(&argc, &argv, &size);
-    sp_rows_narrow_from(0); /* integers are read in f32, however few they are */
+    sp_rows_narrow_from(0); /* f64 values, here integers, are read as f32 even in a small matrix */
     test_updates();
     test_wrong_rows();
     return test_mpi_end();

@@ -7,7 +7,8 @@
 
 static const char graph[] = "rmat:8,7", mesh[] = "lap3d7:7", uneven[] = "longrows:300,5,3,280";
 
-/** Tests each kernel, and the library's choice (NULL), with both exchanges. */
+/** Tests each kernel, and the library's choice (NULL): every third with the broadcast, the others with the
+ *  exchange of ghost rows. */
 static void test_kernels(const char *const *kernels, int count)
 {
     for (int n = 0; n < count; n++)

@@ -238,7 +238,7 @@ static const spmm_multivector *wrong_x(int n, const spmm_multivector *y, spmm_mu
     return x;
 }
 
-/** Passes a wrong X on each rank in turn, also on ranks of a process row that have no rows of it. */
+/** Passes a wrong X on each rank in turn, also on the ranks of a process row that have no rows of X. */
 static void check_wrong_x(spmm_plan *plan, const spmm_multivector *y, spmm_multivector *x)
 {
     enum { MISTAKES = 7 };

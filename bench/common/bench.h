@@ -49,8 +49,8 @@ int listed(const char *list, const char *name, int or_part);
 
 /* ---- check.c: local ---- */
 
-/** A dense matrix: element (i, j) is number i*row_step + j*column_step of data. If data is NULL, it is that
- *  number of the sequence from which every X is filled. */
+/** A dense matrix: element (i, j) is data[i*row_step + j*column_step]. If data is NULL, the element is the
+ *  number with this index in the sequence from which every X is filled. */
 typedef struct dense_view {
     const void *data;
     spmm_precision precision;
@@ -141,8 +141,8 @@ typedef struct method {
     int rounds;        /**< rounds in which the contenders take turns; 0: --repeat */
     int least, most;   /**< bounds for the number of a contender's products in a round */
     double seconds;    /**< time that a contender's products in a round should take together */
-    double enough;     /**< a contender is done if LEAST_ROUNDS or more timings took longer than this; 0:
-                               no limit */
+    double enough;     /**< a contender is done if it has LEAST_ROUNDS or more timings, which together took
+                               longer than this; 0: no limit */
     int few, hopeless; /**< after `few` timings, a contender that takes more than `hopeless` times as long as
                                the best is done; hopeless 0: no limit */
     int gpu_clock, watch; /**< gpu_clock 1: times batches in the GPU's stream, not barrier to barrier; watch
@@ -216,7 +216,7 @@ int run_under_mpi(int argc, char **argv, const char *name, int *rank,
 /** The command line of a bench that times a plan's calls on one kind of device. */
 typedef struct device_run {
     spmm_plan_options options; /**< device and kernel; kernel points into argv[1] */
-    spmm_plan_study study;     /**< accepts padded ELLPACK up to 100 times the CSR */
+    spmm_plan_study study;     /**< accepts padded ELLPACK up to 100 times as large as CSR */
     int64_t k;
     char on[256]; /**< the rank's GPU or host */
 } device_run;

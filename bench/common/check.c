@@ -97,8 +97,9 @@ void reference_destroy(reference *r)
     *r = (reference){0};
 }
 
-/** Two sums of n products in different orders differ by at most 2 gamma_n sum|a||x| (Higham: Accuracy and
- *  Stability of Numerical Algorithms, 2nd ed., section 4.2), plus an underflow. */
+/** Compares row i of the reference with Y and adds the outcome to *d. Two sums of n products in different
+ *  orders differ by at most 2 gamma_n sum|a||x| (Higham: Accuracy and Stability of Numerical Algorithms, 2nd
+ *  ed., section 4.2), plus an underflow. */
 static void compare_row(const reference *r, int64_t i, const dense_view *y, int64_t first, difference *d)
 {
     const int f64 = r->a->precision == SPMM_F64;

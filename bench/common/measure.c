@@ -168,7 +168,8 @@ static void begin(run *r, contender *c)
     c->ok = !c->problem[0] && !c->left_out;
 }
 
-/** Runs a contender and checks all of its Y in host memory, which is filled with NaN before the product. */
+/** Runs a contender and compares its Y in host memory with all rows of the reference. Y is filled with NaN
+ *  before the product, so that elements that the contender does not write are found. */
 static const char *check_on_host(run *r, contender *c)
 {
     const peer_adaptor *const p = c->library->peer;

@@ -1,4 +1,4 @@
-/* Adaptor to libspmm as a program that embeds it uses it, by spmm.h alone: spmm_apply() of a plan. */
+/* Adaptor to libspmm. It calls spmm_apply() of a plan, and uses only spmm.h, as a program of a user would. */
 #include "own.h"
 
 #include <spmm.h>

@@ -58,7 +58,7 @@ static spmm_status open_cpu(run *r)
 {
     const settings *const s = &r->settings;
     signal(SIGPIPE, SIG_IGN); /* if an adaptor's child has ended, report it instead of ending too */
-    setenv("OPENBLAS_NUM_THREADS", "1", 0); /* its threads would only wait: no product here calls a BLAS */
+    setenv("OPENBLAS_NUM_THREADS", "1", 0); /* no product here calls a BLAS: threads would only wait */
     printf("bench_cpu: %s (%d cores), %d threads, median of %d\n", r->processor, omp_get_num_procs(),
            s->threads, s->repeat);
     add_ours(r);

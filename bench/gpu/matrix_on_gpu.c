@@ -181,8 +181,8 @@ static spmm_status check_sample(const reference *ref, const spmm_multivector *y,
 }
 
 /** Compares all of Y with the first right one. The errors of many rows have either sign, so that the norm of
- *  the difference is about sqrt(n) u times the norm of Y, n being the length of the longest row. More than 16
- *  times that is a wrong result. */
+ *  the difference is about sqrt(n) u times the norm of Y, where n is the length of the longest row and u the
+ *  unit round-off. More than 16 times that is a wrong result. */
 static spmm_status compare_with_first(const run *r, const contender *c, const spmm_multivector *y,
                                       difference *d)
 {

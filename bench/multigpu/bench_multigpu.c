@@ -12,8 +12,8 @@
 
 /* bars: bench/README.md */
 static const double MEAN = 4.0, LEAST = 1.3;
-/* our contenders: the default, without overlap, in any order of summation, and with --verbose by each
- * transport */
+/* PARTS: timings of a part of a product. The others are numbers of our contenders: the default (AUTO),
+ * without overlap, in any order of summation; from OURS on, with --verbose, one for each transport */
 enum { PARTS = 9, TRANSPORTS = SPMM_TRANSPORT_PEER, AUTO = 0, NO_OVERLAP, ANY_ORDER, OURS };
 static contender *ours; /* the first of our contenders */
 static int our_count;

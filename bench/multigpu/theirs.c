@@ -1,7 +1,7 @@
 /* What a user would write today, in one stream: ncclAllGather gathers all rows of X on every GPU, in place,
  * then cuSPARSE multiplies the block of rows. The ranks own even parts of X, whatever the blocks of A are, so
- * that the all-gather is one call without padding. A column-major X is gathered by one such call per column,
- * in a group. */
+ * that the all-gather is one call; X is padded to a multiple of the number of ranks. A column-major X is
+ * gathered by one such call per column, in a group. */
 #include <nccl.h>
 #include <string.h>
 

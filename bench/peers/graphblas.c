@@ -1,5 +1,6 @@
 /* SuiteSparse:GraphBLAS: C += A * X, its fastest form, with full matrices C and X stored by rows or by
- * columns. It adds to Y, which other libraries overwrite; zeroing Y is not timed. */
+ * columns. It adds to C, while other libraries overwrite Y. C is set to zero only at begin, which is
+ * not timed, so that only the first product can be checked. */
 #include <GraphBLAS.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -41,8 +41,8 @@ struct product {
     work *it;
 };
 
-/** Returns rows begin to end of A. Row offsets stay absolute; thus the views of columns and values contain
- *  all entries. */
+/** Returns rows begin to end - 1 of A. Row offsets stay absolute; thus the views of columns and values
+ *  contain all entries. */
 template <class T> csr<T> rows_of(const peer_matrix *a, int64_t begin, int64_t end)
 {
     using graph = typename csr<T>::staticcrsgraph_type;
@@ -53,7 +53,7 @@ template <class T> csr<T> rows_of(const peer_matrix *a, int64_t begin, int64_t e
     return csr<T>("A", a->cols, val, graph(col, start));
 }
 
-/** Computes rows begin to end of Y: all rows, or in PEER_ROW any range. */
+/** Computes rows begin to end - 1 of Y. A column-major Y must be computed as a whole. */
 template <class T, class Layout> struct piece : work {
     csr<T> a;
     dense<const T, Layout> x;

@@ -1,4 +1,4 @@
-/* librsb: rsb_spmm on a matrix assembled with its threads set before, row-major and column-major. */
+/* librsb: rsb_spmm, row-major and column-major. The threads are set before the matrix is assembled. */
 #include <rsb.h>
 #include <stdio.h>
 

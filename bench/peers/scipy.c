@@ -41,7 +41,7 @@ static const char *answer(void)
     return strncmp(child.answer, "ok", 2) == 0 ? NULL : child.answer;
 }
 
-/** Starts the child with the far ends of the pipes as its descriptors 3 and 4. */
+/** Starts the child. Its descriptors 3 and 4 are the far ends of the pipes, 5 is the shared file. */
 static const char *start(const char *python, const char *script)
 {
     posix_spawn_file_actions_t actions;
@@ -73,7 +73,7 @@ static const char *ask(const char *command)
     return fputs(command, child.to) < 0 || fflush(child.to) ? "the python process ended" : answer();
 }
 
-/** Copies into the shared file, from `at` on, or out of it. */
+/** Copies `data` to byte offset `at` of the shared file or, with `into` 0, from there to `data`. */
 static const char *share(void *data, size_t bytes, size_t at, int into)
 {
     if (bytes == 0) return NULL;

@@ -1,9 +1,9 @@
 /** Implements the NIST Matrix Market I/O functions that include/mmio.h declares.
  *
- *  libspmm does not read matrices through this interface, but with io/mtx_*.c: the interface reads from a
- *  FILE with one thread, into triplets of int and double, returns a number for an error, does not decompress,
- *  and leaves the other triangle of a symmetric matrix to its caller. Both use io/numparse.h, so values have
- *  the same bits. */
+ *  libspmm itself reads matrices with io/mtx_*.c instead, because this interface reads from a FILE with one
+ *  thread, into triplets of int and double, returns a number for an error, does not decompress, and leaves
+ *  the other triangle of a symmetric matrix to its caller. Both readers use io/numparse.h, so values have the
+ *  same bits. */
 #include "mmio.h"
 
 #include <ctype.h>

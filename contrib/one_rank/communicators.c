@@ -155,7 +155,8 @@ static int check_keyval(MPI_Comm comm, int keyval, const char *call)
     return keyval < 0 || keyval >= keyval_count ? sp_one_rank_fail(comm, MPI_ERR_KEYVAL, call) : MPI_SUCCESS;
 }
 
-/** Returns the link of a list that points to the attribute with that key, or to NULL at the list's end. */
+/** Returns the address of the pointer, in the list of comm, to the attribute with that key. If there is none,
+ *  returns the address of the NULL pointer at the end of the list. */
 static sp_one_rank_attribute **find_attribute(MPI_Comm comm, int keyval)
 {
     sp_one_rank_attribute **at = &comm->attributes;
@@ -277,7 +278,7 @@ int MPI_Group_free(MPI_Group *group)
     return MPI_SUCCESS;
 }
 
-/* --- Cartesian communicators: each dimension is 1 --- */
+/* --- Cartesian communicators: the size of each dimension is 1 --- */
 
 int MPI_Cart_create(MPI_Comm comm, int n, const int *dims, const int *periods, int reorder, MPI_Comm *cart)
 {

@@ -10,7 +10,7 @@ static pthread_cond_t arrived = PTHREAD_COND_INITIALIZER;
 
 enum { TO_OTHERS = 0, FROM_OTHERS = 1 };
 
-/** Checks the arguments of a message; receives: 1: MPI_ANY_SOURCE and MPI_ANY_TAG are valid. */
+/** Checks the arguments of a message. If `receives` is 1, MPI_ANY_SOURCE and MPI_ANY_TAG are valid. */
 static int check_message(MPI_Comm comm, int count, MPI_Datatype type, int rank, int tag, int receives,
                          const char *call)
 {

@@ -25,8 +25,9 @@ extern "C" {
 #define MPI_VERSION 3
 #define MPI_SUBVERSION 1
 
-/** The symbol that spmm.h refers to instead of its default. Only a libspmm of make MPI=0 can be linked to or
- *  loaded by a program that was compiled with this header. The name serves as the linker's error message. */
+/** The symbol of libspmm that spmm.h makes a program refer to; for other mpi.h, spmm.h has a default. Only a
+ *  libspmm of make MPI=0 defines this symbol, so a program that was compiled with this header cannot be
+ *  linked with, or load, any other libspmm. The name serves as the linker's error message. */
 #define SPMM_MPI_CHECK spmm_ERROR_program_compiled_without_MPI_but_libspmm_is_for_MPI__compile_it_with_mpicc
 
 /** Sets the symbol of a function. */
@@ -231,7 +232,7 @@ int MPI_Type_free(MPI_Datatype *type) SPMM_ONE_RANK(Type_free);
 
 /* --- messages --- */
 
-/** Copies the message: returns at once. */
+/** Returns without waiting for a receive, because the message is copied. */
 int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
     SPMM_ONE_RANK(Send);
 int MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status)

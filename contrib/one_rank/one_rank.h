@@ -14,7 +14,8 @@ typedef struct sp_one_rank_attribute {
     struct sp_one_rank_attribute *next;
 } sp_one_rank_attribute;
 
-/** An element of a list, oldest first, of sent messages not received yet or of receives without a message. */
+/** An element of one of two lists of a communicator: messages that were sent but not received yet, or
+ *  receives that wait for a message. Both lists are ordered, oldest first. */
 typedef struct sp_one_rank_message {
     int tag;
     int64_t bytes;
@@ -39,7 +40,8 @@ struct spmm_one_rank_request {
     MPI_Status status;
 };
 
-/** Ends the program with an error message, unless it is between MPI_Init() and MPI_Finalize(). Local. */
+/** Ends the program with an error message, unless MPI_Init() has been called and MPI_Finalize() has not.
+ *  Local. */
 void sp_one_rank_must_run(const char *call);
 
 /** Passes an error of a call to the error handler of comm, or of MPI_COMM_WORLD if comm is NULL. Returns the
@@ -66,7 +68,8 @@ static inline int sp_one_rank_buffer(int count, MPI_Datatype type)
 /** Calls the delete functions of a communicator's attributes, and frees them. Local. */
 void sp_one_rank_delete_attributes(MPI_Comm comm);
 
-/** Frees the messages of a communicator that were not received, and the receives without a message. Local. */
+/** Empties both lists of a communicator: frees the messages that were not received, and the list elements of
+ *  receives that wait for a message. Local. */
 void sp_one_rank_drop_messages(MPI_Comm comm);
 
 #endif

@@ -101,7 +101,7 @@ def _lock(path, say):
                 return fd
         except FileNotFoundError:
             pass
-        os.close(fd)  # the owner before removed the file: this lock protects nothing
+        os.close(fd)  # the former owner has removed the file: a lock on it protects nothing
 
 
 @contextlib.contextmanager

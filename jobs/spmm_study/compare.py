@@ -61,7 +61,8 @@ def _has_study(point):
 
 
 def _without_kernel(point):
-    """The key, without the kernel, of a run without a study: the program may have chosen the kernel. None: another point."""
+    """The key, without the kernel, of a product without a study: the program may have chosen the kernel.
+    None: the point is of a study, or no product."""
     if _has_study(point) or "apply" not in point.runs[0]:
         return None
     found = _by_short_name(asked(point.runs[0]))

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 # ---- speed-up and efficiency ----
 
 def speedup(reference_seconds, seconds):
-    """S_p = T_s / T_p [N, 1.1]. Absolute: the reference is the serial product; relative: the same on one rank."""
+    """S_p = T_s / T_p [N, 1.1]. Absolute: the reference is the serial product; relative: the product by the
+    same kernel on one rank."""
     return reference_seconds / seconds
 
 
@@ -241,8 +242,9 @@ def model_seconds(product, rates, reduce="tree"):
 
 
 def left_out_seconds(product, rates, received_rows, neighbors, imbalance, reduce="tree"):
-    """The time that the models leave out: of the rows of X that a rank receives, of a message per neighbor and per step of
-    the sum, and of the most loaded rank's work beyond the mean. An upper bound: nothing overlaps with the product."""
+    """The time that the models leave out: of the rows of X that a rank receives, of a message per neighbor
+    and per step of the sum, and of the most loaded rank's work beyond the mean. An upper bound, as if nothing
+    overlapped with the product."""
     p, q = product.grid
     travel = received_rows * product.k * product.value_bytes * rates.byte
     messages = (neighbors + sum_steps(q, reduce)) * rates.latency

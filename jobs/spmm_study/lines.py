@@ -5,8 +5,8 @@ import math
 import re
 from dataclasses import dataclass
 
-MOST_BYTES = 2 ** 25  # of a line; a run has 2000 to 4000, with counts of 100 000 ranks 10^7
-MOST_DEPTH = 16  # of objects and lists within one another
+MOST_BYTES = 2 ** 25  # of a line. The line of a run has 2000 to 4000 bytes, of counts for 100 000 ranks 10^7
+MOST_DEPTH = 16  # levels of objects and lists within one another
 MOST_WHOLE = 2 ** 63 - 1
 SHOWN = 60  # characters of what was found
 

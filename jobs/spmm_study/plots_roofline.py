@@ -12,7 +12,7 @@ FILLS = [draw.SERIES[0], PAPER, draw.SERIES[1]]
 MOST_NAMED = 12
 FAR = 20
 WIDE = 4.6  # inches
-# of the numbers beside markers, in 1/72 inch: height, width of a character, distance; half a marker's width
+# in 1/72 inch: height, width of a character and distance of the numbers beside markers; half a marker's width
 TEXT_HIGH, TEXT_WIDE, TEXT_OFF, MARKED = 8, 4.5, 6, 3
 
 

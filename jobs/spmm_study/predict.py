@@ -158,10 +158,12 @@ def _efficiency(point, row, machine):
 
 
 def kernel_rate(counts, machine, points):
-    """Rate of a rank's kernel, in bytes of its DRAM bound per second, while all ranks of its node compute: from the
-    efficiency in the machine file, else from that of the fastest run of this product on the most ranks, fewer than these,
-    of one node. The efficiency is assumed not to depend on the number of active ranks, within the node's copy rate.
-    Raises RecordsError if there is neither."""
+    """Rate of a rank's kernel, in bytes of its DRAM bound per second, while all ranks of its node compute. It
+    is computed from the efficiency in the machine file, else from the efficiency of a run of this product:
+    the fastest run on the greatest number of ranks that is less than counts.ranks and fits on one node;
+    without such a run, the fastest on the fewest ranks. The efficiency is assumed not to depend on the number
+    of active ranks, within the node's copy rate. Raises RecordsError if there is neither an efficiency nor a
+    run."""
     active = min(counts.ranks, machine.ranks_per_node)
     if machine.efficiency:
         return machine.efficiency * machine.copy_rate_of(active)

@@ -90,7 +90,7 @@ def _median(values):
 
 # ---- the way that a run took ----
 
-# {group of a record: its fields} that describe it
+# {group of a record: its fields} that describe the way, i.e. what the program chose
 WAY = {"run": ("kernel", "format", "grid", "threads", "gpu", "exchange", "transport", "warmup"), "plan": ("backend",),
        "library": ("way",), "moved": ("reduce", "column_blocks", "overlap"),
        "launch": ("block_size", "subwarp", "registers")}

@@ -392,8 +392,9 @@ def _reduce_kind(point):
 
 
 def models(strong_series, point, others):
-    """The notes' model with T_calc of the probe; with T_calc of this product on one rank; and the latter plus what the
-    notes leave out. others: all points, for the probe."""
+    """The Models of a point: the model of the notes ([N] in laws.py) with the time of an operation from the
+    probe; the same model with that time from this product on one rank; and the second one plus what the notes
+    leave out. others: all points, for the probe."""
     latency, byte, flop = probed(others, point)
     product = laws.Product(point.rows, point.nnz, point.k, point.grid, point.value_bytes)
     kind, made = _reduce_kind(point), Models()

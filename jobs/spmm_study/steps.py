@@ -68,8 +68,8 @@ def shape_text(point):
 
 
 def _sequential(points):
-    """The Sequential of points of one step on one kind of CPU; None if it never ran. Runs on a sample count only if there
-    are no others."""
+    """The Sequential of points of one step on one kind of CPU; None if it never ran. Times that were
+    extrapolated from a part of the work are used only if there are no others."""
     found = [r["seconds"] for p in points for r in p.runs if r["seconds"].get("sequential")]
     whole = [s for s in found if (s.get("sequential_measured_share") or 1) >= 1]
     times = [s["sequential"] for s in whole or found]

@@ -1,5 +1,5 @@
-"""Sums over ranks compared with the notes' model: of partial Y in products, and of one array that is distributed over
-the ranks (series_mpi --sum); and Amdahl's law, generalized, for both."""
+"""Sums over ranks compared with the model of the notes ([N] in laws.py): of partial Y in products, and of one
+array that is distributed over the ranks (series_mpi --sum); and Amdahl's law, generalized, for both."""
 import statistics
 
 from . import laws, records, series, tables
@@ -32,7 +32,7 @@ def _row(point, reduce, runs, rates):
 
 
 def _rates(points, point):
-    """The probe's Rates; None if one is missing."""
+    """The probe's Rates; None if one of its three rates is missing."""
     latency, byte, flop = series.probed(points, point)
     return None if None in (latency, byte, flop) else laws.Rates(flop, byte, latency)
 
@@ -99,7 +99,8 @@ def array_table(measurement):
 # ---- Amdahl's law, generalized ----
 
 def shares(point):
-    """{i: a_i} of a point; None if the law does not apply to it."""
+    """{i: a_i} of a point, a_i being the share of the work that i ranks do at the same time (see
+    laws.generalized_speedup()). None if the law does not apply to the point."""
     if isinstance(point, records.StepPoint):
         return laws.array_shares(_count(point), point.ranks, _array_reduce(point)) \
             if is_array(point) and _count(point) > 1 else None

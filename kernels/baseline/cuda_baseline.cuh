@@ -1,10 +1,10 @@
 /** Arguments and state that the baseline CUDA kernels share.
  *  docs/KERNELS.md has a table of these kernels.
  *
- *  Counts of elements, rows and entries are 64-bit numbers. As in the course work from which they come, a
- *  grid has one thread, sub-warp, warp or block per item of work. Grid-stride loops process the items beyond
- *  the maximum size of a grid. Every kernel is compiled for blocks of up to MAX_BLOCK threads, so that it can
- *  be launched with any block size that the user sets. */
+ *  Counts of elements, rows and entries are 64-bit numbers. As in the course work from which these kernels
+ *  come, a grid has one thread, sub-warp, warp or block per item of work. Grid-stride loops process the items
+ *  beyond the maximum size of a grid. Every kernel is compiled for blocks of up to MAX_BLOCK threads, so that
+ *  it can be launched with any block size that the user sets. */
 #ifndef SP_CUDA_BASELINE_CUH
 #define SP_CUDA_BASELINE_CUH
 

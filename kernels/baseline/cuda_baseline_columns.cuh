@@ -1,6 +1,6 @@
 /** Helpers of csr_vector_by_row, csr_adaptive and csr_adaptive_subblocks: they transpose X, and compute a row
- *  of Y by sub-warps that share its columns. In X transposed each column of X is contiguous, so that lanes
- *  whose entries are in adjacent columns of A read adjacent memory. */
+ *  of Y by sub-warps among which the columns of Y are divided. In X transposed each column of X is
+ *  contiguous, so that lanes whose entries are in adjacent columns of A read adjacent memory. */
 #ifndef SP_CUDA_BASELINE_COLUMNS_CUH
 #define SP_CUDA_BASELINE_COLUMNS_CUH
 

@@ -4,17 +4,17 @@
  *
  *  In a row block of short rows each thread computes whole elements of Y, each as one fma chain in column
  *  order. A row of more than LONG_ROW entries is a row block by itself. For such a row, the threads of the
- *  block form groups with one thread per column of X; each group sums every groups-th entry, and the sums of
- *  the groups are added in shared memory. So the order in which an element is summed depends on its row, on K
- *  and on the block size, but not on which block computes it, or when. */
+ *  block form groups with one thread per column of X; with G groups, each sums every G-th entry, and the sums
+ *  of the groups are added in shared memory. So the order in which an element is summed depends on its row,
+ *  on K and on the block size, but not on which block computes it, or when. */
 #include "kernels/baseline/cuda_baseline_blocks.cuh"
 
 namespace {
 
 enum {
     QUEUE_BLOCK = 256,   /* maximum number of threads per block, unless the user sets a block size;
-                            with small blocks the GPU finishes evenly */
-    ITEM_WORK = 1 << 15, /* entries x columns of a row block; makes a fetch from the queue worthwhile */
+                            with small blocks of threads, all blocks finish at about the same time */
+    ITEM_WORK = 1 << 15, /* work of a row block, its entries times K: enough to outweigh a fetch */
     LONG_ROW = 512,      /* entries; a longer row is a row block by itself */
     MAX_ITEM = 1 << 12   /* maximum number of entries in a row block of several rows, whatever ITEM_WORK is */
 };

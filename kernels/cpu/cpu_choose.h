@@ -36,7 +36,8 @@ sp_vectors sp_choose_vectors(const sp_matrix *a, int64_t k, int64_t x_ld, int64_
 sp_vectors sp_vectors_of(const sp_vectors *planned, const sp_launch *l);
 
 /** Points b->x and b->y to column block n of `blocks`, sets b->tail, and returns the loops for this column
- *  block, b->common and b->narrow, indexed by run kind. */
+ *  block, indexed by run kind. b->common and b->narrow decide whether these are the loops for equal values or
+ *  for values in f32. */
 const sp_loop *sp_choose_loops(const sp_launch *l, const sp_width *w, int64_t blocks, int64_t n, sp_block *b);
 
 /** Returns the loop for rows of n entries each, which begin at equal distances, and one contiguous column of
@@ -60,8 +61,8 @@ int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64
 int64_t sp_choose_run_prefetch(sp_isa isa, sp_run_kind kind, const int32_t *list, int64_t n,
                                int64_t prefetch);
 
-/** Returns 1 if Y should be written by streaming stores: if Y has at least the size set by
- *  sp_rows_stream_from(), and is aligned for vectors of width w. */
+/** Returns 1 if Y should be written by streaming stores: if Y is at least as large as the last-level cache
+ *  (or the size set by sp_rows_stream_from()), and is aligned for vectors of width w. */
 int sp_choose_stream(const spmm_multivector *y, const sp_width *w);
 
 #endif

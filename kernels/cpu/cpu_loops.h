@@ -57,7 +57,8 @@ typedef struct sp_block {
     const void *x;       /**< address of X's row 0 at the first column of the column block */
     void *y;             /**< address of Y's row 0 at the first column of the column block */
     int64_t ldx, ldy;
-    int64_t first, last; /**< rows to compute: first .. last - 1, a multiple of the kind's SP_HEIGHT */
+    int64_t first, last; /**< rows to compute: first .. last - 1; their number is a multiple of the kind's
+                              SP_HEIGHT */
     int64_t chain; /**< maximum length of a row that is summed in one chain: SP_CHAIN, or SP_LEAF if the rows
                         are parts of rows */
     /** >= 0: row i of A has the column indices of row `origin`, each plus i - origin; for SP_RUN_BLOCK2 and

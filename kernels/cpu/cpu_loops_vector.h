@@ -123,11 +123,11 @@ TARGET SP_INLINE static VALUE NAME(add_two)(const VALUE sum, const STORED *val, 
 }
 #endif
 
-/** Computes one chain for each of `rows` rows of Y, `vectors` vectors of columns per row: entries from ..
- *  to - 1 of each row of the group, in order, from +0. Each lane of sum[r] computes one element of row r. If
- *  `masked`, the last vector is masked. `lists` is the number of lists of column indices: `rows`, which is
- *  one list per row, or 1, which is one list for all rows. With one list, row r of the group reads X
- *  r * shift elements beyond the position that the list gives. */
+/** Computes one chain for each of `rows` rows of Y, `vectors` vectors of columns per row: starts with sums of
+ *  +0, and adds the products of entries from .. to - 1 of each row of the group in order. Each lane of sum[r]
+ *  computes one element of row r. If `masked`, the last vector is masked. `lists` is the number of lists of
+ *  column indices: `rows`, which is one list per row, or 1, which is one list for all rows. With one list,
+ *  row r of the group reads X r * shift elements beyond the position that the list gives. */
 TARGET SP_INLINE static void NAME(chains)(const sp_block *b, const NAME(group) g, const int64_t from,
                                           const int64_t to, const int rows, const int lists,
                                           const int64_t ldx, const int64_t shift, const int vectors,
@@ -267,8 +267,9 @@ TARGET SP_INLINE static int NAME(rows_together)(sp_block *b, const int64_t i, co
 }
 #endif
 
-/** The loop for SP_RUN_ANY: computes one row at a time, up to the first row that is long if `leaves` is 0, or
- *  not long if `leaves` is 1. */
+/** The loop for SP_RUN_ANY: computes one row at a time (or rows_together(), for one column and rows in
+ *  another order). Stops before the first row that is long if `leaves` is 0, or that is not long if `leaves`
+ *  is 1. */
 TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int vectors, const int masked,
                                        const int leaves)
 {
@@ -279,7 +280,8 @@ TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int
         if (!leaves && vectors <= SP_FETCH_VECTORS && b->fetched >= 0)
             sp_fetch_entries(b, VALUES(b, 0), at + n, VALUE_BYTES, 1);
 #if LANES == 1
-        /* only for sorted rows: in the original order, consecutive rows of similar lengths are too rare */
+        /* only if the rows have another order (b->row): in the original order, consecutive rows of similar
+         * lengths are too rare */
         if (vectors == 1 && !leaves && b->row && b->last - i >= SP_TOGETHER &&
             NAME(rows_together)(b, i, ldx)) {
             i += SP_TOGETHER - 1;

@@ -11,8 +11,8 @@
 #define AVX512 __attribute__((target("avx512f,avx512vl,avx2,fma")))
 #define AVX2 __attribute__((target("avx2,fma")))
 
-/* Tables of the widths whose loops take seconds to compile: each width is in a separate file, so that make
- * compiles them in parallel. */
+/* Tables of loops that other files define. The loops take seconds to compile, so they are spread over several
+ * files, which make compiles in parallel. */
 extern const sp_loop sp_loops_avx2_f64_32[8][2][SP_RUN_KINDS], sp_loops_avx2_f32_32[8][2][SP_RUN_KINDS];
 extern const sp_loop sp_loops_avx512_f64_32[8][2][SP_RUN_KINDS], sp_loops_avx512_f32_32[8][2][SP_RUN_KINDS];
 extern const sp_loop sp_loops_avx512_f64_64[16][2][SP_RUN_KINDS], sp_loops_avx512_f32_64[16][2][SP_RUN_KINDS];

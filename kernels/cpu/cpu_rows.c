@@ -22,7 +22,8 @@
 
 enum {
     CHUNK_ENTRIES = 2048,   /* entries of A per chunk of rows in pairs or triples; see run_by_chunks() */
-    CHUNK_MULTIPLE = 6,     /* rows of a chunk are a multiple of this, so that it cuts no pair or triple */
+    CHUNK_MULTIPLE = 6,     /* a chunk has a multiple of this number of rows, so that it cuts no pair or
+                               triple */
     MOST_BLOCKS = 32,       /* maximum number of column blocks for which a row is computed before the next
                                row */
     LARGE_MATRIX = 1 << 20, /* A is prefetched if it has at least this many bytes */
@@ -98,10 +99,11 @@ static spmm_status cut_long_rows(const sp_setup *setup, sp_rows *s)
     return SPMM_OK;
 }
 
-/** Creates row ranges, if the matrix has none for this order of its rows. If row lengths vary much, the
- *  ranges are interleaved: in such matrices, ranges with equal numbers of entries take unequal times. For
- *  dense rows of a graph, X is in the cache, whereas short rows with rarely used columns wait for memory at
- *  each entry. Threads whose ranges are spread over the whole matrix take about equal times. */
+/** Creates row ranges if the matrix's own ranges do not suit: if the rows have another order, or if row
+ *  lengths vary much. In the latter case the ranges are interleaved, because ranges with equal numbers of
+ *  entries then take unequal times. For dense rows of a graph, X is in the cache, whereas short rows with
+ *  rarely used columns wait for memory at each entry. Threads whose ranges are spread over the whole matrix
+ *  take about equal times. */
 static spmm_status divide(const sp_setup *setup, sp_rows *s)
 {
     const int64_t rows = setup->a->rows;
@@ -145,7 +147,8 @@ static int are_equal(const void *val, spmm_precision precision, int64_t begin, i
 }
 
 /** Returns the address of a value that all entries have, bit for bit; NULL if values differ or there are
- *  none. Entries that differ are usually among the first ones. */
+ *  none. Examines the first row with entries before the others: if values differ, this row usually shows
+ *  it. */
 static const void *find_common(const sp_rows *s, const sp_matrix *a, int threads)
 {
     int64_t first = 0;

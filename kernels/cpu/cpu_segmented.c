@@ -239,7 +239,7 @@ ADD_SEGMENTS(add_segments_f64, double)
 ADD_SEGMENTS(add_segments_f32, float)
 #undef ADD_SEGMENTS
 
-/** Computes long row number g of Y. */
+/** Computes the row of Y for long row number g: adds the sums of its segments. */
 static void finish_row(const sp_launch *l, int64_t g)
 {
     const segmented *const s = l->state;

@@ -22,7 +22,8 @@ __device__ inline int is_wide(unsigned) { return 1; }
 /** Examines values; a thread stops when it has found that they differ, and that f32 does not represent one of
  *  them exactly.
  *  \param [in]     wide    1: it does not matter whether f32 represents them
- *  \param [in]     col     [count]: a column index of -1 marks padding, which is skipped; NULL: there is none
+ *  \param [in]     col     [count]: a column index of -1 marks padding, which is skipped; NULL: there is no
+ *                          padding
  *  \param [in,out] common  [SP_FOUND], zero at first */
 template <typename E>
 __global__ void __launch_bounds__(THREADS) compare_values(int wide, const int32_t *__restrict__ col,
@@ -82,7 +83,8 @@ spmm_status copy_values(const sp_setup *setup, sp_work_lists *s)
 
 /** Examines the values of a matrix.
  *  \param [out] equal  1: all values are equal
- *  \param [out] wide   1: f32 does not represent all values exactly, or they are f32 already */
+ *  \param [out] wide   1: f32 does not represent all values exactly, or they are f32 already, or the format
+ *                      is SPMM_PANEL, for which values are not copied to f32 */
 template <typename E> spmm_status examine(const sp_matrix *a, void *common, int *equal, int *wide)
 {
     const int64_t count = count_values(a);

@@ -1,10 +1,10 @@
 /** The kernels csr_balanced, csr_clustered and csr_deep, on CSR with rows of uneven lengths. Each runs the
- *  sub-warp kernel of cuda_rows.cuh on a list of the short rows. The list is sorted by the power of two of
- *  the length, longest first, so that the rows of a warp have similar lengths and no long row starts last.
- *  csr_clustered first orders the rows by clusters, and sorts only within windows of that order. csr_deep has
- *  more loads of X in flight per warp, and fewer warps. It is for matrices so small that the longest chain
- *  determines the time. This file also sums the long rows of panel_mma, and prepares the long rows of the
- *  other kernels. */
+ *  sub-warp kernel of cuda_rows.cuh on a list of the short rows. The list is sorted by the length,
+ *  rounded down to a power of two, longest first, so that the rows of a warp have similar lengths and no long
+ *  row starts last. csr_clustered first orders the rows by clusters, and sorts only within windows of that
+ *  order. csr_deep has more loads of X in flight per warp, and fewer warps. It is for matrices so small that
+ *  the longest chain determines the time. This file also sums the long rows of panel_mma and panel_staged,
+ *  and prepares the long rows of the other kernels. */
 #include "kernels/cuda/cuda_rows.cuh"
 extern "C" {
 #include "formats/row_clusters.h"
@@ -38,7 +38,8 @@ int sp_cuda_list_values(void *state, sp_value_copy *copies)
 /** Allocates memory for the sums of sections, with setup->most columns, and for the counters of the sums. */
 static spmm_status allocate_sums(const sp_setup *setup, sp_work_lists *s)
 {
-    /* FEWEST: minimum number of columns in a tile of blockIdx.y. */
+    /* FEWEST: minimum number of columns that the blocks of one blockIdx.y compute; each blockIdx.y has its
+     * own counters. */
     enum { FEWEST = 8 };
     const int64_t partials = s->long_rows.partials;
     if (partials == 0) return SPMM_OK;
@@ -56,7 +57,7 @@ static spmm_status copy_to_device(void **to, const void *from, int64_t bytes, co
     return sp_device_upload(*to, from, bytes);
 }
 
-/** Copies lists to the device.
+/** Creates work lists with a copy of the lists in *p on the device, and allocates memory for their sums.
  *  \param [out] state  the caller frees it with sp_cuda_release_lists(), also on failure */
 static spmm_status upload_lists(const sp_setup *setup, const sp_sections *p, void **state)
 {

@@ -1,5 +1,6 @@
-/** Products of multivectors with small dense matrices on a GPU, and inner products of their columns. Blocks
- *  of rows are staged in shared memory, and each thread computes 4 x 4 elements of the result in registers.
+/** Products of multivectors with small dense matrices on a GPU, inner products and sums of squares of their
+ *  columns, and scaling of their columns and rows. In products, blocks of rows are staged in shared memory,
+ *  and each thread computes 4 x 4 elements of the result in registers.
  *  cuBLAS is not used, because its order of summation is not defined, and because libspmm would then depend
  *  on it. */
 #include <algorithm>
@@ -60,7 +61,8 @@ __device__ inline void add_staged(const double *x, const double *y, int group, i
                 sum[a][b] = fma(x[t * SIDE + i + a], y[t * SIDE + j + b], sum[a][b]);
 }
 
-/** Sums SIDE x SIDE elements (blockIdx.x) over a section of rows (blockIdx.y): part[section][i][j]. */
+/** Computes one tile of X^T Y, of SIDE x SIDE elements (blockIdx.x is its number), for one section of the
+ *  rows (blockIdx.y). Stores element (i, j) in part[section][i][j]. */
 template <typename T, int SIDE>
 __global__ void __launch_bounds__(BLOCK) gram(const matrix<T> x, const matrix<T> y, double *part)
 {
@@ -186,7 +188,8 @@ constexpr int SIDE = 64,
               DEPTH = 16; /* rows and columns of Y that a block computes; number of columns of X that are
                              staged at a time */
 
-/** Adds X R for the 64 rows starting at `row` and the 64 columns starting at `column`. */
+/** Computes the 64 rows of X R that start at `row`, in the 64 columns that start at `column`. Each thread
+ *  adds its 4 x 4 elements to `sum`. r is [x.k x l]. */
 template <typename T>
 __device__ inline void multiply(const matrix<T> &x, const T *r, int64_t l, int64_t row, int64_t column,
                                 T (&sum)[SUB][SUB])

@@ -1,5 +1,6 @@
-/** Implements device_ops.h: packs, splits, sends and adds rows in device memory. These kernels are limited by
- *  memory bandwidth, so a thread moves vectors that are as wide as the size of a row allows. */
+/** Implements the functions of device_ops.h that pack, widen, split, send and add rows in device memory, that
+ *  copy elements, and that add multivectors. These kernels are limited by memory bandwidth, so a thread moves
+ *  vectors that are as wide as the size of a row allows. */
 #include <algorithm>
 #include <type_traits>
 
@@ -18,7 +19,7 @@ unsigned blocks_for(int64_t threads)
     return (unsigned)std::min(std::max((threads + BLOCK - 1) / BLOCK, (int64_t)1), MOST_BLOCKS);
 }
 
-/* Rows that travel as f32 are read as vectors of f64, and sent as vectors of f32. */
+/* Four elements of f64, which are rounded to one float4 for sending, and widened from one after receiving. */
 struct alignas(16) quad {
     double2 low, high;
 };
@@ -114,7 +115,7 @@ __global__ void __launch_bounds__(BLOCK)
 
 /* A thread of push() waits for its reads, but not for its stores to another GPU. So each thread has as many
  * reads in flight as its registers can hold. Few blocks with many threads leave most multiprocessors to a
- * kernel that runs concurrently. If no kernel runs, four times as many blocks are faster
+ * kernel that runs concurrently. If no other kernel runs, four times as many blocks are faster
  * (bench/records/TABLES.md). */
 constexpr int PUSH_BLOCK = 1024, PUSH_BLOCKS = 16, PUSH_ALONE = 4, PUSH_DEPTH = 4, PUSH_MOST = 32;
 

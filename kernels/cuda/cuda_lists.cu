@@ -22,8 +22,8 @@ struct statistics {
     unsigned long long sections;     /* number of sections of the rows of class 0 */
     unsigned long long long_entries; /* entries in rows of more than SP_CHAIN entries */
     unsigned long long
-        padded[2]; /* stored entries of slices if rows keep their order, for the limits SP_LEAF and
-                      SP_CHAIN */
+        padded[2]; /* number of stored entries of the slices if rows keep their order, and rows of up to
+                      SP_LEAF (0) or SP_CHAIN (1) entries are short */
 };
 
 __host__ __device__ inline int64_t sections_of(int64_t length) { return (length - 1) / SP_SECTION + 1; }
@@ -296,7 +296,7 @@ spmm_status compute_sizes(lists *l, int64_t k, sp_sections *p)
                    (long long)p->count);
 }
 
-/** Counts the rows, and waits for the counts.
+/** Counts the rows, waits for the counts, and computes the sizes of all lists.
  *  \param [in] k  number of columns of X in later products; 0: all rows of up to SP_CHAIN entries are
  *  short */
 spmm_status count(lists *l, int64_t k, sp_sections *p)

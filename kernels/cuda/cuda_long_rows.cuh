@@ -27,24 +27,27 @@ struct sp_work_lists {
                         1 */
     /* only for sell_rows, from sp_cuda_short_columns(); NULL: it reads the column indices of the matrix */
     int32_t *base;         /* [slices]: the least column index of each slice */
-    uint32_t *column_pair; /* two columns relative to `base`, of two entries of a row */
+    uint32_t *column_pair; /* the column indices of two entries of a row, each minus the `base` of the slice,
+                              in 16 bits */
 };
 
 /** Checks on the GPU whether all values of setup->a have the same bits, and whether f32 represents all f64
  *  values exactly, and stores the result in the work lists: `equal` and `wide` for launches, and `common` for
  *  kernels. If f32 represents the values and they are not all equal, copies them to f32 for products with few
- *  columns. A kernel that was launched for equal or narrow values checks in `common` whether they still are,
- *  because a CUDA graph may repeat the launch after the values have changed. Local; complete on return.
+ *  columns, unless memory is short or the format is SPMM_PANEL. A kernel that was launched for equal or
+ *  narrow values checks in `common` whether they still are, because a CUDA graph may repeat the launch after
+ *  the values have changed. Local; complete on return.
  *  \param [in,out] state  a sp_work_lists; if NULL, it is made, and the caller frees it, also on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_cuda_find_common(const sp_setup *setup, void **state);
 
 /** Stores the column indices of SPMM_SELL in 16 bits, relative to the least one of the slice, if that is
  *  possible in all slices and if later products have one column: then column indices are a large part of the
- *  memory traffic. Slice i, whose first entry is entry s of the matrix, begins with pair s / 2 + 16 i.
- *  Its pairs are in rows of SP_SLICE, like its entries. A missing entry is SP_NO_COLUMN. Local; complete on
- *  return.
- *  \param [in,out] s  `base` and `column_pair` stay NULL if there is no memory for them
+ *  memory traffic. The pairs of slice i, whose first entry is entry s of the matrix, begin at pair
+ *  s / 2 + 16 i. Pair j of row r of the slice is j * SP_SLICE + r pairs later. Padding has the value
+ *  SP_NO_COLUMN. Local; complete on return.
+ *  \param [in,out] s  `base` and `column_pair` stay NULL if 16 bits do not suffice, if there will be several
+ *                     columns, or if there is no memory for them
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, _DEVICE */
 spmm_status sp_cuda_short_columns(const sp_setup *setup, sp_work_lists *s);
 
@@ -90,9 +93,9 @@ namespace {
 
 constexpr int BLOCK_WARPS = 4, BLOCK = WARP * BLOCK_WARPS, SECTION_LEAVES = SP_SECTION / SP_LEAF;
 
-/** The members of a kernel's arguments that describe its long rows. `partial`, `partial_ld` and `counter` are
- *  as in sp_work_lists. section_blocks: number of blocks that sum sections. staged: 1 if these blocks use
- *  sum_staged(). */
+/** The members of a kernel's arguments that describe its long rows. `partial` and `counter` are as in
+ *  sp_work_lists. partial_ld: leading dimension of `partial`. section_blocks: number of blocks that sum
+ *  sections. staged: true if these blocks use sum_staged(). */
 template <typename T> struct long_row_args {
     const sp_section *section;
     const int32_t *pack;
@@ -124,7 +127,7 @@ template <int L, int N, bool staged> struct section_shape {
     static constexpr int vectors = L * N;
 };
 
-/** Returns a segment of pack p; its length is 0 if it does not exist. */
+/** Returns segment number `segment` of pack p; a segment of length 0 if there is no such pack or segment. */
 template <typename T>
 __device__ inline sp_segment segment_of(const long_row_args<T> &a, int64_t p, int segment)
 {
@@ -231,8 +234,10 @@ __device__ inline X row_sum(const X *sums, int64_t stride, int count, X *scratch
     return row;
 }
 
-/** Returns 1 if this block has stored the last partial sum of the row of section s. One thread of the block
- *  calls it, after a barrier. Resets the counter for the next product. */
+/** Returns 1 if this block has stored the last partial sum of the row to which section s belongs. One thread
+ *  of the block calls it for each section, after a barrier. If it returns 1, it has reset the counter for the
+ *  next product.
+ *  \param [in] at  index of section s */
 template <typename T>
 __device__ inline int is_last(const long_row_args<T> &a, const sp_section &s, int64_t at)
 {
@@ -312,8 +317,9 @@ template <typename T, typename X, int vectors> struct staged_leaves {
     T val[SECTION_LEAVES][entries + 1];
 };
 
-/** Returns the first entry of part i of a leaf, as an index in the segment. A segment that is one chain fills
- *  the parts of its four leaves one after another. */
+/** Returns the first entry of part i of a leaf, as an index in the segment. In a segment that is one chain,
+ *  the parts number i of its four leaves contain consecutive entries, so that one lane can add these in
+ *  order. */
 template <int vectors> __device__ inline int entry_of(bool chain, int leaf, int i)
 {
     constexpr int part = SP_LEAF / vectors;

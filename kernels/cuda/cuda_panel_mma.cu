@@ -7,8 +7,8 @@ namespace {
 
 enum { PANEL_WARPS = 4, PANEL_THREADS = PANEL_WARPS * WARP };
 
-/** Number of tiles whose loads of X are in flight together: the registers allow this many if five blocks run
- *  on a multiprocessor. */
+/** Number of tiles of A whose loads of X are in flight together: the registers allow this many if five blocks
+ *  run on a multiprocessor. */
 template <int NT> constexpr int unroll = NT > 2 ? 2 : 3;
 
 /** Moves vectors of X from the lanes that loaded them to the lanes that multiply them. Lane l loads vector
@@ -26,7 +26,8 @@ template <typename T, int V> __device__ inline pack<T, V> to_fragment(const pack
 
 /** Reads the tiles of a panel, for one lane. If `equal` is true, all values are `common`. */
 template <typename T, bool equal> struct panel_reader {
-    const int32_t *col;   /* column index in the first tile of the row of X that this lane loads */
+    const int32_t *col;   /* address, in the first tile, of the column index of the row of X that this lane
+                             loads */
     const uint32_t *mask; /* mask of the first tile of the panel */
     int count, lane;
     const T *val; /* values of the next tile, which next_value() will read; unused if they are equal */
@@ -123,9 +124,9 @@ template <typename T, int V, int NT> void launch(const panel_args<T> &a, int til
                  grid, PANEL_THREADS, 0, stream, a);
 }
 
-/** Launches panel_mma_kernel() for all columns. Divides the columns into as few tiles as possible, of about
- *  equal widths, with at most `most` groups of 8 vectors per tile. If one launch cannot compute all columns,
- *  several are queued. */
+/** Launches panel_mma_kernel() for all columns. Divides the columns of X into as few tiles of columns as
+ *  possible (blockIdx.y), of about equal widths, with at most `most` groups of 8 vectors each. If one launch
+ *  cannot compute all columns, several are queued. */
 template <typename T, int V> void launch_all(panel_args<T> a, cudaStream_t stream)
 {
     constexpr int most = V == 2 ? 4 : 2, step = MAX_TILES * 8 * V;

@@ -12,7 +12,7 @@ extern "C" {
 
 namespace {
 
-/* ROWS: rows of a window; with twice as many, panels would save a few percent more.
+/* ROWS: rows of a window; with twice as many, regrouping would save a few percent more tiles.
  * TABLE: size of the hash table of the window's columns; a window with more than MOST columns keeps its
  * order. */
 enum { WARP = 32, ROWS = 2 * WARP, TABLE = 1024, MOST = TABLE * 3 / 4 };
@@ -27,7 +27,7 @@ struct window {
                                      panel */
     int columns, added_count;
     int32_t row[ROWS]; /* row numbers; -1: none */
-    int length[ROWS];  /* number of entries in panels: 0 for long rows */
+    int length[ROWS];  /* number of entries; 0 for long rows, whose entries are not in panels */
 };
 
 __device__ inline void load_window(window &w, const int64_t *row_start, int64_t rows, const int32_t *order,

@@ -81,7 +81,8 @@ template <typename T> struct staged_args : panel_args<T> {
 
 /** Layout of a block's shared memory. */
 struct stage_memory {
-    uint32_t full, empty; /* [DEPTH] barriers */
+    uint32_t full, empty; /* [DEPTH] barriers each: the copies of a step have arrived; it has been
+                             multiplied */
     unsigned char *step;  /* [DEPTH * capacity] tiles of a step, then its values */
     unsigned char *x;     /* rows of X */
 };
@@ -93,7 +94,8 @@ template <typename T> __device__ inline int values_before(int64_t first_value)
     return (int)(first_value % (int64_t)(16 / sizeof(T)));
 }
 
-/** Queues the copies of all steps; called by the warps that copy. `x` is the block's tile of columns. */
+/** Queues the copies of all steps; called by the warps that copy. `x` is the address of row 0 of X at the
+ *  first column of the block, `row_bytes` the size of the block's columns of a row. */
 template <typename T>
 __device__ inline void copy_steps(const staged_args<T> &a, const stage_memory &memory, const sp_step *steps,
                                   int count, const char *x, uint32_t row_bytes, int warp)
@@ -267,8 +269,8 @@ spmm_status run(const sp_launch *l)
     return launch_product<run_typed<double>, run_typed<float>>(l, "panel_staged");
 }
 
-/** Allows the kernel to use all the shared memory of the GPU, because another plan may need more. Returns 0
- *  if this is refused. */
+/** Allows the kernel to use as much shared memory per block as the GPU supports, because the plan of another
+ *  matrix may need more than this one. Returns 0 if this is refused. */
 template <typename T> int allow_shared_memory(void)
 {
     int device, shared;
@@ -281,7 +283,7 @@ template <typename T> int allow_shared_memory(void)
     return 0;
 }
 
-/** Returns the size in bytes of the tiles and values of a panel, as stored in a plan. */
+/** Returns the mean size in bytes of the tiles and values of a panel, with tiles as stored in a plan. */
 double panel_bytes(const sp_matrix *m)
 {
     const double tiles = (double)m->bytes[SP_MASK] / sizeof *m->mask * sizeof(uint4);

@@ -1,6 +1,7 @@
-/** Creates row panels from CSR in GPU memory (formats/panel.c does the same on the host). A first pass counts
- *  the distinct columns of each panel, a second one writes the tiles. A sub-warp of SP_PANEL lanes merges the
- *  rows of a panel, with one lane per row. */
+/** Creates row panels from CSR in GPU memory, and chooses the order of the rows. (formats/panel.c creates row
+ *  panels on the host, in the original order of the rows.) A first pass counts the distinct columns of each
+ *  panel, a second one writes the tiles. A sub-warp of SP_PANEL lanes merges the rows of a panel,
+ *  with one lane per row. */
 #include <cub/device/device_scan.cuh>
 
 #include "kernels/cuda/cuda_passes.cuh"
@@ -47,7 +48,8 @@ __device__ inline int32_t least_column(int32_t column)
     return column;
 }
 
-/** Returns true, in all lanes of the warp, if columns do not increase in a row of its panels. */
+/** Returns true, in all lanes of the warp, if column indices decrease somewhere in a row of the warp's
+ *  panels. */
 __device__ inline bool any_decrease(const cursor &c, const int32_t *col)
 {
     bool decreases = false;
@@ -57,12 +59,12 @@ __device__ inline bool any_decrease(const cursor &c, const int32_t *col)
 
 /** Returns the column that follows in the merge, in all lanes of the sub-warp; END after the last one.
  *
- *  If columns increase in all rows, it is the smallest next column. In rows of a renumbered matrix, columns
- *  have the order of the caller's numbers, which this function does not know. It then starts from the
- *  smallest next column. While another row has that column later, the next column of that row comes first.
- *  As all rows have the same order, each step goes back in that order, so that there are fewer steps than
- *  rows, and the panel lists each column once. If rows contradict each other, a column is listed several
- *  times.
+ *  If columns increase in all rows, the smallest next column of the rows follows. In rows of a renumbered
+ *  matrix, columns have the order of the caller's numbers, which this function does not know. The search then
+ *  starts from the smallest next column. While another row has the column found so far later, the next column
+ *  of that row comes first and takes its place. As all rows have the same order, each step goes back in that
+ *  order, so that there are fewer steps than rows, and the panel lists each column once. If rows contradict
+ *  each other, a column is listed several times.
  *  \param any_order  result of any_decrease() */
 __device__ inline int32_t next_column(const cursor &c, const int32_t *col, bool any_order)
 {
@@ -245,8 +247,9 @@ spmm_status choose_order(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entri
 
 enum { GROUP = 128, TABLE = 8192, MOST_DISTINCT = TABLE * 3 / 4 };
 
-/** Counts the distinct columns of groups of GROUP consecutive rows in the order, one group per block. The
- *  count of a group stops at MOST_DISTINCT. Only one of `step` groups is counted. */
+/** Counts the distinct columns of groups of GROUP consecutive rows in the order, one group per block, and
+ *  adds the counts to *sum. The count of a group stops soon after MOST_DISTINCT. Only every step-th group is
+ *  counted. */
 __global__ void __launch_bounds__(THREADS)
     count_group(const int64_t *row_start, const int32_t *col, int64_t rows, const int32_t *order,
                 int64_t step, unsigned long long *sum)

@@ -84,15 +84,17 @@ template <typename T, int V> union pack {
     uint32_t word[V * sizeof(T) / 4];
 };
 
-/** The sums of a panel that a lane computes, for NT groups of 8 vectors of V columns: for the two rows 2
- *  (l%4) + r, element v of vector l/4 of group j. Two elements form a pair, which one mma computes. */
+/** The sums of a panel that lane l computes, for NT groups of 8 vectors of V columns: for the two rows
+ *  2 (l%4) + r, r = 0 and 1, all elements v of one vector of each group j. This is vector l/4 in panel_mma;
+ *  panel_staged assigns vectors to lanes in another order. A pair consists of two elements in both rows,
+ *  which one mma computes. */
 template <int V, int NT> struct panel_sums {
     static constexpr int pairs = (V * NT + 1) / 2;
     double pair[pairs][4];
 
     __device__ double of(int r, int j, int v) const { return pair[(j * V + v) / 2][(j * V + v) % 2 * 2 + r]; }
-    /** Returns true if a sum in the first `count` columns is a NaN. Vector 0 of the lane begins with column
-     *  `first`. */
+    /** Returns true if a sum in the first `count` columns of Y is a NaN. The lane's vector in group 0 begins
+     *  with column `first`. */
     __device__ bool any_nan(int first, int count) const
     {
         bool nan = false;
@@ -121,7 +123,7 @@ template <int V, int NT> struct panel_sums {
     }
 };
 
-/** Returns the row of Y of row r of a panel; -1 if there is none. */
+/** Returns the row of Y of row r of a panel; a negative number if there is none. */
 template <typename T> __device__ inline int64_t row_of_panel(const panel_args<T> &a, int64_t panel, int r)
 {
     const int64_t position = panel * SP_PANEL + r;
@@ -129,9 +131,10 @@ template <typename T> __device__ inline int64_t row_of_panel(const panel_args<T>
     return position < a.rows ? position : -1;
 }
 
-/** Computes `count` columns of the rows of a panel, from column `first` on, entry by entry in column order;
- *  each lane computes one element of Y at a time. This function has its own sums: if the kernel's sums were
- *  passed to it, the compiler would not keep them in registers. */
+/** Computes `count` columns of Y in the rows of a panel, from column `first` on. Adds the entries of each row
+ *  one by one, in the order of the tiles, without the zeros of the tiles; each lane computes one element of Y
+ *  at a time. This function has its own sums: if the kernel's sums were passed to it, the compiler would not
+ *  keep them in registers. */
 template <typename T>
 __device__ __noinline__ void sum_entries(const panel_args<T> &a, int64_t panel, int first, int count)
 {

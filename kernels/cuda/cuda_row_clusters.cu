@@ -99,9 +99,9 @@ struct kinship {
                                                 row also has */
 };
 
-/** Compares one of `step` rows, chosen at random, with the next row, and with the owner of the column that
- *  has the row's minimum hash. (In a matrix of blocks, every step-th row could always be the first row of its
- *  block.) */
+/** From every `step` rows, takes one at random. Compares it with the next row, and with the owner of the
+ *  column that has its minimum hash. (In a matrix of blocks, every step-th row could always be the first row
+ *  of its block.) */
 __global__ void __launch_bounds__(THREADS)
     compare_rows(const int64_t *row_start, const int32_t *col, int64_t rows, int64_t step,
                  const unsigned *least, const unsigned *owner, kinship *sum)
@@ -164,7 +164,8 @@ __global__ void __launch_bounds__(THREADS) renumber(int32_t *label, const int32_
     for (int64_t i = first_item(); i < n; i += grid_size()) label[i] = number[label[i]];
 }
 
-/** Sets the sort keys of items to the position of their cluster.
+/** Sets the sort key of each item to the position of its cluster and, if `second` is not NULL, to second[i]
+ *  in the lower 32 bits.
  *  \param [in] place  position of each cluster; NULL: its number */
 __global__ void __launch_bounds__(THREADS)
     cluster_keys(const int32_t *label, const int32_t *place, const unsigned *second, int64_t n, uint64_t *key,
@@ -190,8 +191,8 @@ struct clusters {
     unsigned *least, *second, *owner, *hash; /* [rows], [rows], [cols], [most] */
     int32_t *of_row, *of_col;                /* cluster of each row and column */
     int32_t *mark, *number;                  /* [cols + 1] marks, and numbers of marked elements */
-    int32_t *label[SP_CLUSTER_LEVELS];       /* [count[l]] the cluster of the next level of each row (l = 0)
-                                                or cluster */
+    int32_t *label[SP_CLUSTER_LEVELS];       /* [count[l]] for each row (l = 0) or cluster of level l, its
+                                                cluster of level l + 1 */
     int64_t count[SP_CLUSTER_LEVELS];        /* number of rows, of clusters of level 1, and so on */
     int levels;
     uint64_t *key, *sorted_key;          /* [rows] */
@@ -229,7 +230,8 @@ void allocate_arrays(clusters *s, arena *memory, int64_t most)
     s->temporary = take<char>(memory, (int64_t)s->temporary_bytes);
 }
 
-/** Numbers the marked elements among n. Waits for the GPU. \param [out] count number of marked elements */
+/** Numbers the marked ones of the first n elements. Waits for the GPU. \param [out] count number of marked
+ *  elements */
 spmm_status number_marked(clusters *s, int64_t n, int64_t *count)
 {
     int32_t last = 0;
@@ -341,7 +343,7 @@ spmm_status cluster(clusters *s, int32_t *order)
     return sp_device_sync();
 }
 
-/** Orders the rows, if that is worth it. */
+/** Orders the rows, if that is worth it. \param [in] more as for worth_it(); 0: always orders the rows */
 spmm_status find_order(const sp_matrix *a, double more, int32_t **order)
 {
     const int always = more <= 0;

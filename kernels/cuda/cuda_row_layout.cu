@@ -1,5 +1,5 @@
 /** Orders rows along a curve through a layout of the matrix's graph, on the GPU: formats/row_layout.h
- *  describes the algorithm; src/formats/row_layout.c lays out rows on the host. */
+ *  describes the algorithm; formats/row_layout.c lays out rows on the host. */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 
@@ -34,7 +34,7 @@ struct small_graph {
     int chunk; /* rows per vertex */
     int32_t vertices;
     int bits;          /* bits of a vertex number */
-    uint64_t *edge;    /* both ends of each edge, sorted */
+    uint64_t *edge;    /* the numbers of both vertices of each edge; edges are sorted */
     int64_t *start;    /* [vertices + 1] */
     int32_t *distance; /* [PIVOTS x vertices] */
     int32_t *queue;    /* [PIVOTS x vertices] */
@@ -47,7 +47,8 @@ __global__ void __launch_bounds__(THREADS)
 }
 
 /** Creates edges between chunks, in both directions, from EDGES random entries of each row. An entry within
- *  a chunk becomes an edge of a vertex past the last one. */
+ *  a chunk, or a row without entries, yields an edge of vertex number g.vertices. There is no such vertex, so
+ *  the edge is never used. */
 __global__ void __launch_bounds__(THREADS) take_edges(const int64_t *row_start, const int32_t *col,
                                                       int64_t rows, const int32_t *chunk, small_graph g)
 {
@@ -83,8 +84,8 @@ __global__ void __launch_bounds__(THREADS) find_starts(const int64_t *edges, sma
     }
 }
 
-/** Computes the distances of all vertices from a block's pivot by breadth-first search. Unreachable vertices
- *  get the largest distance plus 2. */
+/** Computes the distances of all vertices from the pivot of this thread block by breadth-first search.
+ *  Unreachable vertices get the largest distance plus 2. */
 __global__ void __launch_bounds__(SEARCH_THREADS) search(small_graph g)
 {
     __shared__ int end;
@@ -124,7 +125,7 @@ __device__ inline double squared(const small_graph &g, int pivot, int v)
     return d * d;
 }
 
-/** Computes the mean of the squared distances from a block's pivot. */
+/** Computes the mean of the squared distances of all vertices from the pivot of this thread block. */
 __global__ void __launch_bounds__(THREADS) find_means(small_graph g, double *mean)
 {
     __shared__ double part[THREADS];
@@ -149,7 +150,8 @@ __device__ inline double centered(const small_graph &g, const double *mean, int 
     return value - sum / PIVOTS;
 }
 
-/** Computes the Gram matrix of the centered columns, one partial sum per block. Each warp computes a row. */
+/** Computes the Gram matrix of the pivots, whose element (p, q) is the sum over all vertices of the products
+ *  of their centered() values for pivots p and q; one partial sum per block. Each warp computes a row. */
 __global__ void __launch_bounds__(PIVOTS * 32)
     multiply_columns(small_graph g, const double *mean, double *part)
 {
@@ -212,7 +214,8 @@ __device__ inline point mean_of(point sum, float count, const point &own)
     return sum;
 }
 
-/** Moves each vertex to the mean of its neighbors. */
+/** Moves each vertex to a mean of its neighbors: each lane computes the mean of every NEIGHBORS-th neighbor,
+ *  and the vertex moves to the mean of these means. */
 __global__ void __launch_bounds__(THREADS) smooth_vertices(small_graph g, const point *from, point *to)
 {
     const int64_t padded = (g.vertices + NEIGHBORS - 1) / NEIGHBORS * NEIGHBORS;
@@ -232,7 +235,7 @@ __global__ void __launch_bounds__(THREADS) smooth_vertices(small_graph g, const 
     }
 }
 
-/** Places each vertex at its first row. */
+/** Places each vertex at the position of its first row. */
 __global__ void __launch_bounds__(THREADS)
     place_pieces(small_graph g, const int32_t *order, const point *row, point *at)
 {
@@ -245,7 +248,8 @@ __global__ void __launch_bounds__(THREADS)
     for (int64_t i = first_item(); i < rows; i += grid_size()) at[i] = vertex[chunk[i]];
 }
 
-/** Returns the mean position of the rows that correspond to all entries of a row from `begin` on. */
+/** Returns the mean of the points of the rows whose numbers are the column indices of the `length` entries
+ *  from `begin` on; `own` if there are none. */
 __device__ inline point mean_of_row(const int32_t *col, int64_t begin, int64_t length, const point *from,
                                     const point &own)
 {
@@ -336,9 +340,9 @@ __device__ inline bool alike(const int64_t *row_start, const int32_t *col, int64
            col[row_start[i] + length - 1] == col[row_start[j] + length - 1];
 }
 
-/** Sets the sort keys of the rows in the order of the clusters; rows in the same cell keep this order.
- *  Consecutive rows with the same columns, i.e. the unknowns of a point, get the same key and so stay
- *  together. */
+/** Sets key[i], the sort key of row order[i], to the index of its cell on the curve. `order` is that of the
+ *  clusters; the sort keeps it for rows in the same cell. Consecutive rows with the same columns, i.e. the
+ *  unknowns of a point, get the same key and so stay together. */
 __global__ void __launch_bounds__(THREADS)
     find_keys(const int64_t *row_start, const int32_t *col, const point *at, const int32_t *order,
               int64_t rows, const box *b, unsigned *key)
@@ -430,7 +434,7 @@ spmm_status make_graph(layout *s, const int32_t *order, int chunk)
 }
 
 /** Moves the vertices of the graph to the means of their neighbors, and then their rows to the vertices.
- *  `passes` is even. */
+ *  `passes` is even, so that the last pass writes s->vertex[0]. */
 spmm_status smooth_graph(layout *s, int passes)
 {
     for (int pass = 0; pass < passes; pass++)

@@ -90,7 +90,8 @@ struct row_span {
     int32_t row;
 };
 
-/** Returns the entries of item number `row` of the sub-warps. Long rows are skipped. */
+/** Returns the entries of row number `row` of A or, with FROM_LIST, of the list. A long row yields no
+ *  entries. */
 template <rows_source F, typename T> __device__ inline row_span span_of(const rows_args<T> &a, int64_t row)
 {
     if (row >= a.rows) return {0, 0, -1};
@@ -322,7 +323,7 @@ __device__ inline void sum_long_rows(const rows_args<T> &a, int first_column,
 }
 
 /** Sums the short rows, as rows_kernel(). Equal values are `common`.
- *  \param [in] column, x  this lane's first columns, and row 0 of X there */
+ *  \param [in] column, x  [N] first column of each of this lane's vectors, and address of row 0 of X there */
 template <rows_source F, bool deep, int values, int V, int L, typename T, int N>
 __device__ inline void sum_short_rows(const rows_args<T> &a, T common, int lane, const int (&column)[N],
                                       const char *const (&x)[N],
@@ -382,7 +383,8 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
 template <rows_source F, bool deep, typename T, int V, int L, int N>
 void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
 {
-    /* the other kernels have no variants: they are for small matrices, or `auto` does not choose them */
+    /* other kernels have no variants for equal and narrow values: they are for small matrices, or `auto` does
+     * not choose them */
     constexpr bool few = F == FROM_LIST && !deep && has_few<T, V, L, N>;
     const auto kernel = with_policy<few, T>(
         a, [](auto values) { return rows_kernel<F, deep, values, T, V, L, N>; });
@@ -393,8 +395,8 @@ void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
  *  are left, or at least 64, the product covers whole tiles of 32 vectors, as many as one launch can compute.
  *  Otherwise it covers all columns. blockIdx.y is the number of the tile. It varies slowest, so that while a
  *  tile runs, only its columns of X compete for the L2 cache. This saves more time than reading A again for
- *  each tile costs. Each lane has two vectors if there are more than 8 vectors: with one per lane, a warp has
- *  fewer bytes of X in flight. */
+ *  each tile costs. Each lane has two vectors if there are more than 8 vectors (in a deep kernel with 16-byte
+ *  vectors, more than 16): with one per lane, a warp has fewer bytes of X in flight. */
 template <rows_source F, bool deep, typename T, int V> int launch_columns(rows_args<T> a, cudaStream_t stream)
 {
     constexpr int tile = WARP * V;

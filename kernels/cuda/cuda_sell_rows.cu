@@ -3,8 +3,8 @@
  *  kernels are meant for few columns of X, for which a sub-warp per row would leave most lanes idle. The
  *  first blocks of the grid sum the sections of long rows, as in cuda_rows.cuh.
  *
- *  With one thread per row, sell_deep has twice as many loads in flight per thread, and fewer threads: for
- *  small matrices with uneven rows, in which all threads wait for the longest row. */
+ *  With one thread per row, sell_deep has more loads in flight per thread, up to twice as many, and fewer
+ *  threads. It is for small matrices with uneven rows, in which all threads wait for the longest row. */
 #include "kernels/cuda/cuda_rows.cuh"
 
 namespace {
@@ -83,7 +83,7 @@ __device__ inline void load_values(const sell_rest<S, C> &r, S common, sell_grou
 /** Sums this lane's row of a slice, with the loads of X of G entries in flight. The next column indices are
  *  loaded at the same time; with one column of X, which needs few registers, the next values are also loaded.
  *  If `waits` is true, the kernel waits here for the previous kernel of the stream, after loading the first
- *  entries. T is the type of a column of X, S that of the stored values. Equal values are `common`. */
+ *  entries. T is the type of an element of X, S that of the stored values. Equal values are `common`. */
 template <bool waits, int values, int G, typename T, typename S, typename C, typename X, int N>
 __device__ inline void sum_slice(sell_rest<S, C> r, S common, const char *const (&x)[N], uint32_t pitch,
                                  X (&sum)[N])
@@ -134,7 +134,7 @@ __device__ inline short_columns columns_of(const sell_args<T> &a, int64_t slice,
 
 /** Sums the rows of the slices, as sell_rows_kernel(). Equal values are `common`. With one column of X, more
  *  entries of equal or narrow values are in flight, in the registers that the values save.
- *  \param [in] column, x  this lane's first columns, and row 0 of X there */
+ *  \param [in] column, x  [N] first column of each of this lane's vectors, and address of row 0 of X there */
 template <bool deep, int values, typename C, int V, int L, typename T, int N>
 __device__ inline void sum_slices(const sell_args<T> &a, T common, const int (&column)[N],
                                   const char *const (&x)[N])

@@ -45,7 +45,8 @@ struct state {
     int16_t value[TABLE]; /* its slot; NO_SLOT: it has none; MISSING plus an index: it must be copied in this
                              step */
     int first[TABLE];     /* the first panel of the step that needs it; NO_PANEL: none */
-    /* the last step that used each slot; slots by color */
+    /* The last step that used each slot. Slots are grouped by color: slot i has color i % COLORS. Rows of X
+     * in slots of different colors are in different banks. */
     alignas(16) int used[COLORS][MOST_SLOTS / COLORS];
     int32_t held[MOST_SLOTS];    /* row of X in each slot */
     int16_t missing[MOST_SLOTS]; /* table indices of the rows to copy */
@@ -54,8 +55,8 @@ struct state {
     int free_count[COLORS], wanted[COLORS], taken[COLORS];
     int16_t left[MOST_SLOTS];
     int missing_count, left_count;
-    int more[SP_STEP_PANELS]; /* number of rows of X that must be copied for each panel and the panels before
-                                 it */
+    int more[SP_STEP_PANELS]; /* for each panel, the number of rows of X that it needs as the first panel of
+                                 the step and that do not stay in any case */
     int panels;               /* number of panels of the step; -1: even the first panel never fits */
     int32_t column[BUFFER];   /* columns of the panels considered for the step */
     int64_t tile_start[SP_STEP_PANELS + 1]; /* first tile of each of these panels, and of the panel after
@@ -223,8 +224,9 @@ __device__ inline void color_tile(state &s, const int32_t *column)
     }
 }
 
-/** Chooses the colors for the step, panel by panel; the tiles of a panel have no row in common. One warp does
- *  this, so that no block barrier is needed per panel. */
+/** Chooses the colors for the step, panel by panel. The lanes color the tiles of a panel independently,
+ *  because these have no row of X in common (unless the rows of A contradict each other, see cuda_panels.cu).
+ *  One warp does this, so that no block barrier is needed per panel. */
 __device__ inline void choose_colors(state &s)
 {
     for (int p = 0; p < s.panels && threadIdx.x < 32; p++) {

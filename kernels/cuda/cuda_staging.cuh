@@ -52,7 +52,7 @@ struct sp_staging {
     int32_t *steps;            /* [sequences] number of steps of each sequence */
     uint4 *tile;       /* [tiles] places of four rows of X in 16 bits each, the mask, and the index of the
                           first value, relative to the step's first value */
-    sp_row_copy *load; /* [4 * tiles], at the positions that the steps specify */
+    sp_row_copy *load; /* [4 * tiles]: the copies of a step begin at its first_load */
 };
 
 /** Makes the plan for row panels in GPU memory. Local; complete on return.

@@ -37,8 +37,7 @@ inline unsigned grid_of(int64_t work, int64_t per_block)
     return (unsigned)(blocks < 1 ? 1 : blocks < INT32_MAX ? blocks : INT32_MAX);
 }
 
-/** Returns the launch shape for sp_device_note_launch(). The compiler and the GPU determine its other
- *  members.
+/** Returns the launch shape for sp_device_note_launch(). Only the members that are known at launch are set.
  *  \param [in] lanes  number of lanes that share an element or a row; 0: the kernel has no sub-warps */
 inline sp_launch_shape launch_shape(dim3 grid, int block, size_t shared, int lanes = 0)
 {
@@ -51,9 +50,9 @@ inline sp_launch_shape launch_shape(dim3 grid, int block, size_t shared, int lan
 }
 
 /** Queues a kernel that takes one argument. On GPUs of compute capability 9.0 and more, its blocks may start
- *  before the previous kernel of the stream has completed: the kernel calls wait_for_previous(). That hides
- *  the time to start a kernel, which is significant for small matrices. See the CUDA C++ Programming Guide,
- *  "Programmatic Dependent Launch".
+ *  before the previous kernel of the stream has completed, so the kernel must call wait_for_previous(). The
+ *  early start hides the time to start a kernel, which is significant for small matrices. See the CUDA C++
+ *  Programming Guide, "Programmatic Dependent Launch".
  *  \param [in] lanes  number of lanes that share a row; 0: the kernel has no sub-warps */
 template <typename A>
 void launch_early(void (*kernel)(A), dim3 grid, unsigned block, size_t shared, cudaStream_t stream,
@@ -264,9 +263,9 @@ template <template <typename> class A, typename T> A<T> vector_args(const sp_lau
     return a;
 }
 
-/** Queues a product for all columns with calls of launch(rest, V), which queues it for the first of the
- *  remaining `rest` columns and returns their number. V is the integral constant 1, 2 or, in f32, 4: the
- *  columns per vector. */
+/** Queues a product for all columns by calls of launch(rest, V). `rest` has the kernel's arguments for the
+ *  columns that are left. Each call queues the product for the first of these columns and returns their
+ *  number. V is the integral constant 1, 2 or, in f32, 4: the columns per vector. */
 template <typename T, template <typename> class A, typename F>
 void launch_vectors(const sp_launch *l, A<T> rest, F launch)
 {

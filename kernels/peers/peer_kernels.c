@@ -46,8 +46,7 @@ static spmm_status refused(const peer_state *s, const char *line)
                    line ? line : "it has no product for these options");
 }
 
-/** Makes the adaptor's matrix from the arrays of the block, except for the row starts, which it gets in 32
- *  bits. */
+/** Makes the adaptor's matrix from the arrays of this row block. The row starts are converted to 32 bits. */
 static spmm_status load_matrix(peer_state *s, const sp_setup *setup)
 {
     const spmm_csr *const csr = setup->csr;
@@ -89,8 +88,9 @@ static void end_product(const peer_state *s, void *product)
     sp_free(product);
 }
 
-/** Returns 1 if the form supports products with this matrix and K. X and Y are row-major; with K = 1 they are
- *  column-major, too. */
+/** Returns 1 if a kernel can use the form for products with this matrix and K: it supports the precision, is
+ *  not for distributed matrices, and does not always use several threads. X and Y are row-major; with K = 1
+ *  they are column-major, too. */
 static int fits(const peer_form *form, const sp_setup *setup)
 {
     return (setup->csr->precision == SPMM_F32 ? form->f32 : form->f64) && form->threads <= 1 &&
@@ -221,7 +221,7 @@ static spmm_status prepare(const char *name, const sp_setup *setup, void **state
     return status;
 }
 
-/** Returns -1: the library may store the values in any form. */
+/** Returns -1: where the library stores copies of the values is unknown, so new values need a new state. */
 static int values(void *state, sp_value_copy *copies)
 {
     (void)state, (void)copies;

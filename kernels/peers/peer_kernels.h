@@ -15,7 +15,7 @@ void sp_peer_kernels_add(void);
  *  \param [out] path  [size] the adaptor's path, or the path at which it is expected */
 int sp_peer_kernel_found(const sp_kernel *kernel, char *path, size_t size);
 
-/** Opens the library of a kernel with a `library`; otherwise, the kernel's prepare() does that. Local.
+/** Opens the library of a kernel with a `library`. Without this call, the kernel's prepare() opens it. Local.
  *  \param [in]  threads  number of threads of a rank
  *  \param [out] version  in static storage, e.g. "Eigen 3.4.0, AVX512"
  *  \return SPMM_OK; SPMM_ERR_NO_DEVICE, with a message of one line, if the library cannot be used */

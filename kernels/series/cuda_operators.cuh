@@ -1,9 +1,9 @@
-/** Operators with which CUDA kernels reduce the values of a series: one struct for each sp_operator, which is
- *  a template parameter of the kernels.
+/** Operators with which CUDA kernels reduce the values of a series: one struct for each sp_operator. The
+ *  struct is a template parameter of the kernels.
  *
  *  An operator O has: value, the type of the values; element, the type that is combined; identity(); from(x),
- *  the element of a value; join(a, b), the element of a followed by b; put(), which stores a result in its
- *  components. A shared-memory array of elements needs no alignment beyond that of a double. */
+ *  the element of a value; join(a, b), the element of a followed by b; put(), which stores the
+ *  components of a result. A shared-memory array of elements needs no alignment beyond that of a double. */
 #ifndef SP_CUDA_OPERATORS_CUH
 #define SP_CUDA_OPERATORS_CUH
 
@@ -111,8 +111,8 @@ __device__ inline sp_square lane_down(sp_square mine, int away)
             lane_down(mine.d, away)};
 }
 
-/** Calls K::run<O>(), where O is operator l->op for values of type T. If `any` is false, K::run<O>() does not
- *  exist for SP_MATRIX. */
+/** Calls K::run<O>(), where O is operator l->op for values of type T. If `any` is false, K changes
+ *  the order of values: K::run<O>() does not exist for SP_MATRIX, and SP_MATRIX is an error. */
 template <typename K, typename T, bool any>
 spmm_status by_operator(const sp_series_launch *l, cudaStream_t stream)
 {

@@ -84,7 +84,8 @@ template <typename E> __device__ inline E *put_shared(E mine)
 
 /** Combines the 32 elements all[0 .. 31] of shared memory, the first half with the second half until one is
  *  left. All lanes of one warp must call this; only lane 0 gets the result. Since Volta, the threads of a
- *  warp do not run in lockstep: `volatile` alone, as in the course report, would be a data race. */
+ *  warp do not run in lockstep: `volatile` without __syncwarp(), as in the course report
+ *  (docs/SERIES.md), would be a data race. */
 template <typename O> __device__ inline typename O::element warp_halves(typename O::element *all)
 {
     const int lane = threadIdx.x % WARP;
@@ -119,7 +120,7 @@ __device__ inline typename O::element strided(const typename O::value *v, int64_
     return mine;
 }
 
-/** Reduces this thread's values of v[from .. to - 1]: a contiguous part, in the order of the threads. */
+/** Reduces this thread's values of v[from .. to - 1]: thread t reduces contiguous part t of blockDim.x. */
 template <typename O>
 __device__ inline typename O::element consecutive(const typename O::value *v, int64_t from, int64_t to)
 {

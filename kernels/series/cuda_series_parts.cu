@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(MAX_BLOCK)
         part[m * gridDim.y + blockIdx.y] = mine;
         __threadfence(); /* makes the result visible before the counter is incremented */
         if (atomicAdd(&finished[m], 1u) != gridDim.y - 1) continue;
-        __threadfence(); /* what is read now was written before the counter was incremented */
+        __threadfence(); /* the results read below are those stored before the increments */
         auto all = part[m * gridDim.y];
         for (unsigned p = 1; p < gridDim.y; p++) all = O::join(all, part[m * gridDim.y + p]);
         O::put(all, divisor, mean + m, s.count);
@@ -141,7 +141,7 @@ struct by_host {
         TRY(run_parts<O>(l, stream));
         TRY(sp_alloc(&host, results + bytes, 1, "sums of blocks"));
         E *const part = (E *)((char *)host + results);
-        spmm_status status = sp_device_download(part, l->work, bytes); /* after all work enqueued before */
+        spmm_status status = sp_device_download(part, l->work, bytes); /* waits for the kernel */
         if (status == SPMM_OK) {
             join_on_host<O>(l, part, (double *)host);
             status = sp_device_upload(l->mean, host, results);

@@ -8,7 +8,9 @@ namespace {
 
 /* ---- reductions of one element per thread over a block; join() returns the result in thread 0 ---- */
 
-/** Reduction that combines neighbors at distance 1, 2, 4, ..., which preserves the order of the values. */
+/** Reduction that combines neighbors at distance 1, 2, 4, ..., which preserves the order of the threads. The
+ *  order of the values is not preserved, because each thread first reduces every blockDim.x-th value
+ *  (`ordered` is false). */
 struct neighbored {
     static const bool ordered = false;
     template <typename O> static __device__ typename O::element join(typename O::element mine)
@@ -32,8 +34,8 @@ struct interleaved {
     }
 };
 
-/** Reduction like `interleaved`, for block sizes that are powers of two, with every step written out. The
- *  last steps use one warp only and need no block barrier. */
+/** Reduction like `interleaved`, with every step written out if the block size is a power of two; for other
+ *  block sizes it is `interleaved`. The last steps use one warp only and need no block barrier. */
 struct unrolled {
     static const bool ordered = false;
     template <typename O> static __device__ typename O::element join(typename O::element mine)

@@ -138,8 +138,8 @@ __device__ inline first_rounds begin_rounds(uint64_t number, const round_keys &k
     return {x, (unsigned)b, (unsigned)(number >> 32), (uint64_t)x * PHILOX_M4x32_0};
 }
 
-/** Returns the random words of curand_Philox4x32_10() for counter (block, 0, number); f is the result of
- *  begin_rounds() for that number. */
+/** Returns the random words of curand_Philox4x32_10() for the counter whose words are `block`, 0 and the two
+ *  halves of a series' number; f is the result of begin_rounds() for that number. */
 __device__ inline uint4 philox(unsigned block, const first_rounds &f, const round_keys &key)
 {
     const uint64_t first = (uint64_t)block * PHILOX_M4x32_0;
@@ -192,8 +192,9 @@ __device__ inline void make_shares(tile_of<T, TILE> &tile, const first_rounds &n
     }
 }
 
-/** Turns the shares of a tile into values: each lane of one warp walks along one series, from the given
- *  value. Returns the last value of the series in this tile. */
+/** Turns the shares of a tile into values: each lane of one warp walks along one series. `value` is the last
+ *  value of the series before this tile, or the start value if `starts` is true (first tile of a series).
+ *  Returns the last value of the series in this tile. */
 template <typename T, int TILE> __device__ inline T walk(tile_of<T, TILE> &tile, T value, bool starts)
 {
     enum { WIDE = tile_of<T, TILE>::WIDE, AHEAD = 4 };

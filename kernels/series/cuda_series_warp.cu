@@ -1,6 +1,7 @@
 /** Reductions by one warp per series, which takes 32 consecutive values at a time and combines them in shared
- *  memory or in registers. The forms whose shared memory is padded need no conditions: lanes compute more
- *  than is needed. O is the operator (cuda_operators.cuh). */
+ *  memory or in registers. The forms whose shared memory is padded need no condition on the lane number: all
+ *  lanes combine elements, also those whose results are not needed. O is the operator
+ *  (cuda_operators.cuh). */
 #include "kernels/series/cuda_series.cuh"
 
 namespace {

@@ -42,8 +42,8 @@ TARGET static void NAME(walk)(const sp_series *x, const sp_walk *w, int64_t m, i
     }
 }
 
-/** Generates series m as a sequential program would: value after value. One block of random numbers is enough
- *  for four values. */
+/** Generates series m as a sequential program would: value after value. The four random words of one counter
+ *  are enough for four values. */
 TARGET static void NAME(walk_one)(const sp_series *x, const sp_walk *w, int64_t m)
 {
     const int64_t along = x->layout == SP_SERIES_MAJOR ? 1 : x->v.ld,

@@ -99,7 +99,7 @@ def allocated(create, space):
 
 def copy(source, target):
     lib = c.loaded()
-    with c.lock_of(c.CUDA):  # NumPy makes the copies within host memory
+    with c.lock_of(c.CUDA):  # source or target is on the GPU: NumPy makes the copies within host memory
         lib.check(lib.spmm_multivector_copy(source, target))
 
 
@@ -116,9 +116,10 @@ class Operand:
     """What examine_rows() or examine() found about an array.
 
     array: the array (for a CPU tensor: a NumPy array of the same memory). direct: whether libspmm can use its
-    memory: rows of k consecutive elements, ld elements apart, or, if `columns` is COLUMN_MAJOR, such columns;
-    examine() also requires that libspmm may access the elements between them. memory: the Memory of which it
-    is the whole, or None. made: whether it was made for this product, on the GPU of X and in its stream."""
+    memory: rows of k consecutive elements, ld elements apart, or, if `columns` is COLUMN_MAJOR, columns of
+    consecutive elements, ld elements apart; examine() also requires that libspmm may access the elements
+    between rows. memory: the Memory that the array covers completely; None: there is none. made: whether the
+    array was made for this product, on the GPU of X and in the stream of X."""
     __slots__ = ("array", "kind", "like", "dtype", "rows", "k", "vector", "address", "strides", "ld", "direct", "columns", "writable",
                  "memory", "made")
 
@@ -135,8 +136,8 @@ class Operand:
 
 
 def torch_tensor(x):
-    """Returns the module torch if x is one of its tensors, else None. Does not import torch: then x is no
-    tensor."""
+    """Returns the module torch if x is one of its tensors, else None. Does not import torch: while torch is
+    not imported, x is no tensor."""
     torch = sys.modules.get("torch")
     return torch if torch is not None and isinstance(x, torch.Tensor) else None
 
@@ -351,8 +352,8 @@ def check_rows_on_gpu(operand, name):
 
 
 def owns_padding(operand, rows, size):
-    """Whether the padding after the last row, too, belongs to the array of which x is a part: libspmm may
-    read it."""
+    """Whether the padding after the operand's last row belongs to the array of which the operand is a part.
+    libspmm may read this padding."""
     whole = operand.array
     while isinstance(whole.base, np.ndarray):
         whole = whole.base
@@ -366,8 +367,9 @@ except AttributeError:  # before NumPy 2
 
 
 def check_out(operand, out, rows, k, vector):
-    """Makes the additional checks of an array that is written. Elements between its rows do not belong to it.
-    So it is direct only if it has none, or if it is a whole multivector of libspmm."""
+    """Makes the additional checks of an array that is written. libspmm must not write elements between the
+    array's rows, which belong to another array. So a row-major array is direct only if it has no such
+    elements, or if it is a whole multivector of libspmm. Raises ValueError."""
     if not operand.writable:
         raise ValueError("out is read-only")
     if operand.k != k or operand.vector != vector:

@@ -57,8 +57,8 @@ def exact(source, x):
 
 
 def limbs(values, bits):
-    """Splits whole numbers modulo 2^64 into parts of `bits` bits, of f64: the sum of parts[i] * 2^(i bits) is
-    the number."""
+    """Splits whole numbers modulo 2^64 into parts of `bits` bits, as f64: the sum of parts[i] * 2^(i * bits)
+    is the number."""
     given = values.astype(np.uint64 if values.dtype == np.uint64 else np.int64).view(np.uint64)
     mask = np.uint64(2 ** bits - 1)
     return np.array([(given >> np.uint64(shift)) & mask for shift in range(0, 64, bits)], F64)
@@ -66,8 +66,9 @@ def limbs(values, bits):
 
 def modulo(values, x, longest, multiply):
     """Returns the product of whole numbers modulo 2^64, as uint64. Multiplies parts of A and X (see limbs())
-    that are so short that f64 sums `longest` of their products, the most in a row, exactly. multiply(values,
-    X): the product of f64 with these values of A."""
+    that are so short that a sum of `longest` products of parts is exact in f64. longest: the number of
+    entries in the longest row of A. multiply(values, X): returns the product in f64 with these values of
+    A."""
     bits = (53 - int(longest).bit_length()) // 2
     parts = limbs(x.reshape(len(x), -1), bits)
     count, rows, k = parts.shape
@@ -136,7 +137,7 @@ class NoEntries(Exception):
 
 class GpuSource(gpu_matrix.GpuEntries):
     """Like Source, for a CSR matrix in GPU memory."""
-    dtype = None  # replaces the property, which would take longer
+    dtype = None  # replaces the property of GpuEntries, which would take longer
 
     def __init__(self, A):
         shape, indptr, indices, data, self.owner = gpu_matrix.parts(A)
@@ -148,8 +149,8 @@ class GpuSource(gpu_matrix.GpuEntries):
         gpu_matrix.wait(self.data)
 
     def checked(self):
-        """Returns itself if column indices increase in each row, else such a GpuSource. Raises ValueError,
-        NoEntries."""
+        """Returns itself if column indices increase in each row; else a GpuSource with sorted rows and with
+        duplicates summed. Raises ValueError, NoEntries."""
         self.made = gpu_matrix.entries(self.given, copy=False)
         if len(self.made.data) == 0:
             raise NoEntries
@@ -161,7 +162,7 @@ class GpuSource(gpu_matrix.GpuEntries):
 
     def entries(self, dtype):
         """Returns the GpuEntries that a plan is made of. Only for a GpuSource that checked() returned. dtype:
-        its own."""
+        must be the type of this GpuSource."""
         return self.made
 
     def same(self, held):
@@ -208,8 +209,8 @@ def source_of(A, x):
 
 
 def of_type(A, dtype):
-    """Returns a matrix of SciPy with values of that type. For the first formats, astype() would sum
-    duplicates before the conversion, and in the caller's matrix."""
+    """Returns a matrix of SciPy with values of that type. For CSC, BSR and COO, astype() is not called: it
+    would sum duplicates before the conversion, and in the caller's matrix."""
     if A.format in ("csc", "bsr"):
         return type(A)((A.data.astype(dtype), A.indices, A.indptr), shape=A.shape)
     if A.format == "coo":
@@ -238,7 +239,7 @@ class Analysis:
     def __init__(self, source, dtype, options):
         self.plan = Plan(world.own(), source.entries(dtype), rows="distributed", **{"products": PRODUCTS[0], **options})
         self.lock, self.in_order, self.owners, self.places = threading.Lock(), True, set(), []
-        self.left_over = False  # its last owner was freed while the plan was in use
+        self.left_over = False  # whether the last owner was freed while the plan was in use
         self.rows, self.shape = rows.Rows(self.plan._block), source.shape
         # a plan that is made again may have another kernel, which gives the same bits, except on a GPU in f32
         stays = options.keys() & {"products", "kernel", "plan"} or self.plan._block.on_gpu and dtype == F32
@@ -260,8 +261,8 @@ class Analysis:
         return good
 
     def take(self, source, dtype):
-        """Whether the plan has the pattern of a matrix. If so, and if the values are of type dtype, the
-        plan's, they become those of the plan."""
+        """Whether the plan has the pattern of a matrix. If so, and if the matrix's values have the type
+        dtype, which is the plan's, the plan takes these values."""
         if source.shape != self.shape or len(source.data) < self.rows.nnz:
             return False
         if not self.plan._options.stream:
@@ -407,8 +408,8 @@ class Cache:
         return analysis
 
     def named(self, source, owned, keyed):
-        """Returns the Analysis of a key, without comparing patterns; None if there is none whose values are
-        in order."""
+        """Returns the Analysis of a key, without comparing patterns; None if the key has none, or if matrices
+        of the key may have their values in another order than the plan."""
         analysis = next(iter(self.keyed.get(keyed, ())), None)
         if analysis is None or not analysis.in_order:
             return None
@@ -590,8 +591,8 @@ def product_on_gpu(A, X, out, key, options):
 
 
 def product(source, x, shape, result, computed, target, key, options):
-    """Returns the product of arrays of NumPy. target: an array that it is written to in place if that is
-    possible; or None."""
+    """Returns the product of arrays of NumPy. target: an array into which the product is written directly if
+    that is possible; or None."""
     if 0 in shape or x.shape[0] == 0:
         return np.zeros(shape, result)
     analysis, there, fresh = cache.find(source, computed, key, options)

@@ -76,7 +76,7 @@ def word(name, value):
     return words[value]
 
 
-MOST_K = 2 ** 24  # as in the program
+MOST_K = 2 ** 24  # the maximum of --columns of spmm_mpi, too
 
 
 def columns_of(k):
@@ -172,8 +172,8 @@ class Plan:
         first product with that K or by prepare(); each product then copies arrays that x_zeros() made before.
     cut: None: A is cut by entries, and its rows keep their numbers. auto, layout, graph, rows, entries: how
         A, which must be square and on rank 0, is cut so that products move few rows of X (spmm_cut_create in
-        man 3 spmm). If rows are renumbered, this rank's rows of X and Y are the caller's rows
-        plan.row_numbers, x_range and y_range raise Error, and the columns of block() have the new numbers.
+        man 3 spmm). If rows are renumbered, plan.row_numbers lists the caller's numbers of this rank's rows
+        of X and Y; x_range and y_range then raise Error, and the columns of block() have the new numbers.
         plan.cut contains the numbers of rows that products move.
     grid: (P, Q), the numbers of row ranges and column ranges that A is cut into; None: (ranks, 1).
     device: cpu, cuda, or auto (a GPU if the library supports it and all ranks have one).
@@ -353,21 +353,21 @@ class Plan:
 
     @property
     def x_range(self):
-        """The rows of X that this rank has, as a slice: X_whole[plan.x_range] are this rank's. Raises Error
-        if `cut` has renumbered the rows."""
+        """The rows of X that this rank has, as a slice: X_whole[plan.x_range] are this rank's rows. Raises
+        Error if `cut` has renumbered the rows."""
         self._check_numbers("x_range")
         return self._x_range
 
     @property
     def row_numbers(self):
-        """The caller's numbers of this rank's rows of X, an array [x rows]: X_whole[plan.row_numbers] are this rank's. They are x_range, unless `cut`
-        has renumbered the rows."""
+        """The caller's numbers of this rank's rows of X, an array [x rows]: X_whole[plan.row_numbers] are
+        this rank's rows. They are the numbers of x_range, unless `cut` has renumbered the rows."""
         return np.arange(self._x_range.start, self._x_range.stop) if self._cut is None else self._cut.rows.copy()
 
     @property
     def cut(self):
-        """The cut, and the number of rows that it moves: a named tuple (by, moved, moved_by_entries, seconds,
-        why). None if the plan was made without `cut`."""
+        """The cut, and the number of rows of X that a product moves with it: a named tuple (by, moved,
+        moved_by_entries, seconds, why). None if the plan was made without `cut`."""
         return self._cut and self._cut.facts
 
     @property

@@ -139,7 +139,7 @@ class Made:
     def use(self, k):
         """Sets the number of columns of products to k. Collective."""
         if self.k != k:
-            self.k = None  # remains so after a failure
+            self.k = None  # stays None if spmm_plan_set_k() fails
             self.lib.check(self.lib.spmm_plan_set_k(self.handle, k))
             self.k = k
 
@@ -151,7 +151,7 @@ class Made:
 
     def destroy(self):
         """Frees the plan. Collective over its communicator; local after MPI_Finalize."""
-        self.lib.spmm_plan_destroy(self.handle)  # ends a product that has begun, which may use spares
+        self.lib.spmm_plan_destroy(self.handle)  # first ends a product that has begun, which may use spares
 
 
 class Product:

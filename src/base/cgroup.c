@@ -15,8 +15,8 @@ typedef struct hierarchy {
     char group[PATH_BYTES]; /* folder of the group of this process: `top` or a folder below it */
 } hierarchy;
 
-/* Names of a group's files and of keys in its memory.stat. Arrays are indexed by version: [0] for cgroup v2,
- * [1] for v1. */
+/* Names of a group's files and of keys in its memory.stat. The array `version` has the names of both
+ * versions: [0] of cgroup v2, [1] of v1. */
 typedef struct names {
     const char *limit[2]; /* files with limits, of which the lower limit applies. limit[1] is NULL if there is
                              only one file */
@@ -207,8 +207,8 @@ static void look_at(const hierarchy *h, const char *folder, sp_cgroup_room *leas
 static void look_upwards(hierarchy *h, sp_cgroup_room *least)
 {
     const size_t top = strlen(h->top);
-    /* cgroup v1: a limit above the mount point, whose file cannot be read, appears only in the value of this
-     * key */
+    /* cgroup v1: the file of a group above the mount point cannot be read. Its limit appears only in the key
+     * hierarchical_memory_limit of the groups below it. */
     if (h->v1) {
         const int64_t above = stat_in(h->group, "hierarchical_memory_limit", -1);
         keep_least(&version[1], h->group, above >> NO_LIMIT_LOG2 == 0 ? above : -1, least);

@@ -1,4 +1,4 @@
-/** Sets of columns as bitmaps, bit j % 64 of word j / 64 for column j. */
+/** Sets of columns as bitmaps: column j is in the set if bit j % 64 of word j / 64 is 1. */
 #ifndef SP_COLUMN_SET_H
 #define SP_COLUMN_SET_H
 

@@ -44,8 +44,9 @@ static spmm_status check_fault(const char *text)
                    SHOWN(text));
 }
 
-/** All environment variables SPMM_*. If `check` is not NULL, it decides which values are valid. If `check` is
- *  NULL, a value must be a whole number from `least` to `most`; with `most` = 0, any value is valid. */
+/** All environment variables SPMM_*. If `check` is not NULL, that function decides which values are valid. If
+ *  `check` is NULL and `most` is 0, any value is valid. Otherwise a value must be a whole number from `least`
+ *  to `most`. */
 static const struct {
     const char *name;
     int64_t least, most;
@@ -62,8 +63,8 @@ static const struct {
     {"SPMM_GPU_KEPT_MB", 0, 1 << 20, NULL, 1},      /* GPU memory that is kept for later allocations:
                                                        device_cuda_memory.c */
     {"SPMM_FAULT", 0, 0, check_fault, 1},           /* fault injection for tests: comm.h */
-    {"SPMM_EXCHANGE_BACKEND", 0, 0, NULL, 0},       /* the only backend of exchanges on GPUs:
-                                                       exchange_backend.h */
+    {"SPMM_EXCHANGE_BACKEND", 0, 0, NULL, 0},       /* name of the one backend that exchanges of
+                                                       GPUs may use: exchange_backend.h */
     {"SPMM_TUNE_CACHE", 0, 0, NULL, 1},             /* name of the file with tuning results: tune.h */
 };
 enum { ROWS = sizeof rows / sizeof *rows };

@@ -15,8 +15,8 @@ spmm_status sp_environment_check(void);
  *  if the variable is unset or invalid. Local. */
 int64_t sp_environment_number(const char *name, int64_t otherwise);
 
-/** Returns the name of a variable that must have the same value on every rank: number `index`, starting at 0;
- *  NULL if there are fewer. Local. */
+/** Lists the variables that must have the same value on every rank: returns the name of the variable with
+ *  number `index`, from 0 on; NULL if there are not that many. Local. */
 const char *sp_environment_common(int index);
 
 #endif

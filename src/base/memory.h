@@ -7,7 +7,7 @@
 #include <string.h>
 #include "base/status.h"
 
-/** Allocates `count` elements of `size` bytes, not zeroed. The memory is aligned to 64 bytes; 4 MiB or more
+/** Allocates `count` elements of `size` bytes, not zeroed. The memory is aligned to 64 bytes; 2 MiB or more
  *  are aligned to 2 MiB, with huge pages advised. A request of 1 MiB or more that exceeds the memory budget
  *  (budget.h) is refused, even if the system would grant it; SPMM_MEMORY_CHECK=0 disables this check. Local.
  *  \param [out] p     the memory, which the caller frees with sp_free(); NULL on failure, never NULL on

@@ -16,8 +16,8 @@
 
 typedef struct sp_output_file {
     FILE *file; /**< the caller writes it sequentially, without seeking, because it may be a pipe */
-    int fd;     /**< descriptor of the file or stream; `file` writes to a duplicate of it or through an
-                     encoder */
+    int fd;     /**< descriptor of the file or stream; `file` writes to a duplicate of this descriptor or,
+                     if compressed, through an encoder */
     sp_destination to;
     char part[PATH_MAX]; /**< the temporary name of the file; "" for a stream */
 } sp_output_file;

@@ -156,8 +156,8 @@ spmm_status sp_threads_told(int *threads)
     return SPMM_OK;
 }
 
-/** Reads OMP_STACKSIZE, or GOMP_STACKSIZE, as the OpenMP runtime does: in kilobytes, or with the unit B, K, M
- *  or G.
+/** Reads OMP_STACKSIZE or, if that is not set, GOMP_STACKSIZE, as the OpenMP runtime does: a number of
+ *  kilobytes, or a number with the unit B, K, M or G.
  *  \param [out] name  name of the variable that was used
  *  \return the size in bytes; 0: neither is set, or the value is invalid (the runtime then prints a
  *  warning) */
@@ -174,7 +174,8 @@ static size_t told_stack(const char **name)
     return value > INT64_MAX >> shift ? (size_t)INT64_MAX : value == 0 ? 1 : (size_t)value << shift;
 }
 
-/** A thread that ends once all threads have been started. */
+/** What each thread of start_all() does: it ends once start_all() has started all threads and unlocks the
+ *  mutex. */
 static void *wait_for_all(void *lock)
 {
     pthread_mutex_lock(lock);
@@ -182,7 +183,9 @@ static void *wait_for_all(void *lock)
     return NULL;
 }
 
-/** Returns 0, or the errno of the failure to start the threads. */
+/** Starts `count` threads, which all exist at the same time, and then waits until they have ended.
+ *  \param [out] thread  [count]
+ *  \return 0, or the errno of the first failure to start a thread */
 static int start_all(const pthread_attr_t *attributes, int count, pthread_t *thread)
 {
     pthread_mutex_t all_started = PTHREAD_MUTEX_INITIALIZER;

@@ -7,8 +7,9 @@
 #include "base/status.h"
 #include "base/words.h"
 
-/** ROWS: number of batches that the candidates share; each has at least LEAST_ROWS, even if none are left.
- *  LEAST_ROWS, MOST_ROWS: number of batches of a candidate, without the warm-up.
+/** ROWS: number of batches that all candidates share. A candidate gets LEAST_ROWS batches even if none of the
+ *  ROWS batches are left.
+ *  LEAST_ROWS, MOST_ROWS: bounds on the number of batches of a candidate, without the warm-up.
  *  ROWS_ALONE: number of batches if only one object is timed.
  *  RUNS: maximum number of runs in a batch.
  *  SHORT: maximum duration in seconds of a batch with several runs. */
@@ -170,8 +171,8 @@ spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *
 
 void sp_trial_words(const sp_trial *trial, char *text, size_t n)
 {
-    int timed = 0, faster = 0; /* faster: number of candidates that were faster by so little that it may be
-                                  noise */
+    int timed = 0, faster = 0; /* faster: 1 if a candidate took less time than the chosen one, but by so
+                                  little that the difference may be noise */
     size_t used = 0;
     const double least = trial->chosen >= 0 ? trial->tried[trial->chosen].seconds : NAN;
     for (int i = 0; i < trial->count; i++) {

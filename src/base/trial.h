@@ -67,9 +67,9 @@ void sp_trial_add(sp_trial *trial, const char *name);
  *
  *  Collective over `all`.
  *  \param [in]     all    NULL: only this process
- *  \param [in]     brief  if a run of the first candidate takes less than this number of seconds, the others
- *                         are not tried; infinity: the first candidate that can be created and run once is
- *                         selected
+ *  \param [in]     brief  as soon as a run of the best candidate so far takes less than this number of
+ *                         seconds, the remaining candidates are not tried; infinity: the first candidate that
+ *                         can be created and run once is selected
  *  \param [in,out] trial  candidates added with sp_trial_add(); their seconds, `chosen` and `took` are set
  *  \param [out]    best   the chosen candidate, created by make(); the caller destroys it. NULL on failure
  *  \return the same status on every rank: SPMM_OK; if every candidate was skipped, SPMM_ERR_MEMORY if memory

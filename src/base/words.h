@@ -11,7 +11,8 @@ int sp_control(const char *text);
 
 /** Formats a text for a message: unchanged if it is plain, else in quotation marks. A text is not plain if it
  *  is empty or contains blanks, quotation marks, backslashes or control characters. In quotation marks, each
- *  byte of a control character becomes \xNN. A text that does not fit is truncated and ends in "...". Local.
+ *  byte of a control character becomes \xNN, and a backslash precedes each quotation mark and backslash. A
+ *  text that does not fit is truncated and ends in "...". Local.
  *  \param [out] buf  receives the formatted text
  *  \param [in]  n    size of buf in bytes, at least 16
  *  \return buf */

@@ -90,7 +90,7 @@ static double silence(const sp_watch *w, int i, double now)
     return w->peer[i].has_left ? 0 : now - w->peer[i].last_heard;
 }
 
-/** Returns 1 if a peer has been silent for at least half the timeout. The full timeout is not required,
+/** Returns 1 if a peer has been silent for more than half the timeout. The full timeout is not required,
  *  because the ranks of a lost node fall silent one after another. */
 static int is_silent(const sp_watch *w, int i, double now) { return silence(w, i, now) > w->seconds / 2; }
 

@@ -4,7 +4,7 @@
 
 #include "codec/codec.h"
 
-/** libbz2 has no call that resets a stream. */
+/** libbz2 has no call that resets a stream, so the stream is ended and initialized again. */
 static int restart(void *state)
 {
     bz_stream *const z = state;

@@ -1,5 +1,5 @@
 /** gzip through ISA-L, which inflates two to three times as fast as zlib. The header of a member is parsed
- *  here, because ISA-L 2.30 rejects a header with a checksum if it is not in a single buffer. */
+ *  here, because ISA-L 2.30 rejects a header with a checksum if the header is not in a single buffer. */
 #include <isa-l/igzip_lib.h>
 #include <stdlib.h>
 #include <zlib.h>
@@ -108,7 +108,7 @@ static sp_codec_result step(void *state, sp_codec_buffers *b, const char **why)
     s->next_out = b->out;
     s->avail_out = (uint32_t)b->out_bytes;
     const int code = isal_inflate(s);
-    if (code != ISAL_DECOMP_OK) { /* then next_in and avail_in may be inconsistent */
+    if (code != ISAL_DECOMP_OK) { /* next_in and avail_in may be wrong, so b->in is not set */
         *why = damage(code);
         if (code == ISAL_INVALID_LOOKBACK) return SP_CODEC_DAMAGED; /* the output may contain garbage */
         b->out = s->next_out;

@@ -71,7 +71,7 @@ spmm_status sp_find_far_ranks(MPI_Comm comm, sp_binding *binding);
 spmm_status sp_find_spanning_ranks(MPI_Comm comm, sp_binding *binding);
 
 /** Writes the number of cores of the binding with a unit, e.g. "8 cores", or "16 hardware threads of 8
- *  cores". Must be called by a thread of that rank. Local.
+ *  cores". Must be called on the rank that the binding describes. Local.
  *  \param [out] text  [n] the result
  *  \return text */
 const char *sp_cores_text(char *text, size_t n, const sp_binding *binding);

@@ -110,11 +110,11 @@ void sp_abandon(MPI_Comm comm, spmm_status status)
     if (rank > 0) fprintf(stderr, "rank %d: ", rank); /* the same prefix as in the messages of sp_agree() */
     fprintf(stderr, "%s\n", spmm_error_message());
     fflush(stderr);
-    /* MPICH's mpiexec may end before it has read the message */
+    /* waits, because MPICH's mpiexec may otherwise end before it has read the message */
     static const struct timespec moment = {.tv_nsec = 100000000};
     (void)nanosleep(&moment, NULL);
-    /* MPICH 4.0 ends the processes of any communicator other than MPI_COMM_WORLD with messages, and waits for
-     * a stopped rank forever */
+    /* To abort a communicator other than MPI_COMM_WORLD, MPICH 4.0 sends messages to its ranks, and waits
+     * forever for a rank that is stopped. So MPI_COMM_WORLD is aborted if comm has the same ranks. */
     int same = MPI_UNEQUAL;
     MPI_Comm_compare(comm, MPI_COMM_WORLD, &same);
     MPI_Abort(same == MPI_UNEQUAL ? comm : MPI_COMM_WORLD, sp_exit_code(status));

@@ -17,11 +17,12 @@
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_mpi_status(int code, const char *call);
 
-/** Returns 1 between MPI_Init and MPI_Finalize, else 0. Local. */
+/** Returns 1 between MPI_Init and MPI_Finalize, else 0. Returns 0 in a forked process, which cannot use MPI
+ *  (sp_is_forked()). Local. */
 int sp_mpi_runs(void);
 
-/** Frees a communicator, and sets it to MPI_COMM_NULL; accepts MPI_COMM_NULL. Collective over *comm. Before
- *  MPI_Init and after MPI_Finalize it frees nothing, because MPI would end the program. */
+/** Frees a communicator, and sets it to MPI_COMM_NULL; accepts MPI_COMM_NULL. Collective over *comm. If
+ *  sp_mpi_runs() is 0, e.g. after MPI_Finalize, it frees nothing, because MPI would end the program. */
 void sp_comm_free(MPI_Comm *comm);
 
 /** Checks that a collective function can use comm. If it cannot, there is no way to notify the other ranks.
@@ -221,8 +222,8 @@ typedef struct sp_node_memory {
 } sp_node_memory;
 
 /** Allocates zeroed memory that the ranks of comm share. Collective over comm, whose ranks are on one node.
- *  \param [in]  bytes   size of this rank's part; a multiple of 64 on every rank, so that all parts are
- *                       aligned to 64 bytes
+ *  \param [in]  bytes   size of this rank's part. If the sizes are multiples of 64 on every rank, all parts
+ *                       are aligned to 64 bytes
  *  \param [out] memory  sp_node_memory_destroy() frees it, also after a failure
  *  \return SPMM_OK, SPMM_ERR_MPI (on all ranks, also if the MPI library does not support shared memory) */
 spmm_status sp_node_memory_create(MPI_Comm comm, int64_t bytes, sp_node_memory *memory);

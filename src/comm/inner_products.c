@@ -18,9 +18,9 @@ typedef struct job {
     int size;
     const spmm_multivector *x, *y; /* y is NULL for the sums of squares of the columns of x */
     int64_t count;                 /* number of sums */
-    int64_t slice;                 /* number of sums that one rank adds; size * slice is at least count */
+    int64_t slice;                 /* a rank adds `slice` of the sums over all ranks; size * slice >= count */
     double *sums;                  /* [size * slice]: this rank's sums, later the sums over all ranks */
-    double *slices;                /* [size * slice]: this rank's slice of the sums of each rank */
+    double *slices;                /* [size * slice]: from each rank, the `slice` sums that this rank adds */
 } job;
 
 /** Computes this rank's sums. */

@@ -11,8 +11,10 @@
 #include "device/device_ops.h"
 
 /* One thread sums a section. There are enough sections for 64 threads and more, and so few that adding their
- * sums costs little. SIDE: rows and columns of the part of X^T Y that is computed at a time. CHUNK: rows of X
- * and Y that are packed at a time; the packed chunks, of 64 KiB each, fit in the second-level cache. */
+ * sums costs little. LEAST_ROWS: maximum number of rows of a section, unless there would be more than
+ * MOST_SECTIONS sections. SIDE: rows and columns of the part of X^T Y that is computed at a time. CHUNK: rows
+ * of X and Y that are packed at a time; the packed chunks, of 64 KiB each, fit in the second-level cache.
+ * MOST_DIRECT: maximum leading dimension of a multivector whose rows are read in place, not packed. */
 enum { MOST_SECTIONS = 128, LEAST_ROWS = 512, SIDE = 64, CHUNK = 128, MOST_DIRECT = 64 };
 
 /** Returns the number of sections that `rows` rows are cut into; 0 if rows is 0. */
@@ -30,8 +32,8 @@ static int64_t section_begin(int64_t rows, int64_t section)
     return section * each + (section < more ? section : more);
 }
 
-/* Copies `width` elements of each of `rows` rows. Only the first `there` elements of a row exist; the others
- * are set to 0. */
+/* Copies `width` elements of each of `rows` rows to `out`, as f64, and advances `out`. Only the first `there`
+ * elements of a row exist; the others are set to 0. */
 #define PACK(T, width)                                                                  \
     for (int64_t t = 0; t < rows; t++, out += (width)) {                                \
         const T *const from = (const T *)v->data + (row + t) * v->ld + p;               \

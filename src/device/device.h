@@ -229,14 +229,15 @@ typedef struct sp_flag_op {
     uint32_t *flag;
     uint32_t value;
     /** 0: sets the flag to the value. A reader of the flag then also reads the stream's earlier writes, in
-     *  the memory of any GPU. 1: work queued later waits until the flag has reached the value; no kernel runs
-     *  during the wait */
+     *  the memory of any GPU. 1: work queued later waits until the flag has reached the value. No kernel
+     *  polls the flag, so the wait occupies no multiprocessor */
     int waits;
 } sp_flag_op;
 /** Returns the reason why streams cannot set flags and wait for them, in static storage; NULL: they can. */
 const char *sp_flags_missing(void);
 /** Queues operations on flags in the stream, one after another. If a stream waits for a flag that no other
- *  rank sets, only sp_flag_set() can release it. The host must not wait for such a stream by other means.
+ *  rank will set, only sp_flag_set() can end the wait. The host must not wait for the stream before
+ *  sp_flag_set() is called, because the host would wait forever.
  *  \param [in] op  [count], copied */
 spmm_status sp_stream_flags(const sp_flag_op *op, int count, sp_stream stream);
 /** Sets a flag, independently of all streams; done on return. */

@@ -16,7 +16,7 @@ extern struct sp_cuda_device {
     cudaStream_t queue[SP_STREAMS];
     cudaStream_t own;      /**< the library's SP_STREAM_MAIN, while queue[SP_STREAM_MAIN] is the caller's
                                 stream; else NULL */
-    cudaEvent_t order;     /**< event that sp_stream_wait() uses */
+    cudaEvent_t order;     /**< event by which one stream waits for another; each use records it anew */
     const char *kernel;    /**< name of the kernel launched last */
     const void *product;   /**< function of the last launched kernel of a product; NULL: it has been queried
                                 since */
@@ -57,7 +57,6 @@ spmm_status sp_cuda_find_gpu(int index, int *ordinal, sp_device_info *info);
 
 /** Frees the resources of flags, for sp_device_close(). Local. */
 void sp_cuda_close_flags(void);
-
 
 /** Waits for the open GPU and frees memory on it. Local. */
 void sp_cuda_free(void *p);

@@ -107,8 +107,8 @@ static cudaError_t staged_upload(char *to, const char *from, int64_t bytes)
     return error;
 }
 
-/** Downloads in chunks: while chunk i is copied from the GPU, the host empties the staging buffer of chunk i
- *  - 1. */
+/** Downloads in chunks: while one chunk is copied from the GPU, the host empties the staging buffer of the
+ *  previous chunk. */
 static cudaError_t staged_download(char *to, const char *from, int64_t bytes)
 {
     const int64_t pieces = (bytes + PIECE - 1) / PIECE;

@@ -21,7 +21,7 @@ static struct {
     int asked;           /* 1: the members below have been set */
     const char *missing; /* the reason why streams cannot use flags; NULL: they can */
     batch_function batch;
-    unsigned wait;      /* flags of a wait */
+    unsigned wait;      /* option bits of a wait operation */
     cudaStream_t aside; /* the stream of sp_flag_set(), in which no operation waits */
 } flags;
 
@@ -43,7 +43,7 @@ static batch_function find_function(void)
     return (batch_function)function;
 }
 
-/** Determines the flags of a wait. */
+/** Determines flags.wait, the option bits of a wait operation. */
 static void ask_for_flush(void)
 {
     int device = 0, flushes = 0;

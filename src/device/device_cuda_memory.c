@@ -43,7 +43,9 @@ void sp_cuda_close_pool(void)
     (void)cudaGetLastError();
 }
 
-/** POOLED: from the pool, if there is one, in SP_STREAM_MAIN. */
+/** Memory of sp_device_alloc() (POOLED), sp_device_alloc_exchanged() (EXCHANGED) and
+ *  sp_device_alloc_managed() (MANAGED). Only POOLED memory is allocated from the pool, in SP_STREAM_MAIN, if
+ *  there is a pool. */
 typedef enum memory_kind { POOLED, EXCHANGED, MANAGED } memory_kind;
 
 static cudaError_t allocate(void **p, int64_t bytes, memory_kind kind)

@@ -7,7 +7,8 @@
 /* defined in kernels/cuda/cuda_probe.cu */
 int sp_cuda_probe(int *architecture);
 
-/** Checks with the driver whether the code of this build runs on the current GPU. */
+/** Checks with the driver whether the code of this build runs on the current GPU.
+ *  \param [out] code  architecture of that code, see sp_cuda.code */
 static spmm_status check_code(const sp_device_info *info, int *code)
 {
     const cudaError_t error = (cudaError_t)sp_cuda_probe(code);
@@ -24,8 +25,8 @@ static spmm_status check_code(const sp_device_info *info, int *code)
                    cudaGetErrorString(error));
 }
 
-/** Creates the streams. SP_STREAM_MOVE gets the higher priority, because boundary rows wait for the halo
- *  exchange. */
+/** Creates the streams, and the event by which one of them waits for another. SP_STREAM_MOVE gets the higher
+ *  priority, because boundary rows wait for the halo exchange. */
 static spmm_status create_streams(void)
 {
     int least = 0, greatest = 0;

@@ -12,7 +12,8 @@ struct sp_timer {
 
 static cudaStream_t stream_of(sp_stream stream) { return sp_cuda.queue[stream]; }
 
-/* Code for older architectures has no instruction that waits for the previous kernel, even on a new GPU. */
+/* Code for architectures before 9.0 does not contain the instruction by which a kernel waits for the previous
+ * one. So its kernels must not start early, even on a newer GPU. */
 int sp_device_starts_early(void) { return sp_cuda.code >= 90; }
 
 int sp_device_f32_per_f64(void)
@@ -65,7 +66,7 @@ spmm_status sp_device_check_stream(void *stream)
     int captured;
     TRY(sp_device_captures(stream, &captured));
     if (captured) return sp_fail(SPMM_ERR_USAGE, "the stream is being captured in a CUDA graph");
-    /* events and streams must belong to the same GPU */
+    /* recording an event of the open GPU fails if the stream belongs to another GPU */
     if (cudaEventRecord(sp_cuda.order, stream) == cudaSuccess) return SPMM_OK;
     (void)cudaGetLastError();
     return sp_fail(SPMM_ERR_USAGE, "the stream is not one of %s", sp_cuda.name);

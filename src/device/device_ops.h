@@ -80,8 +80,8 @@ spmm_status sp_cuda_push_rounded(const void *x, int64_t pitch, int64_t row_bytes
 
 /** Splits the rows of x into `count` column blocks. Column block s begins at out + s * slice_bytes; its rows
  *  have `width` bytes each, without gaps. Row i of column block s is a copy of bytes s * width ..
- *  (s + 1) * width - 1 of row i of x. x, x_pitch, width, out and slice_bytes are
- *  multiples of 16 (bytes). Local.
+ *  (s + 1) * width - 1 of row i of x. The rows of x are x_pitch bytes apart. x, x_pitch, width, out and
+ *  slice_bytes are multiples of 16 (bytes). Local.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_split(const void *x, int64_t x_pitch, int64_t rows, int count, int64_t width, void *out,
                           int64_t slice_bytes, void *stream);
@@ -116,7 +116,7 @@ spmm_status sp_cuda_compare_rows(const spmm_csr *block, const spmm_rows *a, uint
 
 /** Computes X^T Y in f64, g[i * y->k + j] := sum of x(r, i) y(r, j) over the rows r; x and y are in device
  *  memory and have the same rows and precision. The order of summation depends only on the shapes. Local.
- *  \param [out] g  in host memory, [x->k x y->k]
+ *  \param [out] g  in host memory, [x->k * y->k]
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_cuda_gram(const spmm_multivector *x, const spmm_multivector *y, double *g);
 
@@ -127,9 +127,9 @@ spmm_status sp_cuda_gram(const spmm_multivector *x, const spmm_multivector *y, d
 spmm_status sp_cuda_squares(const spmm_multivector *x, double *sum);
 
 /** Computes y := alpha x r + beta y in the precision of x and y, which are in device memory and have the same
- *  rows; y is not read if beta is 0. y may be columns 0 .. y->k - 1 of x; with more than 64 columns a copy of
- *  y is allocated. Local.
- *  \param [in] r    in host memory, [x->k x y->k], row-major
+ *  rows; y is not read if beta is 0. y may be columns 0 .. y->k - 1 of x; a copy of y is then allocated if y
+ *  has more than 64 columns. Local.
+ *  \param [in] r    in host memory, x->k rows of y->k columns, row-major
  *  \param [in] ldr  leading dimension of r
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_cuda_times(double alpha, const spmm_multivector *x, const double *r, int64_t ldr, double beta,

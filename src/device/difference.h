@@ -6,15 +6,15 @@
 #include "spmm_types.h"
 
 /** The difference between a multivector y and a reference multivector ref, computed in double whatever the
- *  precision. Elements that are not finite in y or in ref are counted in `different` and `unmatched`, and do
- *  not affect the other members. */
+ *  precision. An element that is not finite in y or in ref can only be counted in `different` and
+ *  `unmatched`; it does not affect the other members. */
 typedef struct sp_difference {
     int64_t different;     /**< number of elements that are not bitwise equal (all NaNs count as equal) */
     int64_t unmatched;     /**< how many of the different elements are not finite in y, in ref, or in both */
     double max_absolute;   /**< largest |y - ref| of any element */
     double max_relative;   /**< largest |y - ref| / |ref| of any element; |y| if ref is 0 */
-    double mean_relative;  /**< sum of |y - ref| / |ref| (|y| if ref is 0) over all elements, divided by rows
-                                * k */
+    double mean_relative;  /**< sum of |y - ref| / |ref| (|y| if ref is 0) over the elements, divided by the
+                                number of all elements */
     double norm;           /**< Frobenius norm of y - ref (infinite if elements exceed 1e154) */
     double max_reference;  /**< largest |ref| of any element */
     double norm_reference; /**< Frobenius norm of ref */

@@ -27,7 +27,8 @@ static spmm_status refused(const char *what)
     return sp_fail(SPMM_ERR_MEMORY, "memory that the ranks of a node share: %s: %s", what, strerror(errno));
 }
 
-/** Sets the size of the file. A limit on the size of files would otherwise end the process with a signal. */
+/** Sets the size of the file. First checks the limit on the size of files, because ftruncate() beyond this
+ *  limit would end the process with a signal. */
 static spmm_status set_size(int descriptor, int64_t bytes)
 {
     struct rlimit limit;
@@ -61,7 +62,8 @@ spmm_status sp_node_file_open(const sp_node_file *file, int *descriptor)
     struct stat facts;
     snprintf(path, sizeof path, "/proc/%lld/fd/%lld", (long long)file->process, (long long)file->descriptor);
     *descriptor = -1;
-    /* checked before it is opened: in another namespace, this path may name a different device or pipe */
+    /* The file is checked before it is opened: if the other process is in another namespace, this path may
+     * name a device or a pipe, which must not be opened. */
     if (stat(path, &facts) != 0) return refused(path);
     if (facts.st_dev != file->device || facts.st_ino != file->inode) {
         errno = ENOENT;
@@ -107,7 +109,8 @@ static struct {
     loan *first;
 } loans = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/** Returns the link that leads to the loan of `memory`, or the last link; the caller holds the lock. */
+/** Returns the link that points to the loan of `memory`; without such a loan, the last link, which is NULL.
+ *  The caller holds the lock. */
 static loan **link_to(const void *memory)
 {
     loan **at = &loans.first;

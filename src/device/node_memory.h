@@ -32,10 +32,11 @@ spmm_status sp_node_file_open(const sp_node_file *file, int *descriptor);
 spmm_status sp_node_memory_map(int descriptor, int64_t at, int64_t bytes, void **memory);
 
 /** Lends a mapping to a multivector. When spmm_multivector_destroy() is called for a multivector whose first
- *  row, ghost rows included, is at `memory`, it ends the loan instead of freeing the memory. Counts this
- *  process's own bytes against the memory budget. Makes the system allocate their pages now, zeroed and near
- *  the threads that will use them, because a later failure would end the process by a signal. Large mappings
- *  use huge pages if the system supports it. Local.
+ *  row, ghost rows included, is at `memory`, it ends the loan instead of freeing the memory. Counts the
+ *  bytes that this process writes (own, length) against the memory budget. Makes the system allocate the
+ *  pages of these bytes now, because a failure to allocate them later would end the process by a signal. The
+ *  pages are zeroed, and near the threads that will use them. Large mappings use huge pages if the system
+ *  supports it. Local.
  *  \param [in] memory       from sp_node_memory_map(), not lent
  *  \param [in] bytes        size of the mapping
  *  \param [in] at           offset of `memory` in the file
@@ -48,7 +49,8 @@ spmm_status sp_node_memory_lend(int descriptor, void *memory, int64_t bytes, int
 /** Returns 1 if the mapping is lent. Local; any thread. */
 int sp_node_memory_lent(const void *memory);
 
-/** Ends a loan: zeroes the process's own bytes, and returns their pages to the system. Local; any thread.
+/** Ends a loan: zeroes the bytes that this process writes, and returns their pages to the system. Local; any
+ *  thread.
  *  \param [in] memory  may be NULL, or memory that was not lent
  *  \return 1; 0 if `memory` is not lent: nothing was done */
 int sp_node_memory_return(void *memory);

@@ -119,7 +119,7 @@ done:
 /* ---- the entries ---- */
 
 /** Returns the global column for an index of a part; the column may be out of range. Returns -1 if the index
- *  is outside the map. */
+ *  is outside the map, or if its sum with first_column exceeds 64 bits. */
 static int64_t column_of(const spmm_rows *p, int64_t index)
 {
     int64_t column;

@@ -1,5 +1,5 @@
-/** Reads text and files of rows with all ranks: chooses the boundaries of the blocks, then builds or reads
- *  the blocks. */
+/** Reads a file with all ranks: Matrix Market text, or a file from which ranges of rows can be read (a file
+ *  of rows). Chooses the boundaries of the blocks, then builds the blocks from text, or reads them. */
 #include "distribute/parallel_read.h"
 
 #include <string.h>
@@ -90,7 +90,8 @@ static spmm_status finish_block(sp_csr_builder *fill, const char *path, int64_t 
 }
 
 /** Passes the number of entries in each row of this rank's block to the builder. The numbers are taken from
- *  `counted`; if `counted` is NULL, the entries are counted in a pass over the text. Collective. */
+ *  *counted, which is then destroyed. If `counted` is NULL, the entries are counted in a pass over the text.
+ *  Collective. */
 static spmm_status find_row_lengths(const sp_grid *grid, sp_file_part *t, sp_load *l, counts_of *counted,
                                     sp_csr_builder *fill)
 {

@@ -86,8 +86,8 @@ spmm_status sp_root_matrix_check(const char *function, MPI_Comm comm, int root, 
  *  bit, for all options.
  *
  *  Additional memory, allocated in each stage before anything is sent:
- *  - root: row starts of its largest and of its own block; if blocks are packed (Q > 1, or padded), up to
- *    2^20 entries, or one padded row if that is longer
+ *  - root: row starts of the largest block and of its own block; if blocks are packed (Q > 1, or padded), up
+ *    to 2^20 entries, or one padded row if that is longer
  *  - two_stage: each rank of root's process column stores a band until it has sent the blocks of its process
  *    row. A band is the rows of the rank's block with the columns of all blocks. The rank's own block takes
  *    over the arrays of the band. On root the band is part of the matrix, or the matrix's arrays shrunk

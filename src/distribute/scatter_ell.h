@@ -43,8 +43,8 @@ int64_t sp_slice_portion(int64_t rows, int64_t width);
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_slice_create(const sp_sizes *sizes, spmm_precision precision, int64_t width, sp_matrix *slice);
 
-/** Converts the entries of rows [first, end) of `a` that lie in rectangle b to ELLPACK of `width` columns.
- *  Local.
+/** Converts the entries of rows [first, end) of `a` that lie in rectangle b to ELLPACK of `width` entries
+ *  per row. Local.
  *  \param [out] col, val  [(end - first) * width] columns, numbered from b->col on, and values */
 void sp_slice_fill(const spmm_csr *a, const sp_rectangle *b, int64_t first, int64_t end, int64_t width,
                    int threads, int32_t *col, void *val);

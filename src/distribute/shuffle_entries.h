@@ -27,8 +27,8 @@ typedef struct sp_load_source {
 spmm_status sp_load_count(const sp_grid *grid, const sp_load_source *source, sp_row_counts *rows,
                           sp_row_counts *cols);
 
-/** Counts the entries per row of each block; the owner of a block passes them to sp_csr_builder_count().
- *  Collective over grid->comm.
+/** Counts the entries per row of each block: the owner of a block receives the block's entries, and passes
+ *  them to sp_csr_builder_count(). Collective over grid->comm.
  *  \param [in]     load  the block boundaries; only load->row_begin and load->col_begin are read
  *  \param [in,out] fill  the builder of this rank's block
  *  \return the errors of sp_load_count() */

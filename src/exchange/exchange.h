@@ -134,8 +134,8 @@ int sp_exchange_starts_late(const sp_exchange *exchange);
 spmm_status sp_exchange_settle(sp_exchange *exchange);
 
 /** Ends the use of X in a product. Must be called after the kernels have read X, if sp_exchange_begin()
- *  succeeded, even if sp_exchange_end() failed. Until it returns, other ranks may read this rank's rows of
- *  X. Accepts NULL. Collective over the process column.
+ *  succeeded, even if sp_exchange_end() failed. Until this function returns, other ranks may read this
+ *  rank's rows of X. Accepts NULL. Collective over the process column.
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_exchange_finish(sp_exchange *exchange);
 
@@ -150,8 +150,8 @@ void sp_exchange_skip(sp_exchange *exchange);
 
 /** Returns 1 if the exchange takes place in the GPU's streams without any host waiting for a GPU, so that
  *  sp_exchange_settle() may be called much later; also if `exchange` is NULL. Such an exchange can be
- *  captured in a CUDA graph after an exchange, outside of a capture, with the same X on this rank and on all
- *  neighbors. During a capture a rank posts the address of its X as for an exchange, and each neighbor must
+ *  captured in a CUDA graph if this rank and all neighbors have exchanged the same X before, outside of a
+ *  capture. During a capture a rank publishes the address of its X as in any exchange, and each neighbor must
  *  capture as well. Local. */
 int sp_exchange_queues(const sp_exchange *exchange);
 
@@ -178,8 +178,8 @@ spmm_status sp_exchange_asked(MPI_Comm comm, const char **name);
 /** Properties of a transport. */
 typedef enum sp_transport_trait {
     SP_TRANSPORT_IN_PLACE = 1, /**< ranks of a node read each other's X in place, in memory that they share */
-    SP_TRANSPORT_IN_NODE = 2,  /**< it moves rows only between ranks of a node; with IN_PLACE, rows of other
-                                    nodes travel as MPI messages */
+    SP_TRANSPORT_IN_NODE = 2,  /**< the transport moves rows only between ranks of a node; if it is also
+                                    IN_PLACE, rows of other nodes travel as MPI messages */
     SP_TRANSPORT_OWN_GPU = 4   /**< ranks must not share a GPU */
 } sp_transport_trait;
 

@@ -53,14 +53,15 @@ typedef struct sp_exchange_ops {
     int skip_waits; /**< 1: `skip` waits for the GPU, which is forbidden during a capture */
     int unpacked;   /**< 1: scattered rows are not packed, and x->send and x->received are not allocated */
     int gaps;       /**< 1: rows of X may have gaps between them, see sp_exchange_options.pitch */
-    int alone;      /**< 1: uses x->stream; 0: uses SP_STREAM_MOVE, whatever sp_exchange_options.alone is */
+    int alone;      /**< 1: x->stream may be SP_STREAM_MAIN, see sp_exchange_options.alone; 0: it is always
+                         SP_STREAM_MOVE */
 } sp_exchange_ops;
 
 /** When a backend is a candidate, if the caller leaves the choice of the transport to the library. */
 typedef enum sp_backend_use {
     SP_USE_ALWAYS,
     SP_USE_QUEUED, /**< only for products in the caller's stream: their exchanges must not involve the host */
-    /** Used if no other backend works: connecting takes about a second, and it was never faster than
+    /** Used if no other backend works: connecting takes about a second, and the backend was never faster than
      *  SPMM_TRANSPORT_PEER in bench/records/TABLES.md. */
     SP_USE_LAST,
     /** Moves rows through pinned host memory. A candidate if few bytes are exchanged, or if no other backend

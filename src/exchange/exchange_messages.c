@@ -43,7 +43,7 @@ static void list_messages(sp_exchange *x)
         stage += m.bytes;
     }
     stage = 0;
-    int64_t next = 0, sent = 0; /* offsets in x->send: end of the rows so far; first row of this target */
+    int64_t next = 0, sent = 0; /* offsets in x->send. next: end of the rows so far; sent: rows of a target */
     for (int i = 0; i < h->targets; i++) {
         const sp_halo_send *const t = &h->target[i];
         const int64_t at = t->packed ? t->first * x->row_bytes : (t->first + h->ghost_low) * x->pitch;

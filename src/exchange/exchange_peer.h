@@ -15,7 +15,7 @@ typedef struct sp_peer_buffer {
     sp_shared shared;
 } sp_peer_buffer;
 
-/** The place of the X of a rank that needs rows (sp_peer_arrival()): it is at byte `at` of that rank's
+/** The place to which the sources of a rank write rows (sp_peer_arrival()): byte `at` of that rank's
  *  registered buffer number `buffer`. `at` is -1 if the rank failed and needs no rows. */
 typedef struct sp_peer_place {
     int64_t at, buffer;
@@ -98,10 +98,10 @@ spmm_status sp_peer_join(const sp_exchange *x);
 /** Describes the place where sources write. Local. \param [in] base sp_peer_arrival(); NULL: this rank
  *  failed */
 void sp_peer_place_of(const sp_exchange *x, const char *base, sp_peer_place *place);
-/** Returns 1 if the buffers that `place` names are attached already, so that sp_peer_write_rows() will not
- *  attach any. Local. */
+/** Returns 1 if the buffers that sp_peer.place names are attached already, so that sp_peer_write_rows() will
+ *  not attach any. Local. */
 int sp_peer_attached(const sp_exchange *x);
-/** Queues in x->stream the writes to all targets, whose X are at `place`. Attaches new buffers of the
+/** Queues in x->stream the writes to all targets, at the places sp_peer.place. Attaches new buffers of the
  *  targets. Local. \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_peer_write_rows(const sp_exchange *x);
 

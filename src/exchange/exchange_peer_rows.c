@@ -7,8 +7,9 @@
 
 static int has_gaps(const sp_exchange *x) { return x->pitch > x->row_bytes; }
 
-/** Returns 1 if a kernel, not the copy engines, moves contiguous rows as well. This is the case for rows with
- *  gaps, because copy engines are slower for these while kernels run, and for rows that are rounded. */
+/** Returns 1 if a kernel moves not only scattered rows but also contiguous rows; 0 if the copy engines move
+ *  contiguous rows. A kernel moves rows with gaps, because copy engines are slower for these while kernels
+ *  run. A kernel also moves rows that are rounded, because copy engines cannot round. */
 static int moves_by_kernel(const sp_exchange *x) { return has_gaps(x) || x->options.rounded; }
 
 /* ---- registered buffers ---- */

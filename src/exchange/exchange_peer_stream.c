@@ -2,12 +2,13 @@
  *  the GPUs' streams. There are no messages. A host waits only for the hosts of its neighbors.
  *
  *  Exchanges are numbered. For each neighbor a rank has two flags in its GPU's memory. The neighbor's stream
- *  sets them to the number of an exchange (sp_stream_flags()): `came` after its writes of rows, and `free`
- *  after the neighbor's kernels have read their ghost rows of the previous exchange. In the stream of the
- *  exchange, exchange n has these operations: set `free` at the sources to n; wait until each target's `free`
- *  has reached n; write the rows; set `came` at the targets to n; wait until each source's `came` has reached
- *  n. A stream waits only for operations that other ranks queue before their own waits of the same exchange.
- *  So the waits cannot deadlock, in whatever order the GPUs schedule their streams, and no kernel waits.
+ *  sets them to the number of an exchange (sp_stream_flags()): `came` after the neighbor's writes of rows,
+ *  and `free` after the neighbor's kernels have read their ghost rows of the previous exchange. In the stream
+ *  of the exchange, exchange n has these operations: set `free` at the sources to n; wait until each target's
+ *  `free` has reached n; write the rows; set `came` at the targets to n; wait until each source's `came` has
+ *  reached n. A stream waits only for operations that other ranks queue before their own waits of the same
+ *  exchange. So the waits cannot deadlock, in whatever order the GPUs schedule their streams, and no kernel
+ *  waits.
  *
  *  In each exchange, each host publishes the place of its X, and whether the rank has failed, in a notice in
  *  memory that the hosts share. A host that queues exchange n waits until its neighbors have posted their
@@ -234,8 +235,8 @@ static void post(const sp_exchange *x, const char *base)
 {
     stream_peer *const p = x->state;
     const uint32_t number = ++p->number;
-    /* This overwrites the notice of exchange number - NOTICES. A neighbor that has begun the next exchange
-     * has read that notice. */
+    /* The new notice overwrites the notice of exchange `number - NOTICES`. A neighbor that has posted its
+     * notice of exchange `number - NOTICES + 1` has read the old notice. */
     for (int i = 0; i < p->count; i++) (void)wait_for_notice(x, &p->neighbor[i], number - NOTICES + 1);
     sp_peer_place_of(x, base, &p->board->notice[number % NOTICES]);
     p->board->notice[number % NOTICES].captured = p->captured;

@@ -60,7 +60,8 @@ static const sp_node_rows *node_of(const sp_exchange *x) { return x->halo->node;
 
 static int64_t round_up(int64_t bytes, int64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
-/** Returns an index, starting at 0, for a row size that sp_multivector_ld() produces. */
+/** Numbers the row sizes that sp_multivector_ld() produces: returns 0 for the smallest one, and a greater
+ *  number for a greater size. */
 static int64_t size_number(int64_t row_bytes)
 {
     int64_t n = 0;
@@ -271,8 +272,8 @@ static spmm_status await_received(sp_exchange *x)
     return status;
 }
 
-/** Publishes that this rank has read its rows. Then waits until its owned rows, and the rows that it
- *  received, have been read. */
+/** Publishes that this rank has read all rows that it needs. Then waits until other ranks have read this
+ *  rank's owned rows and the rows that it received. */
 static spmm_status finish(sp_exchange *x)
 {
     shared *const s = x->state;

@@ -11,8 +11,7 @@
 typedef struct staging {
     char *in, *out; /* staging buffers in pinned host memory; in: received rows; out: rows to send */
     int events;
-    sp_event *
-        *event; /* [events] one for each of [outs], recorded after the copy of each outgoing message to the
+    sp_event **event; /* [events] one per outgoing message, recorded after the message has been copied to the
                    host */
     sp_event *placed; /* recorded after the copies of the received messages to the GPU */
 } staging;
@@ -63,9 +62,10 @@ static spmm_status fetch(sp_exchange *x)
     return SPMM_OK;
 }
 
-/** Queues the copies to the host, and then posts the receives. Before that, it waits until the rows of the
- *  previous exchange have left the staging buffer: between the column blocks of a product the host does not
- *  wait for the GPU, and a message that is already on its way arrives as soon as its receive is posted. */
+/** Queues the copies to the host, and then posts the receives. Before it posts them, it waits until the rows
+ *  that the previous exchange received have been copied from the staging buffer to the GPU. Otherwise new
+ *  rows could overwrite them: between the column blocks of a product the host does not wait for the GPU, and
+ *  a message that is already on its way arrives as soon as its receive is posted. */
 static spmm_status begin(sp_exchange *x)
 {
     const staging *const m = x->state;

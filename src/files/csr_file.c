@@ -139,7 +139,7 @@ static double real_at(const void *numbers, sp_number type, int64_t k)
 }
 
 /** Stores elements at, ..., at + n - 1 of `chunk` as elements to, ..., to + n - 1 of the array w->to,
- *  converted to w->type. A column index outside the range of int32_t becomes -1. */
+ *  converted to w->type. A column index that is negative or above INT32_MAX becomes -1. */
 static spmm_status convert(const wanted *w, const void *chunk, int64_t at, int64_t n, int64_t to)
 {
     const sp_number from = w->file->section[w->section].type;

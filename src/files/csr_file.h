@@ -124,7 +124,8 @@ spmm_status sp_csr_file_values(const sp_csr_file *file, const sp_csr_file_range 
 spmm_status sp_csr_file_check_finite(const sp_csr_file *file, const sp_csr_file_range *range,
                                      const spmm_csr *a);
 
-/** Reads a block of rows and columns as a CSR matrix; column 0 of *a is column range->col_begin of the file.
+/** Reads a block of rows and columns as a CSR matrix; row 0 and column 0 of *a are row range->row_begin and
+ *  column range->col_begin of the file.
  *
  *  Local. Memory: the block, and up to one chunk per thread. If the block has only some of the columns, the
  *  function also needs up to 3 chunks and the row starts of up to 2^20 rows (8 MiB); it then reads the column
@@ -139,7 +140,7 @@ spmm_status sp_csr_file_block(sp_csr_file *file, const sp_csr_file_range *range,
 
 /** Reads the whole matrix of an open file. Local.
  *  \param [out] a           the caller destroys it; its rows are sorted and without duplicates
- *  \param [out] duplicates  number of entries of the block that were added to another entry; may be NULL
+ *  \param [out] duplicates  number of entries of the file that were added to another entry; may be NULL
  *  \return as sp_csr_file_block() */
 spmm_status sp_csr_file_whole(sp_csr_file *file, const sp_read_options *options, spmm_csr *a,
                               int64_t *duplicates);

@@ -1,4 +1,4 @@
-/** Reads a dense multivector from a file of any format. Does not use MPI. */
+/** Reads a dense multivector from a Matrix Market file or a PETSc binary file. Does not use MPI. */
 #ifndef SP_DENSE_FILE_H
 #define SP_DENSE_FILE_H
 
@@ -8,7 +8,7 @@
  *  sp_petsc_file_sizes() do. Local. */
 spmm_status sp_dense_file_sizes(const char *path, sp_sizes *sizes);
 
-/** Reads X from a Matrix Market file or a PETSc binary file. Local.
+/** Reads a multivector from a Matrix Market file or a PETSc binary file. Local.
  *  \param [out] x  the caller destroys it
  *  \return as sp_read_dense() and sp_petsc_file_dense() */
 spmm_status sp_dense_file_read(const char *path, const sp_read_options *options, spmm_multivector *x);

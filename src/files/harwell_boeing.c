@@ -16,7 +16,7 @@
 
 enum { CARD_INT = 14, TYPE_AT = 14, FORMAT_WIDTH = 16, VALUES_WIDTH = 20, FIELD_MAX = 64 };
 
-/** A Fortran format of one kind of field, "(1P,4E20.12)". */
+/** A Fortran format such as "(1P,4E20.12)", which describes the fields of one kind. */
 typedef struct field_format {
     int count, width; /* fields of a line; characters of a field */
     int decimals;     /* number of last digits that are decimals if a number has no point */
@@ -32,7 +32,9 @@ typedef struct hb_file {
     field_format starts, indices, values;
     const char *line, *end; /* the line that fields are read from */
     int at;                 /* number of fields read from this line */
-    const char *word; /* NULL: columns separate the fields; else blanks do, and reading continues here */
+    /* NULL: the position in the line delimits a field. Else: blanks separate the fields, and the next field
+     * is searched from here on. */
+    const char *word;
 } hb_file;
 
 /** Sets the error, which names the current line. */
@@ -54,7 +56,8 @@ static spmm_status next_line(hb_file *f)
                         "it is cut short");
 }
 
-/** Sets [*begin, *end) to columns [from, from + width) of the line, without leading and trailing blanks. */
+/** Sets [*begin, *end) to characters [from, from + width) of the current line, without leading and trailing
+ *  blanks. */
 static void columns(const hb_file *f, int64_t from, int64_t width, const char **begin, const char **end)
 {
     const int64_t bytes = f->end - f->line;
@@ -79,7 +82,8 @@ static spmm_status integer(hb_file *f, const char *b, const char *e, int64_t lea
     return SPMM_OK;
 }
 
-/** Reads a row of integers of 14 columns each, which begins at column `from`: integer number k, from 0 on. */
+/** Reads integer number k, from 0 on, of the integers that begin at character `from` of the current line.
+ *  Each integer takes CARD_INT characters. */
 static spmm_status card_integer(hb_file *f, int from, int k, int64_t most, const char *expected,
                                 int64_t *value)
 {
@@ -96,8 +100,9 @@ static int small_number(const char **p)
     return digits > 0 ? n : -1;
 }
 
-/** Parses "(nP,rFw.dEe)", where all but the letter and w may be missing. Returns 1; 0: the text has another
- *  form. */
+/** Parses "(nP,rFw.dEe)" in upper case. Only the parentheses, the letter F and the width w are required.
+ *  Returns 1; 0: the text has another form.
+ *  \param [in] letters  the letters that are accepted in place of F */
 static int parse_format(const char *p, const char *letters, field_format *format)
 {
     *format = (field_format){.count = 1};
@@ -129,7 +134,7 @@ static int parse_format(const char *p, const char *letters, field_format *format
            format->decimals >= 0;
 }
 
-/** Reads the format in these columns of the fourth line. */
+/** Reads the Fortran format in characters [from, from + width) of the fourth line, the current one. */
 static spmm_status format_at(hb_file *f, int64_t from, int64_t width, const char *letters,
                              const char *expected, field_format *format)
 {
@@ -211,9 +216,10 @@ static int word_after(const char *p, const char *limit, const char **begin, cons
     return *end > *begin;
 }
 
-/** Sets f->word for a new line, from which `fields` fields are read. SciPy's hb_write writes fields that are
- *  one column narrower than the format in its header. So if a line has as many words as fields, the words are
- *  read. In a line that follows the format, they are the same as the fields in its columns. */
+/** Decides whether the `fields` fields of a new line are found by blanks or by position, and sets f->word
+ *  accordingly. SciPy's hb_write writes fields that are one character narrower than the header's format says.
+ *  So if a line has as many words as fields, the words are read. In a line that follows the format, the words
+ *  are then the same as the fields. */
 static void choose_words(hb_file *f, const field_format *format, int64_t fields)
 {
     const int64_t width = (int64_t)format->count * format->width;
@@ -245,8 +251,8 @@ static spmm_status next_field(hb_file *f, const field_format *format, int64_t le
 }
 
 /** Reads the next number. As in Fortran, the last f->values.decimals digits of a number without a point are
- *  decimals, and a number without an exponent is divided by 10^scale. Both are applied to the exponent in the
- *  text before it is parsed, so that the value is correctly rounded. */
+ *  decimals, and a number without an exponent is divided by 10^scale. Both corrections change the exponent
+ *  in the text before the text is parsed, so that the value is correctly rounded. */
 static spmm_status next_value(hb_file *f, const sp_read_options *options, int64_t left, double *value)
 {
     char field[FIELD_MAX + SP_PARSE_PAD + 1] = "", word[2 * FIELD_MAX] = "";

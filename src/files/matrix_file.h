@@ -13,8 +13,8 @@ typedef struct sp_matrix_file {
     void *file; /**< the object that format->open() created; NULL: closed */
 } sp_matrix_file;
 
-/** Opens the file and reads its header. The format is recognized by the file's first bytes, not by its name;
- *  only options->edges can select it.
+/** Opens the file and reads its header. The format is recognized by the file's first bytes, not by its name.
+ *  Edge lists are the only exception: a file is read as an edge list if options->edges is not 0.
  *
  *  Local.
  *  \param [in]  path  must remain valid until sp_matrix_file_close()
@@ -24,8 +24,8 @@ typedef struct sp_matrix_file {
 spmm_status sp_matrix_file_open(const char *path, const sp_read_options *options, sp_matrix_file *file);
 
 /** Returns the sizes of the matrix that the header of an open file states. The number of entries is smaller
- *  if the file is too short for that number, and 0 if the file is an array, whose number of nonzeros is not
- *  known yet. Local. */
+ *  than the header states if the file is too short for so many entries. It is 0 if the file is an array,
+ *  whose number of nonzeros is not known yet. Local. */
 sp_sizes sp_matrix_file_sizes(const sp_matrix_file *file);
 
 /** Reads the whole matrix and closes the file. Local.

@@ -44,7 +44,8 @@ static void put(unsigned char *to, uint64_t number, int bytes)
     for (int b = 0; b < bytes; b++) to[b] = (unsigned char)(number >> 8 * b);
 }
 
-/** Describes an array with elements of the type `kind` (i4, f8, ..); `shape` is in Python's notation. */
+/** Makes the NumPy head and the CRC of an array with elements of the type `kind` (i4, f8, ..); `shape` is in
+ *  Python's notation. */
 static written_array array_of(const char *name, const char *kind, const char *shape, const void *data,
                               int64_t bytes)
 {
@@ -63,8 +64,10 @@ static written_array array_of(const char *name, const char *kind, const char *sh
     return a;
 }
 
-/** Writes the fields common to a local header and a directory entry, from the version on. The sizes are in a
- *  zip64 field, because they may exceed 32 bits. */
+/** Stores at p the fields that a local header and a directory entry have in common, from the version on. The
+ *  sizes may exceed 32 bits: put_sizes() writes them to a zip64 field, and the 32-bit fields are 0xFFFFFFFF.
+ *  \param [in] extra  length of the zip64 field in bytes
+ *  \return length of the member's name */
 static int64_t put_common(unsigned char *p, const written_array *a, int extra)
 {
     const int64_t name = (int64_t)strlen(a->name);
@@ -114,7 +117,9 @@ static uint64_t write_entry(FILE *f, const written_array *a)
     return (uint64_t)n;
 }
 
-/** Writes the end of the archive, as zip64. */
+/** Writes the three records at the end of a zip64 archive: the zip64 end record, its locator, and the end
+ *  record.
+ *  \param [in] directory, bytes  offset and size of the directory in bytes */
 static void write_end(FILE *f, int members, uint64_t directory, uint64_t bytes)
 {
     unsigned char p[56 + 20 + 22] = "PK\6\6";

@@ -13,8 +13,8 @@
 int sp_matrix_write_knows(const char *path);
 
 /** Writes a matrix to a file; the ending of its name selects the format. The file appears complete or not at
- *  all (base/output_file.h) and replaces an existing one. Reading it returns the same pattern and values with
- *  the same bits; the PETSc format stores only f64, to which f32 values are widened.
+ *  all (base/output_file.h) and replaces an existing file. Reading the new file returns the same pattern,
+ *  and values with the same bits. The PETSc format stores only f64, to which f32 values are widened.
  *
  *  - .mtx: coordinate real general, values with 17 digits (9 in f32)
  *  - .npz: CSR, uncompressed, for SciPy's load_npz(); each rank can read a part of the rows

@@ -47,7 +47,10 @@ typedef struct npz_file {
     int64_t rows, cols;
     int64_t height, width; /* of a block; 1 except for BSR */
     array array[ARRAYS];
-    sp_csr_file view; /* CSR, CSC: the matrix or its transpose; COO: columns and values; BSR: the blocks */
+    /* The arrays as the sections of an sp_csr_file. CSR: the matrix; CSC: its transpose; BSR: a matrix with
+     * one entry per block. COO: SP_FILE_ROWS contains row indices, so that only columns and values can be
+     * read. */
+    sp_csr_file view;
 } npz_file;
 
 /* ---- arrays ---- */
@@ -101,7 +104,8 @@ static spmm_status take_shape(const npz_file *f, const char *p, array *a)
     return array_damaged(f, a->member, "no shape");
 }
 
-/** Reads the head of an array. If the member is short, `head` then contains all of it.
+/** Finds the member `name` of the archive, and sets *a from the head of the array in it. If the member is not
+ *  longer than HEAD_BYTES, `head` then contains the whole member.
  *  \param [out] head  [HEAD_BYTES + 1], the beginning of the member */
 static spmm_status open_array(const npz_file *f, const char *name, array *a, char *head)
 {
@@ -262,7 +266,8 @@ static spmm_status set_view(npz_file *f)
     return SPMM_OK;
 }
 
-/** Sets the number of entries to the last row start, because SciPy's arrays may be longer. */
+/** Sets the number of entries (BSR: of blocks) to the last row start. The arrays `indices` and `data` that
+ *  SciPy writes may have more elements, which do not belong to the matrix. */
 static spmm_status set_entries(npz_file *f)
 {
     const sp_csr_file *const v = &f->view;
@@ -346,7 +351,8 @@ static sp_sizes sizes_of_npz(const void *file)
 
 /* ---- reading ---- */
 
-/** Unpacks the deflated arrays, each by one thread, and checks the CRC of the others. */
+/** Unpacks the deflated arrays, each by one thread, and checks the CRC of the stored arrays. Then sets the
+ *  number of entries. */
 static spmm_status unpack(npz_file *f, int threads)
 {
     spmm_status status[ARRAYS];
@@ -488,8 +494,9 @@ static spmm_status read_npz(void *file, const sp_read_options *o, spmm_csr *a, s
     return status;
 }
 
-/** The rows of a stored CSR matrix can be read independently. (The CRCs cover whole arrays, so they are not
- *  checked then.) */
+/** Returns the object from which ranks read the rows of a stored CSR matrix independently; NULL for any other
+ *  file. (A rank then reads only a part of each array. So the CRCs, which cover whole arrays, are not
+ *  checked.) */
 static sp_csr_file *csr_of_npz(void *file)
 {
     npz_file *const f = file;

@@ -30,7 +30,8 @@ static int64_t index_at(const unsigned char *bytes, int64_t size, int k)
 }
 
 /** Returns the size of an index if the first n bytes, at most 8, are those of a PETSc object; else 0. The
- *  numbers of PETSc's classes begin at 1211211. */
+ *  object begins with its class number. PETSc's class numbers begin at 1211211, so their leading bytes are 00
+ *  12 7B. */
 static int64_t index_size(const unsigned char *bytes, int64_t n)
 {
     static const unsigned char classes[] = {0, 0, 0, 0, 0, 0x12, 0x7B};
@@ -86,7 +87,8 @@ static spmm_status read_head(const sp_csr_file *f, petsc_head *h)
     return check_head(f->path, h);
 }
 
-/** Sets the section of `n` values that begins at byte `at`. */
+/** Sets the section of `n` values that begins at byte `at`. The length of the file shows whether the values
+ *  are f64 or f32. */
 static spmm_status lay_values(sp_csr_file *f, const petsc_head *h, int64_t at, int64_t n)
 {
     sp_csr_section *const values = &f->section[SP_FILE_VALUES];
@@ -234,7 +236,7 @@ static spmm_status read_rows(const sp_csr_file *f, const sp_read_options *o, spm
     return status;
 }
 
-/** Adds the entries of a sparse matrix to x, which is zero. */
+/** Reads a sparse matrix and stores its entries in x, whose elements are 0 before. */
 static spmm_status read_entries(sp_csr_file *f, const sp_read_options *o, spmm_multivector *x)
 {
     spmm_csr a;

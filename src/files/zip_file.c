@@ -30,9 +30,10 @@ static spmm_status read_at(const sp_zip *z, void *to, int64_t bytes, int64_t off
     return damaged(z, "that ends early, or cannot be read");
 }
 
-/** Where the directory is. */
+/** Where the directory is. `end` is the position of the archive's end record or, in a zip64 archive, of its
+ *  zip64 end record. */
 typedef struct directory {
-    int64_t offset, bytes, members, end; /* end: position of the record that ends the archive */
+    int64_t offset, bytes, members, end; /* the directory ends at or before `end` */
 } directory;
 
 /** If a zip64 locator precedes the end record, which is at byte `at`, sets *d from the zip64 record to which
@@ -80,8 +81,10 @@ static spmm_status find_directory(const sp_zip *z, int64_t file_bytes, directory
                : SPMM_OK;
 }
 
-/** Replaces numbers that do not fit in a directory entry, where they are 0xFFFFFFFF, by the numbers in the
- *  entry's zip64 field, which are in the order of the parameters. */
+/** Corrects the three numbers of a directory entry that may be too large for 32 bits. The entry stores such a
+ *  number as 0xFFFFFFFF. The true numbers are in the entry's zip64 field, in the order of the parameters; the
+ *  field omits numbers that fit in 32 bits.
+ *  \param [in] extra  [n bytes] the extra fields of the entry; the field with id 1 is the zip64 field */
 static void take_large(const unsigned char *extra, int64_t n, uint64_t *bytes, uint64_t *packed,
                        uint64_t *offset)
 {
@@ -99,8 +102,10 @@ static void take_large(const unsigned char *extra, int64_t n, uint64_t *bytes, u
     }
 }
 
-/** Reads the directory entry of a member at p; the directory ends after `left` bytes. \param [out] bytes
- *  length of the entry */
+/** Reads the directory entry at p and the local header of the member that it describes. Checks both, and sets
+ *  *m from them.
+ *  \param [in]  left   number of bytes from p to the end of the directory
+ *  \param [out] bytes  length of the entry */
 static spmm_status read_entry(const sp_zip *z, const directory *d, const unsigned char *p, int64_t left,
                               sp_zip_member *m, int64_t *bytes)
 {
@@ -214,8 +219,9 @@ static spmm_status more(feed *f, sp_codec_buffers *b)
     return SPMM_OK;
 }
 
-/** Inflates the first `bytes` bytes of a member. `whole`: 1: these are all its bytes, and its end is
- *  checked. */
+/** Inflates the first `bytes` bytes of a member.
+ *  \param [in] whole  1: `bytes` is the length of the member; the CRC and the end of the member are checked
+ *                     as well */
 static spmm_status unpack_with(feed *f, void *state, void *to, int64_t bytes, int whole)
 {
     unsigned char beyond;

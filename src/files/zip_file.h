@@ -13,7 +13,7 @@ typedef struct sp_zip_member {
     char name[SP_ZIP_NAME];
     int deflated;   /**< 1: compressed by deflate; 0: stored */
     int64_t offset; /**< of the member's bytes in the file */
-    int64_t packed; /**< number of these bytes, which do not exceed the file */
+    int64_t packed; /**< number of these bytes; all of them lie within the file */
     int64_t bytes;  /**< number of unpacked bytes: `packed` if stored, else at most about 1032 * packed */
     uint32_t crc;   /**< CRC-32 of the unpacked bytes */
 } sp_zip_member;

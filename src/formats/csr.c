@@ -178,8 +178,8 @@ spmm_status sp_csr_pick(const spmm_csr *a, const int64_t *row_index, int64_t cou
     return SPMM_OK;
 }
 
-/* The values of a row are contiguous, but the rows may be anywhere. Processors cannot predict these
- * addresses, so the value for element i + AHEAD is prefetched. */
+/* Source values of one row are contiguous in `from`, but the rows are in any order. A processor cannot
+ * predict the addresses of their values, so the loop prefetches the value for element i + AHEAD. */
 #define GATHER(T)                                                                                         \
     enum { AHEAD = 64 };                                                                                  \
     const int64_t last = count - 1;                                                                       \

@@ -94,7 +94,7 @@ spmm_status sp_csr_permute_in_order(const spmm_csr *a, const int64_t *perm, int 
  *  has entries above its diagonal. So rows of a are sorted if `own` is 0, or if B is a triangle whose rows
  *  are sorted. Local.
  *
- *  In addition to a, it needs at most as much memory as the column indices of B, for the threads' offsets.
+ *  In addition to a, the threads' offsets need at most 4 bytes per entry and 4 bytes per column of B.
  *  \param [in]  b         b->as may be NULL: all values are 1
  *  \param [in]  own       -1, 0 or 1; if not 0, B must be square
  *  \param [in]  mirrored  -1 or 1

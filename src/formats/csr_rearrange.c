@@ -6,7 +6,8 @@
 #include "formats/csr.h"
 #include "formats/csr_sort.h"
 
-/** Fails, with a message on the first row without a number of its own. \param old [n] workspace */
+/** Fails with a message about the first row whose new number is out of range, or is also the new number of an
+ *  earlier row. \param old [n] workspace */
 static spmm_status refuse(const int64_t *perm, int64_t n, int64_t *old)
 {
     int64_t i = 0;
@@ -34,7 +35,7 @@ static spmm_status invert(const int64_t *perm, int64_t n, int threads, int64_t *
         }
     }
     if (wrong) return refuse(perm, n, old);
-        /* of rows with the same number, only one is found again */
+        /* if several rows have the same new number, `old` contains only one of them; others differ here */
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(| : wrong)
     for (int64_t i = 0; i < n; i++) wrong |= old[perm[i]] != i;
     return wrong ? refuse(perm, n, old) : SPMM_OK;
@@ -89,8 +90,8 @@ typedef struct transposition {
     const spmm_csr *b;
     spmm_csr *a;
     int own, mirrored;
-    int own_first;  /* 1: in each row of a, entries of b come before mirrored entries, e.g. if b is lower
-                       triangular */
+    int own_first;  /* 1: in each row of a, entries of b come before mirrored entries; 0: after them. It is 1
+                       if b has no entries above its diagonal, unless `own` is 0 */
     int parts;      /* b is cut into parts of consecutive rows */
     int64_t *first; /* the first row of each part, [parts + 1] */
     /* [parts][a->rows]: number of mirrored entries of a part in each row of a; later, the position of the
@@ -177,7 +178,7 @@ STORE(store_f32, float)
 static spmm_status cut(transposition *t, int threads)
 {
     const spmm_csr *const b = t->b;
-    /* at most so many parts that the offsets need no more memory than b's column indices */
+    /* limit the number of parts, so that the offsets need at most 4 bytes per entry and per column of b */
     const int64_t most = b->nnz / (t->a->rows + 1) + 1;
     t->parts = threads < most ? threads : (int)most;
     TRY(sp_alloc((void **)&t->first, t->parts + 1, sizeof *t->first, "parts of a matrix"));
@@ -189,8 +190,8 @@ static spmm_status cut(transposition *t, int threads)
                          "offsets of a transpose");
 }
 
-/** Fails if an offset overflowed because a row of a has too many entries; the last row start then differs
- *  from the `expected` number of entries. */
+/** Fails if a row of a has 2^32 entries or more, because offsets within this row overflow. If a count of a
+ *  part overflowed before, the last row start differs from the `expected` number of entries. */
 static spmm_status check_offsets(const transposition *t, int64_t expected)
 {
     const spmm_csr *const a = t->a;

@@ -51,7 +51,7 @@ void sp_ell_put_row(const spmm_csr *a, int64_t from, int64_t n, int64_t first_co
 }
 
 /** Allocates m->col and m->val for `entries` entries and copies all rows; each thread copies the rows that it
- *  will multiply. */
+ *  will multiply. If m->row_start has been allocated, also sets m->row_start and m->nz_per_row. */
 static spmm_status copy_rows(const spmm_csr *a, int64_t entries, int threads, sp_matrix *m)
 {
     sp_thread_ranges w;

@@ -17,8 +17,8 @@ enum {
 };
 
 /** A section of a long row (summation.h), the unit of work with which the CUDA kernels sum long rows.
- *  Sections are packed: a pack has up to SP_SEGMENTS segments, of one section or of several short ones. The
- *  size is 16 bytes, which a GPU loads in one access. */
+ *  Sections are packed: a pack has up to SP_SEGMENTS segments, of one section or of several short ones. An
+ *  sp_section has 16 bytes, which a GPU loads in one access. */
 typedef struct sp_section {
     int32_t row;    /**< row of Y */
     int32_t index;  /**< the section is number `index` of its row's sections, which are listed in order */
@@ -70,10 +70,13 @@ typedef enum sp_array {
  *                  the row of Y for each of these rows, or INT32_MIN for an empty row that fills up the last
  *                  slice. The entries of the longer rows follow, starting at row_start[groups], row by row;
  *                  section [sections], pack [packs+1], segment [packs*SP_SEGMENTS].
- *  SPMM_PANEL      SP_PANEL consecutive rows share one list of their distinct columns, in the order that
- *                  all these rows have (if rows contradict each other, some columns are listed several
- *                  times), in tiles of SP_TILE_COLUMNS (after Wang et al.: TC-GNN, USENIX ATC 2023). Panel p
- *                  has the tiles [tile_start[p], tile_start[p+1]). The columns of tile t are col[4t .. 4t+3]
+ *  SPMM_PANEL      a panel consists of SP_PANEL rows that share one list of their distinct columns (after
+ *                  Wang et al.: TC-GNN, USENIX ATC 2023). The rows are consecutive; if target is not NULL,
+ *                  they are the rows target[SP_PANEL*p .. SP_PANEL*p + SP_PANEL-1] for panel p. The list has
+ *                  the order in which the columns occur in every row; if rows contradict each other, some
+ *                  columns are listed several times. The list is cut into tiles of SP_TILE_COLUMNS columns.
+ *                  Panel p has the tiles [tile_start[p], tile_start[p+1]). The columns of tile t are
+ *                  col[4t .. 4t+3]
  *                  (the last tile of a panel repeats its last column). Bit 4*row + column of mask[t] is set
  *                  if the tile has that entry. The values of panel p are stored tile by tile, within a tile
  *                  in the order of the bits, beginning at val[row_start[p]]. Rows of more than SP_CHAIN
@@ -102,13 +105,14 @@ typedef struct sp_matrix {
     int32_t *col;    /**< column indices, in the order of summation of a row: increasing, except in matrices
                               that sp_csr_permute_in_order() made */
     void *val;       /**< values, in `precision` */
-    int32_t *target; /**< SPMM_SELL: the row of Y for each row of a slice */
+    int32_t *target; /**< SPMM_SELL: the row of Y for each row of a slice; SPMM_PANEL, _STAGED: for each row
+                              of a panel, INT32_MIN after the last row; NULL: rows are in the order of Y */
     /* The next three arrays are NULL in a matrix without sections. */
     sp_section *section; /**< SPMM_SELL: the sections of long rows; rows of several sections come first */
     int32_t *pack;       /**< SPMM_SELL: [packs+1] the first section of each pack */
     sp_segment *segment; /**< SPMM_SELL: [packs*SP_SEGMENTS] the segments of each pack */
-    int64_t *tile_start; /**< SPMM_PANEL: first tile of each panel */
-    uint32_t *mask;      /**< SPMM_PANEL: bit set of the stored entries of each tile */
+    int64_t *tile_start; /**< SPMM_PANEL, _STAGED: first tile of each panel */
+    uint32_t *mask;      /**< SPMM_PANEL, _STAGED: bit set of the stored entries of each tile */
     int32_t *unit_start; /**< SPMM_STAGED: first panel of each unit; NULL without units */
     int64_t bytes[SP_ARRAYS]; /**< sizes of the arrays, padding included; 0 for arrays that the format does
                                    not have */
@@ -148,12 +152,12 @@ void sp_ell_put_row(const spmm_csr *a, int64_t from, int64_t n, int64_t first_co
  *  \param [in,out] a  from sp_csr_create() with the sizes and the precision of m */
 void sp_ell_to_csr(const sp_matrix *m, int threads, spmm_csr *a);
 
-/** Makes padded ELLPACK from rows of a slice whose columns have been renumbered, with the width of the slice.
- *  Local.
- *  \param [in]  slice  SPMM_ELL, in host memory
- *  \param [in]  first  first row of the slice
- *  \param [in]  a      these rows as CSR, in host memory, with the same number of entries in each row and
- *                      with the new columns. Its values are not read
+/** Makes padded ELLPACK from consecutive rows of a slice, with renumbered columns. Each row has the width of
+ *  the slice. Local.
+ *  \param [in]  slice  SPMM_ELL, in host memory, with the old columns
+ *  \param [in]  first  first of the rows, as a row of the slice
+ *  \param [in]  a      the rows [first, first + a->rows) of the slice as CSR, in host memory, with the new
+ *                      columns; each row has as many entries as in the slice. Its values are not read
  *  \param [out] m      in the memory `space`; in host memory it shares the values of the slice, which must
  *                      outlive it. The caller destroys it, also on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */

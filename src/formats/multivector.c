@@ -127,7 +127,7 @@ static int extent(const spmm_multivector *v, int64_t *bytes)
     int64_t rows;
     *bytes = 0;
     if (v->k == 0) return 1;
-    /* checked even if there are no rows */
+    /* the size of a row or column is checked even if there are no rows */
     if (__builtin_mul_overflow(v->ld, sp_value_size(v->precision), bytes)) return 0;
     if (v->layout == SPMM_COLUMN_MAJOR)
         return !__builtin_mul_overflow(v->k - 1, v->ld, &rows) &&
@@ -210,10 +210,11 @@ void spmm_multivector_destroy(spmm_multivector *v)
 
 enum { TILE = 32 };
 
-/* Computes a tile of y := alpha x + beta y in the element type T: lines [along, along_end) of x become
- * columns of y. A buffer lets lines of x be read, and lines of y be written, contiguously. Lines of a
- * column-major multivector are often a multiple of 4096 bytes apart, so that no cache can keep many of them
- * at a time. */
+/* Computes a tile of y := alpha x + beta y in the element type T. A line is contiguous in memory: it is a row
+ * of a row-major multivector, or a column of a column-major one. Element j of line i of x belongs to element
+ * i of line j of y, for i in [along, along_end) and j in [across, across_end). The buffer `tile` lets x be
+ * read, and y be written, line by line. Lines of a column-major multivector are often a multiple of 4096
+ * bytes apart, so that no cache can keep many of them at a time. */
 #define TRANSPOSE(T)                                                               \
     {                                                                              \
         T tile[TILE][TILE + 1];                                                    \
@@ -237,7 +238,7 @@ static void transpose(double alpha, const spmm_multivector *x, double beta, spmm
     const int64_t tiles = (lines + TILE - 1) / TILE, all = tiles * ((length + TILE - 1) / TILE);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t t = 0; t < all; t++) {
-        /* threads share the rows of the multivectors; tiles of the same rows are consecutive */
+        /* tiles of the same rows have consecutive numbers t, so that each thread processes a range of rows */
         const int64_t wide = by_columns ? tiles : all / tiles;
         const int64_t of_row = t / wide * TILE, of_column = t % wide * TILE;
         const int64_t along = by_columns ? of_column : of_row, across = by_columns ? of_row : of_column;

@@ -63,7 +63,7 @@ spmm_multivector sp_multivector_in(void *memory, int64_t before, int64_t rows, i
                                    spmm_precision precision, spmm_device space);
 
 /** Returns a multivector of k columns in the memory of v, which has at least k columns. v is from
- *  sp_multivector_in() or has no data. Local. */
+ *  sp_multivector_in(), or has no data and is returned unchanged. Local. */
 spmm_multivector sp_multivector_with_k(const spmm_multivector *v, int64_t k);
 
 /** Allocates a multivector of `rows` owned rows, with `before` ghost rows before them (v->ghost_low) and
@@ -98,7 +98,7 @@ static inline double sp_rounded(double factor, spmm_precision precision)
     return precision == SPMM_F32 ? (double)(float)factor : factor;
 }
 
-/** Returns element (i, j) of a multivector in host memory, converted to double. Local. */
+/** Returns element (i, j) of a row-major multivector in host memory, converted to double. Local. */
 static inline double sp_multivector_get(const spmm_multivector *v, int64_t i, int64_t j)
 {
     return sp_value_get(v->data, v->precision, i * v->ld + j);

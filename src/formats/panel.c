@@ -30,8 +30,9 @@ static merge merge_start(const spmm_csr *a, int64_t panel)
     return m;
 }
 
-/** Returns the next column of a row that has column `next` after its next entry: of several such rows, the
- *  smallest one. Returns INT32_MAX if there is no such row. */
+/** Considers the rows that have an entry in column `next`, but have entries in other columns before it. These
+ *  columns must be merged before `next`. Returns the smallest column of the next entries of these rows, or
+ *  INT32_MAX if there is no such row. */
 static int32_t column_before(const spmm_csr *a, const merge *m, int32_t next)
 {
     int32_t before = INT32_MAX;
@@ -70,7 +71,7 @@ static int merge_next(const spmm_csr *a, merge *m, int32_t *column, int64_t entr
     return 1;
 }
 
-/** Counts the entries of a panel. */
+/** Counts the entries of a panel, without those of rows of more than SP_CHAIN entries. */
 static int64_t count_entries(const spmm_csr *a, int64_t panel)
 {
     const merge m = merge_start(a, panel);
@@ -79,7 +80,8 @@ static int64_t count_entries(const spmm_csr *a, int64_t panel)
     return count;
 }
 
-/** Counts the distinct columns of the entries of a panel. */
+/** Counts the columns in the list of a panel: a column counts several times if the rows contradict each
+ *  other in the order of their columns. */
 static int64_t count_columns(const spmm_csr *a, int64_t panel)
 {
     merge m = merge_start(a, panel);
@@ -182,6 +184,6 @@ double sp_panel_columns(const spmm_csr *a, int64_t samples)
     return entries > 0 ? columns / entries * (double)a->nnz : 0;
 }
 
-/** The same panels as SPMM_PANEL, in the original order of the rows: the conversion on the GPU finds a better
- *  order. */
+/** On the host, SPMM_STAGED has the same panels as SPMM_PANEL, with the rows in their original order. Only
+ *  the conversion on the GPU finds a better order. */
 const sp_format sp_format_staged = {convert, sp_cuda_staged_panels, NULL};

@@ -5,11 +5,11 @@
 #include "formats/matrix.h"
 
 enum {
-    SP_STAGED_BYTES = 256, /**< bytes of a row of X that a block of panel_staged processes at a time: a tile
-                                of columns. Rows of X must have at least as many bytes; columns that pad the
-                                last tile also cost time */
-    SP_STAGED_TILES = 8    /**< maximum number of tiles of columns of panel_staged; beyond it, products use
-                                panel_mma */
+    SP_STAGED_BYTES = 256, /**< size in bytes of a tile of columns of X: the part of each row of X that a
+                                thread block of the kernel panel_staged processes at a time. Rows of X must
+                                have at least this size; columns that pad the last tile also cost time */
+    SP_STAGED_TILES = 8    /**< maximum number of such tiles for panel_staged; if X has more columns, products
+                                use the kernel panel_mma */
 };
 
 /** Estimates the number of distinct columns per panel, summed over all panels of the block `a`, from up to

@@ -14,8 +14,9 @@ typedef struct clusters {
     const spmm_csr *a;
     int threads;
     uint32_t *least, *second, *owner, *hash; /* [rows], [rows], [cols], [clusters of level 1] */
-    int32_t *of_row, *of_col;                /* cluster of each row and column */
-    int32_t *label[SP_CLUSTER_LEVELS];       /* cluster of the next level of each row (level 0) or cluster */
+    int32_t *of_row, *of_col;                /* cluster of each row and column, on the highest level so far */
+    int32_t *label[SP_CLUSTER_LEVELS];       /* label[l]: the cluster of level l + 1 that contains each row
+                                                (l = 0) or each cluster of level l */
     int64_t count[SP_CLUSTER_LEVELS];        /* number of rows, of clusters of level 1, and so on */
     int levels;
 } clusters;
@@ -133,14 +134,16 @@ static spmm_status next_level(clusters *s, int *joined)
     return SPMM_OK;
 }
 
-/** Sorts the rows by the clusters of all levels, from the highest level on.
- *  \param place, key, items [rows] workspaces */
+/** Sorts the clusters of each level, from the highest level down to the rows, by the place of the cluster of
+ *  the next higher level that contains them.
+ *  \param place, key, items [rows] workspaces
+ *  \param order [rows] the sorted rows */
 static spmm_status sort_rows(clusters *s, int32_t *place, int32_t *key, int32_t *items, int32_t *order)
 {
     for (int l = s->levels - 1; l >= 0; l--) {
         const int64_t n = s->count[l];
         for (int64_t i = 0; i < n; i++) order[i] = (int32_t)i;
-        if (l == 0) { /* rows of a cluster of level 1 are sorted by half of the second hash */
+        if (l == 0) { /* rows of a cluster of level 1 are sorted by the upper half of the second hash */
             for (int64_t i = 0; i < n; i++) key[i] = (int32_t)(s->second[i] >> 16);
             TRY(sp_sort_by_key(order, key, n, 1 << 16, items));
         } else {
@@ -163,8 +166,9 @@ spmm_status sp_cluster_rows(const spmm_csr *a, int threads, int32_t *order)
     spmm_status status;
     for (int64_t i = 0; i < a->rows; i++) order[i] = (int32_t)i;
     if (a->rows == 0 || a->cols == 0) return SPMM_OK;
-    /* labels of level 0 and of all other levels, each of which has at most 3/4 of the clusters of the
-     * previous one; then the remaining arrays */
+    /* `work` contains the labels of the rows; then the labels of the clusters of all levels, which need at
+     * most 4 * most elements, because each level has at most 3/4 of the clusters of the previous one; then
+     * of_row, of_col and the workspaces of sort_rows() */
     TRY_GOTO(sp_alloc((void **)&work, 5 * a->rows + 4 * most + a->cols, sizeof *work, what), done);
     TRY_GOTO(sp_alloc((void **)&hashes, 2 * a->rows + a->cols + most, sizeof *hashes, what), done);
     s.label[0] = work;

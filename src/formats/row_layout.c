@@ -9,7 +9,7 @@
 
 enum { AXES = SP_LAYOUT_AXES, PIVOTS = SP_LAYOUT_PIVOTS };
 
-#define ALL (INT64_MAX / 2) /* number of neighbors in a mean */
+#define ALL (INT64_MAX / 2) /* as the argument `most` of smooth(): no limit */
 
 /* ---- eigenvectors ---- */
 
@@ -49,8 +49,8 @@ void sp_layout_axes(const double *gram, float axis[AXES][PIVOTS])
 
 /* ---- the pattern ---- */
 
-/** The pattern of a matrix whose rows and columns are numbered in the order of the clusters: so most
- *  accesses to the data of a column's row hit a cache. */
+/** The pattern of a matrix whose rows and columns are numbered in the order of the clusters. An entry in
+ *  column j leads to an access to the data of row j; in this order, most of these accesses hit a cache. */
 typedef struct pattern {
     int64_t rows;
     int64_t *start;  /* [rows + 1] */
@@ -105,7 +105,8 @@ static void destroy_graph(chunk_graph *g)
     *g = (chunk_graph){.size = 0};
 }
 
-/** Returns the column of the entry of a row that becomes edge e, a random one; -1 if there is none. */
+/** Returns the column of the entry that becomes edge number e of a row; -1 if there is none. In a row of more
+ *  than g->edges entries, the entry is a random one. */
 static int32_t column_of(const pattern *m, const chunk_graph *g, int64_t row, int e)
 {
     const int64_t length = length_of(m, row);
@@ -114,7 +115,8 @@ static int32_t column_of(const pattern *m, const chunk_graph *g, int64_t row, in
     return m->column[m->start[row] + hash % (uint32_t)length];
 }
 
-/** Counts the edges of each vertex in start[vertex + 1], or stores them from neighbor[start[vertex]] on. */
+/** If `store` is 0, counts the edges of each vertex in start[vertex + 1]. If `store` is 1, stores the
+ *  neighbors from neighbor[start[vertex]] on, and advances start[vertex]. */
 static void visit_edges(const pattern *m, int store, chunk_graph *g)
 {
     for (int64_t row = 0; row < m->rows; row++)
@@ -171,10 +173,10 @@ static spmm_status create_graph(const pattern *m, int size, int edges, chunk_gra
 
 /* ---- coordinates ---- */
 
-/** Moves each of n points to the mean of itself and its neighbors, or some of them.
+/** Moves each of n points to the mean of itself and all or some of its neighbors.
  *  \param [in] most  about the maximum number of neighbors in a mean
- *  \param [in] pass  varies the neighbors: if the same entries were used in all rows, e.g. of a stencil, all
- *                    rows would move in one direction */
+ *  \param [in] pass  number of the pass, which varies the choice of neighbors: if all rows of a stencil used
+ *                    the neighbors in the same directions, all rows would move in one direction */
 static void smooth(const int64_t *start, const int32_t *neighbor, int64_t n, int threads, int64_t most,
                    int pass, const sp_point *from, sp_point *to)
 {
@@ -306,7 +308,7 @@ static int alike(const pattern *m, int64_t i)
     return length > 0 && length_of(m, i - 1) == length && a[0] == b[0] && a[length - 1] == b[length - 1];
 }
 
-/** Moves the unknowns of a point, i.e. consecutive rows with the same columns, to one position. */
+/** Moves the unknowns of one mesh point, i.e. consecutive rows with the same columns, to one position. */
 static void join_unknowns(const pattern *m, sp_point *at)
 {
     for (int64_t i = 1, leader = 0; i < m->rows; i++) {
@@ -315,9 +317,9 @@ static void join_unknowns(const pattern *m, sp_point *at)
     }
 }
 
-/** Returns 1 if the rows of a cluster share columns. A sample has a random entry of each row. At least 1/8
- *  of them must be in a column of the row's chunk or, since a bipartite graph has no such, of the chunk in
- *  which the column of the row before is. */
+/** Returns 1 if the rows of a cluster share columns. Checks one random entry of each row. At least 1/8 of
+ *  these entries must be in a column of the row's own chunk, or of the same chunk as the column of the entry
+ *  that is checked in the row before. (In a bipartite graph, no column is in the row's own chunk.) */
 static int are_clusters(const pattern *m, int threads)
 {
     const chunk_graph one = {.edges = 1};
@@ -341,9 +343,10 @@ static int limited(int64_t n, int64_t least, int64_t most)
 /** Lays out the rows of a pattern. \param vertex, other [rows] workspaces */
 static spmm_status lay_out(const pattern *m, int threads, sp_point *vertex, sp_point *other, sp_point *at)
 {
-    /* small matrices have enough chunks, too; small chunks need more edges each */
+    /* in small matrices, chunks are smaller, so that there are enough of them; the rows of small chunks get
+     * more edges */
     const int chunk = limited(m->rows / 4096, 1, SP_LAYOUT_CHUNK);
-    const int edges = m->start[m->rows] > 4 * m->rows ? SP_LAYOUT_EDGES : 4; /* all of a path or a tree */
+    const int edges = m->start[m->rows] > 4 * m->rows ? SP_LAYOUT_EDGES : 4; /* 4: all edges of a tree */
     const int piece = limited(chunk * SP_LAYOUT_PIECE / SP_LAYOUT_CHUNK, 1, SP_LAYOUT_PIECE);
     chunk_graph chunks = {.size = 0}, pieces = {.size = 0};
     spmm_status status;

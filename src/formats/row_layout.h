@@ -1,6 +1,6 @@
 /** A layout of a matrix's graph in space: coordinates for each row, such that rows that share columns are
- *  close to one another. Rows that are sorted along a curve through it, or cut into parts by planes, need
- *  few columns in common with other parts.
+ *  close to one another. If the rows are sorted along a curve through the layout, consecutive rows share
+ *  columns. If planes cut the layout into parts, the rows of different parts share few columns.
  *
  *  Clusters of rows (row_clusters.h) are compact, but consecutive clusters need not be neighbors. Chunks of
  *  consecutive rows, in the order of the clusters, are the vertices of a small graph. Their distances from
@@ -25,14 +25,15 @@ enum {
     SP_LAYOUT_EDGES = 2,     /**< entries of a row that become edges; more for small chunks on the host */
     SP_LAYOUT_NEIGHBORS = 8, /**< maximum number of entries of a row in a mean, except in the last passes */
     SP_LAYOUT_CHUNK_PASSES = 10, /**< number of times that chunks move to the mean of their neighbors */
-    SP_LAYOUT_PIECE_PASSES = 60, /**< the same of pieces */
-    SP_LAYOUT_ROW_PASSES = 10,   /**< the same of rows */
+    SP_LAYOUT_PIECE_PASSES = 60, /**< number of times that pieces do so */
+    SP_LAYOUT_ROW_PASSES = 10,   /**< number of times that rows do so */
     SP_LAYOUT_WHOLE_PASSES = 2,  /**< the last passes over rows: these use all entries */
     SP_LAYOUT_UNKNOWNS = 8,      /**< maximum number of rows with equal columns that are placed together */
     SP_LAYOUT_BITS = 10          /**< bits per coordinate on the curve */
 };
 
-/** Returns the vertex, of n, that is pivot number `pivot`: a random one from each of PIVOTS equal ranges. */
+/** Returns the vertex that is pivot number `pivot`. The n vertices are divided into SP_LAYOUT_PIVOTS equal
+ *  ranges, and the pivot is a random vertex of range number `pivot`. */
 SP_HOST_DEVICE static inline int32_t sp_layout_pivot(int pivot, int32_t n)
 {
     const int32_t share = n / SP_LAYOUT_PIVOTS;
@@ -77,7 +78,7 @@ typedef struct sp_point {
     float at[SP_LAYOUT_AXES + 1];
 } sp_point;
 
-/** Lays out the rows of a matrix. Rows of clusters that share few columns, as in a random graph, are not
+/** Lays out the rows of a matrix. If the rows of a cluster share few columns, as in a random graph, no row is
  *  laid out: all coordinates are 0.
  *
  *  Local. Takes time proportional to the entries. Temporary memory: about 65 bytes per row, 4 per entry.

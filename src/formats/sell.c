@@ -93,7 +93,8 @@ static void list_sections(int64_t row, int64_t length, uint8_t slot, sp_section 
     }
 }
 
-/** Counts the sections of each class c in size[c], and the entries of all sections in p->entries. */
+/** Counts the sections of each class c in size[c], and the entries of all sections in p->entries. Then sets
+ *  p->partials, p->count and p->packs. */
 static void count_sections(const spmm_csr *a, int64_t limit, int64_t *size, sp_sections *p)
 {
     for (int64_t i = 0; i < a->rows; i++) {

@@ -19,10 +19,12 @@ typedef struct sp_short_row {
  *  one vector per row, which needs half the memory, long rows are always staged. */
 enum { SP_STAGED_ENTRIES = 1 << 20 };
 
-/** Returns the maximum number of entries of a row that is listed as short: SP_CHAIN in general. It is SP_LEAF
- *  for products with so few columns of X that one lane sums a row, unless many entries are in rows between
- *  the two limits. Such a lane would wait for each of its loads of X. For a section, all threads of a block
- *  load rows of X. This takes more instructions, but no additional time if there are few sections. Local. */
+/** Returns the maximum number of entries of a row that is listed as short: SP_CHAIN in general. With few
+ *  columns of X, one lane sums a short row, and waits for each of its loads of X. In this case the limit is
+ *  SP_LEAF, so that rows of more than SP_LEAF entries become sections: all threads of a thread block load the
+ *  rows of X for a section. This takes more instructions, but no additional time if there are few sections.
+ *  The limit therefore stays SP_CHAIN if many entries are in rows of SP_LEAF + 1 to SP_CHAIN entries.
+ *  Local. */
 int64_t sp_short_row_limit(const spmm_csr *a, int64_t k);
 
 /** Like sp_short_row_limit(), for a matrix of `entries` entries, of which `medium` are in rows of more than

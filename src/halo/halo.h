@@ -49,8 +49,8 @@ typedef struct sp_halo {
                           column has several ranks */
     /** The block in padded ELLPACK, as it was scattered. Its column indices are those of the block, not
      *  those of `local`. Plans without a joint exchange use its values in kernels for SPMM_ELL; such plans
-     *  cannot take new values. The creator of the halo sets this pointer; the slice must outlive the plans.
-     *  NULL: the block was not scattered as a slice. */
+     *  cannot take new values. The creator of the halo sets this pointer; *slice must outlive the plans.
+     *  NULL: the block was not scattered in padded ELLPACK. */
     const sp_matrix *slice;
     const struct sp_node_rows *node; /**< common memory of this node's ranks (node_rows.h), or NULL */
 } sp_halo;
@@ -75,9 +75,9 @@ spmm_status sp_halo_create(const sp_grid *grid, const spmm_block *block, spmm_ex
 int64_t sp_halo_all_moved(const sp_halo *halo);
 
 /** Makes the lists of messages for given rows of X that each rank of a process column wants to receive,
- *  whatever the entries of its block: sources, targets, their rows, and the number of rows sent. Received
- *  rows are numbered as if X consisted of the received and the owned rows. The other members of *halo are
- *  zero. Collective over grid->comm.
+ *  whatever the entries of its block: sources, targets, their rows, `list`, ghost_low, ghost_high and sent.
+ *  Received rows are numbered from 0 in the order of their columns, without room for owned rows between them.
+ *  The other members of *halo, also `own`, are zero. Collective over grid->comm.
  *  \param [in] first   first row of X of each rank of the process column, [P + 1]; not changed
  *  \param [in] needed  bitmap of the columns of the block to receive, without columns that this rank owns;
  *                      not changed
@@ -90,10 +90,10 @@ spmm_status sp_halo_of_columns(const sp_grid *grid, const spmm_block *block, int
  *  of contiguous rows from halo->list. Local.
  *  \param [in]     receive  [P] number of rows to receive from each rank of the process column
  *  \param [in]     send     [P] number of rows to send to each rank
- *  \param [in,out] halo     on entry `own` and `list` are set, and other members are zeroed. `list` contains
- *                           the owned rows to send to each rank, in increasing order, one rank after another;
- *                           NULL: all owned rows are sent to each rank. The caller destroys it, also on
- *                           failure
+ *  \param [in,out] halo     on entry `own` and `list` are set, and the members to set are zero. `list`
+ *                           contains the owned rows to send to each rank, in increasing order, one rank after
+ *                           another; NULL: all owned rows are sent to each rank. The caller destroys it, also
+ *                           on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_halo_list_neighbors(const sp_grid *grid, const int64_t *receive, const int64_t *send,
                                    sp_halo *halo);

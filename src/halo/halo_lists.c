@@ -6,7 +6,7 @@
 
 static int is_run(const int32_t *list, int64_t rows)
 {
-    for (int64_t i = rows - 1; i > 0; i--) /* backwards, because most lists are not contiguous at their end */
+    for (int64_t i = rows - 1; i > 0; i--) /* backwards: if rows are missing, the last element shows it */
         if (list[i] - list[0] != i) return 0;
     return 1;
 }

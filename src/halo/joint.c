@@ -27,7 +27,7 @@ typedef struct splitting {
     int parts, me;
     sp_joint_cover cover;
     unsigned char *gone; /* [nnz] 1: another rank multiplies the entry */
-    int64_t *load;       /* [parts] number of entries that each rank multiplies, see balance() */
+    int64_t *load;       /* [parts] number of entries that each rank would multiply without balance() */
     amount *give, *take; /* [parts] each. give: rows that other ranks compute for this rank; take: rows that
                             this rank computes for others */
     given_rows out, in;
@@ -68,10 +68,11 @@ static void give_more(splitting *s, int p, int64_t most)
         }
 }
 
-/** Balances the load. An entry whose row and column are both exchanged can be multiplied by either rank. Each
- *  rank with more entries than the mean gives its excess to the others, in proportion to their distance from
- *  the mean.
- *  \param [out] load  [parts] the number of entries that each rank would otherwise multiply */
+/** Balances the load. An entry whose row and column are both exchanged can be multiplied by the rank that
+ *  owns its row or by the rank that owns its column. Each rank with more entries than the mean gives as much
+ *  of its excess as it can to the ranks below the mean, in proportion to the distance of these ranks from the
+ *  mean.
+ *  \param [out] load  [parts] the number of entries that each rank would multiply without balancing */
 static spmm_status balance(splitting *s, int64_t *load)
 {
     double mean = 0, lack = 0;

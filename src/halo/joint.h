@@ -30,10 +30,10 @@ spmm_status sp_sum_lists_create(const int32_t *row, int64_t low, int64_t own, in
 void sp_sum_lists_destroy(sp_sum_lists *sums);
 
 /** The additional data of a halo for the joint exchange. A partial row is the product of X and a row of A
- *  restricted to the columns of one rank. The partial rows on a rank form a multivector S. It is numbered
- *  like X in sp_halo: `moves.ghost_low` rows received from lower ranks, `moves.own` rows that this rank
- *  computes for others, in the order of their receivers, and `moves.ghost_high` rows received from higher
- *  ranks. */
+ *  restricted to the columns that one rank owns. The partial rows on a rank form a multivector S. It is
+ *  numbered like X in sp_halo: `moves.ghost_low` rows received from lower ranks, `moves.own` rows that this
+ *  rank computes for others, in the order of their receivers, and `moves.ghost_high` rows received from
+ *  higher ranks. */
 struct sp_joint {
     spmm_csr rest; /**< the block without the entries that other ranks multiply, in separate arrays */
     /** The exchange of partial rows, described as if they were rows of X. moves.local is the matrix of the
@@ -51,7 +51,8 @@ struct sp_joint {
  *  covers all entries: moves.all_moved partial rows of Y, and the rows of X that joint->rest needs.
  *
  *  Collective over grid->comm.
- *  \param [in]  first    [P + 1] owners of the block's columns, from sp_blocks_fit()
+ *  \param [in]  first    [P + 1] from sp_blocks_fit(): rank p of the process column, which has P ranks, owns
+ *                        the block's columns first[p] to first[p + 1] - 1
  *  \param [in]  threads  OpenMP threads of this rank
  *  \param [out] joint    the caller destroys it; NULL on failure
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (2^31 partial rows on a rank or

@@ -26,8 +26,9 @@ typedef struct node_setup {
 
 /* ---- ranks ---- */
 
-/** Determines the ranks of this node, and whether the ranks of each node are consecutive in the process
- *  column. */
+/** Determines the ranks of this node.
+ *  \param [out] consecutive  1 if the ranks of each node are consecutive in their process column
+ *  \param [out] shared       1 if at least two ranks of a process column are on one node */
 static spmm_status find_ranks(const sp_grid *grid, sp_node_rows *node, int *consecutive, int *shared)
 {
     const int p = grid->coords[0];
@@ -189,7 +190,8 @@ static void number_rows(const node_setup *s, sp_node_rows *node)
     h->local.cols = sp_halo_rows(h);
 }
 
-/** Notifies each rank of the node whether this rank needs its rows. */
+/** Notifies each rank of the node whether this rank needs rows that the notified rank owns or receives. Sets
+ *  reads_own and readers. */
 static spmm_status find_readers(const node_setup *s, sp_node_rows *node)
 {
     char *needs;

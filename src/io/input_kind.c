@@ -57,8 +57,9 @@ static const struct {
 };
 
 /** Writes a message about data, compressed by `packed`, that are not decompressed here.
- *  \param [in] outer  NULL: this build cannot decompress them; else the codec of the file: they are inside of
- *                     its data */
+ *  \param [in] outer  NULL: the file itself is compressed by `packed`, which this build cannot decompress;
+ *                     else the codec of the file, inside whose data the data compressed by `packed` were
+ *                     found */
 static void describe_packed(const sp_codec *packed, const sp_codec *outer, char *text, size_t n)
 {
     if (outer)

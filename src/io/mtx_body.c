@@ -156,8 +156,8 @@ static void check_whole(sp_reading *r)
             set_changed(&r->error);
         return;
     }
-    /* too many entries are noticed here only in passes over r->split, whose regions count their own entries
-     * only */
+    /* A pass over r->whole has already failed at the first entry too many. In a pass over r->split, each
+     * region numbers its entries from 0, so that only this total shows that there are too many. */
     if (r->error.status == SPMM_OK && entries != r->header.entries)
         sp_error_set(
             &r->error, SPMM_ERR_SYNTAX, lines > 0 ? lines : 1,

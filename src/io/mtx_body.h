@@ -10,8 +10,9 @@
 #include "io/mtx_read.h"
 
 /** A callback that receives the entries of one chunk. Several threads call it at the same time, with the
- *  chunks in no particular order. Returns 1, or 0 if it finds that the entries differ from those of an
- *  earlier pass. */
+ *  chunks in no particular order. Returns 1; 0 stops the pass with an error, for example because the entries
+ *  differ from those of an earlier pass. The error says that the file has changed, so a caller whose sink
+ *  stops the pass for another reason must ignore it. */
 typedef int (*sp_read_sink)(void *context, const sp_entries *entries);
 
 /** A contiguous range of the body of a file, which the threads read chunk by chunk. */
@@ -49,7 +50,8 @@ typedef struct sp_reading {
     sp_region *region;     /**< the regions of the current pass, [regions]: `split`, or only `whole` */
     int regions;           /**< number of regions in `region` */
     sp_worker *worker;     /**< the threads' buffers, [options.threads] */
-    int64_t bytes, handed; /**< bytes: size of the regions; handed: bytes handed out in the current pass */
+    int64_t bytes, handed; /**< bytes: size of all regions in `split`; handed: bytes handed out in the
+                                current pass */
     double progress_from, progress_to; /**< progress to report at the start and at the end of the pass */
     double next_progress;              /**< time of the next progress report, seconds; used by thread 0 */
     double reported;                   /**< the progress reported last; used by thread 0 */
@@ -109,6 +111,7 @@ spmm_status sp_reading_coo(sp_reading *r, sp_coo *coo);
  *                        that threads do not work on the same rows at once; a compressed file is nevertheless
  *                        read in order. With 1, r->error need not be the first error of the file, and
  *                        r->error.line says only whether a line causes the error (0: none does).
+ *  \param [in] sink      NULL: the entries are only checked
  *  \param [in] context   passed to the sink
  *  \return r->error.status */
 spmm_status sp_reading_pass(sp_reading *r, sp_wanted wanted, int anywhere, sp_read_sink sink, void *context);

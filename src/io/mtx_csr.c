@@ -116,7 +116,7 @@ static int find_order(void *context, const sp_entries *entries)
 }
 
 /** Adds a chunk's ends to o->chunk, or sets o->failed if the chunk is not sorted or memory is lacking.
- *  Returns 1 if the file may still have the order. */
+ *  Returns 1 if the file may still be in the order o->order. */
 static int note_chunk(ordered *o, const chunk_ends *chunk, int sorted)
 {
     pthread_mutex_lock(&o->lock);
@@ -161,8 +161,9 @@ static int holds(const spmm_csr *b, int32_t major, int64_t entry)
     return b->irp[major] <= entry && entry < b->irp[major + 1];
 }
 
-/** Turns the counts into starts. Returns 1 if the whole file has the order. Each chunk has it, so it suffices
- *  to check that the first and the last entry of each chunk are in the ranges of their major indices. */
+/** Turns the counts in o->b.irp into row starts. Returns 1 if the whole file is in the order o->order. Each
+ *  chunk is known to be sorted, so it suffices to check that the first and the last entry of each chunk are
+ *  in the ranges of their major indices. */
 static int order_holds(const ordered *o)
 {
     const spmm_csr *const b = &o->b;
@@ -174,13 +175,14 @@ static int order_holds(const ordered *o)
     return 1;
 }
 
-/** Returns 1 if the CSR matrix of the entries in the file is the result. */
+/** Returns 1 if the CSR matrix of the entries in file order is the result, i.e. the matrix to return before
+ *  its rows are sorted and duplicates are summed. */
 static int is_result(const sp_reading *r, file_order order)
 {
     return order == ORDER_BY_ROW && r->header.symmetry == SP_GENERAL;
 }
 
-/** Reads the file into o->b, and sets o->failed if it does not have the order. */
+/** Reads the file into o->b, and sets o->failed if the file is not in the order o->order. */
 static spmm_status read_in_order(sp_reading *r, ordered *o)
 {
     const sp_header *const h = &r->header;
@@ -214,8 +216,8 @@ static spmm_status finish_in_order(const sp_reading *r, ordered *o, spmm_csr *a,
 }
 
 /** Returns 1 if memory suffices for reading a file in its order. Unless the entries in file order are the
- *  result, they and the CSR matrix exist at the same time, and may use SHARE of the available memory. Two
- *  passes need memory for the matrix only. */
+ *  result, they and the CSR matrix exist at the same time, and may use SHARE of the available memory. If that
+ *  is not enough, the file is read in another way. */
 static int memory_for(const sp_reading *r, file_order order)
 {
     const sp_header *const h = &r->header;

@@ -14,16 +14,19 @@ typedef struct sp_read_options {
     int allow_nonfinite;      /**< 1: accept inf, nan and values beyond the range of `precision` */
     sp_progress_fn progress;  /**< NULL: progress is not reported */
     void *progress_context;
-    int edges; /**< used by matrix_file.h: 0; or 1 + the first vertex id if the file is an edge list */
+    int edges; /**< used by matrix_file.h. 0: not an edge list; else an edge list, and `edges` is 1 + the
+                    smallest possible vertex id */
 } sp_read_options;
 
-/** What the banner and the size line of a file say, and the length of its text. */
+/** Data from the header of a file (Matrix Market: from the banner and the size line), and the file's
+ *  length. */
 typedef struct sp_mtx_info {
-    char format[16];   /**< "coordinate", "array" or "edges" */
+    char format[16];   /**< "coordinate", "array", "edges", or the format of a file that is not of these:
+                           "npz", "petsc", "harwell-boeing" */
     char field[16];    /**< "real", "integer" or "pattern" */
     char symmetry[20]; /**< "general", "symmetric" or "skew-symmetric" */
     int64_t stored;    /**< number of entries in the file */
-    int64_t bytes;     /**< length of the text in bytes, after decompression */
+    int64_t bytes;     /**< length in bytes; of a compressed text, after decompression */
 } sp_mtx_info;
 
 /** Reads a sparse matrix as triplets. Explicit zeros of a coordinate file are kept; from an array file, only
@@ -63,8 +66,8 @@ spmm_status sp_read_sizes_of(const char *path, int fd, sp_sizes *sizes);
  *  Memory: the peak is the CSR matrix before duplicates are summed, and about 3 MB per thread. In f64, the
  *  matrix takes 8 bytes per row and 12 bytes per entry of the file, 24 if the file is symmetric. For files
  *  that are read through triplets (arrays, compressed files that are not sorted, files of few chunks or few
- *  entries per row) the peak is 2.0 times the CSR matrix; for files that are sorted by column, or sorted and
- *  symmetric, it is at most that.
+ *  entries per row) the peak is 2.0 times the CSR matrix. For files that are sorted by column, or sorted and
+ *  symmetric, the peak is at most 2.0 times the CSR matrix.
  *  \param [out] a           the caller destroys it
  *  \param [out] info        may be NULL
  *  \param [out] stored      number of entries in the file (for an array file, of nonzeros); may be NULL

@@ -18,7 +18,7 @@ const uint64_t sp_small_power_of_ten[8] = {1, 10, 100, 1000, 10000, 100000, 1000
 /* ---- table of the powers of five, by exact arithmetic ---- */
 
 /* Big numbers of LIMBS 32-bit limbs hold 5^308, and 2^BIG_ONE / 5^342 with at least 128 significant bits:
- * 5^342 has 795 bits. For q >= RECIPROCAL_EXACT, 5^-q fits in 64 bits. */
+ * 5^342 has 795 bits. For q from RECIPROCAL_EXACT to -1, 5^-q fits in 64 bits. */
 enum { LIMBS = 32, BIG_ONE = 32 * LIMBS - 1, RECIPROCAL_EXACT = -27 };
 
 /** Sets `out` to the leading 128 bits of the big number `limb`, whose least significant limb is limb[0]. */

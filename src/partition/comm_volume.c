@@ -145,7 +145,8 @@ static void count_process_row(const model *m, int p, workspace *s)
 
 static int greatest_divisor(int a, int b) { return b == 0 ? a : greatest_divisor(b, a % b); }
 
-/** Returns 1 if nodes must be marked in order to count a row that several ranks of a node need only once. */
+/** Returns 1 if nodes must be marked, so that a row of X is counted only once for all ranks of a node that
+ *  need it. */
 static int marks_nodes(const model *m)
 {
     return m->crossing.x_once && m->crossing.per_node > 1 && m->crossing.per_node < (int64_t)m->P * m->Q;
@@ -232,7 +233,9 @@ spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_b
 
 /* ---- a cut of a renumbered matrix ---- */
 
-/** Returns the number of columns outside of the new rows [first, end) in which these rows have entries.
+/** Returns the number of rows of X that the part of the new rows [first, end) needs from other parts: the
+ *  number of renumbered columns outside of [first, end) in which these rows have entries.
+ *  \param old  [rows] old number of each new row; NULL: the rows are not renumbered
  *  \param set  bitmap of the columns, as scratch memory */
 static int64_t count_needed(const spmm_csr *a, const int64_t *perm, const int32_t *old, int64_t first,
                             int64_t end, int threads, uint64_t *set)
@@ -285,6 +288,7 @@ typedef struct joint_model {
 } joint_model;
 
 /** Counts the rows of X and partial rows of Y that owner o, rank `from`, sends to rank `to` on another node.
+ *  A row that crosses between the nodes once for several ranks counts only for the first of these ranks.
  *  \param [in] seen  [columns of all owners that have entries] zeroed; set to 1 for columns that have been
  *                    counted */
 static int64_t count_far(const joint_model *m, const sp_joint_cover *c, int o, int from, int to,

@@ -87,8 +87,8 @@ spmm_status sp_cut_volume(const spmm_csr *a, int parts, const int64_t *perm, con
  *  sp_comm_volume(), except for the last parameter.
  *
  *  Local. Computes a matching for each pair of ranks that exchange rows, as sp_joint_cover_create() does.
- *  Memory: 4 bytes per column and 33 per entry of the process row with the most entries; with
- *  crossing.x_once, 4 more per column; with crossing.y_once, 4 more per row.
+ *  Memory: that of sp_joint_cover_create() for one rank at a time, and 1 byte per row of X that the rank
+ *  needs from others; with crossing.x_once, 4 more per column of A; with crossing.y_once, 4 more per row.
  *  \param [in,out] counts  [P * Q]; the member `joint` of each is set */
 spmm_status sp_joint_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin, const int64_t *x_begin,
                             sp_crossing crossing, int threads, sp_rank_count *counts);

@@ -27,8 +27,8 @@ typedef struct sp_joint_cover {
  *  if that row is sent, else by the partial sum of its row. The result does not depend on the number of
  *  threads.
  *
- *  Local. Memory: 4 bytes per column, 16 per entry in columns of other ranks, 17 per pair, and 36 per column
- *  of the owners that are processed concurrently.
+ *  Local. Memory: 4 bytes per column, 16 per entry in columns of other ranks, 17 per pair, 1 per
+ *  column that has entries, and 28 per such column of the owners that are processed concurrently.
  *  \param [in]  a        its values are not read; its column indices increase in each row
  *  \param [in]  bound    [parts + 1] owner p owns columns bound[p] to bound[p + 1] - 1; entries in other
  *                        columns are skipped

@@ -13,7 +13,8 @@
 /* PLANES: maximum number of positions of a plane. DIGIT: bits of a sort key. DENSE: mean number of entries
  * per row beyond which the layout is of a sample of the columns. LONG: rows and columns with more entries,
  * in the sample, are left out of the layout. FEW: sets of fewer rows are processed by one thread. ON_GPU:
- * number of rows from which a GPU makes the layout: its chunks of rows are too large for smaller matrices. */
+ * number of rows from which a GPU makes the layout: smaller matrices would have too few of the GPU's chunks,
+ * which always have the maximum size (formats/row_layout.h). */
 enum {
     AXES = SP_LAYOUT_AXES,
     PLANES = 1 << 16,
@@ -96,7 +97,8 @@ static int64_t divide(const row_order *l, int64_t begin, int64_t end, int left, 
     return at;
 }
 
-/** Returns how many of n parts are left of a plane. */
+/** Returns how many of n parts lie on the left side of the plane that divides them: a multiple of `together`
+ *  if n is greater than `together`. */
 static int parts_left(const row_order *l, int n)
 {
     const int half = n / 2;
@@ -161,7 +163,7 @@ static spmm_status order_on_gpu(const spmm_csr *of, int32_t *order)
     return status;
 }
 
-/** Cuts the order of the rows into n parts of consecutive rows. */
+/** Cuts the order of the rows into n parts of consecutive rows with about the same weight. */
 static void cut_along_curve(row_order *l, int n)
 {
     const int64_t total = l->a->rows + l->a->nnz; /* the sum of weight() */
@@ -180,12 +182,12 @@ static int uses_gpu(const spmm_csr *a) { return a->rows >= ON_GPU && sp_device_i
 /** The pattern that is laid out instead of that of a matrix. */
 typedef struct thinned {
     spmm_csr pattern; /* without values */
-    uint32_t below;   /* columns whose hash is smaller are in the sample, if any are left out */
+    uint32_t below;   /* UINT32_MAX: all columns are in the sample; else those with a hash <= below */
     int32_t *used;    /* [cols] number of entries of each column, in the sample */
 } thinned;
 
-/** Returns 1 if an entry is in the sample. The sample consists of columns, so that rows that share many
- *  columns of the matrix share many columns of the sample. */
+/** Returns 1 if the entries of a column are in the sample. The sample consists of whole columns, so that rows
+ *  that share many columns of the matrix also share many columns of the sample. */
 static int is_sampled(const thinned *t, int32_t column)
 {
     return t->below == UINT32_MAX || sp_hash((uint32_t)column, SP_SEED_CLUSTERS) <= t->below;
@@ -239,8 +241,8 @@ static void destroy_thinned(thinned *t)
     *t = (thinned){.used = NULL};
 }
 
-/** Finds the pattern to lay out: without rows and columns that join everything, and with some DENSE entries
- *  per row, because longer rows are not clustered.
+/** Finds the pattern to lay out: without rows and columns that join everything, and with at most
+ *  about DENSE entries per row on average, because rows of more than SP_CHAIN entries are not clustered.
  *  \param [out] of  `a` if nothing is to be left out, else the pattern in *t */
 static spmm_status thin(const spmm_csr *a, int threads, thinned *t, const spmm_csr **of)
 {

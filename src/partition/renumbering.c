@@ -68,13 +68,13 @@ static spmm_status begin_candidate(const spmm_csr *a, const sp_cut_setting *s, s
     return sp_alloc((void **)&c->perm, a->rows, sizeof *c->perm, "new numbers of the rows");
 }
 
-/** The rows by a layout: the caller frees the arrays. */
+/** The order and the parts of the rows by a layout; free_rows() frees the arrays. */
 typedef struct laid_out {
     int32_t *order, *part; /* [rows] */
 } laid_out;
 
 /** Makes a cut, and counts the rows of X that it moves.
- *  \param [in] rows   used by SP_PARTITION_LAYOUT; its order is used by _GRAPH if not NULL
+ *  \param [in] rows   used by SP_PARTITION_LAYOUT; SP_PARTITION_GRAPH uses rows->order, which may be NULL
  *  \param [out] c     the caller destroys it, also after a failure
  *  \param [out] edges as for sp_renumbering_make() */
 static spmm_status make(const spmm_csr *a, const sp_cut_setting *s, sp_partition by, const laid_out *rows,
@@ -124,8 +124,9 @@ spmm_status sp_renumbering_make(const spmm_csr *a, const sp_cut_setting *s, sp_p
 
 /* ---- the choice ---- */
 
-/** Replaces *best by *c if *c moves clearly fewer rows than the cut by entries and fewer than *best. What *c
- *  took to make does not count, because that time has passed. Destroys the cut that is not kept.
+/** Replaces *best by *c if *c moves clearly fewer rows in total than the cut by entries, and its group that
+ *  receives the most rows receives fewer than that of *best. The time spent on making *c does not count,
+ *  because it has passed. Destroys the cut that is not kept.
  *  \param [in] nnz_rows  number of rows that the cut by entries moves */
 static void take_better(int64_t nnz_rows, sp_renumbering *best, sp_renumbering *c)
 {
@@ -138,16 +139,16 @@ static void take_better(int64_t nnz_rows, sp_renumbering *best, sp_renumbering *
     }
 }
 
-/** Returns 1 if METIS is available and may save more time than it takes: at most the time in which the rows
- *  that *best moves are received. If the cut by a layout was not good, METIS is not tried, because it takes
- *  many times as long on such graphs. */
+/** Returns 1 if METIS is available and may save more time than it takes: the time in which the rows that
+ *  *best moves are received must be more than twice the estimate of METIS's time. If *best is not the cut by
+ *  a layout, METIS is not tried, because it takes many times as long on graphs that a layout cuts badly. */
 static int may_cut_graph(const spmm_csr *a, const sp_cut_setting *s, const sp_renumbering *best)
 {
     return best->by == SP_PARTITION_LAYOUT && exchanging(s, best) > 2 * GRAPH_ENTRY * (double)a->nnz &&
            sp_graph_ready() == SPMM_OK;
 }
 
-/** Number of rows of X that all ranks would receive with each cut that was tried; -1: it was not tried. */
+/** Number of rows of X that all groups would receive with each cut; -1: the cut was not tried. */
 typedef struct tried_cuts {
     int64_t layout, graph;
 } tried_cuts;

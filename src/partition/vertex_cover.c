@@ -12,7 +12,7 @@ typedef struct search {
     const sp_bipartite *g;
     int32_t *row_mate; /* [rows] the column with which the row is matched, or NONE */
     int32_t *col_mate; /* [cols] the row with which the column is matched, or NONE */
-    int32_t *level;    /* [rows] distance of the row from an unmatched row, in edges of the matching; FAR */
+    int32_t *level;    /* [rows] number of matching edges on a path from an unmatched row; FAR: no path */
     int32_t *queue;    /* [rows] queue of the breadth-first search; path of the depth-first search */
     int64_t *next;     /* [rows] the row's edge at which the depth-first search continues */
 } search;

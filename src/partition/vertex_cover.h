@@ -18,7 +18,7 @@ typedef struct sp_bipartite {
  *  and Karp ("An n^5/2 algorithm for maximum matchings in bipartite graphs", SIAM Journal on Computing 2,
  *  1973). The result depends only on the graph. Of all smallest sets, it is the one with the most rows.
  *
- *  Local. Time: at most of the order of edges * sqrt(rows + cols). Memory: 24 bytes per row and 4 bytes per
+ *  Local. Time: at most of the order of edges * sqrt(rows + cols). Memory: 20 bytes per row and 4 bytes per
  *  column.
  *  \param [out] row_in  [rows] 1 if the row is in the set, else 0
  *  \param [out] col_in  [cols] likewise

@@ -1,4 +1,5 @@
-/** Cuts: renumberings of a matrix on one rank by which products exchange fewer rows of X. */
+/** Cuts the rows of a matrix on one rank into one row block per rank. Some cuts renumber the rows, so that
+ *  products exchange fewer rows of X. */
 #include "plan/cut.h"
 
 #include <stdio.h>
@@ -37,7 +38,7 @@ spmm_status sp_cut_setting_of(const sp_grid *grid, const spmm_plan_options *o, i
     const int shares = on_cpu && consecutive && o->column_blocks <= 1 && !rounds &&
                        (o->transport == SPMM_TRANSPORT_AUTO || o->transport == SPMM_TRANSPORT_SHARED);
     const double inside = on_cpu ? CPU_RATE : GPU_RATE;
-    const int rows_on_node = on_node / grid->dims[1]; /* of processes */
+    const int rows_on_node = on_node / grid->dims[1]; /* process rows on a node */
     *s = (sp_cut_setting){.parts = grid->dims[0],
                           .per_part = shares && chooses && ends[0] == -ends[1] ? on_node : 1,
                           .together = consecutive && ends[0] == -ends[1] && rows_on_node > 1 ? rows_on_node
@@ -124,8 +125,8 @@ static spmm_cut_by cut_by(sp_partition partition)
     return (spmm_cut_by)by;
 }
 
-/** Chooses the cut, on root. If it lacks memory for the renumbered matrix of spmm_cut_scatter(), the cut is
- *  by entries. */
+/** Chooses the cut, on root. If root lacks memory for the renumbered matrix that spmm_cut_scatter() needs,
+ *  the cut is by entries. */
 static spmm_status choose(const asked *q, const sp_cut_setting *s, sp_renumbering *r, spmm_cut *cut)
 {
     const sp_sizes sizes = {q->a->rows, q->a->cols, q->a->nnz};

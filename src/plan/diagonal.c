@@ -68,8 +68,9 @@ static spmm_status write(const sp_product *p, void *values, spmm_multivector *d)
     return spmm_multivector_copy(&from, &to);
 }
 
-/** Waits for products, which may read d, and allocates memory for the diagonal entries of this block and of
- *  the process row. Local. */
+/** Checks d, waits for products, which may read d, and updates the values of the block in host memory.
+ *  Allocates `values`, one for each row of the block, and `all`, one diagonal_part for each rank of the
+ *  process row. Local. */
 static spmm_status prepare(const spmm_plan *plan, const spmm_multivector *d, const char *function,
                            void **values, diagonal_part **all)
 {

@@ -11,13 +11,14 @@
 spmm_status sp_plan_check_moves(const char *function, const spmm_plan_options *options);
 
 /** Checks that the arguments of spmm_plan_create() are present, have valid values, and agree over the ranks.
- *  Only options->threads may differ between ranks, and NULL options on some ranks agree with explicit
- *  defaults on others.
+ *  options->threads may differ between ranks. options->stream must be NULL on all ranks or on none. NULL
+ *  options on some ranks agree with explicit defaults on others.
  *
  *  Collective over comm, which sp_comm_check() must have accepted.
  *  \param [in] function  public function, for the messages
  *  \param [in] options, study  not NULL
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _MPI */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE, _LIMIT (X or Y is too large), _NO_DEVICE,
+ *          _DEVICE, _MPI */
 spmm_status sp_plan_check(const char *function, MPI_Comm comm, const spmm_block *block, int64_t k,
                           const spmm_plan_options *options, const spmm_plan_study *study,
                           spmm_plan *const *plan);

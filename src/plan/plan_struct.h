@@ -12,8 +12,8 @@
 typedef struct sp_plan_own {
     sp_grid grid;
     sp_halo halo, joint;
-    /* The caller's block, if its CSR is in GPU memory; planning copies it to host memory. Else NULL. The
-     * values in GPU memory may be newer than the copy. */
+    /* on_gpu: the caller's block, if its CSR is in GPU memory; else NULL. host: the copy of *on_gpu in host
+     * memory, which planning reads. stale: 1: the values of `host` are older than those of *on_gpu. */
     const spmm_block *on_gpu;
     spmm_block host;
     int stale;

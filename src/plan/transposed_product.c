@@ -13,13 +13,12 @@
 
 struct sp_transposed {
     const sp_product *of;
-    sp_grid grid;    /* the grid of the product with Q = 1: each process column computes on its own, and sums
-                        its rows of Y */
+    sp_grid grid;    /* the grid of the product `of`, but with Q = 1, because each process column computes its
+                        rows of Y without the other process columns */
     sp_halo forward; /* a halo of rows of X only, if the halo of the product is a joint one; else zeroed */
     sp_halo halo;
     sp_transposed_map map; /* the map for new values; all zero until the first update */
-    /* The arrays of `map` in GPU memory, if the GPU gathers values. Then the values in host memory are out of
-     * date. */
+    /* The arrays of `map` in GPU memory, if the GPU copies new values to the transpose; else NULL. */
     sp_value_place *gpu_map[SP_TRANSPOSED_PARTS];
     int old;          /* 1: the values of `halo` in host memory are older than those with which products are
                          computed */

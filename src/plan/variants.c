@@ -193,7 +193,8 @@ static spmm_status create_variant(const trials *t, const sp_variant *v, sp_produ
     spmm_plan_options o = t->options;
     o.column_blocks = v->column_blocks;
     o.no_overlap = !v->overlap;
-    /* use the kernel that a trial has chosen already; but the joint exchange multiplies other entries */
+    /* Reuse the kernel that the trial for variant 0 has chosen, if this variant has as many column blocks.
+     * Not for the joint exchange, because it multiplies other entries on this rank. */
     if (v->exchange != SPMM_EXCHANGE_JOINT && v->column_blocks == t->all->variant[0].column_blocks)
         o.kernel = t->kernel;
     return sp_product_create(t->grid, t->block,
@@ -371,7 +372,8 @@ spmm_status sp_joint_halo_create(const sp_grid *grid, const spmm_block *block, c
                                  const spmm_plan_options *o, sp_halo *joint)
 {
     memset(joint, 0, sizeof *joint);
-    /* (with rows of X as f32, Y would depend on the choice, which is by time) */
+    /* if rows of X travel as f32, the bits of Y depend on which rows travel, and a choice by timing would
+     * change them from run to run */
     if (o->exchange != SPMM_EXCHANGE_AUTO || !o->any_order || block->any_order ||
         sp_plan_rounds(o, block->csr.precision) || sp_halo_all_moved(halo) == 0)
         return SPMM_OK;

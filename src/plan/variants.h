@@ -29,8 +29,8 @@ typedef struct sp_variants {
  *  number of column blocks and whether interior rows are computed during the exchange. The model uses the
  *  measured times of the kernels and of the exchange of the first variant, which sp_product_create() creates;
  *  see docs/SCALING.md. Only variants with a modeled time near the smallest are created. Nothing is timed if
- *  there is only one variant, or if the study has quick_plan set: then the joint exchange is selected if
- *  `joint` is not NULL.
+ *  there is only one variant. Nothing is timed either if the study has quick_plan set or if too few products
+ *  are expected to repay a trial; then the joint exchange is selected if `joint` is not NULL.
  *
  *  Collective over grid->comm. Parameters and status as for sp_product_create(), with two more:
  *  \param [in]  joint  the halo of the joint exchange; NULL: no variant uses it. Must outlive the product,
@@ -40,8 +40,9 @@ spmm_status sp_product_create_fastest(const sp_grid *grid, const spmm_block *blo
                                       const sp_halo *joint, int64_t k, const spmm_plan_options *options,
                                       const spmm_plan_study *study, sp_variants *all, sp_product **product);
 
-/** Creates the halo of the joint exchange, if it is worth a variant: options->exchange leaves the choice
- *  open, options->any_order allows it, and it moves clearly fewer rows than `halo`.
+/** Creates the halo of the joint exchange, if that exchange is worth a variant: options->exchange leaves the
+ *  choice open, options->any_order allows the joint exchange, block->any_order is 0, rows of X do not travel
+ *  as f32, and the joint exchange moves clearly fewer rows than `halo`.
  *
  *  Collective over grid->comm.
  *  \param [in]  halo   the halo without partial rows

@@ -26,8 +26,9 @@ spmm_status sp_product_check_operand(const sp_product *p, const spmm_multivector
                    sp_precision_word(p->precision), sp_memory_word(p->space));
 }
 
-/** Returns 1 if the caller's X can be used in place. It must be row-major. If column blocks are not copies
- *  and ghost rows are received, X must also have memory for them that the exchange accepts. */
+/** Returns 1 if the caller's X can be used in place. X must be row-major. If the column blocks are parts of X
+ *  and this product exchanges rows, X must also have memory for the ghost rows and the plan's distance
+ *  between rows, and the exchange must accept the address of X. */
 static int receives_ghost_rows(const sp_product *p, const spmm_multivector *x)
 {
     const sp_halo *const h = p->halo;
@@ -58,9 +59,9 @@ static spmm_status copy_x(sp_product *p, const spmm_multivector *x)
                              x->k * sp_value_size(x->precision), x->rows, SP_STREAM_MAIN);
 }
 
-/** Sets the plan's column blocks to those of the caller's X, or of a copy of it if the caller's X cannot
- *  be used as it is.
- *  \param [in] exchange  the exchange that will move them; NULL: none */
+/** Sets the plan's column blocks to those of the caller's X. If the caller's X cannot be used in place, it is
+ *  first copied to the plan's X, and the column blocks are those of the copy.
+ *  \param [in] exchange  the exchange that will move the column blocks; NULL: they are not exchanged */
 static spmm_status set_x(sp_product *p, const spmm_multivector *x, const sp_exchange *exchange)
 {
     if (!receives_ghost_rows(p, x)) {
@@ -126,7 +127,7 @@ static spmm_multivector by_rows(const spmm_multivector *v)
     return r;
 }
 
-/** Checks Y, and determines where the kernels write A X. */
+/** Checks Y, checks that X and Y do not overlap, and determines where the kernels write A X. */
 static spmm_status set_y(sp_product *p, const spmm_multivector *x, double beta, const spmm_multivector *y)
 {
     TRY(sp_product_check_operand(p, y, p->y_rows, "y"));
@@ -147,7 +148,8 @@ static spmm_status prepare(sp_product *p, const spmm_multivector *x, double beta
     return set_x(p, &rows, d->kinds & SP_STEP_MOVES ? p->exchange : NULL);
 }
 
-/** Begins a product: runs the steps that do not wait for another rank or for a GPU.
+/** Begins a product: runs the steps that do not wait for another rank or for a GPU. If the whole product can
+ *  be queued on the GPU (sp_product_queues()), queues all steps.
  *  \param [in] kinds  kinds of the steps to run; without SP_STEP_MOVES, the current ghost rows and partial
  *                     rows of other ranks are used
  *  \return this rank's status so far, which end() also returns; end() must follow in any case */
@@ -165,8 +167,8 @@ static spmm_status begin(sp_product *p, int kinds, double alpha, const spmm_mult
     return d->status;
 }
 
-/** Returns 1 if a rank that failed before its first step can notify the others: not if that requires waiting
- *  for the GPU during a capture. */
+/** Returns 1 if a rank that failed before its first step can notify the other ranks. It cannot if the
+ *  notification waits for the GPU while a CUDA graph is captured. */
 static int may_tell(const sp_product *p)
 {
     const int waits = sp_exchange_skip_waits(p->exchange) || sp_partial_rows_skip_waits(p->partial) ||
@@ -253,8 +255,9 @@ spmm_status sp_product_apply(sp_product *p, double alpha, const spmm_multivector
 
 int sp_product_queues(const sp_product *p)
 {
-    /* A rank that fails during an exchange adds NaNs to the sum over the process row. So without a stream the
-     * exchange is completed before the sum begins. */
+    /* A rank whose exchange fails must add NaNs to the sum over the process row. So without a caller's stream
+     * the host waits for the exchange before the sum, and a product with a sum cannot be queued as a
+     * whole. */
     const int sums = !p->reduction || (p->stream && sp_reduction_method(p->reduction) == SPMM_REDUCE_NCCL);
     return p->space == SPMM_CUDA && sums && sp_exchange_queues(p->exchange) &&
            sp_partial_rows_queue(p->partial);

@@ -43,8 +43,8 @@ typedef struct question {
 /** Returns the size of a row of X in bytes. */
 static double row_bytes(const question *q) { return (double)(q->k * sp_value_size(q->precision)); }
 
-/** Returns the number of columns that panel_staged computes, divided by k: it computes whole tiles. 0: it
- *  cannot be used for this k or on this GPU. */
+/** Returns the number of columns that panel_staged computes, divided by k. The ratio can exceed 1, because
+ *  panel_staged computes whole tiles. Returns 0 if panel_staged cannot be used for this k or on this GPU. */
 static double staged_columns(const question *q)
 {
     const double tiles = row_bytes(q) / SP_STAGED_BYTES;
@@ -131,7 +131,8 @@ static int clusters_join(const question *q)
     return scattered(q) && row_bytes(q) >= LEAST_BYTES && x_bytes(q) >= LEAST_X;
 }
 
-/** Lists the CUDA kernels in the order of their leaf. */
+/** Lists the CUDA kernels in the order of the leaf for the matrix, except that the kernels for which
+ *  comes_late() returns 1 follow the others. Adds csr_clustered, which no leaf lists. */
 static int order_on_gpu(const question *q, int all, const sp_kernel **list, char *why, size_t n)
 {
     const choice_node *const leaf = leaf_of(q, why, n);
@@ -181,8 +182,8 @@ static int segmented(const question *q, char *why, size_t n)
 /** Returns 1 if a rule expects cpu_sorted to be the fastest. */
 static int sorted(const question *q, char *why, size_t n)
 {
-    /* On a Zen 4 CPU, cpu_sorted was faster for matrices whose length changes at more than a fifth of the
-     * rows, up to 32 bytes of X per entry. For other matrices it was slower. */
+    /* On a Zen 4 CPU, cpu_sorted was faster if more than a fifth of the rows differ in length from the
+     * previous row, and a row of X has at most 32 bytes. Otherwise cpu_sorted was slower. */
     static const double LEAST_CHANGES = 0.2, MOST_BYTES = 32;
     const double changes = ratio(q->f->sum.changes, q->f->sum.rows);
     if (changes < LEAST_CHANGES || 2 * q->f->sum.over[SP_LENGTH_BOUNDS - 1] > q->f->sum.nnz ||
@@ -265,7 +266,9 @@ spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_pr
 
 /* ---- features ---- */
 
-/** Copies the columns of row i, at most SP_CHAIN, in increasing order. \return their number */
+/** Copies the column indices of row i to `to`, in increasing order. The row must have at most SP_CHAIN
+ *  entries.
+ *  \return the number of column indices */
 static int64_t copy_increasing(const spmm_csr *a, int64_t i, int32_t *to)
 {
     const int32_t *const col = a->ja + a->irp[i];
@@ -278,7 +281,8 @@ static int64_t copy_increasing(const spmm_csr *a, int64_t i, int32_t *to)
     return length;
 }
 
-/** Returns how far a row reaches: the distance between its first and last columns, plus 1. */
+/** Returns how far row i reaches: the greatest minus the smallest of its column indices, plus 1. The row must
+ *  not be empty. \param [in] any_order  0: the column indices of a row increase */
 static double reach_of(const spmm_csr *a, int64_t i, int any_order)
 {
     const int32_t *const col = a->ja + a->irp[i];
@@ -291,7 +295,9 @@ static double reach_of(const spmm_csr *a, int64_t i, int any_order)
     return (double)last - first + 1;
 }
 
-/** Counts the columns that a short row i shares with row c, for a random column c of row i, in a sample. */
+/** For a sample of short rows i, picks a random column c of row i that is not the diagonal. Adds to
+ *  sum->columns the number of columns of row i other than c, and to sum->shared how many of these are also
+ *  columns of row c of the matrix. Skips row i if row c is long or outside the block. */
 static void compare_neighbors(const spmm_csr *a, int64_t diagonal, struct sp_feature_sums *sum)
 {
     enum { SAMPLES = 2048 };

@@ -68,7 +68,7 @@ double sp_trait_of(const sp_features *f, sp_trait trait, int64_t k, spmm_precisi
 /** Computes the features of one rank's block. Local.
  *  \param [in] diagonal  column of the block, possibly outside the block, in which row 0 has its diagonal
  *                        entry
- *  \param [in] any_order 1: the columns of a row may be in any order; panels are counted in that order
+ *  \param [in] any_order 1: the columns of a row may be in any order
  *  \param [in] threads   number of OpenMP threads to use */
 void sp_features_of(const spmm_csr *block, int64_t diagonal, int any_order, int threads, sp_features *f);
 
@@ -156,10 +156,10 @@ typedef struct sp_kernel_trial {
                           infinity: always */
 } sp_kernel_trial;
 
-/** Times the candidate kernels on an X of this size, and converts the row blocks for the fastest. Products
- *  are local: no rank exchanges rows. If the first kernel is so fast that the expected products do not repay
- *  a trial, the other kernels are neither converted nor timed. If there is not enough memory for X and Y, the
- *  first kernel is selected.
+/** Times the candidate kernels on an X of t->k columns, and converts the row blocks for the fastest kernel.
+ *  The timed products are local: no rank exchanges rows. If the first kernel is so fast that the expected
+ *  products do not repay a trial, the other kernels are neither converted nor timed. If there is not enough
+ *  memory for X and Y, the first kernel is selected.
  *
  *  Collective over t->comm.
  *  \param [in,out] parts  as for sp_row_blocks_create(); destroyed by the caller, also on failure

@@ -44,7 +44,8 @@ static spmm_status allocate(sp_exchange *exchange, spmm_device space, int64_t by
                              : sp_device_alloc_exchanged(memory, bytes, "blocks of X");
 }
 
-/** Sets the column blocks to parts of X, or to copies in blocks->memory. */
+/** Sets the shape of each column block. Places copies in blocks->memory; sp_column_blocks_set() sets the
+ *  addresses of column blocks that are parts of X. */
 static void place(const sp_halo *halo, spmm_precision precision, spmm_device space, sp_column_blocks *blocks)
 {
     const int64_t bytes = sp_halo_rows(halo) * sp_multivector_ld(blocks->width, precision) *

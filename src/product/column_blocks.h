@@ -36,7 +36,7 @@ int sp_column_blocks_best(int64_t k, spmm_precision precision, int64_t rows);
 
 /** Decides whether column blocks are copies, and allocates the copies. Local.
  *  \param [in]  exchange  the exchange that will move the column blocks; NULL: they are not exchanged, and
- *                         several column blocks are copies
+ *                         they are copies if `count` is above 1
  *  \param [in]  count     a number that sp_column_blocks_fit() accepts
  *  \param [out] blocks    the caller destroys them, also on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _LIMIT */

@@ -54,8 +54,8 @@ static void destroy(void *of, void *made)
     sp_free(made);
 }
 
-/** Allocates X and Y for a kernel launch. On a CPU, X is written once, because all pages that were never
- *  written are the same page of zeros. */
+/** Allocates X and Y for a kernel launch. On a CPU, X gets random values; on a GPU, X keeps the zeros that
+ *  spmm_multivector_create() writes. */
 static spmm_status make_x_and_y(timed_kernels *d, spmm_device space)
 {
     const sp_kernel_trial *const t = d->t;

@@ -56,7 +56,7 @@ static spmm_status create_exchange(sp_partial_rows *r, const spmm_plan_options *
 {
     const spmm_precision precision = r->joint->moves.local.precision;
     const spmm_device space = r->parts.kernel->device;
-    /* partial rows are not in common memory */
+    /* on CPUs, o->transport is not used: partial rows are never in common memory, and are sent by messages */
     const spmm_transport transport = space == SPMM_CPU ? SPMM_TRANSPORT_AUTO : o->transport;
     const sp_exchange_options move = {.row_bytes = sp_multivector_ld(k, precision) * sp_value_size(precision),
                                       .space = space,
@@ -156,9 +156,9 @@ spmm_status sp_partial_rows_compute(sp_partial_rows *r, const spmm_multivector *
     return r->computed ? sp_event_record(r->computed, SP_STREAM_MAIN) : SPMM_OK;
 }
 
-/** Makes the exchange wait for the rows that it sends. Waits as late as possible, because rows of X use the
- *  same stream.
- *  \param [in] late  1: called in sp_exchange_end(), 0: in sp_exchange_begin() */
+/** Makes the exchange's stream wait on the GPU until the rows that it sends have been computed. This is
+ *  queued as late as possible, because rows of X are exchanged in the same stream.
+ *  \param [in] late  1: called before sp_exchange_end(), 0: called before sp_exchange_begin() */
 static spmm_status wait_for_rows(const sp_partial_rows *r, int late)
 {
     if (!r->computed || sp_exchange_starts_late(r->exchange) != late) return SPMM_OK;
@@ -170,7 +170,7 @@ spmm_status sp_partial_rows_begin(sp_partial_rows *r, spmm_status status)
     r->state = SP_MOVE_NOT_BEGUN;
     if (status != SPMM_OK) return SPMM_OK;
     TRY(wait_for_rows(r, 0));
-    r->state = SP_MOVE_OVER; /* after a failure the neighbors have been notified */
+    r->state = SP_MOVE_OVER; /* sp_exchange_begin() notifies the neighbors if it fails */
     TRY(sp_exchange_begin(r->exchange, r->s.data));
     r->state = SP_MOVE_BEGUN;
     return SPMM_OK;

@@ -37,8 +37,9 @@ int sp_partial_rows_made_anew(const sp_partial_rows *rows, int64_t k);
 /** Frees the object; accepts NULL, but only if all ranks pass NULL. Collective over the grid. */
 void sp_partial_rows_destroy(sp_partial_rows *rows);
 
-/* A product calls compute, begin, end and add. A rank that has failed also calls the functions that move
- * rows, with its status: it begins nothing, and notifies the neighbors where the exchange would end. */
+/* A product calls sp_partial_rows_compute(), _begin(), _end() and _add(), in this order. A rank that has
+ * failed must still call sp_partial_rows_begin() with its status, which begins nothing, and
+ * sp_partial_rows_end(), which notifies the neighbors of the failure. */
 
 /** Computes the partial rows for other ranks. Local; on a GPU queued in SP_STREAM_MAIN.
  *  \param [in]     x       X; only its owned rows are read

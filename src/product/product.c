@@ -62,8 +62,8 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, sp_pr
     const sp_kernel *list[SP_MAX_CANDIDATES];
     const int blocks = p->column_blocks.count;
     sp_kernel_trial t = {.comm = p->grid->comm,
-                         .halo = p->halo, /* its `local` and that of `given` differ in column numbers, not in
-                                             rows */
+                         .halo = p->halo, /* p->halo->local and p->given->local have the same rows; only
+                                             their column numbers differ */
                          .list = list,
                          .k = p->k / blocks, /* number of columns that one kernel launch computes */
                          .most = p->k,
@@ -75,12 +75,14 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, sp_pr
     if (status == SPMM_OK) status = list_kernels(o, f, t.k, p, list, &t.count);
     TRY(sp_agree(p->grid->comm, "plan", status));
     p->parts.slice = p->given->joint ? NULL : p->given->slice; /* in the joint exchange, other ranks
-                                                                  multiply some entries of the slice */
+                                                                  multiply some entries of the slice,
+                                                                  so the slice cannot be used */
     TRY(sp_kernel_trial_run(&t, &p->parts, &p->kernel_trial));
     sp_trial_words(&p->kernel_trial, p->why, sizeof p->why);
     p->space = p->parts.kernel->device;
-    /* Boundary rows run concurrently with interior rows, in the stream of the exchange, after the exchange.
-     * But not if that stream also exchanges partial rows at that time. */
+    /* Kernels for boundary rows run in the stream of the exchange, after the exchange and concurrently with
+     * the kernels for interior rows. In the joint exchange that stream then exchanges partial rows, so the
+     * kernels for boundary rows run in the main stream. */
     if (p->space == SPMM_CUDA && sp_row_blocks_both_kinds(&p->parts) && !p->given->joint)
         p->boundary_stream = SP_STREAM_MOVE;
     return SPMM_OK;
@@ -150,8 +152,9 @@ static spmm_status connect(const spmm_plan_options *o, sp_product *p)
     if (p->given->joint && p->given->joint->moves.all_moved > 0)
         TRY(sp_partial_rows_create(p->grid, p->given, o, &p->study, o->kernel ? p->parts.kernel : NULL, p->k,
                                    p->threads, &p->partial));
-    /* a trial must not change bits, unless that is allowed: with two addends every method gives the same
-     * bits. In a caller's stream only NCCL can sum */
+    /* The choice by a trial may change the bits of Y. Reductions are timed only if the options allow that, or
+     * if there are two addends, whose sum has the same bits with every method. With a caller's stream nothing
+     * is timed, because only NCCL can sum in that stream. */
     const int timed = sp_plan_tries(o, &p->study) && !o->stream && (o->any_order || p->grid->dims[1] == 2);
     TRY(sp_reduction_create(p->grid, rows * ld, p->precision, p->space, o->reduce, p->threads,
                             timed ? &p->reduce_trial : NULL, &p->reduction));

@@ -111,7 +111,7 @@ static inline int sp_plan_rounds(const spmm_plan_options *o, spmm_precision prec
 
 /** Creates a product from a grid, a block and a halo, which must outlive it: chooses kernel, exchange and
  *  reduction, converts the block, and lists the steps. spmm_plan_create_extended() explains the options.
- *  `exchange` is ignored; halo->kind is used instead.
+ *  options->exchange is ignored; halo->kind is used instead.
  *
  *  Collective over grid->comm.
  *  \param [in]  study    not NULL
@@ -193,8 +193,8 @@ spmm_status sp_product_create_copy(sp_product *product);
 
 /** Seconds that the phases of one product took on this rank. */
 typedef struct sp_apply_seconds {
-    /** All kernels: interior, boundary and, for the joint exchange, partial rows; or the time from the first
-     *  to the last kernel if they run concurrently. */
+    /** All kernels: those for interior and boundary rows and, in the joint exchange, those that compute and
+     *  add partial rows. If boundary rows run in a separate stream: from the first to the last kernel. */
     double kernel;
     double interior; /**< kernels for the interior rows; 0 with column blocks */
     double boundary; /**< kernels for the rows that are not interior; with column blocks, for all rows */

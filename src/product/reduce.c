@@ -212,7 +212,7 @@ static void butterfly(sp_reduction *r)
 static spmm_status allocate(sp_reduction *r)
 {
     if (r->method == SPMM_REDUCE_NCCL) return SPMM_OK;
-    /* no pattern has more steps: linear has size - 1, a butterfly log2(size) + 2 */
+    /* no method has more than size + 2 steps: linear has size - 1, and a butterfly at most log2(size) + 2 */
     TRY(sp_alloc((void **)&r->step, r->size + 2, sizeof *r->step, "steps of a sum"));
     if (r->method == SPMM_REDUCE_LINEAR) linear(r);
     if (r->method == SPMM_REDUCE_TREE) tree(r);

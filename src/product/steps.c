@@ -21,8 +21,8 @@ static spmm_status begin_x(sp_product *p)
     sp_pending *const d = &p->pending;
     d->x_state = SP_MOVE_NOT_BEGUN;
     if (d->status != SPMM_OK) return SPMM_OK;
-    /* while the first column block is exchanged, only the kernel for partial rows can run: with column
-     * blocks there are no interior rows */
+    /* Tells the exchange whether a kernel runs concurrently. With column blocks there are no interior rows,
+     * so while the first column block is exchanged, only the kernel for partial rows can run. */
     if (p->column_blocks.count > 1) sp_exchange_beside(p->exchange, d->block > 0 || p->partial != NULL);
     const spmm_status begun = sp_exchange_begin(p->exchange, p->column_blocks.x[d->block].data);
     d->x_state = begun == SPMM_OK ? SP_MOVE_BEGUN : SP_MOVE_OVER;
@@ -37,8 +37,8 @@ static spmm_status end_x(sp_product *p)
     return p->pending.x_state == SP_MOVE_NOT_BEGUN && p->space == SPMM_CUDA ? skip_x(p) : SPMM_OK;
 }
 
-/** On CPUs, a rank that failed before notifies the neighbors here. In common memory this waits until they
- *  have read X, and they may wait for partial rows before that. */
+/** On CPUs, a rank that failed before notifies the neighbors here, and not in end_x(): in common memory the
+ *  notification waits until the neighbors have read X, and before that they may wait for partial rows. */
 static spmm_status finish_x(sp_product *p)
 {
     if (p->pending.x_state == SP_MOVE_BEGUN) return sp_exchange_finish(p->exchange);
@@ -49,8 +49,8 @@ static spmm_status finish_x(sp_product *p)
 
 static spmm_status start(sp_product *p)
 {
-    const int waits = p->exchange && (p->pending.kinds & SP_STEP_MOVES); /* the exchange's stream waits for
-                                                                            these kernels */
+    const int waits = p->exchange && (p->pending.kinds & SP_STEP_MOVES); /* 1: the boundary stream waits
+                                                                            already: sp_column_blocks_set() */
     TRY(sp_phase_begin(&p->phases, SP_PHASE_KERNELS, 0, SP_STREAM_MAIN));
     return p->boundary_stream == SP_STREAM_MAIN || waits ? SPMM_OK
                                                          : sp_stream_wait(p->boundary_stream, SP_STREAM_MAIN);
@@ -186,7 +186,8 @@ static void append(sp_steps *l, int what, int block)
     l->list[l->count++] = (sp_product_step){(unsigned char)what, (unsigned char)block};
 }
 
-/** Lists the steps between the first begin of X and its end. Rows that are sent are computed first. */
+/** Lists the steps between "begin X" and "end X" of the first column block. Partial rows come first, because
+ *  they are sent to other ranks. Sets l->begins. */
 static void list_overlapped(const sp_product *p, sp_steps *l)
 {
     const int gpu = p->space == SPMM_CUDA;

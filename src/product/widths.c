@@ -10,8 +10,8 @@
 #include "product/product.h"
 #include "product/steps.h"
 
-/** Only products of at most this many columns, and of at most half the plan's columns, can use A converted to
- *  a second format (widths.h). */
+/** A second matrix (widths.h) is considered only when products of at most this many columns, and of at most
+ *  half the plan's columns, are requested. */
 enum { NARROW = 8 };
 /** A kernel on the second matrix is selected if it takes less than this share of the time of the kernel on
  *  the first matrix. */
@@ -101,7 +101,8 @@ static void find_again(const sp_row_blocks *parts, sp_row_blocks *found)
     }
 }
 
-/** Creates the second matrix if a kernel for it is clearly faster. Collective. */
+/** Creates the second matrix if another kernel is clearly faster for one column or, without timing, if
+ *  another kernel is expected to be the fastest. Creates none if memory is lacking. Collective. */
 static spmm_status decide(sp_product *p)
 {
     const sp_kernel *list[SP_MAX_CANDIDATES];

@@ -1,11 +1,12 @@
 /** Selects the converted matrix that a product uses if it has fewer columns than it was created for. A
  *  product has at most two.
  *
- *  Kernel, exchange and reduction stay as chosen. sp_kernel_ops.set_k adapts the row blocks to the new number
- *  of columns, or they are prepared again. The exchange lists its messages again (sp_exchange_set_rows()).
- *  Column blocks, partial rows, copies of X and Y and the list of steps are adapted. Elements are summed in
- *  the same order as in a plan created for that number of columns. Whether there is a second matrix is
- *  decided at one column, because a matrix that is the fastest for a few columns can be slow for one. */
+ *  The exchange, the reduction and each matrix's kernel stay as chosen. sp_kernel_ops.set_k adapts the row
+ *  blocks to the new number of columns, or they are prepared again. The exchange lists its messages again
+ *  (sp_exchange_set_rows()). Column blocks, partial rows, copies of X and Y and the list of steps are
+ *  adapted. Elements are summed in the same order as in a plan created for that number of columns. Whether
+ *  there is a second matrix is decided at one column, because a matrix that is the fastest for a few columns
+ *  can be slow for one. */
 #ifndef SP_WIDTHS_H
 #define SP_WIDTHS_H
 

@@ -31,20 +31,20 @@ typedef struct node_sums_setup {
     int parts, me;
     int *node;    /* [parts] the first rank of each rank's node */
     tally *of;    /* [parts] the tally of each node, indexed by the node's first rank */
-    place *adder; /* [ghost rows of moves] the partial row to which each is added; itself: it is not added */
-    place *told;  /* [moves.own] likewise for the rows that this rank computes; received from their owners */
+    place *adder; /* [ghost rows of moves] the partial row to which each is added; its own place: to none */
+    place *told;  /* [moves.own] for rows that this rank computes: as `adder`, received from their owners */
     place *given,
         *taken; /* [rows sent inside], [rows received inside]: the owner of each row, and an index among the
-                               rows that the receiver computes for the owner or, if it is the owner, among the
-                               rows that the sender computes for it */
+                               rows that the receiver computes for the owner or, if the receiver is the owner,
+                               among the rows that the sender computes for the owner */
     int64_t *first; /* [parts] the first owned row of S that is computed for each rank */
     int64_t *ghost; /* [parts] the first ghost row of moves that is received from each rank */
     int64_t *send[STEPS], *receive[STEPS]; /* [parts] numbers of rows to and from each rank */
     int64_t *at;                           /* [parts] scratch */
     int32_t *list[STEPS];                  /* rows of S to send */
     int32_t *own_row,
-        *row; /* [ghost rows of S] the row to which each is added: of S (own_row), of joint->rest; -1: none */
-    int32_t *sum_row; /* [moves.own] the row of S that is sent for each owned row: the sum, or itself */
+        *row; /* [ghost rows of S] each is added to row own_row of S or row `row` of joint->rest; -1: none */
+    int32_t *sum_row; /* [moves.own] the row of S that is sent for each owned row: its sum or the owned row */
     sp_node_sums *sums;
 } node_sums_setup;
 
@@ -116,7 +116,8 @@ static void choose_adders(node_sums_setup *s)
         for (int64_t i = 0; i < m->source[k].rows; i++)
             s->adder[g++] = (place){m->source[k].rank, (int32_t)i};
     }
-    /* each owner begins with a different rank; otherwise one rank would add the rows of all short lists */
+    /* Each owner of rows begins with a different adder. Otherwise, if each owner had only a few rows to add,
+     * the first ranks of a node would add all of them. */
     for (int p = 0; p < s->parts; p++) s->of[p].turn = s->me;
     for (int64_t n = 0; n < sums->count; n++)
         decide(s, sums->addend + sums->start[n], sums->start[n + 1] - sums->start[n]);
@@ -124,8 +125,8 @@ static void choose_adders(node_sums_setup *s)
 
 /* ---- messages ---- */
 
-/** Notifies the ranks that compute rows for this rank which ranks add them, and receives the same for the
- *  rows that this rank computes. Collective. */
+/** Notifies the ranks that compute rows for this rank which ranks add these rows. Receives into s->told, from
+ *  the owners of the rows that this rank computes, which ranks add those. Collective. */
 static spmm_status tell(node_sums_setup *s)
 {
     const sp_halo *const m = &s->joint->moves;
@@ -268,7 +269,9 @@ static spmm_status list_sums(node_sums_setup *s)
     return sp_sum_lists_create(s->row, 0, j->moves.own, n, j->rest.rows, &s->sums->to_y);
 }
 
-/** Arranges that each sum replaces the first row received for it, and is sent instead of the owned row. */
+/** Changes to_first so that the sums are formed in ghost rows: the destination is the first row received for
+ *  an owned row, and the owned row is the first addend. Changes the list of rows to send so that the sum is
+ *  sent in place of the owned row. */
 static void send_sums(node_sums_setup *s)
 {
     const sp_sum_lists *const l = &s->sums->to_first;

@@ -34,8 +34,9 @@ typedef struct sp_relays sp_relays;
 spmm_status sp_relays_create(const sp_grid *grid, const spmm_block *block, spmm_transport asked, int threads,
                              const sp_halo **halo, sp_relays **relays);
 
-/** Creates the exchange for the halo of *relays, as sp_exchange_create() does; *relays must outlive it.
- *  options.pitch is ignored. The name of its backend consists of the names of both backends, joined by +. */
+/** Creates the exchange for the halo of *relays, as sp_exchange_create() does; *relays must outlive the
+ *  exchange. options.pitch is ignored. The backend name of the exchange consists of the backend names of the
+ *  two exchanges that it combines, joined by +. */
 spmm_status sp_relays_exchange(const sp_relays *relays, const sp_exchange_options *options,
                                sp_exchange **exchange);
 

@@ -16,9 +16,10 @@ typedef struct sp_node_sums {
     /** First step: sends rows for ranks of this node, and rows that these ranks add to partial rows that they
      *  compute. Ranks are numbered as in comm. */
     sp_halo inside;
-    /** After the first step: an owned row of S, and then the other rows received for it, in rank order, are
-     *  added to the first row received for it. Owned rows are not changed, so that an exchange can be
-     *  repeated. `row` is not in increasing order. */
+    /** The sums after the first step. This rank has received rows that it must add to one of its owned rows.
+     *  It adds the owned row, and then the received rows except the first, in rank order, to the first
+     *  received row. So owned rows are not changed, and an exchange can be repeated. `row`, which contains
+     *  the first received rows, is not in increasing order. */
     sp_sum_lists to_first;
     /** Second step: sends owned rows and these sums to ranks of other nodes, one row per node for each row of
      *  Y. between.all_moved rows cross the network. */

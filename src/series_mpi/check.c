@@ -59,8 +59,9 @@ static spmm_status gather_sampled(const sp_series_job *job, const sp_series_samp
 
 /* ---- running the sequential program ---- */
 
-/** Records how long the sequential program takes for a step on all `series`. The time since `start` was spent
- *  on the sampled series only, and is extrapolated. */
+/** Estimates how many seconds the sequential program takes for a step on all series, and records the
+ *  estimate: the time since `start`, which was spent on the sampled series only, is extrapolated.
+ *  \param [in] series  number of all series */
 static void note(sp_series_sample *s, int64_t series, sp_step step, double start)
 {
     const double count = (double)s->count, all = (double)series;
@@ -230,8 +231,9 @@ static void compare(sp_series_record *r, int64_t row, double found, double expec
     r->check.expected = expected;
 }
 
-/** Returns an upper bound on |center - mean| for sampled series i, in units of the standard deviation of that
- *  series, spread / sqrt(length). */
+/** Returns an upper bound on |sp_spread.center - exact mean| for sampled series i: how far the value that the
+ *  kernels subtract is from the mean. The unit is the standard deviation of the series, spread /
+ *  sqrt(length). */
 static double center_error(const sp_series_job *job, int64_t i)
 {
     const sp_series_sample *const s = &job->sample;
@@ -266,9 +268,11 @@ static spmm_status gather_numbers(const sp_series_job *job, const double *mine, 
     return sp_gather_everywhere(job->place.grid.comm, all, job->begin, job->place.grid.size);
 }
 
-/** Compares the result of an operator for sampled series i with the reference: minima, maxima and matrices
- *  exactly, means within 2 gamma_n times the mean of |x|, products and dot products within 2 gamma_n
- *  relatively.
+/** Compares the result of an operator for sampled series i with the reference. Minima, maxima and matrices
+ *  must be equal. Means may differ by 2 gamma_n times the mean of |x|, plus the rounding of the division.
+ *  Products and dot products may have a relative error of 2 gamma_n. Means and dot products may also differ
+ *  by n times the least positive number. A product is divided by the power of two of its reference before the
+ *  comparison, because the two may have different exponents.
  *  \param [in] all  [sp_operator_width(op) x job->count] results for all series */
 static void compare_reduced(const sp_series_job *job, const double *all, int64_t i, sp_series_record *r)
 {

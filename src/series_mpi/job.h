@@ -148,8 +148,9 @@ spmm_status sp_series_give_work(const sp_series_kernel *k, const sp_series_launc
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
 spmm_status sp_series_reduce_sample(const sp_series_job *job, sp_series_sample *s);
 
-/** Returns mantissa * 2^(exponent - unit), the number mantissa * 2^exponent in units of 2^unit; infinity or 0
- *  if the exponents differ by more than 2. Local. */
+/** Returns mantissa * 2^(exponent - unit), the number mantissa * 2^exponent in units of 2^unit. If `exponent`
+ *  exceeds `unit` by more than 2, the result is infinite; if it is less by more than 2, the result is 0.
+ *  Local. */
 double sp_scaled_quotient(double mantissa, double exponent, double unit);
 
 /** Copies `bytes` bytes to host memory from the memory of a device. The copy is complete on return. Local.

@@ -24,7 +24,7 @@ void sp_part_clock_reset(sp_part_clock *clock)
     clock->begun = clock->added = 0;
 }
 
-/** Adds the time of the oldest timer in use, for which it waits. */
+/** Waits for the oldest timer in use, and adds its time to the seconds of the part that it measured. */
 static spmm_status add_oldest(sp_part_clock *clock)
 {
     const int64_t i = clock->added % SP_PART_TIMERS;

@@ -16,7 +16,8 @@ typedef struct sp_part_clock {
     double start;                         /**< on a CPU: time at which the current part began */
     sp_timer *timer[SP_PART_TIMERS];      /**< on a GPU: used in turn */
     sp_pearson_part part[SP_PART_TIMERS]; /**< what each timer measures */
-    int64_t begun, added; /**< numbers of timers that were started, and that were added to `seconds` */
+    int64_t begun, added; /**< begun: number of parts that have ended; added: number of those whose times are
+                               in `seconds` */
 } sp_part_clock;
 
 /** Creates a clock for work in the memory of a device. The caller destroys it, also after an error. Local.

@@ -107,9 +107,9 @@ static spmm_status allocate(sp_pearson *p, const sp_series *x)
 }
 
 /** Allocates p->tile and sets p->edge. The first edge tried is the value of the environment variable
- *  SPMM_TILE_EDGE if that is set (tests make it tiny); otherwise GPU_EDGE or CPU_EDGE. It is reduced to the
- *  number of rows if there are fewer. If an allocation runs out of memory, it is repeated with half the edge,
- *  down to about LEAST_EDGE. */
+ *  SPMM_TILE_EDGE if that is set (tests make it tiny); otherwise GPU_EDGE or CPU_EDGE. The edge is
+ *  never greater than the largest number of series that a rank owns. If an allocation runs out of memory, it
+ *  is repeated with half the edge, down to about LEAST_EDGE. */
 static spmm_status allocate_tile(sp_pearson *p)
 {
     const int64_t size = sp_value_size(p->z.precision),

@@ -3,11 +3,11 @@
  *  coefficients and examined before the next tile overwrites it. The matrix of all coefficients is stored
  *  only on request.
  *
- *  Each of the R ranks multiplies its series with themselves and with the series of the R/2 ranks that follow
- *  it cyclically, so that every pair of ranks is processed by one of the two. If R is even, two ranks that
- *  are R/2 apart receive each other's series, and each of them computes half of the pairs of their series.
- *  While a rank multiplies its series with those of one rank, it receives the series of the next rank. So it
- *  has two receive buffers. */
+ *  Each of the R ranks multiplies its series with themselves and with the series of the R/2 ranks (rounded
+ *  down) that follow it cyclically, so that every pair of ranks is processed by one of the two. If R is even,
+ *  two ranks that are R/2 apart receive each other's series, and each of them computes half of the pairs of
+ *  their series. While a rank multiplies its series with those of one rank, it receives the series of the
+ *  next rank. So it has two receive buffers. */
 #ifndef SP_SERIES_MPI_PEARSON_H
 #define SP_SERIES_MPI_PEARSON_H
 

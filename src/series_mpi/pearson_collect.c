@@ -11,8 +11,8 @@
 #include "series_mpi/pearson_internal.h"
 
 enum {
-    ROOM = 1 << 16,        /* maximum number of pairs found by one search; a list has this number of spare
-                              elements */
+    ROOM = 1 << 16,        /* maximum number of pairs that a search in a tile returns; best.pair has room for
+                              this number of pairs beyond the best `top` */
     STRIP_BYTES = 64 << 20 /* maximum size of adjacent columns that a GPU sends in one transfer */
 };
 
@@ -23,8 +23,9 @@ typedef struct best {
     sp_pair *pair; /* [top + ROOM] candidates; after trim(), sorted with the best pair first */
 } best;
 
-/** Coefficients of wanted series that were found in one tile. Its rows belong to the wanted series with
- *  indices r0 to r0 + rows - 1, its columns to those with indices c0 to c0 + cols - 1. */
+/** Coefficients of wanted series that were found in one tile: those of the wanted series with indices r0 to
+ *  r0 + rows - 1, which are rows of the tile, with those with indices c0 to c0 + cols - 1, which are columns.
+ *  The indices refer to the list sp_pearson_wanted.series. */
 typedef struct picked {
     struct picked *next;
     int64_t r0, rows, c0, cols;
@@ -81,7 +82,7 @@ static double threshold(const best *b, const sp_histogram *t)
         beyond += t->bin[bin];
         if (beyond >= b->top) break;
     }
-    /* The edge is moved outward by 1e-9: rounding may have put a nearby coefficient into the next bin. */
+    /* The bound is loosened by 1e-9: rounding may have put a coefficient at the edge into the next bin. */
     const double edge = 2.0 * (bin + (b->sign < 0)) / SP_BINS - 1 - b->sign * 1e-9;
     if (b->count < b->top) return edge;
     const double last = b->pair[b->top - 1].r;

@@ -14,8 +14,8 @@ struct sp_pearson {
     const sp_series_kernel *kernel;
     int threads;
     spmm_device space;
-    int steps; /**< number of steps in a pass: one for the owned series, and on R ranks R/2 more for series of
-                    other ranks */
+    int steps; /**< number of steps in a pass: one for the owned series, and on R ranks R/2 (rounded down)
+                    more for series of other ranks */
     spmm_transport transport;
     spmm_multivector z; /**< centered series of this rank; the ghost rows are two receive buffers for series
                              of other ranks */

@@ -38,7 +38,8 @@ static void product(const spmm_multivector *v, int64_t i, double *mantissa, doub
     *exponent = all == 0 ? 0 : (double)sum;
 }
 
-/** Multiplies the matrices of row i of v from left to right. Entry (r, c) of the result is out[2 r + c]. */
+/** Multiplies the 2 x 2 matrices of the values in row i of v (see sp_square_of()) from left to right. Entry
+ *  (r, c) of the result is out[2 r + c]. */
 static void matrices(const spmm_multivector *v, int64_t i, double out[4])
 {
     uint32_t all[4] = {1, 0, 0, 1};

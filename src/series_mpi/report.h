@@ -43,7 +43,8 @@ typedef struct sp_series_record {
     struct {
         int64_t checked, wrong;
         double worst; /**< largest ratio of a result's error to the error bound of the check */
-        int64_t row;  /**< number of the first series with a wrong result; -1: no wrong result */
+        int64_t row;  /**< number of the first series (for SP_ARRAY_SUM: of the first rank) with a wrong
+                           result; -1: no wrong result */
         double found, expected;
         int done; /**< 1: results were checked; 0: no result was checked */
     } check;

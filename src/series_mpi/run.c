@@ -286,8 +286,9 @@ static spmm_status no_kernel(const sp_series_job *job, sp_step step)
     return sp_fail(SPMM_ERR_INTERNAL, "step %s has no kernel here", sp_step_word(step));
 }
 
-/** Fails if a mean is not finite: a value or a sum then exceeds the range of the precision. If an operator
- *  has several components, checks only the first one, which cannot overflow. */
+/** Fails if a mean, or another result of step SP_MEAN, is not finite: a value or a sum then exceeds the range
+ *  of the precision. Of a result with several components, checks only the first one. Products and matrices
+ *  have several components; they cannot overflow. */
 static spmm_status check_finite(const sp_series_job *job)
 {
     const int64_t count = job->x.count;
@@ -344,6 +345,6 @@ spmm_status sp_series_measure(sp_series_job *job, const sp_series_record *record
                                  out); /* also after an error, to print the rows of the kernels that ran */
         TRY(status);
     }
-    if (last != SP_PEARSON) sp_series_table_total(&job->table, out); /* else printed above the pairs */
+    if (last != SP_PEARSON) sp_series_table_total(&job->table, out); /* else finish.c printed it */
     return SPMM_OK;
 }

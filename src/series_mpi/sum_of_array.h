@@ -50,10 +50,11 @@ spmm_status sp_array_combine(const sp_array_sum *a, spmm_status summed, double *
  *  rank with butterfly. Local. */
 int sp_array_has_sum(spmm_reduce method, int rank);
 
-/** Returns the seconds of the sum of `count` numbers on `ranks` ranks by the cost model
- *      T = (N / p - 1) T_calc + steps (T_com + T_calc),
- *  with N / p rounded up, since the rank with the most numbers is the slowest, and the steps of
- *  sp_reduce_steps(). Local.
+/** Returns the seconds T of a sum by the cost model
+ *      T = (N / p - 1) T_calc + steps (T_com + T_calc).
+ *  N is `count`, the number of numbers; p is `ranks`. N / p is rounded up, since the rank with the most
+ *  numbers is the slowest. The number of steps is that of sp_reduce_steps(). T_calc is `calc`, T_com is
+ *  `com`. Local.
  *  \param [in] calc  seconds of an addition
  *  \param [in] com   seconds of a message with one number */
 double sp_array_model(spmm_reduce method, int64_t count, int ranks, double calc, double com);

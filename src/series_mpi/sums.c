@@ -202,7 +202,8 @@ static spmm_status time_strategy(const sums *s, double *sum, sp_series_record *r
 static double bound_of(const sums *s, double n)
 {
     const double nu = n * (s->job->options.precision == SPMM_F64 ? 0x1p-53 : 0x1p-24);
-    /* if gamma_n is large or undefined, n u bounds the error (Jeannerod and Rump 2013) */
+    /* If gamma_n is large or undefined, n u bounds the error, too (Jeannerod and Rump 2013). 2 n u is used,
+       which equals gamma_n at n u = 0.5. */
     return (nu < 0.5 ? nu / (1 - nu) : 2 * nu) * s->absolute;
 }
 
@@ -230,7 +231,7 @@ static spmm_status check(sums *s, spmm_reduce method, double sum, sp_series_reco
 {
     double *of_rank = NULL;
     if (sp_fault("step", s->line.rank) == SP_FAULT_WRONG)
-        sum = 12345.678; /* tests see that the check works */
+        sum = 12345.678; /* a test requests this to see that the check finds it */
     spmm_status status = SPMM_OK;
     if (s->line.rank == 0) status = sp_alloc((void **)&of_rank, s->line.size, sizeof *of_rank, "sums");
     TRY_GOTO(sp_agree(s->line.comm, "check", status), done);
@@ -337,8 +338,9 @@ static spmm_status run(sums *s, int i, const sp_series_record *common, int *fail
     return sp_agree(s->line.comm, "report", status);
 }
 
-/** Chooses the kernel that sums a part: the kernel of --kernel; else on a CPU the sequential program's
- *  kernel, so that the speed-up is due to the cut alone; else the default kernel. */
+/** Chooses the kernel that sums a part: the kernel that --kernel names, if any. Otherwise, on a CPU, it is
+ *  the sequential program's kernel, so that the speed-up is due to the cut between ranks alone; on a GPU, it
+ *  is the default kernel. */
 static const sp_series_kernel *kernel_of(const sp_series_job *job)
 {
     if (job->options.kernels > 0) return job->options.kernel[0];
@@ -382,7 +384,7 @@ static spmm_status work(sums *s)
     common.sequential = s->sequential;
     if (job->place.verbosity >= 0) head(s, &common);
     for (int i = 0; i < job->options.sums; i++) TRY(run(s, i, &common, &failed));
-    if (job->options.verbosity > 0) TRY(print_parts(s)); /* the same on every rank */
+    if (job->options.verbosity > 0) TRY(print_parts(s)); /* the option is the same on all ranks */
     if (job->place.verbosity >= 0) results(s);
     return sp_program_verdict(&job->place, job->options.verify, failed,
                               "sums differ from the sequential program's");

@@ -238,8 +238,8 @@ spmm_status sp_job_time(const sp_grid *grid, spmm_plan *plan, const spmm_multive
 spmm_status sp_job_time_exchange(const sp_grid *grid, spmm_plan *plan, const spmm_multivector *x, int repeat,
                                  double *seconds);
 
-/** Times `repeat` products without exchange of X (sp_plan_apply_local()). Handles failures as sp_job_time()
- *  does.
+/** Times `repeat` products without exchange of X (sp_plan_apply_local()). If a product fails on any rank, all
+ *  ranks return after that product. A rank whose GPU has failed ends the processes of all ranks.
  *
  *  Collective. \param [out] seconds [repeat] the slowest rank's time of each product */
 spmm_status sp_job_time_local(const sp_grid *grid, spmm_plan *plan, const spmm_multivector *x,

@@ -91,7 +91,7 @@ spmm_status sp_job_collect_reference(const sp_options *o, const sp_place *place,
 {
     const sp_grid *const grid = &place->grid;
     reference->mode = mode_of(o, input);
-    /* the mode depends on the memory of rank 0 */
+    /* mode_of() depends on the memory of the rank, so all ranks use the mode of rank 0 */
     TRY(sp_bcast(grid->comm, SP_ROOT, &reference->mode, sizeof reference->mode));
     if (reference->mode == SP_VERIFY_SAMPLE) return collect_sample(grid, dist, reference);
     if (reference->mode == SP_VERIFY_FULL)

@@ -102,8 +102,8 @@ static void list_devices(const sp_binding *place, int verbose)
     }
 }
 
-/** Prints for each transport of X up to peer whether it is available in this build and on this machine. All
- *  of these except mpi need GPUs. */
+/** Prints for each transport of X except `shared` whether the transport is available in this build and on
+ *  this machine. All transports listed here except `mpi` need GPUs. */
 static void list_transports(void)
 {
     const char *none = "";

@@ -36,8 +36,8 @@ typedef struct sp_matrix_facts {
                                                      of these that were added to another entry at the same
                                                      position; longest: number of entries of the longest row;
                                                      empty: number of rows without entries */
-    double read_bytes; /**< size of the text, or of the arrays of a .spmm file; 0 for a generator */
-    int binary;        /**< 1: the matrix was read from a .spmm file */
+    double read_bytes; /**< size of the text, or of the arrays of a binary file; 0 for a generator */
+    int binary;        /**< 1: the matrix was read from a binary file (.spmm, .npz, PETSc) */
     double parse_seconds;
 } sp_matrix_facts;
 
@@ -59,8 +59,8 @@ typedef struct sp_record {
     struct {
         int64_t rows; /**< number of rows of X and partial rows of Y that a rank receives, maximum over the
                            ranks */
-        int64_t all_rows;     /**< the same, sum over all ranks */
-        int64_t partial_rows; /**< partial rows of Y among them, joint exchange */
+        int64_t all_rows;     /**< number of rows of X and partial rows of Y received, sum over the ranks */
+        int64_t partial_rows; /**< number of partial rows of Y in all_rows; 0 without the joint exchange */
         int64_t nnz_rows; /**< rows of X that all ranks would receive with --partition nnz; -1: not counted */
         int64_t bcast_rows; /**< the value that all_rows would have with --exchange bcast */
         int neighbors;      /**< number of ranks from which a rank receives, maximum over the ranks */

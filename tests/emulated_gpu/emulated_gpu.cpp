@@ -4,12 +4,12 @@
  *
  *  One thread of the process does everything, immediately: a launch is complete when it returns, blocks run
  *  one after another, and the threads of a block are coroutines with separate stacks, each of which runs
- *  until it must wait. A stream has a queue only while it waits for another process, for an event or a flag;
- *  the queues are processed when the host queries a stream or waits. Processes share memory and events as
- *  with CUDA IPC: each emulates EMULATED_GPUS GPUs (default 1), and GPUs of the same number count as the same
- *  one. EMULATED_NO_MEMOPS: the driver has no stream memory operations; EMULATED_NO_ATTACH: other processes'
- *  memory cannot be attached. GPU memory is host memory, filled with a pattern, because nothing may depend on
- *  its initial contents; after each allocation there is a margin, which cudaFree() checks. */
+ *  until it must wait. A stream has a queue only while it waits for another process to record an event or to
+ *  set a flag; the queues are processed when the host queries a stream or waits. Processes share memory and
+ *  events as with CUDA IPC: each emulates EMULATED_GPUS GPUs (default 1), and GPUs of the same number count
+ *  as the same one. EMULATED_NO_MEMOPS: the driver has no stream memory operations; EMULATED_NO_ATTACH: other
+ *  processes' memory cannot be attached. GPU memory is host memory, filled with a pattern, because nothing
+ *  may depend on its initial contents; after each allocation there is a margin, which cudaFree() checks. */
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -379,11 +379,12 @@ struct emulated_graph {
     bool broken; /* invalidated by a call that is forbidden during a capture */
 };
 
-/** Operations that wait, and later ones; each returns whether it is done. */
+/** The queue of a stream has the operations that wait, and all later ones; each returns whether it is
+ *  done. */
 struct emulated_stream {
     std::deque<std::function<bool()>> queue;
-    bool captured = false,
-         joined = false; /* it is being captured; the capture's stream has waited for it since then */
+    /* captured: a capture records this stream; joined: the capture's stream has waited for it since then */
+    bool captured = false, joined = false;
 };
 
 /** How often an event has been recorded, and has occurred; in memory that processes can share. */
@@ -510,7 +511,7 @@ void queue(cudaStream_t stream, std::function<void()> work)
 
 } // namespace emulated
 
-/* Errors of a GPU do not occur here, except for a lack of memory: invalid calls end the process. */
+/* A launch leaves no error to ask for: an invalid launch ends the process. */
 cudaError_t cudaGetLastError(void) { return cudaSuccess; }
 
 const char *cudaGetErrorString(cudaError_t error)
@@ -686,8 +687,8 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMo
     return cudaSuccess;
 }
 
-/* streams that the capture has reached must have been joined; there is no graph otherwise, or if it is
- * broken */
+/* All streams that the capture has reached must have been joined. If one has not, or if the capture is
+ * broken, there is no graph. */
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *graph)
 {
     bool unjoined = false;

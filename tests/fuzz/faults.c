@@ -27,7 +27,8 @@ int64_t faults_open(void) { return atomic_load(&state.open); }
 int64_t faults_largest(void) { return atomic_load(&state.largest); }
 void faults_restart(void) { atomic_store(&state.largest, 0); }
 
-/** Returns whether this call must fail: the chosen one of kind `once`, or all from it on of kind `from`. */
+/** Returns whether this call must fail: with the fault `once` only the chosen call fails, with the fault
+ *  `from` the chosen call and all later ones fail. */
 static int strikes(fuzz_fault once, fuzz_fault from)
 {
     const int kind = atomic_load(&state.kind);
@@ -154,7 +155,8 @@ WRAP(FILE *, fopen, (const char *path, const char *mode))
     return f;
 }
 
-/* (used by the targets; closed by fclose()) */
+/* (Only the targets call fmemopen(), so it never fails on request. It is counted because fclose() closes its
+ * files, too.) */
 WRAP(FILE *, fmemopen, (void *memory, size_t n, const char *mode))
 {
     FILE *const f = __real_fmemopen(memory, n, mode);
@@ -169,7 +171,7 @@ WRAP(int, fclose, (FILE * f))
     return io_error() ? EOF : status;
 }
 
-/* (its descriptor is counted already) */
+/* (not counted, because the descriptor has been counted when it was opened) */
 WRAP(FILE *, fdopen, (int fd, const char *mode)) { return io_error() ? NULL : __real_fdopen(fd, mode); }
 WRAP(int, fflush, (FILE * f)) { return io_error() ? EOF : __real_fflush(f); }
 WRAP(int, flock, (int fd, int operation)) { return io_error() ? -1 : __real_flock(fd, operation); }

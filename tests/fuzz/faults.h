@@ -5,10 +5,11 @@
 
 #include "fuzz.h"
 
-/** Makes calls fail from now on, by `kind`, after `after` of them have succeeded. */
+/** Makes calls fail from now on, as `kind` says, after `after` of them have succeeded. */
 void faults_set(fuzz_fault kind, int after);
 
-/** Allocations that were not freed, files and descriptors that were not closed. */
+/** The number of allocations that have not been freed, and the number of files and descriptors that have not
+ *  been closed. */
 int64_t faults_allocated(void);
 int64_t faults_open(void);
 

@@ -72,17 +72,17 @@ void fuzz_fail(const char *format, ...) SP_PRINTF(1, 2) __attribute__((noreturn)
 /** Puts bytes into a file in memory; returns its name, the same for all inputs. */
 const char *fuzz_file(const void *data, size_t size);
 
-/** Returns the path of a file of that name in a temporary folder, for what is written. */
+/** Returns the path of the file `name` in a temporary folder, for files that the code under test writes. */
 const char *fuzz_folder_file(const char *name);
 
-/** Removes that file, if it exists, and aborts if anything else is left in the folder. Returns whether it
- *  existed. */
+/** Removes the file `path` of fuzz_folder_file(), if it exists, and aborts if anything else is left in the
+ *  folder. Returns whether the file existed. */
 int fuzz_folder_clean(const char *path);
 
 /** Sets the size of the pieces in which files are read. */
 void fuzz_chunk(int64_t bytes);
 
-/** Puts bytes into a file of that name. */
+/** Writes bytes to the file `path`. */
 void fuzz_put(const char *path, const void *data, size_t size);
 
 /** Calls a program's function that prints its help. */

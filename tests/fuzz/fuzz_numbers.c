@@ -85,8 +85,9 @@ static void check_real(const char *p)
     if (is == SP_NUMBER_FINITE && fuzz_oracle(copy, &second)) FUZZ_CHECK(same(value, second));
 }
 
-/** Checks that the fast path reads a finite number like the careful one, or declines it. It stops before an
- *  exponent without a letter, at a sign, which its callers then refuse as the end of a number. */
+/** Checks that the fast path reads a finite number like the careful one, or declines it. Before an exponent
+ *  without a letter the fast path stops, at the sign of the exponent; the callers of the fast path then
+ *  refuse a number that ends at a sign. */
 static void check_fast(const char *p)
 {
     double value, expected;

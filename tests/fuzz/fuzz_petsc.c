@@ -1,4 +1,5 @@
-/** Binary files of PETSc: the same outcome for any number of threads, whole or in blocks; dense ones as X.
+/** Binary files of PETSc: the same outcome for any number of threads, whole or in blocks. Each file is read
+ *  as a matrix and, unless it is large, also as X.
  *
  *  Bit 0 of extra: the numbers after the head are made small, so that lengths and columns are likely to be
  *  valid: all bytes of an index except the last are set to 0. */
@@ -63,7 +64,7 @@ int fuzz_petsc(const uint8_t *data, size_t size)
     fuzz_input in;
     if (!fuzz_begin(&in, "petsc", data, size) || in.size > MOST) return 0;
     memcpy(bytes, in.data, in.size);
-    /* no file of PETSc: for other targets */
+    /* not a file of PETSc: other targets test such input */
     if (in.size < 8 || (memcmp(bytes, "\0\x12\x7B", 3) != 0 && memcmp(bytes, "\0\0\0\0\0\x12\x7B", 7) != 0))
         return fuzz_end();
     const size_t index = in.size > 4 && bytes[0] == 0 && bytes[1] == 0 ? 8 : 4;

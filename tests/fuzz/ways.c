@@ -157,8 +157,8 @@ static void check_faults(const fuzz_input *in, const char *path, const ways_outc
     else if (o.a.irp && in->fault != FUZZ_CUT)
         ways_same(expected, &o, 1);
     if (fuzz_harmless(in) && o.a.irp) ways_same(expected, &o, 1);
-    /* (not dense: there a matrix without columns is refused at its size line, and otherwise by the errors
-     * after that) */
+    /* (Not for dense reading, whose message may differ: it refuses a matrix without columns at the size line,
+     * while the other ways of reading report an error after that line.) */
     if (!dense && fuzz_harmless(in) && o.status != SPMM_OK && expected->status != SPMM_OK)
         ways_same_refusal(expected, &o);
     ways_destroy(&o);
@@ -198,7 +198,8 @@ void ways_check(const fuzz_input *in, const char *path, ways_outcome *o)
     fuzz_chunk(FUZZ_WHOLE);
     ways_by_triplets(path, &plain, o);
     if (o->status != SPMM_OK) fuzz_refused(o->status, path, FUZZ_LINE);
-    /* (a file may be refused at its first entry, after gigabytes of row starts have been allocated) */
+    /* (With rows = -1 the file is not read as CSR below: reading it may allocate gigabytes of row starts
+     * before the file is refused at its first entry.) */
     if (o->status != SPMM_OK && has_many_rows(path)) o->a.rows = -1;
     if (o->a.irp) FUZZ_CHECK(sp_csr_check(&o->a) == SPMM_OK);
     fuzz_chunk(in->chunk);

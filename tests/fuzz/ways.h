@@ -22,8 +22,8 @@ typedef struct ways_outcome {
  *  else use sp_read_csr(); 4: report progress, and check sp_read_sizes() and spmm_csr_read(), too. */
 void ways_check(const fuzz_input *in, const char *path, ways_outcome *o);
 
-/** Reads triplets. Skips a matrix with so many rows that allocating its row starts repeatedly is slow: rows
- *  is then -1. */
+/** Reads triplets. Skips a matrix with so many rows that allocating its row starts repeatedly is slow:
+ *  o->a.rows is then -1. */
 void ways_by_triplets(const char *path, const sp_read_options *options, ways_outcome *o);
 
 /** Abort unless both were refused alike, or have equal results: the matrix, or X if there is no matrix.

@@ -50,10 +50,10 @@ static const form forms[] = {
 enum { FORMS = sizeof forms / sizeof *forms };
 static peer_form shown[FORMS];
 
-/** A in a format, with 32-bit starts. */
+/** A in one of the storage formats (enum storage), with 32-bit starts. */
 typedef struct arrays {
-    /* groups: rows, block rows or slices; stored: entries, blocks or entries with padding; block: rows of a
-     * block */
+    /* groups: rows (CSR), block rows (blocks) or slices; stored: entries (CSR), blocks, or entries with
+     * padding (slices); block: rows of a block, 1 for CSR and slices */
     int64_t groups, stored, block;
     int32_t *start, *col; /* start: [groups + 1], in the unit of `stored`; col: [stored] */
     void *val;            /* [stored * block^2] */
@@ -132,8 +132,8 @@ static void copy_value(const peer_matrix *a, int64_t from, void *val, int64_t to
     memcpy((char *)val + (size_t)to * size, (const char *)a->val + (size_t)from * size, size);
 }
 
-/** Makes sliced ELLPACK, with the rows in their order. Slices are stored by columns and padded with column
- *  -1. */
+/** Makes sliced ELLPACK without reordering rows. Each slice is stored column by column and padded with column
+ *  index -1. */
 static const char *make_slices(const peer_matrix *a, arrays *p)
 {
     p->groups = (a->rows + SLICE - 1) / SLICE;
@@ -217,7 +217,7 @@ static const char *make_blocks(const peer_matrix *a, arrays *p)
     p->start[0] = 0;
 #pragma omp parallel for schedule(static)
     for (int64_t g = 0; g < p->groups; g++) p->start[g + 1] = (int32_t)blocks_of(a, g * b, b, NULL);
-    for (int64_t g = 0; g < p->groups; g++) p->start[g + 1] += p->start[g]; /* at most a->nnz */
+    for (int64_t g = 0; g < p->groups; g++) p->start[g + 1] += p->start[g]; /* <= a->nnz: no overflow */
     p->stored = p->start[p->groups];
     if ((double)(p->stored * b * b) > BLOCKS_LIMIT * (double)a->nnz) return none;
     TRY_LINE(room(a, p));
@@ -267,8 +267,9 @@ static const char *convert(const peer_matrix *a, storage s, arrays *gpu)
     return line;
 }
 
-/** Makes A in a format, at the first call.
- *  \param [out] seconds  the seconds that an earlier call took to make it */
+/** Makes A in a format, at the first call for that format.
+ *  \param [out] seconds  the seconds that an earlier call took to make it; 0 at the first call
+ *  \return NULL, or why A is not available in the format */
 static const char *have(cusparse_matrix *m, storage s, double *seconds)
 {
     converted *const c = &m->in[s];
@@ -420,7 +421,8 @@ static void cusparse_end(void *of)
     q->p.a->gpu->free(q->workspace);
 }
 
-/** Sets the current X and Y. Analyzes A again if a leading dimension has changed, as for column blocks. */
+/** Sets the current X and Y. Analyzes A again if a leading dimension has changed, as it does if the caller
+ *  multiplies a block of columns of X. */
 static const char *bind(cusparse_product *q)
 {
     if (q->ldx != q->p.ldx || q->ldy != q->p.ldy) return analyze(q, 0);
@@ -453,7 +455,7 @@ static const char *cusparse_run(void *of)
 
 static const char *cusparse_way(const void *of) { return ((const cusparse_product *)of)->way; }
 
-/** Returns the version of the loaded library, which may differ from that of the header. */
+/** Stores the version of the loaded library, which may differ from that of the header. */
 static const char *cusparse_open(int threads, const char *folder, char *version, size_t size)
 {
     int major, minor, patch;

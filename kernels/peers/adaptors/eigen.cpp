@@ -1,7 +1,7 @@
-/* Eigen: Y = A * X on a mapped CSR matrix; X and Y mapped row-major or column-major, with the distance
- * between rows or columns that they have. Its OpenMP loop is over the rows of A. At K = 1 the column-major
- * form is its product with a vector. eigen-fixed has K as a compile-time constant in the types of X and Y,
- * as a program with one K may have it. */
+/* Eigen: Y = A * X. The CSR matrix A and the row-major or column-major X and Y are maps of the driver's
+ * memory, with its leading dimensions. Eigen's OpenMP loop is over the rows of A. At K = 1 the column-major
+ * form is Eigen's product with a vector. In eigen-fixed, K is a compile-time constant in the types of X and
+ * Y, as it can be in a program that needs only one K. */
 #include <Eigen/SparseCore>
 #include <cstdio>
 #include <omp.h>
@@ -36,7 +36,7 @@ template <class T, class Dense> void multiply(const product *q)
     y.noalias() = a * x;
 }
 
-/** For a K that is known at compile time; null for the others. */
+/** Returns the instance of multiply() that has k as a compile-time constant; null if there is none. */
 template <class T> multiply_fn fixed(int64_t k)
 {
     switch (k) {
@@ -59,7 +59,8 @@ template <class T> multiply_fn choose(const peer_product &p)
     return multiply<T, dense<T, Eigen::Dynamic, Eigen::ColMajor>>;
 }
 
-/** Of the instructions that the compiler was told to use, those that this processor lacks. */
+/** Returns the name of an instruction set that the compiler was told to use and that this processor lacks;
+ *  null if there is none. */
 const char *lacking()
 {
 #if defined(__x86_64__)
@@ -107,7 +108,7 @@ const char *run(void *handle)
 
 const char *way(const void *handle) { return static_cast<const product *>(handle)->way; }
 
-/** By name: C++17 has no designated initializers. */
+/** Sets the members by name: C++17 has no designated initializers. */
 constexpr peer_adaptor adaptor()
 {
     peer_adaptor p = {};

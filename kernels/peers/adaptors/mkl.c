@@ -31,7 +31,7 @@ static const char *mkl_open(int threads, const char *folder, char *version, size
     return NULL;
 }
 
-/** MKL never writes to these arrays, so const may be cast away. */
+/** Creates MKL's matrix on the arrays of A. MKL never writes to these arrays, so const may be cast away. */
 static sparse_status_t create(mkl_product *q)
 {
     const peer_matrix *const a = q->p.a;
