@@ -21,7 +21,8 @@ static spmm_status refuse(const int64_t *perm, int64_t n, int64_t *old)
                    (long long)i, (long long)perm[i], inside ? ", as another row does" : "");
 }
 
-/** Inverts a permutation: old[perm[i]] = i. Fails if perm is not a permutation of 0 .. n - 1. */
+/** Inverts a permutation: old[perm[i]] = i. Fails if perm is not a permutation of 0 .. n - 1. If several rows
+ *  have the same new number, `old` contains only one of them, by which the second loop finds the others. */
 static spmm_status invert(const int64_t *perm, int64_t n, int threads, int64_t *old)
 {
     int wrong = 0;
@@ -35,7 +36,6 @@ static spmm_status invert(const int64_t *perm, int64_t n, int threads, int64_t *
         }
     }
     if (wrong) return refuse(perm, n, old);
-        /* if several rows have the same new number, `old` contains only one of them; others differ here */
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(| : wrong)
     for (int64_t i = 0; i < n; i++) wrong |= old[perm[i]] != i;
     return wrong ? refuse(perm, n, old) : SPMM_OK;
