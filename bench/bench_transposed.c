@@ -61,7 +61,8 @@ static spmm_status time_call(call what, operands *o, double *seconds)
     return sp_slowest(MPI_COMM_WORLD, seconds, 1);
 }
 
-/** Compares the product of A^T with ones with the column sums of A, whose values are small integers. */
+/** Compares A^T X, where all elements of X are 1, with the column sums of A. The values of A are small
+ *  integers, so both results are exact and must be equal. */
 static spmm_status check(const spmm_block *b, operands *o)
 {
     spmm_multivector host = {0};

@@ -56,7 +56,8 @@ MPICC ?= mpicc
 GCC ?= gcc
 CLANG ?= clang
 MPIRUN ?= mpirun
-# MPI=0 needs no wrapper and no launcher; the settings keep those of builds with MPI
+# MPI=0 needs no wrapper and no launcher. The file of settings (settings.mk) still remembers the given MPICC and
+# MPIRUN, for a later build with MPI
 ifeq ($(MPI),0)
   said_MPICC := $(MPICC)
   said_MPIRUN := $(MPIRUN)
@@ -65,7 +66,7 @@ ifeq ($(MPI),0)
 endif
 NVCC ?= $(firstword $(shell command -v nvcc) \
                     $(wildcard $(CUDA_HOME)/bin/nvcc $(CUDA_PATH)/bin/nvcc /usr/local/cuda/bin/nvcc))
-## CFLAGS= LDFLAGS=  are added to ours;  OPT="-O3 -g"  replaces the optimization;  NVCCFLAGS=  likewise
+## CFLAGS= LDFLAGS= NVCCFLAGS=  are added to ours;  OPT="-O3 -g"  replaces the optimization (not nvcc's)
 OPT ?= -O3 -g
 ## WERROR=0          1: warnings are errors, as in .ci/run
 WERROR ?= 0

@@ -142,7 +142,7 @@ static inline int plan_is_refused(const planned *t)
     if (o->exact && plan_is_not_exact(t)) return 1;
     if (plan_rounds(t) && (o->exact || o->transport == SPMM_TRANSPORT_SHARED)) return 1;
     if (n > 1 && o->transport == SPMM_TRANSPORT_SHARED)
-        return -1;                           /* the transport reads whole rows, if any */
+        return -1; /* refused only if ranks read rows of X in place, which needs whole rows */
     if (t->study.ell_limit < 1e9) return -1; /* only the library knows the size of the padded matrix */
     if (o->kernel && order_of(o->kernel) == ORDER_CHAIN) return -1; /* a build may lack the baseline */
     return o->device == SPMM_CUDA ? -1 : 0;

@@ -25,8 +25,8 @@ def alone(ranks, seed, case):
 
 
 def outcome(ranks, seed, first, code, out, err):
-    """The results of a run of the cases from `first` on.
-    \\return (cases that were run, what went wrong in some of them: a text for each)"""
+    """Evaluates the output of a run of the cases from `first` on.
+    \\return (number of cases that were run, list with one text per failed case)"""
     failed = []
 
     def fail(case, what):

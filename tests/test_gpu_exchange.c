@@ -53,7 +53,8 @@ static void check_rows(const char *spec, spmm_precision precision, int64_t k, sp
                                                    .transport = (spmm_transport)t,
                                                    .exchange = (spmm_exchange)e,
                                                    .no_overlap = o};
-                /* every 5th turn: coprime to the 4 combinations of e and o, so each combination comes up */
+                /* slow transports are tried every 5th turn: 5 is coprime to 4, the number of combinations
+                 * of e and o, so each combination comes up in the end */
                 if (there[t] && (!is_slow(t) || *turn % 5 == (t == SPMM_TRANSPORT_NCCL)))
                     check_plan(&block, &r, &options);
             }

@@ -1,5 +1,5 @@
-/* MPI: 1 2 3 4 6. The joint exchange: the entries that a rank keeps and those that it gives away are its
- * block, as few rows as possible travel, and products are right. */
+/* MPI: 1 2 3 4 6. The joint exchange: the entries that a rank multiplies itself and the entries that other
+ * ranks multiply for it make up its block, as few rows as possible travel, and products are right. */
 #include "halo/joint.h"
 #include "formats/multivector.h"
 #include "partition/comm_volume.h"

@@ -135,12 +135,13 @@ static void test_names(void)
         refused("a.mtx b.mtx", "more than one matrix: a.mtx and b.mtx");
     }
     TEST("an option that is nearly known is refused with the one that may be meant") {
-        refused("--kernle auto", "unknown option --kernle: --help-all lists them; did you mean --kernel?");
+        refused("--kernle auto",
+                "unknown option --kernle: --help-all lists all options; did you mean --kernel?");
         refused("--dryrun", "did you mean --dry-run?");
         refused("--list_kernels", "did you mean --list-kernels?");
         refused("--JSON=x", "did you mean --json?");
         refused("-K 8", "did you mean -k?");
-        refused("--zzz", "unknown option --zzz: --help-all lists them");
+        refused("--zzz", "unknown option --zzz: --help-all lists all options");
         CHECK(!strstr(spmm_error_message(), "did you mean"));
     }
     TEST("a word that is nearly known is refused with the one that may be meant, a far one without") {

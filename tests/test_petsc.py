@@ -139,21 +139,21 @@ with test("X is read from a dense matrix and from a vector"):
 GOOD = aij(4, 3, [[(0, 1.0), (2, 2.0)], [(1, 3.0)]])
 with test("what is damaged or of another kind is refused by one line that names the file, the place, what was found and expected"):
     for message, content in {
-            "A.petsc: found 59 bytes, expected 60 as its first 16 say: it is cut short": GOOD[:-1],
-            "A.petsc: found 61 bytes, expected 60 as its first 16 say: something was added": GOOD + b"x",
+            "A.petsc: found 59 bytes, expected 60 by its header: it is cut short": GOOD[:-1],
+            "A.petsc: found 61 bytes, expected 60 by its header: something was added": GOOD + b"x",
             "complex values of PETSc": aij(4, 3, [[(0, 1.0), (2, 2.0)], [(1, 3.0)]]) + bytes(24),
             "row 2: found a length of -1 entries, expected 0 to 1": GOOD[:20] + packed("i", [-1]) + GOOD[24:],
             "row 1: found a length of 9 entries, expected 0 to 3": GOOD[:16] + packed("i", [9]) + GOOD[20:],
             "found 2 entries in all rows, expected 3": GOOD[:20] + packed("i", [0]) + GOOD[24:],
-            "a column beyond the last one, in entry 2, expected 1 to 3": GOOD[:28] + packed("i", [3]) + GOOD[32:],
-            "a column beyond the last one, in entry 1,": aij(8, 3, [[(2 ** 32, 1.0)]]),
+            "entry 2 has a column index outside of 1 to 3": GOOD[:28] + packed("i", [3]) + GOOD[32:],
+            "entry 1 has a column index outside of 1 to ": aij(8, 3, [[(2 ** 32, 1.0)]]),
             'found "nan" in row 1, column 3': aij(4, 3, [[(0, 1.0), (2, float("nan"))], [(1, 3.0)]]),
             "found a PETSc matrix of -5 rows": packed("i", [MAT, -5, 3, 0]),
             "found 3000000000 rows": packed("q", [MAT, 3000000000, 3, 0]),
             "found a dense matrix of PETSc, expected a sparse matrix (AIJ)": dense(4, [[1.0]]),
             "found a vector of PETSc": vec(8, [1.0]),
             "found a PETSc object of class 1211218": packed("i", [1211218, 1, 1]),
-            f"found 32 bytes, expected {20 + 12 * 666666666} as its first 16 say": packed("i", [MAT, 1, 3, 666666666, 1, 0]) + bytes(8),
+            f"found 32 bytes, expected {20 + 12 * 666666666} by its header": packed("i", [MAT, 1, 3, 666666666, 1, 0]) + bytes(8),
             "ends at byte 12": GOOD[:12]}.items():
         path = scratch("A.petsc", content)
         for ranks, options in ((1, ()), (3, ("--io", "parallel"))):

@@ -167,7 +167,7 @@ static void print_case(const run *r, const contender *theirs)
            ours->time.median * 1e3, by, ours->part[0] * 1e3, hidden, plain, any, ratio);
 }
 
-/** Reports a case; of theirs, only the fastest form. */
+/** Reports a case: all of our contenders, but only the fastest form of NCCL with cuSPARSE ("theirs"). */
 static void report_multigpu(run *r)
 {
     static const contender nobody = {.name = "-"};

@@ -254,8 +254,8 @@ spmm_status sp_rows_new_values(const sp_setup *setup, void *state)
     sp_rows *const s = state;
     if (!s) return SPMM_OK;
     s->common = find_common(s, setup->a, setup->threads);
-    /* making a copy takes the time that several products save, and values that changed once will change
-     * again */
+    /* no new copy in f32: making it takes as much time as several products save, and values that changed
+     * once will probably change again */
     sp_free(s->narrow);
     s->narrow = NULL;
     s->wide = 1;

@@ -14,7 +14,7 @@ namespace {
 enum { PLANNERS = 512, MOST_SLOTS = SP_STAGED_ROWS, COLORS = 4, BUFFER = 4096, TABLE = 8192 };
 constexpr int32_t NO_ROW = -1;
 constexpr int NO_SLOT = -1, NO_COLOR = -1, NO_PANEL = SP_STEP_PANELS;
-constexpr int MISSING = 1 << 14; /* plus the index of a row of X that must be copied */
+constexpr int MISSING = 1 << 14; /* value[] is MISSING + i: this row of X, missing[i], has no slot yet */
 
 /** Totals over all sequences of a plan. */
 struct plan_sums {

@@ -51,7 +51,7 @@ def check_comm(comm):
         raise ValueError("comm is MPI.COMM_NULL, expected a communicator that this rank is in")
     if not isinstance(comm, MPI.Intracomm):
         what = "an inter-communicator" if isinstance(comm, MPI.Intercomm) else f"a {type(comm).__name__}"
-        way = ", or of this matrix Plan(A, k=..)" if hasattr(comm, "shape") else ""
+        way = " (to make a plan of this matrix, call Plan(A, k=..))" if hasattr(comm, "shape") else ""
         raise TypeError(f"comm is {what}, expected a communicator of mpi4py such as MPI.COMM_WORLD{way}")
     if MPI.Is_finalized():
         raise ValueError("MPI has been finalized")

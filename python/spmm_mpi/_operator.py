@@ -14,8 +14,8 @@ LEAVE = -1
 
 
 class Ranges:
-    """The rows of X (side 0) and of Y (side 1) that each rank takes as an operand and gives as a result.
-    Collective."""
+    """The ranges of rows of X (side 0) and of Y (side 1) on every rank: taken() has the ranges of an operand on
+    that side, given() those of a result. The constructor is collective."""
 
     def __init__(self, plan):
         # only the first rank of a process row gives rows of Y, even if its other ranks have them, too

@@ -294,8 +294,8 @@ class Plan:
     def _on_gpu(self, A, rows):
         """Returns this rank's rows of a matrix in GPU memory. Local."""
         if rows == "root":
-            raise TypeError('A is in the memory of a GPU, from where it is not sent to other ranks: A.get(), A.cpu(), or on each rank its '
-                            'rows and rows="distributed"')
+            raise TypeError('A is in GPU memory, and rank 0 sends only matrices in host memory: pass A.get() (CuPy) or A.cpu() (torch), '
+                            'or pass the rows of each rank with rows="distributed"')
         if self._options.device != c.CUDA:
             raise TypeError('A is in the memory of a GPU, and the plan computes on the CPU: Plan(..., device="cuda")')
         return gpu_matrix.entries(A)

@@ -236,7 +236,7 @@ static spmm_status read_long(reader *r, const char *word)
     }
     if (index < 0) {
         const sp_guess guess = guess_long(r->table, name);
-        return sp_fail(SPMM_ERR_USAGE, "unknown option %s: --help-all lists them%s", SHOWN(word),
+        return sp_fail(SPMM_ERR_USAGE, "unknown option %s: --help-all lists all options%s", SHOWN(word),
                        MEANT(&guess, "--", ""));
     }
     if (!r->table->rows[index].argument && text[n])
@@ -259,7 +259,7 @@ static spmm_status unknown_letter(const sp_option_table *table, char letter)
                                                              : tolower((unsigned char)letter)),
                shown[2] = {letter, '\0'}, meant[2] = {other, '\0'};
     const sp_guess guess = {.word = find_letter(table, other) >= 0 ? meant : NULL};
-    return sp_fail(SPMM_ERR_USAGE, "unknown option -%s: --help-all lists them%s", SHOWN(shown),
+    return sp_fail(SPMM_ERR_USAGE, "unknown option -%s: --help-all lists all options%s", SHOWN(shown),
                    MEANT(&guess, "-", ""));
 }
 

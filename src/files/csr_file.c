@@ -285,9 +285,8 @@ spmm_status sp_csr_file_columns(const sp_csr_file *f, int64_t first, int64_t end
     for (int64_t e = end; e > first; e--)
         if (ja[e - 1 - first] < 0 || ja[e - 1 - first] >= h->cols) wrong = e - 1;
     if (wrong < end)
-        return sp_fail(SPMM_ERR_SYNTAX,
-                       "%s: found a %s beyond the last one, in entry %lld, expected 1 to %lld", f->path,
-                       f->transposed ? "row" : "column", (long long)wrong + 1, (long long)h->cols);
+        return sp_fail(SPMM_ERR_SYNTAX, "%s: entry %lld has a %s index outside of 1 to %lld", f->path,
+                       (long long)wrong + 1, f->transposed ? "row" : "column", (long long)h->cols);
     return SPMM_OK;
 }
 

@@ -102,8 +102,8 @@ static spmm_status lay_values(sp_csr_file *f, const petsc_head *h, int64_t at, i
             f->path);
     *values = (sp_csr_section){SP_NUMBER_F32, at, 4 * n, SWAPPED, NULL};
     if (found == at + 4 * n) return SPMM_OK;
-    return sp_fail(SPMM_ERR_SYNTAX, "%s: found %lld bytes, expected %lld as its first %d say: %s", f->path,
-                   (long long)found, (long long)expected, (int)h->bytes,
+    return sp_fail(SPMM_ERR_SYNTAX, "%s: found %lld bytes, expected %lld by its header: %s", f->path,
+                   (long long)found, (long long)expected,
                    found < expected ? "it is cut short" : "something was added");
 }
 

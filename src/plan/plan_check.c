@@ -38,7 +38,7 @@ static spmm_status check_options(const char *function, const spmm_plan_options *
                  SPMM_REDUCE_NCCL));
     if (o->exact && o->any_order)
         return sp_fail(SPMM_ERR_USAGE,
-                       "%s: options.exact and options.any_order are both set, expected one of them",
+                       "%s: options.exact and options.any_order are both set, expected at most one",
                        function);
     if (o->stream && o->device == SPMM_CPU)
         return sp_fail(SPMM_ERR_USAGE,

@@ -57,7 +57,8 @@ spmm_status sp_tune_path(char *path, size_t n)
     else if (home && home[0] == '/')
         length = snprintf(path, n, "%s/.cache/spmm_mpi/tune", home);
     else
-        return sp_fail(SPMM_ERR_OPEN, "none of SPMM_TUNE_CACHE, XDG_CACHE_HOME and HOME names a folder");
+        return sp_fail(SPMM_ERR_OPEN,
+                       "--autotune has no file: set SPMM_TUNE_CACHE to a file, or HOME to an absolute path");
     if (length < 0 || (size_t)length >= n) return sp_fail(SPMM_ERR_OPEN, "%.200s...: too long a name", path);
     return SPMM_OK;
 }

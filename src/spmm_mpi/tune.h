@@ -32,7 +32,7 @@ const char *sp_cpu_name(char *text, size_t n);
  *
  *  Local.
  *  \param [out] path  [n]; "" if the cache is disabled
- *  \return SPMM_OK, SPMM_ERR_OPEN if none of the variables names a folder or the path is too long */
+ *  \return SPMM_OK, SPMM_ERR_OPEN if no variable gives a path, or the path is too long */
 spmm_status sp_tune_path(char *path, size_t n);
 
 /** Looks up the fastest kernel for a key in the cache file.

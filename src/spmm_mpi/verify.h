@@ -7,8 +7,9 @@
 
 enum { SP_SAMPLE_ROWS = 1000 }; /**< approximate number of rows that --verify sample compares */
 
-/** Result of the comparison of y with the serial product ref and with `plain`, the serial product with one
- *  chain per element. ref and plain differ only in rows of more than SP_CHAIN entries. */
+/** Result of the comparison of y with two serial products: `ref`, summed in the canonical order
+ *  (formats/summation.h), and `plain`, where each element is one sequence of additions in the order of the
+ *  entries. The two differ only in rows of more than SP_CHAIN entries. */
 typedef struct sp_error {
     double max_relative;  /**< maximum relative error |y - plain| / |plain|; for plain = 0, |y| */
     double mean_relative; /**< mean relative error of all elements */
