@@ -309,7 +309,8 @@ spmm_status spmm_plan_x_create_k(const spmm_plan *plan, int64_t k, spmm_multivec
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
 spmm_status spmm_plan_y_create(const spmm_plan *plan, spmm_multivector *y);
 
-/** As spmm_plan_y_create(), with k columns, from 0 to the k of spmm_plan_create(). Local. */
+/** As spmm_plan_y_create(), but y has k columns, whatever the plan's current number of columns is. Local.
+ *  \param [in] k  0 to the k of spmm_plan_create() */
 spmm_status spmm_plan_y_create_k(const spmm_plan *plan, int64_t k, spmm_multivector *y);
 
 /** Computes Y := alpha A X + beta Y; complete on return, unless the plan has a stream.

@@ -297,8 +297,9 @@ spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, cons
  *  \return SPMM_OK, SPMM_ERR_USAGE, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y);
 
-/** Multiplies column j of x by factor[j], rounded to the precision of x. Local; complete on return. Neither
- *  ghost rows nor padding columns are read or written. A factor of 0 also multiplies: NaNs stay NaNs.
+/** Multiplies column j of x by factor[j], after rounding factor[j] to the precision of x. Local; complete on
+ *  return. Neither ghost rows nor padding columns are read or written. A factor of 0 also multiplies: NaNs
+ *  stay NaNs.
  *  \param [in]     factor  in host memory, [k]. Must not overlap x
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status spmm_multivector_scale(const double *factor, spmm_multivector *x);

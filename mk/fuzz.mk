@@ -1,4 +1,5 @@
-# Fuzz targets, tests/fuzz/: with libFuzzer by clang, and by any compiler as tests/test_fuzz_corpus.
+# Fuzz targets, tests/fuzz/. clang links each of them with libFuzzer. Any compiler links all of them into
+# tests/test_fuzz_corpus, a test that runs them on the stored corpus.
 
 FUZZ_S ?= 60
 FUZZ_TOTAL_S ?=

@@ -40,7 +40,7 @@ def coefficients(data):
 
 
 def file_of(rng, folder):
-    """Writes a file of random series: (its name, the values)."""
+    """Writes a file of random series. Returns (its name, the values)."""
     m, n = rng.choice((1, 2, 3, 9, rng.randint(1, 40))), rng.choice((1, 2, 5, rng.randint(3, 90)))
     data = np.array([[rng.uniform(-1, 1) for _ in range(n)] for _ in range(m)])
     if rng.random() < 0.5:

@@ -115,8 +115,8 @@ static void check_lists(const spmm_csr *a, const spmm_cut *cut)
     free(owners);
 }
 
-/** Checks products with the block of a cut, in the caller's numbering, and the number of rows that they
- *  move. */
+/** Checks products with the block of a cut: each row of Y must equal the serial result of the row with the
+ *  caller's number cut->row[i]. With a halo exchange a product must move cut->moved rows of X. */
 static void check_products(const spmm_csr *a, const spmm_cut *cut, const spmm_plan_options *o)
 {
     spmm_block block;

@@ -1,5 +1,6 @@
-"""Edge lists, by --read-as edges: the program on 1 and 3 ranks and the Python package read the matrix that SciPy makes of the
-edges, with any number of threads; what is refused, and at which line.
+"""Edge lists, read by --read-as edges. Short lists give the product of the same matrix in a Matrix Market
+file, on 1 and 3 ranks. Large lists give SciPy's matrix of these edges, with any number of threads; the Python
+package reads the same matrix. Also: what is refused, and at which line.
 limit: 300"""
 import bz2
 import gzip

@@ -140,7 +140,7 @@ __device__ inline void sum_slices(const sell_args<T> &a, T common, const int (&c
                                   const char *const (&x)[N])
 {
     using X = typename vector_of<T, V>::type;
-    /* as many as the registers allow */
+    /* further entries in flight: as many as fit in the registers that equal or narrow values save */
     constexpr int more = V > 1 || values == OWN                                ? 0
                          : values == EQUAL || std::is_same_v<C, short_columns> ? IN_FLIGHT
                                                                                : IN_FLIGHT / 2;

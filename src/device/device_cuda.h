@@ -51,8 +51,9 @@ void sp_cuda_close_pool(void);
 /** Frees the staging buffers of copies, for sp_device_close(). Local. */
 void sp_cuda_free_stages(void);
 
-/** Returns the CUDA ordinal of a usable GPU, and describes the GPU. Local.
- *  \return SPMM_OK, SPMM_ERR_NO_DEVICE (there is no such GPU) */
+/** Describes the usable GPU with number `index`, as sp_device_describe() counts. Local.
+ *  \param [out] ordinal  CUDA's number of this GPU
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE (no usable GPU has this number) */
 spmm_status sp_cuda_find_gpu(int index, int *ordinal, sp_device_info *info);
 
 /** Frees the resources of flags, for sp_device_close(). Local. */

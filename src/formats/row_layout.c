@@ -225,8 +225,9 @@ static void search(const chunk_graph *g, int32_t pivot, int32_t *distance, int32
         if (distance[v] < 0) distance[v] = beyond;
 }
 
-/** Sets square[v * PIVOTS + p] to the squared distance of vertex v from pivot p, minus the means for that
- *  pivot and that vertex. \param distance, queue [PIVOTS * vertices] workspaces */
+/** Sets square[v * PIVOTS + p] to the squared distance of vertex v from pivot p, doubly centered: first the
+ *  mean over all vertices is subtracted for each pivot, then the mean over all pivots of what remains is
+ *  subtracted for each vertex. \param distance, queue [PIVOTS * vertices] workspaces */
 static void find_squares(const chunk_graph *g, int threads, int32_t *distance, int32_t *queue, double *square)
 {
     const int64_t n = g->vertices;

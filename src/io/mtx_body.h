@@ -116,10 +116,11 @@ spmm_status sp_reading_coo(sp_reading *r, sp_coo *coo);
  *  \return r->error.status */
 spmm_status sp_reading_pass(sp_reading *r, sp_wanted wanted, int anywhere, sp_read_sink sink, void *context);
 
-/** Finds the first error of a coordinate file by reading the file once more, in order, without progress
- *  reports: a pass that is not in file order shows only that there is an error, not which one is first. If no
- *  error is found now, the file has changed, and r->error reports that. If r->error is set and no line causes
- *  it, it is left as it is. The file must be repeatable: sp_reading_repeatable(). Returns r->error.status. */
+/** Finds the first error of a coordinate file. If r->error is already set and no line causes it, leaves
+ *  r->error unchanged. Otherwise reads the file once more, without progress reports and in order, because a
+ *  pass that is not in file order shows only that there is an error, not which one is first. If this pass
+ *  finds no error, the file has changed, and r->error says so. The file must be repeatable:
+ *  sp_reading_repeatable(). Returns r->error.status. */
 spmm_status sp_reading_explain(sp_reading *r);
 
 /** Reads the whole matrix as CSR, as sp_read_csr() does, from a file of which only the header has been read.

@@ -40,8 +40,8 @@ struct spmm_plan {
     sp_product *forward;
     sp_transposed *transposed; /* NULL before the first product with the transpose */
     sp_variants variants;      /* the variants among which `forward` was chosen */
-    sp_plan_own *own; /* the objects to which grid and halo point, if spmm_plan_create() made the plan; else
-                         NULL */
+    sp_plan_own *own; /* what the plan owns, e.g. the grid and the halos to which its products point; NULL if
+                         spmm_plan_create() did not make the plan */
 };
 
 /** Takes the plan for this thread. Local. \return 1 on success; 0: another thread is in one of its

@@ -176,8 +176,8 @@ spmm_status sp_transposed_map_values(sp_transposed *t, int *all)
     return status == SPMM_ERR_MEMORY ? SPMM_OK : status;
 }
 
-/** Gathers the values of part n of the transpose in `to`, both in GPU memory, and updates the product with
- *  them. */
+/** Gathers the values of part n of the transpose from `values` into `to`, which are both in GPU memory, and
+ *  updates the product with the gathered values. */
 static spmm_status update_part(sp_transposed *t, int n, const void *values, void *to)
 {
     const spmm_csr *const part = part_of(t, n);

@@ -61,7 +61,7 @@ static int64_t end_of(int64_t begin, int64_t all) { return begin + PIECE < all ?
 
 static void compare_on_host(const spmm_csr *a, const spmm_rows *r, int threads, unlike *found)
 {
-    /* if the row starts begin and end like the block's, r has as many entries as the block */
+    /* if r's first and last row start equal those of the block, r has as many entries as the block */
     if (r->irp && (starts_differ(a, r, 0, 1) || starts_differ(a, r, a->rows, a->rows + 1))) {
         set(&found->pattern);
         return;
