@@ -20,13 +20,17 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/** Waits for the GPU. Sets *seconds to the time since `start` on the slowest rank, in seconds. */
+static PetscBool on_gpu; /* A is in GPU memory */
+
+/** Waits for the GPU, if A is there. Sets *seconds to the seconds since `start` on the slowest rank. */
 static PetscErrorCode elapsed(double start, double *seconds)
 {
     PetscDeviceContext context;
     PetscFunctionBeginUser;
-    PetscCall(PetscDeviceContextGetCurrentContext(&context));
-    PetscCall(PetscDeviceContextSynchronize(context));
+    if (on_gpu) {
+        PetscCall(PetscDeviceContextGetCurrentContext(&context));
+        PetscCall(PetscDeviceContextSynchronize(context));
+    }
     *seconds = MPI_Wtime() - start;
     PetscCallMPI(MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -68,6 +72,7 @@ static PetscErrorCode run(Mat a, const char *name, PetscInt k, PetscInt repeats)
     PetscCall(MatGetSize(a, &rows, &cols));
     PetscCall(MatGetLocalSize(a, &own_rows, &own_cols));
     PetscCall(MatGetVecType(a, &vectors));
+    PetscCall(PetscStrcmpAny(vectors, &on_gpu, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
     PetscCall(MatCreateDenseFromVecType(PETSC_COMM_WORLD, vectors, own_cols, PETSC_DECIDE, cols, k,
                                         PETSC_DECIDE, NULL, &x));
     PetscCall(MatSetRandom(x, NULL));

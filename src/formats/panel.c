@@ -39,7 +39,7 @@ static int32_t column_before(const spmm_csr *a, const merge *m, int32_t next)
     for (int r = 0; r < m->rows; r++) {
         const int64_t at = m->at[r];
         if (at == m->end[r] || a->ja[at] == next || a->ja[at] >= before) continue;
-        for (int64_t e = at + 1; e < m->end[r]; e++)
+        for (int64_t e = at + 1; e < m->end[r] && before != a->ja[at]; e++)
             if (a->ja[e] == next) before = a->ja[at];
     }
     return before;

@@ -285,8 +285,10 @@ spmm_status sp_layout_order(const spmm_csr *a, int parts, int together, int thre
     TRY_GOTO(thin(a, threads, &t, &of), done);
     if (uses_gpu(a)) {
         status = order_on_gpu(of, order);
-        if (status == SPMM_OK) cut_along_curve(&l, parts);
-        if (status != SPMM_ERR_MEMORY) goto done;
+        if (status == SPMM_OK) {
+            cut_along_curve(&l, parts);
+            goto done;
+        } /* else the host makes the layout */
     }
     TRY_GOTO(sp_alloc((void **)&l.at, a->rows, sizeof *l.at, "coordinates of rows"), done);
     TRY_GOTO(sp_alloc((void **)&l.key, 3 * a->rows, sizeof *l.key, "sort keys of rows"), done);

@@ -19,6 +19,10 @@ static const double GRAPH_ENTRY = 1e-6;
 enum { FEW = 20 };
 static const double LESS = 0.5;
 
+/* MOST: the rank that receives most rows must receive less than this fraction of what it receives with the
+ * cut by entries, because products wait for it. */
+static const double MOST = 0.9;
+
 void sp_renumbering_destroy(sp_renumbering *c)
 {
     sp_free(c->perm);
@@ -125,12 +129,14 @@ spmm_status sp_renumbering_make(const spmm_csr *a, const sp_cut_setting *s, sp_p
 /* ---- the choice ---- */
 
 /** Replaces *best by *c if *c moves clearly fewer rows in total than the cut by entries, and its group that
- *  receives the most rows receives fewer than that of *best. The time spent on making *c does not count,
- *  because it has passed. Destroys the cut that is not kept.
+ *  receives the most rows receives fewer than that of *best, clearly fewer if *best is the cut by entries.
+ *  The time spent on making *c does not count, because it has passed. Destroys the cut that is not kept.
  *  \param [in] nnz_rows  number of rows that the cut by entries moves */
 static void take_better(int64_t nnz_rows, sp_renumbering *best, sp_renumbering *c)
 {
-    const int better = (double)c->all < LESS * (double)nnz_rows && c->most < best->most;
+    const double most = best->by == SP_PARTITION_NNZ ? MOST : 1;
+    const int better = (double)c->all < LESS * (double)nnz_rows &&
+                       (double)c->most < most * (double)best->most;
     sp_renumbering *const worse = better ? best : c;
     sp_renumbering_destroy(worse);
     if (better) {
