@@ -128,11 +128,11 @@ with test("a libspmm that is not there, is none, or has another interface is an 
         within(text, "make install PREFIX=DIR")
     other = scratch("libspmm.so.0.1")
     shutil.copy(LIBRARY, other)
-    within(found(SPMM_LIBRARY=other), f"has interface 0.1, and this spmm_mpi {_library.VERSION} needs {_library.INTERFACE}")
+    within(found(SPMM_LIBRARY=other), f"has interface 0.1, and the package spmm_mpi {_library.VERSION} needs interface {_library.INTERFACE}")
     source = scratch("newer.c", "const char *spmm_version(int *a, int *b, int *c) { *a = 7; *b = 1; *c = 2; return \"7.1.2\"; }\n")
     newer = scratch("libnewer.so")
     subprocess.run([*os.environ.get("MPICC", "mpicc").split(), "-shared", "-fPIC", source, "-o", newer], check=True)
-    within(found(SPMM_LIBRARY=newer), f"is libspmm 7.1.2, and this spmm_mpi {_library.VERSION} needs {_library.INTERFACE}")
+    within(found(SPMM_LIBRARY=newer), f"is libspmm 7.1.2, and the package spmm_mpi {_library.VERSION} needs {_library.INTERFACE}")
     if not found().startswith(("/", "libspmm")):
         within(found(), "libspmm was not found")
 

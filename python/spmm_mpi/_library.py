@@ -202,7 +202,7 @@ def open_openmp(folder):
         ctypes.CDLL(bundled)
 
 
-HOW = (f"build it by `make`, install it by `make install PREFIX=DIR`, and set SPMM_LIBRARY to DIR/lib or to the file "
+HOW = (f"build libspmm by `make`, install it by `make install PREFIX=DIR`, and set SPMM_LIBRARY to DIR/lib or to the file "
        f"({SONAME})")
 
 
@@ -247,7 +247,7 @@ def check_interface(file):
     may differ."""
     version = re.search(r"libspmm\.so\.(\d+\.\d+)", os.path.basename(os.path.realpath(file)))
     if version and version[1] != INTERFACE:
-        raise Error(f"{file} has interface {version[1]}, and this spmm_mpi {VERSION} needs {INTERFACE}; {HOW}")
+        raise Error(f"{file} has interface {version[1]}, and the package spmm_mpi {VERSION} needs interface {INTERFACE}; {HOW}")
 
 
 def open_library():
@@ -307,7 +307,7 @@ def check_version(lib, file):
     version.restype, version.argtypes = c_char_p, [POINTER(c_int)] * 3
     text = version(*map(ctypes.byref, numbers)).decode()
     if f"{numbers[0].value}.{numbers[1].value}" != INTERFACE:
-        raise Error(f"{file} is libspmm {text}, and this spmm_mpi {VERSION} needs {INTERFACE}; {HOW}")
+        raise Error(f"{file} is libspmm {text}, and the package spmm_mpi {VERSION} needs {INTERFACE}; {HOW}")
 
 
 class Library:

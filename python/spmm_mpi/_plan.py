@@ -144,7 +144,7 @@ def grid_of(grid, rows, ranks):
     if p * q != ranks:
         raise ValueError(f"grid is {p} x {q}, expected as many places as there are ranks, {ranks}")
     if rows == "distributed" and q != 1:
-        raise ValueError(f'grid is {p} x {q}: with rows="distributed" it is {ranks} x 1')
+        raise ValueError(f'grid is {p} x {q}, expected {ranks} x 1 with rows="distributed"')
     return (p, q)
 
 
@@ -483,7 +483,8 @@ class Plan:
         if k is None and len(self._products) == 1:
             k = next(iter(self._products))
         if k not in self._products:
-            raise ValueError(f"there is no plan for k = {k}, but for {list(self._products) or 'none'}: prepare(k) makes one")
+            made = f"products of {list(self._products)} columns are set up" if self._products else "no products are set up"
+            raise ValueError(f"k is {k}, and {made}: {'call prepare(k) first' if k or not self._products else 'pass one of these k'}")
         return self._products[k].create(side).array()
 
     # ---- products ----

@@ -101,7 +101,8 @@ static spmm_status find_parts(const spmm_plan_options *o, sp_product *p)
     if (o->column_blocks != 0 && !sp_column_blocks_fit(p->k, p->precision, o->column_blocks))
         status = sp_fail(
             SPMM_ERR_USAGE,
-            "%d column blocks of K = %lld: expected a divisor up to %d that leaves multiples of 32 bytes",
+            "column_blocks is %d: expected a divisor of K = %lld, at most %d, such that a row of a block has a "
+            "multiple of 32 bytes",
             o->column_blocks, (long long)p->k, SP_MOST_COLUMN_BLOCKS);
     TRY(sp_agree(p->grid->comm, "plan", status));
     if (o->column_blocks > 0) p->column_blocks.count = o->column_blocks;
