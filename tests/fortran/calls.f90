@@ -484,7 +484,7 @@ contains
     call fails("a negative limit", SPMM_ERR_USAGE, "study.ell_limit")
     o = spmm_plan_options(column_blocks=2)
     call spmm_plan_create(MPI_COMM_WORLD, block, 3_int64, plan, status, o)
-    call fails("column blocks that do not divide K", SPMM_ERR_USAGE, "column blocks")
+    call fails("column blocks that do not divide K", SPMM_ERR_USAGE, "column_blocks is")
     o = spmm_plan_options(device=SPMM_CUDA)
     call spmm_plan_create(MPI_COMM_WORLD, block, 3_int64, plan, status, o)
     call fails("a GPU that is not open", SPMM_ERR_NO_DEVICE, "")
