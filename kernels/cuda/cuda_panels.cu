@@ -48,8 +48,8 @@ __device__ inline int32_t least_column(int32_t column)
     return column;
 }
 
-/** Returns true, in all lanes of the warp, if column indices decrease somewhere in a row of the warp's
- *  panels. */
+/** Returns true if the warp's panels contain a row whose column indices decrease somewhere. All lanes of the
+ *  warp get the same result. */
 __device__ inline bool any_decrease(const cursor &c, const int32_t *col)
 {
     bool decreases = false;

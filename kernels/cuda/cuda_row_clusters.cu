@@ -99,16 +99,6 @@ struct kinship {
                                                 row also has */
 };
 
-/** Returns the number of columns that rows i and j have in common. Columns may be in any order, as in a
- *  renumbered matrix. */
-__device__ inline int common_columns(const int64_t *row_start, const int32_t *col, int64_t i, int64_t j)
-{
-    int common = 0;
-    for (int64_t p = row_start[i]; p < row_start[i + 1]; p++)
-        for (int64_t q = row_start[j]; q < row_start[j + 1]; q++) common += col[p] == col[q];
-    return common;
-}
-
 /** From every `step` rows, takes one at random. Compares it with the next row, and with the owner of the
  *  column that has its minimum hash. (In a matrix of blocks, every step-th row could always be the first row
  *  of its block.) */
@@ -124,10 +114,10 @@ __global__ void __launch_bounds__(THREADS)
         const int64_t partner = sp_unhash(owner[sp_unhash(least[i], SP_SEED_ROWS)], SP_SEED_ROWS);
         atomicAdd(&sum->columns, length);
         if (i + 1 < rows && row_start[i + 2] - row_start[i + 1] <= SP_CHAIN)
-            atomicAdd(&sum->with_next, common_columns(row_start, col, i, i + 1));
+            atomicAdd(&sum->with_next, sp_common_columns(row_start, col, i, i + 1));
         if (partner == i) continue;
         atomicAdd(&sum->others, length - 1);
-        atomicAdd(&sum->with_partner, common_columns(row_start, col, i, partner) - 1);
+        atomicAdd(&sum->with_partner, sp_common_columns(row_start, col, i, partner) - 1);
     }
 }
 

@@ -73,19 +73,14 @@ SP_HOST_DEVICE static inline int sp_clusters_joined(int64_t before, int64_t afte
     return after > 0 && 4 * after <= 3 * before;
 }
 
-/** Returns the number of columns that rows i and j of a CSR matrix have in common. Local. */
+/** Returns the number of columns that rows i and j of a CSR matrix have in common. Columns may be in any
+ *  order, as in a renumbered matrix. Takes time proportional to the product of the rows' lengths. Local. */
 SP_HOST_DEVICE static inline int sp_common_columns(const int64_t *row_start, const int32_t *col, int64_t i,
                                                    int64_t j)
 {
-    int64_t p = row_start[i], q = row_start[j];
-    const int64_t p_end = row_start[i + 1], q_end = row_start[j + 1];
     int common = 0;
-    while (p < p_end && q < q_end) {
-        const int32_t a = col[p], b = col[q];
-        common += a == b;
-        p += a <= b;
-        q += b <= a;
-    }
+    for (int64_t p = row_start[i]; p < row_start[i + 1]; p++)
+        for (int64_t q = row_start[j]; q < row_start[j + 1]; q++) common += col[p] == col[q];
     return common;
 }
 

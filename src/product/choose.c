@@ -267,9 +267,8 @@ spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_pr
 /* ---- features ---- */
 
 /** Copies the column indices of row i to `to`, in increasing order. The row must have at most SP_CHAIN
- *  entries.
- *  \return the number of column indices */
-static int64_t copy_increasing(const spmm_csr *a, int64_t i, int32_t *to)
+ *  entries. */
+static void copy_increasing(const spmm_csr *a, int64_t i, int32_t *to)
 {
     const int32_t *const col = a->ja + a->irp[i];
     const int64_t length = a->irp[i + 1] - a->irp[i];
@@ -278,7 +277,6 @@ static int64_t copy_increasing(const spmm_csr *a, int64_t i, int32_t *to)
         for (; at > 0 && to[at - 1] > col[e]; at--) to[at] = to[at - 1];
         to[at] = col[e];
     }
-    return length;
 }
 
 /** Returns how far row i reaches: the greatest minus the smallest of its column indices, plus 1. The row must
@@ -309,15 +307,14 @@ static void compare_neighbors(const spmm_csr *a, int64_t diagonal, struct sp_fea
         if (i >= a->rows) break;
         const int64_t length = a->irp[i + 1] - a->irp[i];
         if (length < 2 || length > SP_CHAIN) continue;
-        int32_t both[2 * SP_CHAIN];
-        copy_increasing(a, i, both);
+        int32_t column[SP_CHAIN];
+        copy_increasing(a, i, column);
         int64_t e = (int64_t)((at_random >> 33) % (uint64_t)length);
-        if (both[e] - diagonal == i) e = e + 1 < length ? e + 1 : 0;
-        const int64_t row = both[e] - diagonal;
+        if (column[e] - diagonal == i) e = e + 1 < length ? e + 1 : 0;
+        const int64_t row = column[e] - diagonal;
         if (row < 0 || row >= a->rows || a->irp[row + 1] - a->irp[row] > SP_CHAIN) continue;
-        const int64_t start[] = {0, length, length + copy_increasing(a, row, both + length)};
         sum->columns += (double)(length - 1);
-        sum->shared += fmax((double)sp_common_columns(start, both, 0, 1) - 1, 0);
+        sum->shared += fmax((double)sp_common_columns(a->irp, a->ja, i, row) - 1, 0);
     }
 }
 
