@@ -14,6 +14,7 @@ from python_ranks import A, Skipped, X, case, comm, in_threads, near, need, on_r
 from spmm_mpi import Plan, _gpu_matrix as gpu_matrix
 from spmm_mpi._library import comm_type, loaded, newer
 from spmm_mpi._matrix import RankCut
+from spmm_mpi._plan import STAGES
 
 # ---- threads ----
 
@@ -337,6 +338,44 @@ def _():
     with Plan(comm, on_root(A), [2, 4]) as plan:
         assert sorted(plan.kernels) == [2, 4] and len(plan._made_for) == 1
         near(plan @ X[plan.x_range], (A @ X)[plan.y_range])
+
+
+@case("a plan of one rank for an unknown number of products is made again as they become more, and keeps the bits")
+def _():
+    a, x = random_matrix(300, 300, np.float64, 0.1), random_x(300, 8)
+    out, y = np.empty_like(x), a @ x
+    with Plan(MPI.COMM_SELF, a) as plan:
+        first, seen, made = plan @ x, [plan._options.products], plan._made_for[0]
+        zeros = plan.x_zeros(8)
+        zeros[:] = x
+        for n in range(1, sum(STAGES[:2]) + 1):
+            if n == STAGES[0] - 1:
+                plan.begin(x, out=out)
+                assert plan.end().tobytes() == first.tobytes()
+            elif n == STAGES[0]:
+                near(plan.T @ x, a.T @ x, "the product that makes the plan again")
+                assert plan._made_for[0] is not made
+            else:
+                ways = (lambda: plan @ x, lambda: plan.apply(x, out=out), lambda: plan.apply(zeros, out=out), lambda: plan @ np.asfortranarray(x))
+                assert ways[n % 4]().tobytes() == first.tobytes()
+            seen.append(plan._options.products)
+        assert seen == [STAGES[0]] * STAGES[0] + [STAGES[1]] * STAGES[1] + [STAGES[2]] and plan.kernel
+        plan.update_values(2 * a)
+        near(plan @ x, 2 * y)
+    with Plan(MPI.COMM_SELF, a) as plan:
+        near(plan @ x[:, :2], y[:, :2])
+        plan.prepare(8)
+        assert plan._options.products == STAGES[2] and not plan._stages
+    for given in ({"k": 8}, {"k": [2, 8]}, {"products": 30}, {"kernel": "cpu_csr"}, {"plan": "quick"}):
+        with Plan(MPI.COMM_SELF, a, **given) as plan:
+            near(plan @ x, y)
+            assert not plan._stages and plan._options.products == given.get("products", 0), given
+    with Plan(MPI.COMM_SELF, a) as plan:
+        first = plan @ x
+        with unittest.mock.patch.object(loaded(), "spmm_plan_create_extended", lambda *of: int(spmm_mpi.Status.MEMORY)):
+            for _ in range(STAGES[0] + 1):
+                assert (plan @ x).tobytes() == first.tobytes()
+        assert not plan._stages
 
 
 @case("one plan of libspmm serves all K, and a greater K makes it anew")

@@ -258,18 +258,18 @@ def _():
     first = matmul(a, x)
     plan = _matmul.cache.owned[id(a.indices), np.dtype(np.float64), ()][0].plan
     before, seen = counted(), []
-    for n in range(sum(_matmul.PRODUCTS[:2]) + 2):
+    for n in range(sum(_matmul.STAGES[:2]) + 2):
         seen.append(plan._options.products)
         assert matmul(a, x).tobytes() == first.tobytes()
         matmul(a, x[:, :1]) if n == 30 else None
-    assert sorted(set(seen)) == list(_matmul.PRODUCTS) and seen == sorted(seen)
-    assert seen.count(_matmul.PRODUCTS[0]) == _matmul.PRODUCTS[0]
+    assert sorted(set(seen)) == list(_matmul.STAGES) and seen == sorted(seen)
+    assert seen.count(_matmul.STAGES[0]) == _matmul.STAGES[0]
     assert counted() == before and plan.kernels[1]
     for options in ({"products": 7}, {"kernel": "cpu_csr"}):
-        for _ in range(_matmul.PRODUCTS[0] + 5):
+        for _ in range(_matmul.STAGES[0] + 5):
             matmul(a, x, **options)
         plan = _matmul.cache.owned[id(a.indices), np.dtype(np.float64), tuple(options.items())][0].plan
-        assert plan._options.products == options.get("products", _matmul.PRODUCTS[0])
+        assert plan._options.products == options.get("products", 0)
 
 
 @case("threads that change the values of one matrix in turn have the product of theirs")

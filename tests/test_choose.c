@@ -77,7 +77,7 @@ static void test_features(void)
                 CHECK(f.sum.rows == (double)a.rows && f.sum.nnz == (double)a.nnz);
                 CHECK(f.sum.squares == squares && f.longest == longest &&
                       f.sum.over[SP_LENGTH_BOUNDS - 1] == in_long_rows);
-                CHECK(f.sum.panel_columns == sp_panel_columns(&a, a.rows));
+                CHECK(f.sum.panel_columns == sp_panel_columns(&a, a.rows, 2));
                 CHECK((sp_features_reuse(&f) >= 1) == (a.nnz > 0 && in_long_rows <= 0.02 * (double)a.nnz));
                 spmm_csr_destroy(&a);
             }

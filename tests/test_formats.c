@@ -216,7 +216,7 @@ static double reuse(const spmm_csr *a, const int64_t *position)
 {
     spmm_csr b;
     CHECK_INT(sp_csr_permute(a, position, 2, &b), SPMM_OK);
-    const double columns = sp_panel_columns(&b, b.rows);
+    const double columns = sp_panel_columns(&b, b.rows, 1);
     spmm_csr_destroy(&b);
     return columns > 0 ? (double)a->nnz / columns : 0;
 }
@@ -294,7 +294,7 @@ static void test_panels_in_any_order(void)
             number_back(&mixed, number, &b);
             CHECK_INT(sp_matrix_create(&b, SPMM_PANEL, SPMM_CPU, 0, 0, 2, &m), SPMM_OK);
             check_panel(&b, &m);
-            CHECK(sp_panel_columns(&b, b.rows) == sp_panel_columns(&a, a.rows));
+            CHECK(sp_panel_columns(&b, b.rows, 1) == sp_panel_columns(&a, a.rows, 1));
             sp_free(number);
             sp_matrix_destroy(&m);
             spmm_csr_destroy(&a), spmm_csr_destroy(&mixed), spmm_csr_destroy(&b);
@@ -308,7 +308,7 @@ static void test_panels_in_any_order(void)
         sp_matrix m;
         CHECK_INT(sp_matrix_create(&a, SPMM_PANEL, SPMM_CPU, 0, 0, 2, &m), SPMM_OK);
         check_panel(&a, &m);
-        CHECK(sp_panel_columns(&a, 1) > 3);
+        CHECK(sp_panel_columns(&a, 1, 1) > 3);
         sp_matrix_destroy(&m);
     }
 }
@@ -341,7 +341,7 @@ int main(void)
     TEST("panels' distinct columns are counted, from a sample too") {
         spmm_csr a;
         CHECK_INT(spmm_csr_generate("fem3:12", SPMM_F64, &a), SPMM_OK);
-        const double all = sp_panel_columns(&a, a.rows), some = sp_panel_columns(&a, 40);
+        const double all = sp_panel_columns(&a, a.rows, 1), some = sp_panel_columns(&a, 40, 1);
         CHECK(all > (double)a.nnz / 8 && all < (double)a.nnz / 3);
         CHECK(some > 0.7 * all && some < 1.3 * all);
         spmm_csr_destroy(&a);

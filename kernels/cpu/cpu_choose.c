@@ -100,11 +100,11 @@ const sp_loop *sp_choose_loops(const sp_launch *l, const sp_width *w, int64_t bl
 /** Model of a direct-mapped L1 cache that holds rows of X. A line of the model is a cache line with several
  *  short rows of X, or one longer row. */
 typedef struct cache {
-    int64_t slots, line; /* slots: number of slots for lines; line: number of rows of X per line */
-    int64_t slot[512];   /* number of the line in each slot; -1: empty slot */
+    int32_t slots, line; /* slots: number of slots for lines; line: number of rows of X per line */
+    int32_t slot[512];   /* number of the line in each slot; -1: empty slot */
 } cache;
 
-static int64_t in_cache(const cache *c, int64_t line)
+static int in_cache(const cache *c, int32_t line)
 {
     return line >= 0 && c->slot[line % c->slots] == line;
 }
@@ -116,7 +116,7 @@ static int64_t count_misses(cache *c, const int32_t *col, int64_t from, int64_t 
 {
     int64_t misses = 0;
     for (int64_t e = from; e < to; e++) {
-        const int64_t line = col[e] / c->line;
+        const int32_t line = col[e] / c->line;
         misses += !in_cache(c, line) && (long_rows || !in_cache(c, line - 1));
         c->slot[line % c->slots] = line;
     }
@@ -126,13 +126,13 @@ static int64_t count_misses(cache *c, const int32_t *col, int64_t from, int64_t 
 int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64_t *end, int64_t bytes)
 {
     enum { SAMPLES = 16, ENTRIES = 4096, CACHE_BYTES = 32 << 10, LINE = 64, LONG_ROW = 256, FEW = 5 };
-    cache c = {.slots = bytes > CACHE_BYTES / 16 ? 16 : CACHE_BYTES / (bytes > LINE ? bytes : LINE),
-               .line = bytes < LINE ? LINE / bytes : 1};
+    cache c = {.slots = (int32_t)(bytes > CACHE_BYTES / 16 ? 16 : CACHE_BYTES / (bytes > LINE ? bytes : LINE)),
+               .line = (int32_t)(bytes < LINE ? LINE / bytes : 1)};
     int64_t misses = 0, all = 0;
     if (bytes < SP_PREFETCH_BYTES) return 0;
     for (int s = 0; s < SAMPLES; s++) {
         int64_t i = a->rows / SAMPLES * s, seen = 0;
-        for (int64_t n = 0; n < c.slots; n++) c.slot[n] = -1;
+        for (int32_t n = 0; n < c.slots; n++) c.slot[n] = -1;
         /* The first half of the entries of a sample only fills the cache; misses are counted in the second
          * half. */
         for (; i < a->rows && seen < ENTRIES; i++) {

@@ -17,14 +17,11 @@ from . import _library as c
 from . import _matrix as matrix
 from . import _rows as rows
 from . import _world as world
-from ._plan import Plan
+from ._plan import STAGES, Plan
 
 F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
 EXACT = 2 ** 53  # f64 represents all whole numbers up to this one
 MOST = 64  # maximum number of plans that are kept; the least recently used one is closed first
-# expected numbers of products, which limit how much time making a plan may take; after as many products the
-# plan is made again, for the next number
-PRODUCTS = 20, 99, 1000
 
 
 # ---- what is computed ----
@@ -237,13 +234,13 @@ class Analysis:
     lock: held while the plan is used; the plan may have been closed (None) before the lock was acquired."""
 
     def __init__(self, source, dtype, options):
-        self.plan = Plan(world.own(), source.entries(dtype), rows="distributed", **{"products": PRODUCTS[0], **options})
+        # a plan that is not made again is made for few products
+        if dtype == F32 and isinstance(source, GpuSource) or options.get("stream") is not None:
+            options = {"products": STAGES[0], **options}
+        self.plan = Plan(world.own(), source.entries(dtype), rows="distributed", **options)
         self.lock, self.in_order, self.owners, self.places = threading.Lock(), True, set(), []
         self.left_over = False  # whether the last owner was freed while the plan was in use
         self.rows, self.shape = rows.Rows(self.plan._block), source.shape
-        # a plan that is made again may have another kernel, which gives the same bits, except on a GPU in f32
-        stays = options.keys() & {"products", "kernel", "plan"} or self.plan._block.on_gpu and dtype == F32
-        self.left, self.later = PRODUCTS[0], [] if stays else list(PRODUCTS[1:])
 
     def same(self, source):
         return source.same(self.plan._block.entries())
@@ -280,21 +277,7 @@ class Analysis:
         """Returns the product with these values; None: with the plan's current values."""
         if values is not None:
             self.set(values)
-        if self.later:
-            self.count()
         return self.plan @ x if out is None else self.plan.apply(x, out=out)
-
-    def count(self):
-        """Counts a product. If there have been as many as the plan was made for, makes the plan again, for
-        more."""
-        self.left -= 1
-        if self.left < 0:
-            products = self.later.pop(0)
-            self.left = products - 1
-            try:
-                self.plan._expect(products)
-            except c.Error:  # no memory for two plans: the old one stays
-                self.later.clear()
 
     def set(self, values):
         """Sets the plan's values, if any bit differs from the current ones. (Comparing numbers would be
@@ -502,9 +485,8 @@ def matmul(A, X, out=None, *, key=None, **options):
     numbers.
 
     matmul() makes a Plan for the pattern of A, and keeps it as long as there is a matrix of that pattern that
-    matmul() was called with; it keeps at most 64 plans. A plan is made for few products at first, and is made
-    again for more products after 20 of them, and after 99 more, unless kernel, products or plan is given. The
-    values of A are read in each call. To find the plan of a pattern, matmul() compares indptr and indices.
+    matmul() was called with; it keeps at most 64 plans. A plan is made for few products at first, and again
+    after 20 and after 99 more, as described for Plan. The values of A are read in each call. To find the plan of a pattern, matmul() compares indptr and indices.
     With a `key`, any hashable object, matrices of the same key, shape and type are assumed to have the same
     pattern, without a comparison; the caller is responsible for that. The other keywords are those of Plan
     (threads, kernel, format, products, ..).

@@ -88,6 +88,9 @@ def columns_of(k):
     return (whole_number("k", k, 1, MOST_K),), True
 
 
+# expected numbers of products: a plan for an unknown number of products is made for the first, after as many
+# products for the second, and so on. Each limits how much time making the plan may take.
+STAGES = 20, 99, 1000
 LEGACY = 1  # cudaStreamLegacy, the default stream: replaces the 0 of callers, which would mean no stream
 
 
@@ -170,6 +173,9 @@ class Plan:
         which the ranks agree on K. One plan of libspmm, with at most two converted copies of A, serves all K
         up to the greatest one so far. For a greater K it is made again, for the next power of two, by the
         first product with that K or by prepare(); each product then copies arrays that x_zeros() made before.
+        On one rank, without k, products, kernel, plan and stream (on a GPU only in float64), a plan is made
+        for 20 products, without a trial of kernels, after these again for 99, and after 99 more, with a trial,
+        for 1000. prepare() makes it for 1000 at once.
     cut: None: A is cut by entries, and its rows keep their numbers. auto, layout, graph, rows, entries: how
         A, which must be square and on rank 0, is cut so that products move few rows of X (spmm_cut_create in
         man 3 spmm). If rows are renumbered, plan.row_numbers lists the caller's numbers of this rank's rows
@@ -207,7 +213,7 @@ class Plan:
                  plan="timed", block_size=0, subwarp=0, ell_limit=0, products=0, stream=None, exchange_precision="f64",
                  cut=None):
         self._products, self._made_for, self._block, self._closed, self._quick, self._end = {}, [], None, True, None, None
-        self._cut = None
+        self._cut, self._stages, self._left = None, [], 0
         comm, A = comm_and_matrix(comm, A)
         if rows == "root" and comm.size == 1 and gpu_matrix.is_on_gpu(A):
             rows = "distributed"  # the only rank has all rows; nothing must be sent through host memory
@@ -248,6 +254,10 @@ class Plan:
                            else matrix.RankBlock.scattered(self._comm, mine, self._grid, self._cut))
             self._describe(rows)
             self._closed = False
+            # (with other kernels a GPU's sums of float32 have other bits)
+            if self._by_stages and (self._options.device == c.CPU or self._dtype == np.float64):
+                self._stages = list(STAGES)
+                self._next_stage()
             # the greatest one first: its plan serves the others
             for one in sorted(self._columns, reverse=True):
                 self._products[one] = Product(self, one, self._plan_for(one))
@@ -273,6 +283,10 @@ class Plan:
             raise ValueError(f"rows is {rows!r}, expected root or distributed")
         self._columns, self._only = columns_of(k)
         self._options, self._study = options_of(given), study_of(given)
+        # Not with several ranks, where each array of x_zeros() belongs to one spmm_plan. Not in a caller's stream,
+        # where a captured graph uses the memory of one spmm_plan.
+        self._by_stages = (comm.size == 1 and not self._columns and not self._options.products and not self._options.kernel
+                           and not self._study.quick_plan and self._options.stream is None)
         self._grid = grid_of(grid, rows, comm.size)
         self._cut_by = None if given["cut"] is None else word("cut", given["cut"])
         if self._cut_by is not None and (rows != "root" or self._grid[1] != 1):
@@ -456,11 +470,14 @@ class Plan:
 
     @serialized
     def prepare(self, k):
-        """Sets up products of k columns, if not done yet. Collective. Raises ValueError if k differs between
+        """Sets up products of k columns, if not done yet, for many products. Collective. Raises ValueError if k differs between
         ranks, or if the plan was made for another K only."""
         self._check_open()
         k, error = attempt(whole_number, "k", k, 1, MOST_K)
         check_alike([(k,) for k in agree(self._comm, error, k)], ("k",))
+        if self._stages:
+            del self._stages[:-1]
+            self._next_stage()
         self._product(k)
 
     def x_zeros(self, k=None):
@@ -505,6 +522,8 @@ class Plan:
             if source is not None:
                 if not self._only:
                     self._agree_on_k(product.k, None)
+                if self._stages:
+                    self._count()
                 usual = product.usual[1, True]
                 out = usual.empty(X)
                 return product.quick(source, usual.take(out, True), 1.0, 0.0, out)
@@ -536,6 +555,8 @@ class Plan:
             if source is not None and target is not None and type(X) is type(out) and X.ndim == out.ndim:
                 if not self._only:
                     self._agree_on_k(product.k, None)
+                if self._stages:
+                    self._count()
                 return product.quick(source, target, alpha, beta, out)
         return self._multiply("spmm_apply", (0, 1), X, (out,), alpha, beta)
 
@@ -634,6 +655,8 @@ class Plan:
         found, error = attempt(examined)
         self._agree_on_k(found[0].k if found else 0, error)
         x, y, alpha, beta = found
+        if self._stages:
+            self._count()
         product = self._product(x.k)
         if y is None:
             y, error = attempt(self._made, product, x, sides[1])
@@ -692,13 +715,22 @@ class Plan:
             old.destroy()
         self._made_for[:] = [made]
 
-    @serialized
-    def _expect(self, products):
-        """Sets the expected number of products, and makes the spmm_plan, if there is one, again for it.
-        Collective. If that raises Error, the old spmm_plan stays."""
-        self._options.products = products
+    def _next_stage(self):
+        """Sets the expected number of products to the next of the stages, and makes the spmm_plan, if there is
+        one, again for it. Raises Error, with the old spmm_plan in place, if that fails."""
+        self._options.products = self._stages.pop(0)
+        self._left = self._options.products
         if self._made_for:
             self._make_plan(self._made_for[0].most)
+
+    def _count(self):
+        """Counts a product. After as many as the spmm_plan was made for, begins the next stage."""
+        if self._left == 0:
+            try:
+                self._next_stage()
+            except c.Error:  # no memory for two plans: the old one stays
+                self._stages.clear()
+        self._left -= 1
 
     # ---- for solvers of SciPy ----
 

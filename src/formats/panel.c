@@ -169,12 +169,13 @@ static spmm_status convert(const spmm_csr *a, double ell_limit, int64_t k, int t
 
 const sp_format sp_format_panel = {convert, sp_cuda_panels, NULL};
 
-double sp_panel_columns(const spmm_csr *a, int64_t samples)
+double sp_panel_columns(const spmm_csr *a, int64_t samples, int threads)
 {
     const int64_t panels = (a->rows + SP_PANEL - 1) / SP_PANEL;
     if (panels == 0) return 0;
     if (samples > panels) samples = panels;
     double entries = 0, columns = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : entries, columns)
     for (int64_t s = 0; s < samples; s++) {
         const int64_t p = s * panels / samples;
         const int64_t end = (p + 1) * SP_PANEL < a->rows ? (p + 1) * SP_PANEL : a->rows;

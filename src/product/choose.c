@@ -320,7 +320,7 @@ static void compare_neighbors(const spmm_csr *a, int64_t diagonal, struct sp_fea
 
 void sp_features_of(const spmm_csr *block, int64_t diagonal, int any_order, int threads, sp_features *f)
 {
-    enum { SAMPLES = 2048 };       /* number of panels in the sample of sp_panel_columns() */
+    enum { SAMPLES = 512 };        /* number of panels in the sample of sp_panel_columns() */
     enum { MOST_F32_PER_F64 = 4 }; /* f32 units per f64 unit: P100 to H200 have 2, graphics GPUs 32 or 64 */
     double squares = 0, longest = 0, changes = 0, reach = 0, over[SP_LENGTH_BOUNDS] = {0};
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(max : longest) \
@@ -341,7 +341,7 @@ void sp_features_of(const spmm_csr *block, int64_t diagonal, int any_order, int 
     f->sum.changes = changes;
     f->sum.reach = reach;
     memcpy(f->sum.over, over, sizeof over);
-    f->sum.panel_columns = sp_panel_columns(block, SAMPLES);
+    f->sum.panel_columns = sp_panel_columns(block, SAMPLES, threads);
     compare_neighbors(block, diagonal, &f->sum);
     f->longest = longest;
     f->cache = (double)sp_last_cache_bytes();
