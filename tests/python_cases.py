@@ -378,6 +378,36 @@ def _():
         assert not plan._stages
 
 
+@case("the memory of a large result is used again only if no array, view or buffer refers to it")
+def _():
+    a, x = random_matrix(300, 300, np.float64, 0.1), random_x(300, 64)
+    y = a @ x
+    with Plan(MPI.COMM_SELF, a) as plan:
+        kept = [plan @ (i * x) for i in range(4)] + [plan @ np.asfortranarray(4 * x)]
+        assert len({one.ctypes.data for one in kept}) == len(kept)
+        for i, one in enumerate(kept):
+            near(one, i * y)
+        address, view, buffer = kept[4].ctypes.data, kept[4][7:9, 1:3], memoryview(kept[3])
+        del kept, one
+        for _ in range(3):
+            plan @ x
+        near(view, 4 * y[7:9, 1:3])
+        near(np.asarray(buffer), 3 * y)
+        del view
+        again = plan @ x
+        assert again.ctypes.data == address and again.flags.c_contiguous
+        again.flags.writeable, again.shape = False, (64, 300)
+        del again
+        near(plan @ x, y)
+        chain = x
+        for _ in range(3):
+            chain = plan @ chain
+        near(chain, a @ (a @ y), "A A A X")
+        tall = plan @ np.repeat(x, 3, axis=1)
+        near(tall, np.repeat(y, 3, axis=1))
+    near(tall, np.repeat(y, 3, axis=1), "after the end of the plan")
+
+
 @case("one plan of libspmm serves all K, and a greater K makes it anew")
 def _():
     with Plan(comm, on_root(A)) as plan:

@@ -213,7 +213,7 @@ class Plan:
                  plan="timed", block_size=0, subwarp=0, ell_limit=0, products=0, stream=None, exchange_precision="f64",
                  cut=None):
         self._products, self._made_for, self._block, self._closed, self._quick, self._end = {}, [], None, True, None, None
-        self._cut, self._stages, self._left = None, [], 0
+        self._cut, self._stages, self._left, self._results = None, [], 0, arrays.Results()
         comm, A = comm_and_matrix(comm, A)
         if rows == "root" and comm.size == 1 and gpu_matrix.is_on_gpu(A):
             rows = "distributed"  # the only rank has all rows; nothing must be sent through host memory
@@ -513,7 +513,8 @@ class Plan:
 
         X: this rank's rows [x rows, K], of the plan's dtype: an array of NumPy or, with device="cuda", also
         of CuPy or PyTorch, which is used on the GPU. Every layout of a NumPy array is accepted; apply() says
-        which are copied.
+        which are copied. The plan keeps the memory of its last two large results in host memory until close(),
+        and uses it again for a new result when no array refers to it.
         Collective. Raises TypeError or ValueError if X is wrong; ranks that wait for this one then raise
         Error. Raises Error if libspmm fails."""
         product = self._quick and self._products.get(self._quick(X))
@@ -642,7 +643,7 @@ class Plan:
     def _made(self, product, x, side):
         rows = self._rows(side, product)
         shape = (rows,) if x.vector else (rows, x.k)
-        made = arrays.empty(x, shape, self._dtype, lambda: product.result(side))
+        made = arrays.empty(x, shape, self._dtype, lambda: product.result(side), self._results)
         operand = arrays.examine(made, "out", rows, self._dtype, self._options.device)
         operand.made = True
         return operand
@@ -887,7 +888,7 @@ class Plan:
                 self._release()
 
     def _release(self):
-        self._closed, self._quick, self._end = True, None, None
+        self._closed, self._quick, self._end, self._results = True, None, None, None
         for made in self._made_for:
             made.destroy()
         self._made_for.clear()

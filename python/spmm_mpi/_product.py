@@ -17,7 +17,7 @@ class Usual:
 
     def __init__(self, product, side):
         rows = product.rows[side]
-        self.dtype, self.shape = product.dtype, (rows, product.k)
+        self.dtype, self.shape, self.results = product.dtype, (rows, product.k), product.plan._results
         self.shapes = {self.shape, (rows,)} if product.k == 1 else {self.shape}
         self.struct = product.described(rows, product.k, None, product.space)
         self.reference = ctypes.byref(self.struct)
@@ -38,7 +38,7 @@ class Usual:
         return self.reference
 
     def empty(self, like):
-        return np.empty(self.shape[:1] + like.shape[1:], self.dtype)
+        return self.results.empty(self.shape[:1] + like.shape[1:], self.dtype)
 
     def wait(self):
         """Waits for work that was queued for the array: none, in host memory."""
@@ -202,11 +202,10 @@ class Product:
     def result(self, side):
         """Returns a DeviceArray like X or Y, with undefined elements. Reuses an earlier one that nothing
         refers to any more, because libspmm takes 27 to 99 microseconds to allocate one (H200)."""
-        for made in self.results[side]:
-            if sys.getrefcount(made) == 3:  # references of the list, this loop and the call
-                return made
-        made = self.create(side)
-        self.results[side][:] = [*self.results[side][-1:], made]  # X := A X alternates between two
+        made = arrays.unreferenced(self.results[side], lambda kept: True)
+        if made is None:
+            made = self.create(side)
+            self.results[side][:] = [*self.results[side][-1:], made]  # X := A X alternates between two
         return made
 
     def place(self, operand, side, name):
