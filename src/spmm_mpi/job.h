@@ -214,7 +214,9 @@ spmm_plan_study sp_job_plan_study(const sp_options *o);
  *  of entries. Collective over the grid. */
 spmm_status sp_job_note_halo(const sp_grid *grid, const sp_halo *halo, sp_record *record);
 
-/** Arrays for the times in seconds of repeated products, each [repeat]; NULL: this time is not measured. */
+/** Arrays for the times in seconds of repeated products, each [repeat]; NULL: this time is not measured. The
+ *  times of parts, which are measured if `kernel` is not NULL, make small products on a GPU longer: they are
+ *  measured in other products than `apply`, and later ones, because a plan does not stop measuring them. */
 typedef struct sp_job_times {
     double *apply;                        /**< from a barrier before the product to a barrier after it;
                                                includes delays of ranks that share a core */

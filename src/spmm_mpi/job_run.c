@@ -241,9 +241,9 @@ static double *times_of(const sp_job *job, const run *r, int which)
     return r->seconds + (int64_t)which * job->options.repeat;
 }
 
-static double median(const sp_job *job, const run *r, int which)
+static double median(const sp_job *job, const run *r, int which, int count)
 {
-    return sp_stats_of(times_of(job, r, which), job->options.repeat).median;
+    return sp_stats_of(times_of(job, r, which), count).median;
 }
 
 /** Returns the fraction of the exchange's own time that was hidden, i.e. that did not prolong the product. */
@@ -256,33 +256,35 @@ static double hidden_share(const sp_record *rec)
 
 static spmm_status products(const sp_job *job, run *r)
 {
-    const int repeat = job->options.repeat;
-    const sp_job_times times = {
-        times_of(job, r, APPLY),
-        times_of(job, r, KERNEL),
-        times_of(job, r, INTERIOR),
-        times_of(job, r, BOUNDARY),
-        times_of(job, r, REDUCE),
-        times_of(job, r, ALL_KERNELS)
+    enum { MOST_FOR_PARTS = 5 };
+    const int repeat = job->options.repeat, some = repeat < MOST_FOR_PARTS ? repeat : MOST_FOR_PARTS;
+    const sp_job_times whole = {.apply = times_of(job, r, APPLY)};
+    const sp_job_times parts = {
+        .kernel = times_of(job, r, KERNEL),
+        .interior = times_of(job, r, INTERIOR),
+        .boundary = times_of(job, r, BOUNDARY),
+        .reduce = times_of(job, r, REDUCE),
+        .all_kernels = times_of(job, r, ALL_KERNELS)
     };
     (void)sp_device_last_launch(); /* discards the launch recorded during the plan's trials */
-    TRY(sp_job_time(&job->place.grid, r->plan, &r->x, &r->y, job->options.warmup, repeat, &times));
+    TRY(sp_job_time(&job->place.grid, r->plan, &r->x, &r->y, job->options.warmup, repeat, &whole));
     r->record.run.shape = sp_device_last_launch();
     if (sp_halo_all_moved(r->halo) > 0) {
         TRY(sp_job_time_exchange(&job->place.grid, r->plan, &r->x, repeat, times_of(job, r, EXCHANGE)));
         TRY(sp_job_time_local(&job->place.grid, r->plan, &r->x, &r->y, repeat, times_of(job, r, STILL)));
     }
+    TRY(sp_job_time(&job->place.grid, r->plan, &r->x, &r->y, 1, some, &parts));
     sp_record *rec = &r->record;
-    rec->apply = sp_stats_of(times.apply, repeat);
+    rec->apply = sp_stats_of(whole.apply, repeat);
     rec->seconds.apply = rec->apply.median;
-    rec->seconds.kernel = median(job, r, KERNEL);
-    rec->seconds.interior = median(job, r, INTERIOR);
-    rec->seconds.boundary = median(job, r, BOUNDARY);
-    rec->seconds.reduce = median(job, r, REDUCE);
-    rec->seconds.exchange = median(job, r, EXCHANGE);
-    rec->seconds.no_exchange = median(job, r, STILL);
+    rec->seconds.kernel = median(job, r, KERNEL, some);
+    rec->seconds.interior = median(job, r, INTERIOR, some);
+    rec->seconds.boundary = median(job, r, BOUNDARY, some);
+    rec->seconds.reduce = median(job, r, REDUCE, some);
+    rec->seconds.exchange = median(job, r, EXCHANGE, repeat);
+    rec->seconds.no_exchange = median(job, r, STILL, repeat);
     rec->moved.hidden = hidden_share(rec);
-    rec->plan.one_rank = median(job, r, ALL_KERNELS);
+    rec->plan.one_rank = median(job, r, ALL_KERNELS, some);
     rec->gflops = rec->apply.median > 0 ? 2e-9 * (double)rec->matrix.nnz * (double)r->k / rec->apply.median
                                         : 0;
     return SPMM_OK;
