@@ -104,10 +104,7 @@ typedef struct cache {
     int32_t slot[512];   /* number of the line in each slot; -1: empty slot */
 } cache;
 
-static int in_cache(const cache *c, int32_t line)
-{
-    return line >= 0 && c->slot[line % c->slots] == line;
-}
+static int in_cache(const cache *c, int32_t line) { return line >= 0 && c->slot[line % c->slots] == line; }
 
 /** Counts how many of the entries `from` .. `to` - 1 of A need a row of X that is not in the model cache, and
  *  puts these rows into the cache. If `long_rows` is 0, a row of X whose predecessor is in the cache is not
@@ -126,8 +123,9 @@ static int64_t count_misses(cache *c, const int32_t *col, int64_t from, int64_t 
 int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64_t *end, int64_t bytes)
 {
     enum { SAMPLES = 16, ENTRIES = 4096, CACHE_BYTES = 32 << 10, LINE = 64, LONG_ROW = 256, FEW = 5 };
-    cache c = {.slots = (int32_t)(bytes > CACHE_BYTES / 16 ? 16 : CACHE_BYTES / (bytes > LINE ? bytes : LINE)),
-               .line = (int32_t)(bytes < LINE ? LINE / bytes : 1)};
+    cache c = {
+        .slots = (int32_t)(bytes > CACHE_BYTES / 16 ? 16 : CACHE_BYTES / (bytes > LINE ? bytes : LINE)),
+        .line = (int32_t)(bytes < LINE ? LINE / bytes : 1)};
     int64_t misses = 0, all = 0;
     if (bytes < SP_PREFETCH_BYTES) return 0;
     for (int s = 0; s < SAMPLES; s++) {

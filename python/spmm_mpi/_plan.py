@@ -283,8 +283,8 @@ class Plan:
             raise ValueError(f"rows is {rows!r}, expected root or distributed")
         self._columns, self._only = columns_of(k)
         self._options, self._study = options_of(given), study_of(given)
-        # Not with several ranks, where each array of x_zeros() belongs to one spmm_plan. Not in a caller's stream,
-        # where a captured graph uses the memory of one spmm_plan.
+        # Not with several ranks, where each array of x_zeros() belongs to one spmm_plan. Not in a caller's
+        # stream, where a captured graph uses the memory of one spmm_plan.
         self._by_stages = (comm.size == 1 and not self._columns and not self._options.products and not self._options.kernel
                            and not self._study.quick_plan and self._options.stream is None)
         self._grid = grid_of(grid, rows, comm.size)
