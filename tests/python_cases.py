@@ -362,10 +362,15 @@ def _():
         assert seen == [STAGES[0]] * STAGES[0] + [STAGES[1]] * STAGES[1] + [STAGES[2]] and plan.kernel
         plan.update_values(2 * a)
         near(plan @ x, 2 * y)
-    with Plan(MPI.COMM_SELF, a) as plan:
-        near(plan @ x[:, :2], y[:, :2])
-        plan.prepare(8)
-        assert plan._options.products == STAGES[2] and not plan._stages
+    for first, later in ((2, 8), (8, 2)):
+        with Plan(MPI.COMM_SELF, a) as plan:
+            near(plan @ x[:, :first], y[:, :first])
+            plan.begin(x[:, :first], out=out[:, :first])
+            refused(spmm_mpi.Error, "has begun: end() comes first", plan.prepare, later)
+            near(plan.end(), y[:, :first])
+            plan.prepare(later)
+            assert plan._options.products == STAGES[2] and not plan._stages
+            near(plan @ x[:, :later], y[:, :later])
     for given in ({"k": 8}, {"k": [2, 8]}, {"products": 30}, {"kernel": "cpu_csr"}, {"plan": "quick"}):
         with Plan(MPI.COMM_SELF, a, **given) as plan:
             near(plan @ x, y)
@@ -504,7 +509,7 @@ BAD = [(TypeError, "expected a sparse matrix", lambda: A.toarray()), (TypeError,
        (ValueError, "begin with 0, or decreases", lambda: damaged("start")),
        (ValueError, "begin with 0, or decreases", lambda: damaged("decreasing")),
        (ValueError, "A.indptr ends with", lambda: damaged("end")), (ValueError, "90 row starts", lambda: damaged("starts")),
-       (ValueError, "holds 2147483647 at most", lambda: scipy.sparse.csr_matrix((1, 2 ** 31), dtype=np.float64))]
+       (ValueError, "expected at most 2147483647", lambda: scipy.sparse.csr_matrix((1, 2 ** 31), dtype=np.float64))]
 
 
 @case("a bad matrix of one rank is the same exception on every rank")

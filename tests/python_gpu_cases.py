@@ -162,8 +162,8 @@ def _():
         x, y, eight = moved(plan, X[plan.x_range]), plan.y_zeros(), wide.y_zeros()
         address, rows = x.__cuda_array_interface__["data"][0], x.shape[0]
         bad = [(TypeError, "X is float32", Theirs(x, typestr="<f4")), (TypeError, "masked", Theirs(x, mask=x)),
-               (ValueError, "not row-major", Theirs(x, strides=(16, 16 * rows))),
-               (ValueError, "not row-major", Theirs(x, data=(address + 4, False))),
+               (ValueError, "neither row-major", Theirs(x, strides=(16, 16 * rows))),
+               (ValueError, "neither row-major", Theirs(x, data=(address + 4, False))),
                (ValueError, "those that this rank owns", Theirs(x, shape=(rows + 1, 4)))]
         for kind, part, wrong in bad:
             if rank == ranks - 1:

@@ -265,11 +265,22 @@ def _():
     assert sorted(set(seen)) == list(_matmul.STAGES) and seen == sorted(seen)
     assert seen.count(_matmul.STAGES[0]) == _matmul.STAGES[0]
     assert counted() == before and plan.kernels[1]
-    for options in ({"products": 7}, {"kernel": "cpu_csr"}):
+    for options, expected in (({"products": 7}, 7), ({"kernel": "cpu_csr"}, 0), ({"k": 3}, _matmul.STAGES[0])):
         for _ in range(_matmul.STAGES[0] + 5):
             matmul(a, x, **options)
         plan = _matmul.cache.owned[id(a.indices), np.dtype(np.float64), tuple(options.items())][0].plan
-        assert plan._options.products == options.get("products", 0)
+        assert plan._options.products == expected
+
+
+@case("only the plan that was used last keeps the memory of its large results")
+def _():
+    a, b, x = large((200, 200)), large((200, 200)).T.tocsr(), random_x(200, 100)
+    one = matmul(a, x)
+    kept = _matmul.cache.recent.plan._results
+    assert len(kept.kept) == 1 and one.base is kept.kept[0]
+    assert np.allclose(matmul(b, x), b @ x, rtol=0, atol=1e-12)
+    assert not kept.kept and len(_matmul.cache.recent.plan._results.kept) == 1
+    assert np.allclose(one, a @ x, rtol=0, atol=1e-12)
 
 
 @case("threads that change the values of one matrix in turn have the product of theirs")
@@ -415,7 +426,7 @@ def _():
     eye = torch.eye(3).to_sparse_csr()
     refused(TypeError, "spmm_mpi.torch", matmul, eye.requires_grad_(), torch.eye(3))
     refused(TypeError, "requires a gradient", matmul, eye.detach(), torch.eye(3, requires_grad=True))
-    refused(TypeError, "expected an array of the kind of X", matmul, eye.detach(), torch.eye(3), np.empty((3, 3), np.float32))
+    refused(TypeError, "out is a ndarray, expected a tensor of PyTorch in host memory, as X is", matmul, eye.detach(), torch.eye(3), np.empty((3, 3), np.float32))
 
 
 @case("a forked process is refused, and frees what it has")

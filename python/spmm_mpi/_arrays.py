@@ -316,14 +316,11 @@ def examine(x, name, rows, dtype, space):
             memory.struct.ld == ld):
         operand.memory = memory
     elif kind >= CUPY:
-        check_rows_on_gpu(operand, name)
+        check_rows_on_gpu(operand, name, True)
         operand.direct = ld == k  # a part of another array is copied
     elif operand.direct and ld != k:
         operand.direct = owns_padding(operand, rows, dtype.itemsize)
     return operand
-
-
-ROWS_APART = "out is not row-major, nor column-major: on a GPU the elements of a row or column must be consecutive"
 
 
 def contiguous_out(operand):
@@ -343,13 +340,15 @@ def has_columns(operand):
             strides[1] >= max(operand.rows, 1) * size and c.loaded().spmm_apply_begin is not None)
 
 
-def check_rows_on_gpu(operand, name):
-    """Refuses an array on a GPU whose rows are not consecutive elements."""
-    if not operand.direct and name == "out":
-        raise ValueError(f"{ROWS_APART}: {contiguous_out(operand)}")
-    if not operand.direct:
-        raise ValueError(f"{name} is not row-major, nor column-major: on a GPU the elements of a row or column must be consecutive: "
-                         f"cupy.ascontiguousarray({name}), {name}.contiguous()")
+def check_rows_on_gpu(operand, name, columns):
+    """Refuses an array on a GPU whose rows are not consecutive elements. columns: whether consecutive elements
+    of each column are accepted elsewhere (the message says so)."""
+    if operand.direct:
+        return
+    rule = ("neither row-major nor column-major: on a GPU the elements of each row, or of each column," if columns else
+            "not row-major: on a GPU the elements of each row")
+    remedy = contiguous_out(operand) if name == "out" else f"cupy.ascontiguousarray({name}), {name}.contiguous()"
+    raise ValueError(f"{name} is {rule} must be consecutive: {remedy}")
 
 
 def owns_padding(operand, rows, size):
@@ -395,12 +394,13 @@ ALONE = references([object()], 0)
 
 
 class Results:
-    """Memory of the last two large results, which are reused when no array refers to them any more. The
-    pages of new memory take longer than many products (5 ms for 34 MB, 16 threads; a product 2 ms)."""
+    """Memory of the last two large results of one size, which is used again when no array refers to it any
+    more. The pages of new memory take longer than many products (5 ms for 34 MB, 16 threads; a product
+    2 ms)."""
     LARGE = 1 << 17  # bytes from which malloc() gets new pages each time
 
     def __init__(self):
-        self.kept = []
+        self.kept = []  # replaced, not changed: another thread may clear it, see Analysis.multiply()
 
     def empty(self, shape, dtype):
         """Returns an array of NumPy in C order, with undefined elements."""
@@ -409,8 +409,9 @@ class Results:
             return np.empty(shape, dtype)
         memory = unreferenced(self.kept, lambda kept: kept.size == size)
         if memory is None:
+            self.kept = [kept for kept in self.kept if kept.size == size][-1:]
             memory = np.empty(size, dtype)
-            self.kept[:] = [*self.kept[-1:], memory]  # X := A X alternates between two
+            self.kept = [*self.kept, memory]  # X := A X alternates between two
         return memory.reshape(shape)  # (an array of its own, of which the caller can change shape and flags)
 
 

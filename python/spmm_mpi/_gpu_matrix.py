@@ -118,7 +118,7 @@ def entries(A, copy=True):
     if dtype_of(data) not in matrix.PRECISIONS:
         raise TypeError(f"the values of A are {dtype_of(data)}, expected float64 or float32")
     if shape[1] > matrix.MOST_COLUMNS:
-        raise ValueError(f"A has {shape[1]} columns, and a column index of libspmm holds {matrix.MOST_COLUMNS} at most")
+        raise ValueError(f"A has {shape[1]} columns, expected at most {matrix.MOST_COLUMNS}")
     if len(indptr) != shape[0] + 1:
         raise ValueError(f"A has {len(indptr)} row starts, expected {shape[0] + 1} for {shape[0]} rows")
     nnz = int(indptr[-1])

@@ -234,8 +234,8 @@ class Analysis:
     lock: held while the plan is used; the plan may have been closed (None) before the lock was acquired."""
 
     def __init__(self, source, dtype, options):
-        # a plan that is not made again is made for few products
-        if dtype == F32 and isinstance(source, GpuSource) or options.get("stream") is not None:
+        # a plan that is not made again (see Plan) is made for few products
+        if dtype == F32 and options.get("device", "cpu") != "cpu" or options.keys() & {"k", "stream"}:
             options = {"products": STAGES[0], **options}
         self.plan = Plan(world.own(), source.entries(dtype), rows="distributed", **options)
         self.lock, self.in_order, self.owners, self.places = threading.Lock(), True, set(), []
@@ -277,6 +277,12 @@ class Analysis:
         """Returns the product with these values; None: with the plan's current values."""
         if values is not None:
             self.set(values)
+        if cache.recent is not self:  # only one plan keeps memory of results
+            last, cache.recent = cache.recent, self
+            plan = last.plan if last else None
+            results = plan._results if plan else None
+            if results is not None:
+                results.kept = []
         return self.plan @ x if out is None else self.plan.apply(x, out=out)
 
     def set(self, values):
@@ -308,7 +314,7 @@ class Cache:
         self.clear()
 
     def clear(self):
-        self.owned, self.alike, self.keyed = {}, {}, {}
+        self.owned, self.alike, self.keyed, self.recent = {}, {}, {}, None
         self.all = collections.OrderedDict()  # in the order of their last use
 
     # A matrix can be freed, and freed() called, within any statement of this thread: freed() must not wait
@@ -486,8 +492,9 @@ def matmul(A, X, out=None, *, key=None, **options):
 
     matmul() makes a Plan for the pattern of A, and keeps it as long as there is a matrix of that pattern that
     matmul() was called with; it keeps at most 64 plans. A plan is made for few products at first, and again
-    after 20 and after 99 more, as described for Plan. The values of A are read in each call. To find the plan of a pattern, matmul() compares indptr and indices.
-    With a `key`, any hashable object, matrices of the same key, shape and type are assumed to have the same
+    after 20 and after 99 more, as described for Plan. The plan used last keeps the memory of large results,
+    as described for `plan @ X`. The values of A are read in each call. To find the plan of a pattern,
+    matmul() compares indptr and indices. With a `key`, any hashable object, matrices of the same key, shape and type are assumed to have the same
     pattern, without a comparison; the caller is responsible for that. The other keywords are those of Plan
     (threads, kernel, format, products, ..).
 
@@ -532,7 +539,9 @@ def target_of(out, kind, shape, dtype):
         raise TypeError(f"out is a {type(out).__name__}, expected an array to write into: numpy.empty({shape}, numpy.{dtype})")
     found, target = arrays.kind_of(out, "out")
     if found != kind:
-        raise TypeError(f"out is a {type(out).__name__}, expected an array of the kind of X")
+        place = " on a GPU" if found >= arrays.CUPY else ""
+        expected = "an array of NumPy" if kind == arrays.NUMPY else "a tensor of PyTorch in host memory"
+        raise TypeError(f"out is a {type(out).__name__}{place}, expected {expected}, as X is")
     if target.dtype != dtype:
         raise TypeError(arrays.wrong_type("out", target.dtype, dtype, kind))
     if target.shape != shape:

@@ -76,7 +76,7 @@ def entries(a, copy):
     if not scipy.sparse.issparse(a):
         raise TypeError(f"A is a {type(a).__name__}, expected a sparse matrix or array of SciPy (scipy.sparse.csr_array)")
     if len(a.shape) != 2:
-        raise ValueError(f"A has {len(a.shape)} dimension, expected 2")
+        raise ValueError(f"A has {len(a.shape)} dimensions, expected 2")
     if a.dtype.kind == "c":
         cast = "" if a.dtype.itemsize in (8, 16) else ".astype(numpy.float64)"
         raise TypeError(f"the values of A are {a.dtype}, expected float64 or float32: a plan for each of its parts, A.real{cast} and "
@@ -84,7 +84,7 @@ def entries(a, copy):
     if a.dtype not in PRECISIONS:
         raise TypeError(f"the values of A are {a.dtype}, expected float64 or float32: A.astype(numpy.float64)")
     if a.shape[1] > MOST_COLUMNS:
-        raise ValueError(f"A has {a.shape[1]} columns, and a column index of libspmm holds {MOST_COLUMNS} at most")
+        raise ValueError(f"A has {a.shape[1]} columns, expected at most {MOST_COLUMNS}")
     check_indices(a)
     ours = a
     if a.format != "csr":

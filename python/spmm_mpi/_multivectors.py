@@ -48,7 +48,7 @@ class Rows:
         if k is not None and self.k != k:
             raise ValueError(f"{name} has {self.k} column{'s' * (self.k != 1)}, expected {k}")
         if self.on_gpu:
-            arrays.check_rows_on_gpu(self.operand, name)
+            arrays.check_rows_on_gpu(self.operand, name, False)
         if written and not self.operand.writable:
             raise ValueError(f"{name} is read-only")
 

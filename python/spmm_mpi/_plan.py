@@ -175,7 +175,8 @@ class Plan:
         first product with that K or by prepare(); each product then copies arrays that x_zeros() made before.
         On one rank, without k, products, kernel, plan and stream (on a GPU only in float64), a plan is made
         for 20 products, without a trial of kernels, after these again for 99, and after 99 more, with a trial,
-        for 1000. prepare() makes it for 1000 at once.
+        for 1000. Making it again takes memory for both plans for a moment; if libspmm reports that it is
+        lacking, the old one stays. prepare() makes it for 1000 at once.
     cut: None: A is cut by entries, and its rows keep their numbers. auto, layout, graph, rows, entries: how
         A, which must be square and on rank 0, is cut so that products move few rows of X (spmm_cut_create in
         man 3 spmm). If rows are renumbered, plan.row_numbers lists the caller's numbers of this rank's rows
@@ -404,7 +405,7 @@ class Plan:
     @property
     @serialized
     def kernels(self):
-        """The kernels, for each K that was used: K -> name."""
+        """The kernels, for each K that was used: K -> name, as of its last use."""
         return {k: product.kernel for k, product in self._products.items()}
 
     @property
@@ -437,7 +438,7 @@ class Plan:
         self._check_open()
         product = self._products.get(self._last)
         if product is None:
-            raise c.Error("the plan has had no product: prepare(k) makes one for K columns")
+            raise c.Error("the plan has had no product: call prepare(k) first")
         function = product.lib.need("spmm_plan_view_text")
         product.use()
         text, status = c.written(lambda text: function(product.handle, text))
@@ -452,7 +453,7 @@ class Plan:
         self._check_idle()
         product = self._products.get(self._last)
         if product is None:
-            raise c.Error("the plan has had no product: prepare(k) makes one for K columns")
+            raise c.Error("the plan has had no product: call prepare(k) first")
         found = np.empty(self._rows(1, product), self._dtype)
         struct = c.Multivector(len(found), 1, 1, product.precision, c.CPU, found.ctypes.data, 0, 0)
         product.lib.check(product.lib.need("spmm_plan_diagonal")(product.handle, ctypes.byref(struct)))
@@ -472,12 +473,13 @@ class Plan:
     def prepare(self, k):
         """Sets up products of k columns, if not done yet, for many products. Collective. Raises ValueError if k differs between
         ranks, or if the plan was made for another K only."""
-        self._check_open()
+        self._check_idle()
         k, error = attempt(whole_number, "k", k, 1, MOST_K)
         check_alike([(k,) for k in agree(self._comm, error, k)], ("k",))
         if self._stages:
-            del self._stages[:-1]
-            self._next_stage()
+            self._options.products, self._stages = self._stages[-1], []
+            if self._made_for and self._made_for[0].most >= k:  # (else _product() makes it again)
+                self._make_plan(self._made_for[0].most)
         self._product(k)
 
     def x_zeros(self, k=None):
@@ -513,8 +515,8 @@ class Plan:
 
         X: this rank's rows [x rows, K], of the plan's dtype: an array of NumPy or, with device="cuda", also
         of CuPy or PyTorch, which is used on the GPU. Every layout of a NumPy array is accepted; apply() says
-        which are copied. The plan keeps the memory of its last two large results in host memory until close(),
-        and uses it again for a new result when no array refers to it.
+        which are copied. A result of 128 KiB or more in host memory is a view of memory that the plan keeps (of
+        its last two of that size, until close()), and uses again when no array refers to it.
         Collective. Raises TypeError or ValueError if X is wrong; ranks that wait for this one then raise
         Error. Raises Error if libspmm fails."""
         product = self._quick and self._products.get(self._quick(X))
@@ -710,11 +712,11 @@ class Plan:
     def _make_plan(self, most):
         """Makes the spmm_plan, and destroys the one that it replaces, if any. Collective."""
         made = Made(self, most)
+        old, self._made_for = self._made_for, [made]  # (first: an interrupt must not leave a freed one there)
         for product in self._products.values():
             product.move(made)
-        for old in self._made_for:
-            old.destroy()
-        self._made_for[:] = [made]
+        for one in old:
+            one.destroy()
 
     def _next_stage(self):
         """Sets the expected number of products to the next of the stages, and makes the spmm_plan, if there is

@@ -100,7 +100,7 @@ static spmm_status check_name(const char *entry)
         sp_guess_offer(&guess, rows[i].name + sizeof prefix - 1);
     }
     if (!guess.word) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "environment variable %s: no variable has this name%s", SHOWN(name),
+    return sp_fail(SPMM_ERR_USAGE, "unknown environment variable %s%s", SHOWN(name),
                    MEANT(&guess, prefix, ""));
 }
 

@@ -12,9 +12,9 @@
  *  LEAST_ROWS, MOST_ROWS: bounds on the number of batches of a candidate, without the warm-up.
  *  ROWS_ALONE: number of batches if only one object is timed.
  *  RUNS: maximum number of runs in a batch.
- *  SHORT: maximum duration in seconds of a batch with several runs. Small products get some forty runs in
- *  all, after which a processor predicts the branches at the ends of rows (cpu_sorted with wiki-Vote, K = 1:
- *  0.033 ms in the first ten runs, 0.017 ms later). */
+ *  SHORT: maximum duration in seconds of a batch with several runs. Small products get ten to forty
+ *  runs, because a processor needs some to predict the branches at the ends of rows (cpu_sorted with
+ *  wiki-Vote, K = 1: 0.033 ms in the first ten runs, 0.017 ms later). */
 enum { ROWS = 15, LEAST_ROWS = 2, MOST_ROWS = 6, ROWS_ALONE = 3, RUNS = 10 };
 static const double SHORT = 2e-4;
 

@@ -84,7 +84,7 @@ static const char *header_byte(gzip_state *g, unsigned char byte)
     return NULL;
 }
 
-/** Returns the error message for a code of ISA-L, in zlib's words. */
+/** Returns the error message for a code of ISA-L, in zlib's words where zlib has the same error. */
 static const char *damage(int code)
 {
     switch (code) {

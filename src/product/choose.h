@@ -106,7 +106,8 @@ static inline int sp_plan_tries(const spmm_plan_options *options, const spmm_pla
 
 enum { SP_MAX_CANDIDATES = 16 };
 
-/** Maximum number of kernels in a trial for one matrix; csr_clustered may be added. */
+/** On GPUs: number of kernels that a trial takes from a leaf of the decision tree, unless all kernels are
+ *  timed; csr_clustered may be added. */
 enum { SP_TRIED = 3 };
 
 /** Lists kernels for products with k columns. The kernel that is expected to be the fastest comes first.
