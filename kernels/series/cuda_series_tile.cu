@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(HISTOGRAM_THREADS)
     block_extremes(low, high);
     __syncthreads();
     unsigned long long pairs = 0;
-    /* Blocks start at 128 different bins. If all started at the same bin, all would contend for it at once. */
+    /* Blocks start at 128 different bins: if all started at the same one, all would contend for it. */
     for (int n = threadIdx.x; n < SP_BINS; n += HISTOGRAM_THREADS) {
         const int b = (int)((n + blockIdx.x * 37u * WARP) % SP_BINS);
         if (!bin[b]) continue;
