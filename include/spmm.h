@@ -288,7 +288,7 @@ spmm_status spmm_plan_set_k(spmm_plan *plan, int64_t k);
  *  columns (spmm_plan_set_k()) and with space for the ghost rows that spmm_apply() receives. If X and Y are
  *  distributed alike, this multivector can also serve as Y, so that X and Y can be swapped from product to
  *  product. Local. The caller destroys the multivector, before or after the plan. With SPMM_TRANSPORT_SHARED,
- *  which SPMM_TRANSPORT_AUTO selects on CPUs if ranks share a node, other ranks read these rows in place
+ *  which SPMM_TRANSPORT_AUTO may select on CPUs if ranks share a node, other ranks read these rows in place
  *  during spmm_apply(). With SPMM_TRANSPORT_PEER the plan keeps the multivector's memory for reuse until the
  *  plan is destroyed.
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */

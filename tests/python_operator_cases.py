@@ -63,7 +63,7 @@ def _():
         def solved(op, of_mass):
             return lobpcg(op, random_x(N, 3), B=of_mass, tol=1e-7, maxiter=400)[0]
         within(rank_0(solved, plan, other), eigsh(LAPLACIAN, 3, mass, return_eigenvectors=False), 1e-6)
-        refused(TypeError, "operator: another plan is a csr_matrix, expected a Plan", plan.operator, mass.tocsr())
+        refused(TypeError, "operator: found a csr_matrix among the other plans, expected a Plan", plan.operator, mass.tocsr())
 
 
 @case("an exception of rank 0 releases the others, which say so")

@@ -43,9 +43,9 @@ spmm_status sp_cuda_find_common(const sp_setup *setup, void **state);
 
 /** Stores the column indices of SPMM_SELL in 16 bits, relative to the least one of the slice, if that is
  *  possible in all slices and if later products have one column: then column indices are a large part of the
- *  memory traffic. The pairs of slice i, whose first entry is entry s of the matrix, begin at pair
- *  s / 2 + 16 i. Pair j of row r of the slice is j * SP_SLICE + r pairs later. Padding has the value
- *  SP_NO_COLUMN. Local; complete on return.
+ *  memory traffic. The pairs of slice i, whose entries begin at index e of the matrix's arrays, begin
+ *  at pair (e + i * SP_SLICE) / 2. Pair j of row r of the slice is j * SP_SLICE + r pairs later. Padding has
+ *  the value SP_NO_COLUMN. Local; complete on return.
  *  \param [in,out] s  `base` and `column_pair` stay NULL if 16 bits do not suffice, if there will be several
  *                     columns, or if there is no memory for them
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, _DEVICE */

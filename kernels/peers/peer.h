@@ -96,8 +96,8 @@ typedef struct peer_adaptor {
     const char *(*load)(void *matrix);
     void (*unload)(void *matrix);
 
-    /** Makes what a product needs: dense matrices, hints, analysis; benches do not time it. Required. end is
-     *  called even if begin failed. */
+    /** Makes what a product needs: dense matrices, hints, analysis. Its time does not count as a product's;
+     *  bench_gpu and bench_multigpu report it as set-up. Required. end is called even if begin failed. */
     const char *(*begin)(void *product);
     void (*end)(void *product);
 

@@ -28,8 +28,10 @@ def real_number(name, value):
         raise TypeError(f"{name} is {value!r}, expected a real number")
     try:
         return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise TypeError(f"{name} is {value!r}, expected a real number of f64") from None
+    except OverflowError:
+        raise TypeError(f"{name} is beyond the range of float64") from None
+    except (TypeError, ValueError):
+        raise TypeError(f"{name} is {value!r}, expected a real number") from None
 
 
 ABSENT = object()  # the value of an argument that was not passed

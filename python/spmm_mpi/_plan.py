@@ -502,6 +502,8 @@ class Plan:
         if k is None and len(self._products) == 1:
             k = next(iter(self._products))
         if k not in self._products:
+            if self._only and k is not None:
+                self._check_k(k, f"k is {k}")
             made = f"products of {list(self._products)} columns are set up" if self._products else "no products are set up"
             raise ValueError(f"k is {k}, and {made}: {'call prepare(k) first' if k or not self._products else 'pass one of these k'}")
         return self._products[k].create(side).array()
@@ -686,16 +688,16 @@ class Plan:
             raise ValueError(f"X has {k} columns here, and between {-all_of[1]} and {all_of[0]} on the ranks, expected as many "
                              f"on all")
 
-    def _check_k(self, k):
+    def _check_k(self, k, what=None):
         if k != self._last:
-            raise ValueError(f"X has {k} column{'s' * (k != 1)}, and the plan was made for k = {self._last}: Plan(comm, A) without "
-                             f"k takes any")
+            what = what or f"X has {k} column{'s' * (k != 1)}"
+            raise ValueError(f"{what}, and the plan was made for k = {self._last}: Plan(comm, A) without k takes any")
 
     def _product(self, k):
         """Returns the Product of K columns, made if necessary. Collective if it is made."""
         if k not in self._products:
             if self._only:
-                self._check_k(k)
+                self._check_k(k, f"k is {k}")
             self._products[k] = Product(self, k, self._plan_for(k))
         self._products[k].use()
         self._last = k
@@ -758,7 +760,7 @@ class Plan:
         from ._operator import Serving
         for other in others:
             if not isinstance(other, Plan):
-                raise TypeError(f"operator: another plan is a {type(other).__name__}, expected a Plan")
+                raise TypeError(f"operator: found a {type(other).__name__} among the other plans, expected a Plan")
         return Serving((self, *others))
 
     def _alone(self, transposed, x):

@@ -70,8 +70,8 @@ spmm_status sp_threads_check(const char *what, int64_t threads);
  *  the first number counts. Local.
  *  \param [out] threads  the number, but at most OMP_THREAD_LIMIT, as in the OpenMP runtime; 0: the variable
  *                        is unset or empty
- *  \return SPMM_OK; SPMM_ERR_USAGE if the value is neither a number from 1 on nor a list of such numbers, or
- *          is greater than sp_threads_most() would be without OMP_THREAD_LIMIT */
+ *  \return SPMM_OK; SPMM_ERR_USAGE if the value is neither a number nor a list of numbers, or if the first
+ *          number is less than 1 or greater than sp_threads_most() would be without OMP_THREAD_LIMIT */
 spmm_status sp_threads_told(int *threads);
 
 /** Stack size in bytes that is sufficient for the threads of all kernels. */

@@ -28,8 +28,9 @@ extern struct sp_cuda_device {
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE (no GPU is open), _DEVICE */
 spmm_status sp_cuda_enter(void);
 
-/** Sets the error message "GPU: WHAT: TEXT", where TEXT is CUDA's description of the error. Clears the error
- *  in the CUDA runtime, so that no later check reports it again. Local. \return SPMM_ERR_DEVICE */
+/** Sets the error message "NAME: WHAT: TEXT", where NAME is the open GPU's, e.g. "GPU 0 (NVIDIA H200)", or
+ *  "GPU" if none is open, and TEXT is CUDA's description of the error. Clears the error in the CUDA runtime,
+ *  so that no later check reports it again. Local. \return SPMM_ERR_DEVICE */
 spmm_status sp_cuda_fail(cudaError_t error, const char *what);
 
 /** Like sp_cuda_fail(), for an error that CUDA reported while the host was waiting. Such an error may come

@@ -54,7 +54,8 @@ typedef struct neighbor {
     int rank; /* rank in x->comm */
     board *board;
     uint32_t *flags; /* the neighbor's flags, in its GPU's memory, attached */
-    int lost;        /* 1: this rank has set the flags in the neighbor's place, see look_around() */
+    int lost;        /* 1: one of the two is broken, and this rank has set the flags that the neighbor would
+                        have set, see look_around() */
 } neighbor;
 
 typedef struct stream_peer {

@@ -51,8 +51,8 @@ static ALWAYS_INLINE const char *skip(const char *p)
     return p;
 }
 
-/** Parses one of `size` indices, the first of which is `base`, and the blanks after it, and sets *value to
- *  the index, 0-based. Returns NULL if the careful path has to parse the line. */
+/** Parses an index from `base` to `base` + size - 1 and the blanks after it, and sets *value to the index
+ *  minus `base`. Returns NULL if the careful path has to parse the line; *value is then undefined. */
 static ALWAYS_INLINE const char *fast_index(const char *p, uint64_t base, uint64_t size, uint64_t *value)
 {
     const char *const q = sp_parse_index(p, value);

@@ -93,9 +93,9 @@ static double from_bits(uint64_t mantissa, int exponent)
     return d;
 }
 
-/** Returns the leading 128 bits of w * 5^power; w must have its top bit set. Multiplies by the low 64 bits of
- *  the power only if the low bits of the first product are all ones, because only then can a carry change the
- *  rounding. */
+/** Returns the leading 128 bits of w * 5^power, exact enough for rounding; w must have its top bit set.
+ *  Multiplies by the table's low 64 bits of 5^power only if the lowest 9 bits of the upper half of the first
+ *  product are all ones, because only then can a carry change the rounding. */
 static unsigned __int128 leading_product(uint64_t w, int power)
 {
     const uint64_t *const five = sp_power_of_five[power - SP_POWER_MIN];

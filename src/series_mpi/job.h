@@ -108,8 +108,8 @@ spmm_status sp_series_read(const sp_series_options *o, int threads, sp_series *a
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _MPI */
 spmm_status sp_series_cut(const sp_grid *grid, int64_t count, sp_ranges *ranges);
 
-/** Fills in those members of a record that all steps share: series, run and the copy bandwidth, which is
- *  measured. Collective.
+/** Fills in the members of a record that all steps share: `series` except read_seconds, `run` except repeat,
+ *  batch and parts, and the copy bandwidth, which is measured. Collective.
  *  \return SPMM_OK, or the error of the measurement */
 spmm_status sp_series_describe(const sp_series_job *job, sp_series_record *record);
 

@@ -271,11 +271,10 @@ void sp_report_phases(FILE *out, const sp_record *r)
     fprintf(out, "         a product: interior rows %.6f, boundary rows %.6f", s->interior, s->boundary);
     if (r->run.grid[1] > 1) fprintf(out, ", sum of Y by %s %.6f", r->run.reduce, s->reduce);
     if (r->moved.all_rows > 0)
-        fprintf(
-            out,
-            "; exchange by %s %.6f alone, %.0f %% of it hidden%s; %.0f %% of the rows need no exchanged rows",
-            r->run.transport, s->exchange, 100 * r->moved.hidden, r->run.overlap ? "" : " (--no-overlap)",
-            100 * r->moved.interior);
+        fprintf(out,
+                "; exchange by %s %.6f alone, %.0f %% of it hidden%s; %.0f %% of the rows computed during it",
+                r->run.transport, s->exchange, 100 * r->moved.hidden, r->run.overlap ? "" : " (--no-overlap)",
+                100 * r->moved.interior);
     fprintf(out, "\n");
     if (r->run.shape.block > 0) launch_line(out, &r->run.shape);
     kernels_line(out, &r->plan.kernels);

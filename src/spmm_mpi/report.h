@@ -65,8 +65,8 @@ typedef struct sp_record {
         int64_t bcast_rows; /**< the value that all_rows would have with --exchange bcast */
         int neighbors;      /**< number of ranks from which a rank receives, maximum over the ranks */
         int column_blocks;  /**< number of column blocks of X, which are exchanged one after another */
-        double interior;    /**< fraction of the rows of Y that are interior rows: they need no exchanged
-                                 rows */
+        double interior;    /**< fraction of the rows of Y that are computed during the exchange; 1 if
+                                 nothing is exchanged */
         double hidden;      /**< fraction of the exchange's time that does not prolong the product */
         /** Number of rows of X and partial Y that are sent as messages, sum over all ranks
          *  (sp_plan_facts.message_rows). */
