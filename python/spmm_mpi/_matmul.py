@@ -494,9 +494,9 @@ def matmul(A, X, out=None, *, key=None, **options):
     matmul() was called with; it keeps at most 64 plans. A plan is made for few products at first, and again
     after 20 and after 99 more, as described for Plan. The plan used last keeps the memory of large results,
     as described for `plan @ X`. The values of A are read in each call. To find the plan of a pattern,
-    matmul() compares indptr and indices. With a `key`, any hashable object, matrices of the same key, shape and type are assumed to have the same
-    pattern, without a comparison; the caller is responsible for that. The other keywords are those of Plan
-    (threads, kernel, format, products, ..).
+    matmul() compares indptr and indices. With a `key`, any hashable object, matrices of the same key, shape
+    and type are assumed to have the same pattern, without a comparison; the caller is responsible for that.
+    The other keywords are those of Plan (threads, kernel, format, products, ..).
 
     Raises TypeError for a wrong type or kind of an argument (also for complex numbers and long double),
     ValueError for wrong shapes, indices or values, Error if libspmm fails or is not found."""

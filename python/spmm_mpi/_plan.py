@@ -471,8 +471,8 @@ class Plan:
 
     @serialized
     def prepare(self, k):
-        """Sets up products of k columns, if not done yet, for many products. Collective. Raises ValueError if k differs between
-        ranks, or if the plan was made for another K only."""
+        """Sets up products of k columns, if not done yet, for many products. Collective. Raises ValueError if
+        k differs between ranks, or if the plan was made for another K only; Error if a product has begun."""
         self._check_idle()
         k, error = attempt(whole_number, "k", k, 1, MOST_K)
         check_alike([(k,) for k in agree(self._comm, error, k)], ("k",))
