@@ -276,10 +276,10 @@ def _():
 def _():
     a, b, x = large((200, 200)), large((200, 200)).T.tocsr(), random_x(200, 100)
     one = matmul(a, x)
-    kept = _matmul.cache.recent.plan._results
+    kept = _matmul.cache.results
     assert len(kept.kept) == 1 and one.base is kept.kept[0]
     assert np.allclose(matmul(b, x), b @ x, rtol=0, atol=1e-12)
-    assert not kept.kept and len(_matmul.cache.recent.plan._results.kept) == 1
+    assert not kept.kept and len(_matmul.cache.results.kept) == 1
     assert np.allclose(one, a @ x, rtol=0, atol=1e-12)
 
 

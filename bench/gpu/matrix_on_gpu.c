@@ -26,8 +26,8 @@ static struct {
     void *first;     /* a Y that was right, with first_k columns (0: none) in first_layout */
     int64_t first_k;
     peer_layout first_layout;
-    reference column; /* the expected Y for a column-major X, whose elements are not those of a row-major X.
-                         column.k is 0 until the reference is created */
+    reference column; /* the Y that is expected if X is column-major. A column-major X has other elements than
+                         a row-major one. column.k is 0 until the reference is created */
 } here;
 
 static int64_t most_columns(const settings *s)

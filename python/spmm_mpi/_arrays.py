@@ -381,38 +381,44 @@ def check_out(operand, out, rows, k, vector):
         operand.direct = False
 
 
-def unreferenced(kept, good):
-    """Returns one of the objects in a list that good() accepts and to which only the list refers, or None."""
-    return next((kept[i] for i in range(len(kept)) if references(kept, i) == ALONE and good(kept[i])), None)
-
-
 def references(kept, i):
     return sys.getrefcount(kept[i])
 
 
-ALONE = references([object()], 0)
+ALONE = references([object()], 0)  # the count of an object to which only a list refers
 
 
-class Results:
-    """Memory of the last two large results of one size, which is used again when no array refers to it any
-    more. The pages of new memory take longer than many products (5 ms for 34 MB, 16 threads; a product
-    2 ms)."""
-    LARGE = 1 << 17  # bytes from which malloc() gets new pages each time
+class Recycled:
+    """The last two objects that were made for one purpose. take() returns one to which nothing else refers,
+    or makes one."""
 
     def __init__(self):
         self.kept = []  # replaced, not changed: another thread may clear it, see Analysis.multiply()
 
+    def take(self, create):
+        kept = self.kept
+        for i in range(len(kept)):
+            if references(kept, i) == ALONE:
+                return kept[i]
+        made = create()
+        self.kept = [*kept[-1:], made]  # X := A X alternates between two
+        return made
+
+
+class Results(Recycled):
+    """Memory of large results of one size, for arrays of NumPy. The pages of new memory take longer than many
+    products (5 ms for 34 MB, 16 threads; a product 2 ms)."""
+    LARGE = 1 << 17  # bytes from which malloc() gets new pages each time
+
     def empty(self, shape, dtype):
-        """Returns an array of NumPy in C order, with undefined elements."""
+        """Returns an array in C order, with undefined elements."""
         size = math.prod(shape)
         if size * dtype.itemsize < self.LARGE:
             return np.empty(shape, dtype)
-        memory = unreferenced(self.kept, lambda kept: kept.size == size)
-        if memory is None:
-            self.kept = [kept for kept in self.kept if kept.size == size][-1:]
-            memory = np.empty(size, dtype)
-            self.kept = [*self.kept, memory]  # X := A X alternates between two
-        return memory.reshape(shape)  # (an array of its own, of which the caller can change shape and flags)
+        if any(memory.size != size for memory in self.kept):
+            self.kept = []
+        # (reshape() makes an array of its own, of which the caller can change shape and flags)
+        return self.take(lambda: np.empty(size, dtype)).reshape(shape)
 
 
 def empty(operand, shape, dtype, create, results=None):

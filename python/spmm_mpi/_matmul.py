@@ -277,12 +277,8 @@ class Analysis:
         """Returns the product with these values; None: with the plan's current values."""
         if values is not None:
             self.set(values)
-        if cache.recent is not self:  # only one plan keeps memory of results
-            last, cache.recent = cache.recent, self
-            plan = last.plan if last else None
-            results = plan._results if plan else None
-            if results is not None:
-                results.kept = []
+        if cache.results is not self.plan._results:  # only the plan used last keeps memory of results
+            cache.results.kept, cache.results = [], self.plan._results
         return self.plan @ x if out is None else self.plan.apply(x, out=out)
 
     def set(self, values):
@@ -314,7 +310,7 @@ class Cache:
         self.clear()
 
     def clear(self):
-        self.owned, self.alike, self.keyed, self.recent = {}, {}, {}, None
+        self.owned, self.alike, self.keyed, self.results = {}, {}, {}, arrays.Results()
         self.all = collections.OrderedDict()  # in the order of their last use
 
     # A matrix can be freed, and freed() called, within any statement of this thread: freed() must not wait

@@ -892,7 +892,7 @@ class Plan:
                 self._release()
 
     def _release(self):
-        self._closed, self._quick, self._end, self._results = True, None, None, None
+        self._closed, self._quick, self._end, self._results.kept = True, None, None, []
         for made in self._made_for:
             made.destroy()
         self._made_for.clear()

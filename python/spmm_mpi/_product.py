@@ -159,7 +159,7 @@ class Product:
 
     def __init__(self, plan, k, made):
         self.lib, self.plan, self.k, self.made = c.loaded(), plan, k, made
-        self.spares, self.results = {}, ([], [])
+        self.spares, self.results = {}, (arrays.Recycled(), arrays.Recycled())
         self.used = None  # the Made whose kernel is self.kernel
         self.use()
         self.begun = None  # the operands of a product that has begun, kept alive until it has ended
@@ -184,7 +184,7 @@ class Product:
     def move(self, made):
         """Switches to another spmm_plan. Drops multivectors of the old one, because each product would copy
         them."""
-        self.made, self.spares, self.results = made, {}, ([], [])
+        self.made, self.spares, self.results = made, {}, (arrays.Recycled(), arrays.Recycled())
 
     def described(self, rows, ld, address, space, layout=c.ROW_MAJOR):
         return c.Multivector(rows, self.k, ld, self.precision, space, address, 0, 0, layout)
@@ -202,11 +202,7 @@ class Product:
     def result(self, side):
         """Returns a DeviceArray like X or Y, with undefined elements. Reuses an earlier one that nothing
         refers to any more, because libspmm takes 27 to 99 microseconds to allocate one (H200)."""
-        made = arrays.unreferenced(self.results[side], lambda kept: True)
-        if made is None:
-            made = self.create(side)
-            self.results[side][:] = [*self.results[side][-1:], made]  # X := A X alternates between two
-        return made
+        return self.results[side].take(lambda: self.create(side))
 
     def place(self, operand, side, name):
         """Returns (the operand as an argument for libspmm, the spare that is passed in its place or None).
@@ -311,4 +307,4 @@ class Product:
     def clear(self):
         """Forgets the spares and results."""
         self.spares.clear()
-        self.results = ([], [])
+        self.results = (arrays.Recycled(), arrays.Recycled())

@@ -60,9 +60,9 @@ typedef enum sp_fault_kind {
 /** Returns the fault that SPMM_FAULT requests for a stage and a rank. Local. */
 sp_fault_kind sp_fault(const char *stage, int rank);
 
-/** The tags of point-to-point messages, except those of --timeout (cli/heartbeat.c), which have their own
- *  communicator. Each kind of message has its own tag, so that messages of different kinds in flight on the
- *  same communicator are not mistaken for each other. */
+/** The tags of point-to-point messages. Each kind of message has its own tag, so that messages of different
+ *  kinds in flight on the same communicator are not mistaken for each other. The messages of --timeout
+ *  (cli/heartbeat.c) travel on a separate communicator and are not listed here. */
 typedef enum sp_tag {
     SP_TAG_LENGTHS = 1,   /* scatter: row starts of a block of A */
     SP_TAG_JA,            /* scatter: column indices of a block of A */

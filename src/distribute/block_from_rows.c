@@ -18,8 +18,8 @@ static int64_t index_at(const void *array, int bytes, int64_t i)
 
 /* ---- checks ---- */
 
-/** Checks that an array is present and in host memory, and that its integers have 4 or 8 bytes; values pass
- *  8. */
+/** Checks that an array is present and in host memory, and that its integers have 4 or 8 bytes. For
+ *  values, `bytes` is 8. */
 static spmm_status check_array(int part, const char *name, const void *array, int bytes)
 {
     if (!array)

@@ -14,7 +14,7 @@ enum {
 
 /** Estimates the number of distinct columns per panel, summed over all panels of the block `a`, from up to
  *  `samples` panels spread evenly over the block. nnz divided by this sum is the mean number of entries of a
- *  panel that use the same row of X. Local. */
+ *  panel that use the same row of X. Uses `threads` threads. Local. */
 double sp_panel_columns(const spmm_csr *a, int64_t samples, int threads);
 
 /** Converts a CSR matrix to SPMM_PANEL, with the rows in the order of sp_cuda_cluster_rows() if rows of a
