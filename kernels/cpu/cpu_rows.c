@@ -12,6 +12,7 @@
 #include "formats/thread_ranges.h"
 #include "kernels/cpu/cpu_choose.h"
 #include "kernels/cpu/cpu_runs.h"
+#include "kernels/cpu/cpu_values.h"
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -133,42 +134,6 @@ static void choose(const sp_matrix *a, int64_t k, sp_rows *s)
     }
 }
 
-/** Returns 1 if the values at positions begin .. end - 1 have the bits of the value at `at`. */
-static int are_equal(const void *val, spmm_precision precision, int64_t begin, int64_t end, int64_t at)
-{
-    uint64_t differ = 0;
-    if (precision == SPMM_F64)
-        for (int64_t e = begin; e < end; e++)
-            differ |= ((const uint64_t *)val)[e] ^ ((const uint64_t *)val)[at];
-    else
-        for (int64_t e = begin; e < end; e++)
-            differ |= ((const uint32_t *)val)[e] ^ ((const uint32_t *)val)[at];
-    return differ == 0;
-}
-
-/** Returns the address of a value that all entries have, bit for bit; NULL if values differ or there are
- *  none. Examines the first row with entries before the others: if values differ, this row usually shows
- *  it. */
-static const void *find_common(const sp_rows *s, const sp_matrix *a, int threads)
-{
-    int64_t first = 0;
-    while (first < a->rows && s->begin[first] == s->end[first]) first++;
-    if (first == a->rows) return NULL;
-    const int64_t at = s->begin[first];
-    int equal = are_equal(s->val, a->precision, at, s->end[first], at);
-    /* a thread may read `equal` late, which only costs time */
-#pragma omp parallel for schedule(static) num_threads(threads) if (equal)
-    for (int64_t i = first; i < a->rows; i++) {
-        int so_far;
-#pragma omp atomic read
-        so_far = equal;
-        if (!so_far || are_equal(s->val, a->precision, s->begin[i], s->end[i], at)) continue;
-#pragma omp atomic write
-        equal = 0;
-    }
-    return equal ? (const char *)s->val + at * sp_value_size(a->precision) : NULL;
-}
-
 /** Returns 1 if f32 represents the values of a row exactly, as 0 or normal numbers. Subnormal numbers (below
  *  2^-126) are excluded, because a program may have set the processor to treat them as 0, or to trap. */
 static int is_narrow(const double *val, int64_t begin, int64_t end)
@@ -253,7 +218,8 @@ spmm_status sp_rows_new_values(const sp_setup *setup, void *state)
 {
     sp_rows *const s = state;
     if (!s) return SPMM_OK;
-    s->common = find_common(s, setup->a, setup->threads);
+    s->common = sp_common_value(s->val, setup->a->precision, s->begin, s->end, setup->a->rows,
+                                setup->threads);
     /* no new copy in f32: making it takes as much time as several products save, and values that changed
      * once will probably change again */
     sp_free(s->narrow);
@@ -267,7 +233,7 @@ static spmm_status prepare(const sp_setup *setup, sp_rows *s)
     const sp_matrix *const a = setup->a;
     s->col = a->col;
     s->val = a->val;
-    s->common = find_common(s, a, setup->threads);
+    s->common = sp_common_value(s->val, a->precision, s->begin, s->end, a->rows, setup->threads);
     TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_PART, setup->threads, &s->runs));
     TRY(cut_long_rows(setup, s));
     TRY(divide(setup, s));

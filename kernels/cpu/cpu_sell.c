@@ -1,0 +1,251 @@
+/** The kernel cpu_sell: products of one column on sliced ELLPACK. Rows are sorted by length within windows, so
+ *  that the rows of a slice have similar lengths. Products of several columns are computed on CSR, like those
+ *  of cpu_csr, because one row then fills a vector. */
+#include <omp.h>
+
+#include "base/memory.h"
+#include "base/search.h"
+#include "kernels/cpu/cpu_pieces.h"
+#include "kernels/cpu/cpu_rows.h"
+#include "kernels/cpu/cpu_slices.h"
+#include "kernels/cpu/cpu_values.h"
+
+enum {
+    WINDOW = 4096,   /* pieces are sorted within windows of this number; a multiple of SP_LANES */
+    SLICE_STEPS = 2, /* a slice costs as much time as this number of steps of SP_LANES entries, besides those
+                          that it has */
+    RANGES = 8       /* ranges of slices per thread: slices whose elements of X are not in a cache take
+                          longer, so a thread gets ranges from all over the matrix */
+};
+
+typedef struct sell {
+    void *plain; /* a state from sp_rows_create(), for products of several columns; NULL: none is needed */
+    sp_slices slices;
+    sp_pieces pieces;
+    sp_isa isa;
+    int ranges;
+    int64_t *begin; /* [ranges + 1] the first slice of each range; NULL: there are no slices */
+} sell;
+
+/* ---- preparation ---- */
+
+static void destroy_slices(sell *s)
+{
+    sp_free(s->slices.start);
+    sp_free(s->slices.length);
+    sp_free(s->slices.target);
+    sp_free(s->slices.col);
+    sp_free(s->slices.val);
+    sp_pieces_destroy(&s->pieces);
+    sp_free(s->begin);
+    s->slices = (sp_slices){0};
+    s->pieces = (sp_pieces){0};
+    s->begin = NULL;
+}
+
+static void destroy(void *state)
+{
+    sell *const s = state;
+    if (!s) return;
+    sp_rows_destroy(s->plain);
+    destroy_slices(s);
+    sp_free(s);
+}
+
+/** Sorts pieces by length, longest first, within windows. */
+static void sort_by_length(const sp_piece *list, int64_t n, int threads, sp_piece *sorted)
+{
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t begin = 0; begin < n; begin += WINDOW) {
+        const int64_t end = begin + WINDOW < n ? begin + WINDOW : n;
+        int64_t next[SP_CHAIN + 2] = {0}; /* sizes of the classes, then the next position in each class */
+#define CLASS(p) (SP_CHAIN - ((p).end - (p).begin))
+        for (int64_t i = begin; i < end; i++) next[CLASS(list[i]) + 1]++;
+        for (int c = 0; c < SP_CHAIN; c++) next[c + 1] += next[c];
+        for (int64_t i = begin; i < end; i++) sorted[begin + next[CLASS(list[i])]++] = list[i];
+#undef CLASS
+    }
+}
+
+static int64_t slices_of(int64_t pieces) { return (pieces + SP_LANES - 1) / SP_LANES; }
+
+/** Returns the first of the pieces in slice i, and sets *count to their number. */
+static const sp_piece *pieces_in(const sp_slices *s, const sp_piece *sorted, int64_t i, int *count)
+{
+    const int rows = i >= s->segments;
+    const int64_t at = (rows ? i - s->segments : i) * SP_LANES, left = (rows ? s->rows : s->pieces) - at;
+    *count = left < SP_LANES ? (int)left : SP_LANES;
+    return sorted + (rows ? s->pieces : 0) + at;
+}
+
+/** Sets s->start and divides the slices into ranges of about equal cost. */
+static void place_slices(const sp_piece *sorted, sell *s)
+{
+    sp_slices *const m = &s->slices;
+    int count, range = 1;
+    m->start[0] = s->begin[0] = 0;
+    for (int64_t i = 0; i < m->count; i++) {
+        const sp_piece *const p = pieces_in(m, sorted, i, &count);
+        m->start[i + 1] = m->start[i] + SP_LANES * (p->end - p->begin);
+    }
+    const int64_t total = m->start[m->count] / SP_LANES + SLICE_STEPS * m->count;
+    for (int64_t i = 0; i <= m->count; i++)
+        while (range <= s->ranges &&
+               m->start[i] / SP_LANES + SLICE_STEPS * i >= sp_partition_share(total, s->ranges, range))
+            s->begin[range++] = i;
+}
+
+static const void *common_value(const sp_setup *setup)
+{
+    const sp_matrix *const a = setup->a;
+    return sp_common_value(a->val, a->precision, a->row_start, a->row_start + 1, a->rows, setup->threads);
+}
+
+#define COPY(type)                                                                                           \
+    for (int64_t e = 0; e < most; e++)                                                                       \
+        for (int l = 0; l < SP_LANES; l++)                                                                   \
+    ((type *)m->val)[m->start[i] + e * SP_LANES + l] = e < length[l] ? ((const type *)a->as)[p[l].begin + e] \
+                                                                     : 0
+
+/** Copies the entries of slice i. */
+static void copy_slice(const spmm_csr *a, const sp_piece *sorted, const sp_slices *m, int64_t i)
+{
+    int count;
+    const sp_piece *const p = pieces_in(m, sorted, i, &count);
+    const int64_t most = p->end - p->begin;
+    uint8_t *const length = m->length + i * SP_LANES;
+    for (int l = 0; l < SP_LANES; l++) {
+        length[l] = l < count ? (uint8_t)(p[l].end - p[l].begin) : 0;
+        m->target[i * SP_LANES + l] = l < count ? p[l].target : 0;
+    }
+    for (int64_t e = 0; e < most; e++)
+        for (int l = 0; l < SP_LANES; l++)
+            m->col[m->start[i] + e * SP_LANES + l] = e < length[l] ? a->ja[p[l].begin + e] : 0;
+    if (a->precision == SPMM_F64)
+        COPY(double);
+    else
+        COPY(float);
+}
+
+/** Makes the slices. Each thread copies the entries that it will multiply. */
+static spmm_status slice(const sp_setup *setup, sell *s)
+{
+    const spmm_csr *const a = setup->csr;
+    sp_slices *const m = &s->slices;
+    sp_piece *sorted = NULL;
+    spmm_status status;
+    TRY_GOTO(sp_pieces_create(a, "cpu_sell", 1, &s->pieces), failed);
+    m->pieces = s->pieces.segments;
+    m->rows = s->pieces.count - m->pieces;
+    m->segments = slices_of(m->pieces);
+    m->count = m->segments + slices_of(m->rows);
+    s->ranges = RANGES * setup->threads;
+    TRY_GOTO(sp_alloc((void **)&sorted, s->pieces.count, sizeof *sorted, "rows by length"), failed);
+    TRY_GOTO(sp_alloc((void **)&m->start, m->count + 1, sizeof *m->start, "slices"), failed);
+    TRY_GOTO(sp_alloc((void **)&m->length, m->count * SP_LANES, sizeof *m->length, "slices"), failed);
+    TRY_GOTO(sp_alloc((void **)&m->target, m->count * SP_LANES, sizeof *m->target, "slices"), failed);
+    TRY_GOTO(sp_alloc((void **)&s->begin, s->ranges + 1, sizeof *s->begin, "slices"), failed);
+    sort_by_length(s->pieces.list, m->pieces, setup->threads, sorted);
+    sort_by_length(s->pieces.list + m->pieces, m->rows, setup->threads, sorted + m->pieces);
+    place_slices(sorted, s);
+    TRY_GOTO(sp_alloc((void **)&m->col, m->start[m->count], sizeof *m->col, "entries of slices"), failed);
+    TRY_GOTO(sp_alloc(&m->val, m->start[m->count], (size_t)sp_value_size(a->precision), "entries of slices"),
+             failed);
+#pragma omp parallel for schedule(static, 1) num_threads(setup->threads)
+    for (int r = 0; r < s->ranges; r++)
+        for (int64_t i = s->begin[r]; i < s->begin[r + 1]; i++) copy_slice(a, sorted, m, i);
+    m->common = common_value(setup);
+    sp_pieces_forget(&s->pieces);
+    sp_free(sorted);
+    return SPMM_OK;
+failed:
+    sp_free(sorted);
+    destroy_slices(s);
+    return status;
+}
+
+/** Makes the slices if setup->k is 1 and there are none, and the state for several columns if products need
+ *  it. */
+static spmm_status complete(const sp_setup *setup, sell *s)
+{
+    const int one = setup->k == 1;
+    s->isa = sp_cpu_isa();
+    if (one && !s->begin) {
+        const spmm_status status = slice(setup, s);
+        if (status != SPMM_OK && status != SPMM_ERR_MEMORY) return status;
+    }
+    if (s->plain) return one ? SPMM_OK : sp_rows_set_k(setup, s->plain);
+    if (one && s->begin && setup->most == 1) return SPMM_OK;
+    return sp_rows_create(setup, setup->a->row_start, setup->a->row_start + 1, NULL, &s->plain);
+}
+
+static spmm_status prepare(const sp_setup *setup, void **state)
+{
+    sell *s;
+    *state = NULL;
+    TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "a kernel's state"));
+    const spmm_status status = complete(setup, s);
+    if (status == SPMM_OK)
+        *state = s;
+    else
+        destroy(s);
+    return status;
+}
+
+static spmm_status set_k(const sp_setup *setup, void *state)
+{
+    return state ? complete(setup, state) : SPMM_OK;
+}
+
+static int values(void *state, sp_value_copy *copies)
+{
+    const sell *const s = state;
+    if (!s || !s->begin) return 0;
+    copies[0] = (sp_value_copy){s->slices.val, s->slices.start[s->slices.count]};
+    return 1;
+}
+
+static spmm_status new_values(const sp_setup *setup, void *state)
+{
+    sell *const s = state;
+    if (!s) return SPMM_OK;
+    if (s->begin) s->slices.common = common_value(setup);
+    return sp_rows_new_values(setup, s->plain);
+}
+
+/* ---- computing Y := A X ---- */
+
+/** Computes range r of the slices. */
+static void run_range(const sp_launch *l, sp_slice_loop loop, int r)
+{
+    const sell *const s = l->state;
+    const int64_t first = s->begin[r], last = s->begin[r + 1], segments = s->slices.segments;
+    const int64_t middle = segments < first ? first : segments < last ? segments : last;
+    if (first < middle)
+        loop(&s->slices, first, middle, l->x->data, l->x->ld, s->pieces.partial, s->pieces.partial_ld);
+    if (middle < last) loop(&s->slices, middle, last, l->x->data, l->x->ld, l->y->data, l->y->ld);
+}
+
+static spmm_status run(const sp_launch *l)
+{
+    const sell *const s = l->state;
+    if (l->x->k != 1 || !s->begin) {
+        sp_launch plain = *l;
+        plain.state = s->plain;
+        return sp_rows_run(&plain);
+    }
+    const sp_slice_loop loop = sp_slices_loop(s->isa, l->x->precision, s->slices.common != NULL);
+#pragma omp parallel num_threads(l->ranges->threads)
+    {
+        const int threads = omp_get_num_threads();
+        for (int r = omp_get_thread_num(); r < s->ranges; r += threads) run_range(l, loop, r);
+        if (s->pieces.long_rows) {
+#pragma omp barrier
+#pragma omp for schedule(static) nowait
+            for (int64_t g = 0; g < s->pieces.long_rows; g++) sp_pieces_add(&s->pieces, g, l->y);
+        }
+    }
+    return SPMM_OK;
+}
+
+SP_KERNEL(cpu_sell) = {run, prepare, destroy, values, set_k, new_values};

@@ -1,0 +1,41 @@
+/** Sliced ELLPACK for products of one column on CPUs: a slice has SP_LANES pieces of A (cpu_pieces.h), one
+ *  per lane, whose entries alternate. So a vector holds the next value of each piece, and the additions of
+ *  the pieces, which are separate chains, overlap. */
+#ifndef SP_CPU_SLICES_H
+#define SP_CPU_SLICES_H
+
+#include <stdint.h>
+
+#include "base/cpu_isa.h"
+#include "spmm_types.h"
+
+enum { SP_LANES = 8 };
+
+/** The pieces of a group (segments, or rows) are in consecutive slices, the longest piece of a slice first;
+ *  only the last slice of a group may have fewer than SP_LANES pieces. */
+typedef struct sp_slices {
+    int64_t segments, count; /**< number of slices that contain segments, and of all slices: the segments
+                                  come first */
+    int64_t rows;            /**< number of pieces that are rows */
+    int64_t pieces;          /**< number of pieces that are segments */
+    int64_t *start;          /**< [count + 1] position of the first entry of each slice, padding included;
+                                  entry e of the piece in lane l of slice s is at start[s] + SP_LANES * e + l */
+    uint8_t *length;         /**< [SP_LANES * count] number of entries of the piece in each lane; 0: none */
+    int32_t *target;    /**< [SP_LANES * count] destination of the sum of each lane: a row of Y, or of the
+                                  sums of segments */
+    int32_t *col;       /**< [start[count]] column indices; 0 in padding */
+    void *val;          /**< [start[count]] values; 0 in padding */
+    const void *common; /**< not owned: the value that all entries have; NULL: values differ */
+} sp_slices;
+
+/** A loop: computes the sums of slices first .. last - 1, which are all of segments or all of rows.
+ *  \param [in]  x    one column, of which row i is element i * ldx
+ *  \param [out] sum  receives the sum with target i at element i * ld: Y, or the sums of segments */
+typedef void (*sp_slice_loop)(const sp_slices *s, int64_t first, int64_t last, const void *x, int64_t ldx,
+                              void *sum, int64_t ld);
+
+/** Returns the loop for an instruction set.
+ *  \param [in] equal  1: the loop reads s->common and no values */
+sp_slice_loop sp_slices_loop(sp_isa isa, spmm_precision precision, int equal);
+
+#endif

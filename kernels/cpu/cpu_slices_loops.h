@@ -1,0 +1,100 @@
+/* The loops over slices for one element type and one vector width. This file is included once per
+ * combination, with the macros
+ *   VALUE, NAME(name), TARGET  element type; name with a suffix; function attribute
+ *   LANES                      elements per vector, at most SP_LANES; the lanes of a slice are computed in
+ *                              passes of LANES lanes
+ *   VECTOR, ZERO, SPREAD(a), LOAD(p), STORE(p, v), FMA(a, x, c), ADD(a, b)
+ *   GATHER(x, col, ldx)        a vector of the elements x[col[l] * ldx]
+ *   LENGTHS, LENGTHS_OF(p)     type of a vector of lengths; the vector for the lengths at p
+ *   WHERE_LONGER(n, e, v, c)   lane by lane: v if the length in n is greater than e, else c
+ * and undefines all of them at its end. */
+
+/** Returns the sums of entries from .. to - 1, one chain per lane. All lanes have the entries before `even`;
+ *  a lane has no more entries than its length. */
+TARGET SP_INLINE static VECTOR NAME(chain)(const VALUE *val, const int32_t *col, const LENGTHS lengths,
+                                           int from, const int even, const int to, const VALUE *x,
+                                           const int64_t ldx, const int equal)
+{
+    const VECTOR common = equal ? SPREAD(*val) : ZERO;
+    VECTOR sum = ZERO;
+    _Pragma("GCC unroll 4") for (; from < even; from++)
+    {
+        const VECTOR a = equal ? common : LOAD(val + from * SP_LANES);
+        sum = FMA(a, GATHER(x, col + from * SP_LANES, ldx), sum);
+    }
+    for (; from < to; from++) {
+        const VECTOR a = equal ? common : LOAD(val + from * SP_LANES);
+        sum = WHERE_LONGER(lengths, from, FMA(a, GATHER(x, col + from * SP_LANES, ldx), sum), sum);
+    }
+    return sum;
+}
+
+/** Returns the sums of segments: the leaves are added in order. */
+TARGET SP_INLINE static VECTOR NAME(leaves)(const VALUE *val, const int32_t *col, const LENGTHS lengths,
+                                            const int even, const int most, const VALUE *x, const int64_t ldx,
+                                            const int equal)
+{
+    VECTOR sum = SPREAD((VALUE)-0.0); /* -0 + a is a for every a */
+    for (int from = 0; from < most; from += SP_LEAF) {
+        const int end = from + SP_LEAF < most ? from + SP_LEAF : most;
+        const VECTOR leaf = NAME(chain)(val, col, lengths, from, end < even ? end : even, end, x, ldx, equal);
+        sum = WHERE_LONGER(lengths, from, ADD(sum, leaf), sum);
+    }
+    return sum;
+}
+
+TARGET SP_INLINE static void NAME(run)(const sp_slices *s, const int64_t first, const int64_t last,
+                                       const VALUE *x, const int64_t ldx, VALUE *sum, const int64_t ld,
+                                       const int equal, const int leaves)
+{
+    const int64_t begin = leaves ? 0 : s->segments, pieces = leaves ? s->pieces : s->rows;
+    for (int64_t i = first; i < last; i++) {
+        const uint8_t *const length = s->length + i * SP_LANES;
+        const int32_t *const target = s->target + i * SP_LANES;
+        const int64_t left = pieces - (i - begin) * SP_LANES;
+        const int even = length[SP_LANES - 1], most = length[0];
+        for (int lane = 0; lane < SP_LANES; lane += LANES) {
+            const VALUE *const val = equal ? s->common : (const VALUE *)s->val + s->start[i] + lane;
+            const int32_t *const col = s->col + s->start[i] + lane;
+            const LENGTHS lengths = LENGTHS_OF(length + lane);
+            VALUE lanes[LANES];
+            STORE(lanes, leaves ? NAME(leaves)(val, col, lengths, even, most, x, ldx, equal)
+                                : NAME(chain)(val, col, lengths, 0, even, most, x, ldx, equal));
+            if (left >= SP_LANES)
+                SP_UNROLL for (int l = 0; l < LANES; l++) sum[target[lane + l] * ld] = lanes[l];
+            else
+                for (int l = 0; l < LANES && lane + l < left; l++) sum[target[lane + l] * ld] = lanes[l];
+        }
+    }
+}
+
+#define LOOP(name, equal)                                                                         \
+    TARGET static void NAME(name)(const sp_slices *s, int64_t first, int64_t last, const void *x, \
+                                  int64_t ldx, void *sum, int64_t ld)                             \
+    {                                                                                             \
+        if (first < s->segments)                                                                  \
+            NAME(run)(s, first, last, x, ldx, sum, ld, equal, 1);                                 \
+        else if (ldx == 1)                                                                        \
+            NAME(run)(s, first, last, x, 1, sum, ld, equal, 0);                                   \
+        else                                                                                      \
+            NAME(run)(s, first, last, x, ldx, sum, ld, equal, 0);                                 \
+    }
+LOOP(own_values, 0)
+LOOP(equal_values, 1)
+
+#undef LOOP
+#undef VALUE
+#undef NAME
+#undef TARGET
+#undef LANES
+#undef VECTOR
+#undef ZERO
+#undef SPREAD
+#undef LOAD
+#undef STORE
+#undef FMA
+#undef ADD
+#undef GATHER
+#undef LENGTHS
+#undef LENGTHS_OF
+#undef WHERE_LONGER
