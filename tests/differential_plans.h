@@ -19,6 +19,7 @@ static const known_kernel known_kernels[] = {
     {"cpu_clustered", SPMM_CPU, SPMM_CSR, ORDER_CANONICAL},
     {"cpu_sorted", SPMM_CPU, SPMM_CSR, ORDER_CANONICAL},
     {"cpu_segmented", SPMM_CPU, SPMM_CSR, ORDER_CANONICAL},
+    {"cpu_sell", SPMM_CPU, SPMM_CSR, ORDER_CANONICAL},
     {"cpu_ell", SPMM_CPU, SPMM_ELL, ORDER_CANONICAL},
     {"cpu_ell_nopad", SPMM_CPU, SPMM_ELL_NOPAD, ORDER_CANONICAL},
     {"csr_rows", SPMM_CUDA, SPMM_CSR, ORDER_CANONICAL},

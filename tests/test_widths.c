@@ -62,7 +62,7 @@ static void test_second(void)
         if (make_plan(&w, MOST, &w.plan)) {
             CHECK_TEXT(spmm_plan_kernel(w.plan), "cpu_csr");
             CHECK_INT(spmm_plan_set_k(w.plan, 1), SPMM_OK);
-            CHECK_TEXT(spmm_plan_kernel(w.plan), "cpu_sorted");
+            CHECK_TEXT(spmm_plan_kernel(w.plan), "cpu_sell");
             CHECK_INT(spmm_plan_set_k(w.plan, 33), SPMM_OK);
             CHECK_TEXT(spmm_plan_kernel(w.plan), "cpu_csr");
             spmm_plan_destroy(w.plan);
@@ -73,8 +73,8 @@ static void test_second(void)
 
 int main(int argc, char **argv)
 {
-    static const char *const cpu[] = {
-        NULL, "cpu_csr", "cpu_clustered", "cpu_sorted", "cpu_segmented", "cpu_ell", "cpu_ell_nopad"};
+    static const char *const cpu[] = {NULL,       "cpu_csr",       "cpu_clustered", "cpu_sorted",
+                                      "cpu_sell", "cpu_segmented", "cpu_ell",       "cpu_ell_nopad"};
     static const char *const gpu[] = {
         NULL,       "csr_rows",       "csr_balanced", "csr_deep",  "csr_clustered",
         "ell_rows", "ell_nopad_rows", "sell_rows",    "panel_mma", "panel_staged"};
@@ -87,7 +87,7 @@ int main(int argc, char **argv)
         device = SPMM_CUDA;
         CHECK_INT(spmm_device_open(MPI_COMM_WORLD), SPMM_OK);
     }
-    test_kernels(cuda ? gpu : cpu, cuda ? 10 : 7);
+    test_kernels(cuda ? gpu : cpu, cuda ? 10 : 8);
     test_exchanges(cuda ? of_gpu : of_cpu, cuda ? 4 : 3);
     test_blocks_of_columns();
     test_sums();

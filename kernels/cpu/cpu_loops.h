@@ -34,8 +34,6 @@ typedef enum sp_run_kind {
 
 enum {
     SP_TOGETHER = 4,        /**< the largest value of SP_HEIGHT */
-    SP_LEAST_TOGETHER = 12, /**< minimum number of entries of rows of unequal lengths that are computed side
-                                 by side */
     SP_FEW_VECTORS = 2,     /**< maximum vectors per row in the loops for SP_RUN_EQUAL and SP_RUN_SHIFT */
     SP_PREFETCH_BYTES = 16, /**< X is prefetched only if its rows have at least this many bytes */
     SP_FETCH_VECTORS = 4,   /**< maximum vectors per row for which A is prefetched; for more, prefetching

@@ -227,49 +227,8 @@ TARGET SP_INLINE static void NAME(long_rows)(sp_block *b, const NAME(group) g, c
         NAME(store)(b, g.i + r, sum[r], vectors, masked, MASK_OF(b->tail));
 }
 
-#if LANES == 1
-/** Computes rows i .. i + SP_TOGETHER - 1 of Y in one column, if each is one chain, none is short, and their
- *  lengths are similar. Computes them side by side up to the end of the shortest row, so that additions of
- *  different rows overlap, then each to its end.
- *  \return 1; 0 if it has computed nothing */
-TARGET SP_INLINE static int NAME(rows_together)(sp_block *b, const int64_t i, const int64_t ldx)
-{
-    const int64_t *const begin = b->begin + i, *const end = b->end + i;
-    int64_t least = end[0] - begin[0], most = least;
-    SP_UNROLL for (int r = 1; r < SP_TOGETHER; r++)
-    {
-        const int64_t n = end[r] - begin[r];
-        least = n < least ? n : least;
-        most = n > most ? n : most;
-    }
-    if (least < SP_LEAST_TOGETHER || most > b->chain || most - least > least / 4) return 0;
-    const STORED *val[SP_TOGETHER];
-    const VALUE *const x = b->x;
-    const int32_t *col[SP_TOGETHER];
-    VALUE sum[SP_TOGETHER];
-    SP_UNROLL for (int r = 0; r < SP_TOGETHER; r++)
-    {
-        val[r] = VALUES(b, begin[r]);
-        col[r] = b->col + begin[r];
-        sum[r] = 0;
-    }
-    int64_t e = 0;
-    for (; e + 1 < least; e += 2)
-        SP_UNROLL for (int r = 0; r < SP_TOGETHER; r++)
-            sum[r] = NAME(add_two)(sum[r], VALUES_AT(val[r], e), col[r] + e, x, ldx);
-    SP_UNROLL for (int r = 0; r < SP_TOGETHER; r++)
-    {
-        for (int64_t k = e; k < end[r] - begin[r]; k++)
-            sum[r] = FMA((VALUE)*VALUES_AT(val[r], k), x[col[r][k] * ldx], sum[r]);
-        NAME(store)(b, i + r, &sum[r], 1, 0, 0);
-    }
-    return 1;
-}
-#endif
-
-/** The loop for SP_RUN_ANY: computes one row at a time (or rows_together(), for one column and rows in
- *  another order). Stops before the first row that is long if `leaves` is 0, or that is not long if `leaves`
- *  is 1. */
+/** The loop for SP_RUN_ANY: computes one row at a time. Stops before the first row that is long if `leaves` is
+ *  0, or that is not long if `leaves` is 1. */
 TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int vectors, const int masked,
                                        const int leaves)
 {
@@ -279,15 +238,6 @@ TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int
         if ((n > b->chain) != leaves) break;
         if (!leaves && vectors <= SP_FETCH_VECTORS && b->fetched >= 0)
             sp_fetch_entries(b, VALUES(b, 0), at + n, VALUE_BYTES, 1);
-#if LANES == 1
-        /* only if the rows have another order (b->row): in the original order, consecutive rows of similar
-         * lengths are too rare */
-        if (vectors == 1 && !leaves && b->row && b->last - i >= SP_TOGETHER &&
-            NAME(rows_together)(b, i, ldx)) {
-            i += SP_TOGETHER - 1;
-            continue;
-        }
-#endif
         const NAME(group) g = {.i = i,
                                .n = n,
                                .val = VALUES(b, at),

@@ -5,6 +5,7 @@
 
 #include "base/memory.h"
 #include "base/search.h"
+#include "device/topology.h"
 #include "kernels/cpu/cpu_pieces.h"
 #include "kernels/cpu/cpu_rows.h"
 #include "kernels/cpu/cpu_slices.h"
@@ -14,8 +15,6 @@ enum {
     WINDOW = 4096,   /* pieces are sorted within windows of this number; a multiple of SP_LANES */
     SLICE_STEPS = 2, /* a slice costs as much time as this number of steps of SP_LANES entries, besides those
                           that it has */
-    RANGES = 8       /* ranges of slices per thread: slices whose elements of X are not in a cache take
-                          longer, so a thread gets ranges from all over the matrix */
 };
 
 typedef struct sell {
@@ -101,11 +100,12 @@ static const void *common_value(const sp_setup *setup)
     return sp_common_value(a->val, a->precision, a->row_start, a->row_start + 1, a->rows, setup->threads);
 }
 
-#define COPY(type)                                                                                           \
-    for (int64_t e = 0; e < most; e++)                                                                       \
-        for (int l = 0; l < SP_LANES; l++)                                                                   \
-    ((type *)m->val)[m->start[i] + e * SP_LANES + l] = e < length[l] ? ((const type *)a->as)[p[l].begin + e] \
-                                                                     : 0
+/* Copies the n entries of a piece to one lane of a slice, and pads the lane to `most` entries. */
+#define COPY_LANE(type, from, n, most, to)                                          \
+    do {                                                                            \
+        for (int64_t e = 0; e < (n); e++) ((type *)(to))[e * SP_LANES] = (from)[e]; \
+        for (int64_t e = n; e < (most); e++) ((type *)(to))[e * SP_LANES] = 0;      \
+    } while (0)
 
 /** Copies the entries of slice i. */
 static void copy_slice(const spmm_csr *a, const sp_piece *sorted, const sp_slices *m, int64_t i)
@@ -113,18 +113,16 @@ static void copy_slice(const spmm_csr *a, const sp_piece *sorted, const sp_slice
     int count;
     const sp_piece *const p = pieces_in(m, sorted, i, &count);
     const int64_t most = p->end - p->begin;
-    uint8_t *const length = m->length + i * SP_LANES;
     for (int l = 0; l < SP_LANES; l++) {
-        length[l] = l < count ? (uint8_t)(p[l].end - p[l].begin) : 0;
+        const int64_t n = l < count ? p[l].end - p[l].begin : 0, from = n ? p[l].begin : 0;
+        m->length[i * SP_LANES + l] = (uint8_t)n;
         m->target[i * SP_LANES + l] = l < count ? p[l].target : 0;
+        COPY_LANE(int32_t, a->ja + from, n, most, m->col + m->start[i] + l);
+        if (a->precision == SPMM_F64)
+            COPY_LANE(double, (const double *)a->as + from, n, most, (double *)m->val + m->start[i] + l);
+        else
+            COPY_LANE(float, (const float *)a->as + from, n, most, (float *)m->val + m->start[i] + l);
     }
-    for (int64_t e = 0; e < most; e++)
-        for (int l = 0; l < SP_LANES; l++)
-            m->col[m->start[i] + e * SP_LANES + l] = e < length[l] ? a->ja[p[l].begin + e] : 0;
-    if (a->precision == SPMM_F64)
-        COPY(double);
-    else
-        COPY(float);
 }
 
 /** Makes the slices. Each thread copies the entries that it will multiply. */
@@ -139,7 +137,7 @@ static spmm_status slice(const sp_setup *setup, sell *s)
     m->rows = s->pieces.count - m->pieces;
     m->segments = slices_of(m->pieces);
     m->count = m->segments + slices_of(m->rows);
-    s->ranges = RANGES * setup->threads;
+    s->ranges = setup->threads;
     TRY_GOTO(sp_alloc((void **)&sorted, s->pieces.count, sizeof *sorted, "rows by length"), failed);
     TRY_GOTO(sp_alloc((void **)&m->start, m->count + 1, sizeof *m->start, "slices"), failed);
     TRY_GOTO(sp_alloc((void **)&m->length, m->count * SP_LANES, sizeof *m->length, "slices"), failed);
@@ -155,6 +153,7 @@ static spmm_status slice(const sp_setup *setup, sell *s)
     for (int r = 0; r < s->ranges; r++)
         for (int64_t i = s->begin[r]; i < s->begin[r + 1]; i++) copy_slice(a, sorted, m, i);
     m->common = common_value(setup);
+    m->fetch = a->nnz * (sp_value_size(a->precision) + (int64_t)sizeof *m->col) >= sp_last_cache_bytes();
     sp_pieces_forget(&s->pieces);
     sp_free(sorted);
     return SPMM_OK;

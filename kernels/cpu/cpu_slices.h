@@ -25,6 +25,7 @@ typedef struct sp_slices {
                                   sums of segments */
     int32_t *col;       /**< [start[count]] column indices; 0 in padding */
     void *val;          /**< [start[count]] values; 0 in padding */
+    int fetch;          /**< 1: entries are prefetched */
     const void *common; /**< not owned: the value that all entries have; NULL: values differ */
 } sp_slices;
 

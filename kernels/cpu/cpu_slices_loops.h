@@ -13,13 +13,15 @@
  *  a lane has no more entries than its length. */
 TARGET SP_INLINE static VECTOR NAME(chain)(const VALUE *val, const int32_t *col, const LENGTHS lengths,
                                            int from, const int even, const int to, const VALUE *x,
-                                           const int64_t ldx, const int equal)
+                                           const int64_t ldx, const int equal, const int fetch)
 {
     const VECTOR common = equal ? SPREAD(*val) : ZERO;
     VECTOR sum = ZERO;
     _Pragma("GCC unroll 4") for (; from < even; from++)
     {
         const VECTOR a = equal ? common : LOAD(val + from * SP_LANES);
+        if (fetch && !equal) __builtin_prefetch(val + from * SP_LANES + SP_FETCH_ENTRIES);
+        if (fetch) __builtin_prefetch(col + from * SP_LANES + SP_FETCH_ENTRIES);
         sum = FMA(a, GATHER(x, col + from * SP_LANES, ldx), sum);
     }
     for (; from < to; from++) {
@@ -32,12 +34,13 @@ TARGET SP_INLINE static VECTOR NAME(chain)(const VALUE *val, const int32_t *col,
 /** Returns the sums of segments: the leaves are added in order. */
 TARGET SP_INLINE static VECTOR NAME(leaves)(const VALUE *val, const int32_t *col, const LENGTHS lengths,
                                             const int even, const int most, const VALUE *x, const int64_t ldx,
-                                            const int equal)
+                                            const int equal, const int fetch)
 {
     VECTOR sum = SPREAD((VALUE)-0.0); /* -0 + a is a for every a */
     for (int from = 0; from < most; from += SP_LEAF) {
         const int end = from + SP_LEAF < most ? from + SP_LEAF : most;
-        const VECTOR leaf = NAME(chain)(val, col, lengths, from, end < even ? end : even, end, x, ldx, equal);
+        const VECTOR leaf = NAME(chain)(val, col, lengths, from, end < even ? end : even, end, x, ldx, equal,
+                                        fetch);
         sum = WHERE_LONGER(lengths, from, ADD(sum, leaf), sum);
     }
     return sum;
@@ -45,7 +48,7 @@ TARGET SP_INLINE static VECTOR NAME(leaves)(const VALUE *val, const int32_t *col
 
 TARGET SP_INLINE static void NAME(run)(const sp_slices *s, const int64_t first, const int64_t last,
                                        const VALUE *x, const int64_t ldx, VALUE *sum, const int64_t ld,
-                                       const int equal, const int leaves)
+                                       const int equal, const int leaves, const int fetch)
 {
     const int64_t begin = leaves ? 0 : s->segments, pieces = leaves ? s->pieces : s->rows;
     for (int64_t i = first; i < last; i++) {
@@ -58,8 +61,8 @@ TARGET SP_INLINE static void NAME(run)(const sp_slices *s, const int64_t first, 
             const int32_t *const col = s->col + s->start[i] + lane;
             const LENGTHS lengths = LENGTHS_OF(length + lane);
             VALUE lanes[LANES];
-            STORE(lanes, leaves ? NAME(leaves)(val, col, lengths, even, most, x, ldx, equal)
-                                : NAME(chain)(val, col, lengths, 0, even, most, x, ldx, equal));
+            STORE(lanes, leaves ? NAME(leaves)(val, col, lengths, even, most, x, ldx, equal, fetch)
+                                : NAME(chain)(val, col, lengths, 0, even, most, x, ldx, equal, fetch));
             if (left >= SP_LANES)
                 SP_UNROLL for (int l = 0; l < LANES; l++) sum[target[lane + l] * ld] = lanes[l];
             else
@@ -73,11 +76,13 @@ TARGET SP_INLINE static void NAME(run)(const sp_slices *s, const int64_t first, 
                                   int64_t ldx, void *sum, int64_t ld)                             \
     {                                                                                             \
         if (first < s->segments)                                                                  \
-            NAME(run)(s, first, last, x, ldx, sum, ld, equal, 1);                                 \
-        else if (ldx == 1)                                                                        \
-            NAME(run)(s, first, last, x, 1, sum, ld, equal, 0);                                   \
+            NAME(run)(s, first, last, x, ldx, sum, ld, equal, 1, s->fetch);                       \
+        else if (ldx != 1)                                                                        \
+            NAME(run)(s, first, last, x, ldx, sum, ld, equal, 0, s->fetch);                       \
+        else if (s->fetch)                                                                        \
+            NAME(run)(s, first, last, x, 1, sum, ld, equal, 0, 1);                                \
         else                                                                                      \
-            NAME(run)(s, first, last, x, ldx, sum, ld, equal, 0);                                 \
+            NAME(run)(s, first, last, x, 1, sum, ld, equal, 0, 0);                                \
     }
 LOOP(own_values, 0)
 LOOP(equal_values, 1)

@@ -179,39 +179,43 @@ static int segmented(const question *q, char *why, size_t n)
     return 1;
 }
 
-/** Returns 1 if a rule expects cpu_sorted to be the fastest. */
-static int sorted(const question *q, char *why, size_t n)
+/** Returns 1 if row lengths change often. A loop over rows in the matrix's order then mispredicts most of
+ *  their ends. cpu_sell (one column) and cpu_sorted avoid this. */
+static int uneven(const question *q, char *why, size_t n)
 {
-    /* On a Zen 4 CPU, cpu_sorted was faster if more than a fifth of the rows differ in length from the
-     * previous row, and a row of X has at most 32 bytes. Otherwise cpu_sorted was slower. */
+    /* Measured on Zen 4 and Zen 5 CPUs: cpu_sorted was faster than cpu_csr if more than a fifth of the rows
+     * differ in length from the previous row, a row of X has at most 32 bytes and long rows have at most half
+     * of the entries; cpu_sell was faster if a fifth of the rows differ. */
     static const double LEAST_CHANGES = 0.2, MOST_BYTES = 32;
     const double changes = ratio(q->f->sum.changes, q->f->sum.rows);
-    if (changes < LEAST_CHANGES || 2 * q->f->sum.over[SP_LENGTH_BOUNDS - 1] > q->f->sum.nnz ||
-        row_bytes(q) > MOST_BYTES)
-        return 0;
+    const int few_long = 2 * q->f->sum.over[SP_LENGTH_BOUNDS - 1] <= q->f->sum.nnz;
+    if (changes < LEAST_CHANGES || (q->k > 1 && (!few_long || row_bytes(q) > MOST_BYTES))) return 0;
     snprintf(why, n, "the length changes with %.3g of the rows", changes);
     return 1;
 }
 
 /** The CPU kernels other than cpu_csr. All use a converted copy of A, which `repaid` products repay. A kernel
- *  joins a trial if a row of X has `least` to `most` bytes. If rules expect several kernels to be the
- *  fastest, the first in this table is used. */
+ *  serves products of one column if `one` is 1, else products of several columns. It joins a trial if a row of
+ *  X has `least` to `most` bytes. If rules expect several kernels to be the fastest, the first in this table
+ *  is used. */
 static const struct candidate {
     const char *name;
-    int repaid;
+    int repaid, one;
     double least, most;
     int (*expected)(const question *q, char *why, size_t n);
-} candidates[] = {{"cpu_clustered", 10, 128, INFINITY, clustered},
-                  {"cpu_segmented", 10, 0, INFINITY, segmented},
-                  {"cpu_sorted", 50, 0, 256, sorted},
-                  {"cpu_ell_nopad", 50, 0, 32, NULL}};
+} candidates[] = {{"cpu_sell", 50, 1, 0, INFINITY, uneven},
+                  {"cpu_clustered", 10, 0, 128, INFINITY, clustered},
+                  {"cpu_segmented", 10, 0, 0, INFINITY, segmented},
+                  {"cpu_sorted", 50, 0, 0, 256, uneven}};
 enum { CANDIDATES = sizeof candidates / sizeof *candidates };
+
+static int serves(const question *q, const struct candidate *c) { return c->one == (q->k == 1); }
 
 /** Returns 1 if the kernel joins the trial, else 0. */
 static int joins(const question *q, const struct candidate *c)
 {
     const double bytes = row_bytes(q);
-    return q->products >= c->repaid && bytes >= c->least && bytes <= c->most;
+    return q->products >= c->repaid && serves(q, c) && bytes >= c->least && bytes <= c->most;
 }
 
 /** Lists the CPU kernels: the one that a rule expects to be the fastest, cpu_csr, and the others that join a
@@ -227,7 +231,8 @@ static int order_on_cpu(const question *q, int all, const sp_kernel **list, char
     append(q, sp_kernel_find("cpu_csr"), list, &count);
     for (int late = 0; late <= all; late++)
         for (int i = 0; i < CANDIDATES && fits; i++)
-            if (late || joins(q, &candidates[i])) append(q, sp_kernel_find(candidates[i].name), list, &count);
+            if (late ? serves(q, &candidates[i]) : joins(q, &candidates[i]))
+                append(q, sp_kernel_find(candidates[i].name), list, &count);
     if (all) append_defaults(q, list, &count);
     return count;
 }
