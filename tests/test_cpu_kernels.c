@@ -7,6 +7,7 @@
 #include "formats/thread_ranges.h"
 #include "io/generators.h"
 #include "kernels/cpu/cpu_rows.h"
+#include "kernels/cpu/cpu_slices.h"
 #include "test.h"
 
 static const int64_t all_k[] = {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 128};
@@ -38,6 +39,9 @@ static int streaming;
 /** 1: the baseline kernels of is_plain() have been tested. They do not depend on the instruction set, so they
  *  are not tested again with the next one. */
 static int plain_done;
+
+/** Not NULL: only this kernel is checked, with one column. */
+static const char *only;
 
 static int is_plain(const sp_kernel *kernel)
 {
@@ -120,6 +124,7 @@ static void check_kernel(const sp_kernel *kernel, const formats *f, const sp_thr
 static void check_kernels(const formats *f, sample_values kind, int64_t k, int64_t ldx, int64_t ldy)
 {
     const spmm_csr *const a = &f->csr;
+    if (only && k != 1) return;
     spmm_multivector x = sample_multivector(a->cols, k, ldx, a->precision); /* NaN in the padding */
     sample_fill(&x, kind, 17);
     /* the bits that kernels must compute: the canonical order, or one chain per row for kernels that do not
@@ -129,6 +134,7 @@ static void check_kernels(const formats *f, sample_values kind, int64_t k, int64
     const sp_kernel *const kernel = sp_kernels(&kernels);
     for (int n = 0; n < kernels; n++) {
         if (kernel[n].device != SPMM_CPU || (plain_done && is_plain(&kernel[n]))) continue;
+        if (only && strcmp(kernel[n].id, only) != 0) continue;
         for (int t = 0; t < threads_checked; t++) {
             sp_thread_ranges work;
             CHECK_INT(sp_thread_ranges_create(a->irp, a->rows, all_threads[t], &work), SPMM_OK);
@@ -342,6 +348,28 @@ static void check_few_columns(int kind, int all)
     values = REALS;
 }
 
+/** Checks slices of a matrix larger than the caches: with prefetching, and with column indices of 16 bits where
+ *  the columns of each slice span at most 65536. */
+static void check_large_slices(void)
+{
+    only = "cpu_sell";
+    sp_sell_large_from(0);
+    check_few_columns(REALS, 1);
+    check_few_columns(EQUAL, 0);
+    for (int32_t last = UINT16_MAX; last <= UINT16_MAX + 1; last++)
+        for (int p = 0; p < 2; p++) {
+            formats f;
+            if (sp_gen_csr("lap2d5:300", p ? SPMM_F32 : SPMM_F64, 2, &f.csr) != SPMM_OK) abort();
+            f.csr.ja[f.csr.irp[1] - 1] = last; /* row 0 has column 0, too */
+            formats_convert(&f);
+            check_kernels(&f, SAMPLE_REALS, 1, 1, 1);
+            check_kernels(&f, SAMPLE_REALS, 1, 2, 3);
+            formats_destroy(&f);
+        }
+    sp_sell_large_from(-1);
+    only = NULL;
+}
+
 /** Overwrites the values with NaN, including the copies in a kernel's state. */
 static void spoil(const sp_kernel *kernel, sp_matrix *m, void *state)
 {
@@ -431,6 +459,9 @@ static void test_isa(sp_isa isa)
         check_few_columns(NARROW, 1);
         check_few_columns(NARROW_BUT_LAST, 0);
         sp_rows_narrow_from(-1);
+    }
+    TEST(NAMED("so they are where slices are prefetched and may have short column indices")) {
+        check_large_slices();
     }
     TEST(NAMED("with few columns, values that f32 has are not read in f64")) { check_unread(isa); }
     TEST(NAMED("stored past the caches, Y is the same and nothing beside it is written")) {

@@ -2,6 +2,7 @@
  *  that the rows of a slice have similar lengths. Products of several columns are computed on CSR, like those
  *  of cpu_csr, because one row then fills a vector. */
 #include <omp.h>
+#include <stdatomic.h>
 
 #include "base/memory.h"
 #include "base/search.h"
@@ -34,6 +35,8 @@ static void destroy_slices(sell *s)
     sp_free(s->slices.length);
     sp_free(s->slices.target);
     sp_free(s->slices.col);
+    sp_free(s->slices.near);
+    sp_free(s->slices.base);
     sp_free(s->slices.val);
     sp_pieces_destroy(&s->pieces);
     sp_free(s->begin);
@@ -100,11 +103,11 @@ static const void *common_value(const sp_setup *setup)
     return sp_common_value(a->val, a->precision, a->row_start, a->row_start + 1, a->rows, setup->threads);
 }
 
-/* Copies the n entries of a piece to one lane of a slice, and pads the lane to `most` entries. */
-#define COPY_LANE(type, from, n, most, to)                                          \
-    do {                                                                            \
-        for (int64_t e = 0; e < (n); e++) ((type *)(to))[e * SP_LANES] = (from)[e]; \
-        for (int64_t e = n; e < (most); e++) ((type *)(to))[e * SP_LANES] = 0;      \
+/* Stores `element`, an expression in e, for e < n in the lane of a slice at `to`, and pads the lane to `most` elements. */
+#define FILL_LANE(element, n, most, to)                                   \
+    do {                                                                  \
+        for (int64_t e = 0; e < (n); e++) (to)[e * SP_LANES] = (element); \
+        for (int64_t e = n; e < (most); e++) (to)[e * SP_LANES] = 0;      \
     } while (0)
 
 /** Copies the entries of slice i. */
@@ -114,15 +117,56 @@ static void copy_slice(const spmm_csr *a, const sp_piece *sorted, const sp_slice
     const sp_piece *const p = pieces_in(m, sorted, i, &count);
     const int64_t most = p->end - p->begin;
     for (int l = 0; l < SP_LANES; l++) {
-        const int64_t n = l < count ? p[l].end - p[l].begin : 0, from = n ? p[l].begin : 0;
+        const int64_t n = l < count ? p[l].end - p[l].begin : 0, from = n ? p[l].begin : 0,
+                      to = m->start[i] + l;
         m->length[i * SP_LANES + l] = (uint8_t)n;
         m->target[i * SP_LANES + l] = l < count ? p[l].target : 0;
-        COPY_LANE(int32_t, a->ja + from, n, most, m->col + m->start[i] + l);
-        if (a->precision == SPMM_F64)
-            COPY_LANE(double, (const double *)a->as + from, n, most, (double *)m->val + m->start[i] + l);
+        if (m->near)
+            FILL_LANE((uint16_t)(a->ja[from + e] - m->base[i]), n, most, m->near + to);
         else
-            COPY_LANE(float, (const float *)a->as + from, n, most, (float *)m->val + m->start[i] + l);
+            FILL_LANE(a->ja[from + e], n, most, m->col + to);
+        if (a->precision == SPMM_F64)
+            FILL_LANE(((const double *)a->as)[from + e], n, most, (double *)m->val + to);
+        else
+            FILL_LANE(((const float *)a->as)[from + e], n, most, (float *)m->val + to);
     }
+}
+
+static atomic_llong forced_large_from = -1;
+
+void sp_sell_large_from(int64_t bytes) { forced_large_from = bytes; }
+
+/** Returns 1 if A does not fit into the last-level cache, so that memory limits the speed. */
+static int is_large(const spmm_csr *a)
+{
+    const int64_t from = forced_large_from;
+    return a->nnz * (sp_value_size(a->precision) + (int64_t)sizeof *a->ja) >=
+           (from < 0 ? sp_last_cache_bytes() : from);
+}
+
+/** Sets m->base if the column indices of each slice span at most 65536 columns; else leaves it NULL. */
+static spmm_status find_bases(const spmm_csr *a, const sp_piece *sorted, int threads, sp_slices *m)
+{
+    int near = 1;
+    TRY(sp_alloc((void **)&m->base, m->count, sizeof *m->base, "slices"));
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(&& : near)
+    for (int64_t i = 0; i < m->count; i++) {
+        int count;
+        const sp_piece *const p = pieces_in(m, sorted, i, &count);
+        int32_t least = INT32_MAX, most = 0;
+        for (int l = 0; l < count && near; l++)
+            for (int64_t e = p[l].begin; e < p[l].end; e++) {
+                if (a->ja[e] < least) least = a->ja[e];
+                if (a->ja[e] > most) most = a->ja[e];
+            }
+        m->base[i] = most < least ? 0 : least;
+        near = near && most - m->base[i] <= UINT16_MAX;
+    }
+    if (!near) {
+        sp_free(m->base);
+        m->base = NULL;
+    }
+    return SPMM_OK;
 }
 
 /** Makes the slices. Each thread copies the entries that it will multiply. */
@@ -146,14 +190,19 @@ static spmm_status slice(const sp_setup *setup, sell *s)
     sort_by_length(s->pieces.list, m->pieces, setup->threads, sorted);
     sort_by_length(s->pieces.list + m->pieces, m->rows, setup->threads, sorted + m->pieces);
     place_slices(sorted, s);
-    TRY_GOTO(sp_alloc((void **)&m->col, m->start[m->count], sizeof *m->col, "entries of slices"), failed);
+    m->fetch = is_large(a);
+    if (m->fetch) TRY_GOTO(find_bases(a, sorted, setup->threads, m), failed);
+    if (m->base)
+        TRY_GOTO(sp_alloc((void **)&m->near, m->start[m->count], sizeof *m->near, "entries of slices"),
+                 failed);
+    else
+        TRY_GOTO(sp_alloc((void **)&m->col, m->start[m->count], sizeof *m->col, "entries of slices"), failed);
     TRY_GOTO(sp_alloc(&m->val, m->start[m->count], (size_t)sp_value_size(a->precision), "entries of slices"),
              failed);
 #pragma omp parallel for schedule(static, 1) num_threads(setup->threads)
     for (int r = 0; r < s->ranges; r++)
         for (int64_t i = s->begin[r]; i < s->begin[r + 1]; i++) copy_slice(a, sorted, m, i);
     m->common = common_value(setup);
-    m->fetch = a->nnz * (sp_value_size(a->precision) + (int64_t)sizeof *m->col) >= sp_last_cache_bytes();
     sp_pieces_forget(&s->pieces);
     sp_free(sorted);
     return SPMM_OK;

@@ -19,6 +19,7 @@
 #define FMA(a, x, c) __builtin_fma(a, x, c)
 #define ADD(a, b) ((a) + (b))
 #define GATHER(x, col, ldx) ((x)[*(col) * (ldx)])
+#define GATHER_NEAR(x, col, ldx) ((x)[*(col) * (ldx)])
 #define LENGTHS int
 #define LENGTHS_OF(p) (*(p))
 #define WHERE_LONGER(n, e, v, c) ((n) > (e) ? (v) : (c))
@@ -36,6 +37,7 @@
 #define FMA(a, x, c) __builtin_fmaf(a, x, c)
 #define ADD(a, b) ((a) + (b))
 #define GATHER(x, col, ldx) ((x)[*(col) * (ldx)])
+#define GATHER_NEAR(x, col, ldx) ((x)[*(col) * (ldx)])
 #define LENGTHS int
 #define LENGTHS_OF(p) (*(p))
 #define WHERE_LONGER(n, e, v, c) ((n) > (e) ? (v) : (c))
@@ -85,6 +87,41 @@ AVX2 SP_INLINE static __m256 gather_8_f32(const float *x, const int32_t *col, co
     return _mm256_set_m128(gather_4_f32(x, col + 4, ldx), gather_4_f32(x, col, ldx));
 }
 
+/** Reads four column indices by one load. */
+SP_INLINE static uint64_t four(const uint16_t *col)
+{
+    uint64_t all;
+    memcpy(&all, col, sizeof all);
+    return all;
+}
+
+#define PART(all, l) (int64_t)((all) >> 16 * (l)&0xffff)
+
+AVX2 SP_INLINE static __m256d near_4_f64(const double *x, const uint16_t *col, const int64_t ldx)
+{
+    const uint64_t all = four(col);
+    return _mm256_set_m128d(_mm_loadh_pd(_mm_load_sd(x + PART(all, 2) * ldx), x + PART(all, 3) * ldx),
+                            _mm_loadh_pd(_mm_load_sd(x + PART(all, 0) * ldx), x + PART(all, 1) * ldx));
+}
+
+AVX512 SP_INLINE static __m512d near_8_f64(const double *x, const uint16_t *col, const int64_t ldx)
+{
+    return _mm512_insertf64x4(_mm512_castpd256_pd512(near_4_f64(x, col, ldx)), near_4_f64(x, col + 4, ldx),
+                              1);
+}
+
+AVX2 SP_INLINE static __m128 near_4_f32(const float *x, const uint16_t *col, const int64_t ldx)
+{
+    const uint64_t all = four(col);
+    return _mm_setr_ps(x[PART(all, 0) * ldx], x[PART(all, 1) * ldx], x[PART(all, 2) * ldx],
+                       x[PART(all, 3) * ldx]);
+}
+
+AVX2 SP_INLINE static __m256 near_8_f32(const float *x, const uint16_t *col, const int64_t ldx)
+{
+    return _mm256_set_m128(near_4_f32(x, col + 4, ldx), near_4_f32(x, col, ldx));
+}
+
 #define BYTES_4(p) _mm_loadu_si32(p)
 #define BYTES_8(p) _mm_loadl_epi64((const __m128i *)(const void *)(p))
 
@@ -100,6 +137,7 @@ AVX2 SP_INLINE static __m256 gather_8_f32(const float *x, const int32_t *col, co
 #define FMA(a, x, c) _mm256_fmadd_pd(a, x, c)
 #define ADD(a, b) _mm256_add_pd(a, b)
 #define GATHER(x, col, ldx) gather_4_f64(x, col, ldx)
+#define GATHER_NEAR(x, col, ldx) near_4_f64(x, col, ldx)
 #define LENGTHS __m256i
 #define LENGTHS_OF(p) _mm256_cvtepu8_epi64(BYTES_4(p))
 #define WHERE_LONGER(n, e, v, c) \
@@ -118,6 +156,7 @@ AVX2 SP_INLINE static __m256 gather_8_f32(const float *x, const int32_t *col, co
 #define FMA(a, x, c) _mm256_fmadd_ps(a, x, c)
 #define ADD(a, b) _mm256_add_ps(a, b)
 #define GATHER(x, col, ldx) gather_8_f32(x, col, ldx)
+#define GATHER_NEAR(x, col, ldx) near_8_f32(x, col, ldx)
 #define LENGTHS __m256i
 #define LENGTHS_OF(p) _mm256_cvtepu8_epi32(BYTES_8(p))
 #define WHERE_LONGER(n, e, v, c) \
@@ -136,6 +175,7 @@ AVX2 SP_INLINE static __m256 gather_8_f32(const float *x, const int32_t *col, co
 #define FMA(a, x, c) _mm512_fmadd_pd(a, x, c)
 #define ADD(a, b) _mm512_add_pd(a, b)
 #define GATHER(x, col, ldx) gather_8_f64(x, col, ldx)
+#define GATHER_NEAR(x, col, ldx) near_8_f64(x, col, ldx)
 #define LENGTHS __m512i
 #define LENGTHS_OF(p) _mm512_cvtepu8_epi64(BYTES_8(p))
 #define WHERE_LONGER(n, e, v, c) _mm512_mask_mov_pd(c, _mm512_cmpgt_epi64_mask(n, _mm512_set1_epi64(e)), v)

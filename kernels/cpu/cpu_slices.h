@@ -23,9 +23,12 @@ typedef struct sp_slices {
     uint8_t *length;         /**< [SP_LANES * count] number of entries of the piece in each lane; 0: none */
     int32_t *target;    /**< [SP_LANES * count] destination of the sum of each lane: a row of Y, or of the
                                   sums of segments */
-    int32_t *col;       /**< [start[count]] column indices; 0 in padding */
+    int32_t *col;       /**< [start[count]] column indices; 0 in padding; NULL if there is `near` */
+    uint16_t *near;     /**< [start[count]] column indices minus the base of the slice; 0 in padding; NULL if
+                             there is `col` */
+    int32_t *base;      /**< [count] the least column index of each slice; NULL if there is `col` */
     void *val;          /**< [start[count]] values; 0 in padding */
-    int fetch;          /**< 1: entries are prefetched */
+    int fetch;          /**< 1: entries are prefetched; must be 1 if there is `near` */
     const void *common; /**< not owned: the value that all entries have; NULL: values differ */
 } sp_slices;
 
@@ -38,5 +41,10 @@ typedef void (*sp_slice_loop)(const sp_slices *s, int64_t first, int64_t last, c
 /** Returns the loop for an instruction set.
  *  \param [in] equal  1: the loop reads s->common and no values */
 sp_slice_loop sp_slices_loop(sp_isa isa, spmm_precision precision, int equal);
+
+/** For tests: sets the minimum size, in bytes of values and column indices, of a matrix whose slices are
+ *  prefetched and may have 16-bit column indices. A negative size restores the default, the size of the
+ *  last-level cache. */
+void sp_sell_large_from(int64_t bytes);
 
 #endif

@@ -4,43 +4,51 @@
  *   LANES                      elements per vector, at most SP_LANES; the lanes of a slice are computed in
  *                              passes of LANES lanes
  *   VECTOR, ZERO, SPREAD(a), LOAD(p), STORE(p, v), FMA(a, x, c), ADD(a, b)
- *   GATHER(x, col, ldx)        a vector of the elements x[col[l] * ldx]
+ *   GATHER(x, col, ldx)        a vector of the elements x[col[l] * ldx], for int32_t col[]
+ *   GATHER_NEAR(x, col, ldx)   the same for uint16_t col[]
  *   LENGTHS, LENGTHS_OF(p)     type of a vector of lengths; the vector for the lengths at p
  *   WHERE_LONGER(n, e, v, c)   lane by lane: v if the length in n is greater than e, else c
  * and undefines all of them at its end. */
 
 /** Returns the sums of entries from .. to - 1, one chain per lane. All lanes have the entries before `even`;
  *  a lane has no more entries than its length. */
-TARGET SP_INLINE static VECTOR NAME(chain)(const VALUE *val, const int32_t *col, const LENGTHS lengths,
-                                           int from, const int even, const int to, const VALUE *x,
-                                           const int64_t ldx, const int equal, const int fetch)
+TARGET SP_INLINE static VECTOR NAME(chain)(const VALUE *val, const void *col, const LENGTHS lengths, int from,
+                                           const int even, const int to, const VALUE *x, const int64_t ldx,
+                                           const int equal, const int near, const int fetch)
 {
+    const uint16_t *const nearby = col;
+    const int32_t *const any = col;
     const VECTOR common = equal ? SPREAD(*val) : ZERO;
     VECTOR sum = ZERO;
     _Pragma("GCC unroll 4") for (; from < even; from++)
     {
         const VECTOR a = equal ? common : LOAD(val + from * SP_LANES);
         if (fetch && !equal) __builtin_prefetch(val + from * SP_LANES + SP_FETCH_ENTRIES);
-        if (fetch) __builtin_prefetch(col + from * SP_LANES + SP_FETCH_ENTRIES);
-        sum = FMA(a, GATHER(x, col + from * SP_LANES, ldx), sum);
+        if (fetch && near) __builtin_prefetch(nearby + from * SP_LANES + SP_FETCH_ENTRIES);
+        if (fetch && !near) __builtin_prefetch(any + from * SP_LANES + SP_FETCH_ENTRIES);
+        sum = FMA(
+            a, near ? GATHER_NEAR(x, nearby + from * SP_LANES, ldx) : GATHER(x, any + from * SP_LANES, ldx),
+            sum);
     }
     for (; from < to; from++) {
         const VECTOR a = equal ? common : LOAD(val + from * SP_LANES);
-        sum = WHERE_LONGER(lengths, from, FMA(a, GATHER(x, col + from * SP_LANES, ldx), sum), sum);
+        const VECTOR b = near ? GATHER_NEAR(x, nearby + from * SP_LANES, ldx)
+                              : GATHER(x, any + from * SP_LANES, ldx);
+        sum = WHERE_LONGER(lengths, from, FMA(a, b, sum), sum);
     }
     return sum;
 }
 
 /** Returns the sums of segments: the leaves are added in order. */
-TARGET SP_INLINE static VECTOR NAME(leaves)(const VALUE *val, const int32_t *col, const LENGTHS lengths,
+TARGET SP_INLINE static VECTOR NAME(leaves)(const VALUE *val, const void *col, const LENGTHS lengths,
                                             const int even, const int most, const VALUE *x, const int64_t ldx,
-                                            const int equal, const int fetch)
+                                            const int equal, const int near, const int fetch)
 {
     VECTOR sum = SPREAD((VALUE)-0.0); /* -0 + a is a for every a */
     for (int from = 0; from < most; from += SP_LEAF) {
         const int end = from + SP_LEAF < most ? from + SP_LEAF : most;
         const VECTOR leaf = NAME(chain)(val, col, lengths, from, end < even ? end : even, end, x, ldx, equal,
-                                        fetch);
+                                        near, fetch);
         sum = WHERE_LONGER(lengths, from, ADD(sum, leaf), sum);
     }
     return sum;
@@ -48,7 +56,7 @@ TARGET SP_INLINE static VECTOR NAME(leaves)(const VALUE *val, const int32_t *col
 
 TARGET SP_INLINE static void NAME(run)(const sp_slices *s, const int64_t first, const int64_t last,
                                        const VALUE *x, const int64_t ldx, VALUE *sum, const int64_t ld,
-                                       const int equal, const int leaves, const int fetch)
+                                       const int equal, const int leaves, const int near, const int fetch)
 {
     const int64_t begin = leaves ? 0 : s->segments, pieces = leaves ? s->pieces : s->rows;
     for (int64_t i = first; i < last; i++) {
@@ -56,13 +64,16 @@ TARGET SP_INLINE static void NAME(run)(const sp_slices *s, const int64_t first, 
         const int32_t *const target = s->target + i * SP_LANES;
         const int64_t left = pieces - (i - begin) * SP_LANES;
         const int even = length[SP_LANES - 1], most = length[0];
+        const VALUE *const from = near ? x + s->base[i] * ldx : x;
         for (int lane = 0; lane < SP_LANES; lane += LANES) {
             const VALUE *const val = equal ? s->common : (const VALUE *)s->val + s->start[i] + lane;
-            const int32_t *const col = s->col + s->start[i] + lane;
+            const void *const col = near ? (const void *)(s->near + s->start[i] + lane)
+                                         : s->col + s->start[i] + lane;
             const LENGTHS lengths = LENGTHS_OF(length + lane);
             VALUE lanes[LANES];
-            STORE(lanes, leaves ? NAME(leaves)(val, col, lengths, even, most, x, ldx, equal, fetch)
-                                : NAME(chain)(val, col, lengths, 0, even, most, x, ldx, equal, fetch));
+            STORE(lanes, leaves
+                             ? NAME(leaves)(val, col, lengths, even, most, from, ldx, equal, near, fetch)
+                             : NAME(chain)(val, col, lengths, 0, even, most, from, ldx, equal, near, fetch));
             if (left >= SP_LANES)
                 SP_UNROLL for (int l = 0; l < LANES; l++) sum[target[lane + l] * ld] = lanes[l];
             else
@@ -75,14 +86,17 @@ TARGET SP_INLINE static void NAME(run)(const sp_slices *s, const int64_t first, 
     TARGET static void NAME(name)(const sp_slices *s, int64_t first, int64_t last, const void *x, \
                                   int64_t ldx, void *sum, int64_t ld)                             \
     {                                                                                             \
+        const int near = s->near != NULL;                                                         \
         if (first < s->segments)                                                                  \
-            NAME(run)(s, first, last, x, ldx, sum, ld, equal, 1, s->fetch);                       \
+            NAME(run)(s, first, last, x, ldx, sum, ld, equal, 1, near, s->fetch);                 \
         else if (ldx != 1)                                                                        \
-            NAME(run)(s, first, last, x, ldx, sum, ld, equal, 0, s->fetch);                       \
+            NAME(run)(s, first, last, x, ldx, sum, ld, equal, 0, near, s->fetch);                 \
+        else if (near)                                                                            \
+            NAME(run)(s, first, last, x, 1, sum, ld, equal, 0, 1, 1);                             \
         else if (s->fetch)                                                                        \
-            NAME(run)(s, first, last, x, 1, sum, ld, equal, 0, 1);                                \
+            NAME(run)(s, first, last, x, 1, sum, ld, equal, 0, 0, 1);                             \
         else                                                                                      \
-            NAME(run)(s, first, last, x, 1, sum, ld, equal, 0, 0);                                \
+            NAME(run)(s, first, last, x, 1, sum, ld, equal, 0, 0, 0);                             \
     }
 LOOP(own_values, 0)
 LOOP(equal_values, 1)
@@ -100,6 +114,7 @@ LOOP(equal_values, 1)
 #undef FMA
 #undef ADD
 #undef GATHER
+#undef GATHER_NEAR
 #undef LENGTHS
 #undef LENGTHS_OF
 #undef WHERE_LONGER
