@@ -348,7 +348,7 @@ static void check_few_columns(int kind, int all)
     values = REALS;
 }
 
-/** Checks slices of a matrix larger than the caches: with prefetching, and with column indices of 16 bits where
+/** Checks slices of a matrix larger than the caches: with prefetching, and with column indices of 16 bits if
  *  the columns of each slice span at most 65536. */
 static void check_large_slices(void)
 {

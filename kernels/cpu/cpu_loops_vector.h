@@ -227,8 +227,8 @@ TARGET SP_INLINE static void NAME(long_rows)(sp_block *b, const NAME(group) g, c
         NAME(store)(b, g.i + r, sum[r], vectors, masked, MASK_OF(b->tail));
 }
 
-/** The loop for SP_RUN_ANY: computes one row at a time. Stops before the first row that is long if `leaves` is
- *  0, or that is not long if `leaves` is 1. */
+/** The loop for SP_RUN_ANY: computes one row at a time. Stops before the first row that is long if `leaves`
+ *  is 0, or that is not long if `leaves` is 1. */
 TARGET SP_INLINE static void NAME(any)(sp_block *b, const int64_t ldx, const int vectors, const int masked,
                                        const int leaves)
 {

@@ -1,6 +1,6 @@
-/** The kernel cpu_sell: products of one column on sliced ELLPACK. Rows are sorted by length within windows, so
- *  that the rows of a slice have similar lengths. Products of several columns are computed on CSR, like those
- *  of cpu_csr, because one row then fills a vector. */
+/** The kernel cpu_sell: products of one column on sliced ELLPACK. Rows are sorted by length within windows,
+ *  so that the rows of a slice have similar lengths. Products of several columns are computed on CSR, as by
+ *  cpu_csr. */
 #include <omp.h>
 #include <stdatomic.h>
 
@@ -103,7 +103,8 @@ static const void *common_value(const sp_setup *setup)
     return sp_common_value(a->val, a->precision, a->row_start, a->row_start + 1, a->rows, setup->threads);
 }
 
-/* Stores `element`, an expression in e, for e < n in the lane of a slice at `to`, and pads the lane to `most` elements. */
+/* Stores `element`, an expression in e, for e < n in the lane of a slice at `to`, and pads the lane to `most`
+ * elements. */
 #define FILL_LANE(element, n, most, to)                                   \
     do {                                                                  \
         for (int64_t e = 0; e < (n); e++) (to)[e * SP_LANES] = (element); \

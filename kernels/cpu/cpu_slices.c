@@ -1,6 +1,6 @@
-/** Instantiates the loops of cpu_slices_loops.h. A vector of elements of X is assembled from single loads: the
- *  gather instruction takes 1.3 times as long on a Zen 5 CPU, and much longer on Intel CPUs whose microcode
- *  mitigates Gather Data Sampling. */
+/** Instantiates the loops of cpu_slices_loops.h. A vector of elements of X is assembled from single loads,
+ *  because products with the gather instruction take 1.35 times as long on a Zen 5 CPU, and as long on a
+ *  Sapphire Rapids (bench/records/HISTORY.md). */
 #include "kernels/cpu/cpu_slices.h"
 
 #include <string.h>

@@ -19,7 +19,8 @@ typedef struct sp_slices {
     int64_t rows;            /**< number of pieces that are rows */
     int64_t pieces;          /**< number of pieces that are segments */
     int64_t *start;          /**< [count + 1] position of the first entry of each slice, padding included;
-                                  entry e of the piece in lane l of slice s is at start[s] + SP_LANES * e + l */
+                                  entry e of the piece in lane l of slice s is at
+                                  start[s] + SP_LANES * e + l */
     uint8_t *length;         /**< [SP_LANES * count] number of entries of the piece in each lane; 0: none */
     int32_t *target;    /**< [SP_LANES * count] destination of the sum of each lane: a row of Y, or of the
                                   sums of segments */

@@ -195,9 +195,9 @@ static int uneven(const question *q, char *why, size_t n)
 }
 
 /** The CPU kernels other than cpu_csr. All use a converted copy of A, which `repaid` products repay. A kernel
- *  serves products of one column if `one` is 1, else products of several columns. It joins a trial if a row of
- *  X has `least` to `most` bytes. If rules expect several kernels to be the fastest, the first in this table
- *  is used. */
+ *  serves products of one column if `one` is 1, else products of several columns. It joins a trial if a row
+ *  of X has `least` to `most` bytes. If rules expect several kernels to be the fastest, the first in this
+ *  table is used. */
 static const struct candidate {
     const char *name;
     int repaid, one;
