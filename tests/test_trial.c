@@ -16,6 +16,7 @@ typedef struct faked {
     int64_t microseconds[MOST];
     spmm_status make[MOST], run[MOST]; /* how each ends, on the last rank */
     int made, runs[MOST];              /* made: number of candidates not yet destroyed */
+    int slow[MOST];                    /* as many runs at first take ten times as long */
 } faked;
 
 static int size;
@@ -36,8 +37,8 @@ static spmm_status run(void *of, void *made)
 {
     faked *const f = of;
     const int i = *(int *)made;
-    f->runs[i]++;
-    const struct timespec pause = {0, 1000 * f->microseconds[i]};
+    const int64_t factor = f->runs[i]++ < f->slow[i] ? 10 : 1;
+    const struct timespec pause = {0, 1000 * factor * f->microseconds[i]};
     nanosleep(&pause, NULL);
     return test_.rank == size - 1 ? f->run[i] : SPMM_OK;
 }
@@ -83,6 +84,11 @@ static void test_choice(void)
             CHECK(trial.count == 3 && trial.took > 0);
             for (int i = 0; i < 3; i++) CHECK(trial.tried[i].seconds >= 1e-6 * (double)f.microseconds[i]);
         }
+    }
+    TEST("one that was slow at first is timed again before another takes its place") {
+        faked f = {.microseconds = {3000, 10000, 12000}, .slow = {6}};
+        CHECK_INT(taken(&f, 3, 0, &trial, SPMM_OK), 0);
+        CHECK(f.runs[0] > f.slow[0] && trial.tried[0].seconds < trial.tried[1].seconds);
     }
     TEST("one that is far behind in its first two runs is run no more") {
         faked f = {.microseconds = {2000, 60000}};

@@ -57,13 +57,13 @@ void sp_trial_add(sp_trial *trial, const char *name);
 
 /** Creates and times the candidates one after another, and keeps the fastest one. The order matters: a
  *  candidate replaces an earlier one only if it takes less than 0.95 of its time, so that noise does not
- *  decide between candidates of equal speed. A candidate that fails for lack of memory, at a limit or at its
- *  device is skipped. If there is only one candidate, it is created and not timed.
+ *  decide between candidates of equal speed. Before that, the earlier one is timed again. A candidate that
+ *  fails for lack of memory, at a limit or at its device is skipped. If there is only one candidate, it is
+ *  created and not timed.
  *
  *  Each candidate is run once as a warm-up. Unless it is far slower than the best one so far, two to six
- *  batches follow. A batch is one run or, for short runs, up to ten runs with a total of 65 microseconds. Up
- *  to five candidates together have about 15 batches; if they are of similar speed, that is 15 runs or a
- *  millisecond, whichever is more.
+ *  batches follow. A batch is one run or, for short runs, up to ten runs with a total of 200 microseconds. Up
+ *  to five candidates together have about 15 batches, plus those for timing again.
  *
  *  Collective over `all`.
  *  \param [in]     all    NULL: only this process
