@@ -13,9 +13,8 @@
 #include "kernels/cpu/cpu_values.h"
 
 enum {
-    WINDOW = 4096,   /* pieces are sorted within windows of this number; a multiple of SP_LANES */
-    SLICE_STEPS = 2, /* a slice costs as much time as this number of steps of SP_LANES entries, besides those
-                          that it has */
+    WINDOW = 4096,  /* pieces are sorted within windows of this number; a multiple of SP_LANES */
+    PIECE_COST = 2, /* a piece takes as much time as this number of entries, besides its own */
 };
 
 typedef struct sell {
@@ -23,8 +22,12 @@ typedef struct sell {
     sp_slices slices;
     sp_pieces pieces;
     sp_isa isa;
+    /* Thread t of `ranges` computes slices begin[t] .. begin[t + 1] - 1, which are of segments, and slices
+     * row_begin[t] .. row_begin[t + 1] - 1, which are of rows. Pieces that follow one another in A are in one
+     * range, so that threads do not write to the same cache lines of Y. */
     int ranges;
-    int64_t *begin; /* [ranges + 1] the first slice of each range; NULL: there are no slices */
+    int64_t *begin;     /* [2 * (ranges + 1)]; NULL: there are no slices */
+    int64_t *row_begin; /* begin + ranges + 1 */
 } sell;
 
 /* ---- preparation ---- */
@@ -54,22 +57,46 @@ static void destroy(void *state)
     sp_free(s);
 }
 
-/** Sorts pieces by length, longest first, within windows. */
-static void sort_by_length(const sp_piece *list, int64_t n, int threads, sp_piece *sorted)
+static int64_t slices_of(int64_t pieces) { return (pieces + SP_LANES - 1) / SP_LANES; }
+
+/** Divides n pieces into ranges of whole slices and of about equal cost: range r has slices begin[r] ..
+ *  begin[r + 1] - 1. */
+static void divide(const sp_piece *list, int64_t n, int ranges, int64_t *begin)
 {
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t begin = 0; begin < n; begin += WINDOW) {
-        const int64_t end = begin + WINDOW < n ? begin + WINDOW : n;
-        int64_t next[SP_CHAIN + 2] = {0}; /* sizes of the classes, then the next position in each class */
-#define CLASS(p) (SP_CHAIN - ((p).end - (p).begin))
-        for (int64_t i = begin; i < end; i++) next[CLASS(list[i]) + 1]++;
-        for (int c = 0; c < SP_CHAIN; c++) next[c + 1] += next[c];
-        for (int64_t i = begin; i < end; i++) sorted[begin + next[CLASS(list[i])]++] = list[i];
-#undef CLASS
+    int64_t total = PIECE_COST * n, cost = 0;
+    int range = 1;
+    for (int64_t i = 0; i < n; i++) total += list[i].end - list[i].begin;
+    begin[0] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (i % SP_LANES == 0)
+            while (range < ranges && cost >= sp_partition_share(total, ranges, range))
+                begin[range++] = i / SP_LANES;
+        cost += PIECE_COST + list[i].end - list[i].begin;
     }
+    while (range <= ranges) begin[range++] = slices_of(n);
 }
 
-static int64_t slices_of(int64_t pieces) { return (pieces + SP_LANES - 1) / SP_LANES; }
+/** Sorts the pieces of a window by length, longest first. */
+static void sort_by_length(const sp_piece *list, int64_t n, sp_piece *sorted)
+{
+    int64_t next[SP_CHAIN + 2] = {0}; /* sizes of the classes, then the next position in each class */
+#define CLASS(p) (SP_CHAIN - ((p).end - (p).begin))
+    for (int64_t i = 0; i < n; i++) next[CLASS(list[i]) + 1]++;
+    for (int c = 0; c < SP_CHAIN; c++) next[c + 1] += next[c];
+    for (int64_t i = 0; i < n; i++) sorted[next[CLASS(list[i])]++] = list[i];
+#undef CLASS
+}
+
+/** Sorts the n pieces of a group within windows of each range. */
+static void sort_ranges(const sp_piece *list, int64_t n, int ranges, const int64_t *begin, sp_piece *sorted)
+{
+#pragma omp parallel for schedule(static, 1) num_threads(ranges)
+    for (int r = 0; r < ranges; r++) {
+        const int64_t last = begin[r + 1] * SP_LANES < n ? begin[r + 1] * SP_LANES : n;
+        for (int64_t i = begin[r] * SP_LANES; i < last; i += WINDOW)
+            sort_by_length(list + i, last - i < WINDOW ? last - i : WINDOW, sorted + i);
+    }
+}
 
 /** Returns the first of the pieces in slice i, and sets *count to their number. */
 static const sp_piece *pieces_in(const sp_slices *s, const sp_piece *sorted, int64_t i, int *count)
@@ -80,21 +107,14 @@ static const sp_piece *pieces_in(const sp_slices *s, const sp_piece *sorted, int
     return sorted + (rows ? s->pieces : 0) + at;
 }
 
-/** Sets s->start and divides the slices into ranges of about equal cost. */
-static void place_slices(const sp_piece *sorted, sell *s)
+static void place_slices(const sp_piece *sorted, sp_slices *m)
 {
-    sp_slices *const m = &s->slices;
-    int count, range = 1;
-    m->start[0] = s->begin[0] = 0;
+    m->start[0] = 0;
     for (int64_t i = 0; i < m->count; i++) {
+        int count;
         const sp_piece *const p = pieces_in(m, sorted, i, &count);
         m->start[i + 1] = m->start[i] + SP_LANES * (p->end - p->begin);
     }
-    const int64_t total = m->start[m->count] / SP_LANES + SLICE_STEPS * m->count;
-    for (int64_t i = 0; i <= m->count; i++)
-        while (range <= s->ranges &&
-               m->start[i] / SP_LANES + SLICE_STEPS * i >= sp_partition_share(total, s->ranges, range))
-            s->begin[range++] = i;
 }
 
 static const void *common_value(const sp_setup *setup)
@@ -187,10 +207,14 @@ static spmm_status slice(const sp_setup *setup, sell *s)
     TRY_GOTO(sp_alloc((void **)&m->start, m->count + 1, sizeof *m->start, "slices"), failed);
     TRY_GOTO(sp_alloc((void **)&m->length, m->count * SP_LANES, sizeof *m->length, "slices"), failed);
     TRY_GOTO(sp_alloc((void **)&m->target, m->count * SP_LANES, sizeof *m->target, "slices"), failed);
-    TRY_GOTO(sp_alloc((void **)&s->begin, s->ranges + 1, sizeof *s->begin, "slices"), failed);
-    sort_by_length(s->pieces.list, m->pieces, setup->threads, sorted);
-    sort_by_length(s->pieces.list + m->pieces, m->rows, setup->threads, sorted + m->pieces);
-    place_slices(sorted, s);
+    TRY_GOTO(sp_alloc((void **)&s->begin, 2 * (s->ranges + 1), sizeof *s->begin, "slices"), failed);
+    s->row_begin = s->begin + s->ranges + 1;
+    divide(s->pieces.list, m->pieces, s->ranges, s->begin);
+    divide(s->pieces.list + m->pieces, m->rows, s->ranges, s->row_begin);
+    sort_ranges(s->pieces.list, m->pieces, s->ranges, s->begin, sorted);
+    sort_ranges(s->pieces.list + m->pieces, m->rows, s->ranges, s->row_begin, sorted + m->pieces);
+    for (int r = 0; r <= s->ranges; r++) s->row_begin[r] += m->segments;
+    place_slices(sorted, m);
     m->fetch = is_large(a);
     if (m->fetch) TRY_GOTO(find_bases(a, sorted, setup->threads, m), failed);
     if (m->base)
@@ -201,8 +225,10 @@ static spmm_status slice(const sp_setup *setup, sell *s)
     TRY_GOTO(sp_alloc(&m->val, m->start[m->count], (size_t)sp_value_size(a->precision), "entries of slices"),
              failed);
 #pragma omp parallel for schedule(static, 1) num_threads(setup->threads)
-    for (int r = 0; r < s->ranges; r++)
+    for (int r = 0; r < s->ranges; r++) {
         for (int64_t i = s->begin[r]; i < s->begin[r + 1]; i++) copy_slice(a, sorted, m, i);
+        for (int64_t i = s->row_begin[r]; i < s->row_begin[r + 1]; i++) copy_slice(a, sorted, m, i);
+    }
     m->common = common_value(setup);
     sp_pieces_forget(&s->pieces);
     sp_free(sorted);
@@ -264,17 +290,6 @@ static spmm_status new_values(const sp_setup *setup, void *state)
 
 /* ---- computing Y := A X ---- */
 
-/** Computes range r of the slices. */
-static void run_range(const sp_launch *l, sp_slice_loop loop, int r)
-{
-    const sell *const s = l->state;
-    const int64_t first = s->begin[r], last = s->begin[r + 1], segments = s->slices.segments;
-    const int64_t middle = segments < first ? first : segments < last ? segments : last;
-    if (first < middle)
-        loop(&s->slices, first, middle, l->x->data, l->x->ld, s->pieces.partial, s->pieces.partial_ld);
-    if (middle < last) loop(&s->slices, middle, last, l->x->data, l->x->ld, l->y->data, l->y->ld);
-}
-
 static spmm_status run(const sp_launch *l)
 {
     const sell *const s = l->state;
@@ -283,15 +298,20 @@ static spmm_status run(const sp_launch *l)
         plain.state = s->plain;
         return sp_rows_run(&plain);
     }
-    const sp_slice_loop loop = sp_slices_loop(s->isa, l->x->precision, s->slices.common != NULL);
+    const spmm_multivector *const x = l->x, *const y = l->y;
+    const sp_pieces *const p = &s->pieces;
+    const sp_slice_loop loop = sp_slices_loop(s->isa, x->precision, s->slices.common != NULL);
 #pragma omp parallel num_threads(l->ranges->threads)
     {
         const int threads = omp_get_num_threads();
-        for (int r = omp_get_thread_num(); r < s->ranges; r += threads) run_range(l, loop, r);
-        if (s->pieces.long_rows) {
+        for (int r = omp_get_thread_num(); r < s->ranges; r += threads) {
+            loop(&s->slices, s->begin[r], s->begin[r + 1], x->data, x->ld, p->partial, p->partial_ld);
+            loop(&s->slices, s->row_begin[r], s->row_begin[r + 1], x->data, x->ld, y->data, y->ld);
+        }
+        if (p->long_rows) {
 #pragma omp barrier
 #pragma omp for schedule(static) nowait
-            for (int64_t g = 0; g < s->pieces.long_rows; g++) sp_pieces_add(&s->pieces, g, l->y);
+            for (int64_t g = 0; g < p->long_rows; g++) sp_pieces_add(p, g, l->y);
         }
     }
     return SPMM_OK;
