@@ -42,20 +42,29 @@ static int64_t class_of(const spmm_csr *a, int64_t i)
     return length > SP_CHAIN ? 0 : SP_CHAIN + 1 - length;
 }
 
-/** Orders the rows by length, longest first, within windows of WINDOW rows, so that rows of X that
- *  neighboring rows share are still in the cache. */
+/** Orders rows begin .. end - 1 by length, longest first. */
+static void sort_window(const spmm_csr *a, int64_t begin, int64_t end, int32_t *row)
+{
+    enum { CLASSES = SP_CHAIN + 2 }; /* one for long rows, then one for each length from SP_CHAIN to 0 */
+    int64_t next[CLASSES + 1] = {0}; /* sizes of the classes, then the next position in each class */
+    for (int64_t i = begin; i < end; i++) next[class_of(a, i) + 1]++;
+    for (int c = 0; c < CLASSES; c++) next[c + 1] += next[c];
+    for (int64_t i = begin; i < end; i++) row[begin + next[class_of(a, i)]++] = (int32_t)i;
+}
+
+/** Orders the rows by length within windows of at most WINDOW rows, so that rows of X that neighboring rows
+ *  share are still in the cache. A window lies within a row range of a thread, so that threads do not write
+ *  to the same cache lines of Y. */
 static spmm_status sort_by_length(const spmm_csr *a, int threads, int32_t *row)
 {
-    /* CLASSES: one for long rows, then one for each length from SP_CHAIN down to 0 */
-    enum { WINDOW = 4096, CLASSES = SP_CHAIN + 2 };
+    enum { WINDOW = 4096 };
+    sp_thread_ranges w;
+    TRY(sp_thread_ranges_create(a->irp, a->rows, sp_rows_ranges(a->irp, a->irp + 1, a->rows, threads), &w));
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t begin = 0; begin < a->rows; begin += WINDOW) {
-        const int64_t end = begin + WINDOW < a->rows ? begin + WINDOW : a->rows;
-        int64_t next[CLASSES + 1] = {0}; /* sizes of the classes, then the next position in each class */
-        for (int64_t i = begin; i < end; i++) next[class_of(a, i) + 1]++;
-        for (int c = 0; c < CLASSES; c++) next[c + 1] += next[c];
-        for (int64_t i = begin; i < end; i++) row[begin + next[class_of(a, i)]++] = (int32_t)i;
-    }
+    for (int r = 0; r < w.threads; r++)
+        for (int64_t i = w.begin[r]; i < w.begin[r + 1]; i += WINDOW)
+            sort_window(a, i, w.begin[r + 1] - i < WINDOW ? w.begin[r + 1] : i + WINDOW, row);
+    sp_thread_ranges_destroy(&w);
     return SPMM_OK;
 }
 

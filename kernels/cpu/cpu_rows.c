@@ -29,7 +29,6 @@ enum {
                                row */
     LARGE_MATRIX = 1 << 20, /* A is prefetched if it has at least this many bytes */
     LARGE_X = 1 << 18,      /* X is prefetched only if it has at least this many bytes */
-    RANGES = 8,             /* row ranges per thread, if the ranges are interleaved */
     NARROW_FROM = 2 << 20,  /* values are also stored in f32 if A has at least this many bytes per thread, and
                                so is too large for the L2 cache */
     SPARE = 8,              /* .. and if the copy takes at most 1 / SPARE of the free memory */
@@ -100,24 +99,30 @@ static spmm_status cut_long_rows(const sp_setup *setup, sp_rows *s)
     return SPMM_OK;
 }
 
-/** Creates row ranges if the matrix's own ranges do not suit: if the rows have another order, or if row
- *  lengths vary much. In the latter case the ranges are interleaved, because ranges with equal numbers of
- *  entries then take unequal times. For dense rows of a graph, X is in the cache, whereas short rows with
- *  rarely used columns wait for memory at each entry. Threads whose ranges are spread over the whole matrix
- *  take about equal times. */
-static spmm_status divide(const sp_setup *setup, sp_rows *s)
+/* Where lengths vary much, consecutive ranges with equal numbers of entries take unequal times: for dense rows
+ * of a graph, X is in the cache, whereas short rows with rarely used columns wait for memory at each entry.
+ * Threads whose ranges are spread over the whole matrix take about equal times. */
+int sp_rows_ranges(const int64_t *begin, const int64_t *end, int64_t rows, int threads)
 {
-    const int64_t rows = setup->a->rows;
+    enum { EACH = 8 };
     double sum = 0, squares = 0;
     for (int64_t i = 0; i < rows; i++) {
-        const double n = (double)(s->end[i] - s->begin[i]);
+        const double n = (double)(end[i] - begin[i]);
         sum += n;
         squares += n * n;
     }
     /* Row lengths vary much if their variance exceeds the square of their mean. */
-    const int uneven = setup->threads > 1 && squares * (double)rows > 2 * sum * sum;
-    if (!uneven && !s->row) return SPMM_OK; /* use the matrix's own ranges */
-    return sp_thread_ranges_create(setup->csr->irp, rows, (uneven ? RANGES : 1) * setup->threads, &s->ranges);
+    return threads > 1 && squares * (double)rows > 2 * sum * sum ? EACH * threads : threads;
+}
+
+/** Creates row ranges if the matrix's own ranges do not suit: if the rows have another order, or if row
+ *  lengths vary much. */
+static spmm_status divide(const sp_setup *setup, sp_rows *s)
+{
+    const int64_t rows = setup->a->rows;
+    const int ranges = sp_rows_ranges(s->begin, s->end, rows, setup->threads);
+    if (ranges == setup->threads && !s->row) return SPMM_OK; /* use the matrix's own ranges */
+    return sp_thread_ranges_create(setup->csr->irp, rows, ranges, &s->ranges);
 }
 
 /** Makes the choices that depend on the number of columns. */

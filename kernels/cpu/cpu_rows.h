@@ -24,6 +24,11 @@ spmm_status sp_rows_create(const sp_setup *setup, const int64_t *begin, const in
  *                        ownership, also on failure */
 spmm_status sp_rows_create_ordered(const sp_setup *setup, spmm_csr *copy, int32_t *row, void **state);
 
+/** Returns the number of row ranges into which these kernels divide the rows: one per thread or, if lengths
+ *  vary much, several per thread. Thread t computes ranges t, t + threads and so on.
+ *  \param [in] begin, end  [rows] as in sp_rows_create() */
+int sp_rows_ranges(const int64_t *begin, const int64_t *end, int64_t rows, int threads);
+
 /** Computes Y := A X, as the run() of a kernel; launch->state must come from sp_rows_create().
  *  \return SPMM_OK */
 spmm_status sp_rows_run(const sp_launch *launch);
