@@ -99,9 +99,9 @@ static spmm_status cut_long_rows(const sp_setup *setup, sp_rows *s)
     return SPMM_OK;
 }
 
-/* Where lengths vary much, consecutive ranges with equal numbers of entries take unequal times: for dense rows
- * of a graph, X is in the cache, whereas short rows with rarely used columns wait for memory at each entry.
- * Threads whose ranges are spread over the whole matrix take about equal times. */
+/* Where lengths vary much, consecutive ranges with equal numbers of entries take unequal times: for dense
+ * rows of a graph, X is in the cache, whereas short rows with rarely used columns wait for memory at each
+ * entry. Threads whose ranges are spread over the whole matrix take about equal times. */
 int sp_rows_ranges(const int64_t *begin, const int64_t *end, int64_t rows, int threads)
 {
     enum { EACH = 8 };
