@@ -267,8 +267,9 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
  *  most half of the k of spmm_plan_create()) may convert the matrix a second time, for a second kernel that
  *  takes less than 0.9 of the first kernel's time with one column. This call, and later calls for other
  *  ranges of columns, time both kernels. spmm_plan_view() prints the bytes of both matrices. There are never
- *  more than two matrices, and only one if options.kernel names the kernel. (A kernel of another library, or
- *  a baseline kernel, which exists for comparison, is prepared anew by each call of spmm_plan_set_k().) X is
+ *  more than two matrices, and only one if options.kernel names the kernel. (cpu_sell copies it for the first
+ *  products of one column. A kernel of another library, or a baseline kernel, which exists for comparison, is
+ *  prepared anew by each call of spmm_plan_set_k().) X is
  *  cut into the greatest number of column blocks that fits k, up to the number that spmm_plan_create()
  *  chose.
  *

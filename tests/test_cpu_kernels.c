@@ -380,14 +380,16 @@ static void spoil(const sp_kernel *kernel, sp_matrix *m, void *state)
 }
 
 /** Checks one product after the f64 values have been overwritten with NaN: Y must be wrong if the kernel
- *  reads these values (`is_read`), else right. */
-static void check_spoiled(const sp_kernel *kernel, int64_t k, int is_read)
+ *  reads these values (`is_read`), else right.
+ *  \param [in] equal  1: all values are equal */
+static void check_spoiled(const sp_kernel *kernel, int64_t k, int equal, int is_read)
 {
     formats f;
     sp_thread_ranges work;
     void *state;
     if (sp_gen_csr("lap2d5:23", SPMM_F64, 2, &f.csr) != SPMM_OK) abort();
-    for (int64_t e = 0; e < f.csr.nnz; e++) sample_set(f.csr.as, SPMM_F64, e, (double)(e % 7) - 3.5);
+    for (int64_t e = 0; e < f.csr.nnz; e++)
+        sample_set(f.csr.as, SPMM_F64, e, equal ? 3.5 : (double)(e % 7) - 3.5);
     formats_convert(&f);
     spmm_multivector x = sample_multivector(f.csr.cols, k, k, SPMM_F64),
                      y = sample_multivector(f.csr.rows, k, k, SPMM_F64);
@@ -419,9 +421,11 @@ static void check_unread(sp_isa isa)
         for (int n = 0; n < 5; n++)
             for (int k = 0; k < 6; k++) {
                 sp_rows_narrow_from(large ? 0 : -1);
-                check_spoiled(sp_kernel_find(on_rows[n]), ks[k], !large || ks[k] > most);
+                check_spoiled(sp_kernel_find(on_rows[n]), ks[k], 0, !large || ks[k] > most);
             }
     sp_rows_narrow_from(-1);
+    /* the common value of all entries is not in the copies that are overwritten */
+    for (int equal = 0; equal < 2; equal++) check_spoiled(sp_kernel_find("cpu_sell"), 1, equal, !equal);
 }
 
 /** Runs all tests with the instructions that `isa` allows. */

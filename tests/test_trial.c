@@ -17,6 +17,8 @@ typedef struct faked {
     spmm_status make[MOST], run[MOST]; /* how each ends, on the last rank */
     int made, runs[MOST];              /* made: number of candidates not yet destroyed */
     int slow[MOST];                    /* as many runs at first take ten times as long */
+    int good[MOST];                    /* not 0: later runs than this many end with `later` */
+    spmm_status later;
 } faked;
 
 static int size;
@@ -40,6 +42,7 @@ static spmm_status run(void *of, void *made)
     const int64_t factor = f->runs[i]++ < f->slow[i] ? 10 : 1;
     const struct timespec pause = {0, 1000 * factor * f->microseconds[i]};
     nanosleep(&pause, NULL);
+    if (f->good[i] && f->runs[i] > f->good[i]) return test_.rank == size - 1 ? f->later : SPMM_OK;
     return test_.rank == size - 1 ? f->run[i] : SPMM_OK;
 }
 
@@ -144,6 +147,13 @@ static void test_failures(void)
         f.make[1] = SPMM_ERR_LIMIT;
         CHECK_INT(taken(&f, 3, 0, &trial, SPMM_ERR_DEVICE), -1);
         CHECK_TEXT(spmm_error_message(), "no 2");
+    }
+    TEST("if the best one fails when it is timed again, another takes its place, or the trial ends") {
+        faked f = {.microseconds = {10000, 2000}, .good = {8}, .later = SPMM_ERR_DEVICE};
+        CHECK_INT(taken(&f, 2, 0, &trial, SPMM_OK), 1);
+        CHECK(isinf(trial.tried[0].seconds) && isfinite(trial.tried[1].seconds));
+        f = (faked){.microseconds = {10000, 2000}, .good = {8}, .later = SPMM_ERR_INTERNAL};
+        CHECK_INT(taken(&f, 2, 0, &trial, SPMM_ERR_INTERNAL), -1);
     }
     TEST("another failure ends the trial, unless the candidates are not sure to work") {
         faked f = {.microseconds = {100, 100, 100}, .run = {0, SPMM_ERR_MPI}};

@@ -53,8 +53,8 @@ static void sort_window(const spmm_csr *a, int64_t begin, int64_t end, int32_t *
 }
 
 /** Orders the rows by length within windows of at most WINDOW rows, so that rows of X that neighboring rows
- *  share are still in the cache. A window lies within a row range of a thread, so that threads do not write
- *  to the same cache lines of Y. */
+ *  share are still in the cache. A window lies within a row range of the original order, which nearly is
+ *  that of a thread, so that threads rarely write to the same cache lines of Y. */
 static spmm_status sort_by_length(const spmm_csr *a, int threads, int32_t *row)
 {
     enum { WINDOW = 4096 };

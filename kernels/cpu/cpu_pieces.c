@@ -59,10 +59,8 @@ void sp_pieces_destroy(sp_pieces *p)
     sp_free(p->partial);
 }
 
-enum {
-    STRIP = 64
-}; /* number of columns of Y whose segment sums are added at a time, in registers or the L1
-                        cache */
+/* STRIP: number of columns of Y whose segment sums are added at a time, in registers or the L1 cache */
+enum { STRIP = 64 };
 
 /* Adds the sums of a long row's `segments` segments, at `from`, in the canonical order. */
 #define ADD_SEGMENTS(name, type)                                                                \

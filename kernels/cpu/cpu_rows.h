@@ -1,4 +1,5 @@
-/** Implementation of the kernels cpu_csr, cpu_clustered, cpu_sorted, cpu_ell and cpu_ell_nopad: products that
+/** Implementation of the kernels cpu_csr, cpu_clustered, cpu_sorted, cpu_ell and cpu_ell_nopad (also of
+ *  cpu_sell for several columns, and of cpu_segmented if memory lacks for its copy): products that
  *  the CPU computes row by row, for formats that store the entries of each row of A contiguously. */
 #ifndef SP_CPU_ROWS_H
 #define SP_CPU_ROWS_H

@@ -18,13 +18,14 @@ enum {
 };
 
 typedef struct sell {
-    void *plain; /* a state from sp_rows_create(), for products of several columns; NULL: none is needed */
+    void *plain; /* a state from sp_rows_create(), for products of several columns, or of one if memory lacked
+                    for slices; NULL: there were no such products */
     sp_slices slices;
     sp_pieces pieces;
     sp_isa isa;
     /* Thread t of `ranges` computes slices begin[t] .. begin[t + 1] - 1, which are of segments, and slices
-     * row_begin[t] .. row_begin[t + 1] - 1, which are of rows. Pieces that follow one another in A are in one
-     * range, so that threads do not write to the same cache lines of Y. */
+     * row_begin[t] .. row_begin[t + 1] - 1, which are of rows. A range has consecutive pieces of A, so that
+     * threads write to common cache lines of Y only where ranges meet. */
     int ranges;
     int64_t *begin;     /* [2 * (ranges + 1)]; NULL: there are no slices */
     int64_t *row_begin; /* begin + ranges + 1 */
@@ -101,10 +102,11 @@ static void sort_ranges(const sp_piece *list, int64_t n, int ranges, const int64
 /** Returns the first of the pieces in slice i, and sets *count to their number. */
 static const sp_piece *pieces_in(const sp_slices *s, const sp_piece *sorted, int64_t i, int *count)
 {
-    const int rows = i >= s->segments;
-    const int64_t at = (rows ? i - s->segments : i) * SP_LANES, left = (rows ? s->rows : s->pieces) - at;
+    const int rows = i >= s->segment_slices;
+    const int64_t at = (rows ? i - s->segment_slices : i) * SP_LANES,
+                  left = (rows ? s->rows : s->segments) - at;
     *count = left < SP_LANES ? (int)left : SP_LANES;
-    return sorted + (rows ? s->pieces : 0) + at;
+    return sorted + (rows ? s->segments : 0) + at;
 }
 
 static void place_slices(const sp_piece *sorted, sp_slices *m)
@@ -198,10 +200,10 @@ static spmm_status slice(const sp_setup *setup, sell *s)
     sp_piece *sorted = NULL;
     spmm_status status;
     TRY_GOTO(sp_pieces_create(a, "cpu_sell", 1, &s->pieces), failed);
-    m->pieces = s->pieces.segments;
-    m->rows = s->pieces.count - m->pieces;
-    m->segments = slices_of(m->pieces);
-    m->count = m->segments + slices_of(m->rows);
+    m->segments = s->pieces.segments;
+    m->rows = s->pieces.count - m->segments;
+    m->segment_slices = slices_of(m->segments);
+    m->count = m->segment_slices + slices_of(m->rows);
     s->ranges = setup->threads;
     TRY_GOTO(sp_alloc((void **)&sorted, s->pieces.count, sizeof *sorted, "rows by length"), failed);
     TRY_GOTO(sp_alloc((void **)&m->start, m->count + 1, sizeof *m->start, "slices"), failed);
@@ -209,11 +211,11 @@ static spmm_status slice(const sp_setup *setup, sell *s)
     TRY_GOTO(sp_alloc((void **)&m->target, m->count * SP_LANES, sizeof *m->target, "slices"), failed);
     TRY_GOTO(sp_alloc((void **)&s->begin, 2 * (s->ranges + 1), sizeof *s->begin, "slices"), failed);
     s->row_begin = s->begin + s->ranges + 1;
-    divide(s->pieces.list, m->pieces, s->ranges, s->begin);
-    divide(s->pieces.list + m->pieces, m->rows, s->ranges, s->row_begin);
-    sort_ranges(s->pieces.list, m->pieces, s->ranges, s->begin, sorted);
-    sort_ranges(s->pieces.list + m->pieces, m->rows, s->ranges, s->row_begin, sorted + m->pieces);
-    for (int r = 0; r <= s->ranges; r++) s->row_begin[r] += m->segments;
+    divide(s->pieces.list, m->segments, s->ranges, s->begin);
+    divide(s->pieces.list + m->segments, m->rows, s->ranges, s->row_begin);
+    sort_ranges(s->pieces.list, m->segments, s->ranges, s->begin, sorted);
+    sort_ranges(s->pieces.list + m->segments, m->rows, s->ranges, s->row_begin, sorted + m->segments);
+    for (int r = 0; r <= s->ranges; r++) s->row_begin[r] += m->segment_slices;
     place_slices(sorted, m);
     m->fetch = is_large(a);
     if (m->fetch) TRY_GOTO(find_bases(a, sorted, setup->threads, m), failed);
@@ -239,18 +241,17 @@ failed:
     return status;
 }
 
-/** Makes the slices if setup->k is 1 and there are none, and the state for several columns if products need
- *  it. */
+/** Makes what products of setup->k columns need: the slices for one column, if there is enough memory, else
+ *  the state for several columns. */
 static spmm_status complete(const sp_setup *setup, sell *s)
 {
-    const int one = setup->k == 1;
     s->isa = sp_cpu_isa();
-    if (one && !s->begin) {
+    if (setup->k == 1 && !s->begin) {
         const spmm_status status = slice(setup, s);
-        if (status != SPMM_OK && status != SPMM_ERR_MEMORY) return status;
+        if (status != SPMM_OK && status != SPMM_ERR_MEMORY && !s->plain) return status;
     }
-    if (s->plain) return one ? SPMM_OK : sp_rows_set_k(setup, s->plain);
-    if (one && s->begin && setup->most == 1) return SPMM_OK;
+    if (setup->k == 1 && s->begin) return SPMM_OK;
+    if (s->plain) return sp_rows_set_k(setup, s->plain);
     return sp_rows_create(setup, setup->a->row_start, setup->a->row_start + 1, NULL, &s->plain);
 }
 

@@ -122,7 +122,14 @@ AVX2 SP_INLINE static __m256 near_8_f32(const float *x, const uint16_t *col, con
     return _mm256_set_m128(near_4_f32(x, col + 4, ldx), near_4_f32(x, col, ldx));
 }
 
-#define BYTES_4(p) _mm_loadu_si32(p)
+/** Returns a vector whose first four bytes are those at p. (gcc has the right _mm_loadu_si32 since 11.3.) */
+AVX2 SP_INLINE static __m128i bytes_4(const uint8_t *p)
+{
+    int32_t bytes;
+    memcpy(&bytes, p, sizeof bytes);
+    return _mm_cvtsi32_si128(bytes);
+}
+
 #define BYTES_8(p) _mm_loadl_epi64((const __m128i *)(const void *)(p))
 
 #define TARGET AVX2
@@ -139,7 +146,7 @@ AVX2 SP_INLINE static __m256 near_8_f32(const float *x, const uint16_t *col, con
 #define GATHER(x, col, ldx) gather_4_f64(x, col, ldx)
 #define GATHER_NEAR(x, col, ldx) near_4_f64(x, col, ldx)
 #define LENGTHS __m256i
-#define LENGTHS_OF(p) _mm256_cvtepu8_epi64(BYTES_4(p))
+#define LENGTHS_OF(p) _mm256_cvtepu8_epi64(bytes_4(p))
 #define WHERE_LONGER(n, e, v, c) \
     _mm256_blendv_pd(c, v, _mm256_castsi256_pd(_mm256_cmpgt_epi64(n, _mm256_set1_epi64x(e))))
 #include "kernels/cpu/cpu_slices_loops.h"

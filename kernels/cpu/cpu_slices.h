@@ -14,14 +14,11 @@ enum { SP_LANES = 8 };
 /** The pieces of a group (segments, or rows) are in consecutive slices, the longest piece of a slice first;
  *  only the last slice of a group may have fewer than SP_LANES pieces. */
 typedef struct sp_slices {
-    int64_t segments, count; /**< number of slices that contain segments, and of all slices: the segments
-                                  come first */
-    int64_t rows;            /**< number of pieces that are rows */
-    int64_t pieces;          /**< number of pieces that are segments */
-    int64_t *start;          /**< [count + 1] position of the first entry of each slice, padding included;
-                                  entry e of the piece in lane l of slice s is at
-                                  start[s] + SP_LANES * e + l */
-    uint8_t *length;         /**< [SP_LANES * count] number of entries of the piece in each lane; 0: none */
+    int64_t segments, rows;        /**< number of pieces of each group */
+    int64_t segment_slices, count; /**< number of slices with segments, which come first, and of all slices */
+    int64_t *start;     /**< [count + 1] position of the first entry of each slice, padding included; entry e
+                             of the piece in lane l of slice s is at start[s] + SP_LANES * e + l */
+    uint8_t *length;    /**< [SP_LANES * count] number of entries of the piece in each lane; 0: none */
     int32_t *target;    /**< [SP_LANES * count] destination of the sum of each lane: a row of Y, or of the
                                   sums of segments */
     int32_t *col;       /**< [start[count]] column indices; 0 in padding; NULL if there is `near` */

@@ -11,7 +11,8 @@
  * and undefines all of them at its end. */
 
 /** Returns the sums of entries from .. to - 1, one chain per lane. All lanes have the entries before `even`;
- *  a lane has no more entries than its length. */
+ *  a lane has no more entries than its length. Padding is multiplied, too, and the result discarded: with an
+ *  infinite X that may raise floating-point flags. */
 TARGET SP_INLINE static VECTOR NAME(chain)(const VALUE *val, const void *col, const LENGTHS lengths, int from,
                                            const int even, const int to, const VALUE *x, const int64_t ldx,
                                            const int equal, const int near, const int fetch)
@@ -58,7 +59,7 @@ TARGET SP_INLINE static void NAME(run)(const sp_slices *s, const int64_t first, 
                                        const VALUE *x, const int64_t ldx, VALUE *sum, const int64_t ld,
                                        const int equal, const int leaves, const int near, const int fetch)
 {
-    const int64_t begin = leaves ? 0 : s->segments, pieces = leaves ? s->pieces : s->rows;
+    const int64_t begin = leaves ? 0 : s->segment_slices, pieces = leaves ? s->segments : s->rows;
     for (int64_t i = first; i < last; i++) {
         const uint8_t *const length = s->length + i * SP_LANES;
         const int32_t *const target = s->target + i * SP_LANES;
@@ -87,7 +88,7 @@ TARGET SP_INLINE static void NAME(run)(const sp_slices *s, const int64_t first, 
                                   int64_t ldx, void *sum, int64_t ld)                             \
     {                                                                                             \
         const int near = s->near != NULL;                                                         \
-        if (first < s->segments)                                                                  \
+        if (first < s->segment_slices)                                                            \
             NAME(run)(s, first, last, x, ldx, sum, ld, equal, 1, near, s->fetch);                 \
         else if (ldx != 1)                                                                        \
             NAME(run)(s, first, last, x, ldx, sum, ld, equal, 0, near, s->fetch);                 \

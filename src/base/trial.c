@@ -105,15 +105,17 @@ static int left_out(const sp_trial_ops *ops, spmm_status status)
 }
 
 /** Times the best candidate so far again, because a later one took less time: the processor may have been
- *  slower when the earlier one was timed, for example after a pause. */
+ *  slower when the earlier one was timed, for example after a pause. If the best candidate fails now, its
+ *  time becomes infinity.
+ *  \return SPMM_OK also for a failure that only excludes the candidate */
 static spmm_status time_again(const sp_together *all, const sp_trial_ops *ops, void *of, void *best, int rows,
-                              double least, int *left, sp_trial *trial)
+                              double least, sp_trial *trial)
 {
     double *const seconds = &trial->tried[trial->chosen].seconds, again;
     int had;
-    TRY(time_rows(all, ops, of, best, rows, least, &had, &again));
-    *seconds = fmin(*seconds, again);
-    *left -= had;
+    const spmm_status status = time_rows(all, ops, of, best, rows, least, &had, &again);
+    if (status != SPMM_OK && !left_out(ops, status)) return status;
+    *seconds = status == SPMM_OK ? fmin(*seconds, again) : INFINITY;
     return SPMM_OK;
 }
 
@@ -137,7 +139,7 @@ static spmm_status try_one(const sp_together *all, const sp_trial_ops *ops, void
         status = time_rows(all, ops, of, made, rows, least, &had, seconds);
     *left -= had;
     if (status == SPMM_OK && trial->chosen >= 0 && *seconds < CLEARLY * least)
-        status = time_again(all, ops, of, *best, rows, *seconds, left, trial);
+        status = time_again(all, ops, of, *best, rows, *seconds, trial);
     const int better = status == SPMM_OK &&
                        (trial->chosen < 0 || *seconds < CLEARLY * trial->tried[trial->chosen].seconds);
     if (status != SPMM_OK) *seconds = INFINITY;

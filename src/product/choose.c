@@ -179,8 +179,8 @@ static int segmented(const question *q, char *why, size_t n)
     return 1;
 }
 
-/** Returns 1 if row lengths change often. A loop over rows in the matrix's order then mispredicts most of
- *  their ends. cpu_sell (one column) and cpu_sorted avoid this. */
+/** Returns 1 if a rule expects cpu_sell (one column) or cpu_sorted (several) to be the fastest: row lengths
+ *  change so often that a loop over rows in the matrix's order mispredicts most of their ends. */
 static int uneven(const question *q, char *why, size_t n)
 {
     /* Measured on Zen 4 and Zen 5 CPUs: cpu_sorted was faster than cpu_csr if more than a fifth of the rows
@@ -188,8 +188,9 @@ static int uneven(const question *q, char *why, size_t n)
      * of the entries; cpu_sell was faster if a fifth of the rows differ. */
     static const double LEAST_CHANGES = 0.2, MOST_BYTES = 32;
     const double changes = ratio(q->f->sum.changes, q->f->sum.rows);
-    const int few_long = 2 * q->f->sum.over[SP_LENGTH_BOUNDS - 1] <= q->f->sum.nnz;
-    if (changes < LEAST_CHANGES || (q->k > 1 && (!few_long || row_bytes(q) > MOST_BYTES))) return 0;
+    const int mostly_long = 2 * q->f->sum.over[SP_LENGTH_BOUNDS - 1] > q->f->sum.nnz;
+    if (changes < LEAST_CHANGES) return 0;
+    if (q->k > 1 && (mostly_long || row_bytes(q) > MOST_BYTES)) return 0;
     snprintf(why, n, "the length changes with %.3g of the rows", changes);
     return 1;
 }
@@ -226,7 +227,7 @@ static int order_on_cpu(const question *q, int all, const sp_kernel **list, char
     int count = 0;
     snprintf(why, n, "no other order of rows is expected to be faster");
     for (int i = 0; i < CANDIDATES && fits && count == 0; i++)
-        if (candidates[i].expected && joins(q, &candidates[i]) && candidates[i].expected(q, why, n))
+        if (joins(q, &candidates[i]) && candidates[i].expected(q, why, n))
             append(q, sp_kernel_find(candidates[i].name), list, &count);
     append(q, sp_kernel_find("cpu_csr"), list, &count);
     for (int late = 0; late <= all; late++)

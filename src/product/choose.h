@@ -1,8 +1,8 @@
 /** Lists the kernels that may be the fastest for a matrix (`--kernel auto`), in the order in which a trial
  *  times them. On the CPU, rules select the first one: cpu_clustered for a large X if rows that share columns
- *  are numbered far from each other, cpu_segmented if rows are long and span much of X, cpu_sorted for few
- *  columns if row lengths vary between adjacent rows, else cpu_csr. On a GPU, the order is taken from a leaf
- *  of a decision tree, which bench/calibrate.py makes from measurements. */
+ *  are numbered far from each other, cpu_segmented if rows are long and span much of X, cpu_sell for one
+ *  column and cpu_sorted for few columns if row lengths vary between adjacent rows, else cpu_csr. On a GPU,
+ *  the order is taken from a leaf of a decision tree, which bench/calibrate.py makes from measurements. */
 #ifndef SP_CHOOSE_H
 #define SP_CHOOSE_H
 

@@ -129,7 +129,8 @@ spmm_status sp_product_create(const sp_grid *grid, const spmm_block *block, cons
  *          set-up: SPMM_ERR_MEMORY, _LIMIT, _DEVICE, _MPI; then products are undefined until the next call */
 spmm_status sp_product_set_k(sp_product *product, int64_t k);
 
-/** Returns 1 if sp_product_set_k() may read values of the block. The same on all ranks. Local. */
+/** Returns 1 if sp_product_set_k() may read values of the block that are possibly out of date in host memory.
+ *  The same on all ranks. Local. */
 int sp_product_converts(const sp_product *product, int64_t k);
 
 /** As sp_row_blocks_map() and sp_row_blocks_update(), for all converted copies of the block except those for

@@ -145,6 +145,7 @@ spmm_status sp_row_blocks_set_k(sp_row_blocks *parts, int64_t k)
     parts->k = k;
     for (int i = 0; i < parts->count; i++) {
         if (parts->part[i].lost) continue; /* after a failed update, this row block has no matrix */
+        parts->part[i].unmapped = 0;       /* the arrays of a state may depend on k */
         const spmm_status status = sp_row_block_set_k(parts, &parts->part[i], anew);
         if (status != SPMM_OK) parts->k = 0; /* the next call tries again */
         TRY(status);

@@ -71,7 +71,8 @@ spmm_status sp_row_blocks_set_k(sp_row_blocks *parts, int64_t k);
 int sp_row_blocks_made_anew(const sp_row_blocks *parts, int64_t k);
 
 /** Returns the size in bytes of the row blocks in the kernel's format and of copies of entries in the
- *  kernel's state. Arrays that belong to the block of A are not counted. Local. */
+ *  kernel's state, whose column indices count as 4 bytes. Arrays that belong to the block of A are not
+ *  counted. Local. */
 int64_t sp_row_blocks_bytes(const sp_row_blocks *parts);
 
 /** Converts one row block, whose CSR is set, as sp_row_blocks_create() does. Local.
