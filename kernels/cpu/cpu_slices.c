@@ -10,37 +10,13 @@
 #define TARGET
 #define VALUE double
 #define NAME(name) name##_f64
-#define LANES 1
-#define VECTOR double
-#define ZERO 0
-#define SPREAD(a) (a)
-#define LOAD(p) (*(p))
-#define STORE(p, v) (*(p) = (v))
 #define FMA(a, x, c) __builtin_fma(a, x, c)
-#define ADD(a, b) ((a) + (b))
-#define GATHER(x, col, ldx) ((x)[*(col) * (ldx)])
-#define GATHER_NEAR(x, col, ldx) ((x)[*(col) * (ldx)])
-#define LENGTHS int
-#define LENGTHS_OF(p) (*(p))
-#define WHERE_LONGER(n, e, v, c) ((n) > (e) ? (v) : (c))
 #include "kernels/cpu/cpu_slices_loops.h"
 
 #define TARGET
 #define VALUE float
 #define NAME(name) name##_f32
-#define LANES 1
-#define VECTOR float
-#define ZERO 0
-#define SPREAD(a) (a)
-#define LOAD(p) (*(p))
-#define STORE(p, v) (*(p) = (v))
 #define FMA(a, x, c) __builtin_fmaf(a, x, c)
-#define ADD(a, b) ((a) + (b))
-#define GATHER(x, col, ldx) ((x)[*(col) * (ldx)])
-#define GATHER_NEAR(x, col, ldx) ((x)[*(col) * (ldx)])
-#define LENGTHS int
-#define LENGTHS_OF(p) (*(p))
-#define WHERE_LONGER(n, e, v, c) ((n) > (e) ? (v) : (c))
 #include "kernels/cpu/cpu_slices_loops.h"
 
 #if defined(__x86_64__)
@@ -137,12 +113,7 @@ AVX2 SP_INLINE static __m128i bytes_4(const uint8_t *p)
 #define NAME(name) name##_f64_avx2
 #define LANES 4
 #define VECTOR __m256d
-#define ZERO _mm256_setzero_pd()
-#define SPREAD(a) _mm256_set1_pd(a)
-#define LOAD(p) _mm256_loadu_pd(p)
-#define STORE(p, v) _mm256_storeu_pd(p, v)
-#define FMA(a, x, c) _mm256_fmadd_pd(a, x, c)
-#define ADD(a, b) _mm256_add_pd(a, b)
+#define INTRINSIC(op) _mm256_##op##_pd
 #define GATHER(x, col, ldx) gather_4_f64(x, col, ldx)
 #define GATHER_NEAR(x, col, ldx) near_4_f64(x, col, ldx)
 #define LENGTHS __m256i
@@ -156,12 +127,7 @@ AVX2 SP_INLINE static __m128i bytes_4(const uint8_t *p)
 #define NAME(name) name##_f32_avx2
 #define LANES 8
 #define VECTOR __m256
-#define ZERO _mm256_setzero_ps()
-#define SPREAD(a) _mm256_set1_ps(a)
-#define LOAD(p) _mm256_loadu_ps(p)
-#define STORE(p, v) _mm256_storeu_ps(p, v)
-#define FMA(a, x, c) _mm256_fmadd_ps(a, x, c)
-#define ADD(a, b) _mm256_add_ps(a, b)
+#define INTRINSIC(op) _mm256_##op##_ps
 #define GATHER(x, col, ldx) gather_8_f32(x, col, ldx)
 #define GATHER_NEAR(x, col, ldx) near_8_f32(x, col, ldx)
 #define LENGTHS __m256i
@@ -175,12 +141,7 @@ AVX2 SP_INLINE static __m128i bytes_4(const uint8_t *p)
 #define NAME(name) name##_f64_avx512
 #define LANES 8
 #define VECTOR __m512d
-#define ZERO _mm512_setzero_pd()
-#define SPREAD(a) _mm512_set1_pd(a)
-#define LOAD(p) _mm512_loadu_pd(p)
-#define STORE(p, v) _mm512_storeu_pd(p, v)
-#define FMA(a, x, c) _mm512_fmadd_pd(a, x, c)
-#define ADD(a, b) _mm512_add_pd(a, b)
+#define INTRINSIC(op) _mm512_##op##_pd
 #define GATHER(x, col, ldx) gather_8_f64(x, col, ldx)
 #define GATHER_NEAR(x, col, ldx) near_8_f64(x, col, ldx)
 #define LENGTHS __m512i

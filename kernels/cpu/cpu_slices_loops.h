@@ -3,16 +3,39 @@
  *   VALUE, NAME(name), TARGET  element type; name with a suffix; function attribute
  *   LANES                      elements per vector, at most SP_LANES; the lanes of a slice are computed in
  *                              passes of LANES lanes
- *   VECTOR, ZERO, SPREAD(a), LOAD(p), STORE(p, v), FMA(a, x, c), ADD(a, b)
+ *   VECTOR, INTRINSIC(op)      vector type; the x86 intrinsic for operation `op` on this type
  *   GATHER(x, col, ldx)        a vector of the elements x[col[l] * ldx], for int32_t col[]
  *   GATHER_NEAR(x, col, ldx)   the same for uint16_t col[]
  *   LENGTHS, LENGTHS_OF(p)     type of a vector of lengths; the vector for the lengths at p
  *   WHERE_LONGER(n, e, v, c)   lane by lane: v if the length in n is greater than e, else c
- * and undefines all of them at its end. */
+ * and undefines all of them at its end. If INTRINSIC is not defined, a vector is one VALUE. Then only the
+ * macros of the first line and FMA(a, x, c) must be defined. */
+
+#ifdef INTRINSIC
+#define ZERO INTRINSIC(setzero)()
+#define SPREAD(a) INTRINSIC(set1)(a)
+#define LOAD(p) INTRINSIC(loadu)(p)
+#define STORE(p, v) INTRINSIC(storeu)(p, v)
+#define FMA(a, x, c) INTRINSIC(fmadd)(a, x, c)
+#define ADD(a, b) INTRINSIC(add)(a, b)
+#else
+#define LANES 1
+#define VECTOR VALUE
+#define ZERO 0
+#define SPREAD(a) (a)
+#define LOAD(p) (*(p))
+#define STORE(p, v) (*(p) = (v))
+#define ADD(a, b) ((a) + (b))
+#define GATHER(x, col, ldx) ((x)[*(col) * (ldx)])
+#define GATHER_NEAR(x, col, ldx) GATHER(x, col, ldx)
+#define LENGTHS int
+#define LENGTHS_OF(p) (*(p))
+#define WHERE_LONGER(n, e, v, c) ((n) > (e) ? (v) : (c))
+#endif
 
 /** Returns the sums of entries from .. to - 1, one chain per lane. All lanes have the entries before `even`;
- *  a lane has no more entries than its length. Padding is multiplied, too, and the result discarded: with an
- *  infinite X that may raise floating-point flags. */
+ *  a lane has no more entries than its length. The products of padding entries are discarded. If X has
+ *  infinite elements, they may raise floating-point flags. */
 TARGET SP_INLINE static VECTOR NAME(chain)(const VALUE *val, const void *col, const LENGTHS lengths, int from,
                                            const int even, const int to, const VALUE *x, const int64_t ldx,
                                            const int equal, const int near, const int fetch)
@@ -108,6 +131,7 @@ LOOP(equal_values, 1)
 #undef TARGET
 #undef LANES
 #undef VECTOR
+#undef INTRINSIC
 #undef ZERO
 #undef SPREAD
 #undef LOAD
