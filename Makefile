@@ -221,7 +221,7 @@ $(B)/spmm_mpi: $(B)/src/spmm_mpi/main.o $(KEEP) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(link_program)
 
-$(B)/tests/test_mmio $(B)/tests/nist_client: $(B)/libmm.a
+$(B)/tests/test_mmio $(B)/tests/test_fp_environment $(B)/tests/nist_client: $(B)/libmm.a
 $(TEST_PROGRAMS): $(B)/%: $(B)/%.o $(KEEP) $(ARCHIVES)
 	$(call say,LD,$@)
 	$(Q)$(link_program)

@@ -7,6 +7,7 @@
  *  parts are
  *
  *      differential.h            this file
+ *      differential_environment.h  floating-point environments of the calls
  *      differential_judge.h      comparison of one element with the exact one
  *      differential_matrix.h     matrices, and blocks of them with the tester's own cuts
  *      differential_operands.h   multivectors in every kind of memory and layout

@@ -2,7 +2,7 @@
 #ifndef SP_DIFFERENTIAL_JUDGE_H
 #define SP_DIFFERENTIAL_JUDGE_H
 
-#include "differential.h"
+#include "differential_environment.h"
 
 /** A type that represents the product of two doubles exactly; sums in it err by 2^-113 of their terms, which
  *  is negligible compared with the bounds here. */

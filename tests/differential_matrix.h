@@ -3,7 +3,7 @@
 #ifndef SP_DIFFERENTIAL_MATRIX_H
 #define SP_DIFFERENTIAL_MATRIX_H
 
-#include "differential.h"
+#include "differential_environment.h"
 
 /** A matrix of either precision, and its values in f64. */
 typedef struct whole {

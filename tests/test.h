@@ -15,6 +15,7 @@
 #ifndef SP_TEST_H
 #define SP_TEST_H
 
+#include <fenv.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -44,17 +45,37 @@ static struct {
     int (*any)(int failed); /* test_mpi.h: the maximum over all ranks; NULL without MPI */
 } test_;
 
+/** TEST_TRAPS is 0 in programs that test NaNs, infinities or values of all kinds. */
+#ifndef TEST_TRAPS
+#define TEST_TRAPS 1
+#endif
+
+/** Makes invalid operations, divisions by zero and overflows end the process (on = 1), where the processor
+ *  can trap them: the library causes none with finite data. Each test begins so if TEST_TRAPS is 1. */
+static inline void test_traps(int on)
+{
+#if defined(__GLIBC__)
+    feclearexcept(FE_ALL_EXCEPT);
+    fedisableexcept(FE_ALL_EXCEPT);
+    if (on) feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW);
+#else
+    (void)on;
+#endif
+}
+
 /** Begins a test, for TEST; returns 1. */
 static inline int test_begin_(const char *name)
 {
     test_.name = name;
     test_.failed = test_.checked = 0;
+    test_traps(TEST_TRAPS);
     return 1;
 }
 
 /** Prints and counts a test's outcome, for TEST; returns 0. Collective under MPI. */
 static inline int test_finish_(void)
 {
+    test_traps(0);
     const int checked = test_.any ? test_.any(test_.checked) : test_.checked;
     const int failed = (test_.any ? test_.any(test_.failed) : test_.failed) || !checked;
     if (test_.rank == 0 && !checked)

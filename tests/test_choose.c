@@ -1,3 +1,4 @@
+#define TEST_TRAPS 0 /* panels without columns in common: a division by 0 */
 #include <stdlib.h>
 
 #include "device/device.h"

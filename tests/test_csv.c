@@ -1,6 +1,7 @@
 /** Series from CSV files: what is accepted, what is refused and with which message, for any number of threads
  *  and wherever the text is cut into chunks.
  *  limit: 300 */
+#define TEST_TRAPS 0 /* values of all bits */
 #include <math.h>
 
 #include "files.h"

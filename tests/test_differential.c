@@ -15,6 +15,7 @@
  *
  *  MPI: 1 2 3 4
  *  limit: 300 */
+#define TEST_TRAPS 0 /* cases draw their environments */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -80,6 +81,7 @@ static void case_begin(const settings *s, uint64_t number)
     diff_.drawn = diff_mix(diff_hash(s->seed, (int64_t)number, diff_.ranks));
     diff_.comm = draw_percent(20) ? reversed : MPI_COMM_WORLD;
     MPI_Comm_rank(diff_.comm, &diff_.rank);
+    diff_draw_environments();
     snprintf(last_words, sizeof last_words,
              "case %llu of seed %llu, rank %d of %d: ", (unsigned long long)number,
              (unsigned long long)s->seed, diff_.rank, diff_.ranks);

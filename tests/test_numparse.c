@@ -1,4 +1,5 @@
 /** Numbers: against strtod of the C library, bit for bit.  limit: 120 */
+#define TEST_TRAPS 0 /* numbers of all bits */
 #include <locale.h>
 #include <math.h>
 

@@ -1,3 +1,4 @@
+#define TEST_TRAPS 0 /* wrong results: NaN, infinity */
 #include <math.h>
 
 #include "formats/matrix.h"

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/fp_environment.h"
 #include "io/numparse.h"
 
 /* ---- typecodes: the four letters that describe a matrix ---- */
@@ -259,6 +260,7 @@ static int read_index(FILE *f, int *index)
 
 int mm_read_mtx_crd_entry(FILE *f, int *I, int *J, double *real, double *imag, MM_typecode matcode)
 {
+    SP_DEFAULT_FP; /* numbers are rounded to nearest in every mode of the caller */
     const int values = values_of(matcode);
     if (values < 0) return MM_UNSUPPORTED_TYPE;
     sp_numparse_init();
@@ -386,6 +388,7 @@ int mm_read_unsymmetric_sparse(const char *fname, int *M_, int *N_, int *nz_, do
 
 static int write_entries(FILE *f, int nz, const int *I, const int *J, const double *val, int values)
 {
+    SP_DEFAULT_FP;
     for (int k = 0; k < nz; k++) {
         fprintf(f, "%d %d", I[k], J[k]);
         for (int c = 0; c < values; c++) fprintf(f, " %.17g", val[(size_t)k * (size_t)values + (size_t)c]);

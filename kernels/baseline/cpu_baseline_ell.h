@@ -2,6 +2,7 @@
  * rows and columns of Y are collapsed. This file is included once per format, with the macros
  *   ROW_BEGIN(a, i)    position of the first entry of row i of the matrix a
  *   ROW_LENGTH(a, i)   number of positions of row i; padding (column index -1) ends the row earlier */
+#include "base/fp_environment.h"
 #include "kernels/baseline/cpu_baseline.h"
 
 #define PRODUCT(TARGET, VALUE, SUFFIX, NAME)                                                               \
@@ -24,8 +25,12 @@ static spmm_status run(const sp_launch *l)
     const int64_t chunk = sp_baseline_chunk(rows * k, threads);
     void (*const element)(const sp_launch *, int64_t, int64_t) = SP_BASELINE_PRODUCT(l->a);
     sp_baseline_transpose(l);
-#pragma omp parallel for collapse(2) schedule(static, chunk) num_threads(threads)
-    for (int64_t i = 0; i < rows; i++)
-        for (int64_t j = 0; j < k; j++) element(l, i, j);
+#pragma omp parallel num_threads(threads)
+    {
+        SP_DEFAULT_FP;
+#pragma omp for collapse(2) schedule(static, chunk)
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = 0; j < k; j++) element(l, i, j);
+    }
     return SPMM_OK;
 }

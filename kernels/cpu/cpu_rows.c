@@ -2,11 +2,11 @@
  *  the row ranges of the threads. */
 #include "kernels/cpu/cpu_rows.h"
 
-#include <fenv.h>
 #include <omp.h>
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "formats/multivector.h"
 #include "formats/thread_ranges.h"
@@ -140,7 +140,7 @@ static void choose(const sp_matrix *a, int64_t k, sp_rows *s)
 }
 
 /** Returns 1 if f32 represents the values of a row exactly, as 0 or normal numbers. Subnormal numbers (below
- *  2^-126) are excluded, because a program may have set the processor to treat them as 0, or to trap. */
+ *  2^-126) are excluded, because processors may take long to widen them. */
 static int is_narrow(const double *val, int64_t begin, int64_t end)
 {
     static const uint64_t least = (uint64_t)(1023 - 126) << 53; /* the bits of 2^-126, without the sign */
@@ -158,13 +158,10 @@ static int is_narrow(const double *val, int64_t begin, int64_t end)
 /** Returns 1 if f32 represents the values of the first row with entries exactly. */
 static int may_be_narrow(const sp_rows *s, int64_t rows)
 {
-    fenv_t own;
+    SP_DEFAULT_FP;
     int64_t i = 0;
     while (i < rows - 1 && s->begin[i] == s->end[i]) i++;
-    feholdexcept(&own);
-    const int may = is_narrow(s->val, s->begin[i], s->end[i]);
-    fesetenv(&own);
-    return may;
+    return is_narrow(s->val, s->begin[i], s->end[i]);
 }
 
 /** Stores the values in f32. \return 1, or 0 if f32 does not represent some value exactly */
@@ -173,8 +170,7 @@ static int store_narrow(const sp_rows *s, int64_t rows, int threads)
     atomic_int exact = 1;
 #pragma omp parallel num_threads(threads)
     {
-        fenv_t own;
-        feholdexcept(&own); /* a caller may let overflows trap */
+        SP_DEFAULT_FP;
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < rows; i++) {
             if (!atomic_load_explicit(&exact, memory_order_relaxed)) continue;
@@ -183,7 +179,6 @@ static int store_narrow(const sp_rows *s, int64_t rows, int threads)
             for (int64_t e = s->begin[i]; e < s->end[i]; e++)
                 s->narrow[e] = (float)((const double *)s->val)[e];
         }
-        fesetenv(&own);
     }
     return exact;
 }
@@ -534,6 +529,7 @@ spmm_status sp_rows_run(const sp_launch *l)
      * OpenMP starts fewer threads than requested. */
 #pragma omp parallel num_threads(l->ranges->threads)
     {
+        SP_DEFAULT_FP;
         const int threads = omp_get_num_threads();
         for (int t = omp_get_thread_num(); t < w->threads; t += threads) {
             if (w->long_rows) run_parts(&p, w->part[t], w->part[t + 1]);

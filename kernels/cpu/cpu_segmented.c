@@ -6,6 +6,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "base/search.h"
 #include "formats/multivector.h"
@@ -179,6 +180,7 @@ static spmm_status run(const sp_launch *l)
     const int64_t segments = s->pieces.segments, rows = s->pieces.count - segments;
 #pragma omp parallel num_threads(l->ranges->threads)
     {
+        SP_DEFAULT_FP;
         const int threads = omp_get_num_threads(), t = omp_get_thread_num();
         run_pieces(l, v.width, v.blocks, sp_partition_share(segments, threads, t),
                    sp_partition_share(segments, threads, t + 1));

@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <stdatomic.h>
 
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "base/search.h"
 #include "device/topology.h"
@@ -304,6 +305,7 @@ static spmm_status run(const sp_launch *l)
     const sp_slice_loop loop = sp_slices_loop(s->isa, x->precision, s->slices.common != NULL);
 #pragma omp parallel num_threads(l->ranges->threads)
     {
+        SP_DEFAULT_FP;
         const int threads = omp_get_num_threads();
         for (int r = omp_get_thread_num(); r < s->ranges; r += threads) {
             loop(&s->slices, s->begin[r], s->begin[r + 1], x->data, x->ld, p->partial, p->partial_ld);

@@ -197,7 +197,7 @@ void sp_trial_words(const sp_trial *trial, char *text, size_t n)
     const double least = trial->chosen >= 0 ? trial->tried[trial->chosen].seconds : NAN;
     for (int i = 0; i < trial->count; i++) {
         timed += isfinite(trial->tried[i].seconds);
-        faster |= trial->chosen >= 0 && trial->tried[i].seconds < least;
+        faster |= isless(trial->tried[i].seconds, least); /* no trap if either is NaN */
     }
     if (timed < 2) return;
     sp_text_add(text, n, &used,

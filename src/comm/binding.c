@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/environment.h"
+#include "base/fp_environment.h"
 #include "base/threads.h"
 
 /** Returns the number of cores in the affinity mask of this process.
@@ -151,6 +152,7 @@ void sp_binding_print(FILE *out, const sp_binding *binding)
 
 spmm_status spmm_device_open(MPI_Comm comm)
 {
+    SP_DEFAULT_FP;
     sp_binding binding;
     TRY(sp_comm_check(comm, __func__));
     /* 1 thread: ignored, because every plan has its own number of threads */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/arguments.h"
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "comm/comm.h"
 #include "dense/dense.h"
@@ -80,6 +81,7 @@ static spmm_status check_dot(const job *j, const double *g, int64_t ldg)
 spmm_status spmm_multivector_dot(MPI_Comm comm, const spmm_multivector *x, const spmm_multivector *y,
                                  double *g, int64_t ldg)
 {
+    SP_DEFAULT_FP;
     job j = {.function = __func__, .comm = comm, .x = x, .y = y};
     TRY(sp_comm_check(comm, __func__));
     const spmm_status status = run(&j, check_dot(&j, g, ldg));
@@ -98,6 +100,7 @@ static spmm_status check_norms(const job *j, const double *norm)
 
 spmm_status spmm_multivector_norms(MPI_Comm comm, const spmm_multivector *x, double *norm)
 {
+    SP_DEFAULT_FP;
     job j = {.function = __func__, .comm = comm, .x = x};
     TRY(sp_comm_check(comm, __func__));
     const spmm_status status = run(&j, check_norms(&j, norm));

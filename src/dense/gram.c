@@ -1,5 +1,6 @@
 /** Computes X^T Y and the sums of squares of columns on CPUs: the rows are cut into sections, and each
  *  section is summed in chunks that fit in the caches. */
+#include "base/fp_environment.h"
 #include "dense/dense.h"
 
 #include <omp.h>
@@ -121,6 +122,7 @@ static void sum_part(const part *p, int threads, double *memory, double *g)
     double *const packed = memory + sections * SIDE * SIDE;
 #pragma omp parallel num_threads(threads)
     {
+        SP_DEFAULT_FP;
 #pragma omp for schedule(static)
         for (int64_t s = 0; s < sections; s++)
             sum_section(p, s, packed + (int64_t)omp_get_thread_num() * 2 * CHUNK * SIDE,
@@ -175,6 +177,7 @@ spmm_status sp_gram(const spmm_multivector *x, const spmm_multivector *y, double
 
 static void square_section(const spmm_multivector *x, int64_t section, double *sum)
 {
+    SP_DEFAULT_FP;
     const int64_t end = section_begin(x->rows, section + 1);
     memset(sum, 0, sizeof *sum * (size_t)x->k);
     for (int64_t r = section_begin(x->rows, section); r < end; r++) {

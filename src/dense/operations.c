@@ -2,6 +2,7 @@
  *  _scale(). */
 #include "base/arguments.h"
 #include "base/enum_words.h"
+#include "base/fp_environment.h"
 #include "base/threads.h"
 #include "dense/dense.h"
 #include "device/device.h"
@@ -77,6 +78,7 @@ static spmm_status axpby(double alpha, const spmm_multivector *x, double beta, s
 spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, const double *r, int64_t ldr,
                                    double beta, spmm_multivector *y)
 {
+    SP_DEFAULT_FP;
     TRY(sp_fork_check(__func__));
     TRY(sp_alike(x, y, __func__));
     TRY(sp_given(__func__, "r", r, "a matrix with a row for each column of x"));
@@ -92,6 +94,7 @@ spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, cons
 
 spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y)
 {
+    SP_DEFAULT_FP;
     TRY(sp_fork_check(__func__));
     TRY(sp_alike(x, y, __func__));
     if (x->k != y->k)
@@ -107,12 +110,16 @@ spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, doub
 
 static void scale(const double *factor, spmm_multivector *x)
 {
-#pragma omp parallel for schedule(static) num_threads(sp_threads_default())
-    for (int64_t i = 0; i < x->rows; i++) {
-        if (x->precision == SPMM_F64)
-            SCALE(double)
-        else
-            SCALE(float)
+#pragma omp parallel num_threads(sp_threads_default())
+    {
+        SP_DEFAULT_FP;
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < x->rows; i++) {
+            if (x->precision == SPMM_F64)
+                SCALE(double)
+            else
+                SCALE(float)
+        }
     }
 }
 
@@ -130,6 +137,7 @@ static spmm_status scale_on_gpu(const double *factor, spmm_multivector *x)
 
 spmm_status spmm_multivector_scale(const double *factor, spmm_multivector *x)
 {
+    SP_DEFAULT_FP;
     TRY(sp_fork_check(__func__));
     TRY(sp_multivector_check(x, __func__, "x"));
     TRY(sp_given(__func__, "factor", factor, "a factor for each column of x"));

@@ -1,6 +1,7 @@
 /** Multiplies rows of multivectors by numbers: spmm_multivector_scale_rows(). */
 #include "base/arguments.h"
 #include "base/enum_words.h"
+#include "base/fp_environment.h"
 #include "base/threads.h"
 #include "device/device.h"
 #include "device/device_ops.h"
@@ -39,6 +40,7 @@ static void scale_rows(const spmm_multivector *d, int64_t stride, spmm_multivect
     const int by_columns = x->layout == SPMM_COLUMN_MAJOR;
 #pragma omp parallel for schedule(static) num_threads(sp_threads_default())
     for (int64_t begin = 0; begin < x->rows; begin += ROWS) {
+        SP_DEFAULT_FP;
         const int64_t end = begin + ROWS < x->rows ? begin + ROWS : x->rows;
         if (x->precision == SPMM_F64)
             SCALE_ROWS(double)
@@ -49,6 +51,7 @@ static void scale_rows(const spmm_multivector *d, int64_t stride, spmm_multivect
 
 spmm_status spmm_multivector_scale_rows(const spmm_multivector *d, spmm_multivector *x)
 {
+    SP_DEFAULT_FP;
     TRY(check(d, x, __func__));
     const int64_t stride = d->layout == SPMM_COLUMN_MAJOR ? 1 : d->ld;
     if (x->space == SPMM_CPU) {

@@ -2,6 +2,7 @@
 #include <omp.h>
 #include <string.h>
 
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "dense/dense.h"
@@ -51,6 +52,7 @@ static spmm_status times(small_product *p, const double *r, int64_t ldr)
         pack_f32(p, r, ldr, (float *)(void *)memory);
 #pragma omp parallel for schedule(static) num_threads((int)threads)
     for (int64_t c = 0; c < chunks; c++) {
+        SP_DEFAULT_FP;
         const int64_t row = c * CHUNK, n = rows - row < CHUNK ? rows - row : CHUNK;
         void *const work = memory + (k * p->cols + omp_get_thread_num() * of_thread) * size;
         if (precision == SPMM_F64)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/arguments.h"
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "comm/comm.h"
@@ -209,6 +210,7 @@ static spmm_status build(const spmm_rows *part, int parts, int64_t rows, spmm_pr
 spmm_status spmm_block_from_rows(MPI_Comm comm, int64_t rows, int64_t x_rows, spmm_precision precision,
                                  const spmm_rows *part, int parts, spmm_block *block)
 {
+    SP_DEFAULT_FP;
     const sp_common common[] = {{"precision", precision, 1}};
     if (block) memset(block, 0, sizeof *block);
     TRY(sp_comm_check(comm, function));

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/arguments.h"
+#include "base/fp_environment.h"
 #include "distribute/scatter.h"
 #include "formats/csr.h"
 #include "partition/partition.h"
@@ -37,6 +38,7 @@ static spmm_status check_arguments(MPI_Comm comm, int root, const spmm_csr *a, i
 
 spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, int q, spmm_block *block)
 {
+    SP_DEFAULT_FP;
     sp_grid grid = {.size = 0};
     sp_ranges ranges = {.p = 0};
     int64_t shape[2] = {0, 0};

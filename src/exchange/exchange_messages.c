@@ -1,6 +1,7 @@
 /** Messages of an exchange: their lists, packing, rows of f32, and the messages of a rank that failed. */
 #include <string.h>
 
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "device/device_ops.h"
 #include "exchange/exchange_backend.h"
@@ -95,14 +96,18 @@ static void pack_on_host(const sp_exchange *x)
 {
     const int64_t row_bytes = x->row_bytes, rows = x->packed;
     const char *const own = x->base + x->halo->ghost_low * row_bytes;
-#pragma omp parallel for schedule(static) num_threads(x->options.threads) if (rows * row_bytes > ALONE)
-    for (int64_t i = 0; i < rows; i++) {
-        const char *const row = own + x->rows[i] * row_bytes;
-        char *const to = x->send + i * x->wire_bytes;
-        if (x->options.rounded)
-            round_row(row, row_bytes, to);
-        else
-            memcpy(to, row, (size_t)row_bytes);
+#pragma omp parallel num_threads(x->options.threads) if (rows * row_bytes > ALONE)
+    {
+        SP_DEFAULT_FP;
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < rows; i++) {
+            const char *const row = own + x->rows[i] * row_bytes;
+            char *const to = x->send + i * x->wire_bytes;
+            if (x->options.rounded)
+                round_row(row, row_bytes, to);
+            else
+                memcpy(to, row, (size_t)row_bytes);
+        }
     }
 }
 
@@ -122,11 +127,15 @@ static void widen_on_host(const sp_exchange *x)
 {
     const sp_halo *const h = x->halo;
     const int64_t rows = h->ghost_low + h->ghost_high, columns = x->row_bytes / (int64_t)sizeof(double);
-#pragma omp parallel for schedule(static) num_threads(x->options.threads) if (rows * x->row_bytes > ALONE)
-    for (int64_t i = 0; i < rows; i++) {
-        const float *const from = (const float *)(x->received + i * x->wire_bytes);
-        double *const to = (double *)(x->base + (i < h->ghost_low ? i : i + h->own) * x->pitch);
-        for (int64_t j = 0; j < columns; j++) to[j] = (double)from[j];
+#pragma omp parallel num_threads(x->options.threads) if (rows * x->row_bytes > ALONE)
+    {
+        SP_DEFAULT_FP;
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < rows; i++) {
+            const float *const from = (const float *)(x->received + i * x->wire_bytes);
+            double *const to = (double *)(x->base + (i < h->ghost_low ? i : i + h->own) * x->pitch);
+            for (int64_t j = 0; j < columns; j++) to[j] = (double)from[j];
+        }
     }
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "formats/csr.h"
 #include "formats/csr_sort.h"
@@ -203,6 +204,7 @@ static spmm_status take_all(const wanted *w, int threads)
     if (threads > end - begin) threads = (int)(end - begin);
 #pragma omp parallel num_threads(threads)
     {
+        SP_DEFAULT_FP;
         char *scratch = NULL;
 #pragma omp for schedule(dynamic, 1)
         for (int64_t c = begin; c < end; c++) {
@@ -323,9 +325,13 @@ static spmm_status check_order(const sp_csr_file *f, const sp_csr_file_range *r,
 spmm_status sp_csr_file_check_finite(const sp_csr_file *f, const sp_csr_file_range *r, const spmm_csr *a)
 {
     int64_t wrong = INT64_MAX, row = 0;
-#pragma omp parallel for schedule(static) num_threads(r->threads) reduction(min : wrong)
-    for (int64_t e = 0; e < a->nnz; e++)
-        if (!isfinite(sp_value_get(a->as, a->precision, e)) && e < wrong) wrong = e;
+#pragma omp parallel num_threads(r->threads) reduction(min : wrong)
+    {
+        SP_DEFAULT_FP;
+#pragma omp for schedule(static)
+        for (int64_t e = 0; e < a->nnz; e++)
+            if (!isfinite(sp_value_get(a->as, a->precision, e)) && e < wrong) wrong = e;
+    }
     if (wrong == INT64_MAX) return SPMM_OK;
     while (a->irp[row + 1] <= wrong) row++;
     const double value = sp_value_get(a->as, a->precision, wrong);

@@ -6,6 +6,7 @@
 
 #include "base/arguments.h"
 #include "base/environment.h"
+#include "base/fp_environment.h"
 #include "base/threads.h"
 #include "files/harwell_boeing.h"
 #include "files/petsc_file.h"
@@ -93,12 +94,14 @@ static spmm_status read_checked(const char *function, const char *path, const sp
 
 spmm_status spmm_csr_read(const char *path, spmm_precision precision, spmm_csr *a)
 {
+    SP_DEFAULT_FP;
     const sp_read_options options = {.precision = precision, .threads = sp_threads_default()};
     return read_checked(__func__, path, &options, a);
 }
 
 spmm_status spmm_csr_read_edges(const char *path, int base, spmm_precision precision, spmm_csr *a)
 {
+    SP_DEFAULT_FP;
     const sp_read_options options = {
         .precision = precision, .threads = sp_threads_default(), .edges = base == 1 ? 2 : 1};
     if (a) memset(a, 0, sizeof *a);

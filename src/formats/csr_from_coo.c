@@ -6,6 +6,7 @@
  *  the triplets of each block of a group are first listed by owner (2 bytes per triplet); then each owner
  *  processes the triplets in its own lists. A block whose triplets all have one owner, as in a file sorted by
  *  row, needs no lists. */
+#include "base/fp_environment.h"
 #include "formats/csr.h"
 
 #include <string.h>
@@ -346,6 +347,7 @@ spmm_status spmm_csr_from_triplets(int64_t rows, int64_t cols, int64_t nnz, cons
                                    const int64_t *col_index, const double *val, spmm_precision precision,
                                    spmm_csr *a)
 {
+    SP_DEFAULT_FP;
     sp_coo coo;
     TRY(sp_given(__func__, "a", a, "a place for the matrix"));
     memset(a, 0, sizeof *a);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "formats/csr.h"
 #include "formats/thread_ranges.h"

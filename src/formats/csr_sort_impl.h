@@ -143,6 +143,7 @@ static int64_t NAME(keep_row)(int32_t *ja, VALUE *as, int64_t from, int64_t end,
  *  for begin < i < end, so that threads with adjacent ranges do not race. */
 static int64_t NAME(sort_rows)(spmm_csr *a, int64_t begin, int64_t end, int64_t first, int64_t last)
 {
+    SP_DEFAULT_FP;
     int32_t *const ja = a->ja;
     VALUE *const as = a->as;
     int64_t start = first, to = first;

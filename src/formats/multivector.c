@@ -5,6 +5,7 @@
 
 #include "base/arguments.h"
 #include "base/enum_words.h"
+#include "base/fp_environment.h"
 #include "base/output_file.h"
 #include "base/random.h"
 #include "base/threads.h"
@@ -92,6 +93,7 @@ failed:
 spmm_status spmm_multivector_create(int64_t rows, int64_t k, spmm_precision precision, spmm_device space,
                                     spmm_multivector *v)
 {
+    SP_DEFAULT_FP;
     TRY(sp_given(__func__, "v", v, "the address of a multivector"));
     memset(v, 0, sizeof *v);
     TRY(sp_fork_check(__func__));
@@ -238,6 +240,7 @@ static void transpose(double alpha, const spmm_multivector *x, double beta, spmm
     const int64_t tiles = (lines + TILE - 1) / TILE, all = tiles * ((length + TILE - 1) / TILE);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t t = 0; t < all; t++) {
+        SP_DEFAULT_FP;
         /* tiles of the same rows have consecutive numbers t, so that each thread processes a range of rows */
         const int64_t wide = by_columns ? tiles : all / tiles;
         const int64_t of_row = t / wide * TILE, of_column = t % wide * TILE;
@@ -294,12 +297,16 @@ spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double
         transpose(alpha, x, beta, y, threads);
         return SPMM_OK;
     }
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t i = 0; i < y->rows; i++) {
-        if (y->precision == SPMM_F64)
-            AXPBY(double)
-        else
-            AXPBY(float)
+#pragma omp parallel num_threads(threads)
+    {
+        SP_DEFAULT_FP;
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < y->rows; i++) {
+            if (y->precision == SPMM_F64)
+                AXPBY(double)
+            else
+                AXPBY(float)
+        }
     }
     return SPMM_OK;
 }
@@ -332,6 +339,7 @@ static spmm_status copy(const spmm_multivector *src, spmm_multivector *dst)
 
 spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector *dst)
 {
+    SP_DEFAULT_FP;
     TRY(sp_fork_check(__func__));
     TRY(sp_multivector_check_any(src, __func__, "src"));
     TRY(sp_multivector_check_any(dst, __func__, "dst"));

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/fp_environment.h"
 #include "base/memory.h"
 
 enum { AXES = SP_LAYOUT_AXES, PIVOTS = SP_LAYOUT_PIVOTS };
@@ -180,17 +181,21 @@ static spmm_status create_graph(const pattern *m, int size, int edges, chunk_gra
 static void smooth(const int64_t *start, const int32_t *neighbor, int64_t n, int threads, int64_t most,
                    int pass, const sp_point *from, sp_point *to)
 {
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t v = 0; v < n; v++) {
-        const int64_t length = start[v + 1] - start[v], step = (length + most - 1) / most;
-        sp_point sum = from[v];
-        float count = 1;
-        int64_t e = start[v];
-        if (step > 1) e += sp_hash((uint32_t)v, (uint32_t)pass) % (uint32_t)step;
-        for (; e < start[v + 1]; e += step, count++)
-            for (int d = 0; d < AXES; d++) sum.at[d] += from[neighbor[e]].at[d];
-        for (int d = 0; d < AXES; d++) sum.at[d] /= count;
-        to[v] = sum;
+#pragma omp parallel num_threads(threads)
+    {
+        SP_DEFAULT_FP;
+#pragma omp for schedule(static)
+        for (int64_t v = 0; v < n; v++) {
+            const int64_t length = start[v + 1] - start[v], step = (length + most - 1) / most;
+            sp_point sum = from[v];
+            float count = 1;
+            int64_t e = start[v];
+            if (step > 1) e += sp_hash((uint32_t)v, (uint32_t)pass) % (uint32_t)step;
+            for (; e < start[v + 1]; e += step, count++)
+                for (int d = 0; d < AXES; d++) sum.at[d] += from[neighbor[e]].at[d];
+            for (int d = 0; d < AXES; d++) sum.at[d] /= count;
+            to[v] = sum;
+        }
     }
 }
 
@@ -232,23 +237,31 @@ static void find_squares(const chunk_graph *g, int threads, int32_t *distance, i
 {
     const int64_t n = g->vertices;
     double mean[PIVOTS];
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int p = 0; p < PIVOTS; p++) {
-        int32_t *const d = distance + p * n;
-        search(g, sp_layout_pivot(p, g->vertices), d, queue + p * n);
-        mean[p] = 0;
-        for (int64_t v = 0; v < n; v++) mean[p] += (double)d[v] * d[v];
-        mean[p] /= (double)n;
-    }
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t v = 0; v < n; v++) {
-        double sum = 0, *const of = square + v * PIVOTS;
+#pragma omp parallel num_threads(threads)
+    {
+        SP_DEFAULT_FP;
+#pragma omp for schedule(dynamic)
         for (int p = 0; p < PIVOTS; p++) {
-            const double d = distance[p * n + v];
-            of[p] = d * d - mean[p];
-            sum += of[p];
+            int32_t *const d = distance + p * n;
+            search(g, sp_layout_pivot(p, g->vertices), d, queue + p * n);
+            mean[p] = 0;
+            for (int64_t v = 0; v < n; v++) mean[p] += (double)d[v] * d[v];
+            mean[p] /= (double)n;
         }
-        for (int p = 0; p < PIVOTS; p++) of[p] -= sum / PIVOTS;
+    }
+#pragma omp parallel num_threads(threads)
+    {
+        SP_DEFAULT_FP;
+#pragma omp for schedule(static)
+        for (int64_t v = 0; v < n; v++) {
+            double sum = 0, *const of = square + v * PIVOTS;
+            for (int p = 0; p < PIVOTS; p++) {
+                const double d = distance[p * n + v];
+                of[p] = d * d - mean[p];
+                sum += of[p];
+            }
+            for (int p = 0; p < PIVOTS; p++) of[p] -= sum / PIVOTS;
+        }
     }
 }
 
@@ -257,19 +270,27 @@ static void place(const chunk_graph *g, int threads, const double *square, sp_po
 {
     double gram[PIVOTS * PIVOTS];
     float axis[AXES][PIVOTS];
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-    for (int p = 0; p < PIVOTS; p++) {
-        double *const row = gram + (ptrdiff_t)p * PIVOTS;
-        memset(row, 0, PIVOTS * sizeof *row);
-        for (int64_t v = 0; v < g->vertices; v++)
-            for (int q = 0; q < PIVOTS; q++) row[q] += square[v * PIVOTS + p] * square[v * PIVOTS + q];
+#pragma omp parallel num_threads(threads)
+    {
+        SP_DEFAULT_FP;
+#pragma omp for schedule(dynamic)
+        for (int p = 0; p < PIVOTS; p++) {
+            double *const row = gram + (ptrdiff_t)p * PIVOTS;
+            memset(row, 0, PIVOTS * sizeof *row);
+            for (int64_t v = 0; v < g->vertices; v++)
+                for (int q = 0; q < PIVOTS; q++) row[q] += square[v * PIVOTS + p] * square[v * PIVOTS + q];
+        }
     }
     sp_layout_axes(gram, axis);
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t v = 0; v < g->vertices; v++) {
-        at[v] = (sp_point){{0}};
-        for (int d = 0; d < AXES; d++)
-            for (int p = 0; p < PIVOTS; p++) at[v].at[d] += (float)square[v * PIVOTS + p] * axis[d][p];
+#pragma omp parallel num_threads(threads)
+    {
+        SP_DEFAULT_FP;
+#pragma omp for schedule(static)
+        for (int64_t v = 0; v < g->vertices; v++) {
+            at[v] = (sp_point){{0}};
+            for (int d = 0; d < AXES; d++)
+                for (int p = 0; p < PIVOTS; p++) at[v].at[d] += (float)square[v * PIVOTS + p] * axis[d][p];
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 /** Adds rows of a multivector to rows of another multivector. */
 #include "halo/row_sums.h"
 
+#include "base/fp_environment.h"
 #include "device/device.h"
 #include "formats/multivector.h"
 
@@ -47,12 +48,16 @@ spmm_status sp_row_sums_add(const sp_row_sums *sums, const spmm_multivector *s, 
                             spmm_multivector *y)
 {
     if (y->space == SPMM_CUDA) return sp_cuda_add_rows(sums, s, y, sp_device_stream(SP_STREAM_MAIN));
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t n = 0; n < sums->count; n++) {
-        if (y->precision == SPMM_F64)
-            ADD(double)
-        else
-            ADD(float)
+#pragma omp parallel num_threads(threads)
+    {
+        SP_DEFAULT_FP;
+#pragma omp for schedule(static)
+        for (int64_t n = 0; n < sums->count; n++) {
+            if (y->precision == SPMM_F64)
+                ADD(double)
+            else
+                ADD(float)
+        }
     }
     return SPMM_OK;
 }

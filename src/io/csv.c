@@ -5,6 +5,7 @@
 #include <omp.h>
 #include <pthread.h>
 
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "formats/multivector.h"
 #include "io/csv_parse.h"
@@ -108,6 +109,7 @@ static void read_pieces(reading *r)
     const int threads = r->options->threads < most ? r->options->threads : (int)most;
 #pragma omp parallel num_threads(threads < 1 ? 1 : threads)
     {
+        SP_DEFAULT_FP;
         sp_chunk c = {0};
         double fraction;
         while (next_piece(r, &c, &fraction)) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/arguments.h"
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/threads.h"
@@ -435,6 +436,7 @@ static spmm_status fill_rows(const generator *g, int64_t longest, int threads, s
     int failed = 0;
 #pragma omp parallel num_threads(threads) reduction(| : failed)
     {
+        SP_DEFAULT_FP;
         double *scratch = NULL;
         if (a->precision == SPMM_F32) failed |= !(scratch = malloc((size_t)(longest + 1) * sizeof *scratch));
 #pragma omp for schedule(dynamic, 1024)
@@ -480,6 +482,7 @@ spmm_status sp_gen_csr(const char *spec, spmm_precision precision, int threads, 
 
 spmm_status spmm_csr_generate(const char *spec, spmm_precision precision, spmm_csr *a)
 {
+    SP_DEFAULT_FP;
     TRY(sp_given(__func__, "a", a, "a place for the matrix"));
     memset(a, 0, sizeof *a);
     TRY(sp_fork_check(__func__));

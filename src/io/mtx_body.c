@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <stdio.h>
 
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "io/numparse.h"
 
@@ -123,6 +124,7 @@ static void parse_to_worker(sp_parse_output t, sp_worker *w, sp_triangles *first
  *  \param [in] own     number of the thread's own region */
 static int parse_next(sp_reading *r, const sp_parse_output *target, int stored, int own, sp_worker *w)
 {
+    SP_DEFAULT_FP;
     sp_triangles first;
     sp_read_error error = {0};
     w->entries = (sp_entries){0};

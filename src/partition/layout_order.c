@@ -4,6 +4,7 @@
 #include <omp.h>
 
 #include "base/counting_sort.h"
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "base/search.h"
 #include "device/device.h"
@@ -116,9 +117,13 @@ static spmm_status cut(row_order *l, int64_t begin, int64_t end, int first, int 
     const box b = box_of(l, begin, end);
     const int d = longest_side(&b), left = parts_left(l, n);
     const int planes = end - begin < PLANES / 4 ? 4 * (int)(end - begin) : PLANES;
-#pragma omp parallel for schedule(static) num_threads(l->threads) if (end - begin > FEW)
-    for (int64_t i = begin; i < end; i++)
-        l->key[l->order[i]] = (int32_t)cell_of(l, &b, b.extent[d], l->order[i], d, planes);
+#pragma omp parallel num_threads(l->threads) if (end - begin > FEW)
+    {
+        SP_DEFAULT_FP;
+#pragma omp for schedule(static)
+        for (int64_t i = begin; i < end; i++)
+            l->key[l->order[i]] = (int32_t)cell_of(l, &b, b.extent[d], l->order[i], d, planes);
+    }
     TRY(sort(l, l->key, begin, end, planes));
     const int64_t middle = divide(l, begin, end, left, n);
     TRY(cut(l, begin, middle, first, left));
@@ -131,11 +136,15 @@ static spmm_status sort_along_curve(row_order *l, int parts)
     const int64_t rows = l->a->rows;
     const box b = box_of(l, 0, rows);
     const float edge = b.extent[longest_side(&b)];
-#pragma omp parallel for schedule(static) num_threads(l->threads)
-    for (int64_t i = 0; i < rows; i++) {
-        uint32_t x[AXES];
-        for (int d = 0; d < AXES; d++) x[d] = cell_of(l, &b, edge, i, d, 1 << SP_LAYOUT_BITS);
-        l->curve[i] = (int32_t)sp_on_curve(x);
+#pragma omp parallel num_threads(l->threads)
+    {
+        SP_DEFAULT_FP;
+#pragma omp for schedule(static)
+        for (int64_t i = 0; i < rows; i++) {
+            uint32_t x[AXES];
+            for (int d = 0; d < AXES; d++) x[d] = cell_of(l, &b, edge, i, d, 1 << SP_LAYOUT_BITS);
+            l->curve[i] = (int32_t)sp_on_curve(x);
+        }
     }
     for (int shift = 0; shift < AXES * SP_LAYOUT_BITS; shift += DIGIT) {
         for (int64_t i = 0; i < rows; i++) l->key[i] = l->curve[i] >> shift & ((1 << DIGIT) - 1);

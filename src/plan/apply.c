@@ -1,9 +1,11 @@
 /** The public functions that compute products. */
+#include "base/fp_environment.h"
 #include "plan/plan_struct.h"
 
 spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                        spmm_multivector *y)
 {
+    SP_DEFAULT_FP;
     TRY(sp_plan_take(plan, __func__, 1));
     plan->forward->function = __func__;
     return sp_plan_give(plan, sp_product_apply(plan->forward, alpha, x, beta, y));
@@ -22,6 +24,7 @@ static spmm_status check_not_captured(const sp_product *p)
 spmm_status spmm_apply_begin(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                              spmm_multivector *y)
 {
+    SP_DEFAULT_FP;
     TRY(sp_plan_take(plan, __func__, 1));
     plan->forward->function = __func__;
     const spmm_status status = plan->forward->stream ? check_not_captured(plan->forward) : SPMM_OK;
@@ -31,6 +34,7 @@ spmm_status spmm_apply_begin(spmm_plan *plan, double alpha, const spmm_multivect
 
 spmm_status spmm_apply_end(spmm_plan *plan)
 {
+    SP_DEFAULT_FP;
     TRY(sp_plan_take(plan, __func__, 0));
     if (plan->forward->pending.open) return sp_plan_give(plan, sp_product_end(plan->forward));
     return sp_plan_give(
@@ -69,6 +73,7 @@ static spmm_status apply_transposed(spmm_plan *p, double alpha, const spmm_multi
 spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                                   spmm_multivector *y)
 {
+    SP_DEFAULT_FP;
     TRY(sp_plan_take(plan, __func__, 1));
     return sp_plan_give(plan, apply_transposed(plan, alpha, x, beta, y));
 }

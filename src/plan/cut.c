@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/arguments.h"
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "distribute/scatter.h"
@@ -227,6 +228,7 @@ done:
 spmm_status spmm_cut_create(MPI_Comm comm, int root, const spmm_csr *a, spmm_cut_by by, int64_t k,
                             const spmm_plan_options *options, spmm_cut *cut)
 {
+    SP_DEFAULT_FP;
     static const spmm_plan_options defaults;
     asked q = {root, a, by, k, options ? options : &defaults};
     sp_renumbering r = {.by = SP_PARTITION_NNZ};
@@ -301,6 +303,7 @@ static spmm_status check_scatter(const char *function, MPI_Comm comm, int root, 
 spmm_status spmm_cut_scatter(MPI_Comm comm, int root, const spmm_csr *a, const spmm_cut *cut,
                              spmm_block *block)
 {
+    SP_DEFAULT_FP;
     spmm_csr renumbered = {0};
     sp_grid grid = {.size = 0};
     sp_ranges ranges = {.p = 0};

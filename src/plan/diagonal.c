@@ -1,6 +1,7 @@
 /** The diagonal of a plan's matrix. */
 #include "base/arguments.h"
 #include "base/enum_words.h"
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "base/search.h"
 #include "formats/multivector.h"
@@ -32,7 +33,10 @@ static void read_piece(const spmm_block *b, diagonal_part mine, int threads, voi
         else
             e = sp_lower_bound_i32(a->ja, e, end, j);
         const int there = e < end && a->ja[e] == j;
-        sp_value_set(values, a->precision, i, there ? sp_value_get(a->as, a->precision, e) : 0);
+        if (there)
+            sp_values_copy(a->precision, a->as, e, 1, values, i);
+        else
+            sp_value_set(values, a->precision, i, 0);
     }
 }
 
@@ -105,6 +109,7 @@ done:
 
 spmm_status spmm_plan_diagonal(spmm_plan *plan, spmm_multivector *d)
 {
+    SP_DEFAULT_FP;
     TRY(sp_plan_take(plan, __func__, 1));
     return sp_plan_give(plan, diagonal(plan, d, __func__));
 }

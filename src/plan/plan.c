@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arguments.h"
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "device/device.h"
@@ -100,6 +101,7 @@ failed:
 spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
                              const spmm_plan_options *options, spmm_plan **plan)
 {
+    SP_DEFAULT_FP;
     return create(__func__, comm, block, k, options, NULL, plan);
 }
 
@@ -107,11 +109,13 @@ spmm_status spmm_plan_create_extended(MPI_Comm comm, const spmm_block *block, in
                                       const spmm_plan_options *options, const spmm_plan_study *study,
                                       spmm_plan **plan)
 {
+    SP_DEFAULT_FP;
     return create(__func__, comm, block, k, options, study, plan);
 }
 
 void spmm_plan_destroy(spmm_plan *p)
 {
+    SP_DEFAULT_FP;
     if (!p) return;
     while (!sp_is_forked() && !sp_plan_try(p)) sched_yield(); /* another thread is in a call */
     sp_transposed_destroy(p->transposed);
@@ -164,6 +168,7 @@ static spmm_status set_k(spmm_plan *p, int64_t k)
 
 spmm_status spmm_plan_set_k(spmm_plan *p, int64_t k)
 {
+    SP_DEFAULT_FP;
     TRY(sp_plan_take(p, __func__, 1));
     return sp_plan_give(p, set_k(p, k));
 }
@@ -245,6 +250,7 @@ done:
 
 spmm_status spmm_plan_update_values(spmm_plan *p)
 {
+    SP_DEFAULT_FP;
     TRY(sp_plan_take(p, __func__, 1));
     return sp_plan_give(p, sp_plan_update_values(p));
 }
@@ -312,6 +318,7 @@ static spmm_status create_x(const spmm_plan *p, int64_t k, const char *function,
 
 spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
 {
+    SP_DEFAULT_FP;
     TRY(sp_given(__func__, "x", x, "the address of a multivector"));
     memset(x, 0, sizeof *x);
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
@@ -320,6 +327,7 @@ spmm_status spmm_plan_x_create(const spmm_plan *p, spmm_multivector *x)
 
 spmm_status spmm_plan_x_create_k(const spmm_plan *p, int64_t k, spmm_multivector *x)
 {
+    SP_DEFAULT_FP;
     TRY(sp_given(__func__, "x", x, "the address of a multivector"));
     memset(x, 0, sizeof *x);
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
@@ -328,6 +336,7 @@ spmm_status spmm_plan_x_create_k(const spmm_plan *p, int64_t k, spmm_multivector
 
 spmm_status spmm_plan_y_create(const spmm_plan *p, spmm_multivector *y)
 {
+    SP_DEFAULT_FP;
     TRY(sp_given(__func__, "y", y, "the address of a multivector"));
     memset(y, 0, sizeof *y);
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));
@@ -337,6 +346,7 @@ spmm_status spmm_plan_y_create(const spmm_plan *p, spmm_multivector *y)
 
 spmm_status spmm_plan_y_create_k(const spmm_plan *p, int64_t k, spmm_multivector *y)
 {
+    SP_DEFAULT_FP;
     TRY(sp_given(__func__, "y", y, "the address of a multivector"));
     memset(y, 0, sizeof *y);
     TRY(sp_given(__func__, "plan", p, "a plan of spmm_plan_create()"));

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/arguments.h"
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "device/device.h"
 #include "device/device_ops.h"
@@ -175,6 +176,7 @@ static spmm_status update_rows(spmm_plan *p, const spmm_rows *r, int *same)
 
 spmm_status spmm_plan_update_rows(spmm_plan *p, const spmm_rows *a, int *same)
 {
+    SP_DEFAULT_FP;
     TRY(sp_plan_take(p, __func__, 1));
     return sp_plan_give(p, update_rows(p, a, same));
 }

@@ -4,6 +4,7 @@
 
 #include "base/arguments.h"
 #include "base/enum_words.h"
+#include "base/fp_environment.h"
 #include "base/threads.h"
 #include "halo/joint.h"
 #include "formats/multivector.h"
@@ -187,6 +188,7 @@ static spmm_status view_file(const spmm_plan *p, FILE *f, const char *function)
 
 spmm_status spmm_plan_view(const spmm_plan *p, FILE *f)
 {
+    SP_DEFAULT_FP;
     TRY(sp_plan_take(p, __func__, 0));
     return sp_plan_give(p, view_file(p, f, __func__));
 }
@@ -224,6 +226,7 @@ static spmm_status view_text(const spmm_plan *p, char **text, const char *functi
 
 spmm_status spmm_plan_view_text(const spmm_plan *p, char **text)
 {
+    SP_DEFAULT_FP;
     if (text) *text = NULL;
     TRY(sp_plan_take(p, __func__, 0));
     return sp_plan_give(p, view_text(p, text, __func__));

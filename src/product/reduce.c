@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/enum_words.h"
+#include "base/fp_environment.h"
 #include "base/memory.h"
 #include "comm/nccl.h"
 #include "device/device.h"
@@ -47,16 +48,20 @@ static int64_t bytes_of(const sp_reduction *r) { return r->elements * sp_value_s
 static void add(const sp_reduction *r, void *sum, const void *other)
 {
     const int64_t n = r->elements;
-    if (r->precision == SPMM_F64) {
-        double *const s = sum;
-        const double *const o = other;
-#pragma omp parallel for simd schedule(static) num_threads(r->threads) if (n > 1 << 14)
-        for (int64_t i = 0; i < n; i++) s[i] += o[i];
-    } else {
-        float *const s = sum;
-        const float *const o = other;
-#pragma omp parallel for simd schedule(static) num_threads(r->threads) if (n > 1 << 14)
-        for (int64_t i = 0; i < n; i++) s[i] += o[i];
+#pragma omp parallel num_threads(r->threads) if (n > 1 << 14)
+    {
+        SP_DEFAULT_FP;
+        if (r->precision == SPMM_F64) {
+            double *const s = sum;
+            const double *const o = other;
+#pragma omp for simd schedule(static)
+            for (int64_t i = 0; i < n; i++) s[i] += o[i];
+        } else {
+            float *const s = sum;
+            const float *const o = other;
+#pragma omp for simd schedule(static)
+            for (int64_t i = 0; i < n; i++) s[i] += o[i];
+        }
     }
 }
 

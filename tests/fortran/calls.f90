@@ -1,6 +1,7 @@
 ! Calls every function of the module, with valid arguments and with each argument wrong (tests/test_fortran.sh).
 ! Prints a PASS or FAIL line for each sentence, on rank 0: PASS if the sentence is true on all ranks.
 program calls
+  use, intrinsic :: ieee_exceptions
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int64, real32, real64
   use mpi_f08
@@ -13,6 +14,8 @@ program calls
   call MPI_Init()
   call MPI_Comm_rank(MPI_COMM_WORLD, rank)
   call MPI_Comm_size(MPI_COMM_WORLD, ranks)
+  ! invalid operations, divisions by zero and overflows end the program: the library causes none
+  call ieee_set_halting_mode(ieee_usual, .true.)
   call get_file()
   call texts()
   call matrices()
@@ -28,6 +31,7 @@ program calls
   call products()
   call wrong_products()
   call device()
+  call ieee_set_halting_mode(ieee_usual, .false.)
   call MPI_Finalize()
 
 contains

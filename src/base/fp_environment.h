@@ -1,0 +1,63 @@
+/** The floating-point environment in which the library computes: rounding to nearest, subnormal numbers kept,
+ *  no traps. Results do not depend on the caller's environment, as on a GPU, which has no other one, and a
+ *  caller that traps exceptions sees none of the library's own.
+ *
+ *  Each exported function begins with SP_DEFAULT_FP. So does each parallel region that computes with values,
+ *  because an OpenMP thread keeps its own environment: the one its creator had, or one that the program set. */
+#ifndef SP_FP_ENVIRONMENT_H
+#define SP_FP_ENVIRONMENT_H
+
+#if defined(__x86_64__)
+
+#include <xmmintrin.h>
+
+/* SSE, which computes with float and double, and the x87 unit, whose rounding mode glibc's strtod() and
+ * printf() take. <fenv.h> would save more, which takes as long as a small product. */
+typedef struct sp_fp {
+    unsigned sse;
+    unsigned short x87;
+} sp_fp;
+
+enum { SP_FP_SSE = 0x1f80, SP_FP_SSE_FLAGS = 0x3f, SP_FP_X87 = 0x37f }; /* the defaults; the bits of flags */
+
+static inline sp_fp sp_fp_begin(void)
+{
+    static const unsigned short x87 = SP_FP_X87;
+    sp_fp own = {.sse = _mm_getcsr()};
+    __asm__ volatile("fnstcw %0" : "=m"(own.x87));
+    if ((own.sse & ~(unsigned)SP_FP_SSE_FLAGS) != SP_FP_SSE) _mm_setcsr(SP_FP_SSE);
+    if (own.x87 != SP_FP_X87) __asm__ volatile("fldcw %0" : : "m"(x87));
+    __asm__ volatile("" ::: "memory"); /* no value is loaded before */
+    return own;
+}
+
+static inline void sp_fp_end(const sp_fp *own)
+{
+    __asm__ volatile("" ::: "memory"); /* no result is stored after */
+    if (_mm_getcsr() != own->sse) _mm_setcsr(own->sse);
+    if (own->x87 != SP_FP_X87) __asm__ volatile("fldcw %0" : : "m"(own->x87));
+}
+
+#else
+
+#include <fenv.h>
+
+typedef fenv_t sp_fp;
+
+static inline sp_fp sp_fp_begin(void)
+{
+    sp_fp own;
+    fegetenv(&own);
+    fesetenv(FE_DFL_ENV);
+    return own;
+}
+
+static inline void sp_fp_end(const sp_fp *own) { fesetenv(own); }
+
+#endif
+
+/** Sets the default environment for the calling thread until the end of the block, which may be left by
+ *  return. Then the thread has its own environment again, flags included. */
+#define SP_DEFAULT_FP const sp_fp sp_fp_own __attribute__((cleanup(sp_fp_end), unused)) = sp_fp_begin()
+
+#endif
