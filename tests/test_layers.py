@@ -105,6 +105,12 @@ def defined(files):
     return where
 
 
+def in_callers_environment(files):
+    """Exported functions that return a status and do not begin with SP_DEFAULT_FP (base/fp_environment.h)."""
+    return [name for path, text in files.items() if path.endswith(".c") and path != "src/plan/fortran.c"
+            for name, begin in re.findall(r"^spmm_status (spmm_\w+)\([^;{}]*\)\n\{\n *(.*)", code(text), re.M) if begin != "SP_DEFAULT_FP;"]
+
+
 def defined_twice(files):
     """Names with two definitions, except functions of link-time pairs and the two programs' main()."""
     return [f"{kind} {name}: {', '.join(sorted(paths))}" for (kind, name), paths in sorted(defined(files).items())
@@ -166,6 +172,11 @@ with test("hwloc is called only in topology_hwloc.c: the build links it or topol
 with test("exit and abort are called in main.c alone, and in the MPI of one rank, as MPI does"):
     equal(lines_with(r"(^|[^A-Za-z0-9_])(exit|_exit|_Exit|abort) *\(", files,
                      lambda p: p.endswith("/main.c") or p == "contrib/one_rank/process.c"), [])
+
+with test("each exported function computes in the default floating-point environment, and one that does not is found"):
+    equal(in_callers_environment(files), [])
+    path = "src/dense/scale_rows.c"
+    equal(in_callers_environment({path: files[path].replace("    SP_DEFAULT_FP;\n    TRY", "    TRY")}), ["spmm_multivector_scale_rows"])
 
 with test("no type and no function has two definitions, but for those of which the build links one"):
     equal(defined_twice(files), [])

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/fp_environment.h"
+
 enum { MOST = 16, NAME_BYTES = 32, LINE_BYTES = 256, PATH_BYTES = 4096 };
 
 /* the adaptors that the process has loaded, or has failed to load */
@@ -33,9 +35,12 @@ int sp_peer_find(const char *name, char *path, size_t size)
 
 /** Loads an adaptor with private symbols (RTLD_LOCAL), so that libraries that define the same symbols, such
  *  as two BLAS, do not conflict. The program exports no symbols, so no library uses the program's.
+ *  A library that was linked with -ffast-math makes the thread that loads it flush subnormal numbers:
+ *  this thread does not keep that.
  *  \return NULL, or a description of the problem */
 static const char *load(struct loaded *l, int threads)
 {
+    SP_DEFAULT_FP;
     char path[PATH_BYTES + LINE_BYTES], folder[sizeof path];
     if (!sp_peer_find(l->name, path, sizeof path)) return "there is no adaptor";
     l->so = dlopen(path, RTLD_NOW | RTLD_LOCAL);

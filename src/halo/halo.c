@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "halo/block.h"
-#include "base/column_set.h"
+#include "partition/column_set.h"
 #include "halo/joint.h"
 #include "formats/csr.h"
 

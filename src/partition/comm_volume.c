@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/column_set.h"
+#include "partition/column_set.h"
 #include "base/memory.h"
 #include "base/search.h"
 #include "partition/joint_cover.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/column_set.h"
+#include "partition/column_set.h"
 #include "halo/node_rows.h"
 #include "relays/two_steps.h"
 
