@@ -18,7 +18,8 @@ typedef struct sp_fp {
     unsigned short x87;
 } sp_fp;
 
-enum { SP_FP_SSE = 0x1f80, SP_FP_SSE_FLAGS = 0x3f, SP_FP_X87 = 0x37f }; /* the defaults; the bits of flags */
+/* the defaults, and bits of flags */
+enum { SP_FP_SSE = 0x1f80, SP_FP_SSE_FLAGS = 0x3f, SP_FP_SSE_INEXACT = 0x20, SP_FP_X87 = 0x37f };
 
 static inline sp_fp sp_fp_begin(void)
 {
@@ -34,7 +35,7 @@ static inline sp_fp sp_fp_begin(void)
 static inline void sp_fp_end(const sp_fp *own)
 {
     __asm__ volatile("" ::: "memory"); /* no result is stored after */
-    if (_mm_getcsr() != own->sse) _mm_setcsr(own->sse);
+    if ((_mm_getcsr() ^ own->sse) & ~(unsigned)SP_FP_SSE_INEXACT) _mm_setcsr(own->sse);
     if (own->x87 != SP_FP_X87) __asm__ volatile("fldcw %0" : : "m"(own->x87));
 }
 
@@ -57,7 +58,8 @@ static inline void sp_fp_end(const sp_fp *own) { fesetenv(own); }
 #endif
 
 /** Sets the default environment for the calling thread until the end of the block, which may be left by
- *  return. Then the thread has its own environment again, flags included. */
+ *  return. Then the thread has its own environment and flags again. Only the flag "inexact" may stay raised:
+ *  if it were cleared, reading the flags after the next product would take 0.25 us on an AMD Zen 5. */
 #define SP_DEFAULT_FP const sp_fp sp_fp_own __attribute__((cleanup(sp_fp_end), unused)) = sp_fp_begin()
 
 #endif
