@@ -23,8 +23,8 @@
 !   order.)
 ! - There is no SPMM_VERSION: its name would be that of spmm_version(), which returns the library's version.
 ! - Names and messages are of type character; trailing blanks of a name are ignored.
-! - Members of types have default values, zero for most. A block must outlive its plan, as in C: give it the
-!   attribute target or save.
+! - Members of types have default values, zero for most. As in C, a block of the library's functions may be
+!   destroyed before its plan; arrays of the program in a block must outlive the plan.
 module spmm
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
