@@ -711,11 +711,16 @@ def _():
             fixed.flags.writeable = False
             if k is None:
                 plan.prepare(4)
-            for kind, part, out in ((ValueError, "read-only", fixed), (TypeError, "out is float32", good.astype(np.float32)),
+            made = plan.y_zeros()
+            made.flags.writeable = False
+            for kind, part, out in ((ValueError, "read-only", fixed), (ValueError, "read-only", made), (TypeError, "out is float32", good.astype(np.float32)),
                                     (TypeError, "out is a list", []), (TypeError, "out is a NoneType", None),
                                     (ValueError, "out has the shape", good[:, :3]), (ValueError, "out has the shape", good[:, 0]),
                                     (ValueError, "out has", np.zeros((len(good) + 1, 4))), (ValueError, "dimensions", good[None])):
                 refused(kind, part, plan.apply, mine, out=out)
+            refused(ValueError, "read-only", plan.begin, mine, out=made)
+            refused(ValueError, "read-only", plan.apply_transposed, good, out=made)
+            assert not made.any()
             for wrong in ("1", 1j, None, [1], np.ones(2), 10 ** 400, b"1"):
                 refused(TypeError, "alpha is", plan.apply, mine, out=good, alpha=wrong)
                 refused(TypeError, "beta is", plan.apply, mine, out=good, beta=wrong)
