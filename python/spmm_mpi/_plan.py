@@ -117,7 +117,7 @@ def options_of(given):
         setattr(o, name, word(name, given[name]))
     o.any_order, o.exact = word("reproducible", given["reproducible"])
     if given["kernel"] not in (None, "auto"):
-        o.kernel = given["kernel"].encode()
+        o.kernel = c.text("kernel", given["kernel"])
     for name in ("threads", "column_blocks"):
         setattr(o, name, whole_number(name, given[name], 0, INT_MAX))
     o.products = whole_number("products", given["products"], 0, INT64_MAX)
