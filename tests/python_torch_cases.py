@@ -10,7 +10,7 @@ from torch.autograd import gradcheck, gradgradcheck
 
 import spmm_mpi.torch as layers
 from python_ranks import case, comm, on_root, random_matrix, random_x, refused, run_all
-from spmm_mpi import Plan
+from spmm_mpi import Error, Plan
 
 DEVICE = sys.argv[1] if len(sys.argv) > 1 else "cpu"
 
@@ -74,6 +74,23 @@ def _():
         mine = tensor(x[plan.x_range])
         layers.matmul(plan, mine).pow(2).sum().backward()
         alike(mine.grad, torch.tensor(2 * (a.T @ (a @ x)))[plan.x_range], 1e-11)
+
+
+@case("a gradient of values that the plan no longer has is refused on all ranks")
+def _():
+    a, x = random_matrix(40, 40, density=0.3), random_x(40, 3)
+    with Plan(comm, on_root(a), device=DEVICE) as plan:
+        for by in (plan, plan.T):
+            for symmetric in (False, True):
+                mine = tensor(x[plan.x_range])
+                late = layers.matmul(by, mine, symmetric=symmetric).sum()
+                plan.update_values(on_root(2 * a))
+                refused(Error, "the plan has new values since the product that is differentiated", late.backward)
+                assert mine.grad is None
+        first = layers.matmul(plan, mine)
+        layers.matmul(plan, first).sum().backward()
+        ones = np.ones((40, 3))
+        alike(mine.grad, torch.tensor(4 * (a.T @ (a.T @ ones)))[plan.x_range], 1e-11)
 
 
 @case("what is no tensor, plan or communicator is refused")

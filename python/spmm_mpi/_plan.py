@@ -215,6 +215,7 @@ class Plan:
                  cut=None):
         self._products, self._made_for, self._block, self._closed, self._quick, self._end = {}, [], None, True, None, None
         self._cut, self._stages, self._left, self._results = None, [], 0, arrays.Results()
+        self._version = 0  # of the values: counts what may have changed them
         comm, A = comm_and_matrix(comm, A)
         if rows == "root" and comm.size == 1 and gpu_matrix.is_on_gpu(A):
             rows = "distributed"  # the only rank has all rows; nothing must be sent through host memory
@@ -816,6 +817,7 @@ class Plan:
         self._block.assign(mine)
         for made in self._made_for:
             c.loaded().check(update(made.handle))
+        self._version += 1
 
     @serialized
     def _update_rows(self, rows):
@@ -828,6 +830,7 @@ class Plan:
         status = update(self._made_for[0].handle, *rows.references)
         if status:
             c.loaded().check(status)
+        self._version += 1
         return rows.same.value == 1
 
     def _new_values(self, values):

@@ -13,21 +13,29 @@ from torch.autograd.function import once_differentiable
 from . import _multivectors as multivectors
 from ._arguments import check_comm
 from ._plan import Plan, Transposed
+from ._library import Error
 
 __all__ = ["linear", "matmul"]
 
 
 class Product(torch.autograd.Function):
+def plan_of(by):
+    return by.T if isinstance(by, Transposed) else by
+
+
     """A X. The gradient of X is A^T times the gradient of the result; it can be differentiated in turn."""
 
     @staticmethod
     def forward(ctx, x, by, back):
-        ctx.by, ctx.back = by, back
+        ctx.by, ctx.back, ctx.version = by, back, plan_of(by)._version
         return by @ x.detach()
 
     @staticmethod
     def backward(ctx, gradient):
         return Product.apply(gradient.contiguous(), ctx.back, ctx.by), None, None
+        if plan_of(ctx.by)._version != ctx.version:  # as on all ranks: new values are collective
+            raise Error("the plan has new values since the product that is differentiated, expected those of the product: backward() "
+                        "before update_values(), or the product again")
 
 
 def matmul(plan, X, *, symmetric=False):
@@ -38,7 +46,7 @@ def matmul(plan, X, *, symmetric=False):
     `plan @ X`.
     symmetric: asserts that A is symmetric, without a check. The gradient is then computed as A G: this needs
     no transposed matrix, which takes as much memory as the plan, and its bits do not depend on the number of
-    ranks. The values of A have no gradient.
+    ranks. The values of A have no gradient. backward() raises Error if the plan has had new values since.
     Collective, as is backward(); errors as for `plan @ X`. Raises TypeError if X is not a tensor, or plan not
     a plan."""
     if not isinstance(plan, (Plan, Transposed)):
