@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse
 from mpi4py import MPI
 
+import soak_matmul
 import spmm_mpi
 from python_ranks import Skipped, case, in_threads, random_matrix, random_x, refused, run_all
 from spmm_mpi import _library as c
@@ -97,6 +98,25 @@ def _():
             as_scipy(a, x)
     many = scipy.sparse.coo_matrix((np.full(3, 2 ** 62), ([0] * 3, [1] * 3)), shape=(2, 2))
     as_scipy(many, np.array([1, 5]))
+
+
+@case("duplicates are summed in the type that Y is computed in, uint64 among them")
+def _():
+    big = 2 ** 63 + 1
+    for first, columns in ((big, [1, 0]), (big, [0, 0]), (2 ** 64 - 1, [0, 0])):
+        starts, data = np.array([0, 2]), np.array([first, 5], np.uint64)
+        for a in (scipy.sparse.csr_matrix((data, columns, starts), shape=(1, 2)),
+                  scipy.sparse.bsr_matrix((data[:, None, None], columns, starts), shape=(1, 2))):
+            assert matmul(a, np.ones(2, np.uint64)).tolist() == [(first + 5) % 2 ** 64]
+    a = scipy.sparse.csr_matrix((np.array([1, 1e-8], np.float32), [0, 0], [0, 2]), shape=(1, 2))
+    assert matmul(a, np.ones(2)) == 1 + float(np.float32(1e-8)) and matmul(a, np.ones(2, np.float32)) == 1
+
+
+@case("random products of all types and formats, with duplicates in any order, have the exact sums")
+def _():
+    wrong = []
+    ran, failed = soak_matmul.soak(1 + MPI.COMM_WORLD.rank, range(300), tell=wrong.append)
+    assert (ran, failed) == (300, 0), wrong[:3]
 
 
 @case("int64 and int32 indices are taken alike")
