@@ -356,9 +356,16 @@ def _():
     as_scipy(a.copy(), x, key=("mesh", 7))
     assert counted() == before
     as_scipy(a, x.astype(np.float32), key=("mesh", 7))
-    refused(ValueError, "A has 0 entries, and the matrix for which its key was used before", matmul, scipy.sparse.csr_matrix((62, 62)), x,
-            key=("mesh", 7))
-    as_scipy(scipy.sparse.csr_matrix((62, 62)), x)
+    more = random_matrix(62, 62, density=0.2)
+    backward = scipy.sparse.csr_matrix((more.data[::-1].copy(), more.indices[::-1].copy(), more.nnz - more.indptr[::-1]), (62, 62))
+    for other in (scipy.sparse.csr_matrix((62, 62)), more, backward, more.tocsc()):
+        refused(ValueError, f"A has {other.nnz} entries, and key ('mesh', 7) was used for a matrix with {a.nnz}, expected the same pattern",
+                matmul, other, x, key=("mesh", 7))
+        as_scipy(other, x)
+    longer = a.copy()
+    longer.data, longer.indices = np.append(a.data, 7), np.append(a.indices, 0).astype(np.int32)
+    assert (matmul(longer, x, key=("mesh", 7)) == matmul(a, x)).all()
+    assert counted() == before + 3, "one for each other pattern"
 
 
 @case("out is written in place, whatever its layout, and may overlap X")

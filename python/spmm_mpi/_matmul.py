@@ -145,6 +145,12 @@ class GpuSource(gpu_matrix.GpuEntries):
         self.given, self.made = A, None
         super().__init__(shape, indptr, indices, data)
 
+    @property
+    def nnz(self):
+        """The number of entries; before checked() that of the arrays' elements, because reading the row
+        starts would wait for the GPU."""
+        return len((self.made or self).data)
+
     def wait(self):
         gpu_matrix.wait(self.data)
 
@@ -292,8 +298,6 @@ class Analysis:
         """Sets the plan's values, if any bit differs from the current ones. (Comparing numbers would be
         wrong: NaN is not equal to NaN, and -0 is equal to 0.)"""
         plan, nnz, dtype = self.plan, self.rows.nnz, self.rows.dtype
-        if len(values) < nnz:
-            raise ValueError(f"A has {len(values)} entries, and the matrix for which its key was used before {nnz}")
         if not plan._block.on_gpu:
             values = np.ascontiguousarray(values[:nnz], dtype)
         elif not plan._options.stream:
@@ -400,10 +404,10 @@ class Cache:
         return analysis
 
     def named(self, source, owned, keyed):
-        """Returns the Analysis of a key, without comparing patterns; None if the key has none, or if matrices
-        of the key may have their values in another order than the plan."""
+        """Returns the Analysis of a key, without comparing patterns; None if the key has none, if the number
+        of entries differs, or if matrices of the key may have their values in another order than the plan."""
         analysis = next(iter(self.keyed.get(keyed, ())), None)
-        if analysis is None or not analysis.in_order:
+        if analysis is None or not analysis.in_order or source.nnz != analysis.rows.nnz:
             return None
         self.own(analysis, owned, source.owner)
         self.all.move_to_end(id(analysis))
@@ -427,6 +431,9 @@ class Cache:
 
     def matching(self, place, source, keyed):
         for analysis in self.keyed.get(keyed, ()):
+            if source.nnz != analysis.rows.nnz:
+                raise ValueError(f"A has {source.nnz} entries, and key {keyed[0]!r} was used for a matrix with {analysis.rows.nnz}, expected "
+                                 f"the same pattern: another key, or none")
             return analysis
         for analysis in self.alike.get(place, ()):
             if analysis.same(source):
@@ -498,7 +505,8 @@ def matmul(A, X, out=None, *, key=None, **options):
     after 20 and after 99 more, as described for Plan. The plan used last keeps the memory of large results,
     as described for `plan @ X`. The values of A are read in each call. To find the plan of a pattern,
     matmul() compares indptr and indices. With a `key`, any hashable object, matrices of the same key, shape
-    and type are assumed to have the same pattern, without a comparison; the caller is responsible for that.
+    and type are assumed to have the same pattern; only their numbers of entries are compared. The caller is
+    responsible for the rest.
     The other keywords are those of Plan (threads, kernel, format, products, ..).
 
     Raises TypeError for a wrong type or kind of an argument (also for complex numbers and long double),
