@@ -448,7 +448,15 @@ def _():
             if dtype.is_floating_point:
                 theirs.values()[:] *= 2
                 assert (matmul(theirs, x).numpy() == 2 * expected).all()
-    refused(TypeError, "expected torch.sparse_csr and 2: A.to_sparse_csr()", matmul, torch.eye(3).to_sparse(), torch.eye(3))
+    refused(TypeError, "expected torch.sparse_csr: A.to_sparse_csr()", matmul, torch.eye(3).to_sparse(), torch.eye(3))
+    for batch in (torch.ones(2, 3, 3).to_sparse(), torch.ones(2, 3, 3).to_sparse_csr()):
+        refused(TypeError, "A is a tensor of 3 dimensions, expected one matrix: a product for each A[i]", matmul, batch, torch.eye(3))
+    csr = torch.eye(3).to_sparse_csr()
+    refused(TypeError, "A is bfloat16, expected float64 or float32: A.to(torch.float64)", matmul, csr.to(torch.bfloat16), torch.eye(3))
+    refused(TypeError, "X is bfloat16, expected float64 or float32: X.to(torch.float64)", matmul, csr, torch.eye(3).to(torch.bfloat16))
+    refused(TypeError, "X is complex64, and libspmm multiplies real", matmul, csr, torch.eye(3).to(torch.complex64).conj())
+    refused(ValueError, "X has the shape [2, 3, 3], expected [3, K] or [3]", matmul, csr, torch.ones(2, 3, 3))
+    assert matmul(csr, torch.eye(3).half()).dtype == torch.float32
     refused(TypeError, "X is a sparse Tensor", matmul, scipy.sparse.eye(3), torch.eye(3).to_sparse())
     eye = torch.eye(3).to_sparse_csr()
     refused(TypeError, "spmm_mpi.torch", matmul, eye.requires_grad_(), torch.eye(3))

@@ -227,12 +227,8 @@ def of_type(A, dtype):
 
 
 def of_torch(A, x):
-    if A.layout is not sys.modules["torch"].sparse_csr or A.dim() != 2:
-        raise TypeError(f"A is a tensor of layout {A.layout} and {A.dim()} dimensions, expected torch.sparse_csr and 2: A.to_sparse_csr()")
-    if A.requires_grad:
-        raise TypeError("A is a tensor that requires a gradient, which libspmm does not compute: A.detach(), or for the gradient of X "
-                        "spmm_mpi.torch")
-    shape, indptr, indices, data, owner = A.shape, A.crow_indices(), A.col_indices(), A.values().numpy(), A
+    shape, indptr, indices, data, owner = gpu_matrix.tensor_parts(A)
+    data = arrays.host_tensor(data, "A")
     result, computed = types_of(data.dtype, x)
     return Source(shape, indptr.numpy(), indices.numpy(), data, owner, sums_of(result, computed)), result, computed
 

@@ -535,6 +535,9 @@ class Plan:
                 return product.quick(source, usual.take(out, True), 1.0, 0.0, out)
         return self._multiply("spmm_apply", (0, 1), X, None, 1, 0)
 
+    def __rmatmul__(self, X):
+        raise TypeError("found X @ plan, expected the plan on the left: (plan.T @ X.T).T")
+
     @serialized
     def apply(self, X, *, out, alpha=1.0, beta=0.0):
         """Computes out := alpha A X + beta out, and returns out; allocates nothing from the second call on.
@@ -814,10 +817,10 @@ class Plan:
             raise ValueError(f"values are an array on some ranks and a matrix or None on others: {', '.join(kinds)}")
         if kinds[0] == "matrix":
             mine = self._scattered_values(mine)
+        self._version += 1
         self._block.assign(mine)
         for made in self._made_for:
             c.loaded().check(update(made.handle))
-        self._version += 1
 
     @serialized
     def _update_rows(self, rows):
@@ -827,10 +830,10 @@ class Plan:
         update = c.loaded().spmm_plan_update_rows
         if update is None or not self._made_for:
             return None
+        self._version += 1
         status = update(self._made_for[0].handle, *rows.references)
         if status:
             c.loaded().check(status)
-        self._version += 1
         return rows.same.value == 1
 
     def _new_values(self, values):
@@ -948,6 +951,9 @@ class Transposed:
         """Returns this rank's rows [x rows, K] of A^T X. X: this rank's rows [y rows, K]. Otherwise like
         `plan @ X`."""
         return self.T._multiply("spmm_apply_transposed", (1, 0), X, None, 1, 0)
+
+    def __rmatmul__(self, X):
+        raise TypeError("found X @ plan.T, expected the plan on the left: (plan @ X.T).T")
 
     def apply(self, X, *, out, alpha=1.0, beta=0.0):
         """See Plan.apply_transposed."""

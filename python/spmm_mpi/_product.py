@@ -55,7 +55,7 @@ class Torch:
 
     def address(self, x, shapes, gpu):
         if (x.dtype is not self.dtype or x.shape not in shapes or x.requires_grad or x.layout is not self.torch.strided or
-                x.get_device() != gpu or not x.is_contiguous()):
+                x.get_device() != gpu or not x.is_contiguous() or x.is_neg()):
             return None
         return x.data_ptr()
 

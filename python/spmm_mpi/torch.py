@@ -10,19 +10,20 @@ tensors require gradients. A gradient that is not needed is not computed."""
 import torch
 from torch.autograd.function import once_differentiable
 
+from . import _arrays as arrays
 from . import _multivectors as multivectors
 from ._arguments import check_comm
-from ._plan import Plan, Transposed
 from ._library import Error
+from ._plan import Plan, Transposed
 
 __all__ = ["linear", "matmul"]
 
 
-class Product(torch.autograd.Function):
 def plan_of(by):
     return by.T if isinstance(by, Transposed) else by
 
 
+class Product(torch.autograd.Function):
     """A X. The gradient of X is A^T times the gradient of the result; it can be differentiated in turn."""
 
     @staticmethod
@@ -32,10 +33,10 @@ def plan_of(by):
 
     @staticmethod
     def backward(ctx, gradient):
-        return Product.apply(gradient.contiguous(), ctx.back, ctx.by), None, None
         if plan_of(ctx.by)._version != ctx.version:  # as on all ranks: new values are collective
             raise Error("the plan has new values since the product that is differentiated, expected those of the product: backward() "
                         "before update_values(), or the product again")
+        return Product.apply(gradient.contiguous(), ctx.back, ctx.by), None, None
 
 
 def matmul(plan, X, *, symmetric=False):
@@ -79,7 +80,7 @@ class Linear(torch.autograd.Function):
 
 
 def in_host_memory(w):
-    return w.detach().cpu().numpy()
+    return arrays.kind_of(w.detach().cpu(), "W")[1]
 
 
 def linear(comm, X, W):
