@@ -137,7 +137,8 @@ typedef struct spmm_plan_options {
     spmm_format format; /**< storage format of A. SPMM_FORMAT_AUTO (0): the format of the named
                              kernel or, without a name, one chosen for the matrix */
     const char *kernel; /**< name of a kernel, as spmm_mpi --list-kernels prints it for the device and the
-                             format; NULL: the library chooses one for the matrix, K and the precision */
+                             format; NULL: the library chooses one for the matrix, K and the precision. The
+                             text need not outlive the call */
     int threads; /**< number of OpenMP threads of this rank, with SPMM_CPU. 0: OMP_NUM_THREADS or, if the
                       program has called omp_set_num_threads(), that number. If neither was set: the number of
                       cores that this rank is bound to, divided by the number of ranks of the node that share
