@@ -17,7 +17,8 @@ import scipy.sparse
 from spmm_mpi import matmul
 
 WHOLE = ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
-OF_A, OF_X = (*WHOLE, "f4", "f8", "f4", "u8", "u8"), (*WHOLE, "f2", "f4", "f8", "f8", "u8", "u8")  # some more often than others
+# (some more often than others)
+OF_A, OF_X = (*WHOLE, "f4", "f8", "f4", "u8", "u8"), (*WHOLE, "f2", "f4", "f8", "f8", "u8", "u8")
 COMPRESSED, UNIQUE = ("csr", "csc", "bsr", "coo"), ("dia", "lil", "dok", "torch")
 CALLS = 3  # products of a case, with new values
 

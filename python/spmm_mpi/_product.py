@@ -27,12 +27,12 @@ class Usual:
         unusual or wrong."""
         if type(x) is not np.ndarray or x.dtype is not self.dtype or x.shape not in self.shapes:
             return None
-        memory, flags = x.base, x.flags
-        if written and not flags.writeable:
-            return None
-        if type(memory) is arrays.HostMemory and x.strides == memory.strides and x.shape == memory.shape:
+        memory = x.base
+        if (type(memory) is arrays.HostMemory and x.strides == memory.strides and x.shape == memory.shape and
+                (not written or x.flags.writeable)):
             return memory.reference
-        if not (flags.c_contiguous and flags.aligned):
+        flags = x.flags
+        if not (flags.c_contiguous and flags.aligned) or written and not flags.writeable:
             return None
         # (x.ctypes.data takes twice as long, but also works for arrays that are read-only or empty)
         self.struct.data = addressof(first_byte(x)) if flags.writeable and x.size else x.ctypes.data
