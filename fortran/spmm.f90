@@ -22,9 +22,10 @@
 ! - spmm_plan_view() prints on standard output. (The program must flush its own output there to keep the
 !   order.)
 ! - There is no SPMM_VERSION: its name would be that of spmm_version(), which returns the library's version.
-! - Names and messages are of type character; trailing blanks of a name are ignored.
-! - Members of types have default values, zero for most. A block must outlive its plan, as in C: give it the
-!   attribute target or save.
+! - Names and messages are of type character; trailing blanks of a name are ignored. There is no name with a
+!   null character.
+! - Members of types have default values, zero for most. As in C, a block of the library's functions may be
+!   destroyed before its plan; arrays of the program in a block must outlive the plan.
 module spmm
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
@@ -506,6 +507,18 @@ contains
     text = text_of(c_error_message())
   end function
 
+  ! Returns a name for C, without trailing blanks. A null character in it, where C would see the end of another
+  ! name, becomes a question mark, so that C refuses the name, on all ranks if the call is collective.
+  function c_name(name)
+    character(*), intent(in) :: name
+    character(len_trim(name) + 1, c_char) :: c_name
+    integer :: i
+    c_name = trim(name) // c_null_char
+    do i = 1, len_trim(name)
+      if (name(i:i) == c_null_char) c_name(i:i) = "?"
+    end do
+  end function
+
   ! ---- matrices ----
 
   subroutine spmm_csr_read(path, precision, a, status)
@@ -513,7 +526,7 @@ contains
     integer(c_int), intent(in) :: precision
     type(spmm_csr), intent(out) :: a
     integer(c_int), intent(out) :: status
-    status = c_csr_read(trim(path) // c_null_char, precision, a)
+    status = c_csr_read(c_name(path), precision, a)
   end subroutine
 
   subroutine spmm_csr_read_edges(path, base, precision, a, status)
@@ -521,7 +534,7 @@ contains
     integer(c_int), intent(in) :: base, precision
     type(spmm_csr), intent(out) :: a
     integer(c_int), intent(out) :: status
-    status = c_csr_read_edges(trim(path) // c_null_char, base, precision, a)
+    status = c_csr_read_edges(c_name(path), base, precision, a)
   end subroutine
 
   subroutine spmm_csr_generate(spec, precision, a, status)
@@ -529,7 +542,7 @@ contains
     integer(c_int), intent(in) :: precision
     type(spmm_csr), intent(out) :: a
     integer(c_int), intent(out) :: status
-    status = c_csr_generate(trim(spec) // c_null_char, precision, a)
+    status = c_csr_generate(c_name(spec), precision, a)
   end subroutine
 
   ! The number of triplets is the size of row_index. Without val, all values are 1.
@@ -852,12 +865,7 @@ contains
     character(*), intent(in) :: kernel
     character(kind=c_char), allocatable, target, intent(out) :: name(:)
     type(spmm_plan_options), intent(inout) :: o
-    integer :: i
-    allocate(name(len_trim(kernel) + 1))
-    do i = 1, len_trim(kernel)
-      name(i) = kernel(i:i)
-    end do
-    name(size(name)) = c_null_char
+    name = transfer(c_name(kernel), [c_null_char])
     o%kernel = c_loc(name)
   end subroutine
 

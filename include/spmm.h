@@ -121,7 +121,8 @@ spmm_status spmm_csr_scatter(MPI_Comm comm, int root, const spmm_csr *a, int p, 
 spmm_status spmm_block_from_rows(MPI_Comm comm, int64_t rows, int64_t x_rows, spmm_precision precision,
                                  const spmm_rows *part, int parts, spmm_block *block);
 
-/** Frees the arrays that the block owns and zeroes the block; accepts NULL and zeroed objects. Local. */
+/** Frees the arrays that the block owns and zeroes the block; accepts NULL and zeroed objects. Plans of the
+ *  block stay valid: the last of them frees the arrays. Local. */
 void spmm_block_destroy(spmm_block *block);
 
 /** Opens a GPU for this rank: GPU number (rank within its node) modulo (number of visible GPUs), so that
@@ -142,7 +143,8 @@ typedef struct spmm_plan_options {
     spmm_format format; /**< storage format of A. SPMM_FORMAT_AUTO (0): the format of the named
                              kernel or, without a name, one chosen for the matrix */
     const char *kernel; /**< name of a kernel, as spmm_mpi --list-kernels prints it for the device and the
-                             format; NULL: the library chooses one for the matrix, K and the precision */
+                             format; NULL: the library chooses one for the matrix, K and the precision. The
+                             text need not outlive the call */
     int threads; /**< number of OpenMP threads of this rank, with SPMM_CPU. 0: OMP_NUM_THREADS or, if the
                       program has called omp_set_num_threads(), that number. If neither was set: the number of
                       cores that this rank is bound to, divided by the number of ranks of the node that share
@@ -249,11 +251,13 @@ typedef struct spmm_plan spmm_plan;
  *  rows, cols, precision, p, q, any_order, k and all options except threads and stream are the same; blocks
  *  agree along process rows and process columns; and the ranges of rows, of columns and of rows of X follow
  *  one another without gap or overlap.
- *  \param [in]  block    this rank's block of A; may have 0 rows or columns. The caller keeps it, and it must
- *                        outlive the plan (a CSR plan on the CPU reads it in place); it is not changed. With
- *                        SPMM_CUDA the arrays of its CSR may be in memory of the open GPU. They must have
- *                        been written in the plan's stream, or be complete, before the call. The plan then
- *                        keeps a copy in host memory
+ *  \param [in]  block    this rank's block of A; may have 0 rows or columns; not changed. The plan reads its
+ *                        arrays in place. Arrays that the library allocated may be freed before the plan, by
+ *                        spmm_block_destroy() or spmm_csr_destroy(): their memory is freed with the last plan
+ *                        that reads them. Arrays that the program allocated itself must outlive the plan. The
+ *                        struct need not. With SPMM_CUDA the arrays of its CSR may be in memory of the open
+ *                        GPU. They must have been written in the plan's stream, or be complete, before the
+ *                        call. The plan then keeps a copy in host memory
  *  \param [in]  k        columns of X, >= 0, such that the bytes of all rows of X, and of Y, fit an int64_t.
  *                        Products have k columns until spmm_plan_set_k() sets a smaller number. A product
  *                        with 0 columns does nothing
@@ -403,6 +407,7 @@ spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_mult
                                   spmm_multivector *y);
 
 /** Takes over new values of A: the plan computes with the current values in the array csr.as of its block.
+ *  (After spmm_block_destroy() the program has no such array; spmm_plan_update_rows() takes another one.)
  *  The pattern, that is csr.irp and csr.ja, must be unchanged. Some kernels read the block in place; others
  *  have copies of the values in another order. The first call determines that order, which takes about as
  *  long as the conversion in spmm_plan_create() and then occupies 4 bytes per copied value. Later calls only

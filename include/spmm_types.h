@@ -244,7 +244,8 @@ spmm_status spmm_csr_from_triplets(int64_t rows, int64_t cols, int64_t nnz, cons
                                    const int64_t *col_index, const double *val, spmm_precision precision,
                                    spmm_csr *a);
 
-/** Frees the arrays and zeroes *a; accepts NULL and zeroed objects. Local. */
+/** Frees the arrays and zeroes *a; accepts NULL and zeroed objects. A plan whose block has these arrays stays
+ *  valid. Local. */
 void spmm_csr_destroy(spmm_csr *a);
 
 /** Closes the GPU that spmm_device_open() opened; does nothing if none is open. Plans and multivectors on

@@ -711,11 +711,16 @@ def _():
             fixed.flags.writeable = False
             if k is None:
                 plan.prepare(4)
-            for kind, part, out in ((ValueError, "read-only", fixed), (TypeError, "out is float32", good.astype(np.float32)),
+            made = plan.y_zeros()
+            made.flags.writeable = False
+            for kind, part, out in ((ValueError, "read-only", fixed), (ValueError, "read-only", made), (TypeError, "out is float32", good.astype(np.float32)),
                                     (TypeError, "out is a list", []), (TypeError, "out is a NoneType", None),
                                     (ValueError, "out has the shape", good[:, :3]), (ValueError, "out has the shape", good[:, 0]),
                                     (ValueError, "out has", np.zeros((len(good) + 1, 4))), (ValueError, "dimensions", good[None])):
                 refused(kind, part, plan.apply, mine, out=out)
+            refused(ValueError, "read-only", plan.begin, mine, out=made)
+            refused(ValueError, "read-only", plan.apply_transposed, good, out=made)
+            assert not made.any()
             for wrong in ("1", 1j, None, [1], np.ones(2), 10 ** 400, b"1"):
                 refused(TypeError, "alpha is", plan.apply, mine, out=good, alpha=wrong)
                 refused(TypeError, "beta is", plan.apply, mine, out=good, beta=wrong)
@@ -777,11 +782,23 @@ def _():
             assert np.allclose(found, product[plan.y_range] * (2 + 3j), rtol=0, atol=1e-12 if dtype is complex else 1e-4)
 
 
+def tensors(x):
+    """A tensor with these numbers, in a tuple that is empty if this Python has no torch."""
+    try:
+        import torch
+    except ImportError:
+        return ()
+    return (torch.tensor(x),)
+
+
 @case("X @ plan and plan * X are refused, and a plan is neither copied nor pickled")
 def _():
     with Plan(comm, on_root(A), 4) as plan:
-        for wrong in (lambda: X @ plan, lambda: plan * X, lambda: X * plan):
+        for wrong in (lambda: plan * X, lambda: X * plan):
             refused(TypeError, "", wrong)
+        for wrong in (X, X.tolist(), scipy.sparse.csr_matrix(X), *tensors(X)):
+            refused(TypeError, "expected the plan on the left: (plan.T @ X.T).T", lambda: wrong @ plan)
+            refused(TypeError, "expected the plan on the left: (plan @ X.T).T", lambda: wrong @ plan.T)
         refused(TypeError, "cannot be copied or pickled", pickle.dumps, plan)
 
 
@@ -1037,6 +1054,14 @@ def _():
         near(y.numpy(), 2 * (A @ X)[plan.y_range])
         refused(TypeError, "requires a gradient", plan.__matmul__, x.clone().requires_grad_())
         refused(TypeError, "X is float32", plan.__matmul__, x.float())
+        for kind in ("bfloat16", "float16", "int64", "bool"):
+            refused(TypeError, f"X is {kind}, expected float64: X.to(torch.float64)", plan.__matmul__, x.to(getattr(torch, kind)))
+            refused(TypeError, f"out is {kind}, expected float64: out=torch.empty_like", plan.apply, x, out=y.to(getattr(torch, kind)))
+        pairs = torch.complex(x, x)
+        refused(TypeError, "X is complex128, expected float64: its parts", plan.__matmul__, pairs.conj())
+        refused(TypeError, "X.resolve_neg()", plan.__matmul__, pairs.conj().imag)
+        near((plan @ pairs.conj().imag.resolve_neg()).numpy(), -(A @ X)[plan.y_range])
+        refused(ValueError, "X has 3 dimensions", plan.__matmul__, x[None])
 
 
 @case("an array on a GPU is refused by a plan on the CPU")

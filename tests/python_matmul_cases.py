@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse
 from mpi4py import MPI
 
+import soak_matmul
 import spmm_mpi
 from python_ranks import Skipped, case, in_threads, random_matrix, random_x, refused, run_all
 from spmm_mpi import _library as c
@@ -97,6 +98,25 @@ def _():
             as_scipy(a, x)
     many = scipy.sparse.coo_matrix((np.full(3, 2 ** 62), ([0] * 3, [1] * 3)), shape=(2, 2))
     as_scipy(many, np.array([1, 5]))
+
+
+@case("duplicates are summed in the type that Y is computed in, uint64 among them")
+def _():
+    big = 2 ** 63 + 1
+    for first, columns in ((big, [1, 0]), (big, [0, 0]), (2 ** 64 - 1, [0, 0])):
+        starts, data = np.array([0, 2]), np.array([first, 5], np.uint64)
+        for a in (scipy.sparse.csr_matrix((data, columns, starts), shape=(1, 2)),
+                  scipy.sparse.bsr_matrix((data[:, None, None], columns, starts), shape=(1, 2))):
+            assert matmul(a, np.ones(2, np.uint64)).tolist() == [(first + 5) % 2 ** 64]
+    a = scipy.sparse.csr_matrix((np.array([1, 1e-8], np.float32), [0, 0], [0, 2]), shape=(1, 2))
+    assert matmul(a, np.ones(2)) == 1 + float(np.float32(1e-8)) and matmul(a, np.ones(2, np.float32)) == 1
+
+
+@case("random products of all types and formats, with duplicates in any order, have the exact sums")
+def _():
+    wrong = []
+    ran, failed = soak_matmul.soak(1 + MPI.COMM_WORLD.rank, range(300), tell=wrong.append)
+    assert (ran, failed) == (300, 0), wrong[:3]
 
 
 @case("int64 and int32 indices are taken alike")
@@ -336,9 +356,16 @@ def _():
     as_scipy(a.copy(), x, key=("mesh", 7))
     assert counted() == before
     as_scipy(a, x.astype(np.float32), key=("mesh", 7))
-    refused(ValueError, "A has 0 entries, and the matrix for which its key was used before", matmul, scipy.sparse.csr_matrix((62, 62)), x,
-            key=("mesh", 7))
-    as_scipy(scipy.sparse.csr_matrix((62, 62)), x)
+    more = random_matrix(62, 62, density=0.2)
+    backward = scipy.sparse.csr_matrix((more.data[::-1].copy(), more.indices[::-1].copy(), more.nnz - more.indptr[::-1]), (62, 62))
+    for other in (scipy.sparse.csr_matrix((62, 62)), more, backward, more.tocsc()):
+        refused(ValueError, f"A has {other.nnz} entries, and key ('mesh', 7) was used for a matrix with {a.nnz}, expected the same pattern",
+                matmul, other, x, key=("mesh", 7))
+        as_scipy(other, x)
+    longer = a.copy()
+    longer.data, longer.indices = np.append(a.data, 7), np.append(a.indices, 0).astype(np.int32)
+    assert (matmul(longer, x, key=("mesh", 7)) == matmul(a, x)).all()
+    assert counted() == before + 3, "one for each other pattern"
 
 
 @case("out is written in place, whatever its layout, and may overlap X")
@@ -421,7 +448,15 @@ def _():
             if dtype.is_floating_point:
                 theirs.values()[:] *= 2
                 assert (matmul(theirs, x).numpy() == 2 * expected).all()
-    refused(TypeError, "expected torch.sparse_csr and 2: A.to_sparse_csr()", matmul, torch.eye(3).to_sparse(), torch.eye(3))
+    refused(TypeError, "expected torch.sparse_csr: A.to_sparse_csr()", matmul, torch.eye(3).to_sparse(), torch.eye(3))
+    for batch in (torch.ones(2, 3, 3).to_sparse(), torch.ones(2, 3, 3).to_sparse_csr()):
+        refused(TypeError, "A is a tensor of 3 dimensions, expected one matrix: a product for each A[i]", matmul, batch, torch.eye(3))
+    csr = torch.eye(3).to_sparse_csr()
+    refused(TypeError, "A is bfloat16, expected float64 or float32: A.to(torch.float64)", matmul, csr.to(torch.bfloat16), torch.eye(3))
+    refused(TypeError, "X is bfloat16, expected float64 or float32: X.to(torch.float64)", matmul, csr, torch.eye(3).to(torch.bfloat16))
+    refused(TypeError, "X is complex64, and libspmm multiplies real", matmul, csr, torch.eye(3).to(torch.complex64).conj())
+    refused(ValueError, "X has the shape [2, 3, 3], expected [3, K] or [3]", matmul, csr, torch.ones(2, 3, 3))
+    assert matmul(csr, torch.eye(3).half()).dtype == torch.float32
     refused(TypeError, "X is a sparse Tensor", matmul, scipy.sparse.eye(3), torch.eye(3).to_sparse())
     eye = torch.eye(3).to_sparse_csr()
     refused(TypeError, "spmm_mpi.torch", matmul, eye.requires_grad_(), torch.eye(3))

@@ -275,6 +275,7 @@ def _():
     assert scale(2, made) is made and axpby(1, tensor, 1, made) is made
     close(made.numpy(), 5 * x)
     refused(TypeError, "requires a gradient", norms, comm, tensor.clone().requires_grad_())
+    refused(TypeError, "X is bfloat16, expected float64 or float32: X.to(torch.float64)", scale, 2, tensor.to(torch.bfloat16))
 
 
 run_all()

@@ -10,7 +10,7 @@ from torch.autograd import gradcheck, gradgradcheck
 
 import spmm_mpi.torch as layers
 from python_ranks import case, comm, on_root, random_matrix, random_x, refused, run_all
-from spmm_mpi import Plan
+from spmm_mpi import Error, Plan
 
 DEVICE = sys.argv[1] if len(sys.argv) > 1 else "cpu"
 
@@ -76,6 +76,23 @@ def _():
         alike(mine.grad, torch.tensor(2 * (a.T @ (a @ x)))[plan.x_range], 1e-11)
 
 
+@case("a gradient of values that the plan no longer has is refused on all ranks")
+def _():
+    a, x = random_matrix(40, 40, density=0.3), random_x(40, 3)
+    with Plan(comm, on_root(a), device=DEVICE) as plan:
+        for by in (plan, plan.T):
+            for symmetric in (False, True):
+                mine = tensor(x[plan.x_range])
+                late = layers.matmul(by, mine, symmetric=symmetric).sum()
+                plan.update_values(on_root(2 * a))
+                refused(Error, "the plan has new values since the product that is differentiated", late.backward)
+                assert mine.grad is None
+        first = layers.matmul(plan, mine)
+        layers.matmul(plan, first).sum().backward()
+        ones = np.ones((40, 3))
+        alike(mine.grad, torch.tensor(4 * (a.T @ (a.T @ ones)))[plan.x_range], 1e-11)
+
+
 @case("what is no tensor, plan or communicator is refused")
 def _():
     with Plan(MPI.COMM_SELF, scipy.sparse.identity(5, format="csr"), device=DEVICE) as plan:
@@ -84,6 +101,11 @@ def _():
         refused(TypeError, "X is float32, expected float64", layers.matmul, plan, torch.eye(5, device=DEVICE))
         refused(TypeError, "expected the same: W.to(torch.float32)", layers.linear, comm, torch.eye(5), torch.eye(5).double())
         refused(TypeError, "W is a ndarray", layers.linear, comm, torch.eye(5), np.eye(5))
+        for kind in (torch.bfloat16, torch.float16, torch.int64):
+            wrong = torch.eye(5, device=DEVICE).to(kind)
+            refused(TypeError, "expected float64: X.to(torch.float64)", layers.matmul, plan, wrong)
+            refused(TypeError, "expected float64 or float32: ", layers.linear, comm, wrong, wrong)
+        refused(ValueError, "X has 3 dimensions", layers.matmul, plan, torch.ones(2, 5, 3, device=DEVICE).double())
         refused(TypeError, "expected a communicator of mpi4py", layers.linear, None, torch.eye(5), torch.eye(5))
         refused(TypeError, "spmm_mpi.torch", plan.__matmul__, torch.eye(5, requires_grad=True))
 

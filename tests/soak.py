@@ -5,7 +5,8 @@
 Combination I of a seed is always the same (soak_products.py, soak_series.py). It is valid and must pass, or it is invalid in
 one way, with known exit code and message. Y of -o is compared with SciPy's product, coefficients with numpy's, records with
 the options; a run that exceeds the limit fails. A combination that fails is printed as a command to paste, and its files are
-kept. The library's part (soak_differential.py) takes --library SECONDS. The last line, of both parts, is
+kept. The library's part (soak_differential.py) takes --library SECONDS, matmul of Python (soak_matmul.py) a tenth of it. The last line,
+of all parts, is
 `N passed, N failed, N skipped`."""
 import argparse
 import concurrent.futures
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 
+import python_package
 import soak_differential
 from command import MPIRUN, NO_SERIES, PROGRAM, ROOT, SERIES, equal, patience, within
 
@@ -259,6 +261,15 @@ def soak(seed, indices, jobs, limit=60, parent=None, tell=print):
     return len(jobs) - len(failed), failed
 
 
+def matmul(seconds, seed, tell=print):
+    """Runs products by matmul of the Python package. \return (passed, failed): numbers, and what went wrong"""
+    done = python_package.python(ROOT / "tests/soak_matmul.py", "--seed", seed, "--seconds", seconds, limit=seconds + 60)
+    tell(done.stdout.rstrip())
+    cases = re.search(r"^(\d+) cases, (\d+) failed$", done.stdout, re.M)
+    failed = re.findall("^FAIL .*", done.stdout, re.M) if cases else [f"soak_matmul.py of seed {seed}: exit code {done.returncode}"]
+    return int(cases[1]) - len(failed) if cases else 0, failed
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("-n", "--count", type=int, default=2000)
@@ -284,6 +295,9 @@ def main():
     if options.library > 0 and options.only is None:
         tell(f"{passed} combinations passed, {len(failed)} failed; products by the library for {options.library:.0f} s:")
         more, wrong = soak_differential.soak(options.library, options.seed, tell)
+        passed, failed = passed + more, failed + wrong
+    if options.library > 0 and options.only is None and not python_package.missing():
+        more, wrong = matmul(options.library / 10, options.seed, tell)
         passed, failed = passed + more, failed + wrong
     print(f"{passed} passed, {len(failed)} failed, {skipped} skipped")
     return 1 if failed else 0

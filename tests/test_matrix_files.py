@@ -134,6 +134,46 @@ for path in sys.argv[1:]:
 done = python("-c", READ, *[path for path, _, _ in FILES])
 equal(done.returncode, 0, done.stdout)
 
+with test("spmm_mpi.read returns libspmm's memory, asks libspmm for what it adds, and takes no name with a NUL byte"):
+    tall = scipy.sparse.csr_matrix((np.ones(2 ** 20), np.zeros(2 ** 20, np.int32), np.arange(2 ** 20 + 1)), shape=(2 ** 20, 1))
+    scipy.sparse.save_npz(scratch("tall.npz"), tall, compressed=False)
+    done = python("-c", f"""
+import gc, pathlib, tracemalloc
+import numpy as np, scipy.sparse
+import spmm_mpi
+from spmm_mpi._read import widened
+tracemalloc.start()  # NumPy reports its memory, libspmm does not
+a = spmm_mpi.read({scratch("tall.npz")!r})
+peak = tracemalloc.get_traced_memory()[1]
+assert peak < a.data.nbytes / 4, peak
+assert a.nnz == 2 ** 20 and (a.data == 1).all() and (a.indices == 0).all() and (a.indptr == np.arange(2 ** 20 + 1)).all()
+assert a.indptr.dtype == a.indices.dtype == np.int32
+a.data[:] = 3  # it is the caller's
+starts, b = a.indptr, spmm_mpi.read({scratch("tall.npz")!r}, "float32")
+del a
+gc.collect()
+assert (starts == np.arange(2 ** 20 + 1)).all() and (b.data == 1).all()
+wide = widened(np.arange(-2, 5, dtype=np.int32))
+assert wide.dtype == np.int64 and wide.tolist() == [*range(-2, 5)] and not len(widened(np.empty(0, np.int32)))
+try:
+    widened(np.broadcast_to(np.int32(1), 2 ** 45))
+except spmm_mpi.Error as error:
+    assert error.status == spmm_mpi.Status.MEMORY, error
+else:
+    assert False
+name = {scratch("tall.npz")!r} + chr(0) + "x"
+for call in (lambda: spmm_mpi.read(name), lambda: spmm_mpi.read(name.encode()), lambda: spmm_mpi.read(pathlib.Path(name)),
+             lambda: spmm_mpi.read(name, read_as="edges"), lambda: spmm_mpi.Plan(b, kernel="cpu_csr" + chr(0)),
+             lambda: spmm_mpi.matmul(b, np.ones((1, 2), np.float32), kernel="cpu_csr" + chr(0) + "x")):
+    try:
+        call()
+    except ValueError as error:
+        assert "expected one without NUL bytes" in str(error), error
+    else:
+        assert False
+""")
+    equal(done.returncode, 0, done.stdout)
+
 
 def same_csr(path, a):
     for dtype in (np.float64, np.float32):

@@ -1,5 +1,7 @@
 /* MPI: 1 3, limit: 120. How much memory is left: limits of control groups in made-up trees, allocations that
  * are not touched, ranks that share a node. */
+#include <malloc.h>
+#include <pthread.h>
 #include <sys/stat.h>
 
 #include "base/budget.h"
@@ -192,6 +194,64 @@ static void test_v1(void)
 
 /* ---- allocations ---- */
 
+/** Keeps and drops the same memory many times; several threads do this at once. */
+static void *keep_often(void *p)
+{
+    for (int i = 0; i < 2000; i++) {
+        sp_kept kept;
+        sp_keep(&kept, p);
+        sp_drop(&kept);
+    }
+    return NULL;
+}
+
+static void test_kept(void)
+{
+    enum { BYTES = 8 << 20 };
+    sp_kept one, two, other;
+    void *p, *q;
+    TEST("kept memory is freed by the last of its users, in any order") {
+        for (int last = 0; last < 3; last++) {
+            CHECK_INT(sp_alloc_zero(&p, BYTES, 1, "a test"), SPMM_OK);
+            const int64_t before = (int64_t)mallinfo2().hblkhd;
+            sp_keep(&one, p);
+            sp_keep(&two, p);
+            if (last != 0) sp_free(p);
+            if (last != 1) sp_drop(&one);
+            if (last != 2) sp_drop(&two);
+            if (!SANITIZED) CHECK_INT((int64_t)mallinfo2().hblkhd, before);
+            CHECK(((char *)p)[BYTES - 1] == 0);
+            if (last == 0) sp_free(p);
+            if (last == 1) sp_drop(&one);
+            if (last == 2) sp_drop(&two);
+            if (!SANITIZED) CHECK((int64_t)mallinfo2().hblkhd <= before - BYTES);
+        }
+    }
+    TEST("memory that sp_free() does not free, and NULL, are kept without effect") {
+        char mine[8] = "mine";
+        sp_keep(&one, mine);
+        sp_keep(&two, NULL);
+        CHECK_INT(sp_alloc(&q, 8, 1, "a test"), SPMM_OK);
+        sp_keep(&other, q);
+        sp_free(q);
+        sp_drop(&one);
+        sp_drop(&two);
+        sp_drop(&other);
+        sp_drop(&other);
+        CHECK_TEXT(mine, "mine");
+    }
+    TEST("threads keep, drop and free the same memory") {
+        pthread_t thread[3];
+        CHECK_INT(sp_alloc_zero(&p, BYTES, 1, "a test"), SPMM_OK);
+        sp_keep(&one, p);
+        for (int i = 0; i < 3; i++) CHECK_INT(pthread_create(&thread[i], NULL, keep_often, p), 0);
+        sp_free(p);
+        for (int i = 0; i < 3; i++) pthread_join(thread[i], NULL);
+        CHECK(((char *)p)[BYTES - 1] == 0);
+        sp_drop(&one);
+    }
+}
+
 /** Allocates this share of the memory that is left, and touches none of it. */
 static spmm_status allocate(double room, double share, void **p)
 {
@@ -277,6 +337,7 @@ int main(int argc, char **argv)
     test_v2();
     test_mounts();
     test_v1();
+    test_kept();
     if (SANITIZED) {
         SKIP("allocations are held against what is left", "the sanitizer has memory of its own");
     } else {

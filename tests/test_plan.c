@@ -581,6 +581,70 @@ static void test_neighbors(void)
     }
 }
 
+/** Checks Y = A X, and A^T X if the matrix is symmetric; X is of kind index. */
+static void check_products(spmm_plan *plan, const spmm_csr *a, const spmm_block *part)
+{
+    spmm_multivector x, y;
+    CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+    sp_multivector_generate(&x, SP_X_INDEX, 0, part->x_begin, 1);
+    for (int transposed = 0; transposed < 2; transposed++) {
+        CHECK_INT((transposed ? spmm_apply_transposed : spmm_apply)(plan, 1, &x, 0, &y), SPMM_OK);
+        for (int64_t i = 0; i < y.rows; i++)
+            for (int64_t j = 0; j < y.k; j++)
+                CHECK(sp_multivector_get(&y, i, j) == product(a, part->row_begin + i, j));
+    }
+    spmm_multivector_destroy(&x);
+    spmm_multivector_destroy(&y);
+}
+
+/** Computes with two plans of a block that has been destroyed; both kinds of arrays of the library. */
+static void test_destroyed_block(void)
+{
+    static const char *const kernel[] = {NULL, "cpu_csr", "cpu_sorted"};
+    TEST("plans outlive their block and the name of their kernel: products, new values, other columns") {
+        for (int n = 0; n < 6; n++) {
+            char name[32] = "";
+            const spmm_plan_options options = {.kernel = kernel[n % 3] ? name : NULL, .any_order = n >= 3};
+            spmm_plan *plan[2];
+            spmm_csr a, theirs = {0};
+            spmm_block block;
+            spmm_multivector d;
+            int same;
+            scatter("lap2d5:20", SPMM_F64, 0, 1, &a, &block);
+            if (kernel[n % 3]) strcpy(name, kernel[n % 3]);
+            const spmm_block place = block;
+            if (n >= 3)
+                theirs = block.csr; /* a block that the program fills in with a matrix of the library */
+            for (int i = 0; i < 2; i++)
+                CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 8, &options, &plan[i]), SPMM_OK);
+            if (n < 3) spmm_block_destroy(&block);
+            spmm_csr_destroy(&theirs);
+            memset(&block, 0xff, sizeof block);
+            memset(name, 'x', sizeof name - 1);
+            for (int i = n % 2; i >= 0 && i < 2; i += n % 2 ? -1 : 1) {
+                check_products(plan[i], &a, &place);
+                CHECK_INT(spmm_plan_set_k(plan[i], 1), SPMM_OK);
+                CHECK_INT(spmm_plan_update_values(plan[i]), SPMM_OK);
+                check_products(plan[i], &a, &place);
+                CHECK_INT(spmm_multivector_create(place.csr.rows, 1, SPMM_F64, SPMM_CPU, &d), SPMM_OK);
+                CHECK_INT(spmm_plan_diagonal(plan[i], &d), SPMM_OK);
+                for (int64_t row = 0; row < d.rows; row++) CHECK(sp_multivector_get(&d, row, 0) == 4);
+                spmm_multivector_destroy(&d);
+                for (int64_t e = 0; e < a.nnz; e++) ((double *)a.as)[e] *= 2;
+                const spmm_rows new = {.as = (double *)a.as + a.irp[place.row_begin]};
+                CHECK_INT(spmm_plan_update_rows(plan[i], &new, &same), SPMM_OK);
+                CHECK_INT(same, 1);
+                check_products(plan[i], &a, &place);
+                for (int64_t e = 0; e < a.nnz; e++) ((double *)a.as)[e] /= 2;
+                CHECK_INT(spmm_plan_update_rows(plan[i], &new, &same), SPMM_OK);
+                spmm_plan_destroy(plan[i]);
+            }
+            spmm_csr_destroy(&a);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     test_mpi_begin(&argc, &argv, &size);
@@ -593,5 +657,6 @@ int main(int argc, char **argv)
     test_refused();
     test_neighbors();
     test_lacking();
+    test_destroyed_block();
     return test_mpi_end();
 }

@@ -143,8 +143,10 @@ def torch_tensor(x):
     return torch if torch is not None and isinstance(x, torch.Tensor) else None
 
 
-def kind_of(x, name):
-    """Returns (the kind of array x, an object that gives access to its memory). Raises TypeError."""
+def kind_of(x, name, expected=None):
+    """Returns (the kind of array x, an object that gives access to its memory). Raises TypeError.
+
+    expected: the type that messages about a type name; None: either type of libspmm."""
     if isinstance(x, np.ndarray):
         if isinstance(x, np.ma.MaskedArray):
             raise TypeError(f"{name} is a masked array, and a product has no masks: {'out.data' if name == 'out' else f'{name}.filled(0)'}")
@@ -157,9 +159,10 @@ def kind_of(x, name):
             dense = "torch.empty(out.shape, dtype=out.dtype)" if name == "out" else f"{name}.to_dense()"
             raise TypeError(f"{name} is a tensor of layout {x.layout}, expected a dense one: {dense}")
         if x.device.type == "cpu":
-            return TORCH_CPU, x.numpy()
+            return TORCH_CPU, host_tensor(x, name, expected)
         if x.device.type != "cuda":
             raise TypeError(f"{name} is a tensor on device {x.device}, expected cpu or cuda")
+        check_negated(x, name)
         return TORCH, x
     if hasattr(x, "__cuda_array_interface__"):
         return (CUPY if type(x).__module__.partition(".")[0] == "cupy" else DEVICE), x
@@ -169,6 +172,35 @@ def kind_of(x, name):
     raise TypeError(f"{name} is a {type(x).__name__}, expected an array of NumPy, CuPy or PyTorch ({way})")
 
 
+def numpy_type(x, name, expected=None):
+    """Returns the type of a tensor's elements as a type of NumPy. Raises TypeError if NumPy has no such
+    type."""
+    found = str(x.dtype).partition(".")[2]
+    try:
+        return np.dtype(found)
+    except TypeError:
+        raise TypeError(wrong_type(name, found, expected, TORCH)) from None
+
+
+def check_negated(x, name):
+    """Refuses a tensor whose numbers are those in its memory with the other sign (torch.conj(z).imag)."""
+    if x.is_neg():
+        raise TypeError(f"{name} is a tensor that PyTorch has yet to negate in memory: {name}.resolve_neg()")
+
+
+def host_tensor(x, name, expected=None):
+    """Returns a dense tensor in host memory as an array of NumPy, of the same memory unless it is complex.
+    Raises TypeError."""
+    try:
+        return x.numpy()
+    except (TypeError, RuntimeError) as error:
+        numpy_type(x, name, expected)
+        check_negated(x, name)
+        if x.is_conj():  # complex numbers are refused by their type
+            return x.resolve_conj().numpy()
+        raise TypeError(f"{name} is a tensor that NumPy cannot read, expected a plain one: {error}") from None
+
+
 def layout(x, kind, name, dtype):
     """Returns (element type, shape, strides in bytes or None, address, whether x is writable). Raises
     TypeError if the element type is not dtype; with dtype None, if it is not one of libspmm's."""
@@ -176,7 +208,7 @@ def layout(x, kind, name, dtype):
         check_type(name, x.dtype, dtype, kind)
         return x.dtype, x.shape, x.strides, x.ctypes.data, x.flags.writeable
     if kind == TORCH:  # its __cuda_array_interface__ takes longer than everything else here
-        found = torch_types().get(x.dtype) or str(x.dtype).partition(".")[2]
+        found = torch_types().get(x.dtype) or numpy_type(x, name, dtype)
         check_type(name, found, dtype, kind)
         return found, tuple(x.shape), tuple(step * found.itemsize for step in x.stride()), x.data_ptr(), True
     interface = x.__cuda_array_interface__
@@ -282,7 +314,7 @@ def examine_rows(x, name, rows=None, dtype=None):
     Local. Raises TypeError, ValueError.
 
     rows, dtype: those of X, which x must have, too; None: any number of rows, float64 or float32."""
-    operand = operand_of(x, *kind_of(x, name), name, rows, dtype, "as X has")
+    operand = operand_of(x, *kind_of(x, name, dtype), name, rows, dtype, "as X has")
     if operand.k < 1:
         raise ValueError(f"{name} has no columns, expected at least 1")
     return operand
@@ -304,7 +336,7 @@ def examine(x, name, rows, dtype, space):
     """Returns the Operand of an array of `rows` rows for a product. Local. Raises TypeError, ValueError.
 
     space: where the plan computes; if that is CPU, an array on a GPU is refused."""
-    kind, reached = kind_of(x, name)
+    kind, reached = kind_of(x, name, dtype)
     if kind >= CUPY and space == c.CPU:
         raise TypeError(f'{name} is on a GPU, and the plan computes on the CPU: Plan(..., device="cuda")')
     operand = operand_of(x, kind, reached, name, rows, dtype, "those that this rank owns")

@@ -26,7 +26,7 @@ def dtype_of(array):
     if not arrays.torch_tensor(array):
         return np.dtype(array.dtype)
     known = arrays.torch_types().get(array.dtype)
-    return np.dtype(str(array.dtype).partition(".")[2]) if known is None else known
+    return arrays.numpy_type(array, "A") if known is None else known
 
 
 def as_type(array, dtype, copy=False):
@@ -95,15 +95,24 @@ class GpuEntries:
         return matrix.Entries(self.shape, on_host(self.indptr), on_host(self.indices), on_host(self.data))
 
 
+def tensor_parts(A):
+    """Returns what parts() returns, for a tensor."""
+    torch = arrays.torch_tensor(A)
+    if A.dim() != 2:
+        raise TypeError(f"A is a tensor of {A.dim()} dimensions, expected one matrix: a product for each A[i] of a batch")
+    if A.layout is not torch.sparse_csr:
+        raise TypeError(f"A is a tensor of layout {A.layout}, expected torch.sparse_csr: A.to_sparse_csr()")
+    if A.requires_grad:
+        raise TypeError("A is a tensor that requires a gradient, which libspmm does not compute: A.detach(), or for the gradient of X "
+                        "spmm_mpi.torch")
+    return tuple(A.shape), A.crow_indices(), A.col_indices(), A.values(), A
+
+
 def parts(A):
     """Returns (shape, indptr, indices, data, owner) of a matrix on a GPU, not converted. owner: an object
     that lives as long as the pattern. Raises TypeError."""
     if arrays.torch_tensor(A):
-        if A.dim() != 2 or A.layout is not sys.modules["torch"].sparse_csr:
-            raise TypeError(f"A is a tensor of layout {A.layout} and {A.dim()} dimensions, expected torch.sparse_csr and 2: A.to_sparse_csr()")
-        if A.requires_grad:
-            raise TypeError("A is a tensor that requires a gradient, which libspmm does not compute: A.detach()")
-        return tuple(A.shape), A.crow_indices(), A.col_indices(), A.values(), A
+        return tensor_parts(A)
     if isinstance(A, GpuEntries):
         return A.shape, A.indptr, A.indices, A.data, A
     ours = A if A.format == "csr" else A.tocsr()

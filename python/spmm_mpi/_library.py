@@ -428,7 +428,15 @@ def device_open(comm):
     gpu_is_open = True
 
 
-# ---- text that C allocates ----
+# ---- text ----
+
+def text(name, value):
+    """Returns a text, or a path, as bytes for C, where a NUL byte would end it. Raises ValueError."""
+    found = os.fsencode(value)
+    if b"\0" in found:
+        raise ValueError(f"{name} is {value!r}, expected one without NUL bytes")
+    return found
+
 
 def written(write):
     """Returns the text that write(char **) stored ("" if NULL) and the status that it returned; frees C's

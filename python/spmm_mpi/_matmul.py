@@ -92,26 +92,29 @@ def as_type(y, dtype):
 
 class Source:
     """A CSR matrix in host memory: shape and arrays. owner: an object that lives as long as the pattern; a
-    new pattern has a new owner."""
+    new pattern has a new owner. sums: the type in which duplicates are summed."""
 
-    def __init__(self, shape, indptr, indices, data, owner):
+    def __init__(self, shape, indptr, indices, data, owner, sums):
         self.shape, self.indptr, self.indices, self.data, self.owner = tuple(map(int, shape)), indptr, indices, data, owner
-        self.dtype = data.dtype
+        self.dtype, self.sums = data.dtype, sums
+
+    @property
+    def nnz(self):
+        return int(self.indptr[-1]) if len(self.indptr) else 0
 
     def checked(self):
         """Returns itself if column indices increase in each row; else a Source with sorted rows and with
         duplicates summed. Raises ValueError."""
         matrix.check_csr(self.shape, self.indptr, self.indices, self.data)
-        nnz = int(self.indptr[-1])
-        indices, data = self.indices[:nnz], self.data[:nnz]
+        nnz = self.nnz
+        indices = self.indices[:nnz]
         if matrix.increases_in_rows(self.indptr, indices):
             return self
-        wide = data.astype(np.result_type(data.dtype, np.int64)) if data.dtype.kind in "biu" else data
-        return Source(self.shape, *summed(self.indptr, indices, wide), self.owner)
+        return Source(self.shape, *summed(self.indptr, indices, self.data[:nnz].astype(self.sums)), self.owner, self.sums)
 
     def entries(self, dtype):
         """Returns the Entries that a plan is made of. Only for a Source that checked() returned."""
-        nnz = int(self.indptr[-1])
+        nnz = self.nnz
         return matrix.Entries(self.shape, self.indptr, self.indices[:nnz], self.data[:nnz].astype(dtype))
 
     def same(self, held):
@@ -124,7 +127,7 @@ class Source:
 
     def fingerprint(self):
         """Returns a key, made of a few of the indices, that is the same for equal patterns."""
-        used = self.indices[:self.indptr[-1]]
+        used = self.indices[:self.nnz]
         return self.shape, len(used), *(part[::max(len(part) // 64, 1)].astype(np.int64).tobytes() for part in (self.indptr, used))
 
 
@@ -141,6 +144,12 @@ class GpuSource(gpu_matrix.GpuEntries):
         self.dtype = gpu_matrix.dtype_of(data)
         self.given, self.made = A, None
         super().__init__(shape, indptr, indices, data)
+
+    @property
+    def nnz(self):
+        """The number of entries; before checked() that of the arrays' elements, because reading the row
+        starts would wait for the GPU."""
+        return len((self.made or self).data)
 
     def wait(self):
         gpu_matrix.wait(self.data)
@@ -179,17 +188,20 @@ def summed(indptr, indices, data):
     return np.searchsorted(first, indptr), cols[first], np.add.reduceat(data[order], first)
 
 
-WIDE = {"i": np.int64, "u": np.int64}  # sums of smaller types would be modulo their range
+def sums_of(result, computed):
+    """Returns the type in which duplicates are summed, given the types that types_of() returned: for whole
+    numbers one of 64 bits, because sums of smaller types would be modulo their range."""
+    return result if result == np.uint64 else np.dtype(np.int64) if result.kind in "iu" else computed
+
+
 OWNERS = {"csr": "indices", "csc": "indices", "bsr": "indices", "coo": "col", "dia": "offsets", "lil": "rows"}
 
 
 def source_of(A, x):
     """Returns (A as a Source, type of the result, type in which it is computed) for a product with an X of
     type x: see types_of(). Raises TypeError, ValueError."""
-    torch = arrays.torch_tensor(A)
-    if torch:
-        source = of_torch(torch, A)
-        return source, *types_of(source.data.dtype, x)
+    if arrays.torch_tensor(A):
+        return of_torch(A, x)
     sparse = sys.modules.get("scipy.sparse")  # if scipy.sparse was never imported, A is none of its matrices
     if sparse is None or not sparse.issparse(A):
         raise TypeError(f"A is a {type(A).__name__}, expected a sparse matrix or array of SciPy (scipy.sparse.csr_array) or a tensor of "
@@ -200,9 +212,8 @@ def source_of(A, x):
     owner = getattr(A, OWNERS.get(A.format, ""), A)
     if A.format != "csr":
         matrix.check_indices(A)
-        # tocsr() may sum duplicates, so A is converted to a type that has room for the sums
-        A = of_type(A, WIDE.get(result.kind, computed) if result != np.uint64 else result).tocsr()
-    return Source(A.shape, A.indptr, A.indices, A.data, owner), result, computed
+        A = of_type(A, sums_of(result, computed)).tocsr()  # tocsr() may sum duplicates
+    return Source(A.shape, A.indptr, A.indices, A.data, owner, sums_of(result, computed)), result, computed
 
 
 def of_type(A, dtype):
@@ -215,13 +226,11 @@ def of_type(A, dtype):
     return A.astype(dtype)
 
 
-def of_torch(torch, A):
-    if A.layout is not torch.sparse_csr or A.dim() != 2:
-        raise TypeError(f"A is a tensor of layout {A.layout} and {A.dim()} dimensions, expected torch.sparse_csr and 2: A.to_sparse_csr()")
-    if A.requires_grad:
-        raise TypeError("A is a tensor that requires a gradient, which libspmm does not compute: A.detach(), or for the gradient of X "
-                        "spmm_mpi.torch")
-    return Source(A.shape, A.crow_indices().numpy(), A.col_indices().numpy(), A.values().numpy(), A)
+def of_torch(A, x):
+    shape, indptr, indices, data, owner = gpu_matrix.tensor_parts(A)
+    data = arrays.host_tensor(data, "A")
+    result, computed = types_of(data.dtype, x)
+    return Source(shape, indptr.numpy(), indices.numpy(), data, owner, sums_of(result, computed)), result, computed
 
 
 # ---- plans of patterns ----
@@ -285,8 +294,6 @@ class Analysis:
         """Sets the plan's values, if any bit differs from the current ones. (Comparing numbers would be
         wrong: NaN is not equal to NaN, and -0 is equal to 0.)"""
         plan, nnz, dtype = self.plan, self.rows.nnz, self.rows.dtype
-        if len(values) < nnz:
-            raise ValueError(f"A has {len(values)} entries, and the matrix for which its key was used before {nnz}")
         if not plan._block.on_gpu:
             values = np.ascontiguousarray(values[:nnz], dtype)
         elif not plan._options.stream:
@@ -393,10 +400,10 @@ class Cache:
         return analysis
 
     def named(self, source, owned, keyed):
-        """Returns the Analysis of a key, without comparing patterns; None if the key has none, or if matrices
-        of the key may have their values in another order than the plan."""
+        """Returns the Analysis of a key, without comparing patterns; None if the key has none, if the number
+        of entries differs, or if matrices of the key may have their values in another order than the plan."""
         analysis = next(iter(self.keyed.get(keyed, ())), None)
-        if analysis is None or not analysis.in_order:
+        if analysis is None or not analysis.in_order or source.nnz != analysis.rows.nnz:
             return None
         self.own(analysis, owned, source.owner)
         self.all.move_to_end(id(analysis))
@@ -420,6 +427,9 @@ class Cache:
 
     def matching(self, place, source, keyed):
         for analysis in self.keyed.get(keyed, ()):
+            if source.nnz != analysis.rows.nnz:
+                raise ValueError(f"A has {source.nnz} entries, and key {keyed[0]!r} was used for a matrix with {analysis.rows.nnz}, expected "
+                                 f"the same pattern: another key, or none")
             return analysis
         for analysis in self.alike.get(place, ()):
             if analysis.same(source):
@@ -491,7 +501,8 @@ def matmul(A, X, out=None, *, key=None, **options):
     after 20 and after 99 more, as described for Plan. The plan used last keeps the memory of large results,
     as described for `plan @ X`. The values of A are read in each call. To find the plan of a pattern,
     matmul() compares indptr and indices. With a `key`, any hashable object, matrices of the same key, shape
-    and type are assumed to have the same pattern, without a comparison; the caller is responsible for that.
+    and type are assumed to have the same pattern; only their numbers of entries are compared. The caller is
+    responsible for the rest.
     The other keywords are those of Plan (threads, kernel, format, products, ..).
 
     Raises TypeError for a wrong type or kind of an argument (also for complex numbers and long double),

@@ -117,7 +117,7 @@ def options_of(given):
         setattr(o, name, word(name, given[name]))
     o.any_order, o.exact = word("reproducible", given["reproducible"])
     if given["kernel"] not in (None, "auto"):
-        o.kernel = given["kernel"].encode()
+        o.kernel = c.text("kernel", given["kernel"])
     for name in ("threads", "column_blocks"):
         setattr(o, name, whole_number(name, given[name], 0, INT_MAX))
     o.products = whole_number("products", given["products"], 0, INT64_MAX)
@@ -215,6 +215,7 @@ class Plan:
                  cut=None):
         self._products, self._made_for, self._block, self._closed, self._quick, self._end = {}, [], None, True, None, None
         self._cut, self._stages, self._left, self._results = None, [], 0, arrays.Results()
+        self._version = 0  # of the values: counts what may have changed them
         comm, A = comm_and_matrix(comm, A)
         if rows == "root" and comm.size == 1 and gpu_matrix.is_on_gpu(A):
             rows = "distributed"  # the only rank has all rows; nothing must be sent through host memory
@@ -534,6 +535,9 @@ class Plan:
                 return product.quick(source, usual.take(out, True), 1.0, 0.0, out)
         return self._multiply("spmm_apply", (0, 1), X, None, 1, 0)
 
+    def __rmatmul__(self, X):
+        raise TypeError("found X @ plan, expected the plan on the left: (plan.T @ X.T).T")
+
     @serialized
     def apply(self, X, *, out, alpha=1.0, beta=0.0):
         """Computes out := alpha A X + beta out, and returns out; allocates nothing from the second call on.
@@ -813,6 +817,7 @@ class Plan:
             raise ValueError(f"values are an array on some ranks and a matrix or None on others: {', '.join(kinds)}")
         if kinds[0] == "matrix":
             mine = self._scattered_values(mine)
+        self._version += 1
         self._block.assign(mine)
         for made in self._made_for:
             c.loaded().check(update(made.handle))
@@ -825,6 +830,7 @@ class Plan:
         update = c.loaded().spmm_plan_update_rows
         if update is None or not self._made_for:
             return None
+        self._version += 1
         status = update(self._made_for[0].handle, *rows.references)
         if status:
             c.loaded().check(status)
@@ -945,6 +951,9 @@ class Transposed:
         """Returns this rank's rows [x rows, K] of A^T X. X: this rank's rows [y rows, K]. Otherwise like
         `plan @ X`."""
         return self.T._multiply("spmm_apply_transposed", (1, 0), X, None, 1, 0)
+
+    def __rmatmul__(self, X):
+        raise TypeError("found X @ plan.T, expected the plan on the left: (plan @ X.T).T")
 
     def apply(self, X, *, out, alpha=1.0, beta=0.0):
         """See Plan.apply_transposed."""

@@ -28,7 +28,8 @@ class Usual:
         if type(x) is not np.ndarray or x.dtype is not self.dtype or x.shape not in self.shapes:
             return None
         memory = x.base
-        if type(memory) is arrays.HostMemory and x.strides == memory.strides and x.shape == memory.shape:
+        if (type(memory) is arrays.HostMemory and x.strides == memory.strides and x.shape == memory.shape and
+                (not written or x.flags.writeable)):
             return memory.reference
         flags = x.flags
         if not (flags.c_contiguous and flags.aligned) or written and not flags.writeable:
@@ -54,7 +55,7 @@ class Torch:
 
     def address(self, x, shapes, gpu):
         if (x.dtype is not self.dtype or x.shape not in shapes or x.requires_grad or x.layout is not self.torch.strided or
-                x.get_device() != gpu or not x.is_contiguous()):
+                x.get_device() != gpu or not x.is_contiguous() or x.is_neg()):
             return None
         return x.data_ptr()
 

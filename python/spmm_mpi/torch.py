@@ -10,11 +10,17 @@ tensors require gradients. A gradient that is not needed is not computed."""
 import torch
 from torch.autograd.function import once_differentiable
 
+from . import _arrays as arrays
 from . import _multivectors as multivectors
 from ._arguments import check_comm
+from ._library import Error
 from ._plan import Plan, Transposed
 
 __all__ = ["linear", "matmul"]
+
+
+def plan_of(by):
+    return by.T if isinstance(by, Transposed) else by
 
 
 class Product(torch.autograd.Function):
@@ -22,11 +28,14 @@ class Product(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, x, by, back):
-        ctx.by, ctx.back = by, back
+        ctx.by, ctx.back, ctx.version = by, back, plan_of(by)._version
         return by @ x.detach()
 
     @staticmethod
     def backward(ctx, gradient):
+        if plan_of(ctx.by)._version != ctx.version:  # as on all ranks: new values are collective
+            raise Error("the plan has new values since the product that is differentiated, expected those of the product: backward() "
+                        "before update_values(), or the product again")
         return Product.apply(gradient.contiguous(), ctx.back, ctx.by), None, None
 
 
@@ -38,7 +47,7 @@ def matmul(plan, X, *, symmetric=False):
     `plan @ X`.
     symmetric: asserts that A is symmetric, without a check. The gradient is then computed as A G: this needs
     no transposed matrix, which takes as much memory as the plan, and its bits do not depend on the number of
-    ranks. The values of A have no gradient.
+    ranks. The values of A have no gradient. backward() raises Error if the plan has had new values since.
     Collective, as is backward(); errors as for `plan @ X`. Raises TypeError if X is not a tensor, or plan not
     a plan."""
     if not isinstance(plan, (Plan, Transposed)):
@@ -71,7 +80,7 @@ class Linear(torch.autograd.Function):
 
 
 def in_host_memory(w):
-    return w.detach().cpu().numpy()
+    return arrays.kind_of(w.detach().cpu(), "W")[1]
 
 
 def linear(comm, X, W):

@@ -143,11 +143,73 @@ void sp_release_tail(void *p, size_t used, size_t bytes)
     if (counted(p) > 0) add_tail(p, (int64_t)(end - begin));
 }
 
-void sp_free(void *p)
+static void release(void *p)
 {
     const int64_t bytes = counted(p);
     if (bytes > 0) sp_budget_give(bytes - take_tails(p));
     free(p);
+}
+
+/* ---- allocations with several users ---- */
+
+/** All claims, in a list. `first` is atomic so that sp_free() takes the lock only if there are claims. */
+static struct {
+    pthread_mutex_t lock;
+    _Atomic(sp_kept *) first;
+} claims = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/** Makes some claim on p responsible for freeing it. The caller holds the lock. \return 1; 0: there is no
+ *  claim */
+static int leave_to_claim(const void *p)
+{
+    sp_kept *k = claims.first;
+    while (k && k->p != p) k = k->next;
+    if (k) k->freed = 1;
+    return k != NULL;
+}
+
+void sp_free(void *p)
+{
+    int left = 0;
+    if (p && claims.first) {
+        pthread_mutex_lock(&claims.lock);
+        left = leave_to_claim(p);
+        pthread_mutex_unlock(&claims.lock);
+    }
+    if (!left) release(p);
+}
+
+void sp_keep(sp_kept *kept, void *p)
+{
+    *kept = (sp_kept){.p = p};
+    if (!p) return;
+    pthread_mutex_lock(&claims.lock);
+    kept->next = claims.first;
+    claims.first = kept;
+    pthread_mutex_unlock(&claims.lock);
+}
+
+/** Removes a claim from the list. The caller holds the lock. */
+static void remove_claim(const sp_kept *kept)
+{
+    sp_kept *k = claims.first;
+    if (k == kept) {
+        claims.first = kept->next;
+        return;
+    }
+    while (k->next != kept) k = k->next;
+    k->next = kept->next;
+}
+
+void sp_drop(sp_kept *kept)
+{
+    if (!kept->p) return;
+    pthread_mutex_lock(&claims.lock);
+    remove_claim(kept);
+    const int last = kept->freed && !leave_to_claim(kept->p);
+    pthread_mutex_unlock(&claims.lock);
+    if (last) release(kept->p);
+    *kept = (sp_kept){.p = NULL};
 }
 
 const char *sp_bytes_text(char *buf, size_t n, double bytes)

@@ -42,8 +42,26 @@ void sp_memory_give(int64_t bytes);
  *  \param [in] bytes  size in bytes of the whole allocation */
 void sp_release_tail(void *p, size_t used, size_t bytes);
 
-/** Frees memory from sp_alloc(); accepts NULL. Local. */
+/** Frees memory from sp_alloc(); accepts NULL. If the memory is kept (sp_keep()), the last sp_drop() frees it
+ *  instead. Local; threads may free, keep and drop the same memory at the same time. */
 void sp_free(void *p);
+
+/** A claim on an allocation; private to sp_keep() and sp_drop(). */
+typedef struct sp_kept {
+    struct sp_kept *next;
+    void *p;
+    int freed; /* 1: sp_free() was called, and this claim or a later one of the same allocation frees it */
+} sp_kept;
+
+/** Keeps an allocation for another user than its owner. The owner may then call sp_free() at any time: the
+ *  memory stays valid until all who keep it have called sp_drop(). Memory that is not from sp_alloc(), which
+ *  its owner frees by other means, is not kept by this call. Local.
+ *  \param [out] kept  must not be moved until sp_drop()
+ *  \param [in]  p     NULL: nothing is kept */
+void sp_keep(sp_kept *kept, void *p);
+
+/** Ends a claim of sp_keep(), and zeroes it; accepts zeroed claims. Local. */
+void sp_drop(sp_kept *kept);
 
 /** Writes a size as text, e.g. "1.23 GB" (decimal units), into buf [n]. Local. \return buf */
 const char *sp_bytes_text(char *buf, size_t n, double bytes);

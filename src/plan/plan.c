@@ -41,14 +41,24 @@ static void destroy_own(sp_plan_own *own)
     sp_halo_destroy(&own->halo);
     sp_halo_destroy(&own->joint);
     spmm_csr_destroy(&own->host.csr);
+    for (int i = 0; i < 3; i++) sp_drop(&own->kept[i]);
     sp_device_host_free(own->found);
     sp_grid_destroy(&own->grid);
     sp_free(own);
 }
 
-/** Copies a block whose CSR is in GPU memory to host memory, because planning reads it on the host. */
-static spmm_status fetch(const spmm_block *block, const spmm_plan_options *o, sp_plan_own *own)
+/** Takes the caller's block and keeps its arrays, which the caller may free before the plan. */
+static void keep(const spmm_block *block, sp_plan_own *own)
 {
+    void *const array[] = {block->csr.irp, block->csr.ja, block->csr.as};
+    own->given = *block;
+    for (int i = 0; i < 3; i++) sp_keep(&own->kept[i], array[i]);
+}
+
+/** Copies a block whose CSR is in GPU memory to host memory, because planning reads it on the host. */
+static spmm_status fetch(const spmm_plan_options *o, sp_plan_own *own)
+{
+    const spmm_block *const block = &own->given;
     int on_gpu;
     TRY(sp_precision_check("block.csr", block->csr.precision));
     TRY(sp_csr_on_gpu(&block->csr, &on_gpu));
@@ -80,8 +90,9 @@ static spmm_status create(const char *function, MPI_Comm comm, const spmm_block 
     const double start = MPI_Wtime(); /* under MPICH, MPI_Wtime() before MPI_Init() ends the program */
     TRY(sp_plan_check(function, comm, block, k, o, s, plan));
     TRY(sp_agree(comm, "plan", sp_alloc_zero((void **)&own, 1, sizeof *own, "a plan")));
-    TRY_GOTO(sp_agree(comm, "plan", fetch(block, o, own)), failed);
-    if (own->on_gpu) block = &own->host;
+    keep(block, own);
+    TRY_GOTO(sp_agree(comm, "plan", fetch(o, own)), failed);
+    block = own->on_gpu ? &own->host : &own->given;
     TRY_GOTO(sp_grid_create(comm, block->p, block->q, &own->grid), failed);
     TRY_GOTO(sp_halo_create(&own->grid, block, o->exchange, sp_threads_of(o->threads), &own->halo), failed);
     TRY_GOTO(sp_joint_halo_create(&own->grid, block, &own->halo, o, &own->joint), failed);

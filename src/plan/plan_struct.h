@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "base/memory.h"
 #include "plan/plan.h"
 #include "plan/transposed_product.h"
 
@@ -12,8 +13,11 @@
 typedef struct sp_plan_own {
     sp_grid grid;
     sp_halo halo, joint;
-    /* on_gpu: the caller's block, if its CSR is in GPU memory; else NULL. host: the copy of *on_gpu in host
-     * memory, which planning reads. stale: 1: the values of `host` are older than those of *on_gpu. */
+    /* given: the caller's block, which the caller may destroy. kept: claims on its arrays. */
+    spmm_block given;
+    sp_kept kept[3];
+    /* on_gpu: &given, if its CSR is in GPU memory; else NULL. host: the copy of *on_gpu in host memory, which
+     * planning reads. stale: 1: the values of `host` are older than those of *on_gpu. */
     const spmm_block *on_gpu;
     spmm_block host;
     int stale;
