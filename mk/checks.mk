@@ -28,7 +28,7 @@ check-one-rank:
 	$(if $(TESTS),,@+$(MAKE) CUDA=0 NO_DEPS=1 wheel)
 	@+$(MAKE) MPI=0 CUDA=0 run-one-rank
 run-one-rank:
-	$(Q)$(RUN_TESTS) --unit --most-ranks 1 $(if $(TESTS),,--also 'test_one_rank test_layers test_wheel') $(B) $(TESTS)
+	$(Q)$(RUN_TESTS) $(REPORT) --unit --most-ranks 1 $(if $(TESTS),,--also 'test_one_rank test_layers test_wheel') $(B) $(TESTS)
 
 # clang's sanitizers instrument other code than gcc's
 clang_sanitizes = $(shell t=$$(mktemp) && printf '\043include <omp.h>\nint main(void) { return omp_get_max_threads() == 0; }\n' \
