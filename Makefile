@@ -8,7 +8,7 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 include mk/config.mk
 
 .PHONY: all run run-built check check-slurm check-gpu soak bench-read deps deps-build deps-lint install uninstall format \
-        lint clean help help-all FORCE build build-tests link check-builds
+        lint clean help help-all FORCE build build-unit build-tests link check-builds
 
 ##* all (default)  build under build/cpu or build/cuda, and link ./spmm_mpi and ./series_mpi to it
 all:
@@ -33,7 +33,7 @@ check: deps
 ##* check-quick    build, and run tests for about a minute: the core, the command on 1, 2 and 4 ranks, an example (JUNIT=FILE as for check)
 ##* check-gpu      run the GPU tests, on a machine with a GPU; keep the output in bench/records/
 check-gpu: deps
-	@+$(MAKE) $(J) CUDA=1 link build-tests
+	@+$(MAKE) $(J) CUDA=1 link build-unit
 	$(Q)$(RUN_TESTS) --gpu --record bench/records $(BUILDDIR)/cuda $(TESTS)
 
 ##* check-slurm    start a SLURM in a separate folder, submit the jobs to it, stop it (as root; installs SLURM)
@@ -144,7 +144,7 @@ help-all:
 takes_MATRIX := run run-built $(REPORT_TARGETS) all[MODE=] all[SAMPLING=yes]
 takes_ARGS := run run-built NAME soak bench-read bench-cpu bench-cpu-run bench-mpi bench-gpu bench-multigpu $(REPORT_CONVERSIONS) all[MODE=]
 takes_NP := run run-built NAME bench-mpi bench-multigpu
-takes_TESTS := check check-builds check-gpu check-unit check-one-rank run-one-rank asan check-asan check-tsan check-toolchains check-emulated build-tests
+takes_TESTS := check check-builds check-gpu check-unit check-one-rank run-one-rank asan check-asan check-tsan check-toolchains check-emulated build-unit build-tests
 takes_JUNIT := check check-builds check-quick check-one-rank run-one-rank
 takes_TOOLCHAINS := check-toolchains
 takes_MOST_RANKS := check-asan check-toolchains
@@ -190,8 +190,10 @@ build: $(PROGRAMS:%=$(B)/%) $(B)/libspmm.a $(B)/libspmm.so $(B)/libmm.a $(B)/lib
 	@$(remember)
 # all test programs, or those of TESTS; a script test_gpu_NAME runs the program test_NAME
 all_tests := $(TEST_PROGRAMS) $(if $(WITH_SERIES),$(SERIES_TESTS)) $(FUZZ_TEST)
-build-tests: $(if $(TESTS),$(filter $(patsubst %,$(B)/tests/%,$(TESTS) $(TESTS:test_gpu_%=test_%)),$(all_tests)),$(all_tests)) $(YIELD)
+build-unit: $(if $(TESTS),$(filter $(patsubst %,$(B)/tests/%,$(TESTS) $(TESTS:test_gpu_%=test_%)),$(all_tests)),$(all_tests)) $(YIELD)
 	@:
+# .. and what scripts need (NEEDED_BY_*), so that their limits are of running alone
+build-tests: build-unit $(if $(SANITIZED)$(filter 0,$(MPI)),,$(foreach t,$(or $(TESTS),$(basename $(notdir $(wildcard tests/test_*.sh)))),$(NEEDED_BY_$t)))
 link: build
 	@$(if $(WITH_SERIES),,rm -f series_mpi)
 	@for p in $(PROGRAMS); do \
@@ -204,7 +206,7 @@ RUN_TESTS = V=$(V) MPICC='$(MPICC)' MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' tests/
 # GPU), and a few of them again on the CPU build.
 check-builds:
 ifeq ($(WITH_CUDA),1)
-	$(if $(TESTS),,@+$(MAKE) $(J) CUDA=0 build build-tests)
+	$(if $(TESTS),,@+$(MAKE) $(J) CUDA=0 build build-unit)
 	@+$(MAKE) $(J) CUDA=1 link build-tests
 	$(Q)$(RUN_TESTS) $(REPORT) $(if $(TESTS),,--smoke $(BUILDDIR)/cpu) $(BUILDDIR)/cuda $(TESTS)
 else

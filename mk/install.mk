@@ -44,6 +44,9 @@ FUNCTIONS = $(shell sed -n 's/^[a-z].*[ *]\(spmm_[a-z_0-9]*\)(.*)*/\1/p' include
 # $(B)/lib*.a, which keep all symbols. These archives are installed unchanged if objects contain no machine
 # code yet (-flto), or if sanitizers look for their own symbols.
 PUBLIC := $(B)/public/libspmm.a $(B)/public/libmm.a
+NEEDED_BY_test_install := $(PUBLIC) $(B)/spmm.3
+NEEDED_BY_test_examples := $(NEEDED_BY_test_install)
+NEEDED_BY_test_fortran := $(NEEDED_BY_test_install)
 LD ?= ld
 OBJCOPY ?= objcopy
 # nvcc's objects contain C++, whose section groups are dissolved: a linker takes groups of one name for copies

@@ -296,7 +296,7 @@ with test("every target uses the variables that it takes, and refuses the others
     targets = {t for t in re.findall(r"^  make ([a-z][a-z-]+) ", helped, re.M)} | {"cage4", "study-small", "study-conversions"} | \
         {f"openmp-{kind}-{what}" for kind in COMPARED for what in ("compare-serial-parallel", "check-conversions", "serial-samplings")}
     assert len(taken) > 25 and len(targets) > 45, (taken, targets)
-    # (these are no free texts: MODE= and SAMPLING= are tested above, those of make fuzz by what tests/fuzz/run says)
+    # (MODE= and SAMPLING= are tested above; make -n fuzz would start fuzzing)
     values = {v: f"zz{v}" for v in taken if v not in ("MODE", "SAMPLING") and not v.startswith("FUZZ_")}
     values.update({"SAMPLING_SIZE": "70009", "NP": "70001", "TESTS": "test_plan"})
     for target in sorted(targets if BASELINE else {t for t in targets if not t.startswith("openmp")}):

@@ -21,8 +21,8 @@ typedef struct sp_columns {
 } sp_columns;
 
 /** The action of the program: the mode of the table of options. All actions except SP_ACTION_MULTIPLY end the
- *  program before any product. SP_ACTION_VERSION and later ones ignore all other options; of several, the last
- *  one in this enum is performed. */
+ *  program before any product. SP_ACTION_VERSION and later ones ignore all other options; of several, the
+ *  last one in this enum is performed. */
 typedef enum sp_action {
     SP_ACTION_MULTIPLY,
     SP_ACTION_SCATTER_ONLY,
