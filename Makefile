@@ -8,7 +8,7 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 include mk/config.mk
 
 .PHONY: all run run-built check check-slurm check-gpu soak bench-read deps deps-build deps-lint install uninstall format \
-        lint clean help help-all FORCE build build-tests link check-builds
+        lint clean help help-all FORCE build build-unit build-tests link check-builds
 
 ##* all (default)  build under build/cpu or build/cuda, and link ./spmm_mpi and ./series_mpi to it
 all:
@@ -33,7 +33,7 @@ check: deps
 ##* check-quick    build, and run tests for about a minute: the core, the command on 1, 2 and 4 ranks, an example (JUNIT=FILE as for check)
 ##* check-gpu      run the GPU tests, on a machine with a GPU; keep the output in bench/records/
 check-gpu: deps
-	@+$(MAKE) $(J) CUDA=1 link build-tests
+	@+$(MAKE) $(J) CUDA=1 link build-unit
 	$(Q)$(RUN_TESTS) --gpu --record bench/records $(BUILDDIR)/cuda $(TESTS)
 
 ##* check-slurm    start a SLURM in a separate folder, submit the jobs to it, stop it (as root; installs SLURM)
@@ -139,14 +139,61 @@ help-all:
 
 # --- below: parts of the targets above ---------------------------------------------------------
 
+# Variables that only some targets use, for each the targets: NAME is a matrix, all[..] is all with that
+# variable. On the command line of other targets they are errors. A recursive make gets all variables.
+takes_MATRIX := run run-built $(REPORT_TARGETS) all[MODE=] all[SAMPLING=yes]
+takes_ARGS := run run-built NAME soak bench-read bench-cpu bench-cpu-run bench-mpi bench-gpu bench-multigpu $(REPORT_CONVERSIONS) all[MODE=]
+takes_NP := run run-built NAME bench-mpi bench-multigpu
+takes_TESTS := check check-builds check-gpu check-unit check-one-rank run-one-rank asan check-asan check-tsan check-toolchains check-emulated build-unit build-tests
+takes_JUNIT := check check-builds check-quick check-one-rank run-one-rank
+takes_TOOLCHAINS := check-toolchains
+takes_MOST_RANKS := check-asan check-toolchains
+takes_QUICK_TESTS := check-quick build-quick
+takes_EMULATED_GPUS := check-emulated
+takes_N := soak
+takes_SOAK_S := soak
+takes_SEED := soak
+takes_FUZZ_S := fuzz
+takes_FUZZ_TOTAL_S := fuzz
+takes_FUZZ_TARGETS := fuzz fuzz-add
+takes_INPUT := fuzz-add
+takes_AS := fuzz-add
+takes_CSV := bench-cpu bench-cpu-run bench-mpi
+takes_MATRICES := bench-all
+takes_CALIBRATE := calibrate
+takes_CALIBRATE_MORE := calibrate
+takes_SET := $(STUDIES:%=study-%) $(REPORT_COMPARISONS) $(REPORT_SAMPLINGS) all[SAMPLING=yes]
+takes_RECORDS := study-% $(REPORT_COMPARISONS) $(REPORT_SAMPLINGS) all[SAMPLING=yes] bench-all
+takes_SERIES_ARGS := study-series study-series-large
+takes_SERIES_BLOCK_SIZES := study-series
+takes_SERIES_BLOCKS := study-series
+takes_SERIES_MEMORIES := study-series
+takes_SERIES_SIZES := study-series-large
+takes_PROFILE := profile
+takes_MODE := all[MODE=] all[SAMPLING=yes]
+takes_SAMPLING := $(takes_MODE)
+takes_SAMPLING_SIZE := $(REPORT_SAMPLINGS) all[SAMPLING=yes]
+targets = $(shell sed -n 's/^\([a-z][a-z-]*\):.*/\1/p' Makefile mk/*.mk) study-% openmp-%
+# the goal $(1) as it is named above
+taker = $(if $(filter all,$(1)),all$(if $(report_mode),[$(if $(filter yes,$(report_sampling)),SAMPLING=yes,MODE=)]),$(if \
+    $(filter $(targets),$(1))$(findstring /,$(1))$(findstring .,$(1)),$(1),NAME))
+given := $(if $(filter 0,$(MAKELEVEL)),$(foreach v,$(patsubst takes_%,%,$(filter takes_%,$(.VARIABLES))),$(if $(call said,$v),$v)))
+takers := $(if $(given),$(foreach g,$(report_goals),$(call taker,$g)))
+untaken := $(strip $(foreach v,$(given),$(if $(filter $(takes_$v),$(takers)),,$v)))
+ifneq ($(untaken),)
+  $(error make $(report_goals) takes no $(untaken:%=%=): leave it out; $(firstword $(untaken))= is for $(takes_$(firstword $(untaken))))
+endif
+
 # (with SERIES=0, removes the series_mpi of an earlier build)
 build: $(PROGRAMS:%=$(B)/%) $(B)/libspmm.a $(B)/libspmm.so $(B)/libmm.a $(B)/libmm.so $(FORTRAN_FILES) peers
 	@$(if $(WITH_SERIES),,rm -f $(B)/series_mpi)
 	@$(remember)
 # all test programs, or those of TESTS; a script test_gpu_NAME runs the program test_NAME
 all_tests := $(TEST_PROGRAMS) $(if $(WITH_SERIES),$(SERIES_TESTS)) $(FUZZ_TEST)
-build-tests: $(if $(TESTS),$(filter $(patsubst %,$(B)/tests/%,$(TESTS) $(TESTS:test_gpu_%=test_%)),$(all_tests)),$(all_tests)) $(YIELD)
+build-unit: $(if $(TESTS),$(filter $(patsubst %,$(B)/tests/%,$(TESTS) $(TESTS:test_gpu_%=test_%)),$(all_tests)),$(all_tests)) $(YIELD)
 	@:
+# .. and what scripts need (NEEDED_BY_*), so that their limits are of running alone
+build-tests: build-unit $(if $(SANITIZED)$(filter 0,$(MPI)),,$(foreach t,$(or $(TESTS),$(basename $(notdir $(wildcard tests/test_*.sh)))),$(NEEDED_BY_$t)))
 link: build
 	@$(if $(WITH_SERIES),,rm -f series_mpi)
 	@for p in $(PROGRAMS); do \
@@ -159,7 +206,7 @@ RUN_TESTS = V=$(V) MPICC='$(MPICC)' MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' tests/
 # GPU), and a few of them again on the CPU build.
 check-builds:
 ifeq ($(WITH_CUDA),1)
-	$(if $(TESTS),,@+$(MAKE) $(J) CUDA=0 build build-tests)
+	$(if $(TESTS),,@+$(MAKE) $(J) CUDA=0 build build-unit)
 	@+$(MAKE) $(J) CUDA=1 link build-tests
 	$(Q)$(RUN_TESTS) $(REPORT) $(if $(TESTS),,--smoke $(BUILDDIR)/cpu) $(BUILDDIR)/cuda $(TESTS)
 else

@@ -72,12 +72,11 @@ $(B)/peers/peer_scipy.py: bench/peers/scipy_child.py
 
 # --- make bench-mpi: the distributed product beside PETSc's ------------------------------------
 
-# the adaptor's object: PETSc's, if PETSc is found; tests set another one
-MPI_PEER ?= $(if $(PETSC_FOUND),$(B)/bench/peers/petsc.o)
-ifneq ($(filter %/bench/bench_mpi,$(MAKECMDGOALS)),)
+ifneq ($(filter %/bench/bench_mpi build-tests,$(MAKECMDGOALS)),)
   PETSC_FOUND := $(shell $(call probe,petsc) && echo 1)
 endif
-BENCH_MPI := $(B)/bench/mpi/bench_mpi.o $(MPI_PEER)
+# with the adaptor's object, if PETSc is found
+BENCH_MPI := $(B)/bench/mpi/bench_mpi.o $(if $(PETSC_FOUND),$(B)/bench/peers/petsc.o)
 # one rank per core, unless NP= is given
 bench_np = $(if $(filter file,$(origin NP)),$(NPROC),$(NP))
 
@@ -95,6 +94,25 @@ $(B)/bench/mpi/peer: FORCE
 $(B)/bench/bench_mpi: $(BENCH_MPI) $(KEEP) $(B)/bench/common.a $(ARCHIVES) $(B)/bench/mpi/peer
 	$(call say,LD,$@)
 	$(Q)$(link_program) $(if $(PETSC_FOUND),$(petsc_libs))
+
+# --- what tests/test_bench_*.sh and test_adaptors.sh run
+
+NEEDED_BY_test_bench_cpu = $(B)/bench/bench_cpu $(filter $(B)/bench/bench_%,$(BENCH_PROGRAMS)) $(if $(filter 1,$(WITH_CUDA)),$(B)/bench/bench_gpu $(B)/bench/bench_multigpu)
+NEEDED_BY_test_bench_mpi = $(B)/bench/bench_mpi $(B)/tests/bench_mpi_made
+NEEDED_BY_test_adaptors = $(B)/bench/bench_cpu test-adaptors
+# bench_mpi beside a made library, whose adaptor sees peer.h alone
+$(B)/tests/bench_peer.o: private INCLUDES = -I.
+$(B)/tests/bench_peer.o: private DEFINES = -DPACKAGE='"made"' -DFORMS='{"made here", PEER_COLUMN, 1, 0, 1, 1}'
+$(B)/tests/bench_mpi_made: $(B)/bench/mpi/bench_mpi.o $(B)/tests/bench_peer.o $(KEEP) $(B)/bench/common.a $(ARCHIVES)
+	$(call say,LD,$@)
+	$(Q)$(link_program)
+# the adaptors to all libraries that are found, without optimization, as Kokkos takes minutes with it; the test reads `log`
+TEST_ADAPTORS := $(BUILDDIR)/adaptors
+.PHONY: test-adaptors
+test-adaptors:
+	$(call say,PEERS,$(TEST_ADAPTORS))
+	@mkdir -p $(TEST_ADAPTORS)
+	@+{ $(MAKE) -k $(J) OPT=-O0 WERROR=1 BUILDDIR=$(TEST_ADAPTORS) MKL_DIR='$(MKL_DIR)' bench-cpu-adaptors 2>&1; echo "exit status $$?"; } >$(TEST_ADAPTORS)/log
 
 # --- make bench-all: layouts, kernels and libraries on this machine, then the Python package beside others ------------------
 MATRICES ?= $(wildcard matrices/*.mtx.gz) lap3d27:100 lap3d7:150 fem3:40 rmat:18,16

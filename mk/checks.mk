@@ -7,7 +7,7 @@ asan:
 	@+$(MAKE) $(J) SANITIZE=1 build build-tests
 
 # runs the C tests of the build that the variables (SANITIZE, CC, ..) select
-check-unit: build build-tests
+check-unit: build build-unit
 	$(Q)$(UNIT_SETTINGS) $(RUN_TESTS) --unit $(UNIT_OPTIONS) $(B) $(TESTS)
 
 # a minute on two cores: the tests that find most mistakes in the core, the command once, and a program that
@@ -24,11 +24,11 @@ build-quick: $(patsubst tests/%.c,$(B)/tests/%,$(wildcard $(QUICK_TESTS:%=tests/
 # the build of make MPI=0: all C tests that run on one rank, and the scripts that test such a build
 check-one-rank:
 	$(Q)$(if $(filter 1,$(NO_DEPS)),:,MPI=0 CLANG_USED= sh mk/deps.sh build test optional)
-	@+$(MAKE) $(J) MPI=0 CUDA=0 build build-tests
+	@+$(MAKE) $(J) MPI=0 CUDA=0 build build-unit
 	$(if $(TESTS),,@+$(MAKE) CUDA=0 NO_DEPS=1 wheel)
 	@+$(MAKE) MPI=0 CUDA=0 run-one-rank
 run-one-rank:
-	$(Q)$(RUN_TESTS) --unit --most-ranks 1 $(if $(TESTS),,--also 'test_one_rank test_layers test_wheel') $(B) $(TESTS)
+	$(Q)$(RUN_TESTS) $(REPORT) --unit --most-ranks 1 $(if $(TESTS),,--also 'test_one_rank test_layers test_wheel') $(B) $(TESTS)
 
 # clang's sanitizers instrument other code than gcc's
 clang_sanitizes = $(shell t=$$(mktemp) && printf '\043include <omp.h>\nint main(void) { return omp_get_max_threads() == 0; }\n' \

@@ -67,6 +67,7 @@ endif
 NVCC ?= $(firstword $(shell command -v nvcc) \
                     $(wildcard $(CUDA_HOME)/bin/nvcc $(CUDA_PATH)/bin/nvcc /usr/local/cuda/bin/nvcc))
 ## CFLAGS= LDFLAGS= NVCCFLAGS=  are added to ours;  OPT="-O3 -g"  replaces the optimization (not nvcc's)
+##                   flags that change the values of results, such as -ffast-math, are errors
 OPT ?= -O3 -g
 ## WERROR=0          1: warnings are errors, as in .ci/run
 WERROR ?= 0
@@ -107,6 +108,7 @@ COMPILER := $(shell $(mpicc) --version 2>/dev/null | head -1)
 CLANG_USED := $(findstring clang,$(COMPILER))
 # what the wrapper runs: as Open MPI's wrapper reports it, else as MPICH's does
 MPI_COMMAND := $(if $(filter-out 0,$(MPI)),$(shell $(mpicc) --showme:command 2>/dev/null || $(mpicc) -show 2>/dev/null))
+MPI_LINK := $(if $(filter-out 0,$(MPI)),$(shell $(mpicc) --showme:link 2>/dev/null))
 MPI_COMPILE := $(if $(filter-out 0,$(MPI)),$(shell $(mpicc) --showme:compile 2>/dev/null || $(mpicc) -show 2>/dev/null))
 
 # --- which build ------------------------------------------------------------------------------
@@ -237,6 +239,19 @@ ifeq ($(FUZZ),run)
   override OPT := $(FUZZ_OPT) -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow -fno-sanitize-recover=all
 else ifeq ($(FUZZ),coverage)
   override OPT := $(FUZZ_OPT) -fprofile-instr-generate -fcoverage-mapping
+endif
+# Flags by which compilers reorder sums, fuse products, or do without inf, nan, -0 and denormal numbers. When
+# gcc links with the first three, the library makes every process that loads it flush denormal numbers.
+UNSAFE := -ffast-math -Ofast -funsafe-math-optimizations -ffinite-math-only -fassociative-math -freciprocal-math -fno-signed-zeros \
+    -fno-honor-nans -fno-honor-infinities -fapprox-func -fsingle-precision-constant -mdaz-ftz -fdenormal-fp-math% -ffp-contract=fast% -ffp-contract=on \
+    -ffp-model=fast% -ffp-model=aggressive -fp-model=fast% -fast -Mflushz -Mdaz -ftz \
+    -use_fast_math --use_fast_math -ftz=true --ftz=true -prec-div=false --prec-div=false -prec-sqrt=false --prec-sqrt=false
+# the flags of $(1) as words, also those of -Xcompiler A,B
+flags_of = $(subst $(comma), ,$(subst ",,$(subst ',,$($(1)))))
+unsafe_flags := $(strip $(foreach v,CFLAGS LDFLAGS OPT MPICC MPI_COMPILE MPI_LINK CC CXX NVCC NVCCFLAGS NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS FCFLAGS MPIFC, \
+    $(foreach f,$(filter $(UNSAFE),$(call flags_of,$v)),$f|$v)))
+ifneq ($(unsafe_flags),)
+  problem := $(subst |, in ,$(firstword $(unsafe_flags))) would change the values of results (inf$(comma) nan$(comma) denormal numbers$(comma) the order of sums): leave it out
 endif
 # no contraction: the source, and not the compiler, decides which products and sums are one fma, so that all
 # compilers produce the same bits

@@ -18,6 +18,8 @@ FEATURES_FOUND = openmp $(if $(filter 1,$(MPI)),mpi) $(if $(filter 1,$(WITH_CUDA
 yes_no = $(if $(filter $(1),$(FEATURES_FOUND)),yes,no)
 PC_FEATURES = $(foreach f,$(FEATURES),-e '/^@features@$$/i $f=$(call yes_no,$f)')
 CMAKE_FEATURES = -e '/^@features@$$/i set(spmm_FEATURES $(FEATURES))' $(foreach f,$(FEATURES),-e '/^@features@$$/i set(spmm_$f $(call yes_no,$f))')
+# COMMAND $(call into,FILE): its output is an installed file, which others can read whatever the umask is
+into = > $(1) && chmod 644 $(1)
 # $(call write,FOLDER,FILE,sed's words for the features): a file for another build system, made from
 # mk/FILE.in
 write = sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|g' -e 's|@interface@|$(INTERFACE)|g' -e 's|@soname@|$(SONAME)|g' \
@@ -25,7 +27,7 @@ write = sed -e 's|@prefix@|$(PREFIX)|' -e 's|@version@|$(VERSION)|g' -e 's|@inte
     -e 's|@mpifort@|$(shell command -v $(firstword $(MPIFC) none))|g' \
     -e 's|@mpicxx@|$(shell command -v $(MPICXX))|g' \
     -e 's|@mpicc@|$(shell command -v $(firstword $(MPICC)))|g' -e 's|@one_rank@|$(if $(filter 0,$(MPI)), -I$${includedir}/spmm/one_rank)|' -e 's|@private@|$(PRIVATE_LIBS)|' $(3) -e '/^@features@$$/d' \
-    mk/$(2).in > $(D)/lib/$(1)/$(2) && chmod 644 $(D)/lib/$(1)/$(2)
+    mk/$(2).in $(call into,$(D)/lib/$(1)/$(2))
 
 # the library's man page, made from the headers; a page per function refers to it (the last parenthesis of the
 # pattern is for make, which counts them)
@@ -42,6 +44,9 @@ FUNCTIONS = $(shell sed -n 's/^[a-z].*[ *]\(spmm_[a-z_0-9]*\)(.*)*/\1/p' include
 # $(B)/lib*.a, which keep all symbols. These archives are installed unchanged if objects contain no machine
 # code yet (-flto), or if sanitizers look for their own symbols.
 PUBLIC := $(B)/public/libspmm.a $(B)/public/libmm.a
+NEEDED_BY_test_install := $(PUBLIC) $(B)/spmm.3
+NEEDED_BY_test_examples := $(NEEDED_BY_test_install)
+NEEDED_BY_test_fortran := $(NEEDED_BY_test_install)
 LD ?= ld
 OBJCOPY ?= objcopy
 # nvcc's objects contain C++, whose section groups are dissolved: a linker takes groups of one name for copies
@@ -94,12 +99,12 @@ install: check-prefix
 	$(Q)$(INSTALL) -m 644 $(PROGRAMS:%=docs/%.1) $(D)/share/man/man1/
 	$(Q)$(INSTALL) -m 644 $(B)/spmm.3 $(D)/share/man/man3/
 	$(Q)for name in spmm.h spmm_extended.h $(FUNCTIONS); do \
-	    echo '.so man3/spmm.3' > $(D)/share/man/man3/$$name.3 && chmod 644 $(D)/share/man/man3/$$name.3 || exit 1; done
+	    echo '.so man3/spmm.3' $(call into,$(D)/share/man/man3/$$name.3) || exit 1; done
 	$(Q)$(INSTALL) -d $(addprefix $(D)/share/,bash-completion/completions zsh/site-functions fish/vendor_completions.d)
 	$(Q)for name in $(PROGRAMS); do \
-	    $(B)/$$name --completion bash > $(D)/share/bash-completion/completions/$$name && \
-	    $(B)/$$name --completion zsh > $(D)/share/zsh/site-functions/_$$name && \
-	    $(B)/$$name --completion fish > $(D)/share/fish/vendor_completions.d/$$name.fish || exit 1; done
+	    $(B)/$$name --completion bash $(call into,$(D)/share/bash-completion/completions/$$name) && \
+	    $(B)/$$name --completion zsh $(call into,$(D)/share/zsh/site-functions/_$$name) && \
+	    $(B)/$$name --completion fish $(call into,$(D)/share/fish/vendor_completions.d/$$name.fish) || exit 1; done
 
 uninstall: check-prefix
 	$(call say,RM,$(D))

@@ -5,7 +5,7 @@
 #     make openmp-csr-parallel-samplings [SAMPLING_SIZE=N]       and openmp-csr-serial-, openmp-ellpack-
 #     make all MODE=csr_vector [SAMPLING=yes [SAMPLING_SIZE=N]] [MATRIX=] [ARGS=]
 #
-# Unknown values, and variables that a target does not use, are rejected: nothing is ignored.
+# Unknown values are rejected here, variables that a target does not use in the Makefile.
 
 REPORT_COMPARISONS := openmp-csr-compare-serial-parallel openmp-ellpack-compare-serial-parallel
 REPORT_CONVERSIONS := openmp-csr-check-conversions openmp-ellpack-check-conversions
@@ -37,9 +37,6 @@ report_goals := $(or $(MAKECMDGOALS),all)
 space := $() $()
 # $(call one_of,VARIABLE,words)
 one_of = $(if $(call said,$(1)),$(if $(and $(filter 1,$(words $($(1)))),$(filter $(2),$($(1)))),,$(error $(1)=$($(1)) is not one of $(subst $(space),$(comma) ,$(strip $(2))))))
-# $(call goes_with,VARIABLE,targets,what to say): checks the make that a user called; it passes all variables
-# to recursive makes
-goes_with = $(if $(and $(call said,$(1)),$(filter 0,$(MAKELEVEL))),$(foreach g,$(filter-out $(2),$(report_goals)),$(error make $(g) takes no $(1)=; what takes it: $(3))))
 # $(1) without the digits $(2): empty for a number
 digits_off = $(if $(2),$(call digits_off,$(subst $(firstword $(2)),,$(1)),$(wordlist 2,10,$(2))),$(1))
 
@@ -47,12 +44,6 @@ $(call one_of,MODE,$(REPORT_MODES))
 $(call one_of,SAMPLING,yes no)
 ifneq ($(and $(call said,SAMPLING_SIZE),$(or $(if $(filter 1,$(words $(SAMPLING_SIZE))),,no number),$(call digits_off,$(SAMPLING_SIZE),0 1 2 3 4 5 6 7 8 9),$(filter 0%,$(SAMPLING_SIZE)))),)
   $(error SAMPLING_SIZE=$(SAMPLING_SIZE) is not a number of products: 1$(comma) 2$(comma) 3 ..)
-endif
-$(call goes_with,MODE,all,make all MODE=$(MODE) MATRIX=FILE)
-$(call goes_with,SAMPLING,all,make all MODE=NAME SAMPLING=$(SAMPLING) MATRIX=FILE)
-$(call goes_with,SAMPLING_SIZE,all $(REPORT_SAMPLINGS),the targets *-samplings$(comma) and with all SAMPLING=yes)
-ifneq ($(and $(call said,SAMPLING_SIZE),$(filter-out $(REPORT_SAMPLINGS),$(report_goals)),$(filter 0,$(MAKELEVEL)),$(if $(filter yes,$(report_sampling)),,1)),)
-  $(error SAMPLING_SIZE= has no meaning here without SAMPLING=yes)
 endif
 ifneq ($(and $(or $(report_mode),$(filter $(REPORT_TARGETS),$(report_goals))),$(if $(WITH_BASELINE),,1)),)
   $(error the reports' kernels are not in a build with BASELINE=0: say BASELINE=1)

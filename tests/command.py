@@ -64,7 +64,7 @@ def run(*args, ranks=1, env=None, cwd=None, limit=60, stdout=subprocess.PIPE, re
     if os.path.exists(path):
         os.remove(path)
     command = [*(launcher or [*MPIRUN, "-np", str(ranks)]), program, *map(str, args)]
-    if records and "--json" not in args:
+    if records and not {"--json", "--convert", "--scatter-only", "--check-conversions"}.intersection(args):
         command += ["--json", path]
     done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True,
                           timeout=patience(limit), cwd=cwd, env={**os.environ, **(env or {})})

@@ -100,7 +100,8 @@ def draw(seed, index, folder, known):
 
 def command_of(run, json_path):
     program = {"spmm_mpi": PROGRAM, "series_mpi": SERIES}[run.program]
-    return [*MPIRUN, "-np", str(run.ranks), program, "--json", json_path, *run.args]
+    recorded = not {"--scatter-only", "--check-conversions", "--convert"}.intersection(run.args)
+    return [*MPIRUN, "-np", str(run.ranks), program, *(["--json", json_path] if recorded else []), *run.args]
 
 
 def variables(run):

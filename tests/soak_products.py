@@ -209,8 +209,14 @@ def product(rng, folder, matrix, known, metis, extra=()):
     return run
 
 
+def without(args, options, flags=()):
+    """The arguments without these options and their values, and without these flags."""
+    return [word for before, word in zip(["", *args], args) if word not in (*options, *flags) and before not in options]
+
+
 def scatter_only(rng, folder, matrix, known, metis):
     run = product(rng, folder, matrix, known, metis)
+    run.args = without(run.args, ("-r", "--warmup", "--verify", "--reduce", "-o", "--csv"), ("--autotune", "--no-overlap", "--probe"))
     run.args[-1:-1] = ["--scatter-only"]
     run.record = run.runs = run.csv = run.last = run.output = run.expected = None
     run.scattered = None if run.quiet else matrix.nnz
@@ -252,17 +258,14 @@ def cached(rng, folder, matrix, known, metis):
 
 def replaced(args, words):
     """The arguments, with these options and values in place of earlier ones of the same options."""
-    left = list(args)
-    for option in words[::2]:
-        while option in left:
-            del left[left.index(option):left.index(option) + 2]
+    left = without(args, words[::2])
     return [*left[:-1], *words, left[-1]]
 
 
 def refusal(rng, folder, known, metis):
     """A valid run made invalid in one way."""
     kind = rng.choice(("plan-ranks", "tune", "columns", "slices", "grid", "x", "ell", "nonfinite", "packed", "array",
-                       "generated", "cache", "graph", "missing", "transport", "kernel", "block", "plan"))
+                       "generated", "cache", "unused", "graph", "missing", "transport", "kernel", "block", "plan"))
     matrix = any_matrix(rng, folder)
     if kind == "nonfinite":
         matrix = written(rng, folder, layout="array", shape=(3, 4), extra=rng.choice(("inf", "nan", "-inf")))
@@ -276,6 +279,9 @@ def refusal(rng, folder, known, metis):
         return Run(rng.randint(1, 3), ["--io", "parallel", generated(rng).argument]).refused(2, "--io parallel")
     if kind == "cache":
         return Run(rng.randint(1, 3), ["--io", "parallel", "--cache", "c", "a.mtx"]).refused(2, "--io parallel")
+    if kind == "unused":
+        mode, option = rng.choice((["--convert", "c.npz"], ["--dry-run"], ["--scatter-only"])), rng.choice((["-o", "y.mtx"], ["-r", "2"], ["--probe"]))
+        return Run(rng.randint(1, 3), [*mode, *option, matrix.argument]).refused(2, f"{mode[0]} does not use --")
     if kind == "graph":
         return Run(rng.randint(1, 3), ["--partition", "graph", "--dry-run", matrix.argument]).refused(2, "--partition graph")
     if kind == "plan":

@@ -3,16 +3,8 @@
 # right or wrong.
 # limit: 240
 . tests/lib.sh
-cuda=0
-case $BUILD in *cuda) cuda=1 ;; *asan* | *tsan*) skip "bench_mpi times our product beside PETSc's" "not with sanitizers"; finish ;; esac
+case $BUILD in *asan* | *tsan*) skip "bench_mpi times our product beside PETSc's" "not with sanitizers"; finish ;; esac
 scratch
-# build NAME [VARIABLE=...]: builds bench_mpi, and copies it to the scratch folder under that name
-build() {
-    local name=$1
-    shift
-    make NO_DEPS=1 CUDA=$cuda BUILDDIR="$(dirname "$BUILD")" MPICC="$MPICC" "$@" "$BUILD/bench/bench_mpi" &&
-        cp "$BUILD/bench/bench_mpi" "$scratch/$name"
-}
 # bench RANKS NAME ARGS...: prints the output of program NAME, then its exit status
 bench() {
     local ranks=$1 name=$2
@@ -21,29 +13,26 @@ bench() {
     echo "exit status $?"
 }
 
-ok "an adaptor needs peer.h alone" \
-    $MPICC -std=c11 -c -Wall -Wextra -Werror -I. -DPACKAGE='"made"' \
-    -DFORMS='{"made here", PEER_COLUMN, 1, 0, 1, 1}' tests/bench_peer.c -o "$scratch/peer.o"
-ok "bench_mpi builds with it" build made MPI_PEER="$scratch/peer.o"
+ok "make build-tests has built bench_mpi, also beside a made library" \
+    cp "$BUILD/bench/bench_mpi" "$BUILD/tests/bench_mpi_made" "$scratch"
 csv=$scratch/out.csv
-out=$(bench 1 made --csv "$csv" lap2d5:20 matrices/lp_e226.mtx)
+out=$(bench 1 bench_mpi_made --csv "$csv" lap2d5:20 matrices/lp_e226.mtx)
 text "the other library is timed beside ours" "made here         loops" "$out"
 text "files are read, rectangular ones too" "matrices/lp_e226.mtx: 223 x 472, 2768 entries, K = 8" "$out"
 text "the summary has the bar" "bar: geometric mean 3.0, no case under 1.0: " "$out"
 text "which fails no run" "exit status 0" "$out"
 text "the CSV file has a header" "date,commit,host,cpu,ranks,threads,matrix," "$(head -1 "$csv")"
 ok "and a row a contender and case" test "$(grep -c ',1$' "$csv")" = 8
-out=$(WRONG=1 bench 1 made --csv "$csv" lap2d5:20)
+out=$(WRONG=1 bench 1 bench_mpi_made --csv "$csv" lap2d5:20)
 text "a wrong element is found" "WRONG: 1 of 400 elements, first (3, 0)" "$out"
 text "and is exit status 1" "exit status 1" "$out"
 ok "and marked in the CSV file" test "$(grep -c 'made here,.*,0$' "$csv")" = 2
-out=$(BROKEN=1 bench 1 made lap2d5:20)
+out=$(BROKEN=1 bench 1 bench_mpi_made lap2d5:20)
 text "a library that fails is named" "FAILED: it is broken" "$out"
 text "which is exit status 1, too" "exit status 1" "$out"
-text "an unknown generator is a usage error" "exit status 2" "$(bench 2 made lap2d5:x)"
-text "a missing file is an input error" "exit status 3" "$(bench 2 made missing.mtx)"
+text "an unknown generator is a usage error" "exit status 2" "$(bench 2 bench_mpi_made lap2d5:x)"
+text "a missing file is an input error" "exit status 3" "$(bench 2 bench_mpi_made missing.mtx)"
 
-ok "bench_mpi builds as this machine has it" build bench_mpi
 out=$(bench 3 bench_mpi lap2d5:30 rmat:8,8 matrices/lp_e226.mtx)
 text "our product is right on 3 ranks" "exit status 0" "$out"
 if [[ $out == *"without petsc: not found"* ]]; then

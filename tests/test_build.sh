@@ -1,7 +1,7 @@
 #!/bin/bash
 # The build itself, on a copy of the tree in a folder whose name has a space: it builds what is out of date,
 # and nothing else.
-# limit: 480
+# limit: 900
 . tests/lib.sh
 # the variables of `make check` do not apply here
 unset SERIES BASELINE PEERS
@@ -19,9 +19,9 @@ ok "make leaves ./spmm_mpi as a link into build/" test "$(readlink spmm_mpi)" = 
 work() { grep -c -E '^  (CC|AR|LD|NVCC) ' <<<"$1"; }
 ok "a second make does nothing" test "$(work "$(build)")" = 0
 
-touch src/base/status.h
+touch src/io/numparse.h
 out=$(build)
-ok "a touched header rebuilds what includes it" grep -q 'CC *src/base/status.c' <<<"$out"
+ok "a touched header rebuilds what includes it" grep -q "CC *src/io/numparse.c" <<<"$out"
 touch include/spmm_types.h
 out=$(build)
 ok "a touched public header rebuilds the kernels" grep -q 'CC *kernels/' <<<"$out"
@@ -93,6 +93,31 @@ if command -v mpicc.mpich >/dev/null; then
 else
     skip "what leans on mpi.h compiles with MPICH without a warning" "no MPICH"
 fi
+# flags that change the values of results; parts that are looked for by compiling are left out, to be quick
+flags() { build METIS=0 ISAL=0 BZIP2=0 LZMA=0 ZSTD=0 HWLOC=0 BLAS=0 FORTRAN=0 SERIES=0 "$@" build/cpu/flags; }
+for set in CFLAGS=-ffast-math CFLAGS=-Ofast LDFLAGS=-Ofast LDFLAGS=-ffast-math LDFLAGS=-funsafe-math-optimizations OPT=-Ofast "MPICC=$MPICC -ffast-math" \
+    "CFLAGS=-O2 -fassociative-math" CFLAGS=-ffp-contract=fast CFLAGS=-ffp-model=fast CFLAGS=-fdenormal-fp-math=positive-zero \
+    NVCCFLAGS=-use_fast_math NVCCFLAGS=--ftz=true "NVCCFLAGS=-Xcompiler -O2,-ffast-math" FCFLAGS=-Ofast; do
+    flag=$(grep -oE -e '--?[a-zA-Z][a-zA-Z_=-]*$' <<<"$set")
+    if out=$(flags "$set"); then fail "$set is refused"; else
+        text "$set is refused" "$flag in ${set%%=*} would change the values of results" "$out"
+    fi
+done
+for name in OMPI_CFLAGS OMPI_LDFLAGS NVCC_APPEND_FLAGS; do
+    [[ $name != OMPI_* ]] || $MPICC --showme:version >/dev/null 2>&1 || continue
+    if out=$(export $name=-ffast-math; flags); then fail "so is $name of the environment"; else
+        text "so is $name of the environment" "-ffast-math in " "$out"
+    fi
+done
+ok "flags that change no results are not" flags CFLAGS="-O2 -fno-math-errno -fno-trapping-math -fno-fast-math -ffp-contract=off" LDFLAGS=-Wl,-O1
+for cc in gcc clang; do
+    command -v $cc >/dev/null || { skip "a wrapper's hidden flag is refused by the sources, with $cc" "no $cc"; continue; }
+    for hidden in -ffast-math -Ofast -ffinite-math-only; do
+        text "a wrapper's hidden flag is refused by the sources, with $cc: $hidden" "-ffast-math or the like" \
+            "$($cc $hidden -std=c11 -Icontrib/one_rank -Iinclude -Isrc -I. -fsyntax-only src/base/status.c 2>&1)"
+    done
+done
+ok "libspmm.so does not make a process flush denormal numbers" sh -c '! nm build/cpu/libspmm.so | grep -q set_fast_math'
 # a machine without apt-get, and without the packages asked for
 mkdir bare && for tool in sh sed sort tr id cat printf test; do ln -s "$(command -v $tool)" bare/; done
 out=$(PATH=$PWD/bare sh mk/deps.sh build test optional 2>&1)

@@ -51,6 +51,47 @@ with test("a usage error is exit code 2, one line and a hint"):
         within(result.error_lines()[0], part)
         within(result.err, "see spmm_mpi --help")
 
+# arguments of options that do not accept any number
+VALUES = {"device": "cpu", "format": "csr", "kernel": "auto", "grid": "1x1", "partition": "nnz", "exchange": "halo", "reproducible": "on", "plan": "quick",
+          "transport": "mpi", "reduce": "tree", "precision": "f64", "exchange-precision": "f64", "values": "exact", "verify": "none", "io": "root",
+          "scatter": "direct", "scatter-format": "csr", "read-as": "edges", "completion": "bash", "layout": "series", "memory": "device",
+          "steps": "mean", "operator": "sum", "sum": "tree", "column-blocks": "1", "block-size": "32", "x": "ones", "bound": "0", "plan-ranks": "1", "timeout": "60", "convert": scratch("a.npz")}
+# options that only an action uses
+ONLY_FOR = {"spmm_mpi": {"plan-ranks": "--dry-run", "ranks-per-node": "--dry-run"},
+            "series_mpi": {"tolerance": "--accuracy", "verbose": "--accuracy and --sum"}}
+for program in PROGRAMS:
+    name = os.path.basename(program)
+    with test(f"{name} refuses each option that an action does not use, and each action uses those that its man page lists"):
+        everything = run("--help-all", program=program, records=False, launcher=["env"]).out
+        rows = re.findall(r"^  (?:-\w,|   ) --([\w-]+)(?:\[?[ =](\S+))? {2,}(.*)", everything, re.M)
+        argument = {option: [f"--{option}"] + ([VALUES.get(option, scratch(option) if kind == "FILE" else "2")] if kind and kind != "FILE]" else [])
+                    for option, kind, _ in rows}
+        page = (ROOT / f"docs/{name}.1").read_text(encoding="utf-8").replace("\\-", "-")
+        used = {action: re.findall(r"--([\w-]+)", words) for action, words in re.findall(r"^--([\w-]+) uses (--.*)\.$", page, re.M)}
+        actions = [option for option, _, text in rows if text.endswith(", and end")]
+        actions += ["sum"] if "sum" in argument else []
+        ignoring = {"version", "help", "help-all"}
+        assert set(used) < set(actions) and ignoring < set(actions) and len(rows) > 30, (used, actions)
+        file = scratch("edges.txt" if name == "spmm_mpi" else "s.csv", "0 1\n1 2\n2 0\n" if name == "spmm_mpi" else "1,2,3\n4,5,7\n")
+        for action in actions:
+            if action in ignoring:
+                continue
+            for option in argument:
+                if option == action or option in used.get(action, ()) or option in ignoring:
+                    continue
+                result = run(*argument[action], *argument[option], program=program, records=False, launcher=["env"])
+                equal((result.code, len(result.error_lines()), result.out), (2, 1, ""), f"{action} {option}: {result.err}")
+                # (if the option is an action, too, either may be performed)
+                assert re.search(f"--({action} does not use --{option}|{option} does not use --{action}): leave one of them out", result.err), result.err
+            if "read-as" not in used.get(action, ()) and action != "sum":
+                within(run(*argument[action], file, program=program, records=False, launcher=["env"]).err, f"--{action} uses no ")
+        for option, action in ONLY_FOR[name].items():
+            within(run(*argument[option], program=program, records=False, launcher=["env"]).err, f"--{option} is for {action}: ")
+        for action, options in used.items():
+            words = [word for option in options if not option.startswith("block") for word in argument[option]]
+            result = run(*argument[action], *words, *([file] if "read-as" in options else []), program=program, records=False, launcher=["env"])
+            equal(result.code, 0, f"{action} {words}: {result.err}")
+
 with test("more threads than a machine bears are refused before anything starts, from an option or OMP_NUM_THREADS"):
     for args, env, part in ((("-t", 100000), {}, "--threads 100000: expected 1 to "), (("-t", 40000), {}, "--threads 40000"),
                             ((), {"OMP_NUM_THREADS": "1000000"}, "OMP_NUM_THREADS=1000000: expected 1 to "),
@@ -122,7 +163,7 @@ with test("what options, build, machine and file names show to fail is refused b
         within(result.error_lines()[0], part)
     equal(open(here).read(), HEAD + "1 1 1\n1 1 2\n", "an input that was named as an output")
     verified(run(*FAST, "--json", "/dev/null", "--csv", "/dev/null", "lap2d5:9"), "devices may be shared")
-    planned = run(*FAST, "--dry-run", "-g", "3x3", "--plan-ranks", "4,9", "lap2d5:9", records=False)
+    planned = run(*CPU, "--dry-run", "-g", "3x3", "--plan-ranks", "4,9", "lap2d5:9", records=False)
     equal((planned.code, "3x3" in planned.out), (0, True), planned.err)
 
 with test("the line errors holds relative errors against the machine epsilon, and counts elements beyond the bound"):
@@ -474,7 +515,7 @@ WRITTEN = ("output", "verify", "report")
 
 def fault(stage, rank, ranks, path, kind=""):
     """A run that writes Y and a record, and in which that rank fails at that stage."""
-    return run(*FAST, "-o", path, *LEADS_TO.get(stage, ()),
+    return run(*CPU, *(() if stage == "conversions" else ("-r", 2, "-o", path)), *LEADS_TO.get(stage, ()),
                ROOT / "matrices/cage4.mtx" if stage == "load" else "lap2d5:9", ranks=ranks, limit=30,
                env={"SPMM_FAULT": f"{stage}:{rank}{kind}", "SPMM_TUNE_CACHE": ""})
 

@@ -138,7 +138,7 @@ with test("what is no edge list is refused with its place"):
         equal((result.code, len(result.error_lines())), (3, 1), f"{name}: {result.err}")
         within(result.err, found)
         within(result.err, expected)
-    equal(run(*FAST, "--read-as", "edges", "--allow-nonfinite", "--dry-run", scratch("A.txt", REFUSED["inf"][0])).code, 0)
+    equal(run("--read-as", "edges", "--allow-nonfinite", "--dry-run", scratch("A.txt", REFUSED["inf"][0])).code, 0)
 
 with test("two billion vertices in 20 bytes are memory that is not there, or are refused before they are taken"):
     result = run(*FAST, "--read-as", "edges", scratch("A.txt", "0 2147483646\n"), limit=120)

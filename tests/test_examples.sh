@@ -1,6 +1,6 @@
 #!/bin/bash
 # The examples, built against an installed libspmm as a user does, and their results.
-# limit: 240
+# limit: 600
 . tests/lib.sh
 scratch
 cuda=0

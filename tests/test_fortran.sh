@@ -85,8 +85,8 @@ for ranks in 1 2 4; do
 done
 
 # other file formats, which are recognized by their first bytes: the same tests pass
-"$root_folder/$BUILD/spmm_mpi" -d cpu --convert small.npz small.mtx >converted 2>&1
-"$root_folder/$BUILD/spmm_mpi" -d cpu --convert small.petsc small.mtx >>converted 2>&1
+"$root_folder/$BUILD/spmm_mpi" --convert small.npz small.mtx >converted 2>&1
+"$root_folder/$BUILD/spmm_mpi" --convert small.petsc small.mtx >>converted 2>&1
 {
     printf '%-72s%-8s\n' "a small matrix" small
     printf '%14d%14d%14d%14d\n' 3 1 1 1

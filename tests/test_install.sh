@@ -18,7 +18,13 @@ for wrong in "/my software" '~/spmm' software/spmm '/a&b' '/a|b' "/a'b" ''; do
 done
 out=$(install install PREFIX=/opt/spmm DESTDIR="$scratch/my stage")
 text "so is a DESTDIR with a space" "make install: DESTDIR=$scratch/my stage: expected a path of letters" "$out"
+umask 077
 ok "make install PREFIX= works" install install PREFIX="$prefix"
+chmod 600 "$prefix/share/fish/vendor_completions.d/spmm_mpi.fish"
+ok "also over files that others cannot read" install install PREFIX="$prefix"
+umask 022
+ok "whatever the umask is, others can read all files and enter all folders" test -z "$(
+    find "$prefix" ! -type l \( ! -perm -444 -o -type d ! -perm -111 -o -path '*/bin/*' ! -perm -111 \) -ls)"
 missing=
 for file in bin/spmm_mpi lib/libspmm.a lib/libspmm.so lib/libmm.a lib/libmm.so include/spmm.h include/spmm_types.h include/spmm_extended.h lib/pkgconfig/spmm.pc \
     lib/cmake/spmm/spmmConfig.cmake lib/cmake/spmm/spmmConfigVersion.cmake; do

@@ -17,7 +17,7 @@ def opens(path, *args, ranks=1):
     watch = LIBC.inotify_init1(os.O_NONBLOCK)
     assert watch >= 0 and LIBC.inotify_add_watch(watch, os.fsencode(path), OPEN | ACCESS | CLOSE) >= 0
     try:
-        result = run(path, "--columns", 2, "--repeat", 1, *args, ranks=ranks)
+        result = run(path, "--columns", 2, *args, ranks=ranks)
         equal(result.code, 0, result.err)
         time.sleep(0.1)
         data = os.read(watch, 1 << 20)

@@ -167,12 +167,12 @@ with test("what is damaged or of another kind is refused by one line that names 
 
 with test("a value that is not finite is taken with --allow-nonfinite"):
     path = scratch("A.petsc", aij(8, 3, [[(0, 1.0), (2, float("inf"))], [(1, 3.0)]]))
-    equal(run(*FAST, "--allow-nonfinite", "--dry-run", path).code, 0)
+    equal(run("--allow-nonfinite", "--dry-run", path).code, 0)
 
 with test("a matrix is cached as .spmm, and is the same"):
     rows = sparse(40, COLS)
     path, cache = scratch("A.petsc", aij(8, COLS, rows)), scratch("A.spmm")
-    equal(run(*FAST, "--dry-run", "--cache", cache, path).code, 0)
+    equal(run("--dry-run", "--cache", cache, path).code, 0)
     equal(product(cache, UNIT, ranks=3)[0], as_dense(rows, COLS))
 
 PROGRAM = """

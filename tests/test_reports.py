@@ -26,7 +26,7 @@ def stage():
     """A folder like the project's, in which a replacement of make uses the tested program and builds nothing."""
     here = pathlib.Path(SCRATCH.name) / "tree"
     here.mkdir()
-    for name in ("Makefile", "mk", "src", "fortran", "kernels", "include", "bench", "tests", "docs", "matrices", "jobs", "examples"):
+    for name in ("Makefile", "mk", "src", "contrib", "fortran", "kernels", "include", "bench", "tests", "docs", "matrices", "jobs", "examples"):
         (here / name).symlink_to(ROOT / name)
     (here / "spmm_mpi").symlink_to(os.path.realpath(PROGRAM))
     if not NO_SERIES:
@@ -282,7 +282,7 @@ else:
 
 with test("what is not known, or not taken by a target, is refused with exit code 2 and said"):
     for words, part in ((["all", "MODE=csr_vec"], "csr_vector_by_row"), (["all", "MODE="], "ellpack_sw"), (["all", "SAMPLING=maybe"], "yes, no"),
-                        (["all", "SAMPLING=yes", "SAMPLING_SIZE=0"], "not a number"), (["all", "SAMPLING_SIZE=3"], "without SAMPLING=yes"),
+                        (["all", "SAMPLING=yes", "SAMPLING_SIZE=0"], "not a number"), (["all", "SAMPLING_SIZE=3"], "all[SAMPLING=yes]"),
                         (["all", "SAMPLING=yes", "SAMPLING_SIZE=1e3"], "not a number"), (["help", "MODE=csr"], "takes no MODE="),
                         (["openmp-csr-check-conversions", "SAMPLING=yes"], "takes no SAMPLING="), (["run", "SAMPLING_SIZE=3"], "takes no SAMPLING_SIZE="),
                         (["openmp-csr-compare"], "openmp-csr-compare-serial-parallel"), (["csr_vector"], "make all MODE=csr_vector"),
@@ -290,6 +290,25 @@ with test("what is not known, or not taken by a target, is refused with exit cod
         out, below = make(*words, code=2)
         within(out, part)
         assert "matrices/get" not in out and not below, f"{words}: {out}{below}"
+with test("every target uses the variables that it takes, and refuses the others by name"):
+    taken = dict(re.findall(r"^takes_(\w+) := (.*)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M))
+    helped = subprocess.run(["make", "help-all"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    targets = {t for t in re.findall(r"^  make ([a-z][a-z-]+) ", helped, re.M)} | {"cage4", "study-small", "study-conversions"} | \
+        {f"openmp-{kind}-{what}" for kind in COMPARED for what in ("compare-serial-parallel", "check-conversions", "serial-samplings")}
+    assert len(taken) > 25 and len(targets) > 45, (taken, targets)
+    # (MODE= and SAMPLING= are tested above; make -n fuzz would start fuzzing)
+    values = {v: f"zz{v}" for v in taken if v not in ("MODE", "SAMPLING") and not v.startswith("FUZZ_")}
+    values.update({"SAMPLING_SIZE": "70009", "NP": "70001", "TESTS": "test_plan"})
+    for target in sorted(targets if BASELINE else {t for t in targets if not t.startswith("openmp")}):
+        out, _ = make("-n", target, *(f"{v}={value}" for v, value in values.items()), code=2)
+        refused = set(re.search(r"takes no ((?:\w+= ?)+): leave it out; \w+= is for ", out)[1].replace("=", "").split())
+        assert refused <= set(values) and f"make {target} takes no" in out, out
+        takes = set(values) - refused
+        if takes:
+            out, _ = make("-n", target, *(f"{v}={values[v]}" for v in takes))
+            equal([v for v in takes if values[v] not in out], [], f"make {target}: variables that are taken and not used")
+    make("-n", "clean", "check", "TESTS=test_plan")  # (one of the targets uses it)
+    make("-n", "clean", env={"ARGS": "of another program"})
 with test("an environment's MODE is nobody's"):
     make("all", env={"MODE": "anything"})
 

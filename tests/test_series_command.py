@@ -368,7 +368,7 @@ with test("an output in a folder that is not there is exit code 4 before the wor
         result = run(*CPU, *args, broken, program=SERIES, ranks=2, records=False)
         equal((result.code, len(result.error_lines()), result.out), (4, 1, ""), result.err)
         within(result.error_lines()[0], path)
-    result = run(*CPU, "--accuracy", "--csv", path, program=SERIES, records=False)
+    result = run("-d", "cpu", "--accuracy", "--csv", path, program=SERIES, records=False)
     equal((result.code, result.out), (4, ""), result.err)
     result = run(*CPU, "-o", scratch("twice"), "--json", scratch("twice"), broken, program=SERIES, records=False)
     equal((result.code, os.path.exists(scratch("twice"))), (2, False), result.err)

@@ -96,7 +96,7 @@ with test("what --sum has no use for is a usage error"):
                        (("--sum", "tree", "--layout", "index"), "--layout"), (("--sum", "tree", "-o", "r"), "--output"),
                        (("--sum", "tree", "--kernel", "cpu_sum,cpu_sum_serial"), "one --kernel"),
                        (("--sum", "tree", "--kernel", "cpu_walk"), "one --kernel"), (("--sum", "tree", "--kernel", "all"), "one --kernel"),
-                       (("--sum", "tree", "--tolerance", "1"), "--accuracy"), (("--sum", "tree,"), "--sum tree,")):
+                       (("--sum", "tree", "--tolerance", "1"), "--sum does not use --tolerance"), (("--sum", "tree,"), "--sum tree,")):
         result = run(*args, program=SERIES, ranks=2, records=False)
         equal(result.code, 2, f"{args}: {result.err}")
         equal(len(result.error_lines()), 1, f"{args}: {result.err}")

@@ -5,6 +5,14 @@
 
 #include "spmm_types.h"
 
+/* mk/config.mk refuses such flags by name; this finds those that a wrapper hides, and defaults of compilers
+   (icx: -fp-model=fast) */
+#if defined(__FAST_MATH__) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__) || \
+    defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || defined(__NO_SIGNED_ZEROS__)
+#error \
+    "the compiler may change sums, inf, nan or -0 (-ffast-math or the like): add -fno-fast-math (icx: -fp-model=precise)"
+#endif
+
 #if defined(__GNUC__)
 #define SP_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
 #else

@@ -332,6 +332,38 @@ spmm_status sp_option_read(const sp_option_table *table, int argc, char **argv, 
     return SPMM_OK;
 }
 
+/* ---- what the mode does not use ---- */
+
+static unsigned modes_of(const sp_option_row *row) { return row->modes ? row->modes : 1u << row->mode; }
+
+/** Writes to `list` the options that select one of these modes, e.g. "--accuracy and --sum". */
+static void list_modes(const sp_option_table *table, unsigned modes, char *list, size_t room)
+{
+    size_t used = 0;
+    for (int i = 0; i < table->count; i++)
+        if (table->rows[i].mode && modes >> table->rows[i].mode & 1)
+            sp_text_add(list, room, &used, "%s--%s", used ? " and " : "", table->rows[i].name);
+}
+
+spmm_status sp_option_check_mode(const sp_command_line *line, int mode)
+{
+    const sp_option_table *const table = line->table;
+    char list[256] = "";
+    list_modes(table, 1u << mode, list, sizeof list);
+    for (int i = 0; i < table->count; i++) {
+        const sp_option_row *const row = &table->rows[i];
+        if (!line->given[i] || modes_of(row) >> mode & 1) continue;
+        if (mode)
+            return sp_fail(SPMM_ERR_USAGE, "%s does not use --%s: leave one of them out", list, row->name);
+        list_modes(table, modes_of(row), list, sizeof list);
+        return sp_fail(SPMM_ERR_USAGE, "--%s is for %s: leave it out otherwise", row->name, list);
+    }
+    if (line->operand && !(table->operand_modes >> mode & 1))
+        return sp_fail(SPMM_ERR_USAGE, "%s uses no %s: leave %s out", list, line->operand_name,
+                       SHOWN(line->operand));
+    return SPMM_OK;
+}
+
 int sp_option_names_stdout(const sp_command_line *line)
 {
     for (int i = 0; i < line->table->count; i++)

@@ -45,7 +45,9 @@ typedef struct sp_option_row {
     size_t field; /**< byte offset in the program's options struct */
     sp_option_kind kind;
     sp_option_ranks ranks;
-    int rare; /**< 1: --help-all lists the option, --help does not */
+    int rare;       /**< 1: --help-all lists the option, --help does not */
+    int mode;       /**< the mode of the program that the option selects, e.g. of --dry-run; 0: none */
+    unsigned modes; /**< bit m: mode m uses the option; 0: only mode 0, or the mode that the option selects */
     union {
         int least; /**< for SP_OPTION_COUNT: the minimum of the argument */
         int value; /**< for SP_OPTION_FLAG and SP_OPTION_RAISE: the value to store in the field; for
@@ -65,6 +67,8 @@ typedef struct sp_option_row {
 #define COUNT(member, minimum) .kind = SP_OPTION_COUNT, FIELD(member), .least = minimum
 #define MAY_VARY .ranks = SP_RANKS_MAY_VARY
 #define RARE .rare = 1
+#define SELECTS(number) .mode = number
+#define USED_BY(bits) .modes = bits
 #define SAME_FILE .ranks = SP_RANKS_SAME_FILE
 
 typedef struct sp_option_table {
@@ -72,6 +76,7 @@ typedef struct sp_option_table {
     int count;                 /**< number of rows, at most SP_OPTION_ROWS */
     /** Called for each operand; NULL: there is at most one operand, which sp_option_read() returns. */
     spmm_status (*operand)(void *options, const char *text);
+    unsigned operand_modes; /**< bit m: mode m uses the operand */
 } sp_option_table;
 
 /** The settings of a command line. */
@@ -130,6 +135,11 @@ spmm_status sp_option_numbers(const char *option, const char *text, int64_t most
  *          too many rows */
 spmm_status sp_option_read(const sp_option_table *table, int argc, char **argv, const char *operand_name,
                            void *options, sp_command_line *line);
+
+/** Checks that the program's mode uses all given options, and the operand if there is one. Local.
+ *  \param [in] mode  0, or the `mode` of a given option
+ *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that names an option or operand that has no effect */
+spmm_status sp_option_check_mode(const sp_command_line *line, int mode);
 
 /** Returns 1 if the file of an option was given as "-", standard output; else 0. Local. */
 int sp_option_names_stdout(const sp_command_line *line);

@@ -140,9 +140,11 @@ int sp_program_run(int argc, char **argv, spmm_status parsed, const sp_program *
     int rank, provided;
     sp_watch *watch = NULL;
     spmm_status status = parsed;
-    if (status == SPMM_OK && program->answer && launched <= 1) {
-        program->answer();
-        return sp_exit_code(flushed(status));
+    if ((status != SPMM_OK || program->answer) && launched <= 1) {
+        if (status == SPMM_OK) program->answer();
+        status = flushed(status);
+        if (status != SPMM_OK) print_error(status);
+        return sp_exit_code(status);
     }
     if (status == SPMM_OK && !program->answer && sp_option_names_stdout(program->line))
         status = sp_reserve_standard_output();

@@ -164,7 +164,6 @@ static spmm_status set_tolerance(void *options, const char *text)
     sp_series_options *const o = options;
     const char *rest = text;
     char item[32];
-    o->tolerance_given = 1;
     for (o->tolerances = 0; rest;) {
         TRY(sp_option_item("tolerance", text, &rest, item, sizeof item));
         if (o->tolerances == (int)(sizeof o->tolerance / sizeof *o->tolerance))
@@ -215,63 +214,76 @@ static spmm_status set_completion(void *options, const char *text)
     return sp_option_word("completion", text, sp_completion_shells, &o->shell);
 }
 
-#define ACTION(name) RAISE(action, SP_SERIES_##name)
+#define ACTION(name) RAISE(action, SP_SERIES_##name), SELECTS(SP_SERIES_##name)
+/* Sets of actions that use an option. An option without such a set is for measured steps alone. */
+enum {
+    ACCURACY = 1 << SP_SERIES_ACCURACY,
+    SUM = 1 << SP_SERIES_SUM,
+    STEPS_OR_SUM = 1 << SP_SERIES_MEASURE | SUM,
+    COMPUTES = STEPS_OR_SUM | ACCURACY
+};
 /** Table of all options. Both the parser and the text of --help are made from this table. */
 static const sp_option_row rows[] = {
-    {'m', "series", "M", "number of series to generate (default 8192; 1 with --sum)", CALL(set_series)},
-    {'n', "length", "N", "values per series (default 8192)", CALL(set_length)},
-    {0, "start", "V", "first value of each series (default 100)", CALL(set_start), RARE},
+    {'m', "series", "M", "number of series to generate (default 8192; 1 with --sum)", CALL(set_series),
+     USED_BY(COMPUTES)},
+    {'n', "length", "N", "values per series (default 8192)", CALL(set_length), USED_BY(COMPUTES)},
+    {0, "start", "V", "first value of each series (default 100)", CALL(set_start), RARE, USED_BY(COMPUTES)},
     {0, "epsilon", "PCT", "maximum change from value to value, in percent (default 1)", CALL(set_epsilon),
-     RARE},
-    {0, "seed", "S", "seed of the random numbers (default 1)", CALL(set_seed), RARE},
+     RARE, USED_BY(COMPUTES)},
+    {0, "seed", "S", "seed of the random numbers (default 1)", CALL(set_seed), RARE, USED_BY(COMPUTES)},
     {0, "layout", "NAME", "store values by series (default), or by index for all series",
      WORDS(layout_words, layout), RARE},
     {0, "memory", "NAME", "values for a GPU: device (default), mapped (zero-copy), managed",
      WORDS(memory_words, memory), RARE},
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU if one is available)",
-     AUTO_WORDS(sp_device_words, device)},
-    {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision)},
+     AUTO_WORDS(sp_device_words, device), USED_BY(COMPUTES)},
+    {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision),
+     USED_BY(STEPS_OR_SUM)},
     {'t', "threads", "N", "OpenMP threads per rank (default: the cores to which it is bound)",
-     COUNT(threads, 1), MAY_VARY},
+     COUNT(threads, 1), MAY_VARY, USED_BY(COMPUTES)},
     {0, "steps", "LIST", "steps to measure: generate,mean,deviation,pearson (default: all)", CALL(set_steps)},
     {0, "operator", "NAME", "of step mean: sum (default), minimum, maximum, product, dot, matrix",
      WORDS(operator_words, op), RARE},
     {0, "kernel", "LIST", "names from --list-kernels, several per step, or all (in a table)",
-     CALL(set_kernel), .names = kernel_name},
+     CALL(set_kernel), .names = kernel_name, USED_BY(STEPS_OR_SUM)},
     {0, "block-size", "N", "threads per CUDA block, a multiple of 32 (default: the kernel's)",
-     CALL(set_block_size), RARE},
+     CALL(set_block_size), RARE, USED_BY(COMPUTES)},
     {0, "blocks-per-series", "LIST", "CUDA blocks per series, for kernels that divide one (default 4)",
-     CALL(set_parts), RARE},
+     CALL(set_parts), RARE, USED_BY(STEPS_OR_SUM)},
     {'r', "repeat", "N", "timed runs per step (default 10, --sum 100; slow steps at least 3)",
-     COUNT(repeat, 1)},
-    {0, "warmup", "N", "runs before the timed ones (default 1)", COUNT(warmup, 0), RARE},
+     COUNT(repeat, 1), USED_BY(STEPS_OR_SUM)},
+    {0, "warmup", "N", "runs before the timed ones (default 1)", COUNT(warmup, 0), RARE,
+     USED_BY(STEPS_OR_SUM)},
     {0, "top", "K", "number of most and least correlated pairs to print (default 5)", COUNT(top, 0)},
     {0, "bound", "R", "list series with a mean coefficient below R separately (default 0)", CALL(set_bound),
      RARE},
     {0, "verify", "NAME", "compare to serial results: sample (64 series, default), full, none",
-     WORDS(sp_verify_words, verify)},
+     WORDS(sp_verify_words, verify), USED_BY(STEPS_OR_SUM)},
     {0, "accuracy", NULL, "print the accuracy of sums by precision and algorithm, and end", ACTION(ACCURACY),
      RARE},
     {0, "tolerance", "LIST", "for --accuracy: differences taken as equal (default 0.1,0.01,0.001)",
-     CALL(set_tolerance), RARE},
+     CALL(set_tolerance), RARE, USED_BY(ACCURACY)},
     {0, "sum", "LIST", "divide a series among ranks, add by linear, tree, butterfly or all", CALL(set_sum),
-     RARE},
+     RARE, SELECTS(SP_SERIES_SUM)},
     {'o', "output", "FILE", "write coefficients as .mtx (.gz, .bz2, .xz, .zst; -: stdout)", TEXT(output)},
-    {0, "json", "FILE", "append one JSON object per step and kernel", TEXT(json)},
-    {0, "csv", "FILE", "append one row per step and kernel; a header if FILE is new", TEXT(csv)},
+    {0, "json", "FILE", "append one JSON object per step and kernel", TEXT(json), USED_BY(COMPUTES)},
+    {0, "csv", "FILE", "append one row per step and kernel; a header if FILE is new", TEXT(csv),
+     USED_BY(COMPUTES)},
     {0, "timeout", "SECONDS", "end the job if a rank does not answer for so long (default: never)",
-     COUNT(timeout, 1), RARE},
+     COUNT(timeout, 1), RARE, USED_BY(COMPUTES)},
     {0, "list-kernels", NULL, "name the kernels, and end", ACTION(LIST_KERNELS)},
-    {'q', "quiet", NULL, "print only PASS or FAIL, and errors", FLAG(verbosity, -1), MAY_VARY},
+    {'q', "quiet", NULL, "print only PASS or FAIL, and errors", FLAG(verbosity, -1), MAY_VARY,
+     USED_BY(COMPUTES)},
     {'v', "verbose", NULL, "--accuracy: series that differ; --sum: each rank's part", FLAG(verbosity, 1),
-     MAY_VARY},
+     MAY_VARY, USED_BY(ACCURACY | SUM)},
     {0, "version", NULL, "print the version, and end", ACTION(VERSION)},
     {'h', "help", NULL, "print this, and end", ACTION(HELP)},
     {0, "help-all", NULL, "print this with all options, and end", ACTION(HELP_ALL)},
     {0, "completion", "SHELL", "print a completion script for bash, zsh or fish, and end",
-     CALL(set_completion), RARE},
+     CALL(set_completion), RARE, SELECTS(SP_SERIES_COMPLETION)},
 };
-static const sp_option_table table = {.rows = rows, .count = sizeof rows / sizeof *rows};
+static const sp_option_table table = {
+    .rows = rows, .count = sizeof rows / sizeof *rows, .operand_modes = STEPS_OR_SUM};
 
 void sp_series_options_completion(const sp_series_options *o, FILE *out)
 {
@@ -322,8 +334,6 @@ static spmm_status check_kernels(const sp_series_options *o)
 static spmm_status check_operator(const sp_series_options *o)
 {
     if (o->op == SP_SUM) return SPMM_OK;
-    if (o->action == SP_SERIES_ACCURACY)
-        return sp_fail(SPMM_ERR_USAGE, "--accuracy compares sums: leave --operator out");
     if (!o->step[SP_MEAN])
         return sp_fail(SPMM_ERR_USAGE, "--operator is for step mean, which --steps leaves out");
     if (o->step[SP_DEVIATION] || o->step[SP_PEARSON])
@@ -334,24 +344,20 @@ static spmm_status check_operator(const sp_series_options *o)
 
 enum { MOST_TOP = 1000000 }; /* maximum for --top; rank 0 sorts up to this number of pairs from every rank */
 
-/** Rejects options that have no effect with --sum. */
+/** Rejects values of options that --sum cannot use. */
 static spmm_status check_sum(const sp_series_options *o)
 {
     for (int i = 0; i < o->kernels; i++)
         if (o->kernels > 1 || o->kernel[i]->step != SP_MEAN)
             return sp_fail(SPMM_ERR_USAGE, "--sum accepts one --kernel, for step mean");
     if (o->all_kernels) return sp_fail(SPMM_ERR_USAGE, "--sum accepts one --kernel, for step mean");
-    if (o->steps_given) return sp_fail(SPMM_ERR_USAGE, "--sum runs no steps: leave --steps out");
-    if (o->layout != SP_SERIES_MAJOR)
-        return sp_fail(SPMM_ERR_USAGE, "--sum stores values by series: leave --layout out");
-    if (o->parts_count > 1) return sp_fail(SPMM_ERR_USAGE, "--sum accepts one number in --blocks-per-series");
-    if (o->op != SP_SUM) return sp_fail(SPMM_ERR_USAGE, "--sum adds: leave --operator out");
-    return o->output ? sp_fail(SPMM_ERR_USAGE, "--sum computes no coefficients: leave --output out")
-                     : SPMM_OK;
+    return o->parts_count > 1 ? sp_fail(SPMM_ERR_USAGE, "--sum accepts one number in --blocks-per-series")
+                              : SPMM_OK;
 }
 
 static spmm_status check(const sp_series_options *o)
 {
+    if (o->action < SP_SERIES_VERSION) TRY(sp_option_check_mode(&o->line, o->action));
     TRY(check_kernels(o));
     TRY(check_operator(o));
     if (o->file && (o->series_given || o->length_given))
@@ -361,17 +367,9 @@ static spmm_status check(const sp_series_options *o)
         return sp_fail(
             SPMM_ERR_USAGE,
             "--start, --epsilon and --seed describe generated series: omit them, or omit the file");
-    if (o->tolerance_given && o->action != SP_SERIES_ACCURACY)
-        return sp_fail(SPMM_ERR_USAGE, "--tolerance is for --accuracy");
-    if (o->verbosity > 0 && o->action != SP_SERIES_ACCURACY && o->sums == 0)
-        return sp_fail(SPMM_ERR_USAGE, "--verbose is for --accuracy and --sum");
     if (o->file && o->steps_given && o->step[SP_GENERATE])
         return sp_fail(SPMM_ERR_USAGE, "--steps generate: the series are read from %.100s", o->file);
-    if (o->action == SP_SERIES_ACCURACY && o->file)
-        return sp_fail(SPMM_ERR_USAGE, "--accuracy generates its series: leave %.100s out", o->file);
     if (o->action == SP_SERIES_SUM) TRY(check_sum(o));
-    if (o->memory != SP_DEVICE_MEMORY && o->action != SP_SERIES_MEASURE)
-        return sp_fail(SPMM_ERR_USAGE, "--memory is for steps: leave it out with --accuracy and --sum");
     if (o->top > MOST_TOP) return sp_fail(SPMM_ERR_USAGE, "--top %d: expected at most %d", o->top, MOST_TOP);
     if (o->output && !o->step[SP_PEARSON])
         return sp_fail(SPMM_ERR_USAGE, "--output writes coefficients: --steps must include pearson");

@@ -15,7 +15,8 @@ enum {
     SP_SERIES_PARTS = 8     /**< maximum number of values that --blocks-per-series accepts */
 };
 
-/** What the program is to do. SP_SERIES_MEASURE, _ACCURACY and _SUM need MPI. */
+/** What the program is to do: the mode of the table of options. SP_SERIES_MEASURE, _ACCURACY and _SUM need
+ *  MPI. SP_SERIES_VERSION and later ones ignore all other options. */
 typedef enum sp_series_action {
     SP_SERIES_MEASURE,
     SP_SERIES_ACCURACY,
@@ -63,7 +64,6 @@ typedef struct sp_series_options {
     double tolerance[8]; /**< values of --tolerance: for each, --accuracy prints the fraction of results with
                               an error up to it */
     int tolerances;
-    int tolerance_given;
     spmm_reduce sum[SP_SERIES_SUMS]; /**< strategies of --sum, in the order given */
     int sums;
     sp_verify_mode verify;

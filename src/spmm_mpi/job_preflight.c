@@ -147,7 +147,7 @@ static spmm_status check_outputs(const sp_options *o)
         {"--cache", o->cache, SP_REPLACED},
         {"--convert", o->convert, SP_COMPRESSED},
         {"--probe", o->probe_file, SP_REPLACED},
-        {"--output", o->action == SP_ACTION_MULTIPLY ? o->output : NULL, SP_COMPRESSED},
+        {"--output", o->output, SP_COMPRESSED},
         {"--json", o->json, SP_APPENDED},
         {"--csv", o->csv, SP_APPENDED},
         {"SPMM_TUNE_CACHE", *tuned ? tuned : NULL, SP_REMEMBERED},

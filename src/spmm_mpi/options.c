@@ -176,17 +176,30 @@ static spmm_status set_convert(void *options, const char *text)
     return SPMM_OK;
 }
 
-/* if several actions are given, the last one in sp_action is performed */
-#define ACTION(name) RAISE(action, SP_ACTION_##name)
+#define ACTION(name) RAISE(action, SP_ACTION_##name), SELECTS(SP_ACTION_##name)
+/* Sets of actions that use an option. An option without such a set is for products alone. */
+enum {
+    PRODUCTS = 1 << SP_ACTION_MULTIPLY,
+    SCATTER = 1 << SP_ACTION_SCATTER_ONLY,
+    CONVERT = 1 << SP_ACTION_CONVERT,
+    PLAN = 1 << SP_ACTION_DRY_RUN,
+    CONVERSIONS = 1 << SP_ACTION_CHECK_CONVERSIONS,
+    DEVICES = 1 << SP_ACTION_LIST_DEVICES,
+    BLOCKS = PRODUCTS | SCATTER,
+    CUTS = BLOCKS | PLAN,
+    READS = CUTS | CONVERT | CONVERSIONS
+};
 #define NEXT_WORD(name, object, word) ", " word
 /** All options of spmm_mpi, in the order in which --help lists them. */
 static const sp_option_row rows[] = {
-    {'k', "columns", "LIST", "columns of X, e.g. 64 or 1,8,64: one run each (default 64)", CALL(set_columns)},
+    {'k', "columns", "LIST", "columns of X, e.g. 64 or 1,8,64: one run each (default 64)", CALL(set_columns),
+     USED_BY(CUTS)},
     {'d', "device", "NAME", "auto, cpu, cuda (auto: a GPU if one is available)",
-     AUTO_WORDS(sp_device_words, device)},
-    {'f', "format", "NAME", "auto" SPMM_FORMAT_LIST(NEXT_WORD), WORDS(sp_format_words, format)},
+     AUTO_WORDS(sp_device_words, device), USED_BY(CUTS | CONVERSIONS)},
+    {'f', "format", "NAME", "auto" SPMM_FORMAT_LIST(NEXT_WORD), WORDS(sp_format_words, format),
+     USED_BY(BLOCKS)},
     {0, "kernel", "NAME", "auto, a name from --list-kernels, or all (compared in a table)", CALL(set_kernel),
-     .names = kernel_name},
+     .names = kernel_name, USED_BY(BLOCKS)},
     {0, "autotune", NULL, "auto: time the kernels, use the fastest, store it for later runs", FLAG(tune, 1)},
     /* an older name of --autotune; mpirun of Open MPI 4 interprets --tune as its own option */
     {0, "tune", NULL, NULL, FLAG(tune, 1)},
@@ -194,79 +207,86 @@ static const sp_option_row rows[] = {
      CALL(set_block_size), RARE},
     {0, "subwarp", "N", "lanes per element, 1 to 32, for CUDA kernels with this parameter", CALL(set_subwarp),
      RARE},
-    {'g', "grid", "PxQ", "P row blocks by Q column blocks, or auto (default: ranks x 1)", CALL(set_grid)},
+    {'g', "grid", "PxQ", "P row blocks by Q column blocks, or auto (default: ranks x 1)", CALL(set_grid),
+     USED_BY(CUTS)},
     {0, "partition", "NAME", "nnz (balanced entries), rows (even), graph (METIS), layout, auto",
-     WORDS(partition_words, partition)},
+     WORDS(partition_words, partition), USED_BY(CUTS)},
     {0, "exchange", "NAME", "halo (needed X rows), bcast (all X rows), joint (X or Y rows), auto",
-     WORDS(sp_exchange_words, exchange), RARE},
+     WORDS(sp_exchange_words, exchange), RARE, USED_BY(CUTS)},
     {0, "reproducible", "NAME", "on (same bits on any P x 1 grid, default), exact (serial bits), off",
-     WORDS(reproducible_words, bits), RARE},
+     WORDS(reproducible_words, bits), RARE, USED_BY(CUTS)},
     {0, "plan", "NAME", "choose by timing candidates (timed, default) or features (quick)",
      WORDS(plan_words, quick_plan), RARE},
     {0, "transport", "NAME", "transport of X: auto, mpi, staged, cuda-aware, nccl, peer, shared",
-     WORDS(sp_transport_words, transport), RARE},
+     WORDS(sp_transport_words, transport), RARE, USED_BY(BLOCKS)},
     {0, "reduce", "NAME", "how to sum partial Y: auto, linear, tree, butterfly, mpi, nccl",
      WORDS(sp_reduce_words, reduce), RARE},
     {0, "column-blocks", "N", "exchange X in N column blocks, during products (default: chosen)",
-     COUNT(column_blocks, 1), RARE},
+     COUNT(column_blocks, 1), RARE, USED_BY(BLOCKS)},
     {0, "no-overlap", NULL, "compute after the exchange, not during it", FLAG(no_overlap, 1), RARE},
-    {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision)},
+    {'p', "precision", "NAME", "f64 (default), f32", WORDS(sp_precision_words, precision), USED_BY(READS)},
     {0, "exchange-precision", "NAME", "f32: rows of an f64 X travel between ranks as f32 (default f64)",
-     WORDS(sp_precision_words, exchange_precision), RARE},
+     WORDS(sp_precision_words, exchange_precision), RARE, USED_BY(BLOCKS)},
     {0, "values", "NAME", "A's values with -p f64: exact (default), f32 (rounded: fewer bytes)",
-     WORDS(values_words, round_values), RARE},
+     WORDS(values_words, round_values), RARE, USED_BY(BLOCKS)},
     {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a file (.mtx, PETSc)", CALL(set_x),
-     SAME_FILE},
+     SAME_FILE, USED_BY(CUTS)},
     {'t', "threads", "N", "OpenMP threads per rank (default: the cores to which it is bound)",
-     COUNT(threads, 1), MAY_VARY},
+     COUNT(threads, 1), MAY_VARY, USED_BY(READS)},
     {0, "products", "N", "expected number of products, to choose a kernel (default 1000)", COUNT(products, 1),
-     RARE},
+     RARE, USED_BY(BLOCKS)},
     {'r', "repeat", "N", "timed products (default 10)", COUNT(repeat, 1)},
     {0, "warmup", "N", "products before the timed ones (default 2)", COUNT(warmup, 0), RARE},
     {0, "verify", "NAME", "check Y: full (default), sample (1000 rows), none", CALL(set_verify)},
     {0, "probe", "[FILE]", "benchmark messages, arithmetic, copies; write a machine file", CALL(set_probe),
      RARE},
     {'o', "output", "FILE", "write Y as Matrix Market (.gz, .bz2, .xz, .zst; -: stdout)", TEXT(output)},
-    {0, "json", "FILE", "append one JSON object per run", TEXT(json)},
-    {0, "csv", "FILE", "append one row per run, with a header when the file is new", TEXT(csv)},
+    {0, "json", "FILE", "append one JSON object per run", TEXT(json), USED_BY(PRODUCTS | PLAN)},
+    {0, "csv", "FILE", "append one row per run, with a header when the file is new", TEXT(csv),
+     USED_BY(PRODUCTS | PLAN)},
     {0, "ell-limit", "R", "refuse padded ELLPACK larger than R times the CSR (default 3)",
-     CALL(set_ell_limit), RARE},
+     CALL(set_ell_limit), RARE, USED_BY(BLOCKS | CONVERSIONS)},
     {0, "read-as", "NAME", "edges: MATRIX lists edges of vertices from 0 (edges:1: from 1)",
-     CALL(set_read_as), RARE, .names = read_as_name},
-    {0, "allow-nonfinite", NULL, "accept inf and nan in files", FLAG(allow_nonfinite, 1), RARE},
+     CALL(set_read_as), RARE, .names = read_as_name, USED_BY(READS)},
+    {0, "allow-nonfinite", NULL, "accept inf and nan in files", FLAG(allow_nonfinite, 1), RARE,
+     USED_BY(READS)},
     {0, "io", "NAME", "root (rank 0 reads, default), parallel (every rank reads its part)",
-     WORDS(io_words, io_parallel), RARE},
+     WORDS(io_words, io_parallel), RARE, USED_BY(BLOCKS)},
     {0, "scatter", "NAME", "direct (rank 0 to all, default), two-stage (via a process column)",
-     WORDS(scatter_words, two_stage), RARE},
+     WORDS(scatter_words, two_stage), RARE, USED_BY(BLOCKS)},
     {0, "scatter-format", "NAME", "send blocks as csr (default) or, with --format ell, as ell",
-     WORDS(scatter_format_words, scatter_padded), RARE},
-    {0, "cache", "FILE", "write the matrix to a binary FILE, read later without parsing", TEXT(cache), RARE},
+     WORDS(scatter_format_words, scatter_padded), RARE, USED_BY(BLOCKS)},
+    {0, "cache", "FILE", "write the matrix to a binary FILE, read later without parsing", TEXT(cache), RARE,
+     USED_BY(READS)},
     {0, "convert", "FILE", "write A to FILE (.mtx, .mtx.gz, .npz, .petsc, .spmm), and end", CALL(set_convert),
-     RARE},
+     RARE, SELECTS(SP_ACTION_CONVERT)},
     {0, "timeout", "SECONDS", "end the job if a rank does not answer for so long (default: never)",
-     COUNT(timeout, 1), RARE},
+     COUNT(timeout, 1), RARE, USED_BY(READS | DEVICES)},
     {0, "scatter-only", NULL, "print what each rank holds, and end", ACTION(SCATTER_ONLY), RARE},
     {0, "dry-run", NULL, "print the memory and communication of each rank, and end", ACTION(DRY_RUN)},
     {0, "plan-ranks", "LIST", "rank counts for --dry-run, which needs one process", CALL(set_plan_ranks),
-     RARE},
+     RARE, USED_BY(PLAN)},
     {0, "ranks-per-node", "N", "--dry-run: also count rows between nodes of N ranks",
-     COUNT(ranks_per_node, 1), RARE},
+     COUNT(ranks_per_node, 1), RARE, USED_BY(PLAN)},
     {0, "check-conversions", NULL, "compare and time the conversion algorithms, and end",
      ACTION(CHECK_CONVERSIONS), RARE},
     {0, "list-kernels", NULL, "name the kernels, and end", ACTION(LIST_KERNELS)},
     {0, "list-devices", NULL, "name devices (-v: their properties) and transports, and end",
      ACTION(LIST_DEVICES)},
-    {0, "brief", NULL, "print only the tables of times and PASS or FAIL", FLAG(brief, 1), MAY_VARY},
-    {'q', "quiet", NULL, "print only PASS or FAIL, and errors", FLAG(verbosity, -1), MAY_VARY},
+    {0, "brief", NULL, "print only the tables of times and PASS or FAIL", FLAG(brief, 1), MAY_VARY,
+     USED_BY(BLOCKS)},
+    {'q', "quiet", NULL, "print only PASS or FAIL, and errors", FLAG(verbosity, -1), MAY_VARY,
+     USED_BY(READS)},
     {'v', "verbose", NULL, "add rows of ranks, phases, errors, bounds and launches", FLAG(verbosity, 1),
-     MAY_VARY},
+     MAY_VARY, USED_BY(CUTS | DEVICES)},
     {0, "version", NULL, "print the version, and end", ACTION(VERSION)},
     {'h', "help", NULL, "print this, and end", ACTION(HELP)},
     {0, "help-all", NULL, "print this with all options, and end", ACTION(HELP_ALL)},
     {0, "completion", "SHELL", "print a completion script for bash, zsh or fish, and end",
-     CALL(set_completion), RARE},
+     CALL(set_completion), RARE, SELECTS(SP_ACTION_COMPLETION)},
 };
-static const sp_option_table table = {.rows = rows, .count = sizeof rows / sizeof rows[0]};
+static const sp_option_table table = {
+    .rows = rows, .count = sizeof rows / sizeof rows[0], .operand_modes = READS};
 
 void sp_options_completion(const sp_options *o, FILE *out)
 {
@@ -303,14 +323,11 @@ static spmm_status check_io(const sp_options *o)
     if (sp_gen_is_spec(o->matrix)) needs = "a generator: give a file, or omit --io";
     if (o->edges) needs = "--read-as edges: convert it first (spmm_mpi --read-as edges --convert FILE.spmm)";
     if (o->cache) needs = "--cache";
-    if (o->action == SP_ACTION_CONVERT) needs = "--convert";
     if (o->two_stage) needs = "--scatter two-stage: rank 0 sends nothing";
     if (o->scatter_padded) needs = "--scatter-format ell: rank 0 sends nothing";
     if (o->grid_auto) needs = "--grid auto: --dry-run prints the best grid";
     if (o->partition == SP_PARTITION_GRAPH) needs = "--partition graph";
     if (o->partition == SP_PARTITION_LAYOUT) needs = "--partition layout";
-    if (o->action == SP_ACTION_DRY_RUN) needs = "--dry-run";
-    if (o->action == SP_ACTION_CHECK_CONVERSIONS) needs = "--check-conversions";
     return needs ? sp_fail(SPMM_ERR_USAGE, "--io parallel cannot be combined with %s", needs) : SPMM_OK;
 }
 
@@ -358,6 +375,7 @@ static spmm_status check_rounding(const sp_options *o)
 static spmm_status check(const sp_options *o)
 {
     const sp_kernel *const kernel = o->kernel;
+    if (o->action < SP_ACTION_VERSION) TRY(sp_option_check_mode(&o->line, o->action));
     if (sp_gen_is_spec(o->matrix)) TRY(sp_gen_check(o->matrix));
     if (kernel && o->device != SP_DEVICE_AUTO && (int)o->device != (int)kernel->device)
         return sp_fail(SPMM_ERR_USAGE, "--kernel %s runs on device %s, not on %s", kernel->id,
@@ -365,10 +383,6 @@ static spmm_status check(const sp_options *o)
     if (kernel && o->format != SPMM_FORMAT_AUTO && o->format != kernel->format)
         return sp_fail(SPMM_ERR_USAGE, "--kernel %s requires format %s, not %s", kernel->id,
                        sp_format_word(kernel->format), sp_format_word(o->format));
-    if (o->plan_count > 0 && o->action != SP_ACTION_DRY_RUN)
-        return sp_fail(SPMM_ERR_USAGE, "--plan-ranks is for --dry-run");
-    if (o->ranks_per_node > 0 && o->action != SP_ACTION_DRY_RUN)
-        return sp_fail(SPMM_ERR_USAGE, "--ranks-per-node is for --dry-run");
     if (o->action == SP_ACTION_DRY_RUN && sp_partition_renumbers(o->partition))
         return sp_fail(SPMM_ERR_USAGE,
                        "--dry-run does not support --partition %s: omit it, or use --scatter-only",

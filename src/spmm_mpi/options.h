@@ -20,8 +20,9 @@ typedef struct sp_columns {
     int count;
 } sp_columns;
 
-/** The action of the program. All actions except SP_ACTION_MULTIPLY end the program before any product. If
- *  the command line requests several actions, the last one in this enum is performed. */
+/** The action of the program: the mode of the table of options. All actions except SP_ACTION_MULTIPLY end the
+ *  program before any product. SP_ACTION_VERSION and later ones ignore all other options; of several, the
+ *  last one in this enum is performed. */
 typedef enum sp_action {
     SP_ACTION_MULTIPLY,
     SP_ACTION_SCATTER_ONLY,
