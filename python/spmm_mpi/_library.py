@@ -430,6 +430,7 @@ def device_open(comm):
     different communicators must call this function first, with a communicator of all ranks. Raises Error with
     status NO_DEVICE on every rank if some rank sees no usable GPU."""
     global gpu_is_open
+    check_fork()
     lib = loaded()
     with gpu_lock:
         lib.check(lib.spmm_device_open(comm_handle(comm)))
