@@ -21,8 +21,8 @@ from ._product import Made, Product, usual_on_gpu
 
 # ---- threads ----
 
-# MPI allows one collective call at a time on a communicator, and the plans of matmul() in all threads duplicate MPI.COMM_SELF.
-# (A lock on several ranks could make them wait for each other.)
+# MPI allows one collective call at a time on a communicator, and plans of matmul() in all threads duplicate
+# MPI.COMM_SELF. (On several ranks, threads that wait for a lock could wait for each other.)
 duplicating = threading.Lock()
 
 
