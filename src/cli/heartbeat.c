@@ -349,6 +349,7 @@ void sp_watch_stop(sp_watch *w)
 {
     if (!w) return;
     MPI_Barrier(w->comm); /* while ranks wait here, their threads still watch the ranks that are missing */
+    sp_watch_call("end", (int)w->seconds, w->rank);
     w->stopping = 1;
     pthread_join(w->thread, NULL);
     destroy(w);

@@ -49,7 +49,8 @@ void sp_watch_returned(void);
 spmm_status sp_watch_start(MPI_Comm comm, int seconds, sp_watch **watch);
 
 /** Ends the watch and frees it; accepts NULL. Collective over the communicator passed to sp_watch_start():
- *  returns when every rank has called sp_watch_stop(). Until then all ranks are still watched. */
+ *  returns when every rank has called sp_watch_stop(). Until then all ranks are still watched.
+ *  Afterwards MPI_Finalize() must return in time: see sp_watch_call(). */
 void sp_watch_stop(sp_watch *watch);
 
 #endif

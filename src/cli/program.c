@@ -175,7 +175,6 @@ int sp_program_run(int argc, char **argv, spmm_status parsed, const sp_program *
     if (rank == SP_ROOT && status != SPMM_OK) print_error(status);
     program->destroy(program->job);
     sp_watch_stop(watch);
-    sp_watch_call("end", program->timeout, launched_rank);
     MPI_Finalize();
     sp_watch_returned();
     return sp_exit_code(status);
