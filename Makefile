@@ -55,7 +55,7 @@ include mk/checks.mk
 soak: deps
 	@+$(MAKE) $(J) link $(B)/tests/test_differential
 	$(Q)export MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' && . tests/env.sh && \
-	    SPMM_MPI='$(abspath $(B))/spmm_mpi' $$PYTHON tests/soak.py -n $(N) --library $(SOAK_S) --seed $(SEED) $(ARGS)
+	    BUILD='$(abspath $(B))' SPMM_MPI='$(abspath $(B))/spmm_mpi' $$PYTHON tests/soak.py -n $(N) --library $(SOAK_S) --seed $(SEED) $(ARGS)
 N ?= 2000
 SOAK_S ?= 600
 SEED ?= 1

@@ -32,8 +32,9 @@
  *    A thread that uses several plans must compute the products of all of them in the same order on all
  *    ranks. Different plans and multivectors can be used by different threads at the same time if the
  *    collective functions that these threads call (spmm_plan_create(), spmm_multivector_dot(), ..) get
- *    different communicators. On a GPU only one thread at a time may call the library, because all calls use
- *    the same streams of the process.
+ *    different communicators. The first calls of several threads may coincide. (Open MPI 4 may crash if the
+ *    program itself calls MPI_Cart_create() for the first time meanwhile.) On a GPU only one thread at a time
+ *    may call the library, because all calls use the same streams of the process.
  *  - Fork: a child that was forked after the first call of the library has neither the parent's threads nor
  *    its MPI. In such a child, functions that return a status return SPMM_ERR_USAGE, because a product would
  *    hang; the destroy functions still free memory. A child that was forked before the first call, or that

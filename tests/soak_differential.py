@@ -3,19 +3,25 @@ of ranks in turn.
 
 That program compares, and reports differences. Here it is started repeatedly until the time is up, each time
 with the next cases, and the results of cases are counted, hangs and crashes included. A case that fails is
-printed with the command that runs it alone."""
+printed with the command that runs it alone.
+
+Once per round, a fresh process has several threads whose first calls coincide (first_calls.py), with this
+build's libspmm and, if there is one, with that of MPI=0."""
 import math
 import os
+import random
 import re
 import shlex
 import subprocess
 import tempfile
 import time
 
+import python_package
 from command import MPIRUN, PROGRAM, ROOT, patience
 
 TESTER = os.path.join(os.path.dirname(os.path.realpath(PROGRAM)), "tests", "test_differential")
 RANKS = (1, 2, 3, 4, 6, 1, 2, 4, 5, 8)
+FIRST = 0 # in place of a number of ranks: first calls of threads
 SHOWN = 3 # most lines about differences that are shown for a case
 
 
@@ -60,18 +66,38 @@ def run(ranks, seed, first, limits, environment=None, more=()):
         return outcome(ranks, seed, first, done.returncode, done.stdout, done.stderr + words.read())
 
 
+def first_calls(rng):
+    """Runs first_calls.py with each library. \\return (number of runs, list with one text per failed run)"""
+    built, failed, threads = python_package.BUILD, [], rng.randint(2, 16)
+    libraries = [file for file in (built / "libspmm.so", built.with_name(built.name + "-one") / "libspmm.so") if file.exists()]
+    for library in libraries:
+        try:
+            done = python_package.python(ROOT / "tests/first_calls.py", threads, env={"SPMM_LIBRARY": str(library)})
+            text = "" if (done.returncode, done.stdout) == (0, "right\n") else f"exit code {done.returncode}: {done.stdout[-600:]}"
+        except subprocess.TimeoutExpired:
+            text = "it hung"
+        if text:
+            failed.append(f"{text}\n    SPMM_LIBRARY={library} PYTHONPATH={ROOT}/python python3 {ROOT}/tests/first_calls.py {threads}")
+    return len(libraries), failed
+
+
 def soak(seconds, seed, tell=print):
     """Runs cases for `seconds`. \\return (passed, failed): numbers, and what went wrong"""
     end, turn = time.monotonic() + seconds, max(1, min(20, int(seconds / len(RANKS))))
     following, cases, failed = dict.fromkeys(RANKS, 0), 0, []
-    told = time.monotonic()
+    told, rng, without = time.monotonic(), random.Random(seed), python_package.missing()
+    if without:
+        tell(f"no first calls of threads: {without}")
     while True:
-        for ranks in RANKS:
+        for ranks in [*RANKS, *(() if without else (FIRST,))]:
             left = int(end - time.monotonic())
             if left < 1 and cases > 0:
                 return cases - len(failed), failed
-            ran, wrong = run(ranks, seed, following[ranks], ("--seconds", max(1, min(turn, left))))
-            following[ranks] += ran
+            if ranks == FIRST:
+                ran, wrong = first_calls(rng)
+            else:
+                ran, wrong = run(ranks, seed, following[ranks], ("--seconds", max(1, min(turn, left))))
+                following[ranks] += ran
             cases += ran
             failed += wrong
             for text in wrong:

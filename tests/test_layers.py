@@ -169,9 +169,9 @@ with test("the libraries that decompress are called only in the files of src/cod
 with test("hwloc is called only in topology_hwloc.c: the build links it or topology_none.c"):
     equal(lines_with(r"\bhwloc_|\bHWLOC_", files, lambda p: p.endswith("/topology_hwloc.c")), [])
 
-with test("exit and abort are called in main.c alone, and in the MPI of one rank, as MPI does"):
+with test("exit and abort are called in main.c alone, by the timer of --timeout, and in the MPI of one rank, as MPI does"):
     equal(lines_with(r"(^|[^A-Za-z0-9_])(exit|_exit|_Exit|abort) *\(", files,
-                     lambda p: p.endswith("/main.c") or p == "contrib/one_rank/process.c"), [])
+                     lambda p: p.endswith("/main.c") or p in ("contrib/one_rank/process.c", "src/cli/heartbeat.c")), [])
 
 with test("each exported function computes in the default floating-point environment, and one that does not is found"):
     equal(in_callers_environment(files), [])

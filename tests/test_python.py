@@ -220,6 +220,35 @@ plan.close()
     done = python(script, ranks=2, limit=110)
     equal((done.returncode, done.stdout.count("right"), done.stdout.count("told"), done.stdout.count("not")), (0, 4, 2, 0), done.stdout[-1500:])
 
+with test("a process that is forked while a thread loads libspmm is refused, too, without waiting for that thread"):
+    script = scratch("fork_loading.py", """
+import os, signal, threading
+from spmm_mpi import Error, _library
+open_library, inside, forked = _library.open_library, threading.Event(), threading.Event()
+def slowly():
+    inside.set()
+    forked.wait()
+    return open_library()
+_library.open_library = slowly
+thread = threading.Thread(target=_library.library_path)
+thread.start()
+inside.wait()
+child = os.fork()
+if child == 0:
+    signal.alarm(20)
+    try:
+        _library.library_path()
+    except Error as error:
+        os._exit("was forked" not in str(error))
+    os._exit(2)
+code = os.waitpid(child, 0)[1]
+forked.set()
+thread.join()
+print(code, _library.library_path())
+""")
+    done = python(script)
+    equal(done.stdout, f"0 {LIBRARY}\n")
+
 # ---- installing it ----
 
 

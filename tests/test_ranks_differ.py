@@ -1,8 +1,12 @@
 """Ranks that get different command lines, environments or files from a launcher or a wrapper script.
 limit: 300"""
+import csv
+import itertools
+import json
 import os
 import shlex
 import subprocess
+import time
 
 from command import MPIRUN, NO_SERIES, PROGRAM, ROOT, SERIES, equal, finish, patience, scratch, skip, test, within
 
@@ -109,12 +113,83 @@ with test("two programs of one job, or options of series_mpi, are told in the sa
         done = start([*series, "-q"], [*series, "-t", "2"])
         equal(done.returncode, 0, done.stderr[-800:])
 
-with test("processes that MPI does not connect are warned of, once"):
-    for size, rank_name in (("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"), ("PMI_SIZE", "PMI_RANK"),
-                            ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID")):
-        for rank in (0, 1):
+WARNING = "the launcher started 4 processes, but MPI does not connect them"
+with test("processes that MPI does not connect are warned of by one of them, and in the reports and records of all"):
+    for size, rank_name in (("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"), ("PMI_SIZE", "PMI_RANK"), ("PMI_SIZE", "PALS_RANKID"),
+                            ("MV2_COMM_WORLD_SIZE", "MV2_COMM_WORLD_RANK"), ("FLUX_JOB_SIZE", "FLUX_TASK_RANK"),
+                            ("JSM_NAMESPACE_SIZE", "JSM_NAMESPACE_RANK"), ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID")):
+        for rank in (0, 2):
             own = {**os.environ, size: "4", rank_name: str(rank)}
-            done = subprocess.run([PROGRAM, "-q", *SMALL, A], capture_output=True, text=True, timeout=patience(60), env=own, check=False)
-            equal("the launcher started 4 processes" in done.stderr, rank == 0, f"{size}: {done.stderr}")
+            for command in ([PROGRAM, *SMALL, A], [] if NO_SERIES else [SERIES, *SMALL, "-m", "9", "-n", "9", "--steps", "mean"]):
+                if not command:
+                    continue
+                files = scratch("alone.jsonl", ""), scratch("alone.csv", "")
+                done = subprocess.run([*command, "--json", files[0], "--csv", files[1]], capture_output=True, text=True,
+                                      timeout=patience(60), env=own, check=False)
+                equal((done.returncode, done.stderr.count(WARNING)), (0, int(rank == 0)), f"{size}: {done.stderr}")
+                equal(done.stdout.splitlines()[0].startswith(f"warning    {WARNING}"), True, done.stdout)
+                for line in open(files[0]).read().splitlines():
+                    within(json.loads(line)["warning"], WARNING)
+                for row in csv.DictReader(open(files[1])):
+                    within(row["warning"], WARNING)
+    done = subprocess.run([*MPIRUN, "-np", "2", PROGRAM, *SMALL, A, "--json", files[0]], capture_output=True, text=True,
+                          timeout=patience(60), check=False)
+    equal((done.returncode, done.stderr, "warning" in done.stdout), (0, "", False))
+    equal(json.loads(open(files[0]).read().splitlines()[-1])["warning"], "")
+
+STOP = """
+#include <mpi.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+static void stop(const char *here)
+{
+    const char *rank = getenv("OMPI_COMM_WORLD_RANK");
+    if (!rank) rank = getenv("PMI_RANK");
+    if (rank && strcmp(rank, getenv("STOP_RANK")) == 0 && strcmp(here, getenv("STOP_IN")) == 0) raise(SIGSTOP);
+}
+int MPI_Init_thread(int *c, char ***v, int level, int *given) { stop("start"); return PMPI_Init_thread(c, v, level, given); }
+int MPI_Finalize(void) { stop("end"); return PMPI_Finalize(); }
+"""
+
+
+def running(program):
+    """Whether processes of this test's jobs, also stopped ones, run the program."""
+    found = False
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as environ:
+                found |= os.path.samefile(f"/proc/{pid}/exe", program) and library.encode() in environ.read()
+        except OSError:  # it has ended
+            pass
+    return found
+
+
+library = scratch("stop.so")
+made = subprocess.run([os.environ.get("MPICC", "mpicc"), "-shared", "-fPIC", "-o", library, scratch("stop.c", STOP)], capture_output=True,
+                      text=True, check=False)
+if made.returncode:
+    skip("with --timeout a rank that is stopped at MPI's start or end ends the job", made.stderr[-200:])
+else:
+    with test("with --timeout a rank that is stopped at MPI's start or end ends the job by a line, within the limit and 5 s"):
+        for program, where, stopped in itertools.product([PROGRAM] + [SERIES] * (not NO_SERIES), ("start", "end"), (0, 2)):
+            words = [program, *SMALL, "--timeout", "2", *([A] if program == PROGRAM else ["-m", "9", "-n", "9", "--steps", "mean"])]
+            own = {**os.environ, "LD_PRELOAD": library, "STOP_RANK": str(stopped), "STOP_IN": where}
+            begun = time.monotonic()
+            with open(scratch("said"), "w") as file:
+                job = subprocess.Popen([*MPIRUN, "-np", "3", *words], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=file, env=own)
+                while job.poll() is None and (time.monotonic() < begun + 2 or running(program)):
+                    assert time.monotonic() < begun + patience(7), f"{where} {stopped}: {open(file.name).read()[-800:]}"
+                    time.sleep(0.05)
+                try:
+                    code = job.wait(patience(10))
+                except subprocess.TimeoutExpired:  # (mpirun may hang, or crash, then: docs/SURPRISES.md)
+                    job.kill()
+                    code = job.wait()
+            said = [line for line in open(file.name) if ": error: " in line]
+            # on a busy machine mpirun may take the second after which the next rank speaks
+            assert code != 0 and len(said) in (1, 2), (code, open(file.name).read()[-800:])
+            for line in said:
+                within(line, f": MPI did not {where} within 4 s (--timeout 2): a process is stopped or lost")
 
 finish()

@@ -1,5 +1,6 @@
-/* Plans and threads: a plan refuses a second thread, and threads with plans of their own do not disturb one
- * another. Processes that are forked after a product are refused.
+/* Plans and threads: first calls of several threads may coincide, a plan refuses a second thread, and threads
+ * with plans of their own do not disturb one another. Processes that are forked after a product are
+ * refused.
  *
  * MPI: 1 2 3
  * limit: 240 */
@@ -152,6 +153,63 @@ static void alone(distributed *d, const char *spec)
 {
     CHECK_INT(spmm_csr_generate(spec, SPMM_F64, &d->a), SPMM_OK);
     CHECK_INT(spmm_csr_scatter(MPI_COMM_SELF, 0, &d->a, 1, 1, &d->block), SPMM_OK);
+}
+
+static atomic_int early; /* calls of MPI_Cart_create() during the process's first one */
+
+#ifndef SPMM_ONE_RANK_MPI_H
+/** Counts such calls, in a first one that takes a moment. (Open MPI 4 crashes at some of them.) */
+int MPI_Cart_create(MPI_Comm comm, int n, const int *dims, const int *periods, int reorder, MPI_Comm *cart)
+{
+    static const struct timespec moment = {.tv_nsec = 50000000};
+    static atomic_int calls, returned;
+    const int first = atomic_fetch_add(&calls, 1) == 0;
+    if (first)
+        nanosleep(&moment, NULL);
+    else
+        early += !returned;
+    const int error = PMPI_Cart_create(comm, n, dims, periods, reorder, cart);
+    if (first) returned = 1;
+    return error;
+}
+#endif
+
+/** Makes a matrix, its block, a plan and a product by this thread's communicator. */
+static void *call_first(void *of)
+{
+    worker *const w = of;
+    distributed d = {.a = {0}};
+    w->d = &d;
+    w->odd += spmm_csr_generate("lap2d5:9", SPMM_F64, &d.a) != SPMM_OK;
+    w->odd += spmm_csr_scatter(w->comm, 0, &d.a, 0, 0, &d.block) != SPMM_OK;
+    w->odd += spmm_plan_create(w->comm, &d.block, K, NULL, &w->plan) != SPMM_OK;
+    w->odd += spmm_plan_x_create(w->plan, &w->x) != SPMM_OK;
+    w->odd += spmm_plan_y_create(w->plan, &w->y) != SPMM_OK;
+    by_apply(w, 1);
+    spmm_multivector_destroy(&w->x);
+    spmm_multivector_destroy(&w->y);
+    spmm_plan_destroy(w->plan);
+    spmm_block_destroy(&d.block);
+    spmm_csr_destroy(&d.a);
+    return NULL;
+}
+
+static void test_first_calls(void)
+{
+    enum { FIRST = 8 };
+    TEST("the first calls of a process may be those of several threads, on communicators of their own") {
+        worker w[FIRST] = {{.d = NULL}};
+        pthread_t thread[FIRST];
+        for (int t = 0; t < FIRST; t++) CHECK_INT(MPI_Comm_dup(MPI_COMM_WORLD, &w[t].comm), MPI_SUCCESS);
+        for (int t = 0; t < FIRST; t++) CHECK_INT(pthread_create(&thread[t], NULL, call_first, &w[t]), 0);
+        for (int t = 0; t < FIRST; t++) {
+            CHECK_INT(pthread_join(thread[t], NULL), 0);
+            CHECK_INT(w[t].odd, 0);
+            CHECK_INT(w[t].right, 1);
+            MPI_Comm_free(&w[t].comm);
+        }
+        CHECK_INT(early, 0);
+    }
 }
 
 static void test_one_plan(void)
@@ -423,6 +481,7 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &test_.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     test_.any = test_any_;
+    if (level == MPI_THREAD_MULTIPLE) test_first_calls();
     test_refusal();
     test_share();
     TEST("a process that is forked before the library is used may use it") CHECK_INT(first, 0);

@@ -125,6 +125,11 @@ with test("a forked process is told, and its parent goes on"):
     done = ran(python, CASES, "forked", env=plain())
     assert done.returncode == 0, done.stdout
 
+with test("products of threads may be the first calls of the process"):
+    for again in range(3):
+        done = ran(python, CASES.parent / "first_calls.py", 16, env=plain())
+        equal((done.returncode, done.stdout), (0, "right\n"))
+
 with test("a wrong communicator is told"):
     within(ran(python, CASES, "wrong", env=plain()).stdout, "is for one process without an MPI: expected Plan(A)")
 

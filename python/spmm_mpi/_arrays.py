@@ -477,11 +477,12 @@ def driver():
     global _driver
     if _driver is None:
         try:
-            _driver = ctypes.CDLL("libcuda.so.1")
-            _driver.cuStreamSynchronize.argtypes = [ctypes.c_void_p]
-            _driver.cuPointerGetAttribute.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64]
+            found = ctypes.CDLL("libcuda.so.1")
+            found.cuStreamSynchronize.argtypes = [ctypes.c_void_p]
+            found.cuPointerGetAttribute.argtypes = [ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64]
         except (OSError, AttributeError):
-            _driver = False
+            found = False
+        _driver = found  # complete: other threads use it without a lock
     return _driver
 
 

@@ -349,13 +349,21 @@ class Library:
             raise Error(self.spmm_error_message().decode(errors="replace") or Status(status).name, Status(status))
 
 
-# whether this process was forked from one that had loaded libspmm
+_loaded = None
+loading = threading.RLock()  # (a signal's handler may make a first call within the first call)
+# whether this process was forked from one that had loaded libspmm, or in which another thread was loading it
 forked = False
 
 
 def in_forked():
     global forked
-    forked = True
+    held = not loading.acquire(blocking=False)
+    if not held:
+        loading.release()
+    forked = forked or held or _loaded is not None
+
+
+os.register_at_fork(after_in_child=in_forked)
 
 
 def check_fork():
@@ -385,15 +393,14 @@ def mpi_runs():
     return not MPI.Is_finalized()
 
 
-_loaded = None
-
-
 def loaded():
-    """Returns the only Library of this process."""
+    """Returns the only Library of this process, which the first thread to call this function makes."""
     global _loaded
     if _loaded is None:
-        _loaded = Library()
-        os.register_at_fork(after_in_child=in_forked)
+        check_fork()
+        with loading:
+            if _loaded is None:
+                _loaded = Library()
     return _loaded
 
 
@@ -423,9 +430,11 @@ def device_open(comm):
     different communicators must call this function first, with a communicator of all ranks. Raises Error with
     status NO_DEVICE on every rank if some rank sees no usable GPU."""
     global gpu_is_open
+    check_fork()
     lib = loaded()
-    lib.check(lib.spmm_device_open(comm_handle(comm)))
-    gpu_is_open = True
+    with gpu_lock:
+        lib.check(lib.spmm_device_open(comm_handle(comm)))
+        gpu_is_open = True
 
 
 # ---- text ----

@@ -21,6 +21,11 @@ from ._product import Made, Product, usual_on_gpu
 
 # ---- threads ----
 
+# MPI allows one collective call at a time on a communicator, and plans of matmul() in all threads duplicate
+# MPI.COMM_SELF. (On several ranks, threads that wait for a lock could wait for each other.)
+duplicating = threading.Lock()
+
+
 def serialized(method):
     """Makes threads that call the method take turns: ctypes lets other threads run while libspmm computes."""
     @functools.wraps(method)
@@ -40,7 +45,8 @@ RAISED = {kind.__name__: kind for kind in (TypeError, ValueError, MemoryError, c
 def agree(comm, error, facts=None):
     """Returns every rank's facts. If any rank has an error, all ranks raise the same one: that of the lowest
     such rank. Collective."""
-    said = comm.allgather((error and (type(error).__name__, str(error)), facts))
+    mine = error and (type(error).__name__, str(error)), facts
+    said = comm.allgather(mine) if comm.size > 1 else [mine]
     for rank, (failed, _) in enumerate(said):
         if failed:
             kind, text = failed
@@ -244,7 +250,8 @@ class Plan:
     def _make(self, comm, mine, said, rows, device):
         """Makes the block, and products for each K that was passed to the constructor. Collective."""
         self._rank = comm.rank
-        self._comm = comm.Dup()
+        with duplicating if comm.size == 1 else c.no_lock:
+            self._comm = comm.Dup()
         try:
             self._open(device)
             if self._cut_by is not None:

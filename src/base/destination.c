@@ -175,8 +175,8 @@ spmm_status sp_destination_find(const char *path, sp_destination *to)
 
 /* A signal handler receives only the signal number, so its data must be global. The first IGNORED
  * elements of `signals` are ignored, the others are caught. */
-enum { IGNORED = 2, SIGNALS = 5 };
-static const int signals[SIGNALS] = {SIGPIPE, SIGXFSZ, SIGHUP, SIGINT, SIGTERM};
+enum { IGNORED = 2, SIGNALS = 6 };
+static const int signals[SIGNALS] = {SIGPIPE, SIGXFSZ, SIGHUP, SIGINT, SIGTERM, SIGALRM};
 static struct sigaction before[SIGNALS];
 static int caught[SIGNALS];
 static char unfinished[PATH_MAX];

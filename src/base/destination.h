@@ -63,8 +63,8 @@ spmm_status sp_cannot_write(const char *path);
 
 /** Changes the signal handlers until sp_writing_end() is called. A write to a pipe without a reader, or
  *  beyond the file size limit, then sets errno instead of killing the process. A signal that ends the program
- *  (hangup, interrupt, termination) removes the file `part` first. Handlers that other code installed before
- *  still run. Calls do not nest. Local.
+ *  (hangup, interrupt, termination, alarm) removes the file `part` first. Handlers that other code installed
+ *  before still run. Calls do not nest. Local.
  *  \param [in] part  name of the file to remove; NULL: none */
 void sp_writing_begin(const char *part);
 /** Restores the signal handlers that sp_writing_begin() replaced. Local. */

@@ -8,19 +8,65 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "base/words.h"
 
 enum {
     TAG_BEAT = 1, /* tag of all messages; the watch has its own communicator */
     ALIVE = 1,
     LEAVING = 2, /* content of the last message that a rank sends */
     HOST_BYTES = 64,
-    BEATS = 8, /* heartbeats per timeout */
-    MARGIN = 5 /* seconds that mpirun may take to end the job after it has detected the loss */
+    BEATS = 8,  /* heartbeats per timeout */
+    MARGIN = 5, /* seconds that mpirun may take to end the job after it has detected the loss */
+    ABORT = 2,  /* seconds that MPI_Abort() may take */
+    SLOW = 2    /* seconds by which MPI's start and end may exceed the timeout */
 };
+
+/* ---- the timer ---- */
+
+static char last_words[SP_MESSAGE_BYTES]; /* what the process prints when the timer ends it */
+
+static void end_process(int signal)
+{
+    const ssize_t written = write(STDERR_FILENO, last_words, strlen(last_words));
+    (void)signal, (void)written;
+    _exit(sp_exit_code(SPMM_ERR_MPI));
+}
+
+/** Sets the timer; 0: none. A signal, because threads may hold locks of stdio or MPI when it is time. */
+static void set_timer(double seconds)
+{
+    const struct sigaction action = {.sa_handler = end_process};
+    const struct itimerval timer = {
+        .it_value = {(time_t)seconds, (suseconds_t)(1e6 * (seconds - (double)(time_t)seconds))}};
+    sigset_t alarm;
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    if (seconds > 0) {
+        sigaction(SIGALRM, &action, NULL);
+        pthread_sigmask(SIG_UNBLOCK, &alarm, NULL);
+    }
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+void sp_watch_call(const char *what, int seconds, int rank)
+{
+    enum { STEPS = 2 };
+    if (seconds <= 0) return;
+    snprintf(last_words, sizeof last_words,
+             "%s: error: rank %d: MPI did not %s within %d s (--timeout %d): a process is stopped or lost, "
+             "or MPI needs more time, which a greater --timeout gives\n",
+             SHOWN(program_invocation_short_name), rank, what, seconds + SLOW, seconds);
+    set_timer(seconds + SLOW + (rank < STEPS ? rank : STEPS));
+}
+
+void sp_watch_returned(void) { set_timer(0); }
+
+/* ---- heartbeats ---- */
 
 /** A peer: a rank that exchanges heartbeats with this rank. */
 typedef struct watched {
@@ -128,6 +174,23 @@ static int name_silent(const sp_watch *w, double now, char *text, size_t bytes)
     return silent;
 }
 
+/** Returns 1 if the job was started by mpirun of Open MPI 4, which was not told to probe its connections. */
+static int unprobed(const sp_watch *w) { return w->hold == 0 && getenv("OMPI_COMMAND"); }
+
+/** On rank 0, warns of hosts whose loss mpirun would not notice. */
+static void warn_of_hosts(const sp_watch *w)
+{
+    int other = 0;
+    while (other < w->size && strcmp(host_of(w, other), host_of(w, 0)) == 0) other++;
+    if (w->rank != 0 || other == w->size || !unprobed(w)) return;
+    fprintf(
+        stderr,
+        "%s: warning: --timeout: mpirun does not probe its connections to other hosts, such as %s, and may "
+        "wait for a lost one after all ranks have ended: set OMPI_MCA_oob_tcp_keepalive_time=5, "
+        "OMPI_MCA_oob_tcp_keepalive_intvl=5 and OMPI_MCA_oob_tcp_keepalive_probes=3 in its environment\n",
+        SHOWN(program_invocation_short_name), host_of(w, other));
+}
+
 /** Ends the job if a peer is overdue; if a host may be lost, only after w->hold. MPI_Abort() makes mpirun
  *  send a message to the lost host. While a message is unacknowledged, the kernel sends no keepalives, so
  *  mpirun would wait until the kernel gives up the message, by default a quarter of an hour. Output of ranks
@@ -152,7 +215,9 @@ static void look_for_silence(sp_watch *w, double now)
         w->warned = 1;
         return;
     }
-    const int waits = lost && w->hold == 0 && getenv("OMPI_COMMAND");
+    const int waits = lost && unprobed(w);
+    *last_words = '\0';
+    set_timer(ABORT);
     sp_abandon(w->comm,
                sp_fail(SPMM_ERR_MPI, "%s: stopped, or lost with %s node%s%s", text, one ? "its" : "their",
                        one ? "" : "s",
@@ -217,6 +282,7 @@ static spmm_status connect(sp_watch *w, MPI_Comm comm)
     if (gethostname(mine, sizeof mine - 1) != 0) snprintf(mine, sizeof mine, "an unknown host");
     TRY(SP_MPI(MPI_Allgather(mine, HOST_BYTES, MPI_CHAR, w->host, HOST_BYTES, MPI_CHAR, comm)));
     TRY(SP_MPI(MPI_Comm_dup(comm, &w->comm)));
+    warn_of_hosts(w);
     w->last_look = MPI_Wtime();
     for (int i = 0; i < w->peers; i++) {
         w->peer[i].last_heard = w->last_look;
@@ -283,6 +349,7 @@ void sp_watch_stop(sp_watch *w)
 {
     if (!w) return;
     MPI_Barrier(w->comm); /* while ranks wait here, their threads still watch the ranks that are missing */
+    sp_watch_call("end", (int)w->seconds, w->rank);
     w->stopping = 1;
     pthread_join(w->thread, NULL);
     destroy(w);

@@ -46,23 +46,41 @@ void sp_program_write_binding(sp_writer *s, const sp_binding *binding)
 
 /* ---- the program ---- */
 
+/** Environment variables that launchers set for each process, NULL: none. The first launcher of which a
+ *  variable is set counts, because ranks also see the variables of the launcher that started their launcher.
+ *  Only variables that count the processes of one job step: SLURM sets SLURM_NTASKS also for a batch
+ *  script. */
+static const struct {
+    const char *rank, *size;
+} launchers[] = {
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}, /* mpirun of Open MPI */
+    {"MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"},   /* mpirun_rsh of MVAPICH */
+    {"PMI_RANK", "PMI_SIZE"},                         /* Hydra of MPICH and Intel, srun --mpi=pmi2, PALS */
+    {"FLUX_TASK_RANK", "FLUX_JOB_SIZE"},              /* flux run */
+    {"JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"},     /* jsrun */
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},         /* srun */
+    {"PALS_RANKID", NULL},                            /* mpiexec and aprun of HPE */
+    {"PMIX_RANK", NULL},                              /* any other launcher with PMIx */
+};
+enum { LAUNCHERS = sizeof launchers / sizeof *launchers };
+
 int sp_program_rank(void)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (getenv(names[i])) return atoi(getenv(names[i]));
+    for (int i = 0; i < LAUNCHERS; i++)
+        if (getenv(launchers[i].rank)) return atoi(getenv(launchers[i].rank));
     return 0;
 }
 
-/* Only variables that count the processes of one job step: SLURM sets SLURM_NTASKS also for a batch
- * script. */
 int sp_program_launched(void)
 {
-    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (getenv(names[i])) return atoi(getenv(names[i]));
+    for (int i = 0; i < LAUNCHERS; i++)
+        if (launchers[i].size && getenv(launchers[i].size)) return atoi(getenv(launchers[i].size));
     return 1;
 }
+
+static char unconnected[SP_MESSAGE_BYTES];
+
+const char *sp_program_warning(void) { return unconnected; }
 
 /** Flushes stdout and checks for write errors, so that the program does not report success when a full disk
  *  has lost its output. */
@@ -95,19 +113,18 @@ spmm_status sp_program_verdict(const sp_place *place, sp_verify_mode verify, int
 }
 
 /** Warns if MPI does not connect the processes that the launcher started, e.g. because the launcher belongs
- *  to another MPI library. Both arguments must be read before MPI_Init(), which sets these variables in a
- *  process that it considers to be alone. */
+ *  to another MPI library. Each of them is rank 0, so one of them prints the warning. Both arguments must be
+ *  read before MPI_Init(), which sets these variables in a process that it considers to be alone. */
 static void warn_of_singletons(int launched, int launched_rank)
 {
-    char text[SP_MESSAGE_BYTES];
     int size;
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (size != 1 || launched <= 1 || launched_rank != 0) return;
+    if (size != 1 || launched <= 1) return;
     snprintf(
-        text, sizeof text,
+        unconnected, sizeof unconnected,
         "the launcher started %d processes, but MPI does not connect them, so each does all of the work: use the mpirun of the MPI library of this program, or the right --mpi of srun",
         launched);
-    print_warning(text);
+    if (launched_rank == 0) print_warning(unconnected);
 }
 
 /** Makes the ranks agree that the command line is valid, and the same on all ranks. If all ranks have the
@@ -117,6 +134,7 @@ static spmm_status agree_on_command(spmm_status parsed, const sp_program *progra
     int most[2] = {program->timeout, -program->timeout};
     TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, most, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD)));
     TRY(sp_watch_start(MPI_COMM_WORLD, most[0] == -most[1] ? program->timeout : 0, watch));
+    sp_watch_returned();
     TRY(sp_agree(MPI_COMM_WORLD, "options", parsed));
     TRY(sp_same_command(MPI_COMM_WORLD, program->name, program->line, program->all_read));
     return SP_MPI(MPI_Bcast(program->verbosity, 1, MPI_INT, SP_ROOT, MPI_COMM_WORLD));
@@ -131,6 +149,7 @@ static spmm_status work(const sp_program *program, int rank)
     }
     if (rank == SP_ROOT && *program->verbosity >= 0 && *program->line->notes)
         print_warning(program->line->notes);
+    if (*unconnected && *program->verbosity >= 0) printf("warning    %s\n", unconnected);
     return program->work(program->job);
 }
 
@@ -148,6 +167,7 @@ int sp_program_run(int argc, char **argv, spmm_status parsed, const sp_program *
     }
     if (status == SPMM_OK && !program->answer && sp_option_names_stdout(program->line))
         status = sp_reserve_standard_output();
+    sp_watch_call("start", program->timeout, launched_rank);
     MPI_Init_thread(&argc, &argv, sp_watch_thread_level(program->timeout), &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     warn_of_singletons(launched, launched_rank);
@@ -158,5 +178,6 @@ int sp_program_run(int argc, char **argv, spmm_status parsed, const sp_program *
     program->destroy(program->job);
     sp_watch_stop(watch);
     MPI_Finalize();
+    sp_watch_returned();
     return sp_exit_code(status);
 }

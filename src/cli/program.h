@@ -70,7 +70,8 @@ typedef struct sp_program {
  *  MPI. An error is printed as one line on stderr of rank 0; for SPMM_ERR_USAGE a second line refers to
  *  --help. If standard output cannot be written, that is an error. If an option names "-" as its file, all
  *  other output goes to stderr. If the command lines of ranks differ, the result is SPMM_ERR_USAGE. If MPI
- *  does not connect the processes that the launcher started, a warning is printed.
+ *  does not connect the processes that the launcher started, one of them prints a warning, and the reports of
+ *  all begin with it.
  *
  *  Collective over all processes.
  *  \param [in] parsed  status of the options; a failure on any rank is a failure on all
@@ -84,6 +85,10 @@ int sp_program_rank(void);
 /** Returns the number of processes that the launcher started together, from its environment variables,
  *  without calling MPI; 1 if there is no launcher. Local. */
 int sp_program_launched(void);
+
+/** Returns the warning that MPI does not connect the processes that the launcher started, for records; "" if
+ *  it does. Valid after the start of MPI. Local. */
+const char *sp_program_warning(void);
 
 /** Writes the fields device, gpu, host and threads of a record. Local. */
 void sp_program_write_binding(sp_writer *s, const sp_binding *binding);

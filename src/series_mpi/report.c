@@ -215,6 +215,7 @@ static void visit(sp_writer *s, const void *record)
     sp_writer_close(s);
     visit_sum(s, r);
     sp_writer_schema(s);
+    sp_writer_text(s, "warning", sp_program_warning());
 }
 
 spmm_status sp_series_report_files(const sp_series_options *o, const sp_series_record *r)

@@ -70,6 +70,7 @@ static void visit(sp_writer *s, const void *record)
         sp_writer_double(s, name, b->means[t]);
     }
     sp_writer_schema(s);
+    sp_writer_text(s, "warning", sp_program_warning());
 }
 
 static spmm_status show(const bench *b)

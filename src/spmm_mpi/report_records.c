@@ -274,6 +274,7 @@ static void visit(sp_writer *s, const void *record)
     copies_group(s, &r->probe.copies);
     scatter_group(s, r);
     rounding_group(s, r);
+    sp_writer_text(s, "warning", sp_program_warning());
 }
 
 spmm_status sp_report_files(const sp_options *o, const sp_record *r)
@@ -369,6 +370,7 @@ static void visit_counts(sp_writer *s, const void *record)
     sp_writer_list(s, "column_blocks", ranks, column_blocks_of, c, 0);
     sp_writer_close(s);
     sp_writer_schema(s);
+    sp_writer_text(s, "warning", sp_program_warning());
 }
 
 spmm_status sp_report_counts(const sp_counts_record *c)
