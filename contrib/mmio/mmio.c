@@ -7,6 +7,7 @@
 #include "mmio.h"
 
 #include <ctype.h>
+#include <fenv.h>
 #include <limits.h>
 #include <locale.h>
 #include <stdlib.h>
@@ -401,12 +402,17 @@ int mm_write_mtx_crd(const char *fname, int M, int N, int nz, int I[], int J[], 
     if (values < 0) return MM_UNSUPPORTED_TYPE;
     FILE *const f = standard ? stdout : fopen(fname, "w");
     if (!f) return MM_COULD_NOT_WRITE_FILE;
-    /* this thread writes in the C locale, because the locale of the program may use a decimal comma */
+    /* This thread writes in the C locale and rounds to nearest: the locale of the program may use a decimal
+     * comma, and fprintf() rounds in the program's mode. */
     const locale_t c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const locale_t before = c_locale ? uselocale(c_locale) : (locale_t)0;
+    fenv_t callers;
+    feholdexcept(&callers);
+    fesetround(FE_TONEAREST);
     int status = mm_write_banner(f, matcode);
     if (status == 0) status = mm_write_mtx_crd_size(f, M, N, nz);
     if (status == 0) status = write_entries(f, nz, I, J, val, values);
+    fesetenv(&callers);
     if (c_locale) {
         uselocale(before);
         freelocale(c_locale);

@@ -2,6 +2,7 @@
  *  algorithm and a parser for numbers of any spelling and length. */
 #include "io/numparse.h"
 
+#include <fenv.h>
 #include <locale.h>
 #include <math.h>
 #include <pthread.h>
@@ -106,9 +107,11 @@ static unsigned __int128 leading_product(uint64_t w, int power)
     return product;
 }
 
-double sp_eisel_lemire(uint64_t mantissa, int power)
+double sp_eisel_lemire(uint64_t mantissa, int64_t any_power)
 {
-    const int lead = __builtin_clzll(mantissa);
+    if (mantissa == 0 || any_power < SP_POWER_MIN) return 0.0;
+    if (any_power > SP_POWER_MAX) return INFINITY;
+    const int power = (int)any_power, lead = __builtin_clzll(mantissa);
     const unsigned __int128 product = leading_product(mantissa << lead, power);
     const uint64_t high = (uint64_t)(product >> 64), low = (uint64_t)product;
     const int upper = (int)(high >> 63);
@@ -201,11 +204,13 @@ static const char *scan_decimal(const char *p, int allow_point, decimal *d)
 }
 
 /** Converts *d by strtod_l() on a copy that keeps only the first KEPT digits. If a dropped digit is not 0, a
- *  digit 1 is appended; then the result is rounded correctly, because 768 digits and this one suffice. */
+ *  digit 1 is appended; then the result is rounded correctly, because 768 digits and this one suffice.
+ *  strtod_l() would round in the caller's mode and raise exceptions, which the caller may trap. */
 static double by_strtod(const decimal *d)
 {
     enum { KEPT = 780 };
     char text[KEPT + 48];
+    fenv_t callers;
     int n = 0, rest = 0;
     int64_t dropped = 0;
     for (const char *p = d->first; p < d->end; p++) {
@@ -223,7 +228,11 @@ static double by_strtod(const decimal *d)
         power--;
     }
     snprintf(text + n, sizeof text - (size_t)n, "e%lld", (long long)power);
-    return strtod_l(text, NULL, c_locale);
+    feholdexcept(&callers);
+    fesetround(FE_TONEAREST);
+    const double value = strtod_l(text, NULL, c_locale);
+    fesetenv(&callers);
+    return value;
 }
 
 static double decimal_value(const decimal *d)
@@ -239,10 +248,10 @@ static double decimal_value(const decimal *d)
         taken++;
     }
     const int64_t power = d->power + (d->digits - taken);
-    const double low = sp_scale(mantissa, power);
+    const double low = sp_eisel_lemire(mantissa, power);
     if (taken == d->digits) return low;
     /* *d lies between mantissa and mantissa + 1 (times 10^power): usually both bounds round to one double */
-    const double high = sp_scale(mantissa + 1, power);
+    const double high = sp_eisel_lemire(mantissa + 1, power);
     return low == high ? low : by_strtod(d);
 }
 
