@@ -128,6 +128,15 @@ static int64_t integer_at(const void *numbers, sp_number type, int64_t k)
     }
 }
 
+int64_t sp_number_integer(const void *at, sp_number type, int swapped)
+{
+    const int64_t size = sp_number_size(type);
+    int64_t aligned;
+    memcpy(&aligned, at, (size_t)size);
+    if (swapped) swap_bytes(&aligned, 1, size);
+    return integer_at(&aligned, type, 0);
+}
+
 static double real_at(const void *numbers, sp_number type, int64_t k)
 {
     switch (type) {
@@ -218,7 +227,7 @@ static spmm_status take_all(const wanted *w, int threads)
         sp_free(scratch);
     }
     if (status != SPMM_OK) sp_set_message(message);
-    return status;
+    return sp_fail_in(w->file->path, status);
 }
 
 static spmm_status out_of_range(const sp_csr_file *f, const char *what, int64_t first, int64_t end,
@@ -348,7 +357,7 @@ static spmm_status allocate_entries(spmm_csr *a)
 static spmm_status whole_rows(sp_csr_file *f, const sp_csr_file_range *r, spmm_csr *a)
 {
     const sp_sizes sizes = {0, a->cols, a->rows == f->facts.rows ? f->facts.nnz : 0};
-    TRY(sp_memory_needs(sp_csr_bytes_of(&sizes, a->precision), f->path));
+    TRY(sp_memory_needs(sp_csr_bytes_of(&sizes, a->precision), "its matrix"));
     TRY(sp_csr_file_row_starts(f, r->row_begin, r->row_end, a->irp));
     const int64_t first = a->irp[0], end = a->irp[a->rows];
     for (int64_t i = 0; i <= a->rows; i++) a->irp[i] -= first;
@@ -478,7 +487,7 @@ spmm_status sp_csr_file_block(sp_csr_file *f, const sp_csr_file_range *r, spmm_c
     if (status == SPMM_OK && !f->sorted) status = sp_csr_sort_sum_duplicates(a, r->threads, &summed);
     if (duplicates) *duplicates = summed;
     if (status != SPMM_OK) spmm_csr_destroy(a);
-    return status;
+    return sp_fail_in(f->path, status);
 }
 
 spmm_status sp_csr_file_whole(sp_csr_file *f, const sp_read_options *options, spmm_csr *a,

@@ -339,8 +339,9 @@ static spmm_status read_body(hb_file *f, const sp_read_options *options, sp_coo 
 {
     int64_t *starts;
     const int symmetric = f->type[1] == 'S', skew = f->type[1] == 'Z';
-    TRY(sp_memory_needs(
-        (double)f->cols * 8 + (double)f->entries * (double)(8 + sp_value_size(options->precision)), f->path));
+    TRY(sp_memory_needs((double)f->cols * 8 +
+                            (double)f->entries * (double)(8 + sp_value_size(options->precision)),
+                        "its matrix"));
     TRY(sp_alloc((void **)&starts, f->cols + 1, sizeof *starts, "column starts"));
     spmm_status status = sp_coo_create(f->rows, f->cols, f->entries,
                                        symmetric ? SP_SYMMETRIC

@@ -256,7 +256,7 @@ spmm_status sp_petsc_file_dense(const char *path, int fd, const sp_read_options 
     spmm_status status = lay_out_dense(&f, &h);
     if (status == SPMM_OK)
         status = sp_memory_needs((double)h.rows * (double)h.cols * (double)sp_value_size(options->precision),
-                                 path);
+                                 "its matrix");
     if (status == SPMM_OK) status = spmm_multivector_create(h.rows, h.cols, options->precision, SPMM_CPU, x);
     if (status == SPMM_OK)
         status = h.entries == DENSE ? read_rows(&f, options, x) : read_entries(&f, options, x);
