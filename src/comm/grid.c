@@ -1,27 +1,8 @@
 /** Creates and destroys cartesian process grids. */
 #include "comm/grid.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-
-/** Makes MPI load its cartesian topologies. */
-static void load_topologies(void)
-{
-    const int one = 1, periodic = 0;
-    MPI_Comm comm = MPI_COMM_NULL;
-    if (MPI_Cart_create(MPI_COMM_SELF, 1, &one, &periodic, 0, &comm) == MPI_SUCCESS) sp_comm_free(&comm);
-}
-
-/** Creates a cartesian communicator; ranks keep their numbers. Collective over comm. */
-static spmm_status create(MPI_Comm comm, int dimensions, const int *dims, const int *periodic, MPI_Comm *cart)
-{
-    /* Open MPI 4 loads them in the process's first MPI_Cart_create(), without a lock. The first call concerns
-     * this rank alone: a thread that waits for it does not wait for another rank. */
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, load_topologies);
-    return SP_MPI(MPI_Cart_create(comm, dimensions, dims, periodic, 0, cart));
-}
 
 /** Writes all P x Q grids that have `size` ranks into text [n], e.g. "4x1, 2x2 or 1x4". */
 static void list_grids(int size, char *text, size_t n)
@@ -69,7 +50,7 @@ spmm_status sp_grid_create(MPI_Comm comm, int p, int q, sp_grid *grid)
     grid->size = size;
     grid->dims[0] = p;
     grid->dims[1] = q;
-    TRY_GOTO(create(comm, 2, dims, periodic, &grid->comm), done);
+    TRY_GOTO(SP_MPI(MPI_Cart_create(comm, 2, dims, periodic, 0, &grid->comm)), done);
     TRY_GOTO(SP_MPI(MPI_Comm_rank(grid->comm, &grid->rank)), done);
     TRY_GOTO(SP_MPI(MPI_Cart_coords(grid->comm, grid->rank, 2, grid->coords)), done);
     TRY_GOTO(SP_MPI(MPI_Cart_sub(grid->comm, along_row, &grid->row_comm)), done);
@@ -92,7 +73,7 @@ spmm_status sp_ring_create(const sp_grid *grid, MPI_Comm *ring)
 {
     const int periodic = 1;
     *ring = MPI_COMM_NULL;
-    return create(grid->col_comm, 1, &grid->dims[0], &periodic, ring);
+    return SP_MPI(MPI_Cart_create(grid->col_comm, 1, &grid->dims[0], &periodic, 0, ring));
 }
 
 spmm_status sp_ring_shift(MPI_Comm ring, int steps, int *from, int *to)
