@@ -19,7 +19,7 @@ static uint64_t number_at(const unsigned char *p, int bytes)
     return value;
 }
 
-/** Returns a length or position, whose size is 8 bytes at most; INT64_MAX if it is larger. */
+/** Returns the number at p, at most INT64_MAX. */
 static int64_t length_at(const unsigned char *p, int bytes)
 {
     const uint64_t value = number_at(p, bytes);
@@ -233,8 +233,8 @@ static spmm_status more(feed *f, sp_codec_buffers *b)
     return SPMM_OK;
 }
 
-/** Inflates the first `bytes` bytes of a member. If these are all, checks the CRC and the end of the member as
- *  well. */
+/** Inflates the first `bytes` bytes of a member. If these are all, checks the CRC and the end of the member,
+ *  too. */
 static spmm_status unpack_with(feed *f, void *state, void *to, int64_t bytes)
 {
     unsigned char beyond;

@@ -35,8 +35,8 @@ extern const uint64_t sp_small_power_of_ten[8];
  *  again, and safe to call from several threads at once. */
 void sp_numparse_init(void);
 
-/** Returns mantissa * 10^power, rounded to nearest, ties to even; infinity on overflow. Computes with integers
- *  only, so that neither rounding mode nor traps of the caller matter. */
+/** Returns mantissa * 10^power, rounded to nearest, ties to even; infinity on overflow. Computes with
+ *  integers only, so that neither rounding mode nor traps of the caller matter. */
 double sp_eisel_lemire(uint64_t mantissa, int64_t power);
 
 typedef enum sp_number_kind {
