@@ -411,7 +411,7 @@ static spmm_status part_of_row(const sp_csr_file *f, const sp_csr_file_range *r,
         if (column < r->col_begin || column >= r->col_end) continue;
         if (append) {
             a->ja[to] = (int32_t)(column - r->col_begin);
-            sp_value_set(a->as, a->precision, to, sp_value_get(p->value, a->precision, k));
+            sp_values_copy(a->precision, p->value, k, 1, a->as, to);
         }
         to++;
     }

@@ -453,12 +453,10 @@ static void take_blocks(const npz_file *f, int64_t row, int64_t first, int64_t c
     int64_t e = first * f->height * f->width;
     for (int64_t i = 0; i < f->height; i++) {
         a->irp[row * f->height + i] = e;
-        for (int64_t b = first; b < first + count; b++)
-            for (int64_t j = 0; j < f->width; j++, e++) {
-                a->ja[e] = (int32_t)(column[b] * f->width + j);
-                sp_value_set(a->as, a->precision, e,
-                             sp_value_get(value, a->precision, (b * f->height + i) * f->width + j));
-            }
+        for (int64_t b = first; b < first + count; b++, e += f->width) {
+            for (int64_t j = 0; j < f->width; j++) a->ja[e + j] = (int32_t)(column[b] * f->width + j);
+            sp_values_copy(a->precision, value, (b * f->height + i) * f->width, f->width, a->as, e);
+        }
     }
 }
 
