@@ -10,12 +10,13 @@
  *  - The banner may follow blanks or a byte order mark, its words may be in upper or lower case, and "double"
  *    means "real"; comment lines may have any length and may stand between entries.
  *  - Integer matrices are read and written where NIST's version handles only real ones.
- *  - Numbers are read and written with a decimal point in any locale. Doubles are correctly rounded on
- *    reading and get 17 digits on writing, so that a written value is read back unchanged. The exponent
- *    letter may be D or E.
+ *  - Numbers are read and written with a decimal point in any locale. Doubles are correctly rounded in any
+ *    rounding mode, and get 17 digits on writing, so that a written value is read back unchanged. The
+ *    exponent letter may be D or E.
  *  - An index outside the matrix makes mm_read_mtx_crd_data() and its callers fail.
  *
- *  The functions are in libmm, which spmm.pc and CMake's target spmm::spmm name in addition to libspmm.
+ *  The functions are in libmm, which spmm.pc and CMake's target spmm::spmm name in addition to libspmm. The
+ *  static libmm.a needs -lm.
  *
  *  For large files use spmm_csr_read() of spmm_types.h, which reads with all OpenMP threads.
  *

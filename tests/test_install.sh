@@ -93,7 +93,7 @@ int main(void)
 }
 C
     ok "a program may have some of NIST's functions of its own" sh -c \
-        "${CC:-cc} some_mm.c -I'$prefix/include' '$prefix/lib/libmm.a' -o some_mm && ./some_mm <cage4.mtx"
+        "${CC:-cc} some_mm.c -I'$prefix/include' '$prefix/lib/libmm.a' -lm -o some_mm && ./some_mm <cage4.mtx"
     text "docs/INSTALL.md says how to link the static libraries" "$static" "$(<"$root/docs/INSTALL.md")"
     text "and how a prefix that was moved is found" "$moved" "$(<"$root/docs/INSTALL.md")"
     cp -a "$prefix" "$scratch/moved" && mv "$prefix" "$prefix.away"

@@ -1,6 +1,9 @@
 """Files in common formats: the Python package reads the right CSR, and three ranks compute the right Y.
 limit: 300"""
 import os
+import struct
+import warnings
+import zipfile
 
 from command import equal, finish, run, scratch, skip, test, within
 from python_package import missing, python
@@ -87,6 +90,25 @@ def arrays_of(a, index, value):
             "data": a.data.astype(value)}
 
 
+def npy(array, start=128, descr=None):
+    """A file of NumPy whose elements begin at byte `start`."""
+    head = repr({"descr": descr or array.dtype.str, "fortran_order": False, "shape": array.shape}).encode()
+    return b"\x93NUMPY\1\0" + struct.pack("<H", start - 10) + head.ljust(start - 10) + array.tobytes()
+
+
+def members(arrays):
+    return {f"{name}.npy": npy(np.asarray(array)) for name, array in arrays.items()}
+
+
+def archive(name, *members):
+    """A zip archive; the same name may be in several of `members`."""
+    with zipfile.ZipFile(scratch(name), "w") as zip:
+        for some in members:
+            for member, data in some.items():
+                zip.writestr(member, data)
+    return scratch(name)
+
+
 def npz_files():
     for compressed in (False, True):
         for layout in ("csr", "csc", "coo", "bsr"):
@@ -102,7 +124,16 @@ def npz_files():
         a = matrix(kind="pattern" if value == "?" else "integer")
         a.data = abs(a.data)
         yield npz(f"of-{value.strip('<>?')}-values.npz", **arrays_of(a, "<i4", value)), a, True
+    for index in ("i2", ">i2", "u1"):
+        a = matrix()
+        yield npz(f"shape-of-{index.replace('>', 'swapped-')}.npz", **{**arrays_of(a, "<i4", "<f8"), "shape": np.array(a.shape, index)}), a, True
+    a = scipy.sparse.csr_matrix(np.arange(1.0, 40001).reshape(1, -1))
+    yield npz("unsigned-starts.npz", **arrays_of(a, "u2", "<f8")), a, True
     a = matrix()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield archive("twice.npz", {"data.npy": npy(a.data + 1)}, members(arrays_of(a, "<i4", "<f8"))), a, True
+    yield archive("longest-head.npz", {**members(arrays_of(a, "<i4", "<f8")), "shape.npy": npy(np.array(a.shape), 4080)}), a, True
     yield npz("wide-indices.npz", **arrays_of(a, "<i8", "<f8")), a, True
     yield npz("other-order.npz", np.savez_compressed, **arrays_of(a, ">i4", ">f8")), a, False
     longer = arrays_of(a, "<i4", "<f8")
@@ -247,6 +278,34 @@ with test("an .npz that is damaged, or has another content, is refused with what
     row, column = csc.tocoo().row[3] + 1, csc.tocoo().col[3] + 1
     done = run("-q", "-d", "cpu", scratch("nan.npz"))
     assert f'found "nan" in row {row}, column {column}' in done.err, done.err
+
+with test("an .npz whose small members, names, lengths or types are wrong is refused as such"):
+    whole, packed = (open(npz("good.npz", how, **GOOD), "rb").read() for how in (np.savez, np.savez_compressed))
+    for name, data in (("shape", GOOD["shape"].tobytes()), ("format", b"csr")):
+        at = whole.index(data, whole.index(f"{name}.npy".encode()) + 80)
+        refused(scratch("bit.npz", whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1:]), f"its member {name}.npy is damaged (checksum)")
+        at = packed.rindex(f"{name}.npy".encode()) - 30
+        assert packed[at - 16:at - 12] == b"PK\1\2"
+        refused(scratch("bit.npz", packed[:at] + bytes([packed[at] ^ 1]) + packed[at + 1:]), f"its member {name}.npy is damaged")
+    small = members(GOOD)
+    for name, data, message in (("shape", npy(GOOD["shape"], 4090), "found 4106 bytes in shape.npy, expected at most 4096"),
+                                ("format", npy(GOOD["format"], 4094), "found 4097 bytes in format.npy, expected at most 4096"),
+                                ("data", npy(GOOD["data"], 5000), "found a head of 5000 bytes in data.npy, expected at most 4096"),
+                                ("shape", npy(GOOD["shape"])[:100], "its array shape.npy is damaged (its head)"),
+                                ("shape", npy(np.array([1, 2, 3], "i2")), "found a shape of 3 numbers, expected 2"),
+                                ("format", npy(GOOD["format"], descr="<U-2147483648"), 'found the type "<U-2147483648\''),
+                                ("data", npy(GOOD["data"], descr="<f4294967304"), 'found the type "<f4294967304\''),
+                                ("format", npy(np.array("\u0163sr")), 'found a matrix in the format "?sr"')):
+        refused(archive("changed.npz", {**small, f"{name}.npy": data}), message)
+    for before, after in ((b"indices.npy", b"indicez.npy"), (whole[:10], whole[:8] + b"\x08\0")):
+        refused(scratch("local.npz", whole.replace(before, after, 1)), "with a member that its directory describes differently")
+    end = whole.rindex(b"PK\5\6")
+    fewer = whole[:end + 8] + struct.pack("<HH", len(GOOD) - 1, len(GOOD) - 1) + whole[end + 12:]
+    refused(scratch("fewer.npz", fewer), "whose directory is longer than its end says")
+    equal(run("-q", "--convert", scratch("zip64.npz"), scratch("good.npz")).code, 0)
+    large = bytearray(open(scratch("zip64.npz"), "rb").read())
+    large[large.rindex(b"PK\6\6") + 55] |= 0x80
+    refused(scratch("large.npz", bytes(large)), "whose directory is beyond its end")
 
 with test("an .npz that is not a stored CSR is not read by all ranks, and the message says what to do"):
     scipy.sparse.save_npz(scratch("deflated.npz"), A)

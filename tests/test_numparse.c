@@ -1,5 +1,6 @@
 /** Numbers: against strtod of the C library, bit for bit.  limit: 120 */
 #define TEST_TRAPS 0 /* numbers of all bits */
+#include <fenv.h>
 #include <locale.h>
 #include <math.h>
 
@@ -143,6 +144,42 @@ static void test_ends(void)
     }
 }
 
+static void test_environment(void)
+{
+    static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    TEST("in any rounding mode, with exceptions trapped, numbers have the same bits and raise nothing") {
+        static const char *const numbers[] = {"0.1",
+                                              "-1e23",
+                                              "1e-5",
+                                              "9007199254740993",
+                                              "5e-324",
+                                              "1e400",
+                                              "-1e-400",
+                                              "9007199254740993.00000000000000000000000000000001",
+                                              "9007199254740992.99999999999999999999999999999999",
+                                              "1.7976931348623158079372897140530341507993413271e308"};
+        const int traps = feenableexcept(FE_ALL_EXCEPT) >= 0 ? FE_ALL_EXCEPT : 0; /* not on every processor */
+        fesetenv(FE_DFL_ENV);
+        for (size_t k = 0; k < sizeof numbers / sizeof *numbers; k++) {
+            char text[128];
+            double value;
+            const char *stop;
+            snprintf(text, sizeof text, "%s\n%8s", numbers[k], "");
+            const double expected = strtod(text, NULL);
+            for (int m = 0; m < 4; m++) {
+                feclearexcept(FE_ALL_EXCEPT);
+                fesetround(modes[m]);
+                feenableexcept(traps);
+                sp_parse_real(text, &stop, &value);
+                CHECK(fetestexcept(FE_ALL_EXCEPT & ~FE_INEXACT) == 0 && fegetround() == modes[m] &&
+                      fegetexcept() == traps);
+                fesetenv(FE_DFL_ENV);
+                CHECK(same_bits(value, expected) && *stop == '\n');
+            }
+        }
+    }
+}
+
 static sp_number_kind kind_of(const char *text, int length)
 {
     char line[128];
@@ -235,6 +272,7 @@ int main(void)
     test_random();
     test_halfway();
     test_ends();
+    test_environment();
     test_spellings();
     test_integers();
     return test_end();

@@ -63,3 +63,11 @@ spmm_status sp_fail(spmm_status status, const char *format, ...)
     sp_set_message(text);
     return status;
 }
+
+spmm_status sp_fail_in(const char *path, spmm_status status)
+{
+    size_t n = 0;
+    if (status == SPMM_OK) return status;
+    while (path[n] && (message[n] == path[n] || message[n] == '?')) n++;
+    return !path[n] && message[n] == ':' ? status : sp_fail(status, "%s: %s", path, message);
+}

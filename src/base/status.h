@@ -26,6 +26,11 @@ enum { SP_MESSAGE_BYTES = 1024 };
  *  \return `status` */
 spmm_status sp_fail(spmm_status status, const char *format, ...) SP_PRINTF(2, 3);
 
+/** Makes the calling thread's error message begin with "PATH:", unless it does or `status` is SPMM_OK. The
+ *  message of a failed allocation does not name the file. Local.
+ *  \return `status` */
+spmm_status sp_fail_in(const char *path, spmm_status status);
+
 /** Replaces the calling thread's error message, e.g. by the message of another thread or rank; copies the
  *  text. Local. */
 void sp_set_message(const char *message);

@@ -8,6 +8,7 @@
 
 #include "base/destination.h"
 #include "base/enum_words.h"
+#include "base/fp_environment.h"
 #include "base/words.h"
 #include "cli/heartbeat.h"
 #include "cli/same_command.h"
@@ -143,6 +144,7 @@ static spmm_status agree_on_command(spmm_status parsed, const sp_program *progra
 /** Runs the program's work between MPI_Init() and MPI_Finalize(). Collective. */
 static spmm_status work(const sp_program *program, int rank)
 {
+    SP_DEFAULT_FP; /* MPI may have loaded a library that flushes subnormal numbers */
     if (program->answer) {
         if (rank == SP_ROOT) program->answer();
         return SPMM_OK;

@@ -14,6 +14,7 @@
 #endif
 
 #include "base/budget.h"
+#include "base/environment.h"
 #include "base/memory.h"
 #include "base/threads.h"
 #include "base/words.h"
@@ -130,9 +131,7 @@ int64_t sp_chunk_bytes(void)
 {
     int64_t known = chunk_bytes;
     if (known > 0) return known;
-    const char *text = getenv("SPMM_CHUNK_BYTES");
-    const long long value = text ? atoll(text) : 0;
-    known = value >= 1 && value <= MOST_CHUNK_BYTES ? value : MOST_CHUNK_BYTES;
+    known = sp_environment_number("SPMM_CHUNK_BYTES", MOST_CHUNK_BYTES);
     chunk_bytes = known;
     return known;
 }

@@ -129,6 +129,15 @@ static int64_t integer_at(const void *numbers, sp_number type, int64_t k)
     }
 }
 
+int64_t sp_number_integer(const void *at, sp_number type, int swapped)
+{
+    const int64_t size = sp_number_size(type);
+    int64_t aligned;
+    memcpy(&aligned, at, (size_t)size);
+    if (swapped) swap_bytes(&aligned, 1, size);
+    return integer_at(&aligned, type, 0);
+}
+
 static double real_at(const void *numbers, sp_number type, int64_t k)
 {
     switch (type) {
@@ -220,7 +229,7 @@ static spmm_status take_all(const wanted *w, int threads)
         sp_free(scratch);
     }
     if (status != SPMM_OK) sp_set_message(message);
-    return status;
+    return sp_fail_in(w->file->path, status);
 }
 
 static spmm_status out_of_range(const sp_csr_file *f, const char *what, int64_t first, int64_t end,
@@ -354,7 +363,7 @@ static spmm_status allocate_entries(spmm_csr *a)
 static spmm_status whole_rows(sp_csr_file *f, const sp_csr_file_range *r, spmm_csr *a)
 {
     const sp_sizes sizes = {0, a->cols, a->rows == f->facts.rows ? f->facts.nnz : 0};
-    TRY(sp_memory_needs(sp_csr_bytes_of(&sizes, a->precision), f->path));
+    TRY(sp_memory_needs(sp_csr_bytes_of(&sizes, a->precision), "its matrix"));
     TRY(sp_csr_file_row_starts(f, r->row_begin, r->row_end, a->irp));
     const int64_t first = a->irp[0], end = a->irp[a->rows];
     for (int64_t i = 0; i <= a->rows; i++) a->irp[i] -= first;
@@ -408,7 +417,7 @@ static spmm_status part_of_row(const sp_csr_file *f, const sp_csr_file_range *r,
         if (column < r->col_begin || column >= r->col_end) continue;
         if (append) {
             a->ja[to] = (int32_t)(column - r->col_begin);
-            sp_value_set(a->as, a->precision, to, sp_value_get(p->value, a->precision, k));
+            sp_values_copy(a->precision, p->value, k, 1, a->as, to);
         }
         to++;
     }
@@ -484,7 +493,7 @@ spmm_status sp_csr_file_block(sp_csr_file *f, const sp_csr_file_range *r, spmm_c
     if (status == SPMM_OK && !f->sorted) status = sp_csr_sort_sum_duplicates(a, r->threads, &summed);
     if (duplicates) *duplicates = summed;
     if (status != SPMM_OK) spmm_csr_destroy(a);
-    return status;
+    return sp_fail_in(f->path, status);
 }
 
 spmm_status sp_csr_file_whole(sp_csr_file *f, const sp_read_options *options, spmm_csr *a,

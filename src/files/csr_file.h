@@ -78,6 +78,11 @@ spmm_status sp_csr_file_read_at(const sp_csr_file *file, void *to, int64_t bytes
 /** Returns the size of a number in bytes. Local. */
 int64_t sp_number_size(sp_number type);
 
+/** Returns the integer stored at `at`; one of U64 above INT64_MAX becomes negative. Local.
+ *  \param [in] type     not F32, F64
+ *  \param [in] swapped  as in sp_csr_section */
+int64_t sp_number_integer(const void *at, sp_number type, int swapped);
+
 /** Returns the data from the header of an open file; valid until the file is closed. Local. */
 const sp_csr_file_facts *sp_csr_file_facts_of(const sp_csr_file *file);
 

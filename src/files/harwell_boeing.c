@@ -15,6 +15,7 @@
 #include "io/numparse.h"
 
 enum { CARD_INT = 14, TYPE_AT = 14, FORMAT_WIDTH = 16, VALUES_WIDTH = 20, FIELD_MAX = 64 };
+enum { POWER_LIMIT = 1000000000 }; /* a larger exponent overflows or underflows with any field and format */
 
 /** A Fortran format such as "(1P,4E20.12)", which describes the fields of one kind. */
 typedef struct field_format {
@@ -145,7 +146,8 @@ static spmm_status format_at(hb_file *f, int64_t from, int64_t width, const char
     for (const char *p = b; p < e; p++)
         if (!sp_is_blank(*p)) word[n++] = (char)toupper((unsigned char)*p);
     word[n] = 0;
-    return parse_format(word, letters, format) ? SPMM_OK : wrong(f, SPMM_ERR_UNSUPPORTED, b, e, expected);
+    if (strlen(word) == (size_t)n && parse_format(word, letters, format)) return SPMM_OK;
+    return wrong(f, SPMM_ERR_UNSUPPORTED, b, e, expected);
 }
 
 static spmm_status check_type(hb_file *f)
@@ -259,7 +261,8 @@ static spmm_status next_value(hb_file *f, const sp_read_options *options, int64_
     const char *b, *e, *p;
     char *after;
     const char *stop;
-    int n = 0, point = 0, exponent = 0, shift = 0;
+    int n = 0, point = 0, shift = 0;
+    long long exponent = 0;
     TRY(next_field(f, &f->values, left, &b, &e));
     memcpy(field, b, (size_t)(e - b)); /* the next field may follow without a blank */
     for (p = field; isdigit((unsigned char)*p) || *p == '.' || (p == field && (*p == '-' || *p == '+'));
@@ -270,16 +273,18 @@ static spmm_status next_value(hb_file *f, const sp_read_options *options, int64_
     const int numeric = n > 0 && !isalpha((unsigned char)p[strcspn(p, "iInN")]), has_exponent = numeric && *p;
     if (has_exponent) { /* E+05, D5, +05 */
         if (strchr("EeDdQq", *p)) p++;
-        exponent = (int)strtol(p, &after, 10);
-        if (after == p || *after) return wrong(f, SPMM_ERR_SYNTAX, b, e, "a number");
+        exponent = strtoll(p, &after, 10); /* a blank may stand for the sign; LLONG_MAX on overflow */
+        p = after == p ? field : after;
     } else {
         shift = f->values.scale;
     }
     if (!point) shift += f->values.decimals;
-    if (abs(exponent) > 9999) exponent = exponent < 0 ? -9999 : 9999;
-    if (shift != 0 || has_exponent) snprintf(word + n, sizeof word - (size_t)n, "e%d", exponent - shift);
+    if (exponent > POWER_LIMIT) exponent = POWER_LIMIT;
+    if (exponent < -POWER_LIMIT) exponent = -POWER_LIMIT;
+    if (shift != 0 || has_exponent) snprintf(word + n, sizeof word - (size_t)n, "e%lld", exponent - shift);
     const sp_number_kind kind = sp_parse_real(numeric ? word : field, &stop, value);
-    if (kind == SP_NUMBER_NONE || *stop) return wrong(f, SPMM_ERR_SYNTAX, b, e, "a number");
+    if (kind == SP_NUMBER_NONE || *stop || (numeric ? p : stop) != field + (e - b))
+        return wrong(f, SPMM_ERR_SYNTAX, b, e, "a number");
     if (!options->allow_nonfinite &&
         (kind != SP_NUMBER_FINITE || (options->precision == SPMM_F32 && isinf((float)*value))))
         return wrong(f, SPMM_ERR_SYNTAX, b, e,
@@ -339,8 +344,9 @@ static spmm_status read_body(hb_file *f, const sp_read_options *options, sp_coo 
 {
     int64_t *starts;
     const int symmetric = f->type[1] == 'S', skew = f->type[1] == 'Z';
-    TRY(sp_memory_needs(
-        (double)f->cols * 8 + (double)f->entries * (double)(8 + sp_value_size(options->precision)), f->path));
+    TRY(sp_memory_needs((double)f->cols * 8 +
+                            (double)f->entries * (double)(8 + sp_value_size(options->precision)),
+                        "its matrix"));
     TRY(sp_alloc((void **)&starts, f->cols + 1, sizeof *starts, "column starts"));
     spmm_status status = sp_coo_create(f->rows, f->cols, f->entries,
                                        symmetric ? SP_SYMMETRIC

@@ -42,9 +42,9 @@ static spmm_status check_edges(const char *path, int fd)
 spmm_status sp_matrix_file_open(const char *path, const sp_read_options *options, sp_matrix_file *f)
 {
     const int fd = sp_input_descriptor(path);
-    *f = (sp_matrix_file){.format = format_of(fd, options), .options = *options};
+    *f = (sp_matrix_file){.format = format_of(fd, options), .path = path, .options = *options};
     if (options->edges) TRY(check_edges(path, fd));
-    return f->format->open(path, fd, options, &f->file);
+    return sp_fail_in(path, f->format->open(path, fd, options, &f->file));
 }
 
 sp_sizes sp_matrix_file_sizes(const sp_matrix_file *f) { return f->format->sizes(f->file); }
@@ -54,7 +54,8 @@ spmm_status sp_matrix_file_read(sp_matrix_file *f, spmm_csr *a, sp_mtx_info *inf
 {
     sp_mtx_info of_file = {.stored = 0};
     int64_t entries = 0, summed = 0;
-    const spmm_status status = f->format->read(f->file, &f->options, a, &of_file, &entries, &summed);
+    const spmm_status status = sp_fail_in(
+        f->path, f->format->read(f->file, &f->options, a, &of_file, &entries, &summed));
     if (info) *info = of_file;
     if (stored) *stored = entries;
     if (duplicates) *duplicates = summed;

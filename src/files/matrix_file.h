@@ -9,6 +9,7 @@
 typedef struct sp_matrix_file {
     const sp_matrix_format
         *format; /**< the recognized format; set even if opening the file fails; NULL: *this is zeroed */
+    const char *path;
     sp_read_options options;
     void *file; /**< the object that format->open() created; NULL: closed */
 } sp_matrix_file;

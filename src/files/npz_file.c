@@ -13,14 +13,15 @@
 #include "files/csr_file.h"
 #include "files/zip_file.h"
 #include "formats/csr_sort.h"
+#include "io/numparse.h"
 
 enum { HEAD_BYTES = 4096, DIMENSIONS = 3, ARRAYS = 3, CHUNK = 1 << 20 };
 
 /** An array of NumPy in a member of the archive. */
 typedef struct array {
     const sp_zip_member *member;
-    char kind; /* of its elements: i, u, b (bool), f, S or U (text) */
-    int size;  /* of an element, in bytes */
+    char kind;    /* of its elements: i, u, b (bool), f, S or U (text) */
+    int64_t size; /* of an element, in bytes */
     int swapped;
     int dimensions;
     int64_t shape[DIMENSIONS];
@@ -60,6 +61,13 @@ static spmm_status array_damaged(const npz_file *f, const sp_zip_member *m, cons
     return sp_fail(SPMM_ERR_SYNTAX, "%s: its array %s is damaged (%s)", f->zip.path, m->name, what);
 }
 
+static spmm_status too_long(const npz_file *f, const sp_zip_member *m, const char *what, int64_t bytes)
+{
+    return sp_fail(SPMM_ERR_UNSUPPORTED,
+                   "%s: found %s%lld bytes in %s, expected at most %d: save it again by SciPy's save_npz()",
+                   f->zip.path, what, (long long)bytes, m->name, HEAD_BYTES);
+}
+
 static const char *skip_to(const char *p, const char *key)
 {
     p = strstr(p, key);
@@ -71,8 +79,10 @@ static const char *skip_to(const char *p, const char *key)
 
 static spmm_status take_type(const npz_file *f, const char *p, array *a)
 {
-    char end = 0, order = 0;
-    if (sscanf(p, "%c%c%d%c", &order, &a->kind, &a->size, &end) < 3 || (end != '\'' && end != '"')) {
+    const char order = p[0], *end = p;
+    if (order) a->kind = p[1];
+    if (!a->kind || sp_parse_int64(p + 2, &end, &a->size) != 1 || a->size < 0 || a->size > INT32_MAX ||
+        (*end != '\'' && *end != '"')) {
         if (strncmp(p, "|O", 2) == 0 || *p == 'O')
             return sp_fail(SPMM_ERR_UNSUPPORTED,
                            "%s: found pickled objects in %s, expected numbers: they are not unpickled",
@@ -80,7 +90,7 @@ static spmm_status take_type(const npz_file *f, const char *p, array *a)
         return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: found the type \"%.16s\" in %s, expected a numeric type",
                        f->zip.path, isprint((unsigned char)*p) ? p : "", a->member->name);
     }
-    if (a->kind == 'U' && a->size < HEAD_BYTES) a->size *= 4; /* characters of 4 bytes */
+    if (a->kind == 'U') a->size *= 4; /* characters of 4 bytes */
     a->swapped = a->size > 1 && order == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? '>' : '<');
     return SPMM_OK;
 }
@@ -116,13 +126,15 @@ static spmm_status open_array(const npz_file *f, const char *name, array *a, cha
                        "%s: found no %s in it, expected a sparse matrix as SciPy's save_npz() writes it",
                        f->zip.path, name);
     const int64_t n = m->bytes < HEAD_BYTES ? m->bytes : HEAD_BYTES;
+    int64_t bytes;
     TRY(sp_zip_begin(&f->zip, m, head, n));
     if (n < 12 || memcmp(head, "\x93NUMPY", 6) != 0) return array_damaged(f, m, "it is no array of NumPy");
     const unsigned char *const p = (unsigned char *)head;
     const int64_t wide = p[6] > 1,
                   length = p[8] | p[9] << 8 | (wide ? (int64_t)p[10] << 16 | (int64_t)p[11] << 24 : 0);
     a->start = (wide ? 12 : 10) + length;
-    if (p[6] < 1 || p[6] > 3 || a->start > n) return array_damaged(f, m, "its head");
+    if (p[6] < 1 || p[6] > 3 || a->start > m->bytes) return array_damaged(f, m, "its head");
+    if (a->start > n) return too_long(f, m, "a head of ", a->start);
     const char kept = head[a->start];
     head[a->start] = 0;
     const char *const text = head + (wide ? 12 : 10), *const type = skip_to(text, "descr"),
@@ -135,7 +147,7 @@ static spmm_status open_array(const npz_file *f, const char *name, array *a, cha
                        m->name);
     head[a->start] = kept;
     head[n] = 0;
-    if (a->size < 0 || a->size > 4 * HEAD_BYTES || a->count * a->size != m->bytes - a->start)
+    if (__builtin_mul_overflow(a->count, a->size, &bytes) || bytes != m->bytes - a->start)
         return array_damaged(f, m, "its length is not that of its shape");
     return SPMM_OK;
 }
@@ -157,26 +169,36 @@ static spmm_status number_of(const npz_file *f, const array *a, int reals, sp_nu
             (reals || a->kind == 'i' || a->kind == 'u'))
             return SPMM_OK;
     }
-    return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: found %s of %d bytes in %s, expected %s", f->zip.path,
+    return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: found %s of %lld bytes in %s, expected %s", f->zip.path,
                    a->kind == 'c'   ? "complex numbers"
                    : a->kind == 'f' ? "floating-point numbers"
                                     : "elements",
-                   a->size, a->member->name,
+                   (long long)a->size, a->member->name,
                    reals ? "bool, integers, or real numbers of 4 or 8 bytes" : "integers");
 }
 
 /* ---- opening ---- */
+
+/** Fails if the beginning of the member that open_array() has read is not all of it. */
+static spmm_status check_short(const npz_file *f, const array *a)
+{
+    return a->member->bytes <= HEAD_BYTES ? SPMM_OK : too_long(f, a->member, "", a->member->bytes);
+}
 
 static spmm_status take_layout(npz_file *f, char *head)
 {
     array a;
     char word[16] = "";
     TRY(open_array(f, "format.npy", &a, head));
-    const int each = a.kind == 'U' ? 4 : 1;
-    if ((a.kind != 'S' && a.kind != 'U') || a.dimensions > 0 || a.start + a.size > HEAD_BYTES)
+    const sp_number letter = a.kind == 'U' ? SP_NUMBER_U32 : SP_NUMBER_U8;
+    if ((a.kind != 'S' && a.kind != 'U') || a.dimensions > 0)
         return array_damaged(f, a.member, "it is no word");
-    for (int k = 0; k < (int)sizeof word - 1 && k * each < a.size; k++)
-        word[k] = head[a.start + (int64_t)k * each + (a.swapped ? each - 1 : 0)];
+    TRY(check_short(f, &a));
+    for (int64_t at = a.start, k = 0; at < a.member->bytes && k < (int)sizeof word - 1; k++) {
+        const int64_t c = sp_number_integer(head + at, letter, a.swapped);
+        word[k] = (char)(c < 128 ? c : '?');
+        at += sp_number_size(letter);
+    }
     for (f->layout = 0; f->layout < LAYOUTS; f->layout++)
         if (strcmp(layouts[f->layout].word, word) == 0) return SPMM_OK;
     for (char *p = word; *p; p++)
@@ -194,16 +216,13 @@ static spmm_status take_sizes(npz_file *f, char *head)
     sp_number number;
     TRY(open_array(f, "shape.npy", &a, head));
     TRY(number_of(f, &a, 0, &number));
-    if (a.count != 2 || a.dimensions != 1 || a.size < 4)
+    if (a.count != 2 || a.dimensions != 1)
         return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: found a shape of %lld numbers, expected 2", f->zip.path,
                        (long long)a.count);
+    TRY(check_short(f, &a));
     int64_t size[2];
     for (int k = 0; k < 2; k++) {
-        uint64_t bits = 0;
-        for (int b = 0; b < a.size; b++)
-            bits |= (uint64_t)(unsigned char)head[a.start + k * a.size + (a.swapped ? a.size - 1 - b : b)]
-                    << 8 * b;
-        size[k] = a.size == 4 ? (int32_t)bits : (int64_t)bits;
+        size[k] = sp_number_integer(head + a.start + k * a.size, number, a.swapped);
         if (size[k] < 0 || size[k] > INT32_MAX)
             return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: found %lld %s, expected 0 to %d", f->zip.path,
                            (long long)size[k], k ? "columns" : "rows", INT32_MAX);
@@ -271,7 +290,6 @@ static spmm_status set_view(npz_file *f)
 static spmm_status set_entries(npz_file *f)
 {
     const sp_csr_file *const v = &f->view;
-    int64_t last = 0;
     const sp_csr_section *const s = &v->section[SP_FILE_ROWS];
     const int64_t size = sp_number_size(s->type), at = s->offset + s->bytes - size;
     unsigned char bytes[8];
@@ -279,8 +297,7 @@ static spmm_status set_entries(npz_file *f)
         memcpy(bytes, s->memory + at, (size_t)size);
     else
         TRY(sp_csr_file_read_at(v, bytes, size, at));
-    for (int b = 0; b < size; b++) last |= (int64_t)((uint64_t)bytes[s->swapped ? size - 1 - b : b] << 8 * b);
-    if (size < 8 && last >> (8 * size - 1)) last = -1;
+    const int64_t last = sp_number_integer(bytes, s->type, s->swapped);
     if (last < 0 || last > v->facts.nnz)
         return sp_fail(SPMM_ERR_SYNTAX, "%s: found %lld as its last row start, expected 0 to %lld", v->path,
                        (long long)last, (long long)v->facts.nnz);
@@ -436,12 +453,10 @@ static void take_blocks(const npz_file *f, int64_t row, int64_t first, int64_t c
     int64_t e = first * f->height * f->width;
     for (int64_t i = 0; i < f->height; i++) {
         a->irp[row * f->height + i] = e;
-        for (int64_t b = first; b < first + count; b++)
-            for (int64_t j = 0; j < f->width; j++, e++) {
-                a->ja[e] = (int32_t)(column[b] * f->width + j);
-                sp_value_set(a->as, a->precision, e,
-                             sp_value_get(value, a->precision, (b * f->height + i) * f->width + j));
-            }
+        for (int64_t b = first; b < first + count; b++, e += f->width) {
+            for (int64_t j = 0; j < f->width; j++) a->ja[e + j] = (int32_t)(column[b] * f->width + j);
+            sp_values_copy(a->precision, value, (b * f->height + i) * f->width, f->width, a->as, e);
+        }
     }
 }
 
@@ -495,8 +510,8 @@ static spmm_status read_npz(void *file, const sp_read_options *o, spmm_csr *a, s
 }
 
 /** Returns the object from which ranks read the rows of a stored CSR matrix independently; NULL for any other
- *  file. (A rank then reads only a part of each array. So the CRCs, which cover whole arrays, are not
- *  checked.) */
+ *  file. (A rank then reads only a part of each array. So the CRCs of arrays that are longer than HEAD_BYTES
+ *  are not checked.) */
 static sp_csr_file *csr_of_npz(void *file)
 {
     npz_file *const f = file;

@@ -243,7 +243,7 @@ static spmm_status read_entries(sp_csr_file *f, const sp_read_options *o, spmm_m
     TRY(sp_csr_file_whole(f, o, &a, NULL));
     for (int64_t i = 0; i < a.rows; i++)
         for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++)
-            sp_value_set(x->data, x->precision, i * x->ld + a.ja[e], sp_value_get(a.as, a.precision, e));
+            sp_values_copy(x->precision, a.as, e, 1, x->data, i * x->ld + a.ja[e]);
     spmm_csr_destroy(&a);
     return SPMM_OK;
 }
@@ -256,7 +256,7 @@ spmm_status sp_petsc_file_dense(const char *path, int fd, const sp_read_options 
     spmm_status status = lay_out_dense(&f, &h);
     if (status == SPMM_OK)
         status = sp_memory_needs((double)h.rows * (double)h.cols * (double)sp_value_size(options->precision),
-                                 path);
+                                 "its matrix");
     if (status == SPMM_OK) status = spmm_multivector_create(h.rows, h.cols, options->precision, SPMM_CPU, x);
     if (status == SPMM_OK)
         status = h.entries == DENSE ? read_rows(&f, options, x) : read_entries(&f, options, x);

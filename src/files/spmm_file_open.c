@@ -145,13 +145,13 @@ spmm_status sp_spmm_file_of(const char *path, int fd, sp_csr_file **file)
     *file = NULL;
     spmm_status status = sp_alloc_zero((void **)&f, 1, sizeof *f, "a matrix file");
     if (status != SPMM_OK && fd >= 0) close(fd);
-    if (status != SPMM_OK) return status;
+    if (status != SPMM_OK) return sp_fail_in(path, status);
     f->path = path;
     f->fd = fd;
     status = open_file(f);
     if (status != SPMM_OK) {
         sp_csr_file_close(f);
-        return status;
+        return sp_fail_in(path, status);
     }
     *file = f;
     return SPMM_OK;

@@ -19,6 +19,13 @@ static uint64_t number_at(const unsigned char *p, int bytes)
     return value;
 }
 
+/** Returns the number at p, at most INT64_MAX. */
+static int64_t length_at(const unsigned char *p, int bytes)
+{
+    const uint64_t value = number_at(p, bytes);
+    return value > INT64_MAX ? INT64_MAX : (int64_t)value;
+}
+
 static spmm_status damaged(const sp_zip *z, const char *what)
 {
     return sp_fail(SPMM_ERR_SYNTAX, "%s: found a zip archive %s: it is damaged or cut short", z->path, what);
@@ -48,10 +55,7 @@ static spmm_status find_directory_64(const sp_zip *z, int64_t at, directory *d)
     if (offset > (uint64_t)at) return damaged(z, "whose end points beyond it");
     TRY(read_at(z, end, sizeof end, (int64_t)offset));
     if (memcmp(end, "PK\6\6", 4) != 0) return damaged(z, "whose end points to no record");
-    const uint64_t members = number_at(end + 32, 8), bytes = number_at(end + 40, 8),
-                   where = number_at(end + 48, 8);
-    *d = (directory){(int64_t)(where & INT64_MAX), (int64_t)(bytes & INT64_MAX),
-                     (int64_t)(members & INT64_MAX), (int64_t)offset};
+    *d = (directory){length_at(end + 48, 8), length_at(end + 40, 8), length_at(end + 32, 8), (int64_t)offset};
     return SPMM_OK;
 }
 
@@ -67,15 +71,18 @@ static spmm_status find_directory(const sp_zip *z, int64_t file_bytes, directory
     if (status == SPMM_OK && at < 0) status = damaged(z, "without an end");
     if (status == SPMM_OK) {
         const unsigned char *const end = tail + at;
-        *d = (directory){(int64_t)number_at(end + 16, 4), (int64_t)number_at(end + 12, 4),
-                         (int64_t)number_at(end + 10, 2), file_bytes - n + at};
+        *d = (directory){length_at(end + 16, 4), length_at(end + 12, 4), length_at(end + 10, 2),
+                         file_bytes - n + at};
         status = find_directory_64(z, d->end, d);
     }
     sp_free(tail);
     if (status != SPMM_OK) return status;
     if (d->bytes > DIRECTORY_MOST || d->members > SP_ZIP_MEMBERS)
-        return sp_fail(SPMM_ERR_UNSUPPORTED, "%s: found a zip archive of %lld members, expected at most %d",
-                       z->path, (long long)d->members, SP_ZIP_MEMBERS);
+        return sp_fail(
+            SPMM_ERR_UNSUPPORTED,
+            "%s: found a zip archive of %lld members in a directory of %lld bytes, expected at most "
+            "%d and %d",
+            z->path, (long long)d->members, (long long)d->bytes, SP_ZIP_MEMBERS, DIRECTORY_MOST);
     return d->offset > d->end || d->bytes > d->end - d->offset
                ? damaged(z, "whose directory is beyond its end")
                : SPMM_OK;
@@ -109,7 +116,7 @@ static void take_large(const unsigned char *extra, int64_t n, uint64_t *bytes, u
 static spmm_status read_entry(const sp_zip *z, const directory *d, const unsigned char *p, int64_t left,
                               sp_zip_member *m, int64_t *bytes)
 {
-    unsigned char local[LOCAL_BYTES];
+    unsigned char local[LOCAL_BYTES + SP_ZIP_NAME];
     if (left < ENTRY_BYTES || memcmp(p, "PK\1\2", 4) != 0) return damaged(z, "whose directory is none");
     const int64_t name = (int64_t)number_at(p + 28, 2), extra = (int64_t)number_at(p + 30, 2);
     *bytes = ENTRY_BYTES + name + extra + (int64_t)number_at(p + 32, 2);
@@ -129,8 +136,11 @@ static spmm_status read_entry(const sp_zip *z, const directory *d, const unsigne
     take_large(p + ENTRY_BYTES + name, extra, &unpacked, &packed, &offset);
     if (offset > (uint64_t)d->offset || packed > (uint64_t)d->offset - offset)
         return damaged(z, "with a member beyond its end");
-    TRY(read_at(z, local, sizeof local, (int64_t)offset));
+    TRY(read_at(z, local, LOCAL_BYTES + kept, (int64_t)offset));
     if (memcmp(local, "PK\3\4", 4) != 0) return damaged(z, "with a member that is not there");
+    if ((int)number_at(local + 8, 2) != method || (int64_t)number_at(local + 26, 2) != name ||
+        memcmp(local + LOCAL_BYTES, m->name, (size_t)kept) != 0)
+        return damaged(z, "with a member that its directory describes differently");
     m->offset = (int64_t)offset + LOCAL_BYTES + (int64_t)number_at(local + 26, 2) +
                 (int64_t)number_at(local + 28, 2);
     m->packed = (int64_t)packed;
@@ -150,6 +160,8 @@ static spmm_status read_directory(sp_zip *z, const directory *d)
     spmm_status status = read_at(z, entries, d->bytes, d->offset);
     for (; z->members < d->members && status == SPMM_OK; at += bytes)
         status = read_entry(z, d, entries + at, d->bytes - at, &z->member[z->members++], &bytes);
+    if (status == SPMM_OK && at < d->bytes)
+        status = damaged(z, "whose directory is longer than its end says");
     sp_free(entries);
     return status;
 }
@@ -167,12 +179,14 @@ spmm_status sp_zip_open(const char *path, int fd, sp_zip *z)
 
 const sp_zip_member *sp_zip_find(const sp_zip *z, const char *name)
 {
-    for (int m = 0; m < z->members; m++)
+    for (int m = z->members - 1; m >= 0; m--)
         if (strcmp(z->member[m].name, name) == 0) return &z->member[m];
     return NULL;
 }
 
 /* ---- contents ---- */
+
+static const char checksum[] = "checksum";
 
 static spmm_status member_damaged(const sp_zip *z, const sp_zip_member *m, const char *why)
 {
@@ -219,17 +233,16 @@ static spmm_status more(feed *f, sp_codec_buffers *b)
     return SPMM_OK;
 }
 
-/** Inflates the first `bytes` bytes of a member.
- *  \param [in] whole  1: `bytes` is the length of the member; the CRC and the end of the member are checked
- *                     as well */
-static spmm_status unpack_with(feed *f, void *state, void *to, int64_t bytes, int whole)
+/** Inflates the first `bytes` bytes of a member. If these are all, checks the CRC and the end of the member,
+ *  too. */
+static spmm_status unpack_with(feed *f, void *state, void *to, int64_t bytes)
 {
     unsigned char beyond;
     const char *why = "it cannot be inflated";
     sp_codec_buffers b = {.out = to, .out_bytes = bytes};
     for (int last = 0;;) {
         if (b.out_bytes == 0) {
-            if (!whole) return SPMM_OK;
+            if (bytes < f->member->bytes) return SPMM_OK;
             if (last) return member_damaged(f->zip, f->member, "it is longer than the directory says");
             last = 1;
             b.out = &beyond;
@@ -248,13 +261,13 @@ static spmm_status unpack_with(feed *f, void *state, void *to, int64_t bytes, in
     }
 }
 
-static spmm_status unpack_member(const sp_zip *z, const sp_zip_member *m, void *to, int64_t bytes, int whole)
+static spmm_status unpack_member(const sp_zip *z, const sp_zip_member *m, void *to, int64_t bytes)
 {
     feed f = {z, m, -1, 0, NULL};
     void *const state = sp_gzip_ops.create(INT64_C(1) << 24);
     spmm_status status = state ? sp_alloc((void **)&f.buffer, FEED_BYTES, 1, "a part of a zip archive")
                                : sp_fail(SPMM_ERR_MEMORY, "%s: no memory to inflate it", z->path);
-    if (status == SPMM_OK) status = unpack_with(&f, state, to, bytes, whole);
+    if (status == SPMM_OK) status = unpack_with(&f, state, to, bytes);
     if (state) sp_gzip_ops.destroy(state);
     sp_free(f.buffer);
     return status;
@@ -262,13 +275,16 @@ static spmm_status unpack_member(const sp_zip *z, const sp_zip_member *m, void *
 
 spmm_status sp_zip_begin(const sp_zip *z, const sp_zip_member *m, void *to, int64_t bytes)
 {
-    return m->deflated ? unpack_member(z, m, to, bytes, 0) : read_at(z, to, bytes, m->offset);
+    if (m->deflated) return unpack_member(z, m, to, bytes);
+    TRY(read_at(z, to, bytes, m->offset));
+    return bytes < m->bytes || crc32_z(0, to, (size_t)bytes) == m->crc ? SPMM_OK
+                                                                       : member_damaged(z, m, checksum);
 }
 
 spmm_status sp_zip_unpack(const sp_zip *z, const sp_zip_member *m, void **to)
 {
     TRY(sp_alloc(to, m->bytes, 1, "a member of a zip archive"));
-    const spmm_status status = unpack_member(z, m, *to, m->bytes, 1);
+    const spmm_status status = unpack_member(z, m, *to, m->bytes);
     if (status == SPMM_OK) return SPMM_OK;
     sp_free(*to);
     *to = NULL;
@@ -301,5 +317,5 @@ spmm_status sp_zip_check(const sp_zip *z, const sp_zip_member *m, int threads)
             all = (uint32_t)crc32_combine(all, crc[k], (z_off_t)length[k]);
     }
     if (bad) return sp_fail(SPMM_ERR_OPEN, "%s: cannot be read", z->path);
-    return all == m->crc ? SPMM_OK : member_damaged(z, m, "checksum");
+    return all == m->crc ? SPMM_OK : member_damaged(z, m, checksum);
 }

@@ -168,7 +168,7 @@ static spmm_status end_reading(reading *r, const char *path, spmm_status status)
     sp_text_close(&r->stream);
     sp_free(r->parsed);
     pthread_mutex_destroy(&r->lock);
-    return r->error.status == SPMM_OK ? status : sp_error_tell(&r->error, path);
+    return r->error.status == SPMM_OK ? sp_fail_in(path, status) : sp_error_tell(&r->error, path);
 }
 
 spmm_status sp_read_csv(const char *path, const sp_read_options *options, spmm_multivector *x)

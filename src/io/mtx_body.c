@@ -374,7 +374,7 @@ spmm_status sp_reading_begin_open(sp_reading *r, const char *path, int fd, const
 
 spmm_status sp_reading_status(const sp_reading *r, spmm_status status)
 {
-    return r->error.status == SPMM_OK ? status : sp_error_tell(&r->error, r->path);
+    return r->error.status == SPMM_OK ? sp_fail_in(r->path, status) : sp_error_tell(&r->error, r->path);
 }
 
 spmm_status sp_reading_end(sp_reading *r, spmm_status status)

@@ -46,13 +46,14 @@ static int worth_two_passes(const sp_reading *r)
  *  in one pass), the triplets must fit in addition. */
 static spmm_status check_memory(const sp_reading *r, int once)
 {
+    static const char what[] = "its matrix";
     const double size = (double)sp_value_size(r->options.precision), entries = (double)sp_reading_capacity(r);
     const sp_sizes sizes = {r->header.rows, r->header.cols, r->header.array ? 0 : (int64_t)entries};
-    if (r->header.array) return sp_memory_needs(entries * size + 8 * (double)sizes.rows, r->path);
+    if (r->header.array) return sp_memory_needs(entries * size + 8 * (double)sizes.rows, what);
     /* The triplets take 8 + size bytes per entry but count as 4 + size, because the column indices of the CSR
      * (4 bytes) are allocated only after the values of the triplets have been freed. */
     return sp_memory_needs(sp_csr_bytes_of(&sizes, r->options.precision) + (once ? entries * (4 + size) : 0),
-                           r->path);
+                           what);
 }
 
 /* sinks for sp_reading_pass(): count() in the first pass, place() in the second */

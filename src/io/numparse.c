@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/fp_environment.h"
+
 uint64_t sp_power_of_five[SP_POWER_MAX - SP_POWER_MIN + 1][2];
 
 const double sp_exact_power_of_ten[23] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -106,9 +108,11 @@ static unsigned __int128 leading_product(uint64_t w, int power)
     return product;
 }
 
-double sp_eisel_lemire(uint64_t mantissa, int power)
+double sp_eisel_lemire(uint64_t mantissa, int64_t any_power)
 {
-    const int lead = __builtin_clzll(mantissa);
+    if (mantissa == 0 || any_power < SP_POWER_MIN) return 0.0;
+    if (any_power > SP_POWER_MAX) return INFINITY;
+    const int power = (int)any_power, lead = __builtin_clzll(mantissa);
     const unsigned __int128 product = leading_product(mantissa << lead, power);
     const uint64_t high = (uint64_t)(product >> 64), low = (uint64_t)product;
     const int upper = (int)(high >> 63);
@@ -206,6 +210,7 @@ static double by_strtod(const decimal *d)
 {
     enum { KEPT = 780 };
     char text[KEPT + 48];
+    SP_DEFAULT_FP;
     int n = 0, rest = 0;
     int64_t dropped = 0;
     for (const char *p = d->first; p < d->end; p++) {
@@ -239,10 +244,10 @@ static double decimal_value(const decimal *d)
         taken++;
     }
     const int64_t power = d->power + (d->digits - taken);
-    const double low = sp_scale(mantissa, power);
+    const double low = sp_eisel_lemire(mantissa, power);
     if (taken == d->digits) return low;
     /* *d lies between mantissa and mantissa + 1 (times 10^power): usually both bounds round to one double */
-    const double high = sp_scale(mantissa + 1, power);
+    const double high = sp_eisel_lemire(mantissa + 1, power);
     return low == high ? low : by_strtod(d);
 }
 

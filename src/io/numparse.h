@@ -35,10 +35,9 @@ extern const uint64_t sp_small_power_of_ten[8];
  *  again, and safe to call from several threads at once. */
 void sp_numparse_init(void);
 
-/** Returns mantissa * 10^power, rounded to nearest, ties to even; infinity on overflow.
- *  \param [in] mantissa  not 0
- *  \param [in] power     SP_POWER_MIN to SP_POWER_MAX */
-double sp_eisel_lemire(uint64_t mantissa, int power);
+/** Returns mantissa * 10^power, rounded to nearest, ties to even; infinity on overflow. Computes with
+ *  integers only, so that neither rounding mode nor traps of the caller matter. */
+double sp_eisel_lemire(uint64_t mantissa, int64_t power);
 
 typedef enum sp_number_kind {
     SP_NUMBER_NONE, /**< the text is not a number */
@@ -53,7 +52,7 @@ typedef enum sp_number_kind {
  *  missing before a sign and exactly three digits, as Fortran writes them (0.25-102).
  *  \param [in]  p      the text; blanks are not skipped
  *  \param [out] stop   the first byte after the number; p if there is no number
- *  \param [out] value  the number, correctly rounded; 0 if there is no number */
+ *  \param [out] value  the number, correctly rounded in any rounding mode; 0 if there is no number */
 sp_number_kind sp_parse_real(const char *p, const char **stop, double *value);
 
 /** Parses an integer of any size, [+-] digits, and rounds it to the nearest double; also accepts inf and nan.
@@ -134,15 +133,13 @@ static inline const char *sp_parse_index(const char *p, uint64_t *value)
     return p + 8 + n;
 }
 
-/** Returns mantissa * 10^power, correctly rounded, for any power; infinity on overflow. */
+/** Returns what sp_eisel_lemire() returns, mostly faster; requires the default rounding mode. */
 static inline double sp_scale(uint64_t mantissa, int64_t power)
 {
     if (mantissa <= (UINT64_C(1) << 53) && power >= -22 && power <= 22)
         return power < 0 ? (double)mantissa / sp_exact_power_of_ten[-power]
                          : (double)mantissa * sp_exact_power_of_ten[power];
-    if (mantissa == 0 || power < SP_POWER_MIN) return 0.0;
-    if (power > SP_POWER_MAX) return __builtin_inf();
-    return sp_eisel_lemire(mantissa, (int)power);
+    return sp_eisel_lemire(mantissa, power);
 }
 
 /** Parses the mantissa of a real number, i.e. its digits and decimal point, if the point is among the first 8
@@ -190,8 +187,8 @@ static inline const char *sp_parse_exponent(const char *p, int64_t *power)
 }
 
 /** Parses a finite real number of at most 19 digits (leading zeros included) and at most 7 exponent digits,
- *  as nearly all numbers have. Returns the end of the number; NULL if there is no such number or it
- *  overflows. */
+ *  as nearly all numbers have. Requires the default rounding mode. Returns the end of the number; NULL if
+ *  there is no such number or it overflows. */
 static inline __attribute__((always_inline)) const char *sp_parse_real_fast(const char *p, double *value)
 {
     const int negative = *p == '-';

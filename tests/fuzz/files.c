@@ -40,7 +40,7 @@ void files_check(const fuzz_input *in, const char *path, files_reader read, ways
     alone.threads = 1;
     fuzz_chunk(FUZZ_WHOLE);
     read(path, &alone, o);
-    if (o->status != SPMM_OK) fuzz_refused(o->status, path, FUZZ_ANY);
+    if (o->status != SPMM_OK) fuzz_refused(o->status, path, FUZZ_PATH);
     fuzz_chunk(in->chunk);
     read(path, &in->read, &other);
     ways_same(o, &other, 0);
@@ -50,7 +50,7 @@ void files_check(const fuzz_input *in, const char *path, files_reader read, ways
     read(path, &in->read, &other);
     fuzz_fault_off();
     sp_set_message(other.message);
-    if (other.status != SPMM_OK) fuzz_refused(other.status, path, FUZZ_ANY);
+    if (other.status != SPMM_OK) fuzz_refused(other.status, path, FUZZ_PATH);
     if (fuzz_harmless(in)) ways_same(o, &other, 0);
     ways_destroy(&other);
 }

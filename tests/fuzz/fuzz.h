@@ -105,8 +105,8 @@ static inline int fuzz_harmless(const fuzz_input *in)
 /** How an error message must begin. */
 typedef enum fuzz_message {
     FUZZ_ANY,  /**< with any text */
-    FUZZ_PATH, /**< errors in the file, or in opening it: with "PATH: " */
-    FUZZ_LINE  /**< errors in the text: with "PATH:LINE: " */
+    FUZZ_PATH, /**< with "PATH:" */
+    FUZZ_LINE  /**< errors in the text: with "PATH:LINE: "; others: with "PATH:" */
 } fuzz_message;
 
 /** Aborts unless status is an error whose message is one printable line that begins as required. */
