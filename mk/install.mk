@@ -40,9 +40,10 @@ FUNCTIONS = $(shell sed -n 's/^[a-z].*[ *]\(spmm_[a-z_0-9]*\)(.*)*/\1/p' include
 # The installed archives have no global symbols except those that the shared libraries export
 # (mk/libNAME.map), so that a program may define functions with the other names. Each archive is one object,
 # whose other symbols are local. (-d defines common symbols, such as OpenMP's, so that they can be local.)
-# NIST's functions are weak, for programs that define some of them. Tests and our programs are linked with
-# $(B)/lib*.a, which keep all symbols. These archives are installed unchanged if objects contain no machine
-# code yet (-flto), or if sanitizers look for their own symbols.
+# NIST's functions are weak, for programs that define some of them. (--weaken would also make references weak,
+# for which a linker adds no libm.) Tests and our programs are linked with $(B)/lib*.a, which keep all symbols.
+# These archives are installed unchanged if objects contain no machine code yet (-flto), or if sanitizers look
+# for their own symbols.
 PUBLIC := $(B)/public/libspmm.a $(B)/public/libmm.a
 NEEDED_BY_test_install := $(PUBLIC) $(B)/spmm.3
 NEEDED_BY_test_examples := $(NEEDED_BY_test_install)
@@ -58,7 +59,7 @@ public_object = $(LD) -r -d $(if $(filter 1,$(WITH_CUDA)),--force-group-allocati
 exported = $(subst ;, ,$(shell sed -n 's/^ *global: //p' $(filter %.map,$^)))
 $(B)/public/libspmm.a: $(B)/libspmm.a mk/libspmm.map $(B)/flags
 $(B)/public/libmm.a: $(B)/libmm.a mk/libmm.map $(B)/flags
-$(B)/public/libmm.a: private WEAK = --weaken
+$(B)/public/libmm.a: private WEAK = $(patsubst %,--weaken-symbol='%',$(exported))
 $(PUBLIC):
 	@mkdir -p $(@D)
 	$(call say,LOCAL,$@)

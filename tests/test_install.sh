@@ -106,7 +106,7 @@ C
     ok "a program written for NIST's mmio.h builds by spmm.pc" $MPICC nist_client.c $(pkg-config --cflags --libs spmm) -o nist_shared
     text "with libmm, of the same folder" "$prefix/lib/libmm.so.$interface" "$(env -u LD_LIBRARY_PATH ldd nist_shared)"
     ok "and reads and writes" env -u LD_LIBRARY_PATH ./nist_shared cage4.mtx cage4_again.mtx
-    ok "it needs nothing but libmm" ${CC:-cc} nist_client.c -I"$prefix/include" "$prefix/lib/libmm.a" -o nist_static
+    ok "it needs nothing but libmm and libm" ${CC:-cc} nist_client.c -I"$prefix/include" "$prefix/lib/libmm.a" -lm -o nist_static
     text "spmm.pc tells whether the library is for GPUs" "[$([ $cuda = 1 ] && echo yes || echo no)]" "[$(pkg-config --variable=cuda spmm)]"
     # compared with the libraries that libspmm.so is linked with
     told= found=

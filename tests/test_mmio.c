@@ -146,6 +146,30 @@ static void test_round_trip(void)
             free(I), free(J), free(val);
         }
     }
+    TEST("a hundred thousand entries make the arrays grow as they should") {
+        enum { COUNT = 100000 };
+        int *const i = malloc(COUNT * sizeof *i);
+        double *const v = malloc(COUNT * sizeof *v);
+        for (int k = 0; k < COUNT; k++) {
+            i[k] = k + 1;
+            v[k] = 1.0 / (k + 1);
+        }
+        memcpy(t, "MCRG", 4);
+        CHECK_INT(mm_write_mtx_crd(path, COUNT, COUNT, COUNT, i, i, v, t), 0);
+        CHECK_INT(mm_read_mtx_crd(path, &M, &N, &nz, &I, &J, &val, &t), 0);
+        CHECK(nz == COUNT && memcmp(I, i, COUNT * sizeof *i) == 0 && memcmp(J, i, COUNT * sizeof *i) == 0 &&
+              memcmp(val, v, COUNT * sizeof *v) == 0);
+        free(i);
+        free(v);
+        free(I), free(J), free(val);
+    }
+}
+
+static void test_environment(void)
+{
+    int M, N, nz, *I, *J;
+    double *val;
+    MM_typecode t;
     TEST("in any rounding mode, with exceptions trapped, the same file is written and its numbers are read") {
         static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
         enum { COUNT = 100 };
@@ -177,23 +201,6 @@ static void test_round_trip(void)
             free(I), free(J), free(val);
         }
         free(first);
-    }
-    TEST("a hundred thousand entries make the arrays grow as they should") {
-        enum { COUNT = 100000 };
-        int *const i = malloc(COUNT * sizeof *i);
-        double *const v = malloc(COUNT * sizeof *v);
-        for (int k = 0; k < COUNT; k++) {
-            i[k] = k + 1;
-            v[k] = 1.0 / (k + 1);
-        }
-        memcpy(t, "MCRG", 4);
-        CHECK_INT(mm_write_mtx_crd(path, COUNT, COUNT, COUNT, i, i, v, t), 0);
-        CHECK_INT(mm_read_mtx_crd(path, &M, &N, &nz, &I, &J, &val, &t), 0);
-        CHECK(nz == COUNT && memcmp(I, i, COUNT * sizeof *i) == 0 && memcmp(J, i, COUNT * sizeof *i) == 0 &&
-              memcmp(val, v, COUNT * sizeof *v) == 0);
-        free(i);
-        free(v);
-        free(I), free(J), free(val);
     }
 }
 
@@ -270,6 +277,7 @@ int main(void)
     test_banner();
     test_sizes();
     test_round_trip();
+    test_environment();
     test_reading();
     test_client();
     files_end();
