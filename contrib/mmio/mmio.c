@@ -260,6 +260,7 @@ static int read_index(FILE *f, int *index)
 
 int mm_read_mtx_crd_entry(FILE *f, int *I, int *J, double *real, double *imag, MM_typecode matcode)
 {
+    SP_DEFAULT_FP;
     const int values = values_of(matcode);
     if (values < 0) return MM_UNSUPPORTED_TYPE;
     sp_numparse_init();

@@ -14,6 +14,7 @@
 #include <cuda_runtime.h>
 
 #include <fcntl.h>
+#include <fenv.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <time.h>
@@ -228,6 +229,9 @@ void run_grid(const launch &l, void (*body)(void *), void *context)
     const uint64_t count = (uint64_t)l.block.x * l.block.y * l.block.z;
     if (count == 0 || count > MOST_THREADS || l.grid.x == 0 || l.shared > SHARED)
         stop("no such launch is possible");
+    fenv_t callers;
+    fegetenv(&callers);
+    fesetenv(FE_DFL_ENV); /* a GPU has no other environment */
     thread_body = body;
     thread_context = context;
     memset(shared_memory, PATTERN, l.shared);
@@ -236,6 +240,7 @@ void run_grid(const launch &l, void (*body)(void *), void *context)
         for (blockIdx.y = 0; blockIdx.y < l.grid.y; blockIdx.y++)
             for (blockIdx.x = 0; blockIdx.x < l.grid.x; blockIdx.x++) run_block((int)count);
     in_kernel = false;
+    fesetenv(&callers);
     std::vector<std::function<void()>> launched;
     launched.swap(launched_by_kernel);
     for (const auto &work : launched) work();
