@@ -3,7 +3,7 @@
  *  caller that traps exceptions sees none of the library's own.
  *
  *  Each exported function begins with SP_DEFAULT_FP. So does each parallel region that computes with values,
- *  because an OpenMP thread keeps its own environment: the one its creator had, or one that the program set. */
+ *  because an OpenMP thread has an environment of its own: its creator's, or one that the program set. */
 #ifndef SP_FP_ENVIRONMENT_H
 #define SP_FP_ENVIRONMENT_H
 

@@ -67,7 +67,7 @@ spmm_status sp_fail(spmm_status status, const char *format, ...)
 spmm_status sp_fail_in(const char *path, spmm_status status)
 {
     size_t n = 0;
-    if (status == SPMM_OK) return status;
+    if (status == SPMM_OK || !*path) return status; /* an empty path is shown in quotes */
     while (path[n] && (message[n] == path[n] || message[n] == '?')) n++;
     return !path[n] && message[n] == ':' ? status : sp_fail(status, "%s: %s", path, message);
 }
