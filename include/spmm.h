@@ -40,11 +40,11 @@
  *    hang; the destroy functions still free memory. A child that was forked before the first call, or that
  *    calls exec, can use the library.
  *  - Floating-point environment: functions compute, read and write numbers in the default environment
- *    (rounding to nearest, subnormal numbers kept, no traps), as GPUs do. On return the calling thread and the
- *    OpenMP threads that took part have their own environment again. No flag has been raised, except perhaps
- *    "inexact". So the caller may trap exceptions, round otherwise or flush subnormal numbers: results stay
- *    the same, and calls trap nothing. A thread that OpenMP starts during a call keeps the default
- *    environment.
+ *    (rounding to nearest, subnormal numbers kept, no traps), as GPUs do. On return the calling thread and
+ *    the OpenMP threads that took part have their own environment again. No flag has been raised, except
+ *    perhaps "inexact". So the caller may trap exceptions, round otherwise or flush subnormal numbers:
+ *    results stay the same, and calls trap nothing. A thread that OpenMP starts during a call keeps the
+ *    default environment.
  *  - Indices are 0-based; counts of rows, columns, entries and bytes are int64_t.
  */
 #ifndef SPMM_H
