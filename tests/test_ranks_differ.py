@@ -58,11 +58,13 @@ with test("an option that ranks have to agree on, and do not, is exit code 2 by 
             ("--column-blocks 2", "", "--column-blocks"), ("--products 5", "--products 500", "--products"),
             ("--verify none", "--verify full", "--verify"), ("--plan quick", "", "--plan is timed here"),
             ("--io parallel", "", "--io is root here"), ("--timeout 9", "", "--timeout is 0 here"),
-            ("--json a", "--json b", "--json is b here, and a"), ("-o y", "", "--output y is given on rank 0"), ("--dry-run", "", "--dry-run"),
-            ("--scatter-only", "", "--scatter-only"), ("", "--help", "--help is given here"), ("--version", "", "--version"),
-            ("", "--list-kernels", "--list-kernels"), ("", "--nonsense", "unknown option --nonsense"),
+            ("--json a", "--json b", "--json is b here, and a"), ("-o y", "", "--output y is given on rank 0"),
+            ("", "--help", "--help is given here"), ("--version", "", "--version"), ("", "--nonsense", "unknown option --nonsense"),
             ("", "-k 0", "--columns 0: expected")):
         refused(spmm(*here.split(), A), spmm(*there.split(), A), name)
+    for here, there, name in ((("--dry-run", A), (A,), "--dry-run is given on rank 0"), (("--scatter-only", A), (A,), "--scatter-only is given"),
+                              ((A,), ("--list-kernels",), "--list-kernels is given here")):  # they do not use all of SMALL
+        refused([PROGRAM, *here], [PROGRAM, *there], name)
     refused(spmm("-g", "3x1", A), spmm("-g", "1x3", A), "--grid is 1x3 here, and 3x1 on rank 0")
 
 with test("threads, -q and -v may differ: rank 0's are those that count for what is printed"):

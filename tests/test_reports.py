@@ -76,7 +76,7 @@ def commands():
 def short(command):
     """The command with less work, as it is run here."""
     for pattern, new in ((r"lap3d27:64", "lap3d27:6"), (r" -m \d+ -n \d+", ""), (r"/series_mpi", "/series_mpi -m 40 -n 60"), (r"-r 500", "-r 3"),
-                         (r"spmm_mpi", "spmm_mpi -k 3"), (r" --out plots", ""), (r"^mpirun", " ".join(MPIRUN))):
+                         (r"spmm_mpi(?!.*--(check-conversions|list-))", "spmm_mpi -k 3"), (r" --out plots", ""), (r"^mpirun", " ".join(MPIRUN))):
         command = re.sub(pattern, new, command)
     return command
 
