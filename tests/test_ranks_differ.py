@@ -62,8 +62,9 @@ with test("an option that ranks have to agree on, and do not, is exit code 2 by 
             ("", "--help", "--help is given here"), ("--version", "", "--version"), ("", "--nonsense", "unknown option --nonsense"),
             ("", "-k 0", "--columns 0: expected")):
         refused(spmm(*here.split(), A), spmm(*there.split(), A), name)
+    # actions do not use all of SMALL
     for here, there, name in ((("--dry-run", A), (A,), "--dry-run is given on rank 0"), (("--scatter-only", A), (A,), "--scatter-only is given"),
-                              ((A,), ("--list-kernels",), "--list-kernels is given here")):  # they do not use all of SMALL
+                              ((A,), ("--list-kernels",), "--list-kernels is given here")):
         refused([PROGRAM, *here], [PROGRAM, *there], name)
     refused(spmm("-g", "3x1", A), spmm("-g", "1x3", A), "--grid is 1x3 here, and 3x1 on rank 0")
 
