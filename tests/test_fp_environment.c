@@ -16,6 +16,8 @@ enum { THREADS = 3, ROWS = 300, K = 5, LEAST_K = 1 };
 static fp_environment mine, of_workers;
 static uint64_t digest;
 static int size;
+/* 0: OpenMP sets the calling thread's environment for all threads, as LLVM's does */
+static int threads_differ;
 
 /* Calls a function of the library in the environment that is being tested. */
 #define CALL(call)                                       \
@@ -156,7 +158,7 @@ static void products(const spmm_block *block, const spmm_plan_options *options, 
     fill_values(&x, block->x_begin);
     set_workers(of_workers); /* OpenMP may have replaced threads, when it needed fewer */
     CALL(spmm_apply(plan, 1, &x, 0, &y));
-    CHECK(workers_keep(of_workers));
+    CHECK(!threads_differ || workers_keep(of_workers));
     add_elements(&y);
     CALL(spmm_apply_begin(plan, 0.1, &x, 1 / 3., &y));
     CALL(spmm_apply_end(plan));
@@ -264,6 +266,8 @@ int main(int argc, char **argv)
     files_begin("numbers.mtx");
     omp_set_num_threads(THREADS);
     uint64_t expected = 0;
+    set_workers(FP_UP);
+    threads_differ = workers_keep(FP_UP);
     for (int e = 0; e < FP_ENVIRONMENTS; e++) {
         char sentence[100];
         snprintf(sentence, sizeof sentence, "results and environments are kept: %s", names[e]);
