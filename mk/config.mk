@@ -325,8 +325,8 @@ CLI_OBJECTS := $(call object,$(CLI_SOURCES))
 PROGRAM_OBJECTS := $(call object,$(PROGRAM_SOURCES))
 PROGRAMS := spmm_mpi $(if $(WITH_SERIES),series_mpi)
 ARCHIVES := $(B)/program.a $(B)/cli.a $(B)/libspmm.a
-# libmm, NIST's functions for Matrix Market files: libspmm calls none of them, but reads numbers by the same parser
-MM_OBJECTS := $(call object,contrib/mmio/mmio.c src/io/numparse.c)
+# libmm, NIST's functions for Matrix Market files: libspmm calls none of them; both read banners, sizes and numbers by the same functions
+MM_OBJECTS := $(call object,contrib/mmio/mmio.c src/io/mtx_banner.c src/io/numparse.c)
 # tests/install_client.c is compiled by its test, against an installed libspmm
 # tests/test_fuzz_corpus.c has its own rule (mk/fuzz.mk)
 FUZZ_TEST := $(B)/tests/test_fuzz_corpus

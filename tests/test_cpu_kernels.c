@@ -6,6 +6,9 @@
 #include "formats/matrix.h"
 #include "formats/thread_ranges.h"
 #include "io/generators.h"
+#ifndef SP_NO_BASELINE
+#include "kernels/baseline/cpu_baseline.h"
+#endif
 #include "kernels/cpu/cpu_rows.h"
 #include "kernels/cpu/cpu_slices.h"
 #include "test.h"
@@ -334,6 +337,36 @@ static void check_leaks(void)
     }
 }
 
+#ifndef SP_NO_BASELINE
+/** Writes the number of the thread to Y, for the rows that it computes. */
+static void note_thread(const sp_launch *l, int64_t begin, int64_t end)
+{
+    for (int64_t i = begin; i < end; i++) ((double *)l->y->data)[i] += omp_get_thread_num();
+}
+
+/** Checks the rows of each thread of the report's product: those that schedule(static, chunk) gives it in a
+ *  loop over the rows. */
+static void check_baseline_rows(int64_t rows, int threads, const int64_t *expected)
+{
+    const sp_matrix a = {.rows = rows};
+    const sp_thread_ranges ranges = {.threads = threads};
+    const int64_t chunk = sp_baseline_chunk(rows, threads);
+    spmm_multivector y = sample_multivector(rows, 1, 1, SPMM_F64);
+    int64_t *const found = calloc((size_t)threads, sizeof *found);
+    if (!found) abort();
+    memset(y.data, 0, (size_t)rows * sizeof(double));
+    sp_baseline_rows(&(sp_launch){.a = &a, .ranges = &ranges, .y = &y}, note_thread);
+#pragma omp parallel for schedule(static, chunk) num_threads(threads)
+    for (int64_t i = 0; i < rows; i++) ((double *)y.data)[i] -= omp_get_thread_num();
+    for (int64_t i = 0; i < rows; i++) CHECK(((const double *)y.data)[i] == 0);
+#pragma omp parallel for schedule(static, chunk) num_threads(threads)
+    for (int64_t i = 0; i < rows; i++) found[omp_get_thread_num()]++;
+    for (int t = 0; expected && t < threads; t++) CHECK_INT(found[t], expected[t]);
+    free(found);
+    free(y.data);
+}
+#endif
+
 /** \param [in] all  1: also long rows, and Y written with streaming stores */
 static void check_few_columns(int kind, int all)
 {
@@ -499,6 +532,17 @@ int main(void)
     for (int isa = TEST_THREADS_WATCHED ? (int)sp_cpu_isa() : SP_ISA_GENERIC; isa <= SP_ISA_AVX512; isa++)
         test_isa((sp_isa)isa);
     unsetenv("SPMM_ISA");
+#ifndef SP_NO_BASELINE
+    TEST("threads of the report's product share rows that they do not divide") {
+        /* bcsstk16, cage9, lap3d7:60 */
+        check_baseline_rows(4884, 2, (int64_t[]){2452, 2432});
+        check_baseline_rows(4884, 4, (int64_t[]){1236, 1216, 1216, 1216});
+        check_baseline_rows(3534, 2, (int64_t[]){1774, 1760});
+        check_baseline_rows(216000, 8, (int64_t[]){27056, 26992, 26992, 26992, 26992, 26992, 26992, 26992});
+        for (int64_t rows = 0; rows < 100; rows++)
+            for (int threads = 1; threads <= 5; threads++) check_baseline_rows(rows, threads, NULL);
+    }
+#endif
     TEST("a kernel is right with fewer threads than row ranges") {
         omp_set_max_active_levels(1);
         formats f;

@@ -41,7 +41,7 @@ with test("every way of distributing gives the same blocks and the same Y, and t
             for key in ("pad_seconds", "unpad_seconds"):
                 assert (r["scatter"][key] is not None) == (form == "ell"), r["scatter"]
             equal("of which sending bands to the first process column" in result.out, two, what)
-            equal("as ELLPACK" in result.out, form == "ell", what)
+            equal("as ELLPACK (conversion" in result.out, form == "ell", what)
 
 with test("renumbered rows, a consumed matrix, f32 and every exchange go with every way"):
     for way, form in WAYS:

@@ -31,6 +31,8 @@ with test("--list-devices -v has some forty properties of each GPU, which agree 
     plain = run("--list-devices", records=False).out
     equal(len(re.findall(r"^ {8}\S", plain, re.M)), 0, "properties without -v")
     equal(len(GPUS), len(re.findall(r"^cuda \d", plain, re.M)), "GPUs")
+    equal(listed.splitlines()[-1], "Result = PASS")
+    equal("Result" in plain, False)
     for gpu, line in zip(GPUS, re.findall(r"^cuda \d.*$", listed, re.M)):
         assert len(gpu) >= 40, gpu
         within(line, f"{gpu['name']}, compute capability {gpu['compute capability']}, {gpu['multiprocessors']} multiprocessors")
@@ -45,6 +47,8 @@ with test("--list-devices -v has some forty properties of each GPU, which agree 
             <= number(gpu["shared memory per multiprocessor"]), gpu
         equal(number(gpu["registers per block"]) <= number(gpu["registers per multiprocessor"]), True, gpu)
         equal(gpu["unified addressing"], "yes")
+        for name, sizes in (("1D", 1), ("2D", 2), ("3D", 3), ("1D x layers", 2), ("2D x layers", 3)):
+            assert re.fullmatch(" x ".join([r"\d{4,}"] * sizes), gpu[f"texture in {name}, at most"]), gpu
         assert gpu["compute mode"] in ("default", "exclusive process"), gpu
         if gpu["memory clock"] != "unknown":
             expected = 2 * number(gpu["memory clock"]) * number(gpu["memory bus width"]) / 8 / 1e3

@@ -53,7 +53,8 @@ SUM = "void (anonymous namespace)::sum_unrolled_kernel<(anonymous namespace)::su
 K1 = {"launch__grid_size": "8", "launch__block_size": "1,024", "launch__registers_per_thread": "38", "smsp__inst_executed.sum": "34,600,000",
       "dram__bytes.sum.per_second": "29.7", "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed": "12.34",
       "sm__throughput.avg.pct_of_peak_sustained_elapsed": "5.06", "smsp__sass_average_branch_targets_threads_uniform.pct": "100",
-      "sm__warps_active.avg.pct_of_peak_sustained_active": "49.9", "gpu__time_duration.sum": "12,210.5"}
+      "sm__warps_active.avg.pct_of_peak_sustained_active": "49.9", "smsp__thread_inst_executed_per_inst_executed.ratio": "21.34",
+      "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": "4,096", "gpu__time_duration.sum": "12,210.5"}
 
 with test("a row per launch has ncu's counters, in units of the table"):
     env = tool("ncu", output((WALK, K1), (SUM, {**K1, "launch__block_size": "256", "gpu__time_duration.sum": "1280",
@@ -62,9 +63,9 @@ with test("a row per launch has ncu's counters, in units of the table"):
     equal((done.returncode, done.stderr), (0, ""), done.stderr)
     lines = done.stdout.splitlines()
     equal(lines[0], "./series_mpi -d cuda --kernel walk_thread", "title")
-    equal(lines[2].split(), ["walk_thread_kernel<double>", "8", "1024", "8192", "38", "34600000", "29.7", "12.3", "5.1", "100.0", "49.9", "12.21"])
+    equal(lines[2].split(), ["walk_thread_kernel<double>", "8", "1024", "8192", "38", "34600000", "29.7", "12.3", "5.1", "100.0", "49.9", "21.3", "4096", "12.21"])
     equal(lines[3].split(), ["sum_unrolled_kernel<sum_of<float>,", "1024>", "8", "256", "2048", "38", "34600000", "29.7", "12.3", "5.1", "99.8", "49.9",
-                             "1.28"])
+                             "21.3", "4096", "1.28"])
     with open(os.path.join(FOLDER, "arguments"), encoding="utf-8") as file:
         asked = file.read().split("\n")
     assert asked[:3] == ["--csv", "--page", "raw"] and asked[4] == ",".join(profile.METRICS), asked
@@ -78,7 +79,7 @@ with test("units of other sizes and of older versions mean the same, and what nc
         assert abs(launch.values["gpu__time_duration.sum"] - 0.0122105) < 1e-9, (units, launch)
         assert abs(launch.values["dram__bytes.sum.per_second"] - 29.7e9) < 1, (units, launch)
     text = run("p", env=tool("ncu", output((WALK, {"launch__grid_size": "3"})))).stdout
-    equal(text.splitlines()[2].split(), ["walk_thread_kernel<double>", "3"] + ["-"] * 10)
+    equal(text.splitlines()[2].split(), ["walk_thread_kernel<double>", "3"] + ["-"] * 12)
 
 with test("names of kernels are without namespaces and parameters, and plain ones as they are"):
     for name, expected in ((WALK, "walk_thread_kernel<double>"), ("saxpy", "saxpy"), ("saxpy(int, float *)", "saxpy"),

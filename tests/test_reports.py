@@ -118,6 +118,19 @@ with test("kernels and files that the page names are there"):
             assert (page.parent / target).exists(), f"{page.name}: {target} is not there"
 
 
+with test("--kernel answers a name of the reports with ours"):
+    answers = [(PROGRAM, theirs, ours) for theirs, ours in (
+        ("parallel_product_CSR", "cpu_csr_static"), ("parallel_product_ellpack_no_zero_padding", "cpu_ell_nopad_transposed"),
+        ("CSR_Scalar_v2", "csr_scalar2"), ("CSR_Vector", "csr_vector"), ("CSR_Adaptive_sub_blocks", "csr_adaptive_subblocks"),
+        ("csr", "csr_scalar3"), ("ellpack", "ell_scalar"), ("ellpack_sw", "ell_subwarp"))] if "cpu_csr_static" in exactness() else []
+    answers += [] if NO_SERIES else [(SERIES, theirs, ours) for theirs, ours in (
+        ("K1", "walk_thread"), ("K2", "sum_nested"), ("sumCommSingleBlock", "sum_interleaved"),
+        ("sumNoncommSingleWarp-Padded", "sum_ordered_warp_padded"))]
+    for program, theirs, ours in answers:
+        done = subprocess.run([program, "--kernel", theirs], capture_output=True, text=True, timeout=patience(60), check=False)
+        equal((done.returncode, f"did you mean {ours}?" in done.stderr), (2, True), done.stderr)
+
+
 def product_times():
     """{(kernel, case): ms} from the two files of records that the table of products is made from."""
     found = {}

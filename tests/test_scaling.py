@@ -283,6 +283,21 @@ with test("what is asked for distinguishes points and series, with a study and w
     equal(len(tables.sweep_table(sizes.sweeps[0]).rows), 3, "a line each")
     equal([r for r in analyzed(made.run(1e-3), made.run(2e-3, number=1)).records.remarks if "ways" in r], [])
 
+with test("what all points share is in the title of a table or plot, not in each label"):
+    def checked(seconds, ranks=1, **settings):
+        return made.run(seconds, ranks=ranks, settings={"options": "--verify sample", **settings})
+    study = analyzed(checked(1e-3), checked(2e-3, k=8), checked(1e-3, reduce="tree"), checked(5e-4, 2), checked(6e-4, 2, reduce="tree"),
+                     checked(1e-3, weak="w:{ranks}"), checked(1e-3, 2, weak="w:{ranks}"))
+    for found, labels in ((study.sweeps[0], list(study.sweeps[0].lines)), (study.strong[0], [s.label for s in study.strong[0].series]),
+                          (study.weak[0], [s.label for s in study.weak[0].series])):
+        within(found.title, ", options=--verify sample")
+        within(found.common_title, ", options=--verify sample")
+        equal([label for label in labels if "verify" in label], [])
+        equal(sum("reduce=tree" in label for label in labels), found is not study.weak[0], labels)
+    other = analyzed(checked(1e-3), made.run(2e-3, k=8, settings={"kernel": "cpu_ell"}))
+    equal(other.sweeps[0].title.count("verify"), 0)
+    equal(sum("options=--verify sample" in label for label in other.sweeps[0].lines), 1)
+
 with test("rounds that took different ways are named: by kernel, transport, backend, grid, exchange, block size"):
     def taken(number, group, name, value):
         record = made.run(1e-3, number=number, ranks=2, settings={"kernel": "auto", "format": "auto", "grid": "auto"})
@@ -386,12 +401,12 @@ if plots:
         equal(sorted(labels), ["csr_vector", "csr_vector_subwarp"])
         equal(analyzed(*(shaped(1e-3, block_size=n) for n in (64, 128))).shape_figures(plots), [])
 
-    with test("GFLOP/s over K are lines for up to six kernels, beside the heat map"):
-        for count in (2, 3, 6, 7):
+    with test("GFLOP/s over K are lines for up to eight kernels, beside the heat map"):
+        for count in (2, 3, 8, 9):
             study = analyzed(*(made.run(k * 1e-3 * (n + 1), k=k, kernel=f"csr_{n}") for n in range(count) for k in (1, 8, 64)))
             found = dict(study.kernel_figures(plots))
             over = [p for c, p in found.items() if c.startswith("GFLOP/s over K")]
-            equal(len(over), count <= 6, f"{count} kernels")
+            equal(len(over), count <= 8, f"{count} kernels")
             if over:
                 equal(len(over[0].parts()[0][0].axes[0].get_legend_handles_labels()[1]), count)
 

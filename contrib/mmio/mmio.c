@@ -2,8 +2,8 @@
  *
  *  libspmm itself reads matrices with io/mtx_*.c instead, because this interface reads from a FILE with one
  *  thread, into triplets of int and double, returns a number for an error, does not decompress, and leaves
- *  the other triangle of a symmetric matrix to its caller. Both readers use io/numparse.h, so values have the
- *  same bits. */
+ *  the other triangle of a symmetric matrix to its caller. Both readers use io/mtx_banner.h and
+ *  io/numparse.h: they know the same banners and sizes, and their values have the same bits. */
 #include "mmio.h"
 
 #include <ctype.h>
@@ -11,49 +11,20 @@
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/fp_environment.h"
+#include "io/mtx_banner.h"
 #include "io/numparse.h"
 
 /* ---- typecodes: the four letters that describe a matrix ---- */
-
-typedef struct typecode_word {
-    char letter;
-    const char *text;
-} typecode_word;
-
-enum { WORDS = 4 };
-
-/** The words allowed at each of the four positions of the banner, and the typecode letter of each word. If
- *  two words have the same letter, both are read, but only the first one is written. */
-static const typecode_word words[WORDS][6] = {
-    {{'M', MM_MTX_STR}},
-    {{'C', MM_COORDINATE_STR}, {'A', MM_ARRAY_STR}},
-    {{'R', MM_REAL_STR}, {'C', MM_COMPLEX_STR}, {'P', MM_PATTERN_STR}, {'I', MM_INT_STR}, {'R', "double"}},
-    {{'G', MM_GENERAL_STR}, {'S', MM_SYMM_STR}, {'H', MM_HERM_STR}, {'K', MM_SKEW_STR}},
-};
-
-static const char *text_of(int which, char letter)
-{
-    for (const typecode_word *w = words[which]; w->text; w++)
-        if (w->letter == letter) return w->text;
-    return NULL;
-}
-
-static char letter_of(int which, const char *text)
-{
-    for (const typecode_word *w = words[which]; w->text; w++)
-        if (strcasecmp(w->text, text) == 0) return w->letter;
-    return '\0';
-}
 
 char *mm_typecode_to_str(MM_typecode matcode)
 {
     char text[MM_MAX_LINE_LENGTH];
     size_t n = 0;
-    for (int k = 0; k < WORDS; k++) {
-        const char *const t = text_of(k, matcode[k]);
+    if (!mm_is_matrix(matcode)) return NULL;
+    for (int k = 0; k < SP_BANNER_WORDS; k++) {
+        const char *const t = sp_banner_text(k, matcode[k]);
         if (!t) return NULL;
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", k ? " " : "", t);
     }
@@ -70,9 +41,9 @@ int mm_is_valid(MM_typecode matcode)
 
 /* ---- reading words; no text after the word is consumed, so that callers may use fscanf() in between ---- */
 
-/** WORD_BYTES: buffer size for any number that a person or a program writes; longer words are refused. The
- *  other constants are the results of read_word(). */
-enum { WORD_BYTES = 1100, WORD_NONE = 0, WORD_FOUND = 1, WORD_TOO_LONG = 2 };
+/** WORD_BYTES: buffer size for any number that a person or a program writes; longer words are refused.
+ *  LINE_BYTES: buffer size for any banner or size line. The other constants are results of read_word(). */
+enum { WORD_BYTES = 1100, LINE_BYTES = 4 * WORD_BYTES, WORD_NONE = 0, WORD_FOUND = 1, WORD_TOO_LONG = 2 };
 
 static int skip_line(FILE *f)
 {
@@ -82,22 +53,15 @@ static int skip_line(FILE *f)
     return c;
 }
 
-/** Reads the next word of f into `text` and appends the padding that io/numparse.h needs.
- *  \param [in] within_line    1: stop at the end of the line, leaving the newline in f
- *  \param [in] skip_comments  1: a word that begins with % is skipped, with the rest of its line
- *  \return WORD_NONE, WORD_FOUND, WORD_TOO_LONG */
-static int read_word(FILE *f, char text[WORD_BYTES + SP_PARSE_PAD], int within_line, int skip_comments)
+/** Reads the next word of f that is not in a comment, which begins with %, and appends the padding that
+ *  io/numparse.h needs. \return WORD_NONE, WORD_FOUND, WORD_TOO_LONG */
+static int read_word(FILE *f, char text[WORD_BYTES + SP_PARSE_PAD])
 {
     int c, n = 0;
-    for (;;) {
+    do {
         c = getc_unlocked(f);
-        if (c == '%' && skip_comments) c = skip_line(f);
-        if (c == EOF || !isspace(c)) break;
-        if (c == '\n' && within_line) {
-            ungetc(c, f);
-            return WORD_NONE;
-        }
-    }
+        if (c == '%') c = skip_line(f);
+    } while (c != EOF && isspace(c));
     for (; c != EOF && !isspace(c); c = getc_unlocked(f)) {
         if (n == WORD_BYTES - 1) return WORD_TOO_LONG;
         text[n++] = (char)c;
@@ -107,22 +71,20 @@ static int read_word(FILE *f, char text[WORD_BYTES + SP_PARSE_PAD], int within_l
     return n > 0 ? WORD_FOUND : WORD_NONE;
 }
 
-static int read_integer(FILE *f, int within_line, int64_t *value)
+static int read_integer(FILE *f, int64_t *value)
 {
     char text[WORD_BYTES + SP_PARSE_PAD];
     const char *stop;
     *value = 0;
-    if (read_word(f, text, within_line, !within_line) != WORD_FOUND) return MM_PREMATURE_EOF;
-    const int found = sp_parse_int64(text, &stop, value);
-    if (found == 0 || *stop != '\0') return MM_PREMATURE_EOF;
-    return found < 0 ? MM_UNSUPPORTED_TYPE : 0;
+    if (read_word(f, text) != WORD_FOUND) return MM_PREMATURE_EOF;
+    return sp_parse_int64(text, &stop, value) > 0 && *stop == '\0' ? 0 : MM_PREMATURE_EOF;
 }
 
 static int read_real(FILE *f, double *value)
 {
     char text[WORD_BYTES + SP_PARSE_PAD];
     const char *stop;
-    if (read_word(f, text, 0, 1) != WORD_FOUND) return MM_PREMATURE_EOF;
+    if (read_word(f, text) != WORD_FOUND) return MM_PREMATURE_EOF;
     return sp_parse_real(text, &stop, value) == SP_NUMBER_NONE || *stop != '\0' ? MM_PREMATURE_EOF : 0;
 }
 
@@ -139,29 +101,42 @@ static void skip_byte_order_mark(FILE *f)
     (void)getc_unlocked(f);
 }
 
+/** Reads the rest of a line, of which only the first LINE_BYTES - 1 bytes are kept: no banner and no sizes
+ *  are longer. The line ends with a newline, and with the padding that io/numparse.h needs. */
+static void read_line(FILE *f, char line[LINE_BYTES + SP_PARSE_PAD])
+{
+    int c, n = 0;
+    for (c = getc_unlocked(f); c != '\n' && c != EOF; c = getc_unlocked(f))
+        if (n < LINE_BYTES - 1) line[n++] = (char)c;
+    line[n++] = '\n';
+    memset(line + n, 0, SP_PARSE_PAD);
+}
+
 int mm_read_banner(FILE *f, MM_typecode *matcode)
 {
-    char text[WORD_BYTES + SP_PARSE_PAD];
+    char line[LINE_BYTES + SP_PARSE_PAD];
+    const char *p = line;
     mm_clear_typecode(matcode);
     skip_byte_order_mark(f);
-    const int found = read_word(f, text, 1, 0);
-    if (found == WORD_NONE) return MM_PREMATURE_EOF;
-    if (found != WORD_FOUND || strcasecmp(text, MatrixMarketBanner) != 0) return MM_NO_HEADER;
-    for (int k = 0; k < WORDS; k++) {
-        const int status = read_word(f, text, 1, 0);
-        if (status == WORD_NONE) return MM_PREMATURE_EOF;
-        const char letter = status == WORD_FOUND ? letter_of(k, text) : '\0';
-        if (!letter) return MM_UNSUPPORTED_TYPE;
+    read_line(f, line);
+    const sp_word mark = sp_next_word(&p);
+    if (mark.begin == mark.end) return MM_PREMATURE_EOF;
+    if (!sp_is_banner_mark(mark)) return MM_NO_HEADER;
+    for (int k = 0; k < SP_BANNER_WORDS; k++) {
+        const sp_word word = sp_next_word(&p);
+        const char letter = sp_banner_letter(k, word);
+        if (word.begin == word.end) return MM_PREMATURE_EOF;
+        if (!letter || (k == SP_BANNER_OBJECT && letter != 'M')) return MM_UNSUPPORTED_TYPE;
         (*matcode)[k] = letter;
     }
-    skip_line(f);
     return 0;
 }
 
 /** Reads `count` numbers, each from 0 to `limit`, from the first line that is neither blank nor a comment. */
 static int read_sizes(FILE *f, int count, int64_t limit, int64_t *size)
 {
-    int status = 0;
+    char line[LINE_BYTES + SP_PARSE_PAD];
+    const char *p = line;
     for (int c;;) { /* skips to the first character of the size line */
         c = getc_unlocked(f);
         if (c == '%') c = skip_line(f);
@@ -170,12 +145,13 @@ static int read_sizes(FILE *f, int count, int64_t limit, int64_t *size)
         ungetc(c, f);
         break;
     }
-    for (int k = 0; k < count && status == 0; k++) {
-        status = read_integer(f, 1, &size[k]);
-        if (status == 0 && (size[k] < 0 || size[k] > limit)) status = MM_UNSUPPORTED_TYPE;
+    read_line(f, line);
+    for (int k = 0; k < count; k++) {
+        const sp_size_kind kind = sp_parse_size(sp_next_word(&p), limit, &size[k]);
+        if (kind == SP_SIZE_NONE || kind == SP_SIZE_NO_NUMBER) return MM_PREMATURE_EOF;
+        if (kind != SP_SIZE_FOUND) return MM_UNSUPPORTED_TYPE;
     }
-    skip_line(f);
-    return status;
+    return 0;
 }
 
 int mm_read_mtx_crd_size64(FILE *f, int64_t *M, int64_t *N, int64_t *nz)
@@ -253,7 +229,7 @@ static int values_of(const char *matcode)
 static int read_index(FILE *f, int *index)
 {
     int64_t value;
-    const int status = read_integer(f, 0, &value);
+    const int status = read_integer(f, &value);
     *index = (int)value;
     return status != 0 || value < INT_MIN || value > INT_MAX ? MM_PREMATURE_EOF : 0;
 }

@@ -13,7 +13,7 @@ LEAST_COMPARED = 3
 # least number of points for a line
 LEAST_DRAWN = 3
 # most lines that are drawn in addition to a heat map
-MOST_RATES = 6
+MOST_RATES = 8
 # most panels of a figure: for the least, a middle and the greatest K
 MOST_COLUMNS = 3
 ROW = 0.22  # inches of a row of a heat map or dot plot

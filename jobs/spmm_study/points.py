@@ -400,7 +400,8 @@ def _settings(study, spec, ranks, threads, **more):
 
 
 def _serial(study, kernels):
-    """The points of the serial product: one rank, for each matrix that the ranks and threads expand to."""
+    """The points of the serial product: one rank, for each matrix that the threads expand to; of a matrix that grows
+    with the ranks the one of one rank, to which scaled speed-up refers."""
     v = study.values
     by_format = {k.format: k.name for k in kernels if k.name.startswith("cpu_serial")}
     if not by_format:
@@ -410,6 +411,8 @@ def _serial(study, kernels):
     for spec, ranks, threads, k, precision, form in itertools.product(
             v["matrices"], v["ranks"], v["threads"], v["columns"], v["precisions"], forms):
         matrix = _at(study, "matrices", expand, spec, int(ranks), int(threads))
+        if int(ranks) > 1 and matrix != _at(study, "matrices", expand, spec, 1, int(threads)):
+            continue
         yield dict(matrix=matrix, ranks=1, threads=1, k=int(k), device="cpu", kernel=by_format[form], format=form,
                    precision=precision, grid="1x1", **_given(study, ("autotune",)))
 

@@ -83,6 +83,10 @@ def short_name(source):
     return name
 
 
+def settings_text(pairs):
+    return ", ".join(f"{n}={v}" for n, v in sorted(pairs))
+
+
 def _median(values):
     found = [v for v in values if v is not None]
     return statistics.median(found) if found else None
@@ -256,12 +260,16 @@ class Point(Measured):
     @property
     def extras(self):
         """Settings that are no properties of a point, as a text, without those at their defaults."""
-        return self.extras_but(None)
+        return settings_text(self.extra_settings)
 
-    def extras_but(self, name):
-        """extras without one of the settings."""
-        found = sorted((n, v) for n, v in self.settings.items() if n not in KNOWN and n != name and v not in UNSAID)
-        return ", ".join(f"{n}={v}" for n, v in found)
+    @property
+    def extra_settings(self):
+        """The settings of extras, as pairs."""
+        return [(n, v) for n, v in self.settings.items() if n not in KNOWN and v not in UNSAID]
+
+    def extras_but(self, left_out):
+        """extras without some pairs of settings."""
+        return settings_text(pair for pair in self.extra_settings if pair not in left_out)
 
     def errors(self):
         """(largest relative error, mean, wrong elements, elements with other bits) over the rounds."""

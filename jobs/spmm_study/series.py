@@ -3,6 +3,7 @@ import statistics
 from dataclasses import dataclass, field
 
 from . import laws
+from .records import settings_text
 
 ORDER = {"rows": 0, "columns": 1, "blocks": 2}
 # error of a model, relative to the measured time, beyond which it is marked as a miss
@@ -106,6 +107,16 @@ class Weak:
         return laws.scaled_speedup(reference.spread.median, point.spread.median, self.work_ratio(point))
 
 
+def _title(*parts):
+    return ", ".join(part for part in parts if part)
+
+
+def shared_extras(points):
+    """The extras of all points, which their labels leave out. Serial products do not count: few options concern them."""
+    found = [set(p.extra_settings) for p in points if not p.is_serial]
+    return set.intersection(*found) if found else set()
+
+
 @dataclass
 class Group:
     """Series for one picture: one machine, matrix, K, precision. timed: what the times measure; serially: the reference
@@ -118,6 +129,7 @@ class Group:
     precision: str
     series: list = field(default_factory=list)
     predictions: list = field(default_factory=list)  # of this problem
+    settings: str = ""  # extras of all its points
 
     @property
     def over(self):
@@ -126,12 +138,12 @@ class Group:
 
     @property
     def title(self):
-        return f"{self.matrix}, K = {self.k}, {self.precision}, {self.machine}"
+        return _title(self.matrix, f"K = {self.k}", self.precision, self.machine, self.settings)
 
     @property
     def common_title(self):
         """The title for all K together."""
-        return f"{self.matrix}, {self.precision}, {self.machine}"
+        return _title(self.matrix, self.precision, self.machine, self.settings)
 
     @property
     def serial_label(self):
@@ -140,21 +152,23 @@ class Group:
 
 @dataclass
 class Sweep:
-    """Kernels over K: one machine, matrix, precision, number of ranks. lines: {label: points by K}."""
+    """Kernels over K: one machine, matrix, precision, number of ranks. lines: {label: points by K}; settings: the extras
+    of all points."""
     machine: str
     matrix: str
     precision: str
     ranks: int
     lines: dict
+    settings: str = ""
 
     @property
     def title(self):
-        return f"{self.matrix}, {self.precision}, {self.ranks} rank{'s' * (self.ranks != 1)}, {self.machine}"
+        return _title(self.matrix, self.precision, f"{self.ranks} rank{'s' * (self.ranks != 1)}", self.machine, self.settings)
 
     @property
     def common_title(self):
         """The title for all numbers of ranks together."""
-        return f"{self.matrix}, {self.precision}, {self.machine}"
+        return _title(self.matrix, self.precision, self.machine, self.settings)
 
     @property
     def columns(self):
@@ -179,10 +193,10 @@ def _kernel_label(point):
     return f"{kernel} ({form})" if kernel == "auto" and form != "auto" else str(kernel)
 
 
-def _label(point, distribution):
-    """The label of a series: what its points have in common."""
+def _label(point, distribution, shared):
+    """The label of a series: what its points have in common, and other series may not."""
     parts = [_kernel_label(point), f"by {distribution}",
-             _threads_text(point) if point.device == "cpu" else "", point.extras]
+             _threads_text(point) if point.device == "cpu" else "", point.extras_but(shared)]
     return ", ".join(str(p) for p in parts if p)
 
 
@@ -215,10 +229,21 @@ def _distributed(points):
     return {kind: alone + kinds[kind] for kind in sorted(kinds, key=ORDER.get)}
 
 
+def _group_key(point):
+    """The points of one Group have the same key."""
+    return point.machine, point.weak or point.source, point.k, point.precision
+
+
+def _shared(points, key):
+    """{key: extras of all points with this key}"""
+    return {name: shared_extras(members) for name, members in by_key(points, key).items()}
+
+
 def strong(points):
     """Groups with series of at least two numbers of ranks."""
     groups = {}
     fixed = [p for p in points if not p.weak and not p.is_serial]
+    shared = _shared(fixed, _group_key)
     for parts in by_key(fixed, lambda p: _series_key(p, p.source)).values():
         for kind, members in _distributed(parts).items():
             members = _fastest_by_ranks(members)
@@ -226,9 +251,9 @@ def strong(points):
                 continue
             p = members[-1]
             times = {m.ranks: m.spread.median for m in members}
-            key = p.machine, p.source, p.k, p.precision
-            group = groups.setdefault(key, Group(p.machine, p.name, p.k, p.precision))
-            group.series.append(Strong(_label(p, kind), members, serial_of(points, p), laws.fit_amdahl(times)))
+            key = _group_key(p)
+            group = groups.setdefault(key, Group(p.machine, p.name, p.k, p.precision, settings=settings_text(shared[key])))
+            group.series.append(Strong(_label(p, kind, shared[key]), members, serial_of(points, p), laws.fit_amdahl(times)))
     return list(groups.values())
 
 
@@ -246,43 +271,45 @@ def threaded(points):
     """Groups with series of at least two numbers of threads on the same grid of ranks, mostly one rank."""
     groups = {}
     fixed = [p for p in points if p.device == "cpu" and not p.weak and not p.is_serial]
-    keys = by_key(fixed, lambda p: (p.machine, p.source, p.k, p.precision, str(p.asked("kernel")),
-                                    str(p.asked("format")), p.extras, p.grid))
+    shared = _shared(fixed, _group_key)
+    keys = by_key(fixed, lambda p: (*_group_key(p), str(p.asked("kernel")), str(p.asked("format")), p.extras, p.grid))
     for key, members in keys.items():
         best = by_key(members, lambda p: p.threads)
         if len(best) < 2:
             continue
         members = [min(best[t], key=lambda p: p.spread.median) for t in sorted(best)]
         p = members[0]
-        label = f"{_kernel_label(p)}, {p.ranks} rank" + (f"s as {p.grid[0]}x{p.grid[1]}" if p.ranks > 1 else "")
+        ranks = f"{p.ranks} rank" + (f"s as {p.grid[0]}x{p.grid[1]}" if p.ranks > 1 else "")
+        label = _title(_kernel_label(p), ranks, p.extras_but(shared[key[:4]]))
         fit = laws.fit_amdahl({m.threads: m.spread.median for m in members})
-        groups.setdefault(key[:4], Group(p.machine, p.name, p.k, p.precision)).series.append(
-            Strong(label + (f", {p.extras}" if p.extras else ""), members, serial_of(points, p), fit, "threads"))
+        group = Group(p.machine, p.name, p.k, p.precision, settings=settings_text(shared[key[:4]]))
+        groups.setdefault(key[:4], group).series.append(Strong(label, members, serial_of(points, p), fit, "threads"))
     return list(groups.values())
 
 
 def weak(points):
     groups = {}
     growing = [p for p in points if p.weak and not p.is_serial]
+    shared = _shared(growing, _group_key)
     for parts in by_key(growing, lambda p: _series_key(p, p.weak)).values():
         for kind, members in _distributed(parts).items():
             members = _fastest_by_ranks(members)
             if len(members) < 2:
                 continue
-            p = members[-1]
-            series = Weak(_label(p, kind), p.weak, members, serial_of(points, members[0]))
+            p, key = members[-1], _group_key(members[-1])
+            series = Weak(_label(p, kind, shared[key]), p.weak, members, serial_of(points, members[0]))
             if series.first:
                 series.share = laws.fit_gustafson({m.ranks: series.scaled(m) for m in members})
-            key = p.machine, p.weak, p.k, p.precision
-            groups.setdefault(key, Group(p.machine, p.weak, p.k, p.precision)).series.append(series)
+            group = Group(p.machine, p.weak, p.k, p.precision, settings=settings_text(shared[key]))
+            groups.setdefault(key, group).series.append(series)
     return list(groups.values())
 
 
-def _sweep_label(point):
+def _sweep_label(point, shared):
     form = "" if point.format in point.kernel.replace("_", "-") else f" ({point.format})"
     grid = "" if point.grid[1] == 1 else f", {point.grid[0]}x{point.grid[1]}"
     threads = f", {point.threads} thr." if point.device == "cpu" and not point.is_serial else ""
-    return f"{point.kernel}{form}{grid}{threads}" + (f", {point.extras}" if point.extras else "")
+    return _title(f"{point.kernel}{form}{grid}{threads}", point.extras_but(shared))
 
 
 def sweeps(points):
@@ -292,15 +319,16 @@ def sweeps(points):
     fixed = [p for p in points if not p.weak]
     # by machine: serial products are compared with kernels of the same CPU, not with those of a GPU
     for key, parts in by_key(fixed, lambda p: (p.machine, p.source, p.precision, p.ranks)).items():
-        lines = {}
+        lines, shared = {}, shared_extras(parts)
         for p in parts:
-            line = lines.setdefault(_sweep_label(p), {})
+            line = lines.setdefault(_sweep_label(p, shared), {})
             if p.k not in line or p.spread.median < line[p.k].spread.median:
                 line[p.k] = p
         if sum(len(line) for line in lines.values()) > 1:
             machine, _, precision, ranks = key
             found.append(Sweep(machine, parts[0].name, precision, ranks,
-                               {label: [line[k] for k in sorted(line)] for label, line in lines.items()}))
+                               {label: [line[k] for k in sorted(line)] for label, line in lines.items()},
+                               settings_text(shared)))
     return found
 
 

@@ -3,6 +3,7 @@ series, threads per block and blocks per series."""
 from dataclasses import dataclass
 
 from . import series, tables
+from .records import settings_text
 
 # {name in a record: its meaning}
 PRODUCT_AXES = {"block_size": "threads per block", "subwarp": "lanes of a sub-warp"}
@@ -43,10 +44,10 @@ def _taken(point, axis):
     return int(point.middle("launch", axis) or point.settings.get(axis) or 0)
 
 
-def _label(point, axis):
+def _label(point, axis, shared):
     form = "" if point.format in point.kernel.replace("_", "-") else f" ({point.format})"
     grid = "" if point.grid[1] == 1 else f", {tables.grid(point)}"
-    more = point.extras_but(axis)
+    more = settings_text(s for s in point.extra_settings if s not in shared and s[0] != axis)
     return f"{point.kernel}{form}{grid}" + (f", {more}" if more else "")
 
 
@@ -54,10 +55,11 @@ def of_products(points):
     """Shapes in which products were run on GPUs."""
     made, gpus = [], [p for p in points if p.device != "cpu" and not p.weak]
     for members in series.by_key(gpus, lambda p: (p.machine, p.source, p.precision, p.ranks)).values():
-        p = members[0]
-        title = f"{p.name}, {p.precision}, {p.ranks} rank{'s' * (p.ranks != 1)}, {p.machine}"
+        p, shared = members[0], series.shared_extras(members)
+        title = ", ".join(part for part in (p.name, p.precision, f"{p.ranks} rank{'s' * (p.ranks != 1)}", p.machine,
+                                            settings_text(shared)) if part)
         for axis, name in PRODUCT_AXES.items():
-            lines = _lines(members, lambda q, a=axis: (_label(q, a), q.k), lambda q, a=axis: _taken(q, a))
+            lines = _lines(members, lambda q, a=axis: (_label(q, a, shared), q.k), lambda q, a=axis: _taken(q, a))
             made += [Shapes(title, name, "K", lines)] if lines else []
     return made
 

@@ -1,12 +1,27 @@
-/** Helpers of the baseline OpenMP kernels (see docs/KERNELS.md): chunk sizes, and the transposition of X. */
+/** Helpers of the baseline OpenMP kernels (docs/KERNELS.md): chunks of rows, and the transposition of X. */
 #include "kernels/baseline/cpu_baseline.h"
 
+#include "base/fp_environment.h"
 #include "base/memory.h"
 
-int64_t sp_baseline_chunk(int64_t count, int threads)
+int64_t sp_baseline_chunk(int64_t rows, int threads)
 {
-    const int64_t chunk = count / threads / 16 * 16;
+    const int64_t chunk = rows / threads / 16 * 16;
     return chunk > 0 ? chunk : 1;
+}
+
+void sp_baseline_rows(const sp_launch *l, sp_baseline_product *product)
+{
+    const int64_t rows = l->a->rows, chunk = sp_baseline_chunk(rows, l->ranges->threads);
+#pragma omp parallel num_threads(l->ranges->threads)
+    {
+        SP_DEFAULT_FP;
+        /* one iteration is one chunk: with a plain schedule(static) the first thread would get two of them if
+         * the number of threads does not divide the rows */
+#pragma omp for schedule(static, 1)
+        for (int64_t begin = 0; begin < rows; begin += chunk)
+            product(l, begin, begin + chunk < rows ? begin + chunk : rows);
+    }
 }
 
 spmm_status sp_baseline_prepare(const sp_setup *setup, void **state)

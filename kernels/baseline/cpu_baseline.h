@@ -1,4 +1,4 @@
-/** Helpers of the baseline OpenMP kernels (see docs/KERNELS.md): chunk sizes, the fma step of a sum, and the
+/** Helpers of the baseline OpenMP kernels (docs/KERNELS.md): chunks of rows, the fma step of a sum, and the
  *  transposition of X. */
 #ifndef SP_CPU_BASELINE_H
 #define SP_CPU_BASELINE_H
@@ -8,9 +8,17 @@
 #include "base/cpu_isa.h"
 #include "kernels/kernel.h"
 
-/** Returns the number of iterations per chunk of a static schedule: `count` divided by the number of threads,
- *  rounded down to a multiple of 16, so that two threads seldom write to the same cache line; at least 1. */
-int64_t sp_baseline_chunk(int64_t count, int threads);
+/** Returns the number of iterations per chunk of a static schedule: the number of rows divided by the number
+ *  of threads, rounded down to a multiple of 16, so that two threads seldom write to the same cache line; at
+ *  least 1. */
+int64_t sp_baseline_chunk(int64_t rows, int threads);
+
+/** Computes the rows [begin, end) of Y. */
+typedef void sp_baseline_product(const sp_launch *launch, int64_t begin, int64_t end);
+
+/** Calls `product` for all rows of A: the threads of launch->ranges take chunks of sp_baseline_chunk() rows
+ *  in turn, as by schedule(static, chunk) of a loop over the rows. */
+void sp_baseline_rows(const sp_launch *launch, sp_baseline_product *product);
 
 /** The prepare() of kernels that transpose X: allocates the workspace for X transposed, [k x columns of A].
  *  \return SPMM_OK, SPMM_ERR_MEMORY */

@@ -22,7 +22,7 @@ static spmm_status run(const sp_launch *l)
 {
     const int64_t rows = l->a->rows, k = l->x->k;
     const int threads = l->ranges->threads;
-    const int64_t chunk = sp_baseline_chunk(rows * k, threads);
+    const int64_t chunk = sp_baseline_chunk(rows, threads);
     void (*const element)(const sp_launch *, int64_t, int64_t) = SP_BASELINE_PRODUCT(l->a);
     sp_baseline_transpose(l);
 #pragma omp parallel num_threads(threads)

@@ -1,6 +1,5 @@
 /** The kernel cpu_csr_static, the baseline OpenMP product on CSR (see docs/KERNELS.md): static chunks of
  *  rows, and one private sum per element of Y. */
-#include "base/fp_environment.h"
 #include "kernels/baseline/cpu_baseline.h"
 
 #define PRODUCT(TARGET, VALUE, SUFFIX, NAME)                                                       \
@@ -20,15 +19,7 @@ SP_BASELINE_PRODUCTS(PRODUCT)
 
 static spmm_status run(const sp_launch *l)
 {
-    const int64_t rows = l->a->rows, chunk = sp_baseline_chunk(rows, l->ranges->threads);
-    void (*const product)(const sp_launch *, int64_t, int64_t) = SP_BASELINE_PRODUCT(l->a);
-#pragma omp parallel num_threads(l->ranges->threads)
-    {
-        SP_DEFAULT_FP;
-#pragma omp for schedule(static)
-        for (int64_t begin = 0; begin < rows; begin += chunk)
-            product(l, begin, begin + chunk < rows ? begin + chunk : rows);
-    }
+    sp_baseline_rows(l, SP_BASELINE_PRODUCT(l->a));
     return SPMM_OK;
 }
 

@@ -96,6 +96,13 @@ void sp_guess_offer(sp_guess *guess, const char *word)
     guess->distance = found;
 }
 
+void sp_guess_offer_alias(sp_guess *guess, const sp_alias *alias)
+{
+    const char *const before = guess->word;
+    sp_guess_offer(guess, alias->theirs);
+    if (guess->word != before) guess->word = alias->ours;
+}
+
 const char *sp_guess_text(char *buf, size_t n, const sp_guess *guess, const char *before, const char *after)
 {
     buf[0] = '\0';

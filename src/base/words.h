@@ -48,6 +48,14 @@ typedef struct sp_guess {
  *  \param [in] word  must outlive the guess */
 void sp_guess_offer(sp_guess *guess, const char *word);
 
+/** A word of other documents, and what it is called here. */
+typedef struct sp_alias {
+    const char *theirs, *ours;
+} sp_alias;
+
+/** Stores `ours` in the guess if the typed word is close to `theirs`; otherwise like sp_guess_offer(). */
+void sp_guess_offer_alias(sp_guess *guess, const sp_alias *alias);
+
 /** Writes "; did you mean WORD?" into buf [n], with the texts `before` and `after` around the guessed word,
  *  or "" if no word is close enough. Local. \return buf */
 const char *sp_guess_text(char *buf, size_t n, const sp_guess *guess, const char *before, const char *after);

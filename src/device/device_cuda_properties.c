@@ -114,6 +114,10 @@ static const struct row {
     {                                                                                                \
         .name = (words), .unit = "", .attribute = { cudaDevAttr##x, cudaDevAttr##y, cudaDevAttr##z } \
     }
+#define PAIR(words, x, y)                                                            \
+    {                                                                                \
+        .name = (words), .unit = "", .attribute = { cudaDevAttr##x, cudaDevAttr##y } \
+    }
     TEXT("name", name_text),
     TEXT("CUDA of driver, of runtime", versions_text),
     TEXT("compute capability", capability_text),
@@ -143,6 +147,12 @@ static const struct row {
     ONE("pitch, at most", MaxPitch, " bytes"),
     ONE("texture alignment", TextureAlignment, " bytes"),
     ONE("surface alignment", SurfaceAlignment, " bytes"),
+    ONE("texture in 1D, at most", MaxTexture1DWidth, ""),
+    PAIR("texture in 2D, at most", MaxTexture2DWidth, MaxTexture2DHeight),
+    EACH("texture in 3D, at most", MaxTexture3DWidth, MaxTexture3DHeight, MaxTexture3DDepth),
+    PAIR("texture in 1D x layers, at most", MaxTexture1DLayeredWidth, MaxTexture1DLayeredLayers),
+    EACH("texture in 2D x layers, at most", MaxTexture2DLayeredWidth, MaxTexture2DLayeredHeight,
+         MaxTexture2DLayeredLayers),
     ONE("copy engines beside kernels", AsyncEngineCount, ""),
     SWITCH("concurrent kernels", ConcurrentKernels),
     SWITCH("stream priorities", StreamPrioritiesSupported),
@@ -164,6 +174,7 @@ static const struct row {
 #undef SWITCH
 #undef HERTZ
 #undef EACH
+#undef PAIR
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 _Static_assert((int)ROWS <= (int)SP_DEVICE_PROPERTIES, "sp_device_properties() has room for all");

@@ -2,10 +2,8 @@
 #include "io/mtx_header.h"
 
 #include <stdio.h>
-#include <strings.h>
 
 #include "io/input_kind.h"
-#include "io/numparse.h"
 
 enum { QUOTE_BYTES = 96, QUOTED = 32 };
 
@@ -29,65 +27,37 @@ const char *sp_quote(char *buf, size_t n, const char *p, const char *end)
 
 /* ---- the banner ---- */
 
-/** A word that the banner may contain, and the value that it stands for. */
-typedef struct word {
-    const char *text;
-    int value; /* NOT_TAKEN: the word is known but not supported */
-} word;
-
-enum { NOT_TAKEN = -1, BANNER_WORDS = 4 };
-
-static const word objects[] = {{"matrix", 0}, {"vector", NOT_TAKEN}, {NULL, 0}};
-static const word formats[] = {{"coordinate", 0}, {"array", 1}, {NULL, 0}};
-/* double and unsigned-integer are not in the standard, but some programs write them */
-static const word fields[] = {{"real", SP_FIELD_REAL},
-                              {"integer", SP_FIELD_INTEGER},
-                              {"pattern", SP_FIELD_PATTERN},
-                              {"double", SP_FIELD_REAL},
-                              {"unsigned-integer", SP_FIELD_INTEGER},
-                              {"complex", NOT_TAKEN},
-                              {NULL, 0}};
-static const word symmetries[] = {{"general", SP_GENERAL},
-                                  {"symmetric", SP_SYMMETRIC},
-                                  {"skew-symmetric", SP_SKEW},
-                                  {"hermitian", NOT_TAKEN},
-                                  {NULL, 0}};
-
+/* what may stand at each place of the banner; `taken` has the letters of the words that are supported, in
+ * the order of the enumerators that they become */
 static const struct {
-    const word *words;
-    const char *what, *allowed;
-} banner_words[BANNER_WORDS] = {
-    {objects, "object", "matrix"},
-    {formats, "format", "coordinate or array"},
-    {fields, "field", "real, integer or pattern"},
-    {symmetries, "symmetry", "general, symmetric or skew-symmetric"},
+    const char *what, *taken, *allowed;
+} places[SP_BANNER_WORDS] = {
+    [SP_BANNER_OBJECT] = {"object", "M", "matrix"},
+    [SP_BANNER_FORMAT] = {"format", "CA", "coordinate or array"},
+    [SP_BANNER_FIELD] = {"field", "RIP", "real, integer or pattern"},
+    [SP_BANNER_SYMMETRY] = {"symmetry", "GSK", "general, symmetric or skew-symmetric"},
 };
 
-static int same_word(const char *p, const char *end, const char *text)
-{
-    const size_t n = strlen(text);
-    return (size_t)(end - p) == n && strncasecmp(p, text, n) == 0;
-}
-
-/** Parses word number `which` of the banner: skips blanks at *p, sets *value and moves *p past the word. */
+/** Parses word number `which` of the banner at *p, moves *p past the word, and sets *value to the place of its
+ *  letter in `taken`. */
 static spmm_status banner_word(const char **p, int which, int64_t line, int *value, sp_read_error *error)
 {
-    const char *const what = banner_words[which].what, *const allowed = banner_words[which].allowed;
+    const char *const what = places[which].what, *const allowed = places[which].allowed;
     char quote[QUOTE_BYTES];
-    const char *const begin = sp_skip_blanks(*p), *const end = sp_word_end(begin);
-    *p = end;
-    if (begin == end)
+    const sp_word word = sp_next_word(p);
+    if (word.begin == word.end)
         return sp_error_set(error, SPMM_ERR_SYNTAX, line, "found the end of the banner, expected the %s: %s",
                             what, allowed);
-    for (const word *w = banner_words[which].words; w->text; w++) {
-        if (!same_word(begin, end, w->text)) continue;
-        *value = w->value;
-        if (w->value != NOT_TAKEN) return SPMM_OK;
+    const char letter = sp_banner_letter(which, word);
+    if (!letter)
+        return sp_error_set(error, SPMM_ERR_SYNTAX, line, "found the unknown %s %s, expected %s", what,
+                            sp_quote(quote, sizeof quote, word.begin, word.end), allowed);
+    const char *const place = strchr(places[which].taken, letter);
+    if (!place)
         return sp_error_set(error, SPMM_ERR_UNSUPPORTED, line, "found the %s \"%s\", expected %s", what,
-                            w->text, allowed);
-    }
-    return sp_error_set(error, SPMM_ERR_SYNTAX, line, "found the unknown %s %s, expected %s", what,
-                        sp_quote(quote, sizeof quote, begin, end), allowed);
+                            sp_banner_text(which, letter), allowed);
+    *value = (int)(place - places[which].taken);
+    return SPMM_OK;
 }
 
 /** Like sp_text_line(), for the lines up to the size line, whose number is limited. */
@@ -117,26 +87,25 @@ static spmm_status find_banner(sp_text *stream, const char **p, const char **end
 
 static spmm_status read_banner(sp_text *stream, sp_header *h, sp_read_error *error)
 {
-    const char *p, *end, *line_end;
+    const char *p, *line_end;
     char quote[QUOTE_BYTES];
-    int value[BANNER_WORDS];
+    int value[SP_BANNER_WORDS];
     TRY(find_banner(stream, &p, &line_end, error));
     const int64_t line = stream->lines;
-    end = sp_word_end(p);
-    if (!same_word(p, end, "%%MatrixMarket"))
-        return sp_error_set(error, SPMM_ERR_SYNTAX, line,
-                            "found %s, expected the banner: %%%%MatrixMarket matrix ...%s",
-                            sp_quote(quote, sizeof quote, p, end), sp_text_kind(p, line_end));
+    const sp_word mark = sp_next_word(&p);
+    if (!sp_is_banner_mark(mark))
+        return sp_error_set(
+            error, SPMM_ERR_SYNTAX, line, "found %s, expected the banner: %%%%MatrixMarket matrix ...%s",
+            sp_quote(quote, sizeof quote, mark.begin, mark.end), sp_text_kind(mark.begin, line_end));
     const char *const cr = memchr(p, '\r', (size_t)(line_end - p));
     if (cr && cr + 1 < line_end)
         return sp_error_set(
             error, SPMM_ERR_SYNTAX, line,
             "found lines that end in CR alone, expected LF or CR LF (tr '\\r' '\\n' < FILE > OTHER)");
-    p = end;
-    for (int k = 0; k < BANNER_WORDS; k++) TRY(banner_word(&p, k, line, &value[k], error));
-    h->array = value[1];
-    h->field = (sp_field)value[2];
-    h->symmetry = (sp_symmetry)value[3];
+    for (int k = 0; k < SP_BANNER_WORDS; k++) TRY(banner_word(&p, k, line, &value[k], error));
+    h->array = value[SP_BANNER_FORMAT];
+    h->field = (sp_field)value[SP_BANNER_FIELD];
+    h->symmetry = (sp_symmetry)value[SP_BANNER_SYMMETRY];
     if (h->array && h->field == SP_FIELD_PATTERN)
         return sp_error_set(error, SPMM_ERR_SYNTAX, line,
                             "found an array of field pattern, expected real or integer values");
@@ -149,21 +118,24 @@ static spmm_status size_number(const char **p, const char *what, int64_t limit, 
                                sp_read_error *error)
 {
     char quote[QUOTE_BYTES];
-    const char *const begin = sp_skip_blanks(*p), *const end = sp_word_end(begin), *stop;
-    *p = end;
-    if (begin == end)
+    const sp_word word = sp_next_word(p);
+    const sp_size_kind kind = sp_parse_size(word, limit, value);
+    sp_quote(quote, sizeof quote, word.begin, word.end);
+    switch (kind) {
+    case SP_SIZE_FOUND: break;
+    case SP_SIZE_NONE:
         return sp_error_set(error, SPMM_ERR_SYNTAX, line,
                             "found the end of the size line, expected the number of %s", what);
-    const int found = sp_parse_int64(begin, &stop, value);
-    sp_quote(quote, sizeof quote, begin, end);
-    if (found == 0 || stop != end)
+    case SP_SIZE_NO_NUMBER:
         return sp_error_set(error, SPMM_ERR_SYNTAX, line, "found %s, expected the number of %s", quote, what);
-    if (*begin == '-' && (found < 0 || *value < 0))
+    case SP_SIZE_NEGATIVE:
         return sp_error_set(error, SPMM_ERR_SYNTAX, line,
                             "found %s, expected a number of %s that is not negative", quote, what);
-    if (found < 0 || *value > limit)
-        return sp_error_set(error, found < 0 ? SPMM_ERR_SYNTAX : SPMM_ERR_UNSUPPORTED, line,
+    case SP_SIZE_OVERFLOW:
+    case SP_SIZE_TOO_LARGE:
+        return sp_error_set(error, kind == SP_SIZE_OVERFLOW ? SPMM_ERR_SYNTAX : SPMM_ERR_UNSUPPORTED, line,
                             "found %s %s, expected at most %lld", quote, what, (long long)limit);
+    }
     return SPMM_OK;
 }
 

@@ -3,6 +3,7 @@
 #define SP_MTX_HEADER_H
 
 #include "formats/coo.h"
+#include "io/mtx_banner.h"
 #include "io/text_chunks.h"
 
 typedef enum sp_field { SP_FIELD_REAL, SP_FIELD_INTEGER, SP_FIELD_PATTERN } sp_field;
@@ -31,12 +32,5 @@ spmm_status sp_read_header(sp_text *stream, sp_header *header, sp_read_error *er
  *  \param [in] n  size of buf in bytes, at least 48
  *  \return buf; "" if n is less than 48 */
 const char *sp_quote(char *buf, size_t n, const char *p, const char *end);
-
-/** Returns the end of the word at p: the first blank or newline at or after p. */
-static inline const char *sp_word_end(const char *p)
-{
-    while (!sp_is_blank(*p) && *p != '\n') p++;
-    return p;
-}
 
 #endif

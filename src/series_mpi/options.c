@@ -127,6 +127,26 @@ static spmm_status set_steps(void *options, const char *text)
     return SPMM_OK;
 }
 
+/* names of kernels in the documents that docs/REPORTS.md lists */
+static const sp_alias report_names[] = {{"K1", "walk_thread"},
+                                        {"generazioneParallel", "walk_thread"},
+                                        {"K2", "sum_nested"},
+                                        {"K2_Full_Shared", "sum_full_shared"},
+                                        {"K2_Intense", "sum_interleaved"},
+                                        {"K2_Intense_Optimized", "sum_unrolled"},
+                                        {"Neighbored", "sum_neighboured"},
+                                        {"Interleaved", "sum_interleaved"},
+                                        {"sumCommSingleBlock", "sum_interleaved"},
+                                        {"sumCommMultiBlock", "sum_two_launches"},
+                                        {"sumNoncommSingleBlock", "sum_ordered"},
+                                        {"sumNoncommMultiBlock", "sum_ordered_blocks"},
+                                        {"sumCommSingleBlockWithWarps", "sum_shuffle"},
+                                        {"sumCommSingleWarp", "sum_warp"},
+                                        {"sumCommSingleWarpPadded", "sum_warp_padded"},
+                                        {"sumSingleWarpReg", "sum_ordered_warp_shuffle"},
+                                        {"sumNoncommSingleWarp", "sum_ordered_warp"},
+                                        {"sumNoncommSingleWarpPadded", "sum_ordered_warp_padded"}};
+
 static spmm_status no_such_kernel(const char *name)
 {
     int count;
@@ -134,6 +154,8 @@ static spmm_status no_such_kernel(const char *name)
     sp_guess guess = {.typed = name};
     sp_guess_offer(&guess, "auto");
     for (int i = 0; i < count; i++) sp_guess_offer(&guess, kernel[i].id);
+    for (size_t i = 0; i < sizeof report_names / sizeof *report_names; i++)
+        sp_guess_offer_alias(&guess, &report_names[i]);
     return sp_fail(SPMM_ERR_USAGE, "--kernel %s: no such kernel: --list-kernels names them%s", SHOWN(name),
                    MEANT(&guess, "", ""));
 }

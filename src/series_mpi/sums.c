@@ -260,18 +260,21 @@ static void head(const sums *s, const sp_series_record *r)
     printf("T_S        %.4g ms, the sequential sum\n", 1e3 * s->sequential);
     printf("T_calc     %.3g s, an addition of %s on rank 0's part\n", s->calc, kernel);
     printf("T_com      %.3g s, a message with one number\n", s->com);
-    printf("model      T = (N / p - 1) T_calc + steps (T_com + T_calc), S = (N - 1) T_calc / T\n");
-    printf("\n%-10s %5s %11s %21s %9s %12s %11s %9s %11s  %s\n", "strategy", "steps", "T ms",
-           "mean +- deviation", "S", "ranks' sums", "model T", "model S", "T / model", "check");
+    printf("model      T = (N / p - 1) T_calc + steps (T_com + T_calc), S = (N - 1) T_calc / T, E = S / p\n");
+    printf("\n%-10s %5s %11s %21s %9s %9s %12s %11s %9s %9s %11s  %s\n", "strategy", "steps", "T ms",
+           "mean +- deviation", "S", "E", "ranks' sums", "model T", "model S", "model E", "T / model",
+           "check");
 }
 
 static void row(const sums *s, const sp_series_record *r)
 {
     char spread[48];
-    const double t = r->seconds.median, model = r->sum.model, serial = r->flops * s->calc;
+    const double t = r->seconds.median, model = r->sum.model, speedup = s->sequential / t,
+                 modeled = r->flops * s->calc / model, p = s->line.size;
     snprintf(spread, sizeof spread, "%.4g +- %.2g", 1e3 * r->seconds.mean, 1e3 * r->seconds.stddev);
-    printf("%-10s %5d %11.4g %21s %9.4g %12.4g %11.4g %9.4g %11.4g  ", r->sum.reduce, r->sum.steps, 1e3 * t,
-           spread, s->sequential / t, 1e3 * r->sum.combine, 1e3 * model, serial / model, t / model);
+    printf("%-10s %5d %11.4g %21s %9.4g %9.4g %12.4g %11.4g %9.4g %9.4g %11.4g  ", r->sum.reduce,
+           r->sum.steps, 1e3 * t, spread, speedup, speedup / p, 1e3 * r->sum.combine, 1e3 * model, modeled,
+           modeled / p, t / model);
     if (!r->check.done)
         printf("not checked\n");
     else if (r->check.wrong == 0)

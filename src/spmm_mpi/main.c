@@ -70,19 +70,22 @@ static void list_kernels(void)
     if (sp_device_count(&why) == 0) printf("cuda: none can run here: %s\n", why);
 }
 
-/** Prints the properties of a usable GPU, one per line. */
-static void list_properties(int gpu)
+/** Prints the properties of a usable GPU, one per line. Returns 1, or 0 if they cannot be read. */
+static int list_properties(int gpu)
 {
     sp_device_property list[SP_DEVICE_PROPERTIES];
     int count;
-    if (sp_device_properties(gpu, list, &count) != SPMM_OK) printf("        %s\n", spmm_error_message());
+    const int read = sp_device_properties(gpu, list, &count) == SPMM_OK;
+    if (!read) printf("        %s\n", spmm_error_message());
     for (int i = 0; i < count; i++) printf("        %-32s  %s\n", list[i].name, list[i].value);
+    return read;
 }
 
 static void list_devices(const sp_binding *place, int verbose)
 {
     const char *why;
     const int count = sp_device_count(&why);
+    int right = 1; /* all GPUs were described */
     char text[64];
     printf("cpu     %s on %s\n", sp_cores_text(text, sizeof text, place), place->host);
     if (count == 0) printf("cuda    none: %s\n", why);
@@ -91,6 +94,7 @@ static void list_devices(const sp_binding *place, int verbose)
         sp_nearness near;
         if (sp_device_describe(i, &gpu) != SPMM_OK) {
             printf("cuda %d  %s\n", i, spmm_error_message());
+            right = 0;
             continue;
         }
         printf("cuda %d  %s, compute capability %d.%d, %d multiprocessors, %s, PCI %s", i, gpu.name,
@@ -98,8 +102,9 @@ static void list_devices(const sp_binding *place, int verbose)
                sp_bytes_text(text, sizeof text, (double)gpu.memory_bytes), gpu.pci);
         if (sp_topology_near(gpu.pci, &near)) printf(", near cores %s (NUMA %s)", near.cores, near.numa);
         printf("\n");
-        if (verbose) list_properties(i);
+        if (verbose) right &= list_properties(i);
     }
+    if (verbose && count > 0) printf("Result = %s\n", right ? "PASS" : "FAIL"); /* as deviceQuery ends */
 }
 
 /** Prints for each transport of X except `shared` whether the transport is available in this build and on

@@ -41,6 +41,23 @@ static spmm_status set_plan_ranks(void *options, const char *text)
     return sp_option_numbers("plan-ranks", text, 1 << 20, o->plan_ranks, SP_MAX_COLUMNS, &o->plan_count);
 }
 
+/* names of kernels in the course reports: functions, and modes of a makefile (docs/REPORTS.md) */
+static const sp_alias report_names[] = {
+    {"parallel_product_CSR", "cpu_csr_static"},
+    {"parallel_product_ellpack", "cpu_ell_transposed"},
+    {"parallel_product_ellpack_no_zero_padding", "cpu_ell_nopad_transposed"},
+    {"CSR_Scalar_v1", "csr_scalar1"},
+    {"CSR_Scalar_v2", "csr_scalar2"},
+    {"CSR_Scalar_v3", "csr_scalar3"},
+    {"csr", "csr_scalar3"},
+    {"CSR_Vector_Sub_warp", "csr_vector_subwarp"},
+    {"CSR_Adaptive_sub_blocks", "csr_adaptive_subblocks"},
+    {"csr_adaptive_sub_block", "csr_adaptive_subblocks"},
+    {"ellpack", "ell_scalar"},
+    {"ELLPACK_kernel", "ell_scalar"},
+    {"ellpack_sw", "ell_subwarp"},
+    {"ELLPACK_Sub_warp", "ell_subwarp"}};
+
 static spmm_status set_kernel(void *options, const char *text)
 {
     sp_options *const o = options;
@@ -56,6 +73,8 @@ static spmm_status set_kernel(void *options, const char *text)
                        text);
     sp_guess_offer(&guess, "auto");
     for (int i = 0; i < count; i++) sp_guess_offer(&guess, kernel[i].id);
+    for (size_t i = 0; i < sizeof report_names / sizeof *report_names; i++)
+        if (sp_kernel_find(report_names[i].ours)) sp_guess_offer_alias(&guess, &report_names[i]);
     return sp_fail(SPMM_ERR_USAGE, "--kernel %s: no such kernel: --list-kernels names them%s", SHOWN(text),
                    MEANT(&guess, "", ""));
 }

@@ -16,8 +16,8 @@ enum { NOISY = 10 };
 
 static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0; }
 
-/** Ends the line of the scatter. Prints the times of its parts first, unless rank 0 sent CSR blocks directly
- *  to all ranks. */
+/** Ends the line of the scatter. Prints the format of the blocks and the times of the scatter's parts first;
+ *  of CSR blocks that rank 0 sent directly to all ranks, only the format, and only with -v. */
 static void scatter_parts(FILE *out, const sp_options *o, const sp_record *r)
 {
     if (r->seconds.bands > 0)
@@ -25,6 +25,8 @@ static void scatter_parts(FILE *out, const sp_options *o, const sp_record *r)
     if (o->scatter_padded)
         fprintf(out, ", as ELLPACK (conversion to ELLPACK %.3f s, back to CSR %.3f s)", r->seconds.pad,
                 r->seconds.unpad);
+    else if (o->verbosity > 0 && !o->io_parallel && r->run.ranks > 1)
+        fprintf(out, ", as CSR (as ELLPACK: --format ell --scatter-format ell)");
     fprintf(out, "\n");
 }
 
