@@ -38,8 +38,8 @@ static const struct {
     [SP_BANNER_SYMMETRY] = {"symmetry", "GSK", "general, symmetric or skew-symmetric"},
 };
 
-/** Parses word number `which` of the banner at *p, moves *p past the word, and sets *value to the place of its
- *  letter in `taken`. */
+/** Parses word number `which` of the banner at *p, moves *p past the word, and sets *value to the place of
+ *  its letter in `taken`. */
 static spmm_status banner_word(const char **p, int which, int64_t line, int *value, sp_read_error *error)
 {
     const char *const what = places[which].what, *const allowed = places[which].allowed;
