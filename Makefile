@@ -50,6 +50,15 @@ check-slurm:
 ## check-toolchains  build with gcc and clang, Open MPI and MPICH, run the C tests and a sweep on each (TOOLCHAINS= for some)
 include mk/checks.mk
 
+##* check-all      everything, for a release: check, check-one-rank, check-asan, check-tsan, check-toolchains, check-emulated, check-slurm (as
+##                root), two minutes of fuzzing
+.PHONY: check-all
+check-all:
+	@+status=0; for target in check check-one-rank check-asan check-tsan check-toolchains check-emulated check-slurm "fuzz FUZZ_TOTAL_S=120"; do \
+	    echo "== make $$target"; begin=$$(date +%s); $(MAKE) $$target || { status=1; failed="$$failed, $$target"; }; \
+	    times="$$times; $$target $$(($$(date +%s) - begin)) s"; done; echo "check-all: $${times#; }"; \
+	[ $$status = 0 ] || echo "check-all: failed: $${failed#, }"; exit $$status
+
 ## soak           run N=2000 random combinations of options drawn from SEED=1 (ARGS="--only I" for one), then random products by the
 ##                library for SOAK_S=600 seconds, each compared with exact arithmetic (N=0: only these products)
 soak: deps
@@ -148,6 +157,8 @@ takes_TESTS := check check-builds check-gpu check-unit check-one-rank run-one-ra
 takes_JUNIT := check check-builds check-quick check-one-rank run-one-rank
 takes_TOOLCHAINS := check-toolchains
 takes_MOST_RANKS := check-asan check-toolchains
+takes_RANKS := check-asan check-toolchains
+takes_TESTED := check-unit check-asan check-tsan check-toolchains check-one-rank run-one-rank
 takes_QUICK_TESTS := check-quick build-quick
 takes_EMULATED_GPUS := check-emulated
 takes_N := soak
@@ -206,7 +217,7 @@ RUN_TESTS = V=$(V) MPICC='$(MPICC)' MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' tests/
 # GPU), and a few of them again on the CPU build.
 check-builds:
 ifeq ($(WITH_CUDA),1)
-	$(if $(TESTS),,@+$(MAKE) $(J) CUDA=0 build build-unit)
+	$(if $(TESTS),,@+$(MAKE) $(J) CUDA=0 TESTS="$$(sed -n 's/^smoke_tests="\(.*\)"/\1/p' tests/run)" build build-unit)
 	@+$(MAKE) $(J) CUDA=1 link build-tests
 	$(Q)$(RUN_TESTS) $(REPORT) $(if $(TESTS),,--smoke $(BUILDDIR)/cpu) $(BUILDDIR)/cuda $(TESTS)
 else

@@ -6,9 +6,13 @@
 asan:
 	@+$(MAKE) $(J) SANITIZE=1 build build-tests
 
+# MOST_RANKS=3    C tests on 1 rank and on at most 3; RANKS="1 4": on these, and on those that a test's source names
+# TESTED=mpi      of the C tests, those that run under mpirun
+TESTED ?= unit
+rank_options = $(if $(RANKS),--ranks '$(RANKS)')$(MOST_RANKS:%=--most-ranks %)
 # runs the C tests of the build that the variables (SANITIZE, CC, ..) select
 check-unit: build build-unit
-	$(Q)$(UNIT_SETTINGS) $(RUN_TESTS) --unit $(UNIT_OPTIONS) $(B) $(TESTS)
+	$(Q)$(UNIT_SETTINGS) $(RUN_TESTS) --$(TESTED) $(UNIT_OPTIONS) $(B) $(TESTS)
 
 # a minute on two cores: the tests that find most mistakes in the core, the command once, and a program that
 # embeds the library
@@ -28,15 +32,15 @@ check-one-rank:
 	$(if $(TESTS),,@+$(MAKE) CUDA=0 NO_DEPS=1 wheel)
 	@+$(MAKE) MPI=0 CUDA=0 run-one-rank
 run-one-rank:
-	$(Q)$(RUN_TESTS) $(REPORT) --unit --most-ranks 1 $(if $(TESTS),,--also 'test_one_rank test_layers test_wheel') $(B) $(TESTS)
+	$(Q)$(RUN_TESTS) $(REPORT) --$(TESTED) --most-ranks 1 $(if $(TESTS),,--also 'test_one_rank test_layers test_wheel') $(B) $(TESTS)
 
 # clang's sanitizers instrument other code than gcc's
 clang_sanitizes = $(shell t=$$(mktemp) && printf '\043include <omp.h>\nint main(void) { return omp_get_max_threads() == 0; }\n' \
     | $(CLANG) -fopenmp -fsanitize=address,undefined -x c - -o $$t >/dev/null 2>&1 && echo 1; rm -f $$t)
-asan_options = --most-ranks $(or $(MOST_RANKS),4)
+asan_options = $(or $(rank_options),--most-ranks 4)
 check-asan: deps
-	@+status=0; $(MAKE) $(J) SANITIZE=1 check-unit UNIT_OPTIONS='$(asan_options)' || status=1; \
-	$(if $(CLANG_USED),:,$(if $(clang_sanitizes),$(MAKE) $(J) SANITIZE=1 CC='$(CLANG)' check-unit UNIT_OPTIONS='$(asan_options)' || status=1, \
+	@+status=0; $(MAKE) $(J) SANITIZE=1 check-unit UNIT_OPTIONS="$(asan_options)" || status=1; \
+	$(if $(CLANG_USED),:,$(if $(clang_sanitizes),$(MAKE) $(J) SANITIZE=1 CC='$(CLANG)' check-unit UNIT_OPTIONS="$(asan_options)" || status=1, \
 	    echo 'check-asan: no $(CLANG) with OpenMP and sanitizers here (libomp-dev, libclang-rt-dev): gcc alone')); \
 	exit $$status
 
@@ -48,7 +52,6 @@ check-tsan: deps
 
 # --- every compiler with every MPI, each in a folder of its own under build/toolchains/
 
-# MOST_RANKS=3                                                   C tests on 1 rank and on at most 3
 # TOOLCHAINS="gcc-openmpi gcc-mpich clang-openmpi clang-mpich"   those of check-toolchains
 TOOLCHAINS ?= $(known_toolchains)
 # Debian's names; to use others: MPICC_mpich=/opt/mpich/bin/mpicc MPIRUN_mpich=/opt/mpich/bin/mpirun ..
@@ -63,7 +66,7 @@ first = $(firstword $(subst -, ,$(1)))
 last = $(lastword $(subst -, ,$(1)))
 run_toolchain = echo '-- $(1)'; $(MAKE) $(J) CUDA=0 SANITIZE=0 WERROR=1 BUILDDIR=$(BUILDDIR)/toolchains/$(1) \
     CC='$(CC_$(call first,$(1)))' MPICC='$(MPICC_$(call last,$(1)))' MPIRUN='$(MPIRUN_$(call last,$(1)))' \
-    UNIT_OPTIONS="$(MOST_RANKS:%=--most-ranks %) --also '$(TOOLCHAIN_TESTS)'" UNIT_SETTINGS="SWEEP_RANKS='1 3'" check-unit || status=1;
+    UNIT_OPTIONS="$(rank_options) --also '$(TOOLCHAIN_TESTS)'" UNIT_SETTINGS="SWEEP_RANKS='1 3'" check-unit || status=1;
 known_toolchains := $(foreach c,gcc clang,$(c)-openmpi $(c)-mpich)
 unknown_toolchains = $(filter-out $(known_toolchains),$(TOOLCHAINS))
 check-toolchains:

@@ -533,7 +533,7 @@ int main(void)
         test_isa((sp_isa)isa);
     unsetenv("SPMM_ISA");
 #ifndef SP_NO_BASELINE
-    TEST("threads of the report's product share rows that they do not divide") {
+    TEST("threads of the report's product share rows that their chunks do not divide") {
         /* bcsstk16, cage9, lap3d7:60 */
         check_baseline_rows(4884, 2, (int64_t[]){2452, 2432});
         check_baseline_rows(4884, 4, (int64_t[]){1236, 1216, 1216, 1216});

@@ -1,4 +1,5 @@
 /* MPI: 1 2 3 4 6
+ * always on: 6
  * limit: 300 */
 #include <malloc.h>
 #include <math.h>

@@ -53,7 +53,7 @@ SUM = "void (anonymous namespace)::sum_unrolled_kernel<(anonymous namespace)::su
 K1 = {"launch__grid_size": "8", "launch__block_size": "1,024", "launch__registers_per_thread": "38", "smsp__inst_executed.sum": "34,600,000",
       "dram__bytes.sum.per_second": "29.7", "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed": "12.34",
       "sm__throughput.avg.pct_of_peak_sustained_elapsed": "5.06", "smsp__sass_average_branch_targets_threads_uniform.pct": "100",
-      "sm__warps_active.avg.pct_of_peak_sustained_active": "49.9", "smsp__thread_inst_executed_per_inst_executed.ratio": "21.34",
+      "sm__warps_active.avg.pct_of_peak_sustained_active": "49.9", "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio": "21.34",
       "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": "4,096", "gpu__time_duration.sum": "12,210.5"}
 
 with test("a row per launch has ncu's counters, in units of the table"):

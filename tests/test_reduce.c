@@ -1,4 +1,4 @@
-/* MPI: 1 2 3 4 5. Sums over process rows, on the CPU. */
+/* MPI: 1 2 3 4 5; always on: 3. Sums over process rows, on the CPU. */
 #include "product/reduce.h"
 
 #include "base/enum_words.h"

@@ -1,4 +1,4 @@
-/* MPI: 1 2 3 4 6. Products with the transpose of a plan's matrix, and new values. */
+/* MPI: 1 2 3 4 6; always on: 6. Products with the transpose of a plan's matrix, and new values. */
 #include "kernels/cpu/cpu_rows.h"
 #include "transposed_cases.h"
 

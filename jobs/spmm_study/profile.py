@@ -14,13 +14,13 @@ FAILED, RESOURCES = 1, 4  # exit codes
 METRICS = ["launch__grid_size", "launch__block_size", "launch__registers_per_thread", "smsp__inst_executed.sum",
            "dram__bytes.sum.per_second", "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed",
            "sm__throughput.avg.pct_of_peak_sustained_elapsed", "smsp__sass_average_branch_targets_threads_uniform.pct",
-           "sm__warps_active.avg.pct_of_peak_sustained_active", "smsp__thread_inst_executed_per_inst_executed.ratio",
+           "sm__warps_active.avg.pct_of_peak_sustained_active", "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio",
            "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", "gpu__time_duration.sum"]
 HEADING = ["kernel", "blocks", "threads per block", "threads", "registers", "instructions", "DRAM GB/s", "memory %", "compute %",
            "branch %", "occupancy %", "active", "conflicts", "ms"]
 REMARKS = ["instructions: executed by warps; memory, compute: of the GPU's peak, the busiest unit; branch: efficiency, of branches "
            "whose threads go the same way; occupancy: warps that are resident, of the most",
-           "active: threads of a warp that execute an instruction, of 32; conflicts: cycles in which an access to shared memory waits for a "
+           "active: threads of a warp that execute an instruction, of 32, without those that a predicate switches off; conflicts: cycles in which an access to shared memory waits for a "
            "bank that the same warp uses",
            "ncu runs a kernel several times, with caches emptied and the clock held at its base: its times are not those of a run"]
 # units change with the size of a value, and some of their names with the version of ncu
