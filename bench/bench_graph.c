@@ -26,7 +26,7 @@ static spmm_status count(const spmm_csr *a, int parts, const int64_t *begin, out
     const int64_t cols[] = {0, a->cols};
     sp_rank_count *c;
     TRY(sp_alloc((void **)&c, parts, sizeof *c, "counts"));
-    const spmm_status status = sp_comm_volume(a, parts, 1, begin, cols, begin, (sp_crossing){1, 0, 0},
+    const spmm_status status = sp_comm_volume(a, parts, 1, begin, cols, begin, (sp_crossing){1, 0},
                                               omp_get_max_threads(), c);
     for (int p = 0; p < parts && status == SPMM_OK; p++) {
         o->moved += c[p].halo_rows;

@@ -43,8 +43,6 @@ GPU_ARCH ?=
 SERIES ?= 1
 ## BASELINE=1        0: leave out the baseline kernels of earlier course work, with which others are compared
 BASELINE ?= 1
-## RELAYS=0          1: a row of X is sent to a node once and forwarded between its GPUs; partial rows of Y are added on each node before they are sent
-RELAYS ?= 0
 ## PEERS=auto|1|0    build adaptors to the other libraries of --kernel that are found (Eigen, MKL, cuSPARSE) | demand all | none
 PEERS ?= auto
 ##                   MKL_DIR=DIR  where MKL is (default: $MKLROOT, else where make bench-cpu-deps puts it)
@@ -162,13 +160,10 @@ endif
 # 1 or empty
 WITH_SERIES := $(filter-out 0,$(SERIES))
 WITH_BASELINE := $(filter-out 0,$(BASELINE))
-WITH_RELAYS := $(filter-out 0,$(RELAYS))
 ifeq ($(filter 0 1,$(SERIES)),)
   problem := SERIES=$(SERIES) is not one of 1 and 0
 else ifeq ($(filter 0 1,$(BASELINE)),)
   problem := BASELINE=$(BASELINE) is not one of 1 and 0
-else ifeq ($(filter 0 1,$(RELAYS)),)
-  problem := RELAYS=$(RELAYS) is not one of 1 and 0
 endif
 
 METIS_FOUND :=
@@ -306,7 +301,6 @@ cuda_link = -L$(dir $(1)) -Wl$(comma)-rpath$(comma)$(abspath $(dir $(1)))
 UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda.c,$(wildcard src/device/device_cuda*.c)) \
           $(if $(filter 0,$(MPI)),src/plan/fortran.c) \
           $(if $(NCCL_FOUND),src/comm/nccl_none.c,src/comm/nccl_found.c) \
-          $(addprefix src/relays/,$(if $(WITH_RELAYS),relays_none.c,relays.c node_sums.c two_steps.c)) \
           $(if $(METIS_FOUND),src/partition/graph_cut_none.c,src/partition/graph_cut_metis.c) \
           src/codec/gzip_$(if $(ISAL_FOUND),zlib,isal).c src/codec/bzip2_$(if $(BZIP2_FOUND),none,found).c \
           src/codec/xz_$(if $(LZMA_FOUND),none,found).c \
@@ -314,7 +308,7 @@ UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda
 # all files of these folders that this build compiles
 sources = $(filter-out $(UNUSED),$(wildcard $(addsuffix /*.c,$(1)) $(if $(filter 1,$(WITH_CUDA)),$(addsuffix /*.cu,$(1)))))
 # libspmm; what both programs share; a program (docs/DESIGN.md, "Layers")
-LIB_FOLDERS := $(addprefix src/,base device formats dense codec io files partition comm distribute halo exchange relays product plan) kernels \
+LIB_FOLDERS := $(addprefix src/,base device formats dense codec io files partition comm distribute halo exchange product plan) kernels \
     $(if $(filter 0,$(MPI)),contrib/one_rank) $(addprefix kernels/,cpu cuda $(if $(WITH_BASELINE),baseline))
 LIB_SOURCES := $(call sources,$(LIB_FOLDERS))
 CLI_SOURCES := $(call sources,src/cli)
@@ -331,9 +325,7 @@ MM_OBJECTS := $(call object,contrib/mmio/mmio.c src/io/mtx_banner.c src/io/numpa
 # tests/test_fuzz_corpus.c has its own rule (mk/fuzz.mk)
 FUZZ_TEST := $(B)/tests/test_fuzz_corpus
 SERIES_TESTS := $(patsubst %.c,$(B)/%,$(wildcard tests/test_series*.c tests/test_gpu_series*.c tests/test_gpu_pearson.c))
-# what it tests exists only with RELAYS=1
-RELAYS_TEST := $(B)/tests/test_node_sums
-TEST_PROGRAMS := $(filter-out $(SERIES_TESTS) $(FUZZ_TEST) $(if $(WITH_RELAYS),,$(RELAYS_TEST)),$(patsubst %.c,$(B)/%,$(filter-out tests/install_client.c tests/bench_peer.c,$(wildcard tests/*.c))))
+TEST_PROGRAMS := $(filter-out $(SERIES_TESTS) $(FUZZ_TEST),$(patsubst %.c,$(B)/%,$(filter-out tests/install_client.c tests/bench_peer.c,$(wildcard tests/*.c))))
 BENCH_PROGRAMS := $(patsubst %.c,$(B)/%,$(filter-out bench/bench_series.c,$(wildcard bench/*.c)))
 
 # --- running ----------------------------------------------------------------------------------

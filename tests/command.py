@@ -14,7 +14,6 @@ PROGRAM = os.environ.get("SPMM_MPI", str(ROOT / "spmm_mpi"))
 SERIES = os.path.join(os.path.dirname(PROGRAM), "series_mpi")
 NO_SERIES = None if os.path.exists(SERIES) else "the build is without series_mpi (SERIES=0)"
 LINKED = pathlib.Path(os.environ.get("BUILD", os.path.dirname(PROGRAM)), "link-flags")
-RELAYS = LINKED.exists() and "src/relays/relays.o" in LINKED.read_text()  # the build has RELAYS=1
 PROGRAMS = (PROGRAM,) if NO_SERIES else (PROGRAM, SERIES)
 MPIRUN = os.environ.get("MPIRUN", "mpirun").split()
 MATRICES = sorted(p for p in (ROOT / "matrices").iterdir() if ".mtx" in p.name)

@@ -91,7 +91,7 @@ static void check_count(const spmm_csr *a, const blocks *b, int threads, int onc
     sp_rank_count found[MOST_RANKS], expected[MOST_RANKS];
     memset(found, 0x55, sizeof found);
     brute_force(a, b, once, expected);
-    const sp_crossing crossing = {PER_NODE, once, once};
+    const sp_crossing crossing = {PER_NODE, once};
     CHECK_INT(sp_comm_volume(a, b->P, b->Q, b->rows, b->cols, b->x, crossing, threads, found), SPMM_OK);
     for (int r = 0; r < b->P * b->Q; r++) {
         CHECK_INT(found[r].rows, expected[r].rows);
@@ -189,7 +189,7 @@ static void test_known(void)
         blocks b = {.P = 3, .Q = 1, .rows = {0, 300, 600, 900}, .cols = {0, 900}};
         sp_x_ranges(900, 900, 3, 1, b.rows, b.cols, b.x);
         sp_rank_count c[3];
-        CHECK_INT(sp_comm_volume(&a, 3, 1, b.rows, b.cols, b.x, (sp_crossing){1, 0, 0}, 2, c), SPMM_OK);
+        CHECK_INT(sp_comm_volume(&a, 3, 1, b.rows, b.cols, b.x, (sp_crossing){1, 0}, 2, c), SPMM_OK);
         for (int p = 0; p < 3; p++) {
             const int faces = p == 1 ? 2 : 1;
             CHECK_INT(c[p].halo_rows, 30 * faces);
@@ -210,7 +210,7 @@ static void test_known(void)
         const int64_t cols[] = {0, 1600};
         sp_partition_even(1600, P, rows);
         sp_x_ranges(1600, 1600, P, 1, rows, cols, x);
-        CHECK_INT(sp_comm_volume(&a, P, 1, rows, cols, x, (sp_crossing){1, 0, 0}, 2, c), SPMM_OK);
+        CHECK_INT(sp_comm_volume(&a, P, 1, rows, cols, x, (sp_crossing){1, 0}, 2, c), SPMM_OK);
         int64_t halo = 0;
         for (int p = 0; p < P; p++) {
             CHECK_INT(c[p].halo_rows, c[p].sent_rows); /* the pattern is symmetric */
@@ -235,17 +235,14 @@ static void test_refused(void)
             if (n == 3) b.x[1] = b.x[2] + 1;
             if (n == 4) b.x[3]++;
             if (n == 5) b.rows[0] = 1;
-            CHECK_INT(sp_comm_volume(&a, 2, 2, b.rows, b.cols, b.x, (sp_crossing){1, 0, 0}, 1, c),
+            CHECK_INT(sp_comm_volume(&a, 2, 2, b.rows, b.cols, b.x, (sp_crossing){1, 0}, 1, c),
                       n == 0 ? SPMM_OK : SPMM_ERR_USAGE);
         }
         const blocks b = usual_blocks(&a, 1, 1);
-        CHECK_INT(sp_comm_volume(&a, 0, 1, b.rows, b.cols, b.x, (sp_crossing){1, 0, 0}, 1, c),
-                  SPMM_ERR_USAGE);
-        CHECK_INT(sp_comm_volume(&a, 1, 1, b.rows, b.cols, b.x, (sp_crossing){1, 0, 0}, 0, c),
-                  SPMM_ERR_USAGE);
-        CHECK_INT(sp_comm_volume(&a, 1, 1, b.rows, b.cols, b.x, (sp_crossing){0, 0, 0}, 1, c),
-                  SPMM_ERR_USAGE);
-        CHECK_INT(sp_comm_volume(&a, 1 << 16, 1 << 16, b.rows, b.cols, b.x, (sp_crossing){1, 0, 0}, 1, c),
+        CHECK_INT(sp_comm_volume(&a, 0, 1, b.rows, b.cols, b.x, (sp_crossing){1, 0}, 1, c), SPMM_ERR_USAGE);
+        CHECK_INT(sp_comm_volume(&a, 1, 1, b.rows, b.cols, b.x, (sp_crossing){1, 0}, 0, c), SPMM_ERR_USAGE);
+        CHECK_INT(sp_comm_volume(&a, 1, 1, b.rows, b.cols, b.x, (sp_crossing){0, 0}, 1, c), SPMM_ERR_USAGE);
+        CHECK_INT(sp_comm_volume(&a, 1 << 16, 1 << 16, b.rows, b.cols, b.x, (sp_crossing){1, 0}, 1, c),
                   SPMM_ERR_LIMIT);
         spmm_csr_destroy(&a);
     }

@@ -66,7 +66,7 @@ static void check_volume(const spmm_csr *a, const sp_grid *grid, const spmm_bloc
         }
     }
     rows[P] = a->rows;
-    CHECK_INT(sp_joint_volume(a, P, Q, rows, x, (sp_crossing){per_node, 0, 0}, 2, counts), SPMM_OK);
+    CHECK_INT(sp_joint_volume(a, P, Q, rows, x, (sp_crossing){per_node, 0}, 2, counts), SPMM_OK);
     CHECK_INT(sp_halo_create(grid, block, SPMM_EXCHANGE_JOINT, 1, &h), SPMM_OK);
     int64_t far = 0, in = h.ghost_low + h.ghost_high, out = h.sent;
     for (int s = 0; s < h.sources; s++)

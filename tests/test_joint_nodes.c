@@ -1,6 +1,5 @@
 /* The joint exchange where ranks share nodes: products are right, rows of X are read in place, and the number
- * of rows that travel is the number counted from the whole matrix. Nodes are made up (made_nodes.h). With
- * RELAYS=1 partial rows are added inside nodes.
+ * of rows that travel is the number counted from the whole matrix. Nodes are made up (made_nodes.h).
  * MPI: 1 2 3 4 6 */
 #include "distributed.h"
 #include "halo/joint.h"
@@ -8,7 +7,6 @@
 #include "made_nodes.h"
 #include "partition/comm_volume.h"
 #include "plan/plan.h"
-#include "relays/relays.h"
 
 static const char *const specs[] = {"uniform:40,6", "longrows:30,2,3,25", "rmat:7,8", "uniform:3,2",
                                     "lap2d5:9"};
@@ -120,7 +118,7 @@ static int64_t counted_rows(const distributed *d)
     MPI_Allgather(&d->block.x_begin, 1, MPI_INT64_T, x, 1, MPI_INT64_T, MPI_COMM_WORLD);
     rows[size] = d->a.rows;
     x[size] = d->a.cols;
-    const sp_crossing crossing = {node_size, 1, sp_relays_built()};
+    const sp_crossing crossing = {node_size, 1};
     CHECK_INT(sp_joint_volume(&d->a, size, 1, rows, x, crossing, 1, counts), SPMM_OK);
     for (int r = 0; r < size; r++) n += counts[r].joint.far_received;
     return n;
@@ -146,13 +144,8 @@ static void test_bits(void)
             const int shared = size > 2 && node_size > 1 && node_size < size;
             CHECK(mixed[0] <= direct[0]);
             if (shared) CHECK(mixed[0] < direct[0] * 9 / 10);
-            if (sp_relays_built() && size > 3 && node_size == -1) CHECK(mixed[0] < direct[0] * 9 / 10);
             if (node_size == 1) CHECK_INT(mixed[0], direct[0]);
-            /* with node sums mixed[0] may be the number of rows between nodes alone */
-            if (node_size > 0 && node_size < size) {
-                const int64_t counted = counted_rows(&d);
-                CHECK(mixed[0] - mixed[1] == counted || (sp_relays_built() && mixed[0] == counted));
-            }
+            if (node_size > 0 && node_size < size) CHECK_INT(mixed[0] - mixed[1], counted_rows(&d));
         }
         node_size = 0;
         distributed_destroy(&d);
@@ -186,8 +179,7 @@ static void test_view(void)
             for (const char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
                 if (strstr(line, "are read in place")) sscanf(line, "%lld", &read);
             CHECK(read > 0);
-            CHECK_INT(read + facts.message_rows < sp_halo_all_moved(facts.halo), sp_relays_built());
-            if (!sp_relays_built()) CHECK_INT(read + facts.message_rows, sp_halo_all_moved(facts.halo));
+            CHECK_INT(read + facts.message_rows, sp_halo_all_moved(facts.halo));
         }
         spmm_plan_destroy(plan);
         node_size = 0;
@@ -241,8 +233,7 @@ static void test_failures(void)
         SKIP("a rank that fails is told of to all", "one rank has nobody to tell");
         return;
     }
-    TEST(
-        "a rank that fails is told of to all, also by those that add its rows, and the next product is right") {
+    TEST("a rank that fails is told of to all, and the next product is right") {
         distributed d;
         distributed_create("rmat:8,16", SPMM_F64, 1, &d);
         for (node_size = -1; node_size <= size; node_size++)

@@ -12,7 +12,6 @@ from command import ROOT, equal, finish, skip, test
 PAIRS = [{"src/device/device_none.c", *(f"src/device/{p.name}" for p in (ROOT / "src/device").glob("device_cuda*.c"))},
          {"src/device/topology_none.c", "src/device/topology_hwloc.c"},
          {"src/comm/nccl_none.c", "src/comm/nccl_found.c"},
-         {"src/relays/relays_none.c", "src/relays/relays.c", "src/relays/node_sums.c", "src/relays/two_steps.c"},
          {"src/partition/graph_cut_none.c", "src/partition/graph_cut_metis.c"},
          {"src/codec/gzip_zlib.c", "src/codec/gzip_isal.c"},
          {"src/codec/bzip2_none.c", "src/codec/bzip2_found.c"},

@@ -4,7 +4,7 @@ limit: 300"""
 import json
 import time
 
-from command import MATRICES, RELAYS, ROOT, equal, finish, parts, patience, run, scratch, test, within
+from command import MATRICES, ROOT, equal, finish, parts, patience, run, scratch, test, within
 from study_tools import near, start
 from spmm_study import machine, predict
 from spmm_study.lines import RecordsError
@@ -80,12 +80,11 @@ with test("on two nodes the middle ranks have a neighbor in both, and a broadcas
     one = of_band(TWO_NODES, "4x1", "--exchange", "halo")[0]
     near(one["exchange_seconds"], 1e-6 + 3 * 512 / 2 ** 28 + 1e-5 + 3 * 512 / 2 ** 26)
     near(one["barrier_seconds"], 1.1e-5)
-    # each rank gets 8 of the other node's 16 rows, forwards them, and gets 16 from its neighbor
-    shared = 1e-6 + 16 * 512 / 2 ** 28 + 1e-5 + 16 * 512 / 2 ** 26
-    near(of_band(TWO_NODES, "4x1", "--exchange", "bcast")[0]["exchange_seconds"], shared)
-    # without relays each GPU receives all 16 rows of the other node, from two ranks
+    # each rank gets 8 of the other node's 16 rows, and reads 16 of its neighbor's
+    near(of_band(TWO_NODES, "4x1", "--exchange", "bcast")[0]["exchange_seconds"], 1e-6 + 16 * 512 / 2 ** 28 + 1e-5 + 16 * 512 / 2 ** 26)
+    # each GPU receives all 16 rows of the other node, from two ranks
     gpus = of_band({**TWO_NODES, "device": "cuda"}, "4x1", "--exchange", "bcast")[0]["exchange_seconds"]
-    near(gpus, shared if RELAYS else 1e-6 + 8 * 512 / 2 ** 28 + 2e-5 + 32 * 512 / 2 ** 26)
+    near(gpus, 1e-6 + 8 * 512 / 2 ** 28 + 2e-5 + 32 * 512 / 2 ** 26)
 
 with test("a row that all nodes need leaves its node once for each, and its owner's sending takes longer than receiving it"):
     column = scratch("column.mtx", "%%MatrixMarket matrix coordinate pattern general\n12 12 12\n" + "".join(f"{i} 1\n" for i in range(1, 13)))

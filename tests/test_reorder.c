@@ -146,7 +146,7 @@ static void halo(const spmm_csr *a, int parts, const int64_t *begin, int64_t *mo
     const int64_t cols[] = {0, a->cols};
     sp_rank_count *const c = malloc((size_t)parts * sizeof *c);
     *moved = *waiting = 0;
-    CHECK_INT(sp_comm_volume(a, parts, 1, begin, cols, begin, (sp_crossing){1, 0, 0}, 2, c), SPMM_OK);
+    CHECK_INT(sp_comm_volume(a, parts, 1, begin, cols, begin, (sp_crossing){1, 0}, 2, c), SPMM_OK);
     for (int p = 0; p < parts; p++) {
         *moved += c[p].halo_rows;
         *waiting += c[p].boundary_rows;

@@ -194,20 +194,19 @@ spmm_status sp_wait(MPI_Request *request, int count)
     return SP_MPI(MPI_Waitall(count, request, ignore));
 }
 
-spmm_status sp_swap_lists(MPI_Comm comm, MPI_Comm all, int lists, int64_t size, const int64_t *sent,
-                          const void *out, const int64_t *received, void *in)
+spmm_status sp_swap_lists(MPI_Comm comm, MPI_Comm all, int64_t size, const int64_t *sent, const void *out,
+                          const int64_t *received, void *in)
 {
     MPI_Request *request;
     int count, chunks = 0, requests = 0;
     MPI_Comm_size(comm, &count);
-    count *= lists;
     for (int i = 0; i < count; i++) chunks += sp_chunks(size * sent[i]) + sp_chunks(size * received[i]);
     spmm_status status = sp_agree(
         all, "halo", sp_alloc((void **)&request, chunks, sizeof *request, "the halo's messages"));
     for (int i = 0; status == SPMM_OK && i < count; in = (char *)in + size * received[i++])
-        status = sp_irecv(comm, i / lists, SP_TAG_HALO_LIST, in, size * received[i], request, &requests);
+        status = sp_irecv(comm, i, SP_TAG_HALO_LIST, in, size * received[i], request, &requests);
     for (int i = 0; status == SPMM_OK && i < count; out = (const char *)out + size * sent[i++])
-        status = sp_isend(comm, i / lists, SP_TAG_HALO_LIST, out, size * sent[i], request, &requests);
+        status = sp_isend(comm, i, SP_TAG_HALO_LIST, out, size * sent[i], request, &requests);
     if (status == SPMM_OK) status = sp_wait(request, requests);
     sp_free(request);
     return status;

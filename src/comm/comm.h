@@ -131,15 +131,14 @@ spmm_status sp_isend(MPI_Comm comm, int to, int tag, const void *data, int64_t b
 spmm_status sp_irecv(MPI_Comm comm, int from, int tag, void *data, int64_t bytes, MPI_Request *request,
                      int *count);
 
-/** Sends lists to the ranks of comm, and receives lists from them. `out` and `in` contain the lists one after
- *  another: all lists of rank 0, then those of rank 1, and so on. Collective over comm and `all`.
+/** Sends a list to each rank of comm, and receives a list from each. `out` and `in` contain the lists in rank
+ *  order, one after another. Collective over comm and `all`.
  *  \param [in]  all             communicator of the ranks that must agree whether memory was lacking
- *  \param [in]  lists           number of lists for each rank
  *  \param [in]  size            bytes of an element
- *  \param [in]  sent, received  [ranks * lists] numbers of elements
+ *  \param [in]  sent, received  [ranks] numbers of elements
  *  \return SPMM_OK, SPMM_ERR_MEMORY (on every rank), SPMM_ERR_MPI */
-spmm_status sp_swap_lists(MPI_Comm comm, MPI_Comm all, int lists, int64_t size, const int64_t *sent,
-                          const void *out, const int64_t *received, void *in);
+spmm_status sp_swap_lists(MPI_Comm comm, MPI_Comm all, int64_t size, const int64_t *sent, const void *out,
+                          const int64_t *received, void *in);
 
 /** Waits until all `count` requests are complete. \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_wait(MPI_Request *request, int count);

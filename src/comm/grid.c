@@ -79,15 +79,6 @@ done:
     return status;
 }
 
-sp_grid sp_grid_of_column(const sp_grid *grid, MPI_Comm comm)
-{
-    sp_grid some = *grid;
-    some.col_comm = comm;
-    MPI_Comm_size(comm, &some.dims[0]);
-    MPI_Comm_rank(comm, &some.coords[0]);
-    return some;
-}
-
 spmm_status sp_ring_create(const sp_grid *grid, MPI_Comm *ring)
 {
     const int periodic = 1;

@@ -22,11 +22,6 @@ typedef struct sp_grid {
  *          possible grids); SPMM_ERR_MPI */
 spmm_status sp_grid_create(MPI_Comm comm, int p, int q, sp_grid *grid);
 
-/** Returns a grid whose process column is `comm`, which contains some of the ranks of a process column of
- *  `grid`, for exchanges among them. Its communicators belong to `grid` and to the caller, so it must not be
- *  destroyed. Local. */
-sp_grid sp_grid_of_column(const sp_grid *grid, MPI_Comm comm);
-
 /** Arranges the ranks of a process column in a ring, a periodic cartesian grid of one dimension; ranks keep
  *  their numbers in the process column.
  *

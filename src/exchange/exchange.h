@@ -166,15 +166,6 @@ spmm_transport sp_exchange_transport(const sp_exchange *exchange);
  *  The exchange owns the text. Local. */
 const char *sp_exchange_backend(const sp_exchange *exchange);
 
-/** The backend name of an exchange that combines two backends (relays/relays.h). */
-#define SP_RELAYED "relayed"
-
-/** Reads the environment variable SPMM_EXCHANGE_BACKEND. Collective over comm.
- *  \param [out] name  a backend or SP_RELAYED, in the environment's memory; NULL: the variable is not set
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (no such backend exists, or the variable
- *          differs between ranks), SPMM_ERR_MPI */
-spmm_status sp_exchange_asked(MPI_Comm comm, const char **name);
-
 /** Properties of a transport. */
 typedef enum sp_transport_trait {
     SP_TRANSPORT_IN_PLACE = 1, /**< ranks of a node read each other's X in place, in memory that they share */

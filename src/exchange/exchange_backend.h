@@ -1,5 +1,5 @@
 /** State of an exchange, and the table of operations that each exchange backend implements. Private to the
- *  files src/exchange/exchange*.c and to src/relays, whose exchanges combine two exchanges. */
+ *  files src/exchange/exchange*.c. */
 #ifndef SP_EXCHANGE_BACKEND_H
 #define SP_EXCHANGE_BACKEND_H
 
@@ -106,7 +106,7 @@ struct sp_exchange {
     int64_t most_bytes;       /**< maximum size of a message, see sp_chunk_of() */
     spmm_device space;
     spmm_transport transport;
-    const char *backend; /**< name of the backend in the table, or names of two backends */
+    const char *backend; /**< name of the backend in the table */
     sp_exchange_options options;
     sp_stream stream; /**< on a GPU, the stream of the exchange */
     int queues;       /**< see sp_exchange_queues() */

@@ -36,31 +36,21 @@ static const sp_backend *last_backend(spmm_transport transport, spmm_device spac
     return last;
 }
 
-spmm_status sp_exchange_asked(MPI_Comm comm, const char **name)
-{
-    const char *const text = getenv("SPMM_EXCHANGE_BACKEND");
-    int row = 0;
-    *name = text && *text ? text : NULL;
-    while (*name && row < BACKENDS && strcmp(backends[row].name, text) != 0) row++;
-    const int relayed = *name && strcmp(text, SP_RELAYED) == 0;
-    const int64_t number = !*name ? -1 : relayed ? BACKENDS + 1 : row;
-    TRY(sp_check_common(comm, "SPMM_EXCHANGE_BACKEND", &(sp_common){"its row", number, 0}, 1));
-    return number == BACKENDS
-               ? sp_fail(SPMM_ERR_USAGE, "SPMM_EXCHANGE_BACKEND=%s: there is no such backend", SHOWN(text))
-               : SPMM_OK;
-}
-
 /** Returns the backend to which SPMM_EXCHANGE_BACKEND restricts the choice. Collective over comm.
  *  \param [out] only  NULL: the choice is not restricted
- *  \return as for sp_exchange_asked() */
+ *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (no such backend exists, or the variable
+ *          differs between ranks), SPMM_ERR_MPI */
 static spmm_status find_only(MPI_Comm comm, const sp_backend **only)
 {
-    const char *name;
-    *only = NULL;
-    TRY(sp_exchange_asked(comm, &name));
-    for (const sp_backend *b = backends; b < backends + BACKENDS; b++)
-        if (name && strcmp(b->name, name) == 0) *only = b;
-    return SPMM_OK;
+    const char *const text = getenv("SPMM_EXCHANGE_BACKEND");
+    const int named = text && *text;
+    int row = 0;
+    while (named && row < BACKENDS && strcmp(backends[row].name, text) != 0) row++;
+    *only = named && row < BACKENDS ? &backends[row] : NULL;
+    TRY(sp_check_common(comm, "SPMM_EXCHANGE_BACKEND", &(sp_common){"its row", named ? row : -1, 0}, 1));
+    return named && !*only
+               ? sp_fail(SPMM_ERR_USAGE, "SPMM_EXCHANGE_BACKEND=%s: there is no such backend", SHOWN(text))
+               : SPMM_OK;
 }
 
 int sp_transport_has(spmm_transport transport, sp_transport_trait trait)

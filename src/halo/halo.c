@@ -146,7 +146,7 @@ static spmm_status swap_lists(setup *s, sp_halo *h)
     if (status == SPMM_OK) status = sp_alloc((void **)&h->list, h->packed, sizeof *h->list, "rows to send");
     TRY(sp_agree(s->grid->comm, "halo", status));
     list_wanted(s);
-    return sp_swap_lists(s->grid->col_comm, s->grid->comm, 1, sizeof *h->list, s->receive, s->wanted, s->send,
+    return sp_swap_lists(s->grid->col_comm, s->grid->comm, sizeof *h->list, s->receive, s->wanted, s->send,
                          h->list);
 }
 

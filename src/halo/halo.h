@@ -98,11 +98,6 @@ spmm_status sp_halo_of_columns(const sp_grid *grid, const spmm_block *block, int
 spmm_status sp_halo_list_neighbors(const sp_grid *grid, const int64_t *receive, const int64_t *send,
                                    sp_halo *halo);
 
-/** Removes lists of contiguous rows from halo->list, so that these rows are sent directly from X, without
- *  packing, and sets `packed`. Local.
- *  \param [in,out] halo  `first` of each target is the index in halo->list at which its list begins */
-void sp_halo_shorten_lists(sp_halo *halo);
-
 /** Frees the lists and the renumbered column indices of a halo without a joint exchange, and zeroes *halo.
  *  Local. */
 void sp_halo_lists_destroy(sp_halo *halo);

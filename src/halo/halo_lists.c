@@ -11,7 +11,9 @@ static int is_run(const int32_t *list, int64_t rows)
     return 1;
 }
 
-void sp_halo_shorten_lists(sp_halo *h)
+/** Removes lists of contiguous rows from h->list, so that these rows are sent directly from X, without
+ *  packing, and sets h->packed. On entry `first` of each target is the index at which its list begins. */
+static void shorten_lists(sp_halo *h)
 {
     int64_t kept = 0;
     for (int t = 0; t < h->targets; t++) {
@@ -50,7 +52,7 @@ spmm_status sp_halo_list_neighbors(const sp_grid *grid, const int64_t *receive, 
         out += h->list ? send[p] : 0;
         h->sent += send[p];
     }
-    if (h->list) sp_halo_shorten_lists(h);
+    if (h->list) shorten_lists(h);
     return SPMM_OK;
 }
 

@@ -249,17 +249,18 @@ static spmm_status list_moves(splitting *s)
     return SPMM_OK;
 }
 
-spmm_status sp_sum_lists_create(const int32_t *row, int64_t low, int64_t own, int64_t high, int64_t rows,
-                                sp_sum_lists *l)
+spmm_status sp_joint_list_sums(sp_joint *j)
 {
-    int64_t *at = NULL, addends = 0, n = 0;
+    const sp_halo *const m = &j->moves;
+    const int64_t rows = j->rest.rows, low = m->ghost_low, ghosts = low + m->ghost_high;
+    sp_sum_lists *const l = &j->sums;
+    int64_t *at = NULL, n = 0;
     TRY(sp_alloc_zero((void **)&at, rows + 1, sizeof *at, what));
-    for (int64_t g = 0; g < low + high; g++)
-        if (row[g] >= 0) at[row[g]]++, addends++;
+    for (int64_t g = 0; g < ghosts; g++) at[j->row[g]]++;
     for (int64_t i = 0; i < rows; i++) l->count += at[i] > 0;
     spmm_status status = sp_alloc((void **)&l->row, l->count, sizeof *l->row, what);
     if (status == SPMM_OK) status = sp_alloc((void **)&l->start, l->count + 1, sizeof *l->start, what);
-    if (status == SPMM_OK) status = sp_alloc((void **)&l->addend, addends, sizeof *l->addend, what);
+    if (status == SPMM_OK) status = sp_alloc((void **)&l->addend, ghosts, sizeof *l->addend, what);
     if (status != SPMM_OK) {
         sp_free(at);
         return status;
@@ -274,24 +275,9 @@ spmm_status sp_sum_lists_create(const int32_t *row, int64_t low, int64_t own, in
         l->start[n + 1] = l->start[n] + count;
         n++;
     }
-    for (int64_t g = 0; g < low + high; g++)
-        if (row[g] >= 0) l->addend[at[row[g]]++] = (int32_t)(g < low ? g : g + own);
+    for (int64_t g = 0; g < ghosts; g++) l->addend[at[j->row[g]]++] = (int32_t)(g < low ? g : g + m->own);
     sp_free(at);
     return SPMM_OK;
-}
-
-void sp_sum_lists_destroy(sp_sum_lists *l)
-{
-    sp_free(l->row);
-    sp_free(l->start);
-    sp_free(l->addend);
-    *l = (sp_sum_lists){0};
-}
-
-spmm_status sp_joint_list_sums(sp_joint *j)
-{
-    const sp_halo *const m = &j->moves;
-    return sp_sum_lists_create(j->row, m->ghost_low, m->own, m->ghost_high, j->rest.rows, &j->sums);
 }
 
 /** Lists the rows of the block to which partial rows are added. */
@@ -410,7 +396,7 @@ spmm_status sp_joint_update(const sp_grid *grid, const spmm_block *block, sp_joi
         const sp_halo_send *const to = &j->moves.target[t];
         next[to->rank] = m->irp[to->first + to->rows] - m->irp[to->first];
     }
-    status = sp_swap_lists(grid->col_comm, grid->comm, 1, size, count, out, next, m->as);
+    status = sp_swap_lists(grid->col_comm, grid->comm, size, count, out, next, m->as);
 done:
     sp_free(first);
     sp_free(count);
@@ -426,6 +412,8 @@ void sp_joint_destroy(sp_joint *j)
     spmm_csr_destroy(&j->moves.local);
     sp_halo_lists_destroy(&j->moves);
     sp_free(j->row);
-    sp_sum_lists_destroy(&j->sums);
+    sp_free(j->sums.row);
+    sp_free(j->sums.start);
+    sp_free(j->sums.addend);
     sp_free(j);
 }

@@ -14,21 +14,6 @@ typedef struct sp_sum_lists {
     int32_t *addend; /**< the addends: rows of a multivector S, in increasing order for each row */
 } sp_sum_lists;
 
-/** Makes the lists by which the ghost rows of a multivector S are added to rows. Local.
- *  \param [in]  row   [low + high] the row to which each ghost row is added, in the order of S; -1: it is not
- *                     added
- *  \param [in]  low   number of ghost rows before the owned rows of S
- *  \param [in]  own   number of owned rows
- *  \param [in]  high  number of ghost rows after the owned rows
- *  \param [in]  rows  number of rows of the result
- *  \param [out] sums  sp_sum_lists_destroy() frees it, also on failure
- *  \return SPMM_OK, SPMM_ERR_MEMORY */
-spmm_status sp_sum_lists_create(const int32_t *row, int64_t low, int64_t own, int64_t high, int64_t rows,
-                                sp_sum_lists *sums);
-
-/** Frees the arrays and zeroes *sums; accepts a zeroed object. Local. */
-void sp_sum_lists_destroy(sp_sum_lists *sums);
-
 /** The additional data of a halo for the joint exchange. A partial row is the product of X and a row of A
  *  restricted to the columns that one rank owns. The partial rows on a rank form a multivector S. It is
  *  numbered like X in sp_halo: `moves.ghost_low` rows received from lower ranks, `moves.own` rows that this

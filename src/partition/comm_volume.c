@@ -281,23 +281,19 @@ typedef struct joint_model {
     sp_crossing crossing;
     int32_t *column_node; /* [cols] the last node for which this row of X was counted; -1: none. NULL if each
                              rank receives its rows itself */
-    int32_t
-        *row_node; /* [rows of a rank] the last node from which a partial row was counted; -1: none. NULL if
-                      each rank sends rows itself */
     sp_rank_count *counts;
 } joint_model;
 
 /** Counts the rows of X and partial rows of Y that owner o, rank `from`, sends to rank `to` on another node.
- *  A row that crosses between the nodes once for several ranks counts only for the first of these ranks.
+ *  A row of X that crosses between the nodes once for several ranks counts only for the first of these ranks.
  *  \param [in] seen  [columns of all owners that have entries] zeroed; set to 1 for columns that have been
  *                    counted */
-static int64_t count_far(const joint_model *m, const sp_joint_cover *c, int o, int from, int to,
-                         unsigned char *seen)
+static int64_t count_far(const joint_model *m, const sp_joint_cover *c, int o, int to, unsigned char *seen)
 {
-    const int here = to / m->crossing.per_node, there = from / m->crossing.per_node;
+    const int here = to / m->crossing.per_node;
     int64_t rows = 0;
     for (int64_t i = c->pair[o]; i < c->pair[o + 1]; i++) {
-        rows += c->moved[i] && is_new(m->row_node, c->row[i], there);
+        rows += c->moved[i] != 0;
         for (int64_t e = c->start[i]; e < c->start[i + 1]; e++) {
             unsigned char *const counted = &seen[c->needed[o] + c->col[e]];
             if (!c->comes[c->needed[o] + c->col[e]] || *counted) continue;
@@ -310,21 +306,19 @@ static int64_t count_far(const joint_model *m, const sp_joint_cover *c, int o, i
 
 /** Adds the rows that rank (p, q) receives, according to a cover of its rows, to its counts and to those of
  *  the senders. */
-static spmm_status book_joint(const joint_model *m, const sp_joint_cover *cover, int64_t rows_here, int p,
-                              int q)
+static spmm_status book_joint(const joint_model *m, const sp_joint_cover *cover, int p, int q)
 {
     const int to = p * m->Q + q, per_node = m->crossing.per_node;
     sp_rank_count *const counts = m->counts;
     unsigned char *seen = NULL;
     TRY(sp_alloc_zero((void **)&seen, cover->needed[cover->parts], 1, "rows that have been counted"));
-    for (int64_t i = 0; m->row_node && i < rows_here; i++) m->row_node[i] = -1;
     for (int o = 0; o < cover->parts; o++) {
         const int from = o * m->Q + q;
         int64_t x_rows, y_rows;
         sp_joint_cover_count(cover, o, &x_rows, &y_rows);
         const int64_t rows = x_rows + y_rows;
         if (rows == 0) continue;
-        const int64_t across = from / per_node != to / per_node ? count_far(m, cover, o, from, to, seen) : 0;
+        const int64_t across = from / per_node != to / per_node ? count_far(m, cover, o, to, seen) : 0;
         counts[to].joint.received += rows;
         counts[to].joint.far_received += across;
         counts[to].joint.partial += y_rows;
@@ -346,7 +340,7 @@ static spmm_status cover_and_book(const joint_model *m, const int64_t *row_begin
         sp_joint_cover cover;
         spmm_status status = sp_joint_cover_create(m->a, row_begin[p], row_begin[p + 1],
                                                    x_begin + (int64_t)q * (P + 1), P, p, threads, &cover);
-        if (status == SPMM_OK) status = book_joint(m, &cover, row_begin[p + 1] - row_begin[p], p, q);
+        if (status == SPMM_OK) status = book_joint(m, &cover, p, q);
         sp_joint_cover_destroy(&cover);
         TRY(status);
     }
@@ -362,11 +356,9 @@ spmm_status sp_joint_volume(const spmm_csr *a, int P, int Q, const int64_t *row_
     for (int64_t r = 0; r < (int64_t)P * Q; r++) counts[r].joint = (sp_joint_count){.received = 0};
     if (crossing.x_once)
         TRY_GOTO(sp_alloc((void **)&m.column_node, a->cols, sizeof *m.column_node, what), done);
-    if (crossing.y_once) TRY_GOTO(sp_alloc((void **)&m.row_node, a->rows, sizeof *m.row_node, what), done);
     for (int64_t j = 0; m.column_node && j < a->cols; j++) m.column_node[j] = -1;
     for (int p = 0; p < P; p++) TRY_GOTO(cover_and_book(&m, row_begin, x_begin, P, p, threads), done);
 done:
     sp_free(m.column_node);
-    sp_free(m.row_node);
     return status;
 }

@@ -45,9 +45,6 @@ typedef struct sp_crossing {
     /** 0: each rank receives rows for itself. 1: a row of X that several ranks of a node need crosses between
      *  nodes once; the first of these ranks counts as its receiver (halo/node_rows.h) */
     int x_once;
-    /** 1: partial rows of Y that several ranks of a node compute for the same row cross between nodes once;
-     *  the first of these ranks counts as the sender (relays/relays.h) */
-    int y_once;
 } sp_crossing;
 
 /** Counts the work and the communication of every rank.
@@ -88,7 +85,7 @@ spmm_status sp_cut_volume(const spmm_csr *a, int parts, const int64_t *perm, con
  *
  *  Local. Computes a matching for each pair of ranks that exchange rows, as sp_joint_cover_create() does.
  *  Memory: that of sp_joint_cover_create() for one rank at a time, and 1 byte per row of X that the rank
- *  needs from others; with crossing.x_once, 4 more per column of A; with crossing.y_once, 4 more per row.
+ *  needs from others; with crossing.x_once, 4 more per column of A.
  *  \param [in,out] counts  [P * Q]; the member `joint` of each is set */
 spmm_status sp_joint_volume(const spmm_csr *a, int P, int Q, const int64_t *row_begin, const int64_t *x_begin,
                             sp_crossing crossing, int threads, sp_rank_count *counts);

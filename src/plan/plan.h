@@ -51,9 +51,8 @@ typedef struct sp_plan_facts {
     spmm_transport transport;     /**< SPMM_TRANSPORT_AUTO: no row of X or Y is exchanged */
     const char *backend;          /**< as from sp_exchange_backend(); "": no row of X is exchanged */
     spmm_reduce reduce;           /**< SPMM_REDUCE_AUTO: Q is 1, nothing is summed */
-    /** Number of rows of X and partial Y that all ranks receive by messages. Of rows that the ranks of a node
-     *  share, forward or add (relays/relays.h), only those are counted that cross between nodes. Equal on all
-     *  ranks. */
+    /** Number of rows of X and partial Y that all ranks receive by messages. Of rows of X that the ranks of a
+     *  node share, only those are counted that cross between nodes. Equal on all ranks. */
     int64_t message_rows;
     int64_t interior_rows;        /**< number of this rank's rows that are computed during the exchange */
     int column_blocks;            /**< number of column blocks that X is split into; 1: X is not split */

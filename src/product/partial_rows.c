@@ -6,7 +6,6 @@
 #include "formats/multivector.h"
 #include "product/choose.h"
 #include "exchange/exchange.h"
-#include "relays/relays.h"
 
 struct sp_partial_rows {
     const sp_joint *joint;
@@ -17,12 +16,9 @@ struct sp_partial_rows {
     sp_row_blocks parts; /* one row block: the partial rows for other ranks */
     sp_exchange *exchange;
     sp_move_state state;
-    const sp_halo *moves;      /* the halo by which partial rows move */
-    const sp_sum_lists *lists; /* the sums of received rows in Y: those of the joint exchange, unless rows are
-                                  added inside nodes */
-    sp_event *computed;        /* on a GPU: the partial rows for other ranks have been computed */
-    spmm_multivector s;        /* the partial rows; the rows of other ranks are its ghost rows */
-    sp_row_sums sums;          /* `lists` in the memory where rows are added */
+    sp_event *computed; /* on a GPU: the partial rows for other ranks have been computed */
+    spmm_multivector s; /* the partial rows; the rows of other ranks are its ghost rows */
+    sp_row_sums sums;   /* joint->sums in the memory where rows are added */
 };
 
 /* ---- set-up ---- */
@@ -38,7 +34,7 @@ static spmm_status choose(const sp_partial_rows *r, const spmm_plan_options *o, 
 
 static spmm_status create_s(sp_partial_rows *r, int64_t k)
 {
-    const sp_halo *const h = r->moves;
+    const sp_halo *const h = &r->joint->moves;
     const spmm_precision precision = r->joint->moves.local.precision;
     void *memory = NULL;
     int64_t bytes = 0;
@@ -64,10 +60,7 @@ static spmm_status create_exchange(sp_partial_rows *r, const spmm_plan_options *
                                       .queued = o->stream != NULL,
                                       .untimed = !sp_plan_tries(o, study),
                                       .threads = r->threads};
-    r->moves = &r->joint->moves;
-    r->lists = &r->joint->sums;
-    TRY(sp_node_sums_exchange(&r->grid, r->joint, o->transport, &move, &r->exchange, &r->moves, &r->lists));
-    return r->exchange ? SPMM_OK : sp_exchange_create(&r->grid, r->moves, &move, &r->exchange);
+    return sp_exchange_create(&r->grid, &r->joint->moves, &move, &r->exchange);
 }
 
 static spmm_status build(sp_partial_rows *r, const spmm_plan_options *o, const spmm_plan_study *study,
@@ -82,7 +75,7 @@ static spmm_status build(sp_partial_rows *r, const spmm_plan_options *o, const s
         sp_row_blocks_create(moves, kernel, k, k, study->ell_limit, r->threads, r->shape, &r->parts)));
     TRY(create_exchange(r, o, study, k));
     spmm_status status = create_s(r, k);
-    if (status == SPMM_OK) status = sp_row_sums_create(r->lists, kernel->device, &r->sums);
+    if (status == SPMM_OK) status = sp_row_sums_create(&r->joint->sums, kernel->device, &r->sums);
     return sp_agree(comm, "convert", status);
 }
 
@@ -188,11 +181,6 @@ spmm_status sp_partial_rows_end(sp_partial_rows *r)
     return ended == SPMM_OK ? finished : ended;
 }
 
-int sp_partial_rows_begin_waits(const sp_partial_rows *r)
-{
-    return r && r->moves != &r->joint->moves && r->s.space == SPMM_CPU;
-}
-
 spmm_status sp_partial_rows_settle(sp_partial_rows *r)
 {
     return r ? sp_exchange_settle(r->exchange) : SPMM_OK;
@@ -214,4 +202,4 @@ spmm_transport sp_partial_rows_transport(const sp_partial_rows *r)
     return sp_exchange_transport(r->exchange);
 }
 
-int64_t sp_partial_rows_messages(const sp_partial_rows *r) { return r ? r->moves->all_moved : 0; }
+int64_t sp_partial_rows_messages(const sp_partial_rows *r) { return r ? r->joint->moves.all_moved : 0; }

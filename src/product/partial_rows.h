@@ -56,10 +56,6 @@ spmm_status sp_partial_rows_begin(sp_partial_rows *rows, spmm_status status);
  *  \return SPMM_OK, SPMM_ERR_MPI (also: another rank has failed), _DEVICE */
 spmm_status sp_partial_rows_end(sp_partial_rows *rows);
 
-/** Returns 1 if sp_partial_rows_begin() waits for other ranks, which is the case if rows are added inside
- *  nodes of CPUs (relays/relays.h). Returns 0 if not, or if `rows` is NULL. Local. */
-int sp_partial_rows_begin_waits(const sp_partial_rows *rows);
-
 /** As sp_exchange_settle(). Local; accepts NULL. */
 spmm_status sp_partial_rows_settle(sp_partial_rows *rows);
 
@@ -77,8 +73,7 @@ int sp_partial_rows_skip_waits(const sp_partial_rows *rows);
 /** Returns the transport of the rows. Local. */
 spmm_transport sp_partial_rows_transport(const sp_partial_rows *rows);
 
-/** Returns the number of partial rows that all ranks receive by messages. If rows are added inside nodes,
- *  only the sums that cross between nodes are counted. 0 if `rows` is NULL. Local. */
+/** Returns the number of partial rows that all ranks receive; 0 if `rows` is NULL. Local. */
 int64_t sp_partial_rows_messages(const sp_partial_rows *rows);
 
 /** As sp_row_blocks_map(), for the matrix of the partial rows for other ranks. Local; accepts NULL. */

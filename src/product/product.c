@@ -144,7 +144,6 @@ static spmm_status connect(const spmm_plan_options *o, sp_product *p)
     /* even if no row is exchanged, requesting a transport that is not available is an error */
     const int named = o->transport != SPMM_TRANSPORT_AUTO &&
                       (!sp_transport_has(o->transport, SP_TRANSPORT_IN_PLACE) || p->space != SPMM_CPU);
-    if (p->relays) TRY(sp_relays_exchange(p->relays, &move, &p->exchange));
     if (!p->exchange && (moves || named)) TRY(sp_exchange_create(p->grid, p->halo, &move, &p->exchange));
     if (!moves && !sp_exchange_shares(p->exchange)) {
         sp_exchange_destroy(p->exchange);
@@ -222,7 +221,6 @@ void sp_product_destroy(sp_product *p)
     spmm_multivector_destroy(&p->x);
     spmm_multivector_destroy(&p->y);
     sp_node_rows_destroy(&p->node);
-    sp_relays_destroy(p->relays);
     sp_free(p);
 }
 

@@ -12,7 +12,7 @@
 #include "product/phases.h"
 #include "product/reduce.h"
 #include "product/widths.h"
-#include "relays/relays.h"
+#include "exchange/exchange.h"
 
 /** Buffer sizes for the reason of the choice of a kernel and for the list of the steps of a product. */
 enum { SP_WHY_BYTES = 320, SP_STEPS_BYTES = 1600 };
@@ -66,8 +66,7 @@ typedef struct sp_pending {
 
 typedef struct sp_product {
     const sp_grid *grid;
-    const sp_halo *halo;  /**< the halo of the rows that are exchanged: `given`, or the halo of `node` or
-                               `relays` */
+    const sp_halo *halo;  /**< the halo of the rows that are exchanged: `given`, or the halo of `node` */
     const sp_halo *given; /**< the halo passed to sp_product_create() */
     const spmm_block *block;
     spmm_plan_options options; /**< the caller's */
@@ -79,7 +78,6 @@ typedef struct sp_product {
     sp_trial reduce_trial;     /**< the trial in which the reduction was chosen */
     sp_product_times times;
     sp_node_rows node; /**< if ranks of a node keep X in common memory; else zeroed */
-    sp_relays *relays; /**< if ranks forward rows of X inside their node; else NULL */
     int64_t k;         /**< columns of X and Y; 0: products do nothing */
     int64_t y_rows;
     spmm_precision precision;

@@ -54,11 +54,8 @@ spmm_status sp_share_x(const spmm_block *block, const spmm_plan_options *o, sp_p
     const char *why = NULL;
     int together = 0;
     const spmm_block rest = multiplied_here(block, p);
-    /* If rows must travel as f32, neither common memory nor relays can be used: rows that are read in place
-     * are not rounded, and relays would hold other ranks' rows as f64. */
+    /* rows that must travel as f32 cannot be read in common memory, where they are not rounded */
     if (sp_plan_rounds(o, p->precision)) return SPMM_OK;
-    if (o->device == SPMM_CUDA && sp_halo_all_moved(p->given) > 0)
-        return sp_relays_create(p->grid, &rest, o->transport, p->threads, &p->halo, &p->relays);
     if (o->device != SPMM_CPU || p->halo->all_moved == 0 || (!named && o->transport != SPMM_TRANSPORT_AUTO))
         return SPMM_OK;
     if (o->column_blocks > 1)

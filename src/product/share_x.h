@@ -8,8 +8,7 @@
  *  halo of p->node, and creates p->exchange. (p->grid, p->halo, p->k, p->precision and p->threads must be
  *  set.) Otherwise changes nothing, and rows of X are sent by messages. SPMM_TRANSPORT_AUTO shares X between
  *  CPUs if at least two ranks of a process column are on one node, unless all ranks are on one node and need
- *  only few, scattered rows from each other. On GPUs, if ranks forward rows (relays/relays.h), sets p->relays
- *  and sets p->halo to their halo. If rows travel as f32 (sp_plan_rounds()), neither is done.
+ *  only few, scattered rows from each other, or rows travel as f32 (sp_plan_rounds()).
  *
  *  Collective over the grid.
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (SPMM_TRANSPORT_SHARED was requested but is

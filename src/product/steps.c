@@ -191,12 +191,10 @@ static void append(sp_steps *l, int what, int block)
 static void list_overlapped(const sp_product *p, sp_steps *l)
 {
     const int gpu = p->space == SPMM_CUDA;
-    const int waits = sp_partial_rows_begin_waits(p->partial);
     if (p->partial) append(l, PARTIAL, 0);
-    if (p->partial && !waits) append(l, BEGIN_PARTIAL, 0);
+    if (p->partial) append(l, BEGIN_PARTIAL, 0);
     if (gpu) append(l, INTERIOR, 0); /* queued; the host continues at once */
     l->begins = l->count;
-    if (waits) append(l, BEGIN_PARTIAL, 0);
     if (!gpu) append(l, INTERIOR, 0);
 }
 

@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "formats/multivector.h"
-#include "relays/relays.h"
 
 spmm_status sp_grid_cost_ranges(const spmm_csr *a, sp_partition partition, int threads, sp_ranges *r)
 {
@@ -132,9 +131,7 @@ static void add_rank(const sp_rank_count *c, int64_t k, spmm_precision precision
 
 sp_crossing sp_crossing_of(const sp_cost_model *model)
 {
-    const int relays = sp_relays_built();
-    return (sp_crossing){model->per_node > 0 ? model->per_node : INT32_MAX,
-                         model->device == SPMM_CPU || relays, relays};
+    return (sp_crossing){model->per_node > 0 ? model->per_node : INT32_MAX, model->device == SPMM_CPU};
 }
 
 static spmm_status count_ranks(const spmm_csr *a, const sp_ranges *r, const sp_cost_model *model,

@@ -26,9 +26,8 @@ typedef struct sp_cost_model {
     spmm_device device;     /**< the device on which the ranks multiply */
 } sp_cost_model;
 
-/** Returns how often a row that several ranks of a node need is counted between nodes. X counts once on CPUs,
- *  whose ranks read each other's rows, and with relays, which forward them. Partial rows count once with node
- *  sums, which add them. Local. */
+/** Returns how often a row of X that several ranks of a node need is counted between nodes: once on CPUs,
+ *  whose ranks read each other's rows. Local. */
 sp_crossing sp_crossing_of(const sp_cost_model *model);
 
 /** Cost of one product on a p x q process grid. The numbers of rows and entries are exact. */
