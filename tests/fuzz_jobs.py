@@ -108,7 +108,7 @@ def _good_studies():
                     b"kernels = all cpu_1 auto\nformats = csr ell\noptions = -x ones\nname = n\ntimeout = 3\n",
                     b"matrices = m:1,2 a.mtx\nreductions = linear tree\nexchanges = halo bcast\ntransports = mpi peer\n"
                     b"block_sizes = 0 64\nsubwarps = 0 4\npartitions = nnz rows\ndevices = cpu cuda\n"
-                    b"options = -k 1,8 --no-overlap --ell-limit=2.5 -xuniform:3 -o y.mtx --probe=f --verify none\n"]
+                    b"options = -k 1,8 --no-overlap --ell-limit=2.5 -xuniform:3 -o y.mtx --probe --verify none\n"]
 
 
 # ---- mutations ----

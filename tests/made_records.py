@@ -55,16 +55,6 @@ def run(seconds, matrix="lap3d7:60", rows=216000, nnz=1490400, k=8, ranks=1, gri
     return record
 
 
-def prediction(seconds, matrix="lap3d7:60", rows=216000, nnz=1490400, k=8, ranks=1, machine="a machine", device="cpu"):
-    """A record as jobs/predict writes it."""
-    return {"version": "0.1.0", "matrix": {"source": matrix, "rows": rows, "cols": rows, "nnz": nnz},
-            "prediction": {"machine": machine, "processor": "", "device": device, "ranks": ranks, "ranks_per_node": 4,
-                           "threads": 1, "grid": [ranks, 1], "partition": "nnz", "exchange": "halo" if ranks > 1 else "none",
-                           "precision": "f64", "k": k, "seconds": seconds, "kernel_seconds": 0.75 * seconds,
-                           "exchange_seconds": 0.25 * seconds, "reduce_seconds": 0, "barrier_seconds": 0,
-                           "kernel_bytes_per_second": 1e10}, "schema": 1}
-
-
 def failed(code, error, point="matrix=lap3d7:60 ranks=64", **settings):
     return {"study": {"name": "made", "point": point, "round": 0, "settings": {"matrix": "lap3d7:60", **settings},
                       "command": ["mpirun", "spmm_mpi"], "environment": "e1", "started": "2026-01-02T03:04:05",

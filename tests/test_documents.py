@@ -39,7 +39,7 @@ RULES = [
     rule(r"^jobs/submit ", [(r"(?<!--dry-run)$", " --dry-run")]),
     rule(r"^jobs/study (?!.*--dry-run)", [(r"$", " --dry-run")]),
     rule(r"^jobs/study .*--dry-run"),
-    rule(r"^jobs/(scaling|report|compare|conversions|predict) "),
+    rule(r"^jobs/(scaling|report|compare|conversions) "),
     rule(r"spmm_mpi .*lap3d27:64", [("lap3d27:64", "lap3d27:12")]),
     rule(r"spmm_mpi .*lap3d7:60"),
     rule(r"spmm_mpi .*\bMATRIX\b", [(r"\bMATRIX\b", "A.mtx")]),

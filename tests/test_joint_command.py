@@ -61,7 +61,7 @@ with test("auto takes it only if the order of sums is free; what was compared is
     assert ", taken" in result.out and "joint      " in result.out, result.out
     assert record["plan"]["one_rank_seconds"] > 0, record
 
-with test("--dry-run counts it before the job, as few rows as the ranks then move; --grid auto and predictions know it"):
+with test("--dry-run counts it before the job, as few rows as the ranks then move; --grid auto knows it"):
     for ranks in (2, 4):
         out = run("--dry-run", "--plan-ranks", ranks, "--exchange", "joint", GRAPH, records=False).out
         moved = run(*QUICK, "--exchange", "joint", GRAPH, ranks=ranks).records[0]["moved"]
@@ -69,15 +69,6 @@ with test("--dry-run counts it before the job, as few rows as the ranks then mov
     assert "joint" not in run("--dry-run", "--plan-ranks", 2, GRAPH, records=False).out
     assert "joint" in run("--dry-run", "--plan-ranks", 2, "--reproducible", "off", GRAPH, records=False).out
     verified(run(*QUICK, "-g", "auto", "--exchange", "joint", GRAPH, ranks=4), "auto", 1)
-    # on a slow network between nodes, fewer rows take less time
-    frontier = (ROOT / "docs/machines/frontier-cpu.machine").read_text()
-    machine = scratch("slow_network.machine", frontier.replace("ranks_per_node = 56", "ranks_per_node = 1").replace(
-        "between_rate = 9.0e10", "between_rate = 1e9") + "efficiency = 0.5\n")
-    counts, predicted = scratch("counts.jsonl"), scratch("predicted.jsonl")
-    run("--dry-run", "--plan-ranks", 4, "--grid", "4x1", "--reproducible", "off", "--ranks-per-node", 1, "-k", 64, "--json", counts, GRAPH,
-        records=False)
-    subprocess.run([sys.executable, ROOT / "jobs/predict", machine, counts, "--json", predicted], check=True, stdout=subprocess.DEVNULL)
-    equal(json.loads(open(predicted, encoding="utf-8").read())["prediction"]["exchange"], "joint")
 
 with test("exact bits are the serial product's; what cannot keep them is refused"):
     exact = ("--reproducible", "exact")

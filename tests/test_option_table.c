@@ -16,12 +16,6 @@ static spmm_status call(void *options, const char *text)
     return SPMM_OK;
 }
 
-static spmm_status may(void *options, const char *text)
-{
-    ((made *)options)->calls += text ? 100 : 10;
-    return SPMM_OK;
-}
-
 static const char *const words[] = {"red", "green", NULL};
 static const sp_option_row rows[] = {
     {'w', "word", "WORD", "a word", WORDS(words, word)},
@@ -32,7 +26,6 @@ static const sp_option_row rows[] = {
     {0, "little", NULL, "a level", RAISE(level, 1)},
     {'n', "count", "N", "a count", COUNT(count, 3)},
     {'c', "call", "TEXT", "a call", CALL(call)},
-    {'m', "may", "[TEXT]", "a call with or without a text", CALL(may)},
 };
 static const sp_option_table table = {.rows = rows, .count = sizeof rows / sizeof *rows};
 
@@ -60,9 +53,6 @@ static void test_lines(void)
         CHECK(strcmp(line_read.notes,
                      "--little and --much: the latter counts; --count is given twice: 5 counts, and not 3; "
                      "--call is given twice: b counts, and not a") == 0);
-        CHECK_INT(read_line("--may x -mn3 --may=b"), SPMM_OK);
-        CHECK(o.calls == 120 && o.count == 3 && strcmp(line_read.operand, "x") == 0 &&
-              line_read.notes[0] == '\0');
         CHECK_INT(read_line("--off -- --on"), SPMM_OK);
         CHECK(o.flag == 0 && strcmp(line_read.operand, "--on") == 0 && line_read.notes[0] == '\0');
         CHECK_INT(read_line("-"), SPMM_OK);

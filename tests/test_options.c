@@ -200,17 +200,12 @@ static void test_arguments(void)
     }
 }
 
-static void test_machines(void)
+static void test_nodes(void)
 {
-    TEST("--probe takes a file after =, and no other word; --ranks-per-node is for --dry-run") {
-        CHECK_INT(parse("--probe=a.machine b.mtx"), SPMM_OK);
-        CHECK(o.probe == 1 && strcmp(o.probe_file, "a.machine") == 0 && strcmp(o.matrix, "b.mtx") == 0);
-        CHECK_INT(parse("--probe b.mtx"), SPMM_OK);
-        CHECK(o.probe == 1 && !o.probe_file && strcmp(o.matrix, "b.mtx") == 0);
+    TEST("--ranks-per-node is for --dry-run") {
         CHECK_INT(parse("--dry-run --ranks-per-node 4"), SPMM_OK);
         CHECK_INT(o.ranks_per_node, 4);
         refused("--ranks-per-node 4", "--ranks-per-node is for --dry-run");
-        refused("--probe=", "expected the name of a file");
     }
 }
 
@@ -226,8 +221,7 @@ static void test_overridden(void)
             CHECK_INT(o.action, SP_ACTION_HELP);
         }
         CHECK_INT(parse("-v -q --probe --no-overlap --help --dry-run --version"), SPMM_OK);
-        CHECK(o.verbosity == -1 && o.probe == 1 && !o.probe_file && o.no_overlap == 1 &&
-              o.action == SP_ACTION_HELP);
+        CHECK(o.verbosity == -1 && o.probe == 1 && o.no_overlap == 1 && o.action == SP_ACTION_HELP);
     }
     TEST("what one option overrides of another is noted") {
         CHECK_INT(parse("--json a --json b -k 1 -k 1 --dry-run"), SPMM_OK);
@@ -291,7 +285,7 @@ int main(void)
     test_bounds();
     test_names();
     test_arguments();
-    test_machines();
+    test_nodes();
     test_overridden();
     test_together();
     test_help();

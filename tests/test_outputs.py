@@ -50,8 +50,6 @@ with test("an output that names the matrix or X, by any name, is refused, and th
             kept(matrix, *FAST, "-k", 1, flag, name, matrix)
         for name in names_of(vector):
             kept(vector, *FAST, "-x", vector, flag, name, matrix)
-    kept(matrix, *FAST, f"--probe={matrix}", matrix)
-    kept(vector, *FAST, f"--probe={vector}", "-x", vector, matrix)
     kept(matrix, *FAST, "-o", "A.mtx", "./A.mtx", cwd=scratch("."))
 
 with test("the same on two ranks, with --io parallel, and with a matrix that is read by a link or is compressed"):
@@ -68,7 +66,6 @@ with test("the same on two ranks, with --io parallel, and with a matrix that is 
 
 with test("the tuning file and a standard stream that lead to an input are refused"):
     kept(matrix, *FAST, "--autotune", matrix, env={"SPMM_TUNE_CACHE": matrix})
-    kept(matrix, *FAST, f"--probe={matrix}", matrix)
     for name in ("/dev/stdout", "-"):
         before = content(matrix)
         with open(matrix, "ab") as stdout:
@@ -157,11 +154,11 @@ with test("by its name Y is compressed, and unpacks to what is written without")
 with test("names of compressed files that would not be ones are refused before the run"):
     for args, part in ((("-o", scratch("Y.lz4")), "--output "), (("-o", scratch("Y.mtx.zip")), "expected .gz, .bz2, .xz, .zst"),
                        (("--cache", scratch("A.spmm.gz")), "--cache "), (("--json", scratch("r.jsonl.gz")), "uncompressed"),
-                       (("--csv", scratch("r.csv.xz")), "--csv "), ((f"--probe={scratch('m.zst')}",), "--probe ")):
+                       (("--csv", scratch("r.csv.xz")), "--csv ")):
         result = run(*FAST, *args, "lap2d5:9", ranks=2, records=False)
         equal((result.code, result.out, len(result.error_lines())), (2, "", 1), f"{args}: {result.err}")
         within(result.error_lines()[0], part)
-    equal([n for n in os.listdir(scratch(".")) if n.startswith(("Y.lz4", "Y.mtx.zip", "A.spmm.gz", "r.", "m."))], [])
+    equal([n for n in os.listdir(scratch(".")) if n.startswith(("Y.lz4", "Y.mtx.zip", "A.spmm.gz", "r."))], [])
 
 with test("Y as - is all of standard output, and what the program prints goes to standard error"):
     for ranks in (1, 2):

@@ -115,16 +115,10 @@ def study_records():
     return read(path)
 
 
-def machine_file():
-    return scratch("a.machine", "name = one\nprocessor = a CPU\ndevice = cpu\nnodes = 1\nranks_per_node = 2\nthreads = 1\ncopy_rate = 1e10\n"
-                   "node_copy_rate = 2e10\ninside_rate = 1e9\ninside_latency = 1e-6\nefficiency = 0.5\n")
-
-
 def all_records():
-    counts, predicted = scratch("counts.jsonl"), scratch("predicted.jsonl")
+    counts = scratch("counts.jsonl")
     run("-d", "cpu", "--dry-run", "--plan-ranks", "1,2", "--json", counts, "lap2d5:40", records=False)
-    equal(start("predict", machine_file(), counts, "--json", predicted).returncode, 0)
-    made_by = {"spmm_mpi, counts": read(counts), "jobs/predict": read(predicted),
+    made_by = {"spmm_mpi, counts": read(counts),
                "spmm_mpi": run("-q", "-r", 6, "-t", 1, "--probe", "-g", "1x2", "--csv", scratch("runs.csv"), "lap2d5:40", ranks=2).records +
                run("-q", "-r", 2, "-t", 1, "--verify", "none", "lap2d5:9").records, "jobs/study": study_records()}
     path = scratch("conversions.jsonl")

@@ -2,6 +2,7 @@
 limit: 300"""
 import csv
 import io
+import json
 import math
 import os
 import statistics
@@ -106,22 +107,11 @@ with test("strong scaling of records by a law: series, speed-ups against one ran
     near(one.relative(one.points[1]), 1e-3 / rows[1]["apply"]["median"])
     within(tables.text(study.strong_tables()[1]), "log2 p")
 
-with test("predictions of the same matrix, K, precision and device stand beside measured times, and of ranks that were not run"):
-    ranks = (1, 2, 4, 1000)
-    foreseen = [made.prediction(1.1 / p, ranks=p) for p in ranks]
-    study = analyzed(made.environment(), *made.amdahl(1.0, 0.0, 0.0, math.log2, (1, 2, 4, 8)), *foreseen, made.prediction(3.0, k=64),
-                     made.prediction(3.0, device="cuda"), made.prediction(2.0, matrix="lap3d7:61"), made.prediction(1.2))
-    equal([(p.ranks, p.seconds) for p in study.strong[0].predictions], [(1, 1.2), (2, 0.55), (4, 0.275), (1000, 0.0011)])
-    table = study.strong_tables()[2]
-    within(table.title, "Predictions: lap3d7:60")
-    equal([(row[1], row[-2], row[-1]) for row in table.rows],
-          [("1", "1000", "1.20"), ("2", "500", "1.10"), ("4", "250", "1.10"), ("1000", tables.NONE, tables.NONE)])
-    equal(len(analyzed(*foreseen).points), 0, "predictions alone are no points")
-    if plots:
-        picture = plots.strong(study.strong[0])
-        assert picture, "no picture"
-        made_files = plots.save(picture, scratch("predicted"))
-        within(open(next(f for f in made_files if f.endswith(".svg")), encoding="utf-8").read(), "predicted: a machine")
+with test("records of predictions, which earlier versions wrote, and counts of --dry-run are left out"):
+    counts = scratch("counts.jsonl")
+    equal(run("--dry-run", "--plan-ranks", "1,2", "--json", counts, "lap2d5:9", records=False).code, 0)
+    study = analyzed(made.run(1.0), {"schema": 1, "prediction": {"ranks": 4, "seconds": 0.5}}, *map(json.loads, open(counts, encoding="utf-8")))
+    equal((len(study.points), study.records.failures), (1, []))
 
 with test("scaling over threads of one rank gives its serial fraction back, beside a strong scaling of other threads"):
     rows = [made.run(0.1 + 0.9 / t, threads=t) for t in (1, 2, 4, 8)] + [made.run(0.2, threads=4, ranks=2)]

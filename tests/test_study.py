@@ -77,22 +77,6 @@ with test("--dry-run lists points and what is missing, and runs and writes nothi
     equal(study(text, "--dry-run", records=nowhere)[0], 0)
     assert not os.path.exists(nowhere)
 
-with test("machines: predictions come after the runs, of each matrix, K and the numbers of ranks; one that fails is told"):
-    machine = scratch("a.machine", "name = one\ndevice = cpu\nnodes = 1\nranks_per_node = 2\ncopy_rate = 1e10\nnode_copy_rate = 2e10\n"
-                      "inside_rate = 1e9\ninside_latency = 1e-6\nefficiency = 0.5\n")
-    foreseen = scratch("foreseen.jsonl")
-    text = SMALL + f"matrices = lap2d5:20\nthreads = 1\ndevices = cpu\ncolumns = 1 8\nranks = 1 2\nmachines = {machine} /no/such.machine\n"
-    for _ in range(2):
-        code, out, err = study(text, records=foreseen)
-        equal((code, err), (0, ""))
-    written = records_of(foreseen)
-    made = [r["prediction"] for r in written if "prediction" in r]
-    equal(["prediction" in r for r in written], [False] * (len(written) - len(made)) + [True] * len(made))
-    equal([(p["k"], p["ranks"]) for p in made], [(1, 1), (1, 2), (8, 1), (8, 2)], "once")
-    out = study(text.replace("2\nmach", "2 3\nmach"), records=foreseen)[1]
-    within(out, "3 ranks are planned, and the machine has 1 nodes of 2")
-    within(out, "predicted by /no/such.machine: lap2d5:20: FAILED: /no/such.machine: No such file")
-
 with test("--only takes the points with a value"):
     some = scratch("some.jsonl")
     equal(study(text, "--only", "ranks=2", "--only", "k=1,3", records=some)[0], 0)
@@ -377,7 +361,7 @@ with test("--set matrices=A,B are two; a comma before a number is a generator's;
 with test("a word of a study file that begins with - does not become an option"):
     victim = scratch("victim.mtx", "mine\n")
     for line in (f"matrices = -o{victim}", f"matrices = lap2d5:9 --cache={victim}", "matrices = -", "matrices = {0-5}", "kernels = -o",
-                 "devices = -d", "formats = --csv=x", "grids = -g", "columns = -1", "ranks = -np", "machines = --json=x", "name = -x",
+                 "devices = -d", "formats = --csv=x", "grids = -g", "columns = -1", "ranks = -np", "name = -x",
                  "reductions = -o", "exchanges = --cache=x", "transports = -v", "partitions = -x", "block_sizes = -1", "subwarps = -2"):
         text = line + "\n" + ("" if "matrices" in line else "matrices = lap2d5:9\n")
         code, out, err = study(text, records=scratch("dash.jsonl"))
@@ -396,8 +380,7 @@ with test("an output that is an input by any name is refused with exit code 2, a
     sample = scratch("inputs.jsonl")
     equal(study("repeats = 6\nrounds = 1\nthreads = 1\ndevices = cpu\nmatrices = lap2d5:9\ncolumns = 1 2\n", records=sample)[0], 0)
     matrix = scratch("input.mtx", (ROOT / "matrices/cage4.mtx").read_text())
-    machine = scratch("input.machine", "")
-    of_study = scratch("input.study", f"matrices = {matrix} lap2d5:9\nmachines = {machine}\nthreads = 1\ndevices = cpu\nrounds = 1\n")
+    of_study = scratch("input.study", f"matrices = {matrix} lap2d5:9\nthreads = 1\ndevices = cpu\nrounds = 1\n")
     writes = scratch("writes.study", f"matrices = lap2d5:9\noptions = -o {scratch('writes.study')}\ndevices = cpu\n")
     folder = os.path.dirname(sample)
     free = scratch("free.out")
@@ -412,10 +395,10 @@ with test("an output that is an input by any name is refused with exit code 2, a
 
     commands = [("report", sample, "-o", sample), ("scaling", sample, "--csv", sample), ("compare", sample, free, "--page", sample),
                 ("compare", free, sample, "--csv", sample), ("study", of_study, "--records", of_study), ("study", of_study, "--records", matrix),
-                ("study", of_study, "--records", machine), ("conversions", matrix, "--records", matrix)]
+                ("conversions", matrix, "--records", matrix)]
     tried = [(*command[:-1], name) for command in commands for name in names_of(command[-1])]
     tried += [("study", writes, "--records", free), ("compare", sample, sample, "--page", free, "--csv", free)]
-    before = {path: open(path, encoding="utf-8").read() for path in (sample, matrix, machine, of_study, writes)}
+    before = {path: open(path, encoding="utf-8").read() for path in (sample, matrix, of_study, writes)}
     for command in tried:
         done = subprocess.run([sys.executable, str(ROOT / "jobs" / command[0]), *command[1:]], capture_output=True, text=True,
                               cwd=folder, timeout=patience(60), check=False, env={**os.environ, "SPMM_MPI": str(PROGRAM)})

@@ -71,7 +71,7 @@ class Analysis:
         self.points = sorted(found.points, key=_order)
         # a product with an empty matrix has a time, but no rate
         working = [p for p in self.points if p.flop > 0]
-        self.strong = series.with_predictions(series.strong(working), found.predictions)
+        self.strong = series.strong(working)
         self.weak = series.weak(working)
         self.threaded, self.sweeps = series.threaded(working), series.sweeps(working)
         self.rooflines = series.rooflines(working)
@@ -104,7 +104,7 @@ class Analysis:
     def strong_tables(self, groups=None):
         found = []
         for group in self.strong if groups is None else groups:
-            found += [tables.strong_table(group), tables.fits_table(group, self.predict), tables.predictions_table(group),
+            found += [tables.strong_table(group), tables.fits_table(group, self.predict),
                       sums.generalized_table(group)]
         return _filled(found)
 

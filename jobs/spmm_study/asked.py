@@ -36,7 +36,6 @@ NAMES = (*CHOICES, "options")
 FLAGS = {"--no-overlap": ("overlap", "off"), "--autotune": ("autotune", "on"), "--tune": ("autotune", "on")}
 SHAPE = ("block_size", "subwarp")  # of CUDA kernels only
 IN_RUN = ("x",)  # used exactly as requested: recorded in the group `run` of a record
-PREDICTED = ("exchange", "partition", "reproducible")  # what predictions depend on
 # options that have lines of their own in a study file: {option: key of the line}
 OWN = {"--columns": "columns", "--device": "devices", "--format": "formats", "--kernel": "kernels",
        "--grid": "grids", "--precision": "precisions", "--threads": "threads", "--repeat": "repeats",
@@ -46,7 +45,7 @@ LETTERS = {"-k": "--columns", "-d": "--device", "-f": "--format", "-g": "--grid"
 KEYS = {**OWN, **{c.option: c.key for c in CHOICES.values() if c.key}}
 SETTING = {c.option: n for n, c in CHOICES.items() if c.option.startswith("--") and c.option not in FLAGS}
 # options that name an output file
-WRITTEN = ("--output", "--json", "--csv", "--cache", "--probe")
+WRITTEN = ("--output", "--json", "--csv", "--cache")
 
 
 def default(name):
@@ -137,8 +136,7 @@ def written(words):
         if word.startswith("-o"):
             found.append((word, word[2:] or next(iter(words[n + 1:]), "")))
         elif len(name) > 3 and any(option.startswith(name) for option in WRITTEN):
-            following = "" if name.startswith("--p") else next(iter(words[n + 1:]), "")  # --probe[=FILE]
-            found.append((word, text if equals else following))
+            found.append((word, text if equals else next(iter(words[n + 1:]), "")))
     return [(word, path) for word, path in found if path]
 
 

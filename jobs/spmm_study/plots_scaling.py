@@ -8,8 +8,6 @@ from .draw import MUTED, Panel, Picture
 
 # least number of sizes of a series that are drawn as a line
 LEAST_DRAWN = 3
-# dashes of the lines of predictions, by machine file
-PREDICTED = ((0, (6, 1.5)), (0, (6, 1.5, 1, 1.5)), (0, (2, 1)))
 
 
 def _drawable(group):
@@ -34,19 +32,6 @@ def _drawn_law(axes, x, y, label=None):
 
 def _counts(group, predict=()):
     return sorted({one.size(p) for one in group.series for p in one.points} | set(predict))
-
-
-def _predictions(axes, group):
-    """A line for each machine file. Returns the values, in ms."""
-    values = []
-    for number, (machine, found) in enumerate(series.by_key(group.predictions, lambda one: one.machine).items()):
-        y = [1e3 * one.seconds for one in found]
-        axes.plot([one.ranks for one in found], y, color=draw.INK, linewidth=1.1, linestyle=PREDICTED[number % len(PREDICTED)],
-                  marker="", label=draw.cut(f"predicted: {machine}", 34))
-        for one, value in zip(found, y):
-            draw.tip_at(axes, one.ranks, value, f"predicted, p = {one.ranks}: {tables.significant(value)} ms")
-        values += y
-    return values
 
 
 def _fitted(group):
@@ -76,8 +61,7 @@ def _times(axes, group, predict):
         axes.axhline(1e3 * serial.spread.median, color=MUTED, linewidth=1, linestyle=(0, (3, 1, 1, 1, 1, 1)),
                      label=group.serial_label)
         values.append(1e3 * serial.spread.median)
-    values += _predictions(axes, group)
-    draw.count_axis(axes, sorted({*counts, *(one.ranks for one in group.predictions)}))
+    draw.count_axis(axes, counts)
     draw.value_limits(axes, values)
     axes.set_xlabel(f"{group.over}, p")
     axes.set_ylabel(f"time of {group.timed}, ms")

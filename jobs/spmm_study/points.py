@@ -42,7 +42,6 @@ DEFAULTS = {
     "warmup": ("2", "untimed products of a run, before the timed ones"),
     "serial": ("no", "yes: also run the serial product of each matrix, K and precision, for absolute speed-up"),
     "probe": ("no", "yes: measure latency, bandwidth and the time of an operation, for the cost models"),
-    "machines": ("", "machine files, from which the time of each point is predicted after the runs"),
     "options": ("", "more options for spmm_mpi; an option that has a key in this list sets that key"),
     "timeout": ("3600", "seconds a run may take"),
 }

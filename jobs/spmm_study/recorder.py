@@ -13,7 +13,7 @@ class RecordError(Exception):
 
 def own(path, kind_of):
     """Yields (record, byte offset of the end of its line) for each whole line; skips an incomplete last line, which a
-    kill or a full disk leaves. kind_of(record): a name of schema.KINDS. Raises RecordsError, OSError."""
+    kill or a full disk leaves. kind_of(record): as schema.kind_of(). Raises RecordsError, OSError."""
     for line in lines.read(path):
         try:
             record = lines.parse(line)
@@ -34,8 +34,8 @@ def _is_run(record):
 
 
 def _kind_of(record):
-    """The kind of a line of a study: a name of schema.KINDS."""
-    return next((kind for kind in ("environment", "prediction") if kind in record), "own")
+    """The kind of a line of a study."""
+    return next((kind for kind in ("environment", schema.PREDICTION) if kind in record), "own")
 
 
 class Recorder:
@@ -77,7 +77,7 @@ class Recorder:
     def _note(self, record):
         if "environment" in record:
             self.environments[record["environment"]["id"]] = record["environment"]
-        elif "prediction" not in record:
+        elif schema.PREDICTION not in record:
             study, is_run = record["study"], _is_run(record)
             key = self._point(record if is_run else {"study": study})
             self.done[key, study["round"]] = study["code"]

@@ -1,6 +1,6 @@
 """Reads the records of studies (JSON Lines) and combines the rounds of a point.
 
-A line is one of: an environment; counts of `spmm_mpi --dry-run --json`; a prediction of jobs/predict; a run of
+A line is one of: an environment; counts of `spmm_mpi --dry-run --json`, which are left out; a run of
 `spmm_mpi --json`, with the group `study` if it is a point of a study; a failed run, with that group only; a step of
 `series_mpi --json`.
 """
@@ -363,30 +363,6 @@ class Failure:
 
 
 @dataclass
-class Prediction:
-    """A prediction of jobs/predict, for one number of ranks on one machine."""
-    source: str
-    values: dict
-
-    @property
-    def ranks(self):
-        return self.values["ranks"]
-
-    @property
-    def seconds(self):
-        return self.values["seconds"]
-
-    @property
-    def problem(self):
-        """The key of the points that it can be compared with."""
-        return self.source, self.values["k"], self.values["precision"], self.values["device"]
-
-    @property
-    def machine(self):
-        return self.values["machine"]
-
-
-@dataclass
 class Records:
     points: list
     failures: list
@@ -394,8 +370,6 @@ class Records:
     remarks: list
     runs: int
     steps: list = field(default_factory=list)
-    predictions: list = field(default_factory=list)
-    counts: list = field(default_factory=list)  # records of --dry-run, unchanged
     lines: list = field(default_factory=list)  # all lines of the files, unchanged: bytes, each with a newline
 
 
@@ -571,11 +545,7 @@ def read(paths):
                 environments[found["environment"]["id"]] = found["environment"]
             elif kind == "accuracy":
                 unread += 1
-            elif kind == "prediction":
-                result.predictions.append(Prediction(found["matrix"]["source"], found["prediction"]))
-            elif kind == "counts":
-                result.counts.append(found)
-            else:
+            elif kind not in (schema.PREDICTION, "counts"):
                 runs.append((where, kind, found, found.get("study") or {}))
     if unread:
         remarks.append(f"records of {schema.ACCURACY_PROGRAM} are left out, as they contain no times of steps: {unread}")

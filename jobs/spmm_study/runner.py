@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 
-from . import asked, environment, lines, machine, predict, records, schema
+from . import asked, environment, lines, records, schema
 from .points import schedule
 from .recorder import RecordError
 from .records import SERIAL
@@ -201,55 +201,6 @@ def duration(seconds):
     return f"{seconds:.0f} s"
 
 
-def _foreseen(study, found):
-    """({words of spmm_mpi for a product: its numbers of ranks}, {the words: the matrix's name in records})"""
-    wanted, names = {}, {}
-    for settings in found.values():
-        matrix = settings["matrix"]
-        file = study.files.get(matrix)
-        words = ["-k", str(settings["k"]), "-p", settings["precision"]]
-        key = (*words, *asked.words_of(settings, asked.PREDICTED), "--", file.path if file else matrix)
-        if not settings["kernel"].startswith(SERIAL):
-            wanted.setdefault(key, set()).add(settings["ranks"])
-            names[key] = file.name if file else matrix
-    return wanted, names
-
-
-def foresee(study, found, recorder, launcher, program, folder, signals):
-    """Appends predictions for each machine file of the study, with the efficiency of its runs if the file has none. Prints
-    failed predictions; they are no failures of the study."""
-    wanted, names = _foreseen(study, found)
-    for path in study.values["machines"]:
-        for words, ranks in wanted.items():
-            try:
-                of = machine.read(path)
-                plan = ["--dry-run", "--ranks-per-node", str(of.ranks_per_node), "-d", of.device, "-g", "auto", "--plan-ranks",
-                        ",".join(map(str, sorted(ranks)))]
-                counts = _counted([*launcher_words(launcher, 1, 1), program, *plan, *words], os.path.join(folder, "counts.json"),
-                                  float(study.values["timeout"][0]), signals)
-                for record in counts:
-                    record["matrix"]["source"] = names[words]
-                made, error = predict.best(counts, of, records.read([recorder.path]).points), ""
-            except lines.RecordsError as failure:
-                made, error = [], str(failure)
-            outcome = f": FAILED: {error}" if error else f", {len(made)} numbers of ranks"
-            print(lines.clean(f"predicted by {path}: {names[words]}{outcome}"), flush=True)
-            for record in made:
-                recorder.append(record)
-
-
-def _counted(words, json_file, timeout, signals):
-    """Records of --dry-run. Raises RecordsError."""
-    _, code, error, _ = run_one([*words[:-2], "--json", json_file, *words[-2:]], json_file, timeout, signals, "counts")
-    try:
-        if code:
-            raise lines.RecordsError(error)
-        return [lines.parse(line) for line in lines.read(json_file)]
-    finally:
-        if os.path.exists(json_file):
-            os.remove(json_file)
-
-
 def missing(study, found, recorder, retry_failed=False):
     """(round, key) of the runs that are missing from the records, in order."""
     runs = schedule(found, int(study.values["rounds"][0]))
@@ -296,8 +247,6 @@ def run(study, found, recorder, launcher, program, root, retry_failed=False, nam
             failed += code != 0
             differs = records.differences(recorder.ways.get(key, []))
             progress.say(round_number, found[key], record, error, todo[n + 1:], differs)
-        if todo:
-            foresee(study, found, recorder, launcher, program, folder, signals)
     return failed
 
 

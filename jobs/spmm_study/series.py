@@ -128,7 +128,6 @@ class Group:
     k: int
     precision: str
     series: list = field(default_factory=list)
-    predictions: list = field(default_factory=list)  # of this problem
     settings: str = ""  # extras of all its points
 
     @property
@@ -255,16 +254,6 @@ def strong(points):
             group = groups.setdefault(key, Group(p.machine, p.name, p.k, p.precision, settings=settings_text(shared[key])))
             group.series.append(Strong(_label(p, kind, shared[key]), members, serial_of(points, p), laws.fit_amdahl(times)))
     return list(groups.values())
-
-
-def with_predictions(groups, predictions):
-    """Adds to each group the predictions for its problem: for each machine file and number of ranks the last one."""
-    for group in groups:
-        p = group.series[0].points[0]
-        key = p.source, p.k, p.precision, p.device
-        last = {(one.machine, one.ranks): one for one in predictions if one.problem == key}
-        group.predictions = [last[place] for place in sorted(last)]
-    return groups
 
 
 def threaded(points):

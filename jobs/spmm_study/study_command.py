@@ -67,8 +67,7 @@ def kernels_of(program):
 def _inputs(study, found, program):
     """Files that a study reads."""
     x = study.given.get("x")
-    return [study.path, program, *([x] if x else []), *study.values["machines"],
-            *(s["matrix"] for s in found.values()),
+    return [study.path, program, *([x] if x else []), *(s["matrix"] for s in found.values()),
             *(item.where.rpartition(":")[0] for item in study.pins)]
 
 

@@ -191,23 +191,6 @@ def strong_remarks(group):
     return found
 
 
-def predictions_table(group):
-    """Predicted times, and the fastest measured one on as many ranks; None without predictions."""
-    measured = {}
-    for p in (p for one in group.series for p in one.points):
-        measured[p.ranks] = min(p.spread.median, measured.get(p.ranks, p.spread.median))
-    rows = []
-    for one in group.predictions:
-        values, found = one.values, measured.get(one.ranks)
-        parts = [ms(values.get(f"{name}_seconds")) for name in ("kernel", "exchange", "reduce", "barrier")]
-        rows.append([one.machine, str(one.ranks), "x".join(map(str, values["grid"])), values.get("exchange") or NONE,
-                     ms(one.seconds), *parts, ms(found), number(one.seconds / found if found else None)])
-    heading = ["predicted for", "ranks", "grid", "exchange", "product ms", "kernel", "exchange ms", "reduce", "barrier",
-               "measured ms", "predicted / measured"]
-    return Table(f"Predictions: {group.title}", heading, rows, ("predicted for",),
-                 ["measured: the fastest on as many ranks"]) if rows else None
-
-
 def fit_note(fit):
     """How far the fit can be trusted."""
     if fit.residual > POOR:

@@ -73,11 +73,11 @@ static void zsh_row(const sp_option_row *row, FILE *out)
     if (row->letter)
         fprintf(out, " \\\n    '(-%c --%s)'{-%c,--%s}'[", row->letter, row->name, row->letter, row->name);
     else
-        fprintf(out, " \\\n    '--%s%s[", row->name, row->argument && row->argument[0] == '[' ? "=-" : "");
+        fprintf(out, " \\\n    '--%s[", row->name);
     write_quoted(row->help, special, out);
     fputc(']', out);
     if (row->argument) {
-        fputs(row->argument[0] == '[' ? "::" : ":", out);
+        fputc(':', out);
         write_quoted(row->argument, special, out);
         fputc(':', out);
         if (word(row, 0)) {
@@ -106,7 +106,7 @@ static void write_fish(const sp_option_table *table, const char *program, FILE *
         if (!row->help) continue;
         fprintf(out, "complete -c %s -l %s", program, row->name);
         if (row->letter) fprintf(out, " -s %c", row->letter);
-        if (row->argument && row->argument[0] != '[') fprintf(out, takes_file(row) ? " -r" : " -x");
+        if (row->argument) fprintf(out, takes_file(row) ? " -r" : " -x");
         if (word(row, 0)) {
             fprintf(out, " -a '");
             write_words(row, out);

@@ -74,9 +74,6 @@ spmm_status sp_option_numbers(const char *option, const char *text, int64_t most
     return SPMM_OK;
 }
 
-/** Returns 1 if the argument of the option may be omitted. */
-static int is_optional(const sp_option_row *row) { return row->argument && row->argument[0] == '['; }
-
 void sp_option_help(const sp_option_table *table, int all, FILE *out)
 {
     fprintf(out, all ? "Options:\n" : "Options (--help-all lists them all):\n");
@@ -84,11 +81,8 @@ void sp_option_help(const sp_option_table *table, int all, FILE *out)
         char form[64], letter[8] = "    ";
         if (!row->help || (row->rare && !all)) continue;
         if (row->letter) snprintf(letter, sizeof letter, "-%c, ", row->letter);
-        if (is_optional(row))
-            snprintf(form, sizeof form, "%s--%s[=%s", letter, row->name, row->argument + 1);
-        else
-            snprintf(form, sizeof form, "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
-                     row->argument ? row->argument : "");
+        snprintf(form, sizeof form, "%s--%s%s%s", letter, row->name, row->argument ? " " : "",
+                 row->argument ? row->argument : "");
         fprintf(out, "  %-30s %s\n", form, row->help);
     }
     fprintf(out, "\nExit codes: 0 done and verified, 1 verification failed, 2 usage, 3 input file,\n"
@@ -176,7 +170,7 @@ static spmm_status apply(reader *r, int index, const char *text)
 static spmm_status argument_of(reader *r, int index, const char *word, const char *same, const char **text)
 {
     *text = same;
-    if (same || is_optional(&r->table->rows[index])) return SPMM_OK;
+    if (same) return SPMM_OK;
     if (r->at >= r->argc)
         return sp_fail(SPMM_ERR_USAGE, "%s: expected %s after it", word, r->table->rows[index].argument);
     *text = r->argv[r->at++];
@@ -271,7 +265,7 @@ static spmm_status read_cluster(reader *r, const char *word)
         const int index = find_letter(r->table, *p);
         const char *argument = NULL;
         if (index < 0 || *p == '-') return unknown_letter(r->table, *p);
-        if (!r->table->rows[index].argument || is_optional(&r->table->rows[index])) {
+        if (!r->table->rows[index].argument) {
             TRY(apply(r, index, NULL));
             continue;
         }

@@ -31,10 +31,8 @@ typedef enum sp_option_ranks {
 } sp_option_ranks;
 
 typedef struct sp_option_row {
-    char letter; /**< short option, e.g. 'k' for -k; 0: none */
-    const char *name,
-        *argument;    /**< argument: NULL if the option has none. "[FILE]" with brackets: it may be omitted,
-                           and is otherwise in the same word, --NAME=FILE */
+    char letter;                 /**< short option, e.g. 'k' for -k; 0: none */
+    const char *name, *argument; /**< argument: NULL if the option has none */
     const char *help; /**< NULL: --help does not list the option, because it is an older name of another
                            option */
     spmm_status (*call)(void *options, const char *text); /**< errors of call() should name the option */

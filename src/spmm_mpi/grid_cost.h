@@ -5,8 +5,7 @@
  *  memory bandwidth to NVLink's, and of a socket's to InfiniBand's. The cost of a rank is the sum of: the
  *  bytes of its block's DRAM bound (dram_bound.h); the bytes that it receives or sends, whichever are more;
  *  the bytes that it packs; and, for each step of a tree over the process row, a partial Y and its addition.
- *  The cost of a grid is that of its most expensive rank. Latencies are not included; jobs/predict uses the
- *  same counts and latencies to predict times on a machine. */
+ *  The cost of a grid is that of its most expensive rank. Latencies are not included. */
 #ifndef SP_SPMM_MPI_GRID_COST_H
 #define SP_SPMM_MPI_GRID_COST_H
 

@@ -170,10 +170,6 @@ spmm_status sp_job_multiply(const sp_job *job, const sp_record *record, int *fai
     if (o->probe)
         TRY(sp_probe_machine(&job->place.grid, job->place.binding.device, &job->dist.block.csr, columns->k[0],
                              &s.record.probe));
-    if (o->probe_file) {
-        const spmm_plan_options options = sp_job_plan_options(o, &job->place.binding);
-        TRY(sp_probe_nodes(&job->place.grid, &job->place.binding, &options, o->probe_file));
-    }
     if (o->probe || (o->verbosity >= 0 && (all || o->verbosity > 0))) TRY(measure_dram_bound(&s));
     if (o->probe && job->place.verbosity >= 0) sp_report_probe(stdout, &s.record);
     if (says(job)) printf("\n");

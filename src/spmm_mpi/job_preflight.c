@@ -146,7 +146,6 @@ static spmm_status check_outputs(const sp_options *o)
         {"--x", o->x_file, SP_READ},
         {"--cache", o->cache, SP_REPLACED},
         {"--convert", o->convert, SP_COMPRESSED},
-        {"--probe", o->probe_file, SP_REPLACED},
         {"--output", o->output, SP_COMPRESSED},
         {"--json", o->json, SP_APPENDED},
         {"--csv", o->csv, SP_APPENDED},

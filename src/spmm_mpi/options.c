@@ -130,15 +130,6 @@ static spmm_status set_x(void *options, const char *text)
     return SPMM_OK;
 }
 
-static spmm_status set_probe(void *options, const char *text)
-{
-    sp_options *const o = options;
-    if (text && !*text) return sp_fail(SPMM_ERR_USAGE, "--probe=: expected the name of a file");
-    o->probe = 1;
-    o->probe_file = text;
-    return SPMM_OK;
-}
-
 static spmm_status set_verify(void *options, const char *text)
 {
     sp_options *const o = options;
@@ -257,8 +248,7 @@ static const sp_option_row rows[] = {
     {'r', "repeat", "N", "timed products (default 10)", COUNT(repeat, 1)},
     {0, "warmup", "N", "products before the timed ones (default 2)", COUNT(warmup, 0), RARE},
     {0, "verify", "NAME", "check Y: full (default), sample (1000 rows), none", CALL(set_verify)},
-    {0, "probe", "[FILE]", "benchmark messages, arithmetic, copies; write a machine file", CALL(set_probe),
-     RARE},
+    {0, "probe", NULL, "benchmark messages, arithmetic, copies", FLAG(probe, 1), RARE},
     {'o', "output", "FILE", "write Y as Matrix Market (.gz, .bz2, .xz, .zst; -: stdout)", TEXT(output)},
     {0, "json", "FILE", "append one JSON object per run", TEXT(json), USED_BY(PRODUCTS | PLAN)},
     {0, "csv", "FILE", "append one row per run, with a header when the file is new", TEXT(csv),

@@ -66,13 +66,12 @@ typedef struct sp_options {
     spmm_transport transport;
     spmm_reduce reduce;
     int no_overlap;
-    int probe;              /**< 1: --probe was given */
-    const char *probe_file; /**< --probe=FILE: machine file to write; NULL: none */
-    int ranks_per_node;     /**< argument of --ranks-per-node; 0: one node */
-    sp_bits bits;           /**< --reproducible */
-    int quick_plan;         /**< 1: --plan quick */
-    int column_blocks;      /**< argument of --column-blocks; 0: the plan chooses the number */
-    int products;           /**< argument of --products; 0: the default of spmm_plan_options */
+    int probe;          /**< 1: --probe was given */
+    int ranks_per_node; /**< argument of --ranks-per-node; 0: one node */
+    sp_bits bits;       /**< --reproducible */
+    int quick_plan;     /**< 1: --plan quick */
+    int column_blocks;  /**< argument of --column-blocks; 0: the plan chooses the number */
+    int products;       /**< argument of --products; 0: the default of spmm_plan_options */
     sp_partition partition;
     spmm_precision precision;
     spmm_precision exchange_precision; /**< --exchange-precision; has an effect if `precision` is f64 */

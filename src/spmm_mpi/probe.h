@@ -1,10 +1,8 @@
-/** Implements --probe: measures the time of a message, of a byte and of a floating-point operation, and the
- *  values of a machine file. */
+/** Implements --probe: measures the time of a message, of a byte and of a floating-point operation. */
 #ifndef SP_SPMM_MPI_PROBE_H
 #define SP_SPMM_MPI_PROBE_H
 
 #include "cli/copy_bandwidth.h"
-#include "comm/binding.h"
 #include "comm/grid.h"
 
 /** Results of --probe, in seconds except for copies. */
@@ -24,18 +22,5 @@ typedef struct sp_probe {
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _MPI */
 spmm_status sp_probe_machine(const sp_grid *grid, spmm_device device, const spmm_csr *block, int64_t k,
                              sp_probe *probe);
-
-/** Measures the values of a machine file on the machine on which the ranks run, and writes the file: copies
- *  of one rank and of all ranks of a node, latency and rate of exchanges by the transport of the options,
- *  inside a node and between nodes. The kernel's efficiency depends on the matrix and is not measured. Takes
- *  about a second. spmm_mpi(1), MACHINE FILES, lists the keys, which jobs/predict reads.
- *
- *  Collective over grid->comm.
- *  \param [in] options  as for the products of the run
- *  \param [in] path     file that rank 0 replaces
- *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (nodes have different numbers of ranks, or
- *          ranks of a node are not consecutive), _MEMORY, _DEVICE, _MPI, _OUTPUT */
-spmm_status sp_probe_nodes(const sp_grid *grid, const sp_binding *binding, const spmm_plan_options *options,
-                           const char *path);
 
 #endif
