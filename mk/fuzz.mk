@@ -63,7 +63,7 @@ fuzz_make = $(MAKE) $(J) CC='$(FUZZ_CC)' CUDA=0 METIS=0 BLAS=0 FUZZ=$(1)
 
 # the sources that the targets test, for the coverage report
 FUZZ_SOURCES := $(filter-out %/generators.c,$(wildcard src/io/*.c src/files/*.c)) contrib/mmio/mmio.c $(filter src/codec/%,$(LIB_SOURCES)) src/cli/option_table.c \
-                    $(PROGRAMS:%=src/%/options.c) src/spmm_mpi/tune.c
+                    $(PROGRAMS:%=src/%/options.c)
 fuzz-coverage:
 	$(Q)$(call deps,build fuzz)
 	@+$(call fuzz_make,coverage) $(BUILDDIR)/fuzz-coverage/tests/test_fuzz_corpus

@@ -7,7 +7,7 @@
 #     @status HEADER          rows of SPMM_STATUS_LIST
 #     @types HEADER ...       structs and enumerations with their comments
 #     @functions HEADER ...   a subsection for each function, with the comment above its prototype
-#     @section NAME FILE [WITHOUT]   a section of another page, without the entry of that name
+#     @section NAME FILE      a section of another page
 #     @program FILE           a source
 # The comments of headers are Doxygen comments as CONTRIBUTING.md requires: \param rows, \return, paragraphs,
 # lists by "- ".
@@ -144,16 +144,12 @@ function print_items(what,    i) {
         }
 }
 
-function section_of(file, title, without,    line, inside, n, i, entry) {
+function section_of(file, title,    line, inside) {
     while ((getline line < file) > 0) {
         if (line ~ /^\.SH/) inside = line == ".SH " title
-        else if (inside) {
-            if (line == ".TP") { if (entry !~ "\n.B " without "\n") printf "%s", entry; entry = "" }
-            entry = entry line "\n"
-        }
+        else if (inside) print line
     }
     close(file)
-    printf "%s", entry
 }
 
 /^@date/ {
@@ -172,7 +168,7 @@ function section_of(file, title, without,    line, inside, n, i, entry) {
 /^@status/ { texts["SPMM_STATUS_LIST"] = ""; read_header($2); printf "%s", texts["SPMM_STATUS_LIST"]; next }
 /^@types/ { for (f = 2; f <= NF; f++) { read_header($f); print_items("type") } next }
 /^@functions/ { for (f = 2; f <= NF; f++) { read_header($f); print_items("function") } next }
-/^@section/ { section_of($3, $2, $4); next }
+/^@section/ { section_of($3, $2); next }
 /^@program/ {
     while ((getline line < $2) > 0) print code(line)
     close($2)

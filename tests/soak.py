@@ -104,12 +104,8 @@ def command_of(run, json_path):
     return [*MPIRUN, "-np", str(run.ranks), program, *(["--json", json_path] if recorded else []), *run.args]
 
 
-def variables(run):
-    return {"SPMM_TUNE_CACHE": "tune", **run.env}
-
-
 def pasteable(run, folder):
-    words = [f"{name}={shlex.quote(value)}" for name, value in variables(run).items()]
+    words = [f"{name}={shlex.quote(value)}" for name, value in run.env.items()]
     return f"cd {ROOT} && . tests/env.sh && cd {folder} && {' '.join(words)} {shlex.join(command_of(run, 'again.jsonl'))}"
 
 
@@ -120,7 +116,7 @@ def start(run, folder, limit):
         if os.path.exists(os.path.join(folder, name)):
             os.remove(os.path.join(folder, name))
     # (a separate TMPDIR: Open MPI's mpirun removes a folder there that another mpirun may be about to use)
-    process = subprocess.Popen(command_of(run, path), cwd=folder, env={**os.environ, **variables(run), "TMPDIR": folder},
+    process = subprocess.Popen(command_of(run, path), cwd=folder, env={**os.environ, **run.env, "TMPDIR": folder},
                                text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                start_new_session=True)
     try:

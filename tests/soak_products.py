@@ -122,8 +122,7 @@ def environment(rng, args=()):
     wide = max(map(int, str(columns).split(","))) > 64
     for name, values, share in (("SPMM_CHUNK_BYTES", (1000, 4096, 10 ** 5, 10 ** 6) if wide else (8, 100, 4096, 10 ** 6), 0.2),
                                 ("SPMM_READ_CHUNK_BYTES", (7, 64, 1000, 10 ** 5), 0.2),
-                                ("OMP_NUM_THREADS", (1, 2, 4), 0.2), ("SPMM_ISA", ISA, 0.1),
-                                ("SPMM_TUNE_CACHE", ("", "tune"), 0.1)):
+                                ("OMP_NUM_THREADS", (1, 2, 4), 0.2), ("SPMM_ISA", ISA, 0.1)):
         if rng.random() < share:
             env[name] = str(rng.choice(values))
     return env

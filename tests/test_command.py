@@ -517,7 +517,7 @@ def fault(stage, rank, ranks, path, kind=""):
     """A run that writes Y and a record, and in which that rank fails at that stage."""
     return run(*CPU, *(() if stage == "conversions" else ("-r", 2, "-o", path)), *LEADS_TO.get(stage, ()),
                ROOT / "matrices/cage4.mtx" if stage == "load" else "lap2d5:9", ranks=ranks, limit=30,
-               env={"SPMM_FAULT": f"{stage}:{rank}{kind}", "SPMM_TUNE_CACHE": ""})
+               env={"SPMM_FAULT": f"{stage}:{rank}{kind}"})
 
 
 with test("a rank that fails at any stage ends the job with exit code 4 and one message, and no output file"):

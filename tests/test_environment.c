@@ -8,9 +8,9 @@
 #include "files.h"
 #include "test.h"
 
-static const char *const variables[] = {
-    "SPMM_CHUNK_BYTES", "SPMM_READ_CHUNK_BYTES", "SPMM_TILE_EDGE", "SPMM_MEMORY_CHECK", "SPMM_ISA",
-    "SPMM_FAULT",       "SPMM_TUNE_CACHE"};
+static const char *const variables[] = {"SPMM_CHUNK_BYTES", "SPMM_READ_CHUNK_BYTES",
+                                        "SPMM_TILE_EDGE",   "SPMM_MEMORY_CHECK",
+                                        "SPMM_ISA",         "SPMM_FAULT"};
 
 static void taken(const char *name, const char *value)
 {
@@ -58,12 +58,10 @@ static void test_names(void)
         taken("SPMM_MPI", "/bin/true");
         taken("SPMM_HOME", "/opt/spmm");
         taken("SPMM_INC", "/opt/spmm/include");
-        taken("SPMM_TUNE_CACHE", "any/thing");
     }
     TEST("a name that is nearly one of the table is refused") {
         refused("SPMM_IAS", "avx2", "did you mean SPMM_ISA?");
         refused("SPMM_CHUNK_BYTE", "100", "did you mean SPMM_CHUNK_BYTES?");
-        refused("SPMM_TUNECACHE", "x", "did you mean SPMM_TUNE_CACHE?");
     }
     TEST("the library's functions refuse it, too, before they read") {
         spmm_csr a;

@@ -64,8 +64,7 @@ with test("the same on two ranks, with --io parallel, and with a matrix that is 
     kept(cached, *FAST, "--cache", cached, cached)
     kept(cached, *FAST, "-o", cached, cached)
 
-with test("the tuning file and a standard stream that lead to an input are refused"):
-    kept(matrix, *FAST, "--autotune", matrix, env={"SPMM_TUNE_CACHE": matrix})
+with test("a standard stream that leads to an input is refused"):
     for name in ("/dev/stdout", "-"):
         before = content(matrix)
         with open(matrix, "ab") as stdout:

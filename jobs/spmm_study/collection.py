@@ -56,7 +56,7 @@ def parse_index(text, path):
 # ---- the cache ----
 
 def cache_folder():
-    """The folder SPMM_MATRICES, else one beside the cache of --autotune."""
+    """The folder SPMM_MATRICES, else one in the user's cache."""
     if os.environ.get("SPMM_MATRICES"):
         return os.path.abspath(os.environ["SPMM_MATRICES"])
     cache = os.environ.get("XDG_CACHE_HOME", "")

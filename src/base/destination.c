@@ -293,13 +293,13 @@ static spmm_status check_suffix(const sp_named_file *file)
 /** Determines the destination that the name of a file denotes and, for an output, checks that it can be
  *  written.
  *  \param [out] known  1: *to is set, and can be compared with other destinations; 0: no path was given, or a
- *                      file to be read or remembered is not an existing regular file */
+ *                      file to be read is not an existing regular file */
 static spmm_status examine(const sp_named_file *file, sp_destination *to, int *known)
 {
     struct stat s;
     *known = 0;
     if (!file->path) return SPMM_OK;
-    if (file->use == SP_READ || file->use == SP_REMEMBERED) {
+    if (file->use == SP_READ) {
         *known = stat(file->path, &s) == 0 && S_ISREG(s.st_mode);
         if (*known) *to = (sp_destination){.kind = SP_TO_OLD, .device = s.st_dev, .inode = s.st_ino};
         return SPMM_OK;

@@ -78,8 +78,6 @@ typedef struct sp_named_file {
         SP_REPLACED,   /**< written as a whole file */
         SP_COMPRESSED, /**< written as a whole file, compressed if its name ends in .gz, .bz2, .xz or .zst */
         SP_APPENDED,   /**< lines are appended */
-        SP_REMEMBERED, /**< lines are appended; if that fails the program continues, so it is not checked
-                            here */
         SP_READ
     } use;
 } sp_named_file;

@@ -65,7 +65,6 @@ static const struct {
     {"SPMM_FAULT", 0, 0, check_fault, 1},           /* fault injection for tests: comm.h */
     {"SPMM_EXCHANGE_BACKEND", 0, 0, NULL, 0},       /* name of the one backend that exchanges of
                                                        GPUs may use: exchange_backend.h */
-    {"SPMM_TUNE_CACHE", 0, 0, NULL, 1},             /* name of the file with tuning results: tune.h */
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

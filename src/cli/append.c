@@ -89,7 +89,7 @@ static spmm_status mend(int fd, off_t size, const char *head, sp_append_cut cut,
     const size_t bytes = size < LONGEST ? (size_t)size : LONGEST;
     char *text;
     *end = size;
-    if (!cut || (head && !begins_like(fd, size, head))) return SPMM_OK;
+    if (head && !begins_like(fd, size, head)) return SPMM_OK;
     TRY(sp_alloc((void **)&text, (int64_t)bytes, 1, "the last line of a file"));
     if (pread(fd, text, bytes, size - (off_t)bytes) == (ssize_t)bytes) {
         size_t n = 0;

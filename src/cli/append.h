@@ -26,7 +26,7 @@ typedef int (*sp_append_cut)(const char *head, const char *line, size_t bytes);
  *  the lock.
  *  \param [in] head  heading, newline included; written first to an empty file and to a new stream. If a
  *                    file begins with another text, its last line is never removed. NULL: no heading
- *  \param [in] cut   decides whether a last line without newline is removed; NULL: it never is
+ *  \param [in] cut   decides whether a last line without newline is removed
  *  \param [in] line  text of the line, [bytes], newline included
  *  \return SPMM_OK, SPMM_ERR_OUTPUT (the message has the file's name and the reason), SPMM_ERR_MEMORY */
 spmm_status sp_append(const char *path, const char *head, sp_append_cut cut, const char *line, size_t bytes);

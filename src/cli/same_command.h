@@ -8,7 +8,7 @@
  *                              steps depend on them
  *      the matrix, -x FILE     names of files with the same length and the same first and last 64 KiB; with
  *                              --io parallel this is also checked if the name is the same
- *      SPMM_ISA, SPMM_MEMORY_CHECK, SPMM_GPU_KEPT_MB, SPMM_TUNE_CACHE, SPMM_FAULT
+ *      SPMM_ISA, SPMM_MEMORY_CHECK, SPMM_GPU_KEPT_MB, SPMM_FAULT
  *                              any value
  *
  *  All other options and variables, the program and its version must be the same. Values in effect are

@@ -1,7 +1,6 @@
 /** The state and the phases of spmm_mpi. main.c calls the phases in order. job_preflight.c and job_memory.c
  *  make checks before the matrix is read. job.c, job_load.c and job_partition.c implement the phases before
- *  the products. job_tune.c stores and looks up kernels. job_multiply.c makes the runs, job_run.c makes one
- *  run, and job_time.c times products. */
+ *  the products. job_multiply.c makes the runs, job_run.c makes one run, and job_time.c times products. */
 #ifndef SP_SPMM_MPI_JOB_H
 #define SP_SPMM_MPI_JOB_H
 
@@ -126,29 +125,6 @@ spmm_status sp_job_scatter(const sp_options *o, const sp_place *place, const sp_
  *  \param [in,out] record  contains the times of this rank's phases; they are replaced by those of the
  *                          slowest rank */
 spmm_status sp_job_preamble(const sp_job *job, sp_record *record);
-
-/** The tuning file of --autotune. */
-typedef struct sp_tuning {
-    uint64_t hash;   /**< hash of the matrix's sparsity pattern */
-    char path[4096]; /**< rank 0: path of the file; "": no file is used */
-} sp_tuning;
-
-/** Prepares the use of the tuning file; does nothing without --autotune. Collective. \return SPMM_OK,
- *  SPMM_ERR_MPI */
-spmm_status sp_job_start_tuning(const sp_job *job, sp_tuning *tuning);
-
-/** Looks up the kernel that an earlier run with --autotune found for K = k. Rank 0 warns if the file cannot
- *  be read. Collective.
- *  \param [out] kernel   NULL: no kernel is stored, or --autotune was not given
- *  \param [out] seconds  time of a product in that run
- *  \return SPMM_OK, SPMM_ERR_MPI */
-spmm_status sp_job_recall(const sp_job *job, const sp_tuning *tuning, int64_t k, const sp_kernel **kernel,
-                          double *seconds);
-
-/** Appends the kernel that was found for K = k to the tuning file; without --autotune does nothing. Rank 0
- *  warns if the file cannot be written. Local. */
-void sp_job_remember(const sp_job *job, const sp_tuning *tuning, int64_t k, const sp_kernel *kernel,
-                     double seconds);
 
 /** Makes one run for every K and every requested kernel: converts the block, creates X, multiplies, gathers
  *  and verifies Y, and reports. With --kernel all, a kernel that refuses the matrix (SPMM_ERR_LIMIT) is

@@ -175,7 +175,6 @@ spmm_status sp_job_multiply(const sp_job *job, const sp_record *record, int *fai
     if (says(job)) printf("\n");
     if (job->place.verbosity >= 0) sp_report_table_head(stdout, sp_job_name_width(job));
     if (all) TRY(compare_all(&s));
-    if (!all) TRY(sp_job_start_tuning(job, &s.tuning));
     for (int i = 0; i < columns->count && !all; i++) TRY(sp_job_run(&s, o->kernel, columns->k[i]));
     if (says(job)) {
         printf("\n");

@@ -15,7 +15,6 @@
 #include "exchange/exchange.h"
 #include "product/reduce.h"
 #include "spmm_mpi/job.h"
-#include "spmm_mpi/tune.h"
 
 /* ---- options, build and device: all ranks get the same result unless their machines differ ---- */
 
@@ -139,8 +138,6 @@ static spmm_status check_x(const char *path)
 
 static spmm_status check_outputs(const sp_options *o)
 {
-    char tuned[PATH_MAX] = "";
-    if (o->tune) (void)sp_tune_path(tuned, sizeof tuned); /* a failure only causes a warning later */
     const sp_named_file files[] = {
         {"the matrix", sp_gen_is_spec(o->matrix) ? NULL : o->matrix, SP_READ},
         {"--x", o->x_file, SP_READ},
@@ -149,7 +146,6 @@ static spmm_status check_outputs(const sp_options *o)
         {"--output", o->output, SP_COMPRESSED},
         {"--json", o->json, SP_APPENDED},
         {"--csv", o->csv, SP_APPENDED},
-        {"SPMM_TUNE_CACHE", *tuned ? tuned : NULL, SP_REMEMBERED},
     };
     return sp_outputs_check(files, sizeof files / sizeof *files);
 }

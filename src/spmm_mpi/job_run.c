@@ -102,26 +102,13 @@ static spmm_status note_library(const sp_job *job, const void *state, run *r)
     return sp_peer_kernel_open(r->kernel, job->place.binding.threads, &rec->library.version);
 }
 
-/** Uses the kernel from the tuning file, if --autotune found it in an earlier run. Collective. */
-static spmm_status recall(sp_session *s, run *r)
-{
-    double seconds;
-    if (r->kernel) return SPMM_OK;
-    TRY(sp_job_recall(s->job, &s->tuning, r->k, &r->kernel, &seconds));
-    if (r->kernel) snprintf(r->record.run.why, SP_WHY_BYTES, "tuned earlier: %.4f ms", 1e3 * seconds);
-    return SPMM_OK;
-}
-
 /** Stores the kernel that the plan chose, and the reason. */
-static void note_kernel(sp_session *s, const sp_plan_facts *facts, run *r)
+static void note_kernel(const sp_plan_facts *facts, run *r)
 {
-    const sp_trial *const trial = facts->kernel_trial;
-    r->record.plan.kernels = *trial;
+    r->record.plan.kernels = *facts->kernel_trial;
     if (r->kernel) return;
     r->kernel = facts->kernel;
     snprintf(r->record.run.why, SP_WHY_BYTES, "%s", facts->why);
-    if (trial->count > 1)
-        sp_job_remember(s->job, &s->tuning, r->k, r->kernel, trial->tried[trial->chosen].seconds);
 }
 
 /** Creates the plan of a run. If the transport is left to the plan, later plans use the choice of the first
@@ -134,7 +121,6 @@ static spmm_status make_plan(sp_session *s, run *r)
     sp_plan_facts facts;
     const sp_halo *const joint = job->dist.joint.joint ? &job->dist.joint : NULL;
     snprintf(r->record.run.why, SP_WHY_BYTES, "named");
-    TRY(recall(s, r));
     const double start = MPI_Wtime();
     options.kernel = r->kernel ? r->kernel->id : NULL;
     options.format = r->kernel ? SPMM_FORMAT_AUTO : job->options.format;
@@ -146,7 +132,7 @@ static spmm_status make_plan(sp_session *s, run *r)
     r->record.seconds.convert = MPI_Wtime() - start;
     sp_plan_facts_of(r->plan, &facts);
     if (s->transport == SPMM_TRANSPORT_AUTO) s->transport = facts.transport;
-    note_kernel(s, &facts, r);
+    note_kernel(&facts, r);
     TRY(note_library(job, facts.state, r));
     return note_facts(job, &facts, r);
 }

@@ -13,7 +13,6 @@ typedef struct sp_session {
     double copy_bandwidth;    /* from sp_copy_bandwidth(), bytes per second; 0: not measured */
     int64_t peak_bytes;       /* peak resident set before --probe and measure_dram_bound(), which resets it */
     sp_record record;         /* record of the last run; before the first run, the data known so far */
-    sp_tuning tuning;
     char why[SP_MAX_COLUMNS]
             [SP_WHY_BYTES + 64]; /* for each run, if there is one run per K: its kernel and the reason for the
                                     choice */

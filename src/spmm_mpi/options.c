@@ -210,7 +210,7 @@ static const sp_option_row rows[] = {
      USED_BY(BLOCKS)},
     {0, "kernel", "NAME", "auto, a name from --list-kernels, or all (compared in a table)", CALL(set_kernel),
      .names = kernel_name, USED_BY(BLOCKS)},
-    {0, "autotune", NULL, "auto: time the kernels, use the fastest, store it for later runs", FLAG(tune, 1)},
+    {0, "autotune", NULL, "auto: time all useful kernels, use the fastest", FLAG(tune, 1)},
     /* an older name of --autotune; mpirun of Open MPI 4 interprets --tune as its own option */
     {0, "tune", NULL, NULL, FLAG(tune, 1)},
     {0, "block-size", "N", "threads per CUDA block, a multiple of 32 (default: the kernel's)",
