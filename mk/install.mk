@@ -101,11 +101,6 @@ install: check-prefix
 	$(Q)$(INSTALL) -m 644 $(B)/spmm.3 $(D)/share/man/man3/
 	$(Q)for name in spmm.h spmm_extended.h $(FUNCTIONS); do \
 	    echo '.so man3/spmm.3' $(call into,$(D)/share/man/man3/$$name.3) || exit 1; done
-	$(Q)$(INSTALL) -d $(addprefix $(D)/share/,bash-completion/completions zsh/site-functions fish/vendor_completions.d)
-	$(Q)for name in $(PROGRAMS); do \
-	    $(B)/$$name --completion bash $(call into,$(D)/share/bash-completion/completions/$$name) && \
-	    $(B)/$$name --completion zsh $(call into,$(D)/share/zsh/site-functions/_$$name) && \
-	    $(B)/$$name --completion fish $(call into,$(D)/share/fish/vendor_completions.d/$$name.fish) || exit 1; done
 
 uninstall: check-prefix
 	$(call say,RM,$(D))
@@ -114,6 +109,4 @@ uninstall: check-prefix
 	    $(patsubst include/%,$(D)/include/%,$(wildcard include/*.h)) \
 	    $(D)/lib/libspmm_fortran.a $(addprefix $(D)/lib/pkgconfig/,spmm.pc spmm-fortran.pc) $(D)/share/man/man1/spmm_mpi.1 $(D)/share/man/man1/series_mpi.1
 	$(Q)rm -f $(patsubst %,$(D)/share/man/man3/%.3,spmm spmm.h spmm_extended.h $(FUNCTIONS))
-	$(Q)rm -f $(foreach name,spmm_mpi series_mpi,$(addprefix $(D)/share/,bash-completion/completions/$(name) zsh/site-functions/_$(name) \
-	    fish/vendor_completions.d/$(name).fish))
 	$(Q)rm -rf $(D)/lib/spmm_mpi $(D)/lib/cmake/spmm $(D)/share/spmm $(D)/include/spmm_fortran $(D)/include/spmm

@@ -54,7 +54,7 @@ with test("a usage error is exit code 2, one line and a hint"):
 # arguments of options that do not accept any number
 VALUES = {"device": "cpu", "format": "csr", "kernel": "auto", "grid": "1x1", "partition": "nnz", "exchange": "halo", "reproducible": "on", "plan": "quick",
           "transport": "mpi", "reduce": "tree", "precision": "f64", "exchange-precision": "f64", "values": "exact", "verify": "none", "io": "root",
-          "scatter": "direct", "scatter-format": "csr", "read-as": "edges", "completion": "bash", "layout": "series", "memory": "device",
+          "scatter": "direct", "scatter-format": "csr", "read-as": "edges", "layout": "series", "memory": "device",
           "steps": "mean", "operator": "sum", "sum": "tree", "column-blocks": "1", "block-size": "32", "x": "ones", "bound": "0", "plan-ranks": "1", "timeout": "60", "convert": scratch("a.npz")}
 # options that only an action uses
 ONLY_FOR = {"spmm_mpi": {"plan-ranks": "--dry-run", "ranks-per-node": "--dry-run"},

@@ -20,7 +20,7 @@ out=$(install install PREFIX=/opt/spmm DESTDIR="$scratch/my stage")
 text "so is a DESTDIR with a space" "make install: DESTDIR=$scratch/my stage: expected a path of letters" "$out"
 umask 077
 ok "make install PREFIX= works" install install PREFIX="$prefix"
-chmod 600 "$prefix/share/fish/vendor_completions.d/spmm_mpi.fish"
+chmod 600 "$prefix/lib/pkgconfig/spmm.pc"
 ok "also over files that others cannot read" install install PREFIX="$prefix"
 umask 022
 ok "whatever the umask is, others can read all files and enter all folders" test -z "$(

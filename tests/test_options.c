@@ -217,7 +217,7 @@ static void test_overridden(void)
         CHECK_TEXT(o.json, "b");
         CHECK_TEXT(o.cache, "c");
         for (int last = 0; last < 2; last++) {
-            CHECK_INT(parse(last ? "--help --completion bash" : "--completion bash --help"), SPMM_OK);
+            CHECK_INT(parse(last ? "--help --list-kernels" : "--list-kernels --help"), SPMM_OK);
             CHECK_INT(o.action, SP_ACTION_HELP);
         }
         CHECK_INT(parse("-v -q --probe --no-overlap --help --dry-run --version"), SPMM_OK);

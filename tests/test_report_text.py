@@ -1,12 +1,11 @@
-"""What spmm_mpi prints: its length, which lines it has when, progress on a terminal, and shell completion."""
+"""What spmm_mpi prints: its length, which lines it has when, and progress on a terminal."""
 import os
 import pty
 import re
-import shutil
 import subprocess
 import time
 
-from command import MPIRUN, NO_SERIES, PROGRAM, PROGRAMS, ROOT, equal, finish, run, scratch, skip, test, verified, within
+from command import MPIRUN, NO_SERIES, PROGRAM, PROGRAMS, ROOT, equal, finish, run, scratch, test, verified, within
 
 FAST = ("-d", "cpu", "-r", 3, "--warmup", 0, "-t", 1)
 CAGE9 = ROOT / "matrices/cage9.mtx.gz"
@@ -101,37 +100,5 @@ with test("--help has a screen of options, --help-all all of them"):
         few, all_ = (set(re.findall(r"--([a-z][\w-]+)", text.split("\nOptions")[1])) for text in (short, long))
         assert few < all_ and len(re.findall(r"^ .*--", short, re.M)) <= 26, sorted(few)
         equal([line for line in short.splitlines() if len(line) > 115], [])
-
-SHELLS = {"bash": '{script}; COMP_WORDS=(spmm_mpi {words}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _spmm_mpi; echo "${{COMPREPLY[@]}}"',
-          "fish": '{script}; complete -C "spmm_mpi {words}" | cut -f1'}
-with test("bash completes options, the words that they take, and files"):
-    script = scratch("spmm_mpi.bash", run("--completion", "bash", records=False).out)
-    for words, expected in (("--ker", "--kernel"), ("--exchange j", "joint"), ("-d c", "cpu cuda"), ("--kernel cpu_ell_n", "cpu_ell_nopad"),
-                            (scratch("spmm_mpi.b"), script), ("-x " + scratch("spmm_mpi.b"), script), ("-k ''", "")):
-        done = subprocess.run(["bash", "-c", SHELLS["bash"].format(script="source " + script, words=words)], stdout=subprocess.PIPE, text=True)
-        found = done.stdout.strip()
-        assert found == expected or words.startswith("--kernel") and expected in found.split(), (words, found)
-
-for shell in ("zsh", "fish"):
-    sentence = f"what {shell} completes by is read by it without an error"
-    if not shutil.which(shell):
-        skip(sentence, f"no {shell}")
-        continue
-    with test(sentence):
-        for program in PROGRAMS:
-            script = scratch("script", run("--completion", shell, program=program, records=False).out)
-            done = subprocess.run([shell, "-n", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-            equal((done.returncode, done.stdout), (0, ""))
-        if shell == "fish":
-            script = scratch("spmm_mpi.fish", run("--completion", shell, records=False).out)
-            for words, expected in (("--exchange j", "joint"), ("--ker", "--kernel")):
-                done = subprocess.run([shell, "-c", SHELLS["fish"].format(script="source " + script, words=words)],
-                                      stdout=subprocess.PIPE, text=True, env={**os.environ, "HOME": scratch(".")})
-                within(done.stdout.split(), expected)
-
-with test("an unknown shell is a usage error"):
-    result = run("--completion", "tcsh", records=False)
-    equal(result.code, 2)
-    within(result.err, "--completion tcsh: expected one of bash, zsh, fish")
 
 finish()

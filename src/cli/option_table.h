@@ -37,10 +37,7 @@ typedef struct sp_option_row {
                            option */
     spmm_status (*call)(void *options, const char *text); /**< errors of call() should name the option */
     const char *const *words;                             /**< for SP_OPTION_WORD: the words, then NULL */
-    /** For SP_OPTION_CALL, for completion: returns word i of the arguments that the option accepts; NULL
-     *  after the last. NULL: the option does not accept words. */
-    const char *(*names)(int i);
-    size_t field; /**< byte offset in the program's options struct */
+    size_t field;                                         /**< byte offset in the program's options struct */
     sp_option_kind kind;
     sp_option_ranks ranks;
     int rare;       /**< 1: --help-all lists the option, --help does not */

@@ -25,12 +25,10 @@ static sp_series_job the_job; /* used by main() and by the output that needs no 
 
 static void help(void) { sp_series_options_help(0, stdout); }
 static void help_all(void) { sp_series_options_help(1, stdout); }
-static void completion(void) { sp_series_options_completion(&the_job.options, stdout); }
 static void version(void) { printf("series_mpi %s\n", SPMM_VERSION); }
 
 /** The functions that print the output of actions without MPI. */
 static void (*const answers[])(void) = {[SP_SERIES_LIST_KERNELS] = list_kernels,
-                                        [SP_SERIES_COMPLETION] = completion,
                                         [SP_SERIES_VERSION] = version,
                                         [SP_SERIES_HELP] = help,
                                         [SP_SERIES_HELP_ALL] = help_all};

@@ -9,7 +9,6 @@
 #include "kernels/kernel.h"
 #define OPTIONS sp_series_options
 #include "base/words.h"
-#include "cli/completion.h"
 #include "cli/option_table.h"
 
 static const char *const layout_words[] = {"series", "index", NULL};
@@ -222,20 +221,6 @@ static spmm_status set_sum(void *options, const char *text)
     return SPMM_OK;
 }
 
-static const char *kernel_name(int i)
-{
-    int count;
-    const sp_series_kernel *const kernel = sp_series_kernels(&count);
-    return i == 0 ? "auto" : i == 1 ? "all" : i - 2 < count ? kernel[i - 2].id : NULL;
-}
-
-static spmm_status set_completion(void *options, const char *text)
-{
-    sp_series_options *const o = options;
-    if (o->action < SP_SERIES_COMPLETION) o->action = SP_SERIES_COMPLETION;
-    return sp_option_word("completion", text, sp_completion_shells, &o->shell);
-}
-
 #define ACTION(name) RAISE(action, SP_SERIES_##name), SELECTS(SP_SERIES_##name)
 /* Sets of actions that use an option. An option without such a set is for measured steps alone. */
 enum {
@@ -267,7 +252,7 @@ static const sp_option_row rows[] = {
     {0, "operator", "NAME", "of step mean: sum (default), minimum, maximum, product, dot, matrix",
      WORDS(operator_words, op), RARE},
     {0, "kernel", "LIST", "names from --list-kernels, several per step, or all (in a table)",
-     CALL(set_kernel), .names = kernel_name, USED_BY(STEPS_OR_SUM)},
+     CALL(set_kernel), USED_BY(STEPS_OR_SUM)},
     {0, "block-size", "N", "threads per CUDA block, a multiple of 32 (default: the kernel's)",
      CALL(set_block_size), RARE, USED_BY(COMPUTES)},
     {0, "blocks-per-series", "LIST", "CUDA blocks per series, for kernels that divide one (default 4)",
@@ -301,16 +286,9 @@ static const sp_option_row rows[] = {
     {0, "version", NULL, "print the version, and end", ACTION(VERSION)},
     {'h', "help", NULL, "print this, and end", ACTION(HELP)},
     {0, "help-all", NULL, "print this with all options, and end", ACTION(HELP_ALL)},
-    {0, "completion", "SHELL", "print a completion script for bash, zsh or fish, and end",
-     CALL(set_completion), RARE, SELECTS(SP_SERIES_COMPLETION)},
 };
 static const sp_option_table table = {
     .rows = rows, .count = sizeof rows / sizeof *rows, .operand_modes = STEPS_OR_SUM};
-
-void sp_series_options_completion(const sp_series_options *o, FILE *out)
-{
-    sp_completion_write(&table, "series_mpi", "file", o->shell, out);
-}
 
 void sp_series_options_help(int all, FILE *out)
 {

@@ -22,7 +22,6 @@ typedef enum sp_series_action {
     SP_SERIES_ACCURACY,
     SP_SERIES_SUM,
     SP_SERIES_LIST_KERNELS,
-    SP_SERIES_COMPLETION,
     SP_SERIES_VERSION,
     SP_SERIES_HELP,
     SP_SERIES_HELP_ALL
@@ -69,7 +68,6 @@ typedef struct sp_series_options {
     sp_verify_mode verify;
     const char *output, *json, *csv; /**< paths of the output files; NULL: the file is not written */
     sp_series_action action;
-    int shell;            /**< --completion: index in sp_completion_shells */
     int verbosity;        /**< -1: --quiet, 0: normal, 1: --verbose */
     sp_command_line line; /**< the command line from which the options were parsed */
 } sp_series_options;
@@ -81,9 +79,6 @@ spmm_status sp_series_options_parse(int argc, char **argv, sp_series_options *o)
 
 /** Prints the text of --help or, if all is 1, of --help-all. Local. */
 void sp_series_options_help(int all, FILE *out);
-
-/** Prints the script of --completion. Local. */
-void sp_series_options_completion(const sp_series_options *o, FILE *out);
 
 /** Returns the name of an operator on the command line and in records: "sum", "minimum", ... */
 const char *sp_operator_word(sp_operator op);

@@ -130,12 +130,10 @@ static sp_job the_job; /* used by main() and by the output that needs no MPI */
 
 static void help(void) { sp_options_help(0, stdout); }
 static void help_all(void) { sp_options_help(1, stdout); }
-static void completion(void) { sp_options_completion(&the_job.options, stdout); }
 static void version(void) { printf("spmm_mpi %s\n", SPMM_VERSION); }
 
 /** The functions that print the output of actions without MPI. */
 static void (*const answers[])(void) = {[SP_ACTION_LIST_KERNELS] = list_kernels,
-                                        [SP_ACTION_COMPLETION] = completion,
                                         [SP_ACTION_VERSION] = version,
                                         [SP_ACTION_HELP] = help,
                                         [SP_ACTION_HELP_ALL] = help_all};

@@ -9,7 +9,6 @@
 #include "io/generators.h"
 #define OPTIONS sp_options
 #include "base/words.h"
-#include "cli/completion.h"
 #include "cli/option_table.h"
 #include "files/matrix_write.h"
 #include "product/column_blocks.h"
@@ -150,22 +149,6 @@ static spmm_status set_ell_limit(void *options, const char *text)
     return SPMM_OK;
 }
 
-static const char *kernel_name(int i)
-{
-    int count;
-    const sp_kernel *const kernel = sp_kernels_all(&count);
-    return i == 0 ? "auto" : i == 1 ? "all" : i - 2 < count ? kernel[i - 2].id : NULL;
-}
-
-static spmm_status set_completion(void *options, const char *text)
-{
-    sp_options *const o = options;
-    if (o->action < SP_ACTION_COMPLETION) o->action = SP_ACTION_COMPLETION;
-    return sp_option_word("completion", text, sp_completion_shells, &o->shell);
-}
-
-static const char *read_as_name(int i) { return read_as_words[i]; }
-
 static spmm_status set_read_as(void *options, const char *text)
 {
     sp_options *const o = options;
@@ -209,7 +192,7 @@ static const sp_option_row rows[] = {
     {'f', "format", "NAME", "auto" SPMM_FORMAT_LIST(NEXT_WORD), WORDS(sp_format_words, format),
      USED_BY(BLOCKS)},
     {0, "kernel", "NAME", "auto, a name from --list-kernels, or all (compared in a table)", CALL(set_kernel),
-     .names = kernel_name, USED_BY(BLOCKS)},
+     USED_BY(BLOCKS)},
     {0, "autotune", NULL, "auto: time all useful kernels, use the fastest", FLAG(tune, 1)},
     /* an older name of --autotune; mpirun of Open MPI 4 interprets --tune as its own option */
     {0, "tune", NULL, NULL, FLAG(tune, 1)},
@@ -256,7 +239,7 @@ static const sp_option_row rows[] = {
     {0, "ell-limit", "R", "refuse padded ELLPACK larger than R times the CSR (default 3)",
      CALL(set_ell_limit), RARE, USED_BY(BLOCKS | CONVERSIONS)},
     {0, "read-as", "NAME", "edges: MATRIX lists edges of vertices from 0 (edges:1: from 1)",
-     CALL(set_read_as), RARE, .names = read_as_name, USED_BY(READS)},
+     CALL(set_read_as), RARE, USED_BY(READS)},
     {0, "allow-nonfinite", NULL, "accept inf and nan in files", FLAG(allow_nonfinite, 1), RARE,
      USED_BY(READS)},
     {0, "io", "NAME", "root (rank 0 reads, default), parallel (every rank reads its part)",
@@ -291,16 +274,9 @@ static const sp_option_row rows[] = {
     {0, "version", NULL, "print the version, and end", ACTION(VERSION)},
     {'h', "help", NULL, "print this, and end", ACTION(HELP)},
     {0, "help-all", NULL, "print this with all options, and end", ACTION(HELP_ALL)},
-    {0, "completion", "SHELL", "print a completion script for bash, zsh or fish, and end",
-     CALL(set_completion), RARE, SELECTS(SP_ACTION_COMPLETION)},
 };
 static const sp_option_table table = {
     .rows = rows, .count = sizeof rows / sizeof rows[0], .operand_modes = READS};
-
-void sp_options_completion(const sp_options *o, FILE *out)
-{
-    sp_completion_write(&table, "spmm_mpi", "matrix", o->shell, out);
-}
 
 void sp_options_help(int all, FILE *out)
 {

@@ -31,7 +31,6 @@ typedef enum sp_action {
     SP_ACTION_CHECK_CONVERSIONS,
     SP_ACTION_LIST_KERNELS,
     SP_ACTION_LIST_DEVICES,
-    SP_ACTION_COMPLETION,
     SP_ACTION_VERSION,
     SP_ACTION_HELP,
     SP_ACTION_HELP_ALL
@@ -89,7 +88,6 @@ typedef struct sp_options {
     int edges; /**< --read-as; 0: not given; 1 or 2: the file is an edge list whose vertices count from 0 or
                     1 */
     sp_action action;
-    int shell;            /**< --completion: index in sp_completion_shells */
     int brief;            /**< 1: --brief: print only the tables of the report */
     int verbosity;        /**< -1: --quiet; 0: default; 1: --verbose */
     sp_command_line line; /**< the command line from which the options were parsed */
@@ -115,9 +113,6 @@ spmm_status sp_options_check_column_blocks(const sp_options *o, const sp_columns
 
 /** Prints the text of --help or, if all is 1, of --help-all. Local. */
 void sp_options_help(int all, FILE *out);
-
-/** Prints the script of --completion. Local. */
-void sp_options_completion(const sp_options *o, FILE *out);
 
 /** Returns the argument of --partition that stands for `partition`, e.g. "nnz". Local. */
 const char *sp_partition_word(sp_partition partition);
