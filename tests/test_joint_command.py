@@ -52,12 +52,12 @@ with test("auto takes it only if the order of sums is free; what was compared is
     verified(result, "off, quick", 1)
     plan = result.records[0]["plan"]
     equal((result.records[0]["run"]["exchange"], plan["variants"], plan["chosen"]), ("joint", "halo:1:overlap joint:1:overlap", 1))
-    equal((plan["modelled_seconds"], plan["measured_seconds"]), (None, None))
+    equal(plan["measured_seconds"], None)
     result = run(*QUICK, "-v", "--reproducible", "off", GRAPH, ranks=3)
     verified(result, "off", 1)
     record = result.records[0]
     equal(record["run"]["exchange"], ("halo", "joint")[record["plan"]["chosen"]])
-    assert record["plan"]["modelled_seconds"] > 0 and record["plan"]["measured_seconds"] > 0, record
+    assert record["plan"]["measured_seconds"] > 0, record
     assert ", taken" in result.out and "joint      " in result.out, result.out
     assert record["plan"]["one_rank_seconds"] > 0, record
 

@@ -209,7 +209,7 @@ else:
                 equal(errors, [], name)
         good = next(r for r in MADE["jobs/study"] if "run" in r)
         for group, name, value in (("apply", "median", -1), ("run", "k", 0), ("run", "precision", "f16"), ("matrix", "nnz", "9"),
-                                   ("run", "grid", [1]), ("study", "load_average", "high"), (None, "schema", 2), (None, "apply", None)):
+                                   ("run", "grid", [1]), ("study", "load_average", "high"), (None, "schema", schema.newest() + 1), (None, "apply", None)):
             odd = json.loads(json.dumps(good))
             (odd[group] if group else odd)[name] = value
             assert not validator.is_valid(odd), f"{group} {name} = {value} is valid"
@@ -222,11 +222,12 @@ with test("jobs/ takes the same records, of all versions"):
             schema.check(record, name, kind(record))
 
 with test("a record of a newer schema is refused with both numbers, and what to do"):
-    path = scratch("newer.jsonl", made.lines([made.environment(), {**made.run(1.0), "schema": 2}]))
+    newer = schema.newest() + 1
+    path = scratch("newer.jsonl", made.lines([made.environment(), {**made.run(1.0), "schema": newer}]))
     for words in (("scaling", path), ("report", path, "-o", scratch("newer.html"))):
         done = start(*words)
         equal((done.returncode, len(done.stderr.splitlines())), (3, 1), done.stderr)
-        within(done.stderr, f"{path}:2: found a record of schema 2, expected 1 or an older one")
+        within(done.stderr, f"{path}:2: found a record of schema {newer}, expected {newer - 1} or an older one")
     for number in (0, -1, "1", 1.5, True):
         try:
             records.read([scratch("odd.jsonl", made.lines([{**made.run(1.0), "schema": number}]))])

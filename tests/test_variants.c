@@ -156,7 +156,7 @@ int main(int argc, char **argv)
     TEST("a skewed graph: the joint exchange is a variant if its order of summation is allowed, else not") {
         make("rmat:9,8", &(spmm_plan_options){.any_order = 1, .threads = 1}, &m);
         CHECK_INT(has(&m, SPMM_EXCHANGE_JOINT, 1), size > 1);
-        CHECK(check_variants(&m) >= (size > 1));
+        CHECK_INT(check_variants(&m), size > 1 ? m.facts.variants->count : 0);
         check_product(&m);
         destroy(&m);
         make("rmat:9,8", &(spmm_plan_options){.threads = 1}, &m);

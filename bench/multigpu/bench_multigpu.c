@@ -116,7 +116,7 @@ static const char *transport_of(const contender *c)
 static int is_own(const contender *c) { return c->library->peer == &own_peer; }
 
 /** Names the backend of the exchange, and lists the variants among which the plan chose: exchange/column
- *  blocks, "-" without overlap, modeled and measured milliseconds, "*" after the one that was chosen. */
+ *  blocks, "-" without overlap, measured milliseconds, "*" after the one that was chosen. */
 static const char *variants_of(const contender *c, char *text, size_t bytes)
 {
     sp_plan_facts facts;
@@ -126,9 +126,9 @@ static const char *variants_of(const contender *c, char *text, size_t bytes)
     size_t at = (size_t)snprintf(text, bytes, "%s: ", facts.backend);
     for (int i = 0; i < facts.variants->count && at < bytes; i++) {
         const sp_variant *const v = &facts.variants->variant[i];
-        at += (size_t)snprintf(text + at, bytes - at, "%s%s/%d%s %.4f %.4f%s", i ? "; " : "",
+        at += (size_t)snprintf(text + at, bytes - at, "%s%s/%d%s %.4f%s", i ? "; " : "",
                                sp_exchange_word(v->exchange), v->column_blocks, v->overlap ? "" : "-",
-                               1e3 * v->modeled, 1e3 * v->measured, i == facts.variants->chosen ? "*" : "");
+                               1e3 * v->measured, i == facts.variants->chosen ? "*" : "");
     }
     return text;
 }

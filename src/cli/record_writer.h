@@ -11,7 +11,7 @@
 /** The version of docs/record.schema.json that the records follow: its $defs/schema has the same number. It
  *  is increased when a field is removed or changes its name, meaning or unit, but not when a field is
  *  added. */
-enum { SP_RECORD_SCHEMA = 1 };
+enum { SP_RECORD_SCHEMA = 2 };
 
 /** A record writer: receives the fields of a record and writes a JSON object, a CSV header or a CSV row. */
 typedef struct sp_writer sp_writer;

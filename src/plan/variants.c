@@ -1,4 +1,4 @@
-/** Chooses how a product exchanges rows, with a model and by timing. */
+/** Chooses how a product exchanges rows, by timing. */
 #include "plan/variants.h"
 
 #include <math.h>
@@ -12,28 +12,6 @@
 /** The joint exchange is used only if it moves less than this share of the rows of the halo: it costs a
  *  second kernel and the addition of partial rows. */
 static const double WORTH = 0.8;
-/** Variants are timed if their modeled time is at most NEAR times the least modeled time plus SLACK seconds.
- *  SLACK is the error of the model for a product that takes little more than its kernel launches. */
-static const double NEAR = 1.3, SLACK = 15e-6;
-/** An exchange that takes less than this share of the time of the kernels is not worth a trial. */
-static const double LITTLE = 0.02;
-
-/** On GPUs: seconds of an exchange of few rows, and of a kernel launch with the idle time at its end
- *  (bench/records/TABLES.md). */
-static const double EMPTY_EXCHANGE = 12e-6, LAUNCH = 4e-6;
-
-/** Maximum number of variants that are timed. */
-enum { MOST_TIMED = 4 };
-
-/** The measured parts of the time of the first variant. */
-typedef struct product_parts {
-    double kernels;       /* seconds of a product without its exchange and without column blocks */
-    double rows;          /* seconds of the exchange alone beyond `empty`, without column blocks */
-    double empty, launch; /* on GPUs EMPTY_EXCHANGE and LAUNCH; on CPUs 0 */
-    double interior;      /* share of the rows that are computed during the exchange, without column blocks */
-    double a_share;       /* A's share of the bytes that the kernel must read and write */
-} product_parts;
-
 typedef struct trials {
     const sp_grid *grid;
     const spmm_block *block;
@@ -41,12 +19,9 @@ typedef struct trials {
     int64_t k;
     spmm_plan_options options;
     const spmm_plan_study *study;
-    int64_t interior; /* number of rows of this rank that could be computed during the exchange */
-    product_parts model;
     const char *kernel; /* kernel of the first variant */
     sp_product *first;  /* product of variant 0, until it is tried */
     sp_variants *all;
-    int candidate[MOST_TIMED]; /* numbers of the variants that are tried */
 } trials;
 
 /* ---- timing ---- */
@@ -54,7 +29,6 @@ typedef struct trials {
 /** A product that is timed, and its operands. */
 typedef struct timed_product {
     sp_product *product;
-    int kinds; /* kinds of the steps that are timed */
     spmm_multivector x, y;
 } timed_product;
 
@@ -75,78 +49,7 @@ static spmm_status run(void *of, void *made)
 {
     timed_product *const t = made;
     (void)of;
-    return sp_product_run(t->product, t->kinds, &t->x, &t->y);
-}
-
-/* ---- the model ---- */
-
-static double kernels_in_blocks(const product_parts *m, int n)
-{
-    return m->kernels * (1 + (n - 1) * m->a_share) + (n - 1) * m->launch;
-}
-
-/** Returns the modeled time of a product with n column blocks. Each block but the first is exchanged while
- *  the previous one is multiplied, and each multiplication reads all of A. */
-static double in_blocks(const product_parts *m, int n)
-{
-    const double kernels = kernels_in_blocks(m, n), each = m->empty + m->rows / n;
-    const double wait = each > kernels / n ? each - kernels / n : 0;
-    return each + kernels + (n - 1) * wait;
-}
-
-static double modeled(const trials *t, const sp_variant *v)
-{
-    product_parts scaled = t->model;
-    const product_parts *const m = &scaled;
-    if (v->exchange == SPMM_EXCHANGE_JOINT && t->joint) {
-        scaled.rows *= (double)sp_halo_all_moved(t->joint) / (double)sp_halo_all_moved(t->halo);
-        return in_blocks(m, v->column_blocks);
-    }
-    const double exchange = m->empty + m->rows;
-    if (v->column_blocks > 1) return in_blocks(m, v->column_blocks);
-    if (!v->overlap) return m->kernels + exchange;
-    const double beside = m->interior * m->kernels;
-    return m->kernels - beside + (beside > exchange ? beside : exchange) + m->launch;
-}
-
-/** Times the kernels and the exchange of the first variant. Collective. */
-static spmm_status time_parts(const trials *t, double *kernels, double *exchange)
-{
-    static const sp_trial_ops ops = {.stage = "plan", .run = run};
-    timed_product timed = {.product = t->first, .kinds = SP_STEP_COMPUTES | SP_STEP_SUMS};
-    MPI_Comm comm = t->grid->comm;
-    const sp_together all = sp_ranks_together(&comm);
-    spmm_status status = sp_agree(t->grid->comm, "plan", create_x_and_y(&timed));
-    if (status == SPMM_OK) status = sp_trial_time(&all, &ops, NULL, &timed, kernels);
-    timed.kinds = SP_STEP_MOVES;
-    if (status == SPMM_OK) status = sp_trial_time(&all, &ops, NULL, &timed, exchange);
-    free_x_and_y(&timed);
-    return status;
-}
-
-/** Measures the parts of the first variant, from which the model computes the times of the others.
- *  Collective. */
-static spmm_status measure(trials *t)
-{
-    const spmm_csr *const a = &t->halo->local;
-    const double rows = (double)(sp_halo_rows(t->halo) + a->rows),
-                 row_bytes = (double)(sp_multivector_ld(t->k, a->precision) * sp_value_size(a->precision));
-    const int blocks = t->first->column_blocks.count;
-    double kernels, exchange;
-    double sums[4] = {(double)t->interior, (double)a->rows,
-                      (double)a->nnz * (double)(4 + sp_value_size(a->precision)), rows * row_bytes};
-    if (t->first->space == SPMM_CUDA) {
-        t->model.empty = EMPTY_EXCHANGE;
-        t->model.launch = LAUNCH;
-    }
-    TRY(time_parts(t, &kernels, &exchange));
-    TRY(sp_sum(t->grid->comm, sums, 4));
-    t->model.interior = sums[1] > 0 ? sums[0] / sums[1] : 0;
-    t->model.a_share = sums[2] > 0 ? sums[2] / (sums[2] + sums[3]) : 0;
-    t->model.rows = fmax(0, exchange - blocks * t->model.empty);
-    t->model.kernels = fmax(0, kernels - (blocks - 1) * t->model.launch) /
-                       (1 + (blocks - 1) * t->model.a_share);
-    return SPMM_OK;
+    return sp_product_run(t->product, SP_STEP_ALL, &t->x, &t->y);
 }
 
 /* ---- variants ---- */
@@ -158,34 +61,34 @@ static void add(sp_variants *all, spmm_exchange exchange, int column_blocks, int
         if (v->exchange == exchange && v->column_blocks == column_blocks && v->overlap == overlap) return;
     }
     if (all->count < SP_MOST_VARIANTS)
-        all->variant[all->count++] = (sp_variant){exchange, column_blocks, overlap, NAN, NAN};
+        all->variant[all->count++] = (sp_variant){exchange, column_blocks, overlap, NAN};
 }
 
-/** Lists the variants; the first is p, which exists already. The same on all ranks.
+/** Lists up to SP_MOST_VARIANTS variants. The first is p, which exists already; the others follow in the
+ *  order of how often they were the fastest (bench/records/FACTS.md). The same on all ranks.
  *  \param [in] apart     1: p computes interior rows separately on at least one rank
  *  \param [in] interior  1: a variant could compute interior rows separately on at least one rank */
 static void list(const trials *t, const sp_product *p, int apart, int interior, sp_variants *all)
 {
     const spmm_plan_options *const o = &t->options;
-    const int best = sp_column_blocks_best(t->k, p->precision, INT64_MAX), overlap = !o->no_overlap,
-              gpu = p->space == SPMM_CUDA, blocks = p->column_blocks.count;
+    const int best = sp_column_blocks_best(t->k, p->precision, INT64_MAX), blocks = p->column_blocks.count,
+              overlap = !o->no_overlap, gpu = p->space == SPMM_CUDA;
     add(all, t->halo->kind, blocks, gpu ? apart || blocks > 1 : overlap);
     if (sp_halo_all_moved(t->halo) == 0) return;
     /* on a GPU a second launch can cost more than the overlap hides; on a CPU a second call costs nothing */
-    if (gpu && overlap && o->column_blocks <= 1) {
-        add(all, t->halo->kind, 1, 0);
-        if (interior) add(all, t->halo->kind, 1, 1);
-    }
-    const int cuts = gpu && overlap && o->column_blocks == 0 && t->halo->all_moved > 0 && !t->halo->joint;
-    for (int n = best; n > 1 && cuts; n /= 2)
-        if (sp_column_blocks_fit(t->k, p->precision, n)) add(all, t->halo->kind, n, 1);
+    const int choice = gpu && overlap && o->column_blocks <= 1;
+    const int cuts = choice && o->column_blocks == 0 && t->halo->all_moved > 0 && !t->halo->joint;
+    if (choice) add(all, t->halo->kind, 1, 0);
+    /* column blocks were never faster with the joint exchange (bench/records/TABLES.md) */
+    if (t->joint) add(all, SPMM_EXCHANGE_JOINT, o->column_blocks > 1 ? o->column_blocks : 1, overlap);
+    if (cuts && best > 1 && sp_column_blocks_fit(t->k, p->precision, 2)) add(all, t->halo->kind, 2, 1);
+    if (choice && interior) add(all, t->halo->kind, 1, 1);
+    if (cuts && best > 1) add(all, t->halo->kind, best, 1);
     /* with more blocks, a column block of X may fit in the cache of a GPU, if its rows stay long enough */
     if (cuts && best > 1 && blocks == best &&
         sp_column_blocks_best(t->k / 2, p->precision, INT64_MAX) == best &&
         sp_column_blocks_fit(t->k, p->precision, 2 * best))
         add(all, t->halo->kind, 2 * best, 1);
-    /* column blocks were never faster with the joint exchange (bench/records/TABLES.md) */
-    if (t->joint) add(all, SPMM_EXCHANGE_JOINT, o->column_blocks > 1 ? o->column_blocks : 1, overlap);
 }
 
 static spmm_status create_variant(const trials *t, const sp_variant *v, sp_product **product)
@@ -202,27 +105,6 @@ static spmm_status create_variant(const trials *t, const sp_variant *v, sp_produ
                              t->study, product);
 }
 
-/** Lists the variants that are tried: the first one, and those whose modeled times are close to the
- *  smallest. */
-static void list_candidates(trials *t, sp_trial *trial)
-{
-    const sp_variants *const all = t->all;
-    double least = INFINITY;
-    int taken[SP_MOST_VARIANTS] = {1};
-    for (int i = 0; i < all->count; i++) least = fmin(least, all->variant[i].modeled);
-    t->candidate[0] = 0;
-    sp_trial_add(trial, "");
-    while (trial->count < MOST_TIMED) {
-        int best = -1;
-        for (int i = 0; i < all->count; i++)
-            if (!taken[i] && (best < 0 || all->variant[i].modeled < all->variant[best].modeled)) best = i;
-        if (best < 0 || all->variant[best].modeled > NEAR * least + SLACK) break;
-        taken[best] = 1;
-        t->candidate[trial->count] = best;
-        sp_trial_add(trial, "");
-    }
-}
-
 static spmm_status make(void *of, int i, void **made)
 {
     trials *const t = of;
@@ -231,9 +113,8 @@ static spmm_status make(void *of, int i, void **made)
                                   sp_alloc_zero((void **)&p, 1, sizeof *p, "a product that is tried"));
     *made = p;
     TRY(status);
-    p->kinds = SP_STEP_ALL;
     if (i > 0) {
-        TRY(create_variant(t, &t->all->variant[t->candidate[i]], &p->product));
+        TRY(create_variant(t, &t->all->variant[i], &p->product));
     } else {
         p->product = t->first;
         t->first = NULL;
@@ -251,7 +132,7 @@ static void destroy(void *of, void *made)
     sp_free(p);
 }
 
-/** Times the variants that may be faster than the first one, and selects the fastest. Collective. */
+/** Times the variants, and selects the fastest. Collective. */
 static spmm_status try_all(trials *t, sp_product **product)
 {
     static const sp_trial_ops ops = {"plan", make, run, NULL, destroy, 0};
@@ -259,24 +140,21 @@ static spmm_status try_all(trials *t, sp_product **product)
     MPI_Comm comm = t->grid->comm;
     const sp_together all = sp_ranks_together(&comm);
     void *best = NULL;
-    TRY(measure(t));
     if (t->options.transport == SPMM_TRANSPORT_AUTO && t->first->space == SPMM_CUDA && t->first->exchange)
         t->options.transport = sp_exchange_transport(t->first->exchange);
     if (t->first->reduction)
         t->options.reduce = sp_reduction_method(t->first->reduction); /* the reduction
                                                                          has been timed
                                                                          already */
-    for (int i = 0; i < t->all->count; i++) t->all->variant[i].modeled = modeled(t, &t->all->variant[i]);
-    if (t->model.empty + t->model.rows < LITTLE * t->model.kernels) return SPMM_OK;
-    list_candidates(t, &trial);
+    for (int i = 0; i < t->all->count; i++) sp_trial_add(&trial, "");
     *product = NULL;
     const spmm_status status = sp_trial_run(&all, &ops, t, 0, &trial, &best);
     if (status != SPMM_OK) {
         sp_product_destroy(t->first);
         return status;
     }
-    for (int i = 0; i < trial.count; i++) t->all->variant[t->candidate[i]].measured = trial.tried[i].seconds;
-    t->all->chosen = t->candidate[trial.chosen];
+    for (int i = 0; i < trial.count; i++) t->all->variant[i].measured = trial.tried[i].seconds;
+    t->all->chosen = trial.chosen;
     timed_product *const p = best;
     *product = p->product;
     p->product = NULL;
@@ -348,7 +226,6 @@ spmm_status sp_product_create_fastest(const sp_grid *grid, const spmm_block *blo
     /* on CPUs interior rows are computed separately wherever the options allow it */
     const sp_row_blocks *const could = p->space == SPMM_CUDA ? &overlapped : has;
     if (could != has) sp_row_blocks_find(halo, 1, &overlapped);
-    t.interior = sp_row_blocks_interior_rows(could);
     t.kernel = p->parts.kernel->id;
     double any[2] = {sp_row_blocks_both_kinds(has), sp_row_blocks_both_kinds(could)};
     spmm_status status = sp_slowest(grid->comm, any, 2);

@@ -1,5 +1,4 @@
-/** Variants of a product: combinations of exchange, column blocks and overlap, ranked with a model and then
- *  timed briefly. */
+/** Variants of a product: combinations of exchange, column blocks and overlap, which are timed briefly. */
 #ifndef SP_VARIANTS_H
 #define SP_VARIANTS_H
 
@@ -10,12 +9,11 @@ typedef struct sp_variant {
     spmm_exchange exchange; /**< never SPMM_EXCHANGE_AUTO */
     int column_blocks;
     int overlap;     /**< 1: interior rows are computed during the exchange */
-    double modeled;  /**< modeled seconds of a product; NaN: not computed */
     double measured; /**< seconds of a product, minimum of a few, on the slowest rank; NaN: not timed;
                           infinity: there was not enough memory */
 } sp_variant;
 
-enum { SP_MOST_VARIANTS = 8 };
+enum { SP_MOST_VARIANTS = 4 };
 
 /** The variants among which a product was chosen. */
 typedef struct sp_variants {
@@ -24,13 +22,11 @@ typedef struct sp_variants {
     sp_variant variant[SP_MOST_VARIANTS];
 } sp_variants;
 
-/** Creates a product for each variant that may be the fastest, times a few products with each, and keeps the
- *  fastest. Variants differ in the properties that the options leave open: the exchange and, on GPUs, the
- *  number of column blocks and whether interior rows are computed during the exchange. The model uses the
- *  measured times of the kernels and of the exchange of the first variant, which sp_product_create() creates;
- *  see docs/SCALING.md. Only variants with a modeled time near the smallest are created. Nothing is timed if
- *  there is only one variant. Nothing is timed either if the study has quick_plan set or if too few products
- *  are expected to repay a trial; then the joint exchange is selected if `joint` is not NULL.
+/** Creates a product for each variant, times a few products with each, and keeps the fastest. Variants differ
+ *  in the properties that the options leave open: the exchange and, on GPUs, the number of column blocks and
+ *  whether interior rows are computed during the exchange. The first is the product of sp_product_create().
+ *  Nothing is timed if there is only one variant, if the study has quick_plan set, or if too few products are
+ *  expected to repay a trial; in the last two cases the joint exchange is selected if `joint` is not NULL.
  *
  *  Collective over grid->comm. Parameters and status as for sp_product_create(), with two more:
  *  \param [in]  joint  the halo of the joint exchange; NULL: no variant uses it. Must outlive the product,

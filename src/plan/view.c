@@ -79,8 +79,7 @@ static void print_variants(const sp_variants *all, FILE *f)
         fprintf(f, "%s%s, %d column block%s, %s", n == 0 ? "chosen from " : "            ",
                 sp_exchange_word(v->exchange), v->column_blocks, v->column_blocks == 1 ? "" : "s",
                 v->overlap ? "overlapped" : "not overlapped");
-        if (v->modeled == v->modeled) fprintf(f, ": modeled %.4g ms", 1e3 * v->modeled);
-        if (v->measured == v->measured) fprintf(f, ", measured %.4g ms", 1e3 * v->measured);
+        if (v->measured == v->measured) fprintf(f, ": measured %.4g ms", 1e3 * v->measured);
         fprintf(f, "%s\n", n == all->chosen ? " (taken)" : "");
     }
 }

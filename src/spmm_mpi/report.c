@@ -178,7 +178,6 @@ static void variants(FILE *out, const sp_record *r)
         snprintf(name, sizeof name, "%s%s%s", sp_exchange_word(v->exchange), blocks,
                  v->overlap ? "" : ", no overlap");
         fprintf(out, "%-10s %-24s", i == 0 ? "plan" : "", name);
-        if (!isnan(v->modeled)) fprintf(out, " modeled %9.4f ms,", 1e3 * v->modeled);
         if (isfinite(v->measured)) fprintf(out, " measured %9.4f ms", 1e3 * v->measured);
         if (isnan(v->measured)) fprintf(out, " not timed");
         if (isinf(v->measured)) fprintf(out, " too little memory");

@@ -102,7 +102,6 @@ static void plan_group(sp_writer *s, const sp_record *r)
         const sp_variant *const v = &all->variant[i];
         sp_text_add(text, sizeof text, &used, "%s%s:%d:%s", i > 0 ? " " : "", sp_exchange_word(v->exchange),
                     v->column_blocks, v->overlap ? "overlap" : "wait");
-        if (!isnan(v->modeled)) sp_text_add(text, sizeof text, &used, ":%.3e", v->modeled);
         if (isfinite(v->measured)) sp_text_add(text, sizeof text, &used, ":%.3e", v->measured);
     }
     const sp_variant *const chosen = all->count > 0 ? &all->variant[all->chosen] : NULL;
@@ -118,7 +117,6 @@ static void plan_group(sp_writer *s, const sp_record *r)
     sp_writer_text(s, "reductions", sums);
     sp_writer_text(s, "steps", r->plan.steps);
     sp_writer_int(s, "chosen", all->chosen);
-    sp_writer_double(s, "modelled_seconds", chosen ? chosen->modeled : NAN);
     sp_writer_double(s, "measured_seconds", chosen ? chosen->measured : NAN);
     sp_writer_double(s, "one_rank_seconds", r->plan.one_rank);
     sp_writer_text(s, "backend", r->run.backend);
