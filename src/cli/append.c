@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/destination.h"
 #include "base/memory.h"
+#include "base/output_file.h"
 
 /* ---- streams ---- */
 
@@ -38,10 +38,10 @@ static int write_all(int fd, const char *text, size_t bytes)
 static spmm_status to_stream(const sp_destination *to, const char *head, const char *line, size_t bytes)
 {
     const struct stream *s = streams;
-    while (s < streams + stream_count && (s->device != to->device || s->inode != to->inode)) s++;
+    while (s < streams + stream_count && (s->device != to->file.st_dev || s->inode != to->file.st_ino)) s++;
     const int known = s < streams + stream_count;
     if (!known) {
-        struct stream opened = {to->device, to->inode, 0};
+        struct stream opened = {to->file.st_dev, to->file.st_ino, 0};
         if (stream_count == STREAMS)
             return sp_fail(SPMM_ERR_OUTPUT, "%s: cannot write: too many streams are open", to->path);
         TRY(sp_destination_stream(to, &opened.fd));

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/destination.h"
 #include "base/enum_words.h"
 #include "base/fp_environment.h"
+#include "base/output_file.h"
 #include "base/words.h"
 #include "cli/heartbeat.h"
 #include "cli/same_command.h"

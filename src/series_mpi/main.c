@@ -1,6 +1,6 @@
 /** Main program of series_mpi: parses the options, loads the series, runs the steps, returns an exit code. */
-#include "base/destination.h"
 #include "base/enum_words.h"
+#include "base/output_file.h"
 #include "device/device.h"
 #include "series_mpi/job.h"
 

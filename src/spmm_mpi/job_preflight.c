@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "base/destination.h"
 #include "base/enum_words.h"
+#include "base/output_file.h"
 #include "base/words.h"
 #include "halo/node_rows.h"
 #include "io/generators.h"

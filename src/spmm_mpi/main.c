@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/destination.h"
 #include "base/enum_words.h"
 #include "base/memory.h"
+#include "base/output_file.h"
 #include "base/words.h"
 #include "formats/summation.h"
 #include "kernels/peers/peer_kernels.h"
