@@ -26,9 +26,10 @@ run: deps-build
 run-built:
 	$(Q)set -x; $(MPIRUN) $(strip $(call mpirun_flags,$(NP)) -np $(NP)) ./spmm_mpi $(MATRIX) $(ARGS)
 
-##* check          set up, build with and without CUDA, run every test (TESTS="test_plan ..." builds and runs some; JUNIT=FILE: a report for CI systems)
+##* check          set up, build with and without CUDA, run every test (TESTS="test_plan ..." builds and runs some; CHANGED=1: those that
+##                changed files reach, CHANGED=COMMIT since that commit; JUNIT=FILE: a report for CI systems)
 check: deps
-	@+$(MAKE) $(if $(filter 0,$(MPI)),check-one-rank,check-builds)
+	@+$(MAKE) $(if $(filter 0,$(MPI)),check-one-rank,check-builds) $(if $(CHANGED),TESTS="$$(tests/changed.py $(CHANGED))")
 
 ##* check-quick    build, and run tests for about a minute: the core, the command on 1, 2 and 4 ranks, an example (JUNIT=FILE as for check)
 ##* check-gpu      run the GPU tests, on a machine with a GPU; keep the output in bench/records/
@@ -154,6 +155,7 @@ takes_MATRIX := run run-built $(REPORT_TARGETS) all[MODE=] all[SAMPLING=yes]
 takes_ARGS := run run-built NAME soak bench-read bench-cpu bench-cpu-run bench-mpi bench-gpu bench-multigpu $(REPORT_CONVERSIONS) all[MODE=]
 takes_NP := run run-built NAME bench-mpi bench-multigpu
 takes_TESTS := check check-builds check-gpu check-unit check-one-rank run-one-rank asan check-asan check-tsan check-toolchains check-emulated build-unit build-tests
+takes_CHANGED := check
 takes_JUNIT := check check-builds check-quick check-one-rank run-one-rank
 takes_TOOLCHAINS := check-toolchains
 takes_MOST_RANKS := check-asan check-toolchains

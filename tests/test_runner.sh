@@ -99,6 +99,27 @@ bash tests/run --junit >>"$scratch/out" 2>&1
 usage=$?
 ok "a report that cannot be written is a failure" test "$none $full $usage $(grep -c 'No space left' "$scratch/out")" = "2 1 2 1"
 
+# the tests that a change reaches: in a tree of three of them
+tree=$scratch/tree
+mkdir -p "$tree/src/a" "$tree/src/b" "$tree/tests"
+cp tests/changed.py "$tree/tests/"
+touch "$tree/src/a/a.h" "$tree/src/a/a.c" "$tree/src/b/b.h" "$tree/src/b/other.c" "$tree/Makefile"
+echo '#include "a/a.h"' >"$tree/src/b/b.h"
+echo '#include "a/a.h"' >"$tree/tests/test_a.c"
+echo '#include "b/b.h"' >"$tree/tests/test_b.c"
+echo '# runs jobs/study' >"$tree/tests/test_c.py"
+git() { command git -C "$tree" -c user.name=a -c user.email=a@b "$@"; }
+git init -q && git add . && git commit -q -m one
+reached() { # FILE: prints the tests that a change of it reaches
+    mkdir -p "$(dirname "$tree/$1")"
+    echo " " >>"$tree/$1"
+    "$PYTHON" "$tree/tests/changed.py"
+    git checkout -q . && git clean -qfd
+}
+found="$(reached src/a/a.c), $(reached src/b/b.h), $(reached src/b/other.c), $(reached tests/test_a.c), $(reached jobs/study), $(reached Makefile)"
+text "CHANGED=1 finds the tests that a change reaches" "test_a test_b, test_b, test_b, test_a, test_c, test_a test_b test_c" "$found"
+unset -f git
+
 refused() { # ARGUMENTS...: succeeds if tests/bare has exit code 2 and prints one line
     local out
     out=$(tests/bare "$@" 2>&1)
