@@ -10,6 +10,11 @@ include mk/config.mk
 .PHONY: all run run-built check check-slurm check-gpu soak bench-read deps deps-build deps-lint install uninstall format \
         lint clean help help-all FORCE build build-unit build-tests link check-builds
 
+# `make all build-unit`: the make that all starts and this one would write the same libraries at the same time
+ifneq ($(and $(filter all,$(MAKECMDGOALS)),$(word 2,$(MAKECMDGOALS))),)
+.NOTPARALLEL:
+endif
+
 ##* all (default)  build under build/cpu or build/cuda, and link ./spmm_mpi and ./series_mpi to it
 all:
 	@+$(MAKE) $(J) link
