@@ -10,6 +10,7 @@ asan:
 # TESTED=mpi      of the C tests, those that run under mpirun
 TESTED ?= unit
 rank_options = $(if $(RANKS),--ranks '$(RANKS)')$(MOST_RANKS:%=--most-ranks %)
+NEEDED_BY_test_runner = $(patsubst %,$(B)/tests/%,test_always_fails test_scatter test_stats)
 # runs the C tests of the build that the variables (SANITIZE, CC, ..) select
 check-unit: build build-unit
 	$(Q)$(UNIT_SETTINGS) $(RUN_TESTS) --$(TESTED) $(UNIT_OPTIONS) $(B) $(TESTS)
