@@ -11,6 +11,7 @@ asan:
 TESTED ?= unit
 rank_options = $(if $(RANKS),--ranks '$(RANKS)')$(MOST_RANKS:%=--most-ranks %)
 NEEDED_BY_test_runner = $(patsubst %,$(B)/tests/%,test_always_fails test_scatter test_stats)
+NEEDED_BY_test_soak = $(B)/tests/test_differential
 # runs the C tests of the build that the variables (SANITIZE, CC, ..) select
 check-unit: build build-unit
 	$(Q)$(UNIT_SETTINGS) $(RUN_TESTS) --$(TESTED) $(UNIT_OPTIONS) $(B) $(TESTS)
