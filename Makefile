@@ -31,10 +31,10 @@ run: deps-build
 run-built:
 	$(Q)set -x; $(MPIRUN) $(strip $(call mpirun_flags,$(NP)) -np $(NP)) ./spmm_mpi $(MATRIX) $(ARGS)
 
-##* check          set up, build with and without CUDA, run every test (TESTS="test_plan ..." builds and runs some; CHANGED=1: those that
+##* check          set up, build with and without CUDA, run every test (TESTS="test_plan ..." builds and runs some; CHANGED=1: also those that
 ##                changed files reach, CHANGED=COMMIT since that commit; JUNIT=FILE: a report for CI systems)
 check: deps
-	@+$(MAKE) $(if $(filter 0,$(MPI)),check-one-rank,check-builds) $(if $(CHANGED),TESTS="$$(tests/changed.py $(CHANGED))")
+	@+$(MAKE) $(if $(filter 0,$(MPI)),check-one-rank,check-builds) $(if $(CHANGED),TESTS="$(TESTS) $$(tests/changed.py $(CHANGED))")
 
 ##* check-quick    build, and run tests for about a minute: the core, the command on 1, 2 and 4 ranks, an example (JUNIT=FILE as for check)
 ##* check-gpu      run the GPU tests, on a machine with a GPU; keep the output in bench/records/
