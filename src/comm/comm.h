@@ -78,8 +78,6 @@ typedef enum sp_tag {
     SP_TAG_JOINT,         /* joint exchange: entries of A that the receiver multiplies */
     SP_TAG_ROWS,          /* halo exchange: rows of X */
     SP_TAG_PEER_SETUP,    /* peer exchange: handshake between two ranks */
-    SP_TAG_PEER_READY,    /* peer exchange: ready messages */
-    SP_TAG_PEER_WRITTEN,  /* peer exchange: message that the rows of X have been written */
     SP_TAG_PARTIAL,       /* reduce: partial sums of Y */
     SP_TAG_PROBE,         /* measuring latency and bandwidth */
     SP_TAG_SERIES,        /* series_mpi: the values of series */

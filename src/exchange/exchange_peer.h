@@ -1,6 +1,5 @@
-/** Common code of the two peer backends: registered buffers, the places of the neighbors' X, and writing rows
- *  there.
- *  Private to the files src/exchange/exchange_peer*.c. */
+/** The peer backend's registered buffers, the places of the neighbors' X, and writing rows there. Private to
+ *  the files src/exchange/exchange_peer*.c. */
 #ifndef SP_EXCHANGE_PEER_H
 #define SP_EXCHANGE_PEER_H
 
@@ -19,8 +18,7 @@ typedef struct sp_peer_buffer {
  *  registered buffer number `buffer`. `at` is -1 if the rank failed and needs no rows. */
 typedef struct sp_peer_place {
     int64_t at, buffer;
-    int64_t captured; /**< 1: the exchange is being captured in a CUDA graph; only used by
-                           exchange_peer_stream.c */
+    int64_t captured; /**< 1: the exchange is being captured in a CUDA graph */
     sp_shared shared; /**< the buffer's handle */
 } sp_peer_place;
 
@@ -31,7 +29,7 @@ typedef struct sp_peer_remote {
     int buffers;
 } sp_peer_remote;
 
-/** The first member of the state of a peer backend. */
+/** The first member of the state of the peer backend. */
 typedef struct sp_peer {
     sp_peer_buffer *buffer; /**< [buffers] this rank's registered buffers */
     int buffers;
@@ -79,7 +77,7 @@ spmm_status sp_peer_attach_trial(const sp_exchange *x, int i, const sp_shared *t
  *  _MEMORY */
 spmm_status sp_peer_send_offsets(sp_exchange *x);
 
-/** The memory operations of both backends, for an X in a registered buffer. */
+/** The memory operations, for an X in a registered buffer. */
 extern const sp_exchange_memory sp_peer_memory;
 
 /** Detaches the targets' buffers, waits until all ranks of the process column have done so, then ends the

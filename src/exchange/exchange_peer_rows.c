@@ -1,4 +1,4 @@
-/** Common code of the two peer backends: registered buffers, and the writes of rows. */
+/** The peer backend: registered buffers, and the writes of rows. */
 #include "exchange/exchange_peer.h"
 
 #include <stdlib.h>
