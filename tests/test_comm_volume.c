@@ -86,14 +86,9 @@ static void brute_force(const spmm_csr *a, const blocks *b, int once, sp_rank_co
     free(needs);
 }
 
-static void check_count(const spmm_csr *a, const blocks *b, int threads, int once)
+static void check_same(const sp_rank_count *found, const sp_rank_count *expected, int ranks)
 {
-    sp_rank_count found[MOST_RANKS], expected[MOST_RANKS];
-    memset(found, 0x55, sizeof found);
-    brute_force(a, b, once, expected);
-    const sp_crossing crossing = {PER_NODE, once};
-    CHECK_INT(sp_comm_volume(a, b->P, b->Q, b->rows, b->cols, b->x, crossing, threads, found), SPMM_OK);
-    for (int r = 0; r < b->P * b->Q; r++) {
+    for (int r = 0; r < ranks; r++) {
         CHECK_INT(found[r].rows, expected[r].rows);
         CHECK_INT(found[r].nnz, expected[r].nnz);
         CHECK_INT(found[r].x_rows, expected[r].x_rows);
@@ -110,6 +105,16 @@ static void check_count(const spmm_csr *a, const blocks *b, int threads, int onc
         CHECK_INT(found[r].far_sent, expected[r].far_sent);
         CHECK_INT(found[r].far_to, expected[r].far_to);
     }
+}
+
+static void check_count(const spmm_csr *a, const blocks *b, int threads, int once)
+{
+    sp_rank_count found[MOST_RANKS], expected[MOST_RANKS];
+    memset(found, 0x55, sizeof found);
+    brute_force(a, b, once, expected);
+    const sp_crossing crossing = {PER_NODE, once};
+    CHECK_INT(sp_comm_volume(a, b->P, b->Q, b->rows, b->cols, b->x, crossing, threads, found), SPMM_OK);
+    check_same(found, expected, b->P * b->Q);
 }
 
 /** Returns boundaries that balance entries, and the program's ranges of X. */
@@ -222,6 +227,46 @@ static void test_known(void)
     }
 }
 
+/** Checks the counts of a stencil with blocks b against the counts of its matrix. */
+static void check_stencil(const sp_stencil *stencil, const spmm_csr *a, const blocks *b, int threads)
+{
+    sp_rank_count found[MOST_RANKS], expected[MOST_RANKS];
+    CHECK_INT(sp_stencil_volume(stencil, b->P, b->Q, b->rows, b->cols, b->x, PER_NODE, threads, found),
+              SPMM_OK);
+    CHECK_INT(sp_comm_volume(a, b->P, b->Q, b->rows, b->cols, b->x, (sp_crossing){PER_NODE, 0}, 1, expected),
+              SPMM_OK);
+    check_same(found, expected, b->P * b->Q);
+}
+
+static void test_stencils(void)
+{
+    static const char *const kinds[] = {"lap2d5", "lap3d7", "lap3d27"};
+    TEST("a stencil is counted without its matrix as with it, for every grid of up to 12 ranks") {
+        for (int kind = 0; kind < 3; kind++)
+            for (int side = 1; side <= 6; side++) {
+                char spec[32];
+                spmm_csr a;
+                sp_stencil stencil;
+                snprintf(spec, sizeof spec, "%s:%d", kinds[kind], side);
+                CHECK_INT(sp_gen_csr(spec, SPMM_F64, 1, &a), SPMM_OK);
+                CHECK_INT(stencil.side = sp_gen_stencil(spec, &stencil.dimensions, &stencil.star), side);
+                for (int64_t i = 0; i <= a.rows; i++) CHECK_INT(sp_stencil_start(&stencil, i), a.irp[i]);
+                for (int P = 1; P <= MOST_RANKS; P++)
+                    for (int Q = 1; P * Q <= MOST_RANKS; Q++) {
+                        blocks b = usual_blocks(&a, P, Q);
+                        check_stencil(&stencil, &a, &b, 1 + P % 2);
+                        b = random_blocks(&a, P, Q, 100 * (uint64_t)P + (uint64_t)Q);
+                        check_stencil(&stencil, &a, &b, 1);
+                    }
+                spmm_csr_destroy(&a);
+            }
+        sp_stencil none;
+        CHECK_INT(sp_gen_stencil("fem3:4", &none.dimensions, &none.star), 0);
+        CHECK_INT(sp_gen_stencil("lap3d7", &none.dimensions, &none.star), 0);
+        CHECK_INT(sp_gen_stencil("lap2d5.mtx", &none.dimensions, &none.star), 0);
+    }
+}
+
 static void test_refused(void)
 {
     spmm_csr a;
@@ -252,6 +297,7 @@ int main(void)
 {
     test_brute_force();
     test_known();
+    test_stencils();
     test_refused();
     return test_end();
 }

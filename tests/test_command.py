@@ -165,6 +165,8 @@ with test("what options, build, machine and file names show to fail is refused b
     verified(run(*FAST, "--json", "/dev/null", "--csv", "/dev/null", "lap2d5:9"), "devices may be shared")
     planned = run(*CPU, "--dry-run", "-g", "3x3", "--plan-ranks", "4,9", "lap2d5:9", records=False)
     equal((planned.code, "3x3" in planned.out), (0, True), planned.err)
+    planned = run(*CPU, "--dry-run", "--plan-ranks", 1000, "lap3d27:1000", records=False)
+    equal((planned.code, "1999997992" in planned.out), (0, True), f"27e9 entries without memory for them: {planned.err}")
 
 with test("the line errors holds relative errors against the machine epsilon, and counts elements beyond the bound"):
     for precision, epsilon in (("f64", 2.2204460492503131e-16), ("f32", 2.0 ** -23)):

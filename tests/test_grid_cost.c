@@ -21,7 +21,7 @@ static sp_grid_cost cost_by(const sp_cost_model *model, const spmm_csr *a, sp_pa
     sp_ranges ranges;
     sp_grid_cost cost;
     CHECK_INT(sp_ranges_create(p, q, &ranges), SPMM_OK);
-    CHECK_INT(sp_grid_cost_ranges(a, partition, 2, &ranges), SPMM_OK);
+    CHECK_INT(sp_grid_cost_ranges(a, partition, model, &ranges), SPMM_OK);
     CHECK_INT(sp_grid_cost_count(a, &ranges, model, counts, &cost), SPMM_OK);
     sp_ranges_destroy(&ranges);
     return cost;
@@ -30,13 +30,14 @@ static sp_grid_cost cost_by(const sp_cost_model *model, const spmm_csr *a, sp_pa
 static sp_grid_cost cost_of(const spmm_csr *a, sp_partition partition, int p, int q, int64_t k,
                             sp_rank_count *counts)
 {
-    return cost_by(&(sp_cost_model){SPMM_EXCHANGE_AUTO, 0, k, 2, 0, 0}, a, partition, p, q, counts);
+    return cost_by(&(sp_cost_model){SPMM_EXCHANGE_AUTO, 0, k, 2, 0, 0, {0, 0, 0}}, a, partition, p, q,
+                   counts);
 }
 
 /** Returns the cost with the given exchange and 64 columns of X. */
 static double cost_with(spmm_exchange exchange, const spmm_csr *a, int p, int q)
 {
-    const sp_cost_model model = {exchange, exchange == SPMM_EXCHANGE_JOINT, 64, 2, 0, 0};
+    const sp_cost_model model = {exchange, exchange == SPMM_EXCHANGE_JOINT, 64, 2, 0, 0, {0, 0, 0}};
     return cost_by(&model, a, SP_PARTITION_NNZ, p, q, NULL).cost;
 }
 
@@ -67,7 +68,7 @@ static void test_costs(void)
 
 static sp_grid_cost best_of(const spmm_csr *a, sp_partition partition, int ranks, int64_t k, FILE *table)
 {
-    const sp_cost_model model = {SPMM_EXCHANGE_AUTO, 0, k, 1, 0, 0};
+    const sp_cost_model model = {SPMM_EXCHANGE_AUTO, 0, k, 1, 0, 0, {0, 0, 0}};
     sp_grid_cost best = {0};
     CHECK_INT(sp_grid_cost_best(a, partition, ranks, &model, table, &best), SPMM_OK);
     return best;
@@ -128,7 +129,7 @@ static void test_exchanges(void)
         spmm_csr a;
         sp_rank_count counts[2];
         CHECK_INT(spmm_csr_from_triplets(8, 8, 10, i, j, NULL, SPMM_F64, &a), SPMM_OK);
-        const sp_cost_model model = {SPMM_EXCHANGE_HALO, 0, 64, 1, 0, 0};
+        const sp_cost_model model = {SPMM_EXCHANGE_HALO, 0, 64, 1, 0, 0, {0, 0, 0}};
         const sp_grid_cost c = cost_by(&model, &a, SP_PARTITION_ROWS, 2, 1, counts);
         CHECK_INT(counts[1].packed_rows, 2);
         CHECK(c.cost == 4 * 12 + 5 * 8 + 512 * (4 + 4 + 2 * 2 + 8 * 2));

@@ -401,6 +401,16 @@ spmm_status sp_gen_sizes(const char *spec, sp_sizes *sizes)
     return SPMM_OK;
 }
 
+int64_t sp_gen_stencil(const char *spec, int *dimensions, int *star)
+{
+    generator g;
+    if (!sp_gen_is_spec(spec) || parse(spec, &g) != SPMM_OK) return 0;
+    const row_fn row = g.kind->row;
+    *dimensions = row == row_2d5 ? 2 : 3;
+    *star = row != row_3d27;
+    return row == row_2d5 || row == row_3d7 || row == row_3d27 ? g.arg[0] : 0;
+}
+
 /** Generates an R-MAT graph. Each edge results from recursively choosing one of four quadrants of the matrix,
  *  with probabilities a, b, c, d = .57, .19, .19, .05 (Chakrabarti, Zhan, Faloutsos: R-MAT, SDM 2004; the
  *  parameters of Graph500). The values of repeated edges are summed. */

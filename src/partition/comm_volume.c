@@ -1,6 +1,7 @@
 /** Counts the communication volume of a distribution from the sparsity pattern of the whole matrix. */
 #include "partition/comm_volume.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "partition/column_set.h"
@@ -15,6 +16,7 @@ typedef struct model {
     sp_crossing crossing;
     const int64_t *row_begin, *col_begin, *x_begin;
     sp_rank_count *counts;
+    const sp_stencil *stencil; /**< the pattern, if it is not in a; else NULL */
 } model;
 
 /** Temporary arrays of one thread. The owners of X are numbered by process column: rank (o, q) has the index
@@ -49,6 +51,22 @@ static void end_run(const model *m, int p, int q, int64_t end, const workspace *
     if (end - s->after[q] > *longest) *longest = end - s->after[q];
 }
 
+/** Records that `rows` rows of X, from row `first` to row `last`, are needed; `fresh` of them are new for
+ *  their node. */
+static void want(workspace *s, int32_t supplier, int32_t first, int32_t last, int64_t rows, int64_t fresh)
+{
+    int32_t *const ends = s->ends + 2 * (int64_t)supplier;
+    if (s->wanted[supplier] == 0) {
+        s->suppliers[s->count++] = supplier;
+        ends[0] = first;
+        ends[1] = last;
+    }
+    s->wanted[supplier] += rows;
+    s->fresh[supplier] += fresh;
+    if (first < ends[0]) ends[0] = first;
+    if (last > ends[1]) ends[1] = last;
+}
+
 /** Adds entries [from, to) of row i, all of which lie in block (p, q), to the counts of rank (p, q), and
  *  records in s the rows of X that these entries need from other ranks. */
 static void count_entries(const model *m, int p, int q, int64_t i, int64_t from, int64_t to, workspace *s)
@@ -64,15 +82,7 @@ static void count_entries(const model *m, int p, int q, int64_t i, int64_t from,
         s->stamp[column] = p;
         /* neighboring columns usually have the same owner */
         if (column < owned[owner] || column >= owned[owner + 1]) owner = sp_part_of(owned, m->P, column);
-        const int32_t supplier = q * m->P + owner;
-        int32_t *const ends = s->ends + 2 * (int64_t)supplier;
-        s->fresh[supplier] += is_new(s->node, column, node_of(m, p, q));
-        if (s->wanted[supplier]++ == 0) {
-            s->suppliers[s->count++] = supplier;
-            ends[0] = ends[1] = column;
-        }
-        if (column < ends[0]) ends[0] = column;
-        if (column > ends[1]) ends[1] = column;
+        want(s, q * m->P + owner, column, column, 1, is_new(s->node, column, node_of(m, p, q)));
     }
     sp_rank_count *const c = &m->counts[p * m->Q + q];
     c->nnz += to - from;
@@ -128,8 +138,149 @@ static void book_halo(const model *m, int p, workspace *s)
     s->count = 0;
 }
 
-static void count_process_row(const model *m, int p, workspace *s)
+/* ---- the pattern of a stencil ---- */
+
+/** Returns how many of the coordinates c-1, c and c+1 lie in [0, n). */
+static int64_t reach(int64_t c, int64_t n) { return 1 + (c > 0) + (c < n - 1); }
+
+/** Returns the sum of reach() over the coordinates below c. */
+static int64_t reach_below(int64_t c, int64_t n) { return 3 * c - (c > 0) - (c == n); }
+
+int64_t sp_stencil_start(const void *stencil, int64_t row)
 {
+    const sp_stencil *const g = stencil;
+    const int64_t n = g->side, all = 3 * n - 2, x = row % n, z = g->dimensions == 3 ? row / n / n : 0;
+    const int64_t y = row / n - z * n, at_y = reach(y, n), at_z = g->dimensions == 3 ? reach(z, n) : 1;
+    if (!g->star)
+        return reach_below(z, n) * all * all + at_z * (reach_below(y, n) * all + at_y * reach_below(x, n));
+    return n * n * reach_below(z, n) + z * 2 * n * (all - n) + y * (n * at_z + all - 2 * n) +
+           n * reach_below(y, n) + x * (at_y + at_z - 2) + reach_below(x, n);
+}
+
+/** An interval of rows or columns that concerns process column q. */
+typedef struct piece {
+    int64_t q, first, end;
+} piece;
+
+typedef struct piece_list {
+    piece *at;
+    int64_t count, room;
+} piece_list;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t greatest(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/** Appends an interval; extends the last one if they touch. */
+static spmm_status append(piece_list *l, int64_t q, int64_t first, int64_t end)
+{
+    piece *const last = l->count > 0 ? l->at + l->count - 1 : NULL, *grown;
+    if (last && last->q == q && first >= last->first && first <= last->end) {
+        last->end = greatest(last->end, end);
+        return SPMM_OK;
+    }
+    if (l->count == l->room) {
+        TRY(sp_alloc((void **)&grown, 2 * l->room + 64, sizeof *grown, "intervals of rows"));
+        if (last) memcpy(grown, l->at, (size_t)l->count * sizeof *grown);
+        sp_free(l->at);
+        l->at = grown;
+        l->room = 2 * l->room + 64;
+    }
+    l->at[l->count++] = (piece){q, first, end};
+    return SPMM_OK;
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const piece *const x = a, *const y = b;
+    return x->q != y->q ? (x->q > y->q) - (x->q < y->q) : (x->first > y->first) - (x->first < y->first);
+}
+
+/** Sorts the intervals, and unites those that overlap or touch. */
+static void unite(piece_list *l)
+{
+    const int64_t count = l->count;
+    if (count > 0) qsort(l->at, (size_t)count, sizeof *l->at, by_place);
+    l->count = 0;
+    for (int64_t i = 0; i < count; i++) (void)append(l, l->at[i].q, l->at[i].first, l->at[i].end);
+}
+
+/** Counts the entries of rows [from, to), which lie in one line of points, in the line that begins with
+ *  column `base`: row i has the columns from i + shift - wide to i + shift + wide, as far as they lie in that
+ *  line. */
+static spmm_status count_line(const model *m, int p, int64_t from, int64_t to, int64_t base, int64_t shift,
+                              int wide, piece_list *waiting, piece_list *needed)
+{
+    const int64_t base_end = base + m->stencil->side;
+    const int64_t first = greatest(from + shift - wide, base), end = least(to + shift + wide, base_end);
+    for (int q = sp_part_of(m->col_begin, m->Q, first); q < m->Q && m->col_begin[q] < end; q++) {
+        const int64_t low = greatest(m->col_begin[q], base), high = least(m->col_begin[q + 1], base_end);
+        const int64_t *const own = m->x_begin + (int64_t)q * (m->P + 1) + p;
+        const int64_t away[2][2] = {{low, least(own[0], high)}, {greatest(own[1], low), high}};
+        for (int d = -wide; d <= wide; d++)
+            m->counts[p * m->Q + q].nnz += greatest(0, least(to + shift + d, high) -
+                                                           greatest(from + shift + d, low));
+        for (int i = 0; i < 2; i++) {
+            const int64_t a = greatest(away[i][0], first), b = least(away[i][1], end);
+            if (a >= b) continue;
+            TRY(append(needed, q, a, b));
+            TRY(append(waiting, q, greatest(from, a - shift - wide), least(to, b - shift + wide)));
+        }
+    }
+    return SPMM_OK;
+}
+
+/** Counts the neighbors in direction (dy, dz) of the points of process row p. */
+static spmm_status count_direction(const model *m, int p, int dy, int dz, piece_list *waiting,
+                                   piece_list *needed)
+{
+    const int64_t n = m->stencil->side, depth = m->stencil->dimensions == 3 ? n : 1;
+    const int64_t begin = m->row_begin[p], end = m->row_begin[p + 1], shift = (dz * n + dy) * n;
+    const int wide = !m->stencil->star || (dy == 0 && dz == 0);
+    for (int64_t line = begin / n; line * n < end && begin < end; line++) {
+        const int64_t y = line % n + dy, z = line / n + dz, at = line * n;
+        if (y < 0 || y >= n || z < 0 || z >= depth) continue;
+        TRY(count_line(m, p, greatest(begin, at), least(end, at + n), at + shift, shift, wide, waiting,
+                       needed));
+    }
+    return SPMM_OK;
+}
+
+/** Does for the pattern of a stencil what count_row() does for each row of process row p. */
+static spmm_status count_points(const model *m, int p, workspace *s)
+{
+    const int deep = m->stencil->dimensions == 3;
+    piece_list waiting = {NULL, 0, 0}, needed = {NULL, 0, 0};
+    spmm_status status = SPMM_OK;
+    for (int i = 0; i < 9 && status == SPMM_OK; i++) {
+        const int dy = i % 3 - 1, dz = i / 3 - 1;
+        if ((deep || dz == 0) && (!m->stencil->star || dy == 0 || dz == 0))
+            status = count_direction(m, p, dy, dz, &waiting, &needed);
+    }
+    unite(&waiting);
+    unite(&needed);
+    for (const piece *i = waiting.at; i < waiting.at + waiting.count; i++) {
+        m->counts[p * m->Q + i->q].boundary_rows += i->end - i->first;
+        end_run(m, p, (int)i->q, i->first, s);
+        s->after[i->q] = i->end;
+    }
+    for (const piece *i = needed.at; i < needed.at + needed.count; i++) {
+        const int64_t *const owned = m->x_begin + i->q * (m->P + 1);
+        for (int64_t at = i->first, end; at < i->end; at = end) {
+            const int o = sp_part_of(owned, m->P, at);
+            end = least(i->end, owned[o + 1]);
+            want(s, (int32_t)(i->q * m->P + o), (int32_t)at, (int32_t)(end - 1), end - at, end - at);
+        }
+    }
+    sp_free(waiting.at);
+    sp_free(needed.at);
+    return status;
+}
+
+/* ---- all process rows ---- */
+
+static spmm_status count_process_row(const model *m, int p, workspace *s)
+{
+    spmm_status status = SPMM_OK;
     for (int q = 0; q < m->Q; q++) {
         sp_rank_count *const c = &m->counts[p * m->Q + q];
         const int64_t *const owned = m->x_begin + (int64_t)q * (m->P + 1);
@@ -138,9 +289,11 @@ static void count_process_row(const model *m, int p, workspace *s)
         c->partial_rows = m->Q == 1 ? 0 : c->rows;
         s->after[q] = m->row_begin[p];
     }
-    for (int64_t i = m->row_begin[p]; i < m->row_begin[p + 1]; i++) count_row(m, p, i, s);
+    if (m->stencil) status = count_points(m, p, s);
+    for (int64_t i = m->row_begin[p]; i < m->row_begin[p + 1] && !m->stencil; i++) count_row(m, p, i, s);
     for (int q = 0; q < m->Q; q++) end_run(m, p, q, m->row_begin[p + 1], s);
     book_halo(m, p, s);
+    return status;
 }
 
 static int greatest_divisor(int a, int b) { return b == 0 ? a : greatest_divisor(b, a % b); }
@@ -165,6 +318,7 @@ static spmm_status count_all(const model *m, int threads)
     const int marks = marks_nodes(m), together = marks ? rows_of_nodes(m) : 1;
     int32_t *stamps = NULL, *nodes = NULL, *suppliers = NULL, *ends = NULL;
     int64_t *wanted = NULL, *after = NULL;
+    int failed = 0;
     spmm_status status;
     TRY_GOTO(sp_alloc((void **)&stamps, threads * cols, sizeof *stamps, "stamps of the columns"), done);
     TRY_GOTO(sp_alloc((void **)&suppliers, threads * ranks, sizeof *suppliers, "owners of halo rows"), done);
@@ -177,7 +331,7 @@ static spmm_status count_all(const model *m, int threads)
              done);
     /* one workspace per iteration t, not per thread, because OpenMP may provide fewer threads than
      * requested */
-#pragma omp parallel for schedule(static, 1) num_threads(threads)
+#pragma omp parallel for schedule(static, 1) num_threads(threads) reduction(| : failed)
     for (int t = 0; t < threads; t++) {
         workspace s = {.stamp = stamps + t * cols,
                        .node = nodes ? nodes + t * cols : NULL,
@@ -189,8 +343,9 @@ static spmm_status count_all(const model *m, int threads)
         for (int64_t c = 0; c < cols; c++) s.stamp[c] = -1;
         for (int64_t c = 0; c < cols && s.node; c++) s.node[c] = -1;
         for (int p = 0; p < m->P; p++)
-            if (p / together % threads == t) count_process_row(m, p, &s);
+            if (p / together % threads == t) failed |= count_process_row(m, p, &s) != SPMM_OK;
     }
+    if (failed) status = sp_fail(SPMM_ERR_MEMORY, "cannot allocate the intervals of the rows");
 done:
     sp_free(stamps);
     sp_free(nodes);
@@ -227,7 +382,17 @@ spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_b
                        "blocks of %d x %d processes do not cover a %lld x %lld matrix in order", P, Q,
                        (long long)a->rows, (long long)a->cols);
     memset(counts, 0, (size_t)P * (size_t)Q * sizeof *counts);
-    const model m = {a, P, Q, crossing, row_begin, col_begin, x_begin, counts};
+    const model m = {a, P, Q, crossing, row_begin, col_begin, x_begin, counts, NULL};
+    return count_all(&m, threads < P ? threads : P);
+}
+
+spmm_status sp_stencil_volume(const sp_stencil *stencil, int P, int Q, const int64_t *row_begin,
+                              const int64_t *col_begin, const int64_t *x_begin, int per_node, int threads,
+                              sp_rank_count *counts)
+{
+    const spmm_csr none = {.rows = 0};
+    const model m = {&none, P, Q, {per_node, 0}, row_begin, col_begin, x_begin, counts, stencil};
+    memset(counts, 0, (size_t)P * (size_t)Q * sizeof *counts);
     return count_all(&m, threads < P ? threads : P);
 }
 

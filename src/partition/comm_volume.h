@@ -69,6 +69,23 @@ spmm_status sp_comm_volume(const spmm_csr *a, int P, int Q, const int64_t *row_b
                            const int64_t *col_begin, const int64_t *x_begin, sp_crossing crossing,
                            int threads, sp_rank_count *counts);
 
+/** A stencil on a grid of N^2 or N^3 points, numbered along x first. Its pattern need not be in memory. */
+typedef struct sp_stencil {
+    int64_t side;   /**< N; 0: the matrix is not of a stencil */
+    int dimensions; /**< 2 or 3 */
+    int star;       /**< 1: a point and its neighbors along the axes, 0: diagonal neighbors, too */
+} sp_stencil;
+
+/** Returns the number of entries before a row of a stencil or, as its pattern is symmetric, before a column.
+ *  Local. \param [in] stencil  an sp_stencil, for sp_partition_starts() */
+int64_t sp_stencil_start(const void *stencil, int64_t row);
+
+/** Counts as sp_comm_volume() does, without crossing.x_once, from intervals of rows and columns. Trusts the
+ *  boundaries. Local. \return SPMM_OK, SPMM_ERR_MEMORY */
+spmm_status sp_stencil_volume(const sp_stencil *stencil, int P, int Q, const int64_t *row_begin,
+                              const int64_t *col_begin, const int64_t *x_begin, int per_node, int threads,
+                              sp_rank_count *counts);
+
 /** Counts the rows of X that parts of a renumbered square matrix need from one another, without renumbering
  *  it. Parts are ranks or, if rows cross between nodes only once, nodes. Local. Takes one pass over the
  *  column indices, by all threads. Memory: 1 bit per column, and 4 bytes per row if perm is not NULL.

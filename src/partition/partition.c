@@ -12,9 +12,10 @@ void sp_partition_even(int64_t rows, int parts, int64_t *begin)
     for (int p = 0; p <= parts; p++) begin[p] = p * each + (p < more ? p : more);
 }
 
-void sp_partition_entries(const int64_t *irp, int64_t rows, int parts, int64_t *begin)
+void sp_partition_starts(int64_t (*start)(const void *of, int64_t row), const void *of, int64_t rows,
+                         int parts, int64_t *begin)
 {
-    const int64_t nnz = rows ? irp[rows] : 0;
+    const int64_t nnz = rows ? start(of, rows) : 0;
     if (nnz == 0) {
         sp_partition_even(rows, parts, begin);
         return;
@@ -22,11 +23,25 @@ void sp_partition_entries(const int64_t *irp, int64_t rows, int parts, int64_t *
     begin[0] = 0;
     for (int p = 1; p < parts; p++) {
         const int64_t entry = sp_partition_share(nnz, parts, p);
-        int64_t row = sp_lower_bound(irp, begin[p - 1], rows, entry);
-        if (row > begin[p - 1] && entry - irp[row - 1] < irp[row] - entry) row--;
+        int64_t row = begin[p - 1], end = rows;
+        while (row < end) {
+            const int64_t middle = row + (end - row) / 2;
+            if (start(of, middle) < entry)
+                row = middle + 1;
+            else
+                end = middle;
+        }
+        if (row > begin[p - 1] && entry - start(of, row - 1) < start(of, row) - entry) row--;
         begin[p] = row;
     }
     begin[parts] = rows;
+}
+
+static int64_t in_array(const void *irp, int64_t row) { return ((const int64_t *)irp)[row]; }
+
+void sp_partition_entries(const int64_t *irp, int64_t rows, int parts, int64_t *begin)
+{
+    sp_partition_starts(in_array, irp, rows, parts, begin);
 }
 
 /** Sets start[j + 1] to the number of entries in columns 0 to j. The caller has zeroed `start`. */

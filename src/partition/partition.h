@@ -33,6 +33,10 @@ void sp_partition_even(int64_t rows, int parts, int64_t *begin);
  *  \param [out] begin  first row of each block, [parts + 1] */
 void sp_partition_entries(const int64_t *irp, int64_t rows, int parts, int64_t *begin);
 
+/** Like sp_partition_entries(); start(of, i) returns the start of row i instead of irp[i]. */
+void sp_partition_starts(int64_t (*start)(const void *of, int64_t row), const void *of, int64_t rows,
+                         int parts, int64_t *begin);
+
 /** Divides columns into consecutive blocks with about the same number of entries, as sp_partition_entries()
  *  divides rows. Needs 8 bytes of temporary memory per column.
  *

@@ -6,14 +6,18 @@
 #include "base/memory.h"
 #include "formats/multivector.h"
 
-spmm_status sp_grid_cost_ranges(const spmm_csr *a, sp_partition partition, int threads, sp_ranges *r)
+spmm_status sp_grid_cost_ranges(const spmm_csr *a, sp_partition partition, const sp_cost_model *model,
+                                sp_ranges *r)
 {
     if (partition == SP_PARTITION_ROWS) {
         sp_partition_even(a->rows, r->p, r->row_begin);
         sp_partition_even(a->cols, r->q, r->col_begin);
+    } else if (model->stencil.side > 0) {
+        sp_partition_starts(sp_stencil_start, &model->stencil, a->rows, r->p, r->row_begin);
+        sp_partition_starts(sp_stencil_start, &model->stencil, a->cols, r->q, r->col_begin);
     } else {
         if (!sp_partition_renumbers(partition)) sp_partition_entries(a->irp, a->rows, r->p, r->row_begin);
-        TRY(sp_partition_columns(a, threads, r->q, r->col_begin));
+        TRY(sp_partition_columns(a, model->threads, r->q, r->col_begin));
     }
     sp_x_ranges(a->rows, a->cols, r->p, r->q, r->row_begin, r->col_begin, r->x_begin);
     return SPMM_OK;
@@ -138,8 +142,12 @@ static spmm_status count_ranks(const spmm_csr *a, const sp_ranges *r, const sp_c
                                sp_rank_count *counts, sp_grid_cost *cost)
 {
     const sp_crossing crossing = sp_crossing_of(model);
-    TRY(sp_comm_volume(a, r->p, r->q, r->row_begin, r->col_begin, r->x_begin, crossing, model->threads,
-                       counts));
+    if (model->stencil.side > 0)
+        TRY(sp_stencil_volume(&model->stencil, r->p, r->q, r->row_begin, r->col_begin, r->x_begin,
+                              crossing.per_node, model->threads, counts));
+    else
+        TRY(sp_comm_volume(a, r->p, r->q, r->row_begin, r->col_begin, r->x_begin, crossing, model->threads,
+                           counts));
     if (model->joint)
         TRY(sp_joint_volume(a, r->p, r->q, r->row_begin, r->x_begin, crossing, model->threads, counts));
     for (int64_t i = 0; i < (int64_t)r->p * r->q; i++)
@@ -207,7 +215,7 @@ static spmm_status cost_of(const spmm_csr *a, sp_partition partition, int p, int
 {
     sp_ranges ranges;
     TRY(sp_ranges_create(p, q, &ranges));
-    spmm_status status = sp_grid_cost_ranges(a, partition, model->threads, &ranges);
+    spmm_status status = sp_grid_cost_ranges(a, partition, model, &ranges);
     if (status == SPMM_OK) status = sp_grid_cost_count(a, &ranges, model, NULL, cost);
     sp_ranges_destroy(&ranges);
     return status;

@@ -23,6 +23,7 @@ typedef struct sp_cost_model {
     int threads;            /**< OpenMP threads for counting */
     int per_node;           /**< ranks per node, for the communication between nodes; 0: there is one node */
     spmm_device device;     /**< the device on which the ranks multiply */
+    sp_stencil stencil;     /**< the pattern, if A has only sizes; else its side is 0 */
 } sp_cost_model;
 
 /** Returns how often a row of X that several ranks of a node need is counted between nodes: once on CPUs,
@@ -42,14 +43,16 @@ typedef struct sp_grid_cost {
     double cost;  /**< cost of the most expensive rank in the model, in copied bytes */
 } sp_grid_cost;
 
-/** Determines the row blocks and column blocks (balanced by entries, or of equal size with SP_PARTITION_ROWS)
- *  and the owners of the rows of X. If the partition renumbers the rows, the caller has set
- *  ranges->row_begin, and the row blocks are not changed. SP_PARTITION_AUTO means SP_PARTITION_NNZ here.
+/** Determines, by model->stencil and model->threads, the row blocks and column blocks (balanced by entries,
+ *  or of equal size with SP_PARTITION_ROWS) and the owners of the rows of X. If the partition renumbers the
+ *  rows, the caller has set ranges->row_begin, and the row blocks are not changed. SP_PARTITION_AUTO means
+ *  SP_PARTITION_NNZ here.
  *
  *  Local.
  *  \param [in,out] ranges  created by the caller for a P x Q grid
  *  \return SPMM_OK, SPMM_ERR_MEMORY */
-spmm_status sp_grid_cost_ranges(const spmm_csr *a, sp_partition partition, int threads, sp_ranges *ranges);
+spmm_status sp_grid_cost_ranges(const spmm_csr *a, sp_partition partition, const sp_cost_model *model,
+                                sp_ranges *ranges);
 
 /** Counts the cost of a product on the grid of `ranges`.
  *

@@ -70,6 +70,14 @@ static spmm_status read_file(sp_job_input *input)
 static spmm_status generate(const sp_options *o, const sp_place *place, sp_job_input *input)
 {
     input->info = (sp_mtx_info){.format = "generated", .field = "real", .symmetry = "general"};
+    input->a = (spmm_csr){.precision = o->precision};
+    if (sp_job_stencil(o, place).side > 0) {
+        sp_sizes sizes;
+        TRY(sp_gen_sizes(o->matrix, &sizes));
+        input->a.rows = input->a.cols = sizes.rows;
+        input->a.nnz = sizes.entries;
+        return SPMM_OK;
+    }
     sp_job_phase(place, "generating");
     const spmm_status status = sp_gen_csr(o->matrix, o->precision, place->binding.threads, &input->a);
     sp_job_phase(place, NULL);
@@ -79,7 +87,7 @@ static spmm_status generate(const sp_options *o, const sp_place *place, sp_job_i
 
 static void row_facts(const spmm_csr *a, sp_matrix_facts *facts)
 {
-    for (int64_t i = 0; i < a->rows; i++) {
+    for (int64_t i = 0; i < a->rows && a->irp; i++) {
         const int64_t n = a->irp[i + 1] - a->irp[i];
         if (n > facts->longest) facts->longest = n;
         facts->empty += n == 0;

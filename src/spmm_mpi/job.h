@@ -8,6 +8,7 @@
 #include "halo/halo.h"
 #include "distribute/scatter.h"
 #include "files/matrix_file.h"
+#include "partition/comm_volume.h"
 #include "kernels/kernel.h"
 #include "spmm_mpi/options.h"
 #include "spmm_mpi/report.h"
@@ -143,6 +144,10 @@ spmm_status sp_job_check_conversions(const sp_place *place, const spmm_csr *a, d
 void sp_job_destroy(sp_job *job);
 
 /* ---- functions that the job*.c files share ---- */
+
+/** Returns the stencil from which --dry-run counts without the matrix: a generator's, unless the counts need
+ *  the matrix (the joint exchange, nodes of several CPU ranks). Else its side is 0. Local. */
+sp_stencil sp_job_stencil(const sp_options *o, const sp_place *place);
 
 /** Returns sp_progress_show(), or NULL if progress is not visible or this rank prints nothing. Local. */
 sp_scatter_progress sp_job_progress(const sp_place *place);

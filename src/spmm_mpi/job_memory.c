@@ -103,6 +103,7 @@ spmm_status sp_job_check_memory(const sp_options *o, const sp_place *place, cons
 {
     char what[SP_MESSAGE_BYTES / 2];
     outlook l;
+    if (sp_job_stencil(o, place).side > 0) return SPMM_OK;
     if (look_ahead(o, &place->grid, file, &l) != SPMM_OK)
         return SPMM_OK; /* the reader of X reports the error */
     snprintf(what, sizeof what, "%.300s (%lld rows%s%lld entries)", o->matrix, (long long)l.a.rows,

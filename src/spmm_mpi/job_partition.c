@@ -1,23 +1,40 @@
 /** Chooses the grid and the blocks, and selects rows to verify. Implements --dry-run. */
 #include "base/memory.h"
 #include "base/words.h"
+#include "io/generators.h"
 #include "partition/comm_volume.h"
 #include "spmm_mpi/grid_cost.h"
 #include "spmm_mpi/job.h"
 
 /* ---- the grid ---- */
 
+static int counts_joint(const sp_options *o)
+{
+    return o->exchange == SPMM_EXCHANGE_JOINT ||
+           (o->exchange == SPMM_EXCHANGE_AUTO && o->bits == SP_BITS_ANY);
+}
+
+sp_stencil sp_job_stencil(const sp_options *o, const sp_place *place)
+{
+    sp_stencil s = {.side = 0};
+    const int cpu = o->device == SP_DEVICE_CPU ||
+                    (o->device == SP_DEVICE_AUTO && place->binding.device == SPMM_CPU);
+    if (o->action == SP_ACTION_DRY_RUN && !counts_joint(o) && !(cpu && o->ranks_per_node > 1))
+        s.side = sp_gen_stencil(o->matrix, &s.dimensions, &s.star);
+    return s;
+}
+
 /** Returns the cost model for the largest K of the run. */
 static sp_cost_model usual_model(const sp_options *o, const sp_place *place, const sp_job_input *input)
 {
     return (sp_cost_model){.exchange = o->exchange,
-                           .joint = o->exchange == SPMM_EXCHANGE_JOINT ||
-                                    (o->exchange == SPMM_EXCHANGE_AUTO && o->bits == SP_BITS_ANY),
+                           .joint = counts_joint(o),
                            .k = sp_most_columns(&input->columns),
                            .threads = place->binding.threads,
                            .per_node = o->ranks_per_node,
                            .device = o->device == SP_DEVICE_AUTO ? place->binding.device
-                                                                 : (spmm_device)o->device};
+                                                                 : (spmm_device)o->device,
+                           .stencil = sp_job_stencil(o, place)};
 }
 
 /** With --grid auto, rank 0 finds the grid with the least cost, and all ranks replace *grid by it. */
@@ -79,7 +96,8 @@ static spmm_status partition_on_root(const sp_options *o, const sp_place *place,
     if (*mode == SP_VERIFY_FULL &&
         sp_job_verify_bytes(input, o->precision) > 0.8 * (double)sp_available_bytes())
         *mode = SP_VERIFY_SAMPLE;
-    return sp_grid_cost_ranges(&input->a, dist->cut.taken, place->binding.threads, &dist->ranges);
+    const sp_cost_model model = {.threads = place->binding.threads};
+    return sp_grid_cost_ranges(&input->a, dist->cut.taken, &model, &dist->ranges);
 }
 
 spmm_status sp_job_partition(const sp_options *o, sp_place *place, sp_job_input *input, sp_distribution *dist,
@@ -139,7 +157,7 @@ static spmm_status count_grid(const sp_options *o, const spmm_csr *a, const sp_c
 {
     TRY(sp_ranges_create(dims[0], dims[1], &g->ranges));
     TRY(sp_alloc((void **)&g->counts, (int64_t)dims[0] * dims[1], sizeof *g->counts, "counts of the ranks"));
-    TRY(sp_grid_cost_ranges(a, o->partition, model->threads, &g->ranges));
+    TRY(sp_grid_cost_ranges(a, o->partition, model, &g->ranges));
     return sp_grid_cost_count(a, &g->ranges, model, g->counts, &g->cost);
 }
 
