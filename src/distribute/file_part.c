@@ -43,6 +43,11 @@ static spmm_status check_parts(sp_reading *r)
             "%s: is compressed by %s, and ranks cannot read parts of it: unpack it first (%s FILE), or let "
             "one rank read it (--io root)",
             r->path, codec->name, codec->unpack);
+    if (!sp_reading_repeatable(r))
+        return sp_fail(SPMM_ERR_UNSUPPORTED,
+                       "%s: is a tar archive, and ranks cannot read parts of it: unpack it first (tar -xf "
+                       "FILE), or let one rank read it (--io root)",
+                       r->path);
     if (r->header.array) return refuse_array(r);
     /* fail early if the file is too short for the number of entries on its size line */
     return sp_reading_capacity(r) < r->header.entries ? sp_reading_explain(r) : SPMM_OK;

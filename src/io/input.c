@@ -12,6 +12,7 @@
 
 #include "base/memory.h"
 #include "base/words.h"
+#include "codec/tar.h"
 #include "io/input_kind.h"
 
 enum {
@@ -40,6 +41,7 @@ struct sp_input {
     int64_t position;   /* offset of the next byte to read from the file */
     int64_t limit;      /* the file is read only up to this offset */
     unpacking *unpack;  /* NULL: the file is plain */
+    sp_tar *tar;        /* of an archive, whose matrix is the text; its `left` is -1 at the end. NULL: none */
     int finished;       /* 1: at the end of the file, or reading has failed */
     spmm_status failed;
     char error[256];
@@ -258,9 +260,8 @@ static void read_packed(sp_input *s, char *buffer, int64_t bytes, int64_t *got)
     }
 }
 
-/* ---- any file ---- */
-
-spmm_status sp_input_read(sp_input *s, char *buffer, int64_t bytes, int64_t *got)
+/** Reads the next bytes of the file, decompressed. */
+static spmm_status read_stream(sp_input *s, char *buffer, int64_t bytes, int64_t *got)
 {
     *got = 0;
     if (bytes <= 0) return s->failed;
@@ -269,6 +270,91 @@ spmm_status sp_input_read(sp_input *s, char *buffer, int64_t bytes, int64_t *got
     else if (!s->finished)
         read_fully(s, buffer, bytes, got);
     return *got > 0 ? SPMM_OK : s->failed;
+}
+
+static void rewind_stream(sp_input *s, int64_t position)
+{
+    s->position = position;
+    s->finished = 0;
+    s->failed = SPMM_OK;
+    s->error[0] = '\0';
+    unpacking *const u = s->unpack;
+    if (!u) return;
+    u->left = u->text_begin = u->text_end = 0;
+    u->inside = 1;
+    if (!u->codec->ops->restart(u->state))
+        source_fail(s, SPMM_ERR_MEMORY, "cannot allocate what unpacks %s data", u->codec->name);
+}
+
+/* ---- tar archives ---- */
+
+#define UNPACK_TAR "unpack it first (tar -xf FILE) and give one of it"
+
+/** sp_tar.read */
+static int64_t read_archive(void *source, char *to, int64_t bytes)
+{
+    int64_t got;
+    (void)read_stream(source, to, bytes, &got);
+    return got;
+}
+
+static spmm_status archive_damaged(sp_input *s)
+{
+    if (s->failed) return s->failed;
+    return source_fail(s, SPMM_ERR_OPEN,
+                       "found a tar archive that is damaged or cut short, expected it intact");
+}
+
+/** Moves to the beginning of the matrix NAME/NAME.mtx. */
+static spmm_status find_matrix(sp_input *s)
+{
+    rewind_stream(s, 0);
+    s->tar->left = s->tar->gap = 0;
+    const int found = sp_tar_next(s->tar);
+    if (found < 0) return archive_damaged(s);
+    return found ? SPMM_OK
+                 : source_fail(s, SPMM_ERR_UNSUPPORTED,
+                               "found a tar archive, expected a matrix NAME/NAME.mtx in it: " UNPACK_TAR);
+}
+
+/** Reads the rest of the archive, behind the matrix, which must not hold another one. */
+static spmm_status end_archive(sp_input *s)
+{
+    const sp_tar matrix = *s->tar;
+    char one[SP_TAR_NAME], other[SP_TAR_NAME];
+    const int found = matrix.left > 0 ? -1 : sp_tar_next(s->tar);
+    s->tar->left = -1;
+    if (found < 0) return archive_damaged(s);
+    if (found == 0) return SPMM_OK;
+    return source_fail(s, SPMM_ERR_UNSUPPORTED,
+                       "found a tar archive with %.60s and %.60s, expected one matrix: " UNPACK_TAR,
+                       sp_shown(one, sizeof one, matrix.name), sp_shown(other, sizeof other, s->tar->name));
+}
+
+/** If the file is an archive, makes its matrix the text. */
+static spmm_status detect_tar(sp_input *s)
+{
+    unsigned char head[SP_TAR_BLOCK];
+    int64_t n = 0;
+    for (int64_t got = 1; got > 0 && n < SP_TAR_BLOCK; n += got)
+        (void)read_stream(s, (char *)head + n, SP_TAR_BLOCK - n, &got);
+    rewind_stream(s, 0);
+    if (n < SP_TAR_BLOCK || !sp_tar_begins(head)) return SPMM_OK;
+    s->tar = calloc(1, sizeof *s->tar);
+    if (!s->tar) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate a reader", s->path);
+    *s->tar = (sp_tar){.read = read_archive, .source = s};
+    const spmm_status status = find_matrix(s);
+    return status == SPMM_OK ? SPMM_OK : sp_fail(status, "%s: %s", s->path, s->error);
+}
+
+/* ---- any file ---- */
+
+spmm_status sp_input_read(sp_input *s, char *buffer, int64_t bytes, int64_t *got)
+{
+    if (!s->tar) return read_stream(s, buffer, bytes, got);
+    *got = bytes > 0 && !s->failed ? sp_tar_read(s->tar, buffer, bytes) : 0;
+    if (*got > 0 || bytes <= 0 || s->failed || s->tar->left < 0) return s->failed;
+    return end_archive(s);
 }
 
 /** Refuses a file whose first bytes show that it is not text. Ignores read errors: they will occur again, and
@@ -307,6 +393,7 @@ spmm_status sp_input_of(const char *path, int fd, sp_input **source)
     s->fd = fd;
     spmm_status status = fd < 0 ? cannot_open(path, -fd) : check_file(s);
     if (status == SPMM_OK) status = detect_codec(s);
+    if (status == SPMM_OK) status = detect_tar(s);
     if (status == SPMM_OK) status = check_kind(s);
     if (status != SPMM_OK) {
         sp_input_close(s);
@@ -332,7 +419,7 @@ int64_t sp_input_bytes_left_at_most(const sp_input *s)
     return left > INT64_MAX / ratio - PACKED_BYTES - 1 ? INT64_MAX : (left + PACKED_BYTES + 1) * ratio;
 }
 
-int sp_input_repeatable(const sp_input *s) { return !s->unpack; }
+int sp_input_repeatable(const sp_input *s) { return !s->unpack && !s->tar; }
 
 const sp_codec *sp_input_codec(const sp_input *s) { return s->unpack ? s->unpack->codec : NULL; }
 
@@ -355,16 +442,10 @@ spmm_status sp_input_dup(const sp_input *source, sp_input **other)
 
 void sp_input_go_back(sp_input *s, int64_t position)
 {
-    s->position = position;
-    s->finished = 0;
-    s->failed = SPMM_OK;
-    s->error[0] = '\0';
-    unpacking *const u = s->unpack;
-    if (!u) return;
-    u->left = u->text_begin = u->text_end = 0;
-    u->inside = 1;
-    if (!u->codec->ops->restart(u->state))
-        source_fail(s, SPMM_ERR_MEMORY, "cannot allocate what unpacks %s data", u->codec->name);
+    if (s->tar)
+        (void)find_matrix(s);
+    else
+        rewind_stream(s, position);
 }
 
 void sp_input_limit(sp_input *s, int64_t limit) { s->limit = limit; }
@@ -380,6 +461,7 @@ void sp_input_close(sp_input *s)
     if (!s) return;
     if (s->unpack) s->unpack->codec->ops->destroy(s->unpack->state);
     free(s->unpack);
+    free(s->tar);
     if (s->fd >= 0) close(s->fd);
     free(s);
 }

@@ -12,7 +12,8 @@ typedef struct sp_input sp_input;
 int sp_input_descriptor(const char *path);
 
 /** Opens a regular file that contains text, plain or compressed in a way that this build can read (codec.h).
- *  The first bytes of the file, not its name, decide whether it is compressed and whether it is text.
+ *  Of a tar archive (codec/tar.h), the text is its matrix. The first bytes of the file, not its name, decide
+ *  whether it is compressed, an archive, or text.
  *  \param [in]  path    must remain valid until sp_input_close()
  *  \param [out] source  closed by sp_input_close()
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_UNSUPPORTED (the file is not text; the message says what it is
@@ -40,7 +41,7 @@ const char *sp_input_error(const sp_input *source);
 int64_t sp_input_bytes_left_at_most(const sp_input *source);
 
 /** Returns 1 if the text is repeatable, i.e. can be read again from any byte; else 0. The text of a plain
- *  file is repeatable; a compressed file can only be read again from the beginning. */
+ *  file is repeatable; a compressed file, or an archive, can only be read again from the beginning. */
 int sp_input_repeatable(const sp_input *source);
 
 /** Returns the codec of a compressed file; NULL if the file is plain. */
