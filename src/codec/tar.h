@@ -1,4 +1,4 @@
-/** Finds the matrix in a tar archive, e.g. NAME/NAME.mtx in the archives of the SuiteSparse Matrix Collection.
+/** Finds the matrix in a tar archive, e.g. NAME/NAME.mtx in archives of the SuiteSparse Matrix Collection.
  *  Formats: ustar, and what GNU tar and pax add for sizes and names (POSIX.1-2017, pax, "ustar Interchange
  *  Format"). Longer names than the header holds are cut. */
 #ifndef SP_TAR_H
@@ -10,7 +10,7 @@ enum { SP_TAR_BLOCK = 512, SP_TAR_NAME = 260 };
 
 /** An archive that is read as a stream. */
 typedef struct sp_tar {
-    /** Reads the next `bytes` bytes of the archive. \return their number: less at its end or after an error */
+    /** Reads the next `bytes` bytes of the archive. \return their number: less at its end and after errors */
     int64_t (*read)(void *source, char *to, int64_t bytes);
     void *source;
     int64_t left;           /**< bytes of the member that were not read yet */
@@ -25,7 +25,7 @@ int sp_tar_begins(const unsigned char *head);
  *  \return 1: t->left bytes of the matrix follow; 0: the archive ended; -1: it is damaged */
 int sp_tar_next(sp_tar *t);
 
-/** Reads at most `bytes` bytes of the matrix. \return their number; 0: there are no more, or reading failed */
+/** Reads at most `bytes` bytes of the matrix. \return their number; 0: no more, or reading failed */
 int64_t sp_tar_read(sp_tar *t, char *to, int64_t bytes);
 
 #endif
