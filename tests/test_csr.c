@@ -1,10 +1,6 @@
 /* limit: 60 */
-#include <fenv.h>
-#include <omp.h>
-
 #include "formats/csr.h"
 #include "formats/thread_ranges.h"
-#include "files.h"
 #include "sample.h"
 #include "test.h"
 
@@ -368,82 +364,8 @@ static void test_work(void)
     }
 }
 
-/* ---- the floating-point environment of the caller ---- */
-
-enum { READS = 4 };
-
-/** Writes the files that read_one() reads: values that are inexact, duplicates, and in f32 denormal ones. */
-static void write_texts(void)
-{
-    char text[1 << 15], name[300];
-    int n = sprintf(text, "%%%%MatrixMarket matrix coordinate real general\n90 9 270\n");
-    for (int k = 0; k < 270; k++)
-        n += sprintf(text + n, "%d %d %d.%03d\n", 90 - k % 90, k % 7 + 1, k, k * k % 1000);
-    write_bytes(text, (size_t)n);
-    n = sprintf(
-        text, "%-72s%-8s\n%14d%14d%14d%14d\n%-14s%14d%14d%14d%14d\n%-16s%-16s%-20s\n    1    3\n    1    2\n",
-        "title", "key", 3, 1, 1, 1, "RUA", 2, 1, 2, 0, "(16I5)", "(16I5)", "(2E12.4)");
-    n += sprintf(text + n, "  0.1000E+00  0.3000E-41\n");
-    snprintf(name, sizeof name, "%s/rb", folder);
-    write_file(name, text, (size_t)n);
-    n = sprintf(text, "0 1 0.1\n1 0 0.7\n0 1 1e-5\n");
-    snprintf(name, sizeof name, "%s/edges", folder);
-    write_file(name, text, (size_t)n);
-}
-
-static spmm_status read_one(int k, spmm_precision precision, spmm_csr *a)
-{
-    char name[300];
-    snprintf(name, sizeof name, "%s/%s", folder, k == 1 ? "rb" : "edges");
-    if (k == 3) return spmm_csr_generate("uniform:50,5", precision, a);
-    return k == 0   ? spmm_csr_read(path, precision, a)
-           : k == 1 ? spmm_csr_read(name, precision, a)
-                    : spmm_csr_read_edges(name, 0, precision, a);
-}
-
-static void test_environment(void)
-{
-    static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
-    const int threads = omp_get_max_threads();
-    const int traps = feenableexcept(FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW) >=
-                              0 /* not on every processor */
-                          ? FE_INVALID | FE_DIVBYZERO | FE_OVERFLOW
-                          : 0;
-    fesetenv(FE_DFL_ENV);
-    files_begin("A.mtx");
-    write_texts();
-    setenv("SPMM_READ_CHUNK_BYTES", "100", 1);
-    TEST(
-        "in any rounding mode, with exceptions trapped, matrices are read alike, and the mode is the caller's") {
-        for (int k = 0; k < READS; k++)
-            for (int p = 0; p < 2; p++) {
-                spmm_csr a, b;
-                if (read_one(k, p ? SPMM_F32 : SPMM_F64, &a) != SPMM_OK) abort();
-                for (int m = 0; m < 4; m++) {
-                    omp_set_num_threads(m + 2); /* new threads inherit the mode */
-                    feclearexcept(FE_ALL_EXCEPT);
-                    fesetround(modes[m]);
-                    feenableexcept(traps);
-                    const spmm_status status = read_one(k, p ? SPMM_F32 : SPMM_F64, &b);
-                    const int mode = fegetround(), trapped = fegetexcept(),
-                              raised = fetestexcept(FE_ALL_EXCEPT & ~FE_INEXACT);
-                    fesetenv(FE_DFL_ENV);
-                    CHECK_INT(status, SPMM_OK);
-                    CHECK(mode == modes[m] && trapped == traps && raised == 0);
-                    CHECK(sample_same_csr(&a, &b));
-                    spmm_csr_destroy(&b);
-                }
-                spmm_csr_destroy(&a);
-            }
-    }
-    unsetenv("SPMM_READ_CHUNK_BYTES");
-    omp_set_num_threads(threads);
-    files_end();
-}
-
 int main(void)
 {
-    test_environment();
     test_conversion();
     test_duplicates();
     test_symmetries();

@@ -128,6 +128,32 @@ static void read_text(spmm_precision precision)
     spmm_csr_destroy(&a);
 }
 
+/** Reads a file and adds its values. \param [in] edges  1: it is a list of edges */
+static void read_as(const char *name, int edges, const char *text, spmm_precision precision)
+{
+    char file[300];
+    spmm_csr a;
+    snprintf(file, sizeof file, "%s/%s", folder, name);
+    write_file(file, text, strlen(text));
+    if (edges)
+        CALL(spmm_csr_read_edges(file, 0, precision, &a));
+    else
+        CALL(spmm_csr_read(file, precision, &a));
+    add_values(&a);
+    spmm_csr_destroy(&a);
+}
+
+/** Values that are inexact, duplicates, and in f32 a subnormal number. */
+static void read_others(spmm_precision precision)
+{
+    char text[1000];
+    const int n = sprintf(text, "%-72s%-8s\n%14d%14d%14d%14d\n%-14s%14d%14d%14d%14d\n%-16s%-16s%-20s\n",
+                          "title", "key", 3, 1, 1, 1, "RUA", 2, 1, 2, 0, "(16I5)", "(16I5)", "(2E12.4)");
+    sprintf(text + n, "    1    3\n    1    2\n  0.1000E+00  0.3000E-41\n");
+    read_as("rb", 0, text, precision);
+    read_as("edges", 1, "0 1 0.1\n1 0 0.7\n0 1 1e-5\n", precision);
+}
+
 static void by_mmio(void)
 {
     int rows, cols, nz, *I, *J;
@@ -225,6 +251,7 @@ static uint64_t run(fp_environment caller, fp_environment workers)
         }
         if (test_.rank == 0) {
             read_text(precision);
+            read_others(precision);
             by_mmio();
         }
         from_triplets(precision, &a);

@@ -1,7 +1,5 @@
 /** include/mmio.h, as programs written for NIST's interface use it. */
-#include <fenv.h>
 #include <limits.h>
-#include <math.h>
 
 #include "files.h"
 #include "mmio.h"
@@ -165,45 +163,6 @@ static void test_round_trip(void)
     }
 }
 
-static void test_environment(void)
-{
-    int M, N, nz, *I, *J;
-    double *val;
-    MM_typecode t;
-    TEST("in any rounding mode, with exceptions trapped, the same file is written and its numbers are read") {
-        static const int modes[] = {FE_TONEAREST, FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
-        enum { COUNT = 100 };
-        const int traps = feenableexcept(FE_ALL_EXCEPT) >= 0 ? FE_ALL_EXCEPT : 0; /* not on every processor */
-        fesetenv(FE_DFL_ENV);
-        int index[COUNT];
-        double values[COUNT];
-        for (int k = 0; k < COUNT; k++) {
-            index[k] = k + 1;
-            values[k] = (k % 2 ? -1.0 : 1.0) / (k + 3);
-        }
-        memcpy(t, "MCRG", 4);
-        char *first = NULL;
-        for (int mode = 0; mode < 4; mode++) {
-            size_t n;
-            feclearexcept(FE_ALL_EXCEPT);
-            fesetround(modes[mode]);
-            feenableexcept(traps);
-            const int wrote = mm_write_mtx_crd(path, COUNT, COUNT, COUNT, index, index, values, t);
-            const int code = mm_read_mtx_crd(path, &M, &N, &nz, &I, &J, &val, &t);
-            CHECK_INT(fegetround(), modes[mode]);
-            CHECK(fegetexcept() == traps && fetestexcept(FE_ALL_EXCEPT) == 0);
-            fesetenv(FE_DFL_ENV);
-            CHECK(wrote == 0 && code == 0 && memcmp(val, values, sizeof values) == 0);
-            char *const text = read_file(path, &n);
-            if (!first) first = strdup(text);
-            CHECK(strcmp(text, first) == 0);
-            free(text);
-            free(I), free(J), free(val);
-        }
-        free(first);
-    }
-}
-
 static void test_reading(void)
 {
     int M, N, nz, *I, *J;
@@ -277,7 +236,6 @@ int main(void)
     test_banner();
     test_sizes();
     test_round_trip();
-    test_environment();
     test_reading();
     test_client();
     files_end();

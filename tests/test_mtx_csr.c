@@ -288,51 +288,13 @@ static void test_changed(void)
     chunk_bytes(0);
 }
 
-/** The changed file has all entries in the last row: their places would be beyond the arrays. */
-static void test_overrun(void)
+static void test_array(void)
 {
-    TEST("entries that have all moved to the last row are not placed beyond the matrix") {
-        enum { N = 2000 };
-        static char before[TEXT], after[TEXT];
-        int b = sprintf(before, "%%%%MatrixMarket matrix coordinate pattern symmetric\n%d %d %d\n", N, N, N),
-            a = b;
-        memcpy(after, before, (size_t)b);
-        for (int k = N; k >= 1; k--) b += sprintf(before + b, "%d %d\n", k, k);
-        for (int k = 1; k <= N; k++) a += sprintf(after + a, "%d %d\n", N, k);
-        for (int n = 0; n < 4; n++) {
-            change c = {.text = after, .bytes = (size_t)a};
-            const sp_read_options options = {
-                .threads = threads[n], .progress = change_file, .progress_context = &c};
-            spmm_csr m;
-            write_bytes(before, (size_t)b);
-            chunk_bytes(400);
-            CHECK_INT(sp_read_csr(path, &options, &m, NULL, NULL, NULL), SPMM_ERR_SYNTAX);
-            CHECK_TEXT(spmm_error_message(), "a.mtx: found other entries than");
-        }
-    }
-    chunk_bytes(0);
-}
-
-/** Checks files that are not read in two passes: dense files are read once; compressed files whose entries
- *  are in no order are read once to find that there is no order, and once as triplets. */
-static void test_once(void)
-{
-    static char text[TEXT];
-    TEST("a gzip file and an array come out like the same matrix in a plain file") {
+    TEST("an array, which is read once, comes out like the same matrix by entries") {
+        static const char array[] = "%%MatrixMarket matrix array real general\n2 2\n1\n0\n3\n4\n";
         const sp_read_options options = {.threads = 2};
-        spmm_csr a, b;
+        spmm_csr a;
         int64_t stored = 0;
-        const int n = mtx_text(&kinds[1], 3, 1, text);
-        write_bytes(text, (size_t)n);
-        CHECK_INT(by_triplets(&options, &b, NULL, NULL), SPMM_OK);
-        write_gzip(text, (size_t)n, (size_t)n);
-        chunk_bytes(100);
-        CHECK_INT(sp_read_csr(path, &options, &a, NULL, &stored, NULL), SPMM_OK);
-        CHECK_INT(stored, ENTRIES);
-        CHECK(sample_same_csr(&a, &b));
-        spmm_csr_destroy(&a);
-        spmm_csr_destroy(&b);
-        const char array[] = "%%MatrixMarket matrix array real general\n2 2\n1\n0\n3\n4\n";
         write_bytes(array, sizeof array - 1);
         chunk_bytes(1);
         CHECK_INT(sp_read_csr(path, &options, &a, NULL, &stored, NULL), SPMM_OK);
@@ -419,8 +381,7 @@ int main(int argc, char **argv)
     test_errors();
     test_sorted();
     test_changed();
-    test_overrun();
-    test_once();
+    test_array();
     test_memory(argv[0]);
     files_end();
     return test_end();

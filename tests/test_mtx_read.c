@@ -382,21 +382,6 @@ static void test_refused(void)
             remove(path);
         }
     }
-    TEST("a line of more than a megabyte is refused, in the header and in the body") {
-        const size_t n = 3 << 20;
-        char *const text = malloc(n + 200);
-        int at = sprintf(text, "%s3 3 1\n1 1 ", "%%MatrixMarket matrix coordinate real general\n");
-        memset(text + at, '1', n);
-        write_bytes(text, (size_t)at + n);
-        CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_SYNTAX);
-        CHECK_TEXT(spmm_error_message(), ":3: found a line of more than 1048576 bytes");
-        at = sprintf(text, "%s", REAL);
-        memset(text + at, '%', n);
-        write_bytes(text, (size_t)at + n);
-        CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_SYNTAX);
-        CHECK_TEXT(spmm_error_message(), ":2: found a line of more than 1048576 bytes");
-        free(text);
-    }
 }
 
 enum { LINE_MOST = 1 << 20 };
@@ -495,65 +480,6 @@ static void test_sizes(void)
     }
 }
 
-/* ---- gzip ---- */
-
-static void test_gzip(void)
-{
-    static char text[40000];
-    int n = sprintf(text, "%s3000 3000 3000\n", "%%MatrixMarket matrix coordinate real general\n");
-    for (int k = 1; k <= 3000; k++) n += sprintf(text + n, "%d %d %d\n", k, k, k % 10);
-    sp_coo coo;
-    chunk_bytes(1000);
-    TEST("gzip files are known by their content, of one member or of many, padded with zeros or not") {
-        for (size_t piece = 777; piece <= 77777; piece *= 10) {
-            write_gzip(text, (size_t)n, piece);
-            for (int zeros = 0; zeros < 600; zeros += 512) {
-                FILE *const f = fopen(path, "ab");
-                for (int k = 0; k < zeros; k++) fputc(0, f);
-                fclose(f);
-                CHECK_INT(read_with(2, 0, &coo), SPMM_OK);
-                CHECK_INT(coo.nnz, 3000);
-                CHECK(coo.I[2999] == 2999 && ((double *)coo.val)[2998] == 9);
-                sp_coo_destroy(&coo);
-            }
-        }
-    }
-    TEST("a gzip file cut short anywhere is refused") {
-        size_t bytes;
-        write_gzip(text, (size_t)n, 20000);
-        char *const packed = read_file(path, &bytes);
-        for (size_t cut = 3; cut < bytes; cut += 1 + bytes / 50) {
-            write_bytes(packed, cut);
-            CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_OPEN);
-            CHECK_TEXT(spmm_error_message(), "inside the gzip data");
-        }
-        write_bytes(packed, bytes - 1);
-        CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_OPEN);
-        free(packed);
-    }
-    TEST("a damaged gzip file, and one with something behind it, are refused") {
-        size_t bytes;
-        write_gzip(text, (size_t)n, 77777);
-        char *const packed = read_file(path, &bytes);
-        packed[bytes - 6] ^= 1; /* the check sum */
-        write_bytes(packed, bytes);
-        CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_OPEN);
-        CHECK_TEXT(spmm_error_message(), ":3003: found damaged gzip data (incorrect data check)");
-        packed[bytes - 6] ^= 1;
-        packed[bytes] = 'x';
-        write_bytes(packed, bytes + 1);
-        CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_OPEN);
-        CHECK_TEXT(spmm_error_message(), "found other bytes behind the gzip data");
-        free(packed);
-    }
-    TEST("an error in a gzipped text has its line too") {
-        write_gzip(REAL "3 3 2\n1 1 1\n2 2 x\n", sizeof(REAL) + 17, 30);
-        CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_SYNTAX);
-        CHECK_TEXT(spmm_error_message(), ":4: found \"x\", expected a real value");
-    }
-    chunk_bytes(0);
-}
-
 /* ---- threads and chunks ---- */
 
 static int same_coo(const sp_coo *a, const sp_coo *b)
@@ -563,36 +489,17 @@ static int same_coo(const sp_coo *a, const sp_coo *b)
            !a->val == !b->val && (!a->val || memcmp(a->val, b->val, 8 * n) == 0);
 }
 
-/** Writes a file with odd blanks, comments and line ends, and changes `wrong` digits in it. Returns its
- *  length. */
-static int odd_text(char *text, uint64_t seed, int symmetric, int wrong)
-{
-    enum { ENTRIES = 200 };
-    int n = sprintf(text, "%s%% c\n\n99 99 %d\n", symmetric ? SYMMETRIC : REAL, ENTRIES);
-    for (int k = 0; k < ENTRIES; k++) {
-        const uint64_t r = sp_random(seed, (uint64_t)k, 0);
-        int i = 1 + (int)(r % 99), j = 1 + (int)((r >> 8) % 99);
-        if (symmetric && i < j) i = 99;
-        if ((r >> 16) % 9 == 0) n += sprintf(text + n, "%s\n", (r >> 24) % 2 ? "% comment" : " ");
-        n += sprintf(text + n, "%s%d%s%d %.*g%s\n", (r >> 20) % 7 ? "" : "  ", i, (r >> 23) % 5 ? " " : "\t ",
-                     j, (int)(r >> 27) % 18 + 1, (double)(r >> 11) * 0x1p-53, (r >> 32) % 6 ? "" : " \r");
-    }
-    for (int k = 0; k < wrong; k++) { /* a digit becomes something else */
-        int at = 80 + (int)(sp_random(seed, (uint64_t)k, 1) % (uint64_t)(n - 80));
-        while (text[at] < '0' || text[at] > '9') at--;
-        text[at] = "x -.9e\n%"[sp_random(seed, (uint64_t)k, 2) % 8];
-    }
-    return n;
-}
-
 static void test_chunks(void)
 {
     static char text[30000];
     static const int threads[] = {1, 2, 3, 7}, bytes[] = {1, 2, 3, 7, 20, 64, 333, 1000, 65536};
+    static const mtx_kind kinds[] = {{NULL, "real", "general", 99, 99, 200, 1, 0},
+                                     {NULL, "real", "symmetric", 99, 99, 200, 1, 0}};
     TEST("1, 2, 3 and 7 threads and chunks of 1 to 65536 bytes give the same entries, and the same errors") {
         int errors = 0;
         for (uint64_t seed = 0; seed < 24; seed++) {
-            const int n = odd_text(text, seed, seed % 3 == 0, (int)(seed % 4));
+            const int n = mtx_text(&kinds[seed % 3 == 0], seed, 1, text);
+            if (seed % 4) mtx_spoil(text, n, seed);
             char message[SP_MESSAGE_BYTES];
             sp_coo first, coo;
             if (seed % 2)
@@ -620,20 +527,6 @@ static void test_chunks(void)
         for (int k = 1; k < 120; k++) {
             chunk_bytes(k);
             CHECK(reads_as(long_comment, sizeof long_comment - 1, 2, 2, "1 1 1 2 2 2"));
-        }
-    }
-    TEST("files with random damage never crash the reader") {
-        sp_coo coo;
-        for (uint64_t seed = 100; seed < 2100; seed++) {
-            int n = odd_text(text, seed, (int)(seed % 2), (int)(seed % 3));
-            for (uint64_t k = 0; k < seed % 5; k++)
-                text[sp_random(seed, k, 3) % (uint64_t)n] = (char)sp_random(seed, k, 4);
-            if (seed % 7 == 0) n = (int)(sp_random(seed, 0, 5) % (uint64_t)n);
-            write_bytes(text, (size_t)n);
-            chunk_bytes((int64_t)(1 + seed % 300));
-            const spmm_status status = read_with(1 + (int)(seed % 3), (int)(seed % 2), &coo);
-            CHECK(status == SPMM_OK || spmm_error_message()[0]);
-            sp_coo_destroy(&coo);
         }
     }
     chunk_bytes(0);
@@ -782,7 +675,6 @@ int main(void)
     test_refused();
     test_line_limit();
     test_sizes();
-    test_gzip();
     test_chunks();
     test_large();
     test_dense();
