@@ -3,7 +3,7 @@
 #ifndef SP_APPLY_CASES_H
 #define SP_APPLY_CASES_H
 
-#include "planned.h"
+#include "distributed.h"
 
 static int says(const char *text) { return strstr(spmm_error_message(), text) != NULL; }
 

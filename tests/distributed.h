@@ -5,6 +5,7 @@
 #include "spmm_extended.h"
 
 #include "formats/csr.h"
+#include "planned.h"
 #include "sample.h"
 #include "test_mpi.h"
 
@@ -64,6 +65,14 @@ static inline void fill(spmm_multivector *x, int64_t first)
             sample_set(host.data, x->precision, i * host.ld + j, x_of(first + i, j));
     CHECK_INT(spmm_multivector_copy(&host, x), SPMM_OK);
     spmm_multivector_destroy(&host);
+}
+
+/** Makes a plan for d; X is filled by fill(). */
+static inline void planned_create(const distributed *d, int64_t k, const spmm_plan_options *options,
+                                  planned *p)
+{
+    planned_of(&d->block, k, options, p);
+    fill(&p->x, d->block.x_begin);
 }
 
 /** Adds scale * A X or, if `transposed`, scale * A^T X, to y [rows x k]; y has all rows. */

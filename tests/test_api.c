@@ -5,8 +5,8 @@
  * limit: 240   (an MPI library whose waiting ranks spin needs long for four of them on two busy cores) */
 #include <stdint.h>
 
+#include "planned.h"
 #include "spmm_extended.h"
-#include "test_mpi.h"
 
 static int ranks;
 
@@ -251,15 +251,10 @@ static void one_mistake(const spmm_block *block, int i, int who)
 /** Checks that a product with the block succeeds after the calls that failed. */
 static void right_product(const spmm_block *block)
 {
-    spmm_plan *plan;
-    spmm_multivector x, y;
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, 3, NULL, &plan), SPMM_OK);
-    CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
-    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
-    CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
-    spmm_multivector_destroy(&x);
-    spmm_multivector_destroy(&y);
-    spmm_plan_destroy(plan);
+    planned p;
+    planned_of(block, 3, NULL, &p);
+    CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_OK);
+    planned_destroy(&p);
 }
 
 /** A full matrix: every row of every block has several entries. */
@@ -757,23 +752,18 @@ static void test_after_mpi(int failed_before)
 {
     left l[LEFT];
     spmm_block block;
-    spmm_plan *plan;
-    spmm_multivector x, y;
+    planned p;
     scatter(1, &block);
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, NULL, &plan), SPMM_OK);
-    CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
-    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+    planned_of(&block, 3, NULL, &p);
     for (int n = 0; n < LEFT; n++) leave(n, &l[n]);
     MPI_Finalize();
     test_.any = NULL;
     TEST("before MPI_Init and after MPI_Finalize collective functions say so, and plans can be destroyed") {
         CHECK_INT(failed_before, 0);
         CHECK_INT(without_mpi(), 0);
-        CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_ERR_USAGE);
+        CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), "spmm_apply: MPI is not running");
-        spmm_plan_destroy(plan);
-        spmm_multivector_destroy(&x);
-        spmm_multivector_destroy(&y);
+        planned_destroy(&p);
         spmm_block_destroy(&block);
         CHECK_INT(spmm_apply_end(l[LEFT - 1].plan), SPMM_ERR_USAGE);
         for (int n = 0; n < LEFT; n++) destroy_left(&l[n]);

@@ -5,6 +5,7 @@
 #include "comm/comm.h"
 #include "device/device.h"
 #include "gpu_products_cases.h"
+#include "planned.h"
 #include "sample.h"
 
 static int there[6]; /* 1: available; by spmm_transport */
@@ -168,34 +169,30 @@ static void check_failure(spmm_transport transport)
 {
     const spmm_plan_options options = {.device = SPMM_CUDA, .transport = transport};
     spmm_block block;
-    spmm_plan *plan;
-    spmm_multivector x, y, wrong;
+    planned p;
+    spmm_multivector wrong;
     reference r;
     make_block("lap2d5:20", SPMM_F64, REALS, 0, 0, &block);
     reference_create(&block, 3, REALS, SPMM_REDUCE_AUTO, &r);
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, &options, &plan), SPMM_OK);
-    CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
-    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
-    put_x(&r, 1, &x);
-    wrong = x;
+    planned_of(&block, 3, &options, &p);
+    put_x(&r, 1, &p.x);
+    wrong = p.x;
     wrong.k = 2;
-    const spmm_status status = spmm_apply(plan, 1, test_.rank == 0 ? &wrong : &x, 0, &y);
+    const spmm_status status = spmm_apply(p.plan, 1, test_.rank == 0 ? &wrong : &p.x, 0, &p.y);
     if (test_.rank == 0) CHECK_INT(status, SPMM_ERR_USAGE);
     if (test_.rank == 1 && transport == SPMM_TRANSPORT_NCCL) {
         CHECK_INT(status, SPMM_OK); /* no error is noticed, but NaNs arrive */
-        CHECK(!is_right(&r, &y, 1));
+        CHECK(!is_right(&r, &p.y, 1));
     } else if (test_.rank == 1) {
         CHECK_INT(status, SPMM_ERR_MPI);
         CHECK_TEXT(spmm_error_message(), "rank 0");
     }
     if (test_.rank > 1) CHECK_INT(status, SPMM_OK);
     for (int again = 0; again < 2; again++) {
-        CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
-        CHECK(is_right(&r, &y, 1));
+        CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_OK);
+        CHECK(is_right(&r, &p.y, 1));
     }
-    spmm_multivector_destroy(&x);
-    spmm_multivector_destroy(&y);
-    spmm_plan_destroy(plan);
+    planned_destroy(&p);
     reference_destroy(&r);
     spmm_block_destroy(&block);
 }
@@ -277,20 +274,17 @@ static void check_many(const char *spec, int64_t k, int column_blocks, int produ
  *  this product or the next one. */
 static void check_broken(int size, int stays_broken)
 {
-    /* (products = 1: no candidates are timed. Timing would have attached the memory of X when the plan was
+    /* (products = 1: no candidates are timed. Timing would have attached the memory of X when the p.plan was
      * made.) */
     const spmm_plan_options options = {.device = SPMM_CUDA, .transport = SPMM_TRANSPORT_PEER, .products = 1};
     spmm_block block;
-    spmm_plan *plan;
-    spmm_multivector x, y;
+    planned p;
     make_block("lap2d5:20", SPMM_F64, REALS, 0, 0, &block);
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, &options, &plan), SPMM_OK);
-    CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
-    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+    planned_of(&block, 3, &options, &p);
     for (int n = 0; n < 3; n++) {
         if (test_.rank == 1) setenv("EMULATED_NO_ATTACH", "1", 1);
         if (n == 2) unsetenv("EMULATED_NO_ATTACH");
-        const spmm_status status = spmm_apply(plan, 1, &x, 0, &y);
+        const spmm_status status = spmm_apply(p.plan, 1, &p.x, 0, &p.y);
         const int broken = n < 2 || stays_broken;
         const int next = test_.rank == 0 || (test_.rank == 2 && size > 2);
         CHECK_INT(status, !broken           ? SPMM_OK
@@ -299,9 +293,7 @@ static void check_broken(int size, int stays_broken)
                                             : SPMM_OK);
         if (broken && next) CHECK_TEXT(spmm_error_message(), "rank 1 ");
     }
-    spmm_multivector_destroy(&x);
-    spmm_multivector_destroy(&y);
-    spmm_plan_destroy(plan);
+    planned_destroy(&p);
     spmm_block_destroy(&block);
 }
 

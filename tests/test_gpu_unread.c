@@ -19,7 +19,7 @@ static void skip_all(const char *why)
 
 #include "device/device.h"
 #include "formats/multivector.h"
-#include "planned.h"
+#include "distributed.h"
 #include "plan/plan_struct.h"
 
 #define CUDA_OK(call) CHECK_INT(call, cudaSuccess)

@@ -3,8 +3,8 @@
 #include "halo/joint.h"
 #include "formats/multivector.h"
 #include "partition/comm_volume.h"
+#include "planned.h"
 #include "sample.h"
-#include "test_mpi.h"
 
 static int size;
 
@@ -149,8 +149,7 @@ static void test_arrow(void)
         spmm_block block;
         sp_grid grid;
         sp_halo h;
-        spmm_plan *plan;
-        spmm_multivector x, y;
+        planned p;
         CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size, 1, &block), SPMM_OK);
         CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size, 1, &grid), SPMM_OK);
         CHECK_INT(sp_halo_create(&grid, &block, SPMM_EXCHANGE_JOINT, 1, &h), SPMM_OK);
@@ -161,25 +160,21 @@ static void test_arrow(void)
         CHECK_INT(h.ghost_low, takes_part);
         CHECK_INT(h.joint ? h.joint->moves.local.rows : 0, takes_part);
         sp_halo_destroy(&h);
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, K, &options, &plan), SPMM_OK);
-        CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
-        CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+        planned_of(&block, K, &options, &p);
         for (int times = 1; times <= 3; times++) {
-            for (int64_t r = 0; r < x.rows; r++)
+            for (int64_t r = 0; r < p.x.rows; r++)
                 for (int64_t c = 0; c < K; c++)
-                    ((double *)x.data)[r * x.ld + c] = (double)((block.x_begin + r) * times + c);
-            CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
-            for (int64_t r = 0; r < y.rows; r++)
+                    ((double *)p.x.data)[r * p.x.ld + c] = (double)((block.x_begin + r) * times + c);
+            CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_OK);
+            for (int64_t r = 0; r < p.y.rows; r++)
                 for (int64_t c = 0; c < K; c++) {
                     const int64_t g = block.row_begin + r;
                     const double first = (double)c, sum = (double)(times * N * (N - 1) / 2 + N * c);
-                    CHECK(((double *)y.data)[r * y.ld + c] ==
+                    CHECK(((double *)p.y.data)[r * p.y.ld + c] ==
                           (g == 0 ? sum : (double)(g * times + c) + first));
                 }
         }
-        spmm_multivector_destroy(&x);
-        spmm_multivector_destroy(&y);
-        spmm_plan_destroy(plan);
+        planned_destroy(&p);
         sp_grid_destroy(&grid);
         spmm_block_destroy(&block);
         spmm_csr_destroy(&a);

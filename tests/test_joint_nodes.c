@@ -21,39 +21,35 @@ enum { K = 3 };
 static void multiply(distributed *d, const spmm_plan_options *options)
 {
     const spmm_block *const b = &d->block;
-    spmm_plan *plan;
-    spmm_multivector x, y, other;
+    planned p;
+    spmm_multivector other;
     set_values(&d->a, 0);
     change_values(d, 0);
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, b, K, options, &plan), SPMM_OK);
-    CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
-    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+    planned_of(b, K, options, &p);
     CHECK_INT(spmm_multivector_create(b->x_rows, K, SPMM_F64, SPMM_CPU, &other), SPMM_OK);
     for (int version = 0; version < 3; version++) {
         if (version > 0) {
             change_values(d, version);
-            CHECK_INT(spmm_plan_update_values(plan), SPMM_OK);
+            CHECK_INT(spmm_plan_update_values(p.plan), SPMM_OK);
         }
-        fill(&x, b->x_begin);
-        CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
-        check_rows(&d->a, 0, 1, 0, &y, b->row_begin);
+        fill(&p.x, b->x_begin);
+        CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_OK);
+        check_rows(&d->a, 0, 1, 0, &p.y, b->row_begin);
         for (int time = 0; time < 2; time++) {
-            CHECK_INT(sp_plan_exchange(plan, &x), SPMM_OK);
-            CHECK_INT(sp_plan_apply_local(plan, &x, &y), SPMM_OK);
-            check_rows(&d->a, 0, 1, 0, &y, b->row_begin);
+            CHECK_INT(sp_plan_exchange(p.plan, &p.x), SPMM_OK);
+            CHECK_INT(sp_plan_apply_local(p.plan, &p.x, &p.y), SPMM_OK);
+            check_rows(&d->a, 0, 1, 0, &p.y, b->row_begin);
         }
         fill(&other, b->x_begin);
-        fill(&y, b->row_begin);
-        CHECK_INT(spmm_apply_begin(plan, 2, version == 1 ? &x : &other, -3, &y), SPMM_OK);
-        CHECK_INT(spmm_apply_end(plan), SPMM_OK);
-        check_rows(&d->a, 0, 2, -3, &y, b->row_begin);
-        fill(&y, b->row_begin);
-        CHECK_INT(spmm_apply_transposed(plan, 1, &y, 0, &x), SPMM_OK);
-        check_rows(&d->a, 1, 1, 0, &x, b->x_begin);
+        fill(&p.y, b->row_begin);
+        CHECK_INT(spmm_apply_begin(p.plan, 2, version == 1 ? &p.x : &other, -3, &p.y), SPMM_OK);
+        CHECK_INT(spmm_apply_end(p.plan), SPMM_OK);
+        check_rows(&d->a, 0, 2, -3, &p.y, b->row_begin);
+        fill(&p.y, b->row_begin);
+        CHECK_INT(spmm_apply_transposed(p.plan, 1, &p.y, 0, &p.x), SPMM_OK);
+        check_rows(&d->a, 1, 1, 0, &p.x, b->x_begin);
     }
-    spmm_plan_destroy(plan);
-    spmm_multivector_destroy(&x);
-    spmm_multivector_destroy(&y);
+    planned_destroy(&p);
     spmm_multivector_destroy(&other);
 }
 
@@ -193,38 +189,34 @@ static void test_view(void)
 static void fail(const distributed *d, int bad, spmm_transport transport)
 {
     const spmm_plan_options o = {.exchange = SPMM_EXCHANGE_JOINT, .threads = 1, .transport = transport};
-    spmm_plan *plan;
-    spmm_multivector x, y, wrong;
+    planned p;
+    spmm_multivector wrong;
     sp_plan_facts facts;
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d->block, K, &o, &plan), SPMM_OK);
-    CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
-    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
-    fill(&x, d->block.x_begin);
-    wrong = x;
+    planned_of(&d->block, K, &o, &p);
+    fill(&p.x, d->block.x_begin);
+    wrong = p.x;
     wrong.k = K - 1;
-    sp_plan_facts_of(plan, &facts);
+    sp_plan_facts_of(p.plan, &facts);
     CHECK(facts.halo->all_moved > 0 && facts.halo->joint->moves.all_moved > 0);
-    const spmm_multivector *const mine = test_.rank == bad ? &wrong : &x;
+    const spmm_multivector *const mine = test_.rank == bad ? &wrong : &p.x;
     const spmm_status expected = test_.rank == bad ? SPMM_ERR_USAGE : SPMM_ERR_MPI;
     for (int time = 0; time < 3; time++) {
-        CHECK_INT(spmm_apply(plan, 1, mine, 0, &y), expected);
+        CHECK_INT(spmm_apply(p.plan, 1, mine, 0, &p.y), expected);
         if (test_.rank == bad) CHECK_TEXT(spmm_error_message(), "spmm_apply: x is");
         if (test_.rank != bad) CHECK_TEXT(spmm_error_message(), "it failed");
-        CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
-        check_rows(&d->a, 0, 1, 0, &y, d->block.row_begin);
-        CHECK_INT(sp_plan_exchange(plan, mine), expected);
+        CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_OK);
+        check_rows(&d->a, 0, 1, 0, &p.y, d->block.row_begin);
+        CHECK_INT(sp_plan_exchange(p.plan, mine), expected);
         if (test_.rank == bad)
-            sp_plan_skip_exchange(plan);
+            sp_plan_skip_exchange(p.plan);
         else
-            CHECK_INT(sp_plan_exchange(plan, &x), SPMM_ERR_MPI);
+            CHECK_INT(sp_plan_exchange(p.plan, &p.x), SPMM_ERR_MPI);
         if (test_.rank == bad)
-            sp_plan_skip(plan);
+            sp_plan_skip(p.plan);
         else
-            CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_ERR_MPI);
+            CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_ERR_MPI);
     }
-    spmm_multivector_destroy(&x);
-    spmm_multivector_destroy(&y);
-    spmm_plan_destroy(plan);
+    planned_destroy(&p);
 }
 
 static void test_failures(void)

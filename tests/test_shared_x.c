@@ -11,8 +11,8 @@
 #include "formats/multivector.h"
 #include "made_nodes.h"
 #include "plan/plan.h"
+#include "planned.h"
 #include "sample.h"
-#include "test_mpi.h"
 
 static int size;
 
@@ -196,28 +196,24 @@ static void test_lives(void)
 static void fail(const spmm_csr *a, const spmm_block *block, int bad)
 {
     const spmm_plan_options options = {.transport = SPMM_TRANSPORT_SHARED};
-    spmm_plan *plan;
-    spmm_multivector x, y, wrong;
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, K, &options, &plan), SPMM_OK);
-    CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
-    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+    planned p;
+    spmm_multivector wrong;
+    planned_of(block, K, &options, &p);
     for (int time = 0; time < 3; time++) {
-        fill(block, time, &x);
-        wrong = x;
+        fill(block, time, &p.x);
+        wrong = p.x;
         wrong.k = 2;
-        const spmm_status status = spmm_apply(plan, 1, test_.rank == bad ? &wrong : &x, 0, &y);
+        const spmm_status status = spmm_apply(p.plan, 1, test_.rank == bad ? &wrong : &p.x, 0, &p.y);
         if (test_.rank == bad) CHECK_INT(status, SPMM_ERR_USAGE);
         if (test_.rank == bad) CHECK_TEXT(spmm_error_message(), "spmm_apply: x is");
         if (test_.rank == bad - 1 || test_.rank == bad + 1) { /* a neighbor in a stencil */
             CHECK_INT(status, SPMM_ERR_MPI);
             CHECK_TEXT(spmm_error_message(), "it failed");
         }
-        CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
-        check_y(a, block, &y, time);
+        CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_OK);
+        check_y(a, block, &p.y, time);
     }
-    spmm_multivector_destroy(&x);
-    spmm_multivector_destroy(&y);
-    spmm_plan_destroy(plan);
+    planned_destroy(&p);
 }
 
 static void test_failures(void)
@@ -245,20 +241,15 @@ static void test_waiting(void)
     spmm_csr a;
     spmm_block block;
     TEST("a rank that waits for long leaves its core to others") {
-        spmm_plan *plan;
-        spmm_multivector x, y;
+        planned p;
         scatter("lap2d5:12", 1, &a, &block);
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, K, NULL, &plan), SPMM_OK);
-        CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
-        CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+        planned_of(&block, K, NULL, &p);
         MPI_Barrier(MPI_COMM_WORLD);
         const double before = cpu_seconds();
         if (test_.rank == 0) sleep(2);
-        CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
+        CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_OK);
         CHECK(cpu_seconds() - before < 1);
-        spmm_multivector_destroy(&x);
-        spmm_multivector_destroy(&y);
-        spmm_plan_destroy(plan);
+        planned_destroy(&p);
         destroy(&a, &block);
     }
 }

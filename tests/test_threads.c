@@ -437,26 +437,22 @@ static void test_fork(void)
 {
     TEST("a process that is forked after a product with threads is refused, and its parent computes on") {
         distributed d;
-        spmm_plan *plan;
-        spmm_multivector x, y;
+        planned p;
         const spmm_plan_options options = {.threads = 3};
         distributed_create("lap2d5:90", SPMM_F64, 1, &d);
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, &options, &plan), SPMM_OK);
-        CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
-        CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+        planned_of(&d.block, K, &options, &p);
         for (int n = 0; n < 3; n++) {
-            fill(&x, d.block.x_begin);
-            CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
-            check_rows(&d.a, 0, 1, 0, &y, d.block.row_begin);
-            if (n == 1) CHECK(sp_plan_try(plan)); /* by a thread that does not exist in the forked process */
+            fill(&p.x, d.block.x_begin);
+            CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_OK);
+            check_rows(&d.a, 0, 1, 0, &p.y, d.block.row_begin);
+            if (n == 1)
+                CHECK(sp_plan_try(p.plan)); /* by a thread that does not exist in the forked process */
             const pid_t child = fork();
-            if (child == 0) _exit(in_fork(&d, plan, &x, &y));
+            if (child == 0) _exit(in_fork(&d, p.plan, &p.x, &p.y));
             CHECK_INT(code_of(child), 0);
-            if (n == 1) (void)sp_plan_give(plan, SPMM_OK);
+            if (n == 1) (void)sp_plan_give(p.plan, SPMM_OK);
         }
-        spmm_multivector_destroy(&x);
-        spmm_multivector_destroy(&y);
-        spmm_plan_destroy(plan);
+        planned_destroy(&p);
         distributed_destroy(&d);
     }
 }

@@ -259,31 +259,27 @@ static void test_misuse(void)
         for (int q = 1; q <= size; q++) {
             const spmm_plan_options options = {.device = device};
             distributed d;
-            spmm_plan *plan;
-            spmm_multivector x, y, other;
+            planned p;
+            spmm_multivector other;
             if (size % q) continue;
             distributed_create("uniform:60,4", SPMM_F64, q, &d);
-            CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, 4, &options, &plan), SPMM_OK);
-            CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
-            CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
-            CHECK_INT(spmm_multivector_create(x.rows + 1, 4, SPMM_F64, device, &other), SPMM_OK);
+            planned_of(&d.block, 4, &options, &p);
+            CHECK_INT(spmm_multivector_create(p.x.rows + 1, 4, SPMM_F64, device, &other), SPMM_OK);
             const int bad = test_.rank == size - 1;
-            CHECK_INT(spmm_apply_transposed(NULL, 1, &y, 0, &x), SPMM_ERR_USAGE);
-            spmm_status status = spmm_apply_transposed(plan, 1, &y, 0, bad ? &other : &x);
+            CHECK_INT(spmm_apply_transposed(NULL, 1, &p.y, 0, &p.x), SPMM_ERR_USAGE);
+            spmm_status status = spmm_apply_transposed(p.plan, 1, &p.y, 0, bad ? &other : &p.x);
             CHECK(!bad || status == SPMM_ERR_USAGE);
             CHECK(!bad || strstr(spmm_error_message(), "spmm_apply_transposed: y is "));
-            status = spmm_apply_transposed(plan, 1, test_.rank == 0 ? NULL : &y, 0, &x);
+            status = spmm_apply_transposed(p.plan, 1, test_.rank == 0 ? NULL : &p.y, 0, &p.x);
             CHECK(test_.rank != 0 || status == SPMM_ERR_USAGE);
-            status = spmm_apply_transposed(plan, 1, bad ? &x : &y, 0, bad ? NULL : &x);
+            status = spmm_apply_transposed(p.plan, 1, bad ? &p.x : &p.y, 0, bad ? NULL : &p.x);
             CHECK(!bad || status == SPMM_ERR_USAGE);
-            check_wrong_x(plan, &y, &x);
-            fill(&y, d.block.row_begin);
-            CHECK_INT(spmm_apply_transposed(plan, 1, &y, 0, &x), SPMM_OK);
-            check_rows(&d.a, 1, 1, 0, &x, d.block.x_begin);
-            spmm_multivector_destroy(&x);
-            spmm_multivector_destroy(&y);
+            check_wrong_x(p.plan, &p.y, &p.x);
+            fill(&p.y, d.block.row_begin);
+            CHECK_INT(spmm_apply_transposed(p.plan, 1, &p.y, 0, &p.x), SPMM_OK);
+            check_rows(&d.a, 1, 1, 0, &p.x, d.block.x_begin);
             spmm_multivector_destroy(&other);
-            spmm_plan_destroy(plan);
+            planned_destroy(&p);
             distributed_destroy(&d);
         }
     }
