@@ -148,15 +148,6 @@ static void test_conversion(void)
         check_random(30000, 25000, 150000, SP_GENERAL, 0, 1);
         check_random(50000, 50000, 100000, SP_SYMMETRIC, -1, 1);
     }
-    TEST("a matrix without rows, columns or entries is converted like any other") {
-        static const int shapes[][2] = {{0, 0}, {0, 5}, {5, 0}, {1, 1}};
-        for (int i = 0; i < 4; i++) {
-            sp_coo coo;
-            CHECK_INT(sp_coo_create(shapes[i][0], shapes[i][1], 0, SP_GENERAL, SPMM_F64, 1, &coo), SPMM_OK);
-            check_conversion(&coo);
-            sp_coo_destroy(&coo);
-        }
-    }
     TEST("a conversion with 0 threads is refused, and the triplets are freed all the same") {
         sp_coo coo;
         spmm_csr a;

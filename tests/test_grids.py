@@ -33,17 +33,6 @@ with test("every grid of 1 to 6 ranks is right by every exchange and reduction, 
                         equal(r["run"]["grid"], [p, q], what)
                         assert q > 1 or r["error"]["different"] == 0, what
 
-with test("Y is the same file on every grid, by every exchange and reduction, where sums are exact"):
-    text = None
-    for p, q in grids(6):
-        for way in ways(q):
-            path = scratch("y.mtx")
-            verified(run(*QUICK, "-k", 3, "-x", "index", "-g", f"{p}x{q}", *way, "-o", path, "lap3d7:9", ranks=6),
-                     f"{p}x{q} {way}", 1)
-            text = text or open(path).read()
-            assert open(path).read() == text, f"{p}x{q} {way}"
-            os.remove(path)
-
 with test("X in blocks of columns gives the same Y, bit for bit on P x 1; what cannot be cut is exit code 2"):
     for p, q in ((1, 1), (4, 1), (2, 2)):
         for k, blocks, precision in ((16, 2, "f64"), (16, 4, "f64"), (24, 3, "f32"), (64, 16, "f64")):
@@ -55,9 +44,8 @@ with test("X in blocks of columns gives the same Y, bit for bit on P x 1; what c
                     verified(result, what, 1)
                     equal(result.records[0]["moved"]["column_blocks"], blocks, what)
                     assert q > 1 or result.records[0]["error"]["different"] == 0, what
-    for options in (("-k", 16, "--column-blocks", 3), ("-k", 6, "--column-blocks", 3), ("-k", 64, "--column-blocks", 32)):
-        result = run(*QUICK, *options, "lap3d7:6", ranks=2)
-        equal((result.code, len(result.error_lines())), (2, 1), f"{options} {result.err}")
+    result = run(*QUICK, "-k", 16, "--column-blocks", 3, "lap3d7:6", ranks=2)
+    equal((result.code, len(result.error_lines())), (2, 1), result.err)
 
 with test("more process rows and columns than rows and columns, rectangles, and nothing at all"):
     head = "%%MatrixMarket matrix coordinate real general\n"

@@ -11,12 +11,6 @@
 #include "files.h"
 #include "test_mpi.h"
 
-#ifdef __SANITIZE_ADDRESS__
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-
 static int ranks, trees;
 
 #define MB(n) ((int64_t)(n)*1000000)
@@ -219,12 +213,12 @@ static void test_kept(void)
             if (last != 0) sp_free(p);
             if (last != 1) sp_drop(&one);
             if (last != 2) sp_drop(&two);
-            if (!SANITIZED) CHECK_INT((int64_t)mallinfo2().hblkhd, before);
+            if (!TEST_SANITIZED) CHECK_INT((int64_t)mallinfo2().hblkhd, before);
             CHECK(((char *)p)[BYTES - 1] == 0);
             if (last == 0) sp_free(p);
             if (last == 1) sp_drop(&one);
             if (last == 2) sp_drop(&two);
-            if (!SANITIZED) CHECK((int64_t)mallinfo2().hblkhd <= before - BYTES);
+            if (!TEST_SANITIZED) CHECK((int64_t)mallinfo2().hblkhd <= before - BYTES);
         }
     }
     TEST("memory that sp_free() does not free, and NULL, are kept without effect") {
@@ -338,7 +332,7 @@ int main(int argc, char **argv)
     test_mounts();
     test_v1();
     test_kept();
-    if (SANITIZED) {
+    if (TEST_SANITIZED) {
         SKIP("allocations are held against what is left", "the sanitizer has memory of its own");
     } else {
         if (ranks == 1) test_untouched();

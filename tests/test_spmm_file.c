@@ -146,17 +146,11 @@ static void test_ranges(void)
     }
 }
 
-#ifdef __SANITIZE_ADDRESS__
-enum { SANITIZED = 1 };
-#else
-enum { SANITIZED = 0 };
-#endif
-
 static void test_chunk_memory(void)
 {
     const char *const sentence =
         "a file of few bytes takes little memory, however long it says that its chunks are";
-    if (SANITIZED) {
+    if (TEST_SANITIZED) {
         SKIP(sentence, "the sanitizer has memory of its own");
         return;
     }
