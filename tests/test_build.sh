@@ -10,6 +10,11 @@ mkdir "$scratch/my tree" && cp -r Makefile mk include src contrib fortran kernel
 cd "$scratch/my tree" || exit 1
 # a small build without optimization, which is quick
 build() { make -j "$(nproc)" NO_DEPS=1 V=0 BUILDDIR=build CUDA=0 PEERS=0 OPT=-O0 "$@" 2>&1; }
+# fails SENTENCE TEXT COMMAND...: passes where the command fails, and its output contains TEXT
+fails() {
+    local out
+    if out=$("${@:3}" 2>&1); then fail "$1"; else text "$1" "$2" "$out"; fi
+}
 
 out=$(build) || { printf '%s\n' "$out"; fail "make builds a fresh copy of the tree"; finish; }
 pass "make builds a fresh copy of the tree"
@@ -68,9 +73,7 @@ ok "what is said again replaces what was said, and only that" test $? = 0
 ok "one object is no build to remember" grep -q '^last_OPT := -O0$' build/settings
 
 # other compilers, other MPIs
-if out=$(build CC=no-such-cc); then fail "CC= that is not there fails"; else
-    text "CC= that is not there fails and says so" "there is no no-such-cc" "$out"
-fi
+fails "CC= that is not there fails and says so" "there is no no-such-cc" build CC=no-such-cc
 compiler() { readelf -p .comment build/cpu/src/base/status.o | grep -o -E 'clang|GCC' | head -1; }
 if command -v clang >/dev/null; then
     build build/cpu/src/base/status.o >/dev/null
@@ -79,9 +82,7 @@ if command -v clang >/dev/null; then
     ok "CC=clang compiles anew, by clang" test "$(compiler)" = clang
     build build/cpu/src/base/status.o >/dev/null
     ok "without it the wrapper's own compiler does so again" test "$(compiler)" = "$first"
-    if out=$(build CC=clang CFLAGS=-nostdinc); then fail "a clang without omp.h fails"; else
-        text "a clang without omp.h fails and names the package" "libomp-dev" "$out"
-    fi
+    fails "a clang without omp.h fails and names the package" "libomp-dev" build CC=clang CFLAGS=-nostdinc
 else
     skip "CC=clang compiles anew, by clang" "no clang"
 fi
@@ -99,15 +100,12 @@ for set in CFLAGS=-ffast-math CFLAGS=-Ofast LDFLAGS=-Ofast LDFLAGS=-ffast-math L
     "CFLAGS=-O2 -fassociative-math" CFLAGS=-ffp-contract=fast CFLAGS=-ffp-model=fast CFLAGS=-fdenormal-fp-math=positive-zero \
     NVCCFLAGS=-use_fast_math NVCCFLAGS=--ftz=true "NVCCFLAGS=-Xcompiler -O2,-ffast-math" FCFLAGS=-Ofast; do
     flag=$(grep -oE -e '--?[a-zA-Z][a-zA-Z_=-]*$' <<<"$set")
-    if out=$(flags "$set"); then fail "$set is refused"; else
-        text "$set is refused" "$flag in ${set%%=*} would change the values of results" "$out"
-    fi
+    fails "$set is refused" "$flag in ${set%%=*} would change the values of results" flags "$set"
 done
+exported() { export "$1" && flags; }
 for name in OMPI_CFLAGS OMPI_LDFLAGS NVCC_APPEND_FLAGS; do
     [[ $name != OMPI_* ]] || $MPICC --showme:version >/dev/null 2>&1 || continue
-    if out=$(export $name=-ffast-math; flags); then fail "so is $name of the environment"; else
-        text "so is $name of the environment" "-ffast-math in " "$out"
-    fi
+    fails "so is $name of the environment" "-ffast-math in " exported $name=-ffast-math
 done
 ok "flags that change no results are not" flags CFLAGS="-O2 -fno-math-errno -fno-trapping-math -fno-fast-math -ffp-contract=off" LDFLAGS=-Wl,-O1
 for cc in gcc clang; do
@@ -126,29 +124,17 @@ text "and what is optional" "optional, the build goes without: bzip2 hwloc isa-l
 out=$(PATH=$PWD/bare sh mk/deps.sh test optional 2>&1)
 ok "what is not needed is no error" test $? = 0
 
-if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=1 NVCC= 2>&1); then fail "CUDA=1 without nvcc fails"; else
-    text "CUDA=1 without nvcc fails and says what to do" "CUDA=1 needs nvcc" "$out"
-fi
-if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=maybe 2>&1); then fail "a wrong CUDA= fails"; else
-    text "a wrong CUDA= fails and says what it may be" "auto, 1 and 0" "$out"
-fi
-if out=$(make NO_DEPS=1 BUILDDIR=build METIS=maybe 2>&1); then fail "a wrong METIS= fails"; else
-    text "a wrong METIS= fails and says what it may be" "auto, 1 and 0" "$out"
-fi
-if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=0 METIS=1 METIS_LIBS=-lno-such-metis 2>&1); then
-    fail "METIS=1 without METIS fails"
-else
-    text "METIS=1 without METIS fails and says what to do" "METIS=1 needs metis.h" "$out"
-fi
+fails "CUDA=1 without nvcc fails and says what to do" "CUDA=1 needs nvcc" make NO_DEPS=1 BUILDDIR=build CUDA=1 NVCC=
+fails "a wrong CUDA= fails and says what it may be" "auto, 1 and 0" make NO_DEPS=1 BUILDDIR=build CUDA=maybe
+fails "a wrong METIS= fails and says what it may be" "auto, 1 and 0" make NO_DEPS=1 BUILDDIR=build METIS=maybe
+fails "METIS=1 without METIS fails and says what to do" "METIS=1 needs metis.h" make NO_DEPS=1 BUILDDIR=build CUDA=0 METIS=1 METIS_LIBS=-lno-such-metis
 out=$(build METIS_LIBS=-lno-such-metis -n | grep -v build/settings)
 [[ $out == *graph_cut_none.c* && $out != *no-such-metis* && $out != *graph_cut_metis.c* ]]
 ok "METIS=auto without METIS builds without" test $? = 0
 out=$(build METIS=0 -n)
 [[ $out == *graph_cut_none.c* && $out != *-lmetis* && $out != *graph_cut_metis.c* ]]
 ok "METIS=0 leaves it out, be it there or not" test $? = 0
-if out=$(make NO_DEPS=1 BUILDDIR=build LZMA=yes 2>&1); then fail "a wrong LZMA= fails"; else
-    text "a wrong LZMA= fails and says what it may be" "LZMA=yes is not one of auto, 1 and 0" "$out"
-fi
+fails "a wrong LZMA= fails and says what it may be" "LZMA=yes is not one of auto, 1 and 0" make NO_DEPS=1 BUILDDIR=build LZMA=yes
 for knob in "ISAL isa-l/igzip_lib.h libisal-dev" "BZIP2 bzlib.h libbz2-dev" "LZMA lzma.h liblzma-dev" "ZSTD zstd.h libzstd-dev" "HWLOC hwloc.h libhwloc-dev"; do
     read -r name header package <<<"$knob"
     # -nostdinc hides the headers of the system, as on a machine that lacks the library
@@ -173,21 +159,13 @@ ok "SERIES=0 and BASELINE=0 leave out series_mpi, the baseline kernels and their
 build BASELINE=0 build/cpu/kernels/registry.o >/dev/null
 ok "and the table of kernels has none of these" \
     sh -c 'nm build/cpu/kernels/registry.o | grep -q sp_kernel_cpu_csr && ! nm build/cpu/kernels/registry.o | grep -q sp_kernel_cpu_serial'
-if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=0 BASELINE=auto 2>&1); then fail "a wrong BASELINE= fails"; else
-    text "a wrong BASELINE= fails and says what it may be" "BASELINE=auto is not one of 1 and 0" "$out"
-fi
-if out=$(build PEERS=2); then fail "a wrong PEERS= fails"; else
-    text "a wrong PEERS= fails and says what it may be" "PEERS=2 is not one of auto, 1 and 0" "$out"
-fi
-if out=$(build PEERS=1 MKL_DIR=/nowhere); then fail "PEERS=1 without a library fails"; else
-    text "PEERS=1 without a library fails and says what to do" "mkl: run \`make bench-cpu-deps\`" "$out"
-fi
+fails "a wrong BASELINE= fails and says what it may be" "BASELINE=auto is not one of 1 and 0" make NO_DEPS=1 BUILDDIR=build CUDA=0 BASELINE=auto
+fails "a wrong PEERS= fails and says what it may be" "PEERS=2 is not one of auto, 1 and 0" build PEERS=2
+fails "PEERS=1 without a library fails and says what to do" "mkl: run \`make bench-cpu-deps\`" build PEERS=1 MKL_DIR=/nowhere
 mkdir -p build/cpu/peers && : >build/cpu/peers/peer_eigen.so
 build >/dev/null
 ok "PEERS=0 leaves no adaptor of an earlier build" test ! -e build/cpu/peers/peer_eigen.so
-if out=$(make NO_DEPS=1 BUILDDIR=build CUDA=0 MPICC=no-such-mpicc 2>&1); then fail "a missing mpicc fails"; else
-    text "without mpicc make says what to load" "module load" "$out"
-fi
+fails "without mpicc make says what to load" "module load" make NO_DEPS=1 BUILDDIR=build CUDA=0 MPICC=no-such-mpicc
 ok "CUDA=auto without nvcc builds for the CPU" sh -c 'make -n NO_DEPS=1 BUILDDIR=build CUDA=auto NVCC= 2>&1 | grep -q build/cpu'
 if nvcc=$(command -v nvcc); then
     ok "CUDA=auto with nvcc builds for the GPU too" sh -c 'make -n NO_DEPS=1 BUILDDIR=build CUDA=auto 2>&1 | grep -q build/cuda'
