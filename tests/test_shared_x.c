@@ -11,23 +11,7 @@
 #include "formats/multivector.h"
 #include "made_nodes.h"
 #include "plan/plan.h"
-#include "planned.h"
-#include "sample.h"
-
-static int size;
-
-static void scatter(const char *spec, int q, spmm_csr *a, spmm_block *block)
-{
-    CHECK_INT(spmm_csr_generate(spec, SPMM_F64, a), SPMM_OK);
-    for (int64_t e = 0; e < a->nnz; e++) sample_set(a->as, SPMM_F64, e, (double)(e % 7) - 3);
-    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, a, size / q, q, block), SPMM_OK);
-}
-
-static void destroy(spmm_csr *a, spmm_block *block)
-{
-    spmm_block_destroy(block);
-    spmm_csr_destroy(a);
-}
+#include "distributed.h"
 
 /** Checks every element of Y = A X against its definition, for an X of kind index of which all elements are
  *  increased by `more`; all are small integers. */
@@ -43,7 +27,7 @@ static void check_y(const spmm_csr *a, const spmm_block *block, const spmm_multi
         }
 }
 
-static void fill(const spmm_block *block, double more, spmm_multivector *x)
+static void fill_more(const spmm_block *block, double more, spmm_multivector *x)
 {
     sp_multivector_generate(x, SP_X_INDEX, 0, block->x_begin, 1);
     for (int64_t i = 0; i < x->rows * x->ld; i++) ((double *)x->data)[i] += more;
@@ -72,7 +56,7 @@ static void multiply(const spmm_csr *a, const spmm_block *block, const spmm_plan
     CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
     for (int time = 0; time < 12; time++) {
         const int i = (time * 7 + (alike ? 0 : test_.rank * 5)) % (XS + 1);
-        fill(block, time, &x[i]);
+        fill_more(block, time, &x[i]);
         CHECK_INT(spmm_apply(plan, 1, &x[i], 0, &y), SPMM_OK);
         check_y(a, block, &y, time);
         /* X is overwritten at once: neighbors must have read it */
@@ -87,48 +71,46 @@ static void test_products(void)
 {
     static const char *const specs[] = {"lap2d5:9", "uniform:40,6", "longrows:30,2,3,25", "uniform:3,2",
                                         "lap2d5:1"};
-    spmm_csr a;
-    spmm_block block;
+    distributed d;
     TEST("products are right on every grid, for nodes of any size, whichever X a rank takes") {
         for (size_t m = 0; m < sizeof specs / sizeof *specs; m++)
             for (int q = 1; q <= size; q++) {
                 if (size % q) continue;
-                scatter(specs[m], q, &a, &block);
+                distributed_create(specs[m], SPMM_F64, q, &d);
                 for (node_size = 0; node_size <= size; node_size++)
                     for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_BCAST; e++)
-                        multiply(&a, &block,
+                        multiply(&d.a, &d.block,
                                  &(spmm_plan_options){.exchange = (spmm_exchange)e,
                                                       .transport = SPMM_TRANSPORT_SHARED,
                                                       .no_overlap = (int)m % 2,
                                                       .threads = 1},
                                  node_size % 2);
                 node_size = 0;
-                destroy(&a, &block);
+                distributed_destroy(&d);
             }
     }
 }
 
 static void test_choice(void)
 {
-    spmm_csr a;
-    spmm_block block;
+    distributed d;
     spmm_plan *plan;
     if (size < 3) {
         SKIP("X is shared where ranks of a node are consecutive, otherwise by messages", "needs 3 ranks");
         return;
     }
-    scatter("lap2d5:9", 1, &a, &block);
+    distributed_create("lap2d5:9", SPMM_F64, 1, &d);
     TEST("X is shared where ranks of a node are consecutive, otherwise by messages") {
         const int sizes[] = {0, 1, 2, -1};
         for (int i = 0; i < 4; i++) {
             const int shares = sizes[i] == 0 || sizes[i] == 2;
             node_size = sizes[i];
-            CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, K, NULL, &plan), SPMM_OK);
+            CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, NULL, &plan), SPMM_OK);
             CHECK_INT(transport_of(plan), shares ? SPMM_TRANSPORT_SHARED : SPMM_TRANSPORT_MPI);
             spmm_plan_destroy(plan);
         }
         const spmm_plan_options named = {.transport = SPMM_TRANSPORT_SHARED};
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, K, &named, &plan), SPMM_ERR_USAGE);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, &named, &plan), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), "not consecutive");
         node_size = 0;
     }
@@ -138,9 +120,9 @@ static void test_choice(void)
         CHECK_INT(getrlimit(RLIMIT_FSIZE, &old), 0);
         low.rlim_max = old.rlim_max;
         if (test_.rank == 0) CHECK_INT(setrlimit(RLIMIT_FSIZE, &low), 0);
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, K, &named, &plan), SPMM_ERR_MEMORY);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, &named, &plan), SPMM_ERR_MEMORY);
         CHECK_TEXT(spmm_error_message(), "ulimit -f");
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, K, NULL, &plan), SPMM_OK);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, NULL, &plan), SPMM_OK);
         CHECK_INT(transport_of(plan), SPMM_TRANSPORT_MPI);
         spmm_plan_destroy(plan);
         CHECK_INT(setrlimit(RLIMIT_FSIZE, &old), 0);
@@ -148,29 +130,28 @@ static void test_choice(void)
     TEST("X cut into blocks of columns is not shared") {
         const spmm_plan_options named = {.transport = SPMM_TRANSPORT_SHARED, .column_blocks = 2},
                                 free_choice = {.column_blocks = 2};
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 8, &named, &plan), SPMM_ERR_USAGE);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, 8, &named, &plan), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), "blocks of columns");
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 8, &free_choice, &plan), SPMM_OK);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, 8, &free_choice, &plan), SPMM_OK);
         CHECK_INT(transport_of(plan), SPMM_TRANSPORT_MPI);
         spmm_plan_destroy(plan);
     }
-    destroy(&a, &block);
+    distributed_destroy(&d);
 }
 
 static void test_lives(void)
 {
-    spmm_csr a;
-    spmm_block block;
-    scatter("lap2d5:60", 1, &a, &block);
+    distributed d;
+    distributed_create("lap2d5:60", SPMM_F64, 1, &d);
     TEST("an X is zero at first, even in memory of one before, and outlives its plan and its neighbors' X") {
         spmm_plan *plan;
         spmm_multivector x, again;
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 9, NULL, &plan), SPMM_OK);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, 9, NULL, &plan), SPMM_OK);
         for (int time = 0; time < 3; time++) {
             CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
             const void *const place = x.data;
             for (int64_t i = 0; i < x.rows * x.ld; i++) CHECK(((double *)x.data)[i] == 0);
-            fill(&block, 1, &x);
+            fill_more(&d.block, 1, &x);
             spmm_multivector_destroy(&x);
             MPI_Barrier(MPI_COMM_WORLD);
             CHECK_INT(spmm_plan_x_create(plan, &again), SPMM_OK);
@@ -181,15 +162,15 @@ static void test_lives(void)
         }
         CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
         MPI_Barrier(MPI_COMM_WORLD);
-        fill(&block, 1, &x);
+        fill_more(&d.block, 1, &x);
         MPI_Barrier(MPI_COMM_WORLD);
         if (test_.rank == 0) spmm_multivector_destroy(&x);
         spmm_plan_destroy(plan);
         for (int64_t i = 0; i < x.rows; i++)
-            CHECK(sp_multivector_get(&x, i, 2) == 1 + sp_x_element(SP_X_INDEX, 0, block.x_begin + i, 2));
+            CHECK(sp_multivector_get(&x, i, 2) == 1 + sp_x_element(SP_X_INDEX, 0, d.block.x_begin + i, 2));
         spmm_multivector_destroy(&x);
     }
-    destroy(&a, &block);
+    distributed_destroy(&d);
 }
 
 /** Checks a product in which rank `bad` passes a wrong X. */
@@ -200,7 +181,7 @@ static void fail(const spmm_csr *a, const spmm_block *block, int bad)
     spmm_multivector wrong;
     planned_of(block, K, &options, &p);
     for (int time = 0; time < 3; time++) {
-        fill(block, time, &p.x);
+        fill_more(block, time, &p.x);
         wrong = p.x;
         wrong.k = 2;
         const spmm_status status = spmm_apply(p.plan, 1, test_.rank == bad ? &wrong : &p.x, 0, &p.y);
@@ -218,15 +199,14 @@ static void fail(const spmm_csr *a, const spmm_block *block, int bad)
 
 static void test_failures(void)
 {
-    spmm_csr a;
-    spmm_block block;
-    scatter("lap2d5:12", 1, &a, &block);
+    distributed d;
+    distributed_create("lap2d5:12", SPMM_F64, 1, &d);
     TEST("a rank that fails is told of to all that need its rows, and the next product is right") {
         for (node_size = 0; node_size <= size; node_size++)
-            for (int bad = 0; bad < size; bad++) fail(&a, &block, bad);
+            for (int bad = 0; bad < size; bad++) fail(&d.a, &d.block, bad);
         node_size = 0;
     }
-    destroy(&a, &block);
+    distributed_destroy(&d);
 }
 
 static double cpu_seconds(void)
@@ -238,32 +218,30 @@ static double cpu_seconds(void)
 
 static void test_waiting(void)
 {
-    spmm_csr a;
-    spmm_block block;
+    distributed d;
     TEST("a rank that waits for long leaves its core to others") {
         planned p;
-        scatter("lap2d5:12", 1, &a, &block);
-        planned_of(&block, K, NULL, &p);
+        distributed_create("lap2d5:12", SPMM_F64, 1, &d);
+        planned_of(&d.block, K, NULL, &p);
         MPI_Barrier(MPI_COMM_WORLD);
         const double before = cpu_seconds();
         if (test_.rank == 0) sleep(2);
         CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_OK);
         CHECK(cpu_seconds() - before < 1);
         planned_destroy(&p);
-        destroy(&a, &block);
+        distributed_destroy(&d);
     }
 }
 
 /** Checks that each made-up node receives exactly the rows that its ranks need, each once. */
 static void test_rows_once(void)
 {
-    spmm_csr a;
-    spmm_block block;
+    distributed d;
     TEST(
         "a row that several ranks of a node need crosses between nodes once, and ranks receive evenly many") {
         static const char *const specs[] = {"uniform:60,5", "lap2d5:9"};
         for (int m = 0; m < 2; m++) {
-            scatter(specs[m], 1, &a, &block);
+            distributed_create(specs[m], SPMM_F64, 1, &d);
             for (node_size = 1; node_size <= size; node_size++) {
                 sp_grid grid;
                 sp_halo halo;
@@ -272,18 +250,18 @@ static void test_rows_once(void)
                 int shared;
                 int64_t wanted = 0, row[8], received = 0;
                 CHECK_INT(sp_grid_create(MPI_COMM_WORLD, 0, 0, &grid), SPMM_OK);
-                CHECK_INT(sp_halo_create(&grid, &block, SPMM_EXCHANGE_HALO, 1, &halo), SPMM_OK);
-                CHECK_INT(sp_node_rows_create(&grid, &block, &halo, 1, &node, &why, &shared), SPMM_OK);
+                CHECK_INT(sp_halo_create(&grid, &d.block, SPMM_EXCHANGE_HALO, 1, &halo), SPMM_OK);
+                CHECK_INT(sp_node_rows_create(&grid, &d.block, &halo, 1, &node, &why, &shared), SPMM_OK);
                 CHECK(!why);
                 CHECK_INT(shared, node_size > 1);
-                MPI_Allgather(&block.row_begin, 1, MPI_INT64_T, row, 1, MPI_INT64_T, MPI_COMM_WORLD);
-                row[size] = a.rows;
+                MPI_Allgather(&d.block.row_begin, 1, MPI_INT64_T, row, 1, MPI_INT64_T, MPI_COMM_WORLD);
+                row[size] = d.a.rows;
                 for (int first = 0; first < size;
                      first += node_size) { /* the expected rows, counted from the whole matrix */
                     const int end = first + node_size < size ? first + node_size : size;
                     char needs[512] = {0};
-                    for (int64_t e = a.irp[row[first]]; e < a.irp[row[end]]; e++) needs[a.ja[e]] = 1;
-                    for (int64_t j = 0; j < a.cols; j++)
+                    for (int64_t e = d.a.irp[row[first]]; e < d.a.irp[row[end]]; e++) needs[d.a.ja[e]] = 1;
+                    for (int64_t j = 0; j < d.a.cols; j++)
                         wanted += needs[j] && (j < row[first] || j >= row[end]);
                 }
                 CHECK_INT(node.halo.all_moved, wanted);
@@ -295,7 +273,7 @@ static void test_rows_once(void)
                 sp_grid_destroy(&grid);
             }
             node_size = 0;
-            destroy(&a, &block);
+            distributed_destroy(&d);
         }
     }
 }
@@ -303,6 +281,7 @@ static void test_rows_once(void)
 int main(int argc, char **argv)
 {
     test_mpi_begin(&argc, &argv, &size);
+    device = SPMM_CPU;
     test_rows_once();
     test_products();
     test_choice();
