@@ -106,4 +106,20 @@ static inline void check_rows(const spmm_csr *a, int transposed, double alpha, d
     free(expected);
 }
 
+/** Checks A X and A^T X; `place` is the block of a, whose arrays may be gone. */
+static inline void check_products(spmm_plan *plan, const spmm_csr *a, const spmm_block *place)
+{
+    spmm_multivector x, y;
+    CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
+    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
+    fill(&x, place->x_begin);
+    CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
+    check_rows(a, 0, 1, 0, &y, place->row_begin);
+    fill(&y, place->row_begin);
+    CHECK_INT(spmm_apply_transposed(plan, 1, &y, 0, &x), SPMM_OK);
+    check_rows(a, 1, 1, 0, &x, place->x_begin);
+    spmm_multivector_destroy(&x);
+    spmm_multivector_destroy(&y);
+}
+
 #endif

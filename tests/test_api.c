@@ -288,24 +288,19 @@ static void test_apply(void)
 {
     TEST("wrong X or Y of one rank is refused there, told to the others, and the next product is right") {
         spmm_block block;
-        spmm_plan *plan;
-        spmm_multivector x, y;
+        planned p;
         scatter(1, &block);
         for (int64_t e = 0; e < block.csr.nnz; e++) ((double *)block.csr.as)[e] = 1;
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 3, NULL, &plan), SPMM_OK);
-        CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
-        CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
-        for (int64_t i = 0; i < x.rows * x.ld; i++) ((double *)x.data)[i] = 1;
+        planned_of(&block, 3, NULL, &p);
+        for (int64_t i = 0; i < p.x.rows * p.x.ld; i++) ((double *)p.x.data)[i] = 1;
         for (int i = 0; i < COUNT(apply_mistakes); i++)
             for (int who = 0; who<ranks; who += ranks> 1 ? ranks - 1 : 1)
-                one_apply_mistake(plan, &x, &y, i, who);
-        CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
-        check_ones(&y, 24);
-        CHECK_INT(spmm_apply(NULL, 1, &x, 0, &y), SPMM_ERR_USAGE);
+                one_apply_mistake(p.plan, &p.x, &p.y, i, who);
+        CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_OK);
+        check_ones(&p.y, 24);
+        CHECK_INT(spmm_apply(NULL, 1, &p.x, 0, &p.y), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), "spmm_apply: plan is NULL");
-        spmm_multivector_destroy(&x);
-        spmm_multivector_destroy(&y);
-        spmm_plan_destroy(plan);
+        planned_destroy(&p);
         spmm_block_destroy(&block);
     }
     TEST("X and Y that share an array, each in rows of its own, are apart") {
@@ -513,8 +508,7 @@ static int without_mpi(void)
  *  transpose; the last plan has also begun a product. */
 typedef struct left {
     spmm_block block;
-    spmm_plan *plan;
-    spmm_multivector x, y;
+    planned p;
 } left;
 
 enum { LEFT = 6 };
@@ -527,19 +521,16 @@ static void leave(int n, left *l)
                                                               : SPMM_TRANSPORT_SHARED,
                                  .products = 1};
     scatter(n == 4 ? ranks : 1, &l->block);
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &l->block, 3, n == 4 ? NULL : &o, &l->plan), SPMM_OK);
-    CHECK_INT(spmm_plan_x_create(l->plan, &l->x), SPMM_OK);
-    CHECK_INT(spmm_plan_y_create(l->plan, &l->y), SPMM_OK);
-    CHECK_INT(spmm_apply(l->plan, 1, &l->x, 0, &l->y), SPMM_OK);
-    CHECK_INT(spmm_apply_transposed(l->plan, 1, &l->y, 0, &l->x), SPMM_OK);
-    if (n == LEFT - 1) CHECK_INT(spmm_apply_begin(l->plan, 1, &l->x, 0, &l->y), SPMM_OK);
+    planned *const p = &l->p;
+    planned_of(&l->block, 3, n == 4 ? NULL : &o, p);
+    CHECK_INT(spmm_apply(p->plan, 1, &p->x, 0, &p->y), SPMM_OK);
+    CHECK_INT(spmm_apply_transposed(p->plan, 1, &p->y, 0, &p->x), SPMM_OK);
+    if (n == LEFT - 1) CHECK_INT(spmm_apply_begin(p->plan, 1, &p->x, 0, &p->y), SPMM_OK);
 }
 
 static void destroy_left(left *l)
 {
-    spmm_plan_destroy(l->plan);
-    spmm_multivector_destroy(&l->x);
-    spmm_multivector_destroy(&l->y);
+    planned_destroy(&l->p);
     spmm_block_destroy(&l->block);
 }
 
@@ -561,7 +552,7 @@ static void test_after_mpi(int failed_before)
         CHECK_TEXT(spmm_error_message(), "spmm_apply: MPI is not running");
         planned_destroy(&p);
         spmm_block_destroy(&block);
-        CHECK_INT(spmm_apply_end(l[LEFT - 1].plan), SPMM_ERR_USAGE);
+        CHECK_INT(spmm_apply_end(l[LEFT - 1].p.plan), SPMM_ERR_USAGE);
         for (int n = 0; n < LEFT; n++) destroy_left(&l[n]);
     }
 }

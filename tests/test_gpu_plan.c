@@ -1,6 +1,7 @@
 /* The GPU through the public interface, as a program that embeds the library uses it.
  * MPI: 1 2 4 */
 #include "device/device.h"
+#include "planned.h"
 #include "spmm_extended.h"
 #include "test_mpi.h"
 
@@ -9,64 +10,49 @@ static void compare(const spmm_block *block, int64_t k, spmm_format format, spmm
 {
     const spmm_plan_options on_cpu = {.exchange = exchange},
                             on_gpu = {.device = SPMM_CUDA, .format = format, .exchange = exchange};
-    spmm_plan *cpu = NULL, *gpu = NULL;
-    spmm_multivector x, x_gpu, y, y_gpu, back;
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, k, &on_cpu, &cpu), SPMM_OK);
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, k, &on_gpu, &gpu), SPMM_OK);
-    CHECK_INT(spmm_plan_x_create(cpu, &x), SPMM_OK);
-    CHECK_INT(spmm_multivector_create(block->csr.rows, k, SPMM_F64, SPMM_CPU, &y), SPMM_OK);
+    planned cpu, gpu;
+    spmm_multivector back;
+    planned_of(block, k, &on_cpu, &cpu);
+    planned_of(block, k, &on_gpu, &gpu);
     CHECK_INT(spmm_multivector_create(block->csr.rows, k, SPMM_F64, SPMM_CPU, &back), SPMM_OK);
-    CHECK_INT(spmm_plan_x_create(gpu, &x_gpu), SPMM_OK);
-    CHECK_INT(spmm_multivector_create(block->csr.rows, k, SPMM_F64, SPMM_CUDA, &y_gpu), SPMM_OK);
-    for (int64_t i = 0; i < x.rows * x.ld; i++)
-        ((double *)x.data)[i] = (double)((block->x_begin + i) * 37 % 101) / 64 - 0.7;
-    CHECK_INT(spmm_multivector_copy(&x, &x_gpu), SPMM_OK);
-    CHECK_INT(spmm_apply(cpu, 1, &x, 0, &y), SPMM_OK);
-    CHECK_INT(spmm_apply(gpu, 1, &x_gpu, 0, &y_gpu), SPMM_OK);
-    CHECK_INT(spmm_multivector_copy(&y_gpu, &back), SPMM_OK);
-    for (int64_t i = 0; i < y.rows; i++)
-        CHECK(memcmp((double *)y.data + i * y.ld, (double *)back.data + i * back.ld, (size_t)k * 8) == 0);
-    CHECK_INT(spmm_apply(gpu, 1, &x, 0, &y), SPMM_ERR_USAGE); /* host memory to a GPU plan */
-    spmm_multivector_destroy(&x);
-    spmm_multivector_destroy(&y);
+    for (int64_t i = 0; i < cpu.x.rows * cpu.x.ld; i++)
+        ((double *)cpu.x.data)[i] = (double)((block->x_begin + i) * 37 % 101) / 64 - 0.7;
+    CHECK_INT(spmm_multivector_copy(&cpu.x, &gpu.x), SPMM_OK);
+    CHECK_INT(spmm_apply(cpu.plan, 1, &cpu.x, 0, &cpu.y), SPMM_OK);
+    CHECK_INT(spmm_apply(gpu.plan, 1, &gpu.x, 0, &gpu.y), SPMM_OK);
+    CHECK_INT(spmm_multivector_copy(&gpu.y, &back), SPMM_OK);
+    for (int64_t i = 0; i < back.rows; i++)
+        CHECK(memcmp((double *)cpu.y.data + i * cpu.y.ld, (double *)back.data + i * back.ld, (size_t)k * 8) ==
+              0);
+    CHECK_INT(spmm_apply(gpu.plan, 1, &cpu.x, 0, &cpu.y), SPMM_ERR_USAGE); /* host memory to a GPU plan */
     spmm_multivector_destroy(&back);
-    spmm_multivector_destroy(&x_gpu);
-    spmm_multivector_destroy(&y_gpu);
-    spmm_plan_destroy(cpu);
-    spmm_plan_destroy(gpu);
+    planned_destroy(&cpu);
+    planned_destroy(&gpu);
 }
 
 /** Memory of the other kind is refused before anything reads it: both plans still work. */
 static void wrong_memory(const spmm_block *block)
 {
     const spmm_plan_options on_gpu = {.device = SPMM_CUDA};
-    spmm_plan *plan[2];
-    spmm_multivector x[2], y[2];
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, 4, NULL, &plan[0]), SPMM_OK);
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, block, 4, &on_gpu, &plan[1]), SPMM_OK);
+    planned p[2];
+    for (int i = 0; i < 2; i++) planned_of(block, 4, i ? &on_gpu : NULL, &p[i]);
     for (int i = 0; i < 2; i++) {
-        CHECK_INT(spmm_plan_x_create(plan[i], &x[i]), SPMM_OK);
-        CHECK_INT(spmm_plan_y_create(plan[i], &y[i]), SPMM_OK);
-    }
-    for (int i = 0; i < 2; i++) {
-        spmm_multivector wrong = x[i];
-        if (sp_device_reach(x[!i].data) == SP_REACH_ANY)
+        spmm_multivector wrong = p[i].x;
+        if (sp_device_reach(p[!i].x.data) == SP_REACH_ANY)
             continue; /* a GPU that reads all of the host's memory */
-        wrong.data = x[!i].data;
-        CHECK_INT(spmm_apply(plan[i], 1, &wrong, 0, &y[i]), SPMM_ERR_USAGE);
+        wrong.data = p[!i].x.data;
+        CHECK_INT(spmm_apply(p[i].plan, 1, &wrong, 0, &p[i].y), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), i ? "x.data is in host memory, and x.space is SPMM_CUDA"
                                            : "x.data is in GPU memory, and x.space is SPMM_CPU");
-        CHECK_INT(spmm_multivector_copy(&wrong, &y[i]), SPMM_ERR_USAGE);
-        wrong = y[i];
-        wrong.data = y[!i].data;
-        CHECK_INT(spmm_apply(plan[i], 1, &x[i], 0, &wrong), SPMM_ERR_USAGE);
+        CHECK_INT(spmm_multivector_copy(&wrong, &p[i].y), SPMM_ERR_USAGE);
+        wrong = p[i].y;
+        wrong.data = p[!i].y.data;
+        CHECK_INT(spmm_apply(p[i].plan, 1, &p[i].x, 0, &wrong), SPMM_ERR_USAGE);
         CHECK_TEXT(spmm_error_message(), "y.data");
     }
     for (int i = 0; i < 2; i++) {
-        CHECK_INT(spmm_apply(plan[i], 1, &x[i], 0, &y[i]), SPMM_OK);
-        spmm_multivector_destroy(&x[i]);
-        spmm_multivector_destroy(&y[i]);
-        spmm_plan_destroy(plan[i]);
+        CHECK_INT(spmm_apply(p[i].plan, 1, &p[i].x, 0, &p[i].y), SPMM_OK);
+        planned_destroy(&p[i]);
     }
 }
 
@@ -119,6 +105,15 @@ static void check_exact(const spmm_block *block, int64_t k)
 static const char *const candidates[] = {"csr_balanced", "csr_deep",  "csr_clustered", "sell_rows",
                                          "sell_deep",    "panel_mma", "panel_staged"};
 
+/** Scatters a generated matrix of rank 0. */
+static void scatter(const char *spec, spmm_block *block)
+{
+    spmm_csr a = {0};
+    if (test_.rank == 0) CHECK_INT(spmm_csr_generate(spec, SPMM_F64, &a), SPMM_OK);
+    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, block), SPMM_OK);
+    spmm_csr_destroy(&a);
+}
+
 static void compare_ranks(const char *spec, int size)
 {
     enum { K = 32 };
@@ -147,7 +142,6 @@ static void compare_ranks(const char *spec, int size)
 int main(int argc, char **argv)
 {
     int size;
-    spmm_csr a = {0};
     spmm_block block;
     spmm_multivector v;
     test_mpi_begin(&argc, &argv, &size);
@@ -165,30 +159,24 @@ int main(int argc, char **argv)
         return test_mpi_end();
     }
     TEST("GPU and CPU plans agree bit for bit through the public interface, in every format") {
-        if (test_.rank == 0) CHECK_INT(spmm_csr_generate("lap3d27:9", SPMM_F64, &a), SPMM_OK);
-        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
+        scatter("lap3d27:9", &block);
         for (int f = SPMM_CSR; f <= SPMM_ELL_NOPAD; f++)
             for (int64_t k = 1; k <= 40; k += 13) compare(&block, k, (spmm_format)f, SPMM_EXCHANGE_AUTO);
         spmm_block_destroy(&block);
-        spmm_csr_destroy(&a);
     }
     TEST("in f32 a kernel that plans choose gives the same bits on any number of ranks, panels too") {
         compare_ranks("fem3:3", size);
         compare_ranks("rmat:7,6", size);
     }
     TEST("partial rows of Y of the joint exchange agree, too") {
-        if (test_.rank == 0) CHECK_INT(spmm_csr_generate("rmat:10,8", SPMM_F64, &a), SPMM_OK);
-        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
+        scatter("rmat:10,8", &block);
         for (int64_t k = 1; k <= 40; k += 13) compare(&block, k, SPMM_CSR, SPMM_EXCHANGE_JOINT);
         spmm_block_destroy(&block);
-        spmm_csr_destroy(&a);
     }
     TEST("host memory given as the GPU's, and the GPU's as host memory, are refused") {
-        if (test_.rank == 0) CHECK_INT(spmm_csr_generate("lap3d27:9", SPMM_F64, &a), SPMM_OK);
-        CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
+        scatter("lap3d27:9", &block);
         wrong_memory(&block);
         spmm_block_destroy(&block);
-        spmm_csr_destroy(&a);
     }
     spmm_device_close();
     TEST("after the GPU is closed, memory on it is refused again") {
