@@ -97,8 +97,7 @@ static void refused_on_all(spmm_plan *plan, const spmm_multivector *good, const 
 {
     spmm_multivector d = *good, wrong = bad ? *bad : *good;
     const int last = test_.rank == size - 1;
-    CHECK_INT(spmm_plan_diagonal(plan, !last ? &d : bad ? &wrong : NULL), SPMM_ERR_USAGE);
-    CHECK_TEXT(spmm_error_message(), said);
+    CHECK_ERROR(spmm_plan_diagonal(plan, !last ? &d : bad ? &wrong : NULL), SPMM_ERR_USAGE, said);
 }
 
 static void test_wrong_diagonals(void)
@@ -136,8 +135,8 @@ static void test_wrong_diagonals(void)
         sample_csr(SAMPLE_WIDE, SAMPLE_INTEGERS, SPMM_F64, &of.a);
         CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &of.a, 0, 0, &of.block), SPMM_OK);
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &of.block, 2, &options, &plan), SPMM_OK);
-        CHECK_INT(spmm_plan_diagonal(plan, &d), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "the matrix is 13 x 500, expected a square one");
+        CHECK_ERROR(spmm_plan_diagonal(plan, &d), SPMM_ERR_USAGE,
+                    "the matrix is 13 x 500, expected a square one");
         spmm_plan_destroy(plan);
         distributed_destroy(&of);
     }
@@ -252,22 +251,19 @@ static void test_wrong_rows(void)
         spmm_multivector bad = d.v;
         double other[5];
         bad.rows = 4;
-        CHECK_INT(spmm_multivector_scale_rows(&bad, &x.v), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "spmm_multivector_scale_rows: d is 4 x 1 f64 in ");
+        CHECK_ERROR(spmm_multivector_scale_rows(&bad, &x.v), SPMM_ERR_USAGE,
+                    "spmm_multivector_scale_rows: d is 4 x 1 f64 in ");
         CHECK_TEXT(spmm_error_message(), "expected 5 x 1 f64 in ");
         bad = d.v, bad.rows = 2, bad.k = bad.ld = 2;
-        CHECK_INT(spmm_multivector_scale_rows(&bad, &x.v), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "d is 2 x 2 f64");
+        CHECK_ERROR(spmm_multivector_scale_rows(&bad, &x.v), SPMM_ERR_USAGE, "d is 2 x 2 f64");
         bad = d.v, bad.precision = SPMM_F32;
-        CHECK_INT(spmm_multivector_scale_rows(&bad, &x.v), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "d is 5 x 1 f32");
+        CHECK_ERROR(spmm_multivector_scale_rows(&bad, &x.v), SPMM_ERR_USAGE, "d is 5 x 1 f32");
         bad = d.v, bad.data = x.v.data;
-        CHECK_INT(spmm_multivector_scale_rows(&bad, &x.v), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "spmm_multivector_scale_rows: d and x overlap in memory");
+        CHECK_ERROR(spmm_multivector_scale_rows(&bad, &x.v), SPMM_ERR_USAGE,
+                    "spmm_multivector_scale_rows: d and x overlap in memory");
         bad = d.v, bad.data = device == SPMM_CUDA ? other : NULL, bad.space = SPMM_CPU;
-        CHECK_INT(spmm_multivector_scale_rows(&bad, &x.v), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(),
-                   device == SPMM_CUDA ? "d is 5 x 1 f64 in host memory" : "d.data is NULL");
+        CHECK_ERROR(spmm_multivector_scale_rows(&bad, &x.v), SPMM_ERR_USAGE,
+                    device == SPMM_CUDA ? "d is 5 x 1 f64 in host memory" : "d.data is NULL");
         CHECK_INT(spmm_multivector_scale_rows(NULL, &x.v), SPMM_ERR_USAGE);
         CHECK_INT(spmm_multivector_scale_rows(&d.v, NULL), SPMM_ERR_USAGE);
         operand_destroy(&x);

@@ -126,6 +126,12 @@ static inline void test_check_(void) { __atomic_store_n(&test_.checked, 1, __ATO
             printf("  %s:%d (rank %d): \"%s\" does not contain \"%s\"\n", __FILE__, __LINE__, test_.rank, \
                    t_, (part));                                                                           \
     } while (0)
+/** Checks that a call fails with this status, and that the error message has this part. */
+#define CHECK_ERROR(call, status, part)         \
+    do {                                        \
+        CHECK_INT(call, status);                \
+        CHECK_TEXT(spmm_error_message(), part); \
+    } while (0)
 
 /** Returns main's exit status: 1 if any test failed. */
 static inline int test_end(void) { return test_.tests_failed ? 1 : 0; }

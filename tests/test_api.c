@@ -93,8 +93,7 @@ static void one_mistake(const spmm_block *block, int i, int who)
                                      : spmm_plan_create(MPI_COMM_WORLD, c.block_given, c.k, &c.options,
                                                         c.plan_given);
     if (status != SPMM_ERR_USAGE) printf("  mistake %d of rank %d: \"%s\"\n", i, who, mistakes[i].part);
-    CHECK_INT(status, SPMM_ERR_USAGE);
-    CHECK_TEXT(spmm_error_message(), study ? "spmm_plan_create_extended: " : "spmm_plan_create: ");
+    CHECK_ERROR(status, SPMM_ERR_USAGE, study ? "spmm_plan_create_extended: " : "spmm_plan_create: ");
     CHECK_TEXT(spmm_error_message(), mistakes[i].part);
     CHECK(!c.plan_given || c.plan == nothing);
     check_same_message();
@@ -205,8 +204,8 @@ static void one_scatter_mistake(int i, int who)
     scattering s = {&changed, 0, ranks, 1, &block};
     memset(&block, 0xff, sizeof block);
     if (test_.rank == who) scatter_mistakes[i].make(&s);
-    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, s.root, s.a, s.p, s.q, s.block), SPMM_ERR_USAGE);
-    CHECK_TEXT(spmm_error_message(), "spmm_csr_scatter: ");
+    CHECK_ERROR(spmm_csr_scatter(MPI_COMM_WORLD, s.root, s.a, s.p, s.q, s.block), SPMM_ERR_USAGE,
+                "spmm_csr_scatter: ");
     CHECK_TEXT(spmm_error_message(), scatter_mistakes[i].part);
     CHECK(!s.block || (block.csr.irp == NULL && block.p == 0));
     check_same_message();
@@ -273,8 +272,7 @@ static void one_apply_mistake(spmm_plan *plan, const spmm_multivector *x, spmm_m
         CHECK_INT(status, SPMM_ERR_USAGE);
         check_apply_message(i);
     } else {
-        CHECK_INT(status, SPMM_ERR_MPI);
-        CHECK_TEXT(spmm_error_message(), "it failed");
+        CHECK_ERROR(status, SPMM_ERR_MPI, "it failed");
     }
 }
 
@@ -298,8 +296,7 @@ static void test_apply(void)
                 one_apply_mistake(p.plan, &p.x, &p.y, i, who);
         CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_OK);
         check_ones(&p.y, 24);
-        CHECK_INT(spmm_apply(NULL, 1, &p.x, 0, &p.y), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "spmm_apply: plan is NULL");
+        CHECK_ERROR(spmm_apply(NULL, 1, &p.x, 0, &p.y), SPMM_ERR_USAGE, "spmm_apply: plan is NULL");
         planned_destroy(&p);
         spmm_block_destroy(&block);
     }
@@ -359,11 +356,9 @@ static void test_sizes(void)
                 CHECK_INT(spmm_multivector_create(rows, (INT64_C(1) << shift) + 1, SPMM_F64, SPMM_CPU, &v),
                           SPMM_ERR_LIMIT);
         CHECK_INT(spmm_multivector_create(INT64_MAX, 1, SPMM_F64, SPMM_CPU, &v), SPMM_ERR_LIMIT);
-        CHECK_INT(spmm_multivector_axpby(1, &w, 0, &w), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "64 bits");
+        CHECK_ERROR(spmm_multivector_axpby(1, &w, 0, &w), SPMM_ERR_USAGE, "64 bits");
         w.ld = INT64_MAX, w.precision = SPMM_F32;
-        CHECK_INT(spmm_multivector_copy(&w, &w), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "64 bits");
+        CHECK_ERROR(spmm_multivector_copy(&w, &w), SPMM_ERR_USAGE, "64 bits");
     }
 }
 
@@ -400,8 +395,8 @@ static void test_local_matrices(void)
         CHECK_INT(spmm_csr_read("matrices/cage4.mtx", SPMM_F64, NULL), SPMM_ERR_USAGE);
         CHECK_INT(spmm_csr_read_edges("A.txt", 1, SPMM_F64, NULL), SPMM_ERR_USAGE);
         CHECK_INT(spmm_csr_generate("lap2d5:3", SPMM_F64, NULL), SPMM_ERR_USAGE);
-        CHECK_INT(spmm_csr_from_triplets(3, 3, 0, NULL, NULL, NULL, SPMM_F64, NULL), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "spmm_csr_from_triplets: a is NULL");
+        CHECK_ERROR(spmm_csr_from_triplets(3, 3, 0, NULL, NULL, NULL, SPMM_F64, NULL), SPMM_ERR_USAGE,
+                    "spmm_csr_from_triplets: a is NULL");
     }
 }
 
@@ -410,28 +405,24 @@ static void test_local_multivectors(void)
     spmm_multivector v, w;
     TEST("a multivector is not made or copied of wrong arguments") {
         CHECK_INT(spmm_multivector_create(3, 3, SPMM_F64, SPMM_CPU, NULL), SPMM_ERR_USAGE);
-        CHECK_INT(spmm_multivector_create(3, 3, wrong, SPMM_CPU, &v), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "spmm_multivector_create: precision is 7");
-        CHECK_INT(spmm_multivector_create(3, 3, SPMM_F64, (spmm_device)2, &v), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "space is 2");
+        CHECK_ERROR(spmm_multivector_create(3, 3, wrong, SPMM_CPU, &v), SPMM_ERR_USAGE,
+                    "spmm_multivector_create: precision is 7");
+        CHECK_ERROR(spmm_multivector_create(3, 3, SPMM_F64, (spmm_device)2, &v), SPMM_ERR_USAGE,
+                    "space is 2");
         CHECK(v.data == NULL);
         CHECK_INT(spmm_multivector_create(3, 3, SPMM_F64, SPMM_CPU, &v), SPMM_OK);
         CHECK_INT(spmm_multivector_create(3, 3, SPMM_F32, SPMM_CPU, &w), SPMM_OK);
         CHECK_INT(spmm_multivector_copy(NULL, &v), SPMM_ERR_USAGE);
-        CHECK_INT(spmm_multivector_copy(&v, NULL), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "spmm_multivector_copy: dst is NULL");
-        CHECK_INT(spmm_multivector_copy(&v, &w), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "3 x 3 f64 and dst 3 x 3 f32");
-        CHECK_INT(spmm_multivector_copy(&v, &v), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "overlap");
+        CHECK_ERROR(spmm_multivector_copy(&v, NULL), SPMM_ERR_USAGE, "spmm_multivector_copy: dst is NULL");
+        CHECK_ERROR(spmm_multivector_copy(&v, &w), SPMM_ERR_USAGE, "3 x 3 f64 and dst 3 x 3 f32");
+        CHECK_ERROR(spmm_multivector_copy(&v, &v), SPMM_ERR_USAGE, "overlap");
         spmm_multivector_destroy(&w);
         w = v;
         w.data = NULL;
         CHECK_INT(spmm_multivector_copy(&v, &w), SPMM_ERR_USAGE);
         w = v;
         w.ld = 2;
-        CHECK_INT(spmm_multivector_copy(&w, &v), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "src has leading dimension 2");
+        CHECK_ERROR(spmm_multivector_copy(&w, &v), SPMM_ERR_USAGE, "src has leading dimension 2");
         spmm_multivector_destroy(&v);
     }
 }
@@ -444,8 +435,7 @@ static void test_nothing(void)
         CHECK_INT(spmm_plan_x_create(NULL, &v), SPMM_ERR_USAGE);
         CHECK(v.data == NULL);
         CHECK_INT(spmm_plan_x_create(NULL, NULL), SPMM_ERR_USAGE);
-        CHECK_INT(spmm_plan_y_create(NULL, &v), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "spmm_plan_y_create: plan is NULL");
+        CHECK_ERROR(spmm_plan_y_create(NULL, &v), SPMM_ERR_USAGE, "spmm_plan_y_create: plan is NULL");
         CHECK_INT(spmm_plan_y_create(NULL, NULL), SPMM_ERR_USAGE);
         CHECK(strcmp(spmm_plan_kernel(NULL), "") == 0);
         spmm_csr_destroy(NULL);
@@ -464,15 +454,12 @@ static void no_communicator(MPI_Comm comm, const char *part)
     spmm_block block = {.p = 1, .q = 1};
     spmm_plan *plan;
     spmm_csr a = {0};
-    CHECK_INT(spmm_csr_scatter(comm, 0, &a, 0, 0, &block), SPMM_ERR_USAGE);
-    CHECK_TEXT(spmm_error_message(), "spmm_csr_scatter: ");
+    CHECK_ERROR(spmm_csr_scatter(comm, 0, &a, 0, 0, &block), SPMM_ERR_USAGE, "spmm_csr_scatter: ");
     CHECK_TEXT(spmm_error_message(), part);
-    CHECK_INT(spmm_plan_create(comm, &block, 1, NULL, &plan), SPMM_ERR_USAGE);
-    CHECK_TEXT(spmm_error_message(), "spmm_plan_create: ");
+    CHECK_ERROR(spmm_plan_create(comm, &block, 1, NULL, &plan), SPMM_ERR_USAGE, "spmm_plan_create: ");
     CHECK_TEXT(spmm_error_message(), part);
     CHECK(plan == NULL);
-    CHECK_INT(spmm_device_open(comm), SPMM_ERR_USAGE);
-    CHECK_TEXT(spmm_error_message(), "spmm_device_open: ");
+    CHECK_ERROR(spmm_device_open(comm), SPMM_ERR_USAGE, "spmm_device_open: ");
     CHECK_TEXT(spmm_error_message(), part);
 }
 
@@ -548,8 +535,7 @@ static void test_after_mpi(int failed_before)
     TEST("before MPI_Init and after MPI_Finalize collective functions say so, and plans can be destroyed") {
         CHECK_INT(failed_before, 0);
         CHECK_INT(without_mpi(), 0);
-        CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "spmm_apply: MPI is not running");
+        CHECK_ERROR(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_ERR_USAGE, "spmm_apply: MPI is not running");
         planned_destroy(&p);
         spmm_block_destroy(&block);
         CHECK_INT(spmm_apply_end(l[LEFT - 1].p.plan), SPMM_ERR_USAGE);

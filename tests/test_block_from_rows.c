@@ -151,8 +151,7 @@ static void refused(const spmm_rows *bad, const char *said)
 {
     static const int32_t irp[ROWS + 1] = {0, 0, 0, 0};
     const spmm_rows none = {.irp = irp, .irp_bytes = 4};
-    CHECK_INT(make(test_.rank == size - 1 ? bad : &none, 1), SPMM_ERR_USAGE);
-    CHECK_TEXT(spmm_error_message(), said);
+    CHECK_ERROR(make(test_.rank == size - 1 ? bad : &none, 1), SPMM_ERR_USAGE, said);
     CHECK_TEXT(spmm_error_message(), "spmm_block_from_rows: ");
     CHECK(made.csr.irp == NULL);
 }
@@ -210,26 +209,24 @@ static void test_mistakes(void)
     }
     TEST("numbers of rows, precision, parts, block and communicator are looked at") {
         const int64_t few = test_.rank ? ROWS : -1;
-        CHECK_INT(spmm_block_from_rows(MPI_COMM_WORLD, few, ROWS, SPMM_F64, &good, 1, &made), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "rows is -1");
-        CHECK_INT(spmm_block_from_rows(MPI_COMM_WORLD, ROWS, few, SPMM_F64, &good, 1, &made), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "x_rows is -1");
-        CHECK_INT(make(&good, -1), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "parts is -1");
+        CHECK_ERROR(spmm_block_from_rows(MPI_COMM_WORLD, few, ROWS, SPMM_F64, &good, 1, &made),
+                    SPMM_ERR_USAGE, "rows is -1");
+        CHECK_ERROR(spmm_block_from_rows(MPI_COMM_WORLD, ROWS, few, SPMM_F64, &good, 1, &made),
+                    SPMM_ERR_USAGE, "x_rows is -1");
+        CHECK_ERROR(make(&good, -1), SPMM_ERR_USAGE, "parts is -1");
         CHECK_INT(spmm_block_from_rows(MPI_COMM_WORLD, ROWS, ROWS, (spmm_precision)7, &good, 1, &made),
                   SPMM_ERR_USAGE);
-        CHECK_INT(spmm_block_from_rows(MPI_COMM_WORLD, ROWS, ROWS, SPMM_F64, &good, 1, NULL), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "block is NULL");
+        CHECK_ERROR(spmm_block_from_rows(MPI_COMM_WORLD, ROWS, ROWS, SPMM_F64, &good, 1, NULL),
+                    SPMM_ERR_USAGE, "block is NULL");
         CHECK_INT(spmm_block_from_rows(MPI_COMM_NULL, ROWS, ROWS, SPMM_F64, &good, 1, &made), SPMM_ERR_USAGE);
         CHECK_INT(spmm_block_from_rows(MPI_COMM_WORLD, ROWS, INT64_C(1) << 31, SPMM_F64, &good, 1, &made),
                   SPMM_ERR_LIMIT);
         CHECK_INT(spmm_block_from_rows(MPI_COMM_WORLD, ROWS, INT64_MAX, SPMM_F64, &good, 1, &made),
                   SPMM_ERR_LIMIT);
         if (size == 1) return;
-        CHECK_INT(spmm_block_from_rows(MPI_COMM_WORLD, ROWS, ROWS, test_.rank ? SPMM_F64 : SPMM_F32, &good, 1,
-                                       &made),
-                  SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "precision is 0 on one rank and 1 on another");
+        CHECK_ERROR(spmm_block_from_rows(MPI_COMM_WORLD, ROWS, ROWS, test_.rank ? SPMM_F64 : SPMM_F32, &good,
+                                         1, &made),
+                    SPMM_ERR_USAGE, "precision is 0 on one rank and 1 on another");
         setenv("SPMM_FAULT", "block:1", 1);
         CHECK_INT(make(&good, 1), SPMM_ERR_INTERNAL);
         unsetenv("SPMM_FAULT");

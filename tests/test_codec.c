@@ -93,8 +93,7 @@ static void check_refused(spmm_status status, const char *part)
     sp_coo coo;
     for (int k = 0; k < 3; k++) {
         chunk_bytes(sizes[k]);
-        CHECK_INT(read_coo(1 + k % 2, &coo), status);
-        CHECK_TEXT(spmm_error_message(), part);
+        CHECK_ERROR(read_coo(1 + k % 2, &coo), status, part);
         if (k == 0) snprintf(first, sizeof first, "%s", spmm_error_message());
         CHECK_TEXT(first, spmm_error_message());
     }
@@ -309,8 +308,7 @@ static void test_memory(const kind *k, const sp_coo *expected)
         CHECK_INT(setrlimit(RLIMIT_AS, &small), 0);
         snprintf(part, sizeof part, ":1: found %s data that take more than ", k->name);
         sp_coo coo;
-        CHECK_INT(read_coo(1, &coo), SPMM_ERR_MEMORY);
-        CHECK_TEXT(spmm_error_message(), part);
+        CHECK_ERROR(read_coo(1, &coo), SPMM_ERR_MEMORY, part);
         CHECK_TEXT(spmm_error_message(), "unpack the file first");
         CHECK_INT(setrlimit(RLIMIT_AS, &before), 0);
     }

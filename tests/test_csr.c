@@ -249,8 +249,8 @@ static void test_triplets(void)
     TEST("an index out of range is refused with its place") {
         const int64_t i[] = {0, 3}, j[] = {0, 1}, negative[] = {0, -1};
         spmm_csr a;
-        CHECK_INT(spmm_csr_from_triplets(3, 4, 2, i, j, NULL, SPMM_F64, &a), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "triplet 1 is at (3, 1) of a 3 x 4 matrix");
+        CHECK_ERROR(spmm_csr_from_triplets(3, 4, 2, i, j, NULL, SPMM_F64, &a), SPMM_ERR_USAGE,
+                    "triplet 1 is at (3, 1) of a 3 x 4 matrix");
         CHECK(!a.irp);
         CHECK_INT(spmm_csr_from_triplets(3, 4, 2, j, negative, NULL, SPMM_F64, &a), SPMM_ERR_USAGE);
     }
@@ -304,8 +304,7 @@ static void test_csr(void)
         a.irp[5] -= 1000;
         const int32_t second = a.ja[1];
         a.ja[1] = a.ja[0];
-        CHECK_INT(sp_csr_check(&a), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "follows column");
+        CHECK_ERROR(sp_csr_check(&a), SPMM_ERR_USAGE, "follows column");
         a.ja[1] = 150;
         CHECK_INT(sp_csr_check(&a), SPMM_ERR_USAGE);
         a.ja[1] = second;

@@ -142,8 +142,7 @@ static void test_refused(void)
                 else
                     write_bytes(r->text, r->bytes);
                 chunk_bytes(way & 2 ? 1 : 1 << 20);
-                CHECK_INT(read_with(way & 4 ? 3 : 1, SPMM_F64, 0, &x), SPMM_ERR_SYNTAX);
-                CHECK_TEXT(spmm_error_message(), message);
+                CHECK_ERROR(read_with(way & 4 ? 3 : 1, SPMM_F64, 0, &x), SPMM_ERR_SYNTAX, message);
                 CHECK(!strchr(spmm_error_message(), '\n'));
                 CHECK(!x.data && x.rows == 0);
             }
@@ -152,10 +151,9 @@ static void test_refused(void)
     }
     TEST("a file that is not there, and a folder, cannot be opened") {
         const sp_read_options options = {.threads = 1};
-        CHECK_INT(sp_read_csv("/no/such/file.csv", &options, &x), SPMM_ERR_OPEN);
-        CHECK_TEXT(spmm_error_message(), "/no/such/file.csv: cannot be opened: No such file");
-        CHECK_INT(sp_read_csv(folder, &options, &x), SPMM_ERR_OPEN);
-        CHECK_TEXT(spmm_error_message(), "found a folder, expected");
+        CHECK_ERROR(sp_read_csv("/no/such/file.csv", &options, &x), SPMM_ERR_OPEN,
+                    "/no/such/file.csv: cannot be opened: No such file");
+        CHECK_ERROR(sp_read_csv(folder, &options, &x), SPMM_ERR_OPEN, "found a folder, expected");
     }
 }
 
@@ -172,8 +170,8 @@ static void test_damaged(void)
         packed[bytes - 6] ^= 1; /* the check sum */
         write_bytes(packed, bytes);
         chunk_bytes(1000);
-        CHECK_INT(read_with(2, SPMM_F64, 0, &x), SPMM_ERR_OPEN);
-        CHECK_TEXT(spmm_error_message(), ":3001: found damaged gzip data (incorrect data check)");
+        CHECK_ERROR(read_with(2, SPMM_F64, 0, &x), SPMM_ERR_OPEN,
+                    ":3001: found damaged gzip data (incorrect data check)");
         chunk_bytes(0);
     }
     free(packed);
@@ -200,9 +198,8 @@ static void test_options(void)
               ((float *)x.data)[x.ld] == (float)-0.3);
         spmm_multivector_destroy(&x);
         write_bytes("1,2\n3,1e39\n", 11);
-        CHECK_INT(read_with(1, SPMM_F32, 0, &x), SPMM_ERR_SYNTAX);
-        CHECK_TEXT(
-            spmm_error_message(),
+        CHECK_ERROR(
+            read_with(1, SPMM_F32, 0, &x), SPMM_ERR_SYNTAX,
             ":2: found \"1e39\" in field 2, expected a value within the range of a float (or --allow-nonfinite)");
     }
 }
@@ -330,8 +327,8 @@ static void test_long_lines(void)
         FILE *const f = fopen(path, "ab");
         for (int k = 0; k < 200000; k++) fprintf(f, "1\n");
         fclose(f);
-        CHECK_INT(read_with(3, SPMM_F64, 0, &x), SPMM_ERR_SYNTAX);
-        CHECK_TEXT(spmm_error_message(), ":2: found 1 value, expected 300000 as in line 1");
+        CHECK_ERROR(read_with(3, SPMM_F64, 0, &x), SPMM_ERR_SYNTAX,
+                    ":2: found 1 value, expected 300000 as in line 1");
     }
 }
 

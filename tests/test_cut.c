@@ -314,9 +314,8 @@ static void test_metis(void)
         CHECK(!strstr(cut.why, "METIS"));
         check_lists(&a, &cut);
         spmm_cut_destroy(&cut);
-        CHECK_INT(spmm_cut_create(MPI_COMM_WORLD, root, &a, SPMM_CUT_GRAPH, K, &sent, &cut),
-                  SPMM_ERR_INTERNAL);
-        CHECK_TEXT(spmm_error_message(), "METIS failed");
+        CHECK_ERROR(spmm_cut_create(MPI_COMM_WORLD, root, &a, SPMM_CUT_GRAPH, K, &sent, &cut),
+                    SPMM_ERR_INTERNAL, "METIS failed");
         metis_fails = 0;
         spmm_csr_destroy(&a);
     }
@@ -405,10 +404,10 @@ static void test_mistakes(void)
         CHECK_INT(spmm_cut_scatter(MPI_COMM_WORLD, root, &a, NULL, &block), SPMM_ERR_USAGE);
         CHECK_INT(spmm_cut_scatter(MPI_COMM_WORLD, root, &a, &cut, NULL), SPMM_ERR_USAGE);
         if (size > 1) {
-            CHECK_INT(spmm_cut_scatter(MPI_COMM_SELF, 0, &a, &cut, &block), SPMM_ERR_USAGE);
-            CHECK_TEXT(spmm_error_message(), "ranks, expected the 1 of comm");
-            CHECK_INT(spmm_cut_scatter(MPI_COMM_WORLD, (root + 1) % size, &a, &cut, &block), SPMM_ERR_USAGE);
-            CHECK_TEXT(spmm_error_message(), "cut.number is NULL");
+            CHECK_ERROR(spmm_cut_scatter(MPI_COMM_SELF, 0, &a, &cut, &block), SPMM_ERR_USAGE,
+                        "ranks, expected the 1 of comm");
+            CHECK_ERROR(spmm_cut_scatter(MPI_COMM_WORLD, (root + 1) % size, &a, &cut, &block), SPMM_ERR_USAGE,
+                        "cut.number is NULL");
         }
         CHECK(!block.csr.irp);
         spmm_cut_destroy(&cut);
@@ -444,8 +443,8 @@ static void test_any_order(void)
         make("lap2d5:6", SPMM_F64, &a);
         CHECK_INT(CREATE(root, &a, SPMM_CUT_LAYOUT, K, NULL), SPMM_OK);
         CHECK_INT(spmm_cut_scatter(MPI_COMM_WORLD, root, &a, &cut, &block), SPMM_OK);
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, K, &joint, &plan), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "block.any_order is set");
+        CHECK_ERROR(spmm_plan_create(MPI_COMM_WORLD, &block, K, &joint, &plan), SPMM_ERR_USAGE,
+                    "block.any_order is set");
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, K, &any, &plan), SPMM_OK);
         spmm_plan_destroy(plan);
         block.any_order = 0;
@@ -455,8 +454,8 @@ static void test_any_order(void)
         if (size > 1) CHECK_TEXT(spmm_error_message(), "block.any_order is 0 on one rank and 1 on another");
         block.any_order = 1;
         if (block.csr.nnz > 0) block.csr.ja[0] = 36;
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, K, NULL, &plan), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "outside 0 to 35");
+        CHECK_ERROR(spmm_plan_create(MPI_COMM_WORLD, &block, K, NULL, &plan), SPMM_ERR_USAGE,
+                    "outside 0 to 35");
         spmm_block_destroy(&block);
         spmm_cut_destroy(&cut);
         CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, root, &a, 1, size, &block), SPMM_OK);

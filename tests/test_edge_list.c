@@ -66,8 +66,8 @@ static void test_first_error(void)
         spmm_csr a;
         write_bytes(text, sizeof text - 1);
         setenv("SPMM_READ_CHUNK_BYTES", threads == 1 ? "" : "8", 1);
-        CHECK_INT(read_edges(&options, &a, NULL, NULL), SPMM_ERR_SYNTAX);
-        CHECK_TEXT(spmm_error_message(), ":4: found \"heavy\", expected a real value");
+        CHECK_ERROR(read_edges(&options, &a, NULL, NULL), SPMM_ERR_SYNTAX,
+                    ":4: found \"heavy\", expected a real value");
         CHECK(!a.irp && !a.ja && !a.as);
     }
     unsetenv("SPMM_READ_CHUNK_BYTES");
@@ -87,8 +87,8 @@ int main(void)
         spmm_csr_destroy(&a);
         spmm_csr_destroy(&b);
         write_bytes("1 2\n0 1\n", 8);
-        CHECK_INT(spmm_csr_read_edges(path, 1, SPMM_F64, &a), SPMM_ERR_SYNTAX);
-        CHECK_TEXT(spmm_error_message(), ":2: found the vertex id \"0\", expected a vertex id from 1");
+        CHECK_ERROR(spmm_csr_read_edges(path, 1, SPMM_F64, &a), SPMM_ERR_SYNTAX,
+                    ":2: found the vertex id \"0\", expected a vertex id from 1");
         CHECK_INT(spmm_csr_read_edges(path, 0, SPMM_F64, &a), SPMM_OK);
         CHECK_INT(a.rows, 3);
         spmm_csr_destroy(&a);

@@ -53,8 +53,8 @@ int main(void)
     }
     TEST("padding beyond the limit is refused, with the figures and the way out") {
         sample_csr(SAMPLE_DENSE_ROW, SAMPLE_REALS, SPMM_F64, &a);
-        CHECK_INT(sp_matrix_create(&a, SPMM_ELL, SPMM_CPU, 3, 0, 1, &m), SPMM_ERR_LIMIT);
-        CHECK_TEXT(spmm_error_message(), "padded ELLPACK would take 14");
+        CHECK_ERROR(sp_matrix_create(&a, SPMM_ELL, SPMM_CPU, 3, 0, 1, &m), SPMM_ERR_LIMIT,
+                    "padded ELLPACK would take 14");
         CHECK_TEXT(spmm_error_message(), " kB, ");
         CHECK_TEXT(spmm_error_message(), " times the CSR (longest row 20");
         CHECK_TEXT(spmm_error_message(), "; limit 3): use --format csr or ell-nopad, or raise --ell-limit");
@@ -66,10 +66,9 @@ int main(void)
         int64_t irp[4] = {0, INT64_C(1) << 40, INT64_C(1) << 40, INT64_C(1) << 40};
         spmm_csr huge = {.rows = 3, .cols = INT32_MAX, .nnz = irp[3], .precision = SPMM_F64, .irp = irp};
         irp[1] = irp[2] = irp[3] = huge.nnz = INT64_MAX / 16;
-        CHECK_INT(sp_matrix_create(&huge, SPMM_ELL, SPMM_CPU, 1e-3, 0, 1, &m), SPMM_ERR_LIMIT);
-        CHECK_TEXT(spmm_error_message(), "more than ");
-        CHECK_INT(sp_matrix_create(&huge, SPMM_ELL_NOPAD, SPMM_CPU, 0, 0, 1, &m), SPMM_ERR_LIMIT);
-        CHECK_TEXT(spmm_error_message(), "2^31");
+        CHECK_ERROR(sp_matrix_create(&huge, SPMM_ELL, SPMM_CPU, 1e-3, 0, 1, &m), SPMM_ERR_LIMIT,
+                    "more than ");
+        CHECK_ERROR(sp_matrix_create(&huge, SPMM_ELL_NOPAD, SPMM_CPU, 0, 0, 1, &m), SPMM_ERR_LIMIT, "2^31");
     }
     sp_matrix_destroy(NULL);
     memset(&m, 0, sizeof m);

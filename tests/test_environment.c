@@ -22,8 +22,7 @@ static void taken(const char *name, const char *value)
 static void refused(const char *name, const char *value, const char *part)
 {
     setenv(name, value, 1);
-    CHECK_INT(sp_environment_check(), SPMM_ERR_USAGE);
-    CHECK_TEXT(spmm_error_message(), name);
+    CHECK_ERROR(sp_environment_check(), SPMM_ERR_USAGE, name);
     CHECK_TEXT(spmm_error_message(), part);
     unsetenv(name);
 }
@@ -40,8 +39,7 @@ static void mistold(const char *text, const char *part)
 {
     int threads;
     setenv("OMP_NUM_THREADS", text, 1);
-    CHECK_INT(sp_threads_told(&threads), SPMM_ERR_USAGE);
-    CHECK_TEXT(spmm_error_message(), "OMP_NUM_THREADS=");
+    CHECK_ERROR(sp_threads_told(&threads), SPMM_ERR_USAGE, "OMP_NUM_THREADS=");
     CHECK_TEXT(spmm_error_message(), part);
 }
 
@@ -66,8 +64,8 @@ static void test_names(void)
     TEST("the library's functions refuse it, too, before they read") {
         spmm_csr a;
         setenv("SPMM_READ_CHUNK_BYTES", "many", 1);
-        CHECK_INT(spmm_csr_read("/no/such/file", SPMM_F64, &a), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "SPMM_READ_CHUNK_BYTES=many");
+        CHECK_ERROR(spmm_csr_read("/no/such/file", SPMM_F64, &a), SPMM_ERR_USAGE,
+                    "SPMM_READ_CHUNK_BYTES=many");
         unsetenv("SPMM_READ_CHUNK_BYTES");
         CHECK_INT(spmm_csr_read("/no/such/file", SPMM_F64, &a), SPMM_ERR_OPEN);
     }
@@ -130,8 +128,7 @@ static void test_threads(void)
              bad++) {
             char bound[32];
             snprintf(bound, sizeof bound, "1 to %d threads", most);
-            CHECK_INT(sp_threads_check("--threads X", *bad), SPMM_ERR_USAGE);
-            CHECK_TEXT(spmm_error_message(), "--threads X: expected");
+            CHECK_ERROR(sp_threads_check("--threads X", *bad), SPMM_ERR_USAGE, "--threads X: expected");
             CHECK_TEXT(spmm_error_message(), bound);
         }
     }

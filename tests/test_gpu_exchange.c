@@ -184,8 +184,7 @@ static void check_failure(spmm_transport transport)
         CHECK_INT(status, SPMM_OK); /* no error is noticed, but NaNs arrive */
         CHECK(!is_right(&r, &p.y, 1));
     } else if (test_.rank == 1) {
-        CHECK_INT(status, SPMM_ERR_MPI);
-        CHECK_TEXT(spmm_error_message(), "rank 0");
+        CHECK_ERROR(status, SPMM_ERR_MPI, "rank 0");
     }
     if (test_.rank > 1) CHECK_INT(status, SPMM_OK);
     for (int again = 0; again < 2; again++) {
@@ -331,8 +330,8 @@ static void check_backends(int size)
         spmm_block block;
         spmm_plan *plan;
         make_block("lap2d5:20", SPMM_F64, REALS, 0, 0, &block);
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 4, &options, &plan), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "SPMM_EXCHANGE_BACKEND=per_stream: there is no such backend");
+        CHECK_ERROR(spmm_plan_create(MPI_COMM_WORLD, &block, 4, &options, &plan), SPMM_ERR_USAGE,
+                    "SPMM_EXCHANGE_BACKEND=per_stream: there is no such backend");
         spmm_block_destroy(&block);
     }
     unsetenv("SPMM_EXCHANGE_BACKEND");

@@ -145,13 +145,13 @@ static void test_spaces(void)
     double g[4];
     TEST("x and y in different memory are refused") {
         pair x = make(&shapes[1], 1, 1, SPMM_F64);
-        CHECK_INT(spmm_multivector_dot(MPI_COMM_WORLD, &x.host, &x.gpu, g, 1), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "in host memory and y 1 rows of f64 in GPU memory");
+        CHECK_ERROR(spmm_multivector_dot(MPI_COMM_WORLD, &x.host, &x.gpu, g, 1), SPMM_ERR_USAGE,
+                    "in host memory and y 1 rows of f64 in GPU memory");
         CHECK_INT(spmm_multivector_times(1, &x.gpu, g, 1, 0, &x.host), SPMM_ERR_USAGE);
         CHECK_INT(spmm_multivector_axpby(1, &x.gpu, 0, &x.host), SPMM_ERR_USAGE);
         x.gpu.space = SPMM_CPU;
-        CHECK_INT(spmm_multivector_norms(MPI_COMM_WORLD, &x.gpu, g), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "x.data is in GPU memory");
+        CHECK_ERROR(spmm_multivector_norms(MPI_COMM_WORLD, &x.gpu, g), SPMM_ERR_USAGE,
+                    "x.data is in GPU memory");
         x.gpu.space = SPMM_CUDA;
         release(&x);
     }

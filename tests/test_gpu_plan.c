@@ -41,14 +41,13 @@ static void wrong_memory(const spmm_block *block)
         if (sp_device_reach(p[!i].x.data) == SP_REACH_ANY)
             continue; /* a GPU that reads all of the host's memory */
         wrong.data = p[!i].x.data;
-        CHECK_INT(spmm_apply(p[i].plan, 1, &wrong, 0, &p[i].y), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), i ? "x.data is in host memory, and x.space is SPMM_CUDA"
-                                           : "x.data is in GPU memory, and x.space is SPMM_CPU");
+        CHECK_ERROR(spmm_apply(p[i].plan, 1, &wrong, 0, &p[i].y), SPMM_ERR_USAGE,
+                    i ? "x.data is in host memory, and x.space is SPMM_CUDA"
+                      : "x.data is in GPU memory, and x.space is SPMM_CPU");
         CHECK_INT(spmm_multivector_copy(&wrong, &p[i].y), SPMM_ERR_USAGE);
         wrong = p[i].y;
         wrong.data = p[!i].y.data;
-        CHECK_INT(spmm_apply(p[i].plan, 1, &p[i].x, 0, &wrong), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "y.data");
+        CHECK_ERROR(spmm_apply(p[i].plan, 1, &p[i].x, 0, &wrong), SPMM_ERR_USAGE, "y.data");
     }
     for (int i = 0; i < 2; i++) {
         CHECK_INT(spmm_apply(p[i].plan, 1, &p[i].x, 0, &p[i].y), SPMM_OK);
@@ -152,8 +151,7 @@ int main(int argc, char **argv)
     const spmm_status opened = spmm_device_open(MPI_COMM_WORLD);
     if (opened != SPMM_OK) {
         TEST("without a GPU, opening one fails alike on every rank and says why") {
-            CHECK_INT(opened, SPMM_ERR_NO_DEVICE);
-            CHECK_TEXT(spmm_error_message(), "no usable GPU on");
+            CHECK_ERROR(opened, SPMM_ERR_NO_DEVICE, "no usable GPU on");
         }
         SKIP("GPU and CPU plans agree bit for bit through the public interface", "no usable GPU");
         return test_mpi_end();

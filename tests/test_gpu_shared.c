@@ -30,10 +30,8 @@ int main(int argc, char **argv)
         const spmm_status status = spmm_plan_create(MPI_COMM_WORLD, &block, 5, &nccl, &plan);
         if (status == SPMM_ERR_USAGE) /* a build without NCCL */
             CHECK_TEXT(spmm_error_message(), "NCCL");
-        else if (size > 1) {
-            CHECK_INT(status, SPMM_ERR_DEVICE);
-            CHECK_TEXT(spmm_error_message(), "share a GPU");
-        }
+        else if (size > 1)
+            CHECK_ERROR(status, SPMM_ERR_DEVICE, "share a GPU");
         CHECK(size == 1 || plan == NULL);
         spmm_plan_destroy(plan);
     }

@@ -311,8 +311,8 @@ static void refused(streamed *s, int transposed, spmm_multivector *x, spmm_multi
 {
     cudaGraph_t graph = NULL;
     CUDA_OK(cudaStreamBeginCapture(stream, MODE));
-    CHECK_INT((transposed ? spmm_apply_transposed : spmm_apply)(s->p.plan, 1, x, 0, y), SPMM_ERR_USAGE);
-    CHECK_TEXT(spmm_error_message(), why);
+    CHECK_ERROR((transposed ? spmm_apply_transposed : spmm_apply)(s->p.plan, 1, x, 0, y), SPMM_ERR_USAGE,
+                why);
     CUDA_OK(cudaStreamEndCapture(stream, &graph));
     CUDA_OK(cudaGraphDestroy(graph));
 }

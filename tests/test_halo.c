@@ -135,8 +135,7 @@ static void test_refused(void)
         CHECK_INT(sp_grid_create(MPI_COMM_WORLD, 0, 0, &grid), SPMM_OK);
         CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
         if (test_.rank == size - 1) block.csr.ja[block.csr.nnz - 1] = 36;
-        CHECK_INT(sp_halo_create(&grid, &block, SPMM_EXCHANGE_AUTO, 1, &h), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "column 36");
+        CHECK_ERROR(sp_halo_create(&grid, &block, SPMM_EXCHANGE_AUTO, 1, &h), SPMM_ERR_USAGE, "column 36");
         CHECK(!h.source && !h.target && !h.local.ja);
         spmm_block_destroy(&block);
         sp_grid_destroy(&grid);

@@ -259,8 +259,7 @@ static void test_untouched(void)
     TEST("what was allocated counts before it is touched, and no more when it is freed") {
         for (int round = 0; round < 3; round++) {
             CHECK_INT(allocate(room, 0.6, &p[0]), SPMM_OK);
-            CHECK_INT(allocate(room, 0.6, &p[1]), SPMM_ERR_MEMORY);
-            CHECK_TEXT(spmm_error_message(), "for a part of what is left: ");
+            CHECK_ERROR(allocate(room, 0.6, &p[1]), SPMM_ERR_MEMORY, "for a part of what is left: ");
             CHECK_TEXT(spmm_error_message(), " are available (SPMM_MEMORY_CHECK=0 tries anyway)");
             CHECK(p[1] == NULL);
             CHECK((double)sp_available_bytes() < 0.5 * room);
@@ -291,8 +290,7 @@ static void test_untouched(void)
     TEST("a step that says what it will need is refused at once, or not at all") {
         CHECK_INT(sp_memory_needs(0.7 * room, "three arrays"), SPMM_OK);
         CHECK_INT(sp_memory_needs(0.7 * room, "three arrays"), SPMM_OK); /* the first call reserved nothing */
-        CHECK_INT(sp_memory_needs(1.2 * room, "three arrays"), SPMM_ERR_MEMORY);
-        CHECK_TEXT(spmm_error_message(), "for three arrays: ");
+        CHECK_ERROR(sp_memory_needs(1.2 * room, "three arrays"), SPMM_ERR_MEMORY, "for three arrays: ");
         CHECK_INT(sp_memory_needs(1e30, "three arrays"), SPMM_ERR_MEMORY);
         setenv("SPMM_MEMORY_CHECK", "0", 1);
         CHECK_INT(sp_memory_needs(1e30, "three arrays"), SPMM_OK);

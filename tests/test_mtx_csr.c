@@ -102,8 +102,8 @@ static void test_errors(void)
         spmm_csr a;
         write_bytes(wrong, sizeof wrong - 1);
         chunk_bytes(1);
-        CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_ERR_SYNTAX);
-        CHECK_TEXT(spmm_error_message(), "a.mtx:4: found \"x\", expected a real value");
+        CHECK_ERROR(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_ERR_SYNTAX,
+                    "a.mtx:4: found \"x\", expected a real value");
     }
     TEST("a size line that claims the world is not believed") {
         static const struct {
@@ -118,8 +118,7 @@ static void test_errors(void)
             write_bytes(text, (size_t)sprintf(text, "%%%%MatrixMarket matrix coordinate pattern general\n%s",
                                               lines[k].sizes));
             chunk_bytes(1);
-            CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_ERR_SYNTAX);
-            CHECK_TEXT(spmm_error_message(), lines[k].message);
+            CHECK_ERROR(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_ERR_SYNTAX, lines[k].message);
             CHECK(a.irp == NULL);
         }
     }

@@ -167,8 +167,8 @@ static void test_options(void)
         CHECK(coo.precision == SPMM_F32 && ((float *)coo.val)[0] == (float)0.1);
         sp_coo_destroy(&coo);
         write_bytes(REAL "1 1 1\n1 1 1e39\n", sizeof(REAL) + 14);
-        CHECK_INT(sp_read_coo(path, &options, &coo, NULL), SPMM_ERR_SYNTAX);
-        CHECK_TEXT(spmm_error_message(), ":3: found \"1e39\", expected a value within the range of a float");
+        CHECK_ERROR(sp_read_coo(path, &options, &coo, NULL), SPMM_ERR_SYNTAX,
+                    ":3: found \"1e39\", expected a value within the range of a float");
     }
     TEST("the info says what banner and size line said") {
         const sp_read_options options = {.threads = 1};
@@ -329,8 +329,7 @@ static void check_blank(const char *before, const char *after, const char *expec
     memset(text + first, '\n', blank);
     memcpy(text + first + blank, after, last);
     write_bytes(text, first + blank + last);
-    CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_SYNTAX);
-    CHECK_TEXT(spmm_error_message(), expected);
+    CHECK_ERROR(read_with(2, 0, &coo), SPMM_ERR_SYNTAX, expected);
     free(text);
 }
 
@@ -352,8 +351,7 @@ static void test_refused(void)
         snprintf(name, sizeof name, "refused with its line: %s", r->what);
         TEST(name) {
             write_bytes(r->text, r->bytes);
-            CHECK_INT(read_with(2, 0, &coo), r->status);
-            CHECK_TEXT(spmm_error_message(), r->message);
+            CHECK_ERROR(read_with(2, 0, &coo), r->status, r->message);
             CHECK_TEXT(spmm_error_message(), path);
             CHECK(!strchr(spmm_error_message(), '\n'));
             CHECK(!coo.I && !coo.J && !coo.val);
@@ -361,14 +359,12 @@ static void test_refused(void)
     }
     TEST("a file that is not there, a folder, and a pipe cannot be opened") {
         const sp_read_options options = {.threads = 1};
-        CHECK_INT(sp_read_coo("/no/such/file.mtx", &options, &coo, NULL), SPMM_ERR_OPEN);
-        CHECK_TEXT(spmm_error_message(), "/no/such/file.mtx: cannot be opened: No such file");
-        CHECK_INT(sp_read_coo(folder, &options, &coo, NULL), SPMM_ERR_OPEN);
-        CHECK_TEXT(spmm_error_message(), "found a folder, expected");
+        CHECK_ERROR(sp_read_coo("/no/such/file.mtx", &options, &coo, NULL), SPMM_ERR_OPEN,
+                    "/no/such/file.mtx: cannot be opened: No such file");
+        CHECK_ERROR(sp_read_coo(folder, &options, &coo, NULL), SPMM_ERR_OPEN, "found a folder, expected");
         remove(path);
         CHECK_INT(mkfifo(path, 0600), 0);
-        CHECK_INT(read_with(1, 0, &coo), SPMM_ERR_OPEN);
-        CHECK_TEXT(spmm_error_message(), "found a pipe or a device");
+        CHECK_ERROR(read_with(1, 0, &coo), SPMM_ERR_OPEN, "found a pipe or a device");
         remove(path);
     }
     if (geteuid() == 0) {
@@ -377,8 +373,7 @@ static void test_refused(void)
         TEST("a file without read permission cannot be opened") {
             write_bytes(REAL, 3);
             chmod(path, 0);
-            CHECK_INT(read_with(1, 0, &coo), SPMM_ERR_OPEN);
-            CHECK_TEXT(spmm_error_message(), "cannot be opened: Permission denied");
+            CHECK_ERROR(read_with(1, 0, &coo), SPMM_ERR_OPEN, "cannot be opened: Permission denied");
             remove(path);
         }
     }
@@ -446,8 +441,7 @@ static void test_line_limit(void)
         write_bytes(text, (size_t)at + LINE_MOST + 9);
         for (int k = 0; k < 7; k++) {
             chunk_bytes(chunks[k]);
-            CHECK_INT(read_with(2, 0, &coo), SPMM_ERR_SYNTAX);
-            CHECK_TEXT(spmm_error_message(), ":3: found \"x\"");
+            CHECK_ERROR(read_with(2, 0, &coo), SPMM_ERR_SYNTAX, ":3: found \"x\"");
         }
         free(text);
     }
@@ -474,8 +468,7 @@ static void test_sizes(void)
             CHECK_INT(s.entries, files[k].entries);
         }
         write_bytes(REAL "3 x 1\n", sizeof(REAL) + 5);
-        CHECK_INT(sp_read_sizes(path, &s), SPMM_ERR_SYNTAX);
-        CHECK_TEXT(spmm_error_message(), ":2: found \"x\"");
+        CHECK_ERROR(sp_read_sizes(path, &s), SPMM_ERR_SYNTAX, ":2: found \"x\"");
         CHECK_INT(s.rows, 0);
     }
 }
@@ -512,8 +505,7 @@ static void test_chunks(void)
             errors += expected != SPMM_OK;
             for (int k = 0; k < 36; k++) {
                 chunk_bytes(bytes[k / 4]);
-                CHECK_INT(read_with(threads[k % 4], 0, &coo), expected);
-                CHECK_TEXT(spmm_error_message(), message);
+                CHECK_ERROR(read_with(threads[k % 4], 0, &coo), expected, message);
                 if (expected == SPMM_OK) CHECK(same_coo(&first, &coo));
                 sp_coo_destroy(&coo);
             }
@@ -610,14 +602,14 @@ static void test_dense(void)
         const sp_read_options options = {.threads = 1};
         spmm_multivector x;
         write_bytes(ARRAY "3 0\n", sizeof(ARRAY) + 3);
-        CHECK_INT(sp_read_dense(path, &options, &x), SPMM_ERR_SYNTAX);
-        CHECK_TEXT(spmm_error_message(), ":2: found a multivector of 0 columns");
+        CHECK_ERROR(sp_read_dense(path, &options, &x), SPMM_ERR_SYNTAX,
+                    ":2: found a multivector of 0 columns");
         write_bytes(ARRAY "2147483647 2\n1\n", sizeof(ARRAY) + 14);
-        CHECK_INT(sp_read_dense(path, &options, &x), SPMM_ERR_SYNTAX);
-        CHECK_TEXT(spmm_error_message(), ":3: found the end of the file after 1 of 4294967294 entries");
+        CHECK_ERROR(sp_read_dense(path, &options, &x), SPMM_ERR_SYNTAX,
+                    ":3: found the end of the file after 1 of 4294967294 entries");
         write_bytes(REAL "2147483647 2147483647 0\n", sizeof(REAL) + 23);
-        CHECK_INT(sp_read_dense(path, &options, &x), SPMM_ERR_MEMORY);
-        CHECK_TEXT(spmm_error_message(), ":2: found a multivector of 2147483647 x 2147483647");
+        CHECK_ERROR(sp_read_dense(path, &options, &x), SPMM_ERR_MEMORY,
+                    ":2: found a multivector of 2147483647 x 2147483647");
         CHECK(!x.data);
     }
     chunk_bytes(0);

@@ -105,8 +105,7 @@ static void test_writing(void)
     TEST("a full disk is an error, and a device is never replaced by a file") {
         struct stat st;
         CHECK_INT(spmm_multivector_create(5000, 4, SPMM_F64, SPMM_CPU, &v), SPMM_OK);
-        CHECK_INT(sp_multivector_write(&v, "/dev/full"), SPMM_ERR_OUTPUT);
-        CHECK_TEXT(spmm_error_message(), "/dev/full");
+        CHECK_ERROR(sp_multivector_write(&v, "/dev/full"), SPMM_ERR_OUTPUT, "/dev/full");
         CHECK(stat("/dev/full", &st) == 0 && S_ISCHR(st.st_mode));
         CHECK_INT(sp_multivector_write(&v, "/no/such/folder/y"), SPMM_ERR_OUTPUT);
         spmm_multivector_destroy(&v);

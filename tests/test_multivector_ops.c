@@ -211,8 +211,7 @@ static void check_columns(spmm_precision precision)
     for (int i = 0; i < ROWS; i++)
         CHECK(sp_value_get(memory, precision, i * LD) == sp_value_get(memory, precision, i * LD + 5));
     y.data = (char *)memory + 2 * sp_value_size(precision);
-    CHECK_INT(spmm_multivector_axpby(1, &x, 0, &y), SPMM_ERR_USAGE);
-    CHECK_TEXT(spmm_error_message(), "x and y overlap in memory");
+    CHECK_ERROR(spmm_multivector_axpby(1, &x, 0, &y), SPMM_ERR_USAGE, "x and y overlap in memory");
     y.data = (char *)memory +
              5 * sp_value_size(precision); /* y's last element precedes the first one of `rows` */
     const spmm_multivector rows = {
@@ -265,10 +264,9 @@ static void refused(const spmm_multivector *x, const spmm_multivector *y, double
 {
     const spmm_multivector a = good(0), b = good(1);
     const int wrong = test_.rank == size - 1;
-    CHECK_INT(
+    CHECK_ERROR(
         spmm_multivector_dot(MPI_COMM_WORLD, wrong ? x : &a, wrong ? y : &b, wrong ? to : g, wrong ? ldg : K),
-        SPMM_ERR_USAGE);
-    CHECK_TEXT(spmm_error_message(), said);
+        SPMM_ERR_USAGE, said);
     CHECK_TEXT(spmm_error_message(), "spmm_multivector_dot");
 }
 
@@ -307,8 +305,8 @@ static void test_wrong_collective(void)
         refused(&x, &other, g, K, "x has 6 rows of f64 in host memory and y 5 rows");
         other = good(1), other.precision = SPMM_F32;
         refused(&x, &other, g, K, "6 rows of f32");
-        CHECK_INT(spmm_multivector_norms(MPI_COMM_WORLD, test_.rank ? &x : NULL, g), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "spmm_multivector_norms: x is NULL");
+        CHECK_ERROR(spmm_multivector_norms(MPI_COMM_WORLD, test_.rank ? &x : NULL, g), SPMM_ERR_USAGE,
+                    "spmm_multivector_norms: x is NULL");
         CHECK_INT(spmm_multivector_norms(MPI_COMM_WORLD, &x, test_.rank == size - 1 ? NULL : g),
                   SPMM_ERR_USAGE);
         CHECK_INT(spmm_multivector_dot(MPI_COMM_NULL, &x, &y, g, K), SPMM_ERR_USAGE);
@@ -323,12 +321,12 @@ static void test_wrong_collective(void)
     TEST("columns and precision must be the same on every rank") {
         const spmm_multivector x = good(0), y = good(1);
         other = good(1), other.k = 2;
-        CHECK_INT(spmm_multivector_dot(MPI_COMM_WORLD, &x, test_.rank ? &y : &other, g, K), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "y.k is 2 on one rank and 3 on another");
+        CHECK_ERROR(spmm_multivector_dot(MPI_COMM_WORLD, &x, test_.rank ? &y : &other, g, K), SPMM_ERR_USAGE,
+                    "y.k is 2 on one rank and 3 on another");
         CHECK_INT(spmm_multivector_norms(MPI_COMM_WORLD, test_.rank ? &y : &other, g), SPMM_ERR_USAGE);
         other = good(1), other.precision = SPMM_F32;
-        CHECK_INT(spmm_multivector_norms(MPI_COMM_WORLD, test_.rank ? &y : &other, g), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "precision is 0 on one rank and 1 on another");
+        CHECK_ERROR(spmm_multivector_norms(MPI_COMM_WORLD, test_.rank ? &y : &other, g), SPMM_ERR_USAGE,
+                    "precision is 0 on one rank and 1 on another");
     }
     TEST("a rank that fails ends the call on every rank") {
         setenv("SPMM_FAULT", "dot:1", 1);
@@ -350,18 +348,18 @@ static void test_overlaps(void)
     x.data = at;
     TEST("G, norms, R and factors that overlap a multivector are refused, and what only touches it is not") {
         for (int i = 0; i < 4; i++) {
-            CHECK_INT(spmm_multivector_dot(MPI_COMM_WORLD, &x, &y, in_x[i], K), SPMM_ERR_USAGE);
-            CHECK_TEXT(spmm_error_message(), "spmm_multivector_dot: g and x overlap in memory");
-            CHECK_INT(spmm_multivector_dot(MPI_COMM_WORLD, &y, &x, in_x[i], K), SPMM_ERR_USAGE);
-            CHECK_TEXT(spmm_error_message(), "spmm_multivector_dot: g and y overlap in memory");
-            CHECK_INT(spmm_multivector_times(1, &y, in_x[i], K, 0, &x), SPMM_ERR_USAGE);
-            CHECK_TEXT(spmm_error_message(), "spmm_multivector_times: r and y overlap in memory");
+            CHECK_ERROR(spmm_multivector_dot(MPI_COMM_WORLD, &x, &y, in_x[i], K), SPMM_ERR_USAGE,
+                        "spmm_multivector_dot: g and x overlap in memory");
+            CHECK_ERROR(spmm_multivector_dot(MPI_COMM_WORLD, &y, &x, in_x[i], K), SPMM_ERR_USAGE,
+                        "spmm_multivector_dot: g and y overlap in memory");
+            CHECK_ERROR(spmm_multivector_times(1, &y, in_x[i], K, 0, &x), SPMM_ERR_USAGE,
+                        "spmm_multivector_times: r and y overlap in memory");
             CHECK_INT(spmm_multivector_times(1, &x, in_x[i], K, 0, &y), SPMM_OK); /* both are only read */
             double *const few = i == 0 ? at - (K - 1) : in_x[i];
-            CHECK_INT(spmm_multivector_norms(MPI_COMM_WORLD, &x, few), SPMM_ERR_USAGE);
-            CHECK_TEXT(spmm_error_message(), "spmm_multivector_norms: norm and x overlap in memory");
-            CHECK_INT(spmm_multivector_scale(few, &x), SPMM_ERR_USAGE);
-            CHECK_TEXT(spmm_error_message(), "spmm_multivector_scale: factor and x overlap in memory");
+            CHECK_ERROR(spmm_multivector_norms(MPI_COMM_WORLD, &x, few), SPMM_ERR_USAGE,
+                        "spmm_multivector_norms: norm and x overlap in memory");
+            CHECK_ERROR(spmm_multivector_scale(few, &x), SPMM_ERR_USAGE,
+                        "spmm_multivector_scale: factor and x overlap in memory");
         }
         CHECK_INT(spmm_multivector_dot(MPI_COMM_WORLD, &x, &x, at - K * K, K), SPMM_OK);
         CHECK_INT(spmm_multivector_norms(MPI_COMM_WORLD, &x, at + ROWS * K), SPMM_OK);
@@ -369,10 +367,8 @@ static void test_overlaps(void)
     }
     TEST("leading dimensions of small matrices beyond 64 bits are refused") {
         const int64_t huge = INT64_C(1) << 60;
-        CHECK_INT(spmm_multivector_dot(MPI_COMM_WORLD, &x, &y, g, huge), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "64 bits");
-        CHECK_INT(spmm_multivector_times(1, &x, g, huge, 0, &y), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "64 bits");
+        CHECK_ERROR(spmm_multivector_dot(MPI_COMM_WORLD, &x, &y, g, huge), SPMM_ERR_USAGE, "64 bits");
+        CHECK_ERROR(spmm_multivector_times(1, &x, g, huge, 0, &y), SPMM_ERR_USAGE, "64 bits");
     }
 }
 
@@ -426,33 +422,30 @@ static void test_wrong_local(void)
     TEST("local operations refuse each wrong argument by name") {
         for (int i = 0; i < 8; i++) {
             v = *bad(i);
-            CHECK_INT(spmm_multivector_times(1, &v, g, K, 0, &y), SPMM_ERR_USAGE);
-            CHECK_TEXT(spmm_error_message(), said[i]);
+            CHECK_ERROR(spmm_multivector_times(1, &v, g, K, 0, &y), SPMM_ERR_USAGE, said[i]);
             CHECK_INT(spmm_multivector_times(1, &x, g, K, 0, &v), SPMM_ERR_USAGE);
-            CHECK_INT(spmm_multivector_axpby(1, &v, 0, &y), SPMM_ERR_USAGE);
-            CHECK_TEXT(spmm_error_message(), said[i]);
+            CHECK_ERROR(spmm_multivector_axpby(1, &v, 0, &y), SPMM_ERR_USAGE, said[i]);
             CHECK_INT(spmm_multivector_axpby(1, &x, 0, &v), SPMM_ERR_USAGE);
-            CHECK_INT(spmm_multivector_scale(g, &v), SPMM_ERR_USAGE);
-            CHECK_TEXT(spmm_error_message(), said[i]);
+            CHECK_ERROR(spmm_multivector_scale(g, &v), SPMM_ERR_USAGE, said[i]);
         }
         CHECK_INT(spmm_multivector_times(1, NULL, g, K, 0, &y), SPMM_ERR_USAGE);
-        CHECK_INT(spmm_multivector_times(1, &x, NULL, K, 0, &y), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "r is NULL, expected a matrix with a row for each column of x");
+        CHECK_ERROR(spmm_multivector_times(1, &x, NULL, K, 0, &y), SPMM_ERR_USAGE,
+                    "r is NULL, expected a matrix with a row for each column of x");
         CHECK_INT(spmm_multivector_times(1, &x, g, K, 0, NULL), SPMM_ERR_USAGE);
-        CHECK_INT(spmm_multivector_times(1, &x, g, K - 1, 0, &y), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "spmm_multivector_times: ldr is 2");
+        CHECK_ERROR(spmm_multivector_times(1, &x, g, K - 1, 0, &y), SPMM_ERR_USAGE,
+                    "spmm_multivector_times: ldr is 2");
         CHECK_INT(spmm_multivector_axpby(1, NULL, 0, &y), SPMM_ERR_USAGE);
         CHECK_INT(spmm_multivector_axpby(1, &x, 0, NULL), SPMM_ERR_USAGE);
         CHECK_INT(spmm_multivector_scale(NULL, &y), SPMM_ERR_USAGE);
         CHECK_INT(spmm_multivector_scale(g, NULL), SPMM_ERR_USAGE);
         y.k = 2;
-        CHECK_INT(spmm_multivector_axpby(1, &x, 0, &y), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "x has 3 columns and y 2, expected the same");
+        CHECK_ERROR(spmm_multivector_axpby(1, &x, 0, &y), SPMM_ERR_USAGE,
+                    "x has 3 columns and y 2, expected the same");
         y = good(1), y.rows = 5;
         CHECK_INT(spmm_multivector_times(1, &x, g, K, 0, &y), SPMM_ERR_USAGE);
         y = good(0), y.data = data[0] + 1, y.rows = ROWS;
-        CHECK_INT(spmm_multivector_times(1, &x, g, K, 0, &y), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "spmm_multivector_times: x and y overlap in memory");
+        CHECK_ERROR(spmm_multivector_times(1, &x, g, K, 0, &y), SPMM_ERR_USAGE,
+                    "spmm_multivector_times: x and y overlap in memory");
     }
 }
 

@@ -26,11 +26,7 @@ static spmm_status parse_word(const char *option, const char *word)
     return sp_options_parse(3, argv, &o);
 }
 
-static void refused(const char *line, const char *part)
-{
-    CHECK_INT(parse(line), SPMM_ERR_USAGE);
-    CHECK_TEXT(spmm_error_message(), part);
-}
+static void refused(const char *line, const char *part) { CHECK_ERROR(parse(line), SPMM_ERR_USAGE, part); }
 
 static void test_taken(void)
 {
@@ -189,14 +185,10 @@ static void test_arguments(void)
         refused("-k 1,,8", "--columns 1,,8: expected");
         refused("-k 1,8,", "--columns 1,8,: expected");
         refused("-k 1,x,8", "--columns 1,x,8: expected a whole number from 1 to 16777216, not x");
-        CHECK_INT(parse_word("-k", ""), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "--columns \"\": expected");
-        CHECK_INT(parse_word("-t", ""), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "--threads \"\": expected");
-        CHECK_INT(parse_word("-f", "csr ell\n"), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "--format \"csr ell\\x0A\": expected");
-        CHECK_INT(parse_word("--json", ""), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "--json \"\": expected the name of a file");
+        CHECK_ERROR(parse_word("-k", ""), SPMM_ERR_USAGE, "--columns \"\": expected");
+        CHECK_ERROR(parse_word("-t", ""), SPMM_ERR_USAGE, "--threads \"\": expected");
+        CHECK_ERROR(parse_word("-f", "csr ell\n"), SPMM_ERR_USAGE, "--format \"csr ell\\x0A\": expected");
+        CHECK_ERROR(parse_word("--json", ""), SPMM_ERR_USAGE, "--json \"\": expected the name of a file");
     }
 }
 

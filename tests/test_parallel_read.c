@@ -159,8 +159,8 @@ static void refused(int binary, spmm_status status, const char *message)
         sp_load l;
         make_grid(ranks / q, q, &grid);
         sp_set_message("");
-        CHECK_INT((binary ? sp_load_csr : sp_load_text)(&grid, path, &options, SP_PARTITION_NNZ, &l), status);
-        CHECK_TEXT(spmm_error_message(), message);
+        CHECK_ERROR((binary ? sp_load_csr : sp_load_text)(&grid, path, &options, SP_PARTITION_NNZ, &l),
+                    status, message);
         CHECK(!l.row_begin && !l.csr.irp);
         sp_grid_destroy(&grid);
     }
@@ -316,9 +316,8 @@ static void test_refused(void)
         const char big[] = "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 2\n3 3 1e39\n";
         write_text(big, sizeof big - 1);
         make_grid(ranks, 1, &grid);
-        CHECK_INT(sp_load_text(&grid, path, &options, SP_PARTITION_NNZ, &l), SPMM_ERR_SYNTAX);
-        CHECK_TEXT(spmm_error_message(),
-                   "a.mtx:5: found \"1e39\", expected a value within the range of a float");
+        CHECK_ERROR(sp_load_text(&grid, path, &options, SP_PARTITION_NNZ, &l), SPMM_ERR_SYNTAX,
+                    "a.mtx:5: found \"1e39\", expected a value within the range of a float");
         options.allow_nonfinite = 1;
         CHECK_INT(sp_load_text(&grid, path, &options, SP_PARTITION_NNZ, &l), SPMM_OK);
         CHECK_INT(l.nnz, 3);
@@ -379,9 +378,8 @@ static void test_changed(void)
             write_text(text, n);
             make_grid(ranks / q, q, &grid);
             chunk_bytes(1);
-            CHECK_INT(sp_load_text(&grid, path, &options, SP_PARTITION_NNZ, &l), SPMM_ERR_SYNTAX);
-            CHECK_TEXT(spmm_error_message(),
-                       "a.mtx: found other entries than when it was read a moment before");
+            CHECK_ERROR(sp_load_text(&grid, path, &options, SP_PARTITION_NNZ, &l), SPMM_ERR_SYNTAX,
+                        "a.mtx: found other entries than when it was read a moment before");
             CHECK(!l.csr.irp);
             if (me == 0) CHECK(!c.text && !c.wrong);
             chunk_bytes(0);

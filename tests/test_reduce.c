@@ -119,9 +119,8 @@ static void test_without(void)
         CHECK_INT(sp_reduction_create(&grid, 5, SPMM_F64, SPMM_CPU, SPMM_REDUCE_LINEAR, 1, NULL, &r),
                   SPMM_OK);
         CHECK(r == NULL);
-        CHECK_INT(sp_reduction_create(&grid, 5, SPMM_F64, SPMM_CPU, SPMM_REDUCE_NCCL, 1, NULL, &r),
-                  SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), sp_reduce_missing(SPMM_REDUCE_NCCL, SPMM_CPU));
+        CHECK_ERROR(sp_reduction_create(&grid, 5, SPMM_F64, SPMM_CPU, SPMM_REDUCE_NCCL, 1, NULL, &r),
+                    SPMM_ERR_USAGE, sp_reduce_missing(SPMM_REDUCE_NCCL, SPMM_CPU));
         CHECK(r == NULL && !sp_reduce_missing(SPMM_REDUCE_MPI, SPMM_CPU));
         sp_reduction_destroy(NULL);
         sp_grid_destroy(&grid);

@@ -173,15 +173,13 @@ static void test_permute(void)
     TEST("what is no permutation, or not square, is refused") {
         random_square(4, 10, 3, SPMM_F64, &a);
         const int64_t twice[] = {0, 2, 2, 1}, beyond[] = {0, 1, 2, 4}, negative[] = {-1, 1, 2, 3};
-        CHECK_INT(sp_csr_permute(&a, twice, 1, &b), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "row 2 goes to 2, as another row does");
+        CHECK_ERROR(sp_csr_permute(&a, twice, 1, &b), SPMM_ERR_USAGE, "row 2 goes to 2, as another row does");
         CHECK(b.irp == NULL);
         CHECK_INT(sp_csr_permute(&a, beyond, 1, &b), SPMM_ERR_USAGE);
         CHECK_INT(sp_csr_permute(&a, negative, 1, &b), SPMM_ERR_USAGE);
         spmm_csr_destroy(&a);
         sample_csr(SAMPLE_WIDE, SAMPLE_INTEGERS, SPMM_F64, &a);
-        CHECK_INT(sp_csr_permute(&a, twice, 1, &b), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "not square");
+        CHECK_ERROR(sp_csr_permute(&a, twice, 1, &b), SPMM_ERR_USAGE, "not square");
         spmm_csr_destroy(&a);
     }
 }
@@ -203,8 +201,7 @@ static void test_always(void)
     TEST("a matrix that is not square has no graph") {
         sample_csr(SAMPLE_TALL, SAMPLE_INTEGERS, SPMM_F64, &a);
         int64_t *const perm = integers(a.rows), begin[3];
-        CHECK_INT(sp_graph_partition(&a, 2, NULL, 2, perm, begin, NULL), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "square");
+        CHECK_ERROR(sp_graph_partition(&a, 2, NULL, 2, perm, begin, NULL), SPMM_ERR_USAGE, "square");
         free(perm);
         spmm_csr_destroy(&a);
     }
@@ -501,8 +498,7 @@ int main(void)
         spmm_csr a;
         int64_t perm[9], begin[3];
         generate("lap2d5:3", &a);
-        CHECK_INT(sp_graph_partition(&a, 2, NULL, 2, perm, begin, NULL), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "METIS=1");
+        CHECK_ERROR(sp_graph_partition(&a, 2, NULL, 2, perm, begin, NULL), SPMM_ERR_USAGE, "METIS=1");
         spmm_csr_destroy(&a);
     }
     SKIP("graphs are cut", "a build without METIS");

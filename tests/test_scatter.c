@@ -201,8 +201,7 @@ static void check_fails(int q, const sp_scatter_options *o, spmm_status expected
     CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size / q, q, &grid), SPMM_OK);
     make("longrows:40,2,3,30", SPMM_F64, &a);
     partition(&a, &grid, &r);
-    CHECK_INT(sp_scatter(&grid, 0, &a, &r, o, &block, &slice, NULL), expected);
-    CHECK_TEXT(spmm_error_message(), message);
+    CHECK_ERROR(sp_scatter(&grid, 0, &a, &r, o, &block, &slice, NULL), expected, message);
     CHECK(block.csr.irp == NULL && block.csr.ja == NULL && slice.col == NULL && slice.val == NULL);
     spmm_csr_destroy(&a);
     sp_ranges_destroy(&r);

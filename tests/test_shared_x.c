@@ -110,8 +110,8 @@ static void test_choice(void)
             spmm_plan_destroy(plan);
         }
         const spmm_plan_options named = {.transport = SPMM_TRANSPORT_SHARED};
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, &named, &plan), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "not consecutive");
+        CHECK_ERROR(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, &named, &plan), SPMM_ERR_USAGE,
+                    "not consecutive");
         node_size = 0;
     }
     TEST("a limit on the size of files is an error of transport shared, and messages for auto") {
@@ -120,8 +120,8 @@ static void test_choice(void)
         CHECK_INT(getrlimit(RLIMIT_FSIZE, &old), 0);
         low.rlim_max = old.rlim_max;
         if (test_.rank == 0) CHECK_INT(setrlimit(RLIMIT_FSIZE, &low), 0);
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, &named, &plan), SPMM_ERR_MEMORY);
-        CHECK_TEXT(spmm_error_message(), "ulimit -f");
+        CHECK_ERROR(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, &named, &plan), SPMM_ERR_MEMORY,
+                    "ulimit -f");
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, NULL, &plan), SPMM_OK);
         CHECK_INT(transport_of(plan), SPMM_TRANSPORT_MPI);
         spmm_plan_destroy(plan);
@@ -130,8 +130,8 @@ static void test_choice(void)
     TEST("X cut into blocks of columns is not shared") {
         const spmm_plan_options named = {.transport = SPMM_TRANSPORT_SHARED, .column_blocks = 2},
                                 free_choice = {.column_blocks = 2};
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, 8, &named, &plan), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "blocks of columns");
+        CHECK_ERROR(spmm_plan_create(MPI_COMM_WORLD, &d.block, 8, &named, &plan), SPMM_ERR_USAGE,
+                    "blocks of columns");
         CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, 8, &free_choice, &plan), SPMM_OK);
         CHECK_INT(transport_of(plan), SPMM_TRANSPORT_MPI);
         spmm_plan_destroy(plan);
@@ -188,8 +188,7 @@ static void fail(const spmm_csr *a, const spmm_block *block, int bad)
         if (test_.rank == bad) CHECK_INT(status, SPMM_ERR_USAGE);
         if (test_.rank == bad) CHECK_TEXT(spmm_error_message(), "spmm_apply: x is");
         if (test_.rank == bad - 1 || test_.rank == bad + 1) { /* a neighbor in a stencil */
-            CHECK_INT(status, SPMM_ERR_MPI);
-            CHECK_TEXT(spmm_error_message(), "it failed");
+            CHECK_ERROR(status, SPMM_ERR_MPI, "it failed");
         }
         CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_OK);
         check_y(a, block, &p.y, time);

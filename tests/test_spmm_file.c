@@ -82,8 +82,8 @@ static void test_whole(void)
         spmm_csr_destroy(&a);
         ((double *)b.as)[8] = -1e39;
         CHECK_INT(sp_spmm_file_write(path, &b, &facts, 64, 1), SPMM_OK);
-        CHECK_INT(sp_spmm_file_read(path, &options, &a, NULL), SPMM_ERR_SYNTAX);
-        CHECK_TEXT(spmm_error_message(), "a.spmm: found a value beyond the range of a float");
+        CHECK_ERROR(sp_spmm_file_read(path, &options, &a, NULL), SPMM_ERR_SYNTAX,
+                    "a.spmm: found a value beyond the range of a float");
         CHECK(a.irp == NULL);
         options.allow_nonfinite = 1;
         CHECK_INT(sp_spmm_file_read(path, &options, &a, NULL), SPMM_OK);
@@ -209,8 +209,7 @@ static void test_nonfinite(void)
                 r.row_begin = part ? row - 3 : 0;
                 r.col_begin = part == 2 ? a.ja[e] : 0;
                 r.allow_nonfinite = 0;
-                CHECK_INT(sp_csr_file_block(f, &r, &b, NULL), SPMM_ERR_SYNTAX);
-                CHECK_TEXT(spmm_error_message(), message);
+                CHECK_ERROR(sp_csr_file_block(f, &r, &b, NULL), SPMM_ERR_SYNTAX, message);
                 CHECK(b.irp == NULL);
                 r.allow_nonfinite = 1;
                 CHECK_INT(sp_csr_file_block(f, &r, &b, NULL), SPMM_OK);
@@ -251,8 +250,7 @@ static void refused(spmm_status status, const char *message)
     const sp_read_options options = {.threads = 2};
     spmm_csr a;
     sp_set_message("");
-    CHECK_INT(sp_spmm_file_read(path, &options, &a, NULL), status);
-    CHECK_TEXT(spmm_error_message(), message);
+    CHECK_ERROR(sp_spmm_file_read(path, &options, &a, NULL), status, message);
     CHECK(a.irp == NULL);
 }
 
@@ -464,8 +462,8 @@ static void test_wrong_indices(void)
         sp_csr_file *f;
         const sp_csr_file_range part = {.row_end = a.rows, .col_end = 3, .threads = 1};
         CHECK_INT(sp_spmm_file_open(path, &f), SPMM_OK);
-        CHECK_INT(sp_csr_file_block(f, &part, &b, NULL), SPMM_ERR_SYNTAX);
-        CHECK_TEXT(spmm_error_message(), "the columns of row 10 are not in order");
+        CHECK_ERROR(sp_csr_file_block(f, &part, &b, NULL), SPMM_ERR_SYNTAX,
+                    "the columns of row 10 are not in order");
         sp_csr_file_close(f);
         for (int k = 0; k < 2; k++) { /* refused also in a range of other columns */
             const sp_csr_file_range first = {.row_end = 12, .col_end = 3, .threads = 2};
@@ -473,8 +471,8 @@ static void test_wrong_indices(void)
             written(&a);
             refused(SPMM_ERR_SYNTAX, "has a column index outside of 1 to");
             CHECK_INT(sp_spmm_file_open(path, &f), SPMM_OK);
-            CHECK_INT(sp_csr_file_block(f, &first, &b, NULL), SPMM_ERR_SYNTAX);
-            CHECK_TEXT(spmm_error_message(), "has a column index outside of 1 to");
+            CHECK_ERROR(sp_csr_file_block(f, &first, &b, NULL), SPMM_ERR_SYNTAX,
+                        "has a column index outside of 1 to");
             sp_csr_file_close(f);
         }
         a.ja[a.irp[9] + 1] = column;
@@ -494,8 +492,7 @@ static void test_writing(void)
         CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
         const spmm_status status = sp_spmm_file_write(path, &a, &facts, 64, 1);
         setrlimit(RLIMIT_FSIZE, &all);
-        CHECK_INT(status, SPMM_ERR_OUTPUT);
-        CHECK_TEXT(spmm_error_message(), "a.spmm: cannot write: ");
+        CHECK_ERROR(status, SPMM_ERR_OUTPUT, "a.spmm: cannot write: ");
         CHECK_INT(parts_in(folder), 0);
         CHECK_INT(sp_spmm_file_read(path, &options, &b, NULL), SPMM_OK);
         CHECK(sample_same_csr(&a, &b));
@@ -504,10 +501,9 @@ static void test_writing(void)
     TEST("a folder that is not there, and a name that is a folder's, are refused") {
         char file[sizeof path];
         snprintf(file, sizeof file, "%s/none/a.spmm", folder);
-        CHECK_INT(sp_spmm_file_write(file, &a, &facts, 0, 1), SPMM_ERR_OUTPUT);
-        CHECK_TEXT(spmm_error_message(), "none/a.spmm: cannot write: ");
-        CHECK_INT(sp_spmm_file_write(folder, &a, &facts, 0, 1), SPMM_ERR_OUTPUT);
-        CHECK_TEXT(spmm_error_message(), "found a folder");
+        CHECK_ERROR(sp_spmm_file_write(file, &a, &facts, 0, 1), SPMM_ERR_OUTPUT,
+                    "none/a.spmm: cannot write: ");
+        CHECK_ERROR(sp_spmm_file_write(folder, &a, &facts, 0, 1), SPMM_ERR_OUTPUT, "found a folder");
         CHECK_INT(parts_in(folder), 0);
     }
     TEST("chunks of an odd size are refused") {

@@ -22,8 +22,8 @@ static void test_messages(void)
     }
     TEST("a failure's message may quote the message before it, and is cut when too long") {
         sp_fail(SPMM_ERR_OPEN, "first");
-        CHECK_INT(sp_fail(SPMM_ERR_SYNTAX, "second after %s", spmm_error_message()), SPMM_ERR_SYNTAX);
-        CHECK_TEXT(spmm_error_message(), "second after first");
+        CHECK_ERROR(sp_fail(SPMM_ERR_SYNTAX, "second after %s", spmm_error_message()), SPMM_ERR_SYNTAX,
+                    "second after first");
         char *text = malloc(5000);
         memset(text, 'x', 4999);
         text[4999] = '\0';
@@ -50,8 +50,8 @@ static void test_memory(void)
 {
     TEST("an allocation that cannot be says how much it was for what") {
         void *p;
-        CHECK_INT(sp_alloc(&p, INT64_C(1) << 50, 8, "the test's numbers"), SPMM_ERR_MEMORY);
-        CHECK_TEXT(spmm_error_message(), "9.01 PB for the test's numbers");
+        CHECK_ERROR(sp_alloc(&p, INT64_C(1) << 50, 8, "the test's numbers"), SPMM_ERR_MEMORY,
+                    "9.01 PB for the test's numbers");
         CHECK(p == NULL);
         CHECK_INT(sp_alloc(&p, INT64_MAX / 4, 8, "too many"), SPMM_ERR_LIMIT);
         CHECK_INT(sp_alloc(&p, -1, 8, "a negative count"), SPMM_ERR_LIMIT);

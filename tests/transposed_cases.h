@@ -174,8 +174,8 @@ static void test_view_text(void)
         CHECK_INT(spmm_plan_view_text(plan, test_.rank == 0 ? &text : NULL), SPMM_OK);
         if (test_.rank == 0) free(text);
         text = &unset;
-        CHECK_INT(spmm_plan_view_text(plan, test_.rank == 0 ? NULL : &text), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "spmm_plan_view_text: text is NULL, expected a place for the text");
+        CHECK_ERROR(spmm_plan_view_text(plan, test_.rank == 0 ? NULL : &text), SPMM_ERR_USAGE,
+                    "spmm_plan_view_text: text is NULL, expected a place for the text");
         CHECK(test_.rank == 0 || text == NULL);
         text = &unset;
         CHECK_INT(spmm_plan_view_text(NULL, &text), SPMM_ERR_USAGE);

@@ -200,8 +200,8 @@ static void test_updates(void)
 static void refused(spmm_plan *plan, const spmm_rows *good, const spmm_rows *bad, const char *said)
 {
     int same;
-    CHECK_INT(spmm_plan_update_rows(plan, test_.rank == size - 1 ? bad : good, &same), SPMM_ERR_USAGE);
-    CHECK_TEXT(spmm_error_message(), said);
+    CHECK_ERROR(spmm_plan_update_rows(plan, test_.rank == size - 1 ? bad : good, &same), SPMM_ERR_USAGE,
+                said);
 }
 
 static void test_wrong_rows(void)
@@ -232,8 +232,8 @@ static void test_wrong_rows(void)
         refused(plan, &good, &bad, "spmm_plan_update_rows: a->map is set or a->first_column is not 0");
         bad = good, bad.first_column = 1;
         refused(plan, &good, &bad, "spmm_plan_update_rows: a->map is set or a->first_column is not 0");
-        CHECK_INT(spmm_plan_update_rows(plan, &good, NULL), SPMM_ERR_USAGE);
-        CHECK_TEXT(spmm_error_message(), "spmm_plan_update_rows: same is NULL");
+        CHECK_ERROR(spmm_plan_update_rows(plan, &good, NULL), SPMM_ERR_USAGE,
+                    "spmm_plan_update_rows: same is NULL");
         if (on_gpu) {
             bad = good, bad.as = r.as;
             refused(plan, &good, &bad, "spmm_plan_update_rows: a->as is in host memory");
