@@ -186,10 +186,8 @@ static void test_generation(const sp_series_kernel *k)
                          counts[] = {1, 5, 16, 31, 32, 33, 70};
     const sp_walk w = {.start = 100, .epsilon = 0.03, .seed = UINT64_C(0x123456789abcdef0)};
     const sp_series_kernel *const reference = sp_series_find("cpu_walk_serial");
-    char name[160];
     int number = 0;
-    snprintf(name, sizeof name, "%s makes the sequential program's series, bit for bit", k->id);
-    TEST(name) {
+    TEST(test_name("%s makes the sequential program's series, bit for bit", k->id)) {
         for (int p = 0; p < 2; p++)
             for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++)
                 for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
@@ -279,11 +277,9 @@ static void test_sums(const sp_series_kernel *k)
                          counts[] = {1, 3, 40};
     static const int blocks[] = {0, 32, 64, 96, 256, 992, 1024};
     const int layout = k->layout == SP_INDEX_MAJOR, block_count = k->device == SPMM_CUDA ? 7 : 1;
-    char name[160];
     int number = 0;
-    snprintf(name, sizeof name,
-             "%s sums small integers exactly and reals within their bound, any length and block", k->id);
-    TEST(name) {
+    TEST(test_name("%s sums small integers exactly and reals within their bound, any length and block",
+                   k->id)) {
         for (int p = 0; p < 2; p++)
             for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++)
                 for (int c = 0; c < 3; c++)
@@ -302,7 +298,8 @@ static void test_sums(const sp_series_kernel *k)
     if (strcmp(k->id, "sum_columns") == 0 || strcmp(k->id, "sum_nested") == 0 ||
         strcmp(k->id, "sum_full_shared") == 0)
         return;
-    snprintf(name, sizeof name, "%s has a result for more series than a grid's second dimension", k->id);
+    const char *const name = test_name("%s has a result for more series than a grid's second dimension",
+                                       k->id);
     if (k->device == SPMM_CUDA && sample_gpu_is_emulated()) {
         SKIP(name, "the GPU is emulated");
         return;
@@ -322,9 +319,7 @@ static double canceling(int64_t m, int64_t i)
 
 static void test_compensated(const sp_series_kernel *k)
 {
-    char name[160];
-    snprintf(name, sizeof name, "%s keeps what plain sums lose", k->id);
-    TEST(name) {
+    TEST(test_name("%s keeps what plain sums lose", k->id)) {
         sp_series x = filled(5, 3000, SP_SERIES_MAJOR, SPMM_F64, canceling);
         double sum[5];
         run_step(k, &x, 1, NULL, 0, sum, sizeof sum);
@@ -405,10 +400,7 @@ static void test_spread(const sp_series_kernel *k)
 {
     static const int64_t lengths[] = {1, 2, 5, 33, 500, 2047};
     static const double scales[2][3] = {{1, 1e300, 1e-300}, {1, 1e30, 1e-30}};
-    char name[160];
-    snprintf(name, sizeof name, "%s is right for values of 1, 1e300 and 1e-300, and finds what is constant",
-             k->id);
-    TEST(name) {
+    TEST(test_name("%s is right for values of 1, 1e300 and 1e-300, and finds what is constant", k->id)) {
         for (int p = 0; p < 2; p++)
             for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++)
                 for (int i = 0; i < 3; i++) {
@@ -456,10 +448,8 @@ static void check_dots(const sp_series_kernel *k, int64_t rows, int64_t cols, in
 static void test_dots(const sp_series_kernel *k)
 {
     static const int64_t sizes[] = {1, 3, 4, 5, 17, 40}, lengths[] = {1, 2, 7, 8, 16, 33, 257};
-    char name[160];
     int number = 0;
-    snprintf(name, sizeof name, "%s multiplies small integers exactly, whatever the shape", k->id);
-    TEST(name) {
+    TEST(test_name("%s multiplies small integers exactly, whatever the shape", k->id)) {
         for (int p = 0; p < 2; p++)
             for (int r = 0; r < 6; r++)
                 for (int n = 0; n < 7; n++) {
@@ -558,9 +548,7 @@ static void check_tile(const tile_case *c)
 
 static void test_tiles(spmm_device space, const char *where)
 {
-    char name[160];
-    snprintf(name, sizeof name, "coefficients of a tile are counted and found, on %s", where);
-    TEST(name) {
+    TEST(test_name("coefficients of a tile are counted and found, on %s", where)) {
         for (int n = 0; n < 4; n++) {
             tile_case c;
             tile_create(space, (spmm_precision)(n / 2), n % 2, &c);
@@ -573,9 +561,7 @@ static void test_tiles(spmm_device space, const char *where)
 
 static void test_copies(spmm_device space, const char *where)
 {
-    char name[160];
-    snprintf(name, sizeof name, "transposed, centered and combined series are right, on %s", where);
-    TEST(name) {
+    TEST(test_name("transposed, centered and combined series are right, on %s", where)) {
         for (int p = 0; p < 2; p++) {
             sp_series host = filled(45, 131, SP_SERIES_MAJOR, (spmm_precision)p, small_integer),
                       x = moved(&host, space), y = make(45, 131, SP_INDEX_MAJOR, (spmm_precision)p, space),

@@ -82,11 +82,8 @@ static void test_operators(const sp_series_kernel *k)
     const int layout = k->layout == SP_INDEX_MAJOR, shapes = k->device == SPMM_CUDA ? 4 : 1;
     for (int op = SP_SUM; op < SP_OPERATORS; op++) {
         if (!sp_series_offers(k, (sp_operator)op)) continue;
-        char name[160];
-        snprintf(name, sizeof name, "%s: %s, any length, block and number of blocks", k->id,
-                 operator_names[op]);
         int number = 0;
-        TEST(name) {
+        TEST(test_name("%s: %s, any length, block and number of blocks", k->id, operator_names[op])) {
             for (int p = 0; p < 2; p++)
                 for (size_t n = 0; n < sizeof lengths / sizeof *lengths; n++) {
                     sp_series x = filled(3 + (int64_t)n % 3, lengths[n], (sp_series_order)layout,
@@ -119,9 +116,7 @@ static int64_t right_products(const sp_series_kernel *k, const sp_series *run, c
 /** Checks that matrix products depend on the order: exchanging any two neighbors changes every product. */
 static void test_order_of_matrices(const sp_series_kernel *k)
 {
-    char name[160];
-    snprintf(name, sizeof name, "%s: products of matrices differ where two neighbors changed places", k->id);
-    TEST(name) {
+    TEST(test_name("%s: products of matrices differ where two neighbors changed places", k->id)) {
         sp_series x = filled(4, 70, SP_SERIES_MAJOR, SPMM_F64, any_real);
         CHECK_INT(right_products(k, &x, &x), 4);
         for (int64_t i = 0; i + 1 < x.length; i++) {

@@ -232,15 +232,13 @@ static void test_pearson(spmm_device device)
     const sp_series_kernel *const k = sp_series_kernels(&kernels);
     if (sp_grid_create(MPI_COMM_WORLD, 0, 0, &grid) != SPMM_OK) MPI_Abort(MPI_COMM_WORLD, 2);
     for (int i = 0; i < kernels; i++) {
-        char name[160];
         if (k[i].step != SP_PEARSON || k[i].device != device) continue;
         if (k[i].ops->missing) {
             SKIP(k[i].id, k[i].ops->missing);
             continue;
         }
-        snprintf(name, sizeof name,
-                 "%s: coefficients, extremes and means are right for any share of the series", k[i].id);
-        TEST(name) {
+        TEST(test_name("%s: coefficients, extremes and means are right for any share of the series",
+                       k[i].id)) {
             for (int c = 0; c < 7; c++)
                 for (int n = 0; n < 4; n++)
                     for (int p = 0; p < 2; p++) {
@@ -251,8 +249,9 @@ static void test_pearson(spmm_device device)
                     }
             unsetenv("SPMM_TILE_EDGE");
         }
-        snprintf(name, sizeof name, "%s: more equal coefficients than are looked at together", k[i].id);
-        TEST(name) { check_ties(&grid, &k[i]); }
+        TEST(test_name("%s: more equal coefficients than are looked at together", k[i].id)) {
+            check_ties(&grid, &k[i]);
+        }
     }
     sp_grid_destroy(&grid);
 }

@@ -16,6 +16,7 @@
 #define SP_TEST_H
 
 #include <fenv.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +89,17 @@ static inline int test_finish_(void)
     fflush(stdout);
     test_.tests_failed += failed != 0;
     return 0;
+}
+
+/** Makes a test's sentence as printf does; it stays until the next one is made. */
+__attribute__((format(printf, 1, 2))) static inline const char *test_name(const char *format, ...)
+{
+    static char name[240];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(name, sizeof name, format, arguments);
+    va_end(arguments);
+    return name;
 }
 
 /** Runs the block that follows as the test `sentence`. */

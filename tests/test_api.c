@@ -120,12 +120,9 @@ static void scatter(int q, spmm_block *block)
 
 static void test_plan_create(void)
 {
-    for (int q = 1; q <= ranks; q++) {
-        char name[128];
+    for (int q = 1; q <= ranks; q = next_divisor(ranks, q)) {
         spmm_block block;
-        if (ranks % q) continue;
-        snprintf(name, sizeof name, "a plan of a wrong block, K or option is refused: %d x %d", ranks / q, q);
-        TEST(name) {
+        TEST(test_name("a plan of a wrong block, K or option is refused: %d x %d", ranks / q, q)) {
             scatter(q, &block);
             for (int i = 0; i < COUNT(mistakes); i++)
                 for (int who = 0; who<ranks; who += ranks> 1 ? ranks - 1 : 1) {
@@ -337,9 +334,8 @@ static void test_sizes(void)
     static const spmm_transport transports[] = {SPMM_TRANSPORT_AUTO, SPMM_TRANSPORT_MPI,
                                                 SPMM_TRANSPORT_SHARED};
     TEST("columns whose bytes do not fit 64 bits are refused on any number of ranks, by any transport") {
-        for (int q = 1; q <= ranks; q++) {
+        for (int q = 1; q <= ranks; q = next_divisor(ranks, q)) {
             spmm_block block;
-            if (ranks % q) continue;
             scatter(q, &block);
             for (int t = 0; t < COUNT(transports); t++)
                 for (int shift = 56; shift < 63; shift++)

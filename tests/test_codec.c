@@ -102,10 +102,8 @@ static void check_refused(spmm_status status, const char *part)
 
 static void test_whole(const kind *k, const sp_coo *expected)
 {
-    char name[200], part[80];
-    snprintf(name, sizeof name, "%s: one piece or many, padded with zeros or not, give what the text gives",
-             k->name);
-    TEST(name) {
+    char part[80];
+    TEST(test_name("%s: one piece or many, padded with zeros or not, give what the text gives", k->name)) {
         for (size_t pieces = 1; pieces <= 9; pieces += 4) {
             pack(k, pieces == 5 ? k->more : "", pieces);
             check_whole(expected);
@@ -120,9 +118,7 @@ static void test_whole(const kind *k, const sp_coo *expected)
             check_whole(expected);
         }
     }
-    snprintf(name, sizeof name, "%s: an empty text is an empty file, an error in the text has its line",
-             k->name);
-    TEST(name) {
+    TEST(test_name("%s: an empty text is an empty file, an error in the text has its line", k->name)) {
         unlink(path);
         CHECK(add_packed(k, "", 0, 0));
         check_refused(SPMM_ERR_SYNTAX, ": found an empty file");
@@ -137,12 +133,11 @@ static void test_whole(const kind *k, const sp_coo *expected)
 
 static void test_cut(const kind *k)
 {
-    char name[200], part[80];
+    char part[80];
     size_t bytes;
     pack(k, "", 2);
     char *const packed = read_file(path, &bytes);
-    snprintf(name, sizeof name, "%s: a file cut short anywhere is refused", k->name);
-    TEST(name) {
+    TEST(test_name("%s: a file cut short anywhere is refused", k->name)) {
         unlink(path);
         CHECK(add_packed(k, "", 0, text_bytes / 2));
         free(read_file(path, &bytes));
@@ -155,8 +150,7 @@ static void test_cut(const kind *k)
             if (cut != first) check_refused(SPMM_ERR_OPEN, part);
         }
     }
-    snprintf(name, sizeof name, "%s: a bit that is wrong anywhere is found, or changes nothing", k->name);
-    TEST(name) {
+    TEST(test_name("%s: a bit that is wrong anywhere is found, or changes nothing", k->name)) {
         sp_coo coo;
         const size_t step = 1 + bytes / 120;
         int found = 0, tried = 0;
@@ -178,11 +172,9 @@ static void test_cut(const kind *k)
 
 static void test_rest(const kind *k)
 {
-    char name[200], part[200];
+    char part[200];
     size_t bytes;
-    snprintf(name, sizeof name, "%s: other bytes behind the data, and data inside of data, are refused",
-             k->name);
-    TEST(name) {
+    TEST(test_name("%s: other bytes behind the data, and data inside of data, are refused", k->name)) {
         pack(k, "", 1);
         add_bytes("rest", 4);
         snprintf(part, sizeof part, ":%d: found other bytes behind the %s data", ENTRIES + HEAD_LINES + 1,
@@ -288,9 +280,9 @@ static void make_wide_frame(void)
 static void test_memory(const kind *k, const sp_coo *expected)
 {
     struct rlimit before, small;
-    char name[200], part[200];
-    snprintf(name, sizeof name, "%s: a window that takes too much of the memory that is left is refused",
-             k->name);
+    char part[200];
+    const char *const name = test_name(
+        "%s: a window that takes too much of the memory that is left is refused", k->name);
     if (TEST_SANITIZED) {
         SKIP(name, "sanitizers take memory of their own");
         return;
@@ -317,9 +309,8 @@ static void test_memory(const kind *k, const sp_coo *expected)
 /** Checks the message of a build without the library. */
 static void test_missing(const kind *k)
 {
-    char name[200], part[200];
-    snprintf(name, sizeof name, "%s: a build that cannot read it says what to do", k->name);
-    TEST(name) {
+    char part[200];
+    TEST(test_name("%s: a build that cannot read it says what to do", k->name)) {
         write_bytes(k->codec->magic, (size_t)k->codec->magic_bytes);
         snprintf(part, sizeof part,
                  "found %s data, which this build cannot read, expected text, plain or compressed by gzip",

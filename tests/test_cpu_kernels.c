@@ -465,8 +465,7 @@ static void check_unread(sp_isa isa)
 /** Runs all tests with the instructions that `isa` allows. */
 static void test_isa(sp_isa isa)
 {
-    char name[160];
-#define NAMED(text) (snprintf(name, sizeof name, "%s: %s", sp_isa_name(isa), text), name)
+#define NAMED(text) test_name("%s: %s", sp_isa_name(isa), text)
     setenv("SPMM_ISA", sp_isa_name(isa), 1);
     if (sp_cpu_isa() != isa) {
         SKIP(NAMED("the CPU kernels give the serial product"), "this machine lacks the instructions");

@@ -132,10 +132,9 @@ static void test_refused(void)
     spmm_multivector x;
     for (size_t k = 0; k < sizeof refusals / sizeof *refusals; k++) {
         const refusal *const r = &refusals[k];
-        char name[160], message[800];
-        snprintf(name, sizeof name, "refused with its line: %s", r->what);
+        char message[800];
         snprintf(message, sizeof message, "%s%s", path, r->message);
-        TEST(name) {
+        TEST(test_name("refused with its line: %s", r->what)) {
             for (int way = 0; way < 8; way++) {
                 if (way & 1)
                     write_gzip(r->text, r->bytes, r->bytes);

@@ -48,9 +48,8 @@ static void test_kind(const char *name)
 {
     static const size_t sizes[] = {1, 2, 65535, 65536, 65537, MOST - 7};
     const sp_codec *const codec = sp_codec_of_name(name);
-    char sentence[100];
-    snprintf(sentence, sizeof sentence,
-             "%s: what is written is read back, however long and in whatever pieces", codec->name);
+    const char *const sentence = test_name(
+        "%s: what is written is read back, however long and in whatever pieces", codec->name);
     if (!codec->encoder->create) {
         SKIP(sentence, "this build has no library for it");
         return;

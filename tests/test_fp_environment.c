@@ -296,9 +296,7 @@ int main(int argc, char **argv)
     set_workers(FP_UP);
     threads_differ = workers_keep(FP_UP);
     for (int e = 0; e < FP_ENVIRONMENTS; e++) {
-        char sentence[100];
-        snprintf(sentence, sizeof sentence, "results and environments are kept: %s", names[e]);
-        TEST(sentence) {
+        TEST(test_name("results and environments are kept: %s", names[e])) {
             if (e == 0) expected = run(FP_DEFAULT, FP_DEFAULT);
             CHECK(run((fp_environment)e, FP_DEFAULT) == expected);
             CHECK(run(FP_DEFAULT, (fp_environment)e) == expected);

@@ -42,11 +42,10 @@ static void run_file(int (*target)(const uint8_t *, size_t))
 
 static void run_folder(const char *name, int (*target)(const uint8_t *, size_t))
 {
-    char folder[256], sentence[128];
+    char folder[256];
     snprintf(folder, sizeof folder, "%s/fuzz-corpus/%s", getenv("BUILD") ? getenv("BUILD") : "build/cpu",
              name);
-    snprintf(sentence, sizeof sentence, "%s gets through its corpus", name);
-    TEST(sentence) {
+    TEST(test_name("%s gets through its corpus", name)) {
         int files = 0;
         DIR *const d = opendir(folder);
         for (struct dirent *e; d && (e = readdir(d));) {

@@ -322,12 +322,10 @@ static void run_structure(const structure *s, spmm_precision precision, const do
 
 static void test_kernels(void)
 {
-    char name[160];
     for (int s = 0; s < STRUCTURES; s++) {
         for (int p = 0; p < 2; p++) {
-            snprintf(name, sizeof name, "every GPU kernel gives the serial product: %s, %s",
-                     structures[s].name, p == SPMM_F64 ? "f64" : "f32");
-            TEST(name) {
+            TEST(test_name("every GPU kernel gives the serial product: %s, %s", structures[s].name,
+                           p == SPMM_F64 ? "f64" : "f32")) {
                 run_structure(&structures[s], (spmm_precision)p, NULL, 0,
                               sample_gpu_is_emulated() ? few_k : structures[s].k);
             }

@@ -25,12 +25,10 @@ static void find_transports(void)
     for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_PEER; t++) {
         const spmm_plan_options options = {.device = SPMM_CUDA, .transport = (spmm_transport)t};
         spmm_plan *plan;
-        char sentence[64];
         const spmm_status status = spmm_plan_create(MPI_COMM_WORLD, &block, 4, &options, &plan);
         there[t] = status == SPMM_OK;
         spmm_plan_destroy(plan);
-        snprintf(sentence, sizeof sentence, "products by transport %s", transports[t]);
-        if (!there[t]) SKIP(sentence, spmm_error_message());
+        if (!there[t]) SKIP(test_name("products by transport %s", transports[t]), spmm_error_message());
         /* (NCCL reports SPMM_ERR_DEVICE if ranks share a GPU) */
         if (!there[t])
             CHECK(t > SPMM_TRANSPORT_STAGED && (status == SPMM_ERR_USAGE || status == SPMM_ERR_DEVICE));
@@ -226,12 +224,10 @@ static int only_backend(const char *name)
     const spmm_plan_options options = {.device = SPMM_CUDA, .transport = SPMM_TRANSPORT_PEER};
     spmm_block block;
     spmm_plan *plan;
-    char sentence[80];
     setenv("SPMM_EXCHANGE_BACKEND", name, 1);
     make_block("lap2d5:20", SPMM_F64, REALS, 0, 0, &block);
     const spmm_status status = spmm_plan_create(MPI_COMM_WORLD, &block, 4, &options, &plan);
-    snprintf(sentence, sizeof sentence, "products by backend %s", name);
-    if (status != SPMM_OK) SKIP(sentence, spmm_error_message());
+    if (status != SPMM_OK) SKIP(test_name("products by backend %s", name), spmm_error_message());
     spmm_plan_destroy(plan);
     spmm_block_destroy(&block);
     return status == SPMM_OK;
@@ -298,12 +294,9 @@ static void check_broken(int size, int stays_broken)
 
 static void check_backend(const char *name, int size)
 {
-    char sentence[120];
     int turn = 0;
     if (!only_backend(name)) return;
-    snprintf(sentence, sizeof sentence, "backend %s alone: Y is right, and failures leave nobody waiting",
-             name);
-    TEST(sentence) {
+    TEST(test_name("backend %s alone: Y is right, and failures leave nobody waiting", name)) {
         check_rows("lap3d7:16", SPMM_F64, 5, SPMM_CSR, &turn);
         check_rows("uniform:3000,9", SPMM_F32, 32, SPMM_CSR, &turn);
         check_many("lap2d5:40", 4, 0, 24);

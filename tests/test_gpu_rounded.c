@@ -17,13 +17,12 @@ static void check_if_there(spmm_transport transport, const char *backend)
     spmm_csr a;
     spmm_block block;
     spmm_plan *plan;
-    char sentence[100];
     if (*backend) setenv("SPMM_EXCHANGE_BACKEND", backend, 1);
     CHECK_INT(spmm_csr_generate("lap2d5:20", SPMM_F64, &a), SPMM_OK);
     CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
     const spmm_status status = spmm_plan_create(MPI_COMM_WORLD, &block, 4, &options, &plan);
-    snprintf(sentence, sizeof sentence, "by %s %s, Y is the serial product with rounded ghost rows",
-             transports[transport], backend);
+    const char *const sentence = test_name("by %s %s, Y is the serial product with rounded ghost rows",
+                                           transports[transport], backend);
     spmm_plan_destroy(plan);
     if (status != SPMM_OK)
         SKIP(sentence, spmm_error_message());

@@ -139,10 +139,9 @@ static void test_stream_order(void)
     }
     TEST(sentence) {
         uint32_t number = 0;
-        for (int q = 1; q <= size; q++)
+        for (int q = 1; q <= size; q = next_divisor(size, q))
             for (int t = SPMM_TRANSPORT_AUTO; t <= SPMM_TRANSPORT_MPI; t++) {
                 streamed s;
-                if (size % q) continue;
                 streamed_create(t ? "uniform:60,4" : "lap3d7:5", t ? SPMM_F32 : SPMM_F64, q,
                                 (spmm_plan_options){.transport = (spmm_transport)t, .products = 1}, &s);
                 /* the first products allocate memory, and therefore wait */
@@ -473,9 +472,8 @@ static void test_csr_on_gpu(void)
     }
     TEST(
         "and on every grid and exchange, with products of the transpose from the first, second or third update on") {
-        for (int q = 1; q <= size; q++)
+        for (int q = 1; q <= size; q = next_divisor(size, q))
             for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_JOINT; e++) {
-                if (size % q) continue;
                 check_csr_on_gpu("uniform:70,5", SPMM_F64, q,
                                  (spmm_plan_options){.exchange = (spmm_exchange)e}, e);
                 check_csr_on_gpu("lap3d7:5", SPMM_F32, q,

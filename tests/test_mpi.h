@@ -26,6 +26,13 @@ static inline void test_mpi_begin(int *argc, char ***argv, int *size)
     test_.any = test_any_;
 }
 
+/** Returns the next divisor of n after q; more than n if there is none. */
+static inline int next_divisor(int n, int q)
+{
+    for (q++; q <= n && n % q; q++) continue;
+    return q;
+}
+
 /** Finalizes MPI and returns main's exit status. */
 static inline int test_mpi_end(void)
 {

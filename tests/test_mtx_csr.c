@@ -41,10 +41,8 @@ static void test_same(void)
 {
     static char text[TEXT];
     for (int t = 0; t < KINDS; t++) {
-        char name[160];
-        snprintf(name, sizeof name, "a %s %s file gives the matrix that its triplets give", kinds[t].field,
-                 kinds[t].symmetry);
-        TEST(name) {
+        TEST(test_name("a %s %s file gives the matrix that its triplets give", kinds[t].field,
+                       kinds[t].symmetry)) {
             for (int k = 0; k < 40; k++) {
                 sp_read_options options = {.threads = threads[k % 4],
                                            .precision = k % 8 < 4 ? SPMM_F64 : SPMM_F32};
@@ -175,10 +173,8 @@ static void test_sorted(void)
     static const char *const but[] = {"", ", but for its last lines,", ", but for a line,"};
     for (int t = 0; t < 27; t++) {
         const order_kind *const kind = &orders[t / 3];
-        char name[160];
-        snprintf(name, sizeof name, "a %s %s file sorted by %s%s gives the matrix that its triplets give",
-                 kind->field, kind->symmetry, kind->order, but[t % 3]);
-        TEST(name) {
+        TEST(test_name("a %s %s file sorted by %s%s gives the matrix that its triplets give", kind->field,
+                       kind->symmetry, kind->order, but[t % 3])) {
             for (int k = 0; k < 64; k++) {
                 sp_read_options options = {.threads = threads[k % 4],
                                            .precision = k % 8 < 4 ? SPMM_F64 : SPMM_F32};
@@ -263,11 +259,9 @@ static void test_changed(void)
     };
     const int n_before = diagonal_text(SAME, before);
     for (size_t k = 0; k < sizeof changes / sizeof changes[0]; k++) {
-        char name[160];
-        snprintf(name, sizeof name, "a file that changes between the passes, %s, is %s", changes[k].what,
-                 changes[k].status == SPMM_OK ? "taken" : "refused");
         const int n_after = diagonal_text(changes[k].kind, after);
-        TEST(name) {
+        TEST(test_name("a file that changes between the passes, %s, is %s", changes[k].what,
+                       changes[k].status == SPMM_OK ? "taken" : "refused")) {
             for (int n = 0; n < 4; n++) {
                 change c = {.text = after, .bytes = (size_t)n_after};
                 const sp_read_options options = {
@@ -351,12 +345,11 @@ static void test_memory(const char *self)
         return;
     }
     for (int k = 0; k < 4; k++) {
-        char name[160], command[1400], line[100] = "";
+        char command[1400], line[100] = "";
         long long grown = 0, csr = 0, resident = 0;
-        snprintf(name, sizeof name, "a %s file%s is read within 1.25 times the CSR%s and 8 MiB",
-                 files[k].symmetry, files[k].sorted ? " sorted by row" : "",
-                 files[k].copies > 1 ? " of all its entries, duplicates too," : "");
-        TEST(name) {
+        TEST(test_name("a %s file%s is read within 1.25 times the CSR%s and 8 MiB", files[k].symmetry,
+                       files[k].sorted ? " sorted by row" : "",
+                       files[k].copies > 1 ? " of all its entries, duplicates too," : "")) {
             write_big(files[k].symmetry, files[k].entries, files[k].copies, files[k].sorted);
             snprintf(command, sizeof command, "'%s' child '%s'", self, path);
             FILE *const f = popen(command, "r");

@@ -347,9 +347,7 @@ static void test_refused(void)
     sp_coo coo;
     for (size_t k = 0; k < sizeof refusals / sizeof *refusals; k++) {
         const refusal *const r = &refusals[k];
-        char name[160];
-        snprintf(name, sizeof name, "refused with its line: %s", r->what);
-        TEST(name) {
+        TEST(test_name("refused with its line: %s", r->what)) {
             write_bytes(r->text, r->bytes);
             CHECK_ERROR(read_with(2, 0, &coo), r->status, r->message);
             CHECK_TEXT(spmm_error_message(), path);
@@ -641,10 +639,8 @@ static void test_collection(void)
     memcpy(own, path, sizeof own);
     for (size_t k = 0; k < sizeof outcomes / sizeof *outcomes; k++) {
         const outcome *const o = &outcomes[k];
-        char name[160];
         sp_coo coo;
-        snprintf(name, sizeof name, "%s comes out as \"%s\"", o->file, spmm_status_string(o->status));
-        TEST(name) {
+        TEST(test_name("%s comes out as \"%s\"", o->file, spmm_status_string(o->status))) {
             snprintf(path, sizeof path, "%s/%s", base, o->file);
             CHECK_INT(read_with(2, 0, &coo), o->nonfinite ? SPMM_ERR_SYNTAX : o->status);
             sp_coo_destroy(&coo);

@@ -96,8 +96,7 @@ static void check_grids(const spmm_csr *a, int64_t stored, int64_t duplicates, c
                         int binary, sp_read_options *options)
 {
     int turn = 0;
-    for (int q = 1; q <= ranks; q++) {
-        if (ranks % q != 0) continue;
+    for (int q = 1; q <= ranks; q = next_divisor(ranks, q)) {
         sp_grid grid;
         make_grid(ranks / q, q, &grid);
         for (int partition = 0; partition < 2; partition++) {
@@ -123,9 +122,7 @@ static void test_blocks(void)
 {
     static char text[TEXT];
     for (int k = 0; k < KINDS; k++) {
-        char name[200];
-        snprintf(name, sizeof name, "every rank gets its block on every grid: %s", kinds[k].what);
-        TEST(name) {
+        TEST(test_name("every rank gets its block on every grid: %s", kinds[k].what)) {
             for (int p = 0; p < 2; p++) {
                 sp_read_options options = {.precision = p ? SPMM_F32 : SPMM_F64, .threads = 1};
                 spmm_csr a;
@@ -152,8 +149,7 @@ static void test_blocks(void)
 /** Checks that loading fails on every rank with this status and a message that contains `message`. */
 static void refused(int binary, spmm_status status, const char *message)
 {
-    for (int q = 1; q <= ranks; q++) {
-        if (ranks % q != 0) continue;
+    for (int q = 1; q <= ranks; q = next_divisor(ranks, q)) {
         const sp_read_options options = {.threads = 2};
         sp_grid grid;
         sp_load l;
@@ -365,8 +361,7 @@ static void test_changed(void)
         memcpy(other, text, (size_t)n + 1);
         for (int k = 100; k < n; k++) /* same lines, other rows */
             if (other[k - 1] == '\n' && other[k] >= '1' && other[k] <= '8') other[k] = '9';
-        for (int q = 1; q <= ranks; q++) {
-            if (ranks % q != 0) continue;
+        for (int q = 1; q <= ranks; q = next_divisor(ranks, q)) {
             sp_grid grid;
             sp_load l;
             change c = {.text = other};

@@ -149,9 +149,8 @@ static void test_products(void)
 {
     distributed d;
     TEST("a plan of any CPU format and grid multiplies right, and again, with alpha and beta") {
-        for (int q = 1; q <= size; q++)
+        for (int q = 1; q <= size; q = next_divisor(size, q))
             for (int p = 0; p < 2; p++) {
-                if (size % q) continue;
                 distributed_create("lap2d5:9", (spmm_precision)p, q, &d);
                 for (int f = SPMM_CSR; f <= SPMM_ELL_NOPAD; f++)
                     for (int64_t k = 1; k <= 9; k += 4)
@@ -185,8 +184,7 @@ static void test_products(void)
         const char *const specs[] = {"uniform:40,6", "longrows:30,2,3,25", "band:50,5,9", "uniform:3,2",
                                      "lap2d5:1"};
         for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
-            for (int q = 1; q <= size; q++) {
-                if (size % q) continue;
+            for (int q = 1; q <= size; q = next_divisor(size, q)) {
                 distributed_create(specs[s], SPMM_F64, q, &d);
                 for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_JOINT; e++)
                     for (int r = SPMM_REDUCE_AUTO; r <= SPMM_REDUCE_MPI; r++)
@@ -210,8 +208,7 @@ static void test_without_memory(void)
     TEST("a rank that failed for want of memory keeps no other waiting") {
         (void)mallopt(M_MMAP_THRESHOLD,
                       1 << 20); /* freed memory goes back to the system, so that the limit matters */
-        for (int q = 1; q <= size; q++) {
-            if (size % q) continue;
+        for (int q = 1; q <= size; q = next_divisor(size, q)) {
             distributed_create("lap2d5:300", SPMM_F64, q, &d);
             for (int r = SPMM_REDUCE_LINEAR; r <= (q > 1 ? SPMM_REDUCE_BUTTERFLY : SPMM_REDUCE_LINEAR); r++)
                 for (int bad = 0; bad < size; bad += 1 + size / 3)
@@ -231,8 +228,7 @@ static void test_column_blocks(void)
 {
     distributed d;
     TEST("X may be cut into blocks of columns, whatever is exchanged") {
-        for (int q = 1; q <= size; q++) {
-            if (size % q) continue;
+        for (int q = 1; q <= size; q = next_divisor(size, q)) {
             distributed_create("uniform:40,6", SPMM_F64, q, &d);
             for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_JOINT; e++)
                 for (int n = 1; n <= 3; n++)

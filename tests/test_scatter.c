@@ -139,10 +139,9 @@ static void test_blocks(void)
     }
     TEST("the public scatter works from any root, and the blocks tile the matrix") {
         for (int root = 0; root < size; root++)
-            for (int q = 1; q <= size; q++) {
+            for (int q = 1; q <= size; q = next_divisor(size, q)) {
                 spmm_block mine;
                 int64_t nnz = 0, x = 0;
-                if (size % q) continue;
                 CHECK_INT(spmm_csr_generate("uniform:50,7", SPMM_F64, &a), SPMM_OK);
                 CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, root, me == root ? &a : NULL, size / q, q, &mine),
                           SPMM_OK);

@@ -74,8 +74,7 @@ static void test_products(void)
     distributed d;
     TEST("products are right on every grid, for nodes of any size, whichever X a rank takes") {
         for (size_t m = 0; m < sizeof specs / sizeof *specs; m++)
-            for (int q = 1; q <= size; q++) {
-                if (size % q) continue;
+            for (int q = 1; q <= size; q = next_divisor(size, q)) {
                 distributed_create(specs[m], SPMM_F64, q, &d);
                 for (node_size = 0; node_size <= size; node_size++)
                     for (int e = SPMM_EXCHANGE_HALO; e <= SPMM_EXCHANGE_BCAST; e++)

@@ -185,12 +185,10 @@ static void compare_all(wide *w)
 static void test_way(const way *how)
 {
     wide w = {.how = how};
-    char name[200];
-    snprintf(name, sizeof name, "%s of %s, %s, exchange %d, transport %d, %d x %d, %d column blocks",
-             how->kernel ? how->kernel : "auto", how->matrix, how->precision == SPMM_F64 ? "f64" : "f32",
-             how->options.exchange, how->options.transport, size / how->q, how->q,
-             how->options.column_blocks);
-    TEST(name) {
+    TEST(test_name("%s of %s, %s, exchange %d, transport %d, %d x %d, %d column blocks",
+                   how->kernel ? how->kernel : "auto", how->matrix,
+                   how->precision == SPMM_F64 ? "f64" : "f32", how->options.exchange, how->options.transport,
+                   size / how->q, how->q, how->options.column_blocks)) {
         distributed_create(how->matrix, how->precision, how->q, &w.of);
         block_values(&w, 0);
         if (make_plan(&w, MOST, &w.plan)) {
