@@ -34,9 +34,7 @@ static int is_binary(void)
 static void test_whole(void)
 {
     for (int s = 0; s < SAMPLES; s++) {
-        char name[160];
-        snprintf(name, sizeof name, "a matrix comes back as it was written: %s", sample_name((sample)s));
-        TEST(name) {
+        TEST(test_name("a matrix comes back as it was written: %s", sample_name((sample)s))) {
             for (int k = 0; k < 12; k++) {
                 const spmm_precision precision = k % 2 ? SPMM_F32 : SPMM_F64;
                 const sp_read_options options = {.precision = precision, .threads = 1 + k / 6 * 2};
@@ -98,9 +96,7 @@ static void test_whole(void)
 static void test_ranges(void)
 {
     for (int s = 0; s < SAMPLES; s++) {
-        char name[160];
-        snprintf(name, sizeof name, "any rows and columns can be read alone: %s", sample_name((sample)s));
-        TEST(name) {
+        TEST(test_name("any rows and columns can be read alone: %s", sample_name((sample)s))) {
             spmm_csr a, b;
             sp_csr_file *f;
             sample_csr((sample)s, SAMPLE_REALS, s % 2 ? SPMM_F32 : SPMM_F64, &a);
@@ -341,29 +337,29 @@ static void test_cut_short(void)
     spmm_csr_destroy(&a);
 }
 
+/** Writes the header h with a change, and checks the message about it. */
+#define HEADER(status, message, ...)   \
+    do {                               \
+        sp_spmm_file_header other = h; \
+        __VA_ARGS__;                   \
+        put_header(other);             \
+        refused(status, message);      \
+    } while (0)
+#define LIE(field, ...) HEADER(SPMM_ERR_SYNTAX, "a.spmm: wrong field in its header: " field, __VA_ARGS__)
+
 static void test_foreign(void)
 {
     spmm_csr a;
     sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
     const sp_spmm_file_header h = written(&a);
     TEST("what is no .spmm file, of a newer version or of the other byte order, is told") {
-        sp_spmm_file_header other = h;
-        other.version = 2;
-        put_header(other);
-        refused(SPMM_ERR_UNSUPPORTED, "a.spmm: is of version 2, and this program reads up to version 1");
-        other = h;
-        other.mark = __builtin_bswap64(other.mark);
-        put_header(other);
-        refused(SPMM_ERR_UNSUPPORTED, "a.spmm: was written on a machine of the other byte order");
-        other = h;
-        other.magic[3] = 'x';
-        put_header(other);
-        refused(SPMM_ERR_SYNTAX, "it is not a .spmm file");
+        HEADER(SPMM_ERR_UNSUPPORTED, "a.spmm: is of version 2, and this program reads up to version 1",
+               other.version = 2);
+        HEADER(SPMM_ERR_UNSUPPORTED, "a.spmm: was written on a machine of the other byte order",
+               other.mark = __builtin_bswap64(other.mark));
+        HEADER(SPMM_ERR_SYNTAX, "it is not a .spmm file", other.magic[3] = 'x');
         CHECK(!is_binary());
-        other = h;
-        other.mark = 5;
-        put_header(other);
-        refused(SPMM_ERR_SYNTAX, "byte order mark");
+        HEADER(SPMM_ERR_SYNTAX, "byte order mark", other.mark = 5);
         const char text[] = "%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n";
         write_bytes(text, sizeof text - 1);
         refused(SPMM_ERR_SYNTAX, "it is not a .spmm file");
@@ -371,72 +367,39 @@ static void test_foreign(void)
     spmm_csr_destroy(&a);
 }
 
-/** What the message says of a header in test_lying_header(), by k. */
-static const char *const fields[] = {"rows",
-                                     "columns",
-                                     "entries",
-                                     "precision",
-                                     "bytes of a chunk",
-                                     "where its row starts lie",
-                                     "where its columns lie",
-                                     "where its values lie",
-                                     "length of the file",
-                                     "format of the text",
-                                     "field of the text",
-                                     "symmetry of the text",
-                                     "entries of the text",
-                                     "bytes of the text",
-                                     "duplicates",
-                                     "version"};
-
 static void test_lying_header(void)
 {
     spmm_csr a;
     sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
     const sp_spmm_file_header h = written(&a);
     TEST("a header that lies, with a right checksum, is refused") {
-        for (int k = 0; k < 9; k++) {
-            sp_spmm_file_header other = h;
-            if (k == 0) other.rows = INT64_MAX;
-            if (k == 1) other.nnz = -1;
-            if (k == 2) other.cols = INT64_C(1) << 31;
-            if (k == 3) other.precision = 2;
-            if (k == 4) other.chunk_bytes = 100;
-            if (k == 5) other.chunk_bytes = 0;
-            if (k == 6) other.offset[1] += 64;
-            if (k == 7) other.file_bytes--;
-            if (k == 8) other.nnz = INT64_C(1) << 54;
-            put_header(other);
-            refused(SPMM_ERR_SYNTAX, "a.spmm: wrong field in its header: ");
-        }
-        for (int k = 0; k < 16; k++) {
-            sp_spmm_file_header other = h;
-            char message[100];
-            if (k == 0) other.rows = INT64_C(1) << 31;
-            if (k == 1) other.cols = -1;
-            if (k == 2) other.nnz = INT64_MIN;
-            if (k == 3) other.precision = -1;
-            if (k == 4) other.chunk_bytes = INT64_C(1) << 31;
-            if (k == 5) other.offset[0] = -4096;
-            if (k == 6) other.offset[1] = other.offset[0]; /* the sections overlap */
-            if (k == 7) other.bytes[2] = INT64_MAX;
-            if (k == 8) other.file_bytes = INT64_MAX;
-            if (k == 9) memset(other.format, 'x', sizeof other.format);
-            if (k == 10) memcpy(other.field, "\xC3\x28", 3);
-            if (k == 11) memcpy(other.symmetry, "\n\"", 3);
-            if (k == 12) other.stored = -1;
-            if (k == 13) other.text_bytes = INT64_MIN;
-            if (k == 14) other.duplicates = -5;
-            if (k == 15) other.version = 0;
-            put_header(other);
-            snprintf(message, sizeof message, "a.spmm: wrong field in its header: %s", fields[k]);
-            refused(SPMM_ERR_SYNTAX, message);
-        }
-        sp_spmm_file_header other = h;
-        other.nnz = INT64_C(1) << 40;
-        sp_spmm_file_lay_out(&other);
-        put_header(other);
-        refused(SPMM_ERR_SYNTAX, "it is cut short");
+        LIE("rows", other.rows = INT64_MAX);
+        LIE("rows", other.rows = INT64_C(1) << 31);
+        LIE("columns", other.cols = INT64_C(1) << 31);
+        LIE("columns", other.cols = -1);
+        LIE("entries", other.nnz = -1);
+        LIE("where its row starts lie", other.nnz = INT64_C(1) << 54);
+        LIE("entries", other.nnz = INT64_MIN);
+        LIE("precision", other.precision = 2);
+        LIE("precision", other.precision = -1);
+        LIE("bytes of a chunk", other.chunk_bytes = 100);
+        LIE("bytes of a chunk", other.chunk_bytes = 0);
+        LIE("bytes of a chunk", other.chunk_bytes = INT64_C(1) << 31);
+        LIE("where its row starts lie", other.offset[0] = -4096);
+        LIE("where its columns lie", other.offset[1] += 64);
+        LIE("where its columns lie", other.offset[1] = other.offset[0]); /* the sections overlap */
+        LIE("where its values lie", other.bytes[2] = INT64_MAX);
+        LIE("length of the file", other.file_bytes--);
+        LIE("length of the file", other.file_bytes = INT64_MAX);
+        LIE("format of the text", memset(other.format, 'x', sizeof other.format));
+        LIE("field of the text", memcpy(other.field, "\xC3\x28", 3));
+        LIE("symmetry of the text", memcpy(other.symmetry, "\n\"", 3));
+        LIE("entries of the text", other.stored = -1);
+        LIE("bytes of the text", other.text_bytes = INT64_MIN);
+        LIE("duplicates", other.duplicates = -5);
+        LIE("version", other.version = 0);
+        HEADER(SPMM_ERR_SYNTAX, "it is cut short", other.nnz = INT64_C(1) << 40,
+               sp_spmm_file_lay_out(&other));
     }
     spmm_csr_destroy(&a);
 }
