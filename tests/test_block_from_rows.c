@@ -156,6 +156,14 @@ static void refused(const spmm_rows *bad, const char *said)
     CHECK(made.csr.irp == NULL);
 }
 
+/** Checks that a copy of `right` with a change is refused. */
+#define WRONG(right, change, said) \
+    do {                           \
+        spmm_rows bad = right;     \
+        change;                    \
+        refused(&bad, said);       \
+    } while (0)
+
 static void test_mistakes(void)
 {
     static const int32_t irp[] = {0, 1, 2, 3}, down[] = {0, 2, 1, 3}, below[] = {-1, 0, 0, 0};
@@ -164,38 +172,26 @@ static void test_mistakes(void)
     const spmm_rows good = {.irp = irp, .ja = ja, .irp_bytes = 4, .ja_bytes = 4};
     const spmm_rows mapped = {
         .irp = irp, .ja = ja, .irp_bytes = 4, .ja_bytes = 4, .map = map, .map_size = 3, .map_bytes = 8};
-    spmm_rows bad = good;
     TEST("arrays that are wrong on one rank are an error on all, which says what is wrong") {
-        bad.irp = NULL;
-        refused(&bad, "part[0].irp is NULL");
-        bad = good, bad.ja = NULL;
-        refused(&bad, "part[0].ja is NULL");
-        bad = good, bad.irp_bytes = 0;
-        refused(&bad, "part[0].irp_bytes is 0, expected 4 or 8");
-        bad = good, bad.ja_bytes = 2;
-        refused(&bad, "part[0].ja_bytes is 2");
-        bad = mapped, bad.map_bytes = 16;
-        refused(&bad, "part[0].map_bytes is 16");
-        bad = mapped, bad.map_size = -1;
-        refused(&bad, "part[0].map_size is -1");
-        bad = good, bad.irp = down;
-        refused(&bad, "part[0].irp[2] is 1, expected at least 2");
-        bad = good, bad.irp = below;
-        refused(&bad, "part[0].irp[0] is -1, expected 0 or more");
+        WRONG(good, bad.irp = NULL, "part[0].irp is NULL");
+        WRONG(good, bad.ja = NULL, "part[0].ja is NULL");
+        WRONG(good, bad.irp_bytes = 0, "part[0].irp_bytes is 0, expected 4 or 8");
+        WRONG(good, bad.ja_bytes = 2, "part[0].ja_bytes is 2");
+        WRONG(mapped, bad.map_bytes = 16, "part[0].map_bytes is 16");
+        WRONG(mapped, bad.map_size = -1, "part[0].map_size is -1");
+        WRONG(good, bad.irp = down, "part[0].irp[2] is 1, expected at least 2");
+        WRONG(good, bad.irp = below, "part[0].irp[0] is -1, expected 0 or more");
         if (test_.rank == size - 1)
             refused(NULL, "part is NULL");
         else
             refused(&good, "part is NULL");
     }
     TEST("and so are columns and indices that are out of range") {
-        bad = good, bad.first_column = ROWS * (int64_t)size - 2;
-        refused(&bad, "part[0].ja[2] is 2 and first_column ");
-        bad.first_column = -1;
-        refused(&bad, "part[0].ja[0] is 0 and first_column -1, expected a column in their sum, below ");
-        bad.first_column = INT64_MAX;
-        refused(&bad, "part[0].ja[0] is 0 and first_column 9223372036854775807");
-        bad = mapped, bad.map_size = 2;
-        refused(&bad, "part[0].ja[2] is 2, expected an index of map, below 2");
+        WRONG(good, bad.first_column = ROWS * (int64_t)size - 2, "part[0].ja[2] is 2 and first_column ");
+        WRONG(good, bad.first_column = -1,
+              "part[0].ja[0] is 0 and first_column -1, expected a column in their sum, below ");
+        WRONG(good, bad.first_column = INT64_MAX, "part[0].ja[0] is 0 and first_column 9223372036854775807");
+        WRONG(mapped, bad.map_size = 2, "part[0].ja[2] is 2, expected an index of map, below 2");
         ja[1] = -1;
         refused(&mapped, "part[0].ja[1] is -1, expected an index of map, below 3");
         ja[1] = 1;

@@ -26,6 +26,14 @@ static void expect(const sp_features *f, int64_t k, int64_t products, const char
     }
 }
 
+/** Returns the name of the kernel that is chosen for a CPU, in f64. */
+static const char *on_cpu(const sp_features *f, int64_t k, int64_t products)
+{
+    const sp_kernel *kernel = NULL;
+    CHECK_INT(sp_choose(f, k, products, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO, &kernel, NULL, 0), SPMM_OK);
+    return kernel ? kernel->id : "";
+}
+
 /** A matrix of rows of one length, whose panels use a fetched row of X `reuse` times. */
 static sp_features even_rows(double rows, double length, double reuse)
 {
@@ -258,7 +266,6 @@ static void test_choice_on_cpus(void)
     sp_features f;
     TEST(
         "on a CPU a large X takes clusters, where rows that share columns are far apart and products are to come") {
-        const sp_kernel *kernel;
         struct {
             double reuse;
             int64_t k, products;
@@ -272,25 +279,18 @@ static void test_choice_on_cpus(void)
             f.sum.shared = 500;
             f.cache = 32 << 20;
             if (cases[i].reuse <= 0) f.sum.shared = 10;
-            CHECK_INT(sp_choose(&f, cases[i].k, cases[i].products, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO,
-                                &kernel, NULL, 0),
-                      SPMM_OK);
-            CHECK_TEXT(kernel->id, cases[i].id);
+            CHECK_TEXT(on_cpu(&f, cases[i].k, cases[i].products), cases[i].id);
         }
     }
     TEST(
         "on a CPU few columns take rows by length, one column in slices, where lengths change from row to row") {
-        const sp_kernel *kernel;
         for (int64_t k = 1; k <= 16; k *= 4)
             for (int changes = 0; changes < 2; changes++)
                 for (int64_t products = 1; products <= 1000; products += 999) {
                     f = even_rows(1000, 7, 1.5);
                     f.sum.changes = changes ? 500 : 100;
-                    CHECK_INT(
-                        sp_choose(&f, k, products, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO, &kernel, NULL, 0),
-                        SPMM_OK);
                     const char *const uneven = k == 1 ? "cpu_sell" : k <= 4 ? "cpu_sorted" : "cpu_csr";
-                    CHECK_TEXT(kernel->id, changes && products > 1 ? uneven : "cpu_csr");
+                    CHECK_TEXT(on_cpu(&f, k, products), changes && products > 1 ? uneven : "cpu_csr");
                 }
     }
 }
@@ -299,7 +299,6 @@ static void test_choice_of_segments(void)
 {
     sp_features f;
     TEST("on a CPU long rows that reach over a large X take segments") {
-        const sp_kernel *kernel;
         struct {
             double length, reach;
             int64_t k, products;
@@ -311,10 +310,7 @@ static void test_choice_of_segments(void)
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
             f = even_rows(100, cases[i].length, 1);
             f.sum.reach = f.sum.over[SP_LENGTH_BOUNDS - 1] * cases[i].reach;
-            CHECK_INT(sp_choose(&f, cases[i].k, cases[i].products, SPMM_F64, SPMM_CPU, SPMM_FORMAT_AUTO,
-                                &kernel, NULL, 0),
-                      SPMM_OK);
-            CHECK_TEXT(kernel->id, cases[i].id);
+            CHECK_TEXT(on_cpu(&f, cases[i].k, cases[i].products), cases[i].id);
         }
         f = features_of("longrows:3000,15,2,2900");
         /* two rows have 2900 entries each, in 3000 columns; no other row is long */

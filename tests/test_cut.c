@@ -14,8 +14,7 @@
 #include "made_nodes.h"
 #include "partition/reorder.h"
 #include "plan/plan.h"
-#include "spmm.h"
-#include "test_mpi.h"
+#include "planned.h"
 
 enum { K = 5, SIDE = 40 };
 static int size, root;
@@ -120,43 +119,41 @@ static void check_lists(const spmm_csr *a, const spmm_cut *cut)
 static void check_products(const spmm_csr *a, const spmm_cut *cut, const spmm_plan_options *o)
 {
     spmm_block block;
-    spmm_plan *plan;
-    spmm_multivector x, y, d;
+    planned p;
+    spmm_multivector d;
     sp_plan_facts facts;
     CHECK_INT(spmm_cut_scatter(MPI_COMM_WORLD, root, a, cut, &block), SPMM_OK);
     CHECK_INT(block.any_order, cut->by == SPMM_CUT_LAYOUT || cut->by == SPMM_CUT_GRAPH);
     CHECK(block.row_begin == cut->row_begin && block.csr.rows == cut->row_count);
-    CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, K, o, &plan), SPMM_OK);
-    if (!plan) return;
-    sp_plan_facts_of(plan, &facts);
+    planned_of(&block, K, o, &p);
+    if (!p.plan) return;
+    sp_plan_facts_of(p.plan, &facts);
     if (o->exchange == SPMM_EXCHANGE_HALO) CHECK_INT(facts.halo->all_moved, cut->moved);
-    CHECK_INT(spmm_plan_x_create(plan, &x), SPMM_OK);
-    CHECK_INT(spmm_plan_y_create(plan, &y), SPMM_OK);
-    for (int64_t i = 0; i < x.rows; i++)
+    for (int64_t i = 0; i < p.x.rows; i++)
         for (int64_t j = 0; j < K; j++)
-            sp_value_set(x.data, x.precision, i * x.ld + j, x_value(cut->row[i], j));
-    CHECK_INT(spmm_apply(plan, 1, &x, 0, &y), SPMM_OK);
+            sp_value_set(p.x.data, p.x.precision, i * p.x.ld + j, x_value(cut->row[i], j));
+    CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_OK);
     int unlike = 0;
-    for (int64_t i = 0; i < y.rows; i++)
-        for (int64_t j = 0; j < K; j++) unlike += at(&y, i, j) != serial(a, cut->row[i], j);
+    for (int64_t i = 0; i < p.y.rows; i++)
+        for (int64_t j = 0; j < K; j++) unlike += at(&p.y, i, j) != serial(a, cut->row[i], j);
     CHECK_INT(unlike, 0);
     CHECK_INT(spmm_multivector_create(cut->row_count, 1, a->precision, SPMM_CPU, &d), SPMM_OK);
-    CHECK_INT(spmm_plan_diagonal(plan, &d), SPMM_OK);
+    CHECK_INT(spmm_plan_diagonal(p.plan, &d), SPMM_OK);
     for (int64_t i = 0; i < d.rows; i++) {
         double expected = 0;
         for (int64_t e = a->irp[cut->row[i]]; e < a->irp[cut->row[i] + 1]; e++)
             if (a->ja[e] == cut->row[i]) expected = sp_value_get(a->as, a->precision, e);
         CHECK(at(&d, i, 0) == expected);
     }
-    CHECK_INT(spmm_apply_transposed(plan, 1, &x, 0, &y), SPMM_OK);
+    CHECK_INT(spmm_apply_transposed(p.plan, 1, &p.x, 0, &p.y), SPMM_OK);
     double *const column = calloc((size_t)a->rows + 1, sizeof *column);
     for (int64_t i = 0; i < a->rows; i++)
         for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++)
             column[a->ja[e]] += sp_value_get(a->as, a->precision, e) * x_value(i, 1);
-    for (int64_t i = 0; i < y.rows; i++) CHECK(fabs(at(&y, i, 1) - column[cut->row[i]]) < 1e-3);
+    for (int64_t i = 0; i < p.y.rows; i++) CHECK(fabs(at(&p.y, i, 1) - column[cut->row[i]]) < 1e-3);
     free(column);
-    spmm_multivector_destroy(&x), spmm_multivector_destroy(&y), spmm_multivector_destroy(&d);
-    spmm_plan_destroy(plan);
+    spmm_multivector_destroy(&d);
+    planned_destroy(&p);
     spmm_block_destroy(&block);
 }
 
@@ -349,8 +346,7 @@ static void test_nodes(void)
 #define REFUSED(call, expected, text)                    \
     do {                                                 \
         memset(&cut, 1, sizeof cut);                     \
-        CHECK_INT(call, expected);                       \
-        CHECK_TEXT(spmm_error_message(), text);          \
+        CHECK_ERROR(call, expected, text);               \
         CHECK(!cut.row && !cut.begin && cut.ranks == 0); \
     } while (0)
 #define CREATE(root, a, by, k, o) spmm_cut_create(MPI_COMM_WORLD, root, a, by, k, o, &cut)

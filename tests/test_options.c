@@ -77,11 +77,8 @@ static void test_bounds(void)
 {
     TEST("a wrong value is refused with the option's name and what it takes") {
         refused("-k 0", "whole number from 1");
-        refused("-k 1,,2", "columns");
         refused("-k", "expected LIST");
         refused("-k 8x", "columns");
-        refused("-d gpu", "auto, cpu, cuda");
-        refused("-f coo", "auto, csr, ell, ell-nopad");
         refused("--kernel nothing", "--list-kernels");
         refused("-g 4", "expected PxQ");
         refused("-g 4x0", "expected PxQ");
@@ -105,7 +102,6 @@ static void test_bounds(void)
         refused("--block-size x", "block-size");
         refused("--subwarp 3", "1, 2, 4");
         refused("--subwarp 64", "subwarp");
-        refused("--autotune=1", "--autotune");
     }
     TEST("a count keeps to its bounds, of which the message tells") {
         CHECK_INT(parse("--column-blocks 1 --warmup 0 -r 1000000000"), SPMM_OK);
@@ -128,7 +124,6 @@ static void test_names(void)
     TEST("unknown options and too many matrices are refused by name") {
         refused("--colums 3", "--colums");
         refused("-z", "-z");
-        refused("--help=3", "--help=3");
         refused("a.mtx b.mtx", "more than one matrix: a.mtx and b.mtx");
     }
     TEST("an option that is nearly known is refused with the one that may be meant") {
@@ -153,7 +148,7 @@ static void test_names(void)
         refused("--reduce buterfly", "did you mean butterfly?");
         refused("-d gpu", "auto, cpu, cuda");
         CHECK(!strstr(spmm_error_message(), "did you mean"));
-        refused("-f coo", "auto, csr");
+        refused("-f coo", "auto, csr, ell, ell-nopad");
         CHECK(!strstr(spmm_error_message(), "did you mean"));
     }
     TEST("names may be cut short where that is not ambiguous") {
