@@ -11,6 +11,15 @@ typedef struct planned {
     spmm_multivector x, y;
 } planned;
 
+/** Scatters the matrix of a generator over p x q ranks, or, if both are 0, over all ranks x 1. */
+static inline void scattered(const char *spec, spmm_precision precision, int p, int q, spmm_block *block)
+{
+    spmm_csr a = {0};
+    if (test_.rank == 0) CHECK_INT(spmm_csr_generate(spec, precision, &a), SPMM_OK);
+    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, p, q, block), SPMM_OK);
+    spmm_csr_destroy(&a);
+}
+
 /** Makes a plan of this rank's block; X and Y are zero. */
 static inline void planned_of(const spmm_block *block, int64_t k, const spmm_plan_options *options,
                               planned *p)

@@ -7,9 +7,8 @@
 #include "formats/matrix.h"
 #include "formats/multivector.h"
 #include "formats/serial.h"
+#include "planned.h"
 #include "sample.h"
-#include "spmm.h"
-#include "test_mpi.h"
 
 static int size;
 static spmm_device device;

@@ -110,13 +110,7 @@ static void right_product(const spmm_block *block)
 }
 
 /** A full matrix: every row of every block has several entries. */
-static void scatter(int q, spmm_block *block)
-{
-    spmm_csr a;
-    CHECK_INT(spmm_csr_generate("uniform:24,24", SPMM_F64, &a), SPMM_OK);
-    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, ranks / q, q, block), SPMM_OK);
-    spmm_csr_destroy(&a);
-}
+static void scatter(int q, spmm_block *block) { scattered("uniform:24,24", SPMM_F64, ranks / q, q, block); }
 
 static void test_plan_create(void)
 {

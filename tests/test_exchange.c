@@ -6,7 +6,7 @@
 #include "comm/comm.h"
 #include "formats/multivector.h"
 #include "exchange/exchange.h"
-#include "test_mpi.h"
+#include "planned.h"
 
 enum { K = 3 };
 
@@ -23,10 +23,7 @@ typedef struct fixture {
 /** Creates a fixture; its ghost rows are NaN. Collective. */
 static void create(const char *spec, spmm_exchange kind, fixture *f)
 {
-    spmm_csr a = {0};
-    if (test_.rank == 0) CHECK_INT(spmm_csr_generate(spec, SPMM_F64, &a), SPMM_OK);
-    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &f->block), SPMM_OK);
-    spmm_csr_destroy(&a);
+    scattered(spec, SPMM_F64, 0, 0, &f->block);
     CHECK_INT(sp_grid_create(MPI_COMM_WORLD, 0, 0, &f->grid), SPMM_OK);
     CHECK_INT(sp_halo_create(&f->grid, &f->block, kind, 1, &f->halo), SPMM_OK);
     const sp_halo *const h = &f->halo;

@@ -104,15 +104,6 @@ static void check_exact(const spmm_block *block, int64_t k)
 static const char *const candidates[] = {"csr_balanced", "csr_deep",  "csr_clustered", "sell_rows",
                                          "sell_deep",    "panel_mma", "panel_staged"};
 
-/** Scatters a generated matrix of rank 0. */
-static void scatter(const char *spec, spmm_block *block)
-{
-    spmm_csr a = {0};
-    if (test_.rank == 0) CHECK_INT(spmm_csr_generate(spec, SPMM_F64, &a), SPMM_OK);
-    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, block), SPMM_OK);
-    spmm_csr_destroy(&a);
-}
-
 static void compare_ranks(const char *spec, int size)
 {
     enum { K = 32 };
@@ -157,7 +148,7 @@ int main(int argc, char **argv)
         return test_mpi_end();
     }
     TEST("GPU and CPU plans agree bit for bit through the public interface, in every format") {
-        scatter("lap3d27:9", &block);
+        scattered("lap3d27:9", SPMM_F64, 0, 0, &block);
         for (int f = SPMM_CSR; f <= SPMM_ELL_NOPAD; f++)
             for (int64_t k = 1; k <= 40; k += 13) compare(&block, k, (spmm_format)f, SPMM_EXCHANGE_AUTO);
         spmm_block_destroy(&block);
@@ -167,12 +158,12 @@ int main(int argc, char **argv)
         compare_ranks("rmat:7,6", size);
     }
     TEST("partial rows of Y of the joint exchange agree, too") {
-        scatter("rmat:10,8", &block);
+        scattered("rmat:10,8", SPMM_F64, 0, 0, &block);
         for (int64_t k = 1; k <= 40; k += 13) compare(&block, k, SPMM_CSR, SPMM_EXCHANGE_JOINT);
         spmm_block_destroy(&block);
     }
     TEST("host memory given as the GPU's, and the GPU's as host memory, are refused") {
-        scatter("lap3d27:9", &block);
+        scattered("lap3d27:9", SPMM_F64, 0, 0, &block);
         wrong_memory(&block);
         spmm_block_destroy(&block);
     }

@@ -14,12 +14,10 @@ static void check_if_there(spmm_transport transport, const char *backend)
 {
     const spmm_plan_options options = {
         .device = SPMM_CUDA, .transport = transport, .exchange_precision = SPMM_F32};
-    spmm_csr a;
     spmm_block block;
     spmm_plan *plan;
     if (*backend) setenv("SPMM_EXCHANGE_BACKEND", backend, 1);
-    CHECK_INT(spmm_csr_generate("lap2d5:20", SPMM_F64, &a), SPMM_OK);
-    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
+    scattered("lap2d5:20", SPMM_F64, 0, 0, &block);
     const spmm_status status = spmm_plan_create(MPI_COMM_WORLD, &block, 4, &options, &plan);
     const char *const sentence = test_name("by %s %s, Y is the serial product with rounded ghost rows",
                                            transports[transport], backend);
@@ -29,7 +27,6 @@ static void check_if_there(spmm_transport transport, const char *backend)
     else
         TEST(sentence) check_transport(transport);
     spmm_block_destroy(&block);
-    spmm_csr_destroy(&a);
     unsetenv("SPMM_EXCHANGE_BACKEND");
 }
 

@@ -4,25 +4,21 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "spmm.h"
-#include "test_mpi.h"
+#include "planned.h"
 
 /** Makes a plan for a generated matrix. \return the plan's steps as its view prints them, on rank 0; "" on
  *  other ranks */
 static const char *steps_of(const char *spec, int p, int q, const spmm_plan_options *o)
 {
     static char steps[1 << 10];
-    spmm_csr a = {0};
     spmm_block block;
     spmm_plan *plan;
     char *text;
-    if (test_.rank == 0) CHECK_INT(spmm_csr_generate(spec, SPMM_F64, &a), SPMM_OK);
-    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, p, q, &block), SPMM_OK);
+    scattered(spec, SPMM_F64, p, q, &block);
     CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &block, 32, o, &plan), SPMM_OK);
     CHECK_INT(spmm_plan_view_text(plan, &text), SPMM_OK);
     spmm_plan_destroy(plan);
     spmm_block_destroy(&block);
-    spmm_csr_destroy(&a);
     const char *const line = text ? strstr(text, "\nsteps       ") : NULL;
     if (!line || sscanf(line, "\nsteps       %1023[^\n]", steps) != 1) *steps = '\0';
     free(text);

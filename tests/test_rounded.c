@@ -16,13 +16,11 @@ static void refused(const spmm_block *block, spmm_plan_options options, const ch
 
 static void test_options(void)
 {
-    spmm_csr a;
     spmm_block block;
     spmm_plan *plan;
     const spmm_plan_options options = {.exchange_precision = SPMM_F32};
     char *text;
-    CHECK_INT(spmm_csr_generate("uniform:90,5", SPMM_F64, &a), SPMM_OK);
-    CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
+    scattered("uniform:90,5", SPMM_F64, 0, 0, &block);
     TEST("what cannot be kept is refused with what was expected") {
         refused(&block, (spmm_plan_options){.exact = 1}, "options.exact is set: expected one of them");
         refused(&block, (spmm_plan_options){.transport = SPMM_TRANSPORT_SHARED},
@@ -44,7 +42,6 @@ static void test_options(void)
         spmm_plan_destroy(plan);
     }
     spmm_block_destroy(&block);
-    spmm_csr_destroy(&a);
 }
 
 int main(int argc, char **argv)
