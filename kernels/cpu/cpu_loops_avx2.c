@@ -6,63 +6,33 @@
 #include "kernels/cpu/cpu_loops_x86.h"
 
 #define TARGET AVX2
-#define VALUE double
-#define NAME(name) name##_f64_32
-#define LANES 4
-#define VECTOR __m256d
-#define INTRINSIC(op) _mm256_##op##_pd
+#define SHAPE F64_32
 #define LOAD_FIRST(p, n) _mm256_maskload_pd(p, WINDOW_256(window64, 4, n))
 #define TRANSPOSE(t) sp_transpose_4_f64(t)
 #include "kernels/cpu/cpu_loops_shift.h"
 
 #define TARGET AVX2
-#define VALUE float
-#define NAME(name) name##_f32_32
-#define LANES 8
-#define VECTOR __m256
-#define INTRINSIC(op) _mm256_##op##_ps
+#define SHAPE F32_32
 #define LOAD_FIRST(p, n) _mm256_maskload_ps(p, WINDOW_256(window32, 8, n))
 #define TRANSPOSE(t) sp_transpose_8_f32(t)
 #include "kernels/cpu/cpu_loops_shift.h"
 
 #define TARGET AVX2
-#define VALUE double
-#define NAME(name) name##_f64_8
+#define SHAPE F64_8
 #define SHIFT_BY_LANES(b) shift_by_lanes_f64_32(b)
-#define VECTORS 1
-#define FMA(a, x, c) __builtin_fma(a, x, c)
-#define STREAM(p, v) sp_stream_f64(p, v)
 #include "kernels/cpu/cpu_loops_vector.h"
 
 #define TARGET AVX2
-#define VALUE float
-#define NAME(name) name##_f32_4
+#define SHAPE F32_4
 #define SHIFT_BY_LANES(b) shift_by_lanes_f32_32(b)
-#define VECTORS 1
-#define FMA(a, x, c) __builtin_fmaf(a, x, c)
-#define STREAM(p, v) sp_stream_f32(p, v)
 #include "kernels/cpu/cpu_loops_vector.h"
 
 #define TARGET AVX2
-#define VALUE double
-#define NAME(name) name##_f64_16
-#define LANES 2
-#define VECTORS 1
-#define VECTOR __m128d
-#define INTRINSIC(op) _mm_##op##_pd
-#define MASK __m128i
-#define MASK_OF(n) WINDOW_128(window64, 4, n)
+#define SHAPE F64_16
 #include "kernels/cpu/cpu_loops_vector.h"
 
 #define TARGET AVX2
-#define VALUE float
-#define NAME(name) name##_f32_16
-#define LANES 4
-#define VECTORS 1
-#define VECTOR __m128
-#define INTRINSIC(op) _mm_##op##_ps
-#define MASK __m128i
-#define MASK_OF(n) WINDOW_128(window32, 8, n)
+#define SHAPE F32_16
 #include "kernels/cpu/cpu_loops_vector.h"
 
 static const sp_width widths[] = {

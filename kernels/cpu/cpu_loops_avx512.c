@@ -7,22 +7,14 @@
 #include "kernels/cpu/cpu_loops_x86.h"
 
 #define TARGET AVX512
-#define VALUE double
-#define NAME(name) name##_f64_64
-#define LANES 8
-#define VECTOR __m512d
-#define INTRINSIC(op) _mm512_##op##_pd
+#define SHAPE F64_64
 #define LOAD_FIRST(p, n) _mm512_maskz_loadu_pd((__mmask8)BITS(n), p)
 #define TRANSPOSE(t) sp_transpose_8_f64(t)
 #include "kernels/cpu/cpu_loops_shift.h"
 
 #define TARGET AVX2
-#define VALUE double
-#define NAME(name) name##_f64_8
-#define VECTORS 1
+#define SHAPE F64_8
 #define SHIFT_BY_LANES(b) shift_by_lanes_f64_64(b)
-#define FMA(a, x, c) __builtin_fma(a, x, c)
-#define STREAM(p, v) sp_stream_f64(p, v)
 #include "kernels/cpu/cpu_loops_vector.h"
 
 static const sp_width widths[] = {

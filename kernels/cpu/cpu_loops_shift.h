@@ -2,7 +2,7 @@
  * and LANES x LANES values of A are transposed in registers. Each lane is summed in the order of
  * formats/summation.h, as in the other loops. This file is included once per element type and vector width,
  * with the macros
- *   VALUE, NAME(name), TARGET, LANES, VECTOR, INTRINSIC(op)   as described in cpu_loops_vector.h
+ *   SHAPE, TARGET                     as described in cpu_loops_vector.h
  *   LOAD_FIRST(p, n)                  loads the first n elements at p, and zeros into the other lanes
  *   TRANSPOSE(t)                      transposes the matrix VECTOR t[LANES] in place
  *                                     (neither is needed with EQUAL_VALUES)
@@ -12,6 +12,8 @@
  *                                     (b->narrow); LOAD_FIRST() widens them
  * and undefines them at its end. The loop computes LANES rows at a time, and sets b->first to the first row
  * that is left over; the caller computes the rows left over. */
+
+#include "kernels/cpu/cpu_loops_shapes.h"
 
 #ifdef NARROW_VALUES
 #define STORED float
@@ -91,12 +93,15 @@ TARGET static void NAME(shift_by_lanes)(sp_block *b)
     }
 }
 
+#undef SHAPE
 #undef VALUE
 #undef NAME
 #undef TARGET
 #undef LANES
 #undef VECTOR
 #undef INTRINSIC
+#undef MASK
+#undef MASK_OF
 #undef LOAD_FIRST
 #undef EQUAL_VALUES
 #undef NARROW_VALUES

@@ -1,8 +1,10 @@
 /* The inner loops for one element type and one vector width. This file is included once per combination, with
  * the macros
+ *   SHAPE                             optional, on x86: defines VALUE, NAME, LANES, VECTOR, INTRINSIC, MASK,
+ *                                     MASK_OF, FMA and STREAM (cpu_loops_shapes.h)
  *   VALUE, NAME(name), TARGET         element type; name with a suffix; function attribute
  *   LANES                             elements per vector
- *   VECTORS                           maximum number of vectors per row of Y: 1, 8 or 16
+ *   VECTORS                           maximum number of vectors per row of Y: 1 (the default), 8 or 16
  *   BLOCKED                           maximum number of vectors per row in the loops for
  *                                     SP_RUN_BLOCK2 and SP_RUN_BLOCK3: 4 or 8; not defined if VECTORS is 1
  *   VECTOR, INTRINSIC(op)             vector type; the x86 intrinsic for operation `op` on this type
@@ -20,6 +22,13 @@
  * and undefines all of them except BIT_MASKS at its end. If INTRINSIC is not defined, a vector is one VALUE.
  * Then FMA(a, x, c) must be defined, and STREAM(p, v) may be defined if the processor has streaming
  * stores. */
+
+#ifdef SHAPE
+#include "kernels/cpu/cpu_loops_shapes.h"
+#endif
+#ifndef VECTORS
+#define VECTORS 1
+#endif
 
 #ifdef INTRINSIC
 #define ZERO INTRINSIC(setzero)()
@@ -407,6 +416,7 @@ TABLE[VECTORS][2][SP_RUN_KINDS] = {
 #undef ROW_FEW
 #undef ROW_BLOCKS
 #undef ROW_MIDDLE
+#undef SHAPE
 #undef VALUE
 #undef NAME
 #undef TARGET

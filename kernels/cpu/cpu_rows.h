@@ -30,6 +30,12 @@ spmm_status sp_rows_create_ordered(const sp_setup *setup, spmm_csr *copy, int32_
  *  \param [in] begin, end  [rows] as in sp_rows_create() */
 int sp_rows_ranges(const int64_t *begin, const int64_t *end, int64_t rows, int threads);
 
+/** Returns the address of a value that all entries of A have, bit for bit; NULL if values differ or there are
+ *  none. Local.
+ *  \param [in] begin, end  [rows] row i has the entries begin[i] .. end[i] - 1 of val */
+const void *sp_common_value(const void *val, spmm_precision precision, const int64_t *begin,
+                            const int64_t *end, int64_t rows, int threads);
+
 /** Computes Y := A X, as the run() of a kernel; launch->state must come from sp_rows_create().
  *  \return SPMM_OK */
 spmm_status sp_rows_run(const sp_launch *launch);

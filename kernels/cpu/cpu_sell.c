@@ -11,7 +11,6 @@
 #include "kernels/cpu/cpu_pieces.h"
 #include "kernels/cpu/cpu_rows.h"
 #include "kernels/cpu/cpu_slices.h"
-#include "kernels/cpu/cpu_values.h"
 
 enum {
     WINDOW = 4096,  /* pieces are sorted within windows of this number; a multiple of SP_LANES */
