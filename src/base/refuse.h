@@ -1,5 +1,5 @@
-/** Defines the functions of builds without a library: each returns the status of refuse(), which the including
- *  file defines. Included only by such files. */
+/** Defines the functions of builds without a library: each returns the status of refuse(), which the
+ *  including file defines. Included only by such files. */
 #ifndef SP_REFUSE_H
 #define SP_REFUSE_H
 

@@ -94,87 +94,64 @@ static const struct row {
     enum form form;
     enum cudaDeviceAttr attribute[3]; /* 0: unused */
 } rows[] = {
-#define TEXT(words, function)                \
-    {                                        \
-        .name = (words), .write = (function) \
-    }
-#define ONE(words, what, unit_)                                              \
-    {                                                                        \
-        .name = (words), .unit = (unit_), .attribute = { cudaDevAttr##what } \
-    }
-#define SWITCH(words, what)                                                 \
-    {                                                                       \
-        .name = (words), .form = YES_NO, .attribute = { cudaDevAttr##what } \
-    }
-#define HERTZ(words, what)                                                                 \
-    {                                                                                      \
-        .name = (words), .unit = " MHz", .form = CLOCK, .attribute = { cudaDevAttr##what } \
-    }
-#define EACH(words, x, y, z)                                                                         \
-    {                                                                                                \
-        .name = (words), .unit = "", .attribute = { cudaDevAttr##x, cudaDevAttr##y, cudaDevAttr##z } \
-    }
-#define PAIR(words, x, y)                                                            \
-    {                                                                                \
-        .name = (words), .unit = "", .attribute = { cudaDevAttr##x, cudaDevAttr##y } \
-    }
-    TEXT("name", name_text),
-    TEXT("CUDA of driver, of runtime", versions_text),
-    TEXT("compute capability", capability_text),
-    ONE("multiprocessors", MultiProcessorCount, ""),
-    TEXT("FP32 cores per multiprocessor", cores_text),
-    ONE("rate of f32 to f64", SingleToDoublePrecisionPerfRatio, " : 1"),
-    HERTZ("clock", ClockRate),
-    HERTZ("memory clock", MemoryClockRate),
-    ONE("memory bus width", GlobalMemoryBusWidth, " bits"),
-    TEXT("theoretical bandwidth", bandwidth_text),
-    TEXT("global memory", memory_text),
-    ONE("L2 cache", L2CacheSize, " bytes"),
-    ONE("L2 cache that can persist", MaxPersistingL2CacheSize, " bytes"),
-    ONE("constant memory", TotalConstantMemory, " bytes"),
-    ONE("shared memory per block", MaxSharedMemoryPerBlock, " bytes"),
-    ONE("shared memory per block, opt-in", MaxSharedMemoryPerBlockOptin, " bytes"),
-    ONE("shared memory reserved per block", ReservedSharedMemoryPerBlock, " bytes"),
-    ONE("shared memory per multiprocessor", MaxSharedMemoryPerMultiprocessor, " bytes"),
-    ONE("registers per block", MaxRegistersPerBlock, ""),
-    ONE("registers per multiprocessor", MaxRegistersPerMultiprocessor, ""),
-    ONE("warp size", WarpSize, " threads"),
-    ONE("threads per block", MaxThreadsPerBlock, ""),
-    ONE("threads per multiprocessor", MaxThreadsPerMultiProcessor, ""),
-    ONE("blocks per multiprocessor", MaxBlocksPerMultiprocessor, ""),
-    EACH("block, at most", MaxBlockDimX, MaxBlockDimY, MaxBlockDimZ),
-    EACH("grid, at most", MaxGridDimX, MaxGridDimY, MaxGridDimZ),
-    ONE("pitch, at most", MaxPitch, " bytes"),
-    ONE("texture alignment", TextureAlignment, " bytes"),
-    ONE("surface alignment", SurfaceAlignment, " bytes"),
-    ONE("texture in 1D, at most", MaxTexture1DWidth, ""),
-    PAIR("texture in 2D, at most", MaxTexture2DWidth, MaxTexture2DHeight),
-    EACH("texture in 3D, at most", MaxTexture3DWidth, MaxTexture3DHeight, MaxTexture3DDepth),
-    PAIR("texture in 1D x layers, at most", MaxTexture1DLayeredWidth, MaxTexture1DLayeredLayers),
-    EACH("texture in 2D x layers, at most", MaxTexture2DLayeredWidth, MaxTexture2DLayeredHeight,
-         MaxTexture2DLayeredLayers),
-    ONE("copy engines beside kernels", AsyncEngineCount, ""),
-    SWITCH("concurrent kernels", ConcurrentKernels),
-    SWITCH("stream priorities", StreamPrioritiesSupported),
-    SWITCH("time limit of kernels", KernelExecTimeout),
-    SWITCH("compute preemption", ComputePreemptionSupported),
-    SWITCH("cooperative launch", CooperativeLaunch),
-    SWITCH("ECC", EccEnabled),
-    SWITCH("integrated", Integrated),
-    SWITCH("host memory can be mapped", CanMapHostMemory),
-    SWITCH("unified addressing", UnifiedAddressing),
-    SWITCH("managed memory", ManagedMemory),
-    SWITCH("managed memory beside the host", ConcurrentManagedAccess),
-    SWITCH("access to pageable memory", PageableMemoryAccess),
-    SWITCH("memory pools", MemoryPoolsSupported),
-    TEXT("compute mode", compute_mode_text),
-    TEXT("PCI domain:bus:device.function", pci_text),
-#undef TEXT
-#undef ONE
-#undef SWITCH
-#undef HERTZ
-#undef EACH
-#undef PAIR
+#define TEXT(words, function) .name = (words), .write = (function)
+#define ONE(words, what, unit_) .name = (words), .unit = (unit_), .attribute = {cudaDevAttr##what}
+#define SWITCH(words, what) .name = (words), .form = YES_NO, .attribute = {cudaDevAttr##what}
+#define HERTZ(words, what) .name = (words), .unit = " MHz", .form = CLOCK, .attribute = {cudaDevAttr##what}
+#define EACH(words, x, y, z) \
+    .name = (words), .unit = "", .attribute = {cudaDevAttr##x, cudaDevAttr##y, cudaDevAttr##z}
+#define PAIR(words, x, y) .name = (words), .unit = "", .attribute = {cudaDevAttr##x, cudaDevAttr##y}
+    {TEXT("name", name_text)},
+    {TEXT("CUDA of driver, of runtime", versions_text)},
+    {TEXT("compute capability", capability_text)},
+    {ONE("multiprocessors", MultiProcessorCount, "")},
+    {TEXT("FP32 cores per multiprocessor", cores_text)},
+    {ONE("rate of f32 to f64", SingleToDoublePrecisionPerfRatio, " : 1")},
+    {HERTZ("clock", ClockRate)},
+    {HERTZ("memory clock", MemoryClockRate)},
+    {ONE("memory bus width", GlobalMemoryBusWidth, " bits")},
+    {TEXT("theoretical bandwidth", bandwidth_text)},
+    {TEXT("global memory", memory_text)},
+    {ONE("L2 cache", L2CacheSize, " bytes")},
+    {ONE("L2 cache that can persist", MaxPersistingL2CacheSize, " bytes")},
+    {ONE("constant memory", TotalConstantMemory, " bytes")},
+    {ONE("shared memory per block", MaxSharedMemoryPerBlock, " bytes")},
+    {ONE("shared memory per block, opt-in", MaxSharedMemoryPerBlockOptin, " bytes")},
+    {ONE("shared memory reserved per block", ReservedSharedMemoryPerBlock, " bytes")},
+    {ONE("shared memory per multiprocessor", MaxSharedMemoryPerMultiprocessor, " bytes")},
+    {ONE("registers per block", MaxRegistersPerBlock, "")},
+    {ONE("registers per multiprocessor", MaxRegistersPerMultiprocessor, "")},
+    {ONE("warp size", WarpSize, " threads")},
+    {ONE("threads per block", MaxThreadsPerBlock, "")},
+    {ONE("threads per multiprocessor", MaxThreadsPerMultiProcessor, "")},
+    {ONE("blocks per multiprocessor", MaxBlocksPerMultiprocessor, "")},
+    {EACH("block, at most", MaxBlockDimX, MaxBlockDimY, MaxBlockDimZ)},
+    {EACH("grid, at most", MaxGridDimX, MaxGridDimY, MaxGridDimZ)},
+    {ONE("pitch, at most", MaxPitch, " bytes")},
+    {ONE("texture alignment", TextureAlignment, " bytes")},
+    {ONE("surface alignment", SurfaceAlignment, " bytes")},
+    {ONE("texture in 1D, at most", MaxTexture1DWidth, "")},
+    {PAIR("texture in 2D, at most", MaxTexture2DWidth, MaxTexture2DHeight)},
+    {EACH("texture in 3D, at most", MaxTexture3DWidth, MaxTexture3DHeight, MaxTexture3DDepth)},
+    {PAIR("texture in 1D x layers, at most", MaxTexture1DLayeredWidth, MaxTexture1DLayeredLayers)},
+    {EACH("texture in 2D x layers, at most", MaxTexture2DLayeredWidth, MaxTexture2DLayeredHeight,
+          MaxTexture2DLayeredLayers)},
+    {ONE("copy engines beside kernels", AsyncEngineCount, "")},
+    {SWITCH("concurrent kernels", ConcurrentKernels)},
+    {SWITCH("stream priorities", StreamPrioritiesSupported)},
+    {SWITCH("time limit of kernels", KernelExecTimeout)},
+    {SWITCH("compute preemption", ComputePreemptionSupported)},
+    {SWITCH("cooperative launch", CooperativeLaunch)},
+    {SWITCH("ECC", EccEnabled)},
+    {SWITCH("integrated", Integrated)},
+    {SWITCH("host memory can be mapped", CanMapHostMemory)},
+    {SWITCH("unified addressing", UnifiedAddressing)},
+    {SWITCH("managed memory", ManagedMemory)},
+    {SWITCH("managed memory beside the host", ConcurrentManagedAccess)},
+    {SWITCH("access to pageable memory", PageableMemoryAccess)},
+    {SWITCH("memory pools", MemoryPoolsSupported)},
+    {TEXT("compute mode", compute_mode_text)},
+    {TEXT("PCI domain:bus:device.function", pci_text)},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 _Static_assert((int)ROWS <= (int)SP_DEVICE_PROPERTIES, "sp_device_properties() has room for all");

@@ -282,14 +282,8 @@ spmm_status sp_report_files(const sp_options *o, const sp_record *r)
 
 /* ---- --dry-run ---- */
 
-#define WIDE(name, member)                       \
-    {                                            \
-        name, offsetof(sp_rank_count, member), 1 \
-    }
-#define SMALL(name, member)                      \
-    {                                            \
-        name, offsetof(sp_rank_count, member), 0 \
-    }
+#define WIDE(name, member) name, offsetof(sp_rank_count, member), 1
+#define SMALL(name, member) name, offsetof(sp_rank_count, member), 0
 
 /** The lists of the group "per_rank": members of sp_rank_count, of type int64_t or int. The last JOINT_LISTS
  *  lists are for the joint exchange. */
@@ -299,14 +293,15 @@ static const struct {
     size_t field;
     int wide;
 } per_rank[] = {
-    WIDE("rows", rows), WIDE("nnz", nnz), WIDE("x_rows", x_rows), WIDE("halo_rows", halo_rows),
-    WIDE("sent_rows", sent_rows), WIDE("packed_rows", packed_rows), WIDE("boundary_rows", boundary_rows),
-    WIDE("interior_run", interior_run), SMALL("receives_from", receives_from), SMALL("sends_to", sends_to),
-    WIDE("far_rows", far_rows), WIDE("far_sent", far_sent), SMALL("far_from", far_from), SMALL("far_to", far_to),
-    WIDE("joint_received", joint.received), WIDE("joint_sent", joint.sent),
-    SMALL("joint_receives_from", joint.receives_from), SMALL("joint_sends_to", joint.sends_to),
-    WIDE("joint_far_received", joint.far_received), WIDE("joint_far_sent", joint.far_sent),
-    SMALL("joint_far_from", joint.far_from), SMALL("joint_far_to", joint.far_to),
+    {WIDE("rows", rows)}, {WIDE("nnz", nnz)}, {WIDE("x_rows", x_rows)}, {WIDE("halo_rows", halo_rows)},
+    {WIDE("sent_rows", sent_rows)}, {WIDE("packed_rows", packed_rows)},
+    {WIDE("boundary_rows", boundary_rows)}, {WIDE("interior_run", interior_run)},
+    {SMALL("receives_from", receives_from)}, {SMALL("sends_to", sends_to)}, {WIDE("far_rows", far_rows)},
+    {WIDE("far_sent", far_sent)}, {SMALL("far_from", far_from)}, {SMALL("far_to", far_to)},
+    {WIDE("joint_received", joint.received)}, {WIDE("joint_sent", joint.sent)},
+    {SMALL("joint_receives_from", joint.receives_from)}, {SMALL("joint_sends_to", joint.sends_to)},
+    {WIDE("joint_far_received", joint.far_received)}, {WIDE("joint_far_sent", joint.far_sent)},
+    {SMALL("joint_far_from", joint.far_from)}, {SMALL("joint_far_to", joint.far_to)},
 };
 /* clang-format on */
 enum { LISTS = sizeof per_rank / sizeof *per_rank, JOINT_LISTS = 8 };
