@@ -9,16 +9,10 @@
  * OpenMP or the environment. */
 extern void openblas_set_num_threads(int threads) __attribute__((weak));
 
-/* Returns 1 if all sizes fit into int, the type of sizes in CBLAS. */
-static int fits(const sp_dots *d)
-{
-    return d->rows <= INT32_MAX && d->cols <= INT32_MAX && d->length <= INT32_MAX && d->ld <= INT32_MAX;
-}
-
 static spmm_status dots(const sp_dots *d)
 {
     const int m = (int)d->rows, n = (int)d->cols, k = (int)d->length, ld = (int)d->ld;
-    if (!fits(d))
+    if (d->rows > INT32_MAX || d->cols > INT32_MAX || d->length > INT32_MAX || d->ld > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT, "series of %lld values: a size exceeds an int of the BLAS",
                        (long long)d->length);
     if (openblas_set_num_threads) openblas_set_num_threads(d->threads);

@@ -150,14 +150,6 @@ static spmm_status create_host_arrays(host_arrays *m)
     return sp_device_sync();
 }
 
-static void destroy_host_arrays(host_arrays *m)
-{
-    sp_device_host_free(m->pinned);
-    sp_free(m->pageable);
-    sp_device_free(m->gpu);
-    sp_device_free(m->other);
-}
-
 /** Times a copy with the host's clock, because copies of pageable memory keep the host busy.
  *  \param [out] rate  bytes copied per second, from the median of a few copies after an untimed one */
 static spmm_status time_host_copy(void *to, const void *from, int64_t bytes, double *rate)
@@ -192,7 +184,10 @@ spmm_status sp_time_host_copies(sp_host_copies *copies)
     memset(copies, 0, sizeof *copies);
     spmm_status status = create_host_arrays(&m);
     if (status == SPMM_OK) status = time_all_copies(&m, copies);
-    destroy_host_arrays(&m);
+    sp_device_host_free(m.pinned);
+    sp_free(m.pageable);
+    sp_device_free(m.gpu);
+    sp_device_free(m.other);
     if (status != SPMM_OK) memset(copies, 0, sizeof *copies);
     return status == SPMM_ERR_MEMORY ? SPMM_OK : status;
 }

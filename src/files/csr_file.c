@@ -239,12 +239,6 @@ static spmm_status out_of_range(const sp_csr_file *f, const char *what, int64_t 
                    (long long)end, (long long)size);
 }
 
-static spmm_status length_wrong(const sp_csr_file *f, int64_t row, int64_t length, int64_t left)
-{
-    return sp_fail(SPMM_ERR_SYNTAX, "%s: row %lld: found a length of %lld entries, expected 0 to %lld",
-                   f->path, (long long)row + 1, (long long)length, (long long)left);
-}
-
 enum { LENGTHS = 1 << 14 }; /* number of row lengths that are read at a time */
 
 /** Implements sp_csr_file_row_starts() for a file with row lengths, by adding them up. */
@@ -259,7 +253,9 @@ static spmm_status add_lengths(sp_csr_file *f, int64_t first, int64_t end, int64
         TRY(take_all(&w, 1));
         for (int64_t k = 0; k < n; k++) {
             if (length[k] < 0 || length[k] > f->facts.nnz - start)
-                return length_wrong(f, row, length[k], f->facts.nnz - start);
+                return sp_fail(SPMM_ERR_SYNTAX,
+                               "%s: row %lld: found a length of %lld entries, expected 0 to %lld", f->path,
+                               (long long)row + 1, (long long)length[k], (long long)(f->facts.nnz - start));
             start += length[k];
             if (++row >= first) irp[row - first] = start;
         }
@@ -301,15 +297,11 @@ spmm_status sp_csr_file_columns(const sp_csr_file *f, int64_t first, int64_t end
     return SPMM_OK;
 }
 
-static sp_number number_of(spmm_precision precision)
-{
-    return precision == SPMM_F32 ? SP_NUMBER_F32 : SP_NUMBER_F64;
-}
-
 spmm_status sp_csr_file_values(const sp_csr_file *f, const sp_csr_file_range *r, int64_t first, int64_t end,
                                void *as)
 {
-    const wanted w = {f, SP_FILE_VALUES, first, end, as, number_of(r->precision), r->allow_nonfinite};
+    const sp_number number = r->precision == SPMM_F32 ? SP_NUMBER_F32 : SP_NUMBER_F64;
+    const wanted w = {f, SP_FILE_VALUES, first, end, as, number, r->allow_nonfinite};
     return take_all(&w, r->threads);
 }
 
@@ -385,13 +377,6 @@ typedef struct parts {
     int64_t group, each; /* group: rows in a group, at most GROUP_ROWS; each: entries in a chunk */
     int64_t last;        /* column of the previous entry in the current row; -1: the row has none yet */
 } parts;
-
-static void parts_destroy(parts *p)
-{
-    sp_free(p->start);
-    sp_free(p->column);
-    sp_free(p->value);
-}
 
 static spmm_status parts_create(const sp_csr_file *f, const spmm_csr *a, parts *p)
 {
@@ -471,7 +456,9 @@ static spmm_status some_columns(sp_csr_file *f, const sp_csr_file_range *r, spmm
     if (status == SPMM_OK) status = allocate_entries(a);
     a->nnz = 0;
     if (status == SPMM_OK) status = part_of_rows(f, r, &p, 1, a);
-    parts_destroy(&p);
+    sp_free(p.start);
+    sp_free(p.column);
+    sp_free(p.value);
     return status;
 }
 

@@ -51,24 +51,11 @@ static inline int64_t sp_spmm_file_chunks_before(const sp_spmm_file_header *h, i
     return count;
 }
 
-/** Returns the size in bytes of a section's longest chunk; never more than the size of the section, whatever
- *  chunk_bytes the header claims. */
-static inline int64_t sp_spmm_file_longest_chunk(const sp_spmm_file_header *h, int section)
-{
-    return h->bytes[section] < h->chunk_bytes ? h->bytes[section] : h->chunk_bytes;
-}
-
 /** Returns the size in bytes of chunk number c of a section. */
 static inline int64_t sp_spmm_file_chunk_size(const sp_spmm_file_header *h, int section, int64_t c)
 {
     const int64_t left = h->bytes[section] - c * h->chunk_bytes;
     return left < h->chunk_bytes ? left : h->chunk_bytes;
-}
-
-/** Returns `bytes` rounded up to a multiple of SP_FILE_ALIGN. */
-static inline int64_t sp_spmm_file_aligned(int64_t bytes)
-{
-    return (bytes + SP_FILE_ALIGN - 1) / SP_FILE_ALIGN * SP_FILE_ALIGN;
 }
 
 /** Computes the members offset, bytes and file_bytes of the header from its other members. Returns the name
@@ -89,7 +76,7 @@ static inline const char *sp_spmm_file_lay_out(sp_spmm_file_header *h)
     int64_t at = (int64_t)sizeof *h +
                  sp_spmm_file_chunks_before(h, SP_FILE_SECTIONS) * (int64_t)sizeof(uint32_t);
     for (int s = 0; s < SP_FILE_SECTIONS; s++) {
-        h->offset[s] = sp_spmm_file_aligned(at);
+        h->offset[s] = (at + SP_FILE_ALIGN - 1) / SP_FILE_ALIGN * SP_FILE_ALIGN;
         at = h->offset[s] + h->bytes[s];
     }
     h->file_bytes = at;

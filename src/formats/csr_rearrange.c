@@ -203,11 +203,6 @@ static spmm_status check_offsets(const transposition *t, int64_t expected)
                : sp_fail(SPMM_ERR_LIMIT, "a row of the transpose has 2^32 entries or more");
 }
 
-static void store(const transposition *t, int part)
-{
-    (t->a->precision == SPMM_F64 ? store_f64 : store_f32)(t, part);
-}
-
 spmm_status sp_csr_add_transpose(const spmm_csr *b, int own, int mirrored, int threads, spmm_csr *a)
 {
     transposition t = {.b = b, .a = a, .own = own, .mirrored = mirrored};
@@ -226,7 +221,7 @@ spmm_status sp_csr_add_transpose(const spmm_csr *b, int own, int mirrored, int t
     TRY_GOTO(sp_alloc((void **)&a->ja, a->nnz, sizeof *a->ja, "column indices"), done);
     TRY_GOTO(sp_alloc(&a->as, a->nnz, sp_value_size(a->precision), "values"), done);
 #pragma omp parallel for schedule(static, 1) num_threads(t.parts)
-    for (int part = 0; part < t.parts; part++) store(&t, part);
+    for (int part = 0; part < t.parts; part++) (a->precision == SPMM_F64 ? store_f64 : store_f32)(&t, part);
     status = SPMM_OK;
 done:
     sp_free(t.first);

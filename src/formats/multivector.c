@@ -428,20 +428,15 @@ void sp_multivector_generate_rows(spmm_multivector *x, sp_x_kind kind, uint64_t 
 
 /* ---- as a Matrix Market array file ---- */
 
-static void write_values(FILE *f, const spmm_multivector *v)
-{
-    const int digits = v->precision == SPMM_F64 ? 17 : 9;
-    for (int64_t j = 0; j < v->k; j++)
-        for (int64_t i = 0; i < v->rows && !ferror(f); i++)
-            fprintf(f, "%.*g\n", digits, sp_multivector_get(v, i, j));
-}
-
 spmm_status sp_multivector_write(const spmm_multivector *v, const char *path)
 {
+    const int digits = v->precision == SPMM_F64 ? 17 : 9;
     sp_output_file out;
     TRY(sp_output_file_open(path, sp_codec_of_name(path), &out));
     fprintf(out.file, "%%%%MatrixMarket matrix array real general\n%lld %lld\n", (long long)v->rows,
             (long long)v->k);
-    write_values(out.file, v);
+    for (int64_t j = 0; j < v->k; j++)
+        for (int64_t i = 0; i < v->rows && !ferror(out.file); i++)
+            fprintf(out.file, "%.*g\n", digits, sp_multivector_get(v, i, j));
     return sp_output_file_close(&out, SPMM_OK); /* also reports write errors of the calls above */
 }

@@ -80,12 +80,6 @@ static spmm_status renumber(const spmm_csr *a, int threads, const int32_t *clust
     return SPMM_OK;
 }
 
-static void destroy_pattern(pattern *m)
-{
-    sp_free(m->start);
-    sp_free(m->column);
-}
-
 static int64_t length_of(const pattern *m, int64_t i) { return m->start[i + 1] - m->start[i]; }
 
 /* ---- graphs of chunks ---- */
@@ -400,7 +394,8 @@ spmm_status sp_lay_out_rows(const spmm_csr *a, int threads, const int32_t *clust
     TRY_GOTO(lay_out(&m, threads, at, points, laid_out), done); /* `at` is a workspace */
     for (int64_t i = 0; i < a->rows; i++) at[clusters[i]] = laid_out[i];
 done:
-    destroy_pattern(&m);
+    sp_free(m.start);
+    sp_free(m.column);
     sp_free(points);
     return status;
 }

@@ -292,17 +292,12 @@ static spmm_status list_sums(splitting *s)
     return sp_joint_list_sums(j);
 }
 
-static spmm_status allocate(splitting *s)
+static spmm_status split(splitting *s, int threads)
 {
     TRY(sp_alloc_zero((void **)&s->joint, 1, sizeof *s->joint, what));
     TRY(sp_alloc_zero((void **)&s->gone, s->a->nnz, 1, what));
     TRY(sp_alloc_zero((void **)&s->give, s->parts, sizeof *s->give, what));
-    return sp_alloc_zero((void **)&s->take, s->parts, sizeof *s->take, what);
-}
-
-static spmm_status split(splitting *s, int threads)
-{
-    TRY(allocate(s));
+    TRY(sp_alloc_zero((void **)&s->take, s->parts, sizeof *s->take, what));
     TRY(sp_joint_cover_create(s->a, 0, s->a->rows, s->first, s->parts, s->me, threads, &s->cover));
     mark_gone(s);
     return sp_alloc((void **)&s->load, s->parts, sizeof *s->load, what);

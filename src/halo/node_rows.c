@@ -230,14 +230,6 @@ static spmm_status build(node_setup *s, int on_one_node, sp_node_rows *node)
     return sp_agree(s->grid->comm, "halo", on_one_node ? SPMM_OK : renumber(s, node, &node->halo));
 }
 
-static void free_setup(const node_setup *s)
-{
-    sp_free(s->first);
-    sp_free(s->mine);
-    sp_free(s->all);
-    sp_free(s->before);
-}
-
 spmm_status sp_node_rows_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
                                 int threads, sp_node_rows *node, const char **why, int *shared)
 {
@@ -251,7 +243,10 @@ spmm_status sp_node_rows_create(const sp_grid *grid, const spmm_block *block, co
     if (consecutive) TRY_GOTO(build(&s, on_one_node, node), done);
     if (!consecutive) *why = SP_NOT_CONSECUTIVE;
 done:
-    free_setup(&s);
+    sp_free(s.first);
+    sp_free(s.mine);
+    sp_free(s.all);
+    sp_free(s.before);
     if (status != SPMM_OK || !consecutive) sp_node_rows_destroy(node);
     return status;
 }

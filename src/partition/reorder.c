@@ -148,13 +148,6 @@ static spmm_status split_rows(const spmm_csr *a, int parts, int32_t *part, int64
     return status;
 }
 
-static void keep_order(int64_t rows, int64_t *perm, int64_t *begin)
-{
-    for (int64_t i = 0; i < rows; i++) perm[i] = i;
-    begin[0] = 0;
-    begin[1] = rows;
-}
-
 spmm_status sp_graph_partition(const spmm_csr *a, int parts, const int32_t *order, int threads, int64_t *perm,
                                int64_t *begin, int64_t *edge_cut)
 {
@@ -165,7 +158,9 @@ spmm_status sp_graph_partition(const spmm_csr *a, int parts, const int32_t *orde
                        (long long)a->rows, (long long)a->cols);
     if (parts < 1) return sp_fail(SPMM_ERR_USAGE, "a graph cut into %d parts: must be 1 or more", parts);
     if (parts == 1) {
-        keep_order(a->rows, perm, begin);
+        for (int64_t i = 0; i < a->rows; i++) perm[i] = i;
+        begin[0] = 0;
+        begin[1] = a->rows;
         return SPMM_OK;
     }
     TRY(sp_graph_ready());

@@ -55,18 +55,14 @@ static spmm_status check_transposed_capture(const spmm_plan *p)
                                  : "expected a product with the transpose before the capture");
 }
 
-/** Creates the product with the transpose from the current values of the matrix. */
-static spmm_status create_transposed(spmm_plan *p)
-{
-    TRY(sp_agree(p->forward->grid->comm, "plan", sp_plan_refresh(p->own)));
-    return sp_transposed_create(p->forward, &p->transposed);
-}
-
 static spmm_status apply_transposed(spmm_plan *p, double alpha, const spmm_multivector *x, double beta,
                                     spmm_multivector *y)
 {
     if (p->forward->stream) TRY(check_transposed_capture(p));
-    if (!p->transposed) TRY(create_transposed(p));
+    if (!p->transposed) { /* create it from the current values of the matrix */
+        TRY(sp_agree(p->forward->grid->comm, "plan", sp_plan_refresh(p->own)));
+        TRY(sp_transposed_create(p->forward, &p->transposed));
+    }
     return sp_transposed_apply(p->transposed, alpha, x, beta, y);
 }
 

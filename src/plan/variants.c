@@ -39,12 +39,6 @@ static spmm_status create_x_and_y(timed_product *t)
     return spmm_multivector_create(p->y_rows, p->k, p->precision, p->space, &t->y);
 }
 
-static void free_x_and_y(timed_product *t)
-{
-    spmm_multivector_destroy(&t->x);
-    spmm_multivector_destroy(&t->y);
-}
-
 static spmm_status run(void *of, void *made)
 {
     timed_product *const t = made;
@@ -127,7 +121,8 @@ static void destroy(void *of, void *made)
     timed_product *const p = made;
     (void)of;
     if (!p) return;
-    free_x_and_y(p);
+    spmm_multivector_destroy(&p->x);
+    spmm_multivector_destroy(&p->y);
     sp_product_destroy(p->product);
     sp_free(p);
 }

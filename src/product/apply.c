@@ -76,21 +76,6 @@ static spmm_status set_x(sp_product *p, const spmm_multivector *x, const sp_exch
     return sp_column_blocks_set(&p->column_blocks, x, exchange, p->threads);
 }
 
-/** Determines where the kernels write A X: to the caller's y if possible, else to p->y. */
-static spmm_status find_y(sp_product *p, double beta, const spmm_multivector *y, spmm_multivector *product)
-{
-    const int64_t rows = p->halo->local.rows;
-    const int direct = p->y_rows == rows && beta == 0 && y->layout == SPMM_ROW_MAJOR &&
-                       (!p->reduction || y->ld == sp_multivector_ld(p->k, p->precision));
-    if (!direct && !p->y.data) TRY(check_allocation(p));
-    if (!direct && !p->y.data) {
-        TRY(spmm_multivector_create(rows, p->widths.most, p->precision, p->space, &p->y));
-        p->y = sp_multivector_with_k(&p->y, p->k);
-    }
-    *product = direct ? *y : p->y;
-    return SPMM_OK;
-}
-
 /* ---- products ---- */
 
 /** Checks the operands of a product with 0 columns. Such a product does nothing else. */
@@ -127,13 +112,24 @@ static spmm_multivector by_rows(const spmm_multivector *v)
     return r;
 }
 
-/** Checks Y, checks that X and Y do not overlap, and determines where the kernels write A X. */
+/** Checks Y, checks that X and Y do not overlap, and determines where the kernels write A X: to the caller's
+ *  y if possible, else to p->y. */
 static spmm_status set_y(sp_product *p, const spmm_multivector *x, double beta, const spmm_multivector *y)
 {
     TRY(sp_product_check_operand(p, y, p->y_rows, "y"));
     TRY(sp_multivector_apart(x, y, p->function, "x", "y"));
+    const spmm_multivector *const to = &p->pending.y;
+    const int64_t rows = p->halo->local.rows;
     p->pending.y = by_rows(y);
-    return find_y(p, beta, &p->pending.y, &p->pending.product);
+    const int direct = p->y_rows == rows && beta == 0 && to->layout == SPMM_ROW_MAJOR &&
+                       (!p->reduction || to->ld == sp_multivector_ld(p->k, p->precision));
+    if (!direct && !p->y.data) {
+        TRY(check_allocation(p));
+        TRY(spmm_multivector_create(rows, p->widths.most, p->precision, p->space, &p->y));
+        p->y = sp_multivector_with_k(&p->y, p->k);
+    }
+    p->pending.product = direct ? *to : p->y;
+    return SPMM_OK;
 }
 
 /** Checks the operands, and determines where kernels read X and write A X. */
@@ -212,24 +208,16 @@ static void count(sp_product_times *t, double seconds)
     t->products++;
 }
 
-/** Begins a product in the caller's stream, if there is one. */
-static spmm_status begin_in_stream(sp_product *p, double alpha, const spmm_multivector *x, double beta,
-                                   const spmm_multivector *y)
-{
-    const spmm_status taken = p->stream ? sp_device_take_stream(p->stream) : SPMM_OK;
-    const spmm_status status = begin(p, SP_STEP_ALL, alpha, x, beta, y);
-    const spmm_status returned = p->stream ? sp_device_return_stream() : SPMM_OK;
-    if (status != SPMM_OK) return status;
-    return taken == SPMM_OK ? returned : taken;
-}
-
 spmm_status sp_product_begin(sp_product *p, double alpha, const spmm_multivector *x, double beta,
                              const spmm_multivector *y)
 {
     const double now = MPI_Wtime();
-    const spmm_status status = begin_in_stream(p, alpha, x, beta, y);
+    const spmm_status taken = p->stream ? sp_device_take_stream(p->stream) : SPMM_OK;
+    const spmm_status status = begin(p, SP_STEP_ALL, alpha, x, beta, y);
+    const spmm_status returned = p->stream ? sp_device_return_stream() : SPMM_OK;
     p->pending.seconds = MPI_Wtime() - now;
-    return status;
+    if (status != SPMM_OK) return status;
+    return taken == SPMM_OK ? returned : taken;
 }
 
 spmm_status sp_product_end(sp_product *p)

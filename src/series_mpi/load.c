@@ -144,13 +144,6 @@ spmm_status sp_series_cut(const sp_grid *grid, int64_t count, sp_ranges *ranges)
     return sp_ranges_share(grid, 0, count, count, ranges);
 }
 
-static spmm_status share_out(sp_series_job *job)
-{
-    TRY(sp_series_cut(&job->place.grid, job->count, &job->ranges));
-    job->begin = job->ranges.row_begin;
-    return SPMM_OK;
-}
-
 /** Distributes the series `all`, in host memory of rank 0, over the ranks. Each rank stores its series in
  *  job->x, in the memory and layout of job->x. Collective. */
 static spmm_status send_out(sp_series_job *job, const sp_series *all)
@@ -221,7 +214,8 @@ spmm_status sp_series_load(sp_series_job *job)
     TRY_GOTO(sp_bcast(job->place.grid.comm, 0, shape, sizeof shape), done);
     job->count = shape[0];
     job->length = shape[1];
-    TRY_GOTO(share_out(job), done);
+    TRY_GOTO(sp_series_cut(&job->place.grid, job->count, &job->ranges), done);
+    job->begin = job->ranges.row_begin;
     TRY_GOTO(sp_agree(job->place.grid.comm, "series", make_room(job)), done);
     if (job->options.file) status = send_out(job, &all);
 done:

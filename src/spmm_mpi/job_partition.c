@@ -132,12 +132,6 @@ typedef struct planned_grid {
     sp_grid_cost cost;
 } planned_grid;
 
-static void destroy_grid(planned_grid *g)
-{
-    sp_free(g->counts);
-    sp_ranges_destroy(&g->ranges);
-}
-
 /** Determines the grid for a number of ranks: the grid of --grid if it has that number, else the best grid
  *  with --grid auto, else P x 1. */
 static spmm_status grid_of(const sp_options *o, const spmm_csr *a, const sp_cost_model *model, int ranks,
@@ -180,7 +174,8 @@ static spmm_status plan_one(const sp_options *o, const spmm_csr *a, const sp_cos
     TRY(grid_of(o, a, model, ranks, dims));
     spmm_status status = count_grid(o, a, model, dims, &g);
     if (status == SPMM_OK) status = print_grid(o, a, model, &g);
-    destroy_grid(&g);
+    sp_free(g.counts);
+    sp_ranges_destroy(&g.ranges);
     return status;
 }
 

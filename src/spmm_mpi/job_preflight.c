@@ -150,13 +150,6 @@ static spmm_status check_outputs(const sp_options *o)
     return sp_outputs_check(files, sizeof files / sizeof *files);
 }
 
-static spmm_status check_files(const sp_options *o)
-{
-    TRY(check_outputs(o));
-    TRY(check_matrix(o->matrix));
-    return check_x(o->x_file);
-}
-
 /** Opens the file of the matrix and checks, from its header, that there is enough memory. With --io parallel
  *  every rank opens the file when it reads it, and errors are reported then. */
 static spmm_status open_matrix(const sp_options *o, const sp_place *place, sp_matrix_file *file)
@@ -178,7 +171,9 @@ static spmm_status check(const sp_options *o, const sp_place *place, sp_matrix_f
     TRY(check_library(o, place->binding.threads));
     TRY(check_planned_grid(o, place->grid.size));
     if (!sp_is_root(place)) return SPMM_OK;
-    TRY(check_files(o));
+    TRY(check_outputs(o));
+    TRY(check_matrix(o->matrix));
+    TRY(check_x(o->x_file));
     return open_matrix(o, place, file);
 }
 

@@ -149,14 +149,6 @@ static void generate(const sp_job *job, spmm_multivector *x)
         sp_multivector_generate(x, o->x_kind, o->x_seed, d->block.x_begin, threads);
 }
 
-/** Generates the whole X in *x; its rows are renumbered if the rows of the matrix were. */
-static spmm_status generate_whole(const sp_job *job, spmm_multivector *x)
-{
-    const sp_options *o = &job->options;
-    sp_multivector_generate(x, o->x_kind, o->x_seed, 0, job->place.binding.threads);
-    return job->dist.perm ? sp_job_permute(job->dist.perm, x) : SPMM_OK;
-}
-
 /** Creates this rank's rows of X in the plan's memory: generates them or receives them from rank 0. */
 static spmm_status make_x(const sp_job *job, run *r)
 {
@@ -181,15 +173,18 @@ done:
 }
 
 /** Sets r->x_seen on rank 0 to the whole X for verification. An X from a file, or the r->x of a single CPU
- *  rank, is already whole; otherwise generates the whole X. */
+ *  rank, is already whole; otherwise generates the whole X, and renumbers its rows if those of the matrix
+ *  were. */
 static spmm_status see_x(const sp_job *job, run *r)
 {
+    const sp_options *const o = &job->options;
     if (!sp_is_root(&job->place) || job->reference.mode == SP_VERIFY_NONE) return SPMM_OK;
-    r->x_seen = job->options.x_file ? &job->input.x : &r->x;
-    if (job->options.x_file || (job->place.grid.size == 1 && r->kernel->device == SPMM_CPU)) return SPMM_OK;
+    r->x_seen = o->x_file ? &job->input.x : &r->x;
+    if (o->x_file || (job->place.grid.size == 1 && r->kernel->device == SPMM_CPU)) return SPMM_OK;
     r->x_seen = &r->x_whole;
     TRY(spmm_multivector_create(job->input.facts.cols, r->k, r->x.precision, SPMM_CPU, &r->x_whole));
-    return generate_whole(job, &r->x_whole);
+    sp_multivector_generate(&r->x_whole, o->x_kind, o->x_seed, 0, job->place.binding.threads);
+    return job->dist.perm ? sp_job_permute(job->dist.perm, &r->x_whole) : SPMM_OK;
 }
 
 static spmm_status prepare(const sp_job *job, run *r)
@@ -285,11 +280,6 @@ static void pick_rows(const sp_reference *reference, spmm_multivector *y)
     y->rows = reference->own_count;
 }
 
-static void poison(spmm_multivector *y)
-{
-    if (y->rows > 0) sp_value_set(y->data, y->precision, 0, sp_value_get(y->data, y->precision, 0) + 1);
-}
-
 /** Writes Y to the output file, with the rows in the order of the matrix as read. Called on rank 0 only. */
 static spmm_status write_output(const char *path, const int64_t *perm, const spmm_multivector *gathered)
 {
@@ -321,7 +311,8 @@ static spmm_status collect(const sp_job *job, run *r)
     TRY(sp_agree(grid->comm, "download", status));
     /* only the first rank of a process row sends Y; after a butterfly the other ranks have the same Y */
     if (grid->coords[1] > 0) y->rows = 0;
-    if (sp_fault("apply", grid->rank) == SP_FAULT_WRONG) poison(y);
+    if (sp_fault("apply", grid->rank) == SP_FAULT_WRONG && y->rows > 0)
+        sp_value_set(y->data, y->precision, 0, sp_value_get(y->data, y->precision, 0) + 1);
     if (output) {
         TRY(sp_gather(grid, y, rows, &r->gathered));
         status = sp_is_root(&job->place) ? write_output(output, job->dist.perm, &r->gathered) : SPMM_OK;

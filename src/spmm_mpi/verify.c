@@ -101,14 +101,6 @@ static spmm_status scratch_create(const spmm_csr *a, int64_t k, scratch *s)
     return sp_alloc((void **)&s->sum, CHUNK_ROWS * k, sizeof *s->sum, "bounds");
 }
 
-static void scratch_destroy(scratch *s)
-{
-    spmm_multivector_destroy(&s->reference);
-    spmm_multivector_destroy(&s->plain);
-    sp_free(s->sum);
-    sp_free(s->rounding);
-}
-
 /** Returns 1 if process row p owns row `index` of X. */
 static int owns(const sp_ranges *r, int p, int64_t index)
 {
@@ -186,7 +178,10 @@ spmm_status sp_verify(const spmm_csr *a, const spmm_multivector *x, const spmm_m
             merge(error, &mine);
             failed |= bad;
         }
-        scratch_destroy(&s);
+        spmm_multivector_destroy(&s.reference);
+        spmm_multivector_destroy(&s.plain);
+        sp_free(s.sum);
+        sp_free(s.rounding);
     }
     if (error->checked > 0) error->mean_relative /= (double)error->checked;
     return failed ? sp_fail(SPMM_ERR_MEMORY, "cannot allocate the reference for verifying") : SPMM_OK;
