@@ -17,7 +17,13 @@ enum {
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k, int64_t ld)
+/** Chooses the vector width for products with k columns. If one vector can hold all k columns, chooses the
+ *  narrowest such width. Otherwise chooses the widest width that meets two conditions: the sums of a row of Y
+ *  fit into registers; and the last vector of a row needs no mask, because its unused lanes fall into the
+ *  padding of X and Y. If no width meets both, chooses the widest width of the processor.
+ *  (32-byte vectors are faster than 64-byte vectors that straddle cache lines and end in a mask.)
+ *  \param [in] ld  the smaller of the leading dimensions of X and Y, in elements */
+static const sp_width *choose_width(sp_isa isa, spmm_precision precision, int64_t k, int64_t ld)
 {
     const sp_width *narrow = NULL, *wide = NULL;
     int fits = 0;
@@ -67,7 +73,7 @@ static int64_t choose_blocks(const sp_matrix *a, const sp_vectors *v)
 sp_vectors sp_choose_vectors(const sp_matrix *a, int64_t k, int64_t x_ld, int64_t ld, int grouped)
 {
     sp_vectors v = {.isa = sp_cpu_isa(), .grouped = grouped, .k = k, .x_ld = x_ld, .ld = ld};
-    v.width = sp_choose_width(v.isa, a->precision, k, ld);
+    v.width = choose_width(v.isa, a->precision, k, ld);
     v.blocks = choose_blocks(a, &v);
     return v;
 }

@@ -6,14 +6,6 @@
 #include "base/cpu_isa.h"
 #include "kernels/cpu/cpu_loops.h"
 
-/** Chooses the vector width for products with k columns. If one vector can hold all k columns, chooses the
- *  narrowest such width. Otherwise chooses the widest width that meets two conditions: the sums of a row of Y
- *  fit into registers; and the last vector of a row needs no mask, because its unused lanes fall into the
- *  padding of X and Y. If no width meets both, chooses the widest width of the processor.
- *  (32-byte vectors are faster than 64-byte vectors that straddle cache lines and end in a mask.)
- *  \param [in] ld  the smaller of the leading dimensions of X and Y, in elements */
-const sp_width *sp_choose_width(sp_isa isa, spmm_precision precision, int64_t k, int64_t ld);
-
 /** How a product with k columns is cut into vectors. */
 typedef struct sp_vectors {
     sp_isa isa;

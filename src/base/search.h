@@ -11,32 +11,23 @@ static inline int64_t sp_partition_share(int64_t n, int64_t parts, int64_t p)
     return n / parts * p + n % parts * p / parts;
 }
 
-/** Returns the first i in [low, high) with sorted[i] >= value, or high if there is none. The elements
+/** Defines sp_lower_bound(sorted, low, high, value), which returns the first i in [low, high) with
+ *  sorted[i] >= value, or high if there is none, and the same for 32-bit elements. The elements
  *  sorted[low .. high - 1] do not decrease. Local. */
-static inline int64_t sp_lower_bound(const int64_t *sorted, int64_t low, int64_t high, int64_t value)
-{
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (sorted[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
+#define SP_LOWER_BOUND(name, T)                                                           \
+    static inline int64_t name(const T *sorted, int64_t low, int64_t high, int64_t value) \
+    {                                                                                     \
+        while (low < high) {                                                              \
+            const int64_t middle = low + (high - low) / 2;                                \
+            if (sorted[middle] < value)                                                   \
+                low = middle + 1;                                                         \
+            else                                                                          \
+                high = middle;                                                            \
+        }                                                                                 \
+        return low;                                                                       \
     }
-    return low;
-}
-
-/** Like sp_lower_bound(), for 32-bit elements. Local. */
-static inline int64_t sp_lower_bound_i32(const int32_t *sorted, int64_t low, int64_t high, int64_t value)
-{
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (sorted[middle] < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
+SP_LOWER_BOUND(sp_lower_bound, int64_t)
+SP_LOWER_BOUND(sp_lower_bound_i32, int32_t)
 
 /** Returns the number of the part that contains i: the last p in [0, parts) with begin[p] <= i, so never an
  *  empty part. Local.

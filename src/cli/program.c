@@ -72,7 +72,9 @@ int sp_program_rank(void)
     return 0;
 }
 
-int sp_program_launched(void)
+/** Returns the number of processes that the launcher started together, from its environment variables,
+ *  without calling MPI; 1 if there is no launcher. */
+static int program_launched(void)
 {
     for (int i = 0; i < LAUNCHERS; i++)
         if (launchers[i].size && getenv(launchers[i].size)) return atoi(getenv(launchers[i].size));
@@ -157,7 +159,7 @@ static spmm_status work(const sp_program *program, int rank)
 
 int sp_program_run(int argc, char **argv, spmm_status parsed, const sp_program *program)
 {
-    const int launched = sp_program_launched(), launched_rank = sp_program_rank();
+    const int launched = program_launched(), launched_rank = sp_program_rank();
     int rank, provided;
     sp_watch *watch = NULL;
     spmm_status status = parsed;

@@ -82,10 +82,6 @@ int sp_program_run(int argc, char **argv, spmm_status parsed, const sp_program *
  *  there is no launcher. Local. */
 int sp_program_rank(void);
 
-/** Returns the number of processes that the launcher started together, from its environment variables,
- *  without calling MPI; 1 if there is no launcher. Local. */
-int sp_program_launched(void);
-
 /** Returns the warning that MPI does not connect the processes that the launcher started, for records; "" if
  *  it does. Valid after the start of MPI. Local. */
 const char *sp_program_warning(void);

@@ -14,18 +14,6 @@ typedef struct sp_graph {
         *row_start; /**< row starts of A (borrowed); vertex v has weight row_start[v+1] - row_start[v] + 1 */
 } sp_graph;
 
-/** Builds the graph of A + A^T without the diagonal. Memory per entry of A: 4 bytes for A^T and 8 bytes
- *  for the neighbors.
- *
- *  Local.
- *  \param [in]  a  square, with increasing columns in each row; must outlive the graph
- *  \param [out] g  the caller destroys it; unspecified on failure
- *  \return SPMM_OK, SPMM_ERR_MEMORY */
-spmm_status sp_graph_create(const spmm_csr *a, sp_graph *g);
-
-/** Frees the arrays of a graph. Local. */
-void sp_graph_destroy(sp_graph *g);
-
 /** Assigns each vertex to a part, so that the parts have about the same weight and few edges run between
  *  parts. Local.
  *

@@ -6,7 +6,8 @@
 #include "base/memory.h"
 #include "partition/graph_cut.h"
 
-void sp_graph_destroy(sp_graph *g)
+/** Frees the arrays of a graph. */
+static void graph_destroy(sp_graph *g)
 {
     sp_free(g->start);
     sp_free(g->neighbor);
@@ -41,7 +42,12 @@ static int64_t merge(const int32_t *x, int64_t nx, const int32_t *y, int64_t ny,
     return n;
 }
 
-spmm_status sp_graph_create(const spmm_csr *a, sp_graph *g)
+/** Builds the graph of A + A^T without the diagonal. Memory per entry of A: 4 bytes for A^T and 8 bytes
+ *  for the neighbors.
+ *  \param [in]  a  square, with increasing columns in each row; must outlive the graph
+ *  \param [out] g  the caller destroys it; unspecified on failure
+ *  \return SPMM_OK, SPMM_ERR_MEMORY */
+static spmm_status graph_create(const spmm_csr *a, sp_graph *g)
 {
     const int64_t n = a->rows;
     int64_t *start = NULL;
@@ -60,7 +66,7 @@ spmm_status sp_graph_create(const spmm_csr *a, sp_graph *g)
 done:
     sp_free(start);
     sp_free(row);
-    if (status != SPMM_OK) sp_graph_destroy(g);
+    if (status != SPMM_OK) graph_destroy(g);
     return status;
 }
 
@@ -141,10 +147,10 @@ done:
 static spmm_status split_rows(const spmm_csr *a, int parts, int32_t *part, int64_t *edge_cut)
 {
     sp_graph g;
-    TRY(sp_graph_create(a, &g));
+    TRY(graph_create(a, &g));
     const spmm_status status = sp_graph_cut(&g, parts, part);
     if (status == SPMM_OK && edge_cut) *edge_cut = count_cut(&g, part);
-    sp_graph_destroy(&g);
+    graph_destroy(&g);
     return status;
 }
 

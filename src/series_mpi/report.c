@@ -35,7 +35,9 @@ double sp_series_share(const sp_series_record *r)
                                                           : NAN;
 }
 
-double sp_histogram_quantile(const sp_histogram *t, double share)
+/** Returns a quantile of the coefficients: the value that a fraction `share` of the pairs does not exceed,
+ *  interpolated within its histogram bin. Returns NaN if the histogram has no pairs. */
+static double histogram_quantile(const sp_histogram *t, double share)
 {
     const double wanted = share * (double)t->pairs;
     double before = 0;
@@ -124,8 +126,8 @@ void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_seri
     fprintf(
         out,
         "  minimum %+.6f  5 %% %+.4f  25 %% %+.4f  median %+.4f  75 %% %+.4f  95 %% %+.4f  maximum %+.6f\n",
-        t->low, sp_histogram_quantile(t, 0.05), sp_histogram_quantile(t, 0.25), sp_histogram_quantile(t, 0.5),
-        sp_histogram_quantile(t, 0.75), sp_histogram_quantile(t, 0.95), t->high);
+        t->low, histogram_quantile(t, 0.05), histogram_quantile(t, 0.25), histogram_quantile(t, 0.5),
+        histogram_quantile(t, 0.75), histogram_quantile(t, 0.95), t->high);
     histogram(out, t);
     pairs(out, "most alike", result->most, result->most_count);
     pairs(out, "least alike", result->least, result->least_count);
@@ -206,11 +208,11 @@ static void visit(sp_writer *s, const void *record)
     sp_writer_int(s, "pairs", t->pairs);
     sp_writer_int(s, "constant_series", r->pearson.constant);
     sp_writer_double(s, "min", pairs_there ? t->low : NAN);
-    sp_writer_double(s, "q05", sp_histogram_quantile(t, 0.05));
-    sp_writer_double(s, "q25", sp_histogram_quantile(t, 0.25));
-    sp_writer_double(s, "q50", sp_histogram_quantile(t, 0.5));
-    sp_writer_double(s, "q75", sp_histogram_quantile(t, 0.75));
-    sp_writer_double(s, "q95", sp_histogram_quantile(t, 0.95));
+    sp_writer_double(s, "q05", histogram_quantile(t, 0.05));
+    sp_writer_double(s, "q25", histogram_quantile(t, 0.25));
+    sp_writer_double(s, "q50", histogram_quantile(t, 0.5));
+    sp_writer_double(s, "q75", histogram_quantile(t, 0.75));
+    sp_writer_double(s, "q95", histogram_quantile(t, 0.95));
     sp_writer_double(s, "max", pairs_there ? t->high : NAN);
     sp_writer_close(s);
     visit_sum(s, r);

@@ -77,10 +77,6 @@ void sp_series_report_head(FILE *out, const sp_series_record *r);
 void sp_series_report_pairs(FILE *out, const sp_series_options *o, const sp_series_record *r,
                             const sp_pearson_result *result, int64_t count);
 
-/** Returns a quantile of the coefficients: the value that a fraction `share` of the pairs does not exceed,
- *  interpolated within its histogram bin. Returns NaN if the histogram has no pairs. */
-double sp_histogram_quantile(const sp_histogram *histogram, double share);
-
 /** Appends a record to the files given by --json and --csv, if any.
  *  \return SPMM_OK, SPMM_ERR_OUTPUT with a message that names the file and the reason */
 spmm_status sp_series_report_files(const sp_series_options *o, const sp_series_record *r);
