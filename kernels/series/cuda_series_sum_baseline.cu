@@ -8,16 +8,19 @@ namespace {
 
 /* ---- reductions of one element per thread over a block; join() returns the result in thread 0 ---- */
 
-/** Reduction that combines neighbors at distance 1, 2, 4, ..., which preserves the order of the threads. The
- *  order of the values is not preserved, because each thread first reduces every blockDim.x-th value
- *  (`ordered` is false). */
-struct neighbored {
-    static const bool ordered = false;
+/** Reduction that combines neighbors at distance 1, 2, 4, ..., which preserves the order of the threads. */
+template <bool ORDERED> struct by_neighbors {
+    static const bool ordered = ORDERED;
     template <typename O> static __device__ typename O::element join(typename O::element mine)
     {
         return block_neighbors<O>(mine);
     }
 };
+/** The order of the values is not preserved, because each thread first reduces every blockDim.x-th value. */
+typedef by_neighbors<false> neighbored;
+/** For operators that do not commute: each thread combines consecutive values, then the results of adjacent
+ *  threads are combined. */
+typedef by_neighbors<true> in_order;
 
 /** Reduction that combines the first half of the values with the second half until one value is left. */
 struct interleaved {
@@ -62,16 +65,6 @@ struct shuffled {
     template <typename O> static __device__ typename O::element join(typename O::element mine)
     {
         return shuffled_join<O>(mine);
-    }
-};
-
-/** Reduction for operators that do not commute: each thread combines consecutive values, then the results of
- *  adjacent threads are combined. */
-struct in_order {
-    static const bool ordered = true;
-    template <typename O> static __device__ typename O::element join(typename O::element mine)
-    {
-        return block_neighbors<O>(mine);
     }
 };
 
