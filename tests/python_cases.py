@@ -10,7 +10,7 @@ import scipy.sparse.linalg
 from mpi4py import MPI
 
 import spmm_mpi
-from python_ranks import A, Skipped, X, case, comm, in_threads, near, need, on_root, random_matrix, random_x, rank, ranks, refused, rows_of, run_all
+from python_ranks import A, Skipped, X, case, comm, in_threads, module, near, on_root, random_matrix, random_x, rank, ranks, refused, rows_of, run_all
 from spmm_mpi import Plan, _gpu_matrix as gpu_matrix
 from spmm_mpi._library import comm_type, loaded, newer
 from spmm_mpi._matrix import RankCut
@@ -23,8 +23,6 @@ THREADS, TURNS = (1, 2, 3), 40
 
 @case("threads that share a plan take turns: all of their products are right")
 def _():
-    if MPI.Query_thread() != MPI.THREAD_MULTIPLE:
-        raise Skipped("mpi4py has no MPI_THREAD_MULTIPLE")
     a, x = random_matrix(150, 150, np.float64, 0.1), random_x(150, 8, np.float64)
     ax, atx = a @ x, a.T @ x
 
@@ -56,8 +54,6 @@ def _():
 
 @case("threads compute by plans of their own and between products at a time")
 def _():
-    if MPI.Query_thread() != MPI.THREAD_MULTIPLE:
-        raise Skipped("mpi4py has no MPI_THREAD_MULTIPLE")
     a, x = random_matrix(150, 150, np.float64, 0.1), random_x(150, 8, np.float64)
     comms = [MPI.COMM_SELF.Dup() for _ in range(4)]
 
@@ -133,7 +129,6 @@ def fails_once(place, name, text, on=0):
 
 @case("a matrix is cut and renumbered in every way, with X and Y of the rows row_numbers, and the bits stay")
 def _():
-    need("spmm_cut_create", "spmm_cut_scatter", "spmm_cut_destroy")
     n = 400
     line = scipy.sparse.diags([0.3, 2.7, -1.1], [-1, 0, 1], shape=(n, n), format="csr")
     order = np.random.default_rng(5).permutation(n)
@@ -838,7 +833,6 @@ def _():
 
 @case("the transposed matrix has SciPy's elements")
 def _():
-    need("spmm_apply_transposed")
     for m, n in ((60, 60), (97, 41), (41, 97)):
         for dtype in (np.float64, np.float32):
             a = random_matrix(m, n, dtype, 0.3)
@@ -858,7 +852,6 @@ def _():
 
 @case("its wrong arguments are refused, and leave no rank waiting")
 def _():
-    need("spmm_apply_transposed")
     with Plan(comm, on_root(A), 4) as plan:
         y = np.ascontiguousarray(X[plan.y_range])
         for kind, part, wrong in bad_x(plan):
@@ -870,7 +863,6 @@ def _():
 
 @case("a product that is begun and ended apart is the product, and others wait for its end")
 def _():
-    need("spmm_apply_begin")
     for k, grid in ((4, None), ([1, 4], None), (4, (1, ranks))):
         with Plan(comm, on_root(A), k, grid=grid) as plan:
             expected = (A @ X)[plan.y_range]
@@ -896,7 +888,6 @@ def _():
 
 @case("a begin with wrong arguments leaves no rank waiting")
 def _():
-    need("spmm_apply_begin")
     for k in (4, [1, 4]):
         with Plan(comm, on_root(A), k) as plan:
             out = np.empty_like(X[plan.y_range])
@@ -947,7 +938,6 @@ def _():
 
 @case("values are updated by a matrix of the same pattern, or by each rank's own")
 def _():
-    need("spmm_plan_update_values")
     new = A.copy()
     new.data = np.random.default_rng(5).uniform(-1, 1, len(new.data))
     for format_ in ("csr", "ell-nopad", "auto"):
@@ -964,7 +954,6 @@ def _():
 
 @case("wrong new values are the same exception on every rank, and change nothing")
 def _():
-    need("spmm_plan_update_values")
     other = random_matrix(90, 90, seed=9)
     bad = rank == ranks - 1
     for rows in ("root", "distributed"):
@@ -985,7 +974,6 @@ def _():
 
 @case("view() is a text")
 def _():
-    need("spmm_plan_view_text")
     with Plan(comm, on_root(A), 4) as plan:
         text = plan.view()
         assert "matrix      90 x 90, " in text if rank == 0 else text == "", text
@@ -995,7 +983,6 @@ def _():
 
 @case("diagonal() is SciPy's, of new values, too")
 def _():
-    need("spmm_plan_diagonal")
     for dtype in (np.float64, np.float32):
         a = A.astype(dtype)
         for grid in {(ranks, 1), (1, ranks)}:
@@ -1041,10 +1028,7 @@ def _():
 
 @case("CPU tensors of PyTorch are taken, and give tensors")
 def _():
-    try:
-        import torch
-    except ImportError as error:
-        raise Skipped(str(error)) from None
+    torch = module("torch")
     with Plan(comm, on_root(A), 4) as plan:
         x = torch.tensor(X[plan.x_range])
         y = plan @ x

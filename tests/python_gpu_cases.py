@@ -4,7 +4,7 @@ import gc
 import numpy as np
 
 import spmm_mpi
-from python_ranks import A, Skipped, X, case, comm, near, need, on_root, random_matrix, random_x, rank, ranks, refused, run_all
+from python_ranks import A, Skipped, X, case, comm, module, near, on_root, random_matrix, random_x, rank, ranks, refused, run_all
 from spmm_mpi import DeviceArray, Plan, axpby, dot, norms, scale, times
 from spmm_mpi._library import loaded
 
@@ -105,7 +105,6 @@ def _():
 
 @case("a product on the GPU is begun and ended apart")
 def _():
-    need("spmm_apply_begin")
     with gpu_plan() as plan:
         x = plan.x_zeros()
         x.set(np.ascontiguousarray(X[plan.x_range, :4]))
@@ -193,7 +192,6 @@ def _():
 
 @case("the transposed matrix and new values, on the GPU")
 def _():
-    need("spmm_apply_transposed", "spmm_plan_update_values")
     with gpu_plan() as plan:
         near(plan.T @ X[plan.y_range], (A.T @ X)[plan.x_range])
         y = plan.y_zeros()
@@ -213,7 +211,6 @@ def _():
         refused(TypeError, 'device="cuda"', cpu.__matmul__, plan.x_zeros())
 
 
-NAMES = [f"spmm_multivector_{name}" for name in ("dot", "norms", "times", "axpby", "scale")]
 R = random_x(4, 4, seed=5)
 
 
@@ -243,7 +240,6 @@ def operations(make, get, plan):
 
 @case("inner products, norms, X R, sums and scaled columns on the GPU, in place in parts of arrays, too")
 def _():
-    need(*NAMES)
     with gpu_plan() as plan, gpu_plan(k=8) as wide:
         operations(lambda values: moved(plan, np.ascontiguousarray(values)), lambda x: x.get(), plan)
         both = np.hstack([X, 2 * X])[plan.x_range]
@@ -265,7 +261,6 @@ def _():
 
 @case("their wrong arguments are refused, and leave no rank waiting")
 def _():
-    need(*NAMES)
     with gpu_plan() as plan:
         x, host = moved(plan, X[plan.x_range]), np.ascontiguousarray(X[plan.x_range])
         rows = x.shape[0]
@@ -315,10 +310,7 @@ def _():
 
 @case("tensors of PyTorch stay on the GPU, in place, and products wait for its current stream")
 def _():
-    try:
-        import torch
-    except ImportError as error:
-        raise Skipped(str(error)) from None
+    torch = module("torch")
     if not torch.cuda.is_available():
         raise Skipped("PyTorch sees no GPU")
     with gpu_plan() as plan:

@@ -9,7 +9,7 @@ from mpi4py import MPI
 
 import soak_matmul
 import spmm_mpi
-from python_ranks import Skipped, case, in_threads, random_matrix, random_x, refused, run_all
+from python_ranks import case, in_threads, module, random_matrix, random_x, refused, run_all
 from spmm_mpi import _library as c
 from spmm_mpi import _matmul, matmul
 
@@ -305,8 +305,6 @@ def _():
 
 @case("threads that change the values of one matrix in turn have the product of theirs")
 def _():
-    if MPI.Query_thread() != MPI.THREAD_MULTIPLE:
-        raise Skipped("mpi4py has no MPI_THREAD_MULTIPLE")
     a, x = large((150, 150)), random_x(150, 2)
     expected = a @ x
 
@@ -414,8 +412,6 @@ def _():
 
 @case("threads multiply at the same time")
 def _():
-    if MPI.Query_thread() != MPI.THREAD_MULTIPLE:
-        raise Skipped("mpi4py has no MPI_THREAD_MULTIPLE")
     shared = random_matrix(70, 70)
 
     def work(i):
@@ -429,10 +425,7 @@ def _():
 
 @case("tensors of PyTorch in CSR multiply, and give tensors for tensors")
 def _():
-    try:
-        import torch
-    except ImportError as error:
-        raise Skipped(str(error)) from None
+    torch = module("torch")
     warnings.simplefilter("ignore", UserWarning)  # PyTorch warns that CSR tensors are "in beta state"
     for dtype, of_x in ((torch.float64, torch.float64), (torch.float32, torch.float32), (torch.int32, torch.int64), (torch.bool, torch.bool)):
         a = (random_matrix(30, 20, density=0.3) * 9).astype(str(dtype)[6:])

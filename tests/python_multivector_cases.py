@@ -3,7 +3,7 @@ import numpy as np
 from mpi4py import MPI
 
 import spmm_mpi
-from python_ranks import A, Skipped, case, comm, near, need, on_root, random_x, rank, ranks, refused, rows_of, run_all
+from python_ranks import A, case, comm, module, near, on_root, random_x, rank, ranks, refused, rows_of, run_all
 from spmm_mpi import axpby, dot, norms, scale, scale_rows, times
 from spmm_mpi._library import loaded
 
@@ -28,7 +28,6 @@ def layouts(x):
 
 @case("inner products and norms are NumPy's over the rows of all ranks, in every layout, and the same bits on every rank")
 def _():
-    need(*NAMES)
     for dtype in (np.float64, np.float32):
         for kx, ky in ((1, 1), (4, 4), (8, 3), (65, 2)):
             x, y = random_x(N, kx, dtype, 3), random_x(N, ky, dtype, 4)
@@ -49,7 +48,6 @@ def _():
 
 @case("a vector counts as one column, and ranks may have no rows")
 def _():
-    need(*NAMES)
     v = random_x(N, 1)[:, 0]
     mine = v[rows_of(N)].copy()
     close(dot(comm, mine, mine), np.array([[v @ v]]))
@@ -67,7 +65,6 @@ def _():
 
 @case("X R, sums and scaled columns are NumPy's, in every layout of X and out, and touch nothing beside it")
 def _():
-    need(*NAMES)
     r = random_x(4, 3, seed=9)
     for dtype in (np.float64, np.float32):
         x, before = random_x(31, 4, dtype, 3), random_x(31, 3, dtype, 4)
@@ -97,7 +94,6 @@ def _():
 
 @case("rows are scaled as NumPy does it, in every layout of X and d, and nothing beside them is touched")
 def _():
-    need(*NAMES)
     for dtype in (np.float64, np.float32):
         x, d = random_x(31, 4, dtype, 3), random_x(31, 1, dtype, 5)
         for factors in [*layouts(d), d[:, 0], np.repeat(d[:, 0], 2)[::2]]:
@@ -118,7 +114,6 @@ def _():
 
 @case("out may be X, or other columns of the same array")
 def _():
-    need(*NAMES)
     x, r = random_x(50, 8), random_x(4, 4, seed=9)
     whole = x.copy()
     times(whole[:, :4], r, out=whole[:, :4])
@@ -134,7 +129,6 @@ def _():
 
 @case("multivectors of plans are used as they are")
 def _():
-    need(*NAMES)
     x = random_x(90, 3)
     with spmm_mpi.Plan(comm, on_root(A), 3) as plan:
         X, Y = plan.x_zeros(), plan.y_zeros()
@@ -168,7 +162,6 @@ class OnGpu:
 
 @case("a wrong X or Y of one rank is its TypeError or ValueError, and an Error on the others: no rank waits")
 def _():
-    need(*NAMES)
     good = np.ones((5, 4))
     for bad in {0, ranks - 1}:
         for at, list_ in ((0, bad_rows("X")), (1, bad_rows("Y", 5)[:3] + bad_rows("Y", 5)[4:])):
@@ -192,7 +185,6 @@ def _():
 
 @case("every wrong argument of what is local is refused")
 def _():
-    need(*NAMES)
     good, r = np.ones((5, 4)), np.ones((4, 3))
     fixed = good.copy()
     fixed.flags.writeable = False
@@ -228,7 +220,6 @@ def _():
 
 @case("arrays in two memories, or on a GPU where none is open, are refused")
 def _():
-    need(*NAMES)
     good = np.ones((5, 4))
     refused(TypeError, "out is in host memory and X in GPU memory" if spmm_mpi._library.gpu_is_open else "", both, good)
     refused(TypeError, "Y is in GPU memory and X in host memory", dot, comm, good, OnGpu())
@@ -261,11 +252,7 @@ def _():
 
 @case("CPU tensors of PyTorch are taken, and give tensors")
 def _():
-    need(*NAMES)
-    try:
-        import torch
-    except ImportError as error:
-        raise Skipped(str(error)) from None
+    torch = module("torch")
     x = random_x(31, 4)
     tensor = torch.tensor(x)
     close(dot(comm, tensor), ranks * x.T @ x)

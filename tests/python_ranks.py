@@ -1,4 +1,5 @@
 """Shared by the cases of the Python package, under mpirun: a case runs on all ranks, and passes if it does on all."""
+import importlib
 import sys
 import threading
 import traceback
@@ -6,8 +7,6 @@ import traceback
 import numpy as np
 import scipy.sparse
 from mpi4py import MPI
-
-from spmm_mpi._library import comm_type, loaded, newer
 
 comm = MPI.COMM_WORLD
 rank, ranks = comm.rank, comm.size
@@ -51,15 +50,18 @@ def run_all():
     sys.exit(failed)
 
 
-def need(*functions):
-    for name in functions:
-        assert name in newer(comm_type()), name
-        if getattr(loaded(), name) is None:
-            raise Skipped(f"libspmm has no {name}")
+def module(name):
+    """The imported module; the case is skipped if this Python has none of that name."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise Skipped(str(error)) from None
 
 
 def in_threads(function, numbers, times=1):
     """Calls function(i) `times` times for each i of numbers, in a thread for each, and raises the exception of one of them."""
+    if MPI.Query_thread() != MPI.THREAD_MULTIPLE:
+        raise Skipped("mpi4py has no MPI_THREAD_MULTIPLE")
     raised = []
 
     def work(i):
