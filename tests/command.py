@@ -118,6 +118,13 @@ def within(text, part):
     assert part in text, f"{part!r} is not in {text!r}"
 
 
+def refused(result, code, *parts, what=""):
+    """Checks the exit code, and that the program printed one line about an error, with these parts."""
+    equal((result.code, len(result.error_lines())), (code, 1), f"{what}: {result.err}")
+    for part in parts:
+        within(result.error_lines()[0], part)
+
+
 def exactness():
     """{kernel: yes, no, f64 or to}: the column `exact` of --list-kernels."""
     if not exactness.known:

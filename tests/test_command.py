@@ -15,7 +15,7 @@ import tarfile
 import time
 import zipfile
 
-from command import LINKED, MPIRUN, PROGRAM, PROGRAMS, ROOT, ended, equal, finish, parts, patience, run, scratch, test, verified, within
+from command import LINKED, PROGRAM, PROGRAMS, ROOT, ended, equal, finish, parts, patience, refused, run, scratch, test, verified, within
 
 listed = [line.split() for line in run("--list-kernels", records=False).out.splitlines()]
 CPU_KERNELS = sum(words[1:2] == ["cpu"] for words in listed)
@@ -46,9 +46,7 @@ with test("a usage error is exit code 2, one line and a hint"):
                        (("-d", "cpu", "--transport", "nccl"), "host memory"), (("--kernel", "x"), "--list-kernels"),
                        (("lap3d7:0",), "lap3d7:N"), (("a", "b"), "more than one"), (("-o", "y", "-k", "1,2"), "--output")):
         result = run(*args, ranks=2, records=False)
-        equal(result.code, 2, f"{args}: {result.err}")
-        equal(len(result.error_lines()), 1, f"{args}: {result.err}")
-        within(result.error_lines()[0], part)
+        refused(result, 2, part, what=args)
         within(result.err, "see spmm_mpi --help")
 
 # arguments of options that do not accept any number
@@ -100,9 +98,7 @@ with test("more threads than a machine bears are refused before anything starts,
         for program in PROGRAMS if args or "two" not in env.values() else (PROGRAM,):
             result = run("-d", "cpu", *args, *(("lap2d5:20",) if program == PROGRAM else ("-m", 9, "-n", 9)), ranks=2, env=env,
                          records=False, program=program)
-            equal(result.code, 2, f"{args} {env}: {result.err}")
-            equal(len(result.error_lines()), 1, f"{args} {env}: {result.err}")
-            within(result.error_lines()[0], part)
+            refused(result, 2, part, what=f"{args} {env}")
     verified(run("-d", "cpu", "-t", 2, "-r", 1, "lap2d5:20", env={"OMP_NUM_THREADS": "1000000"}), "an option comes first", 1)
 
 with test("OMP_NUM_THREADS may be a list, and OMP_THREAD_LIMIT is heeded; more threads than cores are said"):
@@ -134,9 +130,7 @@ with test("a nonsense value of an environment variable is a usage error, on ever
             within(result.error_lines()[0], name)
             within(result.error_lines()[0], part)
     second = f'[ "$OMPI_COMM_WORLD_RANK$PMI_RANK" = 1 ] && export SPMM_ISA=sse9; exec "$@"'
-    result = run("-c", second, "sh", PROGRAM, "-d", "cpu", "lap2d5:9", ranks=2, records=False, program="sh")
-    equal((result.code, len(result.error_lines())), (2, 1), result.err)
-    within(result.error_lines()[0], "rank 1: SPMM_ISA=sse9")
+    refused(run("-c", second, "sh", PROGRAM, "-d", "cpu", "lap2d5:9", ranks=2, records=False, program="sh"), 2, "rank 1: SPMM_ISA=sse9")
 
 with test("what options, build, machine and file names show to fail is refused before the matrix is read or a line is printed"):
     here = scratch("here.mtx", HEAD + "1 1 1\n1 1 2\n")
@@ -192,9 +186,7 @@ with test("without a GPU only MPI is there for X to travel by"):
 with test("a matrix that is neither a file nor a generator is refused with the generator that may be meant"):
     for name, part in (("lap3d7", "did you mean lap3d7:N?"), ("lap3d8:10", "no such generator; did you mean lap3d7:N?"),
                        ("Band:9,3,5", "did you mean band:N,DEG,WIDTH?"), ("unifrom:9,3", "uniform:N,DEG")):
-        result = run(*FAST, name, records=False)
-        equal((result.code, len(result.error_lines())), (3, 1), f"{name}: {result.err}")
-        within(result.error_lines()[0], part)
+        refused(run(*FAST, name, records=False), 3, part, what=name)
     for name in ("lap3d7.mtx", "no/lap3d7", "nothing"):
         result = run(*FAST, name, records=False)
         equal(result.code, 3, name)
@@ -223,10 +215,7 @@ with test("a wrong input is one line with file and line, on 1 and on 3 ranks, an
         path = scratch(name.replace(" ", "_") + ".mtx", text)
         for ranks in (1, 3):
             result = run(*FAST, path, ranks=ranks)
-            equal(result.code, 3, f"{name}: {result.err}")
-            equal(len(result.error_lines()), 1, f"{name}: {result.err}")
-            within(result.error_lines()[0], os.path.basename(path))
-            within(result.error_lines()[0], part)
+            refused(result, 3, os.path.basename(path), part, what=name)
             equal(result.records, [], name)
 
 def packed(write):
@@ -306,8 +295,7 @@ with test("an address and a name of the collection are told from a file that is 
     for path, expected in (("https://example.org/A.mtx", "it is an address: download the file first"),
                            ("HB/west0479", "matrices/get GROUP/NAME downloads it"), ("HB/west0479.mtx", "")):
         result = run(*CPU, path)
-        equal((result.code, len(result.error_lines())), (3, 1), f"{path}: {result.err}")
-        within(result.error_lines()[0], expected)
+        refused(result, 3, expected, what=path)
         assert expected or result.error_lines()[0].endswith("No such file or directory"), result.err
 
 with test("xz is read as matrix, as X and as series where the build has liblzma, else it is named with what to do; parts of it are not"):
@@ -323,8 +311,7 @@ with test("xz is read as matrix, as X and as series where the build has liblzma,
         series = scratch("series.csv", lzma.compress(b"1,2,4\n2,1,7\n"))
         equal(run(*CPU, series, program=program).code, 0 if readable else 3)
     result = run(*CPU, "--io", "parallel", path, ranks=2)
-    equal((result.code, len(result.error_lines())), (3, 1), result.err)
-    within(result.err, "is compressed by xz, and ranks cannot read parts of it: unpack it first (unxz -k FILE)" if readable else "found xz data")
+    refused(result, 3, "is compressed by xz, and ranks cannot read parts of it: unpack it first (unxz -k FILE)" if readable else "found xz data")
     for short in (b"\xfd7zXZ", b"\xfd7zXZ\0"):
         equal(run(*FAST, scratch("short.mtx", short)).code, 3, short)
 with test("bzip2 is read where the build has libbz2, else it is named with what to do"):
@@ -342,9 +329,8 @@ with test("a pipe is refused with the reason and what to do, as is the standard 
     os.mkfifo(fifo)
     for args in ((fifo,), ("-x", fifo, "lap2d5:9"), ("/dev/fd/63",)):
         result = run(*FAST, *args, records=False)
-        equal((result.code, len(result.error_lines())), (3, 1), f"{args}: {result.err}")
-        within(result.error_lines()[0], "found a pipe or a device, expected a regular file, which threads read at several places")
-        within(result.error_lines()[0], "write the text to a file first")
+        refused(result, 3, "found a pipe or a device, expected a regular file, which threads read at several places",
+                "write the text to a file first", what=args)
     for program in PROGRAMS:
         result = run(*CPU, "-", program=program, records=False)
         equal(result.code, 3, result.err)
@@ -355,9 +341,7 @@ with test("a pipe is refused with the reason and what to do, as is the standard 
 
 with test("a folder is no matrix, and an unreadable or missing X is exit code 3 too"):
     for args in ((str(ROOT),), ("-x", "/no/such/x", "lap2d5:5"), ("-x", scratch("x5.mtx", good), "lap2d5:5")):
-        result = run(*FAST, *args, ranks=2)
-        equal(result.code, 3, f"{args} {result.err}")
-        equal(len(result.error_lines()), 1, result.err)
+        refused(run(*FAST, *args, ranks=2), 3, what=args)
 
 small = {
     "0 x 0": HEAD + "0 0 0\n",
@@ -398,9 +382,7 @@ with test("inf and nan in a .spmm file are refused and taken as those of a text 
     for ranks, options in ((1, ()), (3, ()), (1, ("--io", "parallel")), (3, ("--io", "parallel")),
                            (2, ("--io", "parallel", "-g", "1x2"))):
         result = run(*FAST, *options, cache, ranks=ranks)
-        equal(result.code, 3, f"{ranks} {options}: {result.err}")
-        equal(len(result.error_lines()), 1, result.err)
-        within(result.error_lines()[0], 'inf.spmm: found "inf" in row 1, column 1, expected a finite value (or --allow-nonfinite)')
+        refused(result, 3, 'inf.spmm: found "inf" in row 1, column 1, expected a finite value (or --allow-nonfinite)', what=f"{ranks} {options}")
         verified(run(*FAST, "--allow-nonfinite", *options, cache, ranks=ranks), f"{ranks} {options}", 1)
 
 with test("Y is the same file for any number of ranks, partition, format and chunk of the messages"):
@@ -525,9 +507,7 @@ with test("a rank that fails at any stage ends the job with exit code 4 and one 
                 continue
             path = scratch("fault.mtx")
             result = fault(stage, bad, ranks, path)
-            equal(result.code, 4, f"{stage}: {result.err}")
-            equal(len(result.error_lines()), 1, f"{stage}: {result.err}")
-            within(result.error_lines()[0], f"stage {stage}")
+            refused(result, 4, f"stage {stage}", what=stage)
             assert "PASS" not in result.out, stage
             assert stage in WRITTEN or not os.path.exists(path), f"{stage} left a file"
             if os.path.exists(path):
@@ -618,8 +598,7 @@ with test("a file's name that is no UTF-8 comes into records that are"):
 with test("X that no memory holds is exit code 4 with the figure, on every rank, before anything is touched"):
     for ranks in (1, 3):
         result = run("-d", "cpu", "-k", 16777216, "lap2d5:1000", ranks=ranks)
-        equal(result.code, 4, result.err)
-        equal(len(result.error_lines()), 1, result.err)
+        refused(result, 4)
         assert re.search(r"cannot allocate [0-9.]+ TB for a multivector", result.error_lines()[0]), result.err
 
 with test("padded ELLPACK beyond the limit is refused with the figure and the alternative, or left out of all"):

@@ -3,7 +3,7 @@ limit: 900"""
 import random
 import re
 
-from command import PROGRAM, equal, finish, run, scratch, sweep, test, verified, within, skip
+from command import equal, finish, refused, run, scratch, skip, sweep, test, verified, within
 
 devices = run("--list-devices", records=False).out
 gpus = len(re.findall(r"^cuda \d", devices, re.M))
@@ -13,11 +13,7 @@ if gpus == 0:
     reason = re.search(r"^cuda +none: (.*)$", devices, re.M).group(1)
     with test("without a GPU, device cuda is refused with the reason, and auto takes the cores"):
         for ranks in (1, 3):
-            result = run("-d", "cuda", "lap2d5:10", ranks=ranks)
-            equal(result.code, 4, "exit code")
-            equal(len(result.error_lines()), 1, result.err)
-            within(result.error_lines()[0], reason)
-            within(result.error_lines()[0], "--device cpu")
+            refused(run("-d", "cuda", "lap2d5:10", ranks=ranks), 4, reason, "--device cpu")
         result = run("lap2d5:10", ranks=2)
         verified(result, "auto", 1)
         equal(result.records[0]["run"]["device"], "cpu")

@@ -5,7 +5,7 @@ limit: 300"""
 import bz2
 import gzip
 
-from command import equal, finish, run, scratch, skip, test, verified, within
+from command import equal, finish, refused, run, scratch, skip, test, verified, within
 from python_package import missing, python
 
 FAST = ("-d", "cpu", "-r", 1, "--warmup", 0, "-t", 1)
@@ -134,10 +134,7 @@ REFUSED = {
 }
 with test("what is no edge list is refused with its place"):
     for name, (data, read_as, found, expected) in REFUSED.items():
-        result = run(*FAST, "--read-as", read_as, scratch("A.txt", data), ranks=3 if name == "a comma" else 1)
-        equal((result.code, len(result.error_lines())), (3, 1), f"{name}: {result.err}")
-        within(result.err, found)
-        within(result.err, expected)
+        refused(run(*FAST, "--read-as", read_as, scratch("A.txt", data), ranks=3 if name == "a comma" else 1), 3, found, expected, what=name)
     equal(run("--read-as", "edges", "--allow-nonfinite", "--dry-run", scratch("A.txt", REFUSED["inf"][0])).code, 0)
 
 with test("two billion vertices in 20 bytes are memory that is not there, or are refused before they are taken"):

@@ -3,7 +3,7 @@ matrix as a Matrix Market file; what is refused, and at which line.
 limit: 300"""
 import gzip
 
-from command import equal, finish, run, scratch, skip, test, verified, within
+from command import equal, finish, refused, run, scratch, skip, test, verified
 
 FAST = ("-d", "cpu", "-r", 1, "--warmup", 0, "-t", 1)
 
@@ -115,14 +115,9 @@ REFUSED = {
 with test("what is not read is refused with its place, on 1 and 3 ranks"):
     for name, (data, code, found, expected) in REFUSED.items():
         for ranks in (1, 3):
-            result = run(*FAST, scratch("A.rb", data), ranks=ranks)
-            equal((result.code, len(result.error_lines())), (code, 1), f"{name}: {result.err}")
-            within(result.err, found)
-            within(result.err, expected)
+            refused(run(*FAST, scratch("A.rb", data), ranks=ranks), code, found, expected, what=name)
 
 with test("ranks cannot read parts of it"):
-    result = run(*FAST, "--io", "parallel", scratch("A.rb", GOOD), ranks=2)
-    equal((result.code, len(result.error_lines())), (3, 1), result.err)
-    within(result.err, "without --io parallel")
+    refused(run(*FAST, "--io", "parallel", scratch("A.rb", GOOD), ranks=2), 3, "without --io parallel")
 
 finish()

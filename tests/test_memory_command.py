@@ -6,7 +6,7 @@ import resource
 import subprocess
 import time
 
-from command import MPIRUN, NO_SERIES, SERIES, equal, finish, patience, run, scratch, skip, test, verified, within
+from command import MPIRUN, NO_SERIES, SERIES, equal, finish, patience, refused, run, scratch, skip, test, verified, within
 
 HEAD = "%%MatrixMarket matrix coordinate real general\n"
 CPU = ("-d", "cpu")
@@ -23,8 +23,7 @@ with test("what no memory holds is refused before it is read or generated, withi
         for ranks in (1, 3):
             start = time.monotonic()
             result = run("-q", *CPU, *args, ranks=ranks, limit=30, launcher=["env"] if ranks == 1 else None)
-            equal(result.code, 4, f"{args} {result.err}")
-            equal(len(result.error_lines()), 1, result.err)
+            refused(result, 4, what=args)
             assert re.search(r"cannot allocate [0-9.]+ [GTPE]B for .*: [0-9.]+ .?B are available", result.error_lines()[0]), result.err
             assert time.monotonic() - start < patience(15), f"{args}: {time.monotonic() - start} s"
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
@@ -81,9 +80,7 @@ else:
                          ("-f", "ell", "-k", 16, "--ell-limit", 5000, "longrows:200000,2,2,3000")):
                 result = run(*FAST, *args, ranks=ranks, launcher=group.launcher(ranks))
                 if args[1] != 28 or ranks == 3:
-                    equal(result.code, 4, f"{ranks} {args}: {result.err}")
-                    equal(len(result.error_lines()), 1, result.err)
-                    within(result.error_lines()[0], "are available")
+                    refused(result, 4, "are available", what=f"{ranks} {args}")
                 else:
                     assert result.code in (0, 4), result.err  # near the limit: passes or refuses
             verified(run(*FAST, "-k", 4, "lap3d27:50", ranks=ranks, launcher=group.launcher(ranks)), f"{ranks} ranks")

@@ -6,7 +6,7 @@ import re
 import shutil
 import subprocess
 
-from command import PROGRAM, ROOT, equal, finish, run, scratch, skip, test, verified, within
+from command import PROGRAM, ROOT, equal, finish, refused, run, scratch, skip, test, verified, within
 
 HEAD = "%%MatrixMarket matrix coordinate real general\n"
 FAST = ("-d", "cpu", "-r", 2, "--warmup", 0, "-t", 1)
@@ -88,13 +88,6 @@ ADAPTOR = COPY / "peers/peer_eigen.so"
 def made(forms):
     subprocess.run([*os.environ.get("MPICC", "mpicc").split(), "-std=c11", "-shared", "-fPIC", "-O1", f"-I{ROOT}",
                     '-DPACKAGE="eigen"', f"-DFORMS={forms}", str(ROOT / "tests/bench_peer.c"), "-o", str(ADAPTOR)], check=True)
-
-
-def refused(result, code, *parts):
-    equal(result.code, code, result.err)
-    equal(len(result.error_lines()), 1, result.err)
-    for part in parts:
-        within(result.error_lines()[0], part)
 
 
 with test("a library without an adaptor is refused before the matrix is read, with what to do, and is no part of all"):

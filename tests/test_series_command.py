@@ -4,7 +4,7 @@ import json
 import os
 import re
 
-from command import ROOT, SERIES, ended, equal, finish, run, scratch, skip, test, within
+from command import ROOT, SERIES, ended, equal, finish, refused, run, scratch, skip, test, within
 
 try:
     import numpy
@@ -287,9 +287,7 @@ with test("a usage error is exit code 2, one line and a hint"):
         result = run(*args, program=SERIES, ranks=2, records=False)
         if part == "walk_tiles" and result.code == 4:
             continue # a build without CUDA reports that first
-        equal(result.code, 2, f"{args}: {result.err}")
-        equal(len(result.error_lines()), 1, f"{args}: {result.err}")
-        within(result.error_lines()[0], part)
+        refused(result, 2, part, what=args)
         within(result.err, "see series_mpi --help")
 
 with test("a wrong input is exit code 3, and names file and line"):
@@ -302,10 +300,7 @@ with test("a wrong input is exit code 3, and names file and line"):
         path = scratch(f"{name}.csv", text)
         for ranks in (1, 3):
             result = series(path, ranks=ranks, records=False)
-            equal(result.code, 3, f"{name}: {result.err}")
-            equal(len(result.error_lines()), 1, f"{name}: {result.err}")
-            within(result.error_lines()[0], path)
-            within(result.error_lines()[0], part)
+            refused(result, 3, path, part, what=name)
     equal(series("no/such/file").code, 3, "no file")
 
 with test("sums beyond the range of the precision are refused, not averaged"):
@@ -339,9 +334,7 @@ with test("a rank that fails or is killed at any stage ends the job, with one me
         for ranks, bad in ((1, 0), (3, 2)):
             path = scratch("fault.mtx")
             result = series("-m", 12, "-n", 30, "-o", path, ranks=ranks, limit=30, env={"SPMM_FAULT": f"{stage}:{bad}"})
-            equal(result.code, 4, f"{stage}: {result.err}")
-            equal(len(result.error_lines()), 1, f"{stage}: {result.err}")
-            within(result.error_lines()[0], f"stage {stage}")
+            refused(result, 4, f"stage {stage}", what=stage)
             assert "PASS" not in result.out, stage
             assert stage == "output" or not os.path.exists(path), stage
             if os.path.exists(path):

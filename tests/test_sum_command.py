@@ -3,7 +3,7 @@ limit: 300"""
 import math
 import re
 
-from command import SERIES, equal, finish, run, scratch, test, within
+from command import SERIES, equal, finish, refused, run, scratch, test, within
 from study_tools import analyzed
 
 CPU = ("-d", "cpu", "-t", 1, "-r", 2, "--warmup", 0)
@@ -97,16 +97,11 @@ with test("what --sum has no use for is a usage error"):
                        (("--sum", "tree", "--kernel", "cpu_sum,cpu_sum_serial"), "one --kernel"),
                        (("--sum", "tree", "--kernel", "cpu_walk"), "one --kernel"), (("--sum", "tree", "--kernel", "all"), "one --kernel"),
                        (("--sum", "tree", "--tolerance", "1"), "--sum does not use --tolerance"), (("--sum", "tree,"), "--sum tree,")):
-        result = run(*args, program=SERIES, ranks=2, records=False)
-        equal(result.code, 2, f"{args}: {result.err}")
-        equal(len(result.error_lines()), 1, f"{args}: {result.err}")
-        within(result.error_lines()[0], part)
+        refused(run(*args, program=SERIES, ranks=2, records=False), 2, part, what=args)
 
 with test("sums beyond the range of the precision are exit code 4"):
     for args, text in (((), "1e308,1e308,1e308\n"), (("-p", "f32"), "3e38,3e38\n")):
-        result = summed("--sum", "all", *args, scratch("huge.csv", text), ranks=2)
-        equal((result.code, len(result.error_lines())), (4, 1), result.err)
-        within(result.err, "beyond the range")
+        refused(summed("--sum", "all", *args, scratch("huge.csv", text), ranks=2), 4, "beyond the range")
 
 with test("a wrong sum fails the run, whichever rank has it"):
     for name, rank, wrong in (("linear", 0, 1), ("butterfly", 2, 1), ("butterfly", 0, 3), ("tree", 2, 0)):
@@ -116,9 +111,7 @@ with test("a wrong sum fails the run, whichever rank has it"):
 
 with test("a rank that fails or is killed at any stage ends the job with one message"):
     for stage in ("series", "step", "probe", "check", "report"):
-        result = summed("-n", 99, "--sum", "all", ranks=3, limit=30, env={"SPMM_FAULT": f"{stage}:2"})
-        equal((result.code, len(result.error_lines())), (4, 1), f"{stage}: {result.err}")
-        within(result.error_lines()[0], f"stage {stage}")
+        refused(summed("-n", 99, "--sum", "all", ranks=3, limit=30, env={"SPMM_FAULT": f"{stage}:2"}), 4, f"stage {stage}", what=stage)
     result = summed("-n", 99, "--sum", "all", ranks=3, limit=30, env={"SPMM_FAULT": "step:1:kill"})
     assert result.code not in (0, 1), f"killed: {result.code}"
 
