@@ -5,9 +5,8 @@
 
 #include <math.h>
 
+#include "planned.h"
 #include "sample.h"
-#include "spmm.h"
-#include "test_mpi.h"
 
 static const char *const transports[] = {"auto", "mpi", "staged", "cuda-aware", "nccl", "peer"};
 static const char *const exchanges[] = {"auto", "halo", "bcast"};

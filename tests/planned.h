@@ -11,6 +11,14 @@ typedef struct planned {
     spmm_multivector x, y;
 } planned;
 
+/** Opens a GPU. Returns 0 if there is none, and reports the tests of that sentence as not run. */
+static inline int gpu_opened(const char *sentence)
+{
+    if (spmm_device_open(MPI_COMM_WORLD) == SPMM_OK) return 1;
+    SKIP(sentence, spmm_error_message());
+    return 0;
+}
+
 /** Scatters the matrix of a generator over p x q ranks, or, if both are 0, over all ranks x 1. */
 static inline void scattered(const char *spec, spmm_precision precision, int p, int q, spmm_block *block)
 {

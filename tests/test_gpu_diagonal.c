@@ -44,10 +44,7 @@ int main(int argc, char **argv)
 {
     test_mpi_begin(&argc, &argv, &size);
     device = SPMM_CUDA;
-    if (spmm_device_open(MPI_COMM_WORLD) != SPMM_OK) {
-        SKIP("diagonals and scaled rows on GPUs", spmm_error_message());
-        return test_mpi_end();
-    }
+    if (!gpu_opened("diagonals and scaled rows on GPUs")) return test_mpi_end();
     test_diagonals();
     test_wrong_diagonals();
     test_csr_on_gpu();

@@ -334,10 +334,7 @@ int main(int argc, char **argv)
 {
     int size, turn = 0;
     test_mpi_begin(&argc, &argv, &size);
-    if (spmm_device_open(MPI_COMM_WORLD) != SPMM_OK) {
-        SKIP("products on several GPUs are those on CPUs", spmm_error_message());
-        return test_mpi_end();
-    }
+    if (!gpu_opened("products on several GPUs are those on CPUs")) return test_mpi_end();
     TEST("a transport is there, or the library says why not") {
         find_transports();
         CHECK(there[SPMM_TRANSPORT_AUTO] && there[SPMM_TRANSPORT_MPI] && there[SPMM_TRANSPORT_STAGED]);

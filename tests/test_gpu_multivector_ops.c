@@ -5,9 +5,8 @@
 
 #include "device/device.h"
 #include "formats/multivector.h"
+#include "planned.h"
 #include "sample.h"
-#include "spmm.h"
-#include "test_mpi.h"
 
 /** more: by how much leading dimensions exceed their minimum. */
 typedef struct shape {
@@ -170,10 +169,7 @@ int main(int argc, char **argv)
         CHECK_INT(spmm_multivector_axpby(1, &v, 0, &v), SPMM_ERR_NO_DEVICE);
         CHECK_INT(spmm_multivector_scale(&one, &v), SPMM_ERR_NO_DEVICE);
     }
-    if (spmm_device_open(MPI_COMM_WORLD) != SPMM_OK) {
-        SKIP("operations on multivectors in GPU memory", spmm_error_message());
-        return test_mpi_end();
-    }
+    if (!gpu_opened("operations on multivectors in GPU memory")) return test_mpi_end();
     test_operations();
     test_spaces();
     spmm_device_close();

@@ -19,10 +19,7 @@ int main(int argc, char **argv)
     spmm_plan *plan;
     hide_others(); /* before any call of CUDA */
     test_mpi_begin(&argc, &argv, &size);
-    if (spmm_device_open(MPI_COMM_WORLD) != SPMM_OK) {
-        SKIP("ranks share a GPU", spmm_error_message());
-        return test_mpi_end();
-    }
+    if (!gpu_opened("ranks share a GPU")) return test_mpi_end();
     make_block("lap3d7:12", SPMM_F64, INTEGERS, 0, 0, &block);
     reference_create(&block, 5, INTEGERS, SPMM_REDUCE_AUTO, &r);
     TEST("where ranks share a GPU, NCCL is refused on every rank, with the reason") {

@@ -72,10 +72,7 @@ static void test_gpu(int size)
     const spmm_plan_options halo = {.device = SPMM_CUDA, .exchange = SPMM_EXCHANGE_HALO, .column_blocks = 1},
                             joint = {
                                 .device = SPMM_CUDA, .exchange = SPMM_EXCHANGE_JOINT, .column_blocks = 1};
-    if (spmm_device_open(MPI_COMM_WORLD) != SPMM_OK) {
-        SKIP("on a GPU the interior rows are queued before anything is waited for", spmm_error_message());
-        return;
-    }
+    if (!gpu_opened("on a GPU the interior rows are queued before anything is waited for")) return;
     TEST("on a GPU the interior rows are queued before anything is waited for") {
         check_steps("lap2d5:20", size, 1, &halo,
                     size == 1 ? "interior rows | boundary rows | alpha, beta"

@@ -7,10 +7,7 @@ int main(int argc, char **argv)
 {
     test_mpi_begin(&argc, &argv, &size);
     device = SPMM_CUDA;
-    if (spmm_device_open(MPI_COMM_WORLD) != SPMM_OK) {
-        SKIP("products with the transpose on GPUs", spmm_error_message());
-        return test_mpi_end();
-    }
+    if (!gpu_opened("products with the transpose on GPUs")) return test_mpi_end();
     test_products(1);
     test_rectangles();
     test_updates(1);

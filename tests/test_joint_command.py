@@ -1,9 +1,6 @@
 """The joint exchange and the choice among exchanges, through the program. limit: 200"""
-import json
 import os
 import re
-import subprocess
-import sys
 
 from command import ROOT, equal, finish, refused, run, scratch, test, verified
 
