@@ -2,7 +2,7 @@
  *  memory, for several orders of the rows of A. Times no kernel. The results show for which matrices and
  *  orders a kernel that stages rows of X can pay.
  *
- *      bench_walks [MATRIX...]      MATRIX: a generator's spec, a Matrix Market file or an .spmm file
+ *      bench_walks [MATRIX...]      MATRIX: a generator's spec, a Matrix Market file or an .npz file
  *
  *  The model: the order of the rows is cut into UNITS units of consecutive rows, which BLOCKS blocks share,
  *  one block per multiprocessor. A block processes its units as panels of SP_PANEL rows, in steps of as many

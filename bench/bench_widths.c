@@ -2,7 +2,7 @@
  *  comparison a plan that is made for that smaller number.
  *
  *      mpirun -np RANKS bench_widths cpu|cuda[:KERNEL] MOST MATRIX...    MATRIX: a generator's spec, a Matrix
- *      Market or an .spmm file
+ *      Market or an .npz file
  *
  *  For 1, 8, 33 and MOST columns: both plans multiply in turn, each after a product that is not timed, and
  *  the medians of ROUNDS products of the slowest rank are shown, in milliseconds. `same` is 1 where Y has the

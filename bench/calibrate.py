@@ -43,7 +43,7 @@ def read(paths):
 def group(case):
     """The name of the matrix; variants (renumbered, transposed, a half: bench/variants.py) have the same
     name."""
-    return re.sub(r"-(random|morton|t|half)\b|\.(mtx|gz|spmm)", "", case["matrix"].split("/")[-1])
+    return re.sub(r"-(random|morton|t|half)\b|\.(mtx|gz|npz|spmm)", "", case["matrix"].split("/")[-1])
 
 
 def ratios(case):

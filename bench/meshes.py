@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the matrices of unstructured meshes and graphs into a folder, as .spmm files for bench_gpu and bench_cpu
+"""Writes the matrices of unstructured meshes and graphs into a folder, as .npz files for bench_gpu and bench_cpu
 (--matrices FOLDER) and for spmm_mpi.
 
     meshes.py FOLDER [--scale S]
@@ -19,8 +19,6 @@ nearly the best case.
 """
 import argparse
 import os
-import struct
-import zlib
 
 import numpy as np
 from scipy import sparse
@@ -29,10 +27,6 @@ from scipy.spatial import Delaunay, cKDTree
 MORTON_BITS = 16  # of a coordinate
 SHIFT = 1e-3      # added to the diagonal: Laplacians and springs are then positive definite
 RGG_NEIGHBORS = 13
-
-# the layout of a .spmm file: src/files/spmm_file.h
-HEADER = struct.Struct("=8sQQqqqq16s16s20sIqqqq3q3qqI304xI")
-ALIGN, CHUNK = 4096, 4 << 20
 
 
 def edges_of(simplices):
@@ -156,23 +150,10 @@ def shuffled(a, points, rng, width=1):
 
 
 def write(path, a):
-    """Writes a CSR matrix as a .spmm file, as `spmm_mpi --cache` does."""
+    """Writes a CSR matrix as an .npz file that ranks can read in parts."""
     a.sum_duplicates()
     a.sort_indices()
-    sections = [a.indptr.astype(np.int64).tobytes(), a.indices.astype(np.int32).tobytes(),
-                a.data.astype(np.float64).tobytes()]
-    checks = [zlib.crc32(s[at:at + CHUNK]) for s in sections for at in range(0, len(s), CHUNK)]
-    table, offsets, end = struct.pack(f"={len(checks)}I", *checks), [], HEADER.size + 4 * len(checks)
-    for s in sections:
-        offsets.append(-(-end // ALIGN) * ALIGN)
-        end = offsets[-1] + len(s)
-    head = HEADER.pack(b"SPMMfile", 0x0102030405060708, 1, *a.shape, a.nnz, 0, b"coordinate", b"real", b"general", 0,
-                       a.nnz, 0, 0, CHUNK, *offsets, *map(len, sections), end, zlib.crc32(table), 0)
-    with open(path, "wb") as file:
-        file.write(head[:-4] + struct.pack("=I", zlib.crc32(head[:-4])) + table)
-        for offset, s in zip(offsets, sections):
-            file.seek(offset)
-            file.write(s)
+    sparse.save_npz(path, a, compressed=False)
 
 
 def main():
@@ -185,7 +166,7 @@ def main():
     os.makedirs(options.folder, exist_ok=True)
     for name, a, order in cases(options.scale):
         for numbering, matrix in ("random", a), ("morton", a[order][:, order]):
-            path = os.path.join(options.folder, f"{name}-{numbering}.spmm")
+            path = os.path.join(options.folder, f"{name}-{numbering}.npz")
             write(path, matrix)
             print(f"{path}: {matrix.shape[0]} x {matrix.shape[1]}, {matrix.nnz} entries", flush=True)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes variants of a collection's matrices, as .spmm files, so that kernel choices are calibrated on more kinds of matrices.
+"""Writes variants of a collection's matrices, as .npz files, so that kernel choices are calibrated on more kinds of matrices.
 
     variants.py FROM TO [--least N]
 
@@ -31,7 +31,7 @@ def write(path, folder, least):
     if a.nnz < least or np.iscomplexobj(a.data):
         return f"{name}: left out"
     for kind, b in variants(a, np.random.default_rng(1)):
-        meshes.write(os.path.join(folder, f"{name}-{kind}.spmm"), b.tocsr().astype(np.float64))
+        meshes.write(os.path.join(folder, f"{name}-{kind}.npz"), b.tocsr().astype(np.float64))
     return f"{name}: {a.shape[0]} x {a.shape[1]}, {a.nnz} entries"
 
 

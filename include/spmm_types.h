@@ -187,8 +187,8 @@ typedef struct spmm_cut {
 /** Reads a matrix from a file with all OpenMP threads of the process. The file's first bytes tell its format:
  *  Matrix Market (plain, or compressed by gzip, and by bzip2, xz or zstd where the library was built with
  *  their libraries), SciPy's save_npz() (CSR, CSC, COO or BSR; real values, integers or bool), the AIJ matrix
- *  of a binary file of PETSc (real values, indices of 32 or 64 bits), a Harwell-Boeing or Rutherford-Boeing
- *  file, or a file that spmm_mpi --cache has written.
+ *  of a binary file of PETSc (real values, indices of 32 or 64 bits), or a Harwell-Boeing or
+ *  Rutherford-Boeing file.
  *
  *  Local. Matrix Market files may have real, integer or pattern (values 1.0) entries, general, symmetric or
  *  skew-symmetric, in coordinate or array format. Duplicate entries are summed in increasing order of value

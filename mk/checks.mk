@@ -19,7 +19,7 @@ check-unit: build build-unit
 # a minute on two cores: the tests that find most mistakes in the core, the command once, and a program that
 # embeds the library
 QUICK_TESTS ?= test_status test_stats test_memory test_numparse test_mtx_read test_csr test_formats test_multivector test_serial test_generators \
-    test_spmm_file test_options test_partition test_scatter test_halo test_comm test_exchange test_reduce test_plan test_cpu_runs test_verify test_api \
+    test_csr_file test_options test_partition test_scatter test_halo test_comm test_exchange test_reduce test_plan test_cpu_runs test_verify test_api \
     test_first_run test_layers test_examples
 check-quick: deps
 	@+$(MAKE) $(J) link build-quick

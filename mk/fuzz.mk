@@ -13,7 +13,7 @@ FUZZ_WRAP := $(addprefix -Wl$(comma)--wrap=,malloc calloc realloc aligned_alloc 
 # if it is installed, fast_float parses numbers for comparison, in addition to strtod
 FUZZ_ORACLE := $(if $(FUZZ),$(shell printf '\043include <fast_float/fast_float.h>\n' | $(FUZZ_CC) -xc++ -fsyntax-only - 2>/dev/null \
     && echo oracle_fast_float))
-FUZZ_SHARED = $(patsubst %,$(B)/tests/fuzz/%.o,fuzz faults files ways made_spmm $(if $(WITH_SERIES),series,series_none) $(or $(FUZZ_ORACLE),oracle_none))
+FUZZ_SHARED = $(patsubst %,$(B)/tests/fuzz/%.o,fuzz faults files ways $(if $(WITH_SERIES),series,series_none) $(or $(FUZZ_ORACLE),oracle_none))
 FUZZ_OBJECTS = $(FUZZ_SHARED) $(patsubst tests/fuzz/%.c,$(B)/tests/fuzz/%.o,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_PROGRAMS = $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_ARCHIVES = $(if $(WITH_SERIES),$(B)/series.a) $(ARCHIVES) $(B)/libmm.a

@@ -15,7 +15,7 @@ warnings.filterwarnings("ignore", category=RuntimeWarning) # inf times 0 is nan,
 
 class Matrix:
     """a: the matrix as CSR, in f64, with duplicates summed; size: the same with absolute values. kind: "generated", or
-    for files "coordinate", "array" or "spmm"."""
+    for files "coordinate", "array" or "npz"."""
 
     def __init__(self, argument, kind, shape, i, j, v, field="real", symmetry="general", packed=False):
         self.argument, self.kind, self.packed = argument, kind, packed

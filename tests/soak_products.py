@@ -38,7 +38,7 @@ class X:
         seed = rng.randint(0, 2 ** 63 - 1)
         if kind == "file":
             k = columns[0]
-            file = written(rng, folder, "x2" if matrix.kind == "spmm" else "x", shape=(matrix.cols, k))
+            file = written(rng, folder, "x2" if matrix.kind == "npz" else "x", shape=(matrix.cols, k))
             self.words, self.name, self.columns = ["-x", file.argument], file.argument, k
             dense, size = file.a.toarray(), file.size.toarray()
             self.of, self.size_of, self.whole = lambda k: dense, lambda k: size, file.whole
@@ -140,7 +140,7 @@ def by_chance(rng, table):
 def product(rng, folder, matrix, known, metis, extra=()):
     """A valid run, with the options `extra` in addition to random ones."""
     ranks = rng.choice((1, 1, 2, 2, 3, 4, 5, 6))
-    parallel = matrix.kind in ("coordinate", "spmm") and not matrix.packed and "--cache" not in extra and rng.random() < 0.35
+    parallel = matrix.kind in ("coordinate", "npz") and not matrix.packed and "--cache" not in extra and rng.random() < 0.35
     precision = rng.choice(("f64", "f64", "f32"))
     grid_words, grid = pick_grid(rng, ranks)
     if parallel and grid is None:
@@ -246,10 +246,10 @@ def check_conversions(rng, matrix):
 
 
 def cached(rng, folder, matrix, known, metis):
-    """Two runs: one writes the matrix as .spmm, the other reads that."""
-    first = product(rng, folder, matrix, known, metis, ("--cache", "c.spmm"))
+    """Two runs: one writes the matrix as .npz, the other reads that."""
+    first = product(rng, folder, matrix, known, metis, ("--cache", "c.npz"))
     again = Matrix.__new__(Matrix)
-    again.__dict__.update(matrix.__dict__, argument="c.spmm", kind="spmm", packed=False)
+    again.__dict__.update(matrix.__dict__, argument="c.npz", kind="npz", packed=False, field="real", symmetry="general")
     second = product(rng, folder, again, known, metis)
     second.written_in = min(first.precision, second.written_in)  # "f32" < "f64"
     return [first, second]
@@ -277,7 +277,7 @@ def refusal(rng, folder, known, metis):
     if kind == "generated":
         return Run(rng.randint(1, 3), ["--io", "parallel", generated(rng).argument]).refused(2, "--io parallel")
     if kind == "cache":
-        return Run(rng.randint(1, 3), ["--io", "parallel", "--cache", "c", "a.mtx"]).refused(2, "--io parallel")
+        return Run(rng.randint(1, 3), ["--io", "parallel", "--cache", "c.npz", "a.mtx"]).refused(2, "--io parallel")
     if kind == "unused":
         mode, option = rng.choice((["--convert", "c.npz"], ["--dry-run"], ["--scatter-only"])), rng.choice((["-o", "y.mtx"], ["-r", "2"], ["--probe"]))
         return Run(rng.randint(1, 3), [*mode, *option, matrix.argument]).refused(2, f"{mode[0]} does not use --")

@@ -44,15 +44,15 @@ mkdir "$scratch/folder" "$scratch/folder/inner" "$scratch/none"
 cp matrices/lp_e226.mtx matrices/cage9.mtx.gz matrices/n3c6-b1.mtx "$scratch/folder"
 cp matrices/nos4.mtx "$scratch/folder/inner"
 echo "%%MatrixMarket matrix coordinate real general" >"$scratch/folder/bad.mtx"
-"$SPMM_MPI" -q -k 1 -r 1 --cache "$scratch/folder/west0479.spmm" matrices/west0479.mtx >/dev/null
+"$SPMM_MPI" -q -k 1 -r 1 --cache "$scratch/folder/west0479.npz" matrices/west0479.mtx >/dev/null
 files=$scratch/files.csv
 out=$(bench -k 4 --matrices "$scratch/folder" --least-entries 1000 --own cpu_ell_nopad --csv "$files" lap2d5:20)
 names=$(tail -n +2 "$files" | cut -d, -f6 | uniq | tr -d '\n')
-text "--matrices takes a folder's files, by their names" '"cage9.mtx.gz""lp_e226.mtx""west0479.spmm""lap2d5:20"' "$names"
+text "--matrices takes a folder's files, by their names" '"cage9.mtx.gz""lp_e226.mtx""west0479.npz""lap2d5:20"' "$names"
 text "an invalid one is left out" "left out: bad.mtx: $scratch/folder/bad.mtx:1: " "$out"
 text "so is one with few entries" "left out: n3c6-b1.mtx: 210 entries" "$out"
 text "and neither is a failure" "exit status 0" "$out"
-text "a folder without any is a usage error" "no .mtx, .mtx.gz or .spmm there" "$(bench --matrices "$scratch/none")"
+text "a folder without any is a usage error" "no .mtx, .mtx.gz or .npz there" "$(bench --matrices "$scratch/none")"
 tables=$($PYTHON bench/tables.py --records "$files" --print cpu-collection-means,cpu-collection-auto,cpu-collection-cases 2>&1)
 text "tables of a collection have means by K" "| all | 3 |" "$tables"
 text "how far auto is from the best kernel" "| within 1.10 |" "$tables"

@@ -53,7 +53,7 @@ with test("a usage error is exit code 2, one line and a hint"):
 VALUES = {"device": "cpu", "format": "csr", "kernel": "auto", "grid": "1x1", "partition": "nnz", "exchange": "halo", "reproducible": "on", "plan": "quick",
           "transport": "mpi", "reduce": "tree", "precision": "f64", "exchange-precision": "f64", "values": "exact", "verify": "none", "io": "root",
           "scatter": "direct", "scatter-format": "csr", "read-as": "edges", "layout": "series", "memory": "device",
-          "steps": "mean", "operator": "sum", "sum": "tree", "column-blocks": "1", "block-size": "32", "x": "ones", "bound": "0", "plan-ranks": "1", "timeout": "60", "convert": scratch("a.npz")}
+          "steps": "mean", "operator": "sum", "sum": "tree", "column-blocks": "1", "block-size": "32", "x": "ones", "bound": "0", "plan-ranks": "1", "timeout": "60", "convert": scratch("a.npz"), "cache": scratch("b.npz")}
 # options that only an action uses
 ONLY_FOR = {"spmm_mpi": {"plan-ranks": "--dry-run", "ranks-per-node": "--dry-run"},
             "series_mpi": {"tolerance": "--accuracy", "verbose": "--accuracy and --sum"}}
@@ -135,18 +135,20 @@ with test("a nonsense value of an environment variable is a usage error, on ever
 with test("what options, build, machine and file names show to fail is refused before the matrix is read or a line is printed"):
     here = scratch("here.mtx", HEAD + "1 1 1\n1 1 2\n")
     os.symlink(here, scratch("there.mtx"))
+    folder = scratch("folder.npz")
+    os.mkdir(folder)
     for args, code, part in ((("--transport", "nccl"), 2, "--transport nccl: "), (("--transport", "peer"), 2, "--transport peer: "),
                              (("--transport", "staged"), 2, "host memory"), (("--reduce", "nccl"), 2, "--reduce nccl: "),
                              (("--block-size", 64), 2, "--block-size is for CUDA"), (("--subwarp", 4), 2, "--subwarp is for CUDA"),
                              (("-f", "panel"), 2, "--format panel"), (("-f", "sell", "--kernel", "all"), 2, "--format sell"),
                              (("-k", "64,1", "--column-blocks", 2), 2, "--column-blocks 2 of 1 columns"),
-                             (("-o", "/no/such/y"), 4, "/no/such/y: cannot write"), (("--cache", "/no/such/c"), 4, "/no/such/c"),
-                             (("-o", scratch(".")), 4, "found a folder"), (("--cache", scratch(".")), 4, "expected a file"),
+                             (("-o", "/no/such/y"), 4, "/no/such/y: cannot write"), (("--cache", "/no/such/c.npz"), 4, "/no/such/c.npz"),
+                             (("-o", scratch(".")), 4, "found a folder"), (("--cache", folder), 4, "expected a file"),
                              (("-x", "/no/such/x"), 3, "/no/such/x: cannot be opened"),
                              (("-x", "unifrom"), 3, "--x unifrom: no such file; did you mean uniform?"),
                              (("--json", scratch("j"), "--csv", scratch("j")), 2, "--json and --csv are one file"),
                              (("--csv", scratch("there.mtx"), here), 2, "the matrix and --csv are one file"),
-                             (("-o", scratch("y"), "--cache", scratch("y")), 2, "--cache and --output are one file"),
+                             (("-o", scratch("y.mtx"), "--cache", scratch("y.mtx")), 2, "--cache and --output are one file"),
                              (("--dry-run", "-g", "3x3"), 2, "add --plan-ranks 9")):
         result = run(*CPU, *args, *(() if here in args[2:3] else ("lap2d5:9",)), ranks=2, records="--csv" not in args)
         equal((result.code, result.out), (code, ""), f"{args}: {result.err}")
@@ -376,13 +378,13 @@ with test("inf and nan are taken with --allow-nonfinite, and the product agrees"
     for kernel in ("cpu_csr", "cpu_clustered", "cpu_sorted", "cpu_segmented", "cpu_sell", "cpu_ell", "cpu_ell_nopad"):
         verified(run(*FAST, "--allow-nonfinite", "--kernel", kernel, path, ranks=2), kernel, 1)
 
-with test("inf and nan in a .spmm file are refused and taken as those of a text are, whoever reads it"):
-    cache = scratch("inf.spmm")
+with test("inf and nan in an .npz are refused and taken as those of a text are, whoever reads it"):
+    cache = scratch("inf.npz")
     run(*FAST, "--allow-nonfinite", "--cache", cache, path)
     for ranks, options in ((1, ()), (3, ()), (1, ("--io", "parallel")), (3, ("--io", "parallel")),
                            (2, ("--io", "parallel", "-g", "1x2"))):
         result = run(*FAST, *options, cache, ranks=ranks)
-        refused(result, 3, 'inf.spmm: found "inf" in row 1, column 1, expected a finite value (or --allow-nonfinite)', what=f"{ranks} {options}")
+        refused(result, 3, 'inf.npz: found "inf" in row 1, column 1, expected a finite value (or --allow-nonfinite)', what=f"{ranks} {options}")
         verified(run(*FAST, "--allow-nonfinite", *options, cache, ranks=ranks), f"{ranks} {options}", 1)
 
 with test("Y is the same file for any number of ranks, partition, format and chunk of the messages"):
@@ -560,7 +562,7 @@ with test("an output that cannot be written is exit code 4 and names the file, b
         equal(result.code, 4, f"{option} {result.err}")
         within(result.error_lines()[0], "/dev/full")
     for args in (("--json",), ("--csv",), ("-o",), ("--cache",), ("--io", "parallel", "-o")):
-        path = scratch("missing/file")
+        path = scratch("missing/file.npz")
         # (the matrix is invalid, too, but that would be found later)
         result = run(*FAST, *args, path, scratch("broken.mtx", "no matrix"), ranks=2, records=False)
         equal(result.code, 4, f"{args} {result.err}")
@@ -572,7 +574,7 @@ with test("an output that cannot be written is exit code 4 and names the file, b
         equal(result.returncode, 4, "stdout on a full disk: " + result.stderr)
 
 with test("a matrix that cannot be read leaves no output, and older ones as they were"):
-    names = [scratch(f"kept.{n}") for n in range(4)]
+    names = [scratch(f"kept.{n}.mtx") for n in range(4)]
     options = [word for pair in zip(("-o", "--cache", "--json", "--csv"), names) for word in pair]
     broken = scratch("broken.mtx", "no matrix")
     equal(run(*FAST, *options, broken).code, 3)

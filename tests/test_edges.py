@@ -146,7 +146,7 @@ with test("two billion vertices in 20 bytes are memory that is not there, or are
 with test("generators, --io parallel and other words are errors of usage that say what to do"):
     path = scratch("A.txt", "0 1\n")
     for args, message in ((("--read-as", "edges"), "--read-as is for files"), (("--read-as", "edges", "lap2d5:9"), "lap2d5:9 is a generator"),
-                          (("--read-as", "edges", "--io", "parallel", path), "spmm_mpi --read-as edges --convert FILE.spmm"),
+                          (("--read-as", "edges", "--io", "parallel", path), "spmm_mpi --read-as edges --convert FILE.npz"),
                           (("--read-as", "mtx", path), "edges, edges:0, edges:1")):
         result = run(*args)
         equal(result.code, 2, result.err)
@@ -156,11 +156,13 @@ with test("--convert and --cache write what --io parallel then reads"):
     data, read_as, n, entries = LISTS["weights, and one edge three times"]
     expected = product(scratch("A.txt", data), "--read-as", read_as)
     for option in ("--convert", "--cache"):
-        equal(run("--read-as", read_as, option, scratch("A.spmm"), scratch("A.txt")).code, 0)
-        equal(product(scratch("A.spmm"), "--io", "parallel", "--verify", "full", ranks=3), expected)
-    result = run(*FAST, "--read-as", read_as, scratch("A.spmm"))
+        equal(run("--read-as", read_as, option, scratch("A.npz"), scratch("A.txt")).code, 0)
+        equal(product(scratch("A.npz"), "--io", "parallel", "--verify", "full", ranks=3), expected)
+    equal(run("--dry-run", "--cache", scratch("S.npz"), "lap2d5:9").code, 0)
+    equal(product(scratch("S.npz")), product("lap2d5:9"))
+    result = run(*FAST, "--read-as", read_as, scratch("A.npz"))
     equal(result.code, 3)
-    within(result.err, "found a file of the format .spmm, expected an edge list (leave out --read-as)")
+    within(result.err, "found a file of the format .npz, expected an edge list (leave out --read-as)")
     equal(run("-q", "--read-as", read_as, "--convert", scratch("B.mtx"), scratch("A.txt")).code, 0)
     equal(product(scratch("B.mtx")), expected)
 

@@ -131,18 +131,18 @@ with test("--grid auto prints the candidates and takes a grid of the least cost;
     equal(run(*QUICK, "-g", "auto", "lap3d7:12", ranks=4).records[0]["run"]["grid"], [4, 1], "a stencil")
 
 with test("a matrix written by --cache is the same matrix, and a damaged one is exit code 3"):
-    cache, direct, cached = scratch("m.spmm"), scratch("a.mtx"), scratch("b.mtx")
+    cache, direct, cached = scratch("m.npz"), scratch("a.mtx"), scratch("b.mtx")
     verified(run(*QUICK, "-k", 3, "--cache", cache, "-o", direct, REAL), "write", 1)
     result = run(*QUICK, "-k", 3, "-o", cached, cache, ranks=3)
     verified(result, "read", 1)
     assert open(direct).read() == open(cached).read(), "Y"
-    equal((result.records[0]["matrix"]["symmetry"], result.records[0]["matrix"]["nnz"]), ("symmetric", 290378))
+    equal((result.records[0]["matrix"]["symmetry"], result.records[0]["matrix"]["nnz"]), ("general", 290378))
     data = bytearray(open(cache, "rb").read())
     data[len(data) // 2] ^= 1
-    refused(run(*QUICK, scratch("bad.spmm", bytes(data)), ranks=2), 3, "bad.spmm")
-    refused(run(*QUICK, "--cache", "/no/such/folder/m.spmm", "lap2d5:5", ranks=2), 4)
+    refused(run(*QUICK, scratch("bad.npz", bytes(data)), ranks=2), 3, "bad.npz")
+    refused(run(*QUICK, "--cache", "/no/such/folder/m.npz", "lap2d5:5", ranks=2), 4)
 
-with test("--io parallel gives the same blocks and the same Y as --io root, from text and from .spmm"):
+with test("--io parallel gives the same blocks and the same Y as --io root, from text and from .npz"):
     text = scratch("real.mtx", gzip.open(REAL).read())
     direct, parallel = scratch("root.mtx"), scratch("parallel.mtx")
     for p, q in grids(1) + grids(3) + grids(4):
@@ -160,7 +160,7 @@ with test("--io parallel gives the same blocks and the same Y as --io root, from
                 equal(*[re.findall(r"^ +\d+  \S+ +(.*) [\d.]+ [kM]B", one.out, re.M) for one in (r, result)], what)
 
 with test("--io parallel refuses what needs the whole matrix, and files that ranks cannot share"):
-    for args, code in (((REAL,), 3), (("lap2d5:9",), 2), (("--cache", "x", text), 2), (("--grid", "auto", text), 2),
+    for args, code in (((REAL,), 3), (("lap2d5:9",), 2), (("--cache", "x.npz", text), 2), (("--grid", "auto", text), 2),
                        (("--partition", "graph", text), 2), (("/no/such.mtx",), 3),
                        ((scratch("bad.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n"),), 3)):
         result = run("-d", "cpu", "--io", "parallel", *args, ranks=2)

@@ -311,9 +311,9 @@ with test("an .npz that is not a stored CSR is not read by all ranks, and the me
     scipy.sparse.save_npz(scratch("deflated.npz"), A)
     done = run("-q", "-d", "cpu", "--io", "parallel", scratch("deflated.npz"), ranks=2)
     equal(done.code, 3)
-    assert "--convert FILE.spmm" in done.err, done.err
+    assert "--convert FILE.npz" in done.err, done.err
 
-ENDINGS = ("mtx", "mtx.gz", "npz", "petsc", "spmm")
+ENDINGS = ("mtx", "mtx.gz", "npz", "petsc")
 with test("--convert writes each format, and what it reads from any of them is the same, bit by bit"):
     a = matrix(40, 300)
     a.data[:4] = [0.1, -0.0, 5e-324, 1.7976931348623157e308]
@@ -337,13 +337,17 @@ with test("--convert writes each format, and what it reads from any of them is t
                 equal(run(*options, "-q", "--convert", path, source).code, 0)
                 equal(open(path, "rb").read(), open(first[end], "rb").read(), f"{source} to {end}")
 
-with test("--convert refuses an unknown ending, its own input, a folder that is not there and --io parallel"):
+with test("--convert refuses an unknown ending, as --cache does, its own input, a folder that is not there and --io parallel"):
     for name, code, message, more in (("A.foo", 2, "expected a name that ends in .mtx", ()), ("A.npz.gz", 2, "expected a name", ()),
                                       (start, 2, "are one file", ()), ("/no/such/folder/A.npz", 4, "/no/such/folder", ()),
                                       (scratch("A.npz"), 2, "--convert does not use --io", ("--io", "parallel"))):
         done = run("--convert", name, *more, start)
         equal(done.code, code, done.err)
         within(done.err, message)
+    for name in ("A.foo", "A.npz.gz", "A.spmm"):
+        done = run("--cache", name, start)
+        equal(done.code, 2, done.err)
+        within(done.err, f"--cache {name}: expected a name that ends in .mtx")
     equal(run("-q", "--convert", scratch("generated.npz"), "lap2d5:9").code, 0)
     equal(scipy.sparse.load_npz(scratch("generated.npz")).shape, (81, 81))
 

@@ -57,7 +57,7 @@ with test("the program writes all of them, and the same in a second run"):
         subprocess.run([*command, scratch(folder)], check=True, stdout=subprocess.DEVNULL)
     for name in CASES:
         for numbering in ("random", "morton"):
-            first, second = (open(scratch(f"{folder}/{name}-{numbering}.spmm"), "rb").read() for folder in ("one", "two"))
+            first, second = (open(scratch(f"{folder}/{name}-{numbering}.npz"), "rb").read() for folder in ("one", "two"))
             assert first == second, name
 
 with test("the Morton order is another numbering of the same matrix, and neighbors have near numbers in it"):
@@ -76,7 +76,7 @@ with test("spmm_mpi reads what is written, and its product is that of SciPy"):
         scipy.io.mmwrite(x, values, precision=17)
         for numbering, matrix in ("random", a), ("morton", a[order][:, order]):
             result = run("-d", "cpu", "-t", 1, "-r", 1, "--warmup", 0, "-x", x, "-o", y,
-                         scratch(f"one/{name}-{numbering}.spmm"))
+                         scratch(f"one/{name}-{numbering}.npz"))
             verified(result, name, 1)
             found = result.records[0]["matrix"]
             equal((found["rows"], found["cols"], found["nnz"]), (*matrix.shape, matrix.nnz), name)

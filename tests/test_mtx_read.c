@@ -208,6 +208,8 @@ static const refusal refusals[] = {
     BAD("a misspelled banner", "%MatrixMarket matrix coordinate real general\n", SYNTAX,
         ":1: found \"%MatrixMarket\", expected"),
     BAD("a binary file", "\x89PNG\r\n\x1a\n\0\0\0", SYNTAX, ":1: found \"\\x89PNG\", expected the banner"),
+    BAD("a .spmm file", "SPMMfile\x08\7\6\5\4\3\2\1", UNSUPPORTED,
+        "found a .spmm file of an earlier version, expected text"),
     BAD("an unknown object", "%%MatrixMarket mangled coordinate real general\n", SYNTAX,
         ":1: found the unknown object \"mangled\", expected matrix"),
     BAD("an unknown format", "%%MatrixMarket matrix coo real general\n", SYNTAX,

@@ -26,7 +26,7 @@ def opens(path, *args, ranks=1):
     return sum(bool(struct.unpack_from("iIII", data, at)[1] & OPEN) for at in range(0, len(data), 16))
 
 
-text, packed, binary = scratch("a.mtx", SOURCE.read_bytes()), scratch("a.mtx.gz"), scratch("a.spmm")
+text, packed, binary = scratch("a.mtx", SOURCE.read_bytes()), scratch("a.mtx.gz"), scratch("a.npz")
 with gzip.open(packed, "wb") as f:
     f.write(SOURCE.read_bytes())
 equal(run(text, "--cache", binary, "--columns", 1).code, 0)

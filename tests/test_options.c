@@ -199,10 +199,12 @@ static void test_nodes(void)
 static void test_overridden(void)
 {
     TEST("of an option given twice the last counts, of actions the greatest: help wins") {
-        CHECK_INT(parse("-q -v --json a --json b --cache c -t 2 -t 4"), SPMM_OK);
+        CHECK_INT(parse("-q -v --json a --json b --cache c.npz -t 2 -t 4"), SPMM_OK);
         CHECK(o.verbosity == 1 && o.threads == 4 && o.action == SP_ACTION_MULTIPLY && !o.csv);
         CHECK_TEXT(o.json, "b");
-        CHECK_TEXT(o.cache, "c");
+        CHECK_TEXT(o.cache, "c.npz");
+        refused("--cache c", "--cache c: expected a name that ends in .mtx");
+        refused("--cache c.spmm", "--cache c.spmm: expected a name that ends in .mtx");
         for (int last = 0; last < 2; last++) {
             CHECK_INT(parse(last ? "--help --list-kernels" : "--list-kernels --help"), SPMM_OK);
             CHECK_INT(o.action, SP_ACTION_HELP);

@@ -2,6 +2,7 @@
  *  and whatever already has the name. */
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -9,14 +10,13 @@
 #include "base/output_file.h"
 #include "files.h"
 #include "formats/multivector.h"
-#include "files/spmm_file.h"
+#include "files/matrix_write.h"
+#include "io/mtx_read.h"
 #include "sample.h"
 #include "small_disk.h"
 #include "test.h"
 
 static char other[256];
-static const sp_csr_file_facts facts = {
-    .info = {.format = "coordinate", .field = "real", .symmetry = "general"}};
 
 /** Writes the letter `bytes` times; `status` is the status of the rest of the work. */
 static spmm_status write_letters(const char *to, char letter, size_t bytes, spmm_status status)
@@ -58,7 +58,7 @@ static void write_by_turns(int writers, int times)
             spmm_csr a;
             spmm_multivector v;
             sample_csr(w % 2 ? SAMPLE_RANDOM : SAMPLE_DENSE_ROW, SAMPLE_REALS, SPMM_F64, &a);
-            if (sp_spmm_file_write(path, &a, &facts, 64, 1) != SPMM_OK) _exit(1);
+            if (sp_matrix_write(path, &a) != SPMM_OK) _exit(1);
             spmm_csr_destroy(&a);
             v = sample_multivector(500 + w, 8, 8, SPMM_F64);
             sample_fill(&v, SAMPLE_REALS, (uint64_t)w);
@@ -83,7 +83,7 @@ static void test_crowd(void)
             spmm_csr a;
             spmm_multivector v;
             if (access(path, F_OK) == 0) {
-                const spmm_status read = sp_spmm_file_read(path, &options, &a, NULL);
+                const spmm_status read = spmm_csr_read(path, SPMM_F64, &a);
                 CHECK_INT(read, SPMM_OK);
                 if (read == SPMM_OK) spmm_csr_destroy(&a);
                 seen++;
@@ -169,11 +169,11 @@ static void test_devices(void)
         SKIP(sentence, "no device can be made here");
     } else {
         TEST(sentence) {
-            CHECK_INT(sp_spmm_file_write(path, &a, &facts, 0, 1), SPMM_OK); /* /dev/null */
+            CHECK_INT(sp_matrix_write(path, &a), SPMM_OK); /* /dev/null */
             CHECK(S_ISCHR(mode_of(path)));
             unlink(path);
             CHECK_INT(mknod(path, S_IFCHR | 0600, makedev(1, 7)), 0); /* /dev/full */
-            CHECK_INT(sp_spmm_file_write(path, &a, &facts, 0, 1), SPMM_ERR_OUTPUT);
+            CHECK_INT(sp_matrix_write(path, &a), SPMM_ERR_OUTPUT);
             CHECK_TEXT(spmm_error_message(), path);
             CHECK(S_ISCHR(mode_of(path)));
             CHECK_INT(parts_in(folder), 0);
@@ -181,20 +181,21 @@ static void test_devices(void)
     }
     unlink(path);
     TEST("what reads from a pipe gets the matrix file, byte by byte, and the pipe stays") {
-        char command[1200];
-        CHECK_INT(sp_spmm_file_write(other, &a, &facts, 64, 1), SPMM_OK);
+        char file[300], command[1200];
+        snprintf(file, sizeof file, "%s/other.npz", folder);
+        CHECK_INT(sp_matrix_write(file, &a), SPMM_OK);
         CHECK_INT(mkfifo(path, 0600), 0);
-        snprintf(command, sizeof command, "exec cmp '%s' '%s'", path, other);
+        snprintf(command, sizeof command, "exec cmp '%s' '%s'", path, file);
         fflush(stdout);
         if (fork() == 0) {
             execl("/bin/sh", "sh", "-c", command, (char *)NULL);
             _exit(9);
         }
-        CHECK_INT(sp_spmm_file_write(path, &a, &facts, 64, 1), SPMM_OK);
+        CHECK_INT(sp_matrix_write(path, &a), SPMM_OK);
         CHECK_INT(failures(), 0);
         CHECK(S_ISFIFO(mode_of(path)));
         unlink(path);
-        unlink(other);
+        unlink(file);
     }
     spmm_csr_destroy(&a);
 }
@@ -214,6 +215,28 @@ static void test_failure(void)
         snprintf(other, sizeof other, "%s/none/", folder);
         CHECK_INT(write_letters(other, 'b', 9, SPMM_OK), SPMM_ERR_OUTPUT);
         snprintf(other, sizeof other, "%s/other", folder);
+        unlink(path);
+    }
+}
+
+static void test_too_large(void)
+{
+    TEST("a file that becomes too large leaves the matrix that was there, and no half one") {
+        const struct rlimit small = {9000, RLIM_INFINITY}, all = {RLIM_INFINITY, RLIM_INFINITY};
+        spmm_csr a, b;
+        sample_csr(SAMPLE_RANDOM, SAMPLE_REALS, SPMM_F64, &a);
+        CHECK_INT(sp_matrix_write(path, &a), SPMM_OK);
+        signal(SIGXFSZ, SIG_IGN);
+        CHECK(setrlimit(RLIMIT_FSIZE, &small) == 0);
+        const spmm_status status = sp_matrix_write(path, &a);
+        setrlimit(RLIMIT_FSIZE, &all);
+        CHECK_INT(status, SPMM_ERR_OUTPUT);
+        CHECK_TEXT(spmm_error_message(), "file.npz: cannot write: ");
+        CHECK_INT(parts_in(folder), 0);
+        CHECK_INT(spmm_csr_read(path, SPMM_F64, &b), SPMM_OK);
+        CHECK(sample_same_csr(&a, &b));
+        spmm_csr_destroy(&a);
+        spmm_csr_destroy(&b);
         unlink(path);
     }
 }
@@ -359,13 +382,14 @@ static void test_check(void)
 
 int main(void)
 {
-    files_begin("file");
+    files_begin("file.npz");
     snprintf(other, sizeof other, "%s/other", folder);
     test_crowd();
     test_links();
     test_permissions();
     test_devices();
     test_failure();
+    test_too_large();
     test_signals();
     test_full_disk();
     unlink(path);

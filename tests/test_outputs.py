@@ -59,7 +59,7 @@ with test("the same on two ranks, with --io parallel, and with a matrix that is 
         kept(matrix, *FAST, "--io", "parallel", "-o", matrix, scratch("soft-A.mtx"), ranks=ranks)
         kept(packed, *FAST, "-o", packed, packed, ranks=ranks)
         kept(vector, *FAST, "-x", scratch("hard-X.mtx"), "--cache", vector, matrix, ranks=ranks)
-    cached = scratch("A.spmm")
+    cached = scratch("A.npz")
     equal(run(*FAST, "--cache", cached, matrix).code, 0)
     kept(cached, *FAST, "--cache", cached, cached)
     kept(cached, *FAST, "-o", cached, cached)
@@ -86,9 +86,9 @@ SHOWN = "odd\\x1B[31m\\x0A\\x07\\xC2\\x9B.mtx"  # that name in lines of the repo
 
 with test("names are printed without control characters, in every line that has one"):
     odd = scratch(ODD, MATRIX)
-    result = run(*FAST, "-v", "--cache", scratch(ODD + ".spmm"), odd, records=False)
+    result = run(*FAST, "-v", "--cache", scratch(ODD + ".npz"), odd, records=False)
     equal((result.code, [c for c in result.out + result.err if c < " " and c != "\n" or "\x7f" <= c < "\xa0"]), (0, []))
-    within(result.out, f'cache      "{scratch(SHOWN)}.spmm" written\n')
+    within(result.out, f'cache      "{scratch(SHOWN)}.npz" written\n')
     within(result.out, f'matrix     "{scratch(SHOWN)}", 3 x 3')
     within(run("--dry-run", odd, records=False).out, f'matrix     "{scratch(SHOWN)}", 3 x 3')
     within(run(*FAST, odd + "no", records=False).err, "\\x1B[31m")
@@ -152,12 +152,12 @@ with test("by its name Y is compressed, and unpacks to what is written without")
 
 with test("names of compressed files that would not be ones are refused before the run"):
     for args, part in ((("-o", scratch("Y.lz4")), "--output "), (("-o", scratch("Y.mtx.zip")), "expected .gz, .bz2, .xz, .zst"),
-                       (("--cache", scratch("A.spmm.gz")), "--cache "), (("--json", scratch("r.jsonl.gz")), "uncompressed"),
+                       (("--cache", scratch("A.npz.gz")), "--cache "), (("--json", scratch("r.jsonl.gz")), "uncompressed"),
                        (("--csv", scratch("r.csv.xz")), "--csv ")):
         result = run(*FAST, *args, "lap2d5:9", ranks=2, records=False)
         equal((result.code, result.out, len(result.error_lines())), (2, "", 1), f"{args}: {result.err}")
         within(result.error_lines()[0], part)
-    equal([n for n in os.listdir(scratch(".")) if n.startswith(("Y.lz4", "Y.mtx.zip", "A.spmm.gz", "r."))], [])
+    equal([n for n in os.listdir(scratch(".")) if n.startswith(("Y.lz4", "Y.mtx.zip", "A.npz.gz", "r."))], [])
 
 with test("Y as - is all of standard output, and what the program prints goes to standard error"):
     for ranks in (1, 2):

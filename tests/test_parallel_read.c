@@ -5,8 +5,8 @@
 
 #include "base/memory.h"
 #include "files.h"
-#include "files/spmm_file.h"
-#include "files/spmm_file_layout.h"
+#include "files/matrix_file.h"
+#include "files/matrix_write.h"
 #include "distribute/parallel_read.h"
 #include "sample.h"
 #include "test_mpi.h"
@@ -20,6 +20,29 @@ static void write_text(const char *text, int64_t n)
 {
     if (me == 0) write_bytes(text, (size_t)n);
     MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/** Writes a binary file on rank 0, which the other ranks do not read any more, and then lets all ranks read
+ *  it. */
+static void write_binary(const spmm_csr *a, const char *ending)
+{
+    char name[300];
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (me == 0) {
+        snprintf(name, sizeof name, "%s%s", path, ending);
+        CHECK_INT(sp_matrix_write(name, a), SPMM_OK);
+        CHECK(rename(name, path) == 0);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/** Reads the file at `path` by one rank. */
+static void read_binary(const sp_read_options *options, spmm_csr *a, sp_mtx_info *info, int64_t *stored,
+                        int64_t *duplicates)
+{
+    sp_matrix_file f;
+    CHECK_INT(sp_matrix_file_open(path, options, &f), SPMM_OK);
+    CHECK_INT(sp_matrix_file_read(&f, a, info, stored, duplicates), SPMM_OK);
 }
 
 static const mtx_kind kinds[] = {
@@ -125,19 +148,19 @@ static void test_blocks(void)
         TEST(test_name("every rank gets its block on every grid: %s", kinds[k].what)) {
             for (int p = 0; p < 2; p++) {
                 sp_read_options options = {.precision = p ? SPMM_F32 : SPMM_F64, .threads = 1};
-                spmm_csr a;
-                sp_csr_file_facts facts = {.rows = 0};
+                spmm_csr a, b;
+                sp_mtx_info info;
                 int64_t stored, duplicates;
                 write_text(text, mtx_text(&kinds[k], (uint64_t)(k + p), 1, text));
-                CHECK_INT(sp_read_csr(path, &options, &a, &facts.info, &stored, &duplicates), SPMM_OK);
+                CHECK_INT(sp_read_csr(path, &options, &a, &info, &stored, &duplicates), SPMM_OK);
                 if (kinds[k].copies > 1) CHECK(duplicates > 300);
-                check_grids(&a, stored, duplicates, &facts.info, 0, &options);
-                facts.duplicates = duplicates;
-                MPI_Barrier(MPI_COMM_WORLD);
-                if (me == 0) CHECK_INT(sp_spmm_file_write(path, &a, &facts, p ? 64 : 0, 1), SPMM_OK);
-                MPI_Barrier(MPI_COMM_WORLD);
-                check_grids(&a, stored, duplicates, &facts.info, 1, &options);
+                check_grids(&a, stored, duplicates, &info, 0, &options);
+                write_binary(&a, p ? ".petsc" : ".npz");
+                read_binary(&options, &b, &info, &stored, &duplicates);
+                CHECK(sample_same_csr(&a, &b) && stored == a.nnz && duplicates == 0);
+                check_grids(&a, stored, duplicates, &info, 1, &options);
                 spmm_csr_destroy(&a);
+                spmm_csr_destroy(&b);
                 MPI_Barrier(MPI_COMM_WORLD);
             }
         }
@@ -240,31 +263,27 @@ static void test_long_lines(void)
 static void test_damaged_binary(void)
 {
     static char text[TEXT];
-    TEST("a damaged .spmm file is refused on all ranks, whoever reads the damaged part") {
+    TEST("a damaged binary file is refused on all ranks, whoever reads the damaged part") {
         spmm_csr a;
         const sp_read_options options = {.threads = 1};
-        const sp_csr_file_facts facts = {.rows = 0};
         write_text(text, mtx_text(&kinds[0], 3, 1, text));
         CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_OK);
-        MPI_Barrier(MPI_COMM_WORLD);
         for (int at = 0; at < 8; at++) {
-            if (me == 0) {
-                CHECK_INT(sp_spmm_file_write(path, &a, &facts, 64, 1), SPMM_OK);
-                FILE *const f = fopen(path, "r+b");
-                if (!f) MPI_Abort(MPI_COMM_WORLD, 2);
-                fseek(f, 0, SEEK_END);
-                fseek(f, ftell(f) - 1 - at * 400, SEEK_SET);
-                fputc(0x5a, f);
-                fclose(f);
-            }
-            MPI_Barrier(MPI_COMM_WORLD);
-            refused(1, SPMM_ERR_SYNTAX, "of its values, are damaged (checksum)");
+            int32_t *const column = a.ja + (a.nnz - 1) * at / 7, right = *column;
+            *column = at % 2 ? -1 : (int32_t)a.cols;
+            write_binary(&a, at % 4 < 2 ? ".npz" : ".petsc");
+            refused(1, SPMM_ERR_SYNTAX, "has a column index outside of 1 to ");
+            *column = right;
         }
-        if (me == 0) {
-            ((double *)a.as)[a.nnz - 1] = NAN;
-            CHECK_INT(sp_spmm_file_write(path, &a, &facts, 64, 1), SPMM_OK);
+        for (int at = 1; at < 8; at++) {
+            int64_t *const start = a.irp + a.rows * at / 8, right = *start;
+            *start = a.irp[a.rows] + 1;
+            write_binary(&a, ".npz");
+            refused(1, SPMM_ERR_SYNTAX, "its row starts decrease or are out of range");
+            *start = right;
         }
-        MPI_Barrier(MPI_COMM_WORLD);
+        ((double *)a.as)[a.nnz - 1] = NAN;
+        write_binary(&a, ".npz");
         refused(1, SPMM_ERR_SYNTAX, "a.mtx: found \"nan\" in row ");
         spmm_csr_destroy(&a);
     }
@@ -413,8 +432,7 @@ static void test_memory(void)
              TEST_SANITIZED ? "the sanitizer has memory of its own" : "with 4 ranks only");
         return;
     }
-    TEST(
-        "no rank needs more than 1.3 times its share of the CSR and 32 MiB, for a text and for a .spmm file") {
+    TEST("no rank needs more than 1.3 times its share of the CSR and 32 MiB, for a text and for an .npz") {
         for (int k = 0; k < 4; k++) {
             const sp_read_options options = {.threads = 2};
             sp_grid grid;
@@ -435,13 +453,9 @@ static void test_memory(void)
             sp_grid_destroy(&grid);
             if (k == 1) {
                 spmm_csr a;
-                const sp_csr_file_facts facts = {.rows = 0};
-                MPI_Barrier(MPI_COMM_WORLD);
-                if (me == 0) {
-                    CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_OK);
-                    CHECK_INT(sp_spmm_file_write(path, &a, &facts, 0, 1), SPMM_OK);
-                    spmm_csr_destroy(&a);
-                }
+                CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), SPMM_OK);
+                write_binary(&a, ".npz");
+                spmm_csr_destroy(&a);
             }
             MPI_Barrier(MPI_COMM_WORLD);
         }

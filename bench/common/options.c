@@ -38,7 +38,7 @@ static spmm_status add_matrix(void *options, const char *text)
 
 static int is_matrix_file(const struct dirent *entry)
 {
-    static const char *const endings[] = {".mtx", ".mtx.gz", ".spmm"};
+    static const char *const endings[] = {".mtx", ".mtx.gz", ".npz"};
     const size_t n = strlen(entry->d_name);
     int is = 0;
     for (int i = 0; i < 3; i++) {
@@ -62,7 +62,7 @@ static spmm_status add_folder(void *options, const char *text)
     }
     free(entry);
     if (n == 0)
-        status = sp_fail(SPMM_ERR_USAGE, "--matrices %s: no .mtx, .mtx.gz or .spmm there", SHOWN(text));
+        status = sp_fail(SPMM_ERR_USAGE, "--matrices %s: no .mtx, .mtx.gz or .npz there", SHOWN(text));
     return status;
 }
 
@@ -96,7 +96,7 @@ static const struct {
 } rows[] = {
     {OF_PRODUCTS,
      {'m', "matrix", "SPEC", "file, generator's spec (spmm_mpi --help) or `default`", CALL(add_matrix)}},
-    {OF_PRODUCTS, {0, "matrices", "FOLDER", "the .mtx, .mtx.gz and .spmm files in FOLDER", CALL(add_folder)}},
+    {OF_PRODUCTS, {0, "matrices", "FOLDER", "the .mtx, .mtx.gz and .npz files in FOLDER", CALL(add_folder)}},
     {OF_PRODUCTS,
      {0, "least-entries", "N", "skip files with fewer entries (default 100000)", COUNT(least_entries, 0)}},
     {OF_PRODUCTS, {'k', "columns", "LIST", "columns of X, e.g. 1,4,16", CALL(set_columns)}},

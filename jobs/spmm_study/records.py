@@ -78,7 +78,7 @@ def combine(applies):
 def short_name(source):
     """The usual name of a matrix."""
     name = os.path.basename(source)
-    for ending in (".gz", ".mtx", ".spmm", ".petsc"):
+    for ending in (".gz", ".mtx", ".npz", ".petsc", ".spmm"):
         name = name[:-len(ending)] if name.endswith(ending) else name
     return name
 

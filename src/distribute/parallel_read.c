@@ -272,7 +272,7 @@ spmm_status sp_load_text(const sp_grid *grid, const char *path, const sp_read_op
 
 /* ---- files of rows ---- */
 
-enum { PIECE = 1 << 20 }; /* column indices per call of next_of_file(): one chunk of the file, 4 MiB */
+enum { PIECE = 1 << 20 }; /* column indices per call of next_of_file() */
 
 /** Source of entries that delivers the column indices of this rank's share of the file, so that the
  *  entries per column can be counted. */
@@ -286,8 +286,7 @@ typedef struct file_columns {
 static spmm_status next_of_file(void *context, sp_entries *entries)
 {
     file_columns *const c = context;
-    /* end where a chunk of the file ends, so that no chunk is read twice */
-    const int64_t cut = (c->at / PIECE + 1) * PIECE, end = cut < c->end ? cut : c->end;
+    const int64_t end = c->end - c->at < PIECE ? c->end : c->at + PIECE;
     *entries = (sp_entries){0};
     if (c->at >= c->end) return SPMM_OK;
     TRY(sp_csr_file_columns(c->file, c->at, end, c->threads, c->column));
@@ -375,7 +374,7 @@ static spmm_status open_rows(const char *path, const sp_read_options *options, s
     return sp_fail(
         SPMM_ERR_UNSUPPORTED,
         "%s: found a %s file, which ranks cannot read in parts, expected Matrix Market text or a file "
-        "of rows: convert it first (--convert FILE.spmm), or read it without --io parallel",
+        "of rows: convert it first (--convert FILE.npz), or read it without --io parallel",
         path, file->format->name);
 }
 
@@ -391,7 +390,6 @@ spmm_status sp_load_csr(const sp_grid *grid, const char *path, const sp_read_opt
     if (status == SPMM_OK) {
         take_facts(f, l);
         status = load_rows(grid, f, options, partition, l);
-        l->duplicates += sp_csr_file_facts_of(f)->duplicates;
     }
     sp_matrix_file_close(&file);
     if (status == SPMM_OK && options->progress) options->progress(options->progress_context, 1.0);

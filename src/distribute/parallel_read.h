@@ -15,7 +15,7 @@ typedef struct sp_load {
     int64_t *col_begin; /**< [Q + 1], boundaries of the column blocks */
     int64_t rows, cols; /**< size of the whole matrix; all members below are facts about the whole matrix */
     int64_t nnz;        /**< number of entries after duplicates were summed */
-    int64_t stored;     /**< number of entries in the file, see sp_load_csr() for `.spmm` files */
+    int64_t stored;     /**< number of entries in the file */
     int64_t duplicates; /**< number of entries that were added to another entry */
     int64_t longest;    /**< number of entries of the longest row */
     int64_t empty;      /**< number of rows without entries */
@@ -51,8 +51,7 @@ spmm_status sp_load_text(const sp_grid *grid, const char *path, const sp_read_op
  *
  *  Every rank reads only the rows that it needs. With Q > 1 the ranks of a process row read the same rows,
  *  and each keeps its columns. Damage is detected only in the parts of the file that are read. A file with
- *  duplicates that is not `.spmm` is read once more if summing the duplicates moves the boundaries. For a
- *  `.spmm` file, out->stored, out->duplicates and out->info describe the text file from which it was made.
+ *  duplicates is read once more if summing the duplicates moves the boundaries.
  *  \return the same status on every rank: SPMM_OK, or the errors of sp_matrix_file_open() and
  *          sp_csr_file_block(); SPMM_ERR_UNSUPPORTED also for files of other formats */
 spmm_status sp_load_csr(const sp_grid *grid, const char *path, const sp_read_options *options,

@@ -1,5 +1,4 @@
-/** Reads a whole matrix or a block from a binary matrix file, chunk by chunk, and verifies the file's
- *  checksums, if any. */
+/** Reads a whole matrix or a block from a binary matrix file. */
 #include "files/csr_file.h"
 
 #include <errno.h>
@@ -7,7 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "base/fp_environment.h"
 #include "base/memory.h"
@@ -62,34 +60,6 @@ typedef struct wanted {
 
 static int converts(const wanted *w) { return w->type != w->file->section[w->section].type; }
 
-static const char *section_name(int section)
-{
-    return section == SP_FILE_ROWS ? "row starts" : section == SP_FILE_COLUMNS ? "columns" : "values";
-}
-
-static int64_t longest_chunk(const sp_csr_file *f, int section)
-{
-    return f->section[section].bytes < f->chunk_bytes ? f->section[section].bytes : f->chunk_bytes;
-}
-
-static int64_t chunk_size(const sp_csr_file *f, int section, int64_t c)
-{
-    const int64_t left = f->section[section].bytes - c * f->chunk_bytes;
-    return left < f->chunk_bytes ? left : f->chunk_bytes;
-}
-
-/** Verifies the checksum of chunk c of a section; `data` has the contents of the chunk. */
-static spmm_status check_chunk(const sp_csr_file *f, int section, int64_t c, const void *data)
-{
-    const int64_t bytes = chunk_size(f, section, c);
-    int64_t before = 0;
-    for (int s = 0; s < section; s++) before += (f->section[s].bytes + f->chunk_bytes - 1) / f->chunk_bytes;
-    if ((uint32_t)crc32(0, data, (uInt)bytes) == f->table[before + c]) return SPMM_OK;
-    const long long first = f->section[section].offset + c * f->chunk_bytes, end = first + bytes;
-    return sp_fail(SPMM_ERR_SYNTAX, "%s: bytes %lld to %lld, of its %s, are damaged (checksum)", f->path,
-                   first, end, section_name(section));
-}
-
 static void swap_bytes(void *numbers, int64_t n, int64_t size)
 {
     uint16_t *const of_2 = numbers;
@@ -100,10 +70,8 @@ static void swap_bytes(void *numbers, int64_t n, int64_t size)
     for (int64_t k = 0; size == 8 && k < n; k++) of_8[k] = __builtin_bswap64(of_8[k]);
 }
 
-/** Reads elements [first, first + n) of a section, in the byte order of this machine. If the file has
- *  checksums, these elements must be chunk number c, which is verified. */
-static spmm_status read_elements(const sp_csr_file *f, int section, int64_t c, int64_t first, int64_t n,
-                                 void *to)
+/** Reads elements [first, first + n) of a section, in the byte order of this machine. */
+static spmm_status read_elements(const sp_csr_file *f, int section, int64_t first, int64_t n, void *to)
 {
     const sp_csr_section *const s = &f->section[section];
     const int64_t size = sp_number_size(s->type);
@@ -111,7 +79,6 @@ static spmm_status read_elements(const sp_csr_file *f, int section, int64_t c, i
         memcpy(to, s->memory + s->offset + first * size, (size_t)(n * size));
     else
         TRY(sp_csr_file_read_at(f, to, n * size, s->offset + first * size));
-    if (f->table) TRY(check_chunk(f, section, c, to));
     if (s->swapped) swap_bytes(to, n, size);
     return SPMM_OK;
 }
@@ -148,22 +115,22 @@ static double real_at(const void *numbers, sp_number type, int64_t k)
     }
 }
 
-/** Stores elements at, ..., at + n - 1 of `chunk` as elements to, ..., to + n - 1 of the array w->to,
- *  converted to w->type. A column index that is negative or above INT32_MAX becomes -1. */
-static spmm_status convert(const wanted *w, const void *chunk, int64_t at, int64_t n, int64_t to)
+/** Stores the n elements of `piece` as elements to, ..., to + n - 1 of the array w->to, converted to w->type.
+ *  A column index that is negative or above INT32_MAX becomes -1. */
+static spmm_status convert(const wanted *w, const void *piece, int64_t n, int64_t to)
 {
     const sp_number from = w->file->section[w->section].type;
     void *const out = w->to;
     int beyond = 0;
     for (int64_t k = 0; k < n; k++) {
         if (w->type == SP_NUMBER_F64) {
-            ((double *)out)[to + k] = real_at(chunk, from, at + k);
+            ((double *)out)[to + k] = real_at(piece, from, k);
         } else if (w->type == SP_NUMBER_F32) {
-            const double value = real_at(chunk, from, at + k);
+            const double value = real_at(piece, from, k);
             ((float *)out)[to + k] = (float)value;
             beyond |= isinf((float)value) && !isinf(value);
         } else {
-            const int64_t value = integer_at(chunk, from, at + k);
+            const int64_t value = integer_at(piece, from, k);
             if (w->type == SP_NUMBER_I64)
                 ((int64_t *)out)[to + k] = value;
             else
@@ -177,51 +144,44 @@ static spmm_status convert(const wanted *w, const void *chunk, int64_t at, int64
     return SPMM_OK;
 }
 
-/** Reads the elements of request w that lie in chunk c. Reads them directly to their destination if they need
- *  no conversion and are a whole chunk or have no checksum, else through *scratch.
- *  \param [in,out] scratch  buffer for a chunk, allocated when it is first needed (NULL before) */
-static spmm_status take_chunk(const wanted *w, int64_t c, char **scratch)
+enum { PIECE_BYTES = 1 << 20 }; /* of the file, that a thread reads at a time */
+
+/** Reads up to `each` elements of request w from element number `first` on: directly to their destination if
+ *  they need no conversion, else through *scratch.
+ *  \param [in,out] scratch  buffer for `each` elements, allocated when it is first needed (NULL before) */
+static spmm_status take_piece(const wanted *w, int64_t first, int64_t each, char **scratch)
 {
-    const sp_csr_file *const f = w->file;
-    const int64_t size = sp_number_size(f->section[w->section].type);
-    int64_t first = c * (f->chunk_bytes / size), end = first + chunk_size(f, w->section, c) / size;
-    const int64_t from = first > w->first ? first : w->first, to = end < w->end ? end : w->end;
-    if (!f->table) {
-        first = from;
-        end = to;
-    }
-    if (from == first && to == end && !converts(w))
-        return read_elements(f, w->section, c, first, end - first, w->to + (first - w->first) * size);
-    if (!*scratch)
-        TRY(sp_alloc((void **)scratch, longest_chunk(f, w->section), 1, "a part of a matrix file"));
-    TRY(read_elements(f, w->section, c, first, end - first, *scratch));
-    if (converts(w)) return convert(w, *scratch, from - first, to - from, from - w->first);
-    memcpy(w->to + (from - w->first) * size, *scratch + (from - first) * size, (size_t)((to - from) * size));
-    return SPMM_OK;
+    const int64_t size = sp_number_size(w->file->section[w->section].type),
+                  n = w->end - first < each ? w->end - first : each, to = first - w->first;
+    if (!converts(w)) return read_elements(w->file, w->section, first, n, w->to + to * size);
+    if (!*scratch) TRY(sp_alloc((void **)scratch, each, size, "a part of a matrix file"));
+    TRY(read_elements(w->file, w->section, first, n, *scratch));
+    return convert(w, *scratch, n, to);
 }
 
-/** Reads all elements of request w with up to `threads` threads. If several chunks fail, reports the error of
- *  the first of these chunks in the file. */
+/** Reads all elements of request w with up to `threads` threads. If several pieces fail, reports the error of
+ *  the first of these pieces in the file. */
 static spmm_status take_all(const wanted *w, int threads)
 {
     if (w->first == w->end) return SPMM_OK;
-    const int64_t each = w->file->chunk_bytes / sp_number_size(w->file->section[w->section].type);
-    const int64_t begin = w->first / each, end = (w->end - 1) / each + 1;
+    const int64_t n = w->end - w->first,
+                  most = PIECE_BYTES / sp_number_size(w->file->section[w->section].type),
+                  each = n < most ? n : most, pieces = (n + each - 1) / each;
     spmm_status status = SPMM_OK;
     int64_t failed = INT64_MAX;
     char message[SP_MESSAGE_BYTES] = "";
-    if (threads > end - begin) threads = (int)(end - begin);
+    if (threads > pieces) threads = (int)pieces;
 #pragma omp parallel num_threads(threads)
     {
         SP_DEFAULT_FP;
         char *scratch = NULL;
 #pragma omp for schedule(dynamic, 1)
-        for (int64_t c = begin; c < end; c++) {
-            const spmm_status mine = take_chunk(w, c, &scratch);
+        for (int64_t p = 0; p < pieces; p++) {
+            const spmm_status mine = take_piece(w, w->first + p * each, each, &scratch);
             if (mine == SPMM_OK) continue;
 #pragma omp critical(sp_csr_file_failed)
-            if (c < failed) {
-                failed = c;
+            if (p < failed) {
+                failed = p;
                 status = mine;
                 snprintf(message, sizeof message, "%s", spmm_error_message());
             }
@@ -307,22 +267,6 @@ spmm_status sp_csr_file_values(const sp_csr_file *f, const sp_csr_file_range *r,
 
 /* ---- blocks ---- */
 
-static spmm_status columns_disordered(const sp_csr_file *f, int64_t row)
-{
-    return sp_fail(SPMM_ERR_SYNTAX, "%s: the columns of row %lld are not in order", f->path,
-                   (long long)row + 1);
-}
-
-static spmm_status check_order(const sp_csr_file *f, const sp_csr_file_range *r, const spmm_csr *a)
-{
-    int64_t wrong = INT64_MAX;
-#pragma omp parallel for schedule(static) num_threads(r->threads) reduction(min : wrong)
-    for (int64_t i = 0; i < a->rows; i++)
-        for (int64_t e = a->irp[i] + 1; e < a->irp[i + 1]; e++)
-            if (a->ja[e - 1] >= a->ja[e] && i < wrong) wrong = i;
-    return wrong == INT64_MAX ? SPMM_OK : columns_disordered(f, r->row_begin + wrong);
-}
-
 spmm_status sp_csr_file_check_finite(const sp_csr_file *f, const sp_csr_file_range *r, const spmm_csr *a)
 {
     int64_t wrong = INT64_MAX, row = 0;
@@ -362,27 +306,24 @@ static spmm_status whole_rows(sp_csr_file *f, const sp_csr_file_range *r, spmm_c
     a->nnz = end - first;
     TRY(allocate_entries(a));
     TRY(sp_csr_file_columns(f, first, end, r->threads, a->ja));
-    if (f->sorted) TRY(check_order(f, r, a));
     return sp_csr_file_values(f, r, first, end, a->as);
 }
 
-enum { GROUP_ROWS = 1 << 20 };
+enum { GROUP_ROWS = 1 << 20, PART_ENTRIES = 1 << 18 };
 
-/** Buffers for reading a block of only some columns: for the row starts of a group of rows, and for the
- *  entries of one chunk of the file's column section. */
+/** Buffers for reading a block of only some columns: for the row starts of a group of rows, and for some
+ *  entries. */
 typedef struct parts {
     int64_t *start;      /* [group + 1] row starts, as entry numbers in the whole file */
     int32_t *column;     /* [each] column indices */
     void *value;         /* [each] values in the precision of the block to read */
-    int64_t group, each; /* group: rows in a group, at most GROUP_ROWS; each: entries in a chunk */
-    int64_t last;        /* column of the previous entry in the current row; -1: the row has none yet */
+    int64_t group, each; /* rows in a group, at most GROUP_ROWS; entries, at most PART_ENTRIES */
 } parts;
 
 static spmm_status parts_create(const sp_csr_file *f, const spmm_csr *a, parts *p)
 {
     *p = (parts){.group = a->rows < GROUP_ROWS ? a->rows : GROUP_ROWS,
-                 .each = longest_chunk(f, SP_FILE_COLUMNS) /
-                         sp_number_size(f->section[SP_FILE_COLUMNS].type)};
+                 .each = f->facts.nnz < PART_ENTRIES ? f->facts.nnz : PART_ENTRIES};
     TRY(sp_alloc((void **)&p->start, p->group + 1, sizeof *p->start, "row starts"));
     TRY(sp_alloc((void **)&p->column, p->each, sizeof *p->column, "column indices"));
     return sp_alloc(&p->value, p->each, sp_value_size(a->precision), "values");
@@ -391,14 +332,12 @@ static spmm_status parts_create(const sp_csr_file *f, const spmm_csr *a, parts *
 /** Processes the n entries p->column[at] to p->column[at + n - 1], which belong to row `row` of the block. If
  *  `append` is 1, appends the entries in the requested columns to matrix a; if it is 0, adds their number to
  *  a->irp[row + 1]. */
-static spmm_status part_of_row(const sp_csr_file *f, const sp_csr_file_range *r, parts *p, int64_t row,
-                               int64_t at, int64_t n, int append, spmm_csr *a)
+static void part_of_row(const sp_csr_file_range *r, const parts *p, int64_t row, int64_t at, int64_t n,
+                        int append, spmm_csr *a)
 {
     int64_t to = append ? a->nnz : 0;
     for (int64_t k = at; k < at + n; k++) {
         const int64_t column = p->column[k];
-        if (f->sorted && column <= p->last) return columns_disordered(f, r->row_begin + row);
-        p->last = column;
         if (column < r->col_begin || column >= r->col_end) continue;
         if (append) {
             a->ja[to] = (int32_t)(column - r->col_begin);
@@ -410,25 +349,23 @@ static spmm_status part_of_row(const sp_csr_file *f, const sp_csr_file_range *r,
         a->nnz = to;
     else
         a->irp[row + 1] += to;
-    return SPMM_OK;
 }
 
 /** Calls part_of_row() for all entries in rows [row, row + count) of the block; p->start holds the starts of
  *  these rows. */
-static spmm_status part_of_group(const sp_csr_file *f, const sp_csr_file_range *r, parts *p, int64_t row,
-                                 int64_t count, int append, spmm_csr *a)
+static spmm_status part_of_group(const sp_csr_file *f, const sp_csr_file_range *r, const parts *p,
+                                 int64_t row, int64_t count, int append, spmm_csr *a)
 {
+    const int64_t last = p->start[count];
     int64_t i = 0;
-    p->last = -1;
-    for (int64_t e = p->start[0]; e < p->start[count];) {
-        /* each read ends at the end of a chunk, so that no chunk is read twice */
-        const int64_t cut = (e / p->each + 1) * p->each, end = cut < p->start[count] ? cut : p->start[count];
+    for (int64_t e = p->start[0]; e < last;) {
+        const int64_t end = last - e < p->each ? last : e + p->each;
         TRY(sp_csr_file_columns(f, e, end, r->threads, p->column));
         if (append) TRY(sp_csr_file_values(f, r, e, end, p->value));
         for (const int64_t first = e; e < end;) {
-            for (; p->start[i + 1] <= e; i++) p->last = -1;
+            while (p->start[i + 1] <= e) i++;
             const int64_t stop = p->start[i + 1] < end ? p->start[i + 1] : end;
-            TRY(part_of_row(f, r, p, row + i, e - first, stop - e, append, a));
+            part_of_row(r, p, row + i, e - first, stop - e, append, a);
             e = stop;
         }
     }
@@ -477,7 +414,7 @@ spmm_status sp_csr_file_block(sp_csr_file *f, const sp_csr_file_range *r, spmm_c
     spmm_status status = sp_alloc((void **)&a->irp, a->rows + 1, sizeof *a->irp, "row starts");
     if (status == SPMM_OK) status = a->cols == h->cols ? whole_rows(f, r, a) : some_columns(f, r, a);
     if (status == SPMM_OK && !r->allow_nonfinite) status = sp_csr_file_check_finite(f, r, a);
-    if (status == SPMM_OK && !f->sorted) status = sp_csr_sort_sum_duplicates(a, r->threads, &summed);
+    if (status == SPMM_OK) status = sp_csr_sort_sum_duplicates(a, r->threads, &summed);
     if (duplicates) *duplicates = summed;
     if (status != SPMM_OK) spmm_csr_destroy(a);
     return sp_fail_in(f->path, status);
@@ -500,7 +437,6 @@ void sp_csr_file_close(sp_csr_file *f)
 {
     if (!f) return;
     if (f->fd >= 0) close(f->fd);
-    sp_free(f->table);
     sp_free(f);
 }
 
@@ -518,9 +454,7 @@ spmm_status sp_csr_file_read(void *file, const sp_read_options *options, spmm_cs
     const sp_csr_file_facts *const facts = sp_csr_file_facts_of(file);
     *info = facts->info;
     *stored = facts->info.stored;
-    const spmm_status status = sp_csr_file_whole(file, options, a, duplicates);
-    *duplicates += facts->duplicates;
-    return status;
+    return sp_csr_file_whole(file, options, a, duplicates);
 }
 
 void sp_csr_file_end(void *file) { sp_csr_file_close(file); }

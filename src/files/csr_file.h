@@ -1,6 +1,6 @@
 /** Reads matrices from binary files whose rows can be located and read independently: a CSR matrix in three
- *  sections, of numbers of any type and byte order, with or without checksums. The code that opens files of a
- *  format (spmm_file.h, petsc_file.h, npz_file.c) determines where the sections are. Does not use MPI. */
+ *  sections, of numbers of any type and byte order. The code that opens files of a format (petsc_file.h,
+ *  npz_file.c) determines where the sections are. Does not use MPI. */
 #ifndef SP_CSR_FILE_H
 #define SP_CSR_FILE_H
 
@@ -9,11 +9,7 @@
 /** Data about the matrix from the header of a file. */
 typedef struct sp_csr_file_facts {
     int64_t rows, cols, nnz;
-    spmm_precision precision; /**< precision of the values in the file */
-    sp_mtx_info info; /**< `.spmm`: header of the text file that the matrix was read from; other formats: kind
-                   and size of the file */
-    int64_t duplicates; /**< `.spmm`: number of entries of that text file that were added to another entry;
-                         other formats: 0 */
+    sp_mtx_info info; /**< kind and size of the file, and number of entries */
 } sp_csr_file_facts;
 
 /** The type of the numbers of a section. */
@@ -30,7 +26,7 @@ typedef enum sp_number {
     SP_NUMBER_F64
 } sp_number;
 
-/** The sections of a file, in the order of a `.spmm` file. */
+/** The sections of a file. */
 typedef enum sp_csr_section_name {
     SP_FILE_ROWS,
     SP_FILE_COLUMNS,
@@ -56,12 +52,8 @@ typedef struct sp_csr_file {
     sp_csr_section section[SP_FILE_SECTIONS];
     int lengths;    /**< 1: SP_FILE_ROWS contains the lengths of the rows; 0: their starts, then the number of
                       entries */
-    int sorted;     /**< 1: rows must be sorted by column, without duplicates, else the file is damaged; 0:
-                     any order */
     int transposed; /**< 1: the file contains the transpose of the matrix, so messages call its columns
                          rows */
-    int64_t chunk_bytes; /**< size in bytes of the chunks in which the sections are read */
-    uint32_t *table; /**< CRC-32 of each chunk of the file, in file order, owned; NULL: without checksums */
     int64_t row,
         start; /**< if `lengths`: the last row whose start was computed, and this start, from which later
                     starts are computed */
@@ -107,11 +99,8 @@ spmm_status sp_csr_file_columns(const sp_csr_file *file, int64_t first, int64_t 
 /** The block of rows and columns to read, and how to read its values. */
 typedef struct sp_csr_file_range {
     int64_t row_begin, row_end, col_begin, col_end;
-    /** Precision of the matrix in memory: f32 values are widened to f64, f64 values are rounded to f32. (If
-     *  the text file that the `.spmm` file was made from had duplicates, rounding their f64 sum to f32
-     *  differs from reading the text as f32, which rounds the duplicates before it sums them.) */
-    spmm_precision precision;
-    int allow_nonfinite; /**< 0: inf, nan and values beyond the range of `precision` are errors */
+    spmm_precision precision; /**< of the matrix in memory: values in the file are widened or rounded */
+    int allow_nonfinite;      /**< 0: inf, nan and values beyond the range of `precision` are errors */
     int threads;
 } sp_csr_file_range;
 
@@ -132,10 +121,9 @@ spmm_status sp_csr_file_check_finite(const sp_csr_file *file, const sp_csr_file_
 /** Reads a block of rows and columns as a CSR matrix; row 0 and column 0 of *a are row range->row_begin and
  *  column range->col_begin of the file.
  *
- *  Local. Memory: the block, and up to one chunk per thread. If the block has only some of the columns, the
- *  function also needs up to 3 chunks and the row starts of up to 2^20 rows (8 MiB); it then reads the column
- *  indices of all entries in the block's rows twice, and their values once. A buffer for a chunk is never
- *  longer than the section that the chunk belongs to.
+ *  Local. Memory: the block, and up to 1 MiB per thread. If the block has only some of the columns, the
+ *  function also needs up to 3 MiB and the row starts of up to 2^20 rows (8 MiB); it then reads the column
+ *  indices of all entries in the block's rows twice, and their values once.
  *  \param [out] a           the caller destroys it; its rows are sorted and without duplicates
  *  \param [out] duplicates  number of entries of the block that were added to another entry; may be NULL
  *  \return SPMM_OK, SPMM_ERR_OPEN, SPMM_ERR_SYNTAX (damaged, or a value that range->allow_nonfinite forbids),

@@ -14,8 +14,7 @@
 
 /** All formats in the order in which they are tried. The first one is used if the options request it. The
  *  last one is tried for all other files, and reports what is wrong if no format can read a file. */
-static const sp_matrix_format *const formats[] = {&sp_format_edges,          &sp_format_spmm,
-                                                  &sp_format_petsc,          &sp_format_npz,
+static const sp_matrix_format *const formats[] = {&sp_format_edges, &sp_format_petsc, &sp_format_npz,
                                                   &sp_format_harwell_boeing, &sp_format_mtx};
 
 static const sp_matrix_format *format_of(int fd, const sp_read_options *options)

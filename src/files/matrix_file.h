@@ -31,10 +31,8 @@ sp_sizes sp_matrix_file_sizes(const sp_matrix_file *file);
 
 /** Reads the whole matrix and closes the file. Local.
  *  \param [out] a           the caller destroys it
- *  \param [out] info        data from the file's header; for a `.spmm` file, from the header of the text file
- *                           that it was made from; may be NULL
- *  \param [out] stored      number of entries (in an array, of nonzeros) in the file, or in that text file;
- *                           may be NULL
+ *  \param [out] info        data from the file's header; may be NULL
+ *  \param [out] stored      number of entries (in an array, of nonzeros) in the file; may be NULL
  *  \param [out] duplicates  number of these entries that were added to another entry; may be NULL
  *  \return as sp_matrix_file_open() */
 spmm_status sp_matrix_file_read(sp_matrix_file *file, spmm_csr *a, sp_mtx_info *info, int64_t *stored,

@@ -8,7 +8,6 @@
 
 #include "base/memory.h"
 #include "base/output_file.h"
-#include "files/spmm_file.h"
 
 /* Write errors set the error indicator of the FILE, and are reported when it is closed. */
 
@@ -210,12 +209,11 @@ static void write_petsc(FILE *f, const spmm_csr *a)
 
 /* ---- all ---- */
 
-/** The formats; write: NULL for .spmm, which sp_spmm_file_write() writes. */
 static const struct {
     const char *ending;
     int compressible;
     void (*write)(FILE *, const spmm_csr *);
-} kinds[] = {{".mtx", 1, write_mtx}, {".npz", 0, write_npz}, {".petsc", 0, write_petsc}, {".spmm", 0, NULL}};
+} kinds[] = {{".mtx", 1, write_mtx}, {".npz", 0, write_npz}, {".petsc", 0, write_petsc}};
 
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -236,13 +234,12 @@ static int kind_of(const char *path)
 
 int sp_matrix_write_knows(const char *path) { return kind_of(path) < KINDS; }
 
-spmm_status sp_matrix_write(const char *path, const spmm_csr *a, const sp_csr_file_facts *facts, int threads)
+spmm_status sp_matrix_write(const char *path, const spmm_csr *a)
 {
     const int kind = kind_of(path);
     sp_output_file out;
     if (kind == KINDS)
         return sp_fail(SPMM_ERR_USAGE, "%s: expected a name that ends in " SP_MATRIX_ENDINGS, path);
-    if (!kinds[kind].write) return sp_spmm_file_write(path, a, facts, 0, threads);
     TRY(sp_output_file_open(path, sp_codec_of_name(path), &out));
     kinds[kind].write(out.file, a);
     return sp_output_file_close(&out, SPMM_OK); /* also reports failed writes */

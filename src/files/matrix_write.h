@@ -1,12 +1,12 @@
-/** Writes matrices to files, in formats that can also be read: Matrix Market text, .npz, PETSc binary and
- *  .spmm. Does not use MPI. */
+/** Writes matrices to files, in formats that can also be read: Matrix Market text, .npz and PETSc
+ *  binary. Does not use MPI. */
 #ifndef SP_MATRIX_WRITE_H
 #define SP_MATRIX_WRITE_H
 
-#include "files/csr_file.h"
+#include "formats/csr.h"
 
 /** The endings of file names that sp_matrix_write() supports, for messages. */
-#define SP_MATRIX_ENDINGS ".mtx (also .mtx.gz, .bz2, .xz, .zst), .npz, .petsc or .spmm"
+#define SP_MATRIX_ENDINGS ".mtx (also .mtx.gz, .bz2, .xz, .zst), .npz or .petsc"
 
 /** Returns 1 if sp_matrix_write() supports the ending of the name, else 0. Upper and lower case are the same.
  *  Local. */
@@ -19,12 +19,8 @@ int sp_matrix_write_knows(const char *path);
  *  - .mtx: coordinate real general, values with 17 digits (9 in f32)
  *  - .npz: CSR, uncompressed, for SciPy's load_npz(); each rank can read a part of the rows
  *  - .petsc: AIJ; indices of 32 bits, or of 64 if there are 2^31 entries or more
- *  - .spmm: sp_spmm_file_write()
  *
- *  Local.
- *  \param [in] facts    as for sp_spmm_file_write()
- *  \param [in] threads  OpenMP threads, >= 1
- *  \return SPMM_OK, SPMM_ERR_OUTPUT, SPMM_ERR_MEMORY, SPMM_ERR_USAGE (an unknown ending) */
-spmm_status sp_matrix_write(const char *path, const spmm_csr *a, const sp_csr_file_facts *facts, int threads);
+ *  Local. \return SPMM_OK, SPMM_ERR_OUTPUT, SPMM_ERR_MEMORY, SPMM_ERR_USAGE (an unknown ending) */
+spmm_status sp_matrix_write(const char *path, const spmm_csr *a);
 
 #endif

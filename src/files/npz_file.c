@@ -15,7 +15,7 @@
 #include "formats/csr_sort.h"
 #include "io/numparse.h"
 
-enum { HEAD_BYTES = 4096, DIMENSIONS = 3, ARRAYS = 3, CHUNK = 1 << 20 };
+enum { HEAD_BYTES = 4096, DIMENSIONS = 3, ARRAYS = 3 };
 
 /** An array of NumPy in a member of the archive. */
 typedef struct array {
@@ -274,8 +274,6 @@ static spmm_status set_view(npz_file *f)
                                               a->swapped, NULL};
     }
     f->view.transposed = f->layout == CSC;
-    f->view.chunk_bytes = CHUNK;
-    f->view.facts.precision = number[SP_FILE_VALUES] == SP_NUMBER_F32 ? SPMM_F32 : SPMM_F64;
     f->view.facts.info = (sp_mtx_info){.format = "npz",
                                        .field = "real",
                                        .symmetry = "general",

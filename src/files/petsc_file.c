@@ -11,7 +11,7 @@
 #include "formats/multivector.h"
 
 enum { CLASS_MAT = 1211216, CLASS_VEC = 1211214, DENSE = -1 };
-enum { CHUNK = 1 << 20, SWAPPED = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
+enum { SWAPPED = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ };
 
 /** The header of the first object of a file. */
 typedef struct petsc_head {
@@ -123,7 +123,6 @@ static spmm_status lay_out_aij(sp_csr_file *f)
     f->facts = (sp_csr_file_facts){.rows = h.rows,
                                    .cols = h.cols,
                                    .nnz = h.entries,
-                                   .precision = last->type == SP_NUMBER_F32 ? SPMM_F32 : SPMM_F64,
                                    .info = {.format = "petsc",
                                             .field = "real",
                                             .symmetry = "general",
@@ -135,7 +134,7 @@ static spmm_status lay_out_aij(sp_csr_file *f)
 /** Returns a file for read_head(), with only the members set that are the same for every PETSc file. */
 static sp_csr_file file_of(const char *path, int fd)
 {
-    return (sp_csr_file){.path = path, .fd = fd, .lengths = 1, .chunk_bytes = CHUNK};
+    return (sp_csr_file){.path = path, .fd = fd, .lengths = 1};
 }
 
 /* ---- an AIJ matrix, as a format of matrix files ---- */

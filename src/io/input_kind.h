@@ -4,8 +4,6 @@
 
 #include "codec/codec.h"
 
-#define SP_FILE_MAGIC "SPMMfile" /**< the first bytes of a `.spmm` file */
-
 enum { SP_KIND_BYTES = 512 }; /**< number of bytes at the start of a file that sp_foreign_kind() needs */
 
 /** Compares the first bytes of a text, plain or decompressed, with those of known file types that are not

@@ -13,7 +13,6 @@
 #include "io/generators.h"
 #include "files/dense_file.h"
 #include "files/matrix_write.h"
-#include "files/spmm_file.h"
 #include "spmm_mpi/check_conversions.h"
 
 spmm_status sp_job_slowest(const sp_grid *grid, sp_seconds *seconds)
@@ -43,15 +42,9 @@ sp_read_options sp_job_read_options(const sp_options *o, const sp_place *place)
                              .progress_context = "reading"};
 }
 
-static sp_csr_file_facts facts_of(const sp_job_input *input)
-{
-    return (sp_csr_file_facts){.info = input->info, .duplicates = input->facts.duplicates};
-}
-
 static spmm_status write_cache(const sp_options *o, const sp_place *place, const sp_job_input *input)
 {
-    const sp_csr_file_facts facts = facts_of(input);
-    TRY(sp_spmm_file_write(o->cache, &input->a, &facts, 0, place->binding.threads));
+    TRY(sp_matrix_write(o->cache, &input->a));
     if (place->verbosity >= 0) printf("cache      %s written\n", SHOWN_WHOLE(o->cache));
     return SPMM_OK;
 }
@@ -112,9 +105,8 @@ spmm_status sp_job_read(const sp_options *o, const sp_place *place, sp_job_input
 spmm_status sp_job_convert(const sp_options *o, const sp_place *place, const sp_job_input *input)
 {
     const spmm_csr *const a = &input->a;
-    const sp_csr_file_facts facts = facts_of(input);
     spmm_status status = SPMM_OK;
-    if (sp_is_root(place)) status = sp_matrix_write(o->convert, a, &facts, place->binding.threads);
+    if (sp_is_root(place)) status = sp_matrix_write(o->convert, a);
     if (status == SPMM_OK && place->verbosity >= 0 && sp_is_root(place))
         printf("converted  %s to %s: %lld x %lld, %lld entries\n", SHOWN_WHOLE(o->matrix),
                SHOWN_WHOLE(o->convert), (long long)a->rows, (long long)a->cols, (long long)a->nnz);

@@ -145,8 +145,8 @@ void sp_job_destroy(sp_job *job);
 
 /* ---- functions that the job*.c files share ---- */
 
-/** Returns the stencil from which --dry-run counts without the matrix: a generator's, unless the counts need
- *  the matrix (the joint exchange, nodes of several CPU ranks). Else its side is 0. Local. */
+/** Returns the stencil from which --dry-run counts without the matrix: a generator's, unless --cache or the
+ *  counts (the joint exchange, nodes of several CPU ranks) need the matrix. Else its side is 0. Local. */
 sp_stencil sp_job_stencil(const sp_options *o, const sp_place *place);
 
 /** Returns sp_progress_show(), or NULL if progress is not visible or this rank prints nothing. Local. */

@@ -19,7 +19,7 @@ sp_stencil sp_job_stencil(const sp_options *o, const sp_place *place)
     sp_stencil s = {.side = 0};
     const int cpu = o->device == SP_DEVICE_CPU ||
                     (o->device == SP_DEVICE_AUTO && place->binding.device == SPMM_CPU);
-    if (o->action == SP_ACTION_DRY_RUN && !counts_joint(o) && !(cpu && o->ranks_per_node > 1))
+    if (o->action == SP_ACTION_DRY_RUN && !o->cache && !counts_joint(o) && !(cpu && o->ranks_per_node > 1))
         s.side = sp_gen_stencil(o->matrix, &s.dimensions, &s.star);
     return s;
 }

@@ -141,7 +141,7 @@ static spmm_status check_outputs(const sp_options *o)
     const sp_named_file files[] = {
         {"the matrix", sp_gen_is_spec(o->matrix) ? NULL : o->matrix, SP_READ},
         {"--x", o->x_file, SP_READ},
-        {"--cache", o->cache, SP_REPLACED},
+        {"--cache", o->cache, SP_COMPRESSED},
         {"--convert", o->convert, SP_COMPRESSED},
         {"--output", o->output, SP_COMPRESSED},
         {"--json", o->json, SP_APPENDED},

@@ -158,12 +158,23 @@ static spmm_status set_read_as(void *options, const char *text)
     return SPMM_OK;
 }
 
+static spmm_status check_ending(const char *option, const char *text)
+{
+    if (sp_matrix_write_knows(text)) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "--%s %s: expected a name that ends in " SP_MATRIX_ENDINGS, option,
+                   SHOWN(text));
+}
+
+static spmm_status set_cache(void *options, const char *text)
+{
+    ((sp_options *)options)->cache = text;
+    return check_ending("cache", text);
+}
+
 static spmm_status set_convert(void *options, const char *text)
 {
     sp_options *const o = options;
-    if (!sp_matrix_write_knows(text))
-        return sp_fail(SPMM_ERR_USAGE, "--convert %s: expected a name that ends in " SP_MATRIX_ENDINGS,
-                       SHOWN(text));
+    TRY(check_ending("convert", text));
     o->convert = text;
     if (o->action < SP_ACTION_CONVERT) o->action = SP_ACTION_CONVERT;
     return SPMM_OK;
@@ -248,10 +259,10 @@ static const sp_option_row rows[] = {
      WORDS(scatter_words, two_stage), RARE, USED_BY(BLOCKS)},
     {0, "scatter-format", "NAME", "send blocks as csr (default) or, with --format ell, as ell",
      WORDS(scatter_format_words, scatter_padded), RARE, USED_BY(BLOCKS)},
-    {0, "cache", "FILE", "write the matrix to a binary FILE, read later without parsing", TEXT(cache), RARE,
+    {0, "cache", "FILE", "also write A to FILE, by its ending (.npz is read fastest)", CALL(set_cache), RARE,
      USED_BY(READS)},
-    {0, "convert", "FILE", "write A to FILE (.mtx, .mtx.gz, .npz, .petsc, .spmm), and end", CALL(set_convert),
-     RARE, SELECTS(SP_ACTION_CONVERT)},
+    {0, "convert", "FILE", "write A to FILE (.mtx, .mtx.gz, .npz, .petsc), and end", CALL(set_convert), RARE,
+     SELECTS(SP_ACTION_CONVERT)},
     {0, "timeout", "SECONDS", "end the job if a rank does not answer for so long (default: never)",
      COUNT(timeout, 1), RARE, USED_BY(READS | DEVICES)},
     {0, "scatter-only", NULL, "print what each rank holds, and end", ACTION(SCATTER_ONLY), RARE},
@@ -287,8 +298,8 @@ void sp_options_help(int all, FILE *out)
         "Usage: mpirun -np N spmm_mpi [OPTIONS] [MATRIX]\n\n"
         "Y := A X on N ranks: A sparse, X a dense multivector of K columns. Each rank computes on its\n"
         "cores or its GPU; Y is gathered and checked against the serial product.\n\n"
-        "MATRIX is a file (Matrix Market, .npz, PETSc, Harwell-Boeing, .spmm, also compressed; an edge list\n"
-        "with --read-as) or a generator (default lap3d27:32):\n");
+        "MATRIX is a file (Matrix Market, .npz, PETSc, Harwell-Boeing, also compressed; an edge list with\n"
+        "--read-as) or a generator (default lap3d27:32):\n");
     for (int i = 0; i < kinds; i++) {
         char form[64];
         int n = snprintf(form, sizeof form, "%s:", kind[i].name);
@@ -306,7 +317,7 @@ static spmm_status check_io(const sp_options *o)
     const char *needs = NULL;
     if (!o->io_parallel) return SPMM_OK;
     if (sp_gen_is_spec(o->matrix)) needs = "a generator: give a file, or omit --io";
-    if (o->edges) needs = "--read-as edges: convert it first (spmm_mpi --read-as edges --convert FILE.spmm)";
+    if (o->edges) needs = "--read-as edges: convert it first (spmm_mpi --read-as edges --convert FILE.npz)";
     if (o->cache) needs = "--cache";
     if (o->two_stage) needs = "--scatter two-stage: rank 0 sends nothing";
     if (o->scatter_padded) needs = "--scatter-format ell: rank 0 sends nothing";

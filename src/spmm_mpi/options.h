@@ -54,9 +54,8 @@ typedef struct sp_options {
     int grid_auto;                      /**< 1: --grid auto: the grid with the least cost */
     int64_t plan_ranks[SP_MAX_COLUMNS]; /**< [plan_count] numbers of ranks, from --plan-ranks */
     int plan_count;
-    const char *cache;   /**< --cache: binary file to write the matrix to; NULL: none */
-    const char *convert; /**< --convert: file to write the matrix to, in the format of its suffix; NULL:
-                              none */
+    const char *cache;   /**< --cache: file to write the matrix to, in the format of its ending; NULL: none */
+    const char *convert; /**< --convert: the same */
     int io_parallel;     /**< 1: --io parallel: every rank reads its own block */
     int two_stage;       /**< 1: --scatter two-stage */
     int scatter_padded;  /**< 1: --scatter-format ell */

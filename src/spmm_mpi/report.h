@@ -37,7 +37,7 @@ typedef struct sp_matrix_facts {
                                                      position; longest: number of entries of the longest row;
                                                      empty: number of rows without entries */
     double read_bytes; /**< size of the text, or of the arrays of a binary file; 0 for a generator */
-    int binary;        /**< 1: the matrix was read from a binary file (.spmm, .npz, PETSc) */
+    int binary;        /**< 1: the matrix was read from a binary file (.npz, PETSc) */
     double parse_seconds;
 } sp_matrix_facts;
 

@@ -24,7 +24,7 @@
 /** The targets; each accepts an input of any length, and returns 0. */
 #define FUZZ_TARGETS(X) \
     X(mtx)              \
-    X(gzip) X(spmm) X(csv) X(options) X(mmio) X(numbers) X(petsc) X(npz) X(edges) X(harwell_boeing)
+    X(gzip) X(csv) X(options) X(mmio) X(numbers) X(petsc) X(npz) X(edges) X(harwell_boeing)
 #define FUZZ_DECLARE(name) int fuzz_##name(const uint8_t *data, size_t size);
 FUZZ_TARGETS(FUZZ_DECLARE)
 #undef FUZZ_DECLARE

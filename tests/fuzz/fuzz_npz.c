@@ -1,15 +1,17 @@
 /** Files of SciPy's save_npz(): the same outcome for any number of threads; also blocks of rows, which are
- *  read without checking checksums. Bit 1 of in->extra: the checksums of stored members are made right. */
+ *  read without checking checksums, and a matrix that is written: the file is complete or does not exist. Bit
+ *  1 of in->extra: the checksums of stored members are made right. */
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
 
 #include "files/csr_file.h"
 #include "files/matrix_file.h"
+#include "files/matrix_write.h"
 #include "formats/csr.h"
 #include "files.h"
 
-enum { MOST = 1 << 20 };
+enum { MOST = 1 << 20, MOST_WRITTEN = 1 << 12 };
 
 static void read_file(const char *path, const sp_read_options *options, ways_outcome *o)
 {
@@ -42,6 +44,31 @@ static void read_blocks(const char *path, const sp_read_options *options)
         spmm_csr_destroy(&b);
     }
     sp_matrix_file_close(&f);
+}
+
+/** Writes the matrix, without a fault and with each kind of fault. */
+static void check_written(const fuzz_input *in, const spmm_csr *a)
+{
+    const sp_read_options options = {.precision = a->precision, .threads = 1, .allow_nonfinite = 1};
+    const char *const path = fuzz_folder_file("a.npz");
+    for (int kind = FUZZ_ALLOC_ONCE - 1; kind <= FUZZ_INTR; kind++) {
+        fuzz_input how = *in;
+        how.fault = kind < FUZZ_ALLOC_ONCE ? FUZZ_NO_FAULT : (fuzz_fault)kind;
+        fuzz_fault_on(&how);
+        const spmm_status status = sp_matrix_write(path, a);
+        fuzz_fault_off();
+        if (status == SPMM_OK) {
+            ways_outcome again;
+            read_file(path, &options, &again);
+            FUZZ_CHECK(again.status == SPMM_OK);
+            fuzz_same_csr(a, &again.a);
+            ways_destroy(&again);
+        } else {
+            fuzz_refused(status, path, FUZZ_ANY);
+            FUZZ_CHECK(how.fault != FUZZ_NO_FAULT && !fuzz_harmless(&how));
+        }
+        FUZZ_CHECK(fuzz_folder_clean(path) == (status == SPMM_OK));
+    }
 }
 
 static size_t number_at(const uint8_t *p, int bytes)
@@ -79,6 +106,7 @@ int fuzz_npz(const uint8_t *data, size_t size)
     free(bytes);
     files_check(&in, path, read_file, &o);
     read_blocks(path, &in.read);
+    if (o.status == SPMM_OK && o.a.rows <= MOST_WRITTEN) check_written(&in, &o.a);
     ways_destroy(&o);
     return fuzz_end();
 }
