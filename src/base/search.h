@@ -29,6 +29,22 @@ static inline int64_t sp_partition_share(int64_t n, int64_t parts, int64_t p)
 SP_LOWER_BOUND(sp_lower_bound, int64_t)
 SP_LOWER_BOUND(sp_lower_bound_i32, int32_t)
 
+/** Returns the i in [low, high] where total(of, i) is nearest to `wanted`, the lower one only if it is nearer
+ *  than the next. total() does not decrease. Local. */
+static inline int64_t sp_nearest_total(int64_t (*total)(const void *of, int64_t i), const void *of,
+                                       int64_t low, int64_t high, int64_t wanted)
+{
+    int64_t i = low;
+    while (i < high) {
+        const int64_t middle = i + (high - i) / 2;
+        if (total(of, middle) < wanted)
+            i = middle + 1;
+        else
+            high = middle;
+    }
+    return i > low && wanted - total(of, i - 1) < total(of, i) - wanted ? i - 1 : i;
+}
+
 /** Returns the number of the part that contains i: the last p in [0, parts) with begin[p] <= i, so never an
  *  empty part. Local.
  *  \param [in] begin  boundaries of the parts, [parts + 1], with begin[0] <= i < begin[parts] */

@@ -18,8 +18,9 @@ typedef struct load {
 /** Returns the cost of rows [0, i): the number of their entries plus two per row, for the start of the loop
  *  and the store to Y (without these two, one thread could get nearly all empty rows). Entries of long rows
  *  do not count here, because the parts of long rows are divided separately. */
-static int64_t cost_before(const load *l, int64_t i)
+static int64_t cost_before(const void *of, int64_t i)
 {
+    const load *const l = of;
     if (!l->row_start) return i;
     const int64_t long_rows = sp_lower_bound(l->w->long_row, 0, l->w->long_rows, i);
     return l->row_start[i] - l->row_start[0] - l->entries[long_rows] + 2 * i;
@@ -38,21 +39,6 @@ static int64_t cost_of_parts(const load *l, int64_t p)
     return cost;
 }
 
-/** Returns the row i for which the cost of rows [0, i) is nearest to `wanted`. */
-static int64_t find_boundary(const load *l, int64_t rows, int64_t wanted)
-{
-    int64_t low = 0, high = rows; /* bisection for the first row i with cost_before(i) >= wanted */
-    while (low < high) {
-        const int64_t middle = low + (high - low) / 2;
-        if (cost_before(l, middle) < wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low > 0 && wanted - cost_before(l, low - 1) < cost_before(l, low) - wanted) low--;
-    return low;
-}
-
 /** Divides the parts evenly by number. Then divides the rows such that the rows and parts of each thread
  *  together cost about the same. */
 static void divide(const load *l, int64_t rows, sp_thread_ranges *w)
@@ -63,7 +49,7 @@ static void divide(const load *l, int64_t rows, sp_thread_ranges *w)
     for (int64_t t = 0; t < threads; t++) {
         w->part[t] = sp_partition_share(parts, threads, t);
         const int64_t wanted = sp_partition_share(total, threads, t);
-        w->begin[t] = find_boundary(l, rows, wanted - cost_of_parts(l, w->part[t]));
+        w->begin[t] = sp_nearest_total(cost_before, l, 0, rows, wanted - cost_of_parts(l, w->part[t]));
         if (t > 0 && w->begin[t] < w->begin[t - 1]) w->begin[t] = w->begin[t - 1];
     }
     w->part[threads] = parts;

@@ -23,16 +23,7 @@ void sp_partition_starts(int64_t (*start)(const void *of, int64_t row), const vo
     begin[0] = 0;
     for (int p = 1; p < parts; p++) {
         const int64_t entry = sp_partition_share(nnz, parts, p);
-        int64_t row = begin[p - 1], end = rows;
-        while (row < end) {
-            const int64_t middle = row + (end - row) / 2;
-            if (start(of, middle) < entry)
-                row = middle + 1;
-            else
-                end = middle;
-        }
-        if (row > begin[p - 1] && entry - start(of, row - 1) < start(of, row) - entry) row--;
-        begin[p] = row;
+        begin[p] = sp_nearest_total(start, of, begin[p - 1], rows, entry);
     }
     begin[parts] = rows;
 }
