@@ -1,6 +1,6 @@
 /** Finds the matrix in a tar archive, e.g. NAME/NAME.mtx in archives of the SuiteSparse Matrix Collection.
- *  Formats: ustar, and what GNU tar and pax add for sizes and names (POSIX.1-2017, pax, "ustar Interchange
- *  Format"). Longer names than the header holds are cut. */
+ *  Format: ustar (POSIX.1-2017, pax, "ustar Interchange Format"), with GNU tar's sizes from 8 GiB on. Names
+ *  that only extended headers hold are not read. */
 #ifndef SP_TAR_H
 #define SP_TAR_H
 

@@ -331,22 +331,6 @@ static spmm_status end_archive(sp_input *s)
                        sp_shown(one, sizeof one, matrix.name), sp_shown(other, sizeof other, s->tar->name));
 }
 
-/** If the file is an archive, makes its matrix the text. */
-static spmm_status detect_tar(sp_input *s)
-{
-    unsigned char head[SP_TAR_BLOCK];
-    int64_t n = 0;
-    for (int64_t got = 1; got > 0 && n < SP_TAR_BLOCK; n += got)
-        (void)read_stream(s, (char *)head + n, SP_TAR_BLOCK - n, &got);
-    rewind_stream(s, 0);
-    if (n < SP_TAR_BLOCK || !sp_tar_begins(head)) return SPMM_OK;
-    s->tar = calloc(1, sizeof *s->tar);
-    if (!s->tar) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate a reader", s->path);
-    *s->tar = (sp_tar){.read = read_archive, .source = s};
-    const spmm_status status = find_matrix(s);
-    return status == SPMM_OK ? SPMM_OK : sp_fail(status, "%s: %s", s->path, s->error);
-}
-
 /* ---- any file ---- */
 
 spmm_status sp_input_read(sp_input *s, char *buffer, int64_t bytes, int64_t *got)
@@ -357,16 +341,36 @@ spmm_status sp_input_read(sp_input *s, char *buffer, int64_t bytes, int64_t *got
     return end_archive(s);
 }
 
-/** Refuses a file whose first bytes show that it is not text. Ignores read errors: they will occur again, and
- *  be reported, when the file is read. */
-static spmm_status check_kind(sp_input *s)
+/** Reads the first bytes of the text, and goes back. Returns their number. Ignores read errors: they will
+ *  occur again, and be reported, when the file is read. */
+static int64_t read_head(sp_input *s, unsigned char *head)
 {
-    char head[SP_KIND_BYTES];
     int64_t n = 0;
     for (int64_t got = 1; got > 0 && n < SP_KIND_BYTES; n += got)
-        if (sp_input_read(s, head + n, SP_KIND_BYTES - n, &got) != SPMM_OK) break;
-    const char *const kind = sp_foreign_kind((const unsigned char *)head, n, sp_input_codec(s));
+        if (sp_input_read(s, (char *)head + n, SP_KIND_BYTES - n, &got) != SPMM_OK) break;
     sp_input_go_back(s, 0);
+    return n;
+}
+
+static spmm_status open_archive(sp_input *s)
+{
+    s->tar = calloc(1, sizeof *s->tar);
+    if (!s->tar) return sp_fail(SPMM_ERR_MEMORY, "%s: cannot allocate a reader", s->path);
+    *s->tar = (sp_tar){.read = read_archive, .source = s};
+    const spmm_status status = find_matrix(s);
+    return status == SPMM_OK ? SPMM_OK : sp_fail(status, "%s: %s", s->path, s->error);
+}
+
+/** Makes the matrix of an archive the text. Refuses a file whose first bytes show that it is not text. */
+static spmm_status check_kind(sp_input *s)
+{
+    unsigned char head[SP_KIND_BYTES];
+    int64_t n = read_head(s, head);
+    if (n >= SP_TAR_BLOCK && sp_tar_begins(head)) {
+        TRY(open_archive(s));
+        n = read_head(s, head);
+    }
+    const char *const kind = sp_foreign_kind(head, n, sp_input_codec(s));
     return kind ? sp_fail(SPMM_ERR_UNSUPPORTED, "%s: %s", s->path, kind) : SPMM_OK;
 }
 
@@ -393,7 +397,6 @@ spmm_status sp_input_of(const char *path, int fd, sp_input **source)
     s->fd = fd;
     spmm_status status = fd < 0 ? cannot_open(path, -fd) : check_file(s);
     if (status == SPMM_OK) status = detect_codec(s);
-    if (status == SPMM_OK) status = detect_tar(s);
     if (status == SPMM_OK) status = check_kind(s);
     if (status != SPMM_OK) {
         sp_input_close(s);
