@@ -31,10 +31,8 @@ static sp_csr_file *open_rows(sp_matrix_file *f)
 static spmm_status read_whole(const sp_read_options *options, spmm_csr *a)
 {
     sp_matrix_file f;
-    sp_csr_file *const rows = open_rows(&f);
-    const spmm_status status = sp_csr_file_whole(rows, options, a, NULL);
-    sp_matrix_file_close(&f);
-    return status;
+    CHECK_INT(sp_matrix_file_open(path, options, &f), SPMM_OK);
+    return sp_matrix_file_read(&f, a, NULL, NULL, NULL);
 }
 
 static spmm_status read_block(const sp_csr_file_range *r, spmm_csr *a)
@@ -183,8 +181,7 @@ static void test_nonfinite(void)
 {
     static const double bad[] = {NAN, INFINITY, -INFINITY};
     static const char *const name[] = {"\"nan\"", "\"inf\"", "\"-inf\""};
-    TEST(
-        "nan and inf are refused like those of a text, with row and column, or taken where that is allowed") {
+    TEST("nan and inf are refused with row and column, as in a text file, unless they are allowed") {
         for (int k = 0; k < 12; k++) {
             spmm_csr a, b;
             char message[120];

@@ -8,6 +8,7 @@
 #include "files/matrix_file.h"
 #include "files/matrix_write.h"
 #include "distribute/parallel_read.h"
+#include "same_info.h"
 #include "sample.h"
 #include "test_mpi.h"
 
@@ -105,11 +106,7 @@ static void check_load(const spmm_csr *a, int64_t stored, int64_t duplicates, co
     CHECK_INT(l->duplicates, duplicates);
     CHECK_INT(l->longest, longest);
     CHECK_INT(l->empty, empty);
-    CHECK_TEXT(l->info.format, info->format);
-    CHECK_TEXT(l->info.field, info->field);
-    CHECK_TEXT(l->info.symmetry, info->symmetry);
-    CHECK_INT(l->info.stored, info->stored);
-    CHECK_INT(l->info.bytes, info->bytes);
+    CHECK(same_info(&l->info, info));
 }
 
 /** Bounds on the bytes of a round of reading and of a message, from tiny to default (0). */
@@ -267,7 +264,7 @@ static void test_long_lines(void)
 static void test_damaged_binary(void)
 {
     static char text[TEXT];
-    TEST("a damaged binary file is refused on all ranks, whoever reads the damaged part") {
+    TEST("all ranks refuse a damaged binary file, whichever rank reads the damaged part") {
         spmm_csr a;
         const sp_read_options options = {.threads = 1};
         write_text(text, mtx_text(&kinds[0], 3, 1, text));

@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "formats/csr.h"
+#include "../same_info.h"
 
 enum { MOST_ROWS = 20000, MOST_DENSE = 40000 };
 
@@ -83,7 +84,7 @@ void ways_same(const ways_outcome *a, const ways_outcome *b, int info)
         fuzz_same_csr(&a->a, &b->a);
     else
         same_multivector(&a->x, &b->x);
-    if (info) FUZZ_CHECK(memcmp(&a->info, &b->info, sizeof a->info) == 0);
+    if (info) FUZZ_CHECK(same_info(&a->info, &b->info));
 }
 
 /* ---- dense ---- */
