@@ -6,7 +6,7 @@ int main(int argc, char **argv)
 {
     test_mpi_begin(&argc, &argv, &size);
     device = SPMM_CUDA;
-    if (!gpu_opened("rows are compared with those of a plan on a GPU")) return test_mpi_end();
+    if (!gpu_opened("a plan on a GPU compares new rows with its own")) return test_mpi_end();
     for (on_gpu = 0; on_gpu < 2; on_gpu++) {
         test_updates();
         test_wrong_rows();

@@ -173,8 +173,8 @@ done:
 }
 
 /** Sets r->x_seen on rank 0 to the whole X for verification. An X from a file, or the r->x of a single CPU
- *  rank, is already whole; otherwise generates the whole X, and renumbers its rows if those of the matrix
- *  were. */
+ *  rank, is already whole. Otherwise generates the whole X. If the rows of the matrix were renumbered,
+ *  renumbers the rows of X. */
 static spmm_status see_x(const sp_job *job, run *r)
 {
     const sp_options *const o = &job->options;
