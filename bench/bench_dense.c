@@ -78,7 +78,7 @@ static void load(const char *name, library *l)
 static void run_ours(operation o, operands *a)
 {
     if (o == TIMES)
-        must(sp_times(1, &a->x, a->r, a->x.k, 0, &a->z));
+        must(sp_times(sp_value_of(1, a->x.precision), &a->x, a->r, a->x.k, (sp_value){0}, &a->z));
     else
         must(sp_gram(&a->x, o == DOT ? &a->y : &a->x, a->g));
 }

@@ -88,11 +88,15 @@ typedef enum sp_exactness {
                           instead of by leaves */
 } sp_exactness;
 
+/** Sets of types of values, a bit for each value of spmm_precision. */
+enum { SP_TYPES_REAL = 1 << SPMM_F64 | 1 << SPMM_F32 };
+
 /** An entry of the registry of kernels. */
 typedef struct sp_kernel {
     const char *id; /**< the kernel's name, as used in --kernel and printed by --list-kernels */
     spmm_device device;
     spmm_format format;
+    unsigned types; /**< bit p is set if it multiplies values of type p */
     sp_exactness exact;
     const char *what; /**< description for --list-kernels */
     const sp_kernel_ops *ops;
@@ -126,6 +130,9 @@ const sp_kernel *sp_kernel_find(const char *id);
 /** Returns 1 if `id` is the name of a baseline kernel that this build does not contain (make BASELINE=0),
  *  else 0. Local. */
 int sp_kernel_left_out(const char *id);
+
+/** Returns 1 if the kernel multiplies values of this type, else 0. Local. */
+int sp_kernel_takes(const sp_kernel *kernel, spmm_precision precision);
 
 /** Returns 1 if a product with this kernel and precision has the bits of the serial product in each row of Y
  *  whose row of A has at most `longest` entries, else 0. Local. */

@@ -19,7 +19,7 @@ static spmm_status run(const sp_launch *l) { return refuse(); }
 
 #define CPU(id)
 #define CUDA(id) SP_KERNEL(id) = {run, NULL, NULL, NULL, NULL, NULL};
-#define KERNEL(id, backend, format, exact, what) backend(id)
+#define KERNEL(id, backend, format, types, exact, what) backend(id)
 #include "kernels/kernels.def"
 #undef KERNEL
 
@@ -39,12 +39,13 @@ REFUSE(sp_cuda_push_rounded, const void *x, int64_t pitch, int64_t row_bytes, co
        int alone, void *stream)
 REFUSE(sp_cuda_split, const void *x, int64_t x_pitch, int64_t rows, int count, int64_t width, void *out,
        int64_t slice_bytes, void *stream)
-REFUSE(sp_cuda_axpby, double alpha, const spmm_multivector *x, double beta, spmm_multivector *y, void *stream)
-REFUSE(sp_cuda_scale, const double *factor, spmm_multivector *x, void *stream)
+REFUSE(sp_cuda_axpby, sp_value alpha, const spmm_multivector *x, sp_value beta, spmm_multivector *y,
+       void *stream)
+REFUSE(sp_cuda_scale, const void *factor, spmm_multivector *x, void *stream)
 REFUSE(sp_cuda_scale_rows, const void *factor, int64_t stride, spmm_multivector *x, void *stream)
 REFUSE(sp_cuda_gram, const spmm_multivector *x, const spmm_multivector *y, double *g)
 REFUSE(sp_cuda_squares, const spmm_multivector *x, double *sum)
-REFUSE(sp_cuda_times, double alpha, const spmm_multivector *x, const double *r, int64_t ldr, double beta,
+REFUSE(sp_cuda_times, sp_value alpha, const spmm_multivector *x, const double *r, int64_t ldr, sp_value beta,
        const spmm_multivector *y)
 REFUSE(sp_cuda_compare_rows, const spmm_csr *block, const spmm_rows *a, uint32_t mark, uint32_t *found,
        void *stream)

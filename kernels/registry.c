@@ -8,20 +8,20 @@
 #include "base/status.h"
 #include "formats/summation.h"
 
-#define KERNEL(id, device, format, exact, what) +1
+#define KERNEL(id, device, format, types, exact, what) +1
 enum {
     KERNELS = 0
 #include "kernels/kernels.def"
 };
 #undef KERNEL
 
-#define KERNEL(id, device, format, exact, what) extern const sp_kernel_ops sp_kernel_##id;
+#define KERNEL(id, device, format, types, exact, what) extern const sp_kernel_ops sp_kernel_##id;
 #include "kernels/kernels.def"
 #undef KERNEL
 
 static sp_kernel registry[KERNELS + SP_MOST_ADDED] = {
-#define KERNEL(id, device, format, exact, what) \
-    {#id, SPMM_##device, SPMM_##format, SP_EXACT_##exact, what, &sp_kernel_##id, NULL},
+#define KERNEL(id, device, format, types, exact, what) \
+    {#id, SPMM_##device, SPMM_##format, SP_TYPES_##types, SP_EXACT_##exact, what, &sp_kernel_##id, NULL},
 #include "kernels/kernels.def"
 #undef KERNEL
 };
@@ -60,13 +60,18 @@ const sp_kernel *sp_kernel_find(const char *id)
 int sp_kernel_left_out(const char *id)
 {
     static const char *const baseline[] = {
-#define KERNEL(id, device, format, exact, what) #id,
+#define KERNEL(id, device, format, types, exact, what) #id,
 #include "kernels/baseline.def"
 #undef KERNEL
     };
     for (size_t i = 0; i < sizeof baseline / sizeof *baseline; i++)
         if (strcmp(baseline[i], id) == 0) return !sp_kernel_find(id);
     return 0;
+}
+
+int sp_kernel_takes(const sp_kernel *kernel, spmm_precision precision)
+{
+    return kernel->types >> precision & 1;
 }
 
 int sp_kernel_is_exact(const sp_kernel *kernel, spmm_precision precision, int64_t longest)

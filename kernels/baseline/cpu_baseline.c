@@ -30,17 +30,15 @@ spmm_status sp_baseline_prepare(const sp_setup *setup, void **state)
     return sp_alloc(state, setup->k * setup->a->cols, sp_value_size(setup->a->precision), "X transposed");
 }
 
+#define TRANSPOSE(T) ((T *)l->state)[j * rows + i] = ((const T *)l->x->data)[i * ld + j];
+
 void sp_baseline_transpose(const sp_launch *l)
 {
     const int64_t rows = l->x->rows, k = l->x->k, ld = l->x->ld;
     const int threads = l->ranges->threads;
 #pragma omp parallel for collapse(2) schedule(static) num_threads(threads)
     for (int64_t j = 0; j < k; j++)
-        for (int64_t i = 0; i < rows; i++)
-            if (l->a->precision == SPMM_F64)
-                ((double *)l->state)[j * rows + i] = ((const double *)l->x->data)[i * ld + j];
-            else
-                ((float *)l->state)[j * rows + i] = ((const float *)l->x->data)[i * ld + j];
+        for (int64_t i = 0; i < rows; i++) SP_BY_TYPE(l->a->precision, TRANSPOSE);
 }
 
 void sp_baseline_release(void *state) { sp_free(state); }

@@ -45,16 +45,16 @@ static inline float sp_baseline_fma_f32(float a, float x, float sum) { return fm
 #define SP_BASELINE_PRODUCTS(PRODUCT)                                          \
     PRODUCT(, double, f64, product_f64)                                        \
     PRODUCT(, float, f32, product_f32)                                         \
-    PRODUCT(__attribute__((target("avx2,fma"))), double, f64, product_f64_fma) \
-    PRODUCT(__attribute__((target("avx2,fma"))), float, f32, product_f32_fma)
-#define SP_BASELINE_PRODUCT(a)                                                                 \
-    (sp_cpu_isa() == SP_ISA_GENERIC ? ((a)->precision == SPMM_F64 ? product_f64 : product_f32) \
-                                    : ((a)->precision == SPMM_F64 ? product_f64_fma : product_f32_fma))
+    PRODUCT(__attribute__((target("avx2,fma"))), double, f64, product_fma_f64) \
+    PRODUCT(__attribute__((target("avx2,fma"))), float, f32, product_fma_f32)
+#define SP_BASELINE_PRODUCT(a)                                            \
+    (sp_cpu_isa() == SP_ISA_GENERIC ? SP_OF_TYPE(product, (a)->precision) \
+                                    : SP_OF_TYPE(product_fma, (a)->precision))
 #else
 #define SP_BASELINE_PRODUCTS(PRODUCT)   \
     PRODUCT(, double, f64, product_f64) \
     PRODUCT(, float, f32, product_f32)
-#define SP_BASELINE_PRODUCT(a) ((a)->precision == SPMM_F64 ? product_f64 : product_f32)
+#define SP_BASELINE_PRODUCT(a) SP_OF_TYPE(product, (a)->precision)
 #endif
 
 #endif

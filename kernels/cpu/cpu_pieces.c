@@ -64,8 +64,10 @@ enum { STRIP = 64 };
 
 /* Adds the sums of a long row's `segments` segments, at `from`, in the canonical order. */
 #define ADD_SEGMENTS(name, type)                                                                \
-    static void name(const type *from, int64_t ld, int64_t segments, int64_t k, type *y)        \
+    static void name(const void *partial, int64_t ld, int64_t segments, int64_t k, void *row)   \
     {                                                                                           \
+        const type *from = partial;                                                             \
+        type *const y = row;                                                                    \
         type section[STRIP], part[STRIP], sum[STRIP];                                           \
         for (int64_t j = 0, n; j < k; j += n) {                                                 \
             n = k - j < STRIP ? k - j : STRIP;                                                  \
@@ -87,12 +89,8 @@ ADD_SEGMENTS(add_segments_f32, float)
 
 void sp_pieces_add(const sp_pieces *p, int64_t g, spmm_multivector *y)
 {
-    const int64_t at = p->first[g] * p->partial_ld, segments = p->first[g + 1] - p->first[g];
-    const int64_t to = p->long_row[g] * y->ld;
-    if (y->precision == SPMM_F64)
-        add_segments_f64((const double *)p->partial + at, p->partial_ld, segments, y->k,
-                         (double *)y->data + to);
-    else
-        add_segments_f32((const float *)p->partial + at, p->partial_ld, segments, y->k,
-                         (float *)y->data + to);
+    const char *const partial = (const char *)p->partial +
+                                p->first[g] * p->partial_ld * sp_value_size(y->precision);
+    SP_OF_TYPE(add_segments, y->precision)
+    (partial, p->partial_ld, p->first[g + 1] - p->first[g], y->k, sp_row(y, p->long_row[g]));
 }

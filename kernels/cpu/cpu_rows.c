@@ -78,16 +78,18 @@ typedef struct column_block {
 
 /* ---- preparation ---- */
 
+/* The bits are compared in words of 32, because -0 and 0 are different values here, and NaNs may be equal. */
+#define COMPARE(T)                                 \
+    enum { WORDS = sizeof(T) / sizeof(uint32_t) }; \
+    const uint32_t *const word = val;              \
+    for (int64_t e = begin; e < end; e++)          \
+        for (int w = 0; w < WORDS; w++) differ |= word[e * WORDS + w] ^ word[at * WORDS + w];
+
 /** Returns 1 if the values at positions begin .. end - 1 have the bits of the value at `at`. */
 static int are_equal(const void *val, spmm_precision precision, int64_t begin, int64_t end, int64_t at)
 {
-    uint64_t differ = 0;
-    if (precision == SPMM_F64)
-        for (int64_t e = begin; e < end; e++)
-            differ |= ((const uint64_t *)val)[e] ^ ((const uint64_t *)val)[at];
-    else
-        for (int64_t e = begin; e < end; e++)
-            differ |= ((const uint32_t *)val)[e] ^ ((const uint32_t *)val)[at];
+    uint32_t differ = 0;
+    SP_BY_TYPE(precision, COMPARE);
     return differ == 0;
 }
 
@@ -234,7 +236,7 @@ static int gains_by_narrow(const sp_rows *s, const sp_matrix *a, int threads)
 static void narrow(const sp_setup *setup, sp_rows *s)
 {
     const sp_matrix *const a = setup->a;
-    if (a->precision != SPMM_F64 || a->nnz == 0 || s->common || s->narrow || s->wide ||
+    if (!sp_rounds(a->precision, SPMM_F32) || a->nnz == 0 || s->common || s->narrow || s->wide ||
         !gains_by_narrow(s, a, setup->threads))
         return;
     const int64_t count = s->end[a->rows - 1];
@@ -521,23 +523,20 @@ static void run_parts(const product *p, int64_t first, int64_t last)
     }
 }
 
+#define ADD(T)                                                                                 \
+    T *const sum = sp_row(y, i);                                                               \
+    for (int64_t n = 0; n < count; n++) {                                                      \
+        const T *const partial = (const T *)p->s->partial + (first + n) * p->s->partial_ld;    \
+        for (int64_t j = 0; j < y->k; j++) sum[j] = n == 0 ? partial[j] : sum[j] + partial[j]; \
+    }
+
 /** Computes long row number g of Y: adds, in order, the sums of its `count` parts, which are parts
  *  first .. first + count - 1. */
 static void add_parts(const product *p, int64_t g, int64_t first, int64_t count)
 {
     const spmm_multivector *const y = p->l->y;
-    const int64_t i = ranges_of(p)->long_row[g], at = (p->s->row ? p->s->row[i] : i) * y->ld,
-                  ld = p->s->partial_ld;
-    for (int64_t n = 0; n < count; n++)
-        if (y->precision == SPMM_F64) {
-            const double *const partial = (const double *)p->s->partial + (first + n) * ld;
-            double *const sum = (double *)y->data + at;
-            for (int64_t j = 0; j < y->k; j++) sum[j] = n == 0 ? partial[j] : sum[j] + partial[j];
-        } else {
-            const float *const partial = (const float *)p->s->partial + (first + n) * ld;
-            float *const sum = (float *)y->data + at;
-            for (int64_t j = 0; j < y->k; j++) sum[j] = n == 0 ? partial[j] : sum[j] + partial[j];
-        }
+    const int64_t at = ranges_of(p)->long_row[g], i = p->s->row ? p->s->row[at] : at;
+    SP_BY_TYPE(y->precision, ADD);
 }
 
 /** Computes the long rows of Y that this thread adds: rows number `thread`, `thread` + `threads`, ... */

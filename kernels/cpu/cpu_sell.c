@@ -133,6 +133,8 @@ static const void *common_value(const sp_setup *setup)
         for (int64_t e = n; e < (most); e++) (to)[e * SP_LANES] = 0;      \
     } while (0)
 
+#define FILL_VALUES(T) FILL_LANE(((const T *)a->as)[from + e], n, most, (T *)m->val + to);
+
 /** Copies the entries of slice i. */
 static void copy_slice(const spmm_csr *a, const sp_piece *sorted, const sp_slices *m, int64_t i)
 {
@@ -148,10 +150,7 @@ static void copy_slice(const spmm_csr *a, const sp_piece *sorted, const sp_slice
             FILL_LANE((uint16_t)(a->ja[from + e] - m->base[i]), n, most, m->near + to);
         else
             FILL_LANE(a->ja[from + e], n, most, m->col + to);
-        if (a->precision == SPMM_F64)
-            FILL_LANE(((const double *)a->as)[from + e], n, most, (double *)m->val + to);
-        else
-            FILL_LANE(((const float *)a->as)[from + e], n, most, (float *)m->val + to);
+        SP_BY_TYPE(a->precision, FILL_VALUES);
     }
 }
 

@@ -113,8 +113,9 @@ spmm_status sp_cuda_find_common(const sp_setup *setup, void **state)
     s->wide = 1;
     if (a->nnz == 0) return SPMM_OK;
     if (!s->common) TRY(sp_device_alloc(&s->common, SP_FOUND * sp_value_size(a->precision), "a value"));
-    TRY(a->precision == SPMM_F64 ? examine<unsigned long long>(a, s->common, &s->equal, &s->wide)
-                                 : examine<unsigned>(a, s->common, &s->equal, &s->wide));
+    TRY(with_type(a->precision, [&](auto value) {
+        return examine<unsigned_of<decltype(value)>>(a, s->common, &s->equal, &s->wide);
+    }));
     return s->wide ? SPMM_OK : copy_values(setup, s);
 }
 

@@ -14,15 +14,11 @@ __device__ int64_t integer_at(const void *array, int bytes, int64_t i)
     return bytes == 8 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
 }
 
-__device__ bool same_value(const void *a, const void *b, int size, int64_t e)
-{
-    return size == 8 ? ((const uint64_t *)a)[e] == ((const uint64_t *)b)[e]
-                     : ((const uint32_t *)a)[e] == ((const uint32_t *)b)[e];
-}
-
+/** B: an unsigned integer with the size of a value */
+template <typename B>
 __global__ void __launch_bounds__(THREADS)
-    compare_rows(const __grid_constant__ spmm_csr block, const __grid_constant__ spmm_rows a, int size,
-                 uint32_t mark, volatile uint32_t *found)
+    compare_rows(const __grid_constant__ spmm_csr block, const __grid_constant__ spmm_rows a, uint32_t mark,
+                 volatile uint32_t *found)
 {
     /* if the last row start differs, ja and as may have fewer elements than the block */
     if (a.irp && integer_at(a.irp, a.irp_bytes, block.rows) != block.nnz) {
@@ -35,7 +31,7 @@ __global__ void __launch_bounds__(THREADS)
             pattern |= integer_at(a.irp, a.irp_bytes, i) != block.irp[i];
     for (int64_t e = first_item(); e < block.nnz; e += grid_size()) {
         if (a.irp) pattern |= integer_at(a.ja, a.ja_bytes, e) != block.ja[e];
-        if (a.as) values |= !same_value(a.as, block.as, size, e);
+        if (a.as) values |= ((const B *)a.as)[e] != ((const B *)block.as)[e];
     }
     if (pattern) found[0] = mark;
     if (values) found[1] = mark;
@@ -48,7 +44,9 @@ extern "C" spmm_status sp_cuda_compare_rows(const spmm_csr *block, const spmm_ro
 {
     if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
     const int64_t items = block->nnz > block->rows ? block->nnz : block->rows + 1;
-    compare_rows<<<blocks_for(items), THREADS, 0, (cudaStream_t)stream>>>(
-        *block, *a, block->precision == SPMM_F64 ? 8 : 4, mark, found);
+    with_type(block->precision, [&](auto value) {
+        compare_rows<unsigned_of<decltype(value)>>
+            <<<blocks_for(items), THREADS, 0, (cudaStream_t)stream>>>(*block, *a, mark, found);
+    });
     return sp_device_launched("compare_rows");
 }

@@ -171,9 +171,8 @@ static void launch_typed(const sp_launch *l, const sp_work_lists *lists, cudaStr
 
 void sp_cuda_launch_lists(const sp_launch *l, const sp_work_lists *lists, cudaStream_t stream)
 {
-    const auto launch = l->a->precision == SPMM_F64 ? launch_typed<false, double>
-                                                    : launch_typed<false, float>;
-    if (lists && lists->long_rows.packs > 0) launch(l, lists, stream);
+    if (!lists || lists->long_rows.packs == 0) return;
+    with_type(l->a->precision, [&](auto value) { launch_typed<false, decltype(value)>(l, lists, stream); });
 }
 
 /** Lists the rows on the GPU, because the matrix is in GPU memory.

@@ -247,7 +247,7 @@ template <typename T> spmm_status upload(const double *r, int64_t ldr, int64_t k
 }
 
 template <typename T>
-spmm_status run_times(double alpha, const spmm_multivector *x, const double *r, int64_t ldr, double beta,
+spmm_status run_times(sp_value alpha, const spmm_multivector *x, const double *r, int64_t ldr, sp_value beta,
                       const spmm_multivector *y, cudaStream_t stream)
 {
     const dim3 grid((unsigned)((x->rows + SIDE - 1) / SIDE), (unsigned)((y->k + SIDE - 1) / SIDE));
@@ -260,23 +260,24 @@ spmm_status run_times(double alpha, const spmm_multivector *x, const double *r, 
         to = other;
     }
     if (status == SPMM_OK) {
-        times<T><<<grid, BLOCK, 0, stream>>>((T)alpha, view<T>(x), (const T *)there, aside ? (T)0 : (T)beta,
-                                             view<T>(&to));
+        times<T><<<grid, BLOCK, 0, stream>>>(*(const T *)&alpha, view<T>(x), (const T *)there,
+                                             aside ? (T)0 : *(const T *)&beta, view<T>(&to));
         status = sp_device_launched("times");
     }
     to = *y;
-    if (status == SPMM_OK && aside) status = sp_cuda_axpby(1, &other, beta, &to, stream);
+    if (status == SPMM_OK && aside)
+        status = sp_cuda_axpby(sp_value_of(1, y->precision), &other, beta, &to, stream);
     if (status == SPMM_OK) status = sp_device_sync();
     spmm_multivector_destroy(&other);
     sp_device_free(there);
     return status;
 }
 
-template <typename T> __global__ void __launch_bounds__(BLOCK) scale(const double *factor, matrix<T> x)
+template <typename T> __global__ void __launch_bounds__(BLOCK) scale(const T *factor, matrix<T> x)
 {
     const int64_t all = x.rows * x.k;
     for (int64_t e = blockIdx.x * (int64_t)BLOCK + threadIdx.x; e < all; e += gridDim.x * (int64_t)BLOCK)
-        x.data[e / x.k * x.ld + e % x.k] *= (T)factor[e % x.k];
+        x.data[e / x.k * x.ld + e % x.k] *= factor[e % x.k];
 }
 
 /** Multiplies row i of x by factor[i * stride]. by_columns: a column-major x is passed as the row-major
@@ -308,7 +309,8 @@ cudaStream_t main_stream() { return (cudaStream_t)sp_device_stream(SP_STREAM_MAI
 
 extern "C" spmm_status sp_cuda_gram(const spmm_multivector *x, const spmm_multivector *y, double *g)
 {
-    return (x->precision == SPMM_F64 ? run_gram<double> : run_gram<float>)(x, y, g, main_stream());
+    return with_type(x->precision,
+                     [&](auto value) { return run_gram<decltype(value)>(x, y, g, main_stream()); });
 }
 
 extern "C" spmm_status sp_cuda_squares(const spmm_multivector *x, double *sum)
@@ -317,31 +319,31 @@ extern "C" spmm_status sp_cuda_squares(const spmm_multivector *x, double *sum)
     const int64_t sections = sections_for(x->rows, 1);
     void *part;
     TRY(sp_device_alloc(&part, (sections + 1) * x->k * (int64_t)sizeof *sum, "partial sums of squares"));
-    if (x->precision == SPMM_F64)
-        squares<double><<<(unsigned)sections, BLOCK, 0, stream>>>(view<double>(x), (double *)part);
-    else
-        squares<float><<<(unsigned)sections, BLOCK, 0, stream>>>(view<float>(x), (double *)part);
+    with_type(x->precision, [&](auto value) {
+        squares<<<(unsigned)sections, BLOCK, 0, stream>>>(view<decltype(value)>(x), (double *)part);
+    });
     spmm_status status = sp_device_launched("squares");
     if (status == SPMM_OK) status = collect((double *)part, sections, x->k, sum, stream);
     sp_device_free(part);
     return status;
 }
 
-extern "C" spmm_status sp_cuda_times(double alpha, const spmm_multivector *x, const double *r, int64_t ldr,
-                                     double beta, const spmm_multivector *y)
+extern "C" spmm_status sp_cuda_times(sp_value alpha, const spmm_multivector *x, const double *r, int64_t ldr,
+                                     sp_value beta, const spmm_multivector *y)
 {
-    return (x->precision == SPMM_F64 ? run_times<double> : run_times<float>)(alpha, x, r, ldr, beta, y,
-                                                                             main_stream());
+    return with_type(x->precision, [&](auto value) {
+        return run_times<decltype(value)>(alpha, x, r, ldr, beta, y, main_stream());
+    });
 }
 
-extern "C" spmm_status sp_cuda_scale(const double *factor, spmm_multivector *x, void *stream)
+extern "C" spmm_status sp_cuda_scale(const void *factor, spmm_multivector *x, void *stream)
 {
     const unsigned blocks = (unsigned)std::min((x->rows * x->k + BLOCK - 1) / BLOCK, (int64_t)1 << 20);
     if (x->rows == 0) return SPMM_OK;
-    if (x->precision == SPMM_F64)
-        scale<double><<<blocks, BLOCK, 0, (cudaStream_t)stream>>>(factor, view<double>(x));
-    else
-        scale<float><<<blocks, BLOCK, 0, (cudaStream_t)stream>>>(factor, view<float>(x));
+    with_type(x->precision, [&](auto value) {
+        using T = decltype(value);
+        scale<<<blocks, BLOCK, 0, (cudaStream_t)stream>>>((const T *)factor, view<T>(x));
+    });
     return sp_device_launched("scale");
 }
 
@@ -349,7 +351,8 @@ extern "C" spmm_status sp_cuda_scale_rows(const void *factor, int64_t stride, sp
                                           void *stream)
 {
     if (x->rows == 0) return SPMM_OK;
-    const auto launch = x->precision == SPMM_F64 ? launch_scale_rows<double> : launch_scale_rows<float>;
-    launch(factor, stride, x, (cudaStream_t)stream);
+    with_type(x->precision, [&](auto value) {
+        launch_scale_rows<decltype(value)>(factor, stride, x, (cudaStream_t)stream);
+    });
     return sp_device_launched("scale_rows");
 }

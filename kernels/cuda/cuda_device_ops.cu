@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <type_traits>
 
+#include "kernels/cuda/cuda_types.cuh"
+
 extern "C" {
 #include "device/device.h"
 #include "device/device_ops.h"
@@ -294,12 +296,11 @@ extern "C" spmm_status sp_cuda_add_rows(const sp_row_sums *sums, const spmm_mult
     const unsigned blocks = blocks_for(sums->count * y->k);
     const int64_t ghost = s->ghost_low * s->ld;
     if (sums->count == 0) return SPMM_OK;
-    if (y->precision == SPMM_F64)
-        add_rows<double><<<blocks, BLOCK, 0, (cudaStream_t)stream>>>(*sums, (const double *)s->data - ghost,
-                                                                     s->ld, (double *)y->data, y->ld, y->k);
-    else
-        add_rows<float><<<blocks, BLOCK, 0, (cudaStream_t)stream>>>(*sums, (const float *)s->data - ghost,
-                                                                    s->ld, (float *)y->data, y->ld, y->k);
+    with_type(y->precision, [&](auto value) {
+        using T = decltype(value);
+        add_rows<T><<<blocks, BLOCK, 0, (cudaStream_t)stream>>>(*sums, (const T *)s->data - ghost, s->ld,
+                                                                (T *)y->data, y->ld, y->k);
+    });
     return sp_device_launched("add_rows");
 }
 
@@ -338,33 +339,32 @@ extern "C" spmm_status sp_cuda_split(const void *x, int64_t x_pitch, int64_t row
 /** Launches transpose() for y := alpha x + beta y, where exactly one of x and y is column-major. x is passed
  *  as a row-major matrix of `lines` lines. */
 template <typename T>
-void launch_transpose(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
+void launch_transpose(sp_value alpha, const spmm_multivector *x, sp_value beta, spmm_multivector *y,
                       cudaStream_t stream)
 {
     const int by_columns = x->layout == SPMM_COLUMN_MAJOR;
     const int64_t lines = by_columns ? x->k : x->rows, length = by_columns ? x->rows : x->k;
     const int64_t tiles = ((lines - 1) / TILE + 1) * ((length - 1) / TILE + 1);
     transpose<T><<<(unsigned)std::min(tiles, (int64_t)MOST_TILES), dim3(TILE, TILE_LINES), 0, stream>>>(
-        (T)alpha, (const T *)x->data, x->ld, (T)beta, (T *)y->data, y->ld, lines, length);
+        *(const T *)&alpha, (const T *)x->data, x->ld, *(const T *)&beta, (T *)y->data, y->ld, lines, length);
 }
 
-extern "C" spmm_status sp_cuda_axpby(double alpha, const spmm_multivector *x, double beta,
+extern "C" spmm_status sp_cuda_axpby(sp_value alpha, const spmm_multivector *x, sp_value beta,
                                      spmm_multivector *y, void *stream)
 {
     const unsigned blocks = blocks_for(y->rows * y->k);
     if (y->rows == 0) return SPMM_OK;
     if (x->layout != y->layout) {
-        if (y->precision == SPMM_F64)
-            launch_transpose<double>(alpha, x, beta, y, (cudaStream_t)stream);
-        else
-            launch_transpose<float>(alpha, x, beta, y, (cudaStream_t)stream);
+        with_type(y->precision, [&](auto value) {
+            launch_transpose<decltype(value)>(alpha, x, beta, y, (cudaStream_t)stream);
+        });
         return sp_device_launched("transpose");
     }
-    if (y->precision == SPMM_F64)
-        axpby<double><<<blocks, BLOCK, 0, (cudaStream_t)stream>>>(alpha, (const double *)x->data, x->ld, beta,
-                                                                  (double *)y->data, y->ld, y->rows, y->k);
-    else
-        axpby<float><<<blocks, BLOCK, 0, (cudaStream_t)stream>>>(
-            (float)alpha, (const float *)x->data, x->ld, (float)beta, (float *)y->data, y->ld, y->rows, y->k);
+    with_type(y->precision, [&](auto value) {
+        using T = decltype(value);
+        axpby<T><<<blocks, BLOCK, 0, (cudaStream_t)stream>>>(*(const T *)&alpha, (const T *)x->data, x->ld,
+                                                             *(const T *)&beta, (T *)y->data, y->ld, y->rows,
+                                                             y->k);
+    });
     return sp_device_launched("axpby");
 }

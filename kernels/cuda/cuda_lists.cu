@@ -492,8 +492,8 @@ spmm_status sell_steps(lists *l, sp_sections *p, sp_matrix *m)
     TRY(allocate(m, SP_TARGET, &m->target, m->groups * SP_SLICE, sizeof *m->target));
     TRY(allocate(m, SP_COL, &m->col, slices_end + p->entries, sizeof *m->col));
     TRY(allocate(m, SP_VAL, &m->val, slices_end + p->entries, sp_value_size(m->precision)));
-    return m->precision == SPMM_F64 ? fill<double>(l, row, long_start, slices_end, m)
-                                    : fill<float>(l, row, long_start, slices_end, m);
+    return with_type(m->precision,
+                     [&](auto value) { return fill<decltype(value)>(l, row, long_start, slices_end, m); });
 }
 
 } // namespace

@@ -390,7 +390,7 @@ spmm_status prepare(const sp_setup *setup, void **state)
     s->columns = (int)setup->k;
     spmm_status status = sp_cuda_prepare_copied_rows(setup, &s->lists);
     if (status == SPMM_OK && setup->a->rows > 0 && choose_shape(setup, &shape) &&
-        (setup->a->precision == SPMM_F64 ? allow_shared_memory<double> : allow_shared_memory<float>)()) {
+        with_type(setup->a->precision, [](auto value) { return allow_shared_memory<decltype(value)>(); })) {
         status = make_plans(setup->a, shape, &s->plan);
     }
     if (status == SPMM_OK)

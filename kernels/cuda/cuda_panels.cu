@@ -409,7 +409,7 @@ spmm_status convert(panels *s, sp_matrix *m, order_chooser choose)
     const int64_t size = sp_value_size(m->precision);
     TRY(allocate(m, SP_VAL, &m->val, entries + SP_PANEL_PADDING, size));
     TRY(sp_device_zero((char *)m->val + entries * size, SP_PANEL_PADDING * size));
-    TRY(m->precision == SPMM_F64 ? fill<double>(s, m) : fill<float>(s, m));
+    TRY(with_type(m->precision, [&](auto value) { return fill<decltype(value)>(s, m); }));
     return sp_device_sync();
 }
 

@@ -3,6 +3,8 @@
 #ifndef SP_CUDA_PASSES_CUH
 #define SP_CUDA_PASSES_CUH
 
+#include "kernels/cuda/cuda_types.cuh"
+
 extern "C" {
 #include "base/memory.h"
 #include "device/device.h"

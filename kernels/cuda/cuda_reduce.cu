@@ -141,7 +141,7 @@ spmm_status reduce(const spmm_multivector *y, const spmm_multivector *ref, total
                        "another precision",
                        (long long)y->rows, (long long)y->k, (long long)ref->rows, (long long)ref->k);
     if (y->rows == 0 || y->k == 0) return SPMM_OK;
-    return (y->precision == SPMM_F64 ? launch<double> : launch<float>)(y, ref, result);
+    return with_type(y->precision, [&](auto value) { return launch<decltype(value)>(y, ref, result); });
 }
 
 } // namespace

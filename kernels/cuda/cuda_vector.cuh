@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "kernels/cuda/cuda_types.cuh"
 #include "spmm_types.h"
 extern "C" {
 #include "base/memory.h"
@@ -103,14 +104,13 @@ template <int N> __device__ inline void use_after(int32_t (&col)[N])
 /** Queues a product, in one precision, for a matrix that has rows. */
 using product_launcher = void (*)(const sp_launch *, cudaStream_t);
 
-/** Implements sp_kernel_ops.run for the kernel named `id`: calls launcher f64 or f32, depending on the
- *  precision of the matrix. */
-template <product_launcher f64, product_launcher f32>
-spmm_status launch_product(const sp_launch *l, const char *id)
+/** Implements sp_kernel_ops.run for the kernel named `id`: calls the launcher for the type of the matrix's
+ *  values. `launchers` are in the order of value_type.def. */
+template <product_launcher... launchers> spmm_status launch_product(const sp_launch *l, const char *id)
 {
     if (!l->stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
     if (l->a->rows == 0) return SPMM_OK;
-    (l->a->precision == SPMM_F64 ? f64 : f32)(l, (cudaStream_t)l->stream);
+    of_type<launchers...>(l->a->precision)(l, (cudaStream_t)l->stream);
     return sp_device_launched(id);
 }
 

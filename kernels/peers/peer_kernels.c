@@ -264,7 +264,8 @@ static spmm_status run(const sp_launch *launch)
 void sp_peer_kernels_add(void)
 {
     static const sp_kernel kernels[] = {
-#define PEER(id, device, library, what) {#id, SPMM_##device, SPMM_CSR, SP_EXACT_NO, what, &id##_ops, library},
+#define PEER(id, device, library, what) \
+    {#id, SPMM_##device, SPMM_CSR, SP_TYPES_REAL, SP_EXACT_NO, what, &id##_ops, library},
 #include "kernels/peers/peers.def"
 #undef PEER
     };

@@ -3,11 +3,23 @@
 #include <cblas.h>
 
 #include "base/status.h"
+#include "base/value_type.h"
 #include "kernels/series/series.h"
 
 /* openblas_set_num_threads() exists in OpenBLAS only; other BLAS libraries take their number of threads from
  * OpenMP or the environment. */
 extern void openblas_set_num_threads(int threads) __attribute__((weak));
+
+#define MULTIPLY(name, syrk, gemm)                                                                     \
+    static void name(const sp_dots *d, int m, int n, int k, int ld)                                    \
+    {                                                                                                  \
+        if (d->triangle)                                                                               \
+            syrk(CblasColMajor, CblasUpper, CblasTrans, m, k, 1, d->a, ld, 0, d->c, m);                \
+        else                                                                                           \
+            gemm(CblasColMajor, CblasTrans, CblasNoTrans, m, n, k, 1, d->a, ld, d->b, ld, 0, d->c, m); \
+    }
+MULTIPLY(multiply_f64, cblas_dsyrk, cblas_dgemm)
+MULTIPLY(multiply_f32, cblas_ssyrk, cblas_sgemm)
 
 static spmm_status dots(const sp_dots *d)
 {
@@ -16,14 +28,7 @@ static spmm_status dots(const sp_dots *d)
         return sp_fail(SPMM_ERR_LIMIT, "series of %lld values: a size exceeds an int of the BLAS",
                        (long long)d->length);
     if (openblas_set_num_threads) openblas_set_num_threads(d->threads);
-    if (d->triangle && d->precision == SPMM_F64)
-        cblas_dsyrk(CblasColMajor, CblasUpper, CblasTrans, m, k, 1, d->a, ld, 0, d->c, m);
-    else if (d->triangle)
-        cblas_ssyrk(CblasColMajor, CblasUpper, CblasTrans, m, k, 1, d->a, ld, 0, d->c, m);
-    else if (d->precision == SPMM_F64)
-        cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, m, n, k, 1, d->a, ld, d->b, ld, 0, d->c, m);
-    else
-        cblas_sgemm(CblasColMajor, CblasTrans, CblasNoTrans, m, n, k, 1, d->a, ld, d->b, ld, 0, d->c, m);
+    SP_OF_TYPE(multiply, d->precision)(d, m, n, k, ld);
     return SPMM_OK;
 }
 

@@ -1,5 +1,6 @@
 /** Computes the numerators of Pearson's coefficients on the CPU without a BLAS library: for builds that have
  *  none, and to check the results of a BLAS independently. */
+#include "base/value_type.h"
 #include "kernels/series/series.h"
 
 #define T double
@@ -11,10 +12,7 @@
 
 static spmm_status dots(const sp_dots *d)
 {
-    if (d->precision == SPMM_F64)
-        dots_f64(d);
-    else
-        dots_f32(d);
+    SP_OF_TYPE(dots, d->precision)(d);
     return SPMM_OK;
 }
 

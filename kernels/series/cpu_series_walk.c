@@ -57,7 +57,7 @@ static walks walks_of(const sp_series *x)
         [SP_ISA_AVX512] = {{walk_f64_avx512, walk_one_f64_avx512}, {walk_f32_avx512, walk_one_f32_avx512}},
 #endif
     };
-    return list[sp_cpu_isa()][x->v.precision == SPMM_F32];
+    return list[sp_cpu_isa()][x->v.precision];
 }
 
 static spmm_status run(const sp_series_launch *l)

@@ -39,15 +39,15 @@ spmm_status series_block(const sp_series_launch *l, K kernel, size_t shared_per_
 /** Returns the stream for the kernels; NULL, with the error message set, if no GPU is open. */
 inline cudaStream_t main_stream() { return (cudaStream_t)sp_device_stream(SP_STREAM_MAIN); }
 
-/** Implements sp_series_ops.run: calls launcher f64 or f32, depending on the precision of the series. */
-template <spmm_status (*f64)(const sp_series_launch *, cudaStream_t),
-          spmm_status (*f32)(const sp_series_launch *, cudaStream_t)>
+/** Implements sp_series_ops.run: calls the launcher for the type of the series' values. `launchers` are in
+ *  the order of value_type.def. */
+template <spmm_status (*...launchers)(const sp_series_launch *, cudaStream_t)>
 spmm_status series_run(const sp_series_launch *l)
 {
     const cudaStream_t stream = main_stream();
     if (!stream) return SPMM_ERR_NO_DEVICE;
     if (l->x->count == 0) return SPMM_OK;
-    return (l->x->v.precision == SPMM_F64 ? f64 : f32)(l, stream);
+    return of_type<launchers...>(l->x->v.precision)(l, stream);
 }
 
 /** Combines a value of each lane of the warp by the commutative operator O (cuda_operators.cuh). All lanes

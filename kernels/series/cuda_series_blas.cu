@@ -16,27 +16,30 @@ spmm_status check(cublasStatus_t error, const char *what)
                    cublasGetStatusString(error));
 }
 
+#define SYRK_AND_GEMM(T, cublas_syrk, cublas_gemm)                                                         \
+    cublasStatus_t syrk(int64_t m, int64_t k, const T *one, const T *a, int64_t ld, const T *zero, T *c,   \
+                        int64_t ldc)                                                                       \
+    {                                                                                                      \
+        return cublas_syrk(handle, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_T, m, k, one, a, ld, zero, c, ldc);   \
+    }                                                                                                      \
+    cublasStatus_t gemm(int64_t m, int64_t n, int64_t k, const T *one, const T *a, const T *b, int64_t ld, \
+                        const T *zero, T *c, int64_t ldc)                                                  \
+    {                                                                                                      \
+        return cublas_gemm(handle, CUBLAS_OP_T, CUBLAS_OP_N, m, n, k, one, a, ld, b, ld, zero, c, ldc);    \
+    }
+SYRK_AND_GEMM(double, cublasDsyrk_64, cublasDgemm_64)
+SYRK_AND_GEMM(float, cublasSsyrk_64, cublasSgemm_64)
+
 spmm_status multiply(const sp_dots *d)
 {
-    const double one = 1, zero = 0;
-    const float one_f = 1, zero_f = 0;
     const int64_t m = d->rows, n = d->cols, k = d->length, ld = d->ld;
-    const bool wide = d->precision == SPMM_F64;
-    if (d->triangle && wide)
-        return check(cublasDsyrk_64(handle, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_T, m, k, &one,
-                                    (const double *)d->a, ld, &zero, (double *)d->c, m),
-                     "cublasDsyrk");
-    if (d->triangle)
-        return check(cublasSsyrk_64(handle, CUBLAS_FILL_MODE_UPPER, CUBLAS_OP_T, m, k, &one_f,
-                                    (const float *)d->a, ld, &zero_f, (float *)d->c, m),
-                     "cublasSsyrk");
-    if (wide)
-        return check(cublasDgemm_64(handle, CUBLAS_OP_T, CUBLAS_OP_N, m, n, k, &one, (const double *)d->a, ld,
-                                    (const double *)d->b, ld, &zero, (double *)d->c, m),
-                     "cublasDgemm");
-    return check(cublasSgemm_64(handle, CUBLAS_OP_T, CUBLAS_OP_N, m, n, k, &one_f, (const float *)d->a, ld,
-                                (const float *)d->b, ld, &zero_f, (float *)d->c, m),
-                 "cublasSgemm");
+    return with_type(d->precision, [&](auto value) {
+        using T = decltype(value);
+        const T one = 1, zero = 0;
+        const T *const a = (const T *)d->a, *const b = (const T *)d->b;
+        if (d->triangle) return check(syrk(m, k, &one, a, ld, &zero, (T *)d->c, m), "syrk");
+        return check(gemm(m, n, k, &one, a, b, ld, &zero, (T *)d->c, m), "gemm");
+    });
 }
 
 spmm_status dots(const sp_dots *d)

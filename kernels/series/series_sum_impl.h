@@ -144,8 +144,9 @@ static void NAME(differences)(const T *v, int64_t n, T about, T one, T two, int 
 /** Computes the deviation of a series: determines the extremes and the center, then sums squared differences.
  *  The differences are scaled so that the largest is in [1, 2): then squares do not overflow, and their sum
  *  does not underflow. */
-static sp_spread NAME(spread)(const T *v, int64_t n, double mean, int lanes)
+static sp_spread NAME(spread)(const void *series, int64_t n, double mean, int lanes)
 {
+    const T *const v = series;
     T low = v[0], high = v[0], off, squares;
     sp_spread s = {.center = mean};
     for (int64_t i = 0; i < n; i++) {
@@ -168,8 +169,10 @@ static sp_spread NAME(spread)(const T *v, int64_t n, double mean, int lanes)
 }
 
 /** Writes the series v, centered and scaled, to z, a row of n values. */
-static void NAME(center)(const T *v, int64_t n, const sp_spread *s, T *z)
+static void NAME(center)(const void *series, int64_t n, const sp_spread *s, void *row)
 {
+    const T *const v = series;
+    T *const z = row;
     const T about = (T)s->center, one = (T)sp_scale(s->exponent, 0), two = (T)sp_scale(s->exponent, 1);
     for (int64_t i = 0; i < n; i++) z[i] = s->constant ? 0 : (v[i] - about) * one * two;
 }

@@ -3,7 +3,11 @@
 
 #include <stddef.h>
 
-const char *const sp_precision_words[] = {"f64", "f32", NULL};
+#include "base/value_type.def"
+
+#define WORD(argument, word, ...) #word,
+const char *const sp_precision_words[] = {SP_VALUE_TYPES(WORD, ) NULL};
+#undef WORD
 const char *const sp_device_words[] = {"auto", "cpu", "cuda", NULL};
 #define WORD(name, object, word) word,
 const char *const sp_format_words[] = {"auto", SPMM_FORMAT_LIST(WORD) NULL};

@@ -78,31 +78,4 @@ void sp_peak_restart(void);
  *  large if unknown. Local. */
 int64_t sp_available_bytes(void);
 
-/** Returns the size in bytes of a value: 8 for SPMM_F64, 4 for SPMM_F32. Local. */
-static inline int64_t sp_value_size(spmm_precision p) { return p == SPMM_F64 ? 8 : 4; }
-
-/** Returns element i of an array of values of precision p in host memory, as a double. Local. */
-static inline double sp_value_get(const void *values, spmm_precision p, int64_t i)
-{
-    return p == SPMM_F64 ? ((const double *)values)[i] : (double)((const float *)values)[i];
-}
-
-/** Sets element i of an array of values of precision p in host memory, rounded to that precision. Local. */
-static inline void sp_value_set(void *values, spmm_precision p, int64_t i, double value)
-{
-    if (p == SPMM_F64)
-        ((double *)values)[i] = value;
-    else
-        ((float *)values)[i] = (float)value;
-}
-
-/** Copies elements first, ..., first + n - 1 of `from` to elements at, ..., at + n - 1 of `to`, which may
- *  overlap; both are arrays of values of precision p in host memory. Local. */
-static inline void sp_values_copy(spmm_precision p, const void *from, int64_t first, int64_t n, void *to,
-                                  int64_t at)
-{
-    const int64_t size = sp_value_size(p);
-    memmove((char *)to + at * size, (const char *)from + first * size, (size_t)(n * size));
-}
-
 #endif

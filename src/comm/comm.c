@@ -17,6 +17,7 @@
 #include "base/environment.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "base/value_type.h"
 #include "base/words.h"
 
 enum { KEY_BYTES = 64 };
@@ -126,6 +127,17 @@ static _Atomic int64_t chunk_bytes; /* value of SPMM_CHUNK_BYTES or the default;
                                        environment yet */
 
 void sp_set_chunk_bytes(int64_t bytes) { chunk_bytes = bytes; }
+
+MPI_Datatype sp_mpi_type(spmm_precision p)
+{
+#define TYPE(argument, word, id, T, parts, digits, numpy, mpi, ...) \
+    case id: return mpi;
+    switch (p) {
+        SP_VALUE_TYPES(TYPE, )
+    }
+#undef TYPE
+    return MPI_DATATYPE_NULL;
+}
 
 int64_t sp_chunk_bytes(void)
 {

@@ -102,6 +102,9 @@ spmm_status sp_bcast(MPI_Comm comm, int root, void *data, int64_t bytes);
  *  which is read once. The default is 1 GiB, so that counts stay below 2^31 in every MPI library. Local. */
 int64_t sp_chunk_bytes(void);
 
+/** Returns MPI's type for values of type p. Local. */
+MPI_Datatype sp_mpi_type(spmm_precision p);
+
 /** Returns the size in bytes of the messages into which a transfer of `bytes` bytes is divided: `most`, e.g.
  *  sp_chunk_bytes(), or more if there would be more than SP_MOST_CHUNKS messages. The time that MPI libraries
  *  spend on pending messages grows with the square of their number. Local. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/value_type.h"
 #include "comm/nccl.h"
 #include "device/device.h"
 
@@ -126,8 +127,11 @@ spmm_status sp_nccl_end(void) { return check(ncclGroupEnd(), "group"); }
 spmm_status sp_nccl_sum(const sp_nccl *nccl, void *y, int64_t elements, spmm_precision precision,
                         void *stream)
 {
-    const ncclDataType_t type = precision == SPMM_F64 ? ncclFloat64 : ncclFloat32;
+#define TYPE(argument, word, id, T, parts, digits, numpy, mpi, nccl, LIMIT) [id] = nccl,
+    static const ncclDataType_t type[] = {SP_VALUE_TYPES(TYPE, )};
+#undef TYPE
     if (elements == 0) return SPMM_OK;
-    return check(ncclReduce(y, y, (size_t)elements, type, ncclSum, 0, nccl->comm, (cudaStream_t)stream),
-                 "reduce");
+    return check(
+        ncclReduce(y, y, (size_t)elements, type[precision], ncclSum, 0, nccl->comm, (cudaStream_t)stream),
+        "reduce");
 }

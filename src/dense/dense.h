@@ -7,6 +7,7 @@
 #define SP_DENSE_H
 
 #include "base/status.h"
+#include "base/value_type.h"
 
 /** Checks x and y for operations on both: each is a valid multivector, and they have the same number of rows,
  *  precision and space. Local.
@@ -49,14 +50,14 @@ spmm_status sp_squares(const spmm_multivector *x, double *sum);
 
 /** Computes y := alpha x r + beta y; y is not read if beta is 0. x and y have passed sp_multivector_check()
  *  and have the same number of rows, precision and space. Either they share no column, or y is columns
- *  0 .. y->k - 1 of x. The precision of the computation is that of x and y; alpha, beta and r are rounded to
- *  it. On CPUs each element of x r is one chain of fused multiply-adds.
+ *  0 .. y->k - 1 of x. alpha and beta have the precision of x and y, which is that of the computation; r is
+ *  rounded to it. On CPUs each element of x r is one chain of fused multiply-adds.
  *
  *  Local; uses all OpenMP threads. On a GPU the operation is complete on return.
  *  \param [in] r    in host memory, [x->k x y->k], row-major
  *  \param [in] ldr  leading dimension of r, >= y->k
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
-spmm_status sp_times(double alpha, const spmm_multivector *x, const double *r, int64_t ldr, double beta,
+spmm_status sp_times(sp_value alpha, const spmm_multivector *x, const double *r, int64_t ldr, sp_value beta,
                      const spmm_multivector *y);
 
 #endif

@@ -1,6 +1,7 @@
 /** Computes X^T Y and the sums of squares of columns on CPUs: the rows are cut into sections, and each
  *  section is summed in chunks that fit in the caches. */
 #include "base/fp_environment.h"
+#include "base/value_type.h"
 #include "dense/dense.h"
 
 #include <omp.h>
@@ -44,6 +45,9 @@ static int64_t section_begin(int64_t rows, int64_t section)
             for (int j = 0; j < (width); j++) out[j] = j < there ? (double)from[j] : 0; \
     }
 
+#define PACK_ROWS(T) PACK(T, SP_TILE_ROWS)
+#define PACK_COLUMNS(T) PACK(T, SP_TILE_F64)
+
 /** Packs columns [column, column + columns) of rows [row, row + rows) of v in the order in which tiles read
  *  them: all rows of the first `width` columns, then all rows of the next `width` columns, and so on. */
 static void pack(const spmm_multivector *v, int64_t row, int64_t rows, int64_t column, int64_t columns,
@@ -51,14 +55,10 @@ static void pack(const spmm_multivector *v, int64_t row, int64_t rows, int64_t c
 {
     for (int64_t p = column; p < column + columns; p += width) {
         const int64_t there = column + columns - p;
-        if (v->precision == SPMM_F64 && width == SP_TILE_ROWS)
-            PACK(double, SP_TILE_ROWS)
-        else if (v->precision == SPMM_F64)
-            PACK(double, SP_TILE_F64)
-        else if (width == SP_TILE_ROWS)
-            PACK(float, SP_TILE_ROWS)
+        if (width == SP_TILE_ROWS)
+            SP_BY_TYPE(v->precision, PACK_ROWS);
         else
-            PACK(float, SP_TILE_F64)
+            SP_BY_TYPE(v->precision, PACK_COLUMNS);
     }
 }
 
@@ -180,12 +180,7 @@ static void square_section(const spmm_multivector *x, int64_t section, double *s
     SP_DEFAULT_FP;
     const int64_t end = section_begin(x->rows, section + 1);
     memset(sum, 0, sizeof *sum * (size_t)x->k);
-    for (int64_t r = section_begin(x->rows, section); r < end; r++) {
-        if (x->precision == SPMM_F64)
-            ADD_SQUARES(double)
-        else
-            ADD_SQUARES(float)
-    }
+    for (int64_t r = section_begin(x->rows, section); r < end; r++) SP_BY_TYPE(x->precision, ADD_SQUARES);
 }
 
 spmm_status sp_squares(const spmm_multivector *x, double *sum)

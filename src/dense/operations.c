@@ -71,7 +71,8 @@ static spmm_status axpby(double alpha, const spmm_multivector *x, double beta, s
 {
     /* without an open GPU nothing is launched, and sp_device_sync() fails */
     if (y->space == SPMM_CPU || sp_device_stream(SP_STREAM_MAIN))
-        TRY(sp_multivector_axpby(alpha, x, beta, y, sp_threads_default()));
+        TRY(sp_multivector_axpby(sp_value_of(alpha, y->precision), x, sp_value_of(beta, y->precision), y,
+                                 sp_threads_default()));
     return y->space == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
@@ -87,9 +88,9 @@ spmm_status spmm_multivector_times(double alpha, const spmm_multivector *x, cons
                        (long long)ldr, (long long)y->k);
     TRY(sp_small_check(&(sp_small){"r", r, x->k, y->k, ldr}, y, "y", __func__));
     TRY(same_or_apart(x, y, __func__));
-    alpha = sp_rounded(alpha, y->precision);
-    if (alpha == 0 || x->k == 0) return axpby(0, y, beta, y);
-    return y->rows > 0 && y->k > 0 ? sp_times(alpha, x, r, ldr, sp_rounded(beta, y->precision), y) : SPMM_OK;
+    const sp_value a = sp_value_of(alpha, y->precision), b = sp_value_of(beta, y->precision);
+    if (sp_value_is(a, y->precision, 0) || x->k == 0) return axpby(0, y, beta, y);
+    return y->rows > 0 && y->k > 0 ? sp_times(a, x, r, ldr, b, y) : SPMM_OK;
 }
 
 spmm_status spmm_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y)
@@ -114,24 +115,22 @@ static void scale(const double *factor, spmm_multivector *x)
     {
         SP_DEFAULT_FP;
 #pragma omp for schedule(static)
-        for (int64_t i = 0; i < x->rows; i++) {
-            if (x->precision == SPMM_F64)
-                SCALE(double)
-            else
-                SCALE(float)
-        }
+        for (int64_t i = 0; i < x->rows; i++) { SP_BY_TYPE(x->precision, SCALE); }
     }
 }
 
 static spmm_status scale_on_gpu(const double *factor, spmm_multivector *x)
 {
-    const int64_t bytes = x->k * (int64_t)sizeof *factor;
-    void *there;
-    TRY(sp_device_alloc(&there, bytes, "factors of columns"));
-    spmm_status status = sp_device_upload(there, factor, bytes);
+    const int64_t size = sp_value_size(x->precision);
+    void *here, *there = NULL;
+    TRY(sp_alloc(&here, x->k, (size_t)size, "factors of columns"));
+    for (int64_t j = 0; j < x->k; j++) sp_value_set(here, x->precision, j, factor[j]);
+    spmm_status status = sp_device_alloc(&there, x->k * size, "factors of columns");
+    if (status == SPMM_OK) status = sp_device_upload(there, here, x->k * size);
     if (status == SPMM_OK) status = sp_cuda_scale(there, x, sp_device_stream(SP_STREAM_MAIN));
     if (status == SPMM_OK) status = sp_device_sync();
     sp_device_free(there);
+    sp_free(here);
     return status;
 }
 

@@ -42,10 +42,7 @@ static void scale_rows(const spmm_multivector *d, int64_t stride, spmm_multivect
     for (int64_t begin = 0; begin < x->rows; begin += ROWS) {
         SP_DEFAULT_FP;
         const int64_t end = begin + ROWS < x->rows ? begin + ROWS : x->rows;
-        if (x->precision == SPMM_F64)
-            SCALE_ROWS(double)
-        else
-            SCALE_ROWS(float)
+        SP_BY_TYPE(x->precision, SCALE_ROWS);
     }
 }
 

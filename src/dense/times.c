@@ -5,6 +5,7 @@
 #include "base/fp_environment.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "base/value_type.h"
 #include "dense/dense.h"
 #include "dense/tile.h"
 #include "device/device_ops.h"
@@ -16,9 +17,9 @@ enum { CHUNK = 64 };
 /** Data that all chunks use. */
 typedef struct small_product {
     const spmm_multivector *x, *y;
-    double alpha, beta;
-    int64_t cols;       /**< columns of y, rounded up to tiles */
-    const void *packed; /**< R in the precision of x, in the order in which tiles read it */
+    sp_value alpha, beta; /**< in the type of x */
+    int64_t cols;         /**< columns of y, rounded up to tiles */
+    const void *packed;   /**< R in the precision of x, in the order in which tiles read it */
     sp_tile_f64 f64;
     sp_tile_f32 f32;
 } small_product;
@@ -46,28 +47,23 @@ static spmm_status times(small_product *p, const double *r, int64_t ldr)
     TRY(sp_alloc((void **)&memory, k * p->cols + threads * of_thread, (size_t)size,
                  "a chunk of rows times R"));
     p->packed = memory;
-    if (precision == SPMM_F64)
-        pack_f64(p, r, ldr, (double *)(void *)memory);
-    else
-        pack_f32(p, r, ldr, (float *)(void *)memory);
+    SP_OF_TYPE(pack, precision)(p, r, ldr, memory);
 #pragma omp parallel for schedule(static) num_threads((int)threads)
     for (int64_t c = 0; c < chunks; c++) {
         SP_DEFAULT_FP;
         const int64_t row = c * CHUNK, n = rows - row < CHUNK ? rows - row : CHUNK;
         void *const work = memory + (k * p->cols + omp_get_thread_num() * of_thread) * size;
-        if (precision == SPMM_F64)
-            chunk_f64(p, row, n, work);
-        else
-            chunk_f32(p, row, n, work);
+        SP_OF_TYPE(chunk, precision)(p, row, n, work);
     }
     sp_free(memory);
     return SPMM_OK;
 }
 
-spmm_status sp_times(double alpha, const spmm_multivector *x, const double *r, int64_t ldr, double beta,
+spmm_status sp_times(sp_value alpha, const spmm_multivector *x, const double *r, int64_t ldr, sp_value beta,
                      const spmm_multivector *y)
 {
-    const int64_t width = x->precision == SPMM_F64 ? SP_TILE_F64 : SP_TILE_F32;
+    static const int64_t widths[] = {[SPMM_F64] = SP_TILE_F64, [SPMM_F32] = SP_TILE_F32};
+    const int64_t width = widths[x->precision];
     small_product p = {
         x, y, alpha, beta, (y->k + width - 1) / width * width, NULL, sp_tile_of_f64(), sp_tile_of_f32()};
     return x->space == SPMM_CUDA ? sp_cuda_times(alpha, x, r, ldr, beta, y) : times(&p, r, ldr);

@@ -7,8 +7,9 @@
 
 /** Packs R in the order in which tiles read it: all rows of the first WIDTH columns, then all rows of the
  *  next WIDTH columns, and so on. Columns beyond the last one of R are 0. */
-static void NAME(pack)(const small_product *p, const double *r, int64_t ldr, VALUE *out)
+static void NAME(pack)(const small_product *p, const double *r, int64_t ldr, void *packed)
 {
+    VALUE *out = packed;
     const int64_t rows = p->x->k, cols = p->y->k;
     for (int64_t first = 0; first < cols; first += WIDTH)
         for (int64_t i = 0; i < rows; i++)
@@ -35,15 +36,16 @@ static void NAME(multiply)(const small_product *p, int64_t row, int64_t n, VALUE
 }
 
 /** Computes rows [row, row + n) of Y, which may share the memory of X. */
-static void NAME(chunk)(const small_product *p, int64_t row, int64_t n, VALUE *work)
+static void NAME(chunk)(const small_product *p, int64_t row, int64_t n, void *memory)
 {
+    VALUE *const work = memory;
     const spmm_multivector *const y = p->y;
-    const VALUE alpha = (VALUE)p->alpha, beta = (VALUE)p->beta;
+    const VALUE alpha = *(const VALUE *)&p->alpha, beta = *(const VALUE *)&p->beta;
     NAME(multiply)(p, row, n, work);
     for (int64_t i = 0; i < n; i++) {
         VALUE *const to = (VALUE *)y->data + (row + i) * y->ld;
         const VALUE *const xr = work + i * p->cols;
-        if (p->beta == 0)
+        if (beta == 0)
             for (int64_t j = 0; j < y->k; j++) to[j] = alpha * xr[j];
         else
             for (int64_t j = 0; j < y->k; j++) to[j] = beta * to[j] + alpha * xr[j];

@@ -4,6 +4,7 @@
 #ifndef SP_DEVICE_OPS_H
 #define SP_DEVICE_OPS_H
 
+#include "base/value_type.h"
 #include "spmm_types.h"
 
 /** Packs rows: row i of out := row list[i] of x. Local.
@@ -90,13 +91,13 @@ spmm_status sp_cuda_split(const void *x, int64_t x_pitch, int64_t rows, int coun
  *  are in device memory, have the same precision, and may be the same multivector, or have different layouts.
  *  Local.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
-spmm_status sp_cuda_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
+spmm_status sp_cuda_axpby(sp_value alpha, const spmm_multivector *x, sp_value beta, spmm_multivector *y,
                           void *stream);
 
 /** Multiplies column j of x, in device memory, by factor[j]. Local.
- *  \param [in] factor  in device memory, [x->k]
+ *  \param [in] factor  in device memory, [x->k] values of the type of x
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
-spmm_status sp_cuda_scale(const double *factor, spmm_multivector *x, void *stream);
+spmm_status sp_cuda_scale(const void *factor, spmm_multivector *x, void *stream);
 
 /** Multiplies row i of x, in device memory and of either layout, by factor[i * stride]. Local.
  *  \param [in] factor  in device memory, in the precision of x
@@ -132,7 +133,7 @@ spmm_status sp_cuda_squares(const spmm_multivector *x, double *sum);
  *  \param [in] r    in host memory, x->k rows of y->k columns, row-major
  *  \param [in] ldr  leading dimension of r
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
-spmm_status sp_cuda_times(double alpha, const spmm_multivector *x, const double *r, int64_t ldr, double beta,
-                          const spmm_multivector *y);
+spmm_status sp_cuda_times(sp_value alpha, const spmm_multivector *x, const double *r, int64_t ldr,
+                          sp_value beta, const spmm_multivector *y);
 
 #endif

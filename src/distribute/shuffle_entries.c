@@ -51,11 +51,10 @@ static ALWAYS_INLINE void block_item(pass *s, sp_shuffle *r, const int what, int
     char *const item = sp_shuffle_add(r, s->row_guess * dims[1] + s->col_guess);
     memcpy(item, index, what == PLACE ? sizeof index : sizeof index[0]);
     if (what != PLACE || !s->source->values) return;
-    const float rounded = (float)value; /* used for f32 only; then it is exact, because `value` was a float */
-    if (s->fill->a->precision == SPMM_F64)
-        memcpy(item + sizeof index, &value, sizeof value);
-    else
-        memcpy(item + sizeof index, &rounded, sizeof rounded);
+        /* exact, because `value` was read as a value of this type; the item may not be aligned */
+#define APPEND(T) memcpy(item + sizeof index, &(T){(T)value}, sizeof(T));
+    SP_BY_TYPE(s->fill->a->precision, APPEND);
+#undef APPEND
 }
 
 static ALWAYS_INLINE void add_items(pass *s, sp_shuffle *r, const int what, int64_t i, int64_t j,
@@ -142,15 +141,16 @@ static int place_group(const pass *s, const char *item, int64_t count)
 {
     int32_t I[GROUP], J[GROUP];
     double val[GROUP];
-    float *const val_f32 = (void *)val;
-    const int values = s->source->values, f64 = s->fill->a->precision == SPMM_F64;
+    const int values = s->source->values;
     const int64_t width = 8 + (values ? sp_value_size(s->fill->a->precision) : 0);
-    for (int64_t k = 0; k < count; k++, item += width) {
-        memcpy(&I[k], item, sizeof I[k]);
-        memcpy(&J[k], item + 4, sizeof J[k]);
-        if (values && f64) memcpy(&val[k], item + 8, sizeof val[k]);
-        if (values && !f64) memcpy(&val_f32[k], item + 8, sizeof val_f32[k]);
+#define UNPACK(T)                                                                      \
+    for (int64_t k = 0; k < count; k++, item += width) {                               \
+        memcpy(&I[k], item, sizeof I[k]);                                              \
+        memcpy(&J[k], item + 4, sizeof J[k]);                                          \
+        if (values) memcpy((char *)val + k * (int64_t)sizeof(T), item + 8, sizeof(T)); \
     }
+    SP_BY_TYPE(s->fill->a->precision, UNPACK);
+#undef UNPACK
     const sp_entries entries = {.n = count, .I = I, .J = J, .val = values ? val : NULL};
     return sp_csr_builder_insert(s->fill, &entries);
 }

@@ -260,8 +260,8 @@ spmm_status sp_csr_file_columns(const sp_csr_file *f, int64_t first, int64_t end
 spmm_status sp_csr_file_values(const sp_csr_file *f, const sp_csr_file_range *r, int64_t first, int64_t end,
                                void *as)
 {
-    const sp_number number = r->precision == SPMM_F32 ? SP_NUMBER_F32 : SP_NUMBER_F64;
-    const wanted w = {f, SP_FILE_VALUES, first, end, as, number, r->allow_nonfinite};
+    static const sp_number number[] = {[SPMM_F64] = SP_NUMBER_F64, [SPMM_F32] = SP_NUMBER_F32};
+    const wanted w = {f, SP_FILE_VALUES, first, end, as, number[r->precision], r->allow_nonfinite};
     return take_all(&w, r->threads);
 }
 

@@ -286,7 +286,7 @@ static spmm_status next_value(hb_file *f, const sp_read_options *options, int64_
     if (kind == SP_NUMBER_NONE || *stop || (numeric ? p : stop) != field + (e - b))
         return wrong(f, SPMM_ERR_SYNTAX, b, e, "a number");
     if (!options->allow_nonfinite &&
-        (kind != SP_NUMBER_FINITE || (options->precision == SPMM_F32 && isinf((float)*value))))
+        (kind != SP_NUMBER_FINITE || isinf(sp_rounded(*value, options->precision))))
         return wrong(f, SPMM_ERR_SYNTAX, b, e,
                      "a finite value in the range of its type (or --allow-nonfinite)");
     return SPMM_OK;

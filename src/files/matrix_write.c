@@ -15,7 +15,7 @@
 
 static void write_mtx(FILE *f, const spmm_csr *a)
 {
-    const int digits = a->precision == SPMM_F64 ? 17 : 9;
+    const int digits = sp_type_of(a->precision).digits;
     fprintf(f, "%%%%MatrixMarket matrix coordinate real general\n%lld %lld %lld\n", (long long)a->rows,
             (long long)a->cols, (long long)a->nnz);
     for (int64_t i = 0; i < a->rows && !ferror(f); i++)
@@ -151,7 +151,7 @@ static void write_npz(FILE *f, const spmm_csr *a)
         array_of("indptr", "i8", rows, a->irp, (a->rows + 1) * 8),
         array_of("format", "S3", "()", "csr", 3),
         array_of("shape", "i8", "(2,)", sizes, sizeof sizes),
-        array_of("data", a->precision == SPMM_F64 ? "f8" : "f4", entries, a->as,
+        array_of("data", sp_type_of(a->precision).numpy, entries, a->as,
                  a->nnz * sp_value_size(a->precision)),
     };
     uint64_t at = 0, bytes = 0;

@@ -4,6 +4,7 @@
 #define SP_COO_H
 
 #include "base/status.h"
+#include "base/value_type.h"
 
 typedef enum sp_symmetry { SP_GENERAL = 0, SP_SYMMETRIC = 1, SP_SKEW = 2 } sp_symmetry;
 

@@ -203,5 +203,5 @@ static void gather_f32(const void *from, const sp_value_place *place, int64_t co
 void sp_values_gather(spmm_precision p, const void *from, const sp_value_place *place, int64_t count,
                       int threads, void *to)
 {
-    (p == SPMM_F64 ? gather_f64 : gather_f32)(from, place, count, threads, to);
+    SP_OF_TYPE(gather, p)(from, place, count, threads, to);
 }

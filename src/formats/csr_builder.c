@@ -111,17 +111,18 @@ static int find_places(const sp_csr_builder *fill, const sp_entries *e, const in
     return 1;
 }
 
-#define STORE(name, type)                                                                         \
-    static void name(spmm_csr *a, const int32_t *column, const type *val, int negated, int64_t n, \
-                     const int64_t *place)                                                        \
-    {                                                                                             \
-        type *const as = a->as;                                                                   \
-        for (int64_t k = 0; k < n; k++) {                                                         \
-            if (place[k] < 0) continue;                                                           \
-            const type v = val ? val[k] : (type)1;                                                \
-            a->ja[place[k]] = column[k];                                                          \
-            as[place[k]] = negated ? -v : v;                                                      \
-        }                                                                                         \
+#define STORE(name, type)                                                                                \
+    static void name(spmm_csr *a, const int32_t *column, const void *values, int64_t first, int negated, \
+                     int64_t n, const int64_t *place)                                                    \
+    {                                                                                                    \
+        const type *const val = values ? (const type *)values + first : NULL;                            \
+        type *const as = a->as;                                                                          \
+        for (int64_t k = 0; k < n; k++) {                                                                \
+            if (place[k] < 0) continue;                                                                  \
+            const type v = val ? val[k] : (type)1;                                                       \
+            a->ja[place[k]] = column[k];                                                                 \
+            as[place[k]] = negated ? -v : v;                                                             \
+        }                                                                                                \
     }
 STORE(store_f64, double)
 STORE(store_f32, float)
@@ -134,16 +135,11 @@ static int place_rows(const sp_csr_builder *fill, const sp_entries *e, const int
 {
     const int32_t *const column = mirrored ? e->I : e->J;
     const int negated = mirrored && fill->symmetry == SP_SKEW;
-    const double *const f64 = e->val;
-    const float *const f32 = e->val;
     int64_t place[GROUP];
     for (int64_t k = 0; k < e->n; k += GROUP) {
         const int64_t n = e->n - k < GROUP ? e->n - k : GROUP;
         if (!find_places(fill, e, mirrored, k, k + n, place)) return 0;
-        if (fill->a->precision == SPMM_F64)
-            store_f64(fill->a, column + k, f64 ? f64 + k : NULL, negated, n, place);
-        else
-            store_f32(fill->a, column + k, f32 ? f32 + k : NULL, negated, n, place);
+        SP_OF_TYPE(store, fill->a->precision)(fill->a, column + k, e->val, k, negated, n, place);
     }
     return 1;
 }

@@ -301,7 +301,7 @@ static spmm_status place(sp_coo *coo, int threads, spmm_csr *a)
            (size_t)(a->rows + 1) * sizeof *a->irp); /* last, so that a failed allocation touches no page */
     scan(&b, visit_count);
     sum_counts(&b);
-    scan(&b, a->precision == SPMM_F64 ? visit_values_f64 : visit_values_f32);
+    scan(&b, SP_OF_TYPE(visit_values, a->precision));
     restore_row_starts(&b);
     sp_free(coo->val); /* freed before ja is allocated, so that the peak is I + J + val + as */
     coo->val = NULL;

@@ -221,7 +221,7 @@ spmm_status sp_csr_add_transpose(const spmm_csr *b, int own, int mirrored, int t
     TRY_GOTO(sp_alloc((void **)&a->ja, a->nnz, sizeof *a->ja, "column indices"), done);
     TRY_GOTO(sp_alloc(&a->as, a->nnz, sp_value_size(a->precision), "values"), done);
 #pragma omp parallel for schedule(static, 1) num_threads(t.parts)
-    for (int part = 0; part < t.parts; part++) (a->precision == SPMM_F64 ? store_f64 : store_f32)(&t, part);
+    for (int part = 0; part < t.parts; part++) SP_OF_TYPE(store, a->precision)(&t, part);
     status = SPMM_OK;
 done:
     sp_free(t.first);

@@ -64,8 +64,7 @@ spmm_status sp_csr_sort_sum_duplicates(spmm_csr *a, int threads, int64_t *duplic
     for (int t = 0; t <= threads; t++) first[t] = a->irp[w.begin[t]];
 #pragma omp parallel for schedule(static, 1) num_threads(threads)
     for (int t = 0; t < threads; t++)
-        kept[t] = (a->precision == SPMM_F64 ? sort_rows_f64 : sort_rows_f32)(a, w.begin[t], w.begin[t + 1],
-                                                                             first[t], first[t + 1]);
+        kept[t] = SP_OF_TYPE(sort_rows, a->precision)(a, w.begin[t], w.begin[t + 1], first[t], first[t + 1]);
     *duplicates = a->nnz;
     for (int t = 0; t < threads; t++) *duplicates -= kept[t];
     if (*duplicates > 0) {

@@ -219,20 +219,22 @@ enum { TILE = 32 };
  * bytes apart, so that no cache can keep many of them at a time. */
 #define TRANSPOSE(T)                                                               \
     {                                                                              \
+        const T a = *(const T *)&alpha, b = *(const T *)&beta;                     \
         T tile[TILE][TILE + 1];                                                    \
         for (int64_t i = along; i < along_end; i++)                                \
             for (int64_t j = across; j < across_end; j++)                          \
                 tile[i - along][j - across] = ((const T *)x->data)[i * x->ld + j]; \
         for (int64_t j = across; j < across_end; j++)                              \
             for (int64_t i = along; i < along_end; i++) {                          \
-                const T ax = (T)alpha * tile[i - along][j - across];               \
+                const T ax = a * tile[i - along][j - across];                      \
                 T *const to = (T *)y->data + j * y->ld + i;                        \
-                *to = beta == 0 ? ax : (T)beta * *to + ax;                         \
+                *to = b == 0 ? ax : b * *to + ax;                                  \
             }                                                                      \
     }
 
 /** axpby of multivectors with different layouts, in tiles that fit into the L1 cache. */
-static void transpose(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y, int threads)
+static void transpose(sp_value alpha, const spmm_multivector *x, sp_value beta, spmm_multivector *y,
+                      int threads)
 {
     /* x as a row-major matrix of `lines` x `length` */
     const int by_columns = x->layout == SPMM_COLUMN_MAJOR;
@@ -247,19 +249,17 @@ static void transpose(double alpha, const spmm_multivector *x, double beta, spmm
         const int64_t along = by_columns ? of_column : of_row, across = by_columns ? of_row : of_column;
         const int64_t along_end = along + TILE < lines ? along + TILE : lines;
         const int64_t across_end = across + TILE < length ? across + TILE : length;
-        if (y->precision == SPMM_F64)
-            TRANSPOSE(double)
-        else
-            TRANSPOSE(float)
+        SP_BY_TYPE(y->precision, TRANSPOSE);
     }
 }
 
 /* Computes row i of y := alpha x + beta y in the element type T. */
-#define AXPBY(T)                                                     \
-    for (int64_t j = 0; j < y->k; j++) {                             \
-        const T ax = (T)alpha * ((const T *)x->data)[i * x->ld + j]; \
-        T *const to = (T *)y->data + i * y->ld + j;                  \
-        *to = beta == 0 ? ax : (T)beta * *to + ax;                   \
+#define AXPBY(T)                                              \
+    const T a = *(const T *)&alpha, b = *(const T *)&beta;    \
+    for (int64_t j = 0; j < y->k; j++) {                      \
+        const T ax = a * ((const T *)x->data)[i * x->ld + j]; \
+        T *const to = (T *)y->data + i * y->ld + j;           \
+        *to = b == 0 ? ax : b * *to + ax;                     \
     }
 
 /** Returns a column-major multivector as the row-major multivector of its transpose. */
@@ -273,25 +273,24 @@ static spmm_multivector transposed(const spmm_multivector *v)
 }
 
 /** Computes y := beta y, zeros if beta is 0: axpby with alpha 0. */
-static spmm_status multiply(double beta, const spmm_multivector *y, int threads)
+static spmm_status multiply(sp_value beta, const spmm_multivector *y, int threads)
 {
     spmm_multivector v = y->layout == SPMM_COLUMN_MAJOR ? transposed(y) : *y;
     const int64_t width = v.k * sp_value_size(v.precision);
-    if (beta == 1 || y->rows == 0) return SPMM_OK;
-    if (beta != 0) return sp_multivector_axpby(beta, &v, 0, &v, threads);
+    if (sp_value_is(beta, y->precision, 1) || y->rows == 0) return SPMM_OK;
+    if (!sp_value_is(beta, y->precision, 0))
+        return sp_multivector_axpby(beta, &v, (sp_value){0}, &v, threads);
     if (v.space == SPMM_CUDA) return sp_device_zero_2d(v.data, sp_row_bytes(&v), width, v.rows);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < v.rows; i++) memset(sp_row(&v, i), 0, (size_t)width);
     return SPMM_OK;
 }
 
-spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
-                                 int threads)
+spmm_status sp_multivector_axpby(sp_value alpha, const spmm_multivector *x, sp_value beta,
+                                 spmm_multivector *y, int threads)
 {
     if (y->k == 0) return SPMM_OK;
-    alpha = sp_rounded(alpha, y->precision);
-    beta = sp_rounded(beta, y->precision);
-    if (alpha == 0) return multiply(beta, y, threads);
+    if (sp_value_is(alpha, y->precision, 0)) return multiply(beta, y, threads);
     if (y->space == SPMM_CUDA) return sp_cuda_axpby(alpha, x, beta, y, sp_device_stream(SP_STREAM_MAIN));
     if (x->layout != y->layout) {
         transpose(alpha, x, beta, y, threads);
@@ -301,12 +300,7 @@ spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double
     {
         SP_DEFAULT_FP;
 #pragma omp for schedule(static)
-        for (int64_t i = 0; i < y->rows; i++) {
-            if (y->precision == SPMM_F64)
-                AXPBY(double)
-            else
-                AXPBY(float)
-        }
+        for (int64_t i = 0; i < y->rows; i++) { SP_BY_TYPE(y->precision, AXPBY); }
     }
     return SPMM_OK;
 }
@@ -363,7 +357,7 @@ spmm_status spmm_multivector_copy(const spmm_multivector *src, spmm_multivector 
         spmm_multivector to = transposed(dst);
         return copy(&from, &to);
     }
-    TRY(sp_multivector_axpby(1, src, 0, dst, sp_threads_default()));
+    TRY(sp_multivector_axpby(sp_value_of(1, src->precision), src, (sp_value){0}, dst, sp_threads_default()));
     return dst->space == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
@@ -430,7 +424,7 @@ void sp_multivector_generate_rows(spmm_multivector *x, sp_x_kind kind, uint64_t 
 
 spmm_status sp_multivector_write(const spmm_multivector *v, const char *path)
 {
-    const int digits = v->precision == SPMM_F64 ? 17 : 9;
+    const int digits = sp_type_of(v->precision).digits;
     sp_output_file out;
     TRY(sp_output_file_open(path, sp_codec_of_name(path), &out));
     fprintf(out.file, "%%%%MatrixMarket matrix array real general\n%lld %lld\n", (long long)v->rows,

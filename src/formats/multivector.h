@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include "base/memory.h"
+#include "base/value_type.h"
 
 /** Returns the leading dimension, in elements, for rows of k elements. If a row is shorter than a
  *  32-byte sector of GPU memory, k is rounded up to a power of two, so that no row straddles two sectors.
@@ -76,10 +77,11 @@ spmm_status sp_multivector_create(int64_t before, int64_t rows, int64_t behind, 
 /** Computes y := alpha x + beta y; y is not read if beta is 0, x is not read if alpha is 0. x and y have the
  *  same shape, precision and space, and may be the same multivector. At most one of them is column-major. On
  *  a GPU the operation is queued in SP_STREAM_MAIN. Local.
+ *  \param [in] alpha, beta  in the precision of x and y
  *  \param [in] threads  OpenMP threads; not used on a GPU
  *  \return SPMM_OK, SPMM_ERR_DEVICE */
-spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double beta, spmm_multivector *y,
-                                 int threads);
+spmm_status sp_multivector_axpby(sp_value alpha, const spmm_multivector *x, sp_value beta,
+                                 spmm_multivector *y, int threads);
 
 /** Renumbers rows: row i of src becomes row perm[i] of dst. With `inverse`, row perm[i] of src becomes row i
  *  of dst, which undoes the renumbering. Local; uses all OpenMP threads.
@@ -91,12 +93,6 @@ spmm_status sp_multivector_axpby(double alpha, const spmm_multivector *x, double
  *  \return SPMM_OK, SPMM_ERR_USAGE (shapes or spaces differ, or a number in perm is out of range) */
 spmm_status sp_multivector_permute(const spmm_multivector *src, const int64_t *perm, int inverse,
                                    spmm_multivector *dst);
-
-/** Returns a factor rounded to the precision of multivectors; the result may be 0. Local. */
-static inline double sp_rounded(double factor, spmm_precision precision)
-{
-    return precision == SPMM_F32 ? (double)(float)factor : factor;
-}
 
 /** Returns element (i, j) of a row-major multivector in host memory, converted to double. Local. */
 static inline double sp_multivector_get(const spmm_multivector *v, int64_t i, int64_t j)

@@ -24,13 +24,13 @@ static inline sp_row_range row_of(const sp_matrix *m, int64_t i)
 #if defined(__x86_64__)
 #define VALUE double
 #define FMA __builtin_fma
-#define NAME(name) name##_f64_fma
+#define NAME(name) name##_fma_f64
 #define TARGET __attribute__((target("avx2,fma")))
 #include "formats/serial_impl.h"
 
 #define VALUE float
 #define FMA __builtin_fmaf
-#define NAME(name) name##_f32_fma
+#define NAME(name) name##_fma_f32
 #define TARGET __attribute__((target("avx2,fma")))
 #include "formats/serial_impl.h"
 #endif
@@ -53,11 +53,11 @@ static void product(const sp_matrix *m, int64_t begin, int64_t end, int64_t chai
 {
 #if defined(__x86_64__)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-        (m->precision == SPMM_F64 ? product_f64_fma : product_f32_fma)(m, begin, end, chain, x, y);
+        SP_OF_TYPE(product_fma, m->precision)(m, begin, end, chain, x, y);
         return;
     }
 #endif
-    (m->precision == SPMM_F64 ? product_f64 : product_f32)(m, begin, end, chain, x, y);
+    SP_OF_TYPE(product, m->precision)(m, begin, end, chain, x, y);
 }
 
 void sp_serial_product(const sp_matrix *m, int64_t begin, int64_t end, const spmm_multivector *x,

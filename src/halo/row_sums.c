@@ -52,12 +52,7 @@ spmm_status sp_row_sums_add(const sp_row_sums *sums, const spmm_multivector *s, 
     {
         SP_DEFAULT_FP;
 #pragma omp for schedule(static)
-        for (int64_t n = 0; n < sums->count; n++) {
-            if (y->precision == SPMM_F64)
-                ADD(double)
-            else
-                ADD(float)
-        }
+        for (int64_t n = 0; n < sums->count; n++) { SP_BY_TYPE(y->precision, ADD); }
     }
     return SPMM_OK;
 }

@@ -64,7 +64,7 @@ static const char *wrong_field(const sp_csv_format *f, const char *p, int64_t li
 
 static inline int beyond_float(const sp_csv_format *f, double value)
 {
-    return f->precision == SPMM_F32 && !f->allow_nonfinite && isinf((float)value);
+    return !f->allow_nonfinite && isinf(sp_rounded(value, f->precision));
 }
 
 /** Parses a field on the slow path, which accepts any spelling of a number. Returns the separator or newline

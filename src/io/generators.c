@@ -447,18 +447,19 @@ static spmm_status fill_rows(const generator *g, int64_t longest, int threads, s
 #pragma omp parallel num_threads(threads) reduction(| : failed)
     {
         SP_DEFAULT_FP;
-        double *scratch = NULL;
-        if (a->precision == SPMM_F32) failed |= !(scratch = malloc((size_t)(longest + 1) * sizeof *scratch));
+        double *const val = malloc((size_t)(longest + 1) * sizeof *val);
+        failed |= !val;
 #pragma omp for schedule(dynamic, 1024)
         for (int64_t i = 0; i < g->rows; i++) {
             if (failed) continue;
             const int64_t begin = a->irp[i];
-            double *const val = scratch ? scratch : (double *)a->as + begin;
             g->kind->row(g, i, a->ja + begin, val);
-            if (scratch)
-                for (int64_t e = begin; e < a->irp[i + 1]; e++) ((float *)a->as)[e] = (float)val[e - begin];
+#define STORE(T) \
+    for (int64_t e = begin; e < a->irp[i + 1]; e++) ((T *)a->as)[e] = (T)val[e - begin];
+            SP_BY_TYPE(a->precision, STORE);
+#undef STORE
         }
-        free(scratch);
+        free(val);
     }
     return failed ? sp_fail(SPMM_ERR_MEMORY, "cannot allocate a row of %lld values", (long long)longest)
                   : SPMM_OK;

@@ -77,7 +77,7 @@ static sp_line_kind parse_value(cursor *c, const sp_parse_output *t, const char 
         if (kind == SP_NUMBER_OVERFLOW)
             return wrong_word(c, "a value within the range of a double (or --allow-nonfinite)");
         if (kind != SP_NUMBER_FINITE) return wrong_word(c, "a finite value (or --allow-nonfinite)");
-        if (t->precision == SPMM_F32 && isinf((float)*value))
+        if (isinf(sp_rounded(*value, t->precision)))
             return wrong_word(c, "a value within the range of a float (or --allow-nonfinite)");
     }
     if (integer) *value += 0.0; /* turns -0 into 0, as the fast path does */

@@ -81,7 +81,7 @@ static ALWAYS_INLINE const char *fast_line_end(const char *p)
 
 static ALWAYS_INLINE int fits(double value, const spmm_precision precision)
 {
-    return precision == SPMM_F64 || fabs(value) <= FLT_MAX;
+    return fabs(value) <= sp_type_of(precision).most;
 }
 
 /* values of the parameter `field` besides those of sp_field. FIELD_SKIPPED: the rest of the line after the
@@ -240,28 +240,33 @@ static void find_triangles(const sp_parse_output *t, const sp_chunk *c, int64_t 
 
 /** Parses a chunk by the function for its kind of file. In each call, field and precision are constants, so
  *  that the compiler specializes the function. Returns the number of entries stored. */
+static ALWAYS_INLINE int64_t parse_by_field(const sp_parse_output *t, const sp_chunk *c,
+                                            const spmm_precision p, unsigned *seen, sp_read_error *error)
+{
+    switch (t->header->field) {
+    case SP_FIELD_REAL:
+        return t->header->array ? parse_array(t, c, SP_FIELD_REAL, p, error)
+                                : parse_coordinate(t, c, SP_FIELD_REAL, p, seen, error);
+    case SP_FIELD_INTEGER:
+        return t->header->array ? parse_array(t, c, SP_FIELD_INTEGER, p, error)
+                                : parse_coordinate(t, c, SP_FIELD_INTEGER, p, seen, error);
+    case SP_FIELD_PATTERN: break;
+    }
+    return parse_coordinate(t, c, SP_FIELD_PATTERN, p, seen, error);
+}
+
 static int64_t parse_by_kind(const sp_parse_output *t, const sp_chunk *c, unsigned *seen,
                              sp_read_error *error)
 {
-#define BY_PRECISION(call, field, ...)                                   \
-    (t->precision == SPMM_F64 ? call(t, c, field, SPMM_F64, __VA_ARGS__) \
-                              : call(t, c, field, SPMM_F32, __VA_ARGS__))
     if (t->wanted == SP_WANT_LENGTHS && t->header->symmetry == SP_GENERAL)
         return parse_coordinate(t, c, COLUMN_SKIPPED, SPMM_F64, seen, error);
     /* pattern files are parsed below: their lines end after the indices, so full parsing costs little */
     if (t->wanted != SP_WANT_ALL && t->header->field != SP_FIELD_PATTERN)
         return parse_coordinate(t, c, FIELD_SKIPPED, SPMM_F64, seen, error);
-    switch (t->header->field) {
-    case SP_FIELD_REAL:
-        return t->header->array ? BY_PRECISION(parse_array, SP_FIELD_REAL, error)
-                                : BY_PRECISION(parse_coordinate, SP_FIELD_REAL, seen, error);
-    case SP_FIELD_INTEGER:
-        return t->header->array ? BY_PRECISION(parse_array, SP_FIELD_INTEGER, error)
-                                : BY_PRECISION(parse_coordinate, SP_FIELD_INTEGER, seen, error);
-    case SP_FIELD_PATTERN: break;
-    }
-    return BY_PRECISION(parse_coordinate, SP_FIELD_PATTERN, seen, error);
-#undef BY_PRECISION
+#define PARSE(id) return parse_by_field(t, c, id, seen, error);
+    SP_BY_ID(t->precision, PARSE);
+#undef PARSE
+    return 0;
 }
 
 spmm_status sp_parse_chunk(const sp_parse_output *t, const sp_chunk *c, sp_triangles *first,

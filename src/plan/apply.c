@@ -2,13 +2,18 @@
 #include "base/fp_environment.h"
 #include "plan/plan_struct.h"
 
+static sp_value factor(const spmm_plan *plan, double value)
+{
+    return sp_value_of(value, plan->forward->precision);
+}
+
 spmm_status spmm_apply(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,
                        spmm_multivector *y)
 {
     SP_DEFAULT_FP;
     TRY(sp_plan_take(plan, __func__, 1));
     plan->forward->function = __func__;
-    return sp_plan_give(plan, sp_product_apply(plan->forward, alpha, x, beta, y));
+    return sp_plan_give(plan, sp_product_apply(plan->forward, factor(plan, alpha), x, factor(plan, beta), y));
 }
 
 /** Refuses the capture of spmm_apply_begin() alone, because spmm_apply_end() waits on the host. */
@@ -28,8 +33,9 @@ spmm_status spmm_apply_begin(spmm_plan *plan, double alpha, const spmm_multivect
     TRY(sp_plan_take(plan, __func__, 1));
     plan->forward->function = __func__;
     const spmm_status status = plan->forward->stream ? check_not_captured(plan->forward) : SPMM_OK;
-    return sp_plan_give(plan,
-                        status == SPMM_OK ? sp_product_begin(plan->forward, alpha, x, beta, y) : status);
+    return sp_plan_give(plan, status == SPMM_OK ? sp_product_begin(plan->forward, factor(plan, alpha), x,
+                                                                   factor(plan, beta), y)
+                                                : status);
 }
 
 spmm_status spmm_apply_end(spmm_plan *plan)
@@ -63,7 +69,7 @@ static spmm_status apply_transposed(spmm_plan *p, double alpha, const spmm_multi
         TRY(sp_agree(p->forward->grid->comm, "plan", sp_plan_refresh(p->own)));
         TRY(sp_transposed_create(p->forward, &p->transposed));
     }
-    return sp_transposed_apply(p->transposed, alpha, x, beta, y);
+    return sp_transposed_apply(p->transposed, factor(p, alpha), x, factor(p, beta), y);
 }
 
 spmm_status spmm_apply_transposed(spmm_plan *plan, double alpha, const spmm_multivector *x, double beta,

@@ -271,7 +271,8 @@ spmm_status spmm_plan_update_values(spmm_plan *p)
 spmm_status sp_plan_apply(spmm_plan *p, double alpha, const spmm_multivector *x, double beta,
                           spmm_multivector *y)
 {
-    return sp_product_apply(p->forward, alpha, x, beta, y);
+    return sp_product_apply(p->forward, sp_value_of(alpha, p->forward->precision), x,
+                            sp_value_of(beta, p->forward->precision), y);
 }
 
 spmm_status sp_plan_apply_local(spmm_plan *p, const spmm_multivector *x, spmm_multivector *y)

@@ -251,7 +251,7 @@ static spmm_status spread(sp_transposed *t, const spmm_multivector *x, const spm
     return host == &t->x ? SPMM_OK : spmm_multivector_copy(host, &t->x);
 }
 
-spmm_status sp_transposed_apply(sp_transposed *t, double alpha, const spmm_multivector *x, double beta,
+spmm_status sp_transposed_apply(sp_transposed *t, sp_value alpha, const spmm_multivector *x, sp_value beta,
                                 spmm_multivector *y)
 {
     if (!sp_transposed_shares_x(t)) return sp_product_apply(t->product, alpha, x, beta, y);

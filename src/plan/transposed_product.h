@@ -25,8 +25,8 @@ int sp_transposed_converts(const sp_transposed *transposed, int64_t k);
 
 /** Computes Y := alpha A^T X + beta Y; status and operands as for spmm_apply_transposed(). Collective as
  *  spmm_apply() is, and over the process row. */
-spmm_status sp_transposed_apply(sp_transposed *transposed, double alpha, const spmm_multivector *x,
-                                double beta, spmm_multivector *y);
+spmm_status sp_transposed_apply(sp_transposed *transposed, sp_value alpha, const spmm_multivector *x,
+                                sp_value beta, spmm_multivector *y);
 
 /** Returns the product of the transposed block. Local. */
 const sp_product *sp_transposed_product(const sp_transposed *transposed);

@@ -53,7 +53,8 @@ static spmm_status check_allocation(const sp_product *p)
 /** Copies X into the plan's X; on a GPU the copy is queued. */
 static spmm_status copy_x(sp_product *p, const spmm_multivector *x)
 {
-    if (x->layout == SPMM_COLUMN_MAJOR) return sp_multivector_axpby(1, x, 0, &p->x, p->threads);
+    if (x->layout == SPMM_COLUMN_MAJOR)
+        return sp_multivector_axpby(sp_value_of(1, p->precision), x, (sp_value){0}, &p->x, p->threads);
     if (p->space == SPMM_CPU) return spmm_multivector_copy(x, &p->x);
     return sp_stream_copy_2d(p->x.data, sp_row_bytes(&p->x), x->data, sp_row_bytes(x),
                              x->k * sp_value_size(x->precision), x->rows, SP_STREAM_MAIN);
@@ -114,14 +115,15 @@ static spmm_multivector by_rows(const spmm_multivector *v)
 
 /** Checks Y, checks that X and Y do not overlap, and determines where the kernels write A X: to the caller's
  *  y if possible, else to p->y. */
-static spmm_status set_y(sp_product *p, const spmm_multivector *x, double beta, const spmm_multivector *y)
+static spmm_status set_y(sp_product *p, const spmm_multivector *x, sp_value beta, const spmm_multivector *y)
 {
     TRY(sp_product_check_operand(p, y, p->y_rows, "y"));
     TRY(sp_multivector_apart(x, y, p->function, "x", "y"));
     const spmm_multivector *const to = &p->pending.y;
     const int64_t rows = p->halo->local.rows;
     p->pending.y = by_rows(y);
-    const int direct = p->y_rows == rows && beta == 0 && to->layout == SPMM_ROW_MAJOR &&
+    const int direct = p->y_rows == rows && sp_value_is(beta, p->precision, 0) &&
+                       to->layout == SPMM_ROW_MAJOR &&
                        (!p->reduction || to->ld == sp_multivector_ld(p->k, p->precision));
     if (!direct && !p->y.data) {
         TRY(check_allocation(p));
@@ -133,7 +135,7 @@ static spmm_status set_y(sp_product *p, const spmm_multivector *x, double beta, 
 }
 
 /** Checks the operands, and determines where kernels read X and write A X. */
-static spmm_status prepare(sp_product *p, const spmm_multivector *x, double beta, const spmm_multivector *y)
+static spmm_status prepare(sp_product *p, const spmm_multivector *x, sp_value beta, const spmm_multivector *y)
 {
     sp_pending *const d = &p->pending;
     if (p->stream) TRY(sp_device_captures(p->stream, &d->captured));
@@ -149,7 +151,7 @@ static spmm_status prepare(sp_product *p, const spmm_multivector *x, double beta
  *  \param [in] kinds  kinds of the steps to run; without SP_STEP_MOVES, the current ghost rows and partial
  *                     rows of other ranks are used
  *  \return this rank's status so far, which end() also returns; end() must follow in any case */
-static spmm_status begin(sp_product *p, int kinds, double alpha, const spmm_multivector *x, double beta,
+static spmm_status begin(sp_product *p, int kinds, sp_value alpha, const spmm_multivector *x, sp_value beta,
                          const spmm_multivector *y)
 {
     sp_pending *const d = &p->pending;
@@ -208,7 +210,7 @@ static void count(sp_product_times *t, double seconds)
     t->products++;
 }
 
-spmm_status sp_product_begin(sp_product *p, double alpha, const spmm_multivector *x, double beta,
+spmm_status sp_product_begin(sp_product *p, sp_value alpha, const spmm_multivector *x, sp_value beta,
                              const spmm_multivector *y)
 {
     const double now = MPI_Wtime();
@@ -231,7 +233,7 @@ spmm_status sp_product_end(sp_product *p)
     return SPMM_OK;
 }
 
-spmm_status sp_product_apply(sp_product *p, double alpha, const spmm_multivector *x, double beta,
+spmm_status sp_product_apply(sp_product *p, sp_value alpha, const spmm_multivector *x, sp_value beta,
                              const spmm_multivector *y)
 {
     const spmm_status status = sp_product_begin(p, alpha, x, beta, y);
@@ -264,7 +266,7 @@ spmm_status sp_product_wait(sp_product *p)
 spmm_status sp_product_run(sp_product *p, int kinds, const spmm_multivector *x, const spmm_multivector *y)
 {
     if (kinds == SP_STEP_MOVES && !p->exchange && !p->partial) return SPMM_OK;
-    (void)begin(p, kinds, 1, x, 0, y);
+    (void)begin(p, kinds, sp_value_of(1, p->precision), x, (sp_value){0}, y);
     return end(p);
 }
 

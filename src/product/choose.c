@@ -56,7 +56,11 @@ static int of_use(const question *q, const sp_kernel *kernel)
 {
     /* number of products that repay the milliseconds of panel_staged's set-up: bench/records/HISTORY.md */
     enum { REPAID = 130 };
-    if (kernel->exact == SP_EXACT_F64 && q->precision == SPMM_F32 && q->f->f64_slow > 0) return 0;
+    if (!sp_kernel_takes(kernel, q->precision)) return 0;
+    /* a kernel that is exact in f64 alone sums in f64, whatever the type */
+    if (kernel->exact == SP_EXACT_F64 && !sp_kernel_is_exact(kernel, q->precision, INT64_MAX) &&
+        q->f->f64_slow > 0)
+        return 0;
     return kernel->format != SPMM_STAGED || (q->products >= REPAID && staged_columns(q) > 0);
 }
 
@@ -98,10 +102,13 @@ static double x_bytes(const question *q) { return row_bytes(q) * ratio(q->f->sum
 /** Returns 1 if enough products are expected to repay a trial, else 0. */
 static int is_timed(const question *q) { return q->products >= SP_PRODUCTS_TIMED; }
 
+#define TREE(argument, word, ...) word##_tree,
+static const choice_node *const trees[] = {SP_VALUE_TYPES(TREE, )};
+
 /** Returns the leaf of the decision tree for the matrix. Appends the compared traits to `why`. */
 static const choice_node *leaf_of(const question *q, char *why, size_t n)
 {
-    const choice_node *const tree = q->precision == SPMM_F64 ? f64_tree : f32_tree, *node = tree;
+    const choice_node *const tree = trees[q->precision], *node = tree;
     snprintf(why, n, "%s%s", sp_precision_word(q->precision), is_timed(q) ? "" : ", few products");
     while (!node->order[0]) {
         const double trait = sp_trait_of(q->f, node->trait, q->k, q->precision);

@@ -23,6 +23,9 @@ static spmm_status named_kernel(const spmm_plan_options *o, spmm_precision preci
     if ((*kernel)->device != o->device || (o->format != SPMM_FORMAT_AUTO && (*kernel)->format != o->format))
         return sp_fail(SPMM_ERR_USAGE, "kernel %s is for another device or format: see --list-kernels",
                        (*kernel)->id);
+    if (!sp_kernel_takes(*kernel, precision))
+        return sp_fail(SPMM_ERR_USAGE, "kernel %s does not multiply %s values: expected another one",
+                       (*kernel)->id, sp_precision_word(precision));
     if (o->exact && !sp_kernel_is_exact(*kernel, precision, INT64_MAX))
         return sp_fail(
             SPMM_ERR_USAGE,

@@ -57,11 +57,11 @@ typedef struct sp_pending {
     sp_move_state x_state;          /**< state of the exchange of that column block */
     spmm_status status;             /**< status so far */
     char message[SP_MESSAGE_BYTES]; /**< message of the failure */
-    double alpha, beta;
-    double seconds;           /**< seconds that sp_product_begin() took */
-    spmm_multivector y;       /**< the caller's Y */
-    spmm_multivector x;       /**< all columns of X: the caller's, or the product's copy */
-    spmm_multivector product; /**< where kernels write A X: the caller's Y, or the product's buffer */
+    sp_value alpha, beta;           /**< in the type of the operands */
+    double seconds;                 /**< seconds that sp_product_begin() took */
+    spmm_multivector y;             /**< the caller's Y */
+    spmm_multivector x;             /**< all columns of X: the caller's, or the product's copy */
+    spmm_multivector product;       /**< where kernels write A X: the caller's Y, or the product's buffer */
 } sp_pending;
 
 typedef struct sp_product {
@@ -104,7 +104,7 @@ typedef struct sp_product {
 /** Returns 1 if rows of X, of the given precision, travel as f32. Local. */
 static inline int sp_plan_rounds(const spmm_plan_options *o, spmm_precision precision)
 {
-    return o->exchange_precision == SPMM_F32 && precision == SPMM_F64;
+    return sp_rounds(precision, o->exchange_precision);
 }
 
 /** Creates a product from a grid, a block and a halo, which must outlive it: chooses kernel, exchange and
@@ -145,10 +145,10 @@ void sp_product_destroy(sp_product *product);
 void sp_product_use_stream(sp_product *product, void *stream);
 
 /** As spmm_apply_begin(), spmm_apply_end() and spmm_apply(), but without their checks of the plan. */
-spmm_status sp_product_begin(sp_product *product, double alpha, const spmm_multivector *x, double beta,
+spmm_status sp_product_begin(sp_product *product, sp_value alpha, const spmm_multivector *x, sp_value beta,
                              const spmm_multivector *y);
 spmm_status sp_product_end(sp_product *product);
-spmm_status sp_product_apply(sp_product *product, double alpha, const spmm_multivector *x, double beta,
+spmm_status sp_product_apply(sp_product *product, sp_value alpha, const spmm_multivector *x, sp_value beta,
                              const spmm_multivector *y);
 
 /** Computes Y := A X with only some kinds of steps, in the library's own streams, and waits for their end.

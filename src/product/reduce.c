@@ -7,6 +7,7 @@
 #include "base/enum_words.h"
 #include "base/fp_environment.h"
 #include "base/memory.h"
+#include "base/value_type.h"
 #include "comm/nccl.h"
 #include "device/device.h"
 
@@ -51,17 +52,12 @@ static void add(const sp_reduction *r, void *sum, const void *other)
 #pragma omp parallel num_threads(r->threads) if (n > 1 << 14)
     {
         SP_DEFAULT_FP;
-        if (r->precision == SPMM_F64) {
-            double *const s = sum;
-            const double *const o = other;
-#pragma omp for simd schedule(static)
-            for (int64_t i = 0; i < n; i++) s[i] += o[i];
-        } else {
-            float *const s = sum;
-            const float *const o = other;
-#pragma omp for simd schedule(static)
-            for (int64_t i = 0; i < n; i++) s[i] += o[i];
-        }
+#define ADD(T)                \
+    T *const s = sum;         \
+    const T *const o = other; \
+    _Pragma("omp for simd schedule(static)") for (int64_t i = 0; i < n; i++) s[i] += o[i];
+        SP_BY_TYPE(r->precision, ADD);
+#undef ADD
     }
 }
 
@@ -122,7 +118,7 @@ static spmm_status by_messages(const sp_reduction *r, void *y)
 
 static spmm_status by_mpi(const sp_reduction *r, void *y)
 {
-    MPI_Datatype type = r->precision == SPMM_F64 ? MPI_DOUBLE : MPI_FLOAT;
+    const MPI_Datatype type = sp_mpi_type(r->precision);
     const int64_t size = sp_value_size(r->precision);
     const int64_t most = sp_chunk_bytes() > size ? sp_chunk_bytes() / size : 1;
     if (!y) fill_with_nan(r->buffer, bytes_of(r));

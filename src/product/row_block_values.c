@@ -49,15 +49,14 @@ static int list_arrays(const sp_kernel *kernel, const sp_row_block *p, sp_value_
 
 /* ---- maps ---- */
 
-/** Replaces the values of a row block by the numbers of their entries, starting at 1, as bit patterns. */
+/** Replaces the values of a row block by the numbers of their entries, starting at 1, as bit patterns in
+ *  little-endian order. */
 static void number_entries(const spmm_csr *a, int threads)
 {
+    const int64_t size = sp_value_size(a->precision);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t e = 0; e < a->nnz; e++)
-        if (a->precision == SPMM_F64)
-            ((uint64_t *)a->as)[e] = (uint64_t)e + 1;
-        else
-            ((uint32_t *)a->as)[e] = (uint32_t)e + 1;
+        memcpy((char *)a->as + e * size, &(uint64_t){(uint64_t)e + 1}, (size_t)size);
 }
 
 /** Translates the entry numbers in an array to a map. An element that is not the number of an entry is
@@ -65,11 +64,12 @@ static void number_entries(const spmm_csr *a, int threads)
  *  \param [in] numbers  [map->count] in host memory */
 static void translate(const void *numbers, const spmm_csr *a, int threads, value_map *map)
 {
+    const int64_t size = sp_value_size(a->precision);
     int64_t unlike = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : unlike)
     for (int64_t i = 0; i < map->count; i++) {
-        const uint64_t number = a->precision == SPMM_F64 ? ((const uint64_t *)numbers)[i]
-                                                         : ((const uint32_t *)numbers)[i];
+        uint64_t number = 0;
+        memcpy(&number, (const char *)numbers + i * size, (size_t)size);
         /* padding is zero, or not the number of an entry */
         map->from[i] = number > (uint64_t)a->nnz ? SP_NOWHERE : (sp_value_place)(number - 1);
         unlike += map->from[i] != (i < a->nnz ? (sp_value_place)i : SP_NOWHERE);

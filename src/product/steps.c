@@ -89,7 +89,8 @@ static spmm_status stop(sp_product *p)
 static spmm_status scale(sp_product *p)
 {
     sp_pending *const d = &p->pending;
-    if (p->y_rows == 0 || (d->alpha == 1 && d->product.data == d->y.data)) return SPMM_OK;
+    if (p->y_rows == 0 || (sp_value_is(d->alpha, p->precision, 1) && d->product.data == d->y.data))
+        return SPMM_OK;
     return sp_multivector_axpby(d->alpha, &d->product, d->beta, &d->y, p->threads);
 }
 

@@ -101,10 +101,7 @@ static spmm_status generate(const sp_series_job *job, sp_series_sample *s)
 static double all_pairs(const spmm_multivector *z, const sp_spread *spread)
 {
     double total = 0;
-    if (z->precision == SPMM_F64)
-        PAIRS(double)
-    else
-        PAIRS(float)
+    SP_BY_TYPE(z->precision, PAIRS);
     return total;
 }
 
@@ -209,12 +206,10 @@ spmm_status sp_series_sample_make(const sp_series_job *job, sp_series_sample *s)
 /* ---- checking results against the references ---- */
 
 /** Returns the unit round-off u of a precision: 2^-53 for f64, 2^-24 for f32. */
-static double unit_of(spmm_precision precision) { return precision == SPMM_F64 ? 0x1p-53 : 0x1p-24; }
-
 /** Returns Higham's error constant gamma_n = n u / (1 - n u); infinity if n u >= 1. */
 static double gamma_of(double n, spmm_precision precision)
 {
-    const double nu = n * unit_of(precision);
+    const double nu = n * sp_type_of(precision).unit;
     return nu < 1 ? nu / (1 - nu) : INFINITY;
 }
 
@@ -238,7 +233,7 @@ static double center_error(const sp_series_job *job, int64_t i)
 {
     const sp_series_sample *const s = &job->sample;
     const spmm_precision p = job->options.precision;
-    const double n = (double)job->length, unit = unit_of(p);
+    const double n = (double)job->length, unit = sp_type_of(p).unit;
     if (s->spread[i] == 0) return 0;
     return sqrt(n) * (2 * unit * fabs(s->center[i]) + gamma_of(n + 8, p) * s->off[i]) / s->spread[i];
 }
@@ -280,11 +275,12 @@ static void compare_reduced(const sp_series_job *job, const double *all, int64_t
     const spmm_precision p = job->options.precision;
     const sp_operator op = job->options.op;
     const int64_t m = s->number[i];
-    const double n = (double)job->length, tiny = p == SPMM_F64 ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN;
+    const double n = (double)job->length, tiny = sp_type_of(p).least;
     const double *const right = s->reduced ? s->reduced + i : NULL;
     if (op == SP_SUM)
         compare(r, m, all[m], s->center[i],
-                2 * (gamma_of(n, p) * s->absolute[i] / n + unit_of(p) * fabs(s->center[i])) + n * tiny);
+                2 * (gamma_of(n, p) * s->absolute[i] / n + sp_type_of(p).unit * fabs(s->center[i])) +
+                    n * tiny);
     else if (op == SP_DOT)
         compare(r, m, all[m], right[0], 2 * gamma_of(n, p) * right[0] + n * tiny);
     else if (op == SP_PRODUCT) /* an exponent may differ where a mantissa is rounded to a power of two */

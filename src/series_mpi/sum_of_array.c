@@ -44,15 +44,16 @@ spmm_status sp_array_part_sum(const sp_array_sum *a, double *sum)
 
 spmm_status sp_array_combine(const sp_array_sum *a, spmm_status summed, double *sum)
 {
-    float single = (float)*sum;
+    const spmm_precision p = a->launch.x->v.precision;
+    sp_value value;
     if (!a->reduction) return summed;
     if (summed != SPMM_OK) {
         sp_reduction_skip(a->reduction);
         return summed;
     }
-    if (a->launch.x->v.precision == SPMM_F64) return sp_reduction_run(a->reduction, sum);
-    TRY(sp_reduction_run(a->reduction, &single));
-    *sum = (double)single;
+    sp_value_set(&value, p, 0, *sum);
+    TRY(sp_reduction_run(a->reduction, &value));
+    *sum = sp_value_get(&value, p, 0);
     return SPMM_OK;
 }
 

@@ -201,7 +201,7 @@ static spmm_status time_strategy(const sums *s, double *sum, sp_series_record *r
 /** Returns the bound on the difference between a sum of n successive additions and the reference. */
 static double bound_of(const sums *s, double n)
 {
-    const double nu = n * (s->job->options.precision == SPMM_F64 ? 0x1p-53 : 0x1p-24);
+    const double nu = n * sp_type_of(s->job->options.precision).unit;
     /* If gamma_n is large or undefined, n u bounds the error, too (Jeannerod and Rump 2013). 2 n u is used,
        which equals gamma_n at n u = 0.5. */
     return (nu < 0.5 ? nu / (1 - nu) : 2 * nu) * s->absolute;
@@ -290,14 +290,14 @@ static void results(const sums *s)
     const sp_series_options *const o = &s->job->options;
     printf("\n");
     for (int i = 0; i < o->sums; i++)
-        printf("Sum of array is %.*g, by %s, on %s\n", o->precision == SPMM_F64 ? 17 : 9, s->value[i],
+        printf("Sum of array is %.*g, by %s, on %s\n", sp_type_of(o->precision).digits, s->value[i],
                sp_reduce_word(o->sum[i]), sp_reduce_everywhere(o->sum[i]) ? "every rank" : "rank 0");
 }
 
 /** Prints the sum of each rank's part. Collective. */
 static spmm_status print_parts(const sums *s)
 {
-    const int digits = s->job->options.precision == SPMM_F64 ? 17 : 9;
+    const int digits = sp_type_of(s->job->options.precision).digits;
     double part = 0, *of_rank = NULL;
     spmm_status status = sp_array_part_sum(&s->array, &part);
     if (status == SPMM_OK && s->line.rank == 0)

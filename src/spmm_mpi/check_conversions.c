@@ -116,11 +116,9 @@ static void fill(const checks *c, const algorithm *algo, target *f, outcome *o)
 {
     enum { FIRST_ROWS = 4, FIRST_TRIPLETS = 1 << 14 };
     const double believable = 0.05; /* seconds to measure before extrapolating */
-    const int f64 = f->coo->precision == SPMM_F64;
-    void (*const piece)(target *, int64_t,
-                        int64_t) = algo->single_pass ? (f64 ? fill_single_pass_f64 : fill_single_pass_f32)
-                                   : f64             ? fill_scan_f64
-                                                     : fill_scan_f32;
+    const spmm_precision p = f->coo->precision;
+    void (*const piece)(target *, int64_t, int64_t) = algo->single_pass ? SP_OF_TYPE(fill_single_pass, p)
+                                                                        : SP_OF_TYPE(fill_scan, p);
     const int64_t total = algo->single_pass ? f->coo->nnz : f->coo->rows;
     int64_t step = algo->single_pass ? FIRST_TRIPLETS : (int64_t)FIRST_ROWS * c->threads;
     double filling = 0;

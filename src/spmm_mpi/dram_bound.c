@@ -2,6 +2,7 @@
 #include "spmm_mpi/dram_bound.h"
 
 #include "base/memory.h"
+#include "base/value_type.h"
 
 spmm_status sp_touched_columns(const spmm_csr *block, int64_t *columns)
 {

@@ -132,7 +132,7 @@ static int64_t round_values(const spmm_csr *a, int threads)
 spmm_status sp_job_round(const sp_options *o, const sp_place *place, int64_t first, spmm_csr *a)
 {
     spmm_status status = SPMM_OK;
-    if (!o->round_values || o->precision == SPMM_F32) return SPMM_OK;
+    if (!o->round_values || !sp_rounds(o->precision, SPMM_F32)) return SPMM_OK;
     const int64_t e = round_values(a, place->binding.threads);
     if (e >= 0) {
         int64_t row = 0;

@@ -99,7 +99,7 @@ spmm_status sp_options_parse(int argc, char **argv, sp_options *o);
 /** Returns 1 if rows of X travel between ranks as f32, rounded. Local. */
 static inline int sp_options_round(const sp_options *o)
 {
-    return o->exchange_precision == SPMM_F32 && o->precision == SPMM_F64;
+    return sp_rounds(o->precision, o->exchange_precision);
 }
 
 /** Returns the maximum K of the list, at least 1. Local. */

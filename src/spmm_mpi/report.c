@@ -61,7 +61,7 @@ void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r)
             share(m->nnz, m->rows), (long long)m->longest, (long long)m->empty);
     if (m->duplicates)
         fprintf(out, "           %lld duplicate entries were summed\n", (long long)m->duplicates);
-    if (o->round_values && o->precision == SPMM_F64)
+    if (o->round_values && sp_rounds(o->precision, SPMM_F32))
         fprintf(out, "           values were rounded to f32 (--values f32)\n");
     while (strcmp(how[by][0], r->run.partition) != 0) by++;
     fprintf(out, "ranks      %d as a %d x %d grid, rows %s, imbalance %.3f\n", r->run.ranks, r->run.grid[0],

@@ -38,13 +38,12 @@ static int same_value(double a, double b) { return a == b || (isnan(a) && isnan(
 
 static double allowance(int64_t n, double sum, spmm_precision precision)
 {
-    const double u = precision == SPMM_F64 ? DBL_EPSILON / 2 : (double)FLT_EPSILON / 2;
-    const double tiny = precision == SPMM_F64 ? DBL_TRUE_MIN : (double)FLT_TRUE_MIN;
-    const double nu = (double)n * u;
+    const sp_value_type type = sp_type_of(precision);
+    const double nu = (double)n * type.unit;
     /* if n u >= 1/2, gamma_n is huge or undefined. Then use 2 n u: already n u bounds the error of a sum of
        n products (Jeannerod, Rump: SIAM J. Matrix Anal. Appl. 34(2), 2013) */
     const double gamma = nu < 0.5 ? nu / (1 - nu) : 2 * nu;
-    return 2 * (gamma * sum + (double)n * tiny); /* 2: both y and the reference may have this error */
+    return 2 * (gamma * sum + (double)n * type.least); /* 2: both y and the reference may have this error */
 }
 
 /** Returns the relative error of `found` against `expected`, or the absolute error if `expected` is 0. */
