@@ -22,7 +22,7 @@ static char other[256];
 static spmm_status write_letters(const char *to, char letter, size_t bytes, spmm_status status)
 {
     sp_output_file out;
-    TRY(sp_output_file_open(to, NULL, &out));
+    TRY(sp_output_file_open(to, &out));
     for (size_t i = 0; i < bytes; i++) fputc(letter, out.file);
     return sp_output_file_close(&out, status);
 }
@@ -260,7 +260,7 @@ static void test_signals(void)
             if (child == 0) {
                 sp_output_file out;
                 signal(signals[i], SIG_DFL);
-                if (sp_output_file_open(path, NULL, &out) != SPMM_OK) _exit(1);
+                if (sp_output_file_open(path, &out) != SPMM_OK) _exit(1);
                 fputs("half", out.file);
                 fflush(out.file);
                 (void)!write(ready[1], "", 1);

@@ -3,10 +3,8 @@ limit: 300"""
 import csv
 import gzip
 import json
-import lzma
 import os
 import shlex
-import shutil
 import subprocess
 
 from command import NO_SERIES, PROGRAM, ROOT, SERIES, equal, finish, patience, run, scratch, skip, test, verified, within
@@ -131,27 +129,18 @@ with test("standard streams that are closed are no files of the program: exit co
 with test("by its name Y is compressed, and unpacks to what is written without"):
     plain = scratch("Y.mtx")
     verified(run(*FAST, "-k", 3, "-o", plain, ROOT / "matrices/cage9.mtx.gz"), "plain", 1)
-    missing = []
-    for suffix, unpack in ((".gz", gzip.decompress), (".GZ", gzip.decompress), (".xz", lzma.decompress), (".zst", None)):
+    for suffix in (".gz", ".GZ"):
         path = scratch(f"Y.mtx{suffix}")
         result = run(*FAST, "-k", 3, "-o", path, ROOT / "matrices/cage9.mtx.gz", ranks=2)
-        if result.code == 2 and "this build cannot write" in result.err:
-            missing.append(suffix)
-            assert not os.path.exists(path), path
-            continue
         verified(result, suffix, 1)
-        if unpack is None:
-            unpack = lambda data: subprocess.run(["zstd", "-dcq"], input=data, stdout=subprocess.PIPE, check=True).stdout
-            if not shutil.which("zstd"):
-                continue
-        equal(unpack(content(path)) == content(plain), True, suffix)
+        equal(gzip.decompress(content(path)) == content(plain), True, suffix)
         assert len(content(path)) < 0.6 * len(content(plain)), suffix
         if suffix != ".GZ":
             verified(run(*FAST, "-x", path, ROOT / "matrices/cage9.mtx.gz"), f"X of {suffix}", 1)
-    assert ".gz" not in missing and ".GZ" not in missing, missing
 
 with test("names of compressed files that would not be ones are refused before the run"):
-    for args, part in ((("-o", scratch("Y.lz4")), "--output "), (("-o", scratch("Y.mtx.zip")), "expected .gz, .bz2, .xz, .zst"),
+    for args, part in ((("-o", scratch("Y.lz4")), "--output "), (("-o", scratch("Y.mtx.zip")), "expected .gz or no compression"),
+                       (("-o", scratch("Y.mtx.xz")), "found a name ending in .xz"),
                        (("--cache", scratch("A.npz.gz")), "--cache "), (("--json", scratch("r.jsonl.gz")), "uncompressed"),
                        (("--csv", scratch("r.csv.xz")), "--csv ")):
         result = run(*FAST, *args, "lap2d5:9", ranks=2, records=False)

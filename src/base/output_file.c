@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 #include "base/words.h"
-#include "codec/encoder_stream.h"
+#include "codec/gzip_output.h"
 
 spmm_status sp_cannot_write(const char *path)
 {
@@ -176,8 +176,9 @@ spmm_status sp_destination_stream(const sp_destination *to, int *fd)
     return *fd >= 0 ? SPMM_OK : sp_cannot_write(to->path);
 }
 
-spmm_status sp_output_file_open(const char *path, const sp_codec *codec, sp_output_file *out)
+spmm_status sp_output_file_open(const char *path, sp_output_file *out)
 {
+    const int packed = sp_gzip_name(path);
     out->part[0] = '\0';
     TRY(sp_destination_find(path, &out->to));
     if (out->to.kind == SP_TO_STREAM) {
@@ -186,8 +187,8 @@ spmm_status sp_output_file_open(const char *path, const sp_codec *codec, sp_outp
     } else {
         TRY(sp_destination_part(&out->to, out->part, &out->fd));
     }
-    const int own = codec ? -1 : fcntl(out->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    out->file = codec ? sp_encoder_open(codec, out->fd) : own >= 0 ? fdopen(own, "w") : NULL;
+    const int own = packed ? -1 : fcntl(out->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    out->file = packed ? sp_gzip_output(out->fd) : own >= 0 ? fdopen(own, "w") : NULL;
     if (out->file) return SPMM_OK;
     const spmm_status status = sp_cannot_write(path);
     if (own >= 0) close(own);
@@ -246,22 +247,18 @@ spmm_status sp_output_file_close(sp_output_file *out, spmm_status status)
 /** Checks that an output whose name has the suffix of a compressed file will be compressed. */
 static spmm_status check_suffix(const sp_named_file *file)
 {
-    static const char *const others[] = {".Z", ".lz4", ".lz", ".lzma", ".zip", ".7z", NULL};
+    static const char *const others[] = {".bz2", ".xz", ".zst", ".Z", ".lz4", ".lz", ".lzma", ".zip", ".7z"};
     const char *const dot = strrchr(file->path, '.');
-    const sp_codec *const codec = sp_codec_of_name(file->path);
+    const int packed = sp_gzip_name(file->path);
     int other = 0;
-    for (int i = 0; dot && others[i]; i++) other |= strcasecmp(dot, others[i]) == 0;
-    if ((!codec && !other) || (codec && file->use == SP_COMPRESSED && codec->encoder->create)) return SPMM_OK;
+    for (size_t i = 0; dot && i < sizeof others / sizeof *others; i++)
+        other |= strcasecmp(dot, others[i]) == 0;
+    if (!other && (!packed || file->use == SP_COMPRESSED)) return SPMM_OK;
     if (file->use != SP_COMPRESSED)
         return sp_fail(SPMM_ERR_USAGE, "%s %s: this file is written uncompressed: leave %s out of its name",
                        file->name, SHOWN(file->path), dot);
-    if (other)
-        return sp_fail(SPMM_ERR_USAGE,
-                       "%s %s: found a name ending in %s, expected .gz, .bz2, .xz, .zst or none of these",
-                       file->name, SHOWN(file->path), dot);
-    return sp_fail(SPMM_ERR_USAGE,
-                   "%s %s: this build cannot write %s: give a name ending in .gz, or build with %s",
-                   file->name, SHOWN(file->path), codec->name, codec->library);
+    return sp_fail(SPMM_ERR_USAGE, "%s %s: found a name ending in %s, expected .gz or no compression",
+                   file->name, SHOWN(file->path), dot);
 }
 
 /** Determines what the name of a file denotes and, for an output, whether it can be written.

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 
 #include "base/status.h"
-#include "codec/codec.h"
 
 /** What an output's name denotes. */
 typedef struct sp_destination {
@@ -34,13 +33,18 @@ typedef struct sp_output_file {
 typedef struct sp_named_file {
     const char *name; /**< name of the option or operand, for messages */
     const char *path; /**< name of the file; NULL: the user gave none */
-    enum { SP_REPLACED, SP_COMPRESSED /* replaced, by its suffix compressed */, SP_APPENDED, SP_READ } use;
+    enum {
+        SP_REPLACED,
+        SP_COMPRESSED /* replaced, compressed if it ends in .gz */,
+        SP_APPENDED,
+        SP_READ
+    } use;
 } sp_named_file;
 
-/** Opens an output file; a process can have only one open at a time. sp_output_file_close() must follow.
- *  \param [in] path   must outlive *out
- *  \param [in] codec  a codec that this build can write (encoder->create); NULL: no compression */
-spmm_status sp_output_file_open(const char *path, const sp_codec *codec, sp_output_file *out);
+/** Opens an output file, compressed by gzip if its name ends in .gz; a process can have only one open at a
+ *  time. sp_output_file_close() must follow.
+ *  \param [in] path  must outlive *out */
+spmm_status sp_output_file_open(const char *path, sp_output_file *out);
 
 /** Completes the file and renames it; removes it instead if status is not SPMM_OK or a write has failed.
  *  \param [in] status  outcome of the work that wrote the file; returned if it is not SPMM_OK */

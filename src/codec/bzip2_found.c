@@ -60,34 +60,3 @@ static void destroy(void *state)
 }
 
 const sp_codec_ops sp_bzip2_ops = {create, restart, step, destroy};
-
-/* ---- writing ---- */
-
-static void *create_encoder(void)
-{
-    enum { BLOCK = 9 }; /* size of a block in units of 100 kB; smaller blocks are hardly faster */
-    bz_stream *const z = calloc(1, sizeof *z);
-    if (z && BZ2_bzCompressInit(z, BLOCK, 0, 0) == BZ_OK) return z;
-    free(z);
-    return NULL;
-}
-
-static sp_codec_result encode(void *state, sp_codec_buffers *b, int last)
-{
-    bz_stream *const z = state;
-    if (!last && b->in_bytes == 0)
-        return SP_CODEC_GOES_ON; /* libbz2 treats a call without progress as an error */
-    give_buffers(z, b);
-    const int code = BZ2_bzCompress(z, last ? BZ_FINISH : BZ_RUN);
-    take_buffers(z, b);
-    if (code == BZ_STREAM_END) return SP_CODEC_ENDS;
-    return code == BZ_RUN_OK || code == BZ_FINISH_OK ? SP_CODEC_GOES_ON : SP_CODEC_DAMAGED;
-}
-
-static void destroy_encoder(void *state)
-{
-    BZ2_bzCompressEnd(state);
-    free(state);
-}
-
-const sp_encoder_ops sp_bzip2_encoder = {create_encoder, encode, destroy_encoder};

@@ -1,21 +1,18 @@
-/** The kinds of compressed data, and which of them this build can read and write. */
+/** The kinds of compressed data, and which of them this build can read. */
 #include "codec/codec.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 /** Bounds of the ratios: deflate encodes at most 258 bytes of text in 2 bits. A bzip2 block contains at most
  *  900,000 bytes, 5 of which represent at most 259 bytes of text, and takes at least 24 bytes in the file.
  *  LZMA encodes at most 273 bytes in 14 binary decisions, each with a probability of at most 2017/2048: 7091
  *  bytes of text per byte. A zstd block contains at most 128 KiB of text and takes at least 4 bytes. */
 static const sp_codec codecs[] = {
-    {"gzip", "\x1F\x8B", 2, "gunzip -k", "zlib (zlib1g-dev)", 1032, &sp_gzip_ops, ".gz", &sp_gzip_encoder},
-    {"bzip2", "BZh", 3, "bzip2 -dk", "libbz2 (libbz2-dev)", 1 << 21, &sp_bzip2_ops, ".bz2",
-     &sp_bzip2_encoder},
-    {"xz", "\3757zXZ\0", 6, "unxz -k", "liblzma (liblzma-dev)", 8192, &sp_xz_ops, ".xz", &sp_xz_encoder},
-    {"zstd", "\x28\xB5\x2F\xFD", 4, "unzstd", "libzstd (libzstd-dev)", 32768, &sp_zstd_ops, ".zst",
-     &sp_zstd_encoder},
+    {"gzip", "\x1F\x8B", 2, "gunzip -k", "zlib (zlib1g-dev)", 1032, &sp_gzip_ops},
+    {"bzip2", "BZh", 3, "bzip2 -dk", "libbz2 (libbz2-dev)", 1 << 21, &sp_bzip2_ops},
+    {"xz", "\3757zXZ\0", 6, "unxz -k", "liblzma (liblzma-dev)", 8192, &sp_xz_ops},
+    {"zstd", "\x28\xB5\x2F\xFD", 4, "unzstd", "libzstd (libzstd-dev)", 32768, &sp_zstd_ops},
 };
 enum { CODECS = sizeof codecs / sizeof *codecs };
 
@@ -38,16 +35,6 @@ const sp_codec *sp_codec_of(const unsigned char *head, int64_t n)
 {
     for (int k = 0; k < CODECS; k++)
         if (n >= codecs[k].magic_bytes && sp_codec_may_begin(&codecs[k], head, n)) return &codecs[k];
-    return NULL;
-}
-
-const sp_codec *sp_codec_of_name(const char *path)
-{
-    const size_t n = strlen(path);
-    for (int k = 0; k < CODECS; k++) {
-        const size_t bytes = strlen(codecs[k].suffix);
-        if (n > bytes && strcasecmp(path + n - bytes, codecs[k].suffix) == 0) return &codecs[k];
-    }
     return NULL;
 }
 

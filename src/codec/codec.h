@@ -1,15 +1,15 @@
-/** Compresses and decompresses gzip, bzip2, xz and zstd data piece by piece. Linking decides which of them a
+/** Decompresses gzip, bzip2, xz and zstd data piece by piece. Linking decides which of them a
  *  build supports: of two files NAME_*.c that define the same symbols, one is linked. */
 #ifndef SP_CODEC_H
 #define SP_CODEC_H
 
 #include <stdint.h>
 
-/** Input and output of a decoder or an encoder; step() advances both. */
+/** Input and output of a decoder; step() advances both. */
 typedef struct sp_codec_buffers {
-    const unsigned char *in; /**< [in_bytes]; compressed data for a decoder, text for an encoder */
+    const unsigned char *in; /**< compressed data, [in_bytes] */
     int64_t in_bytes;
-    unsigned char *out; /**< space for the result, [out_bytes] */
+    unsigned char *out; /**< space for the text, [out_bytes] */
     int64_t out_bytes;
 } sp_codec_buffers;
 
@@ -44,24 +44,6 @@ typedef struct sp_codec_ops {
 
 extern const sp_codec_ops sp_gzip_ops, sp_bzip2_ops, sp_xz_ops, sp_zstd_ops;
 
-/** An encoder's functions. All members are NULL in a build without the library that they call. Local; a state
- *  may be used by one thread at a time. */
-typedef struct sp_encoder_ops {
-    /** Creates an encoder, at the beginning of the data. \return the state, which destroy() frees; NULL:
-     *  memory is lacking */
-    void *(*create)(void);
-    /** Compresses until the input or the output space is used up.
-     *  \param [in,out] buffers  out_bytes is at least 1
-     *  \param [in]     last     1: no input follows, so the encoder completes the data
-     *  \return SP_CODEC_GOES_ON, SP_CODEC_ENDS (with `last`: all is written), SP_CODEC_DAMAGED (the library
-     *          failed) */
-    sp_codec_result (*step)(void *state, sp_codec_buffers *buffers, int last);
-    /** Frees the state. */
-    void (*destroy)(void *state);
-} sp_encoder_ops;
-
-extern const sp_encoder_ops sp_gzip_encoder, sp_bzip2_encoder, sp_xz_encoder, sp_zstd_encoder;
-
 /** A kind of compressed data. */
 typedef struct sp_codec {
     const char *name; /**< "gzip" */
@@ -71,8 +53,6 @@ typedef struct sp_codec {
     const char *library; /**< library with which a build can read it, "zlib (zlib1g-dev)" */
     int64_t ratio; /**< upper bound on the number of bytes of text that one compressed byte can represent */
     const sp_codec_ops *ops;
-    const char *suffix; /**< suffix of the names of such files, ".gz" */
-    const sp_encoder_ops *encoder;
 } sp_codec;
 
 enum { SP_CODEC_HEAD = 6 }; /**< number of bytes at the start of the data that identify their kind */
@@ -86,10 +66,6 @@ const sp_codec *sp_codec_of(const unsigned char *head, int64_t n);
  *  else 0.
  *  \param [in] n  number of bytes in head, at least 1 */
 int sp_codec_may_begin(const sp_codec *codec, const unsigned char *head, int64_t n);
-
-/** Returns the kind of compressed data that a file of this name should contain, whether or not this build can
- *  write it (encoder->create); NULL if the name has no such suffix. Upper and lower case are the same. */
-const sp_codec *sp_codec_of_name(const char *path);
 
 /** Returns the names of all kinds that this build can read, "gzip, bzip2, xz or zstd". The text is in static
  *  memory of the calling thread, and valid until the thread's next call. */

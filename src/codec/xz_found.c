@@ -56,31 +56,3 @@ static sp_codec_result step(void *state, sp_codec_buffers *b, const char **why)
 }
 
 const sp_codec_ops sp_xz_ops = {create, restart, step, destroy};
-
-/* ---- writing ---- */
-
-static void *create_encoder(void)
-{
-    enum { PRESET = 1 }; /* higher presets take up to ten times as long and gain little on digits */
-    xz_state *const s = malloc(sizeof *s);
-    if (!s) return NULL;
-    *s = (xz_state){LZMA_STREAM_INIT, 0};
-    if (lzma_easy_encoder(&s->stream, PRESET, LZMA_CHECK_CRC64) == LZMA_OK) return s;
-    destroy(s);
-    return NULL;
-}
-
-static sp_codec_result encode(void *state, sp_codec_buffers *b, int last)
-{
-    lzma_stream *const z = &((xz_state *)state)->stream;
-    z->next_in = b->in;
-    z->avail_in = (size_t)b->in_bytes;
-    z->next_out = b->out;
-    z->avail_out = (size_t)b->out_bytes;
-    const lzma_ret code = lzma_code(z, last ? LZMA_FINISH : LZMA_RUN);
-    *b = (sp_codec_buffers){z->next_in, (int64_t)z->avail_in, z->next_out, (int64_t)z->avail_out};
-    if (code == LZMA_STREAM_END) return SP_CODEC_ENDS;
-    return code == LZMA_OK || code == LZMA_BUF_ERROR ? SP_CODEC_GOES_ON : SP_CODEC_DAMAGED;
-}
-
-const sp_encoder_ops sp_xz_encoder = {create_encoder, encode, destroy};

@@ -2,4 +2,3 @@
 #include "codec/codec.h"
 
 const sp_codec_ops sp_xz_ops = {0};
-const sp_encoder_ops sp_xz_encoder = {0};

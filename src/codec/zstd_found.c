@@ -42,29 +42,3 @@ static sp_codec_result step(void *state, sp_codec_buffers *b, const char **why)
 static void destroy(void *state) { ZSTD_freeDCtx(state); }
 
 const sp_codec_ops sp_zstd_ops = {create, restart, step, destroy};
-
-/* ---- writing ---- */
-
-static void *create_encoder(void)
-{
-    ZSTD_CCtx *const z = ZSTD_createCCtx();
-    if (z) ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1);
-    return z;
-}
-
-static sp_codec_result encode(void *state, sp_codec_buffers *b, int last)
-{
-    ZSTD_inBuffer in = {b->in, (size_t)b->in_bytes, 0};
-    ZSTD_outBuffer out = {b->out, (size_t)b->out_bytes, 0};
-    const size_t left = ZSTD_compressStream2(state, &out, &in, last ? ZSTD_e_end : ZSTD_e_continue);
-    b->in += in.pos;
-    b->in_bytes -= (int64_t)in.pos;
-    b->out += out.pos;
-    b->out_bytes -= (int64_t)out.pos;
-    if (ZSTD_isError(left)) return SP_CODEC_DAMAGED;
-    return last && left == 0 ? SP_CODEC_ENDS : SP_CODEC_GOES_ON;
-}
-
-static void destroy_encoder(void *state) { ZSTD_freeCCtx(state); }
-
-const sp_encoder_ops sp_zstd_encoder = {create_encoder, encode, destroy_encoder};

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/output_file.h"
+#include "codec/gzip_output.h"
 
 /* Write errors set the error indicator of the FILE, and are reported when it is closed. */
 
@@ -220,13 +221,13 @@ enum { KINDS = sizeof kinds / sizeof *kinds };
 /** Returns the index of the format whose ending the name has; KINDS: none. */
 static int kind_of(const char *path)
 {
-    const sp_codec *const codec = sp_codec_of_name(path);
-    const size_t n = strlen(path) - (codec ? strlen(codec->suffix) : 0);
+    const int packed = sp_gzip_name(path);
+    const size_t n = strlen(path) - (packed ? strlen(".gz") : 0);
     int k = 0;
     for (; k < KINDS; k++) {
         const size_t length = strlen(kinds[k].ending);
         if (n >= length && strncasecmp(path + n - length, kinds[k].ending, length) == 0 &&
-            (!codec || kinds[k].compressible))
+            (!packed || kinds[k].compressible))
             break;
     }
     return k;
@@ -240,7 +241,7 @@ spmm_status sp_matrix_write(const char *path, const spmm_csr *a)
     sp_output_file out;
     if (kind == KINDS)
         return sp_fail(SPMM_ERR_USAGE, "%s: expected a name that ends in " SP_MATRIX_ENDINGS, path);
-    TRY(sp_output_file_open(path, sp_codec_of_name(path), &out));
+    TRY(sp_output_file_open(path, &out));
     kinds[kind].write(out.file, a);
     return sp_output_file_close(&out, SPMM_OK); /* also reports failed writes */
 }

@@ -6,7 +6,7 @@
 #include "formats/csr.h"
 
 /** The endings of file names that sp_matrix_write() supports, for messages. */
-#define SP_MATRIX_ENDINGS ".mtx (also .mtx.gz, .bz2, .xz, .zst), .npz or .petsc"
+#define SP_MATRIX_ENDINGS ".mtx, .mtx.gz, .npz or .petsc"
 
 /** Returns 1 if sp_matrix_write() supports the ending of the name, else 0. Upper and lower case are the same.
  *  Local. */

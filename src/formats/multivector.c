@@ -426,7 +426,7 @@ spmm_status sp_multivector_write(const spmm_multivector *v, const char *path)
 {
     const int digits = sp_type_of(v->precision).digits;
     sp_output_file out;
-    TRY(sp_output_file_open(path, sp_codec_of_name(path), &out));
+    TRY(sp_output_file_open(path, &out));
     fprintf(out.file, "%%%%MatrixMarket matrix array real general\n%lld %lld\n", (long long)v->rows,
             (long long)v->k);
     for (int64_t j = 0; j < v->k; j++)

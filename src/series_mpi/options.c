@@ -272,7 +272,7 @@ static const sp_option_row rows[] = {
      CALL(set_tolerance), RARE, USED_BY(ACCURACY)},
     {0, "sum", "LIST", "divide a series among ranks, add by linear, tree, butterfly or all", CALL(set_sum),
      RARE, SELECTS(SP_SERIES_SUM)},
-    {'o', "output", "FILE", "write coefficients as .mtx (.gz, .bz2, .xz, .zst; -: stdout)", TEXT(output)},
+    {'o', "output", "FILE", "write coefficients as .mtx (.mtx.gz: compressed; -: stdout)", TEXT(output)},
     {0, "json", "FILE", "append one JSON object per step and kernel", TEXT(json), USED_BY(COMPUTES)},
     {0, "csv", "FILE", "append one row per step and kernel; a header if FILE is new", TEXT(csv),
      USED_BY(COMPUTES)},

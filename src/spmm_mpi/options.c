@@ -243,7 +243,7 @@ static const sp_option_row rows[] = {
     {0, "warmup", "N", "products before the timed ones (default 2)", COUNT(warmup, 0), RARE},
     {0, "verify", "NAME", "check Y: full (default), sample (1000 rows), none", CALL(set_verify)},
     {0, "probe", NULL, "benchmark messages, arithmetic, copies", FLAG(probe, 1), RARE},
-    {'o', "output", "FILE", "write Y as Matrix Market (.gz, .bz2, .xz, .zst; -: stdout)", TEXT(output)},
+    {'o', "output", "FILE", "write Y as Matrix Market (.mtx.gz: compressed; -: stdout)", TEXT(output)},
     {0, "json", "FILE", "append one JSON object per run", TEXT(json), USED_BY(PRODUCTS | PLAN)},
     {0, "csv", "FILE", "append one row per run, with a header when the file is new", TEXT(csv),
      USED_BY(PRODUCTS | PLAN)},
