@@ -152,13 +152,6 @@ static void test_sizes(void)
 static void test_names(void)
 {
     TEST("a spec is told from a file name") {
-        char meant[128];
-        CHECK_TEXT(sp_gen_meant("lap3d7", meant, sizeof meant), "; did you mean lap3d7:N?");
-        CHECK_TEXT(sp_gen_meant("LAP3D28:9", meant, sizeof meant), "lap3d27:N");
-        CHECK_TEXT(sp_gen_meant("bnad:9,1,2", meant, sizeof meant), "band:N,DEG,WIDTH");
-        CHECK_INT(strlen(sp_gen_meant("band.mtx", meant, sizeof meant)), 0);
-        CHECK_INT(strlen(sp_gen_meant("", meant, sizeof meant)), 0);
-        CHECK_INT(strlen(sp_gen_meant("matrix:9", meant, sizeof meant)), 0);
         CHECK(sp_gen_is_spec("lap3d7:5") && sp_gen_is_spec("band:x") && !sp_gen_is_spec("lap3d7") &&
               !sp_gen_is_spec("a/lap3d7:5"));
     }

@@ -65,8 +65,8 @@ static void test_lines(void)
             {"--o", "--o: ambiguous: --on or --off"},
             {"-f", "-f: expected FILE after it"},
             {"--on=1", "--on takes no argument: --on=1"},
-            {"--wrod red", "unknown option --wrod: --help-all lists all options; did you mean --word?"},
-            {"-W", "unknown option -W: --help-all lists all options; did you mean -w?"},
+            {"--wrod red", "unknown option --wrod: --help-all lists all options"},
+            {"-W", "unknown option -W: --help-all lists all options"},
             {"a b", "more than one thing: a and b"}};
         for (int i = 0; i < 8; i++) {
             CHECK_INT(read_line(wrong[i][0]), SPMM_ERR_USAGE);

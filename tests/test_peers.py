@@ -99,9 +99,6 @@ with test("a library without an adaptor is refused before the matrix is read, wi
     assert "eigen" not in result.out and "theirs" not in result.out, result.out
     within(run("--list-kernels", records=False, program=SPMM).out, "none here: no ")
 
-with test("a name that is nearly one's is explained"):
-    refused(run("--kernel", "eigem", "lap2d5:9"), 2, "did you mean eigen?")
-
 with test("an adaptor that cannot be loaded is one line: an error by name, left out of all"):
     for content in (b"", b"no library"):
         ADAPTOR.write_bytes(content)

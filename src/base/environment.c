@@ -11,12 +11,9 @@
 #include "base/cpu_isa.h"
 #include "base/words.h"
 
-static const char prefix[] = "SPMM_";
-
 static spmm_status check_isa(const char *text)
 {
     char list[64] = "";
-    sp_guess guess = {.typed = text};
     for (int i = SP_ISA_GENERIC; i <= SP_ISA_AVX512; i++) {
         const char *const name = sp_isa_name((sp_isa)i);
         const size_t n = strlen(list);
@@ -25,10 +22,8 @@ static spmm_status check_isa(const char *text)
                            sp_isa_name(sp_machine_isa()));
         if (strcmp(text, name) == 0) return SPMM_OK;
         snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", name);
-        sp_guess_offer(&guess, name);
     }
-    return sp_fail(SPMM_ERR_USAGE, "SPMM_ISA=%s: expected one of %s%s", SHOWN(text), list,
-                   MEANT(&guess, "", ""));
+    return sp_fail(SPMM_ERR_USAGE, "SPMM_ISA=%s: expected one of %s", SHOWN(text), list);
 }
 
 /** Checks the value of SPMM_FAULT: STAGE:RANK, optionally followed by :kill, :stop or :wrong. */
@@ -85,31 +80,12 @@ static spmm_status check_value(int row, const char *text)
                    SHOWN(text), (long long)rows[row].least, (long long)rows[row].most);
 }
 
-/** Rejects an environment variable whose name begins with SPMM_ and appears to be a misspelling of a name in
- *  the table. Other unknown names may belong to other programs. \param [in] entry NAME=VALUE */
-static spmm_status check_name(const char *entry)
-{
-    char name[64];
-    const size_t n = strcspn(entry, "=");
-    if (strncmp(entry, prefix, sizeof prefix - 1) != 0 || n >= sizeof name) return SPMM_OK;
-    snprintf(name, sizeof name, "%.*s", (int)n, entry);
-    sp_guess guess = {.typed = name + sizeof prefix - 1};
-    for (int i = 0; i < ROWS; i++) {
-        if (strcmp(name, rows[i].name) == 0) return SPMM_OK;
-        sp_guess_offer(&guess, rows[i].name + sizeof prefix - 1);
-    }
-    if (!guess.word) return SPMM_OK;
-    return sp_fail(SPMM_ERR_USAGE, "unknown environment variable %s%s", SHOWN(name),
-                   MEANT(&guess, prefix, ""));
-}
-
 spmm_status sp_environment_check(void)
 {
     for (int i = 0; i < ROWS; i++) {
         const char *const text = getenv(rows[i].name);
         if (text && *text) TRY(check_value(i, text));
     }
-    for (char **entry = environ; entry && *entry; entry++) TRY(check_name(*entry));
     return SPMM_OK;
 }
 

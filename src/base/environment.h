@@ -6,8 +6,8 @@
 #include "base/status.h"
 
 /** Checks the values of all environment variables in the table, so that no invalid value is silently ignored.
- *  Also checks that no other variable appears to be a misspelling of one of them. An empty value counts as
- *  unset. Local: the environments of ranks may differ, so the caller must make the ranks agree on the status.
+ *  An empty value counts as unset. Local: the environments of ranks may differ, so the caller must make the
+ *  ranks agree on the status.
  *  \return SPMM_OK, or SPMM_ERR_USAGE with a message that names the variable and its valid values */
 spmm_status sp_environment_check(void);
 

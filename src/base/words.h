@@ -1,4 +1,4 @@
-/** Quotes words that a user typed, for messages, and guesses which known word was meant. Without MPI. */
+/** Quotes words that a user typed, for messages, and compares names. Without MPI. */
 #ifndef SP_WORDS_H
 #define SP_WORDS_H
 
@@ -33,34 +33,12 @@ enum { SP_SHOWN_BYTES = 4 * 4096 + 8 }; /**< space for any path, even if each by
 __attribute__((format(printf, 4, 5))) void sp_text_add(char *text, size_t n, size_t *used, const char *format,
                                                        ...);
 
-/** Finds the known word closest to a typed word. Initialize as {.typed = text}, then pass each known word to
- *  sp_guess_offer(). */
-typedef struct sp_guess {
-    const char *typed;
-    const char *word; /**< the closest of the offered words (not a copy); NULL: none is close enough */
-    int distance;     /**< number of typing errors between `typed` and `word`, see sp_guess_offer() */
-} sp_guess;
+/** Returns 1 if the names differ at most in the case of letters, in dashes and underscores. Local. */
+int sp_same_name(const char *a, const char *b);
 
-/** Stores a known word in the guess if it is closer to the typed word than the words offered before, and
- *  close enough to have been meant. An extra, missing or wrong letter and two swapped letters count as one
- *  error each; longer words may have more errors. Upper and lower case are equal, and so are dashes and
- *  underscores. Local.
- *  \param [in] word  must outlive the guess */
-void sp_guess_offer(sp_guess *guess, const char *word);
-
-/** A word of other documents, and what it is called here. */
+/** A name in other documents, and what it is called here. */
 typedef struct sp_alias {
     const char *theirs, *ours;
 } sp_alias;
-
-/** Stores `ours` in the guess if the typed word is close to `theirs`; otherwise like sp_guess_offer(). */
-void sp_guess_offer_alias(sp_guess *guess, const sp_alias *alias);
-
-/** Writes "; did you mean WORD?" into buf [n], with the texts `before` and `after` around the guessed word,
- *  or "" if no word is close enough. Local. \return buf */
-const char *sp_guess_text(char *buf, size_t n, const sp_guess *guess, const char *before, const char *after);
-
-/** Returns the text of sp_guess_text() in a buffer that exists until the end of the enclosing block. */
-#define MEANT(guess, before, after) sp_guess_text((char[128]){0}, 128, guess, before, after)
 
 #endif

@@ -1,7 +1,6 @@
 /** Parses a command line according to a table of options, and prints --help from the table. */
 #include "cli/option_table.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,16 +14,13 @@ enum { MOST_COUNT = 1000000000, LEAST_LONG = 2 /* minimum length of a long optio
 spmm_status sp_option_word(const char *option, const char *text, const char *const *words, int *index)
 {
     char list[256] = "";
-    sp_guess guess = {.typed = text};
     for (*index = 0; words[*index]; ++*index)
         if (strcmp(text, words[*index]) == 0) return SPMM_OK;
     for (int i = 0; words[i]; i++) {
         const size_t n = strlen(list);
         snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "", words[i]);
-        sp_guess_offer(&guess, words[i]);
     }
-    return sp_fail(SPMM_ERR_USAGE, "--%s %s: expected one of %s%s", option, SHOWN(text), list,
-                   MEANT(&guess, "", ""));
+    return sp_fail(SPMM_ERR_USAGE, "--%s %s: expected one of %s", option, SHOWN(text), list);
 }
 
 /** Parses text as an integer. Returns 1 if the whole text is an integer from least to most. */
@@ -208,13 +204,6 @@ static int find_long(const sp_option_table *table, const char *text, size_t n, i
     return *count > 1 ? -2 : found;
 }
 
-static sp_guess guess_long(const sp_option_table *table, const char *name)
-{
-    sp_guess guess = {.typed = name};
-    for (int i = 0; i < table->count; i++) sp_guess_offer(&guess, table->rows[i].name);
-    return guess;
-}
-
 /** Processes a word --NAME or --NAME=ARGUMENT, where NAME may be abbreviated. */
 static spmm_status read_long(reader *r, const char *word)
 {
@@ -228,11 +217,8 @@ static spmm_status read_long(reader *r, const char *word)
         list_beginning(r->table, text, n, count, list, sizeof list);
         return sp_fail(SPMM_ERR_USAGE, "--%s: ambiguous: %s", name, list);
     }
-    if (index < 0) {
-        const sp_guess guess = guess_long(r->table, name);
-        return sp_fail(SPMM_ERR_USAGE, "unknown option %s: --help-all lists all options%s", SHOWN(word),
-                       MEANT(&guess, "--", ""));
-    }
+    if (index < 0)
+        return sp_fail(SPMM_ERR_USAGE, "unknown option %s: --help-all lists all options", SHOWN(word));
     if (!r->table->rows[index].argument && text[n])
         return sp_fail(SPMM_ERR_USAGE, "--%s takes no argument: %s", r->table->rows[index].name, SHOWN(word));
     if (r->table->rows[index].argument)
@@ -247,16 +233,6 @@ static int find_letter(const sp_option_table *table, char letter)
     return -1;
 }
 
-static spmm_status unknown_letter(const sp_option_table *table, char letter)
-{
-    const char other = (char)(islower((unsigned char)letter) ? toupper((unsigned char)letter)
-                                                             : tolower((unsigned char)letter)),
-               shown[2] = {letter, '\0'}, meant[2] = {other, '\0'};
-    const sp_guess guess = {.word = find_letter(table, other) >= 0 ? meant : NULL};
-    return sp_fail(SPMM_ERR_USAGE, "unknown option -%s: --help-all lists all options%s", SHOWN(shown),
-                   MEANT(&guess, "-", ""));
-}
-
 /** Processes the short options in a word such as -qk8. The argument of the first option that requires one is
  *  the rest of the word or, if nothing is left, the next word. */
 static spmm_status read_cluster(reader *r, const char *word)
@@ -264,7 +240,9 @@ static spmm_status read_cluster(reader *r, const char *word)
     for (const char *p = word + 1; *p; p++) {
         const int index = find_letter(r->table, *p);
         const char *argument = NULL;
-        if (index < 0 || *p == '-') return unknown_letter(r->table, *p);
+        if (index < 0 || *p == '-')
+            return sp_fail(SPMM_ERR_USAGE, "unknown option -%s: --help-all lists all options",
+                           SHOWN(((char[]){*p, '\0'})));
         if (!r->table->rows[index].argument) {
             TRY(apply(r, index, NULL));
             continue;
@@ -288,12 +266,6 @@ static spmm_status read_letters(reader *r, const char *word)
         if (index >= 0 && !r->table->rows[index].name[n])
             return sp_fail(SPMM_ERR_USAGE, "-%s: a long option has two dashes; did you mean --%s?", name,
                            name);
-        const spmm_status status = read_cluster(r, word);
-        if (status != SPMM_ERR_USAGE || n < 4) return status;
-        sp_guess guess = guess_long(r->table, name);
-        if (index >= 0) guess.word = r->table->rows[index].name;
-        if (!guess.word) return status;
-        return sp_fail(status, "%s%s", spmm_error_message(), MEANT(&guess, "--", ""));
     }
     return read_cluster(r, word);
 }

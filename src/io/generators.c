@@ -333,20 +333,6 @@ static const char *form_of(const kind *k, char *buf, size_t n)
     return buf;
 }
 
-const char *sp_gen_meant(const char *spec, char *buf, size_t n)
-{
-    char name[32], form[64];
-    const size_t length = strspn(spec, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
-    sp_guess guess = {.typed = name};
-    buf[0] = '\0';
-    if (length == 0 || length >= sizeof name || strpbrk(spec, "./")) return buf;
-    snprintf(name, sizeof name, "%.*s", (int)length, spec);
-    for (int i = 0; i < KINDS; i++) sp_guess_offer(&guess, kinds[i].doc.name);
-    for (int i = 0; i < KINDS; i++)
-        if (guess.word == kinds[i].doc.name) guess.word = form_of(&kinds[i], form, sizeof form);
-    return sp_guess_text(buf, n, &guess, "", "");
-}
-
 static spmm_status bad_spec(const kind *k, const char *spec)
 {
     char form[64];
@@ -354,17 +340,11 @@ static spmm_status bad_spec(const kind *k, const char *spec)
                    form_of(k, form, sizeof form));
 }
 
-static spmm_status no_such_generator(const char *spec)
-{
-    char meant[128];
-    return sp_fail(SPMM_ERR_USAGE, "%s: no such generator%s", SHOWN(spec),
-                   sp_gen_meant(spec, meant, sizeof meant));
-}
-
 static spmm_status parse(const char *spec, generator *g)
 {
     *g = (generator){.kind = find(spec), .spec = spec};
-    if (!g->kind) return no_such_generator(spec);
+    if (!g->kind)
+        return sp_fail(SPMM_ERR_USAGE, "%s: no such generator: spmm_mpi --help lists them", SHOWN(spec));
     const char *p = strchr(spec, ':');
     for (int i = 0; i < SP_GEN_ARGS && g->kind->doc.args[i]; i++) {
         char *end;

@@ -22,13 +22,6 @@ const sp_gen_kind *sp_gen_kinds(int *count);
 /** Returns 1 if spec starts with the name of a generator and a colon, else 0. */
 int sp_gen_is_spec(const char *spec);
 
-/** Suggests a correction for a text that is almost a spec, such as lap3d7, lap3d8:10 or LAP3D7,10. Writes ";
- *  did you mean lap3d7:N?" to buf, or "" if there is nothing to suggest. A text that contains a dot or a
- *  slash is taken for a file name, so nothing is suggested.
- *  \param [in] n  size of buf in bytes
- *  \return buf */
-const char *sp_gen_meant(const char *spec, char *buf, size_t n);
-
 /** Checks a spec without generating the matrix.
  *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what is expected), SPMM_ERR_LIMIT (an argument or the
  *          number of rows is too large) */

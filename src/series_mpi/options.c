@@ -148,15 +148,11 @@ static const sp_alias report_names[] = {{"K1", "walk_thread"},
 
 static spmm_status no_such_kernel(const char *name)
 {
-    int count;
-    const sp_series_kernel *const kernel = sp_series_kernels(&count);
-    sp_guess guess = {.typed = name};
-    sp_guess_offer(&guess, "auto");
-    for (int i = 0; i < count; i++) sp_guess_offer(&guess, kernel[i].id);
+    const char *meant = NULL;
     for (size_t i = 0; i < sizeof report_names / sizeof *report_names; i++)
-        sp_guess_offer_alias(&guess, &report_names[i]);
-    return sp_fail(SPMM_ERR_USAGE, "--kernel %s: no such kernel: --list-kernels names them%s", SHOWN(name),
-                   MEANT(&guess, "", ""));
+        if (sp_same_name(name, report_names[i].theirs)) meant = report_names[i].ours;
+    return sp_fail(SPMM_ERR_USAGE, "--kernel %s: no such kernel: --list-kernels names them%s%s%s",
+                   SHOWN(name), meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
 }
 
 static spmm_status set_kernel(void *options, const char *text)

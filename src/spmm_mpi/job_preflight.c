@@ -1,6 +1,8 @@
 /** Checks options, build, machine and files before the matrix is read, so that a run does not fail late for a
  *  reason that was detectable at the start. */
+#include <ctype.h>
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/enum_words.h"
@@ -105,27 +107,22 @@ static spmm_status check_neighbors(const sp_options *o, const sp_grid *g, const 
 
 /* ---- files; rank 0 only ---- */
 
-/** Rejects the name of a matrix if there is no such file and the name resembles that of a generator. Other
- *  wrong names are rejected when the matrix is read. */
+/** Rejects the name of a matrix if there is no such file and the name may be meant as that of a generator.
+ *  Other wrong names are rejected when the matrix is read. */
 static spmm_status check_matrix(const char *matrix)
 {
-    char meant[128];
-    if (sp_gen_is_spec(matrix) || access(matrix, F_OK) == 0 || errno != ENOENT) return SPMM_OK;
-    if (!*sp_gen_meant(matrix, meant, sizeof meant)) return SPMM_OK;
-    return sp_fail(SPMM_ERR_OPEN, "%s: no such file, and no such generator%s", SHOWN(matrix), meant);
+    if (sp_gen_is_spec(matrix) || !isalpha((unsigned char)*matrix) || strpbrk(matrix, "./")) return SPMM_OK;
+    if (access(matrix, F_OK) == 0 || errno != ENOENT) return SPMM_OK;
+    return sp_fail(SPMM_ERR_OPEN,
+                   "%s: no such file, and no such generator: --help lists them with their arguments",
+                   SHOWN(matrix));
 }
 
 /** Checks that the file of -x can be opened: it is read after the matrix, so an error would come late. */
 static spmm_status check_x(const char *path)
 {
     sp_input *source;
-    sp_guess guess = {.typed = path};
     if (!path) return SPMM_OK;
-    sp_guess_offer(&guess, "uniform");
-    sp_guess_offer(&guess, "ones");
-    sp_guess_offer(&guess, "index");
-    if (guess.word && access(path, F_OK) != 0 && errno == ENOENT)
-        return sp_fail(SPMM_ERR_OPEN, "--x %s: no such file%s", SHOWN(path), MEANT(&guess, "", ""));
     const int fd = sp_input_descriptor(path);
     if (sp_petsc_file_is(fd)) {
         close(fd);

@@ -62,7 +62,7 @@ static spmm_status set_kernel(void *options, const char *text)
     sp_options *const o = options;
     int count;
     const sp_kernel *const kernel = sp_kernels_all(&count);
-    sp_guess guess = {.typed = text};
+    const char *meant = NULL;
     o->kernel = sp_kernel_find(text);
     o->all_kernels = strcmp(text, "all") == 0;
     if (o->kernel || o->all_kernels || strcmp(text, "auto") == 0) return SPMM_OK;
@@ -70,12 +70,13 @@ static spmm_status set_kernel(void *options, const char *text)
         return sp_fail(SPMM_ERR_USAGE,
                        "--kernel %s: no such kernel: this build is without the baseline kernels (BASELINE=0)",
                        text);
-    sp_guess_offer(&guess, "auto");
-    for (int i = 0; i < count; i++) sp_guess_offer(&guess, kernel[i].id);
+    for (int i = 0; i < count; i++)
+        if (sp_same_name(text, kernel[i].id)) meant = kernel[i].id;
     for (size_t i = 0; i < sizeof report_names / sizeof *report_names; i++)
-        if (sp_kernel_find(report_names[i].ours)) sp_guess_offer_alias(&guess, &report_names[i]);
-    return sp_fail(SPMM_ERR_USAGE, "--kernel %s: no such kernel: --list-kernels names them%s", SHOWN(text),
-                   MEANT(&guess, "", ""));
+        if (sp_same_name(text, report_names[i].theirs) && sp_kernel_find(report_names[i].ours))
+            meant = report_names[i].ours;
+    return sp_fail(SPMM_ERR_USAGE, "--kernel %s: no such kernel: --list-kernels names them%s%s%s",
+                   SHOWN(text), meant ? "; did you mean " : "", meant ? meant : "", meant ? "?" : "");
 }
 
 static spmm_status set_block_size(void *options, const char *text)
