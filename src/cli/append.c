@@ -70,33 +70,21 @@ static int lock(int fd)
     return 0;
 }
 
-/** Returns 1 if the file begins with the text `head` or, if the file is shorter than `head`, if it is a
- *  beginning of `head`. At most 4096 bytes are compared. */
-static int begins_like(int fd, off_t size, const char *head)
-{
-    char start[4096];
-    const size_t most = strlen(head) < sizeof start ? strlen(head) : sizeof start;
-    const size_t n = (off_t)most < size ? most : (size_t)size;
-    return pread(fd, start, n, 0) == (ssize_t)n && memcmp(start, head, n) == 0;
-}
-
 /** Determines the length to which to truncate a file whose last line lacks its newline. If that line is the
  *  beginning of one of the caller's lines, e.g. after a crash, *end is the offset of the line. Otherwise *end
  *  is `size`, and nothing is removed. */
-static spmm_status mend(int fd, off_t size, const char *head, sp_append_cut cut, off_t *end)
+static spmm_status mend(int fd, off_t size, sp_append_cut cut, off_t *end)
 {
     enum { LONGEST = 1 << 20 }; /* maximum size in bytes of one of the caller's lines */
     const size_t bytes = size < LONGEST ? (size_t)size : LONGEST;
     char *text;
     *end = size;
-    if (head && !begins_like(fd, size, head)) return SPMM_OK;
+    if (!cut) return SPMM_OK;
     TRY(sp_alloc((void **)&text, (int64_t)bytes, 1, "the last line of a file"));
     if (pread(fd, text, bytes, size - (off_t)bytes) == (ssize_t)bytes) {
         size_t n = 0;
         while (n < bytes && text[bytes - n - 1] != '\n') n++;
-        const int first = (off_t)n == size;
-        if (first && head ? n + 1 < strlen(head) : (first || n < bytes) && cut(head, text + bytes - n, n))
-            *end = size - (off_t)n;
+        if (((off_t)n == size || n < bytes) && cut(text + bytes - n, n)) *end = size - (off_t)n;
     }
     sp_free(text);
     return SPMM_OK;
@@ -139,7 +127,7 @@ static spmm_status to_file(int fd, const char *path, const char *head, sp_append
     off_t size = lseek(fd, 0, SEEK_END);
     if (locked && ends_in_a_line(fd, size)) {
         off_t end;
-        TRY(mend(fd, size, head, cut, &end));
+        TRY(mend(fd, size, cut, &end));
         if (end < size && ftruncate(fd, end) != 0) return sp_cannot_write(path);
         size = end;
     }

@@ -147,10 +147,9 @@ void sp_writer_close(sp_writer *s)
 /* ---- lines ---- */
 
 /** Returns 1 if `line` is an incomplete JSON object, i.e. a line whose writing was interrupted. */
-static int cut_object(const char *head, const char *line, size_t bytes)
+static int cut_object(const char *line, size_t bytes)
 {
     int depth = 0, inside = 0; /* depth: number of open braces; inside: 1 within a string */
-    (void)head;
     if (bytes == 0 || line[0] != '{') return 0;
     for (size_t i = 0; i < bytes; i++) {
         if (inside && line[i] == '\\')
@@ -161,23 +160,6 @@ static int cut_object(const char *head, const char *line, size_t bytes)
             depth += (line[i] == '{') - (line[i] == '}');
     }
     return inside || depth > 0;
-}
-
-/** Returns the number of commas between the fields of a CSV line; -1 if it ends inside quotation marks. */
-static int commas(const char *line, size_t bytes)
-{
-    int count = 0, inside = 0;
-    for (size_t i = 0; i < bytes; i++) {
-        if (line[i] == '"') inside = !inside;
-        count += line[i] == ',' && !inside;
-    }
-    return inside ? -1 : count;
-}
-
-/** Returns 1 if the CSV row `line` was cut off: it has fewer fields than the header, or an open quote. */
-static int cut_row(const char *head, const char *line, size_t bytes)
-{
-    return commas(line, bytes) < commas(head, strlen(head));
 }
 
 /** Formats a record as one line of text in memory.
@@ -218,7 +200,7 @@ spmm_status sp_writer_csv(const char *path, sp_writer_visit visit, const void *r
     size_t head_bytes, bytes;
     TRY(compose(CSV_HEAD, visit, record, &head, &head_bytes));
     spmm_status status = compose(CSV_ROW, visit, record, &row, &bytes);
-    if (status == SPMM_OK) status = sp_append(path, head, cut_row, row, bytes);
+    if (status == SPMM_OK) status = sp_append(path, head, NULL, row, bytes);
     free(head);
     free(row);
     return status;
