@@ -37,10 +37,7 @@ int64_t sp_last_cache_bytes(void)
     enum { UNKNOWN = 32 << 20 };
     static atomic_llong known;
     int64_t bytes = known;
-    /* the system's file first, because every rank calls this, and hwloc would read thousands of files on a
-     * large node */
     if (bytes == 0) bytes = read_cache_bytes(first_bound_core());
-    if (bytes == 0) bytes = sp_topology_cache_bytes();
     if (bytes == 0) bytes = UNKNOWN;
     known = bytes;
     return bytes;

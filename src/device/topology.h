@@ -1,5 +1,5 @@
-/** The positions of cores, caches and GPUs in this machine, from hwloc. Builds with hwloc link
- *  topology_hwloc.c; other builds link topology_none.c, which returns "unknown".
+/** The size of a cache, and from hwloc the positions of cores and GPUs in this machine. Builds with hwloc
+ *  link topology_hwloc.c; other builds link topology_none.c, which returns "unknown".
  *
  *  All functions are local and may be called by several threads. They do not fail: unknown values are 0 or
  *  "". "Bound" refers to the affinity mask of the calling thread. Cores in lists have the numbers of Linux,
@@ -12,16 +12,11 @@
 #include <stdint.h>
 
 /** Returns the size in bytes of a last-level cache: that of the first core to which the first caller is
- *  bound, from the system or, if that is unknown, from hwloc; 32 MiB if both are unknown. A processor may
- *  have several such caches. */
+ *  bound; 32 MiB if the system does not tell. A processor may have several such caches. */
 int64_t sp_last_cache_bytes(void);
 
 /** Returns 1 if this build contains hwloc, else 0. */
 int sp_topology_built(void);
-
-/** Returns the size in bytes of the last-level cache of the first core to which the caller is bound, from
- *  hwloc; 0: unknown. */
-int64_t sp_topology_cache_bytes(void);
 
 /** Returns the number of cores to which the caller is bound; each may have several hardware threads. 0:
  *  unknown. */

@@ -59,21 +59,6 @@ static hwloc_bitmap_t bound_threads(hwloc_topology_t t)
 
 int sp_topology_built(void) { return 1; }
 
-int64_t sp_topology_cache_bytes(void)
-{
-    int64_t bytes = 0;
-    hwloc_topology_t t = enter(0);
-    hwloc_bitmap_t bound = bound_threads(t);
-    const int first = bound ? hwloc_bitmap_first(bound) : -1;
-    hwloc_obj_t at = first < 0 ? NULL : hwloc_get_pu_obj_by_os_index(t, (unsigned)first);
-    for (; at; at = at->parent) /* from the inside outwards */
-        if (hwloc_obj_type_is_dcache(at->type) && at->attr->cache.size > 0)
-            bytes = (int64_t)at->attr->cache.size;
-    hwloc_bitmap_free(bound);
-    leave();
-    return bytes;
-}
-
 int sp_topology_cores(void)
 {
     int cores = 0;

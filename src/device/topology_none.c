@@ -3,8 +3,6 @@
 
 int sp_topology_built(void) { return 0; }
 
-int64_t sp_topology_cache_bytes(void) { return 0; }
-
 int sp_topology_cores(void) { return 0; }
 
 int sp_topology_numa_nodes(void) { return 0; }
