@@ -192,13 +192,6 @@ with test("a matrix that is neither a file nor a generator is refused"):
         equal(result.code, 3, name)
         within(result.error_lines()[0], f"{name}: cannot be opened")
 
-with test("an option that is given twice is said, but for the quiet"):
-    for program, args in zip(PROGRAMS, (("lap2d5:9",), ("-m", 9, "-n", 9))):
-        for quiet in ((), ("-q",)):
-            result = run(*CPU, "-r", 1, "-t", 1, "-t", 2, *quiet, *args, ranks=2, program=program)
-            equal(result.code, 0, result.err)
-            equal(result.err.count("warning: --threads is given twice: 2 counts, and not 1"), not quiet, result.err)
-
 good = HEAD + "2 3 2\n1 1 1\n2 3 2.5\n"
 wrong_inputs = {
     "no file": (None, "No such file"),

@@ -194,18 +194,6 @@ static void test_overridden(void)
         CHECK_INT(parse("-v -q --probe --no-overlap --help --dry-run --version"), SPMM_OK);
         CHECK(o.verbosity == -1 && o.probe == 1 && o.no_overlap == 1 && o.action == SP_ACTION_HELP);
     }
-    TEST("what one option overrides of another is noted") {
-        CHECK_INT(parse("--json a --json b -k 1 -k 1 --dry-run"), SPMM_OK);
-        CHECK_INT(strcmp(o.line.notes, "--json is given twice: b counts, and not a"), 0);
-        CHECK_INT(parse("-k 1 -k 2"), SPMM_OK);
-        CHECK_INT(strcmp(o.line.notes, "--columns is given twice: 2 counts, and not 1"), 0);
-        CHECK_INT(parse("-q -v"), SPMM_OK);
-        CHECK_INT(strcmp(o.line.notes, "--quiet and --verbose: the latter counts"), 0);
-        CHECK_INT(parse("--help --version"), SPMM_OK);
-        CHECK_INT(strcmp(o.line.notes, "--help and --version: the former counts"), 0);
-        CHECK_INT(parse("--tune --autotune -q -q --json a --json a"), SPMM_OK);
-        CHECK_INT(strcmp(o.line.notes, ""), 0);
-    }
 }
 
 static void test_together(void)

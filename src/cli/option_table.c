@@ -122,40 +122,9 @@ static spmm_status set(const sp_option_row *row, void *options, const char *text
     return SPMM_OK;
 }
 
-static void note(reader *r, const char *text)
-{
-    char *const notes = r->line->notes;
-    const size_t n = strlen(notes);
-    snprintf(notes + n, SP_MESSAGE_BYTES - n, "%s%s", n ? "; " : "", text);
-}
-
-/** Adds a warning to the notes if an option was given before with another argument, or if another option has
- *  set the same field to another value. */
-static void note_overridden(reader *r, int index, const char *text)
-{
-    char line[320];
-    const sp_option_row *const rows = r->table->rows, *const row = &rows[index];
-    const char *const before = r->line->given[index];
-    if (text && before && before != row->name && strcmp(before, text) != 0) {
-        snprintf(line, sizeof line, "--%s is given twice: %s counts, and not %s", row->name, SHOWN(text),
-                 SHOWN(before));
-        note(r, line);
-    }
-    for (int i = 0; i < r->table->count; i++) {
-        const sp_option_row *const other = &rows[i];
-        if (!r->line->given[i] || row->argument || other->argument || other->kind != row->kind) continue;
-        if (row->kind == SP_OPTION_CALL || other->field != row->field || other->value == row->value) continue;
-        const int later = row->kind == SP_OPTION_FLAG || row->value > other->value;
-        snprintf(line, sizeof line, "--%s and --%s: the %s counts", other->name, row->name,
-                 later ? "latter" : "former");
-        note(r, line);
-    }
-}
-
 static spmm_status apply(reader *r, int index, const char *text)
 {
     const sp_option_row *const row = &r->table->rows[index];
-    note_overridden(r, index, text);
     r->line->given[index] = text ? text : row->name;
     return set(row, r->options, text);
 }

@@ -22,14 +22,6 @@ typedef enum sp_option_kind {
     SP_OPTION_COUNT  /**< stores the argument, from `least` to 1000000000, in the int at `field` */
 } sp_option_kind;
 
-/** How the values of an option may differ between ranks. */
-typedef enum sp_option_ranks {
-    SP_RANKS_AGREE,    /**< the same on every rank */
-    SP_RANKS_MAY_VARY, /**< any value on any rank */
-    SP_RANKS_SAME_FILE /**< the same text, or names of files with the same content, e.g. on local disks of the
-                            nodes */
-} sp_option_ranks;
-
 typedef struct sp_option_row {
     char letter;                 /**< short option, e.g. 'k' for -k; 0: none */
     const char *name, *argument; /**< argument: NULL if the option has none */
@@ -39,7 +31,7 @@ typedef struct sp_option_row {
     const char *const *words;                             /**< for SP_OPTION_WORD: the words, then NULL */
     size_t field;                                         /**< byte offset in the program's options struct */
     sp_option_kind kind;
-    sp_option_ranks ranks;
+    int may_vary;   /**< 1: any value on any rank, 0: the same on every rank */
     int rare;       /**< 1: --help-all lists the option, --help does not */
     int mode;       /**< the mode of the program that the option selects, e.g. of --dry-run; 0: none */
     unsigned modes; /**< bit m: mode m uses the option; 0: only mode 0, or the mode that the option selects */
@@ -60,11 +52,10 @@ typedef struct sp_option_row {
 #define FLAG(member, number) .kind = SP_OPTION_FLAG, FIELD(member), .value = number
 #define RAISE(member, number) .kind = SP_OPTION_RAISE, FIELD(member), .value = number
 #define COUNT(member, minimum) .kind = SP_OPTION_COUNT, FIELD(member), .least = minimum
-#define MAY_VARY .ranks = SP_RANKS_MAY_VARY
+#define MAY_VARY .may_vary = 1
 #define RARE .rare = 1
 #define SELECTS(number) .mode = number
 #define USED_BY(bits) .modes = bits
-#define SAME_FILE .ranks = SP_RANKS_SAME_FILE
 
 typedef struct sp_option_table {
     const sp_option_row *rows; /**< [count], in the order in which --help lists the options */
@@ -82,8 +73,6 @@ typedef struct sp_command_line {
     const char *operand;               /**< NULL: the command line has none, or table->operand is set */
     const char *given[SP_OPTION_ROWS]; /**< for each option its argument, or its name if it has none; NULL:
                                             the option was not given */
-    char notes
-        [SP_MESSAGE_BYTES]; /**< text of a warning that lists the options overridden by others; "": none */
 } sp_command_line;
 
 /** Finds `text`, the argument of an option, in a list of words. Local.
@@ -125,8 +114,8 @@ spmm_status sp_option_numbers(const char *option, const char *text, int64_t most
  *  \param [in,out] options       the program's struct of options, in which `field` is a byte offset; must
  *                                outlive *line
  *  \param [out]    line          the given options and operand, also after a failure
- *  \return SPMM_OK; SPMM_ERR_USAGE with a message that names the option and its valid arguments, or suggests
- *          a name for an unknown option; the status of a failed call(); SPMM_ERR_INTERNAL if the table has
+ *  \return SPMM_OK; SPMM_ERR_USAGE with a message that names the option and its valid arguments;
+ *          the status of a failed call(); SPMM_ERR_INTERNAL if the table has
  *          too many rows */
 spmm_status sp_option_read(const sp_option_table *table, int argc, char **argv, const char *operand_name,
                            void *options, sp_command_line *line);

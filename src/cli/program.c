@@ -94,12 +94,6 @@ static spmm_status flushed(spmm_status status)
     return status;
 }
 
-static void print_warning(const char *text)
-{
-    fflush(stdout);
-    fprintf(stderr, "%s: warning: %s\n", SHOWN(program_invocation_short_name), text);
-}
-
 static void print_error(spmm_status status)
 {
     const char *const name = SHOWN(program_invocation_short_name);
@@ -127,7 +121,9 @@ static void warn_of_singletons(int launched, int launched_rank)
         unconnected, sizeof unconnected,
         "the launcher started %d processes, but MPI does not connect them, so each does all of the work: use the mpirun of the MPI library of this program, or the right --mpi of srun",
         launched);
-    if (launched_rank == 0) print_warning(unconnected);
+    if (launched_rank != 0) return;
+    fflush(stdout);
+    fprintf(stderr, "%s: warning: %s\n", SHOWN(program_invocation_short_name), unconnected);
 }
 
 /** Makes the ranks agree that the command line is valid, and the same on all ranks. If all ranks have the
@@ -151,8 +147,6 @@ static spmm_status work(const sp_program *program, int rank)
         if (rank == SP_ROOT) program->answer();
         return SPMM_OK;
     }
-    if (rank == SP_ROOT && *program->verbosity >= 0 && *program->line->notes)
-        print_warning(program->line->notes);
     if (*unconnected && *program->verbosity >= 0) printf("warning    %s\n", unconnected);
     return program->work(program->job);
 }

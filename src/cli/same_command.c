@@ -12,11 +12,8 @@
 #include "base/memory.h"
 #include "base/words.h"
 
-enum { MOST_FILES = 8 };
-
-/** A setting of a rank, as it is sent: KIND NAME \0 VALUE \0. KIND distinguishes file names, and settings
- *  without a value. */
-enum { VALUE = 'v', NONE = 'n', FILE_NAME = 'f', NO_FILE = 'g' };
+/** A setting of a rank, as it is sent: KIND NAME \0 VALUE \0. KIND distinguishes settings without a value. */
+enum { VALUE = 'v', NONE = 'n' };
 
 /** All settings of a rank, one after another. */
 typedef struct settings {
@@ -41,13 +38,9 @@ static int next(const settings *list, size_t *at, setting *s)
     return 1;
 }
 
-static int is_file(const setting *s) { return s->kind == FILE_NAME || s->kind == NO_FILE; }
-static int is_absent(const setting *s) { return s->kind == NONE || s->kind == NO_FILE; }
-
-static void put(FILE *f, int file, const char *dashes, const char *name, const char *value)
+static void put(FILE *f, const char *dashes, const char *name, const char *value)
 {
-    fprintf(f, "%c%s%s%c%s%c", file ? (value ? FILE_NAME : NO_FILE) : (value ? VALUE : NONE), dashes, name,
-            '\0', value ? value : "", '\0');
+    fprintf(f, "%c%s%s%c%s%c", value ? VALUE : NONE, dashes, name, '\0', value ? value : "", '\0');
 }
 
 /** Lists the settings that must agree; the caller frees list->text with free(). */
@@ -56,19 +49,16 @@ static spmm_status list_settings(const char *program, const sp_command_line *lin
     FILE *const f = open_memstream(&list->text, &list->bytes);
     const char *name;
     if (!f) return sp_fail(SPMM_ERR_MEMORY, "no memory for the list of options");
-    put(f, 0, "", "the program", program);
+    put(f, "", "the program", program);
     for (int i = 0; i < line->table->count; i++) {
         const sp_option_row *const row = &line->table->rows[i];
         char number[32];
-        if (row->ranks != SP_RANKS_MAY_VARY)
-            put(f, row->ranks == SP_RANKS_SAME_FILE, "--", row->name,
-                sp_option_value(line, i, number, sizeof number));
+        if (!row->may_vary) put(f, "--", row->name, sp_option_value(line, i, number, sizeof number));
     }
-    /* must be the last file, because compare_files() relies on it */
-    put(f, 1, "the ", line->operand_name, line->operand);
+    put(f, "the ", line->operand_name, line->operand);
     for (int i = 0; (name = sp_environment_common(i)); i++) {
         const char *const value = getenv(name);
-        put(f, 0, "", name, value && *value ? value : NULL); /* an empty value counts as unset */
+        put(f, "", name, value && *value ? value : NULL); /* an empty value counts as unset */
     }
     return fclose(f) == 0 ? SPMM_OK : sp_fail(SPMM_ERR_MEMORY, "no memory for the list of options");
 }
@@ -93,48 +83,36 @@ static spmm_status share(MPI_Comm comm, int rank, const settings *mine, settings
  *  rank 0 */
 static spmm_status differs(const setting *here, const setting *there)
 {
-    const setting *const given = is_absent(there) ? here : there;
+    const setting *const given = there->kind == NONE ? here : there;
     const char *const text = *given->value ? SHOWN(given->value) : "", *const blank = *text ? " " : "";
-    if (is_absent(there))
+    if (there->kind == NONE)
         return sp_fail(SPMM_ERR_USAGE, "%s%s%s is given here, and not on rank 0: give every rank the same",
                        here->name, blank, text);
-    if (is_absent(here))
+    if (here->kind == NONE)
         return sp_fail(SPMM_ERR_USAGE, "%s%s%s is given on rank 0, and not here: give every rank the same",
                        there->name, blank, text);
     return sp_fail(SPMM_ERR_USAGE, "%s is %s here, and %s on rank 0: give every rank the same", here->name,
                    SHOWN(here->value), SHOWN(there->value));
 }
 
-/** Compares the settings, except names of files.
- *  \param [out] files   [MOST_FILES] the names of this rank's files, "" if it has none
- *  \param [out] vary    [MOST_FILES] 1: rank 0 has another name, 0: the same
- *  \param [out] count   number of files */
-static spmm_status compare(const settings *mine, const settings *theirs, setting *files, int *vary,
-                           int *count)
+static spmm_status compare(const settings *mine, const settings *theirs)
 {
     size_t at = 0, other_at = 0;
     setting here, there;
-    for (*count = 0; next(mine, &at, &here);) {
+    while (next(mine, &at, &here)) {
         if (!next(theirs, &other_at, &there) || strcmp(here.name, there.name) != 0)
             return sp_fail(SPMM_ERR_USAGE, "this program is not the build that rank 0 runs");
-        const int same = here.kind == there.kind && strcmp(here.value, there.value) == 0;
-        if (!is_file(&here) || is_absent(&here) != is_absent(&there)) {
-            if (!same) return differs(&here, &there);
-        } else if (*count < MOST_FILES) {
-            vary[*count] = !same;
-            files[(*count)++] = here;
-        }
+        if (here.kind != there.kind || strcmp(here.value, there.value) != 0) return differs(&here, &there);
     }
     return SPMM_OK;
 }
 
-/* ---- files ---- */
+/* ---- the file ---- */
 
 /** Data with which files are distinguished without reading them completely. */
 typedef struct fingerprint {
     int64_t bytes; /* -1: there is no such regular file */
     uint32_t head, tail;
-    char path[1024];
 } fingerprint;
 
 static uint32_t checksum_at(int fd, int64_t at)
@@ -149,7 +127,6 @@ static fingerprint look_at(const char *path)
     enum { PART = 1 << 16 };
     fingerprint f = {.bytes = -1};
     struct stat s;
-    snprintf(f.path, sizeof f.path, "%s", path);
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0) return f;
     if (fstat(fd, &s) == 0 && S_ISREG(s.st_mode)) {
@@ -161,45 +138,30 @@ static fingerprint look_at(const char *path)
     return f;
 }
 
-/** Compares a file with that of rank 0. A missing file is not an error if the names are equal: the reader of
- *  the file reports it. Collective. */
-static spmm_status compare_file(MPI_Comm comm, const setting *file)
+/** Compares the operand's file with that of rank 0. A missing file is not an error: its reader reports it.
+ *  Collective. */
+static spmm_status compare_file(MPI_Comm comm, const sp_command_line *line)
 {
-    fingerprint here = look_at(file->value), there = here;
+    fingerprint here = look_at(line->operand), there = here;
     TRY(SP_MPI(MPI_Bcast(&there, sizeof there, MPI_BYTE, 0, comm)));
     const int both = here.bytes >= 0 && there.bytes >= 0;
-    const int same = here.bytes == there.bytes && here.head == there.head && here.tail == there.tail;
-    const int same_name = strcmp(here.path, there.path) == 0;
-    const setting other = {FILE_NAME, file->name, there.path};
     spmm_status status = SPMM_OK;
-    if (both && !same)
+    if (both && (here.bytes != there.bytes || here.head != there.head || here.tail != there.tail))
         status = sp_fail(SPMM_ERR_USAGE,
-                         "%s %s has other content here than %s on rank 0: give every rank the same file",
-                         file->name, SHOWN(here.path), SHOWN(there.path));
-    if (!both && !same_name) status = differs(file, &other);
+                         "the %s %s has other content here than on rank 0: give every rank the same file",
+                         line->operand_name, SHOWN(line->operand));
     return sp_agree(comm, "options", status);
-}
-
-static spmm_status compare_files(MPI_Comm comm, const setting *files, int *vary, int count, int all_read)
-{
-    TRY(SP_MPI(MPI_Allreduce(MPI_IN_PLACE, vary, count, MPI_INT, MPI_MAX, comm)));
-    for (int i = 0; i < count; i++) {
-        if (is_absent(&files[i])) continue;
-        if (vary[i] || (all_read && i == count - 1)) TRY(compare_file(comm, &files[i]));
-    }
-    return SPMM_OK;
 }
 
 spmm_status sp_same_command(MPI_Comm comm, const char *program, const sp_command_line *line, int all_read)
 {
     settings mine = {NULL, 0}, theirs = {NULL, 0};
-    setting files[MOST_FILES];
-    int rank, count = 0, vary[MOST_FILES] = {0};
+    int rank;
     TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
     spmm_status status = sp_agree(comm, "options", list_settings(program, line, &mine));
     if (status == SPMM_OK) status = share(comm, rank, &mine, &theirs);
-    if (status == SPMM_OK) status = sp_agree(comm, "options", compare(&mine, &theirs, files, vary, &count));
-    if (status == SPMM_OK) status = compare_files(comm, files, vary, count, all_read);
+    if (status == SPMM_OK) status = sp_agree(comm, "options", compare(&mine, &theirs));
+    if (status == SPMM_OK && all_read && line->operand) status = compare_file(comm, line);
     free(mine.text);
     free(theirs.text);
     return status;

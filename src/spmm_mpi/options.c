@@ -235,7 +235,7 @@ static const sp_option_row rows[] = {
     {0, "values", "NAME", "A's values with -p f64: exact (default), f32 (rounded: fewer bytes)",
      WORDS(values_words, round_values), RARE, USED_BY(BLOCKS)},
     {'x', "x", "SPEC", "uniform[:SEED] (default), ones, index, or a file (.mtx, PETSc)", CALL(set_x),
-     SAME_FILE, USED_BY(CUTS)},
+     USED_BY(CUTS)},
     {'t', "threads", "N", "OpenMP threads per rank (default: the cores to which it is bound)",
      COUNT(threads, 1), MAY_VARY, USED_BY(READS)},
     {0, "products", "N", "expected number of products, to choose a kernel (default 1000)", COUNT(products, 1),
