@@ -2,12 +2,12 @@
 #include "spmm_mpi/check_conversions.h"
 
 #include <omp.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/enum_words.h"
 #include "base/memory.h"
 #include "formats/csr.h"
+#include "formats/csr_sort.h"
 #include "formats/matrix.h"
 
 /** The matrix that an algorithm fills. CSR and ELLPACK without padding use the same arrays. */
@@ -15,10 +15,9 @@ typedef struct target {
     const sp_coo *coo;
     int threads;
     int padded;
-    int64_t width;       /* if padded: number of entries of the longest row */
-    int32_t *nz_per_row; /* [rows] number of entries of each row */
-    int64_t *start;      /* if not padded: [rows + 1] row starts */
-    int32_t *next;       /* for the single pass: [rows] number of entries inserted into each row so far */
+    int64_t width;  /* if padded: number of entries of the longest row */
+    int64_t *start; /* [rows + 1] row starts, padding left out */
+    int32_t *next;  /* for the single pass: [rows] number of entries inserted into each row so far */
     int32_t *col;
     void *val;
 } target;
@@ -76,7 +75,6 @@ typedef struct checks {
 
 static void target_destroy(target *f)
 {
-    sp_free(f->nz_per_row);
     sp_free(f->start);
     sp_free(f->next);
     sp_free(f->col);
@@ -89,18 +87,15 @@ static spmm_status target_create(const checks *c, const algorithm *algo, target 
 {
     const sp_coo *const coo = c->coo;
     *f = (target){.coo = coo, .threads = c->threads, .padded = algo->format == SPMM_ELL};
-    TRY(sp_alloc_zero((void **)&f->nz_per_row, coo->rows, sizeof *f->nz_per_row, "row lengths"));
-    for (int64_t t = 0; t < coo->nnz; t++) f->nz_per_row[coo->I[t]]++;
-    if (algo->single_pass) TRY(sp_alloc_zero((void **)&f->next, coo->rows, sizeof *f->next, "row cursors"));
-    int64_t entries = coo->nnz;
-    if (f->padded) {
-        for (int64_t i = 0; i < coo->rows; i++)
-            if (f->nz_per_row[i] > f->width) f->width = f->nz_per_row[i];
-        entries = coo->rows * f->width; /* cannot overflow: run_ours_ell() has checked ell_limit */
-    } else {
-        TRY(sp_alloc_zero((void **)&f->start, coo->rows + 1, sizeof *f->start, "row starts"));
-        for (int64_t i = 0; i < coo->rows; i++) f->start[i + 1] = f->start[i] + f->nz_per_row[i];
+    TRY(sp_alloc_zero((void **)&f->start, coo->rows + 1, sizeof *f->start, "row starts"));
+    for (int64_t t = 0; t < coo->nnz; t++) f->start[coo->I[t] + 1]++;
+    for (int64_t i = 0; i < coo->rows; i++) {
+        if (f->start[i + 1] > f->width) f->width = f->start[i + 1];
+        f->start[i + 1] += f->start[i];
     }
+    if (algo->single_pass) TRY(sp_alloc_zero((void **)&f->next, coo->rows, sizeof *f->next, "row cursors"));
+    /* cannot overflow: run_ours_ell() has checked ell_limit */
+    const int64_t entries = f->padded ? coo->rows * f->width : coo->nnz;
     TRY(sp_alloc((void **)&f->col, entries, sizeof *f->col, "column indices"));
     TRY(sp_alloc(&f->val, entries, sp_value_size(coo->precision), "values"));
     if (f->padded) {
@@ -138,67 +133,43 @@ static void fill(const checks *c, const algorithm *algo, target *f, outcome *o)
     o->seconds += filling;
 }
 
-typedef struct entry {
-    int32_t column;
-    double value;
-} entry;
-
-static int by_column(const void *p, const void *q)
+/** Moves the entries of a padded target together, as those of the other targets are.
+ *  \return 1; 0: padding has a column other than -1, or a value with bits other than 0 */
+static int remove_padding(const target *f)
 {
-    const int32_t a = ((const entry *)p)->column, b = ((const entry *)q)->column;
-    return (a > b) - (a < b);
-}
-
-static void sort_row(const target *f, int64_t i, entry *scratch)
-{
-    const int64_t from = row_position(f, i), n = f->nz_per_row[i];
-    const spmm_precision precision = f->coo->precision;
-    int64_t sorted = 1;
-    while (sorted < n && f->col[from + sorted - 1] < f->col[from + sorted]) sorted++;
-    if (sorted >= n) return;
-    for (int64_t e = 0; e < n; e++)
-        scratch[e] = (entry){f->col[from + e], sp_value_get(f->val, precision, from + e)};
-    qsort(scratch, (size_t)n, sizeof *scratch, by_column);
-    for (int64_t e = 0; e < n; e++) {
-        f->col[from + e] = scratch[e].column;
-        sp_value_set(f->val, precision, from + e, scratch[e].value);
+    const int64_t size = sp_value_size(f->coo->precision);
+    char *const val = f->val;
+    int right = 1;
+    for (int64_t i = 0; f->padded && i < f->coo->rows; i++) {
+        const int64_t at = i * f->width, to = f->start[i], n = f->start[i + 1] - to;
+        for (int64_t e = at + n; e < at + f->width; e++) right &= f->col[e] == -1;
+        for (int64_t b = (at + n) * size; b < (at + f->width) * size; b++) right &= val[b] == 0;
+        memmove(f->col + to, f->col + at, (size_t)n * sizeof *f->col);
+        memmove(val + to * size, val + at * size, (size_t)(n * size));
     }
+    return right;
 }
 
 /** Sorts the entries of each row by column, so that results can be compared: the scan leaves the entries of a
- *  row in the order of the triplets, the single pass in an undefined order. */
-static spmm_status sort_rows(const target *f, outcome *o)
+ *  row in the order of the triplets, the single pass in an undefined order. Sums duplicates, which the
+ *  counting sort does, too. */
+static spmm_status sort_rows(const target *f, outcome *o, int64_t *duplicates)
 {
-    int64_t longest = 1;
-    for (int64_t i = 0; i < f->coo->rows; i++)
-        if (f->nz_per_row[i] > longest) longest = f->nz_per_row[i];
-    entry *scratch;
-    TRY(sp_alloc((void **)&scratch, longest * f->threads, sizeof *scratch, "sorting rows"));
+    const sp_coo *const coo = f->coo;
+    spmm_csr rows = {coo->rows, coo->cols, coo->nnz, coo->precision, f->start, f->col, f->val};
     const double begun = omp_get_wtime();
-#pragma omp parallel for schedule(dynamic, 64) num_threads(f->threads)
-    for (int64_t i = 0; i < f->coo->rows; i++) sort_row(f, i, scratch + omp_get_thread_num() * longest);
+    const spmm_status status = sp_csr_sort_sum_duplicates(&rows, f->threads, duplicates);
     o->sorting = omp_get_wtime() - begun;
-    sp_free(scratch);
-    return SPMM_OK;
+    return status;
 }
 
-/** Returns 1 if the target has the same entries as the matrix a, bit for bit, and all its padding has column
- *  -1 and a value of zero bits. */
+/** Returns 1 if the target has the same entries as the matrix a, bit for bit. */
 static int is_same(const target *f, const spmm_csr *a)
 {
-    const int64_t size = sp_value_size(a->precision);
-    const char *const val = f->val, *const as = a->as;
-    for (int64_t i = 0; i < a->rows; i++) {
-        const int64_t at = row_position(f, i), from = a->irp[i], n = a->irp[i + 1] - from;
-        if (f->nz_per_row[i] != n || memcmp(f->col + at, a->ja + from, (size_t)n * sizeof *a->ja) != 0 ||
-            memcmp(val + at * size, as + from * size, (size_t)(n * size)) != 0)
-            return 0;
-        for (int64_t e = at + n; f->padded && e < at + f->width; e++)
-            if (f->col[e] != -1) return 0;
-        for (int64_t b = (at + n) * size; f->padded && b < (at + f->width) * size; b++)
-            if (val[b] != 0) return 0;
-    }
-    return 1;
+    return f->start[a->rows] == a->nnz &&
+           memcmp(f->start, a->irp, (size_t)(a->rows + 1) * sizeof *a->irp) == 0 &&
+           memcmp(f->col, a->ja, (size_t)a->nnz * sizeof *a->ja) == 0 &&
+           memcmp(f->val, a->as, (size_t)(a->nnz * sp_value_size(a->precision))) == 0;
 }
 
 static spmm_status run_seed(const checks *c, const algorithm *algo, outcome *o)
@@ -210,8 +181,10 @@ static spmm_status run_seed(const checks *c, const algorithm *algo, outcome *o)
     o->seconds = omp_get_wtime() - begun;
     if (status == SPMM_OK) fill(c, algo, &f, o);
     if (status == SPMM_OK && !o->skipped) {
-        status = sort_rows(&f, o);
-        if (status == SPMM_OK) o->same = is_same(&f, &c->csr);
+        const int whole = remove_padding(&f);
+        int64_t duplicates = 0;
+        status = sort_rows(&f, o, &duplicates);
+        o->same = whole && duplicates == 0 && is_same(&f, &c->csr);
     }
     target_destroy(&f);
     return status;
@@ -255,24 +228,15 @@ static spmm_status run_ours_ell(const checks *c, spmm_format format, outcome *o)
     const double begun = omp_get_wtime();
     TRY(sp_matrix_create(&c->csr, format, SPMM_CPU, c->ell_limit, 0, c->threads, &m));
     o->seconds += omp_get_wtime() - begun;
-    target f = {.coo = c->coo,
-                .padded = format == SPMM_ELL,
-                .width = m.width,
-                .start = m.row_start,
-                .col = m.col,
-                .val = m.val,
-                .nz_per_row = m.nz_per_row};
-    spmm_status status = SPMM_OK;
-    if (f.padded) {
-        TRY_GOTO(sp_alloc((void **)&f.nz_per_row, c->coo->rows, sizeof *f.nz_per_row, "row lengths"), done);
-        for (int64_t i = 0; i < c->csr.rows; i++)
-            f.nz_per_row[i] = (int32_t)(c->csr.irp[i + 1] - c->csr.irp[i]);
-    }
-    o->same = is_same(&f, &c->csr);
-    if (f.padded) sp_free(f.nz_per_row);
-done:
+    const int padded = format == SPMM_ELL;
+    const target f = {
+        .coo = c->coo, .padded = padded, .width = m.width, .start = c->csr.irp, .col = m.col, .val = m.val};
+    /* without padding row_start has no end of the last row */
+    const size_t bytes = (size_t)c->csr.rows * sizeof *m.row_start;
+    o->same = (padded || memcmp(m.row_start, c->csr.irp, bytes) == 0) && remove_padding(&f) &&
+              is_same(&f, &c->csr);
     sp_matrix_destroy(&m);
-    return status;
+    return SPMM_OK;
 }
 
 /** Runs the three algorithms that convert to one format, and prints one line of the table for each. */
