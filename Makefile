@@ -160,6 +160,7 @@ takes_MATRIX := run run-built $(REPORT_TARGETS) all[MODE=] all[SAMPLING=yes]
 takes_ARGS := run run-built NAME soak bench-read bench-cpu bench-cpu-run bench-mpi bench-gpu bench-multigpu $(REPORT_CONVERSIONS) all[MODE=]
 takes_NP := run run-built NAME bench-mpi bench-multigpu
 takes_TESTS := check check-builds check-gpu check-unit check-one-rank run-one-rank asan check-asan check-tsan check-toolchains check-emulated build-unit build-tests
+takes_ONLY := $(filter check%,$(takes_TESTS)) run-one-rank
 takes_CHANGED := check
 takes_JUNIT := check check-builds check-quick check-one-rank run-one-rank
 takes_TOOLCHAINS := check-toolchains
@@ -218,7 +219,7 @@ link: build
 	    [ "$$(readlink $$p)" = $(B)/$$p ] || ln -sfn $(B)/$$p $$p; done
 
 REPORT = $(if $(JUNIT),--junit '$(JUNIT)')
-RUN_TESTS = V=$(V) MPICC='$(MPICC)' MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' tests/run
+RUN_TESTS = V=$(V) MPICC='$(MPICC)' MPIRUN='$(MPIRUN)' PYTHON='$(PYTHON)' tests/run $(if $(ONLY),--only '$(subst ','\'',$(ONLY))')
 
 # run after deps. With nvcc, both builds are made. The tests run on the GPU build (also on a machine without a
 # GPU), and a few of them again on the CPU build.

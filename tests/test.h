@@ -43,6 +43,7 @@ static struct {
     const char *name;
     int failed, tests_failed, rank;
     int checked;            /* 1: the test has checked something on this rank */
+    int ran;                /* number of tests that have begun */
     int (*any)(int failed); /* test_mpi.h: the maximum over all ranks; NULL without MPI */
 } test_;
 
@@ -68,9 +69,24 @@ static inline void test_traps(int on)
 #endif
 }
 
-/** Begins a test, for TEST; returns 1. */
+static char test_others_[16384]; /* the names of tests that TEST_ONLY leaves out, a line each */
+
+/** Returns whether a test is to run; notes the name of one that is not. */
+static inline int test_wanted_(const char *name)
+{
+    const char *const only = getenv("TEST_ONLY");
+    if (!only || !strncmp(name, only, strlen(only))) return 1;
+    const size_t used = strlen(test_others_);
+    snprintf(test_others_ + used, sizeof test_others_ - used, "  %s\n", name);
+    return 0;
+}
+
+/** Begins a test, for TEST; returns 1, or 0 if it is not to run. TEST_ONLY (tests/run --only) is the
+ *  beginning of the names of those that run. */
 static inline int test_begin_(const char *name)
 {
+    if (!test_wanted_(name)) return 0;
+    test_.ran++;
     test_.name = name;
     test_.failed = test_.checked = 0;
     test_traps(TEST_TRAPS);
@@ -108,6 +124,8 @@ __attribute__((format(printf, 1, 2))) static inline const char *test_name(const 
 /** Reports a test that is not run. */
 #define SKIP(sentence, why)                                          \
     do {                                                             \
+        if (!test_wanted_(sentence)) break;                          \
+        test_.ran++;                                                 \
         if (test_.rank == 0) printf("SKIP %s: %s\n", sentence, why); \
     } while (0)
 
@@ -145,7 +163,13 @@ static inline void test_check_(void) { __atomic_store_n(&test_.checked, 1, __ATO
         CHECK_TEXT(spmm_error_message(), part); \
     } while (0)
 
-/** Returns main's exit status: 1 if any test failed. */
-static inline int test_end(void) { return test_.tests_failed ? 1 : 0; }
+/** Returns main's exit status: 1 if any test failed, or if there is none of the name that TEST_ONLY wants. */
+static inline int test_end(void)
+{
+    if (test_others_[0] && !test_.ran && test_.rank == 0)
+        printf("%sFAIL no test's name begins with \"%s\"; the names are above\n", test_others_,
+               getenv("TEST_ONLY"));
+    return test_.tests_failed || (test_others_[0] && !test_.ran);
+}
 
 #endif

@@ -25,6 +25,11 @@ fails silent "0 passed, 1 failed, 0 skipped" "printed no" "a program that prints
 out=$(V=0 bash tests/run --most-ranks 1 "$BUILD" test_scatter)
 [[ $out == *"test_scatter, 1 rank "* && $out != *"2 ranks"* ]]
 ok "--most-ranks leaves out what wants more" test $? = 0
+out=$(V=0 bash tests/run --only "one and one" "$BUILD" test_always_fails)
+text "--only runs the tests whose names begin so" "0 passed, 1 failed, 0 skipped" "$out"
+out=$(V=0 bash tests/run --only "one and two" "$BUILD" test_always_fails test_runner)
+text "and lists the names if there is none" "  one and one are three" "$out"
+text "which fails, as a script does" "0 passed, 2 failed, 0 skipped" "$out"
 fails hang "0 passed, 1 failed, 0 skipped" "longer than 2 s" "a program that runs too long is one failure"
 
 out=$(ALWAYS_FAILS=hang TEST_LIMIT=2 TEST_PATIENCE=8 V=0 bash tests/run "$BUILD" test_always_fails)
