@@ -1,14 +1,15 @@
-"""Random matrices for tests/soak.py, each with its entries as computed by SciPy or by this file, not by the program."""
+"""Random matrices for tests/soak.py, each with its entries: of files as SciPy reads them or this file has written them."""
 import functools
 import gzip
 import os
+import subprocess
 import warnings
 
 import numpy as np
 import scipy.io
 import scipy.sparse
 
-from command import MATRICES
+from command import MATRICES, MPIRUN, PROGRAM
 
 warnings.filterwarnings("ignore", category=RuntimeWarning) # inf times 0 is nan, which is intended
 
@@ -37,7 +38,7 @@ class Matrix:
         return lengths.size > 0 and lengths.max() <= 3 * lengths.min()
 
 
-# ---- generators, from the words of --help and docs: src/io/generators.c in numpy ----
+# ---- random numbers as those of src/io/generators.c ----
 
 def mix(z):
     z = z + np.uint64(0x9E3779B97F4A7C15)
@@ -56,93 +57,11 @@ def unit(key, a, b):
     return (bits(key, a, b) >> np.uint64(40)).astype(np.float64) * 2.0 ** -23 - 1
 
 
-def below(key, a, b, n):
-    return ((bits(key, a, b) >> np.uint64(32)) * np.asarray(n, np.uint64)) >> np.uint64(32)
+# ---- generators ----
 
-
-COLUMN, VALUE, EDGE = 1, 2, 3
-
-
-def neighbors(n, dimensions, star):
-    """A matrix whose entries are the pairs of grid points that a stencil couples."""
-    line = scipy.sparse.diags([1, 1, 1], [-1, 0, 1], (n, n))
-    eye = scipy.sparse.identity(n)
-    terms = [[line if d == e else eye for e in range(dimensions)] for d in range(dimensions)] if star else [[line] * dimensions]
-    joined = scipy.sparse.csr_matrix(sum(functools.reduce(scipy.sparse.kron, term) for term in terms))
-    joined.eliminate_zeros() # (kron may store zeros)
-    return joined.tocoo()
-
-
-def stencil(n, dimensions, star, diagonal):
-    at = neighbors(n, dimensions, star)
-    return n ** dimensions, at.row, at.col, np.where(at.row == at.col, diagonal, -1.0)
-
-
-def fem3(n):
-    points = neighbors(n, 3, False)
-    i, j = (np.add.outer(3 * at, d).ravel() for at, d in ((points.row, [0, 0, 0, 1, 1, 1, 2, 2, 2]),
-                                                         (points.col, [0, 1, 2, 0, 1, 2, 0, 1, 2])))
-    return 3 * n ** 3, i, j, unit(VALUE, np.minimum(i, j), np.maximum(i, j)) + np.where(i == j, 81.0, 0)
-
-
-def chosen(row, first, window, count):
-    """`count` distinct columns of [first, first + window): many by selection sampling, few by repeated drawing."""
-    if count <= window // 4:
-        taken, draw = set(), 0
-        while len(taken) < count:
-            more = count - len(taken)
-            taken |= set(below(COLUMN, row, np.arange(draw, draw + more), window).tolist())
-            draw += more
-        return [first + c for c in sorted(taken)]
-    left = window - np.arange(window)
-    drawn, taken = below(COLUMN, row, np.arange(window), left).tolist(), []
-    for c in range(window):
-        if len(taken) < count and drawn[c] < count - len(taken):
-            taken.append(first + c)
-    return taken
-
-
-def random_rows(n, window_of):
-    """Random columns for each row; window_of(row): first column, number of columns to choose from, number to choose."""
-    i, j = [], []
-    for row in range(n):
-        columns = chosen(row, *window_of(row))
-        i += [row] * len(columns)
-        j += columns
-    return n, i, j, unit(VALUE, i, j)
-
-
-def band(n, degree, width):
-    def window_of(row):
-        low = row - (width - 1) // 2
-        first = max(low, 0)
-        window = min(low + width, n) - first
-        return first, window, min(degree, window)
-    return random_rows(n, window_of)
-
-
-def longrows(n, degree, count, length):
-    return random_rows(n, lambda row: (0, n, length if row * count // n != (row + 1) * count // n else degree))
-
-
-def rmat(scale, degree):
-    n = 2 ** scale
-    edge = np.arange(n * degree)
-    i, j = np.zeros_like(edge), np.zeros_like(edge)
-    for level in range(scale):
-        u = (bits(EDGE, edge, level) >> np.uint64(40)).astype(np.float64) * 2.0 ** -24
-        i, j = 2 * i + (u >= 0.76), 2 * j + (((u >= 0.57) & (u < 0.76)) | (u >= 0.95))
-    return n, i, j, unit(VALUE, edge, 0)
-
-
-GENERATORS = {
-    "lap2d5": lambda n: stencil(n, 2, True, 4.0), "lap3d7": lambda n: stencil(n, 3, True, 6.0),
-    "lap3d27": lambda n: stencil(n, 3, False, 26.0), "fem3": fem3, "band": band,
-    "uniform": lambda n, degree: random_rows(n, lambda row: (0, n, degree)), "rmat": rmat, "longrows": longrows}
-
-
-def generated(rng):
-    name = rng.choice(sorted(GENERATORS))
+def generated(rng, folder):
+    """A generated matrix, with the entries that --convert writes (test_generators and digests.txt test generators)."""
+    name = rng.choice(("band", "fem3", "lap2d5", "lap3d27", "lap3d7", "longrows", "rmat", "uniform"))
     n = rng.choice((1, 2, 3, 7, 20, rng.randint(4, 250)))
     large = rng.random() < 0.1 # more rows than a verification sample
     if large:
@@ -152,8 +71,11 @@ def generated(rng):
                  "band": lambda: [n, rng.randint(1, 9), rng.randint(9, 30)],
                  "uniform": lambda: [n, rng.randint(1, min(n, 40))], "rmat": lambda: [rng.randint(1, 11 if large else 8), rng.randint(1, 7)],
                  "longrows": lambda: [n, rng.randint(1, min(n, 5)), rng.randint(1, min(n, 60)), rng.randint(1, n)]}[name]()
-    rows, i, j, v = GENERATORS[name](*arguments)
-    return Matrix(f"{name}:{','.join(map(str, arguments))}", "generated", (rows, rows), i, j, v)
+    spec, path = f"{name}:{','.join(map(str, arguments))}", os.path.join(folder, "generated.npz")
+    subprocess.run([*MPIRUN, "-np", "1", PROGRAM, "-q", "--convert", path, spec], check=True, stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, env={**os.environ, "TMPDIR": folder})
+    a = scipy.sparse.load_npz(path).tocoo()
+    return Matrix(spec, "generated", a.shape, a.row, a.col, a.data)
 
 
 # ---- files ----
@@ -252,5 +174,5 @@ def written(rng, folder, name="a", layout=None, packed=None, shape=None, extra=N
 def any_matrix(rng, folder):
     kind = rng.random()
     if kind < 0.4:
-        return generated(rng)
+        return generated(rng, folder)
     return real(rng.choice(MATRICES)) if kind < 0.5 else written(rng, folder)

@@ -211,6 +211,9 @@ static void test_together(void)
         refused("-o y --kernel all", "one --kernel");
         refused("--autotune --kernel cpu_csr", "leave --kernel cpu_csr out");
         refused("--kernel all --autotune", "leave --kernel all out");
+        refused("--io parallel lap2d5:9", "--io parallel cannot be combined with a generator");
+        refused("--io parallel --cache c.npz a.mtx", "cannot be combined with --cache");
+        refused("--io parallel --partition graph a.mtx", "cannot be combined with --partition graph");
     }
     TEST("a bad generator is refused with its form") {
         refused("lap3d7:", "lap3d7:N");
