@@ -1,11 +1,10 @@
 """Scattering A and X from rank 0: --scatter, --scatter-format, and the table of ranks. limit: 240"""
 import re
 
-from command import ROOT, equal, finish, run, scratch, test, verified, within
+from command import ROOT, equal, finish, run, scratch, test, verified
 
 QUICK = ("-d", "cpu", "-r", 1, "--warmup", 0, "-t", 1, "-k", 3)
 REAL = str(ROOT / "matrices/bcsstk16.mtx.gz")
-HEAD = "%%MatrixMarket matrix coordinate real general\n"
 GRIDS = ((1, 1), (4, 1), (1, 4), (2, 2), (3, 2), (2, 3))
 WAYS = [(way, form) for way in ("direct", "two-stage") for form in ("csr", "ell")]
 
@@ -51,13 +50,6 @@ with test("renumbered rows, a consumed matrix, f32 and every exchange go with ev
             verified(result, f"{way} {form} {more}")
             assert result.records, f"{way} {form} {more}"
 
-with test("more ranks than rows, and nothing at all"):
-    for text in ("0 0 0\n", "2 3 2\n1 1 1.5\n2 3 -2\n", "1 9 2\n1 2 3\n1 9 1\n", "9 1 1\n5 1 2\n", "4 4 0\n"):
-        path = scratch("small.mtx", HEAD + text)
-        for p, q in ((6, 1), (2, 3), (1, 6)):
-            for way, form in WAYS:
-                verified(run(*QUICK, *options(way, form), "-g", f"{p}x{q}", path, ranks=6), f"{text!r} {p}x{q} {way} {form}", 1)
-
 with test("the coordinates and the columns of each rank's block are in the table of ranks"):
     result = run("-d", "cpu", "--scatter-only", "-g", "2x3", "lap3d7:6", ranks=6)
     rows = ranks_of(result.out)
@@ -73,15 +65,5 @@ with test("ELLPACK beyond --ell-limit is refused before it is sent, with the fig
             equal(result.code, 4, result.err)
             assert re.search(r"the slice of rank \d: padded ELLPACK would take .*, [\d.]+ times the CSR \(longest row \d+ entries, "
                              r"mean [\d.]+; limit 3\): use --format csr or ell-nopad, or raise --ell-limit", result.err), result.err
-
-with test("what cannot be distributed so is a usage error"):
-    for args, part in ((("--scatter-format", "ell", "lap3d7:4"), "add --format ell"),
-                       (("--scatter-format", "ell", "--kernel", "cpu_csr", "lap3d7:4"), "add --format ell"),
-                       (("--scatter", "two-stage", "--io", "parallel", REAL), "--io parallel cannot be combined with --scatter"),
-                       (("--scatter-format", "ell", "-f", "ell", "--io", "parallel", REAL), "--io parallel cannot be combined with"),
-                       (("--scatter", "twice", "lap3d7:4"), "--scatter")):
-        result = run(*QUICK, *args, ranks=2)
-        equal(result.code, 2, f"{args} {result.err}")
-        within(result.err, part)
 
 finish()

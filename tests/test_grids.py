@@ -1,9 +1,7 @@
 """Grids, exchanges, reductions, partitions and planning, through the program. limit: 480"""
-import gzip
-import os
 import re
 
-from command import ROOT, equal, finish, refused, run, scratch, test, verified, within
+from command import ROOT, equal, finish, refused, run, scratch, test, verified
 
 QUICK = ("-d", "cpu", "-r", 1, "--warmup", 0, "-t", 1)
 REAL = str(ROOT / "matrices/bcsstk16.mtx.gz")
@@ -13,48 +11,6 @@ def grids(ranks):
     return [(ranks // q, q) for q in range(1, ranks + 1) if ranks % q == 0]
 
 
-def ways(q):
-    """Options of exchange, reduction and overlap that differ on Q process columns."""
-    for reduce in ("linear", "tree", "butterfly", "mpi") if q > 1 else ("auto",):
-        yield ("--exchange", "halo", "--reduce", reduce)
-    yield ("--exchange", "bcast")
-    yield ("--no-overlap",)
-
-
-with test("every grid of 1 to 6 ranks is right by every exchange and reduction, with the serial bits for P x 1"):
-    for ranks in range(1, 7):
-        for p, q in grids(ranks):
-            for way in ways(q):
-                for matrix in ("lap3d7:8", REAL) if ranks in (3, 4) else ("lap3d7:8",):
-                    what = f"{p}x{q} {way} {matrix}"
-                    result = run(*QUICK, "-k", "1,3", "-g", f"{p}x{q}", *way, "-q", matrix, ranks=ranks)
-                    verified(result, what, 2)
-                    for r in result.records:
-                        equal(r["run"]["grid"], [p, q], what)
-                        assert q > 1 or r["error"]["different"] == 0, what
-
-with test("X in blocks of columns gives the same Y, bit for bit on P x 1; what cannot be cut is exit code 2"):
-    for p, q in ((1, 1), (4, 1), (2, 2)):
-        for k, blocks, precision in ((16, 2, "f64"), (16, 4, "f64"), (24, 3, "f32"), (64, 16, "f64")):
-            for exchange in ("halo", "bcast"):
-                for matrix in ("lap3d7:9", REAL):
-                    what = f"{p}x{q} K={k} {blocks} {exchange} {matrix}"
-                    result = run(*QUICK, "-k", k, "--column-blocks", blocks, "-p", precision, "-g", f"{p}x{q}", "--exchange",
-                                 exchange, matrix, ranks=p * q)
-                    verified(result, what, 1)
-                    equal(result.records[0]["moved"]["column_blocks"], blocks, what)
-                    assert q > 1 or result.records[0]["error"]["different"] == 0, what
-    refused(run(*QUICK, "-k", 16, "--column-blocks", 3, "lap3d7:6", ranks=2), 2)
-
-with test("more process rows and columns than rows and columns, rectangles, and nothing at all"):
-    head = "%%MatrixMarket matrix coordinate real general\n"
-    for text in ("0 0 0\n", "2 3 2\n1 1 1.5\n2 3 -2\n", "1 9 2\n1 2 3\n1 9 1\n", "9 1 1\n5 1 2\n", "4 4 0\n"):
-        path = scratch("small.mtx", head + text)
-        for p, q in ((6, 1), (2, 3), (1, 6)):
-            for partition in ("nnz", "rows"):
-                verified(run(*QUICK, "-k", 2, "-g", f"{p}x{q}", "--partition", partition, path, ranks=6),
-                         f"{text!r} {p}x{q}", 1)
-
 with test("a sample is verified on every grid"):
     for p, q in grids(4):
         for exchange in ("halo", "bcast"):
@@ -62,17 +18,6 @@ with test("a sample is verified on every grid"):
                          ranks=4)
             verified(result, f"{p}x{q}", 1)
             assert 3900 < result.records[0]["error"]["checked"] < 4100, result.records
-
-with test("X from a file reaches its owners on every grid"):
-    x = scratch("x.mtx", "%%MatrixMarket matrix array real general\n512 2\n" +
-                "".join(f"{i % 17 - 8}\n" for i in range(1024)))
-    text = None
-    for p, q in grids(4):
-        path = scratch("yx.mtx")
-        verified(run(*QUICK, "-x", x, "-g", f"{p}x{q}", "-o", path, "lap3d7:8", ranks=4), f"{p}x{q}", 1)
-        text = text or open(path).read()
-        assert open(path).read() == text, f"{p}x{q}"
-        os.remove(path)
 
 with test("a halo moves what a stencil needs, a broadcast everything, and auto the less"):
     r = run(*QUICK, "lap3d7:12", ranks=4).records[0]
@@ -141,31 +86,6 @@ with test("a matrix written by --cache is the same matrix, and a damaged one is 
     data[len(data) // 2] ^= 1
     refused(run(*QUICK, scratch("bad.npz", bytes(data)), ranks=2), 3, "bad.npz")
     refused(run(*QUICK, "--cache", "/no/such/folder/m.npz", "lap2d5:5", ranks=2), 4)
-
-with test("--io parallel gives the same blocks and the same Y as --io root, from text and from .npz"):
-    text = scratch("real.mtx", gzip.open(REAL).read())
-    direct, parallel = scratch("root.mtx"), scratch("parallel.mtx")
-    for p, q in grids(1) + grids(3) + grids(4):
-        options = (*QUICK, "-k", 2, "-g", f"{p}x{q}")
-        r = run(*options, "-v", "-o", direct, text, ranks=p * q)
-        verified(r, "root", 1)
-        for file in (text, cache):
-            for verify in ((), ("--verify", "full")):
-                what = f"{p}x{q} {file} {verify}"
-                result = run(*options, *verify, "-v", "--io", "parallel", "-o", parallel, file, ranks=p * q)
-                verified(result, what, 1)
-                assert open(direct).read() == open(parallel).read(), what
-                equal(result.records[0]["matrix"]["nnz"], 290378, what)
-                equal(result.records[0]["run"]["verify"], "full" if verify else "sample", what)
-                equal(*[re.findall(r"^ +\d+  \S+ +(.*) [\d.]+ [kM]B", one.out, re.M) for one in (r, result)], what)
-
-with test("--io parallel refuses what needs the whole matrix, and files that ranks cannot share"):
-    for args, code in (((REAL,), 3), (("lap2d5:9",), 2), (("--cache", "x.npz", text), 2), (("--grid", "auto", text), 2),
-                       (("--partition", "graph", text), 2), (("/no/such.mtx",), 3),
-                       ((scratch("bad.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 1\n"),), 3)):
-        result = run("-d", "cpu", "--io", "parallel", *args, ranks=2)
-        refused(result, code, what=args)
-    within(result.error_lines()[0], "bad.mtx:3")
 
 graph = run(*QUICK, "--partition", "graph", "lap2d5:5", ranks=2)
 if graph.code == 2 and "METIS" in graph.err:

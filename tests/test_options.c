@@ -213,6 +213,8 @@ static void test_together(void)
         refused("--kernel all --autotune", "leave --kernel all out");
         refused("--io parallel lap2d5:9", "--io parallel cannot be combined with a generator");
         refused("--io parallel --cache c.npz a.mtx", "cannot be combined with --cache");
+        refused("--io parallel --scatter two-stage a.mtx", "cannot be combined with --scatter");
+        refused("--scatter-format ell lap3d7:4", "add --format ell");
         refused("--io parallel --partition graph a.mtx", "cannot be combined with --partition graph");
     }
     TEST("a bad generator is refused with its form") {

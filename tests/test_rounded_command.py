@@ -60,20 +60,6 @@ with test("what is not verified is not called so; what is beyond f32 fails"):
     within(result.out, "travel as infinity")
     equal((result.code, result.records[0]["error"]["passed"]), (1, False), result.err)
 
-with test("the result is the same in each run"):
-    outputs = []
-    for time in range(2):
-        path = scratch(f"y{time}.mtx")
-        passes("-o", path, ranks=3)
-        with open(path, encoding="ascii") as file:
-            outputs.append(file.read())
-    equal(outputs[0] == outputs[1], True)
-
-with test("what contradicts it is exit code 2 with one line"):
-    for options, says in ((("--reproducible", "exact"), "give only one of them"), (("--transport", "shared"), "expected another transport"),
-                          (("--exchange-precision", "f16"), "f64, f32")):
-        refused(run(*QUICK, "--exchange-precision", "f32", *options, MATRIX, ranks=2), 2, says, what=options)
-
 VALUES = [0.1, 1 / 3, -1e-30, 1e38, 3.0, 1e-50, 123456789.123, -2.0 / 3]
 
 
