@@ -615,45 +615,6 @@ static void test_dense(void)
     chunk_bytes(0);
 }
 
-/* ---- the collection of odd files next to the repository ---- */
-
-typedef struct outcome {
-    const char *file;
-    spmm_status status;
-    int64_t nnz;
-    int nonfinite;
-} outcome;
-
-static const outcome outcomes[] = {
-#include "read_collection.h"
-};
-
-static void test_collection(void)
-{
-    const char *const named = getenv("SPMM_SHARED_MATRICES");
-    const char *const base = named ? named : "../shared/matrices";
-    char own[sizeof path];
-    if (access(base, R_OK) != 0) {
-        SKIP("the tricky and the invalid files of the collection come out as expected",
-             "no such folder here");
-        return;
-    }
-    memcpy(own, path, sizeof own);
-    for (size_t k = 0; k < sizeof outcomes / sizeof *outcomes; k++) {
-        const outcome *const o = &outcomes[k];
-        sp_coo coo;
-        TEST(test_name("%s comes out as \"%s\"", o->file, spmm_status_string(o->status))) {
-            snprintf(path, sizeof path, "%s/%s", base, o->file);
-            CHECK_INT(read_with(2, 0, &coo), o->nonfinite ? SPMM_ERR_SYNTAX : o->status);
-            sp_coo_destroy(&coo);
-            CHECK_INT(read_with(2, 1, &coo), o->status);
-            CHECK_INT(coo.nnz, o->nnz);
-            sp_coo_destroy(&coo);
-        }
-    }
-    memcpy(path, own, sizeof own);
-}
-
 int main(void)
 {
     files_begin("a.mtx");
@@ -668,7 +629,6 @@ int main(void)
     test_chunks();
     test_large();
     test_dense();
-    test_collection();
     files_end();
     return test_end();
 }

@@ -147,20 +147,6 @@ static void fail_without_memory(const spmm_block *block, const spmm_plan_options
 
 static void test_products(void)
 {
-    distributed d;
-    TEST("a plan of any CPU format and grid multiplies right, and again, with alpha and beta") {
-        for (int q = 1; q <= size; q = next_divisor(size, q))
-            for (int p = 0; p < 2; p++) {
-                distributed_create("lap2d5:9", (spmm_precision)p, q, &d);
-                for (int f = SPMM_CSR; f <= SPMM_ELL_NOPAD; f++)
-                    for (int64_t k = 1; k <= 9; k += 4)
-                        multiply(&d, &(spmm_plan_options){.format = (spmm_format)f, .threads = 2}, k);
-                multiply(&d, NULL, 4);
-                multiply(&d, &(spmm_plan_options){.format = SPMM_FORMAT_AUTO}, 1);
-                multiply(&d, &(spmm_plan_options){.format = SPMM_FORMAT_AUTO, .kernel = "cpu_ell"}, 5);
-                distributed_destroy(&d);
-            }
-    }
     TEST(
         "values that become equal, or that f32 has, or cease to be so, are read anew by every kernel on rows") {
         static const char *const kernels[] = {"cpu_csr", "cpu_sorted",    "cpu_clustered",
@@ -179,26 +165,6 @@ static void test_products(void)
         sp_rows_narrow_from(0);
         change_columns();
         sp_rows_narrow_from(-1);
-    }
-    TEST("every exchange, reduction and overlap gives the same, on every grid, for any shape of matrix") {
-        const char *const specs[] = {"uniform:40,6", "longrows:30,2,3,25", "band:50,5,9", "uniform:3,2",
-                                     "lap2d5:1"};
-        for (size_t s = 0; s < sizeof specs / sizeof *specs; s++)
-            for (int q = 1; q <= size; q = next_divisor(size, q)) {
-                distributed_create(specs[s], SPMM_F64, q, &d);
-                for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_JOINT; e++)
-                    for (int r = SPMM_REDUCE_AUTO; r <= SPMM_REDUCE_MPI; r++)
-                        for (int o = 0; o < 2; o++)
-                            multiply(&d,
-                                     &(spmm_plan_options){.exchange = (spmm_exchange)e,
-                                                          .reduce = (spmm_reduce)r,
-                                                          .no_overlap = o,
-                                                          .transport = (r + o) % 2 ? SPMM_TRANSPORT_MPI
-                                                                                   : SPMM_TRANSPORT_AUTO,
-                                                          .threads = 1},
-                                     3);
-                distributed_destroy(&d);
-            }
     }
 }
 
@@ -224,21 +190,9 @@ static void test_without_memory(void)
     }
 }
 
-static void test_column_blocks(void)
+static void test_messages(void)
 {
     distributed d;
-    TEST("X may be cut into blocks of columns, whatever is exchanged") {
-        for (int q = 1; q <= size; q = next_divisor(size, q)) {
-            distributed_create("uniform:40,6", SPMM_F64, q, &d);
-            for (int e = SPMM_EXCHANGE_AUTO; e <= SPMM_EXCHANGE_JOINT; e++)
-                for (int n = 1; n <= 3; n++)
-                    multiply(
-                        &d,
-                        &(spmm_plan_options){.exchange = (spmm_exchange)e, .column_blocks = n, .threads = 2},
-                        24);
-            distributed_destroy(&d);
-        }
-    }
     TEST("messages longer than a bound are cut, and arrive") {
         sp_set_chunk_bytes(56);
         distributed_create("uniform:40,6", SPMM_F64, size, &d);
@@ -282,33 +236,6 @@ static void test_environment(void)
         CHECK_ERROR(spmm_plan_create(MPI_COMM_WORLD, &d.block, 2, NULL, &plan), SPMM_ERR_USAGE,
                     "SPMM_ISA=sse9: expected one of generic");
         unsetenv("SPMM_ISA");
-        distributed_destroy(&d);
-    }
-}
-
-static void test_power(void)
-{
-    distributed d;
-    TEST("Y of one product can be the X of the next") {
-        planned p;
-        spmm_multivector z;
-        distributed_create("lap2d5:12", SPMM_F64, 1, &d);
-        planned_of(&d.block, 2, NULL, &p);
-        CHECK_INT(spmm_plan_x_create(p.plan, &z), SPMM_OK);
-        for (int64_t i = 0; i < p.x.rows * p.x.ld; i++) ((double *)p.x.data)[i] = 1;
-        CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &z), SPMM_OK);
-        CHECK_INT(spmm_apply(p.plan, 1, &z, 0, &p.x), SPMM_OK);
-        /* A A 1, by definition */
-        for (int64_t i = 0; i < p.x.rows; i++) {
-            const int64_t g = d.block.row_begin + i;
-            double sum = 0;
-            for (int64_t e = d.a.irp[g]; e < d.a.irp[g + 1]; e++)
-                for (int64_t n = d.a.irp[d.a.ja[e]]; n < d.a.irp[d.a.ja[e] + 1]; n++)
-                    sum += ((double *)d.a.as)[e] * ((double *)d.a.as)[n];
-            CHECK(sp_multivector_get(&p.x, i, 1) == sum);
-        }
-        spmm_multivector_destroy(&z);
-        planned_destroy(&p);
         distributed_destroy(&d);
     }
 }
@@ -501,9 +428,8 @@ int main(int argc, char **argv)
     device = SPMM_CPU;
     test_products();
     test_without_memory();
-    test_column_blocks();
+    test_messages();
     test_environment();
-    test_power();
     test_kernels();
     test_refused();
     test_neighbors();
