@@ -38,25 +38,6 @@ class Matrix:
         return lengths.size > 0 and lengths.max() <= 3 * lengths.min()
 
 
-# ---- random numbers as those of src/io/generators.c ----
-
-def mix(z):
-    z = z + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-def bits(key, a, b):
-    a, b = np.atleast_1d(np.asarray(a)).astype(np.uint64), np.atleast_1d(np.asarray(b)).astype(np.uint64)
-    return mix(mix(mix(np.array([key], np.uint64)) ^ a) ^ b)
-
-
-def unit(key, a, b):
-    """A random number, uniform on [-1, 1)."""
-    return (bits(key, a, b) >> np.uint64(40)).astype(np.float64) * 2.0 ** -23 - 1
-
-
 # ---- generators ----
 
 def generated(rng, folder):

@@ -1,7 +1,7 @@
 """Random combinations of spmm_mpi's options for tests/soak.py, and their expected results."""
 import numpy as np
 
-from soak_matrices import Matrix, any_matrix, unit, written
+from soak_matrices import Matrix, any_matrix, written
 
 with open("/proc/cpuinfo", encoding="utf-8") as f:
     ISA = ("generic", "avx2") if " avx2 " in f.read() else ("generic",)
@@ -16,7 +16,6 @@ class Run:
         self.ranks, self.args, self.env = ranks, [str(a) for a in args], env or {}
         self.record, self.runs, self.last = None, None, None
         self.output, self.expected, self.csv = None, None, None
-        self.scattered, self.planned = None, None
 
 
 def columns_fit(k, slices, precision):
@@ -25,44 +24,28 @@ def columns_fit(k, slices, precision):
 
 
 class X:
-    """The options of X, and its values."""
+    """The options of X, and its values if it comes from a file."""
 
     def __init__(self, rng, folder, matrix, columns):
         self.words, self.name, self.columns = [], "uniform:1", None
-        kind = rng.choice(("default", "ones", "index", "uniform", "uniform:7", "seed", "file", "file"))
-        seed = rng.randint(0, 2 ** 63 - 1)
+        kind = rng.choice(("default", "ones", "index", "uniform", "uniform:7", "seed", *["file"] * 6))
         if kind == "file":
-            k = columns[0]
-            file = written(rng, folder, "x2" if matrix.kind == "npz" else "x", shape=(matrix.cols, k))
-            self.words, self.name, self.columns = ["-x", file.argument], file.argument, k
-            dense, size = file.a.toarray(), file.size.toarray()
-            self.of, self.size_of, self.whole = lambda k: dense, lambda k: size, file.whole
-            return
-        if kind != "default":
-            self.name = f"uniform:{seed}" if kind == "seed" else "uniform:1" if kind == "uniform" else kind
-            self.words = ["-x", self.name if kind == "seed" else kind]
-        self.whole = kind in ("ones", "index")
-        start = {"default": 1, "uniform": 1, "uniform:7": 7, "seed": seed}.get(kind)
-
-        def of(k):
-            i, j = np.meshgrid(np.arange(matrix.cols), np.arange(k), indexing="ij")
-            if kind == "ones":
-                return np.ones((matrix.cols, k))
-            if kind == "index":
-                return 1.0 + (i + j) % 1000
-            return unit(start, i.ravel(), j.ravel()).reshape(i.shape)
-        self.of, self.size_of = of, lambda k: abs(of(k))
+            self.columns = columns[0]
+            file = written(rng, folder, "x2" if matrix.kind == "npz" else "x", shape=(matrix.cols, self.columns))
+            self.words, self.name, self.whole = ["-x", file.argument], file.argument, file.whole
+            self.dense, self.size = file.a.toarray(), file.size.toarray()
+        elif kind != "default":
+            word = f"uniform:{rng.randint(0, 2 ** 63 - 1)}" if kind == "seed" else kind
+            self.words, self.name = ["-x", word], "uniform:1" if kind == "uniform" else word
 
 
 class Product:
     """Y := A X as numpy computes it, and how much a correct Y may differ from it."""
 
-    def __init__(self, matrix, x, k, u):
+    def __init__(self, matrix, x, u):
         with np.errstate(all="ignore"):
-            values = x.of(k)
-            self.y = np.asarray(matrix.a @ values)
-            size = np.asarray(matrix.size @ x.size_of(k))
-        largest = max(size.max(initial=0), matrix.size.data.max(initial=0), abs(values).max(initial=0))
+            self.y, size = np.asarray(matrix.a @ x.dense), np.asarray(matrix.size @ x.size)
+        largest = max(size.max(initial=0), matrix.size.data.max(initial=0), x.size.max(initial=0))
         self.exact = matrix.whole and x.whole and largest < 1 / u
         self.bound = 0 if self.exact else 2 * (matrix.terms + 8) * u * size + 1e-30
 
@@ -198,33 +181,7 @@ def product(rng, folder, matrix, known, metis, extra=()):
     run.runs = [(k, one) for k in columns for one in kernels]
     run.csv = "r.csv" if "--csv" in args else None
     run.output = "y.mtx" if output else None
-    if output:
-        run.expected = (x, columns[0])
-    return run
-
-
-def scatter_only(rng, folder, matrix, known, metis):
-    run = product(rng, folder, matrix, known, metis)
-    options, flags = ("-r", "--warmup", "--verify", "--reduce", "-o", "--csv"), ("--autotune", "--no-overlap", "--probe")
-    run.args = [word for before, word in zip(["", *run.args], run.args) if word not in (*options, *flags) and before not in options]
-    run.args[-1:-1] = ["--scatter-only"]
-    run.record = run.runs = run.csv = run.last = run.output = run.expected = None
-    run.scattered = None if run.quiet else matrix.nnz
-    return run
-
-
-def dry_run(rng, matrix):
-    ranks = rng.choice((1, 1, 2, 3))
-    planned = [rng.choice((1, 2, 3, 7, 64, 1000)) for _ in range(rng.randint(1, 3))] if rng.random() < 0.7 else []
-    p, q = rng.choice(((1, 1), (2, 1), (1, 3), (3, 1), (1, 7), (8, 8)))
-    grids = ("auto", f"{p}x{q}") if p * q in (planned or [ranks]) else ("auto",)
-    args = ["--dry-run", "-d", "cpu", *by_chance(rng, (
-        ("-k", COLUMNS, 0.5), ("-g", grids, 0.4), ("--partition", ("auto", "nnz", "rows"), 0.4),
-        ("-p", ("f64", "f32"), 0.4), ("-v", None, 0.3), ("-q", None, 0.1), ("-t", (1, 2), 0.4),
-        ("--allow-nonfinite", None, 0 if matrix.finite else 1)))]
-    args += ["--plan-ranks", ",".join(map(str, planned))] if planned else []
-    run = Run(ranks, [*args, matrix.argument], environment(rng, args))
-    run.planned = [(r, matrix.nnz) for r in planned or [ranks]]
+    run.expected = x if output and x.columns is not None else None
     return run
 
 
@@ -244,10 +201,6 @@ def draw(rng, folder, known, metis):
     matrix = any_matrix(rng, folder)
     if kind < 0.03:
         matrix = written(rng, folder, extra=rng.choice(("inf", "nan", "-inf")))
-    if kind < 0.1:
-        return [scatter_only(rng, folder, matrix, known, metis)]
     if kind < 0.2:
-        return [dry_run(rng, matrix)]
-    if kind < 0.35:
         return cached(rng, folder, matrix, known, metis)
     return [product(rng, folder, matrix, known, metis)]

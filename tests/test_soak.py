@@ -26,12 +26,12 @@ def short_soak():
 
         with test("a wrong element of Y is found where the program does not verify, and the report can be pasted"):
             index = next(i for i in range(500) for r in soak.draw(SEED, i, folder, known)[:1]
-                         if r.expected and r.last != "PASS" and r.matrix.rows > 0)
+                         if r.expected and r.last != "PASS" and r.matrix.rows > 0 and abs(r.expected.dense).max(initial=0) < 99)
             equal(soak.combination(SEED, index, known, folder, 60), None, "without a fault")
             os.environ["SPMM_FAULT"] = "apply:0:wrong"
             text = soak.combination(SEED, index, known, folder, 60)
             del os.environ["SPMM_FAULT"]
-            within(text, "Y[0, 0]: found ")
+            within(text, ", numpy has ")
             within(text, f"--only {index}")
             within(text, " -o y.mtx ")
 
