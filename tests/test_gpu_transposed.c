@@ -12,7 +12,6 @@ int main(int argc, char **argv)
     test_rectangles();
     test_updates(1);
     test_view();
-    test_view_text();
     test_misuse();
     spmm_device_close();
     return test_mpi_end();

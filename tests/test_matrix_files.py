@@ -1,6 +1,5 @@
-"""Files in common formats: the Python package reads the right CSR, and three ranks compute the right Y.
+"""Files of SciPy (test_petsc has those of PETSc): the Python package reads the right CSR, and three ranks compute the right Y.
 limit: 300"""
-import os
 import struct
 import warnings
 import zipfile
@@ -18,7 +17,6 @@ import scipy.io
 import scipy.sparse
 
 ROWS = COLS = 120
-MATRIX, VECTOR = 1211216, 1211214
 RNG = np.random.default_rng(7)
 
 
@@ -49,34 +47,7 @@ def compressed_rows(row, col, data, rows):
     return np.bincount(row, minlength=rows), col[order], data[order]
 
 
-def petsc(path, shape, lengths, columns, values, index=">i4", value=">f8", behind=b""):
-    with open(path, "wb") as f:
-        for part, dtype in (([MATRIX, *shape, len(columns)], index), (lengths, index), (columns, index), (values, value)):
-            f.write(np.asarray(part).astype(dtype).tobytes())
-        f.write(behind)
-    return path
-
-
-def triplets(a):
-    return np.diff(a.indptr), a.indices, a.data
-
-
-FILES = []  # (file, matrix, whether all ranks can read it)
-SHAPES = {"square": (ROWS, COLS), "wide": (40, 300), "tall": (300, 40), "column": (90, 1), "row": (1, 90)}
-
-
-def petsc_files():
-    for name, shape in SHAPES.items():
-        a = matrix(*shape)
-        for index in (">i4", ">i8"):
-            yield petsc(scratch(f"{name}{index[1:]}.petsc"), shape, *triplets(a), index), a
-    a = matrix()
-    yield petsc(scratch("two-objects.petsc"), a.shape, *triplets(a), behind=np.array([VECTOR, 3, 0, 0], ">i4").tobytes() + bytes(16)), a
-    yield petsc(scratch("disordered.petsc"), a.shape, *compressed_rows(*with_duplicates(a), ROWS)), a
-    single = a.astype(np.float32)
-    yield petsc(scratch("single.petsc"), a.shape, *triplets(single), value=">f4"), single.astype(float)
-    empty = scipy.sparse.csr_matrix((7, 5))
-    yield petsc(scratch("empty.petsc"), empty.shape, *triplets(empty)), empty
+SHAPES = {"square": (ROWS, COLS), "wide": (40, 300)}
 
 
 def npz(name, how=np.savez, **arrays):
@@ -149,9 +120,7 @@ def npz_files():
     yield scratch("empty.npz"), empty, False
 
 
-for path, a in petsc_files():
-    FILES.append((path, a, True))
-FILES += npz_files()
+FILES = list(npz_files())  # (file, matrix, whether all ranks can read it)
 
 READ = """
 import sys
@@ -225,15 +194,13 @@ def same_product(path, a, parallel):
     equal(open(one, "rb").read(), open(three, "rb").read(), path)
 
 
-for kind in sorted({os.path.splitext(path)[1] for path, _, _ in FILES}):
-    of_kind = [file for file in FILES if file[0].endswith(kind)]
-    with test(f"{len(of_kind)} files {kind} are read as the CSR that they were made of, in f64 and f32"):
-        for path, a, _ in of_kind:
-            same_csr(path, a)
-    with test(f"their products on three ranks, which read them together where they can, have the bits of one rank's"):
-        for path, a, parallel in of_kind:
-            if a.nnz:
-                same_product(path, a, parallel)
+with test(f"{len(FILES)} files .npz are read as the CSR that they were made of, in f64 and f32"):
+    for path, a, _ in FILES:
+        same_csr(path, a)
+with test("their products on three ranks, which read them together where they can, have the bits of one rank's"):
+    for path, a, parallel in FILES:
+        if a.nnz:
+            same_product(path, a, parallel)
 
 A = matrix()
 GOOD = arrays_of(A, "<i4", "<f8")
@@ -317,7 +284,7 @@ ENDINGS = ("mtx", "mtx.gz", "npz", "petsc")
 with test("--convert writes each format, and what it reads from any of them is the same, bit by bit"):
     a = matrix(40, 300)
     a.data[:4] = [0.1, -0.0, 5e-324, 1.7976931348623157e308]
-    start = petsc(scratch("start.petsc"), a.shape, *triplets(a))
+    start = npz("start.npz", **arrays_of(a, "<i4", "<f8"))
     for precision in ("f64", "f32"):
         options = ("-p", precision, "--allow-nonfinite")
         first = {end: scratch(f"first-{precision}.{end}") for end in ENDINGS}

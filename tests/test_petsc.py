@@ -169,12 +169,6 @@ with test("a value that is not finite is taken with --allow-nonfinite"):
     path = scratch("A.petsc", aij(8, 3, [[(0, 1.0), (2, float("inf"))], [(1, 3.0)]]))
     equal(run("--allow-nonfinite", "--dry-run", path).code, 0)
 
-with test("a matrix is cached as .npz, and is the same"):
-    rows = sparse(40, COLS)
-    path, cache = scratch("A.petsc", aij(8, COLS, rows)), scratch("A.npz")
-    equal(run("--dry-run", "--cache", cache, path).code, 0)
-    equal(product(cache, UNIT, ranks=3)[0], as_dense(rows, COLS))
-
 PROGRAM = """
 #include <petscmat.h>
 int main(int argc, char **argv)

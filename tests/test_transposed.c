@@ -10,7 +10,6 @@ int main(int argc, char **argv)
     test_rectangles();
     test_updates(0);
     test_view();
-    test_view_text();
     test_misuse();
     return test_mpi_end();
 }
