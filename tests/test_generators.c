@@ -23,8 +23,6 @@ static const struct {
              {"longrows:10,2,10,5", -7069824327282968824}};
 enum { SPECS = sizeof specs / sizeof specs[0] };
 
-static int64_t row_length(const spmm_csr *a, int64_t i) { return a->irp[i + 1] - a->irp[i]; }
-
 /** Returns a number that depends on all bits of a matrix in f64. */
 static int64_t digest(const spmm_csr *a)
 {
@@ -60,73 +58,6 @@ static void test_threads_and_precisions(void)
             spmm_csr_destroy(&a);
             spmm_csr_destroy(&b);
         }
-    }
-}
-
-static void test_stencils(void)
-{
-    spmm_csr a;
-    TEST("stencils have the known number of entries, sign and diagonal") {
-        const struct {
-            const char *spec;
-            int64_t rows, nnz;
-            double diagonal;
-        } known[] = {{"lap2d5:9", 81, 5 * 81 - 4 * 9, 4},
-                     {"lap3d7:6", 216, 7 * 216 - 6 * 36, 6},
-                     {"lap3d27:6", 216, 16 * 16 * 16, 26}};
-        for (int n = 0; n < 3; n++) {
-            CHECK_INT(sp_gen_csr(known[n].spec, SPMM_F64, 2, &a), SPMM_OK);
-            CHECK_INT(a.rows, known[n].rows);
-            CHECK_INT(a.nnz, known[n].nnz);
-            for (int64_t i = 0; i < a.rows; i++)
-                for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++)
-                    CHECK(sample_get(a.as, a.precision, e) == (a.ja[e] == i ? known[n].diagonal : -1));
-            spmm_csr_destroy(&a);
-        }
-    }
-    TEST("stencils and fem3 are symmetric, and fem3 has 3x3 blocks") {
-        const char *const symmetric[] = {"lap2d5:5", "lap3d7:4", "lap3d27:4", "fem3:3"};
-        for (int n = 0; n < 4; n++) {
-            CHECK_INT(sp_gen_csr(symmetric[n], SPMM_F64, 2, &a), SPMM_OK);
-            for (int64_t i = 0; i < a.rows; i++)
-                for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++)
-                    CHECK(sample_get(a.as, a.precision, e) == sample_entry(&a, a.ja[e], i));
-            if (n == 3) {
-                CHECK_INT(a.rows, 81);
-                CHECK_INT(row_length(&a, 3 * 13), 81); /* 27 points: the middle one and its neighbors */
-                for (int64_t i = 0; i < a.rows; i++) CHECK_INT(row_length(&a, i), row_length(&a, i / 3 * 3));
-            }
-            spmm_csr_destroy(&a);
-        }
-    }
-}
-
-static void test_row_lengths(void)
-{
-    spmm_csr a;
-    TEST("rows of band, uniform and longrows have the lengths asked for, columns inside the band") {
-        CHECK_INT(sp_gen_csr("band:100,5,9", SPMM_F64, 2, &a), SPMM_OK);
-        for (int64_t i = 0; i < 100; i++) {
-            CHECK_INT(row_length(&a, i), 5);
-            for (int64_t e = a.irp[i]; e < a.irp[i + 1]; e++) CHECK(a.ja[e] >= i - 4 && a.ja[e] <= i + 4);
-        }
-        spmm_csr_destroy(&a);
-        CHECK_INT(sp_gen_csr("longrows:300,3,4,250", SPMM_F64, 2, &a), SPMM_OK);
-        int64_t longer = 0;
-        for (int64_t i = 0; i < 300; i++) {
-            longer += row_length(&a, i) == 250;
-            CHECK(row_length(&a, i) == 250 || row_length(&a, i) == 3);
-        }
-        CHECK_INT(longer, 4);
-        spmm_csr_destroy(&a);
-    }
-    TEST("rmat is skewed: its longest row is many times the mean") {
-        CHECK_INT(sp_gen_csr("rmat:12,8", SPMM_F64, 2, &a), SPMM_OK);
-        int64_t longest = 0;
-        for (int64_t i = 0; i < a.rows; i++)
-            if (row_length(&a, i) > longest) longest = row_length(&a, i);
-        CHECK(longest > 20 * a.nnz / a.rows);
-        spmm_csr_destroy(&a);
     }
 }
 
@@ -171,8 +102,6 @@ static void test_names(void)
 int main(void)
 {
     test_threads_and_precisions();
-    test_stencils();
-    test_row_lengths();
     test_sizes();
     test_names();
     return test_end();
