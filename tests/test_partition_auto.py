@@ -92,6 +92,7 @@ with test("asymmetric patterns, several components, and empty rows are renumbere
 
 with test("a small cut by entries, few products, and other grids keep it, and the report says so"):
     kept("band:6000,8,60", 3, "by entries moves", *MANY)
+    kept("uniform:3000,20", 4, "; not renumbered", *MANY)
     kept(PLANE, 3, "renumbering would not repay in 1 products", "--products", 1)
     kept(PLANE, 4, "as -g is given", *MANY, "-g", "4x1")
     kept(matrix("wide.mtx", 40, [(i, 7 * i % 90) for i in range(40)], 90), 3, "as A is not square", *MANY)
@@ -102,16 +103,6 @@ with test("a small cut by entries, few products, and other grids keep it, and th
     result = run(*SENDS, "-v", PLANE)
     verified(result, "one rank", 1)
     assert "partition  auto" not in result.out, result.out
-
-with test("a graph that a layout does not cut, and matrices smaller than the ranks, keep the cut by entries"):
-    kept("uniform:3000,20", 4, "; not renumbered", *MANY)
-    for rows in (1, 2, 3):
-        full = matrix(f"full{rows}.mtx", rows, itertools.product(range(rows), repeat=2))
-        verified(run(*SENDS, *MANY, full, ranks=4), f"{rows} rows", 1)
-        verified(run(*SENDS, "--partition", "layout", full, ranks=4), f"{rows} rows by a layout", 1)
-    empty = matrix("empty.mtx", 5, [])
-    for partition in ("auto", "layout"):
-        verified(run(*SENDS, *MANY, "--partition", partition, empty, ranks=3), f"no entries, {partition}", 1)
 
 with test("--partition layout on any number of ranks, with long rows, on P x Q, by the joint exchange, by all kernels"):
     for path in (PLANE, str(ROOT / "matrices/bcsstk16.mtx.gz"), "longrows:2000,6,3,900"):

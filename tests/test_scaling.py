@@ -12,7 +12,7 @@ import sys
 from command import ROOT, equal, finish, parts, patience, run, scratch, skip, test, within
 import made_records as made
 from study_tools import Checker, analyzed, cells, checked_page, near, start, without_matplotlib
-from spmm_study import analysis, laws, page, records, series, tables
+from spmm_study import laws, page, records, series, tables
 
 try:
     from spmm_study import plots
@@ -221,13 +221,7 @@ with test("a cut last line is left out with a remark; a broken line elsewhere en
     equal(done.returncode, 3)
     within(done.stderr, f"{broken}:3: ")
 
-with test("a record of other types ends with file and line; a run without times or entries does no harm"):
-    for group, name, value in (("apply", "median", "fast"), ("run", "grid", [1]), ("run", "k", None),
-                               ("study", "settings", 3), ("matrix", "nnz", [])):
-        odd = made.run(1.0)
-        odd[group][name] = value
-        result = start("scaling", scratch("odd.jsonl", made.lines([made.run(1.0), odd])))
-        equal((result.returncode, "odd.jsonl:2: " in result.stderr), (3, True), f"{group}.{name}: {result.stderr}")
+with test("a run without times or entries does no harm"):
     study = analyzed(made.run(1.0, nnz=0), made.run(1.0, nnz=0, ranks=2), made.run(0.0, k=3))
     equal((len(study.points), len(study.records.remarks)), (2, 1))
     assert study.text() and page.report(study, "empty", plots)
@@ -528,24 +522,4 @@ if plots:
 else:
     skip("plots and their page", "matplotlib is missing")
 
-with test("real runs on 1 and 2 ranks become a page"):
-    real = []
-    for ranks in (1, 2):
-        result = run("-k", "4,8", "-d", "cpu", "-t", 1, "-v", "lap3d7:16", ranks=ranks)
-        equal((result.code, len(result.records)), (0, 2), result.err)
-        for number, record in enumerate(result.records):
-            settings = {"matrix": "lap3d7:16", "k": record["run"]["k"], "device": "cpu", "kernel": "auto",
-                        "format": "auto", "precision": "f64", "threads": 1, "ranks": ranks, "grid": f"{ranks}x1"}
-            record["study"] = {"name": "real", "point": f"{ranks} {number}", "round": 0, "settings": settings,
-                               "command": ["spmm_mpi"], "environment": "e1", "started": "", "wall_seconds": 1,
-                               "code": 0, "error": ""}
-            real.append(record)
-    path = scratch("real.jsonl", made.lines([made.environment(), *real]))
-    result = start("report", path, "-o", scratch("real.html"))
-    equal(result.returncode, 0, result.stderr)
-    found, _ = checked_page(scratch("real.html"))
-    assert "Strong scaling" in found.headings and "Roofline" in found.headings, found.headings
-    study = analysis.Analysis(records.read([path]))
-    equal([len(g.series) for g in study.strong], [1, 1])
-    assert series.device_bandwidth(study.points) > 1e8, "the copy that -v times"
 finish()

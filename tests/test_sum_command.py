@@ -49,12 +49,6 @@ with test("-v prints the sum of each rank's part"):
     equal(re.findall(r"^rank (\d): partial sum (\S+)$", result.out, re.M), [("0", "3"), ("1", "12"), ("2", "16"), ("3", "32")])
     assert "partial sum" not in summed("--sum", "tree", scratch("parts.csv", "1,2,4\n8,16,32\n"), ranks=2).out
 
-with test("fewer numbers than ranks, one number, and several series in a row"):
-    for ranks, text, expected in ((5, "1,2,4\n", 7), (3, "-2.5\n", -2.5), (4, "1,2,3\n4,5,6\n7,8,9\n", 45)):
-        result = summed("--sum", "all", scratch("few.csv", text), ranks=ranks)
-        passed(result, text)
-        equal({v for v, _ in sums(result).values()}, {float(expected)}, text)
-
 with test("generated numbers are those of --start, --epsilon and --seed, in any number of ranks"):
     for args, expected in ((("--epsilon", 0, "--start", 2, "-n", 1001), 2002), (("--epsilon", 0, "--start", 2, "-m", 3, "-n", 7), 42)):
         equal({v for v, _ in sums(summed("--sum", "all", *args, ranks=3)).values()}, {float(expected)}, args)

@@ -67,14 +67,6 @@ with test("a rank that fails while tuning ends the job with exit code 4 and one 
                      env={"SPMM_FAULT": f"{stage}:1"})
         refused(result, 4, f"stage {stage}")
 
-with test("wrong values, and what does not go with --autotune, are exit code 2"):
-    for args, part in ((("--block-size", 48), "multiple of 32"), (("--subwarp", 5), "1, 2, 4"),
-                       (("--autotune", "--kernel", "all"), "--kernel all"), (("-d", "cpu", "-f", "panel"), "--list-kernels"),
-                       (("-d", "cpu", "-f", "panel", "--kernel", "all"), "--list-kernels")):
-        result = run(*args, MATRIX)
-        equal(result.code, 2, f"{args} {result.err}")
-        within(result.err, part)
-
 with test("--kernel all ends with a table, fastest first, with shares of the DRAM bound, as the records have them"):
     for ranks in (1, 2):
         result = run("-d", "cpu", "-t", 1, "-k", "8,2", "--kernel", "all", MATRIX, ranks=ranks)
