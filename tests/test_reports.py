@@ -2,7 +2,6 @@
 bench/records/2026-11-25-reports-tables.md, are those of the records; mk/reports.mk: what the reports' targets run and refuse.
 limit: 300"""
 import json
-import math
 import os
 import pathlib
 import re
@@ -255,91 +254,8 @@ def findings():
     return found
 
 
-def ratios_of_cores(kernel, over):
-    """The least and the greatest ratio of the time of `over` (kernel, threads) to that of `kernel`, over matrices and K."""
-    times = {}
-    for r in records_of("2026-11-29-openmp-csr-16-cores.jsonl"):
-        times.setdefault((r["run"]["kernel"], r["run"]["threads"], case(r)), []).append(r["apply"]["median"])
-    cases = sorted({key[2] for key in times})
-    found = [median(times[*over, c]) / median(times[*kernel, c]) for c in cases]
-    return min(found), max(found)
-
-
-def sums_on(file, keys):
-    """{the values of keys: median ms} of a file of sums."""
-    found = {}
-    for r in records_of(file):
-        flat = {**r["run"], **r["series"], "kernel": r["kernel"], "reduce": (r["sum"] or {}).get("reduce"), "step": r["step"]}
-        found.setdefault(tuple(flat[k] for k in keys), []).append(1e3 * r["seconds"]["median"])
-    return {key: median(times) for key, times in found.items()}
-
-
-def measured():
-    """{beginning of a finding: texts that its verdict contains, computed from records}"""
-    shared = {(int(t), int(c)): float(us) for t, c, us in re.findall(
-        r"^threads +(\d+)  chunk +(\d+)  median +([\d.]+) us", (ROOT / "bench/records/2026-11-29-false-sharing-16-cores.txt").read_text(encoding="utf-8"),
-        re.M)}
-    ranks = sums_on("2026-11-29-sums-16-cores.jsonl", ("ranks", "length", "reduce"))
-    gpu = sums_on("2026-11-29-sums-H200.jsonl", ("kernel", "precision", "count", "length", "blocks_per_series", "step"))
-    queue, shapes = {}, best_shapes("launch-shapes", "block_size", 512)
-    for r in records_of("2026-11-29-queue-H200.jsonl"):
-        queue.setdefault((r["run"]["kernel"], case(r)), []).append(r["apply"]["median"])
-    two, sixteen, serial = (ratios_of_cores(("cpu_csr_static", n), over) for n, over in (
-        (2, ("cpu_csr_static", 1)), (16, ("cpu_csr_static", 1)), (16, ("cpu_serial", 1))))
-    scaled = distributions()
-    accuracy = re.findall(r"f64 +16384 +65536 +\w+ +(\S+) .*?(\d\S+) %  +\S+ %  +\S+ %  *$", (
-        ROOT / "bench/records/2026-11-29-accuracy-H200.txt").read_text(encoding="utf-8"), re.M)
-    equal([share for _, share in accuracy], ["100.00"] * 4, "sums within 1e-6")
-
-    def array(precision, count):
-        return gpu["sum_blocks", precision, 1, 10 ** 8, count, "mean"]
-
-    def slower(length, first, second):
-        return ", ".join(f"{ranks[p, length, first] / ranks[p, length, second]:.2f}" for p in (4, 8, 16))
-
-    def faster(matrix):
-        return [median(queue["csr_scalar3", f"{matrix}, K = {k}"]) / median(queue["csr_queue", f"{matrix}, K = {k}"]) for k in (1, 8, 64)]
-    return {
-        "report: 512 threads": [f"best in {sum(c.startswith('512 ') for c in shapes.values())} of {len(shapes)} cases"],
-        "report: Chunks rounded": [", ".join(f"{shared[16, c]:.0f}" for c in (1, 8, 16)) + " us", f"{shared[16, 64]:.0f}, one chunk",
-                                   f"a thread {shared[16, 12496]:.0f}"],
-        "report: A static schedule": [f"{sixteen[0]:.1f} to {sixteen[1]:.1f} times"],
-        "report: The OpenMP product is faster": [f"two threads {two[0]:.2f} to {two[1]:.2f}", f"16 threads {sixteen[0]:.1f} to {sixteen[1]:.1f}",
-                                                 f"16 threads {serial[0]:.1f} to {serial[1]:.1f} (K"],
-        "notes: p, S, E of a sum": [f"{15 / (16 / p - 1 + math.log2(p)):.3f}" for p in (2, 4, 8)],
-        "notes: The same with the cost": [slower(10 ** 4, "linear", "tree") + " times", slower(10 ** 7, "linear", "tree") + " for 10^7"],
-        "notes: Row blocks": [", ".join(f"{scaled[m, f'{p}x1'][1]:.2f}" for p in (2, 4, 16)) for m in ("lap3d7:60", "uniform:200000,12")],
-        "notes: Column blocks": [", ".join(f"{scaled[m, f'1x{p}'][0]:.2f}" for p in (2, 4, 16)) for m in ("lap3d7:60", "uniform:200000,12")],
-        "notes: Blocks on a p x q": [f"{scaled['lap3d7:60', '4x4'][0]:.2f} (4 x 4)", f"{scaled['lap3d7:60', '16x1'][0]:.2f} (16 x 1)"],
-        "notes: 128 to 512": [f"256 is the best in {sum(c.startswith('256 ') for c in shapes.values())} of 32"],
-        "book: Some two blocks": [", ".join(f"{array('f32', n):.3f}" for n in (66, 132, 264, 528)), ", ".join(f"{array('f64', n):.3f}" for n in (66, 132, 264, 528))],
-        "book: As many threads": [f"{gpu['sum_blocks', 'f32', 1, 2 ** 20, 1024, 'mean']:.3f} ms (f32)", f"{gpu['sum_blocks', 'f32', 1, 2 ** 20, 32, 'mean']:.4f}"],
-        "book: A work queue": [", ".join(f"{v:.1f}" for v in faster("rmat:18,12")), f"{min(faster('fem3:32')):.2f} to {max(faster('fem3:32')):.2f} times (fem3:32)"],
-        "series: double sums": [f"{max(float(worst) for worst, _ in accuracy):.1e}"],
-        "series: Short series": [" and ".join(f"{gpu['sum_interleaved', 'f32', 2048, n, 0, 'mean']:.4f}" for n in (32, 256))],
-    }
-
-
-def distributions():
-    """{(matrix, grid): speed-up over one rank, its efficiency} at K = 8, by the tool that prints them."""
-    done = subprocess.run([sys.executable, ROOT / "jobs/scaling", ROOT / "bench/records/2026-11-29-distributions-16-cores.jsonl"], capture_output=True,
-                          text=True, check=True, timeout=patience(100))
-    strong, found, matrix = done.stdout.split("== Strong scaling ==")[1].split("== Distributions")[0], {}, None
-    for line in strong.splitlines():
-        title = re.match(r"(\S+), K = 8, f64, [^:]*$", line)
-        matrix = title[1] if title else matrix
-        cells = re.split(r"  +", line.strip())
-        if line.startswith("  auto, by") and matrix and len(cells) > 15:
-            found.setdefault((matrix, cells[2]), (float(cells[14]), float(cells[15])))
-    return found
-
-
-with test("the table of findings: each has a verdict, and a record or the reason why there is none; figures are the records'"):
+with test("the table of findings: each has a verdict, and a record or the reason why there is none; figures of steps are the record's"):
     table = findings()
-    for start, texts in measured().items():
-        (verdict, _), = [v for name, v in table.items() if name.startswith(start)]
-        for text in texts:
-            within(verdict, text)
     written = (ROOT / "bench/records/2026-11-21-series-mpi-kernels-H200.txt").read_text(encoding="utf-8")
     for name, (verdict, links) in table.items():
         for number in re.findall(r"\b\d\.\d{3,4}\b", verdict) if re.fullmatch(r"\S*series-mpi-kernels-H200\.txt", links) else ():
