@@ -189,20 +189,6 @@ def _():
         refused(ValueError, "cut is ", Plan, comm, on_root(a), 4, cut="layout" if rank else None)
 
 
-@case("grids of P x Q ranks sum in every way")
-def _():
-    grids = [(p, ranks // p) for p in range(1, ranks + 1) if ranks % p == 0]
-    for grid in grids:
-        for reduce in ("auto", "linear", "tree", "butterfly", "mpi"):
-            if reduce == "butterfly" and grid[1] & (grid[1] - 1):
-                continue
-            for k in (4, None):
-                with Plan(comm, on_root(A), k, grid=grid, reduce=reduce) as plan:
-                    y = plan @ X[plan.x_range]
-                    near(y, (A @ X)[plan.y_range], f"{grid} {reduce}")
-                    assert grid[1] == 1 or reduce == "butterfly" or len(y) == 0 or rank % grid[1] == 0
-
-
 @case("a vector is a multivector of one column, whose result is a vector")
 def _():
     with Plan(comm, on_root(A), 1) as plan:
@@ -304,15 +290,6 @@ def _():
         near(plan @ x, (A @ (A @ (A @ X[:, :3])))[plan.y_range])
     del x, y, z
     gc.collect()
-
-
-@case("memory of x_zeros is freed when nobody refers to it")
-def _():
-    with Plan(comm, on_root(A), 4) as plan:
-        for _ in range(40):
-            x = plan.x_zeros()
-            x[:] = X[plan.x_range]
-            near(plan @ x, (A @ X)[plan.y_range])
 
 
 @case("a plan without k takes any K, and keeps what it made for it")
@@ -471,12 +448,6 @@ def _():
     with Plan(comm, on_root(a), 4, format="csr") as plan:
         a.data[:] = np.nan
         near(plan @ X[plan.x_range], (A @ X)[plan.y_range])
-
-
-@case("block() is this rank's part of A")
-def _():
-    with Plan(comm, on_root(A), 4) as plan:
-        assert abs(plan.block() - A[plan.y_range]).nnz == 0
 
 
 def damaged(what):
@@ -866,6 +837,7 @@ def _():
     for k, grid in ((4, None), ([1, 4], None), (4, (1, ranks))):
         with Plan(comm, on_root(A), k, grid=grid) as plan:
             expected = (A @ X)[plan.y_range]
+            assert grid is None or rank == 0 or len(expected) == 0, "sums go to the first of a process row"
             for x in (np.ascontiguousarray(X[plan.x_range]), np.asfortranarray(X[plan.x_range]), np.repeat(X, 2, axis=1)[plan.x_range, ::2]):
                 for out in (np.ones_like(expected), np.asfortranarray(np.ones_like(expected)), np.ones((len(expected), 8))[:, ::2]):
                     assert plan.begin(x, out=out, alpha=2, beta=-1) is None

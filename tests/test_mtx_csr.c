@@ -73,28 +73,6 @@ static void test_same(void)
 static void test_errors(void)
 {
     static char text[TEXT];
-    TEST("files with damage anywhere are refused as the reader of triplets refuses them, or are the same") {
-        int refused = 0;
-        for (uint64_t seed = 0; seed < 600; seed++) {
-            const sp_read_options options = {.threads = threads[seed % 4]};
-            char message[SP_MESSAGE_BYTES];
-            spmm_csr a, b;
-            int n = mtx_text(&kinds[seed % KINDS], seed, 1, text);
-            mtx_spoil(text, n, seed);
-            if (seed % 7 == 0) n = (int)(sp_random(seed, 0, 5) % (uint64_t)n);
-            write_bytes(text, (size_t)n);
-            const spmm_status expected = by_triplets(&options, &b, NULL, NULL);
-            snprintf(message, sizeof message, "%s", spmm_error_message());
-            chunk_bytes(chunks[seed % 5]);
-            CHECK_INT(sp_read_csr(path, &options, &a, NULL, NULL, NULL), expected);
-            if (expected != SPMM_OK) CHECK_TEXT(spmm_error_message(), message);
-            CHECK(expected == SPMM_OK ? sample_same_csr(&a, &b) : a.irp == NULL);
-            refused += expected != SPMM_OK;
-            spmm_csr_destroy(&a);
-            spmm_csr_destroy(&b);
-        }
-        CHECK(refused > 300 && refused < 595);
-    }
     TEST("of a wrong value and a wrong index behind it the value is told") {
         const char wrong[] = "%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 1\n2 2 x\n9 9 1\n";
         const sp_read_options options = {.threads = 2};

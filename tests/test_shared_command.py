@@ -62,11 +62,6 @@ with test("a rank that fails before or in the exchange is one message on all ran
         ended(result, 4)
         within(result.err, f"rank 2: SPMM_FAULT: failing in stage {stage}")
 
-with test("the transport is refused before the matrix is read where it cannot be"):
-    result = run(*QUICK, "--transport", "shared", "-k", 16, "--column-blocks", 2, "no-such-file", ranks=2)
-    ended(result, 2)
-    within(result.err, "--transport shared: X is cut")
-
 SENTENCE = "X is shared where /dev/shm has no room, too"
 TRY = ["unshare", "--mount", "sh", "-c", "mount -t tmpfs -o size=64k none /dev/shm"]
 if not shutil.which("unshare") or subprocess.run(TRY, capture_output=True).returncode != 0:

@@ -181,9 +181,7 @@ with test("errors of a study file name file, line and what was expected"):
                           ("matrices = lap2d5:9\nranks = 1\nranks = 2\n", "a second line"),
                           ("matrices = lap2d5:9\nserial = maybe\n", "expected yes or no"),
                           ("matricse = lap2d5:9\n", "did you mean matrices?"),
-                          ("matrices = lap2d5:9\nkernels = cpu_crs\n", "did you mean cpu_csr?"),
                           ("matrices = lap2d5:9\nformats = csr crs\n", ":2: formats = crs: expected auto or csr or ell or"),
-                          ("matrices = lap2d5:9\nformats = ELL\n", "did you mean ell?"),
                           ("matrices = lap2d5:9\ndevices = gpu0\n", "devices = gpu0: expected auto or cpu or cuda"),
                           ("matrices = lap2d5:9\nprecisions = f46\n", "did you mean f64?")):
         code, _, err = study(text)
