@@ -193,13 +193,7 @@ with test("records of spmm_mpi give the same tables and CSV with steps beside th
     assert not os.path.exists(scratch("alone-series.csv"))
     assert "eries of" not in page.report(alone, "alone", None)
 
-with test("a line that is no step ends with file and line; what has no time, or is of --accuracy, is left out"):
-    for group, name, value in (("seconds", "median", "fast"), ("run", "ranks", None), ("series", "count", 1.5),
-                               ("check", "wrong", None), ("roofline", "bytes", None), ("run", "ranks", 0)):
-        odd = step(1.0)
-        odd[group][name] = value
-        result = start("scaling", scratch("odd.jsonl", made.lines([step(1.0), odd])))
-        equal((result.returncode, "odd.jsonl:2: " in result.stderr), (3, True), f"{group}.{name}: {result.stderr}")
+with test("what has no time, or is of --accuracy, is left out"):
     study = analyzed(step(1.0), step(0.0), *[{"program": "series_mpi --accuracy", "kernel": "cpu_sum"}] * 3)
     equal((len(study.measured), study.records.runs, len(study.records.remarks)), (1, 2, 2))
     within(study.records.remarks[0], "are left out, as they contain no times of steps: 3")
