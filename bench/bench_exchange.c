@@ -133,7 +133,7 @@ static double received(const exchange_contender *c)
 {
     sp_plan_facts facts;
     sp_plan_facts_of(c->plan, &facts);
-    double bytes = (double)(facts.halo->ghost_low + facts.halo->ghost_high) *
+    double bytes = (double)(facts.ghosted->moves.ghost_low + facts.ghosted->moves.ghost_high) *
                    (double)sp_multivector_ld(c->x.k, SPMM_F64) * 8;
     return sp_slowest(MPI_COMM_WORLD, &bytes, 1) == SPMM_OK ? bytes : 0;
 }

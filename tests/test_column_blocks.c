@@ -27,18 +27,18 @@ static void test_numbers(void)
     }
 }
 
-static const sp_halo halo = {.ghost_low = 2, .own = 3, .ghost_high = 1};
+static const sp_moves moves = {.ghost_low = 2, .own = 3, .ghost_high = 1};
 
 static void test_places(void)
 {
     sp_column_blocks blocks;
     TEST("one column block is X itself, and needs no memory") {
-        CHECK_INT(sp_column_blocks_create(&halo, 7, SPMM_F64, SPMM_CPU, NULL, 1, &blocks), SPMM_OK);
+        CHECK_INT(sp_column_blocks_create(&moves, 7, SPMM_F64, SPMM_CPU, NULL, 1, &blocks), SPMM_OK);
         CHECK(blocks.count == 1 && blocks.width == 7 && !blocks.memory && !blocks.x[0].data);
         sp_column_blocks_destroy(&blocks);
     }
     TEST("column blocks lie one behind the other, each with its ghost rows around its own") {
-        CHECK_INT(sp_column_blocks_create(&halo, 16, SPMM_F32, SPMM_CPU, NULL, 2, &blocks), SPMM_OK);
+        CHECK_INT(sp_column_blocks_create(&moves, 16, SPMM_F32, SPMM_CPU, NULL, 2, &blocks), SPMM_OK);
         CHECK(blocks.count == 2 && blocks.width == 8);
         for (int s = 0; s < 2; s++) {
             const spmm_multivector *const x = &blocks.x[s];
@@ -58,7 +58,7 @@ static void test_contents(void)
         CHECK_INT(sp_multivector_create(2, 3, 1, 16, SPMM_F32, SPMM_CPU, &x), SPMM_OK);
         sp_multivector_generate(&x, SP_X_INDEX, 0, 0, 1);
         for (int count = 1; count <= 2; count++) {
-            CHECK_INT(sp_column_blocks_create(&halo, 16, SPMM_F32, SPMM_CPU, NULL, count, &blocks), SPMM_OK);
+            CHECK_INT(sp_column_blocks_create(&moves, 16, SPMM_F32, SPMM_CPU, NULL, count, &blocks), SPMM_OK);
             CHECK_INT(sp_column_blocks_set(&blocks, &x, NULL, 1), SPMM_OK);
             for (int s = 0; s < count; s++) {
                 const spmm_multivector all = sp_column_blocks_x(&blocks, s),
@@ -77,7 +77,7 @@ static void test_contents(void)
         spmm_multivector_destroy(&x);
     }
     TEST("column blocks beyond 64-bit sizes are refused") {
-        const sp_halo huge = {.own = INT64_MAX / 64};
+        const sp_moves huge = {.own = INT64_MAX / 64};
         CHECK_INT(sp_column_blocks_create(&huge, 16, SPMM_F64, SPMM_CPU, NULL, 2, &blocks), SPMM_ERR_LIMIT);
         CHECK(!blocks.memory);
         sp_column_blocks_destroy(&blocks);

@@ -128,7 +128,7 @@ static void check_products(const spmm_csr *a, const spmm_cut *cut, const spmm_pl
     planned_of(&block, K, o, &p);
     if (!p.plan) return;
     sp_plan_facts_of(p.plan, &facts);
-    if (o->exchange == SPMM_EXCHANGE_HALO) CHECK_INT(facts.halo->all_moved, cut->moved);
+    if (o->exchange == SPMM_EXCHANGE_HALO) CHECK_INT(facts.ghosted->moves.all_moved, cut->moved);
     for (int64_t i = 0; i < p.x.rows; i++)
         for (int64_t j = 0; j < K; j++)
             sp_value_set(p.x.data, p.x.precision, i * p.x.ld + j, x_value(cut->row[i], j));

@@ -6,16 +6,17 @@
 #include "comm/comm.h"
 #include "formats/multivector.h"
 #include "exchange/exchange.h"
+#include "halo/ghosted_block.h"
 #include "planned.h"
 
 enum { K = 3 };
 
-/** A block of a matrix with its grid, halo, exchange and X; element (i, j) of X is 10 times its global row,
- *  plus j. */
+/** A block of a matrix with its grid, ghost rows, exchange and X; element (i, j) of X is 10 times its global
+ *  row, plus j. */
 typedef struct fixture {
     spmm_block block;
     sp_grid grid;
-    sp_halo halo;
+    sp_ghosted_block ghosted;
     sp_exchange *exchange;
     spmm_multivector x;
 } fixture;
@@ -25,23 +26,23 @@ static void create(const char *spec, spmm_exchange kind, fixture *f)
 {
     scattered(spec, SPMM_F64, 0, 0, &f->block);
     CHECK_INT(sp_grid_create(MPI_COMM_WORLD, 0, 0, &f->grid), SPMM_OK);
-    CHECK_INT(sp_halo_create(&f->grid, &f->block, kind, 1, &f->halo), SPMM_OK);
-    const sp_halo *const h = &f->halo;
-    CHECK_INT(sp_multivector_create(h->ghost_low, h->own, h->ghost_high, K, SPMM_F64, SPMM_CPU, &f->x),
+    CHECK_INT(sp_ghosted_block_create(&f->grid, &f->block, kind, 1, &f->ghosted), SPMM_OK);
+    const sp_moves *const m = &f->ghosted.moves;
+    CHECK_INT(sp_multivector_create(m->ghost_low, m->own, m->ghost_high, K, SPMM_F64, SPMM_CPU, &f->x),
               SPMM_OK);
-    memset(sp_row(&f->x, -h->ghost_low), 0xff, (size_t)(sp_halo_rows(h) * sp_row_bytes(&f->x)));
-    for (int64_t i = 0; i < h->own; i++)
+    memset(sp_row(&f->x, -m->ghost_low), 0xff, (size_t)(sp_moves_rows(m) * sp_row_bytes(&f->x)));
+    for (int64_t i = 0; i < m->own; i++)
         for (int64_t j = 0; j < K; j++)
             ((double *)sp_row(&f->x, i))[j] = (double)(10 * (f->block.x_begin + i) + j);
     const sp_exchange_options o = {.row_bytes = sp_row_bytes(&f->x), .threads = 1};
-    CHECK_INT(sp_exchange_create(&f->grid, h, &o, &f->exchange), SPMM_OK);
+    CHECK_INT(sp_exchange_create(&f->grid, m, &o, &f->exchange), SPMM_OK);
 }
 
 static void destroy(fixture *f)
 {
     sp_exchange_destroy(f->exchange);
     spmm_multivector_destroy(&f->x);
-    sp_halo_destroy(&f->halo);
+    sp_ghosted_block_destroy(&f->ghosted);
     sp_grid_destroy(&f->grid);
     spmm_block_destroy(&f->block);
 }
@@ -52,10 +53,10 @@ static spmm_status begin(const fixture *f) { return sp_exchange_begin(f->exchang
  *  names. */
 static void check_ghost_rows(const fixture *f)
 {
-    const spmm_csr *const local = &f->halo.local;
+    const spmm_csr *const local = &f->ghosted.local.csr;
     for (int64_t e = 0; e < local->nnz; e++)
         for (int64_t j = 0; j < K; j++) {
-            const double *const row = sp_row(&f->x, local->ja[e] - f->halo.ghost_low);
+            const double *const row = sp_row(&f->x, local->ja[e] - f->ghosted.moves.ghost_low);
             /* the block has all columns: ja[e] is the index in the whole matrix */
             CHECK(row[j] == (double)(10 * (int64_t)f->block.csr.ja[e] + j));
         }
@@ -81,7 +82,7 @@ static void check_failure(int size)
     int needed = 0;
     create("lap2d5:12", SPMM_EXCHANGE_BCAST, &f);
     const int last = f.grid.rank == size - 1;
-    for (int s = 0; s < f.halo.sources; s++) needed |= f.halo.source[s].rank == size - 1;
+    for (int s = 0; s < f.ghosted.moves.sources; s++) needed |= f.ghosted.moves.source[s].rank == size - 1;
     if (last) {
         sp_exchange_skip(f.exchange);
     } else {
@@ -109,25 +110,26 @@ static void check_rounded(const char *spec, spmm_exchange kind, int64_t k)
     sp_exchange *x;
     spmm_multivector v;
     create(spec, kind, &f);
-    const sp_halo *const h = &f.halo;
-    CHECK_INT(sp_multivector_create(h->ghost_low, h->own, h->ghost_high, k, SPMM_F64, SPMM_CPU, &v), SPMM_OK);
+    const sp_moves *const m = &f.ghosted.moves;
+    const spmm_csr *const local = &f.ghosted.local.csr;
+    CHECK_INT(sp_multivector_create(m->ghost_low, m->own, m->ghost_high, k, SPMM_F64, SPMM_CPU, &v), SPMM_OK);
     const int64_t row_bytes = sp_row_bytes(&v);
     const sp_exchange_options o = {
         .row_bytes = 4 * row_bytes, .most_row_bytes = 8 * row_bytes, .threads = 2, .rounded = 1};
-    CHECK_INT(sp_exchange_create(&f.grid, h, &o, &x), SPMM_OK);
+    CHECK_INT(sp_exchange_create(&f.grid, m, &o, &x), SPMM_OK);
     CHECK_INT(sp_exchange_set_rows(x, row_bytes, 8 * row_bytes), SPMM_OK);
-    memset(sp_row(&v, -h->ghost_low), 0xff, (size_t)(sp_halo_rows(h) * row_bytes));
-    for (int64_t i = 0; i < h->own; i++)
+    memset(sp_row(&v, -m->ghost_low), 0xff, (size_t)(sp_moves_rows(m) * row_bytes));
+    for (int64_t i = 0; i < m->own; i++)
         for (int64_t j = 0; j < k; j++) ((double *)sp_row(&v, i))[j] = real_at(f.block.x_begin + i, j);
     CHECK_INT(sp_exchange_begin(x, v.data), SPMM_OK);
     CHECK_INT(sp_exchange_end(x), SPMM_OK);
-    for (int64_t e = 0; e < h->local.nnz; e++)
+    for (int64_t e = 0; e < local->nnz; e++)
         for (int64_t j = 0; j < k; j++) {
-            const int64_t i = h->local.ja[e] - h->ghost_low;
+            const int64_t i = local->ja[e] - m->ghost_low;
             const double value = real_at(f.block.csr.ja[e], j);
-            CHECK(((double *)sp_row(&v, i))[j] == (i >= 0 && i < h->own ? value : (double)(float)value));
+            CHECK(((double *)sp_row(&v, i))[j] == (i >= 0 && i < m->own ? value : (double)(float)value));
         }
-    for (int64_t i = 0; i < h->own; i++)
+    for (int64_t i = 0; i < m->own; i++)
         for (int64_t j = 0; j < k; j++)
             CHECK(((double *)sp_row(&v, i))[j] == real_at(f.block.x_begin + i, j));
     sp_exchange_destroy(x);
@@ -160,7 +162,7 @@ int main(int argc, char **argv)
         CHECK(sp_exchange_takes(f.exchange, NULL));
         sp_exchange *other;
         const sp_exchange_options gaps = {.row_bytes = 32, .pitch = 64, .threads = 1};
-        CHECK_INT(sp_exchange_create(&f.grid, &f.halo, &gaps, &other), SPMM_OK);
+        CHECK_INT(sp_exchange_create(&f.grid, &f.ghosted.moves, &gaps, &other), SPMM_OK);
         CHECK_INT(sp_exchange_pitch(other), 32);
         sp_exchange_destroy(other);
         CHECK(!sp_transport_missing(SPMM_TRANSPORT_MPI, SPMM_CPU));
@@ -168,7 +170,7 @@ int main(int argc, char **argv)
             sp_exchange *none;
             CHECK(strstr(sp_transport_missing((spmm_transport)t, SPMM_CPU), "for GPUs"));
             const sp_exchange_options o = {.row_bytes = 32, .transport = (spmm_transport)t, .threads = 1};
-            CHECK_INT(sp_exchange_create(&f.grid, &f.halo, &o, &none), SPMM_ERR_USAGE);
+            CHECK_INT(sp_exchange_create(&f.grid, &f.ghosted.moves, &o, &none), SPMM_ERR_USAGE);
             CHECK(none == NULL);
         }
         sp_exchange *none;
@@ -176,7 +178,7 @@ int main(int argc, char **argv)
         CHECK(strstr(sp_transport_missing(SPMM_TRANSPORT_SHARED, SPMM_CUDA), "for CPUs"));
         const sp_exchange_options shared = {
             .row_bytes = 32, .transport = SPMM_TRANSPORT_SHARED, .threads = 1};
-        CHECK_INT(sp_exchange_create(&f.grid, &f.halo, &shared, &none), SPMM_ERR_USAGE);
+        CHECK_INT(sp_exchange_create(&f.grid, &f.ghosted.moves, &shared, &none), SPMM_ERR_USAGE);
         CHECK(none == NULL && strstr(spmm_error_message(), "in common"));
         destroy(&f);
     }
@@ -192,7 +194,7 @@ int main(int argc, char **argv)
         const sp_exchange_options in_place = {
             .row_bytes = 32, .transport = SPMM_TRANSPORT_SHARED, .threads = 1, .rounded = 1};
         create("lap2d5:12", SPMM_EXCHANGE_HALO, &f);
-        CHECK_INT(sp_exchange_create(&f.grid, &f.halo, &in_place, &none), SPMM_ERR_USAGE);
+        CHECK_INT(sp_exchange_create(&f.grid, &f.ghosted.moves, &in_place, &none), SPMM_ERR_USAGE);
         CHECK(none == NULL && strstr(spmm_error_message(), "for ghost rows in f32"));
         destroy(&f);
     }

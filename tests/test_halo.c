@@ -1,5 +1,5 @@
-/* MPI: 1 2 3 4 5. The halo against its definition, entry by entry. */
-#include "halo/halo.h"
+/* MPI: 1 2 3 4 5. Ghost rows and moves against their definition, entry by entry. */
+#include "halo/ghosted_block.h"
 #include "sample.h"
 #include "test_mpi.h"
 
@@ -23,20 +23,21 @@ static int64_t moved(const spmm_csr *a, spmm_exchange kind, const place *to, con
     return count;
 }
 
-static void check_target(const sp_halo *h, int t, int p, int64_t first, const int64_t *list, int64_t count)
+static void check_target(const sp_moves *m, int t, int p, int64_t first, const int64_t *list, int64_t count)
 {
-    const sp_halo_send *const s = &h->target[t];
-    CHECK(t < h->targets && s->rank == p && s->rows == count);
+    const sp_target *const s = &m->target[t];
+    CHECK(t < m->targets && s->rank == p && s->rows == count);
     CHECK_INT(s->packed, list[count - 1] - list[0] != count - 1);
     for (int64_t n = 0; n < count; n++)
-        CHECK_INT(s->packed ? h->list[s->first + n] : s->first + n, list[n] - first);
+        CHECK_INT(s->packed ? m->list[s->first + n] : s->first + n, list[n] - first);
 }
 
 /** Checks what this rank sends and receives, and the local numbers of columns. */
-static void check_halo(const spmm_csr *a, const sp_grid *grid, const spmm_block *block, const place *all,
-                       const sp_halo *h)
+static void check_moves(const spmm_csr *a, const sp_grid *grid, const spmm_block *block, const place *all,
+                        const sp_ghosted_block *h)
 {
     const int me = grid->coords[0];
+    const sp_moves *const m = &h->moves;
     const place *const own = &all[grid->rank];
     int64_t *const list = malloc(((size_t)a->cols + 1) * sizeof *list), at = 0, sent = 0, packed = 0;
     int64_t *const local = calloc((size_t)a->cols + 1, sizeof *local);
@@ -46,40 +47,40 @@ static void check_halo(const spmm_csr *a, const sp_grid *grid, const spmm_block 
         const int64_t in = moved(a, h->kind, own, other, list);
         for (int64_t n = 0; n < in; n++) local[list[n]] = at + n;
         for (int64_t j = own->x[0]; p == me && j < own->x[1]; j++) local[j] = at + j - own->x[0];
-        if (p == me) CHECK_INT(h->ghost_low, at);
+        if (p == me) CHECK_INT(m->ghost_low, at);
         if (in > 0) {
-            const sp_halo_recv *const r = &h->source[sources++];
-            CHECK(sources <= h->sources && r->rank == p && r->first == at && r->rows == in);
+            const sp_source *const r = &m->source[sources++];
+            CHECK(sources <= m->sources && r->rank == p && r->first == at && r->rows == in);
         }
         at += p == me ? own->x[1] - own->x[0] : in;
         const int64_t out = moved(a, h->kind, other, own, list);
-        if (out > 0) check_target(h, targets, p, own->x[0], list, out);
-        if (out > 0) packed += h->target[targets++].packed ? out : 0;
+        if (out > 0) check_target(m, targets, p, own->x[0], list, out);
+        if (out > 0) packed += m->target[targets++].packed ? out : 0;
         sent += out;
     }
-    CHECK(h->sources == sources && h->targets == targets && h->sent == sent && h->packed == packed);
-    CHECK(h->own == block->x_rows && sp_halo_rows(h) == at && h->local.cols == at);
+    CHECK(m->sources == sources && m->targets == targets && m->sent == sent && m->packed == packed);
+    CHECK(m->own == block->x_rows && sp_moves_rows(m) == at && h->local.csr.cols == at);
     for (int64_t e = 0; e < block->csr.nnz; e++)
-        CHECK_INT(h->local.ja[e], local[block->col_begin + block->csr.ja[e]]);
+        CHECK_INT(h->local.csr.ja[e], local[block->col_begin + block->csr.ja[e]]);
     free(list), free(local);
 }
 
 static void check_kind(const spmm_csr *a, const sp_grid *grid, const spmm_block *block, spmm_exchange kind)
 {
-    sp_halo h;
+    sp_ghosted_block h;
     place all[8], own = {{block->row_begin, block->row_begin + block->csr.rows},
                          {block->col_begin, block->col_begin + block->csr.cols},
                          {block->x_begin, block->x_begin + block->x_rows}};
     int64_t rows[2] = {0, block->csr.cols - block->x_rows};
     MPI_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, MPI_COMM_WORLD);
-    CHECK_INT(sp_halo_create(grid, block, kind, 2, &h), SPMM_OK);
+    CHECK_INT(sp_ghosted_block_create(grid, block, kind, 2, &h), SPMM_OK);
     CHECK(kind == SPMM_EXCHANGE_AUTO ? h.kind != kind : h.kind == kind);
-    check_halo(a, grid, block, all, &h);
-    for (int s = 0; s < h.sources; s++) rows[0] += h.source[s].rows;
+    check_moves(a, grid, block, all, &h);
+    for (int s = 0; s < h.moves.sources; s++) rows[0] += h.moves.source[s].rows;
     MPI_Allreduce(MPI_IN_PLACE, rows, 2, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
-    CHECK(h.all_moved == rows[0] && h.all_bcast == rows[1]);
-    sp_halo_destroy(&h);
-    CHECK(!h.source && !h.target && !h.list && !h.local.ja);
+    CHECK(h.moves.all_moved == rows[0] && h.all_bcast == rows[1]);
+    sp_ghosted_block_destroy(&h);
+    CHECK(!h.moves.source && !h.moves.target && !h.moves.list && !h.local.csr.ja);
 }
 
 /** Checks all grids of the ranks and all kinds of exchange. */
@@ -126,17 +127,18 @@ static void test_samples(void)
 
 static void test_refused(void)
 {
-    TEST("a column beyond the block on one rank is every rank's error, and leaves no halo") {
+    TEST("a column beyond the block on one rank is every rank's error, and leaves nothing allocated") {
         spmm_csr a;
         spmm_block block;
         sp_grid grid;
-        sp_halo h;
+        sp_ghosted_block h;
         CHECK_INT(spmm_csr_generate("lap2d5:6", SPMM_F64, &a), SPMM_OK);
         CHECK_INT(sp_grid_create(MPI_COMM_WORLD, 0, 0, &grid), SPMM_OK);
         CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, 0, 0, &block), SPMM_OK);
         if (test_.rank == size - 1) block.csr.ja[block.csr.nnz - 1] = 36;
-        CHECK_ERROR(sp_halo_create(&grid, &block, SPMM_EXCHANGE_AUTO, 1, &h), SPMM_ERR_USAGE, "column 36");
-        CHECK(!h.source && !h.target && !h.local.ja);
+        CHECK_ERROR(sp_ghosted_block_create(&grid, &block, SPMM_EXCHANGE_AUTO, 1, &h), SPMM_ERR_USAGE,
+                    "column 36");
+        CHECK(!h.moves.source && !h.moves.target && !h.local.csr.ja);
         spmm_block_destroy(&block);
         sp_grid_destroy(&grid);
         spmm_csr_destroy(&a);

@@ -1,6 +1,6 @@
 /* MPI: 1 2 3 4 6. The joint exchange: the entries that a rank multiplies itself and the entries that other
  * ranks multiply for it make up its block, as few rows as possible travel, and products are right. */
-#include "halo/joint.h"
+#include "halo/ghosted_block.h"
 #include "formats/multivector.h"
 #include "partition/comm_volume.h"
 #include "planned.h"
@@ -24,38 +24,39 @@ static double total(const spmm_csr *a)
     return sum;
 }
 
-/** Checks a joint halo against the halo of rows of X alone. */
-static void check_halo(const sp_grid *grid, const spmm_block *block)
+/** Checks a block with the joint exchange against one without. */
+static void check_joint(const sp_grid *grid, const spmm_block *block)
 {
-    sp_halo rows_of_x, h, again;
-    CHECK_INT(sp_halo_create(grid, block, SPMM_EXCHANGE_HALO, 2, &rows_of_x), SPMM_OK);
-    CHECK_INT(sp_halo_create(grid, block, SPMM_EXCHANGE_JOINT, 1, &h), SPMM_OK);
-    CHECK_INT(sp_halo_create(grid, block, SPMM_EXCHANGE_JOINT, 2, &again), SPMM_OK);
+    sp_ghosted_block rows_of_x, h, again;
+    CHECK_INT(sp_ghosted_block_create(grid, block, SPMM_EXCHANGE_HALO, 2, &rows_of_x), SPMM_OK);
+    CHECK_INT(sp_ghosted_block_create(grid, block, SPMM_EXCHANGE_JOINT, 1, &h), SPMM_OK);
+    CHECK_INT(sp_ghosted_block_create(grid, block, SPMM_EXCHANGE_JOINT, 2, &again), SPMM_OK);
     CHECK(h.kind == SPMM_EXCHANGE_JOINT && !h.joint == (grid->dims[0] == 1));
-    CHECK(sp_halo_all_moved(&h) <= sp_halo_all_moved(&rows_of_x));
-    CHECK_INT(sp_halo_all_moved(&h), sp_halo_all_moved(&again));
+    CHECK(sp_ghosted_block_moved(&h) <= sp_ghosted_block_moved(&rows_of_x));
+    CHECK_INT(sp_ghosted_block_moved(&h), sp_ghosted_block_moved(&again));
     if (h.joint) {
         const sp_joint *const j = h.joint;
-        CHECK(h.local.nnz == j->rest.nnz && j->rest.rows == block->csr.rows);
-        CHECK(memcmp(h.local.ja, again.local.ja, (size_t)h.local.nnz * sizeof *h.local.ja) == 0);
-        CHECK(total(&j->rest) + total(&j->moves.local) == total(&block->csr));
+        CHECK(h.local.csr.nnz == j->rest.nnz && j->rest.rows == block->csr.rows);
+        CHECK(memcmp(h.local.csr.ja, again.local.csr.ja, (size_t)h.local.csr.nnz * sizeof *h.local.csr.ja) ==
+              0);
+        CHECK(total(&j->rest) + total(&j->partial) == total(&block->csr));
         CHECK_INT(j->sums.start[j->sums.count], j->moves.ghost_low + j->moves.ghost_high);
         for (int64_t n = 1; n < j->sums.count; n++) CHECK(j->sums.row[n - 1] < j->sums.row[n]);
-        for (int64_t i = 0; i < j->moves.local.rows; i++)
-            CHECK(j->moves.local.irp[i] < j->moves.local.irp[i + 1]); /* every partial row has entries */
+        for (int64_t i = 0; i < j->partial.rows; i++)
+            CHECK(j->partial.irp[i] < j->partial.irp[i + 1]); /* every partial row has entries */
     }
-    sp_halo_destroy(&rows_of_x);
-    sp_halo_destroy(&h);
-    sp_halo_destroy(&again);
+    sp_ghosted_block_destroy(&rows_of_x);
+    sp_ghosted_block_destroy(&h);
+    sp_ghosted_block_destroy(&again);
 }
 
-/** Checks that counting without messages yields the halo's numbers. */
+/** Checks that counting without messages yields the same numbers. */
 static void check_volume(const spmm_csr *a, const sp_grid *grid, const spmm_block *block)
 {
     int64_t rows[8], x[8 * 9], mine[3] = {block->row_begin, block->x_begin, block->x_begin + block->x_rows};
     int64_t all[8][3];
     sp_rank_count counts[8];
-    sp_halo h;
+    sp_ghosted_block h;
     const int P = grid->dims[0], Q = grid->dims[1], me = grid->rank, per_node = 2;
     MPI_Allgather(mine, 3, MPI_INT64_T, all, 3, MPI_INT64_T, MPI_COMM_WORLD);
     for (int p = 0; p < P; p++) {
@@ -67,26 +68,24 @@ static void check_volume(const spmm_csr *a, const sp_grid *grid, const spmm_bloc
     }
     rows[P] = a->rows;
     CHECK_INT(sp_joint_volume(a, P, Q, rows, x, (sp_crossing){per_node, 0}, 2, counts), SPMM_OK);
-    CHECK_INT(sp_halo_create(grid, block, SPMM_EXCHANGE_JOINT, 1, &h), SPMM_OK);
-    int64_t far = 0, in = h.ghost_low + h.ghost_high, out = h.sent;
-    for (int s = 0; s < h.sources; s++)
-        far += (h.source[s].rank * Q + grid->coords[1]) / per_node != me / per_node ? h.source[s].rows : 0;
-    if (h.joint) {
-        const sp_halo *const m = &h.joint->moves;
+    CHECK_INT(sp_ghosted_block_create(grid, block, SPMM_EXCHANGE_JOINT, 1, &h), SPMM_OK);
+    int64_t far = 0, in = 0, out = 0;
+    for (int of_y = 0; of_y <= (h.joint != NULL); of_y++) {
+        const sp_moves *const m = of_y ? &h.joint->moves : &h.moves;
         in += m->ghost_low + m->ghost_high;
         out += m->sent;
         for (int s = 0; s < m->sources; s++)
             far += (m->source[s].rank * Q + grid->coords[1]) / per_node != me / per_node ? m->source[s].rows
                                                                                          : 0;
-        CHECK_INT(counts[me].joint.partial, m->ghost_low + m->ghost_high);
+        if (of_y) CHECK_INT(counts[me].joint.partial, m->ghost_low + m->ghost_high);
     }
     CHECK_INT(counts[me].joint.received, in);
     CHECK_INT(counts[me].joint.sent, out);
     CHECK_INT(counts[me].joint.far_received, far);
-    sp_halo_destroy(&h);
+    sp_ghosted_block_destroy(&h);
 }
 
-static void test_halos(void)
+static void test_blocks(void)
 {
     static const char *const specs[] = {"uniform:40,6", "longrows:30,2,3,25", "band:50,5,9", "uniform:3,2",
                                         "lap2d5:9",     "rmat:9,8",           "lap2d5:1"};
@@ -99,7 +98,7 @@ static void test_halos(void)
                 sp_grid grid;
                 scatter(specs[s], q, &a, &block);
                 CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size / q, q, &grid), SPMM_OK);
-                check_halo(&grid, &block);
+                check_joint(&grid, &block);
                 check_volume(&a, &grid, &block);
                 sp_grid_destroy(&grid);
                 spmm_block_destroy(&block);
@@ -110,12 +109,12 @@ static void test_halos(void)
         spmm_csr a;
         spmm_block block;
         sp_grid grid;
-        sp_halo h;
+        sp_ghosted_block h;
         scatter("lap2d5:20", 1, &a, &block);
         CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size, 1, &grid), SPMM_OK);
-        CHECK_INT(sp_halo_create(&grid, &block, SPMM_EXCHANGE_JOINT, 1, &h), SPMM_OK);
+        CHECK_INT(sp_ghosted_block_create(&grid, &block, SPMM_EXCHANGE_JOINT, 1, &h), SPMM_OK);
         CHECK(size == 1 || h.joint->moves.all_moved == 0);
-        sp_halo_destroy(&h);
+        sp_ghosted_block_destroy(&h);
         sp_grid_destroy(&grid);
         spmm_block_destroy(&block);
         spmm_csr_destroy(&a);
@@ -147,18 +146,18 @@ static void test_arrow(void)
         spmm_csr a = arrow(N);
         spmm_block block;
         sp_grid grid;
-        sp_halo h;
+        sp_ghosted_block h;
         planned p;
         CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size, 1, &block), SPMM_OK);
         CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size, 1, &grid), SPMM_OK);
-        CHECK_INT(sp_halo_create(&grid, &block, SPMM_EXCHANGE_JOINT, 1, &h), SPMM_OK);
+        CHECK_INT(sp_ghosted_block_create(&grid, &block, SPMM_EXCHANGE_JOINT, 1, &h), SPMM_OK);
         const int takes_part = block.row_begin > 0 && block.csr.rows > 0;
         int others = takes_part;
         MPI_Allreduce(MPI_IN_PLACE, &others, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
-        CHECK_INT(sp_halo_all_moved(&h), 2 * others);
-        CHECK_INT(h.ghost_low, takes_part);
-        CHECK_INT(h.joint ? h.joint->moves.local.rows : 0, takes_part);
-        sp_halo_destroy(&h);
+        CHECK_INT(sp_ghosted_block_moved(&h), 2 * others);
+        CHECK_INT(h.moves.ghost_low, takes_part);
+        CHECK_INT(h.joint ? h.joint->partial.rows : 0, takes_part);
+        sp_ghosted_block_destroy(&h);
         planned_of(&block, K, &options, &p);
         for (int times = 1; times <= 3; times++) {
             for (int64_t r = 0; r < p.x.rows; r++)
@@ -183,7 +182,7 @@ static void test_arrow(void)
 int main(int argc, char **argv)
 {
     test_mpi_begin(&argc, &argv, &size);
-    test_halos();
+    test_blocks();
     test_arrow();
     return test_mpi_end();
 }

@@ -2,7 +2,6 @@
  * of rows that travel is the number counted from the whole matrix. Nodes are made up (made_nodes.h).
  * MPI: 1 2 3 4 6 */
 #include "distributed.h"
-#include "halo/joint.h"
 #include "formats/multivector.h"
 #include "made_nodes.h"
 #include "partition/comm_volume.h"
@@ -95,7 +94,7 @@ static spmm_multivector product_of(const distributed *d, spmm_transport transpor
     sp_plan_facts_of(plan, &facts);
     messages[0] = facts.message_rows;
     messages[1] = 0;
-    const sp_joint *const j = facts.halo->joint;
+    const sp_joint *const j = facts.ghosted->joint;
     for (int k = 0; j && k < j->moves.sources; k++)
         if (node_size != 0 && node_of(j->moves.source[k].rank) == node_of(test_.rank))
             messages[1] += j->moves.source[k].rows;
@@ -170,7 +169,7 @@ static void test_view(void)
             for (const char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"))
                 if (strstr(line, "are read in place")) sscanf(line, "%lld", &read);
             CHECK(read > 0);
-            CHECK_INT(read + facts.message_rows, sp_halo_all_moved(facts.halo));
+            CHECK_INT(read + facts.message_rows, sp_ghosted_block_moved(facts.ghosted));
         }
         free(text);
         spmm_plan_destroy(plan);
@@ -193,7 +192,7 @@ static void fail(const distributed *d, int bad, spmm_transport transport)
     wrong = p.x;
     wrong.k = K - 1;
     sp_plan_facts_of(p.plan, &facts);
-    CHECK(facts.halo->all_moved > 0 && facts.halo->joint->moves.all_moved > 0);
+    CHECK(facts.ghosted->moves.all_moved > 0 && facts.ghosted->joint->moves.all_moved > 0);
     const spmm_multivector *const mine = test_.rank == bad ? &wrong : &p.x;
     const spmm_status expected = test_.rank == bad ? SPMM_ERR_USAGE : SPMM_ERR_MPI;
     for (int time = 0; time < 3; time++) {

@@ -139,8 +139,8 @@ with test("no include goes up, around a wall or, where there is to be no MPI, to
 for path, line, why in (("src/base/memory.h", '#include "plan/plan.h"', "src/base/memory.h includes src/plan/plan.h: upward"),
                         ("src/series_mpi/load.c", '#include "spmm_mpi/job.h"',
                          "src/series_mpi/load.c includes src/spmm_mpi/job.h: around a wall"),
-                        ("src/halo/halo.c", '#include "kernels/kernel.h"',
-                         "src/halo/halo.c includes kernels/kernel.h: around a wall"),
+                        ("src/halo/moves.c", '#include "kernels/kernel.h"',
+                         "src/halo/moves.c includes kernels/kernel.h: around a wall"),
                         ("src/io/csv.c", '#include "spmm.h"', "src/io/csv.c sees <mpi.h>"),
                         ("src/plan/plan.c", '#include "plan.h"', "src/plan/plan.c includes a header that is not there")):
     with test(f"and one that does is found: {why}"):

@@ -12,19 +12,19 @@ static void check(const char *rows, int overlap, const char *expected)
 {
     int64_t irp[MOST + 1] = {0};
     int32_t ja[MOST];
-    sp_halo halo = {.ghost_low = 1, .own = 1, .sources = strchr(rows, 'b') != NULL};
+    sp_local_block block = {.csr.cols = 1 + (strchr(rows, 'b') != NULL), .low = 1, .own = 1};
     sp_row_blocks found;
     char text[200] = "";
     for (char *kind; *rows; rows = kind + 1)
         for (long left = strtol(rows, &kind, 10); left > 0; left--) {
-            const int64_t i = halo.local.rows++;
+            const int64_t i = block.csr.rows++;
             ja[irp[i]] = *kind == 'i';
             irp[i + 1] = irp[i] + (*kind != '.');
         }
-    halo.local.irp = irp;
-    halo.local.ja = ja;
+    block.csr.irp = irp;
+    block.csr.ja = ja;
     memset(&found, 0x55, sizeof found);
-    sp_row_blocks_find(&halo, overlap, &found);
+    sp_row_blocks_find(&block, overlap, &found);
     for (int n = 0; n <= found.count; n++) {
         char *const end = text + strlen(text);
         if (n == found.interior) strcat(text, "|");

@@ -6,6 +6,7 @@
 
 #include "comm/comm.h"
 #include "device/node_memory.h"
+#include "halo/ghosted_block.h"
 #include "halo/node_rows.h"
 #include "exchange/exchange.h"
 #include "formats/multivector.h"
@@ -242,14 +243,15 @@ static void test_rows_once(void)
             distributed_create(specs[m], SPMM_F64, 1, &d);
             for (node_size = 1; node_size <= size; node_size++) {
                 sp_grid grid;
-                sp_halo halo;
+                sp_ghosted_block whole;
                 sp_node_rows node;
                 const char *why;
                 int shared;
                 int64_t wanted = 0, row[8], received = 0;
                 CHECK_INT(sp_grid_create(MPI_COMM_WORLD, 0, 0, &grid), SPMM_OK);
-                CHECK_INT(sp_halo_create(&grid, &d.block, SPMM_EXCHANGE_HALO, 1, &halo), SPMM_OK);
-                CHECK_INT(sp_node_rows_create(&grid, &d.block, &halo, 1, &node, &why, &shared), SPMM_OK);
+                CHECK_INT(sp_ghosted_block_create(&grid, &d.block, SPMM_EXCHANGE_HALO, 1, &whole), SPMM_OK);
+                CHECK_INT(sp_node_rows_create(&grid, &d.block, &whole.moves, 1, &node, &why, &shared),
+                          SPMM_OK);
                 CHECK(!why);
                 CHECK_INT(shared, node_size > 1);
                 MPI_Allgather(&d.block.row_begin, 1, MPI_INT64_T, row, 1, MPI_INT64_T, MPI_COMM_WORLD);
@@ -262,12 +264,12 @@ static void test_rows_once(void)
                     for (int64_t j = 0; j < d.a.cols; j++)
                         wanted += needs[j] && (j < row[first] || j >= row[end]);
                 }
-                CHECK_INT(node.halo.all_moved, wanted);
-                for (int i = 0; i < node.halo.sources; i++) received += node.halo.source[i].rows;
+                CHECK_INT(node.moves.all_moved, wanted);
+                for (int i = 0; i < node.moves.sources; i++) received += node.moves.source[i].rows;
                 const int64_t all = node.share[node.size];
                 CHECK(received >= all / node.size && received <= all / node.size + 1);
                 sp_node_rows_destroy(&node);
-                sp_halo_destroy(&halo);
+                sp_ghosted_block_destroy(&whole);
                 sp_grid_destroy(&grid);
             }
             node_size = 0;

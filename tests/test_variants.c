@@ -4,7 +4,6 @@
 
 #include <math.h>
 
-#include "halo/joint.h"
 #include "formats/multivector.h"
 #include "sample.h"
 #include "test_mpi.h"
@@ -19,7 +18,7 @@ typedef struct made {
     spmm_csr a;
     spmm_block block;
     sp_grid grid;
-    sp_halo halo, joint;
+    sp_ghosted_block ghosted, joint;
     spmm_plan *plan;
     sp_plan_facts facts;
 } made;
@@ -31,19 +30,19 @@ static void make(const char *spec, const spmm_plan_options *options, made *m)
     for (int64_t e = 0; e < m->a.nnz; e++) sample_set(m->a.as, SPMM_F64, e, (double)(1 + e % 7));
     CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &m->a, size, 1, &m->block), SPMM_OK);
     CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size, 1, &m->grid), SPMM_OK);
-    CHECK_INT(sp_halo_create(&m->grid, &m->block, options->exchange, 1, &m->halo), SPMM_OK);
-    CHECK_INT(sp_joint_halo_create(&m->grid, &m->block, &m->halo, options, &m->joint), SPMM_OK);
-    CHECK_INT(sp_plan_create(&m->grid, &m->block, &m->halo, m->joint.joint ? &m->joint : NULL, K, options,
-                             &study, &m->plan),
-              SPMM_OK);
+    CHECK_INT(sp_ghosted_block_create(&m->grid, &m->block, options->exchange, 1, &m->ghosted), SPMM_OK);
+    CHECK_INT(sp_ghosted_block_create_joint(&m->ghosted, options, &m->joint), SPMM_OK);
+    CHECK_INT(
+        sp_plan_create(&m->ghosted, m->joint.joint ? &m->joint : NULL, NULL, K, options, &study, &m->plan),
+        SPMM_OK);
     sp_plan_facts_of(m->plan, &m->facts);
 }
 
 static void destroy(made *m)
 {
     spmm_plan_destroy(m->plan);
-    sp_halo_destroy(&m->halo);
-    sp_halo_destroy(&m->joint);
+    sp_ghosted_block_destroy(&m->ghosted);
+    sp_ghosted_block_destroy(&m->joint);
     sp_grid_destroy(&m->grid);
     spmm_block_destroy(&m->block);
     spmm_csr_destroy(&m->a);
@@ -62,10 +61,10 @@ static int check_variants(const made *m)
     MPI_Allreduce(MPI_IN_PLACE, chosen, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     CHECK_INT(chosen[0], -chosen[1]);
     if (m->joint.joint)
-        CHECK(m->facts.halo ==
-              (all->variant[all->chosen].exchange == SPMM_EXCHANGE_JOINT ? &m->joint : &m->halo));
+        CHECK(m->facts.ghosted ==
+              (all->variant[all->chosen].exchange == SPMM_EXCHANGE_JOINT ? &m->joint : &m->ghosted));
     else
-        CHECK(m->facts.halo == &m->halo);
+        CHECK(m->facts.ghosted == &m->ghosted);
     return timed;
 }
 
@@ -106,7 +105,7 @@ static void test_options(void)
             make("rmat:9,8", &few[i], &m);
             study.quick_plan = 0;
             CHECK_INT(check_variants(&m), 0);
-            CHECK(m.facts.halo == (size > 1 ? &m.joint : &m.halo));
+            CHECK(m.facts.ghosted == (size > 1 ? &m.joint : &m.ghosted));
             check_product(&m);
             destroy(&m);
         }
@@ -140,7 +139,7 @@ static void test_fault(void)
         make("rmat:9,8", &(spmm_plan_options){.products = 1, .any_order = 1, .threads = 1}, &m);
         snprintf(fault, sizeof fault, "plan:%d", size - 1);
         setenv("SPMM_FAULT", fault, 1);
-        CHECK_INT(sp_plan_create(&m.grid, &m.block, &m.halo, &m.joint, K,
+        CHECK_INT(sp_plan_create(&m.ghosted, &m.joint, NULL, K,
                                  &(spmm_plan_options){.any_order = 1, .threads = 1}, NULL, &plan),
                   SPMM_ERR_INTERNAL);
         CHECK(plan == NULL);

@@ -28,18 +28,18 @@ static spmm_status reserve_drop(sp_exchange *x)
 /** Lists the rows to pack: scattered ones or, if rows travel as f32, all rows that are sent. */
 static spmm_status list_rows(sp_exchange *x)
 {
-    const sp_halo *const h = x->halo;
+    const sp_moves *const moves = x->moves;
     int64_t n = 0;
-    x->rows = h->list;
-    x->packed = h->packed;
+    x->rows = moves->list;
+    x->packed = moves->packed;
     if (!x->options.rounded || x->ops->unpacked) return SPMM_OK;
-    for (const sp_halo_send *t = h->target; t < h->target + h->targets; t++)
-        if (!sp_sends_again(h, t)) n += t->rows;
+    for (const sp_target *t = moves->target; t < moves->target + moves->targets; t++)
+        if (!sp_sends_again(moves, t)) n += t->rows;
     TRY(sp_alloc((void **)&x->sent_rows, n, sizeof *x->sent_rows, "the list of rows to send"));
     n = 0;
-    for (const sp_halo_send *t = h->target; t < h->target + h->targets; t++)
-        for (int64_t i = 0; i < t->rows && !sp_sends_again(h, t); i++)
-            x->sent_rows[n++] = t->packed ? h->list[t->first + i] : (int32_t)(t->first + i);
+    for (const sp_target *t = moves->target; t < moves->target + moves->targets; t++)
+        for (int64_t i = 0; i < t->rows && !sp_sends_again(moves, t); i++)
+            x->sent_rows[n++] = t->packed ? moves->list[t->first + i] : (int32_t)(t->first + i);
     x->rows = x->sent_rows;
     x->packed = n;
     return SPMM_OK;
@@ -48,7 +48,7 @@ static spmm_status list_rows(sp_exchange *x)
 /** Allocates the buffers for packed rows, and for received rows that travel as f32. */
 static spmm_status allocate_buffers(sp_exchange *x)
 {
-    const int64_t ghosts = x->options.rounded ? x->halo->ghost_low + x->halo->ghost_high : 0;
+    const int64_t ghosts = x->options.rounded ? x->moves->ghost_low + x->moves->ghost_high : 0;
     if (x->space == SPMM_CPU) {
         TRY(sp_alloc((void **)&x->send, x->packed, (size_t)x->wire_bytes, "rows to send"));
         return sp_alloc((void **)&x->received, ghosts, (size_t)x->wire_bytes, "rows to receive");
@@ -79,7 +79,7 @@ static void set_rows(sp_exchange *x, int64_t row_bytes, int64_t pitch)
     if (x->done) sp_exchange_list_again(x);
 }
 
-spmm_status sp_exchange_make(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *o,
+spmm_status sp_exchange_make(const sp_grid *grid, const sp_moves *moves, const sp_exchange_options *o,
                              const sp_backend *b, sp_exchange **exchange)
 {
     sp_exchange *x;
@@ -88,7 +88,7 @@ spmm_status sp_exchange_make(const sp_grid *grid, const sp_halo *halo, const sp_
     if (status == SPMM_OK) {
         x->grid = grid;
         x->comm = grid->col_comm;
-        x->halo = halo;
+        x->moves = moves;
         x->ops = b->ops;
         x->space = b->space;
         x->transport = b->transport;
@@ -148,7 +148,7 @@ spmm_status sp_exchange_set_rows(sp_exchange *x, int64_t row_bytes, int64_t pitc
 spmm_status sp_exchange_begin(sp_exchange *x, void *own)
 {
     if (!x) return SPMM_OK;
-    x->base = (char *)own - x->halo->ghost_low * x->pitch;
+    x->base = (char *)own - x->moves->ghost_low * x->pitch;
     return x->ops->begin ? x->ops->begin(x) : SPMM_OK;
 }
 

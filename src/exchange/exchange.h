@@ -1,10 +1,10 @@
-/** Exchanges the ghost rows of X that an sp_halo lists. An exchange is created for one transport and for a
- *  maximum row size. */
+/** Exchanges the rows that an sp_moves lists, e.g. the ghost rows of X. An exchange is created for one
+ *  transport and for a maximum row size. */
 #ifndef SP_EXCHANGE_H
 #define SP_EXCHANGE_H
 
 #include "device/device.h"
-#include "halo/halo.h"
+#include "halo/moves.h"
 
 typedef struct sp_exchange sp_exchange;
 
@@ -17,11 +17,13 @@ typedef struct sp_exchange_options {
     int64_t pitch;
     int64_t most_row_bytes; /**< maximum row_bytes of sp_exchange_set_rows(), for buffers; 0: row_bytes */
     spmm_device space;      /**< the memory of X */
-    /** SPMM_TRANSPORT_SHARED requires a halo from sp_node_rows_create(). SPMM_TRANSPORT_AUTO: MPI for host
-     *  memory; for GPU memory the available transport that is the fastest in a short measurement */
+    /** SPMM_TRANSPORT_SHARED requires `node`. SPMM_TRANSPORT_AUTO: MPI for host memory; for GPU memory the
+     *  available transport that is the fastest in a short measurement */
     spmm_transport transport;
-    int queued;  /**< 1: prefer a transport for which sp_exchange_queues() returns 1 */
-    int untimed; /**< 1: do not time; use the first transport that works */
+    const struct sp_node_rows *node; /**< SPMM_TRANSPORT_SHARED: the rows that the ranks of a node share, of
+                                          which the exchange gets `moves`; must outlive the exchange */
+    int queued;                      /**< 1: prefer a transport for which sp_exchange_queues() returns 1 */
+    int untimed;                     /**< 1: do not time; use the first transport that works */
     int alone;   /**< 1: no kernel runs during the exchange, so the exchange may use the stream of the
                       kernels */
     int threads; /**< OpenMP threads of this rank, for packing */
@@ -35,12 +37,12 @@ typedef struct sp_exchange_options {
  *  X.)
  *
  *  Collective over grid->comm.
- *  \param [in]  halo      must outlive the exchange
+ *  \param [in]  moves     must outlive the exchange
  *  \param [in]  options   equal on all ranks, except `alone` and `threads`
  *  \param [out] exchange  the caller destroys it; NULL on failure
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_USAGE (the transport is not available; the
  *           message says why), _MEMORY, _LIMIT (too many messages), _DEVICE, _MPI */
-spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *options,
+spmm_status sp_exchange_create(const sp_grid *grid, const sp_moves *moves, const sp_exchange_options *options,
                                sp_exchange **exchange);
 
 /** Changes the size of the rows that later exchanges move.

@@ -93,13 +93,13 @@ typedef struct sp_backend {
 } sp_backend;
 
 /** Creates an exchange with the given backend; other arguments and status as for sp_exchange_create(). */
-spmm_status sp_exchange_make(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *options,
+spmm_status sp_exchange_make(const sp_grid *grid, const sp_moves *moves, const sp_exchange_options *options,
                              const sp_backend *backend, sp_exchange **exchange);
 
 struct sp_exchange {
     const sp_grid *grid;
     MPI_Comm comm; /**< communicator of the process column */
-    const sp_halo *halo;
+    const sp_moves *moves;
     int64_t row_bytes, pitch; /**< row_bytes: exchanged bytes of a row of X; pitch: distance in bytes to the
                                    next row */
     int64_t wire_bytes;       /**< bytes of a row in a message: row_bytes; half of it if options.rounded */
@@ -123,9 +123,9 @@ struct sp_exchange {
     char *received; /**< options.rounded: buffer for received rows of f32, all ghost rows in their order, in
                          the memory space of X */
     int64_t packed; /**< number of rows to pack */
-    const int32_t *rows; /**< [packed] owned rows to pack: halo->list, or sent_rows */
+    const int32_t *rows; /**< [packed] owned rows to pack: moves->list, or sent_rows */
     int32_t *sent_rows;  /**< options.rounded: the rows sent to each target, one target after another;
-                              includes rows that halo->list omits. NULL if rows are not packed */
+                              includes rows that moves->list omits. NULL if rows are not packed */
     int32_t *list;       /**< on a GPU: copy of `rows` */
     char *base;          /**< during an exchange: address of row 0 of X, ghost rows included */
     void *state;         /**< private to the backend */
@@ -139,9 +139,10 @@ static inline int64_t sp_wire_bytes(const sp_exchange *x, int64_t row_bytes)
 
 /** Returns 1 if target t is sent the same contiguous rows as the target before it, as in a broadcast.
  *  Local. */
-static inline int sp_sends_again(const sp_halo *h, const sp_halo_send *t)
+static inline int sp_sends_again(const sp_moves *moves, const sp_target *t)
 {
-    return t > h->target && !t->packed && !t[-1].packed && t->first == t[-1].first && t->rows == t[-1].rows;
+    return t > moves->target && !t->packed && !t[-1].packed && t->first == t[-1].first &&
+           t->rows == t[-1].rows;
 }
 
 #define SP_DECLARE(space, transport, name, use) extern const sp_exchange_ops sp_exchange_##name;

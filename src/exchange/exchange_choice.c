@@ -85,7 +85,7 @@ spmm_status sp_transport_there(MPI_Comm comm, spmm_transport transport, spmm_dev
 /** The candidate exchanges of a trial. */
 typedef struct candidates {
     const sp_grid *grid;
-    const sp_halo *halo;
+    const sp_moves *moves;
     const sp_exchange_options *options;
     const sp_backend *backend[BACKENDS];
 } candidates;
@@ -108,7 +108,7 @@ static spmm_status run_exchange(void *of, void *made)
     const timed_exchange *const t = made;
     sp_exchange *const x = t->x;
     (void)of;
-    spmm_status status = sp_exchange_begin(x, (char *)t->memory + x->halo->ghost_low * x->pitch);
+    spmm_status status = sp_exchange_begin(x, (char *)t->memory + x->moves->ghost_low * x->pitch);
     if (status == SPMM_OK) status = sp_exchange_end(x);
     const spmm_status settled = sp_exchange_settle(x);
     if (status == SPMM_OK) status = settled;
@@ -122,9 +122,9 @@ static spmm_status make_exchange(void *of, int i, void **made)
     const spmm_status status = sp_alloc_zero((void **)&t, 1, sizeof *t, "an exchange");
     *made = t;
     TRY(sp_agree(c->grid->comm, "exchange", status));
-    TRY(sp_exchange_make(c->grid, c->halo, c->options, c->backend[i], &t->x));
+    TRY(sp_exchange_make(c->grid, c->moves, c->options, c->backend[i], &t->x));
     return sp_agree(c->grid->comm, "exchange",
-                    sp_exchange_alloc(t->x, sp_halo_rows(c->halo) * t->x->pitch, &t->memory));
+                    sp_exchange_alloc(t->x, sp_moves_rows(c->moves) * t->x->pitch, &t->memory));
 }
 
 static void destroy_exchange(void *of, void *made)
@@ -147,7 +147,7 @@ static int is_first(const sp_backend *b, const candidates *c)
      * this */
     enum { LITTLE = 32 << 20 };
     if (c->options->queued) return b->ops->queues && b->use != SP_USE_LAST;
-    if (b->use == SP_USE_HOST) return c->halo->all_moved / c->grid->size * c->options->row_bytes < LITTLE;
+    if (b->use == SP_USE_HOST) return c->moves->all_moved / c->grid->size * c->options->row_bytes < LITTLE;
     return b->use == SP_USE_ALWAYS;
 }
 
@@ -174,10 +174,10 @@ static spmm_status list_backends(candidates *c, const sp_backend *only, int rest
  *  *best. A backend that cannot be set up is skipped, unless no other backend remains.
  *  \param [in] o  if o->transport is SPMM_TRANSPORT_AUTO, backends of all transports are timed. If o->queued
  *                 is 1, only backends whose exchanges do not involve the host are timed, if there are any */
-static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *o,
+static spmm_status fastest(const sp_grid *grid, const sp_moves *moves, const sp_exchange_options *o,
                            sp_exchange **best)
 {
-    candidates c = {.grid = grid, .halo = halo, .options = o};
+    candidates c = {.grid = grid, .moves = moves, .options = o};
     const sp_backend *only;
     sp_trial trial;
     MPI_Comm comm = grid->comm;
@@ -199,14 +199,14 @@ static spmm_status fastest(const sp_grid *grid, const sp_halo *halo, const sp_ex
     if (o->queued) {
         sp_exchange_options any = *o;
         any.queued = 0;
-        return fastest(grid, halo, &any, best);
+        return fastest(grid, moves, &any, best);
     }
     if (tried != SPMM_ERR_INTERNAL) return tried;
     return sp_fail(SPMM_ERR_USAGE, "transport %s: SPMM_EXCHANGE_BACKEND leaves none of its backends",
                    sp_transport_words[o->transport]);
 }
 
-spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, const sp_exchange_options *o,
+spmm_status sp_exchange_create(const sp_grid *grid, const sp_moves *moves, const sp_exchange_options *o,
                                sp_exchange **exchange)
 {
     const spmm_device space = o->space;
@@ -226,6 +226,6 @@ spmm_status sp_exchange_create(const sp_grid *grid, const sp_halo *halo, const s
         TRY(sp_agree(grid->comm, "exchange", status));
     }
     const sp_backend *const last = last_backend(transport, space, &count);
-    if (count > 1 && halo->all_moved > 0) return fastest(grid, halo, o, exchange);
-    return sp_exchange_make(grid, halo, o, last, exchange);
+    if (count > 1 && moves->all_moved > 0) return fastest(grid, moves, o, exchange);
+    return sp_exchange_make(grid, moves, o, last, exchange);
 }

@@ -32,12 +32,12 @@ static void cut(const sp_exchange *x, sp_message m, sp_message *list, int *count
 
 static void list_messages(sp_exchange *x)
 {
-    const sp_halo *const h = x->halo;
+    const sp_moves *const moves = x->moves;
     const int rounded = x->options.rounded;
     int64_t stage = 0;
     x->ins = x->outs = 0;
-    for (int i = 0; i < h->sources; i++) {
-        const sp_halo_recv *const s = &h->source[i];
+    for (int i = 0; i < moves->sources; i++) {
+        const sp_source *const s = &moves->source[i];
         const sp_message m = {s->rank, rounded, rounded ? stage : s->first * x->pitch, stage,
                               s->rows * x->wire_bytes};
         cut(x, m, x->in, &x->ins);
@@ -45,10 +45,10 @@ static void list_messages(sp_exchange *x)
     }
     stage = 0;
     int64_t next = 0, sent = 0; /* offsets in x->send. next: end of the rows so far; sent: rows of a target */
-    for (int i = 0; i < h->targets; i++) {
-        const sp_halo_send *const t = &h->target[i];
-        const int64_t at = t->packed ? t->first * x->row_bytes : (t->first + h->ghost_low) * x->pitch;
-        if (!sp_sends_again(h, t)) {
+    for (int i = 0; i < moves->targets; i++) {
+        const sp_target *const t = &moves->target[i];
+        const int64_t at = t->packed ? t->first * x->row_bytes : (t->first + moves->ghost_low) * x->pitch;
+        if (!sp_sends_again(moves, t)) {
             sent = next;
             next += t->rows * x->wire_bytes;
         }
@@ -63,11 +63,11 @@ void sp_exchange_list_again(sp_exchange *x) { list_messages(x); }
 
 spmm_status sp_exchange_list_messages(sp_exchange *x, int64_t most)
 {
-    const sp_halo *const h = x->halo;
+    const sp_moves *const moves = x->moves;
     int64_t ins = 0, outs = 0;
     x->most_bytes = most;
-    for (int i = 0; i < h->sources; i++) ins += pieces(h->source[i].rows * x->wire_bytes, most);
-    for (int i = 0; i < h->targets; i++) outs += pieces(h->target[i].rows * x->wire_bytes, most);
+    for (int i = 0; i < moves->sources; i++) ins += pieces(moves->source[i].rows * x->wire_bytes, most);
+    for (int i = 0; i < moves->targets; i++) outs += pieces(moves->target[i].rows * x->wire_bytes, most);
     if (ins + outs > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT, "an exchange of %lld messages: the limit is 2^31 - 1",
                        (long long)ins + (long long)outs);
@@ -95,7 +95,7 @@ static void round_row(const char *row, int64_t bytes, char *out)
 static void pack_on_host(const sp_exchange *x)
 {
     const int64_t row_bytes = x->row_bytes, rows = x->packed;
-    const char *const own = x->base + x->halo->ghost_low * row_bytes;
+    const char *const own = x->base + x->moves->ghost_low * row_bytes;
 #pragma omp parallel num_threads(x->options.threads) if (rows * row_bytes > ALONE)
     {
         SP_DEFAULT_FP;
@@ -119,21 +119,22 @@ spmm_status sp_exchange_pack(const sp_exchange *x)
     }
     if (x->packed == 0) return SPMM_OK;
     return (x->options.rounded ? sp_cuda_pack_rounded
-                               : sp_cuda_pack)(x->base + x->halo->ghost_low * x->row_bytes, x->row_bytes,
+                               : sp_cuda_pack)(x->base + x->moves->ghost_low * x->row_bytes, x->row_bytes,
                                                x->list, x->packed, x->send, sp_device_stream(SP_STREAM_MOVE));
 }
 
 static void widen_on_host(const sp_exchange *x)
 {
-    const sp_halo *const h = x->halo;
-    const int64_t rows = h->ghost_low + h->ghost_high, columns = x->row_bytes / (int64_t)sizeof(double);
+    const sp_moves *const moves = x->moves;
+    const int64_t rows = moves->ghost_low + moves->ghost_high,
+                  columns = x->row_bytes / (int64_t)sizeof(double);
 #pragma omp parallel num_threads(x->options.threads) if (rows * x->row_bytes > ALONE)
     {
         SP_DEFAULT_FP;
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < rows; i++) {
             const float *const from = (const float *)(x->received + i * x->wire_bytes);
-            double *const to = (double *)(x->base + (i < h->ghost_low ? i : i + h->own) * x->pitch);
+            double *const to = (double *)(x->base + (i < moves->ghost_low ? i : i + moves->own) * x->pitch);
             for (int64_t j = 0; j < columns; j++) to[j] = (double)from[j];
         }
     }
@@ -141,11 +142,11 @@ static void widen_on_host(const sp_exchange *x)
 
 spmm_status sp_exchange_widen(const sp_exchange *x, sp_stream stream)
 {
-    const sp_halo *const h = x->halo;
+    const sp_moves *const moves = x->moves;
     if (!x->options.rounded) return SPMM_OK;
     if (x->space == SPMM_CUDA)
-        return sp_cuda_widen(x->received, h->ghost_low, h->own, h->ghost_high, x->row_bytes, x->pitch,
-                             x->base, sp_device_stream(stream));
+        return sp_cuda_widen(x->received, moves->ghost_low, moves->own, moves->ghost_high, x->row_bytes,
+                             x->pitch, x->base, sp_device_stream(stream));
     widen_on_host(x);
     return SPMM_OK;
 }

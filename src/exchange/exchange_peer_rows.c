@@ -47,7 +47,7 @@ static spmm_status add_buffer(sp_peer *p, int64_t bytes, void **memory)
 static spmm_status add_arrivals(const sp_exchange *x)
 {
     sp_peer *const p = x->state;
-    const int64_t ghosts = x->halo->ghost_low + x->halo->ghost_high;
+    const int64_t ghosts = x->moves->ghost_low + x->moves->ghost_high;
     if (!x->options.rounded || p->arrivals) return SPMM_OK;
     return add_buffer(p, ghosts * sp_wire_bytes(x, x->options.most_row_bytes), (void **)&p->arrivals);
 }
@@ -119,7 +119,7 @@ const char *sp_peer_arrival(sp_exchange *x)
 {
     sp_peer *const p = x->state;
     if (!x->options.rounded) return x->base;
-    const int64_t ghosts = x->halo->ghost_low + x->halo->ghost_high;
+    const int64_t ghosts = x->moves->ghost_low + x->moves->ghost_high;
     p->part = (p->part + 1) % (x->pitch / x->row_bytes);
     x->received = p->arrivals + p->part * ghosts * x->wire_bytes;
     return x->received;
@@ -245,7 +245,7 @@ static spmm_status find_destinations(const sp_exchange *x)
     return SPMM_OK;
 }
 
-static const char *own_rows(const sp_exchange *x) { return x->base + x->halo->ghost_low * x->pitch; }
+static const char *own_rows(const sp_exchange *x) { return x->base + x->moves->ghost_low * x->pitch; }
 
 /** Queues copies of contiguous rows to the targets. Copy engines make them, so that the multiprocessors stay
  *  free for the kernels. */
@@ -254,7 +254,7 @@ static spmm_status copy_runs(const sp_exchange *x)
     const sp_peer *const p = x->state;
     for (int n = 0; n < x->outs; n++) {
         const int i = p->order[n];
-        const sp_halo_send *const t = &x->halo->target[i];
+        const sp_target *const t = &x->moves->target[i];
         if (t->packed || !p->to[i]) continue;
         TRY(sp_stream_copy_2d(p->to[i], x->pitch, own_rows(x) + t->first * x->pitch, x->pitch, x->row_bytes,
                               t->rows, x->stream));
@@ -269,7 +269,7 @@ static spmm_status push_rows(const sp_exchange *x)
     sp_peer *const p = x->state;
     int count = 0;
     for (int i = 0; i < x->outs; i++) {
-        const sp_halo_send *const t = &x->halo->target[i];
+        const sp_target *const t = &x->moves->target[i];
         if (!p->to[i] || !(t->packed || moves_by_kernel(x))) continue;
         p->push[count++] = (sp_push){t->packed ? x->list + t->first : NULL, t->packed ? 0 : t->first, t->rows,
                                      p->to[i]};

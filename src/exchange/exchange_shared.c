@@ -54,7 +54,7 @@ typedef struct shared {
     char *collected;                    /* rows in the node's numbering; NULL: not needed yet */
 } shared;
 
-static const sp_node_rows *node_of(const sp_exchange *x) { return x->halo->node; }
+static const sp_node_rows *node_of(const sp_exchange *x) { return x->options.node; }
 
 /* ---- set-up ---- */
 
@@ -80,7 +80,7 @@ static spmm_status find_areas(const sp_exchange *x, int64_t row_bytes, areas **f
     if (a) return SPMM_OK;
     TRY(sp_alloc_zero((void **)&a, 1, sizeof *a, "places of X in common memory"));
     a->row_bytes = row_bytes;
-    a->bytes = round_up(sp_halo_rows(x->halo) * row_bytes, HUGE_PAGE);
+    a->bytes = round_up(sp_moves_rows(x->moves) * row_bytes, HUGE_PAGE);
     a->begin = s->counters_bytes + size_number(row_bytes) * AREAS * a->bytes;
     a->next = s->all;
     s->all = *found = a;
@@ -112,10 +112,10 @@ static spmm_status create(sp_exchange *x)
         return sp_fail(SPMM_ERR_USAGE, "transport shared: the ranks of a node have no rows of X in common");
     int64_t all;
     s->counters_bytes = round_up((int64_t)node_of(x)->size * (int64_t)sizeof(counters), HUGE_PAGE);
-    if (__builtin_mul_overflow(sp_halo_rows(x->halo), x->row_bytes, &all) ||
+    if (__builtin_mul_overflow(sp_moves_rows(x->moves), x->row_bytes, &all) ||
         all / HUGE_PAGE + 1 > INT64_MAX / 2 / AREAS / (size_number(x->row_bytes) + 1) / HUGE_PAGE)
         return sp_fail(SPMM_ERR_LIMIT, "%lld rows of X do not fit 64-bit sizes",
-                       (long long)sp_halo_rows(x->halo));
+                       (long long)sp_moves_rows(x->moves));
     s->most_bytes = round_up(all, HUGE_PAGE);
     s->receives = node_of(x)->share[node_of(x)->size] > 0;
     return find_areas(x, x->row_bytes, &s->now);
@@ -176,7 +176,7 @@ static spmm_status share(sp_exchange *x, int64_t row_bytes, int for_copies, void
     if (a->bytes == 0 || (i == AREAS - 1 && !for_copies)) return SPMM_OK;
     TRY(map_area(s, a, i));
     TRY(sp_node_memory_lend(s->descriptor, a->at[i], a->bytes, a->begin + i * a->bytes,
-                            node->begin[node->rank] * row_bytes, x->halo->own * row_bytes));
+                            node->begin[node->rank] * row_bytes, x->moves->own * row_bytes));
     *memory = a->at[i];
     return SPMM_OK;
 }

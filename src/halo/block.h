@@ -7,7 +7,7 @@
 #include "comm/grid.h"
 
 /** Checks this rank's block on its own: its grid, sizes, ranges within the whole matrix, precision, arrays
- *  and row starts. Column indices are checked by sp_halo_create(), which reads them anyway. Local.
+ *  and row starts. Column indices are checked by sp_ghosted_block_create(), which reads them. Local.
  *  \param [in] threads  OpenMP threads
  *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what was expected) */
 spmm_status sp_block_check(const sp_grid *grid, const spmm_block *block, int threads);

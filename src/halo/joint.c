@@ -208,7 +208,7 @@ static spmm_status swap_rows(splitting *s)
 /** Makes, from the received entries, the matrix of the rows that this rank computes for others. */
 static spmm_status make_partial(splitting *s)
 {
-    spmm_csr *const m = &s->joint->moves.local;
+    spmm_csr *const m = &s->joint->partial;
     int64_t rows = 0;
     for (int p = 0; p < s->parts; p++) rows += s->take[p].rows;
     *m = (spmm_csr){
@@ -224,34 +224,33 @@ static spmm_status make_partial(splitting *s)
     return SPMM_OK;
 }
 
-/** Makes the halo by which partial rows are exchanged. */
+/** Lists the moves of partial rows. */
 static spmm_status list_moves(splitting *s)
 {
-    sp_halo *const h = &s->joint->moves;
+    sp_moves *const m = &s->joint->moves;
     int64_t in = 0, out = 0;
-    h->kind = SPMM_EXCHANGE_HALO;
-    h->own = h->local.rows;
-    TRY(sp_alloc((void **)&h->source, s->parts, sizeof *h->source, what));
-    TRY(sp_alloc((void **)&h->target, s->parts, sizeof *h->target, what));
+    m->own = s->joint->partial.rows;
+    TRY(sp_alloc((void **)&m->source, s->parts, sizeof *m->source, what));
+    TRY(sp_alloc((void **)&m->target, s->parts, sizeof *m->target, what));
     for (int p = 0; p < s->parts; p++) {
         const int64_t comes = s->give[p].rows, goes = s->take[p].rows;
-        if (comes > 0) h->source[h->sources++] = (sp_halo_recv){p, in + (p > s->me ? h->own : 0), comes};
-        if (goes > 0) h->target[h->targets++] = (sp_halo_send){p, 0, out, goes};
-        *(p < s->me ? &h->ghost_low : &h->ghost_high) += comes;
+        if (comes > 0) m->source[m->sources++] = (sp_source){p, in + (p > s->me ? m->own : 0), comes};
+        if (goes > 0) m->target[m->targets++] = (sp_target){p, 0, out, goes};
+        *(p < s->me ? &m->ghost_low : &m->ghost_high) += comes;
         in += comes;
         out += goes;
     }
-    h->sent = out;
-    if (sp_halo_rows(h) > INT32_MAX)
+    m->sent = out;
+    if (sp_moves_rows(m) > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT,
                        "%lld partial rows on a rank in the joint exchange, over 2^31 - 1: use more ranks",
-                       (long long)sp_halo_rows(h));
+                       (long long)sp_moves_rows(m));
     return SPMM_OK;
 }
 
 spmm_status sp_joint_list_sums(sp_joint *j)
 {
-    const sp_halo *const m = &j->moves;
+    const sp_moves *const m = &j->moves;
     const int64_t rows = j->rest.rows, low = m->ghost_low, ghosts = low + m->ghost_high;
     sp_sum_lists *const l = &j->sums;
     int64_t *at = NULL, n = 0;
@@ -313,9 +312,9 @@ static spmm_status build(splitting *s, int threads)
     if (status == SPMM_OK) status = list_moves(s);
     if (status == SPMM_OK) status = list_sums(s);
     TRY(sp_agree(s->grid->comm, "halo", status));
-    sp_halo *const h = &s->joint->moves;
-    h->all_moved = h->ghost_low + h->ghost_high;
-    return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, &h->all_moved, 1, MPI_INT64_T, MPI_SUM, s->grid->comm));
+    sp_moves *const m = &s->joint->moves;
+    m->all_moved = m->ghost_low + m->ghost_high;
+    return SP_MPI(MPI_Allreduce(MPI_IN_PLACE, &m->all_moved, 1, MPI_INT64_T, MPI_SUM, s->grid->comm));
 }
 
 spmm_status sp_joint_create(const sp_grid *grid, const spmm_block *block, const int64_t *first, int threads,
@@ -371,7 +370,7 @@ static void part_values(const spmm_csr *a, const int64_t *first, int64_t *next, 
 
 spmm_status sp_joint_update(const sp_grid *grid, const spmm_block *block, sp_joint *j)
 {
-    const spmm_csr *const a = &block->csr, *const m = &j->moves.local;
+    const spmm_csr *const a = &block->csr, *const m = &j->partial;
     const int parts = grid->dims[0];
     const int64_t size = sp_value_size(a->precision), begin = block->x_begin - block->col_begin;
     int64_t *first = NULL, *count = NULL, *next = NULL;
@@ -388,7 +387,7 @@ spmm_status sp_joint_update(const sp_grid *grid, const spmm_block *block, sp_joi
     part_values(a, first, next, &j->rest, out);
     for (int p = 0; p < parts; p++) next[p] = 0; /* from here on: numbers of values to receive */
     for (int t = 0; t < j->moves.targets; t++) {
-        const sp_halo_send *const to = &j->moves.target[t];
+        const sp_target *const to = &j->moves.target[t];
         next[to->rank] = m->irp[to->first + to->rows] - m->irp[to->first];
     }
     status = sp_swap_lists(grid->col_comm, grid->comm, size, count, out, next, m->as);
@@ -404,8 +403,8 @@ void sp_joint_destroy(sp_joint *j)
 {
     if (!j) return;
     spmm_csr_destroy(&j->rest);
-    spmm_csr_destroy(&j->moves.local);
-    sp_halo_lists_destroy(&j->moves);
+    spmm_csr_destroy(&j->partial);
+    sp_moves_destroy(&j->moves);
     sp_free(j->row);
     sp_free(j->sums.row);
     sp_free(j->sums.start);

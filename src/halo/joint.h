@@ -4,7 +4,7 @@
 #ifndef SP_JOINT_H
 #define SP_JOINT_H
 
-#include "halo/halo.h"
+#include "halo/moves.h"
 
 /** Lists of rows that are added to other rows. Zeroed: nothing is added. */
 typedef struct sp_sum_lists {
@@ -14,22 +14,21 @@ typedef struct sp_sum_lists {
     int32_t *addend; /**< the addends: rows of a multivector S, in increasing order for each row */
 } sp_sum_lists;
 
-/** The additional data of a halo for the joint exchange. A partial row is the product of X and a row of A
- *  restricted to the columns that one rank owns. The partial rows on a rank form a multivector S. It is
- *  numbered like X in sp_halo: `moves.ghost_low` rows received from lower ranks, `moves.own` rows that this
- *  rank computes for others, in the order of their receivers, and `moves.ghost_high` rows received from
- *  higher ranks. */
-struct sp_joint {
-    spmm_csr rest; /**< the block without the entries that other ranks multiply, in separate arrays */
-    /** The exchange of partial rows, described as if they were rows of X. moves.local is the matrix of the
-     *  rows that this rank computes for others, [moves.own] x [owned rows of X]. */
-    sp_halo moves;
+/** The additional data of a block for the joint exchange. A partial row is the product of X and a row of A
+ *  restricted to the columns that one rank owns. The partial rows on a rank form a multivector S. Its rows
+ *  are those of `moves`: `moves.ghost_low` rows received from lower ranks, `moves.own` rows that this rank
+ *  computes for others, in the order of their receivers, and `moves.ghost_high` rows received from higher
+ *  ranks. */
+typedef struct sp_joint {
+    spmm_csr rest;    /**< the block without the entries that other ranks multiply, in separate arrays */
+    sp_moves moves;   /**< the exchange of partial rows */
+    spmm_csr partial; /**< the rows that this rank computes for others, [moves.own] x [owned rows of X] */
     /** [moves.ghost_low + moves.ghost_high] the row of `rest` to which each received partial row is added, in
      *  the order of S; increasing for each sender */
     int32_t *row;
     /** The lists by which rows of S are added to rows of `rest`, in the order of their senders. */
     sp_sum_lists sums;
-};
+} sp_joint;
 
 /** Splits a block by sp_joint_cover_create(); the column indices of the block must have been checked. Sends
  *  entries to the ranks that multiply them. Afterwards the number of exchanged rows is the minimum that

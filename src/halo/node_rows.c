@@ -14,14 +14,14 @@ enum { ROWS = 1024 }; /* number of rows that a thread scans at a time */
 typedef struct node_setup {
     const sp_grid *grid;
     const spmm_block *block;
-    const sp_halo *halo;
+    const sp_moves *moves;
     int threads;
-    int64_t *first;   /* [P + 1], first row of X of each rank of the process column */
-    int64_t from, to; /* columns [from, to) are owned by ranks of this node */
+    int64_t *first; /* [P + 1], first row of X of each rank of the process column */
     int64_t words;
-    uint64_t *mine, *all; /* bitmaps of columns of other nodes. mine: needed by this rank; all: needed by the
-                             node */
-    int64_t *before;      /* [words + 1], number of columns in `all` before each word */
+    uint64_t *mine; /* bitmap of the columns of other nodes that this rank needs */
+    sp_column_numbers
+        all; /* of the columns of other nodes that the node needs, and of columns from .. to - 1,
+                              which ranks of this node own */
 } node_setup;
 
 /* ---- ranks ---- */
@@ -59,8 +59,8 @@ static spmm_status allocate(node_setup *s, sp_node_rows *node)
     s->words = sp_set_words(s->block->csr.cols);
     TRY(sp_alloc_zero((void **)&s->first, s->grid->dims[0] + 1, sizeof *s->first, what));
     TRY(sp_alloc_zero((void **)&s->mine, s->words, sizeof *s->mine, what));
-    TRY(sp_alloc_zero((void **)&s->all, s->words, sizeof *s->all, what));
-    TRY(sp_alloc_zero((void **)&s->before, s->words + 1, sizeof *s->before, what));
+    TRY(sp_alloc_zero((void **)&s->all.set, s->words, sizeof *s->all.set, what));
+    TRY(sp_alloc_zero((void **)&s->all.before, s->words + 1, sizeof *s->all.before, what));
     TRY(sp_alloc_zero((void **)&node->begin, node->size + 1, sizeof *node->begin, what));
     TRY(sp_alloc_zero((void **)&node->share, node->size + 1, sizeof *node->share, what));
     TRY(sp_alloc_zero((void **)&node->reads_own, node->size, 1, what));
@@ -73,24 +73,24 @@ static spmm_status find_owners(node_setup *s, sp_node_rows *node)
 {
     const int parts = s->grid->dims[0];
     TRY(SP_MPI(
-        MPI_Allgather(&s->halo->own, 1, MPI_INT64_T, s->first + 1, 1, MPI_INT64_T, s->grid->col_comm)));
+        MPI_Allgather(&s->moves->own, 1, MPI_INT64_T, s->first + 1, 1, MPI_INT64_T, s->grid->col_comm)));
     for (int p = 0; p < parts; p++) s->first[p + 1] += s->first[p];
-    s->from = s->first[node->first_rank];
-    s->to = s->first[node->first_rank + node->size];
-    node->near = s->to - s->from;
+    s->all.from = s->first[node->first_rank];
+    s->all.to = s->first[node->first_rank + node->size];
+    node->near = s->all.to - s->all.from;
     return SPMM_OK;
 }
 
 /* ---- columns of other nodes ---- */
 
-/** Marks the columns of other nodes that this rank needs: the columns of its block's entries or, for a
- *  broadcast, all columns. */
+/** Marks the columns of other nodes that this rank needs: the columns of its block's entries or, if it
+ *  receives all rows, all columns. */
 static void mark_needed(const node_setup *s)
 {
     const spmm_csr *const a = &s->block->csr;
-    const int64_t from = s->from, to = s->to;
+    const int64_t from = s->all.from, to = s->all.to;
     uint64_t *const set = s->mine;
-    if (s->halo->kind == SPMM_EXCHANGE_BCAST) {
+    if (sp_moves_rows(s->moves) == a->cols) {
         for (int64_t j = 0; j < from; j++) sp_set_add(set, j);
         for (int64_t j = to; j < a->cols; j++) sp_set_add(set, j);
         return;
@@ -98,14 +98,8 @@ static void mark_needed(const node_setup *s)
 #pragma omp parallel for schedule(dynamic, ROWS) num_threads(s->threads)
     for (int64_t i = 0; i < a->rows; i++) {
         const int64_t begin = a->irp[i], n = a->irp[i + 1] - begin;
-        if (n > 0) sp_set_add_outside(set, a->ja + begin, n, from, to, s->halo->any_order);
+        if (n > 0) sp_set_add_outside(set, a->ja + begin, n, from, to, s->block->any_order);
     }
-}
-
-/** Returns the number of columns in s->all before column j. */
-static int64_t ghosts_before(const node_setup *s, int64_t j)
-{
-    return sp_set_before(s->all, s->before[j / SP_SET_WORD], j);
 }
 
 /** Determines the columns of other nodes that any rank of the node needs, and divides them evenly among the
@@ -115,12 +109,12 @@ static spmm_status unite(node_setup *s, sp_node_rows *node)
     enum { MOST = 1 << 24 }; /* words per reduction; bounded because MPI may copy them */
     for (int64_t at = 0; at < s->words; at += MOST) {
         const int64_t left = s->words - at;
-        TRY(SP_MPI(MPI_Allreduce(s->mine + at, s->all + at, (int)(left < MOST ? left : MOST), MPI_UINT64_T,
-                                 MPI_BOR, node->comm)));
+        TRY(SP_MPI(MPI_Allreduce(s->mine + at, s->all.set + at, (int)(left < MOST ? left : MOST),
+                                 MPI_UINT64_T, MPI_BOR, node->comm)));
     }
-    for (int64_t w = 0; w < s->words; w++) s->before[w + 1] = s->before[w] + __builtin_popcountll(s->all[w]);
-    const int64_t ghosts = s->before[s->words];
-    node->low = ghosts_before(s, s->from);
+    sp_set_count(s->all.set, s->words, s->all.before);
+    const int64_t ghosts = s->all.before[s->words];
+    node->low = sp_set_before(s->all.set, s->all.before, s->all.from);
     for (int i = 0; i <= node->size; i++) node->share[i] = sp_partition_share(ghosts, node->size, i);
     return SPMM_OK;
 }
@@ -133,8 +127,8 @@ static void divide(node_setup *s, sp_node_rows *node)
     int whose = 0;
     for (int64_t w = 0; w < s->words; w++) {
         uint64_t received = 0;
-        int64_t g = s->before[w];
-        for (uint64_t bits = s->all[w]; bits; bits &= bits - 1, g++) {
+        int64_t g = s->all.before[w];
+        for (uint64_t bits = s->all.set[w]; bits; bits &= bits - 1, g++) {
             const uint64_t bit = bits & -bits;
             while (g >= node->share[whose + 1]) whose++;
             if (s->mine[w] & bit) node->reads_share[whose] = 1;
@@ -148,46 +142,25 @@ static void divide(node_setup *s, sp_node_rows *node)
 
 /* ---- numbering ---- */
 
-static void place_sources(const sp_node_rows *node, sp_halo *h)
+static void place_sources(const sp_node_rows *node, sp_moves *m)
 {
     int64_t g = node->share[node->rank];
-    for (int i = 0; i < h->sources; i++) {
-        h->source[i].first = g < node->low ? g : g + node->near;
-        g += h->source[i].rows;
+    for (int i = 0; i < m->sources; i++) {
+        m->source[i].first = g < node->low ? g : g + node->near;
+        g += m->source[i].rows;
     }
 }
 
-/** Returns the row of column j in the common memory. */
-static int64_t common_row_of(const node_setup *s, const sp_node_rows *node, int64_t j)
-{
-    if (j >= s->from && j < s->to) return node->low + j - s->from;
-    return ghosts_before(s, j) + (j < s->from ? 0 : node->near);
-}
-
-static spmm_status renumber(const node_setup *s, const sp_node_rows *node, sp_halo *h)
-{
-    const spmm_csr *const a = &s->block->csr;
-    TRY(sp_alloc((void **)&h->local.ja, a->nnz, sizeof *a->ja, "local column indices"));
-    h->renumbered = 1;
-#pragma omp parallel for schedule(static) num_threads(s->threads)
-    for (int64_t e = 0; e < a->nnz; e++) { h->local.ja[e] = (int32_t)common_row_of(s, node, a->ja[e]); }
-    return SPMM_OK;
-}
-
+/** Sets the node's numbering of X. */
 static void number_rows(const node_setup *s, sp_node_rows *node)
 {
-    sp_halo *const h = &node->halo;
+    sp_moves *const m = &node->moves;
     for (int i = 0; i <= node->size; i++)
-        node->begin[i] = node->low + s->first[node->first_rank + i] - s->from;
-    h->node = node;
-    h->kind = s->halo->kind;
-    h->any_order = s->halo->any_order;
-    h->own = s->halo->own;
-    h->all_bcast = s->halo->all_bcast;
-    h->ghost_low = node->begin[node->rank];
-    h->ghost_high = node->share[node->size] + node->near - h->ghost_low - h->own;
-    h->local = s->block->csr;
-    h->local.cols = sp_halo_rows(h);
+        node->begin[i] = node->low + s->first[node->first_rank + i] - s->all.from;
+    m->own = s->moves->own;
+    m->ghost_low = node->begin[node->rank];
+    m->ghost_high = node->share[node->size] + node->near - m->ghost_low - m->own;
+    node->local = (sp_local_block){.low = m->ghost_low, .own = m->own, .any_order = s->block->any_order};
 }
 
 /** Notifies each rank of the node whether this rank needs rows that the notified rank owns or receives. Sets
@@ -195,8 +168,8 @@ static void number_rows(const node_setup *s, sp_node_rows *node)
 static spmm_status find_readers(const node_setup *s, sp_node_rows *node)
 {
     char *needs;
-    for (int i = 0; i < s->halo->sources; i++) {
-        const int rank = s->halo->source[i].rank - node->first_rank;
+    for (int i = 0; i < s->moves->sources; i++) {
+        const int rank = s->moves->source[i].rank - node->first_rank;
         if (rank >= 0 && rank < node->size) node->reads_own[rank] = 1;
     }
     const spmm_status status = sp_alloc((void **)&needs, node->size, 1, "readers");
@@ -213,10 +186,10 @@ static spmm_status find_messages(node_setup *s, sp_node_rows *node)
     mark_needed(s);
     TRY(unite(s, node));
     divide(s, node);
-    TRY(sp_halo_of_columns(s->grid, s->block, s->first, s->mine, &node->halo));
-    place_sources(node, &node->halo);
+    TRY(sp_moves_create(s->grid, s->first, s->mine, &node->moves));
+    place_sources(node, &node->moves);
     int64_t rows = node->share[node->rank + 1] - node->share[node->rank];
-    TRY(SP_MPI(MPI_Allreduce(&rows, &node->halo.all_moved, 1, MPI_INT64_T, MPI_SUM, s->grid->comm)));
+    TRY(SP_MPI(MPI_Allreduce(&rows, &node->moves.all_moved, 1, MPI_INT64_T, MPI_SUM, s->grid->comm)));
     return SPMM_OK;
 }
 
@@ -227,13 +200,15 @@ static spmm_status build(node_setup *s, int on_one_node, sp_node_rows *node)
     if (!on_one_node) TRY(find_messages(s, node));
     number_rows(s, node);
     TRY(find_readers(s, node));
-    return sp_agree(s->grid->comm, "halo", on_one_node ? SPMM_OK : renumber(s, node, &node->halo));
+    return sp_agree(s->grid->comm, "halo",
+                    sp_local_block_number(&s->block->csr, sp_moves_rows(&node->moves),
+                                          on_one_node ? NULL : &s->all, s->threads, &node->local));
 }
 
-spmm_status sp_node_rows_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
+spmm_status sp_node_rows_create(const sp_grid *grid, const spmm_block *block, const sp_moves *moves,
                                 int threads, sp_node_rows *node, const char **why, int *shared)
 {
-    node_setup s = {.grid = grid, .block = block, .halo = halo, .threads = threads};
+    node_setup s = {.grid = grid, .block = block, .moves = moves, .threads = threads};
     int consecutive, on_one_node;
     spmm_status status;
     memset(node, 0, sizeof *node);
@@ -245,8 +220,8 @@ spmm_status sp_node_rows_create(const sp_grid *grid, const spmm_block *block, co
 done:
     sp_free(s.first);
     sp_free(s.mine);
-    sp_free(s.all);
-    sp_free(s.before);
+    sp_free(s.all.set);
+    sp_free(s.all.before);
     if (status != SPMM_OK || !consecutive) sp_node_rows_destroy(node);
     return status;
 }
@@ -254,7 +229,8 @@ done:
 void sp_node_rows_destroy(sp_node_rows *node)
 {
     if (node->made) sp_comm_free(&node->comm);
-    sp_halo_destroy(&node->halo);
+    sp_local_block_destroy(&node->local);
+    sp_moves_destroy(&node->moves);
     sp_free(node->begin);
     sp_free(node->share);
     sp_free(node->reads_own);

@@ -4,21 +4,22 @@
 #ifndef SP_NODE_ROWS_H
 #define SP_NODE_ROWS_H
 
-#include "halo/halo.h"
+#include "halo/local_block.h"
+#include "halo/moves.h"
 
 /** The shared rows of a node. Ranks are numbered within the node (`comm`). A zeroed object has no shared
  *  rows. */
 typedef struct sp_node_rows {
-    /** The block in the node's numbering of X: all rows before this rank's owned rows in the common memory
-     *  count as ghost_low, and all rows after them as ghost_high. Sources and targets describe only messages
-     *  between nodes: rows that this rank receives for its node, and owned rows that it sends to ranks that
-     *  receive them for their nodes. all_moved is the number of rows that cross between nodes. halo.node
-     *  points to this object. */
-    sp_halo halo;
-    MPI_Comm comm;  /**< ranks of the process column on this node, in the column's order */
-    int made;       /**< 1: comm must be freed */
-    int rank, size; /**< this rank's number in comm; number of ranks in comm */
-    int first_rank; /**< the number that rank 0 of comm has in the process column */
+    /** The node's numbering of X: all rows before this rank's owned rows in the common memory count as
+     *  ghost_low, and all rows after them as ghost_high. Sources and targets describe only messages between
+     *  nodes: rows that this rank receives for its node, and owned rows that it sends to ranks that receive
+     *  them for their nodes. all_moved is the number of rows that cross between nodes. */
+    sp_moves moves;
+    sp_local_block local; /**< the block in the node's numbering of X */
+    MPI_Comm comm;        /**< ranks of the process column on this node, in the column's order */
+    int made;             /**< 1: comm must be freed */
+    int rank, size;       /**< this rank's number in comm; number of ranks in comm */
+    int first_rank;       /**< the number that rank 0 of comm has in the process column */
     int64_t low,
         near; /**< in the node's numbering: number of rows before the rows that its ranks own; number of rows
                    that these ranks own */
@@ -38,7 +39,8 @@ typedef struct sp_node_rows {
  *  renumbered.
  *
  *  Collective over grid->comm.
- *  \param [in]  block, halo  the block and its halo; both must outlive *node
+ *  \param [in]  block        the entries that this rank multiplies; must outlive *node
+ *  \param [in]  moves        the rows of X that this rank receives without common memory
  *  \param [in]  threads      OpenMP threads of this rank
  *  \param [out] node         the caller destroys it
  *  \param [out] why          the same on every rank: the reason why ranks cannot share rows, in static
@@ -46,7 +48,7 @@ typedef struct sp_node_rows {
  *  \param [out] shared       the same on every rank: 1 if at least two ranks of a process column are on one
  *                            node
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _MPI */
-spmm_status sp_node_rows_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
+spmm_status sp_node_rows_create(const sp_grid *grid, const spmm_block *block, const sp_moves *moves,
                                 int threads, sp_node_rows *node, const char **why, int *shared);
 
 /** The reason why ranks of a node cannot share rows of X. */

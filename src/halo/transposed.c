@@ -1,10 +1,9 @@
-/** Reverses halos for products with the transpose. */
+/** Transposes blocks and reverses their moves, for products with the transpose. */
 #include "halo/transposed.h"
 
 #include <string.h>
 
 #include "base/memory.h"
-#include "halo/joint.h"
 #include "formats/csr.h"
 
 static const char what[] = "the transpose";
@@ -34,16 +33,16 @@ static spmm_status copy_rows(const spmm_csr *a, row_range one, row_range two, sp
 }
 
 /** Splits the transpose of the block into the rows that this rank owns and the rows that other ranks own. */
-static spmm_status split(const sp_halo *h, int threads, spmm_csr *owned, spmm_csr *others)
+static spmm_status split(const sp_local_block *b, int threads, spmm_csr *owned, spmm_csr *others)
 {
     spmm_csr all;
-    if (h->local.rows > INT32_MAX)
+    if (b->csr.rows > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT,
                        "a block of %lld rows has no transpose with 32-bit column indices: use more ranks",
-                       (long long)h->local.rows);
-    TRY(sp_csr_add_transpose(&h->local, 0, 1, threads, &all));
-    const row_range low = {0, h->ghost_low}, own = {h->ghost_low, h->own},
-                    high = {h->ghost_low + h->own, h->ghost_high}, none = {0, 0};
+                       (long long)b->csr.rows);
+    TRY(sp_csr_add_transpose(&b->csr, 0, 1, threads, &all));
+    const int64_t end = b->low + b->own;
+    const row_range low = {0, b->low}, own = {b->low, b->own}, high = {end, b->csr.cols - end}, none = {0, 0};
     spmm_status status = copy_rows(&all, own, none, owned);
     if (status == SPMM_OK) status = copy_rows(&all, low, high, others);
     spmm_csr_destroy(&all);
@@ -51,85 +50,86 @@ static spmm_status split(const sp_halo *h, int threads, spmm_csr *owned, spmm_cs
 }
 
 /** Lists the messages of partial rows. Their directions are the reverse of those of rows of X: partial rows
- *  are received from the targets of h and sent to its sources.
+ *  are received from the targets of x and sent to its sources.
  *  \param [in] me  this rank's number in the process column */
-static spmm_status list_moves(const sp_halo *h, int me, sp_halo *moves)
+static spmm_status reverse(const sp_moves *x, int me, sp_moves *moves)
 {
     int64_t in = 0;
-    moves->kind = SPMM_EXCHANGE_HALO;
-    moves->own = moves->sent = h->ghost_low + h->ghost_high;
-    TRY(sp_alloc((void **)&moves->source, h->targets, sizeof *moves->source, what));
-    TRY(sp_alloc((void **)&moves->target, h->sources, sizeof *moves->target, what));
-    for (int n = 0; n < h->targets; n++) {
-        const int rank = h->target[n].rank;
-        const int64_t rows = h->target[n].rows;
-        moves->source[moves->sources++] = (sp_halo_recv){rank, in + (rank > me ? moves->own : 0), rows};
+    moves->own = moves->sent = x->ghost_low + x->ghost_high;
+    moves->all_moved = x->all_moved;
+    TRY(sp_alloc((void **)&moves->source, x->targets, sizeof *moves->source, what));
+    TRY(sp_alloc((void **)&moves->target, x->sources, sizeof *moves->target, what));
+    for (int n = 0; n < x->targets; n++) {
+        const int rank = x->target[n].rank;
+        const int64_t rows = x->target[n].rows;
+        moves->source[moves->sources++] = (sp_source){rank, in + (rank > me ? moves->own : 0), rows};
         *(rank < me ? &moves->ghost_low : &moves->ghost_high) += rows;
         in += rows;
     }
-    for (int n = 0; n < h->sources; n++) {
-        const sp_halo_recv *const s = &h->source[n];
-        const int64_t first = s->rank < me ? s->first : s->first - h->own;
-        moves->target[moves->targets++] = (sp_halo_send){s->rank, 0, first, s->rows};
+    for (int n = 0; n < x->sources; n++) {
+        const sp_source *const s = &x->source[n];
+        const int64_t first = s->rank < me ? s->first : s->first - x->own;
+        moves->target[moves->targets++] = (sp_target){s->rank, 0, first, s->rows};
     }
-    return sp_halo_rows(moves) > INT32_MAX
+    return sp_moves_rows(moves) > INT32_MAX
                ? sp_fail(SPMM_ERR_LIMIT,
                          "%lld partial rows of a rank in a product with A^T: expected at most 2^31 - 1",
-                         (long long)sp_halo_rows(moves))
+                         (long long)sp_moves_rows(moves))
                : SPMM_OK;
 }
 
 /** Lists the owned rows to which partial rows are added. These are the rows of X that are sent for A X. */
-static spmm_status list_sums(const sp_halo *h, sp_joint *j)
+static spmm_status list_sums(const sp_moves *x, sp_joint *j)
 {
     int64_t n = 0;
     TRY(sp_alloc((void **)&j->row, j->moves.ghost_low + j->moves.ghost_high, sizeof *j->row, what));
-    for (int t = 0; t < h->targets; t++) {
-        const sp_halo_send *const s = &h->target[t];
+    for (int t = 0; t < x->targets; t++) {
+        const sp_target *const s = &x->target[t];
         for (int64_t i = s->first; i < s->first + s->rows; i++)
-            j->row[n++] = s->packed ? h->list[i] : (int32_t)i;
+            j->row[n++] = s->packed ? x->list[i] : (int32_t)i;
     }
     return sp_joint_list_sums(j);
 }
 
-static spmm_status build(const sp_grid *grid, const sp_halo *h, int threads, sp_halo *t)
+static spmm_status build(const sp_ghosted_block *b, int threads, sp_ghosted_block *t)
 {
     TRY(sp_alloc_zero((void **)&t->joint, 1, sizeof *t->joint, what));
-    TRY(split(h, threads, &t->joint->rest, &t->joint->moves.local));
-    TRY(list_moves(h, grid->coords[0], &t->joint->moves));
-    t->local = t->joint->rest;
-    return list_sums(h, t->joint);
+    TRY(split(&b->local, threads, &t->joint->rest, &t->joint->partial));
+    TRY(reverse(&b->moves, b->grid->coords[0], &t->joint->moves));
+    t->local.csr = t->joint->rest;
+    return list_sums(&b->moves, t->joint);
 }
 
-spmm_status sp_halo_transpose(const sp_grid *grid, const sp_halo *halo, int threads, sp_halo *transposed)
+spmm_status sp_ghosted_block_transpose(const sp_ghosted_block *b, int threads, sp_ghosted_block *transposed)
 {
-    *transposed = (sp_halo){.kind = SPMM_EXCHANGE_JOINT, .own = halo->local.rows};
-    const spmm_status status = sp_agree(grid->comm, "halo", build(grid, halo, threads, transposed));
-    if (status != SPMM_OK) {
-        sp_halo_destroy(transposed);
-        return status;
-    }
-    transposed->joint->moves.all_moved = halo->all_moved;
-    transposed->all_bcast = halo->all_bcast;
-    return SPMM_OK;
+    const int64_t own = b->local.csr.rows;
+    *transposed = (sp_ghosted_block){.grid = b->grid,
+                                     .block = b->block,
+                                     .kind = SPMM_EXCHANGE_JOINT,
+                                     .moves = {.own = own},
+                                     .all_bcast = b->all_bcast,
+                                     .local = {.own = own}};
+    const spmm_status status = sp_agree(b->grid->comm, "halo", build(b, threads, transposed));
+    if (status != SPMM_OK) sp_ghosted_block_destroy(transposed);
+    return status;
 }
 
 /** Makes the map of the transpose: transposes the matrix with the indices of its entries as values. */
-static spmm_status create_map(const sp_halo *halo, int threads, sp_transposed_map *map)
+static spmm_status create_map(const sp_ghosted_block *b, int threads, sp_transposed_map *map)
 {
-    sp_halo numbered = *halo;
+    sp_local_block numbered = b->local;
     spmm_csr to[SP_TRANSPOSED_PARTS] = {{0}, {0}};
     spmm_status status;
-    if (halo->local.nnz >= SP_NOWHERE)
+    if (numbered.csr.nnz >= SP_NOWHERE)
         return sp_fail(
             SPMM_ERR_LIMIT,
             "new values of the transpose of %lld entries per rank: expected at most 2^32 - 1; use more ranks",
-            (long long)halo->local.nnz);
-    numbered.local.precision = SPMM_F64;
-    numbered.local.as = NULL;
-    TRY(sp_alloc(&numbered.local.as, numbered.local.nnz, sizeof(double), what));
+            (long long)numbered.csr.nnz);
+    numbered.csr.precision = SPMM_F64;
+    numbered.csr.as = NULL;
+    TRY(sp_alloc(&numbered.csr.as, numbered.csr.nnz, sizeof(double), what));
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t e = 0; e < numbered.local.nnz; e++) ((double *)numbered.local.as)[e] = (double)e;
+    for (int64_t e = 0; e < numbered.csr.nnz; e++) ((double *)numbered.csr.as)[e] = (double)e;
     TRY_GOTO(split(&numbered, threads, &to[0], &to[1]), done);
     for (int n = 0; n < SP_TRANSPOSED_PARTS; n++)
         TRY_GOTO(sp_alloc((void **)&map->from[n], to[n].nnz, sizeof *map->from[n], what), done);
@@ -140,27 +140,27 @@ static spmm_status create_map(const sp_halo *halo, int threads, sp_transposed_ma
     }
 done:
     for (int n = 0; n < SP_TRANSPOSED_PARTS; n++) spmm_csr_destroy(&to[n]);
-    sp_free(numbered.local.as);
+    sp_free(numbered.csr.as);
     if (status != SPMM_OK) sp_transposed_map_destroy(map);
     return status;
 }
 
-spmm_status sp_halo_transpose_map(const sp_halo *halo, int threads, sp_transposed_map *map)
+spmm_status sp_transposed_map_make(const sp_ghosted_block *b, int threads, sp_transposed_map *map)
 {
-    return map->from[0] ? SPMM_OK : create_map(halo, threads, map);
+    return map->from[0] ? SPMM_OK : create_map(b, threads, map);
 }
 
-static void gather(const sp_halo *halo, const sp_value_place *place, int threads, spmm_csr *to)
+static void gather(const sp_ghosted_block *b, const sp_value_place *place, int threads, spmm_csr *to)
 {
-    sp_values_gather(to->precision, halo->local.as, place, to->nnz, threads, to->as);
+    sp_values_gather(to->precision, b->local.csr.as, place, to->nnz, threads, to->as);
 }
 
-spmm_status sp_halo_transpose_values(const sp_halo *halo, int threads, sp_transposed_map *map,
-                                     sp_halo *transposed)
+spmm_status sp_ghosted_block_transpose_values(const sp_ghosted_block *b, int threads, sp_transposed_map *map,
+                                              sp_ghosted_block *transposed)
 {
-    TRY(sp_halo_transpose_map(halo, threads, map));
-    gather(halo, map->from[0], threads, &transposed->joint->rest);
-    gather(halo, map->from[1], threads, &transposed->joint->moves.local);
+    TRY(sp_transposed_map_make(b, threads, map));
+    gather(b, map->from[0], threads, &transposed->joint->rest);
+    gather(b, map->from[1], threads, &transposed->joint->partial);
     return SPMM_OK;
 }
 

@@ -29,12 +29,19 @@ static inline void sp_set_add_outside(uint64_t *set, const int32_t *ja, int64_t 
     for (; n > e && ja[n - 1] >= high; n--) sp_set_add(set, ja[n - 1]);
 }
 
+/** Sets before[w], for w from 0 to `words`, to the number of columns in the words before word w. Local. */
+static inline void sp_set_count(const uint64_t *set, int64_t words, int32_t *before)
+{
+    before[0] = 0;
+    for (int64_t w = 0; w < words; w++) before[w + 1] = before[w] + __builtin_popcountll(set[w]);
+}
+
 /** Returns the number of columns in the set before column j. Local.
- *  \param [in] in_words_before  number of columns in the set before the word of column j */
-static inline int64_t sp_set_before(const uint64_t *set, int64_t in_words_before, int64_t j)
+ *  \param [in] before  from sp_set_count() */
+static inline int64_t sp_set_before(const uint64_t *set, const int32_t *before, int64_t j)
 {
     const uint64_t low = set[j / SP_SET_WORD] & ((UINT64_C(1) << (j % SP_SET_WORD)) - 1);
-    return in_words_before + __builtin_popcountll(low);
+    return before[j / SP_SET_WORD] + __builtin_popcountll(low);
 }
 
 #endif

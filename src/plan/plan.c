@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "device/device.h"
-#include "halo/joint.h"
 #include "formats/csr.h"
 #include "formats/multivector.h"
 #include "plan/plan_check.h"
@@ -15,17 +14,17 @@
 
 /* ---- set-up ---- */
 
-spmm_status sp_plan_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
-                           const sp_halo *joint, int64_t k, const spmm_plan_options *options,
-                           const spmm_plan_study *study, spmm_plan **plan)
+spmm_status sp_plan_create(const sp_ghosted_block *a, const sp_ghosted_block *joint, const sp_matrix *slice,
+                           int64_t k, const spmm_plan_options *options, const spmm_plan_study *study,
+                           spmm_plan **plan)
 {
     static const spmm_plan_study none;
     spmm_plan *p = NULL;
     *plan = NULL;
-    spmm_status status = sp_agree(grid->comm, "plan", sp_alloc_zero((void **)&p, 1, sizeof *p, "a plan"));
+    spmm_status status = sp_agree(a->grid->comm, "plan", sp_alloc_zero((void **)&p, 1, sizeof *p, "a plan"));
     if (status == SPMM_OK)
-        status = sp_product_create_fastest(grid, block, halo, joint, k, options, study ? study : &none,
-                                           &p->variants, &p->forward);
+        status = sp_product_create_fastest(a, joint, slice, k, options, study ? study : &none, &p->variants,
+                                           &p->forward);
     if (status != SPMM_OK) {
         sp_free(p);
         return status;
@@ -38,8 +37,8 @@ spmm_status sp_plan_create(const sp_grid *grid, const spmm_block *block, const s
 static void destroy_own(sp_plan_own *own)
 {
     if (!own) return;
-    sp_halo_destroy(&own->halo);
-    sp_halo_destroy(&own->joint);
+    sp_ghosted_block_destroy(&own->ghosted);
+    sp_ghosted_block_destroy(&own->joint);
     spmm_csr_destroy(&own->host.csr);
     for (int i = 0; i < 3; i++) sp_drop(&own->kept[i]);
     sp_device_host_free(own->found);
@@ -94,11 +93,13 @@ static spmm_status create(const char *function, MPI_Comm comm, const spmm_block 
     TRY_GOTO(sp_agree(comm, "plan", fetch(o, own)), failed);
     block = own->on_gpu ? &own->host : &own->given;
     TRY_GOTO(sp_grid_create(comm, block->p, block->q, &own->grid), failed);
-    TRY_GOTO(sp_halo_create(&own->grid, block, o->exchange, sp_threads_of(o->threads), &own->halo), failed);
-    TRY_GOTO(sp_joint_halo_create(&own->grid, block, &own->halo, o, &own->joint), failed);
-    TRY_GOTO(sp_plan_create(&own->grid, block, &own->halo, own->joint.joint ? &own->joint : NULL,
-                            k > 0 ? k : 1, o, s, plan),
-             failed);
+    TRY_GOTO(
+        sp_ghosted_block_create(&own->grid, block, o->exchange, sp_threads_of(o->threads), &own->ghosted),
+        failed);
+    TRY_GOTO(sp_ghosted_block_create_joint(&own->ghosted, o, &own->joint), failed);
+    TRY_GOTO(
+        sp_plan_create(&own->ghosted, own->joint.joint ? &own->joint : NULL, NULL, k > 0 ? k : 1, o, s, plan),
+        failed);
     (*plan)->own = own;
     (*plan)->k_max = (*plan)->forward->k = k;
     sp_product_use_stream((*plan)->forward, o->stream); /* the trials of the set-up are complete */
@@ -230,7 +231,7 @@ static spmm_status find_values(spmm_plan *p, const void **values, void **copy)
     /* without a transpose, values in host memory are copied to each array separately */
     if (on_gpu || p->transposed) TRY(map_values(p, &all));
     if (!all) return on_gpu ? sp_plan_refresh(p->own) : SPMM_OK;
-    if (!on_gpu) TRY(upload_values(&p->forward->given->local, copy));
+    if (!on_gpu) TRY(upload_values(&p->forward->given->local.csr, copy));
     *values = on_gpu ? on_gpu->csr.as : *copy;
     return SPMM_OK;
 }
@@ -307,7 +308,7 @@ void sp_plan_facts_of(const spmm_plan *plan, sp_plan_facts *facts)
                              sp_product_transport(p),
                              p->exchange ? sp_exchange_backend(p->exchange) : "",
                              sp_reduction_method(p->reduction),
-                             (p->exchange ? p->halo->all_moved : 0) + sp_partial_rows_messages(p->partial),
+                             (p->exchange ? p->moves->all_moved : 0) + sp_partial_rows_messages(p->partial),
                              sp_row_blocks_interior_rows(&p->parts),
                              p->column_blocks.count,
                              p->given,

@@ -1,22 +1,21 @@
-/** Internal functions for plans, used by the program spmm_mpi: spmm_mpi creates a plan from its own grid,
- *  block and halo, and times the phases of a product. Other programs use the public functions in spmm.h. */
+/** Internal functions for plans, used by the program spmm_mpi: spmm_mpi creates a plan from its own grid
+ *  and block, and times the phases of a product. Other programs use the public functions in spmm.h. */
 #ifndef SP_PLAN_H
 #define SP_PLAN_H
 
 #include "plan/variants.h"
 
-/** Creates a plan from an existing grid, block and halo, which must outlive the plan. Its product is the
- *  fastest variant (sp_product_create_fastest()).
+/** Creates a plan from an existing block with its ghost rows. Its product is the fastest variant
+ *  (sp_product_create_fastest()).
  *
- *  Collective over grid->comm. Parameters and status as for spmm_plan_create_extended(), with three
+ *  Collective over a->grid->comm. Parameters and status as for spmm_plan_create_extended(), with three
  *  differences: sp_plan_check() is not called, options must not be NULL, and options->exchange is ignored
- *  because halo->kind takes its place.
- *  \param [in] joint  the halo of the joint exchange, which must also outlive the plan; NULL: no variant uses
- *                     the joint exchange
+ *  because a->kind takes its place.
+ *  \param [in] a, joint, slice  as for sp_product_create_fastest(); must outlive the plan
  *  \param [in] study  NULL for the defaults */
-spmm_status sp_plan_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
-                           const sp_halo *joint, int64_t k, const spmm_plan_options *options,
-                           const spmm_plan_study *study, spmm_plan **plan);
+spmm_status sp_plan_create(const sp_ghosted_block *a, const sp_ghosted_block *joint, const sp_matrix *slice,
+                           int64_t k, const spmm_plan_options *options, const spmm_plan_study *study,
+                           spmm_plan **plan);
 
 /** Computes Y := alpha A X + beta Y like spmm_apply(), but does not check the argument plan. Collective as
  *  spmm_apply() is. */
@@ -54,13 +53,13 @@ typedef struct sp_plan_facts {
     /** Number of rows of X and partial Y that all ranks receive by messages. Of rows of X that the ranks of a
      *  node share, only those are counted that cross between nodes. Equal on all ranks. */
     int64_t message_rows;
-    int64_t interior_rows;        /**< number of this rank's rows that are computed during the exchange */
-    int column_blocks;            /**< number of column blocks that X is split into; 1: X is not split */
-    const sp_halo *halo;          /**< the lists of exchanged rows */
-    const sp_variants *variants;  /**< the variants among which the plan was chosen; valid as long as the
+    int64_t interior_rows;           /**< number of this rank's rows that are computed during the exchange */
+    int column_blocks;               /**< number of column blocks that X is split into; 1: X is not split */
+    const sp_ghosted_block *ghosted; /**< the block, with the rows that are exchanged */
+    const sp_variants *variants;     /**< the variants among which the plan was chosen; valid as long as the
                                        plan */
-    const sp_trial *reduce_trial; /**< the trial in which `reduce` was chosen; valid as long as the plan */
-    const char *steps;            /**< the steps of a product, in words; valid as long as the plan */
+    const sp_trial *reduce_trial;    /**< the trial in which `reduce` was chosen; valid as long as the plan */
+    const char *steps;               /**< the steps of a product, in words; valid as long as the plan */
     const void *state; /**< the kernel's state for this rank's first row block; NULL if the kernel has none */
 } sp_plan_facts;
 

@@ -1,4 +1,5 @@
-/** Checks the arguments of spmm_plan_create(). The contents of the block are checked by sp_halo_create(). */
+/** Checks the arguments of spmm_plan_create(). The contents of the block are checked by
+ *  sp_ghosted_block_create(). */
 #ifndef SP_PLAN_CHECK_H
 #define SP_PLAN_CHECK_H
 

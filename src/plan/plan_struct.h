@@ -12,7 +12,7 @@
  *  products point to them. */
 typedef struct sp_plan_own {
     sp_grid grid;
-    sp_halo halo, joint;
+    sp_ghosted_block ghosted, joint;
     /* given: the caller's block, which the caller may destroy. kept: claims on its arrays. */
     spmm_block given;
     sp_kept kept[3];
@@ -44,7 +44,7 @@ struct spmm_plan {
     sp_product *forward;
     sp_transposed *transposed; /* NULL before the first product with the transpose */
     sp_variants variants;      /* the variants among which `forward` was chosen */
-    sp_plan_own *own; /* what the plan owns, e.g. the grid and the halos to which its products point; NULL if
+    sp_plan_own *own; /* what the plan owns, e.g. the grid and the blocks to which its products point; NULL if
                          spmm_plan_create() did not make the plan */
 };
 

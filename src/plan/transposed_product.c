@@ -7,22 +7,21 @@
 #include "base/memory.h"
 #include "device/device.h"
 #include "device/device_ops.h"
-#include "halo/joint.h"
 #include "halo/transposed.h"
 #include "formats/multivector.h"
 
 struct sp_transposed {
     const sp_product *of;
-    sp_grid grid;    /* the grid of the product `of`, but with Q = 1, because each process column computes its
+    sp_grid grid; /* the grid of the product `of`, but with Q = 1, because each process column computes its
                         rows of Y without the other process columns */
-    sp_halo forward; /* a halo of rows of X only, if the halo of the product is a joint one; else zeroed */
-    sp_halo halo;
+    sp_ghosted_block forward; /* the block without the joint exchange, if the product has it; else zeroed */
+    sp_ghosted_block transposed;
     sp_transposed_map map; /* the map for new values; all zero until the first update */
     /* The arrays of `map` in GPU memory, if the GPU copies new values to the transpose; else NULL. */
     sp_value_place *gpu_map[SP_TRANSPOSED_PARTS];
-    int old;          /* 1: the values of `halo` in host memory are older than those with which products are
+    int old; /* 1: the values of `transposed` in host memory are older than those with which products are
                          computed */
-    spmm_block block; /* the transpose of this rank's block; its arrays belong to the halo */
+    spmm_block block; /* the transpose of this rank's block; its arrays belong to `transposed` */
     sp_product *product;
     /* All rows of X of the process row, if only its first rank is given X: in the memory of the device and,
      * for a GPU, in host memory. */
@@ -46,7 +45,7 @@ static spmm_plan_options options_of(const sp_product *p)
     return o;
 }
 
-static const sp_halo *forward_halo(const sp_transposed *t)
+static const sp_ghosted_block *forward(const sp_transposed *t)
 {
     return t->of->given->joint ? &t->forward : t->of->given;
 }
@@ -54,8 +53,9 @@ static const sp_halo *forward_halo(const sp_transposed *t)
 static spmm_status transpose(sp_transposed *t)
 {
     const sp_product *const p = t->of;
-    if (p->given->joint) TRY(sp_halo_create(p->grid, p->block, SPMM_EXCHANGE_HALO, p->threads, &t->forward));
-    return sp_halo_transpose(p->grid, forward_halo(t), p->threads, &t->halo);
+    if (p->given->joint)
+        TRY(sp_ghosted_block_create(p->grid, p->block, SPMM_EXCHANGE_HALO, p->threads, &t->forward));
+    return sp_ghosted_block_transpose(forward(t), p->threads, &t->transposed);
 }
 
 int sp_transposed_shares_x(const sp_transposed *t)
@@ -66,7 +66,7 @@ int sp_transposed_shares_x(const sp_transposed *t)
 static spmm_status create_x(sp_transposed *t)
 {
     const sp_product *const p = t->of;
-    const int64_t rows = t->halo.own;
+    const int64_t rows = t->transposed.moves.own;
     if (!sp_transposed_shares_x(t)) return SPMM_OK;
     TRY(spmm_multivector_create(rows, p->widths.most, p->precision, p->space, &t->x));
     return p->space == SPMM_CPU
@@ -79,15 +79,16 @@ static spmm_status build(sp_transposed *t)
     const spmm_block *const b = t->of->block;
     const spmm_plan_options options = options_of(t->of);
     TRY(transpose(t));
-    t->block = (spmm_block){.csr = t->halo.local,
+    t->block = (spmm_block){.csr = t->transposed.local.csr,
                             .rows = b->cols,
                             .cols = b->rows,
                             .row_begin = b->x_begin,
                             .col_begin = b->row_begin,
                             .p = b->p,
                             .q = 1};
-    TRY(sp_product_create(&t->grid, &t->block, &t->halo, t->of->widths.most, &options, &t->of->study,
-                          &t->product));
+    t->transposed.grid = &t->grid;
+    t->transposed.block = &t->block;
+    TRY(sp_product_create(&t->transposed, NULL, t->of->widths.most, &options, &t->of->study, &t->product));
     t->product->function = "spmm_apply_transposed";
     t->product->formula = "Y := A^T X";
     TRY(sp_agree(t->grid.comm, "convert", create_x(t)));
@@ -121,7 +122,7 @@ spmm_status sp_transposed_set_k(sp_transposed *t, int64_t k)
 {
     spmm_status status = SPMM_OK;
     if (t->old && sp_product_converts(t->product, k)) {
-        status = sp_halo_transpose_values(forward_halo(t), t->of->threads, &t->map, &t->halo);
+        status = sp_ghosted_block_transpose_values(forward(t), t->of->threads, &t->map, &t->transposed);
         t->old = status != SPMM_OK;
     }
     TRY(sp_agree(t->grid.comm, "convert", status));
@@ -139,12 +140,12 @@ const sp_product *sp_transposed_product(const sp_transposed *t) { return t->prod
 /** Returns part `part` of the matrices into which the transpose is split, see sp_transposed_map. */
 static const spmm_csr *part_of(const sp_transposed *t, int part)
 {
-    return part == 0 ? &t->halo.joint->rest : &t->halo.joint->moves.local;
+    return part == 0 ? &t->transposed.joint->rest : &t->transposed.joint->partial;
 }
 
 static spmm_status upload_map(sp_transposed *t)
 {
-    TRY(sp_halo_transpose_map(forward_halo(t), t->of->threads, &t->map));
+    TRY(sp_transposed_map_make(forward(t), t->of->threads, &t->map));
     for (int n = 0; n < SP_TRANSPOSED_PARTS; n++) {
         const int64_t bytes = part_of(t, n)->nnz * (int64_t)sizeof *t->gpu_map[n];
         TRY(sp_device_alloc((void **)&t->gpu_map[n], bytes, "places of values"));
@@ -193,7 +194,7 @@ static spmm_status update_on_gpu(sp_transposed *t, const void *values)
     void *to = NULL;
     for (int n = 0; n < SP_TRANSPOSED_PARTS; n++)
         if (part_of(t, n)->nnz > most) most = part_of(t, n)->nnz;
-    spmm_status status = sp_device_alloc(&to, most * sp_value_size(t->halo.joint->rest.precision),
+    spmm_status status = sp_device_alloc(&to, most * sp_value_size(t->transposed.joint->rest.precision),
                                          "new values");
     for (int n = 0; n < SP_TRANSPOSED_PARTS && status == SPMM_OK; n++)
         if (part_of(t, n)->nnz > 0) status = update_part(t, n, values, to);
@@ -205,7 +206,7 @@ spmm_status sp_transposed_update(sp_transposed *t, const void *on_gpu)
 {
     t->old = on_gpu != NULL;
     if (on_gpu) return update_on_gpu(t, on_gpu);
-    TRY(sp_halo_transpose_values(forward_halo(t), t->of->threads, &t->map, &t->halo));
+    TRY(sp_ghosted_block_transpose_values(forward(t), t->of->threads, &t->map, &t->transposed));
     TRY(sp_product_update_values(t->product, NULL));
     return sp_partial_rows_update(t->product->partial, NULL);
 }
@@ -214,8 +215,8 @@ void sp_transposed_destroy(sp_transposed *t)
 {
     if (!t) return;
     sp_product_destroy(t->product);
-    sp_halo_destroy(&t->halo);
-    sp_halo_destroy(&t->forward);
+    sp_ghosted_block_destroy(&t->transposed);
+    sp_ghosted_block_destroy(&t->forward);
     sp_transposed_map_destroy(&t->map);
     free_gpu_map(t);
     spmm_multivector_destroy(&t->x);

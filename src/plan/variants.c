@@ -6,16 +6,14 @@
 
 #include "base/memory.h"
 #include "base/threads.h"
-#include "halo/joint.h"
 #include "formats/multivector.h"
 
-/** The joint exchange is used only if it moves less than this share of the rows of the halo: it costs a
- *  second kernel and the addition of partial rows. */
+/** The joint exchange is used only if it moves less than this share of the rows of a halo exchange: it costs
+ *  a second kernel and the addition of partial rows. */
 static const double WORTH = 0.8;
 typedef struct trials {
-    const sp_grid *grid;
-    const spmm_block *block;
-    const sp_halo *halo, *joint;
+    const sp_ghosted_block *a, *joint;
+    const sp_matrix *slice;
     int64_t k;
     spmm_plan_options options;
     const spmm_plan_study *study;
@@ -67,22 +65,22 @@ static void list(const trials *t, const sp_product *p, int apart, int interior, 
     const spmm_plan_options *const o = &t->options;
     const int best = sp_column_blocks_best(t->k, p->precision, INT64_MAX), blocks = p->column_blocks.count,
               overlap = !o->no_overlap, gpu = p->space == SPMM_CUDA;
-    add(all, t->halo->kind, blocks, gpu ? apart || blocks > 1 : overlap);
-    if (sp_halo_all_moved(t->halo) == 0) return;
+    add(all, t->a->kind, blocks, gpu ? apart || blocks > 1 : overlap);
+    if (sp_ghosted_block_moved(t->a) == 0) return;
     /* on a GPU a second launch can cost more than the overlap hides; on a CPU a second call costs nothing */
     const int choice = gpu && overlap && o->column_blocks <= 1;
-    const int cuts = choice && o->column_blocks == 0 && t->halo->all_moved > 0 && !t->halo->joint;
-    if (choice) add(all, t->halo->kind, 1, 0);
+    const int cuts = choice && o->column_blocks == 0 && t->a->moves.all_moved > 0 && !t->a->joint;
+    if (choice) add(all, t->a->kind, 1, 0);
     /* column blocks were never faster with the joint exchange (bench/records/TABLES.md) */
     if (t->joint) add(all, SPMM_EXCHANGE_JOINT, o->column_blocks > 1 ? o->column_blocks : 1, overlap);
-    if (cuts && best > 1 && sp_column_blocks_fit(t->k, p->precision, 2)) add(all, t->halo->kind, 2, 1);
-    if (choice && interior) add(all, t->halo->kind, 1, 1);
-    if (cuts && best > 1) add(all, t->halo->kind, best, 1);
+    if (cuts && best > 1 && sp_column_blocks_fit(t->k, p->precision, 2)) add(all, t->a->kind, 2, 1);
+    if (choice && interior) add(all, t->a->kind, 1, 1);
+    if (cuts && best > 1) add(all, t->a->kind, best, 1);
     /* with more blocks, a column block of X may fit in the cache of a GPU, if its rows stay long enough */
     if (cuts && best > 1 && blocks == best &&
         sp_column_blocks_best(t->k / 2, p->precision, INT64_MAX) == best &&
         sp_column_blocks_fit(t->k, p->precision, 2 * best))
-        add(all, t->halo->kind, 2 * best, 1);
+        add(all, t->a->kind, 2 * best, 1);
 }
 
 static spmm_status create_variant(const trials *t, const sp_variant *v, sp_product **product)
@@ -94,16 +92,15 @@ static spmm_status create_variant(const trials *t, const sp_variant *v, sp_produ
      * Not for the joint exchange, because it multiplies other entries on this rank. */
     if (v->exchange != SPMM_EXCHANGE_JOINT && v->column_blocks == t->all->variant[0].column_blocks)
         o.kernel = t->kernel;
-    return sp_product_create(t->grid, t->block,
-                             v->exchange == SPMM_EXCHANGE_JOINT && t->joint ? t->joint : t->halo, t->k, &o,
-                             t->study, product);
+    return sp_product_create(v->exchange == SPMM_EXCHANGE_JOINT && t->joint ? t->joint : t->a, t->slice, t->k,
+                             &o, t->study, product);
 }
 
 static spmm_status make(void *of, int i, void **made)
 {
     trials *const t = of;
     timed_product *p = NULL;
-    spmm_status status = sp_agree(t->grid->comm, "plan",
+    spmm_status status = sp_agree(t->a->grid->comm, "plan",
                                   sp_alloc_zero((void **)&p, 1, sizeof *p, "a product that is tried"));
     *made = p;
     TRY(status);
@@ -113,7 +110,7 @@ static spmm_status make(void *of, int i, void **made)
         p->product = t->first;
         t->first = NULL;
     }
-    return sp_agree(t->grid->comm, "plan", create_x_and_y(p));
+    return sp_agree(t->a->grid->comm, "plan", create_x_and_y(p));
 }
 
 static void destroy(void *of, void *made)
@@ -132,7 +129,7 @@ static spmm_status try_all(trials *t, sp_product **product)
 {
     static const sp_trial_ops ops = {"plan", make, run, NULL, destroy, 0};
     sp_trial trial = {.count = 0};
-    MPI_Comm comm = t->grid->comm;
+    MPI_Comm comm = t->a->grid->comm;
     const sp_together all = sp_ranks_together(&comm);
     void *best = NULL;
     if (t->options.transport == SPMM_TRANSPORT_AUTO && t->first->space == SPMM_CUDA && t->first->exchange)
@@ -182,37 +179,32 @@ typedef struct first_choices {
 
 /** If the bits of the serial product are required, refuses options that cannot give them. The same on all
  *  ranks. */
-static spmm_status check_exact(const sp_grid *grid, const sp_halo *halo, const spmm_plan_options *o)
+static spmm_status check_exact(const sp_ghosted_block *a, const spmm_plan_options *o)
 {
+    const int *const dims = a->grid->dims;
     if (!o->exact) return SPMM_OK;
-    if (halo->joint || o->exchange == SPMM_EXCHANGE_JOINT)
+    if (a->joint || o->exchange == SPMM_EXCHANGE_JOINT)
         return sp_fail(SPMM_ERR_USAGE,
                        "the joint exchange adds partial sums, which does not keep the serial product's bits: "
                        "expected another exchange, or no requirement of exact bits");
-    if (grid->dims[1] > 1)
+    if (dims[1] > 1)
         return sp_fail(
             SPMM_ERR_USAGE,
             "the grid is %d x %d, and partial sums of %d ranks are added, which does not keep the serial "
             "product's bits: expected a P x 1 grid, or no requirement of exact bits",
-            grid->dims[0], grid->dims[1], grid->dims[1]);
+            dims[0], dims[1], dims[1]);
     return SPMM_OK;
 }
 
-spmm_status sp_product_create_fastest(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
-                                      const sp_halo *joint, int64_t k, const spmm_plan_options *options,
+spmm_status sp_product_create_fastest(const sp_ghosted_block *a, const sp_ghosted_block *joint,
+                                      const sp_matrix *slice, int64_t k, const spmm_plan_options *options,
                                       const spmm_plan_study *study, sp_variants *all, sp_product **product)
 {
     memset(all, 0, sizeof *all);
-    trials t = {.grid = grid,
-                .block = block,
-                .halo = halo,
-                .joint = joint,
-                .k = k,
-                .options = *options,
-                .study = study,
-                .all = all};
-    TRY(check_exact(grid, halo, options));
-    TRY(sp_product_create(grid, block, halo, k, options, study, product));
+    trials t = {
+        .a = a, .joint = joint, .slice = slice, .k = k, .options = *options, .study = study, .all = all};
+    TRY(check_exact(a, options));
+    TRY(sp_product_create(a, slice, k, options, study, product));
     sp_product *const p = t.first = *product;
     first_choices first = {p->kernel_trial, p->reduce_trial, ""};
     memcpy(first.why, p->why, sizeof first.why);
@@ -220,10 +212,10 @@ spmm_status sp_product_create_fastest(const sp_grid *grid, const spmm_block *blo
     sp_row_blocks overlapped = {.count = 0};
     /* on CPUs interior rows are computed separately wherever the options allow it */
     const sp_row_blocks *const could = p->space == SPMM_CUDA ? &overlapped : has;
-    if (could != has) sp_row_blocks_find(halo, 1, &overlapped);
+    if (could != has) sp_row_blocks_find(&a->local, 1, &overlapped);
     t.kernel = p->parts.kernel->id;
     double any[2] = {sp_row_blocks_both_kinds(has), sp_row_blocks_both_kinds(could)};
-    spmm_status status = sp_slowest(grid->comm, any, 2);
+    spmm_status status = sp_slowest(a->grid->comm, any, 2);
     list(&t, p, any[0] > 0, any[1] > 0, all);
     if (status == SPMM_OK && all->count > 1)
         status = sp_plan_tries(options, study) ? try_all(&t, product) : take_joint(&t, product);
@@ -240,16 +232,18 @@ spmm_status sp_product_create_fastest(const sp_grid *grid, const spmm_block *blo
     return SPMM_OK;
 }
 
-spmm_status sp_joint_halo_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
-                                 const spmm_plan_options *o, sp_halo *joint)
+spmm_status sp_ghosted_block_create_joint(const sp_ghosted_block *a, const spmm_plan_options *o,
+                                          sp_ghosted_block *joint)
 {
+    const spmm_block *const block = a->block;
     memset(joint, 0, sizeof *joint);
     /* if rows of X travel as f32, the bits of Y depend on which rows travel, and a choice by timing would
      * change them from run to run */
     if (o->exchange != SPMM_EXCHANGE_AUTO || !o->any_order || block->any_order ||
-        sp_plan_rounds(o, block->csr.precision) || sp_halo_all_moved(halo) == 0)
+        sp_plan_rounds(o, block->csr.precision) || sp_ghosted_block_moved(a) == 0)
         return SPMM_OK;
-    TRY(sp_halo_create(grid, block, SPMM_EXCHANGE_JOINT, sp_threads_of(o->threads), joint));
-    if ((double)sp_halo_all_moved(joint) > WORTH * (double)sp_halo_all_moved(halo)) sp_halo_destroy(joint);
+    TRY(sp_ghosted_block_create(a->grid, block, SPMM_EXCHANGE_JOINT, sp_threads_of(o->threads), joint));
+    if ((double)sp_ghosted_block_moved(joint) > WORTH * (double)sp_ghosted_block_moved(a))
+        sp_ghosted_block_destroy(joint);
     return SPMM_OK;
 }

@@ -28,23 +28,23 @@ typedef struct sp_variants {
  *  Nothing is timed if there is only one variant, if the study has quick_plan set, or if too few products are
  *  expected to repay a trial; in the last two cases the joint exchange is selected if `joint` is not NULL.
  *
- *  Collective over grid->comm. Parameters and status as for sp_product_create(), with two more:
- *  \param [in]  joint  the halo of the joint exchange; NULL: no variant uses it. Must outlive the product,
- *                      like `halo`
+ *  Collective over a->grid->comm. Parameters and status as for sp_product_create(), with two more:
+ *  \param [in]  joint  as `a`, but with the joint exchange; NULL: no variant uses it. Must outlive the
+ *                      product
  *  \param [out] all    the variants among which the product was chosen */
-spmm_status sp_product_create_fastest(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
-                                      const sp_halo *joint, int64_t k, const spmm_plan_options *options,
+spmm_status sp_product_create_fastest(const sp_ghosted_block *a, const sp_ghosted_block *joint,
+                                      const sp_matrix *slice, int64_t k, const spmm_plan_options *options,
                                       const spmm_plan_study *study, sp_variants *all, sp_product **product);
 
-/** Creates the halo of the joint exchange, if that exchange is worth a variant: options->exchange leaves the
- *  choice open, options->any_order allows the joint exchange, block->any_order is 0, rows of X do not travel
- *  as f32, and the joint exchange moves clearly fewer rows than `halo`.
+/** Creates the block with the joint exchange, if that exchange is worth a variant: options->exchange leaves
+ *  the choice open, options->any_order allows the joint exchange, block->any_order is 0, rows of X do not
+ *  travel as f32, and the joint exchange moves clearly fewer rows than that of `a`.
  *
- *  Collective over grid->comm.
- *  \param [in]  halo   the halo without partial rows
+ *  Collective over a->grid->comm.
+ *  \param [in]  a      the block without the joint exchange
  *  \param [out] joint  the caller destroys it; zeroed if it is not worth a variant, or on failure
- *  \return status as for sp_halo_create() */
-spmm_status sp_joint_halo_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo,
-                                 const spmm_plan_options *options, sp_halo *joint);
+ *  \return status as for sp_ghosted_block_create() */
+spmm_status sp_ghosted_block_create_joint(const sp_ghosted_block *a, const spmm_plan_options *options,
+                                          sp_ghosted_block *joint);
 
 #endif

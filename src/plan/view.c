@@ -6,7 +6,6 @@
 #include "base/enum_words.h"
 #include "base/fp_environment.h"
 #include "base/threads.h"
-#include "halo/joint.h"
 #include "formats/multivector.h"
 #include "plan/plan_struct.h"
 
@@ -26,14 +25,14 @@ typedef struct summary {
 
 static spmm_status summarize(const sp_product *p, summary *s)
 {
-    const sp_halo *const h = p->given;
-    const sp_halo *const partial = h->joint ? &h->joint->moves : NULL;
+    const sp_moves *const x = &p->given->moves;
+    const sp_moves *const partial = p->given->joint ? &p->given->joint->moves : NULL;
     s->sum.entries = s->most.entries = (double)p->block->csr.nnz;
-    s->sum.rows = (double)h->local.rows;
+    s->sum.rows = (double)p->local->csr.rows;
     s->sum.interior = (double)sp_row_blocks_interior_rows(&p->parts);
-    s->most.received = (double)(h->ghost_low + h->ghost_high +
+    s->most.received = (double)(x->ghost_low + x->ghost_high +
                                 (partial ? partial->ghost_low + partial->ghost_high : 0));
-    s->most.neighbors = (double)(h->sources + (partial ? partial->sources : 0));
+    s->most.neighbors = (double)(x->sources + (partial ? partial->sources : 0));
     s->most.threads = (double)p->threads;
     s->most.first_bytes = (double)sp_row_blocks_bytes(p->widths.second ? &p->widths.other : &p->parts);
     s->most.second_bytes = (double)sp_row_blocks_bytes(p->widths.second ? &p->parts : &p->widths.other);
@@ -51,7 +50,7 @@ static spmm_status summarize(const sp_product *p, summary *s)
 /** Prints how many of the rows that ranks need from other ranks are not sent. */
 static void print_kept(const sp_product *p, FILE *f)
 {
-    const int64_t read = p->given->all_moved - p->halo->all_moved;
+    const int64_t read = p->given->moves.all_moved - p->moves->all_moved;
     if (read > 0 && sp_exchange_shares(p->exchange))
         fprintf(f, "            %lld of the rows are read in place, in memory that ranks of a node share\n",
                 (long long)read);
@@ -87,8 +86,9 @@ static void print_variants(const sp_variants *all, FILE *f)
 static void print_moves(const sp_product *p, const summary *s, FILE *f)
 {
     const double row = (double)(sp_multivector_ld(p->k, p->precision) * sp_value_size(p->precision));
-    const int64_t moved = sp_halo_all_moved(p->given);
-    const double halved = sp_plan_rounds(&p->options, p->precision) ? (double)p->given->all_moved / 2 : 0;
+    const int64_t moved = sp_ghosted_block_moved(p->given);
+    const double halved = sp_plan_rounds(&p->options, p->precision) ? (double)p->given->moves.all_moved / 2
+                                                                    : 0;
     if (moved == 0) {
         fprintf(f, "exchange    none: no rank needs rows of another rank\n");
         return;

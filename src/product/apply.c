@@ -31,12 +31,12 @@ spmm_status sp_product_check_operand(const sp_product *p, const spmm_multivector
  *  between rows, and the exchange must accept the address of X. */
 static int receives_ghost_rows(const sp_product *p, const spmm_multivector *x)
 {
-    const sp_halo *const h = p->halo;
+    const sp_moves *const m = p->moves;
     if (x->layout == SPMM_COLUMN_MAJOR) return 0;
-    if (!p->column_blocks.in_x || (h->ghost_low + h->ghost_high == 0 && !p->exchange)) return 1;
-    return x->ld == sp_multivector_ld(p->k, p->precision) && x->ghost_low >= h->ghost_low &&
-           x->ghost_high >= h->ghost_high &&
-           (!p->exchange || sp_exchange_takes(p->exchange, sp_row(x, -h->ghost_low)));
+    if (!p->column_blocks.in_x || (m->ghost_low + m->ghost_high == 0 && !p->exchange)) return 1;
+    return x->ld == sp_multivector_ld(p->k, p->precision) && x->ghost_low >= m->ghost_low &&
+           x->ghost_high >= m->ghost_high &&
+           (!p->exchange || sp_exchange_takes(p->exchange, sp_row(x, -m->ghost_low)));
 }
 
 /** Checks that a buffer which this product needs may be allocated: allocation is forbidden while a stream is
@@ -82,7 +82,7 @@ static spmm_status set_x(sp_product *p, const spmm_multivector *x, const sp_exch
 /** Checks the operands of a product with 0 columns. Such a product does nothing else. */
 static spmm_status check_empty(const sp_product *p, const spmm_multivector *x, const spmm_multivector *y)
 {
-    TRY(sp_product_check_operand(p, x, p->halo->own, "x"));
+    TRY(sp_product_check_operand(p, x, p->moves->own, "x"));
     return p->pending.kinds & SP_STEP_COMPUTES ? sp_product_check_operand(p, y, p->y_rows, "y") : SPMM_OK;
 }
 
@@ -120,7 +120,7 @@ static spmm_status set_y(sp_product *p, const spmm_multivector *x, sp_value beta
     TRY(sp_product_check_operand(p, y, p->y_rows, "y"));
     TRY(sp_multivector_apart(x, y, p->function, "x", "y"));
     const spmm_multivector *const to = &p->pending.y;
-    const int64_t rows = p->halo->local.rows;
+    const int64_t rows = p->local->csr.rows;
     p->pending.y = by_rows(y);
     const int direct = p->y_rows == rows && sp_value_is(beta, p->precision, 0) &&
                        to->layout == SPMM_ROW_MAJOR &&
@@ -140,7 +140,7 @@ static spmm_status prepare(sp_product *p, const spmm_multivector *x, sp_value be
     sp_pending *const d = &p->pending;
     if (p->stream) TRY(sp_device_captures(p->stream, &d->captured));
     if (d->captured) TRY(check_capture(p));
-    TRY(sp_product_check_operand(p, x, p->halo->own, "x"));
+    TRY(sp_product_check_operand(p, x, p->moves->own, "x"));
     if (d->kinds & SP_STEP_COMPUTES) TRY(set_y(p, x, beta, y));
     const spmm_multivector rows = by_rows(x);
     return set_x(p, &rows, d->kinds & SP_STEP_MOVES ? p->exchange : NULL);

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "comm/comm.h"
 #include "kernels/kernel.h"
 #include "product/row_blocks.h"
 #include "spmm_extended.h"
@@ -144,13 +145,13 @@ spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_pr
 
 /** Parameters that all candidates of a trial of kernels have in common. */
 typedef struct sp_kernel_trial {
-    MPI_Comm comm; /**< communicator of all ranks that choose the same kernel */
-    const sp_halo *halo;
+    MPI_Comm comm;                /**< communicator of all ranks that choose the same kernel */
+    const spmm_csr *a;            /**< the block with local column indices */
     const sp_kernel *const *list; /**< [count] candidates, the one expected to be the fastest first */
     int count;
     int64_t k;    /**< columns of X in a kernel launch */
     int64_t most; /**< maximum k of later launches, see sp_row_blocks_create() */
-    double ell_limit;
+    sp_padding padding;
     int threads;
     sp_shape shape;
     double products; /**< expected number of products: candidates are timed if this number repays a trial;

@@ -46,20 +46,21 @@ static spmm_status allocate(sp_exchange *exchange, spmm_device space, int64_t by
 
 /** Sets the shape of each column block. Places copies in blocks->memory; sp_column_blocks_set() sets the
  *  addresses of column blocks that are parts of X. */
-static void place(const sp_halo *halo, spmm_precision precision, spmm_device space, sp_column_blocks *blocks)
+static void place(const sp_moves *moves, spmm_precision precision, spmm_device space,
+                  sp_column_blocks *blocks)
 {
-    const int64_t bytes = sp_halo_rows(halo) * sp_multivector_ld(blocks->width, precision) *
+    const int64_t bytes = sp_moves_rows(moves) * sp_multivector_ld(blocks->width, precision) *
                           sp_value_size(precision);
     for (int s = 0; s < blocks->count; s++)
-        blocks->x[s] = blocks->in_x
-                           ? (spmm_multivector){.rows = halo->own,
-                                                .k = blocks->width,
-                                                .precision = precision,
-                                                .space = space,
-                                                .ghost_low = halo->ghost_low,
-                                                .ghost_high = halo->ghost_high}
-                           : sp_multivector_in((char *)blocks->memory + s * bytes, halo->ghost_low, halo->own,
-                                               halo->ghost_high, blocks->width, precision, space);
+        blocks->x[s] = blocks->in_x ? (spmm_multivector){.rows = moves->own,
+                                                         .k = blocks->width,
+                                                         .precision = precision,
+                                                         .space = space,
+                                                         .ghost_low = moves->ghost_low,
+                                                         .ghost_high = moves->ghost_high}
+                                    : sp_multivector_in((char *)blocks->memory + s * bytes, moves->ghost_low,
+                                                        moves->own, moves->ghost_high, blocks->width,
+                                                        precision, space);
 }
 
 /** Determines the width of the column blocks, and whether they are parts of X. */
@@ -72,30 +73,30 @@ static void cut(int64_t k, spmm_precision precision, const sp_exchange *exchange
     blocks->in_x = count == 1 || (exchange && sp_exchange_pitch(exchange) == x_pitch);
 }
 
-void sp_column_blocks_set_k(const sp_halo *halo, int64_t k, const sp_exchange *exchange, int count,
+void sp_column_blocks_set_k(const sp_moves *moves, int64_t k, const sp_exchange *exchange, int count,
                             sp_column_blocks *blocks)
 {
     const spmm_precision precision = blocks->x[0].precision;
     const spmm_device space = blocks->x[0].space;
     cut(k, precision, exchange, count, blocks);
-    place(halo, precision, space, blocks);
+    place(moves, precision, space, blocks);
 }
 
-spmm_status sp_column_blocks_create(const sp_halo *halo, int64_t k, spmm_precision precision,
+spmm_status sp_column_blocks_create(const sp_moves *moves, int64_t k, spmm_precision precision,
                                     spmm_device space, sp_exchange *exchange, int count,
                                     sp_column_blocks *blocks)
 {
     int64_t bytes = 0, all;
     memset(blocks, 0, sizeof *blocks);
     cut(k, precision, exchange, count, blocks);
-    if (blocks->in_x) place(halo, precision, space, blocks);
+    if (blocks->in_x) place(moves, precision, space, blocks);
     if (blocks->in_x) return SPMM_OK;
-    TRY(sp_multivector_size(sp_halo_rows(halo), blocks->width, precision, &bytes));
+    TRY(sp_multivector_size(sp_moves_rows(moves), blocks->width, precision, &bytes));
     if (__builtin_mul_overflow(bytes, count, &all))
         return sp_fail(SPMM_ERR_LIMIT, "%d blocks of %lld rows of X: their size exceeds 64 bits", count,
-                       (long long)sp_halo_rows(halo));
+                       (long long)sp_moves_rows(moves));
     TRY(allocate(exchange, space, all, &blocks->memory));
-    place(halo, precision, space, blocks);
+    place(moves, precision, space, blocks);
     return SPMM_OK;
 }
 

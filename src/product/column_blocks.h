@@ -40,7 +40,7 @@ int sp_column_blocks_best(int64_t k, spmm_precision precision, int64_t rows);
  *  \param [in]  count     a number that sp_column_blocks_fit() accepts
  *  \param [out] blocks    the caller destroys them, also on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _DEVICE, _LIMIT */
-spmm_status sp_column_blocks_create(const sp_halo *halo, int64_t k, spmm_precision precision,
+spmm_status sp_column_blocks_create(const sp_moves *moves, int64_t k, spmm_precision precision,
                                     spmm_device space, sp_exchange *exchange, int count,
                                     sp_column_blocks *blocks);
 
@@ -48,7 +48,7 @@ spmm_status sp_column_blocks_create(const sp_halo *halo, int64_t k, spmm_precisi
  *  created. Allocates nothing. Local.
  *  \param [in] exchange, count  as for sp_column_blocks_create(), for an X of k columns; count is at most the
  *                               number of column blocks that were created */
-void sp_column_blocks_set_k(const sp_halo *halo, int64_t k, const sp_exchange *exchange, int count,
+void sp_column_blocks_set_k(const sp_moves *moves, int64_t k, const sp_exchange *exchange, int count,
                             sp_column_blocks *blocks);
 
 /** Returns the greatest number of column blocks up to `most` that sp_column_blocks_fit() accepts. Local. */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "comm/comm.h"
 #include "formats/multivector.h"
 
 /** A trial is worth its time only if all expected products take at least this many seconds: converting for
@@ -26,7 +25,7 @@ static spmm_status make(void *of, int i, void **made)
     spmm_status status = sp_alloc((void **)&blocks, 1, sizeof *blocks, "row blocks");
     if (status == SPMM_OK) {
         *blocks = *d->found;
-        status = sp_row_blocks_create(t->halo, t->list[i], t->k, t->most, t->ell_limit, t->threads, t->shape,
+        status = sp_row_blocks_create(t->a, t->list[i], t->k, t->most, t->padding, t->threads, t->shape,
                                       blocks);
     }
     *made = blocks;
@@ -59,7 +58,7 @@ static void destroy(void *of, void *made)
 static spmm_status make_x_and_y(timed_kernels *d, spmm_device space)
 {
     const sp_kernel_trial *const t = d->t;
-    const spmm_csr *const a = &t->halo->local;
+    const spmm_csr *const a = t->a;
     TRY(spmm_multivector_create(a->cols, t->k, a->precision, space, &d->x));
     TRY(spmm_multivector_create(a->rows, t->k, a->precision, space, &d->y));
     if (space == SPMM_CPU) sp_multivector_generate(&d->x, SP_X_UNIFORM, 1, 0, t->threads);

@@ -26,7 +26,7 @@ struct sp_partial_rows {
 static spmm_status choose(const sp_partial_rows *r, const spmm_plan_options *o, int64_t k,
                           const sp_kernel **kernel)
 {
-    const spmm_block rows = {.csr = r->joint->moves.local};
+    const spmm_block rows = {.csr = r->joint->partial};
     sp_features f;
     TRY(sp_features_of_blocks(r->grid.comm, &rows, r->threads, &f));
     return sp_choose(&f, k, o->products, rows.csr.precision, o->device, o->format, kernel, NULL, 0);
@@ -34,23 +34,23 @@ static spmm_status choose(const sp_partial_rows *r, const spmm_plan_options *o, 
 
 static spmm_status create_s(sp_partial_rows *r, int64_t k)
 {
-    const sp_halo *const h = &r->joint->moves;
-    const spmm_precision precision = r->joint->moves.local.precision;
+    const sp_moves *const m = &r->joint->moves;
+    const spmm_precision precision = r->joint->partial.precision;
     void *memory = NULL;
     int64_t bytes = 0;
     if (r->parts.kernel->device == SPMM_CPU)
-        return sp_multivector_create(h->ghost_low, h->own, h->ghost_high, k, precision, SPMM_CPU, &r->s);
-    TRY(sp_multivector_size(sp_halo_rows(h), k, precision, &bytes));
+        return sp_multivector_create(m->ghost_low, m->own, m->ghost_high, k, precision, SPMM_CPU, &r->s);
+    TRY(sp_multivector_size(sp_moves_rows(m), k, precision, &bytes));
     TRY(sp_event_create(&r->computed));
     TRY(sp_exchange_alloc(r->exchange, bytes, &memory));
-    r->s = sp_multivector_in(memory, h->ghost_low, h->own, h->ghost_high, k, precision, SPMM_CUDA);
+    r->s = sp_multivector_in(memory, m->ghost_low, m->own, m->ghost_high, k, precision, SPMM_CUDA);
     return SPMM_OK;
 }
 
 static spmm_status create_exchange(sp_partial_rows *r, const spmm_plan_options *o,
                                    const spmm_plan_study *study, int64_t k)
 {
-    const spmm_precision precision = r->joint->moves.local.precision;
+    const spmm_precision precision = r->joint->partial.precision;
     const spmm_device space = r->parts.kernel->device;
     /* on CPUs, o->transport is not used: partial rows are never in common memory, and are sent by messages */
     const spmm_transport transport = space == SPMM_CPU ? SPMM_TRANSPORT_AUTO : o->transport;
@@ -66,27 +66,27 @@ static spmm_status create_exchange(sp_partial_rows *r, const spmm_plan_options *
 static spmm_status build(sp_partial_rows *r, const spmm_plan_options *o, const spmm_plan_study *study,
                          const sp_kernel *kernel, int64_t k)
 {
-    const sp_halo *const moves = &r->joint->moves;
+    const sp_local_block rows = {.csr = r->joint->partial, .own = r->joint->partial.cols};
     MPI_Comm comm = r->grid.comm;
     if (!kernel) TRY(choose(r, o, k, &kernel));
-    sp_row_blocks_find(moves, 0, &r->parts);
-    TRY(sp_agree(
-        comm, "convert",
-        sp_row_blocks_create(moves, kernel, k, k, study->ell_limit, r->threads, r->shape, &r->parts)));
+    sp_row_blocks_find(&rows, 0, &r->parts);
+    TRY(sp_agree(comm, "convert",
+                 sp_row_blocks_create(&rows.csr, kernel, k, k, (sp_padding){.limit = study->ell_limit},
+                                      r->threads, r->shape, &r->parts)));
     TRY(create_exchange(r, o, study, k));
     spmm_status status = create_s(r, k);
     if (status == SPMM_OK) status = sp_row_sums_create(&r->joint->sums, kernel->device, &r->sums);
     return sp_agree(comm, "convert", status);
 }
 
-spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_halo *halo, const spmm_plan_options *options,
-                                   const spmm_plan_study *study, const sp_kernel *kernel, int64_t k,
-                                   int threads, sp_partial_rows **rows)
+spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_joint *joint,
+                                   const spmm_plan_options *options, const spmm_plan_study *study,
+                                   const sp_kernel *kernel, int64_t k, int threads, sp_partial_rows **rows)
 {
     sp_partial_rows *r = NULL;
     *rows = NULL;
     TRY(sp_agree(grid->comm, "convert", sp_alloc_zero((void **)&r, 1, sizeof *r, "partial rows")));
-    r->joint = halo->joint;
+    r->joint = joint;
     r->grid = *grid;
     r->grid.col_comm = MPI_COMM_NULL;
     r->threads = threads;

@@ -4,6 +4,7 @@
 #ifndef SP_PARTIAL_ROWS_H
 #define SP_PARTIAL_ROWS_H
 
+#include "halo/joint.h"
 #include "product/phases.h"
 #include "product/row_blocks.h"
 #include "spmm_extended.h"
@@ -13,16 +14,16 @@ typedef struct sp_partial_rows sp_partial_rows;
 /** Converts the matrix of the partial rows to the format of a kernel, and creates their exchange.
  *
  *  Collective over grid->comm.
- *  \param [in]  halo    its member joint is not NULL; must outlive *rows
+ *  \param [in]  joint   must outlive *rows
  *  \param [in]  kernel  the kernel; NULL: one is chosen for the matrix of the partial rows
  *  \param [in]  k       number of columns of X
  *  \param [in]  threads OpenMP threads of this rank
  *  \param [out] rows    the caller destroys it; NULL on failure
  *  \return the same status on every rank: those of sp_choose(), sp_row_blocks_create(),
  *          sp_exchange_create() */
-spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_halo *halo, const spmm_plan_options *options,
-                                   const spmm_plan_study *study, const sp_kernel *kernel, int64_t k,
-                                   int threads, sp_partial_rows **rows);
+spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_joint *joint,
+                                   const spmm_plan_options *options, const spmm_plan_study *study,
+                                   const sp_kernel *kernel, int64_t k, int threads, sp_partial_rows **rows);
 
 /** Adapts the object to products of k columns, with k at least 1 and at most the number for which the object
  *  was created.

@@ -7,7 +7,6 @@
 #include "base/enum_words.h"
 #include "base/memory.h"
 #include "base/threads.h"
-#include "halo/joint.h"
 #include "formats/multivector.h"
 #include "product/share_x.h"
 #include "product/steps.h"
@@ -65,21 +64,17 @@ static spmm_status build(const spmm_plan_options *o, const sp_features *f, sp_pr
     const sp_kernel *list[SP_MAX_CANDIDATES];
     const int blocks = p->column_blocks.count;
     sp_kernel_trial t = {.comm = p->grid->comm,
-                         .halo = p->halo, /* p->halo->local and p->given->local have the same rows; only
-                                             their column numbers differ */
+                         .a = &p->local->csr,
                          .list = list,
                          .k = p->k / blocks, /* number of columns that one kernel launch computes */
                          .most = p->k,
-                         .ell_limit = p->study.ell_limit,
+                         .padding = p->padding,
                          .threads = p->threads,
                          .shape = p->shape,
                          .products = p->study.all_kernels ? INFINITY : (double)sp_products_of(o->products)};
     spmm_status status = sp_shape_check(p->shape);
     if (status == SPMM_OK) status = list_kernels(o, f, t.k, p, list, &t.count);
     TRY(sp_agree(p->grid->comm, "plan", status));
-    p->parts.slice = p->given->joint ? NULL : p->given->slice; /* in the joint exchange, other ranks
-                                                                  multiply some entries of the slice,
-                                                                  so the slice cannot be used */
     TRY(sp_kernel_trial_run(&t, &p->parts, &p->kernel_trial));
     sp_trial_words(&p->kernel_trial, p->why, sizeof p->why);
     p->space = p->parts.kernel->device;
@@ -109,19 +104,19 @@ static spmm_status find_parts(const spmm_plan_options *o, sp_product *p)
             o->column_blocks, (long long)p->k, SP_MOST_COLUMN_BLOCKS);
     TRY(sp_agree(p->grid->comm, "plan", status));
     if (o->column_blocks > 0) p->column_blocks.count = o->column_blocks;
-    sp_row_blocks_find(p->halo, !o->no_overlap && o->column_blocks < 2, &p->parts);
-    if (o->column_blocks > 0 || o->no_overlap || o->device == SPMM_CPU || p->halo->all_moved == 0 ||
+    sp_row_blocks_find(p->local, !o->no_overlap && o->column_blocks < 2, &p->parts);
+    if (o->column_blocks > 0 || o->no_overlap || o->device == SPMM_CPU || p->moves->all_moved == 0 ||
         p->given->joint)
         return SPMM_OK;
     rows[0] = (double)sp_row_blocks_interior_rows(&p->parts);
-    rows[1] = (double)p->halo->local.rows;
+    rows[1] = (double)p->local->csr.rows;
     TRY(sp_sum(p->grid->comm, rows, 2));
     if (2 * rows[0] >= rows[1]) return SPMM_OK;
-    double ghosts = (double)(p->halo->ghost_low + p->halo->ghost_high);
+    double ghosts = (double)(p->moves->ghost_low + p->moves->ghost_high);
     TRY(sp_slowest(p->grid->comm, &ghosts, 1));
     p->column_blocks.count = sp_column_blocks_best(p->k, p->precision, (int64_t)ghosts);
     /* few interior rows hide little of the exchange, and cost another kernel launch */
-    sp_row_blocks_find(p->halo, 0, &p->parts);
+    sp_row_blocks_find(p->local, 0, &p->parts);
     return SPMM_OK;
 }
 
@@ -129,7 +124,7 @@ static spmm_status find_parts(const spmm_plan_options *o, sp_product *p)
  *  reduction, the column blocks and the list of steps. */
 static spmm_status connect(const spmm_plan_options *o, sp_product *p)
 {
-    const int64_t ld = sp_multivector_ld(p->k, p->precision), rows = p->halo->local.rows;
+    const int64_t ld = sp_multivector_ld(p->k, p->precision), rows = p->local->csr.rows;
     const int64_t size = sp_value_size(p->precision);
     const sp_exchange_options move = {
         .row_bytes = sp_multivector_ld(p->k / p->column_blocks.count, p->precision) * size,
@@ -143,18 +138,18 @@ static spmm_status connect(const spmm_plan_options *o, sp_product *p)
         .alone = p->parts.interior == 0 && p->column_blocks.count == 1 && !p->given->joint,
         .threads = p->threads,
         .rounded = sp_plan_rounds(o, p->precision)};
-    const int moves = p->halo->all_moved > 0;
+    const int moves = p->moves->all_moved > 0;
     /* even if no row is exchanged, requesting a transport that is not available is an error */
     const int named = o->transport != SPMM_TRANSPORT_AUTO &&
                       (!sp_transport_has(o->transport, SP_TRANSPORT_IN_PLACE) || p->space != SPMM_CPU);
-    if (!p->exchange && (moves || named)) TRY(sp_exchange_create(p->grid, p->halo, &move, &p->exchange));
+    if (!p->exchange && (moves || named)) TRY(sp_exchange_create(p->grid, p->moves, &move, &p->exchange));
     if (!moves && !sp_exchange_shares(p->exchange)) {
         sp_exchange_destroy(p->exchange);
         p->exchange = NULL;
     }
     if (p->given->joint && p->given->joint->moves.all_moved > 0)
-        TRY(sp_partial_rows_create(p->grid, p->given, o, &p->study, o->kernel ? p->parts.kernel : NULL, p->k,
-                                   p->threads, &p->partial));
+        TRY(sp_partial_rows_create(p->grid, p->given->joint, o, &p->study, o->kernel ? p->parts.kernel : NULL,
+                                   p->k, p->threads, &p->partial));
     /* The choice by a trial may change the bits of Y. Reductions are timed only if the options allow that, or
      * if there are two addends, whose sum has the same bits with every method. With a caller's stream nothing
      * is timed, because only NCCL can sum in that stream. */
@@ -162,7 +157,7 @@ static spmm_status connect(const spmm_plan_options *o, sp_product *p)
     TRY(sp_reduction_create(p->grid, rows * ld, p->precision, p->space, o->reduce, p->threads,
                             timed ? &p->reduce_trial : NULL, &p->reduction));
     p->y_rows = p->grid->coords[1] == 0 || sp_reduce_everywhere(sp_reduction_method(p->reduction)) ? rows : 0;
-    spmm_status status = sp_column_blocks_create(p->halo, p->k, p->precision, p->space, p->exchange,
+    spmm_status status = sp_column_blocks_create(p->moves, p->k, p->precision, p->space, p->exchange,
                                                  p->column_blocks.count, &p->column_blocks);
     p->widths.column_blocks = p->column_blocks.count;
     if (status == SPMM_OK && p->y_rows != rows)
@@ -171,36 +166,41 @@ static spmm_status connect(const spmm_plan_options *o, sp_product *p)
     return sp_agree(p->grid->comm, "convert", status);
 }
 
-static spmm_status create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo, int64_t k,
+static spmm_status create(const sp_ghosted_block *a, const sp_matrix *slice, int64_t k,
                           const spmm_plan_options *o, const spmm_plan_study *study, sp_product *p)
 {
     sp_features f;
-    p->grid = grid;
-    p->halo = p->given = halo;
-    p->block = block;
+    p->grid = a->grid;
+    p->given = a;
+    p->block = a->block;
+    p->moves = &a->moves;
+    p->local = &a->local;
     p->options = *o;
     p->function = "spmm_apply";
     p->formula = "Y := A X";
     p->k = p->widths.most = p->widths.k = k;
-    p->precision = block->csr.precision;
+    p->precision = p->block->csr.precision;
     p->shape = (sp_shape){study->block_size, study->subwarp};
     p->threads = sp_threads_of(o->threads);
     p->study = *study;
-    if (!o->kernel) TRY(sp_features_of_blocks(grid->comm, block, o->threads, &f));
-    TRY(sp_share_x(block, o, p));
+    /* in the joint exchange, other ranks multiply some entries of the slice, so the slice cannot be used */
+    p->padding = (sp_padding){study->ell_limit, a->joint ? NULL : slice};
+    if (!o->kernel) TRY(sp_features_of_blocks(p->grid->comm, p->block, o->threads, &f));
+    TRY(sp_share_x(o, p));
     TRY(find_parts(o, p));
     TRY(build(o, o->kernel ? NULL : &f, p));
     return connect(o, p);
 }
 
-spmm_status sp_product_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo, int64_t k,
+spmm_status sp_product_create(const sp_ghosted_block *a, const sp_matrix *slice, int64_t k,
                               const spmm_plan_options *options, const spmm_plan_study *study,
                               sp_product **product)
 {
     sp_product *p = NULL;
     *product = NULL;
-    spmm_status status = sp_agree(grid->comm, "plan", sp_alloc_zero((void **)&p, 1, sizeof *p, "a product"));
-    if (status == SPMM_OK) status = create(grid, block, halo, k, options, study, p);
+    spmm_status status = sp_agree(a->grid->comm, "plan",
+                                  sp_alloc_zero((void **)&p, 1, sizeof *p, "a product"));
+    if (status == SPMM_OK) status = create(a, slice, k, options, study, p);
     if (status != SPMM_OK) {
         sp_product_destroy(p);
         return status;

@@ -4,15 +4,15 @@
 #ifndef SP_PRODUCT_H
 #define SP_PRODUCT_H
 
-#include "halo/node_rows.h"
 #include "exchange/exchange.h"
+#include "halo/ghosted_block.h"
+#include "halo/node_rows.h"
 #include "product/choose.h"
 #include "product/column_blocks.h"
 #include "product/partial_rows.h"
 #include "product/phases.h"
 #include "product/reduce.h"
 #include "product/widths.h"
-#include "exchange/exchange.h"
 
 /** Buffer sizes for the reason of the choice of a kernel and for the list of the steps of a product. */
 enum { SP_WHY_BYTES = 320, SP_STEPS_BYTES = 1600 };
@@ -66,16 +66,17 @@ typedef struct sp_pending {
 
 typedef struct sp_product {
     const sp_grid *grid;
-    const sp_halo *halo;  /**< the halo of the rows that are exchanged: `given`, or the halo of `node` */
-    const sp_halo *given; /**< the halo passed to sp_product_create() */
     const spmm_block *block;
-    spmm_plan_options options; /**< the caller's */
-    spmm_plan_study study;     /**< the caller's */
-    const char *function;      /**< the public function that computes the product, for messages */
-    const char *formula;       /**< human-readable formula of the product */
-    char why[SP_WHY_BYTES];    /**< why this kernel was chosen */
-    sp_trial kernel_trial;     /**< the trial in which the kernel was chosen */
-    sp_trial reduce_trial;     /**< the trial in which the reduction was chosen */
+    const sp_ghosted_block *given; /**< the block passed to sp_product_create() */
+    const sp_moves *moves;         /**< the rows of X that are exchanged: those of `given` or of `node` */
+    const sp_local_block *local;   /**< what kernels multiply: that of `given` or of `node` */
+    spmm_plan_options options;     /**< the caller's */
+    spmm_plan_study study;         /**< the caller's */
+    const char *function;          /**< the public function that computes the product, for messages */
+    const char *formula;           /**< human-readable formula of the product */
+    char why[SP_WHY_BYTES];        /**< why this kernel was chosen */
+    sp_trial kernel_trial;         /**< the trial in which the kernel was chosen */
+    sp_trial reduce_trial;         /**< the trial in which the reduction was chosen */
     sp_product_times times;
     sp_node_rows node; /**< if ranks of a node keep X in common memory; else zeroed */
     int64_t k;         /**< columns of X and Y; 0: products do nothing */
@@ -84,6 +85,7 @@ typedef struct sp_product {
     spmm_device space; /**< memory of X and Y */
     sp_shape shape;
     int threads;
+    sp_padding padding;
     sp_row_blocks parts;
     sp_widths widths;          /**< the choice of the matrix for products of fewer columns */
     void *stream;              /**< the caller's cudaStream_t; NULL: products use the library's own streams */
@@ -107,15 +109,16 @@ static inline int sp_plan_rounds(const spmm_plan_options *o, spmm_precision prec
     return sp_rounds(precision, o->exchange_precision);
 }
 
-/** Creates a product from a grid, a block and a halo, which must outlive it: chooses kernel, exchange and
- *  reduction, converts the block, and lists the steps. spmm_plan_create_extended() explains the options.
- *  options->exchange is ignored; halo->kind is used instead.
+/** Creates a product: chooses kernel, exchange and reduction, converts the block, and lists the steps.
+ *  spmm_plan_create_extended() explains the options. options->exchange is ignored; a->kind is used instead.
  *
- *  Collective over grid->comm.
+ *  Collective over a->grid->comm.
+ *  \param [in]  a        must outlive the product
+ *  \param [in]  slice    see sp_padding
  *  \param [in]  study    not NULL
  *  \param [out] product  the caller destroys it; NULL on failure
  *  \return status as for spmm_plan_create_extended(), the same on every rank */
-spmm_status sp_product_create(const sp_grid *grid, const spmm_block *block, const sp_halo *halo, int64_t k,
+spmm_status sp_product_create(const sp_ghosted_block *a, const sp_matrix *slice, int64_t k,
                               const spmm_plan_options *options, const spmm_plan_study *study,
                               sp_product **product);
 

@@ -20,11 +20,11 @@ typedef struct row_run {
 
 /** Returns 1 if row i needs no ghost rows. If its column indices increase, checks only the first and the last
  *  entry: ghost rows lie before and after the owned rows. */
-static int is_interior(const sp_halo *h, int64_t i)
+static int is_interior(const sp_local_block *b, int64_t i)
 {
-    const spmm_csr *const a = &h->local;
-    const int64_t first = a->irp[i], end = a->irp[i + 1], low = h->ghost_low, high = low + h->own;
-    for (int64_t e = first; h->any_order && e < end; e++)
+    const spmm_csr *const a = &b->csr;
+    const int64_t first = a->irp[i], end = a->irp[i + 1], low = b->low, high = low + b->own;
+    for (int64_t e = first; b->any_order && e < end; e++)
         if (a->ja[e] < low || a->ja[e] >= high) return 0;
     return first == end || (a->ja[first] >= low && a->ja[end - 1] < high);
 }
@@ -54,16 +54,16 @@ static int by_place(const void *a, const void *b)
 
 /** Lists in `kept` the runs of interior rows that become row blocks, in increasing order of rows.
  *  \return the number of runs */
-static int interior_runs(const sp_halo *h, row_run kept[SP_MOST_INTERIOR])
+static int interior_runs(const sp_local_block *b, row_run kept[SP_MOST_INTERIOR])
 {
-    const int64_t rows = h->local.rows;
+    const int64_t rows = b->csr.rows;
     int count = 0;
     int64_t in_runs = 0;
     for (int64_t i = 0; i < rows;) {
         const int64_t first = i;
-        while (i < rows && is_interior(h, i)) i++;
+        while (i < rows && is_interior(b, i)) i++;
         if (i > first) keep((row_run){first, i}, rows, kept, &count);
-        while (i < rows && !is_interior(h, i)) i++;
+        while (i < rows && !is_interior(b, i)) i++;
     }
     for (int i = 0; i < count; i++) in_runs += kept[i].end - kept[i].first;
     if (in_runs < rows / WORTH) count = 0;
@@ -76,13 +76,12 @@ static void append(int64_t first, int64_t end, sp_row_blocks *parts)
     if (end > first) parts->part[parts->count++] = (sp_row_block){.first = first, .rows = end - first};
 }
 
-void sp_row_blocks_find(const sp_halo *halo, int overlap, sp_row_blocks *parts)
+void sp_row_blocks_find(const sp_local_block *local, int overlap, sp_row_blocks *parts)
 {
     row_run interior[SP_MOST_INTERIOR];
-    const int64_t rows = halo->local.rows;
-    /* in common memory there may be no message sources although rows are exchanged */
-    const int alone = halo->sources == 0 && !halo->node;
-    const int runs = overlap && !alone ? interior_runs(halo, interior) : 0;
+    const int64_t rows = local->csr.rows;
+    const int alone = local->csr.cols == local->own; /* there are no ghost rows */
+    const int runs = overlap && !alone ? interior_runs(local, interior) : 0;
     memset(parts, 0, sizeof *parts);
     if (runs == 0) {
         append(0, rows, parts);
@@ -117,17 +116,17 @@ static spmm_status cut_out(const spmm_csr *a, sp_row_block *part)
     return SPMM_OK;
 }
 
-spmm_status sp_row_blocks_create(const sp_halo *halo, const sp_kernel *kernel, int64_t k, int64_t most,
-                                 double ell_limit, int threads, sp_shape shape, sp_row_blocks *parts)
+spmm_status sp_row_blocks_create(const spmm_csr *a, const sp_kernel *kernel, int64_t k, int64_t most,
+                                 sp_padding padding, int threads, sp_shape shape, sp_row_blocks *parts)
 {
     parts->kernel = kernel;
     parts->made = parts->k = k;
     parts->most = most;
-    parts->ell_limit = ell_limit;
+    parts->padding = padding;
     parts->threads = threads;
     parts->shape = shape;
     for (int i = 0; i < parts->count; i++) {
-        TRY(cut_out(&halo->local, &parts->part[i]));
+        TRY(cut_out(a, &parts->part[i]));
         TRY(sp_row_block_convert(parts, &parts->part[i]));
     }
     return SPMM_OK;

@@ -4,7 +4,7 @@
 #define SP_ROW_BLOCKS_H
 
 #include "device/device.h"
-#include "halo/halo.h"
+#include "halo/local_block.h"
 #include "kernels/kernel.h"
 
 enum { SP_MOST_INTERIOR = 4, SP_MOST_ROW_BLOCKS = 2 * SP_MOST_INTERIOR + 1 };
@@ -15,9 +15,9 @@ typedef struct sp_value_maps sp_value_maps;
 /** A row block: rows [first, first + rows) of the rank's block of A, converted to the kernel's format. */
 typedef struct sp_row_block {
     int64_t first, rows;
-    spmm_csr csr;          /**< the row block in CSR; its ja and as point into halo->local */
-    int64_t entry;         /**< number of the row block's first entry in halo->local */
-    int borrowed;          /**< 1: csr.irp belongs to the halo; 0: to this row block */
+    spmm_csr csr;          /**< the row block in CSR; its ja and as point into those of the block */
+    int64_t entry;         /**< number of the row block's first entry in the block */
+    int borrowed;          /**< 1: csr.irp belongs to the block; 0: to this row block */
     sp_matrix a;           /**< the row block in the kernel's format and memory */
     sp_thread_ranges work; /**< row ranges of the OpenMP threads; zeroed on a GPU */
     void *state;           /**< private to the kernel */
@@ -26,17 +26,24 @@ typedef struct sp_row_block {
     int lost;              /**< 1: an update of values failed, and there is no matrix */
 } sp_row_block;
 
+/** How a block is converted to padded ELLPACK. Zeroed: with the default limit. */
+typedef struct sp_padding {
+    double limit; /**< the ell_limit of sp_matrix_create() */
+    /** The block as it was scattered in padded ELLPACK (distribute/scatter.h), with the columns of the block.
+     *  Kernels for SPMM_ELL use its values in place, so that the plan cannot take new values. NULL: the block
+     *  was not scattered in this format. Must outlive the row blocks. */
+    const sp_matrix *slice;
+} sp_padding;
+
 /** The row blocks of a rank's block of A. */
 typedef struct sp_row_blocks {
     const sp_kernel *kernel;
     int64_t made; /**< number of columns of X for which the format was chosen */
     int64_t k;    /**< number of columns of products */
     int64_t most; /**< maximum k of sp_row_blocks_set_k() */
-    double ell_limit;
+    sp_padding padding;
     int threads;
     sp_shape shape;
-    const sp_matrix
-        *slice; /**< the slice of the halo (sp_halo.slice), whose values ELLPACK uses in place; NULL: none */
     int count;
     int interior; /**< number of interior row blocks: part[0] to part[interior - 1] */
     sp_row_block part[SP_MOST_ROW_BLOCKS];
@@ -48,18 +55,17 @@ typedef struct sp_row_blocks {
  *  whole panels of SP_PANEL rows. Interior rows outside of these runs are computed with the boundary rows.
  *  There is only one row block if this rank has no ghost rows, if the runs have too few rows to be worth a
  *  separate kernel launch, or if `overlap` is 0. */
-void sp_row_blocks_find(const sp_halo *halo, int overlap, sp_row_blocks *parts);
+void sp_row_blocks_find(const sp_local_block *local, int overlap, sp_row_blocks *parts);
 
 /** Converts each row block to the kernel's format and memory, and calls the kernel's prepare(). Local.
- *  \param [in]     halo   must outlive *parts
+ *  \param [in]     a      the block with local column indices, whose arrays must outlive *parts
  *  \param [in]     k      number of columns of X in later products
  *  \param [in]     most   maximum k of sp_row_blocks_set_k()
- *  \param [in,out] parts  from sp_row_blocks_find(), with `slice` set if the halo has one; the caller
- *                         destroys them, also on failure
+ *  \param [in,out] parts  from sp_row_blocks_find(); the caller destroys them, also on failure
  *  \return the status of sp_matrix_create(), sp_thread_ranges_create() or the kernel's prepare();
  *          SPMM_ERR_MEMORY */
-spmm_status sp_row_blocks_create(const sp_halo *halo, const sp_kernel *kernel, int64_t k, int64_t most,
-                                 double ell_limit, int threads, sp_shape shape, sp_row_blocks *parts);
+spmm_status sp_row_blocks_create(const spmm_csr *a, const sp_kernel *kernel, int64_t k, int64_t most,
+                                 sp_padding padding, int threads, sp_shape shape, sp_row_blocks *parts);
 
 /** Adapts the row blocks to products of k columns. Local.
  *  \return SPMM_OK; otherwise the status of the kernel's prepare(), and products are undefined until the next

@@ -3,23 +3,25 @@
 
 #include <stdlib.h>
 
-#include "halo/joint.h"
 #include "formats/multivector.h"
 
 /** Creates the exchange for X in common memory. If the system has no such memory, that is an error only if
  *  the caller requested this transport. */
-static spmm_status connect(const spmm_plan_options *o, const sp_halo *halo, sp_product *p)
+static spmm_status connect(const spmm_plan_options *o, sp_product *p)
 {
     const int64_t row_bytes = sp_multivector_ld(p->k, p->precision) * sp_value_size(p->precision);
-    const sp_exchange_options move = {
-        .row_bytes = row_bytes, .space = SPMM_CPU, .transport = SPMM_TRANSPORT_SHARED, .threads = p->threads};
-    const spmm_status status = sp_exchange_create(p->grid, &p->node.halo, &move, &p->exchange);
+    const sp_exchange_options move = {.row_bytes = row_bytes,
+                                      .space = SPMM_CPU,
+                                      .transport = SPMM_TRANSPORT_SHARED,
+                                      .node = &p->node,
+                                      .threads = p->threads};
+    const spmm_status status = sp_exchange_create(p->grid, &p->node.moves, &move, &p->exchange);
     if (status == SPMM_OK) {
-        p->halo = &p->node.halo;
+        p->moves = &p->node.moves;
+        p->local = &p->node.local;
         return SPMM_OK;
     }
     sp_node_rows_destroy(&p->node);
-    p->halo = halo;
     const int lacks = status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT;
     return o->transport == SPMM_TRANSPORT_AUTO && lacks ? SPMM_OK : status;
 }
@@ -32,7 +34,7 @@ enum { FEW = 20 };
  *  with rows of other ranks, and copying them is cheap (bench/records/TABLES.md). Collective. */
 static spmm_status few_and_scattered(const sp_product *p, int *few)
 {
-    double rows[3] = {(double)p->halo->packed, (double)p->halo->own,
+    double rows[3] = {(double)p->moves->packed, (double)p->moves->own,
                       (double)(p->node.size < p->grid->dims[0])};
     TRY(sp_sum(p->grid->comm, rows, 3));
     *few = rows[0] > 0 && FEW * rows[0] < rows[1] && rows[2] == 0;
@@ -41,27 +43,27 @@ static spmm_status few_and_scattered(const sp_product *p, int *few)
 
 /** Returns the block whose columns are the rows of X that this rank needs. With the joint exchange, other
  *  ranks multiply some entries, for which no rows of X are needed here. */
-static spmm_block multiplied_here(const spmm_block *block, const sp_product *p)
+static spmm_block multiplied_here(const sp_product *p)
 {
-    spmm_block here = *block;
+    spmm_block here = *p->block;
     if (p->given->joint) here.csr = p->given->joint->rest;
     return here;
 }
 
-spmm_status sp_share_x(const spmm_block *block, const spmm_plan_options *o, sp_product *p)
+spmm_status sp_share_x(const spmm_plan_options *o, sp_product *p)
 {
     const int named = sp_transport_has(o->transport, SP_TRANSPORT_IN_PLACE);
     const char *why = NULL;
     int together = 0;
-    const spmm_block rest = multiplied_here(block, p);
+    const spmm_block rest = multiplied_here(p);
     /* rows that must travel as f32 cannot be read in common memory, where they are not rounded */
     if (sp_plan_rounds(o, p->precision)) return SPMM_OK;
-    if (o->device != SPMM_CPU || p->halo->all_moved == 0 || (!named && o->transport != SPMM_TRANSPORT_AUTO))
+    if (o->device != SPMM_CPU || p->moves->all_moved == 0 || (!named && o->transport != SPMM_TRANSPORT_AUTO))
         return SPMM_OK;
     if (o->column_blocks > 1)
         why = "X is cut into blocks of columns";
     else
-        TRY(sp_node_rows_create(p->grid, &rest, p->halo, p->threads, &p->node, &why, &together));
+        TRY(sp_node_rows_create(p->grid, &rest, p->moves, p->threads, &p->node, &why, &together));
     if (why && named) return sp_fail(SPMM_ERR_USAGE, "transport shared: %s", why);
     if (why) return SPMM_OK;
     int few = 0;
@@ -70,33 +72,33 @@ spmm_status sp_share_x(const spmm_block *block, const spmm_plan_options *o, sp_p
         sp_node_rows_destroy(&p->node);
         return SPMM_OK;
     }
-    return connect(o, p->halo, p);
+    return connect(o, p);
 }
 
 /** Allocates an X in common memory. If no area is left, allocates an X that the plan will copy into common
  *  memory. */
 static spmm_status create_shared(const sp_product *p, int64_t k, int for_copies, spmm_multivector *x)
 {
-    const sp_halo *const h = p->halo;
+    const sp_moves *const m = p->moves;
     const int64_t row_bytes = sp_multivector_ld(k, p->precision) * sp_value_size(p->precision);
     void *memory;
     TRY(sp_exchange_share(p->exchange, row_bytes, for_copies, &memory));
-    if (!memory) return sp_multivector_create(0, h->own, 0, k, p->precision, SPMM_CPU, x);
-    *x = sp_multivector_in(memory, h->ghost_low, h->own, h->ghost_high, k, p->precision, SPMM_CPU);
+    if (!memory) return sp_multivector_create(0, m->own, 0, k, p->precision, SPMM_CPU, x);
+    *x = sp_multivector_in(memory, m->ghost_low, m->own, m->ghost_high, k, p->precision, SPMM_CPU);
     return SPMM_OK;
 }
 
 spmm_status sp_product_x_create(const sp_product *p, int64_t k, int for_copies, spmm_multivector *x)
 {
-    const sp_halo *const h = p->halo;
+    const sp_moves *const m = p->moves;
     void *memory = NULL;
     int64_t bytes = 0;
-    if (k == 0) return spmm_multivector_create(h->own, 0, p->precision, p->space, x);
+    if (k == 0) return spmm_multivector_create(m->own, 0, p->precision, p->space, x);
     if (sp_exchange_shares(p->exchange)) return create_shared(p, k, for_copies, x);
     if (!p->exchange || !p->column_blocks.in_x || p->space == SPMM_CPU)
-        return sp_multivector_create(h->ghost_low, h->own, h->ghost_high, k, p->precision, p->space, x);
-    TRY(sp_multivector_size(sp_halo_rows(h), k, p->precision, &bytes));
+        return sp_multivector_create(m->ghost_low, m->own, m->ghost_high, k, p->precision, p->space, x);
+    TRY(sp_multivector_size(sp_moves_rows(m), k, p->precision, &bytes));
     TRY(sp_exchange_alloc(p->exchange, bytes, &memory));
-    *x = sp_multivector_in(memory, h->ghost_low, h->own, h->ghost_high, k, p->precision, SPMM_CUDA);
+    *x = sp_multivector_in(memory, m->ghost_low, m->own, m->ghost_high, k, p->precision, SPMM_CUDA);
     return SPMM_OK;
 }

@@ -55,10 +55,10 @@ static int undecided(const sp_product *p, int64_t k)
 static sp_kernel_trial trial_of(const sp_product *p, int64_t k)
 {
     return (sp_kernel_trial){.comm = p->grid->comm,
-                             .halo = p->halo,
+                             .a = &p->local->csr,
                              .k = k,
                              .most = p->widths.most,
-                             .ell_limit = p->study.ell_limit,
+                             .padding = p->padding,
                              .threads = p->threads,
                              .shape = p->shape,
                              .products = p->study.all_kernels ? INFINITY
@@ -92,7 +92,6 @@ static spmm_status time_matrix(const sp_product *p, sp_row_blocks *parts, int64_
 static void find_again(const sp_row_blocks *parts, sp_row_blocks *found)
 {
     memset(found, 0, sizeof *found);
-    found->slice = parts->slice;
     found->count = parts->count;
     found->interior = parts->interior;
     for (int i = 0; i < parts->count; i++) {
@@ -196,8 +195,8 @@ static spmm_status set_k(sp_product *p, int64_t k)
     TRY(sp_agree(p->grid->comm, "convert", sp_row_blocks_set_k(&p->parts, k / count)));
     TRY(sp_partial_rows_set_k(p->partial, k));
     TRY(sp_exchange_set_rows(p->exchange, sp_multivector_ld(k / count, p->precision) * size, ld * size));
-    sp_column_blocks_set_k(p->halo, k, p->exchange, count, &p->column_blocks);
-    sp_reduction_set_elements(p->reduction, p->halo->local.rows * ld);
+    sp_column_blocks_set_k(p->moves, k, p->exchange, count, &p->column_blocks);
+    sp_reduction_set_elements(p->reduction, p->local->csr.rows * ld);
     if (sp_exchange_shares(p->exchange))
         spmm_multivector_destroy(&p->x); /* the row size changes, and with it the memory layout */
     else

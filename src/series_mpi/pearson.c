@@ -38,31 +38,28 @@ static void sent_rows(const sp_pearson *p, int rank, int partner, int d, int64_t
     *rows = count - *first;
 }
 
-/** Describes the exchange of step d as a halo with at most one source rank and one target rank. Odd steps
- *  receive into the ghost rows after the owned rows, even steps into those before. */
-static spmm_status step_halo(const sp_pearson *p, int d, sp_halo *h)
+/** Lists the moves of step d, with at most one source rank and one target rank. Odd steps receive into the
+ *  ghost rows after the owned rows, even steps into those before. */
+static spmm_status step_moves(const sp_pearson *p, int d, sp_moves *m)
 {
     const int me = p->grid->rank;
     int from, to;
     int64_t first, rows;
     TRY(sp_ring_shift(p->ring, d, &from, &to));
-    *h = (sp_halo){.kind = SPMM_EXCHANGE_HALO,
-                   .ghost_low = p->z.ghost_low,
-                   .own = p->z.rows,
-                   .ghost_high = p->z.ghost_high};
-    TRY(sp_alloc_zero((void **)&h->source, 1, sizeof *h->source, "a message"));
-    TRY(sp_alloc_zero((void **)&h->target, 1, sizeof *h->target, "a message"));
+    *m = (sp_moves){.ghost_low = p->z.ghost_low, .own = p->z.rows, .ghost_high = p->z.ghost_high};
+    TRY(sp_alloc_zero((void **)&m->source, 1, sizeof *m->source, "a message"));
+    TRY(sp_alloc_zero((void **)&m->target, 1, sizeof *m->target, "a message"));
     sent_rows(p, from, me, d, &first, &rows);
     if (rows > 0) {
-        h->source[0] = (sp_halo_recv){
+        m->source[0] = (sp_source){
             .rank = from, .first = d % 2 ? p->z.ghost_low + p->z.rows : 0, .rows = rows};
-        h->sources = 1;
+        m->sources = 1;
     }
     sent_rows(p, me, to, d, &first, &rows);
     if (rows > 0) {
-        h->target[0] = (sp_halo_send){.rank = to, .first = first, .rows = rows};
-        h->targets = 1;
-        h->sent = rows;
+        m->target[0] = (sp_target){.rank = to, .first = first, .rows = rows};
+        m->targets = 1;
+        m->sent = rows;
     }
     return SPMM_OK;
 }
@@ -75,14 +72,14 @@ static spmm_status step_halo(const sp_pearson *p, int d, sp_halo *h)
 static spmm_status create_exchange(sp_pearson *p, int d)
 {
     sp_exchange_options o = {.row_bytes = sp_row_bytes(&p->z), .space = p->space, .threads = p->threads};
-    TRY(sp_agree(p->grid->comm, "pearson", step_halo(p, d, &p->halo[d])));
-    if (p->space == SPMM_CPU) return sp_exchange_create(p->grid, &p->halo[d], &o, &p->exchange[d]);
+    TRY(sp_agree(p->grid->comm, "pearson", step_moves(p, d, &p->moves[d])));
+    if (p->space == SPMM_CPU) return sp_exchange_create(p->grid, &p->moves[d], &o, &p->exchange[d]);
     o.transport = p->transport;
     if (p->transport == SPMM_TRANSPORT_NCCL &&
-        sp_exchange_create(p->grid, &p->halo[d], &o, &p->exchange[d]) == SPMM_OK)
+        sp_exchange_create(p->grid, &p->moves[d], &o, &p->exchange[d]) == SPMM_OK)
         return SPMM_OK;
     o.transport = p->transport = SPMM_TRANSPORT_STAGED;
-    return sp_exchange_create(p->grid, &p->halo[d], &o, &p->exchange[d]);
+    return sp_exchange_create(p->grid, &p->moves[d], &o, &p->exchange[d]);
 }
 
 static spmm_status allocate(sp_pearson *p, const sp_series *x)
@@ -91,7 +88,7 @@ static spmm_status allocate(sp_pearson *p, const sp_series *x)
     int64_t most = 0;
     for (int r = 0; r < p->grid->size; r++)
         if (count_of(p, r) > most) most = count_of(p, r);
-    TRY(sp_alloc_zero((void **)&p->halo, p->steps, sizeof *p->halo, "exchanges"));
+    TRY(sp_alloc_zero((void **)&p->moves, p->steps, sizeof *p->moves, "exchanges"));
     TRY(sp_alloc_zero((void **)&p->exchange, p->steps, sizeof(sp_exchange *), "exchanges"));
     TRY(sp_multivector_create(p->steps > 2 ? most : 0, x->count, p->steps > 1 ? most : 0, x->length,
                               precision, p->space, &p->z));
@@ -160,13 +157,13 @@ failed:
 void sp_pearson_destroy(sp_pearson *p)
 {
     if (!p) return;
-    for (int d = 1; d < p->steps && p->exchange && p->halo; d++) {
+    for (int d = 1; d < p->steps && p->exchange && p->moves; d++) {
         sp_exchange_destroy(p->exchange[d]);
-        sp_halo_destroy(&p->halo[d]);
+        sp_moves_destroy(&p->moves[d]);
     }
     sp_ring_destroy(&p->ring);
     sp_free(p->exchange);
-    sp_free(p->halo);
+    sp_free(p->moves);
     spmm_multivector_destroy(&p->z);
     if (p->space == SPMM_CUDA) {
         sp_device_free(p->weight);
@@ -185,7 +182,7 @@ int64_t sp_pearson_received(const sp_pearson *p)
 {
     int64_t rows = 0;
     for (int d = 1; d < p->steps; d++)
-        if (p->halo[d].sources) rows += p->halo[d].source[0].rows;
+        if (p->moves[d].sources) rows += p->moves[d].source[0].rows;
     return rows * sp_row_bytes(&p->z);
 }
 

@@ -19,7 +19,7 @@ struct sp_pearson {
     spmm_transport transport;
     spmm_multivector z; /**< centered series of this rank; the ghost rows are two receive buffers for series
                              of other ranks */
-    sp_halo *halo;      /**< [steps] rows that each step sends and receives; halo[0] is unused */
+    sp_moves *moves;    /**< [steps] rows that each step sends and receives; moves[0] is unused */
     sp_exchange **exchange;
     int64_t edge; /**< maximum number of rows, and of columns, in a tile */
     void *tile;   /**< [edge * edge] memory of the current tile: numerators, then coefficients */

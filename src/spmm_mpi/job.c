@@ -9,7 +9,6 @@
 #include "base/memory.h"
 #include "base/words.h"
 #include "cli/progress.h"
-#include "halo/joint.h"
 #include "io/generators.h"
 #include "files/dense_file.h"
 #include "files/matrix_write.h"
@@ -241,32 +240,33 @@ static const char *x_text(const sp_options *o, char *buf, size_t n)
 }
 
 /** Returns the number of ranks from which this rank receives rows of X or partial rows of Y. */
-static int neighbors(const sp_halo *h)
+static int neighbors(const sp_ghosted_block *b)
 {
-    const sp_halo *const other = h->joint ? &h->joint->moves : NULL;
-    int count = h->sources;
+    const sp_moves *const x = &b->moves, *const other = b->joint ? &b->joint->moves : NULL;
+    int count = x->sources;
     for (int i = 0, j = 0; other && i < other->sources; i++) {
-        while (j < h->sources && h->source[j].rank < other->source[i].rank) j++;
-        count += j == h->sources || h->source[j].rank != other->source[i].rank;
+        while (j < x->sources && x->source[j].rank < other->source[i].rank) j++;
+        count += j == x->sources || x->source[j].rank != other->source[i].rank;
     }
     return count;
 }
 
-spmm_status sp_job_note_halo(const sp_grid *grid, const sp_halo *halo, sp_record *record)
+spmm_status sp_job_note_moves(const sp_ghosted_block *b, sp_record *record)
 {
-    const sp_halo *const partial = halo->joint ? &halo->joint->moves : NULL;
+    const sp_grid *const grid = b->grid;
+    const sp_moves *const x = &b->moves, *const partial = b->joint ? &b->joint->moves : NULL;
     const int64_t rows = partial ? partial->ghost_low + partial->ghost_high : 0;
-    double all = (double)(halo->local.nnz + (partial ? partial->local.nnz : 0));
-    double most[3] = {(double)(halo->ghost_low + halo->ghost_high + rows), neighbors(halo), all};
+    double all = (double)(b->local.csr.nnz + (partial ? b->joint->partial.nnz : 0));
+    double most[3] = {(double)(x->ghost_low + x->ghost_high + rows), neighbors(b), all};
     TRY(sp_slowest(grid->comm, most, 3));
     TRY(sp_sum(grid->comm, &all, 1));
     record->imbalance = all > 0 ? most[2] * grid->size / all : 1;
     record->moved.rows = (int64_t)most[0];
     record->moved.neighbors = (int)most[1];
-    record->moved.all_rows = sp_halo_all_moved(halo);
+    record->moved.all_rows = sp_ghosted_block_moved(b);
     record->moved.partial_rows = partial ? partial->all_moved : 0;
-    record->moved.bcast_rows = halo->all_bcast;
-    record->run.exchange = record->moved.all_rows > 0 ? sp_exchange_word(halo->kind) : "none";
+    record->moved.bcast_rows = b->all_bcast;
+    record->run.exchange = record->moved.all_rows > 0 ? sp_exchange_word(b->kind) : "none";
     return SPMM_OK;
 }
 
@@ -300,17 +300,23 @@ spmm_status sp_job_preamble(const sp_job *job, sp_record *record)
     const sp_options *const o = &job->options;
     const sp_grid *const grid = &job->place.grid;
     const spmm_block *const block = &job->dist.block;
-    const sp_halo *const halo = &job->dist.halo;
-    const sp_rank_row mine = {job->place.binding, {grid->coords[0], grid->coords[1]},
-                              block->row_begin,   block->csr.rows,
-                              block->col_begin,   block->csr.cols,
-                              block->csr.nnz,     sp_csr_bytes(&block->csr),
-                              block->x_rows,      halo->ghost_low + halo->ghost_high,
-                              halo->sent,         halo->sources,
-                              halo->targets};
+    const sp_moves *const x = &job->dist.ghosted.moves;
+    const sp_rank_row mine = {job->place.binding,
+                              {grid->coords[0], grid->coords[1]},
+                              block->row_begin,
+                              block->csr.rows,
+                              block->col_begin,
+                              block->csr.cols,
+                              block->csr.nnz,
+                              sp_csr_bytes(&block->csr),
+                              block->x_rows,
+                              x->ghost_low + x->ghost_high,
+                              x->sent,
+                              x->sources,
+                              x->targets};
     sp_rank_row *all = NULL;
     note_run(job, record);
-    TRY(sp_job_note_halo(grid, halo, record));
+    TRY(sp_job_note_moves(&job->dist.ghosted, record));
     TRY(sp_job_slowest(grid, &record->seconds));
     spmm_status status = SPMM_OK;
     if (sp_is_root(&job->place))
@@ -362,8 +368,8 @@ spmm_status sp_job_check_conversions(const sp_place *place, const spmm_csr *a, d
 void sp_job_destroy(sp_job *job)
 {
     sp_distribution *const d = &job->dist;
-    sp_halo_destroy(&d->halo);
-    sp_halo_destroy(&d->joint);
+    sp_ghosted_block_destroy(&d->ghosted);
+    sp_ghosted_block_destroy(&d->joint);
     sp_matrix_destroy(&d->slice);
     spmm_block_destroy(&d->block); /* before input.a, whose arrays the block may share */
     sp_ranges_destroy(&d->ranges);

@@ -5,7 +5,7 @@
 #define SP_SPMM_MPI_JOB_H
 
 #include "cli/program.h"
-#include "halo/halo.h"
+#include "halo/ghosted_block.h"
 #include "distribute/scatter.h"
 #include "files/matrix_file.h"
 #include "partition/comm_volume.h"
@@ -39,10 +39,10 @@ typedef struct sp_distribution {
     sp_ranges ranges; /**< row and column blocks of A, and the owners of the rows of X */
     spmm_block block; /**< this rank's block of A */
     sp_matrix slice;  /**< --scatter-format ell: the received block, whose values plans use; else zeroed */
-    sp_halo halo;     /**< the halo of a product: the rows of X that are exchanged */
-    int64_t *perm;    /**< rank 0, if rows are renumbered: perm[i] is the new index of row i of A as read */
-    sp_halo joint;    /**< the halo of the joint exchange, if that may be chosen; else zeroed */
-    int64_t *x_old;   /**< if rows are renumbered and X is generated: indices that this rank's rows of X had
+    sp_ghosted_block ghosted; /**< this rank's block with its ghost rows */
+    int64_t *perm; /**< rank 0, if rows are renumbered: perm[i] is the new index of row i of A as read */
+    sp_ghosted_block joint; /**< the same with the joint exchange, if that may be chosen; else zeroed */
+    int64_t *x_old; /**< if rows are renumbered and X is generated: indices that this rank's rows of X had
                            before renumbering; else NULL */
 } sp_distribution;
 
@@ -66,8 +66,14 @@ typedef struct sp_job {
     sp_reference reference;
 } sp_job;
 
-/* The phases, except sp_halo_create(). All are collective over the place's grid and return the same status on
- * every rank. Each sets its arguments that are not const. */
+/** Returns the block as it was scattered in padded ELLPACK; NULL without --scatter-format ell. Local. */
+static inline const sp_matrix *sp_job_slice(const sp_job *job)
+{
+    return job->options.scatter_padded ? &job->dist.slice : NULL;
+}
+
+/* The phases, except sp_ghosted_block_create(). All are collective over the place's grid and return the same
+ * status on every rank. Each sets its arguments that are not const. */
 
 /** Detects, before the matrix is read, conditions under which the run would fail, e.g. a transport that is
  *  not available or an output file that cannot be written. On rank 0, opens the file of the matrix and reads
@@ -191,9 +197,9 @@ spmm_plan_options sp_job_plan_options(const sp_options *o, const sp_binding *bin
 /** Returns the study options (spmm_extended.h) that all plans of the job share. Local. */
 spmm_plan_study sp_job_plan_study(const sp_options *o);
 
-/** Stores in the record the communication of a product with `halo`, and the imbalance of the ranks' numbers
- *  of entries. Collective over the grid. */
-spmm_status sp_job_note_halo(const sp_grid *grid, const sp_halo *halo, sp_record *record);
+/** Stores in the record the communication of a product with `ghosted`, and the imbalance of the ranks'
+ *  numbers of entries. Collective over the grid. */
+spmm_status sp_job_note_moves(const sp_ghosted_block *ghosted, sp_record *record);
 
 /** Arrays for the times in seconds of repeated products, each [repeat]; NULL: this time is not measured. The
  *  times of parts, which are measured if `kernel` is not NULL, make small products on a GPU longer: they are

@@ -102,8 +102,7 @@ static spmm_status note_auto(sp_session *s, int i, const sp_record *runs)
     options.format = job->options.format;
     options.transport = s->transport;
     study.all_kernels = 0;
-    TRY(sp_plan_create(&job->place.grid, &job->dist.block, &job->dist.halo, NULL, k, &options, &study,
-                       &plan));
+    TRY(sp_plan_create(&job->dist.ghosted, NULL, sp_job_slice(job), k, &options, &study, &plan));
     sp_plan_facts_of(plan, &facts);
     const double taken = median_of(runs, s->runs, k, facts.kernel->id),
                  best = median_of(runs, s->runs, k, NULL);

@@ -20,13 +20,13 @@ typedef struct run {
     int64_t k;
     sp_record record;
     spmm_plan *plan;
-    const sp_halo *halo;            /* the halo of the plan */
-    spmm_multivector x, y;          /* this rank's rows of X and Y, in the memory of the plan's device */
-    spmm_multivector y_host;        /* copy of y in host memory if y is on a GPU; otherwise unused */
-    spmm_multivector x_whole;       /* rank 0: the whole X, if it must be generated for verification */
-    const spmm_multivector *x_seen; /* rank 0: the whole X for verification: x_whole, x or input.x */
-    spmm_multivector gathered;      /* rank 0: the whole Y, or its sampled rows */
-    double *seconds;                /* [TIMES * repeat], see times_of() */
+    const sp_ghosted_block *ghosted; /* that of the plan */
+    spmm_multivector x, y;           /* this rank's rows of X and Y, in the memory of the plan's device */
+    spmm_multivector y_host;         /* copy of y in host memory if y is on a GPU; otherwise unused */
+    spmm_multivector x_whole;        /* rank 0: the whole X, if it must be generated for verification */
+    const spmm_multivector *x_seen;  /* rank 0: the whole X for verification: x_whole, x or input.x */
+    spmm_multivector gathered;       /* rank 0: the whole Y, or its sampled rows */
+    double *seconds;                 /* [TIMES * repeat], see times_of() */
 } run;
 
 /** The times that run.seconds stores for each repetition. STILL is a product without the exchange of X. */
@@ -72,7 +72,7 @@ spmm_plan_study sp_job_plan_study(const sp_options *o)
 static spmm_status note_facts(const sp_job *job, const sp_plan_facts *facts, run *r)
 {
     sp_record *rec = &r->record;
-    r->halo = facts->halo;
+    r->ghosted = facts->ghosted;
     rec->plan.variants = *facts->variants;
     rec->plan.reductions = *facts->reduce_trial;
     snprintf(rec->plan.steps, sizeof rec->plan.steps, "%s", facts->steps);
@@ -82,12 +82,12 @@ static spmm_status note_facts(const sp_job *job, const sp_plan_facts *facts, run
     rec->run.transport = facts->transport == SPMM_TRANSPORT_AUTO ? "none"
                                                                  : sp_transport_word(facts->transport);
     rec->run.backend = facts->backend;
-    rec->run.rounded = sp_options_round(&job->options) && facts->halo->all_moved > 0;
+    rec->run.rounded = sp_options_round(&job->options) && facts->ghosted->moves.all_moved > 0;
     rec->run.reduce = facts->reduce == SPMM_REDUCE_AUTO ? "none" : sp_reduce_word(facts->reduce);
     double rows[2] = {(double)facts->interior_rows, (double)job->dist.block.csr.rows};
     TRY(sp_sum(job->place.grid.comm, rows, 2));
     rec->moved.interior = rows[1] > 0 ? rows[0] / rows[1] : 1;
-    return sp_job_note_halo(&job->place.grid, facts->halo, rec);
+    return sp_job_note_moves(facts->ghosted, rec);
 }
 
 /** Stores in the record the other library that provides the kernel, if any, and the name of its function.
@@ -119,7 +119,7 @@ static spmm_status make_plan(sp_session *s, run *r)
     spmm_plan_options options = sp_job_plan_options(&job->options, &job->place.binding);
     spmm_plan_study study = sp_job_plan_study(&job->options);
     sp_plan_facts facts;
-    const sp_halo *const joint = job->dist.joint.joint ? &job->dist.joint : NULL;
+    const sp_ghosted_block *const joint = job->dist.joint.joint ? &job->dist.joint : NULL;
     snprintf(r->record.run.why, SP_WHY_BYTES, "named");
     const double start = MPI_Wtime();
     options.kernel = r->kernel ? r->kernel->id : NULL;
@@ -127,8 +127,7 @@ static spmm_status make_plan(sp_session *s, run *r)
     options.transport = s->transport;
     if (job->options.all_kernels)
         study.quick_plan = 1; /* no timing of exchanges: all kernels use the same one */
-    TRY(sp_plan_create(&job->place.grid, &job->dist.block, &job->dist.halo, joint, r->k, &options, &study,
-                       &r->plan));
+    TRY(sp_plan_create(&job->dist.ghosted, joint, sp_job_slice(job), r->k, &options, &study, &r->plan));
     r->record.seconds.convert = MPI_Wtime() - start;
     sp_plan_facts_of(r->plan, &facts);
     if (s->transport == SPMM_TRANSPORT_AUTO) s->transport = facts.transport;
@@ -250,7 +249,7 @@ static spmm_status products(const sp_job *job, run *r)
     (void)sp_device_last_launch(); /* discards the launch recorded during the plan's trials */
     TRY(sp_job_time(&job->place.grid, r->plan, &r->x, &r->y, job->options.warmup, repeat, &whole));
     r->record.run.shape = sp_device_last_launch();
-    if (sp_halo_all_moved(r->halo) > 0) {
+    if (sp_ghosted_block_moved(r->ghosted) > 0) {
         TRY(sp_job_time_exchange(&job->place.grid, r->plan, &r->x, repeat, times_of(job, r, EXCHANGE)));
         TRY(sp_job_time_local(&job->place.grid, r->plan, &r->x, &r->y, repeat, times_of(job, r, STILL)));
     }
@@ -334,8 +333,8 @@ static spmm_status collect(const sp_job *job, run *r)
 static int must_be_exact(const sp_job *job, const run *r)
 {
     if (job->place.grid.dims[1] > 1)
-        return 0;                 /* Y is the sum of several partial Y, which rounds differently */
-    if (r->halo->joint) return 0; /* some rows of Y are sums of partial rows */
+        return 0;                    /* Y is the sum of several partial Y, which rounds differently */
+    if (r->ghosted->joint) return 0; /* some rows of Y are sums of partial rows */
     if (r->record.run.rounded) return 0;
     return sp_kernel_is_exact(r->kernel, job->options.precision, job->input.facts.longest);
 }

@@ -193,10 +193,9 @@ static spmm_status distribute(sp_job *job, sp_record *record, int *ended)
     }
     start = MPI_Wtime();
     d->block.any_order = d->cut.any_order;
-    TRY(sp_halo_create(&place->grid, &d->block, o->exchange, place->binding.threads, &d->halo));
-    if (o->scatter_padded) d->halo.slice = &d->slice;
+    TRY(sp_ghosted_block_create(&place->grid, &d->block, o->exchange, place->binding.threads, &d->ghosted));
     const spmm_plan_options options = sp_job_plan_options(o, &place->binding);
-    TRY(sp_joint_halo_create(&place->grid, &d->block, &d->halo, &options, &d->joint));
+    TRY(sp_ghosted_block_create_joint(&d->ghosted, &options, &d->joint));
     record->seconds.halo = lap(&start);
     TRY(sp_job_preamble(job, record));
     *ended = o->action == SP_ACTION_SCATTER_ONLY;
