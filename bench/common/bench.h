@@ -252,7 +252,10 @@ const char *time_calls(timed_call call, void *of, int count, double *median);
 const char *agree(const char *problem);
 
 /** Returns the message of a status; NULL for SPMM_OK. Local. */
-const char *failed(spmm_status status);
+static inline const char *failed(spmm_status status)
+{
+    return status == SPMM_OK ? NULL : spmm_error_message();
+}
 
 /* ---- gpu_matrix.c: local ---- */
 

@@ -32,8 +32,6 @@ const char *agree(const char *problem)
     return text;
 }
 
-const char *failed(spmm_status status) { return status == SPMM_OK ? NULL : spmm_error_message(); }
-
 static int has_failed(contender *c, const char *problem)
 {
     problem = agree(problem);

@@ -1,4 +1,5 @@
-/** Communicators of one rank each, with their attributes; groups; Cartesian communicators; datatypes. */
+/** Communicators of one rank each, with their attributes, which MPI_Finalize() deletes; groups; Cartesian
+ *  communicators; datatypes. */
 #include <pthread.h>
 
 #include "contrib/one_rank/one_rank.h"
@@ -82,6 +83,17 @@ int MPI_Comm_free(MPI_Comm *comm)
     sp_one_rank_drop_messages(*comm);
     free(*comm);
     *comm = MPI_COMM_NULL;
+    return MPI_SUCCESS;
+}
+
+int MPI_Finalize(void)
+{
+    sp_one_rank_must_run("MPI_Finalize");
+    sp_one_rank_delete_attributes(MPI_COMM_SELF);
+    sp_one_rank_delete_attributes(MPI_COMM_WORLD);
+    sp_one_rank_drop_messages(MPI_COMM_SELF);
+    sp_one_rank_drop_messages(MPI_COMM_WORLD);
+    sp_one_rank_end();
     return MPI_SUCCESS;
 }
 

@@ -44,6 +44,9 @@ struct spmm_one_rank_request {
  *  Local. */
 void sp_one_rank_must_run(const char *call);
 
+/** Records that MPI_Finalize() has been called. Local. */
+void sp_one_rank_end(void);
+
 /** Passes an error of a call to the error handler of comm, or of MPI_COMM_WORLD if comm is NULL. Returns the
  *  code or ends the program, as the handler requires. Local. */
 int sp_one_rank_fail(MPI_Comm comm, int code, const char *call);

@@ -529,3 +529,12 @@ def check_gpu(operand, name):
     gpu, found = opened_gpu(), gpu_of(operand.address)
     if found is not None and gpu is not None and found != gpu:
         raise ValueError(f"{name} is on GPU {found}, and libspmm computes on GPU {gpu}: copy it there")
+
+
+def by_parts(multiply, x, dtype):
+    """Returns the product with an x of any type of numbers. multiply: the product with an array of NumPy of
+    that dtype."""
+    x = np.asarray(x)
+    if x.dtype.kind == "c":
+        return by_parts(multiply, x.real, dtype) + 1j * by_parts(multiply, x.imag, dtype)
+    return multiply(np.ascontiguousarray(x, dtype))

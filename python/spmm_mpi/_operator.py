@@ -7,8 +7,9 @@ forever."""
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
+from ._agreement import agree, attempt
+from ._arrays import by_parts
 from ._library import Error
-from ._plan import agree, attempt, by_parts
 
 LEAVE = -1
 

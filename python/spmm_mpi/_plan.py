@@ -16,6 +16,7 @@ from . import _gpu_matrix as gpu_matrix
 from . import _library as c
 from . import _matrix as matrix
 from . import _world as world
+from ._agreement import agree, attempt, check_alike
 from ._arguments import ABSENT, INT_MAX, INT64_MAX, comm_and_matrix, real_number, whole_number
 from ._product import Made, Product, usual_on_gpu
 
@@ -35,42 +36,6 @@ def serialized(method):
         with self._lock:
             return method(self, *arguments, **named)
     return alone
-
-
-# ---- agreement of the ranks ----
-
-RAISED = {kind.__name__: kind for kind in (TypeError, ValueError, MemoryError, c.Error)}
-
-
-def agree(comm, error, facts=None):
-    """Returns every rank's facts. If any rank has an error, all ranks raise the same one: that of the lowest
-    such rank. Collective."""
-    mine = error and (type(error).__name__, str(error)), facts
-    said = comm.allgather(mine) if comm.size > 1 else [mine]
-    for rank, (failed, _) in enumerate(said):
-        if failed:
-            kind, text = failed
-            text = text if comm.size == 1 else f"rank {rank}: {text}"
-            raise (RAISED[kind](text) if kind in RAISED else c.Error(f"{text} ({kind})")) from error
-    return [fact for _, fact in said]
-
-
-def attempt(function, *arguments):
-    """Returns (the function's result, None) or (None, its exception): for local work before the ranks
-    agree."""
-    try:
-        return function(*arguments), None
-    except Exception as error:  # other ranks must learn of any exception
-        return None, error
-
-
-def check_alike(said, names):
-    """Refuses arguments that differ between ranks. said: a tuple of arguments for each rank. Raises the same
-    ValueError on every rank."""
-    for rank, facts in enumerate(said):
-        for name, first, here in zip(names, said[0], facts):
-            if here != first:
-                raise ValueError(f"{name} is {first!r} on rank 0 and {here!r} on rank {rank}, expected the same on all ranks")
 
 
 # ---- arguments ----
@@ -785,7 +750,7 @@ class Plan:
             y = np.empty_like(part)
             y[self._cut.rows] = by @ part[self._cut.rows]
             return y
-        return by_parts(multiply, x, self._dtype)
+        return arrays.by_parts(multiply, x, self._dtype)
 
     def matvec(self, x):
         """Returns A x, if the plan has one rank. Because of this method, matmat(), rmatvec() and rmatmat(),
@@ -965,15 +930,6 @@ class Transposed:
     def apply(self, X, *, out, alpha=1.0, beta=0.0):
         """See Plan.apply_transposed."""
         return self.T.apply_transposed(X, out=out, alpha=alpha, beta=beta)
-
-
-def by_parts(multiply, x, dtype):
-    """Returns the product with an x of any type of numbers. multiply: the product with an array of NumPy of
-    that dtype."""
-    x = np.asarray(x)
-    if x.dtype.kind == "c":
-        return by_parts(multiply, x.real, dtype) + 1j * by_parts(multiply, x.imag, dtype)
-    return multiply(np.ascontiguousarray(x, dtype))
 
 
 def columns_in(x):

@@ -59,6 +59,17 @@ static spmm_status read_file(sp_job_input *input)
     return SPMM_OK;
 }
 
+sp_stencil sp_job_stencil(const sp_options *o, const sp_place *place)
+{
+    sp_stencil s = {.side = 0};
+    const int cpu = o->device == SP_DEVICE_CPU ||
+                    (o->device == SP_DEVICE_AUTO && place->binding.device == SPMM_CPU);
+    if (o->action == SP_ACTION_DRY_RUN && !o->cache && !sp_options_may_join(o) &&
+        !(cpu && o->ranks_per_node > 1))
+        s.side = sp_gen_stencil(o->matrix, &s.dimensions, &s.star);
+    return s;
+}
+
 static spmm_status generate(const sp_options *o, const sp_place *place, sp_job_input *input)
 {
     input->info = (sp_mtx_info){.format = "generated", .field = "real", .symmetry = "general"};

@@ -1,34 +1,17 @@
 /** Chooses the grid and the blocks, and selects rows to verify. Implements --dry-run. */
 #include "base/memory.h"
 #include "base/words.h"
-#include "io/generators.h"
 #include "partition/comm_volume.h"
 #include "spmm_mpi/grid_cost.h"
 #include "spmm_mpi/job.h"
 
 /* ---- the grid ---- */
 
-static int counts_joint(const sp_options *o)
-{
-    return o->exchange == SPMM_EXCHANGE_JOINT ||
-           (o->exchange == SPMM_EXCHANGE_AUTO && o->bits == SP_BITS_ANY);
-}
-
-sp_stencil sp_job_stencil(const sp_options *o, const sp_place *place)
-{
-    sp_stencil s = {.side = 0};
-    const int cpu = o->device == SP_DEVICE_CPU ||
-                    (o->device == SP_DEVICE_AUTO && place->binding.device == SPMM_CPU);
-    if (o->action == SP_ACTION_DRY_RUN && !o->cache && !counts_joint(o) && !(cpu && o->ranks_per_node > 1))
-        s.side = sp_gen_stencil(o->matrix, &s.dimensions, &s.star);
-    return s;
-}
-
 /** Returns the cost model for the largest K of the run. */
 static sp_cost_model usual_model(const sp_options *o, const sp_place *place, const sp_job_input *input)
 {
     return (sp_cost_model){.exchange = o->exchange,
-                           .joint = counts_joint(o),
+                           .joint = sp_options_may_join(o),
                            .k = sp_most_columns(&input->columns),
                            .threads = place->binding.threads,
                            .per_node = o->ranks_per_node,

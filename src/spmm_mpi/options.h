@@ -102,6 +102,13 @@ static inline int sp_options_round(const sp_options *o)
     return sp_rounds(o->precision, o->exchange_precision);
 }
 
+/** Returns 1 if the exchange may be the joint one. Local. */
+static inline int sp_options_may_join(const sp_options *o)
+{
+    return o->exchange == SPMM_EXCHANGE_JOINT ||
+           (o->exchange == SPMM_EXCHANGE_AUTO && o->bits == SP_BITS_ANY);
+}
+
 /** Returns the maximum K of the list, at least 1. Local. */
 int64_t sp_most_columns(const sp_columns *columns);
 
