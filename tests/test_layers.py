@@ -1,5 +1,6 @@
 """The layers of docs/DESIGN.md: every #include and every call of MPI, CUDA, METIS and exit is checked against its table of
-folders."""
+folders. Neither includes, nor calls between C files, nor imports of Python form a circle."""
+import ast
 import collections
 import os
 import pathlib
@@ -33,9 +34,9 @@ def layers():
             for place, (folder, mpi, seen) in enumerate(rows)}
 
 
-def sources():
-    """{path: text} of every source in src, contrib, kernels and include."""
-    found = [p for top in ("src", "contrib", "kernels", "include") for p in sorted((ROOT / top).rglob("*"))]
+def sources(*tops):
+    """{path: text} of every source in these folders."""
+    found = [p for top in tops for p in sorted((ROOT / top).rglob("*"))]
     return {str(p.relative_to(ROOT)): p.read_text() for p in found if p.suffix in (".c", ".h", ".cu", ".cuh", ".def")}
 
 
@@ -86,6 +87,52 @@ def sees_mpi(files, table):
     return [f"{path} sees <mpi.h>" for path in sorted(seeing) if table[os.path.dirname(path)].mpi == "no"]
 
 
+def in_circles(arrows):
+    """The nodes on circles of (from, to), and those on paths between circles."""
+    while True:
+        left = [(a, b) for a, b in arrows if a != b and any(b == c for c, _ in arrows) and any(a == d for _, d in arrows)]
+        if len(left) == len(arrows):
+            return sorted({a for a, _ in left})
+        arrows = left
+
+
+def circles_of_includes(files):
+    """The files on circles of #include, and the folders of src, contrib, kernels and include on such circles."""
+    found = {arrow for arrow in includes(files) if arrow[1]}
+    return in_circles(sorted(found)) + in_circles(sorted({(os.path.dirname(a), os.path.dirname(b)) for a, b in found}))
+
+
+def circles_of_calls(files):
+    """The C files on circles of calls; functions that two files define, one of which the build links, do not count."""
+    where = {name: paths for (kind, name), paths in defined(files).items() if kind == "function"}
+    arrows = set()
+    for path, text in files.items():
+        if path.endswith((".c", ".cu")):
+            text = code(text)
+            called = set(re.findall(r"(?<![.>\w])([a-z]\w+)\(", text)) - set(re.findall(r"^static [\w *]*?\b([a-z]\w+)\(", text, re.M))
+            arrows |= {(path, *where[name]) for name in called if len(where.get(name, ())) == 1}
+    return in_circles(sorted(arrows))
+
+
+def circles_of_imports(texts):
+    """The modules on circles of imports, those in functions included. texts: {path: text} of Python sources."""
+    arrows = set()
+    for path, text in texts.items():
+        here = os.path.dirname(path)
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom):
+                base = "/".join([*here.split("/")[:len(here.split("/")) + 1 - node.level]] if node.level else []) or here
+                names = [node.module, *(f"{node.module or ''}.{name.name}".strip(".") for name in node.names)]
+            elif isinstance(node, ast.Import):
+                base, names = here, [name.name for name in node.names]
+            else:
+                continue
+            for name in filter(None, names):
+                place = name.replace(".", "/")
+                arrows |= {(path, other) for other in (f"{base}/{place}.py", f"{here.split('/')[0]}/{place}.py") if other in texts}
+    return in_circles(sorted(arrows))
+
+
 def lines_with(pattern, files, without=lambda path: False):
     return [f"{path}:{number}: {line.strip()}" for path, text in files.items() if not without(path)
             for number, line in enumerate(code(text).split("\n"), 1) if re.search(pattern, line)]
@@ -122,7 +169,7 @@ def exported(library):
     return {line.split()[2] for line in table.splitlines() if line.split()[1] in "TDBRVWi"}
 
 
-files, table = sources(), layers()
+files, table = sources("src", "contrib", "kernels", "include"), layers()
 
 with test("the table of folders in docs/DESIGN.md has every folder of src, contrib and kernels, and no other"):
     equal(sorted(table), sorted({os.path.dirname(path) for path in files}))
@@ -146,6 +193,29 @@ for path, line, why in (("src/base/memory.h", '#include "plan/plan.h"', "src/bas
     with test(f"and one that does is found: {why}"):
         planted = {**files, path: f"{line}\n{files[path]}"}
         assert why in wrong_includes(planted, table), wrong_includes(planted, table)
+
+benches = sources("bench")
+scripts = {str(p.relative_to(ROOT)): p.read_text() for top in ("python", "bench", "contrib", "jobs", "mk") for p in (ROOT / top).rglob("*")
+           if p.suffix == ".py" or top == "jobs" and p.is_file() and p.read_bytes()[:30].startswith(b"#!/usr/bin/env python3")}
+
+with test("includes form no circle, neither of files nor of folders, and a circle of either kind is found"):
+    equal(circles_of_includes({**files, **benches}), [])
+    for header, other in (("src/halo/moves.h", "src/halo/joint.h"), ("src/halo/moves.h", "src/exchange/exchange_peer.h")):
+        found = circles_of_includes({**files, header: f'#include "{other[4:]}"\n{files[header]}'})
+        assert header in found and other in found, found
+    found = circles_of_includes({**files, "src/halo/moves.c": '#include "exchange/exchange_backend.h"\n' + files["src/halo/moves.c"]})
+    equal(found[-2:], ["src/exchange", "src/halo"])
+
+with test("calls between C files form no circle, and one that does is found"):
+    equal([circles_of_calls(group) for group in (files, benches)], [[], []])
+    found = circles_of_calls({**files, "src/halo/moves.c": files["src/halo/moves.c"] + "\nvoid f(void) { sp_joint_destroy(NULL); }\n"})
+    equal(found, ["src/halo/joint.c", "src/halo/moves.c"])
+
+with test("imports form no circle, and one in a function is found"):
+    equal(circles_of_imports(scripts), [])
+    path = "python/spmm_mpi/_arrays.py"
+    found = circles_of_imports({**scripts, path: scripts[path] + "\n\ndef f():\n    from ._plan import Plan\n"})
+    assert path in found and "python/spmm_mpi/_plan.py" in found, found
 
 with test("MPI is called only in folders that the table allows to"):
     equal(lines_with(r"\bP?MPI_[A-Z][a-z_]*[a-z] *\(", files, lambda p: table[os.path.dirname(p)].mpi == "yes"), [])
