@@ -32,9 +32,7 @@ static void make(const char *spec, const spmm_plan_options *options, made *m)
     CHECK_INT(sp_grid_create(MPI_COMM_WORLD, size, 1, &m->grid), SPMM_OK);
     CHECK_INT(sp_ghosted_block_create(&m->grid, &m->block, options->exchange, 1, &m->ghosted), SPMM_OK);
     CHECK_INT(sp_ghosted_block_create_joint(&m->ghosted, options, &m->joint), SPMM_OK);
-    CHECK_INT(
-        sp_plan_create(&m->ghosted, m->joint.joint ? &m->joint : NULL, NULL, K, options, &study, &m->plan),
-        SPMM_OK);
+    CHECK_INT(sp_plan_create(&m->ghosted, &m->joint, NULL, K, options, &study, &m->plan), SPMM_OK);
     sp_plan_facts_of(m->plan, &m->facts);
 }
 

@@ -74,8 +74,7 @@ typedef enum sp_tag {
     SP_TAG_GATHER_JA,     /* gather: column indices of a block of A */
     SP_TAG_GATHER_AS,     /* gather: values of a block of A */
     SP_TAG_ROW_COUNTS,    /* parallel reading: number of entries per row */
-    SP_TAG_HALO_LIST,     /* halo: list of the rows of X that the sender of the list needs */
-    SP_TAG_JOINT,         /* joint exchange: entries of A that the receiver multiplies */
+    SP_TAG_HALO_LIST,     /* halo: lists of rows of X, and the rows of A that the receiver multiplies */
     SP_TAG_ROWS,          /* halo exchange: rows of X */
     SP_TAG_PEER_SETUP,    /* peer exchange: handshake between two ranks */
     SP_TAG_PARTIAL,       /* reduce: partial sums of Y */

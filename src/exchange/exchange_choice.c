@@ -16,7 +16,7 @@ enum { BACKENDS = sizeof backends / sizeof *backends };
 
 /** Returns 1 if backend b moves an X in memory `space` with the given transport; SPMM_TRANSPORT_AUTO stands
  *  for any transport. */
-static int moves(const sp_backend *b, spmm_transport transport, spmm_device space)
+static int is_for(const sp_backend *b, spmm_transport transport, spmm_device space)
 {
     return b->space == space && (transport == SPMM_TRANSPORT_AUTO || b->transport == transport);
 }
@@ -29,7 +29,7 @@ static const sp_backend *last_backend(spmm_transport transport, spmm_device spac
     const sp_backend *last = NULL;
     *count = 0;
     for (const sp_backend *b = backends; b < backends + BACKENDS; b++) {
-        if (!moves(b, transport, space)) continue;
+        if (!is_for(b, transport, space)) continue;
         if (b->use != SP_USE_QUEUED) last = b;
         ++*count;
     }
@@ -160,7 +160,7 @@ static spmm_status list_backends(candidates *c, const sp_backend *only, int rest
     for (const sp_backend *b = backends; b < backends + BACKENDS; b++) {
         const int serves = c->options->queued ? b->ops->queues : b->use != SP_USE_QUEUED;
         int there;
-        if (!moves(b, c->options->transport, SPMM_CUDA)) continue;
+        if (!is_for(b, c->options->transport, SPMM_CUDA)) continue;
         if (only ? b != only || rest : !serves || is_first(b, c) == rest) continue;
         TRY(sp_transport_there(c->grid->comm, b->transport, SPMM_CUDA, &there, NULL));
         if (!there) continue;

@@ -8,10 +8,10 @@
 
 static const char what[] = "the joint exchange";
 
-/** Numbers of rows and entries that are sent to, or received from, one rank. */
-typedef struct amount {
-    int64_t rows, entries;
-} amount;
+/** Numbers of rows and entries that are sent to, or received from, each rank. */
+typedef struct amounts {
+    int64_t *rows, *entries; /* [parts] each */
+} amounts;
 
 /** Rows of A, stored one after the other. */
 typedef struct given_rows {
@@ -28,10 +28,9 @@ typedef struct splitting {
     sp_joint_cover cover;
     unsigned char *gone; /* [nnz] 1: another rank multiplies the entry */
     int64_t *load;       /* [parts] number of entries that each rank would multiply without balance() */
-    amount *give, *take; /* [parts] each. give: rows that other ranks compute for this rank; take: rows that
-                            this rank computes for others */
+    amounts give, take;  /* give: rows that other ranks compute for this rank; take: rows that this rank
+                            computes for others */
     given_rows out, in;
-    MPI_Request *request;
     sp_joint *joint;
 } splitting;
 
@@ -45,11 +44,11 @@ static void mark_gone(splitting *s)
     for (int p = 0; p < s->parts; p++)
         for (int64_t i = c->pair[p]; i < c->pair[p + 1]; i++) {
             if (!c->moved[i]) continue;
-            s->give[p].rows++;
+            s->give.rows[p]++;
             for (int64_t e = c->start[i]; e < c->start[i + 1]; e++) {
                 if (c->comes[c->needed[p] + c->col[e]]) continue;
                 s->gone[c->entry[e]] = 1;
-                s->give[p].entries++;
+                s->give.entries[p]++;
             }
         }
 }
@@ -63,9 +62,17 @@ static void give_more(splitting *s, int p, int64_t most)
         for (int64_t e = c->start[i]; e < c->start[i + 1] && c->moved[i] && most > 0; e++) {
             if (s->gone[c->entry[e]]) continue;
             s->gone[c->entry[e]] = 1;
-            s->give[p].entries++;
+            s->give.entries[p]++;
             most--;
         }
+}
+
+/** Tells each rank what this rank gives it, and sets s->take. Collective. */
+static spmm_status tell_amounts(splitting *s)
+{
+    MPI_Comm comm = s->grid->col_comm;
+    TRY(SP_MPI(MPI_Alltoall(s->give.rows, 1, MPI_INT64_T, s->take.rows, 1, MPI_INT64_T, comm)));
+    return SP_MPI(MPI_Alltoall(s->give.entries, 1, MPI_INT64_T, s->take.entries, 1, MPI_INT64_T, comm));
 }
 
 /** Balances the load. An entry whose row and column are both exchanged can be multiplied by the rank that
@@ -77,8 +84,8 @@ static spmm_status balance(splitting *s, int64_t *load)
 {
     double mean = 0, lack = 0;
     int64_t mine = s->a->nnz;
-    TRY(SP_MPI(MPI_Alltoall(s->give, 2, MPI_INT64_T, s->take, 2, MPI_INT64_T, s->grid->col_comm)));
-    for (int p = 0; p < s->parts; p++) mine += s->take[p].entries - s->give[p].entries;
+    TRY(tell_amounts(s));
+    for (int p = 0; p < s->parts; p++) mine += s->take.entries[p] - s->give.entries[p];
     TRY(SP_MPI(MPI_Allgather(&mine, 1, MPI_INT64_T, load, 1, MPI_INT64_T, s->grid->col_comm)));
     for (int p = 0; p < s->parts; p++) mean += (double)load[p] / s->parts;
     for (int p = 0; p < s->parts; p++) lack += (double)load[p] < mean ? mean - (double)load[p] : 0;
@@ -95,7 +102,7 @@ static spmm_status copy_rest(const splitting *s)
     spmm_csr *const rest = &s->joint->rest;
     const size_t size = (size_t)sp_value_size(a->precision);
     *rest = (spmm_csr){.rows = a->rows, .cols = a->cols, .nnz = a->nnz, .precision = a->precision};
-    for (int p = 0; p < s->parts; p++) rest->nnz -= s->give[p].entries;
+    for (int p = 0; p < s->parts; p++) rest->nnz -= s->give.entries[p];
     TRY(sp_alloc((void **)&rest->irp, a->rows + 1, sizeof *rest->irp, what));
     TRY(sp_alloc((void **)&rest->ja, rest->nnz, sizeof *rest->ja, what));
     TRY(sp_alloc(&rest->as, rest->nnz, size, what));
@@ -132,75 +139,37 @@ static void fill_out(splitting *s)
         }
 }
 
-static spmm_status allocate_rows(const amount *all, int parts, spmm_precision precision, given_rows *list)
+static spmm_status allocate_rows(const amounts *all, int parts, spmm_precision precision, given_rows *list)
 {
-    amount sum = {0, 0};
+    int64_t rows = 0, entries = 0;
     for (int p = 0; p < parts; p++) {
-        sum.rows += all[p].rows;
-        sum.entries += all[p].entries;
+        rows += all->rows[p];
+        entries += all->entries[p];
     }
-    if (sum.rows > INT32_MAX)
+    if (rows > INT32_MAX)
         return sp_fail(SPMM_ERR_LIMIT,
                        "%lld partial rows on a rank in the joint exchange, over 2^31 - 1: use more ranks",
-                       (long long)sum.rows);
-    TRY(sp_alloc((void **)&list->length, sum.rows, sizeof *list->length, what));
-    TRY(sp_alloc((void **)&list->ja, sum.entries, sizeof *list->ja, what));
-    return sp_alloc((void **)&list->as, sum.entries, (size_t)sp_value_size(precision), what);
+                       (long long)rows);
+    TRY(sp_alloc((void **)&list->length, rows, sizeof *list->length, what));
+    TRY(sp_alloc((void **)&list->ja, entries, sizeof *list->ja, what));
+    return sp_alloc((void **)&list->as, entries, (size_t)sp_value_size(precision), what);
 }
 
-/* ---- messages ---- */
-
-/** A function that starts a message: sp_irecv() or start_sending(). */
-typedef spmm_status start_message(MPI_Comm comm, int rank, int tag, void *data, int64_t bytes,
-                                  MPI_Request *request, int *count);
-
-static spmm_status start_sending(MPI_Comm comm, int rank, int tag, void *data, int64_t bytes,
-                                 MPI_Request *request, int *count)
-{
-    return sp_isend(comm, rank, tag, data, bytes, request, count);
-}
-
-/** Starts the messages to or from all ranks, three messages per rank. */
-static spmm_status start(const splitting *s, start_message *begin, const amount *all, const given_rows *list,
-                         int *count)
-{
-    MPI_Comm comm = s->grid->col_comm;
-    const int64_t size = sp_value_size(s->a->precision);
-    amount at = {0, 0};
-    for (int p = 0; p < s->parts; p++) {
-        TRY(begin(comm, p, SP_TAG_JOINT, list->length + at.rows, 4 * all[p].rows, s->request, count));
-        TRY(begin(comm, p, SP_TAG_JOINT, list->ja + at.entries, 4 * all[p].entries, s->request, count));
-        TRY(begin(comm, p, SP_TAG_JOINT, list->as + at.entries * size, size * all[p].entries, s->request,
-                  count));
-        at.rows += all[p].rows;
-        at.entries += all[p].entries;
-    }
-    return SPMM_OK;
-}
-
-static int messages(const splitting *s, const amount *all)
-{
-    int n = 0;
-    for (int p = 0; p < s->parts; p++)
-        n += sp_chunks(4 * all[p].rows) + sp_chunks(4 * all[p].entries) +
-             sp_chunks(sp_value_size(s->a->precision) * all[p].entries);
-    return n;
-}
-
+/** Sends each rank the rows that it computes for this rank, and receives those of the others. Collective. */
 static spmm_status swap_rows(splitting *s)
 {
-    int count = 0;
-    TRY(SP_MPI(MPI_Alltoall(s->give, 2, MPI_INT64_T, s->take, 2, MPI_INT64_T, s->grid->col_comm)));
-    spmm_status status = allocate_rows(s->give, s->parts, s->a->precision, &s->out);
-    if (status == SPMM_OK) status = allocate_rows(s->take, s->parts, s->a->precision, &s->in);
-    if (status == SPMM_OK)
-        status = sp_alloc((void **)&s->request, messages(s, s->give) + messages(s, s->take),
-                          sizeof(MPI_Request), what);
-    TRY(sp_agree(s->grid->comm, "halo", status));
+    MPI_Comm comm = s->grid->col_comm, all = s->grid->comm;
+    const amounts *const give = &s->give, *const take = &s->take;
+    const spmm_precision precision = s->a->precision;
+    TRY(tell_amounts(s));
+    spmm_status status = allocate_rows(give, s->parts, precision, &s->out);
+    if (status == SPMM_OK) status = allocate_rows(take, s->parts, precision, &s->in);
+    TRY(sp_agree(all, "halo", status));
     fill_out(s);
-    TRY(start(s, sp_irecv, s->take, &s->in, &count));
-    TRY(start(s, start_sending, s->give, &s->out, &count));
-    return sp_wait(s->request, count);
+    TRY(sp_swap_lists(comm, all, 4, give->rows, s->out.length, take->rows, s->in.length));
+    TRY(sp_swap_lists(comm, all, 4, give->entries, s->out.ja, take->entries, s->in.ja));
+    return sp_swap_lists(comm, all, sp_value_size(precision), give->entries, s->out.as, take->entries,
+                         s->in.as);
 }
 
 /* ---- entries from other ranks ---- */
@@ -210,7 +179,7 @@ static spmm_status make_partial(splitting *s)
 {
     spmm_csr *const m = &s->joint->partial;
     int64_t rows = 0;
-    for (int p = 0; p < s->parts; p++) rows += s->take[p].rows;
+    for (int p = 0; p < s->parts; p++) rows += s->take.rows[p];
     *m = (spmm_csr){
         .rows = rows, .cols = s->first[s->me + 1] - s->first[s->me], .precision = s->a->precision};
     TRY(sp_alloc((void **)&m->irp, rows + 1, sizeof *m->irp, what));
@@ -233,7 +202,7 @@ static spmm_status list_moves(splitting *s)
     TRY(sp_alloc((void **)&m->source, s->parts, sizeof *m->source, what));
     TRY(sp_alloc((void **)&m->target, s->parts, sizeof *m->target, what));
     for (int p = 0; p < s->parts; p++) {
-        const int64_t comes = s->give[p].rows, goes = s->take[p].rows;
+        const int64_t comes = s->give.rows[p], goes = s->take.rows[p];
         if (comes > 0) m->source[m->sources++] = (sp_source){p, in + (p > s->me ? m->own : 0), comes};
         if (goes > 0) m->target[m->targets++] = (sp_target){p, 0, out, goes};
         *(p < s->me ? &m->ghost_low : &m->ghost_high) += comes;
@@ -295,11 +264,11 @@ static spmm_status split(splitting *s, int threads)
 {
     TRY(sp_alloc_zero((void **)&s->joint, 1, sizeof *s->joint, what));
     TRY(sp_alloc_zero((void **)&s->gone, s->a->nnz, 1, what));
-    TRY(sp_alloc_zero((void **)&s->give, s->parts, sizeof *s->give, what));
-    TRY(sp_alloc_zero((void **)&s->take, s->parts, sizeof *s->take, what));
+    int64_t **const counts[] = {&s->give.rows, &s->give.entries, &s->take.rows, &s->take.entries, &s->load};
+    for (int n = 0; n < 5; n++) TRY(sp_alloc_zero((void **)counts[n], s->parts, sizeof **counts[n], what));
     TRY(sp_joint_cover_create(s->a, 0, s->a->rows, s->first, s->parts, s->me, threads, &s->cover));
     mark_gone(s);
-    return sp_alloc((void **)&s->load, s->parts, sizeof *s->load, what);
+    return SPMM_OK;
 }
 
 static spmm_status build(splitting *s, int threads)
@@ -326,15 +295,16 @@ spmm_status sp_joint_create(const sp_grid *grid, const spmm_block *block, const 
     sp_joint_cover_destroy(&s.cover);
     sp_free(s.gone);
     sp_free(s.load);
-    sp_free(s.give);
-    sp_free(s.take);
+    sp_free(s.give.rows);
+    sp_free(s.give.entries);
+    sp_free(s.take.rows);
+    sp_free(s.take.entries);
     sp_free(s.out.length);
     sp_free(s.out.ja);
     sp_free(s.out.as);
     sp_free(s.in.length);
     sp_free(s.in.ja);
     sp_free(s.in.as);
-    sp_free(s.request);
     if (status != SPMM_OK) {
         sp_joint_destroy(s.joint);
         s.joint = NULL;

@@ -97,9 +97,7 @@ static spmm_status create(const char *function, MPI_Comm comm, const spmm_block 
         sp_ghosted_block_create(&own->grid, block, o->exchange, sp_threads_of(o->threads), &own->ghosted),
         failed);
     TRY_GOTO(sp_ghosted_block_create_joint(&own->ghosted, o, &own->joint), failed);
-    TRY_GOTO(
-        sp_plan_create(&own->ghosted, own->joint.joint ? &own->joint : NULL, NULL, k > 0 ? k : 1, o, s, plan),
-        failed);
+    TRY_GOTO(sp_plan_create(&own->ghosted, &own->joint, NULL, k > 0 ? k : 1, o, s, plan), failed);
     (*plan)->own = own;
     (*plan)->k_max = (*plan)->forward->k = k;
     sp_product_use_stream((*plan)->forward, o->stream); /* the trials of the set-up are complete */

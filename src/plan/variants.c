@@ -201,8 +201,13 @@ spmm_status sp_product_create_fastest(const sp_ghosted_block *a, const sp_ghoste
                                       const spmm_plan_study *study, sp_variants *all, sp_product **product)
 {
     memset(all, 0, sizeof *all);
-    trials t = {
-        .a = a, .joint = joint, .slice = slice, .k = k, .options = *options, .study = study, .all = all};
+    trials t = {.a = a,
+                .joint = joint && joint->joint ? joint : NULL,
+                .slice = slice,
+                .k = k,
+                .options = *options,
+                .study = study,
+                .all = all};
     TRY(check_exact(a, options));
     TRY(sp_product_create(a, slice, k, options, study, product));
     sp_product *const p = t.first = *product;

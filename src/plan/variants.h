@@ -29,8 +29,8 @@ typedef struct sp_variants {
  *  expected to repay a trial; in the last two cases the joint exchange is selected if `joint` is not NULL.
  *
  *  Collective over a->grid->comm. Parameters and status as for sp_product_create(), with two more:
- *  \param [in]  joint  as `a`, but with the joint exchange; NULL: no variant uses it. Must outlive the
- *                      product
+ *  \param [in]  joint  as `a`, but with the joint exchange; NULL or zeroed: no variant uses it.
+ *                      Must outlive the product
  *  \param [out] all    the variants among which the product was chosen */
 spmm_status sp_product_create_fastest(const sp_ghosted_block *a, const sp_ghosted_block *joint,
                                       const sp_matrix *slice, int64_t k, const spmm_plan_options *options,

@@ -62,16 +62,8 @@ static spmm_status list_kernels(const spmm_plan_options *o, const sp_features *f
 static spmm_status build(const spmm_plan_options *o, const sp_features *f, sp_product *p)
 {
     const sp_kernel *list[SP_MAX_CANDIDATES];
-    const int blocks = p->column_blocks.count;
-    sp_kernel_trial t = {.comm = p->grid->comm,
-                         .a = &p->local->csr,
-                         .list = list,
-                         .k = p->k / blocks, /* number of columns that one kernel launch computes */
-                         .most = p->k,
-                         .padding = p->padding,
-                         .threads = p->threads,
-                         .shape = p->shape,
-                         .products = p->study.all_kernels ? INFINITY : (double)sp_products_of(o->products)};
+    sp_kernel_trial t = sp_product_trial(p, p->k / p->column_blocks.count);
+    t.list = list;
     spmm_status status = sp_shape_check(p->shape);
     if (status == SPMM_OK) status = list_kernels(o, f, t.k, p, list, &t.count);
     TRY(sp_agree(p->grid->comm, "plan", status));

@@ -122,6 +122,9 @@ spmm_status sp_product_create(const sp_ghosted_block *a, const sp_matrix *slice,
                               const spmm_plan_options *options, const spmm_plan_study *study,
                               sp_product **product);
 
+/** Returns a trial of kernels that compute k columns per launch, without candidates. Local. */
+sp_kernel_trial sp_product_trial(const sp_product *product, int64_t k);
+
 /** Adapts the product to k columns, from 0 to the number for which it was created.
  *
  *  Collective over the grid, while no product is computed. If sp_product_converts() returns 1 for this k, the

@@ -41,21 +41,14 @@ static spmm_status few_and_scattered(const sp_product *p, int *few)
     return SPMM_OK;
 }
 
-/** Returns the block whose columns are the rows of X that this rank needs. With the joint exchange, other
- *  ranks multiply some entries, for which no rows of X are needed here. */
-static spmm_block multiplied_here(const sp_product *p)
-{
-    spmm_block here = *p->block;
-    if (p->given->joint) here.csr = p->given->joint->rest;
-    return here;
-}
-
 spmm_status sp_share_x(const spmm_plan_options *o, sp_product *p)
 {
     const int named = sp_transport_has(o->transport, SP_TRANSPORT_IN_PLACE);
     const char *why = NULL;
     int together = 0;
-    const spmm_block rest = multiplied_here(p);
+    spmm_block here = *p->block;
+    /* with the joint exchange, other ranks multiply some entries, which need no rows of X here */
+    if (p->given->joint) here.csr = p->given->joint->rest;
     /* rows that must travel as f32 cannot be read in common memory, where they are not rounded */
     if (sp_plan_rounds(o, p->precision)) return SPMM_OK;
     if (o->device != SPMM_CPU || p->moves->all_moved == 0 || (!named && o->transport != SPMM_TRANSPORT_AUTO))
@@ -63,7 +56,7 @@ spmm_status sp_share_x(const spmm_plan_options *o, sp_product *p)
     if (o->column_blocks > 1)
         why = "X is cut into blocks of columns";
     else
-        TRY(sp_node_rows_create(p->grid, &rest, p->moves, p->threads, &p->node, &why, &together));
+        TRY(sp_node_rows_create(p->grid, &here, p->moves, p->threads, &p->node, &why, &together));
     if (why && named) return sp_fail(SPMM_ERR_USAGE, "transport shared: %s", why);
     if (why) return SPMM_OK;
     int few = 0;

@@ -52,7 +52,7 @@ static int undecided(const sp_product *p, int64_t k)
     return !p->widths.decided && !p->options.kernel && k <= NARROW && 2 * k <= p->widths.most;
 }
 
-static sp_kernel_trial trial_of(const sp_product *p, int64_t k)
+sp_kernel_trial sp_product_trial(const sp_product *p, int64_t k)
 {
     return (sp_kernel_trial){.comm = p->grid->comm,
                              .a = &p->local->csr,
@@ -84,7 +84,7 @@ static int list_others(sp_product *p, const sp_features *f, int64_t k, const sp_
 /** Times the kernel of one matrix. Collective. */
 static spmm_status time_matrix(const sp_product *p, sp_row_blocks *parts, int64_t k, double *seconds)
 {
-    const sp_kernel_trial t = trial_of(p, k);
+    const sp_kernel_trial t = sp_product_trial(p, k);
     TRY(sp_agree(p->grid->comm, "convert", sp_row_blocks_set_k(parts, k)));
     return sp_kernel_trial_time(&t, parts, seconds);
 }
@@ -106,7 +106,7 @@ static spmm_status decide(sp_product *p)
 {
     const sp_kernel *list[SP_MAX_CANDIDATES];
     const int tries = sp_plan_tries(&p->options, &p->study);
-    sp_kernel_trial t = trial_of(p, 1);
+    sp_kernel_trial t = sp_product_trial(p, 1);
     sp_row_blocks second;
     sp_features f;
     double first = INFINITY, seconds = 0;

@@ -119,7 +119,6 @@ static spmm_status make_plan(sp_session *s, run *r)
     spmm_plan_options options = sp_job_plan_options(&job->options, &job->place.binding);
     spmm_plan_study study = sp_job_plan_study(&job->options);
     sp_plan_facts facts;
-    const sp_ghosted_block *const joint = job->dist.joint.joint ? &job->dist.joint : NULL;
     snprintf(r->record.run.why, SP_WHY_BYTES, "named");
     const double start = MPI_Wtime();
     options.kernel = r->kernel ? r->kernel->id : NULL;
@@ -127,7 +126,8 @@ static spmm_status make_plan(sp_session *s, run *r)
     options.transport = s->transport;
     if (job->options.all_kernels)
         study.quick_plan = 1; /* no timing of exchanges: all kernels use the same one */
-    TRY(sp_plan_create(&job->dist.ghosted, joint, sp_job_slice(job), r->k, &options, &study, &r->plan));
+    TRY(sp_plan_create(&job->dist.ghosted, &job->dist.joint, sp_job_slice(job), r->k, &options, &study,
+                       &r->plan));
     r->record.seconds.convert = MPI_Wtime() - start;
     sp_plan_facts_of(r->plan, &facts);
     if (s->transport == SPMM_TRANSPORT_AUTO) s->transport = facts.transport;
