@@ -55,4 +55,23 @@ int sp_exit_code(spmm_status status);
         if (status != SPMM_OK) goto label; \
     } while (0)
 
+/* Checks of the arguments that a program passes to the functions of spmm.h. The messages name the function,
+ * the argument and what was expected. */
+
+/** Checks that a pointer argument is not NULL. Local.
+ *  \param [in] function  name of the public function (its __func__), for the message
+ *  \param [in] name      name of the argument, for the message
+ *  \param [in] expected  what was expected, the end of the message "FUNCTION: NAME is NULL, expected ..."
+ *  \return SPMM_OK, SPMM_ERR_USAGE */
+spmm_status sp_given(const char *function, const char *name, const void *pointer, const char *expected);
+
+/** Checks that an argument is a value of its enumeration: low <= value <= high. Local.
+ *  \param [in] type  name of the enumeration, for the message
+ *  \return SPMM_OK, SPMM_ERR_USAGE */
+spmm_status sp_among(const char *function, const char *name, int value, const char *type, int low, int high);
+
+/** Checks that the argument `precision` is a value of spmm_precision. Local.
+ *  \return SPMM_OK, SPMM_ERR_USAGE */
+spmm_status sp_precision_check(const char *function, spmm_precision precision);
+
 #endif

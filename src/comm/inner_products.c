@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/arguments.h"
+#include "base/status.h"
 #include "base/fp_environment.h"
 #include "base/memory.h"
 #include "comm/comm.h"

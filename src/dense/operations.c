@@ -1,6 +1,6 @@
 /** Implements the public functions on multivectors of one rank: spmm_multivector_times(), _axpby(),
  *  _scale(). */
-#include "base/arguments.h"
+#include "base/status.h"
 #include "base/enum_words.h"
 #include "base/fp_environment.h"
 #include "base/threads.h"

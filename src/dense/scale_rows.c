@@ -1,5 +1,5 @@
 /** Multiplies rows of multivectors by numbers: spmm_multivector_scale_rows(). */
-#include "base/arguments.h"
+#include "base/status.h"
 #include "base/enum_words.h"
 #include "base/fp_environment.h"
 #include "base/threads.h"

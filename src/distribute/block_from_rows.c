@@ -1,7 +1,7 @@
 /** Makes blocks from rows that another library has distributed. */
 #include <string.h>
 
-#include "base/arguments.h"
+#include "base/status.h"
 #include "base/fp_environment.h"
 #include "base/memory.h"
 #include "base/threads.h"

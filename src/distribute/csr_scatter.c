@@ -1,7 +1,7 @@
 /** Implements spmm_csr_scatter(): distributes a matrix in CSR. */
 #include <string.h>
 
-#include "base/arguments.h"
+#include "base/status.h"
 #include "base/fp_environment.h"
 #include "distribute/scatter.h"
 #include "formats/csr.h"

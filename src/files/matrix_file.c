@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/arguments.h"
+#include "base/status.h"
 #include "base/environment.h"
 #include "base/fp_environment.h"
 #include "base/threads.h"

@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "base/arguments.h"
+#include "base/status.h"
 #include "base/memory.h"
 #include "base/search.h"
 #include "base/threads.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/arguments.h"
+#include "base/status.h"
 #include "base/enum_words.h"
 #include "base/fp_environment.h"
 #include "base/output_file.h"

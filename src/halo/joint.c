@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/value_type.h"
 #include "partition/joint_cover.h"
 
 static const char what[] = "the joint exchange";

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/arguments.h"
+#include "base/status.h"
 #include "base/fp_environment.h"
 #include "base/memory.h"
 #include "base/random.h"

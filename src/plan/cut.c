@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/arguments.h"
+#include "base/status.h"
 #include "base/fp_environment.h"
 #include "base/memory.h"
 #include "base/threads.h"

@@ -1,5 +1,5 @@
 /** The diagonal of a plan's matrix. */
-#include "base/arguments.h"
+#include "base/status.h"
 #include "base/enum_words.h"
 #include "base/fp_environment.h"
 #include "base/memory.h"

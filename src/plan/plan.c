@@ -2,7 +2,7 @@
 #include <sched.h>
 #include <string.h>
 
-#include "base/arguments.h"
+#include "base/status.h"
 #include "base/fp_environment.h"
 #include "base/memory.h"
 #include "base/threads.h"

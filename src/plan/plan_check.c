@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "base/arguments.h"
+#include "base/status.h"
 #include "base/environment.h"
 #include "base/threads.h"
 #include "device/device.h"

@@ -1,5 +1,5 @@
 /** Ensures that only one thread at a time uses a plan. */
-#include "base/arguments.h"
+#include "base/status.h"
 #include "base/threads.h"
 #include "plan/plan_struct.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/arguments.h"
+#include "base/status.h"
 #include "base/memory.h"
 #include "device/device.h"
 #include "device/device_ops.h"

@@ -2,7 +2,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "base/arguments.h"
+#include "base/status.h"
 #include "base/fp_environment.h"
 #include "base/memory.h"
 #include "device/device.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/arguments.h"
+#include "base/status.h"
 #include "base/enum_words.h"
 #include "base/fp_environment.h"
 #include "base/threads.h"
