@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/stats.h"
+#include "cli/stats.h"
 #include "dense/dense.h"
 #include "formats/multivector.h"
 

@@ -8,9 +8,9 @@
 
 #include "base/memory.h"
 #include "base/random.h"
-#include "partition/comm_volume.h"
-#include "partition/partition.h"
-#include "partition/reorder.h"
+#include "order/comm_volume.h"
+#include "order/partition.h"
+#include "order/reorder.h"
 #include "formats/csr.h"
 #include "common/bench.h"
 

@@ -14,7 +14,7 @@
 #include "base/memory.h"
 #include "comm/binding.h"
 #include "device/device.h"
-#include "partition/partition.h"
+#include "order/partition.h"
 #include "formats/multivector.h"
 #include "series_mpi/pearson.h"
 #include "common/bench.h"

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/stats.h"
+#include "cli/stats.h"
 #include "formats/multivector.h"
 #include "plan/plan.h"
 

@@ -17,9 +17,9 @@
 #include "base/memory.h"
 #include "base/search.h"
 #include "common/bench.h"
-#include "partition/reorder.h"
+#include "order/reorder.h"
 #include "formats/matrix.h"
-#include "formats/row_clusters.h"
+#include "order/row_clusters.h"
 #include "formats/summation.h"
 
 enum { BLOCKS = 132, UNITS = 2 * BLOCKS, MOST_SLOTS = 608 };

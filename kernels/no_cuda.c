@@ -5,9 +5,9 @@
 #include "device/device_ops.h"
 #include "device/difference.h"
 #include "formats/panel.h"
-#include "formats/row_clusters.h"
+#include "order/row_clusters.h"
 #include "formats/sell.h"
-#include "kernels/grid_order.h"
+#include "order/grid_order.h"
 #include "kernels/kernel.h"
 
 static spmm_status refuse(void)

@@ -117,5 +117,5 @@ $(B)/yield.so: mk/yield.c $(B)/flags
 ifeq ($(KIND),asan-clang)
 # clang would take minutes for the loops that are expanded for each K: gcc's build checks them for undefined
 # behavior
-$(B)/kernels/cpu/cpu_loops_%.o: override OPT += -fno-sanitize=$(UNDEFINED)
+$(B)/kernels/loops/cpu_loops_%.o: override OPT += -fno-sanitize=$(UNDEFINED)
 endif

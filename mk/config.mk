@@ -301,15 +301,15 @@ cuda_link = -L$(dir $(1)) -Wl$(comma)-rpath$(comma)$(abspath $(dir $(1)))
 UNUSED := $(if $(filter 1,$(WITH_CUDA)),src/device/device_none.c kernels/no_cuda.c,$(wildcard src/device/device_cuda*.c)) \
           $(if $(filter 0,$(MPI)),src/plan/fortran.c) \
           $(if $(NCCL_FOUND),src/comm/nccl_none.c,src/comm/nccl_found.c) \
-          $(if $(METIS_FOUND),src/partition/graph_cut_none.c,src/partition/graph_cut_metis.c) \
+          $(if $(METIS_FOUND),src/order/graph_cut_none.c,src/order/graph_cut_metis.c) \
           src/codec/gzip_$(if $(ISAL_FOUND),zlib,isal).c src/codec/bzip2_$(if $(BZIP2_FOUND),none,found).c \
           src/codec/xz_$(if $(LZMA_FOUND),none,found).c \
           src/codec/zstd_$(if $(ZSTD_FOUND),none,found).c src/device/topology_$(if $(HWLOC_FOUND),none,hwloc).c
 # all files of these folders that this build compiles
 sources = $(filter-out $(UNUSED),$(wildcard $(addsuffix /*.c,$(1)) $(if $(filter 1,$(WITH_CUDA)),$(addsuffix /*.cu,$(1)))))
 # libspmm; what both programs share; a program (docs/DESIGN.md, "Layers")
-LIB_FOLDERS := $(addprefix src/,base device formats dense codec io files partition comm distribute halo exchange product plan) kernels \
-    $(if $(filter 0,$(MPI)),contrib/one_rank) $(addprefix kernels/,cpu cuda $(if $(WITH_BASELINE),baseline))
+LIB_FOLDERS := $(addprefix src/,base device formats dense codec io files order comm distribute halo exchange product plan) kernels \
+    $(if $(filter 0,$(MPI)),contrib/one_rank) $(addprefix kernels/,loops cpu cuda cuda_ops $(if $(WITH_BASELINE),baseline))
 LIB_SOURCES := $(call sources,$(LIB_FOLDERS))
 CLI_SOURCES := $(call sources,src/cli)
 PROGRAM_SOURCES := $(filter-out %/main.c,$(call sources,src/spmm_mpi kernels/peers))

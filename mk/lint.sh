@@ -45,7 +45,7 @@ for file in $c_files; do
     src/comm/nccl_found.c) [ -n "$cuda" ] && echo '#include <nccl.h>' | gcc -fsyntax-only $cuda -x c - 2>/dev/null || continue ;;
     kernels/series/cpu_series_blas.c) echo '#include <cblas.h>' | gcc -fsyntax-only -x c - 2>/dev/null || continue ;;
     src/device/topology_hwloc.c) echo '#include <hwloc.h>' | gcc -fsyntax-only -x c - 2>/dev/null || continue ;;
-    src/partition/graph_cut_metis.c) echo '#include <metis.h>' | gcc -fsyntax-only -x c - 2>/dev/null || continue ;;
+    src/order/graph_cut_metis.c) echo '#include <metis.h>' | gcc -fsyntax-only -x c - 2>/dev/null || continue ;;
     esac
     tidy="$tidy $file"
 done

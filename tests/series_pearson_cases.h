@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "comm/grid.h"
 #include "device/device.h"
-#include "partition/partition.h"
+#include "order/partition.h"
 #include "formats/multivector.h"
 #include "sample.h"
 #include "series_mpi/pearson.h"

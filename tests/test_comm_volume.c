@@ -1,6 +1,6 @@
 /* limit: 60 */
-#include "partition/comm_volume.h"
-#include "partition/partition.h"
+#include "order/comm_volume.h"
+#include "order/partition.h"
 #include "io/generators.h"
 #include "sample.h"
 #include "test.h"

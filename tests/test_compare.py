@@ -19,7 +19,7 @@ BETWEEN, WITHIN = 0.015, 0.03  # relative standard deviations: between rounds, a
 
 
 def stats(times):
-    """The statistics of times, as src/base/stats.c computes them."""
+    """The statistics of times, as src/cli/stats.c computes them."""
     times, n = sorted(times), len(times)
     rank, below = 0, 0.0
     for i in range(n):

@@ -12,7 +12,7 @@
 #include "formats/csr.h"
 #include "base/memory.h"
 #include "made_nodes.h"
-#include "partition/reorder.h"
+#include "order/reorder.h"
 #include "plan/plan.h"
 #include "planned.h"
 

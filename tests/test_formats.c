@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "formats/matrix.h"
 #include "formats/panel.h"
-#include "formats/row_clusters.h"
+#include "order/row_clusters.h"
 #include "formats/sell.h"
 #include "sample.h"
 

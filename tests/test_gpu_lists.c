@@ -7,13 +7,13 @@
 
 #include "base/memory.h"
 #include "device/device.h"
-#include "formats/row_clusters.h"
+#include "order/row_clusters.h"
 #include "formats/sell.h"
-#include "kernels/grid_order.h"
-#include "partition/comm_volume.h"
-#include "partition/layout_order.h"
-#include "partition/partition.h"
-#include "partition/reorder.h"
+#include "order/grid_order.h"
+#include "order/comm_volume.h"
+#include "order/layout_order.h"
+#include "order/partition.h"
+#include "order/reorder.h"
 
 /** Checks that an array in GPU memory has the same bytes as one in host memory. */
 static void check_same(const void *host, const void *device, int64_t bytes, const char *what,

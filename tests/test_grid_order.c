@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "kernels/grid_order.h"
+#include "order/grid_order.h"
 #include "formats/panel.h"
 #include "io/generators.h"
 #include "test.h"

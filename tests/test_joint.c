@@ -2,7 +2,7 @@
  * ranks multiply for it make up its block, as few rows as possible travel, and products are right. */
 #include "halo/ghosted_block.h"
 #include "formats/multivector.h"
-#include "partition/comm_volume.h"
+#include "order/comm_volume.h"
 #include "planned.h"
 #include "sample.h"
 

@@ -4,7 +4,7 @@
 #include "distributed.h"
 #include "formats/multivector.h"
 #include "made_nodes.h"
-#include "partition/comm_volume.h"
+#include "order/comm_volume.h"
 #include "plan/plan.h"
 
 static const char *const specs[] = {"uniform:40,6", "longrows:30,2,3,25", "rmat:7,8", "uniform:3,2",

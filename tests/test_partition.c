@@ -1,4 +1,4 @@
-#include "partition/partition.h"
+#include "order/partition.h"
 #include "spmm_mpi/verify.h"
 #include "sample.h"
 #include "test.h"

@@ -1,10 +1,10 @@
 /* limit: 60 */
 #include <unistd.h>
 
-#include "partition/comm_volume.h"
-#include "partition/layout_order.h"
-#include "partition/partition.h"
-#include "partition/reorder.h"
+#include "order/comm_volume.h"
+#include "order/layout_order.h"
+#include "order/partition.h"
+#include "order/reorder.h"
 #include "formats/csr.h"
 #include "io/generators.h"
 #include "sample.h"

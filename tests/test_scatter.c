@@ -1,6 +1,6 @@
 /* MPI: 1 2 3 4 5 */
 #include "distribute/gather.h"
-#include "partition/partition.h"
+#include "order/partition.h"
 #include "distribute/scatter.h"
 #include "formats/multivector.h"
 #include "io/generators.h"

@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "base/stats.h"
+#include "cli/stats.h"
 #include "test.h"
 
 static int near(double a, double b) { return fabs(a - b) <= 1e-12 * fabs(b); }

@@ -1,6 +1,6 @@
 /** Vertex covers of bipartite graphs: every edge is covered, and no cover is smaller: compared with all
  *  subsets of small graphs, and for larger graphs with a matching found by another algorithm. */
-#include "partition/vertex_cover.h"
+#include "order/vertex_cover.h"
 
 #include <stdlib.h>
 #include <string.h>

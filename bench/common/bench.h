@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "base/stats.h"
+#include "cli/stats.h"
 #include "base/status.h"
 #include "spmm_extended.h"
 #include "kernels/peers/peer.h"

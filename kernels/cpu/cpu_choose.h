@@ -4,7 +4,7 @@
 #define SP_CPU_CHOOSE_H
 
 #include "base/cpu_isa.h"
-#include "kernels/cpu/cpu_loops.h"
+#include "kernels/loops/cpu_loops.h"
 
 /** How a product with k columns is cut into vectors. */
 typedef struct sp_vectors {
@@ -31,11 +31,6 @@ sp_vectors sp_vectors_of(const sp_vectors *planned, const sp_launch *l);
  *  block, indexed by run kind. b->common and b->narrow decide whether these are the loops for equal values or
  *  for values in f32. */
 const sp_loop *sp_choose_loops(const sp_launch *l, const sp_width *w, int64_t blocks, int64_t n, sp_block *b);
-
-/** Returns the loop for rows of n entries each, which begin at equal distances, and one contiguous column of
- *  X and Y; NULL if there is none for this n or processor.
- *  \param [in] b  only b->common and b->narrow are read */
-sp_loop sp_choose_short(sp_isa isa, spmm_precision precision, int64_t n, const sp_block *b);
 
 /** Chooses the prefetch distance in X: a row of X is prefetched this many entries of A before it is used. The
  *  choice depends on the column indices of some rows of A.

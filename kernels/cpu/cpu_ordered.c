@@ -1,13 +1,13 @@
 /** The kernels cpu_clustered and cpu_sorted run the CPU products of cpu_rows.h on a copy of a CSR matrix
  *  whose rows are in another order. cpu_clustered orders them in clusters that share columns
- *  (formats/row_clusters.h). It is meant for an X larger than the caches, if rows that share columns are
+ *  (order/row_clusters.h). It is meant for an X larger than the caches, if rows that share columns are
  *  numbered far apart. cpu_sorted orders them by length. It is meant for few columns, where the loop over a
  *  row is so short that mispredicting its end takes longer than the loop: the ends of rows of equal lengths
  *  are predicted, and four rows are computed side by side. */
 #include <string.h>
 
 #include "base/memory.h"
-#include "formats/row_clusters.h"
+#include "order/row_clusters.h"
 #include "kernels/cpu/cpu_rows.h"
 
 /** Copies the rows of a in the order `row`. Each thread writes the rows that it will compute.

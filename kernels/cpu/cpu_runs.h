@@ -2,7 +2,7 @@
 #ifndef SP_CPU_RUNS_H
 #define SP_CPU_RUNS_H
 
-#include "kernels/cpu/cpu_loops.h"
+#include "kernels/loops/cpu_loops.h"
 
 /** A run of rows; it ends where the next run begins. */
 typedef struct sp_run {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "kernels/cpu/cpu_loops.h"
+#include "kernels/loops/cpu_loops.h"
 
 #define TARGET
 #define VALUE double
@@ -20,7 +20,7 @@
 #include "kernels/cpu/cpu_slices_loops.h"
 
 #if defined(__x86_64__)
-#include "kernels/cpu/cpu_loops_x86.h"
+#include "kernels/loops/cpu_loops_x86.h"
 
 /** Reads two column indices by one load, because the number of loads limits the speed. */
 SP_INLINE static uint64_t two(const int32_t *col)

@@ -7,7 +7,7 @@
  *  and prepares the long rows of the other kernels. */
 #include "kernels/cuda/cuda_rows.cuh"
 extern "C" {
-#include "formats/row_clusters.h"
+#include "order/row_clusters.h"
 }
 
 void sp_cuda_release_lists(void *state)

@@ -1,12 +1,12 @@
-/** Orders the rows of the matrix of a structured grid (kernels/grid_order.h) on the GPU: the GPU reads a
+/** Orders the rows of the matrix of a structured grid (order/grid_order.h) on the GPU: the GPU reads a
  *  sample of rows, and the host evaluates it. */
 #include "kernels/cuda/cuda_block.cuh"
 #include "kernels/cuda/cuda_passes.cuh"
 
 #define SP_HOST_DEVICE __host__ __device__
 extern "C" {
-#include "formats/row_clusters.h"
-#include "kernels/grid_order.h"
+#include "order/row_clusters.h"
+#include "order/grid_order.h"
 }
 
 namespace {

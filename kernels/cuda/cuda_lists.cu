@@ -7,7 +7,7 @@
 #include "kernels/cuda/cuda_passes.cuh"
 
 extern "C" {
-#include "formats/row_clusters.h"
+#include "order/row_clusters.h"
 #include "formats/sell.h"
 }
 

@@ -8,9 +8,9 @@
 
 extern "C" {
 #include "formats/panel.h"
-#include "formats/row_clusters.h"
+#include "order/row_clusters.h"
 #include "formats/summation.h"
-#include "kernels/grid_order.h"
+#include "order/grid_order.h"
 }
 
 namespace {

@@ -1,4 +1,4 @@
-/** Orders rows by clusters on the GPU (formats/row_clusters.h): a few passes over the column indices, one
+/** Orders rows by clusters on the GPU (order/row_clusters.h): a few passes over the column indices, one
  *  pass over the clusters per level, and at the end one radix sort per level (CUB). */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
@@ -7,7 +7,7 @@
 
 #define SP_HOST_DEVICE __host__ __device__
 extern "C" {
-#include "formats/row_clusters.h"
+#include "order/row_clusters.h"
 #include "formats/summation.h"
 }
 

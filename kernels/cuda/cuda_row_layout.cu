@@ -1,5 +1,5 @@
-/** Orders rows along a curve through a layout of the matrix's graph, on the GPU: formats/row_layout.h
- *  describes the algorithm; formats/row_layout.c lays out rows on the host. */
+/** Orders rows along a curve through a layout of the matrix's graph, on the GPU: order/row_layout.h
+ *  describes the algorithm; order/row_layout.c lays out rows on the host. */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_select.cuh>
 
@@ -7,7 +7,7 @@
 
 #define SP_HOST_DEVICE __host__ __device__
 extern "C" {
-#include "formats/row_layout.h"
+#include "order/row_layout.h"
 }
 
 namespace {

@@ -1,4 +1,4 @@
-/** Computes weighted sums of series, and dot products of series with such a sum, on the GPU; series_project.c
+/** Computes weighted sums of series, and dot products of series with such a sum, on the GPU; series_tile.c
  *  is the CPU version. */
 #include "kernels/series/cuda_series.cuh"
 

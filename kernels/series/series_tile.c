@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "base/value_type.h"
+#include "formats/multivector.h"
 #include "device/device.h"
 #include "kernels/series/series.h"
 
@@ -131,5 +132,33 @@ spmm_status sp_series_transpose(const sp_series *from, sp_series *to, int thread
 #pragma omp parallel for schedule(static) collapse(2) num_threads(threads)
     for (int64_t i = 0; i < from->v.rows; i += EDGE)
         for (int64_t j = 0; j < from->v.k; j += EDGE) transpose_block(&from->v, &to->v, i, j);
+    return SPMM_OK;
+}
+
+/* ---- weighted sums of series, and dot products with such a sum, from which the mean coefficients follow ---- */
+
+enum { STRIP = 512 }; /* columns that are summed at a time: their sums stay in the cache */
+
+spmm_status sp_series_combine(const spmm_multivector *z, const double *weight, double *sum, int threads)
+{
+    if (z->space == SPMM_CUDA) return sp_cuda_combine(z, weight, sum);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t from = 0; from < z->k; from += STRIP) {
+        const int64_t to = from + STRIP < z->k ? from + STRIP : z->k;
+        for (int64_t k = from; k < to; k++) sum[k] = 0;
+        for (int64_t m = 0; m < z->rows; m++)
+            for (int64_t k = from; k < to; k++) sum[k] += weight[m] * sp_multivector_get(z, m, k);
+    }
+    return SPMM_OK;
+}
+
+spmm_status sp_series_project(const spmm_multivector *z, const double *sum, double *dot, int threads)
+{
+    if (z->space == SPMM_CUDA) return sp_cuda_project(z, sum, dot);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t m = 0; m < z->rows; m++) {
+        dot[m] = 0;
+        for (int64_t k = 0; k < z->k; k++) dot[m] += sp_multivector_get(z, m, k) * sum[k];
+    }
     return SPMM_OK;
 }

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "base/stats.h"
+#include "cli/stats.h"
 #include "device/device.h"
 
 enum { MIB = 1 << 20, GPU_MIB = 1024, HOST_LEAST_MIB = 64, HOST_MOST_MIB = 256, RANK_LEAST_MIB = 16 };

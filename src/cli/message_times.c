@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/stats.h"
+#include "cli/stats.h"
 
 enum { SMALL = 8, MIDDLE = 64 << 10, LARGE = 4 << 20, TRIALS = 9 };
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "base/stats.h"
+#include "cli/stats.h"
 #include "base/status.h"
 
 /** The version of docs/record.schema.json that the records follow: its $defs/schema has the same number. It

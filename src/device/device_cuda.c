@@ -14,7 +14,7 @@
 
 enum { MAX_DEVICES = 64 };
 
-/* defined in kernels/cuda/cuda_probe.cu */
+/* defined in kernels/cuda_ops/cuda_probe.cu */
 extern const int sp_cuda_architectures[];
 
 struct sp_cuda_device sp_cuda;

@@ -4,7 +4,7 @@
 
 #include "device/device_cuda.h"
 
-/* defined in kernels/cuda/cuda_probe.cu */
+/* defined in kernels/cuda_ops/cuda_probe.cu */
 int sp_cuda_probe(int *architecture);
 
 /** Checks with the driver whether the code of this build runs on the current GPU.

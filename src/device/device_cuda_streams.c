@@ -3,7 +3,7 @@
 
 #include "device/device_cuda.h"
 
-/* defined in kernels/cuda/cuda_probe.cu */
+/* defined in kernels/cuda_ops/cuda_probe.cu */
 int sp_cuda_occupancy(const void *kernel, sp_launch_shape *shape);
 
 struct sp_timer {

@@ -5,7 +5,7 @@
 #include "base/fp_environment.h"
 #include "distribute/scatter.h"
 #include "formats/csr.h"
-#include "partition/partition.h"
+#include "order/partition.h"
 
 spmm_status sp_root_matrix_check(const char *function, MPI_Comm comm, int root, const spmm_csr *a)
 {

@@ -4,7 +4,7 @@
 #define SP_PARALLEL_READ_H
 
 #include "comm/grid.h"
-#include "partition/partition.h"
+#include "order/partition.h"
 #include "formats/csr.h"
 #include "io/mtx_read.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/search.h"
 #include "comm/grid.h"
-#include "partition/partition.h"
+#include "order/partition.h"
 #include "distribute/shuffle.h"
 
 /** Numbers of entries per row (or per column) of a matrix, distributed over the ranks in even ranges of rows.

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "distribute/scatter_ell.h"
-#include "partition/partition.h"
+#include "order/partition.h"
 #include "formats/multivector.h"
 
 /* PACK: maximum number of entries that root packs and sends at a time, to bound root's memory */

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/value_type.h"
-#include "partition/joint_cover.h"
+#include "order/joint_cover.h"
 
 static const char what[] = "the joint exchange";
 

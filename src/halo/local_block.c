@@ -2,7 +2,7 @@
 #include "halo/local_block.h"
 
 #include "base/memory.h"
-#include "partition/column_set.h"
+#include "order/column_set.h"
 
 spmm_status sp_local_block_number(const spmm_csr *a, int64_t cols, const sp_column_numbers *c, int threads,
                                   sp_local_block *local)

@@ -19,7 +19,7 @@ typedef struct sp_local_block {
 /** Local numbers of columns: the columns of a set and columns from .. to - 1, which are not in the set, are
  *  numbered in increasing order. */
 typedef struct sp_column_numbers {
-    uint64_t *set;   /**< see partition/column_set.h */
+    uint64_t *set;   /**< see order/column_set.h */
     int32_t *before; /**< [words of the set + 1] from sp_set_count() */
     int64_t from, to;
 } sp_column_numbers;

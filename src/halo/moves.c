@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "partition/column_set.h"
+#include "order/column_set.h"
 
 /** Temporary data of sp_moves_create(). */
 typedef struct listing {

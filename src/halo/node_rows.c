@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 #include "base/search.h"
-#include "partition/column_set.h"
+#include "order/column_set.h"
 
 enum { ROWS = 1024 }; /* number of rows that a thread scans at a time */
 

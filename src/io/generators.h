@@ -33,7 +33,7 @@ spmm_status sp_gen_check(const char *spec);
 spmm_status sp_gen_sizes(const char *spec, sp_sizes *sizes);
 
 /** Determines the stencil of a spec such as lap3d7:100.
- *  \param [out] dimensions, star  as in sp_stencil (partition/comm_volume.h)
+ *  \param [out] dimensions, star  as in sp_stencil (order/comm_volume.h)
  *  \return N, the points along an axis; 0: the spec is not one of a stencil with one unknown per point */
 int64_t sp_gen_stencil(const char *spec, int *dimensions, int *star);
 

@@ -4,7 +4,7 @@
 #define SP_PLAN_CUT_H
 
 #include "comm/grid.h"
-#include "partition/renumbering.h"
+#include "order/renumbering.h"
 
 /** Describes the products for which rows are cut into the row blocks of a grid.
  *

@@ -12,7 +12,7 @@
 #include "device/device.h"
 #include "device/topology.h"
 #include "formats/panel.h"
-#include "formats/row_clusters.h"
+#include "order/row_clusters.h"
 #include "formats/summation.h"
 
 #include "product/choose_trees.h"

@@ -6,7 +6,7 @@
 #include "base/budget.h"
 #include "base/memory.h"
 #include "device/device.h"
-#include "partition/partition.h"
+#include "order/partition.h"
 #include "formats/multivector.h"
 #include "io/csv.h"
 #include "io/input.h"

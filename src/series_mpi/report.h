@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "base/stats.h"
+#include "cli/stats.h"
 #include "series_mpi/options.h"
 #include "series_mpi/pearson.h"
 

@@ -12,8 +12,8 @@
 #include <stdio.h>
 
 #include "distribute/scatter.h"
-#include "partition/comm_volume.h"
-#include "partition/partition.h"
+#include "order/comm_volume.h"
+#include "order/partition.h"
 
 /** Parameters of the cost of grids. */
 typedef struct sp_cost_model {

@@ -8,7 +8,7 @@
 #include "halo/ghosted_block.h"
 #include "distribute/scatter.h"
 #include "files/matrix_file.h"
-#include "partition/comm_volume.h"
+#include "order/comm_volume.h"
 #include "kernels/kernel.h"
 #include "spmm_mpi/options.h"
 #include "spmm_mpi/report.h"

@@ -1,7 +1,7 @@
 /** Chooses the grid and the blocks, and selects rows to verify. Implements --dry-run. */
 #include "base/memory.h"
 #include "base/words.h"
-#include "partition/comm_volume.h"
+#include "order/comm_volume.h"
 #include "spmm_mpi/grid_cost.h"
 #include "spmm_mpi/job.h"
 

@@ -12,7 +12,7 @@
 #include "io/generators.h"
 #include "io/input.h"
 #include "files/petsc_file.h"
-#include "partition/reorder.h"
+#include "order/reorder.h"
 #include "kernels/peers/peer_kernels.h"
 #include "exchange/exchange.h"
 #include "product/reduce.h"

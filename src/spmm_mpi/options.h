@@ -7,7 +7,7 @@
 #include "cli/option_table.h"
 #include "cli/program.h"
 #include "comm/binding.h"
-#include "partition/partition.h"
+#include "order/partition.h"
 #include "formats/multivector.h"
 #include "kernels/kernel.h"
 #include "spmm_mpi/verify.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/stats.h"
+#include "cli/stats.h"
 #include "cli/copy_bandwidth.h"
 #include "cli/message_times.h"
 #include "formats/matrix.h"

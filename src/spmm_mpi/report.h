@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "base/stats.h"
+#include "cli/stats.h"
 #include "cli/program.h"
 #include "device/device.h"
 #include "plan/plan.h"
