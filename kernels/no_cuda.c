@@ -15,10 +15,10 @@ static spmm_status refuse(void)
     return sp_fail(SPMM_ERR_NO_DEVICE, "a CUDA kernel: this build was made without CUDA");
 }
 
-static spmm_status run(const sp_launch *l) { return refuse(); }
+static spmm_status no_cuda_run(const sp_launch *l) { return refuse(); }
 
 #define CPU(id)
-#define CUDA(id) SP_KERNEL(id) = {run, NULL, NULL, NULL, NULL, NULL};
+#define CUDA(id) SP_KERNEL(id) = {no_cuda_run, NULL, NULL, NULL, NULL, NULL};
 #define KERNEL(id, backend, format, types, exact, what) backend(id)
 #include "kernels/kernels.def"
 #undef KERNEL

@@ -7,7 +7,7 @@
 /* --- making and freeing --- */
 
 /** Creates a communicator with the error handler of `comm`. */
-static int make(MPI_Comm comm, MPI_Comm *made, const char *call)
+static int communicators_make(MPI_Comm comm, MPI_Comm *made, const char *call)
 {
     *made = calloc(1, sizeof **made);
     if (!*made) return sp_one_rank_fail(comm, MPI_ERR_NO_MEM, call);
@@ -53,7 +53,7 @@ int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *part)
     *part = MPI_COMM_NULL;
     if (color == MPI_UNDEFINED) return MPI_SUCCESS;
     return color < 0 ? sp_one_rank_fail(comm, MPI_ERR_ARG, "MPI_Comm_split")
-                     : make(comm, part, "MPI_Comm_split");
+                     : communicators_make(comm, part, "MPI_Comm_split");
 }
 
 int PMPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *part)
@@ -63,7 +63,7 @@ int PMPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Co
     if (error) return error;
     *part = MPI_COMM_NULL;
     if (type == MPI_UNDEFINED) return MPI_SUCCESS;
-    return type == MPI_COMM_TYPE_SHARED ? make(comm, part, "MPI_Comm_split_type")
+    return type == MPI_COMM_TYPE_SHARED ? communicators_make(comm, part, "MPI_Comm_split_type")
                                         : sp_one_rank_fail(comm, MPI_ERR_ARG, "MPI_Comm_split_type");
 }
 
@@ -243,7 +243,7 @@ static int copy_attributes(MPI_Comm comm, MPI_Comm copy)
 int MPI_Comm_dup(MPI_Comm comm, MPI_Comm *copy)
 {
     int error = sp_one_rank_check(comm, "MPI_Comm_dup");
-    if (!error) error = make(comm, copy, "MPI_Comm_dup");
+    if (!error) error = communicators_make(comm, copy, "MPI_Comm_dup");
     if (error) return error;
     (*copy)->cart_dims = comm->cart_dims;
     for (int d = 0; d < comm->cart_dims; d++) (*copy)->period[d] = comm->period[d];
@@ -301,7 +301,7 @@ int MPI_Cart_create(MPI_Comm comm, int n, const int *dims, const int *periods, i
     for (int d = 0; !error && d < n; d++)
         if (dims[d] != 1) error = MPI_ERR_DIMS;
     if (error) return sp_one_rank_fail(comm, error, "MPI_Cart_create");
-    error = make(comm, cart, "MPI_Cart_create");
+    error = communicators_make(comm, cart, "MPI_Cart_create");
     if (error) return error;
     (*cart)->cart_dims = n;
     for (int d = 0; d < n; d++) (*cart)->period[d] = periods[d] != 0;
@@ -319,7 +319,7 @@ static int check_cart(MPI_Comm cart, const char *call)
 int MPI_Cart_sub(MPI_Comm cart, const int *remain, MPI_Comm *part)
 {
     int error = check_cart(cart, "MPI_Cart_sub");
-    if (!error) error = make(cart, part, "MPI_Cart_sub");
+    if (!error) error = communicators_make(cart, part, "MPI_Cart_sub");
     if (error) return error;
     (*part)->cart_dims = 0;
     for (int d = 0; d < cart->cart_dims; d++)

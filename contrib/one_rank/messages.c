@@ -23,7 +23,7 @@ static int check_message(MPI_Comm comm, int count, MPI_Datatype type, int rank, 
     return error ? sp_one_rank_fail(comm, error, call) : MPI_SUCCESS;
 }
 
-static int fits(int wanted, int tag) { return wanted == MPI_ANY_TAG || wanted == tag; }
+static int messages_fits(int wanted, int tag) { return wanted == MPI_ANY_TAG || wanted == tag; }
 
 /** Copies a message into the buffer of a receive, which is then done. The caller holds the lock. */
 static void deliver(MPI_Request receive, int tag, const void *data, int64_t bytes)
@@ -36,7 +36,7 @@ static void deliver(MPI_Request receive, int tag, const void *data, int64_t byte
     receive->done = 1;
 }
 
-static void append(sp_one_rank_message **list, sp_one_rank_message *message)
+static void messages_append(sp_one_rank_message **list, sp_one_rank_message *message)
 {
     while (*list) list = &(*list)->next;
     *list = message;
@@ -63,7 +63,7 @@ static int send(MPI_Comm comm, const void *data, int64_t bytes, int tag)
     int error = MPI_SUCCESS;
     pthread_mutex_lock(&lock);
     sp_one_rank_message **at = &comm->awaited;
-    while (*at && !fits((*at)->tag, tag)) at = &(*at)->next;
+    while (*at && !messages_fits((*at)->tag, tag)) at = &(*at)->next;
     if (*at) {
         sp_one_rank_message *const found = *at;
         *at = found->next;
@@ -72,7 +72,7 @@ static int send(MPI_Comm comm, const void *data, int64_t bytes, int tag)
     } else {
         sp_one_rank_message *const message = make_message(tag, data, bytes, NULL);
         if (message)
-            append(&comm->sent, message);
+            messages_append(&comm->sent, message);
         else
             error = MPI_ERR_NO_MEM;
     }
@@ -88,7 +88,7 @@ static int receive(MPI_Request request, int tag)
     MPI_Comm comm = request->comm;
     pthread_mutex_lock(&lock);
     sp_one_rank_message **at = &comm->sent;
-    while (*at && !fits(tag, (*at)->tag)) at = &(*at)->next;
+    while (*at && !messages_fits(tag, (*at)->tag)) at = &(*at)->next;
     if (*at) {
         sp_one_rank_message *const found = *at;
         *at = found->next;
@@ -98,7 +98,7 @@ static int receive(MPI_Request request, int tag)
     } else {
         sp_one_rank_message *const waits = make_message(tag, NULL, 0, request);
         if (waits)
-            append(&comm->awaited, waits);
+            messages_append(&comm->awaited, waits);
         else
             error = MPI_ERR_NO_MEM;
     }
@@ -245,7 +245,7 @@ int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
     *flag = from == MPI_PROC_NULL;
     pthread_mutex_lock(&lock);
     for (const sp_one_rank_message *m = comm->sent; m && !*flag; m = m->next)
-        if (fits(tag, m->tag)) {
+        if (messages_fits(tag, m->tag)) {
             found = (MPI_Status){0, m->tag, MPI_SUCCESS, m->bytes};
             *flag = 1;
         }

@@ -15,7 +15,7 @@ static int thread_level;
 
 /** Ends the process as MPI_Abort() does: without running the functions registered with atexit(), because
  *  other threads may be computing. */
-static _Noreturn void end(int code)
+static _Noreturn void process_end(int code)
 {
     fflush(stdout);
     fflush(stderr);
@@ -26,7 +26,7 @@ void sp_one_rank_must_run(const char *call)
 {
     if (begun && !ended) return;
     fprintf(stderr, "%s was called %s\n", call, begun ? "after MPI_Finalize" : "before MPI_Init");
-    end(1);
+    process_end(1);
 }
 
 static const char *const error_texts[MPI_ERR_LASTCODE + 1] = {
@@ -65,7 +65,7 @@ int sp_one_rank_fail(MPI_Comm comm, int code, const char *call)
 {
     if ((comm ? comm : MPI_COMM_WORLD)->handler == MPI_ERRORS_RETURN) return code;
     fprintf(stderr, "%s: %s\n", call, error_texts[code]);
-    end(code);
+    process_end(code);
 }
 
 int sp_one_rank_check(MPI_Comm comm, const char *call)
@@ -80,7 +80,7 @@ int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
     int before = 0;
     if (!atomic_compare_exchange_strong(&begun, &before, 1)) {
         fprintf(stderr, "MPI_Init was called twice\n");
-        end(1);
+        process_end(1);
     }
     thread_level = required < MPI_THREAD_SINGLE     ? MPI_THREAD_SINGLE
                    : required > MPI_THREAD_MULTIPLE ? MPI_THREAD_MULTIPLE
@@ -116,7 +116,7 @@ int MPI_Abort(MPI_Comm comm, int code)
 {
     (void)comm;
     sp_one_rank_must_run("MPI_Abort");
-    end(code);
+    process_end(code);
 }
 
 double MPI_Wtime(void)

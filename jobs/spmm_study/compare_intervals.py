@@ -41,7 +41,7 @@ class Ratio:
 @lru_cache(maxsize=None)
 def order_statistic_z(n):
     """Half the width of the interval [median_low, median_high] of n times, in standard errors, from the probability of
-    the interval by the binomial distribution. As in src/base/stats.c, its ends are the innermost pair of order
+    the interval by the binomial distribution. As in src/cli/stats.c, its ends are the innermost pair of order
     statistics with 95 % or more. None: no pair has so much."""
     if n > MOST_EXACT:
         return NormalDist().inv_cdf(0.975)

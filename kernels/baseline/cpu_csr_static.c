@@ -17,10 +17,10 @@
     }
 SP_BASELINE_PRODUCTS(PRODUCT)
 
-static spmm_status run(const sp_launch *l)
+static spmm_status cpu_csr_static_run(const sp_launch *l)
 {
     sp_baseline_rows(l, SP_BASELINE_PRODUCT(l->a));
     return SPMM_OK;
 }
 
-SP_KERNEL(cpu_csr_static) = {run, NULL, NULL, NULL, NULL, NULL};
+SP_KERNEL(cpu_csr_static) = {cpu_csr_static_run, NULL, NULL, NULL, NULL, NULL};

@@ -48,7 +48,7 @@ static serial_row row_of(const sp_matrix *m, int64_t i)
     }
 SP_BASELINE_PRODUCTS(PRODUCT)
 
-static spmm_status run(const sp_launch *l)
+static spmm_status cpu_serial_run(const sp_launch *l)
 {
     if (l->x->k > FEW)
         sp_serial_plain_product(l->a, 0, l->a->rows, l->x, l->y);
@@ -57,6 +57,6 @@ static spmm_status run(const sp_launch *l)
     return SPMM_OK;
 }
 
-SP_KERNEL(cpu_serial) = {run, NULL, NULL, NULL, NULL, NULL};
-SP_KERNEL(cpu_serial_ell) = {run, NULL, NULL, NULL, NULL, NULL};
-SP_KERNEL(cpu_serial_ell_nopad) = {run, NULL, NULL, NULL, NULL, NULL};
+SP_KERNEL(cpu_serial) = {cpu_serial_run, NULL, NULL, NULL, NULL, NULL};
+SP_KERNEL(cpu_serial_ell) = {cpu_serial_run, NULL, NULL, NULL, NULL, NULL};
+SP_KERNEL(cpu_serial_ell_nopad) = {cpu_serial_run, NULL, NULL, NULL, NULL, NULL};

@@ -1,5 +1,5 @@
-/** The kernel cpu_ell: runs the CPU products of cpu_rows.h on padded ELLPACK. prepare() finds where the
- *  padding of each row begins. */
+/** The kernel cpu_ell: runs the CPU products of cpu_rows.h on padded ELLPACK. cpu_ell_prepare() finds where
+ *  the padding of each row begins. */
 #include "base/memory.h"
 #include "kernels/cpu/cpu_rows.h"
 
@@ -20,7 +20,7 @@ static int64_t row_end(const sp_matrix *a, int64_t begin)
     return low;
 }
 
-static spmm_status prepare(const sp_setup *setup, void **state)
+static spmm_status cpu_ell_prepare(const sp_setup *setup, void **state)
 {
     const sp_matrix *const a = setup->a;
     int64_t *begin = NULL;
@@ -34,5 +34,5 @@ static spmm_status prepare(const sp_setup *setup, void **state)
     return sp_rows_create(setup, begin, begin + a->rows, begin, state);
 }
 
-SP_KERNEL(cpu_ell) = {sp_rows_run,    prepare,       sp_rows_destroy,
-                      sp_rows_values, sp_rows_set_k, sp_rows_new_values};
+SP_KERNEL(cpu_ell) = {sp_rows_run,    cpu_ell_prepare, sp_rows_destroy,
+                      sp_rows_values, sp_rows_set_k,   sp_rows_new_values};

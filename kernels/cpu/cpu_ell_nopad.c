@@ -2,7 +2,7 @@
 #include "base/memory.h"
 #include "kernels/cpu/cpu_rows.h"
 
-static spmm_status prepare(const sp_setup *setup, void **state)
+static spmm_status cpu_ell_nopad_prepare(const sp_setup *setup, void **state)
 {
     const sp_matrix *const a = setup->a;
     int64_t *end = NULL;
@@ -13,5 +13,5 @@ static spmm_status prepare(const sp_setup *setup, void **state)
     return sp_rows_create(setup, a->row_start, end, end, state);
 }
 
-SP_KERNEL(cpu_ell_nopad) = {sp_rows_run,    prepare,       sp_rows_destroy,
-                            sp_rows_values, sp_rows_set_k, sp_rows_new_values};
+SP_KERNEL(cpu_ell_nopad) = {sp_rows_run,    cpu_ell_nopad_prepare, sp_rows_destroy,
+                            sp_rows_values, sp_rows_set_k,         sp_rows_new_values};

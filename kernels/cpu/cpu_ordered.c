@@ -12,7 +12,7 @@
 
 /** Copies the rows of a in the order `row`. Each thread writes the rows that it will compute.
  *  \param [out] copy  the caller destroys it; zeroed on failure */
-static spmm_status copy_rows(const spmm_csr *a, const int32_t *row, int threads, spmm_csr *copy)
+static spmm_status cpu_ordered_copy_rows(const spmm_csr *a, const int32_t *row, int threads, spmm_csr *copy)
 {
     const size_t size = (size_t)sp_value_size(a->precision);
     spmm_status status;
@@ -71,7 +71,7 @@ static spmm_status sort_by_length(const spmm_csr *a, int threads, int32_t *row)
 /** Determines an order of the rows of a: row[i] is the row at position i. */
 typedef spmm_status (*order)(const spmm_csr *a, int threads, int32_t *row);
 
-static spmm_status prepare(const sp_setup *setup, order find, void **state)
+static spmm_status cpu_ordered_prepare(const sp_setup *setup, order find, void **state)
 {
     int32_t *row;
     spmm_csr copy;
@@ -82,7 +82,7 @@ static spmm_status prepare(const sp_setup *setup, order find, void **state)
                        (long long)setup->csr->rows);
     TRY(sp_alloc((void **)&row, setup->csr->rows, sizeof *row, "order of rows"));
     spmm_status status = find(setup->csr, setup->threads, row);
-    if (status == SPMM_OK) status = copy_rows(setup->csr, row, setup->threads, &copy);
+    if (status == SPMM_OK) status = cpu_ordered_copy_rows(setup->csr, row, setup->threads, &copy);
     if (status == SPMM_OK) return sp_rows_create_ordered(setup, &copy, row, state);
     sp_free(row);
     if (status != SPMM_ERR_MEMORY) return status;
@@ -92,12 +92,12 @@ static spmm_status prepare(const sp_setup *setup, order find, void **state)
 
 static spmm_status prepare_clustered(const sp_setup *setup, void **state)
 {
-    return prepare(setup, sp_cluster_rows, state);
+    return cpu_ordered_prepare(setup, sp_cluster_rows, state);
 }
 
 static spmm_status prepare_sorted(const sp_setup *setup, void **state)
 {
-    return prepare(setup, sort_by_length, state);
+    return cpu_ordered_prepare(setup, sort_by_length, state);
 }
 
 SP_KERNEL(cpu_clustered) = {sp_rows_run,    prepare_clustered, sp_rows_destroy,

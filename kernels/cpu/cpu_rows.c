@@ -153,7 +153,7 @@ int sp_rows_ranges(const int64_t *begin, const int64_t *end, int64_t rows, int t
 
 /** Creates row ranges if the matrix's own ranges do not suit: if the rows have another order, or if row
  *  lengths vary much. */
-static spmm_status divide(const sp_setup *setup, sp_rows *s)
+static spmm_status cpu_rows_divide(const sp_setup *setup, sp_rows *s)
 {
     const int64_t rows = setup->a->rows;
     const int ranges = sp_rows_ranges(s->begin, s->end, rows, setup->threads);
@@ -162,7 +162,7 @@ static spmm_status divide(const sp_setup *setup, sp_rows *s)
 }
 
 /** Makes the choices that depend on the number of columns. */
-static void choose(const sp_matrix *a, int64_t k, sp_rows *s)
+static void cpu_rows_choose(const sp_matrix *a, int64_t k, sp_rows *s)
 {
     const int64_t size = sp_value_size(a->precision), ld = sp_multivector_ld(k, a->precision);
     s->newly = a->cols * k * size >= LARGE_X;
@@ -264,7 +264,7 @@ spmm_status sp_rows_new_values(const sp_setup *setup, void *state)
     return SPMM_OK;
 }
 
-static spmm_status prepare(const sp_setup *setup, sp_rows *s)
+static spmm_status cpu_rows_prepare(const sp_setup *setup, sp_rows *s)
 {
     const sp_matrix *const a = setup->a;
     s->col = a->col;
@@ -272,9 +272,9 @@ static spmm_status prepare(const sp_setup *setup, sp_rows *s)
     s->common = sp_common_value(s->val, a->precision, s->begin, s->end, a->rows, setup->threads);
     TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_PART, setup->threads, &s->runs));
     TRY(cut_long_rows(setup, s));
-    TRY(divide(setup, s));
+    TRY(cpu_rows_divide(setup, s));
     s->fetch = a->nnz * (sp_value_size(a->precision) + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
-    choose(a, setup->k, s);
+    cpu_rows_choose(a, setup->k, s);
     narrow(setup, s);
     return SPMM_OK;
 }
@@ -285,7 +285,7 @@ spmm_status sp_rows_set_k(const sp_setup *setup, void *state)
     sp_matrix ordered;
     if (!s) return SPMM_OK;
     if (s->row) sp_matrix_view_csr(&s->copy, &ordered);
-    choose(s->row ? &ordered : setup->a, setup->k, s);
+    cpu_rows_choose(s->row ? &ordered : setup->a, setup->k, s);
     narrow(setup, s);
     return SPMM_OK;
 }
@@ -293,7 +293,7 @@ spmm_status sp_rows_set_k(const sp_setup *setup, void *state)
 /** Prepares s and stores it in *state; destroys s on failure. */
 static spmm_status prepare_or_destroy(const sp_setup *setup, sp_rows *s, void **state)
 {
-    const spmm_status status = prepare(setup, s);
+    const spmm_status status = cpu_rows_prepare(setup, s);
     if (status == SPMM_OK)
         *state = s;
     else
@@ -480,7 +480,7 @@ static void run_range(const product *p, int64_t first, int64_t last)
     }
 }
 
-/** Returns the row ranges of the threads for a product: those of prepare(), if it has created any. */
+/** Returns the row ranges of the threads for a product: those of cpu_rows_prepare(), if there are any. */
 static const sp_thread_ranges *ranges_of(const product *p)
 {
     return p->s->ranges.threads ? &p->s->ranges : p->l->ranges;

@@ -35,7 +35,7 @@ typedef struct segmented {
 
 /* ---- preparation ---- */
 
-static void destroy(void *state)
+static void cpu_segmented_destroy(void *state)
 {
     segmented *const s = state;
     if (!s) return;
@@ -78,7 +78,7 @@ static void copy_pieces(const spmm_csr *a, const sp_piece *sorted, int threads, 
     }
 }
 
-static spmm_status cut(const sp_setup *setup, segmented *s)
+static spmm_status cpu_segmented_cut(const sp_setup *setup, segmented *s)
 {
     const spmm_csr *const a = setup->csr;
     const int64_t size = sp_value_size(a->precision), line = 64 / size;
@@ -105,21 +105,21 @@ done:
     return status;
 }
 
-static spmm_status prepare(const sp_setup *setup, void **state)
+static spmm_status cpu_segmented_prepare(const sp_setup *setup, void **state)
 {
     segmented *s;
     *state = NULL;
     TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "a kernel's state"));
-    spmm_status status = cut(setup, s);
+    spmm_status status = cpu_segmented_cut(setup, s);
     if (status == SPMM_ERR_MEMORY) {
-        destroy(s);
+        cpu_segmented_destroy(s);
         TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "a kernel's state"));
         status = sp_rows_create(setup, setup->a->row_start, setup->a->row_start + 1, NULL, &s->plain);
     }
     if (status == SPMM_OK)
         *state = s;
     else
-        destroy(s);
+        cpu_segmented_destroy(s);
     return status;
 }
 
@@ -131,7 +131,7 @@ static int values(void *state, sp_value_copy *copies)
     return 1;
 }
 
-static spmm_status set_k(const sp_setup *setup, void *state)
+static spmm_status cpu_segmented_set_k(const sp_setup *setup, void *state)
 {
     segmented *const s = state;
     if (s && s->plain) return sp_rows_set_k(setup, s->plain);
@@ -168,7 +168,7 @@ static void run_pieces(const sp_launch *l, const sp_width *width, int64_t blocks
     }
 }
 
-static spmm_status run(const sp_launch *l)
+static spmm_status cpu_segmented_run(const sp_launch *l)
 {
     const segmented *const s = l->state;
     if (s->plain) {
@@ -193,4 +193,5 @@ static spmm_status run(const sp_launch *l)
     return SPMM_OK;
 }
 
-SP_KERNEL(cpu_segmented) = {run, prepare, destroy, values, set_k, NULL};
+SP_KERNEL(cpu_segmented) = {
+    cpu_segmented_run, cpu_segmented_prepare, cpu_segmented_destroy, values, cpu_segmented_set_k, NULL};

@@ -49,7 +49,7 @@ static void destroy_slices(sell *s)
     s->begin = NULL;
 }
 
-static void destroy(void *state)
+static void cpu_sell_destroy(void *state)
 {
     sell *const s = state;
     if (!s) return;
@@ -62,7 +62,7 @@ static int64_t slices_of(int64_t pieces) { return (pieces + SP_LANES - 1) / SP_L
 
 /** Divides n pieces into ranges of whole slices and of about equal cost: range r has slices begin[r] ..
  *  begin[r + 1] - 1. */
-static void divide(const sp_piece *list, int64_t n, int ranges, int64_t *begin)
+static void cpu_sell_divide(const sp_piece *list, int64_t n, int ranges, int64_t *begin)
 {
     int64_t total = PIECE_COST * n, cost = 0;
     int range = 1;
@@ -210,8 +210,8 @@ static spmm_status slice(const sp_setup *setup, sell *s)
     TRY_GOTO(sp_alloc((void **)&m->target, m->count * SP_LANES, sizeof *m->target, "slices"), failed);
     TRY_GOTO(sp_alloc((void **)&s->begin, 2 * (s->ranges + 1), sizeof *s->begin, "slices"), failed);
     s->row_begin = s->begin + s->ranges + 1;
-    divide(s->pieces.list, m->segments, s->ranges, s->begin);
-    divide(s->pieces.list + m->segments, m->rows, s->ranges, s->row_begin);
+    cpu_sell_divide(s->pieces.list, m->segments, s->ranges, s->begin);
+    cpu_sell_divide(s->pieces.list + m->segments, m->rows, s->ranges, s->row_begin);
     sort_ranges(s->pieces.list, m->segments, s->ranges, s->begin, sorted);
     sort_ranges(s->pieces.list + m->segments, m->rows, s->ranges, s->row_begin, sorted + m->segments);
     for (int r = 0; r <= s->ranges; r++) s->row_begin[r] += m->segment_slices;
@@ -254,7 +254,7 @@ static spmm_status complete(const sp_setup *setup, sell *s)
     return sp_rows_create(setup, setup->a->row_start, setup->a->row_start + 1, NULL, &s->plain);
 }
 
-static spmm_status prepare(const sp_setup *setup, void **state)
+static spmm_status cpu_sell_prepare(const sp_setup *setup, void **state)
 {
     sell *s;
     *state = NULL;
@@ -263,11 +263,11 @@ static spmm_status prepare(const sp_setup *setup, void **state)
     if (status == SPMM_OK)
         *state = s;
     else
-        destroy(s);
+        cpu_sell_destroy(s);
     return status;
 }
 
-static spmm_status set_k(const sp_setup *setup, void *state)
+static spmm_status cpu_sell_set_k(const sp_setup *setup, void *state)
 {
     return state ? complete(setup, state) : SPMM_OK;
 }
@@ -290,7 +290,7 @@ static spmm_status new_values(const sp_setup *setup, void *state)
 
 /* ---- computing Y := A X ---- */
 
-static spmm_status run(const sp_launch *l)
+static spmm_status cpu_sell_run(const sp_launch *l)
 {
     const sell *const s = l->state;
     if (l->x->k != 1 || !s->begin) {
@@ -318,4 +318,4 @@ static spmm_status run(const sp_launch *l)
     return SPMM_OK;
 }
 
-SP_KERNEL(cpu_sell) = {run, prepare, destroy, values, set_k, new_values};
+SP_KERNEL(cpu_sell) = {cpu_sell_run, cpu_sell_prepare, cpu_sell_destroy, values, cpu_sell_set_k, new_values};

@@ -91,7 +91,7 @@ static void end_product(const peer_state *s, void *product)
 /** Returns 1 if a kernel can use the form for products with this matrix and K: it supports the precision, is
  *  not for distributed matrices, and does not always use several threads. X and Y are row-major; with K = 1
  *  they are column-major, too. */
-static int fits(const peer_form *form, const sp_setup *setup)
+static int peer_kernels_fits(const peer_form *form, const sp_setup *setup)
 {
     return (setup->csr->precision == SPMM_F32 ? form->f32 : form->f64) && form->threads <= 1 &&
            !form->distributed && (form->layout == PEER_ROW || setup->k == 1);
@@ -143,7 +143,7 @@ static spmm_status try_forms(peer_state *s, const sp_setup *setup, const peer_pr
     way_trials t = {.s = s, .like = *like};
     sp_trial trial = {.count = 0};
     for (int i = 0; i < s->peer->form_count && trial.count < SP_MOST_TRIED; i++)
-        if (fits(&s->peer->forms[i], setup)) {
+        if (peer_kernels_fits(&s->peer->forms[i], setup)) {
             t.form[trial.count] = &s->peer->forms[i];
             sp_trial_add(&trial, s->peer->forms[i].contender);
         }
@@ -208,7 +208,7 @@ static void release(void *state)
     sp_free(s);
 }
 
-static spmm_status prepare(const char *name, const sp_setup *setup, void **state)
+static spmm_status peer_kernels_prepare(const char *name, const sp_setup *setup, void **state)
 {
     peer_state *s = NULL;
     *state = NULL;
@@ -230,7 +230,7 @@ static int values(void *state, sp_value_copy *copies)
 
 /* ---- products ---- */
 
-static spmm_status run(const sp_launch *launch)
+static spmm_status peer_kernels_run(const sp_launch *launch)
 {
     const peer_state *const s = launch->state;
     if (s->own) {
@@ -255,9 +255,9 @@ static spmm_status run(const sp_launch *launch)
 #define PEER(id, device, library, what)                                  \
     static spmm_status prepare_##id(const sp_setup *setup, void **state) \
     {                                                                    \
-        return prepare(#id, setup, state);                               \
+        return peer_kernels_prepare(#id, setup, state);                  \
     }                                                                    \
-    static const sp_kernel_ops id##_ops = {run, prepare_##id, release, values, NULL, NULL};
+    static const sp_kernel_ops id##_ops = {peer_kernels_run, prepare_##id, release, values, NULL, NULL};
 #include "kernels/peers/peers.def"
 #undef PEER
 

@@ -38,7 +38,7 @@ int sp_peer_find(const char *name, char *path, size_t size)
  *  A library that was linked with -ffast-math makes the thread that loads it flush subnormal numbers:
  *  this thread does not keep that.
  *  \return NULL, or a description of the problem */
-static const char *load(struct loaded *l, int threads)
+static const char *peer_load_load(struct loaded *l, int threads)
 {
     SP_DEFAULT_FP;
     char path[PATH_BYTES + LINE_BYTES], folder[sizeof path];
@@ -53,7 +53,7 @@ static const char *load(struct loaded *l, int threads)
     return problem;
 }
 
-static struct loaded *find(const char *name)
+static struct loaded *peer_load_find(const char *name)
 {
     for (int i = 0; i < count; i++)
         if (strcmp(loaded[i].name, name) == 0) return &loaded[i];
@@ -62,13 +62,13 @@ static struct loaded *find(const char *name)
 
 spmm_status sp_peer_open(const char *name, int threads, const peer_adaptor **p, const char **version)
 {
-    struct loaded *l = find(name);
+    struct loaded *l = peer_load_find(name);
     *p = NULL;
     if (!l && count == MOST) return sp_fail(SPMM_ERR_INTERNAL, "%s: more than %d adaptors", name, MOST);
     if (!l) {
         l = &loaded[count++];
         snprintf(l->name, sizeof l->name, "%s", name);
-        const char *const problem = load(l, threads);
+        const char *const problem = peer_load_load(l, threads);
         if (problem) snprintf(l->problem, sizeof l->problem, "%s", problem);
     }
     if (!l->peer) return sp_fail(SPMM_ERR_NO_DEVICE, "%s cannot be used here: %s", name, l->problem);

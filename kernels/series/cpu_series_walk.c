@@ -60,7 +60,7 @@ static walks walks_of(const sp_series *x)
     return list[sp_cpu_isa()][x->v.precision];
 }
 
-static spmm_status run(const sp_series_launch *l)
+static spmm_status cpu_series_walk_run(const sp_series_launch *l)
 {
     const sp_series *const x = l->x;
     const walks walk = walks_of(x);
@@ -80,5 +80,5 @@ static spmm_status run_serial(const sp_series_launch *l)
     return SPMM_OK;
 }
 
-const sp_series_ops sp_series_cpu_walk = {.run = run};
+const sp_series_ops sp_series_cpu_walk = {.run = cpu_series_walk_run};
 const sp_series_ops sp_series_cpu_walk_serial = {.run = run_serial};

@@ -135,7 +135,7 @@ spmm_status sp_series_transpose(const sp_series *from, sp_series *to, int thread
     return SPMM_OK;
 }
 
-/* ---- weighted sums of series, and dot products with such a sum, from which the mean coefficients follow ---- */
+/* ---- sums over series with weights, and dot products with them, from which mean coefficients follow ---- */
 
 enum { STRIP = 512 }; /* columns that are summed at a time: their sums stay in the cache */
 

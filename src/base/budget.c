@@ -36,7 +36,7 @@ static struct {
                          yet */
 } budget = {.lock = PTHREAD_MUTEX_INITIALIZER, .taken = &budget.alone, .sharers = 1, .room = -1};
 
-static int64_t load(const int64_t *value) { return __atomic_load_n(value, __ATOMIC_RELAXED); }
+static int64_t budget_load(const int64_t *value) { return __atomic_load_n(value, __ATOMIC_RELAXED); }
 
 static int64_t free_now(void)
 {
@@ -67,7 +67,7 @@ static int64_t resident(void)
 /** Updates budget.base, budget.seen and budget.room from /proc; the caller holds budget.lock. */
 static void look(void)
 {
-    const int64_t now = free_now(), taken = load(budget.taken), own = load(&budget.own);
+    const int64_t now = free_now(), taken = budget_load(budget.taken), own = budget_load(&budget.own);
     if (budget.room < 0 && own == 0) budget.resident = resident();
     int64_t touched = resident() - budget.resident;
     if (touched > own) touched = own;
@@ -89,7 +89,7 @@ int64_t sp_budget_room(void)
 
 /** Returns 1 if at least `bytes` bytes are left in the budget when *budget.taken is `taken`, else 0.
  *  \param [out] room  number of bytes left in the budget */
-static int fits(int64_t taken, int64_t bytes, int64_t *room)
+static int budget_fits(int64_t taken, int64_t bytes, int64_t *room)
 {
     pthread_mutex_lock(&budget.lock);
     if (taken - budget.seen > budget.room / LOOK_SHARE - bytes) look();
@@ -100,9 +100,9 @@ static int fits(int64_t taken, int64_t bytes, int64_t *room)
 
 int sp_budget_take(int64_t bytes, int64_t *room)
 {
-    int64_t taken = load(budget.taken);
+    int64_t taken = budget_load(budget.taken);
     do {
-        if (!fits(taken, bytes, room)) return 0;
+        if (!budget_fits(taken, bytes, room)) return 0;
     } while (!__atomic_compare_exchange_n(budget.taken, &taken, taken + bytes, 0, __ATOMIC_RELAXED,
                                           __ATOMIC_RELAXED));
     __atomic_fetch_add(&budget.own, bytes, __ATOMIC_RELAXED);

@@ -22,7 +22,7 @@ static int unchecked(void)
     return off && strcmp(off, "0") == 0;
 }
 
-static spmm_status refuse(double bytes, const char *what, double room)
+static spmm_status memory_refuse(double bytes, const char *what, double room)
 {
     char wanted[32], there[32];
     return sp_fail(
@@ -39,7 +39,7 @@ spmm_status sp_memory_take(int64_t bytes, const char *what)
     if (unchecked())
         sp_budget_give(-bytes);
     else if (!sp_budget_take(bytes, &room))
-        return refuse((double)bytes, what, (double)room);
+        return memory_refuse((double)bytes, what, (double)room);
     return SPMM_OK;
 }
 
@@ -97,7 +97,7 @@ spmm_status sp_memory_needs(double bytes, const char *what)
 {
     if (bytes < COUNTED_FROM || unchecked()) return SPMM_OK;
     const double room = (double)sp_available_bytes();
-    return bytes <= room ? SPMM_OK : refuse(bytes, what, room);
+    return bytes <= room ? SPMM_OK : memory_refuse(bytes, what, room);
 }
 
 /* ---- allocations ---- */

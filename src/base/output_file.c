@@ -203,7 +203,7 @@ spmm_status sp_output_file_open(const char *path, sp_output_file *out)
  *  belong to. If not even the group can be set, members of the new file's group get no more permissions than
  *  all other users.
  *  \return 1; 0 with errno */
-static int finish(int fd, const sp_destination *to)
+static int output_file_finish(int fd, const sp_destination *to)
 {
     const struct stat *const old = &to->file;
     mode_t mode = old->st_mode & 0777;
@@ -232,7 +232,7 @@ spmm_status sp_output_file_close(sp_output_file *out, spmm_status status)
     const int is_file = out->part[0] != '\0';
     int reason = !ferror(out->file) ? 0 : errno ? errno : EIO; /* errno was set by the failed write */
     if (fclose(out->file) != 0 && !reason) reason = errno;
-    if (status == SPMM_OK && !reason && is_file && !finish(out->fd, &out->to)) reason = errno;
+    if (status == SPMM_OK && !reason && is_file && !output_file_finish(out->fd, &out->to)) reason = errno;
     if (close(out->fd) != 0 && !reason) reason = errno;
     errno = reason;
     if (status == SPMM_OK && reason) status = sp_cannot_write(out->to.path);

@@ -99,8 +99,8 @@ static int ends_in_a_line(int fd, off_t size)
 
 /** Appends the pieces of text in one write; if that fails, truncates the file to `size`, its length before
  *  the write. */
-static spmm_status add(int fd, const char *path, off_t size, const struct iovec *piece, int pieces,
-                       int locked)
+static spmm_status append_add(int fd, const char *path, off_t size, const struct iovec *piece, int pieces,
+                              int locked)
 {
     size_t bytes = 0;
     for (int i = 0; i < pieces; i++) bytes += piece[i].iov_len;
@@ -133,7 +133,7 @@ static spmm_status to_file(int fd, const char *path, const char *head, sp_append
     }
     const size_t newline = ends_in_a_line(fd, size), heading = head && size == 0 ? strlen(head) : 0;
     const struct iovec piece[] = {{(char *)"\n", newline}, {(char *)head, heading}, {(char *)line, bytes}};
-    return add(fd, path, size, piece, 3, locked);
+    return append_add(fd, path, size, piece, 3, locked);
 }
 
 spmm_status sp_append(const char *path, const char *head, sp_append_cut cut, const char *line, size_t bytes)

@@ -56,7 +56,7 @@ static spmm_status create_on_gpu(copy_probe *p, int sharers)
     return sp_device_sync();
 }
 
-static void destroy(copy_probe *probe)
+static void copy_bandwidth_destroy(copy_probe *probe)
 {
     if (probe->device == SPMM_CUDA) {
         sp_device_free(probe->to);
@@ -72,12 +72,12 @@ static void destroy(copy_probe *probe)
  *  \param [in]  sharers  number of ranks that share the memory and its bandwidth
  *  \param [out] probe    zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
-static spmm_status create(spmm_device device, int threads, int sharers, copy_probe *probe)
+static spmm_status copy_bandwidth_create(spmm_device device, int threads, int sharers, copy_probe *probe)
 {
     *probe = (copy_probe){.device = device, .threads = threads};
     const spmm_status status = device == SPMM_CUDA ? create_on_gpu(probe, sharers)
                                                    : create_on_host(probe, sharers);
-    if (status != SPMM_OK) destroy(probe);
+    if (status != SPMM_OK) copy_bandwidth_destroy(probe);
     return status;
 }
 
@@ -116,13 +116,13 @@ spmm_status sp_copy_bandwidth(const sp_grid *grid, const sp_binding *binding, do
     *rate = 0;
     TRY(sp_node_rank(grid->comm, &rank, &sharers));
     if (binding->device == SPMM_CUDA) sharers = binding->gpu_sharers;
-    spmm_status status = create(binding->device, binding->threads, sharers, &probe);
+    spmm_status status = copy_bandwidth_create(binding->device, binding->threads, sharers, &probe);
     status = sp_all(grid->comm, status == SPMM_OK, &there);
     if (status == SPMM_OK && there) {
         status = time_copies(grid, &probe, &least);
         *rate = least > 0 ? 2 * (double)probe.bytes / least : 0;
     }
-    destroy(&probe);
+    copy_bandwidth_destroy(&probe);
     return status;
 }
 

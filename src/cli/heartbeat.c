@@ -263,7 +263,7 @@ static double keepalive_seconds(void)
 
 int sp_watch_thread_level(int seconds) { return seconds > 0 ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED; }
 
-static spmm_status allocate(sp_watch *w)
+static spmm_status heartbeat_allocate(sp_watch *w)
 {
     int level;
     TRY(SP_MPI(MPI_Query_thread(&level)));
@@ -276,7 +276,7 @@ static spmm_status allocate(sp_watch *w)
 }
 
 /** Collects the host names, creates the watch's communicator, and posts the first receives. */
-static spmm_status connect(sp_watch *w, MPI_Comm comm)
+static spmm_status heartbeat_connect(sp_watch *w, MPI_Comm comm)
 {
     char mine[HOST_BYTES] = "";
     if (gethostname(mine, sizeof mine - 1) != 0) snprintf(mine, sizeof mine, "an unknown host");
@@ -304,7 +304,7 @@ static spmm_status start_thread(sp_watch *w)
                  : SPMM_OK;
 }
 
-static void destroy(sp_watch *w)
+static void heartbeat_destroy(sp_watch *w)
 {
     if (!w) return;
     sp_comm_free(&w->comm);
@@ -330,12 +330,12 @@ spmm_status sp_watch_start(MPI_Comm comm, int seconds, sp_watch **watch)
         w->patience = seconds + (rank > 1 ? 0.5 : 0); /* let rank 1 report a silent rank 0 first */
         w->hold = keepalive_seconds();
         w->peers = rank == 0 ? size - 1 : 1;
-        status = allocate(w);
+        status = heartbeat_allocate(w);
     }
     status = sp_agree(comm, "watch", status);
-    if (status == SPMM_OK) status = connect(w, comm);
+    if (status == SPMM_OK) status = heartbeat_connect(w, comm);
     if (status != SPMM_OK) {
-        destroy(w);
+        heartbeat_destroy(w);
         return status;
     }
     status = start_thread(w);
@@ -352,5 +352,5 @@ void sp_watch_stop(sp_watch *w)
     sp_watch_call("end", (int)w->seconds, w->rank);
     w->stopping = 1;
     pthread_join(w->thread, NULL);
-    destroy(w);
+    heartbeat_destroy(w);
 }

@@ -140,7 +140,7 @@ static spmm_status agree_on_command(spmm_status parsed, const sp_program *progra
 }
 
 /** Runs the program's work between MPI_Init() and MPI_Finalize(). Collective. */
-static spmm_status work(const sp_program *program, int rank)
+static spmm_status program_work(const sp_program *program, int rank)
 {
     SP_DEFAULT_FP; /* MPI may have loaded a library that flushes subnormal numbers */
     if (program->answer) {
@@ -170,7 +170,7 @@ int sp_program_run(int argc, char **argv, spmm_status parsed, const sp_program *
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     warn_of_singletons(launched, launched_rank);
     status = agree_on_command(status, program, &watch);
-    if (status == SPMM_OK) status = work(program, rank);
+    if (status == SPMM_OK) status = program_work(program, rank);
     if (rank == SP_ROOT) status = flushed(status);
     if (rank == SP_ROOT && status != SPMM_OK) print_error(status);
     program->destroy(program->job);

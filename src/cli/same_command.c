@@ -38,7 +38,7 @@ static int next(const settings *list, size_t *at, setting *s)
     return 1;
 }
 
-static void put(FILE *f, const char *dashes, const char *name, const char *value)
+static void same_command_put(FILE *f, const char *dashes, const char *name, const char *value)
 {
     fprintf(f, "%c%s%s%c%s%c", value ? VALUE : NONE, dashes, name, '\0', value ? value : "", '\0');
 }
@@ -49,22 +49,23 @@ static spmm_status list_settings(const char *program, const sp_command_line *lin
     FILE *const f = open_memstream(&list->text, &list->bytes);
     const char *name;
     if (!f) return sp_fail(SPMM_ERR_MEMORY, "no memory for the list of options");
-    put(f, "", "the program", program);
+    same_command_put(f, "", "the program", program);
     for (int i = 0; i < line->table->count; i++) {
         const sp_option_row *const row = &line->table->rows[i];
         char number[32];
-        if (!row->may_vary) put(f, "--", row->name, sp_option_value(line, i, number, sizeof number));
+        if (!row->may_vary)
+            same_command_put(f, "--", row->name, sp_option_value(line, i, number, sizeof number));
     }
-    put(f, "the ", line->operand_name, line->operand);
+    same_command_put(f, "the ", line->operand_name, line->operand);
     for (int i = 0; (name = sp_environment_common(i)); i++) {
         const char *const value = getenv(name);
-        put(f, "", name, value && *value ? value : NULL); /* an empty value counts as unset */
+        same_command_put(f, "", name, value && *value ? value : NULL); /* an empty value counts as unset */
     }
     return fclose(f) == 0 ? SPMM_OK : sp_fail(SPMM_ERR_MEMORY, "no memory for the list of options");
 }
 
 /** Broadcasts the list of rank 0. Collective; the caller frees `theirs` with free(). */
-static spmm_status share(MPI_Comm comm, int rank, const settings *mine, settings *theirs)
+static spmm_status same_command_share(MPI_Comm comm, int rank, const settings *mine, settings *theirs)
 {
     int bytes = (int)mine->bytes;
     TRY(SP_MPI(MPI_Bcast(&bytes, 1, MPI_INT, 0, comm)));
@@ -95,7 +96,7 @@ static spmm_status differs(const setting *here, const setting *there)
                    SHOWN(here->value), SHOWN(there->value));
 }
 
-static spmm_status compare(const settings *mine, const settings *theirs)
+static spmm_status same_command_compare(const settings *mine, const settings *theirs)
 {
     size_t at = 0, other_at = 0;
     setting here, there;
@@ -159,8 +160,8 @@ spmm_status sp_same_command(MPI_Comm comm, const char *program, const sp_command
     int rank;
     TRY(SP_MPI(MPI_Comm_rank(comm, &rank)));
     spmm_status status = sp_agree(comm, "options", list_settings(program, line, &mine));
-    if (status == SPMM_OK) status = share(comm, rank, &mine, &theirs);
-    if (status == SPMM_OK) status = sp_agree(comm, "options", compare(&mine, &theirs));
+    if (status == SPMM_OK) status = same_command_share(comm, rank, &mine, &theirs);
+    if (status == SPMM_OK) status = sp_agree(comm, "options", same_command_compare(&mine, &theirs));
     if (status == SPMM_OK && all_read && line->operand) status = compare_file(comm, line);
     free(mine.text);
     free(theirs.text);

@@ -5,7 +5,7 @@
 #include "codec/codec.h"
 
 /** libbz2 has no call that resets a stream, so the stream is ended and initialized again. */
-static int restart(void *state)
+static int bzip2_found_restart(void *state)
 {
     bz_stream *const z = state;
     BZ2_bzDecompressEnd(z);
@@ -13,11 +13,11 @@ static int restart(void *state)
     return BZ2_bzDecompressInit(z, 0, 0) == BZ_OK;
 }
 
-static void *create(int64_t memory)
+static void *bzip2_found_create(int64_t memory)
 {
     (void)memory; /* a block has at most 900 kB, and its decoder takes 3.7 MB */
     bz_stream *const z = calloc(1, sizeof *z);
-    if (z && restart(z)) return z;
+    if (z && bzip2_found_restart(z)) return z;
     free(z);
     return NULL;
 }
@@ -37,7 +37,7 @@ static void give_buffers(bz_stream *z, const sp_codec_buffers *b)
     z->avail_out = (unsigned)b->out_bytes;
 }
 
-static sp_codec_result step(void *state, sp_codec_buffers *b, const char **why)
+static sp_codec_result bzip2_found_step(void *state, sp_codec_buffers *b, const char **why)
 {
     bz_stream *const z = state;
     give_buffers(z, b);
@@ -53,10 +53,11 @@ static sp_codec_result step(void *state, sp_codec_buffers *b, const char **why)
     return SP_CODEC_DAMAGED;
 }
 
-static void destroy(void *state)
+static void bzip2_found_destroy(void *state)
 {
     BZ2_bzDecompressEnd(state);
     free(state);
 }
 
-const sp_codec_ops sp_bzip2_ops = {create, restart, step, destroy};
+const sp_codec_ops sp_bzip2_ops = {bzip2_found_create, bzip2_found_restart, bzip2_found_step,
+                                   bzip2_found_destroy};

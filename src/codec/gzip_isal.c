@@ -23,7 +23,7 @@ typedef struct gzip_state {
     uLong crc; /* CRC-32 of the header so far */
 } gzip_state;
 
-static int restart(void *state)
+static int gzip_isal_restart(void *state)
 {
     gzip_state *const g = state;
     isal_inflate_init(&g->inflate);
@@ -35,16 +35,16 @@ static int restart(void *state)
     return 1;
 }
 
-static void *create(int64_t memory)
+static void *gzip_isal_create(int64_t memory)
 {
     (void)memory; /* the window of deflate is at most 32 KiB */
     /* zeroed, because a damaged distance makes ISA-L copy bytes that it has not written before */
     gzip_state *const g = calloc(1, sizeof *g);
-    if (g) restart(g);
+    if (g) gzip_isal_restart(g);
     return g;
 }
 
-static void destroy(void *state) { free(state); }
+static void gzip_isal_destroy(void *state) { free(state); }
 
 /** Advances to the next field that the header contains. */
 static void next_field(gzip_state *g)
@@ -96,7 +96,7 @@ static const char *damage(int code)
     }
 }
 
-static sp_codec_result step(void *state, sp_codec_buffers *b, const char **why)
+static sp_codec_result gzip_isal_step(void *state, sp_codec_buffers *b, const char **why)
 {
     gzip_state *const g = state;
     struct inflate_state *const s = &g->inflate;
@@ -119,4 +119,4 @@ static sp_codec_result step(void *state, sp_codec_buffers *b, const char **why)
     return s->block_state == ISAL_BLOCK_FINISH ? SP_CODEC_ENDS : SP_CODEC_GOES_ON;
 }
 
-const sp_codec_ops sp_gzip_ops = {create, restart, step, destroy};
+const sp_codec_ops sp_gzip_ops = {gzip_isal_create, gzip_isal_restart, gzip_isal_step, gzip_isal_destroy};

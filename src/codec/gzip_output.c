@@ -22,11 +22,11 @@ static ssize_t write_text(void *file, const char *text, size_t bytes)
     return gzwrite(file, text, (unsigned)bytes); /* both say by 0, not by a negative number, that it failed */
 }
 
-static int finish(void *file) { return gzclose_w(file) == Z_OK ? 0 : -1; }
+static int gzip_output_finish(void *file) { return gzclose_w(file) == Z_OK ? 0 : -1; }
 
 FILE *sp_gzip_output(int fd)
 {
-    const cookie_io_functions_t functions = {.write = write_text, .close = finish};
+    const cookie_io_functions_t functions = {.write = write_text, .close = gzip_output_finish};
     const int own = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (own < 0) return NULL;
     /* the digits of values hardly compress better at levels above 1, which take several times as long */

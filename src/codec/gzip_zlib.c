@@ -6,7 +6,7 @@
 
 enum { GZIP_ONLY = 16, WINDOW_BITS = 15 };
 
-static void *create(int64_t memory)
+static void *gzip_zlib_create(int64_t memory)
 {
     (void)memory; /* the window of deflate is at most 32 KiB */
     z_stream *const z = calloc(1, sizeof *z);
@@ -15,9 +15,9 @@ static void *create(int64_t memory)
     return NULL;
 }
 
-static int restart(void *state) { return inflateReset(state) == Z_OK; }
+static int gzip_zlib_restart(void *state) { return inflateReset(state) == Z_OK; }
 
-static sp_codec_result step(void *state, sp_codec_buffers *b, const char **why)
+static sp_codec_result gzip_zlib_step(void *state, sp_codec_buffers *b, const char **why)
 {
     z_stream *const z = state;
     z->next_in = (Bytef *)(uintptr_t)b->in;
@@ -32,10 +32,10 @@ static sp_codec_result step(void *state, sp_codec_buffers *b, const char **why)
     return SP_CODEC_DAMAGED;
 }
 
-static void destroy(void *state)
+static void gzip_zlib_destroy(void *state)
 {
     inflateEnd(state);
     free(state);
 }
 
-const sp_codec_ops sp_gzip_ops = {create, restart, step, destroy};
+const sp_codec_ops sp_gzip_ops = {gzip_zlib_create, gzip_zlib_restart, gzip_zlib_step, gzip_zlib_destroy};

@@ -31,7 +31,7 @@ int sp_tar_begins(const unsigned char *head)
 }
 
 /** Reads past `bytes` bytes. Returns 1; 0: the archive ends before. */
-static int skip(const sp_tar *t, int64_t bytes)
+static int tar_skip(const sp_tar *t, int64_t bytes)
 {
     enum { PIECE = 4096 };
     char waste[PIECE];
@@ -48,7 +48,7 @@ static int next_header(sp_tar *t, unsigned char *head)
 {
     static const unsigned char zeros[SP_TAR_BLOCK];
     int64_t got = 0;
-    if (!skip(t, t->left + t->gap)) return -1;
+    if (!tar_skip(t, t->left + t->gap)) return -1;
     t->left = t->gap = 0;
     for (int64_t n = 1; n > 0 && got < SP_TAR_BLOCK; got += n)
         n = t->read(t->source, (char *)head + got, SP_TAR_BLOCK - got);

@@ -10,30 +10,30 @@ typedef struct xz_state {
 } xz_state;
 
 /** liblzma reuses the memory of the previous stream. */
-static int restart(void *state)
+static int xz_found_restart(void *state)
 {
     xz_state *const s = state;
     return lzma_stream_decoder(&s->stream, s->memory, 0) == LZMA_OK;
 }
 
-static void destroy(void *state)
+static void xz_found_destroy(void *state)
 {
     xz_state *const s = state;
     lzma_end(&s->stream);
     free(s);
 }
 
-static void *create(int64_t memory)
+static void *xz_found_create(int64_t memory)
 {
     xz_state *const s = malloc(sizeof *s);
     if (!s) return NULL;
     *s = (xz_state){LZMA_STREAM_INIT, (uint64_t)memory};
-    if (restart(s)) return s;
-    destroy(s);
+    if (xz_found_restart(s)) return s;
+    xz_found_destroy(s);
     return NULL;
 }
 
-static sp_codec_result step(void *state, sp_codec_buffers *b, const char **why)
+static sp_codec_result xz_found_step(void *state, sp_codec_buffers *b, const char **why)
 {
     lzma_stream *const z = &((xz_state *)state)->stream;
     z->next_in = b->in;
@@ -55,4 +55,4 @@ static sp_codec_result step(void *state, sp_codec_buffers *b, const char **why)
     return SP_CODEC_DAMAGED;
 }
 
-const sp_codec_ops sp_xz_ops = {create, restart, step, destroy};
+const sp_codec_ops sp_xz_ops = {xz_found_create, xz_found_restart, xz_found_step, xz_found_destroy};

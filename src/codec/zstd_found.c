@@ -13,16 +13,19 @@ static int window_log(int64_t memory)
     return log;
 }
 
-static void *create(int64_t memory)
+static void *zstd_found_create(int64_t memory)
 {
     ZSTD_DCtx *const z = ZSTD_createDCtx();
     if (z) ZSTD_DCtx_setParameter(z, ZSTD_d_windowLogMax, window_log(memory));
     return z;
 }
 
-static int restart(void *state) { return !ZSTD_isError(ZSTD_DCtx_reset(state, ZSTD_reset_session_only)); }
+static int zstd_found_restart(void *state)
+{
+    return !ZSTD_isError(ZSTD_DCtx_reset(state, ZSTD_reset_session_only));
+}
 
-static sp_codec_result step(void *state, sp_codec_buffers *b, const char **why)
+static sp_codec_result zstd_found_step(void *state, sp_codec_buffers *b, const char **why)
 {
     ZSTD_inBuffer in = {b->in, (size_t)b->in_bytes, 0};
     ZSTD_outBuffer out = {b->out, (size_t)b->out_bytes, 0};
@@ -39,6 +42,6 @@ static sp_codec_result step(void *state, sp_codec_buffers *b, const char **why)
     return SP_CODEC_DAMAGED;
 }
 
-static void destroy(void *state) { ZSTD_freeDCtx(state); }
+static void zstd_found_destroy(void *state) { ZSTD_freeDCtx(state); }
 
-const sp_codec_ops sp_zstd_ops = {create, restart, step, destroy};
+const sp_codec_ops sp_zstd_ops = {zstd_found_create, zstd_found_restart, zstd_found_step, zstd_found_destroy};

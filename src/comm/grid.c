@@ -14,7 +14,8 @@ static void load_topologies(void)
 }
 
 /** Creates a cartesian communicator; ranks keep their numbers. Collective over comm. */
-static spmm_status create(MPI_Comm comm, int dimensions, const int *dims, const int *periodic, MPI_Comm *cart)
+static spmm_status grid_create(MPI_Comm comm, int dimensions, const int *dims, const int *periodic,
+                               MPI_Comm *cart)
 {
     /* Open MPI 4 loads them in the process's first MPI_Cart_create(), without a lock. The first call concerns
      * this rank alone: a thread that waits for it does not wait for another rank. */
@@ -39,7 +40,7 @@ static void list_grids(int size, char *text, size_t n)
     }
 }
 
-static spmm_status check(int p, int q, int size)
+static spmm_status grid_check(int p, int q, int size)
 {
     char grids[256];
     if (p < 1 || q < 1)
@@ -64,12 +65,12 @@ spmm_status sp_grid_create(MPI_Comm comm, int p, int q, sp_grid *grid)
         p = size;
         q = 1;
     }
-    TRY(check(p, q, size));
+    TRY(grid_check(p, q, size));
     const int dims[2] = {p, q}, periodic[2] = {0, 0}, along_row[2] = {0, 1}, along_column[2] = {1, 0};
     grid->size = size;
     grid->dims[0] = p;
     grid->dims[1] = q;
-    TRY_GOTO(create(comm, 2, dims, periodic, &grid->comm), done);
+    TRY_GOTO(grid_create(comm, 2, dims, periodic, &grid->comm), done);
     TRY_GOTO(SP_MPI(MPI_Comm_rank(grid->comm, &grid->rank)), done);
     TRY_GOTO(SP_MPI(MPI_Cart_coords(grid->comm, grid->rank, 2, grid->coords)), done);
     TRY_GOTO(SP_MPI(MPI_Cart_sub(grid->comm, along_row, &grid->row_comm)), done);
@@ -83,7 +84,7 @@ spmm_status sp_ring_create(const sp_grid *grid, MPI_Comm *ring)
 {
     const int periodic = 1;
     *ring = MPI_COMM_NULL;
-    return create(grid->col_comm, 1, &grid->dims[0], &periodic, ring);
+    return grid_create(grid->col_comm, 1, &grid->dims[0], &periodic, ring);
 }
 
 spmm_status sp_ring_shift(MPI_Comm ring, int steps, int *from, int *to)

@@ -53,7 +53,7 @@ static spmm_status sum_over_ranks(const job *j)
 
 /** Computes the sums over all ranks. Collective.
  *  \param [in] checked  status of the check of this rank's arguments */
-static spmm_status run(job *j, spmm_status checked)
+static spmm_status inner_products_run(job *j, spmm_status checked)
 {
     spmm_status status = SP_MPI(MPI_Comm_size(j->comm, &j->size));
     if (checked == SPMM_OK && status == SPMM_OK) checked = sum_here(j);
@@ -84,7 +84,7 @@ spmm_status spmm_multivector_dot(MPI_Comm comm, const spmm_multivector *x, const
     SP_DEFAULT_FP;
     job j = {.function = __func__, .comm = comm, .x = x, .y = y};
     TRY(sp_comm_check(comm, __func__));
-    const spmm_status status = run(&j, check_dot(&j, g, ldg));
+    const spmm_status status = inner_products_run(&j, check_dot(&j, g, ldg));
     for (int64_t i = 0; status == SPMM_OK && i < x->k; i++)
         memcpy(g + i * ldg, j.sums + i * y->k, sizeof *g * (size_t)y->k);
     sp_free(j.sums);
@@ -103,7 +103,7 @@ spmm_status spmm_multivector_norms(MPI_Comm comm, const spmm_multivector *x, dou
     SP_DEFAULT_FP;
     job j = {.function = __func__, .comm = comm, .x = x};
     TRY(sp_comm_check(comm, __func__));
-    const spmm_status status = run(&j, check_norms(&j, norm));
+    const spmm_status status = inner_products_run(&j, check_norms(&j, norm));
     for (int64_t i = 0; status == SPMM_OK && i < x->k; i++) norm[i] = sqrt(j.sums[i]);
     sp_free(j.sums);
     return status;

@@ -14,7 +14,7 @@ struct sp_nccl {
 
 const char *sp_nccl_missing(void) { return NULL; }
 
-static spmm_status check(ncclResult_t result, const char *what)
+static spmm_status nccl_found_check(ncclResult_t result, const char *what)
 {
     if (result == ncclSuccess || result == ncclInProgress) return SPMM_OK;
     const char *const last = ncclGetLastError(NULL);
@@ -43,7 +43,7 @@ static int attribute = MPI_KEYVAL_INVALID;
 
 /** The delete callback of the attribute: MPI calls it when the MPI communicator is freed or the attribute is
  *  deleted. */
-static int destroy(MPI_Comm comm, int key, void *value, void *extra)
+static int nccl_found_destroy(MPI_Comm comm, int key, void *value, void *extra)
 {
     sp_nccl *const nccl = value;
     (void)comm, (void)key, (void)extra;
@@ -54,13 +54,13 @@ static int destroy(MPI_Comm comm, int key, void *value, void *extra)
 
 /** Looks up the NCCL communicator of the MPI communicator comm. Local.
  *  \param [out] nccl  NULL if comm has none yet */
-static spmm_status find(MPI_Comm comm, sp_nccl **nccl)
+static spmm_status nccl_found_find(MPI_Comm comm, sp_nccl **nccl)
 {
     int there = 0;
     void *value = NULL;
     *nccl = NULL;
     if (attribute == MPI_KEYVAL_INVALID)
-        TRY(SP_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, destroy, &attribute, NULL)));
+        TRY(SP_MPI(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, nccl_found_destroy, &attribute, NULL)));
     TRY(SP_MPI(MPI_Comm_get_attr(comm, attribute, &value, &there)));
     if (there) *nccl = value;
     return SPMM_OK;
@@ -79,7 +79,7 @@ static spmm_status attach(MPI_Comm comm, sp_nccl **nccl)
 }
 
 /** Creates and connects the NCCL communicator for the ranks of comm. Collective over comm. */
-static spmm_status connect(MPI_Comm comm, sp_nccl **nccl)
+static spmm_status nccl_found_connect(MPI_Comm comm, sp_nccl **nccl)
 {
     ncclUniqueId id;
     int rank, size;
@@ -88,11 +88,12 @@ static spmm_status connect(MPI_Comm comm, sp_nccl **nccl)
     TRY(SP_MPI(MPI_Comm_size(comm, &size)));
     TRY(check_gpus(comm));
     spmm_status status = attach(comm, nccl);
-    if (status == SPMM_OK && rank == 0) status = check(ncclGetUniqueId(&id), "cannot start");
+    if (status == SPMM_OK && rank == 0) status = nccl_found_check(ncclGetUniqueId(&id), "cannot start");
     TRY(sp_agree(comm, "nccl", status));
     TRY(sp_bcast(comm, 0, &id, sizeof id));
     (void)sp_device_stream(SP_STREAM_MAIN); /* makes the GPU this thread's current device */
-    return sp_agree(comm, "nccl", check(ncclCommInitRank(&(*nccl)->comm, size, id, rank), "cannot connect"));
+    return sp_agree(comm, "nccl",
+                    nccl_found_check(ncclCommInitRank(&(*nccl)->comm, size, id, rank), "cannot connect"));
 }
 
 spmm_status sp_nccl_of(const sp_grid *grid, sp_along along, const sp_nccl **nccl)
@@ -100,9 +101,9 @@ spmm_status sp_nccl_of(const sp_grid *grid, sp_along along, const sp_nccl **nccl
     MPI_Comm comm = along == SP_ALONG_ROW ? grid->row_comm : grid->col_comm;
     sp_nccl *kept;
     *nccl = NULL;
-    TRY(sp_agree(grid->comm, "nccl", find(comm, &kept)));
+    TRY(sp_agree(grid->comm, "nccl", nccl_found_find(comm, &kept)));
     /* all ranks of the grid agree, because another process row or column may have failed */
-    const spmm_status status = sp_agree(grid->comm, "nccl", kept ? SPMM_OK : connect(comm, &kept));
+    const spmm_status status = sp_agree(grid->comm, "nccl", kept ? SPMM_OK : nccl_found_connect(comm, &kept));
     if (status == SPMM_OK)
         *nccl = kept;
     else if (kept)
@@ -110,19 +111,21 @@ spmm_status sp_nccl_of(const sp_grid *grid, sp_along along, const sp_nccl **nccl
     return status;
 }
 
-spmm_status sp_nccl_begin(void) { return check(ncclGroupStart(), "group"); }
+spmm_status sp_nccl_begin(void) { return nccl_found_check(ncclGroupStart(), "group"); }
 
 spmm_status sp_nccl_send(const sp_nccl *nccl, int to, const void *data, int64_t bytes, void *stream)
 {
-    return check(ncclSend(data, (size_t)bytes, ncclInt8, to, nccl->comm, (cudaStream_t)stream), "send");
+    return nccl_found_check(ncclSend(data, (size_t)bytes, ncclInt8, to, nccl->comm, (cudaStream_t)stream),
+                            "send");
 }
 
 spmm_status sp_nccl_recv(const sp_nccl *nccl, int from, void *data, int64_t bytes, void *stream)
 {
-    return check(ncclRecv(data, (size_t)bytes, ncclInt8, from, nccl->comm, (cudaStream_t)stream), "receive");
+    return nccl_found_check(ncclRecv(data, (size_t)bytes, ncclInt8, from, nccl->comm, (cudaStream_t)stream),
+                            "receive");
 }
 
-spmm_status sp_nccl_end(void) { return check(ncclGroupEnd(), "group"); }
+spmm_status sp_nccl_end(void) { return nccl_found_check(ncclGroupEnd(), "group"); }
 
 spmm_status sp_nccl_sum(const sp_nccl *nccl, void *y, int64_t elements, spmm_precision precision,
                         void *stream)
@@ -131,7 +134,7 @@ spmm_status sp_nccl_sum(const sp_nccl *nccl, void *y, int64_t elements, spmm_pre
     static const ncclDataType_t type[] = {SP_VALUE_TYPES(TYPE, )};
 #undef TYPE
     if (elements == 0) return SPMM_OK;
-    return check(
+    return nccl_found_check(
         ncclReduce(y, y, (size_t)elements, type[precision], ncclSum, 0, nccl->comm, (cudaStream_t)stream),
         "reduce");
 }

@@ -7,7 +7,8 @@
 #include "device/device_ops.h"
 #include "formats/multivector.h"
 
-static spmm_status check(const spmm_multivector *d, const spmm_multivector *x, const char *function)
+static spmm_status scale_rows_check(const spmm_multivector *d, const spmm_multivector *x,
+                                    const char *function)
 {
     TRY(sp_fork_check(function));
     TRY(sp_multivector_check_any(d, function, "d"));
@@ -49,7 +50,7 @@ static void scale_rows(const spmm_multivector *d, int64_t stride, spmm_multivect
 spmm_status spmm_multivector_scale_rows(const spmm_multivector *d, spmm_multivector *x)
 {
     SP_DEFAULT_FP;
-    TRY(check(d, x, __func__));
+    TRY(scale_rows_check(d, x, __func__));
     const int64_t stride = d->layout == SPMM_COLUMN_MAJOR ? 1 : d->ld;
     if (x->space == SPMM_CPU) {
         scale_rows(d, stride, x);

@@ -118,7 +118,7 @@ int sp_device_count(const char **why)
     return count;
 }
 
-static spmm_status find(int index, int *ordinal)
+static spmm_status device_cuda_find(int index, int *ordinal)
 {
     char why[256];
     int all[MAX_DEVICES];
@@ -156,7 +156,7 @@ static int64_t free_memory(void)
 
 spmm_status sp_cuda_find_gpu(int index, int *ordinal, sp_device_info *info)
 {
-    TRY(find(index, ordinal));
+    TRY(device_cuda_find(index, ordinal));
     return describe(*ordinal, info);
 }
 

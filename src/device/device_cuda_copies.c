@@ -133,7 +133,7 @@ static cudaError_t staged_download(char *to, const char *from, int64_t bytes)
 
 /** Waits for a copy to finish. Waits even if `error` is a failure, because the staging buffers must be idle
  *  before the next copy. */
-static spmm_status finish(cudaError_t error, const char *what)
+static spmm_status device_cuda_copies_finish(cudaError_t error, const char *what)
 {
     const cudaError_t waited = cudaStreamSynchronize(sp_cuda.queue[SP_STREAM_MAIN]);
     if (error != cudaSuccess) return sp_cuda_fail(error, what);
@@ -144,8 +144,9 @@ spmm_status sp_device_upload(void *to, const void *from, int64_t bytes)
 {
     TRY(sp_cuda_enter());
     if (bytes <= 0) return SPMM_OK;
-    if (bytes >= STAGE_FROM && have_stages()) return finish(staged_upload(to, from, bytes), "upload");
-    return finish(
+    if (bytes >= STAGE_FROM && have_stages())
+        return device_cuda_copies_finish(staged_upload(to, from, bytes), "upload");
+    return device_cuda_copies_finish(
         cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyHostToDevice, sp_cuda.queue[SP_STREAM_MAIN]),
         "upload");
 }
@@ -154,8 +155,9 @@ spmm_status sp_device_download(void *to, const void *from, int64_t bytes)
 {
     TRY(sp_cuda_enter());
     if (bytes <= 0) return SPMM_OK;
-    if (bytes >= STAGE_FROM && have_stages()) return finish(staged_download(to, from, bytes), "download");
-    return finish(
+    if (bytes >= STAGE_FROM && have_stages())
+        return device_cuda_copies_finish(staged_download(to, from, bytes), "download");
+    return device_cuda_copies_finish(
         cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToHost, sp_cuda.queue[SP_STREAM_MAIN]),
         "download");
 }
@@ -180,7 +182,7 @@ spmm_status sp_device_copy(void *to, const void *from, int64_t bytes)
 {
     TRY(sp_cuda_enter());
     if (bytes <= 0) return SPMM_OK;
-    return finish(
+    return device_cuda_copies_finish(
         cudaMemcpyAsync(to, from, (size_t)bytes, cudaMemcpyDeviceToDevice, sp_cuda.queue[SP_STREAM_MAIN]),
         "copy");
 }
@@ -193,9 +195,10 @@ spmm_status sp_device_copy_2d(void *to, int64_t to_pitch, const void *from, int6
     if (kind < 0 || kind > 2) return sp_fail(SPMM_ERR_INTERNAL, "copy_2d: kind %d", kind);
     TRY(sp_cuda_enter());
     if (bytes <= 0 || rows <= 0) return SPMM_OK;
-    return finish(cudaMemcpy2DAsync(to, (size_t)to_pitch, from, (size_t)from_pitch, (size_t)bytes,
-                                    (size_t)rows, kinds[kind], sp_cuda.queue[SP_STREAM_MAIN]),
-                  "copy of rows");
+    return device_cuda_copies_finish(cudaMemcpy2DAsync(to, (size_t)to_pitch, from, (size_t)from_pitch,
+                                                       (size_t)bytes, (size_t)rows, kinds[kind],
+                                                       sp_cuda.queue[SP_STREAM_MAIN]),
+                                     "copy of rows");
 }
 
 spmm_status sp_stream_copy(void *to, const void *from, int64_t bytes, sp_stream stream)

@@ -12,7 +12,7 @@ enum { KEPT_MB = 256, SHARE = 64 };
 static cudaMemPool_t pool; /* pool of the open GPU; NULL: there is none, or no memory is to be kept */
 
 /** Allocates the memory that the pool keeps, so that the first plan need not wait for it. */
-static cudaError_t fill(uint64_t bytes, cudaStream_t stream)
+static cudaError_t device_cuda_memory_fill(uint64_t bytes, cudaStream_t stream)
 {
     void *p;
     cudaError_t error = cudaMallocFromPoolAsync(&p, bytes, pool, stream);
@@ -30,8 +30,9 @@ void sp_cuda_open_pool(int ordinal, int64_t memory_bytes)
         .location = {.type = cudaMemLocationTypeDevice, .id = ordinal}};
     (void)cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, ordinal);
     if (supported && bytes > 0 && cudaMemPoolCreate(&pool, &properties) != cudaSuccess) pool = NULL;
-    if (pool && (cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes) != cudaSuccess ||
-                 fill(bytes, (cudaStream_t)sp_device_stream(SP_STREAM_MAIN)) != cudaSuccess))
+    if (pool &&
+        (cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &bytes) != cudaSuccess ||
+         device_cuda_memory_fill(bytes, (cudaStream_t)sp_device_stream(SP_STREAM_MAIN)) != cudaSuccess))
         sp_cuda_close_pool();
     (void)cudaGetLastError();
 }
@@ -48,7 +49,7 @@ void sp_cuda_close_pool(void)
  *  there is a pool. */
 typedef enum memory_kind { POOLED, EXCHANGED, MANAGED } memory_kind;
 
-static cudaError_t allocate(void **p, int64_t bytes, memory_kind kind)
+static cudaError_t device_cuda_memory_allocate(void **p, int64_t bytes, memory_kind kind)
 {
     const size_t n = bytes > 0 ? (size_t)bytes : 1;
     if (kind == MANAGED) return cudaMallocManaged(p, n, cudaMemAttachGlobal);
@@ -61,12 +62,12 @@ static spmm_status alloc(void **p, int64_t bytes, memory_kind kind, const char *
     *p = NULL;
     if (bytes < 0) return sp_fail(SPMM_ERR_LIMIT, "%s: %lld bytes", what, (long long)bytes);
     TRY(sp_cuda_enter());
-    cudaError_t error = allocate(p, bytes, kind);
+    cudaError_t error = device_cuda_memory_allocate(p, bytes, kind);
     /* try again after the pool has released the memory that it keeps */
     if (error == cudaErrorMemoryAllocation && pool) {
         (void)cudaGetLastError();
         (void)cudaMemPoolTrimTo(pool, 0);
-        error = allocate(p, bytes, kind);
+        error = device_cuda_memory_allocate(p, bytes, kind);
     }
     if (error == cudaSuccess) return SPMM_OK;
     *p = NULL;

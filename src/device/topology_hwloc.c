@@ -15,7 +15,7 @@ static struct {
                                   attempt to load with PCI devices */
 } machine = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static hwloc_topology_t load(int devices)
+static hwloc_topology_t topology_hwloc_load(int devices)
 {
     hwloc_topology_t t;
     if (hwloc_topology_init(&t) != 0) return NULL;
@@ -38,7 +38,7 @@ static hwloc_topology_t enter(int devices)
     pthread_mutex_lock(&machine.lock);
     if (!machine.tried || devices > machine.devices) {
         if (machine.topology) hwloc_topology_destroy(machine.topology);
-        machine.topology = load(devices);
+        machine.topology = topology_hwloc_load(devices);
         machine.tried = 1;
         machine.devices = devices;
     }

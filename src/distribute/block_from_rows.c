@@ -67,8 +67,8 @@ static spmm_status check_part(int part, const spmm_rows *p, int64_t rows)
     return SPMM_OK;
 }
 
-static spmm_status check(int64_t rows, int64_t x_rows, spmm_precision precision, const spmm_rows *part,
-                         int parts, const spmm_block *block)
+static spmm_status block_from_rows_check(int64_t rows, int64_t x_rows, spmm_precision precision,
+                                         const spmm_rows *part, int parts, const spmm_block *block)
 {
     TRY(sp_fork_check(function));
     TRY(sp_given(function, "block", block, "a place for the block"));
@@ -173,7 +173,7 @@ static int write_row(const spmm_rows *part, int parts, int64_t i, spmm_csr *a)
 }
 
 /** Counts the entries of all parts. */
-static spmm_status count(const spmm_rows *part, int parts, int64_t rows, int64_t *entries)
+static spmm_status block_from_rows_count(const spmm_rows *part, int parts, int64_t rows, int64_t *entries)
 {
     *entries = 0;
     for (int n = 0; n < parts; n++) {
@@ -187,13 +187,13 @@ static spmm_status count(const spmm_rows *part, int parts, int64_t rows, int64_t
 }
 
 /** Makes the block's CSR: rows sorted by column, duplicates summed. Local. */
-static spmm_status build(const spmm_rows *part, int parts, int64_t rows, spmm_precision precision,
-                         spmm_block *block)
+static spmm_status block_from_rows_build(const spmm_rows *part, int parts, int64_t rows,
+                                         spmm_precision precision, spmm_block *block)
 {
     spmm_csr *const a = &block->csr;
     const int threads = sp_threads_default();
     int64_t entries, bad = rows, duplicates;
-    TRY(count(part, parts, rows, &entries));
+    TRY(block_from_rows_count(part, parts, rows, &entries));
     TRY(sp_csr_create(rows, block->cols, entries, precision, a));
     for (int n = 0; n < parts; n++) {
         const spmm_rows *const p = &part[n];
@@ -214,11 +214,11 @@ spmm_status spmm_block_from_rows(MPI_Comm comm, int64_t rows, int64_t x_rows, sp
     const sp_common common[] = {{"precision", precision, 1}};
     if (block) memset(block, 0, sizeof *block);
     TRY(sp_comm_check(comm, function));
-    spmm_status status = check(rows, x_rows, precision, part, parts, block);
+    spmm_status status = block_from_rows_check(rows, x_rows, precision, part, parts, block);
     TRY(sp_agree_common(comm, "block", status, function, common, 1));
     spmm_block made = {.csr = {0}};
     TRY(find_place(comm, (counts){rows, x_rows}, &made));
-    status = sp_agree(comm, "block", build(part, parts, rows, precision, &made));
+    status = sp_agree(comm, "block", block_from_rows_build(part, parts, rows, precision, &made));
     if (status == SPMM_OK)
         *block = made;
     else

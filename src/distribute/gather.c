@@ -104,7 +104,7 @@ static spmm_status entries_of(const sp_grid *grid, const spmm_csr *piece, int r,
 
 /** Appends the entries of the block in s to rows [first_row, first_row + rows) of `a`. The blocks of a
  *  process row arrive in the order of their columns, so these rows stay sorted. */
-static void append(const pieces *s, int64_t first_row, int64_t rows, int64_t col_begin, spmm_csr *a)
+static void gather_append(const pieces *s, int64_t first_row, int64_t rows, int64_t col_begin, spmm_csr *a)
 {
     for (int64_t i = 0; i < rows; i++) {
         const int64_t n = s->start[i + 1] - s->start[i], to = s->next[first_row + i];
@@ -128,7 +128,7 @@ static spmm_status put_together(const sp_grid *grid, const spmm_csr *piece, cons
                 for (int64_t i = 0; i < rows; i++) a->irp[row + i + 1] += s->start[i + 1] - s->start[i];
             } else {
                 TRY(entries_of(grid, piece, r, s));
-                append(s, row, rows, col_begin[r % grid->dims[1]], a);
+                gather_append(s, row, rows, col_begin[r % grid->dims[1]], a);
             }
             if (r % grid->dims[1] == grid->dims[1] - 1) row += rows;
         }

@@ -226,7 +226,7 @@ static int64_t most_rows(const sp_ranges *ranges)
 }
 
 /** Allocates all memory of the stage on this rank, before anything is sent. */
-static spmm_status allocate(stage *s, spmm_csr *block, sp_matrix *slice)
+static spmm_status scatter_allocate(stage *s, spmm_csr *block, sp_matrix *slice)
 {
     if (!s->grid) return SPMM_OK;
     const sp_rectangle mine = piece_of(s, s->grid->rank);
@@ -336,7 +336,7 @@ static spmm_status run_stage(stage *s, spmm_csr *a, spmm_block *block, sp_matrix
 {
     spmm_status status;
     TRY_GOTO(send_headers(s, a), done);
-    TRY_GOTO(sp_agree(s->all, s->name, allocate(s, &block->csr, slice)), done);
+    TRY_GOTO(sp_agree(s->all, s->name, scatter_allocate(s, &block->csr, slice)), done);
     if (s->grid) status = is_root(s) ? root_part(s, a, block, slice) : receive_block(s, &block->csr, slice);
     status = sp_agree(s->all, s->name, status);
 done:

@@ -62,7 +62,7 @@ static spmm_status allocate_buffers(sp_exchange *x)
     return sp_device_upload(x->list, x->rows, x->packed * (int64_t)sizeof *x->list);
 }
 
-static spmm_status allocate(sp_exchange *x)
+static spmm_status exchange_allocate(sp_exchange *x)
 {
     TRY(sp_exchange_list_messages(x, most_bytes(x->ops)));
     if (!x->ops->skip || x->ops->by_mpi) TRY(reserve_drop(x));
@@ -101,7 +101,7 @@ spmm_status sp_exchange_make(const sp_grid *grid, const sp_moves *moves, const s
         x->queues = x->ops->queues;
         x->skip_waits = x->ops->skip_waits;
         x->beside = !o->alone;
-        status = allocate(x);
+        status = exchange_allocate(x);
         set_rows(x, o->row_bytes, o->pitch);
     }
     status = sp_agree(grid->comm, "exchange", status);

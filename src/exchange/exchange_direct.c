@@ -12,7 +12,7 @@ static spmm_status send_all(sp_exchange *x)
     return SPMM_OK;
 }
 
-static spmm_status begin(sp_exchange *x)
+static spmm_status exchange_direct_begin(sp_exchange *x)
 {
     /* MPI does not respect CUDA streams, and kernels queued before may still access the ghost rows */
     spmm_status status = x->space == SPMM_CUDA ? sp_stream_sync(SP_STREAM_MOVE) : SPMM_OK;
@@ -24,11 +24,11 @@ static spmm_status begin(sp_exchange *x)
         sp_exchange_give_up(x);
         return status;
     }
-    /* on a GPU the packing is only queued here; end() waits for it and then sends the rows */
+    /* on a GPU the packing is only queued here; exchange_direct_end() waits for it and then sends the rows */
     return x->space == SPMM_CPU ? send_all(x) : SPMM_OK;
 }
 
-static spmm_status end(sp_exchange *x)
+static spmm_status exchange_direct_end(sp_exchange *x)
 {
     if (x->space == SPMM_CUDA) {
         const spmm_status packed = sp_stream_sync(SP_STREAM_MOVE);
@@ -50,6 +50,7 @@ static const char *not_cuda_aware(void)
     return sp_mpi_takes_device_memory() ? NULL : "the MPI library does not report support for GPU memory";
 }
 
-const sp_exchange_ops sp_exchange_direct = {.begin = begin, .end = end, .by_mpi = 1};
+const sp_exchange_ops sp_exchange_direct = {
+    .begin = exchange_direct_begin, .end = exchange_direct_end, .by_mpi = 1};
 const sp_exchange_ops sp_exchange_cuda_aware = {
-    .begin = begin, .end = end, .missing = not_cuda_aware, .by_mpi = 1};
+    .begin = exchange_direct_begin, .end = exchange_direct_end, .missing = not_cuda_aware, .by_mpi = 1};

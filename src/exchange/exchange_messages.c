@@ -6,7 +6,7 @@
 #include "device/device_ops.h"
 #include "exchange/exchange_backend.h"
 
-/** Returns the number of messages into which cut() splits a message of `bytes` bytes. */
+/** Returns the number of messages into which exchange_messages_cut() splits a message of `bytes` bytes. */
 static int64_t pieces(int64_t bytes, int64_t most)
 {
     const int64_t chunk = sp_chunk_of(most, bytes);
@@ -15,7 +15,7 @@ static int64_t pieces(int64_t bytes, int64_t most)
 
 /** Splits message m into messages of sp_chunk_of() bytes, and appends these to list[*count]. Shorter rows
  *  never need more messages than the longest rows, for which the lists were allocated. */
-static void cut(const sp_exchange *x, sp_message m, sp_message *list, int *count)
+static void exchange_messages_cut(const sp_exchange *x, sp_message m, sp_message *list, int *count)
 {
     const int64_t room = pieces(m.bytes / x->wire_bytes * sp_wire_bytes(x, x->options.most_row_bytes),
                                 x->most_bytes);
@@ -40,7 +40,7 @@ static void list_messages(sp_exchange *x)
         const sp_source *const s = &moves->source[i];
         const sp_message m = {s->rank, rounded, rounded ? stage : s->first * x->pitch, stage,
                               s->rows * x->wire_bytes};
-        cut(x, m, x->in, &x->ins);
+        exchange_messages_cut(x, m, x->in, &x->ins);
         stage += m.bytes;
     }
     stage = 0;
@@ -54,7 +54,7 @@ static void list_messages(sp_exchange *x)
         }
         const sp_message m = {t->rank, t->packed || rounded, rounded ? sent : at, stage,
                               t->rows * x->wire_bytes};
-        cut(x, m, x->out, &x->outs);
+        exchange_messages_cut(x, m, x->out, &x->outs);
         stage += m.bytes;
     }
 }

@@ -7,7 +7,7 @@
 #include "device/device.h"
 #include "exchange/exchange_backend.h"
 
-static spmm_status connect(sp_exchange *x)
+static spmm_status exchange_nccl_connect(sp_exchange *x)
 {
     const sp_nccl *nccl;
     TRY(sp_nccl_of(x->grid, SP_ALONG_COLUMN, &nccl));
@@ -50,7 +50,7 @@ static spmm_status skip_with(const sp_exchange *x, void *drop, const void *nan)
 
 /** Sends NaNs to the neighbors, and discards the rows that they send. NaNs must be sent because a neighbor's
  *  NCCL receive waits for all its bytes, and NCCL cannot notify it that this rank failed. */
-static void skip(sp_exchange *x)
+static void exchange_nccl_skip(sp_exchange *x)
 {
     const int64_t in = longest(x->in, x->ins), out = longest(x->out, x->outs);
     void *host = NULL, *nan = NULL, *drop = NULL;
@@ -72,10 +72,10 @@ done:
 /** Queues packing and NCCL's group, and makes SP_STREAM_MAIN wait for them. There is no `begin`, because
  *  starting a group keeps the host busy for about 10 microseconds, and the kernels of the interior rows
  *  should not wait for that. */
-static spmm_status end(sp_exchange *x)
+static spmm_status exchange_nccl_end(sp_exchange *x)
 {
     const spmm_status packed = sp_exchange_pack(x);
-    if (packed != SPMM_OK) skip(x);
+    if (packed != SPMM_OK) exchange_nccl_skip(x);
     TRY(packed);
     if (x->ins + x->outs > 0) {
         TRY(sp_nccl_begin());
@@ -90,10 +90,10 @@ static spmm_status end(sp_exchange *x)
 
 static void forget(sp_exchange *x) { x->state = NULL; }
 
-const sp_exchange_ops sp_exchange_nccl = {.end = end,
+const sp_exchange_ops sp_exchange_nccl = {.end = exchange_nccl_end,
                                           .destroy = forget,
-                                          .connect = connect,
-                                          .skip = skip,
+                                          .connect = exchange_nccl_connect,
+                                          .skip = exchange_nccl_skip,
                                           .missing = sp_nccl_missing,
                                           .by_mpi = 1,
                                           .queues = 1,

@@ -103,7 +103,7 @@ static uint32_t *flag_at(uint32_t *flags, int of, enum flag_kind kind)
 
 /* ---- set-up ---- */
 
-static void destroy(sp_exchange *x)
+static void exchange_peer_destroy(sp_exchange *x)
 {
     peer *const p = x->state;
     if (!p) return;
@@ -133,7 +133,7 @@ static int neighbor_of(peer *p, int rank)
     return p->count++;
 }
 
-static spmm_status create(sp_exchange *x)
+static spmm_status exchange_peer_create(sp_exchange *x)
 {
     static const char what[] = "an exchange";
     const int ins = x->ins, outs = x->outs;
@@ -332,7 +332,7 @@ static spmm_status write_by_hosts(const sp_exchange *x)
     return status;
 }
 
-static spmm_status end(sp_exchange *x)
+static spmm_status exchange_peer_end(sp_exchange *x)
 {
     peer *const p = x->state;
     sp_peer_place place;
@@ -364,7 +364,7 @@ static spmm_status end(sp_exchange *x)
     return status;
 }
 
-static void skip(sp_exchange *x)
+static void exchange_peer_skip(sp_exchange *x)
 {
     ((peer *)x->state)->captured = 0;
     post(x, NULL);
@@ -443,7 +443,7 @@ static spmm_status try_flags(const sp_exchange *x)
     return sp_fail(SPMM_ERR_DEVICE, "transport peer: flags that neighbors set do not arrive");
 }
 
-static spmm_status connect(sp_exchange *x)
+static spmm_status exchange_peer_connect(sp_exchange *x)
 {
     handshake mine;
     void *all = NULL;
@@ -462,9 +462,9 @@ done:
 
 /* There is no `begin`, because the kernels of the interior rows should not wait while the host queues the
  * exchange. */
-#define BOTH                                                                                                 \
-    .end = end, .create = create, .destroy = destroy, .connect = connect, .skip = skip,                      \
-    .set_rows = sp_peer_send_offsets, .memory = &sp_peer_memory, .most_bytes = INT64_MAX / 2, .unpacked = 1, \
-    .gaps = 1
+#define BOTH                                                                                        \
+    .end = exchange_peer_end, .create = exchange_peer_create, .destroy = exchange_peer_destroy,     \
+    .connect = exchange_peer_connect, .skip = exchange_peer_skip, .set_rows = sp_peer_send_offsets, \
+    .memory = &sp_peer_memory, .most_bytes = INT64_MAX / 2, .unpacked = 1, .gaps = 1
 const sp_exchange_ops sp_exchange_peer = {BOTH, .alone = 1};
 const sp_exchange_ops sp_exchange_peer_stream = {BOTH, .settle = settle, .queues = 1};

@@ -102,7 +102,7 @@ static spmm_status set_rows(sp_exchange *x)
     return SPMM_OK;
 }
 
-static spmm_status create(sp_exchange *x)
+static spmm_status exchange_shared_create(sp_exchange *x)
 {
     shared *s;
     TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "an exchange"));
@@ -131,7 +131,7 @@ static spmm_status map_first(const sp_exchange *x)
     return map_area(s, s->now, 0);
 }
 
-static spmm_status connect(sp_exchange *x)
+static spmm_status exchange_shared_connect(sp_exchange *x)
 {
     shared *const s = x->state;
     const sp_node_rows *const node = node_of(x);
@@ -146,7 +146,7 @@ static spmm_status connect(sp_exchange *x)
     return sp_agree(x->grid->comm, "exchange", status);
 }
 
-static void destroy(sp_exchange *x)
+static void exchange_shared_destroy(sp_exchange *x)
 {
     shared *const s = x->state;
     if (!s) return;
@@ -164,7 +164,7 @@ static void destroy(sp_exchange *x)
 
 /* ---- areas ---- */
 
-static spmm_status share(sp_exchange *x, int64_t row_bytes, int for_copies, void **memory)
+static spmm_status exchange_shared_share(sp_exchange *x, int64_t row_bytes, int for_copies, void **memory)
 {
     shared *const s = x->state;
     const sp_node_rows *const node = node_of(x);
@@ -274,7 +274,7 @@ static spmm_status await_received(sp_exchange *x)
 
 /** Publishes that this rank has read all rows that it needs. Then waits until other ranks have read this
  *  rank's owned rows and the rows that it received. */
-static spmm_status finish(sp_exchange *x)
+static spmm_status exchange_shared_finish(sp_exchange *x)
 {
     shared *const s = x->state;
     const sp_node_rows *const node = node_of(x);
@@ -287,7 +287,8 @@ static spmm_status finish(sp_exchange *x)
 
 /* ---- an X in several areas ---- */
 
-static void copy_rows(const shared *s, const sp_exchange *x, int area, int64_t first, int64_t end)
+static void exchange_shared_copy_rows(const shared *s, const sp_exchange *x, int area, int64_t first,
+                                      int64_t end)
 {
     if (end <= first) return;
     memcpy(s->collected + first * x->row_bytes, (const char *)s->now->at[area] + first * x->row_bytes,
@@ -310,7 +311,7 @@ static spmm_status collect_own(sp_exchange *x)
         if (i != node->rank && !node->reads_own[i] && !node->reads_share[i]) continue;
         TRY(map_area(s, s->now, area_of(s, i)));
         if (i == node->rank || node->reads_own[i])
-            copy_rows(s, x, area_of(s, i), node->begin[i], node->begin[i + 1]);
+            exchange_shared_copy_rows(s, x, area_of(s, i), node->begin[i], node->begin[i + 1]);
     }
     return SPMM_OK;
 }
@@ -325,8 +326,8 @@ static void collect_received(const sp_exchange *x)
         const int64_t low_end = end < node->low ? end : node->low,
                       high = first > node->low ? first : node->low;
         if (i != node->rank && !node->reads_share[i]) continue;
-        copy_rows(s, x, area_of(s, i), first, low_end);
-        copy_rows(s, x, area_of(s, i), high + node->near, end + node->near);
+        exchange_shared_copy_rows(s, x, area_of(s, i), first, low_end);
+        exchange_shared_copy_rows(s, x, area_of(s, i), high + node->near, end + node->near);
     }
 }
 
@@ -339,10 +340,10 @@ static void abandon(sp_exchange *x)
 {
     const shared *const s = x->state;
     tell(s, &s->of[node_of(x)->rank].received, 1);
-    (void)finish(x);
+    (void)exchange_shared_finish(x);
 }
 
-static spmm_status begin(sp_exchange *x)
+static spmm_status exchange_shared_begin(sp_exchange *x)
 {
     shared *const s = x->state;
     s->number++;
@@ -354,8 +355,9 @@ static spmm_status begin(sp_exchange *x)
     return status;
 }
 
-/** Waits for the rows that this rank needs. Other ranks can read its owned rows since begin(). */
-static spmm_status end(sp_exchange *x)
+/** Waits for the rows that this rank needs. Other ranks can read its owned rows since
+ *  exchange_shared_begin(). */
+static spmm_status exchange_shared_end(sp_exchange *x)
 {
     shared *const s = x->state;
     spmm_status status = sp_exchange_direct.end(x);
@@ -367,7 +369,7 @@ static spmm_status end(sp_exchange *x)
     return status;
 }
 
-static void skip(sp_exchange *x)
+static void exchange_shared_skip(sp_exchange *x)
 {
     shared *const s = x->state;
     s->number++;
@@ -383,15 +385,16 @@ static void *reads_at(const sp_exchange *x)
     return s->collects ? s->collected : x->base;
 }
 
-static const sp_exchange_memory memory = {.share = share, .takes = takes, .reads_at = reads_at};
+static const sp_exchange_memory memory = {
+    .share = exchange_shared_share, .takes = takes, .reads_at = reads_at};
 
-const sp_exchange_ops sp_exchange_shared = {.begin = begin,
-                                            .end = end,
-                                            .create = create,
-                                            .destroy = destroy,
-                                            .connect = connect,
-                                            .skip = skip,
-                                            .finish = finish,
+const sp_exchange_ops sp_exchange_shared = {.begin = exchange_shared_begin,
+                                            .end = exchange_shared_end,
+                                            .create = exchange_shared_create,
+                                            .destroy = exchange_shared_destroy,
+                                            .connect = exchange_shared_connect,
+                                            .skip = exchange_shared_skip,
+                                            .finish = exchange_shared_finish,
                                             .set_rows = set_rows,
                                             .memory = &memory,
                                             .by_mpi = 1};

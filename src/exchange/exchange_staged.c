@@ -23,7 +23,7 @@ static int64_t bytes_of(const sp_message *list, int count)
     return sum;
 }
 
-static void destroy(sp_exchange *x)
+static void exchange_staged_destroy(sp_exchange *x)
 {
     staging *const m = x->state;
     if (!m) return;
@@ -36,7 +36,7 @@ static void destroy(sp_exchange *x)
     x->state = NULL;
 }
 
-static spmm_status create(sp_exchange *x)
+static spmm_status exchange_staged_create(sp_exchange *x)
 {
     staging *m;
     TRY(sp_alloc_zero((void **)&m, 1, sizeof *m, "an exchange"));
@@ -50,7 +50,7 @@ static spmm_status create(sp_exchange *x)
 }
 
 /** Queues copies of all outgoing messages from GPU memory to the staging buffer. */
-static spmm_status fetch(sp_exchange *x)
+static spmm_status exchange_staged_fetch(sp_exchange *x)
 {
     staging *const m = x->state;
     TRY(sp_exchange_pack(x));
@@ -66,10 +66,10 @@ static spmm_status fetch(sp_exchange *x)
  *  that the previous exchange received have been copied from the staging buffer to the GPU. Otherwise new
  *  rows could overwrite them: between the column blocks of a product the host does not wait for the GPU, and
  *  a message that is already on its way arrives as soon as its receive is posted. */
-static spmm_status begin(sp_exchange *x)
+static spmm_status exchange_staged_begin(sp_exchange *x)
 {
     const staging *const m = x->state;
-    spmm_status status = fetch(x);
+    spmm_status status = exchange_staged_fetch(x);
     if (status == SPMM_OK) status = sp_event_wait(m->placed);
     for (int i = 0; i < x->ins; i++)
         TRY(SP_MPI(MPI_Irecv(m->in + x->in[i].stage, (int)x->in[i].bytes, MPI_BYTE, x->in[i].peer,
@@ -86,7 +86,7 @@ static void note(spmm_status *first, spmm_status status)
 
 /** Queues copies of `count` received messages from the staging buffer to X on the GPU. The array x->done
  *  contains the indices of these messages in x->in. */
-static spmm_status place(sp_exchange *x, int count)
+static spmm_status exchange_staged_place(sp_exchange *x, int count)
 {
     const staging *const m = x->state;
     spmm_status first = SPMM_OK;
@@ -103,7 +103,7 @@ static spmm_status place(sp_exchange *x, int count)
 /** Sends each message as soon as its copy to the host is complete, and concurrently copies received messages
  *  to the GPU. If the copy of a message failed, an empty message is sent, so that no neighbor waits
  *  forever. */
-static spmm_status end(sp_exchange *x)
+static spmm_status exchange_staged_end(sp_exchange *x)
 {
     const staging *const m = x->state;
     spmm_status first = SPMM_OK;
@@ -116,12 +116,12 @@ static spmm_status end(sp_exchange *x)
         if (placed == x->ins) continue;
         TRY(SP_MPI(MPI_Testsome(x->ins, x->request, &count, x->done, x->status)));
         if (count == MPI_UNDEFINED) continue;
-        note(&first, place(x, count));
+        note(&first, exchange_staged_place(x, count));
         placed += count;
     }
     while (placed < x->ins) {
         TRY(SP_MPI(MPI_Waitsome(x->ins, x->request, &count, x->done, x->status)));
-        note(&first, place(x, count));
+        note(&first, exchange_staged_place(x, count));
         placed += count;
     }
     TRY(sp_wait(x->request + x->ins, x->outs));
@@ -131,7 +131,14 @@ static spmm_status end(sp_exchange *x)
     return first;
 }
 
-const sp_exchange_ops sp_exchange_staged = {
-    .begin = begin, .end = end, .create = create, .destroy = destroy, .most_bytes = 2 << 20, .by_mpi = 1};
-const sp_exchange_ops sp_exchange_staged_whole = {
-    .begin = begin, .end = end, .create = create, .destroy = destroy, .by_mpi = 1};
+const sp_exchange_ops sp_exchange_staged = {.begin = exchange_staged_begin,
+                                            .end = exchange_staged_end,
+                                            .create = exchange_staged_create,
+                                            .destroy = exchange_staged_destroy,
+                                            .most_bytes = 2 << 20,
+                                            .by_mpi = 1};
+const sp_exchange_ops sp_exchange_staged_whole = {.begin = exchange_staged_begin,
+                                                  .end = exchange_staged_end,
+                                                  .create = exchange_staged_create,
+                                                  .destroy = exchange_staged_destroy,
+                                                  .by_mpi = 1};

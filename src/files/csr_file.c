@@ -117,7 +117,7 @@ static double real_at(const void *numbers, sp_number type, int64_t k)
 
 /** Stores the n elements of `piece` as elements to, ..., to + n - 1 of the array w->to, converted to w->type.
  *  A column index that is negative or above INT32_MAX becomes -1. */
-static spmm_status convert(const wanted *w, const void *piece, int64_t n, int64_t to)
+static spmm_status csr_file_convert(const wanted *w, const void *piece, int64_t n, int64_t to)
 {
     const sp_number from = w->file->section[w->section].type;
     void *const out = w->to;
@@ -156,7 +156,7 @@ static spmm_status take_piece(const wanted *w, int64_t first, int64_t each, char
     if (!converts(w)) return read_elements(w->file, w->section, first, n, w->to + to * size);
     if (!*scratch) TRY(sp_alloc((void **)scratch, each, size, "a part of a matrix file"));
     TRY(read_elements(w->file, w->section, first, n, *scratch));
-    return convert(w, *scratch, n, to);
+    return csr_file_convert(w, *scratch, n, to);
 }
 
 /** Reads all elements of request w with up to `threads` threads. If several pieces fail, reports the error of

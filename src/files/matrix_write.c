@@ -39,7 +39,7 @@ typedef struct written_array {
     uint32_t crc;
 } written_array;
 
-static void put(unsigned char *to, uint64_t number, int bytes)
+static void matrix_write_put(unsigned char *to, uint64_t number, int bytes)
 {
     for (int b = 0; b < bytes; b++) to[b] = (unsigned char)(number >> 8 * b);
 }
@@ -57,7 +57,7 @@ static written_array array_of(const char *name, const char *kind, const char *sh
              shape);
     memset(a.head, ' ', sizeof a.head);
     memcpy(a.head, "\x93NUMPY\1", 8);
-    put((unsigned char *)a.head + 8, NPY_HEAD - 10, 2);
+    matrix_write_put((unsigned char *)a.head + 8, NPY_HEAD - 10, 2);
     memcpy(a.head + 10, text, strlen(text));
     a.head[NPY_HEAD - 1] = '\n';
     a.crc = (uint32_t)crc32_z(crc32_z(0, (const Bytef *)a.head, NPY_HEAD), data, (size_t)bytes);
@@ -71,22 +71,22 @@ static written_array array_of(const char *name, const char *kind, const char *sh
 static int64_t put_common(unsigned char *p, const written_array *a, int extra)
 {
     const int64_t name = (int64_t)strlen(a->name);
-    put(p, 45, 2);       /* version: zip64 */
-    put(p + 8, 0x21, 2); /* date: 1980-01-01, so that the same matrix makes the same file */
-    put(p + 10, a->crc, 4);
-    put(p + 14, UINT32_MAX, 4);
-    put(p + 18, UINT32_MAX, 4);
-    put(p + 22, (uint64_t)name, 2);
-    put(p + 24, (uint64_t)extra, 2);
+    matrix_write_put(p, 45, 2);       /* version: zip64 */
+    matrix_write_put(p + 8, 0x21, 2); /* date: 1980-01-01, so that the same matrix makes the same file */
+    matrix_write_put(p + 10, a->crc, 4);
+    matrix_write_put(p + 14, UINT32_MAX, 4);
+    matrix_write_put(p + 18, UINT32_MAX, 4);
+    matrix_write_put(p + 22, (uint64_t)name, 2);
+    matrix_write_put(p + 24, (uint64_t)extra, 2);
     return name;
 }
 
 static int64_t put_sizes(unsigned char *p, const written_array *a, int bytes)
 {
-    put(p, 1, 2);
-    put(p + 2, (uint64_t)bytes, 2);
-    put(p + 4, (uint64_t)(NPY_HEAD + a->bytes), 8);
-    put(p + 12, (uint64_t)(NPY_HEAD + a->bytes), 8);
+    matrix_write_put(p, 1, 2);
+    matrix_write_put(p + 2, (uint64_t)bytes, 2);
+    matrix_write_put(p + 4, (uint64_t)(NPY_HEAD + a->bytes), 8);
+    matrix_write_put(p + 12, (uint64_t)(NPY_HEAD + a->bytes), 8);
     return 4 + bytes;
 }
 
@@ -107,12 +107,12 @@ static uint64_t write_member(FILE *f, const written_array *a)
 static uint64_t write_entry(FILE *f, const written_array *a)
 {
     unsigned char p[46 + NAME_BYTES + 28] = "PK\1\2";
-    put(p + 4, 45, 2);
+    matrix_write_put(p + 4, 45, 2);
     const int64_t name = put_common(p + 6, a, 28);
-    put(p + 42, UINT32_MAX, 4);
+    matrix_write_put(p + 42, UINT32_MAX, 4);
     memcpy(p + 46, a->name, (size_t)name);
     const int64_t n = 46 + name + put_sizes(p + 46 + name, a, 24);
-    put(p + n - 8, a->offset, 8);
+    matrix_write_put(p + n - 8, a->offset, 8);
     fwrite(p, 1, (size_t)n, f);
     return (uint64_t)n;
 }
@@ -123,21 +123,21 @@ static uint64_t write_entry(FILE *f, const written_array *a)
 static void write_end(FILE *f, int members, uint64_t directory, uint64_t bytes)
 {
     unsigned char p[56 + 20 + 22] = "PK\6\6";
-    put(p + 4, 44, 8);
-    put(p + 12, 45, 2);
-    put(p + 14, 45, 2);
-    put(p + 24, (uint64_t)members, 8);
-    put(p + 32, (uint64_t)members, 8);
-    put(p + 40, bytes, 8);
-    put(p + 48, directory, 8);
+    matrix_write_put(p + 4, 44, 8);
+    matrix_write_put(p + 12, 45, 2);
+    matrix_write_put(p + 14, 45, 2);
+    matrix_write_put(p + 24, (uint64_t)members, 8);
+    matrix_write_put(p + 32, (uint64_t)members, 8);
+    matrix_write_put(p + 40, bytes, 8);
+    matrix_write_put(p + 48, directory, 8);
     memcpy(p + 56, "PK\6\7", 4);
-    put(p + 64, directory + bytes, 8);
-    put(p + 72, 1, 4);
+    matrix_write_put(p + 64, directory + bytes, 8);
+    matrix_write_put(p + 72, 1, 4);
     memcpy(p + 76, "PK\5\6", 4);
-    put(p + 84, UINT16_MAX, 2);
-    put(p + 86, UINT16_MAX, 2);
-    put(p + 88, UINT32_MAX, 4);
-    put(p + 92, UINT32_MAX, 4);
+    matrix_write_put(p + 84, UINT16_MAX, 2);
+    matrix_write_put(p + 86, UINT16_MAX, 2);
+    matrix_write_put(p + 88, UINT32_MAX, 4);
+    matrix_write_put(p + 92, UINT32_MAX, 4);
     fwrite(p, 1, sizeof p, f);
 }
 
@@ -182,7 +182,7 @@ static void flush(big_endian *b)
     b->n = 0;
 }
 
-static void append(big_endian *b, uint64_t number)
+static void matrix_write_append(big_endian *b, uint64_t number)
 {
     unsigned char *const p = b->bytes + b->n * b->size;
     for (int k = 0; k < b->size; k++) p[k] = (unsigned char)(number >> 8 * (b->size - 1 - k));
@@ -194,16 +194,16 @@ static void write_petsc(FILE *f, const spmm_csr *a)
     enum { MATRIX = 1211216 };
     big_endian b = {.file = f, .size = a->nnz > INT32_MAX ? 8 : 4};
     const int64_t head[] = {MATRIX, a->rows, a->cols, a->nnz};
-    for (int k = 0; k < 4; k++) append(&b, (uint64_t)head[k]);
-    for (int64_t i = 0; i < a->rows; i++) append(&b, (uint64_t)(a->irp[i + 1] - a->irp[i]));
-    for (int64_t e = 0; e < a->nnz; e++) append(&b, (uint64_t)a->ja[e]);
+    for (int k = 0; k < 4; k++) matrix_write_append(&b, (uint64_t)head[k]);
+    for (int64_t i = 0; i < a->rows; i++) matrix_write_append(&b, (uint64_t)(a->irp[i + 1] - a->irp[i]));
+    for (int64_t e = 0; e < a->nnz; e++) matrix_write_append(&b, (uint64_t)a->ja[e]);
     flush(&b);
     b.size = 8;
     for (int64_t e = 0; e < a->nnz; e++) {
         const double value = sp_value_get(a->as, a->precision, e);
         uint64_t bits;
         memcpy(&bits, &value, sizeof bits);
-        append(&b, bits);
+        matrix_write_append(&b, bits);
     }
     flush(&b);
 }

@@ -35,7 +35,7 @@ void sp_coo_destroy(sp_coo *coo)
     memset(coo, 0, sizeof *coo);
 }
 
-static void append(sp_coo *coo, int64_t t, int32_t i, int32_t j, double value)
+static void coo_append(sp_coo *coo, int64_t t, int32_t i, int32_t j, double value)
 {
     coo->I[t] = i;
     coo->J[t] = j;
@@ -52,8 +52,8 @@ spmm_status sp_coo_expand(const sp_coo *coo, sp_coo *general)
     for (int64_t t = 0; t < coo->nnz; t++) {
         const int32_t i = coo->I[t], j = coo->J[t];
         const double value = coo->val ? sp_value_get(coo->val, coo->precision, t) : 1.0;
-        append(general, next++, i, j, value);
-        if (mirrored && i != j) append(general, next++, j, i, coo->symmetry == SP_SKEW ? -value : value);
+        coo_append(general, next++, i, j, value);
+        if (mirrored && i != j) coo_append(general, next++, j, i, coo->symmetry == SP_SKEW ? -value : value);
     }
     return SPMM_OK;
 }

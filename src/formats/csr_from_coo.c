@@ -289,7 +289,7 @@ static void restore_row_starts(const builder *b)
 }
 
 /** Fills `a` with the entries of coo, in file order within each row. Frees coo->val after its last use. */
-static spmm_status place(sp_coo *coo, int threads, spmm_csr *a)
+static spmm_status csr_from_coo_place(sp_coo *coo, int threads, spmm_csr *a)
 {
     builder b;
     spmm_status status = builder_create(coo, threads, a, &b);
@@ -317,7 +317,7 @@ spmm_status sp_csr_from_coo(sp_coo *coo, int threads, spmm_csr *a, int64_t *dupl
 {
     int64_t summed = 0;
     *a = (spmm_csr){.rows = coo->rows, .cols = coo->cols, .precision = coo->precision};
-    spmm_status status = threads >= 1 ? place(coo, threads, a)
+    spmm_status status = threads >= 1 ? csr_from_coo_place(coo, threads, a)
                                       : sp_fail(SPMM_ERR_USAGE, "%d threads: must be >= 1", threads);
     sp_coo_destroy(coo); /* destroyed before the sort, which allocates memory too */
     if (status == SPMM_OK) status = sp_csr_sort_sum_duplicates(a, threads, &summed);

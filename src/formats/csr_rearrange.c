@@ -8,7 +8,7 @@
 
 /** Fails with a message about the first row whose new number is out of range, or is also the new number of an
  *  earlier row. \param old [n] workspace */
-static spmm_status refuse(const int64_t *perm, int64_t n, int64_t *old)
+static spmm_status csr_rearrange_refuse(const int64_t *perm, int64_t n, int64_t *old)
 {
     int64_t i = 0;
     int inside = 1;
@@ -35,10 +35,10 @@ static spmm_status invert(const int64_t *perm, int64_t n, int threads, int64_t *
             old[perm[i]] = i;
         }
     }
-    if (wrong) return refuse(perm, n, old);
+    if (wrong) return csr_rearrange_refuse(perm, n, old);
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(| : wrong)
     for (int64_t i = 0; i < n; i++) wrong |= old[perm[i]] != i;
-    return wrong ? refuse(perm, n, old) : SPMM_OK;
+    return wrong ? csr_rearrange_refuse(perm, n, old) : SPMM_OK;
 }
 
 /** Copies the rows of `a` to b in their new order. Column indices are renumbered but not yet sorted. */
@@ -175,7 +175,7 @@ STORE(store_f32, float)
 #undef STORE
 
 /** Cuts b into at most `threads` parts of about the same number of entries. */
-static spmm_status cut(transposition *t, int threads)
+static spmm_status csr_rearrange_cut(transposition *t, int threads)
 {
     const spmm_csr *const b = t->b;
     /* limit the number of parts, so that the offsets need at most 4 bytes per entry and per column of b */
@@ -210,7 +210,7 @@ spmm_status sp_csr_add_transpose(const spmm_csr *b, int own, int mirrored, int t
     int upper = 0;
     int64_t entries = own ? b->nnz : 0;
     *a = (spmm_csr){.rows = b->cols, .cols = b->rows, .precision = b->precision};
-    TRY_GOTO(cut(&t, threads), done);
+    TRY_GOTO(csr_rearrange_cut(&t, threads), done);
     TRY_GOTO(sp_alloc_zero((void **)&a->irp, a->rows + 1, sizeof *a->irp, "row starts"), done);
 #pragma omp parallel for schedule(static, 1) num_threads(t.parts) reduction(| : upper) reduction(+ : entries)
     for (int part = 0; part < t.parts; part++) entries += count_mirrored(&t, part, &upper);

@@ -52,7 +52,7 @@ void sp_ell_put_row(const spmm_csr *a, int64_t from, int64_t n, int64_t first_co
 
 /** Allocates m->col and m->val for `entries` entries and copies all rows; each thread copies the rows that it
  *  will multiply. If m->row_start has been allocated, also sets m->row_start and m->nz_per_row. */
-static spmm_status copy_rows(const spmm_csr *a, int64_t entries, int threads, sp_matrix *m)
+static spmm_status ell_copy_rows(const spmm_csr *a, int64_t entries, int threads, sp_matrix *m)
 {
     sp_thread_ranges w;
     TRY(sp_matrix_alloc(m, SP_COL, entries, "ELLPACK column indices"));
@@ -80,7 +80,7 @@ static spmm_status convert_padded(const spmm_csr *a, double ell_limit, int64_t k
     TRY(sp_ell_check(&sizes, a->precision, m->width, ell_limit));
     if (__builtin_mul_overflow(a->rows, m->width, &entries))
         entries = INT64_MAX; /* the allocation then fails */
-    return copy_rows(a, entries, threads, m);
+    return ell_copy_rows(a, entries, threads, m);
 }
 
 static sp_row_range padded_row(const sp_matrix *m, int64_t i)
@@ -164,7 +164,7 @@ static spmm_status convert_unpadded(const spmm_csr *a, double ell_limit, int64_t
                        (long long)longest);
     TRY(sp_matrix_alloc(m, SP_ROW_START, a->rows, "ELLPACK row starts"));
     TRY(sp_matrix_alloc(m, SP_NZ_PER_ROW, a->rows, "ELLPACK row lengths"));
-    return copy_rows(a, a->nnz, threads, m);
+    return ell_copy_rows(a, a->nnz, threads, m);
 }
 
 static sp_row_range unpadded_row(const sp_matrix *m, int64_t i)

@@ -395,8 +395,8 @@ double sp_x_element(sp_x_kind kind, uint64_t seed, int64_t row, int64_t column)
 }
 
 /** Fills row i of x with the generated elements of global row row[i], or first_row + i if row is NULL. */
-static void generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t first_row,
-                     const int64_t *row, int threads)
+static void multivector_generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t first_row,
+                                 const int64_t *row, int threads)
 {
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int64_t i = 0; i < x->rows; i++) {
@@ -411,13 +411,13 @@ static void generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t
 void sp_multivector_generate(spmm_multivector *x, sp_x_kind kind, uint64_t seed, int64_t first_row,
                              int threads)
 {
-    generate(x, kind, seed, first_row, NULL, threads);
+    multivector_generate(x, kind, seed, first_row, NULL, threads);
 }
 
 void sp_multivector_generate_rows(spmm_multivector *x, sp_x_kind kind, uint64_t seed, const int64_t *row,
                                   int threads)
 {
-    generate(x, kind, seed, 0, row, threads);
+    multivector_generate(x, kind, seed, 0, row, threads);
 }
 
 /* ---- as a Matrix Market array file ---- */

@@ -133,7 +133,7 @@ static void fill_panel(const spmm_csr *a, int64_t panel, sp_matrix *m)
     if (t.columns) put_tile(a, &t, index, value, m);
 }
 
-static spmm_status allocate(const spmm_csr *a, int64_t panels, int threads, sp_matrix *m)
+static spmm_status panel_allocate(const spmm_csr *a, int64_t panels, int threads, sp_matrix *m)
 {
     TRY(sp_matrix_alloc(m, SP_ROW_START, panels + 1, "panel starts"));
     TRY(sp_matrix_alloc(m, SP_TILE_START, panels + 1, "panels' tiles"));
@@ -153,13 +153,13 @@ static spmm_status allocate(const spmm_csr *a, int64_t panels, int threads, sp_m
     return sp_matrix_alloc(m, SP_VAL, m->row_start[panels] + SP_PANEL_PADDING, "panels' values");
 }
 
-static spmm_status convert(const spmm_csr *a, double ell_limit, int64_t k, int threads, sp_matrix *m)
+static spmm_status panel_convert(const spmm_csr *a, double ell_limit, int64_t k, int threads, sp_matrix *m)
 {
     const int64_t panels = (a->rows + SP_PANEL - 1) / SP_PANEL;
     (void)ell_limit;
     (void)k;
     m->groups = panels;
-    TRY(allocate(a, panels, threads, m));
+    TRY(panel_allocate(a, panels, threads, m));
 #pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
     for (int64_t p = 0; p < panels; p++) fill_panel(a, p, m);
     const size_t size = (size_t)sp_value_size(m->precision);
@@ -167,7 +167,7 @@ static spmm_status convert(const spmm_csr *a, double ell_limit, int64_t k, int t
     return SPMM_OK;
 }
 
-const sp_format sp_format_panel = {convert, sp_cuda_panels, NULL};
+const sp_format sp_format_panel = {panel_convert, sp_cuda_panels, NULL};
 
 double sp_panel_columns(const spmm_csr *a, int64_t samples, int threads)
 {
@@ -187,4 +187,4 @@ double sp_panel_columns(const spmm_csr *a, int64_t samples, int threads)
 
 /** On the host, SPMM_STAGED has the same panels as SPMM_PANEL, with the rows in their original order. Only
  *  the conversion on the GPU finds a better order. */
-const sp_format sp_format_staged = {convert, sp_cuda_staged_panels, NULL};
+const sp_format sp_format_staged = {panel_convert, sp_cuda_staged_panels, NULL};

@@ -307,7 +307,7 @@ static spmm_status order_rows(const spmm_csr *a, int64_t limit, row_list *p)
     return sp_short_rows_create(a, limit, order, &p->row, &p->count);
 }
 
-static spmm_status convert(const spmm_csr *a, double ell_limit, int64_t k, int threads, sp_matrix *m)
+static spmm_status sell_convert(const spmm_csr *a, double ell_limit, int64_t k, int threads, sp_matrix *m)
 {
     const int64_t limit = sp_short_row_limit(a, k);
     sp_sections long_rows = {0};
@@ -328,4 +328,4 @@ done:
     return status;
 }
 
-const sp_format sp_format_sell = {convert, sp_cuda_sell, NULL};
+const sp_format sp_format_sell = {sell_convert, sp_cuda_sell, NULL};

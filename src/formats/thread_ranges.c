@@ -41,7 +41,7 @@ static int64_t cost_of_parts(const load *l, int64_t p)
 
 /** Divides the parts evenly by number. Then divides the rows such that the rows and parts of each thread
  *  together cost about the same. */
-static void divide(const load *l, int64_t rows, sp_thread_ranges *w)
+static void thread_ranges_divide(const load *l, int64_t rows, sp_thread_ranges *w)
 {
     int64_t parts = 0;
     for (int64_t g = 0; g < w->long_rows; g++) parts += sp_row_parts(l->entries[g + 1] - l->entries[g]);
@@ -89,7 +89,7 @@ spmm_status sp_thread_ranges_create(const int64_t *row_start, int64_t rows, int 
     TRY_GOTO(sp_alloc((void **)&w->part, (int64_t)threads + 1, sizeof *w->part, "threads' parts of rows"),
              done);
     TRY_GOTO(find_long_rows(&l, rows, w), done);
-    divide(&l, rows, w);
+    thread_ranges_divide(&l, rows, w);
 done:
     sp_free(l.entries);
     if (status != SPMM_OK) sp_thread_ranges_destroy(w);

@@ -102,7 +102,7 @@ static spmm_status decide(const setup *s, spmm_exchange asked, sp_ghosted_block 
     return SPMM_OK;
 }
 
-static spmm_status build(setup *s, spmm_exchange kind, sp_ghosted_block *b)
+static spmm_status ghosted_block_build(setup *s, spmm_exchange kind, sp_ghosted_block *b)
 {
     const int me = s->grid->coords[0], parts = s->grid->dims[0];
     int64_t moved;
@@ -130,7 +130,7 @@ spmm_status sp_ghosted_block_create(const sp_grid *grid, const spmm_block *block
 {
     setup s = {.grid = grid, .a = &block->csr, .any_order = block->any_order, .threads = threads};
     *ghosted = (sp_ghosted_block){.grid = grid, .block = block, .local = {.any_order = block->any_order}};
-    const spmm_status status = build(&s, kind, ghosted);
+    const spmm_status status = ghosted_block_build(&s, kind, ghosted);
     sp_free(s.first);
     forget_needed(&s);
     if (status != SPMM_OK) sp_ghosted_block_destroy(ghosted);

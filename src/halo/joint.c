@@ -272,7 +272,7 @@ static spmm_status split(splitting *s, int threads)
     return SPMM_OK;
 }
 
-static spmm_status build(splitting *s, int threads)
+static spmm_status joint_build(splitting *s, int threads)
 {
     TRY(sp_agree(s->grid->comm, "halo", split(s, threads)));
     TRY(balance(s, s->load));
@@ -292,7 +292,7 @@ spmm_status sp_joint_create(const sp_grid *grid, const spmm_block *block, const 
 {
     splitting s = {
         .grid = grid, .a = &block->csr, .first = first, .parts = grid->dims[0], .me = grid->coords[0]};
-    const spmm_status status = build(&s, threads);
+    const spmm_status status = joint_build(&s, threads);
     sp_joint_cover_destroy(&s.cover);
     sp_free(s.gone);
     sp_free(s.load);

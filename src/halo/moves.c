@@ -25,7 +25,7 @@ static void count_all_rows(listing *s)
     }
 }
 
-static spmm_status allocate(listing *s, const uint64_t *needed)
+static spmm_status moves_allocate(listing *s, const uint64_t *needed)
 {
     const int parts = s->grid->dims[0];
     int64_t wanted = 0;
@@ -113,9 +113,9 @@ static spmm_status list_neighbors(const listing *s, sp_moves *m)
     return SPMM_OK;
 }
 
-static spmm_status build(listing *s, const uint64_t *needed, sp_moves *m)
+static spmm_status moves_build(listing *s, const uint64_t *needed, sp_moves *m)
 {
-    TRY(sp_agree(s->grid->comm, "halo", allocate(s, needed)));
+    TRY(sp_agree(s->grid->comm, "halo", moves_allocate(s, needed)));
     if (needed) {
         list_wanted(s, needed);
         TRY(swap_lists(s, m));
@@ -131,7 +131,7 @@ spmm_status sp_moves_create(const sp_grid *grid, const int64_t *first, const uin
     const int me = grid->coords[0];
     listing s = {.grid = grid, .first = first, .words = needed ? sp_set_words(first[grid->dims[0]]) : 0};
     *moves = (sp_moves){.own = first[me + 1] - first[me]};
-    const spmm_status status = build(&s, needed, moves);
+    const spmm_status status = moves_build(&s, needed, moves);
     sp_free(s.receive);
     sp_free(s.send);
     sp_free(s.wanted);

@@ -53,7 +53,7 @@ spmm_status sp_node_ranks_check(const sp_grid *grid, int *consecutive, int *shar
     return status;
 }
 
-static spmm_status allocate(node_setup *s, sp_node_rows *node)
+static spmm_status node_rows_allocate(node_setup *s, sp_node_rows *node)
 {
     static const char what[] = "the rows of a node";
     s->words = sp_set_words(s->block->csr.cols);
@@ -121,7 +121,7 @@ static spmm_status unite(node_setup *s, sp_node_rows *node)
 
 /** Determines which ranks receive columns for this rank, and leaves in s->mine only the columns that this
  *  rank receives. */
-static void divide(node_setup *s, sp_node_rows *node)
+static void node_rows_divide(node_setup *s, sp_node_rows *node)
 {
     const int64_t low = node->share[node->rank], high = node->share[node->rank + 1];
     int whose = 0;
@@ -185,7 +185,7 @@ static spmm_status find_messages(node_setup *s, sp_node_rows *node)
 {
     mark_needed(s);
     TRY(unite(s, node));
-    divide(s, node);
+    node_rows_divide(s, node);
     TRY(sp_moves_create(s->grid, s->first, s->mine, &node->moves));
     place_sources(node, &node->moves);
     int64_t rows = node->share[node->rank + 1] - node->share[node->rank];
@@ -193,9 +193,9 @@ static spmm_status find_messages(node_setup *s, sp_node_rows *node)
     return SPMM_OK;
 }
 
-static spmm_status build(node_setup *s, int on_one_node, sp_node_rows *node)
+static spmm_status node_rows_build(node_setup *s, int on_one_node, sp_node_rows *node)
 {
-    TRY(sp_agree(s->grid->comm, "halo", allocate(s, node)));
+    TRY(sp_agree(s->grid->comm, "halo", node_rows_allocate(s, node)));
     TRY(find_owners(s, node));
     if (!on_one_node) TRY(find_messages(s, node));
     number_rows(s, node);
@@ -215,7 +215,7 @@ spmm_status sp_node_rows_create(const sp_grid *grid, const spmm_block *block, co
     *why = NULL;
     TRY_GOTO(find_ranks(grid, node, &consecutive, shared), done);
     TRY_GOTO(sp_all(grid->comm, node->size == grid->dims[0], &on_one_node), done);
-    if (consecutive) TRY_GOTO(build(&s, on_one_node, node), done);
+    if (consecutive) TRY_GOTO(node_rows_build(&s, on_one_node, node), done);
     if (!consecutive) *why = SP_NOT_CONSECUTIVE;
 done:
     sp_free(s.first);

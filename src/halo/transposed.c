@@ -14,7 +14,7 @@ typedef struct row_range {
 } row_range;
 
 /** Copies two ranges of rows, one after the other, to a new matrix. */
-static spmm_status copy_rows(const spmm_csr *a, row_range one, row_range two, spmm_csr *b)
+static spmm_status transposed_copy_rows(const spmm_csr *a, row_range one, row_range two, spmm_csr *b)
 {
     const row_range range[] = {one, two};
     int64_t row = 0, entry = 0;
@@ -43,8 +43,8 @@ static spmm_status split(const sp_local_block *b, int threads, spmm_csr *owned, 
     TRY(sp_csr_add_transpose(&b->csr, 0, 1, threads, &all));
     const int64_t end = b->low + b->own;
     const row_range low = {0, b->low}, own = {b->low, b->own}, high = {end, b->csr.cols - end}, none = {0, 0};
-    spmm_status status = copy_rows(&all, own, none, owned);
-    if (status == SPMM_OK) status = copy_rows(&all, low, high, others);
+    spmm_status status = transposed_copy_rows(&all, own, none, owned);
+    if (status == SPMM_OK) status = transposed_copy_rows(&all, low, high, others);
     spmm_csr_destroy(&all);
     return status;
 }
@@ -91,7 +91,7 @@ static spmm_status list_sums(const sp_moves *x, sp_joint *j)
     return sp_joint_list_sums(j);
 }
 
-static spmm_status build(const sp_ghosted_block *b, int threads, sp_ghosted_block *t)
+static spmm_status transposed_build(const sp_ghosted_block *b, int threads, sp_ghosted_block *t)
 {
     TRY(sp_alloc_zero((void **)&t->joint, 1, sizeof *t->joint, what));
     TRY(split(&b->local, threads, &t->joint->rest, &t->joint->partial));
@@ -109,7 +109,7 @@ spmm_status sp_ghosted_block_transpose(const sp_ghosted_block *b, int threads, s
                                      .moves = {.own = own},
                                      .all_bcast = b->all_bcast,
                                      .local = {.own = own}};
-    const spmm_status status = sp_agree(b->grid->comm, "halo", build(b, threads, transposed));
+    const spmm_status status = sp_agree(b->grid->comm, "halo", transposed_build(b, threads, transposed));
     if (status != SPMM_OK) sp_ghosted_block_destroy(transposed);
     return status;
 }

@@ -313,7 +313,7 @@ const sp_gen_kind *sp_gen_kinds(int *count)
     return docs;
 }
 
-static const kind *find(const char *spec)
+static const kind *generators_find(const char *spec)
 {
     for (int i = 0; i < KINDS; i++) {
         const size_t n = strlen(kinds[i].doc.name);
@@ -322,7 +322,7 @@ static const kind *find(const char *spec)
     return NULL;
 }
 
-int sp_gen_is_spec(const char *spec) { return find(spec) != NULL; }
+int sp_gen_is_spec(const char *spec) { return generators_find(spec) != NULL; }
 
 /** Writes the form of a generator's spec to buf, such as "band:N,DEG,WIDTH"; returns buf. */
 static const char *form_of(const kind *k, char *buf, size_t n)
@@ -342,7 +342,7 @@ static spmm_status bad_spec(const kind *k, const char *spec)
 
 static spmm_status parse(const char *spec, generator *g)
 {
-    *g = (generator){.kind = find(spec), .spec = spec};
+    *g = (generator){.kind = generators_find(spec), .spec = spec};
     if (!g->kind)
         return sp_fail(SPMM_ERR_USAGE, "%s: no such generator: spmm_mpi --help lists them", SHOWN(spec));
     const char *p = strchr(spec, ':');

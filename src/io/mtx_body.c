@@ -276,7 +276,7 @@ static spmm_status find_line(sp_reading *r, int64_t at, int64_t *begin)
 }
 
 /** Returns the beginning of part number k of `parts` equal parts of n. */
-static int64_t share(int64_t n, int parts, int k) { return n / parts * k + n % parts * k / parts; }
+static int64_t mtx_body_share(int64_t n, int parts, int k) { return n / parts * k + n % parts * k / parts; }
 
 static spmm_status open_regions(sp_reading *r, int64_t from, int64_t to)
 {
@@ -284,7 +284,7 @@ static spmm_status open_regions(sp_reading *r, int64_t from, int64_t to)
     int64_t end = INT64_MAX; /* no limit at the end of the file, so that appended text is noticed */
     for (int t = 0; t < r->splits; t++) {
         TRY(sp_text_dup(&r->whole.stream, &s[t].stream));
-        TRY(find_line(r, from + share(to - from, r->splits, t), &s[t].begin));
+        TRY(find_line(r, from + mtx_body_share(to - from, r->splits, t), &s[t].begin));
         if (t > 0) sp_input_limit(s[t - 1].stream.source, s[t].begin);
     }
     if (to < r->header.bytes) TRY(find_line(r, to, &end));
@@ -305,7 +305,8 @@ static void close_regions(sp_reading *r)
 
 spmm_status sp_reading_split(sp_reading *r, int part, int parts)
 {
-    const int64_t from = share(r->header.bytes, parts, part), to = share(r->header.bytes, parts, part + 1);
+    const int64_t from = mtx_body_share(r->header.bytes, parts, part),
+                  to = mtx_body_share(r->header.bytes, parts, part + 1);
     const int threads = threads_for(r, to - from);
     TRY(sp_alloc_zero((void **)&r->split, threads, sizeof *r->split, "regions of a file"));
     r->splits = threads;

@@ -56,14 +56,17 @@ static spmm_status check_memory(const sp_reading *r, int once)
                            what);
 }
 
-/* sinks for sp_reading_pass(): count() in the first pass, place() in the second */
-static int count(void *context, const sp_entries *entries)
+/* sinks for sp_reading_pass(): mtx_csr_count() in the first pass, mtx_csr_place() in the second */
+static int mtx_csr_count(void *context, const sp_entries *entries)
 {
     sp_csr_builder_count(context, entries);
     return 1;
 }
 
-static int place(void *context, const sp_entries *entries) { return sp_csr_builder_insert(context, entries); }
+static int mtx_csr_place(void *context, const sp_entries *entries)
+{
+    return sp_csr_builder_insert(context, entries);
+}
 
 /* ---- one pass, for a file sorted by row or by column ---- */
 
@@ -137,7 +140,7 @@ static int note_chunk(ordered *o, const chunk_ends *chunk, int sorted)
 
 /** Sink for sp_reading_pass(): counts the entries of each major index, and stores minor indices and values in
  *  file order. */
-static int append(void *context, const sp_entries *entries)
+static int mtx_csr_append(void *context, const sp_entries *entries)
 {
     ordered *const o = context;
     spmm_csr *const b = &o->b;
@@ -195,7 +198,7 @@ static spmm_status read_in_order(sp_reading *r, ordered *o)
     if (is_result(r, o->order) || h->field != SP_FIELD_PATTERN)
         TRY(sp_alloc(&o->b.as, entries, sp_value_size(r->options.precision), "values"));
     o->b.nnz = entries;
-    TRY(sp_reading_pass(r, SP_WANT_ALL, 0, append, o));
+    TRY(sp_reading_pass(r, SP_WANT_ALL, 0, mtx_csr_append, o));
     o->failed |= !order_holds(o);
     return SPMM_OK;
 }
@@ -267,11 +270,11 @@ static spmm_status read_twice(sp_reading *r, spmm_csr *a, int64_t *duplicates)
                              &fill));
     r->progress_from = r->reported;
     r->progress_to = r->progress_from + FIRST_PASS * (1.0 - r->progress_from);
-    if (sp_reading_pass(r, SP_WANT_LENGTHS, 1, count, &fill) != SPMM_OK) return sp_reading_explain(r);
+    if (sp_reading_pass(r, SP_WANT_LENGTHS, 1, mtx_csr_count, &fill) != SPMM_OK) return sp_reading_explain(r);
     TRY(sp_csr_builder_start(&fill));
     r->progress_from = r->progress_to;
     r->progress_to = 1.0;
-    if (sp_reading_pass(r, SP_WANT_ALL, 1, place, &fill) != SPMM_OK) return sp_reading_explain(r);
+    if (sp_reading_pass(r, SP_WANT_ALL, 1, mtx_csr_place, &fill) != SPMM_OK) return sp_reading_explain(r);
     TRY(sp_csr_builder_finish(&fill, &same, duplicates));
     return same ? SPMM_OK : sp_reading_changed(r);
 }

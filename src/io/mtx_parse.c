@@ -45,7 +45,7 @@ static careful_result careful(const sp_parse_output *t, const sp_chunk *c, const
  * careful path. */
 static ALWAYS_INLINE int between(char c) { return c == ' ' || c == '\t'; }
 
-static ALWAYS_INLINE const char *skip(const char *p)
+static ALWAYS_INLINE const char *mtx_parse_skip(const char *p)
 {
     while (between(*p)) p++;
     return p;
@@ -58,7 +58,7 @@ static ALWAYS_INLINE const char *fast_index(const char *p, uint64_t base, uint64
     const char *const q = sp_parse_index(p, value);
     *value -= base;
     if (q == p || *value >= size) return NULL;
-    return skip(q);
+    return mtx_parse_skip(q);
 }
 
 /** Parses a value and returns its end; NULL if the careful path has to parse the line. */
@@ -79,7 +79,7 @@ static ALWAYS_INLINE const char *fast_line_end(const char *p)
     return *p == '\n' ? p + 1 : NULL;
 }
 
-static ALWAYS_INLINE int fits(double value, const spmm_precision precision)
+static ALWAYS_INLINE int mtx_parse_fits(double value, const spmm_precision precision)
 {
     return fabs(value) <= sp_type_of(precision).most;
 }
@@ -95,7 +95,7 @@ static ALWAYS_INLINE const char *fast_coordinate(const char *p, const char *end,
                                                  uint64_t *j, double *value)
 {
     const uint64_t base = !h->from_zero;
-    const char *q = fast_index(skip(p), base, (uint64_t)h->rows, i);
+    const char *q = fast_index(mtx_parse_skip(p), base, (uint64_t)h->rows, i);
     if (__builtin_expect(!q, 0)) return NULL;
     const char *const second = q;
     if (field == COLUMN_SKIPPED) {
@@ -108,7 +108,7 @@ static ALWAYS_INLINE const char *fast_coordinate(const char *p, const char *end,
     if (field != SP_FIELD_PATTERN) {
         const char *const third = q;
         q = fast_value(q, (sp_field)field, value);
-        if (__builtin_expect(!q || !between(third[-1]) || !fits(*value, precision), 0)) return NULL;
+        if (__builtin_expect(!q || !between(third[-1]) || !mtx_parse_fits(*value, precision), 0)) return NULL;
     }
     return fast_line_end(q);
 }
@@ -200,9 +200,9 @@ static ALWAYS_INLINE int64_t parse_array(const sp_parse_output *t, const sp_chun
     position at = array_place(t->header, slot);
     for (const char *p = c->text; p < end; line++) {
         double value = 0.0;
-        const char *next = fast_value(skip(p), field, &value);
+        const char *next = fast_value(mtx_parse_skip(p), field, &value);
         if (next) next = fast_line_end(next);
-        if (__builtin_expect(!next || slot >= t->capacity || !fits(value, precision), 0)) {
+        if (__builtin_expect(!next || slot >= t->capacity || !mtx_parse_fits(value, precision), 0)) {
             sp_entry entry;
             const careful_result result = careful(t, c, p, line, slot, &entry, error);
             p = result.next;

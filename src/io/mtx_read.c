@@ -122,7 +122,7 @@ static spmm_status read_dense_array(sp_reading *r, spmm_multivector *x)
     return r->error.status;
 }
 
-static void add(spmm_multivector *x, int64_t i, int64_t j, double value)
+static void mtx_read_add(spmm_multivector *x, int64_t i, int64_t j, double value)
 {
     sp_value_set(x->data, x->precision, i * x->ld + j, sp_multivector_get(x, i, j) + value);
 }
@@ -134,9 +134,9 @@ static spmm_status read_dense_coordinate(sp_reading *r, spmm_multivector *x)
     if (status == SPMM_OK) status = create_dense(r, x);
     for (int64_t k = 0; status == SPMM_OK && k < coo.nnz; k++) {
         const double value = coo.val ? sp_value_get(coo.val, coo.precision, k) : 1.0;
-        add(x, coo.I[k], coo.J[k], value);
+        mtx_read_add(x, coo.I[k], coo.J[k], value);
         if (coo.symmetry != SP_GENERAL && coo.I[k] != coo.J[k])
-            add(x, coo.J[k], coo.I[k], coo.symmetry == SP_SKEW ? -value : value);
+            mtx_read_add(x, coo.J[k], coo.I[k], coo.symmetry == SP_SKEW ? -value : value);
     }
     sp_coo_destroy(&coo);
     return status;

@@ -224,7 +224,7 @@ static const char *find_long_line(const char *text, int64_t bytes, int64_t longe
 
 /** Sets the numbers of lines and of entries in chunk c, and the numbers of c itself, of its first line and of
  *  its first entry. */
-static void place(sp_text *s, sp_chunk *c)
+static void text_chunks_place(sp_text *s, sp_chunk *c)
 {
     c->number = s->chunks++;
     c->first_line = s->lines + 1;
@@ -277,7 +277,7 @@ spmm_status sp_text_chunk(sp_text *s, sp_chunk *c, sp_read_error *error)
     /* count_lines() looks at the byte after the chunk, which must look neither blank nor like a comment */
     memset(c->text + bytes, 'x', SP_CHUNK_PAD);
     c->bytes = bytes;
-    place(s, c);
+    text_chunks_place(s, c);
     if (s->blank <= SP_BLANK_MAX + s->entries) return SPMM_OK;
     return sp_error_set(
         error, SPMM_ERR_SYNTAX, s->lines,

@@ -171,7 +171,7 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t greatest(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /** Appends an interval; extends the last one if they touch. */
-static spmm_status append(piece_list *l, int64_t q, int64_t first, int64_t end)
+static spmm_status comm_volume_append(piece_list *l, int64_t q, int64_t first, int64_t end)
 {
     piece *const last = l->count > 0 ? l->at + l->count - 1 : NULL, *grown;
     if (last && last->q == q && first >= last->first && first <= last->end) {
@@ -201,7 +201,7 @@ static void unite(piece_list *l)
     const int64_t count = l->count;
     if (count > 0) qsort(l->at, (size_t)count, sizeof *l->at, by_place);
     l->count = 0;
-    for (int64_t i = 0; i < count; i++) (void)append(l, l->at[i].q, l->at[i].first, l->at[i].end);
+    for (int64_t i = 0; i < count; i++) (void)comm_volume_append(l, l->at[i].q, l->at[i].first, l->at[i].end);
 }
 
 /** Counts the entries of rows [from, to), which lie in one line of points, in the line that begins with
@@ -222,8 +222,9 @@ static spmm_status count_line(const model *m, int p, int64_t from, int64_t to, i
         for (int i = 0; i < 2; i++) {
             const int64_t a = greatest(away[i][0], first), b = least(away[i][1], end);
             if (a >= b) continue;
-            TRY(append(needed, q, a, b));
-            TRY(append(waiting, q, greatest(from, a - shift - wide), least(to, b - shift + wide)));
+            TRY(comm_volume_append(needed, q, a, b));
+            TRY(comm_volume_append(waiting, q, greatest(from, a - shift - wide),
+                                   least(to, b - shift + wide)));
         }
     }
     return SPMM_OK;

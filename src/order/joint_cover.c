@@ -44,7 +44,7 @@ static int next_run(const covering *s, int64_t from, int64_t end, owner_run *r)
 
 /** Counts the pairs and entries of each owner p in c->pair[p + 1] and s->entries[p + 1], and marks the
  *  columns with entries. */
-static void count(covering *s)
+static void joint_cover_count(covering *s)
 {
     owner_run r;
     for (int64_t i = s->row_begin; i < s->row_end; i++) {
@@ -74,8 +74,8 @@ static void number(covering *s)
 }
 
 /** Fills in pairs and entries. pair_at and entry_at, [parts], are the indices of the next pair and entry of
- *  each owner; fill() advances them. */
-static void fill(covering *s, int64_t *pair_at, int64_t *entry_at)
+ *  each owner; joint_cover_fill() advances them. */
+static void joint_cover_fill(covering *s, int64_t *pair_at, int64_t *entry_at)
 {
     sp_joint_cover *const c = s->c;
     owner_run r;
@@ -176,19 +176,19 @@ static spmm_status allocate_lists(covering *s)
     return sp_alloc((void **)&c->comes, columns, 1, what);
 }
 
-static spmm_status build(covering *s, int threads)
+static spmm_status joint_cover_build(covering *s, int threads)
 {
     int64_t *at = NULL;
     spmm_status status;
     const int parts = s->c->parts;
     TRY(allocate_counts(s));
-    count(s);
+    joint_cover_count(s);
     number(s);
     TRY(allocate_lists(s));
     TRY_GOTO(sp_alloc((void **)&at, 2 * (int64_t)parts, sizeof *at, "the joint exchange's counts"), done);
     memcpy(at, s->c->pair, (size_t)parts * sizeof *at);
     memcpy(at + parts, s->entries, (size_t)parts * sizeof *at);
-    fill(s, at, at + parts);
+    joint_cover_fill(s, at, at + parts);
     status = cover_all(s->c, threads);
 done:
     sp_free(at);
@@ -201,7 +201,7 @@ spmm_status sp_joint_cover_create(const spmm_csr *a, int64_t row_begin, int64_t 
     memset(cover, 0, sizeof *cover);
     cover->parts = parts;
     covering s = {a, row_begin, row_end, bound, me, NULL, NULL, cover};
-    const spmm_status status = build(&s, threads);
+    const spmm_status status = joint_cover_build(&s, threads);
     sp_free(s.number);
     sp_free(s.entries);
     return status;

@@ -89,7 +89,7 @@ static spmm_status sort(row_order *l, const int32_t *key, int64_t begin, int64_t
 static int64_t weight(const spmm_csr *a, int64_t row) { return a->irp[row + 1] - a->irp[row] + 1; }
 
 /** Returns the position that divides the weight of order[begin .. end - 1] in the ratio left : all - left. */
-static int64_t divide(const row_order *l, int64_t begin, int64_t end, int left, int all)
+static int64_t layout_order_divide(const row_order *l, int64_t begin, int64_t end, int left, int all)
 {
     int64_t total = 0, sum = 0, at = begin;
     for (int64_t i = begin; i < end; i++) total += weight(l->a, l->order[i]);
@@ -108,7 +108,7 @@ static int parts_left(const row_order *l, int n)
 }
 
 /** Cuts order[begin .. end - 1] into n parts, numbered from `first` on. */
-static spmm_status cut(row_order *l, int64_t begin, int64_t end, int first, int n)
+static spmm_status layout_order_cut(row_order *l, int64_t begin, int64_t end, int first, int n)
 {
     if (n == 1 || begin == end) {
         for (int64_t i = begin; i < end; i++) l->part[l->order[i]] = first;
@@ -125,9 +125,9 @@ static spmm_status cut(row_order *l, int64_t begin, int64_t end, int first, int 
             l->key[l->order[i]] = (int32_t)cell_of(l, &b, b.extent[d], l->order[i], d, planes);
     }
     TRY(sort(l, l->key, begin, end, planes));
-    const int64_t middle = divide(l, begin, end, left, n);
-    TRY(cut(l, begin, middle, first, left));
-    return cut(l, middle, end, first + left, n - left);
+    const int64_t middle = layout_order_divide(l, begin, end, left, n);
+    TRY(layout_order_cut(l, begin, middle, first, left));
+    return layout_order_cut(l, middle, end, first + left, n - left);
 }
 
 /** Sorts the rows along the curve, and then by part. */
@@ -229,7 +229,7 @@ static int count_columns(const spmm_csr *a, int threads, thinned *t)
 }
 
 /** Stores the entries that are laid out. */
-static void fill(const spmm_csr *a, thinned *t)
+static void layout_order_fill(const spmm_csr *a, thinned *t)
 {
     int64_t to = 0;
     t->pattern.irp[0] = 0;
@@ -266,7 +266,7 @@ static spmm_status thin(const spmm_csr *a, int threads, thinned *t, const spmm_c
     t->pattern = (spmm_csr){.rows = a->rows, .cols = a->cols};
     TRY(sp_alloc((void **)&t->pattern.irp, a->rows + 1, sizeof *t->pattern.irp, what));
     TRY(sp_alloc((void **)&t->pattern.ja, entries, sizeof *t->pattern.ja, what));
-    fill(a, t);
+    layout_order_fill(a, t);
     *of = &t->pattern;
     return SPMM_OK;
 }
@@ -306,7 +306,7 @@ spmm_status sp_layout_order(const spmm_csr *a, int parts, int together, int thre
     TRY_GOTO(sp_cluster_rows(of, threads, order), done);
     TRY_GOTO(sp_lay_out_rows(of, threads, order, l.at), done);
     destroy_thinned(&t);
-    TRY_GOTO(cut(&l, 0, a->rows, 0, parts), done);
+    TRY_GOTO(layout_order_cut(&l, 0, a->rows, 0, parts), done);
     status = sort_along_curve(&l, parts);
 done:
     destroy_thinned(&t);

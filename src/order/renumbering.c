@@ -34,7 +34,7 @@ void sp_renumbering_destroy(sp_renumbering *c)
 static int groups_of(const sp_cut_setting *s) { return (s->parts + s->per_part - 1) / s->per_part; }
 
 /** Counts the rows of X that a cut moves. */
-static spmm_status count(const spmm_csr *a, const sp_cut_setting *s, sp_renumbering *c)
+static spmm_status renumbering_count(const spmm_csr *a, const sp_cut_setting *s, sp_renumbering *c)
 {
     const int groups = groups_of(s);
     int64_t *begin = NULL, *received = NULL;
@@ -81,8 +81,8 @@ typedef struct laid_out {
  *  \param [in] rows   used by SP_PARTITION_LAYOUT; SP_PARTITION_GRAPH uses rows->order, which may be NULL
  *  \param [out] c     the caller destroys it, also after a failure
  *  \param [out] edges as for sp_renumbering_make() */
-static spmm_status make(const spmm_csr *a, const sp_cut_setting *s, sp_partition by, const laid_out *rows,
-                        sp_renumbering *c, int64_t *edges)
+static spmm_status renumbering_make(const spmm_csr *a, const sp_cut_setting *s, sp_partition by,
+                                    const laid_out *rows, sp_renumbering *c, int64_t *edges)
 {
     const double start = omp_get_wtime();
     TRY(begin_candidate(a, s, by, c));
@@ -94,7 +94,7 @@ static spmm_status make(const spmm_csr *a, const sp_cut_setting *s, sp_partition
         TRY(sp_order_parts(a, s->parts, rows->part, rows->order, s->threads, c->perm, c->begin));
     else
         TRY(sp_graph_partition(a, s->parts, rows->order, s->threads, c->perm, c->begin, edges));
-    TRY(count(a, s, c));
+    TRY(renumbering_count(a, s, c));
     c->spent = omp_get_wtime() - start;
     return SPMM_OK;
 }
@@ -120,7 +120,7 @@ spmm_status sp_renumbering_make(const spmm_csr *a, const sp_cut_setting *s, sp_p
     spmm_status status = SPMM_OK;
     *r = (sp_renumbering){.by = by};
     if (by == SP_PARTITION_LAYOUT) status = lay_out(a, s, &rows);
-    if (status == SPMM_OK) status = make(a, s, by, &rows, r, edges);
+    if (status == SPMM_OK) status = renumbering_make(a, s, by, &rows, r, edges);
     free_rows(&rows);
     r->spent = omp_get_wtime() - start;
     return status;
@@ -170,12 +170,12 @@ static spmm_status try_candidates(const spmm_csr *a, const sp_cut_setting *s, sp
     spmm_status status;
     TRY_GOTO(lay_out(a, s, &rows), done);
     const double laid = omp_get_wtime() - start;
-    TRY_GOTO(make(a, s, SP_PARTITION_LAYOUT, &rows, &c, NULL), done);
+    TRY_GOTO(renumbering_make(a, s, SP_PARTITION_LAYOUT, &rows, &c, NULL), done);
     c.spent += laid;
     tried->layout = c.all;
     take_better(nnz_rows, best, &c);
     if (!may_cut_graph(a, s, best)) goto done;
-    if (make(a, s, SP_PARTITION_GRAPH, &rows, &c, NULL) != SPMM_OK)
+    if (renumbering_make(a, s, SP_PARTITION_GRAPH, &rows, &c, NULL) != SPMM_OK)
         goto done; /* the cut by a layout remains */
     tried->graph = c.all;
     take_better(nnz_rows, best, &c);
@@ -221,7 +221,7 @@ spmm_status sp_renumbering_choose(const spmm_csr *a, const sp_cut_setting *s, sp
                                   int64_t *nnz_rows, char *why, size_t n)
 {
     tried_cuts tried = {-1, -1};
-    TRY(make(a, s, SP_PARTITION_NNZ, NULL, best, NULL));
+    TRY(renumbering_make(a, s, SP_PARTITION_NNZ, NULL, best, NULL));
     *nnz_rows = best->all;
     if (best->all * FEW > a->cols && exchanging(s, best) > sp_layout_seconds(a, s->threads)) {
         const spmm_status status = try_candidates(a, s, best, &tried);

@@ -260,7 +260,7 @@ static void find_squares(const chunk_graph *g, int threads, int32_t *distance, i
 }
 
 /** Places the vertices along the axes in which their centered squared distances vary most. */
-static void place(const chunk_graph *g, int threads, const double *square, sp_point *at)
+static void row_layout_place(const chunk_graph *g, int threads, const double *square, sp_point *at)
 {
     double gram[PIVOTS * PIVOTS];
     float axis[AXES][PIVOTS];
@@ -298,7 +298,7 @@ static spmm_status place_chunks(const chunk_graph *g, int threads, sp_point *at,
     const spmm_status status = sp_alloc((void **)&square, all, sizeof *square, what);
     if (status == SPMM_OK) {
         find_squares(g, threads, distance, distance + all, square);
-        place(g, threads, square, at);
+        row_layout_place(g, threads, square, at);
         smooth_graph(g, threads, SP_LAYOUT_CHUNK_PASSES, at, other);
     }
     sp_free(distance);

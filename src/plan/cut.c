@@ -97,7 +97,7 @@ static spmm_status check_here(const char *function, MPI_Comm comm, const asked *
     return check_matrix(function, comm, q->root, q->a);
 }
 
-static spmm_status check(const char *function, MPI_Comm comm, const asked *q, const spmm_cut *cut)
+static spmm_status cut_check(const char *function, MPI_Comm comm, const asked *q, const spmm_cut *cut)
 {
     const sp_common all[] = {{"root", q->root, 1},
                              {"by", q->by, 1},
@@ -128,7 +128,7 @@ static spmm_cut_by cut_by(sp_partition partition)
 
 /** Chooses the cut, on root. If root lacks memory for the renumbered matrix that spmm_cut_scatter() needs,
  *  the cut is by entries. */
-static spmm_status choose(const asked *q, const sp_cut_setting *s, sp_renumbering *r, spmm_cut *cut)
+static spmm_status cut_choose(const asked *q, const sp_cut_setting *s, sp_renumbering *r, spmm_cut *cut)
 {
     const sp_sizes sizes = {q->a->rows, q->a->cols, q->a->nnz};
     TRY(sp_renumbering_choose(q->a, s, r, &cut->moved_by_entries, cut->why, sizeof cut->why));
@@ -148,7 +148,7 @@ static spmm_status find_cut(const asked *q, const sp_cut_setting *s, const char 
     const int chooses = q->by == SPMM_CUT_AUTO;
     const sp_partition by = chooses ? SP_PARTITION_NNZ : partition_of[q->by];
     cut->rows = q->a->rows;
-    if (chooses && !why) return choose(q, s, r, cut);
+    if (chooses && !why) return cut_choose(q, s, r, cut);
     if (chooses) snprintf(cut->why, sizeof cut->why, "auto: by entries, %s", why);
     TRY(sp_renumbering_make(q->a, s, by, r, NULL));
     cut->moved_by_entries = r->all;
@@ -201,7 +201,7 @@ static spmm_status send_lists(MPI_Comm comm, int root, int rank, const int64_t *
 }
 
 /** Gives every rank the boundaries and its list of rows. Collective. */
-static spmm_status share(const sp_grid *grid, int root, const sp_renumbering *r, spmm_cut *cut)
+static spmm_status cut_share(const sp_grid *grid, int root, const sp_renumbering *r, spmm_cut *cut)
 {
     int64_t *old = NULL;
     spmm_cut facts = *cut;
@@ -239,7 +239,7 @@ spmm_status spmm_cut_create(MPI_Comm comm, int root, const spmm_csr *a, spmm_cut
     int64_t precision = 0;
     if (cut) memset(cut, 0, sizeof *cut);
     TRY(sp_comm_check(comm, __func__));
-    TRY(check(__func__, comm, &q, cut));
+    TRY(cut_check(__func__, comm, &q, cut));
     TRY_GOTO(sp_grid_create(comm, 0, 0, &grid), done);
     if (grid.rank == root) precision = (int64_t)a->precision;
     TRY_GOTO(sp_bcast(comm, root, &precision, sizeof precision), done);
@@ -252,7 +252,7 @@ spmm_status spmm_cut_create(MPI_Comm comm, int root, const spmm_csr *a, spmm_cut
     status = grid.rank == root ? cut_on_root(&q, &s, grid.size > 1 ? why : "as there is one rank", &r, cut)
                                : SPMM_OK;
     TRY_GOTO(sp_agree(comm, "partition", status), done);
-    status = share(&grid, root, &r, cut);
+    status = cut_share(&grid, root, &r, cut);
 done:
     sp_renumbering_destroy(&r);
     sp_grid_destroy(&grid);

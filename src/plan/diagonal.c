@@ -42,8 +42,8 @@ static void read_piece(const spmm_block *b, diagonal_part mine, int threads, voi
 
 /** Sends this rank's diagonal entries to all ranks of the process row, and receives theirs. Collective over
  *  the process row. */
-static spmm_status share(const sp_grid *grid, diagonal_part *all, diagonal_part mine, int64_t size,
-                         void *values)
+static spmm_status diagonal_share(const sp_grid *grid, diagonal_part *all, diagonal_part mine, int64_t size,
+                                  void *values)
 {
     if (grid->dims[1] == 1) return SPMM_OK;
     TRY(sp_collect_everywhere(grid->row_comm, &mine, sizeof mine, all));
@@ -53,7 +53,7 @@ static spmm_status share(const sp_grid *grid, diagonal_part *all, diagonal_part 
     return SPMM_OK;
 }
 
-static spmm_status check(const sp_product *p, const spmm_multivector *d, const char *function)
+static spmm_status diagonal_check(const sp_product *p, const spmm_multivector *d, const char *function)
 {
     TRY(sp_multivector_check_any(d, function, "d"));
     if (d->rows == p->y_rows && d->k == 1 && d->precision == p->precision) return SPMM_OK;
@@ -75,11 +75,11 @@ static spmm_status write(const sp_product *p, void *values, spmm_multivector *d)
 /** Checks d, waits for products, which may read d, and updates the values of the block in host memory.
  *  Allocates `values`, one for each row of the block, and `all`, one diagonal_part for each rank of the
  *  process row. Local. */
-static spmm_status prepare(const spmm_plan *plan, const spmm_multivector *d, const char *function,
-                           void **values, diagonal_part **all)
+static spmm_status diagonal_prepare(const spmm_plan *plan, const spmm_multivector *d, const char *function,
+                                    void **values, diagonal_part **all)
 {
     const sp_product *const p = plan->forward;
-    TRY(check(p, d, function));
+    TRY(diagonal_check(p, d, function));
     TRY(sp_product_wait(plan->forward));
     TRY(sp_plan_refresh(plan->own));
     TRY(sp_alloc(values, p->block->csr.rows, sp_value_size(p->precision), "a diagonal"));
@@ -96,10 +96,10 @@ static spmm_status diagonal(const spmm_plan *plan, spmm_multivector *d, const ch
     if (b->rows != b->cols)
         return sp_fail(SPMM_ERR_USAGE, "%s: the matrix is %lld x %lld, expected a square one", function,
                        (long long)b->rows, (long long)b->cols);
-    spmm_status status = prepare(plan, d, function, &values, &all);
+    spmm_status status = diagonal_prepare(plan, d, function, &values, &all);
     TRY_GOTO(sp_agree(p->grid->comm, "diagonal", status), done);
     read_piece(b, mine, p->threads, values);
-    TRY_GOTO(share(p->grid, all, mine, sp_value_size(p->precision), values), done);
+    TRY_GOTO(diagonal_share(p->grid, all, mine, sp_value_size(p->precision), values), done);
     status = sp_agree(p->grid->comm, "diagonal", write(p, values, d));
 done:
     sp_free(values);

@@ -55,7 +55,7 @@ static void keep(const spmm_block *block, sp_plan_own *own)
 }
 
 /** Copies a block whose CSR is in GPU memory to host memory, because planning reads it on the host. */
-static spmm_status fetch(const spmm_plan_options *o, sp_plan_own *own)
+static spmm_status plan_fetch(const spmm_plan_options *o, sp_plan_own *own)
 {
     const spmm_block *const block = &own->given;
     int on_gpu;
@@ -75,8 +75,9 @@ static spmm_status fetch(const spmm_plan_options *o, sp_plan_own *own)
 }
 
 /** Creates a plan on behalf of a public function, which messages name. */
-static spmm_status create(const char *function, MPI_Comm comm, const spmm_block *block, int64_t k,
-                          const spmm_plan_options *options, const spmm_plan_study *study, spmm_plan **plan)
+static spmm_status plan_create(const char *function, MPI_Comm comm, const spmm_block *block, int64_t k,
+                               const spmm_plan_options *options, const spmm_plan_study *study,
+                               spmm_plan **plan)
 {
     static const spmm_plan_options defaults;
     static const spmm_plan_study none;
@@ -90,7 +91,7 @@ static spmm_status create(const char *function, MPI_Comm comm, const spmm_block 
     TRY(sp_plan_check(function, comm, block, k, o, s, plan));
     TRY(sp_agree(comm, "plan", sp_alloc_zero((void **)&own, 1, sizeof *own, "a plan")));
     keep(block, own);
-    TRY_GOTO(sp_agree(comm, "plan", fetch(o, own)), failed);
+    TRY_GOTO(sp_agree(comm, "plan", plan_fetch(o, own)), failed);
     block = own->on_gpu ? &own->host : &own->given;
     TRY_GOTO(sp_grid_create(comm, block->p, block->q, &own->grid), failed);
     TRY_GOTO(
@@ -112,7 +113,7 @@ spmm_status spmm_plan_create(MPI_Comm comm, const spmm_block *block, int64_t k,
                              const spmm_plan_options *options, spmm_plan **plan)
 {
     SP_DEFAULT_FP;
-    return create(__func__, comm, block, k, options, NULL, plan);
+    return plan_create(__func__, comm, block, k, options, NULL, plan);
 }
 
 spmm_status spmm_plan_create_extended(MPI_Comm comm, const spmm_block *block, int64_t k,
@@ -120,7 +121,7 @@ spmm_status spmm_plan_create_extended(MPI_Comm comm, const spmm_block *block, in
                                       spmm_plan **plan)
 {
     SP_DEFAULT_FP;
-    return create(__func__, comm, block, k, options, study, plan);
+    return plan_create(__func__, comm, block, k, options, study, plan);
 }
 
 void spmm_plan_destroy(spmm_plan *p)
@@ -164,7 +165,7 @@ static spmm_status get_ready(spmm_plan *p, int64_t k)
     return converts ? sp_plan_refresh(p->own) : SPMM_OK;
 }
 
-static spmm_status set_k(spmm_plan *p, int64_t k)
+static spmm_status plan_set_k(spmm_plan *p, int64_t k)
 {
     MPI_Comm comm = p->forward->grid->comm;
     TRY(sp_agree_common(comm, "plan", check_k(p, k), "spmm_plan_set_k", &(sp_common){"k", k, 1}, 1));
@@ -180,7 +181,7 @@ spmm_status spmm_plan_set_k(spmm_plan *p, int64_t k)
 {
     SP_DEFAULT_FP;
     TRY(sp_plan_take(p, __func__, 1));
-    return sp_plan_give(p, set_k(p, k));
+    return sp_plan_give(p, plan_set_k(p, k));
 }
 
 /* ---- new values ---- */

@@ -74,7 +74,7 @@ static spmm_status create_x(sp_transposed *t)
                : spmm_multivector_create(rows, p->widths.most, p->precision, SPMM_CPU, &t->staged);
 }
 
-static spmm_status build(sp_transposed *t)
+static spmm_status transposed_product_build(sp_transposed *t)
 {
     const spmm_block *const b = t->of->block;
     const spmm_plan_options options = options_of(t->of);
@@ -108,7 +108,7 @@ spmm_status sp_transposed_create(const sp_product *of, sp_transposed **transpose
     t->grid = *of->grid;
     t->grid.dims[1] = 1;
     t->grid.coords[1] = 0;
-    const spmm_status status = build(t);
+    const spmm_status status = transposed_product_build(t);
     if (status != SPMM_OK) {
         sp_transposed_destroy(t);
         return status;

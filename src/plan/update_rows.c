@@ -117,8 +117,8 @@ static spmm_status check_array(const char *function, const char *name, const voi
     return SPMM_OK;
 }
 
-static spmm_status check(const char *function, const spmm_csr *block, const spmm_rows *r, const int *same,
-                         int on_gpu)
+static spmm_status update_rows_check(const char *function, const spmm_csr *block, const spmm_rows *r,
+                                     const int *same, int on_gpu)
 {
     TRY(sp_given(function, "a", r, "the rows"));
     TRY(sp_given(function, "same", same, "a place for the answer"));
@@ -134,12 +134,12 @@ static spmm_status check(const char *function, const spmm_csr *block, const spmm
     return r->as ? check_array(function, "as", r->as, 8, on_gpu) : SPMM_OK;
 }
 
-static spmm_status compare(spmm_plan *p, const spmm_rows *r, const int *same, unlike *found)
+static spmm_status update_rows_compare(spmm_plan *p, const spmm_rows *r, const int *same, unlike *found)
 {
     static const char function[] = "spmm_plan_update_rows";
     const spmm_csr *const block = &p->forward->block->csr;
     const int on_gpu = p->own && p->own->on_gpu;
-    TRY(check(function, block, r, same, on_gpu));
+    TRY(update_rows_check(function, block, r, same, on_gpu));
     /* products that are queued read the values, and arrays on a GPU may be written by queued work */
     TRY(sp_product_wait(p->forward));
     if (on_gpu) return compare_on_gpu(p->own, r, found);
@@ -161,7 +161,7 @@ static spmm_status update_rows(spmm_plan *p, const spmm_rows *r, int *same)
     MPI_Comm comm = p->forward->grid->comm;
     unlike found = {0, 0};
     int all = 0, none = 0;
-    TRY(sp_agree(comm, "convert", compare(p, r, same, &found)));
+    TRY(sp_agree(comm, "convert", update_rows_compare(p, r, same, &found)));
     *same = 0;
     TRY(sp_all(comm, !is_set(&found.pattern), &all));
     if (all) TRY(sp_all(comm, !is_set(&found.values), &none));

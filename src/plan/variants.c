@@ -37,7 +37,7 @@ static spmm_status create_x_and_y(timed_product *t)
     return spmm_multivector_create(p->y_rows, p->k, p->precision, p->space, &t->y);
 }
 
-static spmm_status run(void *of, void *made)
+static spmm_status variants_run(void *of, void *made)
 {
     timed_product *const t = made;
     (void)of;
@@ -46,7 +46,7 @@ static spmm_status run(void *of, void *made)
 
 /* ---- variants ---- */
 
-static void add(sp_variants *all, spmm_exchange exchange, int column_blocks, int overlap)
+static void variants_add(sp_variants *all, spmm_exchange exchange, int column_blocks, int overlap)
 {
     for (int i = 0; i < all->count; i++) {
         const sp_variant *const v = &all->variant[i];
@@ -65,22 +65,23 @@ static void list(const trials *t, const sp_product *p, int apart, int interior, 
     const spmm_plan_options *const o = &t->options;
     const int best = sp_column_blocks_best(t->k, p->precision, INT64_MAX), blocks = p->column_blocks.count,
               overlap = !o->no_overlap, gpu = p->space == SPMM_CUDA;
-    add(all, t->a->kind, blocks, gpu ? apart || blocks > 1 : overlap);
+    variants_add(all, t->a->kind, blocks, gpu ? apart || blocks > 1 : overlap);
     if (sp_ghosted_block_moved(t->a) == 0) return;
     /* on a GPU a second launch can cost more than the overlap hides; on a CPU a second call costs nothing */
     const int choice = gpu && overlap && o->column_blocks <= 1;
     const int cuts = choice && o->column_blocks == 0 && t->a->moves.all_moved > 0 && !t->a->joint;
-    if (choice) add(all, t->a->kind, 1, 0);
+    if (choice) variants_add(all, t->a->kind, 1, 0);
     /* column blocks were never faster with the joint exchange (bench/records/TABLES.md) */
-    if (t->joint) add(all, SPMM_EXCHANGE_JOINT, o->column_blocks > 1 ? o->column_blocks : 1, overlap);
-    if (cuts && best > 1 && sp_column_blocks_fit(t->k, p->precision, 2)) add(all, t->a->kind, 2, 1);
-    if (choice && interior) add(all, t->a->kind, 1, 1);
-    if (cuts && best > 1) add(all, t->a->kind, best, 1);
+    if (t->joint)
+        variants_add(all, SPMM_EXCHANGE_JOINT, o->column_blocks > 1 ? o->column_blocks : 1, overlap);
+    if (cuts && best > 1 && sp_column_blocks_fit(t->k, p->precision, 2)) variants_add(all, t->a->kind, 2, 1);
+    if (choice && interior) variants_add(all, t->a->kind, 1, 1);
+    if (cuts && best > 1) variants_add(all, t->a->kind, best, 1);
     /* with more blocks, a column block of X may fit in the cache of a GPU, if its rows stay long enough */
     if (cuts && best > 1 && blocks == best &&
         sp_column_blocks_best(t->k / 2, p->precision, INT64_MAX) == best &&
         sp_column_blocks_fit(t->k, p->precision, 2 * best))
-        add(all, t->a->kind, 2 * best, 1);
+        variants_add(all, t->a->kind, 2 * best, 1);
 }
 
 static spmm_status create_variant(const trials *t, const sp_variant *v, sp_product **product)
@@ -96,7 +97,7 @@ static spmm_status create_variant(const trials *t, const sp_variant *v, sp_produ
                              &o, t->study, product);
 }
 
-static spmm_status make(void *of, int i, void **made)
+static spmm_status variants_make(void *of, int i, void **made)
 {
     trials *const t = of;
     timed_product *p = NULL;
@@ -113,7 +114,7 @@ static spmm_status make(void *of, int i, void **made)
     return sp_agree(t->a->grid->comm, "plan", create_x_and_y(p));
 }
 
-static void destroy(void *of, void *made)
+static void variants_destroy(void *of, void *made)
 {
     timed_product *const p = made;
     (void)of;
@@ -127,7 +128,7 @@ static void destroy(void *of, void *made)
 /** Times the variants, and selects the fastest. Collective. */
 static spmm_status try_all(trials *t, sp_product **product)
 {
-    static const sp_trial_ops ops = {"plan", make, run, NULL, destroy, 0};
+    static const sp_trial_ops ops = {"plan", variants_make, variants_run, NULL, variants_destroy, 0};
     sp_trial trial = {.count = 0};
     MPI_Comm comm = t->a->grid->comm;
     const sp_together all = sp_ranks_together(&comm);
@@ -150,7 +151,7 @@ static spmm_status try_all(trials *t, sp_product **product)
     timed_product *const p = best;
     *product = p->product;
     p->product = NULL;
-    destroy(NULL, p);
+    variants_destroy(NULL, p);
     return SPMM_OK;
 }
 

@@ -135,7 +135,8 @@ static spmm_status set_y(sp_product *p, const spmm_multivector *x, sp_value beta
 }
 
 /** Checks the operands, and determines where kernels read X and write A X. */
-static spmm_status prepare(sp_product *p, const spmm_multivector *x, sp_value beta, const spmm_multivector *y)
+static spmm_status apply_prepare(sp_product *p, const spmm_multivector *x, sp_value beta,
+                                 const spmm_multivector *y)
 {
     sp_pending *const d = &p->pending;
     if (p->stream) TRY(sp_device_captures(p->stream, &d->captured));
@@ -150,13 +151,13 @@ static spmm_status prepare(sp_product *p, const spmm_multivector *x, sp_value be
  *  be queued on the GPU (sp_product_queues()), queues all steps.
  *  \param [in] kinds  kinds of the steps to run; without SP_STEP_MOVES, the current ghost rows and partial
  *                     rows of other ranks are used
- *  \return this rank's status so far, which end() also returns; end() must follow in any case */
-static spmm_status begin(sp_product *p, int kinds, sp_value alpha, const spmm_multivector *x, sp_value beta,
-                         const spmm_multivector *y)
+ *  \return this rank's status so far, which apply_end() also returns; apply_end() must follow in any case */
+static spmm_status apply_begin(sp_product *p, int kinds, sp_value alpha, const spmm_multivector *x,
+                               sp_value beta, const spmm_multivector *y)
 {
     sp_pending *const d = &p->pending;
     *d = (sp_pending){.open = 1, .kinds = kinds, .alpha = alpha, .beta = beta};
-    d->status = p->k > 0 ? prepare(p, x, beta, y) : check_empty(p, x, y);
+    d->status = p->k > 0 ? apply_prepare(p, x, beta, y) : check_empty(p, x, y);
     sp_phases_clear(&p->phases);
     d->prepared = d->status == SPMM_OK && p->k > 0;
     d->whole = d->prepared && sp_product_queues(p);
@@ -174,8 +175,8 @@ static int may_tell(const sp_product *p)
     return !p->pending.captured || !waits;
 }
 
-/** Runs the steps that begin() has not run. */
-static spmm_status finish(sp_product *p)
+/** Runs the steps that apply_begin() has not run. */
+static spmm_status apply_finish(sp_product *p)
 {
     const sp_pending *const d = &p->pending;
     if (p->k == 0) return d->status; /* with 0 columns no other rank waits */
@@ -188,13 +189,13 @@ static spmm_status finish(sp_product *p)
     return d->status;
 }
 
-/** Ends a product that begin() began. */
-static spmm_status end(sp_product *p)
+/** Ends a product that apply_begin() began. */
+static spmm_status apply_end(sp_product *p)
 {
     sp_pending *const d = &p->pending;
     d->open = 0;
     if (d->status != SPMM_OK) sp_set_message(d->message); /* other calls may have failed since */
-    const spmm_status status = finish(p);
+    const spmm_status status = apply_finish(p);
     if (p->space == SPMM_CPU || d->captured || !d->prepared) return status;
     const spmm_status done =
         sp_device_sync(); /* also after a failure: kernels queued before it may still read X */
@@ -202,7 +203,7 @@ static spmm_status end(sp_product *p)
 }
 
 /** Counts a product that took `seconds`. */
-static void count(sp_product_times *t, double seconds)
+static void apply_count(sp_product_times *t, double seconds)
 {
     t->least = t->products == 0 || seconds < t->least ? seconds : t->least;
     t->greatest = seconds > t->greatest ? seconds : t->greatest;
@@ -215,7 +216,7 @@ spmm_status sp_product_begin(sp_product *p, sp_value alpha, const spmm_multivect
 {
     const double now = MPI_Wtime();
     const spmm_status taken = p->stream ? sp_device_take_stream(p->stream) : SPMM_OK;
-    const spmm_status status = begin(p, SP_STEP_ALL, alpha, x, beta, y);
+    const spmm_status status = apply_begin(p, SP_STEP_ALL, alpha, x, beta, y);
     const spmm_status returned = p->stream ? sp_device_return_stream() : SPMM_OK;
     p->pending.seconds = MPI_Wtime() - now;
     if (status != SPMM_OK) return status;
@@ -226,10 +227,10 @@ spmm_status sp_product_end(sp_product *p)
 {
     const double now = MPI_Wtime();
     if (p->stream) TRY(sp_device_take_stream(p->stream));
-    const spmm_status status = end(p);
+    const spmm_status status = apply_end(p);
     if (p->stream) (void)sp_device_return_stream(); /* later calls report errors of the stream */
     TRY(status);
-    count(&p->times, p->pending.seconds + MPI_Wtime() - now);
+    apply_count(&p->times, p->pending.seconds + MPI_Wtime() - now);
     return SPMM_OK;
 }
 
@@ -266,8 +267,8 @@ spmm_status sp_product_wait(sp_product *p)
 spmm_status sp_product_run(sp_product *p, int kinds, const spmm_multivector *x, const spmm_multivector *y)
 {
     if (kinds == SP_STEP_MOVES && !p->exchange && !p->partial) return SPMM_OK;
-    (void)begin(p, kinds, sp_value_of(1, p->precision), x, (sp_value){0}, y);
-    return end(p);
+    (void)apply_begin(p, kinds, sp_value_of(1, p->precision), x, (sp_value){0}, y);
+    return apply_end(p);
 }
 
 void sp_product_skip(sp_product *p, int kinds)

@@ -66,7 +66,7 @@ static int of_use(const question *q, const sp_kernel *kernel)
 
 /** Appends the kernel to the list, unless it is already in the list, or belongs to another device or format.
  *  \param [in] kernel  NULL: nothing is appended */
-static void append(const question *q, const sp_kernel *kernel, const sp_kernel **list, int *count)
+static void choose_append(const question *q, const sp_kernel *kernel, const sp_kernel **list, int *count)
 {
     if (!kernel || kernel->device != q->device) return;
     if (q->format != SPMM_FORMAT_AUTO && kernel->format != q->format) return;
@@ -80,7 +80,7 @@ static void append_defaults(const question *q, const sp_kernel **list, int *coun
 {
     for (int format = SPMM_CSR + 1; format < SP_FORMATS; format++) {
         const sp_kernel *const kernel = sp_kernel_default(q->device, (spmm_format)format);
-        if (kernel && of_use(q, kernel)) append(q, kernel, list, count);
+        if (kernel && of_use(q, kernel)) choose_append(q, kernel, list, count);
     }
 }
 
@@ -149,10 +149,10 @@ static int order_on_gpu(const question *q, int all, const sp_kernel **list, char
     for (int late = 0; late < 2; late++)
         for (int i = 0; i < CHOICES; i++) {
             const sp_kernel *const kernel = sp_kernel_find(leaf->order[i]);
-            if (count == SP_TRIED && tried > SP_TRIED) append(q, clustered, list, &count);
-            if (of_use(q, kernel) && comes_late(q, kernel) == late) append(q, kernel, list, &count);
+            if (count == SP_TRIED && tried > SP_TRIED) choose_append(q, clustered, list, &count);
+            if (of_use(q, kernel) && comes_late(q, kernel) == late) choose_append(q, kernel, list, &count);
         }
-    append(q, clustered, list, &count);
+    choose_append(q, clustered, list, &count);
     if (all) append_defaults(q, list, &count);
     return all || count < tried ? count : tried;
 }
@@ -235,12 +235,12 @@ static int order_on_cpu(const question *q, int all, const sp_kernel **list, char
     snprintf(why, n, "no other order of rows is expected to be faster");
     for (int i = 0; i < CANDIDATES && fits && count == 0; i++)
         if (joins(q, &candidates[i]) && candidates[i].expected(q, why, n))
-            append(q, sp_kernel_find(candidates[i].name), list, &count);
-    append(q, sp_kernel_find("cpu_csr"), list, &count);
+            choose_append(q, sp_kernel_find(candidates[i].name), list, &count);
+    choose_append(q, sp_kernel_find("cpu_csr"), list, &count);
     for (int late = 0; late <= all; late++)
         for (int i = 0; i < CANDIDATES && fits; i++)
             if (late ? serves(q, &candidates[i]) : joins(q, &candidates[i]))
-                append(q, sp_kernel_find(candidates[i].name), list, &count);
+                choose_append(q, sp_kernel_find(candidates[i].name), list, &count);
     if (all) append_defaults(q, list, &count);
     return count;
 }
@@ -253,7 +253,8 @@ int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_pre
     char reasons[256];
     int count = (device == SPMM_CUDA ? order_on_gpu : order_on_cpu)(&q, all, list, reasons, sizeof reasons);
     /* the caller requires a format for which the rules list no kernel */
-    if (count == 0 && format != SPMM_FORMAT_AUTO) append(&q, sp_kernel_default(device, format), list, &count);
+    if (count == 0 && format != SPMM_FORMAT_AUTO)
+        choose_append(&q, sp_kernel_default(device, format), list, &count);
     if (count == 1 && format > SPMM_CSR) snprintf(reasons, sizeof reasons, "the only one of its format");
     if (why) snprintf(why, n, "%s", reasons);
     return count;

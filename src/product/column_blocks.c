@@ -37,7 +37,8 @@ int sp_column_blocks_fitting(int64_t k, spmm_precision precision, int most)
     return most;
 }
 
-static spmm_status allocate(sp_exchange *exchange, spmm_device space, int64_t bytes, void **memory)
+static spmm_status column_blocks_allocate(sp_exchange *exchange, spmm_device space, int64_t bytes,
+                                          void **memory)
 {
     if (exchange && space == SPMM_CUDA) return sp_exchange_alloc(exchange, bytes, memory);
     return space == SPMM_CPU ? sp_alloc(memory, bytes, 1, "blocks of X")
@@ -46,8 +47,8 @@ static spmm_status allocate(sp_exchange *exchange, spmm_device space, int64_t by
 
 /** Sets the shape of each column block. Places copies in blocks->memory; sp_column_blocks_set() sets the
  *  addresses of column blocks that are parts of X. */
-static void place(const sp_moves *moves, spmm_precision precision, spmm_device space,
-                  sp_column_blocks *blocks)
+static void column_blocks_place(const sp_moves *moves, spmm_precision precision, spmm_device space,
+                                sp_column_blocks *blocks)
 {
     const int64_t bytes = sp_moves_rows(moves) * sp_multivector_ld(blocks->width, precision) *
                           sp_value_size(precision);
@@ -64,8 +65,8 @@ static void place(const sp_moves *moves, spmm_precision precision, spmm_device s
 }
 
 /** Determines the width of the column blocks, and whether they are parts of X. */
-static void cut(int64_t k, spmm_precision precision, const sp_exchange *exchange, int count,
-                sp_column_blocks *blocks)
+static void column_blocks_cut(int64_t k, spmm_precision precision, const sp_exchange *exchange, int count,
+                              sp_column_blocks *blocks)
 {
     const int64_t x_pitch = sp_multivector_ld(k, precision) * sp_value_size(precision);
     blocks->count = count;
@@ -78,8 +79,8 @@ void sp_column_blocks_set_k(const sp_moves *moves, int64_t k, const sp_exchange 
 {
     const spmm_precision precision = blocks->x[0].precision;
     const spmm_device space = blocks->x[0].space;
-    cut(k, precision, exchange, count, blocks);
-    place(moves, precision, space, blocks);
+    column_blocks_cut(k, precision, exchange, count, blocks);
+    column_blocks_place(moves, precision, space, blocks);
 }
 
 spmm_status sp_column_blocks_create(const sp_moves *moves, int64_t k, spmm_precision precision,
@@ -88,15 +89,15 @@ spmm_status sp_column_blocks_create(const sp_moves *moves, int64_t k, spmm_preci
 {
     int64_t bytes = 0, all;
     memset(blocks, 0, sizeof *blocks);
-    cut(k, precision, exchange, count, blocks);
-    if (blocks->in_x) place(moves, precision, space, blocks);
+    column_blocks_cut(k, precision, exchange, count, blocks);
+    if (blocks->in_x) column_blocks_place(moves, precision, space, blocks);
     if (blocks->in_x) return SPMM_OK;
     TRY(sp_multivector_size(sp_moves_rows(moves), blocks->width, precision, &bytes));
     if (__builtin_mul_overflow(bytes, count, &all))
         return sp_fail(SPMM_ERR_LIMIT, "%d blocks of %lld rows of X: their size exceeds 64 bits", count,
                        (long long)sp_moves_rows(moves));
-    TRY(allocate(exchange, space, all, &blocks->memory));
-    place(moves, precision, space, blocks);
+    TRY(column_blocks_allocate(exchange, space, all, &blocks->memory));
+    column_blocks_place(moves, precision, space, blocks);
     return SPMM_OK;
 }
 
@@ -122,7 +123,7 @@ static spmm_status fill_on_gpu(sp_column_blocks *blocks, const spmm_multivector 
     return SPMM_OK;
 }
 
-static spmm_status fill(sp_column_blocks *blocks, const spmm_multivector *x, int threads)
+static spmm_status column_blocks_fill(sp_column_blocks *blocks, const spmm_multivector *x, int threads)
 {
     const int64_t bytes = blocks->width * sp_value_size(x->precision);
     if (x->space == SPMM_CUDA) return fill_on_gpu(blocks, x);
@@ -142,7 +143,7 @@ spmm_status sp_column_blocks_set(sp_column_blocks *blocks, const spmm_multivecto
         blocks->x[s].data = (char *)x->data + s * bytes;
         blocks->x[s].ld = x->ld;
     }
-    if (!blocks->in_x) TRY(fill(blocks, x, threads));
+    if (!blocks->in_x) TRY(column_blocks_fill(blocks, x, threads));
     return exchange && x->space == SPMM_CUDA ? sp_stream_wait(sp_exchange_stream(exchange), SP_STREAM_MAIN)
                                              : SPMM_OK;
 }

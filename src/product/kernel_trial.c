@@ -17,7 +17,7 @@ typedef struct timed_kernels {
     spmm_multivector x, y;
 } timed_kernels;
 
-static spmm_status make(void *of, int i, void **made)
+static spmm_status kernel_trial_make(void *of, int i, void **made)
 {
     const timed_kernels *const d = of;
     const sp_kernel_trial *const t = d->t;
@@ -32,7 +32,7 @@ static spmm_status make(void *of, int i, void **made)
     return sp_agree(t->comm, "convert", status);
 }
 
-static spmm_status run(void *of, void *made)
+static spmm_status kernel_trial_run(void *of, void *made)
 {
     timed_kernels *const d = of;
     const sp_row_blocks *const blocks = made;
@@ -45,7 +45,7 @@ static spmm_status wait_for_gpu(void *of)
     return d->x.space == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
-static void destroy(void *of, void *made)
+static void kernel_trial_destroy(void *of, void *made)
 {
     (void)of;
     if (!made) return;
@@ -67,7 +67,8 @@ static spmm_status make_x_and_y(timed_kernels *d, spmm_device space)
 
 spmm_status sp_kernel_trial_run(const sp_kernel_trial *t, sp_row_blocks *parts, sp_trial *trial)
 {
-    static const sp_trial_ops ops = {"convert", make, run, wait_for_gpu, destroy, 0};
+    static const sp_trial_ops ops = {"convert",    kernel_trial_make,    kernel_trial_run,
+                                     wait_for_gpu, kernel_trial_destroy, 0};
     timed_kernels d = {.t = t, .found = parts};
     void *best = NULL;
     sp_kernel_trial own = *t;
@@ -94,7 +95,7 @@ int sp_kernel_trial_pays(const sp_kernel_trial *t, double seconds) { return seco
 
 spmm_status sp_kernel_trial_time(const sp_kernel_trial *t, sp_row_blocks *parts, double *seconds)
 {
-    static const sp_trial_ops ops = {.stage = "convert", .run = run, .wait = wait_for_gpu};
+    static const sp_trial_ops ops = {.stage = "convert", .run = kernel_trial_run, .wait = wait_for_gpu};
     timed_kernels d = {.t = t};
     MPI_Comm comm = t->comm;
     const sp_together all = sp_ranks_together(&comm);

@@ -23,8 +23,8 @@ struct sp_partial_rows {
 
 /* ---- set-up ---- */
 
-static spmm_status choose(const sp_partial_rows *r, const spmm_plan_options *o, int64_t k,
-                          const sp_kernel **kernel)
+static spmm_status partial_rows_choose(const sp_partial_rows *r, const spmm_plan_options *o, int64_t k,
+                                       const sp_kernel **kernel)
 {
     const spmm_block rows = {.csr = r->joint->partial};
     sp_features f;
@@ -63,12 +63,12 @@ static spmm_status create_exchange(sp_partial_rows *r, const spmm_plan_options *
     return sp_exchange_create(&r->grid, &r->joint->moves, &move, &r->exchange);
 }
 
-static spmm_status build(sp_partial_rows *r, const spmm_plan_options *o, const spmm_plan_study *study,
-                         const sp_kernel *kernel, int64_t k)
+static spmm_status partial_rows_build(sp_partial_rows *r, const spmm_plan_options *o,
+                                      const spmm_plan_study *study, const sp_kernel *kernel, int64_t k)
 {
     const sp_local_block rows = {.csr = r->joint->partial, .own = r->joint->partial.cols};
     MPI_Comm comm = r->grid.comm;
-    if (!kernel) TRY(choose(r, o, k, &kernel));
+    if (!kernel) TRY(partial_rows_choose(r, o, k, &kernel));
     sp_row_blocks_find(&rows, 0, &r->parts);
     TRY(sp_agree(comm, "convert",
                  sp_row_blocks_create(&rows.csr, kernel, k, k, (sp_padding){.limit = study->ell_limit},
@@ -92,7 +92,7 @@ spmm_status sp_partial_rows_create(const sp_grid *grid, const sp_joint *joint,
     r->threads = threads;
     r->shape = (sp_shape){study->block_size, study->subwarp};
     spmm_status status = SP_MPI(MPI_Comm_dup(grid->col_comm, &r->grid.col_comm));
-    if (status == SPMM_OK) status = build(r, options, study, kernel, k);
+    if (status == SPMM_OK) status = partial_rows_build(r, options, study, kernel, k);
     if (status != SPMM_OK) {
         sp_partial_rows_destroy(r);
         return status;

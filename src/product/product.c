@@ -59,7 +59,7 @@ static spmm_status list_kernels(const spmm_plan_options *o, const sp_features *f
 
 /** Chooses the kernel and converts the block to its format. Collective over the grid.
  *  \param [in] f  as for list_kernels() */
-static spmm_status build(const spmm_plan_options *o, const sp_features *f, sp_product *p)
+static spmm_status product_build(const spmm_plan_options *o, const sp_features *f, sp_product *p)
 {
     const sp_kernel *list[SP_MAX_CANDIDATES];
     sp_kernel_trial t = sp_product_trial(p, p->k / p->column_blocks.count);
@@ -114,7 +114,7 @@ static spmm_status find_parts(const spmm_plan_options *o, sp_product *p)
 
 /** Does the collective part of sp_product_create(): creates the exchanges of X and of partial rows, the
  *  reduction, the column blocks and the list of steps. */
-static spmm_status connect(const spmm_plan_options *o, sp_product *p)
+static spmm_status product_connect(const spmm_plan_options *o, sp_product *p)
 {
     const int64_t ld = sp_multivector_ld(p->k, p->precision), rows = p->local->csr.rows;
     const int64_t size = sp_value_size(p->precision);
@@ -158,8 +158,8 @@ static spmm_status connect(const spmm_plan_options *o, sp_product *p)
     return sp_agree(p->grid->comm, "convert", status);
 }
 
-static spmm_status create(const sp_ghosted_block *a, const sp_matrix *slice, int64_t k,
-                          const spmm_plan_options *o, const spmm_plan_study *study, sp_product *p)
+static spmm_status product_create(const sp_ghosted_block *a, const sp_matrix *slice, int64_t k,
+                                  const spmm_plan_options *o, const spmm_plan_study *study, sp_product *p)
 {
     sp_features f;
     p->grid = a->grid;
@@ -180,8 +180,8 @@ static spmm_status create(const sp_ghosted_block *a, const sp_matrix *slice, int
     if (!o->kernel) TRY(sp_features_of_blocks(p->grid->comm, p->block, o->threads, &f));
     TRY(sp_share_x(o, p));
     TRY(find_parts(o, p));
-    TRY(build(o, o->kernel ? NULL : &f, p));
-    return connect(o, p);
+    TRY(product_build(o, o->kernel ? NULL : &f, p));
+    return product_connect(o, p);
 }
 
 spmm_status sp_product_create(const sp_ghosted_block *a, const sp_matrix *slice, int64_t k,
@@ -192,7 +192,7 @@ spmm_status sp_product_create(const sp_ghosted_block *a, const sp_matrix *slice,
     *product = NULL;
     spmm_status status = sp_agree(a->grid->comm, "plan",
                                   sp_alloc_zero((void **)&p, 1, sizeof *p, "a product"));
-    if (status == SPMM_OK) status = create(a, slice, k, options, study, p);
+    if (status == SPMM_OK) status = product_create(a, slice, k, options, study, p);
     if (status != SPMM_OK) {
         sp_product_destroy(p);
         return status;

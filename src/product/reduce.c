@@ -46,7 +46,7 @@ int sp_reduce_steps(spmm_reduce method, int ranks)
 static int64_t bytes_of(const sp_reduction *r) { return r->elements * sp_value_size(r->precision); }
 
 /** Adds the array `other` to the array `sum`, both in host memory. */
-static void add(const sp_reduction *r, void *sum, const void *other)
+static void reduce_add(const sp_reduction *r, void *sum, const void *other)
 {
     const int64_t n = r->elements;
 #pragma omp parallel num_threads(r->threads) if (n > 1 << 14)
@@ -80,7 +80,7 @@ static spmm_status receive(const sp_reduction *r, int from, void *y)
 static spmm_status add_from(const sp_reduction *r, int from, void *y)
 {
     TRY(receive(r, from, r->buffer));
-    if (y) add(r, y, r->buffer);
+    if (y) reduce_add(r, y, r->buffer);
     return SPMM_OK;
 }
 
@@ -100,7 +100,7 @@ static spmm_status swap(const sp_reduction *r, int partner, void *y)
         TRY(SP_MPI(MPI_Get_count(&received, MPI_BYTE, &got)));
         if (got < n) fill_with_nan(in, n);
     }
-    if (y) add(r, y, r->buffer);
+    if (y) reduce_add(r, y, r->buffer);
     return SPMM_OK;
 }
 
@@ -136,7 +136,7 @@ static spmm_status on_host(const sp_reduction *r, void *y)
     return r->method == SPMM_REDUCE_MPI ? by_mpi(r, y) : by_messages(r, y);
 }
 
-static spmm_status fetch(const sp_reduction *r, const void *y)
+static spmm_status reduce_fetch(const sp_reduction *r, const void *y)
 {
     TRY(sp_stream_copy(r->mirror, y, bytes_of(r), SP_STREAM_MAIN));
     return sp_stream_sync(SP_STREAM_MAIN);
@@ -147,7 +147,7 @@ spmm_status sp_reduction_run(sp_reduction *r, void *y)
     if (r->space == SPMM_CPU) return on_host(r, y);
     if (r->method == SPMM_REDUCE_NCCL)
         return sp_nccl_sum(r->nccl, y, r->elements, r->precision, sp_device_stream(SP_STREAM_MAIN));
-    const spmm_status fetched = fetch(r, y);
+    const spmm_status fetched = reduce_fetch(r, y);
     TRY(on_host(r, fetched == SPMM_OK ? r->mirror : NULL)); /* after a failure the other ranks get NaNs */
     TRY(fetched);
     if (r->rank != 0 && !sp_reduce_everywhere(r->method)) return SPMM_OK;
@@ -210,7 +210,7 @@ static void butterfly(sp_reduction *r)
     if (beyond) do_step(r, SEND, r->rank + core);
 }
 
-static spmm_status allocate(sp_reduction *r)
+static spmm_status reduce_allocate(sp_reduction *r)
 {
     if (r->method == SPMM_REDUCE_NCCL) return SPMM_OK;
     /* no method has more than size + 2 steps: linear has size - 1, and a butterfly at most log2(size) + 2 */
@@ -237,18 +237,18 @@ static spmm_status check_nccl(spmm_device space)
 /** Connects the ranks of a process row with NCCL. This may fail, for example because ranks share a GPU.
  *  \param [in] chosen  1: NCCL was chosen by SPMM_REDUCE_AUTO, and a failure only makes the reduction use
  *                      SPMM_REDUCE_TREE; 0: the caller requires NCCL */
-static spmm_status connect(const sp_grid *grid, int chosen, sp_reduction *r)
+static spmm_status reduce_connect(const sp_grid *grid, int chosen, sp_reduction *r)
 {
     const spmm_status status = sp_nccl_of(grid, SP_ALONG_ROW, &r->nccl);
     if (status == SPMM_OK || !chosen) return status;
     r->method = SPMM_REDUCE_TREE;
-    return sp_agree(grid->comm, "reduce", allocate(r));
+    return sp_agree(grid->comm, "reduce", reduce_allocate(r));
 }
 
 /** Creates a reduction by one method.
- *  \param [in] chosen  as for connect() */
-static spmm_status create(const sp_grid *grid, const sp_reduction *what, spmm_reduce method, int chosen,
-                          sp_reduction **reduction)
+ *  \param [in] chosen  as for reduce_connect() */
+static spmm_status reduce_create(const sp_grid *grid, const sp_reduction *what, spmm_reduce method,
+                                 int chosen, sp_reduction **reduction)
 {
     sp_reduction *r = NULL;
     *reduction = NULL;
@@ -256,10 +256,10 @@ static spmm_status create(const sp_grid *grid, const sp_reduction *what, spmm_re
     if (status == SPMM_OK) {
         *r = *what;
         r->method = method;
-        status = allocate(r);
+        status = reduce_allocate(r);
     }
     status = sp_agree(grid->comm, "reduce", status);
-    if (status == SPMM_OK && method == SPMM_REDUCE_NCCL) status = connect(grid, chosen, r);
+    if (status == SPMM_OK && method == SPMM_REDUCE_NCCL) status = reduce_connect(grid, chosen, r);
     if (status != SPMM_OK) {
         sp_reduction_destroy(r);
         return status;
@@ -278,23 +278,23 @@ typedef struct timed_sums {
     void *y; /* zeros */
 } timed_sums;
 
-static spmm_status make(void *of, int i, void **made)
+static spmm_status reduce_make(void *of, int i, void **made)
 {
     const timed_sums *const t = of;
     sp_reduction *r;
-    const spmm_status status = create(t->grid, t->what, t->method[i], 0, &r);
+    const spmm_status status = reduce_create(t->grid, t->what, t->method[i], 0, &r);
     *made = r;
     return status;
 }
 
-static spmm_status run(void *of, void *made)
+static spmm_status reduce_run(void *of, void *made)
 {
     const timed_sums *const t = of;
     TRY(sp_reduction_run(made, t->y));
     return t->what->space == SPMM_CUDA ? sp_device_sync() : SPMM_OK;
 }
 
-static void destroy(void *of, void *made)
+static void reduce_destroy(void *of, void *made)
 {
     (void)of;
     sp_reduction_destroy(made);
@@ -319,7 +319,7 @@ static spmm_status list_methods(timed_sums *t, sp_trial *trial)
 static spmm_status create_fastest(const sp_grid *grid, const sp_reduction *what, sp_trial *trial,
                                   sp_reduction **reduction)
 {
-    static const sp_trial_ops ops = {"reduce", make, run, NULL, destroy, 0};
+    static const sp_trial_ops ops = {"reduce", reduce_make, reduce_run, NULL, reduce_destroy, 0};
     timed_sums t = {.grid = grid, .what = what};
     MPI_Comm comm = grid->comm;
     const sp_together all = sp_ranks_together(&comm);
@@ -351,10 +351,11 @@ spmm_status sp_reduction_create(const sp_grid *grid, int64_t elements, spmm_prec
     if (trial) trial->count = 0;
     if (method == SPMM_REDUCE_NCCL) TRY(sp_agree(grid->comm, "reduce", check_nccl(space)));
     if (grid->dims[1] == 1) return SPMM_OK;
-    if (method != SPMM_REDUCE_AUTO) return create(grid, &what, method, 0, reduction);
+    if (method != SPMM_REDUCE_AUTO) return reduce_create(grid, &what, method, 0, reduction);
     if (trial) return create_fastest(grid, &what, trial, reduction);
-    return create(grid, &what, space == SPMM_CUDA && !sp_nccl_missing() ? SPMM_REDUCE_NCCL : SPMM_REDUCE_TREE,
-                  1, reduction);
+    return reduce_create(grid, &what,
+                         space == SPMM_CUDA && !sp_nccl_missing() ? SPMM_REDUCE_NCCL : SPMM_REDUCE_TREE, 1,
+                         reduction);
 }
 
 void sp_reduction_set_elements(sp_reduction *r, int64_t elements)

@@ -71,7 +71,7 @@ static int interior_runs(const sp_local_block *b, row_run kept[SP_MOST_INTERIOR]
     return count;
 }
 
-static void append(int64_t first, int64_t end, sp_row_blocks *parts)
+static void row_blocks_append(int64_t first, int64_t end, sp_row_blocks *parts)
 {
     if (end > first) parts->part[parts->count++] = (sp_row_block){.first = first, .rows = end - first};
 }
@@ -84,18 +84,18 @@ void sp_row_blocks_find(const sp_local_block *local, int overlap, sp_row_blocks 
     const int runs = overlap && !alone ? interior_runs(local, interior) : 0;
     memset(parts, 0, sizeof *parts);
     if (runs == 0) {
-        append(0, rows, parts);
+        row_blocks_append(0, rows, parts);
         parts->interior = alone ? parts->count : 0;
         return;
     }
-    for (int i = 0; i < runs; i++) append(interior[i].first, interior[i].end, parts);
+    for (int i = 0; i < runs; i++) row_blocks_append(interior[i].first, interior[i].end, parts);
     parts->interior = parts->count;
     int64_t at = 0;
     for (int i = 0; i < runs; i++) {
-        append(at, interior[i].first, parts);
+        row_blocks_append(at, interior[i].first, parts);
         at = interior[i].end;
     }
-    append(at, rows, parts);
+    row_blocks_append(at, rows, parts);
 }
 
 /** Sets part->csr to the part's rows of matrix a. Copies the row starts, shifted to begin at 0; column

@@ -7,7 +7,7 @@
 
 /** Creates the exchange for X in common memory. If the system has no such memory, that is an error only if
  *  the caller requested this transport. */
-static spmm_status connect(const spmm_plan_options *o, sp_product *p)
+static spmm_status share_x_connect(const spmm_plan_options *o, sp_product *p)
 {
     const int64_t row_bytes = sp_multivector_ld(p->k, p->precision) * sp_value_size(p->precision);
     const sp_exchange_options move = {.row_bytes = row_bytes,
@@ -65,7 +65,7 @@ spmm_status sp_share_x(const spmm_plan_options *o, sp_product *p)
         sp_node_rows_destroy(&p->node);
         return SPMM_OK;
     }
-    return connect(o, p);
+    return share_x_connect(o, p);
 }
 
 /** Allocates an X in common memory. If no area is left, allocates an X that the plan will copy into common

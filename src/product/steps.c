@@ -108,7 +108,7 @@ static spmm_status begin_partial(sp_product *p)
 
 static spmm_status end_partial(sp_product *p) { return sp_partial_rows_end(p->partial); }
 
-static spmm_status add(sp_product *p)
+static spmm_status steps_add(sp_product *p)
 {
     return sp_partial_rows_add(p->partial, &p->pending.product, &p->phases);
 }
@@ -160,7 +160,7 @@ static spmm_status reduce(sp_product *p)
     STEP(END_PARTIAL, "end partial", MOVES, end_partial)       \
     STEP(FINISH_X, "finish X", MOVES, finish_x)                \
     STEP(JOIN, NULL, COMPUTES, join)                           \
-    STEP(ADD, "add partial", COMPUTES, add)                    \
+    STEP(ADD, "add partial", COMPUTES, steps_add)              \
     STEP(STOP, NULL, COMPUTES, stop)                           \
     STEP(SETTLE, NULL, MOVES, settle)                          \
     STEP(REDUCE, "reduce", SUMS, reduce)                       \
@@ -182,7 +182,7 @@ static const struct step_ops {
     STEPS(OPS)};
 
 /** Appends a step. A list contains each step at most once per column block. */
-static void append(sp_steps *l, int what, int block)
+static void steps_append(sp_steps *l, int what, int block)
 {
     l->list[l->count++] = (sp_product_step){(unsigned char)what, (unsigned char)block};
 }
@@ -192,11 +192,11 @@ static void append(sp_steps *l, int what, int block)
 static void list_overlapped(const sp_product *p, sp_steps *l)
 {
     const int gpu = p->space == SPMM_CUDA;
-    if (p->partial) append(l, PARTIAL, 0);
-    if (p->partial) append(l, BEGIN_PARTIAL, 0);
-    if (gpu) append(l, INTERIOR, 0); /* queued; the host continues at once */
+    if (p->partial) steps_append(l, PARTIAL, 0);
+    if (p->partial) steps_append(l, BEGIN_PARTIAL, 0);
+    if (gpu) steps_append(l, INTERIOR, 0); /* queued; the host continues at once */
     l->begins = l->count;
-    if (!gpu) append(l, INTERIOR, 0);
+    if (!gpu) steps_append(l, INTERIOR, 0);
 }
 
 /** Writes the steps in words: "begin X | interior rows | end X | ..". */
@@ -216,25 +216,25 @@ void sp_steps_list(sp_product *p)
 {
     sp_steps *const l = &p->steps;
     l->count = 0;
-    append(l, START, 0);
+    steps_append(l, START, 0);
     for (int s = 0; s < p->column_blocks.count; s++) {
-        if (p->exchange) append(l, BEGIN_X, s);
+        if (p->exchange) steps_append(l, BEGIN_X, s);
         if (s == 0)
             list_overlapped(p, l);
         else
-            append(l, INTERIOR, s);
-        if (p->exchange) append(l, END_X, s);
-        append(l, BOUNDARY, s);
+            steps_append(l, INTERIOR, s);
+        if (p->exchange) steps_append(l, END_X, s);
+        steps_append(l, BOUNDARY, s);
         /* boundary rows do not wait for partial rows */
-        if (p->partial && s == p->column_blocks.count - 1) append(l, END_PARTIAL, 0);
-        if (p->exchange) append(l, FINISH_X, s);
+        if (p->partial && s == p->column_blocks.count - 1) steps_append(l, END_PARTIAL, 0);
+        if (p->exchange) steps_append(l, FINISH_X, s);
     }
-    if (p->boundary_stream != SP_STREAM_MAIN) append(l, JOIN, 0);
-    if (p->partial) append(l, ADD, 0);
-    append(l, STOP, 0);
-    if (p->exchange || p->partial) append(l, SETTLE, 0);
-    if (p->reduction) append(l, REDUCE, 0);
-    append(l, SCALE, 0);
+    if (p->boundary_stream != SP_STREAM_MAIN) steps_append(l, JOIN, 0);
+    if (p->partial) steps_append(l, ADD, 0);
+    steps_append(l, STOP, 0);
+    if (p->exchange || p->partial) steps_append(l, SETTLE, 0);
+    if (p->reduction) steps_append(l, REDUCE, 0);
+    steps_append(l, SCALE, 0);
     write_words(l);
 }
 

@@ -129,7 +129,7 @@ static spmm_status decide(sp_product *p)
 }
 
 /** Chooses between the two matrices for k > 1 columns. Collective. */
-static spmm_status compare(sp_product *p, int64_t k, unsigned char *choice)
+static spmm_status widths_compare(sp_product *p, int64_t k, unsigned char *choice)
 {
     double first, second;
     if (sp_plan_tries(&p->options, &p->study)) {
@@ -154,7 +154,7 @@ static spmm_status take_matrix(sp_product *p, int64_t k)
     if (!has_second(p)) return SPMM_OK;
     if (range_of(k) == range_of(p->widths.most)) *choice = SP_WIDTH_FIRST;
     if (k == 1) *choice = SP_WIDTH_SECOND;
-    if (*choice == SP_WIDTH_UNKNOWN) TRY(compare(p, k, choice));
+    if (*choice == SP_WIDTH_UNKNOWN) TRY(widths_compare(p, k, choice));
     if (p->widths.second != (*choice == SP_WIDTH_SECOND)) swap(p);
     return SPMM_OK;
 }
@@ -187,7 +187,7 @@ spmm_status sp_product_update_values(sp_product *p, const void *on_gpu)
 
 /* ---- set_k ---- */
 
-static spmm_status set_k(sp_product *p, int64_t k)
+static spmm_status widths_set_k(sp_product *p, int64_t k)
 {
     const int count = sp_column_blocks_fitting(k, p->precision, p->widths.column_blocks);
     const int64_t size = sp_value_size(p->precision), ld = sp_multivector_ld(k, p->precision);
@@ -210,7 +210,7 @@ spmm_status sp_product_set_k(sp_product *p, int64_t k)
 {
     if (k != 0 && k != p->widths.k) {
         p->k = p->widths.k = 0; /* after a failure, products have 0 columns */
-        TRY(set_k(p, k));
+        TRY(widths_set_k(p, k));
         p->widths.k = k;
     }
     p->k = k;

@@ -15,7 +15,7 @@ enum { SAMPLED = 64 }; /* number of series to check with --verify sample */
 
 /* ---- choosing the series to check ---- */
 
-static spmm_status choose(const sp_series_job *job, sp_series_sample *s)
+static spmm_status check_choose(const sp_series_job *job, sp_series_sample *s)
 {
     const int64_t begin = job->begin[job->place.grid.rank], end = job->begin[job->place.grid.rank + 1];
     s->count = job->options.verify == SP_VERIFY_NONE                                    ? 0
@@ -29,7 +29,7 @@ static spmm_status choose(const sp_series_job *job, sp_series_sample *s)
 }
 
 /** Copies the values of series m to `row` in host memory. m is a global number; this rank owns the series. */
-static spmm_status fetch(const sp_series_job *job, int64_t m, void *row)
+static spmm_status check_fetch(const sp_series_job *job, int64_t m, void *row)
 {
     const sp_series *const x = &job->x;
     const int64_t size = sp_value_size(x->v.precision), local = m - x->first;
@@ -50,7 +50,7 @@ static spmm_status gather_sampled(const sp_series_job *job, const sp_series_samp
     spmm_status status = spmm_multivector_create(s->local, job->length, job->options.precision, SPMM_CPU,
                                                  &mine);
     for (int64_t i = 0; i < s->local && status == SPMM_OK; i++)
-        status = fetch(job, s->number[s->first + i], sp_row(&mine, i));
+        status = check_fetch(job, s->number[s->first + i], sp_row(&mine, i));
     status = sp_agree(job->place.grid.comm, "check", status);
     if (status == SPMM_OK) status = sp_gather(&job->place.grid, &mine, s->count, all);
     spmm_multivector_destroy(&mine);
@@ -71,7 +71,7 @@ static void note(sp_series_sample *s, int64_t series, sp_step step, double start
 }
 
 /** Generates the sampled series one after another in a single thread, as a sequential program does. */
-static spmm_status generate(const sp_series_job *job, sp_series_sample *s)
+static spmm_status check_generate(const sp_series_job *job, sp_series_sample *s)
 {
     const double start = MPI_Wtime();
     for (int64_t i = 0; i < s->count; i++) {
@@ -183,7 +183,7 @@ static spmm_status make_on_root(const sp_series_job *job, sp_series_sample *s)
     if (!job->options.file) {
         TRY(sp_series_create(s->count, job->length, 0, SP_SERIES_MAJOR, job->options.precision, SPMM_CPU,
                              &s->series));
-        TRY(generate(job, s));
+        TRY(check_generate(job, s));
     }
     TRY(compute(job, s));
     if (job->options.op != SP_SUM) TRY(sp_series_reduce_sample(job, s));
@@ -193,7 +193,7 @@ static spmm_status make_on_root(const sp_series_job *job, sp_series_sample *s)
 spmm_status sp_series_sample_make(const sp_series_job *job, sp_series_sample *s)
 {
     for (int i = 0; i < SP_STEPS; i++) s->seconds[i] = NAN;
-    TRY(sp_agree(job->place.grid.comm, "check", choose(job, s)));
+    TRY(sp_agree(job->place.grid.comm, "check", check_choose(job, s)));
     if (s->count == 0) return SPMM_OK;
     if (job->options.file) {
         TRY(gather_sampled(job, s, &s->series.v));
@@ -213,7 +213,7 @@ static double gamma_of(double n, spmm_precision precision)
     return nu < 1 ? nu / (1 - nu) : INFINITY;
 }
 
-static void compare(sp_series_record *r, int64_t row, double found, double expected, double bound)
+static void check_compare(sp_series_record *r, int64_t row, double found, double expected, double bound)
 {
     const double error = fabs(found - expected);
     r->check.done = 1;
@@ -247,7 +247,7 @@ static spmm_status check_values(const sp_series_job *job, sp_series_record *r)
         for (int64_t k = 0; k < job->length; k++) {
             const double found = sp_multivector_get(&all, i, k),
                          expected = sp_multivector_get(&s->series.v, i, k);
-            compare(r, s->number[i], found, expected, 0);
+            check_compare(r, s->number[i], found, expected, 0);
         }
     spmm_multivector_destroy(&all);
     return SPMM_OK;
@@ -278,17 +278,17 @@ static void compare_reduced(const sp_series_job *job, const double *all, int64_t
     const double n = (double)job->length, tiny = sp_type_of(p).least;
     const double *const right = s->reduced ? s->reduced + i : NULL;
     if (op == SP_SUM)
-        compare(r, m, all[m], s->center[i],
-                2 * (gamma_of(n, p) * s->absolute[i] / n + sp_type_of(p).unit * fabs(s->center[i])) +
-                    n * tiny);
+        check_compare(r, m, all[m], s->center[i],
+                      2 * (gamma_of(n, p) * s->absolute[i] / n + sp_type_of(p).unit * fabs(s->center[i])) +
+                          n * tiny);
     else if (op == SP_DOT)
-        compare(r, m, all[m], right[0], 2 * gamma_of(n, p) * right[0] + n * tiny);
+        check_compare(r, m, all[m], right[0], 2 * gamma_of(n, p) * right[0] + n * tiny);
     else if (op == SP_PRODUCT) /* an exponent may differ where a mantissa is rounded to a power of two */
-        compare(r, m, sp_scaled_quotient(all[m], all[job->count + m], right[s->count]), right[0],
-                2 * gamma_of(n, p) * fabs(right[0]));
+        check_compare(r, m, sp_scaled_quotient(all[m], all[job->count + m], right[s->count]), right[0],
+                      2 * gamma_of(n, p) * fabs(right[0]));
     else
         for (int c = 0; c < sp_operator_width(op); c++)
-            compare(r, m, all[c * job->count + m], right[c * s->count], 0);
+            check_compare(r, m, all[c * job->count + m], right[c * s->count], 0);
 }
 
 static spmm_status check_reduced(const sp_series_job *job, sp_series_record *r)
@@ -322,8 +322,8 @@ static void compare_deviations(const sp_series_job *job, const double *all, sp_s
         const int64_t m = s->number[i];
         const double found = ldexp(all[m], (int)all[job->count + m]), off = center_error(job, i);
         const double bound = 2 * (gamma_of(n + 8, job->options.precision) + off * off);
-        compare(r, m, all[2 * job->count + m], s->constant[i], 0.5);
-        if (!s->constant[i] && bound < 1) compare(r, m, found, s->spread[i], bound * s->spread[i]);
+        check_compare(r, m, all[2 * job->count + m], s->constant[i], 0.5);
+        if (!s->constant[i] && bound < 1) check_compare(r, m, found, s->spread[i], bound * s->spread[i]);
     }
 }
 
@@ -403,6 +403,6 @@ void sp_series_check_pearson(const sp_series_job *job, const spmm_multivector *c
                          expected = none ? 0 : coefficient(s, i, j, job->length),
                          bound = none ? 0 : 2 * (2 * gamma + a * b + a * a + b * b);
 #pragma omp critical
-            compare(r, s->number[i], found, expected, bound);
+            check_compare(r, s->number[i], found, expected, bound);
         }
 }

@@ -33,7 +33,7 @@ static void (*const answers[])(void) = {[SP_SERIES_LIST_KERNELS] = list_kernels,
                                         [SP_SERIES_HELP] = help,
                                         [SP_SERIES_HELP_ALL] = help_all};
 
-static spmm_status place(const sp_series_options *o, sp_place *place)
+static spmm_status main_place(const sp_series_options *o, sp_place *place)
 {
     sp_device_choice device = o->device;
     if (device == SP_DEVICE_AUTO && o->kernels > 0) device = (sp_device_choice)o->kernel[0]->device;
@@ -63,13 +63,13 @@ static spmm_status check_outputs(const sp_series_options *o, const sp_place *pla
     return sp_agree(place->grid.comm, "series", status);
 }
 
-static spmm_status work(void *state)
+static spmm_status main_work(void *state)
 {
     sp_series_job *const job = state;
     const sp_series_options *const o = &job->options;
     sp_series_record record = {.copy_bandwidth = 0};
     int failed;
-    TRY(place(o, &job->place));
+    TRY(main_place(o, &job->place));
     TRY(check_outputs(o, &job->place));
     if (o->action == SP_SERIES_ACCURACY) return sp_series_accuracy(o, &job->place);
     if (o->action == SP_SERIES_SUM) return sp_series_sums(job);
@@ -86,7 +86,7 @@ static spmm_status work(void *state)
     return sp_program_verdict(&job->place, o->verify, failed, "results differ from the sequential program's");
 }
 
-static void destroy(void *job) { sp_series_job_destroy(job); }
+static void main_destroy(void *job) { sp_series_job_destroy(job); }
 
 int main(int argc, char **argv)
 {
@@ -98,8 +98,8 @@ int main(int argc, char **argv)
                                 .answer = answers[o->action],
                                 .timeout = o->timeout,
                                 .verbosity = &the_job.options.verbosity,
-                                .work = work,
-                                .destroy = destroy,
+                                .work = main_work,
+                                .destroy = main_destroy,
                                 .job = &the_job};
     return sp_program_run(argc, argv, status, &program);
 }

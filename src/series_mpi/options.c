@@ -351,7 +351,7 @@ static spmm_status check_sum(const sp_series_options *o)
                               : SPMM_OK;
 }
 
-static spmm_status check(const sp_series_options *o)
+static spmm_status options_check(const sp_series_options *o)
 {
     if (o->action < SP_SERIES_VERSION) TRY(sp_option_check_mode(&o->line, o->action));
     TRY(check_kernels(o));
@@ -389,7 +389,7 @@ spmm_status sp_series_options_parse(int argc, char **argv, sp_series_options *o)
     TRY(sp_option_read(&table, argc, argv, "file", o, &o->line));
     o->file = o->line.operand;
     if (o->op != SP_SUM && !o->steps_given) o->step[SP_DEVIATION] = o->step[SP_PEARSON] = 0;
-    TRY(check(o));
+    TRY(options_check(o));
     if (o->file) o->step[SP_GENERATE] = 0;
     if (o->action == SP_SERIES_SUM && !o->series_given) o->series = 1;
     return SPMM_OK;

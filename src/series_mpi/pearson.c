@@ -82,7 +82,7 @@ static spmm_status create_exchange(sp_pearson *p, int d)
     return sp_exchange_create(p->grid, &p->moves[d], &o, &p->exchange[d]);
 }
 
-static spmm_status allocate(sp_pearson *p, const sp_series *x)
+static spmm_status pearson_allocate(sp_pearson *p, const sp_series *x)
 {
     const spmm_precision precision = x->v.precision;
     int64_t most = 0;
@@ -139,7 +139,7 @@ spmm_status sp_pearson_create(const sp_grid *grid, const sp_series *series, cons
     p->steps = grid->size / 2 + 1;
     p->ring = MPI_COMM_NULL;
     int there = 0;
-    spmm_status status = allocate(p, series);
+    spmm_status status = pearson_allocate(p, series);
     if (status == SPMM_OK) status = allocate_tile(p);
     TRY_GOTO(sp_agree(grid->comm, "pearson", status), failed);
     if (p->space == SPMM_CUDA && grid->size > 1)

@@ -63,7 +63,7 @@ static void trim(best *b)
     if (b->count > b->top) b->count = b->top;
 }
 
-static void add(best *b, const sp_pair *pair)
+static void pearson_collect_add(best *b, const sp_pair *pair)
 {
     if (b->count == b->top + ROOM) trim(b);
     b->pair[b->count++] = *pair;
@@ -104,8 +104,8 @@ static spmm_status scan_tile(const sp_tile *t, sp_pearson_collection *c, double 
         for (int64_t i = 0; i < sp_tile_pairs(t, j) && status == SPMM_OK; i++) {
             const double r = sp_value_get(from, t->precision, i);
             const sp_pair pair = sp_pair_of(r, t->first_row + i, t->first_col + j);
-            if (r >= high) add(&c->most, &pair);
-            if (r <= low) add(&c->least, &pair);
+            if (r >= high) pearson_collect_add(&c->most, &pair);
+            if (r <= low) pearson_collect_add(&c->least, &pair);
         }
     }
     sp_free(column);
@@ -127,8 +127,8 @@ static spmm_status look_for_best(const sp_pearson *p, const sp_tile *tile, sp_pe
     if (status != SPMM_OK) return status;
     if (found > ROOM) return scan_tile(tile, c, low, high);
     for (int64_t i = 0; i < found; i++) {
-        if (c->found[i].r >= high) add(&c->most, &c->found[i]);
-        if (c->found[i].r <= low) add(&c->least, &c->found[i]);
+        if (c->found[i].r >= high) pearson_collect_add(&c->most, &c->found[i]);
+        if (c->found[i].r <= low) pearson_collect_add(&c->least, &c->found[i]);
     }
     return SPMM_OK;
 }
@@ -194,7 +194,7 @@ static spmm_status look(sp_pearson *p, const sp_tile *tile, sp_pearson_collectio
 
 /* ---- combining the results of all ranks on rank 0 ---- */
 
-static void put(spmm_multivector *all, const picked *p, const double *value)
+static void pearson_collect_put(spmm_multivector *all, const picked *p, const double *value)
 {
     double *const to = all->data;
     for (int64_t c = 0; c < p->cols; c++)
@@ -227,7 +227,7 @@ static spmm_status receive_picked(const sp_pearson *p, int rank, spmm_multivecto
             sp_abandon(p->grid->comm, SPMM_ERR_MEMORY); /* abort: senders would wait forever */
         const spmm_status status = sp_recv(p->grid->comm, rank, SP_TAG_PICKED, value,
                                            head.rows * head.cols * 8);
-        if (status == SPMM_OK) put(all, &head, value);
+        if (status == SPMM_OK) pearson_collect_put(all, &head, value);
         sp_free(value);
         TRY(status);
     }
@@ -246,7 +246,7 @@ static spmm_status gather_picked(const sp_pearson *p, const sp_pearson_collectio
     if (!root) return sp_agree(p->grid->comm, "pearson", send_picked(p, c));
     for (int64_t i = 0; i < w->count; i++)
         if (p->host_weight[w->series[i]] != 0) ((double *)all->data)[i * all->ld + i] = 1;
-    for (const picked *at = c->list; at; at = at->next) put(all, at, at->value);
+    for (const picked *at = c->list; at; at = at->next) pearson_collect_put(all, at, at->value);
     for (int r = 1; r < p->grid->size && status == SPMM_OK; r++) status = receive_picked(p, r, all);
     return sp_agree(p->grid->comm, "pearson", status);
 }

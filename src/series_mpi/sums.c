@@ -49,7 +49,7 @@ static spmm_status join(sp_series *all)
 }
 
 /** Reads the array, or generates it, on rank 0. */
-static spmm_status make(const sp_series_options *o, int threads, sp_series *all)
+static spmm_status sums_make(const sp_series_options *o, int threads, sp_series *all)
 {
     if (o->file) {
         TRY(sp_series_read(o, threads, all));
@@ -65,13 +65,13 @@ static spmm_status make(const sp_series_options *o, int threads, sp_series *all)
 }
 
 /** Makes the array and sends each rank its part. Collective. */
-static spmm_status load(sums *s)
+static spmm_status sums_load(sums *s)
 {
     sp_series_job *const job = s->job;
     const sp_grid *const grid = &job->place.grid;
     const spmm_device device = job->place.binding.device;
     spmm_status status = SPMM_OK;
-    if (grid->rank == 0) status = make(&job->options, job->place.binding.threads, &s->all);
+    if (grid->rank == 0) status = sums_make(&job->options, job->place.binding.threads, &s->all);
     TRY(sp_agree(grid->comm, "series", status));
     job->count = 1;
     job->length = s->all.length;
@@ -208,7 +208,7 @@ static double bound_of(const sums *s, double n)
 }
 
 /** Compares the sum of each rank that has one with the reference, and bit for bit with the sum of rank 0. */
-static void compare(const sums *s, spmm_reduce method, const double *of_rank, sp_series_record *r)
+static void sums_compare(const sums *s, spmm_reduce method, const double *of_rank, sp_series_record *r)
 {
     const int ranks = s->line.size;
     const double additions = (double)s->job->ranges.row_begin[1] + sp_reduce_steps(method, ranks);
@@ -227,7 +227,7 @@ static void compare(const sums *s, spmm_reduce method, const double *of_rank, sp
 }
 
 /** Collects the ranks' sums, and checks them. Collective. */
-static spmm_status check(sums *s, spmm_reduce method, double sum, sp_series_record *r)
+static spmm_status sums_check(sums *s, spmm_reduce method, double sum, sp_series_record *r)
 {
     double *of_rank = NULL;
     if (sp_fault("step", s->line.rank) == SP_FAULT_WRONG)
@@ -238,7 +238,7 @@ static spmm_status check(sums *s, spmm_reduce method, double sum, sp_series_reco
     TRY_GOTO(sp_collect(s->line.comm, &sum, sizeof sum, of_rank), done);
     if (s->line.rank == 0 && !isfinite(sum)) status = beyond_range(s);
     r->sum.value = sum;
-    if (s->line.rank == 0 && s->job->options.verify != SP_VERIFY_NONE) compare(s, method, of_rank, r);
+    if (s->line.rank == 0 && s->job->options.verify != SP_VERIFY_NONE) sums_compare(s, method, of_rank, r);
     status = sp_agree(s->line.comm, "check", status);
 done:
     sp_free(of_rank);
@@ -314,7 +314,7 @@ done:
 /* ---- the job ---- */
 
 /** Runs, times, checks and reports strategy number i. Collective. */
-static spmm_status run(sums *s, int i, const sp_series_record *common, int *failed)
+static spmm_status sums_run(sums *s, int i, const sp_series_record *common, int *failed)
 {
     const sp_series_job *const job = s->job;
     const spmm_reduce method = job->options.sum[i];
@@ -333,7 +333,7 @@ static spmm_status run(sums *s, int i, const sp_series_record *common, int *fail
     sp_reduction_destroy(s->array.reduction);
     s->array.reduction = NULL;
     TRY(status);
-    TRY(check(s, method, sum, &r));
+    TRY(sums_check(s, method, sum, &r));
     *failed += r.check.wrong > 0;
     s->value[i] = r.sum.value;
     if (s->line.rank == 0 && job->options.verbosity >= 0) row(s, &r);
@@ -352,7 +352,7 @@ static const sp_series_kernel *kernel_of(const sp_series_job *job)
                : sp_series_default(SP_MEAN, SPMM_CUDA, SP_SERIES_MAJOR, SP_SUM);
 }
 
-static spmm_status prepare(sums *s)
+static spmm_status sums_prepare(sums *s)
 {
     sp_series_job *const job = s->job;
     const sp_series_kernel *const kernel = kernel_of(job);
@@ -370,7 +370,7 @@ static spmm_status prepare(sums *s)
     return SPMM_OK;
 }
 
-static spmm_status work(sums *s)
+static spmm_status sums_work(sums *s)
 {
     sp_series_job *const job = s->job;
     sp_series_record common = {
@@ -378,15 +378,15 @@ static spmm_status work(sums *s)
     int failed = 0;
     TRY(sp_grid_create(job->place.grid.comm, 1, job->place.grid.size, &s->line));
     const double start = MPI_Wtime();
-    TRY(load(s));
+    TRY(sums_load(s));
     common.series.read_seconds = MPI_Wtime() - start;
     TRY(sp_series_describe(job, &common));
-    TRY(sp_agree(s->line.comm, "step", prepare(s)));
+    TRY(sp_agree(s->line.comm, "step", sums_prepare(s)));
     TRY(probe(s));
     common.kernel = s->array.kernel->id;
     common.sequential = s->sequential;
     if (job->place.verbosity >= 0) head(s, &common);
-    for (int i = 0; i < job->options.sums; i++) TRY(run(s, i, &common, &failed));
+    for (int i = 0; i < job->options.sums; i++) TRY(sums_run(s, i, &common, &failed));
     if (job->options.verbosity > 0) TRY(print_parts(s)); /* the option is the same on all ranks */
     if (job->place.verbosity >= 0) results(s);
     return sp_program_verdict(&job->place, job->options.verify, failed,
@@ -396,7 +396,7 @@ static spmm_status work(sums *s)
 spmm_status sp_series_sums(sp_series_job *job)
 {
     sums s = {.job = job};
-    const spmm_status status = work(&s);
+    const spmm_status status = sums_work(&s);
     spmm_multivector_destroy(&s.all.v);
     sp_grid_destroy(&s.line);
     return status;

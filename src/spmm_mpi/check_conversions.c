@@ -107,7 +107,7 @@ static spmm_status target_create(const checks *c, const algorithm *algo, target 
 
 /** Runs a baseline algorithm in steps, each twice as large as the previous one. Abandons the algorithm if its
  *  total time, extrapolated from the steps so far, would exceed c->seconds_limit. */
-static void fill(const checks *c, const algorithm *algo, target *f, outcome *o)
+static void check_conversions_fill(const checks *c, const algorithm *algo, target *f, outcome *o)
 {
     enum { FIRST_ROWS = 4, FIRST_TRIPLETS = 1 << 14 };
     const double believable = 0.05; /* seconds to measure before extrapolating */
@@ -179,7 +179,7 @@ static spmm_status run_seed(const checks *c, const algorithm *algo, outcome *o)
     const double begun = omp_get_wtime();
     spmm_status status = target_create(c, algo, &f);
     o->seconds = omp_get_wtime() - begun;
-    if (status == SPMM_OK) fill(c, algo, &f, o);
+    if (status == SPMM_OK) check_conversions_fill(c, algo, &f, o);
     if (status == SPMM_OK && !o->skipped) {
         const int whole = remove_padding(&f);
         int64_t duplicates = 0;

@@ -70,7 +70,7 @@ sp_stencil sp_job_stencil(const sp_options *o, const sp_place *place)
     return s;
 }
 
-static spmm_status generate(const sp_options *o, const sp_place *place, sp_job_input *input)
+static spmm_status job_generate(const sp_options *o, const sp_place *place, sp_job_input *input)
 {
     input->info = (sp_mtx_info){.format = "generated", .field = "real", .symmetry = "general"};
     input->a = (spmm_csr){.precision = o->precision};
@@ -104,7 +104,7 @@ spmm_status sp_job_read(const sp_options *o, const sp_place *place, sp_job_input
 {
     spmm_status status = SPMM_OK;
     if (sp_is_root(place)) {
-        status = sp_gen_is_spec(o->matrix) ? generate(o, place, input) : read_file(input);
+        status = sp_gen_is_spec(o->matrix) ? job_generate(o, place, input) : read_file(input);
         if (status == SPMM_OK) row_facts(&input->a, &input->facts);
         if (status == SPMM_OK && o->cache) status = write_cache(o, place, input);
     }

@@ -161,7 +161,7 @@ static spmm_status open_matrix(const sp_options *o, const sp_place *place, sp_ma
     return status;
 }
 
-static spmm_status check(const sp_options *o, const sp_place *place, sp_matrix_file *file)
+static spmm_status job_preflight_check(const sp_options *o, const sp_place *place, sp_matrix_file *file)
 {
     TRY(check_ways(o, place->binding.device));
     TRY(check_kernels(o, place->binding.device));
@@ -176,6 +176,6 @@ static spmm_status check(const sp_options *o, const sp_place *place, sp_matrix_f
 
 spmm_status sp_job_check(const sp_options *o, const sp_place *place, sp_matrix_file *file)
 {
-    TRY(sp_agree(place->grid.comm, "ready", check(o, place, file)));
+    TRY(sp_agree(place->grid.comm, "ready", job_preflight_check(o, place, file)));
     return sp_agree(place->grid.comm, "ready", check_neighbors(o, &place->grid, &place->binding));
 }

@@ -137,7 +137,7 @@ static spmm_status make_plan(sp_session *s, run *r)
 }
 
 /** Generates this rank's rows of X in *x. */
-static void generate(const sp_job *job, spmm_multivector *x)
+static void job_run_generate(const sp_job *job, spmm_multivector *x)
 {
     const sp_options *const o = &job->options;
     const sp_distribution *const d = &job->dist;
@@ -164,7 +164,7 @@ static spmm_status make_x(const sp_job *job, run *r)
             sp_scatter_x(&job->place.grid, &job->dist.ranges, job->options.two_stage, &job->input.x, host),
             done);
     else
-        generate(job, host);
+        job_run_generate(job, host);
     if (host == &staging) status = spmm_multivector_copy(&staging, &r->x);
 done:
     spmm_multivector_destroy(&staging);
@@ -186,7 +186,7 @@ static spmm_status see_x(const sp_job *job, run *r)
     return job->dist.perm ? sp_job_permute(job->dist.perm, &r->x_whole) : SPMM_OK;
 }
 
-static spmm_status prepare(const sp_job *job, run *r)
+static spmm_status job_run_prepare(const sp_job *job, run *r)
 {
     const double start = MPI_Wtime();
     spmm_status status = make_x(job, r);
@@ -414,7 +414,7 @@ spmm_status sp_job_run(sp_session *s, const sp_kernel *kernel, int64_t k)
     run r = {.kernel = kernel, .k = k, .record = s->record};
     spmm_status status;
     TRY_GOTO(make_plan(s, &r), done);
-    TRY_GOTO(prepare(s->job, &r), done);
+    TRY_GOTO(job_run_prepare(s->job, &r), done);
     sp_job_phase(&s->job->place, "multiplying");
     status = products(s->job, &r);
     sp_job_phase(&s->job->place, NULL);

@@ -14,7 +14,7 @@ static void end_all_where_stuck(const sp_grid *grid, spmm_status status)
     sp_abandon(grid->comm, status);
 }
 
-static void put(double *list, int i, double value)
+static void job_time_put(double *list, int i, double value)
 {
     if (list) list[i] = value;
 }
@@ -41,12 +41,12 @@ spmm_status sp_job_time(const sp_grid *grid, spmm_plan *plan, const spmm_multive
         }
         TRY(SP_MPI(MPI_Barrier(grid->comm)));
         if (i < 0) continue;
-        put(times->apply, i, MPI_Wtime() - start);
-        put(times->kernel, i, s.kernel);
-        put(times->interior, i, s.interior);
-        put(times->boundary, i, s.boundary);
-        put(times->reduce, i, s.reduce);
-        put(times->all_kernels, i, s.kernel);
+        job_time_put(times->apply, i, MPI_Wtime() - start);
+        job_time_put(times->kernel, i, s.kernel);
+        job_time_put(times->interior, i, s.interior);
+        job_time_put(times->boundary, i, s.boundary);
+        job_time_put(times->reduce, i, s.reduce);
+        job_time_put(times->all_kernels, i, s.kernel);
     }
     TRY(sp_agree(grid->comm, "apply", status));
     if (times->all_kernels) TRY(sp_sum(grid->comm, times->all_kernels, repeat));

@@ -138,7 +138,7 @@ static void (*const answers[])(void) = {[SP_ACTION_LIST_KERNELS] = list_kernels,
                                         [SP_ACTION_HELP] = help,
                                         [SP_ACTION_HELP_ALL] = help_all};
 
-static spmm_status place(const sp_options *o, sp_place *place)
+static spmm_status main_place(const sp_options *o, sp_place *place)
 {
     /* with --dry-run, --device and --grid describe the planned job, not the ranks that run now */
     const int planned = o->action == SP_ACTION_DRY_RUN;
@@ -212,13 +212,13 @@ static void begin_report(const sp_job *job, sp_record *record)
     fflush(stdout);
 }
 
-static spmm_status work(void *state)
+static spmm_status main_work(void *state)
 {
     sp_job *const job = state;
     const sp_options *const o = &job->options;
     sp_record record = {.gflops = 0};
     int ended, failed;
-    TRY(place(o, &job->place));
+    TRY(main_place(o, &job->place));
     if (o->action == SP_ACTION_LIST_DEVICES) {
         if (sp_is_root(&job->place)) {
             const char *why;
@@ -237,7 +237,7 @@ static spmm_status work(void *state)
     return sp_program_verdict(&job->place, job->reference.mode, failed, "Y differs from the serial product");
 }
 
-static void destroy(void *job)
+static void main_destroy(void *job)
 {
     sp_peers_close();
     sp_job_destroy(job);
@@ -255,8 +255,8 @@ int main(int argc, char **argv)
                                 .answer = answers[o->action],
                                 .timeout = o->timeout,
                                 .verbosity = &the_job.options.verbosity,
-                                .work = work,
-                                .destroy = destroy,
+                                .work = main_work,
+                                .destroy = main_destroy,
                                 .job = &the_job};
     return sp_program_run(argc, argv, status, &program);
 }

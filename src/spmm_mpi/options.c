@@ -369,7 +369,7 @@ static spmm_status check_rounding(const sp_options *o)
 }
 
 /** Rejects combinations of options that contradict each other. */
-static spmm_status check(const sp_options *o)
+static spmm_status options_check(const sp_options *o)
 {
     const sp_kernel *const kernel = o->kernel;
     if (o->action < SP_ACTION_VERSION) TRY(sp_option_check_mode(&o->line, o->action));
@@ -413,5 +413,5 @@ spmm_status sp_options_parse(int argc, char **argv, sp_options *o)
                       .ell_limit = 3.0};
     TRY(sp_option_read(&table, argc, argv, "matrix", o, &o->line));
     if (o->line.operand) o->matrix = o->line.operand;
-    return check(o);
+    return options_check(o);
 }

@@ -14,7 +14,10 @@
 /* NOISY: standard deviation in percent of the mean above which times are reported as noisy */
 enum { NOISY = 10 };
 
-static double share(int64_t part, int64_t whole) { return whole > 0 ? (double)part / (double)whole : 0; }
+static double report_share(int64_t part, int64_t whole)
+{
+    return whole > 0 ? (double)part / (double)whole : 0;
+}
 
 /** Ends the line of the scatter. Prints the format of the blocks and the times of the scatter's parts first;
  *  of CSR blocks that rank 0 sent directly to all ranks, only the format, and only with -v. */
@@ -58,7 +61,7 @@ void sp_report_preamble(FILE *out, const sp_options *o, const sp_record *r)
             strcmp(m->field, "pattern") == 0 ? ", values 1," : "", m->symmetry);
     if (m->stored != m->nnz) fprintf(out, ", %lld stored", (long long)m->stored);
     fprintf(out, ")\n           entries per row: mean %.1f, longest %lld; empty rows: %lld\n",
-            share(m->nnz, m->rows), (long long)m->longest, (long long)m->empty);
+            report_share(m->nnz, m->rows), (long long)m->longest, (long long)m->empty);
     if (m->duplicates)
         fprintf(out, "           %lld duplicate entries were summed\n", (long long)m->duplicates);
     if (o->round_values && sp_rounds(o->precision, SPMM_F32))
@@ -394,7 +397,7 @@ static void exchange_text(const sp_record *r, char *text, size_t n)
         sp_text_add(text, n, &used, " (%lld of Y)", (long long)r->moved.partial_rows);
     if (r->moved.all_rows < r->moved.bcast_rows)
         sp_text_add(text, n, &used, ", %.3g %% of the rows of a broadcast of X",
-                    100 * share(r->moved.all_rows, r->moved.bcast_rows));
+                    100 * report_share(r->moved.all_rows, r->moved.bcast_rows));
     if (r->run.transport) transport_text(r, text, n, &used);
 }
 

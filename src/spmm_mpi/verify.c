@@ -58,8 +58,8 @@ static double relative_error(double found, double expected)
 /** Compares an element of Y, `found`, with that of the serial product, `expected`, and with that of the
  *  product with one chain per element, `plain`. \param [in] rounding the part of the bound that is due to
  *  rounded rows of X */
-static void compare(int64_t row, int64_t column, double found, double expected, double plain, double bound,
-                    double rounding, sp_error *e)
+static void verify_compare(int64_t row, int64_t column, double found, double expected, double plain,
+                           double bound, double rounding, sp_error *e)
 {
     const int same = same_value(found, expected);
     const double relative = relative_error(found, plain);
@@ -148,9 +148,9 @@ static void check_rows(const sp_matrix *a, int64_t begin, int64_t end, const spm
         if (rounded) sum_rounding(a, begin + i, x, rounded, s->rounding);
         for (int64_t j = 0; j < x->k; j++) {
             const double rounding = rounded ? (1 + 2 * DBL_EPSILON * (double)n) * s->rounding[j] : 0;
-            compare(begin + i, j, sp_multivector_get(y, begin + i, j),
-                    sp_multivector_get(&s->reference, i, j), sp_multivector_get(plain, i, j),
-                    allowance(n, s->sum[i * x->k + j], a->precision) + rounding, rounding, e);
+            verify_compare(begin + i, j, sp_multivector_get(y, begin + i, j),
+                           sp_multivector_get(&s->reference, i, j), sp_multivector_get(plain, i, j),
+                           allowance(n, s->sum[i * x->k + j], a->precision) + rounding, rounding, e);
         }
     }
 }

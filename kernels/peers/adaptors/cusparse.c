@@ -250,7 +250,7 @@ static const char *upload(const peer_matrix *a, const arrays *from, arrays *to)
     return uploaded(a->gpu, &to->val, from->val, values * (int64_t)value_bytes(a));
 }
 
-static const char *convert(const peer_matrix *a, storage s, arrays *gpu)
+static const char *cusparse_convert(const peer_matrix *a, storage s, arrays *gpu)
 {
     arrays host = {.block = 1};
     if (!a->row_start) return "too many entries for 32-bit row starts";
@@ -276,7 +276,7 @@ static const char *have(cusparse_matrix *m, storage s, double *seconds)
     *seconds = c->seconds;
     if (!c->tried) {
         const double start = omp_get_wtime();
-        const char *const line = convert(&m->a, s, &c->gpu);
+        const char *const line = cusparse_convert(&m->a, s, &c->gpu);
         c->tried = 1;
         if (line) snprintf(c->problem, sizeof c->problem, "%s", line);
         c->seconds = omp_get_wtime() - start;

@@ -32,7 +32,7 @@ static const char *mkl_open(int threads, const char *folder, char *version, size
 }
 
 /** Creates MKL's matrix on the arrays of A. MKL never writes to these arrays, so const may be cast away. */
-static sparse_status_t create(mkl_product *q)
+static sparse_status_t mkl_create(mkl_product *q)
 {
     const peer_matrix *const a = q->p.a;
     int32_t *const start = (int32_t *)a->row_start, *const col = (int32_t *)a->col;
@@ -52,7 +52,7 @@ static int is_vector(const mkl_product *q) { return q->p.k == 1 && q->p.form->la
 static const char *mkl_begin(void *handle)
 {
     mkl_product *const q = handle;
-    if (create(q) != SPARSE_STATUS_SUCCESS) return "mkl_sparse_create_csr failed";
+    if (mkl_create(q) != SPARSE_STATUS_SUCCESS) return "mkl_sparse_create_csr failed";
     const sparse_operation_t n = SPARSE_OPERATION_NON_TRANSPOSE;
     /* an unsupported hint is no error: MKL then optimizes without it */
     if (is_vector(q))
