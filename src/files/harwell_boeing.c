@@ -452,10 +452,10 @@ static spmm_status read_hb(void *file, const sp_read_options *options, spmm_csr 
     return status;
 }
 
-const sp_matrix_format sp_format_harwell_boeing = {.name = "Harwell-Boeing",
-                                                   .way = SP_FILE_WHOLE,
-                                                   .is = is_hb,
-                                                   .open = open_hb,
-                                                   .sizes = sizes_of_hb,
-                                                   .read = read_hb,
-                                                   .close = close_hb};
+const sp_matrix_format sp_file_format_harwell_boeing = {.name = "Harwell-Boeing",
+                                                        .way = SP_FILE_WHOLE,
+                                                        .is = is_hb,
+                                                        .open = open_hb,
+                                                        .sizes = sizes_of_hb,
+                                                        .read = read_hb,
+                                                        .close = close_hb};

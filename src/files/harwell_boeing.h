@@ -9,6 +9,6 @@
 
 /** Implements sp_matrix_format. A file, plain or compressed, is recognized by the matrix type on its third
  *  line and by the opening parenthesis of a Fortran format on its fourth line. */
-extern const sp_matrix_format sp_format_harwell_boeing;
+extern const sp_matrix_format sp_file_format_harwell_boeing;
 
 #endif

@@ -14,8 +14,9 @@
 
 /** All formats in the order in which they are tried. The first one is used if the options request it. The
  *  last one is tried for all other files, and reports what is wrong if no format can read a file. */
-static const sp_matrix_format *const formats[] = {&sp_format_edges, &sp_format_petsc, &sp_format_npz,
-                                                  &sp_format_harwell_boeing, &sp_format_mtx};
+static const sp_matrix_format *const formats[] = {&sp_file_format_edges, &sp_file_format_petsc,
+                                                  &sp_file_format_npz, &sp_file_format_harwell_boeing,
+                                                  &sp_file_format_mtx};
 
 static const sp_matrix_format *format_of(int fd, const sp_read_options *options)
 {
@@ -31,7 +32,7 @@ static spmm_status check_edges(const char *path, int fd)
 {
     const sp_read_options none = {.edges = 0};
     const sp_matrix_format *const format = format_of(fd, &none);
-    if (format == &sp_format_mtx) return SPMM_OK;
+    if (format == &sp_file_format_mtx) return SPMM_OK;
     close(fd);
     return sp_fail(SPMM_ERR_SYNTAX,
                    "%s: found a file of the format %s, expected an edge list (leave out --read-as)", path,

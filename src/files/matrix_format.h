@@ -42,8 +42,8 @@ typedef struct sp_matrix_format {
     struct sp_csr_file *(*csr)(void *file);
 } sp_matrix_format;
 
-extern const sp_matrix_format sp_format_npz;   /**< SciPy's save_npz(): npz_file.c */
-extern const sp_matrix_format sp_format_mtx;   /**< Matrix Market: mtx_file.c */
-extern const sp_matrix_format sp_format_edges; /**< edge lists, by sp_read_options.edges: mtx_file.c */
+extern const sp_matrix_format sp_file_format_npz;   /**< SciPy's save_npz(): npz_file.c */
+extern const sp_matrix_format sp_file_format_mtx;   /**< Matrix Market: mtx_file.c */
+extern const sp_matrix_format sp_file_format_edges; /**< edge lists, by sp_read_options.edges: mtx_file.c */
 
 #endif

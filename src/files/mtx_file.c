@@ -50,18 +50,18 @@ static void close_text(void *file)
     sp_free(file);
 }
 
-const sp_matrix_format sp_format_mtx = {.name = "Matrix Market",
-                                        .way = SP_FILE_TEXT,
-                                        .is = is_text,
-                                        .open = open_text,
-                                        .sizes = sizes_of_text,
-                                        .read = read_text,
-                                        .close = close_text};
+const sp_matrix_format sp_file_format_mtx = {.name = "Matrix Market",
+                                             .way = SP_FILE_TEXT,
+                                             .is = is_text,
+                                             .open = open_text,
+                                             .sizes = sizes_of_text,
+                                             .read = read_text,
+                                             .close = close_text};
 
-const sp_matrix_format sp_format_edges = {.name = "edges",
-                                          .way = SP_FILE_WHOLE,
-                                          .is = is_edges,
-                                          .open = open_text,
-                                          .sizes = sizes_of_text,
-                                          .read = read_text,
-                                          .close = close_text};
+const sp_matrix_format sp_file_format_edges = {.name = "edges",
+                                               .way = SP_FILE_WHOLE,
+                                               .is = is_edges,
+                                               .open = open_text,
+                                               .sizes = sizes_of_text,
+                                               .read = read_text,
+                                               .close = close_text};

@@ -516,12 +516,12 @@ static sp_csr_file *csr_of_npz(void *file)
     return f->layout == CSR && all_stored(f) ? &f->view : NULL;
 }
 
-const sp_matrix_format sp_format_npz = {.name = ".npz",
-                                        .way = SP_FILE_CSR,
-                                        .binary = 1,
-                                        .is = is_npz,
-                                        .open = open_npz,
-                                        .sizes = sizes_of_npz,
-                                        .read = read_npz,
-                                        .close = close_npz,
-                                        .csr = csr_of_npz};
+const sp_matrix_format sp_file_format_npz = {.name = ".npz",
+                                             .way = SP_FILE_CSR,
+                                             .binary = 1,
+                                             .is = is_npz,
+                                             .open = open_npz,
+                                             .sizes = sizes_of_npz,
+                                             .read = read_npz,
+                                             .close = close_npz,
+                                             .csr = csr_of_npz};

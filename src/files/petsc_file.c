@@ -162,15 +162,15 @@ static spmm_status open_petsc(const char *path, int fd, const sp_read_options *o
     return status;
 }
 
-const sp_matrix_format sp_format_petsc = {.name = "PETSc",
-                                          .way = SP_FILE_CSR,
-                                          .binary = 1,
-                                          .is = is_petsc,
-                                          .open = open_petsc,
-                                          .sizes = sp_csr_file_sizes,
-                                          .read = sp_csr_file_read,
-                                          .close = sp_csr_file_end,
-                                          .csr = sp_csr_file_itself};
+const sp_matrix_format sp_file_format_petsc = {.name = "PETSc",
+                                               .way = SP_FILE_CSR,
+                                               .binary = 1,
+                                               .is = is_petsc,
+                                               .open = open_petsc,
+                                               .sizes = sp_csr_file_sizes,
+                                               .read = sp_csr_file_read,
+                                               .close = sp_csr_file_end,
+                                               .csr = sp_csr_file_itself};
 
 /* ---- a dense matrix or a vector ---- */
 

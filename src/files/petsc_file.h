@@ -16,7 +16,7 @@
 
 #include "files/csr_file.h"
 
-extern const sp_matrix_format sp_format_petsc; /**< an AIJ matrix */
+extern const sp_matrix_format sp_file_format_petsc; /**< an AIJ matrix */
 
 /** Returns 1 if the file `fd` begins like a binary file of PETSc; 0 if it does not, or if fd < 0. Local. */
 int sp_petsc_file_is(int fd);
