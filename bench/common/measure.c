@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/value_type.h"
 #include "bench.h"
 
 /* seconds. AGAIN: that a case may spend on repeating disturbed products. SHORT: below this a product is

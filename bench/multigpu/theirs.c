@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/value_type.h"
 #include "comm/comm.h"
 #include "device/device.h"
 #include "kernels/peers/peer_load.h"
