@@ -12,10 +12,8 @@
 
 /** Properties of a type. */
 typedef struct sp_value_type {
-    const char *word;  /**< e.g. "f64" */
     const char *numpy; /**< type of NumPy's arrays without the byte order, e.g. "f8" */
     int64_t bytes;     /**< size of a value */
-    int parts;         /**< real numbers of a value, 1 */
     int digits;        /**< significant decimal digits that identify every value */
     double unit;       /**< unit roundoff: half the distance from 1 to the next larger value */
     double least;      /**< smallest positive value, subnormal */
@@ -33,7 +31,7 @@ typedef union sp_value {
 } sp_value;
 
 #define SP_PROPERTIES_(argument, word, id, T, parts, digits, numpy, mpi, nccl, LIMIT) \
-    {#word, numpy, sizeof(T), parts, digits, LIMIT##_EPSILON / 2, LIMIT##_TRUE_MIN, LIMIT##_MAX},
+    {numpy, sizeof(T), digits, LIMIT##_EPSILON / 2, LIMIT##_TRUE_MIN, LIMIT##_MAX},
 
 #define SP_FUNCTION_(name, word, ...) name##_##word,
 

@@ -419,27 +419,28 @@ static spmm_status make_rmat(const generator *g, spmm_precision precision, int t
     return sp_csr_from_coo(&coo, threads, a, NULL);
 }
 
-/** Fills the rows of *a by the generator's row function, which writes f64 values. If *a is f32, the values
- *  are written to a scratch row of the thread and then rounded. */
+/** Fills the rows of *a by the generator's row function, which writes f64 values. If *a has another type, the
+ *  values are written to a scratch row of the thread and then rounded. */
 static spmm_status fill_rows(const generator *g, int64_t longest, int threads, spmm_csr *a)
 {
     int failed = 0;
 #pragma omp parallel num_threads(threads) reduction(| : failed)
     {
         SP_DEFAULT_FP;
-        double *const val = malloc((size_t)(longest + 1) * sizeof *val);
-        failed |= !val;
+        double *scratch = NULL;
+        if (a->precision != SPMM_F64) failed |= !(scratch = malloc((size_t)(longest + 1) * sizeof *scratch));
 #pragma omp for schedule(dynamic, 1024)
         for (int64_t i = 0; i < g->rows; i++) {
             if (failed) continue;
             const int64_t begin = a->irp[i];
+            double *const val = scratch ? scratch : (double *)a->as + begin;
             g->kind->row(g, i, a->ja + begin, val);
 #define STORE(T) \
     for (int64_t e = begin; e < a->irp[i + 1]; e++) ((T *)a->as)[e] = (T)val[e - begin];
-            SP_BY_TYPE(a->precision, STORE);
+            if (scratch) SP_BY_TYPE(a->precision, STORE);
 #undef STORE
         }
-        free(val);
+        free(scratch);
     }
     return failed ? sp_fail(SPMM_ERR_MEMORY, "cannot allocate a row of %lld values", (long long)longest)
                   : SPMM_OK;

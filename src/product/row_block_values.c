@@ -53,10 +53,10 @@ static int list_arrays(const sp_kernel *kernel, const sp_row_block *p, sp_value_
  *  little-endian order. */
 static void number_entries(const spmm_csr *a, int threads)
 {
-    const int64_t size = sp_value_size(a->precision);
+#define WRITE(T) memcpy((T *)a->as + e, &(uint64_t){(uint64_t)e + 1}, sizeof(T));
 #pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t e = 0; e < a->nnz; e++)
-        memcpy((char *)a->as + e * size, &(uint64_t){(uint64_t)e + 1}, (size_t)size);
+    for (int64_t e = 0; e < a->nnz; e++) SP_BY_TYPE(a->precision, WRITE);
+#undef WRITE
 }
 
 /** Translates the entry numbers in an array to a map. An element that is not the number of an entry is
@@ -64,16 +64,17 @@ static void number_entries(const spmm_csr *a, int threads)
  *  \param [in] numbers  [map->count] in host memory */
 static void translate(const void *numbers, const spmm_csr *a, int threads, value_map *map)
 {
-    const int64_t size = sp_value_size(a->precision);
+#define READ(T) memcpy(&number, (const T *)numbers + i, sizeof(T));
     int64_t unlike = 0;
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : unlike)
     for (int64_t i = 0; i < map->count; i++) {
         uint64_t number = 0;
-        memcpy(&number, (const char *)numbers + i * size, (size_t)size);
+        SP_BY_TYPE(a->precision, READ);
         /* padding is zero, or not the number of an entry */
         map->from[i] = number > (uint64_t)a->nnz ? SP_NOWHERE : (sp_value_place)(number - 1);
         unlike += map->from[i] != (i < a->nnz ? (sp_value_place)i : SP_NOWHERE);
     }
+#undef READ
     map->in_order = unlike == 0 && map->count >= a->nnz;
 }
 
