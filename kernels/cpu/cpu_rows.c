@@ -480,7 +480,7 @@ static void run_range(const product *p, int64_t first, int64_t last)
     }
 }
 
-/** Returns the row ranges of the threads for a product: those of cpu_rows_prepare(), if there are any. */
+/** Returns the row ranges of the threads for a product, which cpu_rows_prepare() may replace by its own. */
 static const sp_thread_ranges *ranges_of(const product *p)
 {
     return p->s->ranges.threads ? &p->s->ranges : p->l->ranges;

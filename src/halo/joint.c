@@ -156,7 +156,8 @@ static spmm_status allocate_rows(const amounts *all, int parts, spmm_precision p
     return sp_alloc((void **)&list->as, entries, (size_t)sp_value_size(precision), what);
 }
 
-/** Sends each rank the rows that it computes for this rank, and receives those of the others. Collective. */
+/** Sends each rank the rows of A whose products it computes for this rank. Receives the rows of A whose
+ *  products this rank computes for others. Collective. */
 static spmm_status swap_rows(splitting *s)
 {
     MPI_Comm comm = s->grid->col_comm, all = s->grid->comm;

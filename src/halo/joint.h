@@ -16,9 +16,9 @@ typedef struct sp_sum_lists {
 
 /** The additional data of a block for the joint exchange. A partial row is the product of X and a row of A
  *  restricted to the columns that one rank owns. The partial rows on a rank form a multivector S. Its rows
- *  are those of `moves`: `moves.ghost_low` rows received from lower ranks, `moves.own` rows that this rank
- *  computes for others, in the order of their receivers, and `moves.ghost_high` rows received from higher
- *  ranks. */
+ *  have the order of `moves`: `moves.ghost_low` rows received from lower ranks, `moves.own` rows that this
+ *  rank computes for others, in the order of their receivers, and `moves.ghost_high` rows received from
+ *  higher ranks. */
 typedef struct sp_joint {
     spmm_csr rest;    /**< the block without the entries that other ranks multiply, in separate arrays */
     sp_moves moves;   /**< the exchange of partial rows */

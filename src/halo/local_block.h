@@ -1,5 +1,5 @@
-/** A rank's block of A with local column indices: those of the rows of X that the rank stores, ghost rows
- *  included. */
+/** A rank's block of A with local column indices. A local column index is the number of a row of X among the
+ *  rows that the rank stores, ghost rows included. */
 #ifndef SP_LOCAL_BLOCK_H
 #define SP_LOCAL_BLOCK_H
 
@@ -12,7 +12,7 @@ typedef struct sp_local_block {
      *  outlive the object. */
     spmm_csr csr;
     int64_t low, own; /**< columns low .. low + own - 1 are owned rows of X, all others ghost rows */
-    int renumbered;   /**< 1: the object owns csr.ja; 0: csr.ja, too, belongs to that matrix */
+    int renumbered;   /**< 1: the object owns csr.ja; 0: csr.ja belongs to that matrix */
     int any_order;    /**< 1: the columns of a row may be in any order */
 } sp_local_block;
 

@@ -35,7 +35,8 @@ static spmm_status moves_allocate(listing *s, const uint64_t *needed)
     return sp_alloc((void **)&s->wanted, wanted, sizeof *s->wanted, "rows of the halo");
 }
 
-/** Lists in s->wanted the rows that this rank needs, and counts those of each owner. */
+/** Lists in s->wanted the rows that this rank needs. Sets s->receive[p] to the number of them that rank p
+ *  owns. */
 static void list_wanted(listing *s, const uint64_t *needed)
 {
     int64_t n = 0;

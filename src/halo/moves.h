@@ -40,8 +40,8 @@ typedef struct sp_moves {
  *  Collective over grid->comm.
  *  \param [in]  first   [P + 1] from sp_blocks_fit(): rank p of the process column owns rows first[p] to
  *                       first[p + 1] - 1
- *  \param [in]  needed  bitmap (column_set.h) of the rows to receive, none of which this rank owns. NULL, on
- *                       all ranks: all rows (a broadcast)
+ *  \param [in]  needed  bitmap (column_set.h) of the rows to receive; this rank owns none of them. NULL on
+ *                       all ranks: every rank receives all rows of the others (a broadcast)
  *  \param [out] moves   the caller destroys it; zeroed on failure
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _MPI */
 spmm_status sp_moves_create(const sp_grid *grid, const int64_t *first, const uint64_t *needed,

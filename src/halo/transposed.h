@@ -15,8 +15,8 @@
  *  Collective over ghosted->grid->comm.
  *  \param [in]  ghosted     of kind SPMM_EXCHANGE_HALO or _BCAST; need not outlive the result
  *  \param [in]  threads     OpenMP threads of this rank
- *  \param [out] transposed  the caller destroys it; zeroed on failure. `grid` and `block` are those of
- *                           *ghosted: the caller sets those of the transpose
+ *  \param [out] transposed  the caller destroys it; zeroed on failure. `grid` and `block` are copied
+ *                           from *ghosted; the caller replaces them by the grid and block of the transpose
  *  \return the same status on every rank: SPMM_OK, SPMM_ERR_MEMORY, _LIMIT (the block has 2^31 rows or more),
  *          _MPI */
 spmm_status sp_ghosted_block_transpose(const sp_ghosted_block *ghosted, int threads,
