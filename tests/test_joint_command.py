@@ -34,14 +34,16 @@ with test("auto takes it only if the order of sums is free; what was compared is
     result = run(*QUICK, "--reproducible", "off", "--plan", "quick", GRAPH, ranks=3)
     verified(result, "off, quick", 1)
     plan = result.records[0]["plan"]
-    equal((result.records[0]["run"]["exchange"], plan["variants"], plan["chosen"]), ("joint", "halo:1:overlap joint:1:overlap", 1))
+    equal((result.records[0]["run"]["exchange"], plan["variants"], plan["chosen"]), ("joint", "halo:1:overlap:- joint:1:overlap:-", 1))
     equal(plan["measured_seconds"], None)
+    equal(result.records[0]["decisions"]["variant"], "joint:1:overlap, it moves fewer rows")
     result = run(*QUICK, "-v", "--reproducible", "off", GRAPH, ranks=3)
     verified(result, "off", 1)
     record = result.records[0]
     equal(record["run"]["exchange"], ("halo", "joint")[record["plan"]["chosen"]])
     assert record["plan"]["measured_seconds"] > 0, record
-    assert ", taken" in result.out and "joint      " in result.out, result.out
+    assert " of 2 in a trial (others took: " in record["decisions"]["variant"], record
+    assert "decided: variant     " + record["decisions"]["variant"] in result.out, result.out
     assert record["plan"]["one_rank_seconds"] > 0, record
 
 with test("--dry-run counts it before the job, as few rows as the ranks then move; --grid auto knows it"):

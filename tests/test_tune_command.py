@@ -48,13 +48,15 @@ with test("with a single candidate nothing is timed"):
     assert not table, result.out
     within(lines[0], "cpu_ell_nopad")
 
-with test("-v has the time of each kernel that was tried, and what the trial took"):
+with test("-v and records have each decision with its reason, and the kernels that were tried"):
     result = run(*FAST, "-v", "-k", 8, MATRIX)
-    line = re.search(r"^ +kernels, tried in [0-9.]+ ms: (.*)$", result.out, re.M).group(1)
     record = result.records[0]
-    names = [text.split(":")[0] for text in record["plan"]["kernels"].split()]
-    equal([part.split()[0] for part in line.split(", ")], names)
-    equal([part.split()[0] for part in line.split(", ") if part.endswith(" (taken)")], [record["run"]["kernel"]])
+    lines = dict(re.findall(r"^ +decided: (\w+) +(.*?)(?:, in [0-9.]+ ms)?$", result.out, re.M))
+    equal({word: text for word, text in record["decisions"].items() if text}, lines)
+    equal(list(record["decisions"]), ["memory", "columns", "kernel", "transport", "reduce", "variant", "narrow"])
+    within(lines["kernel"], record["run"]["kernel"] + " on ")
+    for text in record["plan"]["kernels"].split():
+        within(lines["kernel"], text.split(":")[0])
 
 with test("a candidate whose format refuses the matrix is left out of the tuning"):
     result = run(*FAST, "--autotune", "longrows:2000,2,1,1500", ranks=2)

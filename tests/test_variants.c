@@ -46,23 +46,23 @@ static void destroy(made *m)
     spmm_csr_destroy(&m->a);
 }
 
+static const sp_trial *variants_of(const made *m)
+{
+    return &m->facts.decisions->row[SP_DECIDES_VARIANT].trial;
+}
+
 /** Returns how many variants have been timed, and checks the properties of all. */
 static int check_variants(const made *m)
 {
-    const sp_variants *const all = m->facts.variants;
+    const sp_trial *const all = variants_of(m);
     int timed = 0, chosen[2] = {all->chosen, -all->chosen};
     CHECK(all->count >= 1 && all->count <= SP_MOST_VARIANTS && all->chosen < all->count);
-    for (int i = 0; i < all->count; i++) {
-        CHECK(all->variant[i].exchange != SPMM_EXCHANGE_AUTO && all->variant[i].column_blocks >= 1);
-        timed += !isnan(all->variant[i].measured);
-    }
+    for (int i = 0; i < all->count; i++) timed += !isnan(all->tried[i].seconds);
     MPI_Allreduce(MPI_IN_PLACE, chosen, 2, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
     CHECK_INT(chosen[0], -chosen[1]);
-    if (m->joint.joint)
-        CHECK(m->facts.ghosted ==
-              (all->variant[all->chosen].exchange == SPMM_EXCHANGE_JOINT ? &m->joint : &m->ghosted));
-    else
-        CHECK(m->facts.ghosted == &m->ghosted);
+    const int joint = strncmp(all->tried[all->chosen].name, "joint:", 6) == 0;
+    CHECK(m->facts.ghosted == (joint ? &m->joint : &m->ghosted));
+    CHECK(!joint || m->joint.joint);
     return timed;
 }
 
@@ -84,11 +84,11 @@ static void check_product(made *m)
     spmm_multivector_destroy(&y);
 }
 
-static int has(const made *m, spmm_exchange exchange, int overlap)
+static int has(const made *m, const char *variant)
 {
-    const sp_variants *const all = m->facts.variants;
+    const sp_trial *const all = variants_of(m);
     for (int i = 0; i < all->count; i++)
-        if (all->variant[i].exchange == exchange && all->variant[i].overlap == overlap) return 1;
+        if (strcmp(all->tried[i].name, variant) == 0) return 1;
     return 0;
 }
 
@@ -152,23 +152,24 @@ int main(int argc, char **argv)
     test_mpi_begin(&argc, &argv, &size);
     TEST("a skewed graph: the joint exchange is a variant if its order of summation is allowed, else not") {
         make("rmat:9,8", &(spmm_plan_options){.any_order = 1, .threads = 1}, &m);
-        CHECK_INT(has(&m, SPMM_EXCHANGE_JOINT, 1), size > 1);
-        CHECK_INT(check_variants(&m), size > 1 ? m.facts.variants->count : 0);
+        CHECK_INT(has(&m, "joint:1:overlap"), size > 1);
+        CHECK_INT(check_variants(&m), size > 1 ? variants_of(&m)->count : 0);
         check_product(&m);
         destroy(&m);
         make("rmat:9,8", &(spmm_plan_options){.threads = 1}, &m);
-        CHECK(!has(&m, SPMM_EXCHANGE_JOINT, 1));
+        CHECK(!has(&m, "joint:1:overlap"));
         destroy(&m);
         make("rmat:9,8", &(spmm_plan_options){.any_order = 1, .exchange = SPMM_EXCHANGE_HALO, .threads = 1},
              &m);
-        CHECK(!has(&m, SPMM_EXCHANGE_JOINT, 1));
+        CHECK(!has(&m, "joint:1:overlap"));
         destroy(&m);
     }
     TEST("a stencil on CPUs: there is nothing to choose") {
         for (int wait = 0; wait < 2; wait++) {
             make("lap3d7:16", &(spmm_plan_options){.any_order = 1, .no_overlap = wait, .threads = 1}, &m);
-            CHECK_INT(m.facts.variants->count, 1);
-            CHECK_INT(m.facts.variants->variant[0].overlap, !wait);
+            CHECK_INT(variants_of(&m)->count, 1);
+            CHECK_INT(m.facts.overlap, !wait);
+            CHECK(size == 1 || has(&m, wait ? "halo:1:wait" : "halo:1:overlap"));
             CHECK_INT(check_variants(&m), 0);
             check_product(&m);
             destroy(&m);

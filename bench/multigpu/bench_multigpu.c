@@ -115,21 +115,17 @@ static const char *transport_of(const contender *c)
 
 static int is_own(const contender *c) { return c->library->peer == &own_peer; }
 
-/** Names the backend of the exchange, and lists the variants among which the plan chose: exchange/column
- *  blocks, "-" without overlap, measured milliseconds, "*" after the one that was chosen. */
+/** Names the backend of the exchange and the variant that the plan chose, and lists all variants. */
 static const char *variants_of(const contender *c, char *text, size_t bytes)
 {
+    char list[SP_MOST_VARIANTS * SP_TRIED_NAME_BYTES * 2];
     sp_plan_facts facts;
     text[0] = '\0';
     if (!is_own(c)) return text;
     sp_plan_facts_of(((const own_product *)c->product)->plan, &facts);
-    size_t at = (size_t)snprintf(text, bytes, "%s: ", facts.backend);
-    for (int i = 0; i < facts.variants->count && at < bytes; i++) {
-        const sp_variant *const v = &facts.variants->variant[i];
-        at += (size_t)snprintf(text + at, bytes - at, "%s%s/%d%s %.4f%s", i ? "; " : "",
-                               sp_exchange_word(v->exchange), v->column_blocks, v->overlap ? "" : "-",
-                               1e3 * v->measured, i == facts.variants->chosen ? "*" : "");
-    }
+    const sp_decision *const variant = &facts.decisions->row[SP_DECIDES_VARIANT];
+    sp_trial_list(&variant->trial, list, sizeof list);
+    snprintf(text, bytes, "%s: %s of %s", facts.backend, variant->taken, list);
     return text;
 }
 

@@ -30,6 +30,7 @@ typedef struct sp_exchange_options {
     /** 1: X is f64, and its rows travel as f32: ghost rows are the owner's rows rounded to f32; values
      *  beyond the range of f32 become infinite. Owned rows are not changed. Not with SPMM_TRANSPORT_SHARED */
     int rounded;
+    sp_trial *trial; /**< receives the timed backends, by name; NULL: not reported */
 } sp_exchange_options;
 
 /** Creates an exchange. Allocates its buffers and message lists, so that later exchanges allocate nothing.

@@ -179,7 +179,7 @@ static spmm_status fastest(const sp_grid *grid, const sp_moves *moves, const sp_
 {
     candidates c = {.grid = grid, .moves = moves, .options = o};
     const sp_backend *only;
-    sp_trial trial;
+    sp_trial own, *const trial = o->trial ? o->trial : &own;
     MPI_Comm comm = grid->comm;
     const sp_together all = sp_ranks_together(&comm);
     spmm_status tried = SPMM_ERR_INTERNAL;
@@ -187,9 +187,9 @@ static spmm_status fastest(const sp_grid *grid, const sp_moves *moves, const sp_
     TRY(find_only(grid->comm, &only));
     for (int rest = 0; rest < 2; rest++) {
         void *made = NULL;
-        TRY(list_backends(&c, only, rest, &trial));
-        if (trial.count == 0) continue;
-        tried = sp_trial_run(&all, &trial_ops, &c, o->untimed ? INFINITY : 0, &trial, &made);
+        TRY(list_backends(&c, only, rest, trial));
+        if (trial->count == 0) continue;
+        tried = sp_trial_run(&all, &trial_ops, &c, o->untimed ? INFINITY : 0, trial, &made);
         if (tried != SPMM_OK) continue;
         free_x(made);
         *best = ((timed_exchange *)made)->x;

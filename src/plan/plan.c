@@ -23,8 +23,7 @@ spmm_status sp_plan_create(const sp_ghosted_block *a, const sp_ghosted_block *jo
     *plan = NULL;
     spmm_status status = sp_agree(a->grid->comm, "plan", sp_alloc_zero((void **)&p, 1, sizeof *p, "a plan"));
     if (status == SPMM_OK)
-        status = sp_product_create_fastest(a, joint, slice, k, options, study ? study : &none, &p->variants,
-                                           &p->forward);
+        status = sp_product_create_fastest(a, joint, slice, k, options, study ? study : &none, &p->forward);
     if (status != SPMM_OK) {
         sp_free(p);
         return status;
@@ -302,17 +301,15 @@ void sp_plan_facts_of(const spmm_plan *plan, sp_plan_facts *facts)
 {
     const sp_product *const p = plan->forward;
     *facts = (sp_plan_facts){p->parts.kernel,
-                             p->why,
-                             &p->kernel_trial,
+                             &p->decisions,
                              sp_product_transport(p),
                              p->exchange ? sp_exchange_backend(p->exchange) : "",
                              sp_reduction_method(p->reduction),
                              (p->exchange ? p->moves->all_moved : 0) + sp_partial_rows_messages(p->partial),
                              sp_row_blocks_interior_rows(&p->parts),
                              p->column_blocks.count,
+                             p->overlap,
                              p->given,
-                             &plan->variants,
-                             &p->reduce_trial,
                              p->steps.words,
                              p->parts.count > 0 ? p->parts.part[0].state : NULL};
 }

@@ -3,7 +3,7 @@
 #ifndef SP_PLAN_H
 #define SP_PLAN_H
 
-#include "plan/variants.h"
+#include "plan/decide.h"
 
 /** Creates a plan from an existing block with its ghost rows. Its product is the fastest variant
  *  (sp_product_create_fastest()).
@@ -45,20 +45,17 @@ spmm_status sp_plan_seconds(const spmm_plan *plan, sp_apply_seconds *seconds);
 /** The decisions made for a plan. */
 typedef struct sp_plan_facts {
     const sp_kernel *kernel;
-    const char *why;              /**< why this kernel was chosen, in words; valid as long as the plan */
-    const sp_trial *kernel_trial; /**< the trial in which the kernel was chosen; valid as long as the plan */
-    spmm_transport transport;     /**< SPMM_TRANSPORT_AUTO: no row of X or Y is exchanged */
-    const char *backend;          /**< as from sp_exchange_backend(); "": no row of X is exchanged */
-    spmm_reduce reduce;           /**< SPMM_REDUCE_AUTO: Q is 1, nothing is summed */
+    const sp_decisions *decisions; /**< what was decided, and why; valid as long as the plan */
+    spmm_transport transport;      /**< SPMM_TRANSPORT_AUTO: no row of X or Y is exchanged */
+    const char *backend;           /**< as from sp_exchange_backend(); "": no row of X is exchanged */
+    spmm_reduce reduce;            /**< SPMM_REDUCE_AUTO: Q is 1, nothing is summed */
     /** Number of rows of X and partial Y that all ranks receive by messages. Of rows of X that the ranks of a
      *  node share, only those are counted that cross between nodes. Equal on all ranks. */
     int64_t message_rows;
     int64_t interior_rows;           /**< number of this rank's rows that are computed during the exchange */
     int column_blocks;               /**< number of column blocks that X is split into; 1: X is not split */
+    int overlap;                     /**< 1: interior rows are computed during the exchange, on any rank */
     const sp_ghosted_block *ghosted; /**< the block, with the rows that are exchanged */
-    const sp_variants *variants;     /**< the variants among which the plan was chosen; valid as long as the
-                                       plan */
-    const sp_trial *reduce_trial;    /**< the trial in which `reduce` was chosen; valid as long as the plan */
     const char *steps;               /**< the steps of a product, in words; valid as long as the plan */
     const void *state; /**< the kernel's state for this rank's first row block; NULL if the kernel has none */
 } sp_plan_facts;

@@ -43,7 +43,6 @@ struct spmm_plan {
     int64_t k_max;    /* the k of spmm_plan_create() */
     sp_product *forward;
     sp_transposed *transposed; /* NULL before the first product with the transpose */
-    sp_variants variants;      /* the variants among which `forward` was chosen */
     sp_plan_own *own; /* what the plan owns, e.g. the grid and the blocks to which its products point; NULL if
                          spmm_plan_create() did not make the plan */
 };

@@ -8,6 +8,7 @@
 #include "device/device.h"
 #include "device/device_ops.h"
 #include "halo/transposed.h"
+#include "plan/decide.h"
 #include "formats/multivector.h"
 
 struct sp_transposed {

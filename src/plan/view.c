@@ -71,18 +71,6 @@ static void print_widths(const sp_product *p, const summary *s, FILE *f)
     fprintf(f, "\n");
 }
 
-static void print_variants(const sp_variants *all, FILE *f)
-{
-    for (int n = 0; n < all->count; n++) {
-        const sp_variant *const v = &all->variant[n];
-        fprintf(f, "%s%s, %d column block%s, %s", n == 0 ? "chosen from " : "            ",
-                sp_exchange_word(v->exchange), v->column_blocks, v->column_blocks == 1 ? "" : "s",
-                v->overlap ? "overlapped" : "not overlapped");
-        if (v->measured == v->measured) fprintf(f, ": measured %.4g ms", 1e3 * v->measured);
-        fprintf(f, "%s\n", n == all->chosen ? " (taken)" : "");
-    }
-}
-
 static void print_moves(const sp_product *p, const summary *s, FILE *f)
 {
     const double row = (double)(sp_multivector_ld(p->k, p->precision) * sp_value_size(p->precision));
@@ -109,13 +97,11 @@ static void print_moves(const sp_product *p, const summary *s, FILE *f)
                 s->sum.rows > 0 ? 100 * s->sum.interior / s->sum.rows : 0);
 }
 
-static void print(const sp_product *p, const sp_variants *variants, const summary *s, FILE *f)
+static void print(const sp_product *p, const summary *s, FILE *f)
 {
     const sp_grid *const grid = p->grid;
     const spmm_block *const b = p->block;
     const double mean = s->sum.entries / grid->size;
-    char words[SP_WHY_BYTES] = "";
-    const sp_kernel *const kernel = p->parts.kernel;
     fprintf(f, "libspmm %s: %s, K = %lld, %s\n", SPMM_VERSION, p->formula, (long long)p->k,
             sp_precision_word(p->precision));
     fprintf(
@@ -126,19 +112,9 @@ static void print(const sp_product *p, const sp_variants *variants, const summar
     fprintf(f, "device      %s, %.0f thread%s per rank%s\n", sp_device_word(p->space), s->most.threads,
             s->most.threads == 1 ? "" : "s",
             s->most.crowd > 0 ? ", oversubscribed: more threads than cores" : "");
-    fprintf(f, "kernel      %s on %s, %s", kernel->id, sp_format_word(kernel->format), p->why);
-    if (p->kernel_trial.count > 1) fprintf(f, ", in %.2f ms", 1e3 * p->kernel_trial.took);
-    fprintf(f, "\n");
+    sp_decisions_print(&p->decisions, "", f);
     print_widths(p, s, f);
     print_moves(p, s, f);
-    if (variants) print_variants(variants, f);
-    if (p->reduction) {
-        fprintf(f, "reduce      %s, over %d ranks", sp_reduce_word(sp_reduction_method(p->reduction)),
-                grid->dims[1]);
-        sp_trial_words(&p->reduce_trial, words, sizeof words);
-        if (words[0]) fprintf(f, "; %s", words);
-        fprintf(f, "\n");
-    }
     fprintf(f, "steps       %s\n", p->steps.words);
     if (p->stream)
         fprintf(f, "stream      the caller's: %s\n",
@@ -154,11 +130,11 @@ static void print(const sp_product *p, const sp_variants *variants, const summar
         fprintf(f, "products    none yet\n");
 }
 
-static spmm_status view(const sp_product *p, const sp_variants *variants, FILE *f)
+static spmm_status view(const sp_product *p, FILE *f)
 {
     summary s;
     TRY(summarize(p, &s));
-    if (p->grid->rank == 0) print(p, variants, &s, f);
+    if (p->grid->rank == 0) print(p, &s, f);
     return SPMM_OK;
 }
 
@@ -169,8 +145,8 @@ static spmm_status view_all(const spmm_plan *p, spmm_status opened, FILE *f, int
 {
     const sp_grid *const grid = p->forward->grid;
     TRY(sp_agree(grid->comm, "report", opened));
-    TRY(view(p->forward, &p->variants, f));
-    if (p->transposed) TRY(view(sp_transposed_product(p->transposed), NULL, f));
+    TRY(view(p->forward, f));
+    if (p->transposed) TRY(view(sp_transposed_product(p->transposed), f));
     *failed = grid->rank == 0 && (fflush(f) != 0 || ferror(f));
     return SPMM_OK;
 }

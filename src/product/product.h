@@ -9,13 +9,14 @@
 #include "halo/node_rows.h"
 #include "product/choose.h"
 #include "product/column_blocks.h"
+#include "product/decisions.h"
 #include "product/partial_rows.h"
 #include "product/phases.h"
 #include "product/reduce.h"
 #include "product/widths.h"
 
-/** Buffer sizes for the reason of the choice of a kernel and for the list of the steps of a product. */
-enum { SP_WHY_BYTES = 320, SP_STEPS_BYTES = 1600 };
+/** Buffer size for the list of the steps of a product. */
+enum { SP_STEPS_BYTES = 1600 };
 
 /** Seconds that the set-up of a product and the products themselves took on this rank. */
 typedef struct sp_product_times {
@@ -74,9 +75,7 @@ typedef struct sp_product {
     spmm_plan_study study;         /**< the caller's */
     const char *function;          /**< the public function that computes the product, for messages */
     const char *formula;           /**< human-readable formula of the product */
-    char why[SP_WHY_BYTES];        /**< why this kernel was chosen */
-    sp_trial kernel_trial;         /**< the trial in which the kernel was chosen */
-    sp_trial reduce_trial;         /**< the trial in which the reduction was chosen */
+    sp_decisions decisions;        /**< what was decided, and why */
     sp_product_times times;
     sp_node_rows node; /**< if ranks of a node keep X in common memory; else zeroed */
     int64_t k;         /**< columns of X and Y; 0: products do nothing */
@@ -85,6 +84,7 @@ typedef struct sp_product {
     spmm_device space; /**< memory of X and Y */
     sp_shape shape;
     int threads;
+    int overlap; /**< 1: interior rows are computed during the exchange */
     sp_padding padding;
     sp_row_blocks parts;
     sp_widths widths;          /**< the choice of the matrix for products of fewer columns */
@@ -108,19 +108,6 @@ static inline int sp_plan_rounds(const spmm_plan_options *o, spmm_precision prec
 {
     return sp_rounds(precision, o->exchange_precision);
 }
-
-/** Creates a product: chooses kernel, exchange and reduction, converts the block, and lists the steps.
- *  spmm_plan_create_extended() explains the options. options->exchange is ignored; a->kind is used instead.
- *
- *  Collective over a->grid->comm.
- *  \param [in]  a        must outlive the product
- *  \param [in]  slice    see sp_padding
- *  \param [in]  study    not NULL
- *  \param [out] product  the caller destroys it; NULL on failure
- *  \return status as for spmm_plan_create_extended(), the same on every rank */
-spmm_status sp_product_create(const sp_ghosted_block *a, const sp_matrix *slice, int64_t k,
-                              const spmm_plan_options *options, const spmm_plan_study *study,
-                              sp_product **product);
 
 /** Returns a trial of kernels that compute k columns per launch, without candidates. Local. */
 sp_kernel_trial sp_product_trial(const sp_product *product, int64_t k);

@@ -1,5 +1,5 @@
 /** Decides whether the ranks of a node keep X in common memory, and allocates X accordingly. */
-#include "product/share_x.h"
+#include "product/deciders.h"
 
 #include <stdlib.h>
 
@@ -7,7 +7,7 @@
 
 /** Creates the exchange for X in common memory. If the system has no such memory, that is an error only if
  *  the caller requested this transport. */
-static spmm_status share_x_connect(const spmm_plan_options *o, sp_product *p)
+static spmm_status share_x_connect(sp_product *p, sp_decision *row)
 {
     const int64_t row_bytes = sp_multivector_ld(p->k, p->precision) * sp_value_size(p->precision);
     const sp_exchange_options move = {.row_bytes = row_bytes,
@@ -19,11 +19,13 @@ static spmm_status share_x_connect(const spmm_plan_options *o, sp_product *p)
     if (status == SPMM_OK) {
         p->moves = &p->node.moves;
         p->local = &p->node.local;
+        sp_decided(row, "ranks of a node read each other's rows", "common");
         return SPMM_OK;
     }
     sp_node_rows_destroy(&p->node);
     const int lacks = status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT;
-    return o->transport == SPMM_TRANSPORT_AUTO && lacks ? SPMM_OK : status;
+    sp_decided(row, "there is too little common memory", "own");
+    return p->options.transport == SPMM_TRANSPORT_AUTO && lacks ? SPMM_OK : status;
 }
 
 /** Few: less than one in FEW of the owned rows is sent to other ranks. */
@@ -41,31 +43,40 @@ static spmm_status few_and_scattered(const sp_product *p, int *few)
     return SPMM_OK;
 }
 
-spmm_status sp_share_x(const spmm_plan_options *o, sp_product *p)
+/** Returns why the options or the block leave X in each rank's own memory; NULL if they do not. */
+static const char *own_memory(const sp_product *p, int named)
 {
-    const int named = sp_transport_has(o->transport, SP_TRANSPORT_IN_PLACE);
-    const char *why = NULL;
-    int together = 0;
+    const spmm_plan_options *const o = &p->options;
+    if (o->device != SPMM_CPU) return "X is in GPU memory";
+    if (p->moves->all_moved == 0) return "no rows of X are exchanged";
+    /* in common memory rows are not rounded */
+    if (sp_plan_rounds(o, p->precision)) return "rows of X travel as f32";
+    if (!named && o->transport != SPMM_TRANSPORT_AUTO) return "another transport is named";
+    return NULL;
+}
+
+spmm_status sp_decide_memory(sp_product *p, sp_decision *row)
+{
+    const int named = sp_transport_has(p->options.transport, SP_TRANSPORT_IN_PLACE);
+    const char *why = own_memory(p, named);
+    int together = 0, few = 0;
     spmm_block here = *p->block;
+    sp_decided(row, why ? why : "", "own");
+    if (why) return SPMM_OK;
     /* with the joint exchange, other ranks multiply some entries, which need no rows of X here */
     if (p->given->joint) here.csr = p->given->joint->rest;
-    /* rows that must travel as f32 cannot be read in common memory, where they are not rounded */
-    if (sp_plan_rounds(o, p->precision)) return SPMM_OK;
-    if (o->device != SPMM_CPU || p->moves->all_moved == 0 || (!named && o->transport != SPMM_TRANSPORT_AUTO))
-        return SPMM_OK;
-    if (o->column_blocks > 1)
+    if (p->options.column_blocks > 1)
         why = "X is cut into blocks of columns";
     else
         TRY(sp_node_rows_create(p->grid, &here, p->moves, p->threads, &p->node, &why, &together));
     if (why && named) return sp_fail(SPMM_ERR_USAGE, "transport shared: %s", why);
-    if (why) return SPMM_OK;
-    int few = 0;
-    if (together && !named) TRY(few_and_scattered(p, &few));
-    if ((!together || few) && !named) {
-        sp_node_rows_destroy(&p->node);
-        return SPMM_OK;
-    }
-    return share_x_connect(o, p);
+    if (!why && together && !named) TRY(few_and_scattered(p, &few));
+    if (!why && !together && !named) why = "no two ranks of a process column are on one node";
+    if (few) why = "ranks need few, scattered rows of each other";
+    if (!why) return share_x_connect(p, row);
+    sp_node_rows_destroy(&p->node);
+    sp_decided(row, why, "own");
+    return SPMM_OK;
 }
 
 /** Allocates an X in common memory. If no area is left, allocates an X that the plan will copy into common

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/enum_words.h"
 #include "base/memory.h"
 #include "formats/multivector.h"
 #include "product/product.h"
@@ -102,7 +103,7 @@ static void find_again(const sp_row_blocks *parts, sp_row_blocks *found)
 
 /** Creates the second matrix if another kernel is clearly faster for one column or, without timing, if
  *  another kernel is expected to be the fastest. Creates none if memory is lacking. Collective. */
-static spmm_status decide(sp_product *p)
+static spmm_status decide(sp_product *p, sp_decision *row)
 {
     const sp_kernel *list[SP_MAX_CANDIDATES];
     const int tries = sp_plan_tries(&p->options, &p->study);
@@ -111,20 +112,26 @@ static spmm_status decide(sp_product *p)
     sp_features f;
     double first = INFINITY, seconds = 0;
     p->widths.decided = 1;
+    sp_decided(row, "no other kernel is expected to be faster", "none");
     TRY(sp_features_of_blocks(p->grid->comm, p->block, p->options.threads, &f));
     t.list = list;
     t.count = list_others(p, &f, 1, list);
     if (t.count == 0) return SPMM_OK;
     if (tries) TRY(time_matrix(p, &p->parts, 1, &first));
+    sp_decided(row, "the expected products do not repay a trial", "none");
     if (!sp_kernel_trial_pays(&t, first)) return SPMM_OK;
     find_again(&p->parts, &second);
-    spmm_status status = sp_kernel_trial_run(&t, &second, &p->widths.trial);
+    spmm_status status = sp_kernel_trial_run(&t, &second, &row->trial);
     if (status == SPMM_OK && tries) status = time_matrix(p, &second, 1, &seconds);
     if (status == SPMM_OK && seconds < CLEARLY * first) {
+        sp_decided(row, "the first one that is expected to be faster", "%s on %s", second.kernel->id,
+                   sp_format_word(second.kernel->format));
         p->widths.other = second;
         return SPMM_OK;
     }
     sp_row_blocks_destroy(&second);
+    row->trial.count = 0;
+    sp_decided(row, status == SPMM_OK ? "no other kernel is clearly faster" : "memory is lacking", "none");
     return status == SPMM_ERR_MEMORY || status == SPMM_ERR_LIMIT ? SPMM_OK : status;
 }
 
@@ -150,7 +157,7 @@ static spmm_status widths_compare(sp_product *p, int64_t k, unsigned char *choic
 static spmm_status take_matrix(sp_product *p, int64_t k)
 {
     unsigned char *const choice = &p->widths.choice[range_of(k)];
-    if (undecided(p, k)) TRY(decide(p));
+    if (undecided(p, k)) TRY(decide(p, &p->decisions.row[SP_DECIDES_NARROW]));
     if (!has_second(p)) return SPMM_OK;
     if (range_of(k) == range_of(p->widths.most)) *choice = SP_WIDTH_FIRST;
     if (k == 1) *choice = SP_WIDTH_SECOND;

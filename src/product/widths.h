@@ -31,7 +31,6 @@ typedef struct sp_widths {
     int second;          /**< 1: `parts` of the product is the second matrix, and `other` the first one */
     sp_row_blocks other; /**< the matrix that is not in use; zeroed: there is none */
     unsigned char choice[SP_WIDTHS]; /**< the sp_width_choice of each range of columns */
-    sp_trial trial;                  /**< the trial in which the second matrix was chosen */
 } sp_widths;
 
 #endif

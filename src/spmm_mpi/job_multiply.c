@@ -106,9 +106,9 @@ static spmm_status note_auto(sp_session *s, int i, const sp_record *runs)
     sp_plan_facts_of(plan, &facts);
     const double taken = median_of(runs, s->runs, k, facts.kernel->id),
                  best = median_of(runs, s->runs, k, NULL);
+    const sp_decision *const kernel = &facts.decisions->row[SP_DECIDES_KERNEL];
     size_t used = 0;
-    sp_text_add(s->why[i], sizeof s->why[i], &used, "%s on %s, %s", facts.kernel->id,
-                sp_format_word(facts.kernel->format), facts.why);
+    sp_text_add(s->why[i], sizeof s->why[i], &used, "%s, %s", kernel->taken, kernel->why);
     if (best > 0 && taken < INFINITY)
         sp_text_add(s->why[i], sizeof s->why[i], &used, ": %.2f of our best time", taken / best);
     spmm_plan_destroy(plan);

@@ -73,10 +73,9 @@ static spmm_status note_facts(const sp_job *job, const sp_plan_facts *facts, run
 {
     sp_record *rec = &r->record;
     r->ghosted = facts->ghosted;
-    rec->plan.variants = *facts->variants;
-    rec->plan.reductions = *facts->reduce_trial;
+    rec->plan.decisions = *facts->decisions;
     snprintf(rec->plan.steps, sizeof rec->plan.steps, "%s", facts->steps);
-    rec->run.overlap = facts->variants->variant[facts->variants->chosen].overlap;
+    rec->run.overlap = facts->overlap;
     rec->moved.column_blocks = facts->column_blocks;
     rec->moved.message_rows = facts->message_rows;
     rec->run.transport = facts->transport == SPMM_TRANSPORT_AUTO ? "none"
@@ -102,15 +101,6 @@ static spmm_status note_library(const sp_job *job, const void *state, run *r)
     return sp_peer_kernel_open(r->kernel, job->place.binding.threads, &rec->library.version);
 }
 
-/** Stores the kernel that the plan chose, and the reason. */
-static void note_kernel(const sp_plan_facts *facts, run *r)
-{
-    r->record.plan.kernels = *facts->kernel_trial;
-    if (r->kernel) return;
-    r->kernel = facts->kernel;
-    snprintf(r->record.run.why, SP_WHY_BYTES, "%s", facts->why);
-}
-
 /** Creates the plan of a run. If the transport is left to the plan, later plans use the choice of the first
  *  plan. */
 static spmm_status make_plan(sp_session *s, run *r)
@@ -119,7 +109,6 @@ static spmm_status make_plan(sp_session *s, run *r)
     spmm_plan_options options = sp_job_plan_options(&job->options, &job->place.binding);
     spmm_plan_study study = sp_job_plan_study(&job->options);
     sp_plan_facts facts;
-    snprintf(r->record.run.why, SP_WHY_BYTES, "named");
     const double start = MPI_Wtime();
     options.kernel = r->kernel ? r->kernel->id : NULL;
     options.format = r->kernel ? SPMM_FORMAT_AUTO : job->options.format;
@@ -131,7 +120,7 @@ static spmm_status make_plan(sp_session *s, run *r)
     r->record.seconds.convert = MPI_Wtime() - start;
     sp_plan_facts_of(r->plan, &facts);
     if (s->transport == SPMM_TRANSPORT_AUTO) s->transport = facts.transport;
-    note_kernel(&facts, r);
+    r->kernel = facts.kernel;
     TRY(note_library(job, facts.state, r));
     return note_facts(job, &facts, r);
 }
@@ -412,6 +401,7 @@ static spmm_status report(const sp_session *s, run *r)
 spmm_status sp_job_run(sp_session *s, const sp_kernel *kernel, int64_t k)
 {
     run r = {.kernel = kernel, .k = k, .record = s->record};
+    const sp_decision *const taken = &r.record.plan.decisions.row[SP_DECIDES_KERNEL];
     spmm_status status;
     TRY_GOTO(make_plan(s, &r), done);
     TRY_GOTO(job_run_prepare(s->job, &r), done);
@@ -425,8 +415,7 @@ spmm_status sp_job_run(sp_session *s, const sp_kernel *kernel, int64_t k)
     TRY_GOTO(report(s, &r), done);
     s->record = r.record;
     if (s->runs < SP_MAX_COLUMNS)
-        snprintf(s->why[s->runs], sizeof s->why[0], "%s on %s, %s", r.kernel->id,
-                 sp_format_word(r.kernel->format), r.record.run.why);
+        snprintf(s->why[s->runs], sizeof s->why[0], "%s, %s", taken->taken, taken->why);
     s->runs++;
     s->failed += !r.record.passed;
     s->noisy += sp_report_is_noisy(&r.record);

@@ -7,15 +7,14 @@
 /** Data that all runs share. */
 typedef struct sp_session {
     const sp_job *job;
-    spmm_transport transport; /* the transport of --transport; if that is auto, the choice of the first
-                                 plan */
-    int64_t touched;          /* number of nonempty columns of the block; set with copy_bandwidth */
-    double copy_bandwidth;    /* from sp_copy_bandwidth(), bytes per second; 0: not measured */
-    int64_t peak_bytes;       /* peak resident set before --probe and measure_dram_bound(), which resets it */
-    sp_record record;         /* record of the last run; before the first run, the data known so far */
-    char why[SP_MAX_COLUMNS]
-            [SP_WHY_BYTES + 64]; /* for each run, if there is one run per K: its kernel and the reason for the
-                                    choice */
+    /* the transport of --transport; if that is auto, the choice of the first plan */
+    spmm_transport transport;
+    int64_t touched;       /* number of nonempty columns of the block; set with copy_bandwidth */
+    double copy_bandwidth; /* from sp_copy_bandwidth(), bytes per second; 0: not measured */
+    int64_t peak_bytes;    /* peak resident set before --probe and measure_dram_bound(), which resets it */
+    sp_record record;      /* record of the last run; before the first run, the data known so far */
+    /* for each run, if there is one run per K: its kernel and the reason for the choice */
+    char why[SP_MAX_COLUMNS][SP_DECISION_BYTES];
     int runs, failed;            /* runs: runs made; failed: runs whose verification failed */
     int noisy;                   /* number of runs with noisy times */
     int unusable[SP_MOST_ADDED]; /* for each kernel added to the registry, 1: its library is not available */

@@ -170,38 +170,6 @@ void sp_report_run(FILE *out, const sp_record *r, int width)
     fprintf(out, "\n");
 }
 
-/** Prints the exchanges that were compared, if there were several. */
-static void variants(FILE *out, const sp_record *r)
-{
-    const sp_variants *const all = &r->plan.variants;
-    for (int i = 0; i < all->count && all->count > 1; i++) {
-        const sp_variant *const v = &all->variant[i];
-        char name[64], blocks[32] = "";
-        if (v->column_blocks > 1) snprintf(blocks, sizeof blocks, ", %d column blocks", v->column_blocks);
-        snprintf(name, sizeof name, "%s%s%s", sp_exchange_word(v->exchange), blocks,
-                 v->overlap ? "" : ", no overlap");
-        fprintf(out, "%-10s %-24s", i == 0 ? "plan" : "", name);
-        if (isfinite(v->measured)) fprintf(out, " measured %9.4f ms", 1e3 * v->measured);
-        if (isnan(v->measured)) fprintf(out, " not timed");
-        if (isinf(v->measured)) fprintf(out, " too little memory");
-        fprintf(out, "%s\n", i == all->chosen ? ", taken" : "");
-    }
-}
-
-/** Prints the candidates of a trial, if there were several. */
-static void tried(FILE *out, const char *what, const sp_trial *trial)
-{
-    for (int i = 0; i < trial->count && trial->count > 1; i++) {
-        const sp_tried *const t = &trial->tried[i];
-        fprintf(out, "%-10s %-24s", i == 0 ? what : "", t->name);
-        if (isfinite(t->seconds))
-            fprintf(out, " measured %9.4f ms", 1e3 * t->seconds);
-        else
-            fprintf(out, isnan(t->seconds) ? " not timed" : " cannot be set up");
-        fprintf(out, "%s\n", i == trial->chosen ? ", taken" : "");
-    }
-}
-
 /** Prints a note if one rank would be faster. */
 static void fewer_ranks(FILE *out, const sp_record *r)
 {
@@ -246,23 +214,6 @@ static void launch_line(FILE *out, const sp_launch_shape *s)
             (long long)s->static_shared, (long long)s->dynamic_shared, s->resident, 100 * s->occupancy);
 }
 
-/** Prints the kernels among which the plan chose, if there were several. */
-static void kernels_line(FILE *out, const sp_trial *trial)
-{
-    if (trial->count < 2) return;
-    fprintf(out, "         kernels, tried in %.2f ms:", 1e3 * trial->took);
-    for (int i = 0; i < trial->count; i++) {
-        const sp_tried *const t = &trial->tried[i];
-        fprintf(out, "%s %s ", i > 0 ? "," : "", t->name);
-        if (isfinite(t->seconds))
-            fprintf(out, "%.4f ms", 1e3 * t->seconds);
-        else
-            fprintf(out, isnan(t->seconds) ? "not timed" : "cannot be set up");
-        if (i == trial->chosen) fprintf(out, " (taken)");
-    }
-    fprintf(out, "\n");
-}
-
 void sp_report_phases(FILE *out, const sp_record *r)
 {
     const sp_seconds *s = &r->seconds;
@@ -281,7 +232,7 @@ void sp_report_phases(FILE *out, const sp_record *r)
                 100 * r->moved.interior);
     fprintf(out, "\n");
     if (r->run.shape.block > 0) launch_line(out, &r->run.shape);
-    kernels_line(out, &r->plan.kernels);
+    sp_decisions_print(&r->plan.decisions, "         decided: ", out);
     if (r->dram_bound.copy_bandwidth > 0) {
         char bytes[32];
         fprintf(out, "         DRAM bound: %s at the %.1f GB/s of a copy: %.2f of the time\n",
@@ -454,11 +405,7 @@ void sp_report_end(FILE *out, const sp_record *last, int verbose, int runs, int 
 {
     char root[32], rank[32], load[32];
     sp_report_exchange(out, last);
-    if (verbose) {
-        variants(out, last);
-        tried(out, "reduce", &last->plan.reductions);
-        errors(out, last);
-    }
+    if (verbose) errors(out, last);
     fprintf(out, "memory     peak %s on rank 0 (%s after reading and scattering), at most %s on a rank\n",
             sp_bytes_text(root, sizeof root, (double)last->memory.root_peak_bytes),
             sp_bytes_text(load, sizeof load, (double)last->memory.load_peak_bytes),

@@ -50,11 +50,10 @@ typedef struct sp_record {
         int overlap;
         const sp_binding *binding; /**< binding of rank 0 */
         const char *format, *kernel, *precision, *partition, *exchange, *transport, *reduce, *x, *verify;
-        const char *backend;    /**< name of the backend that exchanges rows of X; "": no rows are
+        const char *backend;   /**< name of the backend that exchanges rows of X; "": no rows are
                                      exchanged */
-        int rounded;            /**< 1: rows of X traveled as f32, rounded */
-        sp_launch_shape shape;  /**< launch shape of rank 0's kernel; zeroed on a CPU */
-        char why[SP_WHY_BYTES]; /**< why this kernel was chosen */
+        int rounded;           /**< 1: rows of X traveled as f32, rounded */
+        sp_launch_shape shape; /**< launch shape of rank 0's kernel; zeroed on a CPU */
     } run;
     struct {
         int64_t rows; /**< number of rows of X and partial rows of Y that a rank receives, maximum over the
@@ -78,9 +77,7 @@ typedef struct sp_record {
             *format; /**< arguments of --scatter and --scatter-format; "none" with --io parallel */
     } scatter;
     struct {
-        sp_trial kernels;           /**< the trial of kernels, if the plan made one */
-        sp_variants variants;       /**< the variants among which the plan chose */
-        sp_trial reductions;        /**< the trial of reductions */
+        sp_decisions decisions;     /**< what the plan decided, and why */
         char steps[SP_STEPS_BYTES]; /**< steps of a product, in words */
         double one_rank;            /**< kernel seconds summed over all ranks, about the time on one rank */
     } plan;

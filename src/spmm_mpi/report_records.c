@@ -92,34 +92,45 @@ static void probe_group(sp_writer *s, const sp_record *r)
     sp_writer_close(s);
 }
 
-/** Writes the group "plan": the exchanges that were compared. */
+/** Writes the candidates of a trial and their times. */
+static void trial_list(sp_writer *s, const char *name, const sp_trial *trial)
+{
+    char text[SP_MOST_TRIED * 64];
+    sp_trial_list(trial, text, sizeof text);
+    sp_writer_text(s, name, text);
+}
+
+/** Writes the group "plan": the candidates of its trials. */
 static void plan_group(sp_writer *s, const sp_record *r)
 {
-    const sp_variants *const all = &r->plan.variants;
-    char text[SP_MOST_VARIANTS * 80] = "";
-    size_t used = 0;
-    for (int i = 0; i < all->count; i++) {
-        const sp_variant *const v = &all->variant[i];
-        sp_text_add(text, sizeof text, &used, "%s%s:%d:%s", i > 0 ? " " : "", sp_exchange_word(v->exchange),
-                    v->column_blocks, v->overlap ? "overlap" : "wait");
-        if (isfinite(v->measured)) sp_text_add(text, sizeof text, &used, ":%.3e", v->measured);
-    }
-    const sp_variant *const chosen = all->count > 0 ? &all->variant[all->chosen] : NULL;
-    char kernels[SP_MOST_TRIED * 64], sums[SP_MOST_TRIED * 64];
-    sp_trial_list(&r->plan.kernels, kernels, sizeof kernels);
-    sp_trial_list(&r->plan.reductions, sums, sizeof sums);
+    const sp_decision *const row = r->plan.decisions.row, *const kernel = &row[SP_DECIDES_KERNEL];
+    const sp_trial *const variants = &row[SP_DECIDES_VARIANT].trial;
+    const double measured = variants->count > 0 ? variants->tried[variants->chosen].seconds : NAN;
     sp_writer_open(s, "plan");
     sp_writer_int(s, "partial_rows", r->moved.partial_rows);
-    sp_writer_text(s, "kernels", kernels);
-    sp_writer_double(s, "kernels_seconds", r->plan.kernels.count > 0 ? r->plan.kernels.took : NAN);
-    sp_writer_text(s, "why", r->run.why);
-    sp_writer_text(s, "variants", text);
-    sp_writer_text(s, "reductions", sums);
+    trial_list(s, "kernels", &kernel->trial);
+    sp_writer_double(s, "kernels_seconds", kernel->trial.count > 0 ? kernel->trial.took : NAN);
+    sp_writer_text(s, "why", kernel->why);
+    trial_list(s, "variants", variants);
+    trial_list(s, "reductions", &row[SP_DECIDES_REDUCE].trial);
     sp_writer_text(s, "steps", r->plan.steps);
-    sp_writer_int(s, "chosen", all->chosen);
-    sp_writer_double(s, "measured_seconds", chosen ? chosen->measured : NAN);
+    sp_writer_int(s, "chosen", variants->chosen);
+    sp_writer_double(s, "measured_seconds", measured);
     sp_writer_double(s, "one_rank_seconds", r->plan.one_rank);
     sp_writer_text(s, "backend", r->run.backend);
+    sp_writer_close(s);
+}
+
+/** Writes the group "decisions": what the plan decided, in the order of the decisions, and why. */
+static void decisions_group(sp_writer *s, const sp_record *r)
+{
+    char text[SP_DECISION_BYTES];
+    sp_writer_open(s, "decisions");
+    for (int i = 0; i < SP_DECISIONS; i++) {
+        const sp_decision *const d = &r->plan.decisions.row[i];
+        snprintf(text, sizeof text, "%s%s%s", d->taken, d->taken[0] ? ", " : "", d->why);
+        sp_writer_text(s, sp_decision_words[i], text);
+    }
     sp_writer_close(s);
 }
 
@@ -273,6 +284,7 @@ static void visit(sp_writer *s, const void *record)
     scatter_group(s, r);
     rounding_group(s, r);
     sp_writer_text(s, "warning", sp_program_warning());
+    decisions_group(s, r);
 }
 
 spmm_status sp_report_files(const sp_options *o, const sp_record *r)

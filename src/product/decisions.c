@@ -1,0 +1,29 @@
+/** Stores and prints the decisions about a product. */
+#include "product/decisions.h"
+
+#include <stdarg.h>
+
+#define WORD(id, word, what) word,
+const char *const sp_decision_words[SP_DECISIONS] = {SP_DECISION_LIST(WORD)};
+#undef WORD
+
+void sp_decided(sp_decision *d, const char *why, const char *taken, ...)
+{
+    va_list list;
+    va_start(list, taken);
+    vsnprintf(d->taken, sizeof d->taken, taken, list);
+    va_end(list);
+    if (why != d->why) snprintf(d->why, sizeof d->why, "%s", why);
+    sp_trial_words(&d->trial, d->why, sizeof d->why);
+}
+
+void sp_decisions_print(const sp_decisions *decisions, const char *indent, FILE *f)
+{
+    for (int i = 0; i < SP_DECISIONS; i++) {
+        const sp_decision *const d = &decisions->row[i];
+        if (!d->taken[0]) continue;
+        fprintf(f, "%s%-12s%s, %s", indent, sp_decision_words[i], d->taken, d->why);
+        if (d->trial.count > 1 && d->trial.took > 0) fprintf(f, ", in %.2f ms", 1e3 * d->trial.took);
+        fprintf(f, "\n");
+    }
+}

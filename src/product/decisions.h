@@ -1,0 +1,50 @@
+/** The decisions about how a product is computed: what was taken, and why. */
+#ifndef SP_DECISIONS_H
+#define SP_DECISIONS_H
+
+#include <stdio.h>
+
+#include "base/trial.h"
+
+/** The decisions in the order in which they are taken; each may depend on the decisions before it.
+ *  D(identifier, word, what is decided) */
+#define SP_DECISION_LIST(D)                                                                           \
+    D(SP_DECIDES_MEMORY, "memory", "whether the ranks of a node keep X in common memory")             \
+    D(SP_DECIDES_COLUMNS, "columns", "the number of blocks of columns in which X is exchanged")       \
+    D(SP_DECIDES_KERNEL, "kernel", "the kernel and its format")                                       \
+    D(SP_DECIDES_TRANSPORT, "transport", "the transport of rows, between GPUs also its backend")      \
+    D(SP_DECIDES_REDUCE, "reduce", "the method by which partial Y are added")                         \
+    D(SP_DECIDES_VARIANT, "variant", "the exchange, the blocks of columns and the overlap of a plan") \
+    D(SP_DECIDES_NARROW, "narrow", "the kernel for few columns, decided when these are asked for")
+
+#define SP_DECISION_ID(id, word, what) id,
+enum { SP_DECISION_LIST(SP_DECISION_ID) SP_DECISIONS };
+#undef SP_DECISION_ID
+
+enum { SP_TAKEN_BYTES = 64, SP_WHY_BYTES = 320, SP_DECISION_BYTES = SP_TAKEN_BYTES + SP_WHY_BYTES + 2 };
+
+/** One decision. The same on all ranks, except trial.took. */
+typedef struct sp_decision {
+    char taken[SP_TAKEN_BYTES]; /**< what was taken, in words; "": nothing has been decided */
+    char why[SP_WHY_BYTES];     /**< the reason, in words */
+    sp_trial trial;             /**< the timed candidates; a count of 0: nothing was timed */
+} sp_decision;
+
+typedef struct sp_decisions {
+    sp_decision row[SP_DECISIONS];
+} sp_decisions;
+
+/** Words of the decisions, in the order of SP_DECISION_LIST. */
+extern const char *const sp_decision_words[SP_DECISIONS];
+
+/** Stores what was taken. The reason is `why` or, if at least two candidates were timed, the outcome of the
+ *  trial. Local.
+ *  \param [in] taken  a format of printf() */
+void sp_decided(sp_decision *d, const char *why, const char *taken, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/** Prints a line per decision that has been taken: its word, what was taken, the reason. Local.
+ *  \param [in] indent  printed before each word */
+void sp_decisions_print(const sp_decisions *decisions, const char *indent, FILE *f);
+
+#endif
