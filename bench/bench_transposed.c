@@ -95,8 +95,8 @@ static spmm_status time_all(const char *name, const spmm_block *b, operands *o)
     for (int c = 0; c < CALLS; c++) TRY(time_call(calls[c], o, &first[c]));
     for (int round = 0; round < ROUNDS; round++)
         for (int c = 0; c < CALLS; c++) {
-            TRY(time_call(calls[c], o, &seconds[c][round])); /* this time is overwritten; the call
-                                                                fills the caches with its own data */
+            /* this time is overwritten; the call fills the caches with its own data */
+            TRY(time_call(calls[c], o, &seconds[c][round]));
             TRY(time_call(calls[c], o, &seconds[c][round]));
         }
     for (int c = 0; c < CALLS; c++) median[c] = sp_stats_of(seconds[c], ROUNDS).median * 1e3;

@@ -9,10 +9,10 @@
 #include "kernels/cpu/cpu_rows.h"
 
 enum {
-    L1_BYTES = 40 << 10,         /* assumed size of the L1 cache; current cores have 32 to 48 KiB */
-    PREFETCHED_BYTES = 18 << 10, /* maximum size of prefetched rows of X; more rows would evict one another
-                                    from L1 */
-    MOST_PREFETCH = 128,         /* maximum prefetch distance, in entries of A; more gains little */
+    L1_BYTES = 40 << 10, /* assumed size of the L1 cache; current cores have 32 to 48 KiB */
+    /* maximum size of prefetched rows of X; more rows would evict one another from L1 */
+    PREFETCHED_BYTES = 18 << 10,
+    MOST_PREFETCH = 128, /* maximum prefetch distance, in entries of A; more gains little */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }

@@ -21,16 +21,17 @@
 #endif
 
 enum {
-    CHUNK_ENTRIES = 2048,   /* entries of A per chunk of rows in pairs or triples; see run_by_chunks() */
-    CHUNK_MULTIPLE = 6,     /* a chunk has a multiple of this number of rows, so that it cuts no pair or
-                               triple */
-    MOST_BLOCKS = 32,       /* maximum number of column blocks for which a row is computed before the next
-                               row */
+    CHUNK_ENTRIES = 2048, /* entries of A per chunk of rows in pairs or triples; see run_by_chunks() */
+    /* a chunk has a multiple of this number of rows, so that it cuts no pair or triple */
+    CHUNK_MULTIPLE = 6,
+    /* maximum number of column blocks for which a row is computed before the next row */
+    MOST_BLOCKS = 32,
     LARGE_MATRIX = 1 << 20, /* A is prefetched if it has at least this many bytes */
     LARGE_X = 1 << 18,      /* X is prefetched only if it has at least this many bytes */
-    NARROW_FROM = 2 << 20,  /* values are also stored in f32 if A has at least this many bytes per thread, and
-                               so is too large for the L2 cache */
-    SPARE = 8,              /* .. and if the copy takes at most 1 / SPARE of the free memory */
+    /* values are also stored in f32 if A has at least this many bytes per thread, and so is too large for
+     * the L2 cache */
+    NARROW_FROM = 2 << 20,
+    SPARE = 8, /* .. and if the copy takes at most 1 / SPARE of the free memory */
 };
 
 typedef struct sp_rows {

@@ -66,8 +66,8 @@ __global__ void __launch_bounds__(THREADS) count_rows(const int64_t *row_start, 
     }
     if (long_entries) atomicAdd(&s->long_entries, long_entries);
     if (sections) atomicAdd(&s->sections, sections);
-    if (threadIdx.x % WARP == 0) { /* all lanes have the same sum of widths; a slice stores WARP entries per
-                                      column */
+    /* all lanes have the same sum of widths; a slice stores WARP entries per column */
+    if (threadIdx.x % WARP == 0) {
         atomicAdd(&s->padded[0], padded[0] * WARP);
         atomicAdd(&s->padded[1], padded[1] * WARP);
     }

@@ -23,8 +23,8 @@ constexpr unsigned ALL_LANES = 0xffffffffu;
 struct window {
     int32_t key[TABLE];           /* columns, or NO_COLUMN */
     unsigned long long of[TABLE]; /* bit mask of the rows that have the column */
-    int16_t added[SP_CHAIN];      /* table indices of the columns that the last added row has added to the
-                                     panel */
+    /* table indices of the columns that the last added row has added to the panel */
+    int16_t added[SP_CHAIN];
     int columns, added_count;
     int32_t row[ROWS]; /* row numbers; -1: none */
     int length[ROWS];  /* number of entries; 0 for long rows, whose entries are not in panels */
@@ -105,8 +105,8 @@ __device__ inline void take_rows(window &w, const int64_t *row_start, const int3
                 const unsigned long long of = w.of[w.added[j]];
                 for (int h = 0; h < 2; h++) shared[h] += (int)(of >> (lane + h * WARP) & 1);
             }
-            unsigned best = TAKEN; /* the share, and in the lower bits the row, so that the first of several
-                                      equal rows is chosen */
+            /* the share, and in the lower bits the row, so that the first of several equal rows is chosen */
+            unsigned best = TAKEN;
             for (int h = 0; h < 2; h++) {
                 const int i = lane + h * WARP;
                 const unsigned share = (unsigned)shared[h] * SCALE / (unsigned)(w.length[i] + 1);

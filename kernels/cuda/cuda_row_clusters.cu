@@ -91,12 +91,11 @@ __global__ void __launch_bounds__(THREADS)
 
 /** Counts of columns that rows share, for a sample of rows. */
 struct kinship {
-    unsigned long long columns, with_next;   /* number of columns of the sampled rows; number of these that
-                                                the next row also has */
-    unsigned long long others, with_partner; /* For each sampled row, another row with a common column is
-                                                compared. others: number of columns of the sampled rows except
-                                                the common one; with_partner: number of these that the other
-                                                row also has */
+    /* number of columns of the sampled rows; number of these that the next row also has */
+    unsigned long long columns, with_next;
+    /* For each sampled row, another row with a common column is compared. others: number of columns of the
+     * sampled rows except the common one; with_partner: number of these that the other row also has */
+    unsigned long long others, with_partner;
 };
 
 /** From every `step` rows, takes one at random. Compares it with the next row, and with the owner of the
@@ -191,9 +190,9 @@ struct clusters {
     unsigned *least, *second, *owner, *hash; /* [rows], [rows], [cols], [most] */
     int32_t *of_row, *of_col;                /* cluster of each row and column */
     int32_t *mark, *number;                  /* [cols + 1] marks, and numbers of marked elements */
-    int32_t *label[SP_CLUSTER_LEVELS];       /* [count[l]] for each row (l = 0) or cluster of level l, its
-                                                cluster of level l + 1 */
-    int64_t count[SP_CLUSTER_LEVELS];        /* number of rows, of clusters of level 1, and so on */
+    /* [count[l]] for each row (l = 0) or cluster of level l, its cluster of level l + 1 */
+    int32_t *label[SP_CLUSTER_LEVELS];
+    int64_t count[SP_CLUSTER_LEVELS]; /* number of rows, of clusters of level 1, and so on */
     int levels;
     uint64_t *key, *sorted_key;          /* [rows] */
     int32_t *item, *sorted_item, *place; /* [rows] */
@@ -215,8 +214,8 @@ void allocate_arrays(clusters *s, arena *memory, int64_t most)
     s->of_col = take<int32_t>(memory, cols);
     s->mark = take<int32_t>(memory, marks);
     s->number = take<int32_t>(memory, marks);
-    s->label[0] = take<int32_t>(memory, rows + 4 * most); /* each level has at most 3/4 of the clusters of the
-                                                             previous level */
+    /* each level has at most 3/4 of the clusters of the previous level */
+    s->label[0] = take<int32_t>(memory, rows + 4 * most);
     s->key = take<uint64_t>(memory, rows);
     s->sorted_key = take<uint64_t>(memory, rows);
     s->item = take<int32_t>(memory, rows);

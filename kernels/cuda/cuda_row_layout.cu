@@ -160,8 +160,8 @@ __global__ void __launch_bounds__(PIVOTS * 32)
     double sum = 0;
     for (int first = blockIdx.x * 32; first < g.vertices; first += PARTS * 32) {
         const int v = first + warp;
-        tile[warp][lane] = v < g.vertices ? centered(g, mean, v) : 0; /* v is the same for all lanes of a
-                                                                         warp */
+        /* v is the same for all lanes of a warp */
+        tile[warp][lane] = v < g.vertices ? centered(g, mean, v) : 0;
         __syncthreads();
         for (int i = 0; i < 32; i++) sum += tile[i][warp] * tile[i][lane];
         __syncthreads();

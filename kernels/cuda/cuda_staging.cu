@@ -55,12 +55,13 @@ struct state {
     int free_count[COLORS], wanted[COLORS], taken[COLORS];
     int16_t left[MOST_SLOTS];
     int missing_count, left_count;
-    int more[SP_STEP_PANELS]; /* for each panel, the number of rows of X that it needs as the first panel of
-                                 the step and that do not stay in any case */
-    int panels;               /* number of panels of the step; -1: even the first panel never fits */
-    int32_t column[BUFFER];   /* columns of the panels considered for the step */
-    int64_t tile_start[SP_STEP_PANELS + 1]; /* first tile of each of these panels, and of the panel after
-                                               them */
+    /* for each panel, the number of rows of X that it needs as the first panel of the step and that do not
+     * stay in any case */
+    int more[SP_STEP_PANELS];
+    int panels;             /* number of panels of the step; -1: even the first panel never fits */
+    int32_t column[BUFFER]; /* columns of the panels considered for the step */
+    /* first tile of each of these panels, and of the panel after them */
+    int64_t tile_start[SP_STEP_PANELS + 1];
     int64_t value_start[SP_STEP_PANELS + 1];
 };
 

@@ -45,11 +45,11 @@ struct sp_stage_shape {
 /** A plan, in GPU memory. */
 struct sp_staging {
     sp_stage_shape shape;
-    int most_steps;            /* steps per sequence for which `step` has memory */
-    int64_t all_steps, copies; /* over all sequences: number of steps, and number of rows of X that they
-                                  copy */
-    sp_step *step;             /* [sequences * most_steps]: the steps of sequence s begin at s * most_steps */
-    int32_t *steps;            /* [sequences] number of steps of each sequence */
+    int most_steps; /* steps per sequence for which `step` has memory */
+    /* over all sequences: number of steps, and number of rows of X that they copy */
+    int64_t all_steps, copies;
+    sp_step *step;     /* [sequences * most_steps]: the steps of sequence s begin at s * most_steps */
+    int32_t *steps;    /* [sequences] number of steps of each sequence */
     uint4 *tile;       /* [tiles] places of four rows of X in 16 bits each, the mask, and the index of the
                           first value, relative to the step's first value */
     sp_row_copy *load; /* [4 * tiles]: the copies of a step begin at its first_load */

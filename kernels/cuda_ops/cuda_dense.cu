@@ -194,8 +194,8 @@ template <typename T>
 __device__ inline void multiply(const matrix<T> &x, const T *r, int64_t l, int64_t row, int64_t column,
                                 T (&sum)[SUB][SUB])
 {
-    __shared__ T xs[DEPTH][SIDE + 1], rs[DEPTH][SIDE]; /* + 1: threads write a column of xs concurrently, in
-                                                          different banks */
+    /* + 1: threads write a column of xs concurrently, in different banks */
+    __shared__ T xs[DEPTH][SIDE + 1], rs[DEPTH][SIDE];
     const int i = threadIdx.x / (SIDE / SUB) * SUB, j = threadIdx.x % (SIDE / SUB) * SUB;
     for (int64_t k0 = 0; k0 < x.k; k0 += DEPTH) {
         for (int e = threadIdx.x; e < SIDE * DEPTH; e += BLOCK) {

@@ -91,8 +91,8 @@ typedef struct NAME(group) {
     const int32_t *col; /* column indices: a list for each row r at col + r * stride, or one for all at col */
     const VALUE *x;
     int64_t stride;
-    int64_t prefetch, limit; /* prefetch: offset in col; limit (groups of one row): last index of col that may
-                                be read */
+    /* prefetch: offset in col; limit (groups of one row): last index of col that may be read */
+    int64_t prefetch, limit;
 } NAME(group);
 
 /** Stores the sums of row i of Y, sum[0] .. sum[vectors - 1]. If `masked` is 1, the last of these vectors is

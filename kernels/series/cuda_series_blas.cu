@@ -6,8 +6,8 @@
 
 namespace {
 
-cublasHandle_t handle = NULL; /* for the only GPU of the process; never destroyed, because creating it takes
-                                 longer than a product */
+/* for the only GPU of the process; never destroyed, because creating it takes longer than a product */
+cublasHandle_t handle = NULL;
 
 spmm_status check(cublasStatus_t error, const char *what)
 {

@@ -48,18 +48,18 @@ static const struct {
     spmm_status (*check)(const char *text);
     int own; /* 1: ranks may have different values */
 } rows[] = {
-    {"SPMM_CHUNK_BYTES", 1, 1 << 30, NULL, 0},      /* maximum size of a message in bytes: comm.h */
-    {"SPMM_READ_CHUNK_BYTES", 1, 1 << 30, NULL, 0}, /* size in bytes of the chunks of text that threads parse:
-                                                       text_chunks.h */
-    {"SPMM_TILE_EDGE", 1, 1 << 20, NULL, 0},        /* edge length of a tile of coefficients: pearson.c */
-    {"SPMM_MEMORY_CHECK", 0, 1, NULL, 1},           /* 0: large allocations are not checked: memory.h */
-    {"SPMM_ISA", 0, 0, check_isa, 1},               /* highest instruction set that CPU kernels may use:
-                                                       cpu_isa.h */
-    {"SPMM_GPU_KEPT_MB", 0, 1 << 20, NULL, 1},      /* GPU memory that is kept for later allocations:
-                                                       device_cuda_memory.c */
-    {"SPMM_FAULT", 0, 0, check_fault, 1},           /* fault injection for tests: comm.h */
-    {"SPMM_EXCHANGE_BACKEND", 0, 0, NULL, 0},       /* name of the one backend that exchanges of
-                                                       GPUs may use: exchange_backend.h */
+    {"SPMM_CHUNK_BYTES", 1, 1 << 30, NULL, 0}, /* maximum size of a message in bytes: comm.h */
+    /* size in bytes of the chunks of text that threads parse: text_chunks.h */
+    {"SPMM_READ_CHUNK_BYTES", 1, 1 << 30, NULL, 0},
+    {"SPMM_TILE_EDGE", 1, 1 << 20, NULL, 0}, /* edge length of a tile of coefficients: pearson.c */
+    {"SPMM_MEMORY_CHECK", 0, 1, NULL, 1},    /* 0: large allocations are not checked: memory.h */
+    /* highest instruction set that CPU kernels may use: cpu_isa.h */
+    {"SPMM_ISA", 0, 0, check_isa, 1},
+    /* GPU memory that is kept for later allocations: device_cuda_memory.c */
+    {"SPMM_GPU_KEPT_MB", 0, 1 << 20, NULL, 1},
+    {"SPMM_FAULT", 0, 0, check_fault, 1}, /* fault injection for tests: comm.h */
+    /* name of the one backend that exchanges of GPUs may use: exchange_backend.h */
+    {"SPMM_EXCHANGE_BACKEND", 0, 0, NULL, 0},
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

@@ -191,8 +191,9 @@ spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *
 
 void sp_trial_words(const sp_trial *trial, char *text, size_t n)
 {
-    int timed = 0, faster = 0; /* faster: 1 if a candidate took less time than the chosen one, but by so
-                                  little that the difference may be noise */
+    /* faster: 1 if a candidate took less time than the chosen one, but by so little that the difference
+     * may be noise */
+    int timed = 0, faster = 0;
     size_t used = 0;
     const double least = trial->chosen >= 0 ? trial->tried[trial->chosen].seconds : NAN;
     for (int i = 0; i < trial->count; i++) {

@@ -17,8 +17,8 @@ static int by_value(const void *a, const void *b)
 static int rank_of_low(int n)
 {
     /* uses logarithms, because 2^-n underflows to 0 for n >= 1075 */
-    double heads = -n * log(2), below = 0; /* heads: log of the probability of i heads; below: probability of
-                                              at most i heads */
+    /* heads: log of the probability of i heads; below: probability of at most i heads */
+    double heads = -n * log(2), below = 0;
     for (int i = 0; i < n; i++) {
         below += exp(heads);
         if (below > 0.025) return i;

@@ -123,8 +123,8 @@ void sp_abandon(MPI_Comm comm, spmm_status status)
 }
 
 enum { MOST_CHUNK_BYTES = 1 << 30 };
-static _Atomic int64_t chunk_bytes; /* value of SPMM_CHUNK_BYTES or the default; 0: not read from the
-                                       environment yet */
+/* value of SPMM_CHUNK_BYTES or the default; 0: not read from the environment yet */
+static _Atomic int64_t chunk_bytes;
 
 void sp_set_chunk_bytes(int64_t bytes) { chunk_bytes = bytes; }
 
@@ -251,8 +251,8 @@ static void set_extremes(const sp_common *list, int count, int64_t *most)
 {
     for (int i = 0; i < count; i++) {
         most[i] = list[i].value;
-        most[count + i] = ~list[i].value; /* the maximum of ~value gives the minimum of value; ~ cannot
-                                             overflow, unlike - */
+        /* the maximum of ~value gives the minimum of value; ~ cannot overflow, unlike - */
+        most[count + i] = ~list[i].value;
     }
 }
 

@@ -11,8 +11,8 @@
 static struct {
     pthread_mutex_t lock;
     hwloc_topology_t topology; /* NULL: not loaded, or hwloc failed */
-    int tried, devices;        /* tried: 1 after the first attempt to load; devices: 1 after an
-                                  attempt to load with PCI devices */
+    /* tried: 1 after the first attempt to load; devices: 1 after an attempt to load with PCI devices */
+    int tried, devices;
 } machine = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static hwloc_topology_t topology_hwloc_load(int devices)

@@ -18,9 +18,9 @@ typedef struct setup {
     const spmm_csr *a; /* the block or, with the joint exchange, the entries that this rank multiplies */
     int any_order;
     int threads;
-    int64_t *first;          /* [P + 1], first row of X of each rank, from sp_blocks_fit() */
-    sp_column_numbers needs; /* of the columns that have an entry and belong to another rank, and of the
-                                columns that this rank owns */
+    int64_t *first; /* [P + 1], first row of X of each rank, from sp_blocks_fit() */
+    /* of the columns that have an entry and belong to another rank, and of the columns that this rank owns */
+    sp_column_numbers needs;
 } setup;
 
 /* ---- which columns are needed ---- */

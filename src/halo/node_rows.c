@@ -136,8 +136,8 @@ static void node_rows_divide(node_setup *s, sp_node_rows *node)
         }
         s->mine[w] = received;
     }
-    node->reads_share[node->rank] = 0; /* a rank does not wait for its own messages through the shared
-                                          counters */
+    /* a rank does not wait for its own messages through the shared counters */
+    node->reads_share[node->rank] = 0;
 }
 
 /* ---- numbering ---- */

@@ -5,8 +5,8 @@
 
 /** The stencil that most sampled rows have. */
 typedef struct stencil {
-    int32_t distance[SP_STENCIL_ENTRIES]; /* distances of its points from the middle point, ascending, in
-                                             points */
+    /* distances of its points from the middle point, ascending, in points */
+    int32_t distance[SP_STENCIL_ENTRIES];
     int32_t count;
     int32_t reach[3]; /* extent in points along x, in lines, and in planes */
 } stencil;

@@ -15,9 +15,9 @@ typedef struct clusters {
     int threads;
     uint32_t *least, *second, *owner, *hash; /* [rows], [rows], [cols], [clusters of level 1] */
     int32_t *of_row, *of_col;                /* cluster of each row and column, on the highest level so far */
-    int32_t *label[SP_CLUSTER_LEVELS];       /* label[l]: the cluster of level l + 1 that contains each row
-                                                (l = 0) or each cluster of level l */
-    int64_t count[SP_CLUSTER_LEVELS];        /* number of rows, of clusters of level 1, and so on */
+    /* label[l]: the cluster of level l + 1 that contains each row (l = 0) or each cluster of level l */
+    int32_t *label[SP_CLUSTER_LEVELS];
+    int64_t count[SP_CLUSTER_LEVELS]; /* number of rows, of clusters of level 1, and so on */
     int levels;
 } clusters;
 

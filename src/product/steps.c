@@ -49,8 +49,8 @@ static spmm_status finish_x(sp_product *p)
 
 static spmm_status start(sp_product *p)
 {
-    const int waits = p->exchange && (p->pending.kinds & SP_STEP_MOVES); /* 1: the boundary stream waits
-                                                                            already: sp_column_blocks_set() */
+    /* 1: the boundary stream waits already: sp_column_blocks_set() */
+    const int waits = p->exchange && (p->pending.kinds & SP_STEP_MOVES);
     TRY(sp_phase_begin(&p->phases, SP_PHASE_KERNELS, 0, SP_STREAM_MAIN));
     return p->boundary_stream == SP_STREAM_MAIN || waits ? SPMM_OK
                                                          : sp_stream_wait(p->boundary_stream, SP_STREAM_MAIN);

@@ -24,9 +24,9 @@ typedef struct bench {
     long double *exact; /* [x.count] sums in long double, the reference for the kernels */
     double *host;       /* [x.count] copy of `sum` in host memory */
     const char *kernel;
-    double sums[TOLERANCES], means[TOLERANCES]; /* fraction of the sums (means) with an error up to tolerance
-                                                   number t */
-    double worst;                               /* largest relative error of a sum */
+    /* fraction of the sums (means) with an error up to tolerance number t */
+    double sums[TOLERANCES], means[TOLERANCES];
+    double worst; /* largest relative error of a sum */
     double seconds;
 } bench;
 

@@ -86,10 +86,10 @@ static void verify_compare(int64_t row, int64_t column, double found, double exp
 
 typedef struct scratch {
     spmm_multivector reference; /* [CHUNK_ROWS x k] rows of the serial product */
-    spmm_multivector plain;     /* [CHUNK_ROWS x k] the same with one chain per element; used if the chunk has
-                                   long rows */
-    double *sum;                /* [CHUNK_ROWS x k] sum of |a| |x| for each element of the product */
-    double *rounding;           /* [k] bound of the error of a row of Y that rounded rows of X cause */
+    /* [CHUNK_ROWS x k] the same with one chain per element; used if the chunk has long rows */
+    spmm_multivector plain;
+    double *sum;      /* [CHUNK_ROWS x k] sum of |a| |x| for each element of the product */
+    double *rounding; /* [k] bound of the error of a row of Y that rounded rows of X cause */
 } scratch;
 
 static spmm_status scratch_create(const spmm_csr *a, int64_t k, scratch *s)

@@ -75,8 +75,8 @@ typedef struct cusparse_matrix {
 typedef struct cusparse_product {
     peer_product p;
     const form *form;
-    cusparseSpMatDescr_t a; /* not shared with other products: it contains the result of preprocessing for one
-                               algorithm */
+    /* not shared with other products: it contains the result of preprocessing for one algorithm */
+    cusparseSpMatDescr_t a;
     cusparseDnMatDescr_t x, y;
     cusparseDnVecDescr_t vx, vy;
     int64_t ldx, ldy; /* leading dimensions in the descriptors x and y */
