@@ -8,6 +8,7 @@
 
 #include "base/fp_environment.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "formats/multivector.h"
 #include "formats/thread_ranges.h"
 #include "kernels/cpu/cpu_choose.h"
@@ -122,8 +123,10 @@ static spmm_status cut_long_rows(const sp_setup *setup, sp_rows *s)
 {
     const int64_t rows = setup->a->rows, size = sp_value_size(setup->a->precision);
     const int64_t line = 64 / size;
-    for (int64_t i = 0; i < rows; i++) s->parts += sp_row_parts(s->end[i] - s->begin[i]);
-    if (s->parts == 0) return SPMM_OK;
+    int64_t parts = 0;
+#pragma omp parallel for schedule(static) num_threads(setup->threads) reduction(+ : parts)
+    for (int64_t i = 0; i < rows; i++) parts += sp_row_parts(s->end[i] - s->begin[i]);
+    if ((s->parts = parts) == 0) return SPMM_OK;
     s->partial_ld = (setup->most + line - 1) / line * line;
     TRY(sp_alloc((void **)&s->part, 2 * s->parts, sizeof *s->part, "parts of long rows"));
     TRY(sp_alloc(&s->partial, s->parts * s->partial_ld, size, "sums of parts of long rows"));
@@ -143,6 +146,7 @@ int sp_rows_ranges(const int64_t *begin, const int64_t *end, int64_t rows, int t
 {
     enum { EACH = 8 };
     double sum = 0, squares = 0;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : sum, squares)
     for (int64_t i = 0; i < rows; i++) {
         const double n = (double)(end[i] - begin[i]);
         sum += n;
@@ -270,13 +274,17 @@ static spmm_status cpu_rows_prepare(const sp_setup *setup, sp_rows *s)
     const sp_matrix *const a = setup->a;
     s->col = a->col;
     s->val = a->val;
-    s->common = sp_common_value(s->val, a->precision, s->begin, s->end, a->rows, setup->threads);
-    TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_PART, setup->threads, &s->runs));
+    if (setup->brief) {
+        TRY(sp_runs_single(a->rows, &s->runs));
+    } else {
+        s->common = sp_common_value(s->val, a->precision, s->begin, s->end, a->rows, setup->threads);
+        TRY(sp_runs_find(s->begin, s->end, a->col, a->rows, SP_PART, setup->threads, &s->runs));
+    }
     TRY(cut_long_rows(setup, s));
     TRY(cpu_rows_divide(setup, s));
     s->fetch = a->nnz * (sp_value_size(a->precision) + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
     cpu_rows_choose(a, setup->k, s);
-    narrow(setup, s);
+    if (!setup->brief) narrow(setup, s);
     return SPMM_OK;
 }
 
@@ -561,7 +569,7 @@ spmm_status sp_rows_run(const sp_launch *l)
     p.one = x->k == 1 && x->ld == 1 && y->ld == 1 && !p.stream;
     /* Thread t computes ranges t, t + threads, t + 2 threads, ..., so that all ranges are computed even if
      * OpenMP starts fewer threads than requested. */
-#pragma omp parallel num_threads(l->ranges->threads)
+#pragma omp parallel num_threads(sp_threads_now(l->ranges->threads))
     {
         SP_DEFAULT_FP;
         const int threads = omp_get_num_threads();

@@ -8,6 +8,7 @@
 
 #include "base/fp_environment.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "base/search.h"
 #include "formats/multivector.h"
 #include "kernels/cpu/cpu_choose.h"
@@ -178,7 +179,7 @@ static spmm_status cpu_segmented_run(const sp_launch *l)
     }
     const sp_vectors v = sp_vectors_of(&s->vectors, l);
     const int64_t segments = s->pieces.segments, rows = s->pieces.count - segments;
-#pragma omp parallel num_threads(l->ranges->threads)
+#pragma omp parallel num_threads(sp_threads_now(l->ranges->threads))
     {
         SP_DEFAULT_FP;
         const int threads = omp_get_num_threads(), t = omp_get_thread_num();

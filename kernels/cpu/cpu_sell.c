@@ -6,6 +6,7 @@
 
 #include "base/fp_environment.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "base/search.h"
 #include "device/topology.h"
 #include "kernels/cpu/cpu_pieces.h"
@@ -301,7 +302,7 @@ static spmm_status cpu_sell_run(const sp_launch *l)
     const spmm_multivector *const x = l->x, *const y = l->y;
     const sp_pieces *const p = &s->pieces;
     const sp_slice_loop loop = sp_slices_loop(s->isa, x->precision, s->slices.common != NULL);
-#pragma omp parallel num_threads(l->ranges->threads)
+#pragma omp parallel num_threads(sp_threads_now(l->ranges->threads))
     {
         SP_DEFAULT_FP;
         const int threads = omp_get_num_threads();

@@ -3,11 +3,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <omp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/memory.h"
@@ -108,6 +111,49 @@ int sp_threads_default(void)
      * rank */
     if ((!told || !*told) && asked == omp_get_num_procs()) asked = sp_threads_of_rank();
     return asked < 1 ? 1 : asked < most ? asked : most;
+}
+
+/** Returns the number of threads of all processes that are running or waiting for a core; 0: unknown. */
+static int running_threads(void)
+{
+    int running = 0;
+    FILE *const f = fopen("/proc/loadavg", "r"); /* "0.20 0.18 0.12 2/80 11206" */
+    if (f && fscanf(f, "%*f %*f %*f %d", &running) != 1) running = 0;
+    if (f) fclose(f);
+    return running;
+}
+
+static int64_t coarse_nanoseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* Processes in other cpusets may keep all cores of the system busy and take none from this process. So their
+ * number counts only if threads of this process had to leave a core. */
+int sp_threads_now(int planned)
+{
+    enum { PERIOD = 10000000, OFTEN = 2 };
+    static _Atomic int64_t last;
+    static _Atomic long switches;
+    static atomic_int limit = INT_MAX;
+    struct rusage use;
+    const int64_t now = coarse_nanoseconds();
+    int64_t before = last;
+    if (planned < 2) return planned;
+    if (now - before < PERIOD || !atomic_compare_exchange_strong(&last, &before, now))
+        return planned < limit ? planned : limit;
+    getrusage(RUSAGE_SELF, &use);
+    const long forced = use.ru_nivcsw - atomic_exchange(&switches, use.ru_nivcsw);
+    int most = INT_MAX;
+    if (forced >= (limit < planned ? 1 : OFTEN)) {
+        const int team = planned < limit ? planned : limit;
+        const int left = (int)sysconf(_SC_NPROCESSORS_ONLN) + team - running_threads();
+        if (left < planned) most = left > 1 ? left : 1;
+    }
+    limit = most;
+    return planned < most ? planned : most;
 }
 
 spmm_status sp_threads_check(const char *what, int64_t threads)
