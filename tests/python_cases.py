@@ -324,6 +324,8 @@ def _():
             if n == STAGES[0] - 1:
                 plan.begin(x, out=out)
                 assert plan.end().tobytes() == first.tobytes()
+                assert made.handle is None and plan._made_for[0].handle, "begin() needs a plan"
+                made = plan._made_for[0]
             elif n == STAGES[0]:
                 near(plan.T @ x, a.T @ x, "the product that makes the plan again")
                 assert plan._made_for[0] is not made

@@ -1,6 +1,7 @@
 """matmul of the Python package, compared with SciPy: run by tests/test_matmul.py, on each rank by itself."""
 import gc
 import os
+import unittest.mock
 import warnings
 
 import numpy as np
@@ -36,6 +37,13 @@ def counted(made=[]):
 
 counted()
 
+AT_ONCE, _matmul.AT_ONCE = _matmul.AT_ONCE, 0  # most cases are about plans
+
+
+def without_plans(most=1 << 30):
+    """Products are computed at once while the context manager is open."""
+    return unittest.mock.patch.object(_matmul, "AT_ONCE", most)
+
 
 def as_scipy(a, x, **named):
     """Checks that the product is SciPy's: equal shape and type, for whole numbers exactly equal values. Returns it."""
@@ -47,6 +55,8 @@ def as_scipy(a, x, **named):
     else:
         tolerance = (1e-12 if expected.dtype == np.float64 else 1e-4) * max(1, abs(expected).max(initial=0))
         assert (abs(found - expected) <= tolerance).all(), f"{what}: off by {abs(found - expected).max()}"
+    with without_plans():
+        assert matmul(a, x, **named).tobytes() == found.tobytes(), f"{what}: other bits at once"
     return found
 
 
@@ -243,6 +253,43 @@ def _():
         as_scipy(a, x, key="older")
     finally:
         lib.spmm_plan_update_rows = newer
+
+
+@case("the first products of a matrix need no plan, read its values and pattern in each call, and have the bits of a plan's")
+def _():
+    a, x = large((200, 150)), random_x(150, 3)
+    expected, before = matmul(a, x), counted()
+    with without_plans(AT_ONCE):
+        for n in range(3):
+            new = a.copy()
+            for _ in range(AT_ONCE):
+                assert matmul(new, x).tobytes() == expected.tobytes()
+        assert counted() == before and matmul(new, x).tobytes() == expected.tobytes()
+        plan = _matmul.cache.owned[id(new.indices), np.dtype(np.float64), ()][0].plan
+        assert plan._options.products in _matmul.STAGES
+        new = a.copy()
+        new.data[3] = 1e6
+        as_scipy(new, x)
+        new.data[3], new.indices[0] = 2, np.setdiff1d(np.arange(150), new.indices[:new.indptr[1]])[0]
+        as_scipy(new, x)
+        wide = scipy.sparse.csr_matrix(a)
+        wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+        assert matmul(wide, x).tobytes() == expected.tobytes()
+        for out in (np.ones((200, 3)), np.ones((200, 3), order="F"), np.ones((200, 6))[:, ::2]):
+            assert matmul(a.copy(), x, out=out) is out and (out == expected).all()
+        bad = a.copy()
+        bad.indices[5] = 150
+        refused(ValueError, "A has a column index outside 0 to 149", matmul, bad, x)
+        twice = a.copy()
+        twice.indices[1] = twice.indices[0]
+        as_scipy(twice, x)
+        in_threads(lambda i: [as_scipy(a * (i + n), x) for n in range(20)], range(2))
+        gc.collect()
+        assert id(new.indices) in _matmul.cache.early.counts
+        place = id(new.indices)
+        del new
+        gc.collect()
+        assert place not in _matmul.cache.early.counts
 
 
 @case("a plan is made anew as its products become more, and keeps the bits; not where its kernel or their number is given")

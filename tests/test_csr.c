@@ -76,7 +76,7 @@ static void check_conversion(const sp_coo *coo)
         sp_coo copy = copy_of(coo);
         CHECK_INT(sp_csr_from_coo(&copy, threads[n], &a, &summed), SPMM_OK);
         CHECK(!copy.I && !copy.J && !copy.val);
-        CHECK_INT(sp_csr_check(&a), SPMM_OK);
+        CHECK_INT(sp_csr_check(&a, 1), SPMM_OK);
         CHECK_INT(summed, duplicates);
         CHECK(sample_same_csr(&a, &expected));
         spmm_csr_destroy(&a);
@@ -219,7 +219,7 @@ static void test_giant_row(void)
             ((double *)coo.val)[t] = (double)t;
         }
         CHECK_INT(sp_csr_from_coo(&coo, 2, &a, NULL), SPMM_OK);
-        CHECK_INT(sp_csr_check(&a), SPMM_OK);
+        CHECK_INT(sp_csr_check(&a, 1), SPMM_OK);
         CHECK_INT(a.irp[1], 0);
         CHECK_INT(a.irp[2], n);
         CHECK(((const double *)a.as)[0] == (double)(n - 1));
@@ -271,7 +271,7 @@ static void test_csr(void)
 
     TEST("rows begin to end are a matrix of their own") {
         CHECK_INT(sp_csr_rows(&a, 40, 90, &b), SPMM_OK);
-        CHECK_INT(sp_csr_check(&b), SPMM_OK);
+        CHECK_INT(sp_csr_check(&b, 1), SPMM_OK);
         CHECK_INT(b.rows, 50);
         CHECK_INT(b.nnz, a.irp[90] - a.irp[40]);
         CHECK(memcmp(b.ja, a.ja + a.irp[40], (size_t)b.nnz * sizeof *b.ja) == 0);
@@ -286,7 +286,7 @@ static void test_csr(void)
     TEST("picked rows come in the order asked for") {
         const int64_t all[] = {7, 3, 7}, wrong[] = {150};
         CHECK_INT(sp_csr_pick(&a, all, 3, &b), SPMM_OK);
-        CHECK_INT(sp_csr_check(&b), SPMM_OK);
+        CHECK_INT(sp_csr_check(&b, 1), SPMM_OK);
         for (int n = 0; n < 3; n++) {
             CHECK_INT(sp_csr_rows(&a, all[n], all[n] + 1, &c), SPMM_OK);
             CHECK_INT(b.irp[n + 1] - b.irp[n], c.nnz);
@@ -298,18 +298,18 @@ static void test_csr(void)
         CHECK_INT(sp_csr_pick(&a, wrong, 1, &b), SPMM_ERR_USAGE);
     }
     TEST("the check finds wrong row starts, columns out of range and columns out of order") {
-        CHECK_INT(sp_csr_check(&a), SPMM_OK);
+        CHECK_INT(sp_csr_check(&a, 1), SPMM_OK);
         a.irp[5] += 1000;
-        CHECK_INT(sp_csr_check(&a), SPMM_ERR_USAGE);
+        CHECK_INT(sp_csr_check(&a, 1), SPMM_ERR_USAGE);
         a.irp[5] -= 1000;
         const int32_t second = a.ja[1];
         a.ja[1] = a.ja[0];
-        CHECK_ERROR(sp_csr_check(&a), SPMM_ERR_USAGE, "follows column");
+        CHECK_ERROR(sp_csr_check(&a, 1), SPMM_ERR_USAGE, "follows column");
         a.ja[1] = 150;
-        CHECK_INT(sp_csr_check(&a), SPMM_ERR_USAGE);
+        CHECK_INT(sp_csr_check(&a, 1), SPMM_ERR_USAGE);
         a.ja[1] = second;
         a.nnz++;
-        CHECK_INT(sp_csr_check(&a), SPMM_ERR_USAGE);
+        CHECK_INT(sp_csr_check(&a, 1), SPMM_ERR_USAGE);
         a.nnz--;
     }
     TEST("the bytes are those of the three arrays") { CHECK_INT(sp_csr_bytes(&a), 151 * 8 + a.nnz * 12); }

@@ -59,7 +59,7 @@ static void test_whole(void)
                 put(&a, all[k / 2 % 4]);
                 if (k / 2 % 4 < ENDINGS) {
                     CHECK_INT(read_whole(&options, &b), SPMM_OK);
-                    CHECK_INT(sp_csr_check(&b), SPMM_OK);
+                    CHECK_INT(sp_csr_check(&b, 1), SPMM_OK);
                     CHECK(sample_same_csr(&a, &b));
                     spmm_csr_destroy(&b);
                 }

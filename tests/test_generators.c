@@ -42,7 +42,7 @@ static void test_threads_and_precisions(void)
         for (int n = 0; n < SPECS; n++)
             for (int threads = 1; threads <= 3; threads++) {
                 CHECK_INT(sp_gen_csr(specs[n].text, SPMM_F64, threads, &a), SPMM_OK);
-                CHECK_INT(sp_csr_check(&a), SPMM_OK);
+                CHECK_INT(sp_csr_check(&a, 1), SPMM_OK);
                 CHECK_INT(digest(&a), specs[n].digest);
                 spmm_csr_destroy(&a);
             }

@@ -57,7 +57,7 @@ static void test_same(void)
                 chunk_bytes(chunks[k / 8]);
                 CHECK_INT(sp_read_csr(path, &options, &a, &info, &stored, &duplicates), SPMM_OK);
                 CHECK(sample_same_csr(&a, &b));
-                CHECK_INT(sp_csr_check(&a), SPMM_OK);
+                CHECK_INT(sp_csr_check(&a, 1), SPMM_OK);
                 CHECK_INT(stored, ENTRIES);
                 CHECK_INT(duplicates, summed);
                 CHECK(summed > 20);

@@ -63,7 +63,7 @@ static void check_permuted(const spmm_csr *a, const int64_t *perm, const spmm_cs
 {
     const int64_t n = a->rows;
     double *const d = dense(a), *const e = dense(b);
-    CHECK_INT(sp_csr_check(b), SPMM_OK);
+    CHECK_INT(sp_csr_check(b, 1), SPMM_OK);
     CHECK_INT(b->rows, n);
     CHECK_INT(b->cols, n);
     CHECK_INT(b->nnz, a->nnz);

@@ -18,7 +18,7 @@ static int size, me;
 /** Checks that the block is its rectangle of a, entry by entry. */
 static void check_block(const spmm_csr *a, const spmm_block *b)
 {
-    CHECK_INT(sp_csr_check(&b->csr), SPMM_OK);
+    CHECK_INT(sp_csr_check(&b->csr, 1), SPMM_OK);
     CHECK(b->rows == a->rows && b->cols == a->cols);
     CHECK(sample_is_block(a, b->row_begin, b->row_begin + b->csr.rows, b->col_begin,
                           b->col_begin + b->csr.cols, &b->csr));

@@ -155,6 +155,16 @@ done:
     return status;
 }
 
+spmm_status sp_runs_single(int64_t row_count, sp_runs *runs)
+{
+    memset(runs, 0, sizeof *runs);
+    TRY(sp_alloc_zero((void **)&runs->run, 2, sizeof *runs->run, "runs of rows"));
+    runs->count = 1;
+    runs->run[0].kind = SP_RUN_ANY;
+    runs->run[1].first = row_count;
+    return SPMM_OK;
+}
+
 int64_t sp_runs_at(const sp_runs *runs, int64_t i)
 {
     int64_t low = 0, high = runs->count; /* always: run[low].first <= i < run[high].first */

@@ -30,6 +30,11 @@ typedef struct sp_runs {
 spmm_status sp_runs_find(const int64_t *begin, const int64_t *end, const int32_t *col, int64_t rows,
                          int64_t longest, int threads, sp_runs *runs);
 
+/** Returns the rows as a single run of SP_RUN_ANY, without examining them.
+ *  \param [out] runs  the caller destroys it; zeroed on failure
+ *  \return SPMM_OK, SPMM_ERR_MEMORY */
+spmm_status sp_runs_single(int64_t row_count, sp_runs *runs);
+
 /** Returns the index in runs->run of the run that contains row i. */
 int64_t sp_runs_at(const sp_runs *runs, int64_t i);
 

@@ -144,6 +144,7 @@ NEWER = {
     "spmm_apply_transposed": (c_int, [c_void_p, c_double, POINTER(Multivector), c_double, POINTER(Multivector)]),
     "spmm_apply_begin": (c_int, [c_void_p, c_double, POINTER(Multivector), c_double, POINTER(Multivector)]),
     "spmm_apply_end": (c_int, [c_void_p]),
+    "spmm_rows_apply": (c_int, [POINTER(Rows), c_double, POINTER(Multivector), c_double, POINTER(Multivector), c_int]),
     "spmm_plan_set_k": (c_int, [c_void_p, c_int64]),
     "spmm_plan_x_create_k": (c_int, [c_void_p, c_int64, POINTER(Multivector)]),
     "spmm_plan_y_create_k": (c_int, [c_void_p, c_int64, POINTER(Multivector)]),

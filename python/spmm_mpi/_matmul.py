@@ -1,10 +1,12 @@
 """matmul: products in this process alone, with matrices whose values may have changed since their last
 product.
 
+The first products of a matrix in host memory need no plan: they are computed with the arrays of the matrix.
 The plan of a pattern is kept as an Analysis, and found again by the contents of the index arrays: a matrix
 that was used before is compared with its last plan first, any other matrix with the plans of the same
 fingerprint. An Analysis lives as long as any of the matrices that it was used for."""
 import collections
+import ctypes
 import sys
 import threading
 import weakref
@@ -21,6 +23,7 @@ from ._plan import STAGES, Plan
 
 F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
 EXACT = 2 ** 53  # f64 represents all whole numbers up to this one
+AT_ONCE = STAGES[0]  # number of products of a matrix in host memory before a plan is made
 MOST = 64  # maximum number of plans that are kept; the least recently used one is closed first
 
 
@@ -233,6 +236,57 @@ def of_torch(A, x):
     return Source(shape, indptr.numpy(), indices.numpy(), data, owner, sums_of(result, computed)), result, computed
 
 
+# ---- products without a plan ----
+
+class Early:
+    """Counts the products of matrices that have no plan yet."""
+
+    def __init__(self):
+        self.counts = {}  # id of the owner of a pattern -> [number of products, weak reference to the owner]
+        self.results = arrays.Results()
+
+    def counted(self, owner):
+        """Counts a product. Returns whether it is one of the first AT_ONCE."""
+        place = id(owner)
+        count = self.counts.get(place)
+        if count is None or count[1]() is not owner:
+            try:
+                count = self.counts[place] = [0, weakref.ref(owner, lambda _: self.counts.pop(place, None))]
+            except TypeError:  # without weak references, another matrix could be taken for this one
+                return False
+        count[0] += 1
+        return count[0] <= AT_ONCE
+
+
+def struct_of(x):
+    """Returns an spmm_multivector for an array [rows, K] in C order."""
+    return c.Multivector(*x.shape, x.shape[1], matrix.PRECISIONS[x.dtype], c.CPU, x.ctypes.data)
+
+
+def at_once(source, x, computed, target):
+    """Returns the product without a plan. None: the arrays need a copy, or are wrong, which checked() says.
+    target: an array into which the product is written, or None."""
+    lib = c.loaded()
+    values = source.data if source.data.dtype == computed else source.data.astype(computed)
+    index = [rows.read(array) for array in (source.indptr, source.indices, values)]
+    sizes = [rows.INDEX_BYTES.get(dtype) for dtype, _, _ in index[:2]]
+    if (lib.spmm_rows_apply is None or None in sizes or index[0][2] is None or
+            index[0][1] != source.shape[0] + 1 or min(index[1][1], index[2][1]) < source.nnz or
+            source.nnz > 0 and None in (index[1][2], index[2][2])):
+        return None
+    x = np.ascontiguousarray(x, computed)
+    shape = source.shape[:1] + x.shape[1:]
+    y = target if target is not None and target.flags.c_contiguous and target.flags.aligned else cache.early.results.empty(shape, computed)
+    by_rows = (len(y), 1) if x.ndim == 1 else y.shape
+    made = c.Rows(index[0][2], index[1][2], index[2][2], *sizes)
+    status = lib.spmm_rows_apply(ctypes.byref(made), 1.0, ctypes.byref(struct_of(x.reshape(len(x), by_rows[1]))), 0.0,
+                                 ctypes.byref(struct_of(y.reshape(by_rows))), 0)
+    if status == c.Status.USAGE:
+        return None
+    lib.check(status)
+    return y
+
+
 # ---- plans of patterns ----
 
 class Analysis:
@@ -242,11 +296,14 @@ class Analysis:
     the Cache, (table, key). in_order: whether matrices with its key have their values in the plan's order.
     lock: held while the plan is used; the plan may have been closed (None) before the lock was acquired."""
 
-    def __init__(self, source, dtype, options):
+    def __init__(self, source, dtype, options, later):
+        """later: whether AT_ONCE products of the matrix have been computed without a plan."""
         # a plan that is not made again (see Plan) is made for few products
         if dtype == F32 and options.get("device", "cpu") != "cpu" or options.keys() & {"k", "stream"}:
             options = {"products": STAGES[0], **options}
         self.plan = Plan(world.own(), source.entries(dtype), rows="distributed", **options)
+        if later and self.plan._at_once:
+            self.plan._next_stage()
         self.lock, self.in_order, self.owners, self.places = threading.Lock(), True, set(), []
         self.left_over = False  # whether the last owner was freed while the plan was in use
         self.rows, self.shape = rows.Rows(self.plan._block), source.shape
@@ -317,6 +374,7 @@ class Cache:
         self.clear()
 
     def clear(self):
+        self.early = Early()
         self.owned, self.alike, self.keyed, self.results = {}, {}, {}, arrays.Results()
         self.all = collections.OrderedDict()  # in the order of their last use
 
@@ -418,7 +476,7 @@ class Cache:
             if analysis is not None:
                 self.adopt(analysis, source, owned, keyed, in_order)
         if analysis is None:
-            analysis = Analysis(source, dtype, options)
+            analysis = Analysis(source, dtype, options, AT_ONCE > 0 and keyed is None)
             with self.lock:
                 self.add(analysis, self.alike, place)
                 self.adopt(analysis, source, owned, keyed, in_order)
@@ -496,9 +554,11 @@ def matmul(A, X, out=None, *, key=None, **options):
     is exact: it is computed in float64, and if a sum could exceed 2^53, by several products of parts of the
     numbers.
 
-    matmul() makes a Plan for the pattern of A, and keeps it as long as there is a matrix of that pattern that
-    matmul() was called with; it keeps at most 64 plans. A plan is made for few products at first, and again
-    after 20 and after 99 more, as described for Plan. The plan used last keeps the memory of large results,
+    The first 20 products of a matrix in host memory are computed with its arrays, without a plan
+    (spmm_rows_apply), unless a key or other keywords are given. Then matmul() makes a Plan for the pattern of
+    A, and keeps it as long as there is a matrix of that pattern that matmul() was called with; it keeps at most
+    64 plans. On a GPU a plan is made for few products at first. A plan is made again as its products become
+    more, as described for Plan. The plan used last keeps the memory of large results,
     as described for `plan @ X`. The values of A are read in each call. To find the plan of a pattern,
     matmul() compares indptr and indices. With a `key`, any hashable object, matrices of the same key, shape
     and type are assumed to have the same pattern; only their numbers of entries are compared. The caller is
@@ -593,12 +653,17 @@ def product(source, x, shape, result, computed, target, key, options):
     that is possible; or None."""
     if 0 in shape or x.shape[0] == 0:
         return np.zeros(shape, result)
+    in_place = target is not None and result == computed and not np.may_share_memory(target, x)
+    of_parts = result.kind in "iu" and not exact(source, x)
+    if key is None and not options and not of_parts and cache.early.counted(source.owner):
+        y = at_once(source, x, computed, target if in_place else None)
+        if y is not None:
+            return as_type(y, result)
     analysis, there, fresh = cache.find(source, computed, key, options)
     try:
-        if result.kind in "iu" and not exact(source, x):
+        if of_parts:
             longest = np.diff(there.indptr).max()
             return as_type(modulo(there.data[:there.indptr[-1]], x, longest, analysis.multiply), result)
-        in_place = target is not None and result == computed and not np.may_share_memory(target, x)
         values = None if fresh else there.data
         return as_type(analysis.multiply(values, np.asarray(x, computed), target if in_place else None), result)
     finally:

@@ -18,7 +18,7 @@ from . import _matrix as matrix
 from . import _world as world
 from ._agreement import agree, attempt, check_alike
 from ._arguments import ABSENT, INT_MAX, INT64_MAX, comm_and_matrix, real_number, whole_number
-from ._product import Made, Product, usual_on_gpu
+from ._product import AtOnce, Made, Product, usual_on_gpu
 
 # ---- threads ----
 
@@ -146,8 +146,9 @@ class Plan:
         first product with that K or by prepare(); each product then copies arrays that x_zeros() made before.
         On one rank, without k, products, kernel, plan and stream (on a GPU only in float64), a plan is made
         for 20 products, without a trial of kernels, after these again for 99, and after 99 more, with a trial,
-        for 1000. Making it again takes memory for both plans for a moment; if libspmm reports that it is
-        lacking, the old one stays. prepare() makes it for 1000 at once.
+        for 1000. On a CPU the first 20 products need no plan of libspmm (spmm_rows_apply), unless view(), T or
+        another method asks for one. Making it again takes memory for both plans for a moment; if libspmm
+        reports that it is lacking, the old one stays. prepare() makes it for 1000 at once.
     cut: None: A is cut by entries, and its rows keep their numbers. auto, layout, graph, rows, entries: how
         A, which must be square and on rank 0, is cut so that products move few rows of X (spmm_cut_create in
         man 3 spmm). If rows are renumbered, plan.row_numbers lists the caller's numbers of this rank's rows
@@ -186,6 +187,7 @@ class Plan:
                  cut=None):
         self._products, self._made_for, self._block, self._closed, self._quick, self._end = {}, [], None, True, None, None
         self._cut, self._stages, self._left, self._results = None, [], 0, arrays.Results()
+        self._at_once = False  # whether products are computed without an spmm_plan
         self._version = 0  # of the values: counts what may have changed them
         comm, A = comm_and_matrix(comm, A)
         if rows == "root" and comm.size == 1 and gpu_matrix.is_on_gpu(A):
@@ -232,6 +234,7 @@ class Plan:
             if self._by_stages and (self._options.device == c.CPU or self._dtype == np.float64):
                 self._stages = list(STAGES)
                 self._next_stage()
+                self._at_once = self._options.device == c.CPU and c.loaded().spmm_rows_apply is not None
             # the greatest one first: its plan serves the others
             for one in sorted(self._columns, reverse=True):
                 self._products[one] = Product(self, one, self._plan_for(one))
@@ -413,6 +416,7 @@ class Plan:
         if product is None:
             raise c.Error("the plan has had no product: call prepare(k) first")
         function = product.lib.need("spmm_plan_view_text")
+        self._planned()
         product.use()
         text, status = c.written(lambda text: function(product.handle, text))
         product.lib.check(status)
@@ -427,6 +431,7 @@ class Plan:
         product = self._products.get(self._last)
         if product is None:
             raise c.Error("the plan has had no product: call prepare(k) first")
+        self._planned()
         found = np.empty(self._rows(1, product), self._dtype)
         struct = c.Multivector(len(found), 1, 1, product.precision, c.CPU, found.ctypes.data, 0, 0)
         product.lib.check(product.lib.need("spmm_plan_diagonal")(product.handle, ctypes.byref(struct)))
@@ -450,7 +455,7 @@ class Plan:
         k, error = attempt(whole_number, "k", k, 1, MOST_K)
         check_alike([(k,) for k in agree(self._comm, error, k)], ("k",))
         if self._stages:
-            self._options.products, self._stages = self._stages[-1], []
+            self._options.products, self._stages, self._at_once = self._stages[-1], [], False
             if self._made_for and self._made_for[0].most >= k:  # (else _product() makes it again)
                 self._make_plan(self._made_for[0].most)
         self._product(k)
@@ -560,7 +565,9 @@ class Plan:
         have one such product at a time. Otherwise like apply(): collective, and without k the ranks agree on
         K here. Raises Error if libspmm lacks spmm_apply_begin, or if a product has begun."""
         self._check_idle()
-        product, x, y, alpha, beta = self._examined(c.loaded().need("spmm_apply_begin"), (0, 1), X, (out,), alpha, beta)
+        begin = c.loaded().need("spmm_apply_begin")
+        self._planned()
+        product, x, y, alpha, beta = self._examined(begin, (0, 1), X, (out,), alpha, beta)
         self._end = product.begin(x, y, alpha, beta)
         self._quick = None  # so that products call _check_idle()
 
@@ -586,6 +593,8 @@ class Plan:
         self._check_idle()
         lib = c.loaded()
         function = lib.spmm_apply if name == "spmm_apply" else lib.need(name)
+        if name != "spmm_apply":
+            self._planned()
         product, x, y, alpha, beta = self._examined(function, sides, X, out, alpha, beta)
         product.run(function, x, y, sides, alpha, beta)
         return y.like
@@ -689,7 +698,7 @@ class Plan:
 
     def _make_plan(self, most):
         """Makes the spmm_plan, and destroys the one that it replaces, if any. Collective."""
-        made = Made(self, most)
+        made = (AtOnce if self._at_once else Made)(self, most)
         old, self._made_for = self._made_for, [made]  # (first: an interrupt must not leave a freed one there)
         for product in self._products.values():
             product.move(made)
@@ -701,8 +710,18 @@ class Plan:
         one, again for it. Raises Error, with the old spmm_plan in place, if that fails."""
         self._options.products = self._stages.pop(0)
         self._left = self._options.products
+        self._made_again()
+
+    def _made_again(self):
+        """Makes the spmm_plan again, if there is one, or makes it if the products so far were at once."""
+        self._at_once = False
         if self._made_for:
             self._make_plan(self._made_for[0].most)
+
+    def _planned(self):
+        """Makes the spmm_plan for a call that needs one."""
+        if self._at_once:
+            self._made_again()
 
     def _count(self):
         """Counts a product. After as many as the spmm_plan was made for, begins the next stage."""
@@ -792,7 +811,8 @@ class Plan:
         self._version += 1
         self._block.assign(mine)
         for made in self._made_for:
-            c.loaded().check(update(made.handle))
+            if made.handle is not None:
+                c.loaded().check(update(made.handle))
 
     @serialized
     def _update_rows(self, rows):
@@ -800,7 +820,7 @@ class Plan:
         Returns whether it is the same; None: unknown, because libspmm lacks spmm_plan_update_rows, or no
         spmm_plan was made yet. Collective."""
         update = c.loaded().spmm_plan_update_rows
-        if update is None or not self._made_for:
+        if update is None or not self._made_for or self._made_for[0].handle is None:
             return None
         self._version += 1
         status = update(self._made_for[0].handle, *rows.references)

@@ -150,9 +150,42 @@ class Made:
             return (self.lib.spmm_plan_x_create, self.lib.spmm_plan_y_create)[side](self.handle, struct)
         return (self.lib.spmm_plan_x_create_k, self.lib.spmm_plan_y_create_k)[side](self.handle, k, struct)
 
+    def kernel(self):
+        return self.lib.spmm_plan_kernel(self.handle).decode()
+
+    def apply(self, alpha, x, beta, y):
+        return self.lib.spmm_apply(self.handle, alpha, x, beta, y)
+
     def destroy(self):
         """Frees the plan. Collective over its communicator; local after MPI_Finalize."""
         self.lib.spmm_plan_destroy(self.handle)  # first ends a product that has begun, which may use spares
+
+
+class AtOnce:
+    """Like Made, without an spmm_plan: products of one process with the arrays of the block, by
+    spmm_rows_apply()."""
+    handle = None
+
+    def __init__(self, plan, most):
+        self.lib, self.most, self.k = c.loaded(), most, most
+        csr, self.threads = plan._block.struct.csr, plan._options.threads
+        self.rows, self.precision = (csr.cols, csr.rows), csr.precision
+        self.matrix = c.Rows(csr.irp, csr.ja, getattr(csr, "as"), 8, 4)
+
+    def use(self, k):
+        self.k = k
+
+    def create(self, side, k, struct):
+        return self.lib.spmm_multivector_create(self.rows[side], k, self.precision, c.CPU, struct)
+
+    def kernel(self):
+        return "cpu_csr"
+
+    def apply(self, alpha, x, beta, y):
+        return self.lib.spmm_rows_apply(ctypes.byref(self.matrix), alpha, x, beta, y, self.threads)
+
+    def destroy(self):
+        """Frees nothing: the block owns the arrays."""
 
 
 class Product:
@@ -180,7 +213,7 @@ class Product:
         """Sets the number of columns of the plan's products to K. Collective."""
         if self.made.k != self.k or self.used is not self.made:
             self.made.use(self.k)
-            self.used, self.kernel = self.made, self.lib.spmm_plan_kernel(self.handle).decode()
+            self.used, self.kernel = self.made, self.made.kernel()
 
     def move(self, made):
         """Switches to another spmm_plan. Drops multivectors of the old one, because each product would copy
@@ -259,6 +292,8 @@ class Product:
         except BaseException:
             self.tell(function)
             raise
+        if function is self.lib.spmm_apply:
+            return self.made.apply(alpha, source, beta, target), result
         return function(self.handle, alpha, source, beta, target), result
 
     def run(self, function, x, y, sides, alpha, beta):
@@ -292,7 +327,7 @@ class Product:
         """Like run(), for arrays that Usual accepted: nothing can fail before libspmm is called."""
         self.usual[0, False].wait()
         self.use()
-        status = self.lib.spmm_apply(self.handle, alpha, source, beta, target)
+        status = self.made.apply(alpha, source, beta, target)
         if status:
             self.lib.check(status)
         self.plan._last = self.k
@@ -301,6 +336,8 @@ class Product:
     def tell(self, function):
         """Replaces a product on a rank that cannot compute it, so that its neighbors fail instead of waiting
         forever."""
+        if self.made.handle is None:
+            return  # no other rank waits
         function(self.handle, 1.0, None, 0.0, None)
         if function is self.lib.spmm_apply_begin:
             self.lib.spmm_apply_end(self.handle)

@@ -3,6 +3,7 @@
 
 #include "base/status.h"
 #include "base/fp_environment.h"
+#include "base/threads.h"
 #include "distribute/scatter.h"
 #include "formats/csr.h"
 #include "order/partition.h"
@@ -17,7 +18,7 @@ spmm_status sp_root_matrix_check(const char *function, MPI_Comm comm, int root, 
                        size - 1);
     if (rank != root) return SPMM_OK;
     TRY(sp_given(function, "a", a, "the matrix, on root"));
-    if (sp_csr_on_gpu(a, &on_gpu) != SPMM_OK || (!on_gpu && sp_csr_check(a) != SPMM_OK))
+    if (sp_csr_on_gpu(a, &on_gpu) != SPMM_OK || (!on_gpu && sp_csr_check(a, sp_threads_default()) != SPMM_OK))
         return sp_fail(SPMM_ERR_USAGE, "%s: %s", function, spmm_error_message());
     if (!on_gpu) return SPMM_OK;
     return sp_fail(SPMM_ERR_USAGE, "%s: a is in GPU memory, expected host memory", function);

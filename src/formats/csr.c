@@ -128,13 +128,36 @@ static spmm_status wrong_row(const spmm_csr *a, int64_t i)
     return SPMM_OK;
 }
 
-spmm_status sp_csr_check(const spmm_csr *a)
+/** Returns 1 if sp_columns_sound() would for rows begin .. end - 1. Compares all consecutive indices in a
+ *  loop that the compiler vectorizes: where they do not increase, a row must start. */
+static int rows_sound(const spmm_csr *a, int64_t begin, int64_t end)
 {
+    const int64_t first = a->irp[begin], last = a->irp[end];
+    int64_t falls = 0;
+    int bad = 0;
+    for (int64_t e = first + 1; e < last; e++) falls += a->ja[e] <= a->ja[e - 1];
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t from = a->irp[i], to = a->irp[i + 1];
+        if (from == to) continue;
+        bad |= a->ja[from] < 0 || a->ja[to - 1] >= a->cols;
+        falls -= from > first && a->ja[from] <= a->ja[from - 1];
+    }
+    return !bad && falls == 0;
+}
+
+spmm_status sp_csr_check(const spmm_csr *a, int threads)
+{
+    enum { ROWS = 1024 };
     int64_t wrong = INT64_MAX;
-    TRY(sp_csr_check_starts(a, sp_threads_default()));
-#pragma omp parallel for schedule(dynamic, 1024) num_threads(sp_threads_default()) reduction(min : wrong)
-    for (int64_t i = 0; i < a->rows; i++)
-        if (i < wrong && !sp_columns_sound(a->ja + a->irp[i], a->irp[i + 1] - a->irp[i], a->cols)) wrong = i;
+    TRY(sp_csr_check_starts(a, threads));
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(min : wrong)
+    for (int64_t begin = 0; begin < a->rows; begin += ROWS) {
+        const int64_t end = a->rows - begin < ROWS ? a->rows : begin + ROWS;
+        if (begin < wrong && !rows_sound(a, begin, end)) wrong = begin;
+    }
+    while (wrong < a->rows &&
+           sp_columns_sound(a->ja + a->irp[wrong], a->irp[wrong + 1] - a->irp[wrong], a->cols))
+        wrong++;
     return wrong < INT64_MAX ? wrong_row(a, wrong) : SPMM_OK;
 }
 

@@ -41,9 +41,10 @@ static inline int sp_columns_sound(const int32_t *ja, int64_t n, int64_t cols)
 spmm_status sp_csr_check_starts(const spmm_csr *a, int threads);
 
 /** Checks all that sp_csr_check_starts() checks, and the column indices: each is in range, and they increase
- *  strictly within each row. Uses all OpenMP threads. Local.
+ *  strictly within each row. Local.
+ *  \param [in] threads  OpenMP threads
  *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what is wrong, and where) */
-spmm_status sp_csr_check(const spmm_csr *a);
+spmm_status sp_csr_check(const spmm_csr *a, int threads);
 
 /** Determines whether the arrays of `a` are in GPU memory. Empty arrays are ignored. Reads no array. Local.
  *  \param [out] on_gpu  1: all are; 0: none is, or no GPU is open

@@ -61,7 +61,10 @@ static void thread_ranges_divide(const load *l, int64_t rows, sp_thread_ranges *
 static spmm_status find_long_rows(load *l, int64_t rows, sp_thread_ranges *w)
 {
     const int64_t *const start = l->row_start;
-    for (int64_t i = 0; start && i < rows; i++) w->long_rows += sp_row_parts(start[i + 1] - start[i]) > 0;
+    int64_t count = 0;
+#pragma omp parallel for schedule(static) num_threads(w->threads) reduction(+ : count) if (start)
+    for (int64_t i = 0; i < (start ? rows : 0); i++) count += sp_row_parts(start[i + 1] - start[i]) > 0;
+    w->long_rows = count;
     TRY(sp_alloc((void **)&w->long_row, w->long_rows, sizeof *w->long_row, "long rows"));
     TRY(sp_alloc((void **)&l->entries, w->long_rows + 1, sizeof *l->entries, "entries of long rows"));
     l->entries[0] = 0;

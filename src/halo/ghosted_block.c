@@ -59,7 +59,7 @@ static spmm_status find_needed(setup *s)
     if (!mark_needed(s))
         return s->any_order ? sp_fail(SPMM_ERR_USAGE, "a column index of the block is outside 0 to %lld",
                                       (long long)s->a->cols - 1)
-                            : sp_csr_check(s->a);
+                            : sp_csr_check(s->a, s->threads);
     sp_set_count(s->needs.set, words, s->needs.before);
     return SPMM_OK;
 }

@@ -29,7 +29,7 @@ void files_read(const char *path, const sp_read_options *options, const char *fo
         FUZZ_CHECK(!o->a.irp && !o->a.ja && !o->a.as);
         return;
     }
-    FUZZ_CHECK(sp_csr_check(&o->a) == SPMM_OK && o->a.precision == options->precision);
+    FUZZ_CHECK(sp_csr_check(&o->a, 1) == SPMM_OK && o->a.precision == options->precision);
     FUZZ_CHECK(sizes->rows == o->a.rows && sizes->cols == o->a.cols);
 }
 

@@ -38,7 +38,7 @@ static void read_blocks(const char *path, const sp_read_options *options)
         spmm_csr b;
         const spmm_status status = sp_csr_file_block(rows, &r, &b, NULL);
         if (status == SPMM_OK)
-            FUZZ_CHECK(sp_csr_check(&b) == SPMM_OK && b.rows == r.row_end - r.row_begin);
+            FUZZ_CHECK(sp_csr_check(&b, 1) == SPMM_OK && b.rows == r.row_end - r.row_begin);
         else
             fuzz_refused(status, path, FUZZ_ANY);
         spmm_csr_destroy(&b);

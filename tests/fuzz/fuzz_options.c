@@ -56,7 +56,7 @@ static void generate(const fuzz_input *in, const char *spec)
 {
     spmm_csr a, b;
     const spmm_status status = sp_gen_csr(spec, in->read.precision, 1, &a);
-    FUZZ_CHECK(status == SPMM_OK && sp_csr_check(&a) == SPMM_OK);
+    FUZZ_CHECK(status == SPMM_OK && sp_csr_check(&a, 1) == SPMM_OK);
     FUZZ_CHECK(sp_gen_csr(spec, in->read.precision, in->read.threads, &b) == SPMM_OK);
     fuzz_same_csr(&a, &b);
     spmm_csr_destroy(&b);

@@ -154,7 +154,7 @@ static void check_faults(const fuzz_input *in, const char *path, const ways_outc
     if (o.status != SPMM_OK)
         fuzz_refused(o.status, path, FUZZ_PATH);
     else if (o.a.irp && in->fault == FUZZ_CHANGE)
-        FUZZ_CHECK(sp_csr_check(&o.a) == SPMM_OK);
+        FUZZ_CHECK(sp_csr_check(&o.a, 1) == SPMM_OK);
     else if (o.a.irp && in->fault != FUZZ_CUT)
         ways_same(expected, &o, 1);
     if (fuzz_harmless(in) && o.a.irp) ways_same(expected, &o, 1);
@@ -202,7 +202,7 @@ void ways_check(const fuzz_input *in, const char *path, ways_outcome *o)
     /* (With rows = -1 the file is not read as CSR below: reading it may allocate gigabytes of row starts
      * before the file is refused at its first entry.) */
     if (o->status != SPMM_OK && has_many_rows(path)) o->a.rows = -1;
-    if (o->a.irp) FUZZ_CHECK(sp_csr_check(&o->a) == SPMM_OK);
+    if (o->a.irp) FUZZ_CHECK(sp_csr_check(&o->a, 1) == SPMM_OK);
     fuzz_chunk(in->chunk);
     if (in->extra & 4) {
         options.progress = progress;
