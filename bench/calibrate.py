@@ -3,7 +3,7 @@
 
     calibrate.py CSV[.gz]... > src/product/choose_trees.h      # a tree per precision; a report goes to stderr
 
-Needs NumPy. A tree compares the traits of a matrix (SP_TRAIT_LIST in src/product/choose.h, columns of the CSV
+Needs NumPy. A tree compares the traits of a matrix (SP_TRAIT_LIST in kernels/features.h, columns of the CSV
 files); its leaves are orders of the kernels. An order is judged by the time of its first kernel, of the
 faster one of its first two and of the fastest one of its first three, over the time of the fastest kernel of
 all: the mean of the logarithms. The report judges each matrix by trees that were made without it.

@@ -89,6 +89,23 @@ typedef enum sp_exactness {
                           instead of by leaves */
 } sp_exactness;
 
+typedef struct sp_question sp_question;
+
+/** How well a kernel suits the products of a question (features.h). */
+typedef enum sp_suitability {
+    SP_SUITS_NOT,   /**< is not listed */
+    SP_SUITS_LAST,  /**< follows the kernels that are worth a trial */
+    SP_SUITS_TRIAL, /**< is worth a trial */
+    SP_SUITS_FIRST  /**< on CPUs: is expected to be the fastest */
+} sp_suitability;
+
+/** The conditions of a kernel. Local.
+ *  \param [out] why  the reason, for SP_SUITS_FIRST; may be NULL if n is 0 */
+typedef sp_suitability sp_suits(const sp_question *q, char *why, size_t n);
+
+/** How `--kernel auto` finds a kernel: column `auto` of kernels.def. */
+typedef enum sp_auto { SP_AUTO_NO, SP_AUTO_TREE, SP_AUTO_RULE, SP_AUTO_BOTH } sp_auto;
+
 /** Sets of types of values, a bit for each value of spmm_precision. */
 enum { SP_TYPES_REAL = 1 << SPMM_F64 | 1 << SPMM_F32 };
 
@@ -99,6 +116,8 @@ typedef struct sp_kernel {
     spmm_format format;
     unsigned types; /**< bit p is set if it multiplies values of type p */
     sp_exactness exact;
+    sp_auto chosen;
+    sp_suits *suits;  /**< the conditions; NULL: it has none */
     const char *what; /**< description for --list-kernels */
     const sp_kernel_ops *ops;
     const char *library; /**< the library that contains the kernel, e.g. "MKL"; NULL: this library */

@@ -19,7 +19,7 @@ static spmm_status no_cuda_run(const sp_launch *l) { return refuse(); }
 
 #define CPU(id)
 #define CUDA(id) SP_KERNEL(id) = {no_cuda_run, NULL, NULL, NULL, NULL, NULL};
-#define KERNEL(id, backend, format, types, exact, what) backend(id)
+#define KERNEL(id, device, ...) device(id)
 #include "kernels/kernels.def"
 #undef KERNEL
 

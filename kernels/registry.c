@@ -8,20 +8,27 @@
 #include "base/status.h"
 #include "formats/summation.h"
 
-#define KERNEL(id, device, format, types, exact, what) +1
+#define KERNEL(...) +1
 enum {
     KERNELS = 0
 #include "kernels/kernels.def"
 };
 #undef KERNEL
 
-#define KERNEL(id, device, format, types, exact, what) extern const sp_kernel_ops sp_kernel_##id;
+#define KERNEL(id, ...)                        \
+    extern const sp_kernel_ops sp_kernel_##id; \
+    sp_suits sp_suits_##id; /* defined if its line has RULE or BOTH */
 #include "kernels/kernels.def"
 #undef KERNEL
 
+#define NO(id) NULL
+#define TREE(id) NULL
+#define RULE(id) sp_suits_##id
+#define BOTH(id) sp_suits_##id
 static sp_kernel registry[KERNELS + SP_MOST_ADDED] = {
-#define KERNEL(id, device, format, types, exact, what) \
-    {#id, SPMM_##device, SPMM_##format, SP_TYPES_##types, SP_EXACT_##exact, what, &sp_kernel_##id, NULL},
+#define KERNEL(id, device, format, types, exact, by, what)                           \
+    {#id,          SPMM_##device, SPMM_##format, SP_TYPES_##types, SP_EXACT_##exact, \
+     SP_AUTO_##by, by(id),        what,          &sp_kernel_##id,  NULL},
 #include "kernels/kernels.def"
 #undef KERNEL
 };
@@ -60,7 +67,7 @@ const sp_kernel *sp_kernel_find(const char *id)
 int sp_kernel_left_out(const char *id)
 {
     static const char *const baseline[] = {
-#define KERNEL(id, device, format, types, exact, what) #id,
+#define KERNEL(id, ...) #id,
 #include "kernels/baseline.def"
 #undef KERNEL
     };

@@ -103,7 +103,7 @@ static const char *own_run(void *handle)
     return failed(q->kernel->ops->run(&q->launch));
 }
 
-#define KERNEL(id, device, format, types, exact, what) {#id, PEER_ROW, 1, 1, 1, 0},
+#define KERNEL(id, ...) {#id, PEER_ROW, 1, 1, 1, 0},
 static const peer_form forms[] = {
 #include "kernels/kernels.def"
 };

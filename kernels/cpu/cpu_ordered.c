@@ -4,11 +4,13 @@
  *  numbered far apart. cpu_sorted orders them by length. It is meant for few columns, where the loop over a
  *  row is so short that mispredicting its end takes longer than the loop: the ends of rows of equal lengths
  *  are predicted, and four rows are computed side by side. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "order/row_clusters.h"
 #include "kernels/cpu/cpu_rows.h"
+#include "kernels/features.h"
 
 /** Copies the rows of a in the order `row`. Each thread writes the rows that it will compute.
  *  \param [out] copy  the caller destroys it; zeroed on failure */
@@ -98,6 +100,31 @@ static spmm_status prepare_clustered(const sp_setup *setup, void **state)
 static spmm_status prepare_sorted(const sp_setup *setup, void **state)
 {
     return cpu_ordered_prepare(setup, sort_by_length, state);
+}
+
+/** For a large X, if rows that share columns are numbered far apart. On a CPU with 32 MB of cache,
+ *  cpu_clustered was faster when X had 16 MB or more. */
+SP_SUITS(cpu_clustered)
+{
+    if (q->k == 1 || q->many_rows) return SP_SUITS_NOT;
+    if (q->products < 10 || q->row_bytes < 128) return SP_SUITS_LAST;
+    if (!sp_is_scattered(q) || q->reuse == 0 || q->x_bytes < q->f->cache / 2) return SP_SUITS_TRIAL;
+    snprintf(why, n,
+             "X of %.3g MB, %.3g of its columns shared with a neighbor, %.3g entries per fetched row of X",
+             q->x_bytes * 1e-6, q->shared, q->reuse);
+    return SP_SUITS_FIRST;
+}
+
+/** For few columns, if a loop over rows mispredicts most of their ends. On Zen 4 and Zen 5 CPUs cpu_sorted
+ *  was faster than cpu_csr if more than a fifth of the rows differ in length from the previous row, a row of
+ *  X has at most 32 bytes and long rows have at most half of the entries. */
+SP_SUITS(cpu_sorted)
+{
+    if (q->k == 1 || q->many_rows) return SP_SUITS_NOT;
+    if (q->products < 50 || q->row_bytes > 256) return SP_SUITS_LAST;
+    if (q->changes < 0.2 || q->in_long_rows > 0.5 || q->row_bytes > 32) return SP_SUITS_TRIAL;
+    snprintf(why, n, "the length changes with %.3g of the rows", q->changes);
+    return SP_SUITS_FIRST;
 }
 
 SP_KERNEL(cpu_clustered) = {sp_rows_run,    prepare_clustered, sp_rows_destroy,

@@ -265,7 +265,7 @@ void sp_peer_kernels_add(void)
 {
     static const sp_kernel kernels[] = {
 #define PEER(id, device, library, what) \
-    {#id, SPMM_##device, SPMM_CSR, SP_TYPES_REAL, SP_EXACT_NO, what, &id##_ops, library},
+    {#id, SPMM_##device, SPMM_CSR, SP_TYPES_REAL, SP_EXACT_NO, SP_AUTO_NO, NULL, what, &id##_ops, library},
 #include "kernels/peers/peers.def"
 #undef PEER
     };

@@ -1,77 +1,17 @@
 /** Lists the kernels that may be the fastest for a matrix (`--kernel auto`), in the order in which a trial
- *  times them. On the CPU, rules select the first one: cpu_clustered for a large X if rows that share columns
- *  are numbered far from each other, cpu_segmented if rows are long and span much of X, cpu_sell for one
- *  column and cpu_sorted for few columns if row lengths vary between adjacent rows, else cpu_csr. On a GPU,
- *  the order is taken from a leaf of a decision tree, which bench/calibrate.py makes from measurements. */
+ *  times them. On the CPU, conditions of the kernels (SP_SUITS() in their files) select the first one; the
+ *  default kernel follows. On a GPU, the order is taken from a leaf of a decision tree, which
+ *  bench/calibrate.py makes from measurements; conditions omit, postpone or add kernels. */
 #ifndef SP_CHOOSE_H
 #define SP_CHOOSE_H
 
 #include <stddef.h>
 
 #include "comm/comm.h"
+#include "kernels/features.h"
 #include "kernels/kernel.h"
 #include "product/row_blocks.h"
 #include "spmm_extended.h"
-
-enum { SP_LENGTH_BOUNDS = 6 };
-
-/** Features of a matrix that the choice of a kernel depends on. They describe one rank's block, or the whole
- *  matrix if they come from sp_features_of_blocks(). */
-typedef struct sp_features {
-    /** Features that are summed over the blocks of the ranks to get the features of the whole matrix. All
-     *  members are double, so that one MPI reduction sums the whole struct. */
-    struct sp_feature_sums {
-        double blocks; /**< 1 for one rank's block */
-        double rows, nnz;
-        double squares;                /**< sum of the squared row lengths */
-        double over[SP_LENGTH_BOUNDS]; /**< over[i]: number of entries in rows of more than 4 << i entries */
-        double panel_columns; /**< estimated number of distinct columns per panel, summed over panels */
-        /* From a sample of rows i, each with a random column c of the row: the number of columns of row i
-         * other than c, and how many of these are also in row c of the matrix. Only rows of the block are
-         * compared. */
-        double columns, shared;
-        double changes; /**< number of rows whose length differs from that of the previous row */
-        /** sum over long rows (formats/summation.h) of (number of entries) * (last column - first column +
-         *  1) */
-        double reach;
-    } sum;
-    /* Of the following members, the maximum over all ranks is used, so that all ranks choose the same
-     * kernel. */
-    double longest;  /**< number of entries of the longest row */
-    double cache;    /**< bytes of the processor's last-level cache */
-    double unstaged; /**< 1: no GPU is open, or the open GPU cannot keep rows of X in shared memory for
-                          panel_staged */
-    double f64_slow; /**< 1: the open GPU has few f64 units, so that sums in f64 are slow */
-} sp_features;
-
-/** The numbers that the decision tree compares, with their names in bench_gpu's CSV files and in messages:
- *  F(identifier, column, phrase). */
-#define SP_TRAIT_LIST(F)                                                  \
-    F(SP_X_BYTES, "x_bytes", "bytes of X per entry")                      \
-    F(SP_MEAN, "mean", "entries per row")                                 \
-    F(SP_VARIATION, "variation", "relative deviation of the row lengths") \
-    F(SP_OVER_4, "over_4", "of the entries in rows longer than 4")        \
-    F(SP_OVER_8, "over_8", "of the entries in rows longer than 8")        \
-    F(SP_OVER_16, "over_16", "of the entries in rows longer than 16")     \
-    F(SP_OVER_32, "over_32", "of the entries in rows longer than 32")     \
-    F(SP_OVER_64, "over_64", "of the entries in rows longer than 64")     \
-    F(SP_OVER_128, "over_128", "of the entries in rows longer than 128")  \
-    F(SP_REUSE, "reuse", "entries per fetched row of X")                  \
-    F(SP_SHARED, "shared", "of its columns shared with a neighbor")       \
-    F(SP_ENTRIES, "entries", "entries per block")
-#define SP_TRAIT_NAME(id, column, phrase) id,
-typedef enum sp_trait { SP_TRAIT_LIST(SP_TRAIT_NAME) SP_TRAITS } sp_trait;
-#undef SP_TRAIT_NAME
-
-/** Returns a number that the decision tree compares, for products with k columns of X. Local. */
-double sp_trait_of(const sp_features *f, sp_trait trait, int64_t k, spmm_precision precision);
-
-/** Computes the features of one rank's block. Local.
- *  \param [in] diagonal  column of the block, possibly outside the block, in which row 0 has its diagonal
- *                        entry
- *  \param [in] any_order 1: the columns of a row may be in any order
- *  \param [in] threads   number of OpenMP threads to use */
-void sp_features_of(const spmm_csr *block, int64_t diagonal, int any_order, int threads, sp_features *f);
 
 /** Computes the features of the whole matrix from the blocks of all ranks, for sp_choose().
  *
@@ -80,16 +20,6 @@ void sp_features_of(const spmm_csr *block, int64_t diagonal, int any_order, int 
  *  \param [out] f        equal on all ranks
  *  \return SPMM_OK, SPMM_ERR_MPI */
 spmm_status sp_features_of_blocks(MPI_Comm comm, const spmm_block *block, int threads, sp_features *f);
-
-/** Returns the coefficient of variation of the row lengths (standard deviation over mean); 0 if the matrix
- *  has no entries. Local. */
-double sp_features_variation(const sp_features *f);
-
-/** Returns how often a row of X is used, on average, once it has been fetched for a panel of SP_PANEL rows:
- *  the number of entries in panels (long rows are not in panels) divided by sum.panel_columns. Returns 0 if
- *  there are no panels, or if more than 2 % of the entries are in long rows, for which the panel kernel needs
- *  a second launch. Local. */
-double sp_features_reuse(const sp_features *f);
 
 enum { SP_PRODUCTS_EXPECTED = 1000 };
 
@@ -108,7 +38,7 @@ static inline int sp_plan_tries(const spmm_plan_options *options, const spmm_pla
 enum { SP_MAX_CANDIDATES = 16 };
 
 /** On GPUs: number of kernels that a trial takes from a leaf of the decision tree, unless all kernels are
- *  timed; csr_clustered may be added. */
+ *  timed; kernels that are in no leaf may be added. */
 enum { SP_TRIED = 3 };
 
 /** Lists kernels for products with k columns. The kernel that is expected to be the fastest comes first.
