@@ -13,13 +13,15 @@ import csv
 import json
 import math
 import os
+import pathlib
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
 
-BASELINE = re.compile(r"cpu_(serial|csr_static|ell_transposed|ell_nopad_transposed)|csr_(scalar|vector|adaptive|queue)|ell_(scalar|subwarp)")
+REGISTRY = pathlib.Path(__file__).resolve().parent.parent / "kernels/baseline.def"
+BASELINE = re.findall(r"^KERNEL\( *(\w+)", REGISTRY.read_text(encoding="utf-8"), re.M)
 PEERS = {"eigen", "mkl", "cusparse"}
 COLUMNS = ["matrix", "k", "precision", "taken", "best", "ratio", "taken_ms", "best_ms"]
 
@@ -35,7 +37,7 @@ def run(program, matrix, columns, options):
         with open(path, encoding="utf-8") as file:
             runs = [json.loads(line) for line in file]
     times = {(r["run"]["k"], r["run"]["kernel"]): r["apply"]["median"] for r in runs
-             if r["run"]["kernel"] not in PEERS and not BASELINE.match(r["run"]["kernel"])}
+             if r["run"]["kernel"] not in PEERS and r["run"]["kernel"] not in BASELINE}
     said = done.stdout.split("\nauto ")[1].split("\n\n")[0]
     ks = [int(k) for k in columns.split(",")]
     taken = {int(k): name for k, name in re.findall(r"K = (\d+): (\w+) on ", said)}

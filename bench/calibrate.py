@@ -11,12 +11,14 @@ all: the mean of the logarithms. The report judges each matrix by trees that wer
 import csv
 import gzip
 import itertools
+import pathlib
 import re
 import sys
 
 import numpy as np
 
-KERNELS = ["csr_balanced", "csr_deep", "sell_rows", "sell_deep", "panel_mma", "panel_staged"]
+REGISTRY = pathlib.Path(__file__).resolve().parent.parent / "kernels/kernels.def"
+KERNELS = re.findall(r"^KERNEL\( *(\w+),.*, *(?:TREE|BOTH), ", REGISTRY.read_text(encoding="utf-8"), re.M)
 TRAITS = ["x_bytes", "mean", "variation", "over_4", "over_8", "over_16", "over_32", "over_64", "over_128",
           "reuse", "shared", "entries"]
 # MOST: a kernel that is slower by a greater factor counts as this factor. TRIED: how many first kernels of an

@@ -3,76 +3,47 @@
 #define SP_DIFFERENTIAL_PLANS_H
 
 #include "differential_matrix.h"
-
-/** In which order a kernel sums, by its entry in the table of --list-kernels. */
-typedef enum kernel_order { ORDER_CANONICAL, ORDER_CANONICAL_F64, ORDER_CHAIN, ORDER_OWN } kernel_order;
-
-typedef struct known_kernel {
-    const char *name;
-    spmm_device device;
-    spmm_format format;
-    kernel_order order;
-} known_kernel;
-
-static const known_kernel known_kernels[] = {
-    {"cpu_csr", SPMM_CPU, SPMM_CSR, ORDER_CANONICAL},
-    {"cpu_clustered", SPMM_CPU, SPMM_CSR, ORDER_CANONICAL},
-    {"cpu_sorted", SPMM_CPU, SPMM_CSR, ORDER_CANONICAL},
-    {"cpu_segmented", SPMM_CPU, SPMM_CSR, ORDER_CANONICAL},
-    {"cpu_sell", SPMM_CPU, SPMM_CSR, ORDER_CANONICAL},
-    {"cpu_ell", SPMM_CPU, SPMM_ELL, ORDER_CANONICAL},
-    {"cpu_ell_nopad", SPMM_CPU, SPMM_ELL_NOPAD, ORDER_CANONICAL},
-    {"csr_rows", SPMM_CUDA, SPMM_CSR, ORDER_CANONICAL},
-    {"csr_balanced", SPMM_CUDA, SPMM_CSR, ORDER_CANONICAL},
-    {"csr_deep", SPMM_CUDA, SPMM_CSR, ORDER_CANONICAL},
-    {"csr_clustered", SPMM_CUDA, SPMM_CSR, ORDER_CANONICAL},
-    {"ell_rows", SPMM_CUDA, SPMM_ELL, ORDER_CANONICAL},
-    {"ell_nopad_rows", SPMM_CUDA, SPMM_ELL_NOPAD, ORDER_CANONICAL},
-    {"sell_rows", SPMM_CUDA, SPMM_SELL, ORDER_CANONICAL},
-    {"sell_deep", SPMM_CUDA, SPMM_SELL, ORDER_CANONICAL},
-    {"panel_mma", SPMM_CUDA, SPMM_PANEL, ORDER_CANONICAL_F64},
-    {"panel_staged", SPMM_CUDA, SPMM_STAGED, ORDER_CANONICAL_F64},
-    /* the baseline, which a build may lack */
-    {"cpu_csr_static", SPMM_CPU, SPMM_CSR, ORDER_CHAIN},
-    {"cpu_ell_transposed", SPMM_CPU, SPMM_ELL, ORDER_CHAIN},
-    {"cpu_ell_nopad_transposed", SPMM_CPU, SPMM_ELL_NOPAD, ORDER_CHAIN},
-    {"cpu_serial", SPMM_CPU, SPMM_CSR, ORDER_CHAIN},
-    {"cpu_serial_ell", SPMM_CPU, SPMM_ELL, ORDER_CHAIN},
-    {"cpu_serial_ell_nopad", SPMM_CPU, SPMM_ELL_NOPAD, ORDER_CHAIN},
-    {"csr_scalar2", SPMM_CUDA, SPMM_CSR, ORDER_OWN},
-    {"csr_adaptive", SPMM_CUDA, SPMM_CSR, ORDER_OWN},
-};
+#include "kernels/kernel.h"
 
 /** A plan that is tested, and a plan for the same matrix on this rank alone. */
 typedef struct planned {
     whole matrix;
     spmm_precision precision;
-    int64_t k, most;    /* columns of products; columns for which the plans were made */
-    int p, q, own;      /* own: the tester cut the block */
-    kernel_order order; /* of the plan's kernel */
+    int64_t k, most; /* columns of products; columns for which the plans were made */
+    int p, q, own;   /* own: the tester cut the block */
     spmm_plan_options options;
     spmm_plan_study study;
     spmm_block block, alone_block;
     spmm_plan *plan, *alone; /* alone: NULL if no bits are promised */
 } planned;
 
-/** Returns the order of summation that a kernel promises. */
-static inline kernel_order order_of(const char *kernel)
+/** Returns what a kernel of the registry promises about its bits. */
+static inline sp_exactness exact_of(const char *kernel) { return sp_kernel_find(kernel)->exact; }
+
+/** Returns whether a kernel promises the bits of the serial product in all rows. */
+static inline int keeps_bits(const char *kernel, spmm_precision precision)
 {
-    for (size_t n = 0; n < sizeof known_kernels / sizeof *known_kernels; n++)
-        if (strcmp(kernel, known_kernels[n].name) == 0) return known_kernels[n].order;
-    return ORDER_OWN;
+    return sp_kernel_is_exact(sp_kernel_find(kernel), precision, INT64_MAX);
+}
+
+/** Draws a kernel of the registry for the device, less often one that sums in another order. */
+static inline const sp_kernel *draw_named(spmm_device device)
+{
+    int count;
+    const sp_kernel *const kernels = sp_kernels(&count);
+    for (;;) {
+        const sp_kernel *const k = &kernels[draw_below(count)];
+        if (k->device == device && (keeps_bits(k->id, SPMM_F64) || draw_percent(40))) return k;
+    }
 }
 
 /** Draws format and kernel: the library's choice, a format alone, or a kernel with or without its format. */
 static inline void draw_kernel(spmm_plan_options *o, spmm_plan_study *s)
 {
-    const known_kernel *named;
-    do named = &DRAW_FROM(known_kernels);
-    while (named->device != o->device);
+    const sp_kernel *const named = draw_named(o->device);
     const int kind = (int)draw_below(5);
     o->format = kind == 0 ? SPMM_CSR : kind == 1 ? SPMM_FORMAT_AUTO : named->format;
-    if (kind > 2) o->kernel = named->name;
+    if (kind > 2) o->kernel = named->id;
     if (kind == 3 && draw_percent(30)) o->format = SPMM_FORMAT_AUTO;
     if (draw_percent(80)) s->ell_limit = 1e9;
 }
@@ -121,11 +92,9 @@ static inline int64_t draw_k(const spmm_plan_options *o, spmm_precision precisio
 static inline int plan_is_not_exact(const planned *t)
 {
     const spmm_plan_options *const o = &t->options;
-    const kernel_order order = o->kernel                                             ? order_of(o->kernel)
-                               : o->format == SPMM_PANEL || o->format == SPMM_STAGED ? ORDER_CANONICAL_F64
-                                                                                     : ORDER_CANONICAL;
-    return t->q > 1 || o->any_order || o->exchange == SPMM_EXCHANGE_JOINT || order > ORDER_CANONICAL_F64 ||
-           (order == ORDER_CANONICAL_F64 && t->precision == SPMM_F32);
+    const int f64_only = !o->kernel && (o->format == SPMM_PANEL || o->format == SPMM_STAGED);
+    return t->q > 1 || o->any_order || o->exchange == SPMM_EXCHANGE_JOINT ||
+           (o->kernel && !keeps_bits(o->kernel, t->precision)) || (f64_only && t->precision == SPMM_F32);
 }
 
 /** Whether rows of X travel as f32. */
@@ -145,7 +114,6 @@ static inline int plan_is_refused(const planned *t)
     if (n > 1 && o->transport == SPMM_TRANSPORT_SHARED)
         return -1; /* refused only if ranks read rows of X in place, which needs whole rows */
     if (t->study.ell_limit < 1e9) return -1; /* only the library knows the size of the padded matrix */
-    if (o->kernel && order_of(o->kernel) == ORDER_CHAIN) return -1; /* a build may lack the baseline */
     return o->device == SPMM_CUDA ? -1 : 0;
 }
 
@@ -188,16 +156,13 @@ static inline void make_alone(planned *t)
     const spmm_plan_options *const o = &t->options;
     spmm_plan_options alone = {.format = SPMM_CSR, .threads = 1};
     spmm_plan_study study = {.quick_plan = 1};
-    t->order = order_of(kernel);
-    if (o->exact &&
-        (t->order > ORDER_CANONICAL_F64 || (t->order == ORDER_CANONICAL_F64 && t->precision == SPMM_F32)))
-        differs("the plan's kernel %s does not keep the serial product's bits", kernel);
+    const int kept = keeps_bits(kernel, t->precision), chain = exact_of(kernel) == SP_EXACT_UNSPLIT;
+    if (o->exact && !kept) differs("the plan's kernel %s does not keep the serial product's bits", kernel);
     if (t->q > 1 || plan_rounds(t) || o->exchange == SPMM_EXCHANGE_JOINT ||
-        (o->any_order && o->exchange == SPMM_EXCHANGE_AUTO) || t->order == ORDER_OWN ||
-        (t->order == ORDER_CANONICAL_F64 && t->precision == SPMM_F32) ||
-        (t->order == ORDER_CHAIN && o->device == SPMM_CUDA))
+        (o->any_order && o->exchange == SPMM_EXCHANGE_AUTO) || !(kept || chain) ||
+        (chain && o->device == SPMM_CUDA))
         return;
-    if (t->order == ORDER_CHAIN) { /* the kernel's own order, the same for any number of ranks */
+    if (chain) { /* the kernel's own order, the same for any number of ranks */
         alone.format = SPMM_FORMAT_AUTO;
         alone.kernel = kernel;
         study.ell_limit = 1e18;

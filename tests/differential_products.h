@@ -129,7 +129,7 @@ static inline void judge_bits(const product *r)
     if (!t->alone || r->transposed) return;
     /* across devices only A X has the same bits, not alpha A X + beta Y */
     if (diff_.device == SPMM_CUDA && (r->alpha != 1 || r->beta != 0)) return;
-    if (t->precision == SPMM_F32 && order_of(spmm_plan_kernel(t->plan)) == ORDER_CANONICAL_F64) return;
+    if (t->precision == SPMM_F32 && exact_of(spmm_plan_kernel(t->plan)) == SP_EXACT_F64) return;
     if (!went_well(spmm_plan_x_create(t->alone, &x), "X alone")) return;
     if (!went_well(spmm_plan_y_create(t->alone, &y), "Y alone")) return;
     operand alone_x = {.view = x, .image = x, .here = x}, alone_y = {.view = y, .image = y, .here = y};

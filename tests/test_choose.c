@@ -387,6 +387,7 @@ static void check_lists(const sp_features *f, int64_t k, int64_t products, spmm_
         CHECK(few <= SP_TRIED + 1 && few <= many && many <= SP_MAX_CANDIDATES);
         for (int i = 0; i < many; i++) {
             CHECK(all[i]->device == device && (format == SPMM_FORMAT_AUTO || (int)all[i]->format == format));
+            CHECK(all[i]->chosen != SP_AUTO_NO || all[i] == sp_kernel_default(device, all[i]->format));
             CHECK_INT(holds(all, many, all[i]), 1);
             if (i < few) CHECK(tried[i] == all[i]);
         }

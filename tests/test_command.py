@@ -343,7 +343,7 @@ with test("duplicates are summed, and said"):
 
 with test("inf and nan are taken with --allow-nonfinite, and the product agrees"):
     path = scratch("inf.mtx", HEAD + "3 3 3\n1 1 inf\n2 2 nan\n3 3 1\n")
-    for kernel in ("cpu_csr", "cpu_clustered", "cpu_sorted", "cpu_segmented", "cpu_sell", "cpu_ell", "cpu_ell_nopad"):
+    for kernel in (words[0] for words in listed if words[1:2] == ["cpu"] and words[3] == "yes"):
         verified(run(*FAST, "--allow-nonfinite", "--kernel", kernel, path, ranks=2), kernel, 1)
 
 with test("inf and nan in an .npz are refused and taken as those of a text are, whoever reads it"):

@@ -119,17 +119,14 @@ static int read_case(const char *line, digest_case *c)
 /** Returns the format that a case asks for. */
 static spmm_format format_of(const digest_case *c)
 {
-    for (size_t n = 0; n < sizeof known_kernels / sizeof *known_kernels; n++)
-        if (strcmp(c->kernel, known_kernels[n].name) == 0) return known_kernels[n].format;
-    return c->options.format;
+    return c->kernel[0] ? sp_kernel_find(c->kernel)->format : c->options.format;
 }
 
 /** Returns 1 if a kernel computes a case's bits on a GPU. Padded ELLPACK, which a few long rows make large,
  *  is only for cases that ask for it. */
-static int suits(const known_kernel *kernel, const digest_case *c)
+static int suits(const sp_kernel *kernel, const digest_case *c)
 {
-    const kernel_order last = c->precision == SPMM_F64 ? ORDER_CANONICAL_F64 : ORDER_CANONICAL;
-    return kernel->device == SPMM_CUDA && kernel->order <= last &&
+    return kernel->device == SPMM_CUDA && sp_kernel_is_exact(kernel, c->precision, INT64_MAX) &&
            (kernel->format == SPMM_ELL) == (format_of(c) == SPMM_ELL);
 }
 
@@ -138,14 +135,15 @@ static int suits(const known_kernel *kernel, const digest_case *c)
  *  chooses for the transpose may sum f32 in f64, and transport peer needs a single node. */
 static int for_gpu(digest_case *c, int n)
 {
-    const int kernels = (int)(sizeof known_kernels / sizeof *known_kernels);
+    int count;
+    const sp_kernel *const kernels = sp_kernels(&count);
     if (c->nodes) return 0;
     if (c->values != VALUES_INTEGERS &&
         (c->beta != 0 || (c->precision == SPMM_F32 && strstr(c->steps, "transposed"))))
         return 0;
     int at = 0;
-    for (int left = n % kernels; !suits(&known_kernels[at], c) || left-- > 0;) at = (at + 1) % kernels;
-    snprintf(c->kernel, sizeof c->kernel, "%s", known_kernels[at].name);
+    for (int left = n % count; !suits(&kernels[at], c) || left-- > 0;) at = (at + 1) % count;
+    snprintf(c->kernel, sizeof c->kernel, "%s", kernels[at].id);
     c->options.device = SPMM_CUDA;
     if (c->options.transport == SPMM_TRANSPORT_SHARED) c->options.transport = SPMM_TRANSPORT_PEER;
     if (c->options.reduce == SPMM_REDUCE_AUTO)

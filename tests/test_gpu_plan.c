@@ -1,6 +1,7 @@
 /* The GPU through the public interface, as a program that embeds the library uses it.
  * MPI: 1 2 4 */
 #include "device/device.h"
+#include "kernels/kernel.h"
 #include "planned.h"
 #include "spmm_extended.h"
 #include "test_mpi.h"
@@ -100,23 +101,23 @@ static void check_exact(const spmm_block *block, int64_t k)
     }
 }
 
-/** The kernels that plans choose from, which may differ from each other in f32. */
-static const char *const candidates[] = {"csr_balanced", "csr_deep",  "csr_clustered", "sell_rows",
-                                         "sell_deep",    "panel_mma", "panel_staged"};
-
+/** Compares products by the kernels that plans choose from, which may differ from each other in f32. */
 static void compare_ranks(const char *spec, int size)
 {
     enum { K = 32 };
+    int count;
+    const sp_kernel *const kernels = sp_kernels(&count);
     spmm_csr a;
     spmm_block block, whole;
     CHECK_INT(spmm_csr_generate(spec, SPMM_F32, &a), SPMM_OK);
     for (int64_t e = 0; e < a.nnz; e++) ((float *)a.as)[e] = (float)(e * 29 % 97) / 61 - 0.7F;
     CHECK_INT(spmm_csr_scatter(MPI_COMM_WORLD, 0, &a, size, 1, &block), SPMM_OK);
     CHECK_INT(spmm_csr_scatter(MPI_COMM_SELF, 0, &a, 1, 1, &whole), SPMM_OK);
-    for (size_t n = 0; n < sizeof candidates / sizeof *candidates; n++) {
+    for (const sp_kernel *kernel = kernels; kernel < kernels + count; kernel++) {
         spmm_multivector y, alone;
-        if (!product_f32(MPI_COMM_WORLD, &block, K, candidates[n], &y)) continue;
-        CHECK_INT(product_f32(MPI_COMM_SELF, &whole, K, candidates[n], &alone), 1);
+        if (kernel->device != SPMM_CUDA || kernel->chosen == SP_AUTO_NO) continue;
+        if (!product_f32(MPI_COMM_WORLD, &block, K, kernel->id, &y)) continue;
+        CHECK_INT(product_f32(MPI_COMM_SELF, &whole, K, kernel->id, &alone), 1);
         for (int64_t i = 0; i < y.rows; i++)
             CHECK(memcmp((float *)y.data + i * y.ld, (float *)alone.data + (block.row_begin + i) * alone.ld,
                          K * sizeof(float)) == 0);

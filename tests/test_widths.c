@@ -7,19 +7,25 @@
 
 static const char graph[] = "rmat:8,7", mesh[] = "lap3d7:7", uneven[] = "longrows:300,5,3,280";
 
-/** Tests each kernel, and the library's choice (NULL): every third with the broadcast, the others with the
- *  exchange of ghost rows. */
-static void test_kernels(const char *const *kernels, int count)
+/** Tests the library's choice (NULL) and each exact kernel: every third with the broadcast, the others with
+ *  the exchange of ghost rows. */
+static void test_kernels(void)
 {
-    for (int n = 0; n < count; n++)
+    int count, n = 0;
+    const sp_kernel *const kernels = sp_kernels(&count);
+    for (int i = -1; i < count; i++) {
+        if (i >= 0 && (kernels[i].device != device || !sp_kernel_is_exact(&kernels[i], SPMM_F64, INT64_MAX)))
+            continue;
         for (int f32 = 0; f32 < 2; f32++)
             test_way(&(way){
                 .matrix = n % 2 ? graph : uneven,
-                .kernel = kernels[n],
+                .kernel = i < 0 ? NULL : kernels[i].id,
                 .precision = f32 ? SPMM_F32 : SPMM_F64,
                 .options = {.exchange = n % 3 ? SPMM_EXCHANGE_HALO : SPMM_EXCHANGE_BCAST, .no_overlap = f32},
                 .study = {.ell_limit = 100},
                 .q = 1});
+        n++;
+    }
 }
 
 static void test_exchanges(const spmm_transport *transports, int count)
@@ -73,11 +79,6 @@ static void test_second(void)
 
 int main(int argc, char **argv)
 {
-    static const char *const cpu[] = {NULL,       "cpu_csr",       "cpu_clustered", "cpu_sorted",
-                                      "cpu_sell", "cpu_segmented", "cpu_ell",       "cpu_ell_nopad"};
-    static const char *const gpu[] = {
-        NULL,       "csr_rows",       "csr_balanced", "csr_deep",  "csr_clustered",
-        "ell_rows", "ell_nopad_rows", "sell_rows",    "panel_mma", "panel_staged"};
     static const spmm_transport of_cpu[] = {SPMM_TRANSPORT_AUTO, SPMM_TRANSPORT_MPI, SPMM_TRANSPORT_SHARED};
     static const spmm_transport of_gpu[] = {SPMM_TRANSPORT_AUTO, SPMM_TRANSPORT_MPI, SPMM_TRANSPORT_STAGED,
                                             SPMM_TRANSPORT_PEER};
@@ -87,7 +88,7 @@ int main(int argc, char **argv)
         device = SPMM_CUDA;
         CHECK_INT(spmm_device_open(MPI_COMM_WORLD), SPMM_OK);
     }
-    test_kernels(cuda ? gpu : cpu, cuda ? 10 : 8);
+    test_kernels();
     test_exchanges(cuda ? of_gpu : of_cpu, cuda ? 4 : 3);
     test_blocks_of_columns();
     test_sums();

@@ -14,10 +14,6 @@
 
 enum { PIECE = 8 << 20, MOST_SAMPLED = 1536 };
 
-/* the kernels of --own ours: those among which `auto` chooses, as far as the registry contains them */
-static const char ours[] = "csr_rows,csr_balanced,csr_deep,csr_clustered,sell_rows,sell_deep,panel_mma,"
-                           "panel_staged";
-
 static struct {
     sp_features features;
     int64_t touched; /* number of columns with an entry */
@@ -108,11 +104,14 @@ spmm_status gpu_arrays(run *r)
     return SPMM_OK;
 }
 
-static int is_wanted(const settings *s, const char *kernel)
+/** Returns 1 if the options ask for this kernel. --own ours: the default for CSR, and what `auto` finds. */
+static int is_wanted(const settings *s, const char *name)
 {
+    const sp_kernel *const kernel = sp_kernel_find(name);
     if (s->cliffs || strcmp(s->own, "auto") == 0) return 0;
     if (strcmp(s->own, "all") == 0) return 1;
-    return listed(strcmp(s->own, "ours") == 0 ? ours : s->own, kernel, 0);
+    if (strcmp(s->own, "ours") != 0) return listed(s->own, name, 0);
+    return kernel->chosen != SP_AUTO_NO || kernel == sp_kernel_default(SPMM_CUDA, SPMM_CSR);
 }
 
 const sp_features *gpu_features(void) { return &here.features; }
