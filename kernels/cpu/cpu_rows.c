@@ -146,6 +146,7 @@ int sp_rows_ranges(const int64_t *begin, const int64_t *end, int64_t rows, int t
 {
     enum { EACH = 8 };
     double sum = 0, squares = 0;
+    if (threads < 2) return threads;
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : sum, squares)
     for (int64_t i = 0; i < rows; i++) {
         const double n = (double)(end[i] - begin[i]);
@@ -153,7 +154,7 @@ int sp_rows_ranges(const int64_t *begin, const int64_t *end, int64_t rows, int t
         squares += n * n;
     }
     /* Row lengths vary much if their variance exceeds the square of their mean. */
-    return threads > 1 && squares * (double)rows > 2 * sum * sum ? EACH * threads : threads;
+    return squares * (double)rows > 2 * sum * sum ? EACH * threads : threads;
 }
 
 /** Creates row ranges if the matrix's own ranges do not suit: if the rows have another order, or if row

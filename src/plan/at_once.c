@@ -125,6 +125,18 @@ done:
     return status;
 }
 
+/** Returns the number of threads for a product: the requested one, or one per SHARE of the work, because
+ *  starting a thread takes as long as some thousand entries. */
+static int threads_for(const spmm_rows *a, const spmm_multivector *x, const spmm_multivector *y, int asked)
+{
+    enum { SHARE = 1 << 15 };
+    const int64_t entries = index_at(a->irp, a->irp_bytes, y->rows);
+    const double work = (double)entries * (double)(x->k + 2) + 4.0 * (double)y->rows;
+    const int most = sp_threads_of(asked);
+    if (asked == 0 && work < (double)SHARE * most) return work > SHARE ? (int)(work / SHARE) : 1;
+    return sp_threads_now(most);
+}
+
 spmm_status spmm_rows_apply(const spmm_rows *a, double alpha, const spmm_multivector *x, double beta,
                             spmm_multivector *y, int threads)
 {
@@ -134,7 +146,7 @@ spmm_status spmm_rows_apply(const spmm_rows *a, double alpha, const spmm_multive
     if (threads != 0) TRY(sp_threads_check("threads", threads));
     TRY(check_operands(a, x, y));
     if (x->k == 0) return SPMM_OK;
-    const int now = sp_threads_now(sp_threads_of(threads));
+    const int now = threads_for(a, x, y, threads);
     spmm_status status = take_matrix(a, x, y, now, &m);
     if (status == SPMM_OK) status = apply_at_once(&m.csr, alpha, x, beta, y, now);
     sp_free(m.irp);
