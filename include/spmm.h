@@ -473,7 +473,7 @@ void spmm_plan_destroy(spmm_plan *plan);
  *  starts of 4 bytes and column indices of 8 bytes are copied for the time of the call.
  *  \param [in]     a     the rows of A, in host memory: irp [y->rows + 1] begins with 0, ja has columns below
  *                        x->rows, which increase strictly within a row, and `as` has the precision of x; map
- *                        is NULL and first_column 0. Row starts and columns are checked
+ *                        is NULL and first_column 0. Row starts and columns are checked, also if k is 0
  *  \param [in]     alpha, beta  as for spmm_apply()
  *  \param [in]     x     [columns of A x k], in host memory; if column-major, it is copied
  *  \param [in,out] y     [rows of A x k], in host memory; not read if beta is 0; padding columns are

@@ -6,7 +6,6 @@ The plan of a pattern is kept as an Analysis, and found again by the contents of
 that was used before is compared with its last plan first, any other matrix with the plans of the same
 fingerprint. An Analysis lives as long as any of the matrices that it was used for."""
 import collections
-import ctypes
 import sys
 import threading
 import weakref
@@ -258,33 +257,15 @@ class Early:
         return count[0] <= AT_ONCE
 
 
-def struct_of(x):
-    """Returns an spmm_multivector for an array [rows, K] in C order."""
-    return c.Multivector(*x.shape, x.shape[1], matrix.PRECISIONS[x.dtype], c.CPU, x.ctypes.data)
-
-
 def at_once(source, x, computed, target):
     """Returns the product without a plan. None: the arrays need a copy, or are wrong, which checked() says.
     target: an array into which the product is written, or None."""
-    lib = c.loaded()
     values = source.data if source.data.dtype == computed else source.data.astype(computed)
-    index = [rows.read(array) for array in (source.indptr, source.indices, values)]
-    sizes = [rows.INDEX_BYTES.get(dtype) for dtype, _, _ in index[:2]]
-    if (lib.spmm_rows_apply is None or None in sizes or index[0][2] is None or
-            index[0][1] != source.shape[0] + 1 or min(index[1][1], index[2][1]) < source.nnz or
-            source.nnz > 0 and None in (index[1][2], index[2][2])):
-        return None
     x = np.ascontiguousarray(x, computed)
     shape = source.shape[:1] + x.shape[1:]
     y = target if target is not None and target.flags.c_contiguous and target.flags.aligned else cache.early.results.empty(shape, computed)
-    by_rows = (len(y), 1) if x.ndim == 1 else y.shape
-    made = c.Rows(index[0][2], index[1][2], index[2][2], *sizes)
-    status = lib.spmm_rows_apply(ctypes.byref(made), 1.0, ctypes.byref(struct_of(x.reshape(len(x), by_rows[1]))), 0.0,
-                                 ctypes.byref(struct_of(y.reshape(by_rows))), 0)
-    if status == c.Status.USAGE:
-        return None
-    lib.check(status)
-    return y
+    by_columns = (y[:, None], x[:, None]) if x.ndim == 1 else (y, x)
+    return y if rows.applied(source.shape, source.indptr, source.indices, values, *by_columns[::-1]) else None
 
 
 # ---- plans of patterns ----

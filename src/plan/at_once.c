@@ -145,10 +145,9 @@ spmm_status spmm_rows_apply(const spmm_rows *a, double alpha, const spmm_multive
     TRY(sp_fork_check(function));
     if (threads != 0) TRY(sp_threads_check("threads", threads));
     TRY(check_operands(a, x, y));
-    if (x->k == 0) return SPMM_OK;
     const int now = threads_for(a, x, y, threads);
     spmm_status status = take_matrix(a, x, y, now, &m);
-    if (status == SPMM_OK) status = apply_at_once(&m.csr, alpha, x, beta, y, now);
+    if (status == SPMM_OK && x->k > 0) status = apply_at_once(&m.csr, alpha, x, beta, y, now);
     sp_free(m.irp);
     sp_free(m.ja);
     return status;
