@@ -126,23 +126,34 @@ static int64_t count_misses(cache *c, const int32_t *col, int64_t from, int64_t 
     return misses;
 }
 
-int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64_t *end, int64_t bytes)
+int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64_t *end, int64_t bytes,
+                           int brief)
 {
-    enum { SAMPLES = 16, ENTRIES = 4096, CACHE_BYTES = 32 << 10, LINE = 64, LONG_ROW = 256, FEW = 5 };
+    enum {
+        SAMPLES = 16,
+        BRIEF_SAMPLES = 4,
+        ENTRIES = 4096,
+        BRIEF_ENTRIES = 512,
+        CACHE_BYTES = 32 << 10,
+        LINE = 64,
+        LONG_ROW = 256,
+        FEW = 5
+    };
     cache c = {
         .slots = (int32_t)(bytes > CACHE_BYTES / 16 ? 16 : CACHE_BYTES / (bytes > LINE ? bytes : LINE)),
         .line = (int32_t)(bytes < LINE ? LINE / bytes : 1)};
+    const int64_t samples = brief ? BRIEF_SAMPLES : SAMPLES, entries = brief ? BRIEF_ENTRIES : ENTRIES;
     int64_t misses = 0, all = 0;
     if (bytes < SP_PREFETCH_BYTES) return 0;
-    for (int s = 0; s < SAMPLES; s++) {
-        int64_t i = a->rows / SAMPLES * s, seen = 0;
+    for (int64_t s = 0; s < samples; s++) {
+        int64_t i = a->rows / samples * s, seen = 0;
         for (int32_t n = 0; n < c.slots; n++) c.slot[n] = -1;
         /* The first half of the entries of a sample only fills the cache; misses are counted in the second
          * half. */
-        for (; i < a->rows && seen < ENTRIES; i++) {
-            const int64_t length = end[i] - begin[i], some = length < ENTRIES ? length : ENTRIES;
+        for (; i < a->rows && seen < entries; i++) {
+            const int64_t length = end[i] - begin[i], some = length < entries ? length : entries;
             const int64_t m = count_misses(&c, a->col, begin[i], begin[i] + some, bytes >= LONG_ROW);
-            if (2 * seen >= ENTRIES) {
+            if (2 * seen >= entries) {
                 misses += m;
                 all += some;
             }

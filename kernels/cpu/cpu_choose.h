@@ -36,8 +36,10 @@ const sp_loop *sp_choose_loops(const sp_launch *l, const sp_width *w, int64_t bl
  *  choice depends on the column indices of some rows of A.
  *  \param [in] begin, end  positions of the entries of each row of A, as for sp_rows_create()
  *  \param [in] bytes       size in bytes of the k columns of a row of X
+ *  \param [in] brief       1: examine a few rows only
  *  \return the prefetch distance in entries of A; 0: X need not be prefetched */
-int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64_t *end, int64_t bytes);
+int64_t sp_choose_prefetch(const sp_matrix *a, const int64_t *begin, const int64_t *end, int64_t bytes,
+                           int brief);
 
 /** Chooses the prefetch distance in X within a run. If each row of A has the columns of the previous row,
  *  each plus 1, the hardware prefetches as well, and most rows of X are in the cache already. Then

@@ -164,15 +164,15 @@ static spmm_status cpu_rows_divide(const sp_setup *setup, sp_rows *s)
     const int64_t rows = setup->a->rows;
     const int ranges = sp_rows_ranges(s->begin, s->end, rows, setup->threads);
     if (ranges == setup->threads && !s->row) return SPMM_OK; /* use the matrix's own ranges */
-    return sp_thread_ranges_create(setup->csr->irp, rows, ranges, &s->ranges);
+    return sp_thread_ranges_create_by(setup->csr->irp, rows, ranges, setup->threads, &s->ranges);
 }
 
 /** Makes the choices that depend on the number of columns. */
-static void cpu_rows_choose(const sp_matrix *a, int64_t k, sp_rows *s)
+static void cpu_rows_choose(const sp_matrix *a, int64_t k, int brief, sp_rows *s)
 {
     const int64_t size = sp_value_size(a->precision), ld = sp_multivector_ld(k, a->precision);
     s->newly = a->cols * k * size >= LARGE_X;
-    s->prefetch = s->newly ? sp_choose_prefetch(a, s->begin, s->end, k * size) : 0;
+    s->prefetch = s->newly ? sp_choose_prefetch(a, s->begin, s->end, k * size, brief) : 0;
     s->vectors = sp_choose_vectors(a, k, ld, ld, 2 * s->runs.blocks >= a->rows);
     for (sp_run *run = s->runs.run; run < s->runs.run + s->runs.count; run++) {
         const int64_t at = s->begin[run->first], length = s->end[run->first] - at;
@@ -284,7 +284,7 @@ static spmm_status cpu_rows_prepare(const sp_setup *setup, sp_rows *s)
     TRY(cut_long_rows(setup, s));
     TRY(cpu_rows_divide(setup, s));
     s->fetch = a->nnz * (sp_value_size(a->precision) + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
-    cpu_rows_choose(a, setup->k, s);
+    cpu_rows_choose(a, setup->k, setup->brief, s);
     if (!setup->brief) narrow(setup, s);
     return SPMM_OK;
 }
@@ -295,7 +295,7 @@ spmm_status sp_rows_set_k(const sp_setup *setup, void *state)
     sp_matrix ordered;
     if (!s) return SPMM_OK;
     if (s->row) sp_matrix_view_csr(&s->copy, &ordered);
-    cpu_rows_choose(s->row ? &ordered : setup->a, setup->k, s);
+    cpu_rows_choose(s->row ? &ordered : setup->a, setup->k, 0, s);
     narrow(setup, s);
     return SPMM_OK;
 }

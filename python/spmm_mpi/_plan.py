@@ -190,7 +190,7 @@ class Plan:
         self._at_once = False  # whether products are computed without an spmm_plan
         self._version = 0  # of the values: counts what may have changed them
         comm, A = comm_and_matrix(comm, A)
-        if rows == "root" and comm.size == 1 and gpu_matrix.is_on_gpu(A):
+        if rows == "root" and comm.size == 1 and (cut is None or gpu_matrix.is_on_gpu(A)):
             rows = "distributed"  # the only rank has all rows; nothing must be sent through host memory
             if isinstance(cut, str) and cut in c.WORDS["cut"]:
                 cut = None  # one rank moves no rows

@@ -132,10 +132,17 @@ static spmm_status wrong_row(const spmm_csr *a, int64_t i)
  *  loop that the compiler vectorizes: where they do not increase, a row must start. */
 static int rows_sound(const spmm_csr *a, int64_t begin, int64_t end)
 {
+    enum { ENTRIES = 4096 };
     const int64_t first = a->irp[begin], last = a->irp[end];
     int64_t falls = 0;
     int bad = 0;
-    for (int64_t e = first + 1; e < last; e++) falls += a->ja[e] <= a->ja[e - 1];
+    for (int64_t from = first + 1; from < last; from += ENTRIES) {
+        const int count = last - from < ENTRIES ? (int)(last - from) : ENTRIES;
+        const int32_t *const ja = a->ja + from;
+        int here = 0;
+        for (int e = 0; e < count; e++) here += ja[e] <= ja[e - 1];
+        falls += here;
+    }
     for (int64_t i = begin; i < end; i++) {
         const int64_t from = a->irp[i], to = a->irp[i + 1];
         if (from == to) continue;

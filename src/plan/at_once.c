@@ -89,7 +89,7 @@ static spmm_status multiply(const spmm_csr *a, const spmm_multivector *x, spmm_m
     sp_thread_ranges ranges;
     void *state = NULL;
     sp_matrix_view_csr(a, &view);
-    TRY(sp_thread_ranges_create(a->irp, a->rows, threads, &ranges));
+    TRY(sp_thread_ranges_create_by(a->irp, a->rows, threads, threads, &ranges));
     const sp_setup setup = {.a = &view, .csr = a, .k = x->k, .threads = threads, .most = x->k, .brief = 1};
     spmm_status status = ops->prepare(&setup, &state);
     const sp_launch launch = {.a = &view, .ranges = &ranges, .state = state, .x = x, .y = y};
