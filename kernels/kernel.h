@@ -29,7 +29,9 @@ typedef struct sp_setup {
     sp_shape shape;
     int64_t most; /**< maximum number of columns of later products, for which workspaces are sized; at least
                        k */
-    int brief;    /**< 1: few products follow, so that prepare() should take less time than one of them */
+    /** Number of entries of the longest row, if few products follow, so that prepare() should take less time
+     *  than one of them; 0: many products follow */
+    int64_t longest;
 } sp_setup;
 
 /** Arguments of a kernel's run(), which computes one product y := a x. x and y are in the memory a->space and

@@ -124,6 +124,7 @@ static spmm_status cut_long_rows(const sp_setup *setup, sp_rows *s)
     const int64_t rows = setup->a->rows, size = sp_value_size(setup->a->precision);
     const int64_t line = 64 / size;
     int64_t parts = 0;
+    if (setup->longest > 0 && sp_row_parts(setup->longest) == 0) return SPMM_OK;
 #pragma omp parallel for schedule(static) num_threads(setup->threads) reduction(+ : parts)
     for (int64_t i = 0; i < rows; i++) parts += sp_row_parts(s->end[i] - s->begin[i]);
     if ((s->parts = parts) == 0) return SPMM_OK;
@@ -162,9 +163,10 @@ int sp_rows_ranges(const int64_t *begin, const int64_t *end, int64_t rows, int t
 static spmm_status cpu_rows_divide(const sp_setup *setup, sp_rows *s)
 {
     const int64_t rows = setup->a->rows;
+    if (setup->longest > 0) return SPMM_OK;
     const int ranges = sp_rows_ranges(s->begin, s->end, rows, setup->threads);
     if (ranges == setup->threads && !s->row) return SPMM_OK; /* use the matrix's own ranges */
-    return sp_thread_ranges_create_by(setup->csr->irp, rows, ranges, setup->threads, &s->ranges);
+    return sp_thread_ranges_create(setup->csr->irp, rows, ranges, &s->ranges);
 }
 
 /** Makes the choices that depend on the number of columns. */
@@ -275,7 +277,7 @@ static spmm_status cpu_rows_prepare(const sp_setup *setup, sp_rows *s)
     const sp_matrix *const a = setup->a;
     s->col = a->col;
     s->val = a->val;
-    if (setup->brief) {
+    if (setup->longest > 0) {
         TRY(sp_runs_single(a->rows, &s->runs));
     } else {
         s->common = sp_common_value(s->val, a->precision, s->begin, s->end, a->rows, setup->threads);
@@ -284,8 +286,8 @@ static spmm_status cpu_rows_prepare(const sp_setup *setup, sp_rows *s)
     TRY(cut_long_rows(setup, s));
     TRY(cpu_rows_divide(setup, s));
     s->fetch = a->nnz * (sp_value_size(a->precision) + (int64_t)sizeof *a->col) >= LARGE_MATRIX;
-    cpu_rows_choose(a, setup->k, setup->brief, s);
-    if (!setup->brief) narrow(setup, s);
+    cpu_rows_choose(a, setup->k, setup->longest > 0, s);
+    if (setup->longest == 0) narrow(setup, s);
     return SPMM_OK;
 }
 

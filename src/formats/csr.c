@@ -82,7 +82,7 @@ double sp_csr_bytes_of(const sp_sizes *s, spmm_precision precision)
     return 8 * ((double)s->rows + 1) + (double)s->entries * (4 + (double)sp_value_size(precision));
 }
 
-static spmm_status check_sizes(const spmm_csr *a)
+spmm_status sp_csr_check_sizes(const spmm_csr *a)
 {
     if (a->rows < 0 || a->nnz < 0 || a->cols < 0 || a->cols > INT32_MAX)
         return sp_fail(SPMM_ERR_USAGE,
@@ -99,7 +99,7 @@ static spmm_status check_sizes(const spmm_csr *a)
 spmm_status sp_csr_check_starts(const spmm_csr *a, int threads)
 {
     int falls = 0;
-    TRY(check_sizes(a));
+    TRY(sp_csr_check_sizes(a));
     if (a->irp[0] != 0 || a->irp[a->rows] != a->nnz)
         return sp_fail(SPMM_ERR_USAGE, "row starts go from %lld to %lld, expected 0 to nnz = %lld",
                        (long long)a->irp[0], (long long)a->irp[a->rows], (long long)a->nnz);
@@ -128,9 +128,9 @@ static spmm_status wrong_row(const spmm_csr *a, int64_t i)
     return SPMM_OK;
 }
 
-/** Returns 1 if sp_columns_sound() would for rows begin .. end - 1. Compares all consecutive indices in a
- *  loop that the compiler vectorizes: where they do not increase, a row must start. */
-static int rows_sound(const spmm_csr *a, int64_t begin, int64_t end)
+/* Compares all consecutive indices in a loop that the compiler vectorizes: where they do not increase, a row
+ * must start. */
+int sp_csr_rows_sound(const spmm_csr *a, int64_t begin, int64_t end)
 {
     enum { ENTRIES = 4096 };
     const int64_t first = a->irp[begin], last = a->irp[end];
@@ -160,7 +160,7 @@ spmm_status sp_csr_check(const spmm_csr *a, int threads)
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(min : wrong)
     for (int64_t begin = 0; begin < a->rows; begin += ROWS) {
         const int64_t end = a->rows - begin < ROWS ? a->rows : begin + ROWS;
-        if (begin < wrong && !rows_sound(a, begin, end)) wrong = begin;
+        if (begin < wrong && !sp_csr_rows_sound(a, begin, end)) wrong = begin;
     }
     while (wrong < a->rows &&
            sp_columns_sound(a->ja + a->irp[wrong], a->irp[wrong + 1] - a->irp[wrong], a->cols))

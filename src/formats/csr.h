@@ -34,6 +34,14 @@ static inline int sp_columns_sound(const int32_t *ja, int64_t n, int64_t cols)
     return n == 0 || (!bad && ja[0] >= 0 && ja[n - 1] < cols);
 }
 
+/** Returns 1 if sp_columns_sound() would for each of the rows begin .. end - 1, whose starts must be sound.
+ *  Local. */
+int sp_csr_rows_sound(const spmm_csr *a, int64_t begin, int64_t end);
+
+/** Checks the sizes and precision of `a`, and that it has arrays. Local.
+ *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what is wrong) */
+spmm_status sp_csr_check_sizes(const spmm_csr *a);
+
 /** Checks the sizes, precision, arrays and row starts of `a`: irp[0] is 0, the row starts do not decrease,
  *  and irp[rows] is nnz. If the check succeeds, the rows can be read safely. Empty arrays may be NULL. Local.
  *  \param [in] threads  OpenMP threads

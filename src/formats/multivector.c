@@ -290,6 +290,7 @@ spmm_status sp_multivector_axpby(sp_value alpha, const spmm_multivector *x, sp_v
                                  spmm_multivector *y, int threads)
 {
     if (y->k == 0) return SPMM_OK;
+    threads = sp_threads_now(threads);
     if (sp_value_is(alpha, y->precision, 0)) return multiply(beta, y, threads);
     if (y->space == SPMM_CUDA) return sp_cuda_axpby(alpha, x, beta, y, sp_device_stream(SP_STREAM_MAIN));
     if (x->layout != y->layout) {

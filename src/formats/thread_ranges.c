@@ -58,13 +58,10 @@ static void thread_ranges_divide(const load *l, int64_t rows, sp_thread_ranges *
 
 /** Lists the long rows in w->long_row, and sets l->entries[g] to the number of entries of the first g long
  *  rows. */
-static spmm_status find_long_rows(load *l, int64_t rows, int team, sp_thread_ranges *w)
+static spmm_status find_long_rows(load *l, int64_t rows, sp_thread_ranges *w)
 {
     const int64_t *const start = l->row_start;
-    int64_t count = 0;
-#pragma omp parallel for schedule(static) num_threads(team) reduction(+ : count) if (start)
-    for (int64_t i = 0; i < (start ? rows : 0); i++) count += sp_row_parts(start[i + 1] - start[i]) > 0;
-    w->long_rows = count;
+    for (int64_t i = 0; start && i < rows; i++) w->long_rows += sp_row_parts(start[i + 1] - start[i]) > 0;
     TRY(sp_alloc((void **)&w->long_row, w->long_rows, sizeof *w->long_row, "long rows"));
     TRY(sp_alloc((void **)&l->entries, w->long_rows + 1, sizeof *l->entries, "entries of long rows"));
     l->entries[0] = 0;
@@ -79,11 +76,11 @@ static spmm_status find_long_rows(load *l, int64_t rows, int team, sp_thread_ran
 
 spmm_status sp_thread_ranges_create(const int64_t *row_start, int64_t rows, int threads, sp_thread_ranges *w)
 {
-    return sp_thread_ranges_create_by(row_start, rows, threads, 1, w);
+    return sp_thread_ranges_create_for(row_start, rows, INT64_MAX, threads, w);
 }
 
-spmm_status sp_thread_ranges_create_by(const int64_t *row_start, int64_t rows, int threads, int team,
-                                       sp_thread_ranges *w)
+spmm_status sp_thread_ranges_create_for(const int64_t *row_start, int64_t rows, int64_t longest, int threads,
+                                        sp_thread_ranges *w)
 {
     load l = {row_start, w, NULL};
     spmm_status status;
@@ -97,7 +94,7 @@ spmm_status sp_thread_ranges_create_by(const int64_t *row_start, int64_t rows, i
         done);
     TRY_GOTO(sp_alloc((void **)&w->part, (int64_t)threads + 1, sizeof *w->part, "threads' parts of rows"),
              done);
-    TRY_GOTO(find_long_rows(&l, rows, team, w), done);
+    TRY_GOTO(find_long_rows(&l, sp_row_parts(longest) > 0 ? rows : 0, w), done);
     thread_ranges_divide(&l, rows, w);
 done:
     sp_free(l.entries);

@@ -32,10 +32,10 @@ int64_t sp_row_parts(int64_t entries);
  *  \return SPMM_OK, SPMM_ERR_USAGE (threads < 1 or rows < 0), SPMM_ERR_MEMORY */
 spmm_status sp_thread_ranges_create(const int64_t *row_start, int64_t rows, int threads, sp_thread_ranges *w);
 
-/** As sp_thread_ranges_create(), with a team of OpenMP threads that examines the rows.
- *  \param [in] team  >= 1 */
-spmm_status sp_thread_ranges_create_by(const int64_t *row_start, int64_t rows, int threads, int team,
-                                       sp_thread_ranges *w);
+/** As sp_thread_ranges_create(), for rows of at most `longest` entries: if none is long, rows are not
+ *  examined. */
+spmm_status sp_thread_ranges_create_for(const int64_t *row_start, int64_t rows, int64_t longest, int threads,
+                                        sp_thread_ranges *w);
 
 /** Frees the arrays and zeroes *w; accepts NULL and zeroed objects. Local. */
 void sp_thread_ranges_destroy(sp_thread_ranges *w);

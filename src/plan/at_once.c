@@ -42,55 +42,102 @@ static spmm_status check_operands(const spmm_rows *a, const spmm_multivector *x,
     return SPMM_OK;
 }
 
-/** Copies row starts of 32 bits to 64. */
-static spmm_status widen_starts(const int32_t *from, int64_t count, int threads, int64_t **to)
+/** Copies the starts of rows begin .. end to m->irp, if they have 32 bits. Returns 1 if they do not decrease
+ *  and are at most nnz, else 0.
+ *  \param [out] longest  number of entries of the longest of these rows */
+static int take_starts(const spmm_rows *a, int64_t begin, int64_t end, matrix_at_once *m, int64_t *longest)
 {
-    TRY(sp_alloc((void **)to, count, sizeof **to, "row starts"));
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t i = 0; i < count; i++) (*to)[i] = from[i];
-    return SPMM_OK;
+    int64_t *const irp = m->csr.irp;
+    int sound = 1;
+    *longest = 0;
+    if (m->irp)
+        for (int64_t i = begin; i <= end; i++) irp[i] = ((const int32_t *)a->irp)[i];
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t length = irp[i + 1] - irp[i];
+        sound &= length >= 0;
+        if (length > *longest) *longest = length;
+    }
+    return sound && irp[begin] >= 0 && irp[end] <= m->csr.nnz;
 }
 
-/** Copies column indices of 64 bits to 32. An index beyond 32 bits becomes -1, which no matrix has. */
-static spmm_status narrow_columns(const int64_t *from, int64_t count, int threads, int32_t **to)
+/** Copies column indices of 64 bits to m->ja. One beyond 32 bits becomes -1, which no matrix has. */
+static void take_columns(const spmm_rows *a, int64_t begin, int64_t end, matrix_at_once *m)
 {
-    TRY(sp_alloc((void **)to, count, sizeof **to, "column indices"));
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int64_t e = 0; e < count; e++) (*to)[e] = from[e] == (int32_t)from[e] ? (int32_t)from[e] : -1;
-    return SPMM_OK;
+    const int64_t *const from = a->ja;
+    if (!m->ja) return;
+    for (int64_t e = begin; e < end; e++) m->ja[e] = from[e] == (int32_t)from[e] ? (int32_t)from[e] : -1;
+}
+
+/** Checks the indices, and copies those of other widths, in one pass.
+ *  \param [out] longest  number of entries of the longest row
+ *  \return SPMM_OK, SPMM_ERR_USAGE */
+static spmm_status take_indices(const spmm_rows *a, int threads, matrix_at_once *m, int64_t *longest)
+{
+    enum { ROWS = 1024 };
+    const int64_t rows = m->csr.rows;
+    int64_t most = 0;
+    int starts = 1, columns = 1;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(&& : starts, columns) reduction(max : most)
+    for (int64_t begin = 0; begin < rows; begin += ROWS) {
+        const int64_t end = rows - begin < ROWS ? rows : begin + ROWS;
+        int64_t here;
+        if (take_starts(a, begin, end, m, &here)) {
+            take_columns(a, m->csr.irp[begin], m->csr.irp[end], m);
+            columns = columns && sp_csr_rows_sound(&m->csr, begin, end);
+        } else {
+            starts = 0;
+        }
+        if (here > most) most = here;
+    }
+    *longest = most;
+    if (starts && columns) return SPMM_OK;
+    return starts ? sp_csr_check(&m->csr, threads) : sp_csr_check_starts(&m->csr, threads);
 }
 
 static spmm_status take_matrix(const spmm_rows *a, const spmm_multivector *x, const spmm_multivector *y,
-                               int threads, matrix_at_once *m)
+                               int threads, matrix_at_once *m, int64_t *longest)
 {
     int on_gpu;
-    m->csr = (spmm_csr){.rows = y->rows,
-                        .cols = x->rows,
-                        .nnz = index_at(a->irp, a->irp_bytes, y->rows),
-                        .precision = x->precision,
-                        .irp = (int64_t *)(uintptr_t)a->irp,
-                        .ja = (int32_t *)(uintptr_t)a->ja,
-                        .as = (void *)(uintptr_t)a->as};
-    TRY(sp_csr_on_gpu(&m->csr, &on_gpu));
+    spmm_csr *const csr = &m->csr;
+    *csr = (spmm_csr){.rows = y->rows,
+                      .cols = x->rows,
+                      .nnz = index_at(a->irp, a->irp_bytes, y->rows),
+                      .precision = x->precision,
+                      .irp = (int64_t *)(uintptr_t)a->irp,
+                      .ja = (int32_t *)(uintptr_t)a->ja,
+                      .as = (void *)(uintptr_t)a->as};
+    TRY(sp_csr_check_sizes(csr));
+    TRY(sp_csr_on_gpu(csr, &on_gpu));
     if (on_gpu) return sp_fail(SPMM_ERR_USAGE, "%s: a is in GPU memory, expected host memory", function);
-    if (a->irp_bytes == 4) TRY(widen_starts(a->irp, y->rows + 1, threads, &m->irp));
-    if (m->irp) m->csr.irp = m->irp;
-    TRY(sp_csr_check_starts(&m->csr, threads));
-    if (a->ja_bytes == 8) TRY(narrow_columns(a->ja, m->csr.nnz, threads, &m->ja));
-    if (m->ja) m->csr.ja = m->ja;
-    return sp_csr_check(&m->csr, threads);
+    if (a->irp_bytes == 4) {
+        TRY(sp_alloc((void **)&m->irp, csr->rows + 1, sizeof *m->irp, "row starts"));
+        csr->irp = m->irp;
+        m->irp[csr->rows] = csr->nnz; /* no row sets it if there is none */
+    }
+    if (a->ja_bytes == 8) {
+        TRY(sp_alloc((void **)&m->ja, csr->nnz, sizeof *m->ja, "column indices"));
+        csr->ja = m->ja;
+    }
+    return take_indices(a, threads, m, longest);
 }
 
-/** Computes y := a x with the kernel cpu_csr, whose preparation examines row starts alone. */
-static spmm_status multiply(const spmm_csr *a, const spmm_multivector *x, spmm_multivector *y, int threads)
+/** Computes y := a x with the kernel cpu_csr, whose preparation examines few rows.
+ *  \param [in] longest  number of entries of the longest row */
+static spmm_status multiply(const spmm_csr *a, int64_t longest, const spmm_multivector *x,
+                            spmm_multivector *y, int threads)
 {
     const sp_kernel_ops *const ops = sp_kernel_find("cpu_csr")->ops;
     sp_matrix view;
     sp_thread_ranges ranges;
     void *state = NULL;
     sp_matrix_view_csr(a, &view);
-    TRY(sp_thread_ranges_create_by(a->irp, a->rows, threads, threads, &ranges));
-    const sp_setup setup = {.a = &view, .csr = a, .k = x->k, .threads = threads, .most = x->k, .brief = 1};
+    TRY(sp_thread_ranges_create_for(a->irp, a->rows, longest, threads, &ranges));
+    const sp_setup setup = {.a = &view,
+                            .csr = a,
+                            .k = x->k,
+                            .threads = threads,
+                            .most = x->k,
+                            .longest = longest > 0 ? longest : 1};
     spmm_status status = ops->prepare(&setup, &state);
     const sp_launch launch = {.a = &view, .ranges = &ranges, .state = state, .x = x, .y = y};
     if (status == SPMM_OK) status = ops->run(&launch);
@@ -100,8 +147,8 @@ static spmm_status multiply(const spmm_csr *a, const spmm_multivector *x, spmm_m
 }
 
 /** Computes y := alpha a x + beta y via row-major copies of x and of the product, where these are needed. */
-static spmm_status apply_at_once(const spmm_csr *a, double alpha, const spmm_multivector *x, double beta,
-                                 spmm_multivector *y, int threads)
+static spmm_status apply_at_once(const spmm_csr *a, int64_t longest, double alpha, const spmm_multivector *x,
+                                 double beta, spmm_multivector *y, int threads)
 {
     spmm_multivector rows = {.rows = 0}, product = {.rows = 0};
     const spmm_multivector *from = x;
@@ -112,11 +159,11 @@ static spmm_status apply_at_once(const spmm_csr *a, double alpha, const spmm_mul
         from = &rows;
     }
     if (alpha == 1 && beta == 0 && y->layout == SPMM_ROW_MAJOR) {
-        status = multiply(a, from, y, threads);
+        status = multiply(a, longest, from, y, threads);
         goto done;
     }
     TRY_GOTO(spmm_multivector_create(y->rows, y->k, y->precision, SPMM_CPU, &product), done);
-    TRY_GOTO(multiply(a, from, &product, threads), done);
+    TRY_GOTO(multiply(a, longest, from, &product, threads), done);
     status = sp_multivector_axpby(sp_value_of(alpha, a->precision), &product, sp_value_of(beta, a->precision),
                                   y, threads);
 done:
@@ -142,12 +189,13 @@ spmm_status spmm_rows_apply(const spmm_rows *a, double alpha, const spmm_multive
 {
     SP_DEFAULT_FP;
     matrix_at_once m = {.irp = NULL};
+    int64_t longest = 0;
     TRY(sp_fork_check(function));
     if (threads != 0) TRY(sp_threads_check("threads", threads));
     TRY(check_operands(a, x, y));
     const int now = threads_for(a, x, y, threads);
-    spmm_status status = take_matrix(a, x, y, now, &m);
-    if (status == SPMM_OK && x->k > 0) status = apply_at_once(&m.csr, alpha, x, beta, y, now);
+    spmm_status status = take_matrix(a, x, y, now, &m, &longest);
+    if (status == SPMM_OK && x->k > 0) status = apply_at_once(&m.csr, longest, alpha, x, beta, y, now);
     sp_free(m.irp);
     sp_free(m.ja);
     return status;

@@ -2,6 +2,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "base/threads.h"
 #include "base/status.h"
 #include "base/fp_environment.h"
 #include "base/memory.h"
@@ -143,7 +144,7 @@ static spmm_status update_rows_compare(spmm_plan *p, const spmm_rows *r, const i
     /* products that are queued read the values, and arrays on a GPU may be written by queued work */
     TRY(sp_product_wait(p->forward));
     if (on_gpu) return compare_on_gpu(p->own, r, found);
-    compare_on_host(block, r, p->forward->threads, found);
+    compare_on_host(block, r, sp_threads_now(p->forward->threads), found);
     return SPMM_OK;
 }
 
@@ -152,7 +153,7 @@ static spmm_status take_values(spmm_plan *p, const void *values)
     const spmm_csr *const block = &p->forward->block->csr;
     if (p->own && p->own->on_gpu)
         return sp_device_copy(p->own->on_gpu->csr.as, values, block->nnz * sp_value_size(block->precision));
-    copy_on_host(block, values, p->forward->threads);
+    copy_on_host(block, values, sp_threads_now(p->forward->threads));
     return SPMM_OK;
 }
 
