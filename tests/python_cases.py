@@ -569,6 +569,10 @@ def _():
     with Plan(comm, on_root(A), 4, format="csr", kernel="cpu_csr") as plan:
         assert plan.kernel == "cpu_csr" and plan.kernels == {4: "cpu_csr"}
     refused(spmm_mpi.Error, "no kernel supports that format", Plan, comm, on_root(A), 4, format="sell")
+    for k in (4, None):
+        refused(spmm_mpi.Error, "no kernel cpu_crs: see --list-kernels", Plan, comm, on_root(A), k, kernel="cpu_crs")
+        refused(spmm_mpi.Error, "options.threads = 99999: expected 1 to ", Plan, comm, on_root(A), k, threads=99999)
+        refused(spmm_mpi.Error, "is for another device or format", Plan, comm, on_root(A), k, kernel="csr_rows")
     refused(TypeError, "kernel is 3", Plan, comm, on_root(A), 4, kernel=3)
     refused(spmm_mpi.Error, "cpu_nothing", Plan, comm, on_root(A), 4, kernel="cpu_nothing")
     refused(ValueError, "rows is 'columns', expected root or distributed", Plan, comm, on_root(A), 4, rows="columns")

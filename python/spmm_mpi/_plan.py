@@ -221,6 +221,9 @@ class Plan:
             self._comm = comm.Dup()
         try:
             self._open(device)
+            if not self._columns:  # else the products of these K are set up at once
+                _, error = attempt(self._try_options)
+                agree(self._comm, error)
             if self._cut_by is not None:
                 self._cut = matrix.RankCut()
                 self._cut.create(self._comm, mine, self._cut_by, max(self._columns, default=8), self._options)
@@ -300,6 +303,23 @@ class Plan:
                 if device != "auto" or error.status != c.Status.NO_DEVICE:
                     raise
                 self._options.device, self._options.stream = c.CPU, None
+
+    def _try_options(self):
+        """Makes a plan of a matrix with one entry, so that wrong options are refused now and not by the first
+        product. Local."""
+        options, one = c.Options.from_buffer_copy(self._options), np.ones(1, np.float64)
+        options.products, options.column_blocks, options.stream = 1, 0, None
+        options.reduce = options.exchange = 0  # of several ranks
+        if not (options.kernel or options.threads or options.format or options.transport):
+            return
+        entry = matrix.Entries((1, 1), np.array([0, 1]), np.zeros(1, np.int32), one)
+        block = c.Block(entry.csr(), 1, 1, 0, 0, 0, 1, 1, 1, 0)
+        handle, lib = ctypes.c_void_p(), c.loaded()
+        with duplicating:
+            status = lib.spmm_plan_create_extended(c.comm_handle(world.own()), ctypes.byref(block), 1, ctypes.byref(options),
+                                                   ctypes.byref(self._study), ctypes.byref(handle))
+        lib.check(status)
+        lib.spmm_plan_destroy(handle)
 
     def _describe(self, rows):
         block = self._block.struct
