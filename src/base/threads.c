@@ -130,30 +130,36 @@ static int64_t coarse_nanoseconds(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* Processes in other cpusets may keep all cores of the system busy and take none from this process. So their
- * number counts only if threads of this process had to leave a core. */
-int sp_threads_now(int planned)
+/** Returns the number of cores that other processes leave to a team that now has `team` threads; INT_MAX if
+ *  this process did not have to wait. Processes in other cpusets may keep all cores of the system busy and
+ *  take none from this process, so their number counts only if threads of this process had to leave a
+ *  core. */
+static int cores_left(int team)
 {
-    enum { PERIOD = 10000000, OFTEN = 2 };
-    static _Atomic int64_t last;
+    enum { OFTEN = 2 };
     static _Atomic long switches;
-    static atomic_int limit = INT_MAX;
     struct rusage use;
-    const int64_t now = coarse_nanoseconds();
-    int64_t before = last;
-    if (planned < 2) return planned;
-    if (now - before < PERIOD || !atomic_compare_exchange_strong(&last, &before, now))
-        return planned < limit ? planned : limit;
     getrusage(RUSAGE_SELF, &use);
     const long forced = use.ru_nivcsw - atomic_exchange(&switches, use.ru_nivcsw);
-    int most = INT_MAX;
-    if (forced >= (limit < planned ? 1 : OFTEN)) {
-        const int team = planned < limit ? planned : limit;
-        const int left = (int)sysconf(_SC_NPROCESSORS_ONLN) + team - running_threads();
-        if (left < planned) most = left > 1 ? left : 1;
-    }
-    limit = most;
-    return planned < most ? planned : most;
+    return forced < OFTEN ? INT_MAX : (int)sysconf(_SC_NPROCESSORS_ONLN) + team - running_threads();
+}
+
+/* Two looks must agree, and an eighth of the cores must be taken: daemons run for moments, and a team whose
+ * size changes takes time to start. */
+int sp_threads_now(int planned)
+{
+    enum { PERIOD = 10000000 };
+    static _Atomic int64_t last;
+    static atomic_int limit = INT_MAX, earlier = INT_MAX;
+    const int64_t now = coarse_nanoseconds();
+    int64_t before = last;
+    const int team = planned < limit ? planned : limit;
+    if (planned < 2 || now - before < PERIOD || !atomic_compare_exchange_strong(&last, &before, now))
+        return team;
+    const int left = cores_left(team), first = atomic_exchange(&earlier, left);
+    const int most = left > first ? left : first;
+    limit = 8.0 * most > 7.0 * planned ? INT_MAX : most > 1 ? most : 1;
+    return planned < limit ? planned : limit;
 }
 
 spmm_status sp_threads_check(const char *what, int64_t threads)
