@@ -42,22 +42,18 @@ static spmm_status check_operands(const spmm_rows *a, const spmm_multivector *x,
     return SPMM_OK;
 }
 
-/** Copies the starts of rows begin .. end to m->irp, if they have 32 bits. Returns 1 if they do not decrease
- *  and are at most nnz, else 0.
+/** Returns 1 if the starts of rows begin .. end do not decrease and are from 0 to nnz, else 0.
  *  \param [out] longest  number of entries of the longest of these rows */
-static int take_starts(const spmm_rows *a, int64_t begin, int64_t end, matrix_at_once *m, int64_t *longest)
+static int check_starts(const spmm_csr *a, int64_t begin, int64_t end, int64_t *longest)
 {
-    int64_t *const irp = m->csr.irp;
-    int sound = 1;
+    int sound = a->irp[begin] >= 0 && a->irp[end] <= a->nnz;
     *longest = 0;
-    if (m->irp)
-        for (int64_t i = begin; i <= end; i++) irp[i] = ((const int32_t *)a->irp)[i];
     for (int64_t i = begin; i < end; i++) {
-        const int64_t length = irp[i + 1] - irp[i];
+        const int64_t length = a->irp[i + 1] - a->irp[i];
         sound &= length >= 0;
         if (length > *longest) *longest = length;
     }
-    return sound && irp[begin] >= 0 && irp[end] <= m->csr.nnz;
+    return sound;
 }
 
 /** Copies column indices of 64 bits to m->ja. One beyond 32 bits becomes -1, which no matrix has. */
@@ -68,7 +64,7 @@ static void take_columns(const spmm_rows *a, int64_t begin, int64_t end, matrix_
     for (int64_t e = begin; e < end; e++) m->ja[e] = from[e] == (int32_t)from[e] ? (int32_t)from[e] : -1;
 }
 
-/** Checks the indices, and copies those of other widths, in one pass.
+/** Checks the indices, and copies those of other widths.
  *  \param [out] longest  number of entries of the longest row
  *  \return SPMM_OK, SPMM_ERR_USAGE */
 static spmm_status take_indices(const spmm_rows *a, int threads, matrix_at_once *m, int64_t *longest)
@@ -77,17 +73,24 @@ static spmm_status take_indices(const spmm_rows *a, int threads, matrix_at_once 
     const int64_t rows = m->csr.rows;
     int64_t most = 0;
     int starts = 1, columns = 1;
-#pragma omp parallel for schedule(static) num_threads(threads) reduction(&& : starts, columns) reduction(max : most)
-    for (int64_t begin = 0; begin < rows; begin += ROWS) {
-        const int64_t end = rows - begin < ROWS ? rows : begin + ROWS;
-        int64_t here;
-        if (take_starts(a, begin, end, m, &here)) {
-            take_columns(a, m->csr.irp[begin], m->csr.irp[end], m);
-            columns = columns && sp_csr_rows_sound(&m->csr, begin, end);
-        } else {
-            starts = 0;
+#pragma omp parallel num_threads(threads)
+    {
+        if (m->irp) {
+#pragma omp for schedule(static)
+            for (int64_t i = 0; i <= rows; i++) m->irp[i] = ((const int32_t *)a->irp)[i];
         }
-        if (here > most) most = here;
+#pragma omp for schedule(static) reduction(&& : starts, columns) reduction(max : most)
+        for (int64_t begin = 0; begin < rows; begin += ROWS) {
+            const int64_t end = rows - begin < ROWS ? rows : begin + ROWS;
+            int64_t here;
+            if (check_starts(&m->csr, begin, end, &here)) {
+                take_columns(a, m->csr.irp[begin], m->csr.irp[end], m);
+                columns = columns && sp_csr_rows_sound(&m->csr, begin, end);
+            } else {
+                starts = 0;
+            }
+            if (here > most) most = here;
+        }
     }
     *longest = most;
     if (starts && columns) return SPMM_OK;
@@ -112,7 +115,6 @@ static spmm_status take_matrix(const spmm_rows *a, const spmm_multivector *x, co
     if (a->irp_bytes == 4) {
         TRY(sp_alloc((void **)&m->irp, csr->rows + 1, sizeof *m->irp, "row starts"));
         csr->irp = m->irp;
-        m->irp[csr->rows] = csr->nnz; /* no row sets it if there is none */
     }
     if (a->ja_bytes == 8) {
         TRY(sp_alloc((void **)&m->ja, csr->nnz, sizeof *m->ja, "column indices"));
