@@ -1,6 +1,7 @@
 """What the Python package computes and refuses, compared with SciPy: run by tests/test_python.py under mpirun."""
 import gc
 import pickle
+import threading
 import unittest.mock
 import warnings
 
@@ -14,6 +15,7 @@ from python_ranks import A, Skipped, X, case, comm, in_threads, module, near, on
 from spmm_mpi import Plan, _gpu_matrix as gpu_matrix
 from spmm_mpi._library import comm_type, loaded, newer
 from spmm_mpi._matrix import RankCut
+from spmm_mpi import _plan
 from spmm_mpi._plan import STAGES
 
 # ---- threads ----
@@ -796,14 +798,44 @@ def leaves_by_an_exception():
             raise ZeroDivisionError
 
 
-@case("a plan that is forgotten is warned of")
+@case("a plan that is forgotten is closed on one rank, and warned of on several")
 def _():
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
         plan = Plan(comm, on_root(A), 4)
         del plan
         gc.collect()
-    assert any(w.category is ResourceWarning and "not closed" in str(w.message) for w in found), found
+    warned = any(w.category is ResourceWarning and "not closed" in str(w.message) for w in found)
+    assert warned == (comm.size > 1) and bool(_plan.lost) == (comm.size > 1 and comm.rank == 0), found
+    _plan.lost.clear()
+
+
+@case("a plan of one rank is closed by del, by the collector, in another thread, and while a product is between begin and end")
+def _():
+    a, x = random_matrix(40, 40, np.float64, 0.2), random_x(40, 2)
+    closed = []
+
+    def dropped_by(way):
+        plan = Plan(MPI.COMM_SELF, a, **({"k": 2} if way == "begun" else {}))
+        near(plan @ x, a @ x)
+        block = plan._block
+        if way == "circle":
+            plan.itself = plan
+        if way == "begun":
+            plan.begin(x, out=np.empty_like(x))
+        closed.append(block)
+    for way in ("del", "circle", "begun") * 20:
+        dropped_by(way)
+    gc.collect()
+    thread = threading.Thread(target=dropped_by, args=("circle",))
+    thread.start()
+    thread.join()
+    thread = threading.Thread(target=gc.collect)
+    thread.start()
+    thread.join()
+    with Plan(MPI.COMM_SELF, a) as plan:  # closes what another thread could not
+        near(plan @ x, a @ x)
+    assert len(closed) == 61 and not any(block.struct.csr.irp or block.held for block in closed) and not _plan.dropped
 
 
 # ---- functions of newer versions of libspmm ----

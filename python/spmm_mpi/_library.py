@@ -386,6 +386,15 @@ def without_mpi():
         return False
 
 
+def may_call_mpi():
+    """Whether MPI allows calls from this thread; also true if libspmm has no MPI, in a forked process, and after
+    MPI_Finalize, when plans are freed without MPI."""
+    if without_mpi() or forked:
+        return True
+    from mpi4py import MPI
+    return MPI.Is_finalized() or MPI.Query_thread() == MPI.THREAD_MULTIPLE or MPI.Is_thread_main()
+
+
 def mpi_runs():
     """Whether communicators can be used, i.e. MPI has not been finalized."""
     if without_mpi():

@@ -4,8 +4,11 @@ In a collective function each rank does its local work and catches its exception
 their exceptions (agree()). In a product of a plan for a single K they do not: a rank whose X is wrong calls
 spmm_apply() with NULL, which takes part in the exchange of rows and notifies the neighbors. Python's garbage
 collector must not call collective functions, because it runs at different times on different ranks."""
+import atexit
+import collections
 import ctypes
 import functools
+import sys
 import threading
 import warnings
 
@@ -36,6 +39,30 @@ def serialized(method):
         with self._lock:
             return method(self, *arguments, **named)
     return alone
+
+
+# ---- plans that are not closed ----
+
+dropped = collections.deque()  # plans of one rank that nothing refers to
+lost = []  # texts of plans of several ranks that nothing refers to
+
+
+def close_dropped():
+    """Closes the plans of one rank that nothing refers to, unless this thread must not call MPI: then a later
+    call closes them."""
+    while dropped and c.may_call_mpi():
+        try:
+            plan = dropped.popleft()
+        except IndexError:  # another thread has closed it
+            return
+        plan.close()
+
+
+@atexit.register
+def tell_lost():
+    if lost and not c.forked:
+        print(f"spmm_mpi: {len(lost)} plan{'s' * (len(lost) > 1)} of several ranks {'were' if len(lost) > 1 else 'was'} not closed, and kept "
+              f"memory until now: close() or `with` on all ranks: {lost[0]}", file=sys.stderr)
 
 
 # ---- arguments ----
@@ -171,7 +198,8 @@ class Plan:
 
     Close a plan by close(), collectively, or use it as a context manager: `with Plan(...) as plan`. After an
     exception, the context manager does not close the plan, because the other ranks may be elsewhere in the
-    program. A plan that is never closed keeps its memory until the process ends.
+    program. A plan of one rank is also closed when nothing refers to it any more. A plan of several ranks that
+    is never closed keeps its memory until the process ends, which then says so.
 
     Threads take turns: each call waits for the calls of other threads to the same plan and, on a GPU, to any
     plan on the GPU. With several ranks, the program must make sure that all ranks make the same calls in the
@@ -189,6 +217,7 @@ class Plan:
         self._cut, self._stages, self._left, self._results = None, [], 0, arrays.Results()
         self._at_once = False  # whether products are computed without an spmm_plan
         self._version = 0  # of the values: counts what may have changed them
+        close_dropped()
         comm, A = comm_and_matrix(comm, A)
         if rows == "root" and comm.size == 1 and (cut is None or gpu_matrix.is_on_gpu(A)):
             rows = "distributed"  # the only rank has all rows; nothing must be sent through host memory
@@ -936,10 +965,17 @@ class Plan:
             self.close()
 
     def __del__(self):
-        # freeing a plan is collective, but ranks collect garbage at different times: the plan stays until the
+        if getattr(self, "_closed", True) or sys.is_finalizing():
+            return
+        if self._comm.size == 1:
+            dropped.append(self)
+            close_dropped()
+            return
+        # freeing the plan is collective, but ranks collect garbage at different times: it stays until the
         # process ends
-        if not getattr(self, "_closed", True):
-            warnings.warn("a spmm_mpi.Plan was not closed: its memory is lost until the process ends", ResourceWarning)
+        if self._rank == 0:
+            lost.append(repr(self))
+        warnings.warn("a spmm_mpi.Plan of several ranks was not closed: its memory is lost until the process ends", ResourceWarning)
 
 
 class Transposed:
