@@ -183,6 +183,9 @@ for what, code in (("that never closes its plan", ""), ("that leaves a circle of
     with test(f"a program {what} ends well"):
         done = python("-W", "ignore::ResourceWarning", scratch("end.py", END + code + "\n"), ranks=3, limit=60)
         equal((done.returncode, done.stdout.count("right")), (0, 3), done.stdout[-1500:])
+with test("a program that loses plans of several ranks names them at its end"):
+    done = python("-W", "ignore::ResourceWarning", scratch("lost.py", END + "plan.itself = plan\ndel plan\n"), ranks=2, limit=60)
+    equal((done.returncode, done.stdout.count("1 plan of several ranks was not closed")), (0, 1), done.stdout[-1500:])
 with test("a product after MPI_Finalize is refused"):
     done = python(scratch("end.py", END + "MPI.Finalize()\ntry:\n    plan @ x\nexcept spmm_mpi.Error as error:\n    print(error)\n"),
                   ranks=2, limit=60)

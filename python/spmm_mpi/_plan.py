@@ -8,6 +8,7 @@ import atexit
 import collections
 import ctypes
 import functools
+import gc
 import sys
 import threading
 import warnings
@@ -60,6 +61,7 @@ def close_dropped():
 
 @atexit.register
 def tell_lost():
+    gc.collect()  # plans in circles of references are lost, too
     if lost and not c.forked:
         print(f"spmm_mpi: {len(lost)} plan{'s' * (len(lost) > 1)} of several ranks {'were' if len(lost) > 1 else 'was'} not closed, and kept "
               f"memory until now: close() or `with` on all ranks: {lost[0]}", file=sys.stderr)
