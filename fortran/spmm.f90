@@ -157,7 +157,7 @@ module spmm
   public :: spmm_block_from_rows, spmm_plan_view_text, spmm_plan_diagonal, spmm_multivector_scale_rows
   public :: spmm_plan_set_k, spmm_plan_x_create_k, spmm_plan_y_create_k
   public :: spmm_apply, spmm_apply_begin, spmm_apply_end, spmm_apply_transposed, spmm_plan_update_values
-  public :: spmm_plan_update_rows
+  public :: spmm_plan_update_rows, spmm_rows_apply
 
   ! call spmm_multivector_pointer(v, p, status): p(ld, rows), real(real64) or real(real32), points to the rows
   ! of a multivector in host memory, without ghost rows. If the multivector has elements of another type or is
@@ -323,6 +323,15 @@ module spmm
       type(c_ptr), value :: r
       integer(c_int64_t), value :: ldr
       type(spmm_multivector), intent(inout) :: y
+      integer(c_int) :: status
+    end function
+    function c_rows_apply(a, alpha, x, beta, y, threads) bind(c, name="spmm_rows_apply") result(status)
+      import
+      type(spmm_rows), intent(in) :: a
+      real(c_double), value :: alpha, beta
+      type(spmm_multivector), intent(in) :: x
+      type(spmm_multivector), intent(inout) :: y
+      integer(c_int), value :: threads
       integer(c_int) :: status
     end function
     function c_multivector_axpby(alpha, x, beta, y) bind(c, name="spmm_multivector_axpby") result(status)
@@ -754,6 +763,16 @@ contains
     place = c_null_ptr
     if (size(r, 2, c_int64_t) >= x%k .and. size(r) > 0) place = c_loc(r)
     status = c_multivector_times(alpha, x, place, size(r, 1, c_int64_t), beta, y)
+  end subroutine
+
+  subroutine spmm_rows_apply(a, alpha, x, beta, y, threads, status)
+    type(spmm_rows), intent(in) :: a
+    real(c_double), intent(in) :: alpha, beta
+    type(spmm_multivector), intent(in) :: x
+    type(spmm_multivector), intent(inout) :: y
+    integer(c_int), intent(in) :: threads
+    integer(c_int), intent(out) :: status
+    status = c_rows_apply(a, alpha, x, beta, y, threads)
   end subroutine
 
   subroutine spmm_multivector_axpby(alpha, x, beta, y, status)

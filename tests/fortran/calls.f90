@@ -26,6 +26,7 @@ program calls
   call pointers()
   call dense()
   call block_of_rows()
+  call product_at_once()
   call plans()
   call wrong_plans()
   call products()
@@ -367,6 +368,31 @@ contains
     map = 2 * ranks
     call spmm_block_from_rows(MPI_COMM_WORLD, 2_int64, 2_int64, SPMM_F64, part, block, status)
     call fails("a column beyond the last", SPMM_ERR_USAGE, "spmm_block_from_rows: part[1].map[0] is")
+  end subroutine
+
+  ! Multiplies the matrix ((2, 0), (3, 4)) in the program's own arrays by X = ((1, 2), (1, 2)).
+  subroutine product_at_once()
+    integer(c_int32_t), target :: irp(3), ja(3)
+    real(real64), target :: as(3)
+    type(spmm_multivector) :: x, y
+    real(real64), pointer :: px(:, :), py(:, :)
+    irp = [0, 1, 3]
+    ja = [0, 0, 1]
+    as = [2, 3, 4]
+    call spmm_multivector_create(2_int64, 2_int64, SPMM_F64, SPMM_CPU, x, status)
+    call spmm_multivector_create(2_int64, 2_int64, SPMM_F64, SPMM_CPU, y, status)
+    call spmm_multivector_pointer(x, px, status)
+    call spmm_multivector_pointer(y, py, status)
+    px(1, :) = 1
+    px(2, :) = 2
+    call spmm_rows_apply(spmm_rows(irp=c_loc(irp), ja=c_loc(ja), as=c_loc(as)), 10.0_real64, x, 0.0_real64, y, 1, status)
+    call check("rows are multiplied without a plan", status == SPMM_OK .and. all(abs(py(1, :) - [20, 70]) < 1e-12_real64) .and. &
+               all(abs(py(2, :) - [40, 140]) < 1e-12_real64))
+    ja(3) = 0
+    call spmm_rows_apply(spmm_rows(irp=c_loc(irp), ja=c_loc(ja), as=c_loc(as)), 1.0_real64, x, 0.0_real64, y, 1, status)
+    call fails("a column twice in a row", SPMM_ERR_USAGE, "columns must increase within a row")
+    call spmm_multivector_destroy(x)
+    call spmm_multivector_destroy(y)
   end subroutine
 
   ! Updates the plan by the block's rows with twice the values, with another pattern, and with the first values.
