@@ -282,6 +282,8 @@ static uint64_t run(fp_environment caller, fp_environment workers)
 
 int main(int argc, char **argv)
 {
+    /* teams of other sizes would have new threads, which have none of the environments that are set here */
+    setenv("OMP_DYNAMIC", "false", 1);
     static const char *const names[] = {"the default environment",
                                         "trapped exceptions",
                                         "flushed subnormal numbers",

@@ -6,6 +6,7 @@
  * limit: 240 */
 #include <omp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -459,6 +460,44 @@ static int fork_first(void)
     _exit(failed);
 }
 
+/** Computes by teams of sp_threads_now() threads until that is less than a team of all cores, or for 20 s.
+ *  \return the last number of threads */
+static int threads_beside_others(int all)
+{
+    const double start = omp_get_wtime();
+    int now = all;
+    while (now == all && omp_get_wtime() - start < 20) {
+        now = sp_threads_now(all);
+#pragma omp parallel num_threads(now)
+        for (volatile int i = 0; i < 100000; i++) (void)0;
+    }
+    return now;
+}
+
+static void test_beside_others(void)
+{
+    enum { EACH = 4 };
+    const int cores = (int)sysconf(_SC_NPROCESSORS_ONLN), all = cores > 1 ? cores : 2;
+    pid_t busy[EACH * 64];
+    const int count = cores < 64 ? EACH * cores : 0;
+    if (count == 0 || size > 1) {
+        SKIP("busy processes", "one rank starts them, on few cores");
+        return;
+    }
+    TEST("a team has fewer threads while other processes keep all cores busy") {
+        for (int i = 0; i < count; i++)
+            if ((busy[i] = fork()) == 0) {
+                alarm(60);
+                for (;;) (void)0;
+            }
+        CHECK(threads_beside_others(all) < all);
+        for (int i = 0; i < count; i++) {
+            kill(busy[i], SIGKILL);
+            waitpid(busy[i], NULL, 0);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     const int first = fork_first();
@@ -470,6 +509,7 @@ int main(int argc, char **argv)
     if (level == MPI_THREAD_MULTIPLE) test_first_calls();
     test_refusal();
     test_share();
+    test_beside_others();
     TEST("a process that is forked before the library is used may use it") CHECK_INT(first, 0);
     test_fork();
     if (level == MPI_THREAD_MULTIPLE) {

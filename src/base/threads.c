@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
@@ -144,6 +145,14 @@ static int cores_left(int team)
     return forced < OFTEN ? INT_MAX : (int)sysconf(_SC_NPROCESSORS_ONLN) + team - running_threads();
 }
 
+static int is_fixed; /* 1: OMP_DYNAMIC is false */
+
+static void find_fixed(void)
+{
+    const char *const told = getenv("OMP_DYNAMIC");
+    is_fixed = told && strcasecmp(told, "false") == 0;
+}
+
 /* Two looks must agree, and an eighth of the cores must be taken: daemons run for moments, and a team whose
  * size changes takes time to start. */
 int sp_threads_now(int planned)
@@ -153,6 +162,9 @@ int sp_threads_now(int planned)
     static atomic_int limit = INT_MAX, earlier = INT_MAX;
     const int64_t now = coarse_nanoseconds();
     int64_t before = last;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, find_fixed);
+    if (is_fixed) return planned;
     const int team = planned < limit ? planned : limit;
     if (planned < 2 || now - before < PERIOD || !atomic_compare_exchange_strong(&last, &before, now))
         return team;

@@ -90,8 +90,9 @@ spmm_status sp_threads_try(int threads);
 int sp_threads_quota(const char *path);
 
 /** Returns how many of a team's `planned` threads should compute now: fewer if other processes keep cores
- *  busy and have kept this process waiting, because a team is as slow as its last thread. Looks at the system
- *  every 10 milliseconds at most. Local; any thread may call it. */
+ *  busy and have kept this process waiting, because a team is as slow as its last thread. All of them if the
+ *  environment variable OMP_DYNAMIC is "false". Looks at the system every 10 milliseconds at most. Local; any
+ *  thread may call it. */
 int sp_threads_now(int planned);
 
 #endif
