@@ -347,6 +347,9 @@ def _():
             plan.prepare(later)
             assert plan._options.products == STAGES[2] and not plan._stages
             near(plan @ x[:, :later], y[:, :later])
+    with Plan(MPI.COMM_SELF, a, format="ell") as plan:
+        near(plan @ x, y)
+        assert plan.kernel == "cpu_ell"
     for given in ({"k": 8}, {"k": [2, 8]}, {"products": 30}, {"kernel": "cpu_csr"}, {"plan": "quick"}):
         with Plan(MPI.COMM_SELF, a, **given) as plan:
             near(plan @ x, y)

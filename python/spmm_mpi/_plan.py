@@ -222,7 +222,7 @@ class Plan:
         close_dropped()
         comm, A = comm_and_matrix(comm, A)
         if rows == "root" and comm.size == 1 and (cut is None or gpu_matrix.is_on_gpu(A)):
-            rows = "distributed"  # the only rank has all rows; nothing must be sent through host memory
+            rows = "distributed"  # the only rank has all rows; none must be sent
             if isinstance(cut, str) and cut in c.WORDS["cut"]:
                 cut = None  # one rank moves no rows
         given = {"device": device, "format": format, "kernel": kernel, "threads": threads, "exchange": exchange,
@@ -268,7 +268,8 @@ class Plan:
             if self._by_stages and (self._options.device == c.CPU or self._dtype == np.float64):
                 self._stages = list(STAGES)
                 self._next_stage()
-                self._at_once = self._options.device == c.CPU and c.loaded().spmm_rows_apply is not None
+                # (in a format that the caller asked for, products need a plan)
+                self._at_once = self._options.device == c.CPU and not self._options.format and c.loaded().spmm_rows_apply is not None
             # the greatest one first: its plan serves the others
             for one in sorted(self._columns, reverse=True):
                 self._products[one] = Product(self, one, self._plan_for(one))
