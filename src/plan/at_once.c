@@ -64,7 +64,7 @@ static void take_columns(const spmm_rows *a, int64_t begin, int64_t end, matrix_
     for (int64_t e = begin; e < end; e++) m->ja[e] = from[e] == (int32_t)from[e] ? (int32_t)from[e] : -1;
 }
 
-/** Checks the indices, and copies those of other widths.
+/** Checks the indices, and copies indices of other widths.
  *  \param [out] longest  number of entries of the longest row
  *  \return SPMM_OK, SPMM_ERR_USAGE */
 static spmm_status take_indices(const spmm_rows *a, int threads, matrix_at_once *m, int64_t *longest)

@@ -100,8 +100,8 @@ typedef struct trials {
     const spmm_plan_options *options;
     const spmm_plan_study *study;
     sp_product *first;      /* product of variant 0, until it is tried */
-    sp_decisions decisions; /* those of variant 0 */
-    const char *kernel;     /* its kernel, transport and reduction */
+    sp_decisions decisions; /* the decisions of variant 0 */
+    const char *kernel;     /* the kernel, transport and reduction of variant 0 */
     spmm_transport transport;
     spmm_reduce reduce;
     variant variant[SP_MOST_VARIANTS];

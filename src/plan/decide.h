@@ -8,8 +8,8 @@
 enum { SP_MOST_VARIANTS = 4 };
 
 /** Creates a product: takes its decisions in the order of product/decisions.h, up to SP_DECIDES_REDUCE, and
- *  lists its steps. spmm_plan_create_extended() explains the options, of which `exchange` is ignored: a->kind
- *  is used instead.
+ *  lists its steps. spmm_plan_create_extended() explains the options. options->exchange is ignored;
+ *  a->kind is used instead.
  *
  *  Collective over a->grid->comm.
  *  \param [in]  a        must outlive the product

@@ -13,8 +13,8 @@
  *  \return the same status on every rank, as for sp_product_create() */
 typedef spmm_status sp_decider(sp_product *p, sp_decision *row);
 
-/** Decides whether the ranks of each node share X. If they do, sets p->node, sets p->moves and p->local to
- *  those of p->node, and creates p->exchange. SPMM_TRANSPORT_AUTO shares X between CPUs if at least two ranks
+/** Decides whether the ranks of each node share X. If they do, sets p->node, points p->moves and p->local
+ *  into it, and creates p->exchange. SPMM_TRANSPORT_AUTO shares X between CPUs if at least two ranks
  *  of a process column are on one node, unless all ranks are on one node and need only few, scattered rows
  *  from each other, or rows travel as f32 (sp_plan_rounds()). */
 sp_decider sp_decide_memory;

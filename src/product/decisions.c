@@ -3,7 +3,7 @@
 
 #include <stdarg.h>
 
-#define WORD(id, word, what) word,
+#define WORD(id, word) word,
 const char *const sp_decision_words[SP_DECISIONS] = {SP_DECISION_LIST(WORD)};
 #undef WORD
 

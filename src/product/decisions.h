@@ -6,18 +6,22 @@
 
 #include "base/trial.h"
 
-/** The decisions in the order in which they are taken; each may depend on the decisions before it.
- *  D(identifier, word, what is decided) */
-#define SP_DECISION_LIST(D)                                                                           \
-    D(SP_DECIDES_MEMORY, "memory", "whether the ranks of a node keep X in common memory")             \
-    D(SP_DECIDES_COLUMNS, "columns", "the number of blocks of columns in which X is exchanged")       \
-    D(SP_DECIDES_KERNEL, "kernel", "the kernel and its format")                                       \
-    D(SP_DECIDES_TRANSPORT, "transport", "the transport of rows, between GPUs also its backend")      \
-    D(SP_DECIDES_REDUCE, "reduce", "the method by which partial Y are added")                         \
-    D(SP_DECIDES_VARIANT, "variant", "the exchange, the blocks of columns and the overlap of a plan") \
-    D(SP_DECIDES_NARROW, "narrow", "the kernel for few columns, decided when these are asked for")
+/** The decisions in the order in which they are taken; each may depend on the decisions before it:
+ *  D(identifier, word). memory: whether the ranks of a node keep X in common memory; columns: the number of
+ *  blocks of columns in which X is exchanged; kernel: the kernel and its format; transport: the transport of
+ *  rows, between GPUs also its backend; reduce: the method by which partial Y are added; variant: the
+ *  exchange, the blocks of columns and the overlap of a plan; narrow: the kernel for few columns, decided
+ *  when products of few columns are asked for. */
+#define SP_DECISION_LIST(D)              \
+    D(SP_DECIDES_MEMORY, "memory")       \
+    D(SP_DECIDES_COLUMNS, "columns")     \
+    D(SP_DECIDES_KERNEL, "kernel")       \
+    D(SP_DECIDES_TRANSPORT, "transport") \
+    D(SP_DECIDES_REDUCE, "reduce")       \
+    D(SP_DECIDES_VARIANT, "variant")     \
+    D(SP_DECIDES_NARROW, "narrow")
 
-#define SP_DECISION_ID(id, word, what) id,
+#define SP_DECISION_ID(id, word) id,
 enum { SP_DECISION_LIST(SP_DECISION_ID) SP_DECISIONS };
 #undef SP_DECISION_ID
 
