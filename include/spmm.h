@@ -467,20 +467,21 @@ void spmm_plan_destroy(spmm_plan *plan);
 
 /** Computes Y := alpha A X + beta Y without a plan, for a matrix that is multiplied only a few times; this
  *  process has it as a whole. A plan is faster from about the tenth product on. Y has the bits of a plan's
- *  product.
+ *  product; on a GPU in f32, those of a plan with the kernel csr_rows.
  *
  *  Local; works without MPI. The arrays of A are read in place during the call, and nothing is kept. Only row
- *  starts of 4 bytes and column indices of 8 bytes are copied for the time of the call.
- *  \param [in]     a     the rows of A, in host memory: irp [y->rows + 1] begins with 0, ja has columns below
- *                        x->rows, which increase strictly within a row, and `as` has the precision of x; map
- *                        is NULL and first_column 0. Row starts and columns are checked, also if k is 0
+ *  starts of 4 bytes and column indices of 8 bytes are copied for the time of the call. On a GPU, work that was queued for the arrays must be complete, and Y is complete on return.
+ *  \param [in]     a     the rows of A, in the memory of x: irp [y->rows + 1] begins with 0, ja has columns
+ *                        below x->rows, which increase strictly within a row, and `as` has the precision of x;
+ *                        map is NULL and first_column 0. Row starts and columns are checked, also if k is 0
  *  \param [in]     alpha, beta  as for spmm_apply()
- *  \param [in]     x     [columns of A x k], in host memory; if column-major, it is copied
- *  \param [in,out] y     [rows of A x k], in host memory; not read if beta is 0; padding columns are
+ *  \param [in]     x     [columns of A x k], in host memory or in the memory of the GPU that is open; if
+ *                        column-major, it is copied
+ *  \param [in,out] y     [rows of A x k], in the memory of x; not read if beta is 0; padding columns are
  *                        overwritten; must not overlap x. If y is column-major, alpha is not 1 or beta is not
  *                        0, the product takes memory of the size of y
- *  \param [in]     threads  OpenMP threads; 0: as for plans
- *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY. On error y is undefined */
+ *  \param [in]     threads  OpenMP threads; 0: as for plans; ignored on a GPU
+ *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE, _DEVICE. On error y is undefined */
 spmm_status spmm_rows_apply(const spmm_rows *a, double alpha, const spmm_multivector *x, double beta,
                             spmm_multivector *y, int threads);
 

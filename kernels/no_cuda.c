@@ -49,6 +49,9 @@ REFUSE(sp_cuda_times, sp_value alpha, const spmm_multivector *x, const double *r
        const spmm_multivector *y)
 REFUSE(sp_cuda_compare_rows, const spmm_csr *block, const spmm_rows *a, uint32_t mark, uint32_t *found,
        void *stream)
+REFUSE_EMPTY(sp_cuda_check_rows, *found = (sp_rows_facts){0}, const spmm_rows *a, int64_t rows, int64_t cols,
+             int64_t *irp, sp_rows_facts *found)
+REFUSE(sp_cuda_narrow_columns, const int64_t *from, int64_t nnz, int32_t *to)
 
 REFUSE_EMPTY(sp_cuda_row_lists, (*row = NULL, *rows = 0, *p = (sp_sections){0}), const sp_matrix *a,
              int64_t k, const int32_t *given, int window, sp_short_row **row, int64_t *rows, sp_sections *p)

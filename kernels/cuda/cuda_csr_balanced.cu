@@ -97,6 +97,8 @@ spmm_status sp_cuda_prepare_long_rows(const sp_setup *setup, const int64_t *star
 
 spmm_status sp_cuda_prepare_csr(const sp_setup *setup, void **state)
 {
+    *state = NULL;
+    if (setup->longest > 0 && setup->longest <= SP_CHAIN) return SPMM_OK;
     TRY(sp_alloc_zero(state, 1, sizeof(sp_work_lists), "work lists"));
     sp_work_lists *const s = (sp_work_lists *)*state;
     spmm_status status = sp_cuda_long_rows(setup->a, &s->long_rows);

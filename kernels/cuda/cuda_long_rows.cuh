@@ -69,7 +69,7 @@ spmm_status sp_cuda_new_values(const sp_setup *setup, void *state);
 spmm_status sp_cuda_prepare_long_rows(const sp_setup *setup, const int64_t *start, void **state);
 
 /** Like sp_cuda_prepare_long_rows(), for SPMM_CSR: lists the long rows on the GPU. The state is NULL only on
- *  failure. */
+ *  failure, and if setup->longest says that no row is long. */
 spmm_status sp_cuda_prepare_csr(const sp_setup *setup, void **state);
 
 /** Like sp_cuda_prepare_long_rows(), for a format that does not store the entries of long rows: copies these

@@ -115,6 +115,24 @@ spmm_status sp_cuda_compare_rows(const spmm_csr *block, const spmm_rows *a, uint
 
 /* The following functions use SP_STREAM_MAIN and are complete on return. */
 
+/** Facts about the arrays of a CSR matrix. */
+typedef struct sp_rows_facts {
+    int64_t nnz, longest;     /**< number of entries, and of those of the longest row */
+    int starts_sound;         /**< 1: row starts begin with 0, do not decrease and are at most nnz */
+    int in_range, increasing; /**< 1: columns are; defined if starts_sound is 1 */
+} sp_rows_facts;
+
+/** Checks a CSR matrix [rows x cols] in device memory, and copies its row starts. Local.
+ *  \param [in]  a    as for spmm_rows_apply()
+ *  \param [out] irp  [rows + 1] in device memory: the row starts; NULL: they are not copied
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_cuda_check_rows(const spmm_rows *a, int64_t rows, int64_t cols, int64_t *irp,
+                               sp_rows_facts *found);
+
+/** Queues a copy of column indices below 2^31 to indices of 4 bytes, [nnz] in device memory. Local.
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_cuda_narrow_columns(const int64_t *from, int64_t nnz, int32_t *to);
+
 /** Computes X^T Y in f64, g[i * y->k + j] := sum of x(r, i) y(r, j) over the rows r; x and y are in device
  *  memory and have the same rows and precision. The order of summation depends only on the shapes. Local.
  *  \param [out] g  in host memory, [x->k * y->k]
