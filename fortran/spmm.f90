@@ -78,6 +78,7 @@ module spmm
     integer(c_int64_t) :: first_column = 0
     type(c_ptr) :: map = c_null_ptr
     integer(c_int64_t) :: map_size = 0
+    integer(c_int64_t) :: nnz = 0
   end type spmm_rows
 
   type, bind(c), public :: spmm_multivector
@@ -157,7 +158,7 @@ module spmm
   public :: spmm_block_from_rows, spmm_plan_view_text, spmm_plan_diagonal, spmm_multivector_scale_rows
   public :: spmm_plan_set_k, spmm_plan_x_create_k, spmm_plan_y_create_k
   public :: spmm_apply, spmm_apply_begin, spmm_apply_end, spmm_apply_transposed, spmm_plan_update_values
-  public :: spmm_plan_update_rows, spmm_rows_apply
+  public :: spmm_plan_update_rows, spmm_apply_rows, spmm_plan_set_stream, spmm_rows_apply
 
   ! call spmm_multivector_pointer(v, p, status): p(ld, rows), real(real64) or real(real32), points to the rows
   ! of a multivector in host memory, without ghost rows. If the multivector has elements of another type or is
@@ -474,6 +475,20 @@ module spmm
       type(c_ptr), value :: plan
       type(spmm_rows), intent(in) :: a
       integer(c_int), intent(out) :: same
+      integer(c_int) :: status
+    end function
+    function c_apply_rows(plan, a, x, y, same) bind(c, name="spmm_apply_rows") result(status)
+      import
+      type(c_ptr), value :: plan
+      type(spmm_rows), intent(in) :: a
+      type(spmm_multivector), intent(in) :: x
+      type(spmm_multivector), intent(inout) :: y
+      integer(c_int), intent(out) :: same
+      integer(c_int) :: status
+    end function
+    function c_plan_set_stream(plan, stream) bind(c, name="spmm_plan_set_stream") result(status)
+      import
+      type(c_ptr), value :: plan, stream
       integer(c_int) :: status
     end function
   end interface
@@ -979,6 +994,28 @@ contains
     answer = 0
     status = c_plan_update_rows(plan%handle, a, answer)
     same = status == SPMM_OK .and. answer == 1
+  end subroutine
+
+  ! y := A x with the values of `a`; same: as above
+  subroutine spmm_apply_rows(plan, a, x, y, same, status)
+    type(spmm_plan), intent(in) :: plan
+    type(spmm_rows), intent(in) :: a
+    type(spmm_multivector), intent(in) :: x
+    type(spmm_multivector), intent(inout) :: y
+    logical, intent(out) :: same
+    integer(c_int), intent(out) :: status
+    integer(c_int) :: answer
+    answer = 0
+    status = c_apply_rows(plan%handle, a, x, y, answer)
+    same = status == SPMM_OK .and. answer == 1
+  end subroutine
+
+  ! stream: as the member of spmm_plan_options
+  subroutine spmm_plan_set_stream(plan, stream, status)
+    type(spmm_plan), intent(in) :: plan
+    type(c_ptr), intent(in) :: stream
+    integer(c_int), intent(out) :: status
+    status = c_plan_set_stream(plan%handle, stream)
   end subroutine
 
   ! Y := alpha A X + beta Y

@@ -55,6 +55,27 @@ spmm_status spmm_plan_create_extended(MPI_Comm comm, const spmm_block *block, in
  *          are the values that the plan computes with */
 spmm_status spmm_plan_update_rows(spmm_plan *plan, const spmm_rows *a, int *same);
 
+/** Computes y := A x with the values of *a, as spmm_plan_update_rows() followed by spmm_apply(). If a plan of
+ *  one rank has a stream, the comparison and the product are queued there together, and the host waits for
+ *  the comparison alone.
+ *
+ *  Collective over the plan's communicator.
+ *  \param [in,out] plan  reusable
+ *  \param [in]  a     as for spmm_plan_update_rows()
+ *  \param [in]  x, y  as for spmm_apply(). If *same is 0, or on error, y is undefined
+ *  \param [out] same  as for spmm_plan_update_rows()
+ *  \return the same status on every rank, as for spmm_plan_update_rows() and spmm_apply() */
+spmm_status spmm_apply_rows(spmm_plan *plan, const spmm_rows *a, const spmm_multivector *x,
+                            spmm_multivector *y, int *same);
+
+/** Makes later products of a plan on a GPU, of one rank, use a stream, as spmm_plan_options.stream does. Waits
+ *  for products that are queued in the former stream, which must still exist. Local.
+ *  \param [in,out] plan    reusable
+ *  \param [in]     stream  a cudaStream_t of the open GPU; NULL: the library's own stream
+ *  \return SPMM_OK, SPMM_ERR_USAGE (also for several ranks or a plan on CPUs, and while the stream is being
+ *          captured in a CUDA graph), SPMM_ERR_DEVICE */
+spmm_status spmm_plan_set_stream(spmm_plan *plan, void *stream);
+
 #ifdef __cplusplus
 }
 #endif

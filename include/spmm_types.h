@@ -111,6 +111,8 @@ typedef struct spmm_rows {
     const void *map;         /**< [map_size] the column of A for each index; NULL: first_column is used
                                   instead */
     int64_t map_size;        /**< number of elements of map; ignored if map is NULL */
+    int64_t nnz; /**< for spmm_rows_apply(): number of elements of ja and as, which it will not exceed; 0:
+                                  as many as irp says. Other functions ignore it */
 } spmm_rows;
 
 /** How the elements of a multivector lie in memory. Row-major: element (i, j) is data[i * ld + j];

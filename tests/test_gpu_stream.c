@@ -82,9 +82,10 @@ static void streamed_create(const char *spec, spmm_precision precision, int q, s
                             streamed *s)
 {
     options.device = SPMM_CUDA;
-    options.stream = stream;
+    options.stream = size == 1 ? NULL : stream; /* one rank may set the stream later */
     distributed_create(spec, precision, q, &s->d);
     planned_create(&s->d, K, &options, &s->p);
+    if (size == 1) CHECK_INT(spmm_plan_set_stream(s->p.plan, stream), SPMM_OK);
     s->x = pinned(s->p.x.rows, precision, s->d.block.x_begin);
     s->y = pinned(s->p.y.rows, precision, s->d.block.row_begin);
 }
@@ -191,7 +192,7 @@ static void test_wrong_streams(void)
 {
     TEST("a stream of a plan on CPUs, on some ranks only, or under capture is an error on every rank") {
         distributed d;
-        spmm_plan *plan;
+        spmm_plan *plan, *refused;
         cudaGraph_t graph;
         spmm_plan_options options = {.device = SPMM_CPU, .stream = stream};
         distributed_create("uniform:60,4", SPMM_F64, 1, &d);
@@ -203,12 +204,17 @@ static void test_wrong_streams(void)
             CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, &options, &plan), SPMM_ERR_USAGE);
             CHECK(says("options.stream"));
         }
+        options.stream = NULL;
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, &options, &plan), SPMM_OK);
         options.stream = stream;
         CUDA_OK(cudaStreamBeginCapture(stream, MODE));
-        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, &options, &plan), SPMM_ERR_USAGE);
+        CHECK_INT(spmm_plan_create(MPI_COMM_WORLD, &d.block, K, &options, &refused), SPMM_ERR_USAGE);
         CHECK(says("spmm_plan_create: options.stream: the stream is being captured in a CUDA graph"));
+        CHECK_INT(spmm_plan_set_stream(plan, stream), SPMM_ERR_USAGE);
+        CHECK(says(size > 1 ? "expected one rank on a GPU" : "the stream is being captured in a CUDA graph"));
         CUDA_OK(cudaStreamEndCapture(stream, &graph));
         CUDA_OK(cudaGraphDestroy(graph));
+        spmm_plan_destroy(plan);
         distributed_destroy(&d);
     }
     TEST("a view says what the stream means, and counts products that were queued") {

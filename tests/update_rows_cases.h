@@ -66,7 +66,34 @@ static void unplaced(const void *array)
 
 enum { PATTERN = 1, VALUES = 2, BOTH = 3 };
 
-/** Calls spmm_plan_update_rows() with the arrays of `what`, and checks its result. */
+/** Calls spmm_apply_rows(), in a stream if there is one rank on a GPU, and compares its Y with that of the
+ *  next product. */
+static int applied(spmm_plan *plan, const spmm_rows *a)
+{
+    enum { X, Y, Y_NEXT, HERE, ALL = HERE + 3 }; /* HERE: those in host memory */
+    spmm_multivector v[ALL];
+    int same = -1;
+    for (int i = 0; i < HERE; i++) {
+        CHECK_INT((i == X ? spmm_plan_x_create : spmm_plan_y_create)(plan, &v[i]), SPMM_OK);
+        v[HERE + i] = sample_multivector(v[i].rows, v[i].k, v[i].k, v[i].precision);
+    }
+    sample_fill(&v[HERE + X], SAMPLE_REALS, 1);
+    CHECK_INT(spmm_multivector_copy(&v[HERE + X], &v[X]), SPMM_OK);
+    if (on_gpu && size == 1) CHECK_INT(spmm_plan_set_stream(plan, sp_device_stream(SP_STREAM_MOVE)), SPMM_OK);
+    CHECK_INT(spmm_apply_rows(plan, a, &v[X], &v[Y], &same), SPMM_OK);
+    if (on_gpu && size == 1) CHECK_INT(spmm_plan_set_stream(plan, NULL), SPMM_OK);
+    if (same == 1) CHECK_INT(spmm_apply(plan, 1, &v[X], 0, &v[Y_NEXT]), SPMM_OK);
+    for (int i = Y; same == 1 && i < HERE; i++)
+        CHECK_INT(spmm_multivector_copy(&v[i], &v[HERE + i]), SPMM_OK);
+    if (same == 1) CHECK(sample_same(&v[HERE + Y], &v[HERE + Y_NEXT]));
+    for (int i = 0; i < HERE; i++) {
+        spmm_multivector_destroy(&v[i]);
+        free(v[HERE + i].data);
+    }
+    return same;
+}
+
+/** Calls spmm_plan_update_rows() or spmm_apply_rows() with the arrays of `what`, and checks its result. */
 static void update(spmm_plan *plan, const arrays *r, int what, int expected)
 {
     spmm_rows a = {.irp_bytes = r->irp_bytes, .ja_bytes = r->ja_bytes};
@@ -76,7 +103,10 @@ static void update(spmm_plan *plan, const arrays *r, int what, int expected)
         a.ja = placed(r->ja, get_integer(r->irp, r->irp_bytes, r->rows) * r->ja_bytes);
     }
     if (what & VALUES) a.as = placed(r->as, r->nnz * sp_value_size(r->precision));
-    CHECK_INT(spmm_plan_update_rows(plan, &a, &same), SPMM_OK);
+    if (what == BOTH)
+        same = applied(plan, &a);
+    else
+        CHECK_INT(spmm_plan_update_rows(plan, &a, &same), SPMM_OK);
     CHECK_INT(same, expected);
     if (a.irp) unplaced(a.irp), unplaced(a.ja);
     if (a.as) unplaced(a.as);

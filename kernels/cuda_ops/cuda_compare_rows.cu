@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(THREADS)
 {
     const auto start_at = [&](int64_t i) { return integer_at(a.irp, a.irp_bytes, i); };
     const auto column_at = [&](int64_t e) { return integer_at(a.ja, a.ja_bytes, e); };
-    const int64_t nnz = start_at(rows), columns = a.ja ? nnz : 0;
+    const int64_t nnz = start_at(rows), columns = !a.ja || (a.nnz > 0 && nnz > a.nnz) ? 0 : nnz;
     unsigned wrong_starts = 0, wrong_columns = 0, descents = 0, at_starts = 0;
     int64_t longest = 0;
     for (int64_t i = first_item(); i <= rows; i += grid_size()) {

@@ -76,3 +76,9 @@ void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m)
 {
     (void)sp_matrix_create(a, SPMM_CSR, SPMM_CPU, 0, 0, 1, m); /* cannot fail: a view allocates nothing */
 }
+
+void sp_matrix_view_csr_on_gpu(const spmm_csr *a, sp_matrix *m)
+{
+    sp_matrix_view_csr(a, m);
+    m->space = SPMM_CUDA;
+}

@@ -168,6 +168,9 @@ spmm_status sp_ell_of_slice(const sp_matrix *slice, int64_t first, const spmm_cs
  *  Local. */
 void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m);
 
+/** As sp_matrix_view_csr(), of a CSR matrix in GPU memory. */
+void sp_matrix_view_csr_on_gpu(const spmm_csr *a, sp_matrix *m);
+
 /** Allocates an array of a matrix in host memory for a conversion, and records the array's size. The contents
  *  are undefined. Local.
  *  \param [in,out] m      owns the array; sp_matrix_destroy() frees it

@@ -37,7 +37,7 @@ static spmm_status check_range(const char *what, range r, int64_t size)
                    (long long)r.count, what, (long long)r.begin, (long long)size);
 }
 
-spmm_status sp_block_check(const sp_grid *grid, const spmm_block *b, int threads)
+spmm_status sp_block_check_ranges(const sp_grid *grid, const spmm_block *b)
 {
     const extent mine = place_of(b);
     if (b->p != grid->dims[0] || b->q != grid->dims[1])
@@ -52,6 +52,12 @@ spmm_status sp_block_check(const sp_grid *grid, const spmm_block *b, int threads
     if (b->any_order && b->q > 1)
         return sp_fail(SPMM_ERR_USAGE, "the block's any_order is set on a %d x %d grid, expected Q = 1", b->p,
                        b->q);
+    return SPMM_OK;
+}
+
+spmm_status sp_block_check(const sp_grid *grid, const spmm_block *b, int threads)
+{
+    TRY(sp_block_check_ranges(grid, b));
     return sp_csr_check_starts(&b->csr, threads);
 }
 

@@ -6,6 +6,10 @@
 
 #include "comm/grid.h"
 
+/** Checks this rank's block on its own except its matrix: its grid, sizes and ranges. Local.
+ *  \return SPMM_OK, SPMM_ERR_USAGE (the message says what was expected) */
+spmm_status sp_block_check_ranges(const sp_grid *grid, const spmm_block *block);
+
 /** Checks this rank's block on its own: its grid, sizes, ranges within the whole matrix, precision, arrays
  *  and row starts. Column indices are checked by sp_ghosted_block_create(), which reads them. Local.
  *  \param [in] threads  OpenMP threads

@@ -137,6 +137,30 @@ spmm_status sp_ghosted_block_create(const sp_grid *grid, const spmm_block *block
     return status;
 }
 
+static spmm_status build_whole(sp_ghosted_block *b)
+{
+    int64_t first[2];
+    TRY(sp_block_check_ranges(b->grid, b->block));
+    TRY(sp_blocks_fit(b->grid, b->block, first));
+    TRY(sp_moves_create(b->grid, first, NULL, &b->moves));
+    b->local.low = b->moves.ghost_low;
+    b->local.own = b->moves.own;
+    return sp_local_block_number(&b->block->csr, sp_moves_rows(&b->moves), NULL, 1, &b->local);
+}
+
+spmm_status sp_ghosted_block_create_whole(const sp_grid *grid, const spmm_block *block,
+                                          const spmm_csr *on_gpu, sp_ghosted_block *ghosted)
+{
+    *ghosted = (sp_ghosted_block){.grid = grid,
+                                  .block = block,
+                                  .kind = SPMM_EXCHANGE_BCAST,
+                                  .local = {.any_order = block->any_order},
+                                  .on_gpu = on_gpu};
+    const spmm_status status = build_whole(ghosted);
+    if (status != SPMM_OK) sp_ghosted_block_destroy(ghosted);
+    return status;
+}
+
 int64_t sp_ghosted_block_moved(const sp_ghosted_block *b)
 {
     return b->moves.all_moved + (b->joint ? b->joint->moves.all_moved : 0);

@@ -16,6 +16,8 @@ typedef struct sp_ghosted_block {
     sp_moves moves;          /**< the rows of X that are exchanged */
     int64_t all_bcast;       /**< number of rows of X that all ranks would receive in a broadcast */
     sp_local_block local;    /**< its columns are the rows of X in the numbering of `moves` */
+    const spmm_csr
+        *on_gpu;     /**< the block's matrix in GPU memory, for kernels that read it there; NULL: none */
     sp_joint *joint; /**< data of the joint exchange: the rest of the block, which `local` contains, and the
                           partial rows that ranks compute for each other. NULL unless `kind` is
                           SPMM_EXCHANGE_JOINT and the process column has several ranks */
@@ -35,6 +37,15 @@ typedef struct sp_ghosted_block {
  *          fit together), _MEMORY, _MPI */
 spmm_status sp_ghosted_block_create(const sp_grid *grid, const spmm_block *block, spmm_exchange kind,
                                     int threads, sp_ghosted_block *ghosted);
+
+/** Creates the block of a rank that has the whole matrix, in GPU memory: one rank has all rows of X, and so
+ *  needs no column indices. The arrays of block->csr and of ghosted->local.csr may be NULL until something
+ *  reads them. Collective over grid->comm, of one rank.
+ *  \param [in]  grid, block, on_gpu  must outlive the result
+ *  \param [out] ghosted  the caller destroys it; zeroed on failure
+ *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _MPI */
+spmm_status sp_ghosted_block_create_whole(const sp_grid *grid, const spmm_block *block,
+                                          const spmm_csr *on_gpu, sp_ghosted_block *ghosted);
 
 /** Returns the number of rows that all ranks receive in an exchange: rows of X and partial rows of Y.
  *  Local. */

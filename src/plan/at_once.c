@@ -56,6 +56,15 @@ static spmm_status check_operands(const spmm_rows *a, const spmm_multivector *x,
     return SPMM_OK;
 }
 
+/** Checks the number of entries that the row starts say. */
+static spmm_status check_entries(const spmm_rows *a, const spmm_csr *csr)
+{
+    TRY(sp_csr_check_sizes(csr));
+    if (a->nnz == 0 || csr->nnz <= a->nnz) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "%s: the row starts end with %lld, and a->nnz is %lld", function,
+                   (long long)csr->nnz, (long long)a->nnz);
+}
+
 /* ---- host memory ---- */
 
 /** Returns 1 if the starts of rows begin .. end do not decrease and are from 0 to nnz, else 0.
@@ -119,7 +128,7 @@ static spmm_status take_on_host(const spmm_rows *a, matrix_at_once *m)
         return sp_fail(SPMM_ERR_USAGE, "%s: a->irp[0] is %lld, expected 0", function,
                        (long long)index_at(a->irp, a->irp_bytes, 0));
     csr->nnz = index_at(a->irp, a->irp_bytes, csr->rows);
-    TRY(sp_csr_check_sizes(csr));
+    TRY(check_entries(a, csr));
     if (a->irp_bytes == 4) {
         TRY(sp_alloc((void **)&m->irp, csr->rows + 1, sizeof *m->irp, "row starts"));
         csr->irp = m->irp;
@@ -144,7 +153,7 @@ static spmm_status take_on_gpu(const spmm_rows *a, matrix_at_once *m)
         return sp_fail(SPMM_ERR_USAGE, "%s: the row starts do not begin with 0, or decrease", function);
     csr->nnz = found.nnz;
     m->longest = found.longest;
-    TRY(sp_csr_check_sizes(csr));
+    TRY(check_entries(a, csr));
     if (!found.in_range || !found.increasing)
         return sp_fail(SPMM_ERR_USAGE, "%s: column indices are not 0 to %lld, or do not increase in each row",
                        function, (long long)csr->cols - 1);
@@ -184,8 +193,7 @@ static spmm_status multiply(const matrix_at_once *m, const spmm_multivector *x, 
     sp_matrix view;
     sp_thread_ranges ranges = {0};
     void *state = NULL;
-    sp_matrix_view_csr(&m->csr, &view);
-    view.space = m->space;
+    (on_gpu ? sp_matrix_view_csr_on_gpu : sp_matrix_view_csr)(&m->csr, &view);
     if (!on_gpu) TRY(sp_thread_ranges_create_for(m->csr.irp, m->csr.rows, m->longest, m->threads, &ranges));
     const sp_setup setup = {.a = &view,
                             .csr = on_gpu ? NULL : &m->csr,

@@ -13,7 +13,7 @@ enum { SP_MOST_VARIANTS = 4 };
  *
  *  Collective over a->grid->comm.
  *  \param [in]  a        must outlive the product
- *  \param [in]  slice    see sp_padding
+ *  \param [in]  slice    see sp_conversion
  *  \param [in]  study    not NULL
  *  \param [out] product  the caller destroys it; NULL on failure
  *  \return status as for spmm_plan_create_extended(), the same on every rank */

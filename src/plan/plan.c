@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "device/device.h"
+#include "device/device_ops.h"
 #include "formats/csr.h"
 #include "formats/multivector.h"
 #include "plan/plan_check.h"
@@ -41,6 +42,7 @@ static void destroy_own(sp_plan_own *own)
     spmm_csr_destroy(&own->host.csr);
     for (int i = 0; i < 3; i++) sp_drop(&own->kept[i]);
     sp_device_host_free(own->found);
+    sp_event_destroy(own->compared_event);
     sp_grid_destroy(&own->grid);
     sp_free(own);
 }
@@ -53,8 +55,33 @@ static void keep(const spmm_block *block, sp_plan_own *own)
     for (int i = 0; i < 3; i++) sp_keep(&own->kept[i], array[i]);
 }
 
-/** Copies a block whose CSR is in GPU memory to host memory, because planning reads it on the host. */
-static spmm_status plan_fetch(const spmm_plan_options *o, sp_plan_own *own)
+static const char kernel_in_place[] = "csr_rows";
+
+/** Whether few products of one rank are computed with the matrix in GPU memory as it is, because planning
+ *  would take longer than it saves. f32 is planned: with another kernel, sums of f32 have other bits. */
+static int reads_in_place(const spmm_block *b, const spmm_plan_options *o, const spmm_plan_study *s)
+{
+    enum { FEW = 100 };
+    return b->p * b->q == 1 && o->products > 0 && o->products <= FEW && !o->kernel &&
+           (o->format == SPMM_FORMAT_AUTO || o->format == SPMM_CSR) && b->csr.precision == SPMM_F64 &&
+           !b->any_order && o->column_blocks < 2 && !s->all_kernels;
+}
+
+/** Sets own->host to the block without arrays, if its matrix in GPU memory is sound and is read in place. */
+static spmm_status take_in_place(sp_plan_own *own)
+{
+    const spmm_csr *const a = &own->on_gpu->csr;
+    const spmm_rows rows = {.irp = a->irp, .ja = a->ja, .as = a->as, .irp_bytes = 8, .ja_bytes = 4};
+    sp_rows_facts found;
+    TRY(sp_cuda_check_rows(&rows, a->rows, a->cols, NULL, &found));
+    own->stale = found.starts_sound && found.in_range && found.increasing && found.nnz == a->nnz;
+    if (own->stale) own->host.csr = (spmm_csr){a->rows, a->cols, a->nnz, a->precision, NULL, NULL, NULL};
+    return SPMM_OK;
+}
+
+/** Copies a block whose CSR is in GPU memory to host memory, because planning reads it on the host; not if few
+ *  products are computed without planning. */
+static spmm_status plan_fetch(const spmm_plan_options *o, const spmm_plan_study *s, sp_plan_own *own)
 {
     const spmm_block *const block = &own->given;
     int on_gpu;
@@ -64,13 +91,37 @@ static spmm_status plan_fetch(const spmm_plan_options *o, sp_plan_own *own)
     if (o->device == SPMM_CPU)
         return sp_fail(SPMM_ERR_USAGE,
                        "block.csr is in GPU memory, expected host memory with options.device SPMM_CPU");
+    own->on_gpu = block;
     own->host = *block;
     own->host.csr = (spmm_csr){0};
     if (o->stream) TRY(sp_device_take_stream(o->stream));
-    const spmm_status status = sp_csr_download(&block->csr, &own->host.csr);
+    spmm_status status = reads_in_place(block, o, s) ? take_in_place(own) : SPMM_OK;
+    if (status == SPMM_OK && !own->stale) status = sp_csr_download(&block->csr, &own->host.csr);
     if (o->stream) TRY(sp_device_return_stream());
-    own->on_gpu = status == SPMM_OK ? block : NULL;
     return status;
+}
+
+/** Creates the products of a matrix that is read in place. */
+static spmm_status create_in_place(sp_plan_own *own, int64_t k, const spmm_plan_options *o,
+                                   const spmm_plan_study *s, spmm_plan **plan)
+{
+    spmm_plan_options named = *o;
+    named.kernel = kernel_in_place;
+    TRY(sp_ghosted_block_create_whole(&own->grid, &own->host, &own->on_gpu->csr, &own->ghosted));
+    TRY(sp_plan_create(&own->ghosted, &own->joint, NULL, k, &named, s, plan));
+    sp_decision *const row = &(*plan)->forward->decisions.row[SP_DECIDES_KERNEL];
+    snprintf(row->why, sizeof row->why, "few products, of a matrix in GPU memory");
+    return SPMM_OK;
+}
+
+/** Creates the products of a matrix in host memory. */
+static spmm_status create_planned(sp_plan_own *own, int64_t k, const spmm_plan_options *o,
+                                  const spmm_plan_study *s, spmm_plan **plan)
+{
+    const spmm_block *const block = own->on_gpu ? &own->host : &own->given;
+    TRY(sp_ghosted_block_create(&own->grid, block, o->exchange, sp_threads_of(o->threads), &own->ghosted));
+    TRY(sp_ghosted_block_create_joint(&own->ghosted, o, &own->joint));
+    return sp_plan_create(&own->ghosted, &own->joint, NULL, k, o, s, plan);
 }
 
 /** Creates a plan on behalf of a public function, which messages name. */
@@ -90,14 +141,9 @@ static spmm_status plan_create(const char *function, MPI_Comm comm, const spmm_b
     TRY(sp_plan_check(function, comm, block, k, o, s, plan));
     TRY(sp_agree(comm, "plan", sp_alloc_zero((void **)&own, 1, sizeof *own, "a plan")));
     keep(block, own);
-    TRY_GOTO(sp_agree(comm, "plan", plan_fetch(o, own)), failed);
-    block = own->on_gpu ? &own->host : &own->given;
+    TRY_GOTO(sp_agree(comm, "plan", plan_fetch(o, s, own)), failed);
     TRY_GOTO(sp_grid_create(comm, block->p, block->q, &own->grid), failed);
-    TRY_GOTO(
-        sp_ghosted_block_create(&own->grid, block, o->exchange, sp_threads_of(o->threads), &own->ghosted),
-        failed);
-    TRY_GOTO(sp_ghosted_block_create_joint(&own->ghosted, o, &own->joint), failed);
-    TRY_GOTO(sp_plan_create(&own->ghosted, &own->joint, NULL, k > 0 ? k : 1, o, s, plan), failed);
+    TRY_GOTO((own->stale ? create_in_place : create_planned)(own, k > 0 ? k : 1, o, s, plan), failed);
     (*plan)->own = own;
     (*plan)->k_max = (*plan)->forward->k = k;
     sp_product_use_stream((*plan)->forward, o->stream); /* the trials of the set-up are complete */
@@ -183,12 +229,42 @@ spmm_status spmm_plan_set_k(spmm_plan *p, int64_t k)
     return sp_plan_give(p, plan_set_k(p, k));
 }
 
+/* ---- the stream ---- */
+
+static spmm_status plan_set_stream(spmm_plan *p, void *stream)
+{
+    static const char function[] = "spmm_plan_set_stream";
+    sp_product *const f = p->forward;
+    if (f->grid->size > 1 || f->space != SPMM_CUDA)
+        return sp_fail(SPMM_ERR_USAGE, "%s: the plan has %d ranks on %s, expected one rank on a GPU",
+                       function, f->grid->size, f->space == SPMM_CUDA ? "GPUs" : "CPUs");
+    if (stream == f->stream) return SPMM_OK;
+    if (stream) TRY(sp_device_check_stream(stream));
+    TRY(sp_product_wait(f));
+    if (p->transposed) TRY(sp_transposed_use_stream(p->transposed, stream));
+    f->stream = f->options.stream = stream;
+    return SPMM_OK;
+}
+
+spmm_status spmm_plan_set_stream(spmm_plan *p, void *stream)
+{
+    SP_DEFAULT_FP;
+    TRY(sp_plan_take(p, __func__, 1));
+    return sp_plan_give(p, plan_set_stream(p, stream));
+}
+
 /* ---- new values ---- */
 
 spmm_status sp_plan_refresh(sp_plan_own *own)
 {
     if (!own || !own->stale) return SPMM_OK;
-    const spmm_csr *const to = &own->host.csr;
+    spmm_csr *const to = &own->host.csr;
+    if (!to->irp) {
+        TRY(sp_csr_download(&own->on_gpu->csr, to));
+        own->ghosted.local.csr = *to;
+        own->stale = 0;
+        return SPMM_OK;
+    }
     TRY(sp_device_download(to->as, own->on_gpu->csr.as, to->nnz * sp_value_size(to->precision)));
     own->stale = 0;
     return SPMM_OK;

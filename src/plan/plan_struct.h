@@ -17,17 +17,20 @@ typedef struct sp_plan_own {
     spmm_block given;
     sp_kept kept[3];
     /* on_gpu: &given, if its CSR is in GPU memory; else NULL. host: the copy of *on_gpu in host memory, which
-     * planning reads. stale: 1: the values of `host` are older than those of *on_gpu. */
+     * planning reads; its arrays are NULL as long as nothing but kernels for few products has read the
+     * matrix. stale: 1: the values of `host`, or all its arrays, are older than those of *on_gpu. */
     const spmm_block *on_gpu;
     spmm_block host;
     int stale;
     uint32_t *found;   /* what comparisons on the GPU found, in pinned memory; NULL before the first one */
     uint32_t compared; /* number of the last comparison */
+    sp_event
+        *compared_event; /* recorded after it; NULL before the first one that a product does not wait for */
 } sp_plan_own;
 
-/** Copies values from the caller's CSR in GPU memory to the host, if the values on the host are older. Local.
+/** Copies what is older on the host from the caller's CSR in GPU memory: values or all arrays. Local.
  *  \param [in] own  NULL: there is nothing to copy
- *  \return SPMM_OK, SPMM_ERR_DEVICE */
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_DEVICE */
 spmm_status sp_plan_refresh(sp_plan_own *own);
 
 /** spmm_plan_update_values() for a plan that this thread has taken. Collective over the plan's

@@ -59,6 +59,13 @@ static spmm_status transpose(sp_transposed *t)
     return sp_ghosted_block_transpose(forward(t), p->threads, &t->transposed);
 }
 
+spmm_status sp_transposed_use_stream(sp_transposed *t, void *stream)
+{
+    TRY(sp_product_wait(t->product));
+    t->product->stream = stream;
+    return SPMM_OK;
+}
+
 int sp_transposed_shares_x(const sp_transposed *t)
 {
     return t->of->grid->dims[1] > 1 && !sp_reduce_everywhere(sp_reduction_method(t->of->reduction));

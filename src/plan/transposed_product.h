@@ -28,6 +28,9 @@ int sp_transposed_converts(const sp_transposed *transposed, int64_t k);
 spmm_status sp_transposed_apply(sp_transposed *transposed, sp_value alpha, const spmm_multivector *x,
                                 sp_value beta, spmm_multivector *y);
 
+/** Waits for the products that are queued, and makes later ones use the stream. Local. */
+spmm_status sp_transposed_use_stream(sp_transposed *transposed, void *stream);
+
 /** Returns the product of the transposed block. Local. */
 const sp_product *sp_transposed_product(const sp_transposed *transposed);
 

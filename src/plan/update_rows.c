@@ -88,20 +88,31 @@ static void copy_on_host(const spmm_csr *a, const void *values, int threads)
 
 /* ---- GPU memory ---- */
 
-/** Compares in one launch. Threads that find a difference write the number of the comparison to host memory,
- *  so that nothing needs to be cleared beforehand. */
-static spmm_status compare_on_gpu(sp_plan_own *own, const spmm_rows *r, unlike *found)
+/** Queues a comparison, in one launch. Threads that find a difference write the number of the comparison to
+ *  host memory, so that nothing needs to be cleared beforehand. */
+static spmm_status queue_comparison(sp_plan_own *own, const spmm_rows *r)
 {
     if (!own->found) {
         TRY(sp_device_host_alloc((void **)&own->found, 2 * (int64_t)sizeof *own->found, "a comparison"));
         own->found[0] = own->found[1] = own->compared = 0;
     }
     if (++own->compared == 0) own->compared = 1, own->found[0] = own->found[1] = 0;
-    TRY(sp_cuda_compare_rows(&own->on_gpu->csr, r, own->compared, own->found,
-                             sp_device_stream(SP_STREAM_MAIN)));
-    TRY(sp_device_sync());
+    return sp_cuda_compare_rows(&own->on_gpu->csr, r, own->compared, own->found,
+                                sp_device_stream(SP_STREAM_MAIN));
+}
+
+/** Reads what a comparison that is complete has found. */
+static void read_comparison(const sp_plan_own *own, unlike *found)
+{
     if (own->found[0] == own->compared) set(&found->pattern);
     if (own->found[1] == own->compared) set(&found->values);
+}
+
+static spmm_status compare_on_gpu(sp_plan_own *own, const spmm_rows *r, unlike *found)
+{
+    TRY(queue_comparison(own, r));
+    TRY(sp_device_sync());
+    read_comparison(own, found);
     return SPMM_OK;
 }
 
@@ -173,6 +184,61 @@ static spmm_status update_rows(spmm_plan *p, const spmm_rows *r, int *same)
     }
     *same = all;
     return SPMM_OK;
+}
+
+/* ---- with a product ---- */
+
+/** Queues a comparison in the plan's stream. */
+static spmm_status begin_comparison(spmm_plan *p, const spmm_rows *r)
+{
+    sp_plan_own *const own = p->own;
+    int captured;
+    TRY(sp_device_captures(p->forward->stream, &captured));
+    if (captured)
+        return sp_fail(SPMM_ERR_USAGE, "spmm_apply_rows: the stream is being captured in a CUDA graph");
+    if (!own->compared_event) TRY(sp_event_create(&own->compared_event));
+    TRY(sp_device_take_stream(p->forward->stream));
+    spmm_status status = queue_comparison(own, r);
+    if (status == SPMM_OK) status = sp_event_record(own->compared_event, SP_STREAM_MAIN);
+    (void)sp_device_return_stream(); /* the product reports errors of the stream */
+    return status;
+}
+
+/** Queues a comparison and, without waiting for it, the product, which is computed again if values differ. */
+static spmm_status apply_rows_queued(spmm_plan *p, const spmm_rows *r, const spmm_multivector *x,
+                                     spmm_multivector *y, int *same)
+{
+    unlike found = {0, 0};
+    TRY(update_rows_check("spmm_apply_rows", &p->forward->block->csr, r, same, 1));
+    TRY(begin_comparison(p, r));
+    TRY(sp_plan_apply(p, 1, x, 0, y));
+    TRY(sp_event_wait(p->own->compared_event));
+    read_comparison(p->own, &found);
+    *same = !is_set(&found.pattern);
+    if (!*same || !is_set(&found.values)) return SPMM_OK;
+    TRY(sp_product_wait(p->forward));
+    TRY(take_values(p, r->as));
+    TRY(sp_plan_update_values(p));
+    return sp_plan_apply(p, 1, x, 0, y);
+}
+
+static spmm_status apply_rows(spmm_plan *p, const spmm_rows *r, const spmm_multivector *x,
+                              spmm_multivector *y, int *same)
+{
+    const sp_product *const f = p->forward;
+    if (f->grid->size == 1 && f->stream && p->own && p->own->on_gpu)
+        return apply_rows_queued(p, r, x, y, same);
+    TRY(update_rows(p, r, same));
+    return *same ? sp_plan_apply(p, 1, x, 0, y) : SPMM_OK;
+}
+
+spmm_status spmm_apply_rows(spmm_plan *p, const spmm_rows *a, const spmm_multivector *x, spmm_multivector *y,
+                            int *same)
+{
+    SP_DEFAULT_FP;
+    TRY(sp_plan_take(p, __func__, 1));
+    p->forward->function = __func__;
+    return sp_plan_give(p, apply_rows(p, a, x, y, same));
 }
 
 spmm_status spmm_plan_update_rows(spmm_plan *p, const spmm_rows *a, int *same)

@@ -81,7 +81,7 @@ typedef struct sp_kernel_trial {
     int count;
     int64_t k;    /**< columns of X in a kernel launch */
     int64_t most; /**< maximum k of later launches, see sp_row_blocks_create() */
-    sp_padding padding;
+    sp_conversion conversion;
     int threads;
     sp_shape shape;
     double products; /**< expected number of products: candidates are timed if this number repays a trial;

@@ -25,7 +25,7 @@ static spmm_status kernel_trial_make(void *of, int i, void **made)
     spmm_status status = sp_alloc((void **)&blocks, 1, sizeof *blocks, "row blocks");
     if (status == SPMM_OK) {
         *blocks = *d->found;
-        status = sp_row_blocks_create(t->a, t->list[i], t->k, t->most, t->padding, t->threads, t->shape,
+        status = sp_row_blocks_create(t->a, t->list[i], t->k, t->most, t->conversion, t->threads, t->shape,
                                       blocks);
     }
     *made = blocks;

@@ -71,7 +71,7 @@ static spmm_status partial_rows_build(sp_partial_rows *r, const spmm_plan_option
     if (!kernel) TRY(partial_rows_choose(r, o, k, &kernel));
     sp_row_blocks_find(&rows, 0, &r->parts);
     TRY(sp_agree(comm, "convert",
-                 sp_row_blocks_create(&rows.csr, kernel, k, k, (sp_padding){.limit = study->ell_limit},
+                 sp_row_blocks_create(&rows.csr, kernel, k, k, (sp_conversion){.limit = study->ell_limit},
                                       r->threads, r->shape, &r->parts)));
     TRY(create_exchange(r, o, study, k));
     spmm_status status = create_s(r, k);

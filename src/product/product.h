@@ -85,7 +85,7 @@ typedef struct sp_product {
     sp_shape shape;
     int threads;
     int overlap; /**< 1: interior rows are computed during the exchange */
-    sp_padding padding;
+    sp_conversion conversion;
     sp_row_blocks parts;
     sp_widths widths;          /**< the choice of the matrix for products of fewer columns */
     void *stream;              /**< the caller's cudaStream_t; NULL: products use the library's own streams */

@@ -5,11 +5,13 @@ spmm_status sp_row_block_convert(const sp_row_blocks *parts, sp_row_block *part)
 {
     const sp_kernel *const kernel = parts->kernel;
     const int threads = parts->threads;
-    if (parts->padding.slice && kernel->format == SPMM_ELL)
-        TRY(sp_ell_of_slice(parts->padding.slice, part->first, &part->csr, kernel->device, threads,
+    if (parts->conversion.slice && kernel->format == SPMM_ELL)
+        TRY(sp_ell_of_slice(parts->conversion.slice, part->first, &part->csr, kernel->device, threads,
                             &part->a));
+    else if (parts->conversion.on_gpu && kernel->format == SPMM_CSR)
+        sp_matrix_view_csr_on_gpu(parts->conversion.on_gpu, &part->a);
     else
-        TRY(sp_matrix_create(&part->csr, kernel->format, kernel->device, parts->padding.limit, parts->made,
+        TRY(sp_matrix_create(&part->csr, kernel->format, kernel->device, parts->conversion.limit, parts->made,
                              threads, &part->a));
     if (kernel->device == SPMM_CPU)
         TRY(sp_thread_ranges_create(part->csr.irp, part->rows, threads, &part->work));

@@ -117,12 +117,12 @@ static spmm_status cut_out(const spmm_csr *a, sp_row_block *part)
 }
 
 spmm_status sp_row_blocks_create(const spmm_csr *a, const sp_kernel *kernel, int64_t k, int64_t most,
-                                 sp_padding padding, int threads, sp_shape shape, sp_row_blocks *parts)
+                                 sp_conversion conversion, int threads, sp_shape shape, sp_row_blocks *parts)
 {
     parts->kernel = kernel;
     parts->made = parts->k = k;
     parts->most = most;
-    parts->padding = padding;
+    parts->conversion = conversion;
     parts->threads = threads;
     parts->shape = shape;
     for (int i = 0; i < parts->count; i++) {

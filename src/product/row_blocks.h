@@ -26,14 +26,17 @@ typedef struct sp_row_block {
     int lost;              /**< 1: an update of values failed, and there is no matrix */
 } sp_row_block;
 
-/** How a block is converted to padded ELLPACK. Zeroed: with the default limit. */
-typedef struct sp_padding {
+/** How a block is converted. Zeroed: with the default limit. */
+typedef struct sp_conversion {
     double limit; /**< the ell_limit of sp_matrix_create() */
+    /** The CSR of the block in GPU memory, which kernels for SPMM_CSR read in place. Must outlive the row
+     *  blocks. NULL: it is copied from host memory. */
+    const spmm_csr *on_gpu;
     /** The block as it was scattered in padded ELLPACK (distribute/scatter.h), with the columns of the block.
      *  Kernels for SPMM_ELL use its values in place, so that the plan cannot take new values. NULL: the block
      *  was not scattered in this format. Must outlive the row blocks. */
     const sp_matrix *slice;
-} sp_padding;
+} sp_conversion;
 
 /** The row blocks of a rank's block of A. */
 typedef struct sp_row_blocks {
@@ -41,7 +44,7 @@ typedef struct sp_row_blocks {
     int64_t made; /**< number of columns of X for which the format was chosen */
     int64_t k;    /**< number of columns of products */
     int64_t most; /**< maximum k of sp_row_blocks_set_k() */
-    sp_padding padding;
+    sp_conversion conversion;
     int threads;
     sp_shape shape;
     int count;
@@ -65,7 +68,7 @@ void sp_row_blocks_find(const sp_local_block *local, int overlap, sp_row_blocks 
  *  \return the status of sp_matrix_create(), sp_thread_ranges_create() or the kernel's prepare();
  *          SPMM_ERR_MEMORY */
 spmm_status sp_row_blocks_create(const spmm_csr *a, const sp_kernel *kernel, int64_t k, int64_t most,
-                                 sp_padding padding, int threads, sp_shape shape, sp_row_blocks *parts);
+                                 sp_conversion conversion, int threads, sp_shape shape, sp_row_blocks *parts);
 
 /** Adapts the row blocks to products of k columns. Local.
  *  \return SPMM_OK; otherwise the status of the kernel's prepare(), and products are undefined until the next

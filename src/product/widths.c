@@ -59,7 +59,7 @@ sp_kernel_trial sp_product_trial(const sp_product *p, int64_t k)
                              .a = &p->local->csr,
                              .k = k,
                              .most = p->widths.most,
-                             .padding = p->padding,
+                             .conversion = p->conversion,
                              .threads = p->threads,
                              .shape = p->shape,
                              .products = p->study.all_kernels ? INFINITY
