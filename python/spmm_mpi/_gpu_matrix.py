@@ -8,6 +8,7 @@ import numpy as np
 from . import _arrays as arrays
 from . import _library as c
 from . import _matrix as matrix
+from . import _rows as rows
 
 
 def is_on_gpu(A):
@@ -95,6 +96,57 @@ class GpuEntries:
         return matrix.Entries(self.shape, on_host(self.indptr), on_host(self.indices), on_host(self.data))
 
 
+class Uploaded:
+    """Like GpuEntries, in memory of libspmm, copied from a matrix in host memory."""
+
+    def __init__(self, host):
+        self.shape, self.dtype, self.size = host.shape, host.dtype, len(host.data)
+        self.indptr, self.indices, self.data = (Words(part) for part in (host.indptr, host.indices, host.data))
+
+    def csr(self):
+        """Returns an spmm_csr, whose arrays this object keeps alive."""
+        addresses = [part.address for part in (self.indptr, self.indices, self.data)]
+        return c.Csr(*self.shape, self.size, matrix.PRECISIONS[self.dtype], *addresses)
+
+    def sound(self):
+        """Whether column indices are in range and increase in each row."""
+        return rows.apply(c.Rows(self.indptr.address, self.indices.address, self.data.address, 8, 4, nnz=self.size),
+                          *(c.Multivector(rows, 0, 0, matrix.PRECISIONS[self.dtype], c.CUDA, None, 0, 0) for rows in self.shape[::-1]))
+
+    def assign(self, values):
+        """Sets the values of the entries from an array of NumPy."""
+        self.data.set(values)
+
+    def on_host(self):
+        return matrix.Entries(self.shape, self.indptr.get(np.int64), self.indices.get(np.int32), self.data.get(self.dtype))
+
+
+class Words:
+    """A copy of an array of NumPy in GPU memory, bit by bit: libspmm copies values of f64 and f32 alone."""
+
+    def __init__(self, host):
+        self.size, self.precision = len(host), c.F64 if host.dtype.itemsize == 8 else c.F32
+        lib = c.loaded()
+        self.memory = arrays.allocated(lambda struct: lib.spmm_multivector_create(max(self.size, 1), 1, self.precision, c.CUDA, struct), c.CUDA)
+        self.address = self.memory.struct.data
+        self.set(host)
+
+    def row(self, space, address):
+        """Returns the words as a multivector of one row."""
+        return c.Multivector(1, self.size, self.size, self.precision, space, address, 0, 0)
+
+    def set(self, host):
+        host = np.ascontiguousarray(host)
+        if self.size:
+            arrays.copy(self.row(c.CPU, host.ctypes.data), self.row(c.CUDA, self.address))
+
+    def get(self, dtype):
+        host = np.empty(self.size, dtype)
+        if self.size:
+            arrays.copy(self.row(c.CUDA, self.address), self.row(c.CPU, host.ctypes.data))
+        return host
+
+
 def tensor_parts(A):
     """Returns what parts() returns, for a tensor."""
     torch = arrays.torch_tensor(A)
@@ -128,6 +180,8 @@ def entries(A, copy=True):
         raise TypeError(f"the values of A are {dtype_of(data)}, expected float64 or float32")
     if shape[1] > matrix.MOST_COLUMNS:
         raise ValueError(f"A has {shape[1]} columns, expected at most {matrix.MOST_COLUMNS}")
+    if c.gpu_is_open and sound(shape, indptr, indices, data):
+        return made_of(shape, indptr, indices, data, copy)
     if len(indptr) != shape[0] + 1:
         raise ValueError(f"A has {len(indptr)} row starts, expected {shape[0] + 1} for {shape[0]} rows")
     nnz = int(indptr[-1])
@@ -140,6 +194,17 @@ def entries(A, copy=True):
         raise ValueError(f"A has a column index outside 0 to {shape[1] - 1}")
     if not matrix.increases_in_rows(indptr, indices):
         return entries(summed(A), copy=False)
+    return made_of(shape, indptr, indices, data, copy)
+
+
+def sound(shape, indptr, indices, data):
+    """Whether all entries are used, and column indices are in range and increase in each row; False also if
+    libspmm cannot read the arrays."""
+    wait(data)
+    return int(indptr[-1]) == len(indices) == len(data) and rows.sound(shape, indptr, indices, data, dtype_of(data), c.CUDA)
+
+
+def made_of(shape, indptr, indices, data, copy):
     made = GpuEntries(shape, as_type(indptr, np.int64, copy), as_type(indices, np.int32, copy), as_type(data, dtype_of(data), copy))
     wait(made.data)
     return made

@@ -84,7 +84,7 @@ class Cut(Structure):
 class Rows(Structure):
     """spmm_rows."""
     _fields_ = [("irp", c_void_p), ("ja", c_void_p), ("as", c_void_p), ("irp_bytes", c_int), ("ja_bytes", c_int),
-                ("map_bytes", c_int), ("first_column", c_int64), ("map", c_void_p), ("map_size", c_int64)]
+                ("map_bytes", c_int), ("first_column", c_int64), ("map", c_void_p), ("map_size", c_int64), ("nnz", c_int64)]
 
 
 class Options(Structure):
@@ -150,6 +150,8 @@ NEWER = {
     "spmm_plan_y_create_k": (c_int, [c_void_p, c_int64, POINTER(Multivector)]),
     "spmm_plan_update_values": (c_int, [c_void_p]),
     "spmm_plan_update_rows": (c_int, [c_void_p, POINTER(Rows), POINTER(c_int)]),
+    "spmm_apply_rows": (c_int, [c_void_p, POINTER(Rows), POINTER(Multivector), POINTER(Multivector), POINTER(c_int)]),
+    "spmm_plan_set_stream": (c_int, [c_void_p, c_void_p]),
     "spmm_plan_view_text": (c_int, [c_void_p, POINTER(c_void_p)]),
     "spmm_multivector_times": (c_int, [c_double, POINTER(Multivector), c_void_p, c_int64, c_double, POINTER(Multivector)]),
     "spmm_multivector_axpby": (c_int, [c_double, POINTER(Multivector), c_double, POINTER(Multivector)]),

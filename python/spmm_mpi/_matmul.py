@@ -19,10 +19,11 @@ from . import _matrix as matrix
 from . import _rows as rows
 from . import _world as world
 from ._plan import STAGES, Plan
+from ._product import usual_on_gpu
 
 F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
 EXACT = 2 ** 53  # f64 represents all whole numbers up to this one
-AT_ONCE = STAGES[0]  # number of products of a matrix in host memory before a plan is made
+AT_ONCE = STAGES[0]  # number of products of a matrix before a plan is made
 MOST = 64  # maximum number of plans that are kept; the least recently used one is closed first
 
 
@@ -264,8 +265,45 @@ def at_once(source, x, computed, target):
     x = np.ascontiguousarray(x, computed)
     shape = source.shape[:1] + x.shape[1:]
     y = target if target is not None and target.flags.c_contiguous and target.flags.aligned else cache.early.results.empty(shape, computed)
-    by_columns = (y[:, None], x[:, None]) if x.ndim == 1 else (y, x)
-    return y if rows.applied(source.shape, source.indptr, source.indices, values, *by_columns[::-1]) else None
+    a = rows.rows_of(source.shape, source.indptr, source.indices, values) if c.loaded().spmm_rows_apply is not None else None
+    return y if a is not None and rows.apply(a, arrays.described(columns(x)), arrays.described(columns(y))) else None
+
+
+on_gpu = {}  # type of an array on a GPU -> its Torch or Cupy; None for any other type
+
+
+def at_once_on_gpu(source, X, out, shape):
+    """Like at_once(), on the GPU. None also if X or out is no contiguous array of PyTorch or CuPy, of float64."""
+    found = type(X)
+    if found not in on_gpu:
+        usual = usual_on_gpu(found)
+        on_gpu[found] = usual and usual(F64)
+    usual, gpu = on_gpu[found], opened_gpu()
+    if usual is None or c.loaded().spmm_rows_apply is None or out is not None and type(out) is not found:
+        return None
+    y = usual.empty(shape, X) if out is None else out
+    addresses = [usual.address(array, (size,), gpu) for array, size in ((X, tuple(X.shape)), (y, shape))]
+    a = rows.rows_of(source.shape, source.indptr, source.indices, source.data)
+    if a is None or None in addresses:
+        return None
+    k = shape[1] if len(shape) == 2 else 1
+    x_and_y = [c.Multivector(size, k, k, c.F64, c.CUDA, address, 0, 0) for size, address in zip(source.shape[::-1], addresses)]
+    source.wait()
+    usual.wait(gpu)
+    with c.gpu_lock:
+        return y if rows.apply(a, *x_and_y) else None
+
+
+def opened_gpu():
+    """Returns the number of the GPU that libspmm has opened; opens one if none is open."""
+    if not c.gpu_is_open:
+        c.device_open(world.own())
+    return arrays.opened_gpu()
+
+
+def columns(x):
+    """Returns a vector as an array of one column."""
+    return x[:, None] if x.ndim == 1 else x
 
 
 # ---- plans of patterns ----
@@ -428,6 +466,20 @@ class Cache:
                 analysis = self.made(there, dtype, options, owned, keyed, there is source)
                 if analysis.begin(None, dtype):
                     return analysis, there, False
+
+    def quick(self, source, X, out, dtype):
+        """Returns the product with a matrix on the GPU that was used before, of the same pattern, by one call of
+        libspmm; else None."""
+        with self.lock:
+            analysis = self.seen((id(source.owner), dtype, (("device", "cuda"),)))
+        if analysis is None or not analysis.begin(None, dtype):
+            return None
+        try:
+            if source.shape != analysis.shape or not analysis.rows.hold((source.indptr, source.indices), source.data):
+                return None
+            return analysis.plan._apply_rows(analysis.rows, X, out)
+        finally:
+            self.end(analysis)
 
     def seen(self, owned):
         """Returns the Analysis that a matrix was used with before, or None. The pattern of the matrix may
@@ -614,6 +666,10 @@ def product_on_gpu(A, X, out, key, options):
         raise ValueError(f"X has the shape {list(X.shape)}, expected [{source.shape[1]}, K] or [{source.shape[1]}] for A of "
                          f"{source.shape[0]} x {source.shape[1]}")
     shape = source.shape[:1] + tuple(X.shape[1:])
+    if key is None and len(options) == 1 and dtype == F64 and 0 not in shape and X.shape[0] > 0:
+        y = at_once_on_gpu(source, X, out, shape) if cache.early.counted(source.owner) else cache.quick(source, X, out, dtype)
+        if y is not None:
+            return y
     try:
         if 0 in shape or X.shape[0] == 0:
             raise NoEntries

@@ -65,11 +65,12 @@ def increases_in_rows(indptr, indices):
     return not back.any()
 
 
-def entries(a, copy):
+def entries(a, copy, check=True):
     """Returns the Entries of a, a matrix of SciPy or Entries, with duplicates summed. Raises TypeError,
     ValueError.
 
-    copy: make new arrays for the result; else it may have those of a."""
+    copy: make new arrays for the result; else it may have those of a. check: False: the caller finds out
+    whether the indices of a CSR matrix are in range and increase; the arrays have the right sizes."""
     if isinstance(a, Entries):
         nnz = len(a.data)
         return Entries(a.shape, own_array(a.indptr, np.int64, copy), own_array(a.indices[:nnz], np.int32, copy), own_array(a.data, a.dtype, copy))
@@ -86,7 +87,7 @@ def entries(a, copy):
         raise TypeError(f"the values of A are {a.dtype}, expected float64 or float32: A.astype(numpy.float64)")
     if a.shape[1] > MOST_COLUMNS:
         raise ValueError(f"A has {a.shape[1]} columns, expected at most {MOST_COLUMNS}")
-    ours, sound = a, a.format == "csr" and rows.sound(a)
+    ours, sound = a, a.format == "csr" and (sized(a) if not check else rows.sound(a.shape, a.indptr, a.indices, a.data, a.dtype))
     if not sound:
         check_indices(a)
     if a.format != "csr":
@@ -99,6 +100,11 @@ def entries(a, copy):
     own = copy and ours is a
     return Entries(tuple(map(int, a.shape)), np.array(ours.indptr, np.int64, copy=True),
                    own_array(ours.indices[:nnz], np.int32, own), own_array(ours.data[:nnz], a.dtype, own))
+
+
+def sized(a):
+    """Whether the arrays of a CSR matrix have the sizes that its row starts say."""
+    return len(a.indptr) == a.shape[0] + 1 and a.indptr[0] == 0 and 0 <= a.indptr[-1] <= min(len(a.indices), len(a.data))
 
 
 def own_array(array, dtype, copy):
@@ -211,6 +217,10 @@ class RankBlock:
     def on_gpu(self):
         """Whether the arrays are in the memory of a GPU."""
         return self.held is not None and not isinstance(self.held, Entries)
+
+    def on_host(self):
+        """Returns the block's entries in host memory: a copy, or valid until release()."""
+        return self.held.on_host() if self.on_gpu else self.entries()
 
     def entries(self):
         """Returns the block's entries without a copy: valid until release()."""

@@ -22,7 +22,7 @@ from . import _matrix as matrix
 from . import _world as world
 from ._agreement import agree, attempt, check_alike
 from ._arguments import ABSENT, INT_MAX, INT64_MAX, comm_and_matrix, real_number, whole_number
-from ._product import AtOnce, Made, Product, usual_on_gpu
+from ._product import LEGACY, AtOnce, Made, Product, usual_on_gpu
 
 # ---- threads ----
 
@@ -91,7 +91,9 @@ def columns_of(k):
 # expected numbers of products: a plan for an unknown number of products is made for the first, after as many
 # products for the second, and so on. Each limits how much time making the plan may take.
 STAGES = 20, 99, 1000
-LEGACY = 1  # cudaStreamLegacy, the default stream: replaces the 0 of callers, which would mean no stream
+# on a GPU products of an spmm_plan for up to 100 products take the matrix as it is, and planning takes as long as
+# some hundred products
+STAGES_ON_GPU = 100, 1000
 
 
 def stream_of(stream):
@@ -217,6 +219,7 @@ class Plan:
                  cut=None):
         self._products, self._made_for, self._block, self._closed, self._quick, self._end = {}, [], None, True, None, None
         self._cut, self._stages, self._left, self._results = None, [], 0, arrays.Results()
+        self._uploaded = False  # whether a matrix in host memory was copied to the GPU
         self._at_once = False  # whether products are computed without an spmm_plan
         self._version = 0  # of the values: counts what may have changed them
         close_dropped()
@@ -238,14 +241,14 @@ class Plan:
         on_gpu = self._options.device == c.CUDA
         self._lock = c.gpu_lock if on_gpu else threading.RLock()
         with self._lock:
-            self._make(comm, mine, said, rows, device)
+            self._make(comm, A, mine, said, rows, device)
         if on_gpu and self._options.device == c.CPU:
             self._lock = threading.RLock()
         self._last = next(iter(self._products), None)
         # most operands need no full examination: see Usual
         self._quick = self._takes_usual()
 
-    def _make(self, comm, mine, said, rows, device):
+    def _make(self, comm, A, mine, said, rows, device):
         """Makes the block, and products for each K that was passed to the constructor. Collective."""
         self._rank = comm.rank
         with duplicating if comm.size == 1 else c.no_lock:
@@ -260,13 +263,15 @@ class Plan:
                 self._cut.create(self._comm, mine, self._cut_by, max(self._columns, default=8), self._options)
                 _, error = attempt(self._cut.take)
                 agree(self._comm, error)
+            if self._uploaded:
+                mine = self._upload(mine, A)
             self._block = (matrix.RankBlock.of_rows(comm, mine, [fact["rows"] for fact in said]) if rows == "distributed"
                            else matrix.RankBlock.scattered(self._comm, mine, self._grid, self._cut))
             self._describe(rows)
             self._closed = False
             # (with other kernels a GPU's sums of float32 have other bits)
             if self._by_stages and (self._options.device == c.CPU or self._dtype == np.float64):
-                self._stages = list(STAGES)
+                self._stages = list(STAGES if self._options.device == c.CPU else STAGES_ON_GPU)
                 self._next_stage()
                 # (in a format that the caller asked for, products need a plan)
                 self._at_once = self._options.device == c.CPU and not self._options.format and c.loaded().spmm_rows_apply is not None
@@ -307,7 +312,9 @@ class Plan:
         if gpu_matrix.is_on_gpu(A):
             mine = self._on_gpu(A, rows)
         elif rows == "distributed":
-            mine = matrix.entries(A, copy=True)
+            # (on a GPU the matrix is copied there, and its indices are checked there)
+            self._uploaded = self._by_stages and self._options.device == c.CUDA and not isinstance(A, matrix.Entries)
+            mine = matrix.entries(A, copy=not self._uploaded, check=not self._uploaded)
         elif comm.rank == 0:
             mine = matrix.entries(A, copy=False)
         elif A is not None:
@@ -335,6 +342,16 @@ class Plan:
                 if device != "auto" or error.status != c.Status.NO_DEVICE:
                     raise
                 self._options.device, self._options.stream = c.CPU, None
+
+    def _upload(self, mine, A):
+        """Returns the only rank's matrix on the GPU, as far as it can be used as it is there; else in host
+        memory."""
+        if self._options.device == c.CUDA and mine.dtype == np.float64:
+            there = gpu_matrix.Uploaded(mine)
+            if there.sound():
+                return there
+        self._uploaded = False
+        return matrix.entries(A, copy=True)
 
     def _try_options(self):
         """Makes a plan of a matrix with one entry, so that wrong options are refused now and not by the first
@@ -454,9 +471,7 @@ class Plan:
         update_values() expects values in the order of its `data`."""
         import scipy.sparse
         self._check_open()
-        here = self._block.entries()
-        if self._block.on_gpu:
-            here = here.on_host()
+        here = self._block.on_host()
         return scipy.sparse.csr_matrix((here.data.copy(), here.indices.copy(), here.indptr.copy()), shape=here.shape)
 
     @serialized
@@ -880,20 +895,32 @@ class Plan:
             c.loaded().check(status)
         return rows.same.value == 1
 
+    @serialized
+    def _apply_rows(self, rows, X, out):
+        """Computes the product with the current values of a Rows, by one call of libspmm: see
+        Product.apply_rows(). The plan has one rank."""
+        product = self._quick and self._products.get(self._quick(X))
+        if not product or product.made.handle is None:
+            return None
+        if self._stages:
+            self._count()
+        self._version += 1
+        return product.apply_rows(rows, X, out)
+
     def _new_values(self, values):
         """Returns this rank's new values, or the Entries of rank 0's whole matrix. Local."""
-        if self._block.on_gpu:
+        if self._block.on_gpu and not self._uploaded:
             return self._values_on_gpu(values)
         if isinstance(values, np.ndarray):
-            here = self._block.values
-            if values.dtype != here.dtype:
-                raise TypeError(arrays.wrong_type("values", values.dtype, here.dtype))
-            if values.shape != here.shape:
-                raise ValueError(f"values have the shape {list(values.shape)}, expected [{len(here)}], one for each entry of "
+            dtype, nnz = self._block.dtype, self._block.struct.csr.nnz
+            if values.dtype != dtype:
+                raise TypeError(arrays.wrong_type("values", values.dtype, dtype))
+            if values.shape != (nnz,):
+                raise ValueError(f"values have the shape {list(values.shape)}, expected [{nnz}], one for each entry of "
                                  f"block()")
             return np.array(values)
         if self._distributed:
-            return self._same_pattern(matrix.entries(values, copy=False), self._block.entries()).data
+            return self._same_pattern(matrix.entries(values, copy=False), self._block.on_host()).data
         if self._rank != 0:
             if values is not None:
                 raise TypeError(f"values are a {type(values).__name__}, expected None: rank 0 has the matrix")

@@ -8,6 +8,8 @@ from . import _arrays as arrays
 from . import _library as c
 
 addressof, first_byte = ctypes.addressof, ctypes.c_char.from_buffer
+# cudaStreamLegacy, the default stream: replaces the 0 of callers, which would mean no stream; cudaStreamPerThread
+LEGACY, PER_THREAD = 1, 2
 
 
 class Usual:
@@ -65,6 +67,11 @@ class Torch:
     def wait(self, gpu):
         self.torch.cuda.current_stream(gpu).synchronize()
 
+    def stream(self, gpu):
+        """Returns the current stream as the number of a cudaStream_t; None: it may be destroyed before the
+        products in it are complete."""
+        return self.torch.cuda.current_stream(gpu).cuda_stream or LEGACY  # PyTorch never destroys one
+
 
 class Cupy:
     """Like Torch, for arrays of CuPy."""
@@ -85,6 +92,10 @@ class Cupy:
     def wait(self, gpu):
         self.cupy.cuda.get_current_stream().synchronize()
 
+    def stream(self, gpu):
+        found = self.cupy.cuda.get_current_stream().ptr or LEGACY
+        return found if found in (LEGACY, PER_THREAD) else None
+
 
 USUAL_ON_GPU = {("torch", "Tensor"): Torch, ("cupy", "ndarray"): Cupy}
 
@@ -100,6 +111,7 @@ class UsualOnGpu(Usual):
     def __init__(self, product, side):
         super().__init__(product, side)
         self.in_stream = bool(product.plan._options.stream)
+        self.made = lambda: product.made
         self.kinds, self.kind, self.gpu = {}, None, None  # set when the first array is passed
 
     def kind_of(self, x):
@@ -123,7 +135,10 @@ class UsualOnGpu(Usual):
         return self.kind_of(like).empty(self.shape[:1] + like.shape[1:], like)
 
     def wait(self):
-        if not self.in_stream:
+        """Makes the product run in the current stream of the library of the arrays, or waits for that stream."""
+        if self.in_stream:
+            return
+        if not self.made().use_stream(self.kind.stream(self.gpu)):
             self.kind.wait(self.gpu)
 
 
@@ -133,6 +148,8 @@ class Made:
     def __init__(self, plan, most):
         self.lib, self.most, self.k = c.loaded(), most, most
         self.handle = ctypes.c_void_p()
+        self.stream = None  # the stream of use_stream()
+        self.settable = self.lib.spmm_plan_set_stream is not None and plan._comm.size == 1
         self.lib.check(self.lib.spmm_plan_create_extended(plan._handle(), ctypes.byref(plan._block.struct), most,
                                                           ctypes.byref(plan._options), ctypes.byref(plan._study),
                                                           ctypes.byref(self.handle)))
@@ -143,6 +160,14 @@ class Made:
             self.k = None  # stays None if spmm_plan_set_k() fails
             self.lib.check(self.lib.spmm_plan_set_k(self.handle, k))
             self.k = k
+
+    def use_stream(self, stream):
+        """Makes later products run in a stream, for the plan of one rank on a GPU, made without a stream; None: in
+        libspmm's own, complete on return. Returns whether they run in a stream of the caller."""
+        if self.stream != stream and self.settable:
+            self.lib.check(self.lib.spmm_plan_set_stream(self.handle, stream))
+            self.stream = stream
+        return self.stream is not None
 
     def create(self, side, k, struct):
         """Makes *struct a multivector of k columns like X (side 0) or Y (side 1). Local. Returns the status."""
@@ -283,6 +308,8 @@ class Product:
         Collective, like function. Returns the status, and the spare that contains Y afterwards; None if y
         itself does."""
         try:
+            if self.made.handle is not None:
+                self.made.use_stream(None)
             source, copied = self.place(x, sides[0], "X")
             target, result = self.place(y, sides[1], "out")
             if copied is not None:
@@ -332,6 +359,25 @@ class Product:
             self.lib.check(status)
         self.plan._last = self.k
         return out
+
+    def apply_rows(self, rows, X, out):
+        """Computes the product with the current values of a Rows. X, out: arrays on the GPU; out may be None.
+        Returns the product; None: the pattern differs, or the arrays are no usual ones."""
+        usual = self.usual[0, False]
+        source = usual.take(X, False)
+        if source is None or self.lib.spmm_apply_rows is None:
+            return None
+        y = self.usual[1, True].empty(X) if out is None else out
+        target = self.usual[1, True].take(y, True)
+        if target is None or type(y) is not type(X) or y.ndim != X.ndim:
+            return None
+        usual.wait()
+        self.use()
+        status = self.lib.spmm_apply_rows(self.handle, rows.references[0], source, target, rows.references[1])
+        if status:
+            self.lib.check(status)
+        self.plan._last = self.k
+        return y if rows.same.value == 1 else None
 
     def tell(self, function):
         """Replaces a product on a rank that cannot compute it, so that its neighbors fail instead of waiting

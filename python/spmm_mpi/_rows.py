@@ -29,29 +29,38 @@ def read(x):
     return x.dtype, x.size, memory.ptr if here else None
 
 
-def applied(shape, indptr, indices, data, x, y):
-    """Calls spmm_rows_apply() with the arrays of a CSR matrix of that shape. x, y: arrays of NumPy [n, K] and
-    [m, K] in C order, of the type of data. With K = 0 the row starts and column indices are only checked.
-    Returns whether C could read the arrays, and column indices are in range and increase in each row."""
-    lib, nnz = c.loaded(), int(indptr[-1]) if len(indptr) else 0
+def rows_of(shape, indptr, indices, data):
+    """Returns the spmm_rows for the arrays of a CSR matrix of that shape, in host memory or on the GPU; None if
+    C cannot read them."""
     found = [read(array) for array in (indptr, indices, data)]
     sizes = [INDEX_BYTES.get(dtype) for dtype, _, _ in found[:2]]
-    addresses = [address for _, _, address in found]
-    if (lib.spmm_rows_apply is None or None in sizes or addresses[0] is None or found[0][1] != shape[0] + 1 or
-            not 0 <= nnz <= min(found[1][1], found[2][1]) or nnz > 0 and None in addresses):
-        return False
-    precision = c.F64 if data.dtype.itemsize == 8 else c.F32
-    x, y = (c.Multivector(*v.shape, v.shape[1], precision, c.CPU, v.ctypes.data, 0, 0) for v in (x, y))
-    status = lib.spmm_rows_apply(ctypes.byref(c.Rows(*addresses, *sizes)), 1.0, ctypes.byref(x), 0.0, ctypes.byref(y), 0)
+    irp, ja, values = (address for _, _, address in found)
+    nnz = min(found[1][1], found[2][1])
+    if nnz == 0:  # C refuses row starts that say otherwise
+        ja = values = None
+    elif ja is None or values is None:
+        return None
+    if None in sizes or irp is None or found[0][1] != shape[0] + 1:
+        return None
+    return c.Rows(irp, ja, values, *sizes, nnz=nnz)
+
+
+def apply(a, x, y):
+    """Calls spmm_rows_apply(). Returns whether row starts and column indices are in range and increase."""
+    lib = c.loaded()
+    status = lib.spmm_rows_apply(ctypes.byref(a), 1.0, ctypes.byref(x), 0.0, ctypes.byref(y), 0)
     if status and status != c.Status.USAGE:
         lib.check(status)
     return not status
 
 
-def sound(a):
-    """Whether column indices of a CSR matrix of SciPy, of float64 or float32, are in range and increase in each
-    row. False also if C cannot read its arrays."""
-    return applied(a.shape, a.indptr, a.indices, a.data, np.empty((a.shape[1], 0), a.dtype), np.empty((a.shape[0], 0), a.dtype))
+def sound(shape, indptr, indices, data, dtype, space=c.CPU):
+    """Whether the arrays of a CSR matrix with values of float64 or float32 can be read by C, and column indices
+    are in range and increase in each row."""
+    a = rows_of(shape, indptr, indices, data) if c.loaded().spmm_rows_apply is not None else None
+    precision = c.F64 if dtype.itemsize == 8 else c.F32
+    with c.lock_of(space):
+        return a is not None and apply(a, *(c.Multivector(rows, 0, 0, precision, space, None, 0, 0) for rows in shape[::-1]))
 
 
 class Rows:
