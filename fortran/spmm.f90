@@ -148,7 +148,7 @@ module spmm
 
   public :: spmm_version, spmm_status_string, spmm_error_message
   public :: spmm_csr_read, spmm_csr_read_edges, spmm_csr_generate, spmm_csr_from_triplets, spmm_csr_destroy, spmm_csr_pointers
-  public :: spmm_csr_scatter, spmm_block_destroy
+  public :: spmm_csr_scatter, spmm_block_destroy, spmm_csr_upload
   public :: spmm_cut_create, spmm_cut_scatter, spmm_cut_destroy
   public :: spmm_device_open, spmm_device_close
   public :: spmm_multivector_create, spmm_multivector_destroy, spmm_multivector_copy, spmm_multivector_pointer
@@ -233,6 +233,12 @@ module spmm
       import
       type(spmm_csr), intent(inout) :: a
     end subroutine
+    function c_csr_upload(a, gpu) bind(c, name="spmm_csr_upload") result(status)
+      import
+      type(spmm_csr), intent(in) :: a
+      type(spmm_csr), intent(out) :: gpu
+      integer(c_int) :: status
+    end function
     function c_csr_scatter(comm, root, a, p, q, block) bind(c, name="spmm_fortran_csr_scatter") result(status)
       import
       integer(c_int), value :: comm
@@ -608,6 +614,13 @@ contains
   subroutine spmm_csr_destroy(a)
     type(spmm_csr), intent(inout) :: a
     call c_csr_destroy(a)
+  end subroutine
+
+  subroutine spmm_csr_upload(a, gpu, status)
+    type(spmm_csr), intent(in) :: a
+    type(spmm_csr), intent(out) :: gpu
+    integer(c_int), intent(out) :: status
+    status = c_csr_upload(a, gpu)
   end subroutine
 
   subroutine csr_pointers_f64(a, irp, ja, as, status)

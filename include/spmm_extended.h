@@ -36,6 +36,13 @@ spmm_status spmm_plan_create_extended(MPI_Comm comm, const spmm_block *block, in
                                       const spmm_plan_options *options, const spmm_plan_study *study,
                                       spmm_plan **plan);
 
+/** Copies a CSR matrix to the memory of the GPU that is open, for the block of a plan on that GPU: products of a
+ *  plan of one rank for at most 100 products, in f64, then use the copy as it is. Local; complete on return.
+ *  \param [in]  a    in host memory; indices are not checked
+ *  \param [out] gpu  zeroed on failure. The caller frees it with spmm_csr_destroy(), after the plans of it
+ *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE, _DEVICE */
+spmm_status spmm_csr_upload(const spmm_csr *a, spmm_csr *gpu);
+
 /** Takes over the values of a matrix whose values, and even pattern, may have changed since the plan was made
  *  or last updated. Compares the arrays of *a with the arrays of the plan's block, by all threads of the plan
  *  or on the GPU. If the pattern is the same and a bit of the values differs, the values are copied to csr.as

@@ -1,7 +1,9 @@
 """Matrices of CuPy and PyTorch in GPU memory as blocks of libspmm, which reads their arrays in place.
 
 Arrays of both libraries have the same operators; the first functions handle the differences."""
+import ctypes
 import sys
+import weakref
 
 import numpy as np
 
@@ -100,51 +102,47 @@ class Uploaded:
     """Like GpuEntries, in memory of libspmm, copied from a matrix in host memory."""
 
     def __init__(self, host):
-        self.shape, self.dtype, self.size = host.shape, host.dtype, len(host.data)
-        self.indptr, self.indices, self.data = (Words(part) for part in (host.indptr, host.indices, host.data))
+        self.shape, self.dtype, self.struct = host.shape, host.dtype, c.Csr()
+        lib = c.loaded()
+        with c.gpu_lock:
+            lib.check(lib.spmm_csr_upload(ctypes.byref(host.csr()), ctypes.byref(self.struct)))
+        weakref.finalize(self, destroy, self.struct).atexit = False
 
     def csr(self):
         """Returns an spmm_csr, whose arrays this object keeps alive."""
-        addresses = [part.address for part in (self.indptr, self.indices, self.data)]
-        return c.Csr(*self.shape, self.size, matrix.PRECISIONS[self.dtype], *addresses)
+        return c.Csr.from_buffer_copy(self.struct)
 
     def sound(self):
         """Whether column indices are in range and increase in each row."""
-        return rows.apply(c.Rows(self.indptr.address, self.indices.address, self.data.address, 8, 4, nnz=self.size),
-                          *(c.Multivector(rows, 0, 0, matrix.PRECISIONS[self.dtype], c.CUDA, None, 0, 0) for rows in self.shape[::-1]))
+        s = self.struct
+        empty = [c.Multivector(rows, 0, 0, s.precision, c.CUDA, None, 0, 0) for rows in (s.cols, s.rows)]
+        with c.gpu_lock:
+            return rows.apply(c.Rows(s.irp, s.ja, getattr(s, "as"), 8, 4, nnz=s.nnz), *empty)
 
     def assign(self, values):
         """Sets the values of the entries from an array of NumPy."""
-        self.data.set(values)
+        values = np.ascontiguousarray(values)
+        arrays.copy(words(values, c.CPU, values.ctypes.data), words(values, c.CUDA, getattr(self.struct, "as")))
 
     def on_host(self):
-        return matrix.Entries(self.shape, self.indptr.get(np.int64), self.indices.get(np.int32), self.data.get(self.dtype))
+        s, parts = self.struct, []
+        for member, size, dtype in (("irp", s.rows + 1, np.int64), ("ja", s.nnz, np.int32), ("as", s.nnz, self.dtype)):
+            part = np.empty(size, dtype)
+            arrays.copy(words(part, c.CUDA, getattr(s, member)), words(part, c.CPU, part.ctypes.data))
+            parts.append(part)
+        return matrix.Entries(self.shape, *parts)
 
 
-class Words:
-    """A copy of an array of NumPy in GPU memory, bit by bit: libspmm copies values of f64 and f32 alone."""
+def destroy(struct):
+    with c.gpu_lock:
+        c.loaded().spmm_csr_destroy(ctypes.byref(struct))
 
-    def __init__(self, host):
-        self.size, self.precision = len(host), c.F64 if host.dtype.itemsize == 8 else c.F32
-        lib = c.loaded()
-        self.memory = arrays.allocated(lambda struct: lib.spmm_multivector_create(max(self.size, 1), 1, self.precision, c.CUDA, struct), c.CUDA)
-        self.address = self.memory.struct.data
-        self.set(host)
 
-    def row(self, space, address):
-        """Returns the words as a multivector of one row."""
-        return c.Multivector(1, self.size, self.size, self.precision, space, address, 0, 0)
-
-    def set(self, host):
-        host = np.ascontiguousarray(host)
-        if self.size:
-            arrays.copy(self.row(c.CPU, host.ctypes.data), self.row(c.CUDA, self.address))
-
-    def get(self, dtype):
-        host = np.empty(self.size, dtype)
-        if self.size:
-            arrays.copy(self.row(c.CUDA, self.address), self.row(c.CPU, host.ctypes.data))
-        return host
+def words(array, space, address):
+    """Describes the elements of an array, or of a copy of it, as a multivector of one row, to be copied bit by
+    bit: libspmm copies values of f64 and f32 alone."""
+    precision = c.F64 if array.itemsize == 8 else c.F32
+    return c.Multivector(1, array.size, max(array.size, 1), precision, space, address, 0, 0)
 
 
 def tensor_parts(A):

@@ -395,6 +395,7 @@ class Cache:
     def clear(self):
         self.early = Early()
         self.owned, self.alike, self.keyed, self.results = {}, {}, {}, arrays.Results()
+        self.again = {}  # id of a matrix on the GPU -> its Again
         self.all = collections.OrderedDict()  # in the order of their last use
 
     # A matrix can be freed, and freed() called, within any statement of this thread: freed() must not wait
@@ -472,14 +473,24 @@ class Cache:
         libspmm; else None."""
         with self.lock:
             analysis = self.seen((id(source.owner), dtype, (("device", "cuda"),)))
-        if analysis is None or not analysis.begin(None, dtype):
+        if analysis is None or source.shape != analysis.shape:
             return None
+        again = Again(source, analysis)
+        y = again.product(source.given, X, out) if again.ready else None
+        if y is not None:
+            self.again[id(source.given)] = again
+        return y
+
+    def used(self, analysis):
+        """Notes the use of a plan that was found without find()."""
+        if analysis.left_over or self.gone:
+            with self.lock:
+                self.leave(analysis)
+            self.sweep()
         try:
-            if source.shape != analysis.shape or not analysis.rows.hold((source.indptr, source.indices), source.data):
-                return None
-            return analysis.plan._apply_rows(analysis.rows, X, out)
-        finally:
-            self.end(analysis)
+            self.all.move_to_end(id(analysis))
+        except KeyError:  # another thread has closed it
+            pass
 
     def seen(self, owned):
         """Returns the Analysis that a matrix was used with before, or None. The pattern of the matrix may
@@ -565,6 +576,41 @@ class Cache:
             pass
 
 
+class Again:
+    """A matrix on the GPU that was multiplied before, and its Analysis: most of its products need no more than
+    one call of libspmm, which compares its arrays with the plan's."""
+
+    def __init__(self, source, analysis):
+        self.analysis, self.table = analysis, cache.again
+        self.torch = arrays.torch_tensor(source.given) is not None
+        self.rows = rows.Rows(analysis.plan._block) if analysis.plan is not None else None
+        self.ready = self.rows is not None and self.rows.hold((source.indptr, source.indices), source.data)
+        self.matrix = weakref.ref(source.given, self.forget)
+        self.place, self.arrays = id(source.given), self.arrays_of(source.given)
+
+    def forget(self, _):
+        self.table.pop(self.place, None)
+
+    def arrays_of(self, A):
+        """Returns the addresses and sizes of the matrix's arrays, which can change."""
+        if self.torch:
+            return A.crow_indices().data_ptr(), A.col_indices().data_ptr(), A.values().data_ptr(), A._nnz(), A.requires_grad
+        return A.indptr.data.ptr, A.indices.data.ptr, A.data.data.ptr, A.indptr.size, A.indices.size, A.data.size, A.shape
+
+    def product(self, A, X, out):
+        """Returns A X; None if more must be done."""
+        if self.matrix() is not A or self.arrays_of(A) != self.arrays:
+            return None
+        analysis = self.analysis
+        with analysis.lock:
+            y = None if analysis.plan is None else analysis.plan._apply_rows(self.rows, X, out)
+        if analysis.plan is None:
+            self.forget(None)
+        else:
+            cache.used(analysis)
+        return y
+
+
 cache = Cache()
 
 
@@ -602,6 +648,11 @@ def matmul(A, X, out=None, *, key=None, **options):
     ValueError for wrong shapes, indices or values, Error if libspmm fails or is not found."""
     if c.forked:
         c.check_fork()
+    if key is None and not options:
+        again = cache.again.get(id(A))
+        y = None if again is None else again.product(A, X, out)
+        if y is not None:
+            return y
     if gpu_matrix.is_on_gpu(A):
         return product_on_gpu(A, X, out, key, {"device": "cuda", **options})
     kind, x = operand(X, "X")

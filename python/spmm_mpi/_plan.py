@@ -313,7 +313,8 @@ class Plan:
             mine = self._on_gpu(A, rows)
         elif rows == "distributed":
             # (on a GPU the matrix is copied there, and its indices are checked there)
-            self._uploaded = self._by_stages and self._options.device == c.CUDA and not isinstance(A, matrix.Entries)
+            self._uploaded = (self._by_stages and self._options.device == c.CUDA and not isinstance(A, matrix.Entries) and
+                              c.loaded().spmm_csr_upload is not None)
             mine = matrix.entries(A, copy=not self._uploaded, check=not self._uploaded)
         elif comm.rank == 0:
             mine = matrix.entries(A, copy=False)
@@ -574,9 +575,8 @@ class Plan:
                     self._agree_on_k(product.k, None)
                 if self._stages:
                     self._count()
-                usual = product.usual[1, True]
-                out = usual.empty(X)
-                return product.quick(source, usual.take(out, True), 1.0, 0.0, out)
+                out, target = product.usual[1, True].fresh(X)
+                return product.quick(source, target, 1.0, 0.0, out)
         return self._multiply("spmm_apply", (0, 1), X, None, 1, 0)
 
     def __rmatmul__(self, X):
@@ -1049,4 +1049,5 @@ def columns_on_gpu(x):
     """Returns K of an array of PyTorch or CuPy; 0 for any other x."""
     if usual_on_gpu(type(x)) is None:
         return 0
-    return x.shape[1] if x.ndim == 2 else 1
+    shape = x.shape
+    return shape[1] if len(shape) == 2 else 1

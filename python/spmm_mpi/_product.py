@@ -1,5 +1,6 @@
 """Products of one K: how arrays are passed to them, and the spmm_plan that computes them."""
 import ctypes
+import functools
 import sys
 
 import numpy as np
@@ -40,8 +41,10 @@ class Usual:
         self.struct.data = addressof(first_byte(x)) if flags.writeable and x.size else x.ctypes.data
         return self.reference
 
-    def empty(self, like):
-        return self.results.empty(self.shape[:1] + like.shape[1:], self.dtype)
+    def fresh(self, like):
+        """Returns (a new array for the result, of the kind of `like`, the array as an argument for libspmm)."""
+        made = self.results.empty(self.shape[:1] + like.shape[1:], self.dtype)
+        return made, self.take(made, True)
 
     def wait(self):
         """Waits for work that was queued for the array: none, in host memory."""
@@ -53,6 +56,8 @@ class Torch:
 
     def __init__(self, dtype):
         self.torch = sys.modules["torch"]
+        # (torch.cuda.current_stream() takes as long as all else here)
+        self.raw_stream = getattr(self.torch._C, "_cuda_getCurrentRawStream", self.stream_number)
         self.dtype = next(theirs for theirs, numpy in arrays.torch_types().items() if numpy == dtype)
 
     def address(self, x, shapes, gpu):
@@ -61,8 +66,14 @@ class Torch:
             return None
         return x.data_ptr()
 
+    def pointer(self, x):
+        return x.data_ptr()
+
     def empty(self, shape, like):
-        return self.torch.empty(shape, dtype=self.dtype, device=like.device)
+        return like.new_empty(shape)
+
+    def stream_number(self, gpu):
+        return self.torch.cuda.current_stream(gpu).cuda_stream
 
     def wait(self, gpu):
         self.torch.cuda.current_stream(gpu).synchronize()
@@ -70,7 +81,7 @@ class Torch:
     def stream(self, gpu):
         """Returns the current stream as the number of a cudaStream_t; None: it may be destroyed before the
         products in it are complete."""
-        return self.torch.cuda.current_stream(gpu).cuda_stream or LEGACY  # PyTorch never destroys one
+        return self.raw_stream(gpu) or LEGACY  # PyTorch never destroys one
 
 
 class Cupy:
@@ -84,6 +95,9 @@ class Cupy:
         if x.dtype != self.dtype or x.shape not in shapes or memory.device_id != gpu or not x.flags.c_contiguous:
             return None
         return memory.ptr
+
+    def pointer(self, x):
+        return x.data.ptr
 
     def empty(self, shape, like):
         with like.device:
@@ -100,6 +114,7 @@ class Cupy:
 USUAL_ON_GPU = {("torch", "Tensor"): Torch, ("cupy", "ndarray"): Cupy}
 
 
+@functools.cache
 def usual_on_gpu(kind):
     """Returns the class Torch or Cupy for an array type of PyTorch or CuPy; None for any other type."""
     return USUAL_ON_GPU.get((kind.__module__.partition(".")[0], kind.__name__))
@@ -117,11 +132,13 @@ class UsualOnGpu(Usual):
     def kind_of(self, x):
         """Returns the Torch or Cupy for x; None if x is an array of neither."""
         found = type(x)
-        if found not in self.kinds:
+        try:
+            return self.kinds[found]
+        except KeyError:
             usual = usual_on_gpu(found)
             self.kinds[found] = usual and usual(self.dtype)
             self.gpu = arrays.opened_gpu()
-        return self.kinds[found]
+            return self.kinds[found]
 
     def take(self, x, written):
         self.kind = self.kind_of(x)
@@ -131,8 +148,11 @@ class UsualOnGpu(Usual):
         self.struct.data = address or None  # 0: x has no rows
         return self.reference
 
-    def empty(self, like):
-        return self.kind_of(like).empty(self.shape[:1] + like.shape[1:], like)
+    def fresh(self, like):
+        kind = self.kind_of(like)
+        made = kind.empty(self.shape if like.ndim == 2 else self.shape[:1], like)
+        self.struct.data = kind.pointer(made) or None
+        return made, self.reference
 
     def wait(self):
         """Makes the product run in the current stream of the library of the arrays, or waits for that stream."""
@@ -367,17 +387,19 @@ class Product:
         source = usual.take(X, False)
         if source is None or self.lib.spmm_apply_rows is None:
             return None
-        y = self.usual[1, True].empty(X) if out is None else out
-        target = self.usual[1, True].take(y, True)
-        if target is None or type(y) is not type(X) or y.ndim != X.ndim:
-            return None
+        if out is None:
+            out, target = self.usual[1, True].fresh(X)
+        else:
+            target = self.usual[1, True].take(out, True)
+            if target is None or type(out) is not type(X) or out.ndim != X.ndim:
+                return None
         usual.wait()
         self.use()
         status = self.lib.spmm_apply_rows(self.handle, rows.references[0], source, target, rows.references[1])
         if status:
             self.lib.check(status)
         self.plan._last = self.k
-        return y if rows.same.value == 1 else None
+        return out if rows.same.value == 1 else None
 
     def tell(self, function):
         """Replaces a product on a rank that cannot compute it, so that its neighbors fail instead of waiting
