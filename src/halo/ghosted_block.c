@@ -149,12 +149,13 @@ static spmm_status build_whole(sp_ghosted_block *b)
 }
 
 spmm_status sp_ghosted_block_create_whole(const sp_grid *grid, const spmm_block *block,
-                                          const spmm_csr *on_gpu, sp_ghosted_block *ghosted)
+                                          const spmm_csr *on_gpu, int64_t longest, sp_ghosted_block *ghosted)
 {
     *ghosted = (sp_ghosted_block){.grid = grid,
                                   .block = block,
                                   .kind = SPMM_EXCHANGE_BCAST,
                                   .local = {.any_order = block->any_order},
+                                  .longest = longest,
                                   .on_gpu = on_gpu};
     const spmm_status status = build_whole(ghosted);
     if (status != SPMM_OK) sp_ghosted_block_destroy(ghosted);

@@ -16,8 +16,8 @@ typedef struct sp_ghosted_block {
     sp_moves moves;          /**< the rows of X that are exchanged */
     int64_t all_bcast;       /**< number of rows of X that all ranks would receive in a broadcast */
     sp_local_block local;    /**< its columns are the rows of X in the numbering of `moves` */
-    const spmm_csr
-        *on_gpu;     /**< the block's matrix in GPU memory, for kernels that read it there; NULL: none */
+    const spmm_csr *on_gpu;  /**< the block's matrix in GPU memory, which kernels read there; NULL: none */
+    int64_t longest;         /**< with on_gpu: number of entries of the longest row */
     sp_joint *joint; /**< data of the joint exchange: the rest of the block, which `local` contains, and the
                           partial rows that ranks compute for each other. NULL unless `kind` is
                           SPMM_EXCHANGE_JOINT and the process column has several ranks */
@@ -42,10 +42,11 @@ spmm_status sp_ghosted_block_create(const sp_grid *grid, const spmm_block *block
  *  needs no column indices. The arrays of block->csr and of ghosted->local.csr may be NULL until something
  *  reads them. Collective over grid->comm, of one rank.
  *  \param [in]  grid, block, on_gpu  must outlive the result
+ *  \param [in]  longest  number of entries of the longest row
  *  \param [out] ghosted  the caller destroys it; zeroed on failure
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _MPI */
 spmm_status sp_ghosted_block_create_whole(const sp_grid *grid, const spmm_block *block,
-                                          const spmm_csr *on_gpu, sp_ghosted_block *ghosted);
+                                          const spmm_csr *on_gpu, int64_t longest, sp_ghosted_block *ghosted);
 
 /** Returns the number of rows that all ranks receive in an exchange: rows of X and partial rows of Y.
  *  Local. */

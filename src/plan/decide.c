@@ -61,8 +61,10 @@ static spmm_status product_create(const sp_ghosted_block *a, const sp_matrix *sl
     p->threads = sp_threads_of(o->threads);
     p->study = *study;
     /* in the joint exchange, other ranks multiply some entries of the slice, so the slice cannot be used */
-    p->conversion = (sp_conversion){
-        .limit = study->ell_limit, .on_gpu = a->on_gpu, .slice = a->joint ? NULL : slice};
+    p->conversion = (sp_conversion){.limit = study->ell_limit,
+                                    .on_gpu = a->on_gpu,
+                                    .longest = a->longest,
+                                    .slice = a->joint ? NULL : slice};
     for (size_t i = 0; i < sizeof deciders / sizeof *deciders; i++)
         TRY(deciders[i].decide(p, &p->decisions.row[deciders[i].row]));
     return product_finish(p);

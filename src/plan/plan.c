@@ -75,6 +75,7 @@ static spmm_status take_in_place(sp_plan_own *own)
     sp_rows_facts found;
     TRY(sp_cuda_check_rows(&rows, a->rows, a->cols, NULL, &found));
     own->stale = found.starts_sound && found.in_range && found.increasing && found.nnz == a->nnz;
+    own->longest = found.longest;
     if (own->stale) own->host.csr = (spmm_csr){a->rows, a->cols, a->nnz, a->precision, NULL, NULL, NULL};
     return SPMM_OK;
 }
@@ -107,7 +108,8 @@ static spmm_status create_in_place(sp_plan_own *own, int64_t k, const spmm_plan_
 {
     spmm_plan_options named = *o;
     named.kernel = kernel_in_place;
-    TRY(sp_ghosted_block_create_whole(&own->grid, &own->host, &own->on_gpu->csr, &own->ghosted));
+    TRY(sp_ghosted_block_create_whole(&own->grid, &own->host, &own->on_gpu->csr, own->longest,
+                                      &own->ghosted));
     TRY(sp_plan_create(&own->ghosted, &own->joint, NULL, k, &named, s, plan));
     sp_decision *const row = &(*plan)->forward->decisions.row[SP_DECIDES_KERNEL];
     snprintf(row->why, sizeof row->why, "few products, of a matrix in GPU memory");

@@ -21,6 +21,7 @@ typedef struct sp_plan_own {
      * matrix. stale: 1: the values of `host`, or all its arrays, are older than those of *on_gpu. */
     const spmm_block *on_gpu;
     spmm_block host;
+    int64_t longest; /* of a matrix that is read in place: number of entries of the longest row */
     int stale;
     uint32_t *found;   /* what comparisons on the GPU found, in pinned memory; NULL before the first one */
     uint32_t compared; /* number of the last comparison */

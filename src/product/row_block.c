@@ -20,7 +20,8 @@ spmm_status sp_row_block_convert(const sp_row_blocks *parts, sp_row_block *part)
 
 static sp_setup setup_of(const sp_row_blocks *parts, const sp_row_block *part)
 {
-    return (sp_setup){&part->a, &part->csr, parts->k, parts->threads, parts->shape, parts->most, 0};
+    return (sp_setup){
+        &part->a, &part->csr, parts->k, parts->threads, parts->shape, parts->most, parts->conversion.longest};
 }
 
 spmm_status sp_row_block_set_k(const sp_row_blocks *parts, sp_row_block *part, int anew)
