@@ -182,10 +182,13 @@ class RankBlock:
     def of_rows(cls, comm, mine, rows):
         """Makes the block from this rank's rows of a matrix. rows: the number of rows of each rank. Local."""
         block = cls()
+        block.held = mine
         m, n, ranks, rank = sum(rows), mine.shape[1], comm.size, comm.rank
+        if ranks == 1:
+            block.struct = c.Block(mine.csr(), m, n, 0, 0, 0, n, 1, 1, 0)
+            return block
         row = np.concatenate([[0], np.cumsum(rows)])
         x = row if m == n else even_ranges(n, ranks)
-        block.held = mine
         block.struct = c.Block(mine.csr(), m, n, int(row[rank]), 0, int(x[rank]), int(x[rank + 1] - x[rank]), ranks, 1, 0)
         return block
 

@@ -567,7 +567,7 @@ class Plan:
         its last two of that size, until close()), and uses again when no array refers to it.
         Collective. Raises TypeError or ValueError if X is wrong; ranks that wait for this one then raise
         Error. Raises Error if libspmm fails."""
-        product = self._quick and self._products.get(self._quick(X))
+        product = self._quick and self._usual_product(self._quick(X), X)
         if product:
             source = product.usual[0, False].take(X, False)
             if source is not None:
@@ -578,6 +578,15 @@ class Plan:
                 out, target = product.usual[1, True].fresh(X)
                 return product.quick(source, target, 1.0, 0.0, out)
         return self._multiply("spmm_apply", (0, 1), X, None, 1, 0)
+
+    def _usual_product(self, k, X):
+        """Returns the Product of the K columns of X; K = 0: X is no usual array. None: there is none yet, and
+        either X may be wrong, or the ranks must agree first."""
+        product = self._products.get(k)
+        if (product is None and 0 < k <= MOST_K and self._comm.size == 1 and not self._only and len(X.shape) in (1, 2) and
+                X.shape[0] == self._x_range.stop and str(X.dtype).endswith(self._dtype.name)):
+            product = self._product(k)
+        return product
 
     def __rmatmul__(self, X):
         raise TypeError("found X @ plan, expected the plan on the left: (plan.T @ X.T).T")
@@ -602,7 +611,7 @@ class Plan:
 
         Collective. Raises TypeError and ValueError as `plan @ X` does, Error if libspmm fails on this or
         another rank."""
-        product = self._quick and self._products.get(self._quick(X))
+        product = self._quick and self._usual_product(self._quick(X), X)
         if product and type(alpha) is float and type(beta) is float:
             source, target = product.usual[0, False].take(X, False), product.usual[1, True].take(out, True)
             if source is not None and target is not None and type(X) is type(out) and X.ndim == out.ndim:
