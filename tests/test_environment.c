@@ -5,7 +5,6 @@
 #include "base/cpu_isa.h"
 #include "base/environment.h"
 #include "base/threads.h"
-#include "files.h"
 #include "test.h"
 
 static const char *const variables[] = {"SPMM_CHUNK_BYTES", "SPMM_READ_CHUNK_BYTES",
@@ -41,12 +40,6 @@ static void mistold(const char *text, const char *part)
     setenv("OMP_NUM_THREADS", text, 1);
     CHECK_ERROR(sp_threads_told(&threads), SPMM_ERR_USAGE, "OMP_NUM_THREADS=");
     CHECK_TEXT(spmm_error_message(), part);
-}
-
-static int quota_of(const char *text)
-{
-    write_bytes(text, strlen(text));
-    return sp_threads_quota(path);
 }
 
 static void test_names(void)
@@ -195,23 +188,12 @@ static void test_threads(void)
             free(kept[i]);
         }
     }
-    TEST("a control group's quota is whole cores, rounded up") {
-        CHECK_INT(quota_of("max 100000\n"), 0);
-        CHECK_INT(quota_of("200000 100000\n"), 2);
-        CHECK_INT(quota_of("150000 100000\n"), 2);
-        CHECK_INT(quota_of("10000 100000\n"), 1);
-        CHECK_INT(quota_of(""), 0);
-        CHECK_INT(quota_of("-1 100000\n"), 0);
-        CHECK_INT(sp_threads_quota("/no/such/file"), 0);
-    }
 }
 
 int main(void)
 {
-    files_begin("cpu.max");
     test_names();
     test_values();
     test_threads();
-    files_end();
     return test_end();
 }

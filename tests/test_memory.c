@@ -186,6 +186,42 @@ static void test_v1(void)
     }
 }
 
+/* ---- CPU time ---- */
+
+static void quota(const char *root, const char *name, const char *text, int cores)
+{
+    put(root, name, text);
+    CHECK_INT(sp_cgroup_cores(root), cores);
+}
+
+static void test_cores(void)
+{
+    char root[600];
+    new_tree(root);
+    put(root, "proc/self/mountinfo", v2_mount);
+    put(root, "proc/self/cgroup", "0::/slurm/job_7/user\n");
+    TEST("the least quota of CPU time of all groups above the process is whole cores, rounded up") {
+        CHECK_INT(sp_cgroup_cores(root), 0);
+        quota(root, "sys/fs/cgroup/slurm/job_7/user/cpu.max", "max 100000\n", 0);
+        quota(root, "sys/fs/cgroup/slurm/cpu.max", "650000 100000\n", 7);
+        quota(root, "sys/fs/cgroup/slurm/job_7/cpu.max", "150000 100000\n", 2);
+        quota(root, "sys/fs/cgroup/slurm/job_7/user/cpu.max", "800000 100000\n", 2);
+        quota(root, "sys/fs/cgroup/slurm/job_7/user/cpu.max", "10000 100000\n", 1);
+        quota(root, "sys/fs/cgroup/slurm/job_7/user/cpu.max", "", 2);
+        quota(root, "sys/fs/cgroup/slurm/job_7/user/cpu.max", "-1 100000\n", 2);
+    }
+    TEST("version 1 has it in two files, where its CPU controller is mounted") {
+        new_tree(root);
+        put(root, "proc/self/cgroup", "4:memory:/x\n1:cpu,cpuacct:/job/step\n0::/\n");
+        put(root, "proc/self/mountinfo", "35 31 0:31 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n");
+        put(root, "cg/cpu/job/cpu.cfs_period_us", "100000\n");
+        quota(root, "cg/cpu/job/cpu.cfs_quota_us", "-1\n", 0);
+        put(root, "cg/cpu/job/step/cpu.cfs_period_us", "50000\n");
+        quota(root, "cg/cpu/job/step/cpu.cfs_quota_us", "200000\n", 4);
+        quota(root, "cg/cpu/job/cpu.cfs_quota_us", "300000\n", 3);
+    }
+}
+
 /* ---- allocations ---- */
 
 /** Keeps and drops the same memory many times; several threads do this at once. */
@@ -329,6 +365,7 @@ int main(int argc, char **argv)
     test_v2();
     test_mounts();
     test_v1();
+    test_cores();
     test_kept();
     if (TEST_SANITIZED) {
         SKIP("allocations are held against what is left", "the sanitizer has memory of its own");

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/threads.h"
 #include "distributed.h"
 #include "plan/plan_struct.h"
@@ -348,7 +349,7 @@ static void test_share(void)
         omp_set_num_threads(cores);
         default_threads(&d, &threads, &crowded);
         CHECK(threads == 1 || threads * size <= node);
-        CHECK(size > 1 || sp_threads_quota(NULL) > 0 || threads == cores);
+        CHECK(size > 1 || sp_cgroup_cores("/") > 0 || threads == cores);
         CHECK(test_.rank > 0 || !crowded);
         omp_set_num_threads(most);
         default_threads(&d, &threads, &crowded);

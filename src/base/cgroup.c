@@ -1,6 +1,7 @@
-/** Finds the control groups (v1 and v2) of this process, and reads their memory limits. */
+/** Finds the control groups (v1 and v2) of this process, and reads their limits of memory and CPU time. */
 #include "base/cgroup.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +98,7 @@ static int has_word(const char *list, const char *word)
 /** Finds the path of this process's group within the hierarchy, from a line "ID:CONTROLLERS:PATH" of
  *  /proc/self/cgroup.
  *  \return 1 if found, else 0 */
-static int find_path(const char *root, int v1, char *path)
+static int find_path(const char *root, const char *controller, int v1, char *path)
 {
     char line[LINE_BYTES];
     int found = 0;
@@ -107,7 +108,8 @@ static int find_path(const char *root, int v1, char *path)
         char *const text = controllers ? strchr(controllers + 1, ':') : NULL;
         if (!text) continue;
         *text = 0;
-        found = v1 ? has_word(controllers + 1, "memory") : strncmp(line, "0:", 2) == 0 && controllers[1] == 0;
+        found = v1 ? has_word(controllers + 1, controller)
+                   : strncmp(line, "0:", 2) == 0 && controllers[1] == 0;
         text[1 + strcspn(text + 1, "\n")] = 0;
         if (found) snprintf(path, PATH_BYTES, "%.*s", PATH_BYTES - 1, text + 1);
     }
@@ -118,7 +120,7 @@ static int find_path(const char *root, int v1, char *path)
 /** Determines the mount point of the hierarchy (`point`) and the group that is mounted there (`mounted`),
  *  from a line "ID PARENT DEVICE PATH POINT OPTIONS ... - TYPE SOURCE SUPEROPTIONS" of /proc/self/mountinfo.
  *  \return 1 if found, 0 if the hierarchy is not mounted */
-static int find_mount(const char *root, int v1, char *mounted, char *point)
+static int find_mount(const char *root, const char *controller, int v1, char *mounted, char *point)
 {
     char line[LINE_BYTES], type[64], options[PATH_BYTES];
     int found = 0;
@@ -128,7 +130,7 @@ static int find_mount(const char *root, int v1, char *mounted, char *point)
         if (!end || sscanf(end, " - %63s %*s %4095s", type, options) != 2 ||
             sscanf(line, "%*s %*s %*s %4095s %4095s", mounted, point) != 2)
             continue;
-        found = v1 ? strcmp(type, "cgroup") == 0 && has_word(options, "memory")
+        found = v1 ? strcmp(type, "cgroup") == 0 && has_word(options, controller)
                    : strcmp(type, "cgroup2") == 0;
     }
     if (f) fclose(f);
@@ -143,13 +145,13 @@ static int is_folder(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/** Locates the hierarchy of cgroup v1 or v2.
+/** Locates the hierarchy of cgroup v1 that has the controller, or the one of v2.
  *  \return 1 if found, 0 if this process is in no such hierarchy or cannot see it */
-static int find_hierarchy(const char *root, int v1, hierarchy *h)
+static int find_hierarchy(const char *root, const char *controller, int v1, hierarchy *h)
 {
     char path[PATH_BYTES], mounted[PATH_BYTES] = "", point[PATH_BYTES] = "";
     h->v1 = v1;
-    if (!find_path(root, v1, path) || !find_mount(root, v1, mounted, point)) return 0;
+    if (!find_path(root, controller, v1, path) || !find_mount(root, controller, v1, mounted, point)) return 0;
     if (snprintf(h->top, sizeof h->top, "%s%s", strcmp(root, "/") == 0 ? "" : root, point) >= PATH_BYTES)
         return 0;
     /* the mounted part of the hierarchy may not contain this process's group, e.g. in another namespace; then
@@ -163,7 +165,16 @@ static int find_hierarchy(const char *root, int v1, hierarchy *h)
     return 1;
 }
 
-/* ---- limits ---- */
+/** Goes to the group above. \return 1; 0: there is none, or it is not visible */
+static int go_up(hierarchy *h)
+{
+    char *const slash = strrchr(h->group, '/');
+    if (strlen(h->group) <= strlen(h->top) || !slash) return 0;
+    *slash = 0;
+    return 1;
+}
+
+/* ---- memory ---- */
 
 /** Returns the number of bytes of page cache that the kernel can reclaim from the group in `folder`: those
  *  that no process has mapped. */
@@ -206,22 +217,16 @@ static void look_at(const hierarchy *h, const char *folder, sp_cgroup_room *leas
 
 static void look_upwards(hierarchy *h, sp_cgroup_room *least)
 {
-    const size_t top = strlen(h->top);
     /* cgroup v1: the file of a group above the mount point cannot be read. Its limit appears only in the key
      * hierarchical_memory_limit of the groups below it. */
     if (h->v1) {
         const int64_t above = stat_in(h->group, "hierarchical_memory_limit", -1);
         keep_least(&version[1], h->group, above >> NO_LIMIT_LOG2 == 0 ? above : -1, least);
     }
-    for (;;) {
-        look_at(h, h->group, least);
-        char *const slash = strrchr(h->group, '/');
-        if (strlen(h->group) <= top || !slash) return;
-        *slash = 0;
-        /* an old v1 group may not count the memory of the groups below it: then its limit does not apply to
-         * this process */
-        if (h->v1 && number_in(h->group, "memory.use_hierarchy") == 0) return;
-    }
+    do look_at(h, h->group, least);
+    /* an old v1 group may not count the memory of the groups below it: then its limit does not apply to this
+     * process */
+    while (go_up(h) && !(h->v1 && number_in(h->group, "memory.use_hierarchy") == 0));
 }
 
 sp_cgroup_room sp_cgroup_look(const char *root)
@@ -229,7 +234,34 @@ sp_cgroup_room sp_cgroup_look(const char *root)
     sp_cgroup_room least = {INT64_MAX, 0};
     for (int v1 = 0; v1 < 2; v1++) {
         hierarchy h;
-        if (find_hierarchy(root, v1, &h)) look_upwards(&h, &least);
+        if (find_hierarchy(root, "memory", v1, &h)) look_upwards(&h, &least);
     }
     return least;
+}
+
+/* ---- CPU time ---- */
+
+/** Returns the number of cores whose time the group may use; INFINITY: all. */
+static double cores_of(const hierarchy *h)
+{
+    long long quota = -1, period = -1; /* cpu.max contains "max" instead of the quota if there is no limit */
+    FILE *const f = h->v1 ? NULL : open_in(h->group, "cpu.max");
+    if (f && fscanf(f, "%lld %lld", &quota, &period) != 2) quota = -1;
+    if (f) fclose(f);
+    if (h->v1) quota = number_in(h->group, "cpu.cfs_quota_us");
+    if (h->v1) period = number_in(h->group, "cpu.cfs_period_us");
+    return quota > 0 && period > 0 ? (double)quota / (double)period : INFINITY;
+}
+
+int sp_cgroup_cores(const char *root)
+{
+    enum { MOST = 1000000 };
+    double least = INFINITY;
+    for (int v1 = 0; v1 < 2; v1++) {
+        hierarchy h;
+        if (!find_hierarchy(root, "cpu", v1, &h)) continue;
+        do least = fmin(least, cores_of(&h));
+        while (go_up(&h));
+    }
+    return least < MOST ? (int)ceil(least) : 0;
 }

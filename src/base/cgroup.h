@@ -1,4 +1,4 @@
-/** Memory limits set by control groups (cgroups), e.g. by containers and batch systems. */
+/** Limits of memory and CPU time set by control groups (cgroups), e.g. by containers and batch systems. */
 #ifndef SP_CGROUP_H
 #define SP_CGROUP_H
 
@@ -17,5 +17,10 @@ typedef struct sp_cgroup_room {
  *  Local.
  *  \param [in] root  the folder that contains proc/ and the mount points: "/" except in tests */
 sp_cgroup_room sp_cgroup_look(const char *root);
+
+/** Returns the least quota of CPU time of this process's control group and of every group above it, in cgroup
+ *  v2 (cpu.max) and v1 (cpu.cfs_quota_us), in cores, rounded up; 0: there is none. Local.
+ *  \param [in] root  as for sp_cgroup_look() */
+int sp_cgroup_cores(const char *root);
 
 #endif

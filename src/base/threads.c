@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/memory.h"
 #include "base/words.h"
 
@@ -92,7 +93,7 @@ static int share_of_rank;
 
 static void find_share(void)
 {
-    share_of_rank = sp_threads_share(omp_get_num_procs(), sp_threads_quota(NULL),
+    share_of_rank = sp_threads_share(omp_get_num_procs(), sp_cgroup_cores("/"),
                                      (int)sysconf(_SC_NPROCESSORS_ONLN), sp_threads_local_ranks());
 }
 
@@ -285,15 +286,4 @@ spmm_status sp_threads_try(int threads)
                        SHOWN(getenv(name)), threads, strerror(failed));
     return failed ? sp_fail(SPMM_ERR_LIMIT, "cannot start %d threads: %s", threads, strerror(failed))
                   : SPMM_OK;
-}
-
-int sp_threads_quota(const char *path)
-{
-    double quota, period; /* the file contains "max" instead of the quota if there is no limit */
-    FILE *const f = fopen(path ? path : "/sys/fs/cgroup/cpu.max", "r");
-    const int both = f && fscanf(f, "%lf %lf", &quota, &period) == 2;
-    if (f) fclose(f);
-    if (!both || !(quota > 0) || !(period > 0) || quota > period * 1e6) return 0;
-    const int whole = (int)(quota / period);
-    return whole * period < quota ? whole + 1 : whole;
 }

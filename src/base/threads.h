@@ -84,11 +84,6 @@ enum { SP_STACK_LEAST = 256 << 10 };
  *          started */
 spmm_status sp_threads_try(int threads);
 
-/** Returns the CPU quota of a control group in cores, rounded up; 0 if no limit is known. Local.
- *  \param [in] path  the group's file cpu.max; NULL: /sys/fs/cgroup/cpu.max, which in a container is the file
- *                    of its own group */
-int sp_threads_quota(const char *path);
-
 /** Returns how many of a team's `planned` threads should compute now: fewer if other processes keep cores
  *  busy and have kept this process waiting, because a team is as slow as its last thread. All of them if the
  *  environment variable OMP_DYNAMIC is "false". Looks at the system every 10 milliseconds at most. Local; any

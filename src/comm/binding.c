@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cgroup.h"
 #include "base/environment.h"
 #include "base/fp_environment.h"
 #include "base/threads.h"
@@ -46,7 +47,7 @@ static spmm_status place_threads(MPI_Comm comm, int asked, sp_binding *binding)
 {
     char key[32];
     int which;
-    const int quota = sp_threads_quota(NULL);
+    const int quota = sp_cgroup_cores("/");
     binding->cores = bound_cores(key, sizeof key);
     if (quota > 0 && quota < binding->cores) binding->cores = quota;
     TRY(sp_node_sharers(comm, key, &which, &binding->core_sharers));

@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "base/threads.h"
 #include "device/device.h"
-#include "spmm_extended.h"
 
 spmm_status sp_csr_create(int64_t rows, int64_t cols, int64_t nnz, spmm_precision precision, spmm_csr *a)
 {
@@ -73,29 +72,6 @@ void spmm_csr_destroy(spmm_csr *a)
     drop(a->ja);
     drop(a->as);
     memset(a, 0, sizeof *a);
-}
-
-static spmm_status upload(void **to, const void *from, int64_t bytes)
-{
-    TRY(sp_device_alloc(to, bytes, "a matrix"));
-    return bytes > 0 ? sp_device_upload(*to, from, bytes) : SPMM_OK;
-}
-
-spmm_status spmm_csr_upload(const spmm_csr *a, spmm_csr *gpu)
-{
-    spmm_status status;
-    TRY(sp_given(__func__, "gpu", gpu, "a place for the matrix"));
-    *gpu = (spmm_csr){0};
-    TRY(sp_given(__func__, "a", a, "a matrix"));
-    TRY(sp_csr_check_sizes(a));
-    *gpu = (spmm_csr){a->rows, a->cols, a->nnz, a->precision, NULL, NULL, NULL};
-    TRY_GOTO(upload((void **)&gpu->irp, a->irp, (a->rows + 1) * (int64_t)sizeof *a->irp), failed);
-    TRY_GOTO(upload((void **)&gpu->ja, a->ja, a->nnz * (int64_t)sizeof *a->ja), failed);
-    TRY_GOTO(upload(&gpu->as, a->as, a->nnz * sp_value_size(a->precision)), failed);
-    return SPMM_OK;
-failed:
-    spmm_csr_destroy(gpu);
-    return status;
 }
 
 int64_t sp_csr_bytes(const spmm_csr *a)

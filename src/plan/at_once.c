@@ -1,4 +1,4 @@
-/** Products without a plan. */
+/** Products without a plan, and copies of a matrix for few products on a GPU. */
 #include "base/enum_words.h"
 #include "base/fp_environment.h"
 #include "base/memory.h"
@@ -7,7 +7,7 @@
 #include "device/device_ops.h"
 #include "formats/multivector.h"
 #include "kernels/kernel.h"
-#include "spmm.h"
+#include "spmm_extended.h"
 
 static const char function[] = "spmm_rows_apply";
 
@@ -267,5 +267,31 @@ spmm_status spmm_rows_apply(const spmm_rows *a, double alpha, const spmm_multive
     spmm_status status = take_matrix(a, x, y, &m);
     if (status == SPMM_OK && x->k > 0) status = apply_at_once(&m, alpha, x, beta, y);
     drop_matrix(&m);
+    return status;
+}
+
+/* ---- copies ---- */
+
+static spmm_status upload(void **to, const void *from, int64_t bytes)
+{
+    TRY(sp_device_alloc(to, bytes, "a matrix"));
+    return bytes > 0 ? sp_device_upload(*to, from, bytes) : SPMM_OK;
+}
+
+spmm_status spmm_csr_upload(const spmm_csr *a, spmm_csr *gpu)
+{
+    SP_DEFAULT_FP;
+    spmm_status status;
+    TRY(sp_given(__func__, "gpu", gpu, "a place for the matrix"));
+    *gpu = (spmm_csr){0};
+    TRY(sp_given(__func__, "a", a, "a matrix"));
+    TRY(sp_csr_check_sizes(a));
+    *gpu = (spmm_csr){a->rows, a->cols, a->nnz, a->precision, NULL, NULL, NULL};
+    TRY_GOTO(upload((void **)&gpu->irp, a->irp, (a->rows + 1) * (int64_t)sizeof *a->irp), failed);
+    TRY_GOTO(upload((void **)&gpu->ja, a->ja, a->nnz * (int64_t)sizeof *a->ja), failed);
+    TRY_GOTO(upload(&gpu->as, a->as, a->nnz * sp_value_size(a->precision)), failed);
+    return SPMM_OK;
+failed:
+    spmm_csr_destroy(gpu);
     return status;
 }
