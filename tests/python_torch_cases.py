@@ -93,6 +93,20 @@ def _():
         alike(mine.grad, torch.tensor(4 * (a.T @ (a.T @ ones)))[plan.x_range], 1e-11)
 
 
+@case("a sparse tensor of each layout in host memory is the matrix of a plan")
+def _():
+    a, x = random_matrix(11, 7, density=0.4), torch.tensor(random_x(7, 3), device=DEVICE)
+    csr = torch.sparse_csr_tensor(torch.from_numpy(a.indptr), torch.from_numpy(a.indices), torch.from_numpy(a.data), a.shape)
+    twice = torch.sparse_coo_tensor([[0, 0, 3], [1, 1, 2]], [1.0, 2.0, 5.0], (4, 7), dtype=torch.float64)
+    for form in (csr, csr.to_sparse_csc(), csr.to_sparse_coo(), twice):
+        with Plan(MPI.COMM_SELF, form, device=DEVICE) as plan:
+            alike(plan @ x, form.to_dense() @ x.cpu())
+    with Plan(MPI.COMM_SELF, csr, device=DEVICE) as plan:
+        alike(x.T.contiguous() @ plan.T, (csr.to_dense() @ x.cpu()).T)
+        alike(plan @ x.float(), csr.to_dense() @ x.float().double().cpu())
+    refused(TypeError, "layout", Plan, MPI.COMM_SELF, csr.to_sparse_bsr((1, 1)))
+
+
 @case("what is no tensor, plan or communicator is refused")
 def _():
     with Plan(MPI.COMM_SELF, scipy.sparse.identity(5, format="csr"), device=DEVICE) as plan:

@@ -277,6 +277,19 @@ def torch_types():
     return _torch_types
 
 
+def widened(x, dtype):
+    """Returns an array of NumPy, PyTorch or CuPy as one of float64, if that is the dtype and NumPy would convert
+    its elements; else x."""
+    if dtype != TYPES[0]:
+        return x
+    torch = torch_tensor(x)
+    if torch:
+        return x if x.dtype is torch.float64 or x.is_complex() else x.to(torch.float64)
+    if not isinstance(x, np.ndarray) and type(x).__module__.partition(".")[0] != "cupy":
+        return x
+    return x.astype(dtype) if x.dtype != dtype and x.dtype.kind in "biuf" and np.can_cast(x.dtype, dtype) else x
+
+
 def check_type(name, found, expected, kind):
     if found not in TYPES if expected is None else found != expected:
         raise TypeError(wrong_type(name, found, expected, kind))

@@ -215,18 +215,8 @@ def source_of(A, x):
     owner = getattr(A, OWNERS.get(A.format, ""), A)
     if A.format != "csr":
         matrix.check_indices(A)
-        A = of_type(A, sums_of(result, computed)).tocsr()  # tocsr() may sum duplicates
+        A = matrix.of_type(A, sums_of(result, computed)).tocsr()  # tocsr() may sum duplicates
     return Source(A.shape, A.indptr, A.indices, A.data, owner, sums_of(result, computed)), result, computed
-
-
-def of_type(A, dtype):
-    """Returns a matrix of SciPy with values of that type. For CSC, BSR and COO, astype() is not called: it
-    would sum duplicates before the conversion, and in the caller's matrix."""
-    if A.format in ("csc", "bsr"):
-        return type(A)((A.data.astype(dtype), A.indices, A.indptr), shape=A.shape)
-    if A.format == "coo":
-        return type(A)((A.data.astype(dtype), (A.row, A.col)), shape=A.shape)
-    return A.astype(dtype)
 
 
 def of_torch(A, x):

@@ -4,6 +4,7 @@ import ctypes
 
 import numpy as np
 
+from . import _arrays as arrays
 from . import _library as c
 from . import _rows as rows
 
@@ -75,6 +76,8 @@ def entries(a, copy, check=True):
         nnz = len(a.data)
         return Entries(a.shape, own_array(a.indptr, np.int64, copy), own_array(a.indices[:nnz], np.int32, copy), own_array(a.data, a.dtype, copy))
     import scipy.sparse
+    if arrays.torch_tensor(a):
+        a = of_torch(a)
     if not scipy.sparse.issparse(a):
         raise TypeError(f"A is a {type(a).__name__}, expected a sparse matrix or array of SciPy (scipy.sparse.csr_array)")
     if len(a.shape) != 2:
@@ -83,6 +86,8 @@ def entries(a, copy, check=True):
         cast = "" if a.dtype.itemsize in (8, 16) else ".astype(numpy.float64)"
         raise TypeError(f"the values of A are {a.dtype}, expected float64 or float32: a plan for each of its parts, A.real{cast} and "
                         f"A.imag{cast}")
+    if a.dtype.kind in "biu":
+        a, copy = as_f64(a), False
     if a.dtype not in PRECISIONS:
         raise TypeError(f"the values of A are {a.dtype}, expected float64 or float32: A.astype(numpy.float64)")
     if a.shape[1] > MOST_COLUMNS:
@@ -100,6 +105,42 @@ def entries(a, copy, check=True):
     own = copy and ours is a
     return Entries(tuple(map(int, a.shape)), np.array(ours.indptr, np.int64, copy=True),
                    own_array(ours.indices[:nnz], np.int32, own), own_array(ours.data[:nnz], a.dtype, own))
+
+
+def of_torch(a):
+    """Returns a sparse tensor in host memory as a matrix of SciPy, of the same memory where that is possible."""
+    import scipy.sparse
+    torch = arrays.torch_tensor(a)
+    if a.requires_grad:
+        raise TypeError("A is a tensor that requires a gradient, which libspmm does not compute: A.detach(), or for the gradient of X "
+                        "spmm_mpi.torch")
+    if a.dim() != 2 or a.layout not in (torch.sparse_csr, torch.sparse_csc, torch.sparse_coo):
+        raise TypeError(f"A is a tensor of {a.dim()} dimensions and layout {a.layout}, expected 2 and torch.sparse_csr: A.to_sparse_csr()")
+    if a.layout is torch.sparse_coo:
+        a = a.coalesce()
+        return scipy.sparse.coo_matrix((a.values().numpy(), a.indices().numpy()), shape=tuple(a.shape))
+    if a.layout is torch.sparse_csr:
+        return scipy.sparse.csr_matrix((a.values().numpy(), a.col_indices().numpy(), a.crow_indices().numpy()), shape=tuple(a.shape))
+    return scipy.sparse.csc_matrix((a.values().numpy(), a.row_indices().numpy(), a.ccol_indices().numpy()), shape=tuple(a.shape))
+
+
+def as_f64(a):
+    """Returns a matrix of whole numbers or bool with values of float64. Raises ValueError for numbers that
+    float64 cannot represent."""
+    values = a.tocsr().data if a.format in ("dok", "lil") else a.data
+    if a.dtype.itemsize == 8 and values.size and max(-int(values.min()), int(values.max())) > 2 ** 53:
+        raise ValueError("A has whole numbers beyond 2^53, which float64 cannot represent, expected smaller ones: spmm_mpi.matmul(A, X) is exact")
+    return of_type(a, np.float64)
+
+
+def of_type(A, dtype):
+    """Returns a matrix of SciPy with values of that type. For CSC, BSR and COO, astype() is not called: it
+    would sum duplicates before the conversion, and in the caller's matrix."""
+    if A.format in ("csc", "bsr"):
+        return type(A)((A.data.astype(dtype), A.indices, A.indptr), shape=A.shape)
+    if A.format == "coo":
+        return type(A)((A.data.astype(dtype), (A.row, A.col)), shape=A.shape)
+    return A.astype(dtype)
 
 
 def sized(a):

@@ -167,8 +167,9 @@ class Plan:
     comm: a communicator of mpi4py, which the plan duplicates. Plan(A) is Plan(MPI.COMM_WORLD, A). With a
         libspmm that was built without MPI (make MPI=0, the wheel), Plan(A) is a plan of this process alone,
         and comm may be None.
-    A: a sparse matrix of SciPy in any format, of float64 or float32; the plan copies it. Duplicate entries
-        are summed. rows="root": the whole matrix on rank 0, and None on the other ranks. rows="distributed":
+    A: a sparse matrix of SciPy in any format, or a tensor of layout torch.sparse_csr, sparse_csc or sparse_coo
+        in host memory; the plan copies it. Values of float64 or float32 keep their type; whole numbers and
+        bool become float64 (matmul() computes exactly with whole numbers). Duplicate entries are summed. rows="root": the whole matrix on rank 0, and None on the other ranks. rows="distributed":
         on each rank its rows [owned rows, n], in the order of the ranks.
     k: the number of columns of X. One number: all products have this K, and a product waits for the neighbors
         only. Several numbers, or None: a product may have any K, also 0, and begins with an MPI_Allreduce, in
@@ -561,7 +562,8 @@ class Plan:
         """Returns Y = A X, this rank's rows [y rows, K], or [y rows] if X is a vector, as an array of the
         kind of X.
 
-        X: this rank's rows [x rows, K], of the plan's dtype: an array of NumPy or, with device="cuda", also
+        X: this rank's rows [x rows, K], of the plan's dtype, or, if that is float64, of a type that NumPy
+        converts to it, which takes a copy: an array of NumPy or, with device="cuda", also
         of CuPy or PyTorch, which is used on the GPU. Every layout of a NumPy array is accepted; apply() says
         which are copied. A result of 128 KiB or more in host memory is a view of memory that the plan keeps (of
         its last two of that size, until close()), and uses again when no array refers to it.
@@ -589,7 +591,8 @@ class Plan:
         return product
 
     def __rmatmul__(self, X):
-        raise TypeError("found X @ plan, expected the plan on the left: (plan.T @ X.T).T")
+        """Returns X A, [K, x rows] or [x rows], computed as (plan.T @ X.T).T. X: [K, this rank's y rows]."""
+        return turned(self.T @ turned(X))
 
     @serialized
     def apply(self, X, *, out, alpha=1.0, beta=0.0):
@@ -695,7 +698,7 @@ class Plan:
         """Returns X and out as Operands; None in place of an out that is yet to be made. product: the Product
         of the only K, or None."""
         space = self._options.device
-        x = arrays.examine(X, "X", self._rows(sides[0], product), self._dtype, space)
+        x = arrays.examine(arrays.widened(X, self._dtype), "X", self._rows(sides[0], product), self._dtype, space)
         if product is not None:
             self._check_k(x.k)
         if out is None:
@@ -1040,11 +1043,17 @@ class Transposed:
         return self.T._multiply("spmm_apply_transposed", (1, 0), X, None, 1, 0)
 
     def __rmatmul__(self, X):
-        raise TypeError("found X @ plan.T, expected the plan on the left: (plan @ X.T).T")
+        """Returns X A^T, computed as (plan @ X.T).T."""
+        return turned(self.T @ turned(X))
 
     def apply(self, X, *, out, alpha=1.0, beta=0.0):
         """See Plan.apply_transposed."""
         return self.T.apply_transposed(X, out=out, alpha=alpha, beta=beta)
+
+
+def turned(x):
+    """Returns the transpose of an array of two dimensions; else x."""
+    return x.T if getattr(x, "ndim", 0) == 2 else x
 
 
 def columns_in(x):
