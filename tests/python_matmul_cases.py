@@ -351,14 +351,20 @@ def _():
     matmul(twin, x.astype(np.float32))
     del twin
     assert known() == there and plan._closed
-    for i in range(_matmul.MOST + 5):
-        keep = getattr(keep, "all", []) if i else []
-        keep.append(random_matrix(20, 20 + i))
-        matmul(keep[-1], random_x(20 + i, 1))
-        keep = type("Kept", (), {"all": keep})
-    assert known() == _matmul.MOST
-    as_scipy(keep.all[0], random_x(20, 1))
-    del keep
+    most, bytes_of_all = _matmul.MOST, _matmul.MOST_BYTES
+    for limit in ("MOST", "MOST_BYTES"):
+        keep = []
+        for i in range(12):
+            keep.append(random_matrix(20, 20 + i))
+            matmul(keep[-1], random_x(20 + i, 1))
+            if i == 6:
+                size = sum(each.bytes for each in _matmul.cache.all.values())
+                setattr(_matmul, limit, 7 if limit == "MOST" else size)
+        assert 4 <= known() <= 8, known()
+        as_scipy(keep[0], random_x(20, 1))
+        _matmul.MOST, _matmul.MOST_BYTES = most, bytes_of_all
+        del keep
+        gc.collect()
     gc.collect()
     assert known() == there and not _matmul.cache.owned, known()
     assert not any(len(table) > there for table in (_matmul.cache.alike, _matmul.cache.keyed))

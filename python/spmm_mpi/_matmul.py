@@ -6,6 +6,7 @@ The plan of a pattern is kept as an Analysis, and found again by the contents of
 that was used before is compared with its last plan first, any other matrix with the plans of the same
 fingerprint. An Analysis lives as long as any of the matrices that it was used for."""
 import collections
+import os
 import sys
 import threading
 import weakref
@@ -24,7 +25,13 @@ from ._product import usual_on_gpu
 F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
 EXACT = 2 ** 53  # f64 represents all whole numbers up to this one
 AT_ONCE = STAGES[0]  # number of products of a matrix before a plan is made
-MOST = 64  # maximum number of plans that are kept; the least recently used one is closed first
+# maximum number of bytes of the plans that are kept, and of plans: MPICH has 2048 communicators, of which a plan
+# takes four. The least recently used plan is closed first
+MOST = 256
+MOST_BYTES = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8
+
+MOST_ON_GPU = 8 << 30
+COPIES = 3  # of the matrix in a plan: its block, the converted matrix, and the kernel's lists
 
 
 # ---- what is computed ----
@@ -316,6 +323,7 @@ class Analysis:
         self.lock, self.in_order, self.owners, self.places = threading.Lock(), True, set(), []
         self.left_over = False  # whether the last owner was freed while the plan was in use
         self.rows, self.shape = rows.Rows(self.plan._block), source.shape
+        self.bytes = COPIES * (8 * (self.shape[0] + 1) + self.rows.nnz * (4 + dtype.itemsize))
 
     def same(self, source):
         return source.same(self.plan._block.entries())
@@ -530,7 +538,7 @@ class Cache:
 
     def adopt(self, analysis, source, owned, keyed, in_order):
         """Registers an open Analysis under this matrix and its key, and closes the least recently used plans
-        beyond MOST."""
+        beyond the limits."""
         self.own(analysis, owned, source.owner)
         if keyed is not None:
             analysis.in_order = analysis.in_order and in_order
@@ -538,7 +546,12 @@ class Cache:
                 self.add(analysis, self.keyed, keyed)
         self.all[id(analysis)] = analysis
         self.all.move_to_end(id(analysis))
-        for old in list(self.all.values())[:max(len(self.all) - MOST, 0)]:
+        most = min(MOST_BYTES, MOST_ON_GPU) if analysis.plan is not None and analysis.plan._block.on_gpu else MOST_BYTES
+        size = sum(each.bytes for each in self.all.values())
+        for old in list(self.all.values())[:-1]:
+            if size <= most and len(self.all) <= MOST:
+                break
+            size -= old.bytes
             if old.lock.acquire(blocking=False):
                 try:
                     self.remove(old)
@@ -562,7 +575,7 @@ class Cache:
         try:
             self.owned[place] = analysis, weakref.finalize(owner, self.freed, place)
             analysis.owners.add(place)
-        except TypeError:  # the owner has no weak references: only the limit MOST closes the plan
+        except TypeError:  # the owner has no weak references: only the limits close the plan
             pass
 
 
@@ -625,8 +638,8 @@ def matmul(A, X, out=None, *, key=None, **options):
 
     The first 20 products of a matrix in host memory are computed with its arrays, without a plan
     (spmm_rows_apply), unless a key or other keywords are given. Then matmul() makes a Plan for the pattern of
-    A, and keeps it as long as there is a matrix of that pattern that matmul() was called with; it keeps at most
-    64 plans. On a GPU a plan is made for few products at first. A plan is made again as its products become
+    A, and keeps it as long as there is a matrix of that pattern that matmul() was called with; it keeps
+    at most 256 plans, of at most an eighth of the host's memory (on a GPU 8 GiB). On a GPU a plan is made for few products at first. A plan is made again as its products become
     more, as described for Plan. The plan used last keeps the memory of large results,
     as described for `plan @ X`. The values of A are read in each call. To find the plan of a pattern,
     matmul() compares indptr and indices. With a `key`, any hashable object, matrices of the same key, shape
