@@ -52,6 +52,8 @@ with test("-v and records have each decision with its reason, and the kernels th
     result = run(*FAST, "-v", "-k", 8, MATRIX)
     record = result.records[0]
     lines = dict(re.findall(r"^ +decided: (\w+) +(.*?)(?:, in [0-9.]+ ms)?$", result.out, re.M))
+    repaid = record["decisions"].pop("repaid_after")
+    assert repaid is None or f"repaid after {repaid:.0f} products" in result.out, (repaid, result.out)
     equal({word: text for word, text in record["decisions"].items() if text}, lines)
     equal(list(record["decisions"]), ["memory", "columns", "kernel", "transport", "reduce", "variant", "narrow"])
     within(lines["kernel"], record["run"]["kernel"] + " on ")

@@ -165,6 +165,8 @@ static void remember(spmm_status status, failure *f)
     snprintf(f->text, sizeof f->text, "%s", spmm_error_message());
 }
 
+void (*sp_trial_begins)(const sp_trial *trial, int i);
+
 spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *of, double brief,
                          sp_trial *trial, void **best)
 {
@@ -175,6 +177,7 @@ spmm_status sp_trial_run(const sp_together *all, const sp_trial_ops *ops, void *
     *best = NULL;
     for (int i = 0; i < trial->count; i++) {
         if (trial->chosen >= 0 && trial->tried[trial->chosen].seconds < brief) break;
+        if (sp_trial_begins && trial->count > 1) sp_trial_begins(trial, i);
         const spmm_status status = try_one(all, ops, of, i, brief, &left, trial, best);
         if (status != SPMM_OK) remember(status, &failed);
         if (status == SPMM_OK || left_out(ops, status)) continue;

@@ -1,4 +1,5 @@
 /** Prints the description of a plan and the times of its products. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -120,7 +121,10 @@ static void print(const sp_product *p, const summary *s, FILE *f)
         fprintf(f, "stream      the caller's: %s\n",
                 sp_product_queues(p) ? "products are queued"
                                      : "products wait for the GPU, because some steps need the host");
-    fprintf(f, "set-up      %.4g s\n", s->most.created);
+    const double repaid = sp_decisions_repaid(&p->decisions, s->most.created);
+    fprintf(f, "set-up      %.4g s", s->most.created);
+    if (isfinite(repaid)) fprintf(f, ", repaid after %.0f products", repaid);
+    fprintf(f, "\n");
     if (s->most.queued > 0) fprintf(f, "queued      %.0f products, not timed\n", s->most.queued);
     if (s->most.products > 0)
         fprintf(f, "products    %.0f: mean %.4g ms, least %.4g, greatest %.4g, of the slowest rank\n",

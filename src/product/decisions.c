@@ -1,7 +1,9 @@
 /** Stores and prints the decisions about a product. */
 #include "product/decisions.h"
 
+#include <math.h>
 #include <stdarg.h>
+#include <string.h>
 
 #define WORD(id, word) word,
 const char *const sp_decision_words[SP_DECISIONS] = {SP_DECISION_LIST(WORD)};
@@ -15,6 +17,18 @@ void sp_decided(sp_decision *d, const char *why, const char *taken, ...)
     va_end(list);
     if (why != d->why) snprintf(d->why, sizeof d->why, "%s", why);
     sp_trial_words(&d->trial, d->why, sizeof d->why);
+}
+
+double sp_decisions_repaid(const sp_decisions *decisions, double seconds)
+{
+    const sp_trial *const t = &decisions->row[SP_DECIDES_KERNEL].trial;
+    for (int i = 0; i < t->count && t->chosen >= 0; i++) {
+        const sp_tried *const d = &t->tried[i];
+        if (strcmp(d->name, "cpu_csr") != 0 && strcmp(d->name, "csr_balanced") != 0) continue;
+        const double gain = d->seconds - t->tried[t->chosen].seconds;
+        return isnan(gain) ? NAN : gain > 0 ? ceil(seconds / gain) : INFINITY;
+    }
+    return NAN;
 }
 
 void sp_decisions_print(const sp_decisions *decisions, const char *indent, FILE *f)

@@ -7,6 +7,7 @@
 #include "base/enum_words.h"
 #include "base/memory.h"
 #include "base/words.h"
+#include "cli/progress.h"
 #include "distribute/gather.h"
 #include "formats/multivector.h"
 #include "formats/summation.h"
@@ -101,6 +102,13 @@ static spmm_status note_library(const sp_job *job, const void *state, run *r)
     return sp_peer_kernel_open(r->kernel, job->place.binding.threads, &rec->library.version);
 }
 
+static void show_trial(const sp_trial *trial, int i)
+{
+    char text[SP_TRIED_NAME_BYTES + 64];
+    snprintf(text, sizeof text, "trying %s, %d of %d", trial->tried[i].name, i + 1, trial->count);
+    sp_progress_phase(text);
+}
+
 /** Creates the plan of a run. If the transport is left to the plan, later plans use the choice of the first
  *  plan. */
 static spmm_status make_plan(sp_session *s, run *r)
@@ -115,8 +123,11 @@ static spmm_status make_plan(sp_session *s, run *r)
     options.transport = s->transport;
     if (job->options.all_kernels)
         study.quick_plan = 1; /* no timing of exchanges: all kernels use the same one */
-    TRY(sp_plan_create(&job->dist.ghosted, &job->dist.joint, sp_job_slice(job), r->k, &options, &study,
-                       &r->plan));
+    if (sp_job_progress(&job->place)) sp_trial_begins = show_trial;
+    const spmm_status status = sp_plan_create(&job->dist.ghosted, &job->dist.joint, sp_job_slice(job), r->k,
+                                              &options, &study, &r->plan);
+    sp_job_phase(&job->place, NULL);
+    TRY(status);
     r->record.seconds.convert = MPI_Wtime() - start;
     sp_plan_facts_of(r->plan, &facts);
     if (s->transport == SPMM_TRANSPORT_AUTO) s->transport = facts.transport;

@@ -233,6 +233,9 @@ void sp_report_phases(FILE *out, const sp_record *r)
     fprintf(out, "\n");
     if (r->run.shape.block > 0) launch_line(out, &r->run.shape);
     sp_decisions_print(&r->plan.decisions, "         decided: ", out);
+    const double repaid = sp_decisions_repaid(&r->plan.decisions, r->seconds.convert);
+    if (isfinite(repaid))
+        fprintf(out, "         set-up: %.4f s, repaid after %.0f products\n", r->seconds.convert, repaid);
     if (r->dram_bound.copy_bandwidth > 0) {
         char bytes[32];
         fprintf(out, "         DRAM bound: %s at the %.1f GB/s of a copy: %.2f of the time\n",

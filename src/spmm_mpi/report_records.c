@@ -131,6 +131,7 @@ static void decisions_group(sp_writer *s, const sp_record *r)
         snprintf(text, sizeof text, "%s%s%s", d->taken, d->taken[0] ? ", " : "", d->why);
         sp_writer_text(s, sp_decision_words[i], text);
     }
+    sp_writer_double(s, "repaid_after", sp_decisions_repaid(&r->plan.decisions, r->seconds.convert));
     sp_writer_close(s);
 }
 
