@@ -470,10 +470,12 @@ void spmm_plan_destroy(spmm_plan *plan);
  *  product; on a GPU in f32, those of a plan with the kernel csr_rows.
  *
  *  Local; works without MPI. The arrays of A are read in place during the call, and nothing is kept. Only row
- *  starts of 4 bytes and column indices of 8 bytes are copied for the time of the call. On a GPU, work that was queued for the arrays must be complete, and Y is complete on return.
+ *  starts of 4 bytes and column indices of 8 bytes are copied for the time of the call. On a GPU, work that
+ *  was queued for the arrays must be complete, and Y is complete on return.
  *  \param [in]     a     the rows of A, in the memory of x: irp [y->rows + 1] begins with 0, ja has columns
- *                        below x->rows, which increase strictly within a row, and `as` has the precision of x;
- *                        map is NULL and first_column 0. Row starts and columns are checked, also if k is 0
+ *                        below x->rows, which increase strictly within a row, and `as` has the precision of
+ *                        x; map is NULL and first_column 0. Row starts and columns are checked, also if k
+ *                        is 0
  *  \param [in]     alpha, beta  as for spmm_apply()
  *  \param [in]     x     [columns of A x k], in host memory or in the memory of the GPU that is open; if
  *                        column-major, it is copied

@@ -36,8 +36,8 @@ spmm_status spmm_plan_create_extended(MPI_Comm comm, const spmm_block *block, in
                                       const spmm_plan_options *options, const spmm_plan_study *study,
                                       spmm_plan **plan);
 
-/** Copies a CSR matrix to the memory of the GPU that is open, for the block of a plan on that GPU: products of a
- *  plan of one rank for at most 100 products, in f64, then use the copy as it is. Local; complete on return.
+/** Copies a CSR matrix to the memory of the GPU that is open, for the block of a plan on that GPU: a plan of
+ *  one rank for 1 to 100 products, in f64, then uses the copy as it is. Local; complete on return.
  *  \param [in]  a    in host memory; indices are not checked
  *  \param [out] gpu  zeroed on failure. The caller frees it with spmm_csr_destroy(), after the plans of it
  *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE, _DEVICE */
@@ -75,7 +75,7 @@ spmm_status spmm_plan_update_rows(spmm_plan *plan, const spmm_rows *a, int *same
 spmm_status spmm_apply_rows(spmm_plan *plan, const spmm_rows *a, const spmm_multivector *x,
                             spmm_multivector *y, int *same);
 
-/** Makes later products of a plan on a GPU, of one rank, use a stream, as spmm_plan_options.stream does. Waits
+/** Makes later products of a plan of one rank on a GPU use a stream, as spmm_plan_options.stream does. Waits
  *  for products that are queued in the former stream, which must still exist. Local.
  *  \param [in,out] plan    reusable
  *  \param [in]     stream  a cudaStream_t of the open GPU; NULL: the library's own stream

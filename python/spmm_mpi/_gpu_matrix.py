@@ -70,6 +70,7 @@ def on_host(array):
 class GpuEntries:
     """A CSR matrix in GPU memory in the form that libspmm requires: row starts of int64, and column indices
     of int32 that increase strictly in each row."""
+    checked = False  # whether entries() has made it
 
     def __init__(self, shape, indptr, indices, data):
         self.shape, self.indptr, self.indices, self.data = shape, indptr, indices, data
@@ -173,13 +174,20 @@ def entries(A, copy=True):
     """Returns a matrix on a GPU as GpuEntries, with duplicates summed. Raises TypeError, ValueError.
 
     copy: make new arrays for the result; else it may have those of A."""
+    return entries_in_order(A, copy)[0]
+
+
+def entries_in_order(A, copy):
+    """Returns (what entries() returns, whether the entries have the order of A)."""
     shape, indptr, indices, data, _ = parts(A)
+    if isinstance(A, GpuEntries) and A.checked:
+        return made_of(shape, indptr, indices, data, copy), True
     if dtype_of(data) not in matrix.PRECISIONS:
         raise TypeError(f"the values of A are {dtype_of(data)}, expected float64 or float32")
     if shape[1] > matrix.MOST_COLUMNS:
         raise ValueError(f"A has {shape[1]} columns, expected at most {matrix.MOST_COLUMNS}")
     if c.gpu_is_open and sound(shape, indptr, indices, data):
-        return made_of(shape, indptr, indices, data, copy)
+        return made_of(shape, indptr, indices, data, copy), True
     if len(indptr) != shape[0] + 1:
         raise ValueError(f"A has {len(indptr)} row starts, expected {shape[0] + 1} for {shape[0]} rows")
     nnz = int(indptr[-1])
@@ -191,8 +199,8 @@ def entries(A, copy=True):
     if nnz and (int(indices.min()) < 0 or int(indices.max()) >= shape[1]):
         raise ValueError(f"A has a column index outside 0 to {shape[1] - 1}")
     if not matrix.increases_in_rows(indptr, indices):
-        return entries(summed(A), copy=False)
-    return made_of(shape, indptr, indices, data, copy)
+        return entries(summed(A), copy=False), False
+    return made_of(shape, indptr, indices, data, copy), True
 
 
 def sound(shape, indptr, indices, data):
@@ -204,6 +212,7 @@ def sound(shape, indptr, indices, data):
 
 def made_of(shape, indptr, indices, data, copy):
     made = GpuEntries(shape, as_type(indptr, np.int64, copy), as_type(indices, np.int32, copy), as_type(data, dtype_of(data), copy))
+    made.checked = True
     wait(made.data)
     return made
 

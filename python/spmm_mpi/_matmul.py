@@ -24,9 +24,11 @@ from ._product import usual_on_gpu
 
 F64, F32 = np.dtype(np.float64), np.dtype(np.float32)
 EXACT = 2 ** 53  # f64 represents all whole numbers up to this one
-AT_ONCE = STAGES[0]  # number of products of a matrix before a plan is made
-# maximum number of bytes of the plans that are kept, and of plans: MPICH has 2048 communicators, of which a plan
-# takes four. The least recently used plan is closed first
+# number of products of a matrix before a plan is made. On a GPU each of them checks the matrix, and a plan
+# for 100 products is made fast
+AT_ONCE, AT_ONCE_ON_GPU = STAGES[0], 3
+# maximum number of plans that are kept, and of their bytes; the least recently used plan is closed first.
+# (MPICH has 2048 communicators, of which a plan takes four.)
 MOST = 256
 MOST_BYTES = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 8
 
@@ -167,10 +169,10 @@ class GpuSource(gpu_matrix.GpuEntries):
     def checked(self):
         """Returns itself if column indices increase in each row; else a GpuSource with sorted rows and with
         duplicates summed. Raises ValueError, NoEntries."""
-        self.made = gpu_matrix.entries(self.given, copy=False)
+        self.made, in_order = gpu_matrix.entries_in_order(self.given, copy=False)
         if len(self.made.data) == 0:
             raise NoEntries
-        if len(self.made.data) == int(self.indptr[-1]) and bool((self.made.indices == self.indices[:len(self.made.data)]).all()):
+        if in_order:
             return self
         ordered = GpuSource(self.made)
         ordered.made, ordered.owner = self.made, self.owner
@@ -185,7 +187,7 @@ class GpuSource(gpu_matrix.GpuEntries):
         return held.same_pattern(self)
 
     def fingerprint(self):
-        return self.shape, int(self.indptr[-1])
+        return self.shape, len(self.made.data)
 
 
 def summed(indptr, indices, data):
@@ -242,8 +244,8 @@ class Early:
         self.counts = {}  # id of the owner of a pattern -> [number of products, weak reference to the owner]
         self.results = arrays.Results()
 
-    def counted(self, owner):
-        """Counts a product. Returns whether it is one of the first AT_ONCE."""
+    def counted(self, owner, most):
+        """Counts a product. Returns whether it is one of the first `most`."""
         place = id(owner)
         count = self.counts.get(place)
         if count is None or count[1]() is not owner:
@@ -252,7 +254,7 @@ class Early:
             except TypeError:  # without weak references, another matrix could be taken for this one
                 return False
         count[0] += 1
-        return count[0] <= AT_ONCE
+        return count[0] <= most
 
 
 def at_once(source, x, computed, target):
@@ -627,8 +629,9 @@ def matmul(A, X, out=None, *, key=None, **options):
     X: [n, K] or a vector [n]: anything that numpy.asarray accepts, or a tensor in host memory. Any layout is
     accepted, and K, m and n may be 0. Y: [m, K] or [m], an array of NumPy, or a tensor if X is one.
     On a GPU: A is a matrix of cupyx.scipy.sparse or of layout torch.sparse_csr in GPU memory, of float64 or
-    float32, and X an array of A's type in GPU memory. The product is computed there, and Y is there. The
-    matrix is copied to host memory once, when its plan is made; new values stay on the GPU.
+    float32, and X an array of A's type in GPU memory. The product is computed there, and Y is there,
+    in the stream as described for Plan. The matrix is copied to host memory once, when a plan for many
+    products is made; new values stay on the GPU.
     out: an array of Y's shape and type, which is written and returned in place of a new array.
 
     The type of Y follows the rules of NumPy and SciPy. A Y of float32 is computed in float32, a Y of float64
@@ -636,10 +639,10 @@ def matmul(A, X, out=None, *, key=None, **options):
     is exact: it is computed in float64, and if a sum could exceed 2^53, by several products of parts of the
     numbers.
 
-    The first 20 products of a matrix in host memory are computed with its arrays, without a plan
-    (spmm_rows_apply), unless a key or other keywords are given. Then matmul() makes a Plan for the pattern of
+    The first 20 products of a matrix in host memory, and the first 3 on a GPU in float64, are computed with
+    its arrays, without a plan (spmm_rows_apply), unless a key or other keywords are given. Then matmul() makes a Plan for the pattern of
     A, and keeps it as long as there is a matrix of that pattern that matmul() was called with; it keeps
-    at most 256 plans, of at most an eighth of the host's memory (on a GPU 8 GiB). On a GPU a plan is made for few products at first. A plan is made again as its products become
+    at most 256 plans, of at most an eighth of the host's memory (on a GPU 8 GiB). A plan is made again as its products become
     more, as described for Plan. The plan used last keeps the memory of large results,
     as described for `plan @ X`. The values of A are read in each call. To find the plan of a pattern,
     matmul() compares indptr and indices. With a `key`, any hashable object, matrices of the same key, shape
@@ -721,7 +724,7 @@ def product_on_gpu(A, X, out, key, options):
                          f"{source.shape[0]} x {source.shape[1]}")
     shape = source.shape[:1] + tuple(X.shape[1:])
     if key is None and len(options) == 1 and dtype == F64 and 0 not in shape and X.shape[0] > 0:
-        y = at_once_on_gpu(source, X, out, shape) if cache.early.counted(source.owner) else cache.quick(source, X, out, dtype)
+        y = at_once_on_gpu(source, X, out, shape) if cache.early.counted(source.owner, AT_ONCE_ON_GPU) else cache.quick(source, X, out, dtype)
         if y is not None:
             return y
     try:
@@ -746,7 +749,7 @@ def product(source, x, shape, result, computed, target, key, options):
         return np.zeros(shape, result)
     in_place = target is not None and result == computed and not np.may_share_memory(target, x)
     of_parts = result.kind in "iu" and not exact(source, x)
-    if key is None and not options and not of_parts and cache.early.counted(source.owner):
+    if key is None and not options and not of_parts and cache.early.counted(source.owner, AT_ONCE):
         y = at_once(source, x, computed, target if in_place else None)
         if y is not None:
             return as_type(y, result)

@@ -91,8 +91,8 @@ def columns_of(k):
 # expected numbers of products: a plan for an unknown number of products is made for the first, after as many
 # products for the second, and so on. Each limits how much time making the plan may take.
 STAGES = 20, 99, 1000
-# on a GPU products of an spmm_plan for up to 100 products take the matrix as it is, and planning takes as long as
-# some hundred products
+# on a GPU an spmm_plan for up to 100 products takes the matrix as it is, and planning takes as long as some
+# hundred products
 STAGES_ON_GPU = 100, 1000
 
 
@@ -176,10 +176,10 @@ class Plan:
         which the ranks agree on K. One plan of libspmm, with at most two converted copies of A, serves all K
         up to the greatest one so far. For a greater K it is made again, for the next power of two, by the
         first product with that K or by prepare(); each product then copies arrays that x_zeros() made before.
-        On one rank, without k, products, kernel, plan and stream (on a GPU only in float64), a plan is made
-        for 20 products, without a trial of kernels, after these again for 99, and after 99 more, with a trial,
-        for 1000. On a CPU the first 20 products need no plan of libspmm (spmm_rows_apply), unless view(), T or
-        another method asks for one. Making it again takes memory for both plans for a moment; if libspmm
+        On one rank, without k, products, kernel, plan and stream, the first 20 products on a CPU need no plan
+        of libspmm (spmm_rows_apply), unless view(), T or another method asks for one. After these a plan is
+        made for 99 products, without a trial of kernels, and after 99 more, with a trial, for 1000. On a GPU,
+        in float64, the first 100 products use a copy of A as it is; then the plan is made for 1000. Making it again takes memory for both plans for a moment; if libspmm
         reports that it is lacking, the old one stays. prepare() makes it for 1000 at once.
     cut: None: A is cut by entries, and its rows keep their numbers. auto, layout, graph, rows, entries: how
         A, which must be square and on rank 0, is cut so that products move few rows of X (spmm_cut_create in
@@ -191,8 +191,9 @@ class Plan:
     stream: with device="cuda", a stream of PyTorch or CuPy, or the number of a cudaStream_t (0: the default
         stream), which must live as long as the plan. Products run after work that was queued in the stream
         before, and before work that is queued afterwards. On return, arrays on the GPU may be incomplete,
-        unless libspmm had to wait ("STREAMS AND GRAPHS" in man 3 spmm says when). None: products are complete
-        on return.
+        unless libspmm had to wait ("STREAMS AND GRAPHS" in man 3 spmm says when). None: on one rank products
+        of contiguous tensors of PyTorch run in its current stream, and of arrays of CuPy in the default
+        stream if that is the current one; other products are complete on return.
     The other keywords are options of the program, with the same words (spmm_mpi --help, man spmm_mpi); 0
     means the default. They must be the same on all ranks, except threads, the number of OpenMP threads of
     this rank.
@@ -358,11 +359,11 @@ class Plan:
     def _try_options(self):
         """Makes a plan of a matrix with one entry, so that wrong options are refused now and not by the first
         product. Local."""
+        if not (self._options.kernel or self._options.threads or self._options.format or self._options.transport):
+            return
         options, one = c.Options.from_buffer_copy(self._options), np.ones(1, np.float64)
         options.products, options.column_blocks, options.stream = 1, 0, None
         options.reduce = options.exchange = 0  # of several ranks
-        if not (options.kernel or options.threads or options.format or options.transport):
-            return
         entry = matrix.Entries((1, 1), np.array([0, 1]), np.zeros(1, np.int32), one)
         block = c.Block(entry.csr(), 1, 1, 0, 0, 0, 1, 1, 1, 0)
         handle, lib = ctypes.c_void_p(), c.loaded()
@@ -608,9 +609,9 @@ class Plan:
         is written through a copy.
 
         On a GPU, arrays of NumPy are copied to the GPU and back. Other arrays must have consecutive elements
-        in each row (out must be contiguous) or in each column. Unless the plan has a stream, an array of CuPy
-        or PyTorch is complete on return, and work that was queued before, in PyTorch's current stream or in
-        the stream that the array names, is waited for first.
+        in each row (out must be contiguous) or in each column. The stream of the product is as described for
+        Plan. If it is libspmm's own, work that was queued before, in PyTorch's current stream or in the
+        stream that the array names, is waited for first.
 
         Collective. Raises TypeError and ValueError as `plan @ X` does, Error if libspmm fails on this or
         another rank."""

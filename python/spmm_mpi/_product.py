@@ -9,7 +9,8 @@ from . import _arrays as arrays
 from . import _library as c
 
 addressof, first_byte = ctypes.addressof, ctypes.c_char.from_buffer
-# cudaStreamLegacy, the default stream: replaces the 0 of callers, which would mean no stream; cudaStreamPerThread
+# cudaStreamLegacy, the default stream, which replaces the 0 of callers: that would mean no stream. The
+# default stream of a thread
 LEGACY, PER_THREAD = 1, 2
 
 
@@ -233,6 +234,18 @@ class AtOnce:
         """Frees nothing: the block owns the arrays."""
 
 
+class MadeLater(dict):
+    """A table whose values are made when they are asked for first."""
+
+    def __init__(self, make):
+        super().__init__()
+        self.make = make
+
+    def __missing__(self, key):
+        self[key] = made = self.make(*key)
+        return made
+
+
 class Product:
     """The products of K columns, and the arguments that their calls reuse."""
 
@@ -248,7 +261,7 @@ class Product:
         # (side, whether the array is written) -> Usual; made once, because making a Usual takes longer than a
         # small product
         usual = UsualOnGpu if self.space == c.CUDA else Usual
-        self.usual = {(side, written): usual(self, side) for side in (0, 1) for written in (False, True)}
+        self.usual = MadeLater(lambda side, written: usual(self, side))
 
     @property
     def handle(self):

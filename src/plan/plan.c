@@ -80,8 +80,8 @@ static spmm_status take_in_place(sp_plan_own *own)
     return SPMM_OK;
 }
 
-/** Copies a block whose CSR is in GPU memory to host memory, because planning reads it on the host; not if few
- *  products are computed without planning. */
+/** Copies a block whose CSR is in GPU memory to host memory, because planning reads it on the host. Does not
+ *  if few products are computed without planning. */
 static spmm_status plan_fetch(const spmm_plan_options *o, const spmm_plan_study *s, sp_plan_own *own)
 {
     const spmm_block *const block = &own->given;

@@ -47,9 +47,9 @@ extern const char *const sp_decision_words[SP_DECISIONS];
 void sp_decided(sp_decision *d, const char *why, const char *taken, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** Returns the number of products that repay `seconds` of set-up: by the times of the trial of kernels, over
- *  cpu_csr or csr_balanced, which need hardly any. Infinity: that kernel was taken, or takes no more time; NaN:
- *  it was not timed. Local. */
+/** Returns the number of products that repay `seconds` of set-up, by the times of the trial of kernels, over
+ *  cpu_csr or csr_balanced, which need hardly any set-up. Infinity: that kernel was taken, or takes no more
+ *  time; NaN: it was not timed. Local. */
 double sp_decisions_repaid(const sp_decisions *decisions, double seconds);
 
 /** Prints a line per decision that has been taken: its word, what was taken, the reason. Local.
