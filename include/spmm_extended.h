@@ -38,9 +38,10 @@ spmm_status spmm_plan_create_extended(MPI_Comm comm, const spmm_block *block, in
 
 /** Copies a CSR matrix to the memory of the GPU that is open, for the block of a plan on that GPU: a plan of
  *  one rank for 1 to 100 products, in f64, then uses the copy as it is. Local; complete on return.
- *  \param [in]  a    in host memory; indices are not checked
+ *  \param [in]  a    in host memory; columns increase strictly within a row
  *  \param [out] gpu  zeroed on failure. The caller frees it with spmm_csr_destroy(), after the plans of it
- *  \return SPMM_OK, SPMM_ERR_USAGE, _MEMORY, _NO_DEVICE, _DEVICE */
+ *  \return SPMM_OK, SPMM_ERR_USAGE (also for row starts and columns that are wrong), _MEMORY, _NO_DEVICE,
+ *          _DEVICE */
 spmm_status spmm_csr_upload(const spmm_csr *a, spmm_csr *gpu);
 
 /** Takes over the values of a matrix whose values, and even pattern, may have changed since the plan was made

@@ -5,6 +5,7 @@
 #include "device/device.h"
 #include "planned.h"
 #include "sample.h"
+#include "spmm_extended.h"
 
 static const char *const specs[] = {"lap3d27:6", "rmat:8,6", "longrows:300,2,1,290", "longrows:5000,2,2,4900",
                                     "uniform:200,3"};
@@ -126,6 +127,45 @@ static void refused(spmm_csr *a, int64_t start, int64_t by, int64_t entry, int32
     a->ja[entry] = before;
 }
 
+static void test_copies(void)
+{
+    spmm_csr a, gpu;
+    CHECK_INT(spmm_csr_generate("rmat:8,6", SPMM_F64, &a), SPMM_OK);
+    TEST("a copy of a matrix on the GPU is multiplied by a plan for few products as it is") {
+        spmm_plan_options options = {.device = SPMM_CUDA, .products = 10};
+        spmm_block block = {.rows = a.rows, .cols = a.cols, .x_rows = a.cols, .p = 1, .q = 1};
+        spmm_multivector host = sample_multivector(a.cols, 3, 3, SPMM_F64), back = host, right = host;
+        planned p;
+        char *text;
+        CHECK_INT(spmm_csr_upload(&a, &gpu), SPMM_OK);
+        block.csr = gpu;
+        planned_of(&block, 3, &options, &p);
+        back = sample_multivector(a.rows, 3, 3, SPMM_F64);
+        right = sample_multivector(a.rows, 3, 3, SPMM_F64);
+        sample_fill(&host, SAMPLE_REALS, 3);
+        const spmm_rows rows = {.irp = a.irp, .ja = a.ja, .as = a.as, .irp_bytes = 8, .ja_bytes = 4};
+        CHECK_INT(spmm_rows_apply(&rows, 1, &host, 0, &right, 0), SPMM_OK);
+        CHECK_INT(spmm_multivector_copy(&host, &p.x), SPMM_OK);
+        CHECK_INT(spmm_apply(p.plan, 1, &p.x, 0, &p.y), SPMM_OK);
+        CHECK_INT(spmm_multivector_copy(&p.y, &back), SPMM_OK);
+        CHECK(sample_same(&back, &right));
+        CHECK_INT(spmm_plan_view_text(p.plan, &text), SPMM_OK);
+        CHECK_TEXT(text, "csr_rows on csr, few products, of a matrix in GPU memory");
+        free(text);
+        planned_destroy(&p);
+        spmm_csr_destroy(&gpu);
+        free(host.data);
+        free(back.data);
+        free(right.data);
+    }
+    TEST("a matrix with wrong indices is not copied") {
+        a.ja[a.nnz - 1] = (int32_t)a.cols;
+        CHECK_ERROR(spmm_csr_upload(&a, &gpu), SPMM_ERR_USAGE, "column indices are not 0 to 255");
+        CHECK(gpu.irp == NULL && gpu.ja == NULL && gpu.as == NULL);
+    }
+    spmm_csr_destroy(&a);
+}
+
 static void test_refused(void)
 {
     spmm_csr a;
@@ -157,6 +197,7 @@ int main(int argc, char **argv)
     if (!gpu_opened("a product at once on a GPU has the bits of one on the CPU")) return test_mpi_end();
     TEST("a product at once on a GPU has the bits of one on the CPU, in f64") { check_products(SPMM_F64); }
     TEST("a product at once on a GPU has the bits of one on the CPU, in f32") { check_products(SPMM_F32); }
+    test_copies();
     test_refused();
     spmm_device_close();
     return test_mpi_end();

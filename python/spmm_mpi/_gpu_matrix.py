@@ -100,7 +100,8 @@ class GpuEntries:
 
 
 class Uploaded:
-    """Like GpuEntries, in memory of libspmm, copied from a matrix in host memory."""
+    """Like GpuEntries, in memory of libspmm, copied from a matrix in host memory. Raises Error with the status
+    USAGE if row starts or column indices are out of range or do not increase."""
 
     def __init__(self, host):
         self.shape, self.dtype, self.struct = host.shape, host.dtype, c.Csr()
@@ -112,13 +113,6 @@ class Uploaded:
     def csr(self):
         """Returns an spmm_csr, whose arrays this object keeps alive."""
         return c.Csr.from_buffer_copy(self.struct)
-
-    def sound(self):
-        """Whether column indices are in range and increase in each row."""
-        s = self.struct
-        empty = [c.Multivector(rows, 0, 0, s.precision, c.CUDA, None, 0, 0) for rows in (s.cols, s.rows)]
-        with c.gpu_lock:
-            return rows.apply(c.Rows(s.irp, s.ja, getattr(s, "as"), 8, 4, nnz=s.nnz), *empty)
 
     def assign(self, values):
         """Sets the values of the entries from an array of NumPy."""

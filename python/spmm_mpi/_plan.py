@@ -350,9 +350,11 @@ class Plan:
         """Returns the only rank's matrix on the GPU, as far as it can be used as it is there; else in host
         memory."""
         if self._options.device == c.CUDA and mine.dtype == np.float64:
-            there = gpu_matrix.Uploaded(mine)
-            if there.sound():
-                return there
+            try:
+                return gpu_matrix.Uploaded(mine)
+            except c.Error as error:
+                if error.status != c.Status.USAGE:
+                    raise
         self._uploaded = False
         return matrix.entries(A, copy=True)
 

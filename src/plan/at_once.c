@@ -142,6 +142,15 @@ static spmm_status take_on_host(const spmm_rows *a, matrix_at_once *m)
 
 /* ---- GPU memory ---- */
 
+static spmm_status check_sound(const char *name, const sp_rows_facts *found, int64_t cols)
+{
+    if (!found->starts_sound)
+        return sp_fail(SPMM_ERR_USAGE, "%s: the row starts do not begin with 0, or decrease", name);
+    if (found->in_range && found->increasing) return SPMM_OK;
+    return sp_fail(SPMM_ERR_USAGE, "%s: column indices are not 0 to %lld, or do not increase in each row",
+                   name, (long long)cols - 1);
+}
+
 static spmm_status take_on_gpu(const spmm_rows *a, matrix_at_once *m)
 {
     spmm_csr *const csr = &m->csr;
@@ -149,14 +158,10 @@ static spmm_status take_on_gpu(const spmm_rows *a, matrix_at_once *m)
     if (a->irp_bytes == 4)
         TRY(sp_device_alloc((void **)&m->irp, (csr->rows + 1) * (int64_t)sizeof *m->irp, "row starts"));
     TRY(sp_cuda_check_rows(a, csr->rows, csr->cols, m->irp, &found));
-    if (!found.starts_sound)
-        return sp_fail(SPMM_ERR_USAGE, "%s: the row starts do not begin with 0, or decrease", function);
-    csr->nnz = found.nnz;
+    csr->nnz = found.starts_sound ? found.nnz : 0;
     m->longest = found.longest;
     TRY(check_entries(a, csr));
-    if (!found.in_range || !found.increasing)
-        return sp_fail(SPMM_ERR_USAGE, "%s: column indices are not 0 to %lld, or do not increase in each row",
-                       function, (long long)csr->cols - 1);
+    TRY(check_sound(function, &found, csr->cols));
     if (m->irp) csr->irp = m->irp;
     if (a->ja_bytes == 4) return SPMM_OK;
     TRY(sp_device_alloc((void **)&m->ja, csr->nnz * (int64_t)sizeof *m->ja, "column indices"));
@@ -272,26 +277,38 @@ spmm_status spmm_rows_apply(const spmm_rows *a, double alpha, const spmm_multive
 
 /* ---- copies ---- */
 
+/** Copies an array to new GPU memory; the copy is complete when the host next waits for the GPU. */
 static spmm_status upload(void **to, const void *from, int64_t bytes)
 {
+    enum { STAGED = 4 << 20 }; /* from this size on sp_device_upload() is faster */
     TRY(sp_device_alloc(to, bytes, "a matrix"));
-    return bytes > 0 ? sp_device_upload(*to, from, bytes) : SPMM_OK;
+    if (bytes == 0) return SPMM_OK;
+    return bytes < STAGED ? sp_stream_copy(*to, from, bytes, SP_STREAM_MAIN)
+                          : sp_device_upload(*to, from, bytes);
+}
+
+/** Copies the arrays of a matrix, and checks the copy. */
+static spmm_status upload_all(const spmm_csr *a, spmm_csr *gpu)
+{
+    sp_rows_facts found;
+    TRY(upload((void **)&gpu->irp, a->irp, (a->rows + 1) * (int64_t)sizeof *a->irp));
+    TRY(upload((void **)&gpu->ja, a->ja, a->nnz * (int64_t)sizeof *a->ja));
+    TRY(upload(&gpu->as, a->as, a->nnz * sp_value_size(a->precision)));
+    const spmm_rows rows = {
+        .irp = gpu->irp, .ja = gpu->ja, .as = gpu->as, .irp_bytes = 8, .ja_bytes = 4, .nnz = a->nnz};
+    TRY(sp_cuda_check_rows(&rows, a->rows, a->cols, NULL, &found));
+    return check_sound("spmm_csr_upload", &found, a->cols);
 }
 
 spmm_status spmm_csr_upload(const spmm_csr *a, spmm_csr *gpu)
 {
     SP_DEFAULT_FP;
-    spmm_status status;
     TRY(sp_given(__func__, "gpu", gpu, "a place for the matrix"));
     *gpu = (spmm_csr){0};
     TRY(sp_given(__func__, "a", a, "a matrix"));
     TRY(sp_csr_check_sizes(a));
     *gpu = (spmm_csr){a->rows, a->cols, a->nnz, a->precision, NULL, NULL, NULL};
-    TRY_GOTO(upload((void **)&gpu->irp, a->irp, (a->rows + 1) * (int64_t)sizeof *a->irp), failed);
-    TRY_GOTO(upload((void **)&gpu->ja, a->ja, a->nnz * (int64_t)sizeof *a->ja), failed);
-    TRY_GOTO(upload(&gpu->as, a->as, a->nnz * sp_value_size(a->precision)), failed);
-    return SPMM_OK;
-failed:
-    spmm_csr_destroy(gpu);
+    const spmm_status status = upload_all(a, gpu);
+    if (status != SPMM_OK) spmm_csr_destroy(gpu);
     return status;
 }
