@@ -891,6 +891,8 @@ class Plan:
         if kinds[0] == "matrix":
             mine = self._scattered_values(mine)
         self._version += 1
+        for made in self._made_for:
+            made.use_stream(None)  # products that are queued may read the block
         self._block.assign(mine)
         for made in self._made_for:
             if made.handle is not None:

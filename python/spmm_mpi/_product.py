@@ -223,6 +223,9 @@ class AtOnce:
     def use(self, k):
         self.k = k
 
+    def use_stream(self, stream):
+        """Does nothing: products are complete on return."""
+
     def create(self, side, k, struct):
         return self.lib.spmm_multivector_create(self.rows[side], k, self.precision, c.CPU, struct)
 
@@ -343,8 +346,7 @@ class Product:
         Collective, like function. Returns the status, and the spare that contains Y afterwards; None if y
         itself does."""
         try:
-            if self.made.handle is not None:
-                self.made.use_stream(None)
+            self.made.use_stream(None)
             source, copied = self.place(x, sides[0], "X")
             target, result = self.place(y, sides[1], "out")
             if copied is not None:
