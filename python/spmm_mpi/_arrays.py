@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _library as c
 
+addressof, first_byte = ctypes.addressof, ctypes.c_char.from_buffer
 NUMPY, TORCH_CPU, CUPY, TORCH, DEVICE = range(5)
 
 
@@ -106,9 +107,14 @@ def copy(source, target):
 
 def described(array):
     """Returns an spmm_multivector for a C-contiguous array of NumPy [rows, k]."""
-    precision = c.F32 if array.dtype == np.float32 else c.F64
-    return c.Multivector(array.shape[0], array.shape[1], max(array.shape[1], 1), precision, c.CPU,
-                         array.ctypes.data, 0, 0)
+    rows, k = array.shape
+    return c.Multivector(rows, k, max(k, 1), c.F32 if array.itemsize == 4 else c.F64, c.CPU, address_of(array), 0, 0)
+
+
+def address_of(array):
+    """Returns the address of a contiguous array of NumPy. (array.ctypes.data takes longer, but also works for
+    arrays that are read-only or empty.)"""
+    return addressof(first_byte(array)) if array.flags.writeable and array.size else array.ctypes.data
 
 
 # ---- arrays of others ----

@@ -8,7 +8,6 @@ import numpy as np
 from . import _arrays as arrays
 from . import _library as c
 
-addressof, first_byte = ctypes.addressof, ctypes.c_char.from_buffer
 # cudaStreamLegacy, the default stream, which replaces the 0 of callers: that would mean no stream. The
 # default stream of a thread
 LEGACY, PER_THREAD = 1, 2
@@ -38,8 +37,7 @@ class Usual:
         flags = x.flags
         if not (flags.c_contiguous and flags.aligned) or written and not flags.writeable:
             return None
-        # (x.ctypes.data takes twice as long, but also works for arrays that are read-only or empty)
-        self.struct.data = addressof(first_byte(x)) if flags.writeable and x.size else x.ctypes.data
+        self.struct.data = arrays.address_of(x)
         return self.reference
 
     def fresh(self, like):

@@ -7,7 +7,6 @@ import numpy as np
 from . import _arrays as arrays
 from . import _library as c
 
-addressof, first_byte = ctypes.addressof, ctypes.c_char.from_buffer
 INDEX_BYTES = {np.dtype(np.int32): 4, np.dtype(np.int64): 8}
 
 
@@ -15,12 +14,9 @@ def read(x):
     """Returns (type of an array's elements as a type of NumPy, their number, their address or None if C
     cannot read them)."""
     if isinstance(x, np.ndarray):
-        try:
-            address = addressof(first_byte(x))
-        except (TypeError, ValueError, BufferError):  # x is read-only, empty or not contiguous
-            address = x.ctypes.data if x.flags.c_contiguous else None
-        here = address is not None and x.ndim == 1 and address % x.itemsize == 0
-        return x.dtype, x.size, address if here else None
+        flags = x.flags
+        here = flags.c_contiguous and flags.aligned and x.ndim == 1
+        return x.dtype, x.size, arrays.address_of(x) if here else None
     if arrays.torch_tensor(x):
         here = x.dim() == 1 and x.is_contiguous() and x.get_device() == arrays.opened_gpu()
         return arrays.torch_types().get(x.dtype), x.numel(), x.data_ptr() if here else None

@@ -40,12 +40,19 @@ spmm_status sp_fork_refuse(const char *function)
         function);
 }
 
+/** Returns the number of cores of the machine that are online. Reads it once, because that reads a file. */
+static int online_cores(void)
+{
+    static atomic_int cores;
+    if (cores == 0) cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    return cores;
+}
+
 /** Returns the maximum number of threads of a rank, without regard to OMP_THREAD_LIMIT. */
 static int bound(void)
 {
-    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    return cores * SP_THREADS_PER_CORE > SP_THREADS_LEAST ? (int)cores * SP_THREADS_PER_CORE
-                                                          : SP_THREADS_LEAST;
+    const int cores = online_cores();
+    return cores * SP_THREADS_PER_CORE > SP_THREADS_LEAST ? cores * SP_THREADS_PER_CORE : SP_THREADS_LEAST;
 }
 
 int sp_threads_most(void) { return omp_get_thread_limit() < bound() ? omp_get_thread_limit() : bound(); }
@@ -93,8 +100,8 @@ static int share_of_rank;
 
 static void find_share(void)
 {
-    share_of_rank = sp_threads_share(omp_get_num_procs(), sp_cgroup_cores("/"),
-                                     (int)sysconf(_SC_NPROCESSORS_ONLN), sp_threads_local_ranks());
+    share_of_rank = sp_threads_share(omp_get_num_procs(), sp_cgroup_cores("/"), online_cores(),
+                                     sp_threads_local_ranks());
 }
 
 int sp_threads_of_rank(void)
@@ -143,7 +150,7 @@ static int cores_left(int team)
     struct rusage use;
     getrusage(RUSAGE_SELF, &use);
     const long forced = use.ru_nivcsw - atomic_exchange(&switches, use.ru_nivcsw);
-    return forced < OFTEN ? INT_MAX : (int)sysconf(_SC_NPROCESSORS_ONLN) + team - running_threads();
+    return forced < OFTEN ? INT_MAX : online_cores() + team - running_threads();
 }
 
 static int is_fixed; /* 1: OMP_DYNAMIC is false */
