@@ -326,8 +326,10 @@ def _():
         assert plan.apply(x, out=y, alpha=2, beta=1) is y
         near(y.cpu().numpy(), 3 * EXPECTED[plan.y_range])
         refused(TypeError, "requires a gradient", plan.__matmul__, x.clone().requires_grad_())
-        for wrong in (torch.bfloat16, torch.int64, torch.float32):
-            refused(TypeError, f"X is {str(wrong)[6:]}, expected float64", plan.__matmul__, x.to(wrong))
+        for other in (torch.bfloat16, torch.int64, torch.float32):
+            converted = x.to(other)
+            alike = torch.tensor(X).to(other).to(torch.float64).numpy()
+            near((plan @ converted).cpu().numpy(), (A @ alike)[plan.y_range])
         near((plan @ x.t().contiguous().t()).cpu().numpy(), EXPECTED[plan.y_range])
         host = np.empty_like(EXPECTED[plan.y_range])
         near(plan.apply(x, out=host), EXPECTED[plan.y_range])

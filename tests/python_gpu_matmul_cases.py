@@ -193,7 +193,8 @@ def mistakes(on):
     refused(TypeError, "host memory", spmm_mpi.matmul, A, np.ones((20, 2)))
     refused(TypeError, "memory of a GPU", spmm_mpi.matmul, a, X)
     refused(ValueError, "shape", spmm_mpi.matmul, A, X[:7])
-    refused(TypeError, "float32", spmm_mpi.matmul, A, on.dense(np.ones((20, 2), np.float32)))
+    near(on.host(spmm_mpi.matmul(A, on.dense(np.ones((20, 2), np.float32)))), a @ np.ones((20, 2)))
+    refused(TypeError, "float64", spmm_mpi.matmul, on.matrix(a.astype(np.float32)), X)
     empty = on.matrix(sparse.csr_matrix((20, 20)))
     near(on.host(spmm_mpi.matmul(empty, X)), np.zeros((20, 2)))
 

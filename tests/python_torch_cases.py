@@ -112,7 +112,11 @@ def _():
     with Plan(MPI.COMM_SELF, scipy.sparse.identity(5, format="csr"), device=DEVICE) as plan:
         refused(TypeError, "X is a ndarray, expected a tensor of PyTorch", layers.matmul, plan, np.eye(5))
         refused(TypeError, "plan is a ndarray, expected a spmm_mpi.Plan, or plan.T", layers.matmul, np.eye(5), torch.eye(5))
-        refused(TypeError, "X is float32, expected float64", layers.matmul, plan, torch.eye(5, device=DEVICE))
+        x = torch.eye(5, device=DEVICE, requires_grad=True)
+        y = layers.matmul(plan, x)  # converted
+        y.sum().backward()
+        assert y.dtype == torch.float64 and x.grad.dtype == torch.float32
+        alike(y, torch.eye(5)), alike(x.grad, torch.ones(5, 5))
         refused(TypeError, "expected the same: W.to(torch.float32)", layers.linear, comm, torch.eye(5), torch.eye(5).double())
         refused(TypeError, "W is a ndarray", layers.linear, comm, torch.eye(5), np.eye(5))
         for kind in (torch.bfloat16, torch.float16, torch.int64):

@@ -629,9 +629,9 @@ def matmul(A, X, out=None, *, key=None, **options):
     X: [n, K] or a vector [n]: anything that numpy.asarray accepts, or a tensor in host memory. Any layout is
     accepted, and K, m and n may be 0. Y: [m, K] or [m], an array of NumPy, or a tensor if X is one.
     On a GPU: A is a matrix of cupyx.scipy.sparse or of layout torch.sparse_csr in GPU memory, of float64 or
-    float32, and X an array of A's type in GPU memory. The product is computed there, and Y is there,
-    in the stream as described for Plan. The matrix is copied to host memory once, when a plan for many
-    products is made; new values stay on the GPU.
+    float32, and X an array in GPU memory, of A's type or, if that is float64, of one that NumPy converts to
+    it. The product is computed there, and Y is there, in the stream as described for Plan. The matrix is
+    copied to host memory once, when a plan for many products is made; new values stay on the GPU.
     out: an array of Y's shape and type, which is written and returned in place of a new array.
 
     The type of Y follows the rules of NumPy and SciPy. A Y of float32 is computed in float32, a Y of float64

@@ -7,6 +7,7 @@
 Tensors are this rank's rows, in host memory or, with device="cuda", on the GPU. matmul() is collective, and
 so are the gradients of both functions: all ranks must call backward() for the same graph, in which the same
 tensors require gradients. A gradient that is not needed is not computed."""
+import numpy as np
 import torch
 from torch.autograd.function import once_differentiable
 
@@ -43,8 +44,8 @@ def matmul(plan, X, *, symmetric=False):
     """Returns A X, this rank's rows [y rows, K] or [y rows], with a gradient for X: A^T G, where G is the
     gradient of the result.
 
-    plan: a Plan, or plan.T for a product with A^T. X: a tensor, this rank's rows of the plan's dtype, as for
-    `plan @ X`.
+    plan: a Plan, or plan.T for a product with A^T. X: a tensor, this rank's rows, as for `plan @ X`; one
+    of another floating-point type than the plan's float64 is converted, and its gradient has its type.
     symmetric: asserts that A is symmetric, without a check. The gradient is then computed as A G: this needs
     no transposed matrix, which takes as much memory as the plan, and its bits do not depend on the number of
     ranks. The values of A have no gradient. backward() raises Error if the plan has had new values since.
@@ -54,6 +55,8 @@ def matmul(plan, X, *, symmetric=False):
         raise TypeError(f"plan is a {type(plan).__name__}, expected a spmm_mpi.Plan, or plan.T")
     if not isinstance(X, torch.Tensor):
         raise TypeError(f"X is a {type(X).__name__}, expected a tensor of PyTorch")
+    if X.is_floating_point() and plan.dtype == np.float64:
+        X = X.double()
     return Product.apply(X, plan, plan if symmetric else plan.T)
 
 
