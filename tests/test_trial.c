@@ -7,6 +7,9 @@
 #include <time.h>
 
 #include "comm/comm.h"
+#include "formats/multivector.h"
+#include "io/generators.h"
+#include "product/choose.h"
 #include "test_mpi.h"
 
 enum { MOST = 4 };
@@ -202,11 +205,64 @@ static void test_words(void)
     }
 }
 
+/** Multiplies the row blocks by columns of ones, and returns the number of elements that are not sums of rows
+ *  of a. */
+static int64_t wrong_sums(const spmm_csr *a, const sp_row_blocks *parts, int64_t k)
+{
+    spmm_multivector x, y;
+    int64_t wrong = 0;
+    CHECK_INT(spmm_multivector_create(a->cols, k, SPMM_F64, SPMM_CPU, &x), SPMM_OK);
+    CHECK_INT(spmm_multivector_create(a->rows, k, SPMM_F64, SPMM_CPU, &y), SPMM_OK);
+    sp_multivector_generate(&x, SP_X_ONES, 1, 0, 1);
+    CHECK_INT(sp_row_blocks_run(parts, 0, parts->count, (sp_shape){0}, &x, &y, SP_STREAM_MAIN), SPMM_OK);
+    for (int64_t i = 0; i < a->rows; i++) {
+        double sum = 0;
+        for (int64_t e = a->irp[i]; e < a->irp[i + 1]; e++) sum += ((const double *)a->as)[e];
+        for (int64_t j = 0; j < k; j++) wrong += ((const double *)sp_row(&y, i))[j] != sum;
+    }
+    spmm_multivector_destroy(&x);
+    spmm_multivector_destroy(&y);
+    return wrong;
+}
+
+static void test_kernels(void)
+{
+    TEST(
+        "of a large matrix the fastest kernel is converted for all rows, also if it was found with some rows") {
+        /* the rows in the middle of a mesh show what others cost, random columns do not */
+        static const char *const specs[] = {"lap3d27:55", "uniform:500000,9"};
+        const sp_kernel *const list[] = {sp_kernel_find("cpu_csr"), sp_kernel_find("cpu_sorted")};
+        for (int s = 0; s < 2; s++) {
+            spmm_csr a;
+            CHECK_INT(sp_gen_csr(specs[s], SPMM_F64, 1, &a), SPMM_OK);
+            CHECK(a.nnz > 1 << 22);
+            sp_row_blocks parts = {.count = 1, .part[0].rows = a.rows};
+            const sp_kernel_trial t = {.comm = MPI_COMM_WORLD,
+                                       .a = &a,
+                                       .list = list,
+                                       .count = 2,
+                                       .k = 2,
+                                       .most = 2,
+                                       .threads = 1,
+                                       .products = 1000};
+            sp_trial trial;
+            CHECK_INT(sp_kernel_trial_run(&t, &parts, &trial), SPMM_OK);
+            CHECK_INT(trial.count, 2);
+            CHECK(trial.tried[0].seconds > 0 && trial.tried[1].seconds > 0);
+            CHECK(parts.kernel == list[trial.chosen]);
+            CHECK_INT(wrong_sums(&a, &parts, 2), 0);
+            sp_row_blocks_destroy(&parts);
+            spmm_csr_destroy(&a);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     test_mpi_begin(&argc, &argv, &size);
     test_choice();
     test_failures();
     test_words();
+    test_kernels();
     return test_mpi_end();
 }

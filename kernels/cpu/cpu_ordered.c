@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "formats/csr.h"
 #include "order/row_clusters.h"
 #include "kernels/cpu/cpu_rows.h"
 #include "kernels/features.h"
@@ -16,13 +17,7 @@
  *  \param [out] copy  the caller destroys it; zeroed on failure */
 static spmm_status cpu_ordered_copy_rows(const spmm_csr *a, const int32_t *row, int threads, spmm_csr *copy)
 {
-    const size_t size = (size_t)sp_value_size(a->precision);
-    spmm_status status;
-    *copy = (spmm_csr){.rows = a->rows, .cols = a->cols, .nnz = a->nnz, .precision = a->precision};
-    TRY_GOTO(sp_alloc((void **)&copy->irp, a->rows + 1, sizeof *copy->irp, "rows in another order"), failed);
-    TRY_GOTO(sp_alloc((void **)&copy->ja, a->nnz, sizeof *copy->ja, "rows in another order"), failed);
-    TRY_GOTO(sp_alloc(&copy->as, a->nnz, size, "rows in another order"), failed);
-    copy->irp[0] = 0;
+    TRY(sp_csr_create(a->rows, a->cols, a->nnz, a->precision, copy));
     for (int64_t i = 0; i < a->rows; i++)
         copy->irp[i + 1] = copy->irp[i] + a->irp[row[i] + 1] - a->irp[row[i]];
 #pragma omp parallel for schedule(static) num_threads(threads)
@@ -32,9 +27,6 @@ static spmm_status cpu_ordered_copy_rows(const spmm_csr *a, const int32_t *row, 
         sp_values_copy(a->precision, a->as, from, n, copy->as, to);
     }
     return SPMM_OK;
-failed:
-    spmm_csr_destroy(copy);
-    return status;
 }
 
 /** Returns the class of a row: 0 for a long row, and greater numbers for shorter rows. */

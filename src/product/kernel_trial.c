@@ -1,9 +1,11 @@
 /** Times kernels on the row blocks of a plan. */
 #include "product/choose.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "formats/csr.h"
 #include "formats/multivector.h"
 
 /** A trial is worth its time only if all expected products take at least this many seconds: converting for
@@ -65,7 +67,7 @@ static spmm_status make_x_and_y(timed_kernels *d, spmm_device space)
     return SPMM_OK;
 }
 
-spmm_status sp_kernel_trial_run(const sp_kernel_trial *t, sp_row_blocks *parts, sp_trial *trial)
+static spmm_status compare(const sp_kernel_trial *t, sp_row_blocks *parts, sp_trial *trial)
 {
     static const sp_trial_ops ops = {"convert",    kernel_trial_make,    kernel_trial_run,
                                      wait_for_gpu, kernel_trial_destroy, 0};
@@ -89,6 +91,50 @@ spmm_status sp_kernel_trial_run(const sp_kernel_trial *t, sp_row_blocks *parts, 
     *parts = *(sp_row_blocks *)best;
     sp_free(best);
     return SPMM_OK;
+}
+
+/** Copies a share of the rows of `a`, from its middle. The least of their columns becomes column 0.
+ *  \return 1; 0 if memory is lacking, or if these rows may not be like the others: if they have more or fewer
+ *          entries, or more columns than neighbors in a mesh have */
+static int take_sample(const spmm_csr *a, double share, spmm_csr *sample)
+{
+    const int64_t rows = (int64_t)(share * (double)a->rows), first = (a->rows - rows) / 2;
+    int32_t least = INT32_MAX, most = 0;
+    if (sp_csr_rows(a, first, first + rows, sample) != SPMM_OK) return 0;
+    for (int64_t e = 0; e < sample->nnz; e++) {
+        least = sample->ja[e] < least ? sample->ja[e] : least;
+        most = sample->ja[e] > most ? sample->ja[e] : most;
+    }
+    for (int64_t e = 0; e < sample->nnz; e++) sample->ja[e] -= least;
+    sample->cols = most - least + 1;
+    return (double)sample->cols < 2 * share * (double)a->cols &&
+           fabs((double)sample->nnz - share * (double)a->nnz) < share * (double)a->nnz / 4;
+}
+
+spmm_status sp_kernel_trial_run(const sp_kernel_trial *t, sp_row_blocks *parts, sp_trial *trial)
+{
+    enum { SAMPLE = 1 << 21 }; /* entries per thread */
+    double entries[2] = {(double)t->threads * SAMPLE, (double)t->a->nnz};
+    sp_kernel_trial some = *t;
+    sp_trial untimed;
+    spmm_csr rows = {0};
+    int sampled = 0;
+    if (t->count == 1 || t->list[0]->device != SPMM_CPU || isinf(t->products))
+        return compare(t, parts, trial);
+    TRY(sp_sum(t->comm, entries, 2));
+    const double share = entries[0] / entries[1];
+    if (share < 0.5) TRY(sp_all(t->comm, take_sample(t->a, share, &rows), &sampled));
+    sp_row_blocks blocks = {.count = 1, .part[0].rows = rows.rows};
+    some.a = &rows;
+    const spmm_status status = sampled ? compare(&some, &blocks, trial) : compare(t, parts, trial);
+    sp_row_blocks_destroy(&blocks);
+    spmm_csr_destroy(&rows);
+    if (status != SPMM_OK || !sampled) return status;
+    for (int i = 0; i < trial->count; i++) trial->tried[i].seconds /= share;
+    some.a = t->a;
+    some.list = &t->list[trial->chosen];
+    some.count = 1;
+    return compare(&some, parts, &untimed);
 }
 
 int sp_kernel_trial_pays(const sp_kernel_trial *t, double seconds) { return seconds >= WORTH / t->products; }
