@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "formats/csr.h"
 #include "formats/multivector.h"
 
 /** A trial is worth its time only if all expected products take at least this many seconds: converting for
@@ -93,22 +92,32 @@ static spmm_status compare(const sp_kernel_trial *t, sp_row_blocks *parts, sp_tr
     return SPMM_OK;
 }
 
-/** Copies a share of the rows of `a`, from its middle. The least of their columns becomes column 0.
+/** Cuts a share of the rows out of `a`, from its middle. The least of their columns becomes column 0.
+ *  \param [out] sample  its values are those of a
  *  \return 1; 0 if memory is lacking, or if these rows may not be like the others: if they have more or fewer
  *          entries, or more columns than neighbors in a mesh have */
-static int take_sample(const spmm_csr *a, double share, spmm_csr *sample)
+static int cut_sample(const spmm_csr *a, double share, int threads, spmm_csr *sample)
 {
-    const int64_t rows = (int64_t)(share * (double)a->rows), first = (a->rows - rows) / 2;
+    const int64_t rows = (int64_t)(share * (double)a->rows), *const start = a->irp + (a->rows - rows) / 2,
+                  nnz = start[rows] - start[0];
+    const int32_t *const ja = a->ja + start[0];
     int32_t least = INT32_MAX, most = 0;
-    if (sp_csr_rows(a, first, first + rows, sample) != SPMM_OK) return 0;
-    for (int64_t e = 0; e < sample->nnz; e++) {
-        least = sample->ja[e] < least ? sample->ja[e] : least;
-        most = sample->ja[e] > most ? sample->ja[e] : most;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(min : least) reduction(max : most)
+    for (int64_t e = 0; e < nnz; e++) {
+        least = ja[e] < least ? ja[e] : least;
+        most = ja[e] > most ? ja[e] : most;
     }
-    for (int64_t e = 0; e < sample->nnz; e++) sample->ja[e] -= least;
-    sample->cols = most - least + 1;
-    return (double)sample->cols < 2 * share * (double)a->cols &&
-           fabs((double)sample->nnz - share * (double)a->nnz) < share * (double)a->nnz / 4;
+    *sample = (spmm_csr){.rows = rows, .cols = most - least + 1, .nnz = nnz, .precision = a->precision};
+    if ((double)sample->cols >= 2 * share * (double)a->cols ||
+        fabs((double)nnz - share * (double)a->nnz) >= share * (double)a->nnz / 4 ||
+        sp_alloc((void **)&sample->irp, rows + 1, sizeof *sample->irp, "a sample of rows") != SPMM_OK ||
+        sp_alloc((void **)&sample->ja, nnz, sizeof *sample->ja, "a sample of rows") != SPMM_OK)
+        return 0;
+    sample->as = (char *)a->as + start[0] * sp_value_size(a->precision);
+    for (int64_t i = 0; i <= rows; i++) sample->irp[i] = start[i] - start[0];
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int64_t e = 0; e < nnz; e++) sample->ja[e] = ja[e] - least;
+    return 1;
 }
 
 spmm_status sp_kernel_trial_run(const sp_kernel_trial *t, sp_row_blocks *parts, sp_trial *trial)
@@ -123,12 +132,13 @@ spmm_status sp_kernel_trial_run(const sp_kernel_trial *t, sp_row_blocks *parts, 
         return compare(t, parts, trial);
     TRY(sp_sum(t->comm, entries, 2));
     const double share = entries[0] / entries[1];
-    if (share < 0.5) TRY(sp_all(t->comm, take_sample(t->a, share, &rows), &sampled));
+    if (share < 0.5) TRY(sp_all(t->comm, cut_sample(t->a, share, t->threads, &rows), &sampled));
     sp_row_blocks blocks = {.count = 1, .part[0].rows = rows.rows};
     some.a = &rows;
     const spmm_status status = sampled ? compare(&some, &blocks, trial) : compare(t, parts, trial);
     sp_row_blocks_destroy(&blocks);
-    spmm_csr_destroy(&rows);
+    sp_free(rows.irp);
+    sp_free(rows.ja);
     if (status != SPMM_OK || !sampled) return status;
     for (int i = 0; i < trial->count; i++) trial->tried[i].seconds /= share;
     some.a = t->a;
