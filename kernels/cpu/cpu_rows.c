@@ -184,19 +184,25 @@ static void cpu_rows_choose(const sp_matrix *a, int64_t k, int brief, sp_rows *s
 }
 
 /** Returns 1 if f32 represents the values of a row exactly, as 0 or normal numbers. Subnormal numbers (below
- *  2^-126) are excluded, because processors may take long to widen them. */
-static int is_narrow(const double *val, int64_t begin, int64_t end)
+ *  2^-126) are excluded, because processors may take long to widen them.
+ *  \param [out] narrow  the values in f32; NULL: not stored */
+static int is_narrow(const double *val, int64_t begin, int64_t end, float *narrow)
 {
-    static const uint64_t least = (uint64_t)(1023 - 126) << 53; /* the bits of 2^-126, without the sign */
     uint64_t differ = 0;
+    uint32_t subnormal = 0;
     for (int64_t e = begin; e < end; e++) {
-        const double widened = (double)(float)val[e];
+        const float value = (float)val[e];
+        const double widened = (double)value;
         uint64_t bits, of_f32;
+        uint32_t word;
         memcpy(&bits, &val[e], sizeof bits);
         memcpy(&of_f32, &widened, sizeof of_f32);
-        differ |= (bits ^ of_f32) | (uint64_t)((bits << 1) - 1 < least - 1);
+        memcpy(&word, &value, sizeof word);
+        differ |= bits ^ of_f32;
+        subnormal |= (word << 1) - 1 < (1 << 24) - 1;
+        if (narrow) narrow[e] = value;
     }
-    return differ == 0;
+    return differ == 0 && !subnormal;
 }
 
 /** Returns 1 if f32 represents the values of the first row with entries exactly. */
@@ -205,7 +211,7 @@ static int may_be_narrow(const sp_rows *s, int64_t rows)
     SP_DEFAULT_FP;
     int64_t i = 0;
     while (i < rows - 1 && s->begin[i] == s->end[i]) i++;
-    return is_narrow(s->val, s->begin[i], s->end[i]);
+    return is_narrow(s->val, s->begin[i], s->end[i], NULL);
 }
 
 /** Stores the values in f32. \return 1, or 0 if f32 does not represent some value exactly */
@@ -218,10 +224,8 @@ static int store_narrow(const sp_rows *s, int64_t rows, int threads)
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < rows; i++) {
             if (!atomic_load_explicit(&exact, memory_order_relaxed)) continue;
-            if (!is_narrow(s->val, s->begin[i], s->end[i]))
+            if (!is_narrow(s->val, s->begin[i], s->end[i], s->narrow))
                 atomic_store_explicit(&exact, 0, memory_order_relaxed);
-            for (int64_t e = s->begin[i]; e < s->end[i]; e++)
-                s->narrow[e] = (float)((const double *)s->val)[e];
         }
     }
     return exact;
@@ -302,59 +306,8 @@ spmm_status sp_rows_set_k(const sp_setup *setup, void *state)
     return SPMM_OK;
 }
 
-/** Prepares s and stores it in *state; destroys s on failure. */
-static spmm_status prepare_or_destroy(const sp_setup *setup, sp_rows *s, void **state)
+static void free_arrays(sp_rows *s)
 {
-    const spmm_status status = cpu_rows_prepare(setup, s);
-    if (status == SPMM_OK)
-        *state = s;
-    else
-        sp_rows_destroy(s);
-    return status;
-}
-
-spmm_status sp_rows_create(const sp_setup *setup, const int64_t *begin, const int64_t *end, void *owned,
-                           void **state)
-{
-    sp_rows *s = NULL;
-    *state = NULL;
-    spmm_status status = sp_alloc_zero((void **)&s, 1, sizeof *s, "a kernel's state");
-    if (status != SPMM_OK) {
-        sp_free(owned);
-        return status;
-    }
-    s->begin = begin;
-    s->end = end;
-    s->owned = owned;
-    return prepare_or_destroy(setup, s, state);
-}
-
-spmm_status sp_rows_create_ordered(const sp_setup *setup, spmm_csr *copy, int32_t *row, void **state)
-{
-    sp_rows *s = NULL;
-    sp_matrix view;
-    *state = NULL;
-    spmm_status status = sp_alloc_zero((void **)&s, 1, sizeof *s, "a kernel's state");
-    if (status != SPMM_OK) {
-        spmm_csr_destroy(copy);
-        sp_free(row);
-        return status;
-    }
-    s->copy = *copy;
-    s->row = row;
-    s->begin = copy->irp;
-    s->end = copy->irp + 1;
-    sp_matrix_view_csr(&s->copy, &view);
-    sp_setup ordered = *setup;
-    ordered.a = &view;
-    ordered.csr = &s->copy;
-    return prepare_or_destroy(&ordered, s, state);
-}
-
-void sp_rows_destroy(void *state)
-{
-    sp_rows *const s = state;
-    if (!s) return;
     spmm_csr_destroy(&s->copy);
     sp_free(s->row);
     sp_runs_destroy(&s->runs);
@@ -363,7 +316,42 @@ void sp_rows_destroy(void *state)
     sp_free(s->part);
     sp_free(s->partial);
     sp_free(s->owned);
-    sp_free(s);
+}
+
+/** Prepares a state with these rows, whose arrays it frees on failure. */
+static spmm_status create(const sp_setup *setup, sp_rows rows, void **state)
+{
+    spmm_status status = cpu_rows_prepare(setup, &rows);
+    *state = NULL;
+    if (status == SPMM_OK) status = sp_alloc(state, 1, sizeof rows, "a kernel's state");
+    if (status == SPMM_OK)
+        *(sp_rows *)*state = rows;
+    else
+        free_arrays(&rows);
+    return status;
+}
+
+spmm_status sp_rows_create(const sp_setup *setup, const int64_t *begin, const int64_t *end, void *owned,
+                           void **state)
+{
+    return create(setup, (sp_rows){.begin = begin, .end = end, .owned = owned}, state);
+}
+
+spmm_status sp_rows_create_ordered(const sp_setup *setup, spmm_csr *copy, int32_t *row, void **state)
+{
+    sp_matrix view;
+    sp_setup ordered = *setup;
+    sp_matrix_view_csr(copy, &view);
+    ordered.a = &view;
+    ordered.csr = copy;
+    return create(&ordered, (sp_rows){.begin = copy->irp, .end = copy->irp + 1, .copy = *copy, .row = row},
+                  state);
+}
+
+void sp_rows_destroy(void *state)
+{
+    if (state) free_arrays(state);
+    sp_free(state);
 }
 
 int sp_rows_values(void *state, sp_value_copy *copies)

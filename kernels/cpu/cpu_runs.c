@@ -35,14 +35,15 @@ static int is_shifted(const rows *r, int64_t i, int64_t j, int32_t shift)
     return 1;
 }
 
-/** Returns the flags SAME_LENGTH, SAME_COLUMNS and SHIFT_1 to SHIFT_3 of row i. */
+/** Returns the flags SAME_LENGTH, SAME_COLUMNS and SHIFT_1 to SHIFT_3 of row i. With SHIFT_1, SHIFT_2 and
+ *  SHIFT_3 are not needed: row i begins no pair or triple that follows another. */
 static uint8_t find_common(const rows *r, int64_t i)
 {
     const int64_t n = r->end[i] - r->begin[i];
     if (i == 0 || n > r->longest || n != r->end[i - 1] - r->begin[i - 1]) return 0;
     int found = SAME_LENGTH;
     if (n >= SHORT && is_shifted(r, i, i - 1, 0)) found |= SAME_COLUMNS;
-    if (is_shifted(r, i, i - 1, 1)) found |= SHIFT_1;
+    if (is_shifted(r, i, i - 1, 1)) return (uint8_t)(found | SHIFT_1);
     if (i >= 2 && is_shifted(r, i, i - 2, 2)) found |= SHIFT_2;
     if (i >= 3 && is_shifted(r, i, i - 3, 3)) found |= SHIFT_3;
     return (uint8_t)found;
