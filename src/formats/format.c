@@ -77,8 +77,13 @@ void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m)
     (void)sp_matrix_create(a, SPMM_CSR, SPMM_CPU, 0, 0, 1, m); /* cannot fail: a view allocates nothing */
 }
 
-void sp_matrix_view_csr_on_gpu(const spmm_csr *a, sp_matrix *m)
+spmm_status sp_matrix_create_there(const spmm_csr *on_gpu, spmm_format format, int64_t k, sp_matrix *m)
 {
-    sp_matrix_view_csr(a, m);
-    m->space = SPMM_CUDA;
+    const sp_format *const rules = sp_formats[format];
+    sp_matrix view;
+    sp_matrix_view_csr(on_gpu, &view);
+    view.space = SPMM_CUDA;
+    *m = format == SPMM_CSR ? view : (sp_matrix){0};
+    if (format == SPMM_CSR) return SPMM_OK;
+    return rules->convert_on_gpu ? rules->convert_on_gpu(&view, k, m) : SPMM_ERR_MEMORY;
 }

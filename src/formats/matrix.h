@@ -168,8 +168,10 @@ spmm_status sp_ell_of_slice(const sp_matrix *slice, int64_t first, const spmm_cs
  *  Local. */
 void sp_matrix_view_csr(const spmm_csr *a, sp_matrix *m);
 
-/** As sp_matrix_view_csr(), of a CSR matrix in GPU memory. */
-void sp_matrix_view_csr_on_gpu(const spmm_csr *a, sp_matrix *m);
+/** Converts a CSR matrix in GPU memory there. For CSR, *m is a view of it. Local.
+ *  \param [out] m  the caller destroys it; zeroed on failure
+ *  \return as sp_matrix_create(). SPMM_ERR_MEMORY also if the format is converted on the host alone */
+spmm_status sp_matrix_create_there(const spmm_csr *on_gpu, spmm_format format, int64_t k, sp_matrix *m);
 
 /** Allocates an array of a matrix in host memory for a conversion, and records the array's size. The contents
  *  are undefined. Local.

@@ -198,7 +198,8 @@ static spmm_status multiply(const matrix_at_once *m, const spmm_multivector *x, 
     sp_matrix view;
     sp_thread_ranges ranges = {0};
     void *state = NULL;
-    (on_gpu ? sp_matrix_view_csr_on_gpu : sp_matrix_view_csr)(&m->csr, &view);
+    sp_matrix_view_csr(&m->csr, &view);
+    view.space = m->space;
     if (!on_gpu) TRY(sp_thread_ranges_create_for(m->csr.irp, m->csr.rows, m->longest, m->threads, &ranges));
     const sp_setup setup = {.a = &view,
                             .csr = on_gpu ? NULL : &m->csr,

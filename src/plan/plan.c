@@ -122,6 +122,7 @@ static spmm_status create_planned(sp_plan_own *own, int64_t k, const spmm_plan_o
 {
     const spmm_block *const block = own->on_gpu ? &own->host : &own->given;
     TRY(sp_ghosted_block_create(&own->grid, block, o->exchange, sp_threads_of(o->threads), &own->ghosted));
+    if (own->on_gpu && own->grid.size == 1) own->ghosted.on_gpu = &own->on_gpu->csr;
     TRY(sp_ghosted_block_create_joint(&own->ghosted, o, &own->joint));
     return sp_plan_create(&own->ghosted, &own->joint, NULL, k, o, s, plan);
 }

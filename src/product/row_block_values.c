@@ -133,6 +133,7 @@ static spmm_status make_maps(const sp_row_blocks *parts, const sp_row_block *p, 
 
 static spmm_status create_maps(const sp_row_blocks *parts, sp_row_block *p)
 {
+    sp_row_blocks host = *parts;
     sp_row_block numbered = {.first = p->first, .rows = p->rows, .csr = p->csr, .borrowed = 1};
     sp_value_maps *maps = NULL;
     spmm_status status;
@@ -142,7 +143,8 @@ static spmm_status create_maps(const sp_row_blocks *parts, sp_row_block *p)
     TRY_GOTO(sp_alloc_zero((void **)&maps, 1, sizeof *maps, "places of values"), done);
     maps->space = p->a.space;
     number_entries(&numbered.csr, parts->threads);
-    TRY_GOTO(sp_row_block_convert(parts, &numbered), done);
+    host.conversion.on_gpu = NULL; /* it has the values and no numbers */
+    TRY_GOTO(sp_row_block_convert(&host, &numbered), done);
     TRY_GOTO(make_maps(parts, p, &numbered, maps), done);
     p->unmapped = maps->count == 0;
     if (!p->unmapped) {

@@ -29,8 +29,8 @@ typedef struct sp_row_block {
 /** How a block is converted. Zeroed: with the default limit. */
 typedef struct sp_conversion {
     double limit; /**< the ell_limit of sp_matrix_create() */
-    /** The CSR of the block in GPU memory, which kernels for SPMM_CSR read in place. Must outlive the row
-     *  blocks. NULL: it is copied from host memory. */
+    /** The CSR of the block in GPU memory, which is converted there, and which kernels for SPMM_CSR read in
+     *  place. Must outlive the row blocks. NULL: it is copied from host memory. */
     const spmm_csr *on_gpu;
     int64_t longest; /**< with on_gpu: number of entries of the longest row; 0: unknown */
     /** The block as it was scattered in padded ELLPACK (distribute/scatter.h), with the columns of the block.
