@@ -2,6 +2,8 @@
 import gc
 
 import numpy as np
+import scipy.sparse
+from mpi4py import MPI
 
 import spmm_mpi
 from python_ranks import A, Skipped, X, case, comm, module, near, on_root, random_matrix, random_x, rank, ranks, refused, run_all
@@ -41,6 +43,43 @@ class Theirs:
         if "shape" not in said or said["shape"] == owner.shape:
             said["shape"] = (owner.shape[0], end - begin)
         self.__cuda_array_interface__ = said
+
+
+@case("the first 100 products of one rank use a copy of the matrix as it is, later ones a plan")
+def _():
+    x = np.ascontiguousarray(X[:, :3])
+    twice = scipy.sparse.coo_matrix((np.r_[A.tocoo().data, 1.0], (np.r_[A.tocoo().row, 3], np.r_[A.tocoo().col, 3])), shape=A.shape)
+    turned = scipy.sparse.csr_matrix((A.data[::-1], A.indices[::-1], A.nnz - A.indptr[::-1]), shape=A.shape)  # unsorted
+    for a in (A, A.tocsc(), twice, turned):
+        want = a.toarray()
+        with Plan(MPI.COMM_SELF, a, device="cuda") as plan:
+            for factor in (1, 2, 4):
+                if factor == 2:
+                    plan.update_values(plan.block() * 2)
+                elif factor == 4:
+                    plan.update_values(plan.block().data * 2)
+                near(plan @ x, factor * want @ x)
+                near(plan @ x[:, 0], factor * want @ x[:, 0])
+                near(plan.T @ x, factor * want.T @ x)
+                near(plan.diagonal(), factor * np.diag(want))
+                near(plan.block().toarray(), factor * want)
+            assert ("few products, of a matrix in GPU memory" in plan.view()) == (a is not turned)
+            out = np.empty_like(x)
+            plan.begin(x, out=out)
+            near(plan.end(), 4 * want @ x)
+            for _ in range(100):
+                y = plan @ x
+            near(y, 4 * want @ x)
+            assert "few products" not in plan.view()
+            plan.update_values(plan.block() * 0.25)
+            near(plan @ x, want @ x)
+            near(plan.T @ x, want.T @ x)
+    refused(ValueError, "another pattern", Plan(MPI.COMM_SELF, A, device="cuda").update_values, A[::-1])
+    wrong = A.copy()
+    wrong.indices[4] = 999
+    refused(ValueError, "outside 0 to", Plan, MPI.COMM_SELF, wrong, device="cuda")
+    for m, n in ((0, 4), (5, 0), (5, 4)):
+        near(Plan(MPI.COMM_SELF, scipy.sparse.csr_matrix((m, n)), device="cuda") @ np.ones((n, 2)), np.zeros((m, 2)))
 
 
 @case("arrays of NumPy travel to the GPU and back")
