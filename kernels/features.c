@@ -44,18 +44,17 @@ static double reach_of(const spmm_csr *a, int64_t i, int any_order)
  *  columns of row c of the matrix. Skips row i if row c is long or outside the block. */
 static void compare_neighbors(const spmm_csr *a, int64_t diagonal, struct sp_feature_sums *sum)
 {
-    enum { SAMPLES = 2048 };
-    const int64_t step = a->rows / SAMPLES + 1;
+    const int64_t step = a->rows / SP_ROW_SAMPLES + 1;
     uint64_t at_random = 1;
     for (int64_t s = 0; s < a->rows; s += step) {
-        at_random = at_random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        const int64_t i = s + (int64_t)((at_random >> 40) % (uint64_t)step);
+        at_random = sp_next_sample(at_random);
+        const int64_t i = s + sp_sampled_row(at_random, step);
         if (i >= a->rows) break;
         const int64_t length = a->irp[i + 1] - a->irp[i];
         if (length < 2 || length > SP_CHAIN) continue;
         int32_t column[SP_CHAIN];
         copy_increasing(a, i, column);
-        int64_t e = (int64_t)((at_random >> 33) % (uint64_t)length);
+        int64_t e = sp_sampled_entry(at_random, length);
         if (column[e] - diagonal == i) e = e + 1 < length ? e + 1 : 0;
         const int64_t row = column[e] - diagonal;
         if (row < 0 || row >= a->rows || a->irp[row + 1] - a->irp[row] > SP_CHAIN) continue;
@@ -66,8 +65,6 @@ static void compare_neighbors(const spmm_csr *a, int64_t diagonal, struct sp_fea
 
 void sp_features_of(const spmm_csr *block, int64_t diagonal, int any_order, int threads, sp_features *f)
 {
-    enum { SAMPLES = 512 };        /* number of panels in the sample of sp_panel_columns() */
-    enum { MOST_F32_PER_F64 = 4 }; /* f32 units per f64 unit: P100 to H200 have 2, graphics GPUs 32 or 64 */
     double squares = 0, longest = 0, changes = 0, reach = 0, over[SP_LENGTH_BOUNDS] = {0};
 #pragma omp parallel for schedule(static) num_threads(threads) reduction(max : longest) \
     reduction(+ : squares, changes, reach, over[ : SP_LENGTH_BOUNDS])
@@ -80,16 +77,22 @@ void sp_features_of(const spmm_csr *block, int64_t diagonal, int any_order, int 
         changes += i > 0 && block->irp[i] - block->irp[i - 1] != block->irp[i + 1] - block->irp[i];
     }
     memset(f, 0, sizeof *f);
-    f->sum.blocks = 1;
-    f->sum.rows = (double)block->rows;
-    f->sum.nnz = (double)block->nnz;
     f->sum.squares = squares;
     f->sum.changes = changes;
     f->sum.reach = reach;
     memcpy(f->sum.over, over, sizeof over);
-    f->sum.panel_columns = sp_panel_columns(block, SAMPLES, threads);
+    f->sum.panel_columns = sp_panel_columns(block, SP_PANEL_SAMPLES, threads);
     compare_neighbors(block, diagonal, &f->sum);
     f->longest = longest;
+    sp_features_finish(block, f);
+}
+
+void sp_features_finish(const spmm_csr *a, sp_features *f)
+{
+    enum { MOST_F32_PER_F64 = 4 }; /* f32 units per f64 unit: P100 to H200 have 2, graphics GPUs 32 or 64 */
+    f->sum.blocks = 1;
+    f->sum.rows = (double)a->rows;
+    f->sum.nnz = (double)a->nnz;
     f->cache = (double)sp_last_cache_bytes();
     f->unstaged = !sp_device_starts_early();
     f->f64_slow = sp_device_f32_per_f64() > MOST_F32_PER_F64;

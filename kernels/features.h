@@ -4,6 +4,7 @@
 #define SP_FEATURES_H
 
 #include "kernels/kernel.h"
+#include "order/row_clusters.h"
 
 enum { SP_LENGTH_BOUNDS = 6 };
 
@@ -64,6 +65,30 @@ double sp_trait_of(const sp_features *f, sp_trait trait, int64_t k, spmm_precisi
  *  \param [in] any_order 1: the columns of a row may be in any order
  *  \param [in] threads   number of OpenMP threads to use */
 void sp_features_of(const spmm_csr *block, int64_t diagonal, int any_order, int threads, sp_features *f);
+
+/** As sp_features_of(), on the GPU, of a matrix in GPU memory whose columns increase within a row. Local.
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
+spmm_status sp_cuda_features(const spmm_csr *a, int64_t diagonal, sp_features *f);
+
+/** Sets the features that follow from the sizes of a block, and those of the machine. Local. */
+void sp_features_finish(const spmm_csr *a, sp_features *f);
+
+enum { SP_PANEL_SAMPLES = 512, SP_ROW_SAMPLES = 2048 }; /* panels and rows that are examined */
+
+/* The random numbers of the rows of the sample: the next one, beginning with 1, and what follows from one: the
+ * row within its `step` rows, and the entry of a row. */
+SP_HOST_DEVICE static inline uint64_t sp_next_sample(uint64_t last)
+{
+    return last * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+}
+SP_HOST_DEVICE static inline int64_t sp_sampled_row(uint64_t at_random, int64_t step)
+{
+    return (int64_t)((at_random >> 40) % (uint64_t)step);
+}
+SP_HOST_DEVICE static inline int64_t sp_sampled_entry(uint64_t at_random, int64_t length)
+{
+    return (int64_t)((at_random >> 33) % (uint64_t)length);
+}
 
 /** Returns the coefficient of variation of the row lengths (standard deviation over mean); 0 if the matrix
  *  has no entries. Local. */

@@ -8,7 +8,7 @@
 #include "order/row_clusters.h"
 #include "formats/sell.h"
 #include "order/grid_order.h"
-#include "kernels/kernel.h"
+#include "kernels/features.h"
 
 static spmm_status refuse(void)
 {
@@ -49,6 +49,8 @@ REFUSE(sp_cuda_times, sp_value alpha, const spmm_multivector *x, const double *r
        const spmm_multivector *y)
 REFUSE(sp_cuda_compare_rows, const spmm_csr *block, const spmm_rows *a, uint32_t mark, uint32_t *found,
        void *stream)
+REFUSE_EMPTY(sp_cuda_features, *f = (sp_features){.longest = 0}, const spmm_csr *a, int64_t diagonal,
+             sp_features *f)
 REFUSE_EMPTY(sp_cuda_check_rows, *found = (sp_rows_facts){0}, const spmm_rows *a, int64_t rows, int64_t cols,
              int64_t *irp, sp_rows_facts *found)
 REFUSE(sp_cuda_narrow_columns, const int64_t *from, int64_t nnz, int32_t *to)

@@ -1,8 +1,11 @@
 /* MPI: 1
  * Products without a plan, of a matrix in GPU memory: their bits are those of the products on the CPU. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "device/device.h"
+#include "kernels/features.h"
+#include "plan/plan_struct.h"
 #include "planned.h"
 #include "sample.h"
 #include "spmm_extended.h"
@@ -166,6 +169,88 @@ static void test_copies(void)
     spmm_csr_destroy(&a);
 }
 
+/** Compares a plan whose matrix stays in GPU memory with one of a matrix in host memory: the kernel, the bits of
+ *  products, also after an update of values, and with the transpose. */
+static void check_plans(const char *spec, spmm_precision precision, spmm_format format, int64_t k)
+{
+    spmm_plan_options options = {
+        .device = SPMM_CUDA, .format = format, .products = precision == SPMM_F64 ? 200 : 30};
+    const spmm_plan_study study = {.quick_plan = 1};
+    spmm_csr a, gpu;
+    spmm_plan *plan[2];
+    spmm_multivector v[2][4]; /* X, Y, X from Y, a copy in host memory */
+    CHECK_INT(spmm_csr_generate(spec, precision, &a), SPMM_OK);
+    for (int64_t e = 0; e < a.nnz; e++)
+        sample_set(a.as, precision, e, sample_value(SAMPLE_REALS, 3, (uint64_t)e, 0));
+    CHECK_INT(spmm_csr_upload(&a, &gpu), SPMM_OK);
+    for (int there = 0; there < 2; there++) {
+        const spmm_block block = {
+            .csr = there ? gpu : a, .rows = a.rows, .cols = a.cols, .x_rows = a.cols, .p = 1, .q = 1};
+        CHECK_INT(spmm_plan_create_extended(MPI_COMM_WORLD, &block, k, &options, &study, &plan[there]),
+                  SPMM_OK);
+        for (int i = 0; i < 4; i++)
+            CHECK_INT(spmm_multivector_create(i % 2 ? a.rows : a.cols, k, precision,
+                                              i == 3 ? SPMM_CPU : SPMM_CUDA, &v[there][i]),
+                      SPMM_OK);
+    }
+    CHECK_TEXT(spmm_plan_kernel(plan[1]), spmm_plan_kernel(plan[0]));
+    CHECK((plan[1]->own->host.csr.irp == NULL) == (plan[1]->forward->given->on_gpu != NULL));
+    spmm_multivector x = sample_multivector(a.cols, k, k, precision),
+                     back = sample_multivector(a.cols, k, k, precision),
+                     right = sample_multivector(a.cols, k, k, precision);
+    sample_fill(&x, SAMPLE_REALS, 9);
+    for (int version = 0; version < 3; version++) {
+        for (int there = 0; there < 2; there++) {
+            CHECK_INT(spmm_multivector_copy(&x, &v[there][0]), SPMM_OK);
+            CHECK_INT(spmm_apply(plan[there], 1, &v[there][0], 0, &v[there][1]), SPMM_OK);
+            CHECK_INT(spmm_multivector_copy(&v[there][1], &v[there][3]), SPMM_OK);
+            if (version > 0)
+                CHECK_INT(spmm_apply_transposed(plan[there], 1, &v[there][1], 0, &v[there][2]), SPMM_OK);
+            if (version > 0) CHECK_INT(spmm_multivector_copy(&v[there][2], there ? &back : &right), SPMM_OK);
+        }
+        CHECK(sample_same(&v[1][3], &v[0][3]));
+        CHECK(version == 0 || sample_same(&back, &right));
+        for (int64_t e = 0; e < a.nnz; e++)
+            sample_set(a.as, precision, e, sample_value(SAMPLE_REALS, 4 + version, (uint64_t)e, 0));
+        CHECK_INT(sp_device_upload(gpu.as, a.as, a.nnz * sp_value_size(precision)), SPMM_OK);
+        for (int there = 0; there < 2; there++) CHECK_INT(spmm_plan_update_values(plan[there]), SPMM_OK);
+    }
+    for (int there = 0; there < 2; there++) {
+        spmm_plan_destroy(plan[there]);
+        for (int i = 0; i < 4; i++) spmm_multivector_destroy(&v[there][i]);
+    }
+    free(x.data);
+    free(back.data);
+    free(right.data);
+    spmm_csr_destroy(&gpu);
+    spmm_csr_destroy(&a);
+}
+
+static void test_plans(void)
+{
+    static const char *const of[] = {"lap3d27:9",     "lap2d5:40", "rmat:9,8", "longrows:3000,3,4,2500",
+                                     "uniform:700,5", "fem3:6",    "lap2d5:1"};
+    TEST("the features of a matrix in GPU memory are, bit by bit, those that the host finds")
+        for (size_t s = 0; s < sizeof of / sizeof *of; s++) {
+            spmm_csr a, gpu;
+            sp_features here, there;
+            CHECK_INT(spmm_csr_generate(of[s], SPMM_F32, &a), SPMM_OK);
+            CHECK_INT(spmm_csr_upload(&a, &gpu), SPMM_OK);
+            for (int64_t diagonal = 0; diagonal < 3; diagonal++) {
+                sp_features_of(&a, diagonal, 0, 1, &here);
+                CHECK_INT(sp_cuda_features(&gpu, diagonal, &there), SPMM_OK);
+                CHECK(memcmp(&here, &there, sizeof here) == 0);
+            }
+            spmm_csr_destroy(&gpu);
+            spmm_csr_destroy(&a);
+        }
+    TEST("a plan of a matrix in GPU memory has the kernel and the bits of a plan of one in host memory")
+        for (size_t s = 0; s < sizeof of / sizeof *of; s++)
+            for (int format = SPMM_FORMAT_AUTO; format < SPMM_FORMAT_COUNT; format++)
+                for (int precision = SPMM_F64; precision <= SPMM_F32 && format != SPMM_ELL; precision++)
+                    check_plans(of[s], (spmm_precision)precision, (spmm_format)format, format % 2 ? 3 : 16);
+}
+
 static void test_refused(void)
 {
     spmm_csr a;
@@ -198,6 +283,7 @@ int main(int argc, char **argv)
     TEST("a product at once on a GPU has the bits of one on the CPU, in f64") { check_products(SPMM_F64); }
     TEST("a product at once on a GPU has the bits of one on the CPU, in f32") { check_products(SPMM_F32); }
     test_copies();
+    test_plans();
     test_refused();
     spmm_device_close();
     return test_mpi_end();

@@ -315,7 +315,7 @@ static void test_kernels(void)
     }
     TEST("every rank knows the facts of the whole matrix") {
         sp_features whole;
-        CHECK_INT(sp_features_of_blocks(MPI_COMM_WORLD, &d.block, 1, &whole), SPMM_OK);
+        CHECK_INT(sp_features_of_blocks(MPI_COMM_WORLD, &d.block, NULL, 1, &whole), SPMM_OK);
         CHECK(whole.sum.rows == 81 && whole.sum.nnz == 369 && whole.longest == 5);
     }
     distributed_destroy(&d);

@@ -18,8 +18,8 @@ void sp_cuda_release_lists(void *state)
     sp_cuda_sections_destroy(&s->long_rows);
     sp_device_free(s->partial);
     sp_device_free(s->counter);
-    sp_device_free(s->col);
-    sp_device_free(s->val);
+    if (s->entries > 0) sp_device_free(s->col);
+    if (s->entries > 0) sp_device_free(s->val);
     sp_device_free(s->common);
     sp_device_free(s->narrow);
     sp_device_free(s->base);
@@ -30,7 +30,7 @@ void sp_cuda_release_lists(void *state)
 int sp_cuda_list_values(void *state, sp_value_copy *copies)
 {
     const sp_work_lists *const s = (const sp_work_lists *)state;
-    if (!s || !s->val) return 0;
+    if (!s || s->entries == 0) return 0;
     copies[0] = {s->val, s->entries};
     return 1;
 }
@@ -131,14 +131,29 @@ static spmm_status copy_rows(const sp_setup *setup, const sp_sections *p, void *
     TRY_GOTO(upload_lists(setup, p, state), done);
     {
         sp_work_lists *const lists = (sp_work_lists *)*state;
+        lists->entries = p->entries;
         TRY_GOTO(copy_to_device((void **)&lists->col, col, of_columns, "long rows"), done);
         TRY_GOTO(copy_to_device(&lists->val, val, p->entries * size, "long rows"), done);
-        lists->entries = p->entries;
     }
 done:
     sp_free(col);
     sp_free(val);
     return status;
+}
+
+/** Lists the long rows of a matrix that is in GPU memory as CSR, where their entries are read. */
+static spmm_status list_rows_there(const sp_setup *setup, void **state)
+{
+    sp_matrix csr;
+    if (setup->longest > 0 && setup->longest <= SP_CHAIN) return SPMM_OK;
+    TRY(sp_matrix_create_there(setup->there, SPMM_CSR, 0, &csr));
+    TRY(sp_alloc_zero(state, 1, sizeof(sp_work_lists), "work lists"));
+    sp_work_lists *const s = (sp_work_lists *)*state;
+    s->col = csr.col;
+    s->val = csr.val;
+    spmm_status status = sp_cuda_long_rows(&csr, &s->long_rows);
+    if (status == SPMM_OK) status = allocate_sums(setup, s);
+    return keep_on_success(status, state);
 }
 
 spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state)
@@ -147,6 +162,7 @@ spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state)
     sp_sections p = {};
     spmm_status status;
     *state = NULL;
+    if (setup->there) return list_rows_there(setup, state);
     if (!sp_has_long_rows(setup->csr, setup->threads)) return SPMM_OK;
     TRY(sp_alloc((void **)&start, setup->csr->rows, sizeof *start, "starts of long rows"));
     sp_copy_long_rows(setup->csr, SP_CHAIN, start, NULL, NULL);

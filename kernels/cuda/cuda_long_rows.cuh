@@ -18,7 +18,7 @@ struct sp_work_lists {
     unsigned *counter;     /* one counter per sum in `partial`; zero between products */
     int32_t *col;          /* copy of the entries of the long rows; NULL: they are read from the matrix */
     void *val;
-    int64_t entries; /* number of entries in the copy */
+    int64_t entries; /* number of entries in the copy; 0: col and val belong to the matrix in CSR */
     void *common;    /* from sp_cuda_find_common(); NULL: the values were not examined */
     int equal;       /* 1: the values are all equal */
     int wide;        /* 0: values are f64, f32 represents all of them exactly, and `narrow`, if not NULL,

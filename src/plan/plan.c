@@ -55,20 +55,17 @@ static void keep(const spmm_block *block, sp_plan_own *own)
     for (int i = 0; i < 3; i++) sp_keep(&own->kept[i], array[i]);
 }
 
-static const char kernel_in_place[] = "csr_rows";
-
-/** Whether few products of one rank are computed with the matrix in GPU memory as it is, because planning
- *  would take longer than it saves. f32 is planned: with another kernel, sums of f32 have other bits. */
-static int reads_in_place(const spmm_block *b, const spmm_plan_options *o, const spmm_plan_study *s)
+/** Whether a plan leaves the matrix in GPU memory where it is: if one rank has it, and no option asks for what is
+ *  converted on the host. */
+static int plans_there(const spmm_block *b, const spmm_plan_options *o, const spmm_plan_study *s)
 {
-    enum { FEW = 100 };
-    return b->p * b->q == 1 && o->products > 0 && o->products <= FEW && !o->kernel &&
-           (o->format == SPMM_FORMAT_AUTO || o->format == SPMM_CSR) && b->csr.precision == SPMM_F64 &&
-           !b->any_order && o->column_blocks < 2 && !s->all_kernels;
+    const int format = o->format != SPMM_ELL && o->format != SPMM_ELL_NOPAD;
+    return b->p * b->q == 1 && !o->kernel && format && !b->any_order && o->column_blocks < 2 &&
+           !s->all_kernels;
 }
 
-/** Sets own->host to the block without arrays, if its matrix in GPU memory is sound and is read in place. */
-static spmm_status take_in_place(sp_plan_own *own)
+/** Sets own->host to the block without arrays, if its matrix in GPU memory is sound. */
+static spmm_status leave_there(sp_plan_own *own)
 {
     const spmm_csr *const a = &own->on_gpu->csr;
     const spmm_rows rows = {.irp = a->irp, .ja = a->ja, .as = a->as, .irp_bytes = 8, .ja_bytes = 4};
@@ -80,8 +77,7 @@ static spmm_status take_in_place(sp_plan_own *own)
     return SPMM_OK;
 }
 
-/** Copies a block whose CSR is in GPU memory to host memory, because planning reads it on the host. Does not
- *  if few products are computed without planning. */
+/** Copies a block whose CSR is in GPU memory to host memory, unless the plan leaves it there. */
 static spmm_status plan_fetch(const spmm_plan_options *o, const spmm_plan_study *s, sp_plan_own *own)
 {
     const spmm_block *const block = &own->given;
@@ -96,33 +92,36 @@ static spmm_status plan_fetch(const spmm_plan_options *o, const spmm_plan_study 
     own->host = *block;
     own->host.csr = (spmm_csr){0};
     if (o->stream) TRY(sp_device_take_stream(o->stream));
-    spmm_status status = reads_in_place(block, o, s) ? take_in_place(own) : SPMM_OK;
+    spmm_status status = plans_there(block, o, s) ? leave_there(own) : SPMM_OK;
     if (status == SPMM_OK && !own->stale) status = sp_csr_download(&block->csr, &own->host.csr);
     if (o->stream) TRY(sp_device_return_stream());
     return status;
 }
 
-/** Creates the products of a matrix that is read in place. */
-static spmm_status create_in_place(sp_plan_own *own, int64_t k, const spmm_plan_options *o,
-                                   const spmm_plan_study *s, spmm_plan **plan)
+/** Creates the products of a matrix that stays in GPU memory. For few of them, it is read as it is, because
+ *  planning would take longer than it saves; not in f32, whose sums have other bits with other kernels. */
+static spmm_status create_there(sp_plan_own *own, int64_t k, const spmm_plan_options *o,
+                                const spmm_plan_study *s, spmm_plan **plan)
 {
-    spmm_plan_options named = *o;
-    named.kernel = kernel_in_place;
+    enum { FEW = 100 };
+    const int few = o->products > 0 && o->products <= FEW && own->host.csr.precision == SPMM_F64 &&
+                    (o->format == SPMM_FORMAT_AUTO || o->format == SPMM_CSR);
+    spmm_plan_options with = *o;
+    if (few) with.kernel = "csr_rows";
     TRY(sp_ghosted_block_create_whole(&own->grid, &own->host, &own->on_gpu->csr, own->longest,
                                       &own->ghosted));
-    TRY(sp_plan_create(&own->ghosted, &own->joint, NULL, k, &named, s, plan));
+    TRY(sp_plan_create(&own->ghosted, &own->joint, NULL, k, &with, s, plan));
     sp_decision *const row = &(*plan)->forward->decisions.row[SP_DECIDES_KERNEL];
-    snprintf(row->why, sizeof row->why, "few products, of a matrix in GPU memory");
+    if (few) snprintf(row->why, sizeof row->why, "few products, of a matrix in GPU memory");
     return SPMM_OK;
 }
 
 /** Creates the products of a matrix in host memory. */
-static spmm_status create_planned(sp_plan_own *own, int64_t k, const spmm_plan_options *o,
-                                  const spmm_plan_study *s, spmm_plan **plan)
+static spmm_status create_here(sp_plan_own *own, int64_t k, const spmm_plan_options *o,
+                               const spmm_plan_study *s, spmm_plan **plan)
 {
     const spmm_block *const block = own->on_gpu ? &own->host : &own->given;
     TRY(sp_ghosted_block_create(&own->grid, block, o->exchange, sp_threads_of(o->threads), &own->ghosted));
-    if (own->on_gpu && own->grid.size == 1) own->ghosted.on_gpu = &own->on_gpu->csr;
     TRY(sp_ghosted_block_create_joint(&own->ghosted, o, &own->joint));
     return sp_plan_create(&own->ghosted, &own->joint, NULL, k, o, s, plan);
 }
@@ -146,7 +145,7 @@ static spmm_status plan_create(const char *function, MPI_Comm comm, const spmm_b
     keep(block, own);
     TRY_GOTO(sp_agree(comm, "plan", plan_fetch(o, s, own)), failed);
     TRY_GOTO(sp_grid_create(comm, block->p, block->q, &own->grid), failed);
-    TRY_GOTO((own->stale ? create_in_place : create_planned)(own, k > 0 ? k : 1, o, s, plan), failed);
+    TRY_GOTO((own->stale ? create_there : create_here)(own, k > 0 ? k : 1, o, s, plan), failed);
     (*plan)->own = own;
     (*plan)->k_max = (*plan)->forward->k = k;
     sp_product_use_stream((*plan)->forward, o->stream); /* the trials of the set-up are complete */
@@ -273,6 +272,26 @@ spmm_status sp_plan_refresh(sp_plan_own *own)
     return SPMM_OK;
 }
 
+/** Whether kernels have values in arrays of their own. Kernels for SPMM_CSR read those of a block that stays in
+ *  GPU memory. */
+static int keeps_values(const spmm_plan *p)
+{
+    const sp_kernel *const first = p->forward->parts.kernel, *const other = p->forward->widths.other.kernel;
+    return !p->forward->given->on_gpu || first->format != SPMM_CSR || (other && other->format != SPMM_CSR);
+}
+
+/** Copies the pattern of a matrix that has stayed in GPU memory to the host, where places of values are
+ *  found. */
+static spmm_status fetch_pattern(spmm_plan *p)
+{
+    sp_row_blocks *const all[] = {&p->forward->parts, &p->forward->widths.other};
+    if (!p->own->host.csr.irp) TRY(sp_plan_refresh(p->own));
+    for (int n = 0; n < 2; n++)
+        for (int i = 0; i < all[n]->count; i++)
+            if (all[n]->part[i].borrowed) all[n]->part[i].csr = p->own->host.csr;
+    return SPMM_OK;
+}
+
 /** Determines whether all new values, including those of the transpose, can be copied to their places by the
  *  GPU alone.
  *  \param [out] all  0: some values are needed in host memory */
@@ -304,6 +323,7 @@ static spmm_status find_values(spmm_plan *p, const void **values, void **copy)
     const spmm_block *const on_gpu = p->own ? p->own->on_gpu : NULL;
     int all = 0;
     *values = *copy = NULL;
+    if (on_gpu && keeps_values(p)) TRY(fetch_pattern(p));
     if (on_gpu) p->own->stale = 1;
     /* without a transpose, values in host memory are copied to each array separately */
     if (on_gpu || p->transposed) TRY(map_values(p, &all));

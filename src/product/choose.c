@@ -169,10 +169,14 @@ spmm_status sp_choose(const sp_features *f, int64_t k, int64_t products, spmm_pr
     return sp_fail(SPMM_ERR_USAGE, "no kernel supports that format on that device: see --list-kernels");
 }
 
-spmm_status sp_features_of_blocks(MPI_Comm comm, const spmm_block *block, int threads, sp_features *f)
+spmm_status sp_features_of_blocks(MPI_Comm comm, const spmm_block *block, const spmm_csr *on_gpu, int threads,
+                                  sp_features *f)
 {
-    sp_features_of(&block->csr, block->row_begin - block->col_begin, block->any_order, sp_threads_of(threads),
-                   f);
+    const int64_t diagonal = block->row_begin - block->col_begin;
+    if (on_gpu)
+        TRY(sp_cuda_features(on_gpu, diagonal, f));
+    else
+        sp_features_of(&block->csr, diagonal, block->any_order, sp_threads_of(threads), f);
     TRY(sp_sum(comm, (double *)&f->sum, sizeof f->sum / sizeof(double)));
     /* the members after the sums are all double; of each, the maximum over the ranks is used */
     return sp_slowest(comm, &f->longest, (sizeof *f - sizeof f->sum) / sizeof(double));

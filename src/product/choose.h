@@ -16,10 +16,13 @@
 /** Computes the features of the whole matrix from the blocks of all ranks, for sp_choose().
  *
  *  Collective over comm.
+ *  \param [in]  on_gpu   the block's matrix in GPU memory, which is examined there, on one rank; NULL: that in
+ *                        host memory is
  *  \param [in]  threads  OpenMP threads of this rank
  *  \param [out] f        equal on all ranks
- *  \return SPMM_OK, SPMM_ERR_MPI */
-spmm_status sp_features_of_blocks(MPI_Comm comm, const spmm_block *block, int threads, sp_features *f);
+ *  \return SPMM_OK, SPMM_ERR_MPI; with on_gpu also SPMM_ERR_MEMORY, _DEVICE */
+spmm_status sp_features_of_blocks(MPI_Comm comm, const spmm_block *block, const spmm_csr *on_gpu, int threads,
+                                  sp_features *f);
 
 enum { SP_PRODUCTS_EXPECTED = 1000 };
 

@@ -28,7 +28,7 @@ static spmm_status partial_rows_choose(const sp_partial_rows *r, const spmm_plan
 {
     const spmm_block rows = {.csr = r->joint->partial};
     sp_features f;
-    TRY(sp_features_of_blocks(r->grid.comm, &rows, r->threads, &f));
+    TRY(sp_features_of_blocks(r->grid.comm, &rows, NULL, r->threads, &f));
     return sp_choose(&f, k, o->products, rows.csr.precision, o->device, o->format, kernel, NULL, 0);
 }
 

@@ -63,7 +63,8 @@ spmm_status sp_decide_kernel(sp_product *p, sp_decision *row)
     sp_kernel_trial t = sp_product_trial(p, p->k / p->column_blocks.count);
     sp_features f;
     t.list = list;
-    if (!p->options.kernel) TRY(sp_features_of_blocks(p->grid->comm, p->block, p->options.threads, &f));
+    if (!p->options.kernel)
+        TRY(sp_features_of_blocks(p->grid->comm, p->block, p->given->on_gpu, p->options.threads, &f));
     spmm_status status = sp_shape_check(p->shape);
     if (status == SPMM_OK) status = list_kernels(p, &f, t.k, list, &t.count, row->why);
     TRY(sp_agree(p->grid->comm, "plan", status));

@@ -23,8 +23,14 @@ spmm_status sp_row_block_convert(const sp_row_blocks *parts, sp_row_block *part)
 
 static sp_setup setup_of(const sp_row_blocks *parts, const sp_row_block *part)
 {
-    return (sp_setup){
-        &part->a, &part->csr, parts->k, parts->threads, parts->shape, parts->most, parts->conversion.longest};
+    return (sp_setup){.a = &part->a,
+                      .csr = &part->csr,
+                      .k = parts->k,
+                      .threads = parts->threads,
+                      .shape = parts->shape,
+                      .most = parts->most,
+                      .longest = parts->conversion.longest,
+                      .there = parts->conversion.on_gpu};
 }
 
 spmm_status sp_row_block_set_k(const sp_row_blocks *parts, sp_row_block *part, int anew)

@@ -113,7 +113,7 @@ static spmm_status decide(sp_product *p, sp_decision *row)
     double first = INFINITY, seconds = 0;
     p->widths.decided = 1;
     sp_decided(row, "no other kernel is expected to be faster", "none");
-    TRY(sp_features_of_blocks(p->grid->comm, p->block, p->options.threads, &f));
+    TRY(sp_features_of_blocks(p->grid->comm, p->block, p->given->on_gpu, p->options.threads, &f));
     t.list = list;
     t.count = list_others(p, &f, 1, list);
     if (t.count == 0) return SPMM_OK;
@@ -147,7 +147,7 @@ static spmm_status widths_compare(sp_product *p, int64_t k, unsigned char *choic
     }
     sp_features f;
     const sp_kernel *list[SP_MAX_CANDIDATES];
-    TRY(sp_features_of_blocks(p->grid->comm, p->block, p->options.threads, &f));
+    TRY(sp_features_of_blocks(p->grid->comm, p->block, p->given->on_gpu, p->options.threads, &f));
     const int others = list_others(p, &f, k, list);
     *choice = others > 0 && list[0] == second_of(p)->kernel ? SP_WIDTH_SECOND : SP_WIDTH_FIRST;
     return SPMM_OK;
