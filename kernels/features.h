@@ -75,8 +75,8 @@ void sp_features_finish(const spmm_csr *a, sp_features *f);
 
 enum { SP_PANEL_SAMPLES = 512, SP_ROW_SAMPLES = 2048 }; /* panels and rows that are examined */
 
-/* The random numbers of the rows of the sample: the next one, beginning with 1, and what follows from one: the
- * row within its `step` rows, and the entry of a row. */
+/* The random numbers of the rows of the sample: the next one, beginning with 1, and what follows from one:
+ * the row within its `step` rows, and the entry of a row. */
 SP_HOST_DEVICE static inline uint64_t sp_next_sample(uint64_t last)
 {
     return last * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);

@@ -49,7 +49,8 @@ class Theirs:
 def _():
     x = np.ascontiguousarray(X[:, :3])
     twice = scipy.sparse.coo_matrix((np.r_[A.tocoo().data, 1.0], (np.r_[A.tocoo().row, 3], np.r_[A.tocoo().col, 3])), shape=A.shape)
-    turned = scipy.sparse.csr_matrix((A.data[::-1], A.indices[::-1], A.nnz - A.indptr[::-1]), shape=A.shape)  # unsorted
+    # unsorted
+    turned = scipy.sparse.csr_matrix((A.data[::-1], A.indices[::-1], A.nnz - A.indptr[::-1]), shape=A.shape)
     for a in (A, A.tocsc(), twice, turned):
         want = a.toarray()
         with Plan(MPI.COMM_SELF, a, device="cuda") as plan:

@@ -169,8 +169,8 @@ static void test_copies(void)
     spmm_csr_destroy(&a);
 }
 
-/** Compares a plan whose matrix stays in GPU memory with one of a matrix in host memory: the kernel, the bits of
- *  products, also after an update of values, and with the transpose. */
+/** Compares a plan whose matrix stays in GPU memory with one of a matrix in host memory: the kernel, and the
+ *  bits of products, also after updates of values and with the transpose. */
 static void check_plans(const char *spec, spmm_precision precision, spmm_format format, int64_t k)
 {
     spmm_plan_options options = {

@@ -55,8 +55,8 @@ static void keep(const spmm_block *block, sp_plan_own *own)
     for (int i = 0; i < 3; i++) sp_keep(&own->kept[i], array[i]);
 }
 
-/** Whether a plan leaves the matrix in GPU memory where it is: if one rank has it, and no option asks for what is
- *  converted on the host. */
+/** Whether a plan leaves the matrix in GPU memory where it is: if one rank has it, and no option asks for what
+ *  is converted on the host. */
 static int plans_there(const spmm_block *b, const spmm_plan_options *o, const spmm_plan_study *s)
 {
     const int format = o->format != SPMM_ELL && o->format != SPMM_ELL_NOPAD;
@@ -272,12 +272,12 @@ spmm_status sp_plan_refresh(sp_plan_own *own)
     return SPMM_OK;
 }
 
-/** Whether kernels have values in arrays of their own. Kernels for SPMM_CSR read those of a block that stays in
- *  GPU memory. */
+/** Whether the matrix has stayed in GPU memory, and kernels have values in arrays of their own. Kernels for
+ *  SPMM_CSR read those of the block. */
 static int keeps_values(const spmm_plan *p)
 {
     const sp_kernel *const first = p->forward->parts.kernel, *const other = p->forward->widths.other.kernel;
-    return !p->forward->given->on_gpu || first->format != SPMM_CSR || (other && other->format != SPMM_CSR);
+    return p->forward->given->on_gpu && (first->format != SPMM_CSR || (other && other->format != SPMM_CSR));
 }
 
 /** Copies the pattern of a matrix that has stayed in GPU memory to the host, where places of values are

@@ -16,8 +16,8 @@
 /** Computes the features of the whole matrix from the blocks of all ranks, for sp_choose().
  *
  *  Collective over comm.
- *  \param [in]  on_gpu   the block's matrix in GPU memory, which is examined there, on one rank; NULL: that in
- *                        host memory is
+ *  \param [in]  on_gpu   the block's matrix in GPU memory, on one rank, which is examined there; NULL: the
+ *                        one in host memory is examined
  *  \param [in]  threads  OpenMP threads of this rank
  *  \param [out] f        equal on all ranks
  *  \return SPMM_OK, SPMM_ERR_MPI; with on_gpu also SPMM_ERR_MEMORY, _DEVICE */
