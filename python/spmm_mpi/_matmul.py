@@ -631,7 +631,8 @@ def matmul(A, X, out=None, *, key=None, **options):
     On a GPU: A is a matrix of cupyx.scipy.sparse or of layout torch.sparse_csr in GPU memory, of float64 or
     float32, and X an array in GPU memory, of A's type or, if that is float64, of one that NumPy converts to
     it. The product is computed there, and Y is there, in the stream as described for Plan. The matrix is
-    copied to host memory once, when a plan for many products is made; new values stay on the GPU.
+    copied to host memory once, when the values of a plan for many products first change; new values stay on
+    the GPU.
     out: an array of Y's shape and type, which is written and returned in place of a new array.
 
     The type of Y follows the rules of NumPy and SciPy. A Y of float32 is computed in float32, a Y of float64

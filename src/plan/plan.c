@@ -55,8 +55,8 @@ static void keep(const spmm_block *block, sp_plan_own *own)
     for (int i = 0; i < 3; i++) sp_keep(&own->kept[i], array[i]);
 }
 
-/** Whether a plan leaves the matrix in GPU memory where it is: if one rank has it, and no option asks for what
- *  is converted on the host. */
+/** Whether a plan leaves the matrix in GPU memory where it is: if one rank has it, and no option asks for
+ *  what is converted on the host. */
 static int plans_there(const spmm_block *b, const spmm_plan_options *o, const spmm_plan_study *s)
 {
     const int format = o->format != SPMM_ELL && o->format != SPMM_ELL_NOPAD;
