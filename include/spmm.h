@@ -468,7 +468,7 @@ void spmm_plan_destroy(spmm_plan *plan);
 
 /** Computes Y := alpha A X + beta Y without a plan, for a matrix that is multiplied only a few times; this
  *  process has it as a whole. A plan is faster from about the tenth product on. Y has the bits of a plan's
- *  product; on a GPU in f32, those of a plan with the kernel csr_rows.
+ *  product. On a GPU in f32 that is a plan with the kernel csr_rows.
  *
  *  Local; works without MPI. The arrays of A are read in place during the call, and nothing is kept. Only row
  *  starts of 4 bytes and column indices of 8 bytes are copied for the time of the call. On a GPU, work that

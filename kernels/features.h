@@ -70,7 +70,7 @@ void sp_features_of(const spmm_csr *block, int64_t diagonal, int any_order, int 
  *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
 spmm_status sp_cuda_features(const spmm_csr *a, int64_t diagonal, sp_features *f);
 
-/** Sets the features that follow from the sizes of a block, and those of the machine. Local. */
+/** Sets the block's numbers of rows and entries, and the features of the machine. Local. */
 void sp_features_finish(const spmm_csr *a, sp_features *f);
 
 enum { SP_PANEL_SAMPLES = 512, SP_ROW_SAMPLES = 2048 }; /* panels and rows that are examined */

@@ -1,5 +1,5 @@
 /* MPI: 1
- * Products without a plan, of a matrix in GPU memory: their bits are those of the products on the CPU. */
+ * Products without a plan of a matrix in GPU memory have the bits of the products on the CPU. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -18,12 +18,6 @@ struct counts {
         shared;
 };
 
-__device__ void add(number *to, number mine)
-{
-    for (int d = 16; d > 0; d /= 2) mine += __shfl_xor_sync(0xffffffffu, mine, d);
-    if (threadIdx.x % 32 == 0 && mine > 0) atomicAdd(to, mine);
-}
-
 __global__ void __launch_bounds__(THREADS) count_rows(const __grid_constant__ spmm_csr a, counts *found)
 {
     number squares = 0, longest = 0, changes = 0, reach = 0, over[SP_LENGTH_BOUNDS] = {0};
@@ -39,10 +33,10 @@ __global__ void __launch_bounds__(THREADS) count_rows(const __grid_constant__ sp
     }
     for (int d = 16; d > 0; d /= 2) longest = max(longest, __shfl_xor_sync(0xffffffffu, longest, d));
     if (threadIdx.x % 32 == 0) atomicMax(&found->longest, longest);
-    add(&found->squares, squares);
-    for (int b = 0; b < SP_LENGTH_BOUNDS; b++) add(&found->over[b], over[b]);
-    add(&found->changes, changes);
-    add(&found->reach, reach);
+    add_up(&found->squares, squares);
+    for (int b = 0; b < SP_LENGTH_BOUNDS; b++) add_up(&found->over[b], over[b]);
+    add_up(&found->changes, changes);
+    add_up(&found->reach, reach);
 }
 
 /** Counts the distinct columns of the short rows of a panel. */
@@ -92,10 +86,10 @@ __global__ void __launch_bounds__(THREADS)
             shared = (number)max((int64_t)sp_common_columns(a.irp, a.ja, i, row) - 1, (int64_t)0);
         }
     }
-    add(&found->panel_entries, entries);
-    add(&found->panel_columns, panel_columns);
-    add(&found->columns, columns);
-    add(&found->shared, shared);
+    add_up(&found->panel_entries, entries);
+    add_up(&found->panel_columns, panel_columns);
+    add_up(&found->columns, columns);
+    add_up(&found->shared, shared);
 }
 
 spmm_status count(const spmm_csr *a, int64_t diagonal, counts *there, counts *here)

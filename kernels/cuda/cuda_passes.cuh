@@ -28,6 +28,13 @@ inline unsigned blocks_for(int64_t n)
     return (unsigned)(blocks < 1 ? 1 : blocks < MOST ? blocks : MOST);
 }
 
+/** Adds a number of each thread to *to; all threads of a warp must call it. */
+__device__ inline void add_up(unsigned long long *to, unsigned long long mine)
+{
+    for (int d = 16; d > 0; d /= 2) mine += __shfl_xor_sync(0xffffffffu, mine, d);
+    if (threadIdx.x % 32 == 0 && mine > 0) atomicAdd(to, mine);
+}
+
 /** Returns the index at which the search for a key begins in a hash table of size N (Knuth: The Art of
  *  Computer Programming, volume 3, multiplicative hashing). */
 template <int N> __device__ inline int table_start(int32_t key)

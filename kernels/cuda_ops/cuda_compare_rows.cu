@@ -48,13 +48,6 @@ struct facts {
     unsigned long long descents, at_starts;
 };
 
-/** Adds a number of each thread to *to; all threads of a warp must call it. */
-__device__ void add_up(unsigned long long *to, unsigned mine)
-{
-    for (int d = WARP / 2; d > 0; d /= 2) mine += __shfl_xor_sync(ALL_LANES, mine, d);
-    if (threadIdx.x % WARP == 0 && mine > 0) atomicAdd(to, mine);
-}
-
 /** \param [out] irp  [rows + 1] row starts of 8 bytes; may be NULL */
 __global__ void __launch_bounds__(THREADS)
     check_rows(const __grid_constant__ spmm_rows a, int64_t rows, int64_t cols, int64_t *irp, facts *found)

@@ -481,17 +481,6 @@ class Cache:
             self.again[id(source.given)] = again
         return y
 
-    def used(self, analysis):
-        """Notes the use of a plan that was found without find()."""
-        if analysis.left_over or self.gone:
-            with self.lock:
-                self.leave(analysis)
-            self.sweep()
-        try:
-            self.all.move_to_end(id(analysis))
-        except KeyError:  # another thread has closed it
-            pass
-
     def seen(self, owned):
         """Returns the Analysis that a matrix was used with before, or None. The pattern of the matrix may
         have changed since."""
@@ -607,13 +596,15 @@ class Again:
         if self.matrix() is not A or self.arrays_of(A) != self.arrays:
             return None
         analysis = self.analysis
-        with analysis.lock:
-            y = None if analysis.plan is None else analysis.plan._apply_rows(self.rows, X, out)
-        if analysis.plan is None:
+        if not analysis.begin(None, None):
             self.forget(None)
-        else:
-            cache.used(analysis)
-        return y
+            return None
+        try:
+            with cache.lock:  # other threads may go through the table
+                cache.all.move_to_end(id(analysis))
+            return analysis.plan._apply_rows(self.rows, X, out)
+        finally:
+            cache.end(analysis)
 
 
 cache = Cache()
@@ -641,14 +632,14 @@ def matmul(A, X, out=None, *, key=None, **options):
     numbers.
 
     The first 20 products of a matrix in host memory, and the first 3 on a GPU in float64, are computed with
-    its arrays, without a plan (spmm_rows_apply), unless a key or other keywords are given. Then matmul() makes a Plan for the pattern of
-    A, and keeps it as long as there is a matrix of that pattern that matmul() was called with; it keeps
-    at most 256 plans, of at most an eighth of the host's memory (on a GPU 8 GiB). A plan is made again as its products become
-    more, as described for Plan. The plan used last keeps the memory of large results,
-    as described for `plan @ X`. The values of A are read in each call. To find the plan of a pattern,
-    matmul() compares indptr and indices. With a `key`, any hashable object, matrices of the same key, shape
-    and type are assumed to have the same pattern; only their numbers of entries are compared. The caller is
-    responsible for the rest.
+    its arrays, without a plan (spmm_rows_apply), unless a key or other keywords are given. Then matmul()
+    makes a Plan for the pattern of A, and keeps it as long as there is a matrix of that pattern that matmul()
+    was called with; it keeps at most 256 plans, of at most an eighth of the host's memory (on a GPU 8 GiB). A
+    plan is made again as its products become more, as described for Plan. The plan used last keeps the memory
+    of large results, as described for `plan @ X`. The values of A are read in each call. To find the plan of
+    a pattern, matmul() compares indptr and indices. With a `key`, any hashable object, matrices of the same
+    key, shape and type are assumed to have the same pattern; only their numbers of entries are compared. The
+    caller is responsible for the rest.
     The other keywords are those of Plan (threads, kernel, format, products, ..).
 
     Raises TypeError for a wrong type or kind of an argument (also for complex numbers and long double),

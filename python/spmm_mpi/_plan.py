@@ -167,10 +167,11 @@ class Plan:
     comm: a communicator of mpi4py, which the plan duplicates. Plan(A) is Plan(MPI.COMM_WORLD, A). With a
         libspmm that was built without MPI (make MPI=0, the wheel), Plan(A) is a plan of this process alone,
         and comm may be None.
-    A: a sparse matrix of SciPy in any format, or a tensor of layout torch.sparse_csr, sparse_csc or sparse_coo
-        in host memory; the plan copies it. Values of float64 or float32 keep their type; whole numbers and
-        bool become float64 (matmul() computes exactly with whole numbers). Duplicate entries are summed. rows="root": the whole matrix on rank 0, and None on the other ranks. rows="distributed":
-        on each rank its rows [owned rows, n], in the order of the ranks.
+    A: a sparse matrix of SciPy in any format, or a tensor of layout torch.sparse_csr, sparse_csc or
+        sparse_coo in host memory; the plan copies it. Values of float64 or float32 keep their type; whole
+        numbers and bool become float64 (matmul() computes exactly with whole numbers). Duplicate entries are
+        summed. rows="root": the whole matrix on rank 0, and None on the other ranks. rows="distributed": on
+        each rank its rows [owned rows, n], in the order of the ranks.
     k: the number of columns of X. One number: all products have this K, and a product waits for the neighbors
         only. Several numbers, or None: a product may have any K, also 0, and begins with an MPI_Allreduce, in
         which the ranks agree on K. One plan of libspmm, with at most two converted copies of A, serves all K
@@ -179,8 +180,9 @@ class Plan:
         On one rank, without k, products, kernel, plan and stream, the first 20 products on a CPU need no plan
         of libspmm (spmm_rows_apply), unless view(), T or another method asks for one. After these a plan is
         made for 99 products, without a trial of kernels, and after 99 more, with a trial, for 1000. On a GPU,
-        in float64, the first 100 products use a copy of A as it is; then the plan is made for 1000. Making it again takes memory for both plans for a moment; if libspmm
-        reports that it is lacking, the old one stays. prepare() makes it for 1000 at once.
+        in float64, the first 100 products use a copy of A as it is; then the plan is made for 1000. Making it
+        again takes memory for both plans for a moment; if libspmm reports that it is lacking, the old one
+        stays. prepare() makes it for 1000 at once.
     cut: None: A is cut by entries, and its rows keep their numbers. auto, layout, graph, rows, entries: how
         A, which must be square and on rank 0, is cut so that products move few rows of X (spmm_cut_create in
         man 3 spmm). If rows are renumbered, plan.row_numbers lists the caller's numbers of this rank's rows

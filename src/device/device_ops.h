@@ -117,7 +117,7 @@ spmm_status sp_cuda_compare_rows(const spmm_csr *block, const spmm_rows *a, uint
 
 /** Facts about the arrays of a CSR matrix. */
 typedef struct sp_rows_facts {
-    int64_t nnz, longest;     /**< number of entries, and of those of the longest row */
+    int64_t nnz, longest;     /**< number of entries of the matrix and of its longest row */
     int starts_sound;         /**< 1: row starts begin with 0, do not decrease and are at most nnz */
     int in_range, increasing; /**< 1: columns are; defined if starts_sound is 1 */
 } sp_rows_facts;

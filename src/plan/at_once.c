@@ -278,23 +278,16 @@ spmm_status spmm_rows_apply(const spmm_rows *a, double alpha, const spmm_multive
 
 /* ---- copies ---- */
 
-/** Copies an array to new GPU memory; the copy is complete when the host next waits for the GPU. */
-static spmm_status upload(void **to, const void *from, int64_t bytes)
-{
-    enum { STAGED = 4 << 20 }; /* from this size on sp_device_upload() is faster */
-    TRY(sp_device_alloc(to, bytes, "a matrix"));
-    if (bytes == 0) return SPMM_OK;
-    return bytes < STAGED ? sp_stream_copy(*to, from, bytes, SP_STREAM_MAIN)
-                          : sp_device_upload(*to, from, bytes);
-}
-
 /** Copies the arrays of a matrix, and checks the copy. */
 static spmm_status upload_all(const spmm_csr *a, spmm_csr *gpu)
 {
+    sp_matrix view, there;
     sp_rows_facts found;
-    TRY(upload((void **)&gpu->irp, a->irp, (a->rows + 1) * (int64_t)sizeof *a->irp));
-    TRY(upload((void **)&gpu->ja, a->ja, a->nnz * (int64_t)sizeof *a->ja));
-    TRY(upload(&gpu->as, a->as, a->nnz * sp_value_size(a->precision)));
+    sp_matrix_view_csr(a, &view);
+    TRY(sp_matrix_upload(&view, &there));
+    gpu->irp = there.row_start;
+    gpu->ja = there.col;
+    gpu->as = there.val;
     const spmm_rows rows = {
         .irp = gpu->irp, .ja = gpu->ja, .as = gpu->as, .irp_bytes = 8, .ja_bytes = 4, .nnz = a->nnz};
     TRY(sp_cuda_check_rows(&rows, a->rows, a->cols, NULL, &found));

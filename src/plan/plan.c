@@ -273,7 +273,7 @@ spmm_status sp_plan_refresh(sp_plan_own *own)
 }
 
 /** Whether the matrix has stayed in GPU memory, and kernels have values in arrays of their own. Kernels for
- *  SPMM_CSR read those of the block. */
+ *  SPMM_CSR read the block's values. */
 static int keeps_values(const spmm_plan *p)
 {
     const sp_kernel *const first = p->forward->parts.kernel, *const other = p->forward->widths.other.kernel;

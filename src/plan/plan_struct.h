@@ -18,7 +18,7 @@ typedef struct sp_plan_own {
     sp_kept kept[3];
     /* on_gpu: &given, if its CSR is in GPU memory; else NULL. host: the copy of *on_gpu in host memory, which
      * planning reads; its arrays are NULL as long as nothing but kernels for few products has read the
-     * matrix. stale: 1: the values of `host`, or all its arrays, are older than those of *on_gpu. */
+     * matrix. stale: 1: *on_gpu has newer values than `host`, or arrays that `host` lacks. */
     const spmm_block *on_gpu;
     spmm_block host;
     int64_t longest; /* of a matrix that is read in place: number of entries of the longest row */

@@ -5,11 +5,13 @@ spmm_status sp_row_block_convert(const sp_row_blocks *parts, sp_row_block *part)
 {
     const sp_kernel *const kernel = parts->kernel;
     const int threads = parts->threads;
-    spmm_status there = SPMM_ERR_MEMORY; /* then the conversion is made on the host, if the matrix is there */
-    if (parts->conversion.on_gpu)
-        there = sp_matrix_create_there(parts->conversion.on_gpu, kernel->format, parts->made, &part->a);
-    if (there != SPMM_ERR_MEMORY || !part->csr.irp) TRY(there);
-    if (there == SPMM_OK) return sp_row_block_set_k(parts, part, 1);
+    if (parts->conversion.on_gpu) {
+        const spmm_status there = sp_matrix_create_there(parts->conversion.on_gpu, kernel->format,
+                                                         parts->made, &part->a);
+        if (there == SPMM_OK) return sp_row_block_set_k(parts, part, 1);
+        /* without memory for the conversion there, it is made on the host, if the matrix is there, too */
+        if (there != SPMM_ERR_MEMORY || !part->csr.irp) return there;
+    }
     if (parts->conversion.slice && kernel->format == SPMM_ELL)
         TRY(sp_ell_of_slice(parts->conversion.slice, part->first, &part->csr, kernel->device, threads,
                             &part->a));
