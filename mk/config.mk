@@ -45,6 +45,7 @@ SERIES ?= 1
 BASELINE ?= 1
 ## PEERS=auto|1|0    build adaptors to the other libraries of --kernel that are found (Eigen, MKL, cuSPARSE) | demand all | none
 PEERS ?= auto
+##                   CUSPARSE_HOME=DIR  another cuSPARSE than that of the CUDA toolkit
 ##                   MKL_DIR=DIR  where MKL is (default: $MKLROOT, else where make bench-cpu-deps puts it)
 ## MPICC=mpicc       the MPI compiler wrapper;  NVCC=nvcc  the CUDA compiler;  MPIRUN=mpirun
 ##                   e.g. MPICC=mpicc.mpich MPIRUN=mpirun.mpich, if there is more than one MPI

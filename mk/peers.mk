@@ -8,8 +8,17 @@ MKL_DIR ?= $(or $(MKLROOT),$(abspath $(BUILDDIR))/peers/mkl)
 H := \#
 # $(call mkl_so,NAME): the file of MKL's library NAME, whose folder and ending depend on the distribution
 mkl_so = $(firstword $(wildcard $(addprefix $(MKL_DIR)/lib/,libmkl_$(1).so libmkl_$(1).so.* intel64/libmkl_$(1).so)))
-CUSPARSE_SO := $(call cuda_library,cusparse)
-CUSPARSE_H := $(if $(CUSPARSE_SO),$(call cuda_header,cusparse.h))
+ifeq ($(and $(CUSPARSE_HOME),$(filter 1,$(WITH_CUDA))),)
+  CUSPARSE_SO := $(call cuda_library,cusparse)
+  CUSPARSE_H := $(if $(CUSPARSE_SO),$(call cuda_header,cusparse.h))
+else
+  # a toolkit, a wheel that was unpacked, or a folder with both files
+  CUSPARSE_SO := $(firstword $(wildcard $(foreach d,lib64 lib .,$(CUSPARSE_HOME)/$(d)/libcusparse.so $(CUSPARSE_HOME)/$(d)/libcusparse.so.??)))
+  CUSPARSE_H := $(firstword $(wildcard $(CUSPARSE_HOME)/include/cusparse.h $(CUSPARSE_HOME)/cusparse.h))
+  ifeq ($(and $(CUSPARSE_SO),$(CUSPARSE_H)),)
+    problem := CUSPARSE_HOME=$(CUSPARSE_HOME): there is no $(if $(CUSPARSE_SO),cusparse.h in it or its include,libcusparse.so in it$(comma) its lib64 or its lib)
+  endif
+endif
 
 eigen_header = <Eigen/SparseCore>
 # Eigen's products are compiled in its adaptor: for this machine, as its users would
@@ -18,7 +27,7 @@ mkl_header = <mkl_spblas.h>
 mkl_flags = -isystem $(MKL_DIR)/include -DMKL_CORE='"$(call mkl_so,core)"'
 mkl_libs = $(foreach l,intel_lp64 gnu_thread core,$(call mkl_so,$(l))) -Wl,-rpath,$(dir $(call mkl_so,core))
 cusparse_flags = $(addprefix -isystem ,$(dir $(CUSPARSE_H)) $(abspath $(CUDA_INCLUDE)))
-cusparse_libs = $(call cuda_link,$(CUSPARSE_SO)) -lcusparse
+cusparse_libs = $(CUSPARSE_SO) -Wl,-rpath,$(abspath $(dir $(CUSPARSE_SO)))
 
 peer_source = $(wildcard $(foreach f,kernels/peers/adaptors bench/peers,$(f)/$(1).c $(f)/$(1).cpp))
 peer_language = $(if $(filter %.cpp,$(peer_source)),c++,c)

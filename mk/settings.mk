@@ -2,7 +2,7 @@
 # given, on the command line or by the environment, are the defaults of every later target, so that `make
 # install` installs what `make CUDA=0` built. A variable that is given again has its new value; `make clean`
 # forgets all settings.
-REMEMBERED := MPI CUDA METIS METIS_LIBS ISAL BZIP2 LZMA ZSTD HWLOC BLAS BLAS_LIBS NCCL NCCL_HOME SERIES BASELINE PEERS MKL_DIR MKLROOT FORTRAN MPIFC FCFLAGS GPU_ARCH MPICC MPIRUN CC NVCC CFLAGS LDFLAGS OPT NVCCFLAGS WERROR
+REMEMBERED := MPI CUDA METIS METIS_LIBS ISAL BZIP2 LZMA ZSTD HWLOC BLAS BLAS_LIBS NCCL NCCL_HOME SERIES BASELINE PEERS CUSPARSE_HOME MKL_DIR MKLROOT FORTRAN MPIFC FCFLAGS GPU_ARCH MPICC MPIRUN CC NVCC CFLAGS LDFLAGS OPT NVCCFLAGS WERROR
 
 include $(wildcard $(BUILDDIR)/settings)
 # the settings that are not given now

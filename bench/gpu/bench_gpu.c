@@ -13,7 +13,7 @@ static const double CLIFF = 1.15;
 
 static sp_binding binding;
 static double copy; /* bytes per second, read plus written, of a copy in device memory */
-static char peer_text[128];
+static char peer_text[128]; /* name and version of the library that is the peer */
 
 /* indices of a result's value[], ratios of times: of cuSPARSE's SpMM (PEER), or of the faster of its SpMM and
  * SpMV (VECTOR), over our best kernel (BEST) or the kernel of auto (AUTO); of our best kernel over that of
@@ -50,6 +50,13 @@ static spmm_status open_cusparse(run *r)
     return SPMM_OK;
 }
 
+static int has_form(const run *r, const char *name)
+{
+    for (const contender *c = r->contender; c < r->contender + r->contenders; c++)
+        if (strcmp(c->name, name) == 0) return 1;
+    return 0;
+}
+
 static spmm_status open_gpu(run *r)
 {
     const char *why;
@@ -67,12 +74,14 @@ static spmm_status open_gpu(run *r)
     for (int i = 0; i < count; i++)
         if (kernels[i].device == SPMM_CUDA) run_add(r, own, &own_kernels_peer.forms[i], kernels[i].id);
     TRY(open_cusparse(r));
-    printf("%s, a copy reads and writes %.2f TB/s; peer: %s\n", binding.gpu.name, copy / 1e12, peer_text);
+    printf("%s, a copy reads and writes %.2f TB/s; peer: %s%s\n", binding.gpu.name, copy / 1e12, peer_text,
+           r->libraries > 1 && !has_form(r, "cusparse_spmvop_alg1") ? ", too old for SpMVOp" : "");
     if (s->cliffs) return SPMM_OK;
     printf(
-        "ms are medians; ratio: the peer's time over ours; bound: of the copy's speed at the least traffic, of our "
-        "best; gather: TB/s of rows of X; r, c: row- and column-major X and Y\n");
-    printf("%-27s %-4s %4s  %-13s %9s  %-13s %9s  %-19s %9s  %6s %6s %6s %7s\n", "matrix", "", "K", "ours",
+        "ms are medians; ratio: the peer's time over ours; of our best: bound: of the copy's speed at the least "
+        "traffic, gather: of the speed of caches if each entry fetches its row of X; r, c: row- and column-major "
+        "X and Y\n");
+    printf("%-27s %-4s %4s  %-13s %9s  %-13s %9s  %-19s %9s  %6s %6s %6s %6s\n", "matrix", "", "K", "ours",
            "ms", "auto", "ms", r->libraries > 1 ? peer_text : "-", "ms", "ratio", "auto's", "bound",
            "gather");
     return SPMM_OK;
@@ -107,11 +116,22 @@ static void adjust_gpu(settings *s)
 static int is_own(const contender *c) { return c->library->peer == &own_kernels_peer; }
 static int is_vector(const contender *c) { return strncmp(c->name, "cusparse_spmv", 13) == 0; }
 
-/** Returns the TB/s at which rows of X are fetched, one row per entry. */
-static double gather_rate(const run *r, const contender *c)
+/** Returns the bytes of the rows of X that a product fetches, one row per entry. */
+static double gathered(const run *r)
 {
-    return (double)r->matrix.nnz * (double)r->k * (double)sp_value_size(r->matrix.precision) /
-           c->time.median / 1e12;
+    return (double)r->matrix.nnz * (double)r->k * (double)sp_value_size(r->matrix.precision);
+}
+
+static double gather_rate(const run *r, const contender *c) { return gathered(r) / c->time.median / 1e12; }
+
+/** Returns the share of the speed at which an H200 reads data of the size of X from its caches, measured on
+ *  2026-11-21: 7.5 TB/s up to SMALL, what the L2 holds, 4.4 from LARGE on. */
+static double gather_share(const run *r, const contender *c)
+{
+    const double SMALL = 48e6, LARGE = 128e6, FAST = 7.5, SLOW = 4.4;
+    const double x = gathered(r) / (double)r->matrix.nnz * (double)r->matrix.block.cols;
+    const double beyond = x < SMALL ? 0 : x < LARGE ? (x - SMALL) / (LARGE - SMALL) : 1;
+    return gather_rate(r, c) / (FAST + beyond * (SLOW - FAST));
 }
 
 static void write_rows(const run *r)
@@ -129,7 +149,7 @@ static void write_rows(const run *r)
                 c->is_auto, copy / 1e12);
         for (int t = 0; t < SP_TRAITS; t++)
             fprintf(r->csv, ",%.6g", sp_trait_of(gpu_features(), (sp_trait)t, r->k, m->precision));
-        fprintf(r->csv, "\n");
+        fprintf(r->csv, ",%.4f,%s\n", gather_share(r, c), peer_text);
     }
     if (r->csv) fflush(r->csv); /* keeps the results if the run is interrupted */
 }
@@ -211,7 +231,8 @@ static void report_gpu(run *r)
     print_ratio(over(theirs, best));
     print_ratio(over(theirs, chosen));
     print_ratio(own ? gpu_dram_seconds(r, copy) / own->time.median : 0);
-    printf(" %7.2f\n", own ? gather_rate(r, own) : 0);
+    print_ratio(own ? gather_share(r, own) : 0);
+    printf("\n");
     if (spmv) {
         printf("%87s", "");
         print_contender(spmv, 19);
@@ -288,7 +309,7 @@ static const bench gpu_bench = {
         "date,commit,gpu,matrix,rows,cols,nnz,precision,k,contender,kernel,layout,median_ms,min_ms,max_ms,rounds,"
         "gflops,dram_bound_share,gather_tbs,prepare_ms,ok,auto,copy_tbs"
 #define COLUMN(id, column, phrase) "," column
-    SP_TRAIT_LIST(COLUMN),
+    SP_TRAIT_LIST(COLUMN) ",gather_bound_share,peer",
 #undef COLUMN
     .program = OF_GPU,
     .failure = 4,

@@ -1,6 +1,7 @@
 /* Kernels of cuSPARSE, called by its generic interface: SpMM on CSR, and on blocks if A consists of them; for
- * one column SpMV on CSR, sliced ELLPACK and blocks. Row starts have 32 bits: cuSPARSE requires the same size
- * as for column indices. */
+ * one column SpMV on CSR, sliced ELLPACK and blocks, and SpMVOp on CSR. Row starts have 32 bits: cuSPARSE
+ * requires the same size as for column indices. */
+#define CUSPARSE_ENABLE_EXPERIMENTAL_API /* declares SpMVOp */
 #include <cusparse.h>
 #include <omp.h>
 #include <stdio.h>
@@ -11,41 +12,48 @@
 
 /* SpMM and SpMV on blocks, and the analysis for SpMV, exist from this version on */
 #define IS_RECENT (CUSPARSE_VERSION >= 12600)
+/* SpMVOp with a choice of algorithms exists from this version on */
+#define HAS_SPMVOP (CUSPARSE_VERSION >= 12904)
 
 enum { BLOCK_MOST = 8, SLICE = 32 /* rows of a slice of sliced ELLPACK */ };
 /* maximum ratio of the stored entries, padding included, to the entries of the matrix */
 static const double SLICES_LIMIT = 3.0, BLOCKS_LIMIT = 1.5;
 
 typedef enum storage { IN_CSR, IN_SLICES, IN_BLOCKS, STORAGES } storage;
+typedef enum routine { SPMM, SPMV, SPMVOP } routine;
 
 typedef struct form {
     peer_form shown; /* the part that drivers see */
     const char *way;
-    int vector; /* 1: computed by SpMV, 0: by SpMM */
+    routine routine;
     storage storage;
     int algorithm;
 } form;
 
-#define FORM(name, layout, way, vector, storage, algorithm)         \
-    {                                                               \
-        {name, layout, 1, 1, 1, 0}, way, vector, storage, algorithm \
+#define FORM(name, layout, way, routine, storage, algorithm)         \
+    {                                                                \
+        {name, layout, 1, 1, 1, 0}, way, routine, storage, algorithm \
     }
 /* row-major forms first, so that tables list the contenders of a layout together */
 static const form forms[] = {
-    FORM("cusparse_csr_alg1", PEER_ROW, "SpMM CSR_ALG1", 0, IN_CSR, CUSPARSE_SPMM_CSR_ALG1),
-    FORM("cusparse_csr_alg2", PEER_ROW, "SpMM CSR_ALG2", 0, IN_CSR, CUSPARSE_SPMM_CSR_ALG2),
-    FORM("cusparse_csr_alg3", PEER_ROW, "SpMM CSR_ALG3", 0, IN_CSR, CUSPARSE_SPMM_CSR_ALG3),
+    FORM("cusparse_csr_alg1", PEER_ROW, "SpMM CSR_ALG1", SPMM, IN_CSR, CUSPARSE_SPMM_CSR_ALG1),
+    FORM("cusparse_csr_alg2", PEER_ROW, "SpMM CSR_ALG2", SPMM, IN_CSR, CUSPARSE_SPMM_CSR_ALG2),
+    FORM("cusparse_csr_alg3", PEER_ROW, "SpMM CSR_ALG3", SPMM, IN_CSR, CUSPARSE_SPMM_CSR_ALG3),
 #if IS_RECENT
-    FORM("cusparse_bsr", PEER_ROW, "SpMM BSR_ALG1", 0, IN_BLOCKS, CUSPARSE_SPMM_BSR_ALG1),
-    FORM("cusparse_bsr", PEER_COLUMN, "SpMM BSR_ALG1", 0, IN_BLOCKS, CUSPARSE_SPMM_BSR_ALG1),
-    FORM("cusparse_spmv_bsr", PEER_COLUMN, "SpMV BSR_ALG1", 1, IN_BLOCKS, CUSPARSE_SPMV_BSR_ALG1),
+    FORM("cusparse_bsr", PEER_ROW, "SpMM BSR_ALG1", SPMM, IN_BLOCKS, CUSPARSE_SPMM_BSR_ALG1),
+    FORM("cusparse_bsr", PEER_COLUMN, "SpMM BSR_ALG1", SPMM, IN_BLOCKS, CUSPARSE_SPMM_BSR_ALG1),
+    FORM("cusparse_spmv_bsr", PEER_COLUMN, "SpMV BSR_ALG1", SPMV, IN_BLOCKS, CUSPARSE_SPMV_BSR_ALG1),
 #endif
-    FORM("cusparse_csr_alg1", PEER_COLUMN, "SpMM CSR_ALG1", 0, IN_CSR, CUSPARSE_SPMM_CSR_ALG1),
-    FORM("cusparse_csr_alg2", PEER_COLUMN, "SpMM CSR_ALG2", 0, IN_CSR, CUSPARSE_SPMM_CSR_ALG2),
-    FORM("cusparse_csr_alg3", PEER_COLUMN, "SpMM CSR_ALG3", 0, IN_CSR, CUSPARSE_SPMM_CSR_ALG3),
-    FORM("cusparse_spmv_csr_alg1", PEER_COLUMN, "SpMV CSR_ALG1", 1, IN_CSR, CUSPARSE_SPMV_CSR_ALG1),
-    FORM("cusparse_spmv_csr_alg2", PEER_COLUMN, "SpMV CSR_ALG2", 1, IN_CSR, CUSPARSE_SPMV_CSR_ALG2),
-    FORM("cusparse_spmv_sell", PEER_COLUMN, "SpMV SELL_ALG1", 1, IN_SLICES, CUSPARSE_SPMV_SELL_ALG1),
+    FORM("cusparse_csr_alg1", PEER_COLUMN, "SpMM CSR_ALG1", SPMM, IN_CSR, CUSPARSE_SPMM_CSR_ALG1),
+    FORM("cusparse_csr_alg2", PEER_COLUMN, "SpMM CSR_ALG2", SPMM, IN_CSR, CUSPARSE_SPMM_CSR_ALG2),
+    FORM("cusparse_csr_alg3", PEER_COLUMN, "SpMM CSR_ALG3", SPMM, IN_CSR, CUSPARSE_SPMM_CSR_ALG3),
+    FORM("cusparse_spmv_csr_alg1", PEER_COLUMN, "SpMV CSR_ALG1", SPMV, IN_CSR, CUSPARSE_SPMV_CSR_ALG1),
+    FORM("cusparse_spmv_csr_alg2", PEER_COLUMN, "SpMV CSR_ALG2", SPMV, IN_CSR, CUSPARSE_SPMV_CSR_ALG2),
+    FORM("cusparse_spmv_sell", PEER_COLUMN, "SpMV SELL_ALG1", SPMV, IN_SLICES, CUSPARSE_SPMV_SELL_ALG1),
+#if HAS_SPMVOP
+    FORM("cusparse_spmvop_alg1", PEER_COLUMN, "SpMVOp ALG1", SPMVOP, IN_CSR, CUSPARSE_SPMVOP_ALG1),
+    FORM("cusparse_spmvop_alg2", PEER_COLUMN, "SpMVOp ALG2", SPMVOP, IN_CSR, CUSPARSE_SPMVOP_ALG2),
+#endif
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 static peer_form shown[FORMS];
@@ -79,6 +87,10 @@ typedef struct cusparse_product {
     cusparseSpMatDescr_t a;
     cusparseDnMatDescr_t x, y;
     cusparseDnVecDescr_t vx, vy;
+#if HAS_SPMVOP
+    cusparseSpMVOpDescr_t op;
+    cusparseSpMVOpPlan_t op_plan;
+#endif
     int64_t ldx, ldy; /* leading dimensions in the descriptors x and y */
     void *workspace;
     size_t workspace_bytes;
@@ -320,6 +332,12 @@ static const char *describe_a(cusparse_product *q)
 
 static void destroy_dense(cusparse_product *q)
 {
+#if HAS_SPMVOP
+    if (q->op_plan) (void)cusparseSpMVOp_destroyPlan(q->op_plan);
+    if (q->op) (void)cusparseSpMVOp_destroyDescr(q->op);
+    q->op_plan = NULL;
+    q->op = NULL;
+#endif
     if (q->x) (void)cusparseDestroyDnMat(q->x);
     if (q->y) (void)cusparseDestroyDnMat(q->y);
     if (q->vx) (void)cusparseDestroyDnVec(q->vx);
@@ -339,6 +357,22 @@ static const char *reserve(cusparse_product *q, size_t bytes, int at_begin)
     return bytes <= q->workspace_bytes ? NULL : "cuSPARSE needs a larger workspace than at begin";
 }
 
+#if HAS_SPMVOP
+/** Makes the plan of SpMVOp, for Y := 1 A X + 0 Y. cuSPARSE links the code of its kernel by libnvJitLink. */
+static const char *plan_operation(cusparse_product *q, int at_begin)
+{
+    size_t bytes = 0;
+    const cudaDataType type = type_of(q->p.a);
+    const cusparseSpMVOpAlg_t algorithm = (cusparseSpMVOpAlg_t)q->form->algorithm;
+    CUSPARSE(cusparseSpMVOp_bufferSize(handle, as_is, q->a, q->vx, q->vy, q->vy, type, algorithm, &bytes));
+    TRY_LINE(reserve(q, bytes, at_begin));
+    CUSPARSE(cusparseSpMVOp_createDescr(handle, &q->op, as_is, q->a, q->vx, q->vy, q->vy, type, algorithm,
+                                        q->workspace));
+    CUSPARSE(cusparseSpMVOp_createPlan(handle, q->op, &q->op_plan, NULL, 0));
+    return NULL;
+}
+#endif
+
 static const char *analyze_vectors(cusparse_product *q, int at_begin)
 {
     size_t bytes = 0;
@@ -348,6 +382,9 @@ static const char *analyze_vectors(cusparse_product *q, int at_begin)
     const cusparseSpMVAlg_t algorithm = (cusparseSpMVAlg_t)q->form->algorithm;
     CUSPARSE(cusparseCreateDnVec(&q->vx, a->cols, (void *)q->p.x, type));
     CUSPARSE(cusparseCreateDnVec(&q->vy, a->rows, q->p.y, type));
+#if HAS_SPMVOP
+    if (q->form->routine == SPMVOP) return plan_operation(q, at_begin);
+#endif
     CUSPARSE(cusparseSpMV_bufferSize(handle, as_is, one, q->a, q->vx, zero, q->vy, type, algorithm, &bytes));
     TRY_LINE(reserve(q, bytes, at_begin));
 #if IS_RECENT
@@ -383,7 +420,7 @@ static const char *analyze(cusparse_product *q, int at_begin)
     destroy_dense(q);
     q->ldx = q->p.ldx;
     q->ldy = q->p.ldy;
-    return q->form->vector ? analyze_vectors(q, at_begin) : analyze_matrices(q, at_begin);
+    return q->form->routine == SPMM ? analyze_matrices(q, at_begin) : analyze_vectors(q, at_begin);
 }
 
 static const char *set_up(cusparse_product *q)
@@ -404,7 +441,7 @@ static const char *cusparse_begin(void *of)
 {
     cusparse_product *const q = of;
     q->form = &forms[q->p.form - shown];
-    if (q->form->vector && q->p.k != 1) {
+    if (q->form->routine != SPMM && q->p.k != 1) {
         q->p.left_out = 1;
         return NULL;
     }
@@ -416,8 +453,8 @@ static const char *cusparse_begin(void *of)
 static void cusparse_end(void *of)
 {
     cusparse_product *const q = of;
-    if (q->a) (void)cusparseDestroySpMat(q->a);
     destroy_dense(q);
+    if (q->a) (void)cusparseDestroySpMat(q->a);
     q->p.a->gpu->free(q->workspace);
 }
 
@@ -426,7 +463,7 @@ static void cusparse_end(void *of)
 static const char *bind(cusparse_product *q)
 {
     if (q->ldx != q->p.ldx || q->ldy != q->p.ldy) return analyze(q, 0);
-    if (q->form->vector) {
+    if (q->form->routine != SPMM) {
         CUSPARSE(cusparseDnVecSetValues(q->vx, (void *)q->p.x));
         CUSPARSE(cusparseDnVecSetValues(q->vy, q->p.y));
     } else {
@@ -444,7 +481,13 @@ static const char *cusparse_run(void *of)
     const cudaDataType type = type_of(a);
     CUSPARSE(cusparseSetStream(handle, (cudaStream_t)q->p.stream));
     TRY_LINE(bind(q));
-    if (q->form->vector)
+#if HAS_SPMVOP
+    if (q->form->routine == SPMVOP) {
+        CUSPARSE(cusparseSpMVOp(handle, q->op_plan, one, zero, q->vx, q->vy, q->vy));
+        return NULL;
+    }
+#endif
+    if (q->form->routine == SPMV)
         CUSPARSE(cusparseSpMV(handle, as_is, one, q->a, q->vx, zero, q->vy, type,
                               (cusparseSpMVAlg_t)q->form->algorithm, q->workspace));
     else
