@@ -12,7 +12,7 @@ enum { STEP = 8, TRIPLE = 3 };
 static const double CLIFF = 1.15;
 
 static sp_binding binding;
-static double copy; /* bytes per second, read plus written, of a copy in device memory */
+static double copy;         /* bytes per second, read plus written, of a copy in device memory */
 static char peer_text[128]; /* name and version of the library that is the peer */
 
 /* indices of a result's value[], ratios of times: of cuSPARSE's SpMM (PEER), or of the faster of its SpMM and

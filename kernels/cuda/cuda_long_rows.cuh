@@ -95,7 +95,8 @@ constexpr int BLOCK_WARPS = 4, BLOCK = WARP * BLOCK_WARPS, SECTION_LEAVES = SP_S
 
 /** The members of a kernel's arguments that describe its long rows. `partial` and `counter` are as in
  *  sp_work_lists. partial_ld: leading dimension of `partial`. section_blocks: number of blocks that sum
- *  sections. staged: true if these blocks use sum_staged(). */
+ *  sections: pack_blocks for each of the `parts` of a tile of columns. staged: true if these blocks use
+ *  sum_staged(). */
 template <typename T> struct long_row_args {
     const sp_section *section;
     const int32_t *pack;
@@ -104,8 +105,16 @@ template <typename T> struct long_row_args {
     T *partial;
     int64_t partial_ld;
     unsigned *counter;
-    unsigned section_blocks;
+    unsigned section_blocks, pack_blocks, parts;
     bool staged;
+};
+
+/** Which part of a product a block that sums sections computes: its packs, as number `block` of pack_blocks,
+ *  for the columns from first_column on, as number `tile` of all parts of tiles. */
+struct section_place {
+    int64_t block;
+    unsigned tile;
+    int first_column;
 };
 
 /** Maximum number of vectors per row of X that counts as few columns. */
@@ -114,6 +123,11 @@ constexpr int FEW_VECTORS = 2;
 /** 1 if blocks that compute this number of vectors per row of X can fetch the entries of a pack together
  *  (staged_leaves). With one lane per leaf, they always do. */
 template <int vectors> constexpr bool can_stage = vectors <= FEW_VECTORS;
+
+/** Number of vectors of columns per part of a tile. The sections of a tile with more vectors are summed part by
+ *  part: by more blocks with shorter chains, and with only one part of X at a time in the L2 cache. */
+constexpr int PART_VECTORS = 8;
+template <int L, int N> constexpr bool in_parts = L *N > PART_VECTORS;
 
 /** How a block sums packs of sections with L lanes per leaf and N vectors of columns per lane. A staged block
  *  sums one pack. */
@@ -161,9 +175,9 @@ struct block_sections {
 
 /** Returns the block's sections. They are loaded before the sums are computed, which hides the latency. */
 template <typename S, typename T>
-__device__ inline block_sections sections_of_block(const long_row_args<T> &a)
+__device__ inline block_sections sections_of_block(const long_row_args<T> &a, int64_t block)
 {
-    const int64_t p = (int64_t)blockIdx.x * S::packs; /* S::packs is at most 2 */
+    const int64_t p = block * S::packs; /* S::packs is at most 2 */
     block_sections b = {__ldg(a.pack + p), __ldg(a.pack + min(p + 1, a.packs)), 0, {}};
     b.end = S::packs > 1 ? __ldg(a.pack + min(p + 2, a.packs)) : b.second_pack;
     const int i = b.first + threadIdx.x / S::vectors;
@@ -237,11 +251,12 @@ __device__ inline X row_sum(const X *sums, int64_t stride, int count, X *scratch
 /** Returns 1 if this block has stored the last partial sum of the row to which section s belongs. One thread
  *  of the block calls it for each section, after a barrier. If it returns 1, it has reset the counter for the
  *  next product.
- *  \param [in] at  index of section s */
+ *  \param [in] at    index of section s
+ *  \param [in] tile  as in section_place */
 template <typename T>
-__device__ inline int is_last(const long_row_args<T> &a, const sp_section &s, int64_t at)
+__device__ inline int is_last(const long_row_args<T> &a, const sp_section &s, int64_t at, unsigned tile)
 {
-    unsigned *const counter = a.counter + blockIdx.y * a.partials + (at - s.index);
+    unsigned *const counter = a.counter + tile * a.partials + (at - s.index);
     __threadfence();
     if (atomicAdd(counter, 1u) != (unsigned)s.count - 1) return 0;
     *counter = 0;
@@ -255,12 +270,12 @@ __device__ inline int is_last(const long_row_args<T> &a, const sp_section &s, in
  *  [BLOCK]
  *  \param [in] y  address of row 0 of Y at the first column of the product; columns: number of columns */
 template <typename S, typename T, typename X>
-__device__ inline void finish_sections(const long_row_args<T> &a, const block_sections &b, X *sums, T *y,
-                                       int64_t ldy, int first_column, int columns)
+__device__ inline void finish_sections(const long_row_args<T> &a, const block_sections &b,
+                                       const section_place &place, X *sums, T *y, int64_t ldy, int columns)
 {
     __shared__ int last[S::packs * SP_SEGMENTS];
     constexpr int V = sizeof(X) / sizeof(T);
-    const int v = threadIdx.x % S::vectors, column = first_column + v * V;
+    const int v = threadIdx.x % S::vectors, column = place.first_column + v * V;
     sp_section s = b.mine;
     int several = 0;
     for (int i = b.first + threadIdx.x / S::vectors; i < b.end; i += BLOCK / S::vectors) {
@@ -275,14 +290,14 @@ __device__ inline void finish_sections(const long_row_args<T> &a, const block_se
     if (!__syncthreads_or(several)) return;
     if ((int)threadIdx.x < b.end - b.first) {
         s = section_of(a, b.first + threadIdx.x);
-        last[threadIdx.x] = s.count > 1 && is_last(a, s, b.first + threadIdx.x);
+        last[threadIdx.x] = s.count > 1 && is_last(a, s, b.first + threadIdx.x, place.tile);
     }
     __syncthreads();
     for (int i = b.first; i < b.end; i++) {
         if (!last[i - b.first]) continue;
         s = section_of(a, i);
         const T *const partial = a.partial + (i - s.index) * a.partial_ld;
-        const int valid = column < columns ? column : first_column;
+        const int valid = column < columns ? column : place.first_column;
         const X row = row_sum<S::vectors>((const X *)(partial + valid), a.partial_ld / V, s.count, sums);
         if ((int)threadIdx.x < S::vectors && column < columns) *(X *)(y + s.row * ldy + column) = row;
     }
@@ -382,12 +397,6 @@ __device__ inline void sum_staged(const long_row_args<T> &a, const int32_t *col,
     if (mine < vectors) sums[leaf * vectors + mine] = sum;
 }
 
-/** Returns the number of blocks that sum `packs` packs. */
-template <int L, int N> unsigned section_blocks_of(int64_t packs, bool staged)
-{
-    return packs > 0 ? grid_of(packs, staged ? 1 : section_shape<L, N, L == 1>::packs) : 0;
-}
-
 /** Returns the size in bytes of the dynamic shared memory of blocks that sum sections. */
 template <typename T, typename X, int L, int N> size_t section_memory(bool staged)
 {
@@ -404,11 +413,18 @@ template <typename X, int L, int N, typename A>
 void launch_rows_and_sections(void (*kernel)(A), A a, int64_t rows, int tiles, cudaStream_t stream)
 {
     using T = std::remove_cv_t<std::remove_pointer_t<decltype(a.y)>>;
+    constexpr int V = sizeof(X) / sizeof(T), lanes = in_parts<L, N> ? PART_VECTORS : L,
+                  each = in_parts<L, N> ? 1 : N;
     const unsigned row_blocks = rows > 0 ? grid_of(rows, BLOCK / L) : 0;
+    const int columns = min(a.columns, L * N * V);
     a.staged = L == 1 || (can_stage<L * N> && a.staged);
-    a.section_blocks = section_blocks_of<L, N>(a.packs, a.staged);
+    a.parts = (unsigned)((columns - 1) / (lanes * each * V) + 1);
+    if (a.packs > 0)
+        a.pack_blocks = grid_of(a.packs, a.staged ? 1 : section_shape<lanes, each, L == 1>::packs);
+    a.section_blocks = a.pack_blocks * a.parts;
     const dim3 grid(a.section_blocks + min(row_blocks, INT32_MAX - a.section_blocks), (unsigned)tiles);
-    launch_early(kernel, grid, BLOCK, a.packs > 0 ? section_memory<T, X, L, N>(a.staged) : 0, stream, a, L);
+    const size_t shared = a.packs > 0 ? section_memory<T, X, lanes, each>(a.staged) : 0;
+    launch_early(kernel, grid, BLOCK, shared, stream, a, L);
 }
 
 /** Returns sp_work_lists.common if the variant for equal or for narrow values is to be launched; NULL: the

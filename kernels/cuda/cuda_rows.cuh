@@ -46,20 +46,28 @@ template <typename T> struct rows_args : long_row_args<T> {
     uint32_t x_pitch; /* bytes from one row of X to the next; 32 bits, so that an address takes one
                          multiply-add */
     int columns;
+    int run;          /* number of rows of a run, at most 8; 0: sum_runs() is not used */
+    uint32_t y_pitch; /* only for sum_runs(): bytes from one row of Y to the next */
 };
 
+/** Whether the kernel has a variant for runs of short rows, sum_runs(). */
+template <rows_source F, bool deep, int L> constexpr bool can_run = F == FROM_CSR && !deep && L >= 8;
+
+/** How many loads of X are in flight. DEEP: more than with FLAT, for small matrices, in which the latency of a
+ *  few warps takes longer than the memory traffic. OF_PARTS: as many, for the sections of a part of a tile. */
+enum depths { FLAT, DEEP, OF_PARTS };
+
 /** Tuning parameters of rows_kernel() for L lanes per row and N vectors per lane: `group`: number of entries
- *  whose loads of X (N per entry) are in flight together. A deep kernel has more, for small matrices, in
- *  which the latency of a few warps takes longer than the memory traffic. `chunk`: number of entries that a
- *  sub-warp loads at a time; `per_lane`: how many of them each lane loads. `blocks`: number of blocks that
- *  must fit on a multiprocessor, which tells the compiler how many registers it may use. Without this number
- *  the compiler saves registers by starting the sums of a group before the last loads of the group, and the
- *  code for long rows uses more registers than the rest needs. */
-template <int L, int N, bool deep> struct shape {
-    static constexpr int group = deep && L > 1 ? 8 : 4;
-    static constexpr int chunk = L == 1 ? 4 : L <= 4 ? 8 : L == 8 ? 16 : L;
+ *  whose loads of X (N per entry) are in flight together. `chunk`: number of entries that a sub-warp loads at
+ *  a time; `per_lane`: how many of them each lane loads. `blocks`: number of blocks that must fit on a
+ *  multiprocessor, which tells the compiler how many registers it may use. Without this number the compiler
+ *  saves registers by starting the sums of a group before the last loads of the group, and the code for long
+ *  rows uses more registers than the rest needs. */
+template <int L, int N, int depth> struct shape {
+    static constexpr int group = depth != FLAT && L > 1 ? 8 : 4;
+    static constexpr int chunk = L == 1 ? 4 : L <= 4 || depth == OF_PARTS ? 8 : L == 8 ? 16 : L;
     static constexpr int per_lane = chunk / L;
-    static constexpr int blocks = deep ? (N == 1 ? 6 : 4) : N == 1 ? 9 : 7;
+    static constexpr int blocks = depth != FLAT ? (N == 1 ? 6 : 4) : N == 1 ? 9 : 7;
 };
 
 /** The entries of a chunk that one lane loads: element s of the arrays is entry s * L + lane of the chunk. */
@@ -203,12 +211,12 @@ __device__ inline void add_chunk(const staged_chunk<T, C> &stage, T common, cons
 
 /** Computes the sums of one row or leaf per sub-warp; all 32 lanes of the warp must call it. Equal values are
  *  `common`. */
-template <bool deep, int values, typename T, int L, int N, typename X>
+template <int depth, int values, typename T, int L, int N, typename X>
 __device__ inline void sum_row(const rows_args<T> &a, T common, row_span span, int lane,
-                               const char *const (&x)[N], staged_chunk<T, shape<L, N, deep>::chunk> &stage,
+                               const char *const (&x)[N], staged_chunk<T, shape<L, N, depth>::chunk> &stage,
                                X (&sum)[N])
 {
-    using S = shape<L, N, deep>;
+    using S = shape<L, N, depth>;
     constexpr bool equal = values == EQUAL;
     entries<stored<values, T>, S::per_lane> e;
     fetch<T, L, values>(a, span, 0, lane, e);
@@ -247,10 +255,10 @@ __device__ inline void sum_row(const rows_args<T> &a, T common, row_span span, i
  *  `sums`. All threads of the block must call it.
  *  \param [in]  first  number of the sub-warp's first leaf in pack p
  *  \param [out] sums   [S::sums * S::vectors] in shared memory: the sums of the pack */
-template <typename S, bool deep, typename T, int L, int N, typename X>
+template <typename S, int depth, typename T, int L, int N, typename X>
 __device__ inline void sum_leaves(const rows_args<T> &a, int64_t p, int first, int lane,
-                                  const char *const (&x)[N], staged_chunk<T, shape<L, N, deep>::chunk> &stage,
-                                  X *sums)
+                                  const char *const (&x)[N],
+                                  staged_chunk<T, shape<L, N, depth>::chunk> &stage, X *sums)
 {
     constexpr int each = SECTION_LEAVES / S::sums; /* leaves per sum */
     sp_segment s = segment_of(a, p, first / SP_LEAVES);
@@ -259,8 +267,8 @@ __device__ inline void sum_leaves(const rows_args<T> &a, int64_t p, int first, i
         if (i > 0 && leaf == 0) s = segment_of(a, p, (first + i) / SP_LEAVES);
         const int length = leaf_length(s, leaf);
         X sum[N] = {};
-        sum_row<deep, OWN, T, L, N>(a, T(0), {s.begin + leaf * SP_LEAF, (unsigned)length, -1}, lane, x, stage,
-                                    sum);
+        sum_row<depth, OWN, T, L, N>(a, T(0), {s.begin + leaf * SP_LEAF, (unsigned)length, -1}, lane, x,
+                                     stage, sum);
 #pragma unroll
         for (int n = 0; n < N; n++) {
             X *const to = sums + (first + i) / each * S::vectors + n * L + lane;
@@ -278,23 +286,24 @@ __device__ inline void sum_leaves(const rows_args<T> &a, int64_t p, int first, i
 
 /** Sums the block's packs of sections. Not inlined, so that rows_kernel() can use its registers for short
  *  rows. */
-template <bool staged, bool deep, typename T, int L, int N, typename X>
-__device__ __noinline__ void sum_sections(const rows_args<T> &a, int first_column,
-                                          staged_chunk<T, shape<L, N, deep>::chunk> *stage)
+template <bool staged, int depth, typename T, int L, int N, typename X>
+__device__ __noinline__ void sum_sections(const rows_args<T> &a, const section_place &place,
+                                          staged_chunk<T, shape<L, N, depth>::chunk> *stage)
 {
     using S = section_shape<L, N, staged>;
     constexpr int V = sizeof(X) / sizeof(T);
     extern __shared__ uint4 memory[];
     X *const sums = (X *)memory;
     const int subwarp = threadIdx.x / (BLOCK / S::subwarps), pack = subwarp * S::leaves / SECTION_LEAVES;
-    const int64_t p = (int64_t)blockIdx.x * S::packs + pack;
+    const int64_t p = place.block * S::packs + pack;
     const int first = subwarp * S::leaves % SECTION_LEAVES, lane = threadIdx.x % L;
-    const block_sections sections = sections_of_block<S>(a);
+    const int first_column = place.first_column;
+    const block_sections sections = sections_of_block<S>(a, place.block);
     if constexpr (staged) {
         const int column = first_column + (int)threadIdx.x % S::vectors * V;
         sum_staged<S::vectors>(a, a.col, a.val,
                                (const char *)(a.x + (column < a.columns ? column : first_column)), a.x_pitch,
-                               (int64_t)blockIdx.x, *(staged_leaves<T, X, S::vectors> *)memory, sums);
+                               place.block, *(staged_leaves<T, X, S::vectors> *)memory, sums);
     } else {
         const char *x[N];
 #pragma unroll
@@ -302,24 +311,33 @@ __device__ __noinline__ void sum_sections(const rows_args<T> &a, int first_colum
             const int column = first_column + (n * L + lane) * V;
             x[n] = (const char *)(a.x + (column < a.columns ? column : first_column));
         }
-        sum_leaves<S, deep, T, L, N>(a, p, first, lane, x, stage[subwarp],
-                                     sums + pack * S::sums * S::vectors);
+        sum_leaves<S, depth, T, L, N>(a, p, first, lane, x, stage[subwarp],
+                                      sums + pack * S::sums * S::vectors);
     }
     if (S::vectors <= FEW_VECTORS) let_next_start();
     __syncthreads();
-    finish_sections<S>(a, sections, sums, a.y, a.ldy, first_column, a.columns);
+    finish_sections<S>(a, sections, place, sums, a.y, a.ldy, a.columns);
 }
 
-/** Sums the block's packs of sections, staged or not. */
+/** Sums the block's packs of sections, in parts of the tile, or staged or not. */
 template <bool deep, typename T, int L, int N, typename X>
 __device__ inline void sum_long_rows(const rows_args<T> &a, int first_column,
                                      staged_chunk<T, shape<L, N, deep>::chunk> *stage)
 {
     constexpr bool can = can_stage<L * N>;
-    if (can && a.staged)
-        sum_sections<can, deep, T, L, N, X>(a, first_column, stage);
+    const section_place whole = {blockIdx.x, blockIdx.y, first_column};
+    if constexpr (in_parts<L, N>) {
+        constexpr int V = sizeof(X) / sizeof(T);
+        const unsigned part = blockIdx.x / a.pack_blocks; /* a part at a time: its columns of X stay in L2 */
+        const section_place place = {blockIdx.x - part * a.pack_blocks, blockIdx.y * a.parts + part,
+                                     first_column + (int)part * PART_VECTORS * V};
+        using chunk = staged_chunk<T, shape<PART_VECTORS, 1, OF_PARTS>::chunk>;
+        static_assert(BLOCK / PART_VECTORS * sizeof(chunk) <= BLOCK / L * sizeof *stage, "");
+        sum_sections<false, OF_PARTS, T, PART_VECTORS, 1, X>(a, place, (chunk *)stage);
+    } else if (can && a.staged)
+        sum_sections<can, deep, T, L, N, X>(a, whole, stage);
     else if (L > 1)
-        sum_sections<L == 1, deep, T, L, N, X>(a, first_column, stage);
+        sum_sections<L == 1, deep, T, L, N, X>(a, whole, stage);
 }
 
 /** Sums the short rows, as rows_kernel(). Equal values are `common`.
@@ -342,6 +360,137 @@ __device__ inline void sum_short_rows(const rows_args<T> &a, T common, int lane,
 #pragma unroll
         for (int n = 0; n < N; n++)
             if (column[n] < a.columns) __stcs((X *)(y + column[n]), sum[n]);
+    }
+}
+
+/** Returns, in all lanes, the bitwise or of the words of all lanes of the warp. */
+__device__ inline unsigned or_of_warp(unsigned word)
+{
+#if __CUDA_ARCH__ >= 800
+    return __reduce_or_sync(ALL_LANES, word);
+#else
+    for (int step = WARP / 2; step > 0; step /= 2) word |= __shfl_xor_sync(ALL_LANES, word, step);
+    return word;
+#endif
+}
+
+/** What a lane of sum_runs() computes of each row: vector n * L from x and y on, for each n < count. */
+struct lane_columns {
+    const char *x; /* in row 0 of X */
+    char *y;       /* in the first row of the run, in Y */
+    int count;
+};
+
+/** Stores this lane's vectors of row i of a run. */
+template <int L, typename X, int N>
+__device__ inline void store_row(const lane_columns &c, int i, uint32_t y_pitch, const X (&sum)[N])
+{
+    X *const y = (X *)row_of(c.y, i, y_pitch);
+#pragma unroll
+    for (int n = 0; n < N; n++)
+        if (n < c.count) __stcs(y + n * L, sum[n]);
+}
+
+/** Loads this lane's vectors of a row of X. */
+template <int L, typename X, int N>
+__device__ inline void load_row(const lane_columns &c, int32_t col, uint32_t x_pitch, X (&loaded)[N])
+{
+    const X *const x = (const X *)row_of(c.x, col, x_pitch);
+#pragma unroll
+    for (int n = 0; n < N; n++)
+        if (n == 0 || n < c.count) loaded[n] = __ldg(x + n * L);
+}
+
+/** Adds the products of the chunk in shared memory, and stores the rows that end there. Bit u of `ends`: entry
+ *  u is the last of its row. What is added after the last entry of the run is stored nowhere. */
+template <int L, int G, typename T, typename X, int N, int C>
+__device__ inline void add_chunk_of_run(const rows_args<T> &a, const staged_chunk<T, C> &stage, unsigned ends,
+                                        const lane_columns &c, unsigned &rows, X (&sum)[N])
+{
+#pragma unroll 1
+    for (int g = 0; g < L; g += G, ends >>= G) {
+        alignas(16) int32_t col[G];
+        alignas(16) T val[G];
+        X loaded[G][N];
+        read_group<false>(stage, g, T(0), col, val);
+        if (col[0] < 0) break;
+        if (col[G - 1] >= 0) {
+#pragma unroll
+            for (int u = 0; u < G; u++) load_row<L>(c, col[u], a.x_pitch, loaded[u]);
+        } else {
+#pragma unroll
+            for (int u = 0; u < G; u++)
+                if (col[u] >= 0) load_row<L>(c, col[u], a.x_pitch, loaded[u]);
+        }
+        if ((ends & ((1u << G) - 1)) == 0) { /* a run ends with a row: all entries are valid */
+#pragma unroll
+            for (int u = 0; u < G; u++)
+#pragma unroll
+                for (int n = 0; n < N; n++) multiply_add(sum[n], val[u], loaded[u][n]);
+            continue;
+        }
+#pragma unroll
+        for (int u = 0; u < G; u++) {
+#pragma unroll
+            for (int n = 0; n < N; n++) multiply_add(sum[n], val[u], loaded[u][n]);
+            if (ends >> u & 1) {
+                store_row<L>(c, __ffs((int)rows) - 1, a.y_pitch, sum);
+                rows &= rows - 1;
+#pragma unroll
+                for (int n = 0; n < N; n++) sum[n] = X{};
+            }
+        }
+    }
+}
+
+/** Sums the short rows in runs of consecutive rows: a sub-warp reads the entries of a run as if they were one
+ *  row, so that short rows cost no more instructions and latency per entry than long ones. */
+template <int V, int L, int N, typename T, int C>
+__device__ inline void sum_runs(const rows_args<T> &a, int lane, int first_column, staged_chunk<T, C> &stage)
+{
+    using X = typename vector_of<T, V>::type;
+    constexpr unsigned lanes = L == WARP ? ALL_LANES : (1u << L % WARP) - 1;
+    const unsigned shift = threadIdx.x % WARP / L * L; /* of this sub-warp's lanes in the masks of the warp */
+    const int64_t first = ((int64_t)(blockIdx.x - a.section_blocks) * (BLOCK / L) + threadIdx.x / L) * a.run;
+    const bool mine = lane < a.run && first + lane < a.rows;
+    const int64_t start = mine ? __ldg(a.row_start + first + lane) : 0;
+    const unsigned length = mine ? (unsigned)(__ldg(a.row_start + first + lane + 1) - start) : 0;
+    const int column = first_column + lane * V, left = a.columns - column;
+    const lane_columns c = {(const char *)(a.x + (left > 0 ? column : first_column)),
+                            (char *)(a.y + first * a.ldy + column), left > 0 ? (left - 1) / (L * V) + 1 : 0};
+    /* bit i: row i of the run */
+    unsigned empty = __ballot_sync(ALL_LANES, mine && length == 0) >> shift & lanes;
+    unsigned todo = __ballot_sync(ALL_LANES, length - 1u < SP_CHAIN) >> shift & lanes;
+    const unsigned apart = ~(todo | empty) & lanes; /* long rows */
+    while (__any_sync(ALL_LANES, todo != 0)) {
+        /* the rows up to the next long one */
+        const unsigned above = apart & ~((todo & -todo) - 1), below = (above & -above) - 1;
+        unsigned rows = todo & below;
+        todo &= ~below;
+        const int64_t begin = __shfl_sync(ALL_LANES, start, rows ? __ffs((int)rows) - 1 : 0, L);
+        const unsigned to = (unsigned)(start + length - begin);
+        const unsigned all = __shfl_sync(ALL_LANES, to, rows ? 31 - __clz((int)rows) : 0, L);
+        const unsigned last = rows >> lane & 1 ? to - 1 : ~0u; /* entry of row `lane` */
+        const row_span span = {begin, rows ? all : 0, -1};
+        entries<T, 1> e;
+        fetch<T, L, OWN>(a, span, 0, lane, e);
+        wait_for_previous();
+        use_after(e.col);
+        X sum[N] = {};
+        for (unsigned p = 0; __any_sync(ALL_LANES, p < span.length); p += L) {
+            stage.col[lane] = e.col[0];
+            stage.val[lane] = e.val[0];
+            const unsigned ends = or_of_warp(last - p < L ? 1u << (shift + last - p) : 0) >> shift;
+            __syncwarp();
+            fetch<T, L, OWN>(a, span, p + L, lane, e);
+            add_chunk_of_run<L, shape<L, N, FLAT>::group>(a, stage, ends, c, rows, sum);
+            __syncwarp();
+        }
+    }
+    wait_for_previous();
+    for (; empty; empty &= empty - 1) {
+        const X zero[N] = {};
+        store_row<L>(c, __ffs((int)empty) - 1, a.y_pitch, zero);
     }
 }
 
@@ -377,6 +526,9 @@ __global__ void __launch_bounds__(BLOCK, (shape<L, N, deep>::blocks))
     }
     if constexpr (values == NARROW)
         if (are_narrow(a.common)) return sum_short_rows<F, deep, NARROW, V, L>(a, T(0), lane, column, x, own);
+    if constexpr (can_run<F, deep, L>) {
+        if (a.run > 0) return sum_runs<V, L, N>(a, lane, first_column, own);
+    }
     sum_short_rows<F, deep, OWN, V, L>(a, T(0), lane, column, x, own);
 }
 
@@ -388,7 +540,9 @@ void launch(const rows_args<T> &a, int tiles, cudaStream_t stream)
     constexpr bool few = F == FROM_LIST && !deep && has_few<T, V, L, N>;
     const auto kernel = with_policy<few, T>(
         a, [](auto values) { return rows_kernel<F, deep, values, T, V, L, N>; });
-    launch_rows_and_sections<typename vector_of<T, V>::type, L, N>(kernel, a, a.rows, tiles, stream);
+    const bool in_runs = can_run<F, deep, L> && a.run > 0;
+    launch_rows_and_sections<typename vector_of<T, V>::type, L, N>(
+        kernel, a, in_runs ? (a.rows - 1) / a.run + 1 : a.rows, tiles, stream);
 }
 
 /** Queues the product for the first columns of X and returns their number. If exactly 32 vectors of columns
@@ -443,10 +597,23 @@ template <typename T> rows_args<T> rows_args_of(const sp_launch *l)
     return a;
 }
 
+/** Sets the number of rows of a run: several if rows are short. With more entries in a run, fewer of the rows
+ *  that the sub-warps of a multiprocessor compute at a time would be neighbors, which share rows of X in the
+ *  L1 cache (bench/records/2026-11-30-short-rows-H200.csv). */
+template <typename T> void set_runs(rows_args<T> &a, const sp_launch *l)
+{
+    const double mean = (double)l->a->nnz / (double)l->a->rows, SHORTEST = 3.25, SHORT = 4;
+    const int64_t y_pitch = l->y->ld * (int64_t)sizeof(T);
+    if (y_pitch > UINT32_MAX) return;
+    a.run = mean <= SHORTEST ? 4 : mean <= SHORT ? 2 : 0;
+    a.y_pitch = (uint32_t)y_pitch;
+}
+
 template <rows_source F, typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
 {
     rows_args<T> a = rows_args_of<T>(l);
     set_long_rows(a, (const sp_work_lists *)l->state, l->a, l->x->k);
+    set_runs(a, l);
     launch_rows<F, false>(l, a, stream);
 }
 

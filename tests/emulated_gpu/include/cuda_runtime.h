@@ -436,6 +436,11 @@ template <class T> T __shfl_down_sync(unsigned mask, T value, unsigned by, int w
 }
 inline unsigned __ballot_sync(unsigned mask, int value) { return emulated::ballot(mask, value != 0); }
 inline int __any_sync(unsigned mask, int value) { return emulated::ballot(mask, value != 0) != 0; }
+inline unsigned __reduce_or_sync(unsigned mask, unsigned value)
+{
+    for (int step = 16; step > 0; step /= 2) value |= __shfl_xor_sync(mask, value, step);
+    return value;
+}
 inline int __all_sync(unsigned mask, int value) { return emulated::ballot(mask, value == 0) == 0; }
 
 /* ---- instructions, into which ../nvcc translates PTX ---- */
@@ -476,6 +481,7 @@ inline double __hiloint2double(int high, int low)
 }
 inline int __popc(unsigned x) { return __builtin_popcount(x); }
 inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned)x); }
+inline int __ffs(int x) { return __builtin_ffs(x); }
 inline int __ffsll(long long x) { return __builtin_ffsll(x); }
 inline unsigned __float_as_uint(float f) { return emulated::value_of<unsigned>(emulated::bits_of(f)); }
 inline float __uint_as_float(unsigned u) { return emulated::value_of<float>(emulated::bits_of(u)); }
