@@ -41,6 +41,7 @@ static int64_t around_sections(int64_t row) { return row % 5 == 2 ? 129 + row * 
 static int64_t random_length(int64_t row) { return (int64_t)sp_random_below(3, (uint64_t)row, 0, 41); }
 static int64_t around_chunks(int64_t row) { return row % 70; }
 static int64_t all_of_3(int64_t row) { return row % 4; }
+static int64_t some_long(int64_t row) { return row % 397 == 5 ? 129 + row : row % 6 == 0 ? 0 : row % 3; }
 
 static const structure structures[] = {
     {"no rows", 0, 10, none, few_k},
@@ -55,6 +56,7 @@ static const structure structures[] = {
     {"0 to 40 entries per row", 701, 900, random_length, all_k},
     {"0 to 69 entries per row", 210, 80, around_chunks, all_k},
     {"7 entries per row", 1003, 1003, seven, all_k},
+    {"0 to 2 entries per row, and 6 long rows", 2003, 2400, some_long, all_k},
 };
 enum { STRUCTURES = sizeof structures / sizeof *structures };
 

@@ -124,10 +124,11 @@ constexpr int FEW_VECTORS = 2;
  *  (staged_leaves). With one lane per leaf, they always do. */
 template <int vectors> constexpr bool can_stage = vectors <= FEW_VECTORS;
 
-/** Number of vectors of columns per part of a tile. The sections of a tile with more vectors are summed part by
- *  part: by more blocks with shorter chains, and with only one part of X at a time in the L2 cache. */
-constexpr int PART_VECTORS = 8;
-template <int L, int N> constexpr bool in_parts = L *N > PART_VECTORS;
+/** Number of vectors of columns per part of a tile. FEW_PACKS packs or fewer are summed part by part: by more
+ *  blocks with shorter chains, which the multiprocessors compute beside short rows. With more packs, whole
+ *  tiles are faster: they take fewer instructions per byte of X. */
+constexpr int PART_VECTORS = 8, FEW_PACKS = 66;
+template <int L, int N> constexpr bool can_part = L *N > PART_VECTORS;
 
 /** How a block sums packs of sections with L lanes per leaf and N vectors of columns per lane. A staged block
  *  sums one pack. */
@@ -408,22 +409,29 @@ template <typename T, typename X, int L, int N> size_t section_memory(bool stage
     return least > stage ? least : stage;
 }
 
+/** Sets the number of blocks that sum sections with L lanes per leaf. \return their dynamic shared memory */
+template <typename X, int L, int N, typename A> size_t set_section_blocks(A &a, int columns)
+{
+    using T = std::remove_cv_t<std::remove_pointer_t<decltype(a.y)>>;
+    constexpr int V = sizeof(X) / sizeof(T);
+    if (a.packs == 0) return 0;
+    a.pack_blocks = grid_of(a.packs, a.staged ? 1 : section_shape<L, N, L == 1>::packs);
+    a.parts = (unsigned)((columns - 1) / (L * N * V) + 1);
+    a.section_blocks = a.pack_blocks * a.parts;
+    return section_memory<T, X, L, N>(a.staged);
+}
+
 /** Queues a kernel that sums `rows` short rows with L lanes per row, and the sections of the long rows. */
 template <typename X, int L, int N, typename A>
 void launch_rows_and_sections(void (*kernel)(A), A a, int64_t rows, int tiles, cudaStream_t stream)
 {
-    using T = std::remove_cv_t<std::remove_pointer_t<decltype(a.y)>>;
-    constexpr int V = sizeof(X) / sizeof(T), lanes = in_parts<L, N> ? PART_VECTORS : L,
-                  each = in_parts<L, N> ? 1 : N;
+    constexpr int tile = L * N * (int)(sizeof(X) / sizeof *a.y);
     const unsigned row_blocks = rows > 0 ? grid_of(rows, BLOCK / L) : 0;
-    const int columns = min(a.columns, L * N * V);
+    const bool in_parts = can_part<L, N> && a.packs <= FEW_PACKS;
     a.staged = L == 1 || (can_stage<L * N> && a.staged);
-    a.parts = (unsigned)((columns - 1) / (lanes * each * V) + 1);
-    if (a.packs > 0)
-        a.pack_blocks = grid_of(a.packs, a.staged ? 1 : section_shape<lanes, each, L == 1>::packs);
-    a.section_blocks = a.pack_blocks * a.parts;
+    const size_t shared = in_parts ? set_section_blocks<X, PART_VECTORS, 1>(a, min(a.columns, tile))
+                                   : set_section_blocks<X, L, N>(a, 1);
     const dim3 grid(a.section_blocks + min(row_blocks, INT32_MAX - a.section_blocks), (unsigned)tiles);
-    const size_t shared = a.packs > 0 ? section_memory<T, X, lanes, each>(a.staged) : 0;
     launch_early(kernel, grid, BLOCK, shared, stream, a, L);
 }
 

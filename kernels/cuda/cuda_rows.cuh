@@ -18,6 +18,9 @@
 #define SP_CUDA_ROWS_CUH
 
 #include "kernels/cuda/cuda_long_rows.cuh"
+extern "C" {
+#include "kernels/features.h"
+}
 
 namespace {
 
@@ -46,15 +49,15 @@ template <typename T> struct rows_args : long_row_args<T> {
     uint32_t x_pitch; /* bytes from one row of X to the next; 32 bits, so that an address takes one
                          multiply-add */
     int columns;
-    int run;          /* number of rows of a run, at most 8; 0: sum_runs() is not used */
+    int run;          /* number of rows of a run; 0: sum_runs() is not used */
     uint32_t y_pitch; /* only for sum_runs(): bytes from one row of Y to the next */
 };
 
 /** Whether the kernel has a variant for runs of short rows, sum_runs(). */
 template <rows_source F, bool deep, int L> constexpr bool can_run = F == FROM_CSR && !deep && L >= 8;
 
-/** How many loads of X are in flight. DEEP: more than with FLAT, for small matrices, in which the latency of a
- *  few warps takes longer than the memory traffic. OF_PARTS: as many, for the sections of a part of a tile. */
+/** How many loads of X are in flight. DEEP: more than with FLAT, for small matrices, in which the latency of
+ *  a few warps takes longer than the memory traffic. OF_PARTS: as many, for sections of a part of a tile. */
 enum depths { FLAT, DEEP, OF_PARTS };
 
 /** Tuning parameters of rows_kernel() for L lanes per row and N vectors per lane: `group`: number of entries
@@ -319,22 +322,24 @@ __device__ __noinline__ void sum_sections(const rows_args<T> &a, const section_p
     finish_sections<S>(a, sections, place, sums, a.y, a.ldy, a.columns);
 }
 
-/** Sums the block's packs of sections, in parts of the tile, or staged or not. */
+/** Sums the block's packs of sections, in parts of the tile, staged or neither. */
 template <bool deep, typename T, int L, int N, typename X>
 __device__ inline void sum_long_rows(const rows_args<T> &a, int first_column,
                                      staged_chunk<T, shape<L, N, deep>::chunk> *stage)
 {
     constexpr bool can = can_stage<L * N>;
     const section_place whole = {blockIdx.x, blockIdx.y, first_column};
-    if constexpr (in_parts<L, N>) {
-        constexpr int V = sizeof(X) / sizeof(T);
-        const unsigned part = blockIdx.x / a.pack_blocks; /* a part at a time: its columns of X stay in L2 */
-        const section_place place = {blockIdx.x - part * a.pack_blocks, blockIdx.y * a.parts + part,
-                                     first_column + (int)part * PART_VECTORS * V};
-        using chunk = staged_chunk<T, shape<PART_VECTORS, 1, OF_PARTS>::chunk>;
-        static_assert(BLOCK / PART_VECTORS * sizeof(chunk) <= BLOCK / L * sizeof *stage, "");
-        sum_sections<false, OF_PARTS, T, PART_VECTORS, 1, X>(a, place, (chunk *)stage);
-    } else if (can && a.staged)
+    if constexpr (can_part<L, N>)
+        if (a.parts > 1) {
+            constexpr int V = sizeof(X) / sizeof(T);
+            const unsigned part = blockIdx.x / a.pack_blocks;
+            const section_place place = {blockIdx.x - part * a.pack_blocks, blockIdx.y * a.parts + part,
+                                         first_column + (int)part * PART_VECTORS * V};
+            using chunk = staged_chunk<T, shape<PART_VECTORS, 1, OF_PARTS>::chunk>;
+            static_assert(BLOCK / PART_VECTORS * sizeof(chunk) <= BLOCK / L * sizeof *stage, "");
+            return sum_sections<false, OF_PARTS, T, PART_VECTORS, 1, X>(a, place, (chunk *)stage);
+        }
+    if (can && a.staged)
         sum_sections<can, deep, T, L, N, X>(a, whole, stage);
     else if (L > 1)
         sum_sections<L == 1, deep, T, L, N, X>(a, whole, stage);
@@ -401,8 +406,8 @@ __device__ inline void load_row(const lane_columns &c, int32_t col, uint32_t x_p
         if (n == 0 || n < c.count) loaded[n] = __ldg(x + n * L);
 }
 
-/** Adds the products of the chunk in shared memory, and stores the rows that end there. Bit u of `ends`: entry
- *  u is the last of its row. What is added after the last entry of the run is stored nowhere. */
+/** Adds the products of the chunk in shared memory, and stores the rows that end there. Bit u of `ends`:
+ *  entry u is the last of its row. What is added after the last entry of the run is stored nowhere. */
 template <int L, int G, typename T, typename X, int N, int C>
 __device__ inline void add_chunk_of_run(const rows_args<T> &a, const staged_chunk<T, C> &stage, unsigned ends,
                                         const lane_columns &c, unsigned &rows, X (&sum)[N])
@@ -599,13 +604,13 @@ template <typename T> rows_args<T> rows_args_of(const sp_launch *l)
 
 /** Sets the number of rows of a run: several if rows are short. With more entries in a run, fewer of the rows
  *  that the sub-warps of a multiprocessor compute at a time would be neighbors, which share rows of X in the
- *  L1 cache (bench/records/2026-11-30-short-rows-H200.csv). */
+ *  L1 cache (bench/records/2026-11-29-short-rows-H200.csv). */
 template <typename T> void set_runs(rows_args<T> &a, const sp_launch *l)
 {
-    const double mean = (double)l->a->nnz / (double)l->a->rows, SHORTEST = 3.25, SHORT = 4;
+    const double mean = (double)l->a->nnz / (double)l->a->rows;
     const int64_t y_pitch = l->y->ld * (int64_t)sizeof(T);
     if (y_pitch > UINT32_MAX) return;
-    a.run = mean <= SHORTEST ? 4 : mean <= SHORT ? 2 : 0;
+    a.run = mean <= SP_RUN_OF_4 ? 4 : mean <= SP_RUN_OF_2 ? 2 : 0;
     a.y_pitch = (uint32_t)y_pitch;
 }
 

@@ -1,8 +1,21 @@
 /** Conditions of CUDA kernels, in all builds: also a build without CUDA lists these kernels. */
 #include <math.h>
+#include <stdio.h>
 
 #include "formats/panel.h"
 #include "kernels/features.h"
+
+/** For runs of short rows where a row of X has 128 bytes or more: there it takes 0.5 to 0.9 of the time of the
+ *  next kernel with up to 3 entries per row, and below 256 bytes also with up to 8 of even number
+ *  (bench/records/2026-11-29-short-rows-H200.csv). */
+SP_SUITS(csr_rows)
+{
+    const double SHORTEST = 3.25, UNEVEN = 0.5, mean = sp_trait_of(q->f, SP_MEAN, q->k, q->precision);
+    const int even = mean <= SP_RUN_OF_2 && q->row_bytes < 256 && sp_features_variation(q->f) <= UNEVEN;
+    if (q->row_bytes < 128 || (mean > SHORTEST && !even)) return SP_SUITS_NOT;
+    snprintf(why, n, "short rows, %.3g entries per row", mean);
+    return SP_SUITS_FIRST;
+}
 
 /** For a large X, if rows that share columns are numbered far apart. Above these bounds csr_clustered was the
  *  fastest in about 1 of 9 cases on an H200. */

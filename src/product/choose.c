@@ -82,7 +82,8 @@ static const choice_node *leaf_of(choice *c, int timed)
     return node;
 }
 
-/** Lists the CUDA kernels in the order of the leaf for the matrix. Kernels that suit last, and those with a
+/** Lists the CUDA kernel that its conditions expect to be the fastest, if there is one, and the others in the
+ *  order of the leaf for the matrix. Kernels that suit last, and those with a
  *  conversion if too few products are expected for a trial, follow the others. Kernels that no leaf lists
  *  join a trial, or are last.
  *  \return the number of kernels that are worth a trial, if there are so many */
@@ -91,6 +92,7 @@ static int order_on_gpu(choice *c)
     const int timed = c->q.products >= SP_PRODUCTS_TIMED;
     const choice_node *const leaf = leaf_of(c, timed);
     int joined = 0;
+    append_by_rule(c, SP_SUITS_FIRST, 1);
     for (int late = 0; late < 2; late++)
         for (int i = 0; i < CHOICES; i++) {
             const sp_kernel *const kernel = sp_kernel_find(leaf->order[i]);
