@@ -5,8 +5,8 @@
 #include "formats/panel.h"
 #include "kernels/features.h"
 
-/** For runs of short rows where a row of X has 128 bytes or more: there it takes 0.5 to 0.9 of the time of the
- *  next kernel with up to 3 entries per row, and below 256 bytes also with up to 8 of even number
+/** For runs of short rows where a row of X has 128 bytes or more. It takes 0.5 to 0.9 of the time of the next
+ *  kernel with up to 3 entries per row and, below 256 bytes, with up to 8 in rows of similar lengths
  *  (bench/records/2026-11-29-short-rows-H200.csv). */
 SP_SUITS(csr_rows)
 {
