@@ -33,6 +33,9 @@ REFUSE(sp_cuda_add_rows, const sp_row_sums *sums, const spmm_multivector *s, spm
        void *stream)
 REFUSE(sp_cuda_gather, const uint32_t *from, int64_t count, int size, const void *values, void *to,
        void *stream)
+REFUSE(sp_cuda_number, int64_t count, int size, void *to)
+REFUSE_EMPTY(sp_cuda_find_places, *in_order = 0, const void *number, int64_t count, int size, int64_t most,
+             uint32_t *place, int *in_order)
 REFUSE(sp_cuda_push, const void *x, int64_t pitch, int64_t row_bytes, const sp_push *push, int count,
        int alone, void *stream)
 REFUSE(sp_cuda_push_rounded, const void *x, int64_t pitch, int64_t row_bytes, const sp_push *push, int count,

@@ -242,7 +242,55 @@ __global__ void __launch_bounds__(BLOCK) gather(const uint32_t *from, int64_t co
         if (from[i] != UINT32_MAX) to[i] = values[from[i]];
 }
 
+template <typename T> __global__ void __launch_bounds__(BLOCK) number(T *to, int64_t count)
+{
+    for (int64_t i = blockIdx.x * (int64_t)BLOCK + threadIdx.x; i < count; i += gridDim.x * (int64_t)BLOCK)
+        to[i] = (T)(i + 1);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(BLOCK)
+    find_places(const T *number, int64_t count, int64_t most, uint32_t *place, unsigned *disordered)
+{
+    for (int64_t i = blockIdx.x * (int64_t)BLOCK + threadIdx.x; i < count; i += gridDim.x * (int64_t)BLOCK) {
+        /* padding is zero, or not a number up to `most` */
+        place[i] = (uint64_t)number[i] > (uint64_t)most ? UINT32_MAX : (uint32_t)(number[i] - 1);
+        if (place[i] != (i < most ? (uint32_t)i : UINT32_MAX)) *disordered = 1;
+    }
+}
+
 } // namespace
+
+extern "C" spmm_status sp_cuda_number(int64_t count, int size, void *to)
+{
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
+    if (!stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
+    if (size == 8)
+        number<<<blocks_for(count), BLOCK, 0, stream>>>((uint64_t *)to, count);
+    else
+        number<<<blocks_for(count), BLOCK, 0, stream>>>((uint32_t *)to, count);
+    return sp_device_launched("number");
+}
+
+extern "C" spmm_status sp_cuda_find_places(const void *number, int64_t count, int size, int64_t most,
+                                           uint32_t *place, int *in_order)
+{
+    const cudaStream_t stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
+    unsigned *there = NULL, disordered = 0;
+    TRY(sp_device_alloc((void **)&there, sizeof *there, "places of values"));
+    spmm_status status = sp_device_zero(there, sizeof *there);
+    if (size == 8)
+        find_places<<<blocks_for(count), BLOCK, 0, stream>>>((const uint64_t *)number, count, most, place,
+                                                             there);
+    else
+        find_places<<<blocks_for(count), BLOCK, 0, stream>>>((const uint32_t *)number, count, most, place,
+                                                             there);
+    if (status == SPMM_OK) status = sp_device_launched("find_places");
+    if (status == SPMM_OK) status = sp_device_download(&disordered, there, sizeof disordered);
+    sp_device_free(there);
+    *in_order = !disordered;
+    return status;
+}
 
 extern "C" spmm_status sp_cuda_gather(const uint32_t *from, int64_t count, int size, const void *values,
                                       void *to, void *stream)

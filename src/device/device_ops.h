@@ -113,7 +113,19 @@ spmm_status sp_cuda_scale_rows(const void *factor, int64_t stride, spmm_multivec
 spmm_status sp_cuda_compare_rows(const spmm_csr *block, const spmm_rows *a, uint32_t mark, uint32_t *found,
                                  void *stream);
 
+/** Queues to[i] := i + 1, for unsigned integers of 4 or 8 bytes, [count] in device memory. Local.
+ *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_cuda_number(int64_t count, int size, void *to);
+
 /* The following functions use SP_STREAM_MAIN and are complete on return. */
+
+/** Computes place[i] := number[i] - 1, or UINT32_MAX if that is no number below `most`; both are in device
+ *  memory, [count]. Local.
+ *  \param [in]  size      bytes of a number: 4 or 8
+ *  \param [out] in_order  1: place[i] is i for i < most, and UINT32_MAX for the others
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_cuda_find_places(const void *number, int64_t count, int size, int64_t most, uint32_t *place,
+                                int *in_order);
 
 /** Facts about the arrays of a CSR matrix. */
 typedef struct sp_rows_facts {

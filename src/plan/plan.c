@@ -272,26 +272,6 @@ spmm_status sp_plan_refresh(sp_plan_own *own)
     return SPMM_OK;
 }
 
-/** Whether the matrix has stayed in GPU memory, and kernels have values in arrays of their own. Kernels for
- *  SPMM_CSR read the block's values. */
-static int keeps_values(const spmm_plan *p)
-{
-    const sp_kernel *const first = p->forward->parts.kernel, *const other = p->forward->widths.other.kernel;
-    return p->forward->given->on_gpu && (first->format != SPMM_CSR || (other && other->format != SPMM_CSR));
-}
-
-/** Copies the pattern of a matrix that has stayed in GPU memory to the host, where places of values are
- *  found. */
-static spmm_status fetch_pattern(spmm_plan *p)
-{
-    sp_row_blocks *const all[] = {&p->forward->parts, &p->forward->widths.other};
-    if (!p->own->host.csr.irp) TRY(sp_plan_refresh(p->own));
-    for (int n = 0; n < 2; n++)
-        for (int i = 0; i < all[n]->count; i++)
-            if (all[n]->part[i].borrowed) all[n]->part[i].csr = p->own->host.csr;
-    return SPMM_OK;
-}
-
 /** Determines whether all new values, including those of the transpose, can be copied to their places by the
  *  GPU alone.
  *  \param [out] all  0: some values are needed in host memory */
@@ -323,7 +303,6 @@ static spmm_status find_values(spmm_plan *p, const void **values, void **copy)
     const spmm_block *const on_gpu = p->own ? p->own->on_gpu : NULL;
     int all = 0;
     *values = *copy = NULL;
-    if (on_gpu && keeps_values(p)) TRY(fetch_pattern(p));
     if (on_gpu) p->own->stale = 1;
     /* without a transpose, values in host memory are copied to each array separately */
     if (on_gpu || p->transposed) TRY(map_values(p, &all));

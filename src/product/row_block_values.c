@@ -94,22 +94,17 @@ static spmm_status map_on_host(const sp_value_copy *array, const spmm_csr *a, in
 /** Makes the map for an array of a row block on a GPU. */
 static spmm_status map_on_gpu(const sp_value_copy *array, const spmm_csr *a, int threads, value_map *map)
 {
-    const int64_t bytes = array->count * sp_value_size(a->precision),
-                  map_bytes = array->count * (int64_t)sizeof *map->from;
-    value_map host = {0};
-    sp_value_copy numbers = {NULL, array->count};
-    spmm_status status;
-    TRY(sp_alloc(&numbers.val, bytes, 1, "places of values"));
-    TRY_GOTO(sp_device_download(numbers.val, array->val, bytes), done);
-    TRY_GOTO(map_on_host(&numbers, a, threads, &host), done);
-    *map = (value_map){.count = host.count, .in_order = host.in_order};
-    if (host.in_order) goto done;
-    TRY_GOTO(sp_device_alloc((void **)&map->from, map_bytes, "places of values"), done);
-    TRY_GOTO(sp_device_upload(map->from, host.from, map_bytes), done);
-done:
-    sp_free(numbers.val);
-    sp_free(host.from);
-    return status;
+    int in_order;
+    (void)threads;
+    map->count = array->count;
+    TRY(sp_device_alloc((void **)&map->from, map->count * (int64_t)sizeof *map->from, "places of values"));
+    TRY(sp_cuda_find_places(array->val, array->count, (int)sp_value_size(a->precision), a->nnz, map->from,
+                            &in_order));
+    map->in_order = in_order && map->count >= a->nnz;
+    if (!map->in_order) return SPMM_OK;
+    sp_device_free(map->from);
+    map->from = NULL;
+    return SPMM_OK;
 }
 
 /** Makes the maps of row block p from another row block whose values are the numbers of entries.
@@ -131,20 +126,38 @@ static spmm_status make_maps(const sp_row_blocks *parts, const sp_row_block *p, 
     return SPMM_OK;
 }
 
+/** Sets the values of a row block, which has none, to the numbers of its entries: in GPU memory if the matrix
+ *  is converted there, from *there.
+ *  \param [out] there  the matrix there with these values, which the caller frees */
+static spmm_status number_values(const sp_row_blocks *parts, sp_row_block *numbered, spmm_csr *there)
+{
+    const spmm_csr *const a = &numbered->csr;
+    const int size = (int)sp_value_size(a->precision);
+    if (parts->conversion.on_gpu) {
+        *there = *parts->conversion.on_gpu;
+        there->as = NULL;
+        TRY(sp_device_alloc(&there->as, a->nnz * size, "numbers of entries"));
+        return sp_cuda_number(a->nnz, size, there->as);
+    }
+    TRY(sp_alloc(&numbered->csr.as, a->nnz, (size_t)size, "numbers of entries"));
+    number_entries(a, parts->threads);
+    return SPMM_OK;
+}
+
 static spmm_status create_maps(const sp_row_blocks *parts, sp_row_block *p)
 {
-    sp_row_blocks host = *parts;
+    sp_row_blocks with = *parts;
     sp_row_block numbered = {.first = p->first, .rows = p->rows, .csr = p->csr, .borrowed = 1};
     sp_value_maps *maps = NULL;
+    spmm_csr there = {0};
     spmm_status status;
     numbered.csr.as = NULL;
-    TRY_GOTO(sp_alloc(&numbered.csr.as, p->csr.nnz, sp_value_size(p->csr.precision), "numbers of entries"),
-             done);
+    if (parts->conversion.on_gpu) numbered.csr.irp = NULL; /* its values are there alone */
+    TRY_GOTO(number_values(parts, &numbered, &there), done);
     TRY_GOTO(sp_alloc_zero((void **)&maps, 1, sizeof *maps, "places of values"), done);
     maps->space = p->a.space;
-    number_entries(&numbered.csr, parts->threads);
-    host.conversion.on_gpu = NULL; /* it has the values and no numbers */
-    TRY_GOTO(sp_row_block_convert(&host, &numbered), done);
+    if (parts->conversion.on_gpu) with.conversion.on_gpu = &there;
+    TRY_GOTO(sp_row_block_convert(&with, &numbered), done);
     TRY_GOTO(make_maps(parts, p, &numbered, maps), done);
     p->unmapped = maps->count == 0;
     if (!p->unmapped) {
@@ -155,6 +168,7 @@ done:
     sp_value_maps_destroy(maps);
     sp_row_block_release(parts, &numbered);
     sp_free(numbered.csr.as);
+    sp_device_free(there.as);
     return status;
 }
 
