@@ -259,7 +259,7 @@ typedef struct spmm_plan spmm_plan;
  *                        struct need not. With SPMM_CUDA the arrays of its CSR may be in memory of the open
  *                        GPU. They must have been written in the plan's stream, or be complete, before the
  *                        call. The plan then keeps a copy in host memory; on one rank, only from the first
- *                        product with the transpose, diagonal or update of converted values on
+ *                        diagonal on
  *  \param [in]  k        columns of X, >= 0, such that the bytes of all rows of X, and of Y, fit an int64_t.
  *                        Products have k columns until spmm_plan_set_k() sets a smaller number. A product
  *                        with 0 columns does nothing

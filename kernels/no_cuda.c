@@ -56,6 +56,8 @@ REFUSE_EMPTY(sp_cuda_features, *f = (sp_features){.longest = 0}, const spmm_csr 
              sp_features *f)
 REFUSE_EMPTY(sp_cuda_check_rows, *found = (sp_rows_facts){0}, const spmm_rows *a, int64_t rows, int64_t cols,
              int64_t *irp, sp_rows_facts *found)
+REFUSE_EMPTY(sp_cuda_csr_transpose, (*t = (spmm_csr){0}, *from = NULL), const spmm_csr *a, spmm_csr *t,
+             uint32_t **from)
 REFUSE(sp_cuda_narrow_columns, const int64_t *from, int64_t nnz, int32_t *to)
 
 REFUSE_EMPTY(sp_cuda_row_lists, (*row = NULL, *rows = 0, *p = (sp_sections){0}), const sp_matrix *a,

@@ -215,6 +215,7 @@ static void check_plans(const char *spec, spmm_precision precision, spmm_format 
         CHECK_INT(sp_device_upload(gpu.as, a.as, a.nnz * sp_value_size(precision)), SPMM_OK);
         for (int there = 0; there < 2; there++) CHECK_INT(spmm_plan_update_values(plan[there]), SPMM_OK);
     }
+    CHECK((plan[1]->own->host.csr.irp == NULL) == (plan[1]->forward->given->on_gpu != NULL));
     for (int there = 0; there < 2; there++) {
         spmm_plan_destroy(plan[there]);
         for (int i = 0; i < 4; i++) spmm_multivector_destroy(&v[there][i]);

@@ -141,6 +141,13 @@ typedef struct sp_rows_facts {
 spmm_status sp_cuda_check_rows(const spmm_rows *a, int64_t rows, int64_t cols, int64_t *irp,
                                sp_rows_facts *found);
 
+/** Transposes a CSR matrix in device memory with less than 2^32 - 1 entries and 2^31 rows. Rows of the
+ *  transpose have their entries in the order of a's rows. Local.
+ *  \param [out] t     its arrays are in device memory; the caller frees them, also on failure
+ *  \param [out] from  [nnz] in device memory: entry i of t is entry from[i] of a; as the arrays of t
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
+spmm_status sp_cuda_csr_transpose(const spmm_csr *a, spmm_csr *t, uint32_t **from);
+
 /** Queues a copy of column indices below 2^31 to indices of 4 bytes, [nnz] in device memory. Local.
  *  \return SPMM_OK, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_narrow_columns(const int64_t *from, int64_t nnz, int32_t *to);

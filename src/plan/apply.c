@@ -66,7 +66,8 @@ static spmm_status apply_transposed(spmm_plan *p, double alpha, const spmm_multi
 {
     if (p->forward->stream) TRY(check_transposed_capture(p));
     if (!p->transposed) { /* create it from the current values of the matrix */
-        TRY(sp_agree(p->forward->grid->comm, "plan", sp_plan_refresh(p->own)));
+        const int there = sp_product_is_there(p->forward);
+        TRY(sp_agree(p->forward->grid->comm, "plan", there ? SPMM_OK : sp_plan_refresh(p->own)));
         TRY(sp_transposed_create(p->forward, &p->transposed));
     }
     return sp_transposed_apply(p->transposed, factor(p, alpha), x, factor(p, beta), y);

@@ -203,13 +203,13 @@ static spmm_status check_k(const spmm_plan *p, int64_t k)
                     : SPMM_OK;
 }
 
-/** Waits for queued products. Copies values to host memory if the matrix will be converted again. */
+/** Waits for queued products. Copies values to host memory if the matrix will be converted there again. */
 static spmm_status get_ready(spmm_plan *p, int64_t k)
 {
     TRY(sp_product_wait(p->forward));
     const int converts = sp_product_converts(p->forward, k) ||
                          (p->transposed && sp_transposed_converts(p->transposed, k));
-    return converts ? sp_plan_refresh(p->own) : SPMM_OK;
+    return converts && !sp_product_is_there(p->forward) ? sp_plan_refresh(p->own) : SPMM_OK;
 }
 
 static spmm_status plan_set_k(spmm_plan *p, int64_t k)
@@ -306,7 +306,7 @@ static spmm_status find_values(spmm_plan *p, const void **values, void **copy)
     if (on_gpu) p->own->stale = 1;
     /* without a transpose, values in host memory are copied to each array separately */
     if (on_gpu || p->transposed) TRY(map_values(p, &all));
-    if (!all) return on_gpu ? sp_plan_refresh(p->own) : SPMM_OK;
+    if (!all && !sp_product_is_there(p->forward)) return on_gpu ? sp_plan_refresh(p->own) : SPMM_OK;
     if (!on_gpu) TRY(upload_values(&p->forward->given->local.csr, copy));
     *values = on_gpu ? on_gpu->csr.as : *copy;
     return SPMM_OK;

@@ -17,6 +17,8 @@ struct sp_transposed {
                         rows of Y without the other process columns */
     sp_ghosted_block forward; /* the block without the joint exchange, if the product has it; else zeroed */
     sp_ghosted_block transposed;
+    spmm_csr there;        /* the transpose in GPU memory, if the matrix is there, else zeroed; gpu_map[0] has
+                              the places of its values */
     sp_transposed_map map; /* the map for new values; all zero until the first update */
     /* The arrays of `map` in GPU memory, if the GPU copies new values to the transpose; else NULL. */
     sp_value_place *gpu_map[SP_TRANSPOSED_PARTS];
@@ -51,12 +53,33 @@ static const sp_ghosted_block *forward(const sp_transposed *t)
     return t->of->given->joint ? &t->forward : t->of->given;
 }
 
+/** Transposes a matrix that is in GPU memory. */
+static spmm_status transpose_there(sp_transposed *t)
+{
+    const spmm_csr *const a = &t->there;
+    sp_rows_facts found;
+    TRY(sp_cuda_csr_transpose(t->of->given->on_gpu, &t->there, &t->gpu_map[0]));
+    const spmm_rows rows = {
+        .irp = a->irp, .ja = a->ja, .irp_bytes = sizeof *a->irp, .ja_bytes = sizeof *a->ja};
+    TRY(sp_cuda_check_rows(&rows, a->rows, a->cols, NULL, &found));
+    t->block.csr = (spmm_csr){a->rows, a->cols, a->nnz, a->precision, NULL, NULL, NULL};
+    t->block.x_rows = a->cols;
+    return sp_ghosted_block_create_whole(&t->grid, &t->block, a, found.longest, &t->transposed);
+}
+
 static spmm_status transpose(sp_transposed *t)
 {
     const sp_product *const p = t->of;
+    if (sp_product_is_there(p)) return transpose_there(t);
     if (p->given->joint)
         TRY(sp_ghosted_block_create(p->grid, p->block, SPMM_EXCHANGE_HALO, p->threads, &t->forward));
     return sp_ghosted_block_transpose(forward(t), p->threads, &t->transposed);
+}
+
+int sp_product_is_there(const sp_product *of)
+{
+    const spmm_csr *const a = of->given->on_gpu;
+    return a && a->nnz > 0 && a->nnz < SP_NOWHERE && a->rows <= INT32_MAX;
 }
 
 spmm_status sp_transposed_use_stream(sp_transposed *t, void *stream)
@@ -86,14 +109,14 @@ static spmm_status transposed_product_build(sp_transposed *t)
 {
     const spmm_block *const b = t->of->block;
     const spmm_plan_options options = options_of(t->of);
-    TRY(transpose(t));
-    t->block = (spmm_block){.csr = t->transposed.local.csr,
-                            .rows = b->cols,
+    t->block = (spmm_block){.rows = b->cols,
                             .cols = b->rows,
                             .row_begin = b->x_begin,
                             .col_begin = b->row_begin,
                             .p = b->p,
                             .q = 1};
+    TRY(transpose(t));
+    t->block.csr = t->transposed.local.csr;
     t->transposed.grid = &t->grid;
     t->transposed.block = &t->block;
     TRY(sp_product_create(&t->transposed, NULL, t->of->widths.most, &options, &t->of->study, &t->product));
@@ -175,6 +198,7 @@ spmm_status sp_transposed_map_values(sp_transposed *t, int *all)
 {
     int partial = 0;
     TRY(sp_product_map_values(t->product, all));
+    if (t->there.nnz > 0) return SPMM_OK;
     TRY(sp_partial_rows_map(t->product->partial, &partial));
     *all = *all && partial;
     if (!*all || t->gpu_map[SP_TRANSPOSED_PARTS - 1]) return SPMM_OK;
@@ -210,8 +234,18 @@ static spmm_status update_on_gpu(sp_transposed *t, const void *values)
     return status;
 }
 
+/** Gathers the values of a transpose in GPU memory, and updates the product with them. */
+static spmm_status update_there(sp_transposed *t)
+{
+    TRY(sp_cuda_gather(t->gpu_map[0], t->there.nnz, (int)sp_value_size(t->there.precision),
+                       t->of->given->on_gpu->as, t->there.as, sp_device_stream(SP_STREAM_MAIN)));
+    TRY(sp_device_sync()); /* products may be queued in another stream */
+    return sp_product_update_values(t->product, t->there.as);
+}
+
 spmm_status sp_transposed_update(sp_transposed *t, const void *on_gpu)
 {
+    if (t->there.nnz > 0) return update_there(t);
     t->old = on_gpu != NULL;
     if (on_gpu) return update_on_gpu(t, on_gpu);
     TRY(sp_ghosted_block_transpose_values(forward(t), t->of->threads, &t->map, &t->transposed));
@@ -227,6 +261,9 @@ void sp_transposed_destroy(sp_transposed *t)
     sp_ghosted_block_destroy(&t->forward);
     sp_transposed_map_destroy(&t->map);
     free_gpu_map(t);
+    sp_device_free(t->there.irp);
+    sp_device_free(t->there.ja);
+    sp_device_free(t->there.as);
     spmm_multivector_destroy(&t->x);
     spmm_multivector_destroy(&t->staged);
     sp_free(t);

@@ -8,6 +8,10 @@
  *  like its X. */
 typedef struct sp_transposed sp_transposed;
 
+/** Returns 1 if the matrix of the product is in GPU memory and is converted and transposed there, without a
+ *  copy in host memory. Local. */
+int sp_product_is_there(const sp_product *of);
+
 /** Transposes the block of a product on every rank, chooses a kernel for it, and converts it.
  *
  *  Collective over the product's grid.
