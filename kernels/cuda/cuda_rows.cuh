@@ -9,6 +9,9 @@
  *  would take as much of the bandwidth of the L1 cache as X does. The loads of X for a group of entries are
  *  issued before the fma chain of the group, so that several loads are in flight.
  *
+ *  csr_rows computes short rows in runs: a sub-warp computes consecutive rows one after the other, from
+ *  entries that it reads as if they were one row.
+ *
  *  Each element of Y, or partial sum, is added in the order of summation.h, so that Y equals the serial
  *  product bit for bit.
  *
