@@ -116,20 +116,21 @@ static void adjust_gpu(settings *s)
 static int is_own(const contender *c) { return c->library->peer == &own_kernels_peer; }
 static int is_vector(const contender *c) { return strncmp(c->name, "cusparse_spmv", 13) == 0; }
 
-/** Returns the bytes of the rows of X that a product fetches, one row per entry. */
-static double gathered(const run *r)
-{
-    return (double)r->matrix.nnz * (double)r->k * (double)sp_value_size(r->matrix.precision);
-}
+/** Returns the bytes of a row of X. */
+static double row_bytes(const run *r) { return (double)(r->k * sp_value_size(r->matrix.precision)); }
 
-static double gather_rate(const run *r, const contender *c) { return gathered(r) / c->time.median / 1e12; }
+/** Returns the TB/s at which rows of X are fetched, one row per entry. */
+static double gather_rate(const run *r, const contender *c)
+{
+    return (double)r->matrix.nnz * row_bytes(r) / c->time.median / 1e12;
+}
 
 /** Returns the share of the speed at which an H200 reads data of the size of X from its caches, measured on
  *  2026-11-21: 7.5 TB/s up to SMALL, what the L2 holds, 4.4 from LARGE on. */
 static double gather_share(const run *r, const contender *c)
 {
     const double SMALL = 48e6, LARGE = 128e6, FAST = 7.5, SLOW = 4.4;
-    const double x = gathered(r) / (double)r->matrix.nnz * (double)r->matrix.block.cols;
+    const double x = (double)r->matrix.block.cols * row_bytes(r);
     const double beyond = x < SMALL ? 0 : x < LARGE ? (x - SMALL) / (LARGE - SMALL) : 1;
     return gather_rate(r, c) / (FAST + beyond * (SLOW - FAST));
 }

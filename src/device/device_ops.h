@@ -119,7 +119,7 @@ spmm_status sp_cuda_number(int64_t count, int size, void *to);
 
 /* The following functions use SP_STREAM_MAIN and are complete on return. */
 
-/** Computes place[i] := number[i] - 1, or UINT32_MAX if that is no number below `most`; both are in device
+/** Computes place[i] := number[i] - 1, or UINT32_MAX if number[i] is not 1 to `most`; both are in device
  *  memory, [count]. Local.
  *  \param [in]  size      bytes of a number: 4 or 8
  *  \param [out] in_order  1: place[i] is i for i < most, and UINT32_MAX for the others
