@@ -172,6 +172,12 @@ if nvcc=$(command -v nvcc); then
     out=$(make -n NO_DEPS=1 BUILDDIR=build CUDA=1 GPU_ARCH="80 90" NVCC="$nvcc" 2>&1)
     text "GPU_ARCH gives machine code for each" "arch=compute_80,code=sm_80" "$out"
     text "and PTX for the newest" "arch=compute_90,code=compute_90" "$out"
+    mkdir -p other && : >other/libcusparse.so.12
+    fails "CUSPARSE_HOME without its header says where it may be" "other: there is no cusparse.h in it or its include" \
+        make NO_DEPS=1 BUILDDIR=build CUDA=1 CUSPARSE_HOME=other
+    : >other/cusparse.h
+    text "CUSPARSE_HOME may be one folder with header and library" "other/./libcusparse.so.12 -Wl,-rpath," \
+        "$(make -n NO_DEPS=1 BUILDDIR=build CUDA=1 PEERS=auto CUSPARSE_HOME=other all 2>&1)"
 else
     skip "CUDA=auto with nvcc builds for the GPU too" "no nvcc"
 fi
