@@ -128,7 +128,7 @@ template <int vectors> constexpr bool can_stage = vectors <= FEW_VECTORS;
  *  blocks with shorter chains, which the multiprocessors compute beside short rows. With more packs, whole
  *  tiles are faster: they take fewer instructions per byte of X. */
 constexpr int PART_VECTORS = 8, FEW_PACKS = 66;
-template <int L, int N> constexpr bool can_part = L *N > PART_VECTORS;
+template <int L, int N> constexpr bool can_part = (L * N > PART_VECTORS);
 
 /** How a block sums packs of sections with L lanes per leaf and N vectors of columns per lane. A staged block
  *  sums one pack. */
@@ -425,9 +425,9 @@ template <typename X, int L, int N, typename A> size_t set_section_blocks(A &a, 
 template <typename X, int L, int N, typename A>
 void launch_rows_and_sections(void (*kernel)(A), A a, int64_t rows, int tiles, cudaStream_t stream)
 {
-    constexpr int tile = L * N * (int)(sizeof(X) / sizeof *a.y);
+    constexpr int V = sizeof(X) / sizeof *a.y, tile = L * N * V;
     const unsigned row_blocks = rows > 0 ? grid_of(rows, BLOCK / L) : 0;
-    const bool in_parts = can_part<L, N> && a.packs <= FEW_PACKS;
+    const bool in_parts = can_part<L, N> && a.packs <= FEW_PACKS && a.columns > PART_VECTORS * V;
     a.staged = L == 1 || (can_stage<L * N> && a.staged);
     const size_t shared = in_parts ? set_section_blocks<X, PART_VECTORS, 1>(a, min(a.columns, tile))
                                    : set_section_blocks<X, L, N>(a, 1);

@@ -7,6 +7,7 @@
 
 #define SP_HOST_DEVICE __host__ __device__
 extern "C" {
+#include "base/search.h"
 #include "order/row_layout.h"
 }
 
@@ -72,15 +73,7 @@ __global__ void __launch_bounds__(THREADS) take_edges(const int64_t *row_start, 
 __global__ void __launch_bounds__(THREADS) find_starts(const int64_t *edges, small_graph g)
 {
     for (int64_t v = first_item(); v <= g.vertices; v += grid_size()) {
-        int64_t low = 0, high = *edges;
-        while (low < high) {
-            const int64_t middle = (low + high) / 2;
-            if (g.edge[middle] < (uint64_t)v << g.bits)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        g.start[v] = low;
+        g.start[v] = sp_lower_bound_u64(g.edge, 0, *edges, (uint64_t)v << g.bits);
     }
 }
 

@@ -2,7 +2,10 @@
 #include <cub/device/device_radix_sort.cuh>
 
 #include "kernels/cuda/cuda_passes.cuh"
+
+#define SP_HOST_DEVICE __host__ __device__
 extern "C" {
+#include "base/search.h"
 #include "device/device_ops.h"
 }
 
@@ -10,19 +13,10 @@ namespace {
 
 /** Sets start[c] to the number of entries in columns below c; `column` is sorted. */
 __global__ void __launch_bounds__(THREADS)
-    find_starts(const uint32_t *column, int64_t nnz, int64_t columns, int64_t *start)
+    find_starts(const int32_t *column, int64_t nnz, int64_t columns, int64_t *start)
 {
-    for (int64_t c = first_item(); c <= columns; c += grid_size()) {
-        int64_t low = 0, high = nnz;
-        while (low < high) {
-            const int64_t middle = (low + high) / 2;
-            if (column[middle] < c)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        start[c] = low;
-    }
+    for (int64_t c = first_item(); c <= columns; c += grid_size())
+        start[c] = sp_lower_bound_i32(column, 0, nnz, c);
 }
 
 /** Makes entry numbers, from 1 on, those from 0 on, and finds the rows of the entries. */
@@ -30,38 +24,32 @@ __global__ void __launch_bounds__(THREADS)
     find_rows(const int64_t *irp, int64_t rows, int64_t nnz, uint32_t *from, int32_t *row)
 {
     for (int64_t j = first_item(); j < nnz; j += grid_size()) {
-        const int64_t entry = --from[j];
-        int64_t low = 0, high = rows; /* irp[low] <= entry < irp[high] */
-        while (high - low > 1) {
-            const int64_t middle = (low + high) / 2;
-            *(irp[middle] <= entry ? &low : &high) = middle;
-        }
-        row[j] = (int32_t)low;
+        const int64_t number = from[j]--; /* the first row start from it on is the next row's */
+        row[j] = (int32_t)sp_lower_bound(irp, 1, rows, number) - 1;
     }
 }
 
 /** Sorts the entries. If no memory has been allocated yet, only computes its size.
  *  \param [out] sorted  [nnz] the columns
  *  \param [out] from    [nnz] the numbers of the entries, from 1 on */
-spmm_status sort(const spmm_csr *a, arena *memory, uint32_t **sorted, uint32_t *from, cudaStream_t stream)
+spmm_status sort(const spmm_csr *a, arena *memory, int32_t **sorted, uint32_t *from, cudaStream_t stream)
 {
-    const uint32_t *const column = (const uint32_t *)a->ja;
     const int bits = bits_of(a->cols);
     size_t bytes = 0;
-    *sorted = take<uint32_t>(memory, a->nnz);
+    *sorted = take<int32_t>(memory, a->nnz);
     uint32_t *const number = take<uint32_t>(memory, a->nnz);
-    cub::DeviceRadixSort::SortPairs(NULL, bytes, column, *sorted, number, from, a->nnz, 0, bits, stream);
+    cub::DeviceRadixSort::SortPairs(NULL, bytes, a->ja, *sorted, number, from, a->nnz, 0, bits, stream);
     void *const temporary = take<char>(memory, (int64_t)bytes);
     if (!memory->base) return SPMM_OK;
     TRY(sp_cuda_number(a->nnz, sizeof *number, number));
-    cub::DeviceRadixSort::SortPairs(temporary, bytes, column, *sorted, number, from, a->nnz, 0, bits, stream);
+    cub::DeviceRadixSort::SortPairs(temporary, bytes, a->ja, *sorted, number, from, a->nnz, 0, bits, stream);
     return sp_device_launched("sort of entries");
 }
 
 spmm_status transpose(const spmm_csr *a, arena *memory, spmm_csr *t, uint32_t *from)
 {
     const cudaStream_t stream = (cudaStream_t)sp_device_stream(SP_STREAM_MAIN);
-    uint32_t *sorted;
+    int32_t *sorted;
     TRY(sort(a, memory, &sorted, from, stream));
     TRY(arena_open(memory, "the transpose"));
     TRY(sort(a, memory, &sorted, from, stream));

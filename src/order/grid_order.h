@@ -17,13 +17,8 @@
 #ifndef SP_GRID_ORDER_H
 #define SP_GRID_ORDER_H
 
+#include "base/search.h" /* SP_HOST_DEVICE */
 #include "formats/matrix.h"
-
-/* Qualifiers of the functions below in addition to inline; a .cu file defines the macro before it includes
- * this file. */
-#ifndef SP_HOST_DEVICE
-#define SP_HOST_DEVICE
-#endif
 
 enum {
     SP_STENCIL_SAMPLES = 128, /**< number of sampled rows */

@@ -17,6 +17,7 @@
 #ifndef SP_ROW_CLUSTERS_H
 #define SP_ROW_CLUSTERS_H
 
+#include "base/search.h" /* SP_HOST_DEVICE */
 #include "formats/matrix.h"
 
 enum {
@@ -25,12 +26,6 @@ enum {
         1 << 14 /**< minimum number of rows of a matrix to be ordered: the X of a smaller matrix fits into the
                      caches in any order */
 };
-
-/* Qualifiers of the functions below in addition to inline; a .cu file defines the macro before it includes
- * this file. */
-#ifndef SP_HOST_DEVICE
-#define SP_HOST_DEVICE
-#endif
 
 /** Returns the hash of x: one to one for each seed (Wellons: Prospecting for hash functions, 2018,
  *  "lowbias32"). */

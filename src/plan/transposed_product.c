@@ -261,9 +261,7 @@ void sp_transposed_destroy(sp_transposed *t)
     sp_ghosted_block_destroy(&t->forward);
     sp_transposed_map_destroy(&t->map);
     free_gpu_map(t);
-    sp_device_free(t->there.irp);
-    sp_device_free(t->there.ja);
-    sp_device_free(t->there.as);
+    spmm_csr_destroy(&t->there);
     spmm_multivector_destroy(&t->x);
     spmm_multivector_destroy(&t->staged);
     sp_free(t);
