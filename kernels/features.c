@@ -106,13 +106,7 @@ double sp_features_variation(const sp_features *f)
     return variance > 0 ? sqrt(variance) / mean : 0;
 }
 
-double sp_features_reuse(const sp_features *f)
-{
-    static const double MOST_IN_LONG_ROWS = 0.02;
-    const double in_long_rows = f->sum.over[SP_LENGTH_BOUNDS - 1];
-    if (in_long_rows > MOST_IN_LONG_ROWS * f->sum.nnz) return 0;
-    return sp_ratio(f->sum.nnz - in_long_rows, f->sum.panel_columns);
-}
+double sp_features_reuse(const sp_features *f) { return sp_ratio(f->sum.nnz, f->sum.panel_columns); }
 
 double sp_trait_of(const sp_features *f, sp_trait trait, int64_t k, spmm_precision precision)
 {

@@ -97,10 +97,8 @@ SP_HOST_DEVICE static inline int64_t sp_sampled_entry(uint64_t at_random, int64_
  *  has no entries. Local. */
 double sp_features_variation(const sp_features *f);
 
-/** Returns how often a row of X is used, on average, once it has been fetched for a panel of SP_PANEL rows:
- *  the number of entries in panels (long rows are not in panels) divided by sum.panel_columns. Returns 0 if
- *  there are no panels, or if more than 2 % of the entries are in long rows, for which the panel kernel needs
- *  a second launch. Local. */
+/** Returns how often a row of X is used, on average, once it has been fetched for a panel of SP_PANEL rows or
+ *  leaves of long rows: the number of entries divided by sum.panel_columns. Local. */
 double sp_features_reuse(const sp_features *f);
 
 /** Returns a / b; 0 if b is 0. Local. */

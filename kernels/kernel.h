@@ -101,6 +101,7 @@ typedef enum sp_suitability {
     SP_SUITS_NOT,   /**< is not listed */
     SP_SUITS_LAST,  /**< follows the kernels that are worth a trial */
     SP_SUITS_TRIAL, /**< is worth a trial */
+    SP_SUITS_JOIN,  /**< is worth a trial, even if a decision tree lists it late */
     SP_SUITS_FIRST  /**< is expected to be the fastest */
 } sp_suitability;
 

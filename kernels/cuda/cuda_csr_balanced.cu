@@ -3,8 +3,7 @@
  *  rounded down to a power of two, longest first, so that the rows of a warp have similar lengths and no long
  *  row starts last. csr_clustered first orders the rows by clusters, and sorts only within windows of that
  *  order. csr_deep has more loads of X in flight per warp, and fewer warps. It is for matrices so small that
- *  the longest chain determines the time. This file also sums the long rows of panel_mma and panel_staged,
- *  and prepares the long rows of the other kernels. */
+ *  the longest chain determines the time. This file also prepares the long rows of the other kernels. */
 #include "kernels/cuda/cuda_rows.cuh"
 extern "C" {
 #include "order/row_clusters.h"
@@ -18,21 +17,12 @@ void sp_cuda_release_lists(void *state)
     sp_cuda_sections_destroy(&s->long_rows);
     sp_device_free(s->partial);
     sp_device_free(s->counter);
-    if (s->entries > 0) sp_device_free(s->col);
-    if (s->entries > 0) sp_device_free(s->val);
+    sp_device_free(s->leaf);
     sp_device_free(s->common);
     sp_device_free(s->narrow);
     sp_device_free(s->base);
     sp_device_free(s->column_pair);
     sp_free(s);
-}
-
-int sp_cuda_list_values(void *state, sp_value_copy *copies)
-{
-    const sp_work_lists *const s = (const sp_work_lists *)state;
-    if (!s || s->entries == 0) return 0;
-    copies[0] = {s->val, s->entries};
-    return 1;
 }
 
 /** Allocates memory for the sums of sections, with setup->most columns, and for the counters of the sums. */
@@ -117,80 +107,15 @@ spmm_status sp_cuda_prepare_sums(const sp_setup *setup, void **state)
     return keep_on_success(status, state);
 }
 
-/** Copies the entries of the long rows and the lists of their sections to the device. */
-static spmm_status copy_rows(const sp_setup *setup, const sp_sections *p, void **state)
-{
-    const spmm_csr *const csr = setup->csr;
-    const int64_t size = sp_value_size(csr->precision), of_columns = p->entries * (int64_t)sizeof(int32_t);
-    int32_t *col = NULL;
-    void *val = NULL;
-    spmm_status status;
-    TRY_GOTO(sp_alloc((void **)&col, p->entries, sizeof *col, "long rows"), done);
-    TRY_GOTO(sp_alloc(&val, p->entries, (size_t)size, "long rows"), done);
-    sp_copy_long_rows(csr, SP_CHAIN, NULL, col, val);
-    TRY_GOTO(upload_lists(setup, p, state), done);
-    {
-        sp_work_lists *const lists = (sp_work_lists *)*state;
-        lists->entries = p->entries;
-        TRY_GOTO(copy_to_device((void **)&lists->col, col, of_columns, "long rows"), done);
-        TRY_GOTO(copy_to_device(&lists->val, val, p->entries * size, "long rows"), done);
-    }
-done:
-    sp_free(col);
-    sp_free(val);
-    return status;
-}
-
-/** Lists the long rows of a matrix that is in GPU memory as CSR, where their entries are read. */
-static spmm_status list_rows_there(const sp_setup *setup, void **state)
-{
-    sp_matrix csr;
-    if (setup->longest > 0 && setup->longest <= SP_CHAIN) return SPMM_OK;
-    TRY(sp_matrix_create_there(setup->there, SPMM_CSR, 0, &csr));
-    TRY(sp_alloc_zero(state, 1, sizeof(sp_work_lists), "work lists"));
-    sp_work_lists *const s = (sp_work_lists *)*state;
-    s->col = csr.col;
-    s->val = csr.val;
-    spmm_status status = sp_cuda_long_rows(&csr, &s->long_rows);
-    if (status == SPMM_OK) status = allocate_sums(setup, s);
-    return keep_on_success(status, state);
-}
-
-spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state)
-{
-    int64_t *start = NULL;
-    sp_sections p = {};
-    spmm_status status;
-    *state = NULL;
-    if (setup->there) return list_rows_there(setup, state);
-    if (!sp_has_long_rows(setup->csr, setup->threads)) return SPMM_OK;
-    TRY(sp_alloc((void **)&start, setup->csr->rows, sizeof *start, "starts of long rows"));
-    sp_copy_long_rows(setup->csr, SP_CHAIN, start, NULL, NULL);
-    TRY_GOTO(sp_sections_create(setup->csr, SP_CHAIN, start, 0, &p), done);
-    TRY_GOTO(copy_rows(setup, &p, state), done);
-done:
-    sp_sections_destroy(&p);
-    sp_free(start);
-    return keep_on_success(status, state);
-}
-
 template <bool deep, typename T>
 static void launch_typed(const sp_launch *l, const sp_work_lists *lists, cudaStream_t stream)
 {
     rows_args<T> a = rows_args_of<T>(l);
-    if (lists->col) a.col = lists->col;
-    if (lists->col) a.val = (const T *)lists->val;
     a.common = common_of<T>(l, lists, &a.narrow);
     a.row = lists->row;
     a.rows = lists->rows;
     set_long_rows(a, lists, l->a, l->x->k);
     launch_rows<FROM_LIST, deep>(l, a, stream);
-}
-
-void sp_cuda_launch_lists(const sp_launch *l, const sp_work_lists *lists, cudaStream_t stream)
-{
-    if (!lists || lists->long_rows.packs == 0) return;
-    with_type(l->a->precision, [&](auto value) { launch_typed<false, decltype(value)>(l, lists, stream); });
 }
 
 /** Lists the rows on the GPU, because the matrix is in GPU memory.

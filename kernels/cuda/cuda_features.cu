@@ -3,7 +3,7 @@
 
 #define SP_HOST_DEVICE __host__ __device__
 extern "C" {
-#include "formats/summation.h"
+#include "formats/panel.h"
 #include "kernels/features.h"
 #include "order/row_clusters.h"
 }
@@ -39,17 +39,18 @@ __global__ void __launch_bounds__(THREADS) count_rows(const __grid_constant__ sp
     add_up(&found->reach, reach);
 }
 
-/** Counts the distinct columns of the short rows of a panel. */
-__device__ number columns_of_panel(const spmm_csr &a, int64_t panel)
+/** Counts the distinct columns of a sampled panel. \param [in,out] entries incremented by its entries */
+__device__ number columns_of_panel(const spmm_csr &a, int64_t panel, number *entries)
 {
     int64_t at[SP_PANEL], end[SP_PANEL];
     number columns = 0;
+    int32_t column = -1;
     for (int r = 0; r < SP_PANEL; r++) {
         const int64_t i = panel * SP_PANEL + r;
         at[r] = end[r] = 0;
-        if (i >= a.rows || a.irp[i + 1] - a.irp[i] > SP_CHAIN) continue;
-        at[r] = a.irp[i];
-        end[r] = a.irp[i + 1];
+        if (i >= a.rows) continue;
+        sp_sampled_part(a.irp, a.ja, i, panel, &column, at + r, end + r);
+        *entries += (number)(end[r] - at[r]);
     }
     for (;; columns++) {
         int32_t next = INT32_MAX;
@@ -67,11 +68,7 @@ __global__ void __launch_bounds__(THREADS)
     const int64_t s = first_item(), panels = (a.rows + SP_PANEL - 1) / SP_PANEL;
     const int64_t samples = min((int64_t)SP_PANEL_SAMPLES, panels), step = a.rows / SP_ROW_SAMPLES + 1;
     number entries = 0, panel_columns = 0, columns = 0, shared = 0;
-    if (s < samples) {
-        const int64_t p = s * panels / samples, end = min((p + 1) * SP_PANEL, a.rows);
-        entries = (number)(a.irp[end] - a.irp[p * SP_PANEL]);
-        panel_columns = columns_of_panel(a, p);
-    }
+    if (s < samples) panel_columns = columns_of_panel(a, s * panels / samples, &entries);
     uint64_t at_random = 1;
     for (int64_t j = 0; j <= s && s * step < a.rows; j++) at_random = sp_next_sample(at_random);
     const int64_t i = s * step + sp_sampled_row(at_random, step);

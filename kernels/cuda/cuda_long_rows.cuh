@@ -16,9 +16,7 @@ struct sp_work_lists {
     sp_sections long_rows; /* in GPU memory; arrays that the matrix contains are NULL here */
     void *partial;         /* [partials x partial_ld(k)]: the sum of section i is in row i */
     unsigned *counter;     /* one counter per sum in `partial`; zero between products */
-    int32_t *col;          /* copy of the entries of the long rows; NULL: they are read from the matrix */
-    void *val;
-    int64_t entries; /* number of entries in the copy; 0: col and val belong to the matrix in CSR */
+    void *leaf; /* only for panels: [leaves x partial_ld(k)] the sums of the leaves of long rows; NULL: none */
     void *common;    /* from sp_cuda_find_common(); NULL: the values were not examined */
     int equal;       /* 1: the values are all equal */
     int wide;        /* 0: values are f64, f32 represents all of them exactly, and `narrow`, if not NULL,
@@ -72,22 +70,12 @@ spmm_status sp_cuda_prepare_long_rows(const sp_setup *setup, const int64_t *star
  *  failure, and if setup->longest says that no row is long. */
 spmm_status sp_cuda_prepare_csr(const sp_setup *setup, void **state);
 
-/** Like sp_cuda_prepare_long_rows(), for a format that does not store the entries of long rows: copies these
- *  entries to the device. */
-spmm_status sp_cuda_prepare_copied_rows(const sp_setup *setup, void **state);
-
 /** Like sp_cuda_prepare_long_rows(), for SPMM_SELL, whose matrix contains the list: allocates the other data
  *  that products need, and calls sp_cuda_find_common(). The state is NULL only on failure. */
 spmm_status sp_cuda_prepare_sums(const sp_setup *setup, void **state);
 
 /** Frees work lists; accepts NULL. Local. */
 void sp_cuda_release_lists(void *state);
-
-/** Lists the copied values of long rows, as the values() of a kernel. */
-int sp_cuda_list_values(void *state, sp_value_copy *copies);
-
-/** Queues the sums of the rows and sections in `lists`. Does nothing if `lists` is NULL. Local. */
-void sp_cuda_launch_lists(const sp_launch *l, const sp_work_lists *lists, cudaStream_t stream);
 
 namespace {
 

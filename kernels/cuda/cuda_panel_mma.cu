@@ -140,14 +140,16 @@ template <typename T, int V> void launch_all(panel_args<T> a, cudaStream_t strea
                         : wide == 3 ? launch<T, V, most - 1>
                                     : launch<T, V, most>;
         go(a, tiles, stream);
+        if (a.leaf) a.leaf += step;
     }
 }
 
 template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
 {
-    panel_args<T> a = panel_args_of<T>(l);
+    const sp_work_lists *const lists = (const sp_work_lists *)l->state;
+    panel_args<T> a = panel_args_of<T>(l, lists->leaf);
     const float *narrow; /* NULL: values of panels are not copied to f32 */
-    a.common = common_of<T>(l, (const sp_work_lists *)l->state, &narrow);
+    a.common = common_of<T>(l, lists, &narrow);
     const int width = vector_width(l, (int)sizeof(T));
     if (width == 1 || a.columns <= 8)
         launch_all<T, 1>(a, stream);
@@ -155,13 +157,14 @@ template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
         launch_all<T, 2>(a, stream);
     else
         launch_all<T, VECTOR_BYTES / sizeof(T)>(a, stream);
-    sp_cuda_launch_lists(l, (const sp_work_lists *)l->state, stream);
+    sp_cuda_add_leaves(l, lists->leaf, stream);
 }
 
 spmm_status prepare(const sp_setup *setup, void **state)
 {
-    TRY(sp_cuda_prepare_copied_rows(setup, state));
-    const spmm_status status = sp_cuda_find_common(setup, state);
+    *state = NULL;
+    spmm_status status = sp_cuda_find_common(setup, state);
+    if (status == SPMM_OK) status = sp_cuda_leaf_sums(setup, &((sp_work_lists *)*state)->leaf);
     if (status == SPMM_OK) return status;
     sp_cuda_release_lists(*state);
     *state = NULL;
@@ -176,5 +179,4 @@ spmm_status run(const sp_launch *l)
 
 } // namespace
 
-SP_KERNEL(panel_mma) = {
-    run, prepare, sp_cuda_release_lists, sp_cuda_list_values, sp_kernel_any_k, sp_cuda_new_values};
+SP_KERNEL(panel_mma) = {run, prepare, sp_cuda_release_lists, NULL, sp_kernel_any_k, sp_cuda_new_values};

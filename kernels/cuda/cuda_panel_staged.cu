@@ -229,9 +229,9 @@ __global__ void __launch_bounds__((WARPS + PRODUCERS<T>)*WARP, 1)
 /** Returns the number of tiles of columns for a row of X of `bytes` bytes. */
 inline int tiles_of(int64_t bytes) { return (int)((bytes - 1) / SP_STAGED_BYTES + 1); }
 
-/** The state made by prepare(): the lists of long rows, as for panel_mma, and the plan. */
+/** The state made by prepare(): the sums of leaves, as in the state of panel_mma, and the plan. */
 struct staged_state {
-    void *lists;
+    sp_work_lists lists;
     sp_staging *plan; /* NULL: products use panel_mma */
     int columns;      /* number of columns for which the plan was made */
 };
@@ -241,7 +241,7 @@ template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
     const staged_state *const s = (const staged_state *)l->state;
     const sp_staging *const p = s->plan;
     staged_args<T> a = {};
-    (panel_args<T> &)a = panel_args_of<T>(l);
+    (panel_args<T> &)a = panel_args_of<T>(l, s->lists.leaf);
     a.step = p->step;
     a.steps = p->steps;
     a.most_steps = p->most_steps;
@@ -253,17 +253,17 @@ template <typename T> void run_typed(const sp_launch *l, cudaStream_t stream)
                          (size_t)p->shape.slots * SP_STAGED_PITCH;
     launch_early(panel_staged_kernel<T>, dim3((unsigned)(p->shape.sequences * a.tiles_of_columns)),
                  (WARPS + PRODUCERS<T>)*WARP, bytes, stream, a);
-    sp_cuda_launch_lists(l, (const sp_work_lists *)s->lists, stream);
+    sp_cuda_add_leaves(l, s->lists.leaf, stream);
 }
 
 spmm_status run(const sp_launch *l)
 {
-    const staged_state *const s = (const staged_state *)l->state;
+    staged_state *const s = (staged_state *)l->state;
     TRY(check_pitch(l, "panel_staged"));
     const int size = (int)sp_value_size(l->a->precision);
     if (!s->plan || l->x->k != s->columns || vector_width(l, size) != VECTOR_BYTES / size) {
         sp_launch other = *l;
-        other.state = s->lists;
+        other.state = &s->lists;
         return sp_kernel_panel_mma.run(&other);
     }
     return launch_product<run_typed<double>, run_typed<float>>(l, "panel_staged");
@@ -288,6 +288,13 @@ double panel_bytes(const sp_matrix *m)
 {
     const double tiles = (double)m->bytes[SP_MASK] / sizeof *m->mask * sizeof(uint4);
     return (tiles + (double)m->bytes[SP_VAL]) / (double)m->groups;
+}
+
+/** Returns true if panels of leaves, which are full of entries, are few among small panels. */
+bool is_mixed(const sp_matrix *m)
+{
+    const double full = SP_PANEL * SP_LEAF * (double)sp_value_size(m->precision);
+    return m->leaves > 0 && panel_bytes(m) < full / 2;
 }
 
 /** Divides the shared memory between the tiles and values of a step and rows of X. */
@@ -315,7 +322,7 @@ int choose_shape(const sp_setup *setup, sp_stage_shape *shape)
         cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
         cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess)
         return 0;
-    const double step = ROOM * SP_STEP_PANELS * panel_bytes(m);
+    const double step = is_mixed(m) ? MOST : ROOM * SP_STEP_PANELS * panel_bytes(m);
     shape->value_bytes = (int)sp_value_size(m->precision);
     shape->sequences = multiprocessors / tiles_of(bytes);
     shape->room = shared - BARRIER_BYTES;
@@ -351,7 +358,7 @@ spmm_status make_plans(const sp_matrix *m, sp_stage_shape shape, sp_staging **pl
 {
     sp_staging *other = NULL;
     spmm_status status = sp_staging_plan(m, &shape, plan);
-    const double capacity = status == SPMM_OK && *plan ? better_capacity(m, *plan) : 0;
+    const double capacity = status == SPMM_OK && *plan && !is_mixed(m) ? better_capacity(m, *plan) : 0;
     if (capacity > 0) {
         const int grows = capacity > shape.capacity;
         divide_room(&shape, capacity);
@@ -370,15 +377,9 @@ void release(void *state)
 {
     staged_state *const s = (staged_state *)state;
     if (!s) return;
-    sp_cuda_release_lists(s->lists);
+    sp_device_free(s->lists.leaf);
     sp_staging_free(s->plan);
     sp_free(s);
-}
-
-int values(void *state, sp_value_copy *copies)
-{
-    const staged_state *const s = (const staged_state *)state;
-    return s ? sp_cuda_list_values(s->lists, copies) : 0;
 }
 
 spmm_status prepare(const sp_setup *setup, void **state)
@@ -388,7 +389,7 @@ spmm_status prepare(const sp_setup *setup, void **state)
     *state = NULL;
     TRY(sp_alloc_zero((void **)&s, 1, sizeof *s, "a plan"));
     s->columns = (int)setup->k;
-    spmm_status status = sp_cuda_prepare_copied_rows(setup, &s->lists);
+    spmm_status status = sp_cuda_leaf_sums(setup, &s->lists.leaf);
     if (status == SPMM_OK && setup->a->rows > 0 && choose_shape(setup, &shape) &&
         with_type(setup->a->precision, [](auto value) { return allow_shared_memory<decltype(value)>(); })) {
         status = make_plans(setup->a, shape, &s->plan);
@@ -402,4 +403,4 @@ spmm_status prepare(const sp_setup *setup, void **state)
 
 } // namespace
 
-SP_KERNEL(panel_staged) = {run, prepare, release, values, sp_kernel_any_k, NULL};
+SP_KERNEL(panel_staged) = {run, prepare, release, NULL, sp_kernel_any_k, NULL};

@@ -4,6 +4,7 @@
  *  with one lane per row. */
 #include <cub/device/device_scan.cuh>
 
+#include "kernels/cuda/cuda_leaves.cuh"
 #include "kernels/cuda/cuda_passes.cuh"
 
 extern "C" {
@@ -130,14 +131,18 @@ template <typename T> struct panel_arrays {
 template <typename T>
 __global__ void __launch_bounds__(THREADS)
     fill_panels(const int64_t *row_start, const int32_t *col, const T *val, int64_t rows,
-                const int32_t *order, int64_t panels, const __grid_constant__ panel_arrays<T> to)
+                const int32_t *order, const int32_t *target, int64_t panels,
+                const __grid_constant__ panel_arrays<T> to)
 {
     const int lane = threadIdx.x % SP_PANEL, shift = lane * SP_TILE_COLUMNS;
     const int64_t padded = (panels + 3) / 4 * 4;
     for (int64_t p = first_item() / SP_PANEL; p < padded; p += grid_size() / SP_PANEL) {
         const int64_t position = p * SP_PANEL + lane;
         cursor c = start_row(row_start, col, rows, order, p < panels ? position : rows);
-        if (to.target && p < panels) to.target[position] = position < rows ? order[position] : INT32_MIN;
+        if (to.target && p < panels) {
+            const int32_t row = position < rows ? order[position] : INT32_MIN;
+            to.target[position] = target && row >= 0 ? target[row] : row;
+        }
         int64_t tile = p < panels ? to.tile_start[p] : 0, value = p < panels ? to.value_start[p] : 0;
         const bool any_order = any_decrease(c, col);
         for (int32_t next = next_column(c, col, any_order); __any_sync(~0u, next != END);) {
@@ -170,6 +175,7 @@ struct panels {
     const sp_matrix *a;
     cudaStream_t stream;
     int32_t *order;       /* order of the rows, in GPU memory; NULL: as in the matrix */
+    sp_cut_rows cut;      /* the matrix and the order after cut_rows() */
     sp_stencil_grid grid; /* the grid from which the order was made; parts = 0: the order has no units */
     int64_t count;
     unsigned long long *sum; /* sums of tiles and of entries */
@@ -200,6 +206,8 @@ spmm_status cluster_for_panels(const sp_matrix *a, int32_t **order)
     static const double MORE = 0.5;
     return sp_cuda_row_order(a, MORE, order);
 }
+
+enum { LEAST = 8 }; /* an order must save at least 1 / LEAST of the tiles */
 
 /** Uses an order if it saves at least 1 / `least` of the tiles. Frees the order that is not used. Waits for
  *  the GPU.
@@ -232,9 +240,10 @@ spmm_status order_grid(const sp_matrix *a, int32_t **order)
  *  saves tiles. */
 spmm_status choose_order(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
-    /* ENOUGH: number of entries per tile at which the rows keep their order; a tile has space for 32. LEAST:
-     * an order must save at least 1 / LEAST of the tiles. */
-    enum { ENOUGH = 16, LEAST = 8 };
+    enum {
+        ENOUGH = 16
+    }; /* number of entries per tile at which the rows keep their order; a tile has space
+                             for 32 */
     spmm_status (*const find[])(const sp_matrix *, int32_t **) = {order_grid, cluster_for_panels};
     TRY(count(s, m, tiles, entries));
     for (int i = 0; i < 2 && !s->order && *entries < *tiles * ENOUGH; i++) {
@@ -362,7 +371,7 @@ spmm_status choose_walk(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entrie
 template <typename T> spmm_status fill(panels *s, sp_matrix *m)
 {
     fill_panels<T><<<blocks_for(s->count * SP_PANEL), THREADS, 0, s->stream>>>(
-        s->a->row_start, s->a->col, (const T *)s->a->val, s->a->rows, s->order, s->count,
+        s->a->row_start, s->a->col, (const T *)s->a->val, s->a->rows, s->order, s->cut.target, s->count,
         {m->row_start, m->tile_start, m->target, m->col, m->mask, (T *)m->val});
     return sp_device_launched("panels");
 }
@@ -391,15 +400,43 @@ spmm_status make_units(const sp_stencil_grid *grid, sp_matrix *m)
     return status;
 }
 
+/** Allocates the arrays of the starts of panels. */
+spmm_status allocate_starts(panels *s, sp_matrix *m)
+{
+    s->count = m->groups = (s->a->rows + SP_PANEL - 1) / SP_PANEL;
+    TRY(allocate(m, SP_ROW_START, &m->row_start, s->count + 1, sizeof *m->row_start));
+    return allocate(m, SP_TILE_START, &m->tile_start, s->count + 1, sizeof *m->tile_start);
+}
+
+/** Cuts the long rows, and counts the tiles. As in choose_order() and choose_walk(), rows and leaves are then
+ *  ordered in clusters or grouped anew, if that saves tiles. */
+spmm_status cut_rows(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
+{
+    TRY(sp_cuda_cut_rows(s->a, s->order, &s->cut, m));
+    sp_device_free(s->order);
+    s->order = s->cut.order;
+    s->cut.order = NULL;
+    s->grid.parts = 0;
+    s->a = &s->cut.a;
+    sp_device_free(m->row_start);
+    sp_device_free(m->tile_start);
+    TRY(allocate_starts(s, m));
+    TRY(count(s, m, tiles, entries));
+    int32_t *clusters;
+    TRY(sp_cuda_cluster_rows(s->a, &clusters));
+    TRY(take_fewer(s, m, clusters, LEAST, tiles, entries));
+    return m->format == SPMM_STAGED ? regroup(s, m, tiles, entries) : SPMM_OK;
+}
+
 /** A function that chooses the order of the rows and counts the tiles: choose_order() or choose_walk(). */
 using order_chooser = spmm_status (*)(panels *, sp_matrix *, int64_t *tiles, int64_t *entries);
 
 spmm_status convert(panels *s, sp_matrix *m, order_chooser choose)
 {
     int64_t tiles = 0, entries = 0;
-    TRY(allocate(m, SP_ROW_START, &m->row_start, s->count + 1, sizeof *m->row_start));
-    TRY(allocate(m, SP_TILE_START, &m->tile_start, s->count + 1, sizeof *m->tile_start));
+    TRY(allocate_starts(s, m));
     TRY(choose(s, m, &tiles, &entries));
+    if (entries < s->a->nnz) TRY(cut_rows(s, m, &tiles, &entries));
     TRY(sum_before(s, m->tile_start));
     TRY(sum_before(s, m->row_start));
     if (s->order) TRY(allocate(m, SP_TARGET, &m->target, s->count * SP_PANEL, sizeof *m->target));
@@ -422,9 +459,8 @@ spmm_status make_panels(const sp_matrix *a, spmm_format format, order_chooser ch
     if (!s.stream) return SPMM_ERR_NO_DEVICE; /* sp_device_stream() has set the message */
     *m = converted(a, format);
     s.a = a;
-    s.count = m->groups = (a->rows + SP_PANEL - 1) / SP_PANEL;
-    cub::DeviceScan::ExclusiveSum(NULL, s.temporary_bytes, m->tile_start, m->tile_start, s.count + 1,
-                                  s.stream);
+    cub::DeviceScan::ExclusiveSum(NULL, s.temporary_bytes, m->tile_start, m->tile_start,
+                                  (a->rows + sp_most_leaves(a->nnz)) / SP_PANEL + 2, s.stream);
     const auto take_all = [&]() {
         s.sum = take<unsigned long long>(&memory, 2);
         s.temporary = take<char>(&memory, (int64_t)s.temporary_bytes);
@@ -435,6 +471,7 @@ spmm_status make_panels(const sp_matrix *a, spmm_format format, order_chooser ch
     if (status == SPMM_OK) status = convert(&s, m, choose);
     arena_close(&memory);
     sp_device_free(s.order);
+    sp_cuda_cut_free(&s.cut);
     if (status != SPMM_OK) sp_matrix_destroy(m);
     return status;
 }

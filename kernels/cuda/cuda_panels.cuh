@@ -13,6 +13,7 @@
 #ifndef SP_CUDA_PANELS_CUH
 #define SP_CUDA_PANELS_CUH
 
+#include "kernels/cuda/cuda_leaves.cuh"
 #include "kernels/cuda/cuda_vector.cuh"
 
 namespace {
@@ -28,11 +29,14 @@ template <typename T> struct panel_args {
     const T *x;
     T *y;
     int64_t ldy;
+    T *leaf; /* the sums of leaves, as for sp_cuda_add_leaves(); NULL: there are none */
+    int64_t leaf_ld;
     uint32_t x_pitch; /* bytes from one row of X to the next */
     int columns;
 };
 
-template <typename T> panel_args<T> panel_args_of(const sp_launch *l)
+/** \param [in] leaf  the sums of leaves; NULL: there are none */
+template <typename T> panel_args<T> panel_args_of(const sp_launch *l, void *leaf)
 {
     panel_args<T> a = vector_args<panel_args, T>(l);
     a.value_start = l->a->row_start;
@@ -41,6 +45,8 @@ template <typename T> panel_args<T> panel_args_of(const sp_launch *l)
     a.mask = l->a->mask;
     a.panels = l->a->groups;
     a.rows = l->a->rows;
+    a.leaf = (T *)leaf;
+    a.leaf_ld = partial_ld(l->x->k);
     return a;
 }
 
@@ -123,12 +129,19 @@ template <int V, int NT> struct panel_sums {
     }
 };
 
-/** Returns the row of Y of row r of a panel; a negative number if there is none. */
+/** Returns the row of Y of row r of a panel, or a.rows plus the number of a leaf; a negative number if there is
+ *  none. */
 template <typename T> __device__ inline int64_t row_of_panel(const panel_args<T> &a, int64_t panel, int r)
 {
     const int64_t position = panel * SP_PANEL + r;
     if (a.target) return __ldg(a.target + position); /* INT32_MIN: there is no row */
     return position < a.rows ? position : -1;
+}
+
+/** Returns the address of a row_of_panel() at the first column: in Y, or in the sums of leaves. */
+template <typename T> __device__ inline T *sums_of_row(const panel_args<T> &a, int64_t row)
+{
+    return row < a.rows ? a.y + row * a.ldy : a.leaf + (row - a.rows) * a.leaf_ld;
 }
 
 /** Computes `count` columns of Y in the rows of a panel, from column `first` on. Adds the entries of each row
@@ -155,7 +168,7 @@ __device__ __noinline__ void sum_entries(const panel_args<T> &a, int64_t panel, 
             }
             val += __popc(m);
         }
-        a.y[row * a.ldy + column] = (T)sum;
+        sums_of_row(a, row)[column] = (T)sum;
     }
 }
 
@@ -175,14 +188,14 @@ __device__ inline void store_panel(const panel_args<T> &a, int64_t panel, int fi
     for (int r = 0; r < 2; r++) {
         const int64_t row = row_of_panel(a, panel, lane % 4 * 2 + r);
         if (row < 0) continue;
+        T *const to = sums_of_row(a, row);
 #pragma unroll
         for (int j = 0; j < NT; j++) {
             pack<T, V> out;
 #pragma unroll
             for (int v = 0; v < V; v++) out.element[v] = (T)sums.of(r, j, v);
             const int column = first + (j * 8 + vector) * V;
-            if (column < a.columns)
-                __stcs((typename vector_of<T, V>::type *)(a.y + row * a.ldy + column), out.vector);
+            if (column < a.columns) __stcs((typename vector_of<T, V>::type *)(to + column), out.vector);
         }
     }
 }

@@ -27,7 +27,8 @@ struct plan_args {
     const int32_t *col;
     const uint32_t *mask;
     int64_t panels;
-    const int32_t *unit_start; /* NULL: all units have the same size */
+    const int32_t *unit_start; /* NULL: the units are equal parts, see unit_begin() */
+    bool even;                 /* parts of equal numbers of panels */
     int units; /* contiguous parts of the panels; sequence s has the units s, s + sequences, .. */
     sp_stage_shape shape;
     int most_steps;
@@ -318,6 +319,26 @@ __device__ inline int plan_step(state &s, const plan_args &a, int64_t first, int
     return count;
 }
 
+/** Returns the first panel of a unit. Without given units, all units have about the same work. The work of a
+ *  panel is the mean of its share of the panels and its share of the tiles. */
+__device__ inline int64_t unit_begin(const plan_args &a, int unit)
+{
+    if (a.unit_start) return a.unit_start[unit];
+    if (a.even) return a.panels * unit / a.units;
+    if (unit == a.units) return a.panels;
+    const double panels = (double)a.panels, tiles = (double)a.tile_start[a.panels],
+                 before = 2.0 * unit / a.units;
+    int64_t low = 0, high = a.panels;
+    while (low < high) {
+        const int64_t mid = (low + high) / 2;
+        if ((double)mid / panels + (double)a.tile_start[mid] / tiles < before)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
 __global__ void __launch_bounds__(PLANNERS, 1) plan_sequences(const __grid_constant__ plan_args a)
 {
     extern __shared__ int4 memory[];
@@ -332,8 +353,7 @@ __global__ void __launch_bounds__(PLANNERS, 1) plan_sequences(const __grid_const
                                           : INT32_MAX; /* slots past the last one are never free */
     }
     for (int u = sequence; u < a.units; u += a.shape.sequences) {
-        const int64_t begin = a.unit_start ? a.unit_start[u] : a.panels * u / a.units,
-                      end = a.unit_start ? a.unit_start[u + 1] : a.panels * (u + 1) / a.units;
+        const int64_t begin = unit_begin(a, u), end = unit_begin(a, u + 1);
         int64_t load = a.tile_start[begin] * COLORS;
         for (int64_t p = begin; p < end; now++) {
             const int count = plan_step(s, a, p, end, now, load, steps + now);
@@ -372,9 +392,9 @@ spmm_status make_plan(const sp_matrix *m, sp_staging *p, int units, plan_sums *s
     TRY(sp_device_alloc((void **)&of_all, sizeof *of_all, "a plan"));
     spmm_status status = sp_device_zero(of_all, sizeof *of_all);
     if (status == SPMM_OK) {
-        const plan_args a = {m->tile_start, m->row_start, m->col,   m->mask,       m->groups,
-                             m->unit_start, units,        p->shape, p->most_steps, p->step,
-                             p->steps,      p->tile,      p->load,  of_all};
+        const plan_args a = {m->tile_start, m->row_start,   m->col,  m->mask,  m->groups,
+                             m->unit_start, m->leaves == 0, units,   p->shape, p->most_steps,
+                             p->step,       p->steps,       p->tile, p->load,  of_all};
         (void)cudaFuncSetAttribute(plan_sequences, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                    sizeof(state));
         plan_sequences<<<p->shape.sequences, PLANNERS, sizeof(state), stream>>>(a);
@@ -402,7 +422,9 @@ spmm_status sp_staging_plan(const sp_matrix *m, const sp_stage_shape *shape, sp_
     const int64_t each = (m->groups + shape->sequences * UNIT / 2) / (shape->sequences * UNIT);
     const int64_t units = m->units > 0 ? m->units : shape->sequences * (each < 1 ? 1 : each),
                   largest = m->units > 0 ? m->unit_groups : (m->groups + units - 1) / units;
-    p->most_steps = (int)(2 * largest * ((units + shape->sequences - 1) / shape->sequences) + 2);
+    p->most_steps = (int)(2 * (m->units > 0 ? largest : 2 * largest + 1) *
+                              ((units + shape->sequences - 1) / shape->sequences) +
+                          2);
     const spmm_status status = make_plan(m, p, (int)units, &sums);
     if (status == SPMM_OK && !sums.failed)
         *plan = p;

@@ -25,6 +25,19 @@ SP_SUITS(csr_clustered)
     return sp_is_scattered(q) && q->row_bytes >= 128 && q->x_bytes >= 8e6 ? SP_SUITS_TRIAL : SP_SUITS_LAST;
 }
 
+/** Share of the entries in long rows from which panels of leaves are worth a trial, with as many products as
+ *  repay it. They take 0.5 to 0.9 of the time of the next kernel in 6 of 10 such matrices
+ *  (bench/records/2026-11-30-long-rows-H200.csv); which ones, no feature tells. */
+static int has_leaves(const sp_question *q) { return q->in_long_rows >= 0.6 && q->products >= 130; }
+
+/** Joins a trial for leaves if rows of X are too short for panel_staged. */
+SP_SUITS(panel_mma)
+{
+    (void)why, (void)n;
+    return has_leaves(q) && q->row_bytes >= 128 && q->row_bytes < SP_STAGED_BYTES ? SP_SUITS_JOIN
+                                                                                  : SP_SUITS_TRIAL;
+}
+
 /** For rows of X of one or several whole tiles, and 130 or more products, which repay the milliseconds of the
  *  set-up. Where the last tile is mostly padding, so that 1.25 times as many columns are computed as X has,
  *  panel_staged was the fastest kernel in only 1 of 11 cases (bench/records/HISTORY.md). */
@@ -33,5 +46,5 @@ SP_SUITS(panel_staged)
     const double tiles = q->row_bytes / SP_STAGED_BYTES;
     (void)why, (void)n;
     if (q->f->unstaged > 0 || tiles < 1 || tiles > SP_STAGED_TILES || q->products < 130) return SP_SUITS_NOT;
-    return ceil(tiles) / tiles > 1.25 ? SP_SUITS_LAST : SP_SUITS_TRIAL;
+    return ceil(tiles) / tiles > 1.25 ? SP_SUITS_LAST : has_leaves(q) ? SP_SUITS_JOIN : SP_SUITS_TRIAL;
 }

@@ -50,10 +50,10 @@ spmm_status sp_matrix_create(const spmm_csr *block, spmm_format format, spmm_dev
 {
     spmm_status status;
     const sp_format *const rules = sp_formats[format == SPMM_FORMAT_AUTO ? SPMM_CSR : format];
-    if (space == SPMM_CUDA && rules->convert_on_gpu) {
+    if (!rules->convert || (space == SPMM_CUDA && rules->convert_on_gpu)) {
         status = create_on_gpu(block, rules, k, m);
         /* if the GPU does not have enough memory for both formats, convert on the host */
-        if (status != SPMM_ERR_MEMORY) return status;
+        if (status != SPMM_ERR_MEMORY || !rules->convert) return status;
     }
     *m = (sp_matrix){.format = format == SPMM_FORMAT_AUTO ? SPMM_CSR : format,
                      .precision = block->precision,

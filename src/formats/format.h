@@ -13,7 +13,7 @@ typedef struct sp_row_range {
 
 /** The operations of a format. */
 typedef struct sp_format {
-    /** Converts a CSR block in host memory. Local.
+    /** Converts a CSR block in host memory; NULL: only convert_on_gpu() is available. Local.
      *  \param [in]     ell_limit, k, threads  as in sp_matrix_create()
      *  \param [in,out] m  on entry, its format, its precision and the sizes of the block are set; the
      *                     function sets the arrays (sp_matrix_alloc()) and the other numbers. The caller

@@ -26,6 +26,7 @@ static const array_row arrays[SP_ARRAYS] = {
     [SP_PACKED] = {offsetof(sp_matrix, segment), sizeof(sp_segment), "segments of long rows"},
     [SP_TILE_START] = {offsetof(sp_matrix, tile_start), sizeof(int64_t), "panels' tiles"},
     [SP_MASK] = {offsetof(sp_matrix, mask), sizeof(uint32_t), "tiles' masks"},
+    [SP_LEAF_LIST] = {offsetof(sp_matrix, leaf), sizeof(sp_leaves), "leaves of long rows"},
     [SP_UNIT_START] = {offsetof(sp_matrix, unit_start), sizeof(int32_t), "units of panels"},
 };
 

@@ -36,6 +36,13 @@ typedef struct sp_segment {
     int32_t chain;  /**< the `chain` of its section */
 } sp_segment;
 
+/** A long row of panels (summation.h), whose leaves are rows of panels. */
+typedef struct sp_leaves {
+    int32_t row;     /**< row of Y */
+    int32_t leaf;    /**< number of leaves before those of the row */
+    int32_t section; /**< number of sections before those of the row */
+} sp_leaves;
+
 enum { SP_BORROWED = 1, SP_BORROWED_VALUES = 2 }; /**< values of sp_matrix.borrowed other than 0 */
 
 /** The arrays that a format may have; sp_matrix contains a pointer to each array, and the array's size. */
@@ -51,6 +58,7 @@ typedef enum sp_array {
     SP_TILE_START,
     SP_MASK,
     SP_UNIT_START,
+    SP_LEAF_LIST,
     SP_ARRAYS
 } sp_array;
 
@@ -79,8 +87,12 @@ typedef enum sp_array {
  *                  col[4t .. 4t+3]
  *                  (the last tile of a panel repeats its last column). Bit 4*row + column of mask[t] is set
  *                  if the tile has that entry. The values of panel p are stored tile by tile, within a tile
- *                  in the order of the bits, beginning at val[row_start[p]]. Rows of more than SP_CHAIN
- *                  entries are empty in their panel; row_start, tile_start [groups+1].
+ *                  in the order of the bits, beginning at val[row_start[p]]. row_start,
+ *                  tile_start [groups+1]. Rows of more than SP_CHAIN entries are cut into leaves, which are rows
+ *                  of panels: target is the number of rows of Y plus the number of the leaf. leaf lists the long
+ *                  rows; one element follows with the numbers of all leaves and sections. Pack p contains the
+ *                  long rows [pack[p], pack[p+1]), whose first sections are [SP_SECTIONS*p, SP_SECTIONS*(p+1));
+ *                  pack [packs+1].
  *  SPMM_STAGED     as SPMM_PANEL, with rows in an order in which consecutive rows need the same rows of X,
  *                  for a kernel that keeps rows of X in shared memory. If the order is that of a grid, the
  *                  matrix has units: one thread block processes the panels [unit_start[u], unit_start[u+1])
@@ -95,9 +107,10 @@ typedef struct sp_matrix {
     int64_t rows, cols, nnz;
     int64_t width;       /**< SPMM_ELL: number of entries of the longest row; other formats: 0 */
     int64_t groups;      /**< SPMM_SELL: number of slices; SPMM_PANEL, _STAGED: number of panels; others: 0 */
-    int64_t sections;    /**< SPMM_SELL: number of sections of long rows */
+    int64_t sections;    /**< SPMM_SELL, _PANEL, _STAGED: number of sections of long rows */
     int64_t partials;    /**< SPMM_SELL: number of sections of rows that have several sections */
-    int64_t packs;       /**< SPMM_SELL: number of packs of sections */
+    int64_t packs;       /**< SPMM_SELL: number of packs of sections; SPMM_PANEL, _STAGED: of long rows */
+    int64_t leaves;      /**< SPMM_PANEL, _STAGED: number of leaves of long rows */
     int64_t units;       /**< SPMM_STAGED: number of units; 0: a block may process any consecutive panels */
     int64_t unit_groups; /**< SPMM_STAGED: number of panels of the largest unit */
     int64_t *row_start;  /**< index in val of the start of each row, slice or panel; SPMM_ELL: NULL */
@@ -109,11 +122,13 @@ typedef struct sp_matrix {
                               of a panel, INT32_MIN after the last row; NULL: rows are in the order of Y */
     /* The next three arrays are NULL in a matrix without sections. */
     sp_section *section; /**< SPMM_SELL: the sections of long rows; rows of several sections come first */
-    int32_t *pack;       /**< SPMM_SELL: [packs+1] the first section of each pack */
+    int32_t *pack;       /**< SPMM_SELL: [packs+1] the first section of each pack; SPMM_PANEL, _STAGED: the
+                              first long row */
     sp_segment *segment; /**< SPMM_SELL: [packs*SP_SEGMENTS] the segments of each pack */
     int64_t *tile_start; /**< SPMM_PANEL, _STAGED: first tile of each panel */
     uint32_t *mask;      /**< SPMM_PANEL, _STAGED: bit set of the stored entries of each tile */
     int32_t *unit_start; /**< SPMM_STAGED: first panel of each unit; NULL without units */
+    sp_leaves *leaf;     /**< SPMM_PANEL, _STAGED: the leaves of each long row; NULL without long rows */
     int64_t bytes[SP_ARRAYS]; /**< sizes of the arrays, padding included; 0 for arrays that the format does
                                    not have */
 } sp_matrix;

@@ -2,7 +2,9 @@
 #ifndef SP_PANEL_H
 #define SP_PANEL_H
 
+#include "base/search.h"
 #include "formats/matrix.h"
+#include "formats/summation.h"
 
 enum {
     SP_STAGED_BYTES = 256, /**< size in bytes of a tile of columns of X: the part of each row of X that a
@@ -12,13 +14,36 @@ enum {
                                 use the kernel panel_mma */
 };
 
+/** Sets [*begin, *end) to the entries of row i of a sampled panel: those of a short row, or one leaf of a long
+ *  row. In the first long row of the panel, this is any leaf; in the others, it is the leaf at the same column.
+ *  Local.
+ *  \param [in,out] column  a column of the leaf of the first long row; -1 before that row */
+SP_HOST_DEVICE static inline void sp_sampled_part(const int64_t *irp, const int32_t *ja, int64_t i,
+                                                  int64_t panel, int32_t *column, int64_t *begin,
+                                                  int64_t *end)
+{
+    const int64_t first = irp[i], length = irp[i + 1] - first;
+    *begin = first;
+    *end = first + length;
+    if (length <= SP_CHAIN) return;
+    int64_t e = (int64_t)((uint64_t)length * (uint32_t)((uint32_t)panel * 2654435769u) >> 32);
+    if (*column < 0)
+        *column = ja[first + e];
+    else
+        e = sp_lower_bound_i32(ja, first, first + length - 1, *column) - first;
+    *begin += e / SP_LEAF * SP_LEAF;
+    if (*begin + SP_LEAF < *end) *end = *begin + SP_LEAF;
+}
+
 /** Estimates the number of distinct columns per panel, summed over all panels of the block `a`, from up to
- *  `samples` panels spread evenly over the block. nnz divided by this sum is the mean number of entries of a
- *  panel that use the same row of X. Uses `threads` threads. Local. */
+ *  `samples` panels of consecutive rows spread evenly over the block. Of long rows, a panel contains leaves.
+ *  nnz divided by this sum is the mean number of entries of a panel that use the same row of X. Uses `threads`
+ *  threads. Local. */
 double sp_panel_columns(const spmm_csr *a, int64_t samples, int threads);
 
 /** Converts a CSR matrix to SPMM_PANEL, with the rows in the order of sp_cuda_cluster_rows() if rows of a
- *  panel then share more columns. Local; complete on return.
+ *  panel then share more columns. Leaves of long rows follow the rows, in the order of their columns, or are in
+ *  clusters with them. Local; complete on return.
  *  \param [in]  a  SPMM_CSR in GPU memory; the caller keeps it
  *  \param [in]  k  not used
  *  \param [out] m  in GPU memory; the caller destroys it; zeroed on failure

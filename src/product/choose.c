@@ -44,15 +44,18 @@ static void choose_append(choice *c, const sp_kernel *kernel, sp_suitability lea
     c->list[c->count++] = kernel;
 }
 
-/** Appends the kernels that are found by their conditions alone, as choose_append() does, until the list has
- *  `most`. \return how many were appended */
+/** Appends the kernels that are found by their conditions, as choose_append() does, until the list has `most`:
+ *  those that are found by conditions alone, and those that a tree lists, too, if they are to join a trial.
+ *  \return how many were appended */
 static int append_by_rule(choice *c, sp_suitability least, int most)
 {
     const int before = c->count;
     int count;
     const sp_kernel *const kernels = sp_kernels(&count);
     for (int i = 0; i < count && c->count < most; i++)
-        if (kernels[i].chosen == SP_AUTO_RULE) choose_append(c, &kernels[i], least);
+        if (kernels[i].chosen == SP_AUTO_RULE ||
+            (kernels[i].chosen == SP_AUTO_BOTH && least == SP_SUITS_TRIAL))
+            choose_append(c, &kernels[i], kernels[i].chosen == SP_AUTO_RULE ? least : SP_SUITS_JOIN);
     return c->count - before;
 }
 

@@ -55,7 +55,7 @@ enum { SP_TRIED = 3 };
  *  \param [out] list    in static storage, all different
  *  \param [out] why     why the first kernel is expected to be the fastest, in a few words; may be NULL
  *  \param [in]  n       size of the buffer `why` in bytes
- *  \return the number of kernels in `list`, with `all` 0 at most SP_TRIED + 1; 0: no kernel supports that
+ *  \return the number of kernels in `list`, with `all` 0 at most SP_TRIED + 2; 0: no kernel supports that
  *          device and format */
 int sp_order_kernels(const sp_features *f, int64_t k, int64_t products, spmm_precision precision,
                      spmm_device device, spmm_format format, int all,

@@ -23,11 +23,11 @@ struct DeviceScan {
     static cudaError_t ExclusiveSum(void *temporary, size_t &bytes, const T *in, T *out, N n,
                                     cudaStream_t = nullptr)
     {
-        T sum = 0;
+        T sum{};
         for (N i = 0; !asks_bytes(temporary, bytes) && i < n; i++) {
             const T next = in[i];
             out[i] = sum;
-            sum += next;
+            sum = sum + next;
         }
         return cudaSuccess;
     }
