@@ -1,5 +1,5 @@
-/* Sliced ELLPACK contains the matrix from which it was made, each entry once and in place; columns of panels are
- * counted. Panels are made on GPUs (test_gpu_lists). */
+/* Sliced ELLPACK contains the matrix from which it was made, each entry once and in place; columns of panels
+ * are counted. Panels are made on GPUs (test_gpu_lists). */
 #include "test.h"
 
 #include "base/memory.h"

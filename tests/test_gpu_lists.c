@@ -1,5 +1,5 @@
-/* Work lists, orders of rows and sliced ELLPACK that are made on the GPU equal those that are made on the host;
- * panels contain the matrix, each entry once and in place. limit: 300 */
+/* Work lists, orders of rows and sliced ELLPACK that are made on the GPU equal those that are made on the
+ * host; panels contain the matrix, each entry once and in place. limit: 300 */
 #include "test.h"
 
 #include <stdlib.h>
@@ -109,8 +109,8 @@ typedef struct panel_row {
     int seen;
 } panel_row;
 
-/** Lists the rows of A as rows of panels: element i is row i, the leaves follow. Checks the list of the long rows
- *  and the packs of m. */
+/** Lists the rows of A as rows of panels: element i is row i, the leaves follow. Checks the list of the long
+ *  rows and the packs of m. */
 static panel_row *rows_of_panels(const spmm_csr *a, const sp_matrix *m)
 {
     panel_row *const rows = calloc((size_t)(a->rows + m->leaves + 1), sizeof *rows);
@@ -122,7 +122,7 @@ static panel_row *rows_of_panels(const spmm_csr *a, const sp_matrix *m)
         rows[i] = (panel_row){begin, a->irp[i + 1], length > SP_CHAIN};
         if (length <= SP_CHAIN) continue;
         CHECK(leaf[longs].row == i && leaf[longs].leaf == leaves && leaf[longs].section == sections);
-        for (; packs * SP_SECTIONS <= sections; packs++) CHECK_INT(pack[packs], longs);
+        for (; packs * SP_LEAF_PACK <= sections; packs++) CHECK_INT(pack[packs], longs);
         for (int64_t e = begin; e < a->irp[i + 1]; e += SP_LEAF, leaves++) {
             const int64_t end = e + SP_LEAF;
             if (leaves < m->leaves)
@@ -132,7 +132,7 @@ static panel_row *rows_of_panels(const spmm_csr *a, const sp_matrix *m)
         longs++;
     }
     CHECK_INT(leaves, m->leaves);
-    CHECK_INT(m->packs, (sections + SP_SECTIONS - 1) / SP_SECTIONS);
+    CHECK_INT(m->packs, (sections + SP_LEAF_PACK - 1) / SP_LEAF_PACK);
     if (longs > 0) {
         CHECK(leaf[longs].leaf == leaves && leaf[longs].section == sections);
         for (; packs <= m->packs; packs++) CHECK_INT(pack[packs], longs);

@@ -71,8 +71,8 @@ __global__ void __launch_bounds__(THREADS)
 {
     for (int64_t r = blockIdx.x; r <= long_rows; r += gridDim.x) {
         const sp_leaves own = to.leaf[r];
-        const int64_t from = r == 0 ? 0 : to.leaf[r - 1].section / SP_SECTIONS + 1;
-        const int64_t last = r == long_rows ? packs : own.section / SP_SECTIONS;
+        const int64_t from = r == 0 ? 0 : to.leaf[r - 1].section / SP_LEAF_PACK + 1;
+        const int64_t last = r == long_rows ? packs : own.section / SP_LEAF_PACK;
         for (int64_t p = from + threadIdx.x; p <= last; p += THREADS) pack[p] = (int32_t)r;
         if (r == long_rows) continue;
         const int64_t begin = row_start[own.row], end = row_start[own.row + 1],
@@ -118,7 +118,7 @@ spmm_status cut(const sp_matrix *a, const int32_t *order, cut_memory *t, cudaStr
     cub::DeviceScan::ExclusiveSum(t->temporary, t->bytes, t->before, t->before, a->rows + 1, stream);
     TRY(sp_device_launched("cut of long rows"));
     TRY(sp_device_download(&all, t->before + a->rows, sizeof all));
-    m->packs = (all.sections - 1) / SP_SECTIONS + 1;
+    m->packs = (all.sections - 1) / SP_LEAF_PACK + 1;
     c->a.rows = a->rows - all.rows + all.leaves;
     m->leaves = all.leaves;
     m->sections = all.sections;
@@ -196,8 +196,8 @@ template <typename T> struct leaf_args {
     int columns;
 };
 
-/** Returns, in the first VECTORS lanes of a warp, the sum of a section: of `count` leaves, `stride` apart. Each
- *  lane sums every QUARTERS-th segment of a vector. All lanes must call it.
+/** Returns, in the first VECTORS lanes of a warp, the sum of a section: of `count` leaves, `stride` apart.
+ *  Each lane sums every QUARTERS-th segment of a vector. All lanes must call it.
  *  \param [in] leaf  this lane's vector of the first leaf */
 template <typename X> __device__ inline X sum_of_section(const X *leaf, int64_t stride, int count)
 {
@@ -224,14 +224,14 @@ template <typename X> __device__ inline X sum_of_section(const X *leaf, int64_t 
     return section;
 }
 
-/** Adds the leaves of the long rows of a pack, one block per pack and per tile of VECTORS vectors of V columns.
- *  Its warps, SECTIONS or as many as there are sections, sum a section each at a time. Then threads of the first
- *  warps, one per row and vector, add the sections to the sums of the rows. */
+/** Adds the leaves of the long rows of a pack, one block per pack and per tile of VECTORS vectors of V
+ *  columns. Its warps, at most SECTIONS, sum a section each at a time. Then threads of the first warps, one
+ *  per row and vector, add the sections to the sums of the rows. */
 template <typename T, int V>
 __global__ void __launch_bounds__(ADDERS) add_leaves(const __grid_constant__ leaf_args<T> a)
 {
     using X = typename vector_of<T, V>::type;
-    __shared__ sp_leaves row[SECTIONS + 1];
+    __shared__ sp_leaves row[SP_LEAF_PACK + 1];
     __shared__ X sections[SECTIONS][VECTORS];
     const int first = a.pack[blockIdx.x], rows = a.pack[blockIdx.x + 1] - first, lane = threadIdx.x % WARP,
               warps = blockDim.x / WARP;
@@ -286,7 +286,10 @@ template <typename T> void launch_adding(const sp_launch *l, const void *sums, c
     a.y = (T *)l->y->data;
     a.ldy = l->y->ld;
     a.columns = (int)l->x->k;
-    const unsigned warps = (unsigned)min(l->a->sections, (int64_t)SECTIONS);
+    /* as many as a pack has sections if the last row of the pack has as many as rows have on average */
+    const int64_t rows = l->a->bytes[SP_LEAF_LIST] / (int64_t)sizeof *l->a->leaf - 1;
+    const unsigned warps = (unsigned)min(min(SP_LEAF_PACK + l->a->sections / rows, l->a->sections),
+                                         (int64_t)SECTIONS);
     launch_vectors(l, a, [=](leaf_args<T> rest, auto V) {
         const int tiles = min((rest.columns - 1) / (VECTORS * V) + 1, MAX_TILES);
         rest.sums += rest.y - (T *)l->y->data;

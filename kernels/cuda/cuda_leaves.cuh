@@ -1,6 +1,6 @@
-/** Leaves of long rows (summation.h) as rows of panels. Leaves of different rows share columns, so that a panel
- *  fetches a row of X once for all of them. The rows are cut when the panels are made. A product stores the
- *  sums of the leaves in memory, and a second kernel adds them. */
+/** Leaves of long rows (summation.h) as rows of panels. Leaves of different rows share columns, so that a
+ *  panel fetches a row of X once for all of them. The rows are cut when the panels are made. A product stores
+ *  the sums of the leaves in memory, and a second kernel adds them. */
 #ifndef SP_CUDA_LEAVES_CUH
 #define SP_CUDA_LEAVES_CUH
 

@@ -16,7 +16,7 @@ struct sp_work_lists {
     sp_sections long_rows; /* in GPU memory; arrays that the matrix contains are NULL here */
     void *partial;         /* [partials x partial_ld(k)]: the sum of section i is in row i */
     unsigned *counter;     /* one counter per sum in `partial`; zero between products */
-    void *leaf; /* only for panels: [leaves x partial_ld(k)] the sums of the leaves of long rows; NULL: none */
+    void *leaf; /* only for panels: [leaves x partial_ld(k)] the sums of the leaves of long rows, or NULL */
     void *common;    /* from sp_cuda_find_common(); NULL: the values were not examined */
     int equal;       /* 1: the values are all equal */
     int wide;        /* 0: values are f64, f32 represents all of them exactly, and `narrow`, if not NULL,

@@ -408,8 +408,8 @@ spmm_status allocate_starts(panels *s, sp_matrix *m)
     return allocate(m, SP_TILE_START, &m->tile_start, s->count + 1, sizeof *m->tile_start);
 }
 
-/** Cuts the long rows, and counts the tiles. As in choose_order() and choose_walk(), rows and leaves are then
- *  ordered in clusters or grouped anew, if that saves tiles. */
+/** Cuts the long rows, and counts the tiles. Rows and leaves are then ordered in clusters, and grouped anew,
+ *  if that saves tiles. */
 spmm_status cut_rows(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
     TRY(sp_cuda_cut_rows(s->a, s->order, &s->cut, m));
@@ -425,7 +425,7 @@ spmm_status cut_rows(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
     int32_t *clusters;
     TRY(sp_cuda_cluster_rows(s->a, &clusters));
     TRY(take_fewer(s, m, clusters, LEAST, tiles, entries));
-    return m->format == SPMM_STAGED ? regroup(s, m, tiles, entries) : SPMM_OK;
+    return regroup(s, m, tiles, entries);
 }
 
 /** A function that chooses the order of the rows and counts the tiles: choose_order() or choose_walk(). */

@@ -129,8 +129,8 @@ template <int V, int NT> struct panel_sums {
     }
 };
 
-/** Returns the row of Y of row r of a panel, or a.rows plus the number of a leaf; a negative number if there is
- *  none. */
+/** Returns the row of Y of row r of a panel, or a.rows plus the number of a leaf; a negative number if there
+ *  is none. */
 template <typename T> __device__ inline int64_t row_of_panel(const panel_args<T> &a, int64_t panel, int r)
 {
     const int64_t position = panel * SP_PANEL + r;

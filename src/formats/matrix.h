@@ -12,6 +12,7 @@ enum {
     SP_SLICE = 32,       /**< rows per slice of SPMM_SELL: as many as a warp has lanes */
     SP_PANEL = 8,        /**< rows per panel of SPMM_PANEL: the rows of an FP64 tensor-core operand */
     SP_TILE_COLUMNS = 4, /**< columns per tile of SPMM_PANEL: the columns of an FP64 tensor-core operand */
+    SP_LEAF_PACK = 8,    /**< sections per pack of long rows of SPMM_PANEL */
     SP_PANEL_PADDING = 4 /**< elements of val of SPMM_PANEL past the last value: 16 bytes, because a GPU
                               copies values to shared memory in units of 16 bytes */
 };
@@ -84,15 +85,14 @@ typedef enum sp_array {
  *                  the order in which the columns occur in every row; if rows contradict each other, some
  *                  columns are listed several times. The list is cut into tiles of SP_TILE_COLUMNS columns.
  *                  Panel p has the tiles [tile_start[p], tile_start[p+1]). The columns of tile t are
- *                  col[4t .. 4t+3]
- *                  (the last tile of a panel repeats its last column). Bit 4*row + column of mask[t] is set
- *                  if the tile has that entry. The values of panel p are stored tile by tile, within a tile
- *                  in the order of the bits, beginning at val[row_start[p]]. row_start,
- *                  tile_start [groups+1]. Rows of more than SP_CHAIN entries are cut into leaves, which are rows
- *                  of panels: target is the number of rows of Y plus the number of the leaf. leaf lists the long
- *                  rows; one element follows with the numbers of all leaves and sections. Pack p contains the
- *                  long rows [pack[p], pack[p+1]), whose first sections are [SP_SECTIONS*p, SP_SECTIONS*(p+1));
- *                  pack [packs+1].
+ *                  col[4t .. 4t+3] (the last tile of a panel repeats its last column). Bit 4*row + column of
+ *                  mask[t] is set if the tile has that entry. The values of panel p are stored tile by tile,
+ *                  within a tile in the order of the bits, beginning at val[row_start[p]]; row_start,
+ *                  tile_start [groups+1]. Rows of more than SP_CHAIN entries are cut into leaves, which are
+ *                  rows of panels: their target is the number of rows of Y plus the number of the leaf. leaf
+ *                  lists the long rows; one more element has the numbers of all leaves and sections. Pack p
+ *                  contains the long rows [pack[p], pack[p+1]), whose first sections are [SP_LEAF_PACK*p,
+ *                  SP_LEAF_PACK*(p+1)); pack [packs+1].
  *  SPMM_STAGED     as SPMM_PANEL, with rows in an order in which consecutive rows need the same rows of X,
  *                  for a kernel that keeps rows of X in shared memory. If the order is that of a grid, the
  *                  matrix has units: one thread block processes the panels [unit_start[u], unit_start[u+1])

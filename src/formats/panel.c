@@ -1,4 +1,5 @@
-/** Estimates the numbers of columns of row panels. Panels are made on the GPU alone (kernels/cuda/cuda_panels.cu). */
+/** Estimates the numbers of columns of row panels, which are made on GPUs alone
+ *  (kernels/cuda/cuda_panels.cu). */
 #include "formats/panel.h"
 
 #include <stddef.h>
