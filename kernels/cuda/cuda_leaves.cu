@@ -184,51 +184,46 @@ template <typename X> __device__ inline X from_lane(X x, int lane)
     return w.whole;
 }
 
-/* A block adds VECTORS vectors of columns; each of its warps sums a section at a time. */
-enum { VECTORS = 8, SECTIONS = SP_SECTIONS, ADDERS = SECTIONS * WARP, QUARTERS = WARP / VECTORS };
+/* A block adds VECTORS vectors of columns. Each of its warps, at most SECTIONS, sums a section at a time. */
+enum { VECTORS = WARP / SP_SEGMENTS, SECTIONS = SP_SECTIONS };
 
 template <typename T> struct leaf_args {
     const sp_leaves *leaf;
     const int32_t *pack;
     const T *x, *sums;
     T *y, *partial; /* x and partial are not used */
-    int64_t ldy, ld;
+    int64_t ldy;
+    uint32_t pitch; /* bytes from one row of sums to the next */
     int columns;
 };
 
-/** Returns, in the first VECTORS lanes of a warp, the sum of a section: of `count` leaves, `stride` apart.
- *  Each lane sums every QUARTERS-th segment of a vector. All lanes must call it.
+/** Returns, in the first VECTORS lanes of a warp, the sum of a section: of `count` leaves, `pitch` bytes
+ *  apart. Each lane sums a segment of a vector. All lanes must call it.
  *  \param [in] leaf  this lane's vector of the first leaf */
-template <typename X> __device__ inline X sum_of_section(const X *leaf, int64_t stride, int count)
+template <typename X> __device__ inline X sum_of_section(const char *leaf, uint32_t pitch, int count)
 {
-    constexpr int EACH = SP_SEGMENTS / QUARTERS;
-    const int quarter = threadIdx.x % WARP / VECTORS;
-    X loaded[EACH][SP_LEAVES];
+    const int first = threadIdx.x % WARP / VECTORS * SP_LEAVES;
+    X loaded[SP_LEAVES];
 #pragma unroll
-    for (int e = 0; e < EACH; e++)
+    for (int i = 0; i < SP_LEAVES; i++)
+        loaded[i] = __ldcs((const X *)row_of(leaf, min(first + i, count - 1), pitch));
 #pragma unroll
-        for (int j = 0; j < SP_LEAVES; j++)
-            loaded[e][j] = __ldcs(leaf + min((quarter + e * QUARTERS) * SP_LEAVES + j, count - 1) * stride);
-    asm volatile("" ::: "memory"); /* all loads are in flight together: none moves to its use */
-#pragma unroll
-    for (int e = 0; e < EACH; e++)
-#pragma unroll
-        for (int j = 1; j < SP_LEAVES; j++)
-            if ((quarter + e * QUARTERS) * SP_LEAVES + j < count) add(loaded[e][0], loaded[e][j]);
-    X section = loaded[0][0];
+    for (int i = 1; i < SP_LEAVES; i++)
+        if (first + i < count) add(loaded[0], loaded[i]);
+    X section = loaded[0];
 #pragma unroll
     for (int i = 1; i < SP_SEGMENTS; i++) {
-        const X segment = from_lane(loaded[i / QUARTERS][0], threadIdx.x % VECTORS + i % QUARTERS * VECTORS);
+        const X segment = from_lane(loaded[0], threadIdx.x % VECTORS + i * VECTORS);
         if (i * SP_LEAVES < count) add(section, segment);
     }
     return section;
 }
 
 /** Adds the leaves of the long rows of a pack, one block per pack and per tile of VECTORS vectors of V
- *  columns. Its warps, at most SECTIONS, sum a section each at a time. Then threads of the first warps, one
- *  per row and vector, add the sections to the sums of the rows. */
+ *  columns. Its warps sum a section each at a time. Then threads of the first warps, one per row and vector,
+ *  add the sections to the sums of the rows. */
 template <typename T, int V>
-__global__ void __launch_bounds__(ADDERS) add_leaves(const __grid_constant__ leaf_args<T> a)
+__global__ void __launch_bounds__(SECTIONS *WARP) add_leaves(const __grid_constant__ leaf_args<T> a)
 {
     using X = typename vector_of<T, V>::type;
     __shared__ sp_leaves row[SP_LEAF_PACK + 1];
@@ -241,8 +236,7 @@ __global__ void __launch_bounds__(ADDERS) add_leaves(const __grid_constant__ lea
     wait_for_previous();
     const int v = threadIdx.x % VECTORS, mine = threadIdx.x / VECTORS,
               column = (blockIdx.y * VECTORS + v) * V;
-    const X *const leaf = (const X *)(a.sums + (column < a.columns ? column : 0));
-    const int64_t stride = a.ld / V;
+    const char *const leaf = (const char *)(a.sums + (column < a.columns ? column : 0));
     X part{}, sum{};
     for (int now = row[0].section; now < row[rows].section; now += warps) {
         const int section = now + threadIdx.x / WARP;
@@ -250,8 +244,8 @@ __global__ void __launch_bounds__(ADDERS) add_leaves(const __grid_constant__ lea
             const int r = __popc(
                 __ballot_sync(ALL_LANES, lane < rows - 1 && row[lane + 1].section <= section));
             const int from = row[r].leaf + (section - row[r].section) * (SP_SECTION / SP_LEAF);
-            const X found = sum_of_section(leaf + from * stride, stride,
-                                           min(row[r + 1].leaf - from, SP_SECTION / SP_LEAF));
+            const X found = sum_of_section<X>(row_of(leaf, from, a.pitch), a.pitch,
+                                              min(row[r + 1].leaf - from, SP_SECTION / SP_LEAF));
             if (lane < VECTORS) sections[section - now][v] = found;
         }
         __syncthreads();
@@ -282,7 +276,7 @@ template <typename T> void launch_adding(const sp_launch *l, const void *sums, c
 {
     leaf_args<T> a = {l->a->leaf, l->a->pack};
     a.sums = (const T *)sums;
-    a.ld = partial_ld(l->x->k);
+    a.pitch = (uint32_t)(partial_ld(l->x->k) * (int64_t)sizeof(T));
     a.y = (T *)l->y->data;
     a.ldy = l->y->ld;
     a.columns = (int)l->x->k;
