@@ -1,14 +1,13 @@
-/** Cuts long rows into leaves, and adds the sums of leaves (cuda_leaves.cuh). */
-#include "kernels/cuda/cuda_leaves.cuh"
-
+/** Cuts long rows into leaves, which become rows of panels when these are made, and adds the sums of leaves,
+ *  which products with panels store in memory. */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
+#include "kernels/cuda/cuda_panels.cuh"
 #include "kernels/cuda/cuda_passes.cuh"
-#include "kernels/cuda/cuda_vector.cuh"
 
 extern "C" {
-#include "formats/summation.h"
+#include "formats/panel.h"
 }
 
 namespace {

@@ -4,7 +4,6 @@
  *  with one lane per row. */
 #include <cub/device/device_scan.cuh>
 
-#include "kernels/cuda/cuda_leaves.cuh"
 #include "kernels/cuda/cuda_passes.cuh"
 
 extern "C" {

@@ -13,8 +13,17 @@
 #ifndef SP_CUDA_PANELS_CUH
 #define SP_CUDA_PANELS_CUH
 
-#include "kernels/cuda/cuda_leaves.cuh"
 #include "kernels/cuda/cuda_vector.cuh"
+
+/** Allocates memory for the sums of leaves, with setup->most columns; none without leaves. Local.
+ *  \param [out] sums  the caller frees it with sp_device_free(); NULL on failure, and without leaves
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _NO_DEVICE, _DEVICE */
+spmm_status sp_cuda_leaf_sums(const sp_setup *setup, void **sums);
+
+/** Queues the addition of the sums of leaves, which stores the long rows of Y. Does nothing if the matrix has
+ *  none. Local.
+ *  \param [in] sums  [leaves x partial_ld(k)] in GPU memory */
+void sp_cuda_add_leaves(const sp_launch *l, const void *sums, cudaStream_t stream);
 
 namespace {
 

@@ -25,17 +25,18 @@ SP_SUITS(csr_clustered)
     return sp_is_scattered(q) && q->row_bytes >= 128 && q->x_bytes >= 8e6 ? SP_SUITS_TRIAL : SP_SUITS_LAST;
 }
 
-/** Share of the entries in long rows from which panels of leaves are worth a trial, with as many products as
- *  repay it. They take 0.5 to 0.9 of the time of the next kernel in 6 of 10 such matrices
- *  (bench/records/2026-11-30-long-rows-H200.csv); which ones, no feature tells. */
+/** Returns 1 if panels of leaves are worth a trial: with most entries in long rows, and as many products as
+ *  repay it. From 32 columns in f64 on, they were the fastest in 16 of 25 such matrices, by up to 1.9. No
+ *  feature tells in which; with fewer entries in long rows, they were in none
+ *  (bench/records/2026-11-30-long-rows-H200.csv.gz). */
 static int has_leaves(const sp_question *q) { return q->in_long_rows >= 0.6 && q->products >= 130; }
 
 /** Joins a trial for leaves if rows of X are too short for panel_staged. */
 SP_SUITS(panel_mma)
 {
     (void)why, (void)n;
-    return has_leaves(q) && q->row_bytes >= 128 && q->row_bytes < SP_STAGED_BYTES ? SP_SUITS_JOIN
-                                                                                  : SP_SUITS_TRIAL;
+    const int between = q->row_bytes >= 32 && q->row_bytes < SP_STAGED_BYTES;
+    return between && has_leaves(q) ? SP_SUITS_JOIN : SP_SUITS_TRIAL;
 }
 
 /** For rows of X of one or several whole tiles, and 130 or more products, which repay the milliseconds of the

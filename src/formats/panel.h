@@ -59,6 +59,29 @@ spmm_status sp_cuda_panels(const sp_matrix *a, int64_t k, sp_matrix *m);
  *  \return SPMM_OK, SPMM_ERR_MEMORY, SPMM_ERR_NO_DEVICE, SPMM_ERR_DEVICE */
 spmm_status sp_cuda_regroup_rows(const sp_matrix *a, const int32_t *order, int32_t **regrouped);
 
+/** The rows of a matrix after long rows have been cut into leaves (summation.h), in GPU memory. Leaves of
+ *  different rows share columns, so that a panel fetches a row of X once for all of them. */
+typedef struct sp_cut_rows {
+    sp_matrix a; /**< SPMM_CSR, the leaves of a row in place of the row; col and val belong to the matrix */
+    int32_t *order;  /**< [a.rows]: the short rows in a given order, then the leaves by their columns */
+    int32_t *target; /**< [a.rows]: as in sp_matrix, for each row of a */
+} sp_cut_rows;
+
+/** Returns the maximum number of leaves of long rows with so many entries: a long row has more than SP_CHAIN
+ *  entries, and all its leaves but the last one have SP_LEAF. */
+static inline int64_t sp_most_leaves(int64_t entries) { return entries / 25; }
+
+/** Cuts the long rows of a matrix, and lists them in m. Local; complete on return.
+ *  \param [in]     a      SPMM_CSR in GPU memory; outlives *c
+ *  \param [in]     order  [a->rows] order of the short rows, in GPU memory; NULL: their order in the matrix
+ *  \param [out]    c      the caller frees it with sp_cuda_cut_free(); zeroed on failure
+ *  \param [in,out] m      its leaves and packs are set; the caller destroys it, also on failure
+ *  \return SPMM_OK, SPMM_ERR_MEMORY, _LIMIT, _NO_DEVICE, _DEVICE */
+spmm_status sp_cuda_cut_rows(const sp_matrix *a, const int32_t *order, sp_cut_rows *c, sp_matrix *m);
+
+/** Frees the arrays of the rows, and zeroes *c; accepts zeroed objects. Local. */
+void sp_cuda_cut_free(sp_cut_rows *c);
+
 /** Like sp_cuda_panels(), for SPMM_STAGED: rows are ordered along a curve through a layout of the matrix
  *  (sp_cuda_lay_out_rows()) if consecutive rows then share more columns. */
 spmm_status sp_cuda_staged_panels(const sp_matrix *a, int64_t k, sp_matrix *m);
