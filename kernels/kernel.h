@@ -22,8 +22,8 @@ spmm_status sp_shape_check(sp_shape shape);
 /** Arguments of a kernel's prepare(). */
 typedef struct sp_setup {
     const sp_matrix *a;  /**< the matrix in the kernel's format and memory; outlives the kernel's state */
-    const spmm_csr *csr; /**< the matrix `a` in host memory; the state must not keep a pointer to it. With
-                              `there`, its arrays may be NULL */
+    const spmm_csr *csr; /**< the matrix `a` in host memory; the state must not keep a pointer to it. Its
+                              arrays may be NULL if the matrix was given in GPU memory */
     int64_t k;           /**< number of columns of X in later products, for which prepare() makes its
                               choices */
     int threads;         /**< OpenMP threads, for prepare() and for a CPU kernel's products */
@@ -33,8 +33,6 @@ typedef struct sp_setup {
     /** Number of entries of the longest row, if few products follow, so that prepare() should take less time
      *  than one of them; 0: many products follow */
     int64_t longest;
-    const spmm_csr
-        *there; /**< the matrix `a` in GPU memory, which outlives the kernel's state; NULL: it is not */
 } sp_setup;
 
 /** Arguments of a kernel's run(), which computes one product y := a x. x and y are in the memory a->space and

@@ -239,10 +239,8 @@ spmm_status order_grid(const sp_matrix *a, int32_t **order)
  *  saves tiles. */
 spmm_status choose_order(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
 {
-    enum {
-        ENOUGH = 16
-    }; /* number of entries per tile at which the rows keep their order; a tile has space
-                             for 32 */
+    /* ENOUGH: number of entries per tile at which the rows keep their order; a tile has space for 32. */
+    enum { ENOUGH = 16 };
     spmm_status (*const find[])(const sp_matrix *, int32_t **) = {order_grid, cluster_for_panels};
     TRY(count(s, m, tiles, entries));
     for (int i = 0; i < 2 && !s->order && *entries < *tiles * ENOUGH; i++) {
@@ -419,11 +417,13 @@ spmm_status cut_rows(panels *s, sp_matrix *m, int64_t *tiles, int64_t *entries)
     s->a = &s->cut.a;
     sp_device_free(m->row_start);
     sp_device_free(m->tile_start);
+    m->row_start = m->tile_start = NULL;
     TRY(allocate_starts(s, m));
     TRY(count(s, m, tiles, entries));
     int32_t *clusters;
-    TRY(sp_cuda_cluster_rows(s->a, &clusters));
-    TRY(take_fewer(s, m, clusters, LEAST, tiles, entries));
+    const spmm_status status = sp_cuda_cluster_rows(s->a, &clusters);
+    if (status != SPMM_ERR_MEMORY) TRY(status);
+    if (clusters) TRY(take_fewer(s, m, clusters, LEAST, tiles, entries));
     return regroup(s, m, tiles, entries);
 }
 

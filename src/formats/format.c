@@ -38,6 +38,7 @@ const sp_format *const sp_formats[SP_FORMATS] = {
 static spmm_status create_on_gpu(const spmm_csr *block, const sp_format *format, int64_t k, sp_matrix *m)
 {
     sp_matrix view, csr;
+    *m = (sp_matrix){0};
     sp_matrix_view_csr(block, &view);
     TRY(sp_matrix_upload(&view, &csr));
     const spmm_status status = format->convert_on_gpu(&csr, k, m);

@@ -31,8 +31,7 @@ static sp_setup setup_of(const sp_row_blocks *parts, const sp_row_block *part)
                       .threads = parts->threads,
                       .shape = parts->shape,
                       .most = parts->most,
-                      .longest = parts->conversion.longest,
-                      .there = parts->conversion.on_gpu};
+                      .longest = parts->conversion.longest};
 }
 
 spmm_status sp_row_block_set_k(const sp_row_blocks *parts, sp_row_block *part, int anew)
