@@ -53,9 +53,10 @@ static int append_by_rule(choice *c, sp_suitability least, int most)
     int count;
     const sp_kernel *const kernels = sp_kernels(&count);
     for (int i = 0; i < count && c->count < most; i++)
-        if (kernels[i].chosen == SP_AUTO_RULE ||
-            (kernels[i].chosen == SP_AUTO_BOTH && least == SP_SUITS_TRIAL))
-            choose_append(c, &kernels[i], kernels[i].chosen == SP_AUTO_RULE ? least : SP_SUITS_JOIN);
+        if (kernels[i].chosen == SP_AUTO_RULE)
+            choose_append(c, &kernels[i], least);
+        else if (kernels[i].chosen == SP_AUTO_BOTH && least == SP_SUITS_TRIAL)
+            choose_append(c, &kernels[i], SP_SUITS_JOIN);
     return c->count - before;
 }
 
