@@ -95,7 +95,7 @@ static void check_kernel(const sp_kernel *kernel, const formats *f, const sp_thr
                          const spmm_multivector *x, int64_t ldy, const spmm_multivector *expected)
 {
     const sp_matrix *const m = &f->matrix[kernel->format];
-    const sp_setup setup = {m, &f->csr, x->k, work->threads, {0}, x->k, 0, NULL};
+    const sp_setup setup = {m, &f->csr, x->k, work->threads, {0}, x->k, 0};
     void *state = NULL;
     const int64_t n = m->rows * ldy, size = (int64_t)sp_value_size(m->precision);
     spmm_multivector room = streaming ? aligned_column(n + 2 * GUARD, m->precision)
@@ -320,7 +320,7 @@ static void check_leaks(void)
                 sp_thread_ranges work;
                 CHECK_INT(sp_thread_ranges_create(NULL, 5, 2, &work), SPMM_OK);
                 const sp_matrix *const m = &f.matrix[kernel[n].format];
-                const sp_setup setup = {m, &f.csr, k, 2, {0}, k, 0, NULL};
+                const sp_setup setup = {m, &f.csr, k, 2, {0}, k, 0};
                 void *state = NULL;
                 if (kernel[n].ops->prepare) CHECK_INT(kernel[n].ops->prepare(&setup, &state), SPMM_OK);
                 const sp_launch launch = {.a = m, .ranges = &work, .state = state, .x = &x, .y = &y};
@@ -430,7 +430,7 @@ static void check_spoiled(const sp_kernel *kernel, int64_t k, int equal, int is_
     sample_fill(&x, SAMPLE_REALS, 17);
     spmm_multivector expected = naive_product(&f.csr, &x, 0);
     sp_matrix *const m = &f.matrix[kernel->format];
-    const sp_setup setup = {m, &f.csr, k, 2, {0}, k, 0, NULL};
+    const sp_setup setup = {m, &f.csr, k, 2, {0}, k, 0};
     CHECK_INT(sp_thread_ranges_create(f.csr.irp, f.csr.rows, 2, &work), SPMM_OK);
     CHECK_INT(kernel->ops->prepare(&setup, &state), SPMM_OK);
     spoil(kernel, m, state);

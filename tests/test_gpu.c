@@ -231,7 +231,7 @@ static void compare(const sp_kernel *kernel, const char *name, const guarded *y,
 static spmm_status run_kernel(const sp_kernel *kernel, const sp_matrix *m, const spmm_csr *csr,
                               sp_shape shape, const guarded *x, guarded *y)
 {
-    const sp_setup setup = {m, csr, x->v.k, 1, shape, x->v.k, 0, NULL};
+    const sp_setup setup = {m, csr, x->v.k, 1, shape, x->v.k, 0};
     void *state = NULL;
     if (kernel->ops->prepare) TRY(kernel->ops->prepare(&setup, &state));
     const sp_launch launch = {.a = m,

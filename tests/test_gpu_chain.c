@@ -55,7 +55,7 @@ static spmm_status run_chain(const sp_kernel *kernel, void *state, const sp_matr
 static void check_kernel(const chain *c, const sp_kernel *kernel, spmm_multivector v[2])
 {
     const int64_t k = c->start.k;
-    const sp_setup setup = {&c->device[kernel->format], &c->a, k, 1, {0}, k, 0, NULL};
+    const sp_setup setup = {&c->device[kernel->format], &c->a, k, 1, {0}, k, 0};
     spmm_multivector back = sample_multivector(c->a.rows, k, k, c->a.precision);
     void *state = NULL;
     if (kernel->ops->prepare) CHECK_INT(kernel->ops->prepare(&setup, &state), SPMM_OK);

@@ -56,7 +56,7 @@ static void check_launch(const sp_kernel *kernel, sp_shape asked)
 static void check_kernel(const sp_kernel *kernel, const sp_matrix *m, const spmm_csr *csr, sp_shape shape,
                          const spmm_multivector *x, spmm_multivector *y, const spmm_multivector *expected)
 {
-    const sp_setup setup = {m, csr, x->k, 1, shape, x->k, 0, NULL};
+    const sp_setup setup = {m, csr, x->k, 1, shape, x->k, 0};
     const int64_t bytes = y->rows * y->ld * (int64_t)sp_value_size(y->precision);
     spmm_multivector back = sample_multivector(y->rows, y->k, y->ld, y->precision);
     void *state = NULL;

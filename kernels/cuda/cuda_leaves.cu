@@ -273,7 +273,9 @@ __global__ void __launch_bounds__(SECTIONS *WARP) add_leaves(const __grid_consta
 
 template <typename T> void launch_adding(const sp_launch *l, const void *sums, cudaStream_t stream)
 {
-    leaf_args<T> a = {l->a->leaf, l->a->pack};
+    leaf_args<T> a = {};
+    a.leaf = l->a->leaf;
+    a.pack = l->a->pack;
     a.sums = (const T *)sums;
     a.pitch = (uint32_t)(partial_ld(l->x->k) * (int64_t)sizeof(T));
     a.y = (T *)l->y->data;

@@ -322,7 +322,7 @@ int choose_shape(const sp_setup *setup, sp_stage_shape *shape)
         cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device) != cudaSuccess ||
         cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess)
         return 0;
-    const double step = is_mixed(m) ? MOST : ROOM * SP_STEP_PANELS * panel_bytes(m);
+    const double step = is_mixed(m) ? (double)MOST : ROOM * SP_STEP_PANELS * panel_bytes(m);
     shape->value_bytes = (int)sp_value_size(m->precision);
     shape->sequences = multiprocessors / tiles_of(bytes);
     shape->room = shared - BARRIER_BYTES;
