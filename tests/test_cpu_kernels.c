@@ -3,6 +3,7 @@
 
 #include "base/cpu_isa.h"
 #include "canonical.h"
+#include "formats/format.h"
 #include "formats/matrix.h"
 #include "formats/thread_ranges.h"
 #include "io/generators.h"
@@ -57,7 +58,7 @@ static void set_streaming(int on)
     sp_rows_stream_from(on ? 0 : -1);
 }
 
-/** A matrix in all formats. */
+/** A matrix in all formats that are made on the host; the others are zeroed. */
 typedef struct formats {
     spmm_csr csr;
     sp_matrix matrix[SP_FORMATS]; /* by spmm_format */
@@ -65,8 +66,11 @@ typedef struct formats {
 
 static void formats_convert(formats *f)
 {
+    memset(f->matrix, 0, sizeof f->matrix);
     for (int n = SP_FIRST_FORMAT; n < SP_FORMATS; n++)
-        if (sp_matrix_create(&f->csr, (spmm_format)n, SPMM_CPU, 1e9, 0, 2, &f->matrix[n]) != SPMM_OK) abort();
+        if (sp_formats[n]->convert &&
+            sp_matrix_create(&f->csr, (spmm_format)n, SPMM_CPU, 1e9, 0, 2, &f->matrix[n]) != SPMM_OK)
+            abort();
 }
 
 static void formats_create(sample s, sample_values kind, spmm_precision precision, formats *f)
